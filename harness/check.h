@@ -1,0 +1,45 @@
+/*
+ * check: a wrong kernel never gets a time.
+ *
+ * Compares a kernel with the float64 reference within the derived bound (DESIGN section 6), on
+ * the case's own input and on inputs made to expose what random numbers hide.
+ */
+#ifndef HARNESS_CHECK_H
+#define HARNESS_CHECK_H
+
+#include "tensors.h"
+
+struct check_result {
+    bool ok;
+    double max_abs_error;
+    double error_over_bound; /* largest over elements; NaN where an element is wrong in kind */
+    double rms_ratio;        /* RMS error over that of the plain f32 naive kernel; 0 = not taken */
+    size_t rows;             /* rows compared with the reference, all inputs together */
+    size_t verified_samples; /* timed calls whose sampled rows were compared */
+    /* First failure, one line: which input, row (batch, head, query), element; got, expected,
+     * bound; and the problem text that shows it. */
+    char why[512];
+};
+
+enum check_depth {
+    CHECK_ROWS, /* sampled rows of the case's own input: later launches, timed samples */
+    CHECK_CASE, /* the case's own input in full (at least 64 rows above 1e11 reference flops) */
+    CHECK_FULL  /* that, and every adversarial input and property */
+};
+
+/* Runs the kernel (in this process) and judges it.  Guard-page faults are not caught here: the
+ * worker dies and its cell is reported as crashed with the input that was running. */
+bool check_kernel(const struct attn_kernel *kernel, const struct problem_case *c, int threads,
+                  enum check_depth depth, struct check_result *result);
+
+/* Compares sampled rows of a result that was just computed (a timed call's output) with the
+ * reference; `seed` picks the rows.  Accumulates into result. */
+bool check_rows(const struct attn_kernel *kernel, const struct attn_problem *problem,
+                const struct attn_tensors *tensors, size_t rows, uint64_t seed,
+                struct check_result *result);
+
+/* What is being run right now, for the crash report of the process around: "needle at key 63,
+ * guard page behind"; a static buffer in memory shared with the parent. */
+void check_set_progress(char *shared, size_t size);
+
+#endif

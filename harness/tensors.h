@@ -1,0 +1,65 @@
+/*
+ * tensors: the operands of a case, in one memory file that worker processes inherit.
+ *
+ * The memory file (memfd) holds `sets` independent sets of Q, K and V, filled once by one
+ * process; workers map it privately or shared and see the same bytes without touching a page for
+ * the first time.  A set of operands can be laid out
+ *
+ *   - for timing: 64-byte aligned plus a shift that is a multiple of 64 bytes;
+ *   - for checking: flush against an inaccessible page, in front or behind, so that reading or
+ *     writing one element outside is a SIGSEGV; row padding (strides) filled with signalling poison.
+ *
+ * Results (O, LSE, weights) live in the worker's own memory, laid out likewise, and are poisoned
+ * with NaN before a call.
+ */
+#ifndef HARNESS_TENSORS_H
+#define HARNESS_TENSORS_H
+
+#include "cases.h"
+
+enum tensors_guard { TENSORS_TIMING, TENSORS_GUARD_FRONT, TENSORS_GUARD_BACK };
+
+/* How operands lie in memory. */
+struct tensors_layout {
+    enum tensors_guard guard;
+    size_t shift;       /* bytes, a multiple of 64; TENSORS_TIMING only */
+    size_t row_padding; /* elements of poison behind each row */
+};
+
+/* One set of operands and results that a kernel can be called with. */
+struct tensor_set {
+    struct attn_tensors tensors;
+    void *mapping[2]; /* operands, results; opaque to others */
+    size_t mapping_bytes[2];
+    uint64_t checksum; /* of q, k, v as they were generated */
+};
+
+/* Fills one set's Q, K, V in place as its input says; `set` selects the stream of random numbers,
+ * so that set 0, 1, 2... differ.  The same seed gives the same numbers on any thread count. */
+bool tensors_fill(struct tensor_set *set, const struct problem_case *c, uint64_t stream,
+                  char *message, size_t message_size);
+
+/* Allocates one set in process memory. */
+bool tensors_alloc(struct tensor_set *set, const struct attn_problem *problem,
+                   const struct tensors_layout *layout, char *message, size_t message_size);
+void tensors_free(struct tensor_set *set);
+
+/* Writes a memory file of `sets` filled sets, sealed; *fd is inheritable. */
+bool tensors_create_file(const struct problem_case *c, size_t sets, int *fd, char *message,
+                         size_t message_size);
+
+/* Maps set number `index` of such a file, operands at the given shift. */
+bool tensors_map(struct tensor_set *set, const struct attn_problem *problem, int fd, size_t index,
+                 size_t shift, char *message, size_t message_size);
+
+/* NaN into every result element; and whether any is still poisoned. */
+void tensors_poison(struct tensor_set *set, const struct attn_problem *problem);
+
+/* Whether q, k, v (and the poison between their rows) still are what they were. */
+bool tensors_unchanged(const struct tensor_set *set, const struct attn_problem *problem);
+
+/* Element conversions, exact towards f64, round to nearest even back. */
+double tensors_get(const struct attn_tensor *t, size_t b, size_t h, size_t i, size_t d);
+void tensors_set(const struct attn_tensor *t, size_t b, size_t h, size_t i, size_t d, double x);
+
+#endif

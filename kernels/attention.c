@@ -1,0 +1,250 @@
+/*
+ * attention: problems, capability checks, plans, useful flops and compulsory bytes.
+ */
+#include "attention.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+/* ---- elements ------------------------------------------------------------------------------ */
+
+static const struct {
+    const char *name;
+    size_t size;
+} dtypes[ATTN_DTYPE_COUNT] = {
+    [ATTN_F32] = {"f32", 4},   [ATTN_BF16] = {"bf16", 2}, [ATTN_F16] = {"f16", 2},
+    [ATTN_F64] = {"f64", 8},   [ATTN_I8] = {"i8", 1},     [ATTN_I32] = {"i32", 4},
+    [ATTN_BOOL] = {"bool", 1},
+};
+
+size_t attn_dtype_size(enum attn_dtype dtype)
+{
+    return dtypes[dtype].size;
+}
+
+const char *attn_dtype_name(enum attn_dtype dtype)
+{
+    return dtypes[dtype].name;
+}
+
+bool attn_dtype_parse(const char *name, enum attn_dtype *dtype)
+{
+    for (int i = 0; i < ATTN_DTYPE_COUNT; i++)
+        if (strcmp(dtypes[i].name, name) == 0) {
+            *dtype = (enum attn_dtype)i;
+            return true;
+        }
+    return false;
+}
+
+/* ---- problems ------------------------------------------------------------------------------ */
+
+void attn_problem_init(struct attn_problem *problem)
+{
+    *problem = (struct attn_problem){
+        .size = sizeof *problem,
+        .batch = 1,
+        .q_heads = 1,
+        .kv_heads = 1,
+        .q_len = 1,
+        .kv_len = 1,
+        .qk_dim = 1,
+        .v_dim = 1,
+        .dtype = ATTN_F32,
+        .kv_dtype = ATTN_F32,
+        .layout = ATTN_BHSD,
+        .pass = ATTN_FORWARD,
+        .outputs = ATTN_OUTPUT_O,
+        .window_left = -1,
+        .window_right = -1,
+    };
+}
+
+/* Whether a * b * c * d elements of 8 bytes, the widest type, can be addressed by ptrdiff_t. */
+static bool addressable(size_t a, size_t b, size_t c, size_t d)
+{
+    size_t n;
+    return !__builtin_mul_overflow(a, b, &n) && !__builtin_mul_overflow(n, c, &n) &&
+           !__builtin_mul_overflow(n, d, &n) && n <= PTRDIFF_MAX / 8;
+}
+
+bool attn_problem_valid(const struct attn_problem *p, const char **why)
+{
+    const unsigned both = ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT;
+    const struct {
+        bool wrong;
+        const char *why;
+    } rules[] = {
+        {p->size < sizeof *p, "the problem's size field is not set (attn_problem_init)"},
+        {!p->batch || !p->q_heads || !p->kv_heads || !p->q_len || !p->kv_len || !p->qk_dim ||
+             !p->v_dim,
+         "a length is zero"},
+        {p->kv_heads && p->q_heads % p->kv_heads != 0, "q_heads is not a multiple of kv_heads"},
+        {(p->mask & both) == both, "two causal masks at once"},
+        {!(isfinite(p->scale) && isfinite(p->softcap)), "scale or softcap is not finite"},
+        {p->options & ATTN_OPTION_SOFTCAP && p->softcap <= 0, "softcap is not positive"},
+        {p->options & ATTN_OPTION_PAGED && p->page_size == 0, "page_size is zero"},
+        {p->outputs == 0, "no output is wanted"},
+        {!addressable(p->batch, p->q_heads, p->q_len, p->qk_dim) ||
+             !addressable(p->batch, p->q_heads, p->q_len, p->v_dim) ||
+             !addressable(p->batch, p->kv_heads, p->kv_len, p->qk_dim) ||
+             !addressable(p->batch, p->kv_heads, p->kv_len, p->v_dim) ||
+             (p->outputs & ATTN_OUTPUT_WEIGHTS &&
+              !addressable(p->batch, p->q_heads, p->q_len, p->kv_len)),
+         "an operand does not fit in the address space"},
+    };
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (rules[i].wrong) {
+            *why = rules[i].why;
+            return false;
+        }
+    return true;
+}
+
+float attn_problem_scale(const struct attn_problem *problem)
+{
+    return problem->scale != 0 ? problem->scale : (float)(1 / sqrt((double)problem->qk_dim));
+}
+
+double attn_visible_pairs(const struct attn_problem *problem)
+{
+    double pairs = 0;
+    for (size_t i = 0; i < problem->q_len; i++) {
+        const struct attn_range r = attn_visible(problem, (ptrdiff_t)i);
+        pairs += (double)(r.hi - r.lo);
+    }
+    return pairs * (double)problem->batch * (double)problem->q_heads;
+}
+
+double attn_useful_flops(const struct attn_problem *problem)
+{
+    return 2 * attn_visible_pairs(problem) * (double)(problem->qk_dim + problem->v_dim);
+}
+
+/* Keys that at least one query sees; they form one interval, as each query's do and
+ * neighbouring queries' overlap or adjoin. */
+static double keys_seen(const struct attn_problem *problem)
+{
+    ptrdiff_t lo = (ptrdiff_t)problem->kv_len, hi = 0;
+    for (size_t i = 0; i < problem->q_len; i++) {
+        const struct attn_range r = attn_visible(problem, (ptrdiff_t)i);
+        if (r.lo == r.hi)
+            continue;
+        lo = r.lo < lo ? r.lo : lo;
+        hi = r.hi > hi ? r.hi : hi;
+    }
+    return hi > lo ? (double)(hi - lo) : 0;
+}
+
+double attn_compulsory_bytes(const struct attn_problem *p)
+{
+    const double rows = (double)p->batch * (double)p->q_heads * (double)p->q_len;
+    const double keys = (double)p->batch * (double)p->kv_heads * keys_seen(p);
+    const double element = (double)attn_dtype_size(p->dtype);
+    double bytes = rows * (double)p->qk_dim * element +
+                   keys * (double)(p->qk_dim + p->v_dim) * (double)attn_dtype_size(p->kv_dtype);
+    if (p->outputs & ATTN_OUTPUT_O)
+        bytes += rows * (double)p->v_dim * element;
+    if (p->outputs & ATTN_OUTPUT_LSE)
+        bytes += rows * sizeof(float);
+    if (p->outputs & ATTN_OUTPUT_WEIGHTS)
+        bytes += rows * (double)p->kv_len * sizeof(float);
+    return bytes;
+}
+
+/* ---- capabilities -------------------------------------------------------------------------- */
+
+bool attn_supports(const struct attn_kernel *kernel, const struct attn_problem *problem,
+                   const char **why)
+{
+    if (!attn_problem_valid(problem, why))
+        return false;
+    const struct attn_caps *caps = &kernel->caps;
+    const struct attn_problem *p = problem;
+    const unsigned kv_dtypes = caps->kv_dtypes | 1u << p->dtype;
+    const size_t dim = p->qk_dim > p->v_dim ? p->qk_dim : p->v_dim;
+    const struct {
+        bool missing;
+        const char *why;
+    } needs[] = {
+        {!(caps->dtypes & 1u << p->dtype), "data type"},
+        {!(kv_dtypes & 1u << p->kv_dtype), "data type of K and V"},
+        {p->mask & ~caps->masks, "mask"},
+        {p->options & ~caps->options & ATTN_OPTION_WINDOW, "window"},
+        {p->options & ~caps->options & ATTN_OPTION_SOFTCAP, "softcap"},
+        {p->options & ~caps->options & ATTN_OPTION_SINKS, "sinks"},
+        {p->options & ~caps->options & ATTN_OPTION_ALIBI, "alibi"},
+        {p->options & ~caps->options & ATTN_OPTION_RAGGED, "ragged lengths"},
+        {p->options & ~caps->options & ATTN_OPTION_PAGED, "paged K and V"},
+        {p->outputs & ~caps->outputs & ATTN_OUTPUT_LSE, "output lse"},
+        {p->outputs & ~caps->outputs & ATTN_OUTPUT_WEIGHTS, "output weights"},
+        {p->pass == ATTN_FORWARD ? !caps->forward : !caps->backward, "pass"},
+        {caps->max_dim && dim > caps->max_dim, "head dimension"},
+    };
+    for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
+        if (needs[i].missing) {
+            *why = needs[i].why;
+            return false;
+        }
+    return !kernel->supports || kernel->supports(problem, why);
+}
+
+/* ---- plans --------------------------------------------------------------------------------- */
+
+static int threads_of(const struct attn_kernel *kernel, int threads)
+{
+    return kernel->caps.parallel && threads > 1 ? threads : 1;
+}
+
+size_t attn_workspace_size(const struct attn_kernel *kernel, const struct attn_problem *problem,
+                           int threads)
+{
+    return kernel->workspace_size ? kernel->workspace_size(problem, threads_of(kernel, threads))
+                                  : 0;
+}
+
+bool attn_plan_init(struct attn_plan *plan, const struct attn_kernel *kernel,
+                    const struct attn_problem *problem, int threads, void *workspace,
+                    size_t workspace_bytes, const char **why)
+{
+    if (!attn_supports(kernel, problem, why))
+        return false;
+    if (!attn_isa_available(kernel->isa)) {
+        *why = "this host lacks the instruction set";
+        return false;
+    }
+    const size_t needed = attn_workspace_size(kernel, problem, threads);
+    if (workspace_bytes < needed || (needed && !workspace)) {
+        *why = "the workspace is too small";
+        return false;
+    }
+    if ((uintptr_t)workspace % ATTN_WORKSPACE_ALIGN) {
+        *why = "the workspace is not aligned";
+        return false;
+    }
+    *plan = (struct attn_plan){
+        .size = sizeof *plan,
+        .kernel = kernel,
+        .problem = *problem,
+        .threads = threads_of(kernel, threads),
+        .workspace = workspace,
+        .workspace_bytes = needed,
+    };
+    if (kernel->prepare)
+        kernel->prepare(plan);
+    return true;
+}
+
+void attn_execute(const struct attn_plan *plan, const struct attn_tensors *tensors)
+{
+    assert(tensors->q.data && tensors->k.data && tensors->v.data);
+    plan->kernel->execute(plan, tensors);
+}
+
+void attn_plan_destroy(struct attn_plan *plan)
+{
+    if (plan->kernel && plan->kernel->destroy)
+        plan->kernel->destroy(plan);
+    plan->kernel = NULL;
+}

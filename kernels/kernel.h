@@ -1,0 +1,53 @@
+/*
+ * kernel.h: what kernel files share beside the public interface.
+ *
+ * kernel.cmake compiles each kernel file once per ISA and defines
+ *
+ *     ATTN_KERNEL       the one external symbol of the object, e.g. attn_kernel_flash_avx512
+ *     ATTN_KERNEL_ISA   the variant's ISA, e.g. ATTN_ISA_AVX512
+ *
+ * Everything else in the file is static.
+ */
+#ifndef ATTN_KERNEL_H
+#define ATTN_KERNEL_H
+
+#include <assert.h>
+
+#include "attention.h"
+
+/* The descriptor at the end of the file defines it. */
+extern const struct attn_kernel ATTN_KERNEL;
+
+#define ATTN_BIT(dtype) (1u << (dtype))
+
+/* Masks that leave each query one interval of keys, attn_visible(). */
+#define ATTN_MASKS_POSITIONAL (ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT)
+
+#define ATTN_OUTPUTS_ALL (ATTN_OUTPUT_O | ATTN_OUTPUT_LSE | ATTN_OUTPUT_WEIGHTS)
+
+/* n floats rounded up to whole cache lines, in bytes: so that neighbours in a workspace neither
+ * share a line nor lose their alignment. */
+static inline size_t attn_floats_bytes(size_t n)
+{
+    return (n * sizeof(float) + ATTN_WORKSPACE_ALIGN - 1) / ATTN_WORKSPACE_ALIGN *
+           ATTN_WORKSPACE_ALIGN;
+}
+
+/* Thread `thread`'s share of a workspace that was sized as threads * bytes_per_thread. */
+static inline void *attn_thread_scratch(const struct attn_plan *plan, int thread)
+{
+    assert(thread >= 0 && thread < plan->threads);
+    return (char *)plan->workspace + plan->workspace_bytes / (size_t)plan->threads /
+                                         ATTN_WORKSPACE_ALIGN * ATTN_WORKSPACE_ALIGN *
+                                         (size_t)thread;
+}
+
+/* Row (b, h, i) of an f32 tensor. */
+static inline float *attn_row_f32(const struct attn_tensor *t, size_t b, size_t h, size_t i)
+{
+    assert(t->dtype == ATTN_F32);
+    return (float *)t->data + (ptrdiff_t)b * t->stride[0] + (ptrdiff_t)h * t->stride[1] +
+           (ptrdiff_t)i * t->stride[2];
+}
+
+#endif
