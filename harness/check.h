@@ -38,6 +38,16 @@ bool check_rows(const struct attn_kernel *kernel, const struct attn_problem *pro
                 const struct attn_tensors *tensors, size_t rows, uint64_t seed,
                 struct check_result *result);
 
+/*
+ * The reference of a case's own input (stream 0), once per case instead of once per cell: it costs
+ * more than most kernels.  A preparing worker computes it on all its threads and keeps it in the
+ * empty memory file `fd`, which the workers of the case inherit; check_kernel() then looks rows up
+ * instead of computing them.  Without it (-1, the default) it computes.
+ */
+bool check_reference_create(const struct problem_case *c, int fd, char *message,
+                            size_t message_size);
+void check_reference_use(int fd);
+
 /* What is being run right now, for the crash report of the process around: "needle at key 63,
  * guard page behind"; a static buffer in memory shared with the parent. */
 void check_set_progress(char *shared, size_t size);

@@ -44,9 +44,13 @@ bool tensors_alloc(struct tensor_set *set, const struct attn_problem *problem,
                    const struct tensors_layout *layout, char *message, size_t message_size);
 void tensors_free(struct tensor_set *set);
 
-/* Writes a memory file of `sets` filled sets, sealed; *fd is inheritable. */
-bool tensors_create_file(const struct problem_case *c, size_t sets, int *fd, char *message,
-                         size_t message_size);
+/* Fills the empty memory file `fd` with `sets` filled sets.  The parent makes the file and lends it
+ * to one preparing worker, because filling uses every thread and the parent must start none. */
+bool tensors_fill_file(const struct problem_case *c, size_t sets, int fd, char *message,
+                       size_t message_size);
+
+/* Bytes of such a file: asked before anything is allocated. */
+size_t tensors_file_bytes(const struct attn_problem *problem, size_t sets);
 
 /* Maps set number `index` of such a file, operands at the given shift. */
 bool tensors_map(struct tensor_set *set, const struct attn_problem *problem, int fd, size_t index,
