@@ -1,0 +1,1 @@
+"""Python tools of attnbench; each has its entry point in scripts/."""
