@@ -1,0 +1,200 @@
+/*
+ * parse: the text form of problems, both ways; parse_keys.c has the table.
+ *
+ * What a text leaves out is read from the table's standard values, so there is one way into the
+ * struct; printing leaves out what has that value.
+ */
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "parse_keys.h"
+
+/* What has been read of a text. */
+struct reading {
+    const char *text;
+    struct attn_problem problem;
+    bool given[KEY_COUNT];           /* by itself or by a shorthand */
+    enum parse_key_id by[KEY_COUNT]; /* which of the two */
+    size_t position[KEY_COUNT];      /* of its name */
+    struct parse_error *error;
+};
+
+__attribute__((format(printf, 3, 4))) static bool fail(struct reading *r, const char *at,
+                                                       const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    r->error->position = (size_t)(at - r->text);
+    vsnprintf(r->error->message, sizeof r->error->message, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+const struct parse_key_help *parse_key_help(size_t index)
+{
+    return index < KEY_COUNT ? &parse_keys[index].help : NULL;
+}
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
+static bool unknown_key(struct reading *r, struct piece name)
+{
+    char quoted[SCAN_QUOTED];
+    struct scan_nearest nearest = {0};
+    char all[192] = "";
+    for (size_t i = 0; i < KEY_COUNT; i++) {
+        scan_consider(&nearest, name, parse_keys[i].help.name);
+        strcat(strcat(all, i ? ", " : ""), parse_keys[i].help.name);
+    }
+    scan_quote(name, quoted);
+    if (nearest.word)
+        return fail(r, name.at, "unknown key %s; did you mean '%s'?", quoted, nearest.word);
+    return fail(r, name.at, "unknown key %s; keys are %s", quoted, all);
+}
+
+/* Notes that `by` sets `key`; false where something has. */
+static bool claim(struct reading *r, enum parse_key_id key, enum parse_key_id by, const char *at)
+{
+    const char *name = parse_keys[key].help.name;
+    if (!r->given[key]) {
+        r->given[key] = true;
+        r->by[key] = by;
+        r->position[key] = (size_t)(at - r->text);
+        return true;
+    }
+    if (r->by[key] == by)
+        return fail(r, at, "%s is given twice, first at position %zu", parse_keys[by].help.name,
+                    r->position[key]);
+    return fail(r, at, "%s sets %s, which %s at position %zu sets too; give one of them",
+                parse_keys[by].help.name, name, parse_keys[r->by[key]].help.name, r->position[key]);
+}
+
+static bool read_value(struct reading *r, enum parse_key_id id, struct piece value)
+{
+    const struct parse_key *key = &parse_keys[id];
+    const size_t targets = key->kind ? 1 : 2;
+    for (size_t i = 0; i < targets; i++) {
+        const struct parse_key *target = key->kind ? key : &parse_keys[key->sets[i]];
+        const char *why;
+        char quoted[SCAN_QUOTED];
+        if (!target->kind->read(target, value, &r->problem, &why))
+            return fail(r, value.at, "%s=%s %s; expected %s", key->help.name,
+                        scan_quote(value, quoted), why, key->help.form);
+    }
+    return true;
+}
+
+/* One key=value. */
+static bool read_item(struct reading *r, struct piece item)
+{
+    bool has_value;
+    struct piece value = item;
+    const struct piece name = piece_split(&value, "=", &has_value);
+    enum parse_key_id id = 0;
+    char quoted[SCAN_QUOTED];
+    while (id < KEY_COUNT && !piece_is(name, parse_keys[id].help.name))
+        id++;
+    if (!item.length)
+        return fail(r, item.at, "nothing between commas or at an end; expected key=value");
+    if (id == KEY_COUNT && has_value)
+        return unknown_key(r, name);
+    if (!has_value)
+        return fail(r, item.at, "%s has no value; expected key=value", scan_quote(item, quoted));
+    if (!value.length)
+        return fail(r, value.at, "%s has an empty value; expected %s", parse_keys[id].help.name,
+                    parse_keys[id].help.form);
+    if (parse_keys[id].kind)
+        return claim(r, id, id, name.at) && read_value(r, id, value);
+    return claim(r, parse_keys[id].sets[0], id, name.at) &&
+           claim(r, parse_keys[id].sets[1], id, name.at) && read_value(r, id, value);
+}
+
+/* The text that a key has where it is left out. */
+static void standard_text(const struct parse_key *key, const struct attn_problem *problem,
+                          char text[PARSE_VALUE])
+{
+    if (key->follows)
+        parse_keys[key->follows].kind->print(&parse_keys[key->follows], problem, text);
+    else
+        snprintf(text, PARSE_VALUE, "%s", key->help.standard);
+}
+
+static void read_standards(struct reading *r)
+{
+    for (enum parse_key_id id = 0; id < KEY_COUNT; id++) {
+        const struct parse_key *key = &parse_keys[id];
+        char text[PARSE_VALUE];
+        const char *why;
+        if (r->given[id] || !key->kind)
+            continue;
+        standard_text(key, &r->problem, text);
+        const bool read =
+            key->kind->read(key, (struct piece){text, strlen(text)}, &r->problem, &why);
+        assert(read);
+        (void)read;
+    }
+}
+
+/* What no key can see alone, each with the key to point at. */
+static bool check_whole(struct reading *r)
+{
+    const struct attn_problem *p = &r->problem;
+    const unsigned both = ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT;
+    const struct {
+        bool wrong;
+        enum parse_key_id key;
+        const char *message;
+    } rules[] = {
+        {p->q_heads % p->kv_heads != 0, r->given[KEY_HKV] ? KEY_HKV : KEY_HQ,
+         "hq is not a multiple of hkv"},
+        {p->kv_dtype != p->dtype && p->kv_dtype != ATTN_I8, KEY_KV_DTYPE,
+         "kv_dtype is neither dtype nor i8"},
+        {(p->mask & both) == both, KEY_MASK, "mask is causal in two ways; expected one of them"},
+    };
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (rules[i].wrong)
+            return fail(r, r->text + r->position[rules[i].key], "%s", rules[i].message);
+    const char *why;
+    return attn_problem_valid(p, &why) || fail(r, r->text, "%s", why);
+}
+
+bool parse_problem(const char *text, struct attn_problem *problem, struct parse_error *error)
+{
+    struct reading r = {.text = text, .error = error};
+    struct piece rest = {text, strlen(text)};
+    attn_problem_init(&r.problem);
+    if (rest.length >= PARSE_TEXT)
+        return fail(&r, text + PARSE_TEXT - 1, "a problem text has at most %d bytes",
+                    PARSE_TEXT - 1);
+    if (!rest.length)
+        return fail(&r, text, "there is no problem; expected key=value,...");
+    for (bool more = true; more;)
+        if (!read_item(&r, piece_split(&rest, ",", &more)))
+            return false;
+    read_standards(&r);
+    if (!check_whole(&r))
+        return false;
+    *problem = r.problem;
+    return true;
+}
+
+/* ---- printing ------------------------------------------------------------------------------ */
+
+void parse_print_problem(const struct attn_problem *problem, char text[PARSE_TEXT])
+{
+    size_t n = 0;
+    for (enum parse_key_id id = 0; id < KEY_COUNT; id++) {
+        const struct parse_key *key = &parse_keys[id];
+        char value[PARSE_VALUE], standard[PARSE_VALUE];
+        if (!key->kind)
+            continue;
+        key->kind->print(key, problem, value);
+        standard_text(key, problem, standard);
+        if (key->always || strcmp(value, standard) != 0)
+            n += (size_t)snprintf(text + n, PARSE_TEXT - n, "%s%s=%s", n ? "," : "", key->help.name,
+                                  value);
+        assert(n < PARSE_TEXT);
+    }
+}

@@ -1,0 +1,166 @@
+/*
+ * scan: pieces of somebody else's text.
+ */
+#include "scan.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WORD_MAX 31 /* longest word worth a suggestion: built-in names and keys are shorter */
+
+bool piece_is(struct piece piece, const char *word)
+{
+    return strlen(word) == piece.length && memcmp(piece.at, word, piece.length) == 0;
+}
+
+/* Not strchr: a NUL byte separates nothing. */
+static bool is_one_of(char c, const char *set)
+{
+    return memchr(set, c, strlen(set));
+}
+
+struct piece piece_split(struct piece *rest, const char *separators, bool *more)
+{
+    const char *end = rest->at + rest->length, *found = rest->at;
+    while (found < end && !is_one_of(*found, separators))
+        found++;
+    *more = found < end;
+    const struct piece first = piece_from(rest->at, found);
+    *rest = piece_from(*more ? found + 1 : end, end);
+    return first;
+}
+
+struct piece piece_trim(struct piece piece)
+{
+    while (piece.length && is_one_of(piece.at[piece.length - 1], SCAN_BLANKS))
+        piece.length--;
+    while (piece.length && is_one_of(*piece.at, SCAN_BLANKS)) {
+        piece.at++;
+        piece.length--;
+    }
+    return piece;
+}
+
+bool piece_copy(struct piece piece, char *text, size_t size)
+{
+    if (piece.length >= size)
+        return false;
+    memcpy(text, piece.at, piece.length);
+    text[piece.length] = 0;
+    return true;
+}
+
+bool scan_number(struct piece piece, uint64_t max, uint64_t *value, const char **why)
+{
+    uint64_t n = 0;
+    bool overflow = false;
+    *why = "is not a whole number";
+    if (!piece.length)
+        return false;
+    for (size_t i = 0; i < piece.length; i++) {
+        if (piece.at[i] < '0' || piece.at[i] > '9')
+            return false;
+        overflow |= __builtin_mul_overflow(n, 10, &n);
+        overflow |= __builtin_add_overflow(n, (uint64_t)(piece.at[i] - '0'), &n);
+    }
+    if (overflow || n > max) {
+        *why = "is too large";
+        return false;
+    }
+    *value = n;
+    return true;
+}
+
+bool scan_float(struct piece piece, float *value, const char **why)
+{
+    char text[64], *end;
+    *why = "is not a decimal number";
+    if (!piece.length || !piece_copy(piece, text, sizeof text) || text[0] == '+' ||
+        strspn(text, "0123456789.eE+-") != piece.length)
+        return false;
+    const float x = strtof(text, &end);
+    if (*end || end == text)
+        return false;
+    if (!isfinite(x)) {
+        *why = "is too large for f32";
+        return false;
+    }
+    if (x == 0 && strcspn(text, "123456789") < strcspn(text, "eE")) {
+        *why = "is too small for f32";
+        return false;
+    }
+    *value = x == 0 ? 0 : x;
+    return true;
+}
+
+void scan_print_float(float value, char text[SCAN_FLOAT])
+{
+    text[0] = 0;
+    for (int digits = 1; digits <= 9; digits++) {
+        char candidate[SCAN_FLOAT];
+        const int n = snprintf(candidate, sizeof candidate, "%.*g", digits, (double)value);
+        if (strtof(candidate, NULL) == value && (!*text || (size_t)n < strlen(text)))
+            strcpy(text, candidate);
+    }
+}
+
+const char *scan_quote(struct piece piece, char text[SCAN_QUOTED])
+{
+    const size_t room = SCAN_QUOTED - sizeof "'\\xNN...'";
+    size_t n = 0;
+    text[n++] = '\'';
+    for (size_t i = 0; i < piece.length; i++) {
+        const unsigned char c = (unsigned char)piece.at[i];
+        if (n > room) {
+            n += (size_t)sprintf(text + n, "...");
+            break;
+        }
+        if (c >= ' ' && c < 0x7f)
+            text[n++] = (char)c;
+        else
+            n += (size_t)sprintf(text + n, "\\x%02x", c);
+    }
+    text[n++] = '\'';
+    text[n] = 0;
+    return text;
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Optimal string alignment, three rows of the table at a time. */
+size_t scan_distance(struct piece piece, const char *word)
+{
+    size_t rows[3][WORD_MAX + 1];
+    const size_t n = strlen(word);
+    if (piece.length > WORD_MAX || n > WORD_MAX)
+        return SIZE_MAX;
+    for (size_t j = 0; j <= n; j++)
+        rows[0][j] = j;
+    for (size_t i = 1; i <= piece.length; i++) {
+        const size_t *before = rows[(i + 1) % 3], *above = rows[(i - 1) % 3];
+        size_t *row = rows[i % 3];
+        row[0] = i;
+        for (size_t j = 1; j <= n; j++) {
+            const bool same = piece.at[i - 1] == word[j - 1];
+            row[j] = least(least(above[j], row[j - 1]) + 1, above[j - 1] + !same);
+            if (i > 1 && j > 1 && piece.at[i - 1] == word[j - 2] && piece.at[i - 2] == word[j - 1])
+                row[j] = least(row[j], before[j - 2] + 1);
+        }
+    }
+    return rows[piece.length % 3][n];
+}
+
+void scan_consider(struct scan_nearest *nearest, struct piece piece, const char *word)
+{
+    const size_t distance = scan_distance(piece, word);
+    const size_t allowed = piece.length < 3 ? 1 : 2;
+    if (distance > allowed || distance >= piece.length ||
+        (nearest->word && distance >= nearest->distance))
+        return;
+    *nearest = (struct scan_nearest){word, distance};
+}

@@ -1,0 +1,496 @@
+/*
+ * The text forms of problems and inputs: what they mean, what is refused and how, and that
+ * printing and parsing undo each other.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "parse.h"
+
+#define RANDOM_PROBLEMS 20000
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+static struct attn_problem parsed(const char *text)
+{
+    struct attn_problem problem;
+    struct parse_error error;
+    if (!parse_problem(text, &problem, &error))
+        fail_msg("%s: position %zu: %s", text, error.position, error.message);
+    return problem;
+}
+
+/* ---- meaning ------------------------------------------------------------------------------- */
+
+static void every_key_sets_its_field(void **state)
+{
+    (void)state;
+    const struct attn_problem p =
+        parsed("b=2,hq=12,hkv=3,sq=5,skv=7,d=40,dv=48,dtype=bf16,kv_dtype=i8,"
+               "mask=causal+bias+bool,window=256:-1,softcap=30,scale=0.125,layout=bshd,sinks=1,"
+               "alibi=1,ragged=1,page=16,outputs=o+lse+weights,pass=backward");
+    assert_int_equal(p.size, sizeof p);
+    assert_int_equal(p.batch, 2);
+    assert_int_equal(p.q_heads, 12);
+    assert_int_equal(p.kv_heads, 3);
+    assert_int_equal(p.q_len, 5);
+    assert_int_equal(p.kv_len, 7);
+    assert_int_equal(p.qk_dim, 40);
+    assert_int_equal(p.v_dim, 48);
+    assert_int_equal(p.dtype, ATTN_BF16);
+    assert_int_equal(p.kv_dtype, ATTN_I8);
+    assert_int_equal(p.mask, ATTN_MASK_CAUSAL | ATTN_MASK_BIAS | ATTN_MASK_BOOL);
+    assert_int_equal(p.options, ATTN_OPTION_WINDOW | ATTN_OPTION_SOFTCAP | ATTN_OPTION_SINKS |
+                                    ATTN_OPTION_ALIBI | ATTN_OPTION_RAGGED | ATTN_OPTION_PAGED);
+    assert_int_equal(p.window_left, 256);
+    assert_int_equal(p.window_right, -1);
+    assert_true(p.softcap == 30);
+    assert_true(p.scale == 0.125f);
+    assert_int_equal(p.layout, ATTN_BSHD);
+    assert_int_equal(p.page_size, 16);
+    assert_int_equal(p.outputs, ATTN_OUTPUT_O | ATTN_OUTPUT_LSE | ATTN_OUTPUT_WEIGHTS);
+    assert_int_equal(p.pass, ATTN_BACKWARD);
+}
+
+static void what_is_left_out_follows_its_partner(void **state)
+{
+    (void)state;
+    const struct attn_problem p = parsed("hq=8,sq=100,dtype=f16");
+    assert_int_equal(p.batch, 1);
+    assert_int_equal(p.kv_heads, 8);
+    assert_int_equal(p.kv_len, 100);
+    assert_int_equal(p.qk_dim, 64);
+    assert_int_equal(p.v_dim, 64);
+    assert_int_equal(p.kv_dtype, ATTN_F16);
+    assert_int_equal(p.options, 0);
+    assert_int_equal(p.mask, ATTN_MASK_NONE);
+    assert_int_equal(p.outputs, ATTN_OUTPUT_O);
+    assert_int_equal(p.window_left, -1);
+    assert_int_equal(p.window_right, -1);
+}
+
+/* Text, and its canonical form. */
+static const char *const canonical[][2] = {
+    {"d=64", "b=1,hq=1,hkv=1,sq=1,skv=1,d=64"},
+    {"h=8,s=1024,d=64", "b=1,hq=8,hkv=8,sq=1024,skv=1024,d=64"},
+    {"d=128,hkv=8,hq=32,skv=4096", "b=1,hq=32,hkv=8,sq=1,skv=4096,d=128"},
+    {"b=1,hq=32,hkv=8,sq=1,skv=4096,d=128,dv=128,dtype=bf16,mask=causal,window=256,softcap=30,"
+     "scale=0.125,layout=bshd",
+     "b=1,hq=32,hkv=8,sq=1,skv=4096,d=128,dtype=bf16,mask=causal,window=256,softcap=30,"
+     "scale=0.125,layout=bshd"},
+    {"d=8,dv=4", "b=1,hq=1,hkv=1,sq=1,skv=1,d=8,dv=4"},
+    {"s=3,d=8,mask=none,window=-1,softcap=0,scale=0,layout=bhsd,sinks=0,alibi=0,ragged=0,page=0,"
+     "outputs=o,pass=forward,dtype=f32,kv_dtype=f32",
+     "b=1,hq=1,hkv=1,sq=3,skv=3,d=8"},
+    {"d=8,mask=bool+causal_top_left", "b=1,hq=1,hkv=1,sq=1,skv=1,d=8,mask=causal_top_left+bool"},
+    {"d=8,outputs=lse+o", "b=1,hq=1,hkv=1,sq=1,skv=1,d=8,outputs=o+lse"},
+    {"d=8,window=0", "b=1,hq=1,hkv=1,sq=1,skv=1,d=8,window=0"},
+    {"d=8,window=3:-1", "b=1,hq=1,hkv=1,sq=1,skv=1,d=8,window=3"},
+    {"d=8,window=-1:2", "b=1,hq=1,hkv=1,sq=1,skv=1,d=8,window=-1:2"},
+    {"d=8,window=-1:-1", "b=1,hq=1,hkv=1,sq=1,skv=1,d=8"},
+    {"d=8,scale=0.10000000149011612", "b=1,hq=1,hkv=1,sq=1,skv=1,d=8,scale=0.1"},
+    {"d=8,scale=16777217", "b=1,hq=1,hkv=1,sq=1,skv=1,d=8,scale=16777216"},
+    {"d=8,scale=-1e-45", "b=1,hq=1,hkv=1,sq=1,skv=1,d=8,scale=-1e-45"},
+    {"d=8,scale=-0", "b=1,hq=1,hkv=1,sq=1,skv=1,d=8"},
+    {"d=8,softcap=3e38", "b=1,hq=1,hkv=1,sq=1,skv=1,d=8,softcap=3e+38"},
+    {"d=007", "b=1,hq=1,hkv=1,sq=1,skv=1,d=7"},
+    {"d=8,dtype=bf16,kv_dtype=bf16", "b=1,hq=1,hkv=1,sq=1,skv=1,d=8,dtype=bf16"},
+};
+
+static void printing_gives_the_canonical_form(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(canonical); i++) {
+        const struct attn_problem p = parsed(canonical[i][0]);
+        char text[PARSE_TEXT];
+        parse_print_problem(&p, text);
+        assert_string_equal(text, canonical[i][1]);
+        const struct attn_problem again = parsed(text);
+        assert_memory_equal(&again, &p, sizeof p);
+    }
+}
+
+/* ---- round trip ---------------------------------------------------------------------------- */
+
+static uint64_t random_state = 1;
+
+/* splitmix64 (Steele, Lea and Flood 2014). */
+static uint64_t random_bits(void)
+{
+    uint64_t z = random_state += 0x9e3779b97f4a7c15;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+    z = (z ^ z >> 27) * 0x94d049bb133111eb;
+    return z ^ z >> 31;
+}
+
+static size_t random_below(size_t n)
+{
+    return random_bits() % n;
+}
+
+/* Any finite float: bits, not values. */
+static float random_float(void)
+{
+    for (;;) {
+        const uint32_t bits = (uint32_t)random_bits();
+        float x;
+        memcpy(&x, &bits, sizeof x);
+        if (isfinite(x) && x != 0)
+            return x;
+    }
+}
+
+static void random_options(struct attn_problem *p)
+{
+    const enum attn_dtype dtypes[] = {ATTN_F32, ATTN_BF16, ATTN_F16};
+    const unsigned causal[] = {0, ATTN_MASK_CAUSAL, ATTN_MASK_CAUSAL_TOP_LEFT};
+    p->dtype = dtypes[random_below(3)];
+    p->kv_dtype = random_below(4) ? p->dtype : ATTN_I8;
+    p->layout = (enum attn_layout)random_below(2);
+    p->pass = (enum attn_pass)random_below(2);
+    p->outputs = 1 + (unsigned)random_below(7);
+    p->mask = causal[random_below(3)] | (unsigned)random_below(4) << 2;
+    p->options = (unsigned)random_below(64);
+    p->scale = random_below(2) ? random_float() : 0;
+    if (p->options & ATTN_OPTION_SOFTCAP)
+        p->softcap = fabsf(random_float());
+    if (p->options & ATTN_OPTION_PAGED)
+        p->page_size = 1 + random_below(300);
+    if (p->options & ATTN_OPTION_WINDOW) {
+        p->window_left = (ptrdiff_t)random_below(100) - 1;
+        p->window_right = random_below(2) && p->window_left >= 0 ? -1 : (ptrdiff_t)random_below(9);
+    }
+}
+
+static void random_problem(struct attn_problem *p)
+{
+    attn_problem_init(p);
+    p->batch = 1 + random_below(300);
+    p->kv_heads = 1 + random_below(20);
+    p->q_heads = p->kv_heads * (1 + random_below(9));
+    p->q_len = 1 + random_below(70000);
+    p->kv_len = random_below(3) ? p->q_len : 1 + random_below(70000);
+    p->qk_dim = 1 + random_below(300);
+    p->v_dim = random_below(2) ? p->qk_dim : 1 + random_below(300);
+    if (random_below(4))
+        random_options(p);
+}
+
+static void random_problems_survive_the_round_trip(void **state)
+{
+    (void)state;
+    for (int i = 0; i < RANDOM_PROBLEMS; i++) {
+        struct attn_problem p;
+        char text[PARSE_TEXT], again[PARSE_TEXT];
+        random_problem(&p);
+        parse_print_problem(&p, text);
+        const struct attn_problem q = parsed(text);
+        assert_memory_equal(&q, &p, sizeof p);
+        parse_print_problem(&q, again);
+        assert_string_equal(again, text);
+    }
+}
+
+/* The same keys in any order mean the same. */
+static void the_order_of_keys_means_nothing(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2000; i++) {
+        struct attn_problem p;
+        char text[PARSE_TEXT], shuffled[PARSE_TEXT] = "";
+        char *items[32], *rest = text;
+        size_t n = 0;
+        random_problem(&p);
+        parse_print_problem(&p, text);
+        for (char *item; (item = strsep(&rest, ","));)
+            items[n++] = item;
+        while (n) {
+            const size_t pick = random_below(n);
+            strcat(strcat(shuffled, *shuffled ? "," : ""), items[pick]);
+            items[pick] = items[--n];
+        }
+        const struct attn_problem q = parsed(shuffled);
+        assert_memory_equal(&q, &p, sizeof p);
+    }
+}
+
+/* ---- refusals ------------------------------------------------------------------------------ */
+
+static const struct refusal {
+    const char *text;
+    size_t position;
+    const char *message;
+} refusals[] = {
+    {"", 0, "there is no problem; expected key=value,..."},
+    {"b=1,hq=2,hkw=2", 9, "unknown key 'hkw'; did you mean 'hkv'?"},
+    {"sacle=1", 0, "unknown key 'sacle'; did you mean 'scale'?"},
+    {"headdim=64", 0,
+     "unknown key 'headdim'; keys are b, hq, hkv, sq, skv, d, dv, dtype, kv_dtype, mask, window, "
+     "softcap, scale, layout, sinks, alibi, ragged, page, outputs, pass, h, s"},
+    {"D=64", 0,
+     "unknown key 'D'; keys are b, hq, hkv, sq, skv, d, dv, dtype, kv_dtype, mask, window, "
+     "softcap, scale, layout, sinks, alibi, ragged, page, outputs, pass, h, s"},
+    {"d=64,", 5, "nothing between commas or at an end; expected key=value"},
+    {",d=64", 0, "nothing between commas or at an end; expected key=value"},
+    {"d=64,,b=1", 5, "nothing between commas or at an end; expected key=value"},
+    {"d=64,causal", 5, "'causal' has no value; expected key=value"},
+    {"d=", 2, "d has an empty value; expected N >= 1"},
+    {"d=64 ", 2, "d='64 ' is not a whole number; expected N >= 1"},
+    {"d=64, b=1", 5, "unknown key ' b'; did you mean 'b'?"},
+    {"d=0", 2, "d='0' is less than 1; expected N >= 1"},
+    {"d=-1", 2, "d='-1' is not a whole number; expected N >= 1"},
+    {"d=1.5", 2, "d='1.5' is not a whole number; expected N >= 1"},
+    {"d=0x10", 2, "d='0x10' is not a whole number; expected N >= 1"},
+    {"d=9223372036854775808", 2, "d='9223372036854775808' is too large; expected N >= 1"},
+    {"d=18446744073709551617", 2, "d='18446744073709551617' is too large; expected N >= 1"},
+    {"d=64,b=2,d=64", 9, "d is given twice, first at position 0"},
+    {"h=8,h=8", 4, "h is given twice, first at position 0"},
+    {"h=8,hq=8", 4, "hq sets hq, which h at position 0 sets too; give one of them"},
+    {"d=4,skv=8,s=8", 10, "s sets skv, which skv at position 4 sets too; give one of them"},
+    {"hq=6,hkv=4", 5, "hq is not a multiple of hkv"},
+    {"hkv=4", 0, "hq is not a multiple of hkv"},
+    {"dtype=f64", 6, "dtype='f64' is no such type; expected f32|bf16|f16"},
+    {"dtype=float", 6, "dtype='float' is no such type; expected f32|bf16|f16"},
+    {"d=8,kv_dtype=bf16", 4, "kv_dtype is neither dtype nor i8"},
+    {"kv_dtype=bool", 9, "kv_dtype='bool' is no such type; expected dtype or i8"},
+    {"mask=causel", 5,
+     "mask='causel' is no such sum; expected none, or a sum of causal, causal_top_left, bias, "
+     "bool"},
+    {"mask=causal+", 5,
+     "mask='causal+' is no such sum; expected none, or a sum of causal, causal_top_left, bias, "
+     "bool"},
+    {"mask=none+causal", 5,
+     "mask='none+causal' is no such sum; expected none, or a sum of causal, causal_top_left, "
+     "bias, bool"},
+    {"mask=causal+none", 5,
+     "mask='causal+none' is no such sum; expected none, or a sum of causal, causal_top_left, "
+     "bias, bool"},
+    {"mask=bias+bias", 5,
+     "mask='bias+bias' has a part twice; expected none, or a sum of causal, causal_top_left, "
+     "bias, bool"},
+    {"d=8,mask=causal+causal_top_left", 4, "mask is causal in two ways; expected one of them"},
+    {"window=-2", 7, "window='-2' is not a whole number; expected L or L:R, -1 = no limit"},
+    {"window=1:2:3", 7, "window='1:2:3' is not a whole number; expected L or L:R, -1 = no limit"},
+    {"window=:3", 7, "window=':3' is not a whole number; expected L or L:R, -1 = no limit"},
+    {"window=9223372036854775807", 7,
+     "window='9223372036854775807' is too large; expected L or L:R, -1 = no limit"},
+    {"softcap=-1", 8, "softcap='-1' is negative; expected X >= 0"},
+    {"scale=nan", 6, "scale='nan' is not a decimal number; expected X"},
+    {"scale=inf", 6, "scale='inf' is not a decimal number; expected X"},
+    {"scale=1e39", 6, "scale='1e39' is too large for f32; expected X"},
+    {"scale=1e-60", 6, "scale='1e-60' is too small for f32; expected X"},
+    {"scale=+1", 6, "scale='+1' is not a decimal number; expected X"},
+    {"scale=1e", 6, "scale='1e' is not a decimal number; expected X"},
+    {"scale=.", 6, "scale='.' is not a decimal number; expected X"},
+    {"scale=0x1p3", 6, "scale='0x1p3' is not a decimal number; expected X"},
+    {"layout=sbhd", 7, "layout='sbhd' is no such choice; expected bhsd|bshd"},
+    {"sinks=yes", 6, "sinks='yes' is neither 0 nor 1; expected 0|1"},
+    {"outputs=", 8, "outputs has an empty value; expected a sum of o, lse, weights"},
+    {"pass=both", 5, "pass='both' is no such choice; expected forward|backward"},
+    {"d=\xc3\xa4\n", 2, "d='\\xc3\\xa4\\x0a' is not a whole number; expected N >= 1"},
+    {"b=3037000500,h=3037000500,s=3037000500", 0, "an operand does not fit in the address space"},
+};
+
+static void refusals_name_key_position_and_remedy(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(refusals); i++) {
+        const struct refusal *r = &refusals[i];
+        struct attn_problem problem, untouched;
+        struct parse_error error = {.position = 999};
+        memset(&problem, 0x5a, sizeof problem);
+        untouched = problem;
+        if (parse_problem(r->text, &problem, &error))
+            fail_msg("accepted: %s", r->text);
+        assert_string_equal(error.message, r->message);
+        if (error.position != r->position)
+            fail_msg("%s: position %zu, not %zu", r->text, error.position, r->position);
+        assert_memory_equal(&problem, &untouched, sizeof problem);
+    }
+}
+
+static void long_values_are_cut_in_messages(void **state)
+{
+    (void)state;
+    char text[300];
+    struct attn_problem problem;
+    struct parse_error error;
+    snprintf(text, sizeof text, "d=%0200d", 0);
+    memset(text + 2, 'x', 200);
+    assert_false(parse_problem(text, &problem, &error));
+    assert_int_equal(error.position, 2);
+    assert_non_null(strstr(error.message, "xxx...' is not a whole number; expected N >= 1"));
+    assert_true(strlen(error.message) < 120);
+}
+
+static void the_longest_text_is_accepted_and_one_byte_more_is_not(void **state)
+{
+    (void)state;
+    char text[PARSE_TEXT + 1] = "d=";
+    struct attn_problem problem;
+    struct parse_error error;
+    memset(text + 2, '0', PARSE_TEXT - 2);
+    text[PARSE_TEXT - 2] = '7';
+    text[PARSE_TEXT - 1] = 0;
+    assert_true(parse_problem(text, &problem, &error));
+    assert_int_equal(problem.qk_dim, 7);
+    text[PARSE_TEXT - 1] = '7';
+    text[PARSE_TEXT] = 0;
+    assert_false(parse_problem(text, &problem, &error));
+    assert_string_equal(error.message, "a problem text has at most 511 bytes");
+    assert_int_equal(error.position, PARSE_TEXT - 1);
+}
+
+static void the_longest_canonical_text_fits(void **state)
+{
+    (void)state;
+    struct attn_problem p =
+        parsed("mask=causal_top_left+bias+bool,window=4611686018427387903:4611686018427387903,"
+               "softcap=1.17549435e-38,scale=-1.17549435e-38,layout=bshd,sinks=1,alibi=1,ragged=1,"
+               "page=9223372036854775807,outputs=o+lse+weights,pass=backward,dtype=bf16,"
+               "kv_dtype=i8,dv=1");
+    char text[PARSE_TEXT];
+    p.batch = p.q_heads = p.kv_heads = p.q_len = p.kv_len = p.qk_dim = SIZE_MAX;
+    parse_print_problem(&p, text);
+    assert_true(strlen(text) > 300);
+    assert_non_null(strstr(text, ",pass=backward"));
+}
+
+static void every_key_has_help_and_is_known(void **state)
+{
+    (void)state;
+    size_t n = 0;
+    for (const struct parse_key_help *help; (help = parse_key_help(n)); n++) {
+        struct attn_problem problem;
+        struct parse_error error;
+        char text[64], start[64];
+        snprintf(text, sizeof text, "%s=", help->name);
+        snprintf(start, sizeof start, "%s has an empty value", help->name);
+        assert_false(parse_problem(text, &problem, &error));
+        assert_memory_equal(error.message, start, strlen(start));
+        assert_true(strlen(help->form) && strlen(help->meaning));
+    }
+    assert_int_equal(n, 22);
+}
+
+/* ---- inputs -------------------------------------------------------------------------------- */
+
+static const char *const inputs[][2] = {
+    {"normal", "normal:1"},
+    {"normal:0", "normal:0"},
+    {"normal:18446744073709551615", "normal:18446744073709551615"},
+    {"uniform", "uniform:1"},
+    {"uniform:7", "uniform:7"},
+    {"needle:0", "needle:0"},
+    {"needle:65535", "needle:65535"},
+    {"negative", "negative"},
+    {"file:a.safetensors:layer0.", "file:a.safetensors:layer0."},
+    {"file:dir with blanks/a:b:", "file:dir with blanks/a:b:"},
+};
+
+static void inputs_survive_the_round_trip(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(inputs); i++) {
+        struct input input, again;
+        struct parse_error error;
+        char text[PARSE_TEXT];
+        assert_true(parse_input(inputs[i][0], &input, &error));
+        parse_print_input(&input, text);
+        assert_string_equal(text, inputs[i][1]);
+        assert_true(parse_input(text, &again, &error));
+        assert_memory_equal(&again, &input, sizeof input);
+    }
+}
+
+static void inputs_set_their_fields(void **state)
+{
+    (void)state;
+    struct input input;
+    struct parse_error error;
+    assert_true(parse_input("uniform:42", &input, &error));
+    assert_int_equal(input.kind, INPUT_UNIFORM);
+    assert_int_equal(input.seed, 42);
+    assert_true(parse_input("needle:9", &input, &error));
+    assert_int_equal(input.kind, INPUT_NEEDLE);
+    assert_int_equal(input.needle, 9);
+    assert_true(parse_input("file:x/y:z:p.", &input, &error));
+    assert_int_equal(input.kind, INPUT_FILE);
+    assert_string_equal(input.path, "x/y:z");
+    assert_string_equal(input.prefix, "p.");
+}
+
+static const struct refusal input_refusals[] = {
+    {"", 0, "unknown input ''; inputs are normal, uniform, needle, negative, file"},
+    {"gauss", 0, "unknown input 'gauss'; inputs are normal, uniform, needle, negative, file"},
+    {"nedle:3", 0, "unknown input 'nedle'; did you mean 'needle'?"},
+    {"normal:", 7, "input normal: '' is not a whole number; expected normal or normal:SEED"},
+    {"normal:-1", 7, "input normal: '-1' is not a whole number; expected normal or normal:SEED"},
+    {"normal:18446744073709551616", 7,
+     "input normal: '18446744073709551616' is too large; expected normal or normal:SEED"},
+    {"needle", 6, "input needle: '' is not a whole number; expected needle:J, the key's position"},
+    {"negative:1", 9, "input negative: '1' takes no value; expected negative"},
+    {"file:abc", 5,
+     "input file: 'abc' has no PATH:PREFIX; expected file:PATH:PREFIX, PREFIX may be empty"},
+    {"file::p", 5,
+     "input file: ':p' has no PATH:PREFIX; expected file:PATH:PREFIX, PREFIX may be empty"},
+};
+
+static void bad_inputs_are_refused(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(input_refusals); i++) {
+        struct input input;
+        struct parse_error error;
+        if (parse_input(input_refusals[i].text, &input, &error))
+            fail_msg("accepted: %s", input_refusals[i].text);
+        assert_string_equal(error.message, input_refusals[i].message);
+        assert_int_equal(error.position, input_refusals[i].position);
+    }
+}
+
+static void long_paths_and_prefixes_are_refused(void **state)
+{
+    (void)state;
+    char text[PARSE_TEXT];
+    struct input input;
+    struct parse_error error;
+    snprintf(text, sizeof text, "file:%0255d:p", 0);
+    assert_true(parse_input(text, &input, &error));
+    snprintf(text, sizeof text, "file:%0256d:p", 0);
+    assert_false(parse_input(text, &input, &error));
+    assert_non_null(strstr(error.message, "is too long"));
+    snprintf(text, sizeof text, "file:a:%063d", 0);
+    assert_true(parse_input(text, &input, &error));
+    snprintf(text, sizeof text, "file:a:%064d", 0);
+    assert_false(parse_input(text, &input, &error));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_key_sets_its_field),
+        cmocka_unit_test(what_is_left_out_follows_its_partner),
+        cmocka_unit_test(printing_gives_the_canonical_form),
+        cmocka_unit_test(random_problems_survive_the_round_trip),
+        cmocka_unit_test(the_order_of_keys_means_nothing),
+        cmocka_unit_test(refusals_name_key_position_and_remedy),
+        cmocka_unit_test(long_values_are_cut_in_messages),
+        cmocka_unit_test(the_longest_text_is_accepted_and_one_byte_more_is_not),
+        cmocka_unit_test(the_longest_canonical_text_fits),
+        cmocka_unit_test(every_key_has_help_and_is_known),
+        cmocka_unit_test(inputs_survive_the_round_trip),
+        cmocka_unit_test(inputs_set_their_fields),
+        cmocka_unit_test(bad_inputs_are_refused),
+        cmocka_unit_test(long_paths_and_prefixes_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
