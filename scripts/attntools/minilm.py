@@ -9,7 +9,6 @@ how closely the model's own runtime agrees.
 import importlib.util
 import json
 from dataclasses import dataclass
-from math import erf, sqrt
 from pathlib import Path
 from typing import TypeAlias
 
@@ -140,6 +139,8 @@ def run(model: Model, ids: list[int]) -> list[LayerTrace]:
 
 
 def gelu(x: Array) -> Array:
-    """GELU as x Phi(x); NumPy has no erf, the standard library's takes scalars."""
+    """x Phi(x), the exact form; NumPy has no erf, the standard library's takes scalars."""
+    from math import erf, sqrt
+
     phi = np.frompyfunc(lambda z: 0.5 * (1.0 + erf(z / sqrt(2.0))), 1, 1)
     return x * phi(x).astype(np.float64)

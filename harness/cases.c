@@ -1,0 +1,139 @@
+/*
+ * cases: lists of cases; cases_load.c reads suites into them.
+ */
+#include "cases.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "case_text.h"
+
+#define CASES_MAX 4096 /* keeps the search for duplicates cheap */
+#define GROWTH 64
+
+size_t cases_find(const struct case_list *list, const char *name)
+{
+    size_t i = 0;
+    while (i < list->count && strcmp(list->items[i].name, name) != 0)
+        i++;
+    return i;
+}
+
+bool cases_append(struct case_list *list, const struct problem_case *c, const char **why)
+{
+    const size_t there = cases_find(list, c->name);
+    *why = "the name stands for another case already";
+    if (there < list->count)
+        return case_text_same(&list->items[there], c);
+    *why = "too many cases";
+    if (list->count == CASES_MAX)
+        return false;
+    if (list->count % GROWTH == 0) {
+        void *grown = realloc(list->items, (list->count + GROWTH) * sizeof *list->items);
+        *why = "out of memory";
+        if (!grown)
+            return false;
+        list->items = grown;
+    }
+    list->items[list->count++] = *c;
+    return true;
+}
+
+void cases_free(struct case_list *list)
+{
+    free(list->items);
+    *list = (struct case_list){0};
+}
+
+bool cases_add_problem(struct case_list *list, const char *text, char *message, size_t message_size)
+{
+    const struct piece all = {text, strlen(text)};
+    struct problem_case c = {0};
+    struct parse_error error;
+    const char *why;
+    char quoted[SCAN_QUOTED];
+    scan_quote(all, quoted);
+    if (!case_text_read(all, &c, &error)) {
+        snprintf(message, message_size, "problem %s, position %zu: %s", quoted, error.position,
+                 error.message);
+        return false;
+    }
+    case_text_name(all, &c);
+    if (!cases_append(list, &c, &why)) {
+        snprintf(message, message_size, "problem %s: %s", quoted, why);
+        return false;
+    }
+    return true;
+}
+
+/* ---- selection ----------------------------------------------------------------------------- */
+
+/* Whether the pattern matches a case; marks those that it does. */
+static bool keep_matching(const struct case_list *list, const char *pattern, bool *kept)
+{
+    bool any = false;
+    for (size_t i = 0; i < list->count; i++)
+        if (fnmatch(pattern, list->items[i].name, 0) == 0)
+            any = kept[i] = true;
+    return any;
+}
+
+static void no_such_case(const struct case_list *list, struct piece item, char *message,
+                         size_t message_size)
+{
+    char quoted[SCAN_QUOTED];
+    struct scan_nearest nearest = {0};
+    for (size_t i = 0; i < list->count; i++)
+        scan_consider(&nearest, item, list->items[i].name);
+    scan_quote(item, quoted);
+    if (nearest.word)
+        snprintf(message, message_size, "no case %s; did you mean '%s'?", quoted, nearest.word);
+    else
+        snprintf(message, message_size, "no case %s among the %zu of the suites", quoted,
+                 list->count);
+}
+
+bool cases_select(struct case_list *list, const char *names, char *message, size_t message_size)
+{
+    struct piece rest = {names, strlen(names)};
+    bool kept[CASES_MAX] = {0};
+    for (bool more = true; more;) {
+        const struct piece item = piece_split(&rest, ",", &more);
+        char pattern[2 * sizeof list->items->name];
+        if (!piece_copy(item, pattern, sizeof pattern) || !keep_matching(list, pattern, kept)) {
+            no_such_case(list, item, message, message_size);
+            return false;
+        }
+    }
+    size_t n = 0;
+    for (size_t i = 0; i < list->count; i++)
+        if (kept[i])
+            list->items[n++] = list->items[i];
+    list->count = n;
+    return true;
+}
+
+/* ---- files of inputs ----------------------------------------------------------------------- */
+
+bool cases_find_file(const struct input *input, char path[CASES_PATH])
+{
+    const char *chosen = getenv("ATTNBENCH_DATA");
+    const bool choose = chosen && *chosen;
+    const char *directories[] = {
+        choose ? chosen : ATTNBENCH_BUILD_DATA,
+        choose ? chosen : ATTNBENCH_INSTALLED_DATA,
+    };
+    snprintf(path, CASES_PATH, "%s", input->path);
+    if (access(path, F_OK) == 0)
+        return true;
+    for (size_t i = 0; i < sizeof directories / sizeof *directories && *input->path != '/'; i++) {
+        const int n = snprintf(path, CASES_PATH, "%s/%s", directories[i], input->path);
+        if (n > 0 && n < CASES_PATH && access(path, F_OK) == 0)
+            return true;
+    }
+    snprintf(path, CASES_PATH, "%s", input->path);
+    return false;
+}

@@ -1,0 +1,205 @@
+/*
+ * cases_load: suites, built in and from files, read into lists of cases.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "case_text.h"
+
+#define SUITE_BYTES ((size_t)1 << 20) /* of a suite file: thousands of cases */
+
+/* A suite that is being read. */
+struct reader {
+    struct case_list *list;
+    size_t first;       /* number of its first case in the list */
+    const char *source; /* name of a built-in suite, or path of a file */
+    bool builtin;
+    size_t line;  /* counted from 1 */
+    size_t cases; /* found so far, those that were in the list included */
+    char *message;
+    size_t message_size;
+};
+
+__attribute__((format(printf, 2, 3))) static bool fail(struct reader *r, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(r->message, r->message_size, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+/* ---- lines --------------------------------------------------------------------------------- */
+
+/* A relative path of an input that is not found as written is taken from beside the file. */
+static void resolve_beside(const struct reader *r, struct input *input)
+{
+    char beside[sizeof input->path];
+    const char *slash = strrchr(r->source, '/');
+    if (r->builtin || input->kind != INPUT_FILE || input->path[0] == '/' || !slash ||
+        access(input->path, F_OK) == 0)
+        return;
+    const int n = snprintf(beside, sizeof beside, "%.*s/%s", (int)(slash - r->source), r->source,
+                           input->path);
+    if (n > 0 && (size_t)n < sizeof beside && access(beside, F_OK) == 0)
+        memcpy(input->path, beside, (size_t)n + 1);
+}
+
+/* What is wrong with the name of a case; NULL where nothing is. */
+static const char *name_fault(struct piece name)
+{
+    static const char allowed[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    if (!name.length)
+        return "has no name; expected name: problem";
+    if (name.length >= sizeof((struct problem_case *)0)->name)
+        return "is too long for a name (63 bytes)";
+    for (size_t i = 0; i < name.length; i++)
+        if (!memchr(allowed, name.at[i], sizeof allowed - 1))
+            return "is not a name: letters, digits and . _ - only";
+    return NULL;
+}
+
+/* `name: problem [input=...]`, with `line` the whole line for columns. */
+static bool read_case(struct reader *r, struct piece line, struct piece text)
+{
+    struct problem_case c = {0};
+    struct parse_error error;
+    char quoted[SCAN_QUOTED];
+    bool named;
+    const char *why;
+    const struct piece name = piece_trim(piece_split(&text, ":", &named));
+    const size_t at = (size_t)(name.at - line.at) + 1;
+
+    if (!named)
+        return fail(r, "%s:%zu:%zu: no colon; expected name: problem", r->source, r->line, at);
+    if ((why = name_fault(name)))
+        return fail(r, "%s:%zu:%zu: %s %s", r->source, r->line, at, scan_quote(name, quoted), why);
+    if (!case_text_read(text, &c, &error))
+        return fail(r, "%s:%zu:%zu: %s", r->source, r->line,
+                    (size_t)(text.at - line.at) + error.position + 1, error.message);
+    piece_copy(name, c.name, sizeof c.name);
+    resolve_beside(r, &c.input);
+    r->cases++;
+    const size_t there = cases_find(r->list, c.name);
+    if (there >= r->first && there < r->list->count)
+        return fail(r, "%s:%zu:%zu: there is a case '%s' above", r->source, r->line, at, c.name);
+    return cases_append(r->list, &c, &why) ||
+           fail(r, "%s:%zu:%zu: %s: %s", r->source, r->line, at, c.name, why);
+}
+
+/* Up to a # at the start or behind a blank. */
+static struct piece without_comment(struct piece line)
+{
+    for (size_t i = 0; i < line.length; i++)
+        if (line.at[i] == '#' && (!i || strchr(SCAN_BLANKS, line.at[i - 1])))
+            line.length = i;
+    return line;
+}
+
+static bool read_text(struct reader *r, struct piece text)
+{
+    bool more = true;
+    r->first = r->list->count;
+    for (r->line = 1; more; r->line++) {
+        struct piece line = piece_split(&text, "\n", &more);
+        if (line.length && line.at[line.length - 1] == '\r')
+            line.length--;
+        const char *nul = memchr(line.at, 0, line.length);
+        if (nul)
+            return fail(r, "%s:%zu:%td: a NUL byte; this is no text", r->source, r->line,
+                        nul - line.at + 1);
+        const struct piece content = piece_trim(without_comment(line));
+        if (content.length && !read_case(r, line, content))
+            return false;
+    }
+    return r->cases || fail(r, "%s: no cases", r->source);
+}
+
+/* ---- files and names ----------------------------------------------------------------------- */
+
+static bool unknown_suite(struct reader *r)
+{
+    char quoted[SCAN_QUOTED];
+    const struct piece name = {r->source, strlen(r->source)};
+    struct scan_nearest nearest = {0};
+    char all[160] = "";
+    for (const struct suite *s = cases_builtin; s->name; s++) {
+        scan_consider(&nearest, name, s->name);
+        strcat(strcat(all, s > cases_builtin ? ", " : ""), s->name);
+    }
+    scan_quote(name, quoted);
+    if (nearest.word)
+        return fail(r, "no suite or file %s; did you mean '%s'?", quoted, nearest.word);
+    return fail(r, "no suite or file %s; suites are %s, all", quoted, all);
+}
+
+static bool read_file(struct reader *r)
+{
+    char *bytes = malloc(SUITE_BYTES + 1);
+    FILE *file = fopen(r->source, "rb");
+    bool ok = false;
+    if (!file && errno == ENOENT) {
+        unknown_suite(r);
+        goto done;
+    }
+    if (!file || !bytes) {
+        fail(r, "%s: %s", r->source, strerror(errno));
+        goto done;
+    }
+    const size_t n = fread(bytes, 1, SUITE_BYTES + 1, file);
+    if (ferror(file))
+        fail(r, "%s: %s", r->source, strerror(errno));
+    else if (n > SUITE_BYTES)
+        fail(r, "%s: more than %zu bytes; this is no suite", r->source, SUITE_BYTES);
+    else
+        ok = read_text(r, (struct piece){bytes, n});
+done:
+    if (file)
+        fclose(file);
+    free(bytes);
+    return ok;
+}
+
+/* A built-in name, or the path of a file. */
+static bool read_suite(struct reader *r)
+{
+    const bool all = strcmp(r->source, "all") == 0;
+    bool found = false;
+    for (const struct suite *s = cases_builtin; s->name; s++) {
+        if (!all && strcmp(s->name, r->source) != 0)
+            continue;
+        struct reader one = *r;
+        one.source = s->name;
+        one.builtin = found = true;
+        if (!read_text(&one, (struct piece){s->text, strlen(s->text)}))
+            return false;
+    }
+    return found || read_file(r);
+}
+
+bool cases_load(struct case_list *list, const char *suites, char *message, size_t message_size)
+{
+    struct piece rest = {suites, strlen(suites)};
+    for (bool more = true; more;) {
+        const struct piece item = piece_split(&rest, ",", &more);
+        char source[CASES_PATH];
+        struct reader r = {
+            .list = list,
+            .source = source,
+            .message = message,
+            .message_size = message_size,
+        };
+        if (!item.length)
+            return fail(&r, "the list of suites '%s' has an empty item", suites);
+        if (!piece_copy(item, source, sizeof source))
+            return fail(&r, "a suite's path is too long");
+        if (!read_suite(&r))
+            return false;
+    }
+    return true;
+}
