@@ -33,7 +33,18 @@ static inline size_t attn_floats_bytes(size_t n)
            ATTN_WORKSPACE_ALIGN;
 }
 
-/* Thread `thread`'s share of a workspace that was sized as threads * bytes_per_thread. */
+/* A workspace of `floats` for each thread, in bytes; SIZE_MAX where that overflows, which no caller
+ * can lend. */
+static inline size_t attn_threads_bytes(int threads, size_t floats)
+{
+    size_t bytes;
+    if (floats > SIZE_MAX / sizeof(float) - ATTN_WORKSPACE_ALIGN ||
+        __builtin_mul_overflow((size_t)threads, attn_floats_bytes(floats), &bytes))
+        return SIZE_MAX;
+    return bytes;
+}
+
+/* Thread `thread`'s share of a workspace that was sized by attn_threads_bytes(). */
 static inline void *attn_thread_scratch(const struct attn_plan *plan, int thread)
 {
     assert(thread >= 0 && thread < plan->threads);

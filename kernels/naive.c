@@ -29,15 +29,17 @@ static float dot(const float *a, const float *b, size_t n)
     return sum;
 }
 
-/* scores[0, n) become exp(score - maximum); returns their sum, and the maximum in *m. */
+/* scores[0, n) become exp(score - maximum); returns their sum, and the maximum in *m.  Where every
+ * score is -inf, as where there is none, the sum is 0 and so is the row. */
 static float exponentials(float *scores, ptrdiff_t n, float *m)
 {
     *m = -INFINITY;
     for (ptrdiff_t j = 0; j < n; j++)
-        *m = scores[j] > *m || isnan(scores[j]) ? scores[j] : *m;
+        *m = scores[j] > *m ? scores[j] : *m;
+    const float shift = *m == -INFINITY ? 0 : *m;
     float sum = 0;
     for (ptrdiff_t j = 0; j < n; j++) {
-        scores[j] = expf(scores[j] - *m);
+        scores[j] = expf(scores[j] - shift); /* NaN stays NaN, and makes the sum NaN */
         sum += scores[j];
     }
     return sum;
@@ -54,18 +56,20 @@ static void row(const struct attn_problem *problem, const struct attn_tensors *t
     for (ptrdiff_t j = seen.lo; j < seen.hi; j++)
         scores[j] = scale * dot(q, attn_row_f32(&t->k, b, g, (size_t)j), problem->qk_dim);
 
-    float m = -INFINITY;
+    float m;
     const float sum = exponentials(scores + seen.lo, seen.hi - seen.lo, &m);
-    const float inverse = sum > 0 || isnan(sum) ? 1 / sum : 0;
+    const float inverse = sum == 0 ? 0 : 1 / sum;
 
-    float *o = attn_row_f32(&t->o, b, h, i);
-    for (size_t d = 0; d < problem->v_dim; d++)
-        o[d] = 0;
-    for (ptrdiff_t j = seen.lo; j < seen.hi; j++) {
-        const float *v = attn_row_f32(&t->v, b, g, (size_t)j);
-        const float p = scores[j] * inverse;
+    if (problem->outputs & ATTN_OUTPUT_O) {
+        float *o = attn_row_f32(&t->o, b, h, i);
         for (size_t d = 0; d < problem->v_dim; d++)
-            o[d] += p * v[d];
+            o[d] = 0;
+        for (ptrdiff_t j = seen.lo; j < seen.hi; j++) {
+            const float *v = attn_row_f32(&t->v, b, g, (size_t)j);
+            const float p = scores[j] * inverse;
+            for (size_t d = 0; d < problem->v_dim; d++)
+                o[d] += p * v[d];
+        }
     }
     if (problem->outputs & ATTN_OUTPUT_LSE)
         *attn_row_f32(&t->lse, b, h, i) = m + logf(sum);

@@ -12,6 +12,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#if defined __AVX__
+#include <immintrin.h> /* masked loads and stores: what C cannot say */
+#endif
+
 #if defined __AVX512F__
 #define VF_BYTES 64
 #elif defined __AVX__
@@ -30,6 +34,22 @@ static inline vf vf_set1(float x)
     return x - (vf){0};
 }
 
+/* 0, 1, 2, ... */
+static inline vi vi_lanes(void)
+{
+    vi v;
+    for (int i = 0; i < VF_LANES; i++)
+        v[i] = i;
+    return v;
+}
+
+/* All ones in the first n lanes, zero in the others; n may be anything. */
+static inline vi vi_first(ptrdiff_t n)
+{
+    const int32_t count = n < 0 ? 0 : n < VF_LANES ? (int32_t)n : VF_LANES;
+    return (vi)(vi_lanes() < (count - (vi){0}));
+}
+
 static inline vf vf_load(const float *p)
 {
     vf v;
@@ -45,14 +65,28 @@ static inline void vf_store(float *p, vf v)
 /* The first n < VF_LANES lanes from p, zero in the others; reads nothing past p + n. */
 static inline vf vf_load_partial(const float *p, size_t n)
 {
+#if defined __AVX512F__
+    return _mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), p);
+#elif defined __AVX__
+    return _mm256_maskload_ps(p, (__m256i)vi_first((ptrdiff_t)n));
+#else
     vf v = {0};
-    memcpy(&v, p, n * sizeof *p);
+    for (size_t i = 0; i < n; i++)
+        v[i] = p[i];
     return v;
+#endif
 }
 
 static inline void vf_store_partial(float *p, vf v, size_t n)
 {
-    memcpy(p, &v, n * sizeof *p);
+#if defined __AVX512F__
+    _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), v);
+#elif defined __AVX__
+    _mm256_maskstore_ps(p, (__m256i)vi_first((ptrdiff_t)n), v);
+#else
+    for (size_t i = 0; i < n; i++)
+        p[i] = v[i];
+#endif
 }
 
 /* Lanes of a where mask is all ones, of b where it is zero. */
@@ -87,6 +121,40 @@ static inline float vf_hsum(vf v)
         for (int i = 0; i < n; i++)
             lane[i] += lane[i + n];
     return lane[0];
+}
+
+/*
+ * Lane i of the result is the sum of v[i]: VF_LANES dot products end here together, for about
+ * three instructions each.  Merging two vectors at distance h keeps, in each stretch of 2h lanes,
+ * the halves of the first vector added in the lower h lanes and those of the second in the upper
+ * h; after the distances VF_LANES / 2, ..., 1 every lane holds one complete sum.
+ */
+#define VF_MERGE_LO(t, h) ((t) % (2 * (h)) < (h) ? (t) : VF_LANES + (t) - (h))
+#define VF_MERGE_HI(t, h) ((t) % (2 * (h)) < (h) ? (t) + (h) : VF_LANES + (t))
+#define VF_4(F, t, h) F(t, h), F(t + 1, h), F(t + 2, h), F(t + 3, h)
+#if VF_LANES == 16
+#define VF_EACH(F, h) VF_4(F, 0, h), VF_4(F, 4, h), VF_4(F, 8, h), VF_4(F, 12, h)
+#elif VF_LANES == 8
+#define VF_EACH(F, h) VF_4(F, 0, h), VF_4(F, 4, h)
+#else
+#define VF_EACH(F, h) VF_4(F, 0, h)
+#endif
+#define VF_MERGE(v, h)                                                             \
+    for (int i_ = 0; i_ < (h); i_++)                                               \
+    v[i_] = __builtin_shufflevector(v[i_], v[i_ + (h)], VF_EACH(VF_MERGE_LO, h)) + \
+            __builtin_shufflevector(v[i_], v[i_ + (h)], VF_EACH(VF_MERGE_HI, h))
+
+static inline vf vf_hsum_each(vf v[VF_LANES])
+{
+#if VF_LANES >= 16
+    VF_MERGE(v, 8);
+#endif
+#if VF_LANES >= 8
+    VF_MERGE(v, 4);
+#endif
+    VF_MERGE(v, 2);
+    VF_MERGE(v, 1);
+    return v[0];
 }
 
 /*

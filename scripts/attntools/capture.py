@@ -26,7 +26,7 @@ AGREEMENT = 2e-5
 
 
 def number_list(text: str) -> list[int]:
-    """"0,3" or "0-3,8" as numbers."""
+    """Numbers of a list such as "0,3" or "0-3,8"."""
     numbers: list[int] = []
     for part in text.split(","):
         first, _, last = part.partition("-")
@@ -90,7 +90,7 @@ def compare(tensors: Tensors, path: Path) -> bool:
     for name in sorted(stored.keys() & tensors.keys()):
         difference = relative_difference(tensors[name], stored[name])
         agree = agree and difference <= AGREEMENT
-        print(f"{name:12} {str(stored[name].shape):18} relative difference {difference:.1e}")
+        print(f"{name:12} {stored[name].shape!s:18} relative difference {difference:.1e}")
     return agree
 
 

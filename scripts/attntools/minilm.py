@@ -9,6 +9,7 @@ how closely the model's own runtime agrees.
 import importlib.util
 import json
 from dataclasses import dataclass
+from math import erf, sqrt
 from pathlib import Path
 from typing import TypeAlias
 
@@ -139,8 +140,6 @@ def run(model: Model, ids: list[int]) -> list[LayerTrace]:
 
 
 def gelu(x: Array) -> Array:
-    """x Phi(x), the exact form; NumPy has no erf, the standard library's takes scalars."""
-    from math import erf, sqrt
-
+    """GELU as x Phi(x); NumPy has no erf, the standard library's takes scalars."""
     phi = np.frompyfunc(lambda z: 0.5 * (1.0 + erf(z / sqrt(2.0))), 1, 1)
     return x * phi(x).astype(np.float64)

@@ -34,7 +34,8 @@ def run(model: Model, text: str) -> tuple[list[int], list[LayerTrace]]:
             keep(layer, "context", output[0])
 
         attention.register_forward_hook(on_attention, with_kwargs=True)
-        for name, linear in zip("qkv", (attention.query, attention.key, attention.value)):
+        linears = {"q": attention.query, "k": attention.key, "v": attention.value}
+        for name, linear in linears.items():
             linear.register_forward_hook(lambda _, __, y, n=name: keep(layer, n, y))
 
     for layer, block in enumerate(encoder[0].auto_model.encoder.layer):

@@ -18,7 +18,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-static char directory[] = "cases_test.XXXXXX";
+static char directory[] = "test_cases.XXXXXX";
 static char message[512];
 
 static int enter_directory(void **state)

@@ -1,0 +1,108 @@
+/*
+ * online: one pass over the keys, with a running maximum and sum.
+ *
+ * Softmax does not need its scores twice (Milakov and Gimelshein 2018, arXiv:1805.02867; for
+ * attention Rabe and Staats 2021, arXiv:2112.05682).  After some keys a row is known by three
+ * things: the maximum m of their scores x_j, the sum l of exp(x_j - m), and the output row
+ * o = sum of exp(x_j - m) v_j.  More keys with a larger maximum m' change what was subtracted, and
+ * exp(x - m') = exp(x - m) exp(m - m'): multiply l and o by exp(m - m'), then add the new terms.
+ * At the end O = o / l and LSE = m + ln l.  Nothing of length Skv is ever stored.
+ *
+ * Keys come KEYS at a time, so that the exponentials fill vectors and o is seldom rescaled.
+ *
+ *   memory    reads K and V once per query row (kernel tiled does better)
+ *   parallel  over (batch, query head, query), the longest rows first; decode idles (see split_kv)
+ *   scratch   one output row of v_dim floats per thread
+ *   instead   flash: the same idea for many queries at once
+ */
+#include <omp.h>
+
+#include "rows.h"
+#include "softmax.h"
+
+enum {
+    KEYS = 64, /* 4 vectors of 16: the scores of a step stay in L1, a rescale costs 1/64 of it */
+    ROWS = 4   /* handed to a thread at once */
+};
+
+/* A row after some of its keys; scores are in base 2 (softmax.h). */
+struct running {
+    float m;  /* maximum so far, -inf at first */
+    float l;  /* sum of 2^(x - m) */
+    float *o; /* sum of 2^(x - m) v */
+};
+
+static size_t workspace_size(const struct attn_problem *problem, int threads)
+{
+    return attn_threads_bytes(threads, problem->v_dim);
+}
+
+/* Lets the row see n <= KEYS more keys: their scores, and their rows of V. */
+static void absorb(struct running *row, float *scores, ptrdiff_t n, const float *v,
+                   ptrdiff_t v_stride, size_t v_dim)
+{
+    const float m = softmax_max(scores, n, row->m);
+    if (m > row->m) {
+        const float shrink = exp2f(row->m - m); /* 0 at first: 2^-inf */
+        row->l *= shrink;
+        row_scale(row->o, row->o, shrink, v_dim);
+        row->m = m;
+    }
+    row->l += softmax_exp2(scores, n, softmax_shift(m));
+    row_weigh(row->o, scores, v, v_stride, n, v_dim);
+}
+
+static void row(const struct attn_problem *problem, const struct attn_tensors *t, size_t b,
+                size_t h, size_t i, float *o)
+{
+    const struct attn_range seen = attn_visible(problem, (ptrdiff_t)i);
+    const size_t g = attn_kv_head(problem, h);
+    const float scale = softmax_scale(problem);
+    struct running row = {.m = -INFINITY, .l = 0, .o = o};
+    memset(o, 0, problem->v_dim * sizeof *o);
+
+    for (ptrdiff_t j = seen.lo; j < seen.hi; j += KEYS) {
+        const ptrdiff_t n = seen.hi - j < KEYS ? seen.hi - j : KEYS;
+        float scores[KEYS];
+        row_scores(attn_row_f32(&t->q, b, h, i), attn_row_f32(&t->k, b, g, (size_t)j),
+                   t->k.stride[2], n, problem->qk_dim, scale, scores);
+        absorb(&row, scores, n, attn_row_f32(&t->v, b, g, (size_t)j), t->v.stride[2],
+               problem->v_dim);
+    }
+    if (problem->outputs & ATTN_OUTPUT_O)
+        row_scale(attn_row_f32(&t->o, b, h, i), o, softmax_inverse(row.l), problem->v_dim);
+    if (problem->outputs & ATTN_OUTPUT_LSE)
+        *attn_row_f32(&t->lse, b, h, i) = softmax_lse(row.m, row.l);
+}
+
+static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)
+{
+    const struct attn_problem *p = &plan->problem;
+#pragma omp parallel num_threads(plan->threads)
+    {
+        float *o = attn_thread_scratch(plan, omp_get_thread_num());
+#pragma omp for collapse(3) schedule(dynamic, ROWS)
+        for (size_t b = 0; b < p->batch; b++)
+            for (size_t h = 0; h < p->q_heads; h++)
+                for (size_t left = p->q_len; left > 0; left--)
+                    row(p, tensors, b, h, left - 1, o);
+    }
+}
+
+const struct attn_kernel ATTN_KERNEL = {
+    .size = sizeof(struct attn_kernel),
+    .name = "online",
+    .summary = "streaming softmax: one pass over the keys, a running maximum and sum",
+    .source = "Milakov and Gimelshein 2018, arXiv:1805.02867",
+    .isa = ATTN_KERNEL_ISA,
+    .caps.size = sizeof(struct attn_caps),
+    .caps.dtypes = ATTN_BIT(ATTN_F32),
+    .caps.masks = ATTN_MASKS_POSITIONAL,
+    .caps.options = ATTN_OPTION_WINDOW,
+    .caps.outputs = ATTN_OUTPUT_O | ATTN_OUTPUT_LSE,
+    .caps.forward = true,
+    .caps.parallel = true,
+    .caps.compute = ATTN_F32,
+    .workspace_size = workspace_size,
+    .execute = execute,
+};

@@ -1,0 +1,104 @@
+/*
+ * rows.h: one query row against the rows of K and V, in vectors along the head dimension.
+ *
+ * What the kernels that work row by row share.  `k` and `v` point at the first row used, `stride`
+ * counts elements from row to row; nothing behind the last element of a row is read.
+ */
+#ifndef ATTN_ROWS_H
+#define ATTN_ROWS_H
+
+#include "kernel.h"
+#include "simd.h"
+
+/* Partial sums of a . b, one per lane. */
+static inline vf row_dot(const float *a, const float *b, size_t dim)
+{
+    vf sum = {0};
+    size_t d = 0;
+    for (; d + VF_LANES <= dim; d += VF_LANES)
+        sum += vf_load(a + d) * vf_load(b + d);
+    if (d < dim)
+        sum += vf_load_partial(a + d, dim - d) * vf_load_partial(b + d, dim - d);
+    return sum;
+}
+
+/* scores[0, n) = scale * q . k[j].  VF_LANES keys at a time, so that their horizontal sums are one
+ * reduction; past the end the last key is read again and its lanes are dropped. */
+static inline void row_scores(const float *q, const float *k, ptrdiff_t stride, ptrdiff_t n,
+                              size_t dim, float scale, float *scores)
+{
+    for (ptrdiff_t j = 0; j < n; j += VF_LANES) {
+        vf sums[VF_LANES];
+        for (ptrdiff_t lane = 0; lane < VF_LANES; lane++)
+            sums[lane] = row_dot(q, k + (j + lane < n ? j + lane : n - 1) * stride, dim);
+        const vf x = vf_set1(scale) * vf_hsum_each(sums);
+        if (n - j >= VF_LANES)
+            vf_store(scores + j, x);
+        else
+            vf_store_partial(scores + j, x, (size_t)(n - j));
+    }
+}
+
+/* o[0, vectors * VF_LANES) += sum over j of p[j] * v[j]; `vectors` is a constant at each call, so
+ * that the sums stay in registers. */
+static inline __attribute__((always_inline)) void row_weigh_vectors(float *o, const float *p,
+                                                                    const float *v,
+                                                                    ptrdiff_t stride, ptrdiff_t n,
+                                                                    int vectors)
+{
+    vf sum[8];
+    for (int c = 0; c < vectors; c++)
+        sum[c] = vf_load(o + c * VF_LANES);
+    for (ptrdiff_t j = 0; j < n; j++) {
+        const vf weight = vf_set1(p[j]);
+        for (int c = 0; c < vectors; c++)
+            sum[c] += weight * vf_load(v + j * stride + c * VF_LANES);
+    }
+    for (int c = 0; c < vectors; c++)
+        vf_store(o + c * VF_LANES, sum[c]);
+}
+
+/* o[0, dim) += sum over j < n of p[j] * v[j]. */
+static inline void row_weigh(float *o, const float *p, const float *v, ptrdiff_t stride,
+                             ptrdiff_t n, size_t dim)
+{
+    size_t d = 0;
+    for (; d + 8 * VF_LANES <= dim; d += 8 * VF_LANES)
+        row_weigh_vectors(o + d, p, v + d, stride, n, 8);
+    for (; d + 4 * VF_LANES <= dim; d += 4 * VF_LANES)
+        row_weigh_vectors(o + d, p, v + d, stride, n, 4);
+    for (; d + 2 * VF_LANES <= dim; d += 2 * VF_LANES)
+        row_weigh_vectors(o + d, p, v + d, stride, n, 2);
+    for (; d + VF_LANES <= dim; d += VF_LANES)
+        row_weigh_vectors(o + d, p, v + d, stride, n, 1);
+    if (d == dim)
+        return;
+    vf sum = vf_load_partial(o + d, dim - d);
+    for (ptrdiff_t j = 0; j < n; j++)
+        sum += vf_set1(p[j]) * vf_load_partial(v + j * stride + d, dim - d);
+    vf_store_partial(o + d, sum, dim - d);
+}
+
+/* to[0, n) = factor * from[0, n); they may be the same. */
+static inline void row_scale(float *to, const float *from, float factor, size_t n)
+{
+    for (size_t d = 0; d < n; d++)
+        to[d] = factor * from[d];
+}
+
+/* Whether n rows hold neither infinity nor NaN: x * 0 is NaN for those alone. */
+static inline bool rows_finite(const float *v, ptrdiff_t stride, ptrdiff_t n, size_t dim)
+{
+    vf zeros = {0};
+    for (ptrdiff_t j = 0; j < n; j++) {
+        const float *row = v + j * stride;
+        size_t d = 0;
+        for (; d + VF_LANES <= dim; d += VF_LANES)
+            zeros += vf_load(row + d) * vf_set1(0);
+        if (d < dim)
+            zeros += vf_load_partial(row + d, dim - d) * vf_set1(0);
+    }
+    return vf_hsum(zeros) == 0;
+}
+
+#endif

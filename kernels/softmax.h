@@ -1,0 +1,82 @@
+/*
+ * softmax.h: maximum, exponentials and normalisation of a row of scores, for kernel files only.
+ *
+ * Scores are kept times log2(e) (softmax_scale() has it in), so that e^x is a bare 2^x.  What the
+ * corner cases come to, in every kernel that uses these:
+ *
+ *   no visible key, or all scores -inf   l = 0: O = 0, LSE = -inf
+ *   a score of NaN, or of +inf           its exponential is NaN, so l and the whole row are NaN
+ */
+#ifndef ATTN_SOFTMAX_H
+#define ATTN_SOFTMAX_H
+
+#include <math.h>
+
+#include "kernel.h"
+#include "simd.h"
+
+#define SOFTMAX_LOG2E 1.44269504088896341f
+#define SOFTMAX_LN2 0.693147180559945309f
+
+/* What scores are multiplied by: the problem's scale and log2(e). */
+static inline float softmax_scale(const struct attn_problem *problem)
+{
+    return attn_problem_scale(problem) * SOFTMAX_LOG2E;
+}
+
+/* What to subtract from scores whose maximum is m: -inf - -inf would be NaN. */
+static inline float softmax_shift(float m)
+{
+    return m == -INFINITY ? 0 : m;
+}
+
+static inline vf softmax_shift_each(vf m)
+{
+    return vf_select((vi)(m == vf_set1(-INFINITY)), (vf){0}, m);
+}
+
+/* The largest of x[0, n) and m, NaN passed over. */
+static inline float softmax_max(const float *x, ptrdiff_t n, float m)
+{
+    vf largest = vf_set1(m);
+    ptrdiff_t j = 0;
+    for (; j + VF_LANES <= n; j += VF_LANES)
+        largest = vf_max(vf_load(x + j), largest);
+    m = vf_hmax(largest);
+    for (; j < n; j++)
+        m = x[j] > m ? x[j] : m;
+    return m;
+}
+
+/* x[0, n) become 2^(x - shift); returns their sum. */
+static inline float softmax_exp2(float *x, ptrdiff_t n, float shift)
+{
+    vf sum = {0};
+    ptrdiff_t j = 0;
+    for (; j + VF_LANES <= n; j += VF_LANES) {
+        const vf p = vf_exp2(vf_load(x + j) - vf_set1(shift));
+        vf_store(x + j, p);
+        sum += p;
+    }
+    if (j < n) {
+        const size_t rest = (size_t)(n - j);
+        const vf p = vf_exp2(vf_load_partial(x + j, rest) - vf_set1(shift));
+        vf_store_partial(x + j, p, rest);
+        sum += vf_select(vi_first(n - j), p, (vf){0});
+    }
+    return vf_hsum(sum);
+}
+
+/* 1 / l; 0 for a row that saw nothing. */
+static inline float softmax_inverse(float l)
+{
+    return l == 0 ? 0 : 1 / l;
+}
+
+/* Natural logarithm of the sum of exponentials, from the maximum and the sum in base 2. */
+static inline float softmax_lse(float m, float l)
+{
+    return m * SOFTMAX_LN2 + logf(l);
+}
+
+#endif

@@ -1,0 +1,160 @@
+/*
+ * stats: known samples with known answers.
+ *
+ * Literals marked [numpy] come from numpy.quantile (2.4, linear = type 7), those marked [scipy] from
+ * scipy.stats.binom (1.17), both computed apart from this program.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "stats.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static const double eleven[] = {3.1, 1.2, 9.7, 4.4, 4.4, 0.5, 7.25, 2.0, 6.6, 5.9, 8.8};
+
+static void assert_near(double got, double expected)
+{
+    if (!(fabs(got - expected) <= 1e-12 * fabs(expected)))
+        fail_msg("got %.17g, expected %.17g", got, expected);
+}
+
+static void sorts_ascending(void **state)
+{
+    (void)state;
+    static const double sorted[] = {0.5, 1.2, 2.0, 3.1, 4.4, 4.4, 5.9, 6.6, 7.25, 8.8, 9.7};
+    double x[COUNT(eleven)];
+    memcpy(x, eleven, sizeof x);
+    stats_sort(x, COUNT(x));
+    assert_memory_equal(x, sorted, sizeof x);
+}
+
+static void quantiles_are_type_7(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t n;
+        double q, value;
+    } known[] = {
+        {11, 0, 0.5},     {11, 0.05, 0.85}, {11, 0.25, 2.55},  {11, 0.5, 4.4}, {11, 0.9, 8.8},
+        {11, 0.95, 9.25}, {11, 1, 9.7},     {10, 0.05, 0.815}, {10, 0.5, 4.4}, {10, 0.95, 8.5975},
+        {2, 0.5, 2.15},   {1, 0.3, 3.1}, /* [numpy], of the first n values */
+    };
+    for (size_t i = 0; i < COUNT(known); i++) {
+        double x[COUNT(eleven)];
+        memcpy(x, eleven, sizeof x);
+        stats_sort(x, known[i].n);
+        assert_near(stats_quantile(x, known[i].n, known[i].q), known[i].value);
+    }
+}
+
+static void median_of_even_count_is_the_middle(void **state)
+{
+    (void)state;
+    static const double x[] = {1, 2, 4, 100};
+    assert_near(stats_median(x, 4), 3);
+    assert_near(stats_median(x, 3), 2);
+}
+
+static void median_of_leaves_its_input(void **state)
+{
+    (void)state;
+    double x[COUNT(eleven)];
+    memcpy(x, eleven, sizeof x);
+    assert_near(stats_median_of(x, COUNT(x)), 4.4);
+    assert_memory_equal(x, eleven, sizeof x);
+}
+
+static void ranks_are_exact(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t n, lo, hi; /* 1-based, as tables print them */
+        double coverage;
+    } known[] = {
+        {6, 1, 6, 0.96875},
+        {7, 1, 7, 0.984375},
+        {8, 1, 7, 0.9609375}, /* symmetric: 0.992 or 0.930 */
+        {9, 2, 8, 0.9609375},
+        {10, 2, 9, 0.978515625},
+        {11, 2, 9, 0.96142578125},
+        {12, 3, 10, 0.96142578125},
+        {20, 6, 15, 0.9586105346679688},
+        {25, 8, 18, 0.9567147493362427},
+        {31, 10, 22, 0.9705506265163422}, /* moving an end would leave less than 0.95 */
+        {51, 19, 33, 0.9511261076817297},
+        {100, 40, 61, 0.9647997997822951},
+        {1000, 469, 532, 0.9537088026395018},
+        {5000, 2431, 2570, 0.9506841418958285}, /* [scipy] */
+    };
+    for (size_t i = 0; i < COUNT(known); i++) {
+        size_t lo, hi;
+        double coverage;
+        assert_true(stats_median_ranks(known[i].n, &lo, &hi, &coverage));
+        assert_int_equal(lo + 1, known[i].lo);
+        assert_int_equal(hi + 1, known[i].hi);
+        if (fabs(coverage - known[i].coverage) > 1e-9)
+            fail_msg("n=%zu: coverage %.12f", known[i].n, coverage);
+    }
+}
+
+static void no_interval_below_six(void **state)
+{
+    (void)state;
+    static const double x[] = {1, 2, 3, 4, 5, 6};
+    double lo, hi;
+    for (size_t n = 0; n < 6; n++)
+        assert_false(stats_median_ci95(x, n, &lo, &hi));
+    assert_true(stats_median_ci95(x, 6, &lo, &hi));
+    assert_near(lo, 1);
+    assert_near(hi, 6);
+}
+
+static void interval_takes_values_at_the_ranks(void **state)
+{
+    (void)state;
+    static const double x[] = {10, 11, 12, 13, 14, 15, 16, 99};
+    double lo, hi;
+    assert_true(stats_median_ci95(x, 8, &lo, &hi));
+    assert_near(lo, 10);
+    assert_near(hi, 16);
+}
+
+/* [numpy]: exp of the median and of the 1st and 7th smallest of log(b / a). */
+static void paired_ratio_is_by_round(void **state)
+{
+    (void)state;
+    static const double a[] = {1.00, 1.02, 0.99, 1.01, 1.05, 1.00, 0.98, 1.03};
+    static const double b[] = {1.03, 1.04, 1.03, 1.05, 1.07, 1.02, 1.02, 1.05};
+    const struct stats_ratio r = stats_paired_ratio(a, b, 8);
+    assert_near(r.ratio, 1.0249878048055012);
+    assert_true(r.interval);
+    assert_near(r.lo, 1.019047619047619);
+    assert_near(r.hi, 1.0404040404040404);
+
+    const struct stats_ratio few = stats_paired_ratio(a, b, 5);
+    assert_false(few.interval);
+    assert_near(few.ratio, 1.03);
+    assert_true(isnan(few.lo) && isnan(few.hi));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sorts_ascending),
+        cmocka_unit_test(quantiles_are_type_7),
+        cmocka_unit_test(median_of_even_count_is_the_middle),
+        cmocka_unit_test(median_of_leaves_its_input),
+        cmocka_unit_test(ranks_are_exact),
+        cmocka_unit_test(no_interval_below_six),
+        cmocka_unit_test(interval_takes_values_at_the_ranks),
+        cmocka_unit_test(paired_ratio_is_by_round),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
