@@ -59,8 +59,8 @@ bool machine_placement_parse(const char *name, enum placement *placement);
 
 /* Operating system's number of the CPU for each of threads 0..threads-1 into cpus.  False where
  * the placement has fewer places than threads (message says how many), and for PLACEMENT_NONE. */
-bool machine_places(const struct machine *machine, enum placement placement, int threads,
-                    int *cpus, char *message, size_t message_size);
+bool machine_places(const struct machine *machine, enum placement placement, int threads, int *cpus,
+                    char *message, size_t message_size);
 
 /* Binds the OpenMP threads 0..threads-1 of this process and reads the binding back.  False where
  * a thread did not land where asked.  To be called again after a parallel region of another size:

@@ -1,0 +1,160 @@
+/*
+ * machine_bind: where threads go, and whether they are there.
+ *
+ * hwloc binds, the OpenMP runtime does not (the parent sets OMP_PROC_BIND=false): two mechanisms
+ * would fight, and hwloc can read back what it did.
+ */
+#include "machine_private.h"
+
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const placements[] = {
+    [PLACEMENT_CORES] = "cores",
+    [PLACEMENT_THREADS] = "threads",
+    [PLACEMENT_NUMA] = "numa",
+    [PLACEMENT_NONE] = "none",
+};
+
+const char *machine_placement_name(enum placement placement)
+{
+    return placements[placement];
+}
+
+bool machine_placement_parse(const char *name, enum placement *placement)
+{
+    for (size_t i = 0; i < sizeof placements / sizeof *placements; i++)
+        if (strcmp(placements[i], name) == 0) {
+            *placement = (enum placement)i;
+            return true;
+        }
+    return false;
+}
+
+/* First hardware thread of a core; the core itself where the topology shows no cores. */
+static hwloc_obj_t first_thread(hwloc_topology_t topology, hwloc_obj_t core)
+{
+    return hwloc_get_obj_inside_cpuset_by_type(topology, core->cpuset, HWLOC_OBJ_PU, 0);
+}
+
+static hwloc_obj_type_t core_type(hwloc_topology_t topology)
+{
+    return hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE) > 0 ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
+}
+
+/* Core number `round` of NUMA node number `node`; NULL where it has fewer. */
+static hwloc_obj_t core_of_node(hwloc_topology_t topology, int node, int round)
+{
+    const hwloc_obj_t numa = hwloc_get_obj_by_type(topology, HWLOC_OBJ_NUMANODE, (unsigned)node);
+    return hwloc_get_obj_inside_cpuset_by_type(topology, numa->cpuset, core_type(topology),
+                                               (unsigned)round);
+}
+
+static int numa_places(hwloc_topology_t topology, int threads, int *cpus)
+{
+    const int nodes = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE);
+    const int cores = hwloc_get_nbobjs_by_type(topology, core_type(topology));
+    int found = 0;
+    for (int round = 0; round < cores && found < threads; round++)
+        for (int node = 0; node < nodes && found < threads; node++) {
+            const hwloc_obj_t core = core_of_node(topology, node, round);
+            if (core)
+                cpus[found++] = (int)first_thread(topology, core)->os_index;
+        }
+    return found;
+}
+
+static int places_of_type(hwloc_topology_t topology, hwloc_obj_type_t type, int threads, int *cpus)
+{
+    int found = 0;
+    for (hwloc_obj_t obj = NULL;
+         found < threads && (obj = hwloc_get_next_obj_by_type(topology, type, obj));)
+        cpus[found++] = (int)first_thread(topology, obj)->os_index;
+    return found;
+}
+
+bool machine_places(const struct machine *machine, enum placement placement, int threads, int *cpus,
+                    char *message, size_t message_size)
+{
+    hwloc_topology_t topology = machine->topology;
+    int found = 0;
+    switch (placement) {
+    case PLACEMENT_CORES:
+        found = places_of_type(topology, core_type(topology), threads, cpus);
+        break;
+    case PLACEMENT_THREADS:
+        found = places_of_type(topology, HWLOC_OBJ_PU, threads, cpus);
+        break;
+    case PLACEMENT_NUMA:
+        found = numa_places(topology, threads, cpus);
+        break;
+    case PLACEMENT_NONE:
+        break;
+    }
+    if (found < threads)
+        snprintf(message, message_size, "placement %s has %d places here, %d threads asked",
+                 machine_placement_name(placement), found, threads);
+    return found == threads;
+}
+
+/* Whether the calling thread may run on `cpu` and nowhere else, and runs there. */
+static bool is_at(hwloc_topology_t topology, int cpu)
+{
+    hwloc_bitmap_t set = hwloc_bitmap_alloc();
+    const bool bound = set && hwloc_get_cpubind(topology, set, HWLOC_CPUBIND_THREAD) == 0 &&
+                       hwloc_bitmap_weight(set) == 1 && hwloc_bitmap_isset(set, (unsigned)cpu);
+    const bool there = bound &&
+                       hwloc_get_last_cpu_location(topology, set, HWLOC_CPUBIND_THREAD) == 0 &&
+                       hwloc_bitmap_isset(set, (unsigned)cpu);
+    hwloc_bitmap_free(set);
+    return there;
+}
+
+static bool go_to(hwloc_topology_t topology, int cpu)
+{
+    hwloc_bitmap_t set = hwloc_bitmap_alloc();
+    const bool bound =
+        set && hwloc_bitmap_only(set, (unsigned)cpu) == 0 &&
+        hwloc_set_cpubind(topology, set, HWLOC_CPUBIND_THREAD | HWLOC_CPUBIND_STRICT) == 0;
+    hwloc_bitmap_free(set);
+    return bound && is_at(topology, cpu);
+}
+
+bool machine_bind(struct machine *machine, enum placement placement, int threads, char *message,
+                  size_t message_size)
+{
+    free(machine->cpus);
+    machine->cpus = NULL;
+    machine->bound = 0;
+    machine->placement = placement;
+    if (placement == PLACEMENT_NONE)
+        return true;
+    int *cpus = calloc((size_t)threads, sizeof *cpus);
+    if (!cpus || !machine_places(machine, placement, threads, cpus, message, message_size)) {
+        free(cpus);
+        return false;
+    }
+    int landed = 0;
+#pragma omp parallel num_threads(threads) reduction(+ : landed)
+    landed += go_to(machine->topology, cpus[omp_get_thread_num()]);
+    machine->cpus = cpus;
+    machine->bound = threads;
+    if (landed < threads)
+        snprintf(message, message_size, "%d of %d threads are not on the CPU they were bound to",
+                 threads - landed, threads);
+    return landed == threads;
+}
+
+bool machine_binding_holds(const struct machine *machine, int threads)
+{
+    if (machine->placement == PLACEMENT_NONE)
+        return true;
+    if (threads > machine->bound)
+        return false;
+    int holding = 0;
+#pragma omp parallel num_threads(threads) reduction(+ : holding)
+    holding += is_at(machine->topology, machine->cpus[omp_get_thread_num()]);
+    return holding == threads;
+}

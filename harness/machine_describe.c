@@ -1,0 +1,190 @@
+/*
+ * machine_describe: the machine as JSON, and its fingerprint.
+ *
+ * What cannot be read is null, so that a field's absence is never mistaken for a value.
+ */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#if defined __x86_64__
+#include <cpuid.h>
+#endif
+
+#include "attention.h"
+#include "machine_private.h"
+
+static json_t *text_or_null(bool known, const char *text)
+{
+    return known && *text ? json_string(text) : json_null();
+}
+
+static json_t *line_of(const char *path)
+{
+    char text[256];
+    const bool known = machine_read_line(path, text, sizeof text);
+    return text_or_null(known, text);
+}
+
+/* "always [madvise] never" -> "madvise" */
+static json_t *choice_of(const char *path)
+{
+    char text[256];
+    char *open = NULL, *close = NULL;
+    if (machine_read_line(path, text, sizeof text)) {
+        open = strchr(text, '[');
+        close = open ? strchr(open, ']') : NULL;
+    }
+    if (!close)
+        return json_null();
+    *close = 0;
+    return json_string(open + 1);
+}
+
+static json_t *cpuinfo(const char *key)
+{
+    char value[256];
+    const bool known = machine_read_field("/proc/cpuinfo", key, value, sizeof value);
+    return text_or_null(known, value);
+}
+
+/* hwloc reads these on every architecture and hands them over in the XML. */
+static json_t *package_info(const struct machine *machine, const char *name)
+{
+    const hwloc_obj_t package = hwloc_get_obj_by_type(machine->topology, HWLOC_OBJ_PACKAGE, 0);
+    const char *text = package ? hwloc_obj_get_info_by_name(package, name) : NULL;
+    if (!text)
+        text = hwloc_obj_get_info_by_name(hwloc_get_root_obj(machine->topology), name);
+    return text_or_null(text != NULL, text);
+}
+
+/* The hypervisor's signature from its CPUID leaf, "KVMKVMKVM"; null on bare metal. */
+static json_t *hypervisor(void)
+{
+#if defined __x86_64__
+    unsigned a, b, c, d, signature[4] = {0};
+    if (__get_cpuid(1, &a, &b, &c, &d) && (c & (1u << 31))) {
+        __cpuid(0x40000000, a, signature[0], signature[1], signature[2]);
+        return text_or_null(true, (const char *)signature);
+    }
+    return json_null();
+#else
+    return line_of("/sys/hypervisor/type");
+#endif
+}
+
+static json_t *caches(const struct machine *machine)
+{
+    json_t *list = json_array();
+    const int depth = hwloc_topology_get_depth(machine->topology);
+    for (int at = depth - 1; at >= 0; at--) { /* innermost first */
+        const hwloc_obj_t obj = hwloc_get_obj_by_depth(machine->topology, at, 0);
+        if (!hwloc_obj_type_is_dcache(obj->type))
+            continue;
+        json_array_append_new(
+            list, json_pack("{s:i, s:I, s:i, s:i, s:i, s:i}", "level", (int)obj->attr->cache.depth,
+                            "bytes", (json_int_t)obj->attr->cache.size, "line_bytes",
+                            (int)obj->attr->cache.linesize, "ways", obj->attr->cache.associativity,
+                            "count", (int)hwloc_get_nbobjs_by_depth(machine->topology, at),
+                            "shared_by_threads", hwloc_bitmap_weight(obj->cpuset)));
+    }
+    return list;
+}
+
+static json_t *isas(void)
+{
+    json_t *list = json_array();
+    for (int isa = 0; isa < ATTN_ISA_COUNT; isa++)
+        if (attn_isa_available((enum attn_isa)isa))
+            json_array_append_new(list, json_string(attn_isa_name((enum attn_isa)isa)));
+    return list;
+}
+
+static json_t *allowed_cpus(const struct machine *machine)
+{
+    char text[1024];
+    hwloc_bitmap_list_snprintf(text, sizeof text,
+                               hwloc_topology_get_topology_cpuset(machine->topology));
+    return json_string(text);
+}
+
+static size_t memory_bytes(void)
+{
+    return (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* What defines the machine's speed and does not change between two boots. */
+static json_t *hardware(const struct machine *machine)
+{
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:i, s:i, s:i, s:i, s:o, s:o, s:I, s:o}", "cpu",
+        package_info(machine, "CPUModel"), "vendor", package_info(machine, "CPUVendor"), "family",
+        package_info(machine, "CPUFamilyNumber"), "model", package_info(machine, "CPUModelNumber"),
+        "stepping", package_info(machine, "CPUStepping"), "microcode", cpuinfo("microcode"),
+        "architecture",
+        hwloc_obj_get_info_by_name(hwloc_get_root_obj(machine->topology), "Architecture")
+            ?: "unknown",
+        "packages", hwloc_get_nbobjs_by_type(machine->topology, HWLOC_OBJ_PACKAGE), "numa_nodes",
+        hwloc_get_nbobjs_by_type(machine->topology, HWLOC_OBJ_NUMANODE), "cores",
+        machine_cores(machine), "threads", machine_threads(machine), "caches", caches(machine),
+        "isas", isas(), "memory_bytes", (json_int_t)memory_bytes(), "hypervisor", hypervisor());
+}
+
+/* How it is run at present. */
+static json_t *settings(const struct machine *machine)
+{
+    struct utsname system;
+    uname(&system);
+    const double quota = machine_cpu_quota();
+    return json_pack("{s:s, s:s, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o}",
+                     "kernel", system.release, "os", system.sysname, "allowed_cpus",
+                     allowed_cpus(machine), "online_threads", (int)sysconf(_SC_NPROCESSORS_ONLN),
+                     "cpu_quota", quota > 0 ? json_real(quota) : json_null(), "governor",
+                     line_of("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+                     "frequency_driver",
+                     line_of("/sys/devices/system/cpu/cpu0/cpufreq/scaling_driver"), "boost",
+                     line_of("/sys/devices/system/cpu/cpufreq/boost"), "smt",
+                     line_of("/sys/devices/system/cpu/smt/control"), "transparent_huge_pages",
+                     choice_of("/sys/kernel/mm/transparent_hugepage/enabled"), "page_bytes",
+                     (json_int_t)sysconf(_SC_PAGESIZE), "numa_balancing",
+                     line_of("/proc/sys/kernel/numa_balancing"), "perf_event_paranoid",
+                     line_of("/proc/sys/kernel/perf_event_paranoid"), "clocksource",
+                     line_of("/sys/devices/system/clocksource/clocksource0/current_clocksource"));
+}
+
+/* FNV-1a, 64 bit (Fowler, Noll, Vo; RFC 9923): names a text, protects nothing. */
+static void hash_text(const char *text, char hex[17])
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+    snprintf(hex, 17, "%016" PRIx64, hash);
+}
+
+/* The fingerprint names the hardware, so two like machines share it; `host` tells them apart
+ * without giving away a name. */
+json_t *machine_describe(const struct machine *machine)
+{
+    json_t *description = hardware(machine);
+    char *text = json_dumps(description, JSON_SORT_KEYS | JSON_COMPACT);
+    char hex[17], host[256];
+    if (text) {
+        hash_text(text, hex);
+        json_object_set_new(description, "fingerprint", json_string(hex));
+    }
+    free(text);
+    if (machine_read_line("/etc/machine-id", host, sizeof host) ||
+        gethostname(host, sizeof host) == 0) {
+        hash_text(host, hex);
+        json_object_set_new(description, "host", json_string(hex));
+    }
+    json_t *now = settings(machine);
+    json_object_update(description, now);
+    json_decref(now);
+    return description;
+}

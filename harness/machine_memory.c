@@ -1,0 +1,140 @@
+/*
+ * machine_memory: where pages go.
+ */
+#include "machine_private.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static const char *const policies[] = {
+    [MEMORY_FIRST_TOUCH] = "first-touch",
+    [MEMORY_INTERLEAVE] = "interleave",
+    [MEMORY_BIND] = "bind",
+};
+
+const char *machine_memory_name(enum memory_policy policy)
+{
+    return policies[policy];
+}
+
+bool machine_memory_parse(const char *name, enum memory_policy *policy)
+{
+    for (size_t i = 0; i < sizeof policies / sizeof *policies; i++)
+        if (strcmp(policies[i], name) == 0) {
+            *policy = (enum memory_policy)i;
+            return true;
+        }
+    return false;
+}
+
+/* NUMA nodes of threads [first, last) where they are bound, of the whole machine otherwise. */
+static hwloc_bitmap_t nodes_of(const struct machine *machine, int first, int last)
+{
+    hwloc_bitmap_t cpus = hwloc_bitmap_alloc(), nodes = hwloc_bitmap_alloc();
+    if (cpus && nodes) {
+        for (int thread = first; thread < last && thread < machine->bound; thread++)
+            hwloc_bitmap_set(cpus, (unsigned)machine->cpus[thread]);
+        if (hwloc_bitmap_iszero(cpus))
+            hwloc_bitmap_copy(cpus, hwloc_topology_get_topology_cpuset(machine->topology));
+        hwloc_cpuset_to_nodeset(machine->topology, cpus, nodes);
+    }
+    hwloc_bitmap_free(cpus);
+    return nodes;
+}
+
+static const hwloc_membind_policy_t hwloc_policies[] = {
+    [MEMORY_FIRST_TOUCH] = HWLOC_MEMBIND_FIRSTTOUCH,
+    [MEMORY_INTERLEAVE] = HWLOC_MEMBIND_INTERLEAVE,
+    [MEMORY_BIND] = HWLOC_MEMBIND_BIND,
+};
+
+bool machine_memory_set(const struct machine *machine, enum memory_policy policy, char *message,
+                        size_t message_size)
+{
+    hwloc_const_nodeset_t all = hwloc_topology_get_topology_nodeset(machine->topology);
+    hwloc_nodeset_t nodes =
+        policy == MEMORY_BIND ? nodes_of(machine, 0, machine->bound) : hwloc_bitmap_dup(all);
+    const bool set = nodes && hwloc_set_membind(machine->topology, nodes, hwloc_policies[policy],
+                                                HWLOC_MEMBIND_BYNODESET) == 0;
+    hwloc_bitmap_free(nodes);
+    if (!set)
+        snprintf(message, message_size, "the system refuses memory policy %s",
+                 machine_memory_name(policy));
+    return set;
+}
+
+/* Whole pages inside [data, data + bytes). */
+static void whole_pages(void **data, size_t *bytes)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t start = ((uintptr_t)*data + page - 1) / page * page;
+    const uintptr_t end = ((uintptr_t)*data + *bytes) / page * page;
+    *data = (void *)start;
+    *bytes = end > start ? end - start : 0;
+}
+
+static bool move(const struct machine *machine, void *data, size_t bytes, hwloc_nodeset_t nodes,
+                 hwloc_membind_policy_t policy)
+{
+    whole_pages(&data, &bytes);
+    return bytes == 0 ||
+           (nodes && hwloc_set_area_membind(machine->topology, data, bytes, nodes, policy,
+                                            HWLOC_MEMBIND_BYNODESET | HWLOC_MEMBIND_MIGRATE) == 0);
+}
+
+bool machine_memory_place(const struct machine *machine, void *data, size_t bytes,
+                          enum memory_policy policy, int threads, char *message,
+                          size_t message_size)
+{
+    /* first-touch: the share that a static schedule over the data gives to each thread */
+    const int parts = policy == MEMORY_FIRST_TOUCH ? threads : 1;
+    bool placed = true;
+    for (int part = 0; part < parts && placed; part++) {
+        const size_t from = bytes / (size_t)parts * (size_t)part;
+        const size_t to = part + 1 < parts ? bytes / (size_t)parts * (size_t)(part + 1) : bytes;
+        hwloc_nodeset_t nodes =
+            parts > 1 ? nodes_of(machine, part, part + 1) : nodes_of(machine, 0, machine->bound);
+        placed = move(machine, (char *)data + from, to - from, nodes,
+                      policy == MEMORY_INTERLEAVE ? HWLOC_MEMBIND_INTERLEAVE : HWLOC_MEMBIND_BIND);
+        hwloc_bitmap_free(nodes);
+    }
+    if (!placed)
+        snprintf(message, message_size, "the system refuses to place memory by %s",
+                 machine_memory_name(policy));
+    return placed;
+}
+
+bool machine_huge_pages(void *data, size_t bytes)
+{
+    whole_pages(&data, &bytes);
+    return bytes > 0 && madvise(data, bytes, MADV_HUGEPAGE) == 0;
+}
+
+/* Sums AnonHugePages and its like over the mappings that overlap the range, as
+ * /proc/self/smaps lists them; a mapping that reaches beyond the range counts in full. */
+size_t machine_huge_bytes(const void *data, size_t bytes)
+{
+    FILE *file = fopen("/proc/self/smaps", "re");
+    if (!file)
+        return 0;
+    const uintptr_t from = (uintptr_t)data, to = from + bytes;
+    char line[512];
+    bool inside = false;
+    size_t sum = 0;
+    while (fgets(line, sizeof line, file)) {
+        unsigned long start, end, kib;
+        if (sscanf(line, "%lx-%lx ", &start, &end) == 2)
+            inside = start < to && end > from;
+        else if (inside && (sscanf(line, "AnonHugePages: %lu kB", &kib) == 1 ||
+                            sscanf(line, "ShmemPmdMapped: %lu kB", &kib) == 1 ||
+                            sscanf(line, "Private_Hugetlb: %lu kB", &kib) == 1 ||
+                            sscanf(line, "Shared_Hugetlb: %lu kB", &kib) == 1))
+            sum += (size_t)kib * 1024;
+    }
+    fclose(file);
+    return sum < bytes ? sum : bytes;
+}

@@ -1,0 +1,117 @@
+/*
+ * machine_usage: what the system has counted, and what it has left.
+ */
+#include "machine_private.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* Control group of this process, mounted where every distribution and container mounts it. */
+#define CGROUP "/sys/fs/cgroup/"
+
+/* Seconds that the hypervisor took from the allowed CPUs; and the runnable threads. */
+static void read_stat(const struct machine *machine, struct machine_usage *usage)
+{
+    FILE *file = fopen("/proc/stat", "re");
+    if (!file)
+        return;
+    hwloc_const_cpuset_t allowed = hwloc_topology_get_topology_cpuset(machine->topology);
+    const double tick = 1.0 / (double)sysconf(_SC_CLK_TCK);
+    char line[4096];
+    while (fgets(line, sizeof line, file)) {
+        unsigned cpu;
+        unsigned long long steal;
+        int runnable;
+        if (sscanf(line, "cpu%u %*u %*u %*u %*u %*u %*u %*u %llu", &cpu, &steal) == 2 &&
+            hwloc_bitmap_isset(allowed, cpu))
+            usage->steal_s += (double)steal * tick;
+        else if (sscanf(line, "procs_running %d", &runnable) == 1)
+            usage->runnable = runnable;
+    }
+    fclose(file);
+}
+
+/* "nr_throttled N" of cpu.stat: version 2, then version 1 of control groups. */
+static long read_throttled(void)
+{
+    static const char *const paths[] = {CGROUP "cpu.stat", CGROUP "cpu/cpu.stat"};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        FILE *file = fopen(paths[i], "re");
+        if (!file)
+            continue;
+        char line[128];
+        long periods = 0;
+        while (fgets(line, sizeof line, file))
+            if (sscanf(line, "nr_throttled %ld", &periods) == 1)
+                break;
+        fclose(file);
+        return periods;
+    }
+    return 0;
+}
+
+/* Not ru_maxrss: that is inherited through fork and exec, and would show the parent's peak. */
+static size_t peak_rss(void)
+{
+    char value[64];
+    if (!machine_read_field("/proc/self/status", "VmHWM", value, sizeof value))
+        return 0;
+    return (size_t)strtoull(value, NULL, 10) * 1024;
+}
+
+void machine_usage(const struct machine *machine, struct machine_usage *usage)
+{
+    struct rusage self;
+    getrusage(RUSAGE_SELF, &self);
+    *usage = (struct machine_usage){
+        .voluntary_switches = self.ru_nvcsw,
+        .involuntary_switches = self.ru_nivcsw,
+        .minor_faults = self.ru_minflt,
+        .major_faults = self.ru_majflt,
+        .throttled_periods = read_throttled(),
+        .peak_rss_bytes = peak_rss(),
+    };
+    read_stat(machine, usage);
+}
+
+double machine_cpu_quota(void)
+{
+    char text[64];
+    double quota, period;
+    if (machine_read_line(CGROUP "cpu.max", text, sizeof text))
+        return sscanf(text, "%lf %lf", &quota, &period) == 2 && period > 0 ? quota / period : 0;
+    quota = machine_read_number(CGROUP "cpu/cpu.cfs_quota_us", -1);
+    period = machine_read_number(CGROUP "cpu/cpu.cfs_period_us", 0);
+    return quota > 0 && period > 0 ? quota / period : 0;
+}
+
+/* What a control group leaves, or more than any machine has where it sets no limit. */
+static double cgroup_memory_left(void)
+{
+    static const struct {
+        const char *limit, *used;
+    } files[] = {
+        {CGROUP "memory.max", CGROUP "memory.current"},
+        {CGROUP "memory/memory.limit_in_bytes", CGROUP "memory/memory.usage_in_bytes"},
+    };
+    double left = 1e18;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        const double limit = machine_read_number(files[i].limit, 1e18);
+        const double used = machine_read_number(files[i].used, 0);
+        if (limit - used < left)
+            left = limit > used ? limit - used : 0;
+    }
+    return left;
+}
+
+size_t machine_memory_available(void)
+{
+    char value[64];
+    if (!machine_read_field("/proc/meminfo", "MemAvailable", value, sizeof value))
+        return 0;
+    const double available = strtod(value, NULL) * 1024, left = cgroup_memory_left();
+    return (size_t)(available < left ? available : left);
+}

@@ -1,0 +1,333 @@
+/*
+ * machine: this machine through hwloc, and others that hwloc makes up.
+ */
+#define _GNU_SOURCE
+#include <hwloc.h>
+#include <omp.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "machine.h"
+
+/* Two packages of one NUMA node, three cores of two threads each; CPUs are numbered the way Linux
+ * does on PCs: first the first threads of all cores, then the second ones. */
+#define TWO_NODES                                                                      \
+    "package:2 [numa] l3:1(size=33554432) l2:3(size=1048576) l1:1(size=32768) core:1 " \
+    "pu:2(indexes=0,6,1,7,2,8,3,9,4,10,5,11)"
+
+static struct machine *made_up(const char *description)
+{
+    hwloc_topology_t topology;
+    char *xml, message[256];
+    int length;
+    assert_int_equal(0, hwloc_topology_init(&topology));
+    assert_int_equal(0, hwloc_topology_set_synthetic(topology, description));
+    assert_int_equal(0, hwloc_topology_load(topology));
+    assert_int_equal(0, hwloc_topology_export_xmlbuffer(topology, &xml, &length, 0));
+    struct machine *machine = machine_open(xml, message, sizeof message);
+    assert_non_null(machine);
+    hwloc_free_xmlbuffer(topology, xml);
+    hwloc_topology_destroy(topology);
+    return machine;
+}
+
+static struct machine *this_one(void)
+{
+    char message[256];
+    struct machine *machine = machine_open(NULL, message, sizeof message);
+    assert_non_null(machine);
+    return machine;
+}
+
+static void counts_and_caches(void **state)
+{
+    (void)state;
+    struct machine *machine = made_up(TWO_NODES);
+    assert_int_equal(machine_cores(machine), 6);
+    assert_int_equal(machine_threads(machine), 12);
+    assert_int_equal(machine_cache_bytes(machine, 1), 32768);
+    assert_int_equal(machine_cache_bytes(machine, 2), 1048576);
+    assert_int_equal(machine_cache_bytes(machine, 3), 33554432);
+    assert_int_equal(machine_cache_bytes(machine, 4), 0);
+    assert_int_equal(machine_cache_bytes(machine, 0), 0);
+    assert_int_equal(machine_last_level(machine), 3);
+    assert_int_equal(machine_last_level_bytes(machine), 2 * 33554432);
+    machine_close(machine);
+}
+
+static void places_follow_the_placement(void **state)
+{
+    (void)state;
+    static const struct {
+        enum placement placement;
+        int threads;
+        int cpus[12];
+    } known[] = {
+        {PLACEMENT_CORES, 6, {0, 1, 2, 3, 4, 5}},
+        {PLACEMENT_THREADS, 12, {0, 6, 1, 7, 2, 8, 3, 9, 4, 10, 5, 11}},
+        {PLACEMENT_NUMA, 6, {0, 3, 1, 4, 2, 5}},
+        {PLACEMENT_NUMA, 3, {0, 3, 1}},
+    };
+    struct machine *machine = made_up(TWO_NODES);
+    char message[256];
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        int cpus[12];
+        assert_true(machine_places(machine, known[i].placement, known[i].threads, cpus, message,
+                                   sizeof message));
+        assert_memory_equal(cpus, known[i].cpus, (size_t)known[i].threads * sizeof *cpus);
+    }
+    machine_close(machine);
+}
+
+static void too_many_threads_are_refused(void **state)
+{
+    (void)state;
+    struct machine *machine = made_up(TWO_NODES);
+    char message[256];
+    int cpus[16];
+    assert_false(machine_places(machine, PLACEMENT_CORES, 7, cpus, message, sizeof message));
+    assert_string_equal(message, "placement cores has 6 places here, 7 threads asked");
+    assert_false(machine_places(machine, PLACEMENT_THREADS, 13, cpus, message, sizeof message));
+    assert_string_equal(message, "placement threads has 12 places here, 13 threads asked");
+    machine_close(machine);
+}
+
+static void names_round_trip(void **state)
+{
+    (void)state;
+    for (int p = PLACEMENT_CORES; p <= PLACEMENT_NONE; p++) {
+        enum placement parsed;
+        assert_true(machine_placement_parse(machine_placement_name((enum placement)p), &parsed));
+        assert_int_equal(parsed, p);
+    }
+    for (int m = MEMORY_FIRST_TOUCH; m <= MEMORY_BIND; m++) {
+        enum memory_policy parsed;
+        assert_true(machine_memory_parse(machine_memory_name((enum memory_policy)m), &parsed));
+        assert_int_equal(parsed, m);
+    }
+    enum placement placement;
+    enum memory_policy policy;
+    assert_false(machine_placement_parse("core", &placement));
+    assert_false(machine_memory_parse("", &policy));
+}
+
+static void binding_lands_and_holds(void **state)
+{
+    (void)state;
+    struct machine *machine = this_one();
+    const int threads = machine_cores(machine);
+    char message[256] = "";
+    int cpus[1024], wrong = 0;
+    assert_true(threads <= 1024);
+    assert_true(machine_places(machine, PLACEMENT_CORES, threads, cpus, message, sizeof message));
+    if (!machine_bind(machine, PLACEMENT_CORES, threads, message, sizeof message))
+        fail_msg("%s", message);
+#pragma omp parallel num_threads(threads) reduction(+ : wrong)
+    wrong += sched_getcpu() != cpus[omp_get_thread_num()];
+    assert_int_equal(wrong, 0);
+    assert_true(machine_binding_holds(machine, threads));
+    assert_false(machine_binding_holds(machine, threads + 1));
+
+    cpu_set_t all; /* somebody else unbinds thread 0 */
+    CPU_ZERO(&all);
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        CPU_SET(cpu, &all);
+    assert_int_equal(0, sched_setaffinity(0, sizeof all, &all));
+    assert_int_equal(machine_binding_holds(machine, threads),
+                     threads == 1 && machine_threads(machine) == 1);
+    machine_close(machine);
+}
+
+static void no_placement_binds_nothing(void **state)
+{
+    (void)state;
+    struct machine *machine = this_one();
+    char message[256];
+    cpu_set_t before, after;
+    sched_getaffinity(0, sizeof before, &before);
+    assert_true(machine_bind(machine, PLACEMENT_NONE, 64, message, sizeof message));
+    assert_true(machine_binding_holds(machine, 64));
+    sched_getaffinity(0, sizeof after, &after);
+    assert_true(CPU_EQUAL(&before, &after));
+    machine_close(machine);
+}
+
+/* A process that may use one CPU only sees a machine of one core. */
+static void works_inside_a_smaller_cpuset(void **state)
+{
+    (void)state;
+    const pid_t child = fork();
+    if (child == 0) {
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        CPU_SET(sched_getcpu(), &one);
+        sched_setaffinity(0, sizeof one, &one);
+        char message[256];
+        struct machine *machine = machine_open(NULL, message, sizeof message);
+        if (!machine || machine_cores(machine) != 1 || machine_threads(machine) != 1)
+            _exit(1);
+        if (!machine_bind(machine, PLACEMENT_CORES, 1, message, sizeof message))
+            _exit(2);
+        if (machine_bind(machine, PLACEMENT_CORES, 2, message, sizeof message))
+            _exit(3);
+        _exit(0);
+    }
+    int status;
+    assert_int_equal(child, waitpid(child, &status, 0));
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void topology_survives_the_hand_over(void **state)
+{
+    (void)state;
+    struct machine *machine = this_one();
+    char message[256], *xml = machine_export(machine);
+    assert_non_null(xml);
+    struct machine *copy = machine_open(xml, message, sizeof message);
+    assert_non_null(copy);
+    assert_int_equal(machine_cores(copy), machine_cores(machine));
+    assert_int_equal(machine_threads(copy), machine_threads(machine));
+    for (int level = 1; level <= 3; level++)
+        assert_int_equal(machine_cache_bytes(copy, level), machine_cache_bytes(machine, level));
+    if (!machine_bind(copy, PLACEMENT_THREADS, machine_threads(copy), message, sizeof message))
+        fail_msg("%s", message);
+    json_t *a = machine_describe(machine), *b = machine_describe(copy);
+    assert_string_equal(json_string_value(json_object_get(a, "fingerprint")),
+                        json_string_value(json_object_get(b, "fingerprint")));
+    json_decref(a);
+    json_decref(b);
+    free(xml);
+    machine_close(copy);
+    machine_close(machine);
+}
+
+static void bad_xml_is_refused(void **state)
+{
+    (void)state;
+    char message[256] = "";
+    setenv("HWLOC_XML_VERBOSE", "0", 1);
+    assert_null(machine_open("<topology", message, sizeof message));
+    assert_string_equal(message, "hwloc cannot read the topology that was handed over");
+}
+
+static void description_tells_machines_apart(void **state)
+{
+    (void)state;
+    struct machine *machine = this_one(), *other = made_up(TWO_NODES);
+    json_t *a = machine_describe(machine), *b = machine_describe(other);
+    static const char *const keys[] = {
+        "cpu",        "vendor",     "family",       "cores",         "threads",
+        "caches",     "isas",       "memory_bytes", "numa_nodes",    "kernel",
+        "hypervisor", "governor",   "host",         "fingerprint",   "microcode",
+        "boost",      "page_bytes", "allowed_cpus", "online_threads"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (!json_object_get(a, keys[i]))
+            fail_msg("no %s", keys[i]);
+    assert_int_equal(json_integer_value(json_object_get(b, "cores")), 6);
+    assert_int_equal(json_integer_value(json_object_get(b, "numa_nodes")), 2);
+    const json_t *l3 = json_array_get(json_object_get(b, "caches"), 2);
+    assert_int_equal(json_integer_value(json_object_get(l3, "level")), 3);
+    assert_int_equal(json_integer_value(json_object_get(l3, "shared_by_threads")), 6);
+    assert_int_equal(json_integer_value(json_object_get(l3, "count")), 2);
+    assert_string_not_equal(json_string_value(json_object_get(a, "fingerprint")),
+                            json_string_value(json_object_get(b, "fingerprint")));
+    json_decref(a);
+    json_decref(b);
+    machine_close(other);
+    machine_close(machine);
+}
+
+static void usage_counts_faults(void **state)
+{
+    (void)state;
+    enum { PAGES = 64 };
+    struct machine *machine = this_one();
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    struct machine_usage before, after;
+    machine_usage(machine, &before);
+    char *memory =
+        mmap(NULL, PAGES * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(memory != MAP_FAILED);
+    madvise(memory, PAGES * page, MADV_NOHUGEPAGE);
+    for (size_t i = 0; i < PAGES; i++)
+        memory[i * page] = 1;
+    machine_usage(machine, &after);
+    assert_true(after.minor_faults - before.minor_faults >= PAGES);
+    assert_true(after.peak_rss_bytes >= before.peak_rss_bytes);
+    assert_true(after.peak_rss_bytes > 0);
+    assert_true(after.steal_s >= before.steal_s);
+    assert_true(after.runnable >= 1);
+    munmap(memory, PAGES * page);
+    machine_close(machine);
+}
+
+static void memory_policies_are_accepted(void **state)
+{
+    (void)state;
+    struct machine *machine = this_one();
+    const size_t bytes = 16u << 20;
+    char message[256] = "";
+    assert_true(machine_bind(machine, PLACEMENT_CORES, 1, message, sizeof message));
+    for (int policy = MEMORY_FIRST_TOUCH; policy <= MEMORY_BIND; policy++) {
+        char *memory =
+            mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        assert_true(memory != MAP_FAILED);
+        if (!machine_memory_set(machine, (enum memory_policy)policy, message, sizeof message))
+            fail_msg("%s", message);
+        memset(memory, 7, bytes);
+        if (!machine_memory_place(machine, memory + 1, bytes - 1, (enum memory_policy)policy, 3,
+                                  message, sizeof message))
+            fail_msg("%s", message);
+        for (size_t i = 0; i < bytes; i += 4096)
+            assert_int_equal(memory[i], 7);
+        munmap(memory, bytes);
+    }
+    machine_close(machine);
+}
+
+/* Where transparent huge pages are off altogether, nothing may be claimed. */
+static void huge_pages_are_read_back(void **state)
+{
+    (void)state;
+    const size_t bytes = 8u << 20;
+    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(memory != MAP_FAILED);
+    assert_int_equal(machine_huge_bytes(memory, bytes), 0);
+    machine_huge_pages(memory, bytes);
+    memset(memory, 1, bytes);
+    const size_t huge = machine_huge_bytes(memory, bytes);
+    assert_true(huge <= bytes);
+    assert_true(huge % (64 << 10) == 0);
+    munmap(memory, bytes);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(works_inside_a_smaller_cpuset), /* forks: before any thread exists */
+        cmocka_unit_test(counts_and_caches),
+        cmocka_unit_test(places_follow_the_placement),
+        cmocka_unit_test(too_many_threads_are_refused),
+        cmocka_unit_test(names_round_trip),
+        cmocka_unit_test(no_placement_binds_nothing),
+        cmocka_unit_test(binding_lands_and_holds),
+        cmocka_unit_test(topology_survives_the_hand_over),
+        cmocka_unit_test(bad_xml_is_refused),
+        cmocka_unit_test(description_tells_machines_apart),
+        cmocka_unit_test(usage_counts_faults),
+        cmocka_unit_test(memory_policies_are_accepted),
+        cmocka_unit_test(huge_pages_are_read_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
