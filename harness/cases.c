@@ -85,12 +85,12 @@ static void no_such_case(const struct case_list *list, struct piece item, char *
                          size_t message_size)
 {
     char quoted[SCAN_QUOTED];
-    struct scan_nearest nearest = {0};
+    struct scan_choice choice = {.given = item};
     for (size_t i = 0; i < list->count; i++)
-        scan_consider(&nearest, item, list->items[i].name);
+        scan_offer(&choice, list->items[i].name);
     scan_quote(item, quoted);
-    if (nearest.word)
-        snprintf(message, message_size, "no case %s; did you mean '%s'?", quoted, nearest.word);
+    if (choice.nearest)
+        snprintf(message, message_size, "no case %s; did you mean '%s'?", quoted, choice.nearest);
     else
         snprintf(message, message_size, "no case %s among the %zu of the suites", quoted,
                  list->count);

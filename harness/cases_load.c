@@ -12,14 +12,15 @@
 
 #define SUITE_BYTES ((size_t)1 << 20) /* of a suite file: thousands of cases */
 
+#define ALL "all" /* the name of all built-in suites */
+
 /* A suite that is being read. */
 struct reader {
     struct case_list *list;
     size_t first;       /* number of its first case in the list */
     const char *source; /* name of a built-in suite, or path of a file */
-    bool builtin;
-    size_t line;  /* counted from 1 */
-    size_t cases; /* found so far, those that were in the list included */
+    size_t line;        /* counted from 1 */
+    size_t cases;       /* found so far, those that were in the list included */
     char *message;
     size_t message_size;
 };
@@ -40,7 +41,7 @@ static void resolve_beside(const struct reader *r, struct input *input)
 {
     char beside[sizeof input->path];
     const char *slash = strrchr(r->source, '/');
-    if (r->builtin || input->kind != INPUT_FILE || input->path[0] == '/' || !slash ||
+    if (input->kind != INPUT_FILE || input->path[0] == '/' || !slash ||
         access(input->path, F_OK) == 0)
         return;
     const int n = snprintf(beside, sizeof beside, "%.*s/%s", (int)(slash - r->source), r->source,
@@ -124,18 +125,13 @@ static bool read_text(struct reader *r, struct piece text)
 
 static bool unknown_suite(struct reader *r)
 {
-    char quoted[SCAN_QUOTED];
-    const struct piece name = {r->source, strlen(r->source)};
-    struct scan_nearest nearest = {0};
-    char all[160] = "";
-    for (const struct suite *s = cases_builtin; s->name; s++) {
-        scan_consider(&nearest, name, s->name);
-        strcat(strcat(all, s > cases_builtin ? ", " : ""), s->name);
-    }
-    scan_quote(name, quoted);
-    if (nearest.word)
-        return fail(r, "no suite or file %s; did you mean '%s'?", quoted, nearest.word);
-    return fail(r, "no suite or file %s; suites are %s, all", quoted, all);
+    char quoted[SCAN_QUOTED], advice[SCAN_ADVICE];
+    struct scan_choice choice = {.given = {r->source, strlen(r->source)}};
+    for (const struct suite *s = cases_builtin; s->name; s++)
+        scan_offer(&choice, s->name);
+    scan_offer(&choice, ALL);
+    return fail(r, "no suite or file %s; %s", scan_quote(choice.given, quoted),
+                scan_advice(&choice, "suites are", advice));
 }
 
 static bool read_file(struct reader *r)
@@ -168,14 +164,14 @@ done:
 /* A built-in name, or the path of a file. */
 static bool read_suite(struct reader *r)
 {
-    const bool all = strcmp(r->source, "all") == 0;
+    const bool all = strcmp(r->source, ALL) == 0;
     bool found = false;
     for (const struct suite *s = cases_builtin; s->name; s++) {
         if (!all && strcmp(s->name, r->source) != 0)
             continue;
         struct reader one = *r;
         one.source = s->name;
-        one.builtin = found = true;
+        found = true;
         if (!read_text(&one, (struct piece){s->text, strlen(s->text)}))
             return false;
     }

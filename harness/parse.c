@@ -41,17 +41,12 @@ const struct parse_key_help *parse_key_help(size_t index)
 
 static bool unknown_key(struct reading *r, struct piece name)
 {
-    char quoted[SCAN_QUOTED];
-    struct scan_nearest nearest = {0};
-    char all[192] = "";
-    for (size_t i = 0; i < KEY_COUNT; i++) {
-        scan_consider(&nearest, name, parse_keys[i].help.name);
-        strcat(strcat(all, i ? ", " : ""), parse_keys[i].help.name);
-    }
-    scan_quote(name, quoted);
-    if (nearest.word)
-        return fail(r, name.at, "unknown key %s; did you mean '%s'?", quoted, nearest.word);
-    return fail(r, name.at, "unknown key %s; keys are %s", quoted, all);
+    char quoted[SCAN_QUOTED], advice[SCAN_ADVICE];
+    struct scan_choice choice = {.given = name};
+    for (size_t i = 0; i < KEY_COUNT; i++)
+        scan_offer(&choice, parse_keys[i].help.name);
+    return fail(r, name.at, "unknown key %s; %s", scan_quote(name, quoted),
+                scan_advice(&choice, "keys are", advice));
 }
 
 /* Notes that `by` sets `key`; false where something has. */

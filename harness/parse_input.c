@@ -25,18 +25,13 @@ static const struct {
 
 static bool unknown_kind(struct piece name, struct parse_error *error)
 {
-    char quoted[SCAN_QUOTED];
-    struct scan_nearest nearest = {0};
+    char quoted[SCAN_QUOTED], advice[SCAN_ADVICE];
+    struct scan_choice choice = {.given = name};
     for (size_t i = 0; i < KINDS; i++)
-        scan_consider(&nearest, name, kinds[i].name);
-    scan_quote(name, quoted);
+        scan_offer(&choice, kinds[i].name);
     error->position = 0;
-    if (nearest.word)
-        snprintf(error->message, sizeof error->message, "unknown input %s; did you mean '%s'?",
-                 quoted, nearest.word);
-    else
-        snprintf(error->message, sizeof error->message,
-                 "unknown input %s; inputs are normal, uniform, needle, negative, file", quoted);
+    snprintf(error->message, sizeof error->message, "unknown input %s; %s",
+             scan_quote(name, quoted), scan_advice(&choice, "inputs are", advice));
     return false;
 }
 

@@ -56,7 +56,7 @@ static bool read_flag(const struct parse_key *key, struct piece value, struct at
 
 static void print_flag(const struct parse_key *key, const struct attn_problem *problem, char *text)
 {
-    strcpy(text, problem->options & key->option ? "1" : "0");
+    snprintf(text, PARSE_VALUE, "%d", (problem->options & key->option) != 0);
 }
 
 static bool read_float(const struct parse_key *key, struct piece value,
@@ -94,7 +94,8 @@ static bool read_dtype(const struct parse_key *key, struct piece value,
 
 static void print_dtype(const struct parse_key *key, const struct attn_problem *problem, char *text)
 {
-    strcpy(text, attn_dtype_name(*(const enum attn_dtype *)field_of(key, problem)));
+    const enum attn_dtype dtype = *(const enum attn_dtype *)field_of(key, problem);
+    snprintf(text, PARSE_VALUE, "%s", attn_dtype_name(dtype));
 }
 
 static const struct parse_name *find_name(const struct parse_name *names, struct piece word)
@@ -125,7 +126,7 @@ static void print_choice(const struct parse_key *key, const struct attn_problem 
     const struct parse_name *name = key->names;
     while (name->value != value)
         name++;
-    strcpy(text, name->name);
+    snprintf(text, PARSE_VALUE, "%s", name->name);
 }
 
 /* A sum of the names; the name of 0, where there is one, stands alone. */

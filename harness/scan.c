@@ -8,17 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORD_MAX 31 /* longest word worth a suggestion: built-in names and keys are shorter */
+#define WORD_MAX 63 /* a case name: the longest word that is ever offered */
 
 bool piece_is(struct piece piece, const char *word)
 {
     return strlen(word) == piece.length && memcmp(piece.at, word, piece.length) == 0;
 }
 
-/* Not strchr: a NUL byte separates nothing. */
+/* Not strchr, which finds the NUL byte in any set. */
 static bool is_one_of(char c, const char *set)
 {
-    return memchr(set, c, strlen(set));
+    while (*set && *set != c)
+        set++;
+    return *set;
 }
 
 struct piece piece_split(struct piece *rest, const char *separators, bool *more)
@@ -102,7 +104,7 @@ void scan_print_float(float value, char text[SCAN_FLOAT])
         char candidate[SCAN_FLOAT];
         const int n = snprintf(candidate, sizeof candidate, "%.*g", digits, (double)value);
         if (strtof(candidate, NULL) == value && (!*text || (size_t)n < strlen(text)))
-            strcpy(text, candidate);
+            memcpy(text, candidate, (size_t)n + 1);
     }
 }
 
@@ -155,12 +157,25 @@ size_t scan_distance(struct piece piece, const char *word)
     return rows[piece.length % 3][n];
 }
 
-void scan_consider(struct scan_nearest *nearest, struct piece piece, const char *word)
+void scan_offer(struct scan_choice *choice, const char *word)
 {
-    const size_t distance = scan_distance(piece, word);
-    const size_t allowed = piece.length < 3 ? 1 : 2;
-    if (distance > allowed || distance >= piece.length ||
-        (nearest->word && distance >= nearest->distance))
+    const size_t distance = scan_distance(choice->given, word);
+    const size_t allowed = choice->given.length < 3 ? 1 : 2;
+    const size_t used = strlen(choice->all);
+    snprintf(choice->all + used, sizeof choice->all - used, "%s%s", used ? ", " : "", word);
+    if (distance > allowed || distance >= choice->given.length ||
+        (choice->nearest && distance >= choice->distance))
         return;
-    *nearest = (struct scan_nearest){word, distance};
+    choice->nearest = word;
+    choice->distance = distance;
+}
+
+const char *scan_advice(const struct scan_choice *choice, const char *otherwise,
+                        char text[SCAN_ADVICE])
+{
+    if (choice->nearest)
+        snprintf(text, SCAN_ADVICE, "did you mean '%s'?", choice->nearest);
+    else
+        snprintf(text, SCAN_ADVICE, "%s %s", otherwise, choice->all);
+    return text;
 }

@@ -50,11 +50,18 @@ const char *scan_quote(struct piece piece, char text[SCAN_QUOTED]);
  * piece is too long to be a typing error of a word. */
 size_t scan_distance(struct piece piece, const char *word);
 
-/* The candidate to suggest, so far: keep it where `word` is not nearer. */
-struct scan_nearest {
-    const char *word; /* NULL: nothing near */
+/* What a word that is none of the expected ones could have been meant to be. */
+struct scan_choice {
+    struct piece given;
+    const char *nearest; /* of the words offered; NULL: none is near */
     size_t distance;
+    char all[160]; /* the words offered, comma between */
 };
-void scan_consider(struct scan_nearest *nearest, struct piece piece, const char *word);
+void scan_offer(struct scan_choice *choice, const char *word);
+
+#define SCAN_ADVICE 192
+/* "did you mean 'x'?", or where nothing is near `otherwise` and all words: "keys are a, b". */
+const char *scan_advice(const struct scan_choice *choice, const char *otherwise,
+                        char text[SCAN_ADVICE]);
 
 #endif

@@ -179,6 +179,8 @@ static void too_many_cases_are_refused(void **state)
     cases_free(&list);
     assert_false(load(&list, bytes, LINES * LINE));
     assert_string_equal(message, "suite:4097:1: c04096: too many cases");
+    assert_false(cases_add_problem(&list, "d=9", message, sizeof message));
+    assert_string_equal(message, "problem 'd=9': too many cases");
     cases_free(&list);
     free(bytes);
 }
@@ -341,20 +343,22 @@ static void problems_are_named_after_their_text(void **state)
     assert_true(cases_add_problem(&list, "s=64,d=8", message, sizeof message));
     assert_true(cases_add_problem(&list, " s=64,d=8  input=needle:63", message, sizeof message));
     assert_true(cases_add_problem(&list, "s=64,d=8", message, sizeof message));
+    assert_true(cases_add_problem(&list, "d=8 input=file:a b\x7f\xc3~:", message, sizeof message));
     assert_true(cases_add_problem(
         &list, "b=1,hq=32,hkv=8,sq=1,skv=4096,d=128,dtype=bf16,mask=causal,window=1", message,
         sizeof message));
     assert_true(cases_add_problem(
         &list, "b=1,hq=32,hkv=8,sq=1,skv=4096,d=128,dtype=bf16,mask=causal,window=2", message,
         sizeof message));
-    assert_int_equal(list.count, 4);
+    assert_int_equal(list.count, 5);
     assert_string_equal(list.items[0].name, "s=64,d=8");
     assert_string_equal(list.items[1].name, "s=64,d=8__input=needle:63");
     assert_input(&list.items[1], "needle:63");
-    assert_memory_equal(list.items[2].name,
+    assert_string_equal(list.items[2].name, "d=8_input=file:a_b__~:");
+    assert_memory_equal(list.items[3].name,
                         "b=1,hq=32,hkv=8,sq=1,skv=4096,d=128,dtype=bf16,mask=ca-", 55);
-    assert_int_equal(strlen(list.items[2].name), 63);
-    assert_string_not_equal(list.items[2].name, list.items[3].name);
+    assert_int_equal(strlen(list.items[3].name), 63);
+    assert_string_not_equal(list.items[3].name, list.items[4].name);
     cases_free(&list);
 }
 

@@ -118,6 +118,23 @@ static void printing_gives_the_canonical_form(void **state)
     }
 }
 
+/* Values of options that are off are not part of the problem. */
+static void options_that_are_off_are_not_printed(void **state)
+{
+    (void)state;
+    struct attn_problem p = parsed("d=8");
+    char text[PARSE_TEXT];
+    p.window_left = 5;
+    p.window_right = 0;
+    p.softcap = 30;
+    p.page_size = 16;
+    parse_print_problem(&p, text);
+    assert_string_equal(text, "b=1,hq=1,hkv=1,sq=1,skv=1,d=8");
+    p.options = ATTN_OPTION_WINDOW | ATTN_OPTION_SOFTCAP | ATTN_OPTION_PAGED;
+    parse_print_problem(&p, text);
+    assert_string_equal(text, "b=1,hq=1,hkv=1,sq=1,skv=1,d=8,window=5:0,softcap=30,page=16");
+}
+
 /* ---- round trip ---------------------------------------------------------------------------- */
 
 static uint64_t random_state = 1;
@@ -480,6 +497,7 @@ int main(void)
         cmocka_unit_test(every_key_sets_its_field),
         cmocka_unit_test(what_is_left_out_follows_its_partner),
         cmocka_unit_test(printing_gives_the_canonical_form),
+        cmocka_unit_test(options_that_are_off_are_not_printed),
         cmocka_unit_test(random_problems_survive_the_round_trip),
         cmocka_unit_test(the_order_of_keys_means_nothing),
         cmocka_unit_test(refusals_name_key_position_and_remedy),
