@@ -173,8 +173,9 @@ def main() -> int:
     except ValueError as error:
         print(f"capture: {error}", file=sys.stderr)
         return 2
-    except (OSError, ImportError) as error:
-        print(f"capture: {error}", file=sys.stderr)
+    except OSError as error:
+        message = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        print(f"capture: {message}", file=sys.stderr)
         return 3
 
 
