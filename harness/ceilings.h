@@ -1,10 +1,15 @@
 /*
  * ceilings: what the machine can do, measured in the process that measures the kernel.
+ *
+ * Threads are bound by the caller (machine_bind() with the same number of threads).  Each rate is
+ * the best of many short stretches in which all threads start together: a ceiling is what the
+ * machine can do, not what it did while somebody else was using it.
  */
 #ifndef HARNESS_CEILINGS_H
 #define HARNESS_CEILINGS_H
 
 #include "attention.h"
+#include "machine.h"
 
 /* Fastest multiply-add rate, GFLOP/s, of `isa` on `threads` bound threads for operands of
  * `compute` (ATTN_F32 or ATTN_BF16); baseline: separate multiply and add if that is all there
@@ -16,9 +21,27 @@ double ceilings_fma_host(enum attn_dtype dtype, int threads, double seconds);
 
 /* Two-stream read, GB/s (1e9), of a footprint of `bytes` split between `threads`, as K and V are. */
 double ceilings_read(size_t bytes, int threads, double seconds);
+
+/* Copy within a footprint of `bytes`, half of it written; GB/s read plus written. */
 double ceilings_copy(size_t bytes, int threads, double seconds);
+
+/* A smaller footprint with the same read rate: from some multiple of the last-level cache on
+ * everything comes from memory, and touching less of it costs less time. */
+size_t ceilings_footprint(const struct machine *machine, size_t bytes);
 
 /* exp2 evaluations a second (1e9), as softmax needs them, by the widest vectors of `isa`. */
 double ceilings_exp(enum attn_isa isa, int threads, double seconds);
+
+/*
+ * The roofline (Williams, Waterman and Patterson 2009): which ceiling binds work of `flops` and
+ * `bytes`, the seconds it takes at that ceiling, and the intensity in flop per byte.
+ */
+struct roofline {
+    bool compute_bound;
+    double seconds;
+    double intensity;
+};
+struct roofline ceilings_roofline(double flops, double bytes, double fma_gflops,
+                                  double read_gbytes_per_s);
 
 #endif

@@ -1,0 +1,226 @@
+/*
+ * probe: the loops behind the ceilings, for one ISA.
+ *
+ * Written so that nothing can be folded: operands come from the caller, chains depend on their
+ * own last value, sums are not reassociated (no -ffast-math), results leave through *sink.  The
+ * chains are as many as the registers hold beside the operands:
+ *
+ *   baseline     14 of 16 registers; multiply then add, 3 + 3 to 4 + 4 cycles a step, up to 2 a cycle
+ *   avx2         12 of 16; FMA, 4 to 5 cycles, 2 a cycle: 10 would do
+ *   avx512       24 of 32; FMA as above; vdpbf16ps, 5 to 6 cycles, 2 a cycle: 12 would do
+ *
+ * (latencies: uops.info, Zen 2 to 5 and Skylake to Sapphire Rapids).
+ */
+#include "probe.h"
+
+#include <string.h>
+
+#if defined __x86_64__
+#include <immintrin.h>
+#endif
+
+#if defined __AVX512F__
+#define BYTES 64
+#define CHAINS 24
+#elif defined __AVX__
+#define BYTES 32
+#define CHAINS 12
+#elif defined __aarch64__
+#define BYTES 16
+#define CHAINS 24
+#else
+#define BYTES 16
+#define CHAINS 14
+#endif
+#define LANES (BYTES / 4)
+
+typedef float vf __attribute__((vector_size(BYTES)));
+typedef int32_t vi __attribute__((vector_size(BYTES)));
+
+static vf set1(float x)
+{
+    return x - (vf){0};
+}
+
+/* Hides from the compiler that x has kept its value. */
+static inline vf opaque(vf x)
+{
+#if defined __x86_64__
+    __asm__ volatile("" : "+v"(x));
+#else
+    __asm__ volatile("" : "+w"(x));
+#endif
+    return x;
+}
+
+static float mean(const vf *x, int n)
+{
+    double sum = 0;
+    for (int i = 0; i < n; i++)
+        for (int lane = 0; lane < LANES; lane++)
+            sum += (double)x[i][lane];
+    return (float)(sum / (n * LANES));
+}
+
+static double fma_f32(size_t rounds, float m, float c, float *sink)
+{
+    const vf vm = opaque(set1(m)), vc = opaque(set1(c));
+    vf x[CHAINS];
+    for (int i = 0; i < CHAINS; i++)
+        x[i] = opaque(set1(1));
+    for (size_t round = 0; round < rounds; round++)
+#pragma GCC unroll 24
+        for (int i = 0; i < CHAINS; i++)
+            x[i] = x[i] * vm + vc;
+    *sink = mean(x, CHAINS);
+    return 2.0 * LANES * CHAINS * (double)rounds;
+}
+
+#if defined __AVX512BF16__
+static double fma_bf16(size_t rounds, float a, float b, float *sink)
+{
+    const __m512bh va = _mm512_cvtne2ps_pbh((__m512)opaque(set1(a)), (__m512)opaque(set1(a)));
+    const __m512bh vb = _mm512_cvtne2ps_pbh((__m512)opaque(set1(b)), (__m512)opaque(set1(b)));
+    vf x[CHAINS];
+    for (int i = 0; i < CHAINS; i++)
+        x[i] = opaque(set1(1));
+    for (size_t round = 0; round < rounds; round++)
+#pragma GCC unroll 24
+        for (int i = 0; i < CHAINS; i++)
+            x[i] = (vf)_mm512_dpbf16_ps((__m512)x[i], va, vb);
+    *sink = mean(x, CHAINS);
+    return 4.0 * LANES * CHAINS * (double)rounds;
+}
+#endif
+
+/* 2^r on [-1/2, 1/2]: degree 5, constant term 1, minimax by linear programming; relative error
+ * 8.1e-8 in exact arithmetic, 2.8 units of 2^-24 in float. */
+static inline vf exp2_fraction(vf r)
+{
+    vf p = set1(0x1.5bfc8ep-10f);
+    p = p * r + set1(0x1.3cee4cp-7f);
+    p = p * r + set1(0x1.c6b62ap-5f);
+    p = p * r + set1(0x1.ebf9b2p-3f);
+    p = p * r + set1(0x1.62e42cp-1f);
+    return p * r + set1(1);
+}
+
+static inline vf exp2_vector(vf x)
+{
+#if defined __AVX512DQ__
+    const vf r = (vf)_mm512_reduce_ps((__m512)x, 0); /* x minus the nearest integer */
+    return (vf)_mm512_scalef_ps((__m512)exp2_fraction(r), (__m512)(x - r));
+#else
+    const vf magic = set1(12582912.0f); /* 1.5 * 2^23: adding it rounds to an integer */
+    const vf shifted = x + magic;
+    const vf r = x - (shifted - magic);
+    return (vf)((vi)exp2_fraction(r) + ((vi)shifted << 23));
+#endif
+}
+
+static double exp2_f32(size_t rounds, float x, float *sink)
+{
+    enum { SUMS = 4 };
+    const vf argument = set1(x);
+    vf sum[SUMS] = {{0}};
+    for (size_t round = 0; round < rounds; round++)
+#pragma GCC unroll 4
+        for (int i = 0; i < SUMS; i++)
+            sum[i] += exp2_vector(opaque(argument));
+    *sink = mean(sum, SUMS) / (float)rounds;
+    return (double)(LANES * SUMS) * (double)rounds;
+}
+
+static inline vi load(const char *p)
+{
+    return *(const vi *)p;
+}
+
+/* `ahead` bytes are prefetched, if any: past the 4 KiB page where hardware prefetchers stop. */
+static inline double read_streams(const char *a, const char *b, size_t n, size_t ahead,
+                                  uint32_t *sink)
+{
+    enum { STEP = 256, LINE = 64 };
+    vi sa[4] = {{0}}, sb[4] = {{0}};
+    for (size_t at = 0; at < n; at += STEP) {
+#pragma GCC unroll 4
+        for (int line = 0; ahead > 0 && line < STEP; line += LINE) {
+            __builtin_prefetch(a + at + ahead + line);
+            __builtin_prefetch(b + at + ahead + line);
+        }
+#pragma GCC unroll 16
+        for (int i = 0; i < STEP / BYTES; i++) {
+            sa[i % 4] ^= load(a + at + i * BYTES);
+            sb[i % 4] ^= load(b + at + i * BYTES);
+        }
+    }
+    const vi all = sa[0] ^ sa[1] ^ sa[2] ^ sa[3] ^ sb[0] ^ sb[1] ^ sb[2] ^ sb[3];
+    uint32_t x = 0;
+    for (int lane = 0; lane < LANES; lane++)
+        x ^= (uint32_t)all[lane];
+    *sink = x;
+    return 2.0 * (double)n;
+}
+
+static double read_plain(const void *a, const void *b, size_t n, uint32_t *sink)
+{
+    return read_streams(a, b, n, 0, sink);
+}
+
+static double read_ahead(const void *a, const void *b, size_t n, uint32_t *sink)
+{
+    return read_streams(a, b, n, 8192, sink);
+}
+
+static double copy(void *to, const void *from, size_t n)
+{
+    char *t = to;
+    const char *f = from;
+    for (size_t at = 0; at < n; at += 4 * BYTES)
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; i++)
+            *(vi *)(t + at + i * BYTES) = load(f + at + i * BYTES);
+    return 2.0 * (double)n;
+}
+
+/* Without the read for ownership that an ordinary store costs. */
+static inline void store_past_cache(char *p, vi x)
+{
+#if defined __AVX512F__
+    _mm512_stream_si512((__m512i *)p, (__m512i)x);
+#elif defined __AVX__
+    _mm256_stream_si256((__m256i *)p, (__m256i)x);
+#elif defined __x86_64__
+    _mm_stream_si128((__m128i *)p, (__m128i)x);
+#else
+    *(vi *)p = x;
+#endif
+}
+
+static double stream(void *to, const void *from, size_t n)
+{
+    char *t = to;
+    const char *f = from;
+    for (size_t at = 0; at < n; at += 4 * BYTES)
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; i++)
+            store_past_cache(t + at + i * BYTES, load(f + at + i * BYTES));
+#if defined __x86_64__
+    _mm_sfence();
+#endif
+    return 2.0 * (double)n;
+}
+
+const struct probe PROBE = {
+    .isa = PROBE_ISA,
+    .vector_bytes = BYTES,
+    .fma_f32 = fma_f32,
+#if defined __AVX512BF16__
+    .fma_bf16 = fma_bf16,
+#endif
+    .exp2_f32 = exp2_f32,
+    .read = read_plain,
+    .read_ahead = read_ahead,
+    .copy = copy,
+    .stream = stream,
+};

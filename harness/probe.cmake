@@ -1,0 +1,21 @@
+# Compiles probe.c once per ISA, with the flags that kernels of that ISA get, and lists the
+# results for ceilings.c: PROBE(isa) per line of probe_list.h.
+include(${PROJECT_SOURCE_DIR}/kernels/kernel.cmake)
+include(CheckCSourceCompiles)
+
+set(probe_entries "")
+foreach(isa baseline avx2 avx512 avx512_bf16)
+  attn_isa_compiles(${isa} compiles)
+  if(compiles)
+    string(TOUPPER ${isa} ISA)
+    add_library(probe_${isa} OBJECT probe.c)
+    target_compile_options(probe_${isa} PRIVATE ${ATTN_FLAGS_${isa}})
+    target_compile_definitions(probe_${isa} PRIVATE PROBE=probe_${isa} PROBE_ISA=ATTN_ISA_${ISA})
+    target_include_directories(probe_${isa} PRIVATE ${PROJECT_SOURCE_DIR}/kernels)
+    target_link_libraries(probe_${isa} PRIVATE attnbench_options)
+    set_target_properties(probe_${isa} PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
+    target_sources(harness PRIVATE $<TARGET_OBJECTS:probe_${isa}>)
+    string(APPEND probe_entries "PROBE(${isa})\n")
+  endif()
+endforeach()
+file(GENERATE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/probe_list.h CONTENT "${probe_entries}")
