@@ -29,8 +29,11 @@ def number_list(text: str) -> list[int]:
     """Numbers of a list such as "0,3" or "0-3,8"."""
     numbers: list[int] = []
     for part in text.split(","):
-        first, _, last = part.partition("-")
-        numbers.extend(range(int(first), int(last or first) + 1))
+        first, dash, last = part.partition("-")
+        span = range(int(first), int(last if dash else first) + 1)
+        if not span:
+            raise ValueError(f"{part} is no range")
+        numbers.extend(span)
     return numbers
 
 
