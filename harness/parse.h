@@ -48,7 +48,7 @@
  *     needle:J           one dominant key at J, V one-hot there
  *     negative           every logit at -30
  *     file:PATH:PREFIX   safetensors PREFIXq, PREFIXk, PREFIXv of (B, H, S, D); the last colon
- *                        ends PATH, PREFIX may be empty
+ *                        ends PATH, PREFIX may be empty; UTF-8, no control characters
  */
 #ifndef HARNESS_PARSE_H
 #define HARNESS_PARSE_H

@@ -44,6 +44,9 @@ static bool read_file(struct piece value, struct input *input, const char **why)
     *why = "has no PATH:PREFIX";
     if (colon == value.at)
         return false;
+    *why = "is no text that results could name";
+    if (!piece_is_text(value))
+        return false;
     *why = "is too long";
     return piece_copy(piece_from(value.at, colon), input->path, sizeof input->path) &&
            piece_copy(piece_from(colon + 1, end), input->prefix, sizeof input->prefix);

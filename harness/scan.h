@@ -32,6 +32,9 @@ struct piece piece_trim(struct piece piece);
 /* Copies with a terminating 0; false where it does not fit. */
 bool piece_copy(struct piece piece, char *text, size_t size);
 
+/* Whether it is valid UTF-8 without control characters: what a line of JSON can carry. */
+bool piece_is_text(struct piece piece);
+
 /* Decimal digits only, at most `max`.  False sets *why: "is not a whole number", ... */
 bool scan_number(struct piece piece, uint64_t max, uint64_t *value, const char **why);
 

@@ -343,7 +343,7 @@ static void problems_are_named_after_their_text(void **state)
     assert_true(cases_add_problem(&list, "s=64,d=8", message, sizeof message));
     assert_true(cases_add_problem(&list, " s=64,d=8  input=needle:63", message, sizeof message));
     assert_true(cases_add_problem(&list, "s=64,d=8", message, sizeof message));
-    assert_true(cases_add_problem(&list, "d=8 input=file:a b\x7f\xc3~:", message, sizeof message));
+    assert_true(cases_add_problem(&list, "d=8 input=file:a b\xc3\xa4~:", message, sizeof message));
     assert_true(cases_add_problem(
         &list, "b=1,hq=32,hkv=8,sq=1,skv=4096,d=128,dtype=bf16,mask=causal,window=1", message,
         sizeof message));

@@ -457,6 +457,9 @@ static const struct refusal input_refusals[] = {
     {"negative:1", 9, "input negative: '1' takes no value; expected negative"},
     {"file:abc", 5,
      "input file: 'abc' has no PATH:PREFIX; expected file:PATH:PREFIX, PREFIX may be empty"},
+    {"file:\xe4:p", 5,
+     "input file: '\\xe4:p' is no text that results could name; expected file:PATH:PREFIX, PREFIX "
+     "may be empty"},
     {"file::p", 5,
      "input file: ':p' has no PATH:PREFIX; expected file:PATH:PREFIX, PREFIX may be empty"},
 };

@@ -51,6 +51,38 @@ static void copies_fit_or_are_refused(void **state)
     assert_string_equal(text, "abc");
 }
 
+static const struct {
+    const char *bytes;
+    bool text;
+} utf8[] = {
+    {"", true},
+    {"a ~", true},
+    {"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80!", true},
+    {"\xed\x9f\xbf\xee\x80\x80\xf4\x8f\xbf\xbf", true},
+    {"a\n", false},
+    {"\x7f", false},
+    {"\x80", false},
+    {"\xc3", false},
+    {"\xc3z", false},
+    {"\xc1\xbf", false},     /* overlong */
+    {"\xe0\x9f\xbf", false}, /* overlong */
+    {"\xed\xa0\x80", false}, /* surrogate */
+    {"\xe2\x82", false},
+    {"\xe2\x82z", false},
+    {"\xf0\x8f\xbf\xbf", false}, /* overlong */
+    {"\xf4\x90\x80\x80", false}, /* beyond U+10FFFF */
+    {"\xf5\x80\x80\x80", false},
+    {"\xff", false},
+};
+
+static void text_is_utf8_without_control_characters(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(utf8); i++)
+        if (piece_is_text(piece(utf8[i].bytes)) != utf8[i].text)
+            fail_msg("number %zu", i);
+}
+
 static void numbers_are_read_up_to_their_limit(void **state)
 {
     (void)state;
@@ -181,6 +213,7 @@ int main(void)
         cmocka_unit_test(splitting_keeps_empty_pieces),
         cmocka_unit_test(trimming_takes_blanks_only),
         cmocka_unit_test(copies_fit_or_are_refused),
+        cmocka_unit_test(text_is_utf8_without_control_characters),
         cmocka_unit_test(numbers_are_read_up_to_their_limit),
         cmocka_unit_test(floats_print_shortest_and_read_back),
         cmocka_unit_test(quotes_escape_and_cut),
