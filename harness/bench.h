@@ -1,17 +1,26 @@
 /*
  * bench: samples of one plan inside one launch.  Returns numbers, prints nothing.
+ *
+ * One launch goes: warm up, choose the calls per sample, probe the FMA rate, sample, probe again.
+ * A sample is `calls_per_sample` calls in a row over the sets in rotation; the same stretch
+ * without a kernel is measured beside it and subtracted.  Between samples, outside the timed
+ * stretch, results are verified and poisoned.
  */
 #ifndef HARNESS_BENCH_H
 #define HARNESS_BENCH_H
 
+#include "machine.h"
 #include "tensors.h"
 
 struct bench_options {
     double warmup_s; /* warm up by time */
-    double sample_s; /* shortest sample: max(1000 * resolution, 1 ms) */
+    double sample_s; /* shortest sample; at least 1000 * clock resolution in any case */
     double budget_s; /* stop sampling after this long; at least one sample is taken */
     size_t max_samples;
-    bool cold; /* rotate operands past the last-level cache and the TLB */
+    bool cold; /* the caller's sets outgrow the last-level cache and the TLB: bench_cold_sets() */
+    double probe_s; /* length of each FMA probe beside the samples; 0 = none */
+    /* Whose counters go into the disturbance, and whose binding is read back; NULL = neither. */
+    const struct machine *machine;
     /* Called after each sample, outside the timed stretch, with the set whose output the last
      * timed call wrote; false stops the launch: a wrong kernel never gets a time. */
     bool (*verify)(void *context, const struct tensor_set *set);
@@ -20,12 +29,16 @@ struct bench_options {
 
 /* What happened to the process while it sampled: the raw material of flags. */
 struct bench_disturbance {
+    double wall_s; /* from the first sample to the last, verification included */
     long involuntary_switches;
     long voluntary_switches;
     long minor_faults, major_faults;
-    double steal_s; /* of the allowed CPUs, /proc/stat; 0 where not readable */
-    bool migrated;  /* binding read back before and after differ, or CPU outside it */
-    double probe_before_gflops, probe_after_gflops; /* FMA probe beside the samples */
+    double steal_s;         /* of the allowed CPUs, /proc/stat; 0 where not readable */
+    long throttled_periods; /* of a control group's quota */
+    int runnable;           /* threads on the machine that wanted a CPU, the larger of two looks */
+    int allowed_cpus;       /* 0 without options.machine */
+    bool migrated;          /* binding read back before and after differ, or CPU outside it */
+    double probe_before_gflops, probe_after_gflops; /* FMA probe beside the samples; 0 = none */
 };
 
 struct bench_result {
@@ -40,9 +53,13 @@ struct bench_result {
     size_t verified_samples;
 };
 
-/* Times attn_execute() over the sets in rotation. */
+/* Times attn_execute() over the sets in rotation.  False where memory for the samples is missing,
+ * or where a result was wrong: then `verified` is false, and so is every number. */
 bool bench_run(const struct attn_plan *plan, struct tensor_set *sets, size_t set_count,
                const struct bench_options *options, struct bench_result *result);
 void bench_free(struct bench_result *result);
+
+/* Sets whose rotation outgrows every cache and the TLB, at `bytes` touched per call; at least 2. */
+size_t bench_cold_sets(const struct machine *machine, double bytes);
 
 #endif

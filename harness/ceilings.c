@@ -30,8 +30,8 @@ const size_t probe_count = sizeof probes / sizeof *probes;
 struct job {
     double (*run)(const struct job *job, size_t amount, int thread, int threads);
     const struct probe *probe;
-    char *memory;
-    size_t bytes; /* of the footprint */
+    char *half[2]; /* the two streams: K and V, or target and source */
+    size_t bytes;  /* of each */
     double (*read)(const void *a, const void *b, size_t n, uint32_t *sink);
     double (*copy)(void *to, const void *from, size_t n);
 };
@@ -158,16 +158,15 @@ static size_t share(size_t n, int thread, int threads, size_t *from)
     return blocks * (t + 1) / all * BLOCK - *from;
 }
 
-/* First half K, second half V; each thread reads the same part of both. */
+/* Each thread reads the same part of both streams. */
 static double run_read(const struct job *job, size_t amount, int thread, int threads)
 {
     size_t from;
-    const size_t n = share(job->bytes / 2, thread, threads, &from);
-    const char *k = job->memory + from, *v = k + job->bytes / 2;
+    const size_t n = share(job->bytes, thread, threads, &from);
     double work = 0;
     for (size_t pass = 0; pass < amount; pass++) {
         uint32_t sink;
-        work += job->read(k, v, n, &sink);
+        work += job->read(job->half[0] + from, job->half[1] + from, n, &sink);
         consume(sink);
     }
     return work;
@@ -176,21 +175,20 @@ static double run_read(const struct job *job, size_t amount, int thread, int thr
 static double run_copy(const struct job *job, size_t amount, int thread, int threads)
 {
     size_t from;
-    const size_t n = share(job->bytes / 2, thread, threads, &from);
-    char *to = job->memory + from;
+    const size_t n = share(job->bytes, thread, threads, &from);
     double work = 0;
     for (size_t pass = 0; pass < amount; pass++) {
-        work += job->copy(to, to + job->bytes / 2, n);
-        consume(*to);
+        work += job->copy(job->half[0] + from, job->half[1] + from, n);
+        consume(job->half[0][from]);
     }
     return work;
 }
 
-/* Bytes up to which all threads have a block of both halves. */
-static size_t round_footprint(size_t bytes, int threads)
+/* Of each half of a footprint, so that all threads have a block of both. */
+static size_t half_footprint(size_t bytes, int threads)
 {
-    const size_t unit = 2 * BLOCK * (size_t)threads;
-    return bytes < unit ? unit : bytes / unit * unit;
+    const size_t unit = BLOCK * (size_t)threads;
+    return bytes / 2 < unit ? unit : bytes / 2 / unit * unit;
 }
 
 /* Room for the largest footprint so far, kept until the process ends: touching pages for the first
@@ -231,25 +229,41 @@ static const struct probe *widest(void)
     return best;
 }
 
+static bool find_room(struct job *job, size_t bytes, int threads)
+{
+    job->bytes = half_footprint(bytes, threads);
+    job->half[0] = room(2 * job->bytes, threads);
+    job->half[1] = job->half[0] + job->bytes;
+    return job->half[0] != NULL;
+}
+
+static double read_rate(struct job *job, int threads, double seconds)
+{
+    job->read = job->probe->read;
+    const double plain = best_rate(job, threads, seconds / 2);
+    job->read = job->probe->read_ahead;
+    return fmax(plain, best_rate(job, threads, seconds / 2)) * 1e-9;
+}
+
 double ceilings_read(size_t bytes, int threads, double seconds)
 {
     struct job job = {.run = run_read, .probe = widest()};
-    job.bytes = round_footprint(bytes, threads);
-    job.memory = room(job.bytes, threads);
-    if (!job.memory)
-        return 0;
-    job.read = job.probe->read;
-    const double plain = best_rate(&job, threads, seconds / 2);
-    job.read = job.probe->read_ahead;
-    return fmax(plain, best_rate(&job, threads, seconds / 2)) * 1e-9;
+    return find_room(&job, bytes, threads) ? read_rate(&job, threads, seconds) : 0;
+}
+
+double ceilings_read_operands(const void *k, const void *v, size_t bytes, int threads,
+                              double seconds)
+{
+    struct job job = {.run = run_read, .probe = widest(), .bytes = bytes};
+    job.half[0] = (char *)k; /* read only */
+    job.half[1] = (char *)v;
+    return bytes / (size_t)threads >= BLOCK ? read_rate(&job, threads, seconds) : 0;
 }
 
 double ceilings_copy(size_t bytes, int threads, double seconds)
 {
     struct job job = {.run = run_copy, .probe = widest()};
-    job.bytes = round_footprint(bytes, threads);
-    job.memory = room(job.bytes, threads);
-    if (!job.memory)
+    if (!find_room(&job, bytes, threads))
         return 0;
     job.copy = job.probe->copy;
     const double plain = best_rate(&job, threads, seconds / 2);

@@ -22,6 +22,12 @@ double ceilings_fma_host(enum attn_dtype dtype, int threads, double seconds);
 /* Two-stream read, GB/s (1e9), of a footprint of `bytes` split between `threads`, as K and V are. */
 double ceilings_read(size_t bytes, int threads, double seconds);
 
+/* The same of memory that is there already: K and V themselves, `bytes` of each, 64-byte aligned.
+ * Spares the first touch of a footprint of its own.  0 where a thread's share of `bytes` is below
+ * 1 KiB: then ceilings_read() of the same footprint says what there is to say. */
+double ceilings_read_operands(const void *k, const void *v, size_t bytes, int threads,
+                              double seconds);
+
 /* Copy within a footprint of `bytes`, half of it written; GB/s read plus written. */
 double ceilings_copy(size_t bytes, int threads, double seconds);
 

@@ -11,11 +11,11 @@
 struct probe {
     enum attn_isa isa;
     int vector_bytes;
+    bool fused; /* has a fused multiply-add */
 
-    /* Floating-point operations done: multiply-adds (separate multiplies and adds where the ISA
-     * has nothing else) in independent chains, enough to hide their latency.  *sink receives a
-     * value that depends on every chain: after n rounds on operands m and c each chain holds the
-     * n-fold x = x * m + c from x = 1, and *sink is their mean. */
+    /* Floating-point operations done in independent chains, enough to hide their latency; *sink
+     * receives the mean of the chains.  Fused: after n rounds each holds the n-fold x = x * m + c
+     * from x = 1.  Otherwise one half holds the n-fold x * m, the other the n-fold x + c. */
     double (*fma_f32)(size_t rounds, float m, float c, float *sink);
 
     /* Likewise x += a * b over pairs of bf16, NULL where the ISA has no such instruction:

@@ -1,0 +1,230 @@
+/*
+ * bench: samples of one plan inside one launch.
+ */
+#include "bench.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "ceilings.h"
+#include "clock.h"
+#include "stats.h"
+
+/* Clock steps in the shortest sample: reading the clock is then known to 0.1 %. */
+#define STEPS_PER_SAMPLE 1000
+
+/* Repeats of the empty stretch; its median is subtracted. */
+#define EMPTY_REPEATS 9
+
+/* One launch under way. */
+struct bench {
+    const struct attn_plan *plan;
+    struct tensor_set *sets;
+    size_t set_count;
+    size_t next; /* set of the next call */
+    const struct bench_options *options;
+    struct bench_result *result;
+};
+
+/* ---- stretches ----------------------------------------------------------------------------- */
+
+/* Seconds that `calls` calls take, from set `first` on, in rotation: what is timed, always. */
+static double stretch(const struct attn_plan *plan, const struct tensor_set *sets, size_t set_count,
+                      size_t first, size_t calls)
+{
+    const double start = clock_now();
+    size_t at = first;
+    for (size_t call = 0; call < calls; call++) {
+        attn_execute(plan, &sets[at].tensors);
+        at = at + 1 < set_count ? at + 1 : 0;
+    }
+    return clock_now() - start;
+}
+
+static void nothing(const struct attn_plan *plan, const struct attn_tensors *tensors)
+{
+    (void)plan, (void)tensors;
+    __asm__ volatile("" : : : "memory");
+}
+
+/* The same stretch around a kernel that does nothing. */
+static double empty_stretch(const struct bench *bench, size_t calls)
+{
+    static const struct attn_kernel empty = {.size = sizeof empty, .execute = nothing};
+    const struct attn_plan plan = {.size = sizeof plan, .kernel = &empty, .threads = 1};
+    double seconds[EMPTY_REPEATS];
+    for (int i = 0; i < EMPTY_REPEATS; i++)
+        seconds[i] = stretch(&plan, bench->sets, bench->set_count, bench->next, calls);
+    stats_sort(seconds, EMPTY_REPEATS);
+    return stats_median(seconds, EMPTY_REPEATS);
+}
+
+/* `calls` calls from where the rotation stands. */
+static double run_calls(struct bench *bench, size_t calls)
+{
+    const double seconds = stretch(bench->plan, bench->sets, bench->set_count, bench->next, calls);
+    bench->next = (bench->next + calls) % bench->set_count;
+    return seconds;
+}
+
+/* ---- before the samples -------------------------------------------------------------------- */
+
+static double shortest_sample(const struct bench *bench)
+{
+    return fmax(bench->options->sample_s, STEPS_PER_SAMPLE * bench->result->clock_resolution_s);
+}
+
+/* Warms up for at least as long as asked, and chooses the calls per sample from its last stretch.
+ * The stretches belong to the warm-up, not to the samples. */
+static void warm_up(struct bench *bench)
+{
+    const double start = clock_now(), wanted = shortest_sample(bench);
+    size_t calls = 1;
+    for (;;) {
+        const double seconds = run_calls(bench, calls);
+        if (seconds >= wanted) {
+            if (clock_now() - start >= bench->options->warmup_s)
+                break;
+            continue;
+        }
+        /* a twentieth more than needed, because stretches differ; a thousandfold at most, because
+         * the first call is the slowest */
+        const double factor = fmin(1.05 * wanted / fmax(seconds, 1e-9), 1000);
+        calls = (size_t)ceil((double)calls * fmax(factor, 1.05));
+    }
+    bench->result->calls_per_sample = calls;
+}
+
+/* ---- what happened meanwhile --------------------------------------------------------------- */
+
+static double probe(const struct bench *bench)
+{
+    const struct attn_plan *plan = bench->plan;
+    if (bench->options->probe_s <= 0)
+        return 0;
+    return ceilings_fma(plan->kernel->isa, plan->kernel->caps.compute, plan->threads,
+                        bench->options->probe_s);
+}
+
+static bool off_its_place(const struct bench *bench)
+{
+    return bench->options->machine &&
+           !machine_binding_holds(bench->options->machine, bench->plan->threads);
+}
+
+static void look(const struct bench *bench, struct machine_usage *usage)
+{
+    *usage = (struct machine_usage){0};
+    if (bench->options->machine)
+        machine_usage(bench->options->machine, usage);
+}
+
+static void record(const struct bench *bench, const struct machine_usage *before,
+                   const struct machine_usage *after)
+{
+    struct bench_disturbance *d = &bench->result->disturbance;
+    d->involuntary_switches = after->involuntary_switches - before->involuntary_switches;
+    d->voluntary_switches = after->voluntary_switches - before->voluntary_switches;
+    d->minor_faults = after->minor_faults - before->minor_faults;
+    d->major_faults = after->major_faults - before->major_faults;
+    d->steal_s = after->steal_s - before->steal_s;
+    d->throttled_periods = after->throttled_periods - before->throttled_periods;
+    d->runnable = after->runnable > before->runnable ? after->runnable : before->runnable;
+    d->allowed_cpus = bench->options->machine ? machine_threads(bench->options->machine) : 0;
+}
+
+/* ---- samples ------------------------------------------------------------------------------- */
+
+/* Poisons the sets that the next `calls` calls will write. */
+static void poison_next(struct bench *bench, size_t calls)
+{
+    const size_t written = calls < bench->set_count ? calls : bench->set_count;
+    for (size_t i = 0; i < written; i++)
+        tensors_poison(&bench->sets[(bench->next + i) % bench->set_count], &bench->plan->problem);
+}
+
+/* One sample into the result; false where its output is wrong. */
+static bool sample(struct bench *bench, double empty_s)
+{
+    struct bench_result *result = bench->result;
+    const size_t calls = result->calls_per_sample;
+    const double seconds = run_calls(bench, calls) - empty_s;
+    result->samples_s[result->samples++] = seconds / (double)calls;
+    const size_t last = (bench->next + bench->set_count - 1) % bench->set_count;
+    const struct bench_options *options = bench->options;
+    if (options->verify && !options->verify(options->verify_context, &bench->sets[last]))
+        return false;
+    result->verified_samples += options->verify != NULL;
+    return true;
+}
+
+/* In cold mode a set must not be touched between two of its turns but by its own call, so all
+ * are poisoned long before their turn: at the start, and again as soon as a sample is verified. */
+static bool take_samples(struct bench *bench)
+{
+    struct bench_result *result = bench->result;
+    const size_t calls = result->calls_per_sample;
+    const double start = clock_now(), empty_s = empty_stretch(bench, calls);
+    const bool cold = bench->options->cold;
+    bool right = true;
+    if (cold)
+        poison_next(bench, bench->set_count);
+    do {
+        const size_t first = bench->next;
+        if (!cold)
+            poison_next(bench, calls);
+        right = sample(bench, empty_s);
+        if (cold) {
+            const size_t next = bench->next;
+            bench->next = first;
+            poison_next(bench, calls);
+            bench->next = next;
+        }
+    } while (right && result->samples < bench->options->max_samples &&
+             clock_now() - start < bench->options->budget_s);
+    result->overhead_s = empty_s / (double)calls;
+    result->disturbance.wall_s = clock_now() - start;
+    return right;
+}
+
+bool bench_run(const struct attn_plan *plan, struct tensor_set *sets, size_t set_count,
+               const struct bench_options *options, struct bench_result *result)
+{
+    struct bench bench = {plan, sets, set_count, 0, options, result};
+    struct machine_usage before, after;
+    const size_t most = options->max_samples > 0 ? options->max_samples : 1;
+    *result = (struct bench_result){.busy_s = NAN, .barrier_s = NAN};
+    result->samples_s = malloc(most * sizeof *result->samples_s);
+    if (!result->samples_s)
+        return false;
+    result->clock_resolution_s = clock_measure().resolution_s;
+    const bool lost_before = off_its_place(&bench);
+    warm_up(&bench);
+    result->disturbance.probe_before_gflops = probe(&bench);
+    run_calls(&bench, 1); /* the probe has cooled nothing but the branch predictor */
+    look(&bench, &before);
+    result->verified = take_samples(&bench);
+    look(&bench, &after);
+    record(&bench, &before, &after);
+    result->disturbance.probe_after_gflops = probe(&bench);
+    result->disturbance.migrated = lost_before || off_its_place(&bench);
+    return result->verified;
+}
+
+void bench_free(struct bench_result *result)
+{
+    free(result->samples_s);
+    result->samples_s = NULL;
+    result->samples = 0;
+}
+
+/* Four times the last-level cache: with the usual pseudo-LRU replacement, twice would leave some
+ * lines in it.  And more pages than any TLB holds: 2048 to 4096 entries of 4 KiB in processors of
+ * 2025 (Zen 5, Golden Cove), so four times that. */
+size_t bench_cold_sets(const struct machine *machine, double bytes)
+{
+    static const double tlb_reach = 4096.0 * 4096, unknown = 64 << 20;
+    const double cache = (double)machine_last_level_bytes(machine);
+    const double rotation = 4 * fmax(cache > 0 ? cache : unknown, tlb_reach);
+    return (size_t)fmax(2, ceil(rotation / bytes) + 1);
+}
