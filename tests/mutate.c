@@ -3,6 +3,7 @@
  */
 #include "mutate.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* splitmix64 (Steele, Lea and Flood 2014). */
@@ -70,6 +71,7 @@ static size_t edit(struct mutator *m, unsigned char *bytes, size_t size, size_t 
     default:
         while (m->words[words])
             words++;
+        assert(words > 0);
         const char *word = m->words[mutate_below(m, words)];
         return insert(bytes, size, capacity, at, word, strlen(word));
     }
