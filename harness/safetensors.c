@@ -1,0 +1,266 @@
+/*
+ * safetensors: the reader.
+ */
+#include "safetensors.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "safetensors_types.h"
+
+#define PREFIX_BYTES 8
+#define HEADER_LIMIT 100000000 /* bytes, as the reference implementation has it */
+
+struct safetensors {
+    unsigned char *map;
+    size_t bytes;
+    json_t *header; /* owns the names */
+    struct safetensor *items;
+    size_t count;
+};
+
+/* Fails with a message: "PATH: what". */
+static bool refuse(char *message, size_t message_size, const char *path, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+static bool refuse(char *message, size_t message_size, const char *path, const char *format, ...)
+{
+    const int n = snprintf(message, message_size, "%s: ", path);
+    va_list arguments;
+    va_start(arguments, format);
+    if (n >= 0 && (size_t)n < message_size)
+        vsnprintf(message + n, message_size - (size_t)n, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+/* ---- one tensor ---------------------------------------------------------------------------- */
+
+/* A JSON integer in [0, SIZE_MAX]. */
+static bool read_size(const json_t *value, size_t *size)
+{
+    if (!json_is_integer(value) || json_integer_value(value) < 0)
+        return false;
+    *size = (size_t)json_integer_value(value);
+    return true;
+}
+
+/* Reads shape; *elements is their product. */
+static bool read_shape(const json_t *shape, struct safetensor *t, size_t *elements,
+                       const char **why)
+{
+    *why = "shape is not a list of at most 8 sizes";
+    if (!json_is_array(shape) || json_array_size(shape) > SAFETENSORS_RANK)
+        return false;
+    t->rank = json_array_size(shape);
+    *elements = 1;
+    for (size_t n = 0; n < t->rank; n++) {
+        if (!read_size(json_array_get(shape, n), &t->shape[n]))
+            return false;
+        if (__builtin_mul_overflow(*elements, t->shape[n], elements)) {
+            *why = "shape overflows";
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Reads one entry of the header; `data` is what follows it, `bytes` long. */
+static bool read_tensor(const json_t *entry, const unsigned char *data, size_t bytes,
+                        struct safetensor *t, const char **why)
+{
+    const json_t *offsets = json_object_get(entry, "data_offsets");
+    const char *format = json_string_value(json_object_get(entry, "dtype"));
+    const struct safetensors_type *type = format ? safetensors_type_named(format) : NULL;
+    size_t elements, begin, end, size;
+    *why = "not an object with dtype, shape and data_offsets";
+    if (!json_is_object(entry) || !format)
+        return false;
+    *why = "unknown dtype";
+    if (!type)
+        return false;
+    t->format = type->format;
+    t->dtype = type->dtype;
+    if (!read_shape(json_object_get(entry, "shape"), t, &elements, why))
+        return false;
+    *why = "data_offsets is not a pair of offsets";
+    if (json_array_size(offsets) != 2 || !read_size(json_array_get(offsets, 0), &begin) ||
+        !read_size(json_array_get(offsets, 1), &end))
+        return false;
+    *why = "data_offsets run backwards";
+    if (begin > end)
+        return false;
+    *why = "data_offsets reach past the end of the file";
+    if (end > bytes)
+        return false;
+    *why = "shape and dtype need another number of bytes than data_offsets give";
+    if (__builtin_mul_overflow(elements, type->size, &size) || size != end - begin)
+        return false;
+    t->data = data + begin;
+    t->bytes = size;
+    return true;
+}
+
+/* ---- the file ------------------------------------------------------------------------------ */
+
+static int by_data(const void *a, const void *b)
+{
+    const struct safetensor *s = a, *t = b;
+    if (s->data != t->data)
+        return s->data < t->data ? -1 : 1;
+    return (s->bytes > t->bytes) - (s->bytes < t->bytes);
+}
+
+/* Each byte of the data belongs to exactly one tensor. */
+static bool check_cover(const struct safetensors *file, const unsigned char *data, const char *path,
+                        char *message, size_t message_size)
+{
+    const unsigned char *at = data;
+    for (size_t n = 0; n < file->count; n++) {
+        const struct safetensor *t = &file->items[n];
+        const unsigned char *begin = t->data;
+        if (begin < at)
+            return refuse(message, message_size, path, "tensor %s overlaps tensor %s", t->name,
+                          file->items[n - 1].name);
+        if (begin > at)
+            return refuse(message, message_size, path, "%zu unused bytes in front of tensor %s",
+                          (size_t)(begin - at), t->name);
+        at = begin + t->bytes;
+    }
+    if (at != file->map + file->bytes)
+        return refuse(message, message_size, path, "%zu unused bytes at the end",
+                      (size_t)(file->map + file->bytes - at));
+    return true;
+}
+
+static bool read_header(struct safetensors *file, size_t length, const char *path, char *message,
+                        size_t message_size)
+{
+    const unsigned char *data = file->map + PREFIX_BYTES + length;
+    const size_t bytes = file->bytes - PREFIX_BYTES - length;
+    json_error_t error;
+    file->header =
+        json_loadb((const char *)file->map + PREFIX_BYTES, length, JSON_REJECT_DUPLICATES, &error);
+    if (!file->header)
+        return refuse(message, message_size, path, "header: %s (byte %d)", error.text,
+                      error.position);
+    if (!json_is_object(file->header))
+        return refuse(message, message_size, path, "header is not a JSON object");
+    file->items = calloc(json_object_size(file->header) + 1, sizeof *file->items);
+    if (!file->items)
+        return refuse(message, message_size, path, "out of memory");
+
+    const char *name, *why;
+    json_t *entry;
+    json_object_foreach(file->header, name, entry)
+    {
+        if (strcmp(name, "__metadata__") == 0)
+            continue;
+        struct safetensor *t = &file->items[file->count++];
+        t->name = name;
+        if (!read_tensor(entry, data, bytes, t, &why))
+            return refuse(message, message_size, path, "tensor %s: %s", name, why);
+    }
+    qsort(file->items, file->count, sizeof *file->items, by_data);
+    return check_cover(file, data, path, message, message_size);
+}
+
+static bool read_map(struct safetensors *file, const char *path, char *message, size_t message_size)
+{
+    uint64_t length = 0;
+    if (file->bytes < PREFIX_BYTES)
+        return refuse(message, message_size, path, "%zu bytes are too short for a safetensors file",
+                      file->bytes);
+    for (int n = PREFIX_BYTES - 1; n >= 0; n--)
+        length = length << 8 | file->map[n];
+    if (length > HEADER_LIMIT)
+        return refuse(message, message_size, path,
+                      "header of %" PRIu64 " bytes is longer than the limit of %d", length,
+                      HEADER_LIMIT);
+    if (length > file->bytes - PREFIX_BYTES)
+        return refuse(message, message_size, path,
+                      "header of %" PRIu64 " bytes is longer than the file", length);
+    return read_header(file, (size_t)length, path, message, message_size);
+}
+
+static bool map_file(struct safetensors *file, const char *path, char *message, size_t message_size)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat status;
+    if (fd < 0 || fstat(fd, &status) != 0) {
+        refuse(message, message_size, path, "%s", strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        return false;
+    }
+    if (!S_ISREG(status.st_mode) || status.st_size == 0) {
+        close(fd);
+        return refuse(message, message_size, path, "not a safetensors file (%s)",
+                      S_ISREG(status.st_mode) ? "empty" : "not a regular file");
+    }
+    file->bytes = (size_t)status.st_size;
+    void *map = mmap(NULL, file->bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+    close(fd);
+    if (map == MAP_FAILED) {
+        refuse(message, message_size, path, "%s", strerror(errno));
+        return false;
+    }
+    file->map = map;
+    return true;
+}
+
+struct safetensors *safetensors_open(const char *path, char *message, size_t message_size)
+{
+    struct safetensors *file = calloc(1, sizeof *file);
+    if (!file) {
+        refuse(message, message_size, path, "out of memory");
+        return NULL;
+    }
+    if (!map_file(file, path, message, message_size) ||
+        !read_map(file, path, message, message_size)) {
+        safetensors_close(file);
+        return NULL;
+    }
+    return file;
+}
+
+void safetensors_close(struct safetensors *file)
+{
+    if (!file)
+        return;
+    json_decref(file->header);
+    free(file->items);
+    if (file->map)
+        munmap(file->map, file->bytes);
+    free(file);
+}
+
+/* ---- access -------------------------------------------------------------------------------- */
+
+size_t safetensors_count(const struct safetensors *file)
+{
+    return file->count;
+}
+
+const struct safetensor *safetensors_at(const struct safetensors *file, size_t index)
+{
+    return index < file->count ? &file->items[index] : NULL;
+}
+
+const struct safetensor *safetensors_find(const struct safetensors *file, const char *name)
+{
+    for (size_t n = 0; n < file->count; n++)
+        if (strcmp(file->items[n].name, name) == 0)
+            return &file->items[n];
+    return NULL;
+}

@@ -1,0 +1,73 @@
+/*
+ * safetensors_types: element types, shapes and elements.
+ */
+#include "safetensors_types.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "element.h"
+
+static const struct safetensors_type types[] = {
+    {"F32", 4, ATTN_F32},         {"F16", 2, ATTN_F16},         {"BF16", 2, ATTN_BF16},
+    {"F64", 8, ATTN_F64},         {"I8", 1, ATTN_I8},           {"I32", 4, ATTN_I32},
+    {"BOOL", 1, ATTN_BOOL},       {"I64", 8, ATTN_DTYPE_COUNT}, {"I16", 2, ATTN_DTYPE_COUNT},
+    {"U8", 1, ATTN_DTYPE_COUNT},  {"U16", 2, ATTN_DTYPE_COUNT}, {"U32", 4, ATTN_DTYPE_COUNT},
+    {"U64", 8, ATTN_DTYPE_COUNT},
+};
+
+const struct safetensors_type *safetensors_type_named(const char *format)
+{
+    for (size_t n = 0; n < sizeof types / sizeof *types; n++)
+        if (strcmp(types[n].format, format) == 0)
+            return &types[n];
+    return NULL;
+}
+
+const struct safetensors_type *safetensors_type_of(enum attn_dtype dtype)
+{
+    for (size_t n = 0; dtype < ATTN_DTYPE_COUNT && n < sizeof types / sizeof *types; n++)
+        if (types[n].dtype == dtype)
+            return &types[n];
+    return NULL;
+}
+
+bool safetensors_is_shape(const struct safetensor *tensor, const size_t *shape, size_t rank)
+{
+    const enum attn_dtype t = tensor->dtype;
+    return (t == ATTN_F32 || t == ATTN_BF16 || t == ATTN_F16 || t == ATTN_F64) &&
+           tensor->rank == rank && memcmp(tensor->shape, shape, rank * sizeof *shape) == 0;
+}
+
+void safetensors_print_shape(const struct safetensor *tensor, char text[SAFETENSORS_SHAPE_TEXT])
+{
+    int at = snprintf(text, SAFETENSORS_SHAPE_TEXT, "%s (", tensor->format);
+    for (size_t n = 0; n < tensor->rank; n++) /* 8 numbers of 20 digits fit */
+        at += snprintf(text + at, SAFETENSORS_SHAPE_TEXT - (size_t)at, "%s%zu", n ? "," : "",
+                       tensor->shape[n]);
+    snprintf(text + at, SAFETENSORS_SHAPE_TEXT - (size_t)at, ")");
+}
+
+double safetensors_get(const struct safetensor *tensor, size_t index)
+{
+    const char *data = tensor->data;
+    uint16_t half;
+    float single;
+    double x;
+    switch (tensor->dtype) {
+    case ATTN_BF16:
+        memcpy(&half, data + 2 * index, sizeof half);
+        return (double)attn_bf16_to_f32(half);
+    case ATTN_F16:
+        memcpy(&half, data + 2 * index, sizeof half);
+        return (double)attn_f16_to_f32(half);
+    case ATTN_F32:
+        memcpy(&single, data + 4 * index, sizeof single);
+        return (double)single;
+    default:
+        assert(tensor->dtype == ATTN_F64);
+        memcpy(&x, data + 8 * index, sizeof x);
+        return x;
+    }
+}

@@ -1,0 +1,132 @@
+/*
+ * safetensors_write: the writer.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "safetensors_types.h"
+
+#define ALIGNMENT 8 /* of the data: the header is padded with spaces, as the format suggests */
+
+/* {"name": {"dtype": ..., "shape": [...], "data_offsets": [begin, end]}, ...} */
+static json_t *describe(const struct safetensor *tensors, size_t count)
+{
+    json_t *header = json_object();
+    json_int_t at = 0;
+    for (size_t n = 0; n < count; n++) {
+        const struct safetensor *t = &tensors[n];
+        json_t *shape = json_array();
+        for (size_t k = 0; k < t->rank; k++)
+            json_array_append_new(shape, json_integer((json_int_t)t->shape[k]));
+        json_object_set_new(header, t->name,
+                            json_pack("{s:s, s:o, s:[I, I]}", "dtype",
+                                      safetensors_type_of(t->dtype)->format, "shape", shape,
+                                      "data_offsets", at, at + (json_int_t)t->bytes));
+        at += (json_int_t)t->bytes;
+    }
+    return header;
+}
+
+/* The length and the padded header in one block; NULL without memory. */
+static char *header_text(const struct safetensor *tensors, size_t count, size_t *bytes)
+{
+    json_t *header = describe(tensors, count);
+    const size_t length = json_dumpb(header, NULL, 0, JSON_COMPACT);
+    const size_t padded = (length + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    char *text = length ? malloc(8 + padded) : NULL;
+    if (text) {
+        for (int n = 0; n < 8; n++)
+            text[n] = (char)(padded >> 8 * n);
+        memset(text + 8, ' ', padded);
+        json_dumpb(header, text + 8, padded, JSON_COMPACT);
+        *bytes = 8 + padded;
+    }
+    json_decref(header);
+    return text;
+}
+
+static bool write_all(int fd, const void *data, size_t bytes)
+{
+    const char *at = data;
+    while (bytes) {
+        const ssize_t n = write(fd, at, bytes);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return false;
+        at += n;
+        bytes -= (size_t)n;
+    }
+    return true;
+}
+
+static bool write_file(int fd, const char *header, size_t header_bytes,
+                       const struct safetensor *tensors, size_t count)
+{
+    bool ok = write_all(fd, header, header_bytes);
+    for (size_t n = 0; ok && n < count; n++)
+        ok = write_all(fd, tensors[n].data, tensors[n].bytes);
+    return ok;
+}
+
+/* A pipe or a device must be written to, not replaced. */
+static bool must_write_directly(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && !S_ISREG(status.st_mode);
+}
+
+/* Writes aside, then renames.  False leaves errno and what was at path. */
+static bool replace(const char *path, const char *header, size_t header_bytes,
+                    const struct safetensor *tensors, size_t count)
+{
+    const size_t size = strlen(path) + sizeof ".XXXXXX";
+    char *aside = malloc(size);
+    if (!aside)
+        return false;
+    snprintf(aside, size, "%s.XXXXXX", path);
+    const int fd = mkstemp(aside);
+    bool ok = fd >= 0;
+    if (ok) {
+        ok = write_file(fd, header, header_bytes, tensors, count) && fchmod(fd, 0644) == 0 &&
+             fsync(fd) == 0;
+        ok = close(fd) == 0 && ok;
+        ok = ok && rename(aside, path) == 0;
+        if (!ok) {
+            const int error = errno;
+            unlink(aside);
+            errno = error;
+        }
+    }
+    free(aside);
+    return ok;
+}
+
+bool safetensors_write(const char *path, const struct safetensor *tensors, size_t count,
+                       char *message, size_t message_size)
+{
+    size_t header_bytes = 0;
+    char *header = header_text(tensors, count, &header_bytes);
+    bool ok = header != NULL;
+    if (!ok) {
+        errno = ENOMEM;
+    } else if (must_write_directly(path)) {
+        const int fd = open(path, O_WRONLY | O_CLOEXEC);
+        ok = fd >= 0 && write_file(fd, header, header_bytes, tensors, count);
+        if (fd >= 0)
+            ok = close(fd) == 0 && ok;
+    } else {
+        ok = replace(path, header, header_bytes, tensors, count);
+    }
+    if (!ok)
+        snprintf(message, message_size, "cannot write %s: %s", path, strerror(errno));
+    free(header);
+    return ok;
+}
