@@ -1,0 +1,202 @@
+/*
+ * tensors_file: sets of operands in a memory file.
+ *
+ * Page 0 on: the header.  Then each set, operand after operand, each with room for every shift.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tensors_view.h"
+
+#define FILE_SETS 256 /* at most, so that the header has a fixed size */
+
+struct file_set {
+    uint64_t checksum[3];
+    size_t shift;    /* at which the operands lie now */
+    uint32_t moving; /* a process was killed while it moved them */
+};
+
+struct file_header {
+    struct problem_case c;
+    size_t sets;
+    struct file_set set[FILE_SETS];
+};
+
+static size_t round_to_page(size_t bytes)
+{
+    const size_t page = tensors_page();
+    return bytes > SIZE_MAX - page ? SIZE_MAX : (bytes + page - 1) / page * page;
+}
+
+/* Bytes of one operand with room for its shift. */
+static size_t area_bytes(const struct tensors_view *view)
+{
+    const size_t extent = tensors_extent(view, 0);
+    return extent > SIZE_MAX - TENSORS_SHIFT_RANGE ? SIZE_MAX
+                                                   : round_to_page(extent + TENSORS_SHIFT_RANGE);
+}
+
+static size_t set_bytes(const struct attn_problem *problem)
+{
+    struct attn_tensors tensors;
+    struct tensors_view views[TENSORS_VIEWS];
+    const size_t count = tensors_operands(&tensors, problem, views);
+    size_t bytes = 0;
+    for (size_t n = 0; n < count; n++)
+        if (__builtin_add_overflow(bytes, area_bytes(&views[n]), &bytes))
+            return SIZE_MAX;
+    return bytes;
+}
+
+size_t tensors_file_bytes(const struct attn_problem *problem, size_t sets)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(set_bytes(problem), sets, &bytes) ||
+        __builtin_add_overflow(bytes, round_to_page(sizeof(struct file_header)), &bytes))
+        return SIZE_MAX;
+    return bytes;
+}
+
+/* Points the operands of a set into memory that begins with them. */
+static void place_operands(struct tensor_set *set, const struct attn_problem *problem, char *at,
+                           size_t shift)
+{
+    struct tensors_view views[TENSORS_VIEWS];
+    const size_t count = tensors_operands(&set->tensors, problem, views);
+    for (size_t n = 0; n < count; n++) {
+        *views[n].t = (struct attn_tensor){at + tensors_stagger(shift, n), views[n].dtype, {0}};
+        tensors_set_strides(&views[n], 0);
+        at += area_bytes(&views[n]);
+    }
+}
+
+/* Moves operands from one shift to another. */
+static void move_operands(const struct attn_problem *problem, char *at, size_t from, size_t to)
+{
+    struct attn_tensors tensors;
+    struct tensors_view views[TENSORS_VIEWS];
+    const size_t count = tensors_operands(&tensors, problem, views);
+    for (size_t n = 0; n < count; n++) {
+        memmove(at + tensors_stagger(to, n), at + tensors_stagger(from, n),
+                tensors_extent(&views[n], 0));
+        at += area_bytes(&views[n]);
+    }
+}
+
+static struct file_header *map_header(int fd, char *message, size_t message_size)
+{
+    struct file_header *header =
+        mmap(NULL, sizeof *header, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (header != MAP_FAILED)
+        return header;
+    snprintf(message, message_size, "cannot map the memory file: %s", strerror(errno));
+    return NULL;
+}
+
+/* Maps the operands of set `index` writable; they keep what they hold. */
+static bool map_operands(struct tensor_set *set, const struct attn_problem *problem, int fd,
+                         size_t index, size_t shift, char *message, size_t message_size)
+{
+    *set = (struct tensor_set){.tensors.size = sizeof set->tensors, .layout.shift = shift};
+    const size_t bytes = set_bytes(problem);
+    const size_t offset = round_to_page(sizeof(struct file_header)) + index * bytes;
+    char *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
+    if (at == MAP_FAILED) {
+        snprintf(message, message_size, "cannot map %zu bytes of operands: %s", bytes,
+                 strerror(errno));
+        return false;
+    }
+    set->mapping[0] = at;
+    set->mapping_bytes[0] = bytes;
+    place_operands(set, problem, at, shift);
+    return true;
+}
+
+static bool fill_set(struct file_header *header, int fd, size_t index, char *message,
+                     size_t message_size)
+{
+    struct tensor_set set;
+    if (!map_operands(&set, &header->c.problem, fd, index, 0, message, message_size))
+        return false;
+    const bool ok = tensors_fill(&set, &header->c, index, message, message_size);
+    memcpy(header->set[index].checksum, set.checksum, sizeof set.checksum);
+    tensors_free(&set);
+    return ok;
+}
+
+bool tensors_fill_file(const struct problem_case *c, size_t sets, int fd, char *message,
+                       size_t message_size)
+{
+    const size_t bytes = tensors_file_bytes(&c->problem, sets);
+    if (sets > FILE_SETS || bytes > PTRDIFF_MAX) {
+        snprintf(message, message_size, "%zu sets of operands are too many", sets);
+        return false;
+    }
+    /* Pages are reserved here, so that a full memory is an error and not a bus error later. */
+    const int error = posix_fallocate(fd, 0, (off_t)bytes);
+    if (error) {
+        snprintf(message, message_size, "cannot allocate %zu bytes for operands: %s", bytes,
+                 strerror(error));
+        return false;
+    }
+    struct file_header *header = map_header(fd, message, message_size);
+    if (!header)
+        return false;
+    header->c = *c;
+    header->sets = sets;
+    bool ok = true;
+    for (size_t n = 0; ok && n < sets; n++)
+        ok = fill_set(header, fd, n, message, message_size);
+    munmap(header, sizeof *header);
+    return ok;
+}
+
+/* Brings the operands to the set's shift, or says why they cannot be trusted. */
+static bool settle(struct tensor_set *set, const struct attn_problem *problem,
+                   struct file_set *state, char *message, size_t message_size)
+{
+    if (state->moving) {
+        snprintf(message, message_size, "a process died while it moved the operands");
+        return false;
+    }
+    if (state->shift != set->layout.shift) {
+        state->moving = 1;
+        move_operands(problem, set->mapping[0], state->shift, set->layout.shift);
+        state->shift = set->layout.shift;
+        state->moving = 0;
+    }
+    memcpy(set->checksum, state->checksum, sizeof set->checksum);
+    if (mprotect(set->mapping[0], set->mapping_bytes[0], PROT_READ) != 0) {
+        snprintf(message, message_size, "cannot protect the operands: %s", strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+bool tensors_map(struct tensor_set *set, const struct attn_problem *problem, int fd, size_t index,
+                 size_t shift, char *message, size_t message_size)
+{
+    struct stat status;
+    *set = (struct tensor_set){0};
+    if (fstat(fd, &status) != 0 ||
+        (size_t)status.st_size < tensors_file_bytes(problem, index + 1)) {
+        snprintf(message, message_size, "the memory file does not hold set %zu of this problem",
+                 index);
+        return false;
+    }
+    struct file_header *header = map_header(fd, message, message_size);
+    if (!header)
+        return false;
+    const bool ok = map_operands(set, problem, fd, index, shift, message, message_size) &&
+                    settle(set, problem, &header->set[index], message, message_size) &&
+                    tensors_alloc_results(set, problem, message, message_size);
+    munmap(header, sizeof *header);
+    if (!ok)
+        tensors_free(set);
+    return ok;
+}

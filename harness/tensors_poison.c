@@ -1,0 +1,125 @@
+/*
+ * tensors_poison: what may not be read, what must be written, and whether that was respected.
+ */
+#include <string.h>
+
+#include "tensors_view.h"
+
+/* Bit patterns by dtype: a signalling NaN where nobody may read or write, a quiet one with a
+ * payload that arithmetic does not produce where the kernel must write. */
+static uint32_t padding_poison(enum attn_dtype dtype)
+{
+    return dtype == ATTN_F32 ? 0x7fadbeef : dtype == ATTN_BF16 ? 0x7fad : 0x7dad;
+}
+
+static uint32_t result_poison(enum attn_dtype dtype)
+{
+    return dtype == ATTN_F32 ? 0x7fd1dead : dtype == ATTN_BF16 ? 0x7fd1 : 0x7ed1;
+}
+
+static void set_bits(void *row, enum attn_dtype dtype, size_t at, uint32_t bits)
+{
+    if (dtype == ATTN_F32)
+        ((uint32_t *)row)[at] = bits;
+    else
+        ((uint16_t *)row)[at] = (uint16_t)bits;
+}
+
+static uint32_t get_bits(const void *row, enum attn_dtype dtype, size_t at)
+{
+    return dtype == ATTN_F32 ? ((const uint32_t *)row)[at] : ((const uint16_t *)row)[at];
+}
+
+/* Row number n of a view, n < rows_of(view). */
+struct row {
+    size_t b, h, r;
+    void *data;
+    bool padded; /* the last row of the memory has no padding behind it */
+};
+
+static size_t rows_of(const struct tensors_view *view)
+{
+    return view->batch * view->heads * view->rows;
+}
+
+static struct row row_number(const struct tensors_view *view, size_t n)
+{
+    struct row row = {n / view->rows / view->heads, n / view->rows % view->heads, n % view->rows,
+                      NULL, n + 1 < rows_of(view)};
+    row.data = attn_row(view->t, row.b, row.h, row.r);
+    return row;
+}
+
+void tensors_poison_padding(const struct tensors_view *view, size_t padding)
+{
+    for (size_t n = 0; padding && n < rows_of(view); n++) {
+        const struct row row = row_number(view, n);
+        for (size_t d = 0; row.padded && d < padding; d++)
+            set_bits(row.data, view->dtype, view->cols + d, padding_poison(view->dtype));
+    }
+}
+
+void tensors_poison(struct tensor_set *set, const struct attn_problem *problem)
+{
+    struct tensors_view views[TENSORS_VIEWS];
+    const size_t count = tensors_results(&set->tensors, problem, views);
+    for (size_t v = 0; v < count; v++) {
+        for (size_t n = 0; n < rows_of(&views[v]); n++) {
+            const struct row row = row_number(&views[v], n);
+            for (size_t d = 0; d < views[v].cols; d++)
+                set_bits(row.data, views[v].dtype, d, result_poison(views[v].dtype));
+        }
+        tensors_poison_padding(&views[v], set->layout.row_padding);
+    }
+}
+
+/* LSE's one row a head holds the queries. */
+static struct tensors_spot spot_of(const struct tensors_view *view, const struct row *row, size_t d)
+{
+    if (view->one_row)
+        return (struct tensors_spot){view->name, row->b, row->h, d, 0};
+    return (struct tensors_spot){view->name, row->b, row->h, row->r, d};
+}
+
+/* The first element among columns [from, to) of the rows whose bits are, or are not, `bits`. */
+static bool find(const struct tensors_view *view, size_t from, size_t to, bool equal, uint32_t bits,
+                 struct tensors_spot *spot)
+{
+    for (size_t n = 0; n < rows_of(view); n++) {
+        const struct row row = row_number(view, n);
+        if (from >= view->cols && !row.padded)
+            continue;
+        for (size_t d = from; d < to; d++)
+            if ((get_bits(row.data, view->dtype, d) == bits) == equal) {
+                *spot = spot_of(view, &row, d);
+                return true;
+            }
+    }
+    return false;
+}
+
+bool tensors_written(const struct tensor_set *set, const struct attn_problem *problem,
+                     struct tensors_spot *spot)
+{
+    struct tensors_view views[TENSORS_VIEWS];
+    struct attn_tensors tensors = set->tensors;
+    const size_t count = tensors_results(&tensors, problem, views);
+    for (size_t v = 0; v < count; v++)
+        if (find(&views[v], 0, views[v].cols, true, result_poison(views[v].dtype), spot))
+            return false;
+    return true;
+}
+
+bool tensors_padding_intact(const struct tensor_set *set, const struct attn_problem *problem,
+                            struct tensors_spot *spot)
+{
+    struct tensors_view views[TENSORS_VIEWS];
+    struct attn_tensors tensors = set->tensors;
+    const size_t count = tensors_results(&tensors, problem, views);
+    const size_t padding = set->layout.row_padding;
+    for (size_t v = 0; v < count; v++)
+        if (find(&views[v], views[v].cols, views[v].cols + padding, false,
+                 padding_poison(views[v].dtype), spot))
+            return false;
+    return true;
+}

@@ -1,0 +1,393 @@
+/*
+ * Operands and results in memory: what lies where, what must not be touched, what is noticed.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <omp.h>
+
+#include "safetensors.h"
+#include "tensors.h"
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+static const enum tensors_guard guards[] = {TENSORS_TIMING, TENSORS_GUARD_FRONT,
+                                            TENSORS_GUARD_BACK};
+
+static struct problem_case case_of(const char *problem, const char *input)
+{
+    struct problem_case c = {.name = "test"};
+    struct parse_error error;
+    if (!parse_problem(problem, &c.problem, &error) || !parse_input(input, &c.input, &error))
+        fail_msg("%s %s: %s", problem, input, error.message);
+    return c;
+}
+
+static struct tensor_set allocated(const struct attn_problem *problem, struct tensors_layout layout)
+{
+    struct tensor_set set;
+    char message[256];
+    if (!tensors_alloc(&set, problem, &layout, message, sizeof message))
+        fail_msg("%s", message);
+    return set;
+}
+
+static struct tensor_set filled(const struct problem_case *c, struct tensors_layout layout,
+                                uint64_t stream)
+{
+    struct tensor_set set = allocated(&c->problem, layout);
+    char message[256];
+    if (!tensors_fill(&set, c, stream, message, sizeof message))
+        fail_msg("%s", message);
+    return set;
+}
+
+static bool same_operand(const struct attn_tensor *s, const struct attn_tensor *t, size_t batch,
+                         size_t heads, size_t rows, size_t cols)
+{
+    for (size_t b = 0; b < batch; b++)
+        for (size_t h = 0; h < heads; h++)
+            for (size_t i = 0; i < rows; i++)
+                for (size_t d = 0; d < cols; d++)
+                    if (tensors_get(s, b, h, i, d) != tensors_get(t, b, h, i, d))
+                        return false;
+    return true;
+}
+
+static bool same_operands(const struct attn_problem *p, const struct tensor_set *s,
+                          const struct tensor_set *t)
+{
+    return same_operand(&s->tensors.q, &t->tensors.q, p->batch, p->q_heads, p->q_len, p->qk_dim) &&
+           same_operand(&s->tensors.k, &t->tensors.k, p->batch, p->kv_heads, p->kv_len,
+                        p->qk_dim) &&
+           same_operand(&s->tensors.v, &t->tensors.v, p->batch, p->kv_heads, p->kv_len, p->v_dim);
+}
+
+/* ---- layout -------------------------------------------------------------------------------- */
+
+/* Writes every element with a number of its own, then reads all back: no two share memory. */
+static void elements_do_not_overlap(void **state)
+{
+    (void)state;
+    static const char *const problems[] = {
+        "b=2,hq=4,hkv=2,sq=3,skv=5,d=7,dv=2,outputs=o+lse+weights",
+        "b=2,hq=4,hkv=2,sq=3,skv=5,d=7,dv=2,outputs=o+lse+weights,layout=bshd",
+        "b=3,h=2,sq=1,skv=2,d=1,dtype=bf16,layout=bshd,outputs=o+lse",
+        "b=1,h=2,sq=2,skv=2,d=3,dtype=f16,outputs=lse",
+    };
+    for (size_t n = 0; n < COUNT(problems) * COUNT(guards) * 2; n++) {
+        const struct problem_case c = case_of(problems[n / 2 / COUNT(guards)], "normal");
+        const struct attn_problem *p = &c.problem;
+        struct tensor_set set =
+            allocated(p, (struct tensors_layout){guards[n / 2 % COUNT(guards)], 0, n % 2 ? 3 : 0});
+        const struct {
+            struct attn_tensor *t;
+            size_t heads, rows, cols;
+        } all[] = {
+            {&set.tensors.q, p->q_heads, p->q_len, p->qk_dim},
+            {&set.tensors.k, p->kv_heads, p->kv_len, p->qk_dim},
+            {&set.tensors.v, p->kv_heads, p->kv_len, p->v_dim},
+            {&set.tensors.o, p->q_heads, p->q_len, p->v_dim},
+            {&set.tensors.lse, p->q_heads, p->q_len, 1},
+            {&set.tensors.weights, p->q_heads, p->q_len, p->kv_len},
+        };
+        for (int pass = 0; pass < 2; pass++) {
+            int number = 0;
+            for (size_t k = 0; k < COUNT(all); k++)
+                for (size_t at = 0; all[k].t->data && at < p->batch * all[k].heads * all[k].rows;
+                     at++)
+                    for (size_t d = 0; d < all[k].cols; d++, number++) {
+                        const size_t b = at / all[k].rows / all[k].heads;
+                        const size_t h = at / all[k].rows % all[k].heads, i = at % all[k].rows;
+                        if (pass == 0)
+                            tensors_set(all[k].t, b, h, i, d, number % 256);
+                        else
+                            assert_true(tensors_get(all[k].t, b, h, i, d) == number % 256);
+                    }
+        }
+        tensors_free(&set);
+    }
+}
+
+static void layouts_have_their_strides(void **state)
+{
+    (void)state;
+    const struct problem_case c = case_of("b=2,h=3,sq=5,skv=7,d=11,dv=13,outputs=o+lse", "normal");
+    struct tensor_set set = allocated(&c.problem, (struct tensors_layout){.row_padding = 4});
+    const ptrdiff_t bhsd[] = {3 * 5 * 15, 5 * 15, 15, 1}, lse[] = {3 * 9, 9, 1};
+    assert_memory_equal(set.tensors.q.stride, bhsd, sizeof bhsd);
+    assert_memory_equal(set.tensors.lse.stride, lse, sizeof lse);
+    tensors_free(&set);
+    const struct problem_case s =
+        case_of("b=2,h=3,sq=5,skv=7,d=11,dv=13,outputs=o+lse,layout=bshd", "normal");
+    set = allocated(&s.problem, (struct tensors_layout){.row_padding = 2});
+    const ptrdiff_t bshd[] = {7 * 3 * 15, 15, 3 * 15, 1};
+    assert_memory_equal(set.tensors.v.stride, bshd, sizeof bshd);
+    tensors_free(&set);
+}
+
+static void shifts_move_operands_apart(void **state)
+{
+    (void)state;
+    const struct problem_case c = case_of("h=2,s=64,d=64", "normal");
+    for (size_t shift = 0; shift < 4096; shift += 64) {
+        struct tensor_set set = allocated(&c.problem, (struct tensors_layout){.shift = shift});
+        assert_int_equal((uintptr_t)set.tensors.q.data % 4096, shift);
+        assert_int_equal((uintptr_t)set.tensors.o.data % 4096, shift);
+        assert_int_equal((uintptr_t)set.tensors.v.data % 64, 0);
+        if (shift % 1024)
+            assert_int_not_equal((uintptr_t)set.tensors.k.data % 4096,
+                                 (uintptr_t)set.tensors.v.data % 4096);
+        tensors_free(&set);
+    }
+}
+
+/* ---- guards and poison --------------------------------------------------------------------- */
+
+/* Whether a child that reads (or writes) the byte dies of it. */
+static bool touching_kills(char *byte, bool write)
+{
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        signal(SIGSEGV, SIG_DFL); /* also under a sanitizer */
+        if (write)
+            *(volatile char *)byte = 0;
+        else
+            (void)*(volatile char *)byte;
+        _exit(0);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    return WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV;
+}
+
+static void guard_pages_are_flush(void **state)
+{
+    (void)state;
+    const struct problem_case c = case_of("h=2,s=3,d=5,dv=7,outputs=o+lse+weights", "normal");
+    for (size_t padding = 0; padding < 4; padding += 3)
+        for (int back = 0; back < 2; back++) {
+            struct tensor_set set = allocated(
+                &c.problem, (struct tensors_layout){back ? TENSORS_GUARD_BACK : TENSORS_GUARD_FRONT,
+                                                    0, padding});
+            struct attn_tensors *t = &set.tensors;
+            const struct {
+                struct attn_tensor *t;
+                size_t heads, rows, cols;
+            } all[] = {{&t->q, 2, 3, 5}, {&t->k, 2, 3, 5},   {&t->v, 2, 3, 7},
+                       {&t->o, 2, 3, 7}, {&t->lse, 2, 3, 1}, {&t->weights, 2, 3, 3}};
+            for (size_t n = 0; n < COUNT(all); n++) {
+                char *end = (char *)attn_row(all[n].t, 0, 1, 2) + 4 * all[n].cols;
+                char *outside = back ? end : (char *)all[n].t->data - 1;
+                assert_true(touching_kills(outside, false));
+                assert_true(touching_kills(outside, true));
+                assert_false(touching_kills(back ? end - 1 : all[n].t->data, true));
+            }
+            tensors_free(&set);
+        }
+}
+
+static void results_must_be_written(void **state)
+{
+    (void)state;
+    static const char *const dtypes[] = {"f32", "bf16", "f16"};
+    for (size_t n = 0; n < COUNT(dtypes); n++) {
+        char text[128];
+        snprintf(text, sizeof text, "b=2,h=2,s=3,d=5,dtype=%s,outputs=o+lse", dtypes[n]);
+        const struct problem_case c = case_of(text, "normal");
+        struct tensor_set set = allocated(&c.problem, (struct tensors_layout){.row_padding = 2});
+        struct tensors_spot spot;
+        assert_false(tensors_written(&set, &c.problem, &spot));
+        assert_string_equal(spot.tensor, "o");
+        assert_true(isnan(tensors_get(&set.tensors.o, 1, 1, 2, 4)));
+        for (size_t at = 0; at < 12; at++)
+            for (size_t d = 0; d < 5; d++)
+                tensors_set(&set.tensors.o, at / 6, at / 3 % 2, at % 3, d, NAN);
+        for (size_t at = 0; at < 12; at++)
+            if (at != 10)
+                tensors_set(&set.tensors.lse, at / 6, at / 3 % 2, at % 3, 0, -INFINITY);
+        assert_false(tensors_written(&set, &c.problem, &spot));
+        assert_string_equal(spot.tensor, "lse");
+        assert_true(spot.b == 1 && spot.h == 1 && spot.i == 1);
+        tensors_set(&set.tensors.lse, 1, 1, 1, 0, 0);
+        assert_true(tensors_written(&set, &c.problem, &spot));
+
+        assert_true(tensors_padding_intact(&set, &c.problem, &spot));
+        tensors_set(&set.tensors.o, 1, 0, 2, 6, 0);
+        assert_false(tensors_padding_intact(&set, &c.problem, &spot));
+        assert_true(spot.b == 1 && spot.h == 0 && spot.i == 2);
+        tensors_poison(&set, &c.problem);
+        assert_true(tensors_padding_intact(&set, &c.problem, &spot));
+        assert_false(tensors_written(&set, &c.problem, &spot));
+        tensors_free(&set);
+    }
+}
+
+static void changes_of_operands_are_noticed(void **state)
+{
+    (void)state;
+    const struct problem_case c = case_of("b=2,h=2,s=33,d=5,dtype=f16", "normal");
+    struct tensor_set set = filled(&c, (struct tensors_layout){.row_padding = 1}, 0);
+    assert_true(tensors_unchanged(&set, &c.problem));
+    struct attn_tensor *const operands[] = {&set.tensors.q, &set.tensors.k, &set.tensors.v};
+    static const char *const names[] = {"q", "k", "v"};
+    for (size_t n = 0; n < 3; n++) {
+        /* the first element, the last one, and padding */
+        const struct tensors_spot spots[] = {{"", 0, 0, 0, 0}, {"", 1, 1, 32, 4}, {"", 1, 0, 7, 5}};
+        for (size_t k = 0; k < COUNT(spots); k++) {
+            uint16_t *row = attn_row(operands[n], spots[k].b, spots[k].h, spots[k].i);
+            row[spots[k].d] ^= 1;
+            assert_string_equal(tensors_changed(&set, &c.problem), names[n]);
+            row[spots[k].d] ^= 1;
+            assert_null(tensors_changed(&set, &c.problem));
+        }
+    }
+    tensors_free(&set);
+}
+
+/* Exchanging words must change the checksum as well. */
+static void the_checksum_knows_places(void **state)
+{
+    (void)state;
+    const struct problem_case c = case_of("s=16,d=16", "normal");
+    struct tensor_set set = filled(&c, (struct tensors_layout){0}, 0);
+    float *q = set.tensors.q.data;
+    for (size_t other = 1; other < 256; other++) {
+        const float first = q[0];
+        q[0] = q[other];
+        q[other] = first;
+        assert_non_null(tensors_changed(&set, &c.problem));
+        q[other] = q[0];
+        q[0] = first;
+    }
+    tensors_free(&set);
+}
+
+/* ---- contents ------------------------------------------------------------------------------ */
+
+static void numbers_depend_on_seed_and_stream_only(void **state)
+{
+    (void)state;
+    static const char *const inputs[] = {"normal:5", "uniform:5", "needle:3", "negative"};
+    for (size_t n = 0; n < COUNT(inputs); n++) {
+        const struct problem_case c = case_of("b=2,hq=4,hkv=2,sq=5,skv=9,d=300,dv=3", inputs[n]);
+        const struct problem_case s =
+            case_of("b=2,hq=4,hkv=2,sq=5,skv=9,d=300,dv=3,layout=bshd", inputs[n]);
+        omp_set_num_threads(1);
+        struct tensor_set a = filled(&c, (struct tensors_layout){0}, 1);
+        omp_set_num_threads(3);
+        struct tensor_set b = filled(&s, (struct tensors_layout){TENSORS_GUARD_BACK, 0, 5}, 1);
+        struct tensor_set other = filled(&c, (struct tensors_layout){0}, 2);
+        assert_true(same_operands(&c.problem, &a, &b));
+        assert_false(same_operands(&c.problem, &a, &other));
+        assert_true(tensors_unchanged(&a, &c.problem));
+        tensors_free(&a);
+        tensors_free(&b);
+        tensors_free(&other);
+    }
+}
+
+static double score(const struct problem_case *c, const struct tensor_set *set, size_t b, size_t h,
+                    size_t i, size_t j)
+{
+    double x = 0;
+    for (size_t d = 0; d < c->problem.qk_dim; d++)
+        x += tensors_get(&set->tensors.q, b, h, i, d) *
+             tensors_get(&set->tensors.k, b, attn_kv_head(&c->problem, h), j, d);
+    return (double)attn_problem_scale(&c->problem) * x;
+}
+
+static void needles_and_negatives_have_their_logits(void **state)
+{
+    (void)state;
+    static const char *const problems[] = {"b=2,hq=4,hkv=2,sq=3,skv=9,d=64,dv=4",
+                                           "sq=3,skv=9,d=1,scale=-3",
+                                           "sq=3,skv=9,d=200,scale=0.001,dtype=f16"};
+    for (size_t n = 0; n < COUNT(problems); n++) {
+        const struct problem_case c = case_of(problems[n], "needle:6");
+        const struct problem_case negative = case_of(problems[n], "negative");
+        struct tensor_set s = filled(&c, (struct tensors_layout){0}, 0);
+        struct tensor_set t = filled(&negative, (struct tensors_layout){0}, 0);
+        for (size_t j = 0; j < 9; j++) {
+            const size_t last = c.problem.q_heads - 1;
+            const double expected = j == 6 ? 40 : 0;
+            assert_true(fabs(score(&c, &s, 0, last, 2, j) - expected) < 1.5);
+            assert_true(fabs(score(&c, &t, 0, last, 2, j) + 30) < 1.5);
+            const size_t dv = c.problem.v_dim;
+            assert_true(tensors_get(&s.tensors.v, 0, 0, j, j % dv) == (j == 6 ? 1 : -1));
+            if (dv > 1)
+                assert_true(tensors_get(&s.tensors.v, 0, 0, j, (j + 1) % dv) == 0);
+        }
+        tensors_free(&s);
+        tensors_free(&t);
+    }
+}
+
+static void tensors_come_from_files(void **state)
+{
+    (void)state;
+    struct problem_case c =
+        case_of("h=4,s=2,d=2", "file:" TEST_DATA "/minilm-preamble.safetensors:layer1.");
+    struct tensor_set set = allocated(&c.problem, (struct tensors_layout){0});
+    char message[512];
+    assert_false(tensors_fill(&set, &c, 0, message, sizeof message));
+    assert_non_null(strstr(message, "layer1.q is F32 (1,"));
+    assert_non_null(strstr(message, "the problem needs float (1,4,2,2)"));
+    strcpy(c.input.prefix, "layer9.");
+    assert_false(tensors_fill(&set, &c, 0, message, sizeof message));
+    assert_non_null(strstr(message, "no tensor layer9.q"));
+    strcpy(c.input.path, "/nowhere.safetensors");
+    assert_false(tensors_fill(&set, &c, 0, message, sizeof message));
+    assert_non_null(strstr(message, "/nowhere.safetensors: No such file"));
+    tensors_free(&set);
+
+    c = case_of("h=2,s=68,d=32", "file:" TEST_DATA "/minilm-preamble.safetensors:layer1.");
+    set = filled(&c, (struct tensors_layout){0}, 0);
+    struct tensor_set other = filled(&c, (struct tensors_layout){0}, 3);
+    struct safetensors *file = safetensors_open(c.input.path, message, sizeof message);
+    const struct safetensor *v = safetensors_find(file, "layer1.v");
+    for (size_t n = 0; n < 2 * 68 * 32; n++) {
+        const double x = tensors_get(&set.tensors.v, 0, n / 32 / 68, n / 32 % 68, n % 32);
+        assert_true(x == safetensors_get(v, n));
+        /* other streams must differ: V times -2 */
+        assert_true(tensors_get(&other.tensors.v, 0, n / 32 / 68, n / 32 % 68, n % 32) == -2 * x);
+    }
+    safetensors_close(file);
+    tensors_free(&set);
+    tensors_free(&other);
+
+    c = case_of("s=2,d=64", "needle:2");
+    set = allocated(&c.problem, (struct tensors_layout){0});
+    assert_false(tensors_fill(&set, &c, 0, message, sizeof message));
+    assert_non_null(strstr(message, "there are only 2 keys"));
+    tensors_free(&set);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(elements_do_not_overlap),
+        cmocka_unit_test(layouts_have_their_strides),
+        cmocka_unit_test(shifts_move_operands_apart),
+        cmocka_unit_test(guard_pages_are_flush),
+        cmocka_unit_test(results_must_be_written),
+        cmocka_unit_test(changes_of_operands_are_noticed),
+        cmocka_unit_test(the_checksum_knows_places),
+        cmocka_unit_test(numbers_depend_on_seed_and_stream_only),
+        cmocka_unit_test(needles_and_negatives_have_their_logits),
+        cmocka_unit_test(tensors_come_from_files),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
