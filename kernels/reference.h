@@ -10,14 +10,23 @@
 extern "C" {
 #endif
 
-/* One row of the result, and how far a correct kernel may be from it. */
+/*
+ * One row of the result, and how far a correct kernel may be from it.  The caller lends the
+ * arrays; NULL where not wanted, except o.
+ *
+ * A row that sees no key is 0 with a bound of 0 and lse = -inf.  Where a NaN is visible, o (the
+ * whole row for Q and K, the element for V) and its bound are NaN: a kernel must give NaN there
+ * and nowhere else.
+ */
 struct attn_reference_row {
     size_t size;
-    double *o;     /* v_dim */
-    double *bound; /* v_dim: the largest error allowed, DESIGN section 6; NaN where o is NaN */
+    double *o;             /* v_dim */
+    double *bound;         /* v_dim: the largest error allowed, DESIGN section 6 */
+    double *magnitude;     /* v_dim: sum_j p_j |v_j| */
+    double *weights;       /* kv_len; 0 where masked */
+    double *weights_bound; /* kv_len */
     double lse;
     double lse_bound;
-    double *weights; /* kv_len; NULL where not wanted */
 };
 
 /* Scratch of attn_reference(), bytes. */
@@ -25,12 +34,17 @@ size_t attn_reference_workspace(const struct attn_problem *problem);
 
 /*
  * Computes row (b, h, i).  `compute` and `bound_factor` are the kernel's caps: what its
- * multiply-adds take (ATTN_BF16: P is rounded to bf16) and its declared multiple of the bound.
- * Thread safe; the workspace is the caller's and per thread.
+ * multiply-adds take (ATTN_BF16: P is rounded to bf16) and its declared multiple of the bound
+ * (0 = 1).  Thread safe; the workspace is the caller's, per thread and aligned for double.
  */
 void attn_reference(const struct attn_problem *problem, const struct attn_tensors *tensors,
                     size_t b, size_t h, size_t i, enum attn_dtype compute, double bound_factor,
                     void *workspace, struct attn_reference_row *row);
+
+/* What the bound of an element has more where `compute` is ATTN_BF16 than where it is ATTN_F32,
+ * and what the bound of LSE has: for who keeps rows computed with ATTN_F32. */
+double attn_reference_bf16_extra(const struct attn_problem *problem, double magnitude);
+double attn_reference_bf16_extra_lse(void);
 
 #ifdef __cplusplus
 }
