@@ -16,15 +16,18 @@ struct check_result {
     double rms_ratio;        /* RMS error over that of the plain f32 naive kernel; 0 = not taken */
     size_t rows;             /* rows compared with the reference, all inputs together */
     size_t verified_samples; /* timed calls whose sampled rows were compared */
+    char phase[64];          /* of the first failure: "needle", "negative", "repeat", ... */
     /* First failure, one line: which input, row (batch, head, query), element; got, expected,
-     * bound; and the problem text that shows it. */
+     * bound; what the kernel seems to do; and the problem text that shows it. */
     char why[512];
 };
 
 enum check_depth {
-    CHECK_ROWS, /* sampled rows of the case's own input: later launches, timed samples */
-    CHECK_CASE, /* the case's own input in full (at least 64 rows above 1e11 reference flops) */
-    CHECK_FULL  /* that, and every adversarial input and property */
+    CHECK_ROWS,    /* sampled rows of the case's own input: later launches, timed samples */
+    CHECK_CASE,    /* the case's own input in full (at least 64 rows above 1e11 reference flops) */
+    CHECK_FULL,    /* that, and every adversarial input and property, on a smaller problem with the
+                      same tails where the case is large: `attnbench run` */
+    CHECK_THOROUGH /* the same on larger problems, and more needles: `attnbench check` */
 };
 
 /* Runs the kernel (in this process) and judges it.  Guard-page faults are not caught here: the
