@@ -100,15 +100,23 @@ bool stats_median_ci95(const double *sorted, size_t n, double *lo, double *hi)
     return true;
 }
 
+/* Sorted logarithms of b / a; NULL where memory is missing. */
+static double *log_ratios(const double *a, const double *b, size_t rounds)
+{
+    double *logs = malloc((rounds > 0 ? rounds : 1) * sizeof *logs);
+    for (size_t i = 0; logs && i < rounds; i++)
+        logs[i] = log(b[i] / a[i]);
+    if (logs)
+        stats_sort(logs, rounds);
+    return logs;
+}
+
 struct stats_ratio stats_paired_ratio(const double *a, const double *b, size_t rounds)
 {
     struct stats_ratio r = {NAN, NAN, NAN, false};
-    double *logs = malloc(rounds * sizeof *logs);
+    double *logs = log_ratios(a, b, rounds);
     if (!logs || rounds == 0)
         goto done;
-    for (size_t i = 0; i < rounds; i++)
-        logs[i] = log(b[i] / a[i]);
-    stats_sort(logs, rounds);
     r.ratio = exp(stats_median(logs, rounds));
     r.interval = stats_median_ci95(logs, rounds, &r.lo, &r.hi);
     if (r.interval) {
@@ -118,4 +126,42 @@ struct stats_ratio stats_paired_ratio(const double *a, const double *b, size_t r
 done:
     free(logs);
     return r;
+}
+
+/* P(Binomial(n, p) <= k) */
+static double binomial_at_most(size_t n, double p, size_t k)
+{
+    double sum = p <= 0 ? 1 : 0;
+    for (size_t i = 0; p > 0 && p < 1 && i <= k; i++)
+        sum += exp(lgamma((double)n + 1) - lgamma((double)i + 1) - lgamma((double)(n - i) + 1) +
+                   (double)i * log(p) + (double)(n - i) * log1p(-p));
+    return sum;
+}
+
+/* Of n values drawn with replacement from n, the one of rank r is at least the k-th smallest
+ * (both 0-based) where at most r draws fall below it: among the k smaller ones. */
+static size_t reached_with(double power, size_t n, size_t r)
+{
+    size_t k = 0;
+    while (k + 1 < n && binomial_at_most(n, (double)(k + 1) / (double)n, r) >= power)
+        k++;
+    return k;
+}
+
+double stats_detectable(const double *a, const double *b, size_t rounds)
+{
+    static const double power = 0.8;
+    size_t lo, hi;
+    double coverage, effect = NAN;
+    double *logs = log_ratios(a, b, rounds);
+    if (logs && stats_median_ranks(rounds, &lo, &hi, &coverage)) {
+        /* the pair's own difference is chance: only the spread about its median counts */
+        const double median = stats_median(logs, rounds);
+        const double below = median - logs[reached_with(power, rounds, lo)];
+        const double above =
+            logs[rounds - 1 - reached_with(power, rounds, rounds - 1 - hi)] - median;
+        effect = expm1(fmax(below, above));
+    }
+    free(logs);
+    return effect;
 }

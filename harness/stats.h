@@ -38,4 +38,11 @@ struct stats_ratio {
 };
 struct stats_ratio stats_paired_ratio(const double *a, const double *b, size_t rounds);
 
+/* The smallest relative difference, 0.01 = 1 %, that stats_paired_ratio() would have shown (its
+ * interval excludes 1) with a probability of at least 0.8, in either direction, given the noise
+ * of an A/A pair: the same kernel twice, one value of each per round.  The distribution of the
+ * interval's ends is that of order statistics of resampled rounds, computed exactly.  NaN below
+ * STATS_CI_MIN rounds. */
+double stats_detectable(const double *a, const double *b, size_t rounds);
+
 #endif

@@ -144,6 +144,38 @@ static void paired_ratio_is_by_round(void **state)
     assert_true(isnan(few.lo) && isnan(few.hi));
 }
 
+/* [numpy]: every one of the 6^6 and 7^7 resamples of the rounds listed, and 2e6 of the 9^9. */
+static void detectable_difference_by_resampling(void **state)
+{
+    (void)state;
+    static const double one[] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
+    static const double six[] = {0.9919, 1.0062, 1.0113, 0.9989, 0.9916, 0.9918};
+    static const double seven[] = {1.0065, 1.0074, 1.0054, 0.9933, 1.0023, 1.0012, 1.0022};
+    static const double nine[] = {1.0087, 1.0022, 1.0068, 1.0007, 1.0029,
+                                  1.0063, 0.9854, 0.9968, 0.9953};
+    assert_near(stats_detectable(one, six, 6), 0.015979758542152424);
+    assert_near(stats_detectable(one, seven, 7), 0.009060706735125348);
+    assert_near(stats_detectable(one, nine, 9), 0.0170489141465394);
+    assert_near(stats_detectable(six, one, 6), 0.015979758542152424);
+    assert_true(isnan(stats_detectable(one, nine, 5)));
+}
+
+/* With many rounds an outlying round at either end no longer counts. */
+static void detectable_difference_forgets_rare_rounds(void **state)
+{
+    (void)state;
+    double one[60], noisy[60];
+    for (int i = 0; i < 60; i++) {
+        one[i] = 1;
+        noisy[i] = exp(0.001 * (i - 29.5) / 30);
+    }
+    const double quiet = stats_detectable(one, noisy, 60);
+    noisy[0] = 0.5;
+    noisy[59] = 2;
+    assert_near(stats_detectable(one, noisy, 60), quiet);
+    assert_true(quiet > 0 && quiet < 0.001);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -155,6 +187,8 @@ int main(void)
         cmocka_unit_test(no_interval_below_six),
         cmocka_unit_test(interval_takes_values_at_the_ranks),
         cmocka_unit_test(paired_ratio_is_by_round),
+        cmocka_unit_test(detectable_difference_by_resampling),
+        cmocka_unit_test(detectable_difference_forgets_rare_rounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
