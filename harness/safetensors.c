@@ -29,7 +29,8 @@ struct safetensors {
     size_t count;
 };
 
-/* Fails with a message: "PATH: what". */
+/* Fails with a message: "PATH: what".  What comes from the file may hold anything; it is shown as
+ * one line of ASCII. */
 static bool refuse(char *message, size_t message_size, const char *path, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
@@ -41,6 +42,9 @@ static bool refuse(char *message, size_t message_size, const char *path, const c
     if (n >= 0 && (size_t)n < message_size)
         vsnprintf(message + n, message_size - (size_t)n, format, arguments);
     va_end(arguments);
+    for (size_t i = n < 0 ? 0 : (size_t)n; i < message_size && message[i]; i++)
+        if (message[i] < ' ' || message[i] > '~')
+            message[i] = '?';
     return false;
 }
 

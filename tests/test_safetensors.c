@@ -155,6 +155,7 @@ static void hostile_files_are_refused(void **state)
         {"{\"s\":" F32("[2]", "0", "8") ",\"t\":" F32("[1]", "0", "4") "}", 8,
          "tensor s overlaps tensor t"},
         {"{\"t\":" F32("[1]", "0", "4") ",\"t\":" F32("[1]", "4", "8") "}", 8, "duplicate"},
+        {"{\"a\\n\\u00e4\":[]}", 0, "tensor a???: not an object"},
     };
     for (size_t n = 0; n < COUNT(table); n++) {
         char message[256] = "";
