@@ -6,18 +6,16 @@
 #include <assert.h>
 #include <string.h>
 
-/* splitmix64 (Steele, Lea and Flood 2014). */
+#include "random.h"
+
 uint64_t mutate_random(struct mutator *m)
 {
-    uint64_t z = m->state += 0x9e3779b97f4a7c15;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-    z = (z ^ z >> 27) * 0x94d049bb133111eb;
-    return z ^ z >> 31;
+    return random_bits(m->key, m->drawn++);
 }
 
 size_t mutate_below(struct mutator *m, size_t n)
 {
-    return n ? mutate_random(m) % n : 0;
+    return n ? random_below(m->key, m->drawn++, n) : 0;
 }
 
 static size_t least(size_t a, size_t b)

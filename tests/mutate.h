@@ -8,7 +8,8 @@
 #include <stdint.h>
 
 struct mutator {
-    uint64_t state; /* the seed, to begin with */
+    uint64_t key; /* the seed */
+    uint64_t drawn;
     /* Pieces of the format, ready to be put anywhere; the last one is NULL. */
     const char *const *words;
 };

@@ -135,7 +135,7 @@ static void assert_error(const struct parse_error *error, const char *text)
 static void any_problem_text_is_refused_or_survives(void **state)
 {
     (void)state;
-    struct mutator m = {seed, words};
+    struct mutator m = {.key = seed, .words = words};
     size_t accepted = 0;
     for (size_t i = 0; i < texts; i++) {
         char text[2 * PARSE_TEXT], canonical[PARSE_TEXT], again[PARSE_TEXT];
@@ -162,7 +162,7 @@ static void any_problem_text_is_refused_or_survives(void **state)
 static void any_input_text_is_refused_or_survives(void **state)
 {
     (void)state;
-    struct mutator m = {seed, words};
+    struct mutator m = {.key = seed, .words = words};
     size_t accepted = 0;
     for (size_t i = 0; i < texts; i++) {
         char text[2 * PARSE_TEXT], canonical[PARSE_TEXT];
@@ -187,7 +187,7 @@ static void any_input_text_is_refused_or_survives(void **state)
 static void any_case_text_is_refused_or_named(void **state)
 {
     (void)state;
-    struct mutator m = {seed, words};
+    struct mutator m = {.key = seed, .words = words};
     for (size_t i = 0; i < texts / 4; i++) {
         char text[2 * PARSE_TEXT], message[512] = "";
         struct case_list list = {0};
@@ -203,7 +203,7 @@ static void any_case_text_is_refused_or_named(void **state)
 static void any_suite_file_is_refused_or_read(void **state)
 {
     (void)state;
-    struct mutator m = {seed, words};
+    struct mutator m = {.key = seed, .words = words};
     char path[] = "fuzz_suite.XXXXXX";
     const int fd = mkstemp(path);
     size_t accepted = 0;

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "parse.h"
+#include "random.h"
 #include "same_problem.h"
 
 #define RANDOM_PROBLEMS 20000
@@ -138,27 +139,18 @@ static void options_that_are_off_are_not_printed(void **state)
 
 /* ---- round trip ---------------------------------------------------------------------------- */
 
-static uint64_t random_state = 1;
+static uint64_t drawn;
 
-/* splitmix64 (Steele, Lea and Flood 2014). */
-static uint64_t random_bits(void)
+static size_t below(size_t n)
 {
-    uint64_t z = random_state += 0x9e3779b97f4a7c15;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-    z = (z ^ z >> 27) * 0x94d049bb133111eb;
-    return z ^ z >> 31;
-}
-
-static size_t random_below(size_t n)
-{
-    return random_bits() % n;
+    return random_below(1, drawn++, n);
 }
 
 /* Any finite float: bits, not values. */
 static float random_float(void)
 {
     for (;;) {
-        const uint32_t bits = (uint32_t)random_bits();
+        const uint32_t bits = (uint32_t)random_bits(1, drawn++);
         float x;
         memcpy(&x, &bits, sizeof x);
         if (isfinite(x) && x != 0)
@@ -170,35 +162,35 @@ static void random_options(struct attn_problem *p)
 {
     const enum attn_dtype dtypes[] = {ATTN_F32, ATTN_BF16, ATTN_F16};
     const unsigned causal[] = {0, ATTN_MASK_CAUSAL, ATTN_MASK_CAUSAL_TOP_LEFT};
-    p->dtype = dtypes[random_below(3)];
-    p->kv_dtype = random_below(4) ? p->dtype : ATTN_I8;
-    p->layout = (enum attn_layout)random_below(2);
-    p->pass = (enum attn_pass)random_below(2);
-    p->outputs = 1 + (unsigned)random_below(7);
-    p->mask = causal[random_below(3)] | (unsigned)random_below(4) << 2;
-    p->options = (unsigned)random_below(64);
-    p->scale = random_below(2) ? random_float() : 0;
+    p->dtype = dtypes[below(3)];
+    p->kv_dtype = below(4) ? p->dtype : ATTN_I8;
+    p->layout = (enum attn_layout)below(2);
+    p->pass = (enum attn_pass)below(2);
+    p->outputs = 1 + (unsigned)below(7);
+    p->mask = causal[below(3)] | (unsigned)below(4) << 2;
+    p->options = (unsigned)below(64);
+    p->scale = below(2) ? random_float() : 0;
     if (p->options & ATTN_OPTION_SOFTCAP)
         p->softcap = fabsf(random_float());
     if (p->options & ATTN_OPTION_PAGED)
-        p->page_size = 1 + random_below(300);
+        p->page_size = 1 + below(300);
     if (p->options & ATTN_OPTION_WINDOW) {
-        p->window_left = (ptrdiff_t)random_below(100) - 1;
-        p->window_right = random_below(2) && p->window_left >= 0 ? -1 : (ptrdiff_t)random_below(9);
+        p->window_left = (ptrdiff_t)below(100) - 1;
+        p->window_right = below(2) && p->window_left >= 0 ? -1 : (ptrdiff_t)below(9);
     }
 }
 
 static void random_problem(struct attn_problem *p)
 {
     attn_problem_init(p);
-    p->batch = 1 + random_below(300);
-    p->kv_heads = 1 + random_below(20);
-    p->q_heads = p->kv_heads * (1 + random_below(9));
-    p->q_len = 1 + random_below(70000);
-    p->kv_len = random_below(3) ? p->q_len : 1 + random_below(70000);
-    p->qk_dim = 1 + random_below(300);
-    p->v_dim = random_below(2) ? p->qk_dim : 1 + random_below(300);
-    if (random_below(4))
+    p->batch = 1 + below(300);
+    p->kv_heads = 1 + below(20);
+    p->q_heads = p->kv_heads * (1 + below(9));
+    p->q_len = 1 + below(70000);
+    p->kv_len = below(3) ? p->q_len : 1 + below(70000);
+    p->qk_dim = 1 + below(300);
+    p->v_dim = below(2) ? p->qk_dim : 1 + below(300);
+    if (below(4))
         random_options(p);
 }
 
@@ -231,7 +223,7 @@ static void the_order_of_keys_means_nothing(void **state)
         for (char *item; (item = strsep(&rest, ","));)
             items[n++] = item;
         while (n) {
-            const size_t pick = random_below(n);
+            const size_t pick = below(n);
             strcat(strcat(shuffled, *shuffled ? "," : ""), items[pick]);
             items[pick] = items[--n];
         }
