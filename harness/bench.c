@@ -130,7 +130,11 @@ static void record(const struct bench *bench, const struct machine_usage *before
     d->steal_s = after->steal_s - before->steal_s;
     d->throttled_periods = after->throttled_periods - before->throttled_periods;
     d->runnable = after->runnable > before->runnable ? after->runnable : before->runnable;
-    d->allowed_cpus = bench->options->machine ? machine_threads(bench->options->machine) : 0;
+    d->thermal_throttles = after->thermal_throttles - before->thermal_throttles;
+    if (bench->options->machine) {
+        d->allowed_cpus = machine_allowed_cpus(bench->options->machine);
+        d->online_cpus = machine_online_cpus();
+    }
 }
 
 /* ---- samples ------------------------------------------------------------------------------- */

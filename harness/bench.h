@@ -35,8 +35,10 @@ struct bench_disturbance {
     long minor_faults, major_faults;
     double steal_s;         /* of the allowed CPUs, /proc/stat; 0 where not readable */
     long throttled_periods; /* of a control group's quota */
+    long thermal_throttles; /* of the CPUs, where they count them */
     int runnable;           /* threads on the machine that wanted a CPU, the larger of two looks */
-    int allowed_cpus;       /* 0 without options.machine */
+    double allowed_cpus;    /* less where a quota grants less; 0 without options.machine */
+    int online_cpus;        /* of the whole machine; 0 without options.machine */
     bool migrated;          /* binding read back before and after differ, or CPU outside it */
     double probe_before_gflops, probe_after_gflops; /* FMA probe beside the samples; 0 = none */
 };

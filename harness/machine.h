@@ -33,6 +33,10 @@ int machine_threads(const struct machine *machine);
 /* CPUs' worth of time that a control group grants (1.5 = 150 %), or 0 where it sets no limit. */
 double machine_cpu_quota(void);
 
+/* The smaller of both; and the CPUs that the whole machine has running. */
+double machine_allowed_cpus(const struct machine *machine);
+int machine_online_cpus(void);
+
 /* Data cache at `level` reachable from one core, bytes; 0 where unknown. */
 size_t machine_cache_bytes(const struct machine *machine, int level);
 
@@ -106,6 +110,7 @@ struct machine_usage {
     long minor_faults, major_faults;
     double steal_s;         /* taken by the hypervisor from the allowed CPUs; 0 unreadable */
     long throttled_periods; /* of the control group's quota; 0 where there is none */
+    long thermal_throttles; /* of all CPUs, by heat; 0 where they do not count */
     int runnable;           /* threads that want a CPU now, on the whole machine; 0 unreadable */
     size_t peak_rss_bytes;
 };

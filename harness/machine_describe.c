@@ -143,8 +143,8 @@ static json_t *settings(const struct machine *machine)
     const double quota = machine_cpu_quota();
     return json_pack("{s:s, s:s, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o}",
                      "kernel", system.release, "os", system.sysname, "allowed_cpus",
-                     allowed_cpus(machine), "online_threads", (int)sysconf(_SC_NPROCESSORS_ONLN),
-                     "cpu_quota", quota > 0 ? json_real(quota) : json_null(), "governor",
+                     allowed_cpus(machine), "online_threads", machine_online_cpus(), "cpu_quota",
+                     quota > 0 ? json_real(quota) : json_null(), "governor",
                      line_of("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
                      "frequency_driver",
                      line_of("/sys/devices/system/cpu/cpu0/cpufreq/scaling_driver"), "boost",

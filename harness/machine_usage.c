@@ -53,6 +53,22 @@ static long read_throttled(void)
     return 0;
 }
 
+/* Intel counts them per core, AMD and virtual machines do not. */
+static long read_thermal(const struct machine *machine)
+{
+    char path[128];
+    double sum = 0;
+    unsigned cpu;
+    hwloc_bitmap_foreach_begin(cpu, hwloc_topology_get_topology_cpuset(machine->topology))
+    {
+        snprintf(path, sizeof path,
+                 "/sys/devices/system/cpu/cpu%u/thermal_throttle/core_throttle_count", cpu);
+        sum += machine_read_number(path, 0);
+    }
+    hwloc_bitmap_foreach_end();
+    return (long)sum;
+}
+
 /* Not ru_maxrss: that is inherited through fork and exec, and would show the parent's peak. */
 static size_t peak_rss(void)
 {
@@ -72,6 +88,7 @@ void machine_usage(const struct machine *machine, struct machine_usage *usage)
         .minor_faults = self.ru_minflt,
         .major_faults = self.ru_majflt,
         .throttled_periods = read_throttled(),
+        .thermal_throttles = read_thermal(machine),
         .peak_rss_bytes = peak_rss(),
     };
     read_stat(machine, usage);
@@ -86,6 +103,17 @@ double machine_cpu_quota(void)
     quota = machine_read_number(CGROUP "cpu/cpu.cfs_quota_us", -1);
     period = machine_read_number(CGROUP "cpu/cpu.cfs_period_us", 0);
     return quota > 0 && period > 0 ? quota / period : 0;
+}
+
+double machine_allowed_cpus(const struct machine *machine)
+{
+    const double threads = machine_threads(machine), quota = machine_cpu_quota();
+    return quota > 0 && quota < threads ? quota : threads;
+}
+
+int machine_online_cpus(void)
+{
+    return (int)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
 /* What a control group leaves, or more than any machine has where it sets no limit. */
