@@ -13,7 +13,7 @@
 #include <string.h>
 
 #if defined __AVX__
-#include <immintrin.h> /* masked loads and stores: what C cannot say */
+#include <immintrin.h> /* for what C cannot say, or compilers do not hear */
 #endif
 
 #if defined __AVX512F__
@@ -95,32 +95,56 @@ static inline vf vf_select(vi mask, vf a, vf b)
     return (vf)(((vi)a & mask) | ((vi)b & ~mask));
 }
 
-/* The larger; b where either is NaN (as x86 vmaxps a, b). */
+/* The larger; b where either is NaN.  GCC 12 makes a compare and a blend of the C text, and scalar
+ * code of it in some places. */
 static inline vf vf_max(vf a, vf b)
 {
-    vf r;
-    for (int i = 0; i < VF_LANES; i++)
-        r[i] = a[i] > b[i] ? a[i] : b[i];
-    return r;
+#if defined __AVX512F__
+    return _mm512_max_ps(a, b);
+#elif defined __AVX__
+    return _mm256_max_ps(a, b);
+#else
+    return vf_select((vi)(a > b), a, b);
+#endif
 }
+
+/* F(lane, h) for each lane: an index list for __builtin_shufflevector. */
+#define VF_4(F, t, h) F(t, h), F(t + 1, h), F(t + 2, h), F(t + 3, h)
+#if VF_LANES == 16
+#define VF_EACH(F, h) VF_4(F, 0, h), VF_4(F, 4, h), VF_4(F, 8, h), VF_4(F, 12, h)
+#elif VF_LANES == 8
+#define VF_EACH(F, h) VF_4(F, 0, h), VF_4(F, 4, h)
+#else
+#define VF_EACH(F, h) VF_4(F, 0, h)
+#endif
+
+/* Lanes at distance h exchanged. */
+#define VF_SWAPPED(t, h) ((t) ^ (h))
+#define VF_SWAP(v, h) __builtin_shufflevector(v, v, VF_EACH(VF_SWAPPED, h))
 
 static inline float vf_hmax(vf v)
 {
-    float m = v[0];
-    for (int i = 1; i < VF_LANES; i++)
-        m = v[i] > m ? v[i] : m;
-    return m;
+#if VF_LANES >= 16
+    v = vf_max(v, VF_SWAP(v, 8));
+#endif
+#if VF_LANES >= 8
+    v = vf_max(v, VF_SWAP(v, 4));
+#endif
+    v = vf_max(v, VF_SWAP(v, 2));
+    return vf_max(v, VF_SWAP(v, 1))[0];
 }
 
 /* Pairwise, so that the rounding error grows with the logarithm of the lanes. */
 static inline float vf_hsum(vf v)
 {
-    float lane[VF_LANES];
-    memcpy(lane, &v, sizeof v);
-    for (int n = VF_LANES / 2; n > 0; n /= 2)
-        for (int i = 0; i < n; i++)
-            lane[i] += lane[i + n];
-    return lane[0];
+#if VF_LANES >= 16
+    v += VF_SWAP(v, 8);
+#endif
+#if VF_LANES >= 8
+    v += VF_SWAP(v, 4);
+#endif
+    v += VF_SWAP(v, 2);
+    return (v + VF_SWAP(v, 1))[0];
 }
 
 /*
@@ -131,14 +155,6 @@ static inline float vf_hsum(vf v)
  */
 #define VF_MERGE_LO(t, h) ((t) % (2 * (h)) < (h) ? (t) : VF_LANES + (t) - (h))
 #define VF_MERGE_HI(t, h) ((t) % (2 * (h)) < (h) ? (t) + (h) : VF_LANES + (t))
-#define VF_4(F, t, h) F(t, h), F(t + 1, h), F(t + 2, h), F(t + 3, h)
-#if VF_LANES == 16
-#define VF_EACH(F, h) VF_4(F, 0, h), VF_4(F, 4, h), VF_4(F, 8, h), VF_4(F, 12, h)
-#elif VF_LANES == 8
-#define VF_EACH(F, h) VF_4(F, 0, h), VF_4(F, 4, h)
-#else
-#define VF_EACH(F, h) VF_4(F, 0, h)
-#endif
 #define VF_MERGE(v, h)                                                             \
     for (int i_ = 0; i_ < (h); i_++)                                               \
     v[i_] = __builtin_shufflevector(v[i_], v[i_ + (h)], VF_EACH(VF_MERGE_LO, h)) + \
