@@ -22,6 +22,7 @@
  */
 #include <omp.h>
 
+#include "group.h"
 #include "rows.h"
 #include "softmax.h"
 
@@ -38,13 +39,9 @@ enum {
 
 /* What a thread works on.  Arrays are [..][TILE]: one row of the tile per lane. */
 struct tile {
-    const struct attn_problem *problem;
+    struct group_block rows;
     const struct attn_tensors *t;
-    size_t b, g;            /* sequence and KV head */
-    size_t first, rows;     /* first row and how many; row r is query r / group of head r % group */
-    ptrdiff_t columns;      /* COLUMNs in use, the last one possibly in part */
-    struct attn_range seen; /* keys that some row sees ... */
-    struct attn_range full; /* ... and that all rows see */
+    ptrdiff_t columns; /* COLUMNs in use, the last one possibly in part */
     int32_t lo[TILE], hi[TILE];
     float m[TILE], l[TILE];
     float *q; /* qk_dim x TILE, times the scale */
@@ -70,43 +67,25 @@ static size_t workspace_size(const struct attn_problem *problem, int threads)
     return attn_threads_bytes(threads, floats_per_thread(problem));
 }
 
-static size_t row_query(const struct tile *tile, size_t r)
-{
-    return (tile->first + r) / (tile->problem->q_heads / tile->problem->kv_heads);
-}
-
-static size_t row_head(const struct tile *tile, size_t r)
-{
-    const size_t group = tile->problem->q_heads / tile->problem->kv_heads;
-    return tile->g * group + (tile->first + r) % group;
-}
-
 /* Transposes the tile's rows of Q and notes what each sees.  Lanes without a row see nothing. */
 static void load_rows(struct tile *tile)
 {
-    const struct attn_problem *p = tile->problem;
-    const float scale = softmax_scale(p);
-    tile->columns = ((ptrdiff_t)tile->rows + COLUMN - 1) / COLUMN;
-    tile->seen = (struct attn_range){PTRDIFF_MAX, 0};
-    tile->full = (struct attn_range){0, PTRDIFF_MAX};
-    memset(tile->q, 0, p->qk_dim * TILE * sizeof *tile->q);
+    const size_t dim = tile->rows.problem->qk_dim;
+    const float scale = softmax_scale(tile->rows.problem);
+    tile->columns = ((ptrdiff_t)tile->rows.rows + COLUMN - 1) / COLUMN;
+    memset(tile->q, 0, dim * TILE * sizeof *tile->q);
     for (size_t r = 0; r < TILE; r++) {
-        tile->m[r] = -INFINITY;
-        tile->l[r] = 0;
-        tile->lo[r] = tile->hi[r] = 0;
-        if (r >= tile->rows)
-            continue;
-        const struct attn_range seen = attn_visible(p, (ptrdiff_t)row_query(tile, r));
+        const bool used = r < tile->rows.rows;
+        const struct attn_range seen =
+            used ? group_visible(&tile->rows, r) : (struct attn_range){0, 0};
         tile->lo[r] = (int32_t)seen.lo;
         tile->hi[r] = (int32_t)seen.hi;
-        tile->full.lo = seen.lo > tile->full.lo ? seen.lo : tile->full.lo;
-        tile->full.hi = seen.hi < tile->full.hi ? seen.hi : tile->full.hi;
-        if (seen.lo < seen.hi) {
-            tile->seen.lo = seen.lo < tile->seen.lo ? seen.lo : tile->seen.lo;
-            tile->seen.hi = seen.hi > tile->seen.hi ? seen.hi : tile->seen.hi;
-        }
-        const float *q = attn_row_f32(&tile->t->q, tile->b, row_head(tile, r), row_query(tile, r));
-        for (size_t d = 0; d < p->qk_dim; d++)
+        tile->m[r] = -INFINITY;
+        tile->l[r] = 0;
+        if (!used)
+            continue;
+        const float *q = group_row_f32(&tile->rows, &tile->t->q, r);
+        for (size_t d = 0; d < dim; d++)
             tile->q[d * TILE + r] = scale * q[d];
     }
 }
@@ -166,9 +145,9 @@ static vi sees(const struct tile *tile, ptrdiff_t r, ptrdiff_t j)
 static void score_block(struct tile *tile, ptrdiff_t j, ptrdiff_t n)
 {
     const struct attn_tensor *k = &tile->t->k;
-    product(tile, tile->s + j * TILE, attn_row_f32(k, tile->b, tile->g, (size_t)j), k->stride[2], 1,
-            tile->q, n, (ptrdiff_t)tile->problem->qk_dim, false);
-    const bool edge = j < tile->full.lo || j + n > tile->full.hi;
+    product(tile, tile->s + j * TILE, attn_row_f32(k, tile->rows.b, tile->rows.g, (size_t)j),
+            k->stride[2], 1, tile->q, n, (ptrdiff_t)tile->rows.problem->qk_dim, false);
+    const bool edge = group_edge(&tile->rows, j, n);
     for (ptrdiff_t r = 0; r < tile->columns * COLUMN; r += VF_LANES) {
         vf m = vf_load(tile->m + r);
         for (ptrdiff_t key = j; key < j + n; key++) {
@@ -186,8 +165,8 @@ static void score_block(struct tile *tile, ptrdiff_t j, ptrdiff_t n)
 static void weigh_exactly(struct tile *tile, ptrdiff_t j, ptrdiff_t n)
 {
     for (ptrdiff_t key = j; key < j + n; key++) {
-        const float *v = attn_row_f32(&tile->t->v, tile->b, tile->g, (size_t)key);
-        for (size_t d = 0; d < tile->problem->v_dim; d++)
+        const float *v = attn_row_f32(&tile->t->v, tile->rows.b, tile->rows.g, (size_t)key);
+        for (size_t d = 0; d < tile->rows.problem->v_dim; d++)
             for (ptrdiff_t r = 0; r < tile->columns * COLUMN; r += VF_LANES) {
                 float *o = tile->o + (ptrdiff_t)d * TILE + r;
                 const vf term = vf_load(tile->s + key * TILE + r) * vf_set1(v[d]);
@@ -209,11 +188,11 @@ static void weigh_block(struct tile *tile, ptrdiff_t j, ptrdiff_t n)
         }
         vf_store(tile->l + r, l);
     }
-    if (!(tile->problem->outputs & ATTN_OUTPUT_O))
+    if (!(tile->rows.problem->outputs & ATTN_OUTPUT_O))
         return;
-    const ptrdiff_t dim = (ptrdiff_t)tile->problem->v_dim, stride = tile->t->v.stride[2];
-    const float *v = attn_row_f32(&tile->t->v, tile->b, tile->g, (size_t)j);
-    const bool edge = j < tile->full.lo || j + n > tile->full.hi;
+    const ptrdiff_t dim = (ptrdiff_t)tile->rows.problem->v_dim, stride = tile->t->v.stride[2];
+    const float *v = attn_row_f32(&tile->t->v, tile->rows.b, tile->rows.g, (size_t)j);
+    const bool edge = group_edge(&tile->rows, j, n);
     if (edge && !rows_finite(v, stride, n, (size_t)dim))
         weigh_exactly(tile, j, n);
     else
@@ -223,19 +202,18 @@ static void weigh_block(struct tile *tile, ptrdiff_t j, ptrdiff_t n)
 /* Row r of the results, out of the lanes and divided by the sum. */
 static void store_row(const struct tile *tile, size_t r)
 {
-    const struct attn_problem *p = tile->problem;
+    const struct attn_problem *p = tile->rows.problem;
     const struct attn_tensors *t = tile->t;
-    const size_t h = row_head(tile, r), i = row_query(tile, r);
     const float inverse = softmax_inverse(tile->l[r]);
     if (p->outputs & ATTN_OUTPUT_O) {
-        float *o = attn_row_f32(&t->o, tile->b, h, i);
+        float *o = group_row_f32(&tile->rows, &t->o, r);
         for (size_t d = 0; d < p->v_dim; d++)
             o[d] = inverse * tile->o[d * TILE + r];
     }
     if (p->outputs & ATTN_OUTPUT_LSE)
-        *attn_row_f32(&t->lse, tile->b, h, i) = softmax_lse(tile->m[r], tile->l[r]);
+        *group_row_f32(&tile->rows, &t->lse, r) = softmax_lse(tile->m[r], tile->l[r]);
     if (p->outputs & ATTN_OUTPUT_WEIGHTS) {
-        float *weights = attn_row_f32(&t->weights, tile->b, h, i);
+        float *weights = group_row_f32(&tile->rows, &t->weights, r);
         memset(weights, 0, p->kv_len * sizeof *weights);
         for (ptrdiff_t j = tile->lo[r]; j < tile->hi[r]; j++)
             weights[j] = inverse * tile->s[j * TILE + (ptrdiff_t)r];
@@ -245,34 +223,30 @@ static void store_row(const struct tile *tile, size_t r)
 static void run_tile(struct tile *tile)
 {
     load_rows(tile);
-    const struct attn_range seen = tile->seen;
+    const struct attn_range seen = tile->rows.seen;
     for (ptrdiff_t j = seen.lo; j < seen.hi; j += KEYS)
         score_block(tile, j, seen.hi - j < KEYS ? seen.hi - j : KEYS);
-    memset(tile->o, 0, tile->problem->v_dim * TILE * sizeof *tile->o);
+    memset(tile->o, 0, tile->rows.problem->v_dim * TILE * sizeof *tile->o);
     for (ptrdiff_t j = seen.lo; j < seen.hi; j += KEYS)
         weigh_block(tile, j, seen.hi - j < KEYS ? seen.hi - j : KEYS);
-    for (size_t r = 0; r < tile->rows; r++)
+    for (size_t r = 0; r < tile->rows.rows; r++)
         store_row(tile, r);
 }
 
 static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)
 {
     const struct attn_problem *p = &plan->problem;
-    const size_t rows = p->q_heads / p->kv_heads * p->q_len;
-    const size_t tiles = (rows + TILE - 1) / TILE;
+    const size_t tiles = (group_rows(p) + TILE - 1) / TILE;
 #pragma omp parallel num_threads(plan->threads)
     {
         float *q = attn_thread_scratch(plan, omp_get_thread_num());
         float *s = q + p->qk_dim * TILE;
-        struct tile tile = {.problem = p, .t = tensors, .q = q, .s = s, .o = s + p->kv_len * TILE};
+        struct tile tile = {.t = tensors, .q = q, .s = s, .o = s + p->kv_len * TILE};
 #pragma omp for collapse(3) schedule(dynamic, 1)
         for (size_t b = 0; b < p->batch; b++)
             for (size_t g = 0; g < p->kv_heads; g++)
                 for (size_t left = tiles; left > 0; left--) {
-                    tile.b = b;
-                    tile.g = g;
-                    tile.first = (left - 1) * TILE;
-                    tile.rows = rows - tile.first < TILE ? rows - tile.first : TILE;
+                    tile.rows = group_block_at(p, b, g, left - 1, TILE);
                     run_tile(&tile);
                 }
     }

@@ -1,0 +1,82 @@
+/*
+ * group.h: the query rows that share a KV head, a block at a time, for kernel files only.
+ *
+ * Row r of KV head g is query r / group of query head g * group + r % group, group = Hq / Hkv: the
+ * heads of one position are neighbours.  So a block's rows see nearly the same keys under any
+ * mask, and a decode step, one position of several heads, is one block.
+ */
+#ifndef ATTN_GROUP_H
+#define ATTN_GROUP_H
+
+#include "kernel.h"
+
+struct group_block {
+    const struct attn_problem *problem;
+    size_t b, g;            /* sequence and KV head */
+    size_t first, rows;     /* first row and how many */
+    struct attn_range seen; /* keys that some row sees; lo >= hi where none */
+    struct attn_range full; /* keys that all rows see; lo >= hi where none */
+};
+
+/* Query rows per KV head. */
+static inline size_t group_rows(const struct attn_problem *problem)
+{
+    return problem->q_heads / problem->kv_heads * problem->q_len;
+}
+
+/* Query and query head of the block's row r. */
+static inline size_t group_query(const struct group_block *block, size_t r)
+{
+    return (block->first + r) / (block->problem->q_heads / block->problem->kv_heads);
+}
+
+static inline size_t group_head(const struct group_block *block, size_t r)
+{
+    const size_t group = block->problem->q_heads / block->problem->kv_heads;
+    return block->g * group + (block->first + r) % group;
+}
+
+/* Keys that the block's row r sees. */
+static inline struct attn_range group_visible(const struct group_block *block, size_t r)
+{
+    return attn_visible(block->problem, (ptrdiff_t)group_query(block, r));
+}
+
+/* Row (r) of an operand that is laid out like Q. */
+static inline float *group_row_f32(const struct group_block *block, const struct attn_tensor *t,
+                                   size_t r)
+{
+    return attn_row_f32(t, block->b, group_head(block, r), group_query(block, r));
+}
+
+/* Block `index` of those that hold at most `most` rows. */
+static inline struct group_block group_block_at(const struct attn_problem *problem, size_t b,
+                                                size_t g, size_t index, size_t most)
+{
+    const size_t first = index * most, left = group_rows(problem) - first;
+    struct group_block block = {.problem = problem,
+                                .b = b,
+                                .g = g,
+                                .first = first,
+                                .rows = left < most ? left : most,
+                                .seen = {PTRDIFF_MAX, 0},
+                                .full = {0, PTRDIFF_MAX}};
+    for (size_t r = 0; r < block.rows; r++) {
+        const struct attn_range range = group_visible(&block, r);
+        block.full.lo = range.lo > block.full.lo ? range.lo : block.full.lo;
+        block.full.hi = range.hi < block.full.hi ? range.hi : block.full.hi;
+        if (range.lo < range.hi) {
+            block.seen.lo = range.lo < block.seen.lo ? range.lo : block.seen.lo;
+            block.seen.hi = range.hi > block.seen.hi ? range.hi : block.seen.hi;
+        }
+    }
+    return block;
+}
+
+/* Whether some row of the block does not see all of keys [j, j + n). */
+static inline bool group_edge(const struct group_block *block, ptrdiff_t j, ptrdiff_t n)
+{
+    return j < block->full.lo || j + n > block->full.hi;
+}
+
+#endif
