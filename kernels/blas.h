@@ -1,0 +1,38 @@
+/*
+ * blas.h: the BLAS library under kernel gemm, and what makes it as fast as it can be.
+ *
+ * OpenBLAS picks its code when it is loaded, from the processor it recognises or from
+ * OPENBLAS_CORETYPE; what it does not recognise it takes for something older.  A rival that is
+ * beaten because its library guessed wrong has not been beaten, so whoever starts a process that
+ * measures gemm sets these variables first.  Those that its user has set already should stay.
+ */
+#ifndef ATTN_BLAS_H
+#define ATTN_BLAS_H
+
+#include "attention.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct attn_blas_variable {
+    const char *name, *value;
+};
+
+/* Environment for a process that runs variant gemm/isa on this problem on this host; *count may be
+ * 0.  Static storage. */
+const struct attn_blas_variable *attn_blas_environment(const struct attn_problem *problem,
+                                                       enum attn_isa isa, size_t *count);
+
+/* Name, version and core type of the library as loaded, e.g. "OpenBLAS 0.3.21 ... Haswell". */
+const char *attn_blas_description(void);
+
+/* Keeps the library's own threads, where it has any beside OpenMP, out of the process's BLAS calls
+ * from now on. */
+void attn_blas_one_thread(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
