@@ -1,0 +1,60 @@
+/*
+ * noise: what disturbed the launches of a cell, and what their samples look like.
+ *
+ * Nothing is dropped because of a flag: every sample counts, a flag says how to read the row.  A
+ * launch that was visibly disturbed is repeated (noise_repeat), at most NOISE_REPEATS times; the
+ * last repeat stays, marked, whatever it was like.
+ */
+#ifndef HARNESS_NOISE_H
+#define HARNESS_NOISE_H
+
+#include "bench.h"
+
+#define NOISE_REPEATS 2
+
+/* A set of bits.  Those up to NOISE_PAGED are known of a single launch. */
+enum noise {
+    NOISE_PREEMPTED = 1 << 0,
+    NOISE_MIGRATED = 1 << 1,
+    NOISE_STEAL = 1 << 2,
+    NOISE_THROTTLED = 1 << 3,
+    NOISE_FREQUENCY = 1 << 4,
+    NOISE_OVERSUBSCRIBED = 1 << 5,
+    NOISE_PAGED = 1 << 6,
+    NOISE_OUTLIERS = 1 << 7,
+    NOISE_BIMODAL = 1 << 8,
+    NOISE_DRIFT = 1 << 9,
+    NOISE_NO_INTERVAL = 1 << 10
+};
+
+/* One flag for people. */
+struct noise_word {
+    enum noise bit;
+    char letter;         /* in tables */
+    const char *word;    /* in results */
+    const char *meaning; /* one line, with its threshold */
+};
+extern const struct noise_word noise_words[];
+extern const size_t noise_word_count;
+
+struct noise_launch {
+    const double *samples_s; /* in the order taken */
+    size_t samples;
+    int threads; /* that the kernel used */
+    struct bench_disturbance disturbance;
+};
+
+/* What disturbed one launch; `usual_gflops` is the probe's usual rate in this cell, 0 unknown. */
+unsigned noise_of_launch(const struct noise_launch *launch, double usual_gflops);
+
+/* Whether a launch with these flags is worth repeating: something came from outside, and may be
+ * gone the next time. */
+bool noise_repeat(unsigned flags);
+
+/* The flags of a cell, from its launches in the order taken. */
+unsigned noise_of_cell(const struct noise_launch *launches, size_t n);
+
+/* An array of words. */
+json_t *noise_json(unsigned flags);
+
+#endif
