@@ -8,11 +8,12 @@
 #ifndef ATTN_SIMD_H
 #define ATTN_SIMD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#if defined __AVX__
+#if defined __SSE__
 #include <immintrin.h> /* for what C cannot say, or compilers do not hear */
 #endif
 
@@ -28,6 +29,16 @@
 
 typedef float vf __attribute__((vector_size(VF_BYTES)));
 typedef int32_t vi __attribute__((vector_size(VF_BYTES)));
+
+/* Before a loop over a register tile: unrolls it completely, so that the tile stays in registers. */
+#if defined __clang__
+#define VF_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define VF_UNROLL _Pragma("GCC unroll 32")
+#endif
+
+/* A function whose constant arguments shape its code. */
+#define VF_INLINE static inline __attribute__((always_inline))
 
 static inline vf vf_set1(float x)
 {
@@ -95,6 +106,15 @@ static inline vf vf_select(vi mask, vf a, vf b)
     return (vf)(((vi)a & mask) | ((vi)b & ~mask));
 }
 
+/* Whether any lane of a mask is set. */
+static inline bool vi_any(vi mask)
+{
+    int32_t any = 0;
+    for (int i = 0; i < VF_LANES; i++)
+        any |= mask[i];
+    return any != 0;
+}
+
 /* The larger; b where either is NaN.  GCC 12 makes a compare and a blend of the C text, and scalar
  * code of it in some places. */
 static inline vf vf_max(vf a, vf b)
@@ -103,6 +123,8 @@ static inline vf vf_max(vf a, vf b)
     return _mm512_max_ps(a, b);
 #elif defined __AVX__
     return _mm256_max_ps(a, b);
+#elif defined __SSE__
+    return _mm_max_ps(a, b);
 #else
     return vf_select((vi)(a > b), a, b);
 #endif
@@ -171,6 +193,23 @@ static inline vf vf_hsum_each(vf v[VF_LANES])
     VF_MERGE(v, 2);
     VF_MERGE(v, 1);
     return v[0];
+}
+
+/*
+ * a * b + c with its operands in registers.  GCC 12 otherwise folds a load that several products
+ * share into each of them, and the loop runs at the speed of its loads.
+ */
+static inline vf vf_fma(vf a, vf b, vf c)
+{
+#if defined __AVX512F__
+    __asm__("vfmadd231ps %2, %1, %0" : "+v"(c) : "v"(a), "v"(b));
+    return c;
+#elif defined __FMA__
+    __asm__("vfmadd231ps %2, %1, %0" : "+x"(c) : "x"(a), "x"(b));
+    return c;
+#else
+    return a * b + c;
+#endif
 }
 
 /*
