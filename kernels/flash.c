@@ -1,0 +1,281 @@
+/*
+ * flash: one pass over the keys in tiles of queries and blocks of keys; the fast one.
+ *
+ * Scores are made, exponentiated and used while they are in the first-level cache, with a running
+ * maximum and sum as in online (FlashAttention-2, Dao 2023, arXiv:2307.08691).  Queries lie in the
+ * lanes: S^T = K Q^T and O^T = V^T P^T, so that maximum, sum, rescaling and mask are operations on
+ * whole vectors, K and V are read by scalar broadcast where they lie, and only the queries and
+ * the results are transposed, once each.
+ *
+ *   memory    reads K and V once per FLASH_TILES * FLASH_TILE query rows; skips masked blocks
+ *   parallel  over (batch, KV head, query tiles), the tiles with the most keys of a head first
+ *   scratch   per thread one block of scores and FLASH_TILES tiles of queries and results
+ *   instead   split_kv for decode: a few queries leave most lanes and threads idle here
+ */
+#include <omp.h>
+
+#include "flash_f32.h"
+#include "flash_softmax.h"
+
+/* Tiles that share each block of K and V while it is in the second-level cache. */
+#define FLASH_TILES 4
+
+/* ---- scratch: the score block, then each tile's q and o -------------------------------------- */
+
+static size_t thread_floats(const struct attn_problem *p)
+{
+    return FLASH_TILE * (FLASH_KEYS + FLASH_TILES * (p->qk_dim + p->v_dim));
+}
+
+static size_t workspace_size(const struct attn_problem *problem, int threads)
+{
+    return attn_threads_bytes(threads, thread_floats(problem));
+}
+
+/* ---- one tile and one block of keys ---------------------------------------------------------- */
+
+static struct attn_range intersect(struct attn_range a, struct attn_range b)
+{
+    const struct attn_range r = {a.lo > b.lo ? a.lo : b.lo, a.hi < b.hi ? a.hi : b.hi};
+    return r.lo < r.hi ? r : (struct attn_range){b.lo, b.lo};
+}
+
+/* Appends the rows `keys` of the block for these columns, unless there are none. */
+static void add_part(struct flash_part *parts, int *n, const struct flash_block *block,
+                     const struct flash_tile *t, int col, int cols, struct attn_range keys)
+{
+    if (keys.lo >= keys.hi)
+        return;
+    struct attn_range all = t->all[col];
+    if (cols == 2)
+        all = intersect(t->all[1], all);
+    all = intersect(all, keys);
+    parts[(*n)++] = (struct flash_part){
+        .col = col,
+        .cols = cols,
+        .from = (int)(keys.lo - block->first),
+        .to = (int)(keys.hi - block->first),
+        .full_from = (int)(all.lo - block->first),
+        .full_to = (int)(all.hi - block->first),
+    };
+}
+
+/* Splits the block's rows by the columns that see them; returns the number of parts, at most 5. */
+static int split(const struct flash_block *block, const struct flash_tile *t,
+                 struct flash_part parts[5])
+{
+    const struct attn_range keys = {block->first, block->first + block->keys};
+    const struct attn_range a = intersect(t->any[0], keys), b = intersect(t->any[1], keys);
+    const struct attn_range both = intersect(a, b);
+    int n = 0;
+    if (both.lo == both.hi) {
+        add_part(parts, &n, block, t, 0, 1, a);
+        add_part(parts, &n, block, t, 1, 1, b);
+        return n;
+    }
+    add_part(parts, &n, block, t, 0, 2, both);
+    add_part(parts, &n, block, t, 0, 1, (struct attn_range){a.lo, both.lo});
+    add_part(parts, &n, block, t, 1, 1, (struct attn_range){b.lo, both.lo});
+    add_part(parts, &n, block, t, 0, 1, (struct attn_range){both.hi, a.hi});
+    add_part(parts, &n, block, t, 1, 1, (struct attn_range){both.hi, b.hi});
+    return n;
+}
+
+/* Scores of a part.  Its fully visible rows make the maximum on the way; the rows before and
+ * after, rounded to whole register tiles, go through the mask. */
+static void score_part(const struct flash_block *block, const struct flash_tile *t,
+                       const struct flash_part *part, vf top[FLASH_COLS])
+{
+    const struct flash_type *type = block->job->type;
+    const int ragged = part->full_from - part->from;
+    int from = part->from + (ragged + FLASH_ROWS - 1) / FLASH_ROWS * FLASH_ROWS;
+    from = from < part->to ? from : part->to;
+    int to = part->to;
+    if (part->full_to < to)
+        to = part->full_to > from ? from + (part->full_to - from) / FLASH_ROWS * FLASH_ROWS : from;
+    vf unused[FLASH_COLS] = {{0}};
+    type->scores(block, t, part, part->from, from, unused);
+    type->scores(block, t, part, from, to, top);
+    type->scores(block, t, part, to, part->to, unused);
+    flash_mask(block, t, part, part->from, from, top);
+    flash_mask(block, t, part, to, part->to, top);
+}
+
+/* Weighted values of a part; where a key is masked for some queries its values must be finite to
+ * be multiplied by 0. */
+static void value_part(const struct flash_block *block, struct flash_tile *t,
+                       const struct flash_part *part, bool fresh)
+{
+    const struct flash_type *type = block->job->type;
+    int from = part->from, to = part->to;
+    if (!type->finite(block, from, part->full_from))
+        from = part->full_from;
+    if (!type->finite(block, part->full_to, to))
+        to = part->full_to;
+    type->values(block, t, part, from, to, fresh);
+    flash_values_guarded(block, t, part, part->from, from);
+    flash_values_guarded(block, t, part, to, part->to);
+}
+
+static void attend(const struct flash_block *block, struct flash_tile *t)
+{
+    const struct flash_job *job = block->job;
+    struct flash_part parts[5];
+    const int n = split(block, t, parts);
+    if (!n)
+        return;
+    vf top[FLASH_COLS], shifts[FLASH_COLS];
+    for (int c = 0; c < FLASH_COLS; c++)
+        top[c] = vf_set1(-INFINITY);
+    for (int i = 0; i < n; i++)
+        score_part(block, t, &parts[i], top);
+    const vf *shift = flash_raise(t, top, shifts, job->v_dim);
+    for (int i = 0; i < n; i++)
+        job->type->weights(block, t, &parts[i], shift);
+
+    const bool fresh = !t->started && n == 1 && parts[0].cols * VF_LANES >= t->rows;
+    if (!t->started && !fresh)
+        memset(t->o, 0, (size_t)job->v_dim * FLASH_TILE * sizeof *t->o);
+    t->started = true;
+    for (int i = 0; i < n; i++)
+        value_part(block, t, &parts[i], fresh);
+}
+
+/* ---- a few tiles and all their keys ---------------------------------------------------------- */
+
+/* What each query of a tile sees, and each column. */
+static void look(const struct flash_job *job, struct flash_tile *t, ptrdiff_t first)
+{
+    for (int c = 0; c < FLASH_COLS; c++) {
+        t->any[c] = (struct attn_range){PTRDIFF_MAX, 0};
+        t->all[c] = (struct attn_range){0, PTRDIFF_MAX};
+    }
+    for (int r = 0; r < FLASH_TILE; r++) {
+        const int c = r / VF_LANES;
+        if (r >= t->rows) {
+            t->seen[r] = (struct attn_range){0, PTRDIFF_MAX};
+            continue;
+        }
+        t->seen[r] = attn_visible(job->problem, (first + r) / (ptrdiff_t)job->group);
+        t->all[c].lo = t->seen[r].lo > t->all[c].lo ? t->seen[r].lo : t->all[c].lo;
+        t->all[c].hi = t->seen[r].hi < t->all[c].hi ? t->seen[r].hi : t->all[c].hi;
+        if (t->seen[r].lo == t->seen[r].hi)
+            continue;
+        t->any[c].lo = t->seen[r].lo < t->any[c].lo ? t->seen[r].lo : t->any[c].lo;
+        t->any[c].hi = t->seen[r].hi > t->any[c].hi ? t->seen[r].hi : t->any[c].hi;
+    }
+}
+
+static void write_lse(const struct flash_job *job, const struct flash_tile *t, size_t b, size_t g,
+                      ptrdiff_t first)
+{
+    for (int r = 0; r < t->rows; r++) {
+        const size_t i = (size_t)(first + r) / job->group;
+        const size_t h = g * job->group + (size_t)(first + r) % job->group;
+        const double m = (double)t->m[r / VF_LANES][r % VF_LANES];
+        const double l = (double)t->l[r / VF_LANES][r % VF_LANES];
+        *attn_row_f32(&job->tensors->lse, b, h, i) = (float)((m + log2(l)) * M_LN2);
+    }
+}
+
+/* Queries from `first` on, at most FLASH_TILES tiles, of KV head g in sequence b. */
+static void work(const struct flash_job *job, size_t b, size_t g, ptrdiff_t first, float *scratch)
+{
+    const struct attn_problem *p = job->problem;
+    struct flash_tile tiles[FLASH_TILES];
+    struct attn_range keys = {PTRDIFF_MAX, 0};
+    float *next = scratch + FLASH_KEYS * FLASH_TILE;
+    int n = 0;
+    for (ptrdiff_t at = first; n < job->tiles && at < job->rows; at += FLASH_TILE, n++) {
+        struct flash_tile *t = &tiles[n];
+        t->rows = job->rows - at < FLASH_TILE ? (int)(job->rows - at) : FLASH_TILE;
+        t->q = next;
+        t->o = t->q + p->qk_dim * FLASH_TILE;
+        next = t->o + p->v_dim * FLASH_TILE;
+        job->type->load(job, t, b, g, at);
+        look(job, t, at);
+        flash_reset(t);
+        for (int c = 0; c < FLASH_COLS; c++) {
+            keys.lo = t->any[c].lo < keys.lo ? t->any[c].lo : keys.lo;
+            keys.hi = t->any[c].hi > keys.hi ? t->any[c].hi : keys.hi;
+        }
+    }
+    struct flash_block block = {.job = job, .s = scratch};
+    block.k_stride = job->tensors->k.stride[2];
+    block.v_stride = job->tensors->v.stride[2];
+    for (block.first = keys.lo / FLASH_KEYS * FLASH_KEYS; block.first < keys.hi;
+         block.first += FLASH_KEYS) {
+        block.keys = keys.hi - block.first < FLASH_KEYS ? (int)(keys.hi - block.first) : FLASH_KEYS;
+        block.k = attn_row(&job->tensors->k, b, g, (size_t)block.first);
+        block.v = attn_row(&job->tensors->v, b, g, (size_t)block.first);
+        for (int i = 0; i < n; i++)
+            attend(&block, &tiles[i]);
+    }
+    for (int i = 0; i < n; i++) {
+        if (p->outputs & ATTN_OUTPUT_O)
+            job->type->store(job, &tiles[i], b, g, first + i * FLASH_TILE);
+        if (p->outputs & ATTN_OUTPUT_LSE)
+            write_lse(job, &tiles[i], b, g, first + i * FLASH_TILE);
+    }
+}
+
+/* ---- the whole problem ----------------------------------------------------------------------- */
+
+static struct flash_job prepare_job(const struct attn_plan *plan,
+                                    const struct attn_tensors *tensors)
+{
+    const struct attn_problem *p = &plan->problem;
+    struct flash_job job = {
+        .problem = p,
+        .tensors = tensors,
+        .type = &flash_f32,
+        .group = p->q_heads / p->kv_heads,
+        .qk_dim = (int)p->qk_dim,
+        .v_dim = p->outputs & ATTN_OUTPUT_O ? (int)p->v_dim : 0,
+        .scale = (float)((double)attn_problem_scale(p) * M_LOG2E),
+        .tiles = FLASH_TILES,
+    };
+    job.rows = (ptrdiff_t)(job.group * p->q_len);
+    /* more tasks for more threads; what a tile computes does not depend on its companions */
+    const ptrdiff_t heads = (ptrdiff_t)(p->batch * p->kv_heads);
+    const ptrdiff_t tiles = (job.rows + FLASH_TILE - 1) / FLASH_TILE;
+    while (plan->threads > 1 && job.tiles > 1 &&
+           heads * ((tiles + job.tiles - 1) / job.tiles) < 4 * plan->threads)
+        job.tiles--;
+    return job;
+}
+
+static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)
+{
+    const struct attn_problem *p = &plan->problem;
+    const struct flash_job job = prepare_job(plan, tensors);
+    const ptrdiff_t step = job.tiles * (ptrdiff_t)FLASH_TILE;
+    const ptrdiff_t heads = (ptrdiff_t)(p->batch * p->kv_heads);
+    const ptrdiff_t steps = (job.rows + step - 1) / step;
+
+    /* of each head the last queries first: under a causal mask they have the most keys */
+#pragma omp parallel for schedule(dynamic, 1) num_threads(plan->threads) if (plan->threads > 1)
+    for (ptrdiff_t task = 0; task < heads * steps; task++) {
+        const size_t head = (size_t)(task / steps);
+        work(&job, head / p->kv_heads, head % p->kv_heads, (steps - 1 - task % steps) * step,
+             attn_thread_scratch(plan, omp_get_thread_num()));
+    }
+}
+
+const struct attn_kernel ATTN_KERNEL = {
+    .size = sizeof(struct attn_kernel),
+    .name = "flash",
+    .summary = "fused tiles, online softmax, queries in the lanes, parallel",
+    .source = "Dao 2023, FlashAttention-2, arXiv:2307.08691",
+    .isa = ATTN_KERNEL_ISA,
+    .caps.size = sizeof(struct attn_caps),
+    .caps.dtypes = ATTN_BIT(ATTN_F32),
+    .caps.masks = ATTN_MASKS_POSITIONAL,
+    .caps.options = ATTN_OPTION_WINDOW,
+    .caps.outputs = ATTN_OUTPUT_O | ATTN_OUTPUT_LSE,
+    .caps.forward = true,
+    .caps.parallel = true,
+    .caps.compute = ATTN_F32,
+    .workspace_size = workspace_size,
+    .execute = execute,
+};

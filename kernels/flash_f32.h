@@ -1,0 +1,249 @@
+/*
+ * flash_f32.h: kernel flash in float32: the two matrix products, the exponentials between them,
+ * and the transposition of queries and results.
+ *
+ * K and V are read where they lie, one scalar broadcast at a time.
+ */
+#ifndef ATTN_FLASH_F32_H
+#define ATTN_FLASH_F32_H
+
+#include "flash_f32_rows.h"
+
+/* ---- scores = K Q^T ------------------------------------------------------------------------ */
+
+struct flash_scores_args {
+    const float *k;
+    ptrdiff_t k_stride;
+    const float *q;
+    int dim;
+    float *s;
+    const vf *m, *floor;
+    vf *top;
+};
+
+/* Scores of `rows` keys for `cols` vectors of queries. */
+VF_INLINE void flash_scores(const int rows, const int cols, struct flash_scores_args a)
+{
+    vf acc[FLASH_ROWS][FLASH_COLS];
+    VF_UNROLL
+    for (int r = 0; r < rows; r++) {
+        VF_UNROLL
+        for (int c = 0; c < cols; c++)
+            acc[r][c] = vf_set1(0);
+    }
+    const float *k = a.k, *q = a.q;
+    for (const float *end = k + a.dim; k < end; k++, q += FLASH_TILE) {
+        vf b[FLASH_COLS];
+        VF_UNROLL
+        for (int c = 0; c < cols; c++)
+            b[c] = vf_load(q + c * VF_LANES);
+        VF_UNROLL
+        for (int r = 0; r < rows; r++) {
+            const vf x = vf_set1(k[r * a.k_stride]);
+            VF_UNROLL
+            for (int c = 0; c < cols; c++)
+                acc[r][c] = vf_fma(x, b[c], acc[r][c]);
+        }
+    }
+    VF_UNROLL
+    for (int c = 0; c < cols; c++) {
+        vf top = a.top[c];
+        VF_UNROLL
+        for (int r = 0; r < rows; r++) {
+            const vf x = vf_max(a.floor[c], acc[r][c] - a.m[c]);
+            vf_store(a.s + r * FLASH_TILE + c * VF_LANES, x);
+            top = vf_max(x, top);
+        }
+        a.top[c] = top;
+    }
+}
+
+/* ---- results += V^T weights ---------------------------------------------------------------- */
+
+struct flash_values_args {
+    const float *v;
+    ptrdiff_t v_stride;
+    const float *p;
+    int keys;
+    float *o;
+    bool fresh;
+};
+
+/* `rows` value dimensions for `cols` vectors of queries. */
+VF_INLINE void flash_values(const int rows, const int cols, struct flash_values_args a)
+{
+    vf acc[FLASH_ROWS][FLASH_COLS];
+    VF_UNROLL
+    for (int r = 0; r < rows; r++) {
+        VF_UNROLL
+        for (int c = 0; c < cols; c++)
+            acc[r][c] = a.fresh ? vf_set1(0) : vf_load(a.o + r * FLASH_TILE + c * VF_LANES);
+    }
+    const float *v = a.v, *p = a.p;
+    for (const float *end = p + a.keys * FLASH_TILE; p < end; p += FLASH_TILE, v += a.v_stride) {
+        vf b[FLASH_COLS];
+        VF_UNROLL
+        for (int c = 0; c < cols; c++)
+            b[c] = vf_load(p + c * VF_LANES);
+        VF_UNROLL
+        for (int r = 0; r < rows; r++) {
+            const vf x = vf_set1(v[r]);
+            VF_UNROLL
+            for (int c = 0; c < cols; c++)
+                acc[r][c] = vf_fma(x, b[c], acc[r][c]);
+        }
+    }
+    VF_UNROLL
+    for (int r = 0; r < rows; r++) {
+        VF_UNROLL
+        for (int c = 0; c < cols; c++)
+            vf_store(a.o + r * FLASH_TILE + c * VF_LANES, acc[r][c]);
+    }
+}
+
+/* ---- register tiles ------------------------------------------------------------------------ */
+
+/* Any number of rows is a sum of these heights, taken greedily. */
+static const int flash_heights[] = {FLASH_ROWS, 4, 2, 1};
+
+#define FLASH_SHAPES(F)                                               \
+    {F##_full_1, F##_full_2}, {F##_4_1, F##_4_2}, {F##_2_1, F##_2_2}, \
+    {                                                                 \
+        F##_1_1, F##_1_2                                              \
+    }
+#define FLASH_SHAPE(F, name, rows, cols)                         \
+    static void F##_##name##_##cols(const struct F##_args *args) \
+    {                                                            \
+        F(rows, cols, *args);                                    \
+    }
+#define FLASH_DEFINE(F)                 \
+    FLASH_SHAPE(F, full, FLASH_ROWS, 1) \
+    FLASH_SHAPE(F, full, FLASH_ROWS, 2) \
+    FLASH_SHAPE(F, 4, 4, 1)             \
+    FLASH_SHAPE(F, 4, 4, 2)             \
+    FLASH_SHAPE(F, 2, 2, 1)             \
+    FLASH_SHAPE(F, 2, 2, 2)             \
+    FLASH_SHAPE(F, 1, 1, 1)             \
+    FLASH_SHAPE(F, 1, 1, 2)
+
+FLASH_DEFINE(flash_scores)
+FLASH_DEFINE(flash_values)
+
+static void flash_f32_scores(const struct flash_block *block, const struct flash_tile *t,
+                             const struct flash_part *part, int from, int to, vf top[FLASH_COLS])
+{
+    static void (*const shapes[][FLASH_COLS])(const struct flash_scores_args *) = {
+        FLASH_SHAPES(flash_scores)};
+    const int col = part->col * VF_LANES;
+    struct flash_scores_args args = {
+        .k = (const float *)block->k + from * block->k_stride,
+        .k_stride = block->k_stride,
+        .q = t->q + col,
+        .dim = block->job->qk_dim,
+        .s = block->s + from * FLASH_TILE + col,
+        .m = t->m + part->col,
+        .floor = t->floor + part->col,
+        .top = top + part->col,
+    };
+    for (int h = 0; from < to; h++)
+        for (const int rows = flash_heights[h]; to - from >= rows; from += rows) {
+            shapes[h][part->cols - 1](&args);
+            args.k += rows * args.k_stride;
+            args.s += rows * FLASH_TILE;
+        }
+}
+
+static void flash_f32_values(const struct flash_block *block, struct flash_tile *t,
+                             const struct flash_part *part, int from, int to, bool fresh)
+{
+    static void (*const shapes[][FLASH_COLS])(const struct flash_values_args *) = {
+        FLASH_SHAPES(flash_values)};
+    const int col = part->col * VF_LANES;
+    struct flash_values_args args = {
+        .v = (const float *)block->v + from * block->v_stride,
+        .v_stride = block->v_stride,
+        .p = block->s + from * FLASH_TILE + col,
+        .keys = to - from,
+        .o = t->o + col,
+        .fresh = fresh,
+    };
+    int d = 0;
+    for (int h = 0; d < block->job->v_dim; h++)
+        for (const int rows = flash_heights[h]; block->job->v_dim - d >= rows; d += rows) {
+            shapes[h][part->cols - 1](&args);
+            args.v += rows;
+            args.o += rows * FLASH_TILE;
+        }
+}
+
+/* ---- weights = 2^scores -------------------------------------------------------------------- */
+
+VF_INLINE void flash_weights(const int cols, const bool shifted, float *s, int keys,
+                             const vf *shift, vf *l)
+{
+    vf sum[FLASH_COLS];
+    VF_UNROLL
+    for (int c = 0; c < cols; c++)
+        sum[c] = vf_set1(0);
+    for (const float *end = s + keys * FLASH_TILE; s < end; s += FLASH_TILE)
+        VF_UNROLL
+    for (int c = 0; c < cols; c++) {
+        const vf x = vf_load(s + c * VF_LANES);
+        const vf p = shifted ? exp2_any(x - shift[c]) : exp2_above_floor(x);
+        vf_store(s + c * VF_LANES, p);
+        sum[c] += p;
+    }
+    VF_UNROLL
+    for (int c = 0; c < cols; c++)
+        l[c] += sum[c];
+}
+
+static void flash_f32_weights(const struct flash_block *block, struct flash_tile *t,
+                              const struct flash_part *part, const vf *shift)
+{
+    float *s = block->s + part->from * FLASH_TILE + part->col * VF_LANES;
+    const int keys = part->to - part->from;
+    vf *l = t->l + part->col;
+    if (part->cols == 1 && shift)
+        flash_weights(1, true, s, keys, shift + part->col, l);
+    else if (part->cols == 1)
+        flash_weights(1, false, s, keys, NULL, l);
+    else if (shift)
+        flash_weights(2, true, s, keys, shift, l);
+    else
+        flash_weights(2, false, s, keys, NULL, l);
+}
+
+static bool flash_f32_finite(const struct flash_block *block, int from, int to)
+{
+    /* x * 0 is NaN exactly for infinity and NaN, and NaN survives a sum */
+    const ptrdiff_t stride = block->v_stride;
+    const int dim = block->job->v_dim;
+    vf sum = {0};
+    float rest = 0;
+    for (const float *v = (const float *)block->v + from * stride; from < to; from++, v += stride) {
+        int d = 0;
+        for (; d + VF_LANES <= dim; d += VF_LANES)
+            sum += vf_load(v + d) * vf_set1(0);
+        for (; d < dim; d++)
+            rest += v[d] * 0;
+    }
+    return rest == 0 && !vi_any((vi)(sum != vf_set1(0)));
+}
+
+static float flash_f32_value(const struct flash_block *block, int j, int d)
+{
+    return ((const float *)block->v)[j * block->v_stride + d];
+}
+
+static const struct flash_type flash_f32 = {
+    .load = flash_f32_load,
+    .scores = flash_f32_scores,
+    .weights = flash_f32_weights,
+    .values = flash_f32_values,
+    .finite = flash_f32_finite,
+    .value = flash_f32_value,
+    .store = flash_f32_store,
+};
+
+#endif

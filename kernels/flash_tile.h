@@ -1,0 +1,99 @@
+/*
+ * flash_tile.h: a tile of queries of kernel flash, its softmax state and its masks.
+ *
+ * A tile is FLASH_TILE queries that share a KV head, one in each lane of FLASH_COLS vectors (the
+ * tile's columns).  Scores, weights and results are kept transposed, one row of FLASH_TILE floats
+ * per key or per value dimension, so that maximum, sum, rescaling and mask act on whole vectors
+ * and never across lanes.
+ *
+ * Everything that depends on the element type stands behind struct flash_type.
+ */
+#ifndef ATTN_FLASH_TILE_H
+#define ATTN_FLASH_TILE_H
+
+#include <math.h>
+
+#include "exp2.h"
+#include "kernel.h"
+
+#define FLASH_COLS 2
+#define FLASH_TILE (FLASH_COLS * VF_LANES)
+
+/* Rows of the register tile: FLASH_COLS vectors each, beside two operands and a broadcast value.
+ * 32 registers hold 8 x 2 with room for the compiler's temporaries, 16 hold 6 x 2. */
+#if VF_LANES == 16
+#define FLASH_ROWS 8
+#else
+#define FLASH_ROWS 6
+#endif
+
+/* Keys of a block, a multiple of FLASH_ROWS: its scores fill half of a 32 KB L1 at avx512. */
+#define FLASH_KEYS (FLASH_ROWS == 8 ? 128 : 120)
+
+/* What the call needs, gathered once. */
+struct flash_job {
+    const struct attn_problem *problem;
+    const struct attn_tensors *tensors;
+    const struct flash_type *type;
+    size_t group;   /* query heads per KV head */
+    ptrdiff_t rows; /* queries per KV head: group * q_len, heads of a position side by side */
+    int tiles;      /* of each task */
+    int qk_dim, v_dim;
+    float scale; /* of the scores, times log2(e): the softmax is one of powers of two */
+};
+
+/* Rows of scores, relative to their block, and the columns of the tile that see them. */
+struct flash_part {
+    int col, cols;
+    int from, to;
+    int full_from, full_to; /* rows that all of these columns' queries see */
+};
+
+struct flash_tile {
+    vf m[FLASH_COLS];     /* subtracted from the scores: within 8 of the maximum so far */
+    vf limit[FLASH_COLS]; /* m rises when a score exceeds it by more: 8; -inf: no key seen yet */
+    vf floor[FLASH_COLS]; /* a score less m below this may be stored as this */
+    vf l[FLASH_COLS];     /* sum of the weights */
+    float *q;             /* [qk_dim][FLASH_TILE] queries, scaled */
+    float *o;             /* [v_dim][FLASH_TILE] weighted sum of values, not yet divided by l */
+    bool started;         /* o holds something */
+    int rows;             /* queries; lanes beyond compute something that nobody reads */
+    struct attn_range seen[FLASH_TILE]; /* keys that each query sees */
+    struct attn_range any[FLASH_COLS];  /* keys that some query of the column sees */
+    struct attn_range all[FLASH_COLS];  /* keys that all of them see */
+};
+
+/* A block of keys at work. */
+struct flash_block {
+    const struct flash_job *job;
+    const void *k, *v; /* rows of its first key */
+    ptrdiff_t k_stride, v_stride;
+    ptrdiff_t first; /* index of the first key */
+    int keys;
+    float *s; /* [FLASH_KEYS][FLASH_TILE] scores, then weights */
+};
+
+/* What the element type decides. */
+struct flash_type {
+    /* Fills t->q with queries `first` to first + t->rows of a KV head. */
+    void (*load)(const struct flash_job *job, struct flash_tile *t, size_t b, size_t g,
+                 ptrdiff_t first);
+    /* Scores less m of rows [from, to), not below the floor; raises top[] to their maximum. */
+    void (*scores)(const struct flash_block *block, const struct flash_tile *t,
+                   const struct flash_part *part, int from, int to, vf top[FLASH_COLS]);
+    /* Scores become weights, 2^(score - shift), 2^score without shift; l grows by their sums. */
+    void (*weights)(const struct flash_block *block, struct flash_tile *t,
+                    const struct flash_part *part, const vf *shift);
+    /* o += weights * V of rows [from, to); `fresh`: o = that. */
+    void (*values)(const struct flash_block *block, struct flash_tile *t,
+                   const struct flash_part *part, int from, int to, bool fresh);
+    /* Whether rows [from, to) of V hold neither infinity nor NaN. */
+    bool (*finite)(const struct flash_block *block, int from, int to);
+    /* Element d of row j of V. */
+    float (*value)(const struct flash_block *block, int j, int d);
+    /* Divides o by l and writes the tile's results. */
+    void (*store)(const struct flash_job *job, const struct flash_tile *t, size_t b, size_t g,
+                  ptrdiff_t first);
+};
+
+#endif
