@@ -13,6 +13,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "element.h"
+
 #if defined __SSE__
 #include <immintrin.h> /* for what C cannot say, or compilers do not hear */
 #endif
@@ -106,13 +108,21 @@ static inline vf vf_select(vi mask, vf a, vf b)
     return (vf)(((vi)a & mask) | ((vi)b & ~mask));
 }
 
-/* Whether any lane of a mask is set. */
+/* Whether any lane of a mask (all ones or zero) is set. */
 static inline bool vi_any(vi mask)
 {
+#if defined __AVX512F__
+    return _mm512_test_epi32_mask((__m512i)mask, (__m512i)mask) != 0;
+#elif defined __AVX__
+    return _mm256_movemask_ps((__m256)mask) != 0;
+#elif defined __SSE__
+    return _mm_movemask_ps((__m128)mask) != 0;
+#else
     int32_t any = 0;
     for (int i = 0; i < VF_LANES; i++)
         any |= mask[i];
     return any != 0;
+#endif
 }
 
 /* The larger; b where either is NaN.  GCC 12 makes a compare and a blend of the C text, and scalar
@@ -173,26 +183,64 @@ static inline float vf_hsum(vf v)
  * Lane i of the result is the sum of v[i]: VF_LANES dot products end here together, for about
  * three instructions each.  Merging two vectors at distance h keeps, in each stretch of 2h lanes,
  * the halves of the first vector added in the lower h lanes and those of the second in the upper
- * h; after the distances VF_LANES / 2, ..., 1 every lane holds one complete sum.
+ * h; after the distances VF_LANES / 2, ..., 1 every lane holds one complete sum.  Of the two terms
+ * the one that stays in its lanes is a blend, which any port takes, and only one is a shuffle.
  */
-#define VF_MERGE_LO(t, h) ((t) % (2 * (h)) < (h) ? (t) : VF_LANES + (t) - (h))
-#define VF_MERGE_HI(t, h) ((t) % (2 * (h)) < (h) ? (t) + (h) : VF_LANES + (t))
-#define VF_MERGE(v, h)                                                             \
-    for (int i_ = 0; i_ < (h); i_++)                                               \
-    v[i_] = __builtin_shufflevector(v[i_], v[i_ + (h)], VF_EACH(VF_MERGE_LO, h)) + \
-            __builtin_shufflevector(v[i_], v[i_ + (h)], VF_EACH(VF_MERGE_HI, h))
+#define VF_MERGE_STAY(t, h) ((t) % (2 * (h)) < (h) ? (t) : VF_LANES + (t))
+#define VF_MERGE_SWAP(t, h) ((t) % (2 * (h)) < (h) ? (t) + (h) : VF_LANES + (t) - (h))
+#define VF_MERGE(a, b, h)                                       \
+    (__builtin_shufflevector(a, b, VF_EACH(VF_MERGE_STAY, h)) + \
+     __builtin_shufflevector(a, b, VF_EACH(VF_MERGE_SWAP, h)))
 
+/* Overwrites v.  The loops are unrolled so that an array in registers stays there. */
 static inline vf vf_hsum_each(vf v[VF_LANES])
 {
 #if VF_LANES >= 16
-    VF_MERGE(v, 8);
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; i++)
+        v[i] = VF_MERGE(v[i], v[i + 8], 8);
 #endif
 #if VF_LANES >= 8
-    VF_MERGE(v, 4);
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++)
+        v[i] = VF_MERGE(v[i], v[i + 4], 4);
 #endif
-    VF_MERGE(v, 2);
-    VF_MERGE(v, 1);
-    return v[0];
+    v[0] = VF_MERGE(v[0], v[2], 2);
+    v[1] = VF_MERGE(v[1], v[3], 2);
+    return VF_MERGE(v[0], v[1], 1);
+}
+
+/* The first n < VF_BYTES bytes, n even, from p, zero behind; reads nothing past p + n and calls
+ * nothing, so that a loop around it keeps its vectors in registers. */
+static inline vi vi_load_bytes(const char *p, size_t n)
+{
+#if defined __AVX512BW__
+    return (vi)_mm512_maskz_loadu_epi8(((__mmask64)1 << n) - 1, p);
+#else
+    char bytes[VF_BYTES] = {0};
+    vi v;
+    for (size_t i = 0; i < n; i += 2) {
+        memcpy(bytes + i, p + i, 2);
+        __asm__("" ::: "memory"); /* or it becomes a call to memcpy */
+    }
+    memcpy(&v, bytes, sizeof v);
+    return v;
+#endif
+}
+
+/* VF_LANES halves. */
+static inline vf vf_load_f16(const uint16_t *p)
+{
+#if defined __AVX512F__
+    return (vf)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p));
+#elif defined __F16C__
+    return (vf)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p));
+#else
+    vf v;
+    for (int i = 0; i < VF_LANES; i++)
+        v[i] = attn_f16_to_f32(p[i]);
+    return v;
+#endif
 }
 
 /*
