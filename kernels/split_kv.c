@@ -1,0 +1,183 @@
+/*
+ * split_kv: few queries against many keys; the keys are split and the parts merged.
+ *
+ * Decoding has one query per sequence and a long KV cache: nothing to tile over queries, and the
+ * time is that of reading K and V once.  So the keys are cut into splits (Flash-Decoding, Dao,
+ * Haziza, Massa and Sizov 2023), threads take splits of all heads from one queue, each leaves
+ * (O, m, l) of its keys, and the parts of a row are merged by their maxima and sums.
+ *
+ * A split is SPLIT_KEYS keys whatever the thread count, and parts are merged in the order of the
+ * keys: a row's bits depend on its own operands alone, not on threads, repeats or batch.
+ *
+ * The query heads that share a KV head are rows of one unit, as are a head's queries: a block of
+ * keys is read from memory once and meets all of them in L1.  split_kv_geometry.h cuts the problem
+ * up, split_kv_unit.h takes a unit through a block, split_kv_tile.h has the arithmetic.
+ *
+ *   memory    K and V once per 128 query rows of a KV head
+ *   parallel  over (batch, KV head, split), or (batch, KV head) where there are many
+ *   scratch   threads * (Q and P of a unit), and one part per split: of a unit per thread where
+ *             units are many, of every unit where they are few, which is O(threads) too (parts: Skv / 512 * (Dv + 2) floats a row)
+ *   instead   flash from about 16 query rows per KV head on: its products need no reductions
+ */
+#include <omp.h>
+
+#include "split_kv_unit.h"
+
+/* m (of scores in log2; -inf where the row sees no key of the split) and l of row r in a part. */
+static float *part_sums(const struct geometry *g, char *part, int r)
+{
+    return (float *)(part + g->o_bytes) + 2 * r;
+}
+
+/* Sets what the unit's rows see of keys [first, last), and returns what any of them sees. */
+static struct attn_range look(struct unit *u, ptrdiff_t first, ptrdiff_t last)
+{
+    for (int r = 0; r < u->rows; r++) {
+        const struct attn_range all = group_visible(&u->block, (size_t)r);
+        u->seen[r].lo = all.lo > first ? all.lo : first;
+        u->seen[r].hi = all.hi < last ? all.hi : last;
+    }
+    return sight_of(u, 0, u->rows, first, last).any;
+}
+
+/* Leaves O, m and l of the unit's rows over the keys of a split in `part`. */
+static void split(struct unit *u, size_t index, char *part)
+{
+    const struct geometry *g = u->g;
+    const size_t end = geometry_minimum((index + 1) * SPLIT_KEYS, u->block.problem->kv_len);
+    const struct attn_range keys = look(u, (ptrdiff_t)(index * SPLIT_KEYS), (ptrdiff_t)end);
+    if (keys.lo >= keys.hi) {
+        for (int r = 0; r < u->rows; r++)
+            *part_sums(g, part, r) = -INFINITY;
+        return;
+    }
+    start_tiles(u, (float *)part);
+    for (ptrdiff_t j = keys.lo; j < keys.hi; j += g->block_keys)
+        unit_block(u, j, j + g->block_keys < keys.hi ? j + g->block_keys : keys.hi);
+    for (int i = 0, r = 0; i < u->tiles; i++)
+        for (int h = 0; h < u->tile[i].rows; h++, r++) {
+            const struct tile *t = &u->tile[i];
+            float *sums = part_sums(g, part, r);
+            sums[0] = t->limit[h] == -INFINITY ? -INFINITY : t->shift[h];
+            sums[1] = 0;
+            for (int lane = h; lane < VF_LANES; lane += t->rows)
+                sums[1] += t->sum[lane];
+        }
+}
+
+static void store_o(const struct unit *u, int r, const float *sum, float inverse)
+{
+    const enum attn_dtype dtype = u->block.problem->dtype;
+    void *to = unit_row(u, &u->t->o, r);
+    for (ptrdiff_t i = 0; i < u->g->o_floats; i++) {
+        const ptrdiff_t e = axis_element(u->g->form, i);
+        if (e >= u->g->v.dim)
+            continue;
+        const float x = sum[i] * inverse;
+        if (dtype == ATTN_F32)
+            ((float *)to)[e] = x;
+        else
+            ((uint16_t *)to)[e] = dtype == ATTN_BF16 ? attn_f32_to_bf16(x) : attn_f32_to_f16(x);
+    }
+}
+
+/* Joins the parts of row r, in the order of their keys, and stores O and LSE. */
+static void merge_row(const struct unit *u, int r, char *parts)
+{
+    const struct geometry *g = u->g;
+    float m = -INFINITY, l = 0;
+    for (size_t s = 0; s < g->splits; s++) {
+        const float part_m = *part_sums(g, parts + s * g->part_bytes, r);
+        m = part_m > m ? part_m : m;
+    }
+    float *sum = u->q; /* the splits are done with it */
+    memset(sum, 0, (size_t)g->o_floats * sizeof *sum);
+    for (size_t s = 0; s < g->splits; s++) {
+        char *part = parts + s * g->part_bytes;
+        const float *sums = part_sums(g, part, r);
+        const float *o = (const float *)part + r * g->o_floats;
+        if (sums[0] == -INFINITY)
+            continue; /* O and l were not written */
+        const float factor = exp2f(sums[0] - m);
+        l += factor * sums[1];
+        for (ptrdiff_t i = 0; i < g->o_floats; i++)
+            sum[i] += factor * o[i];
+    }
+    const unsigned outputs = u->block.problem->outputs;
+    if (outputs & ATTN_OUTPUT_LSE)
+        *(float *)unit_row(u, &u->t->lse, r) = softmax_lse(m, l);
+    if (outputs & ATTN_OUTPUT_O)
+        store_o(u, r, sum, softmax_inverse(l));
+}
+
+static size_t workspace_size(const struct attn_problem *problem, int threads)
+{
+    const struct geometry g = geometry_of(problem, threads);
+    return geometry_workspace(&g, threads);
+}
+
+/* Units one after the other, each by one thread. */
+static void execute_units(const struct geometry *g, const struct attn_plan *plan,
+                          const struct attn_tensors *tensors, char *scratch, char *slot)
+{
+#pragma omp for schedule(dynamic)
+    for (size_t i = 0; i < g->units; i++) {
+        struct unit u = unit_of(g, &plan->problem, tensors, i, scratch);
+        for (size_t s = 0; s < g->splits; s++)
+            split(&u, s, slot + s * g->part_bytes);
+        for (int r = 0; r < u.rows; r++)
+            merge_row(&u, r, slot);
+    }
+}
+
+/* Splits of all units from one queue, then their rows. */
+static void execute_splits(const struct geometry *g, const struct attn_plan *plan,
+                           const struct attn_tensors *tensors, char *scratch, char *slots)
+{
+#pragma omp for schedule(dynamic)
+    for (size_t i = 0; i < g->units * g->splits; i++) {
+        struct unit u = unit_of(g, &plan->problem, tensors, i / g->splits, scratch);
+        split(&u, i % g->splits, slots + i * g->part_bytes);
+    }
+#pragma omp for schedule(static)
+    for (size_t i = 0; i < g->units * g->unit_rows; i++) {
+        const size_t index = i / g->unit_rows;
+        const struct unit u = unit_of(g, &plan->problem, tensors, index, scratch);
+        const int r = (int)(i % g->unit_rows);
+        if (r < u.rows)
+            merge_row(&u, r, slots + index * g->splits * g->part_bytes);
+    }
+}
+
+static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)
+{
+    const struct geometry g = geometry_of(&plan->problem, plan->threads);
+    char *const slots = (char *)plan->workspace + (size_t)plan->threads * g.thread_bytes;
+#pragma omp parallel num_threads(plan->threads)
+    {
+        const size_t thread = (size_t)omp_get_thread_num();
+        char *scratch = (char *)plan->workspace + thread * g.thread_bytes;
+        if (g.whole)
+            execute_units(&g, plan, tensors, scratch, slots + thread * g.splits * g.part_bytes);
+        else
+            execute_splits(&g, plan, tensors, scratch, slots);
+    }
+}
+
+const struct attn_kernel ATTN_KERNEL = {
+    .size = sizeof(struct attn_kernel),
+    .name = "split_kv",
+    .summary = "decode: keys in fixed splits, a group's heads share each row, parts merged",
+    .source = "Flash-Decoding, Dao, Haziza, Massa and Sizov 2023",
+    .isa = ATTN_KERNEL_ISA,
+    .caps.size = sizeof(struct attn_caps),
+    .caps.dtypes = ATTN_BIT(ATTN_F32) | ATTN_BIT(ATTN_BF16) | ATTN_BIT(ATTN_F16),
+    .caps.masks = ATTN_MASKS_POSITIONAL,
+    .caps.options = ATTN_OPTION_WINDOW,
+    .caps.outputs = ATTN_OUTPUT_O | ATTN_OUTPUT_LSE,
+    .caps.forward = true,
+    .caps.parallel = true,
+    .caps.compute = ATTN_F32,
+    .workspace_size = workspace_size,
+    .execute = execute,
+};

@@ -1,0 +1,316 @@
+/*
+ * split_kv_tile.h: a tile of up to four query rows against a block of keys, for split_kv.c.
+ *
+ * Nothing here broadcasts an element of K.  A step is VF_BYTES bytes of a key's row, loaded once
+ * and multiplied with every row of the tile; sums stay in the lanes until VF_LANES of them, one
+ * per (key, row), are reduced together by a transposing tree of additions (vf_hsum_each).  The
+ * result is one vector of scores, lane key * rows + row, on which softmax is lane-wise: maximum,
+ * shift and sum of a row stand in all lanes of that row.  P goes to memory and comes back as
+ * broadcasts, and each step of a V row is again loaded once for all rows.
+ *
+ * Registers (avx512): 16 sums of 4 keys x 4 rows, 4 vectors of Q, 1 of K; 16 accumulators of 4
+ * rows x 4 steps of O, 4 broadcasts of P, 1 vector of V.
+ *
+ * The elements of a step widen to one vector (f32) or two.  bf16 widens by a shift and a mask, so
+ * its two vectors hold the even and the odd elements; Q is laid out to match and O is put in order
+ * again when it is stored.  axis_element() is that map, and the only place that knows it.
+ */
+#ifndef ATTN_SPLIT_KV_TILE_H
+#define ATTN_SPLIT_KV_TILE_H
+
+#include <math.h>
+#include <stdbool.h>
+
+#include "simd.h"
+
+#define TILE_ROWS 4   /* most query rows of a tile */
+#define GROUP_KEYS 16 /* keys whose scores are compared with the running maximum at once */
+#define STRIP_KEYS 4  /* key rows read side by side: more of them defeat the hardware's streams */
+
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+enum form { FORM_F32, FORM_BF16, FORM_F16 };
+
+/* Vectors that a step widens to. */
+#define FORM_VECTORS(form) ((form) == FORM_F32 ? 1 : 2)
+
+/* A row of K or V: `full` whole steps and, where `tail` is not 0, one of `tail` bytes. */
+struct axis {
+    ptrdiff_t dim, bytes; /* of the row */
+    ptrdiff_t full, steps;
+    int tail;
+};
+
+static inline struct axis axis_of(size_t dim, size_t element_bytes)
+{
+    struct axis a = {.dim = (ptrdiff_t)dim, .bytes = (ptrdiff_t)(dim * element_bytes)};
+    a.full = a.bytes / VF_BYTES;
+    a.tail = (int)(a.bytes % VF_BYTES);
+    a.steps = a.full + (a.tail > 0);
+    return a;
+}
+
+/* Element of the row that lane i of its widened vectors holds; may lie past the row's end. */
+static inline ptrdiff_t axis_element(enum form form, ptrdiff_t i)
+{
+    const ptrdiff_t n = VF_LANES * FORM_VECTORS(form), inside = i % n;
+    if (form != FORM_BF16)
+        return i;
+    return i - inside + 2 * (inside % VF_LANES) + inside / VF_LANES;
+}
+
+/* Floats of a row's widened vectors. */
+static inline ptrdiff_t axis_floats(const struct axis *a, enum form form)
+{
+    return a->steps * FORM_VECTORS(form) * VF_LANES;
+}
+
+ALWAYS_INLINE void widen(const enum form form, const char *p, vf x[2])
+{
+    if (form == FORM_F32) {
+        memcpy(&x[0], p, sizeof x[0]);
+    } else if (form == FORM_BF16) {
+        vi pairs;
+        memcpy(&pairs, p, sizeof pairs);
+        x[0] = (vf)(pairs << 16);
+        x[1] = (vf)(pairs & (int32_t)0xffff0000);
+    } else {
+        x[0] = vf_load_f16((const uint16_t *)p);
+        x[1] = vf_load_f16((const uint16_t *)p + VF_LANES);
+    }
+}
+
+/* A step of which only the first `tail` bytes exist, where tail is not 0. */
+ALWAYS_INLINE void widen_step(const enum form form, int tail, const char *p, vf x[2])
+{
+    if (tail) {
+        const vi raw = vi_load_bytes(p, (size_t)tail);
+        char step[VF_BYTES];
+        memcpy(step, &raw, sizeof step);
+        widen(form, step, x);
+    } else {
+        widen(form, p, x);
+    }
+}
+
+/*
+ * What to fetch while a tile computes: cache lines of coming key rows, in the order of their
+ * addresses whatever the order of the loads.  Each line is asked for twice, `far` bytes ahead
+ * into L2 and here into L1: the first hides DRAM, where few L1 misses may be outstanding, the
+ * second hides L2.
+ */
+struct cursor {
+    const char *at, *row_end;
+    ptrdiff_t bytes, stride, far;
+    int rows; /* left */
+};
+
+ALWAYS_INLINE void fetch_next(struct cursor *c)
+{
+    if (c->rows <= 0)
+        return;
+    __builtin_prefetch(c->at, 0, 3);
+    __builtin_prefetch(c->at + c->far, 0, 2);
+    c->at += 64;
+    if (c->at >= c->row_end) {
+        c->row_end += c->stride;
+        c->at = c->row_end - c->bytes;
+        c->rows--;
+    }
+}
+
+/* Key or value rows of one head. */
+struct rows {
+    const char *data;
+    ptrdiff_t stride; /* bytes */
+};
+
+/* Query rows and what they have gathered so far in this split. */
+struct tile {
+    int rows;
+    const float *q;     /* scaled by log2(e) too; [step][row][vector] */
+    float *p;           /* [key][row] */
+    float *o;           /* unnormalised */
+    ptrdiff_t o_floats; /* of a row */
+    /* By lane, lane % rows being the row.  Scores are in log2.  P is 2^(score - shift); shift is
+     * a maximum of earlier scores and is raised only when a score exceeds limit = shift + 8, so
+     * that P stays below 2^8 and most blocks rescale nothing.  No score yet: limit is -inf. */
+    float shift[VF_LANES], limit[VF_LANES], sum[VF_LANES];
+};
+
+/* sum[strip keys][r rows] += one step of K times Q. */
+ALWAYS_INLINE void dots_step(const enum form form, const int r, const int every, const int strip,
+                             vf *sum, const float *q, const char *k, ptrdiff_t stride, int tail,
+                             struct cursor *cursor)
+{
+    const int w = FORM_VECTORS(form);
+    vf qv[TILE_ROWS * 2];
+#pragma GCC unroll 8
+    for (int i = 0; i < r * w; i++)
+        qv[i] = vf_load(q + i * VF_LANES);
+#pragma GCC unroll 4
+    for (int j = 0; j < strip; j++) {
+        vf kv[2];
+        widen_step(form, tail, k + j * stride, kv);
+        if (j % every == 0)
+            fetch_next(cursor);
+#pragma GCC unroll 2
+        for (int u = 0; u < w; u++)
+#pragma GCC unroll 4
+            for (int h = 0; h < r; h++)
+                sum[j * r + h] = vf_fma(qv[h * w + u], kv[u], sum[j * r + h]);
+    }
+}
+
+/* Scores of VF_LANES / r keys from k on. */
+ALWAYS_INLINE vf vector_of_dots(const enum form form, const int r, const int every, const float *q,
+                                const char *k, ptrdiff_t stride, const struct axis *axis,
+                                struct cursor *cursor)
+{
+    const int keys = VF_LANES / r, strip = keys < STRIP_KEYS ? keys : STRIP_KEYS;
+    const int step = r * FORM_VECTORS(form) * VF_LANES;
+    vf sum[VF_LANES];
+#pragma GCC unroll 16
+    for (int i = 0; i < VF_LANES; i++)
+        sum[i] = (vf){0};
+#pragma GCC unroll 4
+    for (int s = 0; s < keys; s += strip) {
+        const char *row = k + s * stride;
+#pragma GCC unroll 1
+        for (ptrdiff_t x = 0; x < axis->full; x++)
+            dots_step(form, r, every, strip, sum + s * r, q + x * step, row + x * VF_BYTES, stride,
+                      0, cursor);
+        if (axis->tail)
+            dots_step(form, r, every, strip, sum + s * r, q + axis->full * step,
+                      row + axis->full * VF_BYTES, stride, axis->tail, cursor);
+    }
+    return vf_hsum_each(sum);
+}
+
+/* Scores of GROUP_KEYS keys from k on.  (Together with the exponentials in one function GCC 12
+ * would keep the sums in memory.) */
+ALWAYS_INLINE void dots(const enum form form, const int r, const int every, vf *s, const float *q,
+                        struct rows k, const struct axis *axis, struct cursor *next)
+{
+    struct cursor cursor = *next; /* in registers */
+#pragma GCC unroll 1
+    for (int i = 0; i < GROUP_KEYS * r / VF_LANES; i++)
+        s[i] = vector_of_dots(form, r, every, q, k.data + i * (VF_LANES / r) * k.stride, k.stride,
+                              axis, &cursor);
+    *next = cursor;
+}
+
+/* Raises the shift of rows that a score s[0, n) lifts beyond their limit, and rescales what was
+ * gathered under the old one; `done` scores of this block are in P already. */
+static __attribute__((noinline)) void raise(struct tile *t, const vf *s, int n, int done)
+{
+    for (int h = 0; h < t->rows; h++) {
+        float m = t->limit[h];
+        for (int i = 0; i < n; i++)
+            for (int lane = h; lane < VF_LANES; lane += t->rows)
+                m = s[i][lane] > m ? s[i][lane] : m;
+        if (!(m > t->limit[h]))
+            continue;
+        const float factor = t->limit[h] == -INFINITY ? 0 : exp2f(t->shift[h] - m);
+        for (int lane = h; lane < VF_LANES; lane += t->rows) {
+            t->shift[lane] = m;
+            t->limit[lane] = m + 8;
+            t->sum[lane] *= factor;
+        }
+        for (int i = h; i < done; i += t->rows)
+            t->p[i] *= factor;
+        for (ptrdiff_t x = 0; x < t->o_floats; x++)
+            t->o[h * t->o_floats + x] *= factor;
+    }
+}
+
+/* P of `done` / rows keys is there; adds that of the scores s[0, n), of which `hidden`, where not
+ * NULL, has one int each, all ones where a mask hides it. */
+static void softmax(struct tile *t, vf *s, int n, int done, const int32_t *hidden)
+{
+    const vf limit = vf_load(t->limit);
+    vi over = {0};
+    for (int i = 0; i < n; i++) {
+        if (hidden) {
+            vi mask;
+            memcpy(&mask, hidden + done + i * VF_LANES, sizeof mask);
+            s[i] = vf_select(mask, vf_set1(-INFINITY), s[i]);
+        }
+        over |= ~(vi)(s[i] <= limit); /* NaN too */
+    }
+    if (__builtin_expect(vi_any(over), 0))
+        raise(t, s, n, done);
+    const vf shift = vf_load(t->shift);
+    vf sum = vf_load(t->sum);
+    for (int i = 0; i < n; i++) {
+        const vf e = vf_exp2(s[i] - shift);
+        vf_store(t->p + done + i * VF_LANES, e);
+        sum += e;
+    }
+    vf_store(t->sum, sum);
+}
+
+/* o[r rows][c steps] += p[keys][r] v[keys][c]; of a step only `tail` bytes exist, if not 0. */
+ALWAYS_INLINE void accumulate(const enum form form, const int r, const int every, const int c,
+                              int tail, float *o, ptrdiff_t o_stride, const float *p,
+                              ptrdiff_t p_stride, struct rows v, int keys, struct cursor *cursor)
+{
+    const int w = FORM_VECTORS(form), n = c * w;
+    vf a[16];
+#pragma GCC unroll 4
+    for (int h = 0; h < r; h++)
+#pragma GCC unroll 16
+        for (int x = 0; x < n; x++)
+            a[h * n + x] = vf_load(o + h * o_stride + x * VF_LANES);
+#pragma GCC unroll 1
+    for (int j = 0; j < keys; j++) {
+        vf pj[TILE_ROWS];
+#pragma GCC unroll 4
+        for (int h = 0; h < r; h++)
+            pj[h] = vf_set1(p[h]);
+#pragma GCC unroll 16
+        for (int x = 0; x < c; x++) {
+            vf vx[2];
+            widen_step(form, tail, v.data + x * VF_BYTES, vx);
+            if (x % every == 0)
+                fetch_next(cursor);
+#pragma GCC unroll 2
+            for (int u = 0; u < w; u++)
+#pragma GCC unroll 4
+                for (int h = 0; h < r; h++)
+                    a[h * n + x * w + u] = vf_fma(pj[h], vx[u], a[h * n + x * w + u]);
+        }
+        v.data += v.stride;
+        p += p_stride;
+    }
+#pragma GCC unroll 4
+    for (int h = 0; h < r; h++)
+#pragma GCC unroll 16
+        for (int x = 0; x < n; x++)
+            vf_store(o + h * o_stride + x * VF_LANES, a[h * n + x]);
+}
+
+/* O += P V over keys [0, keys): r rows o_stride apart, keys of P p_stride apart. */
+ALWAYS_INLINE void weighted_sum(const enum form form, const int r, const int every, float *o,
+                                ptrdiff_t o_stride, const float *p, ptrdiff_t p_stride,
+                                struct rows v, int keys, const struct axis *axis,
+                                struct cursor *next)
+{
+    struct cursor cursor = *next;
+    const int w = FORM_VECTORS(form);
+    const int accumulators = VF_LANES == 16 && r > 1 ? 16 : 8;
+    const int c = r * w < accumulators ? accumulators / (r * w) : 1;
+    ptrdiff_t x = 0;
+#pragma GCC unroll 1
+    for (; x + c <= axis->full; x += c)
+        accumulate(form, r, every, c, 0, o + x * w * VF_LANES, o_stride, p, p_stride,
+                   (struct rows){v.data + x * VF_BYTES, v.stride}, keys, &cursor);
+#pragma GCC unroll 1
+    for (; x < axis->steps; x++)
+        accumulate(form, r, every, 1, x < axis->full ? 0 : axis->tail, o + x * w * VF_LANES,
+                   o_stride, p, p_stride, (struct rows){v.data + x * VF_BYTES, v.stride}, keys,
+                   &cursor);
+    *next = cursor;
+}
+
+#endif

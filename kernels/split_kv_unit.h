@@ -1,0 +1,258 @@
+/*
+ * split_kv_unit.h: the query rows of a unit against a block of keys, for split_kv.c.
+ *
+ * Every row of a unit meets a block while it is in L1.  While K of a block is multiplied its V is
+ * fetched, and while V is, the next block's K.  Blocks that a mask cuts are the few at the ends of
+ * a row's interval: they may be slow, and must let nothing through.
+ */
+#ifndef ATTN_SPLIT_KV_UNIT_H
+#define ATTN_SPLIT_KV_UNIT_H
+
+#include "softmax.h"
+#include "split_kv_geometry.h"
+
+#define FETCH_BYTES 8192 /* how far ahead of L1 K and V are fetched into L2 */
+
+/* A unit at work in one thread, within one split. */
+struct unit {
+    const struct geometry *g;
+    const struct attn_tensors *t;
+    struct group_block block; /* its rows */
+    int rows, tiles;
+    struct rows k, v;
+    float *q, *p;
+    int32_t *hidden; /* of a tile in a block that a mask cuts */
+    char *k_copy;    /* such a block's K, zero where no row of the tile sees it */
+    struct tile *tile;
+    struct attn_range *seen; /* per row, within the split */
+};
+
+static struct unit unit_of(const struct geometry *g, const struct attn_problem *problem,
+                           const struct attn_tensors *t, size_t index, char *scratch)
+{
+    const size_t pair = index / g->chunks;
+    const size_t b = pair / problem->kv_heads, head = pair % problem->kv_heads;
+    const ptrdiff_t element = (ptrdiff_t)attn_dtype_size(problem->dtype);
+    struct unit u = {.g = g, .t = t};
+    u.block = group_block_at(problem, b, head, index % g->chunks, UNIT_ROWS);
+    u.rows = (int)u.block.rows;
+    u.k = (struct rows){attn_row(&t->k, b, head, 0), t->k.stride[2] * element};
+    u.v = (struct rows){attn_row(&t->v, b, head, 0), t->v.stride[2] * element};
+    u.q = (float *)scratch;
+    u.p = (float *)(scratch += g->q_bytes);
+    u.hidden = (int32_t *)(scratch += g->p_bytes);
+    u.k_copy = scratch += g->hidden_bytes;
+    u.tile = (struct tile *)(scratch += g->k_bytes);
+    u.seen = (struct attn_range *)(scratch + g->tiles_bytes);
+    return u;
+}
+
+/* Address of the unit's row r in Q, O or LSE. */
+static void *unit_row(const struct unit *u, const struct attn_tensor *t, int r)
+{
+    return attn_row(t, u->block.b, group_head(&u->block, (size_t)r),
+                    group_query(&u->block, (size_t)r));
+}
+
+static float element(const void *row, enum attn_dtype dtype, ptrdiff_t e)
+{
+    if (dtype == ATTN_F32)
+        return ((const float *)row)[e];
+    const uint16_t x = ((const uint16_t *)row)[e];
+    return dtype == ATTN_BF16 ? attn_bf16_to_f32(x) : attn_f16_to_f32(x);
+}
+
+/* Rows of Q, scaled for scores in log2, in the order of struct tile; 0 past the end of a row. */
+static void load_q(const struct unit *u, int row, int rows, float *q)
+{
+    const struct geometry *g = u->g;
+    const ptrdiff_t step = FORM_VECTORS(g->form) * VF_LANES;
+    const enum attn_dtype dtype = u->block.problem->dtype;
+    const float scale = softmax_scale(u->block.problem);
+    for (int h = 0; h < rows; h++) {
+        const void *from = unit_row(u, &u->t->q, row + h);
+        for (ptrdiff_t i = 0; i < g->q_floats; i++) {
+            const ptrdiff_t e = axis_element(g->form, i);
+            q[(i / step * rows + h) * step + i % step] =
+                e < g->qk.dim ? scale * element(from, dtype, e) : 0;
+        }
+    }
+}
+
+/* Cuts the rows into tiles of 4, 4, .. 2, 1 and empties them; O of a part is theirs. */
+static void start_tiles(struct unit *u, float *o)
+{
+    const struct geometry *g = u->g;
+    memset(o, 0, (size_t)(u->rows * g->o_floats) * sizeof(float));
+    u->tiles = 0;
+    for (int row = 0; row < u->rows; row += u->tile[u->tiles++].rows) {
+        const int left = u->rows - row, rows = left >= TILE_ROWS ? TILE_ROWS : left >= 2 ? 2 : 1;
+        struct tile *t = &u->tile[u->tiles];
+        *t = (struct tile){.rows = rows,
+                           .q = u->q + row * g->q_floats,
+                           .p = u->p + row * g->block_keys,
+                           .o = o + row * g->o_floats,
+                           .o_floats = g->o_floats};
+        for (int lane = 0; lane < VF_LANES; lane++)
+            t->limit[lane] = -INFINITY;
+        load_q(u, row, rows, u->q + row * g->q_floats);
+    }
+}
+
+/* ---- the arithmetic, one function for each form and height of a tile ------------------------- */
+
+#define SHAPE(form, r, every)                                                               \
+    static __attribute__((noinline)) void dots_##form##_##r##_##every(                      \
+        vf *s, const float *q, struct rows k, const struct axis *axis, struct cursor *next) \
+    {                                                                                       \
+        dots(form, r, every, s, q, k, axis, next);                                          \
+    }                                                                                       \
+    static __attribute__((noinline)) void weighted_sum_##form##_##r##_##every(              \
+        const struct tile *t, float *o, const float *p, struct rows v, int keys,            \
+        const struct axis *axis, struct cursor *next)                                       \
+    {                                                                                       \
+        weighted_sum(form, r, every, o, t->o_floats, p, t->rows, v, keys, axis, next);      \
+    }
+#define SHAPES(form) SHAPE(form, 1, 1) SHAPE(form, 2, 1) SHAPE(form, 4, 1) SHAPE(form, 4, 2)
+SHAPES(FORM_F32)
+SHAPES(FORM_BF16)
+SHAPES(FORM_F16)
+#undef SHAPES
+#undef SHAPE
+
+struct shape {
+    void (*dots)(vf *s, const float *q, struct rows k, const struct axis *axis,
+                 struct cursor *next);
+    /* O of the first rows of t at o, its P for the first key at p. */
+    void (*weighted_sum)(const struct tile *t, float *o, const float *p, struct rows v, int keys,
+                         const struct axis *axis, struct cursor *next);
+};
+
+/* A tile alone fetches a line at every step; where there are several, the first two share it. */
+static const struct shape *shape_of(const struct unit *u, int rows)
+{
+#define SHAPE(form, r, every)                                            \
+    {                                                                    \
+        dots_##form##_##r##_##every, weighted_sum_##form##_##r##_##every \
+    }
+#define SHAPES(form)                                                               \
+    {                                                                              \
+        SHAPE(form, 1, 1), SHAPE(form, 2, 1), SHAPE(form, 4, 1), SHAPE(form, 4, 2) \
+    }
+    static const struct shape shapes[][4] = {[FORM_F32] = SHAPES(FORM_F32),
+                                             [FORM_BF16] = SHAPES(FORM_BF16),
+                                             [FORM_F16] = SHAPES(FORM_F16)};
+    return &shapes[u->g->form][rows < TILE_ROWS ? rows - 1 : u->tiles == 1 ? 2 : 3];
+}
+
+static struct rows rows_from(struct rows rows, ptrdiff_t j)
+{
+    return (struct rows){rows.data + j * rows.stride, rows.stride};
+}
+
+/* P of keys [0, keys) of k, keys a multiple of GROUP_KEYS; hidden as for softmax(). */
+static void scores(const struct unit *u, struct tile *t, struct rows k, int keys,
+                   const int32_t *hidden, struct cursor *next)
+{
+    const struct shape *shape = shape_of(u, t->rows);
+    const int n = GROUP_KEYS * t->rows / VF_LANES;
+    for (int j = 0; j < keys; j += GROUP_KEYS) {
+        vf s[GROUP_KEYS * TILE_ROWS / VF_LANES];
+        shape->dots(s, t->q, rows_from(k, j), &u->g->qk, next);
+        softmax(t, s, n, j * t->rows, hidden);
+    }
+}
+
+/* ---- blocks of keys -------------------------------------------------------------------------- */
+
+/* Fetches rows [j, j + n) of K or V, and what lies FETCH_BYTES behind them. */
+static struct cursor cursor_of(struct rows rows, const struct axis *axis, ptrdiff_t j, int n)
+{
+    const ptrdiff_t far = (FETCH_BYTES + axis->bytes - 1) / axis->bytes * rows.stride;
+    const char *at = rows.data + j * rows.stride;
+    return (struct cursor){at, at + axis->bytes, axis->bytes, rows.stride, far, n};
+}
+
+/* What rows [row, row + n) see of keys [j, end): all of them, and any of them. */
+struct sight {
+    struct attn_range all, any;
+};
+
+static struct sight sight_of(const struct unit *u, int row, int n, ptrdiff_t j, ptrdiff_t end)
+{
+    struct sight s = {.all = {j, end}, .any = {end, j}};
+    for (int h = 0; h < n; h++) {
+        const struct attn_range r = u->seen[row + h];
+        const ptrdiff_t lo = r.lo > j ? r.lo : j, hi = r.hi < end ? r.hi : end;
+        s.all.lo = lo > s.all.lo ? lo : s.all.lo;
+        s.all.hi = hi < s.all.hi ? hi : s.all.hi;
+        if (lo < hi) {
+            s.any.lo = lo < s.any.lo ? lo : s.any.lo;
+            s.any.hi = hi > s.any.hi ? hi : s.any.hi;
+        }
+    }
+    return s;
+}
+
+/* Scores of a block that some row does not see whole: keys that no row of the tile sees are
+ * replaced by zeros, for they may not exist; the scores that a row does not see are hidden. */
+static void scores_cut(const struct unit *u, struct tile *t, int row, ptrdiff_t j, struct sight s)
+{
+    const struct geometry *g = u->g;
+    const size_t bytes = (size_t)g->qk.bytes;
+    const int keys = (int)(s.any.hi - j + GROUP_KEYS - 1) / GROUP_KEYS * GROUP_KEYS;
+    memset(u->k_copy, 0, (size_t)keys * bytes);
+    for (ptrdiff_t key = s.any.lo; key < s.any.hi; key++)
+        memcpy(u->k_copy + (size_t)(key - j) * bytes, u->k.data + key * u->k.stride, bytes);
+    for (int key = 0; key < keys; key++)
+        for (int h = 0; h < t->rows; h++) {
+            const struct attn_range r = u->seen[row + h];
+            u->hidden[key * t->rows + h] = j + key >= r.lo && j + key < r.hi ? 0 : -1;
+        }
+    struct cursor none = {0};
+    const struct rows copy = {u->k_copy, (ptrdiff_t)bytes};
+    scores(u, t, copy, keys, u->hidden, &none);
+}
+
+/* O += P V of such a block.  A weight of 0 is not enough to keep out a NaN: each row reads the
+ * values it sees and no others. */
+static void values_cut(const struct unit *u, struct tile *t, int row, ptrdiff_t j, ptrdiff_t end)
+{
+    struct cursor none = {0};
+    for (int h = 0; h < t->rows; h++) {
+        const struct attn_range r = sight_of(u, row + h, 1, j, end).all;
+        if (r.lo < r.hi)
+            shape_of(u, 1)->weighted_sum(t, t->o + h * t->o_floats, t->p + (r.lo - j) * t->rows + h,
+                                         rows_from(u->v, r.lo), (int)(r.hi - r.lo), &u->g->v,
+                                         &none);
+    }
+}
+
+/* Keys [j, end) against all rows of the unit. */
+static void unit_block(const struct unit *u, ptrdiff_t j, ptrdiff_t end)
+{
+    const struct geometry *g = u->g;
+    const int keys = (int)(end - j);
+    struct cursor next_v = cursor_of(u->v, &g->v, j, keys);
+    struct cursor next_k = cursor_of(u->k, &g->qk, end, (int)g->block_keys);
+    for (int i = 0, row = 0; i < u->tiles; row += u->tile[i++].rows) {
+        struct tile *t = &u->tile[i];
+        const struct sight s = sight_of(u, row, t->rows, j, end);
+        if (s.all.lo == j && s.all.hi == end && keys == g->block_keys)
+            scores(u, t, rows_from(u->k, j), keys, NULL, &next_v);
+        else if (s.any.lo < s.any.hi)
+            scores_cut(u, t, row, j, s);
+    }
+    for (int i = 0, row = 0; i < u->tiles; row += u->tile[i++].rows) {
+        struct tile *t = &u->tile[i];
+        const struct sight s = sight_of(u, row, t->rows, j, end);
+        if (s.all.lo == s.any.lo && s.all.hi == s.any.hi && s.all.lo < s.all.hi)
+            shape_of(u, t->rows)
+                ->weighted_sum(t, t->o, t->p + (s.all.lo - j) * t->rows, rows_from(u->v, s.all.lo),
+                               (int)(s.all.hi - s.all.lo), &g->v, &next_k);
+        else if (s.any.lo < s.any.hi)
+            values_cut(u, t, row, j, end);
+    }
+}
+
+#endif
