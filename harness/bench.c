@@ -9,6 +9,7 @@
 #include "ceilings.h"
 #include "clock.h"
 #include "stats.h"
+#include "teams.h"
 
 /* Clock steps in the shortest sample: reading the clock is then known to 0.1 %. */
 #define STEPS_PER_SAMPLE 1000
@@ -23,6 +24,7 @@ struct bench {
     size_t set_count;
     size_t next; /* set of the next call */
     const struct bench_options *options;
+    struct counters *counters; /* NULL: nobody asked */
     struct bench_result *result;
 };
 
@@ -152,7 +154,9 @@ static bool sample(struct bench *bench, double empty_s)
 {
     struct bench_result *result = bench->result;
     const size_t calls = result->calls_per_sample;
+    counters_start(bench->counters);
     const double seconds = run_calls(bench, calls) - empty_s;
+    counters_stop(bench->counters);
     result->samples_s[result->samples++] = seconds / (double)calls;
     const size_t last = (bench->next + bench->set_count - 1) % bench->set_count;
     const struct bench_options *options = bench->options;
@@ -191,13 +195,54 @@ static bool take_samples(struct bench *bench)
     return right;
 }
 
+/* ---- after the samples --------------------------------------------------------------------- */
+
+/* Who worked and who waited, over as many calls as a sample has. */
+static void listen(struct bench *bench)
+{
+    struct bench_result *result = bench->result;
+    const int threads = bench->plan->threads;
+    const double calls = (double)result->calls_per_sample;
+    double *busy = malloc((size_t)threads * sizeof *busy);
+    double *waiting = malloc((size_t)threads * sizeof *waiting);
+    teams_start();
+    run_calls(bench, result->calls_per_sample);
+    teams_stop();
+    double all_busy = 0, all_waiting = 0;
+    bool known = busy && waiting;
+    for (int t = 0; t < threads && known; t++) {
+        known = teams_times(t, &busy[t], &waiting[t]);
+        all_busy += busy[t] /= calls;
+        all_waiting += waiting[t] /= calls;
+    }
+    if (!known) {
+        free(busy);
+        free(waiting);
+        return;
+    }
+    result->thread_busy_s = busy;
+    result->thread_barrier_s = waiting;
+    result->busy_s = all_busy / threads;
+    result->barrier_s = all_waiting / threads;
+}
+
+static void read_counters(struct bench *bench)
+{
+    for (int c = 0; c < COUNTER_COUNT; c++)
+        bench->result->counters.value[c] = NAN;
+    bench->result->counters.energy_j = NAN;
+    if (bench->counters)
+        counters_read(bench->counters, &bench->result->counters);
+    counters_close(bench->counters);
+}
+
 bool bench_run(const struct attn_plan *plan, struct tensor_set *sets, size_t set_count,
                const struct bench_options *options, struct bench_result *result)
 {
-    struct bench bench = {plan, sets, set_count, 0, options, result};
+    struct bench bench = {plan, sets, set_count, 0, options, NULL, result};
     struct machine_usage before, after;
     const size_t most = options->max_samples > 0 ? options->max_samples : 1;
-    *result = (struct bench_result){.busy_s = NAN, .barrier_s = NAN};
+    *result = (struct bench_result){.busy_s = NAN, .barrier_s = NAN, .threads = plan->threads};
     result->samples_s = malloc(most * sizeof *result->samples_s);
     if (!result->samples_s)
         return false;
@@ -206,10 +251,14 @@ bool bench_run(const struct attn_plan *plan, struct tensor_set *sets, size_t set
     warm_up(&bench);
     result->disturbance.probe_before_gflops = probe(&bench);
     run_calls(&bench, 1); /* the probe has cooled nothing but the branch predictor */
+    if (options->counters)
+        bench.counters = counters_open(plan->threads);
     look(&bench, &before);
     result->verified = take_samples(&bench);
     look(&bench, &after);
     record(&bench, &before, &after);
+    read_counters(&bench);
+    listen(&bench);
     result->disturbance.probe_after_gflops = probe(&bench);
     result->disturbance.migrated = lost_before || off_its_place(&bench);
     return result->verified;
@@ -218,7 +267,9 @@ bool bench_run(const struct attn_plan *plan, struct tensor_set *sets, size_t set
 void bench_free(struct bench_result *result)
 {
     free(result->samples_s);
-    result->samples_s = NULL;
+    free(result->thread_busy_s);
+    free(result->thread_barrier_s);
+    result->samples_s = result->thread_busy_s = result->thread_barrier_s = NULL;
     result->samples = 0;
 }
 

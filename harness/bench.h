@@ -1,7 +1,8 @@
 /*
  * bench: samples of one plan inside one launch.  Returns numbers, prints nothing.
  *
- * One launch goes: warm up, choose the calls per sample, probe the FMA rate, sample, probe again.
+ * One launch goes: warm up, choose the calls per sample, probe the FMA rate, sample, call once more
+ * for as long while the OpenMP runtime is listened to, probe again.
  * A sample is `calls_per_sample` calls in a row over the sets in rotation; the same stretch
  * without a kernel is measured beside it and subtracted.  Between samples, outside the timed
  * stretch, results are verified and poisoned.
@@ -9,6 +10,7 @@
 #ifndef HARNESS_BENCH_H
 #define HARNESS_BENCH_H
 
+#include "counters.h"
 #include "machine.h"
 #include "tensors.h"
 
@@ -19,6 +21,7 @@ struct bench_options {
     size_t max_samples;
     bool cold; /* the caller's sets outgrow the last-level cache and the TLB: bench_cold_sets() */
     double probe_s; /* length of each FMA probe beside the samples; 0 = none */
+    bool counters;  /* ask the processor to count while it samples */
     /* Whose counters go into the disturbance, and whose binding is read back; NULL = neither. */
     const struct machine *machine;
     /* Called after each sample, outside the timed stretch, with the set whose output the last
@@ -50,6 +53,10 @@ struct bench_result {
     double overhead_s; /* empty loop per call, already subtracted */
     double clock_resolution_s;
     double busy_s, barrier_s; /* per call, over threads: mean busy, mean waiting; NaN unknown */
+    double *thread_busy_s;    /* per call, of each thread; NULL unknown; owned */
+    double *thread_barrier_s;
+    int threads;
+    struct counter_values counters; /* over all samples: samples * calls_per_sample calls */
     struct bench_disturbance disturbance;
     bool verified;
     size_t verified_samples;
