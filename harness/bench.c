@@ -242,7 +242,11 @@ bool bench_run(const struct attn_plan *plan, struct tensor_set *sets, size_t set
     struct bench bench = {plan, sets, set_count, 0, options, NULL, result};
     struct machine_usage before, after;
     const size_t most = options->max_samples > 0 ? options->max_samples : 1;
-    *result = (struct bench_result){.busy_s = NAN, .barrier_s = NAN, .threads = plan->threads};
+    *result = (struct bench_result){.busy_s = NAN,
+                                    .barrier_s = NAN,
+                                    .threads = plan->threads,
+                                    .cold_first_s = NAN,
+                                    .cold_again_s = NAN};
     result->samples_s = malloc(most * sizeof *result->samples_s);
     if (!result->samples_s)
         return false;
@@ -258,6 +262,8 @@ bool bench_run(const struct attn_plan *plan, struct tensor_set *sets, size_t set
     look(&bench, &after);
     record(&bench, &before, &after);
     read_counters(&bench);
+    if (options->cold)
+        bench_cold_probe(plan, sets, set_count, bench.next, result);
     listen(&bench);
     result->disturbance.probe_after_gflops = probe(&bench);
     result->disturbance.migrated = lost_before || off_its_place(&bench);
@@ -271,15 +277,4 @@ void bench_free(struct bench_result *result)
     free(result->thread_barrier_s);
     result->samples_s = result->thread_busy_s = result->thread_barrier_s = NULL;
     result->samples = 0;
-}
-
-/* Four times the last-level cache: with the usual pseudo-LRU replacement, twice would leave some
- * lines in it.  And more pages than any TLB holds: 2048 to 4096 entries of 4 KiB in processors of
- * 2025 (Zen 5, Golden Cove), so four times that. */
-size_t bench_cold_sets(const struct machine *machine, double bytes)
-{
-    static const double tlb_reach = 4096.0 * 4096, unknown = 64 << 20;
-    const double cache = (double)machine_last_level_bytes(machine);
-    const double rotation = 4 * fmax(cache > 0 ? cache : unknown, tlb_reach);
-    return (size_t)fmax(2, ceil(rotation / bytes) + 1);
 }

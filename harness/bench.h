@@ -56,6 +56,9 @@ struct bench_result {
     double *thread_busy_s;    /* per call, of each thread; NULL unknown; owned */
     double *thread_barrier_s;
     int threads;
+    /* Cold mode: seconds to read K and V of a set whose turn is near, and to read them again at once;
+     * means over some sets.  NaN in warm mode, and where K and V have less than 1 KiB. */
+    double cold_first_s, cold_again_s;
     struct counter_values counters; /* over all samples: samples * calls_per_sample calls */
     struct bench_disturbance disturbance;
     bool verified;
@@ -70,5 +73,10 @@ void bench_free(struct bench_result *result);
 
 /* Sets whose rotation outgrows every cache and the TLB, at `bytes` touched per call; at least 2. */
 size_t bench_cold_sets(const struct machine *machine, double bytes);
+
+/* Shows whether the rotation is cold: fills cold_first_s and cold_again_s; `next` is the set whose
+ * turn is next, so the one that was used longest ago. */
+void bench_cold_probe(const struct attn_plan *plan, const struct tensor_set *sets, size_t set_count,
+                      size_t next, struct bench_result *result);
 
 #endif

@@ -260,6 +260,17 @@ double ceilings_read_operands(const void *k, const void *v, size_t bytes, int th
     return bytes / (size_t)threads >= BLOCK ? read_rate(&job, threads, seconds) : 0;
 }
 
+double ceilings_read_once(const void *k, const void *v, size_t bytes)
+{
+    uint32_t sink;
+    if (bytes < BLOCK)
+        return NAN;
+    const double start = clock_now();
+    widest()->read(k, v, bytes / BLOCK * BLOCK, &sink);
+    consume(sink);
+    return clock_now() - start;
+}
+
 double ceilings_copy(size_t bytes, int threads, double seconds)
 {
     struct job job = {.run = run_copy, .probe = widest()};

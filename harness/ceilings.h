@@ -28,6 +28,9 @@ double ceilings_read(size_t bytes, int threads, double seconds);
 double ceilings_read_operands(const void *k, const void *v, size_t bytes, int threads,
                               double seconds);
 
+/* Seconds that the calling thread takes to read them once; NaN below 1 KiB. */
+double ceilings_read_once(const void *k, const void *v, size_t bytes);
+
 /* Copy within a footprint of `bytes`, half of it written; GB/s read plus written. */
 double ceilings_copy(size_t bytes, int threads, double seconds);
 

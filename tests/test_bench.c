@@ -220,6 +220,7 @@ static void outputs_are_poisoned_before(void **state)
         memset(&seen, 0, sizeof seen);
         seen.spin_s = 1e-5;
         assert_true(bench_run(&f->plan, f->sets, SETS, &options, &result));
+        assert_true(isnan(result.cold_first_s)); /* one key of 64 bytes */
         for (size_t i = 0; i < v.n; i++) {
             const size_t first = v.calls[i] - result.calls_per_sample;
             for (size_t call = 0; call < result.calls_per_sample; call++)
@@ -382,6 +383,37 @@ static void cold_sets_outgrow_the_caches(void **state)
     machine_close(machine);
 }
 
+/* No claim about speed: only that both readings happened, in cold mode alone. */
+static void cold_mode_is_probed(void **state)
+{
+    (void)state;
+    static const struct tensors_layout layout = {.guard = TENSORS_TIMING};
+    struct attn_problem problem;
+    struct attn_plan plan;
+    struct tensor_set sets[2];
+    struct bench_options options = {.sample_s = 1e-5, .budget_s = 0, .max_samples = 1};
+    struct bench_result result;
+    const char *why;
+    char message[256];
+    attn_problem_init(&problem);
+    problem.qk_dim = problem.v_dim = 64;
+    problem.kv_len = 100;
+    assert_true(attn_plan_init(&plan, &kernel, &problem, 1, NULL, 0, &why));
+    for (int i = 0; i < 2; i++)
+        assert_true(tensors_alloc(&sets[i], &problem, &layout, message, sizeof message));
+    for (int cold = 0; cold <= 1; cold++) {
+        options.cold = cold;
+        assert_true(bench_run(&plan, sets, 2, &options, &result));
+        assert_int_equal(isnan(result.cold_first_s), !cold);
+        assert_int_equal(isnan(result.cold_again_s), !cold);
+        if (cold)
+            assert_true(result.cold_first_s > 0 && result.cold_again_s > 0);
+        bench_free(&result);
+    }
+    for (int i = 0; i < 2; i++)
+        tensors_free(&sets[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -397,6 +429,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(busy_and_waiting_threads_are_told_apart, set_up, tear_down),
         cmocka_unit_test_setup_teardown(counters_are_of_the_samples, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_lost_binding_is_a_migration, set_up, tear_down),
+        cmocka_unit_test(cold_mode_is_probed),
         cmocka_unit_test(cold_sets_outgrow_the_caches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
