@@ -1,0 +1,78 @@
+"""What the command lines of all tools share: exit codes, messages, argument errors."""
+
+import argparse
+import os
+import sys
+from collections.abc import Callable
+from enum import IntEnum
+from typing import NoReturn
+
+from attntools.results import ResultsError
+
+
+class Exit(IntEnum):
+    """Exit codes of every tool.  The C program's own differ: its 2 is usage, its 3 is I/O."""
+
+    OK = 0
+    REGRESSION = 1
+    WRONG_RESULT = 2
+    TOO_NOISY = 3
+    USAGE = 4
+    INCOMPARABLE = 5
+
+
+class ToolError(Exception):
+    """Ends a tool with one message and an exit code."""
+
+    def __init__(self, message: str, code: Exit = Exit.USAGE) -> None:
+        """Message as a person is to read it; code as a script is to."""
+        super().__init__(message)
+        self.code = code
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser that exits with the tools' own code, not with argparse's 2."""
+
+    def error(self, message: str) -> NoReturn:
+        """Says what is wrong and how to learn more."""
+        self.exit(Exit.USAGE, f"{self.prog}: {message}\n{self.prog}: see --help\n")
+
+
+def parser(tool: str, description: str | None) -> Parser:
+    """The parser of one tool, described by its module's docstring."""
+    return Parser(
+        prog=f"scripts/{tool}",
+        description=description,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+
+
+def say(tool: str, message: str) -> None:
+    """A line for people, on standard error."""
+    print(f"{tool}: {message}", file=sys.stderr, flush=True)
+
+
+def guard(tool: str, run: Callable[[], int]) -> NoReturn:
+    """Runs a tool and exits; whatever the user can mend becomes one line, not a traceback."""
+    try:
+        code = run()
+        sys.stdout.flush()
+    except ToolError as wrong:
+        say(tool, str(wrong))
+        code = wrong.code
+    except ResultsError as wrong:
+        say(tool, str(wrong))
+        code = Exit.USAGE
+    except BrokenPipeError:
+        # Whoever read standard output has seen enough; do not complain again while exiting.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = Exit.OK
+    except OSError as wrong:
+        where = f"{wrong.filename}: " if wrong.filename else ""
+        say(tool, f"{where}{wrong.strerror or wrong}")
+        code = Exit.USAGE
+    except KeyboardInterrupt:
+        say(tool, "interrupted")
+        code = 130
+    sys.exit(int(code))
