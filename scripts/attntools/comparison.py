@@ -1,0 +1,302 @@
+"""Cells against cells: ratios with intervals, verdicts with reasons, rankings with ties."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from math import log
+
+import numpy as np
+
+from attntools import statistics
+from attntools.results import WRONG_STATES, Cell, Identity, Results, problem_fields
+
+# A difference below this is not worth a person's time, and about what two builds of the same
+# source differ by through code placement alone (Mytkowicz et al. 2009).
+THRESHOLD = 0.02
+
+# At most so many pairwise differences at a time: 32 MB.
+CHUNK = 4_000_000
+
+Group = tuple[object, ...]
+
+
+class Verdict(str, Enum):
+    """What a ratio says; the order is that of a reader's interest."""
+
+    SLOWER = "SLOWER"
+    UNCLEAR = "UNCLEAR"
+    FASTER = "FASTER"
+    SAME = "SAME"
+
+
+@dataclass(slots=True)
+class Comparison:
+    """One cell of `new` against its base; ratio is time over time, above 1 is slower."""
+
+    base: Cell | None
+    new: Cell | None
+    base_name: str
+    new_name: str
+    ratio: float
+    lo: float
+    hi: float
+    verdict: Verdict
+    reason: str
+
+    @property
+    def cell(self) -> Cell:
+        """The cell that is there, the new one if both are."""
+        cell = self.new or self.base
+        assert cell is not None
+        return cell
+
+    @property
+    def wrong(self) -> bool:
+        """Whether the new side computed something wrong where the base did not."""
+        return (
+            self.new is not None
+            and self.new.state in WRONG_STATES
+            and not (self.base and self.base.state in WRONG_STATES)
+        )
+
+
+# ---- ratios --------------------------------------------------------------------------------------
+
+# Logarithms of the launch medians of the two sides, and whether launch i of one side ran beside
+# launch i of the other.
+Pair = tuple[Sequence[float], Sequence[float], bool]
+
+
+def ratios(pairs: Sequence[Pair]) -> np.ndarray:
+    """Ratio b / a, lo and hi of each pair, as rows of three; NaN where there is no interval.
+
+    Launches that ran side by side (six or more) are compared in pairs, by the sign-test interval;
+    others as two independent samples, by the interval of Moses, which assumes that the two sides'
+    noise has the same shape.
+    """
+    shapes: dict[tuple[int, int, bool], list[int]] = defaultdict(list)
+    for i, (a, b, paired) in enumerate(pairs):
+        n = min(len(a), len(b))
+        paired = paired and statistics.median_ranks(n) is not None
+        shapes[(n, n, True) if paired else (len(a), len(b), False)].append(i)
+    out = np.full((len(pairs), 3), np.nan)
+    for (n, m, paired), which in shapes.items():
+        step = max(1, CHUNK // (n * m))
+        for start in range(0, len(which), step):
+            part = which[start : start + step]
+            a = np.log(np.array([pairs[i][0][:n] for i in part], dtype=np.float64))
+            b = np.log(np.array([pairs[i][1][:m] for i in part], dtype=np.float64))
+            if paired:
+                lo, hi = statistics.median_interval(b - a)
+                out[part] = np.stack((np.median(b - a, axis=-1), lo, hi), axis=-1)
+            else:
+                out[part] = np.stack(statistics.shift_interval(a, b), axis=-1)
+    return np.exp(out)
+
+
+def judge(ratio: float, lo: float, hi: float, threshold: float) -> tuple[Verdict, str]:
+    """The verdict on a ratio and its interval, and why."""
+    limit = 1 + threshold
+    if not lo <= hi:
+        return Verdict.UNCLEAR, "too few launches for an interval"
+    if lo > 1 and ratio > limit:
+        return Verdict.SLOWER, f"at least {100 * (lo - 1):.1f} % more time"
+    if hi < 1 and ratio < 1 / limit:
+        return Verdict.FASTER, f"at least {100 * (1 - hi):.1f} % less time"
+    if lo >= 1 / limit and hi <= limit:
+        return Verdict.SAME, f"no difference of {100 * threshold:.3g} %"
+    if lo > 1 or hi < 1:
+        return Verdict.UNCLEAR, f"differs, but may be less than {100 * threshold:.3g} %"
+    return Verdict.UNCLEAR, "the interval holds both no change and a change that counts"
+
+
+def _disturbed(base: Cell, new: Cell) -> str:
+    """What disturbed the launches, as the end of a reason."""
+    flags = sorted({*base.flags, *new.flags} - {"no-interval"})
+    return f"; {', '.join(flags)}" if flags else ""
+
+
+def _without_times(base: Cell | None, new: Cell | None, names: tuple[str, str]) -> str:
+    """Why two cells have no ratio; empty where they have one."""
+    for cell, name in ((base, names[0]), (new, names[1])):
+        if cell is None:
+            return f"not in {name}"
+        if not cell.timed:
+            return f"{cell.state} in {name}" + (f": {cell.why}" if cell.why else "")
+    return ""
+
+
+@dataclass(slots=True)
+class _Match:
+    base: Cell | None
+    new: Cell | None
+    names: tuple[str, str]
+    paired: bool
+
+
+def _compare(matches: Sequence[_Match], threshold: float) -> list[Comparison]:
+    """Ratios and verdicts of matched cells."""
+    reasons = [_without_times(m.base, m.new, m.names) for m in matches]
+    both = [
+        (m.base.launch_medians_s, m.new.launch_medians_s, m.paired)
+        for m, reason in zip(matches, reasons, strict=True)
+        if not reason and m.base and m.new
+    ]
+    found = iter(ratios(both).tolist())
+    comparisons = []
+    for match, reason in zip(matches, reasons, strict=True):
+        ratio = lo = hi = float("nan")
+        verdict = Verdict.UNCLEAR
+        if not reason and match.base and match.new:
+            ratio, lo, hi = next(found)
+            verdict, reason = judge(ratio, lo, hi, threshold)
+            if lo != lo:
+                reason += (
+                    f" ({len(match.base.launch_medians_s)} and {len(match.new.launch_medians_s)})"
+                )
+            if verdict is not Verdict.SAME:
+                reason += _disturbed(match.base, match.new)
+        comparisons.append(
+            Comparison(match.base, match.new, *match.names, ratio, lo, hi, verdict, reason)
+        )
+    return comparisons
+
+
+# ---- file against file ---------------------------------------------------------------------------
+
+
+def compare_files(base: Results, new: Results, threshold: float = THRESHOLD) -> list[Comparison]:
+    """Every cell of either file, in the order of the new one, missing ones last."""
+    names = (base.path, new.path)
+    matches = [_Match(base.cells.get(i), cell, names, False) for i, cell in new.cells.items()]
+    matches += [
+        _Match(cell, None, names, False) for i, cell in base.cells.items() if i not in new.cells
+    ]
+    return _compare(matches, threshold)
+
+
+# ---- column against column -----------------------------------------------------------------------
+
+COLUMNS = ("kernel", "isa", "threads", "placement", "cache", "input", "plugin")
+
+
+def _split_problem(problem: str, key: str) -> tuple[str, str]:
+    """A problem without one of its keys, and that key's value."""
+    fields = problem_fields(problem)
+    value = fields.pop(key, "-")
+    return ",".join(f"{k}={v}" for k, v in sorted(fields.items())), value
+
+
+def column_of(identity: Identity, column: str) -> tuple[Group, str]:
+    """What a cell is matched by when a column's values are compared, and its value there.
+
+    A kernel is compared whatever its instruction set; a key of the problem (dtype, mask, s, ...)
+    as the rest of the problem stays.
+    """
+    if column in COLUMNS:
+        drop = {"kernel", "isa", "plugin"} if column == "kernel" else {column}
+        group = tuple(v for k, v in zip(Identity._fields, identity, strict=True) if k not in drop)
+        return group, str(getattr(identity, column))
+    rest, value = _split_problem(identity.problem, column)
+    return tuple(identity._replace(problem=rest)), value
+
+
+def _best(cells: Iterable[Cell]) -> Cell:
+    """The fastest; one without a time only where none has one."""
+    return min(cells, key=lambda c: c.median_s if c.timed else float("inf"))
+
+
+def column_values(results: Results, column: str) -> list[str]:
+    """The values that a column takes, in order of appearance."""
+    return list(dict.fromkeys(column_of(i, column)[1] for i in results.cells))
+
+
+def _paired(a: Cell, b: Cell) -> bool:
+    """Whether launch i of both was part of the same round."""
+    return a.session is b.session and a.identity.problem == b.identity.problem
+
+
+def compare_columns(
+    results: Results, column: str, base: str, threshold: float = THRESHOLD
+) -> list[Comparison]:
+    """Each other value of a column against one of them, cell by cell.
+
+    Raises:
+        KeyError: no cell has this value.
+    """
+    groups: dict[Group, dict[str, list[Cell]]] = defaultdict(lambda: defaultdict(list))
+    for identity, cell in results.cells.items():
+        group, value = column_of(identity, column)
+        groups[group][value].append(cell)
+    if not any(base in values for values in groups.values()):
+        raise KeyError(base)
+    matches = []
+    for values in groups.values():
+        if base not in values:
+            continue
+        first = _best(values[base])
+        for value, cells in values.items():
+            if value != base:
+                other = _best(cells)
+                names = (f"{column} {base}", f"{column} {value}")
+                matches.append(_Match(first, other, names, _paired(first, other)))
+    return _compare(matches, threshold)
+
+
+# ---- ranking -------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Ranked:
+    """A cell among those of the same problem, input, threads, placement and cache.
+
+    The ratio is to the fastest of them; the note says what the rank alone does not.
+    """
+
+    rank: int
+    note: str
+    cell: Cell
+    ratio: float
+    lo: float
+    hi: float
+
+
+def _rank_group(cells: list[Cell]) -> list[Ranked]:
+    """The variants of one group, fastest first."""
+    cells.sort(key=lambda c: c.median_s)
+    medians = [c.launch_medians_s for c in cells]
+    pairs = [
+        (medians[i], medians[j], _paired(cells[i], cells[j]))
+        for i in range(len(cells))
+        for j in range(len(cells))
+    ]
+    table = ratios(pairs).reshape(len(cells), len(cells), 3)
+    for j in range(len(cells)):
+        table[j, j] = 1
+    ranks = [1 + int((table[:, j, 1] > 1).sum()) for j in range(len(cells))]
+    ranked = []
+    for j, cell in enumerate(cells):
+        unknown = bool(np.isnan(table[:, j, 1]).any())
+        tied = "tie" if ranks.count(ranks[j]) > 1 else ""
+        note = f"too few launches ({len(medians[j])})" if unknown else tied
+        ranked.append(Ranked(ranks[j], note, cell, *table[0, j].tolist()))
+    return sorted(ranked, key=lambda r: (r.rank, r.cell.median_s))
+
+
+def rank(results: Results) -> list[list[Ranked]]:
+    """The variants of each group, fastest first.
+
+    A variant's rank is one more than the number of those that are faster beyond doubt (their
+    ratio's interval excludes 1), so those that cannot be told apart share a rank.
+    """
+    groups: dict[Group, list[Cell]] = defaultdict(list)
+    for cell in results.timed:
+        groups[column_of(cell.identity, "kernel")[0]].append(cell)
+    return [_rank_group(cells) for cells in groups.values()]
+
+
+def geometric_mean(ratio: Iterable[float]) -> float:
+    """Geometric mean of ratios; NaN of none."""
+    logs = [log(r) for r in ratio if r > 0]
+    return float(np.exp(np.mean(logs))) if logs else float("nan")

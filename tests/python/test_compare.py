@@ -1,0 +1,254 @@
+"""Verdicts, matching, rankings, formats and refusals of scripts/compare."""
+
+import csv
+import io
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+import sample
+from attntools import compare
+from attntools.comparison import (
+    Verdict,
+    column_of,
+    compare_columns,
+    compare_files,
+    judge,
+    rank,
+    ratios,
+)
+from attntools.results import read
+from conftest import Tool
+
+
+@pytest.mark.parametrize(
+    ("ratio", "lo", "hi", "verdict"),
+    [
+        (1.05, 1.03, 1.07, Verdict.SLOWER),
+        (1.05, 0.99, 1.07, Verdict.UNCLEAR),  # may be no change
+        (1.01, 1.005, 1.015, Verdict.SAME),  # a change, but below the threshold
+        (1.01, 1.005, 1.03, Verdict.UNCLEAR),  # a change, perhaps above it
+        (1.03, 1.01, 1.05, Verdict.SLOWER),  # beyond doubt a change, its median above it
+        (0.95, 0.93, 0.97, Verdict.FASTER),
+        (0.99, 0.985, 1.01, Verdict.SAME),
+        (1.00, 0.90, 1.10, Verdict.UNCLEAR),
+        (1.00, float("nan"), float("nan"), Verdict.UNCLEAR),
+    ],
+)
+def test_judge(ratio: float, lo: float, hi: float, verdict: Verdict) -> None:
+    assert judge(ratio, lo, hi, 0.02)[0] is verdict
+
+
+def test_ratio_of_rounds_is_that_of_their_medians() -> None:
+    a = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0]  # the machine slows down; the ratio does not
+    b = [1.1 * x for x in a]
+    paired, independent = ratios([(a, b, True), (a, b, False)])
+    assert paired == pytest.approx([1.1, 1.1, 1.1])
+    assert independent[1] < 0.5 < 2 < independent[2]
+
+
+def test_too_few_rounds_are_compared_as_independent() -> None:
+    a, b = [1.0, 1.1, 1.2, 1.3], [2.0, 2.2, 2.4, 2.6]
+    assert ratios([(a, b, True)])[0] == pytest.approx(ratios([(a, b, False)])[0])
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    rng = np.random.default_rng(2)
+
+    def half(path: Path, slower: float, *rows: sample.Row) -> Path:
+        return sample.write(
+            path,
+            sample.session(),
+            sample.cell(sample.noisy(rng, 1e-3, 12, 0.002), s=64),
+            sample.cell(sample.noisy(rng, slower * 1e-3, 12, 0.002), s=128),
+            sample.cell(sample.noisy(rng, 1e-3 / slower, 12, 0.002), s=256),
+            *rows,
+        )
+
+    base = half(tmp_path / "base.jsonl", 1.0, sample.cell(s=1), sample.cell(s=2))
+    new = half(tmp_path / "new.jsonl", 1.1, sample.cell(s=2, state="failed"), sample.cell(s=3))
+    return base, new
+
+
+def test_compare_files(files: tuple[Path, Path]) -> None:
+    comparisons = compare_files(*map(read, files))
+    by_case = {c.cell.case: c for c in comparisons}
+    expected = {
+        "prefill-f32-s64-d64": (Verdict.SAME, "no difference of 2 %"),
+        "prefill-f32-s128-d64": (Verdict.SLOWER, "at least 9"),
+        "prefill-f32-s256-d64": (Verdict.FASTER, "at least 8"),
+        "prefill-f32-s1-d64": (Verdict.UNCLEAR, f"not in {files[1]}"),
+        "prefill-f32-s2-d64": (Verdict.UNCLEAR, f"failed in {files[1]}: because"),
+        "prefill-f32-s3-d64": (Verdict.UNCLEAR, f"not in {files[0]}"),
+    }
+    assert by_case.keys() == expected.keys()
+    for case, (verdict, reason) in expected.items():
+        assert by_case[case].verdict is verdict
+        assert by_case[case].reason.startswith(reason)
+    assert [c.cell.case for c in comparisons if c.wrong] == ["prefill-f32-s2-d64"]
+    assert by_case["prefill-f32-s128-d64"].ratio == pytest.approx(1.1, abs=0.005)
+
+
+def test_flags_are_part_of_a_reason(tmp_path: Path) -> None:
+    a = sample.write(tmp_path / "a", sample.session(), sample.cell([1.0, 2.0]))
+    b = sample.write(tmp_path / "b", sample.session(), sample.cell([1.0, 2.0], flags=["preempted"]))
+    (c,) = compare_files(read(a), read(b))
+    assert c.reason == "too few launches for an interval (2 and 2); preempted"
+
+
+def test_columns_are_matched_by_all_the_rest(tmp_path: Path) -> None:
+    rows = [
+        sample.cell([t * n] * 8, threads=n, s=s) for s in (64, 128) for n, t in ((1, 4), (2, 1))
+    ]
+    results = read(sample.write(tmp_path / "a", sample.session(), *rows))
+    comparisons = compare_columns(results, "threads", "1")
+    assert [c.ratio for c in comparisons] == pytest.approx([0.5, 0.5])
+    assert {(c.base.identity.threads, c.new.identity.threads) for c in comparisons} == {(1, 2)}
+    with pytest.raises(KeyError):
+        compare_columns(results, "threads", "3")
+
+
+def test_keys_of_the_problem_are_columns(tmp_path: Path) -> None:
+    one = sample.cell([2.0] * 8)
+    other = sample.cell([1.0] * 8) | {"problem": one["problem"] + ",dtype=bf16"}
+    results = read(sample.write(tmp_path / "a", sample.session(), one, other))
+    (c,) = compare_columns(results, "dtype", "f32")
+    assert c.ratio == pytest.approx(0.5)
+    (identity, _) = results.cells
+    assert column_of(identity, "sq")[1] == "512"
+
+
+def test_kernels_are_compared_by_their_best_variant(tmp_path: Path) -> None:
+    rows = [
+        sample.cell([t] * 8, kernel=k, isa=isa)
+        for k, isa, t in (("gemm", "baseline", 2.0), ("flash", "avx2", 1.0), ("flash", "sse", 4.0))
+    ]
+    results = read(sample.write(tmp_path / "a", sample.session(), *rows))
+    (c,) = compare_columns(results, "kernel", "gemm")
+    assert c.new.identity.isa == "avx2"
+    assert c.ratio == pytest.approx(0.5)
+
+
+def test_ranking_shares_ranks_that_cannot_be_told_apart(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    rows = [
+        sample.cell(sample.noisy(rng, t, 10, 0.01), kernel=k)
+        for k, t in (("slow", 3.0), ("a", 1.0), ("b", 1.001), ("middle", 2.0))
+    ]
+    results = read(sample.write(tmp_path / "a", sample.session(), *rows))
+    (group,) = rank(results)
+    assert [(r.rank, r.note) for r in group] == [(1, "tie"), (1, "tie"), (3, ""), (4, "")]
+    assert [r.cell.identity.kernel for r in group[2:]] == ["middle", "slow"]
+    assert group[2].lo < 2 < group[2].hi
+
+
+def test_ranking_says_where_there_are_too_few_launches(tmp_path: Path) -> None:
+    rows = [sample.cell([t], kernel=k) for k, t in (("a", 1.0), ("b", 2.0))]
+    results = read(sample.write(tmp_path / "a", sample.session(), *rows))
+    (group,) = rank(results)
+    assert [(r.rank, r.note) for r in group] == [(1, "too few launches (1)")] * 2
+
+
+# ---- the command ---------------------------------------------------------------------------------
+
+
+def test_text_and_summary(tool: Tool, files: tuple[Path, Path]) -> None:
+    outcome = tool(compare, *files)
+    assert outcome.code == 0
+    lines = outcome.out.splitlines()
+    assert lines[0].split() == [
+        *("case", "kernel/isa", "threads", "base", "new", "change", "95", "%", "interval"),
+        "reason",
+    ]
+    assert lines[-1].startswith(
+        f"{files[1]} against {files[0]}: 6 cells: 1 SLOWER, 3 UNCLEAR, 1 FASTER, 1 SAME; "
+        "1 with a wrong result only in the new file; 2 in one file only; geometric mean "
+    )
+
+
+def test_markdown(tool: Tool, files: tuple[Path, Path]) -> None:
+    lines = tool(compare, *files, "--format", "markdown").out.splitlines()
+    assert lines[0] == f"### {files[1]} against {files[0]}"
+    assert lines[5].startswith("| --- | --- | ---: |")
+    assert len(lines) == 6 + 6
+
+
+def test_csv_has_the_whole_identity(tool: Tool, files: tuple[Path, Path]) -> None:
+    rows = list(csv.DictReader(io.StringIO(tool(compare, *files, "--format", "csv").out)))
+    slower = next(r for r in rows if r["verdict"] == "SLOWER")
+    assert slower["problem"] == "b=1,hq=8,hkv=8,sq=128,skv=128,d=64"
+    assert slower["placement"] == "cores"
+    assert float(slower["ratio"]) == pytest.approx(1.1, abs=0.005)
+    assert float(slower["new_s"]) == pytest.approx(1.1e-3, rel=0.01)
+
+
+def test_junit(tool: Tool, files: tuple[Path, Path]) -> None:
+    root = ElementTree.fromstring(tool(compare, *files, "--format", "junit").out)
+    (suite,) = root
+    counts = {key: suite.get(key) for key in ("tests", "failures", "errors", "skipped")}
+    assert counts == {"tests": "6", "failures": "1", "errors": "1", "skipped": "2"}
+    failure = suite.find("./testcase/failure")
+    assert failure is not None
+    assert failure.get("message", "").startswith("SLOWER +")
+
+
+def test_output_is_written_aside(tool: Tool, files: tuple[Path, Path], tmp_path: Path) -> None:
+    out = tmp_path / "out.md"
+    assert tool(compare, *files, "--format", "markdown", "--output", out).code == 0
+    assert out.read_text().startswith("### ")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["base.jsonl", "new.jsonl", "out.md"]
+
+
+def test_bad_input_leaves_the_output_alone(tool: Tool, files: tuple[Path, Path]) -> None:
+    base, new = files
+    out = base.parent / "out.csv"
+    out.write_text("precious")
+    new.write_text(new.read_text().replace('"median_s":0.00', '"median_s":NaN,"x":0.00', 1))
+    outcome = tool(compare, base, new, "--format", "csv", "--output", out)
+    assert outcome.code == 4
+    assert outcome.err == f"compare: {new}:2: time.median_s is nan, not a positive number\n"
+    assert out.read_text() == "precious"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["missing.jsonl"], 4, "compare: missing.jsonl: No such file or directory"),
+        (["--nonsense"], 4, "scripts/compare: "),
+        (["BASE", "--by", "isa"], 4, "compare: --base is missing; the values of isa are avx2"),
+        (["BASE", "--by", "isa", "--base", "sve"], 4, "no cell has isa sve; there are avx2"),
+        (["BASE", "--by", "colour", "--base", "red"], 4, "no column colour"),
+        (["BASE", "NEW", "--by", "isa"], 4, "--by compares within one file"),
+        (["BASE", "NEW", "--threshold", "-3"], 4, "-3 is no percentage"),
+        (["BASE", "--format", "junit"], 4, "a ranking passes or fails nothing"),
+        (["BASE", "NEW", "--output", "/nowhere/out"], 4, "/nowhere"),
+    ],
+)
+def test_usage(
+    tool: Tool, files: tuple[Path, Path], arguments: list[str], code: int, message: str
+) -> None:
+    names = {"BASE": files[0], "NEW": files[1]}
+    outcome = tool(compare, *(names.get(a, a) for a in arguments))
+    assert outcome.code == code
+    assert message in outcome.err
+
+
+def test_other_machine_is_refused_unless_allowed(tool: Tool, tmp_path: Path) -> None:
+    a = sample.write(tmp_path / "a", sample.session(), sample.cell())
+    machine = sample.MACHINE | {"fingerprint": "beef"}
+    b = sample.write(tmp_path / "b", sample.session(machine=machine), sample.cell())
+    outcome = tool(compare, a, b)
+    assert outcome.code == 5
+    assert "are of different machines" in outcome.err
+    assert tool(compare, a, b, "--allow", "machine").code == 0
+
+
+def test_many_cells_are_all_compared(tmp_path: Path) -> None:
+    a, b = (read(sample.many(tmp_path / str(i), 2000, i)) for i in (1, 2))
+    comparisons = compare_files(a, b)
+    assert len(comparisons) == 2000
+    # Noise alone: 95 % intervals, so about 5 % exclude 1 (2000 cells: +-1 %).
+    excluded = sum(c.lo > 1 or c.hi < 1 for c in comparisons) / 2000
+    assert excluded == pytest.approx(0.05, abs=0.015)
