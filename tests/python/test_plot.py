@@ -1,0 +1,112 @@
+"""Figures show the numbers of the file, in the same look everywhere, and are written whole."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sample
+from attntools import figures, plot, style
+from attntools.results import Results, read
+from conftest import Tool
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Results:
+    rows = [
+        sample.cell(
+            sample.noisy(np.random.default_rng(s), t * 1e-6 * s, 8), s=s, threads=n, kernel=k
+        )
+        for s in (64, 128, 256)
+        for k, n, t in (("flash", 1, 2.0), ("flash", 2, 1.0), ("naive", 1, 8.0))
+    ]
+    rows.append(sample.cell(kernel="broken", s=64, state="failed"))
+    return read(sample.write(tmp_path / "a.jsonl", sample.session(), *rows))
+
+
+def test_bars_are_the_medians_fastest_on_top(results: Results) -> None:
+    fig = figures.bars(results, "prefill-f32-s64-d64")
+    ax = fig.axes[0]
+    medians = sorted(
+        (c.median_s for c in results.timed if c.identity.threads == 1 and "sq=64" in c.problem),
+        reverse=True,
+    )
+    assert [bar.get_width() for bar in ax.patches] == medians
+    assert [t.get_text() for t in ax.get_yticklabels()] == ["naive/avx2", "flash/avx2"]
+    assert figures.bars(results, "nothing") is None
+
+
+def test_roofline_places_cells_by_flops_per_byte(results: Results) -> None:
+    cell = results.timed[0]
+    # 2*8*64*64*128 flops over 4*8*64*64*4 bytes
+    assert figures.intensity(cell) == pytest.approx(16)
+    ax = figures.roofline(results).axes[0]
+    flash = next(line for line in ax.lines if line.get_label() == "flash/avx2")
+    assert flash.get_xdata()[0] == pytest.approx(16)
+    assert flash.get_ydata()[0] == pytest.approx(cell.number("gflops"))
+
+
+def test_families_need_three_lengths(results: Results) -> None:
+    assert list(figures.families(results)) == [
+        "over S: hq=8, hkv=8, d=64, 1 thread",
+        "over S: hq=8, hkv=8, d=64, 2 threads",
+    ]
+
+
+def test_speed_up_is_over_one_thread(results: Results) -> None:
+    ax = figures.thread_scaling(results).axes[0]
+    flash = next(line for line in ax.lines if line.get_label() == "flash/avx2")
+    assert flash.get_ydata() == pytest.approx([1, 2], rel=0.05)
+
+
+def test_heat_map_marks_what_has_no_time(results: Results) -> None:
+    ax = figures.heat(results, 1).axes[0]
+    texts = [t.get_text() for t in ax.texts]
+    assert texts[0] == "x"  # broken has no time anywhere; columns are in alphabetical order
+    share = 100 * results.timed[0].number("fraction_of_fma")
+    assert texts[1] == f"{share:.0f}"
+
+
+def test_looks_are_told_apart_without_colour() -> None:
+    looks = style.looks(f"k{i}" for i in range(20))
+    assert len({(v.colour, v.marker) for v in looks.values()}) == 20
+    assert len({v.marker for v in list(looks.values())[:7]}) == 7
+
+
+def test_every_figure_is_written_whole(tool: Tool, results: Results, tmp_path: Path) -> None:
+    out = tmp_path / "figures"
+    outcome = tool(plot, results.path, "--output", out)
+    assert outcome.code == 0
+    names = sorted(p.name for p in out.iterdir())
+    assert sorted(Path(line).name for line in outcome.out.split()) == names
+    assert "roofline.svg" in names
+    assert "bars-prefill-f32-s128-d64.png" in names
+    assert "length-over-S-hq-8-hkv-8-d-64-1-thread.svg" in names
+    assert (out / "roofline.png").read_bytes().startswith(b"\x89PNG")
+    assert "<svg" in (out / "heat-1.svg").read_text()
+
+
+def test_same_data_same_file(tool: Tool, results: Results, tmp_path: Path) -> None:
+    for name in "ab":
+        tool(plot, results.path, "--kind", "heat", "--format", "svg", "--output", tmp_path / name)
+    assert (tmp_path / "a/heat-1.svg").read_bytes() == (tmp_path / "b/heat-1.svg").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--kind", "pie"], "no kind 'pie'; there are roofline, heat,"),
+        (["--format", "bmp"], "no format 'bmp'; there are svg, png, pdf"),
+        (["--output", "/dev/null/x"], "Not a directory"),
+    ],
+)
+def test_usage(tool: Tool, results: Results, arguments: list[str], message: str) -> None:
+    outcome = tool(plot, results.path, *arguments)
+    assert outcome.code == 4
+    assert message in outcome.err
+
+
+def test_nothing_to_draw_is_said(tool: Tool, tmp_path: Path) -> None:
+    path = sample.write(tmp_path / "a.jsonl", sample.session(), sample.cell(state="failed"))
+    outcome = tool(plot, path)
+    assert outcome.code == 4
+    assert outcome.err.startswith(f"plot: {path}: no data for ")
