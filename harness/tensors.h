@@ -49,6 +49,8 @@ bool tensors_alloc(struct tensor_set *set, const struct attn_problem *problem,
                    const struct tensors_layout *layout, char *message, size_t message_size);
 void tensors_free(struct tensor_set *set);
 
+#define TENSORS_FILE_SETS 4096 /* at most in one file */
+
 /* Fills the empty memory file `fd` with `sets` filled sets.  The parent makes the file and lends it
  * to one preparing worker, because filling uses every thread and the parent must start none. */
 bool tensors_fill_file(const struct problem_case *c, size_t sets, int fd, char *message,

@@ -13,8 +13,6 @@
 
 #include "tensors_view.h"
 
-#define FILE_SETS 256 /* at most, so that the header has a fixed size */
-
 struct file_set {
     uint64_t checksum[3];
     size_t shift;    /* at which the operands lie now */
@@ -24,7 +22,7 @@ struct file_set {
 struct file_header {
     struct problem_case c;
     size_t sets;
-    struct file_set set[FILE_SETS];
+    struct file_set set[TENSORS_FILE_SETS];
 };
 
 static size_t round_to_page(size_t bytes)
@@ -133,7 +131,7 @@ bool tensors_fill_file(const struct problem_case *c, size_t sets, int fd, char *
                        size_t message_size)
 {
     const size_t bytes = tensors_file_bytes(&c->problem, sets);
-    if (sets > FILE_SETS || bytes > PTRDIFF_MAX) {
+    if (sets > TENSORS_FILE_SETS || bytes > PTRDIFF_MAX) {
         snprintf(message, message_size, "%zu sets of operands are too many", sets);
         return false;
     }

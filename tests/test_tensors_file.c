@@ -138,7 +138,7 @@ static void what_the_file_lacks_is_refused(void **state)
     large.batch = 1 << 10;
     assert_true(tensors_file_bytes(&large, (size_t)1 << 30) == SIZE_MAX);
     assert_in_range(tensors_file_bytes(&c.problem, 1), 4 * (4 * 2 * 17 * 40 + 2 * 2 * 33 * 64),
-                    4 * (4 * 2 * 17 * 40 + 2 * 2 * 33 * 64) + 3 * 8192 + 32768);
+                    4 * (4 * 2 * 17 * 40 + 2 * 2 * 33 * 64) + 3 * 8192 + 64 * TENSORS_FILE_SETS);
 }
 
 int main(void)
