@@ -1,5 +1,9 @@
 /*
  * journal: the results file, JSON Lines, one finished cell a line, on disk when written.
+ *
+ * Lines are of type session, launch, cell, experiment, noise and end (results/schema.json).  A
+ * launch line is written as soon as the launch is over, so that a killed session loses only the
+ * launch in flight; the cell line sums a cell's launches up.
  */
 #ifndef HARNESS_JOURNAL_H
 #define HARNESS_JOURNAL_H
@@ -13,8 +17,9 @@
 
 struct journal;
 
-/* A new file (refused where one exists with content), or one to go on with.  A line that a killed
- * run left unfinished is cut off, and said in message. */
+/* A new file (refused where one exists with content; "-" is standard output), or one to go on
+ * with.  What a killed session left of an unfinished line is cut off, and said in message, which
+ * is empty otherwise.  NULL fills message. */
 struct journal *journal_create(const char *path, char *message, size_t message_size);
 struct journal *journal_resume(const char *path, char *message, size_t message_size);
 
@@ -22,12 +27,19 @@ struct journal *journal_resume(const char *path, char *message, size_t message_s
  * error, with the file still ending in a whole line. */
 bool journal_write(struct journal *journal, json_t *line, char *message, size_t message_size);
 
-/* Finished cells of a resumed file, by identity; NULL where there is none. */
+/* Of a resumed file: its last session line; the last row of a cell, NULL where there is none; the
+ * launches of a cell since the build last changed, NULL where there are none. */
+const json_t *journal_session(const struct journal *journal);
 const json_t *journal_find(const struct journal *journal, const char *identity);
+json_t *journal_launches(const struct journal *journal, const char *identity);
 
 void journal_close(struct journal *journal);
 
 /* kernel, isa, problem, input, threads, placement, cache, plug-in digest as one string. */
+#define JOURNAL_IDENTITY 2048
 void journal_identity(const json_t *cell, char *text, size_t size);
+
+/* A number; null where it is not finite, because JSON has no other word for that. */
+json_t *journal_number(double x);
 
 #endif
