@@ -1,0 +1,255 @@
+/*
+ * options: tables of commands and options, and the loop over them.
+ */
+#include "options.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scan.h"
+
+#define IN(command) (1u << COMMAND_##command)
+#define SELECTS (IN(RUN) | IN(CHECK))
+
+static const struct {
+    const char *name, *summary, *usage, *more;
+} commands[COMMAND_COUNT] = {
+    [COMMAND_LIST] = {"list", "kernels, variants, suites, and why one is unavailable", "[--json]",
+                      ""},
+    [COMMAND_RUN] =
+        {"run", "check and time kernels", "[OPTION]...",
+         "Without --suite and --problem the suite is `default`.  Every cell (case, kernel,\n"
+         "variant, threads) is checked against the float64 reference before it is timed,\n"
+         "in one process per launch; launches of a case's cells are interleaved.\n"
+         "\n"
+         "Exit status: 0 all as asked (unsupported and unavailable included), 1 a kernel\n"
+         "failed its check, crashed, timed out or was implausible, 2 usage, 3 input,\n"
+         "output or environment, 130 interrupted.\n"},
+    [COMMAND_CHECK] = {"check", "correctness only, every adversarial input", "[OPTION]...",
+                       "Prints the largest difference between any two kernels of a case as well.\n"
+                       "Exit status as for run.\n"},
+    [COMMAND_EVAL] =
+        {"eval", "compute one attention from a file to a file",
+         "--kernel K --input IN --output OUT [--problem OPTIONS]",
+         "IN is a safetensors file with tensors q, k, v; OUT gets o, and lse and weights\n"
+         "where the problem asks for them.  Shapes come from IN; OPTIONS are those that\n"
+         "shapes do not say, as in mask=causal,scale=0.125.\n"},
+    [COMMAND_MACHINE] = {"machine", "topology, caches, ceilings", "[--json]", ""},
+};
+
+enum kind { FLAG, TEXT, PROBLEM, SECONDS, COUNT, SEED, PLACE, BUSY };
+
+static const struct option {
+    const char *name, *value;
+    size_t offset; /* of the field */
+    const char *help;
+    enum kind kind;
+    unsigned commands;
+} table[] = {
+    {"suite", "NAME|FILE", offsetof(struct options, suite),
+     "cases to use: built-in suites or files, comma separated; all", TEXT, SELECTS},
+    {"problem", "P", 0, "a problem, as in b=1,hq=8,hkv=8,s=1024,d=64,mask=causal; repeatable",
+     PROBLEM, SELECTS | IN(EVAL)},
+    {"case", "NAME", offsetof(struct options, cases),
+     "only these cases of the suites, comma separated", TEXT, SELECTS},
+    {"kernel", "A,B", offsetof(struct options, kernel),
+     "kernels (flash), variants (flash/avx2) or groups: textbook, ours, peers, all (default)", TEXT,
+     SELECTS | IN(EVAL)},
+    {"isa", "I", offsetof(struct options, isa),
+     "instruction sets, comma separated; best (default: per kernel and problem); all", TEXT,
+     SELECTS | IN(EVAL)},
+    {"threads", "N", offsetof(struct options, threads),
+     "thread counts, comma separated; all = every core (default: 1,all)", TEXT, SELECTS | IN(EVAL)},
+    {"placement", "WHERE", offsetof(struct options, placement),
+     "cores (default), threads, numa or none", PLACE, SELECTS},
+    {"cold", NULL, offsetof(struct options, cold), "rotate operands past the last-level cache",
+     FLAG, IN(RUN)},
+    {"seconds", "T", offsetof(struct options, seconds),
+     "aim for this long a session; every cell gets one launch at least", SECONDS, IN(RUN)},
+    {"launches", "N", offsetof(struct options, launches),
+     "at most so many launches a cell (below 6: no interval); without --seconds take your time",
+     COUNT, IN(RUN)},
+    {"timeout", "T", offsetof(struct options, timeout_s),
+     "give a launch up after so many seconds (default: by the problem's size)", SECONDS,
+     SELECTS | IN(EVAL)},
+    {"seed", "N", offsetof(struct options, seed),
+     "order of launches and shifts of operands (default: from the clock; recorded)", SEED, SELECTS},
+    {"if-busy", "WHAT", offsetof(struct options, if_busy),
+     "where another session measures on this machine: wait (default) or go-on", BUSY, IN(RUN)},
+    {"input", "FILE", offsetof(struct options, input), "safetensors with q, k, v", TEXT, IN(EVAL)},
+    {"output", "FILE", offsetof(struct options, output),
+     "results as JSON Lines (eval: safetensors); - for standard output", TEXT, SELECTS | IN(EVAL)},
+    {"resume", "FILE", offsetof(struct options, resume),
+     "go on with an interrupted session, with its own options unless given anew", TEXT, SELECTS},
+    {"json", NULL, offsetof(struct options, json), "JSON instead of text", FLAG,
+     IN(LIST) | IN(MACHINE)},
+    {"help", NULL, offsetof(struct options, help), "this page", FLAG, ~0u},
+};
+
+#define TABLE_SIZE (sizeof table / sizeof *table)
+
+void options_init(struct options *options)
+{
+    *options = (struct options){.placement = PLACEMENT_CORES};
+}
+
+bool options_command(const char *name, enum command *command)
+{
+    for (int i = 0; i < COMMAND_COUNT; i++)
+        if (strcmp(commands[i].name, name) == 0) {
+            *command = (enum command)i;
+            return true;
+        }
+    return false;
+}
+
+const char *options_command_name(enum command command)
+{
+    return commands[command].name;
+}
+
+/* ---- parsing --------------------------------------------------------------------------------- */
+
+/* The whole of text as a number; false beyond [lo, hi]. */
+static bool number(const char *text, double lo, double hi, double *x)
+{
+    char *end;
+    *x = strtod(text, &end);
+    return end != text && !*end && *x >= lo && *x <= hi;
+}
+
+static bool unsigned_number(const char *text, uint64_t *x)
+{
+    char *end;
+    errno = 0;
+    *x = strtoull(text, &end, 0);
+    return *text >= '0' && *text <= '9' && !*end && !errno && *x <= INT64_MAX;
+}
+
+/* Stores one option's value; returns what is wrong with it, NULL where nothing. */
+static const char *store(struct options *options, const struct option *option, const char *value)
+{
+    void *field = (char *)options + option->offset;
+    double x;
+    switch (option->kind) {
+    case FLAG:
+        *(bool *)field = true;
+        return NULL;
+    case TEXT:
+        *(const char **)field = value;
+        return *value ? NULL : "is empty";
+    case PROBLEM:
+        if (options->problem_count == OPTIONS_MAX_PROBLEMS)
+            return "is given too often; write a suite file";
+        options->problems[options->problem_count++] = value;
+        return NULL;
+    case SECONDS:
+        return number(value, 1e-3, 1e7, field) ? NULL : "takes a positive number of seconds";
+    case COUNT:
+        if (!number(value, 1, 1e4, &x) || x != floor(x))
+            return "takes a whole number from 1 to 10000";
+        *(size_t *)field = (size_t)x;
+        return NULL;
+    case SEED:
+        options->seeded = true;
+        return unsigned_number(value, field) ? NULL : "takes a whole number";
+    case PLACE:
+        return machine_placement_parse(value, field) ? NULL : "is cores, threads, numa or none";
+    case BUSY:
+        *(enum if_busy *)field = strcmp(value, "wait") == 0 ? IF_BUSY_WAIT : IF_BUSY_GO_ON;
+        return strcmp(value, "wait") == 0 || strcmp(value, "go-on") == 0 ? NULL
+                                                                         : "is wait or go-on";
+    }
+    return NULL;
+}
+
+static const struct option *find(const char *name, size_t length)
+{
+    for (size_t i = 0; i < TABLE_SIZE; i++)
+        if (strlen(table[i].name) == length && strncmp(table[i].name, name, length) == 0)
+            return &table[i];
+    return NULL;
+}
+
+/* Why `argument` is no option of this command, with the nearest that is. */
+static void unknown(enum command command, const char *argument, char *message, size_t size)
+{
+    const char *name = argument + (strncmp(argument, "--", 2) == 0 ? 2 : 0);
+    struct scan_choice choice = {.given = piece_from(name, name + strcspn(name, "="))};
+    char advice[SCAN_ADVICE], quoted[SCAN_QUOTED];
+    for (size_t i = 0; i < TABLE_SIZE; i++)
+        if (table[i].commands & 1u << command)
+            scan_offer(&choice, table[i].name);
+    snprintf(message, size, "%s has no option %s; ", commands[command].name,
+             scan_quote(piece_from(argument, argument + strcspn(argument, "=")), quoted));
+    const size_t used = strlen(message);
+    if (choice.nearest)
+        snprintf(message + used, size - used, "did you mean --%s?", choice.nearest);
+    else
+        snprintf(message + used, size - used, "%s", scan_advice(&choice, "it has", advice));
+}
+
+/* One argument, and the next where that is its value; returns how many were used, 0 where wrong. */
+static int take(struct options *options, int argc, const char *const *argv, char *message,
+                size_t size)
+{
+    const char *name = strncmp(argv[0], "--", 2) == 0 ? argv[0] + 2 : "";
+    const size_t length = strcspn(name, "=");
+    const struct option *option = find(name, length);
+    if (!option || !(option->commands & 1u << options->command)) {
+        unknown(options->command, argv[0], message, size);
+        return 0;
+    }
+    const bool joined = name[length] == '=';
+    const char *value = joined ? name + length + 1 : option->value && argc > 1 ? argv[1] : NULL;
+    if (!value != !option->value) {
+        snprintf(message, size, "--%s takes %s", option->name,
+                 option->value ? option->value : "no value");
+        return 0;
+    }
+    const char *wrong = store(options, option, value ? value : "");
+    if (wrong) {
+        snprintf(message, size, "--%s %s: '%s'", option->name, wrong, value);
+        return 0;
+    }
+    return value && !joined ? 2 : 1;
+}
+
+bool options_parse(struct options *options, int argc, const char *const *argv, char *message,
+                   size_t message_size)
+{
+    if (!options_command(argv[0], &options->command)) {
+        snprintf(message, message_size, "no command '%s'", argv[0]);
+        return false;
+    }
+    for (int i = 1, used; i < argc; i += used)
+        if ((used = take(options, argc - i, argv + i, message, message_size)) == 0)
+            return false;
+    return true;
+}
+
+/* ---- help ------------------------------------------------------------------------------------ */
+
+void options_print_commands(FILE *out)
+{
+    fprintf(out, "usage: attnbench COMMAND [OPTION]...\n\n");
+    for (int i = 0; i < COMMAND_COUNT; i++)
+        fprintf(out, "  %-11s %s\n", commands[i].name, commands[i].summary);
+    fprintf(out, "\nattnbench COMMAND --help tells more; attnbench --version names the build.\n");
+}
+
+void options_print_help(FILE *out, enum command command)
+{
+    fprintf(out, "usage: attnbench %s %s\n\n%s.\n%s%s\n", commands[command].name,
+            commands[command].usage, commands[command].summary, *commands[command].more ? "\n" : "",
+            commands[command].more);
+    for (size_t i = 0; i < TABLE_SIZE; i++)
+        if (table[i].commands & 1u << command) {
+            char left[40];
+            snprintf(left, sizeof left, "--%s%s%s", table[i].name, table[i].value ? " " : "",
+                     table[i].value ? table[i].value : "");
+            fprintf(out, "  %-19s %s\n", left, table[i].help);
+        }
+}
