@@ -1,0 +1,180 @@
+/*
+ * protocol: requests and answers to and from JSON.
+ */
+#include "protocol.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const actions[PROTOCOL_ACTION_COUNT] = {
+    [PROTOCOL_PREPARE] = "prepare",   [PROTOCOL_CHECK] = "check",
+    [PROTOCOL_MEASURE] = "measure",   [PROTOCOL_EVAL] = "eval",
+    [PROTOCOL_CEILINGS] = "ceilings",
+};
+
+static const char *const files[PROTOCOL_FILE_COUNT] = {
+    [PROTOCOL_OPERANDS] = "operands", [PROTOCOL_REFERENCE] = "reference",
+    [PROTOCOL_TOPOLOGY] = "topology", [PROTOCOL_STATUS] = "progress",
+    [PROTOCOL_OUTPUTS] = "outputs",
+};
+
+static const char *const depths[] = {[CHECK_ROWS] = "rows",
+                                     [CHECK_CASE] = "case",
+                                     [CHECK_FULL] = "full",
+                                     [CHECK_THOROUGH] = "thorough"};
+#define DEPTHS ((int)(sizeof depths / sizeof *depths))
+
+/* ---- printing -------------------------------------------------------------------------------- */
+
+/* Where process_run() puts the files in the child. */
+static json_t *print_files(const struct protocol_request *request)
+{
+    json_t *object = json_object();
+    for (int i = 0; i < PROTOCOL_FILE_COUNT; i++)
+        if (request->files[i] >= 0)
+            json_object_set_new(object, files[i], json_integer(PROCESS_FIRST_FILE_FD + i));
+    return object;
+}
+
+char *protocol_print(const struct protocol_request *r)
+{
+    char problem[PARSE_TEXT], input[PARSE_TEXT];
+    parse_print_problem(&r->c.problem, problem);
+    parse_print_input(&r->c.input, input);
+    json_t *line = json_pack(
+        "{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:b, s:o}", "protocol", PROTOCOL_VERSION,
+        "action", actions[r->action], "problem", problem, "input", input, "case", r->c.name,
+        "kernel", r->kernel, "isa", attn_isa_name(r->isa), "threads", r->threads, "placement",
+        machine_placement_name(r->placement), "cold", (int)r->cold, "files", print_files(r));
+    json_t *rest =
+        json_pack("{s:I, s:I, s:I, s:s, s:I, s:f, s:f, s:f, s:I, s:s, s:s}", "sets",
+                  (json_int_t)r->sets, "shift", (json_int_t)r->shift, "slot", (json_int_t)r->slot,
+                  "depth", depths[r->depth], "seed", (json_int_t)r->seed, "warmup_s", r->warmup_s,
+                  "sample_s", r->sample_s, "budget_s", r->budget_s, "max_samples",
+                  (json_int_t)r->max_samples, "path_in", r->path_in, "path_out", r->path_out);
+    char *text = NULL;
+    if (line && rest && json_object_update(line, rest) == 0)
+        text = json_dumps(line, JSON_COMPACT);
+    json_decref(line);
+    json_decref(rest);
+    return text;
+}
+
+/* ---- parsing --------------------------------------------------------------------------------- */
+
+/* Index of `name` among `names`; -1 where it is none of them. */
+static int index_of(const char *name, const char *const *names, int count)
+{
+    for (int i = 0; name && i < count; i++)
+        if (strcmp(names[i], name) == 0)
+            return i;
+    return -1;
+}
+
+static bool copy(const char *from, char *to, size_t size)
+{
+    return snprintf(to, size, "%s", from) < (int)size;
+}
+
+/* The texts of a request into its struct; returns the name of one that is wrong. */
+static const char *parse_texts(json_t *line, struct protocol_request *r)
+{
+    const char *action, *problem, *input, *name, *kernel, *isa, *placement, *depth, *in, *out;
+    struct parse_error error;
+    if (json_unpack(line, "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "action", &action,
+                    "problem", &problem, "input", &input, "case", &name, "kernel", &kernel, "isa",
+                    &isa, "placement", &placement, "depth", &depth, "path_in", &in, "path_out",
+                    &out) != 0)
+        return "a text";
+    const int a = index_of(action, actions, PROTOCOL_ACTION_COUNT);
+    const int d = index_of(depth, depths, DEPTHS);
+    const struct {
+        bool right;
+        const char *what;
+    } parts[] = {
+        {a >= 0, "action"},
+        {parse_problem(problem, &r->c.problem, &error), "problem"},
+        {parse_input(input, &r->c.input, &error), "input"},
+        {copy(name, r->c.name, sizeof r->c.name), "case"},
+        {copy(kernel, r->kernel, sizeof r->kernel), "kernel"},
+        {attn_isa_parse(isa, &r->isa), "isa"},
+        {machine_placement_parse(placement, &r->placement), "placement"},
+        {d >= 0, "depth"},
+        {copy(in, r->path_in, sizeof r->path_in), "path_in"},
+        {copy(out, r->path_out, sizeof r->path_out), "path_out"},
+    };
+    r->action = (enum protocol_action)a;
+    r->depth = (enum check_depth)d;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (!parts[i].right)
+            return parts[i].what;
+    return NULL;
+}
+
+static const char *parse_numbers(json_t *line, struct protocol_request *r)
+{
+    json_int_t sets, shift, slot, seed, max_samples;
+    int cold;
+    if (json_unpack(line, "{s:i, s:b, s:I, s:I, s:I, s:I, s:F, s:F, s:F, s:I}", "threads",
+                    &r->threads, "cold", &cold, "sets", &sets, "shift", &shift, "slot", &slot,
+                    "seed", &seed, "warmup_s", &r->warmup_s, "sample_s", &r->sample_s, "budget_s",
+                    &r->budget_s, "max_samples", &max_samples) != 0)
+        return "a number";
+    r->cold = cold;
+    r->sets = (size_t)sets;
+    r->shift = (size_t)shift;
+    r->slot = (size_t)slot;
+    r->seed = (uint64_t)seed;
+    r->max_samples = (size_t)max_samples;
+    return r->threads < 1 ? "threads" : NULL;
+}
+
+static void parse_files(json_t *line, struct protocol_request *r)
+{
+    json_t *object = json_object_get(line, "files");
+    for (int i = 0; i < PROTOCOL_FILE_COUNT; i++) {
+        json_t *fd = json_object_get(object, files[i]);
+        r->files[i] = fd ? (int)json_integer_value(fd) : -1;
+    }
+}
+
+bool protocol_parse(const char *text, struct protocol_request *request, char *message,
+                    size_t message_size)
+{
+    json_error_t error;
+    const char *wrong = "JSON";
+    *request = (struct protocol_request){0};
+    json_t *line = json_loads(text, 0, &error);
+    if (line) {
+        wrong = json_integer_value(json_object_get(line, "protocol")) == PROTOCOL_VERSION
+                    ? parse_texts(line, request)
+                    : "protocol version";
+        if (!wrong)
+            wrong = parse_numbers(line, request);
+        parse_files(line, request);
+        json_decref(line);
+    }
+    if (wrong)
+        snprintf(message, message_size, "request with a wrong %s", wrong);
+    return !wrong;
+}
+
+json_t *protocol_answer(const char *text, char *message, size_t message_size)
+{
+    static const char *const states[] = {"ok", "unsupported", "unavailable", "failed", "skipped"};
+    json_error_t error;
+    json_t *answer = json_loads(text, 0, &error);
+    const char *wrong = NULL;
+    if (!answer)
+        wrong = "is not JSON";
+    else if (json_integer_value(json_object_get(answer, "protocol")) != PROTOCOL_VERSION)
+        wrong = "has another protocol version";
+    else if (index_of(json_string_value(json_object_get(answer, "state")), states, 5) < 0)
+        wrong = "has no state";
+    if (!wrong)
+        return answer;
+    snprintf(message, message_size, "the worker's answer %s", wrong);
+    json_decref(answer);
+    return NULL;
+}

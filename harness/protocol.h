@@ -1,0 +1,80 @@
+/*
+ * protocol: what parent and worker say to each other.
+ *
+ * A worker is any program that reads one line of JSON, a request, from descriptor 3, does it, and
+ * writes one line of JSON, the answer, to descriptor 4.  Files come as further descriptors whose
+ * numbers stand in the request.
+ *
+ *   request  {"protocol":1, "action":"prepare|check|measure|eval|ceilings",
+ *             "problem":TEXT, "input":TEXT, "case":NAME, "kernel":NAME, "isa":NAME,
+ *             "threads":N, "placement":NAME, "cold":BOOL,
+ *             "files":{"operands":FD, "reference":FD, "topology":FD, "progress":FD, "outputs":FD},
+ *             "sets":N, "shift":BYTES, "slot":N, "depth":"rows|case|full|thorough", "seed":N,
+ *             "warmup_s":S, "sample_s":S, "budget_s":S, "max_samples":N,
+ *             "path_in":PATH, "path_out":PATH}
+ *   answer   {"protocol":1, "state":"ok|unsupported|unavailable|failed|skipped", "why":TEXT|null,
+ *             and what the action measured}
+ *
+ * `progress` is PROTOCOL_PROGRESS bytes of shared memory that hold, as a string, what the worker
+ * is doing: the parent reads it when the worker did not live to answer.
+ */
+#ifndef HARNESS_PROTOCOL_H
+#define HARNESS_PROTOCOL_H
+
+#include "check.h"
+#include "machine.h"
+#include "process.h"
+
+#define PROTOCOL_VERSION 1
+#define PROTOCOL_PROGRESS ((size_t)4096)
+
+enum protocol_action {
+    PROTOCOL_PREPARE,  /* fill the operands and the reference of a case */
+    PROTOCOL_CHECK,    /* judge a kernel */
+    PROTOCOL_MEASURE,  /* judge it to a depth, then time it */
+    PROTOCOL_EVAL,     /* compute from a file to a file */
+    PROTOCOL_CEILINGS, /* what the machine can do */
+    PROTOCOL_ACTION_COUNT
+};
+
+/* Files that workers inherit, in the order of their descriptors. */
+enum protocol_file {
+    PROTOCOL_OPERANDS,
+    PROTOCOL_REFERENCE,
+    PROTOCOL_TOPOLOGY,
+    PROTOCOL_STATUS, /* the progress text */
+    PROTOCOL_OUTPUTS,
+    PROTOCOL_FILE_COUNT
+};
+
+/* A request; parent and worker hold the same struct. */
+struct protocol_request {
+    enum protocol_action action;
+    struct problem_case c;
+    char kernel[64];
+    enum attn_isa isa;
+    int threads;
+    enum placement placement;
+    bool cold;
+    int files[PROTOCOL_FILE_COUNT]; /* -1 where absent; the parent's numbers, then the worker's */
+    size_t sets;
+    size_t shift; /* bytes, a multiple of 64 */
+    size_t slot;  /* of this kernel in the file of outputs */
+    enum check_depth depth;
+    uint64_t seed;
+    double warmup_s, sample_s, budget_s;
+    size_t max_samples;
+    char path_in[4096], path_out[4096];
+};
+
+/* To one line, free() it; NULL where memory is out. */
+char *protocol_print(const struct protocol_request *request);
+
+/* From one line; false fills message with what it lacks. */
+bool protocol_parse(const char *line, struct protocol_request *request, char *message,
+                    size_t message_size);
+
+/* The answer in a line, checked for its version and state; NULL fills message. */
+json_t *protocol_answer(const char *line, char *message, size_t message_size);
+
+#endif
