@@ -1,0 +1,50 @@
+/*
+ * stop: the stop rule.  stats has the intervals; their coverage with this rule in force is part
+ * of its tests.
+ */
+#include "stop.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stats.h"
+
+#define TARGET_HALF_WIDTH 0.01
+
+/* Twice the launches shrink an interval by 1/sqrt(2) = 0.71 where launches are independent.  An
+ * interval that kept 95 % of its width is held up by something that more launches repeat. */
+#define PLATEAU_KEPT 0.95
+#define PLATEAU_LAUNCHES 12
+
+static const char *const names[] = {
+    [STOP_NOT] = "", [STOP_CI] = "ci", [STOP_PLATEAU] = "plateau", [STOP_CAP] = "cap"};
+
+const char *stop_name(enum stop stop)
+{
+    return names[stop];
+}
+
+double stop_half_width(const double *medians, size_t n)
+{
+    double lo, hi, half = NAN;
+    double *sorted = malloc((n ? n : 1) * sizeof *sorted);
+    if (!sorted)
+        return NAN;
+    memcpy(sorted, medians, n * sizeof *sorted);
+    stats_sort(sorted, n);
+    if (n && stats_median_ci95(sorted, n, &lo, &hi))
+        half = (hi - lo) / 2 / stats_median(sorted, n);
+    free(sorted);
+    return half;
+}
+
+enum stop stop_decide(const double *medians, size_t n, size_t cap)
+{
+    const double half = stop_half_width(medians, n);
+    if (half <= TARGET_HALF_WIDTH)
+        return STOP_CI;
+    if (n >= PLATEAU_LAUNCHES && half >= PLATEAU_KEPT * stop_half_width(medians, n / 2))
+        return STOP_PLATEAU;
+    return n >= cap ? STOP_CAP : STOP_NOT;
+}
