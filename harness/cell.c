@@ -1,0 +1,87 @@
+/*
+ * cell: identity, repro line and states of a line of results.
+ */
+#include "cell.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const states[CELL_STATE_COUNT] = {
+    [CELL_OK] = "ok",
+    [CELL_UNSUPPORTED] = "unsupported",
+    [CELL_UNAVAILABLE] = "unavailable",
+    [CELL_FAILED] = "failed",
+    [CELL_IMPLAUSIBLE] = "implausible",
+    [CELL_CRASHED] = "crashed",
+    [CELL_TIMEOUT] = "timeout",
+    [CELL_SKIPPED] = "skipped",
+};
+
+const char *cell_state_name(enum cell_state state)
+{
+    return states[state];
+}
+
+bool cell_state_parse(const char *name, enum cell_state *state)
+{
+    for (int i = 0; name && i < CELL_STATE_COUNT; i++)
+        if (strcmp(states[i], name) == 0) {
+            *state = (enum cell_state)i;
+            return true;
+        }
+    return false;
+}
+
+void cell_init(struct cell *cell, const struct problem_case *c, const char *kernel_name,
+               enum attn_isa isa)
+{
+    *cell = (struct cell){.c = c, .isa = isa, .threads = 1, .launches = json_array()};
+    snprintf(cell->kernel_name, sizeof cell->kernel_name, "%s", kernel_name);
+}
+
+void cell_free(struct cell *cell)
+{
+    json_decref(cell->check);
+    json_decref(cell->launches);
+    json_decref(cell->row);
+}
+
+void cell_end(struct cell *cell, enum cell_state state, const char *why, ...)
+{
+    va_list arguments;
+    va_start(arguments, why);
+    vsnprintf(cell->why, sizeof cell->why, why, arguments);
+    va_end(arguments);
+    cell->state = state;
+    cell->done = true;
+}
+
+json_t *cell_identity(const struct cell *cell)
+{
+    char problem[PARSE_TEXT], input[PARSE_TEXT];
+    parse_print_problem(&cell->c->problem, problem);
+    parse_print_input(&cell->c->input, input);
+    return json_pack("{s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:n}", "problem", problem, "case",
+                     cell->c->name, "kernel", cell->kernel_name, "isa", attn_isa_name(cell->isa),
+                     "threads", cell->threads, "input", input, "placement",
+                     machine_placement_name(cell->placement), "cache", cell->cold ? "cold" : "warm",
+                     "plugin");
+}
+
+void cell_repro(const struct cell *cell, const char *command, char *text, size_t size)
+{
+    char problem[PARSE_TEXT], input[PARSE_TEXT];
+    parse_print_problem(&cell->c->problem, problem);
+    parse_print_input(&cell->c->input, input);
+    snprintf(text, size,
+             "attnbench %s --problem '%s input=%s' --kernel %s --isa %s --threads %d "
+             "--placement %s%s",
+             command, problem, input, cell->kernel_name, attn_isa_name(cell->isa), cell->threads,
+             machine_placement_name(cell->placement), cell->cold ? " --cold" : "");
+}
+
+void cell_variant(const struct cell *cell, char text[96])
+{
+    snprintf(text, 96, "%s/%s", cell->kernel_name, attn_isa_name(cell->isa));
+}

@@ -1,0 +1,63 @@
+/*
+ * cell: one line of results, (case, kernel, variant, threads, placement), and how far it got.
+ */
+#ifndef HARNESS_CELL_H
+#define HARNESS_CELL_H
+
+#include "cases.h"
+#include "journal.h"
+#include "machine.h"
+#include "stop.h"
+
+enum cell_state {
+    CELL_OK,
+    CELL_UNSUPPORTED, /* the kernel does not compute this problem */
+    CELL_UNAVAILABLE, /* this build or host does not have the variant */
+    CELL_FAILED,      /* wrong results */
+    CELL_IMPLAUSIBLE, /* faster than the machine can be */
+    CELL_CRASHED,
+    CELL_TIMEOUT,
+    CELL_SKIPPED, /* not the kernel's fault: no input, no memory */
+    CELL_STATE_COUNT
+};
+
+const char *cell_state_name(enum cell_state state);
+bool cell_state_parse(const char *name, enum cell_state *state);
+
+struct cell {
+    const struct problem_case *c;
+    char kernel_name[64];
+    enum attn_isa isa;
+    const struct attn_kernel *kernel; /* NULL where the build does not have the variant */
+    int threads;
+    enum placement placement;
+    bool cold;
+
+    bool done; /* the state is final */
+    enum cell_state state;
+    char why[640]; /* empty where ok */
+    enum stop stop;
+    json_t *check;    /* of the first launch; owned, NULL before */
+    json_t *launches; /* their records, in the order taken; owned */
+    json_t *row;      /* the finished line; owned, NULL before */
+    double cost_s;    /* wall time of the last launch */
+};
+
+void cell_init(struct cell *cell, const struct problem_case *c, const char *kernel_name,
+               enum attn_isa isa);
+void cell_free(struct cell *cell);
+
+/* Makes a state final. */
+__attribute__((format(printf, 3, 4))) void cell_end(struct cell *cell, enum cell_state state,
+                                                    const char *why, ...);
+
+/* {"problem", "case", "kernel", "isa", "threads", "input", "placement", "cache", "plugin"} */
+json_t *cell_identity(const struct cell *cell);
+
+/* A command line that measures this cell alone. */
+void cell_repro(const struct cell *cell, const char *command, char *text, size_t size);
+
+/* "flash/avx512" */
+void cell_variant(const struct cell *cell, char text[96]);
+
+#endif

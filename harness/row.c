@@ -1,0 +1,134 @@
+/*
+ * row: statistics over launches, rates, fractions of ceilings.
+ */
+#include "row.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "clock.h"
+#include "counters.h"
+#include "launches.h"
+#include "noise.h"
+
+/* A median of ratios this far above 1 is no noise: the clock wanders by up to 8 % between a probe
+ * and the samples beside it (3.5 to 3.8 GHz seen on one machine), hardly ever by more. */
+#define IMPLAUSIBLE 1.1
+
+/* A count or a size. */
+static json_t *whole(double x)
+{
+    return isfinite(x) ? json_integer((json_int_t)x) : json_null();
+}
+
+static json_t *medians_array(const struct cell *cell)
+{
+    double *medians;
+    const size_t n = launches_medians(cell, &medians);
+    json_t *array = json_array();
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(array, journal_number(medians[i]));
+    free(medians);
+    return array;
+}
+
+/* "time": null without launches. */
+static json_t *time_of(const struct cell *cell)
+{
+    struct stats_launches s;
+    if (!launches_statistics(cell, &s))
+        return json_null();
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:I, s:s, s:o, s:o, s:o, s:o}", "median_s",
+        journal_number(s.median), "ci95_s",
+        s.interval ? json_pack("[f, f]", s.lo, s.hi) : json_null(), "min_s", journal_number(s.min),
+        "p05_s", journal_number(s.p05), "p95_s", journal_number(s.p95), "launches",
+        (json_int_t)json_array_size(cell->launches), "launch_medians_s", medians_array(cell),
+        "calls_per_sample", whole(launches_median_of(cell, NULL, "calls_per_sample")), "samples",
+        (json_int_t)s.samples, "stop", stop_name(cell->stop), "spread_within",
+        journal_number(s.spread_within), "spread_between", journal_number(s.spread_between),
+        "share_between", journal_number(s.share_between), "design_effect",
+        journal_number(s.design_effect));
+}
+
+/* The rates and fractions; nulls where there is no time. */
+static json_t *rates_of(const struct cell *cell)
+{
+    const double flops = attn_useful_flops(&cell->c->problem);
+    const double bytes = attn_compulsory_bytes(&cell->c->problem);
+    const double median = launches_median_of(cell, NULL, "median_s");
+    const struct {
+        const char *key;
+        double value;
+    } numbers[] = {
+        {"prepare_s", launches_median_of(cell, NULL, "prepare_s")},
+        {"busy_s", launches_median_of(cell, NULL, "busy_s")},
+        {"barrier_s", launches_median_of(cell, NULL, "barrier_s")},
+        {"gflops", flops / median / 1e9},
+        {"gbytes_per_s", bytes / median / 1e9},
+        {"fraction_of_fma", launches_fraction(cell, flops, "fma_gflops")},
+        {"fraction_of_machine", launches_fraction(cell, flops, "fma_host_gflops")},
+        {"fraction_of_bandwidth", launches_fraction(cell, bytes, "read_gbytes_per_s")},
+    };
+    json_t *rates = json_pack(
+        "{s:o, s:o, s:{s:o, s:o}}", "workspace_bytes",
+        whole(launches_median_of(cell, NULL, "workspace_bytes")), "peak_rss_bytes",
+        whole(launches_median_of(cell, NULL, "peak_rss_bytes")), "ceiling", "fma_gflops",
+        journal_number(launches_median_of(cell, "ceiling", "fma_gflops")), "read_gbytes_per_s",
+        journal_number(launches_median_of(cell, "ceiling", "read_gbytes_per_s")));
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        json_object_set_new(rates, numbers[i].key, journal_number(numbers[i].value));
+    return rates;
+}
+
+/* Counts per call, medians over launches, and why what is unknown is. */
+static json_t *counters_of(const struct cell *cell)
+{
+    json_t *counters = json_object();
+    const json_t *first = json_object_get(json_array_get(cell->launches, 0), "counters");
+    for (int i = 0; i < COUNTER_COUNT; i++) {
+        const char *name = counter_name((enum counter)i);
+        json_object_set_new(counters, name,
+                            journal_number(launches_median_of(cell, "counters", name)));
+    }
+    json_object_set_new(counters, "energy_j",
+                        journal_number(launches_median_of(cell, "counters", "energy_j")));
+    json_object_set(counters, "why", json_object_get(first, "why"));
+    return counters;
+}
+
+/* A wrong kernel never gets a time, nor one that is faster than the machine a clean state. */
+static void judge(struct cell *cell)
+{
+    const double flops = attn_useful_flops(&cell->c->problem);
+    const double fraction = launches_fraction(cell, flops, "fma_gflops");
+    if (cell->state == CELL_OK && fraction > IMPLAUSIBLE)
+        cell_end(cell, CELL_IMPLAUSIBLE, "%.0f %% of the multiply-add rate of its instruction set",
+                 100 * fraction);
+    if (cell->state != CELL_OK && cell->state != CELL_IMPLAUSIBLE)
+        json_array_clear(cell->launches);
+}
+
+bool row_finish(struct cell *cell, const char *command, uint64_t seed)
+{
+    char now[32], repro[2 * PARSE_TEXT + 256];
+    clock_utc(now);
+    judge(cell);
+    cell_repro(cell, command, repro, sizeof repro);
+    json_t *row = json_pack("{s:s}", "type", "cell");
+    json_object_update_new(row, cell_identity(cell));
+    json_t *rest =
+        json_pack("{s:s, s:o, s:o, s:o, s:I, s:s}", "state", cell_state_name(cell->state), "why",
+                  *cell->why ? json_string(cell->why) : json_null(), "check",
+                  cell->check ? json_incref(cell->check) : json_null(), "time", time_of(cell),
+                  "seed", (json_int_t)seed, "timed_at", now);
+    json_object_update_new(row, rest);
+    json_object_update_new(row, rates_of(cell));
+    json_object_set_new(row, "counters",
+                        json_array_size(cell->launches) ? counters_of(cell) : json_null());
+    json_object_set_new(row, "flags", noise_json(launches_noise(cell)));
+    json_object_set_new(row, "repro", json_string(repro));
+    json_decref(cell->row);
+    cell->row = row;
+    return row;
+}
