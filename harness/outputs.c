@@ -1,0 +1,69 @@
+/*
+ * outputs: storing and comparing.
+ */
+#include "outputs.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tensors.h"
+
+static size_t elements(const struct attn_problem *p)
+{
+    return p->batch * p->q_heads * p->q_len * p->v_dim;
+}
+
+bool outputs_store(int fd, size_t slot, const struct attn_problem *p,
+                   const struct attn_tensors *tensors)
+{
+    float *row = malloc(p->v_dim * sizeof *row);
+    const size_t bytes = p->v_dim * sizeof *row;
+    off_t at = (off_t)(slot * elements(p) * sizeof *row);
+    bool stored = row;
+    for (size_t b = 0; b < p->batch; b++)
+        for (size_t h = 0; h < p->q_heads; h++)
+            for (size_t i = 0; stored && i < p->q_len; i++, at += (off_t)bytes) {
+                for (size_t d = 0; d < p->v_dim; d++)
+                    row[d] = (float)tensors_get(&tensors->o, b, h, i, d);
+                stored = pwrite(fd, row, bytes, at) == (ssize_t)bytes;
+            }
+    free(row);
+    return stored;
+}
+
+/* Smallest and largest of the slots' values of one element. */
+static void widen(const float *all, size_t n, size_t element, const size_t *slots, size_t count,
+                  struct outputs_difference *widest)
+{
+    size_t lowest = 0, highest = 0;
+    for (size_t s = 1; s < count; s++) {
+        const float x = all[slots[s] * n + element];
+        lowest = x < all[slots[lowest] * n + element] ? s : lowest;
+        highest = x > all[slots[highest] * n + element] ? s : highest;
+    }
+    const double apart =
+        (double)all[slots[highest] * n + element] - all[slots[lowest] * n + element];
+    if (apart > widest->largest)
+        *widest = (struct outputs_difference){apart, lowest, highest};
+}
+
+bool outputs_compare(int fd, const struct attn_problem *problem, const size_t *slots, size_t count,
+                     struct outputs_difference *difference)
+{
+    const size_t n = elements(problem);
+    size_t last = 0;
+    for (size_t s = 0; s < count; s++)
+        last = slots[s] > last ? slots[s] : last;
+    const size_t bytes = (last + 1) * n * sizeof(float);
+    if (count < 2 || lseek(fd, 0, SEEK_END) < (off_t)bytes)
+        return false;
+    const float *all = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
+    if (all == MAP_FAILED)
+        return false;
+    *difference = (struct outputs_difference){-1, 0, 0};
+    for (size_t element = 0; element < n; element++)
+        widen(all, n, element, slots, count, difference);
+    munmap((void *)all, bytes);
+    return true;
+}
