@@ -1,0 +1,182 @@
+/*
+ * launch: the worker's environment, its deadline, and what its end means.
+ */
+#include "launch.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "blas.h"
+
+/* A kernel slower than this is not worth waiting for: ten times below naive on an old core. */
+#define SLOWEST_FLOPS 5e7
+#define DEADLINE_FLOOR_S 60.0
+
+#define MAX_BLAS 8
+
+/*
+ * What a worker's runtimes read before main() runs.
+ *
+ * OMP_PROC_BIND=false: hwloc binds the threads, and the binding is read back; one mechanism only.
+ * OMP_WAIT_POLICY=active: threads of a team that wait for the next call spin.  A sample is calls
+ * back to back; a team that sleeps between them would add a futex wake-up (tens of microseconds on
+ * a virtual machine) to each, which is the price of an idle process and not of the kernel.
+ * OPENBLAS_NUM_THREADS=1: a kernel that calls BLAS does so from its own threads.
+ */
+struct environment {
+    char threads[32];
+    char blas[MAX_BLAS][96];
+    const char *variables[MAX_BLAS + 16];
+};
+
+/* What the BLAS library needs to be at its best, but for what the user has set. */
+static size_t blas_variables(struct environment *e, const struct protocol_request *r)
+{
+    size_t count, n = 0;
+    const struct attn_blas_variable *variables =
+        attn_blas_environment(&r->c.problem, r->isa, &count);
+    for (size_t i = 0; i < count && n < MAX_BLAS; i++)
+        if (!getenv(variables[i].name))
+            snprintf(e->blas[n++], sizeof e->blas[0], "%s=%s", variables[i].name,
+                     variables[i].value);
+    return n;
+}
+
+static void environment_init(struct environment *e, const struct protocol_request *r)
+{
+    static const char *const fixed[] = {
+        "OMP_PROC_BIND=false",
+        "OMP_DYNAMIC=false",
+        "OMP_WAIT_POLICY=active",
+        "OPENBLAS_NUM_THREADS=1",
+        /* taken away: what a user set for another program */
+        "OMP_PLACES",
+        "OMP_THREAD_LIMIT",
+        "GOMP_CPU_AFFINITY",
+        "GOMP_SPINCOUNT",
+        "KMP_AFFINITY",
+        "KMP_BLOCKTIME",
+    };
+    size_t n = 0;
+    snprintf(e->threads, sizeof e->threads, "OMP_NUM_THREADS=%d", r->threads);
+    e->variables[n++] = e->threads;
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
+        e->variables[n++] = fixed[i];
+    const size_t blas = blas_variables(e, r);
+    for (size_t i = 0; i < blas; i++)
+        e->variables[n++] = e->blas[i];
+    e->variables[n] = NULL;
+}
+
+/* Shared memory in which a worker says what it is doing; one for the whole session. */
+static struct {
+    int fd;
+    char *text;
+} progress = {.fd = -1};
+
+static bool progress_open(void)
+{
+    if (progress.text)
+        return true;
+    progress.fd = process_memory_file("attnbench-progress");
+    if (progress.fd < 0 || ftruncate(progress.fd, (off_t)PROTOCOL_PROGRESS) != 0)
+        return false;
+    progress.text =
+        mmap(NULL, PROTOCOL_PROGRESS, PROT_READ | PROT_WRITE, MAP_SHARED, progress.fd, 0);
+    if (progress.text == MAP_FAILED)
+        progress.text = NULL;
+    return progress.text;
+}
+
+double launch_deadline(const struct attn_problem *problem)
+{
+    return DEADLINE_FLOOR_S + attn_useful_flops(problem) / SLOWEST_FLOPS;
+}
+
+/* What the worker was at, for a message. */
+static const char *doing(void)
+{
+    progress.text[PROTOCOL_PROGRESS - 1] = 0;
+    return *progress.text ? progress.text : "starting";
+}
+
+/* The state and reason that an end without an answer stands for. */
+static void explain(const struct process_outcome *outcome, double deadline_s, struct launch *launch)
+{
+    const size_t size = sizeof launch->why;
+    launch->state = CELL_CRASHED;
+    switch (outcome->end) {
+    case PROCESS_SIGNALLED:
+        snprintf(launch->why, size, "%s while %s", process_signal_name(outcome->status), doing());
+        break;
+    case PROCESS_EXITED:
+        snprintf(launch->why, size, "ended without an answer (exit status %d) while %s",
+                 outcome->status, doing());
+        break;
+    case PROCESS_TIMEOUT:
+        launch->state = CELL_TIMEOUT;
+        snprintf(launch->why, size, "no answer within %.3g s, while %s", deadline_s, doing());
+        break;
+    case PROCESS_INTERRUPTED:
+        launch->interrupted = true;
+        break;
+    case PROCESS_NOT_STARTED:
+        launch->state = CELL_SKIPPED;
+        snprintf(launch->why, size, "cannot start a worker: %s", strerror(outcome->status));
+        break;
+    case PROCESS_ANSWERED:
+        break;
+    }
+}
+
+static void read_answer(const char *line, struct launch *launch)
+{
+    char message[256] = "";
+    launch->answer = protocol_answer(line, message, sizeof message);
+    launch->state = CELL_CRASHED;
+    if (!launch->answer) {
+        snprintf(launch->why, sizeof launch->why, "%s", message);
+        return;
+    }
+    const char *why = json_string_value(json_object_get(launch->answer, "why"));
+    cell_state_parse(json_string_value(json_object_get(launch->answer, "state")), &launch->state);
+    snprintf(launch->why, sizeof launch->why, "%s", why ? why : "");
+}
+
+struct launch launch_worker(const struct protocol_request *request, double deadline_s)
+{
+    struct launch launch = {.state = CELL_SKIPPED, .why = "out of memory"};
+    struct environment environment;
+    struct protocol_request r = *request;
+    if (!progress_open())
+        return launch;
+    *progress.text = 0;
+    r.files[PROTOCOL_STATUS] = progress.fd;
+    char *line = protocol_print(&r);
+    if (!line)
+        return launch;
+    environment_init(&environment, &r);
+    char *const argv[] = {(char *)"attnbench", (char *)"worker", NULL};
+    const struct process_spec spec = {
+        .argv = argv,
+        .environment = environment.variables,
+        .files = r.files,
+        .file_count = PROTOCOL_FILE_COUNT,
+        .request = line,
+        .deadline_s = deadline_s,
+    };
+    struct process_outcome outcome = process_run(&spec);
+    launch.why[0] = 0;
+    launch.wall_s = outcome.wall_s;
+    if (outcome.answer)
+        read_answer(outcome.answer, &launch);
+    else
+        explain(&outcome, deadline_s, &launch);
+    free(outcome.answer);
+    free(line);
+    return launch;
+}

@@ -1,0 +1,40 @@
+/*
+ * rounds: the launches of one case, its cells in shuffled order round by round.
+ */
+#ifndef HARNESS_ROUNDS_H
+#define HARNESS_ROUNDS_H
+
+#include "launch.h"
+#include "session.h"
+
+/* What happens to launches and finished cells on the way; both may be slow, no worker runs. */
+struct rounds_events {
+    void *context;
+    /* A launch is about to begin. */
+    void (*launching)(void *context, const struct cell *cell, size_t round);
+    /* A launch is over; false stops everything (the journal cannot be written). */
+    bool (*launched)(void *context, json_t *record);
+    /* A cell has its row; false stops everything. */
+    bool (*finished)(void *context, struct cell *cell);
+};
+
+struct rounds {
+    const struct session *session;
+    const struct rounds_events *events;
+    enum protocol_action action; /* PROTOCOL_MEASURE or PROTOCOL_CHECK */
+    const char *command;         /* for repro lines */
+    int topology;                /* descriptor of the XML, -1 where there is none */
+    struct cell *cells;          /* of one case */
+    size_t count;
+    double until;      /* clock_now() to aim for */
+    double deadline_s; /* of a launch; set by rounds_run() */
+    double working_s;  /* out: spent preparing, checking, warming, sampling, probing */
+    int outputs;       /* PROTOCOL_CHECK: memory file of every cell's O, else -1 */
+};
+
+enum rounds_end { ROUNDS_DONE, ROUNDS_INTERRUPTED, ROUNDS_STOPPED };
+
+/* Launches until every cell is done. */
+enum rounds_end rounds_run(struct rounds *rounds);
+
+#endif
