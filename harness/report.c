@@ -1,0 +1,206 @@
+/*
+ * report: the tables of a session.
+ */
+#include "report.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "noise.h"
+#include "progress.h"
+#include "report_rows.h"
+#include "units.h"
+
+#define DEFAULT_WIDTH 80
+
+struct report_output report_output;
+static int failed; /* the first errno of a failed write */
+
+void report_open(bool to_stderr)
+{
+    struct winsize size;
+    const char *columns = getenv("COLUMNS"), *no_color = getenv("NO_COLOR");
+    report_output.out = to_stderr ? stderr : stdout;
+    const int fd = fileno(report_output.out);
+    const bool terminal = isatty(fd);
+    report_output.width = columns ? (size_t)strtoul(columns, NULL, 10) : 0;
+    if (terminal && ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col)
+        report_output.width = size.ws_col;
+    if (report_output.width < 40)
+        report_output.width = DEFAULT_WIDTH;
+    report_output.color = terminal && !(no_color && *no_color);
+}
+
+void report_flush(void)
+{
+    errno = 0;
+    if ((fflush(report_output.out) != 0 || ferror(report_output.out)) && !failed)
+        failed = errno ? errno : EIO;
+}
+
+bool report_close(char *message, size_t message_size)
+{
+    report_flush();
+    if (failed)
+        snprintf(message, message_size, "cannot write to standard output: %s", strerror(failed));
+    return !failed;
+}
+
+/* ---- single lines ---------------------------------------------------------------------------- */
+
+void report_line(const json_t *row, char *text, size_t size)
+{
+    char time[UNITS_TEXT], gflops[UNITS_TEXT];
+    const char *state = report_text(row, "state"), *why = report_text(row, "why");
+    units_seconds(report_median(row), time);
+    units_number(report_number(row, NULL, "gflops"), gflops);
+    snprintf(text, size, "%s  %s/%s  %.0f thr  %s%s%s%s%s%s%s", report_text(row, "case"),
+             report_text(row, "kernel"), report_text(row, "isa"),
+             report_number(row, NULL, "threads"), state, *why ? ": " : "", why, *time ? "  " : "",
+             time, *time ? "  " : "", *time ? gflops : "");
+    if (*time)
+        strncat(text, " GFLOP/s", size - strlen(text) - 1);
+}
+
+void report_difference(double largest, const struct cell *a, const struct cell *b)
+{
+    char first[96], second[96];
+    cell_variant(a, first);
+    cell_variant(b, second);
+    fprintf(report_output.out,
+            "  largest difference between two kernels: %.3g, %s %d thr and %s "
+            "%d thr\n",
+            largest, first, a->threads, second, b->threads);
+    report_flush();
+}
+
+/* ---- the summary ----------------------------------------------------------------------------- */
+
+static const struct table_column summary_columns[] = {
+    {"case", 0, true},     {"thr", 0, false},  {"fastest", 0, true}, {"median", 0, false},
+    {"GFLOP/s", 0, false}, {"%FMA", 0, false}, {"%read", 1, false},  {"x gemm", 2, false},
+};
+
+/* The fastest ok cell of a case at a thread count, and gemm's median there. */
+static const struct cell *fastest(const struct cell *cells, size_t count, const struct cell *like,
+                                  double *gemm)
+{
+    const struct cell *best = NULL;
+    *gemm = NAN;
+    for (size_t i = 0; i < count; i++) {
+        const struct cell *cell = &cells[i];
+        if (cell->c != like->c || cell->threads != like->threads || !cell->row)
+            continue;
+        const double median = report_median(cell->row);
+        if (cell->state == CELL_OK && median > 0 && !(best && report_median(best->row) <= median))
+            best = cell;
+        if (strcmp(cell->kernel_name, "gemm") == 0)
+            *gemm = fmin(*gemm, median);
+    }
+    return best;
+}
+
+static void summary_row(const struct cell *cell, double gemm, struct table_row *row)
+{
+    static const int from[] = {
+        -1,         COLUMN_THREADS,   COLUMN_KERNEL, COLUMN_TIME, COLUMN_GFLOPS,
+        COLUMN_FMA, COLUMN_BANDWIDTH, COLUMN_GEMM};
+    struct table_row whole = {0};
+    report_fill(cell->row, gemm, &whole);
+    for (size_t c = 0; c < sizeof from / sizeof *from; c++)
+        snprintf(row->text[c], TABLE_CELL, "%s", from[c] < 0 ? cell->c->name : whole.text[from[c]]);
+}
+
+/* One line per case and thread count, in the order in which they first come; returns how many. */
+static size_t summary_rows(const struct cell *cells, size_t count, struct table_row *rows)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool seen = false;
+        double gemm;
+        for (size_t j = 0; j < i; j++)
+            seen |= cells[j].c == cells[i].c && cells[j].threads == cells[i].threads;
+        const struct cell *best = seen ? NULL : fastest(cells, count, &cells[i], &gemm);
+        if (best)
+            summary_row(best, gemm, &rows[n++]);
+    }
+    return n;
+}
+
+static void print_states(const struct cell *cells, size_t count)
+{
+    size_t total = 0;
+    const char *separator = ": ";
+    for (size_t i = 0; i < count; i++)
+        total += cells[i].row != NULL;
+    fprintf(report_output.out, "%zu of %zu cells", total, count);
+    for (int state = 0; state < CELL_STATE_COUNT; state++) {
+        size_t n = 0;
+        for (size_t i = 0; i < count; i++)
+            n += cells[i].row && (int)report_state(cells[i].row) == state;
+        if (n) {
+            fprintf(report_output.out, "%s%zu %s", separator, n,
+                    cell_state_name((enum cell_state)state));
+            separator = ", ";
+        }
+    }
+    fprintf(report_output.out, "\n");
+}
+
+static const char legend[] =
+    "median over launches; +-%: half its 95 % interval, n=... launches where there are too few "
+    "for one; %FMA, %read: useful work over the multiply-add rate, and over the read bandwidth "
+    "where that binds, measured in the same processes; x gemm: speed over the kernel gemm; "
+    "err/bnd: largest error over its bound; * fastest at its thread count; = its interval meets "
+    "the fastest's";
+
+static bool has_flag(const struct cell *cells, size_t count, const char *word)
+{
+    bool has = false;
+    for (size_t i = 0; i < count; i++) {
+        size_t f;
+        const json_t *flag;
+        json_array_foreach(json_object_get(cells[i].row, "flags"), f, flag) has |=
+            strcmp(json_string_value(flag), word) == 0;
+    }
+    return has;
+}
+
+/* What the marks mean, of the flags those that occurred. */
+static void print_legend(const struct cell *cells, size_t count)
+{
+    char text[4096];
+    size_t n = (size_t)snprintf(text, sizeof text, "%s", legend);
+    for (size_t f = 0; f < noise_word_count; f++) {
+        const struct noise_word *word = &noise_words[f];
+        if (word->bit != NOISE_NO_INTERVAL && has_flag(cells, count, word->word))
+            n += (size_t)snprintf(text + n, sizeof text - n, "; %c %s: %s", word->letter,
+                                  word->word, word->meaning);
+    }
+    fprintf(report_output.out, "\n");
+    table_wrap(report_output.out, text, report_output.width, 0);
+}
+
+void report_summary(const struct cell *cells, size_t count)
+{
+    struct table_row *rows = calloc(count + 1, sizeof *rows);
+    const size_t n = rows ? summary_rows(cells, count, rows) : 0;
+    const struct table table = {.columns = summary_columns,
+                                .column_count = sizeof summary_columns / sizeof *summary_columns,
+                                .rows = rows,
+                                .row_count = n};
+    progress_clear();
+    fprintf(report_output.out, "\n");
+    if (n) {
+        table_print(report_output.out, &table, report_output.width, report_output.color);
+        print_legend(cells, count);
+    }
+    print_states(cells, count);
+    report_flush();
+    free(rows);
+}

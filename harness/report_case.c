@@ -1,0 +1,143 @@
+/*
+ * report_case: the table of one case.
+ */
+#include "report.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "progress.h"
+#include "report_rows.h"
+#include "units.h"
+
+/* States that say what a build or kernel offers, not how it did. */
+static bool absent(const json_t *row)
+{
+    const enum cell_state state = report_state(row);
+    return state == CELL_UNSUPPORTED || state == CELL_UNAVAILABLE;
+}
+
+/* By threads, then time; those without a time last. */
+static int compare(const void *a, const void *b)
+{
+    const json_t *x = (*(const struct cell *const *)a)->row;
+    const json_t *y = (*(const struct cell *const *)b)->row;
+    const double threads = report_number(x, NULL, "threads") - report_number(y, NULL, "threads");
+    const double s = report_median(x), t = report_median(y);
+    if (threads != 0)
+        return threads < 0 ? -1 : 1;
+    if (isnan(s) || isnan(t))
+        return isnan(s) - isnan(t);
+    return (s > t) - (s < t);
+}
+
+/* Median of the fastest gemm variant at a thread count. */
+static double gemm_median(const struct cell *const *cells, size_t count, int threads)
+{
+    double best = NAN;
+    for (size_t i = 0; i < count; i++)
+        if (cells[i]->threads == threads && strcmp(cells[i]->kernel_name, "gemm") == 0)
+            best = fmin(best, report_median(cells[i]->row));
+    return best;
+}
+
+static double bound(const json_t *row, size_t side)
+{
+    const json_t *ci = json_object_get(json_object_get(row, "time"), "ci95_s");
+    return json_is_array(ci) ? json_number_value(json_array_get(ci, side)) : NAN;
+}
+
+/* "*" for the fastest at its thread count, "=" for those whose interval meets the fastest's. */
+static const char *mark(const struct cell *cell, const struct cell *fastest)
+{
+    if (cell == fastest)
+        return "*";
+    return bound(cell->row, 0) <= bound(fastest->row, 1) ? "=" : "";
+}
+
+static void print_head(const struct problem_case *c)
+{
+    static const struct input usual = {.kind = INPUT_NORMAL, .seed = 1};
+    char problem[PARSE_TEXT], input[PARSE_TEXT], flops[UNITS_TEXT], bytes[UNITS_TEXT];
+    char line[3 * PARSE_TEXT];
+    parse_print_problem(&c->problem, problem);
+    parse_print_input(&c->input, input);
+    units_flops(attn_useful_flops(&c->problem), flops);
+    units_bytes(attn_compulsory_bytes(&c->problem), bytes);
+    const bool named = strcmp(c->name, problem) != 0;
+    const bool plain = c->input.kind == usual.kind && c->input.seed == usual.seed;
+    snprintf(line, sizeof line, "%s%s%s%s%s  %s, %s", named ? c->name : "", named ? "  " : "",
+             problem, plain ? "" : "  input=", plain ? "" : input, flops, bytes);
+    fprintf(report_output.out, "\n");
+    table_wrap(report_output.out, line, report_output.width, 4);
+}
+
+/* "unavailable: flash/avx512_bf16 (this host lacks ...); ..." */
+static void print_absent(const struct cell *cells, size_t count, enum cell_state state)
+{
+    char text[4096];
+    size_t n = 0;
+    for (size_t i = 0; i < count && n < sizeof text; i++) {
+        char variant[96];
+        if (!cells[i].row || report_state(cells[i].row) != state)
+            continue;
+        cell_variant(&cells[i], variant);
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s%s (%s)", n ? ", " : "  ",
+                              n                           ? ""
+                              : state == CELL_UNSUPPORTED ? "unsupported: "
+                                                          : "unavailable: ",
+                              variant, report_text(cells[i].row, "why"));
+    }
+    if (n)
+        table_wrap(report_output.out, text, report_output.width, 4);
+}
+
+/* The cells with a result worth a line, sorted; returns how many. */
+static size_t present(const struct cell *cells, size_t count, const struct cell **sorted)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++)
+        if (cells[i].row && !absent(cells[i].row))
+            sorted[n++] = &cells[i];
+    qsort(sorted, n, sizeof *sorted, compare);
+    return n;
+}
+
+static void fill_rows(const struct cell *const *sorted, size_t count, struct table_row *rows)
+{
+    const struct cell *fastest = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const struct cell *cell = sorted[i];
+        const bool timed = !isnan(report_median(cell->row));
+        if (timed && (!fastest || fastest->threads != cell->threads))
+            fastest = cell;
+        report_fill(cell->row, gemm_median(sorted, count, cell->threads), &rows[i]);
+        if (timed)
+            snprintf(rows[i].text[COLUMN_MARK], TABLE_CELL, "%s", mark(cell, fastest));
+        const enum cell_state state = report_state(cell->row);
+        rows[i].style = state != CELL_OK ? TABLE_BAD : cell == fastest ? TABLE_STRONG : TABLE_PLAIN;
+    }
+}
+
+void report_case(const struct cell *cells, size_t count)
+{
+    const struct cell **sorted = calloc(count + 1, sizeof *sorted);
+    struct table_row *rows = calloc(count + 1, sizeof *rows);
+    if (sorted && rows && count) {
+        const size_t n = present(cells, count, sorted);
+        const struct table table = {
+            .columns = report_columns, .column_count = COLUMN_COUNT, .rows = rows, .row_count = n};
+        fill_rows(sorted, n, rows);
+        progress_clear();
+        print_head(cells[0].c);
+        if (n)
+            table_print(report_output.out, &table, report_output.width, report_output.color);
+        print_absent(cells, count, CELL_UNSUPPORTED);
+        print_absent(cells, count, CELL_UNAVAILABLE);
+        report_flush();
+    }
+    free(sorted);
+    free(rows);
+}

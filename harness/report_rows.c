@@ -1,0 +1,135 @@
+/*
+ * report_rows: one row of results as texts.
+ */
+#include "report_rows.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "noise.h"
+#include "units.h"
+
+const struct table_column report_columns[COLUMN_COUNT] = {
+    [COLUMN_MARK] = {"", 0, true},
+    [COLUMN_KERNEL] = {"kernel/isa", 0, true},
+    [COLUMN_THREADS] = {"thr", 0, false},
+    [COLUMN_TIME] = {"median", 0, false},
+    [COLUMN_INTERVAL] = {"+-%", 1, false},
+    [COLUMN_GFLOPS] = {"GFLOP/s", 0, false},
+    [COLUMN_FMA] = {"%FMA", 0, false},
+    [COLUMN_BANDWIDTH] = {"%read", 1, false},
+    [COLUMN_GEMM] = {"x gemm", 2, false},
+    [COLUMN_ERROR] = {"err/bnd", 4, false},
+    [COLUMN_FLAGS] = {"flags", 3, true},
+    [COLUMN_LAUNCHES] = {"launches", 5, false},
+    [COLUMN_SPREAD] = {"spread%", 6, false},
+    [COLUMN_MIN] = {"min", 7, false},
+    [COLUMN_P95] = {"p95", 7, false},
+    [COLUMN_BYTES] = {"GB/s", 8, false},
+    [COLUMN_MACHINE] = {"%machine", 10, false},
+    [COLUMN_WORKSPACE] = {"workspace", 9, false},
+};
+
+double report_number(const json_t *row, const char *outer, const char *key)
+{
+    const json_t *value = json_object_get(outer ? json_object_get(row, outer) : row, key);
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+double report_median(const json_t *row)
+{
+    return report_number(row, "time", "median_s");
+}
+
+const char *report_text(const json_t *row, const char *key)
+{
+    const char *text = json_string_value(json_object_get(row, key));
+    return text ? text : "";
+}
+
+enum cell_state report_state(const json_t *row)
+{
+    enum cell_state state = CELL_SKIPPED;
+    cell_state_parse(report_text(row, "state"), &state);
+    return state;
+}
+
+bool report_bandwidth_binds(const json_t *row)
+{
+    return report_number(row, NULL, "fraction_of_bandwidth") >
+           report_number(row, NULL, "fraction_of_fma");
+}
+
+/* Half the interval's width over the median. */
+static double interval(const json_t *row)
+{
+    const json_t *ci = json_object_get(json_object_get(row, "time"), "ci95_s");
+    if (!json_is_array(ci))
+        return NAN;
+    return (json_number_value(json_array_get(ci, 1)) - json_number_value(json_array_get(ci, 0))) /
+           2 / report_median(row);
+}
+
+/* Half the interval's width in percent, or how few launches there are. */
+static void fill_interval(const json_t *row, char *text)
+{
+    const double half = interval(row), launches = report_number(row, "time", "launches");
+    if (isfinite(half))
+        units_number(100 * half, text);
+    else if (isfinite(launches))
+        snprintf(text, TABLE_CELL, "n=%.0f", launches);
+}
+
+/* One letter a flag; n=... in place of the interval says the last one. */
+static void fill_flags(const json_t *row, char *text)
+{
+    size_t f, n = 0;
+    const json_t *flag;
+    json_array_foreach(json_object_get(row, "flags"), f,
+                       flag) for (size_t w = 0; w < noise_word_count && n + 1 < TABLE_CELL;
+                                  w++) if (strcmp(noise_words[w].word, json_string_value(flag)) ==
+                                               0 &&
+                                           noise_words[w].bit != NOISE_NO_INTERVAL) text[n++] =
+        noise_words[w].letter;
+    text[n] = 0;
+}
+
+void report_fill(const json_t *row, double gemm, struct table_row *out)
+{
+    char(*text)[TABLE_CELL] = out->text;
+    const double median = report_median(row),
+                 error = report_number(row, "check", "error_over_bound");
+    const double launches = report_number(row, "time", "launches");
+    const struct {
+        int column;
+        double value;
+    } percents[] = {
+        {COLUMN_FMA, report_number(row, NULL, "fraction_of_fma")},
+        {COLUMN_SPREAD, report_number(row, "time", "spread_between")},
+        {COLUMN_MACHINE, report_number(row, NULL, "fraction_of_machine")},
+        {COLUMN_BANDWIDTH,
+         report_bandwidth_binds(row) ? report_number(row, NULL, "fraction_of_bandwidth") : NAN},
+    };
+    for (size_t i = 0; i < sizeof percents / sizeof *percents; i++)
+        units_number(100 * percents[i].value, text[percents[i].column]);
+    snprintf(text[COLUMN_KERNEL], TABLE_CELL, "%s/%s", report_text(row, "kernel"),
+             report_text(row, "isa"));
+    snprintf(text[COLUMN_THREADS], TABLE_CELL, "%.0f", report_number(row, NULL, "threads"));
+    units_seconds(median, text[COLUMN_TIME]);
+    fill_interval(row, text[COLUMN_INTERVAL]);
+    units_number(report_number(row, NULL, "gflops"), text[COLUMN_GFLOPS]);
+    units_number(gemm / median, text[COLUMN_GEMM]);
+    if (isfinite(error))
+        snprintf(text[COLUMN_ERROR], TABLE_CELL, "%.4f", error);
+    fill_flags(row, text[COLUMN_FLAGS]);
+    if (isfinite(launches))
+        snprintf(text[COLUMN_LAUNCHES], TABLE_CELL, "%.0f", launches);
+    units_seconds(report_number(row, "time", "min_s"), text[COLUMN_MIN]);
+    units_seconds(report_number(row, "time", "p95_s"), text[COLUMN_P95]);
+    units_number(report_number(row, NULL, "gbytes_per_s"), text[COLUMN_BYTES]);
+    units_bytes(report_number(row, NULL, "workspace_bytes"), text[COLUMN_WORKSPACE]);
+    if (isnan(median) && *report_text(row, "state") != 'o')
+        snprintf(text[COLUMN_TIME], TABLE_CELL, "%s", report_text(row, "state"));
+    snprintf(out->note, sizeof out->note, "%s", report_text(row, "why"));
+}

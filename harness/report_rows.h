@@ -1,0 +1,58 @@
+/*
+ * report_rows: what tables show of a result row.
+ */
+#ifndef HARNESS_REPORT_ROWS_H
+#define HARNESS_REPORT_ROWS_H
+
+#include "cell.h"
+#include "table.h"
+
+/* Where tables go. */
+struct report_output {
+    FILE *out;
+    size_t width; /* columns */
+    bool color;
+};
+extern struct report_output report_output;
+
+/* Flushes, and remembers what went wrong. */
+void report_flush(void);
+
+/* Columns of the table of a case. */
+enum {
+    COLUMN_MARK,
+    COLUMN_KERNEL,
+    COLUMN_THREADS,
+    COLUMN_TIME,
+    COLUMN_INTERVAL,
+    COLUMN_GFLOPS,
+    COLUMN_FMA,
+    COLUMN_BANDWIDTH,
+    COLUMN_GEMM,
+    COLUMN_ERROR,
+    COLUMN_FLAGS,
+    COLUMN_LAUNCHES,
+    COLUMN_SPREAD,
+    COLUMN_MIN,
+    COLUMN_P95,
+    COLUMN_BYTES,
+    COLUMN_MACHINE,
+    COLUMN_WORKSPACE,
+    COLUMN_COUNT
+};
+extern const struct table_column report_columns[COLUMN_COUNT];
+
+/* Numbers of a row, NaN where it has none; `outer` may be NULL. */
+double report_number(const json_t *row, const char *outer, const char *key);
+double report_median(const json_t *row);
+const char *report_text(const json_t *row, const char *key);
+enum cell_state report_state(const json_t *row);
+
+/* Whether bandwidth and not arithmetic bounds the row, by the ceilings of its own launches. */
+bool report_bandwidth_binds(const json_t *row);
+
+/* Fills a table row; `gemm` is the median of gemm at the same thread count, NaN where there is
+ * none. */
+void report_fill(const json_t *row, double gemm, struct table_row *out);
+
+#endif
