@@ -28,6 +28,7 @@ from xml.etree import ElementTree
 
 from attntools import tables
 from attntools.cli import Exit, ToolError, guard, parser, say
+from attntools.comparable import incomparable
 from attntools.comparison import (
     COLUMNS,
     THRESHOLD,
@@ -41,7 +42,7 @@ from attntools.comparison import (
     rank,
 )
 from attntools.files import colours_wanted, write_text
-from attntools.results import Cell, Identity, Results, incomparable, read_all, without_collector
+from attntools.results import Cell, Identity, Results, read_all, without_collector
 from attntools.units import change, digits, seconds
 
 TOOL = "compare"

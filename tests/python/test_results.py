@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 import sample
-from attntools.results import ResultsError, incomparable, problem_fields, read
+from attntools.comparable import incomparable
+from attntools.results import ResultsError, problem_fields, read
 
 
 def test_reads_what_the_schema_says(tmp_path: Path) -> None:

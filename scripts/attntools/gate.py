@@ -1,0 +1,174 @@
+"""Says whether one build is slower than another, on this machine, now.
+
+    scripts/gate --base origin/main --new HEAD
+    scripts/gate --base OLD/attnbench --new NEW/attnbench --suite quick --kernel flash
+
+BASE and NEW are commits (built in git worktrees of their own), programs or build folders.  Both are
+launched in pairs, base new new base, and each pair gives ln(new / base) of every cell.  A cell is
+SLOWER if the sign-test interval of their median lies above 0, also with all cells considered
+(Holm), and the median is above the threshold: the larger of --threshold and what launches of one
+build differ by in this very session; and if all that holds again on fresh pairs.
+
+Exit codes: 0 no regression, 1 confirmed regression, 2 the new build computes something wrong,
+3 too noisy to tell, 4 usage, input or output, 5 the base is missing, wrong or incomparable.
+"""
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from attntools.cli import Exit, ToolError, guard, parser, say
+from attntools.comparable import incomparable
+from attntools.compare import percentage
+from attntools.comparison import THRESHOLD, Verdict
+from attntools.files import write_text
+from attntools.gate_builds import build
+from attntools.gate_pairs import NEW, Collected, Plan, pilot, run_pairs, wrong_in
+from attntools.gate_summary import Outcome, markdown
+from attntools.gating import explain, judge, too_noisy
+from attntools.results import Identity, Results
+
+TOOL = "gate"
+PAIRS = 20
+NOISE_LIMIT = 0.10
+
+
+def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
+    """Parses the command line."""
+    p = parser(TOOL, __doc__)
+    p.add_argument("--base", required=True, metavar="REF|BUILD")
+    p.add_argument("--new", required=True, metavar="REF|BUILD")
+    for name in ("suite", "case", "kernel", "isa", "threads", "placement"):
+        p.add_argument(f"--{name}", help="as for attnbench run")
+    p.add_argument("--problem", action="append", default=[], help="as for attnbench run")
+    p.add_argument("-n", "--pairs", type=pair_count, default=PAIRS, metavar="N", help="20")
+    p.add_argument("--threshold", type=percentage, default=THRESHOLD, metavar="P", help="2 %%")
+    p.add_argument(
+        "--noise-limit", type=percentage, default=NOISE_LIMIT, metavar="P",
+        help="a change of this size must be visible, else the answer is 3 (10 %%)",
+    )  # fmt: skip
+    p.add_argument("--sample-s", type=float, default=0.05, help="sampling time of a launch (0.05)")
+    p.add_argument("--seed", type=int, default=1)
+    p.add_argument("--allow", action="append", default=[], choices=("build",))
+    p.add_argument("--output", default="-", metavar="FILE", help="the summary, Markdown")
+    return p.parse_args(argv)
+
+
+def pair_count(text: str) -> int:
+    """At least 6 pairs, which is what an interval needs."""
+    count = int(text)
+    if count < 6:
+        raise argparse.ArgumentTypeError("6 pairs are the fewest that give an interval")
+    return count
+
+
+def selection(options: argparse.Namespace) -> list[str]:
+    """The options that choose cells, for attnbench."""
+    chosen = []
+    for name in ("suite", "case", "kernel", "isa", "threads", "placement"):
+        value = getattr(options, name)
+        chosen += [f"--{name}", value] if value else []
+    for problem in options.problem:
+        chosen += ["--problem", problem]
+    return chosen if options.suite or options.problem else ["--suite", "quick", *chosen]
+
+
+def matched(base: Results, new: Results, outcome: Outcome) -> list[Identity]:
+    """The cells that can be compared; what cannot is written into the outcome."""
+    outcome.wrong = wrong_in(new)
+    outcome.base_wrong = wrong_in(base)
+    outcome.wrong = {i: w for i, w in outcome.wrong.items() if i not in outcome.base_wrong}
+    first, second = ({c.identity for c in side.timed} for side in (base, new))
+    outcome.new_only = sorted(second - first - outcome.base_wrong.keys())
+    outcome.base_only = sorted(first - second - outcome.wrong.keys())
+    return [c.identity for c in new.timed if c.identity in first]
+
+
+def take_failures(collected: Collected, outcome: Outcome) -> None:
+    """Launches that went wrong while pairs were run."""
+    for failure in collected.failures:
+        side = outcome.wrong if failure.side == NEW else outcome.base_wrong
+        side.setdefault(failure.identity, failure.why)
+
+
+def progress(what: str, start: float):  # noqa: ANN201
+    """Says now and then how far the pairs are."""
+
+    def tell(done: int, total: int) -> None:
+        if done == total or sys.stderr.isatty():
+            say(TOOL, f"{what}: {done} of {total} blocks, {time.monotonic() - start:.0f} s")
+
+    return tell
+
+
+def confirm(plan: Plan, outcome: Outcome, options: argparse.Namespace) -> None:
+    """Judges the suspects again, on fresh pairs; the others' verdict stands."""
+    suspects = [j.identity for j in outcome.judged if j.verdict is Verdict.SLOWER]
+    if not suspects:
+        return
+    say(TOOL, f"{len(suspects)} cells look slower; confirming on fresh pairs")
+    fresh = Plan(plan.builds, plan.folder, plan.sample_s, plan.seed + 10**6)
+    again = run_pairs(fresh, suspects, options.pairs, progress("confirming", time.monotonic()))
+    take_failures(again, outcome)
+    outcome.confirmed = [
+        j for j in judge(again.samples, options.threshold) if j.verdict is Verdict.SLOWER
+    ]
+    outcome.suspects = suspects
+    outcome.causes = {j.identity: explain(again.samples[j.identity]) for j in outcome.confirmed}
+
+
+def decide(outcome: Outcome, noise_limit: float) -> Exit:
+    """The exit code; the first of these that holds."""
+    if outcome.wrong:
+        return Exit.WRONG_RESULT
+    if outcome.confirmed:
+        return Exit.REGRESSION
+    if not outcome.judged or outcome.base_wrong:
+        return Exit.INCOMPARABLE
+    if any(too_noisy(j, noise_limit) for j in outcome.judged):
+        return Exit.TOO_NOISY
+    return Exit.OK
+
+
+def gate(options: argparse.Namespace, folder: Path) -> Outcome:
+    """Builds, runs, judges, confirms."""
+    with ExitStack() as stack:
+        base = stack.enter_context(build("base", options.base, folder))
+        new = stack.enter_context(build("new", options.new, folder))
+        plan = Plan((base, new), folder, options.sample_s, options.seed)
+        outcome = Outcome(base.label, new.label, options.pairs, options.threshold)
+        first, second = pilot(plan, selection(options))
+        reasons = incomparable([first, second], options.allow)
+        if reasons:
+            raise ToolError("; ".join(reasons), Exit.INCOMPARABLE)
+        outcome.machine = first.sessions[0].machine
+        cells = matched(first, second, outcome)
+        start = time.monotonic()
+        say(TOOL, f"{len(cells)} cells, {options.pairs} pairs of launches each")
+        collected = run_pairs(plan, cells, options.pairs, progress("pairs", start))
+        outcome.seconds = time.monotonic() - start
+        take_failures(collected, outcome)
+        outcome.judged = judge(collected.samples, options.threshold)
+        confirm(plan, outcome, options)
+    outcome.code = decide(outcome, options.noise_limit)
+    outcome.noise_limit = options.noise_limit
+    return outcome
+
+
+def run(argv: Sequence[str] | None = None) -> int:
+    """The tool."""
+    options = arguments(argv)
+    with tempfile.TemporaryDirectory(prefix="attnbench-gate-") as folder:
+        outcome = gate(options, Path(folder))
+    write_text(options.output, markdown(outcome))
+    if options.output != "-":
+        say(TOOL, outcome.headline())
+    return outcome.code
+
+
+if __name__ == "__main__":
+    guard(TOOL, run)

@@ -1,0 +1,189 @@
+"""Pairs of launches: runs both builds in ABBA order and collects what each launch measured."""
+
+import math
+import random
+import subprocess
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from attntools.cli import Exit, ToolError
+from attntools.gate_builds import Build
+from attntools.results import WRONG_STATES, Cell, Identity, Results, ResultsError, read
+
+# attnbench samples for a twentieth of a cell's share of --seconds in each launch.
+SHARE = 20
+
+BASE, NEW = 0, 1
+
+
+@dataclass
+class Plan:
+    """What to run: cells by case, how long a launch samples, from which seed the order comes."""
+
+    builds: tuple[Build, Build]
+    folder: Path
+    sample_s: float
+    seed: int
+
+
+@dataclass
+class Samples:
+    """Launches of one cell, by pair: [pair][side], as rows of the results files."""
+
+    pairs: list[tuple[Cell, Cell]] = field(default_factory=list)
+
+    def log_ratios(self) -> list[float]:
+        """ln(new / base) of each pair."""
+        return [math.log(new.median_s / base.median_s) for base, new in self.pairs]
+
+    def same_side(self) -> list[float]:
+        """Ln of launches of the same build, from the two pairs of each ABBA block.
+
+        The comparison's own A/A: what the ratio does where nothing changed but the launch.
+        """
+        blocks = zip(self.pairs[::2], self.pairs[1::2], strict=False)
+        return [
+            math.log(second[side].median_s / first[side].median_s)
+            for first, second in blocks
+            for side in (BASE, NEW)
+        ]
+
+
+@dataclass
+class Failure:
+    """A cell that computed something wrong in one of the builds."""
+
+    identity: Identity
+    side: int
+    why: str
+
+
+@dataclass
+class Collected:
+    """Everything that came out of the launches."""
+
+    samples: dict[Identity, Samples]
+    failures: list[Failure]
+
+
+# ---- one run of the program ----------------------------------------------------------------------
+
+
+def launch(program: Path, arguments: Sequence[str], output: Path) -> Results:
+    """Runs `attnbench run` and reads its results.
+
+    Raises:
+        ToolError: it could not be started, or ended with usage or input/output.
+    """
+    output.unlink(missing_ok=True)
+    command = [str(program), "run", *arguments, "--output", str(output)]
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    except OSError as wrong:
+        raise ToolError(f"{program}: {wrong.strerror}") from None
+    if done.returncode not in (0, 1):
+        tail = done.stderr.decode(errors="replace").strip().splitlines()[-3:]
+        raise ToolError(f"{program} ended with {done.returncode}: " + " / ".join(tail))
+    return read(output)
+
+
+def pilot(plan: Plan, selection: Sequence[str]) -> tuple[Results, Results]:
+    """One launch of every selected cell on both sides: which cells there are.
+
+    Raises:
+        ToolError: with INCOMPARABLE if the base cannot run the selection.
+    """
+    found = []
+    for side, build in enumerate(plan.builds):
+        arguments = [*selection, "--launches", "1", "--seconds", "1", "--seed", str(plan.seed)]
+        try:
+            found.append(launch(build.program, arguments, plan.folder / "pilot.jsonl"))
+        except (ToolError, ResultsError) as wrong:
+            code = Exit.INCOMPARABLE if side == BASE else Exit.USAGE
+            name = ("base", "new")[side]
+            raise ToolError(f"the {name} cannot run this selection: {wrong}", code) from None
+    return found[BASE], found[NEW]
+
+
+# ---- pairs ---------------------------------------------------------------------------------------
+
+
+def _case_key(identity: Identity) -> tuple[str, ...]:
+    return identity.problem, identity.input, identity.placement, identity.cache
+
+
+def _arguments(cells: Sequence[Identity], sample_s: float, seed: int) -> list[str]:
+    """The command line that launches these cells of one case once."""
+    first = cells[0]
+    variants = dict.fromkeys(i.variant for i in cells)
+    threads = dict.fromkeys(str(i.threads) for i in cells)
+    arguments = ["--problem", f"{first.problem} input={first.input}"]
+    arguments += ["--kernel", ",".join(variants), "--threads", ",".join(threads)]
+    arguments += ["--placement", first.placement, "--launches", "1"]
+    arguments += ["--seconds", f"{SHARE * sample_s * len(variants) * len(threads):g}"]
+    return arguments + ["--seed", str(seed)] + (["--cold"] if first.cache == "cold" else [])
+
+
+def _take(
+    cells: Iterable[Identity], sides: tuple[Results, Results], out: Collected
+) -> set[Identity]:
+    """Adds one pair of launches of each cell; returns those that failed."""
+    failed = set()
+    for identity in cells:
+        rows = [side.cells.get(identity) for side in sides]
+        for side, row in enumerate(rows):
+            if row is None or not row.timed:
+                why = f"{row.state}: {row.why or 'no reason given'}" if row else "no row"
+                out.failures.append(Failure(identity, side, why))
+                failed.add(identity)
+        base, new = rows
+        if identity not in failed and base and new:
+            out.samples[identity].pairs.append((base, new))
+    return failed
+
+
+def run_pairs(
+    plan: Plan,
+    cells: Iterable[Identity],
+    pairs: int,
+    progress: Callable[[int, int], None] = lambda _done, _all: None,
+) -> Collected:
+    """Runs `pairs` pairs of launches of every cell.
+
+    Blocks of two pairs, base new new base, so that a machine that drifts evenly favours neither;
+    the cases of a round in shuffled order; both launches of a pair from the same seed.
+    """
+    cases: dict[tuple[str, ...], list[Identity]] = defaultdict(list)
+    for identity in cells:
+        cases[_case_key(identity)].append(identity)
+    out = Collected(defaultdict(Samples), [])
+    order = random.Random(plan.seed)
+    blocks = (pairs + 1) // 2
+    for block in range(blocks):
+        keys = [key for key in cases if cases[key]]
+        order.shuffle(keys)
+        for key in keys:
+            for half in range(min(2, pairs - 2 * block)):
+                live = cases[key]
+                if not live:
+                    break
+                arguments = _arguments(live, plan.sample_s, plan.seed + 2 * block + half + 1)
+                ran: dict[int, Results] = {}
+                for side in (BASE, NEW) if half == 0 else (NEW, BASE):
+                    program = plan.builds[side].program
+                    ran[side] = launch(program, arguments, plan.folder / "launch.jsonl")
+                failed = _take(live, (ran[BASE], ran[NEW]), out)
+                cases[key] = [i for i in live if i not in failed]
+        progress(block + 1, blocks)
+    return out
+
+
+def wrong_in(results: Results) -> dict[Identity, str]:
+    """Cells that computed something wrong, and why."""
+    return {
+        identity: f"{cell.state}: {cell.why or 'no reason given'}"
+        for identity, cell in results.cells.items()
+        if cell.state in WRONG_STATES
+    }

@@ -1,0 +1,147 @@
+"""A gate's outcome as Markdown, fit for a comment on a pull request."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import expm1, isfinite
+
+from attntools import tables
+from attntools.cli import Exit
+from attntools.comparison import Verdict
+from attntools.gating import Judged, too_noisy
+from attntools.results import Identity, Row
+from attntools.units import seconds
+
+HEAD = (
+    "problem",
+    "kernel/isa",
+    "threads",
+    "base",
+    "new",
+    "change",
+    "95 % interval",
+    "could see",
+    "",
+)
+NUMERIC = (False, False, True, True, True, True, True, True, False)
+
+
+@dataclass
+class Outcome:
+    """Everything that a gate found out."""
+
+    base: str
+    new: str
+    pairs: int
+    threshold: float
+    machine: Row = field(default_factory=dict)
+    judged: list[Judged] = field(default_factory=list)
+    suspects: list[Identity] = field(default_factory=list)
+    confirmed: list[Judged] = field(default_factory=list)
+    causes: dict[Identity, list[str]] = field(default_factory=dict)
+    wrong: dict[Identity, str] = field(default_factory=dict)
+    base_wrong: dict[Identity, str] = field(default_factory=dict)
+    new_only: list[Identity] = field(default_factory=list)
+    base_only: list[Identity] = field(default_factory=list)
+    seconds: float = 0
+    noise_limit: float = 0
+    code: Exit = Exit.OK
+
+    def headline(self) -> str:
+        """One line."""
+        noisy = sum(too_noisy(j, self.noise_limit) for j in self.judged)
+        return {
+            Exit.OK: f"no regression in {len(self.judged)} cells",
+            Exit.REGRESSION: f"{len(self.confirmed)} of {len(self.judged)} cells are slower",
+            Exit.WRONG_RESULT: f"{len(self.wrong)} cells compute something wrong",
+            Exit.TOO_NOISY: f"too noisy to tell: a change of {100 * self.noise_limit:.3g} % could "
+            f"have been missed in {noisy} of {len(self.judged)} cells",
+            Exit.INCOMPARABLE: f"no base to compare with: {self.base_trouble()}",
+        }.get(self.code, "")
+
+    def base_trouble(self) -> str:
+        """Why there is no base."""
+        if self.base_wrong:
+            return f"{len(self.base_wrong)} cells of the base compute something wrong"
+        return "no cell has a time in both builds"
+
+    def smallest(self) -> float:
+        """The smallest effect that every cell would have shown, as a fraction."""
+        return max((expm1(j.detectable) for j in self.judged), default=float("nan"))
+
+
+def percent(log_ratio: float) -> str:
+    """A logarithm of a ratio as a change."""
+    return f"{100 * expm1(log_ratio):+.1f} %" if isfinite(log_ratio) else "-"
+
+
+def cell_text(identity: Identity) -> str:
+    """A cell in one line."""
+    return f"`{identity.problem}` {identity.variant}, {identity.threads} threads"
+
+
+def verdict_text(judged: Judged, outcome: Outcome) -> str:
+    """The final verdict: what did not come back on fresh pairs is no regression."""
+    if judged.verdict is Verdict.SLOWER:
+        confirmed = any(c.identity == judged.identity for c in outcome.confirmed)
+        return "**SLOWER**, confirmed" if confirmed else "slower once, not confirmed"
+    return judged.verdict.value
+
+
+def _table(outcome: Outcome) -> str:
+    order = {Verdict.SLOWER: 0, Verdict.UNCLEAR: 1, Verdict.FASTER: 2, Verdict.SAME: 3}
+    rows = [
+        (
+            j.identity.problem,
+            j.identity.variant,
+            str(j.identity.threads),
+            seconds(j.base_s),
+            seconds(j.new_s),
+            percent(j.median),
+            f"{percent(j.lo)} .. {percent(j.hi)}",
+            percent(j.detectable),
+            verdict_text(j, outcome),
+        )
+        for j in sorted(outcome.judged, key=lambda j: (order[j.verdict], -j.median))
+    ]
+    return tables.markdown(HEAD, rows, NUMERIC)
+
+
+def _list(title: str, lines: Sequence[str]) -> list[str]:
+    return [f"{title}\n", *(f"- {line}" for line in lines), ""] if lines else []
+
+
+def _confirmed(outcome: Outcome) -> list[str]:
+    return [
+        f"{cell_text(c.identity)}: {percent(c.median)} on fresh pairs ({percent(c.lo)} .. "
+        f"{percent(c.hi)}); {'; '.join(outcome.causes.get(c.identity, []))}"
+        for c in outcome.confirmed
+    ]
+
+
+def markdown(outcome: Outcome) -> str:
+    """The whole summary."""
+    machine = outcome.machine
+    icon = {Exit.OK: "✅", Exit.TOO_NOISY: "⚠️"}.get(outcome.code, "❌")
+    lines = [
+        f"### {icon} attnbench gate: {outcome.headline()}\n",
+        f"`{outcome.new}` against `{outcome.base}`, {outcome.pairs} pairs of launches a cell in "
+        f"{outcome.seconds:.0f} s on {machine.get('cpu', 'an unknown machine')}, "
+        f"{machine.get('cores', '?')} cores.\n",
+    ]
+    if outcome.judged:
+        floor = max(expm1(j.floor) for j in outcome.judged)
+        lines += [
+            f"Threshold {100 * outcome.threshold:.3g} %, raised where launches of one build differ "
+            f"by more (here up to {100 * floor:.1f} %). The smallest slow-down that would have "
+            f"been seen in every cell (power 0.8): **{100 * outcome.smallest():.1f} %**.\n",
+        ]
+    lines += _list("Confirmed:", _confirmed(outcome))
+    lines += _list("Wrong:", [f"{cell_text(i)}: {why}" for i, why in outcome.wrong.items()])
+    lines += _list(
+        "Wrong in the base:", [f"{cell_text(i)}: {why}" for i, why in outcome.base_wrong.items()]
+    )
+    lines += _list("Only in the new build:", [cell_text(i) for i in outcome.new_only])
+    lines += _list("Only in the base:", [cell_text(i) for i in outcome.base_only])
+    if outcome.judged:
+        lines += ["<details><summary>All cells</summary>\n", _table(outcome), "</details>"]
+    return "\n".join(lines).rstrip() + "\n"

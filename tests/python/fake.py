@@ -1,0 +1,64 @@
+"""Makes programs that behave as `attnbench run` does, with times from a formula."""
+
+import json
+import sys
+from pathlib import Path
+
+import sample
+
+SCRIPT = """#!{python}
+import json, random, sys
+settings = json.loads({settings!r})
+options, name = {{}}, None
+for word in sys.argv[2:]:
+    if word.startswith("--"):
+        name = word[2:]
+    else:
+        options[name] = word
+with open({log!r}, "a") as log:
+    log.write({side!r} + "\\n")
+if settings.get("usage"):
+    sys.stderr.write("attnbench: no kernel of this name\\n")
+    sys.exit(2)
+rng = random.Random({side!r} + options["seed"])
+kernels = [k.split("/")[0] for k in options.get("kernel", "flash").split(",")]
+with open(options["output"], "w") as out:
+    session = json.loads({session!r})
+    session["build"].update(settings.get("build", {{}}))
+    out.write(json.dumps(session) + "\\n")
+    for kernel in kernels:
+        row = json.loads({cell!r})
+        row["kernel"] = kernel
+        seconds = 1e-3 * settings["factor"] * (1 + settings["noise"] * rng.gauss(0, 1))
+        row["time"]["median_s"] = row["time"]["min_s"] = seconds
+        row["time"]["launch_medians_s"] = [seconds]
+        count = 1e6 * settings["factor"]
+        row["counters"] = {{"instructions": count, "cycles": 2 * count}}
+        if settings.get("state", "ok") != "ok" and kernel == settings.get("broken", kernel):
+            row["state"], row["why"] = settings["state"], "row 3 is off"
+        out.write(json.dumps(row) + "\\n")
+    out.write('{{"type":"end","complete":true}}\\n')
+"""
+
+
+def program(
+    path: Path,
+    factor: float = 1.0,
+    noise: float = 0.003,
+    log: Path | None = None,
+    **settings: object,
+) -> Path:
+    """Writes a program whose kernels take `factor` milliseconds with relative `noise`."""
+    settings |= {"factor": factor, "noise": noise}
+    path.write_text(
+        SCRIPT.format(
+            python=sys.executable,
+            settings=json.dumps(settings),
+            log=str(log or "/dev/null"),
+            side=path.name,
+            session=json.dumps(sample.session()),
+            cell=json.dumps(sample.cell([1e-3])),
+        )
+    )
+    path.chmod(0o755)
+    return path

@@ -1,0 +1,169 @@
+"""Every exit code of the gate, on programs whose times are known."""
+
+import json
+import math
+from pathlib import Path
+
+import fake
+import numpy as np
+import pytest
+import sample
+from attntools import gate, gating
+from attntools.comparison import Verdict
+from attntools.gate_pairs import Samples
+from attntools.results import read
+from conftest import Outcome, Tool
+
+
+@pytest.fixture
+def gated(tool: Tool, tmp_path: Path):  # noqa: ANN201
+    """Runs the gate on two fakes; settings of the new one as keyword arguments."""
+
+    def run(base: dict[str, object] | None = None, *options: str, **new: object) -> Outcome:
+        first = fake.program(tmp_path / "base", **(base or {}))
+        second = fake.program(tmp_path / "next", **new)
+        return tool(gate, "--base", first, "--new", second, "-n", "8", *options)
+
+    return run
+
+
+def test_equal_builds_pass(gated) -> None:  # noqa: ANN001
+    outcome = gated()
+    assert outcome.code == 0
+    assert outcome.out.startswith("### ✅ attnbench gate: no regression in 1 cells\n")
+    assert "The smallest slow-down that would have been seen in every cell (power 0.8): **" in (
+        outcome.out
+    )
+
+
+def test_slower_build_is_confirmed_and_explained(gated) -> None:  # noqa: ANN001
+    outcome = gated(factor=1.05)
+    assert outcome.code == 1
+    assert "1 of 1 cells are slower" in outcome.out
+    assert "| **SLOWER**, confirmed |" in outcome.out
+    assert "instructions +5.0 %; cycles per instruction +0.0 %" in outcome.out
+    assert "gate: 1 cells look slower; confirming on fresh pairs" in outcome.err
+
+
+def test_faster_build_passes(gated) -> None:  # noqa: ANN001
+    outcome = gated(factor=0.9)
+    assert outcome.code == 0
+    assert "| FASTER |" in outcome.out
+
+
+def test_change_below_the_threshold_passes(gated) -> None:  # noqa: ANN001
+    assert gated(factor=1.012, noise=0.0005).code == 0
+    assert gated(None, "--threshold", "0.5", factor=1.012, noise=0.0005).code == 1
+
+
+def test_only_the_slow_cell_is_blamed(gated) -> None:  # noqa: ANN001
+    outcome = gated(None, "--kernel", "flash,gemm", factor=1.05)
+    assert outcome.code == 1
+    assert "2 of 2 cells are slower" in outcome.out
+
+
+@pytest.mark.parametrize("state", ["failed", "crashed", "timeout", "implausible"])
+def test_wrong_result(gated, state: str) -> None:  # noqa: ANN001
+    outcome = gated(None, "--kernel", "flash,gemm", state=state, broken="gemm")
+    assert outcome.code == 2
+    assert f"gemm/avx2, 1 threads: {state}: row 3 is off" in outcome.out
+
+
+def test_too_noisy(gated) -> None:  # noqa: ANN001
+    outcome = gated({"noise": 0.2}, noise=0.2)
+    assert outcome.code == 3
+    assert "too noisy to tell: a change of 10 % could have been missed in 1 of 1" in outcome.out
+
+
+def test_wrong_base_is_no_base(gated) -> None:  # noqa: ANN001
+    outcome = gated({"state": "failed"})
+    assert outcome.code == 5
+    assert "no base to compare with: 1 cells of the base compute something wrong" in outcome.out
+
+
+def test_base_that_cannot_run_the_selection(gated) -> None:  # noqa: ANN001
+    outcome = gated({"usage": True})
+    assert outcome.code == 5
+    assert "the base cannot run this selection: " in outcome.err
+    assert "no kernel of this name" in outcome.err
+
+
+def test_new_that_cannot_run_the_selection(gated) -> None:  # noqa: ANN001
+    assert gated(usage=True).code == 4
+
+
+def test_builds_of_other_flags_are_incomparable(gated) -> None:  # noqa: ANN001
+    outcome = gated(build={"flags": "-O0"})
+    assert outcome.code == 5
+    assert "are of different builds" in outcome.err
+    assert gated(None, "--allow", "build", build={"flags": "-O0"}).code == 0
+
+
+def test_missing_sides(tool: Tool, tmp_path: Path) -> None:
+    program = fake.program(tmp_path / "base")
+    outcome = tool(gate, "--base", "no-such-ref", "--new", program)
+    assert outcome.code == 5
+    assert "--base no-such-ref is neither a program, a build folder nor a commit" in outcome.err
+    assert tool(gate, "--base", program, "--new", "no-such-ref").code == 4
+    assert tool(gate, "--base", program, "--new", program, "-n", "5").code == 4
+    assert tool(gate, "--base", program).code == 4
+
+
+def test_summary_goes_to_a_file(tool: Tool, tmp_path: Path) -> None:
+    program = fake.program(tmp_path / "base")
+    out = tmp_path / "summary.md"
+    outcome = tool(gate, "--base", program, "--new", program, "-n", "6", "--output", out)
+    assert outcome.code == 0
+    assert out.read_text().startswith("### ✅ attnbench gate")
+    assert outcome.err.endswith("gate: no regression in 1 cells\n")
+
+
+def test_launches_are_in_abba_order(tool: Tool, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    first = fake.program(tmp_path / "A", log=log)
+    second = fake.program(tmp_path / "B", log=log)
+    tool(gate, "--base", first, "--new", second, "-n", "6")
+    order = "".join(log.read_text().split())
+    assert order == "AB" + "ABBA" * 3  # the pilot, then three blocks of two pairs
+
+
+# ---- the statistics of a gate --------------------------------------------------------------------
+
+
+def samples_of(tmp_path: Path, ratio: float, noise: float, seed: int, n: int = 20) -> Samples:
+    rng = np.random.default_rng(seed)
+    rows = [sample.cell([1e-3 * math.exp(noise * z)]) for z in rng.standard_normal(2 * n)]
+    cells = []
+    for i, row in enumerate(rows):
+        if i % 2:
+            time = json.loads(json.dumps(row["time"]))
+            time["median_s"] *= ratio
+            row = row | {"time": time}
+        path = sample.write(tmp_path / "x.jsonl", sample.session(), row)
+        (cell,) = read(path).cells.values()
+        cells.append(cell)
+    return Samples(list(zip(cells[::2], cells[1::2], strict=True)))
+
+
+def test_same_side_is_taken_within_blocks(tmp_path: Path) -> None:
+    samples = samples_of(tmp_path, 2.0, 0.0, 1, n=4)
+    assert samples.log_ratios() == pytest.approx([math.log(2)] * 4)
+    assert samples.same_side() == pytest.approx([0.0] * 4)
+
+
+def test_noise_floor_raises_the_threshold(tmp_path: Path) -> None:
+    (identity,) = {c.identity for c, _ in samples_of(tmp_path, 1, 0, 1, 1).pairs}
+    (quiet,) = gating.judge({identity: samples_of(tmp_path, 1.03, 0.001, 1)}, 0.02)
+    (loud,) = gating.judge({identity: samples_of(tmp_path, 1.03, 0.1, 1)}, 0.02)
+    assert quiet.verdict is Verdict.SLOWER
+    assert quiet.threshold == pytest.approx(math.log(1.02))
+    assert loud.verdict is not Verdict.SLOWER
+    assert loud.threshold == loud.floor > 0.02
+    assert gating.too_noisy(loud, 0.05)
+    assert not gating.too_noisy(quiet, 0.05)
+
+
+def test_explanation_names_what_was_not_measured(tmp_path: Path) -> None:
+    text = "; ".join(gating.explain(samples_of(tmp_path, 1.03, 0.001, 1, 2)))
+    assert text.startswith("frequency (multiply-add rate beside the samples) +0.0 %; not measured")
+    assert "instructions" in text.split("not measured")[1]
