@@ -1,0 +1,99 @@
+"""The page is whole, escapes what it shows, and needs nothing from outside."""
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import sample
+from attntools import report
+from conftest import Tool
+
+VOID = {"meta", "input", "img", "br"}
+
+
+class Page(HTMLParser):
+    """Checks that elements nest, and collects the cells of tables and all links outside."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.rows: list[list[str]] = []
+        self.outside: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            if name in ("src", "href") and not (value or "").startswith(("#", "data:")):
+                self.outside.append(value or "")
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if {"td", "th"} & set(self.open):
+            self.rows[-1][-1] += data
+
+
+def test_page_has_every_cell_and_its_repro_line(tool: Tool, tmp_path: Path) -> None:
+    path = sample.write(
+        tmp_path / "a.jsonl",
+        sample.session(),
+        sample.cell([1e-3] * 8, flags=["preempted"]),
+        sample.cell(kernel="bad", state="failed", why="<script>alert(1)</script>"),
+    )
+    out = tmp_path / "report.html"
+    assert tool(report, path, "--output", out).code == 0
+    page = Page(out.read_text())
+    assert page.outside == []
+    head, good, bad = page.rows
+    assert dict(zip(head, good, strict=True)) == {
+        "case": "prefill-f32-s512-d64",
+        "kernel/isa": "flash/avx2",
+        "threads": "1",
+        "state": "ok",
+        "median": "1.00 ms",
+        "95 % interval": "+0.0 .. +0.0 %",
+        "GFLOP/s": "537",
+        "% FMA": "455",
+        "% read": "1.00",
+        "error / bound": "0.004",
+        "workspace": "4.10 KB",
+        "flags": "preempted",
+        "repro": sample.cell()["repro"],
+    }
+    assert bad[3] == "failed <script>alert(1)</script>"  # shown, not run
+    assert "<script>alert" not in out.read_text()
+    assert "disturbed cells</dt><dd>preempted: 1" in out.read_text()
+
+
+def test_further_files_are_compared_with_the_first(tool: Tool, tmp_path: Path) -> None:
+    a = sample.write(tmp_path / "a.jsonl", sample.session(), sample.cell([1e-3] * 8))
+    b = sample.write(tmp_path / "b.jsonl", sample.session(), sample.cell([2e-3] * 8))
+    text = tool(report, a, b, "--output", "-").out
+    assert "1 cells: 1 SLOWER, 0 UNCLEAR, 0 FASTER, 0 SAME" in text
+    assert len(re.findall('<section id="file', text)) == 2
+    Page(text)
+
+
+def test_other_machines_are_shown_but_not_compared(tool: Tool, tmp_path: Path) -> None:
+    a = sample.write(tmp_path / "a.jsonl", sample.session(), sample.cell())
+    machine = sample.MACHINE | {"fingerprint": "beef"}
+    b = sample.write(tmp_path / "b.jsonl", sample.session(machine=machine), sample.cell())
+    outcome = tool(report, a, b, "--output", "-")
+    assert outcome.code == 0
+    assert "Not compared with the first file: " in outcome.out
+
+
+def test_bad_input_writes_nothing(tool: Tool, tmp_path: Path) -> None:
+    empty = tmp_path / "empty.jsonl"
+    empty.touch()
+    assert tool(report, empty, "--output", tmp_path / "out.html").code == 4
+    assert not (tmp_path / "out.html").exists()
