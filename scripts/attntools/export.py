@@ -1,0 +1,180 @@
+"""Converts a results file to formats of other tools.
+
+    scripts/export FILE.jsonl --format gbench --output results.json
+    scripts/export FILE.jsonl --format csv
+
+Formats:
+    gbench    Google Benchmark's JSON, as github-action-benchmark, Bencher and compare.py read it:
+              one entry a launch, so that compare.py has repetitions to test, then mean, median and
+              standard deviation
+    csv       one line a cell, every number unrounded
+    parquet   the same columns; needs pyarrow
+
+Only cells with a time appear in gbench; csv and parquet have all, with their state.
+
+Exit codes: 0 written, 4 usage, input or output.
+"""
+
+import statistics
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from attntools.cli import Exit, ToolError, guard, parser, say
+from attntools.files import replacing, write_text
+from attntools.results import Cell, Identity, Results, Row, read
+from attntools.tables import comma_separated
+
+TOOL = "export"
+
+NUMBERS = (
+    *("gflops", "gbytes_per_s", "fraction_of_fma", "fraction_of_machine"),
+    *("fraction_of_bandwidth", "prepare_s", "workspace_bytes", "peak_rss_bytes"),
+    *("check.max_abs_error", "check.error_over_bound"),
+    *("ceiling.fma_gflops", "ceiling.read_gbytes_per_s"),
+    *("time.min_s", "time.p05_s", "time.p95_s", "time.launches", "time.samples"),
+)
+COLUMNS = (
+    *("session", "started", "commit", "fingerprint", "case", *Identity._fields),
+    *("state", "why", "flags", "median_s", "ci95_lo_s", "ci95_hi_s", "repro"),
+    *(name.replace(".", "_") for name in NUMBERS),
+)
+
+
+def record(cell: Cell) -> dict[str, Any]:
+    """One cell as flat columns; unknown values are None."""
+    session = cell.session
+    lo, hi = (cell.interval_s if cell.timed else None) or (None, None)
+    row = cell.row
+    fixed = {
+        "session": session.header.get("id"),
+        "started": session.header.get("started"),
+        "commit": session.build.get("commit"),
+        "fingerprint": session.machine.get("fingerprint"),
+        "case": cell.case,
+        **cell.identity._asdict(),
+        "state": cell.state,
+        "why": cell.why,
+        "flags": " ".join(cell.flags),
+        "median_s": cell.median_s if cell.timed else None,
+        "ci95_lo_s": lo,
+        "ci95_hi_s": hi,
+        "repro": row.get("repro"),
+    }
+    numbers = {name.replace(".", "_"): cell.number(name) for name in NUMBERS}
+    return fixed | {k: v if v == v else None for k, v in numbers.items()}
+
+
+# ---- Google Benchmark ----------------------------------------------------------------------------
+
+
+def entry_name(cell: Cell) -> str:
+    """The name of a cell's benchmark; each field of the identity that names what ran."""
+    identity = cell.identity
+    parts = [cell.case, identity.kernel, identity.isa, f"threads:{identity.threads}"]
+    rest = [identity.placement, identity.cache, identity.input, identity.plugin]
+    usual = ["cores", "warm", "normal:1", None]
+    parts += [str(r) for r, u in zip(rest, usual, strict=True) if r != u]
+    return "/".join(parts)
+
+
+def _entry(cell: Cell, index: int, name: str, seconds: float, **more: Any) -> Row:
+    return {
+        "name": name,
+        "family_index": index,
+        "per_family_instance_index": 0,
+        "run_name": entry_name(cell),
+        "repetitions": len(cell.launch_medians_s),
+        "threads": cell.threads,
+        **more,
+        "iterations": int(cell.row["time"].get("calls_per_sample") or 1),
+        "real_time": seconds * 1e9,
+        "cpu_time": seconds * 1e9,
+        "time_unit": "ns",
+    }
+
+
+def entries(cell: Cell, index: int) -> Iterator[Row]:
+    """The launches of a cell as repetitions, then their aggregates."""
+    name, x = entry_name(cell), cell.launch_medians_s
+    for i, seconds in enumerate(x):
+        yield _entry(cell, index, name, seconds, run_type="iteration", repetition_index=i)
+    aggregates = {"mean": statistics.fmean(x), "median": statistics.median(x)}
+    if len(x) > 1:
+        aggregates["stddev"] = statistics.stdev(x)
+    for aggregate, seconds in aggregates.items():
+        kind = {"run_type": "aggregate", "aggregate_name": aggregate, "aggregate_unit": "time"}
+        yield _entry(cell, index, f"{name}_{aggregate}", seconds, **kind)
+
+
+def google_benchmark(results: Results) -> Row:
+    """The file as Google Benchmark 1.8 writes its own; cpu_time is wall time, as real_time is."""
+    session = results.sessions[0]
+    machine = session.machine
+    kinds = {1: "Data", 2: "Unified", 3: "Unified"}
+    return {
+        "context": {
+            "date": session.header.get("started"),
+            "host_name": machine.get("host") or "unknown",
+            "executable": "attnbench",
+            "num_cpus": machine.get("threads"),
+            "mhz_per_cpu": 0,
+            "cpu_scaling_enabled": machine.get("governor") not in (None, "performance"),
+            "caches": [
+                {
+                    "type": kinds.get(c.get("level"), "Unified"),
+                    "level": c.get("level"),
+                    "size": c.get("bytes"),
+                    "num_sharing": c.get("shared_by_threads"),
+                }
+                for c in machine.get("caches") or []
+            ],
+            "load_avg": [],
+            "library_build_type": "release",
+            "attnbench_commit": session.build.get("commit"),
+        },
+        "benchmarks": [e for i, cell in enumerate(results.timed) for e in entries(cell, i)],
+    }
+
+
+# ---- writing -------------------------------------------------------------------------------------
+
+
+def write_parquet(results: Results, output: str) -> None:
+    """Writes Parquet, if there is something to write it with."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise ToolError("parquet needs pyarrow: .venv/bin/pip install pyarrow") from None
+    if output == "-":
+        raise ToolError("parquet is binary: name a file with --output")
+    table = pyarrow.Table.from_pylist([record(c) for c in results.cells.values()])
+    with replacing(output) as aside:
+        pyarrow.parquet.write_table(table, aside)
+
+
+def run(argv: Sequence[str] | None = None) -> int:
+    """The tool."""
+    p = parser(TOOL, __doc__)
+    p.add_argument("file", metavar="FILE")
+    p.add_argument("--format", choices=("gbench", "csv", "parquet"), required=True)
+    p.add_argument("--output", default="-", metavar="FILE", help="- for standard output")
+    options = p.parse_args(argv)
+    results = read(options.file)
+    for note in results.notes:
+        say(TOOL, note)
+    if options.format == "parquet":
+        write_parquet(results, options.output)
+    elif options.format == "csv":
+        rows = [list(map(record(c).get, COLUMNS)) for c in results.cells.values()]
+        write_text(options.output, comma_separated(COLUMNS, rows))
+    else:
+        text = msgspec.json.format(msgspec.json.encode(google_benchmark(results)), indent=1)
+        write_text(options.output, text.decode() + "\n")
+    return Exit.OK
+
+
+if __name__ == "__main__":
+    guard(TOOL, run)

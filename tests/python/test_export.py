@@ -1,0 +1,70 @@
+"""Exports hold every cell with unrounded numbers, in the form that other tools read."""
+
+import csv
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+import sample
+from attntools import export
+from conftest import Tool
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return sample.write(
+        tmp_path / "a.jsonl",
+        sample.session(),
+        sample.cell([1e-3, 3e-3, 2e-3]),
+        sample.cell(threads=2, placement="none", cache="cold"),
+        sample.cell(kernel="bad", state="failed"),
+    )
+
+
+def test_google_benchmark(tool: Tool, path: Path) -> None:
+    data = json.loads(tool(export, path, "--format", "gbench").out)
+    assert data["context"]["num_cpus"] == 2
+    assert data["context"]["library_build_type"] == "release"
+    first = [b for b in data["benchmarks"] if b["family_index"] == 0]
+    name = "prefill-f32-s512-d64/flash/avx2/threads:1"
+    assert [b["name"] for b in first] == [name] * 3 + [f"{name}_{a}" for a in AGGREGATES]
+    assert [b["real_time"] for b in first] == pytest.approx([1e6, 3e6, 2e6, 2e6, 2e6, 1e6])
+    assert {b["run_name"] for b in first} == {name}
+    assert [b.get("repetition_index") for b in first[:3]] == [0, 1, 2]
+    assert {b["time_unit"] for b in first} == {"ns"}
+    names = {b["run_name"] for b in data["benchmarks"]}
+    assert names == {name, "prefill-f32-s512-d64/flash/avx2/threads:2/none/cold"}
+
+
+AGGREGATES = ("mean", "median", "stddev")
+
+
+def test_csv(tool: Tool, path: Path) -> None:
+    rows = list(csv.DictReader(io.StringIO(tool(export, path, "--format", "csv").out)))
+    assert len(rows) == 3
+    assert tuple(rows[0]) == export.COLUMNS
+    assert float(rows[0]["median_s"]) == 2e-3
+    assert rows[0]["problem"] == "b=1,hq=8,hkv=8,sq=512,skv=512,d=64"
+    assert rows[0]["ceiling_fma_gflops"] == "118.0"
+    assert (rows[2]["state"], rows[2]["why"], rows[2]["median_s"]) == ("failed", "because", "")
+
+
+def test_parquet_or_what_to_install(tool: Tool, path: Path, monkeypatch) -> None:  # noqa: ANN001
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    outcome = tool(export, path, "--format", "parquet", "--output", path.with_suffix(".parquet"))
+    assert outcome.code == 4
+    assert outcome.err == "export: parquet needs pyarrow: .venv/bin/pip install pyarrow\n"
+
+
+def test_parquet(tool: Tool, path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    out = path.with_suffix(".parquet")
+    assert tool(export, path, "--format", "parquet", "--output", out).code == 0
+    assert parquet.read_table(out).num_rows == 3
+
+
+def test_usage(tool: Tool, path: Path) -> None:
+    assert tool(export, path).code == 4
+    assert tool(export, path, "--format", "xml").code == 4
