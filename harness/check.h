@@ -11,8 +11,11 @@
 
 struct check_result {
     bool ok;
-    double max_abs_error;
-    double error_over_bound; /* largest over elements; NaN where an element is wrong in kind */
+    double max_abs_error;      /* of O, the case's own input */
+    double error_over_bound;   /* largest over elements, the case's own input; NaN where an element
+                                is wrong in kind (NaN, infinite) */
+    double hardest_over_bound; /* the same over all inputs, and the phase it belongs to */
+    char hardest[64];
     double rms_ratio;        /* RMS error over that of the plain f32 naive kernel; 0 = not taken */
     size_t rows;             /* rows compared with the reference, all inputs together */
     size_t verified_samples; /* timed calls whose sampled rows were compared */

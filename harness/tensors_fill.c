@@ -1,84 +1,41 @@
 /*
  * tensors_fill: Q, K and V as the input of a case says.
- *
- * Element (b, h, s, d) gets number ((b H + h) S + s) D + d of its stream, so that layout, padding
- * and thread count change nothing.
  */
 #include <math.h>
 #include <stdio.h>
 
-#include "logits.h"
+#include "patterns.h"
 #include "random.h"
 #include "safetensors.h"
 #include "tensors_view.h"
 
-#define NEEDLE_LOGIT 40 /* e^-40 of every other key: a million of them weigh less than 1e-11 */
-#define NEGATIVE_LOGIT -30
-#define LOGIT_NOISE 0.25
+#define NEEDLE_SCORE 40 /* e^-40 of every other key: a million of them weigh less than 1e-11 */
+#define NEGATIVE_SCORE -30
+#define NOISE 0.25
 
-enum { STREAM_Q, STREAM_K, STREAM_V, STREAM_LOGITS, STREAMS };
+enum { STREAM_SCORES = PATTERNS_V + 1, STREAMS }; /* after those of q, k and v */
 
-typedef void generate(float *x, size_t n, uint64_t key, uint64_t first);
-
-static void fill_random(const struct tensors_view *view, uint64_t key, generate *numbers,
-                        double mean)
+static bool is_needle(const void *context, struct patterns_key at)
 {
-#pragma omp parallel for collapse(3)
-    for (size_t b = 0; b < view->batch; b++)
-        for (size_t h = 0; h < view->heads; h++)
-            for (size_t r = 0; r < view->rows; r++)
-                for (size_t d = 0; d < view->cols; d += 256) {
-                    float x[256];
-                    const size_t n = view->cols - d < 256 ? view->cols - d : 256;
-                    const uint64_t row = (b * view->heads + h) * view->rows + r;
-                    numbers(x, n, key, row * view->cols + d);
-                    for (size_t k = 0; k < n; k++)
-                        x[k] += (float)mean;
-                    tensors_store(view->t, b, h, r, d, x, n);
-                }
+    return at.j == *(const size_t *)context;
 }
 
-static double needle_logit(const void *context, size_t b, size_t g, size_t j)
+static double needle_score(const void *context, struct patterns_key at)
 {
-    (void)b;
-    (void)g;
-    return j == *(const size_t *)context ? NEEDLE_LOGIT : 0;
+    return is_needle(context, at) ? NEEDLE_SCORE : 0;
 }
 
-static double negative_logit(const void *context, size_t b, size_t g, size_t j)
+static double negative_score(const void *context, struct patterns_key at)
 {
     (void)context;
-    (void)b;
-    (void)g;
-    (void)j;
-    return NEGATIVE_LOGIT;
-}
-
-/* Key j holds its own number: one-hot at j mod Dv, positive in the needle, negative elsewhere. */
-static void fill_one_hot(const struct tensors_view *v, size_t needle)
-{
-    for (size_t b = 0; b < v->batch; b++)
-        for (size_t g = 0; g < v->heads; g++)
-            for (size_t j = 0; j < v->rows; j++)
-                for (size_t d = 0; d < v->cols; d++)
-                    tensors_set(v->t, b, g, j, d, d != j % v->cols ? 0 : j == needle ? 1 : -1);
+    (void)at;
+    return NEGATIVE_SCORE;
 }
 
 /* Sets of inputs that have no random numbers differ by exact factors of V: 1, -1, 2, -2, 4... */
 static double stream_factor(uint64_t stream)
 {
     return ldexp(stream % 2 ? -1 : 1, (int)(stream / 2 % 4));
-}
-
-static void scale_v(const struct tensors_view *v, double factor)
-{
-    if (factor == 1)
-        return;
-    for (size_t b = 0; b < v->batch; b++)
-        for (size_t g = 0; g < v->heads; g++)
-            for (size_t j = 0; j < v->rows; j++)
-                for (size_t d = 0; d < v->cols; d++)
-                    tensors_set(v->t, b, g, j, d, factor * tensors_get(v->t, b, g, j, d));
 }
 
 static bool copy_tensor(const struct tensors_view *view, const struct safetensors *file,
@@ -108,9 +65,12 @@ static bool copy_tensor(const struct tensors_view *view, const struct safetensor
     return true;
 }
 
-static bool fill_file(struct tensors_view views[TENSORS_VIEWS], const struct input *input,
-                      uint64_t stream, char *message, size_t message_size)
+static bool fill_file(struct tensor_set *set, const struct problem_case *c, char *message,
+                      size_t message_size)
 {
+    const struct input *input = &c->input;
+    struct tensors_view views[TENSORS_VIEWS];
+    tensors_operands(&set->tensors, &c->problem, views);
     char path[CASES_PATH];
     cases_find_file(input, path);
     struct safetensors *file = safetensors_open(path, message, message_size);
@@ -120,14 +80,11 @@ static bool fill_file(struct tensors_view views[TENSORS_VIEWS], const struct inp
     for (int n = 0; ok && n < 3; n++)
         ok = copy_tensor(&views[n], file, input, message, message_size);
     safetensors_close(file);
-    if (ok)
-        scale_v(&views[2], stream_factor(stream));
     return ok;
 }
 
-static bool fill_needle(struct tensor_set *set, const struct problem_case *c,
-                        const struct tensors_view *v, uint64_t key, uint64_t stream, char *message,
-                        size_t message_size)
+static bool fill_needle(struct tensor_set *set, const struct problem_case *c, uint64_t key,
+                        char *message, size_t message_size)
 {
     const size_t needle = c->input.needle;
     if (needle >= c->problem.kv_len) {
@@ -135,17 +92,15 @@ static bool fill_needle(struct tensor_set *set, const struct problem_case *c,
                  c->problem.kv_len);
         return false;
     }
-    logits_fill(set, &c->problem, key, needle_logit, &needle, LOGIT_NOISE);
-    fill_one_hot(v, needle);
-    scale_v(v, stream_factor(stream));
+    patterns_scores(set, &c->problem, key, needle_score, &needle, NOISE);
+    patterns_one_hot(set, &c->problem, is_needle, &needle);
     return true;
 }
 
 bool tensors_fill(struct tensor_set *set, const struct problem_case *c, uint64_t stream,
                   char *message, size_t message_size)
 {
-    struct tensors_view views[TENSORS_VIEWS];
-    tensors_operands(&set->tensors, &c->problem, views);
+    const struct attn_problem *p = &c->problem;
     uint64_t key[STREAMS];
     for (uint64_t n = 0; n < STREAMS; n++)
         key[n] = random_key(c->input.seed, stream * STREAMS + n);
@@ -153,23 +108,28 @@ bool tensors_fill(struct tensor_set *set, const struct problem_case *c, uint64_t
     bool ok = true;
     switch (c->input.kind) {
     case INPUT_NORMAL:
+        for (unsigned n = PATTERNS_Q; n <= PATTERNS_V; n++)
+            patterns_normal(set, p, n, key[n], 0, 1);
+        break;
     case INPUT_UNIFORM:
-        for (int n = 0; n < 3; n++)
-            fill_random(&views[n], key[n],
-                        c->input.kind == INPUT_NORMAL ? random_normal : random_uniform, 0);
+        for (unsigned n = PATTERNS_Q; n <= PATTERNS_V; n++)
+            patterns_uniform(set, p, n, key[n]);
         break;
     case INPUT_NEEDLE:
-        ok = fill_needle(set, c, &views[2], key[STREAM_LOGITS], stream, message, message_size);
+        ok = fill_needle(set, c, key[STREAM_SCORES], message, message_size);
         break;
     case INPUT_NEGATIVE:
-        logits_fill(set, &c->problem, key[STREAM_LOGITS], negative_logit, NULL, LOGIT_NOISE);
-        fill_random(&views[2], key[STREAM_V], random_normal, 2);
+        patterns_scores(set, p, key[STREAM_SCORES], negative_score, NULL, NOISE);
+        patterns_normal(set, p, PATTERNS_V, key[PATTERNS_V], 2, 1);
         break;
     case INPUT_FILE:
-        ok = fill_file(views, &c->input, stream, message, message_size);
+        ok = fill_file(set, c, message, message_size);
         break;
     }
-    if (ok)
-        tensors_seal(set, &c->problem);
-    return ok;
+    if (!ok)
+        return false;
+    if (stream && (c->input.kind == INPUT_FILE || c->input.kind == INPUT_NEEDLE))
+        patterns_scale_v(set, p, stream_factor(stream));
+    tensors_seal(set, p);
+    return true;
 }

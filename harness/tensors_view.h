@@ -1,5 +1,5 @@
 /*
- * tensors_view: what each operand and result is as a block of memory; for tensors*.c only.
+ * tensors_view: what each operand and result is as a block of memory; for tensors*.c and patterns.c.
  *
  * A view is (batch, heads, rows, cols) with dense rows.  LSE is seen as one row of q_len per head,
  * although kernels address its elements by stride[2] = 1.

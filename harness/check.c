@@ -1,0 +1,138 @@
+/*
+ * check: the phases of a check, in the order in which they are run.
+ */
+#include "check.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "check_adversary.h"
+#include "check_precision.h"
+#include "check_properties.h"
+#include "check_trial.h"
+
+/* Multiply-adds of the small problem. */
+#define SMALL 5e7
+#define SMALL_THOROUGH 5e8
+
+/* Rows of one run on the case's own input where it is looked at again. */
+#define SAMPLED_ROWS 64
+
+static void note(struct check_result *result, const struct check_comparison *comparison)
+{
+    result->max_abs_error = fmax(result->max_abs_error, comparison->max_abs_error);
+    result->error_over_bound = fmax(result->error_over_bound, comparison->over_bound);
+    if (isinf(comparison->over_bound))
+        result->error_over_bound = NAN;
+}
+
+/* ---- the case's own lengths ---------------------------------------------------------------- */
+
+/* The rows to compare: those that the lent reference has, or as many as can be afforded. */
+static bool judge(struct trial *trial, const struct problem_case *c, size_t most)
+{
+    const struct checker *checker = trial->checker;
+    struct check_comparison comparison = {0};
+    size_t count, *picked = NULL;
+    const size_t *rows = check_stored_rows(c, &count);
+    const bool stored = rows && most == SIZE_MAX;
+    if (!stored) {
+        const size_t affordable = check_affordable_rows(&trial->problem);
+        count = check_pick_rows(&trial->problem, checker->threads,
+                                most < affordable ? most : affordable, checker->trials, &picked);
+        rows = picked;
+        if (!picked)
+            return check_fail(trial, "no memory to pick rows");
+    }
+    const bool right = check_trial_judge_rows(trial, rows, count, stored, &comparison);
+    if (c == checker->c)
+        note(checker->result, &comparison);
+    free(picked);
+    return right;
+}
+
+static bool check_case(struct checker *checker, const char *phase, const struct problem_case *c,
+                       size_t rows, bool precision)
+{
+    struct trial trial;
+    bool unsupported;
+    char message[256];
+    if (!check_trial_open(&trial, checker, phase, &c->problem, check_layout(checker->trials++),
+                          checker->threads, &unsupported)) {
+        if (unsupported)
+            check_fail(&trial, "the kernel does not support this problem");
+        return false;
+    }
+    bool right = tensors_fill(&trial.set, c, 0, message, sizeof message) ||
+                 check_fail(&trial, "%s", message);
+    right = right && check_trial_run(&trial) && judge(&trial, c, rows);
+    if (right && precision) {
+        snprintf(trial.phase, sizeof trial.phase, "precision");
+        right = check_precision(&trial);
+    }
+    check_trial_close(&trial);
+    return right;
+}
+
+/* Precision is judged on N(0, 1), at the case's own lengths; with LSE where the kernel has it, and
+ * with the guard page at the other end than the first run had it. */
+static bool check_normal(struct checker *checker)
+{
+    struct problem_case normal = *checker->c;
+    normal.input = (struct input){.kind = INPUT_NORMAL, .seed = 1};
+    normal.problem.outputs |= checker->kernel->caps.outputs & ATTN_OUTPUT_LSE;
+    checker->trials |= 1;
+    return check_case(checker, "normal input", &normal, SAMPLED_ROWS, true);
+}
+
+/* ---- all of it ----------------------------------------------------------------------------- */
+
+bool check_kernel(const struct attn_kernel *kernel, const struct problem_case *c, int threads,
+                  enum check_depth depth, struct check_result *result)
+{
+    *result = (struct check_result){.ok = true};
+    struct checker checker = {
+        .kernel = kernel, .c = c, .threads = threads, .depth = depth, .result = result};
+    if (depth == CHECK_ROWS)
+        return check_case(&checker, "own input", c, SAMPLED_ROWS, false);
+    if (!check_case(&checker, "own input", c, SIZE_MAX, false) || depth == CHECK_CASE)
+        return result->ok;
+    const struct attn_problem small =
+        check_shrink(&c->problem, depth == CHECK_THOROUGH ? SMALL_THOROUGH : SMALL);
+    const bool same_lengths = small.q_len == c->problem.q_len && small.kv_len == c->problem.kv_len;
+    return check_adversaries(&checker, &small) && check_repeats(&checker, &small) &&
+           check_identities(&checker, &small) && check_split(&checker, &small) &&
+           check_hull(&checker, &small) && check_normal(&checker) &&
+           (same_lengths || check_full_length(&checker));
+}
+
+bool check_rows(const struct attn_kernel *kernel, const struct attn_problem *problem,
+                const struct attn_tensors *tensors, size_t rows, uint64_t seed,
+                struct check_result *result)
+{
+    struct check_comparison comparison;
+    size_t *picked;
+    const int threads = 1; /* a few rows, and the threads belong to the measurement */
+    const size_t count = check_pick_rows(problem, threads, rows, seed, &picked);
+    if (!picked ||
+        !check_compare(kernel, problem, tensors, picked, count, threads, false, &comparison)) {
+        snprintf(result->why, sizeof result->why, "no memory to compare rows");
+        free(picked);
+        return result->ok = false;
+    }
+    free(picked);
+    result->rows += comparison.rows;
+    result->verified_samples++;
+    note(result, &comparison);
+    if (comparison.wrong_rows && result->ok) {
+        const struct check_place at = check_place_of(problem, comparison.first.row);
+        result->ok = false;
+        snprintf(result->phase, sizeof result->phase, "timed call");
+        snprintf(result->why, sizeof result->why,
+                 "%s row (b %zu, h %zu, i %zu) element %zu: got %.9g, expected %.9g, bound %.3g",
+                 comparison.first.tensor, at.b, at.h, at.i, comparison.first.element,
+                 comparison.first.got, comparison.first.expected, comparison.first.bound);
+    }
+    return result->ok;
+}

@@ -1,0 +1,329 @@
+/*
+ * The check itself: honest kernels pass, timed results are judged, a lent reference is used for its
+ * own case only, smaller problems keep their tails, and rows are picked where it matters.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "check_adversary.h"
+#include "check_rows.h"
+#include "random.h"
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+#define THREADS 2
+
+extern const struct attn_kernel wrong_honest, wrong_honest_bf16, wrong_cached_by_plan;
+
+int memfd_create(const char *name, unsigned flags); /* sys/mman.h shows it with _GNU_SOURCE only */
+
+static struct problem_case case_of(const char *problem, const char *input)
+{
+    struct problem_case c = {.name = "test"};
+    struct parse_error error;
+    if (!parse_problem(problem, &c.problem, &error) || !parse_input(input, &c.input, &error))
+        fail_msg("%s %s: %s", problem, input, error.message);
+    return c;
+}
+
+/* ---- honest kernels ------------------------------------------------------------------------ */
+
+static void assert_passes(const struct attn_kernel *kernel, const struct problem_case *c)
+{
+    struct check_result result;
+    if (!check_kernel(kernel, c, THREADS, CHECK_FULL, &result))
+        fail_msg("%s/%s: %s", kernel->name, attn_isa_name(kernel->isa), result.why);
+    assert_true(result.ok && result.rows > 30);
+    assert_true(result.error_over_bound < 0.5 && result.hardest_over_bound < 1);
+    assert_true(result.rms_ratio > 0 && result.rms_ratio <= 8);
+}
+
+/* Every kernel of the registry that this host can run. */
+static void the_registry_passes(void **state)
+{
+    (void)state;
+    static const char *const problems[] = {
+        "sq=65,skv=130,d=40",
+        "hq=4,hkv=2,sq=33,skv=70,d=64,dv=24,mask=causal",
+        "b=2,hq=3,hkv=1,sq=1,skv=300,d=128",
+        "h=2,s=70,d=32,mask=causal,layout=bshd,window=20",
+    };
+    size_t count, run = 0;
+    const struct attn_kernel *const *kernels = attn_kernels(&count);
+    for (size_t n = 0; n < COUNT(problems); n++) {
+        const struct problem_case c = case_of(problems[n], "normal:1");
+        for (size_t k = 0; k < count; k++) {
+            const char *why;
+            if (!attn_isa_available(kernels[k]->isa) ||
+                !attn_supports(kernels[k], &c.problem, &why))
+                continue;
+            assert_passes(kernels[k], &c);
+            run++;
+        }
+    }
+    assert_true(run >= COUNT(problems));
+}
+
+static void honest_kernels_pass(void **state)
+{
+    (void)state;
+    static const struct {
+        const struct attn_kernel *kernel;
+        const char *problem, *input;
+    } table[] = {
+        {&wrong_honest, "hq=4,hkv=2,sq=40,skv=90,d=24,dv=17,mask=causal", "normal:1"},
+        {&wrong_honest, "sq=9,skv=40,d=24,mask=causal_top_left", "uniform:3"},
+        {&wrong_honest, "sq=40,skv=9,d=1", "negative"},
+        {&wrong_honest, "s=1,d=1", "normal:1"},
+        {&wrong_honest, "sq=3,skv=50,d=1,scale=-2", "needle:17"},
+        {&wrong_honest, "h=2,s=68,d=32", "file:" TEST_DATA "/minilm-preamble.safetensors:layer1."},
+        {&wrong_honest, "h=2,sq=40,skv=90,d=24,dtype=bf16", "normal:1"},
+        {&wrong_honest, "h=2,sq=40,skv=90,d=24,dtype=f16,mask=causal,window=30:2", "normal:1"},
+        {&wrong_honest_bf16, "h=2,sq=40,skv=90,d=24,dtype=bf16,mask=causal", "normal:1"},
+        {&wrong_honest_bf16, "sq=64,skv=2000,d=64,dtype=bf16", "normal:1"},
+    };
+    for (size_t n = 0; n < COUNT(table); n++) {
+        const struct problem_case c = case_of(table[n].problem, table[n].input);
+        assert_passes(table[n].kernel, &c);
+    }
+}
+
+static void sampled_rows_are_counted(void **state)
+{
+    (void)state;
+    struct check_result result;
+    const struct problem_case c = case_of("h=4,s=100,d=8", "normal:1");
+    assert_true(check_kernel(&wrong_honest, &c, THREADS, CHECK_ROWS, &result));
+    assert_int_equal(result.rows, 64);
+    assert_true(result.rms_ratio == 0);
+    assert_true(check_kernel(&wrong_honest, &c, THREADS, CHECK_CASE, &result));
+    assert_int_equal(result.rows, 400);
+}
+
+/* ---- timed results ------------------------------------------------------------------------- */
+
+static void timed_results_are_judged(void **state)
+{
+    (void)state;
+    const struct problem_case c = case_of("h=2,s=50,d=16", "normal:1");
+    struct tensor_set sets[2];
+    struct attn_plan plan;
+    const char *why;
+    char message[256];
+    const struct tensors_layout layout = {.guard = TENSORS_TIMING};
+    for (uint64_t n = 0; n < 2; n++) {
+        assert_true(tensors_alloc(&sets[n], &c.problem, &layout, message, sizeof message));
+        assert_true(tensors_fill(&sets[n], &c, n, message, sizeof message));
+    }
+    struct check_result result = {.ok = true};
+    assert_true(attn_plan_init(&plan, &wrong_cached_by_plan, &c.problem, 1, NULL, 0, &why));
+    attn_execute(&plan, &sets[0].tensors);
+    assert_true(check_rows(plan.kernel, &c.problem, &sets[0].tensors, 4, 1, &result));
+    assert_true(result.verified_samples == 1 && result.rows == 4);
+    attn_execute(&plan, &sets[1].tensors);
+    assert_false(check_rows(plan.kernel, &c.problem, &sets[1].tensors, 4, 2, &result));
+    assert_true(result.verified_samples == 2 && !result.ok);
+    assert_string_equal(result.phase, "timed call");
+    assert_non_null(strstr(result.why, "o row (b 0, h "));
+    tensors_poison(&sets[1], &c.problem);
+    result = (struct check_result){.ok = true};
+    assert_false(check_rows(plan.kernel, &c.problem, &sets[1].tensors, 4, 2, &result));
+    assert_true(isnan(result.error_over_bound));
+    attn_plan_destroy(&plan);
+    tensors_free(&sets[0]);
+    tensors_free(&sets[1]);
+}
+
+/* ---- the lent reference -------------------------------------------------------------------- */
+
+static int lend(const struct problem_case *c)
+{
+    char message[256];
+    const int fd = memfd_create("reference", 0);
+    assert_true(fd >= 0);
+    if (!check_reference_create(c, fd, message, sizeof message))
+        fail_msg("%s", message);
+    check_reference_use(fd);
+    return fd;
+}
+
+static void a_lent_reference_gives_the_same_verdict(void **state)
+{
+    (void)state;
+    static const struct {
+        const struct attn_kernel *kernel;
+        const char *problem;
+    } table[] = {
+        {&wrong_honest, "hq=4,hkv=2,sq=40,skv=30,d=24,dv=17,mask=causal,outputs=o+lse"},
+        {&wrong_honest_bf16, "h=2,sq=40,skv=30,d=24,mask=causal,dtype=bf16,outputs=o+lse"},
+    };
+    for (size_t n = 0; n < COUNT(table); n++) {
+        struct check_result computed, looked_up;
+        const struct problem_case c = case_of(table[n].problem, "normal:4");
+        assert_true(check_kernel(table[n].kernel, &c, THREADS, CHECK_CASE, &computed));
+        const int fd = lend(&c);
+        assert_true(check_kernel(table[n].kernel, &c, THREADS, CHECK_CASE, &looked_up));
+        assert_int_equal(computed.rows, looked_up.rows);
+        assert_true(computed.max_abs_error == looked_up.max_abs_error);
+        assert_true(fabs(computed.error_over_bound / looked_up.error_over_bound - 1) < 1e-6);
+        check_reference_use(-1);
+        close(fd);
+    }
+}
+
+/* The last double of the file belongs to the last row: spoilt, it must be noticed where the
+ * reference is used, and only there. */
+static void a_lent_reference_is_used_for_its_case_only(void **state)
+{
+    (void)state;
+    const struct problem_case c = case_of("h=2,s=20,d=8", "normal:4");
+    const int fd = lend(&c);
+    const off_t end = lseek(fd, 0, SEEK_END);
+    const double wrong = 77;
+    const off_t last_row = end - 16 - 8 * 16 + 16; /* LSE and its bound stand in front of O */
+    assert_int_equal(pwrite(fd, &wrong, sizeof wrong, last_row), sizeof wrong);
+    struct check_result result;
+    assert_false(check_kernel(&wrong_honest, &c, THREADS, CHECK_CASE, &result));
+    assert_non_null(strstr(result.why, "expected 77"));
+    const char *const others[][2] = {{"h=2,s=20,d=8", "normal:5"},
+                                     {"h=2,s=21,d=8", "normal:4"},
+                                     {"h=2,s=20,d=8,mask=causal", "normal:4"},
+                                     {"h=2,s=20,d=8,outputs=o+weights", "normal:4"}};
+    for (size_t n = 0; n < COUNT(others); n++) {
+        const struct problem_case other = case_of(others[n][0], others[n][1]);
+        const char *why;
+        const struct attn_kernel *naive = attn_find("naive", ATTN_ISA_BASELINE);
+        assert_true(attn_supports(naive, &other.problem, &why));
+        assert_true(check_kernel(naive, &other, THREADS, CHECK_CASE, &result));
+    }
+    check_reference_use(-1);
+    assert_true(check_kernel(&wrong_honest, &c, THREADS, CHECK_CASE, &result));
+    close(fd);
+}
+
+static void half_a_reference_is_not_used(void **state)
+{
+    (void)state;
+    const struct problem_case c = case_of("h=2,s=20,d=8", "normal:4");
+    size_t count;
+    int fd = lend(&c);
+    assert_non_null(check_stored_rows(&c, &count));
+    assert_int_equal(count, 40);
+    assert_int_equal(ftruncate(fd, lseek(fd, 0, SEEK_END) - 1), 0);
+    check_reference_use(fd);
+    assert_null(check_stored_rows(&c, &count));
+    close(fd);
+    fd = memfd_create("empty", 0);
+    check_reference_use(fd);
+    assert_null(check_stored_rows(&c, &count));
+    close(fd);
+}
+
+/* ---- smaller problems, rows, edges --------------------------------------------------------- */
+
+static void smaller_problems_keep_their_tails(void **state)
+{
+    (void)state;
+    static const char *const problems[] = {
+        "b=4,hq=32,hkv=8,s=1024,d=128,mask=causal",
+        "hq=32,hkv=8,sq=1,skv=100003,d=128",
+        "hq=32,hkv=1,sq=1000,skv=8201,d=64",
+        "h=1,sq=5003,skv=777,d=64,mask=causal",
+        "h=8,s=4133,d=256",
+    };
+    for (size_t n = 0; n < COUNT(problems); n++) {
+        const struct problem_case c = case_of(problems[n], "normal:1");
+        const struct attn_problem *p = &c.problem, s = check_shrink(p, 5e7);
+        const double work =
+            (double)(s.batch * s.q_heads * s.q_len * s.kv_len) * (double)(s.qk_dim + s.v_dim);
+        assert_true(work <= 5e7);
+        assert_int_equal(s.q_heads * p->kv_heads, p->q_heads * s.kv_heads);
+        assert_int_equal(s.q_len % 64, p->q_len % 64);
+        assert_int_equal(s.kv_len % 64, p->kv_len % 64);
+        assert_true((s.kv_len > s.q_len) == (p->kv_len > p->q_len));
+        assert_true((s.kv_len == s.q_len) == (p->kv_len == p->q_len));
+        assert_true(s.kv_len >= 64 && s.qk_dim == p->qk_dim && s.mask == p->mask);
+    }
+    const struct problem_case c = case_of("h=2,s=100,d=64", "normal:1");
+    const struct attn_problem same = check_shrink(&c.problem, 5e7);
+    assert_memory_equal(&same, &c.problem, sizeof same);
+}
+
+static void rows_are_picked_everywhere(void **state)
+{
+    (void)state;
+    const struct problem_case c = case_of("b=2,h=8,s=1000,d=64", "normal:1");
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        size_t *rows;
+        bool heads[16] = {false}, last = false, first = false;
+        assert_int_equal(check_pick_rows(&c.problem, 4, 64, seed, &rows), 64);
+        for (size_t k = 0; k < 64; k++) {
+            assert_true(rows[k] < 16000 && (k == 0 || rows[k] > rows[k - 1]));
+            heads[rows[k] / 1000] = true;
+            first |= rows[k] % 1000 == 0;
+            last |= rows[k] % 1000 == 999;
+        }
+        assert_true(first && last);
+        for (size_t h = 0; h < 16; h++)
+            assert_true(heads[h]);
+        free(rows);
+    }
+    size_t *rows;
+    assert_int_equal(check_pick_rows(&c.problem, 4, SIZE_MAX, 0, &rows), 16000);
+    assert_true(rows[0] == 0 && rows[15999] == 15999);
+    free(rows);
+}
+
+static void edges_are_telling(void **state)
+{
+    (void)state;
+    size_t edges[128];
+    const size_t count = check_edges(1000, 3, edges, 128);
+    static const size_t expected[] = {0,   999, 15,  16,  17,  63,  64,  65,
+                                      127, 128, 255, 256, 960, 333, 332, 666};
+    for (size_t n = 0; n < COUNT(expected); n++) {
+        bool found = false;
+        for (size_t k = 0; k < count; k++)
+            found |= edges[k] == expected[n];
+        if (!found)
+            fail_msg("%zu is not among the edges", expected[n]);
+    }
+    assert_int_equal(check_edges(1, 8, edges, 128), 1);
+    assert_int_equal(check_edges(5000, 8, edges, 7), 7);
+}
+
+static void affordable_rows(void **state)
+{
+    (void)state;
+    const struct problem_case small = case_of("h=8,s=2048,d=64", "normal:1");
+    const struct problem_case large = case_of("h=1,s=65536,d=128", "normal:1");
+    assert_int_equal(check_affordable_rows(&small.problem), 8 * 2048);
+    assert_in_range(check_affordable_rows(&large.problem), 64, 200);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_registry_passes),
+        cmocka_unit_test(honest_kernels_pass),
+        cmocka_unit_test(sampled_rows_are_counted),
+        cmocka_unit_test(timed_results_are_judged),
+        cmocka_unit_test(a_lent_reference_gives_the_same_verdict),
+        cmocka_unit_test(a_lent_reference_is_used_for_its_case_only),
+        cmocka_unit_test(half_a_reference_is_not_used),
+        cmocka_unit_test(smaller_problems_keep_their_tails),
+        cmocka_unit_test(rows_are_picked_everywhere),
+        cmocka_unit_test(edges_are_telling),
+        cmocka_unit_test(affordable_rows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

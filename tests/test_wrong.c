@@ -1,0 +1,259 @@
+/*
+ * Deliberately wrong kernels must be caught, each by the phase that is there for it, and said to do
+ * what they do; honest ones must pass.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <omp.h>
+
+#include "check.h"
+
+#define THREADS 2
+
+/* What a child leaves behind. */
+static struct verdict {
+    struct check_result result;
+    char progress[1024];
+    int calls; /* of the kernel, where it counts them */
+    bool finished;
+} * verdict;
+
+static struct problem_case case_of(const char *problem, const char *input)
+{
+    struct problem_case c = {.name = "test"};
+    struct parse_error error;
+    if (!parse_problem(problem, &c.problem, &error) || !parse_input(input, &c.input, &error))
+        fail_msg("%s %s: %s", problem, input, error.message);
+    return c;
+}
+
+/* Runs something in a child that may crash; the verdict says how it went. */
+static void in_child(void (*run)(const void *), const void *argument)
+{
+    memset(verdict, 0, sizeof *verdict);
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        signal(SIGSEGV, SIG_DFL); /* also under a sanitizer */
+        signal(SIGBUS, SIG_DFL);
+        omp_set_num_threads(THREADS);
+        check_set_progress(verdict->progress, sizeof verdict->progress);
+        run(argument);
+        verdict->finished = true;
+        _exit(0);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    if (!verdict->finished) {
+        assert_true(WIFSIGNALED(status));
+        assert_int_equal(WTERMSIG(status), SIGSEGV);
+    }
+}
+
+struct order {
+    const struct attn_kernel *kernel;
+    const char *problem;
+    enum check_depth depth;
+};
+
+static void check(const void *argument)
+{
+    const struct order *order = argument;
+    const struct problem_case c = case_of(order->problem, "normal:1");
+    check_kernel(order->kernel, &c, THREADS, order->depth, &verdict->result);
+}
+
+/* ---- the catch table ----------------------------------------------------------------------- */
+
+#define PLAIN "hq=4,hkv=2,sq=70,skv=333,d=24,dv=17"
+#define CAUSAL "hq=4,hkv=2,s=200,d=24,dv=17,mask=causal"
+#define FEW_QUERIES "sq=64,skv=2000,d=64"
+#define LONG "sq=2,skv=65536,d=16"
+#define LONGER "sq=100,skv=65536,d=16"
+
+#define BF16 "hq=4,hkv=2,sq=70,skv=333,d=24,dv=17,dtype=bf16"
+
+/* Kernel, problem, and what the phase and the message must contain; CRASH: what the progress line
+ * says that ran when it died. */
+#define CATCHES(X)                                                                            \
+    X(drops_last_key, PLAIN, "own input", "did not see its last key, 332")                    \
+    X(drops_last_key_of_65536, LONG, "needle", "at key 65535: o row")                         \
+    X(drops_last_key_of_65536, LONGER, "precision", "naive kernel")                           \
+    X(zero_padded_key, PLAIN, "own input", "1 key of zeros")                                  \
+    X(zero_padded_key, LONG, "negative", "1 key of zeros")                                    \
+    X(zero_padded_key, LONGER, "small problem", "1 key of zeros")                             \
+    X(scale_twice, PLAIN, "own input", "scale were applied twice")                            \
+    X(causal_off_by_one, CAUSAL, "own input", "query 0 sees key 1, which the mask hides")     \
+    X(forgets_to_rescale, PLAIN, "own input", "it gives key 0 the weight")                    \
+    X(maximum_may_fall, PLAIN, "falling by 100", "got nan")                                   \
+    X(no_maximum, PLAIN, "exp edge", "got nan")                                               \
+    X(wrong_kv_head, PLAIN, "own input", "KV head 1 of sequence 0 instead of 0 of 0")         \
+    X(leaves_last_row, PLAIN, "own input", "left o row (b 0, h 0, i 69) element 0 unwritten") \
+    X(modifies_q, PLAIN, "own input", "changed its operand q")                                \
+    X(ignores_strides, PLAIN, "mean 2", "got nan")                                            \
+    X(races, PLAIN, "own input", "")                                                          \
+    X(cached_output, PLAIN, "mean 2", "")                                                     \
+    X(cached_by_plan, PLAIN, "second input", "returned the result of its first")              \
+    X(p_in_f16, FEW_QUERIES, "needle", "expected -1.66")                                      \
+    X(p_in_tf32, FEW_QUERIES, "precision", "less precision than claimed")                     \
+    X(p_in_bf16, BF16, "own input", "")                                                       \
+    X(scale_in_bf16_q, FEW_QUERIES ",dtype=bf16", "negative", "lse row")                      \
+    X(nan_leaks, CAUSAL, "nan in v", "got nan")                                               \
+    X(nan_vanishes, CAUSAL, "nan in k", "expected nan")                                       \
+    X(masked_rows_are_nan, CAUSAL, "fully masked rows", "got nan, expected 0")                \
+    X(finite_mask, CAUSAL, "fully masked rows", "which the mask hides, the weight 0.005")     \
+    X(lse_in_base_2, PLAIN, "small problem", "as if it were in base 2")                       \
+    X(flushes_subnormals, PLAIN, "subnormal v", "got 0")                                      \
+    X(weights_scaled_up, PLAIN, "large v", "got ")                                            \
+    X(exp_wraps, PLAIN, "falling by 100", "")                                                 \
+    X(one_of_a_tie, PLAIN, "ties", "")                                                        \
+    X(differs_by_call, PLAIN, "repeat", "differs bitwise between two calls")                  \
+    X(differs_by_threads, PLAIN, "threads", "differs bitwise on 1 threads and on 2")
+#define CRASHES(X)                                                     \
+    X(writes_past_end, PLAIN, "own input, guard page behind")          \
+    X(reads_past_end, "h=2,s=90,d=23", "own input, guard page behind") \
+    X(reads_before_front, PLAIN, "small problem, guard page in front") \
+    X(overruns_workspace, PLAIN, "own input, guard page behind")
+
+#define DECLARE(name, ...) extern const struct attn_kernel wrong_##name;
+CATCHES(DECLARE)
+CRASHES(DECLARE)
+extern const struct attn_kernel wrong_spoils_one_call;
+
+static void wrong_kernels_are_caught(void **state)
+{
+    (void)state;
+#define ROW(name, problem, phase, text) {&wrong_##name, problem, phase, text},
+    static const struct {
+        const struct attn_kernel *kernel;
+        const char *problem, *phase, *text;
+    } table[] = {CATCHES(ROW)};
+#undef ROW
+    size_t missed = 0;
+    for (size_t n = 0; n < sizeof table / sizeof *table; n++) {
+        const struct order order = {table[n].kernel, table[n].problem, CHECK_FULL};
+        in_child(check, &order);
+        const struct check_result *r = &verdict->result;
+        print_message("%s: [%s] %s\n", order.kernel->name, r->phase, r->why);
+        if (!verdict->finished || r->ok || strcmp(r->phase, table[n].phase) != 0 ||
+            !strstr(r->why, table[n].text)) {
+            print_error("%s: expected [%s] ... %s ...\n", order.kernel->name, table[n].phase,
+                        table[n].text);
+            missed++;
+        }
+    }
+    assert_int_equal(missed, 0);
+}
+
+static void crashes_say_what_ran(void **state)
+{
+    (void)state;
+#define ROW(name, problem, text) {&wrong_##name, problem, text},
+    static const struct {
+        const struct attn_kernel *kernel;
+        const char *problem, *text;
+    } table[] = {CRASHES(ROW)};
+#undef ROW
+    for (size_t n = 0; n < sizeof table / sizeof *table; n++) {
+        const struct order order = {table[n].kernel, table[n].problem, CHECK_FULL};
+        in_child(check, &order);
+        print_message("%s: %s\n", order.kernel->name, verdict->progress);
+        assert_false(verdict->finished);
+        assert_non_null(strstr(verdict->progress, table[n].text));
+        assert_non_null(strstr(verdict->progress, "problem b=1,"));
+    }
+}
+
+/* ---- every call is judged ------------------------------------------------------------------ */
+
+extern int spoil_call, spoil_calls;
+
+static int spoiled; /* which call */
+
+static void check_spoiled(const void *argument)
+{
+    const struct order *order = argument;
+    spoil_call = spoiled;
+    check(order);
+    verdict->calls = spoil_calls;
+}
+
+/* A kernel that is honest but for one call of a whole check is caught whichever call it is; and all
+ * phases are among those that catch. */
+static void no_call_goes_unjudged(void **state)
+{
+    (void)state;
+    static const char *const phases[] = {"own input",
+                                         "small problem",
+                                         "fully masked rows",
+                                         "first tile masked",
+                                         "mean 2",
+                                         "negative",
+                                         "needle",
+                                         "ascending",
+                                         "descending",
+                                         "falling by 100",
+                                         "rising by 100",
+                                         "exp edge",
+                                         "exp edge below",
+                                         "ties",
+                                         "scores of 1000",
+                                         "subnormal v",
+                                         "subnormal q and k",
+                                         "large v",
+                                         "nan in k",
+                                         "nan in v",
+                                         "nan in q",
+                                         "repeat",
+                                         "threads",
+                                         "second input",
+                                         "keys permuted",
+                                         "scores shifted",
+                                         "v linear",
+                                         "split and merged",
+                                         "within the range of v",
+                                         "normal input"};
+    bool seen[sizeof phases / sizeof *phases] = {false};
+    const struct order order = {&wrong_spoils_one_call, "hq=4,hkv=2,sq=9,skv=40,d=8,dv=5",
+                                CHECK_THOROUGH};
+    spoiled = -1;
+    in_child(check_spoiled, &order);
+    assert_true(verdict->finished && verdict->result.ok);
+    const int calls = verdict->calls;
+    assert_in_range(calls, 40, 400);
+    for (spoiled = 0; spoiled < calls; spoiled++) {
+        in_child(check_spoiled, &order);
+        if (verdict->result.ok)
+            fail_msg("call %d of %d was spoiled and nobody noticed", spoiled, calls);
+        for (size_t n = 0; n < sizeof phases / sizeof *phases; n++)
+            seen[n] |= strcmp(verdict->result.phase, phases[n]) == 0;
+    }
+    for (size_t n = 0; n < sizeof phases / sizeof *phases; n++)
+        if (!seen[n])
+            fail_msg("phase \"%s\" caught nothing", phases[n]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wrong_kernels_are_caught),
+        cmocka_unit_test(crashes_say_what_ran),
+        cmocka_unit_test(no_call_goes_unjudged),
+    };
+    verdict =
+        mmap(NULL, sizeof *verdict, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return verdict == MAP_FAILED ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
+}

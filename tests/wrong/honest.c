@@ -1,0 +1,11 @@
+/*
+ * honest: does nothing wrong; the others differ from it in one step.
+ */
+#include "wrong.h"
+
+static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)
+{
+    each_row(plan, tensors, honest_row);
+}
+
+WRONG_KERNEL(honest, "does nothing wrong");

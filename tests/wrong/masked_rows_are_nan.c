@@ -1,0 +1,18 @@
+/*
+ * masked_rows_are_nan: divides by the sum of no weights.
+ */
+#include "wrong.h"
+
+static void row(struct work *w)
+{
+    honest_row(w);
+    for (size_t d = 0; w->seen.lo == w->seen.hi && d < w->problem->v_dim; d++)
+        put(&w->tensors->o, w->b, w->h, w->i, d, NAN);
+}
+
+static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)
+{
+    each_row(plan, tensors, row);
+}
+
+WRONG_KERNEL(masked_rows_are_nan, "divides by the sum of no weights");
