@@ -1,0 +1,181 @@
+"""The history: an SQLite file of sessions, their cells as they were written, and what was accepted.
+
+A session's lines are stored whole, so that an export is a results file again.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+
+import msgspec
+
+from attntools.cli import ToolError
+from attntools.comparable import build_key, machine_key
+from attntools.results import WRONG_STATES, Results
+
+# "atbn": tells our files from other programs' databases.
+APPLICATION = 0x6174626E
+VERSION = 1
+
+SCHEMA = """
+CREATE TABLE session (
+    number INTEGER PRIMARY KEY, id TEXT NOT NULL, started TEXT NOT NULL, machine TEXT NOT NULL,
+    build TEXT NOT NULL, cpu TEXT, commit_id TEXT, dirty INTEGER, wrong INTEGER NOT NULL,
+    header TEXT NOT NULL, UNIQUE (id, started)
+);
+CREATE TABLE cell (
+    session INTEGER NOT NULL REFERENCES session ON DELETE CASCADE,
+    identity TEXT NOT NULL, name TEXT NOT NULL, state TEXT NOT NULL, median_s REAL, lo_s REAL,
+    hi_s REAL, row TEXT NOT NULL, PRIMARY KEY (session, identity)
+) WITHOUT ROWID;
+CREATE INDEX cell_identity ON cell (identity, session);
+CREATE TABLE accepted (
+    name TEXT NOT NULL, session INTEGER NOT NULL REFERENCES session, reason TEXT NOT NULL,
+    at TEXT NOT NULL, PRIMARY KEY (name, session)
+);
+"""
+
+
+@contextmanager
+def opened(path: Path | str, *, create: bool = False) -> Iterator[sqlite3.Connection]:
+    """The database; changes are committed if the block ends well, undone otherwise.
+
+    Raises:
+        ToolError: it is missing, locked, read-only, of another program or newer.
+    """
+    path = Path(path)
+    if not create and not path.exists():
+        raise ToolError(f"{path}: no such history (scripts/history add makes one)")
+    connection = None
+    try:
+        mode = "rwc" if create else "rw"
+        connection = sqlite3.connect(f"file:{path.absolute()}?mode={mode}", uri=True, timeout=5)
+        _check(connection, path)
+        with connection:
+            yield connection
+    except sqlite3.Error as wrong:
+        raise ToolError(f"{path}: {wrong}") from None
+    finally:
+        if connection:
+            connection.close()
+
+
+def _check(connection: sqlite3.Connection, path: Path) -> None:
+    """Makes the tables in a new file; refuses what is not ours."""
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if not tables:
+        connection.executescript(
+            f"BEGIN; {SCHEMA} PRAGMA application_id = {APPLICATION};"
+            f"PRAGMA user_version = {VERSION}; COMMIT;"
+        )
+    elif application != APPLICATION:
+        raise ToolError(f"{path}: is a database of another program")
+    elif version > VERSION:
+        raise ToolError(f"{path}: version {version} is newer than this program reads ({VERSION})")
+    connection.execute("PRAGMA foreign_keys = ON")
+
+
+def cell_name(identity: tuple[object, ...]) -> str:
+    """An identity as a person writes it, fields apart by spaces."""
+    return " ".join(str(part) for part in identity if part is not None)
+
+
+def add(connection: sqlite3.Connection, results: Results) -> int:
+    """Adds the sessions of a file; returns how many were new.  A known one is replaced."""
+    new = 0
+    for session in results.sessions:
+        cells = [c for c in results.cells.values() if c.session is session]
+        header, key = (
+            session.header,
+            (str(session.header.get("id")), str(session.header["started"])),
+        )
+        known = connection.execute("SELECT number FROM session WHERE id = ? AND started = ?", key)
+        row = known.fetchone()
+        values = (
+            *key,
+            msgspec.json.encode(machine_key(session)).decode(),
+            msgspec.json.encode(build_key(session)).decode(),
+            session.machine.get("cpu"),
+            session.build.get("commit"),
+            bool(session.build.get("dirty")),
+            sum(c.state in WRONG_STATES for c in cells),
+            msgspec.json.encode(header).decode(),
+        )
+        if row:
+            (number,) = row
+            connection.execute("DELETE FROM cell WHERE session = ?", (number,))
+            connection.execute(
+                "UPDATE session SET (id, started, machine, build, cpu, commit_id, dirty, wrong,"
+                " header) = (?,?,?,?,?,?,?,?,?) WHERE number = ?",
+                (*values, number),
+            )
+        else:
+            number = connection.execute(
+                "INSERT INTO session (id, started, machine, build, cpu, commit_id, dirty, wrong,"
+                " header) VALUES (?,?,?,?,?,?,?,?,?)",
+                values,
+            ).lastrowid
+            new += 1
+        connection.executemany(
+            "INSERT INTO cell VALUES (?,?,?,?,?,?,?,?)",
+            [
+                (
+                    number,
+                    msgspec.json.encode(c.identity).decode(),
+                    f"{c.case} {cell_name((c.identity.variant, *c.identity[4:]))}",
+                    c.state,
+                    c.median_s if c.timed else None,
+                    *((c.interval_s if c.timed else None) or (None, None)),
+                    c.text.decode(),
+                )
+                for c in cells
+            ],
+        )
+    return new
+
+
+@dataclass
+class Point:
+    """One session's time of a cell."""
+
+    session: int
+    started: str
+    commit: str
+    median_s: float
+
+
+def series(connection: sqlite3.Connection, pattern: str) -> dict[tuple[str, str, str], list[Point]]:
+    """The times of cells whose name holds a text, by name, machine and build, oldest first."""
+    found: dict[tuple[str, str, str], list[Point]] = {}
+    for name, machine, build, *point in connection.execute(
+        "SELECT name, machine, build, number, started, coalesce(commit_id, '?'), median_s"
+        " FROM cell JOIN session ON session = number"
+        " WHERE median_s IS NOT NULL AND instr(name, ?) ORDER BY identity, started, number",
+        (pattern,),
+    ):
+        found.setdefault((name, machine, build), []).append(Point(*point))
+    return found
+
+
+def accept(connection: sqlite3.Connection, session: int, pattern: str, reason: str) -> int:
+    """Records that a session's times of some cells are the new normal; returns how many cells.
+
+    Raises:
+        ToolError: a failing session never becomes a base.
+    """
+    row = connection.execute("SELECT wrong FROM session WHERE number = ?", (session,)).fetchone()
+    if row is None:
+        raise ToolError(f"no session {session}; scripts/history list shows them")
+    if row[0]:
+        raise ToolError(f"session {session} has {row[0]} wrong results: it cannot become a base")
+    now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return connection.execute(
+        "INSERT OR REPLACE INTO accepted SELECT name, session, ?, ? FROM cell"
+        " WHERE session = ? AND median_s IS NOT NULL AND instr(name, ?)",
+        (reason, now, session, pattern),
+    ).rowcount

@@ -1,0 +1,166 @@
+"""Keeps sessions in a database, and shows how times went.
+
+    scripts/history add FILE.jsonl [...]            adds sessions; one that is known is replaced
+    scripts/history list                            all sessions
+    scripts/history show SESSION                    the cells of one
+    scripts/history trend [TEXT] [--plot DIR]       change points of the cells whose name holds TEXT
+    scripts/history accept SESSION [TEXT] --reason WHY
+                                                    these times are the new normal
+    scripts/history export [SESSION] --output FILE  as a results file again
+
+Times are followed per cell, machine and compiler.  A session with a wrong result is kept, but
+cannot be accepted.  The database is --database (default: results-local/history.sqlite).
+
+Exit codes: 0 done, 4 usage, input, output or a database that is locked, read-only or foreign.
+"""
+
+import argparse
+import re
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+
+from attntools import database, style, tables, trend
+from attntools.cli import Exit, ToolError, guard, parser, say
+from attntools.files import write_text
+from attntools.gate_builds import ROOT
+from attntools.results import read
+from attntools.units import change, seconds
+
+TOOL = "history"
+
+
+def add(connection: sqlite3.Connection, options: argparse.Namespace) -> None:
+    """Adds files; all of them or, if one is unsound, none."""
+    files = [read(path) for path in options.files]
+    for results in files:
+        for note in results.notes:
+            say(TOOL, note)
+        new = database.add(connection, results)
+        print(f"{results.path}: {len(results.sessions)} sessions, {new} new")
+
+
+def list_sessions(connection: sqlite3.Connection, _options: argparse.Namespace) -> None:
+    """One line a session."""
+    rows = [
+        (str(number), started, cpu or "?", (commit or "?")[:12] + ("+" if dirty else ""),
+         str(cells), str(wrong))
+        for number, started, cpu, commit, dirty, wrong, cells in connection.execute(
+            "SELECT number, started, cpu, commit_id, dirty, wrong, count(identity)"
+            " FROM session LEFT JOIN cell ON session = number GROUP BY number ORDER BY started"
+        )
+    ]  # fmt: skip
+    head = ("session", "started", "machine", "commit", "cells", "wrong")
+    print(tables.text(head, rows, (True, False, False, False, True, True), colours=False), end="")
+
+
+def _known(connection: sqlite3.Connection, session: int) -> None:
+    if not connection.execute("SELECT 1 FROM session WHERE number = ?", (session,)).fetchone():
+        raise ToolError(f"no session {session}; scripts/history list shows them")
+
+
+def show(connection: sqlite3.Connection, options: argparse.Namespace) -> None:
+    """The cells of a session."""
+    _known(connection, options.session)
+    rows = [
+        (name, seconds(median) if median else state, accepted or "")
+        for name, state, median, accepted in connection.execute(
+            "SELECT cell.name, state, median_s, reason FROM cell LEFT JOIN accepted"
+            " ON accepted.name = cell.name AND accepted.session = cell.session"
+            " WHERE cell.session = ? ORDER BY cell.identity",
+            (options.session,),
+        )
+    ]
+    head = ("cell", "median", "accepted")
+    print(tables.text(head, rows, (False, True, False), colours=False), end="")
+
+
+def show_trend(connection: sqlite3.Connection, options: argparse.Namespace) -> None:
+    """Change points, with date, commit and size; drawn on request."""
+    accepted = {
+        (name, session): reason
+        for name, session, reason in connection.execute(
+            "SELECT name, session, reason FROM accepted"
+        )
+    }
+    rows, followed = [], database.series(connection, options.text)
+    for number, ((name, _machine, _build), points) in enumerate(followed.items()):
+        found = trend.changes([p.median_s for p in points])
+        for c in found:
+            at = points[c.index]
+            reason = accepted.get((name, at.session), "")
+            rows.append((name, at.started, at.commit[:12], change(c.ratio), reason))
+        if options.plot and len(points) > 1:
+            options.plot.mkdir(parents=True, exist_ok=True)
+            stem = re.sub(r"[^\w.-]+", "-", f"history-{number:03}-{name}").strip("-")
+            style.save(trend.draw(name, points, found), options.plot / stem)
+    head = ("cell", "since", "commit", "change", "accepted")
+    print(tables.text(head, rows, (False, False, False, True, False), colours=False), end="")
+    print(f"{len(followed)} cells followed, {len(rows)} changes")
+
+
+def accept(connection: sqlite3.Connection, options: argparse.Namespace) -> None:
+    """Records a reason."""
+    count = database.accept(connection, options.session, options.text, options.reason)
+    if not count:
+        raise ToolError(f"session {options.session} has no timed cell with '{options.text}'")
+    print(f"{count} cells accepted")
+
+
+def export(connection: sqlite3.Connection, options: argparse.Namespace) -> None:
+    """Sessions as a results file."""
+    if options.session is not None:
+        _known(connection, options.session)
+    lines = []
+    for number, header in connection.execute(
+        "SELECT number, header FROM session WHERE ? IS NULL OR number = ? ORDER BY started",
+        (options.session, options.session),
+    ):
+        lines.append(header)
+        rows = "SELECT row FROM cell WHERE session = ? ORDER BY identity"
+        lines += [row for (row,) in connection.execute(rows, (number,))]
+    lines.append('{"type":"end","complete":true}')
+    write_text(options.output, "\n".join(lines) + "\n")
+
+
+def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
+    """Parses the command line."""
+    p = parser(TOOL, __doc__)
+    p.add_argument("--database", type=Path, default=ROOT / "results-local/history.sqlite")
+    actions = p.add_subparsers(dest="action", required=True, metavar="ACTION")
+    one = actions.add_parser("add")
+    one.add_argument("files", nargs="+", metavar="FILE")
+    one.set_defaults(act=add)
+    actions.add_parser("list").set_defaults(act=list_sessions)
+    one = actions.add_parser("show")
+    one.add_argument("session", type=int)
+    one.set_defaults(act=show)
+    one = actions.add_parser("trend")
+    one.add_argument("text", nargs="?", default="")
+    one.add_argument("--plot", type=Path, metavar="DIR")
+    one.set_defaults(act=show_trend)
+    one = actions.add_parser("accept")
+    one.add_argument("session", type=int)
+    one.add_argument("text", nargs="?", default="")
+    one.add_argument("--reason", required=True)
+    one.set_defaults(act=accept)
+    one = actions.add_parser("export")
+    one.add_argument("session", type=int, nargs="?")
+    one.add_argument("--output", default="-", metavar="FILE")
+    one.set_defaults(act=export)
+    return p.parse_args(argv)
+
+
+def run(argv: Sequence[str] | None = None) -> int:
+    """The tool."""
+    options = arguments(argv)
+    create = options.action == "add"
+    if create:
+        options.database.parent.mkdir(parents=True, exist_ok=True)
+    with database.opened(options.database, create=create) as connection:
+        options.act(connection, options)
+    return Exit.OK
+
+
+if __name__ == "__main__":
+    guard(TOOL, run)

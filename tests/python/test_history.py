@@ -1,0 +1,153 @@
+"""The history keeps what it is given, finds changes, and refuses what is not its own."""
+
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sample
+from attntools import database, history
+from attntools.results import read
+from attntools.trend import changes
+from conftest import Outcome, Tool
+
+
+@pytest.fixture
+def kept(tool: Tool, tmp_path: Path):  # noqa: ANN201
+    def run(*arguments: object) -> Outcome:
+        return tool(history, "--database", tmp_path / "h.sqlite", *arguments)
+
+    return run
+
+
+def session_file(path: Path, day: int, median: float, *rows: sample.Row) -> Path:
+    header = sample.session(
+        id=f"s{day}",
+        started=f"2026-01-{day:02}T00:00:00Z",
+        build=sample.BUILD | {"commit": f"{day:040x}"},
+    )
+    medians = sample.noisy(np.random.default_rng(day), median, 8, 0.003)
+    return sample.write(path / f"{day}.jsonl", header, sample.cell(medians), *rows)
+
+
+def test_changes_of_known_series() -> None:
+    rng = np.random.default_rng(1)
+    flat = list(1e-3 * np.exp(0.005 * rng.standard_normal(30)))
+    assert changes(flat) == []
+    (found,) = changes(flat[:15] + [1.05 * t for t in flat[15:]])
+    assert found.index == 15
+    assert found.ratio == pytest.approx(1.05, abs=0.01)
+    assert changes([1.01 * t for t in flat[:15]] + flat[15:]) == []  # below 2 %
+    spike = flat.copy()
+    spike[10] *= 1.5
+    assert changes(spike) == []  # one session is no level
+    assert changes([1.0, 2.0, 2.0]) == []
+    assert changes([1.0] * 10) == []
+
+
+def test_add_list_show_trend_accept(kept, tmp_path: Path) -> None:  # noqa: ANN001
+    files = [session_file(tmp_path, day, 1e-3 if day < 8 else 1.1e-3) for day in range(1, 15)]
+    assert kept("add", *files).code == 0
+    listed = kept("list").out.splitlines()
+    assert len(listed) == 15
+    assert listed[1].split()[:2] == ["1", "2026-01-01T00:00:00Z"]
+    assert "prefill-f32-s512-d64 flash/avx2 1 cores warm" in kept("show", 1).out
+    lines = kept("trend").out.splitlines()
+    assert lines[-1] == "1 cells followed, 1 changes"
+    assert "2026-01-08T00:00:00Z  000000000000" in lines[1]
+    assert "+10." in lines[1] or "+9." in lines[1]
+    assert kept("accept", 8, "--reason", "checks more").out == "1 cells accepted\n"
+    assert kept("trend").out.splitlines()[1].endswith("checks more")
+    assert kept("trend", "--plot", tmp_path / "figures").code == 0
+    assert len(list((tmp_path / "figures").glob("history-000-*"))) == 2
+
+
+def test_adding_twice_replaces(kept, tmp_path: Path) -> None:  # noqa: ANN001
+    path = session_file(tmp_path, 1, 1e-3)
+    assert kept("add", path).out == f"{path}: 1 sessions, 1 new\n"
+    assert kept("add", path).out == f"{path}: 1 sessions, 0 new\n"
+    assert len(kept("list").out.splitlines()) == 2
+
+
+def test_export_is_a_results_file_again(kept, tmp_path: Path) -> None:  # noqa: ANN001
+    path = session_file(tmp_path, 1, 1e-3, sample.cell(kernel="bad", state="failed"))
+    kept("add", path, session_file(tmp_path, 2, 1e-3))
+    out = tmp_path / "out.jsonl"
+    assert kept("export", 1, "--output", out).code == 0
+    before, after = read(path), read(out)
+    assert {i: c.row for i, c in before.cells.items()} == {i: c.row for i, c in after.cells.items()}
+    assert before.sessions[0].header == after.sessions[0].header
+
+
+def test_failing_session_never_becomes_a_base(kept, tmp_path: Path) -> None:  # noqa: ANN001
+    kept("add", session_file(tmp_path, 1, 1e-3, sample.cell(kernel="bad", state="failed")))
+    outcome = kept("accept", 1, "--reason", "why not")
+    assert outcome.code == 4
+    assert outcome.err == "history: session 1 has 1 wrong results: it cannot become a base\n"
+
+
+def test_one_bad_file_adds_none(kept, tmp_path: Path) -> None:  # noqa: ANN001
+    good = session_file(tmp_path, 1, 1e-3)
+    bad = tmp_path / "bad.jsonl"
+    bad.write_text("{}\n")
+    outcome = kept("add", good, bad)
+    assert outcome.code == 4
+    assert outcome.err.startswith(f"history: {bad}:1: ")
+    assert len(kept("list").out.splitlines()) == 1
+
+
+def test_missing_foreign_newer_and_locked(kept, tmp_path: Path) -> None:  # noqa: ANN001
+    path = tmp_path / "h.sqlite"
+    assert "no such history" in kept("list").err
+    path.write_text("this is no database, whatever its name says, but text\n" * 20)
+    assert kept("list").err == f"history: {path}: file is not a database\n"
+    path.unlink()
+    with sqlite3.connect(path) as other:
+        other.execute("CREATE TABLE t (x)")
+    other.close()
+    assert kept("list").err == f"history: {path}: is a database of another program\n"
+    path.unlink()
+    file = session_file(tmp_path, 1, 1e-3)
+    kept("add", file)
+    with sqlite3.connect(path) as ours:
+        ours.execute("PRAGMA user_version = 9")
+    ours.close()
+    assert "version 9 is newer than this program reads (1)" in kept("list").err
+    with sqlite3.connect(path) as ours:
+        ours.execute("PRAGMA user_version = 1")
+    ours.close()
+
+
+def test_locked_and_read_only(kept, tmp_path: Path, monkeypatch) -> None:  # noqa: ANN001
+    file = session_file(tmp_path, 1, 1e-3)
+    kept("add", file)
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda *a, **k: connect(*a, **(k | {"timeout": 0})))
+    holder = connect(tmp_path / "h.sqlite")
+    holder.execute("BEGIN EXCLUSIVE")
+    outcome = kept("add", file)
+    holder.close()
+    assert outcome.code == 4
+    assert outcome.err == f"history: {tmp_path / 'h.sqlite'}: database is locked\n"
+    read_only = f"file:{tmp_path / 'h.sqlite'}?mode=ro"
+    monkeypatch.setattr(sqlite3, "connect", lambda *_a, **_k: connect(read_only, uri=True))
+    outcome = kept("add", file)
+    assert outcome.code == 4
+    assert "readonly database" in outcome.err
+
+
+def test_usage(kept, tmp_path: Path) -> None:  # noqa: ANN001
+    kept("add", session_file(tmp_path, 1, 1e-3))
+    assert kept("show", 7).err == "history: no session 7; scripts/history list shows them\n"
+    assert kept("accept", 1, "nothing", "--reason", "x").code == 4
+    assert kept("accept", 1).code == 4
+    assert kept("export", 7).code == 4
+    assert kept().code == 4
+
+
+def test_series_of_other_compilers_are_kept_apart(kept, tmp_path: Path) -> None:  # noqa: ANN001
+    kept("add", session_file(tmp_path, 1, 1e-3))
+    other = sample.session(id="x", build=sample.BUILD | {"compiler": "Clang 14"})
+    kept("add", sample.write(tmp_path / "o.jsonl", other, sample.cell()))
+    with database.opened(tmp_path / "h.sqlite") as connection:
+        assert sorted(len(p) for p in database.series(connection, "").values()) == [1, 1]
