@@ -58,10 +58,12 @@ static void split(struct unit *u, size_t index, char *part)
         for (int h = 0; h < u->tile[i].rows; h++, r++) {
             const struct tile *t = &u->tile[i];
             float *sums = part_sums(g, part, r);
-            sums[0] = t->limit[h] == -INFINITY ? -INFINITY : t->shift[h];
             sums[1] = 0;
             for (int lane = h; lane < VF_LANES; lane += t->rows)
                 sums[1] += t->sum[lane];
+            /* No score above -inf: an empty part, or one of NaN, which must reach the row. */
+            const bool empty = t->limit[h] == -INFINITY && sums[1] == 0;
+            sums[0] = empty ? -INFINITY : t->shift[h];
         }
 }
 
