@@ -1,15 +1,9 @@
 /*
- * main: commands, options, exit codes.  The only file that exits.
+ * main: the only file that exits.
  */
-#include <stdio.h>
+#include "program.h"
 
-#include "attention.h"
-
-int main(void)
+int main(int argc, char **argv)
 {
-    size_t count;
-    const struct attn_kernel *const *kernels = attn_kernels(&count);
-    for (size_t i = 0; i < count; i++)
-        printf("%s/%s %s\n", kernels[i]->name, attn_isa_name(kernels[i]->isa), kernels[i]->summary);
-    return 0;
+    return program_main(argc, argv);
 }
