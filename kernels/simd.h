@@ -13,8 +13,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "element.h"
-
 #if defined __SSE__
 #include <immintrin.h> /* for what C cannot say, or compilers do not hear */
 #endif
@@ -224,21 +222,6 @@ static inline vi vi_load_bytes(const char *p, size_t n)
         __asm__("" ::: "memory"); /* or it becomes a call to memcpy */
     }
     memcpy(&v, bytes, sizeof v);
-    return v;
-#endif
-}
-
-/* VF_LANES halves. */
-static inline vf vf_load_f16(const uint16_t *p)
-{
-#if defined __AVX512F__
-    return (vf)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p));
-#elif defined __F16C__
-    return (vf)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p));
-#else
-    vf v;
-    for (int i = 0; i < VF_LANES; i++)
-        v[i] = attn_f16_to_f32(p[i]);
     return v;
 #endif
 }

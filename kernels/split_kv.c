@@ -173,7 +173,11 @@ const struct attn_kernel ATTN_KERNEL = {
     .source = "Flash-Decoding, Dao, Haziza, Massa and Sizov 2023",
     .isa = ATTN_KERNEL_ISA,
     .caps.size = sizeof(struct attn_caps),
+#ifdef __AVX512BF16__
+    .caps.dtypes = ATTN_BIT(ATTN_BF16),
+#else
     .caps.dtypes = ATTN_BIT(ATTN_F32) | ATTN_BIT(ATTN_BF16) | ATTN_BIT(ATTN_F16),
+#endif
     .caps.masks = ATTN_MASKS_POSITIONAL,
     .caps.options = ATTN_OPTION_WINDOW,
     .caps.outputs = ATTN_OUTPUT_O | ATTN_OUTPUT_LSE,

@@ -10,10 +10,6 @@
  *
  * Registers (avx512): 16 sums of 4 keys x 4 rows, 4 vectors of Q, 1 of K; 16 accumulators of 4
  * rows x 4 steps of O, 4 broadcasts of P, 1 vector of V.
- *
- * The elements of a step widen to one vector (f32) or two.  bf16 widens by a shift and a mask, so
- * its two vectors hold the even and the odd elements; Q is laid out to match and O is put in order
- * again when it is stored.  axis_element() is that map, and the only place that knows it.
  */
 #ifndef ATTN_SPLIT_KV_TILE_H
 #define ATTN_SPLIT_KV_TILE_H
@@ -21,77 +17,11 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "simd.h"
+#include "split_kv_form.h"
 
 #define TILE_ROWS 4   /* most query rows of a tile */
 #define GROUP_KEYS 16 /* keys whose scores are compared with the running maximum at once */
 #define STRIP_KEYS 4  /* key rows read side by side: more of them defeat the hardware's streams */
-
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
-
-enum form { FORM_F32, FORM_BF16, FORM_F16 };
-
-/* Vectors that a step widens to. */
-#define FORM_VECTORS(form) ((form) == FORM_F32 ? 1 : 2)
-
-/* A row of K or V: `full` whole steps and, where `tail` is not 0, one of `tail` bytes. */
-struct axis {
-    ptrdiff_t dim, bytes; /* of the row */
-    ptrdiff_t full, steps;
-    int tail;
-};
-
-static inline struct axis axis_of(size_t dim, size_t element_bytes)
-{
-    struct axis a = {.dim = (ptrdiff_t)dim, .bytes = (ptrdiff_t)(dim * element_bytes)};
-    a.full = a.bytes / VF_BYTES;
-    a.tail = (int)(a.bytes % VF_BYTES);
-    a.steps = a.full + (a.tail > 0);
-    return a;
-}
-
-/* Element of the row that lane i of its widened vectors holds; may lie past the row's end. */
-static inline ptrdiff_t axis_element(enum form form, ptrdiff_t i)
-{
-    const ptrdiff_t n = VF_LANES * FORM_VECTORS(form), inside = i % n;
-    if (form != FORM_BF16)
-        return i;
-    return i - inside + 2 * (inside % VF_LANES) + inside / VF_LANES;
-}
-
-/* Floats of a row's widened vectors. */
-static inline ptrdiff_t axis_floats(const struct axis *a, enum form form)
-{
-    return a->steps * FORM_VECTORS(form) * VF_LANES;
-}
-
-ALWAYS_INLINE void widen(const enum form form, const char *p, vf x[2])
-{
-    if (form == FORM_F32) {
-        memcpy(&x[0], p, sizeof x[0]);
-    } else if (form == FORM_BF16) {
-        vi pairs;
-        memcpy(&pairs, p, sizeof pairs);
-        x[0] = (vf)(pairs << 16);
-        x[1] = (vf)(pairs & (int32_t)0xffff0000);
-    } else {
-        x[0] = vf_load_f16((const uint16_t *)p);
-        x[1] = vf_load_f16((const uint16_t *)p + VF_LANES);
-    }
-}
-
-/* A step of which only the first `tail` bytes exist, where tail is not 0. */
-ALWAYS_INLINE void widen_step(const enum form form, int tail, const char *p, vf x[2])
-{
-    if (tail) {
-        const vi raw = vi_load_bytes(p, (size_t)tail);
-        char step[VF_BYTES];
-        memcpy(step, &raw, sizeof step);
-        widen(form, step, x);
-    } else {
-        widen(form, p, x);
-    }
-}
 
 /*
  * What to fetch while a tile computes: cache lines of coming key rows, in the order of their
@@ -105,7 +35,7 @@ struct cursor {
     int rows; /* left */
 };
 
-ALWAYS_INLINE void fetch_next(struct cursor *c)
+VF_INLINE void fetch_next(struct cursor *c)
 {
     if (c->rows <= 0)
         return;
@@ -128,7 +58,8 @@ struct rows {
 /* Query rows and what they have gathered so far in this split. */
 struct tile {
     int rows;
-    const float *q;     /* scaled by log2(e) too; [step][row][vector] */
+    const float *q;     /* [step][row][vector] */
+    float scale;        /* of the scores, log2(e) included */
     float *p;           /* [key][row] */
     float *o;           /* unnormalised */
     ptrdiff_t o_floats; /* of a row */
@@ -139,11 +70,11 @@ struct tile {
 };
 
 /* sum[strip keys][r rows] += one step of K times Q. */
-ALWAYS_INLINE void dots_step(const enum form form, const int r, const int every, const int strip,
-                             vf *sum, const float *q, const char *k, ptrdiff_t stride, int tail,
-                             struct cursor *cursor)
+VF_INLINE void dots_step(const enum form form, const int r, const int every, const int strip,
+                         vf *sum, const float *q, const char *k, ptrdiff_t stride, int tail,
+                         struct cursor *cursor)
 {
-    const int w = FORM_VECTORS(form);
+    const int w = FORM_DOTS(form);
     vf qv[TILE_ROWS * 2];
 #pragma GCC unroll 8
     for (int i = 0; i < r * w; i++)
@@ -151,24 +82,24 @@ ALWAYS_INLINE void dots_step(const enum form form, const int r, const int every,
 #pragma GCC unroll 4
     for (int j = 0; j < strip; j++) {
         vf kv[2];
-        widen_step(form, tail, k + j * stride, kv);
+        load_k(form, tail, k + j * stride, kv);
         if (j % every == 0)
             fetch_next(cursor);
 #pragma GCC unroll 2
         for (int u = 0; u < w; u++)
 #pragma GCC unroll 4
             for (int h = 0; h < r; h++)
-                sum[j * r + h] = vf_fma(qv[h * w + u], kv[u], sum[j * r + h]);
+                sum[j * r + h] = multiply(form, qv[h * w + u], kv[u], sum[j * r + h]);
     }
 }
 
 /* Scores of VF_LANES / r keys from k on. */
-ALWAYS_INLINE vf vector_of_dots(const enum form form, const int r, const int every, const float *q,
-                                const char *k, ptrdiff_t stride, const struct axis *axis,
-                                struct cursor *cursor)
+VF_INLINE vf vector_of_dots(const enum form form, const int r, const int every, const float *q,
+                            const char *k, ptrdiff_t stride, const struct axis *axis,
+                            struct cursor *cursor)
 {
     const int keys = VF_LANES / r, strip = keys < STRIP_KEYS ? keys : STRIP_KEYS;
-    const int step = r * FORM_VECTORS(form) * VF_LANES;
+    const int step = r * FORM_DOTS(form) * VF_LANES;
     vf sum[VF_LANES];
 #pragma GCC unroll 16
     for (int i = 0; i < VF_LANES; i++)
@@ -189,8 +120,8 @@ ALWAYS_INLINE vf vector_of_dots(const enum form form, const int r, const int eve
 
 /* Scores of GROUP_KEYS keys from k on.  (Together with the exponentials in one function GCC 12
  * would keep the sums in memory.) */
-ALWAYS_INLINE void dots(const enum form form, const int r, const int every, vf *s, const float *q,
-                        struct rows k, const struct axis *axis, struct cursor *next)
+VF_INLINE void dots(const enum form form, const int r, const int every, vf *s, const float *q,
+                    struct rows k, const struct axis *axis, struct cursor *next)
 {
     struct cursor cursor = *next; /* in registers */
 #pragma GCC unroll 1
@@ -224,13 +155,14 @@ static __attribute__((noinline)) void raise(struct tile *t, const vf *s, int n, 
     }
 }
 
-/* P of `done` / rows keys is there; adds that of the scores s[0, n), of which `hidden`, where not
+/* P of `done` / rows keys is there; adds that of the unscaled scores s[0, n), of which `hidden`, where not
  * NULL, has one int each, all ones where a mask hides it. */
 static void softmax(struct tile *t, vf *s, int n, int done, const int32_t *hidden)
 {
     const vf limit = vf_load(t->limit);
     vi over = {0};
     for (int i = 0; i < n; i++) {
+        s[i] *= t->scale;
         if (hidden) {
             vi mask;
             memcpy(&mask, hidden + done + i * VF_LANES, sizeof mask);
@@ -251,9 +183,9 @@ static void softmax(struct tile *t, vf *s, int n, int done, const int32_t *hidde
 }
 
 /* o[r rows][c steps] += p[keys][r] v[keys][c]; of a step only `tail` bytes exist, if not 0. */
-ALWAYS_INLINE void accumulate(const enum form form, const int r, const int every, const int c,
-                              int tail, float *o, ptrdiff_t o_stride, const float *p,
-                              ptrdiff_t p_stride, struct rows v, int keys, struct cursor *cursor)
+VF_INLINE void accumulate(const enum form form, const int r, const int every, const int c, int tail,
+                          float *o, ptrdiff_t o_stride, const float *p, ptrdiff_t p_stride,
+                          struct rows v, int keys, struct cursor *cursor)
 {
     const int w = FORM_VECTORS(form), n = c * w;
     vf a[16];
@@ -291,10 +223,9 @@ ALWAYS_INLINE void accumulate(const enum form form, const int r, const int every
 }
 
 /* O += P V over keys [0, keys): r rows o_stride apart, keys of P p_stride apart. */
-ALWAYS_INLINE void weighted_sum(const enum form form, const int r, const int every, float *o,
-                                ptrdiff_t o_stride, const float *p, ptrdiff_t p_stride,
-                                struct rows v, int keys, const struct axis *axis,
-                                struct cursor *next)
+VF_INLINE void weighted_sum(const enum form form, const int r, const int every, float *o,
+                            ptrdiff_t o_stride, const float *p, ptrdiff_t p_stride, struct rows v,
+                            int keys, const struct axis *axis, struct cursor *next)
 {
     struct cursor cursor = *next;
     const int w = FORM_VECTORS(form);

@@ -62,19 +62,27 @@ static float element(const void *row, enum attn_dtype dtype, ptrdiff_t e)
     return dtype == ATTN_BF16 ? attn_bf16_to_f32(x) : attn_f16_to_f32(x);
 }
 
-/* Rows of Q, scaled for scores in log2, in the order of struct tile; 0 past the end of a row. */
+/* Rows of Q in the order of struct tile, 0 past the end of a row. */
 static void load_q(const struct unit *u, int row, int rows, float *q)
 {
     const struct geometry *g = u->g;
-    const ptrdiff_t step = FORM_VECTORS(g->form) * VF_LANES;
+    const ptrdiff_t step = FORM_DOTS(g->form) * VF_LANES;
     const enum attn_dtype dtype = u->block.problem->dtype;
-    const float scale = softmax_scale(u->block.problem);
     for (int h = 0; h < rows; h++) {
-        const void *from = unit_row(u, &u->t->q, row + h);
+        const char *from = unit_row(u, &u->t->q, row + h);
+        if (FORM_PAIRS(g->form)) {
+            for (ptrdiff_t at = 0; at < g->qk.bytes; at += VF_BYTES) {
+                const ptrdiff_t left = g->qk.bytes - at;
+                float *to = q + (at / VF_BYTES * rows + h) * step;
+                memset(to, 0, VF_BYTES);
+                memcpy(to, from + at, (size_t)(left < VF_BYTES ? left : VF_BYTES));
+            }
+            continue;
+        }
         for (ptrdiff_t i = 0; i < g->q_floats; i++) {
             const ptrdiff_t e = axis_element(g->form, i);
             q[(i / step * rows + h) * step + i % step] =
-                e < g->qk.dim ? scale * element(from, dtype, e) : 0;
+                e < g->qk.dim ? element(from, dtype, e) : 0;
         }
     }
 }
@@ -90,6 +98,7 @@ static void start_tiles(struct unit *u, float *o)
         struct tile *t = &u->tile[u->tiles];
         *t = (struct tile){.rows = rows,
                            .q = u->q + row * g->q_floats,
+                           .scale = softmax_scale(u->block.problem),
                            .p = u->p + row * g->block_keys,
                            .o = o + row * g->o_floats,
                            .o_floats = g->o_floats};

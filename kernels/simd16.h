@@ -1,0 +1,74 @@
+/*
+ * simd16.h: vectors of 16-bit elements to float and back, for kernel files only.
+ */
+#ifndef ATTN_SIMD16_H
+#define ATTN_SIMD16_H
+
+#include "attention.h"
+#include "element.h"
+#include "simd.h"
+
+typedef uint16_t vh __attribute__((vector_size(VF_BYTES / 2)));
+
+/* VF_LANES bf16. */
+static inline vf vf_load_bf16(const uint16_t *p)
+{
+    vh h;
+    memcpy(&h, p, sizeof h);
+    return (vf)(__builtin_convertvector(h, vi) << 16);
+}
+
+/* VF_LANES f16. */
+static inline vf vf_load_f16(const uint16_t *p)
+{
+#if defined __AVX512F__
+    return (vf)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p));
+#elif defined __F16C__
+    return (vf)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p));
+#else
+    vf v;
+    for (int i = 0; i < VF_LANES; i++)
+        v[i] = attn_f16_to_f32(p[i]);
+    return v;
+#endif
+}
+
+/* Lanes rounded to the nearest bf16, ties to even; NaN stays NaN. */
+static inline vh vh_of_bf16(vf v)
+{
+    const vi bits = (vi)v;
+    const vi rounded = bits + 0x7fff + (bits >> 16 & 1);
+    const vi quiet = bits | 0x400000;
+    const vi chosen = (vi)vf_select((vi)(v == v), (vf)rounded, (vf)quiet);
+    return __builtin_convertvector(chosen >> 16, vh);
+}
+
+/* The first n <= VF_LANES lanes from elements of a type, zero in the others. */
+static inline vf vf_load_elements(enum attn_dtype dtype, const void *p, size_t n)
+{
+    uint16_t h[VF_LANES] = {0};
+    if (dtype == ATTN_F32)
+        return n == VF_LANES ? vf_load(p) : vf_load_partial(p, n);
+    memcpy(h, p, n * sizeof *h);
+    return dtype == ATTN_BF16 ? vf_load_bf16(h) : vf_load_f16(h);
+}
+
+/* The first n <= VF_LANES lanes, rounded to nearest even. */
+static inline void vf_store_elements(enum attn_dtype dtype, void *p, vf v, size_t n)
+{
+    uint16_t h[VF_LANES];
+    if (dtype == ATTN_F32) {
+        memcpy(p, &v, n * sizeof(float));
+        return;
+    }
+    if (dtype == ATTN_BF16) {
+        const vh half = vh_of_bf16(v);
+        memcpy(h, &half, sizeof h);
+    } else {
+        for (int i = 0; i < VF_LANES; i++)
+            h[i] = attn_f32_to_f16(v[i]);
+    }
+    memcpy(p, h, n * sizeof *h);
+}
+
+#endif
