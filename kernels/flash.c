@@ -14,17 +14,32 @@
  */
 #include <omp.h>
 
-#include "flash_f32.h"
 #include "flash_softmax.h"
+#ifdef __AVX512BF16__
+#include "flash_bf16.h"
+#else
+#include "flash_wide.h"
+#endif
 
 /* Tiles that share each block of K and V while it is in the second-level cache. */
 #define FLASH_TILES 4
 
 /* ---- scratch: the score block, then each tile's q and o -------------------------------------- */
 
+static const struct flash_type *type_of(enum attn_dtype dtype)
+{
+#ifdef __AVX512BF16__
+    (void)dtype; /* the variant has no other */
+    return &flash_bf16;
+#else
+    return dtype == ATTN_F32 ? &flash_f32 : &flash_wide;
+#endif
+}
+
 static size_t thread_floats(const struct attn_problem *p)
 {
-    return FLASH_TILE * (FLASH_KEYS + FLASH_TILES * (p->qk_dim + p->v_dim));
+    const size_t packed = type_of(p->dtype)->pack ? FLASH_KEYS : 0;
+    return FLASH_TILE * FLASH_KEYS + (packed + FLASH_TILES * FLASH_TILE) * (p->qk_dim + p->v_dim);
 }
 
 static size_t workspace_size(const struct attn_problem *problem, int threads)
@@ -38,6 +53,18 @@ static struct attn_range intersect(struct attn_range a, struct attn_range b)
 {
     const struct attn_range r = {a.lo > b.lo ? a.lo : b.lo, a.hi < b.hi ? a.hi : b.hi};
     return r.lo < r.hi ? r : (struct attn_range){b.lo, b.lo};
+}
+
+/* The range grown to whole pairs of keys, as far as the block goes: keys that it gains are masked. */
+static struct attn_range whole_pairs(const struct flash_block *block, struct attn_range keys)
+{
+    const ptrdiff_t pair = block->job->type->pair, end = block->first + block->keys;
+    if (keys.lo == keys.hi)
+        return keys;
+    keys.lo -= (keys.lo - block->first) % pair;
+    keys.hi += (keys.hi - block->first) % pair;
+    keys.hi = keys.hi < end ? keys.hi : end;
+    return keys;
 }
 
 /* Appends the rows `keys` of the block for these columns, unless there are none. */
@@ -65,7 +92,8 @@ static int split(const struct flash_block *block, const struct flash_tile *t,
                  struct flash_part parts[5])
 {
     const struct attn_range keys = {block->first, block->first + block->keys};
-    const struct attn_range a = intersect(t->any[0], keys), b = intersect(t->any[1], keys);
+    const struct attn_range a = whole_pairs(block, intersect(t->any[0], keys));
+    const struct attn_range b = whole_pairs(block, intersect(t->any[1], keys));
     const struct attn_range both = intersect(a, b);
     int n = 0;
     if (both.lo == both.hi) {
@@ -109,9 +137,10 @@ static void value_part(const struct flash_block *block, struct flash_tile *t,
     const struct flash_type *type = block->job->type;
     int from = part->from, to = part->to;
     if (!type->finite(block, from, part->full_from))
-        from = part->full_from;
+        from = part->full_from + part->full_from % type->pair;
     if (!type->finite(block, part->full_to, to))
-        to = part->full_to;
+        to = part->full_to - part->full_to % type->pair;
+    from = from < to ? from : to;
     type->values(block, t, part, from, to, fresh);
     flash_values_guarded(block, t, part, part->from, from);
     flash_values_guarded(block, t, part, to, part->to);
@@ -200,14 +229,16 @@ static void work(const struct flash_job *job, size_t b, size_t g, ptrdiff_t firs
             keys.hi = t->any[c].hi > keys.hi ? t->any[c].hi : keys.hi;
         }
     }
-    struct flash_block block = {.job = job, .s = scratch};
-    block.k_stride = job->tensors->k.stride[2];
-    block.v_stride = job->tensors->v.stride[2];
+    struct flash_block block = {.job = job, .s = scratch, .packed = next};
     for (block.first = keys.lo / FLASH_KEYS * FLASH_KEYS; block.first < keys.hi;
          block.first += FLASH_KEYS) {
         block.keys = keys.hi - block.first < FLASH_KEYS ? (int)(keys.hi - block.first) : FLASH_KEYS;
         block.k = attn_row(&job->tensors->k, b, g, (size_t)block.first);
         block.v = attn_row(&job->tensors->v, b, g, (size_t)block.first);
+        block.k_stride = job->tensors->k.stride[2];
+        block.v_stride = job->tensors->v.stride[2];
+        if (job->type->pack)
+            job->type->pack(&block);
         for (int i = 0; i < n; i++)
             attend(&block, &tiles[i]);
     }
@@ -228,7 +259,7 @@ static struct flash_job prepare_job(const struct attn_plan *plan,
     struct flash_job job = {
         .problem = p,
         .tensors = tensors,
-        .type = &flash_f32,
+        .type = type_of(p->dtype),
         .group = p->q_heads / p->kv_heads,
         .qk_dim = (int)p->qk_dim,
         .v_dim = p->outputs & ATTN_OUTPUT_O ? (int)p->v_dim : 0,
@@ -269,13 +300,18 @@ const struct attn_kernel ATTN_KERNEL = {
     .source = "Dao 2023, FlashAttention-2, arXiv:2307.08691",
     .isa = ATTN_KERNEL_ISA,
     .caps.size = sizeof(struct attn_caps),
-    .caps.dtypes = ATTN_BIT(ATTN_F32),
+#ifdef __AVX512BF16__
+    .caps.dtypes = ATTN_BIT(ATTN_BF16),
+    .caps.compute = ATTN_BF16,
+#else
+    .caps.dtypes = ATTN_BIT(ATTN_F32) | ATTN_BIT(ATTN_BF16) | ATTN_BIT(ATTN_F16),
+    .caps.compute = ATTN_F32,
+#endif
     .caps.masks = ATTN_MASKS_POSITIONAL,
     .caps.options = ATTN_OPTION_WINDOW,
     .caps.outputs = ATTN_OUTPUT_O | ATTN_OUTPUT_LSE,
     .caps.forward = true,
     .caps.parallel = true,
-    .caps.compute = ATTN_F32,
     .workspace_size = workspace_size,
     .execute = execute,
 };

@@ -1,13 +1,12 @@
 /*
- * flash_f32.h: kernel flash in float32: the two matrix products, the exponentials between them,
- * and the transposition of queries and results.
+ * flash_f32.h: kernel flash in float32: the two matrix products and the exponentials between them.
  *
  * K and V are read where they lie, one scalar broadcast at a time.
  */
 #ifndef ATTN_FLASH_F32_H
 #define ATTN_FLASH_F32_H
 
-#include "flash_f32_rows.h"
+#include "flash_rows.h"
 
 /* ---- scores = K Q^T ------------------------------------------------------------------------ */
 
@@ -100,31 +99,6 @@ VF_INLINE void flash_values(const int rows, const int cols, struct flash_values_
             vf_store(a.o + r * FLASH_TILE + c * VF_LANES, acc[r][c]);
     }
 }
-
-/* ---- register tiles ------------------------------------------------------------------------ */
-
-/* Any number of rows is a sum of these heights, taken greedily. */
-static const int flash_heights[] = {FLASH_ROWS, 4, 2, 1};
-
-#define FLASH_SHAPES(F)                                               \
-    {F##_full_1, F##_full_2}, {F##_4_1, F##_4_2}, {F##_2_1, F##_2_2}, \
-    {                                                                 \
-        F##_1_1, F##_1_2                                              \
-    }
-#define FLASH_SHAPE(F, name, rows, cols)                         \
-    static void F##_##name##_##cols(const struct F##_args *args) \
-    {                                                            \
-        F(rows, cols, *args);                                    \
-    }
-#define FLASH_DEFINE(F)                 \
-    FLASH_SHAPE(F, full, FLASH_ROWS, 1) \
-    FLASH_SHAPE(F, full, FLASH_ROWS, 2) \
-    FLASH_SHAPE(F, 4, 4, 1)             \
-    FLASH_SHAPE(F, 4, 4, 2)             \
-    FLASH_SHAPE(F, 2, 2, 1)             \
-    FLASH_SHAPE(F, 2, 2, 2)             \
-    FLASH_SHAPE(F, 1, 1, 1)             \
-    FLASH_SHAPE(F, 1, 1, 2)
 
 FLASH_DEFINE(flash_scores)
 FLASH_DEFINE(flash_values)
@@ -236,14 +210,21 @@ static float flash_f32_value(const struct flash_block *block, int j, int d)
     return ((const float *)block->v)[j * block->v_stride + d];
 }
 
+static vf flash_f32_weight(const struct flash_block *block, int j, int column)
+{
+    return vf_load(block->s + j * FLASH_TILE + column * VF_LANES);
+}
+
 static const struct flash_type flash_f32 = {
-    .load = flash_f32_load,
+    .pair = 1,
+    .load = flash_load,
     .scores = flash_f32_scores,
     .weights = flash_f32_weights,
     .values = flash_f32_values,
     .finite = flash_f32_finite,
     .value = flash_f32_value,
-    .store = flash_f32_store,
+    .weight = flash_f32_weight,
+    .store = flash_store,
 };
 
 #endif

@@ -119,7 +119,7 @@ static inline void flash_values_guarded(const struct flash_block *block, struct 
         const struct flash_lanes lanes = flash_lanes(t, c, block->first);
         for (int j = from; j < to; j++) {
             const vi sees = flash_sees(&lanes, j);
-            const vf p = vf_load(block->s + (ptrdiff_t)j * FLASH_TILE + c * VF_LANES);
+            const vf p = block->job->type->weight(block, j, c);
             for (int d = 0; d < block->job->v_dim; d++) {
                 float *o = t->o + (ptrdiff_t)d * FLASH_TILE + c * VF_LANES;
                 const vf old = vf_load(o);

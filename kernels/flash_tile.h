@@ -66,15 +66,42 @@ struct flash_tile {
 /* A block of keys at work. */
 struct flash_block {
     const struct flash_job *job;
-    const void *k, *v; /* rows of its first key */
+    const void *k, *v; /* rows of its first key, as the type's pack() left them */
     ptrdiff_t k_stride, v_stride;
+    void *packed;    /* FLASH_KEYS * (qk_dim + v_dim) floats, where the type has a pack() */
     ptrdiff_t first; /* index of the first key */
     int keys;
-    float *s; /* [FLASH_KEYS][FLASH_TILE] scores, then weights */
+    float *s; /* [FLASH_KEYS][FLASH_TILE] scores, then weights or pairs of them */
 };
+
+/* Any number of rows is a sum of these heights, taken greedily. */
+static const int flash_heights[] = {FLASH_ROWS, 4, 2, 1};
+
+#define FLASH_SHAPES(F)                                               \
+    {F##_full_1, F##_full_2}, {F##_4_1, F##_4_2}, {F##_2_1, F##_2_2}, \
+    {                                                                 \
+        F##_1_1, F##_1_2                                              \
+    }
+#define FLASH_SHAPE(F, name, rows, cols)                         \
+    static void F##_##name##_##cols(const struct F##_args *args) \
+    {                                                            \
+        F(rows, cols, *args);                                    \
+    }
+#define FLASH_DEFINE(F)                 \
+    FLASH_SHAPE(F, full, FLASH_ROWS, 1) \
+    FLASH_SHAPE(F, full, FLASH_ROWS, 2) \
+    FLASH_SHAPE(F, 4, 4, 1)             \
+    FLASH_SHAPE(F, 4, 4, 2)             \
+    FLASH_SHAPE(F, 2, 2, 1)             \
+    FLASH_SHAPE(F, 2, 2, 2)             \
+    FLASH_SHAPE(F, 1, 1, 1)             \
+    FLASH_SHAPE(F, 1, 1, 2)
 
 /* What the element type decides. */
 struct flash_type {
+    int pair; /* weights of so many neighbouring keys are used together: 1 or 2 */
+    /* Optional: copies K and V of the block into block->packed as the others want them. */
+    void (*pack)(struct flash_block *block);
     /* Fills t->q with queries `first` to first + t->rows of a KV head. */
     void (*load)(const struct flash_job *job, struct flash_tile *t, size_t b, size_t g,
                  ptrdiff_t first);
@@ -89,8 +116,9 @@ struct flash_type {
                    const struct flash_part *part, int from, int to, bool fresh);
     /* Whether rows [from, to) of V hold neither infinity nor NaN. */
     bool (*finite)(const struct flash_block *block, int from, int to);
-    /* Element d of row j of V. */
+    /* Element d of row j of V; weights of row j in a column. */
     float (*value)(const struct flash_block *block, int j, int d);
+    vf (*weight)(const struct flash_block *block, int j, int column);
     /* Divides o by l and writes the tile's results. */
     void (*store)(const struct flash_job *job, const struct flash_tile *t, size_t b, size_t g,
                   ptrdiff_t first);

@@ -1,0 +1,249 @@
+/*
+ * flash_bf16.h: kernel flash in bfloat16 with the dot product of pairs, vdpbf16ps.
+ *
+ * A lane of 32 bits holds two neighbouring elements of the dimension that is summed over.  Along
+ * D, for the scores, they are neighbours in K and Q already.  Along the keys, for the results,
+ * weights are rounded and joined two rows at a time, and V is packed once per block for all tiles
+ * of a task: panels of FLASH_ROWS value dimensions, in each panel one group of FLASH_ROWS pairs
+ * per two keys.  The scale multiplies the float32 scores, with the maximum's subtraction in one
+ * instruction.
+ */
+#ifndef ATTN_FLASH_BF16_H
+#define ATTN_FLASH_BF16_H
+
+#include "flash_bf16_pack.h"
+#include "simd_bf16.h"
+
+/* The pair at p in every lane. */
+VF_INLINE vi bf16_pair(const uint16_t *p)
+{
+    int32_t pair;
+    memcpy(&pair, p, sizeof pair);
+    return pair - (vi){0};
+}
+
+/* ---- scores = K Q^T ------------------------------------------------------------------------ */
+
+struct bf16_scores_args {
+    const uint16_t *k;
+    ptrdiff_t k_stride;
+    const float *q; /* pairs */
+    int pairs;
+    float scale;
+    float *s;
+    const vf *m, *floor;
+    vf *top;
+};
+
+/* Scores of `rows` keys for `cols` vectors of queries. */
+VF_INLINE void bf16_scores(const int rows, const int cols, struct bf16_scores_args a)
+{
+    vf acc[FLASH_ROWS][FLASH_COLS];
+    VF_UNROLL
+    for (int r = 0; r < rows; r++) {
+        VF_UNROLL
+        for (int c = 0; c < cols; c++)
+            acc[r][c] = vf_set1(0);
+    }
+    const uint16_t *k = a.k;
+    const float *q = a.q;
+    for (const uint16_t *end = k + 2 * a.pairs; k < end; k += 2, q += FLASH_TILE) {
+        vi b[FLASH_COLS];
+        VF_UNROLL
+        for (int c = 0; c < cols; c++)
+            b[c] = bf16_load(q + c * VF_LANES);
+        VF_UNROLL
+        for (int r = 0; r < rows; r++) {
+            const vi x = bf16_pair(k + r * a.k_stride);
+            VF_UNROLL
+            for (int c = 0; c < cols; c++)
+                acc[r][c] = bf16_dot(x, b[c], acc[r][c]);
+        }
+    }
+    const vf scale = vf_set1(a.scale);
+    VF_UNROLL
+    for (int c = 0; c < cols; c++) {
+        vf top = a.top[c];
+        VF_UNROLL
+        for (int r = 0; r < rows; r++) {
+            const vf x = vf_max(a.floor[c], acc[r][c] * scale - a.m[c]);
+            vf_store(a.s + r * FLASH_TILE + c * VF_LANES, x);
+            top = vf_max(x, top);
+        }
+        a.top[c] = top;
+    }
+}
+
+/* ---- results += V^T weights ---------------------------------------------------------------- */
+
+struct bf16_values_args {
+    const uint16_t *v; /* within a panel */
+    const float *p;    /* pairs, every other row of the block's s */
+    int pairs;
+    float *o;
+    bool fresh;
+};
+
+/* `rows` value dimensions for `cols` vectors of queries. */
+VF_INLINE void bf16_values(const int rows, const int cols, struct bf16_values_args a)
+{
+    vf acc[FLASH_ROWS][FLASH_COLS];
+    VF_UNROLL
+    for (int r = 0; r < rows; r++) {
+        VF_UNROLL
+        for (int c = 0; c < cols; c++)
+            acc[r][c] = a.fresh ? vf_set1(0) : vf_load(a.o + r * FLASH_TILE + c * VF_LANES);
+    }
+    const uint16_t *v = a.v;
+    const float *p = a.p;
+    for (const float *end = p + 2 * a.pairs * FLASH_TILE; p < end;
+         p += 2 * FLASH_TILE, v += 2 * FLASH_ROWS) {
+        vi b[FLASH_COLS];
+        VF_UNROLL
+        for (int c = 0; c < cols; c++)
+            b[c] = bf16_load(p + c * VF_LANES);
+        VF_UNROLL
+        for (int r = 0; r < rows; r++) {
+            const vi x = bf16_pair(v + 2 * r);
+            VF_UNROLL
+            for (int c = 0; c < cols; c++)
+                acc[r][c] = bf16_dot(x, b[c], acc[r][c]);
+        }
+    }
+    VF_UNROLL
+    for (int r = 0; r < rows; r++) {
+        VF_UNROLL
+        for (int c = 0; c < cols; c++)
+            vf_store(a.o + r * FLASH_TILE + c * VF_LANES, acc[r][c]);
+    }
+}
+
+/* ---- register tiles ------------------------------------------------------------------------ */
+
+FLASH_DEFINE(bf16_scores)
+FLASH_DEFINE(bf16_values)
+
+static void flash_bf16_scores(const struct flash_block *block, const struct flash_tile *t,
+                              const struct flash_part *part, int from, int to, vf top[FLASH_COLS])
+{
+    static void (*const shapes[][FLASH_COLS])(const struct bf16_scores_args *) = {
+        FLASH_SHAPES(bf16_scores)};
+    const int col = part->col * VF_LANES;
+    struct bf16_scores_args args = {
+        .k = (const uint16_t *)block->k + from * block->k_stride,
+        .k_stride = block->k_stride,
+        .q = t->q + col,
+        .pairs = (block->job->qk_dim + 1) / 2,
+        .scale = block->job->scale,
+        .s = block->s + from * FLASH_TILE + col,
+        .m = t->m + part->col,
+        .floor = t->floor + part->col,
+        .top = top + part->col,
+    };
+    for (int h = 0; from < to; h++)
+        for (const int rows = flash_heights[h]; to - from >= rows; from += rows) {
+            shapes[h][part->cols - 1](&args);
+            args.k += rows * args.k_stride;
+            args.s += rows * FLASH_TILE;
+        }
+}
+
+static void flash_bf16_values(const struct flash_block *block, struct flash_tile *t,
+                              const struct flash_part *part, int from, int to, bool fresh)
+{
+    static void (*const shapes[][FLASH_COLS])(const struct bf16_values_args *) = {
+        FLASH_SHAPES(bf16_values)};
+    const int col = part->col * VF_LANES;
+    const uint16_t *panel = (const uint16_t *)block->v + from * FLASH_ROWS;
+    struct bf16_values_args args = {
+        .p = block->s + from * FLASH_TILE + col,
+        .pairs = (to - from + 1) / 2,
+        .o = t->o + col,
+        .fresh = fresh,
+    };
+    int d = 0;
+    for (int h = 0; d < block->job->v_dim; h++)
+        for (const int rows = flash_heights[h]; block->job->v_dim - d >= rows; d += rows) {
+            args.v = panel + d / FLASH_ROWS * block->v_stride + d % FLASH_ROWS * 2;
+            shapes[h][part->cols - 1](&args);
+            args.o += rows * FLASH_TILE;
+        }
+}
+
+/* ---- weights = 2^scores -------------------------------------------------------------------- */
+
+/* Lane i of the result: a's lane i, rounded, in the lower half and b's in the upper. */
+VF_INLINE vi bf16_join(vf a, vf b)
+{
+    typedef int16_t v16 __attribute__((vector_size(VF_BYTES)));
+    const v16 apart = (v16)_mm512_cvtne2ps_pbh(b, a); /* all of a, then all of b */
+    return (vi)__builtin_shufflevector(apart, apart, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6,
+                                       22, 7, 23, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14,
+                                       30, 15, 31);
+}
+
+VF_INLINE vf bf16_weight(const bool shifted, const float *s, const vf *shift)
+{
+    return shifted ? exp2_any(vf_load(s) - *shift) : exp2_above_floor(vf_load(s));
+}
+
+/* Weights of `keys` rows, two by two, in the first row of each two.  A last row alone is joined
+ * with zeros. */
+VF_INLINE void bf16_weights(const int cols, const bool shifted, float *s, int keys, const vf *shift,
+                            vf *l)
+{
+    vf sum[FLASH_COLS];
+    VF_UNROLL
+    for (int c = 0; c < cols; c++)
+        sum[c] = vf_set1(0);
+    for (; keys > 0; keys -= 2, s += 2 * FLASH_TILE) {
+        VF_UNROLL
+        for (int c = 0; c < cols; c++) {
+            float *at = s + c * VF_LANES;
+            const vf a = bf16_weight(shifted, at, shift + c);
+            const vf b = keys > 1 ? bf16_weight(shifted, at + FLASH_TILE, shift + c) : vf_set1(0);
+            vf_store(at, (vf)bf16_join(a, b));
+            sum[c] += a + b;
+        }
+    }
+    VF_UNROLL
+    for (int c = 0; c < cols; c++)
+        l[c] += sum[c];
+}
+
+static void flash_bf16_weights(const struct flash_block *block, struct flash_tile *t,
+                               const struct flash_part *part, const vf *shift)
+{
+    float *s = block->s + part->from * FLASH_TILE + part->col * VF_LANES;
+    const int keys = part->to - part->from;
+    vf *l = t->l + part->col;
+    if (part->cols == 1 && shift)
+        bf16_weights(1, true, s, keys, shift + part->col, l);
+    else if (part->cols == 1)
+        bf16_weights(1, false, s, keys, t->m, l);
+    else if (shift)
+        bf16_weights(2, true, s, keys, shift, l);
+    else
+        bf16_weights(2, false, s, keys, t->m, l);
+}
+
+static vf flash_bf16_weight(const struct flash_block *block, int j, int column)
+{
+    const vi pair = bf16_load(block->s + (j - j % 2) * FLASH_TILE + column * VF_LANES);
+    return (vf)(j % 2 ? pair & (int32_t)0xffff0000 : pair << 16);
+}
+
+static const struct flash_type flash_bf16 = {
+    .pair = 2,
+    .pack = flash_bf16_pack,
+    .load = flash_bf16_load,
+    .scores = flash_bf16_scores,
+    .weights = flash_bf16_weights,
+    .values = flash_bf16_values,
+    .finite = flash_bf16_finite,
+    .value = flash_bf16_value,
+    .weight = flash_bf16_weight,
+    .store = flash_store,
+};
+
+#endif
