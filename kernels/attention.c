@@ -84,6 +84,9 @@ bool attn_problem_valid(const struct attn_problem *p, const char **why)
         {(p->mask & both) == both, "two causal masks at once"},
         {!(isfinite(p->scale) && isfinite(p->softcap)), "scale or softcap is not finite"},
         {p->options & ATTN_OPTION_SOFTCAP && p->softcap <= 0, "softcap is not positive"},
+        {p->options & ATTN_OPTION_WINDOW &&
+             (p->window_left > PTRDIFF_MAX / 2 || p->window_right > PTRDIFF_MAX / 2),
+         "a window is too wide to be added to a position"},
         {p->options & ATTN_OPTION_PAGED && p->page_size == 0, "page_size is zero"},
         {p->outputs == 0, "no output is wanted"},
         {!addressable(p->batch, p->q_heads, p->q_len, p->qk_dim) ||
@@ -107,14 +110,33 @@ float attn_problem_scale(const struct attn_problem *problem)
     return problem->scale != 0 ? problem->scale : (float)(1 / sqrt((double)problem->qk_dim));
 }
 
+/* Sum of the integers below x, each clamped to [0, limit]. */
+static double ramp(double x, double limit)
+{
+    if (x <= 0)
+        return 0;
+    return x <= limit ? x * (x - 1) / 2 : limit * (limit - 1) / 2 + limit * (x - limit);
+}
+
+/* Both ends of attn_visible() rise by one key a query and are clamped to [0, kv_len], the upper
+ * one never below the lower: the pairs are the difference of two sums, whatever the lengths. */
 double attn_visible_pairs(const struct attn_problem *problem)
 {
-    double pairs = 0;
-    for (size_t i = 0; i < problem->q_len; i++) {
-        const struct attn_range r = attn_visible(problem, (ptrdiff_t)i);
-        pairs += (double)(r.hi - r.lo);
+    const struct attn_problem *p = problem;
+    const bool window = p->options & ATTN_OPTION_WINDOW;
+    const bool causal = p->mask & (ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT);
+    const double n = (double)p->q_len, limit = (double)p->kv_len;
+    const double first = p->mask & ATTN_MASK_CAUSAL_TOP_LEFT ? 0 : limit - n;
+    double pairs = n * limit;
+    if (causal || (window && p->window_right >= 0)) {
+        const double hi = first + 1 + (causal ? 0 : (double)p->window_right);
+        pairs = ramp(hi + n, limit) - ramp(hi, limit);
     }
-    return pairs * (double)problem->batch * (double)problem->q_heads;
+    if (window && p->window_left >= 0) {
+        const double lo = first - (double)p->window_left;
+        pairs -= ramp(lo + n, limit) - ramp(lo, limit);
+    }
+    return pairs * (double)p->batch * (double)p->q_heads;
 }
 
 double attn_useful_flops(const struct attn_problem *problem)
@@ -122,19 +144,22 @@ double attn_useful_flops(const struct attn_problem *problem)
     return 2 * attn_visible_pairs(problem) * (double)(problem->qk_dim + problem->v_dim);
 }
 
-/* Keys that at least one query sees; they form one interval, as each query's do and
- * neighbouring queries' overlap or adjoin. */
-static double keys_seen(const struct attn_problem *problem)
+/* Keys that at least one query sees: from the first key of the first query that sees any to the
+ * last key of the last one. */
+static double keys_seen(const struct attn_problem *p)
 {
-    ptrdiff_t lo = (ptrdiff_t)problem->kv_len, hi = 0;
-    for (size_t i = 0; i < problem->q_len; i++) {
-        const struct attn_range r = attn_visible(problem, (ptrdiff_t)i);
-        if (r.lo == r.hi)
-            continue;
-        lo = r.lo < lo ? r.lo : lo;
-        hi = r.hi > hi ? r.hi : hi;
-    }
-    return hi > lo ? (double)(hi - lo) : 0;
+    const ptrdiff_t n = (ptrdiff_t)p->q_len;
+    const ptrdiff_t first = p->mask & ATTN_MASK_CAUSAL_TOP_LEFT ? 0 : (ptrdiff_t)p->kv_len - n;
+    const bool window = p->options & ATTN_OPTION_WINDOW;
+    ptrdiff_t from = 0, to = n - 1;
+    if (p->mask & (ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT))
+        from = -first;
+    else if (window && p->window_right >= 0)
+        from = -first - p->window_right;
+    if (window && p->window_left >= 0 && (ptrdiff_t)p->kv_len - 1 - first + p->window_left < to)
+        to = (ptrdiff_t)p->kv_len - 1 - first + p->window_left;
+    from = from > 0 ? from : 0;
+    return from <= to ? (double)(attn_visible(p, to).hi - attn_visible(p, from).lo) : 0;
 }
 
 double attn_compulsory_bytes(const struct attn_problem *p)
