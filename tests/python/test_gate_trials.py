@@ -1,0 +1,32 @@
+"""Trials are recorded one by one, and a second go continues where the first ended."""
+
+import json
+from pathlib import Path
+
+import fake
+from attntools import gate_trials
+from conftest import Tool
+
+
+def test_goes_on_where_it_ended(tool: Tool, tmp_path: Path) -> None:
+    base, new = fake.program(tmp_path / "base"), fake.program(tmp_path / "next")
+    out = tmp_path / "trials.jsonl"
+    command = ["--label", "a/a", "--trials", 3, "--output", out]
+    rest = ["--", "--base", base, "--new", new, "-n", 6]
+    first = tool(gate_trials, *command, "--most", 2, *rest)
+    assert first.code == 0
+    assert first.out == "a/a: exit 0: 2 of 2 (15.8 .. 100.0 %)\n"
+    second = tool(gate_trials, *command, *rest)
+    assert second.out == "a/a: exit 0: 3 of 3 (29.2 .. 100.0 %)\n"
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [row["trial"] for row in rows] == [1, 2, 3]
+    assert rows[0]["medians"] != rows[1]["medians"]  # another seed
+    assert rows[0]["options"] == ["--base", "base", "--new", "next", "-n", "6"]
+
+
+def test_damaged_record_is_named(tool: Tool, tmp_path: Path) -> None:
+    out = tmp_path / "trials.jsonl"
+    out.write_text('{"label":')
+    outcome = tool(gate_trials, "--label", "x", "--output", out, "--", "--base", "a", "--new", "b")
+    assert outcome.code == 4
+    assert outcome.err == f"gate-trials: {out}:1: is no JSON; remove the line to go on\n"
