@@ -22,8 +22,8 @@ from matplotlib.figure import Figure
 
 from attntools.cli import Exit, guard, parser, say
 from attntools.comparable import incomparable
-from attntools.compare import HEAD, NUMERIC, comparison_rows, interval_text, summary
 from attntools.comparison import compare_files
+from attntools.comparison_tables import HEAD, NUMERIC, comparison_rows, interval_text, summary
 from attntools.files import write_text
 from attntools.plot import KINDS, draw
 from attntools.results import WRONG_STATES, Cell, Results, Row, read_all

@@ -1,0 +1,206 @@
+"""Comparisons and rankings as text, Markdown, CSV and JUnit XML."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from xml.etree import ElementTree
+
+from attntools import tables
+from attntools.cli import ToolError
+from attntools.comparison import Comparison, Ranked, Verdict, geometric_mean
+from attntools.results import Cell, Identity
+from attntools.units import change, digits, seconds
+
+HEAD = ("case", "kernel/isa", "threads", "base", "new", "change", "95 % interval", "", "reason")
+NUMERIC = (False, False, True, True, True, True, True, False, False)
+RANK_HEAD = ("case", "threads", "rank", "kernel/isa", "median", "GFLOP/s", "slower by", "95 %", "")
+RANK_NUMERIC = (False, True, True, False, True, True, True, True, False)
+
+# Fields of a cell's identity that are shown only where a table's cells differ in them.
+VARYING = ("input", "placement", "cache", "plugin")
+
+
+# ---- rows ----------------------------------------------------------------------------------------
+
+
+def interval_text(lo: float, hi: float) -> str:
+    """An interval of a ratio as a change."""
+    return f"{100 * (lo - 1):+.1f} .. {100 * (hi - 1):+.1f} %" if lo <= hi else "-"
+
+
+def varying_fields(identities: Iterable[Identity]) -> list[str]:
+    """Which of VARYING differ, so that two rows are never the same to the reader."""
+    columns = list(zip(*identities, strict=True))
+    return [
+        name for name in VARYING if columns and len(set(columns[Identity._fields.index(name)])) > 1
+    ]
+
+
+def case_text(cell: Cell, varying: Sequence[str]) -> str:
+    """The case, with what else tells its cells apart."""
+    return " ".join([cell.case, *(str(getattr(cell.identity, name) or "-") for name in varying)])
+
+
+def variant_text(comparison: Comparison) -> str:
+    """Kernel and instruction set; both sides' where they differ."""
+    names = [c.identity.variant for c in (comparison.base, comparison.new) if c]
+    return names[0] if len(set(names)) == 1 else " -> ".join(names)
+
+
+def threads_text(comparison: Comparison) -> str:
+    """Thread count; both sides' where they differ."""
+    counts = [str(c.identity.threads) for c in (comparison.base, comparison.new) if c]
+    return counts[0] if len(set(counts)) == 1 else " -> ".join(counts)
+
+
+def median_text(cell: Cell | None) -> str:
+    """A time, or why there is none."""
+    if cell is None:
+        return "missing"
+    return seconds(cell.median_s) if cell.timed else cell.state
+
+
+def comparison_rows(comparisons: Sequence[Comparison]) -> list[tuple[str, ...]]:
+    """HEAD's columns."""
+    varying = varying_fields(c.cell.identity for c in comparisons)
+    return [
+        (
+            case_text(c.cell, varying),
+            variant_text(c),
+            threads_text(c),
+            median_text(c.base),
+            median_text(c.new),
+            change(c.ratio),
+            interval_text(c.lo, c.hi),
+            c.verdict.value,
+            c.reason,
+        )
+        for c in comparisons
+    ]
+
+
+def rank_rows(ranking: Sequence[Sequence[Ranked]]) -> list[tuple[str, ...]]:
+    """RANK_HEAD's columns."""
+    varying = varying_fields(r.cell.identity for group in ranking for r in group)
+    return [
+        (
+            case_text(r.cell, varying),
+            str(r.cell.identity.threads),
+            str(r.rank),
+            r.cell.identity.variant,
+            seconds(r.cell.median_s),
+            digits(r.cell.number("gflops")),
+            change(r.ratio) if r.ratio != 1 else "",
+            interval_text(r.lo, r.hi) if r.ratio != 1 else "",
+            r.note,
+        )
+        for group in ranking
+        for r in group
+    ]
+
+
+# ---- summaries -----------------------------------------------------------------------------------
+
+
+def summary(comparisons: Sequence[Comparison]) -> str:
+    """One line: how many of each verdict, what is missing, the mean change."""
+    counts = Counter(c.verdict for c in comparisons)
+    known = [c for c in comparisons if c.ratio == c.ratio]
+    parts = [f"{counts[v]} {v.value}" for v in Verdict]
+    wrong = sum(c.wrong for c in comparisons)
+    missing = sum(c.base is None or c.new is None for c in comparisons)
+    line = f"{len(comparisons)} cells: {', '.join(parts)}"
+    if wrong:
+        line += f"; {wrong} with a wrong result only in the new file"
+    if missing:
+        line += f"; {missing} in one file only"
+    if known:
+        line += f"; geometric mean {change(geometric_mean(c.ratio for c in known))}"
+    if len(known) >= 20:
+        line += f"; by chance alone {0.05 * len(known):.0f} intervals would exclude 0"
+    return line
+
+
+# ---- formats -------------------------------------------------------------------------------------
+
+CSV_HEAD = (
+    *Identity._fields,
+    *("case", "base", "new", "base_s", "new_s", "ratio", "ratio_lo", "ratio_hi"),
+    *("verdict", "reason"),
+)
+
+
+def comparison_csv(comparisons: Iterable[Comparison]) -> str:
+    """Every comparison with its whole identity and unrounded numbers."""
+    rows = [
+        (
+            *c.cell.identity,
+            c.cell.case,
+            c.base_name,
+            c.new_name,
+            c.base.median_s if c.base and c.base.timed else "",
+            c.new.median_s if c.new and c.new.timed else "",
+            *(x if x == x else "" for x in (c.ratio, c.lo, c.hi)),
+            c.verdict.value,
+            c.reason,
+        )
+        for c in comparisons
+    ]
+    return tables.comma_separated(CSV_HEAD, rows)
+
+
+def junit(sections: Sequence[tuple[str, Sequence[Comparison]]]) -> str:
+    """JUnit XML: SLOWER fails, a wrong result is an error, UNCLEAR and missing are skipped."""
+    root = ElementTree.Element("testsuites", name="attnbench compare")
+    for title, comparisons in sections:
+        suite = ElementTree.SubElement(root, "testsuite", name=title, tests=str(len(comparisons)))
+        varying = varying_fields(c.cell.identity for c in comparisons)
+        counts: Counter[str] = Counter()
+        for c in comparisons:
+            name = f"{variant_text(c)} {threads_text(c)} threads"
+            case = ElementTree.SubElement(
+                suite, "testcase", classname=case_text(c.cell, varying), name=name
+            )
+            if c.new and c.new.timed:
+                case.set("time", f"{c.new.median_s:.9g}")
+            outcome = "error" if c.wrong else OUTCOMES.get(c.verdict)
+            if outcome:
+                counts[outcome] += 1
+                message = f"{c.verdict.value} {change(c.ratio)}: {c.reason}"
+                ElementTree.SubElement(case, outcome, message=message)
+        for outcome, key in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
+            suite.set(key, str(counts[outcome]))
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+OUTCOMES = {Verdict.SLOWER: "failure", Verdict.UNCLEAR: "skipped"}
+
+
+def render(sections: Sequence[tuple[str, Sequence[Comparison]]], form: str, colours: bool) -> str:
+    """All sections in one format."""
+    if form == "csv":
+        return comparison_csv(c for _, comparisons in sections for c in comparisons)
+    if form == "junit":
+        return junit(sections)
+    parts = []
+    for title, comparisons in sections:
+        rows = comparison_rows(comparisons)
+        if form == "markdown":
+            parts.append(f"### {title}\n\n{summary(comparisons)}\n")
+            parts.append(tables.markdown(HEAD, rows, NUMERIC))
+        else:
+            parts.append(tables.text(HEAD, rows, NUMERIC, colours=colours))
+            parts.append(f"{title}: {summary(comparisons)}\n")
+    return "\n".join(parts)
+
+
+def render_ranking(ranking: Sequence[Sequence[Ranked]], form: str) -> str:
+    """A ranking as text, Markdown or CSV."""
+    rows = rank_rows(ranking)
+    if form == "markdown":
+        return tables.markdown(RANK_HEAD, rows, RANK_NUMERIC)
+    if form == "csv":
+        return tables.comma_separated((*RANK_HEAD[:-1], "note"), rows)
+    if form == "junit":
+        raise ToolError("a ranking passes or fails nothing; --format text, markdown or csv")
+    return tables.text(RANK_HEAD, rows, RANK_NUMERIC, colours=False)
