@@ -38,8 +38,9 @@ static const struct flash_type *type_of(enum attn_dtype dtype)
 
 static size_t thread_floats(const struct attn_problem *p)
 {
-    const size_t packed = type_of(p->dtype)->pack ? FLASH_KEYS : 0;
-    return FLASH_TILE * FLASH_KEYS + (packed + FLASH_TILES * FLASH_TILE) * (p->qk_dim + p->v_dim);
+    const size_t dims = p->qk_dim + p->v_dim;
+    const size_t packed = type_of(p->dtype)->pack ? FLASH_PACKED(dims) : 0;
+    return FLASH_TILE * (FLASH_KEYS + FLASH_TILES * dims) + packed;
 }
 
 static size_t workspace_size(const struct attn_problem *problem, int threads)

@@ -4,8 +4,8 @@
  * A lane of 32 bits holds two neighbouring elements of the dimension that is summed over.  Along
  * D, for the scores, they are neighbours in K and Q already.  Along the keys, for the results,
  * weights are rounded and joined two rows at a time, and V is packed once per block for all tiles
- * of a task: panels of FLASH_ROWS value dimensions, in each panel one group of FLASH_ROWS pairs
- * per two keys.  The scale multiplies the float32 scores, with the maximum's subtraction in one
+ * of a task: panels of BF16_PANEL value dimensions, in each panel one cache line of pairs per two
+ * keys.  The scale multiplies the float32 scores, with the maximum's subtraction in one
  * instruction.
  */
 #ifndef ATTN_FLASH_BF16_H
@@ -97,7 +97,7 @@ VF_INLINE void bf16_values(const int rows, const int cols, struct bf16_values_ar
     const uint16_t *v = a.v;
     const float *p = a.p;
     for (const float *end = p + 2 * a.pairs * FLASH_TILE; p < end;
-         p += 2 * FLASH_TILE, v += 2 * FLASH_ROWS) {
+         p += 2 * FLASH_TILE, v += 2 * BF16_PANEL) {
         vi b[FLASH_COLS];
         VF_UNROLL
         for (int c = 0; c < cols; c++)
@@ -154,7 +154,7 @@ static void flash_bf16_values(const struct flash_block *block, struct flash_tile
     static void (*const shapes[][FLASH_COLS])(const struct bf16_values_args *) = {
         FLASH_SHAPES(bf16_values)};
     const int col = part->col * VF_LANES;
-    const uint16_t *panel = (const uint16_t *)block->v + from * FLASH_ROWS;
+    const uint16_t *panel = (const uint16_t *)block->v + from * BF16_PANEL;
     struct bf16_values_args args = {
         .p = block->s + from * FLASH_TILE + col,
         .pairs = (to - from + 1) / 2,
@@ -164,7 +164,7 @@ static void flash_bf16_values(const struct flash_block *block, struct flash_tile
     int d = 0;
     for (int h = 0; d < block->job->v_dim; h++)
         for (const int rows = flash_heights[h]; block->job->v_dim - d >= rows; d += rows) {
-            args.v = panel + d / FLASH_ROWS * block->v_stride + d % FLASH_ROWS * 2;
+            args.v = panel + d / BF16_PANEL * block->v_stride + d % BF16_PANEL * 2;
             shapes[h][part->cols - 1](&args);
             args.o += rows * FLASH_TILE;
         }

@@ -1,11 +1,13 @@
 /*
  * flash_bf16_pack.h: operands of kernel flash in pairs of bf16: Q in the lanes, K by rows, V in
- * panels of FLASH_ROWS dimensions with FLASH_ROWS pairs per two keys.
+ * panels of BF16_PANEL dimensions, one cache line of pairs per two keys.
  */
 #ifndef ATTN_FLASH_BF16_PACK_H
 #define ATTN_FLASH_BF16_PACK_H
 
 #include "flash_rows.h"
+
+#define BF16_PANEL VF_LANES
 
 VF_INLINE vi bf16_load(const void *p)
 {
@@ -51,20 +53,30 @@ static uint16_t *flash_bf16_pack_k(struct flash_block *block, uint16_t *to)
     return to + (FLASH_KEYS + 1) / 2 * 2 * stride;
 }
 
+typedef uint16_t bf16_vector __attribute__((vector_size(VF_BYTES)));
+
 /* The pairs of keys a and b, of which b may be NULL, to their place in the first panel and the
  * same place in those that follow. */
 static void flash_bf16_pack_pair(uint16_t *to, int panel, const uint16_t *a, const uint16_t *b,
                                  int dim)
 {
     int d = 0;
-    for (; d + VF_LANES <= dim; d += VF_LANES) {
-        const vi lower = (vi)vf_load_bf16(a + d), upper = b ? (vi)vf_load_bf16(b + d) : (vi){0};
-        const vi pairs = (lower >> 16 & 0xffff) | upper;
-        for (int half = 0; half < VF_LANES / FLASH_ROWS; half++, to += panel)
-            memcpy(to, (const char *)&pairs + half * FLASH_ROWS * 4, FLASH_ROWS * 4);
+    for (; d + 2 * VF_LANES <= dim; d += 2 * VF_LANES, to += 2 * panel) {
+        bf16_vector x, y = {0};
+        memcpy(&x, a + d, sizeof x);
+        if (b)
+            memcpy(&y, b + d, sizeof y);
+        const bf16_vector lower =
+            __builtin_shufflevector(x, y, 0, 32, 1, 33, 2, 34, 3, 35, 4, 36, 5, 37, 6, 38, 7, 39, 8,
+                                    40, 9, 41, 10, 42, 11, 43, 12, 44, 13, 45, 14, 46, 15, 47);
+        const bf16_vector upper = __builtin_shufflevector(
+            x, y, 16, 48, 17, 49, 18, 50, 19, 51, 20, 52, 21, 53, 22, 54, 23, 55, 24, 56, 25, 57,
+            26, 58, 27, 59, 28, 60, 29, 61, 30, 62, 31, 63);
+        memcpy(to, &lower, sizeof lower);
+        memcpy(to + panel, &upper, sizeof upper);
     }
-    for (; d < dim; d++) {
-        uint16_t *pair = to + d % VF_LANES / FLASH_ROWS * panel + d % FLASH_ROWS * 2;
+    for (const int first = d; d < dim; d++) {
+        uint16_t *pair = to + (d - first) / BF16_PANEL * panel + d % BF16_PANEL * 2;
         pair[0] = a[d];
         pair[1] = b ? b[d] : 0;
     }
@@ -72,11 +84,11 @@ static void flash_bf16_pack_pair(uint16_t *to, int panel, const uint16_t *a, con
 
 static void flash_bf16_pack(struct flash_block *block)
 {
-    const int panel = FLASH_KEYS * FLASH_ROWS; /* elements */
+    const int panel = FLASH_KEYS * BF16_PANEL; /* elements */
     uint16_t *to = flash_bf16_pack_k(block, block->packed);
     for (int j = 0; j < block->keys; j += 2) {
         const uint16_t *a = (const uint16_t *)block->v + j * block->v_stride;
-        flash_bf16_pack_pair(to + j * FLASH_ROWS, panel, a,
+        flash_bf16_pack_pair(to + j * BF16_PANEL, panel, a,
                              j + 1 < block->keys ? a + block->v_stride : NULL, block->job->v_dim);
     }
     block->v = to;
@@ -85,8 +97,8 @@ static void flash_bf16_pack(struct flash_block *block)
 
 static const uint16_t *flash_bf16_element(const struct flash_block *block, int j, int d)
 {
-    return (const uint16_t *)block->v + d / FLASH_ROWS * block->v_stride +
-           (j / 2 * FLASH_ROWS + d % FLASH_ROWS) * 2 + j % 2;
+    return (const uint16_t *)block->v + d / BF16_PANEL * block->v_stride +
+           (j / 2 * BF16_PANEL + d % BF16_PANEL) * 2 + j % 2;
 }
 
 static float flash_bf16_value(const struct flash_block *block, int j, int d)

@@ -30,6 +30,9 @@
 /* Keys of a block, a multiple of FLASH_ROWS: its scores fill half of a 32 KB L1 at avx512. */
 #define FLASH_KEYS (FLASH_ROWS == 8 ? 128 : 120)
 
+/* Floats that the packed K and V of a block need, their dimensions rounded up to vectors. */
+#define FLASH_PACKED(dims) (FLASH_KEYS * ((dims) + 2 * VF_LANES))
+
 /* What the call needs, gathered once. */
 struct flash_job {
     const struct attn_problem *problem;
@@ -68,7 +71,7 @@ struct flash_block {
     const struct flash_job *job;
     const void *k, *v; /* rows of its first key, as the type's pack() left them */
     ptrdiff_t k_stride, v_stride;
-    void *packed;    /* FLASH_KEYS * (qk_dim + v_dim) floats, where the type has a pack() */
+    void *packed;    /* FLASH_PACKED(qk_dim + v_dim) floats, where the type has a pack() */
     ptrdiff_t first; /* index of the first key */
     int keys;
     float *s; /* [FLASH_KEYS][FLASH_TILE] scores, then weights or pairs of them */
