@@ -1,0 +1,253 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "judged_problem.h"
+#include "reference.h"
+
+static size_t row_count(const struct attn_problem *p)
+{
+    return p->batch * p->q_heads * p->q_len;
+}
+
+static void *zeroed(size_t count)
+{
+    double *x = calloc(count ? count : 1, sizeof *x);
+    assert_non_null(x);
+    return x;
+}
+
+struct judged_problem *judged_open(const struct attn_problem *problem,
+                                   const struct tensors_layout *layout)
+{
+    struct judged_problem *t = calloc(1, sizeof *t);
+    char message[256];
+    const size_t rows = row_count(problem);
+    const bool weights = problem->outputs & ATTN_OUTPUT_WEIGHTS;
+    assert_non_null(t);
+    t->c.problem = *problem;
+    t->c.input.seed = 1;
+    if (!tensors_alloc(&t->set, problem, layout, message, sizeof message) ||
+        !tensors_fill(&t->set, &t->c, 0, message, sizeof message))
+        fail_msg("%s", message);
+    t->tensors = t->set.tensors;
+    t->o = zeroed(rows * problem->v_dim);
+    t->bound = zeroed(rows * problem->v_dim);
+    t->magnitude = zeroed(rows * problem->v_dim);
+    t->weights = zeroed(weights ? rows * problem->kv_len : 0);
+    t->weights_bound = zeroed(weights ? rows * problem->kv_len : 0);
+    t->lse = zeroed(rows);
+    t->lse_bound = zeroed(rows);
+    return t;
+}
+
+void judged_close(struct judged_problem *t)
+{
+    tensors_free(&t->set);
+    free(t->o);
+    free(t->bound);
+    free(t->magnitude);
+    free(t->weights);
+    free(t->weights_bound);
+    free(t->lse);
+    free(t->lse_bound);
+    free(t);
+}
+
+void judged_changed(struct judged_problem *t)
+{
+    tensors_seal(&t->set, &t->c.problem);
+    t->judged = false;
+}
+
+void judged_magnify(struct judged_problem *t, const struct attn_tensor *operand, double factor)
+{
+    const struct attn_problem *p = &t->c.problem;
+    const size_t rows = operand == &t->set.tensors.q ? p->q_len : p->kv_len;
+    const size_t dims = operand == &t->set.tensors.v ? p->v_dim : p->qk_dim;
+    for (size_t i = 0; i < rows; i++)
+        for (size_t d = 0; d < dims; d++)
+            tensors_set(operand, 0, 0, i, d, factor * tensors_get(operand, 0, 0, i, d));
+    judged_changed(t);
+}
+
+static void judge(struct judged_problem *t)
+{
+    const struct attn_problem *p = &t->c.problem;
+    const bool weights = p->outputs & ATTN_OUTPUT_WEIGHTS;
+    void *workspace = malloc(attn_reference_workspace(p));
+    assert_non_null(workspace);
+    size_t r = 0;
+    for (size_t b = 0; b < p->batch; b++)
+        for (size_t h = 0; h < p->q_heads; h++)
+            for (size_t i = 0; i < p->q_len; i++, r++) {
+                struct attn_reference_row row = {
+                    .size = sizeof row,
+                    .o = t->o + r * p->v_dim,
+                    .bound = t->bound + r * p->v_dim,
+                    .magnitude = t->magnitude + r * p->v_dim,
+                    .weights = weights ? t->weights + r * p->kv_len : NULL,
+                    .weights_bound = weights ? t->weights_bound + r * p->kv_len : NULL,
+                };
+                attn_reference(p, &t->tensors, b, h, i, ATTN_F32, 0, workspace, &row);
+                t->lse[r] = row.lse;
+                t->lse_bound[r] = row.lse_bound;
+            }
+    free(workspace);
+    t->judged = true;
+}
+
+/* ---- running ------------------------------------------------------------------------------- */
+
+#define CANARY 0x5a
+
+struct lent_workspace judged_lend(size_t bytes)
+{
+    struct lent_workspace lent = {.bytes = bytes};
+    const size_t room = bytes + 3 * ATTN_WORKSPACE_ALIGN;
+    lent.memory =
+        aligned_alloc(ATTN_WORKSPACE_ALIGN, room / ATTN_WORKSPACE_ALIGN * ATTN_WORKSPACE_ALIGN);
+    assert_non_null(lent.memory);
+    memset(lent.memory, CANARY, room / ATTN_WORKSPACE_ALIGN * ATTN_WORKSPACE_ALIGN);
+    memset(lent.memory + ATTN_WORKSPACE_ALIGN, 0xff, bytes); /* NaN: nobody may count on zeros */
+    return lent;
+}
+
+void *judged_workspace(const struct lent_workspace *lent)
+{
+    return lent->memory + ATTN_WORKSPACE_ALIGN;
+}
+
+void judged_take_back(struct lent_workspace *lent)
+{
+    for (size_t i = 0; i < ATTN_WORKSPACE_ALIGN; i++)
+        if (lent->memory[i] != CANARY ||
+            lent->memory[ATTN_WORKSPACE_ALIGN + lent->bytes + i] != CANARY)
+            fail_msg("memory around a workspace of %zu bytes was written", lent->bytes);
+    free(lent->memory);
+}
+
+void judged_execute(struct judged_problem *t, const struct attn_plan *plan)
+{
+    const struct attn_problem *p = &plan->problem;
+    struct attn_tensors tensors = t->tensors;
+    struct tensors_spot spot;
+    struct attn_tensor *const results[] = {&tensors.o, &tensors.lse, &tensors.weights};
+    for (unsigned i = 0; i < 3; i++)
+        if (!(p->outputs & 1u << i))
+            results[i]->data = NULL;
+    t->outputs = p->outputs;
+    tensors_poison(&t->set, p);
+    attn_execute(plan, &tensors);
+    if (!tensors_written(&t->set, p, &spot))
+        fail_msg("%s of row (%zu, %zu, %zu) is not written", spot.tensor, spot.b, spot.h, spot.i);
+    if (!tensors_padding_intact(&t->set, p, &spot))
+        fail_msg("%s is written behind row (%zu, %zu, %zu)", spot.tensor, spot.b, spot.h, spot.i);
+    const char *changed = tensors_changed(&t->set, &t->c.problem);
+    if (changed)
+        fail_msg("%s is changed", changed);
+}
+
+bool judged_run(struct judged_problem *t, const struct attn_kernel *kernel, int threads)
+{
+    struct attn_problem p = t->c.problem;
+    const char *why;
+    p.outputs &= kernel->caps.outputs;
+    if (!p.outputs || !attn_supports(kernel, &p, &why))
+        return false;
+    struct lent_workspace lent = judged_lend(attn_workspace_size(kernel, &p, threads));
+    struct attn_plan plan;
+    if (!attn_plan_init(&plan, kernel, &p, threads, judged_workspace(&lent), lent.bytes, &why))
+        fail_msg("%s/%s: %s", kernel->name, attn_isa_name(kernel->isa), why);
+    judged_execute(t, &plan);
+    attn_plan_destroy(&plan);
+    judged_take_back(&lent);
+    return true;
+}
+
+/* ---- comparing ----------------------------------------------------------------------------- */
+
+struct place {
+    const struct judged_problem *t;
+    const char *tensor;
+    size_t b, h, i, d;
+};
+
+static void compare(const struct place *at, double got, double expected, double bound)
+{
+    const bool right =
+        isnan(expected) ? isnan(got) : got == expected || fabs(got - expected) <= bound;
+    if (right)
+        return;
+    char text[PARSE_TEXT];
+    parse_print_problem(&at->t->c.problem, text);
+    fail_msg("%s (%zu, %zu, %zu, %zu) is %.9g, not within %.3g of %.9g: %s", at->tensor, at->b,
+             at->h, at->i, at->d, got, bound, expected, text);
+}
+
+static void compare_row(struct judged_problem *t, const struct attn_kernel *kernel, size_t r,
+                        struct place at)
+{
+    const struct attn_problem *p = &t->c.problem;
+    const struct attn_tensors *s = &t->set.tensors;
+    const double factor = kernel->caps.bound_factor > 0 ? kernel->caps.bound_factor : 1;
+    const bool bf16 = kernel->caps.compute == ATTN_BF16;
+    if (t->outputs & ATTN_OUTPUT_O)
+        for (at.tensor = "o", at.d = 0; at.d < p->v_dim; at.d++) {
+            const size_t e = r * p->v_dim + at.d;
+            const double extra = bf16 ? attn_reference_bf16_extra(p, t->magnitude[e]) : 0;
+            compare(&at, tensors_get(&s->o, at.b, at.h, at.i, at.d), t->o[e],
+                    factor * (t->bound[e] + extra));
+        }
+    at.d = 0;
+    if (t->outputs & ATTN_OUTPUT_LSE) {
+        at.tensor = "lse";
+        const double extra = bf16 ? attn_reference_bf16_extra_lse() : 0;
+        compare(&at, tensors_get(&s->lse, at.b, at.h, at.i, 0), t->lse[r],
+                factor * (t->lse_bound[r] + extra));
+    }
+    if (t->outputs & ATTN_OUTPUT_WEIGHTS)
+        for (at.tensor = "weights", at.d = 0; at.d < p->kv_len; at.d++) {
+            const size_t e = r * p->kv_len + at.d;
+            const double extra = bf16 ? 0x1p-8 * t->weights[e] : 0;
+            compare(&at, tensors_get(&s->weights, at.b, at.h, at.i, at.d), t->weights[e],
+                    factor * (t->weights_bound[e] + extra));
+        }
+}
+
+void judged_compare(struct judged_problem *t, const struct attn_kernel *kernel)
+{
+    const struct attn_problem *p = &t->c.problem;
+    struct place at = {.t = t};
+    size_t r = 0;
+    if (!t->judged)
+        judge(t);
+    for (at.b = 0; at.b < p->batch; at.b++)
+        for (at.h = 0; at.h < p->q_heads; at.h++)
+            for (at.i = 0; at.i < p->q_len; at.i++)
+                compare_row(t, kernel, r++, at);
+}
+
+double judged_rms_error(struct judged_problem *t)
+{
+    const struct attn_problem *p = &t->c.problem;
+    double sum = 0;
+    size_t e = 0;
+    if (!t->judged)
+        judge(t);
+    for (size_t b = 0; b < p->batch; b++)
+        for (size_t h = 0; h < p->q_heads; h++)
+            for (size_t i = 0; i < p->q_len; i++)
+                for (size_t d = 0; d < p->v_dim; d++, e++) {
+                    const double error = tensors_get(&t->set.tensors.o, b, h, i, d) - t->o[e];
+                    sum += error * error;
+                }
+    return sqrt(sum / (double)e);
+}
