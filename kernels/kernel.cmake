@@ -51,6 +51,8 @@ function(attn_kernel name)
     target_sources(attention PRIVATE $<TARGET_OBJECTS:${target}>)
     set_property(GLOBAL APPEND_STRING PROPERTY ATTN_REGISTRY "ENTRY(${name}, ${isa})\n")
     set_property(GLOBAL APPEND PROPERTY ATTN_VARIANTS "${name}/${isa}")
+    set_property(GLOBAL APPEND PROPERTY ATTN_OBJECTS
+                 "attn_kernel_${name}_${isa}=$<TARGET_OBJECTS:${target}>")
   endforeach()
   if(arg_LINK)
     target_link_libraries(attention PRIVATE ${arg_LINK})

@@ -16,6 +16,8 @@ function(attn_reference)
     set_target_properties(${target} PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF
                                                POSITION_INDEPENDENT_CODE ON)
     target_sources(attention PRIVATE $<TARGET_OBJECTS:${target}>)
+    set_property(GLOBAL APPEND PROPERTY ATTN_OBJECTS
+                 "attn_reference_${isa}=$<TARGET_OBJECTS:${target}>")
     string(APPEND entries "ENTRY(${isa}, ${ISA})\n")
   endforeach()
   file(GENERATE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/reference_list.h CONTENT "${entries}")

@@ -105,7 +105,7 @@ static struct bits copy_bits(const struct judged_problem *t)
 static const char *const shapes[] = {
     "b=2,hq=3,hkv=3,sq=130,skv=257,d=40,mask=causal,outputs=o+lse",
     "hq=8,hkv=2,sq=1,skv=900,d=64,outputs=o+lse",
-    "hq=2,sq=300,skv=300,d=64,outputs=o+lse",
+    "hq=2,sq=200,skv=200,d=64,outputs=o+lse",
     "b=3,hq=4,hkv=1,sq=7,skv=70,d=80,window=30:3,outputs=o+lse",
 };
 
@@ -120,7 +120,7 @@ static void threads_and_repeats_agree(void **state)
         if (judged_run(t, tested, 1)) {
             tested_ran++;
             struct bits first = copy_bits(t);
-            for (int run = 0; run < 8; run++) {
+            for (int run = 0; run < 6; run++) {
                 assert_true(judged_run(t, tested, 1 + run % 4));
                 struct bits again = copy_bits(t);
                 assert_memory_equal(first.o, again.o, first.bytes);
