@@ -124,6 +124,10 @@ static void interval_takes_values_at_the_ranks(void **state)
     assert_true(stats_median_ci95(x, 8, &lo, &hi));
     assert_near(lo, 10);
     assert_near(hi, 16);
+    static const double nine[] = {10, 11, 12, 13, 14, 15, 16, 17, 99};
+    assert_true(stats_median_ci95(nine, 9, &lo, &hi));
+    assert_near(lo, 11);
+    assert_near(hi, 17);
 }
 
 /* [numpy]: exp of the median and of the 1st and 7th smallest of log(b / a). */

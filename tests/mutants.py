@@ -1,0 +1,197 @@
+"""Breaks each statistic in one place and demands that a test notices.
+
+A mutant is one file of harness/ with one text replaced.  It is compiled with the test that should
+notice, outside the build tree; the unbroken sources must pass first.  Arguments: the C compiler and
+the source tree.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+# What each test needs beside its own file.
+SOURCES = {
+    "stats": ["stats.c"],
+    "stats_launches": ["stats.c", "stats_launches.c"],
+    "stats_shape": ["stats.c", "stats_shape.c"],
+    "stop": ["stats.c", "stop.c"],
+    "coverage": ["stats.c", "stop.c", "random.c"],
+    "noise": ["noise.c", "stats.c", "stats_shape.c", "random.c"],
+}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """`old` must stand in the file exactly once."""
+
+    file: str
+    old: str
+    new: str
+    test: str
+
+
+# fmt: off
+MUTANTS = [
+    # order statistics
+    Mutant("stats.c", "return (x > y) - (x < y);", "return (x < y) - (x > y);", "stats"),
+    Mutant("stats.c", "q * (double)(n - 1)", "q * (double)n", "stats"),
+    Mutant("stats.c", "(sorted[below + 1] - sorted[below])", "0", "stats"),
+    Mutant("stats.c", "stats_quantile(sorted, n, 0.5)", "stats_quantile(sorted, n, 0.49)", "stats"),
+    Mutant("stats.c", "memcpy(copy, x, n * sizeof *copy);\n    stats_sort(copy, n);",
+           "memcpy(copy, x, n * sizeof *copy);", "stats"),
+    # the interval
+    Mutant("stats.c", "level = 0.95,", "level = 0.94,", "stats"),
+    Mutant("stats.c", "too_wide = 0.97", "too_wide = 0.999", "stats"),
+    Mutant("stats.c", "if (n < STATS_CI_MIN)", "if (n < 5)", "stats"),
+    Mutant("stats.c", "if (1 - 2 * more < level)", "if (1 - more < level)", "stats"),
+    Mutant("stats.c", "*hi = n - 1 - r;", "*hi = n - 2 - r;", "stats"),
+    Mutant("stats.c", "*lo = r;", "*lo = r + 1;", "stats"),
+    Mutant("stats.c", "*coverage = moved;", "", "stats"),
+    Mutant("stats.c", "*hi -= 1;", "*lo += 1;", "stats"),
+    Mutant("stats.c", "*lo = sorted[first];", "*lo = sorted[0];", "stats"),
+    Mutant("stats.c", "*hi = sorted[last];", "*hi = sorted[n - 1];", "stats"),
+    # ratios
+    Mutant("stats.c", "log(b[i] / a[i])", "log(a[i] / b[i])", "stats"),
+    Mutant("stats.c", "log(b[i] / a[i])", "log(b[i] / a[0])", "stats"),
+    Mutant("stats.c", "r.ratio = exp(stats_median(logs, rounds));", "r.ratio = exp(logs[0]);",
+           "stats"),
+    Mutant("stats.c", "power = 0.8", "power = 0.3", "stats"),
+    Mutant("stats.c", "fmax(below, above)", "below", "stats"),
+    Mutant("stats.c", "fmax(below, above)", "above", "stats"),
+    Mutant("stats.c", "const double median = stats_median(logs, rounds);",
+           "const double median = 0;", "stats"),
+    # launches
+    Mutant("stats_launches.c", "s->p05 = stats_quantile(all, s->samples, 0.05)",
+           "s->p05 = stats_quantile(medians, n, 0.05)", "stats_launches"),
+    Mutant("stats_launches.c", "s->p95 = stats_quantile(all, s->samples, 0.95)",
+           "s->p95 = stats_quantile(all, s->samples, 0.9)", "stats_launches"),
+    Mutant("stats_launches.c", "s->min = all[0]", "s->min = medians[0]", "stats_launches"),
+    Mutant("stats_launches.c", "medians[i] = stats_median_of(launches[i].x, launches[i].n)",
+           "medians[i] = launches[i].x[0]", "stats_launches"),
+    Mutant("stats_launches.c", "(s->hi - s->lo) / 2 / s->median", "(s->hi - s->lo) / s->median",
+           "stats_launches"),
+    Mutant("stats_launches.c", "grand += mean * (double)launches[i].n;", "grand += mean;",
+           "stats_launches"),
+    Mutant("stats_launches.c", "within / (total - (double)k)", "within / total", "stats_launches"),
+    Mutant("stats_launches.c", "between / (double)(k - 1)", "between / (double)k",
+           "stats_launches"),
+    Mutant("stats_launches.c", "(total - squared_sizes / total) / (double)(k - 1)",
+           "total / (double)k", "stats_launches"),
+    Mutant("stats_launches.c", "(mean_between - mean_within) / n0", "mean_between / n0",
+           "stats_launches"),
+    Mutant("stats_launches.c", "1 + (n0 - 1) * s->share_between", "1 + n0 * s->share_between",
+           "stats_launches"),
+    # shape
+    Mutant("stats_shape.c", "5 * 1.4826", "5", "stats_shape"),
+    Mutant("stats_shape.c", "least * median", "0", "stats_shape"),
+    Mutant("stats_shape.c", "outliers += x[i] > limit",
+           "outliers += fabs(x[i] - median) > limit - median", "stats_shape"),
+    Mutant("stats_shape.c", "if (low_spread + high_spread >= best)",
+           "if (low_spread * high_spread >= best)", "stats_shape"),
+    Mutant("stats_shape.c", "(low_spread / low + high_spread / high) / 2",
+           "(low_spread / low + high_spread / high)", "stats_shape"),
+    Mutant("stats_shape.c", "fmin(low, high) / (double)n", "low / (double)n", "stats_shape"),
+    Mutant("stats_shape.c", "apart / (origin + low_sum / low)", "apart / origin", "stats_shape"),
+    Mutant("stats_shape.c", "variance -= t * (t - 1) * (2 * t + 5);", "", "stats_shape"),
+    Mutant("stats_shape.c", "(s > 0 ? s - 1 : s + 1)", "s", "stats_shape"),
+    Mutant("stats_shape.c", "(x[j] - x[i]) / (double)(j - i)", "(x[j] - x[i])", "stats_shape"),
+    Mutant("stats_shape.c", "* (double)(n - 1) / stats_median_of", "/ stats_median_of",
+           "stats_shape"),
+    Mutant("stats_shape.c", "(x[i - 1] - mean) : 0", "(x[i] - mean) : 0", "stats_shape"),
+    # the stop rule
+    Mutant("stop.c", "TARGET_HALF_WIDTH 0.01", "TARGET_HALF_WIDTH 0.013", "stop"),
+    Mutant("stop.c", "(hi - lo) / 2 /", "(hi - lo) /", "stop"),
+    Mutant("stop.c", "PLATEAU_KEPT 0.95", "PLATEAU_KEPT 0.0", "stop"),
+    Mutant("stop.c", "LOOK_EVERY 6", "LOOK_EVERY 1", "coverage"),
+    Mutant("stop.c", "return n >= cap ? STOP_CAP : STOP_NOT;\n}",
+           "return n > cap ? STOP_CAP : STOP_NOT;\n}", "stop"),
+    # flags
+    Mutant("noise.c", "SWITCHES_PER_S 100.0", "SWITCHES_PER_S 105.0", "noise"),
+    Mutant("noise.c", "d->wall_s * launch->threads", "d->wall_s", "noise"),
+    Mutant("noise.c", "d->steal_s > STEAL * thread_s", "d->steal_s > 0", "noise"),
+    Mutant("noise.c", "FREQUENCY 0.05", "FREQUENCY 0.055", "noise"),
+    Mutant("noise.c", "off(d->probe_before_gflops, usual_gflops) ||", "", "noise"),
+    Mutant("noise.c", " || d->thermal_throttles > 0", "", "noise"),
+    Mutant("noise.c", "launch->threads > d->allowed_cpus ||", "", "noise"),
+    Mutant("noise.c", " || d->runnable > d->online_cpus", "", "noise"),
+    Mutant("noise.c", "OUTLIER_SHARE 0.05", "OUTLIER_SHARE 0.2", "noise"),
+    Mutant("noise.c", "CHANGE 0.01", "CHANGE 0.0", "noise"),
+    Mutant("noise.c", "TREND_Z 2.576", "TREND_Z 1.0", "noise"),
+    Mutant("noise.c", "MINORITY 0.2", "MINORITY 0.45", "noise"),
+    Mutant("noise.c", "(5 + 24 / (double)(n))", "3.0", "noise"),
+    Mutant("noise.c", " || drifts(medians, n)", "", "noise"),
+    Mutant("noise.c", " || has_two_modes(medians, n)", "", "noise"),
+    Mutant("noise.c", "2 * drifting > n || ", "", "noise"),
+    Mutant("noise.c", "2 * bimodal > n || ", "", "noise"),
+    Mutant("noise.c", "return 0.25;", "return 0.5;", "noise"),
+]
+# fmt: on
+
+
+def run_test(compiler: str, tree: Path, test: str, mutant: Mutant | None) -> bool:
+    """Whether the test passes; a mutant that does not compile is an error of this table."""
+    harness = tree / "harness"
+    with tempfile.TemporaryDirectory() as scratch:
+        sources = []
+        for name in SOURCES[test]:
+            source = harness / name
+            if mutant and mutant.file == name:
+                text = source.read_text()
+                if text.count(mutant.old) != 1:
+                    raise SystemExit(f"{name}: {text.count(mutant.old)} times {mutant.old!r}")
+                source = Path(scratch) / name
+                source.write_text(text.replace(mutant.old, mutant.new))
+            sources.append(str(source))
+        program = str(Path(scratch) / "test")
+        subprocess.run(
+            [
+                compiler,
+                "-std=gnu17",
+                "-O1",
+                "-w",
+                f"-I{harness}",
+                f"-I{tree / 'kernels'}",
+                "-o",
+                program,
+                str(tree / "tests" / f"test_{test}.c"),
+                *sources,
+                "-lcmocka",
+                "-ljansson",
+                "-lm",
+            ],
+            check=True,
+        )
+        try:
+            result = subprocess.run([program], capture_output=True, timeout=120, check=False)
+        except subprocess.TimeoutExpired:
+            return False
+        return result.returncode == 0
+
+
+def describe(mutant: Mutant) -> str:
+    """One line."""
+    return f"{mutant.file}: {mutant.old!r} -> {mutant.new!r} ({mutant.test})"
+
+
+def main(compiler: str, tree: Path) -> int:
+    """Prints the survivors; 1 if there are any."""
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        passed = list(pool.map(lambda test: run_test(compiler, tree, test, None), SOURCES))
+        failed = [test for test, fine in zip(SOURCES, passed, strict=True) if not fine]
+        if failed:
+            print(f"fails on the unbroken sources: {', '.join(failed)}")
+            return 1
+        survived = list(pool.map(lambda m: run_test(compiler, tree, m.test, m), MUTANTS))
+    survivors = [describe(m) for m, alive in zip(MUTANTS, survived, strict=True) if alive]
+    print("\n".join(survivors))
+    print(f"{len(MUTANTS) - len(survivors)} of {len(MUTANTS)} mutants caught")
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], Path(sys.argv[2])))
