@@ -42,7 +42,7 @@ static void assert_passes(const struct attn_kernel *kernel, const struct problem
     struct check_result result;
     if (!check_kernel(kernel, c, THREADS, CHECK_FULL, &result))
         fail_msg("%s/%s: %s", kernel->name, attn_isa_name(kernel->isa), result.why);
-    assert_true(result.ok && result.rows > 30);
+    assert_true(result.ok && result.rows > 20); /* one at least for each input */
     assert_true(result.error_over_bound < 0.5 && result.hardest_over_bound < 1);
     assert_true(result.rms_ratio > 0 && result.rms_ratio <= 8);
 }
