@@ -69,7 +69,7 @@ static bool fill_request(const struct options *options, struct protocol_request 
         snprintf(message, size, "eval takes one number of --threads, not '%s'", options->threads);
         return false;
     }
-    request->threads = (int)threads;
+    request->threads = request->team = (int)threads;
     return take_problem(options, &request->c.problem, message, size) &&
            pick(options, &request->c.problem, request, message, size);
 }

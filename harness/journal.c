@@ -25,6 +25,7 @@ struct journal {
     char *path;
     json_t *session;
     json_t *cells;    /* identity -> last row */
+    json_t *checks;   /* identity -> result */
     json_t *launches; /* identity -> array */
 };
 
@@ -118,6 +119,7 @@ static struct journal *open_file(const char *path, int flags, char *message, siz
     }
     *message = 0;
     journal->cells = json_object();
+    journal->checks = json_object();
     journal->launches = json_object();
     journal->fd = standard ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
                            : open(path, flags | O_APPEND | O_CLOEXEC, 0666);
@@ -142,10 +144,20 @@ struct journal *journal_create(const char *path, char *message, size_t message_s
 /* Launches of another build are no launches of this one's cells. */
 static void take_session(struct journal *journal, json_t *session)
 {
-    if (!json_equal(json_object_get(journal->session, "build"), json_object_get(session, "build")))
+    const json_t *before = json_object_get(journal->session, "build");
+    if (!json_equal(before, json_object_get(session, "build"))) {
+        json_object_clear(journal->checks);
         json_object_clear(journal->launches);
+    }
     json_decref(journal->session);
     journal->session = json_incref(session);
+}
+
+/* Whether a launch is one of its cell's: not if it gave way to a repeat, or is a twin's. */
+static bool counts(const json_t *launch)
+{
+    return !json_is_true(json_object_get(launch, "superseded")) &&
+           !json_is_true(json_object_get(launch, "twin"));
 }
 
 /* Takes one line of a resumed file in. */
@@ -160,7 +172,9 @@ static bool take(struct journal *journal, json_t *line)
         take_session(journal, line);
     else if (strcmp(type, "cell") == 0)
         json_object_set(journal->cells, identity, line);
-    else if (strcmp(type, "launch") == 0 && !json_is_true(json_object_get(line, "superseded"))) {
+    else if (strcmp(type, "check") == 0)
+        json_object_set(journal->checks, identity, json_object_get(line, "check"));
+    else if (strcmp(type, "launch") == 0 && counts(line)) {
         json_t *list = json_object_get(journal->launches, identity);
         if (!list)
             json_object_set_new(journal->launches, identity, list = json_array());
@@ -239,6 +253,11 @@ const json_t *journal_find(const struct journal *journal, const char *identity)
     return json_object_get(journal->cells, identity);
 }
 
+json_t *journal_check(const struct journal *journal, const char *identity)
+{
+    return json_object_get(journal->checks, identity);
+}
+
 json_t *journal_launches(const struct journal *journal, const char *identity)
 {
     return json_object_get(journal->launches, identity);
@@ -252,6 +271,7 @@ void journal_close(struct journal *journal)
         close(journal->fd);
     json_decref(journal->session);
     json_decref(journal->cells);
+    json_decref(journal->checks);
     json_decref(journal->launches);
     free(journal->path);
     free(journal);

@@ -1,7 +1,7 @@
 /*
  * journal: the results file, JSON Lines, one finished cell a line, on disk when written.
  *
- * Lines are of type session, launch, cell, experiment, noise and end (results/schema.json).  A
+ * Lines are of type session, check, launch, cell, experiment, noise and end (results/schema.json).  A
  * launch line is written as soon as the launch is over, so that a killed session loses only the
  * launch in flight; the cell line sums a cell's launches up.
  */
@@ -27,10 +27,11 @@ struct journal *journal_resume(const char *path, char *message, size_t message_s
  * error, with the file still ending in a whole line. */
 bool journal_write(struct journal *journal, json_t *line, char *message, size_t message_size);
 
-/* Of a resumed file: its last session line; the last row of a cell, NULL where there is none; the
- * launches of a cell since the build last changed, NULL where there are none. */
+/* Of a resumed file: its last session line; the last row of a cell, NULL where there is none; its
+ * check and its launches since the build last changed, NULL where there are none. */
 const json_t *journal_session(const struct journal *journal);
 const json_t *journal_find(const struct journal *journal, const char *identity);
+json_t *journal_check(const struct journal *journal, const char *identity);
 json_t *journal_launches(const struct journal *journal, const char *identity);
 
 void journal_close(struct journal *journal);

@@ -62,7 +62,7 @@ static void environment_init(struct environment *e, const struct protocol_reques
         "KMP_BLOCKTIME",
     };
     size_t n = 0;
-    snprintf(e->threads, sizeof e->threads, "OMP_NUM_THREADS=%d", r->threads);
+    snprintf(e->threads, sizeof e->threads, "OMP_NUM_THREADS=%d", r->team);
     e->variables[n++] = e->threads;
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         e->variables[n++] = fixed[i];

@@ -18,8 +18,10 @@
 /* The ceilings at a thread count; NULL fills message. */
 static json_t *ceilings_at(int threads, char *message, size_t size)
 {
-    struct protocol_request request = {
-        .action = PROTOCOL_CEILINGS, .threads = threads, .placement = PLACEMENT_CORES};
+    struct protocol_request request = {.action = PROTOCOL_CEILINGS,
+                                       .threads = threads,
+                                       .team = threads,
+                                       .placement = PLACEMENT_CORES};
     attn_problem_init(&request.c.problem);
     for (size_t i = 0; i < PROTOCOL_FILE_COUNT; i++)
         request.files[i] = -1;

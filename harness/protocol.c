@@ -42,11 +42,12 @@ char *protocol_print(const struct protocol_request *r)
     char problem[PARSE_TEXT], input[PARSE_TEXT];
     parse_print_problem(&r->c.problem, problem);
     parse_print_input(&r->c.input, input);
-    json_t *line = json_pack(
-        "{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:b, s:o}", "protocol", PROTOCOL_VERSION,
-        "action", actions[r->action], "problem", problem, "input", input, "case", r->c.name,
-        "kernel", r->kernel, "isa", attn_isa_name(r->isa), "threads", r->threads, "placement",
-        machine_placement_name(r->placement), "cold", (int)r->cold, "files", print_files(r));
+    json_t *line = json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:s, s:b, s:o}",
+                             "protocol", PROTOCOL_VERSION, "action", actions[r->action], "problem",
+                             problem, "input", input, "case", r->c.name, "kernel", r->kernel, "isa",
+                             attn_isa_name(r->isa), "threads", r->threads, "team", r->team,
+                             "placement", machine_placement_name(r->placement), "cold",
+                             (int)r->cold, "files", print_files(r));
     json_t *rest =
         json_pack("{s:I, s:I, s:I, s:s, s:I, s:f, s:f, s:f, s:I, s:s, s:s}", "sets",
                   (json_int_t)r->sets, "shift", (json_int_t)r->shift, "slot", (json_int_t)r->slot,
@@ -116,10 +117,10 @@ static const char *parse_numbers(json_t *line, struct protocol_request *r)
 {
     json_int_t sets, shift, slot, seed, max_samples;
     int cold;
-    if (json_unpack(line, "{s:i, s:b, s:I, s:I, s:I, s:I, s:F, s:F, s:F, s:I}", "threads",
-                    &r->threads, "cold", &cold, "sets", &sets, "shift", &shift, "slot", &slot,
-                    "seed", &seed, "warmup_s", &r->warmup_s, "sample_s", &r->sample_s, "budget_s",
-                    &r->budget_s, "max_samples", &max_samples) != 0)
+    if (json_unpack(line, "{s:i, s:i, s:b, s:I, s:I, s:I, s:I, s:F, s:F, s:F, s:I}", "threads",
+                    &r->threads, "team", &r->team, "cold", &cold, "sets", &sets, "shift", &shift,
+                    "slot", &slot, "seed", &seed, "warmup_s", &r->warmup_s, "sample_s",
+                    &r->sample_s, "budget_s", &r->budget_s, "max_samples", &max_samples) != 0)
         return "a number";
     r->cold = cold;
     r->sets = (size_t)sets;
@@ -127,7 +128,7 @@ static const char *parse_numbers(json_t *line, struct protocol_request *r)
     r->slot = (size_t)slot;
     r->seed = (uint64_t)seed;
     r->max_samples = (size_t)max_samples;
-    return r->threads < 1 ? "threads" : NULL;
+    return r->threads < 1 ? "threads" : r->team < r->threads ? "team" : NULL;
 }
 
 static void parse_files(json_t *line, struct protocol_request *r)

@@ -7,7 +7,7 @@
  *
  *   request  {"protocol":1, "action":"prepare|check|measure|eval|ceilings",
  *             "problem":TEXT, "input":TEXT, "case":NAME, "kernel":NAME, "isa":NAME,
- *             "threads":N, "placement":NAME, "cold":BOOL,
+ *             "threads":N, "team":N, "placement":NAME, "cold":BOOL,
  *             "files":{"operands":FD, "reference":FD, "topology":FD, "progress":FD, "outputs":FD},
  *             "sets":N, "shift":BYTES, "slot":N, "depth":"rows|case|full|thorough", "seed":N,
  *             "warmup_s":S, "sample_s":S, "budget_s":S, "max_samples":N,
@@ -53,7 +53,8 @@ struct protocol_request {
     struct problem_case c;
     char kernel[64];
     enum attn_isa isa;
-    int threads;
+    int threads; /* of the kernel */
+    int team;    /* of the process, >= threads: what OMP_NUM_THREADS says */
     enum placement placement;
     bool cold;
     int files[PROTOCOL_FILE_COUNT]; /* -1 where absent; the parent's numbers, then the worker's */

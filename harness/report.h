@@ -18,6 +18,9 @@ void report_difference(double largest, const struct cell *a, const struct cell *
 /* After the last case: the fastest of each case, what the marks mean, how many in which state. */
 void report_summary(const struct cell *cells, size_t count);
 
+/* How noisy the session was: lines of type noise. */
+void report_noise(const json_t *lines);
+
 /* One plain line for one row, as progress in a pipe shows it. */
 void report_line(const json_t *row, char *text, size_t size);
 

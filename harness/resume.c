@@ -59,14 +59,17 @@ static void take_row(struct cell *cell, const json_t *row, enum cell_state state
     cell->row = json_deep_copy(row);
 }
 
-static void take_launches(struct cell *cell, json_t *launches)
+/* What the same build did for a cell that it did not finish. */
+static void take_work(struct cell *cell, json_t *check, json_t *launches)
 {
-    const json_t *last = json_array_get(launches, json_array_size(launches) - 1);
+    const size_t count = json_array_size(launches);
+    cell->check = json_incref(check);
+    if (!count)
+        return;
+    const json_t *last = json_array_get(launches, count - 1);
     json_decref(cell->launches);
     cell->launches = json_copy(launches);
-    cell->check = json_incref(json_object_get(json_array_get(launches, 0), "check"));
-    cell->cost_s = json_number_value(json_object_get(last, "wall_s")) -
-                   json_number_value(json_object_get(last, "check_s"));
+    cell->cost_s = json_number_value(json_object_get(last, "wall_s"));
 }
 
 bool resume_cells(const struct journal *journal, struct session *session)
@@ -81,13 +84,12 @@ bool resume_cells(const struct journal *journal, struct session *session)
         journal_identity(fields, identity, sizeof identity);
         json_decref(fields);
         const json_t *row = journal_find(journal, identity);
-        json_t *launches = same ? journal_launches(journal, identity) : NULL;
         enum cell_state state;
         if (row && cell_state_parse(json_string_value(json_object_get(row, "state")), &state)) {
             if (state != CELL_SKIPPED)
                 take_row(cell, row, state);
-        } else if (launches && !cell->done) {
-            take_launches(cell, launches);
+        } else if (same && !cell->done) {
+            take_work(cell, journal_check(journal, identity), journal_launches(journal, identity));
         }
     }
     return !same;

@@ -46,6 +46,7 @@ static struct protocol_request request_of(const struct rounds *rounds)
     struct protocol_request r = {
         .c = *cell->c,
         .threads = 1,
+        .team = 1,
         .isa = ATTN_ISA_BASELINE,
         .placement = cell->placement,
         .cold = cell->cold,
@@ -65,7 +66,7 @@ static struct launch prepare(struct rounds *rounds, struct protocol_request *req
 {
     struct protocol_request r = *request;
     r.action = PROTOCOL_PREPARE;
-    r.threads = machine_cores(rounds->session->machine);
+    r.threads = r.team = machine_cores(rounds->session->machine);
     r.placement = PLACEMENT_CORES;
     struct launch launch = launch_worker(&r, launch_deadline(&r.c.problem));
     rounds->working_s += launch.wall_s;
@@ -124,14 +125,13 @@ static void shuffle(size_t *order, size_t n, uint64_t key)
 static bool settle(struct rounds *rounds)
 {
     const size_t asked = rounds->session->options->launches;
-    const size_t cap = rounds->action == PROTOCOL_CHECK ? 1 : asked ? asked : DEFAULT_LAUNCHES;
+    const size_t cap = asked ? asked : DEFAULT_LAUNCHES;
     for (size_t i = 0; i < rounds->count; i++) {
         struct cell *cell = &rounds->cells[i];
         double *medians;
         if (!cell->done) {
             const size_t n = launches_medians(cell, &medians);
-            cell->stop =
-                json_array_size(cell->launches) >= cap ? STOP_CAP : stop_decide(medians, n, cap);
+            cell->stop = stop_decide(medians, n, cap);
             free(medians);
             if (cell->stop != STOP_NOT)
                 cell_end(cell, CELL_OK, "%s", "");
@@ -161,26 +161,34 @@ static enum rounds_end run_round(struct rounds *rounds, const struct protocol_re
             order[n++] = i;
         }
     }
+    if (rounds->twin.c && !rounds->twin.done && !rounds->cells[rounds->twin_of].done)
+        order[n++] = rounds->count;
     shuffle(order, n, random_key(rounds->session->seed, round));
-    for (size_t i = 0; i < n; i++) {
-        const enum rounds_end end = rounds_turn(rounds, request, order[i], round);
-        if (end != ROUNDS_DONE)
-            return end;
-    }
-    return ROUNDS_DONE;
+    enum rounds_end end = ROUNDS_DONE;
+    for (size_t i = 0; end == ROUNDS_DONE && i < n; i++)
+        end = rounds_turn(rounds, request, order[i], round);
+    return end;
+}
+
+/* The first round has shown what a launch costs: the twin joins. */
+static enum rounds_end add_twin(struct rounds *rounds, const struct protocol_request *request)
+{
+    return rounds_pick_twin(rounds) ? rounds_turn(rounds, request, rounds->count, 0) : ROUNDS_DONE;
 }
 
 /* Rounds until no cell is left. */
 static enum rounds_end run_rounds(struct rounds *rounds, struct protocol_request *request)
 {
     const double share = (rounds->until - clock_now()) / (double)live_cells(rounds);
-    size_t *order = calloc(rounds->count, sizeof *order);
+    size_t *order = calloc(rounds->count + 1, sizeof *order);
     enum rounds_end end = order ? ROUNDS_DONE : ROUNDS_STOPPED;
     request->budget_s =
         isinf(share) ? USUAL_S : fmin(fmax(share * SHARE_OF_CELL, SHORTEST_S), LONGEST_S);
     request->warmup_s = request->budget_s / 4;
     for (size_t round = 0; end == ROUNDS_DONE && live_cells(rounds); round++) {
         end = run_round(rounds, request, order, round);
+        if (end == ROUNDS_DONE && round == 0)
+            end = add_twin(rounds, request);
         if (end == ROUNDS_DONE && !settle(rounds))
             end = ROUNDS_STOPPED;
     }
@@ -194,8 +202,10 @@ static enum rounds_end run_prepared(struct rounds *rounds, struct protocol_reque
     const struct launch prepared = prepare(rounds, request);
     if (prepared.interrupted)
         return ROUNDS_INTERRUPTED;
-    if (prepared.state == CELL_OK)
-        return run_rounds(rounds, request);
+    if (prepared.state == CELL_OK) {
+        const enum rounds_end judged = rounds_judge(rounds, request);
+        return judged == ROUNDS_DONE && live_cells(rounds) ? run_rounds(rounds, request) : judged;
+    }
     for (size_t i = 0; i < rounds->count; i++)
         if (!rounds->cells[i].done)
             cell_end(&rounds->cells[i], CELL_SKIPPED, "%s", prepared.why);

@@ -10,9 +10,9 @@
 /* What happens to launches and finished cells on the way; both may be slow, no worker runs. */
 struct rounds_events {
     void *context;
-    /* A launch is about to begin. */
-    void (*launching)(void *context, const struct cell *cell, size_t round);
-    /* A launch is over; false stops everything (the journal cannot be written). */
+    /* A worker is about to begin; `what` it does, "launch 3". */
+    void (*launching)(void *context, const struct cell *cell, const char *what);
+    /* A launch or a check is over; false stops everything (the journal cannot be written). */
     bool (*launched)(void *context, json_t *record);
     /* A cell has its row; false stops everything. */
     bool (*finished)(void *context, struct cell *cell);
@@ -29,12 +29,17 @@ struct rounds {
     double until;      /* clock_now() to aim for */
     double deadline_s; /* of a launch; set by rounds_run() */
     double working_s;  /* out: spent preparing, checking, warming, sampling, probing */
-    int outputs;       /* PROTOCOL_CHECK: memory file of every cell's O, else -1 */
+    struct cell twin;  /* launched beside cell twin_of; its .c is NULL without one */
+    size_t twin_of;
+    int outputs; /* PROTOCOL_CHECK: memory file of every cell's O, else -1 */
 };
 
 enum rounds_end { ROUNDS_DONE, ROUNDS_INTERRUPTED, ROUNDS_STOPPED };
 
 /* Launches until every cell is done. */
 enum rounds_end rounds_run(struct rounds *rounds);
+
+/* What the A/A pair of the case has shown, a line for the journal; NULL where there was none. */
+json_t *rounds_noise(const struct rounds *rounds);
 
 #endif

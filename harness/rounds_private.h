@@ -1,14 +1,22 @@
 /*
- * rounds_private: between rounds.c and rounds_turn.c.
+ * rounds_private: between rounds.c, rounds_judge.c, rounds_turn.c and rounds_twin.c.
  */
 #ifndef HARNESS_ROUNDS_PRIVATE_H
 #define HARNESS_ROUNDS_PRIVATE_H
 
 #include "rounds.h"
 
-/* Launches cell number `index` once, again where it was disturbed, and takes the record in. */
+/* Checks every cell that is not done and has not been checked; ends those that fail, and where
+ * checking is all that was asked for those that pass. */
+enum rounds_end rounds_judge(struct rounds *rounds, const struct protocol_request *base);
+
+/* Launches cell number `index` once, again where it was disturbed, and takes the record in; index
+ * rounds->count is the twin. */
 enum rounds_end rounds_turn(struct rounds *rounds, const struct protocol_request *base,
                             size_t index, size_t round);
+
+/* Picks the cell that is launched twice a round; false where no cell is fit for it. */
+bool rounds_pick_twin(struct rounds *rounds);
 
 /* Writes the row of a cell that is done; false where the journal failed. */
 bool rounds_finish(struct rounds *rounds, struct cell *cell);

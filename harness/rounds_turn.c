@@ -1,6 +1,7 @@
 /*
  * rounds_turn: one cell's turn in a round.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "clock.h"
@@ -18,21 +19,13 @@ bool rounds_finish(struct rounds *rounds, struct cell *cell)
                          rounds->events->finished(rounds->events->context, cell));
 }
 
-static double spent(const json_t *answer, const char *key)
-{
-    return json_number_value(json_object_get(answer, key));
-}
-
 /* Notes what a launch says beside its samples. */
 static void take_notes(struct rounds *rounds, struct cell *cell, const struct launch *launch)
 {
-    const double check_s = spent(launch->answer, "check_s");
-    json_t *check = json_object_get(launch->answer, "check");
-    rounds->working_s += check_s + spent(launch->answer, "sampled_s") +
-                         spent(launch->answer, "prepare_s") + spent(launch->answer, "probed_s");
-    cell->cost_s = launch->wall_s - check_s;
-    if (!cell->check && check)
-        cell->check = json_incref(check);
+    static const char *const phases[] = {"prepare_s", "sampled_s", "probed_s"};
+    for (size_t i = 0; i < sizeof phases / sizeof *phases; i++)
+        rounds->working_s += json_number_value(json_object_get(launch->answer, phases[i]));
+    cell->cost_s = launch->wall_s;
 }
 
 /* Whether a launch gave way to a repeat of itself, which goes into its record. */
@@ -50,18 +43,15 @@ static struct protocol_request request_for(const struct rounds *rounds,
                                            const struct protocol_request *base, size_t index,
                                            uint64_t key)
 {
-    const struct cell *cell = &rounds->cells[index];
+    const struct cell *cell = index < rounds->count ? &rounds->cells[index] : &rounds->twin;
     struct protocol_request r = *base;
-    r.action = rounds->action;
+    r.action = PROTOCOL_MEASURE;
     memcpy(r.kernel, cell->kernel_name, sizeof r.kernel);
     r.isa = cell->isa;
-    r.threads = cell->threads;
+    r.threads = r.team = cell->threads;
     r.slot = index;
     r.seed = key >> 1; /* JSON integers are signed */
     r.shift = 64 * (size_t)random_below(key, 0, SHIFT_LINES);
-    r.depth = rounds->action == PROTOCOL_CHECK ? CHECK_THOROUGH
-              : cell->check                    ? CHECK_ROWS
-                                               : CHECK_FULL;
     return r;
 }
 
@@ -70,28 +60,27 @@ static enum rounds_end keep(struct rounds *rounds, struct cell *cell, json_t *an
                             const struct launches_setting *setting, bool *again)
 {
     json_t *record = launches_record(cell, answer, setting);
-    const bool check = rounds->action == PROTOCOL_CHECK;
-    *again = !check && give_way(rounds, cell, record, setting->repeat);
+    if (cell == &rounds->twin)
+        json_object_set_new(record, "twin", json_true());
+    *again = give_way(rounds, cell, record, setting->repeat);
     if (!*again)
         json_array_append(cell->launches, record);
-    if (!check)
-        return rounds->events->launched(rounds->events->context, record) ? ROUNDS_DONE
-                                                                         : ROUNDS_STOPPED;
-    json_decref(record);
-    return ROUNDS_DONE;
+    return rounds->events->launched(rounds->events->context, record) ? ROUNDS_DONE : ROUNDS_STOPPED;
 }
 
 enum rounds_end rounds_turn(struct rounds *rounds, const struct protocol_request *base,
                             size_t index, size_t round)
 {
-    struct cell *cell = &rounds->cells[index];
+    struct cell *cell = index < rounds->count ? &rounds->cells[index] : &rounds->twin;
     enum rounds_end end = ROUNDS_DONE;
     bool again = true;
+    char what[32];
     for (size_t repeat = 0; again && end == ROUNDS_DONE; repeat++) {
         const uint64_t key =
             random_key(rounds->session->seed, (uint64_t)index << 32 | round << 8 | repeat);
         const struct protocol_request r = request_for(rounds, base, index, key);
-        rounds->events->launching(rounds->events->context, cell, round);
+        snprintf(what, sizeof what, "launch %zu", round + 1);
+        rounds->events->launching(rounds->events->context, cell, what);
         struct launch launch = launch_worker(&r, rounds->deadline_s);
         if (launch.interrupted)
             return ROUNDS_INTERRUPTED;
@@ -102,7 +91,8 @@ enum rounds_end rounds_turn(struct rounds *rounds, const struct protocol_request
             end = keep(rounds, cell, launch.answer, &setting, &again);
         } else {
             cell_end(cell, launch.state, "%s", launch.why);
-            end = rounds_finish(rounds, cell) ? ROUNDS_DONE : ROUNDS_STOPPED;
+            if (cell != &rounds->twin && !rounds_finish(rounds, cell))
+                end = ROUNDS_STOPPED;
         }
         json_decref(launch.answer);
     }

@@ -109,6 +109,21 @@ static void judge(struct cell *cell)
         json_array_clear(cell->launches);
 }
 
+/* The check of the cell, and with it what was verified of timed calls. */
+static json_t *check_of(const struct cell *cell)
+{
+    if (!cell->check)
+        return json_null();
+    json_t *check = json_deep_copy(cell->check);
+    json_int_t verified = 0;
+    size_t i;
+    const json_t *launch;
+    json_array_foreach(cell->launches, i, launch) verified +=
+        json_integer_value(json_object_get(json_object_get(launch, "check"), "verified_samples"));
+    json_object_set_new(check, "verified_samples", json_integer(verified));
+    return check;
+}
+
 bool row_finish(struct cell *cell, const char *command, uint64_t seed)
 {
     char now[32], repro[2 * PARSE_TEXT + 256];
@@ -119,9 +134,8 @@ bool row_finish(struct cell *cell, const char *command, uint64_t seed)
     json_object_update_new(row, cell_identity(cell));
     json_t *rest =
         json_pack("{s:s, s:o, s:o, s:o, s:I, s:s}", "state", cell_state_name(cell->state), "why",
-                  *cell->why ? json_string(cell->why) : json_null(), "check",
-                  cell->check ? json_incref(cell->check) : json_null(), "time", time_of(cell),
-                  "seed", (json_int_t)seed, "timed_at", now);
+                  *cell->why ? json_string(cell->why) : json_null(), "check", check_of(cell),
+                  "time", time_of(cell), "seed", (json_int_t)seed, "timed_at", now);
     json_object_update_new(row, rest);
     json_object_update_new(row, rates_of(cell));
     json_object_set_new(row, "counters",

@@ -26,6 +26,7 @@ struct run {
     struct journal *journal; /* NULL without --output */
     json_t *command;         /* the arguments that are recorded */
     struct lock lock;        /* of the machine */
+    json_t *noise;           /* what the A/A pairs have shown */
     double started;
     double working_s;  /* preparing, checking, warming, sampling, probing */
     size_t cells_done; /* for the share that progress shows */
@@ -48,13 +49,12 @@ static bool write_line(struct run *run, json_t *line)
 
 /* ---- events of the rounds -------------------------------------------------------------------- */
 
-static void launching(void *context, const struct cell *cell, size_t round)
+static void launching(void *context, const struct cell *cell, const char *what)
 {
     const struct run *run = context;
     char variant[96], text[256];
     cell_variant(cell, variant);
-    snprintf(text, sizeof text, "%s  %s  %d thr  launch %zu", cell->c->name, variant, cell->threads,
-             round + 1);
+    snprintf(text, sizeof text, "%s  %s  %d thr  %s", cell->c->name, variant, cell->threads, what);
     const double elapsed = clock_now() - run->started;
     const double cells = (double)run->cells_done / (double)run->session.cell_count;
     const double share = fmax(cells, fmin(0.99, elapsed / run->session.seconds));
@@ -94,7 +94,7 @@ static bool compare_outputs(struct run *run, const struct rounds *rounds)
     size_t slots[OUTPUTS_MAX], n = 0;
     struct outputs_difference difference;
     for (size_t i = 0; i < rounds->count && n < OUTPUTS_MAX; i++)
-        if (rounds->cells[i].state == CELL_OK && json_array_size(rounds->cells[i].launches))
+        if (rounds->cells[i].state == CELL_OK && rounds->cells[i].check)
             slots[n++] = i;
     if (!outputs_compare(rounds->outputs, &rounds->cells[0].c->problem, slots, n, &difference))
         return true;
@@ -104,6 +104,16 @@ static bool compare_outputs(struct run *run, const struct rounds *rounds)
     return write_line(run,
                       json_pack("{s:s, s:f, s:[o, o]}", "type", "difference", "largest",
                                 difference.largest, "between", cell_identity(a), cell_identity(b)));
+}
+
+/* Keeps what the case's A/A pair has shown, for the journal and for the summary. */
+static bool note_noise(struct run *run, const struct rounds *rounds)
+{
+    json_t *noise = rounds_noise(rounds);
+    if (!noise)
+        return true;
+    json_array_append(run->noise, noise);
+    return write_line(run, noise);
 }
 
 static enum rounds_end run_case(struct run *run, size_t index, int topology)
@@ -132,8 +142,9 @@ static enum rounds_end run_case(struct run *run, size_t index, int topology)
     run->working_s += rounds.working_s;
     if (end == ROUNDS_DONE)
         report_case(rounds.cells, count);
-    if (end == ROUNDS_DONE && check && !compare_outputs(run, &rounds))
+    if (end == ROUNDS_DONE && !(check ? compare_outputs(run, &rounds) : note_noise(run, &rounds)))
         end = ROUNDS_STOPPED;
+    cell_free(&rounds.twin);
     if (rounds.outputs >= 0)
         close(rounds.outputs);
     return end;
@@ -227,6 +238,7 @@ static int finish(struct run *run, enum rounds_end end)
         !write_line(run, session_end_line(end == ROUNDS_DONE, wall_s, run->working_s)))
         progress_say("%s", *run->message ? run->message : "out of memory");
     report_summary(run->session.cells, run->session.cell_count);
+    report_noise(run->noise);
     if (end == ROUNDS_INTERRUPTED && run->journal)
         progress_say("interrupted; go on with: attnbench %s --resume %s", command_name(run),
                      run->options.output);
@@ -256,7 +268,7 @@ static int enter(struct run *run)
 
 int run_command(const struct options *options, int argc, const char *const *argv)
 {
-    struct run run = {.options = *options, .lock.fd = -1};
+    struct run run = {.options = *options, .lock.fd = -1, .noise = json_array()};
     report_open(options->output && strcmp(options->output, "-") == 0);
     process_catch_interrupts();
     int code = begin(&run, argc, argv);
@@ -268,5 +280,6 @@ int run_command(const struct options *options, int argc, const char *const *argv
     session_free(&run.session);
     journal_close(run.journal);
     json_decref(run.command);
+    json_decref(run.noise);
     return code;
 }

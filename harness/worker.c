@@ -90,7 +90,7 @@ static bool open_machine(struct worker *worker)
     worker->machine = machine_open(topology, message, sizeof message);
     free(topology);
     if (worker->machine && machine_bind(worker->machine, worker->request.placement,
-                                        worker->request.threads, message, sizeof message))
+                                        worker->request.team, message, sizeof message))
         return true;
     worker_end(worker, CELL_SKIPPED, "%s", message);
     return false;

@@ -1,5 +1,5 @@
 /*
- * worker_measure: one launch of a cell: judge, warm up, take samples, probe ceilings.
+ * worker_measure: one launch of a cell: warm up, take samples, probe ceilings.
  */
 #include <math.h>
 #include <stdio.h>
@@ -114,22 +114,6 @@ static json_t *ceilings_answer(const struct worker *worker, const struct tensor_
 
 /* ---- the launch ------------------------------------------------------------------------------ */
 
-/* The full check of a cell's first launch; false ends the worker. */
-static bool judge(struct worker *worker, struct check_result *result)
-{
-    const struct protocol_request *r = &worker->request;
-    const double start = clock_now();
-    if (r->depth == CHECK_ROWS)
-        return true;
-    worker_stage("checking");
-    check_reference_use(r->files[PROTOCOL_REFERENCE]);
-    const bool right = check_kernel(worker->kernel, &r->c, r->threads, r->depth, result);
-    json_object_set_new(worker->answer, "check_s", journal_number(clock_now() - start));
-    if (!right)
-        worker_end(worker, CELL_FAILED, "%s", result->why);
-    return right;
-}
-
 static struct tensor_set *map_sets(struct worker *worker)
 {
     const struct protocol_request *r = &worker->request;
@@ -199,7 +183,7 @@ void worker_measure(struct worker *worker)
     json_object_set_new(worker->answer, "prepare_s", journal_number(plan.prepare_s));
     json_object_set_new(worker->answer, "workspace_bytes",
                         json_integer((json_int_t)plan.workspace_bytes));
-    if (judge(worker, &checked) && (sets = map_sets(worker)))
+    if ((sets = map_sets(worker)))
         sample(worker, &plan, sets, &checked);
     json_object_set_new(worker->answer, "check", worker_check_answer(&checked));
     for (size_t i = 0; sets && i < worker->request.sets; i++)

@@ -23,6 +23,7 @@ static struct protocol_request sample(void)
         .kernel = "flash",
         .isa = ATTN_ISA_AVX512_BF16,
         .threads = 3,
+        .team = 4,
         .placement = PLACEMENT_NUMA,
         .cold = true,
         .files = {10, -1, 12, 13, -1},
@@ -68,6 +69,7 @@ static void requests_survive(void **state)
     assert_int_equal(got.action, sent.action);
     assert_int_equal(got.isa, sent.isa);
     assert_int_equal(got.threads, sent.threads);
+    assert_int_equal(got.team, sent.team);
     assert_int_equal(got.placement, sent.placement);
     assert_int_equal(got.cold, sent.cold);
     assert_int_equal(got.sets, sent.sets);
@@ -93,6 +95,7 @@ static void bad_requests_are_named(void **state)
         {"isa", "\"avx9\"", "request with a wrong isa"},
         {"placement", "\"moon\"", "request with a wrong placement"},
         {"depth", "\"deep\"", "request with a wrong depth"},
+        {"team", "2", "request with a wrong team"},
         {"threads", "0", "request with a wrong threads"},
         {"kernel", "17", "request with a wrong a text"},
         {"sets", "\"two\"", "request with a wrong a number"},
