@@ -1,0 +1,102 @@
+"""A kernel that misbehaves costs its own cell, says how it went, and nothing else is lost."""
+
+import os
+import subprocess
+import time
+import unittest
+
+from command import BRIEF, HOST, TINY, CommandTest, Row, cells, run
+
+SANITIZED = os.environ.get("ATTNBENCH_SANITIZED") == "ON"
+
+
+class Faults(CommandTest):
+    def session(
+        self, kernels: str, *more: str, command: str = "run"
+    ) -> tuple[subprocess.CompletedProcess[str], dict[str, Row]]:
+        """Measures kernels in one session; the exit code and the rows by kernel."""
+        arguments = ["--problem", TINY, "--kernel", kernels, "--threads", "1"]
+        brief = BRIEF if command == "run" else []
+        done = run(
+            command, *arguments, *brief, *more, "--output", self.output, program=HOST, timeout=300
+        )
+        return done, {kernel: row for (_, kernel, _), row in cells(self.output).items()}
+
+    def broken(
+        self, kernel: str, state: str, *reasons: str, more: tuple[str, ...] = ()
+    ) -> tuple[subprocess.CompletedProcess[str], Row]:
+        """A broken kernel between two good ones."""
+        done, rows = self.session(f"naive,{kernel},online", *more)
+        self.assertEqual(done.returncode, 1, done)
+        self.assertEqual(rows[kernel]["state"], state, rows[kernel])
+        for reason in reasons:
+            self.assertIn(reason, rows[kernel]["why"])
+        for good in ("naive", "online"):
+            self.assertEqual(rows[good]["state"], "ok", rows[good])
+            self.assertGreater(rows[good]["time"]["median_s"], 0)
+        return done, rows[kernel]
+
+    def test_segmentation_fault(self) -> None:
+        reasons = [] if SANITIZED else ["SIGSEGV while "]
+        done, row = self.broken("broken_crash", "crashed", *reasons)
+        self.assertIsNone(row["time"])
+        self.assertIn("crashed", done.stdout)
+
+    def test_abort(self) -> None:
+        reasons = [] if SANITIZED else ["SIGABRT while "]
+        self.broken("broken_abort", "crashed", *reasons)
+
+    def test_exit(self) -> None:
+        self.broken("broken_exit", "crashed", "ended without an answer (exit status 0)")
+
+    def test_crash_while_sampling(self) -> None:
+        reasons = [] if SANITIZED else ["SIGFPE while sampling"]
+        _, row = self.broken("broken_late", "crashed", *reasons)
+        self.assertIsNone(row["time"])
+
+    def test_hang(self) -> None:
+        start = time.monotonic()
+        _, row = self.broken(
+            "broken_hang", "timeout", "no answer within 3 s", more=("--timeout", "3")
+        )
+        self.assertIsNone(row["time"])
+        self.assertLess(time.monotonic() - start, 60)
+
+    def test_wrong_result_gets_no_time(self) -> None:
+        _, row = self.broken("broken_zero", "failed", "b=1,hq=1")
+        self.assertIsNone(row["time"])
+        self.assertIsNone(row["gflops"])
+
+    def test_no_memory_for_its_workspace(self) -> None:
+        done, rows = self.session("naive,broken_hungry")
+        self.assertEqual(done.returncode, 3, done)
+        self.assertEqual(rows["broken_hungry"]["state"], "skipped")
+        self.assertIn("GB of memory", rows["broken_hungry"]["why"])
+        self.assertEqual(rows["naive"]["state"], "ok")
+
+    def test_chatter_stays_out_of_the_results(self) -> None:
+        done, rows = self.session("broken_chatty")
+        self.assertEqual(done.returncode, 0, done)
+        self.assertEqual(rows["broken_chatty"]["state"], "ok")
+        self.assertNotIn("nonsense", done.stdout)
+        self.assertIn("nonsense", done.stderr)
+
+    def test_faster_than_the_machine(self) -> None:
+        """A kernel that remembers every operand it ever saw is right, and too fast to be true."""
+        arguments = ["--problem", "h=1,s=256,d=64", "--kernel", "broken_cheat", "--threads", "1"]
+        done = run("run", *arguments, *BRIEF, "--output", self.output, program=HOST)
+        (row,) = cells(self.output).values()
+        self.assertEqual((done.returncode, row["state"]), (1, "implausible"), row)
+        self.assertRegex(row["why"], r"\d+ % of the multiply-add rate")
+
+    def test_check_finds_them_too(self) -> None:
+        done, rows = self.session("naive,broken_zero,broken_crash", command="check")
+        self.assertEqual(done.returncode, 1, done)
+        states = {kernel: row["state"] for kernel, row in rows.items()}
+        self.assertEqual(
+            states, {"naive": "ok", "broken_zero": "failed", "broken_crash": "crashed"}
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()

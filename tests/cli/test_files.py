@@ -1,0 +1,187 @@
+"""Files that are missing, full, closed, truncated or hostile; nothing measured is lost."""
+
+import json
+import os
+import pathlib
+import struct
+import subprocess
+import unittest
+
+from command import (
+    BRIEF,
+    PROGRAM,
+    TINY,
+    CommandTest,
+    Row,
+    cells,
+    lines,
+    read_safetensors,
+    run,
+    safetensors,
+)
+
+
+class Output(CommandTest):
+    def test_unwritable(self) -> None:
+        nowhere = str(self.directory / "no" / "such" / "file")
+        self.refused(
+            ["run", "--problem", TINY, "--output", nowhere], 3, nowhere, "No such file or directory"
+        )
+
+    def test_existing_results_are_never_overwritten(self) -> None:
+        pathlib.Path(self.output).write_text("precious\n")
+        self.refused(["run", "--problem", TINY, "--output", self.output], 3, "exists", "--resume")
+        self.assertEqual(pathlib.Path(self.output).read_text(), "precious\n")
+
+    def test_full_disk_at_once(self) -> None:
+        self.refused(
+            ["run", "--problem", TINY, "--output", "/dev/full"], 3, "No space left on device"
+        )
+
+    def test_disk_that_fills_up(self) -> None:
+        """A file size limit of some lines: what was written stays whole."""
+        done = subprocess.run(
+            ["bash", "-c", 'trap "" XFSZ; ulimit -f 8; exec "$0" "$@"', PROGRAM, "run", "--problem",
+             TINY, "--kernel", "naive", "--launches", "40", "--output",
+             self.output],
+            capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
+        self.assertEqual(done.returncode, 3, done)
+        self.assertIn("File too large", done.stderr)
+        self.assertGreater(len(lines(self.output)), 2)
+
+    def test_results_on_stdout(self) -> None:
+        done = run("run", "--problem", TINY, "--kernel", "naive", *BRIEF, "--output", "-")
+        self.assertEqual(done.returncode, 0, done)
+        types = [json.loads(line)["type"] for line in done.stdout.splitlines()]
+        self.assertEqual(list(dict.fromkeys(types)), ["session", "check", "launch", "cell", "end"])
+        self.assertIn("GFLOP/s", done.stderr)
+
+    def test_closed_pipe_loses_nothing(self) -> None:
+        read, write = os.pipe()
+        os.close(read)
+        arguments = ["run", "--problem", TINY, "--kernel", "naive", *BRIEF, "--output", self.output]
+        done = run(*arguments, stdout=write)
+        os.close(write)
+        self.assertEqual(done.returncode, 3, done)
+        self.assertIn("cannot write to standard output: Broken pipe", done.stderr)
+        self.assertEqual(lines(self.output)[-1]["type"], "end")
+        self.assertEqual([row["state"] for row in cells(self.output).values()], ["ok"])
+
+    def test_list_into_a_full_disk(self) -> None:
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            for arguments in (["list"], ["list", "--json"], ["--version"], ["--help"]):
+                self.assertEqual(run(*arguments, stdout=full).returncode, 3, arguments)
+
+
+class Input(CommandTest):
+    """A case whose tensors cannot be had is skipped, the others are measured."""
+
+    def measure(self, content: bytes | None) -> tuple[subprocess.CompletedProcess[str], Row]:
+        path = self.directory / "in.safetensors"
+        if content is not None:
+            path.write_bytes(content)
+        suite = self.directory / "two.suite"
+        suite.write_text(f"filed: h=1,s=2,d=2 input=file:{path}:\nother: h=1,s=4,d=4\n")
+        arguments = ["--kernel", "naive", "--threads", "1", *BRIEF, "--output", self.output]
+        done = run("run", "--suite", str(suite), *arguments)
+        rows = cells(self.output)
+        self.assertEqual(rows["other", "naive", 1]["state"], "ok")
+        return done, rows["filed", "naive", 1]
+
+    def skipped(self, content: bytes | None, message: str) -> None:
+        done, row = self.measure(content)
+        self.assertEqual(done.returncode, 3, done)
+        self.assertEqual(row["state"], "skipped")
+        self.assertIn(message, row["why"])
+        self.assertIsNone(row["time"])
+
+    def test_good(self) -> None:
+        path = self.directory / "good.safetensors"
+        safetensors(path, {name: ([1, 1, 2, 2], [1, 2, 3, 4]) for name in "qkv"})
+        done, row = self.measure(path.read_bytes())
+        self.assertEqual((done.returncode, row["state"]), (0, "ok"), done)
+
+    def test_missing(self) -> None:
+        self.skipped(None, "No such file")
+
+    def test_truncated(self) -> None:
+        path = self.directory / "good.safetensors"
+        safetensors(path, {name: ([1, 1, 2, 2], [1, 2, 3, 4]) for name in "qkv"})
+        self.skipped(path.read_bytes()[:-4], "in.safetensors")
+
+    def test_header_longer_than_the_file(self) -> None:
+        self.skipped(struct.pack("<Q", 2**62) + b"{}", "in.safetensors")
+
+    def test_offsets_outside(self) -> None:
+        header = b'{"q":{"dtype":"F32","shape":[1,1,2,2],"data_offsets":[0,99999999999]}}'
+        self.skipped(struct.pack("<Q", len(header)) + header + b"\0" * 16, "in.safetensors")
+
+    def test_other_shape(self) -> None:
+        path = self.directory / "good.safetensors"
+        safetensors(path, {name: ([1, 1, 4, 1], [1, 2, 3, 4]) for name in "qkv"})
+        self.skipped(path.read_bytes(), "q")
+
+
+class Eval(CommandTest):
+    def setUp(self) -> None:
+        super().setUp()
+        self.file = str(self.directory / "in.safetensors")
+        self.result = str(self.directory / "out.safetensors")
+
+    def arguments(self, *more: str) -> list[str]:
+        return ["eval", "--kernel", "naive", "--input", self.file, "--output", self.result, *more]
+
+    def test_known_answer(self) -> None:
+        """Two equal keys: O is the mean of V, the weights are halves, LSE is ln 2."""
+        safetensors(
+            self.file,
+            {
+                "q": ([1, 1, 1, 2], [3, 4]),
+                "k": ([1, 1, 2, 2], [0, 0, 0, 0]),
+                "v": ([1, 1, 2, 3], [1, 2, 3, 5, 6, 7]),
+            },
+        )
+        done = run(*self.arguments("--problem", "outputs=o+lse+weights"))
+        self.assertEqual(done.returncode, 0, done)
+        result = read_safetensors(self.result)
+        self.assertEqual(result["o"], ([1, 1, 1, 3], [3, 4, 5]))
+        self.assertEqual(result["weights"], ([1, 1, 1, 2], [0.5, 0.5]))
+        self.assertEqual(result["lse"][0], [1, 1, 1])
+        self.assertAlmostEqual(result["lse"][1][0], 0.6931472, places=6)
+
+    def test_mask_comes_from_the_problem(self) -> None:
+        tensor = ([1, 1, 2, 1], [1, 2])
+        safetensors(self.file, {"q": tensor, "k": tensor, "v": tensor})
+        done = run(*self.arguments("--problem", "mask=causal"))
+        self.assertEqual(done.returncode, 0, done)
+        self.assertEqual(read_safetensors(self.result)["o"][1][0], 1)
+
+    def test_missing_tensor(self) -> None:
+        safetensors(self.file, {"q": ([1, 1, 1, 1], [1]), "k": ([1, 1, 1, 1], [1])})
+        self.refused(self.arguments(), 3, "no tensor v")
+        self.assertFalse(os.path.exists(self.result))
+
+    def test_shapes_that_disagree(self) -> None:
+        safetensors(
+            self.file,
+            {"q": ([1, 1, 1, 2], [1, 2]), "k": ([1, 1, 1, 1], [1]), "v": ([1, 1, 1, 1], [1])},
+        )
+        self.refused(self.arguments(), 3, "k", "does not fit")
+
+    def test_no_input(self) -> None:
+        self.refused(self.arguments(), 3, self.file, "No such file")
+
+    def test_full_disk(self) -> None:
+        tensor = ([1, 1, 2, 1], [1, 2])
+        safetensors(self.file, {"q": tensor, "k": tensor, "v": tensor})
+        self.result = "/dev/full"
+        self.refused(self.arguments(), 3, "No space left on device")
+
+    def test_options_it_needs(self) -> None:
+        self.refused(["eval", "--kernel", "naive"], 2, "needs --kernel, --input and --output")
+        self.refused(self.arguments("--problem", "mask=diagonal"), 2, "diagonal")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,280 @@
+"""Results: the schema, the numbers in them, the table, the progress, the repro line."""
+
+import json
+import os
+import pty
+import shlex
+import unittest
+
+from command import (
+    BRIEF,
+    HOST,
+    PROGRAM,
+    SCHEMA,
+    TINY,
+    CommandTest,
+    Row,
+    cells,
+    launches,
+    lines,
+    run,
+)
+from schema import Validator
+
+
+class Schema(CommandTest):
+    """Every line of every kind of row against results/schema.json."""
+
+    def validate(self, path: str) -> list[Row]:
+        validator = Validator(SCHEMA)
+        written = lines(path)
+        for line in written:
+            self.assertEqual(validator.errors(line), [], line)
+        return written
+
+    def test_every_state(self) -> None:
+        run(
+            "run", "--problem", TINY, "--problem", "h=1,s=4,d=4,softcap=9", "--kernel",
+            "naive,broken_zero,broken_crash,broken_hungry", "--isa", "all", "--threads", "1",
+            *BRIEF, "--output", self.output, program=HOST,
+        )  # fmt: skip
+        written = self.validate(self.output)
+        states = {line["state"] for line in written if line["type"] == "cell"}
+        self.assertLessEqual({"ok", "failed", "crashed", "skipped", "unsupported"}, states)
+
+    def test_check(self) -> None:
+        arguments = ["--problem", TINY, "--kernel", "naive,online", "--threads", "1"]
+        done = run("check", *arguments, "--output", self.output)
+        self.assertEqual(done.returncode, 0, done)
+        written = self.validate(self.output)
+        (difference,) = [line for line in written if line["type"] == "difference"]
+        self.assertEqual({row["kernel"] for row in difference["between"]}, {"naive", "online"})
+        self.assertLess(difference["largest"], 1e-5)
+        self.assertRegex(
+            done.stdout, r"largest difference between two kernels: \S+e-0\d, (naive|online)/"
+        )
+        for row in cells(self.output).values():
+            self.assertGreater(row["check"]["rows"], 0)
+            self.assertIsNone(row["time"])
+
+    def test_the_validator_can_fail(self) -> None:
+        run("run", "--problem", TINY, "--kernel", "naive", *BRIEF, "--output", self.output)
+        by_type = {line["type"]: line for line in lines(self.output)}
+        session, check, launch, cell, end = (
+            by_type[name] for name in ("session", "check", "launch", "cell", "end")
+        )
+        validator = Validator(SCHEMA)
+        for line, key, value in (
+            (session, "schema", "attnbench.results/2"),
+            (session, "build", None),
+            (check, "check", {}),
+            (launch, "samples_s", []),
+            (cell, "state", "fine"),
+            (cell, "time", {"median_s": -1}),
+            (cell, "threads", True),
+            (cell, "repro", "rm -rf"),
+            (cell, "placement", 3),
+            (end, "complete", "yes"),
+        ):
+            self.assertNotEqual(validator.errors({**line, key: value}), [], (key, value))
+            shorter = {name: kept for name, kept in line.items() if name != key}
+            self.assertNotEqual(validator.errors(shorter), [], f"without {key}")
+
+
+class Rows(CommandTest):
+    def test_numbers_belong_together(self) -> None:
+        arguments = ["--problem", "h=2,s=64,d=32,mask=causal", "--kernel", "online"]
+        done = run("run", *arguments, "--launches", "7", "--threads", "1",
+                   "--output", self.output)  # fmt: skip
+        self.assertEqual(done.returncode, 0, done)
+        (row,) = cells(self.output).values()
+        time = row["time"]
+        medians = sorted(time["launch_medians_s"])
+        self.assertEqual(len(medians), time["launches"])
+        if len(medians) >= 6:
+            self.assertEqual(time["ci95_s"][0], medians[0])
+        if len(medians) % 2:
+            self.assertEqual(time["median_s"], medians[len(medians) // 2])
+        flops = 2 * 2 * (64 * 65 / 2) * 64
+        self.assertAlmostEqual(
+            row["gflops"], flops / time["median_s"] / 1e9, delta=1e-6 * row["gflops"]
+        )
+        taken = launches(self.output)
+        self.assertEqual([line["median_s"] for line in taken], time["launch_medians_s"])
+        self.assertEqual(sum(len(line["samples_s"]) for line in taken), time["samples"])
+        self.assertGreater(row["check"]["rows"], 0)
+        self.assertTrue(all(line["check"]["verified_samples"] > 0 for line in taken))
+        self.assertGreater(row["ceiling"]["fma_gflops"], 0)
+        self.assertGreater(row["fraction_of_fma"], 0)
+        self.assertLess(row["fraction_of_fma"], 1)
+        self.assertGreater(row["peak_rss_bytes"], 1e6)
+
+    def test_launches_differ_in_order_and_shift(self) -> None:
+        arguments = ["--problem", TINY, "--kernel", "naive,online,tiled", "--threads", "1"]
+        run("run", *arguments, "--launches", "5", "--seed", "3", "--output", self.output)
+        taken = launches(self.output)
+        orders = {}
+        for launch in taken:
+            orders.setdefault(launch["round"], []).append(launch["kernel"])
+        self.assertEqual(len(orders), 5)
+        self.assertTrue(
+            all(sorted(order) == ["naive", "online", "tiled"] for order in orders.values())
+        )
+        self.assertGreater(len({tuple(order) for order in orders.values()}), 1)
+        shifts = {launch["shift_bytes"] for launch in taken}
+        self.assertGreater(len(shifts), 5)
+        self.assertTrue(all(shift % 64 == 0 for shift in shifts))
+
+    def test_a_seed_repeats_the_order(self) -> None:
+        orders = []
+        for name in "ab":
+            path = str(self.directory / name)
+            arguments = ["--problem", TINY, "--kernel", "naive,online,tiled", "--threads", "1"]
+            run("run", *arguments, "--seed", "11", "--launches", "3", "--output", path)
+            first = [line for line in lines(path) if line.get("repeat") == 0 and "twin" not in line]
+            orders.append([(line["kernel"], line["shift_bytes"]) for line in first])
+        self.assertEqual(orders[0], orders[1])
+
+    def test_the_repro_line_reproduces_the_row(self) -> None:
+        first = str(self.directory / "first")
+        arguments = [
+            *("--problem", "h=2,s=128,d=32,mask=causal,scale=0.3 input=uniform:7", "--cold"),
+            *("--kernel", "online", "--isa", "baseline", "--threads", "1", "--placement", "none"),
+        ]
+        run("run", *arguments, *BRIEF, "--output", first)
+        (row,) = cells(first).values()
+        words = shlex.split(row["repro"])
+        self.assertEqual(words[0], "attnbench")
+        done = run(*words[1:], *BRIEF, "--output", self.output)
+        self.assertEqual(done.returncode, 0, done)
+        (again,) = cells(self.output).values()
+        for key in ("problem", "input", "kernel", "isa", "threads", "placement", "cache", "state"):
+            self.assertEqual(row[key], again[key])
+        self.assertEqual(row["repro"], again["repro"])
+        self.assertEqual(row["check"]["max_abs_error"], again["check"]["max_abs_error"])
+
+    def test_too_small_to_be_cold(self) -> None:
+        arguments = ["--problem", TINY, "--kernel", "naive", "--cold"]
+        done = run("run", *arguments, "--output", self.output)
+        (row,) = cells(self.output).values()
+        self.assertEqual((done.returncode, row["state"]), (0, "unsupported"), row)
+        self.assertIn("too small for --cold", row["why"])
+
+    def test_unsupported_is_a_result(self) -> None:
+        done = run(
+            "run",
+            "--problem",
+            "h=1,s=4,d=4,mask=bias",
+            "--kernel",
+            "naive",
+            "--output",
+            self.output,
+        )
+        self.assertEqual(done.returncode, 0, done)
+        rows = list(cells(self.output).values())
+        self.assertTrue(
+            rows and all((row["state"], row["why"]) == ("unsupported", "mask") for row in rows)
+        )
+        self.assertIn("unsupported: naive/", done.stdout)
+
+    def test_a_serial_kernel_on_two_threads(self) -> None:
+        run(
+            "run", "--problem", TINY, "--kernel", "naive", "--threads", "2", "--output", self.output
+        )
+        (row,) = cells(self.output).values()
+        self.assertEqual((row["state"], row["why"]), ("unsupported", "runs on one thread only"))
+
+    def test_all_variants_are_listed(self) -> None:
+        """Those of the host are measured, the others are rows as well."""
+        known = json.loads(run("list", "--json").stdout)["kernels"]
+        expected = {k["isa"]: k["available"] for k in known if k["name"] == "naive"}
+        run("run", "--problem", TINY, "--kernel", "naive", "--isa", "all", "--threads", "1", *BRIEF,
+            "--output", self.output)  # fmt: skip
+        states = {
+            line["isa"]: line["state"] == "ok"
+            for line in lines(self.output)
+            if line["type"] == "cell"
+        }
+        self.assertEqual(states, expected)
+
+    def test_variants_that_are_not_built(self) -> None:
+        run("run", "--problem", TINY, "--kernel", "naive/amx", "--output", self.output)
+        for row in cells(self.output).values():
+            self.assertEqual((row["state"], row["why"]), ("unavailable", "not built for amx"))
+
+
+class Display(CommandTest):
+    ARGUMENTS = ("run", "--problem", TINY, "--kernel", "naive,online", *BRIEF)
+
+    def test_table_fits_its_width(self) -> None:
+        for width in (60, 80, 100, 160):
+            done = run(*self.ARGUMENTS, env={**os.environ, "COLUMNS": str(width)})
+            longest = max(len(line) for line in done.stdout.splitlines())
+            self.assertLessEqual(longest, width)
+            self.assertIn("naive/", done.stdout)
+            self.assertIn("median", done.stdout)
+
+    def test_a_pipe_gets_plain_lines(self) -> None:
+        done = run(*self.ARGUMENTS)
+        self.assertNotIn("\033", done.stdout + done.stderr)
+        self.assertNotIn("\r", done.stderr)
+        self.assertRegex(done.stderr, r"(?m)^ *\d+ %  .*naive/\S+  1 thr  ok  \S+ .s")
+
+    def on_terminal(self, **environment: str) -> str:
+        """What a terminal of 80 columns shows, both streams together."""
+        clean = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}
+        controller, terminal = pty.openpty()
+        done = run(*self.ARGUMENTS, stdout=terminal, stderr=terminal,
+                   env={**clean, "TERM": "xterm", **environment})  # fmt: skip
+        os.close(terminal)
+        shown = b""
+        while True:
+            try:
+                part = os.read(controller, 65536)
+            except OSError:
+                break
+            shown += part
+        os.close(controller)
+        self.assertEqual(done.returncode, 0)
+        return shown.decode()
+
+    def test_a_terminal_gets_a_live_line(self) -> None:
+        shown = self.on_terminal()
+        self.assertRegex(shown, r"\r\x1b\[K\[ *\d+ %, \d+:\d\d left\] ")
+        self.assertIn("\x1b[1m", shown)
+
+    def test_no_color(self) -> None:
+        self.assertNotIn("\x1b[1m", self.on_terminal(NO_COLOR="1"))
+
+    def test_dumb_terminal(self) -> None:
+        self.assertNotIn("\x1b[K", self.on_terminal(TERM="dumb"))
+
+    def test_list_as_json(self) -> None:
+        listed = json.loads(run("list", "--json").stdout)
+        naive = [k for k in listed["kernels"] if k["name"] == "naive"]
+        self.assertIn("baseline", {k["isa"] for k in naive})
+        self.assertTrue(all(k["available"] or k["needs"] for k in listed["kernels"]))
+        quick = next(s for s in listed["suites"] if s["name"] == "quick")
+        self.assertTrue(all("problem" in case for case in quick["cases"]))
+
+
+class Machine(CommandTest):
+    def test_machine_as_json(self) -> None:
+        done = run("machine", "--json", program=PROGRAM)
+        self.assertEqual(done.returncode, 0, done)
+        machine = json.loads(done.stdout)
+        self.assertGreaterEqual(machine["machine"]["cores"], 1)
+        self.assertTrue(machine["machine"]["fingerprint"])
+        for ceilings in machine["ceilings"]:
+            self.assertGreater(ceilings["arithmetic"][0]["f32_gflops"], 0)
+            self.assertGreater(ceilings["bandwidth"][-1]["read_gbytes_per_s"], 0)
+
+    def test_machine_as_text(self) -> None:
+        done = run("machine")
+        self.assertEqual(done.returncode, 0, done)
+        self.assertIn("ceilings, 1 thread ", done.stdout)
+        self.assertIn("fingerprint", done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

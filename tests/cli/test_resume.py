@@ -1,0 +1,240 @@
+"""Sessions that are killed or interrupted, and go on."""
+
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import time
+import unittest
+from collections.abc import Callable
+
+from command import BESIDE, HOST, CommandTest, cells, launches, lines, run
+
+# Three cells whose launches take some tens of milliseconds each.
+SESSION = [
+    *("--problem", "h=1,s=8,d=4", "--problem", "h=1,s=9,d=4", "--problem", "h=1,s=7,d=4"),
+    *("--kernel", "broken_slow", "--threads", "1", "--launches", "3", "--seed", "5"),
+]
+
+
+def threads_of(pid: int) -> list[str]:
+    """The threads of a process."""
+    return os.listdir(f"/proc/{pid}/task")
+
+
+def children_of(pid: int) -> list[int]:
+    """The processes that a process has started and not yet buried."""
+    text = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii")
+    return [int(child) for child in text.split()]
+
+
+class Sessions(CommandTest):
+    def start(self, *more: str) -> subprocess.Popen[str]:
+        """A session under way."""
+        # not a group of the test's own: an interrupt is sent to the parent alone
+        return subprocess.Popen(
+            [HOST, "run", *SESSION, "--output", self.output, *BESIDE, *more],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+
+    def complete(self) -> None:
+        """Runs the session to its end."""
+        process = self.start()
+        _, err = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 0, err)
+
+    def wait_for(
+        self, condition: Callable[[], object], process: subprocess.Popen[str], what: str
+    ) -> None:
+        """Until something has happened in a session that goes on."""
+        deadline = time.monotonic() + 60
+        while not condition():
+            self.assertIsNone(process.poll(), f"ended before {what}")
+            self.assertLess(time.monotonic(), deadline, f"no {what} within a minute")
+            time.sleep(0.002)
+
+    def written(self, kind: str) -> int:
+        """How many whole lines of a type the file has."""
+        if not os.path.exists(self.output):
+            return 0
+        text = pathlib.Path(self.output).read_text(encoding="utf-8")
+        return sum(f'"type":"{kind}"' in line for line in text.split("\n")[:-1])
+
+    def resume(self) -> subprocess.CompletedProcess[str]:
+        """Goes on to the end."""
+        done = run("run", "--resume", self.output, program=HOST)
+        self.assertEqual(done.returncode, 0, done)
+        return done
+
+    def assert_complete(self) -> None:
+        rows = cells(self.output)
+        self.assertEqual(len(rows), 3)
+        for row in rows.values():
+            self.assertEqual((row["state"], row["time"]["launches"]), ("ok", 3), row)
+        self.assertEqual(lines(self.output)[-1]["complete"], True)
+
+
+class Killed(Sessions):
+    def test_at_random_moments(self) -> None:
+        """Kill -9 again and again, until the session is complete: no launch is ever repeated."""
+        seed = time.time_ns()
+        moments = random.Random(seed)
+        for _ in range(20):
+            if self.written("end"):
+                break
+            if os.path.exists(self.output):
+                process = subprocess.Popen(
+                    [HOST, "run", "--resume", self.output],
+                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                )  # fmt: skip
+            else:
+                process = self.start()
+            before = self.written("launch")
+            try:
+                process.wait(timeout=moments.uniform(0.03, 0.4))
+            except subprocess.TimeoutExpired:
+                process.kill()
+            process.communicate()
+            self.assertGreaterEqual(self.written("launch"), before, f"seed {seed}")
+        if not self.written("session"):  # killed before its first line
+            os.path.exists(self.output) and os.remove(self.output)
+            self.complete()
+        else:
+            self.resume()
+        self.assert_complete()
+        self.assertEqual(len(launches(self.output)), 9, f"seed {seed}")
+
+    def test_workers_die_with_the_parent(self) -> None:
+        process = self.start()
+        self.wait_for(
+            lambda: self.written("launch") and children_of(process.pid), process, "worker"
+        )
+        workers = children_of(process.pid)
+        process.kill()
+        process.communicate()
+        deadline = time.monotonic() + 10
+        while any(os.path.exists(f"/proc/{worker}/exe") for worker in workers):
+            self.assertLess(time.monotonic(), deadline, "a worker outlived its parent")
+            time.sleep(0.01)
+
+    def test_half_a_line_is_cut_off(self) -> None:
+        process = self.start()
+        self.wait_for(lambda: self.written("launch") >= 2, process, "second launch")
+        process.kill()
+        process.communicate()
+        with open(self.output, "a", encoding="utf-8") as file:
+            file.write('{"type":"launch","prob')
+        done = self.resume()
+        self.assertIn("cut off an unfinished line of 22 bytes", done.stderr)
+        self.assert_complete()
+
+
+class Interrupted(Sessions):
+    def interrupt(self, number: int) -> tuple[int, str, str]:
+        """Exit code and output of a session that gets a signal."""
+        process = self.start()
+        self.wait_for(lambda: self.written("cell") >= 1, process, "finished cell")
+        process.send_signal(number)
+        out, err = process.communicate(timeout=60)
+        return process.returncode, out, err
+
+    def test_interrupt_finishes_the_journal(self) -> None:
+        code, out, err = self.interrupt(signal.SIGINT)
+        self.assertEqual(code, 130, err)
+        self.assertIn(f"attnbench run --resume {self.output}", err)
+        self.assertEqual(lines(self.output)[-1]["complete"], False)
+        self.assertIn("of 3 cells", out)
+        before = launches(self.output)
+        self.resume()
+        self.assert_complete()
+        after = launches(self.output)
+        self.assertEqual(after[: len(before)], before)
+        self.assertEqual(len(after), 9)
+
+    def test_termination_too(self) -> None:
+        self.assertEqual(self.interrupt(signal.SIGTERM)[0], 130)
+
+    def test_resuming_a_complete_session_measures_nothing(self) -> None:
+        self.complete()
+        before = self.written("launch")
+        self.resume()
+        self.assertEqual(self.written("launch"), before)
+        self.assertEqual(self.written("cell"), 3)
+
+    def test_resuming_with_other_options(self) -> None:
+        self.complete()
+        done = run("run", "--resume", self.output, "--kernel", "naive", program=HOST)
+        self.assertEqual(done.returncode, 0, done)
+        self.assertEqual({row["kernel"] for row in cells(self.output).values()},
+                         {"naive", "broken_slow"})  # fmt: skip
+
+    def test_resume_refuses(self) -> None:
+        self.refused(["run", "--resume", self.output], 3, "No such file", program=HOST)
+        pathlib.Path(self.output).write_text("{}\n", encoding="utf-8")
+        self.refused(["run", "--resume", self.output], 3, "line 1 is damaged", program=HOST)
+
+    def test_resume_refuses_another_command(self) -> None:
+        self.complete()
+        self.refused(["check", "--resume", self.output], 2, "attnbench run", program=HOST)
+
+    def test_resume_refuses_another_machine(self) -> None:
+        self.complete()
+        fingerprint = lines(self.output)[0]["machine"]["fingerprint"]
+        path = pathlib.Path(self.output)
+        path.write_text(path.read_text(encoding="utf-8").replace(fingerprint, "another"))
+        self.refused(["run", "--resume", self.output], 2, "another machine", program=HOST)
+
+
+class Parent(Sessions):
+    def test_has_one_thread_and_sleeps(self) -> None:
+        """Seen while workers measure: one thread, which waits; a worker with its environment."""
+        process = self.start()
+        seen = 0
+        while process.poll() is None and seen < 20:
+            try:
+                workers = children_of(process.pid)
+                state = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")")[1].split()
+                environment = pathlib.Path(f"/proc/{workers[0]}/environ").read_text().split("\0")
+            except (OSError, IndexError):
+                continue
+            self.assertEqual(len(threads_of(process.pid)), 1)
+            if any(entry.startswith("OMP_NUM_THREADS=") for entry in environment):
+                seen += state[0] == "S"
+                self.assertIn("OMP_PROC_BIND=false", environment)
+                self.assertIn("OPENBLAS_NUM_THREADS=1", environment)
+            time.sleep(0.005)
+        process.communicate(timeout=120)
+        self.assertGreater(seen, 3)
+
+    def test_a_second_session_says_so_and_does_as_told(self) -> None:
+        """Whoever has the machine: the first session here, or one of somebody else."""
+        process = self.start()
+        self.wait_for(lambda: self.written("launch"), process, "launch")
+        second = ["run", "--problem", "h=1,s=4,d=4", "--kernel", "naive", "--launches", "1"]
+        done = run(*second)
+        self.assertEqual(done.returncode, 0, done)
+        self.assertRegex(done.stderr, r"process \d+ \S.* is measuring on this machine too")
+        waiting = subprocess.Popen(
+            [HOST, *second, "--if-busy", "wait"], stderr=subprocess.PIPE, text=True
+        )
+        said = waiting.stderr.readline()
+        self.assertRegex(said, r"is measuring on this machine: waiting \(--if-busy go-on")
+        waiting.send_signal(signal.SIGINT)
+        waiting.communicate(timeout=60)
+        self.assertEqual(waiting.returncode, 130)
+        process.communicate(timeout=120)
+
+    def test_second_session_on_the_same_file(self) -> None:
+        process = self.start()
+        self.wait_for(lambda: self.written("launch"), process, "launch")
+        self.refused(
+            ["run", "--resume", self.output], 3, "another session is writing to it", program=HOST
+        )
+        process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 0)
+        self.assert_complete()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,82 @@
+"""What a person gets who types something wrong: one line, the right exit code, no results."""
+
+import unittest
+
+from command import BRIEF, TINY, CommandTest, run
+
+
+class Usage(CommandTest):
+    def test_no_command(self) -> None:
+        done = run()
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("usage: attnbench COMMAND", done.stderr)
+
+    def test_help_of_every_command(self) -> None:
+        overview = run("--help")
+        self.assertEqual(overview.returncode, 0)
+        for command in ("list", "run", "check", "eval", "machine"):
+            self.assertIn(f"  {command} ", overview.stdout)
+            page = run(command, "--help")
+            self.assertEqual(page.returncode, 0)
+            self.assertIn(f"usage: attnbench {command}", page.stdout)
+            self.assertEqual(page.stderr, "")
+
+    def test_version_names_the_build(self) -> None:
+        done = run("--version")
+        self.assertEqual(done.returncode, 0)
+        self.assertRegex(done.stdout, r"^attnbench \d+\.\d+\.\d+ \((commit|no commit)")
+
+    def test_unknown_command(self) -> None:
+        self.refused(["rum"], 2, "no command 'rum'", "did you mean 'run'?")
+
+    def test_unknown_option(self) -> None:
+        self.refused(["run", "--sute", "quick"], 2, "'--sute'", "did you mean --suite?")
+
+    def test_bad_problem_names_key_and_position(self) -> None:
+        self.refused(["run", "--problem", "h=2,s=abc,d=8"], 2, "s", "'abc'", "position 6")
+        self.refused(["run", "--problem", "h=2,depth=8"], 2, "'depth'", "position 4")
+
+    def test_problem_beyond_memory(self) -> None:
+        done = run("run", "--problem", "h=1,s=8,d=8,b=100000000", "--kernel", "naive", *BRIEF)
+        self.assertEqual(done.returncode, 3, done)
+        self.assertIn("GB of memory", done.stdout)
+
+    def test_overflowing_problem(self) -> None:
+        self.refused(["run", "--problem", "b=9000000000000000000,s=9"], 2, "address space")
+
+    def test_unknown_kernel_with_suggestion(self) -> None:
+        self.refused(["run", "--problem", TINY, "--kernel", "navie"], 2, "'navie'", "'naive'")
+        self.refused(["run", "--problem", TINY, "--kernel", "naive/avx3"], 2, "'naive/avx3'")
+
+    def test_unknown_isa(self) -> None:
+        self.refused(["run", "--problem", TINY, "--isa", "avx22"], 2, "'avx22'", "'avx2'")
+
+    def test_unknown_suite(self) -> None:
+        self.refused(["run", "--suite", "quik"], 2, "quik")
+
+    def test_unknown_case(self) -> None:
+        self.refused(["run", "--suite", "quick", "--case", "nothing-like-it"], 2, "nothing-like-it")
+
+    def test_bad_suite_file_names_file_and_line(self) -> None:
+        suite = self.directory / "mine.suite"
+        suite.write_text("# cases\ngood: h=1,s=4,d=4\nbad: h=1,s=4,mask=diagonal\n")
+        self.refused(["run", "--suite", str(suite)], 2, f"{suite}:3:", "diagonal")
+
+    def test_bad_threads(self) -> None:
+        self.refused(["run", "--problem", TINY, "--threads", "two"], 2, "--threads", "'two'")
+        self.refused(["run", "--problem", TINY, "--threads", "0"], 2, "--threads")
+
+    def test_worker_without_a_request(self) -> None:
+        done = run("worker", stdin=None, close_fds=True)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("expected a request on descriptor 3", done.stderr)
+
+    def test_list_names_kernels_and_suites(self) -> None:
+        done = run("list")
+        self.assertEqual(done.returncode, 0)
+        for word in ("naive", "baseline", "textbook", "quick", "default", "dtype"):
+            self.assertIn(word, done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
