@@ -265,7 +265,7 @@ static void all_is_every_builtin_suite_each_case_once(void **state)
 static const struct {
     const char *suite, *name, *problem, *input;
 } builtin[] = {
-    {"quick", "prefill-f32-s512-d64", "b=1,hq=8,hkv=8,sq=512,skv=512,d=64", "normal:1"},
+    {"quick", "prefill-f32-s256-d64", "b=1,hq=8,hkv=8,sq=256,skv=256,d=64", "normal:1"},
     {"default", "decode-f32-s4096-g4-d128", "b=1,hq=32,hkv=8,sq=1,skv=4096,d=128", "normal:1"},
     {"default", "real-minilm-layer0", "b=1,hq=4,hkv=4,sq=256,skv=256,d=32",
      "file:minilm-gettysburg.safetensors:layer0."},
