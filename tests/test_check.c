@@ -42,8 +42,12 @@ static void assert_passes(const struct attn_kernel *kernel, const struct problem
     struct check_result result;
     if (!check_kernel(kernel, c, THREADS, CHECK_FULL, &result))
         fail_msg("%s/%s: %s", kernel->name, attn_isa_name(kernel->isa), result.why);
-    assert_true(result.ok && result.rows > 20); /* one at least for each input */
-    assert_true(result.error_over_bound < 0.5 && result.hardest_over_bound < 1);
+    assert_true(result.ok && result.rows > 30);
+    /* Rounding a 16-bit result may take the whole of u_out |O|. */
+    const double expected = c->problem.dtype == ATTN_F32 ? 0.5 : 1;
+    if (!(result.error_over_bound < expected && result.hardest_over_bound < 1))
+        fail_msg("%s/%s: error is %g of the bound, %g on the hardest input", kernel->name,
+                 attn_isa_name(kernel->isa), result.error_over_bound, result.hardest_over_bound);
     assert_true(result.rms_ratio > 0 && result.rms_ratio <= 8);
 }
 
@@ -83,7 +87,6 @@ static void honest_kernels_pass(void **state)
         {&wrong_honest, "hq=4,hkv=2,sq=40,skv=90,d=24,dv=17,mask=causal", "normal:1"},
         {&wrong_honest, "sq=9,skv=40,d=24,mask=causal_top_left", "uniform:3"},
         {&wrong_honest, "sq=40,skv=9,d=1", "negative"},
-        {&wrong_honest, "s=1,d=1", "normal:1"},
         {&wrong_honest, "sq=3,skv=50,d=1,scale=-2", "needle:17"},
         {&wrong_honest, "h=2,s=68,d=32", "file:" TEST_DATA "/minilm-preamble.safetensors:layer1."},
         {&wrong_honest, "h=2,sq=40,skv=90,d=24,dtype=bf16", "normal:1"},
@@ -95,6 +98,18 @@ static void honest_kernels_pass(void **state)
         const struct problem_case c = case_of(table[n].problem, table[n].input);
         assert_passes(table[n].kernel, &c);
     }
+}
+
+/* One query and one key: a row for each input, and o = v is exact, so that the naive kernel has no
+ * error to compare with. */
+static void the_smallest_problem_passes(void **state)
+{
+    (void)state;
+    struct check_result result;
+    const struct problem_case c = case_of("s=1,d=1", "normal:1");
+    assert_true(check_kernel(&wrong_honest, &c, THREADS, CHECK_FULL, &result));
+    assert_true(result.ok && result.rows > 20 && result.max_abs_error == 0);
+    assert_true(result.rms_ratio == 0);
 }
 
 static void sampled_rows_are_counted(void **state)
@@ -315,6 +330,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_registry_passes),
         cmocka_unit_test(honest_kernels_pass),
+        cmocka_unit_test(the_smallest_problem_passes),
         cmocka_unit_test(sampled_rows_are_counted),
         cmocka_unit_test(timed_results_are_judged),
         cmocka_unit_test(a_lent_reference_gives_the_same_verdict),
