@@ -103,8 +103,8 @@ bool check_kernel(const struct attn_kernel *kernel, const struct problem_case *c
     const bool same_lengths = small.q_len == c->problem.q_len && small.kv_len == c->problem.kv_len;
     return check_adversaries(&checker, &small) && check_repeats(&checker, &small) &&
            check_identities(&checker, &small) && check_split(&checker, &small) &&
-           check_hull(&checker, &small) && check_normal(&checker) &&
-           (same_lengths || check_full_length(&checker));
+           check_hull(&checker, &small) && (same_lengths || check_full_length(&checker)) &&
+           check_normal(&checker);
 }
 
 bool check_rows(const struct attn_kernel *kernel, const struct attn_problem *problem,
