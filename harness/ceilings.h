@@ -2,8 +2,9 @@
  * ceilings: what the machine can do, measured in the process that measures the kernel.
  *
  * Threads are bound by the caller (machine_bind() with the same number of threads).  Each rate is
- * the best of many short stretches in which all threads start together: a ceiling is what the
- * machine can do, not what it did while somebody else was using it.
+ * the best of many short stretches while all threads are at work (for memory: of stretches that
+ * all begin together): a ceiling is what the machine can do, not what it did while somebody else
+ * was using it.
  */
 #ifndef HARNESS_CEILINGS_H
 #define HARNESS_CEILINGS_H
