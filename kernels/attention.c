@@ -9,29 +9,20 @@
 
 /* ---- elements ------------------------------------------------------------------------------ */
 
-static const struct {
-    const char *name;
-    size_t size;
-} dtypes[ATTN_DTYPE_COUNT] = {
-    [ATTN_F32] = {"f32", 4},   [ATTN_BF16] = {"bf16", 2}, [ATTN_F16] = {"f16", 2},
-    [ATTN_F64] = {"f64", 8},   [ATTN_I8] = {"i8", 1},     [ATTN_I32] = {"i32", 4},
-    [ATTN_BOOL] = {"bool", 1},
+static const char *const dtypes[ATTN_DTYPE_COUNT] = {
+    [ATTN_F32] = "f32", [ATTN_BF16] = "bf16", [ATTN_F16] = "f16",   [ATTN_F64] = "f64",
+    [ATTN_I8] = "i8",   [ATTN_I32] = "i32",   [ATTN_BOOL] = "bool",
 };
-
-size_t attn_dtype_size(enum attn_dtype dtype)
-{
-    return dtypes[dtype].size;
-}
 
 const char *attn_dtype_name(enum attn_dtype dtype)
 {
-    return dtypes[dtype].name;
+    return dtypes[dtype];
 }
 
 bool attn_dtype_parse(const char *name, enum attn_dtype *dtype)
 {
     for (int i = 0; i < ATTN_DTYPE_COUNT; i++)
-        if (strcmp(dtypes[i].name, name) == 0) {
+        if (strcmp(dtypes[i], name) == 0) {
             *dtype = (enum attn_dtype)i;
             return true;
         }
@@ -103,11 +94,6 @@ bool attn_problem_valid(const struct attn_problem *p, const char **why)
             return false;
         }
     return true;
-}
-
-float attn_problem_scale(const struct attn_problem *problem)
-{
-    return problem->scale != 0 ? problem->scale : (float)(1 / sqrt((double)problem->qk_dim));
 }
 
 /* Sum of the integers below x, each clamped to [0, limit]. */
@@ -193,6 +179,8 @@ bool attn_supports(const struct attn_kernel *kernel, const struct attn_problem *
         bool missing;
         const char *why;
     } needs[] = {
+        {kernel->size < sizeof *kernel || caps->size < sizeof *caps,
+         "the kernel was built for an older interface"},
         {!(caps->dtypes & 1u << p->dtype), "data type"},
         {!(kv_dtypes & 1u << p->kv_dtype), "data type of K and V"},
         {p->mask & ~caps->masks, "mask"},
@@ -204,6 +192,7 @@ bool attn_supports(const struct attn_kernel *kernel, const struct attn_problem *
         {p->options & ~caps->options & ATTN_OPTION_PAGED, "paged K and V"},
         {p->outputs & ~caps->outputs & ATTN_OUTPUT_LSE, "output lse"},
         {p->outputs & ~caps->outputs & ATTN_OUTPUT_WEIGHTS, "output weights"},
+        {p->outputs & ~caps->outputs, "output"},
         {p->pass == ATTN_FORWARD ? !caps->forward : !caps->backward, "pass"},
         {caps->max_dim && dim > caps->max_dim, "head dimension"},
     };

@@ -24,7 +24,10 @@
  *
  * Every public struct that a caller or a kernel passes by pointer begins with its own `size`, so
  * that a kernel from a shared object and its caller can tell which fields the other one knows.
- * Fields are only ever appended.  docs of each option: attnbench --help, README.md.
+ * Fields are only ever appended; a struct inside another stands last there, so that it can grow,
+ * behind room for what the outer one may need.  docs of each option: attnbench --help, README.md.
+ *
+ * Kernels need nothing but this header: what they call of it is inline.
  */
 #ifndef ATTN_ATTENTION_H
 #define ATTN_ATTENTION_H
@@ -85,8 +88,11 @@ enum attn_option {
 /* Wanted results, a set of bits. */
 enum attn_output {
     ATTN_OUTPUT_O = 1 << 0,
-    ATTN_OUTPUT_LSE = 1 << 1,    /* natural logarithm of the row's sum of exponentials */
-    ATTN_OUTPUT_WEIGHTS = 1 << 2 /* softmax rows, (B, Hq, Sq, Skv) */
+    ATTN_OUTPUT_LSE = 1 << 1,     /* natural logarithm of the row's sum of exponentials */
+    ATTN_OUTPUT_WEIGHTS = 1 << 2, /* softmax rows, (B, Hq, Sq, Skv) */
+    ATTN_OUTPUT_DQ = 1 << 3,      /* of a backward pass */
+    ATTN_OUTPUT_DK = 1 << 4,
+    ATTN_OUTPUT_DV = 1 << 5
 };
 
 enum attn_pass {
@@ -136,20 +142,21 @@ struct attn_tensor {
 /* Every operand and result of a call; .data is NULL where absent. */
 struct attn_tensors {
     size_t size;
-    struct attn_tensor q;           /* (B, Hq, Sq, D) */
-    struct attn_tensor k;           /* (B, Hkv, Skv, D);  paged: (pages, Hkv, page_size, D) */
-    struct attn_tensor v;           /* (B, Hkv, Skv, Dv); paged: (pages, Hkv, page_size, Dv) */
-    struct attn_tensor o;           /* (B, Hq, Sq, Dv) */
-    struct attn_tensor lse;         /* (B, Hq, Sq) f32 */
-    struct attn_tensor weights;     /* (B, Hq, Sq, Skv) f32 */
-    struct attn_tensor bias;        /* broadcast to (B, Hq, Sq, Skv) by strides of 0 */
-    struct attn_tensor mask;        /* likewise, ATTN_BOOL */
-    struct attn_tensor sinks;       /* (Hq) f32 */
-    struct attn_tensor slopes;      /* (Hq) f32 */
-    struct attn_tensor kv_lens;     /* (B) i32 */
-    struct attn_tensor cu_seqlens;  /* (B + 1) i32: queries of sequence b are rows [b], [b + 1) */
-    struct attn_tensor block_table; /* (B, pages per sequence) i32 */
-    struct attn_tensor k_scale;     /* (B, Hkv, Skv) f32 by strides of 0 where shared */
+    struct attn_tensor q;             /* (B, Hq, Sq, D) */
+    struct attn_tensor k;             /* (B, Hkv, Skv, D);  paged: (pages, Hkv, page_size, D) */
+    struct attn_tensor v;             /* (B, Hkv, Skv, Dv); paged: (pages, Hkv, page_size, Dv) */
+    struct attn_tensor o;             /* (B, Hq, Sq, Dv) */
+    struct attn_tensor lse;           /* (B, Hq, Sq) f32 */
+    struct attn_tensor weights;       /* (B, Hq, Sq, Skv) f32 */
+    struct attn_tensor bias;          /* broadcast to (B, Hq, Sq, Skv) by strides of 0 */
+    struct attn_tensor mask;          /* likewise, ATTN_BOOL */
+    struct attn_tensor sinks;         /* (Hq) f32 */
+    struct attn_tensor slopes;        /* (Hq) f32 */
+    struct attn_tensor kv_lens;       /* (B) i32 */
+    struct attn_tensor cu_seqlens;    /* (B + 1) i32: queries of sequence b are rows [b], [b + 1) */
+    struct attn_tensor cu_seqlens_kv; /* (B + 1) i32: likewise keys, where they are packed too */
+    struct attn_tensor block_table;   /* (B, pages per sequence) i32 */
+    struct attn_tensor k_scale;       /* (B, Hkv, Skv) f32 by strides of 0 where shared */
     struct attn_tensor v_scale;
     struct attn_tensor dO, dQ, dK, dV; /* backward: shaped like o, q, k, v */
 };
@@ -181,7 +188,6 @@ struct attn_kernel {
     const char *summary; /* one line, for `attnbench list` */
     const char *source;  /* the paper or program the algorithm comes from */
     enum attn_isa isa;
-    struct attn_caps caps;
 
     /* Optional: what caps cannot say.  False sets *why to a static string. */
     bool (*supports)(const struct attn_problem *problem, const char **why);
@@ -194,17 +200,22 @@ struct attn_kernel {
     void (*execute)(const struct attn_plan *plan, const struct attn_tensors *tensors);
     /* Optional: undoes prepare. */
     void (*destroy)(struct attn_plan *plan);
+    void (*reserved[4])(void); /* NULL */
+
+    struct attn_caps caps;
 };
 
 /* A kernel bound to a problem, a thread count and its workspace. */
 struct attn_plan {
     size_t size;
     const struct attn_kernel *kernel;
-    struct attn_problem problem; /* a copy */
-    int threads;                 /* >= 1; 1 for a serial kernel */
-    void *workspace;             /* lent by the caller, ATTN_WORKSPACE_ALIGN aligned */
+    int threads;     /* >= 1; 1 for a serial kernel */
+    void *workspace; /* lent by the caller, ATTN_WORKSPACE_ALIGN aligned */
     size_t workspace_bytes;
-    void *state; /* the kernel's own, set by prepare */
+    void *state;       /* the kernel's own, set by prepare */
+    void *reserved[4]; /* NULL */
+
+    struct attn_problem problem; /* a copy */
 };
 
 /* ---- problems ------------------------------------------------------------------------------ */
@@ -216,7 +227,11 @@ void attn_problem_init(struct attn_problem *problem);
 bool attn_problem_valid(const struct attn_problem *problem, const char **why);
 
 /* The scale that scores are multiplied by: problem->scale, or 1/sqrt(D) where that is 0. */
-float attn_problem_scale(const struct attn_problem *problem);
+static inline float attn_problem_scale(const struct attn_problem *problem)
+{
+    return problem->scale != 0 ? problem->scale
+                               : (float)(1 / __builtin_sqrt((double)problem->qk_dim));
+}
 
 /* Keys [lo, hi) that positional masks (causal, window) leave to query i; lo = hi where none. */
 struct attn_range {
@@ -267,7 +282,12 @@ double attn_compulsory_bytes(const struct attn_problem *problem);
 /* ---- elements ------------------------------------------------------------------------------ */
 
 /* Size of one element in bytes. */
-size_t attn_dtype_size(enum attn_dtype dtype);
+static inline size_t attn_dtype_size(enum attn_dtype dtype)
+{
+    /* f32, bf16, f16, f64, i8, i32, bool */
+    static const unsigned char bytes[ATTN_DTYPE_COUNT] = {4, 2, 2, 8, 1, 4, 1};
+    return bytes[dtype];
+}
 
 /* "f32", "bf16", ...; parse returns false for an unknown name. */
 const char *attn_dtype_name(enum attn_dtype dtype);
@@ -303,6 +323,11 @@ const struct attn_kernel *attn_kernel_best(const struct attn_problem *problem, i
 /* Whether the kernel computes this problem (host ISA aside); false sets *why to a static string. */
 bool attn_supports(const struct attn_kernel *kernel, const struct attn_problem *problem,
                    const char **why);
+
+/* A shared object with kernels exports one function of this name and type: its variants, as
+ * attn_kernels() gives those of the library. */
+#define ATTN_PLUGIN_ENTRY "attn_plugin"
+typedef const struct attn_kernel *const *attn_plugin_entry(size_t *count);
 
 /* ---- plans --------------------------------------------------------------------------------- */
 
