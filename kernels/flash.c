@@ -313,6 +313,7 @@ const struct attn_kernel ATTN_KERNEL = {
     .caps.outputs = ATTN_OUTPUT_O | ATTN_OUTPUT_LSE,
     .caps.forward = true,
     .caps.parallel = true,
+    .caps.max_dim = INT32_MAX, /* times a tile, threads and 4 bytes it still fits in size_t */
     .workspace_size = workspace_size,
     .execute = execute,
 };
