@@ -1,0 +1,319 @@
+/*
+ * The interface around the kernels: which problems are valid, who supports what and why not,
+ * plans, the mask rule, useful work, and what every descriptor must say.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attention.h"
+#include "blas.h"
+#include "isa.h"
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+static struct attn_problem problem(void)
+{
+    struct attn_problem p;
+    attn_problem_init(&p);
+    return p;
+}
+
+static const struct attn_kernel *naive(void)
+{
+    return attn_find("naive", ATTN_ISA_BASELINE);
+}
+
+/* ---- problems ------------------------------------------------------------------------------ */
+
+static void assert_invalid(const struct attn_problem *p, const char *expected)
+{
+    const char *why = NULL;
+    assert_false(attn_problem_valid(p, &why));
+    assert_non_null(why);
+    if (!strstr(why, expected))
+        fail_msg("'%s' does not say '%s'", why, expected);
+    assert_false(attn_supports(naive(), p, &why));
+}
+
+static void bad_problems_are_refused(void **state)
+{
+    (void)state;
+    const char *why;
+    struct attn_problem p = problem();
+    assert_true(attn_problem_valid(&p, &why));
+    size_t *const lengths[] = {&p.batch,  &p.q_heads, &p.kv_heads, &p.q_len,
+                               &p.kv_len, &p.qk_dim,  &p.v_dim};
+    for (size_t i = 0; i < COUNT(lengths); i++) {
+        *lengths[i] = 0;
+        assert_invalid(&p, "zero");
+        *lengths[i] = 1;
+    }
+    p = problem(), p.size--;
+    assert_invalid(&p, "size");
+    p = problem(), p.q_heads = 3, p.kv_heads = 2;
+    assert_invalid(&p, "multiple");
+    p = problem(), p.mask = ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT;
+    assert_invalid(&p, "causal");
+    p = problem(), p.scale = NAN;
+    assert_invalid(&p, "finite");
+    p = problem(), p.options = ATTN_OPTION_SOFTCAP;
+    assert_invalid(&p, "softcap");
+    p = problem(), p.options = ATTN_OPTION_PAGED;
+    assert_invalid(&p, "page_size");
+    p = problem(), p.outputs = 0;
+    assert_invalid(&p, "output");
+    p = problem(), p.q_len = SIZE_MAX / 2, p.batch = 3;
+    assert_invalid(&p, "address space");
+    p = problem(), p.q_len = p.kv_len = (size_t)1 << 31;
+    assert_true(attn_problem_valid(&p, &why));
+    p.outputs = ATTN_OUTPUT_WEIGHTS;
+    assert_invalid(&p, "address space");
+}
+
+/* The rule of attention.h in its own words, key by key. */
+static bool sees(const struct attn_problem *p, ptrdiff_t i, ptrdiff_t j)
+{
+    const ptrdiff_t shift = (ptrdiff_t)p->kv_len - (ptrdiff_t)p->q_len;
+    const bool top_left = p->mask & ATTN_MASK_CAUSAL_TOP_LEFT;
+    const ptrdiff_t at = top_left ? i : i + shift;
+    if (p->mask && j > at)
+        return false;
+    if (!(p->options & ATTN_OPTION_WINDOW))
+        return true;
+    return !(p->window_left >= 0 && j < at - p->window_left) &&
+           !(p->window_right >= 0 && j > at + p->window_right);
+}
+
+static void mask_rule(void **state)
+{
+    (void)state;
+    static const ptrdiff_t windows[][2] = {{-1, -1}, {0, 0}, {3, -1}, {-1, 2}, {2, 1}, {50, 50}};
+    static const size_t lengths[] = {1, 2, 5, 9};
+    struct attn_problem p = problem();
+    for (p.mask = 0; p.mask <= ATTN_MASK_CAUSAL_TOP_LEFT; p.mask++)
+        for (size_t w = 0; w < COUNT(windows); w++)
+            for (size_t s = 0; s < COUNT(lengths) * COUNT(lengths); s++) {
+                p.options = w ? ATTN_OPTION_WINDOW : 0;
+                p.window_left = windows[w][0];
+                p.window_right = windows[w][1];
+                p.q_len = lengths[s / COUNT(lengths)];
+                p.kv_len = lengths[s % COUNT(lengths)];
+                double pairs = 0;
+                for (ptrdiff_t i = 0; i < (ptrdiff_t)p.q_len; i++) {
+                    const struct attn_range r = attn_visible(&p, i);
+                    for (ptrdiff_t j = 0; j < (ptrdiff_t)p.kv_len; j++) {
+                        assert_int_equal(j >= r.lo && j < r.hi, sees(&p, i, j));
+                        pairs += sees(&p, i, j);
+                    }
+                }
+                assert_true(attn_visible_pairs(&p) == pairs);
+            }
+}
+
+static void useful_work(void **state)
+{
+    (void)state;
+    struct attn_problem p = problem();
+    p.batch = 2, p.q_heads = 6, p.kv_heads = 3, p.q_len = 4, p.kv_len = 7, p.qk_dim = 8,
+    p.v_dim = 5;
+    /* 2 * 6 heads * 28 pairs * 2 * 13 */
+    assert_true(attn_useful_flops(&p) == 2 * 6 * 28 * 2 * 13);
+    /* Q and O: 48 rows * 13; K and V: 2 * 3 * 7 rows * 13; 4 bytes */
+    assert_true(attn_compulsory_bytes(&p) == (48 + 42) * 13 * 4);
+    p.outputs |= ATTN_OUTPUT_LSE | ATTN_OUTPUT_WEIGHTS;
+    assert_true(attn_compulsory_bytes(&p) == (48 + 42) * 13 * 4 + 48 * 4 + 48 * 7 * 4);
+    p.outputs = ATTN_OUTPUT_O;
+    p.dtype = p.kv_dtype = ATTN_BF16;
+    assert_true(attn_compulsory_bytes(&p) == (48 + 42) * 13 * 2);
+    /* queries 0..3 see 4 + 5 + 6 + 7 keys; 7 of 7 keys are read.  By window 0:0, the last 4. */
+    p.mask = ATTN_MASK_CAUSAL;
+    assert_true(attn_useful_flops(&p) == 2 * 6 * 22 * 2 * 13);
+    p.options = ATTN_OPTION_WINDOW, p.window_left = p.window_right = 0;
+    assert_true(attn_useful_flops(&p) == 2 * 6 * 4 * 2 * 13);
+    assert_true(attn_compulsory_bytes(&p) == (48 + 24) * 13 * 2);
+}
+
+static void default_scale(void **state)
+{
+    (void)state;
+    struct attn_problem p = problem();
+    p.qk_dim = 64;
+    assert_true(attn_problem_scale(&p) == 0.125f);
+    p.scale = -3;
+    assert_true(attn_problem_scale(&p) == -3);
+}
+
+/* ---- elements and instruction sets --------------------------------------------------------- */
+
+static void names_round_trip(void **state)
+{
+    (void)state;
+    static const size_t sizes[ATTN_DTYPE_COUNT] = {
+        [ATTN_F32] = 4, [ATTN_BF16] = 2, [ATTN_F16] = 2, [ATTN_F64] = 8,
+        [ATTN_I8] = 1,  [ATTN_I32] = 4,  [ATTN_BOOL] = 1};
+    enum attn_dtype dtype;
+    enum attn_isa isa;
+    for (int i = 0; i < ATTN_DTYPE_COUNT; i++) {
+        assert_true(attn_dtype_parse(attn_dtype_name((enum attn_dtype)i), &dtype));
+        assert_int_equal(dtype, i);
+        assert_int_equal(attn_dtype_size(dtype), sizes[i]);
+    }
+    for (int i = 0; i < ATTN_ISA_COUNT; i++) {
+        assert_true(attn_isa_parse(attn_isa_name((enum attn_isa)i), &isa));
+        assert_int_equal(isa, i);
+        assert_true(strlen(attn_isa_needs(isa)) > 0);
+    }
+    assert_false(attn_dtype_parse("f31", &dtype));
+    assert_false(attn_isa_parse("", &isa));
+    assert_true(attn_isa_available(ATTN_ISA_BASELINE));
+}
+
+/* ---- kernels and plans --------------------------------------------------------------------- */
+
+static void descriptors(void **state)
+{
+    (void)state;
+    size_t count;
+    const struct attn_kernel *const *kernels = attn_kernels(&count);
+    assert_true(count > 0);
+    for (size_t i = 0; i < count; i++) {
+        const struct attn_kernel *k = kernels[i];
+        assert_int_equal(k->size, sizeof *k);
+        assert_int_equal(k->caps.size, sizeof k->caps);
+        assert_non_null(k->execute);
+        assert_true(strlen(k->name) > 0 && strlen(k->summary) > 0 && strlen(k->source) > 0);
+        for (const char *c = k->name; *c; c++)
+            assert_true(islower((unsigned char)*c) || isdigit((unsigned char)*c) || *c == '_');
+        assert_true(k->caps.dtypes && k->caps.outputs && (k->caps.forward || k->caps.backward));
+        assert_int_equal(k->caps.bound_factor > 0, k->caps.bound_reason != NULL);
+        assert_ptr_equal(attn_find(k->name, k->isa), k); /* the only one of its name and ISA */
+    }
+    assert_null(attn_find("no such kernel", ATTN_ISA_BASELINE));
+}
+
+static void refusals_say_why(void **state)
+{
+    (void)state;
+    const struct {
+        unsigned mask, options, outputs;
+        enum attn_dtype dtype, kv_dtype;
+        enum attn_pass pass;
+        const char *why;
+    } cases[] = {
+        {.dtype = ATTN_F64, .kv_dtype = ATTN_F64, .outputs = ATTN_OUTPUT_O, .why = "data type"},
+        {.kv_dtype = ATTN_I8, .outputs = ATTN_OUTPUT_O, .why = "data type of K and V"},
+        {.mask = ATTN_MASK_BIAS, .outputs = ATTN_OUTPUT_O, .why = "mask"},
+        {.options = ATTN_OPTION_SINKS, .outputs = ATTN_OUTPUT_O, .why = "sinks"},
+        {.options = ATTN_OPTION_ALIBI, .outputs = ATTN_OUTPUT_O, .why = "alibi"},
+        {.options = ATTN_OPTION_RAGGED, .outputs = ATTN_OUTPUT_O, .why = "ragged lengths"},
+        {.outputs = ATTN_OUTPUT_DQ, .why = "output"},
+        {.outputs = ATTN_OUTPUT_O, .pass = ATTN_BACKWARD, .why = "pass"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct attn_problem p = problem();
+        const char *why = NULL;
+        p.mask = cases[i].mask;
+        p.options = cases[i].options;
+        p.outputs = cases[i].outputs;
+        p.dtype = cases[i].dtype;
+        p.kv_dtype = cases[i].kv_dtype;
+        p.pass = cases[i].pass;
+        assert_false(attn_supports(naive(), &p, &why));
+        assert_string_equal(why, cases[i].why);
+    }
+    struct attn_kernel small = *naive();
+    struct attn_problem p = problem();
+    const char *why = NULL;
+    p.v_dim = 9;
+    assert_true(attn_supports(&small, &p, &why));
+    small.caps.max_dim = 8;
+    assert_false(attn_supports(&small, &p, &why));
+    assert_string_equal(why, "head dimension");
+}
+
+static void plans_refuse_bad_workspaces(void **state)
+{
+    (void)state;
+    struct attn_problem p = problem();
+    struct attn_plan plan;
+    const char *why = NULL;
+    p.kv_len = 100;
+    const size_t bytes = attn_workspace_size(naive(), &p, 3);
+    assert_true(bytes >= 400);
+    char *memory = aligned_alloc(ATTN_WORKSPACE_ALIGN, 2 * bytes);
+    assert_non_null(memory);
+    assert_false(attn_plan_init(&plan, naive(), &p, 3, memory, bytes - 1, &why));
+    assert_non_null(strstr(why, "small"));
+    assert_false(attn_plan_init(&plan, naive(), &p, 3, NULL, bytes, &why));
+    assert_false(attn_plan_init(&plan, naive(), &p, 3, memory + 4, bytes, &why));
+    assert_non_null(strstr(why, "aligned"));
+    struct attn_kernel foreign = *naive();
+    foreign.isa = ATTN_ISA_SVE;
+    assert_false(attn_plan_init(&plan, &foreign, &p, 3, memory, bytes, &why));
+    assert_non_null(strstr(why, "instruction set"));
+
+    assert_true(attn_plan_init(&plan, naive(), &p, 3, memory, bytes, &why));
+    assert_int_equal(plan.threads, 1); /* naive is serial */
+    attn_plan_destroy(&plan);
+    assert_null(plan.kernel);
+    free(memory);
+}
+
+static void best_kernel_supports_the_problem(void **state)
+{
+    (void)state;
+    for (int dtype = 0; dtype < ATTN_DTYPE_COUNT; dtype++)
+        for (unsigned outputs = 1; outputs < 8; outputs++) {
+            struct attn_problem p = problem();
+            const char *why;
+            p.dtype = p.kv_dtype = (enum attn_dtype)dtype;
+            p.outputs = outputs;
+            const struct attn_kernel *best = attn_kernel_best(&p, 2);
+            assert_true(!best || attn_supports(best, &p, &why));
+            assert_true(!best || attn_isa_available(best->isa));
+            assert_true(best || !attn_supports(naive(), &p, &why));
+        }
+}
+
+/* gemm's library: it has a name, and what it wants of the environment is made of pairs. */
+static void blas_environment(void **state)
+{
+    (void)state;
+    struct attn_problem p = problem();
+    assert_true(strlen(attn_blas_description()) > 0);
+    for (int isa = 0; isa < ATTN_ISA_COUNT; isa++)
+        for (p.q_len = 1; p.q_len < 2000; p.q_len += 999) {
+            size_t count = 99;
+            const struct attn_blas_variable *v =
+                attn_blas_environment(&p, (enum attn_isa)isa, &count);
+            assert_true(count < 10);
+            for (size_t i = 0; i < count; i++)
+                assert_true(strlen(v[i].name) > 0 && strlen(v[i].value) > 0);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bad_problems_are_refused),
+        cmocka_unit_test(mask_rule),
+        cmocka_unit_test(useful_work),
+        cmocka_unit_test(default_scale),
+        cmocka_unit_test(names_round_trip),
+        cmocka_unit_test(descriptors),
+        cmocka_unit_test(refusals_say_why),
+        cmocka_unit_test(plans_refuse_bad_workspaces),
+        cmocka_unit_test(best_kernel_supports_the_problem),
+        cmocka_unit_test(blas_environment),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
