@@ -29,6 +29,7 @@
 
 typedef float vf __attribute__((vector_size(VF_BYTES)));
 typedef int32_t vi __attribute__((vector_size(VF_BYTES)));
+typedef uint32_t vu __attribute__((vector_size(VF_BYTES))); /* wraps where vi must not */
 
 /* Before a loop over a register tile: unrolls it completely, so that the tile stays in registers. */
 #if defined __clang__
@@ -264,7 +265,7 @@ static inline vf vf_exp2(vf x)
     p = p * r + vf_set1(2.402264791363012e-1f);
     p = p * r + vf_set1(6.931472028550421e-1f);
     p = p * r + vf_set1(1.0f);
-    const vi scaled = (vi)p + ((vi)shifted << 23);
+    const vi scaled = (vi)((vu)p + ((vu)shifted << 23)); /* x > 0 in masked lanes: wraps, unused */
     const vf result = (vf)(scaled & (vi)(x >= vf_set1(-126.0f)));
     return vf_select((vi)(x == x), result, x);
 }
