@@ -24,7 +24,8 @@
  * OMP_PROC_BIND=false: hwloc binds the threads, and the binding is read back; one mechanism only.
  * OMP_WAIT_POLICY=active: threads of a team that wait for the next call spin.  A sample is calls
  * back to back; a team that sleeps between them would add a futex wake-up (tens of microseconds on
- * a virtual machine) to each, which is the price of an idle process and not of the kernel.
+ * a virtual machine) to each, which is the price of an idle process and not of the kernel.  Only
+ * where time is measured: a check has long serial stretches, and spinning beside them wastes a core.
  * OPENBLAS_NUM_THREADS=1: a kernel that calls BLAS does so from its own threads.
  */
 struct environment {
@@ -51,7 +52,6 @@ static void environment_init(struct environment *e, const struct protocol_reques
     static const char *const fixed[] = {
         "OMP_PROC_BIND=false",
         "OMP_DYNAMIC=false",
-        "OMP_WAIT_POLICY=active",
         "OPENBLAS_NUM_THREADS=1",
         /* taken away: what a user set for another program */
         "OMP_PLACES",
@@ -64,6 +64,8 @@ static void environment_init(struct environment *e, const struct protocol_reques
     size_t n = 0;
     snprintf(e->threads, sizeof e->threads, "OMP_NUM_THREADS=%d", r->team);
     e->variables[n++] = e->threads;
+    e->variables[n++] =
+        r->action == PROTOCOL_MEASURE ? "OMP_WAIT_POLICY=active" : "OMP_WAIT_POLICY=passive";
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         e->variables[n++] = fixed[i];
     const size_t blas = blas_variables(e, r);
