@@ -46,8 +46,10 @@ static bool verify(void *context, const struct tensor_set *set)
 json_t *worker_check_answer(const struct check_result *result)
 {
     return json_pack(
-        "{s:o, s:o, s:o, s:I, s:I}", "max_abs_error", journal_number(result->max_abs_error),
-        "error_over_bound", journal_number(result->error_over_bound), "rms_ratio",
+        "{s:o, s:o, s:o, s:s, s:o, s:I, s:I}", "max_abs_error",
+        journal_number(result->max_abs_error), "error_over_bound",
+        journal_number(result->error_over_bound), "hardest_over_bound",
+        journal_number(result->hardest_over_bound), "hardest", result->hardest, "rms_ratio",
         result->rms_ratio > 0 ? journal_number(result->rms_ratio) : json_null(), "rows",
         (json_int_t)result->rows, "verified_samples", (json_int_t)result->verified_samples);
 }
