@@ -13,6 +13,7 @@
 struct group_block {
     const struct attn_problem *problem;
     size_t b, g;            /* sequence and KV head */
+    size_t group;           /* query heads of the KV head */
     size_t first, rows;     /* first row and how many */
     struct attn_range seen; /* keys that some row sees; lo >= hi where none */
     struct attn_range full; /* keys that all rows see; lo >= hi where none */
@@ -27,13 +28,13 @@ static inline size_t group_rows(const struct attn_problem *problem)
 /* Query and query head of the block's row r. */
 static inline size_t group_query(const struct group_block *block, size_t r)
 {
-    return (block->first + r) / (block->problem->q_heads / block->problem->kv_heads);
+    return block->group == 1 ? block->first + r : (block->first + r) / block->group;
 }
 
 static inline size_t group_head(const struct group_block *block, size_t r)
 {
-    const size_t group = block->problem->q_heads / block->problem->kv_heads;
-    return block->g * group + (block->first + r) % group;
+    return block->group == 1 ? block->g
+                             : block->g * block->group + (block->first + r) % block->group;
 }
 
 /* Keys that the block's row r sees. */
@@ -49,6 +50,30 @@ static inline float *group_row_f32(const struct group_block *block, const struct
     return attn_row_f32(t, block->b, group_head(block, r), group_query(block, r));
 }
 
+/*
+ * Notes what the block's rows see.  Both ends of what a query sees move forward with it, and the
+ * queries that see something are neighbours: the first and the last row tell, unless one of them
+ * sees nothing.
+ */
+static inline void group_look(struct group_block *block)
+{
+    const struct attn_range start = group_visible(block, 0),
+                            end = group_visible(block, block->rows - 1);
+    block->seen = (struct attn_range){start.lo, end.hi};
+    block->full = (struct attn_range){end.lo, start.hi};
+    if (start.lo < start.hi && end.lo < end.hi)
+        return;
+    block->seen = (struct attn_range){PTRDIFF_MAX, 0};
+    block->full = (struct attn_range){0, 0};
+    for (size_t r = 0; r < block->rows; r++) {
+        const struct attn_range range = group_visible(block, r);
+        if (range.lo < range.hi) {
+            block->seen.lo = range.lo < block->seen.lo ? range.lo : block->seen.lo;
+            block->seen.hi = range.hi > block->seen.hi ? range.hi : block->seen.hi;
+        }
+    }
+}
+
 /* Block `index` of those that hold at most `most` rows. */
 static inline struct group_block group_block_at(const struct attn_problem *problem, size_t b,
                                                 size_t g, size_t index, size_t most)
@@ -57,20 +82,25 @@ static inline struct group_block group_block_at(const struct attn_problem *probl
     struct group_block block = {.problem = problem,
                                 .b = b,
                                 .g = g,
+                                .group = problem->q_heads / problem->kv_heads,
                                 .first = first,
-                                .rows = left < most ? left : most,
-                                .seen = {PTRDIFF_MAX, 0},
-                                .full = {0, PTRDIFF_MAX}};
-    for (size_t r = 0; r < block.rows; r++) {
-        const struct attn_range range = group_visible(&block, r);
-        block.full.lo = range.lo > block.full.lo ? range.lo : block.full.lo;
-        block.full.hi = range.hi < block.full.hi ? range.hi : block.full.hi;
-        if (range.lo < range.hi) {
-            block.seen.lo = range.lo < block.seen.lo ? range.lo : block.seen.lo;
-            block.seen.hi = range.hi > block.seen.hi ? range.hi : block.seen.hi;
-        }
-    }
+                                .rows = left < most ? left : most};
+    group_look(&block);
     return block;
+}
+
+/* The rows of a block from `first` on, at most `most`: none where the block ends before. */
+static inline struct group_block group_part(const struct group_block *block, size_t first,
+                                            size_t most)
+{
+    struct group_block part = *block;
+    part.first += first;
+    part.rows = first >= block->rows ? 0 : block->rows - first < most ? block->rows - first : most;
+    part.seen = (struct attn_range){PTRDIFF_MAX, 0};
+    part.full = (struct attn_range){0, 0};
+    if (part.rows)
+        group_look(&part);
+    return part;
 }
 
 /* Whether some row of the block does not see all of keys [j, j + n). */
