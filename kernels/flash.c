@@ -74,9 +74,9 @@ static void add_part(struct flash_part *parts, int *n, const struct flash_block 
 {
     if (keys.lo >= keys.hi)
         return;
-    struct attn_range all = t->all[col];
+    struct attn_range all = t->column[col].full;
     if (cols == 2)
-        all = intersect(t->all[1], all);
+        all = intersect(t->column[1].full, all);
     all = intersect(all, keys);
     parts[(*n)++] = (struct flash_part){
         .col = col,
@@ -93,8 +93,8 @@ static int split(const struct flash_block *block, const struct flash_tile *t,
                  struct flash_part parts[5])
 {
     const struct attn_range keys = {block->first, block->first + block->keys};
-    const struct attn_range a = whole_pairs(block, intersect(t->any[0], keys));
-    const struct attn_range b = whole_pairs(block, intersect(t->any[1], keys));
+    const struct attn_range a = whole_pairs(block, intersect(t->column[0].seen, keys));
+    const struct attn_range b = whole_pairs(block, intersect(t->column[1].seen, keys));
     const struct attn_range both = intersect(a, b);
     int n = 0;
     if (both.lo == both.hi) {
@@ -171,126 +171,159 @@ static void attend(const struct flash_block *block, struct flash_tile *t)
         value_part(block, t, &parts[i], fresh);
 }
 
-/* ---- a few tiles and all their keys ---------------------------------------------------------- */
+/* ---- a task: a few tiles and all their keys -------------------------------------------------- */
 
-/* What each query of a tile sees, and each column. */
-static void look(const struct flash_job *job, struct flash_tile *t, ptrdiff_t first)
+/* Prepares the tile of rows `at` and following of a task; its q and o lie at `memory`. */
+static void open_tile(const struct flash_job *job, struct flash_tile *t,
+                      const struct group_block *task, size_t at, float *memory)
 {
-    for (int c = 0; c < FLASH_COLS; c++) {
-        t->any[c] = (struct attn_range){PTRDIFF_MAX, 0};
-        t->all[c] = (struct attn_range){0, PTRDIFF_MAX};
+    t->rows = 0;
+    for (int c = 0; c < FLASH_COLS; c++, at += VF_LANES) {
+        t->column[c] = group_part(task, at, VF_LANES);
+        t->rows += (int)t->column[c].rows;
     }
-    for (int r = 0; r < FLASH_TILE; r++) {
-        const int c = r / VF_LANES;
-        if (r >= t->rows) {
-            t->seen[r] = (struct attn_range){0, PTRDIFF_MAX};
-            continue;
-        }
-        t->seen[r] = attn_visible(job->problem, (first + r) / (ptrdiff_t)job->group);
-        t->all[c].lo = t->seen[r].lo > t->all[c].lo ? t->seen[r].lo : t->all[c].lo;
-        t->all[c].hi = t->seen[r].hi < t->all[c].hi ? t->seen[r].hi : t->all[c].hi;
-        if (t->seen[r].lo == t->seen[r].hi)
-            continue;
-        t->any[c].lo = t->seen[r].lo < t->any[c].lo ? t->seen[r].lo : t->any[c].lo;
-        t->any[c].hi = t->seen[r].hi > t->any[c].hi ? t->seen[r].hi : t->any[c].hi;
-    }
+    t->q = memory;
+    t->o = memory + job->problem->qk_dim * FLASH_TILE;
+    job->type->load(job, t);
+    flash_reset(t);
 }
 
-static void write_lse(const struct flash_job *job, const struct flash_tile *t, size_t b, size_t g,
-                      ptrdiff_t first)
+static void write_lse(const struct flash_job *job, const struct flash_tile *t)
 {
-    for (int r = 0; r < t->rows; r++) {
-        const size_t i = (size_t)(first + r) / job->group;
-        const size_t h = g * job->group + (size_t)(first + r) % job->group;
-        const double m = (double)t->m[r / VF_LANES][r % VF_LANES];
-        const double l = (double)t->l[r / VF_LANES][r % VF_LANES];
-        *attn_row_f32(&job->tensors->lse, b, h, i) = (float)((m + log2(l)) * M_LN2);
-    }
+    for (int c = 0; c < FLASH_COLS; c++)
+        for (size_t i = 0; i < t->column[c].rows; i++)
+            *group_row_f32(&t->column[c], &job->tensors->lse, i) =
+                (float)(((double)t->m[c][i] + log2((double)t->l[c][i])) * M_LN2);
 }
 
-/* Queries from `first` on, at most FLASH_TILES tiles, of KV head g in sequence b. */
-static void work(const struct flash_job *job, size_t b, size_t g, ptrdiff_t first, float *scratch)
+/* First key of the block that holds key j: the same for every tile and any number of threads. */
+static ptrdiff_t block_start(ptrdiff_t j)
+{
+    return j / FLASH_KEYS * FLASH_KEYS;
+}
+
+static ptrdiff_t block_keys(ptrdiff_t first, ptrdiff_t end)
+{
+    return end - first < FLASH_KEYS ? end - first : FLASH_KEYS;
+}
+
+/* Register tiles, and so calls of flash_ahead_fetch(), of a tile of queries and so many keys. */
+static size_t register_tiles(const struct flash_job *job, int keys)
+{
+    return (size_t)((keys + FLASH_ROWS - 1) / FLASH_ROWS +
+                    (job->v_dim + FLASH_ROWS - 1) / FLASH_ROWS);
+}
+
+/* Plans what to fetch during the block at `first` of `task`, in so many calls: its next block or
+ * what `next`, the task to follow if there is one, reads first. */
+static void look_ahead(const struct flash_job *job, struct flash_ahead *ahead,
+                       const struct group_block *task, const struct group_block *next,
+                       ptrdiff_t first, size_t calls)
 {
     const struct attn_problem *p = job->problem;
-    struct flash_tile tiles[FLASH_TILES];
-    struct attn_range keys = {PTRDIFF_MAX, 0};
-    float *next = scratch + FLASH_KEYS * FLASH_TILE;
-    int n = 0;
-    for (ptrdiff_t at = first; n < job->tiles && at < job->rows; at += FLASH_TILE, n++) {
-        struct flash_tile *t = &tiles[n];
-        t->rows = job->rows - at < FLASH_TILE ? (int)(job->rows - at) : FLASH_TILE;
-        t->q = next;
-        t->o = t->q + p->qk_dim * FLASH_TILE;
-        next = t->o + p->v_dim * FLASH_TILE;
-        job->type->load(job, t, b, g, at);
-        look(job, t, at);
-        flash_reset(t);
-        for (int c = 0; c < FLASH_COLS; c++) {
-            keys.lo = t->any[c].lo < keys.lo ? t->any[c].lo : keys.lo;
-            keys.hi = t->any[c].hi > keys.hi ? t->any[c].hi : keys.hi;
-        }
+    flash_ahead_clear(ahead);
+    first += FLASH_KEYS;
+    if (first >= task->seen.hi) {
+        if (!next->rows)
+            return;
+        flash_ahead_queries(ahead, &job->tensors->q, next, p->qk_dim);
+        task = next;
+        first = block_start(task->seen.lo);
     }
-    struct flash_block block = {.job = job, .s = scratch, .packed = next};
-    for (block.first = keys.lo / FLASH_KEYS * FLASH_KEYS; block.first < keys.hi;
+    if (first < task->seen.hi) {
+        const ptrdiff_t keys = block_keys(first, task->seen.hi);
+        flash_ahead_keys(ahead, &job->tensors->k, task, p->qk_dim, first, keys);
+        flash_ahead_keys(ahead, &job->tensors->v, task, p->v_dim, first, keys);
+    }
+    flash_ahead_share(ahead, calls);
+}
+
+static void run_task(const struct flash_job *job, const struct group_block *task,
+                     const struct group_block *next, float *scratch)
+{
+    const size_t floats = FLASH_TILE * (job->problem->qk_dim + job->problem->v_dim);
+    struct flash_tile tiles[FLASH_TILES];
+    int n = 0;
+    for (size_t at = 0; at < task->rows; at += FLASH_TILE, n++)
+        open_tile(job, &tiles[n], task, at, scratch + FLASH_TILE * FLASH_KEYS + (size_t)n * floats);
+
+    struct flash_ahead ahead;
+    struct flash_block block = {.job = job, .ahead = &ahead, .s = scratch};
+    block.packed = scratch + FLASH_TILE * FLASH_KEYS + FLASH_TILES * floats;
+    for (block.first = block_start(task->seen.lo); block.first < task->seen.hi;
          block.first += FLASH_KEYS) {
-        block.keys = keys.hi - block.first < FLASH_KEYS ? (int)(keys.hi - block.first) : FLASH_KEYS;
-        block.k = attn_row(&job->tensors->k, b, g, (size_t)block.first);
-        block.v = attn_row(&job->tensors->v, b, g, (size_t)block.first);
+        block.keys = (int)block_keys(block.first, task->seen.hi);
+        block.k = attn_row(&job->tensors->k, task->b, task->g, (size_t)block.first);
+        block.v = attn_row(&job->tensors->v, task->b, task->g, (size_t)block.first);
         block.k_stride = job->tensors->k.stride[2];
         block.v_stride = job->tensors->v.stride[2];
         if (job->type->pack)
             job->type->pack(&block);
+        look_ahead(job, &ahead, task, next, block.first,
+                   (size_t)n * register_tiles(job, block.keys));
         for (int i = 0; i < n; i++)
             attend(&block, &tiles[i]);
     }
     for (int i = 0; i < n; i++) {
-        if (p->outputs & ATTN_OUTPUT_O)
-            job->type->store(job, &tiles[i], b, g, first + i * FLASH_TILE);
-        if (p->outputs & ATTN_OUTPUT_LSE)
-            write_lse(job, &tiles[i], b, g, first + i * FLASH_TILE);
+        if (job->problem->outputs & ATTN_OUTPUT_O)
+            job->type->store(job, &tiles[i]);
+        if (job->problem->outputs & ATTN_OUTPUT_LSE)
+            write_lse(job, &tiles[i]);
     }
 }
 
 /* ---- the whole problem ----------------------------------------------------------------------- */
 
-static struct flash_job prepare_job(const struct attn_plan *plan,
-                                    const struct attn_tensors *tensors)
+static struct flash_job make_job(const struct attn_plan *plan, const struct attn_tensors *tensors)
 {
     const struct attn_problem *p = &plan->problem;
-    struct flash_job job = {
+    /* smaller tasks for more threads; what a tile computes does not depend on its companions */
+    const size_t heads = p->batch * p->kv_heads, rows = group_rows(p);
+    size_t tiles = FLASH_TILES;
+    while (plan->threads > 1 && tiles > 1 &&
+           heads * (rows / (tiles * FLASH_TILE)) < 4 * (size_t)plan->threads)
+        tiles--;
+    return (struct flash_job){
         .problem = p,
         .tensors = tensors,
         .type = type_of(p->dtype),
-        .group = p->q_heads / p->kv_heads,
+        .rows = tiles * FLASH_TILE,
         .qk_dim = (int)p->qk_dim,
         .v_dim = p->outputs & ATTN_OUTPUT_O ? (int)p->v_dim : 0,
         .scale = (float)((double)attn_problem_scale(p) * M_LOG2E),
-        .tiles = FLASH_TILES,
     };
-    job.rows = (ptrdiff_t)(job.group * p->q_len);
-    /* more tasks for more threads; what a tile computes does not depend on its companions */
-    const ptrdiff_t heads = (ptrdiff_t)(p->batch * p->kv_heads);
-    const ptrdiff_t tiles = (job.rows + FLASH_TILE - 1) / FLASH_TILE;
-    while (plan->threads > 1 && job.tiles > 1 &&
-           heads * ((tiles + job.tiles - 1) / job.tiles) < 4 * plan->threads)
-        job.tiles--;
-    return job;
+}
+
+/* Task `index`, with no rows past the last.  Of each head the last queries come first: under a
+ * causal mask they have the most keys. */
+static struct group_block task_at(const struct flash_job *job, size_t index)
+{
+    const struct attn_problem *p = job->problem;
+    const size_t steps = (group_rows(p) + job->rows - 1) / job->rows;
+    const size_t head = index / steps;
+    if (head >= p->batch * p->kv_heads)
+        return (struct group_block){0};
+    return group_block_at(p, head / p->kv_heads, head % p->kv_heads, steps - 1 - index % steps,
+                          job->rows);
 }
 
 static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)
 {
-    const struct attn_problem *p = &plan->problem;
-    const struct flash_job job = prepare_job(plan, tensors);
-    const ptrdiff_t step = job.tiles * (ptrdiff_t)FLASH_TILE;
-    const ptrdiff_t heads = (ptrdiff_t)(p->batch * p->kv_heads);
-    const ptrdiff_t steps = (job.rows + step - 1) / step;
-
-    /* of each head the last queries first: under a causal mask they have the most keys */
-#pragma omp parallel for schedule(dynamic, 1) num_threads(plan->threads) if (plan->threads > 1)
-    for (ptrdiff_t task = 0; task < heads * steps; task++) {
-        const size_t head = (size_t)(task / steps);
-        work(&job, head / p->kv_heads, head % p->kv_heads, (steps - 1 - task % steps) * step,
-             attn_thread_scratch(plan, omp_get_thread_num()));
+    const struct flash_job job = make_job(plan, tensors);
+    size_t taken = 0;
+#pragma omp parallel num_threads(plan->threads) if (plan->threads > 1)
+    {
+        float *scratch = attn_thread_scratch(plan, omp_get_thread_num());
+        struct group_block task = {0}, next = {0};
+        do {
+            size_t index;
+#pragma omp atomic capture
+            index = taken++;
+            task = next;
+            next = task_at(&job, index);
+            if (task.rows)
+                run_task(&job, &task, &next, scratch);
+        } while (next.rows);
     }
 }
 

@@ -143,6 +143,7 @@ static void flash_bf16_scores(const struct flash_block *block, const struct flas
     for (int h = 0; from < to; h++)
         for (const int rows = flash_heights[h]; to - from >= rows; from += rows) {
             shapes[h][part->cols - 1](&args);
+            flash_ahead_fetch(block->ahead);
             args.k += rows * args.k_stride;
             args.s += rows * FLASH_TILE;
         }
@@ -166,6 +167,7 @@ static void flash_bf16_values(const struct flash_block *block, struct flash_tile
         for (const int rows = flash_heights[h]; block->job->v_dim - d >= rows; d += rows) {
             args.v = panel + d / BF16_PANEL * block->v_stride + d % BF16_PANEL * 2;
             shapes[h][part->cols - 1](&args);
+            flash_ahead_fetch(block->ahead);
             args.o += rows * FLASH_TILE;
         }
 }

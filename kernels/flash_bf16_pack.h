@@ -17,24 +17,24 @@ VF_INLINE vi bf16_load(const void *p)
 }
 
 /* Rows of 2 * VF_LANES elements become VF_LANES rows of pairs. */
-static void flash_bf16_load(const struct flash_job *job, struct flash_tile *t, size_t b, size_t g,
-                            ptrdiff_t first)
+static void flash_bf16_load(const struct flash_job *job, struct flash_tile *t)
 {
     const int bytes = job->qk_dim * 2;
-    for (int c = 0; c < FLASH_COLS; c++)
+    for (int c = 0; c < FLASH_COLS && t->column[c].rows; c++) {
+        char *rows[VF_LANES];
+        flash_rows(&t->column[c], &job->tensors->q, rows);
         for (int at = 0; at < bytes; at += VF_BYTES) {
             const size_t n = bytes - at < VF_BYTES ? (size_t)(bytes - at) : VF_BYTES;
             vf x[VF_LANES];
             for (int i = 0; i < VF_LANES; i++) {
-                const int r = c * VF_LANES + i;
-                const char *row =
-                    flash_row(job, &job->tensors->q, b, g, first + (r < t->rows ? r : 0));
+                const char *row = rows[i] ? rows[i] : rows[0];
                 x[i] = n == VF_BYTES ? (vf)bf16_load(row + at) : (vf)vi_load_bytes(row + at, n);
             }
             transpose(x);
             for (size_t i = 0; i < (n + 3) / 4; i++)
                 vf_store(t->q + ((size_t)at / 4 + i) * FLASH_TILE + (size_t)c * VF_LANES, x[i]);
         }
+    }
 }
 
 /* K where it lies, unless its rows end in half a pair. */

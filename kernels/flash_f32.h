@@ -122,6 +122,7 @@ static void flash_f32_scores(const struct flash_block *block, const struct flash
     for (int h = 0; from < to; h++)
         for (const int rows = flash_heights[h]; to - from >= rows; from += rows) {
             shapes[h][part->cols - 1](&args);
+            flash_ahead_fetch(block->ahead);
             args.k += rows * args.k_stride;
             args.s += rows * FLASH_TILE;
         }
@@ -145,6 +146,7 @@ static void flash_f32_values(const struct flash_block *block, struct flash_tile 
     for (int h = 0; d < block->job->v_dim; h++)
         for (const int rows = flash_heights[h]; block->job->v_dim - d >= rows; d += rows) {
             shapes[h][part->cols - 1](&args);
+            flash_ahead_fetch(block->ahead);
             args.v += rows;
             args.o += rows * FLASH_TILE;
         }

@@ -9,12 +9,23 @@
 #include "simd16.h"
 #include "transpose.h"
 
-/* Row of a tensor that holds query r of KV head g, the heads of one position side by side. */
-static char *flash_row(const struct flash_job *job, const struct attn_tensor *t, size_t b, size_t g,
-                       ptrdiff_t r)
+/* Addresses of a column's rows in an operand that is laid out like Q; NULL beyond the last. */
+static void flash_rows(const struct group_block *column, const struct attn_tensor *t,
+                       char *rows[VF_LANES])
 {
-    const size_t i = (size_t)r / job->group;
-    return attn_row(t, b, g * job->group + (size_t)r % job->group, i);
+    const ptrdiff_t element = (ptrdiff_t)attn_dtype_size(t->dtype);
+    const ptrdiff_t query = t->stride[2] * element, head = t->stride[1] * element;
+    const size_t first = group_head(column, 0);
+    char *row = attn_row(t, column->b, first, group_query(column, 0));
+    size_t h = first - column->g * column->group;
+    for (size_t r = 0; r < VF_LANES; r++) {
+        rows[r] = r < column->rows ? row : NULL;
+        row += head;
+        if (++h == column->group) {
+            row += query - (ptrdiff_t)h * head;
+            h = 0;
+        }
+    }
 }
 
 /* First of the VF_LANES dimensions to move together from d on: the last stretch overlaps its
@@ -24,19 +35,15 @@ static int flash_stretch(int d, int dim)
     return d + VF_LANES <= dim || dim < VF_LANES ? d : dim - VF_LANES;
 }
 
-static inline void flash_load(const struct flash_job *job, struct flash_tile *t, size_t b, size_t g,
-                              ptrdiff_t first)
+static inline void flash_load(const struct flash_job *job, struct flash_tile *t)
 {
     const int dim = job->qk_dim;
     const enum attn_dtype dtype = job->problem->dtype;
     const size_t bytes = attn_dtype_size(dtype);
     const vf scale = vf_set1(job->scale);
-    for (int c = 0; c < FLASH_COLS; c++) {
-        const char *rows[VF_LANES];
-        for (int i = 0; i < VF_LANES; i++) {
-            const int r = c * VF_LANES + i;
-            rows[i] = r < t->rows ? flash_row(job, &job->tensors->q, b, g, first + r) : NULL;
-        }
+    for (int c = 0; c < FLASH_COLS && t->column[c].rows; c++) {
+        char *rows[VF_LANES];
+        flash_rows(&t->column[c], &job->tensors->q, rows);
         for (int d = 0; d < dim; d += VF_LANES) {
             const int at = flash_stretch(d, dim), n = dim < VF_LANES ? dim : VF_LANES;
             vf x[VF_LANES];
@@ -51,29 +58,27 @@ static inline void flash_load(const struct flash_job *job, struct flash_tile *t,
 }
 
 /* Writes the tile's rows of O, divided by l; a row that saw no key gets zeros. */
-static void flash_store(const struct flash_job *job, const struct flash_tile *t, size_t b, size_t g,
-                        ptrdiff_t first)
+static void flash_store(const struct flash_job *job, const struct flash_tile *t)
 {
     const int dim = job->v_dim;
     const enum attn_dtype dtype = job->problem->dtype;
     const size_t bytes = attn_dtype_size(dtype);
-    for (int c = 0; c < FLASH_COLS && c * VF_LANES < t->rows; c++) {
-        const int rows = t->rows - c * VF_LANES < VF_LANES ? t->rows - c * VF_LANES : VF_LANES;
-        const vf empty = (vf)(t->l[c] == vf_set1(0));
-        const vf inverse = 1.0f / vf_select((vi)empty, vf_set1(1), t->l[c]);
+    for (int c = 0; c < FLASH_COLS && t->column[c].rows; c++) {
+        char *rows[VF_LANES];
+        flash_rows(&t->column[c], &job->tensors->o, rows);
+        const vi empty = (vi)(t->l[c] == vf_set1(0));
+        const vf inverse = 1.0f / vf_select(empty, vf_set1(1), t->l[c]);
         for (int d = 0; d < dim; d += VF_LANES) {
             const int at = flash_stretch(d, dim), n = dim < VF_LANES ? dim : VF_LANES;
             vf x[VF_LANES];
             for (int i = 0; i < VF_LANES; i++) {
                 const int row = i < n ? at + i : at;
                 x[i] = vf_load(t->o + (ptrdiff_t)row * FLASH_TILE + c * VF_LANES);
-                x[i] = vf_select((vi)empty, vf_set1(0), x[i] * inverse);
+                x[i] = vf_select(empty, vf_set1(0), x[i] * inverse);
             }
             transpose(x);
-            for (int i = 0; i < rows; i++) {
-                char *o = flash_row(job, &job->tensors->o, b, g, first + c * VF_LANES + i);
-                vf_store_elements(dtype, o + (size_t)at * bytes, x[i], (size_t)n);
-            }
+            for (int i = 0; i < VF_LANES && rows[i]; i++)
+                vf_store_elements(dtype, rows[i] + (size_t)at * bytes, x[i], (size_t)n);
         }
     }
 }

@@ -72,13 +72,14 @@ struct flash_lanes {
     vi lo, hi;
 };
 
-static inline struct flash_lanes flash_lanes(const struct flash_tile *t, int column,
-                                             ptrdiff_t first)
+static inline struct flash_lanes flash_lanes(const struct group_block *column, ptrdiff_t first)
 {
     struct flash_lanes lanes;
     for (int i = 0; i < VF_LANES; i++) {
-        const struct attn_range *seen = &t->seen[column * VF_LANES + i];
-        const ptrdiff_t lo = seen->lo - first, hi = seen->hi - first;
+        struct attn_range seen = {first, first + FLASH_KEYS};
+        if ((size_t)i < column->rows)
+            seen = group_visible(column, (size_t)i);
+        const ptrdiff_t lo = seen.lo - first, hi = seen.hi - first;
         lanes.lo[i] = (int32_t)(lo < 0 ? 0 : lo > FLASH_KEYS ? FLASH_KEYS : lo);
         lanes.hi[i] = (int32_t)(hi < 0 ? 0 : hi > FLASH_KEYS ? FLASH_KEYS : hi);
     }
@@ -98,7 +99,7 @@ static inline void flash_mask(const struct flash_block *block, const struct flas
     if (from >= to)
         return;
     for (int c = part->col; c < part->col + part->cols; c++) {
-        const struct flash_lanes lanes = flash_lanes(t, c, block->first);
+        const struct flash_lanes lanes = flash_lanes(&t->column[c], block->first);
         float *s = block->s + (ptrdiff_t)from * FLASH_TILE + c * VF_LANES;
         for (int j = from; j < to; j++, s += FLASH_TILE) {
             const vf x = vf_select(flash_sees(&lanes, j), vf_load(s), t->floor[c]);
@@ -115,8 +116,10 @@ static inline void flash_mask(const struct flash_block *block, const struct flas
 static inline void flash_values_guarded(const struct flash_block *block, struct flash_tile *t,
                                         const struct flash_part *part, int from, int to)
 {
+    if (from >= to)
+        return;
     for (int c = part->col; c < part->col + part->cols; c++) {
-        const struct flash_lanes lanes = flash_lanes(t, c, block->first);
+        const struct flash_lanes lanes = flash_lanes(&t->column[c], block->first);
         for (int j = from; j < to; j++) {
             const vi sees = flash_sees(&lanes, j);
             const vf p = block->job->type->weight(block, j, c);

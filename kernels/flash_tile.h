@@ -14,7 +14,7 @@
 #include <math.h>
 
 #include "exp2.h"
-#include "kernel.h"
+#include "flash_ahead.h"
 
 #define FLASH_COLS 2
 #define FLASH_TILE (FLASH_COLS * VF_LANES)
@@ -38,9 +38,7 @@ struct flash_job {
     const struct attn_problem *problem;
     const struct attn_tensors *tensors;
     const struct flash_type *type;
-    size_t group;   /* query heads per KV head */
-    ptrdiff_t rows; /* queries per KV head: group * q_len, heads of a position side by side */
-    int tiles;      /* of each task */
+    size_t rows; /* of a task: whole tiles, but for the last task of a KV head */
     int qk_dim, v_dim;
     float scale; /* of the scores, times log2(e): the softmax is one of powers of two */
 };
@@ -53,6 +51,8 @@ struct flash_part {
 };
 
 struct flash_tile {
+    struct group_block column[FLASH_COLS]; /* the queries; lanes beyond compute what nobody reads */
+    int rows;                              /* of all columns */
     vf m[FLASH_COLS];     /* subtracted from the scores: within 8 of the maximum so far */
     vf limit[FLASH_COLS]; /* m rises when a score exceeds it by more: 8; -inf: no key seen yet */
     vf floor[FLASH_COLS]; /* a score less m below this may be stored as this */
@@ -60,15 +60,12 @@ struct flash_tile {
     float *q;             /* [qk_dim][FLASH_TILE] queries, scaled */
     float *o;             /* [v_dim][FLASH_TILE] weighted sum of values, not yet divided by l */
     bool started;         /* o holds something */
-    int rows;             /* queries; lanes beyond compute something that nobody reads */
-    struct attn_range seen[FLASH_TILE]; /* keys that each query sees */
-    struct attn_range any[FLASH_COLS];  /* keys that some query of the column sees */
-    struct attn_range all[FLASH_COLS];  /* keys that all of them see */
 };
 
 /* A block of keys at work. */
 struct flash_block {
     const struct flash_job *job;
+    struct flash_ahead *ahead;
     const void *k, *v; /* rows of its first key, as the type's pack() left them */
     ptrdiff_t k_stride, v_stride;
     void *packed;    /* FLASH_PACKED(qk_dim + v_dim) floats, where the type has a pack() */
@@ -105,9 +102,8 @@ struct flash_type {
     int pair; /* weights of so many neighbouring keys are used together: 1 or 2 */
     /* Optional: copies K and V of the block into block->packed as the others want them. */
     void (*pack)(struct flash_block *block);
-    /* Fills t->q with queries `first` to first + t->rows of a KV head. */
-    void (*load)(const struct flash_job *job, struct flash_tile *t, size_t b, size_t g,
-                 ptrdiff_t first);
+    /* Fills t->q. */
+    void (*load)(const struct flash_job *job, struct flash_tile *t);
     /* Scores less m of rows [from, to), not below the floor; raises top[] to their maximum. */
     void (*scores)(const struct flash_block *block, const struct flash_tile *t,
                    const struct flash_part *part, int from, int to, vf top[FLASH_COLS]);
@@ -123,8 +119,7 @@ struct flash_type {
     float (*value)(const struct flash_block *block, int j, int d);
     vf (*weight)(const struct flash_block *block, int j, int column);
     /* Divides o by l and writes the tile's results. */
-    void (*store)(const struct flash_job *job, const struct flash_tile *t, size_t b, size_t g,
-                  ptrdiff_t first);
+    void (*store)(const struct flash_job *job, const struct flash_tile *t);
 };
 
 #endif

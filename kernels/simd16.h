@@ -58,7 +58,10 @@ static inline void vf_store_elements(enum attn_dtype dtype, void *p, vf v, size_
 {
     uint16_t h[VF_LANES];
     if (dtype == ATTN_F32) {
-        memcpy(p, &v, n * sizeof(float));
+        if (n == VF_LANES)
+            vf_store(p, v);
+        else
+            vf_store_partial(p, v, n);
         return;
     }
     if (dtype == ATTN_BF16) {
