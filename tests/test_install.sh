@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Installs a build into an empty prefix and links a program to it, by CMake and by pkg-config.
+#
+#   test_install.sh SOURCE BUILD COMPILER
+set -euo pipefail
+source=$1 build=$2 compiler=$3
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+program=$source/tests/install
+
+fail() {
+    printf 'test_install: %s\n' "$*" >&2
+    exit 1
+}
+
+cmake --install "$build" --prefix "$dir/prefix" >"$dir/log" || fail "$(cat "$dir/log")"
+
+cmake -S "$program" -B "$dir/cmake" -D CMAKE_C_COMPILER="$compiler" \
+    -D CMAKE_PREFIX_PATH="$dir/prefix" >"$dir/log" || fail "$(cat "$dir/log")"
+cmake --build "$dir/cmake" >"$dir/log" || fail "$(cat "$dir/log")"
+[[ $("$dir/cmake/embed") == 1.5 ]] || fail "through CMake: not 1.5"
+
+PKG_CONFIG_PATH=$(dirname "$(find "$dir/prefix" -name attnbench.pc)")
+export PKG_CONFIG_PATH
+read -ra flags < <(pkg-config --define-variable=prefix="$dir/prefix" --cflags --libs attnbench)
+"$compiler" "$program/embed.c" "${flags[@]}" -Wl,-rpath,"$dir/prefix/lib" -o "$dir/embed"
+[[ $("$dir/embed") == 1.5 ]] || fail "through pkg-config: not 1.5"
+
+"$dir/prefix/bin/attnbench" --version >/dev/null || fail "the installed program does not start"
