@@ -1,7 +1,7 @@
 /*
  * check: a wrong kernel never gets a time.
  *
- * Compares a kernel with the float64 reference within the derived bound (DESIGN section 6), on
+ * Compares a kernel with the float64 reference within the derived bound (kernels/reference.c), on
  * the case's own input and on inputs made to expose what random numbers hide.
  */
 #ifndef HARNESS_CHECK_H

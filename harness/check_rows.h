@@ -57,7 +57,7 @@ const size_t *check_stored_rows(const struct problem_case *c, size_t *count);
 void check_stored_row(const struct attn_kernel *kernel, size_t row, double *o, double *bound,
                       double *lse, double *lse_bound);
 
-/* Rows of a case's own input that are worth computing (DESIGN section 6: 1e11 flops). */
+/* Rows of a case's own input that are worth computing (up to 1e11 flops). */
 size_t check_affordable_rows(const struct attn_problem *problem);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * blas: what the BLAS library wants in its environment, and which one it is.
  *
- * Core types were measured with OpenBLAS 0.3.21 on Zen 4 (2026-01, gemm whole, % of the FMA peak,
+ * Core types were measured with OpenBLAS 0.3.21 on Zen 4 (2026-11-21, gemm whole, % of the FMA peak,
  * one thread, Haswell / SkylakeX code): S=4096 D=64 68 / 64, S=1024 causal 63 / 64, S=64 61 / 62,
  * decode of 4 heads a group 8.8 / 14, of 1 head 2.1 / 3.7.  Zen 4 runs a 512-bit multiply-add in
  * two halves, so the AVX-512 code gains nothing but its path for small matrices, which packs

@@ -21,7 +21,7 @@ extern "C" {
 struct attn_reference_row {
     size_t size;
     double *o;             /* v_dim */
-    double *bound;         /* v_dim: the largest error allowed, DESIGN section 6 */
+    double *bound;         /* v_dim: the largest error allowed, see reference.c */
     double *magnitude;     /* v_dim: sum_j p_j |v_j| */
     double *weights;       /* kv_len; 0 where masked */
     double *weights_bound; /* kv_len */

@@ -137,7 +137,7 @@ static void scales(void **state)
     tested_skip_unless_ran();
 }
 
-/* No less precise than plain f32 arithmetic (DESIGN section 6): at most 8 times its RMS error. */
+/* No less precise than plain f32 arithmetic: at most 8 times its RMS error. */
 static void precision(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The layers of the house (DESIGN section 3): who may include whom.
+"""The layers of the house (CONTRIBUTING.md): who may include whom.
 
   kernels/          includes headers of kernels/ alone, and knows no clocks, files or streams
   harness/, tests/  include of kernels/ only its public headers
@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 # A new file of the harness is listed here, below everything that it includes.  First column: the
-# layer that DESIGN gives it.  A name stands for NAME.c, NAME.h and NAME_*.[ch] that are not listed
+# layer that CONTRIBUTING.md gives it.  A name stands for NAME.c, NAME.h and NAME_*.[ch] that are not listed
 # themselves; names joined by + are one family, which may include each other.
 LAYERS = [
     (0, "build clock counters lock random scan stats table units"),

@@ -167,7 +167,7 @@ static void a_nan_is_seen_where_it_is_visible(void **state)
 
 /* ---- an independent definition ------------------------------------------------------------- */
 
-/* Whether query i sees key j, from DESIGN section 5 and not from attn_visible(). */
+/* Whether query i sees key j, written apart from attn_visible(). */
 static bool sees(const struct attn_problem *p, long i, long j)
 {
     const long sq = (long)p->q_len, skv = (long)p->kv_len;

@@ -1,4 +1,4 @@
-"""Makes results files for the tests, by DESIGN's schema, with noise from a seed."""
+"""Makes results files for the tests, by results/schema.json, with noise from a seed."""
 
 import json
 from pathlib import Path
