@@ -14,8 +14,8 @@ import re
 import sys
 from pathlib import Path
 
-# A new file of the harness is listed here, below everything that it includes.  First column: the
-# layer that CONTRIBUTING.md gives it.  A name stands for NAME.c, NAME.h and NAME_*.[ch] that are not listed
+# A new file of the harness is listed here, below everything that it includes.  First column: its
+# layer (CONTRIBUTING.md).  A name stands for NAME.c, NAME.h and NAME_*.[ch] that are not listed
 # themselves; names joined by + are one family, which may include each other.
 LAYERS = [
     (0, "build clock counters lock random scan stats table units"),
