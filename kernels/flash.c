@@ -210,8 +210,8 @@ static ptrdiff_t block_keys(ptrdiff_t first, ptrdiff_t end)
 /* Register tiles, and so calls of flash_ahead_fetch(), of a tile of queries and so many keys. */
 static size_t register_tiles(const struct flash_job *job, int keys)
 {
-    return (size_t)((keys + FLASH_ROWS - 1) / FLASH_ROWS +
-                    (job->v_dim + FLASH_ROWS - 1) / FLASH_ROWS);
+    const size_t rows = FLASH_ROWS, k = (size_t)keys, v = (size_t)job->v_dim;
+    return (k + rows - 1) / rows + (v + rows - 1) / rows;
 }
 
 /* Plans what to fetch during the block at `first` of `task`, in so many calls: its next block or
