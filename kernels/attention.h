@@ -32,6 +32,7 @@
 #ifndef ATTN_ATTENTION_H
 #define ATTN_ATTENTION_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -266,6 +267,7 @@ static inline struct attn_range attn_visible(const struct attn_problem *problem,
 /* KV head that serves query head h. */
 static inline size_t attn_kv_head(const struct attn_problem *problem, size_t h)
 {
+    assert(problem->kv_heads > 0 && problem->q_heads >= problem->kv_heads);
     return h / (problem->q_heads / problem->kv_heads);
 }
 

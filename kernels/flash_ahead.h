@@ -70,6 +70,7 @@ static inline void flash_ahead_queries(struct flash_ahead *ahead, const struct a
 /* Divides what is planned among so many calls of flash_ahead_fetch(). */
 static inline void flash_ahead_share(struct flash_ahead *ahead, size_t calls)
 {
+    assert(calls > 0);
     size_t rows = 0;
     for (int i = 0; i < ahead->count; i++)
         rows += ahead->regions[i].inner * ahead->regions[i].outer;

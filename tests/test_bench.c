@@ -307,7 +307,9 @@ static void busy_and_waiting_threads_are_told_apart(void **state)
         assert_int_equal(result.threads, 2);
         if (!result.thread_busy_s) {
             assert_true(isnan(result.busy_s));
+            bench_free(&result);
             skip(); /* a runtime that cannot be heard */
+            return;
         }
         assert_true(result.thread_busy_s[1] >= seen.spin_s);
         assert_true(fabs(result.busy_s * 2 - result.thread_busy_s[0] - result.thread_busy_s[1]) <
