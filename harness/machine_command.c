@@ -38,7 +38,7 @@ static void print_arithmetic(const json_t *at)
     size_t i;
     json_t *isa;
     printf("  %-14s %10s %10s %10s\n", "isa", "f32", "bf16", "exp");
-    json_array_foreach(json_object_get(at, "arithmetic"), i, isa)
+    json_array_foreach (json_object_get(at, "arithmetic"), i, isa)
         printf("  %-14s %10.1f %10.1f %10.2f\n", report_text(isa, "isa"),
                report_number(isa, NULL, "f32_gflops"), report_number(isa, NULL, "bf16_gflops"),
                report_number(isa, NULL, "exp_g_per_s"));
@@ -50,8 +50,7 @@ static void print_bandwidth(const json_t *at)
     json_t *level;
     char bytes[UNITS_TEXT], name[16];
     printf("  %-14s %10s %10s\n", "footprint", "read", "copy");
-    json_array_foreach(json_object_get(at, "bandwidth"), i, level)
-    {
+    json_array_foreach (json_object_get(at, "bandwidth"), i, level) {
         units_bytes(report_number(level, NULL, "bytes"), bytes);
         snprintf(name, sizeof name, "L%.0f", report_number(level, NULL, "level"));
         printf("  %-4s %9s %10.1f %10.1f\n",
@@ -66,8 +65,7 @@ static void print_description(const json_t *description)
 {
     const char *key;
     json_t *value;
-    json_object_foreach((json_t *)description, key, value)
-    {
+    json_object_foreach ((json_t *)description, key, value) {
         char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
         if (json_is_string(value))
             printf("%-14s %s\n", key, json_string_value(value));
@@ -82,8 +80,7 @@ static void print_text(const json_t *all)
     size_t i;
     json_t *at;
     print_description(json_object_get(all, "machine"));
-    json_array_foreach(json_object_get(all, "ceilings"), i, at)
-    {
+    json_array_foreach (json_object_get(all, "ceilings"), i, at) {
         const double threads = report_number(at, NULL, "threads");
         printf("\nceilings, %.0f thread%s (GFLOP/s, 1e9 exp/s, GB/s)\n", threads,
                threads == 1 ? "" : "s");

@@ -165,8 +165,8 @@ static bool has_flag(const struct cell *cells, size_t count, const char *word)
     for (size_t i = 0; i < count; i++) {
         size_t f;
         const json_t *flag;
-        json_array_foreach(json_object_get(cells[i].row, "flags"), f, flag) has |=
-            strcmp(json_string_value(flag), word) == 0;
+        json_array_foreach (json_object_get(cells[i].row, "flags"), f, flag)
+            has |= strcmp(json_string_value(flag), word) == 0;
     }
     return has;
 }

@@ -81,17 +81,22 @@ static void fill_interval(const json_t *row, char *text)
         snprintf(text, TABLE_CELL, "n=%.0f", launches);
 }
 
-/* One letter a flag; n=... in place of the interval says the last one. */
+/* Letter of a flag; none for what n=... says in place of the interval. */
+static char letter(const char *flag)
+{
+    for (size_t w = 0; w < noise_word_count; w++)
+        if (strcmp(noise_words[w].word, flag) == 0 && noise_words[w].bit != NOISE_NO_INTERVAL)
+            return noise_words[w].letter;
+    return 0;
+}
+
 static void fill_flags(const json_t *row, char *text)
 {
     size_t f, n = 0;
     const json_t *flag;
-    json_array_foreach(json_object_get(row, "flags"), f,
-                       flag) for (size_t w = 0; w < noise_word_count && n + 1 < TABLE_CELL;
-                                  w++) if (strcmp(noise_words[w].word, json_string_value(flag)) ==
-                                               0 &&
-                                           noise_words[w].bit != NOISE_NO_INTERVAL) text[n++] =
-        noise_words[w].letter;
+    json_array_foreach (json_object_get(row, "flags"), f, flag)
+        if (n + 1 < TABLE_CELL && (text[n] = letter(json_string_value(flag))))
+            n++;
     text[n] = 0;
 }
 

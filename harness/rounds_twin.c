@@ -53,10 +53,9 @@ static double of_round(const struct cell *cell, json_int_t round)
 {
     size_t i;
     const json_t *launch;
-    json_array_foreach(
-        cell->launches, i,
-        launch) if (json_integer_value(json_object_get(launch, "round")) ==
-                    round) return json_number_value(json_object_get(launch, "median_s"));
+    json_array_foreach (cell->launches, i, launch)
+        if (json_integer_value(json_object_get(launch, "round")) == round)
+            return json_number_value(json_object_get(launch, "median_s"));
     return NAN;
 }
 
@@ -65,8 +64,7 @@ static size_t pairs(const struct rounds *rounds, double *a, double *b)
 {
     size_t i, n = 0;
     const json_t *launch;
-    json_array_foreach(rounds->twin.launches, i, launch)
-    {
+    json_array_foreach (rounds->twin.launches, i, launch) {
         const json_int_t round = json_integer_value(json_object_get(launch, "round"));
         a[n] = of_round(&rounds->cells[rounds->twin_of], round);
         b[n] = json_number_value(json_object_get(launch, "median_s"));

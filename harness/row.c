@@ -118,8 +118,9 @@ static json_t *check_of(const struct cell *cell)
     json_int_t verified = 0;
     size_t i;
     const json_t *launch;
-    json_array_foreach(cell->launches, i, launch) verified +=
-        json_integer_value(json_object_get(json_object_get(launch, "check"), "verified_samples"));
+    json_array_foreach (cell->launches, i, launch)
+        verified += json_integer_value(
+            json_object_get(json_object_get(launch, "check"), "verified_samples"));
     json_object_set_new(check, "verified_samples", json_integer(verified));
     return check;
 }

@@ -166,8 +166,7 @@ static bool read_header(struct safetensors *file, size_t length, const char *pat
 
     const char *name, *why;
     json_t *entry;
-    json_object_foreach(file->header, name, entry)
-    {
+    json_object_foreach (file->header, name, entry) {
         if (strcmp(name, "__metadata__") == 0)
             continue;
         struct safetensor *t = &file->items[file->count++];
