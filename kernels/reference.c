@@ -92,11 +92,13 @@ static double dot(const double *q, const float *k, size_t n, double *magnitude)
     return sum;
 }
 
-/* Scores, their magnitudes (in delta) and their maximum; a NaN score makes every weight NaN. */
+/* Scores, their magnitudes (in delta) and their maximum; a NaN score makes every weight NaN.  Where
+ * every score is -inf no key has any weight: the row is one that sees no key, as if by the mask. */
 static void scores(const struct attn_problem *problem, const struct attn_tensors *t, size_t b,
                    size_t g, const double *q, float *buffer, struct keys *keys)
 {
     const double scale = (double)attn_problem_scale(problem);
+    bool weighty = false;
     keys->m = -INFINITY;
     for (ptrdiff_t j = keys->lo; j < keys->hi; j++) {
         const float *k = row_f32(&t->k, b, g, (size_t)j, 0, problem->qk_dim, buffer);
@@ -105,7 +107,10 @@ static void scores(const struct attn_problem *problem, const struct attn_tensors
         keys->x[j] = x;
         keys->delta[j] = fabs(scale) * magnitude;
         keys->m = x > keys->m ? x : keys->m;
+        weighty |= x != -INFINITY;
     }
+    if (!weighty)
+        keys->hi = keys->lo;
 }
 
 static bool tied(const struct keys *keys)

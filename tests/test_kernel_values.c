@@ -103,6 +103,27 @@ static void rows_without_keys(void **state)
     tested_skip_unless_ran();
 }
 
+/* Infinite keys that no query can bear: a row whose scores are all -inf is one without keys. */
+static void scores_of_minus_infinity(void **state)
+{
+    (void)state;
+    struct judged_problem *t = tested_open("hq=2,sq=40,skv=70,d=16,outputs=o+lse+weights");
+    const struct attn_tensors *s = &t->set.tensors;
+    set_row(&s->q, 0, 17, 16, 1);
+    set_row(&s->q, 1, 39, 16, 1e-3);
+    for (size_t h = 0; h < 2; h++)
+        for (size_t j = 0; j < 70; j++)
+            set_row(&s->k, h, j, 16, -INFINITY);
+    judged_changed(t);
+    tested_compare(t, 2);
+    for (size_t d = 0; tested_ran && d < 16; d++) {
+        assert_true(tensors_get(&s->o, 0, 0, 17, d) == 0);
+        assert_true(tensors_get(&s->o, 0, 1, 39, d) == 0);
+    }
+    judged_close(t);
+    tested_skip_unless_ran();
+}
+
 /* From scores that all underflow beside one, and beyond what exp could take, to ones near
  * FLT_MAX; from V that is subnormal to V whose sum would overflow before it is divided. */
 static void extreme_magnitudes(void **state)
@@ -165,6 +186,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(not_finite_behind_the_mask, tested_start),
         cmocka_unit_test_setup(visible_nan, tested_start),
         cmocka_unit_test_setup(rows_without_keys, tested_start),
+        cmocka_unit_test_setup(scores_of_minus_infinity, tested_start),
         cmocka_unit_test_setup(extreme_magnitudes, tested_start),
         cmocka_unit_test_setup(scales, tested_start),
         cmocka_unit_test_setup(precision, tested_start),
