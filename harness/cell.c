@@ -69,15 +69,28 @@ json_t *cell_identity(const struct cell *cell)
                      "plugin");
 }
 
-void cell_repro(const struct cell *cell, const char *command, char *text, size_t size)
+/* The text as one word of a shell; a quote in it ends the word's quotes and begins them again. */
+static void quote(const char *text, char out[CELL_WORD])
 {
-    char problem[PARSE_TEXT], input[PARSE_TEXT];
+    size_t n = 0;
+    out[n++] = '\'';
+    for (; *text && n < CELL_WORD - 6; text++) {
+        const char plain[] = {*text, 0};
+        n += (size_t)snprintf(out + n, CELL_WORD - n, "%s", *text == '\'' ? "'\\''" : plain);
+    }
+    memcpy(out + n, "'", sizeof "'");
+}
+
+void cell_repro(const struct cell *cell, const char *command, char text[CELL_REPRO])
+{
+    char problem[PARSE_TEXT], input[PARSE_TEXT], both[2 * PARSE_TEXT + 8], word[CELL_WORD];
     parse_print_problem(&cell->c->problem, problem);
     parse_print_input(&cell->c->input, input);
-    snprintf(text, size,
-             "attnbench %s --problem '%s input=%s' --kernel %s --isa %s --threads %d "
-             "--placement %s%s",
-             command, problem, input, cell->kernel_name, attn_isa_name(cell->isa), cell->threads,
+    snprintf(both, sizeof both, "%s input=%s", problem, input);
+    quote(both, word);
+    snprintf(text, CELL_REPRO,
+             "attnbench %s --problem %s --kernel %s --isa %s --threads %d --placement %s%s",
+             command, word, cell->kernel_name, attn_isa_name(cell->isa), cell->threads,
              machine_placement_name(cell->placement), cell->cold ? " --cold" : "");
 }
 

@@ -55,7 +55,9 @@ __attribute__((format(printf, 3, 4))) void cell_end(struct cell *cell, enum cell
 json_t *cell_identity(const struct cell *cell);
 
 /* A command line that measures this cell alone. */
-void cell_repro(const struct cell *cell, const char *command, char *text, size_t size);
+#define CELL_WORD (4 * (2 * PARSE_TEXT + 16)) /* problem and input, every byte of them quoted */
+#define CELL_REPRO (CELL_WORD + 256)
+void cell_repro(const struct cell *cell, const char *command, char text[CELL_REPRO]);
 
 /* "flash/avx512" */
 void cell_variant(const struct cell *cell, char text[96]);

@@ -127,10 +127,10 @@ static json_t *check_of(const struct cell *cell)
 
 bool row_finish(struct cell *cell, const char *command, uint64_t seed)
 {
-    char now[32], repro[2 * PARSE_TEXT + 256];
+    char now[32], repro[CELL_REPRO];
     clock_utc(now);
     judge(cell);
-    cell_repro(cell, command, repro, sizeof repro);
+    cell_repro(cell, command, repro);
     json_t *row = json_pack("{s:s}", "type", "cell");
     json_object_update_new(row, cell_identity(cell));
     json_t *rest =

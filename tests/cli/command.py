@@ -15,6 +15,7 @@ from typing import Any
 
 PROGRAM = os.environ["ATTNBENCH"]
 HOST = os.environ["ATTNBENCH_HOST"]
+DATA = pathlib.Path(__file__).parents[1] / "data"
 SCHEMA = pathlib.Path(__file__).parents[2] / "results" / "schema.json"
 
 Row = dict[str, Any]  # a line of a results file

@@ -4,10 +4,12 @@ import json
 import os
 import pty
 import shlex
+import shutil
 import unittest
 
 from command import (
     BRIEF,
+    DATA,
     HOST,
     PROGRAM,
     SCHEMA,
@@ -152,6 +154,20 @@ class Rows(CommandTest):
             self.assertEqual(row[key], again[key])
         self.assertEqual(row["repro"], again["repro"])
         self.assertEqual(row["check"]["max_abs_error"], again["check"]["max_abs_error"])
+
+    def test_the_repro_line_survives_quotes_in_a_path(self) -> None:
+        odd = self.directory / "it's $HOME"
+        shutil.copy(DATA / "minilm-preamble.safetensors", odd)
+        problem = f"h=2,s=68,d=32 input=file:{odd}:layer1."
+        run(
+            *("run", "--problem", problem, "--kernel", "naive", "--threads", "1"),
+            *(*BRIEF, "--output", self.output),
+        )
+        (row,) = cells(self.output).values()
+        self.assertEqual(row["state"], "ok", row)
+        words = shlex.split(row["repro"])
+        asked = words[words.index("--problem") + 1]
+        self.assertTrue(asked.endswith(f" input=file:{odd}:layer1."), asked)
 
     def test_too_small_to_be_cold(self) -> None:
         arguments = ["--problem", TINY, "--kernel", "naive", "--cold"]
