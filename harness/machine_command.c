@@ -60,19 +60,51 @@ static void print_bandwidth(const json_t *at)
     }
 }
 
-/* Scalars one a line; what is nested stands in --json. */
+/* "2 of L2, 1 MiB ...", a line each. */
+static void print_caches(const json_t *caches)
+{
+    size_t i;
+    const json_t *cache;
+    json_array_foreach (caches, i, cache) {
+        const double kib = report_number(cache, NULL, "bytes") / 1024;
+        const double sharers = report_number(cache, NULL, "shared_by_threads");
+        printf("%-22s %.0f of L%.0f, %g %s, %.0f ways, lines of %.0f bytes, %.0f thread%s each\n",
+               i ? "" : "caches", report_number(cache, NULL, "count"),
+               report_number(cache, NULL, "level"), kib < 1024 ? kib : kib / 1024,
+               kib < 1024 ? "KiB" : "MiB", report_number(cache, NULL, "ways"),
+               report_number(cache, NULL, "line_bytes"), sharers, sharers == 1 ? "" : "s");
+    }
+}
+
+static void print_value(const char *key, const json_t *value)
+{
+    size_t i;
+    const json_t *item;
+    printf("%-22s ", key);
+    if (json_is_null(value))
+        printf("unknown");
+    else if (json_is_string(value))
+        printf("%s", json_string_value(value));
+    else if (json_is_array(value))
+        json_array_foreach (value, i, item)
+            printf("%s%s", i ? ", " : "", json_string_value(item));
+    else if (json_is_number(value))
+        printf("%.15g", json_number_value(value));
+    else
+        printf("%s", json_is_true(value) ? "yes" : "no");
+    printf("\n");
+}
+
+/* A line each, in the order of --json. */
 static void print_description(const json_t *description)
 {
     const char *key;
     json_t *value;
-    json_object_foreach ((json_t *)description, key, value) {
-        char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
-        if (json_is_string(value))
-            printf("%-14s %s\n", key, json_string_value(value));
+    json_object_foreach ((json_t *)description, key, value)
+        if (strcmp(key, "caches") == 0)
+            print_caches(value);
         else
-            printf("%-14s %s\n", key, text ? text : "");
-        free(text);
-    }
+            print_value(key, value);
 }
 
 static void print_text(const json_t *all)
