@@ -82,9 +82,15 @@ void report_difference(double largest, const struct cell *a, const struct cell *
 /* ---- the summary ----------------------------------------------------------------------------- */
 
 static const struct table_column summary_columns[] = {
-    {"case", 0, true},     {"thr", 0, false},  {"fastest", 0, true}, {"median", 0, false},
-    {"GFLOP/s", 0, false}, {"%FMA", 0, false}, {"%read", 1, false},  {"x gemm", 2, false},
+    {"case", 0, true},    {"thr", 0, false},    {"", 0, true},
+    {"fastest", 0, true}, {"median", 0, false}, {"GFLOP/s", 0, false},
+    {"%FMA", 0, false},   {"%read", 1, false},  {"x gemm", 2, false},
 };
+
+static bool rivals(const struct cell *a, const struct cell *b)
+{
+    return a->c == b->c && a->threads == b->threads && a->row && b->row;
+}
 
 /* The fastest ok cell of a case at a thread count, and gemm's median there. */
 static const struct cell *fastest(const struct cell *cells, size_t count, const struct cell *like,
@@ -94,7 +100,7 @@ static const struct cell *fastest(const struct cell *cells, size_t count, const 
     *gemm = NAN;
     for (size_t i = 0; i < count; i++) {
         const struct cell *cell = &cells[i];
-        if (cell->c != like->c || cell->threads != like->threads || !cell->row)
+        if (!rivals(cell, like))
             continue;
         const double median = report_median(cell->row);
         if (cell->state == CELL_OK && median > 0 && !(best && report_median(best->row) <= median))
@@ -105,13 +111,25 @@ static const struct cell *fastest(const struct cell *cells, size_t count, const 
     return best;
 }
 
-static void summary_row(const struct cell *cell, double gemm, struct table_row *row)
+/* "*" for one that alone is the fastest, "=" for one with rivals, "?" where launches are too few. */
+static const char *mark(const struct cell *cells, size_t count, const struct cell *best)
 {
-    static const int from[] = {
-        -1,         COLUMN_THREADS,   COLUMN_KERNEL, COLUMN_TIME, COLUMN_GFLOPS,
-        COLUMN_FMA, COLUMN_BANDWIDTH, COLUMN_GEMM};
+    for (size_t i = 0; i < count; i++)
+        if (&cells[i] != best && rivals(&cells[i], best) && cells[i].state == CELL_OK &&
+            report_meets(cells[i].row, best->row))
+            return "=";
+    return report_meets(best->row, best->row) ? "*" : "?";
+}
+
+static void summary_row(const struct cell *cell, const char *marked, double gemm,
+                        struct table_row *row)
+{
+    static const int from[] = {-1,          COLUMN_THREADS, COLUMN_MARK, COLUMN_KERNEL,
+                               COLUMN_TIME, COLUMN_GFLOPS,  COLUMN_FMA,  COLUMN_BANDWIDTH,
+                               COLUMN_GEMM};
     struct table_row whole = {0};
     report_fill(cell->row, gemm, &whole);
+    snprintf(whole.text[COLUMN_MARK], TABLE_CELL, "%s", marked);
     for (size_t c = 0; c < sizeof from / sizeof *from; c++)
         snprintf(row->text[c], TABLE_CELL, "%s", from[c] < 0 ? cell->c->name : whole.text[from[c]]);
 }
@@ -127,7 +145,7 @@ static size_t summary_rows(const struct cell *cells, size_t count, struct table_
             seen |= cells[j].c == cells[i].c && cells[j].threads == cells[i].threads;
         const struct cell *best = seen ? NULL : fastest(cells, count, &cells[i], &gemm);
         if (best)
-            summary_row(best, gemm, &rows[n++]);
+            summary_row(best, mark(cells, count, best), gemm, &rows[n++]);
     }
     return n;
 }
@@ -156,8 +174,9 @@ static const char legend[] =
     "median over launches; +-%: half its 95 % interval, n=... launches where there are too few "
     "for one; %FMA, %read: useful work over the multiply-add rate, and over the read bandwidth "
     "where that binds, measured in the same processes; x gemm: speed over the kernel gemm; "
-    "err/bnd: largest error over its bound; * fastest at its thread count; = its interval meets "
-    "the fastest's";
+    "err/bnd: largest error over its bound; * fastest at its thread count; ? the same, with too "
+    "few launches to say so; = its interval meets the fastest's (in the last table: another's "
+    "meets it)";
 
 static bool has_flag(const struct cell *cells, size_t count, const char *word)
 {

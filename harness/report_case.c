@@ -43,18 +43,11 @@ static double gemm_median(const struct cell *const *cells, size_t count, int thr
     return best;
 }
 
-static double bound(const json_t *row, size_t side)
-{
-    const json_t *ci = json_object_get(json_object_get(row, "time"), "ci95_s");
-    return json_is_array(ci) ? json_number_value(json_array_get(ci, side)) : NAN;
-}
-
-/* "*" for the fastest at its thread count, "=" for those whose interval meets the fastest's. */
 static const char *mark(const struct cell *cell, const struct cell *fastest)
 {
-    if (cell == fastest)
-        return "*";
-    return bound(cell->row, 0) <= bound(fastest->row, 1) ? "=" : "";
+    if (cell != fastest)
+        return report_meets(cell->row, fastest->row) ? "=" : "";
+    return report_meets(cell->row, cell->row) ? "*" : "?";
 }
 
 static void print_head(const struct problem_case *c)

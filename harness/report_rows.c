@@ -61,20 +61,23 @@ bool report_bandwidth_binds(const json_t *row)
            report_number(row, NULL, "fraction_of_fma");
 }
 
-/* Half the interval's width over the median. */
-static double interval(const json_t *row)
+/* An end of the 95 % interval, NaN where there is none. */
+static double bound(const json_t *row, size_t side)
 {
     const json_t *ci = json_object_get(json_object_get(row, "time"), "ci95_s");
-    if (!json_is_array(ci))
-        return NAN;
-    return (json_number_value(json_array_get(ci, 1)) - json_number_value(json_array_get(ci, 0))) /
-           2 / report_median(row);
+    return json_is_array(ci) ? json_number_value(json_array_get(ci, side)) : NAN;
+}
+
+bool report_meets(const json_t *row, const json_t *fastest)
+{
+    return bound(row, 0) <= bound(fastest, 1);
 }
 
 /* Half the interval's width in percent, or how few launches there are. */
 static void fill_interval(const json_t *row, char *text)
 {
-    const double half = interval(row), launches = report_number(row, "time", "launches");
+    const double half = (bound(row, 1) - bound(row, 0)) / 2 / report_median(row);
+    const double launches = report_number(row, "time", "launches");
     if (isfinite(half))
         units_number(100 * half, text);
     else if (isfinite(launches))

@@ -51,6 +51,9 @@ enum cell_state report_state(const json_t *row);
 /* Whether bandwidth and not arithmetic bounds the row, by the ceilings of its own launches. */
 bool report_bandwidth_binds(const json_t *row);
 
+/* Whether the interval of a row meets the fastest one's; false where one of them has none. */
+bool report_meets(const json_t *row, const json_t *fastest);
+
 /* Fills a table row; `gemm` is the median of gemm at the same thread count, NaN where there is
  * none. */
 void report_fill(const json_t *row, double gemm, struct table_row *out);

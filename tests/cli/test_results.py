@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import shlex
 import shutil
 import unittest
@@ -230,6 +231,20 @@ class Display(CommandTest):
             self.assertIn("naive/", done.stdout)
             self.assertIn("median", done.stdout)
 
+    def test_few_launches_rank_nothing(self) -> None:
+        for count, marks in (("5", {"?"}), ("6", {"*", "="})):
+            problem = "h=1,s=64,d=16"
+            done = run(
+                *("run", "--problem", problem, "--kernel", "naive,tiled", "--threads", "1"),
+                *("--launches", count),
+            )
+            fastest, slower = re.findall(r"(?m)^(.)  (?:naive|tiled)/", done.stdout)
+            (summary,) = re.findall(rf"(?m)^{problem} +1 +(\S) +(?:naive|tiled)/", done.stdout)
+            self.assertIn(fastest, marks - {"="})
+            self.assertIn(slower, {" ", "="} & {" ", *marks})
+            self.assertIn(summary, marks)
+            self.assertEqual(summary == "=", slower == "=")
+
     def test_a_pipe_gets_plain_lines(self) -> None:
         done = run(*self.ARGUMENTS)
         self.assertNotIn("\033", done.stdout + done.stderr)
@@ -289,7 +304,9 @@ class Machine(CommandTest):
         done = run("machine")
         self.assertEqual(done.returncode, 0, done)
         self.assertIn("ceilings, 1 thread ", done.stdout)
-        self.assertIn("fingerprint", done.stdout)
+        self.assertRegex(done.stdout, r"(?m)^fingerprint +[0-9a-f]{16}$")
+        self.assertRegex(done.stdout, r"(?m)^isas +baseline(, \w+)*$")
+        self.assertRegex(done.stdout, r"(?m)^caches +\d+ of L1, \d+ KiB, ")
 
 
 if __name__ == "__main__":
