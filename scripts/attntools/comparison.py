@@ -123,7 +123,8 @@ def _without_times(base: Cell | None, new: Cell | None, names: tuple[str, str]) 
         if cell is None:
             return f"not in {name}"
         if not cell.timed:
-            return f"{cell.state} in {name}" + (f": {cell.why}" if cell.why else "")
+            state = "not timed" if cell.state == "ok" else cell.state
+            return f"{state} in {name}" + (f": {cell.why}" if cell.why else "")
     return ""
 
 

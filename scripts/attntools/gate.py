@@ -9,6 +9,11 @@ SLOWER if the sign-test interval of their median lies above 0, also with all cel
 (Holm), and the median is above the threshold: the larger of --threshold and what launches of one
 build differ by in this very session; and if all that holds again on fresh pairs.
 
+    scripts/gate --base origin/main --new HEAD --metric instructions
+
+compares the instructions of a call instead, counted under valgrind (see scripts/icount).  They are
+exact: no pairs, no noise; for machines that are too noisy for time.
+
 Exit codes: 0 no regression, 1 confirmed regression, 2 the new build computes something wrong,
 3 too noisy to tell, 4 usage, input or output, 5 the base is missing, wrong or incomparable.
 """
@@ -21,20 +26,23 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+from attntools import icount, selection
 from attntools.cli import Exit, ToolError, guard, parser, say
 from attntools.comparable import incomparable
 from attntools.compare import percentage
 from attntools.comparison import THRESHOLD, Verdict
 from attntools.files import write_text
 from attntools.gate_builds import build
-from attntools.gate_pairs import NEW, Collected, Plan, pilot, run_pairs, wrong_in
+from attntools.gate_instructions import count_pairs, instead_of_counters
+from attntools.gate_pairs import NEW, Collected, Plan, Samples, pilot, run_pairs, wrong_in
 from attntools.gate_summary import Outcome, markdown
-from attntools.gating import explain, judge, too_noisy
+from attntools.gating import counts_instructions, explain, judge, too_noisy
 from attntools.results import Identity, Results
 
 TOOL = "gate"
 PAIRS = 20
 NOISE_LIMIT = 0.10
+METRICS = ("time", "instructions")
 
 
 def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
@@ -42,9 +50,8 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     p = parser(TOOL, __doc__)
     p.add_argument("--base", required=True, metavar="REF|BUILD")
     p.add_argument("--new", required=True, metavar="REF|BUILD")
-    for name in ("suite", "case", "kernel", "isa", "threads", "placement"):
-        p.add_argument(f"--{name}", help="as for attnbench run")
-    p.add_argument("--problem", action="append", default=[], help="as for attnbench run")
+    selection.add_to(p)
+    p.add_argument("--metric", choices=METRICS, default="time")
     p.add_argument("-n", "--pairs", type=pair_count, default=PAIRS, metavar="N", help="20")
     p.add_argument("--threshold", type=percentage, default=THRESHOLD, metavar="P", help="2 %%")
     p.add_argument(
@@ -66,26 +73,15 @@ def pair_count(text: str) -> int:
     return count
 
 
-def selection(options: argparse.Namespace) -> list[str]:
-    """The options that choose cells, for attnbench."""
-    chosen = []
-    for name in ("suite", "case", "kernel", "isa", "threads", "placement"):
-        value = getattr(options, name)
-        chosen += [f"--{name}", value] if value else []
-    for problem in options.problem:
-        chosen += ["--problem", problem]
-    return chosen if options.suite or options.problem else ["--suite", "quick", *chosen]
-
-
 def matched(base: Results, new: Results, outcome: Outcome) -> list[Identity]:
     """The cells that can be compared; what cannot is written into the outcome."""
     outcome.wrong = wrong_in(new)
     outcome.base_wrong = wrong_in(base)
     outcome.wrong = {i: w for i, w in outcome.wrong.items() if i not in outcome.base_wrong}
-    first, second = ({c.identity for c in side.timed} for side in (base, new))
+    first, second = ({c.identity for c in side.right} for side in (base, new))
     outcome.new_only = sorted(second - first - outcome.base_wrong.keys())
     outcome.base_only = sorted(first - second - outcome.wrong.keys())
-    return [c.identity for c in new.timed if c.identity in first]
+    return [c.identity for c in new.right if c.identity in first]
 
 
 def take_failures(collected: Collected, outcome: Outcome) -> None:
@@ -118,42 +114,76 @@ def confirm(plan: Plan, outcome: Outcome, options: argparse.Namespace) -> None:
         j for j in judge(again.samples, options.threshold) if j.verdict is Verdict.SLOWER
     ]
     outcome.suspects = suspects
-    outcome.causes = {j.identity: explain(again.samples[j.identity]) for j in outcome.confirmed}
+    outcome.causes = {
+        j.identity: causes(plan, j.identity, again.samples[j.identity]) for j in outcome.confirmed
+    }
+
+
+def causes(plan: Plan, identity: Identity, samples: Samples) -> list[str]:
+    """What changed with a cell that became slower, by the counters of its fresh pairs."""
+    said = explain(samples)
+    if not counts_instructions(samples):
+        say(TOOL, "no counters on this machine; counting instructions under callgrind")
+        said.append(instead_of_counters(plan.builds, identity, plan.folder))
+    return said
 
 
 def decide(outcome: Outcome, noise_limit: float) -> Exit:
     """The exit code; the first of these that holds."""
     if outcome.wrong:
         return Exit.WRONG_RESULT
-    if outcome.confirmed:
+    if outcome.slower():
         return Exit.REGRESSION
-    if not outcome.judged or outcome.base_wrong:
+    if not outcome.cells() or outcome.base_wrong:
         return Exit.INCOMPARABLE
     if any(too_noisy(j, noise_limit) for j in outcome.judged):
         return Exit.TOO_NOISY
     return Exit.OK
 
 
+def compare_times(
+    plan: Plan, cells: Sequence[Identity], outcome: Outcome, options: argparse.Namespace
+) -> None:
+    """Runs pairs of launches, judges, confirms."""
+    start = time.monotonic()
+    say(TOOL, f"{len(cells)} cells, {options.pairs} pairs of launches each")
+    collected = run_pairs(plan, cells, options.pairs, progress("pairs", start))
+    outcome.seconds = time.monotonic() - start
+    take_failures(collected, outcome)
+    outcome.judged = judge(collected.samples, options.threshold)
+    confirm(plan, outcome, options)
+
+
+def compare_instructions(
+    plan: Plan, cells: Sequence[Identity], outcome: Outcome, options: argparse.Namespace
+) -> None:
+    """Counts both builds."""
+    start = time.monotonic()
+    say(TOOL, f"{len(cells)} cells, counted under callgrind")
+    tell = progress("counted", start)
+    outcome.counted = count_pairs(plan.builds, cells, options.threshold, plan.folder, tell)
+    outcome.seconds = time.monotonic() - start
+
+
 def gate(options: argparse.Namespace, folder: Path) -> Outcome:
     """Builds, runs, judges, confirms."""
+    counting = options.metric == "instructions"
     with ExitStack() as stack:
         base = stack.enter_context(build("base", options.base, folder))
         new = stack.enter_context(build("new", options.new, folder))
         plan = Plan((base, new), folder, options.sample_s, options.seed)
         outcome = Outcome(base.label, new.label, options.pairs, options.threshold)
-        first, second = pilot(plan, selection(options))
+        if counting:
+            command = ["check", *selection.words(options, **icount.defaults(options, new.program))]
+        else:
+            command = ["run", "--launches", "1", "--seconds", "1", *selection.words(options)]
+        first, second = pilot(plan, command)
         reasons = incomparable([first, second], options.allow)
         if reasons:
             raise ToolError("; ".join(reasons), Exit.INCOMPARABLE)
         outcome.machine = first.sessions[0].machine
         cells = matched(first, second, outcome)
-        start = time.monotonic()
-        say(TOOL, f"{len(cells)} cells, {options.pairs} pairs of launches each")
-        collected = run_pairs(plan, cells, options.pairs, progress("pairs", start))
-        outcome.seconds = time.monotonic() - start
-        take_failures(collected, outcome)
-        outcome.judged = judge(collected.samples, options.threshold)
-        confirm(plan, outcome, options)
+        (compare_instructions if counting else compare_times)(plan, cells, outcome, options)
     outcome.code = decide(outcome, options.noise_limit)
     outcome.noise_limit = options.noise_limit
     return outcome

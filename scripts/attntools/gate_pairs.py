@@ -72,13 +72,13 @@ class Collected:
 
 
 def launch(program: Path, arguments: Sequence[str], output: Path) -> Results:
-    """Runs `attnbench run` and reads its results.
+    """Runs a command of attnbench and reads its results.
 
     Raises:
         ToolError: it could not be started, or ended with usage or input/output.
     """
     output.unlink(missing_ok=True)
-    command = [str(program), "run", *arguments, "--output", str(output)]
+    command = [str(program), *arguments, "--output", str(output)]
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
     except OSError as wrong:
@@ -89,16 +89,16 @@ def launch(program: Path, arguments: Sequence[str], output: Path) -> Results:
     return read(output)
 
 
-def pilot(plan: Plan, selection: Sequence[str]) -> tuple[Results, Results]:
-    """One launch of every selected cell on both sides: which cells there are.
+def pilot(plan: Plan, command: Sequence[str]) -> tuple[Results, Results]:
+    """One go over every selected cell on both sides: which cells there are.
 
     Raises:
         ToolError: with INCOMPARABLE if the base cannot run the selection.
     """
     found = []
     for side, build in enumerate(plan.builds):
-        arguments = [*selection, "--launches", "1", "--seconds", "1", "--seed", str(plan.seed)]
         try:
+            arguments = [*command, "--seed", str(plan.seed)]
             found.append(launch(build.program, arguments, plan.folder / "pilot.jsonl"))
         except (ToolError, ResultsError) as wrong:
             code = Exit.INCOMPARABLE if side == BASE else Exit.USAGE
@@ -119,7 +119,7 @@ def _arguments(cells: Sequence[Identity], sample_s: float, seed: int) -> list[st
     first = cells[0]
     variants = dict.fromkeys(i.variant for i in cells)
     threads = dict.fromkeys(str(i.threads) for i in cells)
-    arguments = ["--problem", f"{first.problem} input={first.input}"]
+    arguments = ["run", "--problem", f"{first.problem} input={first.input}"]
     arguments += ["--kernel", ",".join(variants), "--threads", ",".join(threads)]
     arguments += ["--placement", first.placement, "--launches", "1"]
     arguments += ["--seconds", f"{SHARE * sample_s * len(variants) * len(threads):g}"]
@@ -173,7 +173,8 @@ def run_pairs(
                 ran: dict[int, Results] = {}
                 for side in (BASE, NEW) if half == 0 else (NEW, BASE):
                     program = plan.builds[side].program
-                    ran[side] = launch(program, arguments, plan.folder / "launch.jsonl")
+                    output = plan.folder / "launch.jsonl"
+                    ran[side] = launch(program, arguments, output)
                 failed = _take(live, (ran[BASE], ran[NEW]), out)
                 cases[key] = [i for i in live if i not in failed]
         progress(block + 1, blocks)

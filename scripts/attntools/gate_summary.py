@@ -7,6 +7,8 @@ from math import expm1, isfinite
 from attntools import tables
 from attntools.cli import Exit
 from attntools.comparison import Verdict
+from attntools.gate_instructions import Counted
+from attntools.gate_instructions import table as table_of_counts
 from attntools.gating import Judged, too_noisy
 from attntools.results import Identity, Row
 from attntools.units import seconds
@@ -37,6 +39,7 @@ class Outcome:
     judged: list[Judged] = field(default_factory=list)
     suspects: list[Identity] = field(default_factory=list)
     confirmed: list[Judged] = field(default_factory=list)
+    counted: list[Counted] = field(default_factory=list)  # instead of judged
     causes: dict[Identity, list[str]] = field(default_factory=dict)
     wrong: dict[Identity, str] = field(default_factory=dict)
     base_wrong: dict[Identity, str] = field(default_factory=dict)
@@ -50,13 +53,22 @@ class Outcome:
         """One line."""
         noisy = sum(too_noisy(j, self.noise_limit) for j in self.judged)
         return {
-            Exit.OK: f"no regression in {len(self.judged)} cells",
-            Exit.REGRESSION: f"{len(self.confirmed)} of {len(self.judged)} cells are slower",
+            Exit.OK: f"no regression in {self.cells()} cells",
+            Exit.REGRESSION: f"{self.slower()} of {self.cells()} cells "
+            + ("take more instructions" if self.counted else "are slower"),
             Exit.WRONG_RESULT: f"{len(self.wrong)} cells compute something wrong",
             Exit.TOO_NOISY: f"too noisy to tell: a change of {100 * self.noise_limit:.3g} % could "
             f"have been missed in {noisy} of {len(self.judged)} cells",
             Exit.INCOMPARABLE: f"no base to compare with: {self.base_trouble()}",
         }.get(self.code, "")
+
+    def cells(self) -> int:
+        """How many cells were compared."""
+        return len(self.judged) + len(self.counted)
+
+    def slower(self) -> int:
+        """How many of them are slower, confirmed (a count needs no confirmation)."""
+        return len(self.confirmed) + sum(c.verdict is Verdict.SLOWER for c in self.counted)
 
     def base_trouble(self) -> str:
         """Why there is no base."""
@@ -118,23 +130,37 @@ def _confirmed(outcome: Outcome) -> list[str]:
     ]
 
 
+def _method(outcome: Outcome) -> str:
+    """How the builds were compared, and on what."""
+    machine = outcome.machine
+    how = f"{outcome.pairs} pairs of launches a cell"
+    if outcome.counted:
+        how = "instructions of one call, counted by callgrind,"
+    return (
+        f"`{outcome.new}` against `{outcome.base}`, {how} in {outcome.seconds:.0f} s on "
+        f"{machine.get('cpu', 'an unknown machine')}, {machine.get('cores', '?')} cores.\n"
+    )
+
+
+def _sensitivity(outcome: Outcome) -> list[str]:
+    """What would have been seen."""
+    if outcome.counted:
+        return [f"Threshold {100 * outcome.threshold:.3g} %; counts are exact.\n"]
+    if not outcome.judged:
+        return []
+    floor = max(expm1(j.floor) for j in outcome.judged)
+    return [
+        f"Threshold {100 * outcome.threshold:.3g} %, raised where launches of one build differ "
+        f"by more (here up to {100 * floor:.1f} %). The smallest slow-down that would have "
+        f"been seen in every cell (power 0.8): **{100 * outcome.smallest():.1f} %**.\n",
+    ]
+
+
 def markdown(outcome: Outcome) -> str:
     """The whole summary."""
-    machine = outcome.machine
     icon = {Exit.OK: "✅", Exit.TOO_NOISY: "⚠️"}.get(outcome.code, "❌")
-    lines = [
-        f"### {icon} attnbench gate: {outcome.headline()}\n",
-        f"`{outcome.new}` against `{outcome.base}`, {outcome.pairs} pairs of launches a cell in "
-        f"{outcome.seconds:.0f} s on {machine.get('cpu', 'an unknown machine')}, "
-        f"{machine.get('cores', '?')} cores.\n",
-    ]
-    if outcome.judged:
-        floor = max(expm1(j.floor) for j in outcome.judged)
-        lines += [
-            f"Threshold {100 * outcome.threshold:.3g} %, raised where launches of one build differ "
-            f"by more (here up to {100 * floor:.1f} %). The smallest slow-down that would have "
-            f"been seen in every cell (power 0.8): **{100 * outcome.smallest():.1f} %**.\n",
-        ]
+    lines = [f"### {icon} attnbench gate: {outcome.headline()}\n", _method(outcome)]
+    lines += _sensitivity(outcome)
     lines += _list("Confirmed:", _confirmed(outcome))
     lines += _list("Wrong:", [f"{cell_text(i)}: {why}" for i, why in outcome.wrong.items()])
     lines += _list(
@@ -142,6 +168,7 @@ def markdown(outcome: Outcome) -> str:
     )
     lines += _list("Only in the new build:", [cell_text(i) for i in outcome.new_only])
     lines += _list("Only in the base:", [cell_text(i) for i in outcome.base_only])
-    if outcome.judged:
-        lines += ["<details><summary>All cells</summary>\n", _table(outcome), "</details>"]
+    if outcome.cells():
+        table = table_of_counts(outcome.counted) if outcome.counted else _table(outcome)
+        lines += ["<details><summary>All cells</summary>\n", table, "</details>"]
     return "\n".join(lines).rstrip() + "\n"

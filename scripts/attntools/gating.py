@@ -101,6 +101,11 @@ def _median_ratio(samples: Samples, key: str) -> float:
     return float(np.median(found)) if found else float("nan")
 
 
+def counts_instructions(samples: Samples) -> bool:
+    """Whether the machine's counters counted."""
+    return _median_ratio(samples, "counters.instructions") > 0
+
+
 def explain(samples: Samples) -> list[str]:
     """What changed with the time, from the counters and probes of the launches."""
     instructions = _median_ratio(samples, "counters.instructions")

@@ -117,8 +117,8 @@ class Cell(msgspec.Struct, gc=False, eq=False):
 
     @property
     def timed(self) -> bool:
-        """Whether the row has a time that may be used."""
-        return self.state == "ok"
+        """Whether the row has a time that may be used; one of `attnbench check` has none."""
+        return self.state == "ok" and self.time is not None
 
     @property
     def median_s(self) -> float:
@@ -163,6 +163,11 @@ class Results:
     def timed(self) -> list[Cell]:
         """The cells with a time."""
         return [cell for cell in self.cells.values() if cell.timed]
+
+    @property
+    def right(self) -> list[Cell]:
+        """The cells that were found right, timed or not."""
+        return [cell for cell in self.cells.values() if cell.state == "ok"]
 
     @property
     def name(self) -> str:
@@ -312,6 +317,10 @@ class _Reader:
             raise self.error(line, f"has no type (keys: {', '.join(list(row)[:5]) or 'none'})")
         # Types that later programs add are none of ours: fields and lines are added in a version.
 
+    def only_checks(self) -> bool:
+        """Whether this session times nothing: `attnbench check`."""
+        return (self.results.sessions[-1].header.get("command") or [""])[0] == "check"
+
     def take_session(self, line: int, row: Row) -> None:
         wrong = _wrong_header(row)
         if wrong:
@@ -320,7 +329,8 @@ class _Reader:
         self.results.complete = False
 
     def take_cell(self, line: int, text: bytes, cell: Cell) -> None:
-        if cell.state == "ok" and not (cell.time and math.isfinite(sum(cell.launch_medians_s))):
+        sound = math.isfinite(sum(cell.launch_medians_s)) if cell.time else self.only_checks()
+        if cell.state == "ok" and not sound:
             raise self.error(line, _wrong_cell(json.loads(text)))
         cell.identity = Identity._make(identity_of(cell))
         cell.session = self.results.sessions[-1]

@@ -1,0 +1,28 @@
+"""Which cells a tool that drives the program asks of it: the options of `attnbench run`."""
+
+import argparse
+
+NAMES = ("suite", "case", "kernel", "isa", "threads", "placement")
+
+
+def add_to(p: argparse.ArgumentParser) -> None:
+    """Adds the options that choose cells."""
+    for name in NAMES:
+        p.add_argument(f"--{name}", help="as for attnbench run")
+    p.add_argument("--problem", action="append", default=[], help="as for attnbench run")
+
+
+def words(options: argparse.Namespace, **defaults: str) -> list[str]:
+    """The options that choose cells, for attnbench; without any the suite `quick`.
+
+    Args:
+        options: as parsed.
+        defaults: values of options that were not given.
+    """
+    chosen = []
+    for name in NAMES:
+        value = getattr(options, name) or defaults.get(name)
+        chosen += [f"--{name}", value] if value else []
+    for problem in options.problem:
+        chosen += ["--problem", problem]
+    return chosen if options.suite or options.problem else ["--suite", "quick", *chosen]
