@@ -21,6 +21,7 @@ for word in sys.argv[2:]:
         options[name] = word
 with open({log!r}, "a") as log:
     log.write({side!r} + "\\n")
+launches = open({log!r}).read().split().count({side!r})
 if settings.get("usage"):
     sys.stderr.write("attnbench: no kernel of this name\\n")
     sys.exit(2)
@@ -45,6 +46,8 @@ with open(options["output"], "w") as out:
             row["time"] = None
         if settings.get("state", "ok") != "ok" and kernel == settings.get("broken", kernel):
             row["state"], row["why"] = settings["state"], "row 3 is off"
+        if launches in settings.get("disturbed", []):
+            row["state"], row["why"] = "implausible", "119 % of the multiply-add rate"
         out.write(json.dumps(row) + "\\n")
     out.write('{{"type":"end","complete":true}}\\n')
 """

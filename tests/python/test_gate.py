@@ -69,6 +69,14 @@ def test_wrong_result(gated, state: str) -> None:  # noqa: ANN001
     assert f"gemm/avx2, 1 threads: {state}: row 3 is off" in outcome.out
 
 
+def test_implausible_once_is_launched_again(gated, tmp_path: Path) -> None:  # noqa: ANN001
+    log = tmp_path / "log"
+    assert gated(log=log, disturbed=[1, 3, 4]).code == 0
+    assert log.read_text().split().count("next") == 9 + 3  # the pilot and 8 pairs, 3 repeated
+    log.unlink()
+    assert gated(log=log, disturbed=[3, 4, 5]).code == 2
+
+
 def test_too_noisy(gated) -> None:  # noqa: ANN001
     outcome = gated({"noise": 0.2}, noise=0.2)
     assert outcome.code == 3
