@@ -120,9 +120,10 @@ def _ceiling_lines(ax: Axes, cells: Sequence[Cell], x: np.ndarray) -> None:
     if not reads or not rates:
         return
     top = max(rates.values())
-    for bandwidth in sorted({max(reads), min(reads)}):
+    # Labels at different heights, so that two bandwidths that are close stay readable.
+    for bandwidth, below in zip(sorted({max(reads), min(reads)}), (3, 10), strict=False):
         ax.plot(x, np.minimum(bandwidth * x, top), color=style.INK, lw=1)
-        at = max(x[0] * 1.1, top / bandwidth / 3)
+        at = max(x[0] * 1.1, top / bandwidth / below)
         if bandwidth * at < top:
             ax.annotate(
                 f"{digits(bandwidth)} GB/s", (at, bandwidth * at), fontsize=7, ha="left",
