@@ -27,13 +27,16 @@ from attntools.comparison_tables import HEAD, NUMERIC, comparison_rows, interval
 from attntools.files import write_text
 from attntools.plot import KINDS, draw
 from attntools.results import WRONG_STATES, Cell, Results, Row, read_all
-from attntools.units import digits, seconds, size
+from attntools.units import change, digits, seconds, size
 
 TOOL = "report"
 HERE = Path(__file__).parent
 
 # Bars repeat the table, one figure a case: of many cases they would bury the rest.
 MOST_BARS = 16
+
+# The page may load nothing, not even by mistake: what it needs is in it.
+POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
 # Heading; text; value to sort by, where the column is a number.
 COLUMNS = (
@@ -113,6 +116,22 @@ def cells_table(cells: Iterable[Cell]) -> str:
     return "".join(parts)
 
 
+def plain_table(
+    kind: str, head: Sequence[str], numeric: Sequence[bool], rows: Iterable[Sequence[str]]
+) -> str:
+    """A table of texts."""
+    classes = [" class=n" if n else "" for n in numeric]
+    top = (f'<th scope="col"{c}>{escape(h)}</th>' for h, c in zip(head, classes, strict=True))
+    body = (
+        "".join(f"<td{c}>{escape(text)}</td>" for text, c in zip(row, classes, strict=True))
+        for row in rows
+    )
+    return (
+        f'<div class="scroll"><table class="{kind}"><thead><tr>{"".join(top)}</tr></thead>'
+        f"<tbody>{''.join(f'<tr>{row}</tr>' for row in body)}</tbody></table></div>"
+    )
+
+
 def facts(pairs: Iterable[tuple[str, object]]) -> str:
     """A list of names and values; unknown ones are left out."""
     items = [f"<dt>{escape(k)}</dt><dd>{escape(str(v))}</dd>" for k, v in pairs if v]
@@ -140,12 +159,30 @@ def noise_facts(results: Results) -> list[tuple[str, object]]:
     flags = Counter(flag for c in results.timed for flag in c.flags)
     middle = f"{100 * widths[len(widths) // 2]:.2g} % (median cell), " if widths else ""
     worst = f"{100 * widths[-1]:.2g} % (worst)" if widths else "no cell has an interval"
-    told = [f"{k} {v}" for line in results.noise for k, v in line.items() if k != "type"]
     return [
         ("half-width of the intervals", middle + worst),
         ("disturbed cells", ", ".join(f"{flag}: {n}" for flag, n in flags.most_common())),
-        ("noise of the session", ", ".join(told)),
     ]
+
+
+NOISE_HEAD = ("case", "kernel/isa", "threads", "rounds", "differed from itself by",
+              "a difference of so much would have shown")  # fmt: skip
+
+
+def noise_table(results: Results) -> str:
+    """What the same cell, launched twice a round, differed from itself by."""
+    rows = [
+        (
+            str(line.get("case")),
+            f"{line.get('kernel')}/{line.get('isa')}",
+            str(line.get("threads")),
+            str(line.get("rounds")),
+            change(line.get("ratio") or float("nan")),
+            change(1 + (line.get("detectable") or float("nan"))),
+        )
+        for line in results.noise
+    ]
+    return plain_table("plain", NOISE_HEAD, (False, False, *[True] * 4), rows) if rows else ""
 
 
 def image(name: str, fig: Figure) -> str:
@@ -173,24 +210,9 @@ def compared(base: Results, new: Results) -> str:
     if reasons:
         return f"<p>Not compared with the first file: {escape('; '.join(reasons))}</p>"
     comparisons = compare_files(base, new)
-    head = "".join(
-        f'<th scope="col"{" class=n" if n else ""}>{escape(h or "verdict")}</th>'
-        for h, n in zip(HEAD, NUMERIC, strict=True)
-    )
-    rows = "".join(
-        "<tr>"
-        + "".join(
-            f"<td{' class=n' if n else ''}>{escape(text)}</td>"
-            for text, n in zip(row, NUMERIC, strict=True)
-        )
-        + "</tr>"
-        for row in comparison_rows([c for c in comparisons if c.base and c.new])
-    )
-    return (
-        f"<p>{escape(summary(comparisons))}</p>"
-        f'<div class="scroll"><table class="cells"><thead><tr>{head}</tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>"
-    )
+    head = [heading or "verdict" for heading in HEAD]
+    rows = comparison_rows([c for c in comparisons if c.base and c.new])
+    return f"<p>{escape(summary(comparisons))}</p>{plain_table('cells', head, NUMERIC, rows)}"
 
 
 def section(results: Results, number: int) -> str:
@@ -208,6 +230,7 @@ def section(results: Results, number: int) -> str:
     ]
     return (
         f'<section id="file{number}"><h2>{escape(results.name)}</h2>{facts(about)}'
+        f"{noise_table(results)}"
         f"{cells_table(results.cells.values())}{figures_of(results)}</section>"
     )
 
@@ -228,6 +251,7 @@ def page(files: Sequence[Results]) -> str:
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
         f"<title>attnbench report</title><style>{(HERE / 'report.css').read_text()}</style></head>"
         f"<body><h1>attnbench report</h1><nav>{links}</nav>{comparisons}"
         f"{''.join(section(r, i) for i, r in enumerate(files))}"

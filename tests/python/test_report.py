@@ -74,6 +74,23 @@ def test_page_has_every_cell_and_its_repro_line(tool: Tool, tmp_path: Path) -> N
     assert "disturbed cells</dt><dd>preempted: 1" in out.read_text()
 
 
+def test_noise_of_the_session_is_a_table(tool: Tool, tmp_path: Path) -> None:
+    named = {k: v for k, v in sample.cell().items() if k in ("case", "kernel", "isa", "threads")}
+    noise = {"type": "noise", "rounds": 6, "ratio": 0.95, "detectable": 0.031} | named
+    path = sample.write(
+        tmp_path / "a.jsonl",
+        sample.session(),
+        sample.cell(),
+        noise,
+        noise | {"rounds": 2, "detectable": None},
+    )
+    page = Page(tool(report, path, "--output", "-").out)
+    assert page.rows[1:3] == [
+        ["prefill-f32-s512-d64", "flash/avx2", "1", "6", "-5.0 %", "+3.1 %"],
+        ["prefill-f32-s512-d64", "flash/avx2", "1", "2", "-5.0 %", "-"],
+    ]
+
+
 def test_further_files_are_compared_with_the_first(tool: Tool, tmp_path: Path) -> None:
     a = sample.write(tmp_path / "a.jsonl", sample.session(), sample.cell([1e-3] * 8))
     b = sample.write(tmp_path / "b.jsonl", sample.session(), sample.cell([2e-3] * 8))
