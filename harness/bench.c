@@ -226,6 +226,16 @@ static void listen(struct bench *bench)
     result->barrier_s = all_waiting / threads;
 }
 
+/* Cycles of a thread over the time in which they were counted; threads that wait spin. */
+static double clock_rate(const struct bench_result *result)
+{
+    const double cycles = result->counters.value[COUNTER_CYCLES] / result->threads;
+    double seconds = 0;
+    for (size_t i = 0; i < result->samples; i++)
+        seconds += result->samples_s[i] * (double)result->calls_per_sample;
+    return isnan(cycles) ? 0 : cycles / seconds / 1e9;
+}
+
 static void read_counters(struct bench *bench)
 {
     for (int c = 0; c < COUNTER_COUNT; c++)
@@ -234,6 +244,7 @@ static void read_counters(struct bench *bench)
     if (bench->counters)
         counters_read(bench->counters, &bench->result->counters);
     counters_close(bench->counters);
+    bench->result->disturbance.clock_ghz = clock_rate(bench->result);
 }
 
 bool bench_run(const struct attn_plan *plan, struct tensor_set *sets, size_t set_count,

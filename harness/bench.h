@@ -44,6 +44,7 @@ struct bench_disturbance {
     int online_cpus;        /* of the whole machine; 0 without options.machine */
     bool migrated;          /* binding read back before and after differ, or CPU outside it */
     double probe_before_gflops, probe_after_gflops; /* FMA probe beside the samples; 0 = none */
+    double clock_ghz; /* cycles of a thread over the time of the samples; 0 without counters */
 };
 
 struct bench_result {

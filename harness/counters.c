@@ -143,7 +143,7 @@ static double sum_of_threads(const struct counters *counters, int counter)
     return sum;
 }
 
-static void explain(int error, char *why, size_t size)
+static void explain_events(int error, char *why, size_t size)
 {
     switch (error) {
     case 0:
@@ -168,13 +168,17 @@ static void explain(int error, char *why, size_t size)
 void counters_read(const struct counters *counters, struct counter_values *values)
 {
     bool all = true;
+    char *why = values->why;
     *values = (struct counter_values){.energy_j = counters->energy_j};
     for (int c = 0; c < COUNTER_COUNT; c++) {
         values->value[c] = sum_of_threads(counters, c);
         all = all && !isnan(values->value[c]);
     }
     if (!all)
-        explain(counters->error, values->why, sizeof values->why);
+        explain_events(counters->error, why, sizeof values->why);
+    if (isnan(values->energy_j))
+        snprintf(why + strlen(why), sizeof values->why - strlen(why),
+                 "%sno energy: no package under /sys/class/powercap can be read", all ? "" : "; ");
 }
 
 static json_t *number(double x)

@@ -38,7 +38,7 @@ void counters_stop(struct counters *counters);
 struct counter_values {
     double value[COUNTER_COUNT];
     double energy_j; /* of all packages, whoever used it */
-    char why[160];   /* why something is unknown; "" where all is known */
+    char why[256];   /* why something is unknown; "" where all is known */
 };
 void counters_read(const struct counters *counters, struct counter_values *values);
 

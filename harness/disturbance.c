@@ -31,6 +31,7 @@ static const struct {
     FIELD(migrated, BOOL),
     FIELD(probe_before_gflops, REAL),
     FIELD(probe_after_gflops, REAL),
+    FIELD(clock_ghz, REAL),
 };
 #define COUNT (sizeof fields / sizeof *fields)
 

@@ -80,6 +80,19 @@ double launches_median_of(const struct cell *cell, const char *outer, const char
     return take_median(per_launch(cell, outer, key));
 }
 
+double launches_median_at(const struct cell *cell, const char *key, size_t index)
+{
+    const size_t launches = json_array_size(cell->launches);
+    struct series s = {malloc((launches + 1) * sizeof(double)), 0};
+    for (size_t i = 0; s.x && i < launches; i++) {
+        const json_t *launch = json_array_get(cell->launches, i);
+        const json_t *x = json_array_get(json_object_get(launch, key), index);
+        if (json_is_number(x))
+            s.x[s.n++] = json_number_value(x);
+    }
+    return take_median(s);
+}
+
 double launches_fraction(const struct cell *cell, double work, const char *ceiling)
 {
     struct series s = {malloc((json_array_size(cell->launches) + 1) * sizeof(double)), 0};
@@ -144,7 +157,9 @@ bool launches_statistics(const struct cell *cell, struct stats_launches *statist
 
 unsigned launches_noise_of(const struct cell *cell, const json_t *record)
 {
-    const double usual = launches_median_of(cell, "disturbance", "probe_before_gflops");
+    const double usual = noise_clock(&(struct bench_disturbance){
+        .clock_ghz = launches_median_of(cell, "disturbance", "clock_ghz"),
+        .probe_before_gflops = launches_median_of(cell, "disturbance", "probe_before_gflops")});
     struct noise_launch launch = noise_launch(record);
     const unsigned flags = noise_of_launch(&launch, isnan(usual) ? 0 : usual);
     free((void *)launch.samples_s);

@@ -24,6 +24,9 @@ size_t launches_medians(const struct cell *cell, double **medians);
 /* Median over launches of a number of theirs, NaN where none has it; `outer` may be NULL. */
 double launches_median_of(const struct cell *cell, const char *outer, const char *key);
 
+/* The same of element number `index` of an array. */
+double launches_median_at(const struct cell *cell, const char *key, size_t index);
+
 /* Median over launches of work / time / ceiling: each launch against its own minute. */
 double launches_fraction(const struct cell *cell, double work, const char *ceiling);
 

@@ -41,7 +41,7 @@ const struct noise_word noise_words[] = {
     {NOISE_THROTTLED, 't', "throttled",
      "a CPU quota ran out, or the processor slowed down by heat"},
     {NOISE_FREQUENCY, 'f', "frequency",
-     "the multiply-add rate was over 5 % off in a quarter of the launches"},
+     "the clock (cycles, or the multiply-add rate) was over 5 % off in a quarter of the launches"},
     {NOISE_OVERSUBSCRIBED, 'o', "oversubscribed",
      "more runnable threads than CPUs in half of the launches"},
     {NOISE_PAGED, 'd', "paged", "memory had to be read from disk"},
@@ -64,14 +64,21 @@ json_t *noise_json(unsigned flags)
 
 /* ---- one launch ---------------------------------------------------------------------------- */
 
-static bool off(double gflops, double usual)
+double noise_clock(const struct bench_disturbance *d)
 {
-    return gflops > 0 && usual > 0 && fabs(gflops / usual - 1) > FREQUENCY;
+    return d->clock_ghz > 0 ? d->clock_ghz : d->probe_before_gflops;
 }
 
-unsigned noise_of_launch(const struct noise_launch *launch, double usual_gflops)
+static bool off(double rate, double usual)
+{
+    return rate > 0 && usual > 0 && fabs(rate / usual - 1) > FREQUENCY;
+}
+
+unsigned noise_of_launch(const struct noise_launch *launch, double usual)
 {
     const struct bench_disturbance *d = &launch->disturbance;
+    const double before = noise_clock(d);
+    const double after = d->clock_ghz > 0 ? d->clock_ghz : d->probe_after_gflops;
     const double thread_s = d->wall_s * launch->threads;
     const struct {
         bool holds;
@@ -82,9 +89,7 @@ unsigned noise_of_launch(const struct noise_launch *launch, double usual_gflops)
         {d->migrated, NOISE_MIGRATED},
         {d->steal_s > STEAL * thread_s, NOISE_STEAL},
         {d->throttled_periods > 0 || d->thermal_throttles > 0, NOISE_THROTTLED},
-        {off(d->probe_after_gflops, d->probe_before_gflops) ||
-             off(d->probe_before_gflops, usual_gflops) || off(d->probe_after_gflops, usual_gflops),
-         NOISE_FREQUENCY},
+        {off(after, before) || off(before, usual) || off(after, usual), NOISE_FREQUENCY},
         {d->allowed_cpus > 0 && (launch->threads > d->allowed_cpus || d->runnable > d->online_cpus),
          NOISE_OVERSUBSCRIBED},
         {d->major_faults > 0, NOISE_PAGED},
@@ -120,11 +125,11 @@ static double share_needed(enum noise bit)
     }
 }
 
-static double usual_probe(const struct noise_launch *launches, size_t n)
+static double usual_clock(const struct noise_launch *launches, size_t n)
 {
     double *rates = malloc((n > 0 ? n : 1) * sizeof *rates), usual = 0;
     for (size_t i = 0; rates && i < n; i++)
-        rates[i] = launches[i].disturbance.probe_before_gflops;
+        rates[i] = noise_clock(&launches[i].disturbance);
     if (rates && n > 0)
         usual = stats_median_of(rates, n);
     free(rates);
@@ -133,7 +138,7 @@ static double usual_probe(const struct noise_launch *launches, size_t n)
 
 static unsigned signs_of(const struct noise_launch *launches, size_t n)
 {
-    const double usual = usual_probe(launches, n);
+    const double usual = usual_clock(launches, n);
     unsigned flags = 0;
     for (size_t w = 0; w < noise_word_count; w++) {
         const enum noise bit = noise_words[w].bit;

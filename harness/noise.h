@@ -44,8 +44,12 @@ struct noise_launch {
     struct bench_disturbance disturbance;
 };
 
-/* What disturbed one launch; `usual_gflops` is the probe's usual rate in this cell, 0 unknown. */
-unsigned noise_of_launch(const struct noise_launch *launch, double usual_gflops);
+/* What disturbed one launch; `usual` is the clock's usual rate in this cell, 0 unknown. */
+unsigned noise_of_launch(const struct noise_launch *launch, double usual);
+
+/* How fast the clock ran before the samples, in a unit that only ratios give a meaning: by the
+ * cycles that the processor counted, otherwise by the multiply-add probe. */
+double noise_clock(const struct bench_disturbance *disturbance);
 
 /* Whether a launch with these flags is worth repeating: something came from outside, and may be
  * gone the next time. */

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "ceilings.h"
 #include "clock.h"
 #include "counters.h"
 #include "launches.h"
@@ -51,6 +52,38 @@ static json_t *time_of(const struct cell *cell)
         journal_number(s.design_effect));
 }
 
+/* The ceiling that binds, compute or bandwidth, by the roofline of the launches' own probes; and the
+ * share of it that was reached. */
+static void add_roofline(const struct cell *cell, json_t *rates)
+{
+    const double flops = attn_useful_flops(&cell->c->problem);
+    const double bytes = attn_compulsory_bytes(&cell->c->problem);
+    const struct roofline roof =
+        ceilings_roofline(flops, bytes, launches_median_of(cell, "ceiling", "fma_gflops"),
+                          launches_median_of(cell, "ceiling", "read_gbytes_per_s"));
+    const double fraction = roof.compute_bound
+                                ? launches_fraction(cell, flops, "fma_gflops")
+                                : launches_fraction(cell, bytes, "read_gbytes_per_s");
+    const char *bound = roof.compute_bound ? "compute" : "bandwidth";
+    json_object_set_new(rates, "intensity_flop_per_byte", journal_number(roof.intensity));
+    json_object_set_new(rates, "bound_by", isnan(fraction) ? json_null() : json_string(bound));
+    json_object_set_new(rates, "fraction_of_roofline", journal_number(fraction));
+}
+
+/* Seconds a call of each thread; null where the OpenMP runtime could not be heard. */
+static json_t *threads_of(const struct cell *cell, const char *key)
+{
+    json_t *array = json_array();
+    double seconds;
+    for (size_t t = 0; !isnan(seconds = launches_median_at(cell, key, t)); t++)
+        json_array_append_new(array, json_real(seconds));
+    if (!json_array_size(array)) {
+        json_decref(array);
+        return json_null();
+    }
+    return array;
+}
+
 /* The rates and fractions; nulls where there is no time. */
 static json_t *rates_of(const struct cell *cell)
 {
@@ -78,6 +111,9 @@ static json_t *rates_of(const struct cell *cell)
         journal_number(launches_median_of(cell, "ceiling", "read_gbytes_per_s")));
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         json_object_set_new(rates, numbers[i].key, journal_number(numbers[i].value));
+    add_roofline(cell, rates);
+    json_object_set_new(rates, "thread_busy_s", threads_of(cell, "thread_busy_s"));
+    json_object_set_new(rates, "thread_barrier_s", threads_of(cell, "thread_barrier_s"));
     return rates;
 }
 

@@ -54,23 +54,36 @@ json_t *worker_check_answer(const struct check_result *result)
         (json_int_t)result->rows, "verified_samples", (json_int_t)result->verified_samples);
 }
 
-static json_t *samples_answer(const struct bench_result *result)
+static json_t *numbers_answer(const double *x, size_t n)
 {
-    json_t *samples = json_array();
-    for (size_t i = 0; i < result->samples; i++)
-        json_array_append_new(samples, journal_number(result->samples_s[i]));
-    return samples;
+    json_t *numbers = x ? json_array() : json_null();
+    for (size_t i = 0; x && i < n; i++)
+        json_array_append_new(numbers, journal_number(x[i]));
+    return numbers;
+}
+
+/* Seconds to read K and V when their turn comes, and at once again. */
+static json_t *cold_answer(const struct bench_result *result)
+{
+    return json_pack("{s:o, s:o}", "first_s", journal_number(result->cold_first_s), "again_s",
+                     journal_number(result->cold_again_s));
 }
 
 static void bench_answer(const struct bench_result *result, json_t *answer)
 {
-    json_object_set_new(answer, "samples_s", samples_answer(result));
+    const size_t threads = (size_t)result->threads;
+    json_object_set_new(answer, "samples_s", numbers_answer(result->samples_s, result->samples));
     json_object_set_new(answer, "calls_per_sample",
                         json_integer((json_int_t)result->calls_per_sample));
     json_object_set_new(answer, "overhead_s", journal_number(result->overhead_s));
     json_object_set_new(answer, "clock_resolution_s", journal_number(result->clock_resolution_s));
     json_object_set_new(answer, "busy_s", journal_number(result->busy_s));
     json_object_set_new(answer, "barrier_s", journal_number(result->barrier_s));
+    json_object_set_new(answer, "thread_busy_s", numbers_answer(result->thread_busy_s, threads));
+    json_object_set_new(answer, "thread_barrier_s",
+                        numbers_answer(result->thread_barrier_s, threads));
+    if (!isnan(result->cold_first_s))
+        json_object_set_new(answer, "cold", cold_answer(result));
     json_object_set_new(
         answer, "counters",
         counters_json(&result->counters, (double)(result->samples * result->calls_per_sample)));
@@ -148,6 +161,7 @@ static void sample(struct worker *worker, const struct worker_plan *plan, struct
         .max_samples = r->max_samples,
         .cold = r->cold,
         .probe_s = PROBE_S,
+        .counters = true,
         .machine = worker->machine,
         .verify = verify,
         .verify_context = &verifier,

@@ -115,7 +115,7 @@ MUTANTS = [
     Mutant("noise.c", "d->wall_s * launch->threads", "d->wall_s", "noise"),
     Mutant("noise.c", "d->steal_s > STEAL * thread_s", "d->steal_s > 0", "noise"),
     Mutant("noise.c", "FREQUENCY 0.05", "FREQUENCY 0.055", "noise"),
-    Mutant("noise.c", "off(d->probe_before_gflops, usual_gflops) ||", "", "noise"),
+    Mutant("noise.c", "off(before, usual) ||", "", "noise"),
     Mutant("noise.c", " || d->thermal_throttles > 0", "", "noise"),
     Mutant("noise.c", "launch->threads > d->allowed_cpus ||", "", "noise"),
     Mutant("noise.c", " || d->runnable > d->online_cpus", "", "noise"),

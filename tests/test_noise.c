@@ -88,6 +88,20 @@ static void a_launch_is_held_against_the_usual_rate(void **state)
     assert_int_equal(noise_of_launch(&slow_end, 103), NOISE_FREQUENCY);
 }
 
+/* Where cycles were counted the probes say nothing more about the clock. */
+static void cycles_outrank_the_probes(void **state)
+{
+    (void)state;
+    struct noise_launch launch = {.threads = 2, .disturbance = quiet};
+    assert_true(noise_clock(&launch.disturbance) == 100);
+    launch.disturbance.clock_ghz = 3.5;
+    launch.disturbance.probe_after_gflops = 50;
+    assert_true(noise_clock(&launch.disturbance) == 3.5);
+    assert_int_equal(noise_of_launch(&launch, 0), 0);
+    assert_int_equal(noise_of_launch(&launch, 3.4), 0);
+    assert_int_equal(noise_of_launch(&launch, 3.3), NOISE_FREQUENCY);
+}
+
 static void only_what_may_pass_is_repeated(void **state)
 {
     (void)state;
@@ -275,6 +289,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_launch_shows_what_was_counted),
         cmocka_unit_test(a_launch_is_held_against_the_usual_rate),
+        cmocka_unit_test(cycles_outrank_the_probes),
         cmocka_unit_test(only_what_may_pass_is_repeated),
         cmocka_unit_test(quiet_cells_are_seldom_flagged),
         cmocka_unit_test(shapes_are_recognised),

@@ -112,6 +112,59 @@ class Rows(CommandTest):
         self.assertLess(row["fraction_of_fma"], 1)
         self.assertGreater(row["peak_rss_bytes"], 1e6)
 
+    def measured(self, *arguments: str) -> tuple[Row, list[Row]]:
+        """The one row of a session, and its launches."""
+        done = run("run", *arguments, "--output", self.output)
+        self.assertEqual(done.returncode, 0, done)
+        (row,) = cells(self.output).values()
+        return row, launches(self.output)
+
+    def test_the_roofline(self) -> None:
+        """Arithmetic binds with many queries a key, reading with one."""
+        for queries, bound, fraction in (
+            (128, "compute", "fraction_of_fma"),
+            (1, "bandwidth", "fraction_of_bandwidth"),
+        ):
+            with self.subTest(queries=queries):
+                self.output = str(self.directory / f"{queries}.jsonl")
+                problem = f"h=1,sq={queries},skv=512,d=64"
+                row, taken = self.measured(
+                    *("--problem", problem, "--kernel", "online"),
+                    *("--threads", "1", "--launches", "3"),
+                )
+                flops = 2 * queries * 512 * (64 + 64)
+                moved = 4 * (2 * queries * 64 + 2 * 512 * 64)
+                self.assertAlmostEqual(row["intensity_flop_per_byte"], flops / moved, places=6)
+                self.assertEqual(row["bound_by"], bound)
+                work = flops if bound == "compute" else moved
+                key = "fma_gflops" if bound == "compute" else "read_gbytes_per_s"
+                shares = sorted(work / one["median_s"] / 1e9 / one["ceiling"][key] for one in taken)
+                self.assertAlmostEqual(row["fraction_of_roofline"], shares[1], places=6)
+                self.assertEqual(row["fraction_of_roofline"], row[fraction])
+
+    def test_every_thread_says_how_busy_it_was(self) -> None:
+        row, taken = self.measured(
+            "--problem", "h=4,s=64,d=32", "--kernel", "row_parallel", "--threads", "2", *BRIEF
+        )
+        for mean, each in (("busy_s", "thread_busy_s"), ("barrier_s", "thread_barrier_s")):
+            if row[each] is None:  # an OpenMP runtime that nobody can listen to
+                self.assertIsNone(row[mean])
+                continue
+            self.assertEqual(len(row[each]), 2)
+            self.assertAlmostEqual(sum(row[each]) / 2, row[mean], delta=1e-6 * row[mean])
+            self.assertEqual(row[each], taken[0][each])
+        if row["thread_busy_s"]:
+            self.assertGreater(min(row["thread_busy_s"]), 0)
+
+    def test_counters_count_or_say_why_not(self) -> None:
+        row, _ = self.measured("--problem", TINY, "--kernel", "naive", "--threads", "1", *BRIEF)
+        counters = row["counters"]
+        events = [counters[key] for key in counters if key not in ("why", "energy_j")]
+        self.assertEqual(len(events), 4)
+        why = counters["why"] or ""
+        self.assertEqual("no hardware events: " in why, None in events)
+        self.assertEqual("no energy: " in why, counters["energy_j"] is None)
+
     def test_launches_differ_in_order_and_shift(self) -> None:
         arguments = ["--problem", TINY, "--kernel", "naive,online,tiled", "--threads", "1"]
         run("run", *arguments, "--launches", "5", "--seed", "3", "--output", self.output)
