@@ -10,7 +10,7 @@
 static const char *const actions[PROTOCOL_ACTION_COUNT] = {
     [PROTOCOL_PREPARE] = "prepare",   [PROTOCOL_CHECK] = "check",
     [PROTOCOL_MEASURE] = "measure",   [PROTOCOL_EVAL] = "eval",
-    [PROTOCOL_CEILINGS] = "ceilings",
+    [PROTOCOL_CEILINGS] = "ceilings", [PROTOCOL_EXPERIMENT] = "experiment",
 };
 
 static const char *const files[PROTOCOL_FILE_COUNT] = {
@@ -48,12 +48,12 @@ char *protocol_print(const struct protocol_request *r)
                              attn_isa_name(r->isa), "threads", r->threads, "team", r->team,
                              "placement", machine_placement_name(r->placement), "cold",
                              (int)r->cold, "files", print_files(r));
-    json_t *rest =
-        json_pack("{s:I, s:I, s:I, s:s, s:I, s:f, s:f, s:f, s:I, s:s, s:s}", "sets",
-                  (json_int_t)r->sets, "shift", (json_int_t)r->shift, "slot", (json_int_t)r->slot,
-                  "depth", depths[r->depth], "seed", (json_int_t)r->seed, "warmup_s", r->warmup_s,
-                  "sample_s", r->sample_s, "budget_s", r->budget_s, "max_samples",
-                  (json_int_t)r->max_samples, "path_in", r->path_in, "path_out", r->path_out);
+    json_t *rest = json_pack(
+        "{s:I, s:I, s:I, s:s, s:I, s:f, s:f, s:f, s:I, s:s, s:s, s:s, s:s}", "sets",
+        (json_int_t)r->sets, "shift", (json_int_t)r->shift, "slot", (json_int_t)r->slot, "depth",
+        depths[r->depth], "seed", (json_int_t)r->seed, "warmup_s", r->warmup_s, "sample_s",
+        r->sample_s, "budget_s", r->budget_s, "max_samples", (json_int_t)r->max_samples, "path_in",
+        r->path_in, "path_out", r->path_out, "experiment", r->experiment, "step", r->step);
     char *text = NULL;
     if (line && rest && json_object_update(line, rest) == 0)
         text = json_dumps(line, JSON_COMPACT);
@@ -82,11 +82,13 @@ static bool copy(const char *from, char *to, size_t size)
 static const char *parse_texts(json_t *line, struct protocol_request *r)
 {
     const char *action, *problem, *input, *name, *kernel, *isa, *placement, *depth, *in, *out;
+    const char *experiment = "", *step = "";
     struct parse_error error;
-    if (json_unpack(line, "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "action", &action,
-                    "problem", &problem, "input", &input, "case", &name, "kernel", &kernel, "isa",
-                    &isa, "placement", &placement, "depth", &depth, "path_in", &in, "path_out",
-                    &out) != 0)
+    if (json_unpack(line, "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s?:s, s?:s}",
+                    "action", &action, "problem", &problem, "input", &input, "case", &name,
+                    "kernel", &kernel, "isa", &isa, "placement", &placement, "depth", &depth,
+                    "path_in", &in, "path_out", &out, "experiment", &experiment, "step",
+                    &step) != 0)
         return "a text";
     const int a = index_of(action, actions, PROTOCOL_ACTION_COUNT);
     const int d = index_of(depth, depths, DEPTHS);
@@ -104,6 +106,8 @@ static const char *parse_texts(json_t *line, struct protocol_request *r)
         {d >= 0, "depth"},
         {copy(in, r->path_in, sizeof r->path_in), "path_in"},
         {copy(out, r->path_out, sizeof r->path_out), "path_out"},
+        {copy(experiment, r->experiment, sizeof r->experiment), "experiment"},
+        {copy(step, r->step, sizeof r->step), "step"},
     };
     r->action = (enum protocol_action)a;
     r->depth = (enum check_depth)d;

@@ -5,13 +5,13 @@
  * writes one line of JSON, the answer, to descriptor 4.  Files come as further descriptors whose
  * numbers stand in the request.
  *
- *   request  {"protocol":1, "action":"prepare|check|measure|eval|ceilings",
+ *   request  {"protocol":1, "action":"prepare|check|measure|eval|ceilings|experiment",
  *             "problem":TEXT, "input":TEXT, "case":NAME, "kernel":NAME, "isa":NAME,
  *             "threads":N, "team":N, "placement":NAME, "cold":BOOL,
  *             "files":{"operands":FD, "reference":FD, "topology":FD, "progress":FD, "outputs":FD},
  *             "sets":N, "shift":BYTES, "slot":N, "depth":"rows|case|full|thorough", "seed":N,
  *             "warmup_s":S, "sample_s":S, "budget_s":S, "max_samples":N,
- *             "path_in":PATH, "path_out":PATH}
+ *             "path_in":PATH, "path_out":PATH, "experiment":NAME, "step":TEXT}
  *   answer   {"protocol":1, "state":"ok|unsupported|unavailable|failed|skipped", "why":TEXT|null,
  *             and what the action measured}
  *
@@ -27,13 +27,15 @@
 
 #define PROTOCOL_VERSION 1
 #define PROTOCOL_PROGRESS ((size_t)4096)
+#define PROTOCOL_STEP ((size_t)4096) /* bytes of a step of an experiment, as JSON */
 
 enum protocol_action {
-    PROTOCOL_PREPARE,  /* fill the operands and the reference of a case */
-    PROTOCOL_CHECK,    /* judge a kernel */
-    PROTOCOL_MEASURE,  /* judge it to a depth, then time it */
-    PROTOCOL_EVAL,     /* compute from a file to a file */
-    PROTOCOL_CEILINGS, /* what the machine can do */
+    PROTOCOL_PREPARE,    /* fill the operands and the reference of a case */
+    PROTOCOL_CHECK,      /* judge a kernel */
+    PROTOCOL_MEASURE,    /* judge it to a depth, then time it */
+    PROTOCOL_EVAL,       /* compute from a file to a file */
+    PROTOCOL_CEILINGS,   /* what the machine can do */
+    PROTOCOL_EXPERIMENT, /* one step of an experiment */
     PROTOCOL_ACTION_COUNT
 };
 
@@ -66,6 +68,7 @@ struct protocol_request {
     double warmup_s, sample_s, budget_s;
     size_t max_samples;
     char path_in[4096], path_out[4096];
+    char experiment[64], step[PROTOCOL_STEP];
 };
 
 /* To one line, free() it; NULL where memory is out. */
