@@ -8,6 +8,7 @@
 
 #include "cases.h"
 #include "catalogue.h"
+#include "experiments/command.h"
 #include "isa.h"
 #include "progress.h"
 #include "session.h"
@@ -62,7 +63,14 @@ static bool print_json(void)
         json_array_append_new(kernels, variant_json(kernel));
     for (const struct suite *suite = cases_builtin; suite->name; suite++)
         json_array_append_new(suites, suite_json(suite));
-    json_t *all = json_pack("{s:o, s:o}", "kernels", kernels, "suites", suites);
+    json_t *experiments = json_array();
+    const struct experiment *experiment;
+    for (size_t i = 0; (experiment = experiment_at(i)); i++)
+        json_array_append_new(experiments,
+                              json_pack("{s:s, s:s, s:s}", "name", experiment->name, "question",
+                                        experiment->question, "source", experiment->source));
+    json_t *all = json_pack("{s:o, s:o, s:o}", "kernels", kernels, "suites", suites, "experiments",
+                            experiments);
     const bool printed = json_dumpf(all, stdout, JSON_INDENT(1)) == 0 && putchar('\n') != EOF;
     json_decref(all);
     return printed;
@@ -133,6 +141,8 @@ static void print_text(void)
         printf("  %-13s %s\n", catalogue_groups[i].name, catalogue_groups[i].summary);
     printf("\nsuites\n");
     print_suites();
+    printf("\nexperiments\n");
+    experiment_print_list(stdout);
     printf("\nkeys of a problem, their values, what they are left out\n");
     print_keys();
 }

@@ -36,6 +36,9 @@ static const struct {
          "IN is a safetensors file with tensors q, k, v; OUT gets o, and lse and weights\n"
          "where the problem asks for them.  Shapes come from IN; OPTIONS are those that\n"
          "shapes do not say, as in mask=causal,scale=0.125.\n"},
+    [COMMAND_EXPERIMENT] =
+        {"experiment", "why 1/sqrt(d), and what else the numbers teach", "NAME [PARAMETER]...",
+         "Each experiment has parameters of its own: attnbench experiment NAME --help.\n"},
     [COMMAND_MACHINE] = {"machine", "topology, caches, ceilings", "[--json]", ""},
 };
 

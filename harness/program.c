@@ -8,6 +8,7 @@
 
 #include "build.h"
 #include "eval.h"
+#include "experiments/command.h"
 #include "list.h"
 #include "machine_command.h"
 #include "options.h"
@@ -66,6 +67,8 @@ int program_main(int argc, char **argv)
     options_init(&options);
     if (!options_command(name, &options.command))
         return unknown_command(name);
+    if (options.command == COMMAND_EXPERIMENT) /* experiments have parameters of their own */
+        return experiment_command(argc - 1, arguments);
     if (!options_parse(&options, argc - 1, arguments, message, sizeof message)) {
         progress_say("%s", message);
         return EXIT_USAGE;

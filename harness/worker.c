@@ -111,9 +111,12 @@ static const struct {
     void (*run)(struct worker *worker);
     bool kernel; /* needs one */
 } actions[PROTOCOL_ACTION_COUNT] = {
-    [PROTOCOL_PREPARE] = {worker_prepare, false},   [PROTOCOL_CHECK] = {worker_check, true},
-    [PROTOCOL_MEASURE] = {worker_measure, true},    [PROTOCOL_EVAL] = {worker_eval, true},
+    [PROTOCOL_PREPARE] = {worker_prepare, false},
+    [PROTOCOL_CHECK] = {worker_check, true},
+    [PROTOCOL_MEASURE] = {worker_measure, true},
+    [PROTOCOL_EVAL] = {worker_eval, true},
     [PROTOCOL_CEILINGS] = {worker_ceilings, false},
+    [PROTOCOL_EXPERIMENT] = {worker_experiment, false},
 };
 
 static void act(struct worker *worker)

@@ -29,8 +29,9 @@ LAYERS = [
     (2, "launches report"),
     (3, "options protocol row select"),
     (3, "launch session"),
+    (3, "experiments"),
     (3, "resume rounds worker"),
-    (3, "eval experiments list machine_command run"),
+    (3, "eval list machine_command run"),
     (4, "program"),
     (4, "main"),
 ]
@@ -38,7 +39,7 @@ LAYERS = [
 PUBLIC = {"attention.h", "blas.h", "element.h", "isa.h", "reference.h"}
 
 # What the build writes.
-GENERATED = {"build_info.h", "probe_list.h", "reference_list.h", "registry_list.h"}
+GENERATED = {"build_info.h", "dots_list.h", "probe_list.h", "reference_list.h", "registry_list.h"}
 
 # What a kernel may not know of.
 FORBIDDEN = {"fcntl.h", "pthread.h", "stdio.h", "sys/mman.h", "sys/stat.h", "time.h", "unistd.h"}

@@ -14,7 +14,7 @@ class Usage(CommandTest):
     def test_help_of_every_command(self) -> None:
         overview = run("--help")
         self.assertEqual(overview.returncode, 0)
-        for command in ("list", "run", "check", "eval", "machine"):
+        for command in ("list", "run", "check", "eval", "experiment", "machine"):
             self.assertIn(f"  {command} ", overview.stdout)
             page = run(command, "--help")
             self.assertEqual(page.returncode, 0)
@@ -74,7 +74,7 @@ class Usage(CommandTest):
     def test_list_names_kernels_and_suites(self) -> None:
         done = run("list")
         self.assertEqual(done.returncode, 0)
-        for word in ("naive", "baseline", "textbook", "quick", "default", "dtype"):
+        for word in ("naive", "baseline", "textbook", "quick", "default", "dtype", "variance"):
             self.assertIn(word, done.stdout)
 
 

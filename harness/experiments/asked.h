@@ -1,0 +1,29 @@
+/*
+ * asked: the command line of an experiment.
+ */
+#ifndef HARNESS_EXPERIMENTS_ASKED_H
+#define HARNESS_EXPERIMENTS_ASKED_H
+
+#include "experiments/experiment.h"
+
+struct asked {
+    const struct experiment *experiment; /* NULL: all of them */
+    bool help, quick;
+    const char *output;
+    int threads; /* 0: every core */
+    json_int_t seed;
+    json_t *given; /* parameters of the one experiment, owned */
+};
+
+/* False fills message with one line that names the argument. */
+bool asked_parse(struct asked *asked, int argc, const char *const *argv, char *message,
+                 size_t message_size);
+void asked_free(struct asked *asked);
+
+/* All parameters of an experiment, given or standard, with the seed. */
+json_t *asked_of(const struct asked *asked, const struct experiment *experiment);
+
+/* Parameters that every experiment has, but for flags. */
+extern const struct parameter asked_parameters[];
+
+#endif

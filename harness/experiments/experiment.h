@@ -1,0 +1,53 @@
+/*
+ * experiment: one question about attention, and the numbers that answer it.
+ *
+ * An experiment is planned and reported by the parent process, which starts no thread, and
+ * computed step by step by workers.  A step is a JSON object that says all a worker must know; its
+ * rows go to the results file as soon as it is done, so that an interrupt costs one step.  Numbers
+ * depend on the parameters and the seed alone, never on the number of threads.
+ */
+#ifndef HARNESS_EXPERIMENTS_EXPERIMENT_H
+#define HARNESS_EXPERIMENTS_EXPERIMENT_H
+
+#include <jansson.h>
+
+#include "parameters.h"
+
+/* What a worker lends to the computation of a step. */
+struct experiment_work {
+    int threads;
+    void (*stage)(const char *what); /* says what it is at, should it not live to answer */
+    char message[256];               /* why there are no rows */
+};
+
+struct experiment {
+    const char *name;
+    const char *question, *method, *source; /* for --help */
+    const struct parameter *parameters;     /* its own; the last has a NULL name */
+
+    /* The steps, an array of objects; NULL fills message. */
+    json_t *(*plan)(const json_t *asked, char *message, size_t message_size);
+
+    /* The rows of a step, an array of {"params", "values"}; NULL fills work->message. */
+    json_t *(*compute)(const json_t *step, struct experiment_work *work);
+
+    /* Prints tables and the finding.  False where a number differs from one that is known. */
+    bool (*report)(const json_t *rows);
+};
+
+/* By the order; NULL past the last one.  By name; NULL where there is none. */
+const struct experiment *experiment_at(size_t index);
+const struct experiment *experiment_find(const char *name);
+
+/* Number `index` of an array in an object, and a number of an object: NaN where it has none. */
+double experiment_at_number(const json_t *object, const char *key, size_t index);
+double experiment_number(const json_t *object, const char *key);
+const char *experiment_text(const json_t *object, const char *key);
+
+/* {"params", "values"}; steals both. */
+json_t *experiment_row(json_t *params, json_t *values);
+
+/* An array of numbers; null where one is not finite. */
+json_t *experiment_numbers(const double *x, size_t n);
+
+#endif

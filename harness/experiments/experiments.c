@@ -1,0 +1,59 @@
+/*
+ * experiments: the table of them, and how their rows are read and made.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "experiments/experiment.h"
+#include "experiments/list.h"
+#include "journal.h"
+
+static const struct experiment *const experiments[] = {
+    &experiment_variance,
+};
+
+#define COUNT (sizeof experiments / sizeof *experiments)
+
+const struct experiment *experiment_at(size_t index)
+{
+    return index < COUNT ? experiments[index] : NULL;
+}
+
+const struct experiment *experiment_find(const char *name)
+{
+    for (size_t i = 0; i < COUNT; i++)
+        if (strcmp(experiments[i]->name, name) == 0)
+            return experiments[i];
+    return NULL;
+}
+
+double experiment_at_number(const json_t *object, const char *key, size_t index)
+{
+    const json_t *value = json_array_get(json_object_get(object, key), index);
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+double experiment_number(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+const char *experiment_text(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
+json_t *experiment_row(json_t *params, json_t *values)
+{
+    return json_pack("{s:o, s:o}", "params", params, "values", values);
+}
+
+json_t *experiment_numbers(const double *x, size_t n)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(array, journal_number(x[i]));
+    return array;
+}

@@ -1,0 +1,11 @@
+/*
+ * list: every experiment, one file each.
+ */
+#ifndef HARNESS_EXPERIMENTS_LIST_H
+#define HARNESS_EXPERIMENTS_LIST_H
+
+#include "experiments/experiment.h"
+
+extern const struct experiment experiment_variance;
+
+#endif

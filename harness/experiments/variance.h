@@ -1,0 +1,21 @@
+/*
+ * variance: the parts of the experiment of that name.
+ */
+#ifndef HARNESS_EXPERIMENTS_VARIANCE_H
+#define HARNESS_EXPERIMENTS_VARIANCE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "experiments/dots.h"
+#include "experiments/moments.h"
+
+/* Moments of q.k over the first dims[c] dimensions, for each of `count` ascending dims.  The same
+ * for any number of threads.  False where memory is out. */
+bool variance_dots(enum distribution distribution, uint64_t key, size_t trials, const size_t *dims,
+                   size_t count, int threads, struct moments *moments);
+
+/* Tables and finding; false where a published number lies outside of its interval. */
+bool variance_report(const json_t *rows);
+
+#endif
