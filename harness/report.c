@@ -69,13 +69,13 @@ void report_line(const json_t *row, char *text, size_t size)
 
 void report_difference(double largest, const struct cell *a, const struct cell *b)
 {
-    char first[96], second[96];
+    char first[96], second[96], line[320];
     cell_variant(a, first);
     cell_variant(b, second);
-    fprintf(report_output.out,
-            "  largest difference between two kernels: %.3g, %s %d thr and %s "
-            "%d thr\n",
-            largest, first, a->threads, second, b->threads);
+    snprintf(line, sizeof line,
+             "  largest difference between two kernels: %.3g, %s %d thr and %s %d thr", largest,
+             first, a->threads, second, b->threads);
+    table_wrap(report_output.out, line, report_output.width, 4);
     report_flush();
 }
 
@@ -83,8 +83,8 @@ void report_difference(double largest, const struct cell *a, const struct cell *
 
 static const struct table_column summary_columns[] = {
     {"case", 0, true},    {"thr", 0, false},    {"", 0, true},
-    {"fastest", 0, true}, {"median", 0, false}, {"GFLOP/s", 0, false},
-    {"%FMA", 0, false},   {"%read", 1, false},  {"x gemm", 2, false},
+    {"fastest", 0, true}, {"median", 0, false}, {"GFLOP/s", 2, false},
+    {"%FMA", 0, false},   {"%read", 1, false},  {"x gemm", 0, false},
 };
 
 static bool rivals(const struct cell *a, const struct cell *b)

@@ -13,6 +13,7 @@
 #include "clock.h"
 #include "launches.h"
 #include "random.h"
+#include "share.h"
 #include "stats.h"
 
 #define DEFAULT_LAUNCHES 24
@@ -84,12 +85,10 @@ static size_t live_cells(const struct rounds *rounds)
     return live;
 }
 
-/* Seconds that a cell may still use: each what it needs, as far as that goes round; who needs more
- * than that gets the same as the others who do.  (Fill the smallest needs first.) */
+/* Seconds that a cell may still use. */
 static double fair_level(const struct rounds *rounds, size_t target)
 {
     double *needs = malloc((rounds->count + 1) * sizeof *needs);
-    double left = rounds->until - clock_now(), level = 0;
     size_t n = 0;
     for (size_t i = 0; needs && i < rounds->count; i++) {
         const struct cell *cell = &rounds->cells[i];
@@ -97,13 +96,7 @@ static double fair_level(const struct rounds *rounds, size_t target)
         if (!cell->done && done < target)
             needs[n++] = cell->cost_s * (double)(target - done);
     }
-    stats_sort(needs, n);
-    for (size_t i = 0; i < n; i++) {
-        level = left / (double)(n - i);
-        if (needs[i] > level)
-            break;
-        left -= needs[i];
-    }
+    const double level = share_level(needs, n, rounds->until - clock_now());
     free(needs);
     return level;
 }

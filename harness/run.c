@@ -79,15 +79,6 @@ static bool finished(void *context, struct cell *cell)
 
 /* ---- the session ----------------------------------------------------------------------------- */
 
-/* Cells that are still to be measured, from number `first` on. */
-static size_t live_from(const struct session *session, size_t first)
-{
-    size_t live = 0;
-    for (size_t i = first; i < session->cell_count; i++)
-        live += !session->cells[i].done;
-    return live;
-}
-
 /* How far any two kernels are apart on a case, for people and for the journal. */
 static bool compare_outputs(struct run *run, const struct rounds *rounds)
 {
@@ -122,7 +113,6 @@ static enum rounds_end run_case(struct run *run, size_t index, int topology)
     const struct rounds_events events = {run, launching, launched, finished};
     size_t first, count;
     session_cells_of(session, index, &first, &count);
-    const size_t rest = live_from(session, first), later = live_from(session, first + count);
     const double left = session->seconds - (clock_now() - run->started);
     const bool check = run->options.command == COMMAND_CHECK;
     struct rounds rounds = {
@@ -133,9 +123,8 @@ static enum rounds_end run_case(struct run *run, size_t index, int topology)
         .topology = topology,
         .cells = &session->cells[first],
         .count = count,
-        .until = session->limited
-                     ? clock_now() + left * (double)(rest - later) / (double)(rest ? rest : 1)
-                     : INFINITY,
+        .until =
+            session->limited ? clock_now() + session_share(session, first, count, left) : INFINITY,
         .outputs = check ? process_memory_file("attnbench-outputs") : -1,
     };
     enum rounds_end end = rounds_run(&rounds);

@@ -47,4 +47,8 @@ json_t *session_line(const struct session *session, json_t *command, bool alone)
 /* `working_s` of the wall time went into preparing, checking, warming, sampling and probing. */
 json_t *session_end_line(bool complete, double wall_s, double working_s);
 
+/* Seconds for the `count` cells from number `first` on, of `left` that remain for them and all later
+ * ones: each cell what an interval needs, as far as it goes; what is over is shared likewise. */
+double session_share(const struct session *session, size_t first, size_t count, double left);
+
 #endif

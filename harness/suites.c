@@ -36,8 +36,7 @@
 /* Paths are relative to the data directory, cases_find_file(). */
 #define REAL                                                                                \
     "real-minilm-layer0: h=4,s=256,d=32 input=file:minilm-gettysburg.safetensors:layer0.\n" \
-    "real-minilm-layer1: h=2,s=68,d=32 input=file:minilm-preamble.safetensors:layer1.\n"    \
-    "real-minilm-layer3: h=4,s=256,d=32 input=file:minilm-gettysburg.safetensors:layer3.\n"
+    "real-minilm-layer1: h=2,s=68,d=32 input=file:minilm-preamble.safetensors:layer1.\n"
 
 #define PREFILL_EACH(T, H, S)     \
     PREFILL_DENSE(T, H, S, "64")  \
@@ -116,7 +115,6 @@
     DECODE("f32", "4096", "4", "32", "128")    \
     DECODE("bf16", "4096", "4", "32", "128")   \
     SHORT_DENSE("f32", "8", "12", "128", "64") \
-    TINY("f32", "16", "64")                    \
     TINY("f32", "64", "64")                    \
     REAL
 
