@@ -18,9 +18,9 @@
 
 #define DEFAULT_LAUNCHES 24
 
-/* A launch samples for a twentieth of its cell's share of the time, within these limits: shorter
+/* A launch samples for a thirtieth of its cell's share of the time, within these limits: shorter
  * ones cost more in process start than they measure, longer ones know no more about a launch. */
-#define SHARE_OF_CELL (1.0 / 20)
+#define SHARE_OF_CELL (1.0 / 30)
 #define SHORTEST_S 0.01
 #define LONGEST_S 0.5
 #define USUAL_S 0.05 /* where time does not matter */

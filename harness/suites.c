@@ -108,7 +108,6 @@
 /* Likewise within two minutes; few kernels compute bf16, so those cases cost little. */
 #define DEFAULT                                \
     PREFILL_DENSE("f32", "8", "512", "64")     \
-    PREFILL_CAUSAL("f32", "8", "1024", "64")   \
     PREFILL_DENSE("bf16", "8", "512", "64")    \
     GQA_CAUSAL("f32", "16", "8", "512", "64")  \
     DECODE("f32", "1024", "1", "8", "128")     \
