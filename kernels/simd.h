@@ -250,7 +250,7 @@ static inline vf vf_fma(vf a, vf b, vf c)
  * Rounds x to the nearest integer n by adding 1.5 * 2^23, evaluates a degree-6 polynomial for 2^r
  * on r in [-0.5, 0.5] and adds n to the exponent.  The constant term is exactly 1: with less, the
  * exponent of 2^-126 would borrow into the sign.  Inputs below -126, -inf included, give 0; NaN
- * gives NaN.
+ * gives NaN.  Largest error over all float32 in [-126, 0]: 0.96 ulp, 1.23 without FMA (test_exp2.c).
  */
 static inline vf vf_exp2(vf x)
 {

@@ -1,0 +1,21 @@
+/*
+ * variant: compiled once per ISA, as kernels are; EXP2_VARIANT and EXP2_ISA say which it is.
+ */
+#include "variant.h"
+
+#include "exp2.h"
+
+#define RUN(name, function)                                                   \
+    static void name(const float *x, float *y, size_t n)                      \
+    {                                                                         \
+        for (const float *end = x + n; x < end; x += VF_LANES, y += VF_LANES) \
+            vf_store(y, function(vf_load(x)));                                \
+    }
+RUN(any, exp2_any)
+RUN(above_floor, exp2_above_floor)
+RUN(exacter, vf_exp2)
+
+const struct exp2_variant EXP2_VARIANT = {
+    .isa = EXP2_ISA,
+    .run = {[EXP2_ANY] = any, [EXP2_ABOVE_FLOOR] = above_floor, [EXP2_EXACTER] = exacter},
+};

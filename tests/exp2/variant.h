@@ -1,0 +1,26 @@
+/*
+ * variant: 2^x as the kernels of one ISA compute it, for test_exp2.c.
+ */
+#ifndef TESTS_EXP2_VARIANT_H
+#define TESTS_EXP2_VARIANT_H
+
+#include "isa.h"
+
+#include <stddef.h>
+
+enum exp2_function {
+    EXP2_ANY,         /* exp2_any() of exp2.h */
+    EXP2_ABOVE_FLOOR, /* exp2_above_floor(): for EXP2_FLOOR <= x alone */
+    EXP2_EXACTER,     /* vf_exp2() of simd.h */
+    EXP2_FUNCTIONS
+};
+
+struct exp2_variant {
+    enum attn_isa isa;
+    /* y[i] = 2^x[i] for i < n, a multiple of 16. */
+    void (*run[EXP2_FUNCTIONS])(const float *x, float *y, size_t n);
+};
+
+extern const struct exp2_variant exp2_baseline, exp2_avx2, exp2_avx512;
+
+#endif
