@@ -1,10 +1,89 @@
 /*
- * dispatch: which variant to use for a problem, from its shape alone.
+ * dispatch: which variant to use for a problem, from its shape and the thread count alone.
+ *
+ * Four kernels are the fastest somewhere.  With enough query rows per KV head flash is: a row costs
+ * it the least.  With fewer rows than lanes it computes what nobody reads, and with fewer tiles
+ * than threads some idle; then split_kv is, whose cost is that of the rows there are, and which
+ * splits the keys.  And where a few rows meet a few keys, either takes longer to set up
+ * than online takes.
+ *
+ * The constants are crossings measured on AMD Zen 4 (2 cores, GCC 12.2, 2026-11-21): float32 and
+ * bf16, D = 64 and 128, 1 to 512 rows, 1 to 8192 keys, 1 and 2 threads.  best_measured.c of tests/
+ * compares the choices with committed results.
  */
 #include "attention.h"
 
-/* Best first among those that support the problem. */
-static const char *const preference[] = {"flash", "online", "tiled", "naive"};
+/* What decides.  A row is a query of one of the heads that share a KV head. */
+struct shape {
+    double heads;      /* KV heads of all sequences */
+    double rows, keys; /* of a KV head; keys that a row sees on average */
+    double work;       /* multiplications, of all heads */
+    double threads;
+    const struct attn_kernel *flash; /* its strongest variant, NULL where none will do */
+};
+
+static double least(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+/* Parts that hold at most `most` of n things. */
+static double parts(double n, double most)
+{
+    return (double)(size_t)((n + most - 1) / most);
+}
+
+static double lanes_of(const struct shape *s)
+{
+    const enum attn_isa isa = s->flash ? s->flash->isa : ATTN_ISA_BASELINE;
+    return isa >= ATTN_ISA_AVX512 ? 16 : isa == ATTN_ISA_AVX2 ? 8 : 4;
+}
+
+/* A loop over the definition needs nothing set up: one query and key take it 0.1 us, flash 0.9. */
+static bool minute(const struct shape *s)
+{
+    return s->work <= 2048;
+}
+
+/* Rows one by one, each with an output row of its own and no more scratch. */
+static bool small(const struct shape *s)
+{
+    return s->rows <= lanes_of(s) / 2 && s->rows * s->keys <= 256;
+}
+
+/*
+ * split_kv's cost is its rows, over the threads that its units of 128 rows and splits of 512 keys
+ * employ.  That of flash is a constant for up to one vector of rows, half more for two (a tile),
+ * over the threads that its tiles employ.  In rows of split_kv the constant is a vector's lanes;
+ * with pairs of bf16 three quarters of it, for split_kv gains less from them.
+ */
+static bool starved(const struct shape *s)
+{
+    const bool pairs = s->flash && s->flash->isa == ATTN_ISA_AVX512_BF16;
+    const double lanes = lanes_of(s), vector = pairs ? 0.75 * lanes : lanes;
+    const double tiles = parts(s->rows, 2 * lanes);
+    const double flash = s->rows <= lanes ? vector : 1.5 * vector * tiles;
+    const double split_kv_parts = parts(s->rows, 128) * parts(s->keys, 512);
+    if (s->keys < (pairs ? 32 : 16) * s->rows)
+        return false;
+    return s->rows * least(s->threads, s->heads * tiles) <
+           flash * least(s->threads, s->heads * split_kv_parts);
+}
+
+static bool otherwise(const struct shape *s)
+{
+    (void)s;
+    return true;
+}
+
+/* The first that is due and supports the problem is used. */
+static const struct {
+    const char *name;
+    bool (*due)(const struct shape *s);
+} preference[] = {
+    {"naive", minute},     {"online", small},    {"split_kv", starved}, {"flash", otherwise},
+    {"online", otherwise}, {"tiled", otherwise}, {"naive", otherwise},
+};
 
 /* The strongest variant of a name that this host can run and that supports the problem. */
 static const struct attn_kernel *strongest(const char *name, const struct attn_problem *problem)
@@ -18,11 +97,30 @@ static const struct attn_kernel *strongest(const char *name, const struct attn_p
     return NULL;
 }
 
+static struct shape shape_of(const struct attn_problem *p, int threads)
+{
+    const double heads = (double)p->batch * (double)p->kv_heads;
+    const double rows = (double)(p->q_heads / p->kv_heads) * (double)p->q_len;
+    const double pairs = attn_visible_pairs(p);
+    return (struct shape){
+        .heads = heads,
+        .rows = rows,
+        .keys = pairs / (heads * rows),
+        .work = pairs * (double)(p->qk_dim + p->v_dim),
+        .threads = threads > 1 ? threads : 1,
+        .flash = strongest("flash", p),
+    };
+}
+
 const struct attn_kernel *attn_kernel_best(const struct attn_problem *problem, int threads)
 {
-    (void)threads;
+    const char *why;
+    if (!attn_problem_valid(problem, &why))
+        return NULL;
+    const struct shape shape = shape_of(problem, threads);
     for (size_t i = 0; i < sizeof preference / sizeof *preference; i++) {
-        const struct attn_kernel *kernel = strongest(preference[i], problem);
+        const struct attn_kernel *kernel =
+            preference[i].due(&shape) ? strongest(preference[i].name, problem) : NULL;
         if (kernel)
             return kernel;
     }
