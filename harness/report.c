@@ -205,6 +205,21 @@ static void print_legend(const struct cell *cells, size_t count)
     table_wrap(report_output.out, text, report_output.width, 0);
 }
 
+/* Each library that a kernel calls, once. */
+static void print_libraries(const struct cell *cells, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const char *library = cells[i].row ? report_text(cells[i].row, "library") : "";
+        bool said = !*library;
+        char line[640];
+        for (size_t j = 0; j < i; j++)
+            said |= cells[j].row && strcmp(report_text(cells[j].row, "library"), library) == 0;
+        snprintf(line, sizeof line, "%s calls %s", cells[i].kernel_name, library);
+        if (!said)
+            table_wrap(report_output.out, line, report_output.width, 0);
+    }
+}
+
 void report_summary(const struct cell *cells, size_t count)
 {
     struct table_row *rows = calloc(count + 1, sizeof *rows);
@@ -218,6 +233,7 @@ void report_summary(const struct cell *cells, size_t count)
     if (n) {
         table_print(report_output.out, &table, report_output.width, report_output.color);
         print_legend(cells, count);
+        print_libraries(cells, count);
     }
     print_states(cells, count);
     report_flush();

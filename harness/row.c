@@ -177,6 +177,8 @@ bool row_finish(struct cell *cell, const char *command, uint64_t seed)
     json_object_update_new(row, rates_of(cell));
     json_object_set_new(row, "counters",
                         json_array_size(cell->launches) ? counters_of(cell) : json_null());
+    json_t *library = json_object_get(json_array_get(cell->launches, 0), "library");
+    json_object_set_new(row, "library", library ? json_incref(library) : json_null());
     json_object_set_new(row, "flags", noise_json(launches_noise(cell)));
     json_object_set_new(row, "repro", json_string(repro));
     json_decref(cell->row);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bench.h"
+#include "blas.h"
 #include "ceilings.h"
 #include "check.h"
 #include "clock.h"
@@ -189,6 +190,12 @@ static void sample(struct worker *worker, const struct worker_plan *plan, struct
     bench_free(&result);
 }
 
+/* What the kernel calls beside its own code, as loaded into this process. */
+static json_t *library_of(const struct attn_kernel *kernel)
+{
+    return strcmp(kernel->name, "gemm") == 0 ? json_string(attn_blas_description()) : json_null();
+}
+
 void worker_measure(struct worker *worker)
 {
     struct worker_plan plan;
@@ -199,6 +206,7 @@ void worker_measure(struct worker *worker)
     json_object_set_new(worker->answer, "prepare_s", journal_number(plan.prepare_s));
     json_object_set_new(worker->answer, "workspace_bytes",
                         json_integer((json_int_t)plan.workspace_bytes));
+    json_object_set_new(worker->answer, "library", library_of(worker->kernel));
     if ((sets = map_sets(worker)))
         sample(worker, &plan, sets, &checked);
     json_object_set_new(worker->answer, "check", worker_check_answer(&checked));

@@ -165,6 +165,15 @@ class Rows(CommandTest):
         self.assertEqual("no hardware events: " in why, None in events)
         self.assertEqual("no energy: " in why, counters["energy_j"] is None)
 
+    def test_a_kernel_names_the_library_it_calls(self) -> None:
+        arguments = ["--problem", TINY, "--kernel", "naive,gemm", "--threads", "1"]
+        done = run("run", *arguments, *BRIEF, "--output", self.output)
+        libraries = {row["kernel"]: row["library"] for row in cells(self.output).values()}
+        self.assertIsNone(libraries["naive"])
+        self.assertRegex(libraries["gemm"], r"BLAS|BLIS")
+        words = " ".join(done.stdout.split())
+        self.assertIn(f"gemm calls {' '.join(libraries['gemm'].split())}", words)
+
     def test_launches_differ_in_order_and_shift(self) -> None:
         arguments = ["--problem", TINY, "--kernel", "naive,online,tiled", "--threads", "1"]
         run("run", *arguments, "--launches", "5", "--seed", "3", "--output", self.output)
