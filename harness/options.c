@@ -9,6 +9,9 @@
 #include <string.h>
 
 #include "scan.h"
+#include "table.h"
+
+#define HELP_WIDTH 80
 
 #define IN(command) (1u << COMMAND_##command)
 #define SELECTS (IN(RUN) | IN(CHECK))
@@ -70,7 +73,7 @@ static const struct option {
     {"cold", NULL, offsetof(struct options, cold), "rotate operands past the last-level cache",
      FLAG, IN(RUN)},
     {"seconds", "T", offsetof(struct options, seconds),
-     "aim for this long a session; every cell gets one launch at least", SECONDS, IN(RUN)},
+     "aim for this long a session (default: what six launches a cell need)", SECONDS, IN(RUN)},
     {"launches", "N", offsetof(struct options, launches),
      "at most so many launches a cell (below 6: no interval); without --seconds take your time",
      COUNT, IN(RUN)},
@@ -250,9 +253,10 @@ void options_print_help(FILE *out, enum command command)
             commands[command].more);
     for (size_t i = 0; i < TABLE_SIZE; i++)
         if (table[i].commands & 1u << command) {
-            char left[40];
+            char left[40], line[400];
             snprintf(left, sizeof left, "--%s%s%s", table[i].name, table[i].value ? " " : "",
                      table[i].value ? table[i].value : "");
-            fprintf(out, "  %-19s %s\n", left, table[i].help);
+            snprintf(line, sizeof line, "  %-19s %s", left, table[i].help);
+            table_wrap(out, line, HELP_WIDTH, sizeof "  --placement WHERE   " - 1);
         }
 }

@@ -15,12 +15,25 @@
 #include "share.h"
 #include "stats.h"
 
-/* What the built-in suites are sized for, on two cores; other selections get a time per cell. */
+/*
+ * Seconds that a cell needs for its check and the launches of an interval: what cases share the time
+ * by, so that none is left with launches too few for one.  Roughly the mean over kernels as measured
+ * on the default suite (Zen 4, 2026-11-21): a launch takes 60 ms, some two calls at 20 GFLOP/s, and
+ * 2 ns a byte; a check 0.2 s and 12 ns a byte.
+ */
+static double cell_need(const struct cell *cell)
+{
+    const double flops = attn_useful_flops(&cell->c->problem);
+    const double bytes = attn_compulsory_bytes(&cell->c->problem);
+    return STATS_CI_MIN * (0.06 + 2 * flops / 20e9 + 2e-9 * bytes) + 0.2 + 12e-9 * bytes;
+}
+
+/* What the built-in suites are sized for, on two cores; other selections get what their cells need. */
 static const struct {
     const char *suite;
     double seconds;
 } sized[] = {{"quick", 20}, {"default", 120}};
-#define SECONDS_PER_CELL 1.0
+#define SECONDS_PER_CELL 1.0 /* at least */
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
@@ -175,14 +188,15 @@ static double plan_seconds(const struct session *session)
 {
     const struct options *o = session->options;
     const char *suite = o->suite || o->problem_count ? o->suite : "default";
-    size_t runnable = 0;
+    double needed = 0;
     for (size_t i = 0; i < session->cell_count; i++)
-        runnable += !session->cells[i].done;
+        if (!session->cells[i].done)
+            needed += fmax(SECONDS_PER_CELL, cell_need(&session->cells[i]));
     for (size_t i = 0; suite && i < sizeof sized / sizeof *sized; i++)
         if (strcmp(suite, sized[i].suite) == 0 && !o->kernel && !o->isa && !o->cases &&
             !o->problem_count)
             return sized[i].seconds;
-    return SECONDS_PER_CELL * (double)runnable;
+    return needed;
 }
 
 int session_plan(struct session *session, const struct options *options, char *message,
@@ -213,19 +227,6 @@ void session_free(struct session *session)
 }
 
 /* ---- time ------------------------------------------------------------------------------------ */
-
-/*
- * Seconds that a cell needs for its check and the launches of an interval: what cases share the time
- * by, so that none is left with launches too few for one.  Roughly the mean over kernels as measured
- * on the default suite (Zen 4, 2026-11-21): a launch takes 60 ms, some two calls at 20 GFLOP/s, and
- * 2 ns a byte; a check 0.2 s and 12 ns a byte.
- */
-static double cell_need(const struct cell *cell)
-{
-    const double flops = attn_useful_flops(&cell->c->problem);
-    const double bytes = attn_compulsory_bytes(&cell->c->problem);
-    return STATS_CI_MIN * (0.06 + 2 * flops / 20e9 + 2e-9 * bytes) + 0.2 + 12e-9 * bytes;
-}
 
 double session_share(const struct session *session, size_t first, size_t count, double left)
 {
