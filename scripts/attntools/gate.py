@@ -110,10 +110,8 @@ def confirm(plan: Plan, outcome: Outcome, options: argparse.Namespace) -> None:
     fresh = Plan(plan.builds, plan.folder, plan.sample_s, plan.seed + 10**6)
     again = run_pairs(fresh, suspects, options.pairs, progress("confirming", time.monotonic()))
     take_failures(again, outcome)
-    outcome.confirmed = [
-        j for j in judge(again.samples, options.threshold) if j.verdict is Verdict.SLOWER
-    ]
-    outcome.suspects = suspects
+    outcome.again = judge(again.samples, options.threshold)
+    outcome.confirmed = [j for j in outcome.again if j.verdict is Verdict.SLOWER]
     outcome.causes = {
         j.identity: causes(plan, j.identity, again.samples[j.identity]) for j in outcome.confirmed
     }

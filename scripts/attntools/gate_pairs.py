@@ -1,7 +1,9 @@
 """Pairs of launches: runs both builds in ABBA order and collects what each launch measured."""
 
+import json
 import math
 import random
+import shutil
 import subprocess
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -29,6 +31,10 @@ class Plan:
     folder: Path
     sample_s: float
     seed: int
+
+    def begun(self, side: int) -> Path:
+        """The session of one build that its launches go on with."""
+        return self.folder / f"begun-{side}.jsonl"
 
 
 @dataclass
@@ -74,14 +80,24 @@ class Collected:
 # ---- one run of the program ----------------------------------------------------------------------
 
 
-def launch(program: Path, arguments: Sequence[str], output: Path) -> Results:
+def launch(
+    program: Path, arguments: Sequence[str], output: Path, begun: Path | None = None
+) -> Results:
     """Runs a command of attnbench and reads its results.
+
+    Args:
+        program: the build.
+        arguments: its command and options.
+        output: where its results go.
+        begun: a session to go on with, whose checks stand; see begin().
 
     Raises:
         ToolError: it could not be started, or ended with usage or input/output.
     """
     output.unlink(missing_ok=True)
-    command = [str(program), *arguments, "--output", str(output)]
+    if begun:
+        shutil.copyfile(begun, output)
+    command = [str(program), *arguments, "--resume" if begun else "--output", str(output)]
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
     except OSError as wrong:
@@ -92,21 +108,36 @@ def launch(program: Path, arguments: Sequence[str], output: Path) -> Results:
     return read(output)
 
 
-def launch_believably(program: Path, arguments: Sequence[str], output: Path) -> Results:
+def begin(results: Path, begun: Path) -> None:
+    """Keeps of a session what a killed one would have left before its first launch: its checks.
+
+    Whoever resumes it launches its cells without checking them once more against float64, which
+    takes longer than a launch; rows of the timed calls are verified in every launch all the same.
+    """
+    lines = results.read_bytes().splitlines()
+    checks = [line for line in lines[1:] if line.startswith(b'{"type":"check"')]
+    # The cells to launch come from who resumes it: of this command only its name counts.
+    session = json.loads(lines[0]) | {"command": ["run"]}
+    begun.write_bytes(b"\n".join([json.dumps(session).encode(), *checks, b""]))
+
+
+def launch_believably(
+    program: Path, arguments: Sequence[str], output: Path, begun: Path | None = None
+) -> Results:
     """As launch(), again where a row was implausible, twice at most.
 
     A launch is implausible if the kernel ran faster than the probes beside it say that the machine
     can: a neighbour took the CPU from the probe.  A kernel that cheats does so every time.
     """
     for _ in range(RETRIES):
-        results = launch(program, arguments, output)
+        results = launch(program, arguments, output, begun)
         if all(cell.state != "implausible" for cell in results.cells.values()):
             return results
-    return launch(program, arguments, output)
+    return launch(program, arguments, output, begun)
 
 
 def pilot(plan: Plan, command: Sequence[str]) -> tuple[Results, Results]:
-    """One go over every selected cell on both sides: which cells there are.
+    """One go over every selected cell on both sides: which cells there are, checked.
 
     Raises:
         ToolError: with INCOMPARABLE if the base cannot run the selection.
@@ -114,8 +145,9 @@ def pilot(plan: Plan, command: Sequence[str]) -> tuple[Results, Results]:
     found = []
     for side, build in enumerate(plan.builds):
         try:
-            arguments = [*command, "--seed", str(plan.seed)]
-            found.append(launch_believably(build.program, arguments, plan.folder / "pilot.jsonl"))
+            arguments, output = [*command, "--seed", str(plan.seed)], plan.folder / "pilot.jsonl"
+            found.append(launch_believably(build.program, arguments, output))
+            begin(output, plan.begun(side))
         except (ToolError, ResultsError) as wrong:
             code = Exit.INCOMPARABLE if side == BASE else Exit.USAGE
             name = ("base", "new")[side]
@@ -190,7 +222,7 @@ def run_pairs(
                 for side in (BASE, NEW) if half == 0 else (NEW, BASE):
                     program = plan.builds[side].program
                     output = plan.folder / "launch.jsonl"
-                    ran[side] = launch_believably(program, arguments, output)
+                    ran[side] = launch_believably(program, arguments, output, plan.begun(side))
                 failed = _take(live, (ran[BASE], ran[NEW]), out)
                 cases[key] = [i for i in live if i not in failed]
         progress(block + 1, blocks)

@@ -37,8 +37,8 @@ class Outcome:
     threshold: float
     machine: Row = field(default_factory=dict)
     judged: list[Judged] = field(default_factory=list)
-    suspects: list[Identity] = field(default_factory=list)
-    confirmed: list[Judged] = field(default_factory=list)
+    again: list[Judged] = field(default_factory=list)  # suspects on fresh pairs
+    confirmed: list[Judged] = field(default_factory=list)  # those that were slower again
     counted: list[Counted] = field(default_factory=list)  # instead of judged
     causes: dict[Identity, list[str]] = field(default_factory=dict)
     wrong: dict[Identity, str] = field(default_factory=dict)
@@ -156,12 +156,22 @@ def _sensitivity(outcome: Outcome) -> list[str]:
     ]
 
 
+def _unconfirmed(outcome: Outcome) -> list[str]:
+    return [
+        f"{cell_text(j.identity)}: {percent(j.median)} on fresh pairs ({percent(j.lo)} .. "
+        f"{percent(j.hi)}); {j.reason}"
+        for j in outcome.again
+        if j not in outcome.confirmed
+    ]
+
+
 def markdown(outcome: Outcome) -> str:
     """The whole summary."""
     icon = {Exit.OK: "✅", Exit.TOO_NOISY: "⚠️"}.get(outcome.code, "❌")
     lines = [f"### {icon} attnbench gate: {outcome.headline()}\n", _method(outcome)]
     lines += _sensitivity(outcome)
     lines += _list("Confirmed:", _confirmed(outcome))
+    lines += _list("Slower once, but not confirmed:", _unconfirmed(outcome))
     lines += _list("Wrong:", [f"{cell_text(i)}: {why}" for i, why in outcome.wrong.items()])
     lines += _list(
         "Wrong in the base:", [f"{cell_text(i)}: {why}" for i, why in outcome.base_wrong.items()]

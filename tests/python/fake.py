@@ -27,11 +27,14 @@ if settings.get("usage"):
     sys.exit(2)
 rng = random.Random({side!r} + options["seed"])
 kernels = [k.split("/")[0] for k in options.get("kernel", "flash").split(",")]
-with open(options["output"], "w") as out:
+with open(options.get("output") or options["resume"], "a") as out:
     session = json.loads({session!r})
     session["build"].update(settings.get("build", {{}}))
     session["command"] = sys.argv[1:]
+    session["resumed"] = "resume" in options
     out.write(json.dumps(session) + "\\n")
+    if not session["resumed"]:
+        out.write('{{"type":"check","kernel":"' + kernels[0] + '"}}\\n')
     for kernel in kernels:
         row = json.loads({cell!r})
         row["kernel"] = kernel

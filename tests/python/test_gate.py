@@ -10,7 +10,8 @@ import pytest
 import sample
 from attntools import gate, gating
 from attntools.comparison import Verdict
-from attntools.gate_pairs import Samples
+from attntools.gate_builds import Build
+from attntools.gate_pairs import Plan, Samples, pilot, run_pairs
 from attntools.results import read
 from conftest import Outcome, Tool
 
@@ -133,6 +134,20 @@ def test_launches_are_in_abba_order(tool: Tool, tmp_path: Path) -> None:
     tool(gate, "--base", first, "--new", second, "-n", "6")
     order = "".join(log.read_text().split())
     assert order == "AB" + "ABBA" * 3  # the pilot, then three blocks of two pairs
+
+
+def test_launches_go_on_with_the_checks_of_the_pilot(tmp_path: Path) -> None:
+    program = fake.program(tmp_path / "new")
+    plan = Plan((Build(program, "a"), Build(program, "b")), tmp_path, 0.05, 1)
+    first, _ = pilot(plan, ["run", "--kernel", "flash"])
+    (identity,) = first.cells
+    collected = run_pairs(plan, [identity], 6)
+    lines = [json.loads(t) for t in (tmp_path / "launch.jsonl").read_text().splitlines()]
+    assert [line["type"] for line in lines] == ["session", "check", "session", "cell", "end"]
+    assert lines[0]["command"] == ["run"]
+    assert not lines[0]["resumed"]
+    assert lines[2]["resumed"]
+    assert len(collected.samples[identity].pairs) == 6
 
 
 # ---- the statistics of a gate --------------------------------------------------------------------
