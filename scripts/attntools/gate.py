@@ -4,10 +4,13 @@
     scripts/gate --base OLD/attnbench --new NEW/attnbench --suite quick --kernel flash
 
 BASE and NEW are commits (built in git worktrees of their own), programs or build folders.  Both are
-launched in pairs, base new new base, and each pair gives ln(new / base) of every cell.  A cell is
+launched in pairs, base new new base, and each pair gives ln(new / base) of every cell, from the 5th
+percentile of each launch's samples, since what disturbs a launch only adds time.  A cell is
 SLOWER if the sign-test interval of their median lies above 0, also with all cells considered
 (Holm), and the median is above the threshold: the larger of --threshold and what launches of one
-build differ by in this very session; and if all that holds again on fresh pairs.
+build differ by in this very session; and if all that holds again on fresh pairs.  A cell whose
+launches of one build differ by more than half the threshold is measured again, --sessions times at
+most; the quietest session counts.
 
     scripts/gate --base origin/main --new HEAD --metric instructions
 
@@ -34,13 +37,15 @@ from attntools.comparison import THRESHOLD, Verdict
 from attntools.files import write_text
 from attntools.gate_builds import build
 from attntools.gate_instructions import count_pairs, instead_of_counters
-from attntools.gate_pairs import NEW, Collected, Plan, Samples, pilot, run_pairs, wrong_in
+from attntools.gate_pairs import NEW, Collected, Plan, Samples, pilot, wrong_in
+from attntools.gate_quiet import run_until_quiet
 from attntools.gate_summary import Outcome, markdown
 from attntools.gating import counts_instructions, explain, judge, too_noisy
 from attntools.results import Identity, Results
 
 TOOL = "gate"
 PAIRS = 20
+SESSIONS = 3
 NOISE_LIMIT = 0.10
 METRICS = ("time", "instructions")
 
@@ -53,6 +58,7 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     selection.add_to(p)
     p.add_argument("--metric", choices=METRICS, default="time")
     p.add_argument("-n", "--pairs", type=pair_count, default=PAIRS, metavar="N", help="20")
+    p.add_argument("--sessions", type=int, default=SESSIONS, metavar="N", help="3")
     p.add_argument("--threshold", type=percentage, default=THRESHOLD, metavar="P", help="2 %%")
     p.add_argument(
         "--noise-limit", type=percentage, default=NOISE_LIMIT, metavar="P",
@@ -96,9 +102,23 @@ def progress(what: str, start: float):  # noqa: ANN201
 
     def tell(done: int, total: int) -> None:
         if done == total or sys.stderr.isatty():
-            say(TOOL, f"{what}: {done} of {total} blocks, {time.monotonic() - start:.0f} s")
+            say(TOOL, f"{what}: {done} of {total}, {time.monotonic() - start:.0f} s")
 
     return tell
+
+
+def measure(
+    plan: Plan, cells: Sequence[Identity], what: str, options: argparse.Namespace
+) -> Collected:
+    """Pairs of launches of each cell, again where they were noisy."""
+    start = time.monotonic()
+
+    def tell(count: int):  # noqa: ANN202
+        return progress(f"{what}, blocks of {count} cells", start)
+
+    return run_until_quiet(
+        plan, cells, options.pairs, options.threshold, max(1, options.sessions), tell
+    )
 
 
 def confirm(plan: Plan, outcome: Outcome, options: argparse.Namespace) -> None:
@@ -108,7 +128,7 @@ def confirm(plan: Plan, outcome: Outcome, options: argparse.Namespace) -> None:
         return
     say(TOOL, f"{len(suspects)} cells look slower; confirming on fresh pairs")
     fresh = Plan(plan.builds, plan.folder, plan.sample_s, plan.seed + 10**6)
-    again = run_pairs(fresh, suspects, options.pairs, progress("confirming", time.monotonic()))
+    again = measure(fresh, suspects, "confirming", options)
     take_failures(again, outcome)
     outcome.again = judge(again.samples, options.threshold)
     outcome.confirmed = [j for j in outcome.again if j.verdict is Verdict.SLOWER]
@@ -145,7 +165,7 @@ def compare_times(
     """Runs pairs of launches, judges, confirms."""
     start = time.monotonic()
     say(TOOL, f"{len(cells)} cells, {options.pairs} pairs of launches each")
-    collected = run_pairs(plan, cells, options.pairs, progress("pairs", start))
+    collected = measure(plan, cells, "pairs", options)
     outcome.seconds = time.monotonic() - start
     take_failures(collected, outcome)
     outcome.judged = judge(collected.samples, options.threshold)

@@ -37,6 +37,17 @@ class Plan:
         return self.folder / f"begun-{side}.jsonl"
 
 
+def launch_time(cell: Cell) -> float:
+    """Seconds per call of a row that holds one launch: the 5th percentile of its samples.
+
+    What disturbs a launch only ever adds to its samples, so its fast end says more about the code
+    (Chen and Revels 2016, arXiv:1608.04295).  Pairs of launches of one build of flash (S=128, 42 us
+    a call, 64 samples of 1 ms) differed by 1.7 % at most in 95 of 100 by their low percentiles, by
+    20 % by their medians (2 cores of a shared EPYC, 2026-11-21).
+    """
+    return cell.number("time.p05_s")
+
+
 @dataclass
 class Samples:
     """Launches of one cell, by pair: [pair][side], as rows of the results files."""
@@ -45,7 +56,7 @@ class Samples:
 
     def log_ratios(self) -> list[float]:
         """ln(new / base) of each pair."""
-        return [math.log(new.median_s / base.median_s) for base, new in self.pairs]
+        return [math.log(launch_time(new) / launch_time(base)) for base, new in self.pairs]
 
     def same_side(self) -> list[float]:
         """Ln of launches of the same build, from the two pairs of each ABBA block.
@@ -54,7 +65,7 @@ class Samples:
         """
         blocks = zip(self.pairs[::2], self.pairs[1::2], strict=False)
         return [
-            math.log(second[side].median_s / first[side].median_s)
+            math.log(launch_time(second[side]) / launch_time(first[side]))
             for first, second in blocks
             for side in (BASE, NEW)
         ]

@@ -7,7 +7,7 @@ import numpy as np
 
 from attntools import statistics
 from attntools.comparison import Verdict
-from attntools.gate_pairs import Samples
+from attntools.gate_pairs import Samples, launch_time
 from attntools.results import Identity
 
 ALPHA = 0.05
@@ -59,8 +59,8 @@ def _judge_one(
         verdict, reason = Verdict.UNCLEAR, f"median above {percent}, but chance explains it"
     elif hi > limit:
         reason = f"nothing above {percent} shown; up to {100 * np.expm1(hi):.1f} % possible"
-    base = float(np.median([b.median_s for b, _ in samples.pairs]))
-    new = float(np.median([n.median_s for _, n in samples.pairs]))
+    base = float(np.median([launch_time(b) for b, _ in samples.pairs]))
+    new = float(np.median([launch_time(n) for _, n in samples.pairs]))
     return Judged(
         identity, verdict, reason, len(x), median, lo, hi, p, floor, limit, detectable, base, new
     )  # fmt: skip

@@ -8,10 +8,11 @@ import fake
 import numpy as np
 import pytest
 import sample
-from attntools import gate, gating
+from attntools import gate, gate_quiet, gating
 from attntools.comparison import Verdict
 from attntools.gate_builds import Build
-from attntools.gate_pairs import Plan, Samples, pilot, run_pairs
+from attntools.gate_pairs import Collected, Plan, Samples, pilot, run_pairs
+from attntools.gate_quiet import run_until_quiet
 from attntools.results import read
 from conftest import Outcome, Tool
 
@@ -150,6 +151,36 @@ def test_launches_go_on_with_the_checks_of_the_pilot(tmp_path: Path) -> None:
     assert len(collected.samples[identity].pairs) == 6
 
 
+def test_noisy_sessions_are_repeated_and_the_quietest_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (identity,) = {c.identity for c, _ in samples_of(tmp_path, 1, 0, 1, 1).pairs}
+    sessions = [samples_of(tmp_path, ratio, noise, 1) for ratio, noise in TRIED]
+    seeds = []
+
+    def run_pairs(plan: Plan, cells: list, pairs: int, _progress: object) -> Collected:
+        seeds.append(plan.seed)
+        return Collected({identity: sessions[len(seeds) - 1]}, [])
+
+    monkeypatch.setattr(gate_quiet, "run_pairs", run_pairs)
+    plan = Plan((), tmp_path, 0.05, 7)
+
+    def tried(sessions: int) -> Collected:
+        seeds.clear()
+        return run_until_quiet(plan, [identity], 20, 0.02, sessions, lambda _count: None)
+
+    assert tried(1).samples[identity] is sessions[0]
+    assert tried(2).samples[identity] is sessions[1]
+    assert tried(3).samples[identity] is sessions[1]  # the third was noisier
+    assert len(set(seeds)) == 3
+    assert tried(9).samples[identity] is sessions[3]  # quiet enough: no fifth
+    assert len(seeds) == 4
+
+
+# Ratio and noise of sessions of one cell.
+TRIED = [(1.0, 0.2), (1.1, 0.05), (0.9, 0.1), (1.0, 0.001)]
+
+
 # ---- the statistics of a gate --------------------------------------------------------------------
 
 
@@ -160,7 +191,7 @@ def samples_of(tmp_path: Path, ratio: float, noise: float, seed: int, n: int = 2
     for i, row in enumerate(rows):
         if i % 2:
             time = json.loads(json.dumps(row["time"]))
-            time["median_s"] *= ratio
+            time["p05_s"] *= ratio
             row = row | {"time": time}
         path = sample.write(tmp_path / "x.jsonl", sample.session(), row)
         (cell,) = read(path).cells.values()
