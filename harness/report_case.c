@@ -50,21 +50,28 @@ static const char *mark(const struct cell *cell, const struct cell *fastest)
     return report_meets(cell->row, cell->row) ? "*" : "?";
 }
 
+/* Name, problem, input where it is not the usual one, sizes; on two lines where they need them. */
 static void print_head(const struct problem_case *c)
 {
     static const struct input usual = {.kind = INPUT_NORMAL, .seed = 1};
     char problem[PARSE_TEXT], input[PARSE_TEXT], flops[UNITS_TEXT], bytes[UNITS_TEXT];
-    char line[3 * PARSE_TEXT];
+    char text[2 * PARSE_TEXT + 16], sizes[2 * UNITS_TEXT + 8];
     parse_print_problem(&c->problem, problem);
     parse_print_input(&c->input, input);
     units_flops(attn_useful_flops(&c->problem), flops);
     units_bytes(attn_compulsory_bytes(&c->problem), bytes);
-    const bool named = strcmp(c->name, problem) != 0;
+    snprintf(sizes, sizeof sizes, "%s, %s", flops, bytes);
     const bool plain = c->input.kind == usual.kind && c->input.seed == usual.seed;
-    snprintf(line, sizeof line, "%s%s%s%s%s  %s, %s", named ? c->name : "", named ? "  " : "",
-             problem, plain ? "" : "  input=", plain ? "" : input, flops, bytes);
+    snprintf(text, sizeof text, "%s%s%s", problem, plain ? "" : "  input=", plain ? "" : input);
+    const bool named = strcmp(c->name, text) != 0;
     fprintf(report_output.out, "\n");
-    table_wrap(report_output.out, line, report_output.width, 4);
+    if (named && strlen(c->name) + strlen(text) + strlen(sizes) + 4 > report_output.width) {
+        fprintf(report_output.out, "%s  %s\n    ", c->name, sizes);
+        table_wrap(report_output.out, text, report_output.width - 4, 4);
+    } else {
+        fprintf(report_output.out, "%s%s%s  %s\n", named ? c->name : "", named ? "  " : "", text,
+                sizes);
+    }
 }
 
 static bool absent_for(const struct cell *cell, enum cell_state state, const char *why)
