@@ -93,7 +93,7 @@ static struct launch launch_step(const struct running *r, const struct experimen
     return launch_worker(&request, DEADLINE_S);
 }
 
-/* What a step is about, in words: its texts and numbers, without its lists. */
+/* What a step is about: its texts and numbers, without its lists. */
 static void label(const json_t *step, char *text, size_t size)
 {
     const char *key;
@@ -104,6 +104,9 @@ static void label(const json_t *step, char *text, size_t size)
         if (json_is_string(value) && n < size)
             n += (size_t)snprintf(text + n, size - n, "%s%s", n ? " " : "",
                                   json_string_value(value));
+        if (json_is_integer(value) && n < size)
+            n += (size_t)snprintf(text + n, size - n, " %s=%" JSON_INTEGER_FORMAT, key,
+                                  json_integer_value(value));
     }
 }
 

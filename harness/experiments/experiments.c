@@ -10,6 +10,8 @@
 
 static const struct experiment *const experiments[] = {
     &experiment_variance,
+    &experiment_softmax,
+    &experiment_saturation,
 };
 
 #define COUNT (sizeof experiments / sizeof *experiments)

@@ -7,5 +7,7 @@
 #include "experiments/experiment.h"
 
 extern const struct experiment experiment_variance;
+extern const struct experiment experiment_softmax;
+extern const struct experiment experiment_saturation;
 
 #endif

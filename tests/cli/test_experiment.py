@@ -1,6 +1,7 @@
 """Experiments from the command line: rows, refusals, published numbers, interrupts."""
 
 import json
+import os
 import pathlib
 import signal
 import subprocess
@@ -111,6 +112,90 @@ class Variance(Experiments):
         other = self.rows("variance", *self.SMALL, "--seed", "2")
         self.assertEqual(one, three)
         self.assertNotEqual(one[-1]["values"], other[-1]["values"])
+
+
+class Softmax(Experiments):
+    def altered_data(self, example: str, key: str, index: int, value: float) -> dict[str, str]:
+        """An environment whose published numbers differ in one place."""
+        data = json.loads(PUBLISHED.read_text())
+        data[example][key][index] = value
+        (self.directory / PUBLISHED.name).write_text(json.dumps(data))
+        return {**os.environ, "ATTNBENCH_DATA": str(self.directory)}
+
+    def test_published_digits_of_every_kernel(self) -> None:
+        rows = self.rows("softmax", "--quick")
+        published = json.loads(PUBLISHED.read_text())["softmax_peaky"]
+        mine = [row for row in rows if row["params"]["part"] == "published"]
+        by = {row["params"]["by"] for row in mine}
+        self.assertLessEqual({"definition", "naive", "flash", "gemm"}, by)
+        for row in mine:
+            key = row["params"]["printed"]
+            form = {"softmax": "{:.4f}", "softmax_of_8x": "{:.4e}"}[key]
+            self.assertEqual(
+                [form.format(p) for p in row["values"]["weights"]],
+                [form.format(p) for p in published[key]],
+            )
+        self.assertEqual(self.printed.count(" ok\n"), len(mine))
+
+    def test_another_digit_is_a_mismatch(self) -> None:
+        done = run(
+            "experiment", "softmax", "--quick", env=self.altered_data(
+                "softmax_peaky", "softmax_of_8x", 3, 2.4766e-05),
+        )  # fmt: skip
+        self.assertEqual(done.returncode, 1, done)
+        self.assertIn("DIFFERS", done.stdout)
+        self.assertIn("8 rows differ", done.stdout)
+
+    def test_sweep(self) -> None:
+        rows = self.rows("softmax", "--multipliers", "1,64", "--keys", "256", "--rows", "50")
+        published, random = (
+            [row["values"] for row in rows if row["params"].get("input") == name]
+            for name in ("published", "normal")
+        )
+        # By hand from softmax(x) = .2105 .1469 .2676 .0822 .2928.
+        self.assertAlmostEqual(published[0]["entropy"], 1.5276, places=3)
+        self.assertAlmostEqual(published[0]["largest"], 0.2928, places=3)
+        self.assertGreater(random[0]["effective_keys"], 130)
+        self.assertLess(random[1]["effective_keys"], 1.5)
+        self.assertLess(random[1]["gradient"], random[0]["gradient"] / 10)
+        self.assertLessEqual(max(v["jacobian"] for v in (*published, *random)), 0.5)
+
+
+class Saturation(Experiments):
+    SMALL = ("--d", "16,1024", "--keys", "64", "--rows", "40", "--inputs", "normal")
+
+    def test_only_the_root_keeps_the_gradient(self) -> None:
+        rows = self.rows("saturation", *self.SMALL)
+        at = {
+            (row["params"]["d"], row["params"]["scale"]): row["values"]
+            for row in rows
+            if row["params"]["part"] == "random"
+        }
+        root = [at[d, "d^-1/2"]["gradient"] for d in (16, 1024)]
+        self.assertAlmostEqual(root[1] / root[0], 1, delta=0.2)
+        self.assertLess(at[1024, "1"]["effective_keys"], 1.5)
+        self.assertGreater(at[1024, "1/d"]["effective_keys"], 63)
+        # 1/d: the gradient goes with d^-1/2 times that of equal weights.
+        shrunk = at[1024, "1/d"]["gradient"] / at[16, "1/d"]["gradient"]
+        self.assertAlmostEqual(shrunk * 8, 1, delta=0.35)
+        self.assertEqual(at[16, "d^-1/2"]["dead"], 0)
+        self.assertGreater(at[1024, "1"]["dead"], 0.05)
+
+    def test_heads_of_the_model(self) -> None:
+        rows = self.rows("saturation", *self.SMALL)
+        at = {
+            (row["params"]["prefix"], row["params"]["head"]): row["values"]
+            for row in rows
+            if row["params"]["part"] == "real" and row["params"]["scale"] == "d^-1/2"
+        }
+        self.assertEqual(len(at), 10)
+        # tests/data/README.md: head 2 of layer 0 uses 1.4 keys (a mean of e^entropy).
+        self.assertLess(at["layer0.", 2]["effective_keys"], 1.4)
+        self.assertGreater(at["layer0.", 1]["effective_keys"], 150)
+
+    def test_same_numbers_on_any_thread_count(self) -> None:
+        one = self.rows("saturation", *self.SMALL, "--threads", "1")
+        self.assertEqual(one, self.rows("saturation", *self.SMALL, "--threads", "3"))
 
 
 if __name__ == "__main__":
