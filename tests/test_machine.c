@@ -212,6 +212,21 @@ static void topology_survives_the_hand_over(void **state)
     machine_close(machine);
 }
 
+/* What a plug-in of hwloc loads is loaded into every worker. */
+static void no_plugin_is_loaded(void **state)
+{
+    (void)state;
+    struct machine *machine = this_one();
+    FILE *maps = fopen("/proc/self/maps", "r");
+    char line[512];
+    assert_non_null(maps);
+    while (fgets(line, sizeof line, maps))
+        if (strstr(line, "/hwloc/hwloc_"))
+            fail_msg("%s", line);
+    fclose(maps);
+    machine_close(machine);
+}
+
 static void bad_xml_is_refused(void **state)
 {
     (void)state;
@@ -323,6 +338,7 @@ int main(void)
         cmocka_unit_test(no_placement_binds_nothing),
         cmocka_unit_test(binding_lands_and_holds),
         cmocka_unit_test(topology_survives_the_hand_over),
+        cmocka_unit_test(no_plugin_is_loaded),
         cmocka_unit_test(bad_xml_is_refused),
         cmocka_unit_test(description_tells_machines_apart),
         cmocka_unit_test(usage_counts_faults),
