@@ -104,8 +104,11 @@ static double probe(const struct bench *bench)
     const struct attn_plan *plan = bench->plan;
     if (bench->options->probe_s <= 0)
         return 0;
-    return ceilings_fma(plan->kernel->isa, plan->kernel->caps.compute, plan->threads,
-                        bench->options->probe_s);
+    const double start = clock_now();
+    const double rate = ceilings_fma(plan->kernel->isa, plan->kernel->caps.compute, plan->threads,
+                                     bench->options->probe_s);
+    bench->result->probing_s += clock_now() - start;
+    return rate;
 }
 
 static bool off_its_place(const struct bench *bench)

@@ -116,6 +116,15 @@ static const struct probe *probe_for(enum attn_isa isa)
     return NULL;
 }
 
+static const struct probe *widest(void)
+{
+    const struct probe *best = probes[0];
+    for (size_t i = 0; i < probe_count; i++)
+        if (attn_isa_available(probes[i]->isa) && probes[i]->vector_bytes >= best->vector_bytes)
+            best = probes[i];
+    return best;
+}
+
 /* ---- arithmetic ---------------------------------------------------------------------------- */
 
 static double run_fma_f32(const struct job *job, size_t amount, int thread, int threads)
@@ -163,6 +172,16 @@ double ceilings_fma_host(enum attn_dtype dtype, int threads, double seconds)
             best = fmax(
                 best, ceilings_fma(probes[i]->isa, dtype, threads, seconds / (double)probe_count));
     return best;
+}
+
+bool ceilings_fma_is_host(enum attn_isa isa, enum attn_dtype compute, enum attn_dtype dtype)
+{
+    const struct probe *probe = probe_for(isa);
+    bool bf16 = false; /* this host multiplies it */
+    for (size_t i = 0; dtype == ATTN_BF16 && i < probe_count; i++)
+        bf16 |= attn_isa_available(probes[i]->isa) && probes[i]->fma_bf16;
+    return probe && probe->vector_bytes == widest()->vector_bytes &&
+           (!bf16 || (compute == ATTN_BF16 && probe->fma_bf16));
 }
 
 double ceilings_exp(enum attn_isa isa, int threads, double seconds)
@@ -243,15 +262,6 @@ static char *room(size_t bytes, int threads)
         memset(memory + bytes / 2 + from, 2, n);
     }
     return memory;
-}
-
-static const struct probe *widest(void)
-{
-    const struct probe *best = probes[0];
-    for (size_t i = 0; i < probe_count; i++)
-        if (attn_isa_available(probes[i]->isa) && probes[i]->vector_bytes >= best->vector_bytes)
-            best = probes[i];
-    return best;
 }
 
 static bool find_room(struct job *job, size_t bytes, int threads)

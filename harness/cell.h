@@ -41,6 +41,7 @@ struct cell {
     json_t *launches; /* their records, in the order taken; owned */
     json_t *row;      /* the finished line; owned, NULL before */
     double cost_s;    /* wall time of the last launch */
+    size_t repeats;   /* launches that gave way to another */
 };
 
 void cell_init(struct cell *cell, const struct problem_case *c, const char *kernel_name,

@@ -108,6 +108,11 @@ bool noise_repeat(unsigned flags)
                     NOISE_FREQUENCY | NOISE_PAGED);
 }
 
+bool noise_may_repeat(size_t launches, size_t repeats)
+{
+    return repeats < NOISE_REPEATS + launches / 4;
+}
+
 /* ---- a cell -------------------------------------------------------------------------------- */
 
 /* Share of its launches that must show a sign before the cell is said to have it. */

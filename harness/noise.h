@@ -55,6 +55,10 @@ double noise_clock(const struct bench_disturbance *disturbance);
  * gone the next time. */
 bool noise_repeat(unsigned flags);
 
+/* Whether one more repeat may be spent on a cell that has taken so many launches in: what disturbs
+ * more than a quarter of them does not pass, and repeating them would take the time of others. */
+bool noise_may_repeat(size_t launches, size_t repeats);
+
 /* The flags of a cell, from its launches in the order taken. */
 unsigned noise_of_cell(const struct noise_launch *launches, size_t n);
 

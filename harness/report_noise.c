@@ -1,5 +1,5 @@
 /*
- * report_noise: how small a difference a session could have seen.
+ * report_noise: how small a difference a session could have seen, and where its time went.
  */
 #include <math.h>
 #include <stdio.h>
@@ -45,4 +45,14 @@ void report_noise(const json_t *lines)
         table_wrap(report_output.out, text, report_output.width, 0);
     report_flush();
     free(x);
+}
+
+void report_time(double wall_s, double probing_s, double own_s)
+{
+    char text[160];
+    snprintf(text, sizeof text,
+             "time: %.1f s, of which measuring ceilings took %.1f%% and the harness itself %.1f%%",
+             wall_s, 100 * probing_s / wall_s, 100 * own_s / wall_s);
+    table_wrap(report_output.out, text, report_output.width, 0);
+    report_flush();
 }

@@ -70,7 +70,7 @@ static struct launch prepare(struct rounds *rounds, struct protocol_request *req
     r.threads = r.team = machine_cores(rounds->session->machine);
     r.placement = PLACEMENT_CORES;
     struct launch launch = launch_worker(&r, launch_deadline(&r.c.problem));
-    rounds->working_s += launch.wall_s;
+    rounds_note_work(rounds, &launch);
     json_decref(launch.answer);
     return launch;
 }
@@ -109,6 +109,23 @@ static void shuffle(size_t *order, size_t n, uint64_t key)
         const size_t swapped = order[i - 1];
         order[i - 1] = order[j];
         order[j] = swapped;
+    }
+}
+
+/* Cells of one thread count follow each other, in the order that they have: they are what is compared,
+ * and the less time lies between two launches the less has the machine changed. */
+static void group(struct rounds *rounds, size_t *order, size_t n)
+{
+    for (size_t i = 1; i < n; i++) {
+        const int threads = rounds_cell(rounds, order[i - 1])->threads;
+        size_t next = i;
+        while (next < n && rounds_cell(rounds, order[next])->threads != threads)
+            next++;
+        if (next == n)
+            continue;
+        const size_t pulled = order[next];
+        memmove(order + i + 1, order + i, (next - i) * sizeof *order);
+        order[i] = pulled;
     }
 }
 
@@ -157,6 +174,7 @@ static enum rounds_end run_round(struct rounds *rounds, const struct protocol_re
     if (rounds->twin.c && !rounds->twin.done && !rounds->cells[rounds->twin_of].done)
         order[n++] = rounds->count;
     shuffle(order, n, random_key(rounds->session->seed, round));
+    group(rounds, order, n);
     enum rounds_end end = ROUNDS_DONE;
     for (size_t i = 0; end == ROUNDS_DONE && i < n; i++)
         end = rounds_turn(rounds, request, order[i], round);

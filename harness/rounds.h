@@ -26,10 +26,10 @@ struct rounds {
     int topology;                /* descriptor of the XML, -1 where there is none */
     struct cell *cells;          /* of one case */
     size_t count;
-    double until;      /* clock_now() to aim for */
-    double deadline_s; /* of a launch; set by rounds_run() */
-    double working_s;  /* out: spent preparing, checking, warming, sampling, probing */
-    struct cell twin;  /* launched beside cell twin_of; its .c is NULL without one */
+    double until;             /* clock_now() to aim for */
+    double deadline_s;        /* of a launch; set by rounds_run() */
+    struct session_time time; /* out: where the workers' time went */
+    struct cell twin;         /* launched beside cell twin_of; its .c is NULL without one */
     size_t twin_of;
     int outputs; /* PROTOCOL_CHECK: memory file of every cell's O, else -1 */
 };

@@ -64,7 +64,7 @@ enum rounds_end rounds_judge(struct rounds *rounds, const struct protocol_reques
         r.depth = depth_for(rounds, cell);
         rounds->events->launching(rounds->events->context, cell, "checking");
         struct launch launch = launch_worker(&r, rounds->deadline_s);
-        rounds->working_s += launch.wall_s;
+        rounds_note_work(rounds, &launch);
         end = launch.interrupted ? ROUNDS_INTERRUPTED : take(rounds, cell, &launch);
         json_decref(launch.answer);
     }

@@ -6,6 +6,15 @@
 
 #include "rounds.h"
 
+/* Cell number `index`; the twin is number rounds->count. */
+static inline struct cell *rounds_cell(struct rounds *rounds, size_t index)
+{
+    return index < rounds->count ? &rounds->cells[index] : &rounds->twin;
+}
+
+/* Takes the time in which a worker did what it was asked for, of what it says beside its answer. */
+void rounds_note_work(struct rounds *rounds, const struct launch *launch);
+
 /* Checks every cell that is not done and has not been checked; ends those that fail, and where
  * checking is all that was asked for those that pass. */
 enum rounds_end rounds_judge(struct rounds *rounds, const struct protocol_request *base);

@@ -19,31 +19,30 @@ bool rounds_finish(struct rounds *rounds, struct cell *cell)
                          rounds->events->finished(rounds->events->context, cell));
 }
 
-/* Notes what a launch says beside its samples. */
-static void take_notes(struct rounds *rounds, struct cell *cell, const struct launch *launch)
+void rounds_note_work(struct rounds *rounds, const struct launch *launch)
 {
-    static const char *const phases[] = {"prepare_s", "sampled_s", "probed_s"};
+    static const char *const phases[] = {"prepare_s", "filled_s", "check_s", "sampled_s"};
     for (size_t i = 0; i < sizeof phases / sizeof *phases; i++)
-        rounds->working_s += json_number_value(json_object_get(launch->answer, phases[i]));
-    cell->cost_s = launch->wall_s;
+        rounds->time.working_s += json_number_value(json_object_get(launch->answer, phases[i]));
+    rounds->time.probing_s += json_number_value(json_object_get(launch->answer, "probed_s"));
 }
 
 /* Whether a launch gave way to a repeat of itself, which goes into its record. */
-static bool give_way(const struct rounds *rounds, const struct cell *cell, json_t *record,
-                     size_t repeat)
+static bool give_way(const struct rounds *rounds, struct cell *cell, json_t *record, size_t repeat)
 {
     if (repeat == NOISE_REPEATS || clock_now() + cell->cost_s > rounds->until ||
+        !noise_may_repeat(json_array_size(cell->launches), cell->repeats) ||
         !noise_repeat(launches_noise_of(cell, record)))
         return false;
+    cell->repeats++;
     json_object_set_new(record, "superseded", json_true());
     return true;
 }
 
-static struct protocol_request request_for(const struct rounds *rounds,
-                                           const struct protocol_request *base, size_t index,
-                                           uint64_t key)
+static struct protocol_request
+request_for(struct rounds *rounds, const struct protocol_request *base, size_t index, uint64_t key)
 {
-    const struct cell *cell = index < rounds->count ? &rounds->cells[index] : &rounds->twin;
+    const struct cell *cell = rounds_cell(rounds, index);
     struct protocol_request r = *base;
     r.action = PROTOCOL_MEASURE;
     memcpy(r.kernel, cell->kernel_name, sizeof r.kernel);
@@ -71,7 +70,7 @@ static enum rounds_end keep(struct rounds *rounds, struct cell *cell, json_t *an
 enum rounds_end rounds_turn(struct rounds *rounds, const struct protocol_request *base,
                             size_t index, size_t round)
 {
-    struct cell *cell = index < rounds->count ? &rounds->cells[index] : &rounds->twin;
+    struct cell *cell = rounds_cell(rounds, index);
     enum rounds_end end = ROUNDS_DONE;
     bool again = true;
     char what[32];
@@ -84,7 +83,8 @@ enum rounds_end rounds_turn(struct rounds *rounds, const struct protocol_request
         struct launch launch = launch_worker(&r, rounds->deadline_s);
         if (launch.interrupted)
             return ROUNDS_INTERRUPTED;
-        take_notes(rounds, cell, &launch);
+        rounds_note_work(rounds, &launch);
+        cell->cost_s = launch.wall_s;
         again = false;
         if (launch.state == CELL_OK) {
             const struct launches_setting setting = {round, repeat, r.shift, launch.wall_s};

@@ -28,7 +28,7 @@ struct run {
     struct lock lock;        /* of the machine */
     json_t *noise;           /* what the A/A pairs have shown */
     double started;
-    double working_s;  /* preparing, checking, warming, sampling, probing */
+    struct session_time time;
     size_t cells_done; /* for the share that progress shows */
     char message[1024];
 };
@@ -128,7 +128,8 @@ static enum rounds_end run_case(struct run *run, size_t index, int topology)
         .outputs = check ? process_memory_file("attnbench-outputs") : -1,
     };
     enum rounds_end end = rounds_run(&rounds);
-    run->working_s += rounds.working_s;
+    run->time.working_s += rounds.time.working_s;
+    run->time.probing_s += rounds.time.probing_s;
     if (end == ROUNDS_DONE)
         report_case(rounds.cells, count);
     if (end == ROUNDS_DONE && !(check ? compare_outputs(run, &rounds) : note_noise(run, &rounds)))
@@ -224,10 +225,11 @@ static int finish(struct run *run, enum rounds_end end)
     char message[512];
     const double wall_s = clock_now() - run->started;
     if (end == ROUNDS_STOPPED ||
-        !write_line(run, session_end_line(end == ROUNDS_DONE, wall_s, run->working_s)))
+        !write_line(run, session_end_line(end == ROUNDS_DONE, wall_s, &run->time)))
         progress_say("%s", *run->message ? run->message : "out of memory");
     report_summary(run->session.cells, run->session.cell_count);
     report_noise(run->noise);
+    report_time(wall_s, run->time.probing_s, wall_s - run->time.working_s - run->time.probing_s);
     if (end == ROUNDS_INTERRUPTED && run->journal)
         progress_say("interrupted; go on with: attnbench %s --resume %s", command_name(run),
                      run->options.output);

@@ -44,8 +44,12 @@ void session_cells_of(const struct session *session, size_t index, size_t *first
  * other session measures on this machine. */
 json_t *session_line(const struct session *session, json_t *command, bool alone);
 
-/* `working_s` of the wall time went into preparing, checking, warming, sampling and probing. */
-json_t *session_end_line(bool complete, double wall_s, double working_s);
+/* Where a session's time went; what is neither is the harness's own. */
+struct session_time {
+    double working_s; /* preparing, checking, warming, sampling */
+    double probing_s; /* measuring ceilings */
+};
+json_t *session_end_line(bool complete, double wall_s, const struct session_time *time);
 
 /* Seconds for the `count` cells from number `first` on, of `left` that remain for them and all later
  * ones: each cell what an interval needs, as far as it goes; what is over is shared likewise. */

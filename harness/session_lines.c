@@ -34,8 +34,9 @@ json_t *session_line(const struct session *session, json_t *command, bool alone)
                      settings(session, alone));
 }
 
-json_t *session_end_line(bool complete, double wall_s, double working_s)
+json_t *session_end_line(bool complete, double wall_s, const struct session_time *time)
 {
-    return json_pack("{s:s, s:b, s:f, s:f}", "type", "end", "complete", (int)complete, "wall_s",
-                     wall_s, "overhead_s", wall_s - working_s);
+    return json_pack("{s:s, s:b, s:f, s:f, s:f}", "type", "end", "complete", (int)complete,
+                     "wall_s", wall_s, "probing_s", time->probing_s, "overhead_s",
+                     wall_s - time->working_s - time->probing_s);
 }

@@ -114,7 +114,7 @@ static double read_ceiling(const struct worker *worker, const struct tensor_set 
 }
 
 /* What the machine could have done in this minute.  The probes beside the samples are of the
- * variant's own ISA; the host's best differs only for weaker variants. */
+ * variant's own ISA; the host's best differs only for weaker variants, and is measured only there. */
 static json_t *ceilings_answer(const struct worker *worker, const struct tensor_set *set,
                                const struct bench_disturbance *d)
 {
@@ -122,7 +122,9 @@ static json_t *ceilings_answer(const struct worker *worker, const struct tensor_
     const int threads = worker->kernel->caps.parallel ? r->threads : 1;
     worker_stage("measuring ceilings");
     const double fma = (d->probe_before_gflops + d->probe_after_gflops) / 2;
-    const double host = ceilings_fma_host(r->c.problem.dtype, threads, PROBE_S);
+    const enum attn_dtype dtype = r->c.problem.dtype;
+    const bool best = ceilings_fma_is_host(r->isa, worker->kernel->caps.compute, dtype);
+    const double host = best ? 0 : ceilings_fma_host(dtype, threads, PROBE_S);
     return json_pack("{s:o, s:o, s:o}", "fma_gflops", journal_number(fma), "fma_host_gflops",
                      journal_number(fmax(fma, host)), "read_gbytes_per_s",
                      journal_number(read_ceiling(worker, set, threads)));
@@ -170,7 +172,8 @@ static void sample(struct worker *worker, const struct worker_plan *plan, struct
     worker_stage("sampling");
     const double start = clock_now();
     const bool ran = bench_run(&plan->plan, sets, r->sets, &options, &result);
-    json_object_set_new(worker->answer, "sampled_s", journal_number(clock_now() - start));
+    json_object_set_new(worker->answer, "sampled_s",
+                        journal_number(clock_now() - start - result.probing_s));
     *checked = verifier.result;
     if (ran) {
         struct machine_usage usage;
@@ -181,7 +184,8 @@ static void sample(struct worker *worker, const struct worker_plan *plan, struct
         const double probing = clock_now();
         json_object_set_new(worker->answer, "ceiling",
                             ceilings_answer(worker, &sets[0], &result.disturbance));
-        json_object_set_new(worker->answer, "probed_s", journal_number(clock_now() - probing));
+        json_object_set_new(worker->answer, "probed_s",
+                            journal_number(clock_now() - probing + result.probing_s));
     } else if (!result.samples) {
         worker_end(worker, CELL_SKIPPED, "no memory for samples");
     } else {

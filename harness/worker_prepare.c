@@ -4,12 +4,14 @@
 #include <sys/mman.h>
 
 #include "check.h"
+#include "clock.h"
 #include "worker.h"
 
 void worker_prepare(struct worker *worker)
 {
     const struct protocol_request *r = &worker->request;
     char message[256] = "";
+    const double start = clock_now();
     worker_stage("filling operands");
     if (!tensors_fill_file(&r->c, r->sets, r->files[PROTOCOL_OPERANDS], message, sizeof message)) {
         worker_end(worker, CELL_SKIPPED, "operands: %s", message);
@@ -19,4 +21,5 @@ void worker_prepare(struct worker *worker)
     if (r->files[PROTOCOL_REFERENCE] >= 0 &&
         !check_reference_create(&r->c, r->files[PROTOCOL_REFERENCE], message, sizeof message))
         worker_end(worker, CELL_SKIPPED, "reference: %s", message);
+    json_object_set_new(worker->answer, "filled_s", journal_number(clock_now() - start));
 }

@@ -157,6 +157,30 @@ static void rates_are_positive_and_finite(void **state)
     assert_true(ceilings_fma_host(ATTN_BF16, 1, 1e-3) > 0);
 }
 
+/* Only an ISA with the widest vectors, and with what multiplies bf16 where anything does. */
+static void best_rates_are_not_measured_twice(void **state)
+{
+    (void)state;
+    int widest = 0;
+    bool bf16 = false, f32_best = false, bf16_best = false;
+    size_t at = 0;
+    for (const struct probe *probe; (probe = next_probe(&at));) {
+        widest = probe->vector_bytes > widest ? probe->vector_bytes : widest;
+        bf16 |= probe->fma_bf16 != NULL;
+    }
+    at = 0;
+    for (const struct probe *probe; (probe = next_probe(&at));) {
+        const bool wide = probe->vector_bytes == widest;
+        assert_int_equal(ceilings_fma_is_host(probe->isa, ATTN_F32, ATTN_F32), wide);
+        assert_int_equal(ceilings_fma_is_host(probe->isa, ATTN_F32, ATTN_BF16), wide && !bf16);
+        assert_int_equal(ceilings_fma_is_host(probe->isa, ATTN_BF16, ATTN_BF16),
+                         wide && (!bf16 || probe->fma_bf16));
+        f32_best |= ceilings_fma_is_host(probe->isa, ATTN_F32, ATTN_F32);
+        bf16_best |= ceilings_fma_is_host(probe->isa, ATTN_BF16, ATTN_BF16);
+    }
+    assert_true(f32_best && bf16_best);
+}
+
 static void footprint_stops_growing(void **state)
 {
     (void)state;
@@ -193,6 +217,7 @@ int main(void)
         cmocka_unit_test(read_sees_every_word),
         cmocka_unit_test(copies_copy),
         cmocka_unit_test(rates_are_positive_and_finite),
+        cmocka_unit_test(best_rates_are_not_measured_twice),
         cmocka_unit_test(footprint_stops_growing),
         cmocka_unit_test(roofline_names_what_binds),
     };

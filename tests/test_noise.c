@@ -112,6 +112,18 @@ static void only_what_may_pass_is_repeated(void **state)
                               NOISE_NO_INTERVAL));
 }
 
+/* Two at once, one more for every four launches that count. */
+static void repeats_are_not_for_ever(void **state)
+{
+    (void)state;
+    assert_true(noise_may_repeat(0, 1));
+    assert_false(noise_may_repeat(0, 2));
+    assert_false(noise_may_repeat(3, 2));
+    assert_true(noise_may_repeat(4, 2));
+    assert_true(noise_may_repeat(24, 7));
+    assert_false(noise_may_repeat(24, 8));
+}
+
 /* Launches whose samples come from `draw`, with a small change from launch to launch. */
 struct cell {
     double samples[LAUNCHES][SAMPLES];
@@ -291,6 +303,7 @@ int main(void)
         cmocka_unit_test(a_launch_is_held_against_the_usual_rate),
         cmocka_unit_test(cycles_outrank_the_probes),
         cmocka_unit_test(only_what_may_pass_is_repeated),
+        cmocka_unit_test(repeats_are_not_for_ever),
         cmocka_unit_test(quiet_cells_are_seldom_flagged),
         cmocka_unit_test(shapes_are_recognised),
         cmocka_unit_test(small_shapes_are_let_be),

@@ -156,6 +156,21 @@ class Rows(CommandTest):
         if row["thread_busy_s"]:
             self.assertGreater(min(row["thread_busy_s"]), 0)
 
+    def test_where_the_time_went(self) -> None:
+        """What the workers say they did and what the harness took make up the session."""
+        done = run("run", "--problem", TINY, "--kernel", "naive", "--threads", "1", *BRIEF,
+                   "--output", self.output)  # fmt: skip
+        (launch,) = launches(self.output)
+        end = lines(self.output)[-1]
+        self.assertEqual(end["type"], "end")
+        self.assertAlmostEqual(end["probing_s"], launch["probed_s"], delta=1e-6)
+        work = end["wall_s"] - end["probing_s"] - end["overhead_s"]
+        self.assertGreater(work, launch["sampled_s"])
+        self.assertGreater(end["overhead_s"], launch["open_s"])
+        shares = [f"{100 * end[key] / end['wall_s']:.1f}%" for key in ("probing_s", "overhead_s")]
+        (said,) = [line for line in done.stdout.splitlines() if line.startswith("time: ")]
+        self.assertIn(f"ceilings took {shares[0]} and the harness itself {shares[1]}", said)
+
     def test_counters_count_or_say_why_not(self) -> None:
         row, _ = self.measured("--problem", TINY, "--kernel", "naive", "--threads", "1", *BRIEF)
         counters = row["counters"]
@@ -189,6 +204,17 @@ class Rows(CommandTest):
         shifts = {launch["shift_bytes"] for launch in taken}
         self.assertGreater(len(shifts), 5)
         self.assertTrue(all(shift % 64 == 0 for shift in shifts))
+
+    def test_thread_counts_stay_together(self) -> None:
+        """In each round what is compared is launched one after the other, in any order."""
+        arguments = ["--problem", TINY, "--kernel", "row_parallel,online,tiled", "--threads", "1,2"]
+        run("run", *arguments, "--launches", "6", "--seed", "3", "--output", self.output)
+        orders = {}
+        for launch in launches(self.output):
+            orders.setdefault(launch["round"], []).append(launch["threads"])
+        for order in orders.values():
+            self.assertIn(order, (sorted(order), sorted(order, reverse=True)))
+        self.assertEqual({order[0] for order in orders.values()}, {1, 2})
 
     def test_a_seed_repeats_the_order(self) -> None:
         orders = []
