@@ -109,13 +109,24 @@ def intensity(cell: Cell) -> float:
     return cell.number("gflops") / bytes_per_s if bytes_per_s else math.nan
 
 
+def _fma(cells: Sequence[Cell]) -> float:
+    """The multiply-add rate of an instruction set in GFLOP/s, 0 where none was measured.
+
+    Its kernels may compute in types of different rates (bf16, or widened to f32): the fastest is
+    the set's.
+    """
+    measured = [
+        [f for c in group if (f := c.number("ceiling.fma_gflops")) > 0]
+        for group in by(cells, lambda c: c.identity.kernel).values()
+    ]
+    return max((statistics.median(found) for found in measured if found), default=0)
+
+
 def _ceiling_lines(ax: Axes, cells: Sequence[Cell], x: np.ndarray) -> None:
     """The multiply-add rate of each instruction set, and the span of read bandwidths."""
     reads = [r for c in cells if (r := c.number("ceiling.read_gbytes_per_s")) > 0]
     rates = {
-        isa: statistics.median(found)
-        for isa, group in by(cells, lambda c: c.identity.isa).items()
-        if (found := [f for c in group if (f := c.number("ceiling.fma_gflops")) > 0])
+        isa: r for isa, group in by(cells, lambda c: c.identity.isa).items() if (r := _fma(group))
     }
     if not reads or not rates:
         return

@@ -45,6 +45,18 @@ def test_roofline_places_cells_by_flops_per_byte(results: Results) -> None:
     assert flash.get_ydata()[0] == pytest.approx(cell.number("gflops"))
 
 
+def test_the_roof_of_a_set_is_its_fastest_type(tmp_path: Path) -> None:
+    def row(kernel: str, rate: float, s: int) -> sample.Row:
+        ceiling = {"fma_gflops": rate, "read_gbytes_per_s": 40.0}
+        return sample.cell(kernel=kernel, isa="avx512_bf16", s=s, ceiling=ceiling)
+
+    rows = [row("flash", 236.0, 64), row("split_kv", 118.0, 64), row("split_kv", 118.0, 128)]
+    ax = figures.roofline(read(sample.write(tmp_path / "b", sample.session(), *rows))).axes[0]
+    assert [t.get_text() for t in ax.texts if "FLOP" in t.get_text()] == [
+        "avx512_bf16: 236 GFLOP/s"
+    ]
+
+
 def test_families_need_three_lengths(results: Results) -> None:
     assert list(figures.families(results)) == [
         "over S: hq=8, hkv=8, d=64, 1 thread",
