@@ -200,6 +200,7 @@ def gate(options: argparse.Namespace, folder: Path) -> Outcome:
         if reasons:
             raise ToolError("; ".join(reasons), Exit.INCOMPARABLE)
         outcome.machine = first.sessions[0].machine
+        outcome.build = second.sessions[0].build_text()
         cells = matched(first, second, outcome)
         (compare_instructions if counting else compare_times)(plan, cells, outcome, options)
     outcome.code = decide(outcome, options.noise_limit)

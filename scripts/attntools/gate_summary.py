@@ -36,6 +36,7 @@ class Outcome:
     pairs: int
     threshold: float
     machine: Row = field(default_factory=dict)
+    build: str = ""  # of the new side
     judged: list[Judged] = field(default_factory=list)
     again: list[Judged] = field(default_factory=list)  # suspects on fresh pairs
     confirmed: list[Judged] = field(default_factory=list)  # those that were slower again

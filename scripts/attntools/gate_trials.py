@@ -5,8 +5,9 @@ r"""Runs the gate again and again and records what it answered: how often is it 
 
 What follows -- are the gate's own options; trial i runs with seed i.  Every trial is one line of
 the output, written when it ends; started again, the script goes on after the label's last trial.
---most stops after so many trials in one go.  Ends with the share of each exit code and its exact
-95 % interval (Clopper and Pearson).
+--most stops after so many trials in one go, --seconds begins none after so long.  Ends with the
+share of each exit code and its exact 95 % interval (Clopper and Pearson), and how noisy it was:
+what launches of one build differed by.  Without --label it only tells so, of every label.
 
 Exit codes: 0 done (or this go's trials are), 4 usage, input or output.
 """
@@ -15,31 +16,32 @@ import argparse
 import json
 import tempfile
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import median
 
 from scipy.stats import binomtest
 
 from attntools import gate
 from attntools.cli import Exit, ToolError, guard, parser
 from attntools.gate_summary import Outcome
+from attntools.results import Row
 
 TOOL = "gate-trials"
 
 
-def recorded(path: Path, label: str) -> list[dict[str, object]]:
-    """The trials of a label that the file has; a line that a kill cut short is an error."""
+def all_recorded(path: Path) -> dict[str, list[Row]]:
+    """The trials that the file has, by label; a line that a kill cut short is an error."""
+    found: dict[str, list[Row]] = defaultdict(list)
     if not path.exists():
-        return []
-    found = []
+        return found
     for number, line in enumerate(path.read_text().splitlines(), 1):
         try:
             row = json.loads(line)
         except ValueError:
             raise ToolError(f"{path}:{number}: is no JSON; remove the line to go on") from None
-        if row.get("label") == label:
-            found.append(row)
+        found[row["label"]].append(row)
     return found
 
 
@@ -60,14 +62,17 @@ def line_of(label: str, trial: int, options: Sequence[str], outcome: Outcome, to
         "smallest": round(outcome.smallest(), 6),
         "seconds": round(took, 2),
         "fingerprint": outcome.machine.get("fingerprint"),
+        "cpu": outcome.machine.get("cpu"),
+        "cores": outcome.machine.get("cores"),
+        "build": outcome.build,
         "options": list(options),
         "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
     return json.dumps(row, separators=(",", ":")) + "\n"
 
 
-def summary(label: str, rows: Sequence[dict[str, object]]) -> str:
-    """How often each exit code came, of how many."""
+def summary(label: str, rows: Sequence[Row]) -> str:
+    """How often each exit code came, of how many, and in how much noise."""
     parts = []
     for code, count in sorted(Counter(row["code"] for row in rows).items(), key=str):
         share = binomtest(count, len(rows)).proportion_ci(0.95, "exact")
@@ -75,15 +80,23 @@ def summary(label: str, rows: Sequence[dict[str, object]]) -> str:
             f"exit {code}: {count} of {len(rows)} "
             f"({100 * share.low:.1f} .. {100 * share.high:.1f} %)"
         )
-    return f"{label}: {'; '.join(parts) or 'no trials'}"
+    if not rows:
+        return f"{label}: no trials"
+    floors = [100 * floor for row in rows for floor in row["floors"]]
+    took = median(row["seconds"] for row in rows)
+    return (
+        f"{label}: {'; '.join(parts)}; noise {median(floors):.2g} % (median), {max(floors):.2g} % "
+        f"(worst); {took:.1f} s each"
+    )
 
 
 def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     """Parses the command line."""
     p = parser(TOOL, __doc__)
-    p.add_argument("--label", required=True)
+    p.add_argument("--label")
     p.add_argument("--trials", type=int, default=100)
     p.add_argument("--most", type=int, default=10**6, metavar="N", help="trials in this go")
+    p.add_argument("--seconds", type=float, default=1e9, metavar="T", help="of this go")
     p.add_argument("--output", type=Path, required=True, metavar="FILE")
     p.add_argument("gate", nargs="*", metavar="-- GATE OPTIONS")
     return p.parse_args(argv)
@@ -92,8 +105,15 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
 def run(argv: Sequence[str] | None = None) -> int:
     """The tool."""
     options = arguments(argv)
-    rows = recorded(options.output, options.label)
+    if options.label is None:
+        for label, rows in all_recorded(options.output).items():
+            print(summary(label, rows))
+        return Exit.OK
+    rows = all_recorded(options.output).get(options.label, [])
+    began = time.monotonic()
     for trial in range(len(rows) + 1, min(options.trials, len(rows) + options.most) + 1):
+        if time.monotonic() - began >= options.seconds:
+            break
         chosen = gate.arguments([*options.gate, "--seed", str(trial)])
         start = time.monotonic()
         with tempfile.TemporaryDirectory(prefix="attnbench-gate-") as folder:

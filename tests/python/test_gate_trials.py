@@ -15,13 +15,24 @@ def test_goes_on_where_it_ended(tool: Tool, tmp_path: Path) -> None:
     rest = ["--", "--base", base, "--new", new, "-n", 6]
     first = tool(gate_trials, *command, "--most", 2, *rest)
     assert first.code == 0
-    assert first.out == "a/a: exit 0: 2 of 2 (15.8 .. 100.0 %)\n"
+    assert first.out.startswith("a/a: exit 0: 2 of 2 (15.8 .. 100.0 %); noise 0.")
     second = tool(gate_trials, *command, *rest)
-    assert second.out == "a/a: exit 0: 3 of 3 (29.2 .. 100.0 %)\n"
+    assert second.out.startswith("a/a: exit 0: 3 of 3 (29.2 .. 100.0 %); noise 0.")
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     assert [row["trial"] for row in rows] == [1, 2, 3]
     assert rows[0]["medians"] != rows[1]["medians"]  # another seed
+    assert rows[0]["build"] == "aaaaaaaaaaaa, GNU 12.2.0 -O3 -DNDEBUG"
     assert rows[0]["options"] == ["--base", "base", "--new", "next", "-n", "6"]
+
+
+def test_tells_every_label_and_begins_nothing_late(tool: Tool, tmp_path: Path) -> None:
+    program, out = fake.program(tmp_path / "base"), tmp_path / "trials.jsonl"
+    rest = ["--output", out, "--", "--base", program, "--new", program, "-n", 6]
+    assert tool(gate_trials, "--label", "a", "--seconds", 0, *rest).out == "a: no trials\n"
+    for label in ("a", "b"):
+        tool(gate_trials, "--label", label, "--trials", 1, *rest)
+    lines = tool(gate_trials, "--output", out).out.splitlines()
+    assert [line.split(": exit 0: 1 of 1")[0] for line in lines] == ["a", "b"]
 
 
 def test_damaged_record_is_named(tool: Tool, tmp_path: Path) -> None:
