@@ -25,8 +25,8 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import save_file
 
+from attntools.cells import Identity, problem_fields
 from attntools.cli import ToolError
-from attntools.results import Identity, problem_fields
 
 # What valgrind 3.19 to 3.24 can run.  Of AVX-512 it knows nothing: an unknown instruction ends the
 # worker, and its CPUID says that there is none.

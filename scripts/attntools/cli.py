@@ -7,7 +7,7 @@ from collections.abc import Callable
 from enum import IntEnum
 from typing import NoReturn
 
-from attntools.results import ResultsError
+from attntools.cells import ResultsError
 
 
 class Exit(IntEnum):

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from attntools.results import Results, Session
+from attntools.cells import Results, Session
 
 
 def machine_key(session: Session) -> tuple[Any, ...]:

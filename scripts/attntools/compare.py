@@ -24,6 +24,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from attntools.cells import Results
 from attntools.cli import Exit, ToolError, guard, parser, say
 from attntools.comparable import incomparable
 from attntools.comparison import (
@@ -38,7 +39,7 @@ from attntools.comparison import (
 )
 from attntools.comparison_tables import render, render_ranking
 from attntools.files import colours_wanted, write_text
-from attntools.results import Results, read_all, without_collector
+from attntools.results import read_all, without_collector
 
 TOOL = "compare"
 FORMATS = ("text", "markdown", "csv", "junit")

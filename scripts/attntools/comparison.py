@@ -9,7 +9,7 @@ from math import log
 import numpy as np
 
 from attntools import statistics
-from attntools.results import WRONG_STATES, Cell, Identity, Results, problem_fields
+from attntools.cells import WRONG_STATES, Cell, Identity, Results, problem_fields
 
 # A difference below this is not worth a person's time, and about what two builds of the same
 # source differ by through code placement alone (Mytkowicz et al. 2009).

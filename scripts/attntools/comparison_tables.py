@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from xml.etree import ElementTree
 
 from attntools import tables
+from attntools.cells import Cell, Identity
 from attntools.cli import ToolError
 from attntools.comparison import Comparison, Ranked, Verdict, geometric_mean
-from attntools.results import Cell, Identity
 from attntools.units import change, digits, seconds
 
 HEAD = ("case", "kernel/isa", "threads", "base", "new", "change", "95 % interval", "", "reason")

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import msgspec
 
+from attntools.cells import WRONG_STATES, Results
 from attntools.cli import ToolError
 from attntools.comparable import build_key, machine_key
-from attntools.results import WRONG_STATES, Results
 
 # "atbn": tells our files from other programs' databases.
 APPLICATION = 0x6174626E

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from attntools import style
-from attntools.results import Cell, Results, problem_fields
+from attntools.cells import Cell, Results, problem_fields
 from attntools.units import digits, seconds
 
 # Longest prefix of a legend or tick that still leaves room for the figure.

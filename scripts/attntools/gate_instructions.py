@@ -6,10 +6,10 @@ from pathlib import Path
 
 from attntools import tables
 from attntools.callgrind import ISAS, Count, available, count
+from attntools.cells import Identity
 from attntools.cli import ToolError
 from attntools.comparison import Verdict
 from attntools.gate_builds import Build
-from attntools.results import Identity
 from attntools.units import change
 
 HEAD = ("problem", "kernel/isa", "base", "new", "change", "where", "")

@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from attntools.cells import WRONG_STATES, Cell, Identity, Results, ResultsError
 from attntools.cli import Exit, ToolError
 from attntools.gate_builds import Build
-from attntools.results import WRONG_STATES, Cell, Identity, Results, ResultsError, read
+from attntools.results import read
 
 # attnbench samples for a twentieth of a cell's share of --seconds in each launch.
 SHARE = 20

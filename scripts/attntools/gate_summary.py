@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from math import expm1, isfinite
 
 from attntools import tables
+from attntools.cells import Identity, Row
 from attntools.cli import Exit
 from attntools.comparison import Verdict
 from attntools.gate_instructions import Counted
 from attntools.gate_instructions import table as table_of_counts
 from attntools.gating import Judged, too_noisy
-from attntools.results import Identity, Row
 from attntools.units import seconds
 
 HEAD = (

@@ -24,9 +24,9 @@ from statistics import median
 from scipy.stats import binomtest
 
 from attntools import gate
+from attntools.cells import Row
 from attntools.cli import Exit, ToolError, guard, parser
 from attntools.gate_summary import Outcome
-from attntools.results import Row
 
 TOOL = "gate-trials"
 

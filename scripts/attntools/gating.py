@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from attntools import statistics
+from attntools.cells import Identity
 from attntools.comparison import Verdict
 from attntools.gate_pairs import Samples, launch_time
-from attntools.results import Identity
 
 ALPHA = 0.05
 

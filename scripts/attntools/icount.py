@@ -25,11 +25,11 @@ from pathlib import Path
 
 from attntools import selection, tables
 from attntools.callgrind import ISAS, Count, count, require_valgrind
+from attntools.cells import Cell
 from attntools.cli import Exit, ToolError, guard, parser, say
 from attntools.files import write_text
 from attntools.gate_builds import build
 from attntools.gate_pairs import launch, wrong_in
-from attntools.results import Cell
 
 TOOL = "icount"
 FORMATS = ("text", "markdown", "csv")

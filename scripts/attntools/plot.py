@@ -22,8 +22,9 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from attntools import figures, style
+from attntools.cells import Results
 from attntools.cli import Exit, ToolError, guard, parser, say
-from attntools.results import Results, read
+from attntools.results import read
 
 TOOL = "plot"
 

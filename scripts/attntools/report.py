@@ -20,13 +20,14 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
+from attntools.cells import WRONG_STATES, Cell, Results, Row
 from attntools.cli import Exit, guard, parser, say
 from attntools.comparable import incomparable
 from attntools.comparison import compare_files
 from attntools.comparison_tables import HEAD, NUMERIC, comparison_rows, interval_text, summary
 from attntools.files import write_text
 from attntools.plot import KINDS, draw
-from attntools.results import WRONG_STATES, Cell, Results, Row, read_all
+from attntools.results import read_all
 from attntools.units import change, digits, seconds, size
 
 TOOL = "report"

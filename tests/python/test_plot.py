@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import sample
 from attntools import figures, plot, style
-from attntools.results import Results, read
+from attntools.cells import Results
+from attntools.results import read
 from conftest import Tool
 
 

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 import sample
+from attntools.cells import ResultsError, problem_fields
 from attntools.comparable import incomparable
-from attntools.results import ResultsError, problem_fields, read
+from attntools.results import read
 
 
 def test_reads_what_the_schema_says(tmp_path: Path) -> None:

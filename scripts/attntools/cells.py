@@ -1,0 +1,174 @@
+"""What a results file holds: sessions and cells, as the tools use them."""
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple, get_args
+
+import msgspec
+
+State = Literal[
+    "ok", "unsupported", "unavailable", "failed", "implausible", "crashed", "timeout", "skipped"
+]
+STATES = frozenset(get_args(State))
+# A kernel that computed something wrong, or never came back.
+WRONG_STATES = frozenset(("failed", "implausible", "crashed", "timeout"))
+
+Row = dict[str, Any]
+Positive = Annotated[float, msgspec.Meta(gt=0)]
+
+
+class ResultsError(Exception):
+    """A file that cannot be used; the message names file and line."""
+
+
+class Identity(NamedTuple):
+    """What makes two rows the same cell."""
+
+    kernel: str
+    isa: str
+    problem: str
+    input: str
+    threads: int
+    placement: str
+    cache: str
+    plugin: str | None
+
+    @property
+    def variant(self) -> str:
+        """Kernel and instruction set, as people write it."""
+        return f"{self.kernel}/{self.isa}"
+
+
+@dataclass(slots=True, eq=False)
+class Session:
+    """A session line: which machine, which build, which settings."""
+
+    path: str
+    line: int
+    header: Row
+
+    @property
+    def machine(self) -> Row:
+        """What `attnbench machine --json` says."""
+        return self.header.get("machine") or {}
+
+    @property
+    def build(self) -> Row:
+        """Version, commit, dirty, compiler, flags."""
+        return self.header.get("build") or {}
+
+    def build_text(self) -> str:
+        """A build in a few words."""
+        build = self.build
+        commit = (build.get("commit") or "no commit")[:12]
+        dirty = " (modified)" if build.get("dirty") else ""
+        return f"{commit}{dirty}, {build.get('compiler', '?')} {build.get('flags', '')}".rstrip()
+
+
+class Time(msgspec.Struct, gc=False):
+    """The part of a row's time that every tool needs."""
+
+    median_s: Positive
+    min_s: Positive
+    launch_medians_s: Annotated[list[Positive], msgspec.Meta(min_length=1)]
+    ci95_s: tuple[Positive, Positive] | None = None
+
+
+class Cell(msgspec.Struct, gc=False, eq=False):
+    """One row, already checked; `row` has what is not decoded here."""
+
+    kernel: str
+    isa: str
+    problem: str
+    input: str
+    threads: Annotated[int, msgspec.Meta(ge=1)]
+    placement: str
+    cache: str
+    plugin: str | None
+    state: State
+    case: str = ""
+    why: str | None = None
+    time: Time | None = None
+    flags: list[str] = []
+    text: bytes = b""
+    line: int = 0
+    identity: Any = None
+    session: Any = None
+
+    @property
+    def row(self) -> Row:
+        """The whole row."""
+        return msgspec.json.decode(self.text)
+
+    @property
+    def timed(self) -> bool:
+        """Whether the row has a time that may be used; one of `attnbench check` has none."""
+        return self.state == "ok" and self.time is not None
+
+    @property
+    def median_s(self) -> float:
+        """Median over launches, seconds per call."""
+        assert self.time
+        return self.time.median_s
+
+    @property
+    def launch_medians_s(self) -> list[float]:
+        """Median of each launch, in the order of the rounds."""
+        assert self.time
+        return self.time.launch_medians_s
+
+    @property
+    def interval_s(self) -> tuple[float, float] | None:
+        """The 95 % interval of the median, where there were launches enough."""
+        assert self.time
+        return self.time.ci95_s
+
+    def number(self, key: str) -> float:
+        """A number of the row, as in ceiling.fma_gflops; NaN where it is null or absent."""
+        value: Any = self.row
+        for part in key.split("."):
+            value = value.get(part) if isinstance(value, dict) else None
+        return float(value) if isinstance(value, int | float) else math.nan
+
+
+@dataclass(eq=False)
+class Results:
+    """A whole file."""
+
+    path: str
+    sessions: list[Session]
+    cells: dict[Identity, Cell]
+    experiments: list[Row] = field(default_factory=list)
+    noise: list[Row] = field(default_factory=list)
+    launches: dict[Identity, list[Row]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    complete: bool = False
+
+    @cached_property
+    def timed(self) -> list[Cell]:
+        """The cells with a time."""
+        return [cell for cell in self.cells.values() if cell.timed]
+
+    @property
+    def right(self) -> list[Cell]:
+        """The cells that were found right, timed or not."""
+        return [cell for cell in self.cells.values() if cell.state == "ok"]
+
+    @property
+    def name(self) -> str:
+        """The file's name without folder and ending, for headings."""
+        return Path(self.path).name.removesuffix(".jsonl")
+
+
+def problem_fields(problem: str) -> dict[str, str]:
+    """Keys and values of a problem's canonical text, defaults filled in.
+
+    The defaults are the problem text's own: float32, no mask, Dv = D.
+    """
+    fields = dict(part.split("=", 1) for part in problem.split(",") if "=" in part)
+    fields.setdefault("dtype", "f32")
+    fields.setdefault("mask", "none")
+    fields.setdefault("dv", fields.get("d", "?"))
+    return fields
