@@ -21,9 +21,10 @@ from typing import Any
 
 import msgspec
 
+from attntools.cells import Cell, Identity, Results, Row
 from attntools.cli import Exit, ToolError, guard, parser, say
 from attntools.files import replacing, write_text
-from attntools.results import Cell, Identity, Results, Row, read
+from attntools.results import read
 from attntools.tables import comma_separated
 
 TOOL = "export"
@@ -40,6 +41,7 @@ COLUMNS = (
     *("state", "why", "flags", "median_s", "ci95_lo_s", "ci95_hi_s", "repro"),
     *(name.replace(".", "_") for name in NUMBERS),
 )
+FLOATS = (*COLUMNS[-len(NUMBERS) :], "median_s", "ci95_lo_s", "ci95_hi_s")
 
 
 def record(cell: Cell) -> dict[str, Any]:
@@ -150,7 +152,11 @@ def write_parquet(results: Results, output: str) -> None:
         raise ToolError("parquet needs pyarrow: .venv/bin/pip install pyarrow") from None
     if output == "-":
         raise ToolError("parquet is binary: name a file with --output")
-    table = pyarrow.Table.from_pylist([record(c) for c in results.cells.values()])
+    # The same types for every file, so that files with a column of nulls only join the others.
+    types = {"threads": pyarrow.int64(), **dict.fromkeys(FLOATS, pyarrow.float64())}
+    schema = pyarrow.schema([(name, types.get(name, pyarrow.string())) for name in COLUMNS])
+    rows = [record(c) for c in results.cells.values()]
+    table = pyarrow.Table.from_pylist(rows, schema=schema)
     with replacing(output) as aside:
         pyarrow.parquet.write_table(table, aside)
 

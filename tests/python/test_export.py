@@ -62,7 +62,14 @@ def test_parquet(tool: Tool, path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     out = path.with_suffix(".parquet")
     assert tool(export, path, "--format", "parquet", "--output", out).code == 0
-    assert parquet.read_table(out).num_rows == 3
+    table = parquet.read_table(out)
+    assert tuple(table.column_names) == export.COLUMNS
+    good, _cold, bad = table.to_pylist()
+    assert (good["kernel"], good["threads"], good["median_s"]) == ("flash", 1, 2e-3)
+    assert (good["workspace_bytes"], good["ceiling_fma_gflops"]) == (4096.0, 118.0)
+    assert (bad["state"], bad["why"], bad["median_s"]) == ("failed", "because", None)
+    kinds = {name: str(table.schema.field(name).type) for name in ("plugin", "median_s", "threads")}
+    assert kinds == {"plugin": "string", "median_s": "double", "threads": "int64"}
 
 
 def test_usage(tool: Tool, path: Path) -> None:
