@@ -8,9 +8,9 @@ launched in pairs, base new new base, and each pair gives ln(new / base) of ever
 percentile of each launch's samples, since what disturbs a launch only adds time.  A cell is
 SLOWER if the sign-test interval of their median lies above 0, also with all cells considered
 (Holm), and the median is above the threshold: the larger of --threshold and what launches of one
-build differ by in this very session; and if all that holds again on fresh pairs.  A cell whose
-launches of one build differ by more than half the threshold is measured again, --sessions times at
-most; the quietest session counts.
+build differ by in this very session; and if all that holds again on fresh pairs.  A cell with more
+noise than half the threshold is measured again, --sessions times at most, and not after --patience
+seconds; the quietest session counts.
 
     scripts/gate --base origin/main --new HEAD --metric instructions
 
@@ -30,6 +30,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from attntools import icount, selection
+from attntools.cells import Identity, Results
 from attntools.cli import Exit, ToolError, guard, parser, say
 from attntools.comparable import incomparable
 from attntools.compare import percentage
@@ -38,14 +39,14 @@ from attntools.files import write_text
 from attntools.gate_builds import build
 from attntools.gate_instructions import count_pairs, instead_of_counters
 from attntools.gate_pairs import NEW, Collected, Plan, Samples, pilot, wrong_in
-from attntools.gate_quiet import run_until_quiet
+from attntools.gate_quiet import Patience, run_until_quiet
 from attntools.gate_summary import Outcome, markdown
 from attntools.gating import counts_instructions, explain, judge, too_noisy
-from attntools.results import Identity, Results
 
 TOOL = "gate"
 PAIRS = 20
-SESSIONS = 3
+SESSIONS = 9
+PATIENCE_S = 150.0
 NOISE_LIMIT = 0.10
 METRICS = ("time", "instructions")
 
@@ -58,7 +59,8 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     selection.add_to(p)
     p.add_argument("--metric", choices=METRICS, default="time")
     p.add_argument("-n", "--pairs", type=pair_count, default=PAIRS, metavar="N", help="20")
-    p.add_argument("--sessions", type=int, default=SESSIONS, metavar="N", help="3")
+    p.add_argument("--sessions", type=int, default=SESSIONS, metavar="N", help="9")
+    p.add_argument("--patience", type=float, default=PATIENCE_S, metavar="S", help="150")
     p.add_argument("--threshold", type=percentage, default=THRESHOLD, metavar="P", help="2 %%")
     p.add_argument(
         "--noise-limit", type=percentage, default=NOISE_LIMIT, metavar="P",
@@ -112,13 +114,12 @@ def measure(
 ) -> Collected:
     """Pairs of launches of each cell, again where they were noisy."""
     start = time.monotonic()
+    patience = Patience(max(1, options.sessions), options.patience)
 
     def tell(count: int):  # noqa: ANN202
         return progress(f"{what}, blocks of {count} cells", start)
 
-    return run_until_quiet(
-        plan, cells, options.pairs, options.threshold, max(1, options.sessions), tell
-    )
+    return run_until_quiet(plan, cells, options.pairs, options.threshold, patience, tell)
 
 
 def confirm(plan: Plan, outcome: Outcome, options: argparse.Namespace) -> None:

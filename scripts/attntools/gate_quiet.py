@@ -1,30 +1,42 @@
 """Measures again what was disturbed: of each cell, the quietest of a few sessions counts.
 
 A session is the n pairs of a cell.  How noisy it was is what launches of the same build differed by
-in it; how the builds differ plays no part, so that choosing by it favours neither.
+in it, and how wide the interval of the builds' ratio is; where that interval lies plays no part, so
+that choosing by it favours neither build.
 """
 
+import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from attntools import statistics
+from attntools.cells import Identity
 from attntools.gate_pairs import Collected, Plan, Samples, run_pairs
 from attntools.gating import noise_floor
-from attntools.results import Identity
 
-# A session is quiet enough if launches of one build differ by half the threshold at most: what is
-# above the threshold then stands clear of the noise.
+# A session is quiet enough if its noise is half the threshold at most: what is above the threshold
+# then stands clear of it.
 QUIET = 0.5
 
 # Seeds of further sessions, apart from those of the pairs of one.
 STRIDE = 10**5
 
 
+@dataclass(frozen=True)
+class Patience:
+    """When to stop measuring a cell again."""
+
+    sessions: int  # of each cell, at most
+    seconds: float  # no session begins later
+
+
 def noise(samples: Samples) -> float:
-    """The noise floor of a session; infinite where too few launches tell."""
-    floor = noise_floor(samples.same_side())
-    return floor if floor == floor else float("inf")
+    """The noise of a session, as a logarithm of a ratio; infinite where too few launches tell."""
+    lo, hi = statistics.median_interval(samples.log_ratios())
+    found = [noise_floor(samples.same_side()), float(hi - lo) / 2]
+    return float(np.max(found)) if np.all(np.isfinite(found)) else float("inf")
 
 
 def run_until_quiet(
@@ -32,7 +44,7 @@ def run_until_quiet(
     cells: Sequence[Identity],
     pairs: int,
     threshold: float,
-    sessions: int,
+    patience: Patience,
     progress: Callable[[int], Callable[[int, int], None]],
 ) -> Collected:
     """Runs pairs of launches, and again those of noisy cells.
@@ -42,13 +54,14 @@ def run_until_quiet(
         cells: which cells.
         pairs: of each cell and session.
         threshold: the least change that counts, as a fraction.
-        sessions: of each cell at most.
+        patience: how often and how long to try.
         progress: gives, for a number of cells, what to call with blocks done and all of them.
     """
     out = Collected({}, [])
     todo = list(cells)
     limit = QUIET * float(np.log1p(threshold))
-    for session in range(sessions):
+    start = time.monotonic()
+    for session in range(patience.sessions):
         again = replace(plan, seed=plan.seed + STRIDE * session)
         collected = run_pairs(again, todo, pairs, progress(len(todo)))
         out.failures += collected.failures
@@ -58,6 +71,6 @@ def run_until_quiet(
                 out.samples[identity] = samples
         wrong = {failure.identity for failure in collected.failures}
         todo = [i for i in todo if i not in wrong and noise(out.samples[i]) > limit]
-        if not todo:
+        if not todo or time.monotonic() - start > patience.seconds:
             break
     return out

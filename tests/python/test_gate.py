@@ -12,9 +12,11 @@ from attntools import gate, gate_quiet, gating
 from attntools.comparison import Verdict
 from attntools.gate_builds import Build
 from attntools.gate_pairs import Collected, Plan, Samples, pilot, run_pairs
-from attntools.gate_quiet import run_until_quiet
+from attntools.gate_quiet import Patience, run_until_quiet
 from attntools.results import read
 from conftest import Outcome, Tool
+
+ONCE = ("--sessions", "1")  # noisy fakes do not become quieter
 
 
 @pytest.fixture
@@ -24,7 +26,7 @@ def gated(tool: Tool, tmp_path: Path):  # noqa: ANN201
     def run(base: dict[str, object] | None = None, *options: str, **new: object) -> Outcome:
         first = fake.program(tmp_path / "base", **(base or {}))
         second = fake.program(tmp_path / "next", **new)
-        return tool(gate, "--base", first, "--new", second, "-n", "8", *options)
+        return tool(gate, "--base", first, "--new", second, "-n", "8", *ONCE, *options)
 
     return run
 
@@ -122,7 +124,7 @@ def test_missing_sides(tool: Tool, tmp_path: Path) -> None:
 def test_summary_goes_to_a_file(tool: Tool, tmp_path: Path) -> None:
     program = fake.program(tmp_path / "base")
     out = tmp_path / "summary.md"
-    outcome = tool(gate, "--base", program, "--new", program, "-n", "6", "--output", out)
+    outcome = tool(gate, "--base", program, "--new", program, "-n", "6", *ONCE, "--output", out)
     assert outcome.code == 0
     assert out.read_text().startswith("### ✅ attnbench gate")
     assert outcome.err.endswith("gate: no regression in 1 cells\n")
@@ -132,7 +134,7 @@ def test_launches_are_in_abba_order(tool: Tool, tmp_path: Path) -> None:
     log = tmp_path / "log"
     first = fake.program(tmp_path / "A", log=log)
     second = fake.program(tmp_path / "B", log=log)
-    tool(gate, "--base", first, "--new", second, "-n", "6")
+    tool(gate, "--base", first, "--new", second, "-n", "6", *ONCE)
     order = "".join(log.read_text().split())
     assert order == "AB" + "ABBA" * 3  # the pilot, then three blocks of two pairs
 
@@ -165,9 +167,10 @@ def test_noisy_sessions_are_repeated_and_the_quietest_counts(
     monkeypatch.setattr(gate_quiet, "run_pairs", run_pairs)
     plan = Plan((), tmp_path, 0.05, 7)
 
-    def tried(sessions: int) -> Collected:
+    def tried(sessions: int, seconds: float = 1e9) -> Collected:
         seeds.clear()
-        return run_until_quiet(plan, [identity], 20, 0.02, sessions, lambda _count: None)
+        patience = Patience(sessions, seconds)
+        return run_until_quiet(plan, [identity], 20, 0.02, patience, lambda _count: None)
 
     assert tried(1).samples[identity] is sessions[0]
     assert tried(2).samples[identity] is sessions[1]
@@ -175,6 +178,7 @@ def test_noisy_sessions_are_repeated_and_the_quietest_counts(
     assert len(set(seeds)) == 3
     assert tried(9).samples[identity] is sessions[3]  # quiet enough: no fifth
     assert len(seeds) == 4
+    assert tried(9, 0).samples[identity] is sessions[0]  # no patience
 
 
 # Ratio and noise of sessions of one cell.

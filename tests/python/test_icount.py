@@ -8,8 +8,8 @@ import fake
 import pytest
 from attntools import callgrind, gate, gate_instructions, icount
 from attntools.callgrind import Count
+from attntools.cells import Identity
 from attntools.gate_builds import ROOT, Build
-from attntools.results import Identity
 from conftest import Outcome, Tool
 
 PROGRAM = ROOT / "build/release/attnbench"
@@ -222,11 +222,11 @@ def test_slower_without_counters_is_explained_by_callgrind(
     monkeypatch.setattr(gate_instructions, "count", fake_count)
     base = fake.program(tmp_path / "base", counters=False)
     new = fake.program(tmp_path / "next", factor=1.05, counters=False)
-    outcome = tool(gate, "--base", base, "--new", new, "-n", "8")
+    outcome = tool(gate, "--base", base, "--new", new, "-n", "8", "--sessions", "1")
     assert outcome.code == 1
     assert "instructions under callgrind +3.0 % (inner +30)" in outcome.out
     monkeypatch.setattr(gate_instructions, "available", lambda: False)
-    outcome = tool(gate, "--base", base, "--new", new, "-n", "8")
+    outcome = tool(gate, "--base", base, "--new", new, "-n", "8", "--sessions", "1")
     assert "valgrind, which would count instructions instead, is not installed" in outcome.out
 
 
