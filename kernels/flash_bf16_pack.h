@@ -16,24 +16,36 @@ VF_INLINE vi bf16_load(const void *p)
     return v;
 }
 
-/* Rows of 2 * VF_LANES elements become VF_LANES rows of pairs. */
+/* Rows of 2 * VF_LANES elements become VF_LANES rows of pairs; `whole`: there are VF_LANES rows,
+ * and they end with such a stretch. */
+VF_INLINE void flash_bf16_load_column(const bool whole, char *const *rows, int bytes, float *q)
+{
+    for (int at = 0; at < bytes; at += VF_BYTES) {
+        const size_t n = whole || bytes - at > VF_BYTES ? VF_BYTES : (size_t)(bytes - at);
+        vf x[VF_LANES];
+        VF_UNROLL
+        for (int i = 0; i < VF_LANES; i++) {
+            const char *row = whole || rows[i] ? rows[i] : rows[0];
+            x[i] = n == VF_BYTES ? (vf)bf16_load(row + at) : (vf)vi_load_bytes(row + at, n);
+        }
+        transpose(x);
+        VF_UNROLL
+        for (int i = 0; i < VF_LANES; i++)
+            if (whole || (size_t)i < (n + 3) / 4)
+                vf_store(q + (at / 4 + i) * FLASH_TILE, x[i]);
+    }
+}
+
 static void flash_bf16_load(const struct flash_job *job, struct flash_tile *t)
 {
     const int bytes = job->qk_dim * 2;
     for (int c = 0; c < FLASH_COLS && t->column[c].rows; c++) {
         char *rows[VF_LANES];
         flash_rows(&t->column[c], &job->tensors->q, rows);
-        for (int at = 0; at < bytes; at += VF_BYTES) {
-            const size_t n = bytes - at < VF_BYTES ? (size_t)(bytes - at) : VF_BYTES;
-            vf x[VF_LANES];
-            for (int i = 0; i < VF_LANES; i++) {
-                const char *row = rows[i] ? rows[i] : rows[0];
-                x[i] = n == VF_BYTES ? (vf)bf16_load(row + at) : (vf)vi_load_bytes(row + at, n);
-            }
-            transpose(x);
-            for (size_t i = 0; i < (n + 3) / 4; i++)
-                vf_store(t->q + ((size_t)at / 4 + i) * FLASH_TILE + (size_t)c * VF_LANES, x[i]);
-        }
+        if (t->column[c].rows == VF_LANES && bytes % VF_BYTES == 0)
+            flash_bf16_load_column(true, rows, bytes, t->q + c * VF_LANES);
+        else
+            flash_bf16_load_column(false, rows, bytes, t->q + c * VF_LANES);
     }
 }
 
@@ -106,15 +118,23 @@ static float flash_bf16_value(const struct flash_block *block, int j, int d)
     return attn_bf16_to_f32(*flash_bf16_element(block, j, d));
 }
 
+/* Looks at whole pairs of keys: the other key of a pair is multiplied too. */
 static bool flash_bf16_finite(const struct flash_block *block, int from, int to)
 {
+    const int dim = block->job->v_dim, panels = dim / BF16_PANEL * BF16_PANEL;
+    bf16_vector wrong = {0};
     bool finite = true;
-    if (from >= to)
-        return true;
-    for (int d = 0; d < block->job->v_dim; d++)
-        for (int j = from; j < to; j++)
-            finite &= (*flash_bf16_element(block, j, d) & 0x7f80) != 0x7f80;
-    return finite;
+    for (int j = from / 2 * 2; j < to; j += 2) {
+        for (int d = 0; d < panels; d += BF16_PANEL) {
+            bf16_vector x;
+            memcpy(&x, flash_bf16_element(block, j, d), sizeof x);
+            wrong |= (bf16_vector)((x & 0x7f80) == 0x7f80);
+        }
+        for (int d = panels; d < dim; d++)
+            for (int i = 0; i < 2; i++)
+                finite &= (*flash_bf16_element(block, j + i, d) & 0x7f80) != 0x7f80;
+    }
+    return finite && !vi_any((vi)wrong);
 }
 
 #endif

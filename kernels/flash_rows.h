@@ -35,25 +35,61 @@ static int flash_stretch(int d, int dim)
     return d + VF_LANES <= dim || dim < VF_LANES ? d : dim - VF_LANES;
 }
 
+/* Rows of Q into columns of a tile; `whole`: there are VF_LANES rows, of VF_LANES elements or more. */
+VF_INLINE void flash_load_column(const enum attn_dtype dtype, const bool whole, char *const *rows,
+                                 int dim, vf scale, float *q)
+{
+    const size_t bytes = attn_dtype_size(dtype);
+    for (int d = 0; d < dim; d += VF_LANES) {
+        const int at = flash_stretch(d, dim), n = whole || dim >= VF_LANES ? VF_LANES : dim;
+        vf x[VF_LANES];
+        VF_UNROLL
+        for (int i = 0; i < VF_LANES; i++)
+            x[i] = whole || rows[i]
+                       ? vf_load_elements(dtype, rows[i] + (size_t)at * bytes, (size_t)n)
+                       : vf_set1(0);
+        transpose(x);
+        VF_UNROLL
+        for (int i = 0; i < VF_LANES; i++)
+            if (whole || i < n)
+                vf_store(q + (ptrdiff_t)(at + i) * FLASH_TILE, x[i] * scale);
+    }
+}
+
 static inline void flash_load(const struct flash_job *job, struct flash_tile *t)
 {
     const int dim = job->qk_dim;
     const enum attn_dtype dtype = job->problem->dtype;
-    const size_t bytes = attn_dtype_size(dtype);
     const vf scale = vf_set1(job->scale);
     for (int c = 0; c < FLASH_COLS && t->column[c].rows; c++) {
         char *rows[VF_LANES];
         flash_rows(&t->column[c], &job->tensors->q, rows);
-        for (int d = 0; d < dim; d += VF_LANES) {
-            const int at = flash_stretch(d, dim), n = dim < VF_LANES ? dim : VF_LANES;
-            vf x[VF_LANES];
-            for (int i = 0; i < VF_LANES; i++)
-                x[i] = rows[i] ? vf_load_elements(dtype, rows[i] + (size_t)at * bytes, (size_t)n)
-                               : vf_set1(0);
-            transpose(x);
-            for (int i = 0; i < n; i++)
-                vf_store(t->q + (ptrdiff_t)(at + i) * FLASH_TILE + c * VF_LANES, x[i] * scale);
+        float *q = t->q + c * VF_LANES;
+        if (dtype == ATTN_F32 && t->column[c].rows == VF_LANES && dim >= VF_LANES)
+            flash_load_column(ATTN_F32, true, rows, dim, scale, q);
+        else
+            flash_load_column(dtype, false, rows, dim, scale, q);
+    }
+}
+
+/* Columns of a tile, times `factor`, into rows of O; `whole` as above. */
+VF_INLINE void flash_store_column(const enum attn_dtype dtype, const bool whole, char *const *rows,
+                                  int dim, vf factor, vi empty, const float *o)
+{
+    const size_t bytes = attn_dtype_size(dtype);
+    for (int d = 0; d < dim; d += VF_LANES) {
+        const int at = flash_stretch(d, dim), n = whole || dim >= VF_LANES ? VF_LANES : dim;
+        vf x[VF_LANES];
+        VF_UNROLL
+        for (int i = 0; i < VF_LANES; i++) {
+            x[i] = vf_load(o + (ptrdiff_t)(whole || i < n ? at + i : at) * FLASH_TILE) * factor;
+            x[i] = (vf)((vi)x[i] & ~empty);
         }
+        transpose(x);
+        VF_UNROLL
+        for (int i = 0; i < VF_LANES; i++)
+            if (whole || rows[i])
+                vf_store_elements(dtype, rows[i] + (size_t)at * bytes, x[i], (size_t)n);
     }
 }
 
@@ -62,24 +98,19 @@ static void flash_store(const struct flash_job *job, const struct flash_tile *t)
 {
     const int dim = job->v_dim;
     const enum attn_dtype dtype = job->problem->dtype;
-    const size_t bytes = attn_dtype_size(dtype);
     for (int c = 0; c < FLASH_COLS && t->column[c].rows; c++) {
         char *rows[VF_LANES];
         flash_rows(&t->column[c], &job->tensors->o, rows);
         const vi empty = (vi)(t->l[c] == vf_set1(0));
         const vf inverse = 1.0f / vf_select(empty, vf_set1(1), t->l[c]);
-        for (int d = 0; d < dim; d += VF_LANES) {
-            const int at = flash_stretch(d, dim), n = dim < VF_LANES ? dim : VF_LANES;
-            vf x[VF_LANES];
-            for (int i = 0; i < VF_LANES; i++) {
-                const int row = i < n ? at + i : at;
-                x[i] = vf_load(t->o + (ptrdiff_t)row * FLASH_TILE + c * VF_LANES);
-                x[i] = vf_select(empty, vf_set1(0), x[i] * inverse);
-            }
-            transpose(x);
-            for (int i = 0; i < VF_LANES && rows[i]; i++)
-                vf_store_elements(dtype, rows[i] + (size_t)at * bytes, x[i], (size_t)n);
-        }
+        const float *o = t->o + c * VF_LANES;
+        const bool whole = t->column[c].rows == VF_LANES && dim >= VF_LANES;
+        if (whole && dtype == ATTN_F32)
+            flash_store_column(ATTN_F32, true, rows, dim, inverse, empty, o);
+        else if (whole && dtype == ATTN_BF16)
+            flash_store_column(ATTN_BF16, true, rows, dim, inverse, empty, o);
+        else
+            flash_store_column(dtype, false, rows, dim, inverse, empty, o);
     }
 }
 

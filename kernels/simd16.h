@@ -44,7 +44,7 @@ static inline vh vh_of_bf16(vf v)
 }
 
 /* The first n <= VF_LANES lanes from elements of a type, zero in the others. */
-static inline vf vf_load_elements(enum attn_dtype dtype, const void *p, size_t n)
+VF_INLINE vf vf_load_elements(enum attn_dtype dtype, const void *p, size_t n)
 {
     uint16_t h[VF_LANES] = {0};
     if (dtype == ATTN_F32)
@@ -54,7 +54,7 @@ static inline vf vf_load_elements(enum attn_dtype dtype, const void *p, size_t n
 }
 
 /* The first n <= VF_LANES lanes, rounded to nearest even. */
-static inline void vf_store_elements(enum attn_dtype dtype, void *p, vf v, size_t n)
+VF_INLINE void vf_store_elements(enum attn_dtype dtype, void *p, vf v, size_t n)
 {
     uint16_t h[VF_LANES];
     if (dtype == ATTN_F32) {
