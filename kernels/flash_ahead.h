@@ -23,7 +23,7 @@ struct flash_region {
 };
 
 struct flash_ahead {
-    struct flash_region regions[3];
+    struct flash_region regions[4];
     int count;  /* regions planned */
     int region; /* the one being fetched, and the next row of it: */
     size_t outer, inner;

@@ -28,7 +28,14 @@
 #endif
 
 /* Keys of a block, a multiple of FLASH_ROWS: its scores fill half of a 32 KB L1 at avx512. */
+#ifndef FLASH_KEYS
 #define FLASH_KEYS (FLASH_ROWS == 8 ? 128 : 120)
+#endif
+
+/* Tiles that share each block of K and V while it is in the second-level cache. */
+#ifndef FLASH_TILES
+#define FLASH_TILES 4
+#endif
 
 /* Floats that the packed K and V of a block need, their dimensions rounded up to vectors. */
 #define FLASH_PACKED(dims) (FLASH_KEYS * ((dims) + 2 * VF_LANES))
@@ -38,7 +45,8 @@ struct flash_job {
     const struct attn_problem *problem;
     const struct attn_tensors *tensors;
     const struct flash_type *type;
-    size_t rows; /* of a task: whole tiles, but for the last task of a KV head */
+    size_t *taken; /* tasks that threads have begun, all of them together */
+    size_t rows;   /* of a task: whole tiles, but for the last task of a KV head */
     int qk_dim, v_dim;
     float scale; /* of the scores, times log2(e): the softmax is one of powers of two */
 };
