@@ -11,6 +11,36 @@
  *   parallel  over (batch, KV head, query tiles), the tiles with the most keys of a head first
  *   scratch   per thread one block of scores and FLASH_TILES tiles of queries and results
  *   instead   split_kv for decode: a few queries leave most lanes and threads idle here
+ *
+ * Why these sizes.  Per vector of scores (one key, VF_LANES queries) the two products cost D + Dv
+ * multiply-adds; a "score" below is such a vector, of which D = Dv = 64 pays for with 128 FMAs.
+ *
+ *   register tile  FLASH_ROWS x FLASH_COLS accumulators; a step of the summed dimension loads
+ *                  FLASH_COLS vectors and broadcasts FLASH_ROWS scalars for ROWS * COLS FMAs.
+ *                      avx512  8 x 2: 16 accumulators + 2 + 1 = 19 of 32 registers; 10 loads per
+ *                              16 FMAs.  4 cycles of latency on two pipes want 8 accumulators.
+ *                      avx2    6 x 2: 12 + 2 + 1 = 15 of 16; 8 loads per 12 FMAs.
+ *                  3 columns need 27 registers and 11 loads per 24 FMAs, but 48 queries divide
+ *                  neither 64 nor 128, and loads do not bind: 10 of them take 5 to 10 cycles,
+ *                  16 FMAs take 8 on two pipes and 16 on one.
+ *   exponentials   12 instructions a score: load, 3 additions to round and reduce, 2 FMAs, permute,
+ *                  shift, integer add, multiply, store, sum; 6.0 cycles on Zen 4, which is 4.5 % of
+ *                  128 FMAs on one pipe and 2.3 % of 256.  Between the FMAs of the second product
+ *                  they cost the same there, whether a score or a row ahead: its 512-bit
+ *                  instructions take two passes through every pipe, not the multipliers' alone.
+ *   block of keys  FLASH_KEYS scores of FLASH_TILE queries are 16 KB at avx512, half of a 32 KB L1;
+ *                  the q of a tile (8 KB at D = 64) or 8 rows of its o lie beside them, while K and
+ *                  V stream by from L2: FLASH_KEYS * D * 4 bytes per FLASH_KEYS * 2 * D cycles on
+ *                  one pipe, 2 bytes a cycle of the 32 that L2 gives.  Fewer keys load and store o
+ *                  more often: 32 vectors of 8 x 2 per 16 * FLASH_KEYS FMAs, 1.6 % at 128 keys.
+ *   tiles of a     a block of K and V, 64 KB at D = 64, is read from L3 or memory once for
+ *   task           FLASH_TILES tiles: 64 KB per 4 * 128 * 2 * 128 cycles are 0.5 bytes a cycle,
+ *                  1.8 GB/s, where one tile would ask for 7.4 of the 10 to 40 that a core gets.
+ *                  q and o of four tiles are 64 KB (128 at D = 128), of 1 MB of L2.
+ *
+ * Measured on AMD Zen 4 (one 512-bit FMA a cycle), S = 1024, D = 64, one thread: scores 46 % of the
+ * time, values 45, exponentials 4.3, prefetching and calls 3.2, transposing 0.7, the rest 0.8.
+ * results/tuning has the times of other sizes.
  */
 #include <omp.h>
 
