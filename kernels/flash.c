@@ -51,6 +51,11 @@
 #include "flash_wide.h"
 #endif
 
+/* results/tuning builds other sizes of blocks under other names. */
+#ifndef FLASH_NAME
+#define FLASH_NAME "flash"
+#endif
+
 /* ---- scratch: the score block, then each tile's q and o -------------------------------------- */
 
 static const struct flash_type *type_of(enum attn_dtype dtype)
@@ -114,7 +119,7 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
 
 const struct attn_kernel ATTN_KERNEL = {
     .size = sizeof(struct attn_kernel),
-    .name = "flash",
+    .name = FLASH_NAME,
     .summary = "fused tiles, online softmax, queries in the lanes, parallel",
     .source = "Dao 2023, FlashAttention-2, arXiv:2307.08691",
     .isa = ATTN_KERNEL_ISA,
