@@ -92,7 +92,7 @@ def condense(rows: list[Row], number: int) -> Row:
 def run_session(options: argparse.Namespace, number: int) -> None:
     """One session, begun or gone on with, to its line in the output."""
     path = options.output.with_name(f"{options.output.name}.session-{number:03d}")
-    command = [str(options.program), "run"]
+    command = [str(options.program.resolve()), "run"]
     if whole_lines(path):
         command += ["--resume", str(path)]
     else:
@@ -178,6 +178,12 @@ def slower_figures(pairs: list[Row]) -> Row:
     }
 
 
+def session_ratios(line: Row, other: str) -> list[float]:
+    """The ratios of one session's cells to the same cells of EQUAL_A."""
+    ratios = [compare(cell[EQUAL_A], cell[other])["ratio"] for cell in line["values"]["cells"]]
+    return [ratio for ratio in ratios if ratio]
+
+
 def summarise(lines: list[Row]) -> Row:
     """The figures of all sessions, together and by cell."""
     equal: dict[str, list[Row]] = defaultdict(list)
@@ -204,6 +210,9 @@ def summarise(lines: list[Row]) -> Row:
         "flags": dict(sum((Counter(of["flags"]) for of in values), Counter())),
         "equal": equal_figures([pair for pairs in equal.values() for pair in pairs]),
         "slower": slower_figures([pair for pairs in slower.values() for pair in pairs]),
+        "sessions_ranking_slower": sum(
+            statistics.median(session_ratios(line, SLOWER)) > 1 for line in lines
+        ),
         "equal_by_cell": {name: equal_figures(pairs) for name, pairs in sorted(equal.items())},
         "slower_by_cell": {name: slower_figures(pairs) for name, pairs in sorted(slower.items())},
     }

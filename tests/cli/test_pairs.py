@@ -49,6 +49,27 @@ class Figures(unittest.TestCase):
         self.assertEqual((figures["n"], figures["ranked_slower"]), (3, 1))
         self.assertEqual(figures["interval_above_1"], 1)
 
+    def test_a_session_ranks_by_the_median_of_its_cells(self) -> None:
+        def cell(slower: float) -> dict[str, object]:
+            return {
+                "case": "c",
+                "threads": 1,
+                "equal_a": [1.0],
+                "equal_b": [1.0],
+                "slower": [slower],
+            }
+
+        def line(*ratios: float) -> dict[str, object]:
+            values = {"launches": 3, "repeated": 1, "overhead_s": 1.0, "wall_s": 8.0}
+            cells = [cell(ratio) for ratio in ratios]
+            return {"values": {**values, "flags": {"drift": 2}, "detectable": [], "cells": cells}}
+
+        figures = pairs.summarise([line(1.1, 0.9, 1.2), line(0.9, 0.8, 1.3)])
+        self.assertEqual(figures["sessions_ranking_slower"], 1)
+        self.assertEqual(figures["slower"]["ranked_slower"], 3)
+        self.assertEqual(figures["overhead_share"], 1 / 8)
+        self.assertEqual(figures["flags"], {"drift": 4})
+
 
 class Sessions(unittest.TestCase):
     def setUp(self) -> None:
