@@ -76,32 +76,38 @@ class Sessions(CommandTest):
 
 
 class Killed(Sessions):
-    def test_at_random_moments(self) -> None:
-        """Kill -9 again and again, until the session is complete: no launch is ever repeated."""
+    def begin_or_go_on(self) -> subprocess.Popen[str]:
+        """The session from its start, or from where it was killed."""
+        if not self.written("session"):  # killed before its first line
+            pathlib.Path(self.output).unlink(missing_ok=True)
+            return self.start()
+        return subprocess.Popen(
+            [HOST, "run", "--resume", self.output, *BESIDE],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+
+    def test_at_20_random_moments(self) -> None:
+        """Kill -9 again and again: no launch is lost or repeated; a complete session makes room."""
         seed = time.time_ns()
         moments = random.Random(seed)
-        for _ in range(20):
-            if self.written("end"):
-                break
-            if os.path.exists(self.output):
-                process = subprocess.Popen(
-                    [HOST, "run", "--resume", self.output],
-                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                )  # fmt: skip
-            else:
-                process = self.start()
+        kills = 0
+        while kills < 20:
             before = self.written("launch")
+            process = self.begin_or_go_on()
             try:
-                process.wait(timeout=moments.uniform(0.03, 0.4))
+                process.wait(timeout=moments.uniform(0.01, 0.4))
             except subprocess.TimeoutExpired:
                 process.kill()
+                kills += 1
             process.communicate()
             self.assertGreaterEqual(self.written("launch"), before, f"seed {seed}")
-        if not self.written("session"):  # killed before its first line
-            os.path.exists(self.output) and os.remove(self.output)
-            self.complete()
-        else:
-            self.resume()
+            if self.written("end"):
+                self.assert_complete()
+                self.assertEqual(len(launches(self.output)), 9, f"seed {seed}")
+                os.remove(self.output)
+        process = self.begin_or_go_on()
+        _, err = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 0, err)
         self.assert_complete()
         self.assertEqual(len(launches(self.output)), 9, f"seed {seed}")
 
