@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Leaves the CPUs that this process may run on; a parent has done so before it handed over. */
 static bool restrict_to_allowed(hwloc_topology_t topology)
@@ -48,9 +49,10 @@ struct machine *machine_open(const char *topology_xml, char *message, size_t mes
         hwloc_topology_destroy(machine->topology);
     }
     free(machine);
-    snprintf(message, message_size, "hwloc cannot %s",
+    snprintf(message, message_size, "hwloc cannot %s%s",
              topology_xml ? "read the topology that was handed over"
-                          : "discover the topology of this machine");
+                          : "discover the topology of this machine",
+             access("/proc/self", R_OK) == 0 ? "" : "; /proc cannot be read");
     return NULL;
 }
 

@@ -138,8 +138,11 @@ static double cgroup_memory_left(void)
 size_t machine_memory_available(void)
 {
     char value[64];
-    if (!machine_read_field("/proc/meminfo", "MemAvailable", value, sizeof value))
-        return 0;
-    const double available = strtod(value, NULL) * 1024, left = cgroup_memory_left();
+    const double free_bytes = (double)sysconf(_SC_AVPHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    const double available =
+        machine_read_field("/proc/meminfo", "MemAvailable", value, sizeof value)
+            ? strtod(value, NULL) * 1024
+            : free_bytes;
+    const double left = cgroup_memory_left();
     return (size_t)(available < left ? available : left);
 }

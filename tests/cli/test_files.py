@@ -74,6 +74,39 @@ class Output(CommandTest):
                 self.assertEqual(run(*arguments, stdout=full).returncode, 3, arguments)
 
 
+class Proc(CommandTest):
+    """Where /proc cannot be read, in a mount namespace of its own."""
+
+    def hidden(self, mount: str) -> subprocess.CompletedProcess[str]:
+        """A session after a mount that hides something."""
+        inside = ["unshare", "--map-root-user", "--mount", "sh", "-c", f'{mount} && exec "$0" "$@"']
+        if subprocess.run([*inside, "true"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("no mount namespaces here")
+        arguments = ["run", "--problem", TINY, "--kernel", "naive", "--threads", "1", *BRIEF]
+        return subprocess.run(
+            [*inside, PROGRAM, *arguments, "--if-busy", "go-on", "--output", self.output],
+            capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
+
+    def test_no_proc_at_all(self) -> None:
+        done = self.hidden("mount -t tmpfs none /proc")
+        self.assertEqual(done.returncode, 3, done)
+        self.assertIn("/proc cannot be read", done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertFalse(os.path.exists(self.output))
+
+    def test_empty_files(self) -> None:
+        """What they would have said is unknown, and the kernel is measured all the same."""
+        hidden = ("meminfo", "stat", "cpuinfo", "self/status", "self/smaps")
+        done = self.hidden(" && ".join(f"mount --bind /dev/null /proc/{name}" for name in hidden))
+        self.assertEqual(done.returncode, 0, done)
+        (row,) = cells(self.output).values()
+        self.assertEqual(row["state"], "ok", row)
+        self.assertGreater(row["time"]["median_s"], 0)
+        (launch,) = [line for line in lines(self.output) if line["type"] == "launch"]
+        self.assertEqual(launch["disturbance"]["runnable"], 0)
+
+
 class Input(CommandTest):
     """A case whose tensors cannot be had is skipped, the others are measured."""
 
