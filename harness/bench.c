@@ -195,6 +195,7 @@ static bool take_samples(struct bench *bench)
              clock_now() - start < bench->options->budget_s);
     result->overhead_s = empty_s / (double)calls;
     result->disturbance.wall_s = clock_now() - start;
+    result->overhead_again_s = empty_stretch(bench, calls) / (double)calls;
     return right;
 }
 

@@ -51,8 +51,9 @@ struct bench_result {
     double *samples_s; /* seconds per call, in the order taken; owned, bench_free() */
     size_t samples;
     size_t calls_per_sample;
-    double overhead_s; /* empty loop per call, already subtracted */
-    double probing_s;  /* that the FMA probes beside the samples took */
+    double overhead_s;       /* empty loop per call, already subtracted */
+    double overhead_again_s; /* the same after the samples: how far that can be trusted */
+    double probing_s;        /* that the FMA probes beside the samples took */
     double clock_resolution_s;
     double busy_s, barrier_s; /* per call, over threads: mean busy, mean waiting; NaN unknown */
     double *thread_busy_s;    /* per call, of each thread; NULL unknown; owned */

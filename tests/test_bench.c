@@ -155,6 +155,7 @@ static void every_sample_is_its_calls(void **state)
     for (size_t i = 0; i < 7; i++)
         assert_true(result.samples_s[i] >= seen.spin_s - result.overhead_s);
     assert_true(result.overhead_s > 0 && result.overhead_s < seen.spin_s);
+    assert_true(result.overhead_again_s > 0 && result.overhead_again_s < seen.spin_s);
     bench_free(&result);
 }
 
