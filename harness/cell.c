@@ -62,11 +62,12 @@ json_t *cell_identity(const struct cell *cell)
     char problem[PARSE_TEXT], input[PARSE_TEXT];
     parse_print_problem(&cell->c->problem, problem);
     parse_print_input(&cell->c->input, input);
-    return json_pack("{s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:n}", "problem", problem, "case",
-                     cell->c->name, "kernel", cell->kernel_name, "isa", attn_isa_name(cell->isa),
-                     "threads", cell->threads, "input", input, "placement",
-                     machine_placement_name(cell->placement), "cache", cell->cold ? "cold" : "warm",
-                     "plugin");
+    return json_pack("{s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:b, s:s, s:n}", "problem", problem,
+                     "case", cell->c->name, "kernel", cell->kernel_name, "isa",
+                     attn_isa_name(cell->isa), "threads", cell->threads, "input", input,
+                     "placement", machine_placement_name(cell->placement), "memory",
+                     machine_memory_name(cell->memory), "huge_pages", (int)cell->huge_pages,
+                     "cache", cell->cold ? "cold" : "warm", "plugin");
 }
 
 /* The text as one word of a shell; a quote in it ends the word's quotes and begins them again. */
@@ -86,12 +87,15 @@ void cell_repro(const struct cell *cell, const char *command, char text[CELL_REP
     char problem[PARSE_TEXT], input[PARSE_TEXT], both[2 * PARSE_TEXT + 8], word[CELL_WORD];
     parse_print_problem(&cell->c->problem, problem);
     parse_print_input(&cell->c->input, input);
+    const char *memory =
+        cell->memory == MEMORY_FIRST_TOUCH ? "" : machine_memory_name(cell->memory);
     snprintf(both, sizeof both, "%s input=%s", problem, input);
     quote(both, word);
     snprintf(text, CELL_REPRO,
-             "attnbench %s --problem %s --kernel %s --isa %s --threads %d --placement %s%s",
+             "attnbench %s --problem %s --kernel %s --isa %s --threads %d --placement %s%s%s%s%s",
              command, word, cell->kernel_name, attn_isa_name(cell->isa), cell->threads,
-             machine_placement_name(cell->placement), cell->cold ? " --cold" : "");
+             machine_placement_name(cell->placement), *memory ? " --memory " : "", memory,
+             cell->huge_pages ? " --huge-pages" : "", cell->cold ? " --cold" : "");
 }
 
 void cell_variant(const struct cell *cell, char text[96])

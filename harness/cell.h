@@ -31,6 +31,8 @@ struct cell {
     const struct attn_kernel *kernel; /* NULL where the build does not have the variant */
     int threads;
     enum placement placement;
+    enum memory_policy memory;
+    bool huge_pages; /* asked for */
     bool cold;
 
     bool done; /* the state is final */
@@ -52,7 +54,8 @@ void cell_free(struct cell *cell);
 __attribute__((format(printf, 3, 4))) void cell_end(struct cell *cell, enum cell_state state,
                                                     const char *why, ...);
 
-/* {"problem", "case", "kernel", "isa", "threads", "input", "placement", "cache", "plugin"} */
+/* {"problem", "case", "kernel", "isa", "threads", "input", "placement", "memory", "huge_pages", "cache",
+ * "plugin"} */
 json_t *cell_identity(const struct cell *cell);
 
 /* A command line that measures this cell alone. */

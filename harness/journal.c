@@ -47,6 +47,12 @@ void journal_identity(const json_t *cell, char *text, size_t size)
             n += (size_t)snprintf(text + n, size - n, "%s%s", separator,
                                   json_is_string(value) ? json_string_value(value) : "");
     }
+    /* what other than the default they are, so that files without them can be gone on with */
+    const char *memory = json_string_value(json_object_get(cell, "memory"));
+    if (memory && strcmp(memory, "first-touch") != 0 && n < size)
+        n += (size_t)snprintf(text + n, size - n, "|%s", memory);
+    if (json_is_true(json_object_get(cell, "huge_pages")) && n < size)
+        snprintf(text + n, size - n, "|huge");
 }
 
 json_t *journal_number(double x)

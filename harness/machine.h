@@ -45,7 +45,8 @@ size_t machine_cache_bytes(const struct machine *machine, int level);
 int machine_last_level(const struct machine *machine);
 size_t machine_last_level_bytes(const struct machine *machine);
 
-/* Memory that can be had now: MemAvailable, less where a control group allows less. */
+/* Memory that can be had now: MemAvailable (what is free where /proc does not say), less where a control
+ * group allows less. */
 size_t machine_memory_available(void);
 
 /* ---- threads ------------------------------------------------------------------------------- */
@@ -97,9 +98,16 @@ bool machine_memory_place(const struct machine *machine, void *data, size_t byte
                           enum memory_policy policy, int threads, char *message,
                           size_t message_size);
 
-/* Asks for huge pages under [data, data + bytes), before it is touched; and how many bytes of it
- * lie on huge pages now. */
+/* Whether they lie there: the pages that have been touched, as the system locates them. */
+bool machine_memory_holds(const struct machine *machine, void *data, size_t bytes,
+                          enum memory_policy policy, int threads);
+
+int machine_numa_nodes(const struct machine *machine);
+
+/* Asks for huge pages under [data, data + bytes), before it is touched; moves what is touched already
+ * onto huge pages, as far as the system does that; and how many bytes of it lie on huge pages now. */
 bool machine_huge_pages(void *data, size_t bytes);
+void machine_huge_collapse(void *data, size_t bytes);
 size_t machine_huge_bytes(const void *data, size_t bytes);
 
 /* ---- what happened ------------------------------------------------------------------------- */

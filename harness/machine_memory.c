@@ -1,5 +1,5 @@
 /*
- * machine_memory: where pages go.
+ * machine_memory: where pages go, and whether they are there.
  */
 #include "machine_private.h"
 
@@ -77,41 +77,94 @@ static void whole_pages(void **data, size_t *bytes)
     *bytes = end > start ? end - start : 0;
 }
 
+/* Something to be done with pages and the nodes that they belong on. */
+typedef bool (*pages_function)(const struct machine *machine, void *data, size_t bytes,
+                               hwloc_nodeset_t nodes, enum memory_policy policy);
+
 static bool move(const struct machine *machine, void *data, size_t bytes, hwloc_nodeset_t nodes,
-                 hwloc_membind_policy_t policy)
+                 enum memory_policy policy)
 {
-    whole_pages(&data, &bytes);
-    return bytes == 0 ||
-           (nodes && hwloc_set_area_membind(machine->topology, data, bytes, nodes, policy,
-                                            HWLOC_MEMBIND_BYNODESET | HWLOC_MEMBIND_MIGRATE) == 0);
+    return hwloc_set_area_membind(machine->topology, data, bytes, nodes,
+                                  policy == MEMORY_INTERLEAVE ? HWLOC_MEMBIND_INTERLEAVE
+                                                              : HWLOC_MEMBIND_BIND,
+                                  HWLOC_MEMBIND_BYNODESET | HWLOC_MEMBIND_MIGRATE) == 0;
+}
+
+/* Interleaved pages lie on every node, as far as there are enough of them. */
+static bool lie_there(const struct machine *machine, void *data, size_t bytes,
+                      hwloc_nodeset_t nodes, enum memory_policy policy)
+{
+    hwloc_nodeset_t found = hwloc_bitmap_alloc();
+    bool there = found && hwloc_get_area_memlocation(machine->topology, data, bytes, found,
+                                                     HWLOC_MEMBIND_BYNODESET) == 0;
+    there = there && hwloc_bitmap_isincluded(found, nodes);
+    if (there && policy == MEMORY_INTERLEAVE &&
+        bytes / (size_t)sysconf(_SC_PAGESIZE) >= (size_t)hwloc_bitmap_weight(nodes))
+        there = hwloc_bitmap_isequal(found, nodes);
+    hwloc_bitmap_free(found);
+    return there;
+}
+
+/* For each part of the range that has nodes of its own.  First-touch: the share that a static schedule
+ * over the data gives to each thread. */
+static bool each_part(const struct machine *machine, void *data, size_t bytes,
+                      enum memory_policy policy, int threads, pages_function act)
+{
+    const int parts = policy == MEMORY_FIRST_TOUCH ? threads : 1;
+    bool right = true;
+    for (int part = 0; part < parts && right; part++) {
+        const size_t from = bytes / (size_t)parts * (size_t)part;
+        size_t length = (part + 1 < parts ? from + bytes / (size_t)parts : bytes) - from;
+        void *start = (char *)data + from;
+        hwloc_nodeset_t nodes =
+            policy == MEMORY_INTERLEAVE
+                ? hwloc_bitmap_dup(hwloc_topology_get_topology_nodeset(machine->topology))
+            : parts > 1 ? nodes_of(machine, part, part + 1)
+                        : nodes_of(machine, 0, machine->bound);
+        whole_pages(&start, &length);
+        right = length == 0 || (nodes && act(machine, start, length, nodes, policy));
+        hwloc_bitmap_free(nodes);
+    }
+    return right;
 }
 
 bool machine_memory_place(const struct machine *machine, void *data, size_t bytes,
                           enum memory_policy policy, int threads, char *message,
                           size_t message_size)
 {
-    /* first-touch: the share that a static schedule over the data gives to each thread */
-    const int parts = policy == MEMORY_FIRST_TOUCH ? threads : 1;
-    bool placed = true;
-    for (int part = 0; part < parts && placed; part++) {
-        const size_t from = bytes / (size_t)parts * (size_t)part;
-        const size_t to = part + 1 < parts ? bytes / (size_t)parts * (size_t)(part + 1) : bytes;
-        hwloc_nodeset_t nodes =
-            parts > 1 ? nodes_of(machine, part, part + 1) : nodes_of(machine, 0, machine->bound);
-        placed = move(machine, (char *)data + from, to - from, nodes,
-                      policy == MEMORY_INTERLEAVE ? HWLOC_MEMBIND_INTERLEAVE : HWLOC_MEMBIND_BIND);
-        hwloc_bitmap_free(nodes);
-    }
+    const bool placed = each_part(machine, data, bytes, policy, threads, move);
     if (!placed)
         snprintf(message, message_size, "the system refuses to place memory by %s",
                  machine_memory_name(policy));
     return placed;
 }
 
+bool machine_memory_holds(const struct machine *machine, void *data, size_t bytes,
+                          enum memory_policy policy, int threads)
+{
+    return each_part(machine, data, bytes, policy, threads, lie_there);
+}
+
+int machine_numa_nodes(const struct machine *machine)
+{
+    return hwloc_get_nbobjs_by_type(machine->topology, HWLOC_OBJ_NUMANODE);
+}
+
 bool machine_huge_pages(void *data, size_t bytes)
 {
     whole_pages(&data, &bytes);
     return bytes > 0 && madvise(data, bytes, MADV_HUGEPAGE) == 0;
+}
+
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25 /* Linux 6.1 */
+#endif
+
+void machine_huge_collapse(void *data, size_t bytes)
+{
+    whole_pages(&data, &bytes);
+    if (bytes > 0)
+        (void)!madvise(data, bytes, MADV_COLLAPSE);
 }
 
 /* Sums AnonHugePages and its like over the mappings that overlap the range, as

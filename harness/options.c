@@ -45,7 +45,7 @@ static const struct {
     [COMMAND_MACHINE] = {"machine", "topology, caches, ceilings", "[--json]", ""},
 };
 
-enum kind { FLAG, TEXT, PROBLEM, SECONDS, COUNT, SEED, PLACE, BUSY };
+enum kind { FLAG, TEXT, PROBLEM, SECONDS, COUNT, SEED, PLACE, MEMORY, BUSY };
 
 static const struct option {
     const char *name, *value;
@@ -70,6 +70,12 @@ static const struct option {
      "thread counts, comma separated; all = every core (default: 1,all)", TEXT, SELECTS | IN(EVAL)},
     {"placement", "WHERE", offsetof(struct options, placement),
      "cores (default), threads, numa or none", PLACE, SELECTS},
+    {"memory", "WHERE", offsetof(struct options, memory),
+     "first-touch (default: near the thread that uses it), interleave, or bind to the threads' "
+     "nodes",
+     MEMORY, IN(RUN)},
+    {"huge-pages", NULL, offsetof(struct options, huge_pages),
+     "ask for huge pages; results say how much lies on them", FLAG, IN(RUN)},
     {"cold", NULL, offsetof(struct options, cold), "rotate operands past the last-level cache",
      FLAG, IN(RUN)},
     {"seconds", "T", offsetof(struct options, seconds),
@@ -163,6 +169,8 @@ static const char *store(struct options *options, const struct option *option, c
         return unsigned_number(value, field) ? NULL : "takes a whole number";
     case PLACE:
         return machine_placement_parse(value, field) ? NULL : "is cores, threads, numa or none";
+    case MEMORY:
+        return machine_memory_parse(value, field) ? NULL : "is first-touch, interleave or bind";
     case BUSY:
         *(enum if_busy *)field = strcmp(value, "wait") == 0 ? IF_BUSY_WAIT : IF_BUSY_GO_ON;
         return strcmp(value, "wait") == 0 || strcmp(value, "go-on") == 0 ? NULL

@@ -30,6 +30,8 @@ struct options {
     const char *problems[OPTIONS_MAX_PROBLEMS];
     size_t problem_count;
     enum placement placement;
+    enum memory_policy memory;
+    bool huge_pages;
     bool cold;
     double seconds;   /* of the session */
     double timeout_s; /* of one launch */

@@ -42,12 +42,13 @@ char *protocol_print(const struct protocol_request *r)
     char problem[PARSE_TEXT], input[PARSE_TEXT];
     parse_print_problem(&r->c.problem, problem);
     parse_print_input(&r->c.input, input);
-    json_t *line = json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:s, s:b, s:o}",
-                             "protocol", PROTOCOL_VERSION, "action", actions[r->action], "problem",
-                             problem, "input", input, "case", r->c.name, "kernel", r->kernel, "isa",
-                             attn_isa_name(r->isa), "threads", r->threads, "team", r->team,
-                             "placement", machine_placement_name(r->placement), "cold",
-                             (int)r->cold, "files", print_files(r));
+    json_t *line =
+        json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:s, s:s, s:b, s:b, s:o}",
+                  "protocol", PROTOCOL_VERSION, "action", actions[r->action], "problem", problem,
+                  "input", input, "case", r->c.name, "kernel", r->kernel, "isa",
+                  attn_isa_name(r->isa), "threads", r->threads, "team", r->team, "placement",
+                  machine_placement_name(r->placement), "memory", machine_memory_name(r->memory),
+                  "huge_pages", (int)r->huge_pages, "cold", (int)r->cold, "files", print_files(r));
     json_t *rest = json_pack(
         "{s:I, s:I, s:I, s:s, s:I, s:f, s:f, s:f, s:I, s:s, s:s, s:s, s:s}", "sets",
         (json_int_t)r->sets, "shift", (json_int_t)r->shift, "slot", (json_int_t)r->slot, "depth",
@@ -83,12 +84,13 @@ static const char *parse_texts(json_t *line, struct protocol_request *r)
 {
     const char *action, *problem, *input, *name, *kernel, *isa, *placement, *depth, *in, *out;
     const char *experiment = "", *step = "";
+    const char *memory = machine_memory_name(MEMORY_FIRST_TOUCH);
     struct parse_error error;
-    if (json_unpack(line, "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s?:s, s?:s}",
+    if (json_unpack(line, "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s?:s, s?:s, s?:s}",
                     "action", &action, "problem", &problem, "input", &input, "case", &name,
                     "kernel", &kernel, "isa", &isa, "placement", &placement, "depth", &depth,
-                    "path_in", &in, "path_out", &out, "experiment", &experiment, "step",
-                    &step) != 0)
+                    "path_in", &in, "path_out", &out, "memory", &memory, "experiment", &experiment,
+                    "step", &step) != 0)
         return "a text";
     const int a = index_of(action, actions, PROTOCOL_ACTION_COUNT);
     const int d = index_of(depth, depths, DEPTHS);
@@ -103,6 +105,7 @@ static const char *parse_texts(json_t *line, struct protocol_request *r)
         {copy(kernel, r->kernel, sizeof r->kernel), "kernel"},
         {attn_isa_parse(isa, &r->isa), "isa"},
         {machine_placement_parse(placement, &r->placement), "placement"},
+        {machine_memory_parse(memory, &r->memory), "memory"},
         {d >= 0, "depth"},
         {copy(in, r->path_in, sizeof r->path_in), "path_in"},
         {copy(out, r->path_out, sizeof r->path_out), "path_out"},
@@ -120,13 +123,15 @@ static const char *parse_texts(json_t *line, struct protocol_request *r)
 static const char *parse_numbers(json_t *line, struct protocol_request *r)
 {
     json_int_t sets, shift, slot, seed, max_samples;
-    int cold;
-    if (json_unpack(line, "{s:i, s:i, s:b, s:I, s:I, s:I, s:I, s:F, s:F, s:F, s:I}", "threads",
-                    &r->threads, "team", &r->team, "cold", &cold, "sets", &sets, "shift", &shift,
-                    "slot", &slot, "seed", &seed, "warmup_s", &r->warmup_s, "sample_s",
-                    &r->sample_s, "budget_s", &r->budget_s, "max_samples", &max_samples) != 0)
+    int cold, huge_pages = false;
+    if (json_unpack(line, "{s:i, s:i, s:b, s?:b, s:I, s:I, s:I, s:I, s:F, s:F, s:F, s:I}",
+                    "threads", &r->threads, "team", &r->team, "cold", &cold, "huge_pages",
+                    &huge_pages, "sets", &sets, "shift", &shift, "slot", &slot, "seed", &seed,
+                    "warmup_s", &r->warmup_s, "sample_s", &r->sample_s, "budget_s", &r->budget_s,
+                    "max_samples", &max_samples) != 0)
         return "a number";
     r->cold = cold;
+    r->huge_pages = huge_pages;
     r->sets = (size_t)sets;
     r->shift = (size_t)shift;
     r->slot = (size_t)slot;

@@ -7,7 +7,7 @@
  *
  *   request  {"protocol":1, "action":"prepare|check|measure|eval|ceilings|experiment",
  *             "problem":TEXT, "input":TEXT, "case":NAME, "kernel":NAME, "isa":NAME,
- *             "threads":N, "team":N, "placement":NAME, "cold":BOOL,
+ *             "threads":N, "team":N, "placement":NAME, "memory":NAME, "huge_pages":BOOL, "cold":BOOL,
  *             "files":{"operands":FD, "reference":FD, "topology":FD, "progress":FD, "outputs":FD},
  *             "sets":N, "shift":BYTES, "slot":N, "depth":"rows|case|full|thorough", "seed":N,
  *             "warmup_s":S, "sample_s":S, "budget_s":S, "max_samples":N,
@@ -58,6 +58,8 @@ struct protocol_request {
     int threads; /* of the kernel */
     int team;    /* of the process, >= threads: what OMP_NUM_THREADS says */
     enum placement placement;
+    enum memory_policy memory;
+    bool huge_pages; /* ask for them */
     bool cold;
     int files[PROTOCOL_FILE_COUNT]; /* -1 where absent; the parent's numbers, then the worker's */
     size_t sets;

@@ -50,6 +50,8 @@ static struct protocol_request request_of(const struct rounds *rounds)
         .team = 1,
         .isa = ATTN_ISA_BASELINE,
         .placement = cell->placement,
+        .memory = cell->memory,
+        .huge_pages = cell->huge_pages,
         .cold = cell->cold,
         .sets = sets_for(rounds->session, cell->c, cell->cold),
         .sample_s = SAMPLE_S,

@@ -41,6 +41,8 @@ bool rounds_pick_twin(struct rounds *rounds)
         rounds->twin.kernel = like->kernel;
         rounds->twin.threads = like->threads;
         rounds->twin.placement = like->placement;
+        rounds->twin.memory = like->memory;
+        rounds->twin.huge_pages = like->huge_pages;
         rounds->twin.cold = like->cold;
         rounds->twin.cost_s = like->cost_s;
     }

@@ -133,6 +133,17 @@ static json_t *counters_of(const struct cell *cell)
     return counters;
 }
 
+/* Whether every launch found its memory where it was asked to lie; null without launches. */
+static json_t *memory_in_place(const struct cell *cell)
+{
+    bool in_place = true;
+    size_t i;
+    const json_t *launch;
+    json_array_foreach (cell->launches, i, launch)
+        in_place &= !json_is_false(json_object_get(launch, "memory_in_place"));
+    return json_array_size(cell->launches) ? json_boolean(in_place) : json_null();
+}
+
 /* A wrong kernel never gets a time, nor one that is faster than the machine a clean state. */
 static void judge(struct cell *cell)
 {
@@ -179,6 +190,8 @@ bool row_finish(struct cell *cell, const char *command, uint64_t seed)
                         json_array_size(cell->launches) ? counters_of(cell) : json_null());
     json_t *library = json_object_get(json_array_get(cell->launches, 0), "library");
     json_object_set_new(row, "library", library ? json_incref(library) : json_null());
+    json_object_set_new(row, "memory_in_place", memory_in_place(cell));
+    json_object_set_new(row, "huge_bytes", whole(launches_median_of(cell, NULL, "huge_bytes")));
     json_object_set_new(row, "flags", noise_json(launches_noise(cell)));
     json_object_set_new(row, "repro", json_string(repro));
     json_decref(cell->row);

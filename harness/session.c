@@ -130,6 +130,8 @@ static void add_cell(struct session *session, const struct problem_case *c, cons
     cell->kernel = kernel;
     cell->threads = threads;
     cell->placement = session->options->placement;
+    cell->memory = session->options->memory;
+    cell->huge_pages = session->options->huge_pages;
     cell->cold = session->options->cold;
     refuse(session, cell, one);
 }

@@ -64,6 +64,10 @@ size_t tensors_file_bytes(const struct attn_problem *problem, size_t sets);
 bool tensors_map(struct tensor_set *set, const struct attn_problem *problem, int fd, size_t index,
                  size_t shift, char *message, size_t message_size);
 
+/* The same at addresses at which huge pages can lie under the operands. */
+bool tensors_map_for_huge_pages(struct tensor_set *set, const struct attn_problem *problem, int fd,
+                                size_t index, size_t shift, char *message, size_t message_size);
+
 /* An element of an operand or result, for messages. */
 struct tensors_spot {
     const char *tensor; /* "o", "lse", "weights" */

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -96,14 +97,31 @@ static struct file_header *map_header(int fd, char *message, size_t message_size
     return NULL;
 }
 
+#define HUGE ((size_t)2 << 20) /* of x86-64, and the usual one of aarch64 */
+
+/* Where huge pages can lie under a mapping of a file: where address and offset agree within one. */
+static void *reserve_huge(size_t bytes, size_t offset)
+{
+    char *room = mmap(NULL, bytes + HUGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (room == MAP_FAILED)
+        return NULL;
+    const size_t skipped = (offset - (uintptr_t)room) % HUGE; /* both are whole pages */
+    if (skipped)
+        munmap(room, skipped);
+    munmap(room + skipped + bytes, HUGE - skipped);
+    return room + skipped;
+}
+
 /* Maps the operands of set `index` writable; they keep what they hold. */
 static bool map_operands(struct tensor_set *set, const struct attn_problem *problem, int fd,
-                         size_t index, size_t shift, char *message, size_t message_size)
+                         size_t index, size_t shift, bool huge, char *message, size_t message_size)
 {
     *set = (struct tensor_set){.tensors.size = sizeof set->tensors, .layout.shift = shift};
     const size_t bytes = set_bytes(problem);
     const size_t offset = round_to_page(sizeof(struct file_header)) + index * bytes;
-    char *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
+    void *wanted = huge ? reserve_huge(bytes, offset) : NULL;
+    char *at = mmap(wanted, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | (wanted ? MAP_FIXED : 0),
+                    fd, (off_t)offset);
     if (at == MAP_FAILED) {
         snprintf(message, message_size, "cannot map %zu bytes of operands: %s", bytes,
                  strerror(errno));
@@ -119,7 +137,7 @@ static bool fill_set(struct file_header *header, int fd, size_t index, char *mes
                      size_t message_size)
 {
     struct tensor_set set;
-    if (!map_operands(&set, &header->c.problem, fd, index, 0, message, message_size))
+    if (!map_operands(&set, &header->c.problem, fd, index, 0, false, message, message_size))
         return false;
     const bool ok = tensors_fill(&set, &header->c, index, message, message_size);
     memcpy(header->set[index].checksum, set.checksum, sizeof set.checksum);
@@ -176,8 +194,8 @@ static bool settle(struct tensor_set *set, const struct attn_problem *problem,
     return true;
 }
 
-bool tensors_map(struct tensor_set *set, const struct attn_problem *problem, int fd, size_t index,
-                 size_t shift, char *message, size_t message_size)
+static bool map_set(struct tensor_set *set, const struct attn_problem *problem, int fd,
+                    size_t index, size_t shift, bool huge, char *message, size_t message_size)
 {
     struct stat status;
     *set = (struct tensor_set){0};
@@ -190,11 +208,23 @@ bool tensors_map(struct tensor_set *set, const struct attn_problem *problem, int
     struct file_header *header = map_header(fd, message, message_size);
     if (!header)
         return false;
-    const bool ok = map_operands(set, problem, fd, index, shift, message, message_size) &&
+    const bool ok = map_operands(set, problem, fd, index, shift, huge, message, message_size) &&
                     settle(set, problem, &header->set[index], message, message_size) &&
                     tensors_alloc_results(set, problem, message, message_size);
     munmap(header, sizeof *header);
     if (!ok)
         tensors_free(set);
     return ok;
+}
+
+bool tensors_map(struct tensor_set *set, const struct attn_problem *problem, int fd, size_t index,
+                 size_t shift, char *message, size_t message_size)
+{
+    return map_set(set, problem, fd, index, shift, false, message, message_size);
+}
+
+bool tensors_map_for_huge_pages(struct tensor_set *set, const struct attn_problem *problem, int fd,
+                                size_t index, size_t shift, char *message, size_t message_size)
+{
+    return map_set(set, problem, fd, index, shift, true, message, message_size);
 }

@@ -46,6 +46,11 @@ struct worker_plan {
 bool worker_plan_open(struct worker *worker, struct worker_plan *plan);
 void worker_plan_close(struct worker_plan *plan);
 
+/* Before anything is allocated, and when everything is; false ends the worker with its reason. */
+bool worker_memory_policy(struct worker *worker);
+bool worker_memory_place(struct worker *worker, const struct worker_plan *plan,
+                         const struct tensor_set *sets);
+
 struct check_result;
 
 /* "check" of the answer. */

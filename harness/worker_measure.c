@@ -77,6 +77,7 @@ static void bench_answer(const struct bench_result *result, json_t *answer)
     json_object_set_new(answer, "calls_per_sample",
                         json_integer((json_int_t)result->calls_per_sample));
     json_object_set_new(answer, "overhead_s", journal_number(result->overhead_s));
+    json_object_set_new(answer, "overhead_again_s", journal_number(result->overhead_again_s));
     json_object_set_new(answer, "clock_resolution_s", journal_number(result->clock_resolution_s));
     json_object_set_new(answer, "busy_s", journal_number(result->busy_s));
     json_object_set_new(answer, "barrier_s", journal_number(result->barrier_s));
@@ -137,10 +138,12 @@ static struct tensor_set *map_sets(struct worker *worker)
     const struct protocol_request *r = &worker->request;
     char message[256] = "out of memory";
     struct tensor_set *sets = calloc(r->sets, sizeof *sets);
+    bool (*const map)(struct tensor_set *, const struct attn_problem *, int, size_t, size_t, char *,
+                      size_t) = r->huge_pages ? tensors_map_for_huge_pages : tensors_map;
     worker_stage("mapping operands");
     for (size_t i = 0; i < r->sets; i++)
-        if (!sets || !tensors_map(&sets[i], &r->c.problem, r->files[PROTOCOL_OPERANDS], i, r->shift,
-                                  message, sizeof message)) {
+        if (!sets || !map(&sets[i], &r->c.problem, r->files[PROTOCOL_OPERANDS], i, r->shift,
+                          message, sizeof message)) {
             worker_end(worker, CELL_SKIPPED, "%s", message);
             for (; sets && i > 0; i--)
                 tensors_free(&sets[i - 1]);
@@ -179,7 +182,8 @@ static void sample(struct worker *worker, const struct worker_plan *plan, struct
         struct machine_usage usage;
         machine_usage(worker->machine, &usage); /* before the ceilings take memory of their own */
         json_object_set_new(worker->answer, "peak_rss_bytes",
-                            json_integer((json_int_t)usage.peak_rss_bytes));
+                            usage.peak_rss_bytes ? json_integer((json_int_t)usage.peak_rss_bytes)
+                                                 : json_null());
         bench_answer(&result, worker->answer);
         const double probing = clock_now();
         json_object_set_new(worker->answer, "ceiling",
@@ -205,13 +209,13 @@ void worker_measure(struct worker *worker)
     struct worker_plan plan;
     struct check_result checked = {.ok = true};
     struct tensor_set *sets = NULL;
-    if (!worker_plan_open(worker, &plan))
+    if (!worker_memory_policy(worker) || !worker_plan_open(worker, &plan))
         return;
     json_object_set_new(worker->answer, "prepare_s", journal_number(plan.prepare_s));
     json_object_set_new(worker->answer, "workspace_bytes",
                         json_integer((json_int_t)plan.workspace_bytes));
     json_object_set_new(worker->answer, "library", library_of(worker->kernel));
-    if ((sets = map_sets(worker)))
+    if ((sets = map_sets(worker)) && worker_memory_place(worker, &plan, sets))
         sample(worker, &plan, sets, &checked);
     json_object_set_new(worker->answer, "check", worker_check_answer(&checked));
     for (size_t i = 0; sets && i < worker->request.sets; i++)

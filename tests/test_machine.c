@@ -306,9 +306,32 @@ static void memory_policies_are_accepted(void **state)
             fail_msg("%s", message);
         for (size_t i = 0; i < bytes; i += 4096)
             assert_int_equal(memory[i], 7);
+        assert_true(
+            machine_memory_holds(machine, memory + 1, bytes - 1, (enum memory_policy)policy, 3));
         munmap(memory, bytes);
     }
     machine_close(machine);
+}
+
+/* On a machine of two nodes (made up; the pages are real, and all on one) nothing is interleaved. */
+static void pages_elsewhere_are_found_out(void **state)
+{
+    (void)state;
+    struct machine *two = made_up(TWO_NODES);
+    struct machine *one = this_one();
+    const size_t bytes = 1u << 20;
+    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(memory != MAP_FAILED);
+    memset(memory, 1, bytes);
+    assert_int_equal(machine_numa_nodes(two), 2);
+    assert_true(machine_memory_holds(two, memory, bytes, MEMORY_FIRST_TOUCH, 1));
+    if (machine_numa_nodes(one) == 1) {
+        assert_false(machine_memory_holds(two, memory, bytes, MEMORY_INTERLEAVE, 1));
+        assert_true(machine_memory_holds(one, memory, bytes, MEMORY_INTERLEAVE, 1));
+    }
+    munmap(memory, bytes);
+    machine_close(one);
+    machine_close(two);
 }
 
 /* Where transparent huge pages are off altogether, nothing may be claimed. */
@@ -321,6 +344,7 @@ static void huge_pages_are_read_back(void **state)
     assert_int_equal(machine_huge_bytes(memory, bytes), 0);
     machine_huge_pages(memory, bytes);
     memset(memory, 1, bytes);
+    machine_huge_collapse(memory, bytes);
     const size_t huge = machine_huge_bytes(memory, bytes);
     assert_true(huge <= bytes);
     assert_true(huge % (64 << 10) == 0);
@@ -343,6 +367,7 @@ int main(void)
         cmocka_unit_test(description_tells_machines_apart),
         cmocka_unit_test(usage_counts_faults),
         cmocka_unit_test(memory_policies_are_accepted),
+        cmocka_unit_test(pages_elsewhere_are_found_out),
         cmocka_unit_test(huge_pages_are_read_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

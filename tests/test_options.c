@@ -16,10 +16,15 @@
 static void takes_values_both_ways(void **state)
 {
     (void)state;
-    static const char *const argv[] = {
-        "run",    "--suite",   "quick", "--seconds=2.5",     "--cold",      "--launches",
-        "7",      "--problem", "s=8",   "--problem=s=9,d=4", "--placement", "none",
-        "--seed", "12"};
+    static const char *const argv[] = {"run",         "--suite",
+                                       "quick",       "--seconds=2.5",
+                                       "--cold",      "--launches",
+                                       "7",           "--problem",
+                                       "s=8",         "--problem=s=9,d=4",
+                                       "--placement", "none",
+                                       "--seed",      "12",
+                                       "--memory",    "bind",
+                                       "--huge-pages"};
     struct options o;
     char message[256] = "";
     options_init(&o);
@@ -33,6 +38,8 @@ static void takes_values_both_ways(void **state)
     assert_string_equal(o.problems[0], "s=8");
     assert_string_equal(o.problems[1], "s=9,d=4");
     assert_int_equal(o.placement, PLACEMENT_NONE);
+    assert_int_equal(o.memory, MEMORY_BIND);
+    assert_true(o.huge_pages);
     assert_true(o.seeded);
     assert_int_equal(o.seed, 12);
     assert_null(o.kernel);
@@ -69,6 +76,8 @@ static void refuses_with_a_reason(void **state)
         {{"run", "--seed", "99999999999999999999"},
          "--seed takes a whole number: '99999999999999999999'"},
         {{"run", "--placement", "here"}, "--placement is cores, threads, numa or none: 'here'"},
+        {{"run", "--memory", "far"}, "--memory is first-touch, interleave or bind: 'far'"},
+        {{"check", "--huge-pages"}, "check has no option '--huge-pages'; "},
         {{"run", "--suite", ""}, "--suite is empty: ''"},
         {{"check", "--seconds", "3"}, "check has no option '--seconds'; "},
         {{"list", "quick"}, "list has no option 'quick'; it has json, help"},

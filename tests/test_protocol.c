@@ -25,6 +25,8 @@ static struct protocol_request sample(void)
         .threads = 3,
         .team = 4,
         .placement = PLACEMENT_NUMA,
+        .memory = MEMORY_BIND,
+        .huge_pages = true,
         .cold = true,
         .files = {10, -1, 12, 13, -1},
         .sets = 5,
@@ -71,6 +73,8 @@ static void requests_survive(void **state)
     assert_int_equal(got.threads, sent.threads);
     assert_int_equal(got.team, sent.team);
     assert_int_equal(got.placement, sent.placement);
+    assert_int_equal(got.memory, sent.memory);
+    assert_int_equal(got.huge_pages, sent.huge_pages);
     assert_int_equal(got.cold, sent.cold);
     assert_int_equal(got.sets, sent.sets);
     assert_int_equal(got.shift, sent.shift);

@@ -141,10 +141,30 @@ static void what_the_file_lacks_is_refused(void **state)
                     4 * (4 * 2 * 17 * 40 + 2 * 2 * 33 * 64) + 3 * 8192 + 64 * TENSORS_FILE_SETS);
 }
 
+/* Address and place in the file agree within 2 MiB, and the operands are there. */
+static void sets_are_mapped_where_huge_pages_fit(void **state)
+{
+    (void)state;
+    const struct problem_case c = test_case();
+    const int fd = file_of(&c, 3);
+    for (size_t index = 0; index < 3; index++) {
+        struct tensor_set set;
+        char message[256];
+        const size_t offset = tensors_file_bytes(&c.problem, index);
+        if (!tensors_map_for_huge_pages(&set, &c.problem, fd, index, 64, message, sizeof message))
+            fail_msg("%s", message);
+        assert_int_equal((uintptr_t)set.mapping[0] % (2 << 20), offset % (2 << 20));
+        assert_holds_set(&c, &set, index);
+        tensors_free(&set);
+    }
+    close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sets_are_mapped_at_any_shift),
+        cmocka_unit_test(sets_are_mapped_where_huge_pages_fit),
         cmocka_unit_test(another_process_sees_the_same),
         cmocka_unit_test(operands_cannot_be_written),
         cmocka_unit_test(what_the_file_lacks_is_refused),

@@ -171,6 +171,26 @@ class Rows(CommandTest):
         (said,) = [line for line in done.stdout.splitlines() if line.startswith("time: ")]
         self.assertIn(f"ceilings took {shares[0]} and the harness itself {shares[1]}", said)
 
+    def test_memory_lies_where_it_was_asked_to(self) -> None:
+        """Policy, read-back and huge pages of launches and row; another policy is another cell."""
+        arguments = ["--problem", "h=4,s=1024,d=64", "--kernel", "naive", "--threads", "1", *BRIEF]
+        for policy in ("interleave", "bind", "first-touch"):
+            self.output = str(self.directory / f"{policy}.jsonl")
+            row, (launch,) = self.measured(*arguments, "--memory", policy, "--huge-pages")
+            for line in (row, launch):
+                self.assertEqual((line["memory"], line["huge_pages"]), (policy, True))
+                self.assertIs(line["memory_in_place"], True)
+                self.assertGreaterEqual(line["huge_bytes"], 0)
+            settings = lines(self.output)[0]["settings"]
+            self.assertEqual((settings["memory"], settings["huge_pages"]), (policy, True))
+            self.assertIn("--huge-pages", row["repro"])
+            self.assertEqual("--memory " in row["repro"], policy != "first-touch")
+        before = len(launches(self.output))
+        done = run("run", "--resume", self.output, "--memory", "bind")
+        self.assertEqual(done.returncode, 0, done)
+        after = launches(self.output)
+        self.assertEqual([line["memory"] for line in after[before:]], ["bind"])
+
     def test_counters_count_or_say_why_not(self) -> None:
         row, _ = self.measured("--problem", TINY, "--kernel", "naive", "--threads", "1", *BRIEF)
         counters = row["counters"]
