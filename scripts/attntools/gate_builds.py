@@ -14,7 +14,7 @@ TOOL = "gate"
 
 # Both worktrees have paths of the same length: where the stack begins depends on the length of
 # argv and environment, and moves times by per cents (Mytkowicz et al. 2009).
-FOLDERS = {"base": "base", "new": "head"}
+FOLDERS = {"base": "base", "new": "head", "program": "prog"}
 
 
 @dataclass
@@ -59,7 +59,7 @@ def build(side: str, text: str, folder: Path) -> Iterator[Build]:
     git = ["git", "-C", str(ROOT)]
     commit = _command(
         [*git, "rev-parse", "--verify", "--quiet", f"{text}^{{commit}}"],
-        f"--{side} {text} is neither a program, a build folder nor a commit: looking it up",
+        f"the {side}, {text}, is neither a program, a build folder nor a commit: looking it up",
         code,
     )
     tree = folder / FOLDERS[side]
@@ -69,7 +69,7 @@ def build(side: str, text: str, folder: Path) -> Iterator[Build]:
         out = str(tree / "build/release")
         configure = ["cmake", "-S", str(tree), "-B", out, "--preset", "release"]
         _command(configure, f"configuring {side}", code)
-        _command(["cmake", "--build", out], f"building {side}", code)
+        _command(["cmake", "--build", out, "--target", "attnbench"], f"building {side}", code)
         yield Build(tree / "build/release/attnbench", f"{text} ({commit[:12]})")
     finally:
         _command([*git, "worktree", "remove", "--force", str(tree)], "git worktree remove", code)

@@ -114,7 +114,7 @@ def run(argv: Sequence[str] | None = None) -> int:
     options = arguments(argv)
     with tempfile.TemporaryDirectory(prefix="attnbench-icount-") as name:
         folder = Path(name)
-        with build("new", options.program, folder) as built:
+        with build("program", options.program, folder) as built:
             words = ["check", *selection.words(options, **defaults(options, built.program))]
             results = launch(built.program, words, folder / "checked.jsonl")
             counted = []

@@ -115,7 +115,7 @@ def test_missing_sides(tool: Tool, tmp_path: Path) -> None:
     program = fake.program(tmp_path / "base")
     outcome = tool(gate, "--base", "no-such-ref", "--new", program)
     assert outcome.code == 5
-    assert "--base no-such-ref is neither a program, a build folder nor a commit" in outcome.err
+    assert "the base, no-such-ref, is neither a program, a build folder nor a commit" in outcome.err
     assert tool(gate, "--base", program, "--new", "no-such-ref").code == 4
     assert tool(gate, "--base", program, "--new", program, "-n", "5").code == 4
     assert tool(gate, "--base", program).code == 4

@@ -158,6 +158,12 @@ def test_avx512_is_refused(tool: Tool, tmp_path: Path, with_valgrind: None) -> N
     assert tool(icount, program, "--threads", "2").code == 4
 
 
+def test_no_such_program(tool: Tool) -> None:
+    outcome = tool(icount, "no-such-ref")
+    assert outcome.code == 4
+    assert "the program, no-such-ref, is neither a program, a build folder nor" in outcome.err
+
+
 def test_without_valgrind(tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(callgrind, "available", lambda: False)
     program = fake.program(tmp_path / "new")
