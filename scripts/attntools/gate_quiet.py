@@ -46,6 +46,7 @@ def run_until_quiet(
     threshold: float,
     patience: Patience,
     progress: Callable[[int], Callable[[int, int], None]],
+    run: Callable[..., Collected] = run_pairs,
 ) -> Collected:
     """Runs pairs of launches, and again those of noisy cells.
 
@@ -56,6 +57,7 @@ def run_until_quiet(
         threshold: the least change that counts, as a fraction.
         patience: how often and how long to try.
         progress: gives, for a number of cells, what to call with blocks done and all of them.
+        run: what runs the pairs of a session.
     """
     out = Collected({}, [])
     todo = list(cells)
@@ -63,7 +65,7 @@ def run_until_quiet(
     start = time.monotonic()
     for session in range(patience.sessions):
         again = replace(plan, seed=plan.seed + STRIDE * session)
-        collected = run_pairs(again, todo, pairs, progress(len(todo)))
+        collected = run(again, todo, pairs, progress(len(todo)))
         out.failures += collected.failures
         for identity, samples in collected.samples.items():
             known = out.samples.get(identity)

@@ -71,22 +71,27 @@ def line_of(label: str, trial: int, options: Sequence[str], outcome: Outcome, to
     return json.dumps(row, separators=(",", ":")) + "\n"
 
 
-def summary(label: str, rows: Sequence[Row]) -> str:
-    """How often each exit code came, of how many, and in how much noise."""
+def shares(codes: Sequence[int]) -> str:
+    """How often each exit code came, of how many, with exact 95 % intervals."""
     parts = []
-    for code, count in sorted(Counter(row["code"] for row in rows).items(), key=str):
-        share = binomtest(count, len(rows)).proportion_ci(0.95, "exact")
+    for code, count in sorted(Counter(map(int, codes)).items()):
+        share = binomtest(count, len(codes)).proportion_ci(0.95, "exact")
         parts.append(
-            f"exit {code}: {count} of {len(rows)} "
+            f"exit {code}: {count} of {len(codes)} "
             f"({100 * share.low:.1f} .. {100 * share.high:.1f} %)"
         )
+    return "; ".join(parts)
+
+
+def summary(label: str, rows: Sequence[Row]) -> str:
+    """The answers, and the noise in which they were given."""
     if not rows:
         return f"{label}: no trials"
     floors = [100 * floor for row in rows for floor in row["floors"]]
     took = median(row["seconds"] for row in rows)
     return (
-        f"{label}: {'; '.join(parts)}; noise {median(floors):.2g} % (median), {max(floors):.2g} % "
-        f"(worst); {took:.1f} s each"
+        f"{label}: {shares([row['code'] for row in rows])}; noise {median(floors):.2g} % (median), "
+        f"{max(floors):.2g} % (worst); {took:.1f} s each"
     )
 
 

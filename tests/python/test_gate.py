@@ -8,7 +8,7 @@ import fake
 import numpy as np
 import pytest
 import sample
-from attntools import gate, gate_quiet, gating
+from attntools import gate, gating
 from attntools.comparison import Verdict
 from attntools.gate_builds import Build
 from attntools.gate_pairs import Collected, Plan, Samples, pilot, run_pairs
@@ -153,9 +153,7 @@ def test_launches_go_on_with_the_checks_of_the_pilot(tmp_path: Path) -> None:
     assert len(collected.samples[identity].pairs) == 6
 
 
-def test_noisy_sessions_are_repeated_and_the_quietest_counts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_noisy_sessions_are_repeated_and_the_quietest_counts(tmp_path: Path) -> None:
     (identity,) = {c.identity for c, _ in samples_of(tmp_path, 1, 0, 1, 1).pairs}
     sessions = [samples_of(tmp_path, ratio, noise, 1) for ratio, noise in TRIED]
     seeds = []
@@ -164,13 +162,12 @@ def test_noisy_sessions_are_repeated_and_the_quietest_counts(
         seeds.append(plan.seed)
         return Collected({identity: sessions[len(seeds) - 1]}, [])
 
-    monkeypatch.setattr(gate_quiet, "run_pairs", run_pairs)
     plan = Plan((), tmp_path, 0.05, 7)
 
     def tried(sessions: int, seconds: float = 1e9) -> Collected:
         seeds.clear()
         patience = Patience(sessions, seconds)
-        return run_until_quiet(plan, [identity], 20, 0.02, patience, lambda _count: None)
+        return run_until_quiet(plan, [identity], 20, 0.02, patience, lambda _: None, run_pairs)
 
     assert tried(1).samples[identity] is sessions[0]
     assert tried(2).samples[identity] is sessions[1]
