@@ -12,8 +12,8 @@
  *   scratch   per thread one block of scores and FLASH_TILES tiles of queries and results
  *   instead   split_kv for decode: a few queries leave most lanes and threads idle here
  *
- * Why these sizes.  Per vector of scores (one key, VF_LANES queries) the two products cost D + Dv
- * multiply-adds; a "score" below is such a vector, of which D = Dv = 64 pays for with 128 FMAs.
+ * Why these sizes.  A vector of scores (one key, VF_LANES queries) stands for D + Dv multiply-adds
+ * in the two products: 128 at D = Dv = 64, as below where nothing else is said.
  *
  *   register tile  FLASH_ROWS x FLASH_COLS accumulators; a step of the summed dimension loads
  *                  FLASH_COLS vectors and broadcasts FLASH_ROWS scalars for ROWS * COLS FMAs.
@@ -23,7 +23,7 @@
  *                  3 columns need 27 registers and 11 loads per 24 FMAs, but 48 queries divide
  *                  neither 64 nor 128, and loads do not bind: 10 of them take 5 to 10 cycles,
  *                  16 FMAs take 8 on two pipes and 16 on one.
- *   exponentials   12 instructions a score: load, 3 additions to round and reduce, 2 FMAs, permute,
+ *   exponentials   12 instructions a vector: load, 3 additions to round and reduce, 2 FMAs, permute,
  *                  shift, integer add, multiply, store, sum; 6.0 cycles on Zen 4, which is 4.5 % of
  *                  128 FMAs on one pipe and 2.3 % of 256.  Between the FMAs of the second product
  *                  they cost the same there, whether a score or a row ahead: its 512-bit
