@@ -2,9 +2,11 @@
 
 import argparse
 import os
+import signal
 import sys
 from collections.abc import Callable
 from enum import IntEnum
+from types import FrameType
 from typing import NoReturn
 
 from attntools.cells import ResultsError
@@ -53,8 +55,14 @@ def say(tool: str, message: str) -> None:
     print(f"{tool}: {message}", file=sys.stderr, flush=True)
 
 
+def _terminated(_signal: int, _frame: FrameType | None) -> NoReturn:
+    """Ends the tool as an exception would: what it has begun (worktrees, say) is undone."""
+    sys.exit(128 + signal.SIGTERM)
+
+
 def guard(tool: str, run: Callable[[], int]) -> NoReturn:
     """Runs a tool and exits; whatever the user can mend becomes one line, not a traceback."""
+    signal.signal(signal.SIGTERM, _terminated)
     try:
         code = run()
         sys.stdout.flush()

@@ -7,12 +7,13 @@ from pathlib import Path
 import sample
 
 SCRIPT = """#!{python}
-import json, random, sys
+import json, random, sys, time
 settings = json.loads({settings!r})
 if sys.argv[1] == "list":
     print(json.dumps({{"kernels": [{{"isa": isa, "available": isa != "avx512"}}
                                   for isa in ("baseline", "avx2", "avx512")]}}))
     sys.exit(0)
+time.sleep(settings.get("sleep", 0))
 options, name = {{}}, None
 for word in sys.argv[2:]:
     if word.startswith("--"):

@@ -2,6 +2,10 @@
 
 import json
 import math
+import os
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import fake
@@ -119,6 +123,20 @@ def test_missing_sides(tool: Tool, tmp_path: Path) -> None:
     assert tool(gate, "--base", program, "--new", "no-such-ref").code == 4
     assert tool(gate, "--base", program, "--new", program, "-n", "5").code == 4
     assert tool(gate, "--base", program).code == 4
+
+
+def test_terminated_gate_leaves_nothing_behind(tmp_path: Path) -> None:
+    slow = fake.program(tmp_path / "slow", sleep=60)
+    command = [sys.executable, "-m", "attntools.gate", "--base", slow, "--new", slow]
+    folders = tmp_path / "tmp"
+    folders.mkdir()
+    environment = os.environ | {"TMPDIR": str(folders)}
+    with subprocess.Popen(command, env=environment) as process:
+        while not list(folders.glob("*")):
+            time.sleep(0.01)
+        process.terminate()
+        assert process.wait() == 143
+    assert list(folders.glob("*")) == []
 
 
 def test_summary_goes_to_a_file(tool: Tool, tmp_path: Path) -> None:
