@@ -36,7 +36,7 @@ LAYERS = [
     (4, "main"),
 ]
 
-PUBLIC = {"attention.h", "blas.h", "element.h", "isa.h", "reference.h"}
+PUBLIC = {"attention.h", "blas.h", "element.h", "isa.h", "reference.h", "self_attention.h"}
 
 # Private headers that a test compiles as a kernel would: file of tests/ and header.
 COMPILED_AS_KERNELS = {("exp2/variant.c", "exp2.h")}

@@ -1,0 +1,186 @@
+/*
+ * self_attention: projections by CBLAS around a kernel.
+ *
+ *   memory    Q, K, V and, before an output projection, O in the workspace, once each
+ *   parallel  projections over blocks of rows, the kernel as it is
+ */
+#include "self_attention.h"
+
+#include <cblas.h>
+#include <limits.h>
+#include <omp.h>
+#include <string.h>
+
+#include "blas.h"
+
+/* Rows of one call of the library: fixed, since the last bits of a product depend on its shape.
+ * From 128 on sgemm is as fast as it gets (kernel gemm). */
+enum { ROWS = 128 };
+
+/* Y = X W + b, or X W where there is no b. */
+struct projection {
+    const float *x, *w, *b;
+    float *y;
+    size_t from, to; /* columns of X and of Y */
+};
+
+static size_t aligned(size_t bytes)
+{
+    return (bytes + ATTN_WORKSPACE_ALIGN - 1) / ATTN_WORKSPACE_ALIGN * ATTN_WORKSPACE_ALIGN;
+}
+
+static void project_block(const struct projection *p, size_t row, size_t rows)
+{
+    float *y = p->y + row * p->to;
+    for (size_t i = 0; p->b && i < rows; i++)
+        memcpy(y + i * p->to, p->b, p->to * sizeof *y);
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)rows, (int)p->to, (int)p->from, 1,
+                p->x + row * p->from, (int)p->from, p->w, (int)p->to, p->b ? 1 : 0, y, (int)p->to);
+}
+
+static void project(const struct projection *projections, size_t count, size_t rows, int threads)
+{
+#pragma omp parallel num_threads(threads)
+    {
+        omp_set_num_threads(1); /* of this region's tasks: what an OpenMP library goes by */
+#pragma omp for collapse(2) schedule(dynamic, 1)
+        for (size_t i = 0; i < count; i++)
+            for (size_t row = 0; row < rows; row += ROWS)
+                project_block(&projections[i], row, rows - row < ROWS ? rows - row : ROWS);
+    }
+}
+
+void attn_self_attention_problem(const struct attn_self_attention *layer,
+                                 struct attn_problem *problem)
+{
+    attn_problem_init(problem);
+    problem->batch = layer->batch;
+    problem->q_heads = problem->kv_heads = layer->heads;
+    problem->q_len = problem->kv_len = layer->len;
+    problem->qk_dim = layer->qk_dim;
+    problem->v_dim = layer->v_dim;
+    problem->layout = ATTN_BSHD;
+    problem->mask = layer->mask;
+    problem->outputs = ATTN_OUTPUT_O | (layer->weights ? ATTN_OUTPUT_WEIGHTS : 0);
+    if (layer->scale_by_v_dim)
+        problem->scale = (float)(1 / __builtin_sqrt((double)layer->v_dim));
+}
+
+/* Bytes of one projected operand. */
+static size_t projected(const struct attn_self_attention *layer, size_t dim)
+{
+    return aligned(layer->batch * layer->len * layer->heads * dim * sizeof(float));
+}
+
+static bool valid(const struct attn_self_attention *layer, const char **why)
+{
+    struct attn_problem problem;
+    attn_self_attention_problem(layer, &problem);
+    if (!attn_problem_valid(&problem, why))
+        return false;
+    const size_t widest = layer->qk_dim > layer->v_dim ? layer->qk_dim : layer->v_dim;
+    *why = layer->d_in == 0                  ? "an input dimension of 0"
+           : layer->d_in > INT_MAX           ? "an input dimension of 2^31 or more"
+           : layer->d_out > INT_MAX          ? "an output dimension of 2^31 or more"
+           : widest > INT_MAX / layer->heads ? "a projection of 2^31 columns or more"
+                                             : NULL;
+    return !*why;
+}
+
+size_t attn_self_attention_workspace(const struct attn_self_attention *layer,
+                                     const struct attn_kernel *kernel, int threads)
+{
+    struct attn_problem problem;
+    const char *why;
+    if (!valid(layer, &why))
+        return 0;
+    attn_self_attention_problem(layer, &problem);
+    const size_t outputs = layer->d_out ? 2 : 1; /* V, and O as wide */
+    return 2 * projected(layer, layer->qk_dim) + outputs * projected(layer, layer->v_dim) +
+           aligned(attn_workspace_size(kernel, &problem, threads));
+}
+
+bool attn_self_attention_init(struct attn_self_attention_plan *plan,
+                              const struct attn_self_attention *layer,
+                              const struct attn_kernel *kernel, int threads, void *workspace,
+                              size_t workspace_bytes, const char **why)
+{
+    struct attn_problem problem;
+    char *at = workspace;
+    if (!valid(layer, why))
+        return false;
+    if (workspace_bytes < attn_self_attention_workspace(layer, kernel, threads)) {
+        *why = "the workspace is too small";
+        return false;
+    }
+    *plan = (struct attn_self_attention_plan){
+        .size = sizeof *plan, .layer = *layer, .threads = threads};
+    float **const parts[] = {&plan->q, &plan->k, &plan->v, &plan->o};
+    const size_t dims[] = {layer->qk_dim, layer->qk_dim, layer->v_dim, layer->v_dim};
+    for (size_t i = 0; i < (layer->d_out ? 4 : 3); i++) {
+        *parts[i] = (float *)(void *)at;
+        at += projected(layer, dims[i]);
+    }
+    attn_self_attention_problem(layer, &problem);
+    attn_blas_one_thread();
+    return attn_plan_init(&plan->attention, kernel, &problem, threads, at,
+                          workspace_bytes - (size_t)(at - (char *)workspace), why);
+}
+
+void attn_self_attention_destroy(struct attn_self_attention_plan *plan)
+{
+    attn_plan_destroy(&plan->attention);
+}
+
+void attn_self_attention_project(const struct attn_self_attention_plan *plan,
+                                 const struct attn_self_attention_tensors *t)
+{
+    const struct attn_self_attention *l = &plan->layer;
+    const size_t qk = l->heads * l->qk_dim, v = l->heads * l->v_dim;
+    const struct projection projections[] = {{t->x, t->wq, t->bq, plan->q, l->d_in, qk},
+                                             {t->x, t->wk, t->bk, plan->k, l->d_in, qk},
+                                             {t->x, t->wv, t->bv, plan->v, l->d_in, v}};
+    project(projections, 3, l->batch * l->len, plan->threads);
+}
+
+/* (batch, len, heads * dim) as (batch, heads, len, dim). */
+static struct attn_tensor heads_of(const struct attn_self_attention *l, float *data, size_t dim)
+{
+    const ptrdiff_t row = (ptrdiff_t)(l->heads * dim);
+    return (struct attn_tensor){data, ATTN_F32, {(ptrdiff_t)l->len * row, (ptrdiff_t)dim, row, 1}};
+}
+
+void attn_self_attention_attend(const struct attn_self_attention_plan *plan,
+                                const struct attn_self_attention_tensors *t)
+{
+    const struct attn_self_attention *l = &plan->layer;
+    const ptrdiff_t len = (ptrdiff_t)l->len, heads = (ptrdiff_t)l->heads;
+    struct attn_tensors tensors = {
+        .size = sizeof tensors,
+        .q = heads_of(l, plan->q, l->qk_dim),
+        .k = heads_of(l, plan->k, l->qk_dim),
+        .v = heads_of(l, plan->v, l->v_dim),
+        .o = heads_of(l, l->d_out ? plan->o : t->y, l->v_dim),
+    };
+    if (l->weights)
+        tensors.weights =
+            (struct attn_tensor){t->weights, ATTN_F32, {heads * len * len, len * len, len, 1}};
+    attn_execute(&plan->attention, &tensors);
+}
+
+void attn_self_attention_output(const struct attn_self_attention_plan *plan,
+                                const struct attn_self_attention_tensors *t)
+{
+    const struct attn_self_attention *l = &plan->layer;
+    const struct projection output = {plan->o, t->wo, t->bo, t->y, l->heads * l->v_dim, l->d_out};
+    if (l->d_out)
+        project(&output, 1, l->batch * l->len, plan->threads);
+}
+
+void attn_self_attention_execute(const struct attn_self_attention_plan *plan,
+                                 const struct attn_self_attention_tensors *tensors)
+{
+    attn_self_attention_project(plan, tensors);
+    attn_self_attention_attend(plan, tensors);
+    attn_self_attention_output(plan, tensors);
+}

@@ -1,0 +1,82 @@
+/*
+ * self_attention.h: the layer around attention, from tokens to tokens.
+ *
+ *     Q = X Wq + bq,  K = X Wk + bk,  V = X Wv + bv        per token, heads side by side
+ *     O = attention(Q, K, V)                               any kernel, per head
+ *     Y = O, or O Wo + bo
+ *
+ * All operands are f32, dense and row-major.  Projections are products of the CBLAS library; each
+ * block of rows is one call on one thread, so that results do not depend on the thread count.
+ */
+#ifndef ATTN_SELF_ATTENTION_H
+#define ATTN_SELF_ATTENTION_H
+
+#include "attention.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What to compute. */
+struct attn_self_attention {
+    size_t size;
+    size_t batch, len, d_in; /* X is (batch, len, d_in) */
+    size_t heads;
+    size_t qk_dim, v_dim; /* of one head */
+    size_t d_out;         /* of the output projection; 0: none, Y is (batch, len, heads * v_dim) */
+    unsigned mask;        /* enum attn_mask: none, causal */
+    bool weights;         /* wants the attention weights */
+    bool scale_by_v_dim;  /* scores by 1/sqrt(v_dim), not 1/sqrt(qk_dim) */
+};
+
+/* Operands and results; NULL where absent. */
+struct attn_self_attention_tensors {
+    size_t size;
+    const float *x;
+    const float *wq, *wk, *wv; /* (d_in, heads * qk_dim), twice, and (d_in, heads * v_dim) */
+    const float *bq, *bk, *bv; /* optional */
+    const float *wo, *bo;      /* (heads * v_dim, d_out) where d_out is not 0; bo optional */
+    float *y;
+    float *weights; /* (batch, heads, len, len) where wanted */
+};
+
+/* A layer bound to a kernel, a thread count and its workspace. */
+struct attn_self_attention_plan {
+    size_t size;
+    struct attn_self_attention layer;
+    int threads;
+    float *q, *k, *v; /* in the workspace: (batch, len, heads * dim), to be read after a call */
+    float *o;         /* (batch, len, heads * v_dim) where there is an output projection */
+    struct attn_plan attention;
+};
+
+/* The attention inside, as a problem. */
+void attn_self_attention_problem(const struct attn_self_attention *layer,
+                                 struct attn_problem *problem);
+
+/* Bytes that a plan needs, a multiple of ATTN_WORKSPACE_ALIGN; 0 where the layer makes no sense. */
+size_t attn_self_attention_workspace(const struct attn_self_attention *layer,
+                                     const struct attn_kernel *kernel, int threads);
+
+/* False sets *why and leaves nothing to destroy. */
+bool attn_self_attention_init(struct attn_self_attention_plan *plan,
+                              const struct attn_self_attention *layer,
+                              const struct attn_kernel *kernel, int threads, void *workspace,
+                              size_t workspace_bytes, const char **why);
+void attn_self_attention_destroy(struct attn_self_attention_plan *plan);
+
+/* The whole layer, and its three parts in their order. */
+void attn_self_attention_execute(const struct attn_self_attention_plan *plan,
+                                 const struct attn_self_attention_tensors *tensors);
+void attn_self_attention_project(const struct attn_self_attention_plan *plan,
+                                 const struct attn_self_attention_tensors *tensors);
+void attn_self_attention_attend(const struct attn_self_attention_plan *plan,
+                                const struct attn_self_attention_tensors *tensors);
+void attn_self_attention_output(const struct attn_self_attention_plan *plan,
+                                const struct attn_self_attention_tensors *tensors);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
