@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #define TABLE_COLUMNS 20
-#define TABLE_CELL 64
+#define TABLE_CELL 80
 
 struct table_column {
     const char *title;

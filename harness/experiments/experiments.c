@@ -12,6 +12,7 @@ static const struct experiment *const experiments[] = {
     &experiment_variance,
     &experiment_softmax,
     &experiment_saturation,
+    &experiment_examples,
 };
 
 #define COUNT (sizeof experiments / sizeof *experiments)

@@ -9,5 +9,6 @@
 extern const struct experiment experiment_variance;
 extern const struct experiment experiment_softmax;
 extern const struct experiment experiment_saturation;
+extern const struct experiment experiment_examples;
 
 #endif

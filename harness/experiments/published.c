@@ -18,7 +18,7 @@ json_t *published_load(const char *name, char *message, size_t message_size)
         return NULL;
     }
     json_t *file = json_load_file(path, 0, &error);
-    json_t *example = json_incref(json_object_get(file, name));
+    json_t *example = json_incref(name ? json_object_get(file, name) : file);
     if (!file)
         snprintf(message, message_size, "%s: %s", path, error.text);
     else if (!example)

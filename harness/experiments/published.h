@@ -6,7 +6,8 @@
 
 #include <jansson.h>
 
-/* One of the file's objects, owned by the caller; NULL fills message. */
+/* One of the file's objects, or with a NULL name the whole file; owned by the caller.  NULL fills
+ * message. */
 json_t *published_load(const char *name, char *message, size_t message_size);
 
 #endif

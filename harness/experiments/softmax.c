@@ -8,6 +8,7 @@
 
 #include "experiments/experiment.h"
 #include "experiments/kernel_call.h"
+#include "experiments/kernel_weights.h"
 #include "experiments/list.h"
 #include "experiments/published.h"
 #include "experiments/softmax.h"
@@ -70,31 +71,17 @@ static size_t numbers_of(const json_t *array, double *x, size_t capacity)
     return n < capacity ? n : capacity;
 }
 
-/* One query that sees each logit as it is, values that show each weight. */
-static bool kernel_weights(const char *name, const double *x, size_t n, double multiplier,
-                           double *p, struct experiment_work *work)
+/* Of one query that sees each logit as it is. */
+static bool weights_of(const char *kernel, const double *x, size_t n, double multiplier, double *p,
+                       struct experiment_work *work)
 {
-    struct attn_problem problem;
-    struct kernel_call call;
-    attn_problem_init(&problem);
-    problem.kv_len = problem.v_dim = n;
-    problem.qk_dim = 1;
-    problem.scale = (float)multiplier;
-    const struct attn_kernel *kernel =
-        kernel_call_find(name, &problem, work->message, sizeof work->message);
-    if (!kernel || !kernel_call_open(&call, kernel, &problem, work->threads, work->message,
-                                     sizeof work->message))
-        return false;
-    tensors_set(&call.set.tensors.q, 0, 0, 0, 0, 1);
-    for (size_t j = 0; j < n; j++) {
-        tensors_set(&call.set.tensors.k, 0, 0, j, 0, x[j]);
-        tensors_set(&call.set.tensors.v, 0, 0, j, j, 1);
-    }
-    kernel_call_run(&call);
+    const float q = 1;
+    float k[MOST_PUBLISHED];
     for (size_t j = 0; j < n; j++)
-        p[j] = tensors_get(&call.set.tensors.o, 0, 0, 0, j);
-    kernel_call_close(&call);
-    return true;
+        k[j] = (float)x[j];
+    const struct weights_head head = {
+        .q = &q, .k = k, .rows = 1, .keys = n, .dim = 1, .stride = 1, .scale = (float)multiplier};
+    return kernel_weights(kernel, &head, p, work);
 }
 
 static json_t *compute_published(const json_t *s, struct experiment_work *work)
@@ -109,7 +96,7 @@ static json_t *compute_published(const json_t *s, struct experiment_work *work)
             scaled[j] = printed->multiplier * x[j];
         if (strcmp(by, "definition") == 0) {
             softmax_facts(scaled, n, p);
-        } else if (!kernel_weights(by, x, n, printed->multiplier, p, work)) {
+        } else if (!weights_of(by, x, n, printed->multiplier, p, work)) {
             json_decref(rows);
             rows = NULL;
             break;

@@ -32,6 +32,16 @@ class Experiments(CommandTest):
         self.assertEqual({row["name"] for row in rows}, {name})
         return rows
 
+    def altered_data(self, path: list[str | int], value: float) -> dict[str, str]:
+        """An environment whose published numbers differ in one place."""
+        data = json.loads(PUBLISHED.read_text())
+        place = data
+        for key in path[:-1]:
+            place = place[key]
+        place[path[-1]] = value
+        (self.directory / PUBLISHED.name).write_text(json.dumps(data))
+        return {**os.environ, "ATTNBENCH_DATA": str(self.directory)}
+
 
 class Command(Experiments):
     def test_listed_with_question_method_and_source(self) -> None:
@@ -115,13 +125,6 @@ class Variance(Experiments):
 
 
 class Softmax(Experiments):
-    def altered_data(self, example: str, key: str, index: int, value: float) -> dict[str, str]:
-        """An environment whose published numbers differ in one place."""
-        data = json.loads(PUBLISHED.read_text())
-        data[example][key][index] = value
-        (self.directory / PUBLISHED.name).write_text(json.dumps(data))
-        return {**os.environ, "ATTNBENCH_DATA": str(self.directory)}
-
     def test_published_digits_of_every_kernel(self) -> None:
         rows = self.rows("softmax", "--quick")
         published = json.loads(PUBLISHED.read_text())["softmax_peaky"]
@@ -139,9 +142,11 @@ class Softmax(Experiments):
 
     def test_another_digit_is_a_mismatch(self) -> None:
         done = run(
-            "experiment", "softmax", "--quick", env=self.altered_data(
-                "softmax_peaky", "softmax_of_8x", 3, 2.4766e-05),
-        )  # fmt: skip
+            "experiment",
+            "softmax",
+            "--quick",
+            env=self.altered_data(["softmax_peaky", "softmax_of_8x", 3], 2.4766e-05),
+        )
         self.assertEqual(done.returncode, 1, done)
         self.assertIn("DIFFERS", done.stdout)
         self.assertIn("8 rows differ", done.stdout)
@@ -196,6 +201,67 @@ class Saturation(Experiments):
     def test_same_numbers_on_any_thread_count(self) -> None:
         one = self.rows("saturation", *self.SMALL, "--threads", "1")
         self.assertEqual(one, self.rows("saturation", *self.SMALL, "--threads", "3"))
+
+
+class WorkedExamples(Experiments):
+    def test_everything_that_was_printed(self) -> None:
+        rows = self.rows("worked-examples")
+        published = json.loads(PUBLISHED.read_text())
+        kernels = {k["name"] for k in json.loads(run("list", "--json").stdout)["kernels"]}
+        found = {
+            (row["params"]["example"], row["params"]["quantity"], row["params"]["by"])
+            for row in rows
+            if row["values"].get("published") is not None
+        }
+        for example, data in published.items():
+            if "init" not in data:
+                continue
+            matrices = ("q", "k", "v", "scores", "scaled_scores", "weights", "output")
+            printed = [key for key in data if key in matrices or key.startswith("w_")]
+            for quantity in printed:
+                self.assertIn((example, quantity, "definition"), found)
+            self.assertLessEqual({(example, "output", k) for k in kernels}, found)
+        for kernel in kernels:
+            self.assertIn(("causal_softmax_printed", "weights", kernel), found)
+        for row in rows:
+            values, params = row["values"], row["params"]
+            if values.get("published") is None:
+                continue
+            original = published[params["example"]][params["quantity"]]
+            self.assertEqual(values["published"], original)
+            for mine, theirs in zip(values["computed"], original, strict=True):
+                theirs = theirs + [0] * (len(mine) - len(theirs))
+                for a, b in zip(mine, theirs, strict=True):
+                    self.assertLessEqual(abs(a - b), values["tolerance"])
+            if "causal" not in params["example"]:
+                self.assertEqual(values["tolerance"], 6e-5)
+            elif params["by"] == "definition":
+                self.assertEqual(values["tolerance"], 1e-8)
+
+    def test_what_had_no_seed(self) -> None:
+        for seed in ("1", "2"):
+            rows = self.rows("worked-examples", "--seed", seed)
+            exact = [
+                row
+                for row in rows
+                if row["params"].get("property")
+                in ("weights above the diagonal are 0", "first row is the first value")
+            ]
+            self.assertGreater(len(exact), 20)
+            for row in exact:
+                self.assertEqual(row["values"]["difference"], 0)
+
+    def test_any_other_number_is_a_mismatch(self) -> None:
+        altered = (
+            (["layer_linear_seed42", "w_k_transposed", 1, 0], -0.519),
+            (["layer_linear_seed42", "seed"], 43),
+            (["layer_linear_seed123", "output", 4, 1], -0.0369),
+            (["causal_softmax_printed", "weights", 5, 2], 0.22467583),
+        )
+        for path, value in altered:
+            done = run("experiment", "worked-examples", env=self.altered_data(path, value))
+            self.assertEqual(done.returncode, 1, (path, done.stdout))
+            self.assertIn("off by", done.stdout)
 
 
 if __name__ == "__main__":
