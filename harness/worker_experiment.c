@@ -10,7 +10,7 @@ void worker_experiment(struct worker *worker)
 {
     const struct protocol_request *r = &worker->request;
     const struct experiment *experiment = experiment_find(r->experiment);
-    struct experiment_work work = {.threads = r->threads, .stage = worker_stage};
+    struct experiment_work work = {.threads = r->threads, .machine = worker->machine};
     json_t *step = json_loads(r->step, 0, NULL);
     json_t *rows = NULL;
     snprintf(work.message, sizeof work.message, "no experiment %s with such a step", r->experiment);

@@ -13,11 +13,13 @@
 
 #include "parameters.h"
 
+struct machine;
+
 /* What a worker lends to the computation of a step. */
 struct experiment_work {
     int threads;
-    void (*stage)(const char *what); /* says what it is at, should it not live to answer */
-    char message[256];               /* why there are no rows */
+    const struct machine *machine; /* bound to */
+    char message[256];             /* why there are no rows */
 };
 
 struct experiment {

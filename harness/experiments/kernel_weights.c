@@ -19,6 +19,7 @@ static struct attn_problem problem_of(const struct weights_head *head, size_t v_
     problem.v_dim = v_dim;
     problem.scale = head->scale;
     problem.mask = head->mask;
+    problem.dtype = problem.kv_dtype = head->dtype;
     return problem;
 }
 

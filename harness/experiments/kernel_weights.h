@@ -13,6 +13,7 @@ struct weights_head {
     size_t rows, keys, dim, stride;
     float scale; /* 0: 1/sqrt(dim) */
     unsigned mask;
+    enum attn_dtype dtype; /* that the kernel is given; ATTN_F32 is 0 */
 };
 
 /* Weights (rows, keys) into p: the output for values that are the identity.  False fills

@@ -10,5 +10,10 @@ extern const struct experiment experiment_variance;
 extern const struct experiment experiment_softmax;
 extern const struct experiment experiment_saturation;
 extern const struct experiment experiment_examples;
+extern const struct experiment experiment_error_growth;
+extern const struct experiment experiment_overflow;
+extern const struct experiment experiment_rescale;
+extern const struct experiment experiment_memory;
+extern const struct experiment experiment_invariance;
 
 #endif

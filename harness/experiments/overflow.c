@@ -1,0 +1,241 @@
+/*
+ * overflow: the first logit at which a softmax fails.
+ *
+ * Upwards: three keys with logits x, x and -x, whose weights are 1/2, 1/2 and 0 but for e^-2x.
+ * Downwards: logits -x, -x and -x, whose weights are 1/3 each.  A softmax fails where a weight is not finite or is off
+ * by more than a hundredth, which is above the rounding of every storage type.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "element.h"
+#include "experiments/experiment.h"
+#include "experiments/grid.h"
+#include "experiments/kernel_call.h"
+#include "experiments/kernel_weights.h"
+#include "experiments/list.h"
+#include "journal.h"
+#include "report_experiment.h"
+
+#define KEYS 3
+#define WRONG 0.01
+#define TURNS 60 /* of the bisection: to the last bit of a float32 */
+
+static const char *const dtypes[] = {"f32", "bf16", "f16", NULL};
+
+static const struct parameter parameters[] = {
+    {"dtypes", "LIST", "f32,bf16,f16", NULL, "of operands, results, and the plain softmax",
+     PARAMETER_WORDS, 0, 0, dtypes},
+    {0},
+};
+
+/* Softmaxes that are no kernel: how they are named, and whether they subtract the maximum. */
+#define PLAIN "exp without maximum"
+#define SAFE "exp with maximum"
+
+static json_t *plan(const json_t *asked, char *message, size_t message_size)
+{
+    static const char *const plain[] = {PLAIN, SAFE, NULL};
+    const char *const *const lists[] = {plain, kernel_call_names()};
+    const json_t *dtype;
+    size_t i;
+    json_t *steps = json_array();
+    (void)message;
+    (void)message_size;
+    json_array_foreach (json_object_get(asked, "dtypes"), i, dtype)
+        for (size_t l = 0; l < 2; l++)
+            for (const char *const *by = lists[l]; *by; by++)
+                json_array_append_new(steps, json_pack("{s:O, s:s}", "dtype", dtype, "by", *by));
+    return steps;
+}
+
+/* ---- one softmax ----------------------------------------------------------------------------- */
+
+static float rounded(float x, enum attn_dtype dtype)
+{
+    return dtype == ATTN_BF16  ? attn_bf16_to_f32(attn_f32_to_bf16(x))
+           : dtype == ATTN_F16 ? attn_f16_to_f32(attn_f32_to_f16(x))
+                               : x;
+}
+
+/* The formula as it stands, every step rounded to the type. */
+static void plain_softmax(const float *x, enum attn_dtype dtype, bool safe, double *p)
+{
+    float e[KEYS], sum = 0, m = 0;
+    for (int j = 0; safe && j < KEYS; j++)
+        m = j == 0 || x[j] > m ? x[j] : m;
+    for (int j = 0; j < KEYS; j++) {
+        e[j] = rounded(expf(rounded(x[j] - m, dtype)), dtype);
+        sum = rounded(sum + e[j], dtype);
+    }
+    for (int j = 0; j < KEYS; j++)
+        p[j] = (double)rounded(e[j] / sum, dtype);
+}
+
+/* What is asked of one softmax. */
+struct trial {
+    const char *by;
+    enum attn_dtype dtype;
+    bool down;
+    struct experiment_work *work;
+    bool impossible; /* the kernel does not take the type */
+};
+
+/* Largest power of two that the type holds twice over. */
+static float half_range(enum attn_dtype dtype)
+{
+    return dtype == ATTN_F16 ? 0x1p14f : 0x1p126f;
+}
+
+/* The logit that is nearest to x for the type: q k with k a power of two. */
+static float representable(float x, enum attn_dtype dtype, float *k)
+{
+    *k = x > half_range(dtype) ? x / half_range(dtype) : 1;
+    *k = exp2f(ceilf(log2f(*k)));
+    return rounded(x / *k, dtype) * *k;
+}
+
+static bool weights(struct trial *t, float x, double *p)
+{
+    float k;
+    const float logit = representable(x, t->dtype, &k);
+    const float signs[] = {t->down ? -1 : 1, t->down ? -1 : 1, -1};
+    float keys[KEYS], logits[KEYS];
+    const float q = logit / k;
+    for (int j = 0; j < KEYS; j++) {
+        keys[j] = signs[j] * k;
+        logits[j] = signs[j] * logit;
+    }
+    if (strcmp(t->by, PLAIN) == 0 || strcmp(t->by, SAFE) == 0) {
+        plain_softmax(logits, t->dtype, strcmp(t->by, SAFE) == 0, p);
+        return true;
+    }
+    const struct weights_head head = {.q = &q,
+                                      .k = keys,
+                                      .rows = 1,
+                                      .keys = KEYS,
+                                      .dim = 1,
+                                      .stride = 1,
+                                      .scale = 1,
+                                      .dtype = t->dtype};
+    return kernel_weights(t->by, &head, p, t->work);
+}
+
+static bool fails(struct trial *t, float x)
+{
+    double p[KEYS];
+    const double third = 1.0 / 3, small = exp(-2 * (double)x), half = 1 / (2 + small);
+    const double up[KEYS] = {half, half, small * half}, down[KEYS] = {third, third, third};
+    bool wrong = false;
+    if (!weights(t, x, p)) {
+        t->impossible = true;
+        return false;
+    }
+    for (int j = 0; j < KEYS; j++)
+        wrong |= !(fabs(p[j] - (t->down ? down : up)[j]) <= WRONG);
+    return wrong;
+}
+
+/* Largest logit that the type's operands can make. */
+static float most(enum attn_dtype dtype)
+{
+    return dtype == ATTN_F16 ? 0x1p28f : 0x1.fep127f;
+}
+
+/* The smallest logit that fails; infinite where none does that the type can express. */
+static double first_failure(struct trial *t)
+{
+    float lo = 1, hi = 1;
+    while (!fails(t, hi) && !t->impossible && hi < most(t->dtype)) {
+        lo = hi;
+        hi = hi < most(t->dtype) / 2 ? 2 * hi : most(t->dtype);
+    }
+    if (t->impossible || !fails(t, hi))
+        return INFINITY;
+    for (int i = 0; i < TURNS; i++) {
+        const float middle = lo + (hi - lo) / 2;
+        if (middle == lo || middle == hi)
+            break;
+        *(fails(t, middle) ? &hi : &lo) = middle;
+    }
+    float k;
+    return (double)representable(hi, t->dtype, &k);
+}
+
+static json_t *compute(const json_t *s, struct experiment_work *work)
+{
+    struct trial t = {.by = experiment_text(s, "by"), .work = work};
+    attn_dtype_parse(experiment_text(s, "dtype"), &t.dtype);
+    const double up = first_failure(&t);
+    t.down = true;
+    const double down = first_failure(&t);
+    if (t.impossible)
+        return json_array();
+    return json_pack(
+        "[o]", experiment_row(json_copy((json_t *)s),
+                              json_pack("{s:o, s:o, s:f}", "up", journal_number(up), "down",
+                                        journal_number(down), "most", (double)most(t.dtype))));
+}
+
+/* ---- the report ------------------------------------------------------------------------------ */
+
+static void limit(struct grid *grid, const json_t *values, const char *key)
+{
+    const double x = experiment_number(values, key);
+    if (isfinite(x))
+        grid_text(grid, "%.6g", x);
+    else
+        grid_text(grid, "none up to %.2g", experiment_number(values, "most"));
+}
+
+static bool report(const json_t *rows)
+{
+    static const struct table_column columns[] = {{"type", 0, true},
+                                                  {"softmax", 0, true},
+                                                  {"fails from", 0, false},
+                                                  {"and at minus", 0, false}};
+    struct grid grid = {.table.columns = columns, .table.column_count = 4};
+    double plain = NAN, kernel = INFINITY;
+    const json_t *row;
+    size_t i;
+    json_array_foreach (rows, i, row) {
+        const json_t *params = json_object_get(row, "params");
+        const json_t *values = json_object_get(row, "values");
+        const char *by = experiment_text(params, "by");
+        grid_row(&grid);
+        grid_text(&grid, "%s", experiment_text(params, "dtype"));
+        grid_text(&grid, "%s", by);
+        limit(&grid, values, "up");
+        limit(&grid, values, "down");
+        const bool f32 = strcmp(experiment_text(params, "dtype"), "f32") == 0;
+        if (f32 && strcmp(by, PLAIN) == 0)
+            plain = experiment_number(values, "up");
+        else if (f32 && strcmp(by, SAFE) != 0)
+            kernel = fmin(kernel,
+                          fmin(experiment_number(values, "up"), experiment_number(values, "down")));
+    }
+    grid_print(&grid, "the first logit at which a softmax fails");
+    if (isfinite(plain))
+        report_sentence("Without subtracting the maximum a float32 softmax fails at a logit of "
+                        "%.4g; no kernel fails below %.3g.",
+                        plain, kernel);
+    return true;
+}
+
+const struct experiment experiment_overflow = {
+    .name = "overflow",
+    .question = "From which logit on does a softmax fail?",
+    .method =
+        "Logits x, x, -x (weights 1/2, 1/2, 0 but for e^-2x) and -x, -x, -x (1/3 each), x doubled "
+        "and then\n"
+        "bisected to the first that gives something not finite or off by a hundredth: by every\n"
+        "kernel in every storage type it takes, and by the plain formula with and without its\n"
+        "maximum, rounded to the type at every step.",
+    .source = "Milakov and Gimelshein 2018, arXiv:1805.02867; Blanchard, Higham and Higham 2021,\n"
+              "doi:10.1093/imanum/draa038",
+    .parameters = parameters,
+    .plan = plan,
+    .compute = compute,
+    .report = report,
+};

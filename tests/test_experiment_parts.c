@@ -1,0 +1,115 @@
+/*
+ * The parts of experiments that can be known beforehand: rescales, exponents, errors.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "experiments/error_growth.h"
+#include "experiments/fit.h"
+#include "experiments/rescale.h"
+#include "random.h"
+
+static void rescales_of_known_rows(void **state)
+{
+    (void)state;
+    /* In powers of 2: 0, 1, 1, 4, 3, 6. */
+    const float unit = 0.693147181f;
+    const float x[] = {0, unit, unit, 4 * unit, 3 * unit, 6 * unit};
+    assert_int_equal(rescale_count(x, 6, 1, 0), 3);   /* 1, 4, 6 */
+    assert_int_equal(rescale_count(x, 6, 1, 1.5), 2); /* 4, then 6 */
+    assert_int_equal(rescale_count(x, 6, 1, 3.5), 1); /* 4; 6 is within */
+    assert_int_equal(rescale_count(x, 6, 2, 0), 2);   /* blocks of 1, 4, 6 */
+    assert_int_equal(rescale_count(x, 6, 4, 0), 1);
+    assert_int_equal(rescale_count(x, 6, 6, 0), 0);
+}
+
+/* The k-th key of a random order is a new maximum with probability 1/k. */
+static void random_rows_rescale_as_records_come(void **state)
+{
+    (void)state;
+    enum { KEYS = 500, ROWS = 2000 };
+    float x[KEYS];
+    double total = 0, expected = 0;
+    for (uint64_t row = 0; row < ROWS; row++) {
+        rescale_draw("normal", x, KEYS, random_key(1, row));
+        total += (double)rescale_count(x, KEYS, 1, 0);
+    }
+    for (int k = 2; k <= KEYS; k++)
+        expected += 1.0 / k;
+    assert_true(fabs(total / ROWS - expected) < 0.15); /* s.e. 0.05 */
+}
+
+static void sorted_rows_rescale_always_or_never(void **state)
+{
+    (void)state;
+    float x[64];
+    rescale_draw("ascending", x, 64, 3);
+    assert_int_equal(rescale_count(x, 64, 1, 0), 63);
+    assert_int_equal(rescale_count(x, 64, 8, 0), 7);
+    rescale_draw("descending", x, 64, 3);
+    assert_int_equal(rescale_count(x, 64, 1, 0), 0);
+}
+
+static void exponents_of_powers(void **state)
+{
+    (void)state;
+    const double x[] = {1, 2, 4, 8, 16}, exact[] = {3, 12, 48, 192, 768};
+    const double noisy[] = {1, 2.2, 3.9, 8.3, 15.5};
+    struct fit fit = fit_power(x, exact, 5);
+    assert_true(fabs(fit.exponent - 2) < 1e-12 && fabs(fit.hi - fit.lo) < 1e-6);
+    /* R: confint(lm(log(y) ~ log(x))) */
+    fit = fit_power(x, noisy, 5);
+    assert_true(fabs(fit.exponent - 0.98241) < 1e-4);
+    assert_true(fit.lo < fit.exponent && fit.exponent < fit.hi);
+    assert_true(isnan(fit_power(x, exact, 2).exponent));
+    assert_true(isnan(fit_power(x, (const double[]){1, 0, 1}, 3).exponent));
+}
+
+/* A kernel whose results were moved by a known amount. */
+static void errors_are_those_that_were_made(void **state)
+{
+    (void)state;
+    struct problem_case c = {.name = "errors", .input = {.kind = INPUT_NORMAL, .seed = 3}};
+    struct kernel_call call;
+    struct error_growth before, after;
+    char message[256];
+    attn_problem_init(&c.problem);
+    c.problem.q_len = 5;
+    c.problem.kv_len = 40;
+    c.problem.qk_dim = c.problem.v_dim = 8;
+    const struct attn_kernel *kernel =
+        kernel_call_find("naive", &c.problem, message, sizeof message);
+    assert_true(kernel_call_open(&call, kernel, &c.problem, 1, message, sizeof message));
+    assert_true(tensors_fill(&call.set, &c, 0, message, sizeof message));
+    kernel_call_run(&call);
+    assert_true(error_growth_judge(&call, 1, &before));
+    assert_true(before.n == 40 && before.over_bound <= 1 && before.largest < 1e-6);
+    for (size_t i = 0; i < 5; i++)
+        for (size_t d = 0; d < 8; d++) {
+            const double o = tensors_get(&call.set.tensors.o, 0, 0, i, d);
+            tensors_set(&call.set.tensors.o, 0, 0, i, d, o + (d == 2 && i == 1 ? 0.5 : 0.25));
+        }
+    assert_true(error_growth_judge(&call, 3, &after));
+    assert_true(fabs(after.largest - 0.5) < 1e-6);
+    assert_true(fabs(after.sum - 10.25) < 1e-5);
+    assert_true(fabs(after.squares - 39 * 0.0625 - 0.25) < 1e-5);
+    assert_true(after.over_bound > 1000);
+    kernel_call_close(&call);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rescales_of_known_rows),
+        cmocka_unit_test(random_rows_rescale_as_records_come),
+        cmocka_unit_test(sorted_rows_rescale_always_or_never),
+        cmocka_unit_test(exponents_of_powers),
+        cmocka_unit_test(errors_are_those_that_were_made),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
