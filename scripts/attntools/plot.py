@@ -9,6 +9,7 @@ Kinds:
     length    time and GFLOP/s over the sequence length
     threads   speed-up over one thread
     heat      share of the multiply-add ceiling, cases by variants
+    experiments  a figure of each experiment
 
 Writes SVG and PNG to --output (a folder, made if need be; default: the file's name without its
 ending) and prints their names.  Exit codes: 0 drawn, 4 usage, input or output.
@@ -21,7 +22,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from attntools import figures, style
+from attntools import figures, plot_experiments, style
 from attntools.cells import Results
 from attntools.cli import Exit, ToolError, guard, parser, say
 from attntools.results import read
@@ -60,6 +61,7 @@ KINDS: dict[str, Callable[[Results], Named]] = {
     "length": _length,
     "threads": _threads,
     "bars": _bars,
+    "experiments": plot_experiments.every,
 }
 
 
