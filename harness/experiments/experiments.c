@@ -9,9 +9,9 @@
 #include "journal.h"
 
 static const struct experiment *const experiments[] = {
-    &experiment_variance, &experiment_softmax,      &experiment_saturation,
-    &experiment_examples, &experiment_error_growth, &experiment_overflow,
-    &experiment_rescale,  &experiment_memory,       &experiment_invariance,
+    &experiment_variance,   &experiment_softmax,      &experiment_saturation, &experiment_examples,
+    &experiment_layer,      &experiment_error_growth, &experiment_overflow,   &experiment_rescale,
+    &experiment_exp_degree, &experiment_memory,       &experiment_invariance,
 };
 
 #define COUNT (sizeof experiments / sizeof *experiments)

@@ -13,7 +13,9 @@ extern const struct experiment experiment_examples;
 extern const struct experiment experiment_error_growth;
 extern const struct experiment experiment_overflow;
 extern const struct experiment experiment_rescale;
+extern const struct experiment experiment_exp_degree;
 extern const struct experiment experiment_memory;
 extern const struct experiment experiment_invariance;
+extern const struct experiment experiment_layer;
 
 #endif

@@ -346,6 +346,33 @@ class Numerics(Experiments):
         self.assertEqual(seen, {"threads", "repeats", "batch position", "chunks", "ISA"})
         self.assertEqual(rows, self.rows("invariance", "--threads", "1"))
 
+    def test_where_accuracy_stops_paying(self) -> None:
+        rows = self.rows("exp-degree", "--rows", "60", "--s", "256", "--rounds", "6")
+        error = {
+            (row["params"]["dtype"], row["params"]["degree"]): row["values"]
+            for row in rows
+            if row["params"]["part"] == "error"
+        }
+        for dtype, enough in (("f32", 5), ("f16", 3), ("bf16", 2)):
+            best = error[dtype, 8]["rms"]
+            self.assertGreater(error[dtype, 1]["rms"], 1.5 * best, dtype)
+            self.assertLess(error[dtype, enough + 1]["rms"], 1.3 * best, dtype)
+        self.assertLess(error["f32", 8]["relative"], 1e-6)
+        times = [row["values"] for row in rows if row["params"]["part"] == "time"]
+        self.assertEqual([t["ratio"] for t in times[-1:]], [1])
+        self.assertEqual(len(times), 8)
+
+    def test_a_real_layer_and_the_shares(self) -> None:
+        rows = self.rows("layer", "--s", "16,64", "--heads", "1", "--rounds", "6")
+        real = [row for row in rows if row["params"]["part"] == "real"]
+        self.assertGreater(len(real), 5)
+        for row in real:
+            self.assertLess(row["values"]["difference"], 2e-5)
+        for row in rows[len(real) :]:
+            values = row["values"]
+            lo, hi = values["ci95"]
+            self.assertTrue(0 < lo <= values["attention_share"] <= hi < 1, row)
+
 
 if __name__ == "__main__":
     unittest.main()
