@@ -372,14 +372,77 @@ def _cell_name(row: Row) -> str:
     return f"{params['kernel']}, {params['dtype']}, {params['problem']}"
 
 
+# ---- exp-degree ----------------------------------------------------------------------------------
+
+
+def exp_degree(results: Results) -> Figure | None:
+    """Error of the output, and time of an exponential, over the polynomial's degree."""
+    rows = rows_of(results, "exp-degree", part="error")
+    timed = rows_of(results, "exp-degree", part="time")
+    if not rows:
+        return None
+    fig, axes = style.figure(1, 2 if timed else 1, height=3.6)
+    types = series(rows, "dtype")
+    looks = style.looks([*types, "exponential alone"])
+    for dtype, line in types.items():
+        look = looks[dtype]
+        axes[0].plot(parameter(line, "degree"), column(line, "relative"), color=look.colour,
+                     marker=look.marker, ls=look.line, label=f"output, {dtype}")  # fmt: skip
+    first, look = next(iter(types.values())), looks["exponential alone"]
+    axes[0].plot(parameter(first, "degree"), column(first, "exp_error"), color=look.colour,
+                 marker=look.marker, ls=look.line, label="the exponential, largest")  # fmt: skip
+    axes[0].set_yscale("log")
+    axes[0].set_title("relative error")
+    if timed:
+        times = 1e9 * column(timed, "seconds")
+        axes[1].bar(parameter(timed, "degree"), times, 0.6, color=style.COLOURS[0], lw=0)
+        axes[1].set_title("time of one exponential, ns")
+    for ax in axes:
+        ax.set_xlabel("degree of the polynomial")
+        ax.set_xticks(sorted(set(parameter(rows, "degree"))))
+    style.legend(fig, axes[:1])
+    style.source(fig, origin(results))
+    return fig
+
+
+# ---- layer ---------------------------------------------------------------------------------------
+
+
+def layer(results: Results) -> Figure | None:
+    """Share of attention in a layer's time over S, a line per width."""
+    rows = rows_of(results, "layer", part="time")
+    if not rows:
+        return None
+    fig, (ax,) = style.figure(height=3.8)
+    widths = series(rows, "d_model")
+    looks = style.looks(widths)
+    for width, line in widths.items():
+        look, share = looks[width], 100 * column(line, "attention_share")
+        interval = 100 * np.array([r["values"]["ci95"] for r in line], dtype=float).T
+        ax.errorbar(parameter(line, "s"), share, abs(interval - share), color=look.colour,
+                    marker=look.marker, ls=look.line, capsize=2,
+                    label=f"$d_{{model}}$ = {width}")  # fmt: skip
+    ax.axhline(50, color=style.INK, lw=1)
+    doubling(ax, parameter(rows, "s"))
+    ax.set_ylim(0, 100)
+    ax.set_xlabel("tokens S")
+    ax.set_ylabel("attention's share of the layer's time, %")
+    style.legend(fig, [ax])
+    threads = rows[0]["params"]["threads"]
+    style.source(fig, f"the rest: projections · {threads} threads · {origin(results)}")
+    return fig
+
+
 FIGURES: dict[str, Callable[[Results], Figure | None]] = {
     "variance": variance,
     "softmax": softmax,
     "saturation": saturation,
     "worked-examples": worked_examples,
+    "layer": layer,
     "error-growth": error_growth,
     "overflow": overflow,
     "rescale": rescale,
+    "exp-degree": exp_degree,
     "memory": memory,
     "invariance": invariance,
 }
