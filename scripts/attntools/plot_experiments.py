@@ -213,7 +213,7 @@ def error_growth(results: Results) -> Figure | None:
         return None
     types = series(rows, "dtype")
     looks = style.looks(row["params"]["kernel"] for row in rows)
-    fig, axes = style.figure(1, len(types), height=3.8)
+    fig, axes = style.figure(1, len(types), height=3.8, share_y=True)
     for ax, (dtype, group) in zip(axes, types.items(), strict=True):
         for kernel, line in series(group, "kernel").items():
             look, output = looks[kernel], column(line, "output_rms")
@@ -284,12 +284,12 @@ def rescale(results: Results) -> Figure | None:
                     marker=look.marker, ls=look.line,
                     label=f"grown by more than $2^{{{threshold:g}}}$")  # fmt: skip
         if group:
-            doubling(ax, parameter(group, "block"), 5)
+            doubling(ax, parameter(group, "block"), 4)
         ax.set_xlabel("keys in a block")
         ax.set_title(title, fontsize=9)
         ax.set_ylim(0, None)
     axes[0].set_ylabel("rescales per row")
-    style.legend(fig, axes[:1])
+    style.legend(fig, axes[:1], columns=2)
     if timed:
         _order_times(axes[2], timed)
     style.source(fig, origin(results))
@@ -308,7 +308,7 @@ def _order_times(ax: Axes, rows: list[Row]) -> None:
     ax.set_yticks(range(len(names)), names, fontsize=7)
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.axvline(1, color=style.INK, lw=1)
-    ax.set_xlabel("time / that of descending keys")
+    ax.set_xlabel("time / descending")
     ax.set_title("what the order costs", fontsize=9)
 
 
