@@ -93,6 +93,14 @@ double launches_median_at(const struct cell *cell, const char *key, size_t index
     return take_median(s);
 }
 
+double launches_largest(const struct cell *cell, const char *outer, const char *key)
+{
+    double largest = NAN;
+    for (size_t i = 0; i < json_array_size(cell->launches); i++)
+        largest = fmax(largest, number_at(json_array_get(cell->launches, i), outer, key));
+    return largest;
+}
+
 double launches_fraction(const struct cell *cell, double work, const char *ceiling)
 {
     struct series s = {malloc((json_array_size(cell->launches) + 1) * sizeof(double)), 0};

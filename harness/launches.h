@@ -24,7 +24,10 @@ size_t launches_medians(const struct cell *cell, double **medians);
 /* Median over launches of a number of theirs, NaN where none has it; `outer` may be NULL. */
 double launches_median_of(const struct cell *cell, const char *outer, const char *key);
 
-/* The same of element number `index` of an array. */
+/* The largest of them. */
+double launches_largest(const struct cell *cell, const char *outer, const char *key);
+
+/* The median of element number `index` of an array. */
 double launches_median_at(const struct cell *cell, const char *key, size_t index);
 
 /* Median over launches of work / time / ceiling: each launch against its own minute. */

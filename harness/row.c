@@ -12,8 +12,10 @@
 #include "launches.h"
 #include "noise.h"
 
-/* A median of ratios this far above 1 is no noise: the clock wanders by up to 8 % between a probe
- * and the samples beside it (3.5 to 3.8 GHz seen on one machine), hardly ever by more. */
+/* A median this far above the best multiply-add rate seen beside the samples is no noise: the clock
+ * wanders by up to 8 % between a probe and the samples (3.5 to 3.8 GHz seen on one machine), hardly ever
+ * by more.  The best of the probes, because one that was disturbed halves the ceiling, and an honest
+ * kernel looked like 141 %. */
 #define IMPLAUSIBLE 1.1
 
 /* A count or a size. */
@@ -147,8 +149,12 @@ static json_t *memory_in_place(const struct cell *cell)
 /* A wrong kernel never gets a time, nor one that is faster than the machine a clean state. */
 static void judge(struct cell *cell)
 {
-    const double flops = attn_useful_flops(&cell->c->problem);
-    const double fraction = launches_fraction(cell, flops, "fma_gflops");
+    const double gflops =
+        attn_useful_flops(&cell->c->problem) / 1e9 / launches_median_of(cell, NULL, "median_s");
+    const double probed = fmax(launches_largest(cell, "disturbance", "probe_before_gflops"),
+                               launches_largest(cell, "disturbance", "probe_after_gflops"));
+    const double fraction =
+        gflops / fmax(probed, launches_median_of(cell, "ceiling", "fma_gflops"));
     if (cell->state == CELL_OK && fraction > IMPLAUSIBLE)
         cell_end(cell, CELL_IMPLAUSIBLE, "%.0f %% of the multiply-add rate of its instruction set",
                  100 * fraction);
