@@ -36,6 +36,7 @@ fresh_machine() {
     stub cmake <<<"if [[ \$1 == --version ]]; then echo 'cmake version 3.25.1'; else
         echo cmake \"\$@\" >>'$calls'; echo noise of a build; fi"
     stub ninja <<<''
+    stub python3 <<<''
     stub pkg-config <<<"[[ -e '$have'/\$2 ]]"
     stub dpkg-query <<<"[[ ! -e '$have'/\$4 ]] || echo install ok installed"
     stub apt-get <<<"echo apt-get \"\$@\" >>'$calls'"
@@ -75,11 +76,11 @@ test_setup_is_silent_when_all_is_there() {
 }
 
 test_setup_without_root_prints_the_line() {
-    rm "$bin/ninja" "$have/hwloc" "$have/libopenblas-openmp-dev"
+    rm "$bin/ninja" "$bin/python3" "$have/hwloc" "$have/libopenblas-openmp-dev"
     run "$tree/scripts/setup"
     status_is 3
     has stderr "$err" \
-        'apt-get install --no-install-recommends ninja-build libhwloc-dev libopenblas-openmp-dev'
+        'apt-get install --no-install-recommends ninja-build libhwloc-dev libopenblas-openmp-dev python3'
     is calls "$log" ''
 }
 
