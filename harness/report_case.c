@@ -80,39 +80,37 @@ static bool absent_for(const struct cell *cell, enum cell_state state, const cha
            strcmp(report_text(cell->row, "why"), why) == 0;
 }
 
-/* Appends " VARIANT," for every variant whose cells have that state for that reason. */
-static size_t append_variants(const struct cell *cells, size_t count, enum cell_state state,
-                              const char *why, char *text, size_t size)
+/* "  unsupported: naive/avx512, gemm/avx512 (data type)"; what does not fit is left out. */
+static void print_absent_for(const struct cell *cells, size_t count, enum cell_state state,
+                             const char *why)
 {
-    char last[96] = "", variant[96];
-    size_t n = 0;
-    for (size_t i = 0; i < count && n < size; i++) {
+    char text[4096], last[96] = "", variant[96];
+    size_t n = (size_t)snprintf(text, sizeof text, "  %s", cell_state_name(state));
+    for (size_t i = 0; i < count; i++) {
         cell_variant(&cells[i], variant); /* its thread counts stand side by side */
         if (!absent_for(&cells[i], state, why) || strcmp(variant, last) == 0)
             continue;
+        if (n + strlen(variant) + strlen(why) + sizeof ",  ()" > sizeof text)
+            break;
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", *last ? ", " : ": ", variant);
         memcpy(last, variant, sizeof last);
-        n += (size_t)snprintf(text + n, size - n, " %s,", variant);
     }
-    return n;
+    snprintf(text + n, sizeof text - n, " (%s)", why);
+    table_wrap(report_output.out, text, report_output.width, 4);
 }
 
-/* "  unsupported: naive/avx512, gemm/avx512 (data type)", a line a reason. */
+/* A line a reason. */
 static void print_absent(const struct cell *cells, size_t count, enum cell_state state)
 {
     for (size_t i = 0; i < count; i++) {
-        char text[4096];
         bool said = false;
         if (!cells[i].row || report_state(cells[i].row) != state)
             continue;
         const char *why = report_text(cells[i].row, "why");
         for (size_t j = 0; j < i; j++)
             said |= absent_for(&cells[j], state, why);
-        if (said)
-            continue;
-        size_t n = (size_t)snprintf(text, sizeof text, "  %s:", cell_state_name(state));
-        n += append_variants(cells, count, state, why, text + n, sizeof text - n - sizeof " ()");
-        snprintf(text + n - 1, sizeof text - n + 1, " (%s)", why);
-        table_wrap(report_output.out, text, report_output.width, 4);
+        if (!said)
+            print_absent_for(cells, count, state, why);
     }
 }
 
