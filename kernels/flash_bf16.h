@@ -88,12 +88,7 @@ struct bf16_values_args {
 VF_INLINE void bf16_values(const int rows, const int cols, struct bf16_values_args a)
 {
     vf acc[FLASH_ROWS][FLASH_COLS];
-    VF_UNROLL
-    for (int r = 0; r < rows; r++) {
-        VF_UNROLL
-        for (int c = 0; c < cols; c++)
-            acc[r][c] = a.fresh ? vf_set1(0) : vf_load(a.o + r * FLASH_TILE + c * VF_LANES);
-    }
+    flash_results_load(rows, cols, a.o, a.fresh, acc);
     const uint16_t *v = a.v;
     const float *p = a.p;
     for (const float *end = p + 2 * a.pairs * FLASH_TILE; p < end;
@@ -110,12 +105,7 @@ VF_INLINE void bf16_values(const int rows, const int cols, struct bf16_values_ar
                 acc[r][c] = bf16_dot(x, b[c], acc[r][c]);
         }
     }
-    VF_UNROLL
-    for (int r = 0; r < rows; r++) {
-        VF_UNROLL
-        for (int c = 0; c < cols; c++)
-            vf_store(a.o + r * FLASH_TILE + c * VF_LANES, acc[r][c]);
-    }
+    flash_results_store(rows, cols, a.o, acc);
 }
 
 /* ---- register tiles ------------------------------------------------------------------------ */

@@ -72,12 +72,7 @@ struct flash_values_args {
 VF_INLINE void flash_values(const int rows, const int cols, struct flash_values_args a)
 {
     vf acc[FLASH_ROWS][FLASH_COLS];
-    VF_UNROLL
-    for (int r = 0; r < rows; r++) {
-        VF_UNROLL
-        for (int c = 0; c < cols; c++)
-            acc[r][c] = a.fresh ? vf_set1(0) : vf_load(a.o + r * FLASH_TILE + c * VF_LANES);
-    }
+    flash_results_load(rows, cols, a.o, a.fresh, acc);
     const float *v = a.v, *p = a.p;
     for (const float *end = p + a.keys * FLASH_TILE; p < end; p += FLASH_TILE, v += a.v_stride) {
         vf b[FLASH_COLS];
@@ -92,12 +87,7 @@ VF_INLINE void flash_values(const int rows, const int cols, struct flash_values_
                 acc[r][c] = vf_fma(x, b[c], acc[r][c]);
         }
     }
-    VF_UNROLL
-    for (int r = 0; r < rows; r++) {
-        VF_UNROLL
-        for (int c = 0; c < cols; c++)
-            vf_store(a.o + r * FLASH_TILE + c * VF_LANES, acc[r][c]);
-    }
+    flash_results_store(rows, cols, a.o, acc);
 }
 
 FLASH_DEFINE(flash_scores)
@@ -161,13 +151,14 @@ VF_INLINE void flash_weights(const int cols, const bool shifted, float *s, int k
     VF_UNROLL
     for (int c = 0; c < cols; c++)
         sum[c] = vf_set1(0);
-    for (const float *end = s + keys * FLASH_TILE; s < end; s += FLASH_TILE)
+    for (const float *end = s + keys * FLASH_TILE; s < end; s += FLASH_TILE) {
         VF_UNROLL
-    for (int c = 0; c < cols; c++) {
-        const vf x = vf_load(s + c * VF_LANES);
-        const vf p = shifted ? exp2_any(x - shift[c]) : exp2_above_floor(x);
-        vf_store(s + c * VF_LANES, p);
-        sum[c] += p;
+        for (int c = 0; c < cols; c++) {
+            const vf x = vf_load(s + c * VF_LANES);
+            const vf p = shifted ? exp2_any(x - shift[c]) : exp2_above_floor(x);
+            vf_store(s + c * VF_LANES, p);
+            sum[c] += p;
+        }
     }
     VF_UNROLL
     for (int c = 0; c < cols; c++)

@@ -105,6 +105,30 @@ static const int flash_heights[] = {FLASH_ROWS, 4, 2, 1};
     FLASH_SHAPE(F, 1, 1, 1)             \
     FLASH_SHAPE(F, 1, 1, 2)
 
+/* The results that `rows` value dimensions and `cols` vectors of queries have in o so far, none of them
+ * in a `fresh` one; and back. */
+VF_INLINE void flash_results_load(const int rows, const int cols, const float *o, bool fresh,
+                                  vf acc[FLASH_ROWS][FLASH_COLS])
+{
+    VF_UNROLL
+    for (int r = 0; r < rows; r++) {
+        VF_UNROLL
+        for (int c = 0; c < cols; c++)
+            acc[r][c] = fresh ? vf_set1(0) : vf_load(o + r * FLASH_TILE + c * VF_LANES);
+    }
+}
+
+VF_INLINE void flash_results_store(const int rows, const int cols, float *o,
+                                   vf acc[FLASH_ROWS][FLASH_COLS])
+{
+    VF_UNROLL
+    for (int r = 0; r < rows; r++) {
+        VF_UNROLL
+        for (int c = 0; c < cols; c++)
+            vf_store(o + r * FLASH_TILE + c * VF_LANES, acc[r][c]);
+    }
+}
+
 /* What the element type decides. */
 struct flash_type {
     int pair; /* weights of so many neighbouring keys are used together: 1 or 2 */
