@@ -8,9 +8,9 @@ launched in pairs, base new new base, and each pair gives ln(new / base) of ever
 percentile of each launch's samples, since what disturbs a launch only adds time.  A cell is
 SLOWER if the sign-test interval of their median lies above 0, also with all cells considered
 (Holm), and the median is above the threshold: the larger of --threshold and what launches of one
-build differ by in this very session; and if all that holds again on fresh pairs.  A cell with more
-noise than half the threshold is measured again, --sessions times at most, and not after --patience
-seconds; the quietest session counts.
+build differ by in this very session; and if all that holds again on fresh pairs.  A cell whose 99 %
+interval holds the threshold is undecided: it gets as many pairs again, and all of them count,
+--sessions times at most, and not after --patience seconds.
 
     scripts/gate --base origin/main --new HEAD --metric instructions
 
@@ -39,13 +39,13 @@ from attntools.files import write_text
 from attntools.gate_builds import build
 from attntools.gate_instructions import count_pairs, instead_of_counters
 from attntools.gate_pairs import NEW, Collected, Plan, Samples, pilot, wrong_in
-from attntools.gate_quiet import Patience, run_until_quiet
+from attntools.gate_sessions import Patience, run_until_clear
 from attntools.gate_summary import Outcome, markdown
-from attntools.gating import counts_instructions, explain, judge, too_noisy
+from attntools.gating import counts_instructions, explain, judge, standing, too_noisy
 
 TOOL = "gate"
 PAIRS = 20
-SESSIONS = 9
+SESSIONS = 15
 PATIENCE_S = 150.0
 NOISE_LIMIT = 0.10
 METRICS = ("time", "instructions")
@@ -59,14 +59,14 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     selection.add_to(p)
     p.add_argument("--metric", choices=METRICS, default="time")
     p.add_argument("-n", "--pairs", type=pair_count, default=PAIRS, metavar="N", help="20")
-    p.add_argument("--sessions", type=int, default=SESSIONS, metavar="N", help="9")
+    p.add_argument("--sessions", type=int, default=SESSIONS, metavar="N", help="15")
     p.add_argument("--patience", type=float, default=PATIENCE_S, metavar="S", help="150")
     p.add_argument("--threshold", type=percentage, default=THRESHOLD, metavar="P", help="2 %%")
     p.add_argument(
         "--noise-limit", type=percentage, default=NOISE_LIMIT, metavar="P",
-        help="a change of this size must be visible, else the answer is 3 (10 %%)",
+        help="a slow-down of this size must be ruled out, else the answer is 3 (10 %%)",
     )  # fmt: skip
-    p.add_argument("--sample-s", type=float, default=0.05, help="sampling time of a launch (0.05)")
+    p.add_argument("--sample-s", type=float, default=0.02, help="sampling time of a launch (0.02)")
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--allow", action="append", default=[], choices=("build",))
     p.add_argument("--output", default="-", metavar="FILE", help="the summary, Markdown")
@@ -74,10 +74,12 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
 
 
 def pair_count(text: str) -> int:
-    """At least 6 pairs, which is what an interval needs."""
+    """Whole blocks of two pairs, and at least 6 pairs, which is what an interval needs."""
     count = int(text)
-    if count < 6:
-        raise argparse.ArgumentTypeError("6 pairs are the fewest that give an interval")
+    if count < 6 or count % 2:
+        raise argparse.ArgumentTypeError(
+            "pairs come by two (base new, new base), and 6 are the fewest that give an interval"
+        )
     return count
 
 
@@ -112,14 +114,14 @@ def progress(what: str, start: float):  # noqa: ANN201
 def measure(
     plan: Plan, cells: Sequence[Identity], what: str, options: argparse.Namespace
 ) -> Collected:
-    """Pairs of launches of each cell, again where they were noisy."""
+    """Pairs of launches of each cell, more where they leave the answer open."""
     start = time.monotonic()
     patience = Patience(max(1, options.sessions), options.patience)
 
     def tell(count: int):  # noqa: ANN202
         return progress(f"{what}, blocks of {count} cells", start)
 
-    return run_until_quiet(plan, cells, options.pairs, options.threshold, patience, tell)
+    return run_until_clear(plan, cells, options.pairs, options.threshold, patience, tell)
 
 
 def confirm(plan: Plan, outcome: Outcome, options: argparse.Namespace) -> None:
@@ -155,7 +157,7 @@ def decide(outcome: Outcome, noise_limit: float) -> Exit:
         return Exit.REGRESSION
     if not outcome.cells() or outcome.base_wrong:
         return Exit.INCOMPARABLE
-    if any(too_noisy(j, noise_limit) for j in outcome.judged):
+    if any(too_noisy(j, noise_limit) for j in standing(outcome.judged, outcome.again)):
         return Exit.TOO_NOISY
     return Exit.OK
 

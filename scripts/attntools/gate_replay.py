@@ -2,11 +2,11 @@
 
     scripts/gate-replay results/gate/launches.csv --slower 0 3 5 --gates 500
 
-The record has the times of launches of one build, in the order in which they ran.  A gate takes its
-launches from there, from a random place on, and everything else is the gate's own: blocks of base
-new new base, sessions repeated while they are noisy, the verdict, its confirmation.  What is called
-the new build's is made slower by so many per cent.  No program is run: this is a simulation, with
-real noise, and tells of no machine but the recorded one.
+The record has the times of launches of one build, in the order in which they ran.  A gate takes
+its launches from there, from a random place on, and everything else is the gate's own: blocks of
+base new new base, more sessions until the answer is clear, the verdict, its confirmation.  What is
+called the new build's is made slower by so many per cent.  No program is run: this is a simulation,
+with real noise, and tells of no machine but the recorded one.
 
 Exit codes: 0 done, 4 usage, input or output.
 """
@@ -25,7 +25,7 @@ from attntools.cli import Exit, ToolError, guard, parser
 from attntools.comparison import THRESHOLD, Verdict
 from attntools.gate import NOISE_LIMIT, PAIRS, SESSIONS
 from attntools.gate_pairs import Collected, Plan, Samples
-from attntools.gate_quiet import Patience, run_until_quiet
+from attntools.gate_sessions import Patience, run_until_clear
 from attntools.gate_trials import shares
 from attntools.gating import judge, too_noisy
 
@@ -79,12 +79,12 @@ def one_gate(launches: Iterator[float], slower: float) -> Exit:
     def session() -> Collected:
         plan = Plan((), Path(), 0, 0)
         patience = Patience(SESSIONS, float("inf"))
-        return run_until_quiet(plan, [CELL], PAIRS, THRESHOLD, patience, lambda _: None, run)
+        return run_until_clear(plan, [CELL], PAIRS, THRESHOLD, patience, lambda _: None, run)
 
     (judged,) = judge(session().samples, THRESHOLD)
     if judged.verdict is Verdict.SLOWER:
-        (again,) = judge(session().samples, THRESHOLD)
-        if again.verdict is Verdict.SLOWER:
+        (judged,) = judge(session().samples, THRESHOLD)
+        if judged.verdict is Verdict.SLOWER:
             return Exit.REGRESSION
     return Exit.TOO_NOISY if too_noisy(judged, NOISE_LIMIT) else Exit.OK
 

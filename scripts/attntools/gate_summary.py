@@ -10,7 +10,7 @@ from attntools.cli import Exit
 from attntools.comparison import Verdict
 from attntools.gate_instructions import Counted
 from attntools.gate_instructions import table as table_of_counts
-from attntools.gating import Judged, too_noisy
+from attntools.gating import Judged, standing, too_noisy
 from attntools.units import seconds
 
 HEAD = (
@@ -52,14 +52,14 @@ class Outcome:
 
     def headline(self) -> str:
         """One line."""
-        noisy = sum(too_noisy(j, self.noise_limit) for j in self.judged)
+        noisy = sum(too_noisy(j, self.noise_limit) for j in standing(self.judged, self.again))
         return {
             Exit.OK: f"no regression in {self.cells()} cells",
             Exit.REGRESSION: f"{self.slower()} of {self.cells()} cells "
             + ("take more instructions" if self.counted else "are slower"),
             Exit.WRONG_RESULT: f"{len(self.wrong)} cells compute something wrong",
-            Exit.TOO_NOISY: f"too noisy to tell: a change of {100 * self.noise_limit:.3g} % could "
-            f"have been missed in {noisy} of {len(self.judged)} cells",
+            Exit.TOO_NOISY: f"too noisy to tell: a change of {100 * self.noise_limit:.3g} % cannot "
+            f"be ruled out in {noisy} of {len(self.judged)} cells",
             Exit.INCOMPARABLE: f"no base to compare with: {self.base_trouble()}",
         }.get(self.code, "")
 

@@ -55,10 +55,14 @@ def line_of(label: str, trial: int, options: Sequence[str], outcome: Outcome, to
         "suspects": len(outcome.again),
         "confirmed": len(outcome.confirmed),
         "cells": len(outcome.judged),
+        "pairs": [j.pairs for j in outcome.judged],
         "medians": [round(j.median, 6) for j in outcome.judged],
         "floors": [round(j.floor, 6) for j in outcome.judged],
         "intervals": [[round(j.lo, 6), round(j.hi, 6)] for j in outcome.judged],
-        "again": [[round(x, 6) for x in (j.median, j.lo, j.hi, j.floor)] for j in outcome.again],
+        "again": [
+            [j.pairs, *(round(x, 6) for x in (j.median, j.lo, j.hi, j.floor))]
+            for j in outcome.again
+        ],
         "smallest": round(outcome.smallest(), 6),
         "seconds": round(took, 2),
         "fingerprint": outcome.machine.get("fingerprint"),

@@ -1,6 +1,6 @@
 """From pairs of launches to verdicts: pure functions, no processes."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,10 +44,9 @@ def _judge_one(
     x = np.array(samples.log_ratios())
     lo, hi = (float(end) for end in statistics.median_interval(x))
     median = float(np.median(x))
-    same = samples.same_side()
-    floor = noise_floor(same)
+    floor = noise_floor(samples.same_side())
     limit = max(threshold, floor) if floor == floor else threshold
-    detectable = statistics.detectable(same, len(x), limit, level=level)
+    detectable = statistics.detectable(x, len(x), limit, level=level)
     percent = f"{100 * np.expm1(limit):.1f} %"
     verdict, reason = Verdict.SAME, f"nothing above {percent}"
     if not lo <= hi:
@@ -83,9 +82,14 @@ def judge(collected: Mapping[Identity, Samples], threshold: float) -> list[Judge
     ]
 
 
+def standing(judged: Iterable[Judged], again: Iterable[Judged]) -> list[Judged]:
+    """What is known of each cell in the end: of those that were judged again, the second time."""
+    return list(({j.identity: j for j in judged} | {j.identity: j for j in again}).values())
+
+
 def too_noisy(judged: Judged, limit: float) -> bool:
-    """Whether a cell is so noisy that a change of `limit` (a fraction) could have been missed."""
-    return judged.verdict is not Verdict.SLOWER and not judged.detectable <= np.log1p(limit)
+    """Whether a cell is so noisy that it may have become slower by `limit` (a fraction)."""
+    return judged.verdict is not Verdict.SLOWER and not judged.hi < np.log1p(limit)
 
 
 # ---- what changed --------------------------------------------------------------------------------

@@ -121,22 +121,22 @@ def shift_interval(a: Array, b: Array, level: float = LEVEL) -> tuple[Array, Arr
 
 
 def detectable(
-    same: ArrayLike, pairs: int, threshold: float, *, level: float = LEVEL, seed: int = 1
+    ratios: ArrayLike, pairs: int, threshold: float, *, level: float = LEVEL, seed: int = 1
 ) -> float:
-    """The smallest shift found with a probability of 0.8, given the noise of equal pairs.
+    """The smallest shift found with a probability of 0.8, given the noise of pairs.
 
     Found means: the sign-test interval of `pairs` values lies above 0 and their median above the
     threshold.  Both are order statistics, so a shift d is found exactly where d exceeds
     max(-lo, threshold - median) of the noise alone, whose quantile a bootstrap gives.
 
     Args:
-        same: log ratios of launches of the same build.
+        ratios: log ratios of pairs; their noise is what they differ by from their median.
         pairs: n of the comparison.
         threshold: the least median that counts.
         level: of the interval.
         seed: of the bootstrap.
     """
-    noise = np.asarray(same, dtype=np.float64)
+    noise = np.asarray(ratios, dtype=np.float64)
     ranks = median_ranks(pairs, level)
     if len(noise) < 2 or ranks is None:
         return float("nan")

@@ -23,7 +23,7 @@ def test_quiet_record(tool: Tool, tmp_path: Path) -> None:
 
 
 def test_noisy_record(tool: Tool, tmp_path: Path) -> None:
-    path = record(tmp_path / "noisy.csv", 0.3)
+    path = record(tmp_path / "noisy.csv", 3)
     outcome = tool(gate_replay, path, "--gates", 3, "--slower", 0)
     assert outcome.out == "0 % slower: exit 3: 3 of 3 (29.2 .. 100.0 %)\n"
 
