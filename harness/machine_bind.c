@@ -7,6 +7,7 @@
 #include "machine_private.h"
 
 #include <omp.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,6 +123,15 @@ static bool go_to(hwloc_topology_t topology, int cpu)
     return bound && is_at(topology, cpu);
 }
 
+/* A barrier that gives the CPU away.  In that of the runtime a thread spins, on a CPU that another one
+ * may be waiting for in order to leave it: milliseconds, until the scheduler looks. */
+static void wait_for_all(int *arrived, int threads)
+{
+    __atomic_add_fetch(arrived, 1, __ATOMIC_RELAXED);
+    while (__atomic_load_n(arrived, __ATOMIC_RELAXED) < threads)
+        sched_yield();
+}
+
 bool machine_bind(struct machine *machine, enum placement placement, int threads, char *message,
                   size_t message_size)
 {
@@ -136,9 +146,12 @@ bool machine_bind(struct machine *machine, enum placement placement, int threads
         free(cpus);
         return false;
     }
-    int landed = 0;
+    int landed = 0, arrived = 0;
 #pragma omp parallel num_threads(threads) reduction(+ : landed)
-    landed += go_to(machine->topology, cpus[omp_get_thread_num()]);
+    {
+        landed += go_to(machine->topology, cpus[omp_get_thread_num()]);
+        wait_for_all(&arrived, threads);
+    }
     machine->cpus = cpus;
     machine->bound = threads;
     if (landed < threads)
