@@ -12,6 +12,7 @@
 #include "row.h"
 
 #define SHIFT_LINES 64 /* operands are shifted by up to a page */
+#define SHIFT_STREAM UINT64_MAX
 
 bool rounds_finish(struct rounds *rounds, struct cell *cell)
 {
@@ -21,7 +22,8 @@ bool rounds_finish(struct rounds *rounds, struct cell *cell)
 
 void rounds_note_work(struct rounds *rounds, const struct launch *launch)
 {
-    static const char *const phases[] = {"prepare_s", "filled_s", "check_s", "sampled_s"};
+    static const char *const phases[] = {"prepare_s", "filled_s", "placed_s", "check_s",
+                                         "sampled_s"};
     for (size_t i = 0; i < sizeof phases / sizeof *phases; i++)
         rounds->time.working_s += json_number_value(json_object_get(launch->answer, phases[i]));
     rounds->time.probing_s += json_number_value(json_object_get(launch->answer, "probed_s"));
@@ -39,9 +41,20 @@ static bool give_way(const struct rounds *rounds, struct cell *cell, json_t *rec
     return true;
 }
 
-static struct protocol_request
-request_for(struct rounds *rounds, const struct protocol_request *base, size_t index, uint64_t key)
+/* One shift for every launch of a round: what a round compares it compares at the same addresses, and
+ * operands, which all launches share, move once a round and not once a launch. */
+static size_t shift_of(const struct rounds *rounds, size_t round)
 {
+    const uint64_t key = random_key(rounds->session->seed, SHIFT_STREAM);
+    return 64 * (size_t)random_below(key, round, SHIFT_LINES);
+}
+
+static struct protocol_request request_for(struct rounds *rounds,
+                                           const struct protocol_request *base, size_t index,
+                                           size_t round, size_t repeat)
+{
+    const uint64_t key =
+        random_key(rounds->session->seed, (uint64_t)index << 32 | round << 8 | repeat);
     const struct cell *cell = rounds_cell(rounds, index);
     struct protocol_request r = *base;
     r.action = PROTOCOL_MEASURE;
@@ -50,7 +63,7 @@ request_for(struct rounds *rounds, const struct protocol_request *base, size_t i
     r.threads = r.team = cell->threads;
     r.slot = index;
     r.seed = key >> 1; /* JSON integers are signed */
-    r.shift = 64 * (size_t)random_below(key, 0, SHIFT_LINES);
+    r.shift = shift_of(rounds, round);
     return r;
 }
 
@@ -75,9 +88,7 @@ enum rounds_end rounds_turn(struct rounds *rounds, const struct protocol_request
     bool again = true;
     char what[32];
     for (size_t repeat = 0; again && end == ROUNDS_DONE; repeat++) {
-        const uint64_t key =
-            random_key(rounds->session->seed, (uint64_t)index << 32 | round << 8 | repeat);
-        const struct protocol_request r = request_for(rounds, base, index, key);
+        const struct protocol_request r = request_for(rounds, base, index, round, repeat);
         snprintf(what, sizeof what, "launch %zu", round + 1);
         rounds->events->launching(rounds->events->context, cell, what);
         struct launch launch = launch_worker(&r, rounds->deadline_s);

@@ -133,6 +133,7 @@ static json_t *ceilings_answer(const struct worker *worker, const struct tensor_
 
 /* ---- the launch ------------------------------------------------------------------------------ */
 
+/* Maps the operands, which another process has filled, and results that nothing has been written to. */
 static struct tensor_set *map_sets(struct worker *worker)
 {
     const struct protocol_request *r = &worker->request;
@@ -215,7 +216,10 @@ void worker_measure(struct worker *worker)
     json_object_set_new(worker->answer, "workspace_bytes",
                         json_integer((json_int_t)plan.workspace_bytes));
     json_object_set_new(worker->answer, "library", library_of(worker->kernel));
-    if ((sets = map_sets(worker)) && worker_memory_place(worker, &plan, sets))
+    const double start = clock_now();
+    const bool placed = (sets = map_sets(worker)) && worker_memory_place(worker, &plan, sets);
+    json_object_set_new(worker->answer, "placed_s", journal_number(clock_now() - start));
+    if (placed)
         sample(worker, &plan, sets, &checked);
     json_object_set_new(worker->answer, "check", worker_check_answer(&checked));
     for (size_t i = 0; sets && i < worker->request.sets; i++)
