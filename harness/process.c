@@ -34,11 +34,13 @@ static void interrupt(int signal)
 
 static const int caught[] = {SIGINT, SIGTERM, SIGHUP};
 
-/* Blocked outside of ppoll(), so that none slips in between looking at the flag and sleeping. */
+/* Blocked outside of ppoll(), so that none slips in between looking at the flag and sleeping; and the
+ * signal of a child's end, which reap() waits for. */
 static sigset_t caught_set(void)
 {
     sigset_t set;
     sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
     for (size_t i = 0; i < sizeof caught / sizeof *caught; i++)
         sigaddset(&set, caught[i]);
     return set;
@@ -213,15 +215,15 @@ static enum process_end listen(int fd, double deadline, struct line *line)
 /* Waits for a child that answered or closed its pipe; one that lingers is killed. */
 static int reap(pid_t pid, bool kill_now)
 {
-    const double patience_s = 2;
-    const double until = clock_now() + patience_s;
+    const struct timespec patience = {.tv_sec = 2};
+    sigset_t ended;
+    sigemptyset(&ended);
+    sigaddset(&ended, SIGCHLD);
     int status = 0;
-    pid_t done = 0;
-    while (!kill_now && done == 0 && clock_now() < until) {
+    pid_t done = kill_now ? 0 : waitpid(pid, &status, WNOHANG);
+    while (!kill_now && done == 0 &&
+           (sigtimedwait(&ended, NULL, &patience) == SIGCHLD || errno == EINTR))
         done = waitpid(pid, &status, WNOHANG);
-        if (done == 0)
-            nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
-    }
     if (done == 0) {
         kill(-pid, SIGKILL);
         kill(pid, SIGKILL);
