@@ -80,7 +80,8 @@ static bool flush(int fd)
     return fdatasync(fd) == 0 || errno == EINVAL || errno == EROFS;
 }
 
-bool journal_write(struct journal *journal, json_t *line, char *message, size_t message_size)
+static bool append(struct journal *journal, json_t *line, bool to_disk, char *message,
+                   size_t message_size)
 {
     bool written = false;
     errno = ENOMEM;
@@ -88,7 +89,7 @@ bool journal_write(struct journal *journal, json_t *line, char *message, size_t 
     if (text) {
         const size_t length = strlen(text);
         text[length] = '\n'; /* in place of the terminating 0 */
-        written = write_all(journal->fd, text, length + 1) && flush(journal->fd);
+        written = write_all(journal->fd, text, length + 1) && (!to_disk || flush(journal->fd));
         if (written)
             journal->length += (off_t)length + 1;
     }
@@ -100,6 +101,16 @@ bool journal_write(struct journal *journal, json_t *line, char *message, size_t 
     free(text);
     json_decref(line);
     return written;
+}
+
+bool journal_write(struct journal *journal, json_t *line, char *message, size_t message_size)
+{
+    return append(journal, line, true, message, message_size);
+}
+
+bool journal_note(struct journal *journal, json_t *line, char *message, size_t message_size)
+{
+    return append(journal, line, false, message, message_size);
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */

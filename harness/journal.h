@@ -27,6 +27,10 @@ struct journal *journal_resume(const char *path, char *message, size_t message_s
  * error, with the file still ending in a whole line. */
 bool journal_write(struct journal *journal, json_t *line, char *message, size_t message_size);
 
+/* The same without waiting for the disk: for what may be lost when the power fails, with what stands
+ * before the next line that is written. */
+bool journal_note(struct journal *journal, json_t *line, char *message, size_t message_size);
+
 /* Of a resumed file: its last session line; the last row of a cell, NULL where there is none; its
  * check and its launches since the build last changed, NULL where there are none. */
 const json_t *journal_session(const struct journal *journal);

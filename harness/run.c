@@ -63,7 +63,11 @@ static void launching(void *context, const struct cell *cell, const char *what)
 
 static bool launched(void *context, json_t *record)
 {
-    return write_line(context, record);
+    struct run *run = context;
+    if (run->journal)
+        return journal_note(run->journal, record, run->message, sizeof run->message);
+    json_decref(record);
+    return true;
 }
 
 static bool finished(void *context, struct cell *cell)

@@ -180,6 +180,8 @@ static void a_full_disk_is_an_error(void **state)
     assert_non_null(journal);
     assert_false(journal_write(journal, session("a"), message, sizeof message));
     assert_string_equal(message, "/dev/full: No space left on device");
+    assert_false(journal_note(journal, session("a"), message, sizeof message));
+    assert_string_equal(message, "/dev/full: No space left on device");
     journal_close(journal);
 }
 
