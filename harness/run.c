@@ -144,24 +144,10 @@ static enum rounds_end run_case(struct run *run, size_t index, int topology)
     return end;
 }
 
-/* The topology in a memory file, so that workers need not discover it; -1 lets them. */
-static int topology_file(const struct machine *machine)
-{
-    char *xml = machine_export(machine);
-    const int fd = xml ? process_memory_file("attnbench-topology") : -1;
-    if (fd >= 0 && write(fd, xml, strlen(xml)) != (ssize_t)strlen(xml)) {
-        close(fd);
-        free(xml);
-        return -1;
-    }
-    free(xml);
-    return fd;
-}
-
 static enum rounds_end run_cases(struct run *run)
 {
     enum rounds_end end = ROUNDS_DONE;
-    const int topology = topology_file(run->session.machine);
+    const int topology = session_topology(&run->session);
     for (size_t i = 0; end == ROUNDS_DONE && i < run->session.cases.count; i++)
         end = process_interrupted() ? ROUNDS_INTERRUPTED : run_case(run, i, topology);
     if (topology >= 0)

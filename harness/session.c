@@ -7,10 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bench.h"
 #include "clock.h"
 #include "isa.h"
+#include "process.h"
 #include "select.h"
 #include "share.h"
 #include "stats.h"
@@ -226,6 +228,18 @@ void session_free(struct session *session)
     cases_free(&session->cases);
     if (session->machine)
         machine_close(session->machine);
+}
+
+int session_topology(const struct session *session)
+{
+    char *xml = machine_export(session->machine);
+    int fd = xml ? process_memory_file("attnbench-topology") : -1;
+    if (fd >= 0 && write(fd, xml, strlen(xml)) != (ssize_t)strlen(xml)) {
+        close(fd);
+        fd = -1;
+    }
+    free(xml);
+    return fd;
 }
 
 /* ---- time ------------------------------------------------------------------------------------ */

@@ -40,6 +40,9 @@ void session_free(struct session *session);
 /* Cells [first, first + count) belong to case number `index`. */
 void session_cells_of(const struct session *session, size_t index, size_t *first, size_t *count);
 
+/* The machine's topology in a memory file, so that workers need not discover it; -1 lets them. */
+int session_topology(const struct session *session);
+
 /* The lines of the journal around the cells.  `command` is the list of arguments; `alone`: no
  * other session measures on this machine. */
 json_t *session_line(const struct session *session, json_t *command, bool alone);
