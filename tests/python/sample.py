@@ -42,6 +42,11 @@ def session(**changes: Any) -> Row:
     } | changes
 
 
+def experiment(name: str, params: Row, **values: object) -> Row:
+    """A row of an experiment."""
+    return {"type": "experiment", "name": name, "params": params, "values": values}
+
+
 def cell(
     medians: list[float] | None = None,
     *,

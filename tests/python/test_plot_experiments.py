@@ -5,25 +5,23 @@ from typing import Any
 
 import pytest
 import sample
+from attntools import experiment_logits as logits
+from attntools import experiment_numerics as numerics
 from attntools import plot, plot_experiments
 from attntools.cells import Results
 from attntools.results import read
 from conftest import Tool
 
 
-def row(name: str, params: dict[str, Any], **values: object) -> dict[str, Any]:
-    return {"type": "experiment", "name": name, "params": params, "values": values}
-
-
 def scale_row(d: int, scale: str, keys: float) -> dict[str, Any]:
     params = {"part": "random", "input": "normal", "d": d, "scale": scale, "keys": 256}
-    return row("saturation", params, effective_keys=keys, gradient=1 / d, dead=0.25)
+    return sample.experiment("saturation", params, effective_keys=keys, gradient=1 / d, dead=0.25)
 
 
 @pytest.fixture
 def results(tmp_path: Path) -> Results:
     variance = [
-        row(
+        sample.experiment(
             "variance",
             {"part": "sweep", "input": "normal", "d": d},
             variance=1.01 * d,
@@ -35,14 +33,21 @@ def results(tmp_path: Path) -> Results:
         )
         for d in (1, 2, 4)
     ]
-    published = row("variance", {"part": "published", "d": 10}, before=9.5, after=0.95)
+    published = sample.experiment(
+        "variance", {"part": "published", "d": 10}, before=9.5, after=0.95
+    )
     softmax = [
-        row("softmax", {"part": "multiplier", "input": "normal", "keys": 64, "multiplier": m},
-            largest=m / 64, jacobian=0.1, gradient=m)
+        sample.experiment(
+            "softmax",
+            {"part": "multiplier", "input": "normal", "keys": 64, "multiplier": m},
+            largest=m / 64,
+            jacobian=0.1,
+            gradient=m,
+        )
         for m in (0.25, 1, 64)
-    ]  # fmt: skip
+    ]
     saturation = [scale_row(d, s, 100 / d) for s in ("1", "d^-1/2") for d in (4, 16)]
-    example = row(
+    example = sample.experiment(
         "worked-examples",
         {"example": "a", "quantity": "q", "by": "naive"},
         published=[[1.0]],
@@ -54,7 +59,7 @@ def results(tmp_path: Path) -> Results:
 
 
 def test_variance_shows_points_exact_lines_and_what_was_published(results: Results) -> None:
-    raw, scaled = plot_experiments.variance(results).axes
+    raw, scaled = logits.variance(results).axes
     exact, points = raw.lines[0], raw.lines[1]
     assert list(exact.get_xdata()) == [1, 2, 4]
     assert list(exact.get_ydata()) == [1, 2, 4]
@@ -64,7 +69,7 @@ def test_variance_shows_points_exact_lines_and_what_was_published(results: Resul
 
 
 def test_softmax_over_the_multiplier(results: Results) -> None:
-    largest, _, gradient = plot_experiments.softmax(results).axes
+    largest, _, gradient = logits.softmax(results).axes
     (line,) = largest.lines
     assert line.get_label() == "64 random logits"
     assert list(line.get_ydata()) == [0.25 / 64, 1 / 64, 1]
@@ -73,14 +78,14 @@ def test_softmax_over_the_multiplier(results: Results) -> None:
 
 
 def test_saturation_has_a_line_per_scale(results: Results) -> None:
-    keys, _, dead = plot_experiments.saturation(results).axes
+    keys, _, dead = logits.saturation(results).axes
     assert [line.get_label() for line in keys.lines] == ["scale 1", "scale $1/\\sqrt{d}$"]
     assert list(keys.lines[0].get_ydata()) == [25, 6.25]
     assert list(dead.lines[1].get_ydata()) == [25, 25]
 
 
 def test_worked_examples_are_shares_of_what_is_allowed(results: Results) -> None:
-    (ax,) = plot_experiments.worked_examples(results).axes
+    (ax,) = numerics.worked_examples(results).axes
     assert list(ax.lines[0].get_xdata()) == [pytest.approx(0.5)]
     assert [t.get_text() for t in ax.get_yticklabels()] == ["a: q"]
 

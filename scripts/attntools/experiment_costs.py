@@ -1,0 +1,200 @@
+"""Figures of experiments on time and memory."""
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+from attntools import style
+from attntools.cells import Results
+from attntools.experiment_rows import Row, column, doubling, parameter, rows_of, series
+from attntools.figures import origin, plain_log
+from attntools.statistics import median_interval
+from attntools.units import seconds
+
+# ---- rescale -------------------------------------------------------------------------------------
+
+
+def rescale(results: Results) -> Figure | None:
+    """Rescales per row by block size and threshold, and the time of the worst order of keys."""
+    rows = rows_of(results, "rescale", part="count")
+    timed = rows_of(results, "rescale", part="time")
+    if not rows:
+        return None
+    fig, axes = style.figure(1, 3 if timed else 2, height=3.6)
+    for ax, name, title in zip(axes, ("normal", "layer0."), ("random logits", "a real layer"),
+                               strict=False):  # fmt: skip
+        group = [r for r in rows if r["params"]["input"] == name]
+        groups = series(group, "threshold")
+        looks = style.looks(groups)
+        for threshold, line in groups.items():
+            look = looks[threshold]
+            ax.plot(parameter(line, "block"), column(line, "rescales"), color=look.colour,
+                    marker=look.marker, ls=look.line,
+                    label=f"grown by more than $2^{{{threshold:g}}}$")  # fmt: skip
+        if group:
+            doubling(ax, parameter(group, "block"), 4)
+        ax.set_xlabel("keys in a block")
+        ax.set_title(title, fontsize=9)
+        ax.set_ylim(0, None)
+    axes[0].set_ylabel("rescales per row")
+    style.legend(fig, axes[:1], columns=2)
+    if timed:
+        _order_times(axes[2], timed)
+    style.source(fig, origin(results))
+    return fig
+
+
+def _order_times(ax: Axes, rows: list[Row]) -> None:
+    """Ratios of times with their intervals."""
+    shown = [r for r in rows if r["params"]["input"] != "descending"]
+    for y, row in enumerate(shown):
+        ratio, interval = row["values"]["ratio"], row["values"]["ci95"]
+        ax.plot(ratio, y, "o", color=style.COLOURS[0])
+        if interval:
+            ax.plot(interval, [y, y], color=style.COLOURS[0])
+    names = [f"{r['params']['kernel']}, {r['params']['input']}" for r in shown]
+    ax.set_yticks(range(len(names)), names, fontsize=7)
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    ax.axvline(1, color=style.INK, lw=1)
+    ax.set_xlabel("time / descending")
+    ax.set_title("what the order costs", fontsize=9)
+
+
+# ---- memory --------------------------------------------------------------------------------------
+
+
+def memory(results: Results) -> Figure | None:
+    """Workspace, operands and results over S, with and without weights."""
+    rows = rows_of(results, "memory")
+    if not rows:
+        return None
+    looks = style.looks(row["params"]["kernel"] for row in rows)
+    fig, axes = style.figure(1, 2, height=3.8, share_y=True)
+    titles = {"o": "outputs only", "o+weights": "outputs and weights"}
+    for ax, (outputs, title) in zip(axes, titles.items(), strict=True):
+        group = [r for r in rows if r["params"]["outputs"] == outputs]
+        for kernel, line in series(group, "kernel").items():
+            look = looks[kernel]
+            total = column(line, "workspace_bytes") + column(line, "operand_bytes")
+            ax.plot(parameter(line, "s"), total / 1e6, color=look.colour, marker=look.marker,
+                    ls=look.line, label=kernel, ms=4)  # fmt: skip
+        doubling(ax, parameter(rows, "s"), 6)
+        ax.set_yscale("log")
+        ax.set_xlabel("queries and keys")
+        ax.set_title(title)
+    axes[0].set_ylabel("operands, results and workspace, MB")
+    style.legend(fig, axes)
+    style.source(fig, origin(results))
+    return fig
+
+
+# ---- layer ---------------------------------------------------------------------------------------
+
+
+def layer(results: Results) -> Figure | None:
+    """Share of attention in a layer's time over S, a line per width."""
+    rows = rows_of(results, "layer", part="time")
+    if not rows:
+        return None
+    fig, (ax,) = style.figure(height=3.8)
+    widths = series(rows, "d_model")
+    looks = style.looks(widths)
+    for width, line in widths.items():
+        look, share = looks[width], 100 * column(line, "attention_share")
+        interval = 100 * np.array([r["values"]["ci95"] for r in line], dtype=float).T
+        ax.errorbar(parameter(line, "s"), share, abs(interval - share), color=look.colour,
+                    marker=look.marker, ls=look.line, capsize=2,
+                    label=f"$d_{{model}}$ = {width}")  # fmt: skip
+    ax.axhline(50, color=style.INK, lw=1)
+    doubling(ax, parameter(rows, "s"))
+    ax.set_ylim(0, 100)
+    ax.set_xlabel("tokens S")
+    ax.set_ylabel("attention's share of the layer's time, %")
+    style.legend(fig, [ax])
+    threads = rows[0]["params"]["threads"]
+    style.source(fig, f"the rest: projections · {threads} threads · {origin(results)}")
+    return fig
+
+
+# ---- scaling -------------------------------------------------------------------------------------
+
+
+def scaling(results: Results) -> Figure | None:
+    """Time over S, speed-up over threads, time of a sequence over the batch."""
+    rows = rows_of(results, "scaling")
+    rows = [r for r in rows if r["values"]["median_s"] is not None]
+    if not rows:
+        return None
+    looks = style.looks(r["params"]["kernel"] for r in rows)
+    fig, axes = style.figure(1, 3, height=3.6)
+    draws = (("length", _over_length), ("threads", _over_threads), ("batch", _over_batch))
+    for ax, (part, draw) in zip(axes, draws, strict=True):
+        here = [r for r in rows if r["params"]["part"] == part]
+        for kernel, line in series(here, "kernel").items():
+            look = looks[kernel]
+            draw(ax, line, color=look.colour, marker=look.marker, ls=look.line, label=kernel)
+    plain_log(axes[0], "y", seconds)
+    axes[0].set_title("time over S")
+    axes[0].set_xlabel("queries and keys S")
+    axes[1].set_title("times as fast as one thread")
+    axes[1].set_xlabel("threads")
+    axes[2].set_title("time per sequence")
+    axes[2].set_xlabel("sequences in a batch")
+    axes[2].yaxis.set_major_formatter(FuncFormatter(lambda x, _: seconds(x) if x else "0"))
+    axes[2].set_ylim(0, None)
+    style.legend(fig, axes)
+    params = rows[0]["params"]
+    style.source(fig, f"{params['heads']} heads, d = {params['d']} · {origin(results)}")
+    return fig
+
+
+def _bars(rows: list[Row], divisor: np.ndarray | float = 1) -> tuple[np.ndarray, np.ndarray]:
+    """Medians and the lengths of their intervals' arms, each over the divisor."""
+    middle = column(rows, "median_s")
+    spans = [r["values"]["ci95_s"] or [r["values"]["median_s"]] * 2 for r in rows]
+    return middle / divisor, abs(np.array(spans).T - middle) / divisor
+
+
+def _over_length(ax: Axes, rows: list[Row], **look: Any) -> None:
+    """Medians with intervals; a line of slope 2 beside the last."""
+    s = parameter(rows, "s")
+    middle, arms = _bars(rows)
+    ax.errorbar(s, middle, arms, capsize=2, **look)
+    doubling(ax, s, 4)
+    square = middle[-1] * (s[-2:] / s[-1]) ** 2 / 3
+    ax.plot(s[-2:], square, color=style.INK, lw=1)
+    ax.annotate("S²", (s[-1], square[-1]), fontsize=8, xytext=(-4, -12),
+                textcoords="offset points")  # fmt: skip
+
+
+def _over_threads(ax: Axes, rows: list[Row], **look: Any) -> None:
+    """Speed-up by launches of the same round, with its interval."""
+    one = next((r for r in rows if r["params"]["threads"] == 1), None)
+    if not one:
+        return
+    threads = parameter(rows, "threads")
+    ax.plot([1, threads.max()], [1, threads.max()], "--", color=style.INK, lw=1, label="ideal",
+            zorder=3)  # fmt: skip
+    pairs = [_speedups(one, row) for row in rows]
+    middle = np.array([np.median(p) for p in pairs])
+    spans = np.array([median_interval(p) for p in pairs], dtype=float).T
+    spans = np.where(np.isfinite(spans), spans, middle)
+    ax.errorbar(threads, middle, abs(spans - middle), capsize=2, **look)
+    ax.set_xticks(threads)
+    ax.set_ylim(0, None)
+
+
+def _speedups(one: Row, row: Row) -> np.ndarray:
+    """One thread's time over this row's, round by round."""
+    pairs = zip(one["values"]["launch_medians_s"], row["values"]["launch_medians_s"], strict=False)
+    return np.array([a / b for a, b in pairs])
+
+
+def _over_batch(ax: Axes, rows: list[Row], **look: Any) -> None:
+    batch = parameter(rows, "batch")
+    middle, arms = _bars(rows, batch)
+    ax.errorbar(batch, middle, arms, capsize=2, **look)
+    doubling(ax, batch, 5)

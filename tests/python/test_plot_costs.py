@@ -1,0 +1,144 @@
+"""Figures of experiments on exactness, time and memory show the numbers of their rows."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sample
+from attntools import experiment_costs as costs
+from attntools import experiment_numerics as numerics
+from attntools.cells import Results
+from attntools.results import read
+
+Reader = Callable[..., Results]
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Reader:
+    """A results file with these rows of one experiment, as it is read back."""
+
+    def written(name: str, *rows: tuple[sample.Row, sample.Row]) -> Results:
+        made = [sample.experiment(name, params, **values) for params, values in rows]
+        return read(sample.write(tmp_path / "a.jsonl", sample.session(), *made))
+
+    return written
+
+
+def timed(medians: list[float]) -> sample.Row:
+    """Values of a measured cell."""
+    middle = float(np.median(medians))
+    ends = [min(medians), max(medians)] if len(medians) >= 6 else None
+    return {"median_s": middle, "ci95_s": ends, "launch_medians_s": medians, "state": "ok"}
+
+
+def test_error_growth_is_relative_and_beside_its_bound(results: Reader) -> None:
+    rows = [
+        ({"kernel": k, "dtype": t, "s": s},
+         {"rms": e * s, "output_rms": 2.0, "bound_rms": 100 * s})
+        for t in ("f32", "bf16") for k, e in (("naive", 1), ("flash", 3)) for s in (16, 32)
+    ]  # fmt: skip
+    f32, bf16 = numerics.error_growth(results("error-growth", *rows)).axes
+    assert [ax.get_title(loc="left") for ax in (f32, bf16)] == ["f32", "bf16"]
+    lines = {line.get_label(): list(line.get_ydata()) for line in f32.lines}
+    assert lines == {"naive": [8, 16], "flash": [24, 48], "bound of the checks": [800, 1600]}
+
+
+def test_overflow_shows_the_nearer_failure_and_arrows_without(results: Reader) -> None:
+    rows = (
+        ({"by": "plain", "dtype": "f32"}, {"up": 88.0, "down": 103.0, "most": 1e38}),
+        ({"by": "naive", "dtype": "f32"}, {"up": None, "down": None, "most": 3e38}),
+    )
+    (ax,) = numerics.overflow(results("overflow", *rows)).axes
+    drawn = [(line.get_xdata()[0], line.get_marker()) for line in ax.lines if len(line.get_xdata())]
+    assert drawn == [(88.0, "o"), (3e38, ">")]
+
+
+def test_invariance_writes_the_differences(results: Reader) -> None:
+    rows = (
+        ({"kernel": "naive", "dtype": "f32", "problem": "decode", "change": "threads"},
+         {"equal": True, "largest": 0}),
+        ({"kernel": "naive", "dtype": "f32", "problem": "decode", "change": "ISA"},
+         {"equal": False, "largest": 3e-7}),
+    )  # fmt: skip
+    (ax,) = numerics.invariance(results("invariance", *rows)).axes
+    assert [(t.get_text(), t.get_position()) for t in ax.texts] == [
+        ("same bits", (0, 0)),
+        ("3e-07", (1, 0)),
+    ]
+    assert [t.get_text() for t in ax.get_yticklabels()] == ["naive, f32, decode"]
+
+
+def test_exp_degree_has_errors_and_times(results: Reader) -> None:
+    rows = [
+        ({"part": "error", "dtype": "f32", "degree": d},
+         {"exp_error": 10.0**-d, "relative": 0.5**d})
+        for d in (1, 2)
+    ]  # fmt: skip
+    rows += [({"part": "time", "degree": d}, {"seconds": d * 1e-9}) for d in (1, 2)]
+    errors, times = numerics.exp_degree(results("exp-degree", *rows)).axes
+    assert [list(line.get_ydata()) for line in errors.lines] == [[0.5, 0.25], [0.1, 0.01]]
+    assert [bar.get_height() for bar in times.patches] == pytest.approx([1, 2])
+
+
+def test_rescale_counts_and_ratios(results: Reader) -> None:
+    counted = [
+        ({"part": "count", "input": i, "threshold": t, "block": b}, {"rescales": 10 * t + b})
+        for i in ("normal", "layer0.") for t in (0, 8) for b in (1, 64)
+    ]  # fmt: skip
+    times = [
+        ({"part": "time", "kernel": "flash", "input": i}, {"ratio": r, "ci95": [r - 0.1, r + 0.1]})
+        for i, r in (("ascending", 1.5), ("descending", 1.0))
+    ]
+    normal, real, order = costs.rescale(results("rescale", *counted, *times)).axes
+    assert [list(line.get_ydata()) for line in normal.lines] == [[1, 64], [81, 144]]
+    assert len(real.lines) == 2
+    ratio, interval, one = order.lines
+    assert list(ratio.get_xdata()) == [1.5]
+    assert list(interval.get_xdata()) == [1.4, 1.6]
+    assert list(one.get_xdata()) == [1, 1]
+
+
+def test_memory_adds_operands_and_workspace(results: Reader) -> None:
+    rows = [
+        ({"kernel": "naive", "outputs": o, "s": s},
+         {"workspace_bytes": 1e6, "operand_bytes": s * 1e6})
+        for o in ("o", "o+weights") for s in (256, 512)
+    ]  # fmt: skip
+    alone, weights = costs.memory(results("memory", *rows)).axes
+    assert list(alone.lines[0].get_ydata()) == [257, 513]
+    assert list(weights.lines[0].get_xdata()) == [256, 512]
+
+
+def test_layer_shows_shares_with_intervals(results: Reader) -> None:
+    rows = [
+        ({"part": "time", "d_model": 256, "s": s, "threads": 2},
+         {"attention_share": share, "ci95": [share - 0.05, share + 0.1]})
+        for s, share in ((64, 0.25), (128, 0.5))
+    ]  # fmt: skip
+    (ax,) = costs.layer(results("layer", *rows)).axes
+    (container,) = ax.containers
+    assert list(container.lines[0].get_ydata()) == [25, 50]
+    (bars,) = container.lines[2]
+    assert [s[:, 1].tolist() for s in bars.get_segments()] == [
+        pytest.approx([20, 35]),
+        pytest.approx([45, 60]),
+    ]
+
+
+def test_scaling_pairs_launches_of_the_same_round(results: Reader) -> None:
+    base = {"kernel": "flash", "heads": 4, "d": 64, "threads": 1, "batch": 1}
+    rows = [({**base, "part": "length", "s": s}, timed([s * 1e-6] * 6)) for s in (64, 128)]
+    one, two = [1, 2, 3, 4, 5, 6, 7], [0.5, 1, 2, 2, 2.5, 6, 3.5]
+    rows += [
+        ({**base, "part": "threads", "s": 64, "threads": n}, timed([x * 1e-3 for x in medians]))
+        for n, medians in ((1, one), (2, two))
+    ]
+    rows.append(({**base, "part": "batch", "s": 64, "batch": 4}, timed([8e-3, 8e-3])))
+    length, threads, batch = costs.scaling(results("scaling", *rows)).axes
+    assert list(length.lines[0].get_ydata()) == pytest.approx([64e-6, 128e-6])
+    (container,) = threads.containers
+    assert list(container.lines[0].get_ydata()) == pytest.approx([1, 2])
+    # Of seven ratios 2 2 1.5 2 2 1 2 the interval goes from the least to the largest.
+    assert container.lines[2][0].get_segments()[1][:, 1].tolist() == pytest.approx([1, 2])
+    assert list(batch.containers[0].lines[0].get_ydata()) == pytest.approx([2e-3])
