@@ -8,7 +8,7 @@
 
 #include "cases.h"
 #include "catalogue.h"
-#include "experiments/command.h"
+#include "experiments/help.h"
 #include "isa.h"
 #include "progress.h"
 #include "session.h"

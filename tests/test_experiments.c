@@ -33,6 +33,8 @@ static const struct parameter table[] = {
     {"list", "LIST", "1..20", NULL, "counts", PARAMETER_COUNTS, 1, 64, NULL},
     {"x", "LIST", "0.5..2", NULL, "numbers", PARAMETER_NUMBERS, 0.25, 8, NULL},
     {"w", "LIST", "one,two", "two", "words", PARAMETER_WORDS, 0, 0, words},
+    {"v", "WORD", "two", "one", "a word", PARAMETER_WORD, 0, 0, words},
+    {"t", "TEXT", "", "any, 3", "a text", PARAMETER_TEXT, 0, 0, NULL},
     {0},
 };
 
@@ -41,11 +43,13 @@ static void standard_values_are_parsed(void **state)
     (void)state;
     json_t *got = parameters_standard(table, false), *quick = parameters_standard(table, true);
     json_t *expected = json_loads("{\"n\": 5, \"list\": [1, 2, 4, 8, 16], \"x\": [0.5, 1.0, 2.0],"
-                                  " \"w\": [\"one\", \"two\"]}",
+                                  " \"w\": [\"one\", \"two\"], \"v\": \"two\", \"t\": \"\"}",
                                   0, NULL);
     assert_true(json_equal(got, expected));
     json_object_set_new(expected, "n", json_integer(2));
     json_object_set_new(expected, "w", json_pack("[s]", "two"));
+    json_object_set_new(expected, "v", json_string("one"));
+    json_object_set_new(expected, "t", json_string("any, 3"));
     assert_true(json_equal(quick, expected));
     json_decref(got);
     json_decref(quick);
@@ -69,6 +73,8 @@ static void bad_values_are_refused_by_name(void **state)
          "--list takes whole numbers, ascending, comma separated (A..B doubles from A to B),"
          " from 1 to 64: '1..'"},
         {3, "one,one", "--w takes a comma list, each once, of one, two: 'one,one'"},
+        {4, "one,two", "--v takes one of one, two: 'one,two'"},
+        {5, "\xff", "--t takes a text shorter than 512: '\xff'"},
         {3, "three", "--w takes a comma list, each once, of one, two: 'three'"},
     };
     for (size_t i = 0; i < COUNT(bad); i++) {

@@ -9,9 +9,13 @@
 
 #include "scan.h"
 
+static const char *const busy[] = {"wait", "go-on", NULL};
+
 const struct parameter asked_parameters[] = {
     {"seed", "N", "1", NULL, "of all random numbers", PARAMETER_COUNT, 0, 9e15, NULL},
     {"threads", "N", "0", NULL, "of a worker; 0: one per core", PARAMETER_COUNT, 0, 4096, NULL},
+    {"if-busy", "HOW", "wait", NULL, "times: while another session measures, wait or go-on",
+     PARAMETER_WORD, 0, 0, busy},
     {0},
 };
 
@@ -117,6 +121,8 @@ bool asked_parse(struct asked *asked, int argc, const char *const *argv, char *m
     }
     const json_t *seed = json_object_get(asked->given, "seed");
     asked->seed = seed ? json_integer_value(seed) : 1;
+    const char *how = json_string_value(json_object_get(asked->given, "if-busy"));
+    asked->if_busy = how && strcmp(how, "go-on") == 0 ? IF_BUSY_GO_ON : IF_BUSY_WAIT;
     asked->threads = (int)json_integer_value(json_object_get(asked->given, "threads"));
     return true;
 }

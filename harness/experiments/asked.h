@@ -5,6 +5,7 @@
 #define HARNESS_EXPERIMENTS_ASKED_H
 
 #include "experiments/experiment.h"
+#include "queue.h"
 
 struct asked {
     const struct experiment *experiment; /* NULL: all of them */
@@ -12,6 +13,7 @@ struct asked {
     const char *output;
     int threads; /* 0: every core */
     json_int_t seed;
+    enum if_busy if_busy;
     json_t *given; /* parameters of the one experiment, owned */
 };
 

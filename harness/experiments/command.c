@@ -8,6 +8,8 @@
 
 #include "clock.h"
 #include "experiments/asked.h"
+#include "experiments/help.h"
+#include "experiments/measured.h"
 #include "launch.h"
 #include "progress.h"
 #include "report.h"
@@ -23,62 +25,17 @@ struct running {
     struct machine *machine;
     struct journal *journal; /* NULL without --output */
     int threads;
+    const struct experiment *experiment; /* at work */
+    json_t *rows;                        /* its rows so far */
+    size_t steps, step;                  /* how many it has, and which is at work */
     bool interrupted, failed, mismatched;
     double started;
     char message[1024];
 };
 
-/* ---- help ------------------------------------------------------------------------------------ */
-
-void experiment_print_list(FILE *out)
-{
-    const struct experiment *experiment;
-    for (size_t i = 0; (experiment = experiment_at(i)); i++)
-        fprintf(out, "  %-16s %s\n", experiment->name, experiment->question);
-}
-
-/* Lines of a text, indented. */
-static void print_indented(FILE *out, const char *text)
-{
-    while (*text) {
-        const size_t length = strcspn(text, "\n");
-        fprintf(out, "  %.*s\n", (int)length, text);
-        text += length + (text[length] == '\n');
-    }
-}
-
-static void print_common(FILE *out)
-{
-    parameters_print(out, asked_parameters);
-    fprintf(out, "  %-19s %s\n  %-19s %s\n  %-19s %s\n", "--quick", "smaller numbers, in seconds",
-            "--output FILE", "results as JSON Lines; - for standard output", "--help", "this page");
-}
-
-void experiment_print_help(FILE *out, const struct experiment *experiment)
-{
-    fprintf(out, "usage: attnbench experiment %s [PARAMETER]... [--output FILE]\n\n",
-            experiment ? experiment->name : "NAME|all");
-    if (experiment) {
-        fprintf(out, "Question\n  %s\n\nMethod\n", experiment->question);
-        print_indented(out, experiment->method);
-        fprintf(out, "\nSource\n");
-        print_indented(out, experiment->source);
-        fprintf(out, "\nParameters\n");
-        parameters_print(out, experiment->parameters);
-    } else {
-        fprintf(out, "Experiments about attention itself; `all` runs each of\n\n");
-        experiment_print_list(out);
-        fprintf(out, "\nattnbench experiment NAME --help has its question, method and source.\n\n");
-    }
-    print_common(out);
-    fprintf(out, "\nExit status: 0 done, 1 a number differs from one that is known or a step "
-                 "failed,\n2 usage, 3 input, output or environment, 130 interrupted.\n");
-}
-
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-static struct launch launch_step(const struct running *r, const struct experiment *experiment,
-                                 const char *step)
+static struct launch launch_step(const struct running *r, const char *step)
 {
     struct protocol_request request = {
         .action = PROTOCOL_EXPERIMENT,
@@ -88,7 +45,7 @@ static struct launch launch_step(const struct running *r, const struct experimen
     attn_problem_init(&request.c.problem);
     for (size_t i = 0; i < PROTOCOL_FILE_COUNT; i++)
         request.files[i] = -1;
-    snprintf(request.experiment, sizeof request.experiment, "%s", experiment->name);
+    snprintf(request.experiment, sizeof request.experiment, "%s", r->experiment->name);
     snprintf(request.step, sizeof request.step, "%s", step);
     return launch_worker(&request, DEADLINE_S);
 }
@@ -110,77 +67,127 @@ static void label(const json_t *step, char *text, size_t size)
     }
 }
 
-/* Keeps the rows of an answer, for the journal and for the report. */
-static bool keep(struct running *r, const struct experiment *experiment, const json_t *answer,
-                 json_t *rows)
+static void show_progress(const struct running *r, const char *what)
 {
-    size_t i;
-    json_t *row;
-    json_array_foreach (json_object_get(answer, "rows"), i, row) {
-        json_object_set_new(row, "type", json_string("experiment"));
-        json_object_set_new(row, "name", json_string(experiment->name));
-        json_array_append(rows, row);
-        if (r->journal &&
-            !journal_write(r->journal, json_incref(row), r->message, sizeof r->message))
-            return false;
-    }
+    char text[320];
+    const double share = (double)r->step / (double)r->steps;
+    const double elapsed = clock_now() - r->started;
+    snprintf(text, sizeof text, "%s  %s", r->experiment->name, what);
+    progress_show(share, r->step ? elapsed * (1 - share) / share : 0, text);
+}
+
+/* Takes a row over, for the journal and for the report. */
+static bool keep(struct running *r, json_t *row)
+{
+    json_object_set_new(row, "type", json_string("experiment"));
+    json_object_set_new(row, "name", json_string(r->experiment->name));
+    json_array_append(r->rows, row);
+    if (r->journal)
+        return journal_write(r->journal, row, r->message, sizeof r->message);
+    json_decref(row);
     return true;
 }
 
-/* One step; false where the session cannot go on. */
-static bool run_step(struct running *r, const struct experiment *experiment, const json_t *step,
-                     json_t *rows)
+/* One step in a worker; false where the session cannot go on. */
+static bool compute_step(struct running *r, const json_t *step, const char *name)
 {
-    char *text = json_dumps(step, JSON_COMPACT), name[160];
+    char *text = json_dumps(step, JSON_COMPACT);
     struct launch launch = {.state = CELL_SKIPPED, .why = "a step is too long"};
+    size_t i;
+    json_t *row;
     if (text && strlen(text) < PROTOCOL_STEP)
-        launch = launch_step(r, experiment, text);
-    bool going_on = true;
-    label(step, name, sizeof name);
-    if (launch.interrupted) {
-        r->interrupted = true;
-        going_on = false;
-    } else if (launch.state != CELL_OK) {
-        progress_say("experiment %s: %s: %s: %s", experiment->name, name,
+        launch = launch_step(r, text);
+    free(text);
+    bool going_on = !launch.interrupted;
+    r->interrupted |= launch.interrupted;
+    if (going_on && launch.state != CELL_OK) {
+        progress_say("experiment %s: %s: %s: %s", r->experiment->name, name,
                      cell_state_name(launch.state), launch.why);
         r->failed = true;
-    } else {
-        going_on = keep(r, experiment, launch.answer, rows);
-        progress_line("experiment %s: %s: %.2f s", experiment->name, name, launch.wall_s);
+    } else if (going_on) {
+        json_array_foreach (json_object_get(launch.answer, "rows"), i, row)
+            going_on = going_on && keep(r, json_incref(row));
+        progress_line("experiment %s: %s: %.2f s", r->experiment->name, name, launch.wall_s);
     }
     json_decref(launch.answer);
-    free(text);
     return going_on;
 }
 
-static void show_progress(const struct running *r, const struct experiment *experiment, size_t done,
-                          size_t count)
+/* ---- steps that are measured ----------------------------------------------------------------- */
+
+static void launching(void *context, const char *what)
 {
-    const double share = (double)done / (double)count;
-    const double elapsed = clock_now() - r->started;
-    progress_show(share, done ? elapsed * (1 - share) / share : 0, experiment->name);
+    show_progress(context, what);
 }
 
-/* An experiment; false where the session cannot go on. */
+static bool measured(void *context, json_t *row)
+{
+    struct running *r = context;
+    if (!measured_went_well(row)) {
+        const json_t *params = json_object_get(row, "params");
+        const json_t *values = json_object_get(row, "values");
+        progress_say("experiment %s: %s %s: %s: %s", r->experiment->name,
+                     experiment_text(params, "kernel"), experiment_text(params, "problem"),
+                     experiment_text(values, "state"), experiment_text(values, "why"));
+        r->failed = true;
+    }
+    return keep(r, row);
+}
+
+/* One step's cells; false where the session cannot go on. */
+static bool measure_step(struct running *r, const json_t *step, const char *name)
+{
+    const struct measured_events events = {r->asked.if_busy, r, launching, measured};
+    const double start = clock_now();
+    const enum rounds_end end = measured_run(step, &events, r->message, sizeof r->message);
+    r->interrupted |= end == ROUNDS_INTERRUPTED;
+    if (end == ROUNDS_DONE)
+        progress_line("experiment %s: %s: %.2f s", r->experiment->name, name, clock_now() - start);
+    return end == ROUNDS_DONE;
+}
+
+/* ---- an experiment --------------------------------------------------------------------------- */
+
+/* All steps; false where the session cannot go on. */
+static bool run_steps(struct running *r, const json_t *steps)
+{
+    bool going_on = true;
+    r->started = clock_now();
+    r->steps = json_array_size(steps);
+    for (r->step = 0; going_on && r->step < r->steps; r->step++) {
+        const json_t *step = json_array_get(steps, r->step);
+        char name[160];
+        label(step, name, sizeof name);
+        show_progress(r, "");
+        going_on =
+            r->experiment->compute ? compute_step(r, step, name) : measure_step(r, step, name);
+    }
+    return going_on;
+}
+
+/* What it was asked for, with the threads that it has. */
+static json_t *plan_steps(struct running *r)
+{
+    json_t *asked = asked_of(&r->asked, r->experiment);
+    json_object_set_new(asked, "threads", json_integer(r->threads));
+    json_t *steps = r->experiment->plan(asked, r->message, sizeof r->message);
+    json_decref(asked);
+    return steps;
+}
+
+/* False where the session cannot go on. */
 static bool run_experiment(struct running *r, const struct experiment *experiment)
 {
-    json_t *asked = asked_of(&r->asked, experiment);
-    json_t *steps = experiment->plan(asked, r->message, sizeof r->message);
-    json_t *rows = json_array();
-    const size_t count = json_array_size(steps);
-    bool going_on = steps;
-    r->started = clock_now();
-    for (size_t i = 0; going_on && i < count; i++) {
-        show_progress(r, experiment, i, count);
-        going_on = run_step(r, experiment, json_array_get(steps, i), rows);
-    }
-    if (json_array_size(rows)) {
+    r->experiment = experiment;
+    r->rows = json_array();
+    json_t *steps = plan_steps(r);
+    const bool going_on = steps && run_steps(r, steps);
+    if (json_array_size(r->rows)) {
         report_heading("experiment %s: %s", experiment->name, experiment->question);
-        r->mismatched |= !experiment->report(rows);
+        r->mismatched |= !experiment->report(r->rows);
     }
-    json_decref(rows);
+    json_decref(r->rows);
     json_decref(steps);
-    json_decref(asked);
     return going_on;
 }
 
@@ -252,11 +259,23 @@ static int run(struct running *r, int argc, const char *const *argv)
                                         : EXIT_AS_ASKED;
 }
 
+/* The rest of what can be wrong with the arguments. */
+static bool accepted(struct running *r)
+{
+    const struct experiment *experiment = r->asked.experiment;
+    if (!experiment || !experiment->accepts || r->asked.help)
+        return true;
+    json_t *asked = asked_of(&r->asked, experiment);
+    const bool right = experiment->accepts(asked, r->message, sizeof r->message);
+    json_decref(asked);
+    return right;
+}
+
 int experiment_command(int argc, const char *const *argv)
 {
     struct running r = {0};
     int code = EXIT_USAGE;
-    if (!asked_parse(&r.asked, argc, argv, r.message, sizeof r.message)) {
+    if (!asked_parse(&r.asked, argc, argv, r.message, sizeof r.message) || !accepted(&r)) {
         progress_say("%s", r.message);
     } else if (r.asked.help) {
         experiment_print_help(stdout, r.asked.experiment);

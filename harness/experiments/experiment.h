@@ -27,10 +27,14 @@ struct experiment {
     const char *question, *method, *source; /* for --help */
     const struct parameter *parameters;     /* its own; the last has a NULL name */
 
+    /* Whether texts that are parameters make sense; false fills message.  Optional. */
+    bool (*accepts)(const json_t *asked, char *message, size_t message_size);
+
     /* The steps, an array of objects; NULL fills message. */
     json_t *(*plan)(const json_t *asked, char *message, size_t message_size);
 
-    /* The rows of a step, an array of {"params", "values"}; NULL fills work->message. */
+    /* The rows of a step, an array of {"params", "values"}; NULL fills work->message.  Absent where
+     * steps are cells to measure (measured.h). */
     json_t *(*compute)(const json_t *step, struct experiment_work *work);
 
     /* Prints tables and the finding.  False where a number differs from one that is known. */
@@ -40,6 +44,18 @@ struct experiment {
 /* By the order; NULL past the last one.  By name; NULL where there is none. */
 const struct experiment *experiment_at(size_t index);
 const struct experiment *experiment_find(const char *name);
+
+/* The rows whose parameter "part" is `name`, every row where that is NULL:
+ *     struct experiment_part part = {.rows = rows, .name = "sweep"};
+ *     while (experiment_part_next(&part))
+ *         part.params, part.values */
+struct experiment_part {
+    const json_t *rows;
+    const char *name;
+    size_t next;
+    const json_t *params, *values;
+};
+bool experiment_part_next(struct experiment_part *part);
 
 /* Number `index` of an array in an object, and a number of an object: NaN where it has none. */
 double experiment_at_number(const json_t *object, const char *key, size_t index);

@@ -9,9 +9,10 @@
 #include "journal.h"
 
 static const struct experiment *const experiments[] = {
-    &experiment_variance,   &experiment_softmax,      &experiment_saturation, &experiment_examples,
-    &experiment_layer,      &experiment_error_growth, &experiment_overflow,   &experiment_rescale,
-    &experiment_exp_degree, &experiment_memory,       &experiment_invariance,
+    &experiment_variance, &experiment_softmax, &experiment_saturation,
+    &experiment_examples, &experiment_layer,   &experiment_error_growth,
+    &experiment_overflow, &experiment_rescale, &experiment_exp_degree,
+    &experiment_memory,   &experiment_scaling, &experiment_invariance,
 };
 
 #define COUNT (sizeof experiments / sizeof *experiments)
@@ -27,6 +28,19 @@ const struct experiment *experiment_find(const char *name)
         if (strcmp(experiments[i]->name, name) == 0)
             return experiments[i];
     return NULL;
+}
+
+bool experiment_part_next(struct experiment_part *part)
+{
+    const json_t *row;
+    while ((row = json_array_get(part->rows, part->next))) {
+        part->next++;
+        part->params = json_object_get(row, "params");
+        part->values = json_object_get(row, "values");
+        if (!part->name || strcmp(experiment_text(part->params, "part"), part->name) == 0)
+            return true;
+    }
+    return false;
 }
 
 double experiment_at_number(const json_t *object, const char *key, size_t index)

@@ -5,8 +5,7 @@
 
 #include <math.h>
 
-/* Quantile 0.975 of Student's t; beyond the table that of the next smaller number of degrees. */
-static double student_975(size_t degrees)
+double fit_student(size_t degrees)
 {
     static const double table[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306,
                                    2.262,  2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120};
@@ -35,6 +34,6 @@ struct fit fit_power(const double *x, const double *y, size_t n)
         const double e = log(y[i]) - mean_y - b * (log(x[i]) - mean_x);
         rest += e * e;
     }
-    const double half = student_975(n - 2) * sqrt(rest / (double)(n - 2) / xx);
+    const double half = fit_student(n - 2) * sqrt(rest / (double)(n - 2) / xx);
     return (struct fit){b, b - half, b + half};
 }

@@ -13,4 +13,7 @@ struct fit {
 };
 struct fit fit_power(const double *x, const double *y, size_t n);
 
+/* Quantile 0.975 of Student's t for 1 degree of freedom or more; beyond 16 that of 16. */
+double fit_student(size_t degrees);
+
 #endif

@@ -17,5 +17,6 @@ extern const struct experiment experiment_exp_degree;
 extern const struct experiment experiment_memory;
 extern const struct experiment experiment_invariance;
 extern const struct experiment experiment_layer;
+extern const struct experiment experiment_scaling;
 
 #endif

@@ -51,6 +51,14 @@ static bool append_range(const struct parameter *parameter, json_t *list, char *
     return true;
 }
 
+static bool is_word(const struct parameter *parameter, const char *text)
+{
+    const char *const *word = parameter->words;
+    while (*word && strcmp(*word, text) != 0)
+        word++;
+    return *word;
+}
+
 static bool append_word(const struct parameter *parameter, json_t *list, const char *item)
 {
     size_t i;
@@ -59,10 +67,7 @@ static bool append_word(const struct parameter *parameter, json_t *list, const c
         if (strcmp(json_string_value(before), item) == 0)
             return false;
     }
-    for (const char *const *word = parameter->words; *word; word++)
-        if (strcmp(*word, item) == 0)
-            return json_array_append_new(list, json_string(item)) == 0;
-    return false;
+    return is_word(parameter, item) && json_array_append_new(list, json_string(item)) == 0;
 }
 
 /* What the parameter takes, for a message. */
@@ -74,10 +79,14 @@ static void say(const struct parameter *parameter, const char *text, char *messa
             "whole numbers, ascending, comma separated (A..B doubles from A to B),",
         [PARAMETER_NUMBERS] = "numbers, ascending, comma separated (A..B doubles from A to B),",
         [PARAMETER_WORDS] = "a comma list, each once, of",
+        [PARAMETER_WORD] = "one of",
+        [PARAMETER_TEXT] = "a text",
     };
     size_t n =
         (size_t)snprintf(message, size, "--%s takes %s", parameter->name, takes[parameter->kind]);
-    if (parameter->kind != PARAMETER_WORDS)
+    if (parameter->kind == PARAMETER_TEXT)
+        n += (size_t)snprintf(message + n, size - n, " shorter than %d", TEXT);
+    else if (!parameter->words)
         n +=
             (size_t)snprintf(message + n, size - n, " from %g to %g", parameter->lo, parameter->hi);
     else
@@ -98,6 +107,9 @@ json_t *parameter_parse(const struct parameter *parameter, const char *text, cha
     if (parameter->kind == PARAMETER_COUNT) {
         right = right && number(parameter, copy, &x);
         value = right ? json_integer((json_int_t)x) : NULL;
+    } else if (parameter->kind == PARAMETER_TEXT || parameter->kind == PARAMETER_WORD) {
+        value = json_string(copy); /* NULL where it is not UTF-8 */
+        right = right && value && (!parameter->words || is_word(parameter, copy));
     } else {
         value = json_array();
         for (char *at = copy, *next; right && at; at = next) {

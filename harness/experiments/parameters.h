@@ -14,7 +14,9 @@ enum parameter_kind {
     PARAMETER_COUNT,   /* a whole number in [lo, hi] */
     PARAMETER_COUNTS,  /* a list of them, ascending; A..B stands for A, 2A, 4A up to B */
     PARAMETER_NUMBERS, /* a list of numbers in [lo, hi], ascending */
-    PARAMETER_WORDS    /* a list of `words` */
+    PARAMETER_WORDS,   /* a list of `words` */
+    PARAMETER_WORD,    /* one of them */
+    PARAMETER_TEXT     /* any, judged by the experiment's accepts() */
 };
 
 struct parameter {
@@ -26,7 +28,7 @@ struct parameter {
     const char *const *words; /* the last is NULL */
 };
 
-/* The value of a text: an integer, or an array.  NULL fills message with what it takes. */
+/* The value of a text: an integer, an array, or a string.  NULL fills message with what it takes. */
 json_t *parameter_parse(const struct parameter *parameter, const char *text, char *message,
                         size_t message_size);
 

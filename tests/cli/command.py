@@ -35,6 +35,8 @@ def run(
     """Runs the program to its end; stdout and stderr as text."""
     if arguments[:1] == ("run",) and "--help" not in arguments:
         arguments = (*arguments, *BESIDE)
+    if arguments[:1] == ("experiment",) and "--help" not in arguments:
+        arguments = (*arguments[:2], *BESIDE, *arguments[2:])
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
     return subprocess.run([program, *arguments], text=True, timeout=timeout, check=False, **options)
 

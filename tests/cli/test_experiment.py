@@ -1,14 +1,16 @@
 """Experiments from the command line: rows, refusals, published numbers, interrupts."""
 
 import json
+import math
 import os
 import pathlib
 import signal
+import statistics
 import subprocess
 import time
 import unittest
 
-from command import PROGRAM, SCHEMA, CommandTest, Row, lines, run
+from command import BESIDE, HOST, PROGRAM, SCHEMA, CommandTest, Row, lines, run
 from schema import Validator
 
 PUBLISHED = pathlib.Path(__file__).parents[1] / "data" / "worked-examples.json"
@@ -64,28 +66,38 @@ class Command(Experiments):
         self.refused(["experiment", "variance", "--inputs", "cauchy"], 2, "--inputs", "'cauchy'")
         self.refused(["experiment", "variance", "--d"], 2, "--d takes LIST")
         self.refused(["experiment", "all", "--d", "4"], 2, "'--d'")
+        self.refused(["experiment", "all", "--if-busy", "go"], 2, "--if-busy", "go-on: 'go'")
 
     def test_output_that_exists_is_refused(self) -> None:
         pathlib.Path(self.output).write_text("mine\n")
         self.refused(["experiment", "variance", "--output", self.output], 3, "exists")
 
-    def test_interrupt_keeps_what_is_done(self) -> None:
+    def interrupted(self, *arguments: str, rows: int) -> str:
+        """What an experiment prints that is interrupted after so many rows, which are kept."""
         with subprocess.Popen(
-            [PROGRAM, "experiment", "variance", "--trials", "1000000000", "--output", self.output],
+            [PROGRAM, "experiment", *arguments, "--output", self.output, *BESIDE],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         ) as process:  # fmt: skip
             path = pathlib.Path(self.output)
-            while not path.exists() or path.read_text().count('"type":"experiment"') < 3:
+            while not path.exists() or path.read_text().count('"type":"experiment"') < rows:
                 self.assertIsNone(process.poll())
                 time.sleep(0.05)
             process.send_signal(signal.SIGINT)
             out, err = process.communicate(timeout=60)
             self.assertEqual(process.returncode, 130, err)
         self.assertIn("interrupted", err)
+        types = [line["type"] for line in lines(self.output)]
+        self.assertEqual(types, ["session", *rows * ["experiment"], "end"])
+        self.assertFalse(lines(self.output)[-1]["complete"])
+        return out
+
+    def test_interrupt_keeps_what_is_done(self) -> None:
+        out = self.interrupted("variance", "--trials", "1000000000", rows=3)
         self.assertIn("var(q.k)", out)
-        written = lines(self.output)
-        self.assertEqual([w["type"] for w in written], ["session", *3 * ["experiment"], "end"])
-        self.assertFalse(written[-1]["complete"])
+
+    def test_interrupt_keeps_the_cells_that_are_measured(self) -> None:
+        out = self.interrupted("scaling", "--kernels", "naive", "--seconds", "60", rows=1)
+        self.assertIn("1 times over S are too few", out)
 
 
 class Variance(Experiments):
@@ -372,6 +384,45 @@ class Numerics(Experiments):
             values = row["values"]
             lo, hi = values["ci95"]
             self.assertTrue(0 < lo <= values["attention_share"] <= hi < 1, row)
+
+
+class Scaling(Experiments):
+    SMALL = ("--s", "16,32,64", "--at", "32", "--batches", "1,2", "--seconds", "1")
+
+    def test_times_of_the_harness_and_their_exponents(self) -> None:
+        rows = self.rows("scaling", *self.SMALL, "--kernels", "flash", "--threads", "2")
+        params = [row["params"] for row in rows]
+        self.assertEqual([p["s"] for p in params if p["part"] == "length"], [16, 32, 64])
+        self.assertEqual({p["threads"] for p in params if p["part"] == "threads"}, {1, 2})
+        self.assertEqual([p["batch"] for p in params if p["part"] == "batch"], [1, 2])
+        for row in rows:
+            p, v = row["params"], row["values"]
+            self.assertIn(f"sq={p['s']},skv={p['s']},d=64", p["problem"])
+            self.assertEqual((v["state"], p["input"]), ("ok", "normal:1"))
+            self.assertEqual(len(v["launch_medians_s"]), v["launches"])
+            self.assertAlmostEqual(statistics.median(v["launch_medians_s"]), v["median_s"])
+            self.assertLess(v["error_over_bound"], 1)
+            flops = 4 * 64 * p["s"] ** 2 * 4 * p["batch"]
+            self.assertAlmostEqual(flops / v["median_s"] / 1e9 / v["gflops"], 1, places=5)
+            self.assertIn(f"--kernel flash --isa {p['isa']} --threads {p['threads']}", v["repro"])
+        times = [row["values"]["median_s"] for row in rows[:3]]
+        # Of three points, evenly spaced in the logarithm, the slope is that of the outer ones.
+        slope = math.log2(times[2] / times[0]) / 2
+        self.assertIn(f"grows as S^{slope:.2f} ", self.printed)
+        self.assertIn("2 thread counts: not enough for Amdahl's law", self.printed)
+        self.assertIn("2 times over B are too few for an exponent", self.printed)
+
+    def test_a_wrong_kernel_gets_no_time(self) -> None:
+        done = run(
+            "experiment", "scaling", *self.SMALL, "--threads", "1", "--kernels", "broken_zero",
+            "--output", self.output, program=HOST,
+        )  # fmt: skip
+        self.assertEqual(done.returncode, 1, done.stderr)
+        for row in lines(self.output)[1:-1]:
+            self.assertEqual((row["values"]["state"], row["values"]["median_s"]), ("failed", None))
+
+    def test_unknown_kernels_are_refused(self) -> None:
+        self.refused(["experiment", "scaling", "--kernels", "flesh"], 2, "'flesh'", "'flash'")
 
 
 if __name__ == "__main__":

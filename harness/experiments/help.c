@@ -1,0 +1,53 @@
+/*
+ * help: pages about experiments.
+ */
+#include "experiments/help.h"
+
+#include <string.h>
+
+#include "experiments/asked.h"
+
+void experiment_print_list(FILE *out)
+{
+    const struct experiment *experiment;
+    for (size_t i = 0; (experiment = experiment_at(i)); i++)
+        fprintf(out, "  %-16s %s\n", experiment->name, experiment->question);
+}
+
+/* Lines of a text, indented. */
+static void print_indented(FILE *out, const char *text)
+{
+    while (*text) {
+        const size_t length = strcspn(text, "\n");
+        fprintf(out, "  %.*s\n", (int)length, text);
+        text += length + (text[length] == '\n');
+    }
+}
+
+static void print_common(FILE *out)
+{
+    parameters_print(out, asked_parameters);
+    fprintf(out, "  %-19s %s\n  %-19s %s\n  %-19s %s\n", "--quick", "smaller numbers, in seconds",
+            "--output FILE", "results as JSON Lines; - for standard output", "--help", "this page");
+}
+
+void experiment_print_help(FILE *out, const struct experiment *experiment)
+{
+    fprintf(out, "usage: attnbench experiment %s [PARAMETER]... [--output FILE]\n\n",
+            experiment ? experiment->name : "NAME|all");
+    if (experiment) {
+        fprintf(out, "Question\n  %s\n\nMethod\n", experiment->question);
+        print_indented(out, experiment->method);
+        fprintf(out, "\nSource\n");
+        print_indented(out, experiment->source);
+        fprintf(out, "\nParameters\n");
+        parameters_print(out, experiment->parameters);
+    } else {
+        fprintf(out, "Experiments about attention itself; `all` runs each of\n\n");
+        experiment_print_list(out);
+        fprintf(out, "\nattnbench experiment NAME --help has its question, method and source.\n\n");
+    }
+    print_common(out);
+    fprintf(out, "\nExit status: 0 done, 1 a number differs from one that is known or a step "
+                 "failed,\n2 usage, 3 input, output or environment, 130 interrupted.\n");
+}
