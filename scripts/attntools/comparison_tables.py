@@ -14,6 +14,10 @@ HEAD = ("case", "kernel/isa", "threads", "base", "new", "change", "95 % interval
 NUMERIC = (False, False, True, True, True, True, True, False, False)
 RANK_HEAD = ("case", "threads", "rank", "kernel/isa", "median", "GFLOP/s", "slower by", "95 %", "")
 RANK_NUMERIC = (False, True, True, False, True, True, True, True, False)
+RANK_LEGEND = """\
+rank: one more than the number of variants that are faster beyond doubt (95 % interval); tie: the
+interval of the ratio holds 1, whatever the ranks; slower by: than the first, with that interval.
+"""
 
 # Fields of a cell's identity that are shown only where a table's cells differ in them.
 VARYING = ("input", "placement", "cache", "plugin")
@@ -198,9 +202,9 @@ def render_ranking(ranking: Sequence[Sequence[Ranked]], form: str) -> str:
     """A ranking as text, Markdown or CSV."""
     rows = rank_rows(ranking)
     if form == "markdown":
-        return tables.markdown(RANK_HEAD, rows, RANK_NUMERIC)
+        return tables.markdown(RANK_HEAD, rows, RANK_NUMERIC) + f"\n{RANK_LEGEND}"
     if form == "csv":
         return tables.comma_separated((*RANK_HEAD[:-1], "note"), rows)
     if form == "junit":
         raise ToolError("a ranking passes or fails nothing; --format text, markdown or csv")
-    return tables.text(RANK_HEAD, rows, RANK_NUMERIC, colours=False)
+    return tables.text(RANK_HEAD, rows, RANK_NUMERIC, colours=False) + f"\n{RANK_LEGEND}"
