@@ -19,6 +19,7 @@ from attntools.cells import Cell, Identity, Results, ResultsError, Row, Session
 from attntools.soundness import object_of, wrong_cell, wrong_header, wrong_identity
 
 CELL = b'{"type":"cell",'  # as the program writes it: the type is the first key
+LAUNCH = b'{"type":"launch"'
 DECODE = msgspec.json.Decoder(Cell).decode
 identity_of = attrgetter(*Identity._fields)
 
@@ -149,20 +150,19 @@ def read(path: Path | str, *, with_launches: bool = False) -> Results:
         OSError: it cannot be read.
     """
     path = str(path)
-    data = Path(path).read_bytes()
-    if not data.strip():
-        raise ResultsError(f"{path}: is empty")
-    lines = data.split(b"\n")
-    tail = lines.pop()
     reader = _Reader(path, with_launches)
-    with without_collector():
-        for number, text in enumerate(lines, 1):
+    with Path(path).open("rb") as lines, without_collector():
+        for number, line in enumerate(lines, 1):
             # A launch line is recognised by the key that the program writes first.
-            if not with_launches and text.startswith(b'{"type":"launch"') and text.endswith(b"}"):
+            launch = line.startswith(LAUNCH) and line.endswith(b"}\n")
+            if launch and not with_launches and reader.results.sessions:
                 continue
-            reader.take(number, text)
-        if tail.strip():
-            _take_tail(reader, len(lines) + 1, tail)
+            if line.endswith(b"\n"):
+                reader.take(number, line[:-1])
+            elif line.strip():
+                _take_tail(reader, number, line)
+    if not reader.results.sessions:
+        raise ResultsError(f"{path}: is empty")
     return reader.finish()
 
 

@@ -122,6 +122,16 @@ def test_foreign_files(tmp_path: Path, text: str) -> None:
         read(path)
 
 
+@pytest.mark.parametrize(
+    ("text", "message"), [("", " is empty"), ("  ", " is empty"), ("\n", "1: is no JSON")]
+)
+def test_blank_files(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "blank"
+    path.write_text(text)
+    with pytest.raises(ResultsError, match=f"blank:{message}"):
+        read(path)
+
+
 def test_damage_in_the_middle_is_an_error(tmp_path: Path) -> None:
     path = sample.write(tmp_path / "a.jsonl", sample.session(), sample.cell())
     lines = path.read_text().splitlines()
@@ -143,6 +153,9 @@ def test_launch_lines_only_when_asked(tmp_path: Path) -> None:
     assert read(path).launches == {}
     (launches,) = read(path, with_launches=True).launches.values()
     assert len(launches) == 1
+    path = sample.write(tmp_path / "b.jsonl", launch, sample.session())
+    with pytest.raises(ResultsError, match=r"b.jsonl:1: .* a session line comes first"):
+        read(path)
 
 
 def test_states_other_than_ok_need_no_time(tmp_path: Path) -> None:

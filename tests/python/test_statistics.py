@@ -15,6 +15,12 @@ def test_median_ranks(n: int, ranks: tuple[int, int] | None) -> None:
     assert st.median_ranks(n) == ranks
 
 
+def test_shares_below_are_binomial() -> None:
+    for n in (0, 1, 20, 300):
+        found = list(st.shares_below(n))
+        assert found == pytest.approx(reference.binom.cdf(np.arange(n + 1), n, 0.5), rel=1e-12)
+
+
 def test_median_interval_takes_those_ranks() -> None:
     lo, hi = st.median_interval(np.arange(20.0)[::-1])
     assert (lo, hi) == (5, 14)
