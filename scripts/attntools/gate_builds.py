@@ -63,8 +63,8 @@ def build(side: str, text: str, folder: Path) -> Iterator[Build]:
         code,
     )
     tree = folder / FOLDERS[side]
-    _command([*git, "worktree", "add", "--detach", str(tree), commit], "git worktree add", code)
     try:
+        _command([*git, "worktree", "add", "--detach", str(tree), commit], "git worktree add", code)
         say(TOOL, f"building {side} ({text}, {commit[:12]})")
         out = str(tree / "build/release")
         configure = ["cmake", "-S", str(tree), "-B", out, "--preset", "release"]
@@ -72,4 +72,6 @@ def build(side: str, text: str, folder: Path) -> Iterator[Build]:
         _command(["cmake", "--build", out, "--target", "attnbench"], f"building {side}", code)
         yield Build(tree / "build/release/attnbench", f"{text} ({commit[:12]})")
     finally:
-        _command([*git, "worktree", "remove", "--force", str(tree)], "git worktree remove", code)
+        # Forced twice it also removes a tree whose checkout was interrupted, and is thus locked.
+        remove = [*git, "worktree", "remove", "--force", "--force", str(tree)]
+        subprocess.run(remove, capture_output=True, check=False)

@@ -17,6 +17,7 @@ HEAD = (
     "problem",
     "kernel/isa",
     "threads",
+    "pairs",
     "base",
     "new",
     "change",
@@ -24,7 +25,7 @@ HEAD = (
     "could see",
     "",
 )
-NUMERIC = (False, False, True, True, True, True, True, True, False)
+NUMERIC = (False, False, True, True, True, True, True, True, True, False)
 
 
 @dataclass
@@ -107,6 +108,7 @@ def _table(outcome: Outcome) -> str:
             j.identity.problem,
             j.identity.variant,
             str(j.identity.threads),
+            str(j.pairs),
             seconds(j.base_s),
             seconds(j.new_s),
             percent(j.median),
@@ -134,7 +136,9 @@ def _confirmed(outcome: Outcome) -> list[str]:
 def _method(outcome: Outcome) -> str:
     """How the builds were compared, and on what."""
     machine = outcome.machine
-    how = f"{outcome.pairs} pairs of launches a cell"
+    counts = sorted({j.pairs for j in outcome.judged}) or [outcome.pairs]
+    several = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}"
+    how = f"{several} pairs of launches a cell"
     if outcome.counted:
         how = "instructions of one call, counted by callgrind,"
     return (

@@ -10,6 +10,8 @@ from attntools.cli import Exit
 from attntools.gate_pairs import Collected, Plan, Samples
 from attntools.gate_replay import CELL, one_gate, row
 from attntools.gate_sessions import Patience, is_clear, run_until_clear
+from attntools.gate_summary import Outcome, markdown
+from attntools.gating import judge
 
 
 def samples(*percents: float, noise: float = 0.0) -> Samples:
@@ -66,6 +68,14 @@ def test_open_cells_get_more_pairs_and_all_count(tmp_path: Path) -> None:
     assert [cells for _, cells in ran] == [["-", "open"], ["open"], ["open"]]
     assert len({seed for seed, _ in ran}) == 3
     assert tried(9, 0) == {"-": 20, "open": 20}  # no patience
+
+
+def test_summary_tells_how_many_pairs_there_were() -> None:
+    cells = {CELL: samples(*[0.0] * 20), CELL._replace(problem="open"): samples(*[-9.0, 9.0] * 30)}
+    text = markdown(Outcome("a", "b", 20, 0.02, judged=judge(cells, 0.02)))
+    assert "`b` against `a`, 20 to 60 pairs of launches a cell" in text
+    assert "| - | recorded/- | 1 | 20 | 1.00 ms |" in text
+    assert "| open | recorded/- | 1 | 60 | 1.00 ms |" in text
 
 
 # ---- how often whole gates are wrong, simulated --------------------------------------------------
