@@ -8,17 +8,32 @@
 
 #define MAX_TABLES 16
 
-static struct {
+struct table {
     const struct attn_kernel *const *kernels;
     size_t count;
-} added[MAX_TABLES];
+};
+static struct table added[MAX_TABLES], unlisted;
 static size_t tables;
 
 void catalogue_add(const struct attn_kernel *const *kernels, size_t count)
 {
     assert(tables < MAX_TABLES);
-    added[tables].kernels = kernels;
-    added[tables++].count = count;
+    added[tables++] = (struct table){kernels, count};
+}
+
+void catalogue_add_unlisted(const struct attn_kernel *const *kernels, size_t count)
+{
+    assert(!unlisted.count);
+    unlisted = (struct table){kernels, count};
+}
+
+const struct attn_kernel *catalogue_unlisted(const char *name, size_t length)
+{
+    for (size_t i = 0; i < unlisted.count; i++)
+        if (strlen(unlisted.kernels[i]->name) == length &&
+            strncmp(unlisted.kernels[i]->name, name, length) == 0)
+            return unlisted.kernels[i];
+    return NULL;
 }
 
 const struct attn_kernel *catalogue_at(size_t i)
@@ -40,7 +55,8 @@ const struct attn_kernel *catalogue_find(const char *name, enum attn_isa isa)
     for (size_t i = 0; (kernel = catalogue_at(i)); i++)
         if (kernel->isa == isa && strcmp(kernel->name, name) == 0)
             return kernel;
-    return NULL;
+    kernel = catalogue_unlisted(name, strlen(name));
+    return kernel && kernel->isa == isa ? kernel : NULL;
 }
 
 static bool among(const char *name, const char *const *names, size_t count)

@@ -10,6 +10,13 @@
  * kernels of their own. */
 void catalogue_add(const struct attn_kernel *const *kernels, size_t count);
 
+/* Variants that are found by their whole name but stand in no list and no group: versions of a kernel
+ * that only an experiment compares. */
+void catalogue_add_unlisted(const struct attn_kernel *const *kernels, size_t count);
+
+/* The first of those whose name is these characters; NULL where there is none. */
+const struct attn_kernel *catalogue_unlisted(const char *name, size_t length);
+
 /* Variant number i, in the order of kernels/CMakeLists.txt; NULL beyond the last. */
 const struct attn_kernel *catalogue_at(size_t i);
 const struct attn_kernel *catalogue_find(const char *name, enum attn_isa isa);

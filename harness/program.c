@@ -7,8 +7,10 @@
 #include <string.h>
 
 #include "build.h"
+#include "catalogue.h"
 #include "eval.h"
 #include "experiments/command.h"
+#include "experiments/tiles.h"
 #include "list.h"
 #include "machine_command.h"
 #include "options.h"
@@ -56,6 +58,7 @@ int program_main(int argc, char **argv)
     const char *name = argc > 1 ? argv[1] : "";
     struct options options;
     char message[512];
+    catalogue_add_unlisted(tiles_kernels, tiles_count);
     if (strcmp(name, "worker") == 0)
         return worker_main();
     if (strcmp(name, "--version") == 0)

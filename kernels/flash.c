@@ -40,7 +40,7 @@
  *
  * Measured on AMD Zen 4 (one 512-bit FMA a cycle), S = 1024, D = 64, one thread: scores 46 % of the
  * time, values 45, exponentials 4.3, prefetching and calls 3.2, transposing 0.7, the rest 0.8.
- * results/tuning has the times of other sizes.
+ * `attnbench experiment tiles` times other sizes.
  */
 #include <omp.h>
 
@@ -51,7 +51,7 @@
 #include "flash_wide.h"
 #endif
 
-/* results/tuning builds other sizes of blocks under other names. */
+/* harness/experiments/tiles.cmake builds other sizes of blocks under other names. */
 #ifndef FLASH_NAME
 #define FLASH_NAME "flash"
 #endif

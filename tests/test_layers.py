@@ -50,6 +50,7 @@ GENERATED = {
     "probe_list.h",
     "reference_list.h",
     "registry_list.h",
+    "tiles_list.h",
 }
 
 # What a kernel may not know of.

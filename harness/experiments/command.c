@@ -89,15 +89,16 @@ static bool keep(struct running *r, json_t *row)
 }
 
 /* One step in a worker; false where the session cannot go on. */
-static bool compute_step(struct running *r, const json_t *step, const char *name)
+static bool compute_step(struct running *r, const json_t *step)
 {
-    char *text = json_dumps(step, JSON_COMPACT);
+    char *text = json_dumps(step, JSON_COMPACT), name[160];
     struct launch launch = {.state = CELL_SKIPPED, .why = "a step is too long"};
     size_t i;
     json_t *row;
     if (text && strlen(text) < PROTOCOL_STEP)
         launch = launch_step(r, text);
     free(text);
+    label(step, name, sizeof name);
     bool going_on = !launch.interrupted;
     r->interrupted |= launch.interrupted;
     if (going_on && launch.state != CELL_OK) {
@@ -135,14 +136,15 @@ static bool measured(void *context, json_t *row)
 }
 
 /* One step's cells; false where the session cannot go on. */
-static bool measure_step(struct running *r, const json_t *step, const char *name)
+static bool measure_step(struct running *r, const json_t *step)
 {
     const struct measured_events events = {r->asked.if_busy, r, launching, measured};
     const double start = clock_now();
     const enum rounds_end end = measured_run(step, &events, r->message, sizeof r->message);
     r->interrupted |= end == ROUNDS_INTERRUPTED;
     if (end == ROUNDS_DONE)
-        progress_line("experiment %s: %s: %.2f s", r->experiment->name, name, clock_now() - start);
+        progress_line("experiment %s: %s: %.2f s", r->experiment->name,
+                      experiment_text(step, "problem"), clock_now() - start);
     return end == ROUNDS_DONE;
 }
 
@@ -156,21 +158,28 @@ static bool run_steps(struct running *r, const json_t *steps)
     r->steps = json_array_size(steps);
     for (r->step = 0; going_on && r->step < r->steps; r->step++) {
         const json_t *step = json_array_get(steps, r->step);
-        char name[160];
-        label(step, name, sizeof name);
         show_progress(r, "");
-        going_on =
-            r->experiment->compute ? compute_step(r, step, name) : measure_step(r, step, name);
+        going_on = r->experiment->compute ? compute_step(r, step) : measure_step(r, step);
     }
     return going_on;
 }
 
-/* What it was asked for, with the threads that it has. */
+static bool accepts(const struct experiment *experiment, const json_t *asked, struct running *r)
+{
+    return !experiment->accepts || experiment->accepts(asked, r->message, sizeof r->message);
+}
+
+/* What it was asked for, with the threads that it has; no steps where this build cannot do it. */
 static json_t *plan_steps(struct running *r)
 {
-    json_t *asked = asked_of(&r->asked, r->experiment);
+    json_t *steps = NULL, *asked = asked_of(&r->asked, r->experiment);
     json_object_set_new(asked, "threads", json_integer(r->threads));
-    json_t *steps = r->experiment->plan(asked, r->message, sizeof r->message);
+    if (accepts(r->experiment, asked, r)) {
+        steps = r->experiment->plan(asked, r->message, sizeof r->message);
+    } else {
+        progress_say("experiment %s: %s", r->experiment->name, r->message);
+        steps = json_array();
+    }
     json_decref(asked);
     return steps;
 }
@@ -262,11 +271,10 @@ static int run(struct running *r, int argc, const char *const *argv)
 /* The rest of what can be wrong with the arguments. */
 static bool accepted(struct running *r)
 {
-    const struct experiment *experiment = r->asked.experiment;
-    if (!experiment || !experiment->accepts || r->asked.help)
+    if (!r->asked.experiment || r->asked.help)
         return true;
-    json_t *asked = asked_of(&r->asked, experiment);
-    const bool right = experiment->accepts(asked, r->message, sizeof r->message);
+    json_t *asked = asked_of(&r->asked, r->asked.experiment);
+    const bool right = accepts(r->asked.experiment, asked, r);
     json_decref(asked);
     return right;
 }

@@ -18,5 +18,6 @@ extern const struct experiment experiment_memory;
 extern const struct experiment experiment_invariance;
 extern const struct experiment experiment_layer;
 extern const struct experiment experiment_scaling;
+extern const struct experiment experiment_tiles;
 
 #endif

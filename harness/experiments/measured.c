@@ -3,11 +3,11 @@
  */
 #include "experiments/measured.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "clock.h"
 #include "select.h"
 
 struct measuring {
@@ -83,7 +83,6 @@ static bool finished(void *context, struct cell *cell)
 static enum rounds_end run_session(const struct session *session, struct measuring *measuring)
 {
     const struct rounds_events events = {measuring, launching, launched, finished};
-    const double each = experiment_number(measuring->step, "seconds");
     struct rounds rounds = {
         .session = session,
         .events = &events,
@@ -92,7 +91,7 @@ static enum rounds_end run_session(const struct session *session, struct measuri
         .topology = session_topology(session),
         .cells = session->cells,
         .count = session->cell_count,
-        .until = clock_now() + each * (double)session->cell_count,
+        .until = INFINITY,
         .outputs = -1,
     };
     const enum rounds_end end = rounds_run(&rounds);
@@ -122,7 +121,7 @@ enum rounds_end measured_run(const json_t *step, const struct measured_events *e
     options.problems[options.problem_count++] = experiment_text(step, "problem");
     options.kernel = experiment_text(step, "kernels");
     options.threads = experiment_text(step, "teams");
-    options.seconds = experiment_number(step, "seconds");
+    options.launches = (size_t)json_integer_value(json_object_get(step, "launches"));
     options.seed = (uint64_t)json_integer_value(json_object_get(step, "seed"));
     options.seeded = true;
     if (!queue_enter(&lock, "attnbench experiment", events->if_busy, &alone))

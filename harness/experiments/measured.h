@@ -3,10 +3,10 @@
  *
  * A step is a selection of that command and what its rows are to be known by:
  *
- *     {"problem": TEXT [input=TEXT], "kernels": LIST, "teams": LIST, "seconds": N, "seed": N, ...}
+ *     {"problem": TEXT [input=TEXT], "kernels": LIST, "teams": LIST, "launches": N, "seed": N, ...}
  *
  * Its cells are checked, then launched in shuffled rounds, a worker process each time, until their
- * intervals are narrow or their time is used up, N seconds for each.
+ * intervals are narrow or there have been N launches.
  */
 #ifndef HARNESS_EXPERIMENTS_MEASURED_H
 #define HARNESS_EXPERIMENTS_MEASURED_H

@@ -25,7 +25,8 @@ static const struct parameter parameters[] = {
     {"d", "N", "64", NULL, "dimension of a head", PARAMETER_COUNT, 1, 4096, NULL},
     {"kernels", "LIST", "flash,gemm", "flash", "as attnbench run takes them", PARAMETER_TEXT, 0, 0,
      NULL},
-    {"seconds", "N", "2", "1", "for each cell", PARAMETER_COUNT, 1, 3600, NULL},
+    {"launches", "N", "12", "6", "of each cell at most; no interval below 6", PARAMETER_COUNT, 1,
+     1000, NULL},
     {0},
 };
 
@@ -56,8 +57,8 @@ static json_t *step_of(const json_t *asked, const char *part, json_int_t batch, 
              batch, heads, s, d, seed);
     return json_pack("{s:s, s:I, s:I, s:I, s:I, s:s, s:O, s:s, s:O, s:I}", "part", part, "s", s,
                      "batch", batch, "heads", heads, "d", d, "problem", problem, "kernels",
-                     json_object_get(asked, "kernels"), "teams", teams, "seconds",
-                     json_object_get(asked, "seconds"), "seed", seed);
+                     json_object_get(asked, "kernels"), "teams", teams, "launches",
+                     json_object_get(asked, "launches"), "seed", seed);
 }
 
 static bool accepts(const json_t *asked, char *message, size_t message_size)

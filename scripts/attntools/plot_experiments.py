@@ -22,6 +22,7 @@ FIGURES: dict[str, Callable[[Results], Figure | None]] = {
     "memory": costs.memory,
     "scaling": costs.scaling,
     "invariance": numerics.invariance,
+    "tiles": costs.tiles,
 }
 
 

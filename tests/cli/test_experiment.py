@@ -4,13 +4,14 @@ import json
 import math
 import os
 import pathlib
+import re
 import signal
 import statistics
 import subprocess
 import time
 import unittest
 
-from command import BESIDE, HOST, PROGRAM, SCHEMA, CommandTest, Row, lines, run
+from command import BESIDE, HOST, PROGRAM, SCHEMA, TINY, CommandTest, Row, lines, run
 from schema import Validator
 
 PUBLISHED = pathlib.Path(__file__).parents[1] / "data" / "worked-examples.json"
@@ -96,7 +97,7 @@ class Command(Experiments):
         self.assertIn("var(q.k)", out)
 
     def test_interrupt_keeps_the_cells_that_are_measured(self) -> None:
-        out = self.interrupted("scaling", "--kernels", "naive", "--seconds", "60", rows=1)
+        out = self.interrupted("scaling", "--kernels", "naive", "--launches", "1000", rows=1)
         self.assertIn("1 times over S are too few", out)
 
 
@@ -387,7 +388,7 @@ class Numerics(Experiments):
 
 
 class Scaling(Experiments):
-    SMALL = ("--s", "16,32,64", "--at", "32", "--batches", "1,2", "--seconds", "1")
+    SMALL = ("--s", "16,32,64", "--at", "32", "--batches", "1,2", "--launches", "6")
 
     def test_times_of_the_harness_and_their_exponents(self) -> None:
         rows = self.rows("scaling", *self.SMALL, "--kernels", "flash", "--threads", "2")
@@ -423,6 +424,39 @@ class Scaling(Experiments):
 
     def test_unknown_kernels_are_refused(self) -> None:
         self.refused(["experiment", "scaling", "--kernels", "flesh"], 2, "'flesh'", "'flash'")
+
+
+class Tiles(Experiments):
+    SMALL = ("--sq", "40", "--skv", "200", "--d", "16", "--launches", "1")
+
+    def test_every_size_is_checked_and_timed_beside_flash(self) -> None:
+        rows = self.rows("tiles", *self.SMALL, "--keys", "64,128", "--queries", "32,128")
+        sizes = {f"flash_k{keys}_q{queries}" for keys in (64, 128) for queries in (32, 128)}
+        self.assertEqual({row["params"]["kernel"] for row in rows}, {"flash", *sizes})
+        self.assertEqual({row["params"]["isa"] for row in rows}, {"avx512"})
+        if rows[0]["values"]["state"] == "unavailable":
+            self.skipTest("this host lacks avx512")
+        shares = {}
+        for row in rows:
+            values = row["values"]
+            self.assertEqual(values["state"], "ok")
+            self.assertLess(values["error_over_bound"], 1)
+            shares[row["params"]["kernel"]] = values["fraction_of_fma"]
+        best = max(sizes, key=lambda name: shares[name])
+        keys, queries = re.fullmatch(r"flash_k(\d+)_q(\d+)", best).groups()
+        self.assertIn(
+            f"fastest of 4 sizes is {queries} queries by {keys} keys,",
+            " ".join(self.printed.split()),
+        )
+
+    def test_sizes_are_found_but_not_listed(self) -> None:
+        self.assertNotIn("flash_k64_q32", run("list").stdout)
+        done = run("check", "--kernel", "flash_k64_q32", "--problem", TINY)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("flash_k64_q32/avx512", done.stdout)
+
+    def test_sizes_that_are_not_built_are_refused(self) -> None:
+        self.refused(["experiment", "tiles", "--keys", "48"], 2, "none of these", "flash_k64_q32")
 
 
 if __name__ == "__main__":

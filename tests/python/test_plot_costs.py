@@ -142,3 +142,20 @@ def test_scaling_pairs_launches_of_the_same_round(results: Reader) -> None:
     # Of seven ratios 2 2 1.5 2 2 1 2 the interval goes from the least to the largest.
     assert container.lines[2][0].get_segments()[1][:, 1].tolist() == pytest.approx([1, 2])
     assert list(batch.containers[0].lines[0].get_ydata()) == pytest.approx([2e-3])
+
+
+def test_tiles_is_a_map_of_keys_by_queries(results: Reader) -> None:
+    rows = [
+        ({"kernel": k, "d": 64},
+         {"fraction_of_fma": f, "median_s": 1e-3, "ci95_s": [0.9e-3, 1.2e-3]})
+        for k, f in (("flash", 0.85), ("flash_k32_q64", 0.5), ("flash_k128_q32", 0.8),
+                     ("flash_k128_q64", 0.9))
+    ]  # fmt: skip
+    ax, _ = costs.tiles(results("tiles", *rows)).axes
+    assert ax.get_title(loc="left") == "d = 64: 85.0 as it is"
+    (image,) = ax.images
+    shown = np.asarray(image.get_array())
+    assert np.isnan(shown[0, 0])
+    assert (shown[0, 1], shown[1].tolist()) == (50, [80, 90])
+    assert [t.get_text() for t in ax.texts] == ["50.0\n±7.5", "80.0\n±12.0", "90.0\n±13.5"]
+    assert [t.get_text() for t in ax.get_yticklabels()] == ["32", "128"]
