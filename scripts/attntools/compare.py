@@ -35,10 +35,10 @@ from attntools.comparison import (
     column_values,
     compare_columns,
     compare_files,
-    rank,
 )
 from attntools.comparison_tables import render, render_ranking
 from attntools.files import colours_wanted, write_text
+from attntools.ranking import rank
 from attntools.results import read_all, without_collector
 
 TOOL = "compare"

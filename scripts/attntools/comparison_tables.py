@@ -7,7 +7,8 @@ from xml.etree import ElementTree
 from attntools import tables
 from attntools.cells import Cell, Identity
 from attntools.cli import ToolError
-from attntools.comparison import Comparison, Ranked, Verdict, geometric_mean
+from attntools.comparison import Comparison, Verdict, geometric_mean
+from attntools.ranking import Ranked
 from attntools.units import change, digits, seconds
 
 HEAD = ("case", "kernel/isa", "threads", "base", "new", "change", "95 % interval", "", "reason")

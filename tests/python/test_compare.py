@@ -15,9 +15,9 @@ from attntools.comparison import (
     compare_columns,
     compare_files,
     judge,
-    rank,
     ratios,
 )
+from attntools.ranking import rank
 from attntools.results import read
 from conftest import Tool
 
