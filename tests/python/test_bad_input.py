@@ -1,0 +1,117 @@
+"""Every tool that reads results files refuses bad ones alike.
+
+One message with file and line, exit code 4, nothing written.
+"""
+
+from pathlib import Path
+
+import pytest
+import sample
+from attntools import compare, export, history, plot, report
+from conftest import Tool
+
+SESSION = sample.session()
+NEWER = sample.session(schema="attnbench.results/2")
+NAN = sample.cell(time=sample.cell()["time"] | {"median_s": float("nan")})
+
+
+def written(*rows: sample.Row):  # noqa: ANN201
+    """Makes a file of these rows."""
+    return lambda path: sample.write(path, *rows)
+
+
+def cut(path: Path) -> None:
+    """A file that ends within its first line."""
+    sample.write(path, SESSION)
+    path.write_text(path.read_text()[:40])
+
+
+def damaged(path: Path) -> None:
+    """A line in the middle is cut short."""
+    sample.write(path, SESSION, sample.cell(), sample.cell(threads=2))
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([lines[0], lines[1][:80] + "\n", *lines[2:]]))
+
+
+BAD = {
+    "missing": (lambda _path: None, ": No such file or directory"),
+    "folder": (lambda path: path.mkdir(), ": Is a directory"),
+    "empty": (lambda path: path.write_text(""), ": is empty"),
+    "foreign": (lambda path: path.write_text("case,median\na,1\n"), ":1: is no JSON"),
+    "binary": (lambda path: path.write_bytes(bytes(range(256))), ":1: is no JSON"),
+    "cut": (cut, ":1: is no results file of attnbench (no whole line)"),
+    "damaged": (damaged, ":2: is no JSON"),
+    "newer": (written(NEWER), ":1: schema attnbench.results/2 is newer"),
+    "newer later": (written(SESSION, sample.cell(), NEWER), ":3: schema attnbench.results/2 is"),
+    "NaN": (written(SESSION, sample.cell(), NAN), ":3: time.median_s is nan"),
+}
+TOOLS = {
+    "compare": (compare, ("--output", "OUT")),
+    "plot": (plot, ("--output", "OUT")),
+    "report": (report, ("--output", "OUT")),
+    "export": (export, ("--format", "csv", "--output", "OUT")),
+}
+
+
+@pytest.mark.parametrize("name", TOOLS)
+@pytest.mark.parametrize("kind", BAD)
+def test_bad_file_is_refused(tool: Tool, tmp_path: Path, name: str, kind: str) -> None:
+    module, options = TOOLS[name]
+    make, message = BAD[kind]
+    bad, out = tmp_path / "bad.jsonl", tmp_path / "out"
+    make(bad)
+    outcome = tool(module, bad, *(out if word == "OUT" else word for word in options))
+    assert outcome.code == 4
+    assert outcome.err.startswith(f"{name}: {bad}{message}")
+    assert outcome.err.count("\n") == 1
+    assert outcome.out == ""
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_history_takes_no_bad_file(tool: Tool, tmp_path: Path, kind: str) -> None:
+    make, message = BAD[kind]
+    bad, database = tmp_path / "bad.jsonl", tmp_path / "h.sqlite"
+    good = sample.write(tmp_path / "good.jsonl", SESSION, sample.cell())
+    make(bad)
+    outcome = tool(history, "--database", database, "add", good, bad)
+    assert (outcome.code, outcome.err.count("\n")) == (4, 1)
+    assert outcome.err.startswith(f"history: {bad}{message}")
+    assert len(tool(history, "--database", database, "list").out.splitlines()) == 1
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_unfinished_and_repeated_rows_are_told(tool: Tool, tmp_path: Path, name: str) -> None:
+    module, options = TOOLS[name]
+    slow, fast = sample.cell([2e-3] * 8), sample.cell([1e-3] * 8)
+    path = sample.write(tmp_path / "a.jsonl", SESSION, slow, fast, end=False)
+    path.write_text(path.read_text() + '{"type":"ce')
+    outcome = tool(module, path, *(tmp_path / "out" if w == "OUT" else w for w in options))
+    assert outcome.code == 0
+    assert outcome.err.splitlines() == [
+        f"{name}: {path}:4: an unfinished last line is left out (11 bytes)",
+        f"{name}: {path}:3: 1 rows replace earlier ones of the same cell"
+        " (the first that of line 2)",
+        f"{name}: {path}: the session did not end: cells may be missing",
+    ]
+
+
+def test_missing_cells_are_unclear_and_counted(tool: Tool, tmp_path: Path) -> None:
+    base = sample.write(tmp_path / "a", SESSION, sample.cell(), sample.cell(kernel="gone"))
+    new = sample.write(tmp_path / "b", SESSION, sample.cell(), sample.cell(kernel="came"))
+    outcome = tool(compare, base, new)
+    assert outcome.code == 0
+    assert f"not in {base}" in outcome.out
+    assert f"not in {new}" in outcome.out
+    assert "3 cells: 0 SLOWER, 2 UNCLEAR, 0 FASTER, 1 SAME; 2 in one file only" in outcome.out
+
+
+def test_every_reader_is_here() -> None:
+    """A new tool that reads results files joins the table."""
+    folder = Path(compare.__file__).parent
+    readers = {
+        path.stem
+        for path in folder.glob("*.py")
+        if "from attntools.results import" in path.read_text() and "TOOL = " in path.read_text()
+    }
+    assert readers == {*TOOLS, "history"}
