@@ -56,7 +56,8 @@ def _judge_one(
         reason = f"beyond {percent}, p = {p:.2g} with all cells considered"
     elif median > limit:
         verdict, reason = Verdict.UNCLEAR, f"median above {percent}, but chance explains it"
-    elif hi > limit:
+    elif hi > threshold:
+        verdict = Verdict.UNCLEAR
         reason = f"nothing above {percent} shown; up to {100 * np.expm1(hi):.1f} % possible"
     base = float(np.median([launch_time(b) for b, _ in samples.pairs]))
     new = float(np.median([launch_time(n) for _, n in samples.pairs]))

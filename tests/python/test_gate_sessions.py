@@ -76,6 +76,7 @@ def test_summary_tells_how_many_pairs_there_were() -> None:
     assert "`b` against `a`, 20 to 60 pairs of launches a cell" in text
     assert "| - | recorded/- | 1 | 20 | 1.00 ms |" in text
     assert "| open | recorded/- | 1 | 60 | 1.00 ms |" in text
+    assert "-9.0 % .. +9.0 % | +31.1 % | UNCLEAR |" in text
 
 
 # ---- how often whole gates are wrong, simulated --------------------------------------------------
