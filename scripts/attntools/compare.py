@@ -42,6 +42,10 @@ from attntools.ranking import rank
 from attntools.results import read_all, without_collector
 
 TOOL = "compare"
+APART = (
+    "Sessions of their own: what the machine did in between is in these changes. scripts/gate runs "
+    "two builds side by side."
+)
 FORMATS = ("text", "markdown", "csv", "junit")
 
 
@@ -123,15 +127,17 @@ def run(argv: Sequence[str] | None = None) -> int:
             write_text(options.output, render_ranking(rank(results[0]), options.format))
             return Exit.OK
         sections = column_sections(results[0], options.by, options.base, options.threshold)
+        note = ""
     else:
         sections = [
             (f"{r.path} against {results[0].path}", compare_files(results[0], r, options.threshold))
             for r in results[1:]
         ]
+        note = APART
     if options.only:
         sections = [(t, [c for c in cs if c.verdict in options.only]) for t, cs in sections]
     colours = options.output == "-" and colours_wanted(sys.stdout)
-    write_text(options.output, render(sections, options.format, colours))
+    write_text(options.output, render(sections, options.format, colours, note))
     return Exit.OK
 
 

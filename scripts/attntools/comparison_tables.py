@@ -181,8 +181,10 @@ def junit(sections: Sequence[tuple[str, Sequence[Comparison]]]) -> str:
 OUTCOMES = {Verdict.SLOWER: "failure", Verdict.UNCLEAR: "skipped"}
 
 
-def render(sections: Sequence[tuple[str, Sequence[Comparison]]], form: str, colours: bool) -> str:
-    """All sections in one format."""
+def render(
+    sections: Sequence[tuple[str, Sequence[Comparison]]], form: str, colours: bool, note: str = ""
+) -> str:
+    """All sections in one format; where people read it, with a note at the end."""
     if form == "csv":
         return comparison_csv(c for _, comparisons in sections for c in comparisons)
     if form == "junit":
@@ -196,7 +198,7 @@ def render(sections: Sequence[tuple[str, Sequence[Comparison]]], form: str, colo
         else:
             parts.append(tables.text(HEAD, rows, NUMERIC, colours=colours))
             parts.append(f"{title}: {summary(comparisons)}\n")
-    return "\n".join(parts)
+    return "\n".join([*parts, f"{note}\n"] if note else parts)
 
 
 def render_ranking(ranking: Sequence[Sequence[Ranked]], form: str) -> str:

@@ -196,17 +196,26 @@ def test_text_and_summary(tool: Tool, files: tuple[Path, Path]) -> None:
         *("case", "kernel/isa", "threads", "base", "new", "change", "95", "%", "interval"),
         "reason",
     ]
-    assert lines[-1].startswith(
+    assert lines[-3].startswith(
         f"{files[1]} against {files[0]}: 6 cells: 1 SLOWER, 3 UNCLEAR, 1 FASTER, 1 SAME; "
         "1 with a wrong result only in the new file; 2 in one file only; geometric mean "
     )
+    assert lines[-1].startswith("Sessions of their own: what the machine did in between is in ")
+
+
+def test_columns_of_one_session_need_no_caveat(tool: Tool, tmp_path: Path) -> None:
+    rows = [sample.cell(threads=n) for n in (1, 2)]
+    path = sample.write(tmp_path / "a", sample.session(), *rows)
+    out = tool(compare, path, "--by", "threads", "--base", "1").out
+    assert "threads 2 against threads 1: 1 cells: " in out
+    assert "Sessions of their own" not in out
 
 
 def test_markdown(tool: Tool, files: tuple[Path, Path]) -> None:
     lines = tool(compare, *files, "--format", "markdown").out.splitlines()
     assert lines[0] == f"### {files[1]} against {files[0]}"
     assert lines[5].startswith("| --- | --- | ---: |")
-    assert len(lines) == 6 + 6
+    assert len(lines) == 6 + 6 + 2
 
 
 def test_csv_has_the_whole_identity(tool: Tool, files: tuple[Path, Path]) -> None:
