@@ -36,16 +36,12 @@ from attntools.comparison import (
     compare_columns,
     compare_files,
 )
-from attntools.comparison_tables import render, render_ranking
+from attntools.comparison_tables import APART, render, render_ranking
 from attntools.files import colours_wanted, write_text
 from attntools.ranking import rank
 from attntools.results import read_all, without_collector
 
 TOOL = "compare"
-APART = (
-    "Sessions of their own: what the machine did in between is in these changes. scripts/gate runs "
-    "two builds side by side."
-)
 FORMATS = ("text", "markdown", "csv", "junit")
 
 

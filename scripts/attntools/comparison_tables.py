@@ -15,6 +15,12 @@ HEAD = ("case", "kernel/isa", "threads", "base", "new", "change", "95 % interval
 NUMERIC = (False, False, True, True, True, True, True, False, False)
 RANK_HEAD = ("case", "threads", "rank", "kernel/isa", "median", "GFLOP/s", "slower by", "95 %", "")
 RANK_NUMERIC = (False, True, True, False, True, True, True, True, False)
+# Said wherever people read a comparison of two files.
+APART = (
+    "Sessions of their own: what the machine did in between is in these changes. scripts/gate runs "
+    "two builds side by side."
+)
+
 RANK_LEGEND = """\
 rank: one more than the number of variants that are faster beyond doubt (95 % interval); tie: the
 interval of the ratio holds 1, whatever the ranks; slower by: than the first, with that interval.

@@ -24,7 +24,14 @@ from attntools.cells import WRONG_STATES, Cell, Results, Row
 from attntools.cli import Exit, guard, parser, say
 from attntools.comparable import incomparable
 from attntools.comparison import compare_files
-from attntools.comparison_tables import HEAD, NUMERIC, comparison_rows, interval_text, summary
+from attntools.comparison_tables import (
+    APART,
+    HEAD,
+    NUMERIC,
+    comparison_rows,
+    interval_text,
+    summary,
+)
 from attntools.files import write_text
 from attntools.plot import KINDS, draw
 from attntools.results import read_all
@@ -213,7 +220,8 @@ def compared(base: Results, new: Results) -> str:
     comparisons = compare_files(base, new)
     head = [heading or "verdict" for heading in HEAD]
     rows = comparison_rows([c for c in comparisons if c.base and c.new])
-    return f"<p>{escape(summary(comparisons))}</p>{plain_table('cells', head, NUMERIC, rows)}"
+    said = escape(f"{summary(comparisons)}. {APART}")
+    return f"<p>{said}</p>{plain_table('cells', head, NUMERIC, rows)}"
 
 
 def section(results: Results, number: int) -> str:
