@@ -10,6 +10,7 @@
  *     decode-TYPE-sSKV-gGROUP-dD           one query, 8 KV heads, GROUP query heads each
  *     short-TYPE-bB-hH-sS-dD[-causal]
  *     tiny-TYPE-sS-dD                      one head
+ *     layer-TYPE-mD_MODEL-sS               the heads of 64 of a self-attention layer
  *     real-MODEL-LAYER                     tensors of a transformer, tests/data/README.md
  */
 #include "cases.h"
@@ -32,6 +33,9 @@
     "short-" T "-b" B "-h" H "-s" S "-d" D "-causal: b=" B ",h=" H ",s=" S ",d=" D ",dtype=" T \
     ",mask=causal\n"
 #define TINY(T, S, D) "tiny-" T "-s" S "-d" D ": h=1,s=" S ",d=" D ",dtype=" T "\n"
+
+#define LAYER(T, D_MODEL, H, S) \
+    "layer-" T "-m" D_MODEL "-s" S ": h=" H ",s=" S ",d=64,dtype=" T "\n"
 
 /* Paths are relative to the data directory, cases_find_file(). */
 #define REAL                                                                                \
@@ -98,6 +102,17 @@
     TINY_LENGTHS(T, "64") \
     TINY_LENGTHS(T, "128")
 
+/* What the experiment `layer` times beside the projections. */
+#define LAYER_LENGTHS(T, D_MODEL, H) \
+    LAYER(T, D_MODEL, H, "64")       \
+    LAYER(T, D_MODEL, H, "256")      \
+    LAYER(T, D_MODEL, H, "1024")     \
+    LAYER(T, D_MODEL, H, "4096")
+#define LAYERS(T)                \
+    LAYER_LENGTHS(T, "256", "4") \
+    LAYER_LENGTHS(T, "512", "8") \
+    LAYER_LENGTHS(T, "1024", "16")
+
 /* Many queries, one query, latency: small, because each cell is checked before it is timed, and
  * six launches of every kernel must fit for an interval. */
 #define QUICK                               \
@@ -128,5 +143,7 @@ const struct suite cases_builtin[] = {
     {"short", "batches of short sequences: B32 H12 S128 D64 and neighbours",
      SHORT("f32") SHORT("bf16")},
     {"tiny", "one head, S 1 to 64: latency", TINIES("f32") TINIES("bf16")},
+    {"layer", "attention in layers of d_model 256 to 1024; experiment layer adds the projections",
+     LAYERS("f32")},
     {NULL, NULL, NULL},
 };

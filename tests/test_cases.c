@@ -196,7 +196,7 @@ static void unreadable_paths_are_refused(void **state)
 
     assert_false(cases_load(&list, "folder/absent.suite", message, sizeof message));
     assert_string_equal(message, "no suite or file 'folder/absent.suite'; suites are quick, "
-                                 "default, prefill, gqa, decode, short, tiny, all");
+                                 "default, prefill, gqa, decode, short, tiny, layer, all");
     assert_false(cases_load(&list, "prefil", message, sizeof message));
     assert_string_equal(message, "no suite or file 'prefil'; did you mean 'prefill'?");
     assert_false(cases_load(&list, "quick,,tiny", message, sizeof message));
@@ -280,6 +280,7 @@ static const struct {
     {"decode", "decode-f32-s1024-g1-d128", "b=1,hq=8,hkv=8,sq=1,skv=1024,d=128", "normal:1"},
     {"short", "short-f32-b32-h12-s128-d64", "b=32,hq=12,hkv=12,sq=128,skv=128,d=64", "normal:1"},
     {"tiny", "tiny-f32-s1-d64", "b=1,hq=1,hkv=1,sq=1,skv=1,d=64", "normal:1"},
+    {"layer", "layer-f32-m1024-s256", "b=1,hq=16,hkv=16,sq=256,skv=256,d=64", "normal:1"},
 };
 
 static void builtin_cases_are_what_their_names_say(void **state)

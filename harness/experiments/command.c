@@ -19,6 +19,10 @@
 /* Nothing here runs for long; a step that does not end is given up. */
 #define DEADLINE_S 900.0
 
+/* A worker's BLAS library is told to be at its best for the host's own instruction set and products
+ * of so many rows: projections of a layer, prefill. */
+#define USUAL_LENGTH 1024
+
 /* What one call of experiment_command() holds together. */
 struct running {
     struct asked asked;
@@ -28,7 +32,7 @@ struct running {
     const struct experiment *experiment; /* at work */
     json_t *rows;                        /* its rows so far */
     size_t steps, step;                  /* how many it has, and which is at work */
-    bool interrupted, failed, mismatched;
+    bool interrupted, failed, skipped, mismatched;
     double started;
     char message[1024];
 };
@@ -43,28 +47,15 @@ static struct launch launch_step(const struct running *r, const char *step)
         .team = r->threads,
         .placement = r->threads <= machine_cores(r->machine) ? PLACEMENT_CORES : PLACEMENT_NONE};
     attn_problem_init(&request.c.problem);
+    request.c.problem.q_len = request.c.problem.kv_len = USUAL_LENGTH;
+    for (int isa = 0; isa < ATTN_ISA_COUNT; isa++)
+        if (attn_isa_available((enum attn_isa)isa))
+            request.isa = (enum attn_isa)isa;
     for (size_t i = 0; i < PROTOCOL_FILE_COUNT; i++)
         request.files[i] = -1;
     snprintf(request.experiment, sizeof request.experiment, "%s", r->experiment->name);
     snprintf(request.step, sizeof request.step, "%s", step);
     return launch_worker(&request, DEADLINE_S);
-}
-
-/* What a step is about: its texts and numbers, without its lists. */
-static void label(const json_t *step, char *text, size_t size)
-{
-    const char *key;
-    const json_t *value;
-    size_t n = 0;
-    *text = 0;
-    json_object_foreach ((json_t *)step, key, value) {
-        if (json_is_string(value) && n < size)
-            n += (size_t)snprintf(text + n, size - n, "%s%s", n ? " " : "",
-                                  json_string_value(value));
-        if (json_is_integer(value) && n < size)
-            n += (size_t)snprintf(text + n, size - n, " %s=%" JSON_INTEGER_FORMAT, key,
-                                  json_integer_value(value));
-    }
 }
 
 static void show_progress(const struct running *r, const char *what)
@@ -98,13 +89,13 @@ static bool compute_step(struct running *r, const json_t *step)
     if (text && strlen(text) < PROTOCOL_STEP)
         launch = launch_step(r, text);
     free(text);
-    label(step, name, sizeof name);
+    experiment_label(step, name, sizeof name);
     bool going_on = !launch.interrupted;
     r->interrupted |= launch.interrupted;
     if (going_on && launch.state != CELL_OK) {
         progress_say("experiment %s: %s: %s: %s", r->experiment->name, name,
                      cell_state_name(launch.state), launch.why);
-        r->failed = true;
+        *(launch.state == CELL_SKIPPED ? &r->skipped : &r->failed) = true;
     } else if (going_on) {
         json_array_foreach (json_object_get(launch.answer, "rows"), i, row)
             going_on = going_on && keep(r, json_incref(row));
@@ -265,6 +256,7 @@ static int run(struct running *r, int argc, const char *const *argv)
     return !right                       ? EXIT_ENVIRONMENT
            : r->interrupted             ? EXIT_INTERRUPTED
            : r->failed || r->mismatched ? EXIT_KERNEL
+           : r->skipped                 ? EXIT_ENVIRONMENT
                                         : EXIT_AS_ASKED;
 }
 

@@ -45,6 +45,9 @@ struct experiment {
 const struct experiment *experiment_at(size_t index);
 const struct experiment *experiment_find(const char *name);
 
+/* What a step is about: its texts and numbers, without its lists. */
+void experiment_label(const json_t *step, char *text, size_t size);
+
 /* The rows whose parameter "part" is `name`, every row where that is NULL:
  *     struct experiment_part part = {.rows = rows, .name = "sweep"};
  *     while (experiment_part_next(&part))

@@ -2,6 +2,7 @@
  * experiments: the table of them, and how their rows are read and made.
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "experiments/experiment.h"
@@ -29,6 +30,22 @@ const struct experiment *experiment_find(const char *name)
         if (strcmp(experiments[i]->name, name) == 0)
             return experiments[i];
     return NULL;
+}
+
+void experiment_label(const json_t *step, char *text, size_t size)
+{
+    const char *key;
+    const json_t *value;
+    size_t n = 0;
+    *text = 0;
+    json_object_foreach ((json_t *)step, key, value) {
+        if (json_is_string(value) && n < size)
+            n += (size_t)snprintf(text + n, size - n, "%s%s", n ? " " : "",
+                                  json_string_value(value));
+        if (json_is_integer(value) && n < size)
+            n += (size_t)snprintf(text + n, size - n, " %s=%" JSON_INTEGER_FORMAT, key,
+                                  json_integer_value(value));
+    }
 }
 
 bool experiment_part_next(struct experiment_part *part)

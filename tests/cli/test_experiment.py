@@ -1,49 +1,14 @@
 """Experiments from the command line: rows, refusals, published numbers, interrupts."""
 
 import json
-import math
-import os
 import pathlib
-import re
 import signal
-import statistics
 import subprocess
 import time
 import unittest
 
-from command import BESIDE, HOST, PROGRAM, SCHEMA, TINY, CommandTest, Row, lines, run
-from schema import Validator
-
-PUBLISHED = pathlib.Path(__file__).parents[1] / "data" / "worked-examples.json"
-
-
-class Experiments(CommandTest):
-    def rows(self, name: str, *arguments: str, code: int = 0) -> list[Row]:
-        """The rows of one experiment, every line of whose file is valid."""
-        path = pathlib.Path(self.output)
-        path.unlink(missing_ok=True)
-        done = run("experiment", name, *arguments, "--output", self.output)
-        self.assertEqual(done.returncode, code, done.stderr + done.stdout)
-        self.printed = done.stdout
-        validator = Validator(SCHEMA)
-        written = lines(self.output)
-        for line in written:
-            self.assertEqual(validator.errors(line), [], line)
-        self.assertEqual(written[0]["type"], "session")
-        self.assertEqual(written[-1], {**written[-1], "type": "end", "complete": True})
-        rows = [line for line in written if line["type"] == "experiment"]
-        self.assertEqual({row["name"] for row in rows}, {name})
-        return rows
-
-    def altered_data(self, path: list[str | int], value: float) -> dict[str, str]:
-        """An environment whose published numbers differ in one place."""
-        data = json.loads(PUBLISHED.read_text())
-        place = data
-        for key in path[:-1]:
-            place = place[key]
-        place[path[-1]] = value
-        (self.directory / PUBLISHED.name).write_text(json.dumps(data))
-        return {**os.environ, "ATTNBENCH_DATA": str(self.directory)}
+from command import BESIDE, PROGRAM, lines, run
+from experiments import PUBLISHED, Experiments
 
 
 class Command(Experiments):
@@ -374,89 +339,6 @@ class Numerics(Experiments):
         times = [row["values"] for row in rows if row["params"]["part"] == "time"]
         self.assertEqual([t["ratio"] for t in times[-1:]], [1])
         self.assertEqual(len(times), 8)
-
-    def test_a_real_layer_and_the_shares(self) -> None:
-        rows = self.rows("layer", "--s", "16,64", "--heads", "1", "--rounds", "6")
-        real = [row for row in rows if row["params"]["part"] == "real"]
-        self.assertGreater(len(real), 5)
-        for row in real:
-            self.assertLess(row["values"]["difference"], 2e-5)
-        for row in rows[len(real) :]:
-            values = row["values"]
-            lo, hi = values["ci95"]
-            self.assertTrue(0 < lo <= values["attention_share"] <= hi < 1, row)
-
-
-class Scaling(Experiments):
-    SMALL = ("--s", "16,32,64", "--at", "32", "--batches", "1,2", "--launches", "6")
-
-    def test_times_of_the_harness_and_their_exponents(self) -> None:
-        rows = self.rows("scaling", *self.SMALL, "--kernels", "flash", "--threads", "2")
-        params = [row["params"] for row in rows]
-        self.assertEqual([p["s"] for p in params if p["part"] == "length"], [16, 32, 64])
-        self.assertEqual({p["threads"] for p in params if p["part"] == "threads"}, {1, 2})
-        self.assertEqual([p["batch"] for p in params if p["part"] == "batch"], [1, 2])
-        for row in rows:
-            p, v = row["params"], row["values"]
-            self.assertIn(f"sq={p['s']},skv={p['s']},d=64", p["problem"])
-            self.assertEqual((v["state"], p["input"]), ("ok", "normal:1"))
-            self.assertEqual(len(v["launch_medians_s"]), v["launches"])
-            self.assertAlmostEqual(statistics.median(v["launch_medians_s"]), v["median_s"])
-            self.assertLess(v["error_over_bound"], 1)
-            flops = 4 * 64 * p["s"] ** 2 * 4 * p["batch"]
-            self.assertAlmostEqual(flops / v["median_s"] / 1e9 / v["gflops"], 1, places=5)
-            self.assertIn(f"--kernel flash --isa {p['isa']} --threads {p['threads']}", v["repro"])
-        times = [row["values"]["median_s"] for row in rows[:3]]
-        # Of three points, evenly spaced in the logarithm, the slope is that of the outer ones.
-        slope = math.log2(times[2] / times[0]) / 2
-        self.assertIn(f"grows as S^{slope:.2f} ", self.printed)
-        self.assertIn("2 thread counts: not enough for Amdahl's law", self.printed)
-        self.assertIn("2 times over B are too few for an exponent", self.printed)
-
-    def test_a_wrong_kernel_gets_no_time(self) -> None:
-        done = run(
-            "experiment", "scaling", *self.SMALL, "--threads", "1", "--kernels", "broken_zero",
-            "--output", self.output, program=HOST,
-        )  # fmt: skip
-        self.assertEqual(done.returncode, 1, done.stderr)
-        for row in lines(self.output)[1:-1]:
-            self.assertEqual((row["values"]["state"], row["values"]["median_s"]), ("failed", None))
-
-    def test_unknown_kernels_are_refused(self) -> None:
-        self.refused(["experiment", "scaling", "--kernels", "flesh"], 2, "'flesh'", "'flash'")
-
-
-class Tiles(Experiments):
-    SMALL = ("--sq", "40", "--skv", "200", "--d", "16", "--launches", "1")
-
-    def test_every_size_is_checked_and_timed_beside_flash(self) -> None:
-        rows = self.rows("tiles", *self.SMALL, "--keys", "64,128", "--queries", "32,128")
-        sizes = {f"flash_k{keys}_q{queries}" for keys in (64, 128) for queries in (32, 128)}
-        self.assertEqual({row["params"]["kernel"] for row in rows}, {"flash", *sizes})
-        self.assertEqual({row["params"]["isa"] for row in rows}, {"avx512"})
-        if rows[0]["values"]["state"] == "unavailable":
-            self.skipTest("this host lacks avx512")
-        shares = {}
-        for row in rows:
-            values = row["values"]
-            self.assertEqual(values["state"], "ok")
-            self.assertLess(values["error_over_bound"], 1)
-            shares[row["params"]["kernel"]] = values["fraction_of_fma"]
-        best = max(sizes, key=lambda name: shares[name])
-        keys, queries = re.fullmatch(r"flash_k(\d+)_q(\d+)", best).groups()
-        self.assertIn(
-            f"fastest of 4 sizes is {queries} queries by {keys} keys,",
-            " ".join(self.printed.split()),
-        )
-
-    def test_sizes_are_found_but_not_listed(self) -> None:
-        self.assertNotIn("flash_k64_q32", run("list").stdout)
-        done = run("check", "--kernel", "flash_k64_q32", "--problem", TINY)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("flash_k64_q32/avx512", done.stdout)
-
-    def test_sizes_that_are_not_built_are_refused(self) -> None:
-        self.refused(["experiment", "tiles", "--keys", "48"], 2, "none of these", "flash_k64_q32")
 
 
 if __name__ == "__main__":

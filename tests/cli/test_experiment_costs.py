@@ -1,0 +1,189 @@
+"""Experiments on time: layers, lengths, threads and batches, sizes of blocks."""
+
+import itertools
+import math
+import re
+import statistics
+import unittest
+from random import Random
+
+from command import HOST, TINY, Tensor, lines, run, safetensors
+from experiments import Experiments
+
+
+def layer_tensors(causal: bool) -> dict[str, Tensor]:
+    """A layer of 2 heads of 2 for 3 tokens of 4 numbers, and what its attention gives."""
+    random = Random(1)
+    drawn = {"x": [1, 3, 4], "wq": [4, 4], "wk": [4, 4], "wv": [4, 4], "bq": [4], "bv": [4]}
+    tensors = {
+        name: (shape, [random.gauss(0, 1) for _ in range(math.prod(shape))])
+        for name, shape in drawn.items()
+    }
+    x, zero = tensors["x"][1], ([4], [0.0] * 4)
+    q, k, v = (
+        [
+            [
+                sum(x[4 * i + d] * tensors[f"w{n}"][1][4 * d + c] for d in range(4))
+                + tensors.get(f"b{n}", zero)[1][c]
+                for c in range(4)
+            ]
+            for i in range(3)
+        ]
+        for n in "qkv"
+    )
+    out = []
+    for head, i in itertools.product((0, 2), range(3)):
+        seen = range(i + 1 if causal else 3)
+        scores = [sum(q[i][head + d] * k[j][head + d] for d in (0, 1)) / 2**0.5 for j in seen]
+        weights = [math.exp(s - max(scores)) for s in scores]
+        mean = [sum(w * v[j][head + d] for j, w in zip(seen, weights, strict=True)) for d in (0, 1)]
+        out += [m / sum(weights) for m in mean]
+    return {**tensors, "o": ([1, 2, 3, 2], out)}
+
+
+class Layer(Experiments):
+    def setUp(self) -> None:
+        super().setUp()
+        self.path = self.directory / "layer.safetensors"
+
+    def real(self, tensors: dict[str, Tensor], *arguments: str) -> tuple[str, ...]:
+        """Writes the layer's file; what runs it."""
+        safetensors(self.path, {f"p.{name}": tensor for name, tensor in tensors.items()})
+        return ("layer", "--parts", "real", "--file", str(self.path), "--prefix", "p.", *arguments)
+
+    def refused_file(self, *messages: str) -> None:
+        done = run(
+            "experiment", "layer", "--parts", "real", "--file", str(self.path), "--prefix", "p."
+        )
+        self.assertEqual((done.returncode, done.stdout), (3, ""), done)
+        for message in messages:
+            self.assertIn(message, done.stderr)
+
+    def test_a_real_layer_and_the_shares(self) -> None:
+        rows = self.rows("layer", "--s", "16,64", "--heads", "1", "--rounds", "6")
+        real = [row for row in rows if row["params"]["part"] == "real"]
+        self.assertGreater(len(real), 5)
+        for row in real:
+            self.assertLess(row["values"]["difference"], 2e-5)
+            self.assertLess(row["values"]["tolerance"], 2e-5)
+        for row in rows:
+            values = row["values"]
+            lo, hi = values["ci95"]
+            self.assertTrue(0 < lo <= values["attention_share"] <= hi < 1, row)
+
+    def test_a_file_of_ones_own(self) -> None:
+        for mask in ("none", "causal"):
+            rows = self.rows(*self.real(layer_tensors(mask == "causal"), "--mask", mask))
+            self.assertGreater(len(rows), 5)
+            for row in rows:
+                params = row["params"]
+                self.assertEqual((params["heads"], params["d_model"], params["mask"]), (2, 4, mask))
+                self.assertLess(row["values"]["difference"], 3e-6)
+        self.assertNotIn("DIFFERS", self.printed)
+
+    def test_another_output_is_a_mismatch(self) -> None:
+        tensors = layer_tensors(False)
+        tensors["o"][1][5] += 1e-3
+        for row in self.rows(*self.real(tensors), code=1):
+            self.assertAlmostEqual(row["values"]["difference"], 1e-3, delta=1e-5)
+        self.assertIn("DIFFERS", self.printed)
+
+    def test_without_an_output_heads_are_given(self) -> None:
+        tensors = layer_tensors(False)
+        del tensors["o"]
+        for row in self.rows(*self.real(tensors, "--file-heads", "4")):
+            self.assertEqual((row["params"]["heads"], row["values"]["difference"]), (4, None))
+        self.refused_file("how many heads are the 4 and 4 columns of p.wq", "--file-heads")
+
+    def test_files_that_are_no_layer_are_refused_by_tensor(self) -> None:
+        whole = layer_tensors(False)
+        self.real({name: tensor for name, tensor in whole.items() if name != "wk"})
+        self.refused_file(f"{self.path}: there is no tensor p.wk; a layer has p.x, wq, wk and wv")
+        self.real({**whole, "wk": ([4, 2], whole["wk"][1][:8])})
+        self.refused_file("p.wk is F32 (4,2), not floating-point (4,4)")
+        self.real({**whole, "x": ([3, 4], whole["x"][1])})
+        self.refused_file("p.x is F32 (3,4), not floating-point (B,S,d_in)")
+        self.real({**whole, "bq": ([3], whole["bq"][1][:3])})
+        self.refused_file("p.bq is F32 (3), not floating-point (4)")
+        self.real(whole)
+        text = self.path.read_bytes()
+        self.path.write_bytes(text.replace(b'"p.wv": {"dtype": "F32"', b'"p.wv": {"dtype": "I32"'))
+        self.refused_file("p.wv is I32 (4,4), not floating-point (4,4)")
+        self.path.unlink()
+        self.refused_file("No such file")
+
+
+class Scaling(Experiments):
+    SMALL = ("--s", "16,32,64", "--at", "32", "--batches", "1,2", "--launches", "6")
+
+    def test_times_of_the_harness_and_their_exponents(self) -> None:
+        rows = self.rows("scaling", *self.SMALL, "--kernels", "flash", "--threads", "2")
+        params = [row["params"] for row in rows]
+        self.assertEqual([p["s"] for p in params if p["part"] == "length"], [16, 32, 64])
+        self.assertEqual({p["threads"] for p in params if p["part"] == "threads"}, {1, 2})
+        self.assertEqual([p["batch"] for p in params if p["part"] == "batch"], [1, 2])
+        for row in rows:
+            p, v = row["params"], row["values"]
+            self.assertIn(f"sq={p['s']},skv={p['s']},d=64", p["problem"])
+            self.assertEqual((v["state"], p["input"]), ("ok", "normal:1"))
+            self.assertEqual(len(v["launch_medians_s"]), v["launches"])
+            self.assertAlmostEqual(statistics.median(v["launch_medians_s"]), v["median_s"])
+            self.assertLess(v["error_over_bound"], 1)
+            flops = 4 * 64 * p["s"] ** 2 * 4 * p["batch"]
+            self.assertAlmostEqual(flops / v["median_s"] / 1e9 / v["gflops"], 1, places=5)
+            self.assertIn(f"--kernel flash --isa {p['isa']} --threads {p['threads']}", v["repro"])
+        times = [row["values"]["median_s"] for row in rows[:3]]
+        # Of three points, evenly spaced in the logarithm, the slope is that of the outer ones.
+        slope = math.log2(times[2] / times[0]) / 2
+        self.assertIn(f"grows as S^{slope:.2f} ", self.printed)
+        self.assertIn("2 thread counts: not enough for Amdahl's law", self.printed)
+        self.assertIn("2 times over B are too few for an exponent", self.printed)
+
+    def test_a_wrong_kernel_gets_no_time(self) -> None:
+        done = run(
+            "experiment", "scaling", *self.SMALL, "--threads", "1", "--kernels", "broken_zero",
+            "--output", self.output, program=HOST,
+        )  # fmt: skip
+        self.assertEqual(done.returncode, 1, done.stderr)
+        for row in lines(self.output)[1:-1]:
+            self.assertEqual((row["values"]["state"], row["values"]["median_s"]), ("failed", None))
+
+    def test_unknown_kernels_are_refused(self) -> None:
+        self.refused(["experiment", "scaling", "--kernels", "flesh"], 2, "'flesh'", "'flash'")
+
+
+class Tiles(Experiments):
+    SMALL = ("--sq", "40", "--skv", "200", "--d", "16", "--launches", "1")
+
+    def test_every_size_is_checked_and_timed_beside_flash(self) -> None:
+        rows = self.rows("tiles", *self.SMALL, "--keys", "64,128", "--queries", "32,128")
+        sizes = {f"flash_k{keys}_q{queries}" for keys in (64, 128) for queries in (32, 128)}
+        self.assertEqual({row["params"]["kernel"] for row in rows}, {"flash", *sizes})
+        self.assertEqual({row["params"]["isa"] for row in rows}, {"avx512"})
+        if rows[0]["values"]["state"] == "unavailable":
+            self.skipTest("this host lacks avx512")
+        shares = {}
+        for row in rows:
+            values = row["values"]
+            self.assertEqual(values["state"], "ok")
+            self.assertLess(values["error_over_bound"], 1)
+            shares[row["params"]["kernel"]] = values["fraction_of_fma"]
+        best = max(sizes, key=lambda name: shares[name])
+        keys, queries = re.fullmatch(r"flash_k(\d+)_q(\d+)", best).groups()
+        self.assertIn(
+            f"fastest of 4 sizes is {queries} queries by {keys} keys,",
+            " ".join(self.printed.split()),
+        )
+
+    def test_sizes_are_found_but_not_listed(self) -> None:
+        self.assertNotIn("flash_k64_q32", run("list").stdout)
+        done = run("check", "--kernel", "flash_k64_q32", "--problem", TINY)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("flash_k64_q32/avx512", done.stdout)
+
+    def test_sizes_that_are_not_built_are_refused(self) -> None:
+        self.refused(["experiment", "tiles", "--keys", "48"], 2, "none of these", "flash_k64_q32")
+
+
+if __name__ == "__main__":
+    unittest.main()
