@@ -160,11 +160,12 @@ static bool accepts(const struct experiment *experiment, const json_t *asked, st
     return !experiment->accepts || experiment->accepts(asked, r->message, sizeof r->message);
 }
 
-/* What it was asked for, with the threads that it has; no steps where this build cannot do it. */
+/* What it was asked for, with the threads to measure on; no steps where this build cannot do it. */
 static json_t *plan_steps(struct running *r)
 {
     json_t *steps = NULL, *asked = asked_of(&r->asked, r->experiment);
-    json_object_set_new(asked, "threads", json_integer(r->threads));
+    if (!r->experiment->compute) /* what is computed is the same on any number of threads */
+        json_object_set_new(asked, "threads", json_integer(r->threads));
     if (accepts(r->experiment, asked, r)) {
         steps = r->experiment->plan(asked, r->message, sizeof r->message);
     } else {
