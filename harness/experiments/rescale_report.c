@@ -40,13 +40,10 @@ static void print_counts(const json_t *rows)
         columns[3 + t] = (struct table_column){titles[t], 0, false};
     }
     struct grid grid = {.table.columns = columns, .table.column_count = 3 + count};
-    const json_t *row;
-    size_t i, cells = count;
-    json_array_foreach (rows, i, row) {
-        const json_t *params = json_object_get(row, "params");
-        const json_t *values = json_object_get(row, "values");
-        if (strcmp(experiment_text(params, "part"), "count") != 0)
-            continue;
+    struct experiment_part part = {.rows = rows, .name = "count"};
+    size_t cells = count;
+    while (experiment_part_next(&part)) {
+        const json_t *params = part.params, *values = part.values;
         if (cells == count) {
             grid_row(&grid);
             grid_text(&grid, "%s", experiment_text(params, "input"));
@@ -69,14 +66,10 @@ static double print_times(const json_t *rows)
                                                   {"x descending", 0, false},
                                                   {"95 % interval", 0, false}};
     struct grid grid = {.table.columns = columns, .table.column_count = 5};
-    const json_t *row;
+    struct experiment_part part = {.rows = rows, .name = "time"};
     double flash = NAN;
-    size_t i;
-    json_array_foreach (rows, i, row) {
-        const json_t *params = json_object_get(row, "params");
-        const json_t *values = json_object_get(row, "values");
-        if (strcmp(experiment_text(params, "part"), "time") != 0)
-            continue;
+    while (experiment_part_next(&part)) {
+        const json_t *params = part.params, *values = part.values;
         grid_row(&grid);
         grid_text(&grid, "%s/%s", experiment_text(params, "kernel"),
                   experiment_text(params, "isa"));

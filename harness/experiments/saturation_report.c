@@ -27,20 +27,16 @@ static void fill(struct grid *grid, const json_t *params, const json_t *values)
     grid_number(grid, "%.0f%%", 100 * experiment_number(values, "dead"));
 }
 
-static void print_part(const json_t *rows, const char *part, const char *heading)
+static void print_part(const json_t *rows, const char *name, const char *heading)
 {
     static const struct table_column columns[] = {
         {"input", 0, true},     {"d", 0, false},        {"scale", 0, true},
         {"entropy", 0, false},  {"in use", 0, false},   {"largest", 0, false},
         {"Jacobian", 0, false}, {"gradient", 0, false}, {"dead", 0, false}};
     struct grid grid = {.table.columns = columns, .table.column_count = 9};
-    const json_t *row;
-    size_t i;
-    json_array_foreach (rows, i, row) {
-        const json_t *params = json_object_get(row, "params");
-        if (strcmp(experiment_text(params, "part"), part) == 0)
-            fill(&grid, params, json_object_get(row, "values"));
-    }
+    struct experiment_part part = {.rows = rows, .name = name};
+    while (experiment_part_next(&part))
+        fill(&grid, part.params, part.values);
     grid_print(&grid, heading);
 }
 

@@ -64,13 +64,10 @@ static size_t report_published(const json_t *rows)
         {"times", 0, false}, {"by", 0, true},  {"p1", 0, false}, {"p2", 0, false},
         {"p3", 0, false},    {"p4", 0, false}, {"p5", 0, false}, {"", 0, true}};
     struct grid grid = {.table.columns = columns, .table.column_count = 8};
-    const json_t *row;
-    size_t i, wrong = 0;
-    json_array_foreach (rows, i, row) {
-        const json_t *params = json_object_get(row, "params");
-        if (strcmp(experiment_text(params, "part"), "published") == 0)
-            wrong += !published_row(&grid, params, json_object_get(row, "values"));
-    }
+    struct experiment_part part = {.rows = rows, .name = "published"};
+    size_t wrong = 0;
+    while (experiment_part_next(&part))
+        wrong += !published_row(&grid, part.params, part.values);
     grid_print(&grid, "softmax of the published logits, in the digits that were printed");
     return wrong;
 }
@@ -118,13 +115,9 @@ static struct peak report_sweep(const json_t *rows)
                                                   {"Jacobian", 0, false}, {"gradient", 0, false}};
     struct grid grid = {.table.columns = columns, .table.column_count = 8};
     struct peak peak = {0};
-    const json_t *row;
-    size_t i;
-    json_array_foreach (rows, i, row) {
-        const json_t *params = json_object_get(row, "params");
-        const json_t *values = json_object_get(row, "values");
-        if (strcmp(experiment_text(params, "part"), "multiplier") != 0)
-            continue;
+    struct experiment_part part = {.rows = rows, .name = "multiplier"};
+    while (experiment_part_next(&part)) {
+        const json_t *params = part.params, *values = part.values;
         sweep_row(&grid, params, values);
         note_peak(&peak, params, values);
     }
