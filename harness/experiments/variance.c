@@ -1,8 +1,8 @@
 /*
  * variance: why 1/sqrt(d).
  *
- * Three parts: the published experiment repeated, the same over all d with many trials, and the
- * logits that the kernels themselves see.  Of one trial the inner products over all d are those of
+ * Four parts: the published experiment repeated, the same over all d with many trials, the logits of
+ * a transformer's heads, and those that the kernels themselves see.  Of one trial the inner products over all d are those of
  * its first d dimensions, so that a sweep costs as much as its largest d; each d has its million
  * trials, but rows of one sweep are not independent of each other.
  *
@@ -20,6 +20,7 @@
 #include "experiments/list.h"
 #include "experiments/moments.h"
 #include "experiments/published.h"
+#include "experiments/real.h"
 #include "experiments/variance.h"
 #include "journal.h"
 #include "random.h"
@@ -83,6 +84,10 @@ static json_t *plan(const json_t *asked, char *message, size_t message_size)
         json_object_set(s, "d", json_object_get(asked, "d"));
         json_array_append_new(steps, s);
     }
+    for (size_t layer = 0; real_layers[layer].file; layer++)
+        json_array_append_new(steps, json_pack("{s:s, s:s, s:s}", "part", "real", "file",
+                                               real_layers[layer].file, "prefix",
+                                               real_layers[layer].prefix));
     for (const char *const *name = kernel_call_names(); *name; name++) {
         json_t *s = step("kernels", seed, KERNEL_TRIALS);
         json_object_set_new(s, "input", json_string("normal"));
@@ -239,6 +244,8 @@ static json_t *compute(const json_t *s, struct experiment_work *work)
     const json_t *list = json_object_get(s, "d");
     const size_t count = json_array_size(list);
     size_t dims[64];
+    if (json_object_get(s, "file"))
+        return variance_real_rows(s, work);
     if (count == 0 || count > sizeof dims / sizeof *dims) {
         snprintf(work->message, sizeof work->message, "a step of %zu dimensions", count);
         return NULL;
@@ -262,8 +269,9 @@ const struct experiment experiment_variance = {
     .method =
         "Draws q and k of independent elements, takes q.k, and compares the variance over many\n"
         "trials with the exact one, d times the elements' variances: with the published 1000\n"
-        "trials at d = 10, 100 and 1000, then over a sweep of d, then as logits that each kernel\n"
-        "saw (LSE of a row with one key).  Intervals are 95 %, from the fourth moment.  Fails\n"
+        "trials at d = 10, 100 and 1000, then over a sweep of d, then of the heads of a real\n"
+        "transformer, then as logits that each kernel saw (LSE of a row with one key).  Intervals\n"
+        "are 95 %, from the fourth moment; of real heads from leaving out each token.  Fails\n"
         "where a published variance lies outside of its interval, which another seed may bring\n"
         "about by chance: two estimates of 1000 trials differ by more than one's interval in one\n"
         "case of six.",

@@ -9,15 +9,6 @@
 #include "experiments/variance.h"
 #include "report_experiment.h"
 
-/* Whether a row belongs to the part; its params and values. */
-static bool row_of(const json_t *row, const char *part, const json_t **params,
-                   const json_t **values)
-{
-    *params = json_object_get(row, "params");
-    *values = json_object_get(row, "values");
-    return strcmp(experiment_text(*params, "part"), part) == 0;
-}
-
 static bool holds(const json_t *values, const char *interval, double x)
 {
     return x >= experiment_at_number(values, interval, 0) &&
@@ -33,11 +24,10 @@ static size_t report_published(const json_t *rows)
         {"", 0, true},
     };
     struct grid grid = {.table.columns = columns, .table.column_count = 9};
-    const json_t *row, *params, *values;
-    size_t i, outside = 0;
-    json_array_foreach (rows, i, row) {
-        if (!row_of(row, "published", &params, &values))
-            continue;
+    struct experiment_part part = {.rows = rows, .name = "published"};
+    size_t outside = 0;
+    while (experiment_part_next(&part)) {
+        const json_t *params = part.params, *values = part.values;
         const bool before = json_is_true(json_object_get(values, "before_inside"));
         const bool after = json_is_true(json_object_get(values, "after_inside"));
         grid_row(&grid);
@@ -95,34 +85,29 @@ static struct sweep report_sweep(const json_t *rows)
         {"exact", 0, false},
     };
     struct grid grid = {.table.columns = columns, .table.column_count = 9};
+    struct experiment_part part = {.rows = rows, .name = "sweep"};
     struct sweep sweep = {0};
-    const json_t *row, *params, *values;
-    size_t i;
-    json_array_foreach (rows, i, row) {
-        if (row_of(row, "sweep", &params, &values))
-            sweep_row(&grid, params, values, &sweep);
-    }
+    while (experiment_part_next(&part))
+        sweep_row(&grid, part.params, part.values, &sweep);
     grid_print(&grid, "var(q.k) and var(q.k / sqrt(d)) over d");
     return sweep;
 }
 
 /* Rows of kernels that belong together, as one line: the same d and scale. */
-static void kernel_line(struct grid *grid, const json_t *rows, const json_t *like)
+static void kernel_line(struct grid *grid, const struct experiment_part *like)
 {
     double lo = INFINITY, hi = -INFINITY;
-    size_t i, n = 0;
-    const json_t *row, *params, *values;
-    const json_t *mine = json_object_get(like, "params");
-    json_array_foreach (rows, i, row) {
-        if (!row_of(row, "kernels", &params, &values) ||
-            !json_equal(json_object_get(params, "d"), json_object_get(mine, "d")) ||
-            !json_equal(json_object_get(params, "scale"), json_object_get(mine, "scale")))
+    size_t n = 0;
+    const json_t *mine = like->params, *values = like->values;
+    struct experiment_part part = {.rows = like->rows, .name = like->name};
+    while (experiment_part_next(&part)) {
+        if (!json_equal(json_object_get(part.params, "d"), json_object_get(mine, "d")) ||
+            !json_equal(json_object_get(part.params, "scale"), json_object_get(mine, "scale")))
             continue;
-        lo = fmin(lo, experiment_number(values, "variance"));
-        hi = fmax(hi, experiment_number(values, "variance"));
+        lo = fmin(lo, experiment_number(part.values, "variance"));
+        hi = fmax(hi, experiment_number(part.values, "variance"));
         n++;
     }
-    values = json_object_get(like, "values");
     grid_row(grid);
     grid_number(grid, "%.0f", experiment_number(mine, "d"));
     grid_text(grid, "%s", experiment_text(mine, "scale"));
@@ -143,23 +128,54 @@ static void report_kernels(const json_t *rows)
         {"kernels", 0, false},
     };
     struct grid grid = {.table.columns = columns, .table.column_count = 7};
-    const json_t *row, *params, *values;
+    struct experiment_part part = {.rows = rows, .name = "kernels"};
     const char *first = NULL;
-    size_t i;
-    json_array_foreach (rows, i, row) {
-        if (!row_of(row, "kernels", &params, &values))
-            continue;
-        first = first ? first : experiment_text(params, "kernel");
-        if (strcmp(experiment_text(params, "kernel"), first) == 0)
-            kernel_line(&grid, rows, row);
+    while (experiment_part_next(&part)) {
+        first = first ? first : experiment_text(part.params, "kernel");
+        if (strcmp(experiment_text(part.params, "kernel"), first) == 0)
+            kernel_line(&grid, &part);
     }
     grid_print(&grid, "variance of the logits that the kernels saw, by the scale they were given");
+}
+
+/* Scaled variances of the heads, from the least to the largest. */
+static void report_real(const json_t *rows)
+{
+    static const struct table_column columns[] = {
+        {"head", 0, true},           {"d", 0, false},
+        {"var(q.k)", 1, false},      {"/ d", 0, false},
+        {"95 % interval", 0, false}, {"independent", 0, false}};
+    struct grid grid = {.table.columns = columns, .table.column_count = 6};
+    struct experiment_part part = {.rows = rows, .name = "real"};
+    double least = INFINITY, most = 0;
+    while (experiment_part_next(&part)) {
+        const double scaled = experiment_number(part.values, "scaled");
+        least = fmin(least, scaled);
+        most = fmax(most, scaled);
+        grid_row(&grid);
+        grid_text(&grid, "%s%.0f", experiment_text(part.params, "prefix"),
+                  experiment_number(part.params, "head"));
+        grid_number(&grid, "%.0f", experiment_number(part.params, "d"));
+        grid_number(&grid, "%.4g", experiment_number(part.values, "variance"));
+        grid_number(&grid, "%.3g", scaled);
+        grid_range(&grid, "%.3g", experiment_at_number(part.values, "scaled_ci95", 0),
+                   experiment_at_number(part.values, "scaled_ci95", 1));
+        grid_number(&grid, "%.3g", experiment_number(part.values, "scaled_independent"));
+    }
+    grid_print(&grid, "var(q.k) and var(q.k / sqrt(d)) of a transformer's heads, and the latter if "
+                      "dimensions were independent");
+    if (most > 0)
+        report_sentence(
+            "A trained model does not keep to 1: var(q.k / sqrt(d)) of its heads is %.2g "
+            "to %.3g, which it learnt on top of the scale.",
+            least, most);
 }
 
 bool variance_report(const json_t *rows)
 {
     const size_t outside = report_published(rows);
     const struct sweep sweep = report_sweep(rows);
+    report_real(rows);
     report_kernels(rows);
     if (sweep.rows)
         report_sentence(

@@ -1,6 +1,7 @@
 """Figures of experiments on logits and softmax: variance, softmax, saturation."""
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from attntools import style
@@ -20,13 +21,14 @@ def variance(results: Results) -> Figure | None:
     rows = rows_of(results, "variance", part="sweep")
     if not rows:
         return None
-    fig, axes = style.figure(1, 2, height=3.8)
+    real = rows_of(results, "variance", part="real")
+    fig, axes = style.figure(1, 3 if real else 2, height=3.8)
     groups = series(rows, "input")
     looks = style.looks(groups)
     for name, group in groups.items():
         look, d = looks[name], parameter(group, "d")
         for ax, value, exact in zip(
-            axes, ("variance", "scaled"), ("theory", "scaled_theory"), strict=True
+            axes[:2], ("variance", "scaled"), ("theory", "scaled_theory"), strict=True
         ):
             interval = np.array(
                 [r["values"]["ci95" if value == "variance" else "scaled_ci95"] for r in group]
@@ -36,19 +38,40 @@ def variance(results: Results) -> Figure | None:
             ax.errorbar(d, middle, abs(interval - middle), fmt=look.marker, color=look.colour,
                         capsize=2, label=name, ms=4)  # fmt: skip
     published = rows_of(results, "variance", part="published")
-    for ax, key in zip(axes, ("before", "after"), strict=True):
+    for ax, key in zip(axes[:2], ("before", "after"), strict=True):
         if published:
             ax.plot(parameter(published, "d"), column(published, key), "x", color=style.INK,
                     ms=8, mew=1.6, label="published")  # fmt: skip
-        doubling(ax, parameter(rows, "d"))
+        doubling(ax, parameter(rows, "d"), 4 if real else 8)
         ax.set_xlabel("dimension d")
     plain_log(axes[0], "y")
-    axes[0].set_title("var(q·k): grows as d")
-    axes[1].set_title("var(q·k / √d): the same at every d")
+    axes[0].set_title("var(q·k)")
+    axes[1].set_title("var(q·k / √d)")
     axes[1].set_ylim(0, None)
-    style.legend(fig, axes[:1], columns=5)
+    if real:
+        _real_heads(axes[2], real)
+    style.legend(fig, axes, columns=4)
     style.source(fig, f"lines: exact; bars: 95 % intervals · {origin(results)}")
     return fig
+
+
+def _real_heads(ax: Axes, rows: list[Row]) -> None:
+    """Scaled variances of a transformer's heads, and what independent dimensions would give."""
+    y = np.arange(len(rows))
+    middle = column(rows, "scaled")
+    spans = np.array([r["values"]["scaled_ci95"] for r in rows], dtype=float).T
+    ax.errorbar(middle, y, xerr=abs(spans - middle), fmt="o", color=style.INK, capsize=2, ms=4,
+                label="a head of MiniLM")  # fmt: skip
+    ax.plot(column(rows, "scaled_independent"), y, "|", color=style.INK, ms=8,
+            label="if dimensions were independent")  # fmt: skip
+    ax.axvline(1, color=style.FAINT, lw=1)
+    names = [f"{r['params']['prefix']}{r['params']['head']}" for r in rows]
+    ax.set_yticks(y, [name.replace("layer", "layer ").replace(".", ", head ") for name in names],
+                  fontsize=7)  # fmt: skip
+    ax.set_ylim(len(rows) - 0.5, -0.5)
+    plain_log(ax, "x")
+    ax.set_title("var(q·k / √d), trained")
+    ax.grid(visible=False, axis="y")
 
 
 # ---- softmax -------------------------------------------------------------------------------------

@@ -3,11 +3,12 @@
 import json
 import pathlib
 import signal
+import statistics
 import subprocess
 import time
 import unittest
 
-from command import BESIDE, PROGRAM, lines, run
+from command import BESIDE, DATA, PROGRAM, lines, read_safetensors, run
 from experiments import PUBLISHED, Experiments
 
 
@@ -93,6 +94,34 @@ class Variance(Experiments):
             theory = {"1": 16, "d^-1/4": 4, "d^-1/2": 1, "1/d": 1 / 16}[row["params"]["scale"]]
             self.assertAlmostEqual(row["values"]["theory"] / theory, 1, places=6)
             self.assertAlmostEqual(row["values"]["variance"] / theory, 1, delta=0.1)
+
+    def test_heads_of_the_model(self) -> None:
+        rows = self.rows("variance", *self.SMALL)
+        real = [row for row in rows if row["params"]["part"] == "real"]
+        self.assertEqual(len(real), 10)
+        tensors = read_safetensors(str(DATA / "minilm-preamble.safetensors"))
+        (_, _, n, d), q = tensors["layer1.q"]
+        k = tensors["layer1.k"][1]
+        values = next(r["values"] for r in real if r["params"]["prefix"] == "layer1.")
+        logits = [
+            [sum(q[i * d + c] * k[j * d + c] for c in range(d)) for j in range(n)] for i in range(n)
+        ]
+
+        def variance(without: int | None) -> float:
+            kept = [i for i in range(n) if i != without]
+            return statistics.pvariance([logits[i][j] for i in kept for j in kept])
+
+        self.assertAlmostEqual(values["variance"] / variance(None), 1, places=6)
+        left = [variance(t) for t in range(n)]
+        half = 1.96 * ((n - 1) * statistics.pvariance(left)) ** 0.5
+        lo, hi = values["ci95"]
+        self.assertAlmostEqual((hi - lo) / 2 / half, 1, places=4)
+        self.assertAlmostEqual(values["scaled"] * d / values["variance"], 1, places=6)
+        products = (
+            [q[i * d + c] * k[j * d + c] for i in range(n) for j in range(n)] for c in range(d)
+        )
+        independent = sum(statistics.pvariance(p) for p in products)
+        self.assertAlmostEqual(values["independent"] / independent, 1, places=6)
 
     def test_same_numbers_on_any_thread_count(self) -> None:
         one = self.rows("variance", *self.SMALL, "--threads", "1")

@@ -68,6 +68,26 @@ def test_variance_shows_points_exact_lines_and_what_was_published(results: Resul
     assert (list(published.get_xdata()), list(published.get_ydata())) == ([10], [0.95])
 
 
+def test_variance_shows_heads_where_the_file_has_them(tmp_path: Path) -> None:
+    sweep = sample.experiment(
+        "variance",
+        {"part": "sweep", "input": "normal", "d": 4},
+        variance=4, ci95=[3, 5], theory=4, scaled=1, scaled_ci95=[0.9, 1.1], scaled_theory=1,
+    )  # fmt: skip
+    heads = [
+        sample.experiment("variance", {"part": "real", "prefix": "layer0.", "head": h},
+                          scaled=v, scaled_ci95=[v - 1, v + 2], scaled_independent=v / 2)
+        for h, v in ((0, 2.0), (1, 300.0))
+    ]  # fmt: skip
+    file = read(sample.write(tmp_path / "a.jsonl", sample.session(), sweep, *heads))
+    _, _, ax = logits.variance(file).axes
+    (container,) = ax.containers
+    assert list(container.lines[0].get_xdata()) == [2, 300]
+    assert container.lines[2][0].get_segments()[0][:, 0].tolist() == [1, 4]
+    assert list(ax.lines[-2].get_xdata()) == [1, 150]
+    assert [t.get_text() for t in ax.get_yticklabels()] == ["layer 0, head 0", "layer 0, head 1"]
+
+
 def test_softmax_over_the_multiplier(results: Results) -> None:
     largest, _, gradient = logits.softmax(results).axes
     (line,) = largest.lines
