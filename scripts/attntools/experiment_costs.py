@@ -34,7 +34,7 @@ def rescale(results: Results) -> Figure | None:
             look = looks[threshold]
             ax.plot(parameter(line, "block"), column(line, "rescales"), color=look.colour,
                     marker=look.marker, ls=look.line,
-                    label=f"grown by more than $2^{{{threshold:g}}}$")  # fmt: skip
+                    label=f"if the maximum grew by more than $2^{{{threshold:g}}}$")  # fmt: skip
         if group:
             doubling(ax, parameter(group, "block"), 4)
         ax.set_xlabel("keys in a block")
@@ -137,6 +137,11 @@ def scaling(results: Results) -> Figure | None:
         for kernel, line in series(here, "kernel").items():
             look = looks[kernel]
             draw(ax, line, color=look.colour, marker=look.marker, ls=look.line, label=kernel)
+        if here and part != "threads":
+            doubling(ax, parameter(here, "s" if part == "length" else "batch"), 4)
+        ax.autoscale()
+    _square(axes[0], [r for r in rows if r["params"]["part"] == "length"])
+    _ideal(axes[1], [r for r in rows if r["params"]["part"] == "threads"])
     plain_log(axes[0], "y", seconds)
     axes[0].set_title("time over S")
     axes[0].set_xlabel("queries and keys S")
@@ -160,15 +165,30 @@ def _bars(rows: list[Row], divisor: np.ndarray | float = 1) -> tuple[np.ndarray,
 
 
 def _over_length(ax: Axes, rows: list[Row], **look: Any) -> None:
-    """Medians with intervals; a line of slope 2 beside the last."""
-    s = parameter(rows, "s")
+    """Medians with intervals."""
     middle, arms = _bars(rows)
-    ax.errorbar(s, middle, arms, capsize=2, **look)
-    doubling(ax, s, 4)
-    square = middle[-1] * (s[-2:] / s[-1]) ** 2 / 3
-    ax.plot(s[-2:], square, color=style.INK, lw=1)
-    ax.annotate("S²", (s[-1], square[-1]), fontsize=8, xytext=(-4, -12),
-                textcoords="offset points")  # fmt: skip
+    ax.errorbar(parameter(rows, "s"), middle, arms, capsize=2, **look)
+
+
+def _square(ax: Axes, rows: list[Row]) -> None:
+    """A line of slope 2 below the last times."""
+    s = np.unique(parameter(rows, "s"))[-2:]
+    if len(s) == 2:
+        last = min(r["values"]["median_s"] for r in rows if r["params"]["s"] == s[-1])
+        square = last * (s / s[-1]) ** 2 / 3
+        ax.plot(s, square, color=style.INK, lw=1)
+        ax.annotate("S²", (s[-1], square[-1]), fontsize=8, xytext=(-6, -14),
+                    textcoords="offset points")  # fmt: skip
+
+
+def _ideal(ax: Axes, rows: list[Row]) -> None:
+    """As many times as fast as there are threads."""
+    threads = np.unique(parameter(rows, "threads"))
+    if len(threads):
+        ax.plot(threads[[0, -1]], threads[[0, -1]], "--", color=style.INK, lw=1, label="ideal",
+                zorder=3)  # fmt: skip
+        ax.set_xticks(threads)
+    ax.set_ylim(0, None)
 
 
 def _over_threads(ax: Axes, rows: list[Row], **look: Any) -> None:
@@ -177,15 +197,11 @@ def _over_threads(ax: Axes, rows: list[Row], **look: Any) -> None:
     if not one:
         return
     threads = parameter(rows, "threads")
-    ax.plot([1, threads.max()], [1, threads.max()], "--", color=style.INK, lw=1, label="ideal",
-            zorder=3)  # fmt: skip
     pairs = [_speedups(one, row) for row in rows]
     middle = np.array([np.median(p) for p in pairs])
     spans = np.array([median_interval(p) for p in pairs], dtype=float).T
     spans = np.where(np.isfinite(spans), spans, middle)
     ax.errorbar(threads, middle, abs(spans - middle), capsize=2, **look)
-    ax.set_xticks(threads)
-    ax.set_ylim(0, None)
 
 
 def _speedups(one: Row, row: Row) -> np.ndarray:
@@ -198,7 +214,6 @@ def _over_batch(ax: Axes, rows: list[Row], **look: Any) -> None:
     batch = parameter(rows, "batch")
     middle, arms = _bars(rows, batch)
     ax.errorbar(batch, middle, arms, capsize=2, **look)
-    doubling(ax, batch, 5)
 
 
 # ---- tiles ---------------------------------------------------------------------------------------
@@ -229,7 +244,7 @@ def tiles(results: Results) -> Figure | None:
         image = ax.imshow(share, cmap=style.SEQUENTIAL, vmin=shares.min(), vmax=shares.max(),
                           aspect="auto")  # fmt: skip
         itself = [r for r in group if not _size(r)]
-        known = f": {100 * itself[0]['values']['fraction_of_fma']:.1f} as it is" if itself else ""
+        known = f" (flash: {100 * itself[0]['values']['fraction_of_fma']:.1f})" if itself else ""
         ax.set_title(f"d = {d}{known}")
         ax.set_xticks(range(len(queries)), queries)
         ax.set_yticks(range(len(keys)), keys)

@@ -154,7 +154,7 @@ def exp_degree(results: Results) -> Figure | None:
                      marker=look.marker, ls=look.line, label=f"output, {dtype}")  # fmt: skip
     first, look = next(iter(types.values())), looks["exponential alone"]
     axes[0].plot(parameter(first, "degree"), column(first, "exp_error"), color=look.colour,
-                 marker=look.marker, ls=look.line, label="the exponential, largest")  # fmt: skip
+                 marker=look.marker, ls=look.line, label="the exponential, at worst")  # fmt: skip
     axes[0].set_yscale("log")
     axes[0].set_title("relative error")
     if timed:

@@ -152,7 +152,7 @@ def test_tiles_is_a_map_of_keys_by_queries(results: Reader) -> None:
                      ("flash_k128_q64", 0.9))
     ]  # fmt: skip
     ax, _ = costs.tiles(results("tiles", *rows)).axes
-    assert ax.get_title(loc="left") == "d = 64: 85.0 as it is"
+    assert ax.get_title(loc="left") == "d = 64 (flash: 85.0)"
     (image,) = ax.images
     shown = np.asarray(image.get_array())
     assert np.isnan(shown[0, 0])
