@@ -75,14 +75,14 @@ static inline vf exp2_polynomial(vf r)
 #endif
 }
 
-/* 2^x for EXP2_FLOOR <= x < 128 or NaN. */
+/* 2^x for EXP2_FLOOR <= x < 128 or NaN; any number for others. */
 static inline vf exp2_above_floor(vf x)
 {
     const vf magic = vf_set1(1.5f * (float)(1 << (23 - EXP2_BITS)));
     const vf shifted = x + magic;
     const vf r = x - (shifted - magic);
     const vf p = exp2_polynomial(r) * r + 1.0f;
-    return p * (vf)(exp2_entry((vi)shifted) + ((vi)shifted << (23 - EXP2_BITS)));
+    return p * (vf)((vu)exp2_entry((vi)shifted) + ((vu)shifted << (23 - EXP2_BITS)));
 }
 
 /* 2^x for x < 128 or NaN. */

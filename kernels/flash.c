@@ -24,10 +24,14 @@
  *                  neither 64 nor 128, and loads do not bind: 10 of them take 5 to 10 cycles,
  *                  16 FMAs take 8 on two pipes and 16 on one.
  *   exponentials   12 instructions a vector: load, 3 additions to round and reduce, 2 FMAs, permute,
- *                  shift, integer add, multiply, store, sum; 6.0 cycles on Zen 4, which is 4.5 % of
- *                  128 FMAs on one pipe and 2.3 % of 256.  Between the FMAs of the second product
- *                  they cost the same there, whether a score or a row ahead: its 512-bit
- *                  instructions take two passes through every pipe, not the multipliers' alone.
+ *                  shift, integer add, multiply, store, sum.  On Zen 4 they take 6.0 cycles by
+ *                  themselves, which is 4.5 % of 128 FMAs on one pipe, and 3.0 spread thinly over
+ *                  other FMAs: the 2 FMAs and the product, the rest finds pipes that idle.  So the
+ *                  weights of a register tile are made while the next tile's scores are
+ *                  (flash_scores_weights), on trust that m will not have to rise meanwhile; where it
+ *                  does, the block is done again.  Needed for that: m known, from the first
+ *                  FLASH_ROWS keys if from no others; and broadcasts that leave the pipes alone
+ *                  (vf_broadcast).
  *   block of keys  FLASH_KEYS scores of FLASH_TILE queries are 16 KB at avx512, half of a 32 KB L1;
  *                  the q of a tile (8 KB at D = 64) or 8 rows of its o lie beside them, while K and
  *                  V stream by from L2: FLASH_KEYS * D * 4 bytes per FLASH_KEYS * 2 * D cycles on
@@ -38,9 +42,9 @@
  *                  1.8 GB/s, where one tile would ask for 7.4 of the 10 to 40 that a core gets.
  *                  q and o of four tiles are 64 KB (128 at D = 128), of 1 MB of L2.
  *
- * Measured on AMD Zen 4 (one 512-bit FMA a cycle), S = 1024, D = 64, one thread: scores 46 % of the
- * time, values 45, exponentials 4.3, prefetching and calls 3.2, transposing 0.7, the rest 0.8.
- * `attnbench experiment tiles` times other sizes.
+ * Measured on AMD Zen 4 (one 512-bit FMA a cycle), S = 1024, D = 64, one thread, by a sampling
+ * profiler: scores and weights 52 % of the time, values 45, the rest calls, prefetching between
+ * values and transposing.  `attnbench experiment tiles` times other sizes.
  */
 #include <omp.h>
 

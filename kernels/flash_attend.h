@@ -91,6 +91,23 @@ static void score_part(const struct flash_block *block, const struct flash_tile 
     flash_mask(block, t, part, to, part->to, top);
 }
 
+/* Scores of all parts, less an m that follows them; what has still to be subtracted, or NULL. */
+static const vf *score_parts(const struct flash_block *block, struct flash_tile *t,
+                             const struct flash_part *parts, int n, vf shifts[FLASH_COLS])
+{
+    const vf *shift;
+    bool far;
+    do {
+        vf top[FLASH_COLS];
+        for (int c = 0; c < FLASH_COLS; c++)
+            top[c] = vf_set1(-INFINITY);
+        for (int i = 0; i < n; i++)
+            score_part(block, t, &parts[i], top);
+        shift = flash_raise(t, top, shifts, block->job->v_dim, &far);
+    } while (far);
+    return shift;
+}
+
 /* Weighted values of a part; where a key is masked for some queries its values must be finite to
  * be multiplied by 0. */
 static void value_part(const struct flash_block *block, struct flash_tile *t,
@@ -108,6 +125,16 @@ static void value_part(const struct flash_block *block, struct flash_tile *t,
     flash_values_guarded(block, t, part, to, part->to);
 }
 
+/* Whether scores and weights of a block are tried in one go: all queries see all of it, in whole
+ * register tiles, and m is likely to stay.  A tile whose m had to rise all the same is not tried
+ * again, so that no input costs more than the scores of one block. */
+static bool may_weigh(const struct flash_block *block, const struct flash_tile *t,
+                      const struct flash_part *part)
+{
+    return block->job->type->weigh && t->steady && part->cols == FLASH_COLS &&
+           part->full_from == 0 && part->full_to == block->keys && block->keys % FLASH_ROWS == 0;
+}
+
 static void attend(const struct flash_block *block, struct flash_tile *t)
 {
     const struct flash_job *job = block->job;
@@ -115,12 +142,16 @@ static void attend(const struct flash_block *block, struct flash_tile *t)
     const int n = split(block, t, parts);
     if (!n)
         return;
-    vf top[FLASH_COLS], shifts[FLASH_COLS];
-    for (int c = 0; c < FLASH_COLS; c++)
-        top[c] = vf_set1(-INFINITY);
-    for (int i = 0; i < n; i++)
-        score_part(block, t, &parts[i], top);
-    const vf *shift = flash_raise(t, top, shifts, job->v_dim);
+    if (n == 1 && may_weigh(block, t, &parts[0])) {
+        t->steady = job->type->weigh(block, t);
+        if (t->steady) {
+            job->type->values(block, t, &parts[0], 0, block->keys, !t->started);
+            t->started = true;
+            return;
+        }
+    }
+    vf shifts[FLASH_COLS];
+    const vf *shift = score_parts(block, t, parts, n, shifts);
     for (int i = 0; i < n; i++)
         job->type->weights(block, t, &parts[i], shift);
 

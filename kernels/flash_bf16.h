@@ -30,48 +30,36 @@ struct bf16_scores_args {
     const float *q; /* pairs */
     int pairs;
     float scale;
-    float *s;
-    const vf *m, *floor;
-    vf *top;
+    struct flash_scores_to to;
 };
+
+/* Two dimensions of the product for `rows` keys and `cols` vectors of queries. */
+VF_INLINE void bf16_scores_step(const int rows, const int cols, const uint16_t *k,
+                                ptrdiff_t k_stride, const float *q, vf acc[FLASH_ROWS][FLASH_COLS])
+{
+    vi b[FLASH_COLS];
+    VF_UNROLL
+    for (int c = 0; c < cols; c++)
+        b[c] = bf16_load(q + c * VF_LANES);
+    VF_UNROLL
+    for (int r = 0; r < rows; r++) {
+        const vi x = bf16_pair(k + r * k_stride);
+        VF_UNROLL
+        for (int c = 0; c < cols; c++)
+            acc[r][c] = bf16_dot(x, b[c], acc[r][c]);
+    }
+}
 
 /* Scores of `rows` keys for `cols` vectors of queries. */
 VF_INLINE void bf16_scores(const int rows, const int cols, struct bf16_scores_args a)
 {
     vf acc[FLASH_ROWS][FLASH_COLS];
-    VF_UNROLL
-    for (int r = 0; r < rows; r++) {
-        VF_UNROLL
-        for (int c = 0; c < cols; c++)
-            acc[r][c] = vf_set1(0);
-    }
+    flash_zero(rows, cols, acc);
     const uint16_t *k = a.k;
     const float *q = a.q;
-    for (const uint16_t *end = k + 2 * a.pairs; k < end; k += 2, q += FLASH_TILE) {
-        vi b[FLASH_COLS];
-        VF_UNROLL
-        for (int c = 0; c < cols; c++)
-            b[c] = bf16_load(q + c * VF_LANES);
-        VF_UNROLL
-        for (int r = 0; r < rows; r++) {
-            const vi x = bf16_pair(k + r * a.k_stride);
-            VF_UNROLL
-            for (int c = 0; c < cols; c++)
-                acc[r][c] = bf16_dot(x, b[c], acc[r][c]);
-        }
-    }
-    const vf scale = vf_set1(a.scale);
-    VF_UNROLL
-    for (int c = 0; c < cols; c++) {
-        vf top = a.top[c];
-        VF_UNROLL
-        for (int r = 0; r < rows; r++) {
-            const vf x = vf_max(a.floor[c], acc[r][c] * scale - a.m[c]);
-            vf_store(a.s + r * FLASH_TILE + c * VF_LANES, x);
-            top = vf_max(x, top);
-        }
-        a.top[c] = top;
-    }
+    for (const uint16_t *end = k + 2 * a.pairs; k < end; k += 2, q += FLASH_TILE)
+        bf16_scores_step(rows, cols, k, a.k_stride, q, acc);
+    flash_scores_store(rows, cols, true, a.scale, &a.to, acc);
 }
 
 /* ---- results += V^T weights ---------------------------------------------------------------- */
@@ -125,17 +113,15 @@ static void flash_bf16_scores(const struct flash_block *block, const struct flas
         .q = t->q + col,
         .pairs = (block->job->qk_dim + 1) / 2,
         .scale = block->job->scale,
-        .s = block->s + from * FLASH_TILE + col,
-        .m = t->m + part->col,
-        .floor = t->floor + part->col,
-        .top = top + part->col,
+        .to = {block->s + from * FLASH_TILE + col, t->m + part->col, t->floor + part->col,
+               top + part->col},
     };
     for (int h = 0; from < to; h++)
         for (const int rows = flash_heights[h]; to - from >= rows; from += rows) {
             shapes[h][part->cols - 1](&args);
             flash_ahead_fetch(block->ahead);
             args.k += rows * args.k_stride;
-            args.s += rows * FLASH_TILE;
+            args.to.s += rows * FLASH_TILE;
         }
 }
 
@@ -179,6 +165,15 @@ VF_INLINE vf bf16_weight(const bool shifted, const float *s, const vf *shift)
     return shifted ? exp2_any(vf_load(s) - *shift) : exp2_above_floor(vf_load(s));
 }
 
+/* The weights of a row and, where there is one, of the next, joined in the first one's place; their sum. */
+VF_INLINE vf bf16_weigh_two(const bool shifted, bool two, float *s, const vf *shift)
+{
+    const vf a = bf16_weight(shifted, s, shift);
+    const vf b = two ? bf16_weight(shifted, s + FLASH_TILE, shift) : vf_set1(0);
+    vf_store(s, (vf)bf16_join(a, b));
+    return a + b;
+}
+
 /* Weights of `keys` rows, two by two, in the first row of each two.  A last row alone is joined
  * with zeros. */
 VF_INLINE void bf16_weights(const int cols, const bool shifted, float *s, int keys, const vf *shift,
@@ -190,13 +185,8 @@ VF_INLINE void bf16_weights(const int cols, const bool shifted, float *s, int ke
         sum[c] = vf_set1(0);
     for (; keys > 0; keys -= 2, s += 2 * FLASH_TILE) {
         VF_UNROLL
-        for (int c = 0; c < cols; c++) {
-            float *at = s + c * VF_LANES;
-            const vf a = bf16_weight(shifted, at, shift + c);
-            const vf b = keys > 1 ? bf16_weight(shifted, at + FLASH_TILE, shift + c) : vf_set1(0);
-            vf_store(at, (vf)bf16_join(a, b));
-            sum[c] += a + b;
-        }
+        for (int c = 0; c < cols; c++)
+            sum[c] += bf16_weigh_two(shifted, keys > 1, s + c * VF_LANES, shift + c);
     }
     VF_UNROLL
     for (int c = 0; c < cols; c++)
@@ -219,6 +209,60 @@ static void flash_bf16_weights(const struct flash_block *block, struct flash_til
         bf16_weights(2, false, s, keys, t->m, l);
 }
 
+/* ---- both at once ---------------------------------------------------------------------------- */
+
+/* Scores of a whole register tile and, between its products, the weights of the rows before it, as
+ * flash_scores_weights() does in float32. */
+VF_INLINE void bf16_scores_weights(struct bf16_scores_args a, vf sum[FLASH_COLS])
+{
+    vf acc[FLASH_ROWS][FLASH_COLS];
+    flash_zero(FLASH_ROWS, FLASH_COLS, acc);
+    const ptrdiff_t each = 2 * (a.pairs / (FLASH_ROWS / 2 * FLASH_COLS));
+    const uint16_t *k = a.k, *end = k;
+    const float *q = a.q;
+    for (float *p = a.to.s - FLASH_ROWS * FLASH_TILE; p < a.to.s; p += 2 * FLASH_TILE) {
+        VF_UNROLL
+        for (int c = 0; c < FLASH_COLS; c++) {
+            sum[c] += bf16_weigh_two(false, true, p + c * VF_LANES, sum);
+            for (end += each; k < end; k += 2, q += FLASH_TILE)
+                bf16_scores_step(FLASH_ROWS, FLASH_COLS, k, a.k_stride, q, acc);
+        }
+    }
+    for (end = a.k + 2 * a.pairs; k < end; k += 2, q += FLASH_TILE)
+        bf16_scores_step(FLASH_ROWS, FLASH_COLS, k, a.k_stride, q, acc);
+    flash_scores_store(FLASH_ROWS, FLASH_COLS, true, a.scale, &a.to, acc);
+}
+
+static bool flash_bf16_weigh(const struct flash_block *block, struct flash_tile *t)
+{
+    vf top[FLASH_COLS], sum[FLASH_COLS];
+    flash_weigh_reset(top, sum);
+    struct bf16_scores_args args = {
+        .k = (const uint16_t *)block->k,
+        .k_stride = block->k_stride,
+        .q = t->q,
+        .pairs = (block->job->qk_dim + 1) / 2,
+        .scale = block->job->scale,
+        .to = {block->s, t->m, t->floor, top},
+    };
+    bf16_scores_full_2(&args);
+    if (!flash_weigh_begin(block, t, top))
+        return false;
+    for (int done = FLASH_ROWS; done < block->keys; done += FLASH_ROWS) {
+        flash_ahead_fetch(block->ahead);
+        args.k += FLASH_ROWS * args.k_stride;
+        args.to.s += FLASH_ROWS * FLASH_TILE;
+        bf16_scores_weights(args, sum);
+    }
+    flash_ahead_fetch(block->ahead);
+    if (flash_exceeded(t, top))
+        return false;
+    bf16_weights(FLASH_COLS, false, args.to.s, FLASH_ROWS, t->m, sum);
+    for (int c = 0; c < FLASH_COLS; c++)
+        t->l[c] += sum[c];
+    return true;
+}
+
 static vf flash_bf16_weight(const struct flash_block *block, int j, int column)
 {
     const vi pair = bf16_load(block->s + (j - j % 2) * FLASH_TILE + column * VF_LANES);
@@ -231,6 +275,7 @@ static const struct flash_type flash_bf16 = {
     .load = flash_bf16_load,
     .scores = flash_bf16_scores,
     .weights = flash_bf16_weights,
+    .weigh = flash_bf16_weigh,
     .values = flash_bf16_values,
     .finite = flash_bf16_finite,
     .value = flash_bf16_value,

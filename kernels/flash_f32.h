@@ -15,46 +15,35 @@ struct flash_scores_args {
     ptrdiff_t k_stride;
     const float *q;
     int dim;
-    float *s;
-    const vf *m, *floor;
-    vf *top;
+    struct flash_scores_to to;
 };
+
+/* One dimension of the product: k[.][0] times a vector of queries, for `rows` keys. */
+VF_INLINE void flash_scores_step(const int rows, const int cols, const float *k, ptrdiff_t k_stride,
+                                 const float *q, vf acc[FLASH_ROWS][FLASH_COLS])
+{
+    vf b[FLASH_COLS];
+    VF_UNROLL
+    for (int c = 0; c < cols; c++)
+        b[c] = vf_load(q + c * VF_LANES);
+    VF_UNROLL
+    for (int r = 0; r < rows; r++) {
+        const vf x = vf_broadcast(k + r * k_stride);
+        VF_UNROLL
+        for (int c = 0; c < cols; c++)
+            acc[r][c] = vf_fma(x, b[c], acc[r][c]);
+    }
+}
 
 /* Scores of `rows` keys for `cols` vectors of queries. */
 VF_INLINE void flash_scores(const int rows, const int cols, struct flash_scores_args a)
 {
     vf acc[FLASH_ROWS][FLASH_COLS];
-    VF_UNROLL
-    for (int r = 0; r < rows; r++) {
-        VF_UNROLL
-        for (int c = 0; c < cols; c++)
-            acc[r][c] = vf_set1(0);
-    }
+    flash_zero(rows, cols, acc);
     const float *k = a.k, *q = a.q;
-    for (const float *end = k + a.dim; k < end; k++, q += FLASH_TILE) {
-        vf b[FLASH_COLS];
-        VF_UNROLL
-        for (int c = 0; c < cols; c++)
-            b[c] = vf_load(q + c * VF_LANES);
-        VF_UNROLL
-        for (int r = 0; r < rows; r++) {
-            const vf x = vf_set1(k[r * a.k_stride]);
-            VF_UNROLL
-            for (int c = 0; c < cols; c++)
-                acc[r][c] = vf_fma(x, b[c], acc[r][c]);
-        }
-    }
-    VF_UNROLL
-    for (int c = 0; c < cols; c++) {
-        vf top = a.top[c];
-        VF_UNROLL
-        for (int r = 0; r < rows; r++) {
-            const vf x = vf_max(a.floor[c], acc[r][c] - a.m[c]);
-            vf_store(a.s + r * FLASH_TILE + c * VF_LANES, x);
-            top = vf_max(x, top);
-        }
-        a.top[c] = top;
-    }
+    for (const float *end = k + a.dim; k < end; k++, q += FLASH_TILE)
+        flash_scores_step(rows, cols, k, a.k_stride, q, acc);
+    flash_scores_store(rows, cols, false, 1, &a.to, acc);
 }
 
 /* ---- results += V^T weights ---------------------------------------------------------------- */
@@ -81,7 +70,7 @@ VF_INLINE void flash_values(const int rows, const int cols, struct flash_values_
             b[c] = vf_load(p + c * VF_LANES);
         VF_UNROLL
         for (int r = 0; r < rows; r++) {
-            const vf x = vf_set1(v[r]);
+            const vf x = vf_broadcast(v + r);
             VF_UNROLL
             for (int c = 0; c < cols; c++)
                 acc[r][c] = vf_fma(x, b[c], acc[r][c]);
@@ -104,17 +93,15 @@ static void flash_f32_scores(const struct flash_block *block, const struct flash
         .k_stride = block->k_stride,
         .q = t->q + col,
         .dim = block->job->qk_dim,
-        .s = block->s + from * FLASH_TILE + col,
-        .m = t->m + part->col,
-        .floor = t->floor + part->col,
-        .top = top + part->col,
+        .to = {block->s + from * FLASH_TILE + col, t->m + part->col, t->floor + part->col,
+               top + part->col},
     };
     for (int h = 0; from < to; h++)
         for (const int rows = flash_heights[h]; to - from >= rows; from += rows) {
             shapes[h][part->cols - 1](&args);
             flash_ahead_fetch(block->ahead);
             args.k += rows * args.k_stride;
-            args.s += rows * FLASH_TILE;
+            args.to.s += rows * FLASH_TILE;
         }
 }
 
@@ -181,6 +168,65 @@ static void flash_f32_weights(const struct flash_block *block, struct flash_tile
         flash_weights(2, false, s, keys, NULL, l);
 }
 
+/* ---- both at once -------------------------------------------------------------------------- */
+
+/*
+ * Scores of a whole register tile and, between its multiply-adds, the weights of the rows before it.
+ *
+ * Of an exponential's instructions only three need a multiplier; the others find theirs idle while
+ * the product keeps the multipliers busy, if they are spread thinly.
+ */
+VF_INLINE void flash_scores_weights(struct flash_scores_args a, vf sum[FLASH_COLS])
+{
+    vf acc[FLASH_ROWS][FLASH_COLS];
+    flash_zero(FLASH_ROWS, FLASH_COLS, acc);
+    const ptrdiff_t each = a.dim / (FLASH_ROWS * FLASH_COLS);
+    const float *k = a.k, *q = a.q, *end = k;
+    float *p = a.to.s - FLASH_ROWS * FLASH_TILE;
+    do {
+        VF_UNROLL
+        for (int c = 0; c < FLASH_COLS; c++, p += VF_LANES) {
+            const vf x = exp2_above_floor(vf_load(p));
+            vf_store(p, x);
+            sum[c] += x;
+            for (end += each; k < end; k++, q += FLASH_TILE)
+                flash_scores_step(FLASH_ROWS, FLASH_COLS, k, a.k_stride, q, acc);
+        }
+    } while (p < a.to.s);
+    for (end = a.k + a.dim; k < end; k++, q += FLASH_TILE)
+        flash_scores_step(FLASH_ROWS, FLASH_COLS, k, a.k_stride, q, acc);
+    flash_scores_store(FLASH_ROWS, FLASH_COLS, false, 1, &a.to, acc);
+}
+
+static bool flash_f32_weigh(const struct flash_block *block, struct flash_tile *t)
+{
+    vf top[FLASH_COLS], sum[FLASH_COLS];
+    flash_weigh_reset(top, sum);
+    struct flash_scores_args args = {
+        .k = (const float *)block->k,
+        .k_stride = block->k_stride,
+        .q = t->q,
+        .dim = block->job->qk_dim,
+        .to = {block->s, t->m, t->floor, top},
+    };
+    flash_scores_full_2(&args);
+    if (!flash_weigh_begin(block, t, top))
+        return false;
+    for (int done = FLASH_ROWS; done < block->keys; done += FLASH_ROWS) {
+        flash_ahead_fetch(block->ahead);
+        args.k += FLASH_ROWS * args.k_stride;
+        args.to.s += FLASH_ROWS * FLASH_TILE;
+        flash_scores_weights(args, sum);
+    }
+    flash_ahead_fetch(block->ahead);
+    if (flash_exceeded(t, top))
+        return false;
+    flash_weights(FLASH_COLS, false, args.to.s, FLASH_ROWS, NULL, sum);
+    for (int c = 0; c < FLASH_COLS; c++)
+        t->l[c] += sum[c];
+    return true;
+}
+
 static bool flash_f32_finite(const struct flash_block *block, int from, int to)
 {
     /* x * 0 is NaN exactly for infinity and NaN, and NaN survives a sum */
@@ -208,11 +254,15 @@ static vf flash_f32_weight(const struct flash_block *block, int j, int column)
     return vf_load(block->s + j * FLASH_TILE + column * VF_LANES);
 }
 
+/* Four lanes have too few registers beside the tile: slower by 14 % there. */
+#define FLASH_WEIGH (VF_LANES >= 8 ? flash_f32_weigh : NULL)
+
 static const struct flash_type flash_f32 = {
     .pair = 1,
     .load = flash_load,
     .scores = flash_f32_scores,
     .weights = flash_f32_weights,
+    .weigh = FLASH_WEIGH,
     .values = flash_f32_values,
     .finite = flash_f32_finite,
     .value = flash_f32_value,

@@ -13,6 +13,9 @@
 
 #define FLASH_LAZY 8.0f
 
+/* Scores less an m that they exceed by more have lost too many of their bits to it. */
+#define FLASH_FAR 32.0f
+
 /* No key seen yet.  Columns without queries are made to need nothing. */
 static inline void flash_reset(struct flash_tile *t)
 {
@@ -23,6 +26,7 @@ static inline void flash_reset(struct flash_tile *t)
         t->floor[c] = vf_set1(used ? -INFINITY : EXP2_FLOOR);
     }
     t->started = false;
+    t->steady = true;
 }
 
 /* o *= factor, column by column. */
@@ -39,11 +43,13 @@ static inline void flash_rescale(const struct flash_tile *t, const vf factor[FLA
  *
  * The difference of the rounded maxima is what is subtracted, so that old and new weights are
  * relative to the same m.  Before a lane's first key m is 0 and l and o are 0 or unset; its first
- * score may lie anywhere, and the factor must not overflow.
+ * score may lie anywhere, and the factor must not overflow.  *far: the scores are to be made anew,
+ * less the new m, because the old one was so far below them that little is left of them.
  */
 static inline const vf *flash_raise(struct flash_tile *t, const vf top[FLASH_COLS],
-                                    vf shift[FLASH_COLS], int v_dim)
+                                    vf shift[FLASH_COLS], int v_dim, bool *far)
 {
+    *far = false;
     vi grows = {0}, general = {0};
     for (int c = 0; c < FLASH_COLS; c++) {
         grows |= top[c] > t->limit[c];
@@ -56,6 +62,8 @@ static inline const vf *flash_raise(struct flash_tile *t, const vf top[FLASH_COL
         const vi up = top[c] > t->limit[c];
         const vf m = vf_select(up, t->m[c] + top[c], t->m[c]);
         shift[c] = m - t->m[c];
+        *far |=
+            vi_any((vi)(shift[c] > vf_set1(FLASH_FAR)) & (vi)(t->limit[c] == vf_set1(FLASH_LAZY)));
         factor[c] = exp2_any(-vf_max(shift[c], vf_set1(0)));
         t->m[c] = m;
         t->l[c] *= factor[c];
@@ -66,6 +74,54 @@ static inline const vf *flash_raise(struct flash_tile *t, const vf top[FLASH_COL
         flash_rescale(t, factor, v_dim);
     return shift;
 }
+
+/* ---- scores and weights at once --------------------------------------------------------------- */
+
+static inline void flash_weigh_reset(vf top[FLASH_COLS], vf sum[FLASH_COLS])
+{
+    for (int c = 0; c < FLASH_COLS; c++) {
+        top[c] = vf_set1(-INFINITY);
+        sum[c] = vf_set1(0);
+    }
+}
+
+/* Whether any score exceeds the limit of its lane. */
+static inline bool flash_exceeded(const struct flash_tile *t, const vf top[FLASH_COLS])
+{
+    vi exceeded = {0};
+    for (int c = 0; c < FLASH_COLS; c++)
+        exceeded |= (vi)(top[c] > t->limit[c]);
+    return vi_any(exceeded);
+}
+
+/*
+ * A tile's first keys: their maximum becomes m, and the scores of these FLASH_ROWS rows, with top, are
+ * made relative to it.  A tile that has seen keys keeps its m.  False where m is not known even so
+ * (scores that are NaN or -inf) or had better rise.
+ */
+static inline bool flash_weigh_begin(const struct flash_block *block, struct flash_tile *t,
+                                     vf top[FLASH_COLS])
+{
+    vi general = {0};
+    for (int c = 0; c < FLASH_COLS; c++)
+        general |= (vi)(t->floor[c] < vf_set1(EXP2_FLOOR));
+    if (!vi_any(general))
+        return !flash_exceeded(t, top);
+    vf shift[FLASH_COLS];
+    bool far;
+    flash_raise(t, top, shift, block->job->v_dim, &far);
+    general = (vi){0};
+    for (int c = 0; c < FLASH_COLS; c++) {
+        general |= (vi)(t->floor[c] < vf_set1(EXP2_FLOOR));
+        top[c] -= shift[c];
+        for (float *s = block->s + c * VF_LANES; s < block->s + FLASH_ROWS * FLASH_TILE;
+             s += FLASH_TILE)
+            vf_store(s, vf_max(t->floor[c], vf_load(s) - shift[c]));
+    }
+    return !vi_any(general);
+}
+
+/* ---- masks ----------------------------------------------------------------------------------- */
 
 /* Lanes of a column that see row 0, 1, ... of a block whose first key is `first`. */
 struct flash_lanes {

@@ -68,6 +68,7 @@ struct flash_tile {
     float *q;             /* [qk_dim][FLASH_TILE] queries, scaled */
     float *o;             /* [v_dim][FLASH_TILE] weighted sum of values, not yet divided by l */
     bool started;         /* o holds something */
+    bool steady;          /* m did not have to rise when it was not expected to */
 };
 
 /* A block of keys at work. */
@@ -129,6 +130,42 @@ VF_INLINE void flash_results_store(const int rows, const int cols, float *o,
     }
 }
 
+VF_INLINE void flash_zero(const int rows, const int cols, vf acc[FLASH_ROWS][FLASH_COLS])
+{
+    VF_UNROLL
+    for (int r = 0; r < rows; r++) {
+        VF_UNROLL
+        for (int c = 0; c < cols; c++)
+            acc[r][c] = vf_set1(0);
+    }
+}
+
+/* Where products of K and Q become scores, and what they are measured by. */
+struct flash_scores_to {
+    float *s;
+    const vf *m, *floor;
+    vf *top;
+};
+
+/* Scores less m, not below the floor, for `rows` keys and `cols` vectors of queries; raises top.  m and
+ * floor are copied first: for all the compiler knows, storing scores changes them in memory. */
+VF_INLINE void flash_scores_store(const int rows, const int cols, const bool scaled, float scale,
+                                  const struct flash_scores_to *to, vf acc[FLASH_ROWS][FLASH_COLS])
+{
+    VF_UNROLL
+    for (int c = 0; c < cols; c++) {
+        const vf m = to->m[c], floor = to->floor[c];
+        vf top = to->top[c];
+        VF_UNROLL
+        for (int r = 0; r < rows; r++) {
+            const vf x = vf_max(floor, scaled ? acc[r][c] * scale - m : acc[r][c] - m);
+            vf_store(to->s + r * FLASH_TILE + c * VF_LANES, x);
+            top = vf_max(x, top);
+        }
+        to->top[c] = top;
+    }
+}
+
 /* What the element type decides. */
 struct flash_type {
     int pair; /* weights of so many neighbouring keys are used together: 1 or 2 */
@@ -142,6 +179,9 @@ struct flash_type {
     /* Scores become weights, 2^(score - shift), 2^score without shift; l grows by their sums. */
     void (*weights)(const struct flash_block *block, struct flash_tile *t,
                     const struct flash_part *part, const vf *shift);
+    /* Optional: scores and weights of a block that all queries see whole, with l, while no score
+     * exceeds the limit of its lane; false: one does, and nothing but block->s has changed. */
+    bool (*weigh)(const struct flash_block *block, struct flash_tile *t);
     /* o += weights * V of rows [from, to); `fresh`: o = that. */
     void (*values)(const struct flash_block *block, struct flash_tile *t,
                    const struct flash_part *part, int from, int to, bool fresh);

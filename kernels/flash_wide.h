@@ -40,6 +40,7 @@ static const struct flash_type flash_wide = {
     .load = flash_load,
     .scores = flash_f32_scores,
     .weights = flash_f32_weights,
+    .weigh = FLASH_WEIGH,
     .values = flash_f32_values,
     .finite = flash_f32_finite,
     .value = flash_f32_value,

@@ -124,6 +124,30 @@ static void scores_of_minus_infinity(void **state)
     tested_skip_unless_ran();
 }
 
+/* The first keys say nothing about the maximum: their scores are -inf, NaN for one query in three, or
+ * far below the others. */
+static void first_keys_far_below(void **state)
+{
+    (void)state;
+    static const size_t counts[] = {1, 8, 9, 136};
+    static const double far[] = {-INFINITY, -1e30, -60};
+    for (size_t c = 0; c < COUNT(counts); c++)
+        for (size_t f = 0; f < COUNT(far); f++)
+            for (size_t nan_every = 0; nan_every <= 3; nan_every += 3) {
+                struct judged_problem *t = tested_open("sq=64,skv=256,d=64,outputs=o+lse");
+                for (size_t i = 0; i < 64; i++)
+                    set_row(&t->set.tensors.q, 0, i, 64, 0.01 * (double)(i + 1));
+                for (size_t i = 0; nan_every && i < 64; i += nan_every)
+                    tensors_set(&t->set.tensors.q, 0, 0, i, 63, far[f] < -60 ? -1 : 0);
+                for (size_t j = 0; j < counts[c]; j++)
+                    set_row(&t->set.tensors.k, 0, j, 64, far[f]);
+                judged_changed(t);
+                tested_compare(t, 1);
+                judged_close(t);
+            }
+    tested_skip_unless_ran();
+}
+
 /* From scores that all underflow beside one, and beyond what exp could take, to ones near
  * FLT_MAX; from V that is subnormal to V whose sum would overflow before it is divided. */
 static void extreme_magnitudes(void **state)
@@ -187,6 +211,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(visible_nan, tested_start),
         cmocka_unit_test_setup(rows_without_keys, tested_start),
         cmocka_unit_test_setup(scores_of_minus_infinity, tested_start),
+        cmocka_unit_test_setup(first_keys_far_below, tested_start),
         cmocka_unit_test_setup(extreme_magnitudes, tested_start),
         cmocka_unit_test_setup(scales, tested_start),
         cmocka_unit_test_setup(precision, tested_start),
