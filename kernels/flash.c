@@ -29,9 +29,9 @@
  *                  other FMAs: the 2 FMAs and the product, the rest finds pipes that idle.  So the
  *                  weights of a register tile are made while the next tile's scores are
  *                  (flash_scores_weights), on trust that m will not have to rise meanwhile; where it
- *                  does, the block is done again.  Needed for that: m known, from the first
- *                  FLASH_ROWS keys if from no others; and broadcasts that leave the pipes alone
- *                  (vf_broadcast).
+ *                  does, weights that are there already are scaled or, in bf16, the block is begun
+ *                  again.  Needed for that: m known, from the first FLASH_ROWS keys if from no
+ *                  others; and broadcasts that leave the pipes alone (vf_broadcast).
  *   block of keys  FLASH_KEYS scores of FLASH_TILE queries are 16 KB at avx512, half of a 32 KB L1;
  *                  the q of a tile (8 KB at D = 64) or 8 rows of its o lie beside them, while K and
  *                  V stream by from L2: FLASH_KEYS * D * 4 bytes per FLASH_KEYS * 2 * D cycles on

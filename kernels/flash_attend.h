@@ -126,13 +126,11 @@ static void value_part(const struct flash_block *block, struct flash_tile *t,
 }
 
 /* Whether scores and weights of a block are tried in one go: all queries see all of it, in whole
- * register tiles, and m is likely to stay.  A tile whose m had to rise all the same is not tried
- * again, so that no input costs more than the scores of one block. */
-static bool may_weigh(const struct flash_block *block, const struct flash_tile *t,
-                      const struct flash_part *part)
+ * register tiles.  Where that does not come to its end the block is begun again. */
+static bool may_weigh(const struct flash_block *block, const struct flash_part *part)
 {
-    return block->job->type->weigh && t->steady && part->cols == FLASH_COLS &&
-           part->full_from == 0 && part->full_to == block->keys && block->keys % FLASH_ROWS == 0;
+    return block->job->type->weigh && part->cols == FLASH_COLS && part->full_from == 0 &&
+           part->full_to == block->keys && block->keys % FLASH_ROWS == 0;
 }
 
 static void attend(const struct flash_block *block, struct flash_tile *t)
@@ -142,13 +140,10 @@ static void attend(const struct flash_block *block, struct flash_tile *t)
     const int n = split(block, t, parts);
     if (!n)
         return;
-    if (n == 1 && may_weigh(block, t, &parts[0])) {
-        t->steady = job->type->weigh(block, t);
-        if (t->steady) {
-            job->type->values(block, t, &parts[0], 0, block->keys, !t->started);
-            t->started = true;
-            return;
-        }
+    if (n == 1 && may_weigh(block, &parts[0]) && job->type->weigh(block, t)) {
+        job->type->values(block, t, &parts[0], 0, block->keys, !t->started);
+        t->started = true;
+        return;
     }
     vf shifts[FLASH_COLS];
     const vf *shift = score_parts(block, t, parts, n, shifts);

@@ -253,10 +253,10 @@ static bool flash_bf16_weigh(const struct flash_block *block, struct flash_tile 
         args.k += FLASH_ROWS * args.k_stride;
         args.to.s += FLASH_ROWS * FLASH_TILE;
         bf16_scores_weights(args, sum);
+        if (flash_exceeded(t, top))
+            return false;
     }
     flash_ahead_fetch(block->ahead);
-    if (flash_exceeded(t, top))
-        return false;
     bf16_weights(FLASH_COLS, false, args.to.s, FLASH_ROWS, t->m, sum);
     for (int c = 0; c < FLASH_COLS; c++)
         t->l[c] += sum[c];

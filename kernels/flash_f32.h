@@ -217,10 +217,10 @@ static bool flash_f32_weigh(const struct flash_block *block, struct flash_tile *
         args.k += FLASH_ROWS * args.k_stride;
         args.to.s += FLASH_ROWS * FLASH_TILE;
         flash_scores_weights(args, sum);
+        if (flash_exceeded(t, top) && !flash_weigh_raise(block, t, args.to.s, top, sum))
+            return false;
     }
     flash_ahead_fetch(block->ahead);
-    if (flash_exceeded(t, top))
-        return false;
     flash_weights(FLASH_COLS, false, args.to.s, FLASH_ROWS, NULL, sum);
     for (int c = 0; c < FLASH_COLS; c++)
         t->l[c] += sum[c];

@@ -26,7 +26,6 @@ static inline void flash_reset(struct flash_tile *t)
         t->floor[c] = vf_set1(used ? -INFINITY : EXP2_FLOOR);
     }
     t->started = false;
-    t->steady = true;
 }
 
 /* o *= factor, column by column. */
@@ -95,9 +94,10 @@ static inline bool flash_exceeded(const struct flash_tile *t, const vf top[FLASH
 }
 
 /*
- * A tile's first keys: their maximum becomes m, and the scores of these FLASH_ROWS rows, with top, are
- * made relative to it.  A tile that has seen keys keeps its m.  False where m is not known even so
- * (scores that are NaN or -inf) or had better rise.
+ * A tile's first keys: m becomes their maximum, and the scores of these FLASH_ROWS rows, with top, are
+ * made relative to it.  (A maximum with a margin would hold more often, but weights that are all
+ * small lose the last bits of subnormal values.)  A tile that has seen keys keeps its m.  False where
+ * m is not known even so (scores that are NaN or -inf) or had better rise.
  */
 static inline bool flash_weigh_begin(const struct flash_block *block, struct flash_tile *t,
                                      vf top[FLASH_COLS])
@@ -107,18 +107,42 @@ static inline bool flash_weigh_begin(const struct flash_block *block, struct fla
         general |= (vi)(t->floor[c] < vf_set1(EXP2_FLOOR));
     if (!vi_any(general))
         return !flash_exceeded(t, top);
-    vf shift[FLASH_COLS];
+    vf shifts[FLASH_COLS];
     bool far;
-    flash_raise(t, top, shift, block->job->v_dim, &far);
+    const vf *shift = flash_raise(t, top, shifts, block->job->v_dim, &far);
     general = (vi){0};
-    for (int c = 0; c < FLASH_COLS; c++) {
+    for (int c = 0; shift && c < FLASH_COLS; c++) {
         general |= (vi)(t->floor[c] < vf_set1(EXP2_FLOOR));
         top[c] -= shift[c];
         for (float *s = block->s + c * VF_LANES; s < block->s + FLASH_ROWS * FLASH_TILE;
              s += FLASH_TILE)
             vf_store(s, vf_max(t->floor[c], vf_load(s) - shift[c]));
     }
-    return !vi_any(general);
+    return !far && !vi_any(general);
+}
+
+/*
+ * A score of the FLASH_ROWS rows at `s` exceeds its limit: lets m rise, and makes relative to the new one
+ * these scores, with top, and the float32 weights of the rows before, with their sum.  False where
+ * the scores have to be made anew.
+ */
+static inline bool flash_weigh_raise(const struct flash_block *block, struct flash_tile *t,
+                                     float *s, vf top[FLASH_COLS], vf sum[FLASH_COLS])
+{
+    vf shifts[FLASH_COLS];
+    bool far;
+    const vf *shift = flash_raise(t, top, shifts, block->job->v_dim, &far);
+    for (int c = 0; shift && c < FLASH_COLS; c++) {
+        const vf factor = exp2_any(-vf_max(shift[c], vf_set1(0)));
+        top[c] -= shift[c];
+        sum[c] *= factor;
+        float *at = block->s + c * VF_LANES;
+        for (; at < s; at += FLASH_TILE)
+            vf_store(at, vf_load(at) * factor);
+        for (; at < s + FLASH_ROWS * FLASH_TILE; at += FLASH_TILE)
+            vf_store(at, vf_max(t->floor[c], vf_load(at) - shift[c]));
+    }
+    return !far;
 }
 
 /* ---- masks ----------------------------------------------------------------------------------- */

@@ -68,7 +68,6 @@ struct flash_tile {
     float *q;             /* [qk_dim][FLASH_TILE] queries, scaled */
     float *o;             /* [v_dim][FLASH_TILE] weighted sum of values, not yet divided by l */
     bool started;         /* o holds something */
-    bool steady;          /* m did not have to rise when it was not expected to */
 };
 
 /* A block of keys at work. */
@@ -179,8 +178,8 @@ struct flash_type {
     /* Scores become weights, 2^(score - shift), 2^score without shift; l grows by their sums. */
     void (*weights)(const struct flash_block *block, struct flash_tile *t,
                     const struct flash_part *part, const vf *shift);
-    /* Optional: scores and weights of a block that all queries see whole, with l, while no score
-     * exceeds the limit of its lane; false: one does, and nothing but block->s has changed. */
+    /* Optional: scores and weights of a block that all queries see whole, with l.  False: m turned out to
+     * be too low to go on, and but for it nothing that counts has changed. */
     bool (*weigh)(const struct flash_block *block, struct flash_tile *t);
     /* o += weights * V of rows [from, to); `fresh`: o = that. */
     void (*values)(const struct flash_block *block, struct flash_tile *t,
