@@ -221,7 +221,7 @@ static bool flash_f32_weigh(const struct flash_block *block, struct flash_tile *
             return false;
     }
     flash_ahead_fetch(block->ahead);
-    flash_weights(FLASH_COLS, false, args.to.s, FLASH_ROWS, NULL, sum);
+    flash_weights(FLASH_COLS, false, args.to.s, FLASH_ROWS, t->m, sum);
     for (int c = 0; c < FLASH_COLS; c++)
         t->l[c] += sum[c];
     return true;
