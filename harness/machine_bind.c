@@ -125,10 +125,10 @@ static bool go_to(hwloc_topology_t topology, int cpu)
 
 /* A barrier that gives the CPU away.  In that of the runtime a thread spins, on a CPU that another one
  * may be waiting for in order to leave it: milliseconds, until the scheduler looks. */
-static void wait_for_all(int *arrived, int threads)
+static void wait_for_team(int *arrived)
 {
     __atomic_add_fetch(arrived, 1, __ATOMIC_RELAXED);
-    while (__atomic_load_n(arrived, __ATOMIC_RELAXED) < threads)
+    while (__atomic_load_n(arrived, __ATOMIC_RELAXED) < omp_get_num_threads())
         sched_yield();
 }
 
@@ -150,7 +150,7 @@ bool machine_bind(struct machine *machine, enum placement placement, int threads
 #pragma omp parallel num_threads(threads) reduction(+ : landed)
     {
         landed += go_to(machine->topology, cpus[omp_get_thread_num()]);
-        wait_for_all(&arrived, threads);
+        wait_for_team(&arrived); /* which may be smaller than asked */
     }
     machine->cpus = cpus;
     machine->bound = threads;

@@ -4,7 +4,8 @@
  * The running maximum m is lazy (what FlashAttention 4, arXiv:2603.05451, does on GPUs): it
  * follows the scores only when one exceeds it by more than 8, so that weights stay below 2^8 and
  * results are rescaled a few times per row instead of once per block.  It never falls.  Each lane
- * decides for itself: what a query gets does not depend on its neighbours.
+ * decides for itself, but when the block's maximum is looked at depends on what all queries of the tile
+ * see: with other neighbours a query may get other last bits.
  */
 #ifndef ATTN_FLASH_SOFTMAX_H
 #define ATTN_FLASH_SOFTMAX_H
