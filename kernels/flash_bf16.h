@@ -12,6 +12,7 @@
 #define ATTN_FLASH_BF16_H
 
 #include "flash_bf16_pack.h"
+#include "flash_weigh.h"
 #include "simd_bf16.h"
 
 /* The pair at p in every lane. */
@@ -23,15 +24,6 @@ VF_INLINE vi bf16_pair(const uint16_t *p)
 }
 
 /* ---- scores = K Q^T ------------------------------------------------------------------------ */
-
-struct bf16_scores_args {
-    const uint16_t *k;
-    ptrdiff_t k_stride;
-    const float *q; /* pairs */
-    int pairs;
-    float scale;
-    struct flash_scores_to to;
-};
 
 /* Two dimensions of the product for `rows` keys and `cols` vectors of queries. */
 VF_INLINE void bf16_scores_step(const int rows, const int cols, const uint16_t *k,
@@ -51,13 +43,13 @@ VF_INLINE void bf16_scores_step(const int rows, const int cols, const uint16_t *
 }
 
 /* Scores of `rows` keys for `cols` vectors of queries. */
-VF_INLINE void bf16_scores(const int rows, const int cols, struct bf16_scores_args a)
+VF_INLINE void bf16_scores(const int rows, const int cols, struct flash_scores_args a)
 {
     vf acc[FLASH_ROWS][FLASH_COLS];
     flash_zero(rows, cols, acc);
     const uint16_t *k = a.k;
     const float *q = a.q;
-    for (const uint16_t *end = k + 2 * a.pairs; k < end; k += 2, q += FLASH_TILE)
+    for (const uint16_t *end = k + 2 * a.dim; k < end; k += 2, q += FLASH_TILE)
         bf16_scores_step(rows, cols, k, a.k_stride, q, acc);
     flash_scores_store(rows, cols, true, a.scale, &a.to, acc);
 }
@@ -98,31 +90,14 @@ VF_INLINE void bf16_values(const int rows, const int cols, struct bf16_values_ar
 
 /* ---- register tiles ------------------------------------------------------------------------ */
 
-FLASH_DEFINE(bf16_scores)
-FLASH_DEFINE(bf16_values)
+FLASH_DEFINE(bf16_scores, flash_scores_args)
+FLASH_DEFINE(bf16_values, bf16_values_args)
 
 static void flash_bf16_scores(const struct flash_block *block, const struct flash_tile *t,
                               const struct flash_part *part, int from, int to, vf top[FLASH_COLS])
 {
-    static void (*const shapes[][FLASH_COLS])(const struct bf16_scores_args *) = {
-        FLASH_SHAPES(bf16_scores)};
-    const int col = part->col * VF_LANES;
-    struct bf16_scores_args args = {
-        .k = (const uint16_t *)block->k + from * block->k_stride,
-        .k_stride = block->k_stride,
-        .q = t->q + col,
-        .pairs = (block->job->qk_dim + 1) / 2,
-        .scale = block->job->scale,
-        .to = {block->s + from * FLASH_TILE + col, t->m + part->col, t->floor + part->col,
-               top + part->col},
-    };
-    for (int h = 0; from < to; h++)
-        for (const int rows = flash_heights[h]; to - from >= rows; from += rows) {
-            shapes[h][part->cols - 1](&args);
-            flash_ahead_fetch(block->ahead);
-            args.k += rows * args.k_stride;
-            args.to.s += rows * FLASH_TILE;
-        }
+    static flash_scores_of *const shapes[][FLASH_COLS] = {FLASH_SHAPES(bf16_scores)};
+    flash_scores_rows(block, t, 2, part, from, to, top, shapes);
 }
 
 static void flash_bf16_values(const struct flash_block *block, struct flash_tile *t,
@@ -196,28 +171,18 @@ VF_INLINE void bf16_weights(const int cols, const bool shifted, float *s, int ke
 static void flash_bf16_weights(const struct flash_block *block, struct flash_tile *t,
                                const struct flash_part *part, const vf *shift)
 {
-    float *s = block->s + part->from * FLASH_TILE + part->col * VF_LANES;
-    const int keys = part->to - part->from;
-    vf *l = t->l + part->col;
-    if (part->cols == 1 && shift)
-        bf16_weights(1, true, s, keys, shift + part->col, l);
-    else if (part->cols == 1)
-        bf16_weights(1, false, s, keys, t->m, l);
-    else if (shift)
-        bf16_weights(2, true, s, keys, shift, l);
-    else
-        bf16_weights(2, false, s, keys, t->m, l);
+    flash_weigh_part(block, t, part, shift, bf16_weights);
 }
 
 /* ---- both at once ---------------------------------------------------------------------------- */
 
 /* Scores of a whole register tile and, between its products, the weights of the rows before it, as
  * flash_scores_weights() does in float32. */
-VF_INLINE void bf16_scores_weights(struct bf16_scores_args a, vf sum[FLASH_COLS])
+VF_INLINE void bf16_scores_weights(struct flash_scores_args a, vf sum[FLASH_COLS])
 {
     vf acc[FLASH_ROWS][FLASH_COLS];
     flash_zero(FLASH_ROWS, FLASH_COLS, acc);
-    const ptrdiff_t each = 2 * (a.pairs / (FLASH_ROWS / 2 * FLASH_COLS));
+    const ptrdiff_t each = 2 * (a.dim / (FLASH_ROWS / 2 * FLASH_COLS));
     const uint16_t *k = a.k, *end = k;
     const float *q = a.q;
     for (float *p = a.to.s - FLASH_ROWS * FLASH_TILE; p < a.to.s; p += 2 * FLASH_TILE) {
@@ -228,39 +193,14 @@ VF_INLINE void bf16_scores_weights(struct bf16_scores_args a, vf sum[FLASH_COLS]
                 bf16_scores_step(FLASH_ROWS, FLASH_COLS, k, a.k_stride, q, acc);
         }
     }
-    for (end = a.k + 2 * a.pairs; k < end; k += 2, q += FLASH_TILE)
+    for (end = (const uint16_t *)a.k + 2 * a.dim; k < end; k += 2, q += FLASH_TILE)
         bf16_scores_step(FLASH_ROWS, FLASH_COLS, k, a.k_stride, q, acc);
     flash_scores_store(FLASH_ROWS, FLASH_COLS, true, a.scale, &a.to, acc);
 }
 
 static bool flash_bf16_weigh(const struct flash_block *block, struct flash_tile *t)
 {
-    vf top[FLASH_COLS], sum[FLASH_COLS];
-    flash_weigh_reset(top, sum);
-    struct bf16_scores_args args = {
-        .k = (const uint16_t *)block->k,
-        .k_stride = block->k_stride,
-        .q = t->q,
-        .pairs = (block->job->qk_dim + 1) / 2,
-        .scale = block->job->scale,
-        .to = {block->s, t->m, t->floor, top},
-    };
-    bf16_scores_full_2(&args);
-    if (!flash_weigh_begin(block, t, top))
-        return false;
-    for (int done = FLASH_ROWS; done < block->keys; done += FLASH_ROWS) {
-        flash_ahead_fetch(block->ahead);
-        args.k += FLASH_ROWS * args.k_stride;
-        args.to.s += FLASH_ROWS * FLASH_TILE;
-        bf16_scores_weights(args, sum);
-        if (flash_exceeded(t, top))
-            return false;
-    }
-    flash_ahead_fetch(block->ahead);
-    bf16_weights(FLASH_COLS, false, args.to.s, FLASH_ROWS, t->m, sum);
-    for (int c = 0; c < FLASH_COLS; c++)
-        t->l[c] += sum[c];
-    return true;
+    return flash_weigh(block, t, 2, bf16_scores_full_2, bf16_scores_weights, bf16_weights);
 }
 
 static vf flash_bf16_weight(const struct flash_block *block, int j, int column)

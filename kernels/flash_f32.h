@@ -7,16 +7,9 @@
 #define ATTN_FLASH_F32_H
 
 #include "flash_rows.h"
+#include "flash_weigh.h"
 
 /* ---- scores = K Q^T ------------------------------------------------------------------------ */
-
-struct flash_scores_args {
-    const float *k;
-    ptrdiff_t k_stride;
-    const float *q;
-    int dim;
-    struct flash_scores_to to;
-};
 
 /* One dimension of the product: k[.][0] times a vector of queries, for `rows` keys. */
 VF_INLINE void flash_scores_step(const int rows, const int cols, const float *k, ptrdiff_t k_stride,
@@ -79,30 +72,14 @@ VF_INLINE void flash_values(const int rows, const int cols, struct flash_values_
     flash_results_store(rows, cols, a.o, acc);
 }
 
-FLASH_DEFINE(flash_scores)
-FLASH_DEFINE(flash_values)
+FLASH_DEFINE(flash_scores, flash_scores_args)
+FLASH_DEFINE(flash_values, flash_values_args)
 
 static void flash_f32_scores(const struct flash_block *block, const struct flash_tile *t,
                              const struct flash_part *part, int from, int to, vf top[FLASH_COLS])
 {
-    static void (*const shapes[][FLASH_COLS])(const struct flash_scores_args *) = {
-        FLASH_SHAPES(flash_scores)};
-    const int col = part->col * VF_LANES;
-    struct flash_scores_args args = {
-        .k = (const float *)block->k + from * block->k_stride,
-        .k_stride = block->k_stride,
-        .q = t->q + col,
-        .dim = block->job->qk_dim,
-        .to = {block->s + from * FLASH_TILE + col, t->m + part->col, t->floor + part->col,
-               top + part->col},
-    };
-    for (int h = 0; from < to; h++)
-        for (const int rows = flash_heights[h]; to - from >= rows; from += rows) {
-            shapes[h][part->cols - 1](&args);
-            flash_ahead_fetch(block->ahead);
-            args.k += rows * args.k_stride;
-            args.to.s += rows * FLASH_TILE;
-        }
+    static flash_scores_of *const shapes[][FLASH_COLS] = {FLASH_SHAPES(flash_scores)};
+    flash_scores_rows(block, t, 1, part, from, to, top, shapes);
 }
 
 static void flash_f32_values(const struct flash_block *block, struct flash_tile *t,
@@ -155,17 +132,7 @@ VF_INLINE void flash_weights(const int cols, const bool shifted, float *s, int k
 static void flash_f32_weights(const struct flash_block *block, struct flash_tile *t,
                               const struct flash_part *part, const vf *shift)
 {
-    float *s = block->s + part->from * FLASH_TILE + part->col * VF_LANES;
-    const int keys = part->to - part->from;
-    vf *l = t->l + part->col;
-    if (part->cols == 1 && shift)
-        flash_weights(1, true, s, keys, shift + part->col, l);
-    else if (part->cols == 1)
-        flash_weights(1, false, s, keys, NULL, l);
-    else if (shift)
-        flash_weights(2, true, s, keys, shift, l);
-    else
-        flash_weights(2, false, s, keys, NULL, l);
+    flash_weigh_part(block, t, part, shift, flash_weights);
 }
 
 /* ---- both at once -------------------------------------------------------------------------- */
@@ -193,38 +160,14 @@ VF_INLINE void flash_scores_weights(struct flash_scores_args a, vf sum[FLASH_COL
                 flash_scores_step(FLASH_ROWS, FLASH_COLS, k, a.k_stride, q, acc);
         }
     } while (p < a.to.s);
-    for (end = a.k + a.dim; k < end; k++, q += FLASH_TILE)
+    for (end = (const float *)a.k + a.dim; k < end; k++, q += FLASH_TILE)
         flash_scores_step(FLASH_ROWS, FLASH_COLS, k, a.k_stride, q, acc);
     flash_scores_store(FLASH_ROWS, FLASH_COLS, false, 1, &a.to, acc);
 }
 
 static bool flash_f32_weigh(const struct flash_block *block, struct flash_tile *t)
 {
-    vf top[FLASH_COLS], sum[FLASH_COLS];
-    flash_weigh_reset(top, sum);
-    struct flash_scores_args args = {
-        .k = (const float *)block->k,
-        .k_stride = block->k_stride,
-        .q = t->q,
-        .dim = block->job->qk_dim,
-        .to = {block->s, t->m, t->floor, top},
-    };
-    flash_scores_full_2(&args);
-    if (!flash_weigh_begin(block, t, top))
-        return false;
-    for (int done = FLASH_ROWS; done < block->keys; done += FLASH_ROWS) {
-        flash_ahead_fetch(block->ahead);
-        args.k += FLASH_ROWS * args.k_stride;
-        args.to.s += FLASH_ROWS * FLASH_TILE;
-        flash_scores_weights(args, sum);
-        if (flash_exceeded(t, top) && !flash_weigh_raise(block, t, args.to.s, top, sum))
-            return false;
-    }
-    flash_ahead_fetch(block->ahead);
-    flash_weights(FLASH_COLS, false, args.to.s, FLASH_ROWS, t->m, sum);
-    for (int c = 0; c < FLASH_COLS; c++)
-        t->l[c] += sum[c];
-    return true;
+    return flash_weigh(block, t, 1, flash_scores_full_2, flash_scores_weights, flash_weights);
 }
 
 static bool flash_f32_finite(const struct flash_block *block, int from, int to)

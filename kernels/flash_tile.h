@@ -90,20 +90,20 @@ static const int flash_heights[] = {FLASH_ROWS, 4, 2, 1};
     {                                                                 \
         F##_1_1, F##_1_2                                              \
     }
-#define FLASH_SHAPE(F, name, rows, cols)                         \
-    static void F##_##name##_##cols(const struct F##_args *args) \
-    {                                                            \
-        F(rows, cols, *args);                                    \
+#define FLASH_SHAPE(F, A, name, rows, cols)               \
+    static void F##_##name##_##cols(const struct A *args) \
+    {                                                     \
+        F(rows, cols, *args);                             \
     }
-#define FLASH_DEFINE(F)                 \
-    FLASH_SHAPE(F, full, FLASH_ROWS, 1) \
-    FLASH_SHAPE(F, full, FLASH_ROWS, 2) \
-    FLASH_SHAPE(F, 4, 4, 1)             \
-    FLASH_SHAPE(F, 4, 4, 2)             \
-    FLASH_SHAPE(F, 2, 2, 1)             \
-    FLASH_SHAPE(F, 2, 2, 2)             \
-    FLASH_SHAPE(F, 1, 1, 1)             \
-    FLASH_SHAPE(F, 1, 1, 2)
+#define FLASH_DEFINE(F, A)                 \
+    FLASH_SHAPE(F, A, full, FLASH_ROWS, 1) \
+    FLASH_SHAPE(F, A, full, FLASH_ROWS, 2) \
+    FLASH_SHAPE(F, A, 4, 4, 1)             \
+    FLASH_SHAPE(F, A, 4, 4, 2)             \
+    FLASH_SHAPE(F, A, 2, 2, 1)             \
+    FLASH_SHAPE(F, A, 2, 2, 2)             \
+    FLASH_SHAPE(F, A, 1, 1, 1)             \
+    FLASH_SHAPE(F, A, 1, 1, 2)
 
 /* The results that `rows` value dimensions and `cols` vectors of queries have in o so far, none of them
  * in a `fresh` one; and back. */
@@ -136,32 +136,6 @@ VF_INLINE void flash_zero(const int rows, const int cols, vf acc[FLASH_ROWS][FLA
         VF_UNROLL
         for (int c = 0; c < cols; c++)
             acc[r][c] = vf_set1(0);
-    }
-}
-
-/* Where products of K and Q become scores, and what they are measured by. */
-struct flash_scores_to {
-    float *s;
-    const vf *m, *floor;
-    vf *top;
-};
-
-/* Scores less m, not below the floor, for `rows` keys and `cols` vectors of queries; raises top.  m and
- * floor are copied first: for all the compiler knows, storing scores changes them in memory. */
-VF_INLINE void flash_scores_store(const int rows, const int cols, const bool scaled, float scale,
-                                  const struct flash_scores_to *to, vf acc[FLASH_ROWS][FLASH_COLS])
-{
-    VF_UNROLL
-    for (int c = 0; c < cols; c++) {
-        const vf m = to->m[c], floor = to->floor[c];
-        vf top = to->top[c];
-        VF_UNROLL
-        for (int r = 0; r < rows; r++) {
-            const vf x = vf_max(floor, scaled ? acc[r][c] * scale - m : acc[r][c] - m);
-            vf_store(to->s + r * FLASH_TILE + c * VF_LANES, x);
-            top = vf_max(x, top);
-        }
-        to->top[c] = top;
     }
 }
 
