@@ -1,8 +1,7 @@
 /*
- * machine: this machine through hwloc, and others that hwloc makes up.
+ * machine: topology, places and binding, of this machine and of others that hwloc makes up.
  */
 #define _GNU_SOURCE
-#include <hwloc.h>
 #include <omp.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -11,43 +10,12 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-#include "machine.h"
-
-/* Two packages of one NUMA node, three cores of two threads each; CPUs are numbered the way Linux
- * does on PCs: first the first threads of all cores, then the second ones. */
-#define TWO_NODES                                                                      \
-    "package:2 [numa] l3:1(size=33554432) l2:3(size=1048576) l1:1(size=32768) core:1 " \
-    "pu:2(indexes=0,6,1,7,2,8,3,9,4,10,5,11)"
-
-static struct machine *made_up(const char *description)
-{
-    hwloc_topology_t topology;
-    char *xml, message[256];
-    int length;
-    assert_int_equal(0, hwloc_topology_init(&topology));
-    assert_int_equal(0, hwloc_topology_set_synthetic(topology, description));
-    assert_int_equal(0, hwloc_topology_load(topology));
-    assert_int_equal(0, hwloc_topology_export_xmlbuffer(topology, &xml, &length, 0));
-    struct machine *machine = machine_open(xml, message, sizeof message);
-    assert_non_null(machine);
-    hwloc_free_xmlbuffer(topology, xml);
-    hwloc_topology_destroy(topology);
-    return machine;
-}
-
-static struct machine *this_one(void)
-{
-    char message[256];
-    struct machine *machine = machine_open(NULL, message, sizeof message);
-    assert_non_null(machine);
-    return machine;
-}
+#include "machines.h"
 
 static void counts_and_caches(void **state)
 {
@@ -263,94 +231,6 @@ static void description_tells_machines_apart(void **state)
     machine_close(machine);
 }
 
-static void usage_counts_faults(void **state)
-{
-    (void)state;
-    enum { PAGES = 64 };
-    struct machine *machine = this_one();
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    struct machine_usage before, after;
-    machine_usage(machine, &before);
-    char *memory =
-        mmap(NULL, PAGES * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    assert_true(memory != MAP_FAILED);
-    madvise(memory, PAGES * page, MADV_NOHUGEPAGE);
-    for (size_t i = 0; i < PAGES; i++)
-        memory[i * page] = 1;
-    machine_usage(machine, &after);
-    assert_true(after.minor_faults - before.minor_faults >= PAGES);
-    assert_true(after.peak_rss_bytes >= before.peak_rss_bytes);
-    assert_true(after.peak_rss_bytes > 0);
-    assert_true(after.steal_s >= before.steal_s);
-    assert_true(after.runnable >= 1);
-    munmap(memory, PAGES * page);
-    machine_close(machine);
-}
-
-static void memory_policies_are_accepted(void **state)
-{
-    (void)state;
-    struct machine *machine = this_one();
-    const size_t bytes = 16u << 20;
-    char message[256] = "";
-    assert_true(machine_bind(machine, PLACEMENT_CORES, 1, message, sizeof message));
-    for (int policy = MEMORY_FIRST_TOUCH; policy <= MEMORY_BIND; policy++) {
-        char *memory =
-            mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        assert_true(memory != MAP_FAILED);
-        if (!machine_memory_set(machine, (enum memory_policy)policy, message, sizeof message))
-            fail_msg("%s", message);
-        memset(memory, 7, bytes);
-        if (!machine_memory_place(machine, memory + 1, bytes - 1, (enum memory_policy)policy, 3,
-                                  message, sizeof message))
-            fail_msg("%s", message);
-        for (size_t i = 0; i < bytes; i += 4096)
-            assert_int_equal(memory[i], 7);
-        assert_true(
-            machine_memory_holds(machine, memory + 1, bytes - 1, (enum memory_policy)policy, 3));
-        munmap(memory, bytes);
-    }
-    machine_close(machine);
-}
-
-/* On a machine of two nodes (made up; the pages are real, and all on one) nothing is interleaved. */
-static void pages_elsewhere_are_found_out(void **state)
-{
-    (void)state;
-    struct machine *two = made_up(TWO_NODES);
-    struct machine *one = this_one();
-    const size_t bytes = 1u << 20;
-    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    assert_true(memory != MAP_FAILED);
-    memset(memory, 1, bytes);
-    assert_int_equal(machine_numa_nodes(two), 2);
-    assert_true(machine_memory_holds(two, memory, bytes, MEMORY_FIRST_TOUCH, 1));
-    if (machine_numa_nodes(one) == 1) {
-        assert_false(machine_memory_holds(two, memory, bytes, MEMORY_INTERLEAVE, 1));
-        assert_true(machine_memory_holds(one, memory, bytes, MEMORY_INTERLEAVE, 1));
-    }
-    munmap(memory, bytes);
-    machine_close(one);
-    machine_close(two);
-}
-
-/* Where transparent huge pages are off altogether, nothing may be claimed. */
-static void huge_pages_are_read_back(void **state)
-{
-    (void)state;
-    const size_t bytes = 8u << 20;
-    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    assert_true(memory != MAP_FAILED);
-    assert_int_equal(machine_huge_bytes(memory, bytes), 0);
-    machine_huge_pages(memory, bytes);
-    memset(memory, 1, bytes);
-    machine_huge_collapse(memory, bytes);
-    const size_t huge = machine_huge_bytes(memory, bytes);
-    assert_true(huge <= bytes);
-    assert_true(huge % (64 << 10) == 0);
-    munmap(memory, bytes);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -365,10 +245,6 @@ int main(void)
         cmocka_unit_test(no_plugin_is_loaded),
         cmocka_unit_test(bad_xml_is_refused),
         cmocka_unit_test(description_tells_machines_apart),
-        cmocka_unit_test(usage_counts_faults),
-        cmocka_unit_test(memory_policies_are_accepted),
-        cmocka_unit_test(pages_elsewhere_are_found_out),
-        cmocka_unit_test(huge_pages_are_read_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

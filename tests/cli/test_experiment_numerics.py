@@ -1,0 +1,110 @@
+"""Experiments on errors, overflow, rescaling, memory and bits that stay."""
+
+import json
+import unittest
+
+from command import run
+from experiments import Experiments
+
+
+class Numerics(Experiments):
+    def test_errors_stay_within_their_bound(self) -> None:
+        small = ("--s", "16,512", "--rows", "8", "--dtypes", "f32,bf16")
+        rows = self.rows("error-growth", *small, "--threads", "1")
+        self.assertEqual(rows, self.rows("error-growth", *small, "--threads", "3"))
+        kernels = {row["params"]["kernel"] for row in rows if row["params"]["dtype"] == "f32"}
+        self.assertLessEqual({"naive", "gemm", "flash"}, kernels)
+        for row in rows:
+            params, values = row["params"], row["values"]
+            self.assertLessEqual(values["error_over_bound"], 1, row)
+            lo, hi = (1e-9, 1e-6) if params["dtype"] == "f32" else (1e-5, 1e-2)
+            self.assertTrue(lo < values["rms"] <= values["max"] < hi, row)
+            self.assertLessEqual(values["rms"], values["bound_rms"], row)
+        # N(0, 1) values: the output of s keys has a spread of about s^-1/2.
+        outputs = {row["params"]["s"]: row["values"]["output_rms"] for row in rows}
+        self.assertAlmostEqual(outputs[16] / outputs[512] / 32**0.5, 1, delta=0.4)
+
+    def test_first_logit_that_overflows(self) -> None:
+        rows = self.rows("overflow")
+        at = {(row["params"]["dtype"], row["params"]["by"]): row["values"] for row in rows}
+        plain = "exp without maximum"
+        # log(FLT_MAX / 2): two exponentials are added; log(2^-150), half the least subnormal.
+        self.assertAlmostEqual(at["f32", plain]["up"], 88.0297, places=3)
+        self.assertAlmostEqual(at["f32", plain]["down"], 103.972, places=2)
+        # log(65504 / 2) and log(2^-25), in float16's steps of 2^-7 and 2^-6.
+        self.assertAlmostEqual(at["f16", plain]["up"], 10.397, delta=0.02)
+        self.assertAlmostEqual(at["f16", plain]["down"], 17.329, delta=0.03)
+        for (dtype, by), values in at.items():
+            if by not in (plain, "exp with maximum"):
+                for key in ("up", "down"):
+                    if values[key] is not None:
+                        self.assertGreater(values[key], 1e38 if dtype != "f16" else 1e8, by)
+
+    def test_rescales_by_order_of_the_keys(self) -> None:
+        rows = self.rows("rescale", "--quick", "--rounds", "6", "--s", "512")
+        count = {
+            (row["params"]["input"], row["params"]["block"], row["params"]["threshold"]): row[
+                "values"
+            ]["rescales"]
+            for row in rows
+            if row["params"]["part"] == "count"
+        }
+        self.assertEqual(count["ascending", 1, 0], 511)
+        self.assertEqual(count["descending", 1, 0], 0)
+        self.assertAlmostEqual(count["normal", 1, 0], sum(1 / k for k in range(2, 513)), delta=1)
+        self.assertEqual(count["normal", 64, 8], 0)
+        self.assertGreater(count["layer0.", 1, 0], 1)
+        timed = [row for row in rows if row["params"]["part"] == "time"]
+        self.assertEqual(len(timed), 12)
+        for row in timed:
+            if row["params"]["input"] == "descending":
+                self.assertEqual(row["values"]["ratio"], 1)
+
+    def test_weights_cost_memory_squared(self) -> None:
+        rows = self.rows("memory", "--s", "128..1024")
+        for row in rows:
+            params, values = row["params"], row["values"]
+            s, weights = params["s"], params["outputs"] == "o+weights"
+            self.assertEqual(values["operand_bytes"], 4 * s * (4 * 64 + (s if weights else 0)))
+            self.assertLess(values["workspace_bytes"], 1e6 + (4 * s * s if weights else 0))
+        found = {row["params"]["kernel"] for row in rows if "w" in row["params"]["outputs"]}
+        self.assertIn("naive", found)
+        self.assertNotIn("flash", found)
+        self.assertIn("grows as S^1.", self.printed)
+
+    def test_what_changes_no_bit(self) -> None:
+        rows = self.rows("invariance")
+        repeatable = {
+            k["name"]: k["bitwise_repeatable"]
+            for k in json.loads(run("list", "--json").stdout)["kernels"]
+        }
+        seen = set()
+        for row in rows:
+            params, values = row["params"], row["values"]
+            seen.add(params["change"])
+            self.assertEqual(values["equal"], values["differing"] == 0)
+            self.assertLess(values["largest"], 1e-5 if params["dtype"] == "f32" else 0.1, row)
+            if params["change"] in ("threads", "repeats") and repeatable[params["kernel"]]:
+                self.assertTrue(values["equal"], row)
+        self.assertEqual(seen, {"threads", "repeats", "batch position", "chunks", "ISA"})
+        self.assertEqual(rows, self.rows("invariance", "--threads", "1"))
+
+    def test_where_accuracy_stops_paying(self) -> None:
+        rows = self.rows("exp-degree", "--rows", "60", "--s", "256", "--rounds", "6")
+        error = {
+            (row["params"]["dtype"], row["params"]["degree"]): row["values"]
+            for row in rows
+            if row["params"]["part"] == "error"
+        }
+        for dtype, enough in (("f32", 5), ("f16", 3), ("bf16", 2)):
+            best = error[dtype, 8]["rms"]
+            self.assertGreater(error[dtype, 1]["rms"], 1.5 * best, dtype)
+            self.assertLess(error[dtype, enough + 1]["rms"], 1.3 * best, dtype)
+        self.assertLess(error["f32", 8]["relative"], 1e-6)
+        times = [row["values"] for row in rows if row["params"]["part"] == "time"]
+        self.assertEqual([t["ratio"] for t in times[-1:]], [1])
+        self.assertEqual(len(times), 8)
+
+
+if __name__ == "__main__":
+    unittest.main()
