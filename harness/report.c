@@ -205,18 +205,34 @@ static void print_legend(const struct cell *cells, size_t count)
     table_wrap(report_output.out, text, report_output.width, 0);
 }
 
-/* Each library that a kernel calls, once. */
+/* Cells of the kernel that call the library; any library if that is NULL. */
+static size_t calling(const struct cell *cells, size_t count, const char *kernel,
+                      const char *library)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++) {
+        const char *called = cells[i].row ? report_text(cells[i].row, "library") : "";
+        n += *called && strcmp(cells[i].kernel_name, kernel) == 0 &&
+             (!library || strcmp(called, library) == 0);
+    }
+    return n;
+}
+
+/* Each library that a kernel calls, once; gemm chooses a core type of OpenBLAS by the problem. */
 static void print_libraries(const struct cell *cells, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
+        const char *kernel = cells[i].kernel_name;
         const char *library = cells[i].row ? report_text(cells[i].row, "library") : "";
-        bool said = !*library;
+        if (!*library || calling(cells, i, kernel, library))
+            continue;
+        const size_t some = calling(cells, count, kernel, library);
+        const size_t all = calling(cells, count, kernel, NULL);
         char line[640];
-        for (size_t j = 0; j < i; j++)
-            said |= cells[j].row && strcmp(report_text(cells[j].row, "library"), library) == 0;
-        snprintf(line, sizeof line, "%s calls %s", cells[i].kernel_name, library);
-        if (!said)
-            table_wrap(report_output.out, line, report_output.width, 0);
+        const int n = snprintf(line, sizeof line, "%s calls %s", kernel, library);
+        if (some < all)
+            snprintf(line + n, sizeof line - (size_t)n, " in %zu of %zu cells", some, all);
+        table_wrap(report_output.out, line, report_output.width, 0);
     }
 }
 

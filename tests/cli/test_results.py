@@ -1,6 +1,7 @@
 """Results: the numbers in them, the repro line."""
 
 import json
+import re
 import shlex
 import shutil
 import unittest
@@ -134,6 +135,19 @@ class Rows(CommandTest):
         self.assertRegex(libraries["gemm"], r"BLAS|BLIS")
         words = " ".join(done.stdout.split())
         self.assertIn(f"gemm calls {' '.join(libraries['gemm'].split())}", words)
+
+    def test_a_kernel_says_where_it_calls_what(self) -> None:
+        """OpenBLAS may run other code for a few rows; then each line says for how many cells."""
+        few, many = "h=1,s=8,d=8", "h=1,s=128,d=8"
+        done = run("run", "--problem", few, "--problem", many, "--kernel", "gemm",
+                   "--threads", "1", *BRIEF, "--output", self.output)  # fmt: skip
+        libraries = {row["library"] for row in cells(self.output).values()}
+        said = re.findall(r"gemm calls", done.stdout)
+        self.assertEqual(len(said), len(libraries))
+        words = " ".join(done.stdout.split())
+        for library in libraries:
+            where = " in 1 of 2 cells" if len(libraries) > 1 else ""
+            self.assertIn(f"gemm calls {' '.join(library.split())}{where}", words)
 
     def test_launches_differ_in_order_and_shift(self) -> None:
         arguments = ["--problem", TINY, "--kernel", "naive,online,tiled", "--threads", "1"]
