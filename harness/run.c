@@ -219,7 +219,9 @@ static int finish(struct run *run, enum rounds_end end)
         progress_say("%s", *run->message ? run->message : "out of memory");
     report_summary(run->session.cells, run->session.cell_count);
     report_noise(run->noise);
-    report_time(wall_s, run->time.probing_s, wall_s - run->time.working_s - run->time.probing_s);
+    const double launched_s = run->time.working_s + run->time.probing_s;
+    if (launched_s > 0)
+        report_time(wall_s, run->time.probing_s, wall_s - launched_s);
     if (end == ROUNDS_INTERRUPTED && run->journal)
         progress_say("interrupted; go on with: attnbench %s --resume %s", command_name(run),
                      run->options.output);

@@ -164,7 +164,8 @@ class Interrupted(Sessions):
     def test_resuming_a_complete_session_measures_nothing(self) -> None:
         self.complete()
         before = self.written("launch")
-        self.resume()
+        done = self.resume()
+        self.assertNotIn("time: ", done.stdout)  # shares of none
         self.assertEqual(self.written("launch"), before)
         self.assertEqual(self.written("cell"), 3)
 
