@@ -19,6 +19,21 @@ static bool absent(const json_t *row)
     return state == CELL_UNSUPPORTED || state == CELL_UNAVAILABLE;
 }
 
+/* Whether every kernel that could compute the case was skipped, and for the same reason: its input. */
+static bool nothing_to_compute(const struct cell *cells, size_t count)
+{
+    const char *why = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const json_t *row = cells[i].row;
+        if (!row || absent(row))
+            continue;
+        if (report_state(row) != CELL_SKIPPED || (why && strcmp(why, report_text(row, "why")) != 0))
+            return false;
+        why = report_text(row, "why");
+    }
+    return why;
+}
+
 /* By threads, then time; those without a time last. */
 static int compare(const void *a, const void *b)
 {
@@ -146,7 +161,8 @@ void report_case(const struct cell *cells, size_t count)
     const struct cell **sorted = calloc(count + 1, sizeof *sorted);
     struct table_row *rows = calloc(count + 1, sizeof *rows);
     if (sorted && rows && count) {
-        const size_t n = present(cells, count, sorted);
+        const bool skipped = nothing_to_compute(cells, count);
+        const size_t n = skipped ? 0 : present(cells, count, sorted);
         const struct table table = {
             .columns = report_columns, .column_count = COLUMN_COUNT, .rows = rows, .row_count = n};
         fill_rows(sorted, n, rows);
@@ -154,6 +170,8 @@ void report_case(const struct cell *cells, size_t count)
         print_head(cells[0].c);
         if (n)
             table_print(report_output.out, &table, report_output.width, report_output.color);
+        if (skipped)
+            print_absent(cells, count, CELL_SKIPPED);
         print_absent(cells, count, CELL_UNSUPPORTED);
         print_absent(cells, count, CELL_UNAVAILABLE);
         report_flush();

@@ -140,6 +140,13 @@ class Input(CommandTest):
     def test_missing(self) -> None:
         self.skipped(None, "No such file")
 
+    def test_missing_for_all_is_said_once(self) -> None:
+        problem = "h=1,s=2,d=2 input=file:absent.safetensors:"
+        done = run("run", "--problem", problem, "--kernel", "naive,online,gemm", *BRIEF)
+        self.assertEqual(done.returncode, 3, done)
+        self.assertEqual(done.stdout.count("absent.safetensors: No such file"), 1, done.stdout)
+        self.assertRegex(done.stdout, r"  skipped: naive/\S+, online/\S+")
+
     def test_truncated(self) -> None:
         path = self.directory / "good.safetensors"
         safetensors(path, {name: ([1, 1, 2, 2], [1, 2, 3, 4]) for name in "qkv"})
