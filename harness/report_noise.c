@@ -38,9 +38,12 @@ void report_noise(const json_t *lines)
     n = collect(lines, "detectable", x);
     stats_sort(x, n);
     if (n)
-        snprintf(text + used, sizeof text - used,
-                 "; a difference of %.1f%% would have shown (in the noisiest of %zu cases %.1f%%)",
-                 100 * stats_median(x, n), n, 100 * x[n - 1]);
+        used +=
+            (size_t)snprintf(text + used, sizeof text - used,
+                             "; a difference of %.1f%% would have shown", 100 * stats_median(x, n));
+    if (n > 1)
+        snprintf(text + used, sizeof text - used, " (in the noisiest of %zu cases %.1f%%)", n,
+                 100 * x[n - 1]);
     if (used)
         table_wrap(report_output.out, text, report_output.width, 0);
     report_flush();
