@@ -1,6 +1,6 @@
 """Comparisons and rankings as text, Markdown, CSV and JUnit XML."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from xml.etree import ElementTree
 
@@ -26,7 +26,7 @@ rank: one more than the number of variants that are faster beyond doubt (95 % in
 interval of the ratio holds 1, whatever the ranks; slower by: than the first, with that interval.
 """
 
-# Fields of a cell's identity that are shown only where a table's cells differ in them.
+# Fields of a cell's identity that are shown only where the cells of a case differ in them.
 VARYING = ("input", "placement", "cache", "plugin")
 
 
@@ -38,12 +38,14 @@ def interval_text(lo: float, hi: float) -> str:
     return f"{100 * (lo - 1):+.1f} .. {100 * (hi - 1):+.1f} %" if lo <= hi else "-"
 
 
-def varying_fields(identities: Iterable[Identity]) -> list[str]:
-    """Which of VARYING differ, so that two rows are never the same to the reader."""
-    columns = list(zip(*identities, strict=True))
-    return [
-        name for name in VARYING if columns and len(set(columns[Identity._fields.index(name)])) > 1
-    ]
+def varying_fields(cells: Iterable[Cell]) -> list[str]:
+    """Which of VARYING differ within a case, so that two rows are never the same to the reader."""
+    values: dict[tuple[str, str], set[str | None]] = defaultdict(set)
+    for cell in cells:
+        for name in VARYING:
+            values[cell.case, name].add(getattr(cell.identity, name))
+    several = {name for (_, name), found in values.items() if len(found) > 1}
+    return [name for name in VARYING if name in several]
 
 
 def case_text(cell: Cell, varying: Sequence[str]) -> str:
@@ -72,7 +74,7 @@ def median_text(cell: Cell | None) -> str:
 
 def comparison_rows(comparisons: Sequence[Comparison]) -> list[tuple[str, ...]]:
     """HEAD's columns."""
-    varying = varying_fields(c.cell.identity for c in comparisons)
+    varying = varying_fields(c.cell for c in comparisons)
     return [
         (
             case_text(c.cell, varying),
@@ -91,7 +93,7 @@ def comparison_rows(comparisons: Sequence[Comparison]) -> list[tuple[str, ...]]:
 
 def rank_rows(ranking: Sequence[Sequence[Ranked]]) -> list[tuple[str, ...]]:
     """RANK_HEAD's columns."""
-    varying = varying_fields(r.cell.identity for group in ranking for r in group)
+    varying = varying_fields(r.cell for group in ranking for r in group)
     return [
         (
             case_text(r.cell, varying),
@@ -164,7 +166,7 @@ def junit(sections: Sequence[tuple[str, Sequence[Comparison]]]) -> str:
     root = ElementTree.Element("testsuites", name="attnbench compare")
     for title, comparisons in sections:
         suite = ElementTree.SubElement(root, "testsuite", name=title, tests=str(len(comparisons)))
-        varying = varying_fields(c.cell.identity for c in comparisons)
+        varying = varying_fields(c.cell for c in comparisons)
         counts: Counter[str] = Counter()
         for c in comparisons:
             name = f"{variant_text(c)} {threads_text(c)} threads"

@@ -17,7 +17,6 @@ from attntools.comparison import (
     judge,
     ratios,
 )
-from attntools.ranking import rank
 from attntools.results import read
 from conftest import Tool
 
@@ -129,60 +128,6 @@ def test_kernels_are_compared_by_their_best_variant(tmp_path: Path) -> None:
     (c,) = compare_columns(results, "kernel", "gemm")
     assert c.new.identity.isa == "avx2"
     assert c.ratio == pytest.approx(0.5)
-
-
-def test_ranking_shares_ranks_that_cannot_be_told_apart(tmp_path: Path) -> None:
-    rng = np.random.default_rng(1)
-    rows = [
-        sample.cell(sample.noisy(rng, t, 10, 0.01), kernel=k)
-        for k, t in (("slow", 3.0), ("a", 1.0), ("b", 1.001), ("middle", 2.0))
-    ]
-    results = read(sample.write(tmp_path / "a", sample.session(), *rows))
-    (group,) = rank(results)
-    assert [(r.rank, r.note) for r in group] == [
-        (1, "tie with b/avx2"),
-        (1, "tie with a/avx2"),
-        (3, ""),
-        (4, ""),
-    ]
-    assert [r.cell.identity.kernel for r in group[2:]] == ["middle", "slow"]
-    assert group[2].lo < 2 < group[2].hi
-
-
-def test_ranking_says_where_there_are_too_few_launches(tmp_path: Path) -> None:
-    rows = [sample.cell([t], kernel=k) for k, t in (("a", 1.0), ("b", 2.0))]
-    results = read(sample.write(tmp_path / "a", sample.session(), *rows))
-    (group,) = rank(results)
-    assert [(r.rank, r.note) for r in group] == [
-        (1, "too few launches (1) to tell from 1 of the others")
-    ] * 2
-
-
-def test_ranking_names_some_of_many_ties(tmp_path: Path) -> None:
-    rows = [sample.cell([1.0, 1.1] * 4, kernel=k) for k in "abcde"]
-    (group,) = rank(read(sample.write(tmp_path / "a", sample.session(), *rows)))
-    assert [r.rank for r in group] == [1] * 5
-    assert group[0].note == "tie with b/avx2, c/avx2, d/avx2 and 1 more"
-
-
-def test_rank_counts_who_is_faster_beyond_doubt(tool: Tool, tmp_path: Path) -> None:
-    """Round by round a < c surely, but b spreads over both: 1, 1, 2 and not 1, 1, 3."""
-    rounds = range(10)
-    rows = [
-        sample.cell([m * (1 + 1e-3 * i) for i in rounds], kernel=k) for k, m in (("a", 1), ("c", 2))
-    ]
-    rows.insert(1, sample.cell([(0.9, 2.1)[i % 2] for i in rounds], kernel="b"))
-    path = sample.write(tmp_path / "a", sample.session(), *rows)
-    (group,) = rank(read(path))
-    assert [(r.cell.identity.kernel, r.rank, r.note) for r in group] == [
-        ("a", 1, "tie with b/avx2"),
-        ("b", 1, "tie with a/avx2, c/avx2"),
-        ("c", 2, "tie with b/avx2"),
-    ]
-    for form in ("text", "markdown"):
-        out = tool(compare, path, "--format", form).out
-        assert "\nrank: one more than the number of variants that are faster beyond doubt" in out
-    assert "rank: " not in tool(compare, path, "--format", "csv").out
 
 
 # ---- the command ---------------------------------------------------------------------------------
