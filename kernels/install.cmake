@@ -17,6 +17,8 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/attnbench-config.cmake
               ${CMAKE_CURRENT_BINARY_DIR}/attnbench-config-version.cmake
         DESTINATION ${PACKAGE_DIR})
 
+# `cmake --install --prefix` chooses the prefix after this file is written.
+file(RELATIVE_PATH PREFIX_FROM_PC /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(attnbench.pc.in attnbench.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/attnbench.pc
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

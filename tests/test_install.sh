@@ -22,7 +22,7 @@ cmake --build "$dir/cmake" >"$dir/log" || fail "$(cat "$dir/log")"
 
 PKG_CONFIG_PATH=$(dirname "$(find "$dir/prefix" -name attnbench.pc)")
 export PKG_CONFIG_PATH
-read -ra flags < <(pkg-config --define-variable=prefix="$dir/prefix" --cflags --libs attnbench)
+read -ra flags < <(pkg-config --cflags --libs attnbench)
 "$compiler" "$program/embed.c" "${flags[@]}" -Wl,-rpath,"$dir/prefix/lib" -o "$dir/embed"
 [[ $("$dir/embed") == 1.5 ]] || fail "through pkg-config: not 1.5"
 
