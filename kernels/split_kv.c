@@ -11,7 +11,9 @@
  *
  * The query heads that share a KV head are rows of one unit, as are a head's queries: a block of
  * keys is read from memory once and meets all of them in L1.  split_kv_geometry.h cuts the problem
- * up, split_kv_unit.h takes a unit through a block, split_kv_tile.h has the arithmetic.
+ * up, split_kv_unit.h takes a unit through a block, and the arithmetic is in split_kv_tile.h; eight
+ * rows at once have scores of their own (split_kv_eight.h), and so has bf16 its values
+ * (split_kv_pairs.h).
  *
  *   memory    K and V once per 128 query rows of a KV head
  *   parallel  over (batch, KV head, split), or (batch, KV head) where there are many
@@ -37,7 +39,9 @@ static struct attn_range look(struct unit *u, ptrdiff_t first, ptrdiff_t last)
         u->seen[r].lo = all.lo > first ? all.lo : first;
         u->seen[r].hi = all.hi < last ? all.hi : last;
     }
-    return sight_of(u, 0, u->rows, first, last).any;
+    const struct sight s = sight_of(u, 0, u->rows, first, last);
+    u->all = s.all;
+    return s.any;
 }
 
 /* Leaves O, m and l of the unit's rows over the keys of a split in `part`. */
@@ -69,17 +73,17 @@ static void split(struct unit *u, size_t index, char *part)
 
 static void store_o(const struct unit *u, int r, const float *sum, float inverse)
 {
-    const enum attn_dtype dtype = u->block.problem->dtype;
-    void *to = unit_row(u, &u->t->o, r);
-    for (ptrdiff_t i = 0; i < u->g->o_floats; i++) {
-        const ptrdiff_t e = axis_element(u->g->form, i);
-        if (e >= u->g->v.dim)
-            continue;
-        const float x = sum[i] * inverse;
-        if (dtype == ATTN_F32)
-            ((float *)to)[e] = x;
-        else
-            ((uint16_t *)to)[e] = dtype == ATTN_BF16 ? attn_f32_to_bf16(x) : attn_f32_to_f16(x);
+    const struct geometry *g = u->g;
+    const int w = FORM_VECTORS(g->form);
+    char *to = unit_row(u, &u->t->o, r);
+    for (ptrdiff_t at = 0; at < g->v.bytes; at += VF_BYTES, sum += w * VF_LANES) {
+        const size_t left = (size_t)(g->v.bytes - at);
+        char step[VF_BYTES];
+        vf x[2] = {{0}};
+        for (int i = 0; i < w; i++)
+            x[i] = vf_load(sum + i * VF_LANES) * inverse;
+        narrow(g->form, x, step);
+        memcpy(to + at, step, geometry_minimum(left, VF_BYTES));
     }
 }
 
@@ -175,15 +179,16 @@ const struct attn_kernel ATTN_KERNEL = {
     .caps.size = sizeof(struct attn_caps),
 #ifdef __AVX512BF16__
     .caps.dtypes = ATTN_BIT(ATTN_BF16),
+    .caps.compute = ATTN_BF16,
 #else
     .caps.dtypes = ATTN_BIT(ATTN_F32) | ATTN_BIT(ATTN_BF16) | ATTN_BIT(ATTN_F16),
+    .caps.compute = ATTN_F32,
 #endif
     .caps.masks = ATTN_MASKS_POSITIONAL,
     .caps.options = ATTN_OPTION_WINDOW,
     .caps.outputs = ATTN_OUTPUT_O | ATTN_OUTPUT_LSE,
     .caps.forward = true,
     .caps.parallel = true,
-    .caps.compute = ATTN_F32,
     .workspace_size = workspace_size,
     .execute = execute,
 };

@@ -3,7 +3,7 @@
  *
  * The elements of a step widen to one vector (f32) or two.  bf16 widens by a shift and a mask, so
  * its two vectors hold the even and the odd elements; Q is laid out to match and O is put in order
- * again when it is stored.  axis_element() is that map, and the only place that knows it.
+ * again when it is stored.  widen() and narrow() are the only places that know it.
  */
 #ifndef ATTN_SPLIT_KV_FORM_H
 #define ATTN_SPLIT_KV_FORM_H
@@ -18,8 +18,7 @@ enum form { FORM_F32, FORM_BF16, FORM_F16 };
 /* Vectors that a step widens to. */
 #define FORM_VECTORS(form) ((form) == FORM_F32 ? 1 : 2)
 
-/* Whether K is multiplied as it is, in pairs (simd_bf16.h); V is widened nevertheless, so that P
- * need not be rounded. */
+/* Whether K and V are multiplied in pairs (simd_bf16.h). */
 #ifdef __AVX512BF16__
 #define FORM_PAIRS(form) ((form) == FORM_BF16)
 #else
@@ -45,19 +44,17 @@ static inline struct axis axis_of(size_t dim, size_t element_bytes)
     return a;
 }
 
-/* Element of the row that lane i of its widened vectors holds; may lie past the row's end. */
-static inline ptrdiff_t axis_element(enum form form, ptrdiff_t i)
-{
-    const ptrdiff_t n = VF_LANES * FORM_VECTORS(form), inside = i % n;
-    if (form != FORM_BF16)
-        return i;
-    return i - inside + 2 * (inside % VF_LANES) + inside / VF_LANES;
-}
-
 /* Floats of a row's widened vectors. */
 static inline ptrdiff_t axis_floats(const struct axis *a, enum form form)
 {
     return a->steps * FORM_VECTORS(form) * VF_LANES;
+}
+
+/* The even and the odd elements. */
+VF_INLINE void widen_pairs(vi bf16, vf x[2])
+{
+    x[0] = (vf)(bf16 << 16);
+    x[1] = (vf)(bf16 & (int32_t)0xffff0000);
 }
 
 VF_INLINE void widen(const enum form form, const char *p, vf x[2])
@@ -67,11 +64,26 @@ VF_INLINE void widen(const enum form form, const char *p, vf x[2])
     } else if (form == FORM_BF16) {
         vi pairs;
         memcpy(&pairs, p, sizeof pairs);
-        x[0] = (vf)(pairs << 16);
-        x[1] = (vf)(pairs & (int32_t)0xffff0000);
+        widen_pairs(pairs, x);
     } else {
         x[0] = vf_load_f16((const uint16_t *)p);
         x[1] = vf_load_f16((const uint16_t *)p + VF_LANES);
+    }
+}
+
+/* A step of a row from its vectors: what widen() undoes, rounded to nearest even. */
+VF_INLINE void narrow(const enum form form, const vf x[2], char *p)
+{
+    if (form == FORM_F32) {
+        memcpy(p, &x[0], sizeof x[0]);
+    } else if (form == FORM_BF16) {
+        const vi even = __builtin_convertvector(vh_of_bf16(x[0]), vi);
+        const vi odd = __builtin_convertvector(vh_of_bf16(x[1]), vi);
+        const vi pairs = even | odd << 16;
+        memcpy(p, &pairs, sizeof pairs);
+    } else {
+        vf_store_elements(ATTN_F16, p, x[0], VF_LANES);
+        vf_store_elements(ATTN_F16, p + VF_BYTES / 2, x[1], VF_LANES);
     }
 }
 

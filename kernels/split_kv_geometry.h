@@ -8,7 +8,7 @@
 #define ATTN_SPLIT_KV_GEOMETRY_H
 
 #include "group.h"
-#include "split_kv_tile.h"
+#include "split_kv_shapes.h"
 
 #define SPLIT_KEYS 512     /* 256 KB of f32 K at D = 128: 10 us, against 1 us to start and merge */
 #define UNIT_ROWS 128      /* Q, P and O of a unit stay in L2 beside the streams of K and V */
@@ -22,6 +22,7 @@ struct geometry {
     size_t units, splits;
     size_t chunks;                /* units of a KV head */
     size_t unit_rows;             /* most rows of a unit */
+    int tile_rows;                /* most rows of a tile */
     ptrdiff_t block_keys;         /* a multiple of GROUP_KEYS */
     ptrdiff_t q_floats, o_floats; /* of a row */
     bool whole;                   /* a thread takes all splits of a unit, and slots are threads' */
@@ -47,9 +48,9 @@ static inline void geometry_bytes(struct geometry *g)
     const size_t merged = (size_t)(g->o_floats > g->q_floats ? g->o_floats : g->q_floats);
     g->q_bytes = geometry_lines(rows * merged * sizeof(float)); /* and a row of O when merging */
     g->p_bytes = geometry_lines(rows * keys * sizeof(float));
-    g->hidden_bytes = geometry_lines(TILE_ROWS * keys * sizeof(int32_t));
+    g->hidden_bytes = geometry_lines((size_t)g->tile_rows * keys * sizeof(int32_t));
     g->k_bytes = geometry_lines(keys * (size_t)g->qk.bytes);
-    g->tiles_bytes = geometry_lines((rows / TILE_ROWS + 2) * sizeof(struct tile));
+    g->tiles_bytes = geometry_lines((rows / (size_t)g->tile_rows + 3) * sizeof(struct tile));
     g->seen_bytes = geometry_lines(rows * sizeof(struct attn_range));
     g->thread_bytes =
         g->q_bytes + g->p_bytes + g->hidden_bytes + g->k_bytes + g->tiles_bytes + g->seen_bytes;
@@ -70,6 +71,7 @@ static inline struct geometry geometry_of(const struct attn_problem *p, int thre
         .splits = (p->kv_len + SPLIT_KEYS - 1) / SPLIT_KEYS,
         .chunks = (rows + UNIT_ROWS - 1) / UNIT_ROWS,
         .unit_rows = geometry_minimum(rows, UNIT_ROWS),
+        .tile_rows = p->dtype == ATTN_F16 ? 4 : TILE_ROWS,
         .block_keys = (ptrdiff_t)(fit ? geometry_minimum(fit, BLOCK_KEYS) : GROUP_KEYS),
     };
     g.units = p->batch * p->kv_heads * g.chunks;

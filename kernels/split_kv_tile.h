@@ -1,15 +1,16 @@
 /*
- * split_kv_tile.h: a tile of up to four query rows against a block of keys, for split_kv.c.
+ * split_kv_tile.h: a tile of up to eight query rows against a block of keys, for split_kv.c.
  *
- * Nothing here broadcasts an element of K.  A step is VF_BYTES bytes of a key's row, loaded once
- * and multiplied with every row of the tile; sums stay in the lanes until VF_LANES of them, one
- * per (key, row), are reduced together by a transposing tree of additions (vf_hsum_each).  The
- * result is one vector of scores, lane key * rows + row, on which softmax is lane-wise: maximum,
- * shift and sum of a row stand in all lanes of that row.  P goes to memory and comes back as
- * broadcasts, and each step of a V row is again loaded once for all rows.
+ * Nothing here broadcasts an element of K (split_kv_eight.h does, for eight rows).  A step is
+ * VF_BYTES bytes of a key's row, loaded once and multiplied with every row of the tile; sums stay
+ * in the lanes until VF_LANES of them, one per (key, row), are reduced together by a transposing
+ * tree of additions (vf_hsum_each).  The result is one vector of scores, lane key * rows + row, on
+ * which softmax is lane-wise: maximum, shift and sum of a row stand in all lanes of that row.  P
+ * goes to memory and comes back as broadcasts, and each step of a V row is again loaded once for
+ * all rows.
  *
  * Registers (avx512): 16 sums of 4 keys x 4 rows, 4 vectors of Q, 1 of K; 16 accumulators of 4
- * rows x 4 steps of O, 4 broadcasts of P, 1 vector of V.
+ * rows x 4 steps of O (or 8 x 2), 4 broadcasts of P, 1 vector of V.
  */
 #ifndef ATTN_SPLIT_KV_TILE_H
 #define ATTN_SPLIT_KV_TILE_H
@@ -19,7 +20,8 @@
 
 #include "split_kv_form.h"
 
-#define TILE_ROWS 4   /* most query rows of a tile */
+#define EIGHT 8 /* query rows of the highest tile where there are 16 lanes */
+#define TILE_ROWS (VF_LANES == 2 * EIGHT ? EIGHT : 4)
 #define GROUP_KEYS 16 /* keys whose scores are compared with the running maximum at once */
 #define STRIP_KEYS 4  /* key rows read side by side: more of them defeat the hardware's streams */
 
@@ -70,12 +72,12 @@ struct tile {
 };
 
 /* sum[strip keys][r rows] += one step of K times Q. */
-VF_INLINE void dots_step(const enum form form, const int r, const int every, const int strip,
-                         vf *sum, const float *q, const char *k, ptrdiff_t stride, int tail,
+VF_INLINE void dots_step(const enum form form, const int r, const int strip, vf *sum,
+                         const float *q, const char *k, ptrdiff_t stride, int tail,
                          struct cursor *cursor)
 {
     const int w = FORM_DOTS(form);
-    vf qv[TILE_ROWS * 2];
+    vf qv[4 * 2];
 #pragma GCC unroll 8
     for (int i = 0; i < r * w; i++)
         qv[i] = vf_load(q + i * VF_LANES);
@@ -83,8 +85,7 @@ VF_INLINE void dots_step(const enum form form, const int r, const int every, con
     for (int j = 0; j < strip; j++) {
         vf kv[2];
         load_k(form, tail, k + j * stride, kv);
-        if (j % every == 0)
-            fetch_next(cursor);
+        fetch_next(cursor);
 #pragma GCC unroll 2
         for (int u = 0; u < w; u++)
 #pragma GCC unroll 4
@@ -94,9 +95,8 @@ VF_INLINE void dots_step(const enum form form, const int r, const int every, con
 }
 
 /* Scores of VF_LANES / r keys from k on. */
-VF_INLINE vf vector_of_dots(const enum form form, const int r, const int every, const float *q,
-                            const char *k, ptrdiff_t stride, const struct axis *axis,
-                            struct cursor *cursor)
+VF_INLINE vf vector_of_dots(const enum form form, const int r, const float *q, const char *k,
+                            ptrdiff_t stride, const struct axis *axis, struct cursor *cursor)
 {
     const int keys = VF_LANES / r, strip = keys < STRIP_KEYS ? keys : STRIP_KEYS;
     const int step = r * FORM_DOTS(form) * VF_LANES;
@@ -109,10 +109,10 @@ VF_INLINE vf vector_of_dots(const enum form form, const int r, const int every, 
         const char *row = k + s * stride;
 #pragma GCC unroll 1
         for (ptrdiff_t x = 0; x < axis->full; x++)
-            dots_step(form, r, every, strip, sum + s * r, q + x * step, row + x * VF_BYTES, stride,
-                      0, cursor);
+            dots_step(form, r, strip, sum + s * r, q + x * step, row + x * VF_BYTES, stride, 0,
+                      cursor);
         if (axis->tail)
-            dots_step(form, r, every, strip, sum + s * r, q + axis->full * step,
+            dots_step(form, r, strip, sum + s * r, q + axis->full * step,
                       row + axis->full * VF_BYTES, stride, axis->tail, cursor);
     }
     return vf_hsum_each(sum);
@@ -120,14 +120,14 @@ VF_INLINE vf vector_of_dots(const enum form form, const int r, const int every, 
 
 /* Scores of GROUP_KEYS keys from k on.  (Together with the exponentials in one function GCC 12
  * would keep the sums in memory.) */
-VF_INLINE void dots(const enum form form, const int r, const int every, vf *s, const float *q,
-                    struct rows k, const struct axis *axis, struct cursor *next)
+VF_INLINE void dots(const enum form form, const int r, vf *s, const float *q, struct rows k,
+                    const struct axis *axis, struct cursor *next)
 {
     struct cursor cursor = *next; /* in registers */
 #pragma GCC unroll 1
     for (int i = 0; i < GROUP_KEYS * r / VF_LANES; i++)
-        s[i] = vector_of_dots(form, r, every, q, k.data + i * (VF_LANES / r) * k.stride, k.stride,
-                              axis, &cursor);
+        s[i] = vector_of_dots(form, r, q, k.data + i * (VF_LANES / r) * k.stride, k.stride, axis,
+                              &cursor);
     *next = cursor;
 }
 
@@ -183,13 +183,13 @@ static void softmax(struct tile *t, vf *s, int n, int done, const int32_t *hidde
 }
 
 /* o[r rows][c steps] += p[keys][r] v[keys][c]; of a step only `tail` bytes exist, if not 0. */
-VF_INLINE void accumulate(const enum form form, const int r, const int every, const int c, int tail,
-                          float *o, ptrdiff_t o_stride, const float *p, ptrdiff_t p_stride,
-                          struct rows v, int keys, struct cursor *cursor)
+VF_INLINE void accumulate(const enum form form, const int r, const int c, int tail, float *o,
+                          ptrdiff_t o_stride, const float *p, ptrdiff_t p_stride, struct rows v,
+                          int keys, struct cursor *cursor)
 {
     const int w = FORM_VECTORS(form), n = c * w;
     vf a[16];
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int h = 0; h < r; h++)
 #pragma GCC unroll 16
         for (int x = 0; x < n; x++)
@@ -197,51 +197,28 @@ VF_INLINE void accumulate(const enum form form, const int r, const int every, co
 #pragma GCC unroll 1
     for (int j = 0; j < keys; j++) {
         vf pj[TILE_ROWS];
-#pragma GCC unroll 4
+#pragma GCC unroll 8
         for (int h = 0; h < r; h++)
             pj[h] = vf_set1(p[h]);
 #pragma GCC unroll 16
         for (int x = 0; x < c; x++) {
             vf vx[2];
             widen_step(form, tail, v.data + x * VF_BYTES, vx);
-            if (x % every == 0)
-                fetch_next(cursor);
+            fetch_next(cursor);
 #pragma GCC unroll 2
             for (int u = 0; u < w; u++)
-#pragma GCC unroll 4
+#pragma GCC unroll 8
                 for (int h = 0; h < r; h++)
                     a[h * n + x * w + u] = vf_fma(pj[h], vx[u], a[h * n + x * w + u]);
         }
         v.data += v.stride;
         p += p_stride;
     }
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int h = 0; h < r; h++)
 #pragma GCC unroll 16
         for (int x = 0; x < n; x++)
             vf_store(o + h * o_stride + x * VF_LANES, a[h * n + x]);
-}
-
-/* O += P V over keys [0, keys): r rows o_stride apart, keys of P p_stride apart. */
-VF_INLINE void weighted_sum(const enum form form, const int r, const int every, float *o,
-                            ptrdiff_t o_stride, const float *p, ptrdiff_t p_stride, struct rows v,
-                            int keys, const struct axis *axis, struct cursor *next)
-{
-    struct cursor cursor = *next;
-    const int w = FORM_VECTORS(form);
-    const int accumulators = VF_LANES == 16 && r > 1 ? 16 : 8;
-    const int c = r * w < accumulators ? accumulators / (r * w) : 1;
-    ptrdiff_t x = 0;
-#pragma GCC unroll 1
-    for (; x + c <= axis->full; x += c)
-        accumulate(form, r, every, c, 0, o + x * w * VF_LANES, o_stride, p, p_stride,
-                   (struct rows){v.data + x * VF_BYTES, v.stride}, keys, &cursor);
-#pragma GCC unroll 1
-    for (; x < axis->steps; x++)
-        accumulate(form, r, every, 1, x < axis->full ? 0 : axis->tail, o + x * w * VF_LANES,
-                   o_stride, p, p_stride, (struct rows){v.data + x * VF_BYTES, v.stride}, keys,
-                   &cursor);
-    *next = cursor;
 }
 
 #endif

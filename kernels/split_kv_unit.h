@@ -25,6 +25,7 @@ struct unit {
     char *k_copy;    /* such a block's K, zero where no row of the tile sees it */
     struct tile *tile;
     struct attn_range *seen; /* per row, within the split */
+    struct attn_range all;   /* what every row sees */
 };
 
 static struct unit unit_of(const struct geometry *g, const struct attn_problem *problem,
@@ -54,47 +55,41 @@ static void *unit_row(const struct unit *u, const struct attn_tensor *t, int r)
                     group_query(&u->block, (size_t)r));
 }
 
-static float element(const void *row, enum attn_dtype dtype, ptrdiff_t e)
-{
-    if (dtype == ATTN_F32)
-        return ((const float *)row)[e];
-    const uint16_t x = ((const uint16_t *)row)[e];
-    return dtype == ATTN_BF16 ? attn_bf16_to_f32(x) : attn_f16_to_f32(x);
-}
-
 /* Rows of Q in the order of struct tile, 0 past the end of a row. */
 static void load_q(const struct unit *u, int row, int rows, float *q)
 {
     const struct geometry *g = u->g;
-    const ptrdiff_t step = FORM_DOTS(g->form) * VF_LANES;
-    const enum attn_dtype dtype = u->block.problem->dtype;
+    const int w = FORM_DOTS(g->form);
+#if VF_LANES == 2 * EIGHT
+    if (rows == EIGHT) {
+        const char *from[EIGHT];
+        for (int h = 0; h < EIGHT; h++)
+            from[h] = unit_row(u, &u->t->q, row + h);
+        eight_load_q(g->form, q, from, &g->qk);
+        return;
+    }
+#endif
     for (int h = 0; h < rows; h++) {
         const char *from = unit_row(u, &u->t->q, row + h);
-        if (FORM_PAIRS(g->form)) {
-            for (ptrdiff_t at = 0; at < g->qk.bytes; at += VF_BYTES) {
-                const ptrdiff_t left = g->qk.bytes - at;
-                float *to = q + (at / VF_BYTES * rows + h) * step;
-                memset(to, 0, VF_BYTES);
-                memcpy(to, from + at, (size_t)(left < VF_BYTES ? left : VF_BYTES));
-            }
-            continue;
-        }
-        for (ptrdiff_t i = 0; i < g->q_floats; i++) {
-            const ptrdiff_t e = axis_element(g->form, i);
-            q[(i / step * rows + h) * step + i % step] =
-                e < g->qk.dim ? element(from, dtype, e) : 0;
+        for (ptrdiff_t x = 0; x < g->qk.steps; x++) {
+            vf step[2];
+            load_k(g->form, x < g->qk.full ? 0 : g->qk.tail, from + x * VF_BYTES, step);
+            for (int i = 0; i < w; i++)
+                vf_store(q + ((x * rows + h) * w + i) * VF_LANES, step[i]);
         }
     }
 }
 
-/* Cuts the rows into tiles of 4, 4, .. 2, 1 and empties them; O of a part is theirs. */
+/* Cuts the rows into tiles of 8, 8, .. 4, 2, 1 and empties them; O of a part is theirs. */
 static void start_tiles(struct unit *u, float *o)
 {
     const struct geometry *g = u->g;
     memset(o, 0, (size_t)(u->rows * g->o_floats) * sizeof(float));
     u->tiles = 0;
     for (int row = 0; row < u->rows; row += u->tile[u->tiles++].rows) {
-        const int left = u->rows - row, rows = left >= TILE_ROWS ? TILE_ROWS : left >= 2 ? 2 : 1;
+        int rows = g->tile_rows;
+        while (rows > u->rows - row)
+            rows /= 2;
         struct tile *t = &u->tile[u->tiles];
         *t = (struct tile){.rows = rows,
                            .q = u->q + row * g->q_floats,
@@ -108,52 +103,6 @@ static void start_tiles(struct unit *u, float *o)
     }
 }
 
-/* ---- the arithmetic, one function for each form and height of a tile ------------------------- */
-
-#define SHAPE(form, r, every)                                                               \
-    static __attribute__((noinline)) void dots_##form##_##r##_##every(                      \
-        vf *s, const float *q, struct rows k, const struct axis *axis, struct cursor *next) \
-    {                                                                                       \
-        dots(form, r, every, s, q, k, axis, next);                                          \
-    }                                                                                       \
-    static __attribute__((noinline)) void weighted_sum_##form##_##r##_##every(              \
-        const struct tile *t, float *o, const float *p, struct rows v, int keys,            \
-        const struct axis *axis, struct cursor *next)                                       \
-    {                                                                                       \
-        weighted_sum(form, r, every, o, t->o_floats, p, t->rows, v, keys, axis, next);      \
-    }
-#define SHAPES(form) SHAPE(form, 1, 1) SHAPE(form, 2, 1) SHAPE(form, 4, 1) SHAPE(form, 4, 2)
-SHAPES(FORM_F32)
-SHAPES(FORM_BF16)
-SHAPES(FORM_F16)
-#undef SHAPES
-#undef SHAPE
-
-struct shape {
-    void (*dots)(vf *s, const float *q, struct rows k, const struct axis *axis,
-                 struct cursor *next);
-    /* O of the first rows of t at o, its P for the first key at p. */
-    void (*weighted_sum)(const struct tile *t, float *o, const float *p, struct rows v, int keys,
-                         const struct axis *axis, struct cursor *next);
-};
-
-/* A tile alone fetches a line at every step; where there are several, the first two share it. */
-static const struct shape *shape_of(const struct unit *u, int rows)
-{
-#define SHAPE(form, r, every)                                            \
-    {                                                                    \
-        dots_##form##_##r##_##every, weighted_sum_##form##_##r##_##every \
-    }
-#define SHAPES(form)                                                               \
-    {                                                                              \
-        SHAPE(form, 1, 1), SHAPE(form, 2, 1), SHAPE(form, 4, 1), SHAPE(form, 4, 2) \
-    }
-    static const struct shape shapes[][4] = {[FORM_F32] = SHAPES(FORM_F32),
-                                             [FORM_BF16] = SHAPES(FORM_BF16),
-                                             [FORM_F16] = SHAPES(FORM_F16)};
-    return &shapes[u->g->form][rows < TILE_ROWS ? rows - 1 : u->tiles == 1 ? 2 : 3];
-}
-
 static struct rows rows_from(struct rows rows, ptrdiff_t j)
 {
     return (struct rows){rows.data + j * rows.stride, rows.stride};
@@ -163,13 +112,16 @@ static struct rows rows_from(struct rows rows, ptrdiff_t j)
 static void scores(const struct unit *u, struct tile *t, struct rows k, int keys,
                    const int32_t *hidden, struct cursor *next)
 {
-    const struct shape *shape = shape_of(u, t->rows);
+    const struct shape *shape = shape_of(u->g->form, t->rows);
     const int n = GROUP_KEYS * t->rows / VF_LANES;
     for (int j = 0; j < keys; j += GROUP_KEYS) {
         vf s[GROUP_KEYS * TILE_ROWS / VF_LANES];
         shape->dots(s, t->q, rows_from(k, j), &u->g->qk, next);
         softmax(t, s, n, j * t->rows, hidden);
     }
+#ifdef __AVX512BF16__
+    pair_weights(t, keys);
+#endif
 }
 
 /* ---- blocks of keys -------------------------------------------------------------------------- */
@@ -231,9 +183,42 @@ static void values_cut(const struct unit *u, struct tile *t, int row, ptrdiff_t 
     for (int h = 0; h < t->rows; h++) {
         const struct attn_range r = sight_of(u, row + h, 1, j, end).all;
         if (r.lo < r.hi)
-            shape_of(u, 1)->weighted_sum(t, t->o + h * t->o_floats, t->p + (r.lo - j) * t->rows + h,
-                                         rows_from(u->v, r.lo), (int)(r.hi - r.lo), &u->g->v,
-                                         &none);
+            shape_of(u->g->form, 1)
+                ->values(t, h, (int)(r.lo - j), (int)(r.hi - j), rows_from(u->v, j), &u->g->v,
+                         &none);
+    }
+}
+
+/* Keys [j, end) of which every row sees all. */
+static void block_whole(const struct unit *u, ptrdiff_t j, ptrdiff_t end, struct cursor *next_v,
+                        struct cursor *next_k)
+{
+    const struct rows k = rows_from(u->k, j), v = rows_from(u->v, j);
+    for (int i = 0; i < u->tiles; i++)
+        scores(u, &u->tile[i], k, (int)(end - j), NULL, next_v);
+    for (int i = 0; i < u->tiles; i++) {
+        const struct tile *t = &u->tile[i];
+        shape_of(u->g->form, t->rows)->values(t, 0, 0, (int)(end - j), v, &u->g->v, next_k);
+    }
+}
+
+/* Keys [j, end) that some rows see in part, or of which there are fewer than in a block. */
+static void block_cut(const struct unit *u, ptrdiff_t j, ptrdiff_t end, struct cursor *next_k)
+{
+    for (int i = 0, row = 0; i < u->tiles; row += u->tile[i++].rows) {
+        const struct sight s = sight_of(u, row, u->tile[i].rows, j, end);
+        if (s.any.lo < s.any.hi)
+            scores_cut(u, &u->tile[i], row, j, s);
+    }
+    for (int i = 0, row = 0; i < u->tiles; row += u->tile[i++].rows) {
+        struct tile *t = &u->tile[i];
+        const struct sight s = sight_of(u, row, t->rows, j, end);
+        if (s.all.lo == s.any.lo && s.all.hi == s.any.hi && s.all.lo < s.all.hi)
+            shape_of(u->g->form, t->rows)
+                ->values(t, 0, (int)(s.all.lo - j), (int)(s.all.hi - j), rows_from(u->v, j),
+                         &u->g->v, next_k);
+        else if (s.any.lo < s.any.hi)
+            values_cut(u, t, row, j, end);
     }
 }
 
@@ -241,27 +226,12 @@ static void values_cut(const struct unit *u, struct tile *t, int row, ptrdiff_t 
 static void unit_block(const struct unit *u, ptrdiff_t j, ptrdiff_t end)
 {
     const struct geometry *g = u->g;
-    const int keys = (int)(end - j);
-    struct cursor next_v = cursor_of(u->v, &g->v, j, keys);
+    struct cursor next_v = cursor_of(u->v, &g->v, j, (int)(end - j));
     struct cursor next_k = cursor_of(u->k, &g->qk, end, (int)g->block_keys);
-    for (int i = 0, row = 0; i < u->tiles; row += u->tile[i++].rows) {
-        struct tile *t = &u->tile[i];
-        const struct sight s = sight_of(u, row, t->rows, j, end);
-        if (s.all.lo == j && s.all.hi == end && keys == g->block_keys)
-            scores(u, t, rows_from(u->k, j), keys, NULL, &next_v);
-        else if (s.any.lo < s.any.hi)
-            scores_cut(u, t, row, j, s);
-    }
-    for (int i = 0, row = 0; i < u->tiles; row += u->tile[i++].rows) {
-        struct tile *t = &u->tile[i];
-        const struct sight s = sight_of(u, row, t->rows, j, end);
-        if (s.all.lo == s.any.lo && s.all.hi == s.any.hi && s.all.lo < s.all.hi)
-            shape_of(u, t->rows)
-                ->weighted_sum(t, t->o, t->p + (s.all.lo - j) * t->rows, rows_from(u->v, s.all.lo),
-                               (int)(s.all.hi - s.all.lo), &g->v, &next_k);
-        else if (s.any.lo < s.any.hi)
-            values_cut(u, t, row, j, end);
-    }
+    if (j >= u->all.lo && end <= u->all.hi && end - j == g->block_keys)
+        block_whole(u, j, end, &next_v, &next_k);
+    else
+        block_cut(u, j, end, &next_k);
 }
 
 #endif

@@ -37,6 +37,10 @@ static void not_finite_behind_the_mask(void **state)
         "sq=150,skv=150,d=16,window=20:5,outputs=o+lse+weights",
         "sq=100,skv=300,d=64,mask=causal,window=9,outputs=o+lse",
         "sq=20,skv=20,d=3,window=0:0,outputs=o+lse+weights",
+        "sq=70,skv=301,d=64,mask=causal,dtype=bf16,outputs=o+lse",
+        "hq=16,hkv=2,sq=3,skv=131,d=24,window=20:5,dtype=bf16,outputs=o+lse",
+        "sq=33,skv=91,d=15,mask=causal,window=9,dtype=bf16,outputs=o+lse",
+        "hq=8,hkv=1,sq=2,skv=200,d=33,mask=causal,dtype=f16,outputs=o+lse",
     };
     static const double values[] = {NAN, INFINITY, -INFINITY};
     for (size_t p = 0; p < COUNT(problems); p++)
