@@ -23,6 +23,7 @@
  */
 #include <omp.h>
 
+#include "rows.h"
 #include "split_kv_unit.h"
 
 /* m (of scores in log2; -inf where the row sees no key of the split) and l of row r in a part. */
@@ -44,15 +45,37 @@ static struct attn_range look(struct unit *u, ptrdiff_t first, ptrdiff_t last)
     return s.any;
 }
 
+/* The same for a row alone: all its scores, then all its values.  Nothing is used twice, so there is
+ * nothing to keep in L1, and what reads fastest is what the hardware takes for one stream (in
+ * blocks with prefetches: 0.65 to 0.8 times as fast on Zen 4). */
+static void split_row(const struct unit *u, struct attn_range keys, float *o, float *sums)
+{
+    const struct geometry *g = u->g;
+    const struct rows k = rows_from(u->k, keys.lo), v = rows_from(u->v, keys.lo);
+    const ptrdiff_t n = keys.hi - keys.lo, element = sizeof(float);
+    row_scores(unit_row(u, &u->t->q, 0), (const float *)k.data, k.stride / element, n,
+               (size_t)g->qk.dim, softmax_scale(u->block.problem), u->p);
+    const float m = softmax_max(u->p, n, -INFINITY);
+    sums[1] = softmax_exp2(u->p, n, softmax_shift(m));
+    sums[0] = sums[1] == 0 ? -INFINITY : softmax_shift(m);
+    memset(o, 0, (size_t)g->o_floats * sizeof *o);
+    row_weigh(o, u->p, (const float *)v.data, v.stride / element, n, (size_t)g->v.dim);
+}
+
 /* Leaves O, m and l of the unit's rows over the keys of a split in `part`. */
 static void split(struct unit *u, size_t index, char *part)
 {
     const struct geometry *g = u->g;
-    const size_t end = geometry_minimum((index + 1) * SPLIT_KEYS, u->block.problem->kv_len);
-    const struct attn_range keys = look(u, (ptrdiff_t)(index * SPLIT_KEYS), (ptrdiff_t)end);
+    const size_t first = index * g->split_keys;
+    const size_t end = geometry_minimum(first + g->split_keys, u->block.problem->kv_len);
+    const struct attn_range keys = look(u, (ptrdiff_t)first, (ptrdiff_t)end);
     if (keys.lo >= keys.hi) {
         for (int r = 0; r < u->rows; r++)
             *part_sums(g, part, r) = -INFINITY;
+        return;
+    }
+    if (g->alone) {
+        split_row(u, keys, (float *)part, part_sums(g, part, 0));
         return;
     }
     start_tiles(u, (float *)part);

@@ -11,6 +11,7 @@
 #include "split_kv_shapes.h"
 
 #define SPLIT_KEYS 512     /* 256 KB of f32 K at D = 128: 10 us, against 1 us to start and merge */
+#define ALONE_KEYS 1024    /* the same for a row alone, which is read faster the longer it is */
 #define UNIT_ROWS 128      /* Q, P and O of a unit stay in L2 beside the streams of K and V */
 #define BLOCK_KEYS 64      /* most keys of a block */
 #define BLOCK_BYTES 8192   /* of K in a block: its K, its V, Q and O share 32 KB of L1 */
@@ -19,7 +20,8 @@
 struct geometry {
     enum form form;
     struct axis qk, v;
-    size_t units, splits;
+    bool alone; /* one row of f32 a unit */
+    size_t units, splits, split_keys;
     size_t chunks;                /* units of a KV head */
     size_t unit_rows;             /* most rows of a unit */
     int tile_rows;                /* most rows of a tile */
@@ -47,7 +49,7 @@ static inline void geometry_bytes(struct geometry *g)
     const size_t rows = g->unit_rows, keys = (size_t)g->block_keys;
     const size_t merged = (size_t)(g->o_floats > g->q_floats ? g->o_floats : g->q_floats);
     g->q_bytes = geometry_lines(rows * merged * sizeof(float)); /* and a row of O when merging */
-    g->p_bytes = geometry_lines(rows * keys * sizeof(float));
+    g->p_bytes = geometry_lines((g->alone ? g->split_keys : rows * keys) * sizeof(float));
     g->hidden_bytes = geometry_lines((size_t)g->tile_rows * keys * sizeof(int32_t));
     g->k_bytes = geometry_lines(keys * (size_t)g->qk.bytes);
     g->tiles_bytes = geometry_lines((rows / (size_t)g->tile_rows + 3) * sizeof(struct tile));
@@ -68,17 +70,19 @@ static inline struct geometry geometry_of(const struct attn_problem *p, int thre
                                         : FORM_F16,
         .qk = axis_of(p->qk_dim, element),
         .v = axis_of(p->v_dim, element),
-        .splits = (p->kv_len + SPLIT_KEYS - 1) / SPLIT_KEYS,
+        .alone = rows == 1 && p->dtype == ATTN_F32,
         .chunks = (rows + UNIT_ROWS - 1) / UNIT_ROWS,
         .unit_rows = geometry_minimum(rows, UNIT_ROWS),
         .tile_rows = p->dtype == ATTN_F16 ? 4 : TILE_ROWS,
         .block_keys = (ptrdiff_t)(fit ? geometry_minimum(fit, BLOCK_KEYS) : GROUP_KEYS),
     };
+    g.split_keys = g.alone ? ALONE_KEYS : SPLIT_KEYS;
+    g.splits = (p->kv_len + g.split_keys - 1) / g.split_keys;
     g.units = p->batch * p->kv_heads * g.chunks;
     g.q_floats = axis_floats(&g.qk, g.form);
     g.o_floats = axis_floats(&g.v, g.form);
-    g.whole = threads == 1 || g.units / UNITS_PER_THREAD >= (size_t)threads;
-    g.slots = g.whole ? geometry_minimum((size_t)threads, g.units) : g.units;
+    g.whole = threads == 1 || g.splits == 1 || g.units / UNITS_PER_THREAD >= (size_t)threads;
+    g.slots = g.whole ? (size_t)threads : g.units;
     geometry_bytes(&g);
     return g;
 }

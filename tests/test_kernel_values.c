@@ -128,6 +128,28 @@ static void scores_of_minus_infinity(void **state)
     tested_skip_unless_ran();
 }
 
+/* One query whose scores are all NaN, or -inf as far as `minus` keys and then far below 0: parts of
+ * a row are without keys, too. */
+static void a_row_alone(void **state)
+{
+    (void)state;
+    static const struct {
+        double q;
+        size_t minus;
+    } cases[] = {{NAN, 0}, {1, 1100}, {1, 1300}};
+    const size_t keys = 1300;
+    for (size_t c = 0; c < COUNT(cases); c++) {
+        struct judged_problem *t = tested_open("hq=2,sq=1,skv=1300,d=16,outputs=o+lse");
+        set_row(&t->set.tensors.q, 1, 0, 16, cases[c].q);
+        for (size_t j = 0; j < keys; j++)
+            set_row(&t->set.tensors.k, 1, j, 16, j < cases[c].minus ? -INFINITY : -30);
+        judged_changed(t);
+        tested_compare(t, 2);
+        judged_close(t);
+    }
+    tested_skip_unless_ran();
+}
+
 /* The first keys say nothing about the maximum: their scores are -inf, NaN for one query in three, or
  * far below the others. */
 static void first_keys_far_below(void **state)
@@ -215,6 +237,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(visible_nan, tested_start),
         cmocka_unit_test_setup(rows_without_keys, tested_start),
         cmocka_unit_test_setup(scores_of_minus_infinity, tested_start),
+        cmocka_unit_test_setup(a_row_alone, tested_start),
         cmocka_unit_test_setup(first_keys_far_below, tested_start),
         cmocka_unit_test_setup(extreme_magnitudes, tested_start),
         cmocka_unit_test_setup(scales, tested_start),
