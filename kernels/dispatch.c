@@ -8,7 +8,7 @@
  * than online takes.
  *
  * The constants are crossings measured on AMD Zen 4 (2 cores, GCC 12.2, 2026-11-21): float32 and
- * bf16, D = 64 and 128, 1 to 512 rows, 1 to 8192 keys, 1 and 2 threads.  best_measured.c of tests/
+ * bf16, D = 64 and 128, 1 to 64 rows, 1 to 8192 keys, 1 and 2 threads.  best_measured.c of tests/
  * compares the choices with committed results.
  */
 #include "attention.h"
@@ -48,25 +48,23 @@ static bool minute(const struct shape *s)
 /* Rows one by one, each with an output row of its own and no more scratch. */
 static bool small(const struct shape *s)
 {
-    return s->rows <= lanes_of(s) / 2 && s->rows * s->keys <= 256;
+    return s->rows * s->keys <= (s->rows <= 2 ? 256 : 32);
 }
 
 /*
- * split_kv's cost is its rows, over the threads that its units of 128 rows and splits of 512 keys
- * employ.  That of flash is a constant for up to one vector of rows, half more for two (a tile),
- * over the threads that its tiles employ.  In rows of split_kv the constant is a vector's lanes;
- * with pairs of bf16 three quarters of it, for split_kv gains less from them.
+ * Costs in rows of split_kv.  split_kv's own is its rows, and 28 keys more to set up, over the
+ * threads that its units of 128 rows and splits of 512 keys employ.  That of flash is a constant for up
+ * to one vector of rows, 1.87 times that for two (a tile), over the threads that its tiles employ;
+ * the constant is a vector's lanes and a little.
  */
 static bool starved(const struct shape *s)
 {
-    const bool pairs = s->flash && s->flash->isa == ATTN_ISA_AVX512_BF16;
-    const double lanes = lanes_of(s), vector = pairs ? 0.75 * lanes : lanes;
+    const double lanes = lanes_of(s), vector = 1.02 * lanes;
     const double tiles = parts(s->rows, 2 * lanes);
-    const double flash = s->rows <= lanes ? vector : 1.5 * vector * tiles;
+    const double flash = s->rows <= lanes ? vector : 1.87 * vector * tiles;
+    const double split_kv = s->rows * (1 + 28 / s->keys);
     const double split_kv_parts = parts(s->rows, 128) * parts(s->keys, 512);
-    if (s->keys < (pairs ? 32 : 16) * s->rows)
-        return false;
-    return s->rows * least(s->threads, s->heads * tiles) <
+    return split_kv * least(s->threads, s->heads * tiles) <
            flash * least(s->threads, s->heads * split_kv_parts);
 }
 

@@ -87,13 +87,17 @@ static void with_wide_vectors(void **state)
     static const struct choice choices[] = {
         {"hq=64,hkv=8,sq=1,skv=8192,d=128", 1, "split_kv"}, /* 8 rows */
         {"hq=96,hkv=8,sq=1,skv=8192,d=128", 1, "split_kv"}, /* 12 */
-        {"hq=128,hkv=8,sq=1,skv=8192,d=128", 1, "flash"},   /* 16 */
-        {"hq=64,hkv=8,sq=1,skv=96,d=64", 1, "flash"},
+        {"hq=128,hkv=8,sq=1,skv=256,d=128", 1, "flash"},    /* 16 */
+        {"hq=192,hkv=8,sq=1,skv=256,d=64", 1, "split_kv"},  /* 24 */
+        {"hq=64,hkv=8,sq=1,skv=64,d=64", 1, "split_kv"},
+        {"hq=96,hkv=8,sq=1,skv=64,d=64", 1, "flash"},
+        {"hq=32,hkv=8,sq=1,skv=64,d=64", 1, "split_kv"},
+        {"hq=16,hkv=8,sq=1,skv=64,d=64", 1, "online"},
         {"hq=32,hkv=1,sq=1,skv=8192,d=128", 1, "flash"},
         {"hq=32,hkv=1,sq=1,skv=8192,d=128", 2, "split_kv"},
         {"hq=64,hkv=1,sq=1,skv=8192,d=128", 2, "flash"},
-        {"s=8,d=64", 1, "online"},
-        {"s=16,d=64", 1, "flash"},
+        {"s=5,d=64", 1, "online"},
+        {"s=8,d=64", 1, "flash"},
     };
     if (!attn_isa_available(ATTN_ISA_AVX512) || !attn_find("flash", ATTN_ISA_AVX512))
         skip();
@@ -105,8 +109,8 @@ static void with_products_of_pairs(void **state)
     (void)state;
     static const struct choice choices[] = {
         {"hq=64,hkv=8,sq=1,skv=8192,d=128,dtype=bf16", 1, "split_kv"},
-        {"hq=96,hkv=8,sq=1,skv=8192,d=128,dtype=bf16", 1, "flash"},
-        {"hq=64,hkv=8,sq=1,skv=200,d=64,dtype=bf16", 1, "flash"},
+        {"hq=96,hkv=8,sq=1,skv=8192,d=128,dtype=bf16", 1, "split_kv"},
+        {"hq=128,hkv=8,sq=1,skv=64,d=64,dtype=bf16", 1, "flash"},
     };
     if (!attn_isa_available(ATTN_ISA_AVX512_BF16) || !attn_find("flash", ATTN_ISA_AVX512_BF16))
         skip();
