@@ -52,10 +52,10 @@ static bool small(const struct shape *s)
 }
 
 /*
- * Costs in rows of split_kv.  split_kv's own is its rows, and 28 keys more to set up, over the
- * threads that its units of 128 rows and splits of 512 keys employ.  That of flash is a constant for up
- * to one vector of rows, 1.87 times that for two (a tile), over the threads that its tiles employ;
- * the constant is a vector's lanes and a little.
+ * Costs in rows of split_kv.  split_kv's own is its rows, with 28 keys more to set up, over the
+ * threads that its units of 128 rows and splits of 512 keys employ.  That of flash is a constant
+ * for up to one vector of rows, a vector's lanes and a little, and 1.87 times that for two (a
+ * tile), over the threads that its tiles employ.
  */
 static bool starved(const struct shape *s)
 {

@@ -18,7 +18,8 @@
  *   memory    K and V once per 128 query rows of a KV head
  *   parallel  over (batch, KV head, split), or (batch, KV head) where there are many
  *   scratch   threads * (Q and P of a unit), and one part per split: of a unit per thread where
- *             units are many, of every unit where they are few, which is O(threads) too (parts: Skv / 512 * (Dv + 2) floats a row)
+ *             units are many, of every unit where they are few, which is O(threads) too (a part
+ *             is Dv + 2 floats a row)
  *   instead   flash from about 16 query rows per KV head on: its products need no reductions
  */
 #include <omp.h>
@@ -45,8 +46,8 @@ static struct attn_range look(struct unit *u, ptrdiff_t first, ptrdiff_t last)
     return s.any;
 }
 
-/* The same for a row alone: all its scores, then all its values.  Nothing is used twice, so there is
- * nothing to keep in L1, and what reads fastest is what the hardware takes for one stream (in
+/* O, m and l of a row alone: all its scores, then all its values.  Nothing is used twice, so there
+ * is nothing to keep in L1, and what reads fastest is what the hardware takes for one stream (in
  * blocks with prefetches: 0.65 to 0.8 times as fast on Zen 4). */
 static void split_row(const struct unit *u, struct attn_range keys, float *o, float *sums)
 {
