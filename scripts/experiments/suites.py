@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""What was reached in a session of the suites, as Markdown: each bar, and each case.
+
+    scripts/experiments/suites.py FILE
+
+FILE is what `attnbench run --suite prefill,gqa,decode,short,tiny --kernel flash,split_kv,gemm
+--threads 1,2` wrote.  A share is that of the nearest ceiling measured in the same processes:
+multiply-adds, or for `decode` read bandwidth.  [] is the 95 % interval of the median over launches,
+? stands where there are too few launches for one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+Row = dict[str, Any]
+OURS, RIVAL = ("flash", "split_kv"), "gemm"
+THREADS = 1, 2
+
+# Name, least share in percent by D on one thread and on all, what its cases' names hold, and lack.
+BARS: list[tuple[str, dict[int, tuple[int, int]], list[str], list[str]]] = [
+    ("f32 prefill", {64: (92, 92), 128: (93, 93)}, ["prefill-f32"], ["causal", "s512-"]),
+    ("f32 causal", {64: (87, 87), 128: (87, 87)}, ["prefill-f32", "causal"], ["s512-"]),
+    (
+        "f32 short, B32 H12 S128",
+        {64: (85, 85), 128: (86, 86)},
+        ["short-f32-b32-h12-s128"],
+        ["causal"],
+    ),
+    ("f32 tiny, S=64", {64: (80, 0), 128: (80, 0)}, ["tiny-f32-s64"], []),
+    ("bf16 prefill", {64: (82, 82), 128: (84, 84)}, ["prefill-bf16"], ["causal", "s512-"]),
+    ("bf16 causal", {64: (75, 75), 128: (77, 77)}, ["prefill-bf16", "causal"], ["s512-"]),
+    ("f32 decode, groups 1 and 4", {64: (75, 88), 128: (75, 88)}, ["decode-f32"], ["-g8-"]),
+    ("f32 decode, group 8", {64: (60, 75), 128: (60, 75)}, ["decode-f32", "-g8-"], []),
+    ("bf16 decode, groups 1 and 4", {64: (75, 88), 128: (75, 88)}, ["decode-bf16"], ["-g8-"]),
+    ("bf16 decode, group 8", {64: (60, 75), 128: (60, 75)}, ["decode-bf16", "-g8-"], []),
+]
+
+
+def seconds(cell: Row) -> float:
+    """Return the median time of a call."""
+    return float(cell["time"]["median_s"])
+
+
+def share(cell: Row) -> float:
+    """Percent of the ceiling by which the case is judged; NaN where it was not measured."""
+    field = "fraction_of_bandwidth" if cell["case"].startswith("decode") else "fraction_of_fma"
+    fraction = cell[field]
+    return math.nan if fraction is None else 100 * float(fraction)
+
+
+def share_text(cell: Row | None) -> str:
+    """Percent and its interval; "-" where the cell was not measured."""
+    if cell is None:
+        return "-"
+    percent, interval = share(cell), cell["time"]["ci95_s"]
+    if interval is None:
+        return f"{percent:.0f}?"
+    low, high = (percent * seconds(cell) / end for end in reversed(interval))
+    return f"{percent:.0f} [{low:.0f} {high:.0f}]"
+
+
+class Session:
+    """The measured cells of a results file: the variants of one name by their fastest."""
+
+    def __init__(self, path: Path) -> None:
+        """Read the cells that were measured."""
+        self.fastest: dict[tuple[str, str, int], Row] = {}
+        for line in path.read_text(encoding="utf-8").splitlines():
+            cell = json.loads(line)
+            if cell["type"] != "cell" or cell["state"] != "ok":
+                continue
+            key = cell["case"], cell["kernel"], cell["threads"]
+            if key not in self.fastest or seconds(cell) < seconds(self.fastest[key]):
+                self.fastest[key] = cell
+        self.cases = list(dict.fromkeys(case for case, _, _ in self.fastest))
+
+    def best(self, case: str, threads: int) -> Row | None:
+        """Return the faster of our kernels."""
+        cells = [self.fastest.get((case, kernel, threads)) for kernel in OURS]
+        return min(filter(None, cells), key=seconds, default=None)
+
+    def times_rival(self, case: str, threads: int) -> float | None:
+        """How many times as fast as gemm ours is; None where one of them is missing."""
+        ours, rival = self.best(case, threads), self.fastest.get((case, RIVAL, threads))
+        return seconds(rival) / seconds(ours) if ours and rival else None
+
+
+def bar_text(session: Session, cases: list[str], bars: tuple[int, int]) -> str:
+    """Of the shares on each thread count the least, the largest, and how many reach the bar."""
+    texts = []
+    for threads, bar in zip(THREADS, bars, strict=True):
+        cells = [session.best(case, threads) for case in cases]
+        shares = sorted(share(cell) for cell in cells if cell)
+        if not shares or not bar:
+            continue
+        reached = sum(percent >= bar for percent in shares)
+        span = " to ".join(f"{end:.1f}" for end in dict.fromkeys((shares[0], shares[-1])))
+        texts.append(f"{span} ({bar}: {reached} of {len(shares)})")
+    return ", ".join(texts)
+
+
+def print_bars(session: Session) -> None:
+    """One line for each bar: what its cases reached."""
+    print("| figure | D=64: 1 thread, 2 threads | D=128: 1 thread, 2 threads |\n|---|---|---|")
+    for name, bars, has, lacks in BARS:
+        texts = []
+        for dim, bar in bars.items():
+            cases = [
+                case
+                for case in session.cases
+                if f"-d{dim}" in case
+                and all(part in case for part in has)
+                and not any(part in case for part in lacks)
+            ]
+            texts.append(bar_text(session, cases, bar))
+        print(f"| {name} | {' | '.join(texts)} |")
+
+
+def print_cases(session: Session) -> None:
+    """One line for each case."""
+    print("| case | kernel | 1 thread, % | 2 threads, % | x gemm |\n|---|---|---|---|---|")
+    for case in session.cases:
+        cells = [session.best(case, threads) for threads in THREADS]
+        kernels = dict.fromkeys(cell["kernel"] for cell in cells if cell)
+        ratios = [session.times_rival(case, threads) for threads in THREADS]
+        texts = [share_text(cell) for cell in cells]
+        times = " / ".join("-" if ratio is None else f"{ratio:.2f}" for ratio in ratios)
+        print(f"| `{case}` | {', '.join(kernels)} | {texts[0]} | {texts[1]} | {times} |")
+
+
+def main() -> None:
+    """Print both tables of the file named on the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("file", type=Path)
+    session = Session(parser.parse_args().file)
+    print_bars(session)
+    print()
+    print_cases(session)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""scripts/experiments/suites.py: shares, bars and times of a session whose cells are known."""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SCRIPT = pathlib.Path(__file__).parents[2] / "scripts" / "experiments" / "suites.py"
+
+
+def cell(case: str, kernel: str, threads: int, seconds: float, **more: object) -> dict[str, object]:
+    """Return a measured cell of 90 % of the multiply-adds and half the bandwidth."""
+    return {
+        "type": "cell",
+        "state": "ok",
+        "case": case,
+        "kernel": kernel,
+        "isa": "avx512",
+        "threads": threads,
+        "time": {"median_s": seconds, "ci95_s": [0.8 * seconds, 1.25 * seconds]},
+        "fraction_of_fma": 0.9,
+        "fraction_of_bandwidth": 0.5,
+        **more,
+    }
+
+
+class Suites(unittest.TestCase):
+    def printed(self, *cells: dict[str, object]) -> list[str]:
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "suites.jsonl"
+            path.write_text("".join(json.dumps(row) + "\n" for row in cells), encoding="utf-8")
+            command = [sys.executable, str(SCRIPT), str(path)]
+            return subprocess.run(
+                command, check=True, capture_output=True, text=True
+            ).stdout.splitlines()
+
+    def test_a_case_has_the_faster_of_ours_against_the_rival(self) -> None:
+        case = "prefill-f32-s1024-d64"
+        lines = self.printed(
+            {"type": "session"},
+            cell(case, "flash", 1, 2.0),
+            cell(case, "flash", 1, 3.0, isa="avx2"),
+            cell(case, "split_kv", 1, 2.5),
+            cell(case, "gemm", 1, 3.0),
+            cell(case, "flash", 2, 1.0, state="wrong"),
+            cell(case, "split_kv", 2, 2.0, fraction_of_fma=0.4),
+        )
+        self.assertEqual(
+            lines[-1], f"| `{case}` | flash, split_kv | 90 [72 112] | 40 [32 50] | 1.50 / - |"
+        )
+
+    def test_a_bar_counts_the_cases_that_reach_it(self) -> None:
+        few = {"time": {"median_s": 1.0, "ci95_s": None}}
+        lines = self.printed(
+            cell("prefill-f32-s512-d64", "flash", 1, 1.0, fraction_of_fma=0.1),
+            cell("prefill-f32-s1024-d64", "flash", 1, 1.0, fraction_of_fma=0.925),
+            cell("prefill-f32-s2048-d64", "flash", 1, 1.0, fraction_of_fma=0.915, **few),
+            cell("prefill-f32-s1024-d64-causal", "flash", 1, 1.0, fraction_of_fma=0.87),
+            cell("decode-bf16-s1024-g8-d128", "split_kv", 2, 1.0, fraction_of_bandwidth=0.76),
+        )
+        self.assertIn("| f32 prefill | 91.5 to 92.5 (92: 1 of 2) |  |", lines)
+        self.assertIn("| f32 causal | 87.0 (87: 1 of 1) |  |", lines)
+        self.assertIn("| bf16 decode, group 8 |  | 76.0 (75: 1 of 1) |", lines)
+        self.assertIn("| `prefill-f32-s2048-d64` | flash | 92? | - | - / - |", lines)
+
+
+if __name__ == "__main__":
+    unittest.main()
