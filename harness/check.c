@@ -92,14 +92,17 @@ bool check_kernel(const struct attn_kernel *kernel, const struct problem_case *c
                   enum check_depth depth, struct check_result *result)
 {
     *result = (struct check_result){.ok = true};
-    struct checker checker = {
-        .kernel = kernel, .c = c, .threads = threads, .depth = depth, .result = result};
+    struct checker checker = {.kernel = kernel,
+                              .c = c,
+                              .threads = threads,
+                              .depth = depth,
+                              .limit = depth == CHECK_THOROUGH ? SMALL_THOROUGH : SMALL,
+                              .result = result};
     if (depth == CHECK_ROWS)
         return check_case(&checker, "own input", c, SAMPLED_ROWS, false);
     if (!check_case(&checker, "own input", c, SIZE_MAX, false) || depth == CHECK_CASE)
         return result->ok;
-    const struct attn_problem small =
-        check_shrink(&c->problem, depth == CHECK_THOROUGH ? SMALL_THOROUGH : SMALL);
+    const struct attn_problem small = check_shrink(&c->problem, checker.limit);
     const bool same_lengths = small.q_len == c->problem.q_len && small.kv_len == c->problem.kv_len;
     return check_adversaries(&checker, &small) && check_repeats(&checker, &small) &&
            check_identities(&checker, &small) && check_split(&checker, &small) &&

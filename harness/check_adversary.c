@@ -303,6 +303,7 @@ bool check_adversaries(struct checker *checker, const struct attn_problem *small
         problem.outputs |= checker->kernel->caps.outputs & ATTN_OUTPUT_LSE;
         if (adversaries[n].shape && !adversaries[n].shape(&problem, thorough))
             continue;
+        problem = check_shrink(&problem, checker->limit); /* again: its shape may be larger */
         if (!run_all(checker, &adversaries[n], &problem, thorough ? CHECK_NEEDLES : 24))
             return false;
     }

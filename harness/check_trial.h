@@ -16,6 +16,7 @@ struct checker {
     const struct problem_case *c;
     int threads;
     enum check_depth depth;
+    double limit; /* multiply-adds of a problem that is made up, check_shrink() */
     struct check_result *result;
     unsigned trials; /* opened so far: layouts take turns */
 };

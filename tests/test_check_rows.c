@@ -44,6 +44,35 @@ static void smaller_problems_keep_their_tails(void **state)
     assert_memory_equal(&same, &c.problem, sizeof same);
 }
 
+static double largest_work; /* of the problems that the kernel below was given */
+
+static size_t naive_workspace(const struct attn_problem *problem, int threads)
+{
+    return attn_find("naive", ATTN_ISA_BASELINE)->workspace_size(problem, threads);
+}
+
+static void naive_noted(const struct attn_plan *plan, const struct attn_tensors *tensors)
+{
+    const struct attn_problem *p = &plan->problem;
+    const double work = (double)(p->batch * p->q_heads * p->q_len) * (double)p->kv_len *
+                        (double)(p->qk_dim + p->v_dim);
+    largest_work = work > largest_work ? work : largest_work;
+    attn_find("naive", ATTN_ISA_BASELINE)->execute(plan, tensors);
+}
+
+/* One with more queries than keys is made from this one, which has very many keys. */
+static void adversaries_of_decode_are_small(void **state)
+{
+    (void)state;
+    struct attn_kernel kernel = *attn_find("naive", ATTN_ISA_BASELINE);
+    kernel.workspace_size = naive_workspace;
+    kernel.execute = naive_noted;
+    const struct problem_case c = case_of("h=1,sq=1,skv=20000,d=8", "normal:1");
+    struct check_result result;
+    assert_true(check_kernel(&kernel, &c, 1, CHECK_THOROUGH, &result));
+    assert_true(largest_work >= 20000 * 16 && largest_work <= 5e8);
+}
+
 static void rows_are_picked_everywhere(void **state)
 {
     (void)state;
@@ -100,6 +129,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(smaller_problems_keep_their_tails),
+        cmocka_unit_test(adversaries_of_decode_are_small),
         cmocka_unit_test(rows_are_picked_everywhere),
         cmocka_unit_test(edges_are_telling),
         cmocka_unit_test(affordable_rows),
