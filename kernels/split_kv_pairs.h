@@ -75,11 +75,7 @@ VF_INLINE void accumulate_pairs(const int r, const int c, int tail, float *o, pt
 {
     const int n = 2 * c;
     vf a[16];
-#pragma GCC unroll 8
-    for (int h = 0; h < r; h++)
-#pragma GCC unroll 16
-        for (int x = 0; x < n; x++)
-            a[h * n + x] = vf_load(o + h * o_stride + x * VF_LANES);
+    load_sums(r, n, a, o, o_stride);
     const char *at = v.data + from * v.stride;
     p += from / 2 * p_stride;
     if (from % 2) {
@@ -93,11 +89,7 @@ VF_INLINE void accumulate_pairs(const int r, const int c, int tail, float *o, pt
         pair_step(r, c, tail, a, p, at, at + v.stride, cursor);
     if (from < to)
         pair_step(r, c, tail, a, p, at, NULL, cursor);
-#pragma GCC unroll 8
-    for (int h = 0; h < r; h++)
-#pragma GCC unroll 16
-        for (int x = 0; x < n; x++)
-            vf_store(o + h * o_stride + x * VF_LANES, a[h * n + x]);
+    store_sums(r, n, a, o, o_stride);
 }
 
 #endif

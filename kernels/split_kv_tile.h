@@ -182,6 +182,25 @@ static void softmax(struct tile *t, vf *s, int n, int done, const int32_t *hidde
     vf_store(t->sum, sum);
 }
 
+/* n vectors of O of r rows to registers. */
+VF_INLINE void load_sums(const int r, const int n, vf *a, const float *o, ptrdiff_t o_stride)
+{
+#pragma GCC unroll 8
+    for (int h = 0; h < r; h++)
+#pragma GCC unroll 16
+        for (int x = 0; x < n; x++)
+            a[h * n + x] = vf_load(o + h * o_stride + x * VF_LANES);
+}
+
+VF_INLINE void store_sums(const int r, const int n, const vf *a, float *o, ptrdiff_t o_stride)
+{
+#pragma GCC unroll 8
+    for (int h = 0; h < r; h++)
+#pragma GCC unroll 16
+        for (int x = 0; x < n; x++)
+            vf_store(o + h * o_stride + x * VF_LANES, a[h * n + x]);
+}
+
 /* o[r rows][c steps] += p[keys][r] v[keys][c]; of a step only `tail` bytes exist, if not 0. */
 VF_INLINE void accumulate(const enum form form, const int r, const int c, int tail, float *o,
                           ptrdiff_t o_stride, const float *p, ptrdiff_t p_stride, struct rows v,
@@ -189,11 +208,7 @@ VF_INLINE void accumulate(const enum form form, const int r, const int c, int ta
 {
     const int w = FORM_VECTORS(form), n = c * w;
     vf a[16];
-#pragma GCC unroll 8
-    for (int h = 0; h < r; h++)
-#pragma GCC unroll 16
-        for (int x = 0; x < n; x++)
-            a[h * n + x] = vf_load(o + h * o_stride + x * VF_LANES);
+    load_sums(r, n, a, o, o_stride);
 #pragma GCC unroll 1
     for (int j = 0; j < keys; j++) {
         vf pj[TILE_ROWS];
@@ -214,11 +229,7 @@ VF_INLINE void accumulate(const enum form form, const int r, const int c, int ta
         v.data += v.stride;
         p += p_stride;
     }
-#pragma GCC unroll 8
-    for (int h = 0; h < r; h++)
-#pragma GCC unroll 16
-        for (int x = 0; x < n; x++)
-            vf_store(o + h * o_stride + x * VF_LANES, a[h * n + x]);
+    store_sums(r, n, a, o, o_stride);
 }
 
 #endif

@@ -203,12 +203,17 @@ static void block_whole(const struct unit *u, ptrdiff_t j, ptrdiff_t end, struct
 }
 
 /* Keys [j, end) that some rows see in part, or of which there are fewer than in a block. */
-static void block_cut(const struct unit *u, ptrdiff_t j, ptrdiff_t end, struct cursor *next_k)
+static void block_cut(const struct unit *u, ptrdiff_t j, ptrdiff_t end, struct cursor *next_v,
+                      struct cursor *next_k)
 {
+    const int keys = (int)(end - j);
     for (int i = 0, row = 0; i < u->tiles; row += u->tile[i++].rows) {
-        const struct sight s = sight_of(u, row, u->tile[i].rows, j, end);
-        if (s.any.lo < s.any.hi)
-            scores_cut(u, &u->tile[i], row, j, s);
+        struct tile *t = &u->tile[i];
+        const struct sight s = sight_of(u, row, t->rows, j, end);
+        if (s.all.lo == j && s.all.hi == end && keys == u->g->block_keys)
+            scores(u, t, rows_from(u->k, j), keys, NULL, next_v);
+        else if (s.any.lo < s.any.hi)
+            scores_cut(u, t, row, j, s);
     }
     for (int i = 0, row = 0; i < u->tiles; row += u->tile[i++].rows) {
         struct tile *t = &u->tile[i];
@@ -231,7 +236,7 @@ static void unit_block(const struct unit *u, ptrdiff_t j, ptrdiff_t end)
     if (j >= u->all.lo && end <= u->all.hi && end - j == g->block_keys)
         block_whole(u, j, end, &next_v, &next_k);
     else
-        block_cut(u, j, end, &next_k);
+        block_cut(u, j, end, &next_v, &next_k);
 }
 
 #endif

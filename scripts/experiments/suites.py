@@ -4,8 +4,8 @@
     scripts/experiments/suites.py FILE
 
 FILE is what `attnbench run --suite prefill,gqa,decode,short,tiny --kernel flash,split_kv,gemm
---threads 1,2` wrote.  A share is that of the nearest ceiling measured in the same processes:
-multiply-adds, or for `decode` read bandwidth.  [] is the 95 % interval of the median over launches,
+--threads 1,2` wrote.  A share is that of a ceiling measured in the same processes: the
+multiply-adds, or for `decode` the read bandwidth.  [] is the 95 % interval of the median over launches,
 ? stands where there are too few launches for one.
 """
 
