@@ -5,8 +5,8 @@
 
 FILE is what `attnbench run --suite prefill,gqa,decode,short,tiny --kernel flash,split_kv,gemm
 --threads 1,2` wrote.  A share is that of a ceiling measured in the same processes: the
-multiply-adds, or for `decode` the read bandwidth.  [] is the 95 % interval of the median over launches,
-? stands where there are too few launches for one.
+multiply-adds, or for `decode` the read bandwidth.  [] is the 95 % interval of the median over
+launches, ? stands where there are too few launches for one.
 """
 
 from __future__ import annotations
