@@ -79,8 +79,14 @@ class Proc(CommandTest):
     """Where /proc cannot be read, in a mount namespace of its own."""
 
     def hidden(self, mount: str) -> subprocess.CompletedProcess[str]:
-        """A session after a mount that hides something."""
-        inside = ["unshare", "--map-root-user", "--mount", "sh", "-c", f'{mount} && exec "$0" "$@"']
+        """A session after a mount that hides something.
+
+        With a /dev/shm of its own: LLVM's OpenMP registers every process there by its number, one
+        that is killed stays, and whoever gets the number next asks /proc whether it lives; without
+        a /proc it aborts, before main, because OpenBLAS's constructor starts it.
+        """
+        script = f'mount -t tmpfs none /dev/shm && {mount} && exec "$0" "$@"'
+        inside = ["unshare", "--map-root-user", "--mount", "sh", "-c", script]
         if subprocess.run([*inside, "true"], capture_output=True, check=False).returncode != 0:
             self.skipTest("no mount namespaces here")
         arguments = ["run", "--problem", TINY, "--kernel", "naive", "--threads", "1", *BRIEF]
