@@ -108,6 +108,25 @@ static void long_lengths_under_masks(void **state)
     tested_skip_unless_ran();
 }
 
+/* Many keys for a few queries in heads of usual width, as in decoding. */
+static void long_keys_of_wide_heads(void **state)
+{
+    (void)state;
+    size_t turn = 0;
+    for (size_t m = 0; m < 2; m++)
+        for (size_t group = 1; group <= 8; group *= 2)
+            for (size_t d = COUNT(dims) - 5; d < COUNT(dims); d++, turn++) {
+                struct attn_problem p = masked(m);
+                p.q_len = 1;
+                p.kv_len = 1100;
+                p.q_heads = group;
+                p.qk_dim = dims[d];
+                p.v_dim = turn % 3 ? p.qk_dim : dims[turn % 5];
+                try(&p, turn);
+            }
+    tested_skip_unless_ran();
+}
+
 static void dimensions_under_masks(void **state)
 {
     (void)state;
@@ -170,6 +189,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(lengths_under_masks, tested_start),
         cmocka_unit_test_setup(long_lengths_under_masks, tested_start),
+        cmocka_unit_test_setup(long_keys_of_wide_heads, tested_start),
         cmocka_unit_test_setup(dimensions_under_masks, tested_start),
         cmocka_unit_test_setup(heads_under_masks, tested_start),
         cmocka_unit_test_setup(sixteen_bits, tested_start),
