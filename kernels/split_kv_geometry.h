@@ -12,6 +12,7 @@
 
 #define SPLIT_KEYS 512     /* 256 KB of f32 K at D = 128: 10 us, against 1 us to start and merge */
 #define ALONE_KEYS 1024    /* the same for a row alone, which is read faster the longer it is */
+#define TOUCH_BYTES 65536  /* of K, or of V, whose pages are looked up together (pages.h) */
 #define UNIT_ROWS 128      /* Q, P and O of a unit stay in L2 beside the streams of K and V */
 #define BLOCK_KEYS 64      /* most keys of a block */
 #define BLOCK_BYTES 8192   /* of K in a block: its K, its V, Q and O share 32 KB of L1 */
@@ -26,6 +27,7 @@ struct geometry {
     size_t unit_rows;             /* most rows of a unit */
     int tile_rows;                /* most rows of a tile */
     ptrdiff_t block_keys;         /* a multiple of GROUP_KEYS */
+    ptrdiff_t touch_keys;         /* whose pages are looked up together: whole blocks */
     ptrdiff_t q_floats, o_floats; /* of a row */
     bool whole;                   /* a thread takes all splits of a unit, and slots are threads' */
     /* Bytes, all multiples of ATTN_WORKSPACE_ALIGN.  A thread's scratch is the sum of the first
@@ -76,6 +78,8 @@ static inline struct geometry geometry_of(const struct attn_problem *p, int thre
         .tile_rows = p->dtype == ATTN_F16 ? 4 : TILE_ROWS,
         .block_keys = (ptrdiff_t)(fit ? geometry_minimum(fit, BLOCK_KEYS) : GROUP_KEYS),
     };
+    const ptrdiff_t blocks = TOUCH_BYTES / (g.block_keys * g.qk.bytes);
+    g.touch_keys = (blocks > 1 ? blocks : 1) * g.block_keys;
     g.split_keys = g.alone ? ALONE_KEYS : SPLIT_KEYS;
     g.splits = (p->kv_len + g.split_keys - 1) / g.split_keys;
     g.units = p->batch * p->kv_heads * g.chunks;

@@ -8,6 +8,7 @@
 #ifndef ATTN_SPLIT_KV_UNIT_H
 #define ATTN_SPLIT_KV_UNIT_H
 
+#include "pages.h"
 #include "softmax.h"
 #include "split_kv_geometry.h"
 
@@ -106,6 +107,12 @@ static void start_tiles(struct unit *u, float *o)
 static struct rows rows_from(struct rows rows, ptrdiff_t j)
 {
     return (struct rows){rows.data + j * rows.stride, rows.stride};
+}
+
+/* Looks up the pages of the n rows that come n after row j: what is read when these are done. */
+static void touch_ahead(struct rows rows, ptrdiff_t j, ptrdiff_t n)
+{
+    pages_touch(rows_from(rows, j + n).data, rows.stride, n);
 }
 
 /* P of keys [0, keys) of k, keys a multiple of GROUP_KEYS; hidden as for softmax(). */
@@ -237,6 +244,19 @@ static void unit_block(const struct unit *u, ptrdiff_t j, ptrdiff_t end)
         block_whole(u, j, end, &next_v, &next_k);
     else
         block_cut(u, j, end, &next_v, &next_k);
+}
+
+/* Keys [keys.lo, keys.hi) of a split. */
+static void unit_keys(const struct unit *u, struct attn_range keys)
+{
+    const struct geometry *g = u->g;
+    for (ptrdiff_t j = keys.lo; j < keys.hi; j += g->block_keys) {
+        if ((j - keys.lo) % g->touch_keys == 0) {
+            touch_ahead(u->k, j, g->touch_keys);
+            touch_ahead(u->v, j, g->touch_keys);
+        }
+        unit_block(u, j, j + g->block_keys < keys.hi ? j + g->block_keys : keys.hi);
+    }
 }
 
 #endif
