@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What was reached in a session of the suites, as Markdown: each bar, and each case.
+"""What was reached in a session of the suites, as Markdown: each bar, the rival, and each case.
 
     scripts/experiments/suites.py FILE
 
@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import statistics
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,17 @@ BARS: list[tuple[str, dict[int, tuple[int, int]], list[str], list[str]]] = [
     ("f32 decode, group 8", {64: (60, 75), 128: (60, 75)}, ["decode-f32", "-g8-"], []),
     ("bf16 decode, groups 1 and 4", {64: (75, 88), 128: (75, 88)}, ["decode-bf16"], ["-g8-"]),
     ("bf16 decode, group 8", {64: (60, 75), 128: (60, 75)}, ["decode-bf16", "-g8-"], []),
+]
+
+
+# Kind of case, how many times as fast as the rival it is to be, what names hold, and lack.
+RATIOS: list[tuple[str, float, list[str], list[str]]] = [
+    ("dense prefill", 1.25, ["prefill"], ["causal"]),
+    ("causal prefill", 1.3, ["prefill", "causal"], []),
+    ("gqa", 1, ["gqa"], []),
+    ("short", 1.5, ["short"], []),
+    ("decode", 1.5, ["decode"], []),
+    ("tiny", 1, ["tiny"], []),
 ]
 
 
@@ -90,35 +102,55 @@ class Session:
         return seconds(rival) / seconds(ours) if ours and rival else None
 
 
+def middle(values: list[float], digits: int) -> str:
+    """Return the least, the median and the largest, or the one there is."""
+    of = dict.fromkeys((min(values), statistics.median(values), max(values)))
+    return ", ".join(f"{value:.{digits}f}" for value in of)
+
+
+def named(session: Session, has: list[str], lacks: list[str]) -> list[str]:
+    """Return the cases whose names hold all of `has` and none of `lacks`."""
+    return [
+        case
+        for case in session.cases
+        if all(part in case for part in has) and not any(part in case for part in lacks)
+    ]
+
+
 def bar_text(session: Session, cases: list[str], bars: tuple[int, int]) -> str:
-    """Of the shares on each thread count the least, the largest, and how many reach the bar."""
+    """Of the shares on each thread count the middle, the ends, and how many reach the bar."""
     texts = []
     for threads, bar in zip(THREADS, bars, strict=True):
         cells = [session.best(case, threads) for case in cases]
-        shares = sorted(share(cell) for cell in cells if cell)
+        shares = [share(cell) for cell in cells if cell]
         if not shares or not bar:
             continue
         reached = sum(percent >= bar for percent in shares)
-        span = " to ".join(f"{end:.1f}" for end in dict.fromkeys((shares[0], shares[-1])))
-        texts.append(f"{span} ({bar}: {reached} of {len(shares)})")
-    return ", ".join(texts)
+        texts.append(f"{middle(shares, 1)} ({bar}: {reached} of {len(shares)})")
+    return "; ".join(texts)
 
 
 def print_bars(session: Session) -> None:
     """One line for each bar: what its cases reached."""
-    print("| figure | D=64: 1 thread, 2 threads | D=128: 1 thread, 2 threads |\n|---|---|---|")
+    print("| figure | D=64: 1 thread; 2 threads | D=128: 1 thread; 2 threads |\n|---|---|---|")
     for name, bars, has, lacks in BARS:
-        texts = []
-        for dim, bar in bars.items():
-            cases = [
-                case
-                for case in session.cases
-                if f"-d{dim}" in case
-                and all(part in case for part in has)
-                and not any(part in case for part in lacks)
-            ]
-            texts.append(bar_text(session, cases, bar))
+        texts = [
+            bar_text(session, named(session, [*has, f"-d{dim}"], lacks), bar)
+            for dim, bar in bars.items()
+        ]
         print(f"| {name} | {' | '.join(texts)} |")
+
+
+def print_rival(session: Session) -> None:
+    """One line for each kind of case: how many times as fast as gemm, on either thread count."""
+    print(f"| kind | times as fast as {RIVAL} |\n|---|---|")
+    for name, bar, has, lacks in RATIOS:
+        cases = [(case, threads) for case in named(session, has, lacks) for threads in THREADS]
+        ratios = [ratio for pair in cases if (ratio := session.times_rival(*pair)) is not None]
+        if not ratios:
+            continue
+        reached = sum(ratio >= bar for ratio in ratios)
+        print(f"| {name} | {middle(ratios, 2)} ({bar:g}: {reached} of {len(ratios)}) |")
 
 
 def print_cases(session: Session) -> None:
@@ -134,13 +166,15 @@ def print_cases(session: Session) -> None:
 
 
 def main() -> None:
-    """Print both tables of the file named on the command line."""
+    """Print the three tables of the file named on the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("file", type=Path)
     session = Session(parser.parse_args().file)
     print_bars(session)
+    print()
+    print_rival(session)
     print()
     print_cases(session)
 

@@ -60,10 +60,23 @@ class Suites(unittest.TestCase):
             cell("prefill-f32-s1024-d64-causal", "flash", 1, 1.0, fraction_of_fma=0.87),
             cell("decode-bf16-s1024-g8-d128", "split_kv", 2, 1.0, fraction_of_bandwidth=0.76),
         )
-        self.assertIn("| f32 prefill | 91.5 to 92.5 (92: 1 of 2) |  |", lines)
+        self.assertIn("| f32 prefill | 91.5, 92.0, 92.5 (92: 1 of 2) |  |", lines)
         self.assertIn("| f32 causal | 87.0 (87: 1 of 1) |  |", lines)
         self.assertIn("| bf16 decode, group 8 |  | 76.0 (75: 1 of 1) |", lines)
         self.assertIn("| `prefill-f32-s2048-d64` | flash | 92? | - | - / - |", lines)
+
+    def test_the_rival_is_met_in_cases_of_a_kind(self) -> None:
+        times = {("prefill-f32-s1024-d64", 1): 1.25, ("prefill-f32-s512-d64", 1): 1.5}
+        times |= {("prefill-f32-s512-d64", 2): 1.2, ("prefill-f32-s512-d64-causal", 1): 1.2}
+        cells = [
+            cell(case, kernel, threads, seconds)
+            for (case, threads), ratio in times.items()
+            for kernel, seconds in (("flash", 1.0), ("gemm", ratio))
+        ]
+        lines = self.printed(*cells, cell("decode-bf16-s1024-g8-d128", "split_kv", 1, 1.0))
+        self.assertIn("| dense prefill | 1.20, 1.25, 1.50 (1.25: 2 of 3) |", lines)
+        self.assertIn("| causal prefill | 1.20 (1.3: 0 of 1) |", lines)
+        self.assertFalse([line for line in lines if line.startswith("| decode |")])
 
 
 if __name__ == "__main__":
