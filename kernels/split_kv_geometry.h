@@ -78,7 +78,7 @@ static inline struct geometry geometry_of(const struct attn_problem *p, int thre
         .tile_rows = p->dtype == ATTN_F16 ? 4 : TILE_ROWS,
         .block_keys = (ptrdiff_t)(fit ? geometry_minimum(fit, BLOCK_KEYS) : GROUP_KEYS),
     };
-    const ptrdiff_t blocks = TOUCH_BYTES / (g.block_keys * g.qk.bytes);
+    const ptrdiff_t blocks = TOUCH_BYTES / g.block_keys / g.qk.bytes;
     g.touch_keys = (blocks > 1 ? blocks : 1) * g.block_keys;
     g.split_keys = g.alone ? ALONE_KEYS : SPLIT_KEYS;
     g.splits = (p->kv_len + g.split_keys - 1) / g.split_keys;
