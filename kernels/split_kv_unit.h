@@ -2,8 +2,9 @@
  * split_kv_unit.h: the query rows of a unit against a block of keys, for split_kv.c.
  *
  * Every row of a unit meets a block while it is in L1.  While K of a block is multiplied its V is
- * fetched, and while V is, the next block's K.  Blocks that a mask cuts are the few at the ends of
- * a row's interval: they may be slow, and must let nothing through.
+ * fetched, and while V is, the next block's K; the pages of both are looked up some blocks before,
+ * many together (pages.h).  Blocks that a mask cuts are the few at the ends of a row's interval:
+ * they may be slow, and must let nothing through.
  */
 #ifndef ATTN_SPLIT_KV_UNIT_H
 #define ATTN_SPLIT_KV_UNIT_H
