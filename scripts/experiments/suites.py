@@ -102,9 +102,10 @@ class Session:
         return seconds(rival) / seconds(ours) if ours and rival else None
 
 
-def middle(values: list[float], digits: int) -> str:
+def spread(values: list[float], digits: int) -> str:
     """Return the least, the median and the largest, or the one there is."""
-    of = dict.fromkeys((min(values), statistics.median(values), max(values)))
+    one = len(values) == 1
+    of = values if one else (min(values), statistics.median(values), max(values))
     return ", ".join(f"{value:.{digits}f}" for value in of)
 
 
@@ -118,7 +119,7 @@ def named(session: Session, has: list[str], lacks: list[str]) -> list[str]:
 
 
 def bar_text(session: Session, cases: list[str], bars: tuple[int, int]) -> str:
-    """Of the shares on each thread count the middle, the ends, and how many reach the bar."""
+    """Of the shares on each thread count the spread, and how many reach the bar."""
     texts = []
     for threads, bar in zip(THREADS, bars, strict=True):
         cells = [session.best(case, threads) for case in cases]
@@ -126,7 +127,7 @@ def bar_text(session: Session, cases: list[str], bars: tuple[int, int]) -> str:
         if not shares or not bar:
             continue
         reached = sum(percent >= bar for percent in shares)
-        texts.append(f"{middle(shares, 1)} ({bar}: {reached} of {len(shares)})")
+        texts.append(f"{spread(shares, 1)} ({bar}: {reached} of {len(shares)})")
     return "; ".join(texts)
 
 
@@ -150,7 +151,7 @@ def print_rival(session: Session) -> None:
         if not ratios:
             continue
         reached = sum(ratio >= bar for ratio in ratios)
-        print(f"| {name} | {middle(ratios, 2)} ({bar:g}: {reached} of {len(ratios)}) |")
+        print(f"| {name} | {spread(ratios, 2)} ({bar:g}: {reached} of {len(ratios)}) |")
 
 
 def print_cases(session: Session) -> None:

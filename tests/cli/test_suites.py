@@ -68,6 +68,7 @@ class Suites(unittest.TestCase):
     def test_the_rival_is_met_in_cases_of_a_kind(self) -> None:
         times = {("prefill-f32-s1024-d64", 1): 1.25, ("prefill-f32-s512-d64", 1): 1.5}
         times |= {("prefill-f32-s512-d64", 2): 1.2, ("prefill-f32-s512-d64-causal", 1): 1.2}
+        times |= {("short-f32-b1-h12-s128-d64", threads): 1.5 for threads in (1, 2)}
         cells = [
             cell(case, kernel, threads, seconds)
             for (case, threads), ratio in times.items()
@@ -76,6 +77,7 @@ class Suites(unittest.TestCase):
         lines = self.printed(*cells, cell("decode-bf16-s1024-g8-d128", "split_kv", 1, 1.0))
         self.assertIn("| dense prefill | 1.20, 1.25, 1.50 (1.25: 2 of 3) |", lines)
         self.assertIn("| causal prefill | 1.20 (1.3: 0 of 1) |", lines)
+        self.assertIn("| short | 1.50, 1.50, 1.50 (1.5: 2 of 2) |", lines)
         self.assertFalse([line for line in lines if line.startswith("| decode |")])
 
 
