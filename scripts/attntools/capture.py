@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attntools import minilm
+from attntools.files import replacing
 
 Tensors = dict[str, NDArray[np.float32]]
 
@@ -141,7 +142,7 @@ def check_selection(model: minilm.Model, layers: list[int], heads: list[int]) ->
 
 def run(args: argparse.Namespace) -> int:
     """Captures and writes, or compares."""
-    from safetensors.numpy import save_file
+    from safetensors.numpy import save
 
     text = args.text.read_text(encoding="utf-8")
     model, traces = trace_text(args.engine, text)
@@ -163,7 +164,8 @@ def run(args: argparse.Namespace) -> int:
         "text_sha256": hashlib.sha256(text.encode()).hexdigest(),
         "heads": ",".join(map(str, heads)),
     }
-    save_file(tensors, args.output, metadata)
+    with replacing(args.output) as aside:
+        aside.write_bytes(save(tensors, metadata))
     tokens = next(iter(tensors.values())).shape[2]
     print(f"{args.output}: layers {args.layers}, heads {heads}, {tokens} tokens")
     return 0

@@ -10,6 +10,7 @@ from types import FrameType
 from typing import NoReturn
 
 from attntools.cells import ResultsError
+from attntools.files import OutputError, naming
 
 
 class Exit(IntEnum):
@@ -21,6 +22,10 @@ class Exit(IntEnum):
     TOO_NOISY = 3
     USAGE = 4
     INCOMPARABLE = 5
+
+
+# An output could not be written; of every tool but the gate, whose 3 says that it is too noisy.
+UNWRITTEN = 3
 
 
 class ToolError(Exception):
@@ -65,7 +70,8 @@ def guard(tool: str, run: Callable[[], int]) -> NoReturn:
     signal.signal(signal.SIGTERM, _terminated)
     try:
         code = run()
-        sys.stdout.flush()
+        with naming("standard output"):
+            sys.stdout.flush()
     except ToolError as wrong:
         say(tool, str(wrong))
         code = wrong.code
@@ -73,14 +79,16 @@ def guard(tool: str, run: Callable[[], int]) -> NoReturn:
         say(tool, str(wrong))
         code = Exit.USAGE
     except BrokenPipeError:
-        # Whoever read standard output has seen enough; do not complain again while exiting.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = Exit.OK
+        code = Exit.OK  # whoever read the output has seen enough
     except OSError as wrong:
         where = f"{wrong.filename}: " if wrong.filename else ""
         say(tool, f"{where}{wrong.strerror or wrong}")
-        code = Exit.USAGE
+        code = UNWRITTEN if isinstance(wrong, OutputError) else Exit.USAGE
     except KeyboardInterrupt:
         say(tool, "interrupted")
         code = 130
+    try:
+        sys.stdout.flush()
+    except OSError:  # as said above; what is left is dropped, or Python would complain of it again
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(int(code))

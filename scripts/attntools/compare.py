@@ -17,7 +17,7 @@ Launches of two files are independent samples (Hodges-Lehmann, interval of Moses
 they are compared round by round (sign-test interval).  An interval speaks of the noise between
 launches of these sessions: another day's session may differ by more.
 
-Exit codes: 0 compared, 4 usage, input or output, 5 the files must not be compared.
+Exit codes: 0 compared, 3 output, 4 usage or input, 5 the files must not be compared.
 """
 
 import argparse

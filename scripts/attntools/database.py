@@ -49,10 +49,12 @@ def opened(path: Path | str, *, create: bool = False) -> Iterator[sqlite3.Connec
     path = Path(path)
     if not create and not path.exists():
         raise ToolError(f"{path}: no such history (scripts/history add makes one)")
+    if path.exists() and not path.is_file():
+        raise ToolError(f"{path}: is no regular file")
     connection = None
     try:
         mode = "rwc" if create else "rw"
-        connection = sqlite3.connect(f"file:{path.absolute()}?mode={mode}", uri=True, timeout=5)
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode={mode}", uri=True, timeout=5)
         _check(connection, path)
         with connection:
             yield connection

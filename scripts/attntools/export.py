@@ -12,7 +12,7 @@ Formats:
 
 Only cells with a time appear in gbench; csv and parquet have all, with their state.
 
-Exit codes: 0 written, 4 usage, input or output.
+Exit codes: 0 written, 3 output, 4 usage or input.
 """
 
 import statistics

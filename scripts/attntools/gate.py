@@ -35,7 +35,7 @@ from attntools.cli import Exit, ToolError, guard, parser, say
 from attntools.comparable import incomparable
 from attntools.compare import percentage
 from attntools.comparison import THRESHOLD, Verdict
-from attntools.files import write_text
+from attntools.files import OutputError, write_text
 from attntools.gate_builds import build
 from attntools.gate_instructions import count_pairs, instead_of_counters
 from attntools.gate_pairs import NEW, Collected, Plan, Samples, pilot, wrong_in
@@ -216,7 +216,10 @@ def run(argv: Sequence[str] | None = None) -> int:
     options = arguments(argv)
     with tempfile.TemporaryDirectory(prefix="attnbench-gate-") as folder:
         outcome = gate(options, Path(folder))
-    write_text(options.output, markdown(outcome))
+    try:
+        write_text(options.output, markdown(outcome))
+    except OutputError as wrong:  # the tools' usual code for this means "too noisy" here
+        raise ToolError(f"{wrong.filename}: {wrong.strerror}") from None
     if options.output != "-":
         say(TOOL, outcome.headline())
     return outcome.code

@@ -9,7 +9,7 @@ the output, written when it ends; started again, the script goes on after the la
 share of each exit code and its exact 95 % interval (Clopper and Pearson), and how noisy it was:
 what launches of one build differed by.  Without --label it only tells so, of every label.
 
-Exit codes: 0 done (or this go's trials are), 4 usage, input or output.
+Exit codes: 0 done (or this go's trials are), 3 output, 4 usage or input.
 """
 
 import argparse
@@ -26,6 +26,7 @@ from scipy.stats import binomtest
 from attntools import gate
 from attntools.cells import Row
 from attntools.cli import Exit, ToolError, guard, parser
+from attntools.files import naming
 from attntools.gate_summary import Outcome
 
 TOOL = "gate-trials"
@@ -36,6 +37,8 @@ def all_recorded(path: Path) -> dict[str, list[Row]]:
     found: dict[str, list[Row]] = defaultdict(list)
     if not path.exists():
         return found
+    if not path.is_file():  # a device may never end
+        raise ToolError(f"{path}: is no regular file")
     for number, line in enumerate(path.read_text().splitlines(), 1):
         try:
             row = json.loads(line)
@@ -130,7 +133,7 @@ def run(argv: Sequence[str] | None = None) -> int:
         # Of absolute paths only the last part: where a machine keeps its builds is its own.
         told = [Path(word).name if word.startswith("/") else word for word in options.gate]
         line = line_of(options.label, trial, told, outcome, time.monotonic() - start)
-        with options.output.open("a") as out:
+        with naming(options.output), options.output.open("a") as out:
             out.write(line)
         rows.append(json.loads(line))
     print(summary(options.label, rows))

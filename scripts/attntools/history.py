@@ -11,7 +11,7 @@
 Times are followed per cell, machine and compiler.  A session with a wrong result is kept, but
 cannot be accepted.  The database is --database (default: results-local/history.sqlite).
 
-Exit codes: 0 done, 4 usage, input, output or a database that is locked, read-only or foreign.
+Exit codes: 0 done, 3 output, 4 usage, input or a database that is locked, read-only or foreign.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from pathlib import Path
 
 from attntools import database, style, tables, trend
 from attntools.cli import Exit, ToolError, guard, parser, say
-from attntools.files import write_text
+from attntools.files import make_directory, write_text
 from attntools.gate_builds import ROOT
 from attntools.results import read
 from attntools.units import change, seconds
@@ -91,7 +91,7 @@ def show_trend(connection: sqlite3.Connection, options: argparse.Namespace) -> N
             reason = accepted.get((name, at.session), "")
             rows.append((name, at.started, at.commit[:12], change(c.ratio), reason))
         if options.plot and len(points) > 1:
-            options.plot.mkdir(parents=True, exist_ok=True)
+            make_directory(options.plot)
             stem = re.sub(r"[^\w.-]+", "-", f"history-{number:03}-{name}").strip("-")
             style.save(trend.draw(name, points, found), options.plot / stem)
     head = ("cell", "since", "commit", "change", "accepted")
@@ -156,7 +156,7 @@ def run(argv: Sequence[str] | None = None) -> int:
     options = arguments(argv)
     create = options.action == "add"
     if create:
-        options.database.parent.mkdir(parents=True, exist_ok=True)
+        make_directory(options.database.parent)
     with database.opened(options.database, create=create) as connection:
         options.act(connection, options)
     return Exit.OK

@@ -13,7 +13,7 @@ once.
 valgrind knows no AVX-512.  Without --isa the avx2 variants are counted (baseline where there are
 none); other instruction sets are refused.  `scripts/gate --metric instructions` compares builds.
 
-Exit codes: 0 counted, 2 a kernel computes something wrong, 4 usage, input or output, no valgrind.
+Exit codes: 0 counted, 2 a kernel computes something wrong, 3 output, 4 usage, input, no valgrind.
 """
 
 import argparse

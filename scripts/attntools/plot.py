@@ -12,7 +12,7 @@ Kinds:
     experiments  a figure of each experiment
 
 Writes SVG and PNG to --output (a folder, made if need be; default: the file's name without its
-ending) and prints their names.  Exit codes: 0 drawn, 4 usage, input or output.
+ending) and prints their names.  Exit codes: 0 drawn, 3 output, 4 usage or input.
 """
 
 import argparse
@@ -25,6 +25,7 @@ from matplotlib.figure import Figure
 from attntools import figures, plot_experiments, style
 from attntools.cells import Results
 from attntools.cli import Exit, ToolError, guard, parser, say
+from attntools.files import make_directory
 from attntools.results import read
 
 TOOL = "plot"
@@ -103,7 +104,7 @@ def run(argv: Sequence[str] | None = None) -> int:
     output = options.output or Path(options.file).with_suffix("")
     drawn = 0
     for name, fig in draw(results, kinds):
-        output.mkdir(parents=True, exist_ok=True)
+        make_directory(output)
         for path in style.save(fig, output / name, formats):
             print(path)
         drawn += 1

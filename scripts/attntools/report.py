@@ -6,7 +6,7 @@ For each file: the machine and the build, how noisy the session was, every cell 
 interval, rates, error and repro line, and the figures.  Further files are compared with the first.
 The page needs no network; without scripts it reads the same, with them its tables sort and filter.
 
-Exit codes: 0 written, 4 usage, input or output.
+Exit codes: 0 written, 3 output, 4 usage or input.
 """
 
 import argparse

@@ -211,7 +211,7 @@ def test_bad_input_leaves_the_output_alone(tool: Tool, files: tuple[Path, Path])
         (["BASE", "NEW", "--by", "isa"], 4, "--by compares within one file"),
         (["BASE", "NEW", "--threshold", "-3"], 4, "-3 is no percentage"),
         (["BASE", "--format", "junit"], 4, "a ranking passes or fails nothing"),
-        (["BASE", "NEW", "--output", "/nowhere/out"], 4, "/nowhere"),
+        (["BASE", "NEW", "--output", "/nowhere/out"], 3, "/nowhere/out: No such"),
     ],
 )
 def test_usage(
