@@ -1,6 +1,7 @@
 /*
  * safetensors_write: the writer.
  */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -83,6 +84,35 @@ static bool must_write_directly(const char *path)
     return stat(path, &status) == 0 && !S_ISREG(status.st_mode);
 }
 
+/* The file behind links, in memory of its own; NULL with errno.  One that a link names and that is not
+ * there yet is made, empty. */
+static char *resolve(const char *path, bool *made)
+{
+    struct stat status;
+    *made = false;
+    if (stat(path, &status) != 0 && errno == ENOENT) {
+        if (lstat(path, &status) != 0) /* nothing there, or an error that mkstemp() finds again */
+            return strdup(path);
+        const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+        if (fd < 0)
+            return NULL;
+        close(fd);
+        *made = true;
+    }
+    return realpath(path, NULL);
+}
+
+/* What a file that is not there yet would get, or what it has. */
+static mode_t mode_of(const char *path)
+{
+    struct stat status;
+    if (stat(path, &status) == 0)
+        return status.st_mode & 07777;
+    const mode_t mask = umask(0);
+    umask(mask);
+    return 0666 & ~mask;
+}
+
 /* Writes aside, then renames.  False leaves errno and what was at path. */
 static bool replace(const char *path, const char *header, size_t header_bytes,
                     const struct safetensor *tensors, size_t count)
@@ -95,8 +125,8 @@ static bool replace(const char *path, const char *header, size_t header_bytes,
     const int fd = mkstemp(aside);
     bool ok = fd >= 0;
     if (ok) {
-        ok = write_file(fd, header, header_bytes, tensors, count) && fchmod(fd, 0644) == 0 &&
-             fsync(fd) == 0;
+        ok = write_file(fd, header, header_bytes, tensors, count) &&
+             fchmod(fd, mode_of(path)) == 0 && fsync(fd) == 0;
         ok = close(fd) == 0 && ok;
         ok = ok && rename(aside, path) == 0;
         if (!ok) {
@@ -106,6 +136,21 @@ static bool replace(const char *path, const char *header, size_t header_bytes,
         }
     }
     free(aside);
+    return ok;
+}
+
+/* Replaces the file behind path and its links. */
+static bool replace_behind(const char *path, const char *header, size_t header_bytes,
+                           const struct safetensor *tensors, size_t count)
+{
+    bool made;
+    char *target = resolve(path, &made);
+    const bool ok = target && replace(target, header, header_bytes, tensors, count);
+    const int error = errno;
+    if (!ok && target && made)
+        unlink(target);
+    free(target);
+    errno = error;
     return ok;
 }
 
@@ -123,7 +168,7 @@ bool safetensors_write(const char *path, const struct safetensor *tensors, size_
         if (fd >= 0)
             ok = close(fd) == 0 && ok;
     } else {
-        ok = replace(path, header, header_bytes, tensors, count);
+        ok = replace_behind(path, header, header_bytes, tensors, count);
     }
     if (!ok)
         snprintf(message, message_size, "cannot write %s: %s", path, strerror(errno));

@@ -226,6 +226,33 @@ class Eval(CommandTest):
         self.result = "/dev/full"
         self.refused(self.arguments(), 3, "No space left on device")
 
+    def test_links_are_followed_and_permissions_kept(self) -> None:
+        tensor = ([1, 1, 2, 1], [1, 2])
+        safetensors(self.file, {"q": tensor, "k": tensor, "v": tensor})
+        away = self.directory / "away"
+        away.mkdir()
+        (away / "there").write_text("before")
+        (away / "there").chmod(0o600)
+        for name in ("there", "dangling"):
+            link = self.directory / name
+            link.symlink_to(f"away/{name}")
+            self.result = str(link)
+            done = run(*self.arguments(), umask=0o027)
+            self.assertEqual(done.returncode, 0, done)
+            self.assertEqual(os.readlink(link), f"away/{name}")
+            self.assertEqual(read_safetensors(self.result)["o"][0], [1, 1, 2, 1])
+        modes = {path.name: path.stat().st_mode & 0o777 for path in away.iterdir()}
+        self.assertEqual(modes, {"there": 0o600, "dangling": 0o640})
+        self.result = str(self.directory / "new")
+        self.assertEqual(run(*self.arguments(), umask=0o027).returncode, 0)
+        self.assertEqual(os.stat(self.result).st_mode & 0o777, 0o640)
+
+    def test_a_directory_is_no_output(self) -> None:
+        tensor = ([1, 1, 2, 1], [1, 2])
+        safetensors(self.file, {"q": tensor, "k": tensor, "v": tensor})
+        self.result = str(self.directory)
+        self.refused(self.arguments(), 3, f"{self.result}: Is a directory")
+
     def test_options_it_needs(self) -> None:
         self.refused(["eval", "--kernel", "naive"], 2, "needs --kernel, --input and --output")
         self.refused(self.arguments("--problem", "mask=diagonal"), 2, "diagonal")
