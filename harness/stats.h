@@ -25,8 +25,8 @@ double stats_median_of(const double *x, size_t n);
  * False below STATS_CI_MIN values. */
 bool stats_median_ranks(size_t n, size_t *lo, size_t *hi, double *coverage);
 
-/* Exact order-statistic interval of the median at level 0.95: ranks from the binomial
- * distribution, asymmetric where no symmetric pair comes close.  False below 6 values. */
+/* Exact order-statistic interval of the median at level 0.95: symmetric ranks from
+ * the binomial distribution.  False below 6 values. */
 bool stats_median_ci95(const double *sorted, size_t n, double *lo, double *hi);
 
 /* Ratio b / a of two cells measured side by side, one value of each per round: the median of

@@ -15,7 +15,7 @@
 /* The rule looks at every sixth launch only.  Each look is one more chance to stop on an interval
  * that is short by luck: looking after every launch costs up to 3 points of the 95 % coverage (and
  * the more the higher the cap), every sixth one less than 1 (tests/test_coverage.c).  At multiples
- * of 6 the exact interval covers 96 to 97 %, which makes up for it. */
+ * of 6 the exact interval covers 96 to 98 %, which makes up for it. */
 #define LOOK_EVERY 6
 
 /* Twice the launches shrink an interval by 1/sqrt(2) = 0.71 where launches are independent.  An

@@ -3,42 +3,17 @@
 Times are compared as logarithms, so that a ratio and its inverse are treated alike.
 """
 
-from collections.abc import Iterator
 from functools import cache
-from itertools import islice, takewhile
+from itertools import islice
 from math import comb
 from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from attntools.ranks import LEVEL, median_ranks, shares_below
+
 Array = NDArray[np.float64]
-
-LEVEL = 0.95
-
-
-def shares_below(n: int) -> Iterator[float]:
-    """P(at most k of n values lie below their median), k = 0, 1, ..., n; exact.
-
-    As scipy.special.bdtr(k, n, 0.5), whose import costs every tool a quarter of a second.
-    """
-    ways = below = 1
-    for k in range(n + 1):
-        yield below / 2**n
-        ways = ways * (n - k) // (k + 1)
-        below += ways
-
-
-@cache
-def median_ranks(n: int, level: float = LEVEL) -> tuple[int, int] | None:
-    """Ranks lo <= hi (from 0) of n sorted values between which the median lies.
-
-    Of the symmetric pairs the narrowest whose probability is at least `level`, exactly, whatever
-    the continuous distribution; None where even [min, max] does not reach it (n < 6 at 95 %).
-    """
-    outside = (2 * share for share in shares_below(n))
-    enough = sum(1 for _ in takewhile(lambda p: 1 - p >= level, outside))
-    return (enough - 1, n - enough) if enough else None
 
 
 def median_interval(values: ArrayLike, level: float = LEVEL) -> tuple[Array, Array]:

@@ -26,8 +26,10 @@ from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from attntools.ranks import LEVEL, median_ranks
+
 KERNELS = EQUAL_A, EQUAL_B, SLOWER = "equal_a", "equal_b", "slower"
-LEVEL = 0.95
 
 Row = dict[str, Any]
 Medians = list["float | None"]  # by round
@@ -125,14 +127,6 @@ def run_missing(options: argparse.Namespace) -> None:
 
 
 # ---- figures -------------------------------------------------------------------------------------
-
-
-def median_ranks(n: int) -> tuple[int, int] | None:
-    """Ranks (from 0) of the exact 95 % interval of a median, as scripts/compare has them."""
-    for low in range((n - 1) // 2, -1, -1):
-        if 1 - 2 * sum(math.comb(n, k) for k in range(low + 1)) / 2**n >= LEVEL:
-            return low, n - 1 - low
-    return None
 
 
 def compare(a: Medians, b: Medians) -> Row:

@@ -1,9 +1,16 @@
 """Known samples with known answers, and coverage by simulation from a seed."""
 
+import csv
+from fractions import Fraction
+from math import comb
+from pathlib import Path
+
 import numpy as np
 import pytest
 from attntools import statistics as st
 from scipy import stats as reference
+
+DATA = Path(__file__).parents[1] / "data"
 
 
 @pytest.mark.parametrize(
@@ -13,6 +20,20 @@ from scipy import stats as reference
 def test_median_ranks(n: int, ranks: tuple[int, int] | None) -> None:
     # The tables of any text book on the sign test (Conover, table A3).
     assert st.median_ranks(n) == ranks
+
+
+def test_median_ranks_are_those_of_the_table() -> None:
+    """The table that tests/test_stats.c holds the C program to; computed in whole numbers here."""
+    with (DATA / "interval-ranks.csv").open(newline="") as lines:
+        table = list(csv.DictReader(lines))
+    assert [int(row["n"]) for row in table] == list(range(6, 201))
+    for row in table:
+        n, lo, hi = (int(row[key]) for key in ("n", "lo", "hi"))
+        assert st.median_ranks(n) == (lo, hi)
+        outside = [2 * sum(comb(n, k) for k in range(end)) for end in (lo + 1, lo + 2)]
+        assert float(row["coverage"]) == float(1 - Fraction(outside[0], 2**n))
+        # The narrowest: the next pair inside covers less than 95 %.
+        assert 20 * outside[0] <= 2**n < 20 * outside[1]
 
 
 def test_shares_below_are_binomial() -> None:
