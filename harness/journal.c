@@ -31,28 +31,39 @@ struct journal {
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
+/* The key of results/schema.json; tests/test_schema.c holds the two together.  A field with a usual
+ * value is one that older files lack: it is named only where it has another. */
+static const struct {
+    const char *name, *usual;
+} keys[] = {
+    {"kernel", NULL},  {"isa", NULL},       {"problem", NULL},         {"input", NULL},
+    {"threads", NULL}, {"placement", NULL}, {"memory", "first-touch"}, {"huge_pages", "false"},
+    {"cache", NULL},   {"plugin", NULL},
+};
+
+static void print_value(const json_t *value, const char *absent, char *text, size_t size)
+{
+    if (json_is_integer(value))
+        snprintf(text, size, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    else if (json_is_boolean(value))
+        snprintf(text, size, "%s", json_is_true(value) ? "true" : "false");
+    else
+        snprintf(text, size, "%s", json_is_string(value) ? json_string_value(value) : absent);
+}
+
 void journal_identity(const json_t *cell, char *text, size_t size)
 {
-    static const char *const keys[] = {"kernel",  "isa",       "problem", "input",
-                                       "threads", "placement", "cache",   "plugin"};
+    char value[JOURNAL_IDENTITY];
     size_t n = 0;
     *text = 0;
     for (size_t i = 0; i < sizeof keys / sizeof *keys && n < size; i++) {
-        const json_t *value = json_object_get(cell, keys[i]);
-        const char *separator = i ? "|" : "";
-        if (json_is_integer(value))
-            n += (size_t)snprintf(text + n, size - n, "%s%" JSON_INTEGER_FORMAT, separator,
-                                  json_integer_value(value));
-        else
-            n += (size_t)snprintf(text + n, size - n, "%s%s", separator,
-                                  json_is_string(value) ? json_string_value(value) : "");
+        const char *usual = keys[i].usual;
+        print_value(json_object_get(cell, keys[i].name), usual ? usual : "", value, sizeof value);
+        if (usual && strcmp(value, usual) == 0)
+            continue;
+        n += (size_t)snprintf(text + n, size - n, "%s%s%s%s", i ? "|" : "",
+                              usual ? keys[i].name : "", usual ? "=" : "", value);
     }
-    /* what other than the default they are, so that files without them can be gone on with */
-    const char *memory = json_string_value(json_object_get(cell, "memory"));
-    if (memory && strcmp(memory, "first-touch") != 0 && n < size)
-        n += (size_t)snprintf(text + n, size - n, "|%s", memory);
-    if (json_is_true(json_object_get(cell, "huge_pages")) && n < size)
-        snprintf(text + n, size - n, "|huge");
 }
 
 json_t *journal_number(double x)

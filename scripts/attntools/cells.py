@@ -1,17 +1,17 @@
 """What a results file holds: sessions and cells, as the tools use them."""
 
 import math
+from collections import namedtuple
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Literal
 
 import msgspec
 
-State = Literal[
-    "ok", "unsupported", "unavailable", "failed", "implausible", "crashed", "timeout", "skipped"
-]
-STATES = frozenset(get_args(State))
+from attntools.schema import ABSENT, KEY, STATES, Identified
+
 # A kernel that computed something wrong, or never came back.
 WRONG_STATES = frozenset(("failed", "implausible", "crashed", "timeout"))
 
@@ -23,17 +23,22 @@ class ResultsError(Exception):
     """A file that cannot be used; the message names file and line."""
 
 
-class Identity(NamedTuple):
-    """What makes two rows the same cell."""
+class Identity(namedtuple("Identity", KEY)):
+    """What makes two rows the same cell: the fields of `key` in results/schema.json."""
 
-    kernel: str
-    isa: str
-    problem: str
-    input: str
-    threads: int
-    placement: str
-    cache: str
-    plugin: str | None
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> "Identity":
+        """That of a row; a field that older programs did not write has its default."""
+        return cls._make(row.get(name, ABSENT.get(name)) for name in KEY)
+
+    def text(self, name: str) -> str:
+        """A field as people read it."""
+        value = getattr(self, name)
+        if isinstance(value, bool):
+            return ("" if value else "no-") + name.replace("_", "-")
+        return "none" if value is None else str(value)
 
     @property
     def variant(self) -> str:
@@ -76,22 +81,14 @@ class Time(msgspec.Struct, gc=False):
     ci95_s: tuple[Positive, Positive] | None = None
 
 
-class Cell(msgspec.Struct, gc=False, eq=False):
+class Cell(Identified, kw_only=True, gc=False, eq=False):
     """One row, already checked; `row` has what is not decoded here."""
 
-    kernel: str
-    isa: str
-    problem: str
-    input: str
-    threads: Annotated[int, msgspec.Meta(ge=1)]
-    placement: str
-    cache: str
-    plugin: str | None
-    state: State
+    state: Literal[STATES]
     case: str = ""
     why: str | None = None
     time: Time | None = None
-    flags: list[str] = []
+    flags: list[str] = msgspec.field(default_factory=list)
     text: bytes = b""
     line: int = 0
     identity: Any = None

@@ -4,8 +4,9 @@
     scripts/compare FILE.jsonl                     the kernels of a file: a ranking with ties
     scripts/compare FILE.jsonl --by isa --base avx2
                                                    a column's values against one of them: kernel,
-                                                   isa, threads, placement, cache, input, or a key
-                                                   of the problem (dtype, mask, d, ...)
+                                                   isa, threads, input, placement, memory,
+                                                   huge_pages, cache, or a key of the problem
+                                                   (dtype, mask, d, ...)
 
 A change is that of the time per call: +3 % is slower.  Verdicts, at a threshold of 2 %:
 

@@ -179,7 +179,7 @@ def compare_files(base: Results, new: Results, threshold: float = THRESHOLD) -> 
 
 # ---- column against column -----------------------------------------------------------------------
 
-COLUMNS = ("kernel", "isa", "threads", "placement", "cache", "input", "plugin")
+COLUMNS = tuple(name for name in Identity._fields if name != "problem")
 
 
 def _split_problem(problem: str, key: str) -> tuple[str, str]:
@@ -198,7 +198,7 @@ def column_of(identity: Identity, column: str) -> tuple[Group, str]:
     if column in COLUMNS:
         drop = {"kernel", "isa", "plugin"} if column == "kernel" else {column}
         group = tuple(v for k, v in zip(Identity._fields, identity, strict=True) if k not in drop)
-        return group, str(getattr(identity, column))
+        return group, identity.text(column)
     rest, value = _split_problem(identity.problem, column)
     return tuple(identity._replace(problem=rest)), value
 

@@ -27,7 +27,8 @@ interval of the ratio holds 1, whatever the ranks; slower by: than the first, wi
 """
 
 # Fields of a cell's identity that are shown only where the cells of a case differ in them.
-VARYING = ("input", "placement", "cache", "plugin")
+NAMED = ("kernel", "isa", "problem", "threads")
+VARYING = tuple(name for name in Identity._fields if name not in NAMED)
 
 
 # ---- rows ----------------------------------------------------------------------------------------
@@ -50,7 +51,7 @@ def varying_fields(cells: Iterable[Cell]) -> list[str]:
 
 def case_text(cell: Cell, varying: Sequence[str]) -> str:
     """The case, with what else tells its cells apart."""
-    return " ".join([cell.case, *(str(getattr(cell.identity, name) or "-") for name in varying)])
+    return " ".join([cell.case, *map(cell.identity.text, varying)])
 
 
 def variant_text(comparison: Comparison) -> str:

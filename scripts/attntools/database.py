@@ -12,9 +12,10 @@ from pathlib import Path
 
 import msgspec
 
-from attntools.cells import WRONG_STATES, Results
+from attntools.cells import WRONG_STATES, Cell, Results
 from attntools.cli import ToolError
 from attntools.comparable import build_key, machine_key
+from attntools.schema import ABSENT
 
 # "atbn": tells our files from other programs' databases.
 APPLICATION = 0x6174626E
@@ -82,9 +83,13 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("PRAGMA foreign_keys = ON")
 
 
-def cell_name(identity: tuple[object, ...]) -> str:
-    """An identity as a person writes it, fields apart by spaces."""
-    return " ".join(str(part) for part in identity if part is not None)
+def cell_name(cell: Cell) -> str:
+    """A cell as a person writes it: what is not said is as it usually is."""
+    identity = cell.identity
+    said = ["threads", "placement", "cache"]
+    said += [name for name in ABSENT if getattr(identity, name) != ABSENT[name]]
+    said += ["plugin"] if identity.plugin else []
+    return " ".join([cell.case, identity.variant, *map(identity.text, said)])
 
 
 def add(connection: sqlite3.Connection, results: Results) -> int:
@@ -129,7 +134,7 @@ def add(connection: sqlite3.Connection, results: Results) -> int:
                 (
                     number,
                     msgspec.json.encode(c.identity).decode(),
-                    f"{c.case} {cell_name((c.identity.variant, *c.identity[4:]))}",
+                    cell_name(c),
                     c.state,
                     c.median_s if c.timed else None,
                     *((c.interval_s if c.timed else None) or (None, None)),
@@ -157,7 +162,7 @@ def series(connection: sqlite3.Connection, pattern: str) -> dict[tuple[str, str,
     for name, machine, build, *point in connection.execute(
         "SELECT name, machine, build, number, started, coalesce(commit_id, '?'), median_s"
         " FROM cell JOIN session ON session = number"
-        " WHERE median_s IS NOT NULL AND instr(name, ?) ORDER BY identity, started, number",
+        " WHERE median_s IS NOT NULL AND instr(name, ?) ORDER BY name, started, number",
         (pattern,),
     ):
         found.setdefault((name, machine, build), []).append(Point(*point))

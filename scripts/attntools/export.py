@@ -25,6 +25,7 @@ from attntools.cells import Cell, Identity, Results, Row
 from attntools.cli import Exit, ToolError, guard, parser, say
 from attntools.files import replacing, write_text
 from attntools.results import read
+from attntools.schema import USUAL
 from attntools.tables import comma_separated
 
 TOOL = "export"
@@ -70,14 +71,16 @@ def record(cell: Cell) -> dict[str, Any]:
 
 # ---- Google Benchmark ----------------------------------------------------------------------------
 
+# Fields that a name has where they are unusual; the input after how it is measured, so that the
+# names that dashboards know stay the same.
+REST = sorted(USUAL, key=("input", "plugin").__contains__)
+
 
 def entry_name(cell: Cell) -> str:
     """The name of a cell's benchmark; each field of the identity that names what ran."""
     identity = cell.identity
     parts = [cell.case, identity.kernel, identity.isa, f"threads:{identity.threads}"]
-    rest = [identity.placement, identity.cache, identity.input, identity.plugin]
-    usual = ["cores", "warm", "normal:1", None]
-    parts += [str(r) for r, u in zip(rest, usual, strict=True) if r != u]
+    parts += [identity.text(name) for name in REST if getattr(identity, name) != USUAL[name]]
     return "/".join(parts)
 
 
@@ -153,7 +156,11 @@ def write_parquet(results: Results, output: str) -> None:
     if output == "-":
         raise ToolError("parquet is binary: name a file with --output")
     # The same types for every file, so that files with a column of nulls only join the others.
-    types = {"threads": pyarrow.int64(), **dict.fromkeys(FLOATS, pyarrow.float64())}
+    types = {
+        "threads": pyarrow.int64(),
+        "huge_pages": pyarrow.bool_(),
+        **dict.fromkeys(FLOATS, pyarrow.float64()),
+    }
     schema = pyarrow.schema([(name, types.get(name, pyarrow.string())) for name in COLUMNS])
     rows = [record(c) for c in results.cells.values()]
     table = pyarrow.Table.from_pylist(rows, schema=schema)

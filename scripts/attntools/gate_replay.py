@@ -30,7 +30,7 @@ from attntools.gate_trials import shares
 from attntools.gating import judge, too_noisy
 
 TOOL = "gate-replay"
-CELL = Identity("recorded", "-", "-", "-", 1, "-", "-", None)
+CELL = Identity.of({"kernel": "recorded", "isa": "-", "threads": 1})
 
 
 def recorded(path: Path) -> list[float]:
@@ -62,7 +62,7 @@ def from_place(times: Sequence[float], place: int) -> Iterator[float]:
 def row(seconds: float) -> Cell:
     """A row that holds one launch."""
     text = msgspec.json.encode({"time": {"p05_s": seconds}})
-    return Cell(*CELL, state="ok", text=text)
+    return Cell(**CELL._asdict(), state="ok", text=text)
 
 
 def one_gate(launches: Iterator[float], slower: float) -> Exit:

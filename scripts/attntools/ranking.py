@@ -15,7 +15,7 @@ NAMED = 3
 
 @dataclass(slots=True)
 class Ranked:
-    """A cell among those of the same problem, input, threads, placement and cache.
+    """A cell among those of the same identity but for kernel, isa and plugin.
 
     The ratio is to the fastest of them; the note says what the rank alone does not.
     """

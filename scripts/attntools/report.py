@@ -13,7 +13,7 @@ import argparse
 import base64
 import io
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from html import escape
 from pathlib import Path
 
@@ -28,9 +28,11 @@ from attntools.comparison_tables import (
     APART,
     HEAD,
     NUMERIC,
+    case_text,
     comparison_rows,
     interval_text,
     summary,
+    varying_fields,
 )
 from attntools.files import write_text
 from attntools.plot import KINDS, draw
@@ -103,17 +105,18 @@ def error(cell: Cell) -> str:
 # ---- parts ---------------------------------------------------------------------------------------
 
 
-def cells_table(cells: Iterable[Cell]) -> str:
+def cells_table(cells: Collection[Cell]) -> str:
     """All cells; each row ends with the command that repeats it."""
     head = [(name, value is not None) for name, _, value in COLUMNS]
     head.append(("repro", False))
     parts = ['<div class="scroll"><table class="cells"><thead><tr>']
     parts += [f'<th scope="col"{" class=n" if n else ""}>{escape(name)}</th>' for name, n in head]
     parts.append("</tr></thead><tbody>")
+    varying = varying_fields(cells)
     for cell in cells:
         parts.append("<tr>")
         for name, text, value in COLUMNS:
-            shown = escape(text(cell))
+            shown = escape(case_text(cell, varying) if name == "case" else text(cell))
             if name == "state" and cell.state != "ok":
                 wrong = " class=bad" if cell.state in WRONG_STATES else ""
                 shown = f"<span{wrong}>{shown}</span> {escape(cell.why or '')}"

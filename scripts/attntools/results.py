@@ -105,7 +105,7 @@ class _Reader:
         wrong = wrong_identity(row)
         if wrong:
             raise self.error(line, wrong)
-        identity = Identity._make(map(row.get, Identity._fields))
+        identity = Identity.of(row)
         self.results.launches.setdefault(identity, []).append(row)
 
     def note(self, message: str) -> None:

@@ -4,10 +4,12 @@ import json
 import math
 from typing import Any
 
-from attntools.cells import STATES, Identity, Row
+from attntools.cells import Row
+from attntools.schema import ABSENT, KEY, STATES, types_of
 
 SCHEMA = "attnbench.results/"
 VERSION = 1
+WORDS = {int: "a whole number", str: "a text", bool: "true or false"}
 
 
 def object_of(text: bytes) -> Row | str:
@@ -52,13 +54,12 @@ def _wrong_time(time: Any) -> str | None:
 
 def wrong_identity(row: Row) -> str | None:
     """What is wrong with the identity of a row; None where nothing is."""
-    for name in Identity._fields:
-        wanted = int if name == "threads" else str
-        if name not in row:
+    for name in KEY:
+        if name not in row and name not in ABSENT:
             return f"has no {name}"
-        value = row[name]
-        if type(value) is not wanted and not (name == "plugin" and value is None):
-            return f"{name} is {value!r}, not a {'whole number' if wanted is int else 'text'}"
+        value, wanted = row.get(name, ABSENT.get(name)), types_of(name)
+        if type(value) not in wanted and not (value is None and None in wanted):
+            return f"{name} is {value!r}, not {WORDS[wanted[0]]}"
     return None if row["threads"] > 0 else f"threads is {row['threads']}, not a positive number"
 
 

@@ -18,7 +18,8 @@ TYPES = {
 }
 KNOWN = {
     "$schema", "$ref", "$defs", "title", "description", "type", "required", "properties", "items",
-    "const", "enum", "pattern", "minimum", "minItems", "maxItems", "oneOf", "allOf",
+    "const", "enum", "pattern", "minimum", "minItems", "maxItems", "oneOf", "allOf", "default",
+    "key",
 }  # fmt: skip
 
 

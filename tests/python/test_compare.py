@@ -17,6 +17,7 @@ from attntools.comparison import (
     judge,
     ratios,
 )
+from attntools.ranking import rank
 from attntools.results import read
 from conftest import Tool
 
@@ -88,6 +89,43 @@ def test_compare_files(files: tuple[Path, Path]) -> None:
         assert by_case[case].reason.startswith(reason)
     assert [c.cell.case for c in comparisons if c.wrong] == ["prefill-f32-s2-d64"]
     assert by_case["prefill-f32-s128-d64"].ratio == pytest.approx(1.1, abs=0.005)
+
+
+def test_like_is_compared_with_like(tool: Tool, tmp_path: Path) -> None:
+    """Memory and huge pages are part of what a cell is; without them it is as it was before."""
+    usual = {"memory": "first-touch", "huge_pages": False}
+    old, same, huge, spread = (
+        read(sample.write(tmp_path / name, sample.session(), sample.cell([t] * 8, **more)))
+        for name, t, more in (
+            ("old", 1.0, {}),
+            ("same", 1.0, usual),
+            ("huge", 2.0, usual | {"huge_pages": True}),
+            ("spread", 3.0, usual | {"memory": "interleave"}),
+        )
+    )
+    assert [c.verdict for c in compare_files(old, same)] == [Verdict.SAME]
+    for other in (huge, spread):
+        reasons = {c.reason for c in compare_files(same, other)}
+        assert reasons == {f"not in {same.path}", f"not in {other.path}"}
+    out = tool(compare, same.path, huge.path).out
+    assert "s512-d64 huge-pages " in out
+    assert "s512-d64 no-huge-pages " in out
+    rows = list(
+        csv.DictReader(io.StringIO(tool(compare, same.path, huge.path, "--format", "csv").out))
+    )
+    assert [(r["memory"], r["huge_pages"]) for r in rows] == [
+        ("first-touch", "True"),
+        ("first-touch", "False"),
+    ]
+    both = sample.write(
+        tmp_path / "both",
+        sample.session(),
+        sample.cell([1.0] * 8, **usual),
+        sample.cell([1.5] * 8, **usual | {"huge_pages": True}),
+    )
+    (c,) = compare_columns(read(both), "huge_pages", "no-huge-pages")
+    assert (c.ratio, c.new_name) == (pytest.approx(1.5), "huge_pages huge-pages")
+    assert [len(group) for group in rank(read(both))] == [1, 1]
 
 
 def test_flags_are_part_of_a_reason(tmp_path: Path) -> None:

@@ -38,6 +38,25 @@ def test_google_benchmark(tool: Tool, path: Path) -> None:
     assert names == {name, "prefill-f32-s512-d64/flash/avx2/threads:2/none/cold"}
 
 
+def test_names_say_what_is_unusual(tool: Tool, tmp_path: Path) -> None:
+    rows = [
+        sample.cell(memory="first-touch", huge_pages=False),
+        sample.cell(memory="bind", huge_pages=True, cache="cold", input="negative"),
+    ]
+    path = sample.write(tmp_path / "b.jsonl", sample.session(), *rows)
+    data = json.loads(tool(export, path, "--format", "gbench").out)
+    name = "prefill-f32-s512-d64/flash/avx2/threads:1"
+    assert {b["run_name"] for b in data["benchmarks"]} == {
+        name,
+        f"{name}/bind/huge-pages/cold/negative",
+    }
+    rows = csv.DictReader(io.StringIO(tool(export, path, "--format", "csv").out))
+    assert [(r["memory"], r["huge_pages"]) for r in rows] == [
+        ("first-touch", "False"),
+        ("bind", "True"),
+    ]
+
+
 AGGREGATES = ("mean", "median", "stddev")
 
 

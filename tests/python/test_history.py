@@ -62,6 +62,19 @@ def test_add_list_show_trend_accept(kept, tmp_path: Path) -> None:  # noqa: ANN0
     assert len(list((tmp_path / "figures").glob("history-000-*"))) == 2
 
 
+def test_huge_pages_have_a_series_of_their_own(kept, tmp_path: Path) -> None:  # noqa: ANN001
+    for day in range(1, 5):
+        more = {"memory": "first-touch"} if day > 2 else {}  # as older programs wrote them
+        huge = sample.cell([2e-3] * 8, huge_pages=True, **more)
+        kept("add", session_file(tmp_path, day, 1e-3, huge))
+    with database.opened(tmp_path / "h.sqlite") as connection:
+        found = database.series(connection, "")
+    name = "prefill-f32-s512-d64 flash/avx2 1 cores warm"
+    days = {key[0]: [p.started[8:10] for p in points] for key, points in found.items()}
+    assert days == {key: ["01", "02", "03", "04"] for key in (name, f"{name} huge-pages")}
+    assert kept("trend").out.splitlines()[-1] == "2 cells followed, 0 changes"
+
+
 def test_adding_twice_replaces(kept, tmp_path: Path) -> None:  # noqa: ANN001
     path = session_file(tmp_path, 1, 1e-3)
     assert kept("add", path).out == f"{path}: 1 sessions, 1 new\n"

@@ -10,6 +10,7 @@ from attntools import callgrind, gate, gate_instructions, icount
 from attntools.callgrind import Count
 from attntools.cells import Identity
 from attntools.gate_builds import ROOT, Build
+from attntools.schema import USUAL
 from conftest import Outcome, Tool
 
 PROGRAM = ROOT / "build/release/attnbench"
@@ -21,7 +22,7 @@ real = pytest.mark.skipif(
 
 def cell(kernel: str = "flash", isa: str = "avx2", problem: str = "") -> Identity:
     problem = problem or "b=1,hq=2,hkv=1,sq=32,skv=48,d=32"
-    return Identity(kernel, isa, problem, "normal:1", 1, "cores", "warm", None)
+    return Identity.of({**USUAL, "kernel": kernel, "isa": isa, "problem": problem, "threads": 1})
 
 
 # ---- callgrind's file ----------------------------------------------------------------------------
