@@ -3,7 +3,8 @@
     scripts/gate --base origin/main --new HEAD
     scripts/gate --base OLD/attnbench --new NEW/attnbench --suite quick --kernel flash
 
-BASE and NEW are commits (built in git worktrees of their own), programs or build folders.  Both are
+BASE and NEW are commits (built in a git worktree; the programs of the last 20 are kept in
+$XDG_CACHE_HOME/attnbench/gate), programs or build folders.  Both are
 launched in pairs, base new new base, and each pair gives ln(new / base) of every cell, from the 5th
 percentile of each launch's samples, since what disturbs a launch only adds time.  A cell is
 SLOWER if the sign-test interval of their median lies above 0, also with all cells considered
@@ -26,7 +27,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
 from pathlib import Path
 
 from attntools import icount, selection
@@ -166,10 +166,8 @@ def compare_times(
     plan: Plan, cells: Sequence[Identity], outcome: Outcome, options: argparse.Namespace
 ) -> None:
     """Runs pairs of launches, judges, confirms."""
-    start = time.monotonic()
     say(TOOL, f"{len(cells)} cells, {options.pairs} pairs of launches each")
     collected = measure(plan, cells, "pairs", options)
-    outcome.seconds = time.monotonic() - start
     take_failures(collected, outcome)
     outcome.judged = judge(collected.samples, options.threshold)
     confirm(plan, outcome, options)
@@ -179,35 +177,34 @@ def compare_instructions(
     plan: Plan, cells: Sequence[Identity], outcome: Outcome, options: argparse.Namespace
 ) -> None:
     """Counts both builds."""
-    start = time.monotonic()
     say(TOOL, f"{len(cells)} cells, counted under callgrind")
-    tell = progress("counted", start)
+    tell = progress("counted", time.monotonic())
     outcome.counted = count_pairs(plan.builds, cells, options.threshold, plan.folder, tell)
-    outcome.seconds = time.monotonic() - start
 
 
 def gate(options: argparse.Namespace, folder: Path) -> Outcome:
     """Builds, runs, judges, confirms."""
+    start = time.monotonic()
     counting = options.metric == "instructions"
-    with ExitStack() as stack:
-        base = stack.enter_context(build("base", options.base, folder))
-        new = stack.enter_context(build("new", options.new, folder))
-        plan = Plan((base, new), folder, options.sample_s, options.seed)
-        outcome = Outcome(base.label, new.label, options.pairs, options.threshold)
-        if counting:
-            command = ["check", *selection.words(options, **icount.defaults(options, new.program))]
-        else:
-            command = ["run", "--launches", "1", "--seconds", "1", *selection.words(options)]
-        first, second = pilot(plan, command)
-        reasons = incomparable([first, second], options.allow)
-        if reasons:
-            raise ToolError("; ".join(reasons), Exit.INCOMPARABLE)
-        outcome.machine = first.sessions[0].machine
-        outcome.build = second.sessions[0].build_text()
-        cells = matched(first, second, outcome)
-        (compare_instructions if counting else compare_times)(plan, cells, outcome, options)
+    base, new = build("base", options.base, folder), build("new", options.new, folder)
+    plan = Plan((base, new), folder, options.sample_s, options.seed)
+    outcome = Outcome(base.label, new.label, options.pairs, options.threshold)
+    outcome.building_s = time.monotonic() - start
+    if counting:
+        command = ["check", *selection.words(options, **icount.defaults(options, new.program))]
+    else:
+        command = ["run", "--launches", "1", "--seconds", "1", *selection.words(options)]
+    first, second = pilot(plan, command)
+    reasons = incomparable([first, second], options.allow)
+    if reasons:
+        raise ToolError("; ".join(reasons), Exit.INCOMPARABLE)
+    outcome.machine = first.sessions[0].machine
+    outcome.build = second.sessions[0].build_text()
+    cells = matched(first, second, outcome)
+    (compare_instructions if counting else compare_times)(plan, cells, outcome, options)
     outcome.code = decide(outcome, options.noise_limit)
     outcome.noise_limit = options.noise_limit
+    outcome.seconds = time.monotonic() - start
     return outcome
 
 

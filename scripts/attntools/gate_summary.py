@@ -47,7 +47,8 @@ class Outcome:
     base_wrong: dict[Identity, str] = field(default_factory=dict)
     new_only: list[Identity] = field(default_factory=list)
     base_only: list[Identity] = field(default_factory=list)
-    seconds: float = 0
+    seconds: float = 0  # of the whole gate
+    building_s: float = 0  # of these, for builds
     noise_limit: float = 0
     code: Exit = Exit.OK
 
@@ -141,8 +142,9 @@ def _method(outcome: Outcome) -> str:
     how = f"{several} pairs of launches a cell"
     if outcome.counted:
         how = "instructions of one call, counted by callgrind,"
+    builds = f" ({outcome.building_s:.0f} s of them for builds)" if outcome.building_s >= 1 else ""
     return (
-        f"`{outcome.new}` against `{outcome.base}`, {how} in {outcome.seconds:.0f} s on "
+        f"`{outcome.new}` against `{outcome.base}`, {how} in {outcome.seconds:.0f} s{builds} on "
         f"{machine.get('cpu', 'an unknown machine')}, {machine.get('cores', '?')} cores.\n"
     )
 

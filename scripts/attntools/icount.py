@@ -114,14 +114,14 @@ def run(argv: Sequence[str] | None = None) -> int:
     options = arguments(argv)
     with tempfile.TemporaryDirectory(prefix="attnbench-icount-") as name:
         folder = Path(name)
-        with build("program", options.program, folder) as built:
-            words = ["check", *selection.words(options, **defaults(options, built.program))]
-            results = launch(built.program, words, folder / "checked.jsonl")
-            counted = []
-            for number, cell in enumerate(results.right, 1):
-                what = f"{cell.problem} {cell.identity.variant}"
-                say(TOOL, f"{number} of {len(results.right)}: {what}")
-                counted.append((cell, count(built.program, cell.identity, folder)))
+        built = build("program", options.program, folder)
+        words = ["check", *selection.words(options, **defaults(options, built.program))]
+        results = launch(built.program, words, folder / "checked.jsonl")
+        counted = []
+        for number, cell in enumerate(results.right, 1):
+            what = f"{cell.problem} {cell.identity.variant}"
+            say(TOOL, f"{number} of {len(results.right)}: {what}")
+            counted.append((cell, count(built.program, cell.identity, folder)))
     write_text(options.output, render(counted, options.format))
     for identity, why in wrong_in(results).items():
         say(TOOL, f"{identity.variant} on {identity.problem}: {why}")

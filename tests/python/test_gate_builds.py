@@ -1,6 +1,8 @@
 """The gate on commits: builds of a small repository, whose programs have known times."""
 
+import fcntl
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -10,6 +12,7 @@ from pathlib import Path
 
 import fake
 import pytest
+from attntools import gate_kept
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 
@@ -24,13 +27,17 @@ add_custom_target(attnbench %s
 """
 
 
+# A step of a build that takes long enough for another gate to come by.
+COUNT = "COMMAND sh -c 'echo once >>%s/built' COMMAND sleep 1"
+
+
 class Repository:
     """A repository of its own with the tools in it, so that they build its commits."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         shutil.copytree(SCRIPTS / "attntools", path / "scripts/attntools")
-        (path / ".gitignore").write_text("scripts\ntmp\n")
+        (path / ".gitignore").write_text("scripts\ntmp\ncache\nbuilt\n")
         (path / "CMakePresets.json").write_text(PRESETS)
         (path / "tmp").mkdir()
         self.git("init", "--quiet")
@@ -53,12 +60,21 @@ class Repository:
         environment = os.environ | {
             "PYTHONPATH": str(self.path / "scripts"),
             "TMPDIR": str(self.path / "tmp"),
+            "XDG_CACHE_HOME": str(self.path / "cache"),
         }
         return subprocess.Popen(
             [sys.executable, "-m", "attntools.gate", *arguments, "-n", "8"],
             env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             start_new_session=True,
         )  # fmt: skip
+
+    def kept(self) -> list[Path]:
+        """The programs in the cache."""
+        return [p for p in (self.path / "cache/attnbench/gate").iterdir() if p.name != "lock"]
+
+    def builds(self) -> int:
+        """How many builds there were of commits whose build runs COUNT."""
+        return len((self.path / "built").read_text().split())
 
     def left(self) -> list[Path]:
         """Worktrees besides the repository itself, and temporary folders."""
@@ -116,4 +132,81 @@ def test_interrupted_build_leaves_no_worktree(
     os.killpg(gate.pid, which)
     gate.communicate()
     assert gate.returncode == code
+    assert repository.left() == []
+
+
+def test_commit_is_built_once_and_kept(repository: Repository) -> None:
+    commit = repository.commit(1.0, COUNT % repository.path)
+    gates = [repository.gate("--base", "HEAD", "--new", "HEAD") for _ in range(2)]
+    said = [gate.communicate() for gate in gates]
+    assert [gate.returncode for gate in gates] == [0, 0]
+    assert repository.builds() == 1
+    assert sum(err.count(f"gate: building base (HEAD, {commit[:12]})\n") for _, err in said) == 1
+    assert sum(err.count("gate: building base: 1 of 1, ") for _, err in said) == 1
+    assert sum(err.count(f" (HEAD, {commit[:12]}) was built before: ") for _, err in said) == 3
+    assert any(re.search(r" in [\d.]+ s \([\d.]+ s of them for builds\) on ", o) for o, _ in said)
+    assert len(repository.kept()) == 1
+    assert repository.left() == []
+
+
+def test_gates_take_turns_at_building(repository: Repository) -> None:
+    repository.commit(1.0)
+    place = repository.path / "cache/attnbench/gate"
+    place.mkdir(parents=True)
+    with (place / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        gate = repository.gate("--base", "HEAD", "--new", "HEAD")
+        assert gate.stderr
+        assert gate.stderr.readline() == "gate: another gate is building; waiting for it\n"
+        assert list(place.iterdir()) == [place / "lock"]
+    gate.communicate()
+    assert gate.returncode == 0
+
+
+def test_program_that_does_not_run_is_built_again(repository: Repository) -> None:
+    repository.commit(1.0, COUNT % repository.path)
+    repository.gate("--base", "HEAD", "--new", "HEAD").communicate()
+    (kept,) = repository.kept()
+    whole = kept.read_bytes()
+    kept.write_bytes(whole[: len(whole) // 2])
+    half = kept.parent / f".{kept.name}.half"  # what a gate leaves that is killed as it writes
+    half.write_bytes(whole[:9])
+    gate = repository.gate("--base", "HEAD", "--new", "HEAD")
+    gate.communicate()
+    assert gate.returncode == 0
+    assert repository.builds() == 2
+    assert repository.kept() == [kept]
+    assert kept.read_bytes() == whole
+
+
+def test_other_compiler_flags_are_another_program(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository.commit(1.0, COUNT % repository.path)
+    repository.gate("--base", "HEAD", "--new", "HEAD").communicate()
+    monkeypatch.setenv("CFLAGS", "-fno-inline")
+    repository.gate("--base", "HEAD", "--new", "HEAD").communicate()
+    assert repository.builds() == 2
+    assert len(repository.kept()) == 2
+
+
+def test_least_recently_used_program_goes(tmp_path: Path) -> None:
+    program = fake.program(tmp_path / "program")
+    kept = [tmp_path / f"{i:040}" for i in range(gate_kept.MOST + 1)]
+    for i, path in enumerate(kept[:-1]):
+        gate_kept.keep(program, path)
+        os.utime(path, (i, i))
+    assert gate_kept.take(kept[0], tmp_path / "copy")
+    gate_kept.keep(program, kept[-1])
+    assert [path for path in kept if not path.exists()] == [kept[1]]
+    assert (tmp_path / "copy").read_bytes() == program.read_bytes()
+
+
+def test_gate_without_a_cache_builds_all_the_same(repository: Repository) -> None:
+    repository.commit(1.0)
+    (repository.path / "cache").write_text("a file, no folder")
+    gate = repository.gate("--base", "HEAD", "--new", "HEAD")
+    _, err = gate.communicate()
+    assert gate.returncode == 0
+    assert "gate: builds are not kept: " in err
     assert repository.left() == []
