@@ -23,7 +23,7 @@ import msgspec
 from attntools.cells import Cell, Identity
 from attntools.cli import Exit, ToolError, guard, parser
 from attntools.comparison import THRESHOLD, Verdict
-from attntools.gate import NOISE_LIMIT, PAIRS, SESSIONS
+from attntools.gate import PAIRS, SESSIONS
 from attntools.gate_pairs import Collected, Plan, Samples
 from attntools.gate_sessions import Patience, run_until_clear
 from attntools.gate_trials import shares
@@ -86,7 +86,7 @@ def one_gate(launches: Iterator[float], slower: float) -> Exit:
         (judged,) = judge(session().samples, THRESHOLD)
         if judged.verdict is Verdict.SLOWER:
             return Exit.REGRESSION
-    return Exit.TOO_NOISY if too_noisy(judged, NOISE_LIMIT) else Exit.OK
+    return Exit.TOO_NOISY if too_noisy(judged, THRESHOLD) else Exit.OK
 
 
 def replay(times: Sequence[float], slower: float, gates: int, seed: int) -> list[Exit]:

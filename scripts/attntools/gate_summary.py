@@ -54,16 +54,35 @@ class Outcome:
 
     def headline(self) -> str:
         """One line."""
-        noisy = sum(too_noisy(j, self.noise_limit) for j in standing(self.judged, self.again))
+        noisy = [j for j in self.standing() if too_noisy(j, self.noise_limit)]
+        limit = f"{100 * self.noise_limit:.3g} %"
         return {
-            Exit.OK: f"no regression in {self.cells()} cells",
+            Exit.OK: self.no_regression(),
             Exit.REGRESSION: f"{self.slower()} of {self.cells()} cells "
             + ("take more instructions" if self.counted else "are slower"),
             Exit.WRONG_RESULT: f"{len(self.wrong)} cells compute something wrong",
-            Exit.TOO_NOISY: f"too noisy to tell: a change of {100 * self.noise_limit:.3g} % cannot "
-            f"be ruled out in {noisy} of {len(self.judged)} cells",
+            Exit.TOO_NOISY: f"undecided, too noisy to tell: a change of {limit} cannot be ruled "
+            f"out in {len(noisy)} of {len(self.judged)} cells{seen_there(noisy)}",
             Exit.INCOMPARABLE: f"no base to compare with: {self.base_trouble()}",
         }.get(self.code, "")
+
+    def no_regression(self) -> str:
+        """What was ruled out: with --noise-limit that may be less than the threshold asks for."""
+        undecided = self.undecided()
+        if not undecided:
+            return f"no regression in {self.cells()} cells"
+        return (
+            f"no regression of {100 * self.noise_limit:.3g} % in {self.cells()} cells; undecided "
+            f"above {100 * self.threshold:.3g} % in {len(undecided)} of them{seen_there(undecided)}"
+        )
+
+    def standing(self) -> list[Judged]:
+        """What is known of each cell in the end."""
+        return standing(self.judged, self.again)
+
+    def undecided(self) -> list[Judged]:
+        """The cells that may be slower by more than the threshold."""
+        return [j for j in self.standing() if too_noisy(j, self.threshold)]
 
     def cells(self) -> int:
         """How many cells were compared."""
@@ -82,6 +101,17 @@ class Outcome:
     def smallest(self) -> float:
         """The smallest effect that every cell would have shown, as a fraction."""
         return max((expm1(j.detectable) for j in self.judged), default=float("nan"))
+
+
+def seen(judged: Sequence[Judged]) -> str:
+    """What would have been seen in every one of some cells; empty where that is not known."""
+    least = max((j.detectable for j in judged), default=float("nan"))
+    return f"; a slow-down of {100 * expm1(least):.1f} % would have been seen" if least > 0 else ""
+
+
+def seen_there(judged: Sequence[Judged]) -> str:
+    """As seen(), of the cells that were just spoken of."""
+    return f"{said} there" if (said := seen(judged)) else ""
 
 
 def percent(log_ratio: float) -> str:
@@ -159,7 +189,8 @@ def _sensitivity(outcome: Outcome) -> list[str]:
     return [
         f"Threshold {100 * outcome.threshold:.3g} %, raised where launches of one build differ "
         f"by more (here up to {100 * floor:.1f} %). The smallest slow-down that would have "
-        f"been seen in every cell (power 0.8): **{100 * outcome.smallest():.1f} %**.\n",
+        f"been seen in every cell (power 0.8): **{100 * outcome.smallest():.1f} %**. In the table "
+        "base is the median of its launches, new the same with the median change of the pairs.\n",
     ]
 
 
@@ -172,13 +203,23 @@ def _unconfirmed(outcome: Outcome) -> list[str]:
     ]
 
 
+def _undecided(outcome: Outcome) -> list[str]:
+    return [
+        f"{cell_text(j.identity)}: {percent(j.median)} ({percent(j.lo)} .. {percent(j.hi)}); "
+        f"{j.reason}{seen([j])}"
+        for j in outcome.undecided()
+    ]
+
+
 def markdown(outcome: Outcome) -> str:
     """The whole summary."""
     icon = {Exit.OK: "✅", Exit.TOO_NOISY: "⚠️"}.get(outcome.code, "❌")
+    icon = "⚠️" if outcome.code == Exit.OK and outcome.undecided() else icon
     lines = [f"### {icon} attnbench gate: {outcome.headline()}\n", _method(outcome)]
     lines += _sensitivity(outcome)
     lines += _list("Confirmed:", _confirmed(outcome))
     lines += _list("Slower once, but not confirmed:", _unconfirmed(outcome))
+    lines += _list("Undecided:", _undecided(outcome))
     lines += _list("Wrong:", [f"{cell_text(i)}: {why}" for i, why in outcome.wrong.items()])
     lines += _list(
         "Wrong in the base:", [f"{cell_text(i)}: {why}" for i, why in outcome.base_wrong.items()]

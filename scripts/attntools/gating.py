@@ -28,8 +28,8 @@ class Judged:
     floor: float  # of the A/A pairs of this session
     threshold: float  # max(what was asked for, floor)
     detectable: float  # the smallest effect that would have been found, power 0.8
-    base_s: float
-    new_s: float
+    base_s: float  # median over its launches
+    new_s: float  # base_s with the median change of the pairs
 
 
 def noise_floor(same: list[float]) -> float:
@@ -60,7 +60,8 @@ def _judge_one(
         verdict = Verdict.UNCLEAR
         reason = f"nothing above {percent} shown; up to {100 * np.expm1(hi):.1f} % possible"
     base = float(np.median([launch_time(b) for b, _ in samples.pairs]))
-    new = float(np.median([launch_time(n) for _, n in samples.pairs]))
+    # Not the median of the new launches: where the machine drifts it would tell another change.
+    new = base * float(np.exp(median))
     return Judged(
         identity, verdict, reason, len(x), median, lo, hi, p, floor, limit, detectable, base, new
     )  # fmt: skip

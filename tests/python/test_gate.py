@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 import time
@@ -87,7 +88,35 @@ def test_implausible_once_is_launched_again(gated, tmp_path: Path) -> None:  # n
 def test_too_noisy(gated) -> None:  # noqa: ANN001
     outcome = gated({"noise": 0.2}, noise=0.2)
     assert outcome.code == 3
+    assert outcome.out.startswith("### ⚠️ attnbench gate: undecided, ")
+    assert "too noisy to tell: a change of 2 % cannot be ruled out in 1 of 1" in outcome.out
+    outcome = gated({"noise": 0.2}, "--noise-limit", "10", noise=0.2)
+    assert outcome.code == 3
     assert "too noisy to tell: a change of 10 % cannot be ruled out in 1 of 1" in outcome.out
+
+
+def test_undecided_is_not_called_no_regression(gated) -> None:  # noqa: ANN001
+    """An interval that holds the threshold, but nothing worse: no answer at that threshold."""
+    outcome = gated({"noise": 0.02}, noise=0.02)
+    (row,) = re.findall(
+        r"\| ([+-][\d.]+) % .. ([+-][\d.]+) % \| \+([\d.]+) % \| UNCLEAR", outcome.out
+    )
+    lo, hi, seen = map(float, row)
+    assert lo < 2 < hi < 10
+    assert outcome.code == 3
+    assert outcome.out.startswith(
+        "### ⚠️ attnbench gate: undecided, too noisy to tell: a change of 2 % cannot be ruled out "
+        f"in 1 of 1 cells; a slow-down of {seen} % would have been seen there\n"
+    )
+    assert "no regression" not in outcome.out
+    assert f"up to {hi} % possible; a slow-down of {seen} % would have been seen\n" in outcome.out
+    # Who can live with more says so, and is told what was left open.
+    outcome = gated({"noise": 0.02}, "--noise-limit", "10", noise=0.02)
+    assert outcome.code == 0
+    assert outcome.out.startswith(
+        "### ⚠️ attnbench gate: no regression of 10 % in 1 cells; undecided above 2 % in 1 of them; "
+        f"a slow-down of {seen} % would have been seen there\n"
+    )
 
 
 def test_wrong_base_is_no_base(gated) -> None:  # noqa: ANN001
@@ -206,6 +235,21 @@ def test_noise_floor_raises_the_threshold(tmp_path: Path) -> None:
     assert gating.too_noisy(loud, math.expm1(loud.hi))
     assert not gating.too_noisy(loud, math.expm1(loud.hi) + 1e-9)
     assert not gating.too_noisy(quiet, 0.01)  # SLOWER is an answer
+
+
+def test_figures_agree_with_the_change(tmp_path: Path) -> None:
+    """Of pairs in a machine that speeds up the medians of the sides differ otherwise."""
+    samples = samples_of(tmp_path, 1.0, 0.0, 1, 9)
+    for i, (base, new) in enumerate(samples.pairs):
+        slow = 1.3 if i < 5 else 1.0
+        drift = 1.0 if i == 4 else slow  # the new side's middle launch already had the fast machine
+        for cell, factor in ((base, slow), (new, 1.01 * drift)):
+            cell.text = json.dumps({"time": {"p05_s": 1e-3 * factor}}).encode()
+    (identity,) = {base.identity for base, _ in samples.pairs}
+    (judged,) = gating.judge({identity: samples}, 0.02)
+    assert judged.median == pytest.approx(math.log(1.01))
+    assert judged.base_s == pytest.approx(1.3e-3)
+    assert judged.new_s == pytest.approx(1.01 * judged.base_s)
 
 
 def test_explanation_names_what_was_not_measured(tmp_path: Path) -> None:
