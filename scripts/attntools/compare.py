@@ -14,6 +14,10 @@ A change is that of the time per call: +3 % is slower.  Verdicts, at a threshold
     SAME             the interval lies within the threshold
     UNCLEAR          neither: the reason says why
 
+Cells that were not launched in the same rounds, as those of two files, are UNCLEAR too where either
+was disturbed by something else on the machine, and where they differ by no more than a build did
+from itself in these sessions (their noise lines).
+
 Launches of two files are independent samples (Hodges-Lehmann, interval of Moses); within a file
 they are compared round by round (sign-test interval).  An interval speaks of the noise between
 launches of these sessions: another day's session may differ by more.

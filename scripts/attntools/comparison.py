@@ -9,6 +9,7 @@ from math import log
 import numpy as np
 
 from attntools import statistics
+from attntools.apart import Noise, doubt
 from attntools.cells import WRONG_STATES, Cell, Identity, Results, problem_fields
 
 # A difference below this is not worth a person's time, and about what two builds of the same
@@ -136,7 +137,26 @@ class _Match:
     paired: bool
 
 
-def _compare(matches: Sequence[_Match], threshold: float) -> list[Comparison]:
+def _verdict(
+    match: _Match, ratio: tuple[float, float, float], threshold: float, noise: Noise
+) -> tuple[Verdict, str]:
+    """As judge(), with what speaks against it; what was measured apart may not be told at all."""
+    assert match.base
+    assert match.new
+    verdict, reason = judge(*ratio, threshold)
+    if verdict is not Verdict.UNCLEAR and not match.paired:
+        differ = verdict is not Verdict.SAME
+        why = doubt(match.base, match.new, ratio[0], differ, noise)
+        if why:
+            return Verdict.UNCLEAR, why
+    if ratio[1] != ratio[1]:
+        reason += f" ({len(match.base.launch_medians_s)} and {len(match.new.launch_medians_s)})"
+    if verdict is not Verdict.SAME:
+        reason += _disturbed(match.base, match.new)
+    return verdict, reason
+
+
+def _compare(matches: Sequence[_Match], threshold: float, noise: Noise) -> list[Comparison]:
     """Ratios and verdicts of matched cells."""
     reasons = [_without_times(m.base, m.new, m.names) for m in matches]
     both = [
@@ -147,20 +167,12 @@ def _compare(matches: Sequence[_Match], threshold: float) -> list[Comparison]:
     found = iter(ratios(both).tolist())
     comparisons = []
     for match, reason in zip(matches, reasons, strict=True):
-        ratio = lo = hi = float("nan")
+        ratio = (float("nan"),) * 3
         verdict = Verdict.UNCLEAR
-        if not reason and match.base and match.new:
-            ratio, lo, hi = next(found)
-            verdict, reason = judge(ratio, lo, hi, threshold)
-            if lo != lo:
-                reason += (
-                    f" ({len(match.base.launch_medians_s)} and {len(match.new.launch_medians_s)})"
-                )
-            if verdict is not Verdict.SAME:
-                reason += _disturbed(match.base, match.new)
-        comparisons.append(
-            Comparison(match.base, match.new, *match.names, ratio, lo, hi, verdict, reason)
-        )
+        if not reason:
+            ratio = next(found)
+            verdict, reason = _verdict(match, ratio, threshold, noise)
+        comparisons.append(Comparison(match.base, match.new, *match.names, *ratio, verdict, reason))
     return comparisons
 
 
@@ -174,7 +186,7 @@ def compare_files(base: Results, new: Results, threshold: float = THRESHOLD) -> 
     matches += [
         _Match(cell, None, names, False) for i, cell in base.cells.items() if i not in new.cells
     ]
-    return _compare(matches, threshold)
+    return _compare(matches, threshold, Noise([*base.noise, *new.noise]))
 
 
 # ---- column against column -----------------------------------------------------------------------
@@ -242,7 +254,7 @@ def compare_columns(
                 other = _best(cells)
                 names = (f"{column} {base}", f"{column} {value}")
                 matches.append(_Match(first, other, names, same_rounds(first, other)))
-    return _compare(matches, threshold)
+    return _compare(matches, threshold, Noise(results.noise))
 
 
 def geometric_mean(ratio: Iterable[float]) -> float:

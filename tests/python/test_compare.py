@@ -10,6 +10,7 @@ import pytest
 import sample
 from attntools import compare
 from attntools.comparison import (
+    Comparison,
     Verdict,
     column_of,
     compare_columns,
@@ -133,6 +134,80 @@ def test_flags_are_part_of_a_reason(tmp_path: Path) -> None:
     b = sample.write(tmp_path / "b", sample.session(), sample.cell([1.0, 2.0], flags=["preempted"]))
     (c,) = compare_files(read(a), read(b))
     assert c.reason == "too few launches for an interval (2 and 2); preempted"
+
+
+def noise(ratio: float, ci95: list[float] | None, s: int = 512) -> sample.Row:
+    """What a cell that was launched twice a round differed from itself by."""
+    return sample.cell(s=s) | {"type": "noise", "rounds": 8, "ratio": ratio, "ci95": ci95}
+
+
+def apart(tmp_path: Path, slower: float, base: list[sample.Row], **changes: object) -> Comparison:
+    """A cell in two sessions, the new one slower; further lines of the base's file."""
+    rng = np.random.default_rng(3)
+    first, second = (sample.noisy(rng, t * 1e-3, 12, 0.002) for t in (1.0, slower))
+    a = sample.write(tmp_path / "a", sample.session(), sample.cell(first), *base)
+    b = sample.write(tmp_path / "b", sample.session(), sample.cell(second, **changes))
+    (c,) = compare_files(read(a), read(b))
+    assert c.ratio == pytest.approx(slower, abs=0.005)
+    return c
+
+
+@pytest.mark.parametrize("slower", [1.5, 1.0, 0.7])
+@pytest.mark.parametrize(
+    "flag",
+    ["preempted", "migrated", "steal", "throttled", "frequency", "oversubscribed", "paged"],
+)
+def test_disturbed_sessions_apart_decide_nothing(tmp_path: Path, slower: float, flag: str) -> None:
+    c = apart(tmp_path, slower, [], flags=["outliers", flag])
+    assert c.verdict is Verdict.UNCLEAR
+    assert c.reason == f"measured apart, and disturbed (new: {flag})"
+
+
+def test_disturbance_of_the_base_counts_too(tmp_path: Path) -> None:
+    a, b = (
+        read(sample.write(tmp_path / flag, sample.session(), sample.cell([t] * 8, flags=[flag])))
+        for flag, t in (("steal", 1.0), ("outliers", 2.0))
+    )
+    (c,) = compare_files(a, b)
+    assert (c.verdict, c.reason) == (
+        Verdict.UNCLEAR,
+        "measured apart, and disturbed (base: steal)",
+    )
+
+
+def test_what_samples_look_like_is_no_disturbance(tmp_path: Path) -> None:
+    c = apart(tmp_path, 1.5, [], flags=["outliers"])
+    assert c.verdict is Verdict.SLOWER
+    assert c.reason.endswith(" % more time; outliers")
+
+
+@pytest.mark.parametrize(
+    ("slower", "lines", "verdict"),
+    [
+        (1.05, [noise(1.0, [0.99, 1.06])], Verdict.UNCLEAR),
+        (1.05, [noise(1.0, [0.94, 1.01])], Verdict.UNCLEAR),  # to either side
+        (0.95, [noise(1.0, [0.99, 1.06])], Verdict.UNCLEAR),
+        (1.05, [noise(1.06, None)], Verdict.UNCLEAR),  # too few rounds for an interval
+        (1.05, [noise(1.0, [0.99, 1.04])], Verdict.SLOWER),
+        (1.05, [noise(1.0, [0.99, 1.06], s=64), noise(1.0, [1.0, 1.01])], Verdict.SLOWER),
+        (1.00, [noise(1.0, [0.99, 1.06])], Verdict.SAME),
+        (1.05, [noise(1.0, [0.99, 1.06], s=64)], Verdict.UNCLEAR),  # its own case has no record
+    ],
+)
+def test_less_than_one_build_differs_from_itself(
+    tmp_path: Path, slower: float, lines: list[sample.Row], verdict: Verdict
+) -> None:
+    c = apart(tmp_path, slower, lines)
+    assert c.verdict is verdict
+    said = "measured apart, and one build differed from itself by up to 6."
+    assert c.reason.startswith(said) is (verdict is Verdict.UNCLEAR)
+
+
+def test_launches_of_one_round_are_compared_in_spite_of_noise(tmp_path: Path) -> None:
+    rows = [sample.cell([t] * 8, isa=i, flags=["steal"]) for i, t in (("avx2", 1.0), ("sse", 1.05))]
+    results = read(sample.write(tmp_path / "a", sample.session(), *rows, noise(1.2, None)))
+    (c,) = compare_columns(results, "isa", "avx2")
+    assert c.verdict is Verdict.SLOWER
 
 
 def test_columns_are_matched_by_all_the_rest(tmp_path: Path) -> None:

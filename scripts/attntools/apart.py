@@ -1,0 +1,75 @@
+"""Why times that were measured apart may differ although the code does not.
+
+Cells that were not launched side by side met the machine in different states.  What a session knows
+of its own states is in its file: flags of rows, and `noise` lines, of cells that were launched
+twice a round and thus compared with themselves.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from math import expm1, inf, log
+from statistics import median
+
+from attntools.cells import Cell, Row
+
+# The flags that tell what came from outside (harness/noise.h); others tell what samples look like.
+DISTURBANCES = frozenset(
+    ("preempted", "migrated", "steal", "throttled", "frequency", "oversubscribed", "paged")
+)
+
+
+def self_difference(line: Row) -> float | None:
+    """What a cell differed from itself by, as a logarithm: the farther end of its interval.
+
+    The ratio itself where there were too few rounds for an interval; None where it has none.
+    """
+    ratios = line.get("ci95") or [line.get("ratio")]
+    known = [r for r in ratios if isinstance(r, int | float) and 0 < r < inf]
+    return max((abs(log(r)) for r in known), default=None)
+
+
+class Noise:
+    """What one build differed from itself by, case by case, in one or several sessions."""
+
+    def __init__(self, lines: Iterable[Row]) -> None:
+        """Takes the noise lines of these sessions."""
+        self.by_problem: dict[str, list[float]] = defaultdict(list)
+        for line in lines:
+            found = self_difference(line)
+            if found is not None:
+                self.by_problem[str(line.get("problem"))].append(found)
+        every = [found for group in self.by_problem.values() for found in group]
+        self.usual = median(every) if every else 0.0
+
+    def of(self, base: Cell, new: Cell) -> float:
+        """That of two cells' cases; the sessions' usual one where these have no record."""
+        here = {base.problem, new.problem}
+        own = [found for problem in here for found in self.by_problem.get(problem, ())]
+        return max(own, default=self.usual)
+
+
+def disturbance(base: Cell, new: Cell) -> str:
+    """What came from outside while either was measured; empty where nothing did."""
+    sides = (("base", base), ("new", new))
+    told = [(name, sorted(DISTURBANCES.intersection(cell.flags))) for name, cell in sides]
+    return "; ".join(f"{name}: {', '.join(flags)}" for name, flags in told if flags)
+
+
+def doubt(base: Cell, new: Cell, ratio: float, differ: bool, noise: Noise) -> str:
+    """Why a verdict on cells that were measured apart is none; empty where it stands.
+
+    Args:
+        base: one cell.
+        new: the other.
+        ratio: new over base.
+        differ: whether the verdict is that they do.
+        noise: of their sessions.
+    """
+    flags = disturbance(base, new)
+    if flags:
+        return f"measured apart, and disturbed ({flags})"
+    least = noise.of(base, new)
+    if differ and abs(log(ratio)) <= least:
+        by = f"{100 * expm1(least):.1f} %"
+        return f"measured apart, and one build differed from itself by up to {by} there"
+    return ""
