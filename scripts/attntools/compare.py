@@ -22,12 +22,16 @@ Launches of two files are independent samples (Hodges-Lehmann, interval of Moses
 they are compared round by round (sign-test interval).  An interval speaks of the noise between
 launches of these sessions: another day's session may differ by more.
 
-Exit codes: 0 compared, 3 output, 4 usage or input, 5 the files must not be compared.
+For CI: --fail-on slower exits with 1 where a cell is SLOWER, --fail-on wrong where one is wrong
+that was not in the base, and with 0 where none is; --only hides none of them from it.
+
+Exit codes: 0 compared, 1 --fail-on found something, 3 output, 4 usage or input, 5 the files must
+not be compared.
 """
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from attntools.cells import Results
 from attntools.cli import Exit, ToolError, guard, parser, say
@@ -48,6 +52,8 @@ from attntools.results import read_all, without_collector
 
 TOOL = "compare"
 FORMATS = ("text", "markdown", "csv", "junit")
+# What --fail-on can name.
+CAUSES = {"slower": lambda c: c.verdict is Verdict.SLOWER, "wrong": lambda c: c.wrong}
 
 
 def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
@@ -68,6 +74,10 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
         "several builds in one file",
     )
     p.add_argument("--only", type=verdicts, metavar="VERDICTS", help="show these; comma separated")
+    p.add_argument(
+        "--fail-on", type=causes, action="extend", default=[], metavar="WHAT",
+        help="slower, wrong, or both: exit with 1 where there is such a cell; may be repeated",
+    )  # fmt: skip
     p.add_argument("--format", choices=FORMATS, default="text")
     p.add_argument("--output", default="-", metavar="FILE", help="- for standard output")
     return p.parse_args(argv)
@@ -84,6 +94,22 @@ def percentage(text: str) -> float:
 def verdicts(text: str) -> frozenset[Verdict]:
     """A comma list of verdicts, in any case."""
     return frozenset(Verdict(word.strip().upper()) for word in text.split(","))
+
+
+def causes(text: str) -> list[str]:
+    """A comma list of what to fail on."""
+    words = [word.strip() for word in text.split(",")]
+    for word in words:
+        if word not in CAUSES:
+            raise argparse.ArgumentTypeError(f"{word} is none of {', '.join(CAUSES)}")
+    return words
+
+
+def found(comparisons: Iterable[Comparison], wanted: Sequence[str]) -> str:
+    """How many cells there are of each cause that is wanted; empty where there are none."""
+    comparisons = list(comparisons)
+    counts = {cause: sum(map(CAUSES[cause], comparisons)) for cause in CAUSES if cause in wanted}
+    return ", ".join(f"{count} {cause}" for cause, count in counts.items() if count)
 
 
 def column_sections(
@@ -124,6 +150,8 @@ def run(argv: Sequence[str] | None = None) -> int:
     if options.by or len(results) == 1:
         if len(results) > 1:
             raise ToolError("--by compares within one file")
+        if not options.by and options.fail_on:
+            raise ToolError("a ranking finds nothing slower or wrong; --fail-on needs two files")
         if not options.by:
             write_text(options.output, render_ranking(rank(results[0]), options.format))
             return Exit.OK
@@ -135,11 +163,14 @@ def run(argv: Sequence[str] | None = None) -> int:
             for r in results[1:]
         ]
         note = APART
+    wanted = found((c for _, cs in sections for c in cs), options.fail_on)
     if options.only:
         sections = [(t, [c for c in cs if c.verdict in options.only]) for t, cs in sections]
     colours = options.output == "-" and colours_wanted(sys.stdout)
     write_text(options.output, render(sections, options.format, colours, note))
-    return Exit.OK
+    if wanted:
+        say(TOOL, f"found: {wanted}")
+    return Exit.REGRESSION if wanted else Exit.OK
 
 
 if __name__ == "__main__":

@@ -353,3 +353,41 @@ def test_many_cells_are_all_compared(tmp_path: Path) -> None:
     # Noise alone: 95 % intervals, so about 5 % exclude 1 (2000 cells: +-1 %).
     excluded = sum(c.lo > 1 or c.hi < 1 for c in comparisons) / 2000
     assert excluded == pytest.approx(0.05, abs=0.015)
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        ([], 0, ""),
+        (["--fail-on", "slower"], 1, "compare: found: 1 slower\n"),
+        (["--fail-on", "wrong"], 1, "compare: found: 1 wrong\n"),
+        (["--fail-on", "wrong,slower"], 1, "compare: found: 1 slower, 1 wrong\n"),
+        (["--fail-on", "slower", "--fail-on", "wrong"], 1, "compare: found: 1 slower, 1 wrong\n"),
+        (["--fail-on", "slower", "--only", "FASTER"], 1, "compare: found: 1 slower\n"),
+        (["--fail-on", "slower", "--threshold", "20"], 0, ""),
+        (["--fail-on", "faster"], 4, "faster is none of slower, wrong"),
+    ],
+)
+def test_fail_on(
+    tool: Tool, files: tuple[Path, Path], options: list[str], code: int, said: str
+) -> None:
+    outcome = tool(compare, *files, *options)
+    assert outcome.code == code
+    assert said in outcome.err
+    assert ("found" in outcome.err) == (code == 1)
+
+
+def test_fail_on_what_is_not_there(tool: Tool, files: tuple[Path, Path]) -> None:
+    assert tool(compare, files[0], files[0], "--fail-on", "slower,wrong").code == 0
+    outcome = tool(compare, files[1], "--fail-on", "wrong")
+    assert outcome.code == 4
+    assert "a ranking finds nothing slower or wrong" in outcome.err
+    assert tool(compare, files[0], "--by", "s", "--fail-on", "slower", "--base", "x").code == 4
+
+
+def test_fail_on_columns(tool: Tool, tmp_path: Path) -> None:
+    rows = [sample.cell([t] * 8, isa=isa) for isa, t in (("avx2", 1.0), ("baseline", 2.0))]
+    path = sample.write(tmp_path / "a", sample.session(), *rows)
+    by = ["--by", "isa", "--fail-on", "slower", "--base"]
+    assert tool(compare, path, *by, "avx2").code == 1
+    assert tool(compare, path, *by, "baseline").code == 0
