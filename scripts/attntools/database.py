@@ -4,7 +4,7 @@ A session's lines are stored whole, so that an export is a results file again.
 """
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -169,20 +169,23 @@ def series(connection: sqlite3.Connection, pattern: str) -> dict[tuple[str, str,
     return found
 
 
-def accept(connection: sqlite3.Connection, session: int, pattern: str, reason: str) -> int:
-    """Records that a session's times of some cells are the new normal; returns how many cells.
+def refuse_wrong(connection: sqlite3.Connection, session: int) -> None:
+    """A failing session never becomes a base.
 
     Raises:
-        ToolError: a failing session never becomes a base.
+        ToolError: this one fails, or there is none.
     """
     row = connection.execute("SELECT wrong FROM session WHERE number = ?", (session,)).fetchone()
     if row is None:
         raise ToolError(f"no session {session}; scripts/history list shows them")
     if row[0]:
         raise ToolError(f"session {session} has {row[0]} wrong results: it cannot become a base")
+
+
+def accept(connection: sqlite3.Connection, session: int, names: Iterable[str], reason: str) -> None:
+    """Records that a session's times of these cells are the new normal."""
     now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return connection.execute(
-        "INSERT OR REPLACE INTO accepted SELECT name, session, ?, ? FROM cell"
-        " WHERE session = ? AND median_s IS NOT NULL AND instr(name, ?)",
-        (reason, now, session, pattern),
-    ).rowcount
+    connection.executemany(
+        "INSERT OR REPLACE INTO accepted VALUES (?,?,?,?)",
+        [(name, session, reason, now) for name in names],
+    )

@@ -5,7 +5,8 @@
     scripts/history show SESSION                    the cells of one
     scripts/history trend [TEXT] [--plot DIR]       change points of the cells whose name holds TEXT
     scripts/history accept SESSION [TEXT] --reason WHY
-                                                    these times are the new normal
+                                                    the level that this session belongs to is the
+                                                    new normal
     scripts/history export [SESSION] --output FILE  as a results file again
 
 Times are followed per cell, machine and compiler.  A session with a wrong result is kept, but
@@ -86,9 +87,11 @@ def show_trend(connection: sqlite3.Connection, options: argparse.Namespace) -> N
     rows, followed = [], database.series(connection, options.text)
     for number, ((name, _machine, _build), points) in enumerate(followed.items()):
         found = trend.changes([p.median_s for p in points])
-        for c in found:
+        ends = [*(c.index for c in found), len(points)][1:]
+        for c, end in zip(found, ends, strict=True):
             at = points[c.index]
-            reason = accepted.get((name, at.session), "")
+            level = (accepted.get((name, p.session)) for p in points[c.index : end])
+            reason = next(filter(None, level), "")
             rows.append((name, at.started, at.commit[:12], change(c.ratio), reason))
         if options.plot and len(points) > 1:
             make_directory(options.plot)
@@ -100,11 +103,32 @@ def show_trend(connection: sqlite3.Connection, options: argparse.Namespace) -> N
 
 
 def accept(connection: sqlite3.Connection, options: argparse.Namespace) -> None:
-    """Records a reason."""
-    count = database.accept(connection, options.session, options.text, options.reason)
-    if not count:
-        raise ToolError(f"session {options.session} has no timed cell with '{options.text}'")
-    print(f"{count} cells accepted")
+    """Records a reason for the level that a session belongs to, in each cell that has changed."""
+    session = options.session
+    database.refuse_wrong(connection, session)
+    changed, same, begin = [], 0, set()
+    for (name, _machine, _build), points in database.series(connection, options.text).items():
+        numbers = [p.session for p in points]
+        if session not in numbers:
+            continue
+        found = trend.changes([p.median_s for p in points])
+        begin |= {numbers[c.index] for c in found}
+        if found and numbers.index(session) >= found[0].index:
+            changed.append(name)
+        else:
+            same += 1
+    if not changed and not same:
+        raise ToolError(f"session {session} has no timed cell with '{options.text}'")
+    if not changed:
+        others = f"levels begin with sessions {', '.join(map(str, sorted(begin)))}"
+        raise ToolError(
+            f"session {session} is of the first level of its cells: nothing had changed; "
+            + (others if begin else "no other level is known")
+        )
+    database.accept(connection, session, changed, options.reason)
+    if same:
+        say(TOOL, f"{same} others did not change up to session {session}")
+    print(f"{len(changed)} cells accepted")
 
 
 def export(connection: sqlite3.Connection, options: argparse.Namespace) -> None:

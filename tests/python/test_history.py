@@ -75,6 +75,43 @@ def test_huge_pages_have_a_series_of_their_own(kept, tmp_path: Path) -> None:  #
     assert kept("trend").out.splitlines()[-1] == "2 cells followed, 0 changes"
 
 
+def levels(path: Path, *medians: float) -> list[Path]:
+    """Six sessions of each level; the cell `gemm` beside it never changes."""
+    steady = sample.cell([1e-3] * 8, kernel="gemm")
+    return [
+        session_file(path, 1 + 6 * level + i, median, steady)
+        for level, median in enumerate(medians)
+        for i in range(6)
+    ]
+
+
+@pytest.mark.parametrize("session", [7, 8, 10, 12])
+def test_any_session_of_a_level_accepts_it(kept, tmp_path: Path, session: int) -> None:  # noqa: ANN001
+    kept("add", *levels(tmp_path, 1e-3, 1.1e-3, 1.3e-3))
+    outcome = kept("accept", session, "--reason", "checks more")
+    assert (outcome.code, outcome.out) == (0, "1 cells accepted\n")
+    assert outcome.err == f"history: 1 others did not change up to session {session}\n"
+    first, second = kept("trend").out.splitlines()[1:3]
+    assert "2026-01-07T" in first
+    assert first.endswith("checks more")
+    assert "2026-01-13T" in second
+    assert "checks more" not in second
+
+
+def test_nothing_to_accept_is_refused(kept, tmp_path: Path) -> None:  # noqa: ANN001
+    kept("add", *levels(tmp_path, 1e-3, 1.1e-3, 1.3e-3))
+    outcome = kept("accept", 3, "flash", "--reason", "why not")
+    assert outcome.code == 4
+    assert outcome.err == (
+        "history: session 3 is of the first level of its cells: nothing had changed; levels begin "
+        "with sessions 7, 13\n"
+    )
+    outcome = kept("accept", 9, "gemm", "--reason", "why not")
+    assert outcome.code == 4
+    assert outcome.err.endswith("nothing had changed; no other level is known\n")
+    assert "why not" not in kept("trend").out + kept("show", 3).out + kept("show", 9).out
+
+
 def test_adding_twice_replaces(kept, tmp_path: Path) -> None:  # noqa: ANN001
     path = session_file(tmp_path, 1, 1e-3)
     assert kept("add", path).out == f"{path}: 1 sessions, 1 new\n"
