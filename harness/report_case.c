@@ -95,7 +95,7 @@ static bool absent_for(const struct cell *cell, enum cell_state state, const cha
            strcmp(report_text(cell->row, "why"), why) == 0;
 }
 
-/* "  unsupported: naive/avx512, gemm/avx512 (data type)"; what does not fit is left out. */
+/* "  unsupported: naive/avx512, gemm/avx512 (dtype=f16)"; what does not fit is left out. */
 static void print_absent_for(const struct cell *cells, size_t count, enum cell_state state,
                              const char *why)
 {

@@ -119,14 +119,23 @@ bool select_isas(const char *list, unsigned *isas, char *message, size_t message
     return true;
 }
 
-/* The strongest variant that passes; -1 where none does. */
-static int strongest(const char *name, const struct attn_problem *problem, bool here, bool able)
+/* What a variant has to meet, a set of bits. */
+enum { HERE = 1, OF_TYPE = 2, ABLE = 4 };
+
+static bool is_of_type(const struct attn_kernel *kernel, const struct attn_problem *problem)
+{
+    return kernel->caps.dtypes & 1u << problem->dtype;
+}
+
+/* The strongest variant that meets the demands; -1 where none does. */
+static int strongest(const char *name, const struct attn_problem *problem, unsigned demands)
 {
     const char *why;
     for (int isa = ATTN_ISA_COUNT - 1; isa >= 0; isa--) {
         const struct attn_kernel *kernel = catalogue_find(name, (enum attn_isa)isa);
-        if (kernel && (!here || attn_isa_available(kernel->isa)) &&
-            (!able || attn_supports(kernel, problem, &why)))
+        if (kernel && (!(demands & HERE) || attn_isa_available(kernel->isa)) &&
+            (!(demands & OF_TYPE) || is_of_type(kernel, problem)) &&
+            (!(demands & ABLE) || attn_supports(kernel, problem, &why)))
             return isa;
     }
     return -1;
@@ -146,10 +155,42 @@ unsigned select_variants(const struct selected *selected, unsigned isas,
     }
     if (isas)
         return isas;
-    int best = strongest(selected->name, problem, true, true);
-    if (best < 0)
-        best = strongest(selected->name, problem, true, false);
-    if (best < 0)
-        best = strongest(selected->name, problem, false, false);
+    static const unsigned demands[] = {HERE | ABLE, HERE | OF_TYPE, HERE, 0};
+    int best = -1;
+    for (size_t i = 0; best < 0; i++)
+        best = strongest(selected->name, problem, demands[i]);
     return 1u << best;
+}
+
+/* Whether a variant of that name computes the problem in another data type. */
+static bool taken_in_another_type(const char *name, const struct attn_problem *problem)
+{
+    struct attn_problem other = *problem;
+    for (int dtype = 0; dtype < ATTN_DTYPE_COUNT; dtype++) {
+        other.dtype = other.kv_dtype = (enum attn_dtype)dtype;
+        if (strongest(name, &other, ABLE) >= 0)
+            return true;
+    }
+    return false;
+}
+
+bool select_refusal(const struct attn_kernel *kernel, const struct attn_problem *problem,
+                    char *message, size_t message_size)
+{
+    const char *why, *of_type = "";
+    if (attn_supports(kernel, problem, &why))
+        return false;
+    const int typed = strongest(kernel->name, problem, OF_TYPE);
+    if (strongest(kernel->name, problem, ABLE) >= 0) {
+        snprintf(message, message_size, "%s", why);
+        return true;
+    }
+    if (typed >= 0) {
+        attn_supports(catalogue_find(kernel->name, (enum attn_isa)typed), problem, &why);
+        of_type =
+            taken_in_another_type(kernel->name, problem) ? attn_dtype_name(problem->dtype) : "";
+    }
+    snprintf(message, message_size, "no kernel variant takes %s%s%s", why,
+             *of_type ? " with dtype=" : "", of_type);
+    return true;
 }

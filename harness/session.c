@@ -98,14 +98,14 @@ static void refuse_memory(struct cell *cell)
 /* Ends a cell that cannot run, with the reason. */
 static void refuse(const struct session *session, struct cell *cell, bool one_thread_asked)
 {
-    const char *why = "";
+    char why[160];
     const double bytes = attn_compulsory_bytes(&cell->c->problem);
     const size_t cold_sets = cell->cold ? bench_cold_sets(session->machine, bytes) : 0;
     if (!cell->kernel) {
         cell_end(cell, CELL_UNAVAILABLE, "not built for %s", attn_isa_name(cell->isa));
     } else if (!attn_isa_available(cell->isa)) {
         cell_end(cell, CELL_UNAVAILABLE, "this host lacks %s", attn_isa_needs(cell->isa));
-    } else if (!attn_supports(cell->kernel, &cell->c->problem, &why)) {
+    } else if (select_refusal(cell->kernel, &cell->c->problem, why, sizeof why)) {
         cell_end(cell, CELL_UNSUPPORTED, "%s", why);
     } else if (cell->threads > 1 && !cell->kernel->caps.parallel && !one_thread_asked) {
         cell_end(cell, CELL_UNSUPPORTED, "runs on one thread only");

@@ -14,6 +14,7 @@
 #include "catalogue.h"
 #include "check.h"
 #include "clock.h"
+#include "select.h"
 
 #define REQUEST_MAX ((size_t)65536) /* bytes */
 
@@ -43,6 +44,11 @@ bool worker_plan_open(struct worker *worker, struct worker_plan *plan)
     const struct protocol_request *r = &worker->request;
     const struct attn_problem *problem = &r->c.problem;
     const char *why = "";
+    char refusal[160];
+    if (select_refusal(worker->kernel, problem, refusal, sizeof refusal)) {
+        worker_end(worker, CELL_UNSUPPORTED, "%s", refusal);
+        return false;
+    }
     const size_t bytes = attn_workspace_size(worker->kernel, problem, r->threads);
     *plan = (struct worker_plan){.workspace_bytes = bytes};
     const size_t align = ATTN_WORKSPACE_ALIGN;

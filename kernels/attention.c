@@ -166,6 +166,13 @@ double attn_compulsory_bytes(const struct attn_problem *p)
 
 /* ---- capabilities -------------------------------------------------------------------------- */
 
+/* Reasons name what is refused as the text of a problem does. */
+static const char *const dtype_reasons[ATTN_DTYPE_COUNT] = {
+    [ATTN_F32] = "dtype=f32",   [ATTN_BF16] = "dtype=bf16", [ATTN_F16] = "dtype=f16",
+    [ATTN_F64] = "dtype=f64",   [ATTN_I8] = "dtype=i8",     [ATTN_I32] = "dtype=i32",
+    [ATTN_BOOL] = "dtype=bool",
+};
+
 bool attn_supports(const struct attn_kernel *kernel, const struct attn_problem *problem,
                    const char **why)
 {
@@ -181,20 +188,24 @@ bool attn_supports(const struct attn_kernel *kernel, const struct attn_problem *
     } needs[] = {
         {kernel->size < sizeof *kernel || caps->size < sizeof *caps,
          "the kernel was built for an older interface"},
-        {!(caps->dtypes & 1u << p->dtype), "data type"},
-        {!(kv_dtypes & 1u << p->kv_dtype), "data type of K and V"},
-        {p->mask & ~caps->masks, "mask"},
+        {!(caps->dtypes & 1u << p->dtype), dtype_reasons[p->dtype]},
+        {!(kv_dtypes & 1u << p->kv_dtype), "K and V of this data type"},
+        {p->mask & ~caps->masks & ATTN_MASK_CAUSAL, "mask=causal"},
+        {p->mask & ~caps->masks & ATTN_MASK_CAUSAL_TOP_LEFT, "mask=causal_top_left"},
+        {p->mask & ~caps->masks & ATTN_MASK_BIAS, "mask=bias"},
+        {p->mask & ~caps->masks, "mask=bool"},
         {p->options & ~caps->options & ATTN_OPTION_WINDOW, "window"},
         {p->options & ~caps->options & ATTN_OPTION_SOFTCAP, "softcap"},
         {p->options & ~caps->options & ATTN_OPTION_SINKS, "sinks"},
         {p->options & ~caps->options & ATTN_OPTION_ALIBI, "alibi"},
         {p->options & ~caps->options & ATTN_OPTION_RAGGED, "ragged lengths"},
         {p->options & ~caps->options & ATTN_OPTION_PAGED, "paged K and V"},
-        {p->outputs & ~caps->outputs & ATTN_OUTPUT_LSE, "output lse"},
-        {p->outputs & ~caps->outputs & ATTN_OUTPUT_WEIGHTS, "output weights"},
-        {p->outputs & ~caps->outputs, "output"},
-        {p->pass == ATTN_FORWARD ? !caps->forward : !caps->backward, "pass"},
-        {caps->max_dim && dim > caps->max_dim, "head dimension"},
+        {p->outputs & ~caps->outputs & ATTN_OUTPUT_LSE, "outputs=lse"},
+        {p->outputs & ~caps->outputs & ATTN_OUTPUT_WEIGHTS, "outputs=weights"},
+        {p->outputs & ~caps->outputs, "outputs of a backward pass"},
+        {p->pass == ATTN_FORWARD && !caps->forward, "pass=forward"},
+        {p->pass == ATTN_BACKWARD && !caps->backward, "pass=backward"},
+        {caps->max_dim && dim > caps->max_dim, "so large a head dimension"},
     };
     for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
         if (needs[i].missing) {

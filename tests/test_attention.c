@@ -160,14 +160,15 @@ static void refusals_say_why(void **state)
         enum attn_pass pass;
         const char *why;
     } cases[] = {
-        {.dtype = ATTN_F64, .kv_dtype = ATTN_F64, .outputs = ATTN_OUTPUT_O, .why = "data type"},
-        {.kv_dtype = ATTN_I8, .outputs = ATTN_OUTPUT_O, .why = "data type of K and V"},
-        {.mask = ATTN_MASK_BIAS, .outputs = ATTN_OUTPUT_O, .why = "mask"},
+        {.dtype = ATTN_F64, .kv_dtype = ATTN_F64, .outputs = ATTN_OUTPUT_O, .why = "dtype=f64"},
+        {.kv_dtype = ATTN_I8, .outputs = ATTN_OUTPUT_O, .why = "K and V of this data type"},
+        {.mask = ATTN_MASK_BIAS, .outputs = ATTN_OUTPUT_O, .why = "mask=bias"},
+        {.mask = ATTN_MASK_CAUSAL | ATTN_MASK_BOOL, .outputs = ATTN_OUTPUT_O, .why = "mask=bool"},
         {.options = ATTN_OPTION_SINKS, .outputs = ATTN_OUTPUT_O, .why = "sinks"},
         {.options = ATTN_OPTION_ALIBI, .outputs = ATTN_OUTPUT_O, .why = "alibi"},
         {.options = ATTN_OPTION_RAGGED, .outputs = ATTN_OUTPUT_O, .why = "ragged lengths"},
-        {.outputs = ATTN_OUTPUT_DQ, .why = "output"},
-        {.outputs = ATTN_OUTPUT_O, .pass = ATTN_BACKWARD, .why = "pass"},
+        {.outputs = ATTN_OUTPUT_DQ, .why = "outputs of a backward pass"},
+        {.outputs = ATTN_OUTPUT_O, .pass = ATTN_BACKWARD, .why = "pass=backward"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct attn_problem p = problem();
@@ -188,7 +189,7 @@ static void refusals_say_why(void **state)
     assert_true(attn_supports(&small, &p, &why));
     small.caps.max_dim = 8;
     assert_false(attn_supports(&small, &p, &why));
-    assert_string_equal(why, "head dimension");
+    assert_string_equal(why, "so large a head dimension");
 }
 
 static void plans_refuse_bad_workspaces(void **state)

@@ -11,7 +11,8 @@
 
 #include "select.h"
 
-/* Three kernels that exist nowhere else: one for every host, one for none, one that refuses. */
+/* Kernels that exist nowhere else: one for every host, one for none, one that refuses, and one whose
+ * strongest variant is of another data type. */
 static bool refuses(const struct attn_problem *problem, const char **why)
 {
     (void)problem;
@@ -33,7 +34,18 @@ static const struct attn_kernel everywhere = VARIANT("everywhere", ATTN_ISA_BASE
 static const struct attn_kernel everywhere_amx = VARIANT("everywhere", ATTN_ISA_AMX, NULL);
 static const struct attn_kernel nowhere = VARIANT("nowhere", ATTN_ISA_AMX, NULL);
 static const struct attn_kernel picky = VARIANT("picky", ATTN_ISA_BASELINE, refuses);
-static const struct attn_kernel *const added[] = {&everywhere, &everywhere_amx, &nowhere, &picky};
+static const struct attn_kernel typed = VARIANT("typed", ATTN_ISA_BASELINE, NULL);
+static const struct attn_kernel typed_bf16 = {
+    .size = sizeof(struct attn_kernel),
+    .name = "typed",
+    .isa = ATTN_ISA_AVX2,
+    .caps.size = sizeof(struct attn_caps),
+    .caps.dtypes = 1u << ATTN_BF16,
+    .caps.outputs = ATTN_OUTPUT_O | ATTN_OUTPUT_LSE,
+    .caps.forward = true,
+};
+static const struct attn_kernel *const added[] = {&everywhere, &everywhere_amx, &nowhere,
+                                                  &picky,      &typed,          &typed_bf16};
 
 static struct selected selected[SELECT_MAX];
 static size_t count;
@@ -113,6 +125,37 @@ static void best_is_what_this_host_can_run(void **state)
     assert_int_equal(variants("everywhere/amx", "avx2"), 1u << ATTN_ISA_AMX);
 }
 
+/* The refusal of `typed` in f32, whichever variant was chosen. */
+static void assert_refusal(const struct attn_kernel *kernel, struct attn_problem problem,
+                           const char *expected)
+{
+    const bool refused = select_refusal(kernel, &problem, message, sizeof message);
+    assert_int_equal(refused, expected != NULL);
+    if (expected)
+        assert_string_equal(message, expected);
+}
+
+static void refusals_are_of_the_data_type(void **state)
+{
+    (void)state;
+    struct attn_problem problem;
+    attn_problem_init(&problem);
+    assert_true(select_kernels("typed", selected, &count, message, 512));
+    assert_refusal(&typed, problem, NULL);
+    assert_refusal(&typed_bf16, problem, "dtype=f32"); /* which another variant takes */
+    problem.mask = ATTN_MASK_BIAS;
+    assert_int_equal(select_variants(&selected[0], 0, &problem), 1u << ATTN_ISA_BASELINE);
+    assert_refusal(&typed, problem, "no kernel variant takes mask=bias");
+    assert_refusal(&typed_bf16, problem, "no kernel variant takes mask=bias");
+    problem.mask = ATTN_MASK_NONE;
+    problem.outputs = ATTN_OUTPUT_LSE;
+    assert_int_equal(select_variants(&selected[0], 0, &problem), 1u << ATTN_ISA_BASELINE);
+    assert_refusal(&typed, problem, "no kernel variant takes outputs=lse with dtype=f32");
+    problem.outputs = ATTN_OUTPUT_O;
+    problem.dtype = problem.kv_dtype = ATTN_F16;
+    assert_refusal(&typed, problem, "no kernel variant takes dtype=f16");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -121,6 +164,7 @@ int main(void)
         cmocka_unit_test(unknown_names_are_answered),
         cmocka_unit_test(isas_are_sets),
         cmocka_unit_test(best_is_what_this_host_can_run),
+        cmocka_unit_test(refusals_are_of_the_data_type),
     };
     catalogue_add(added, sizeof added / sizeof *added);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -239,9 +239,15 @@ class Rows(CommandTest):
         self.assertEqual(done.returncode, 0, done)
         rows = list(cells(self.output).values())
         self.assertTrue(
-            rows and all((row["state"], row["why"]) == ("unsupported", "mask") for row in rows)
+            rows
+            and all(
+                (row["state"], row["why"])
+                == ("unsupported", "no kernel variant takes mask=bias")
+                for row in rows
+            )
         )
         self.assertIn("unsupported: naive/", done.stdout)
+        self.assertIn("(no kernel variant takes mask=bias)", done.stdout)
 
     def test_a_serial_kernel_on_two_threads(self) -> None:
         run(
