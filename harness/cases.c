@@ -118,7 +118,7 @@ bool cases_select(struct case_list *list, const char *names, char *message, size
 
 /* ---- files of inputs ----------------------------------------------------------------------- */
 
-bool cases_find_file(const struct input *input, char path[CASES_PATH])
+bool cases_find_file(const char *path, char found[CASES_PATH])
 {
     const char *chosen = getenv("ATTNBENCH_DATA");
     const bool choose = chosen && *chosen;
@@ -126,14 +126,14 @@ bool cases_find_file(const struct input *input, char path[CASES_PATH])
         choose ? chosen : ATTNBENCH_BUILD_DATA,
         choose ? chosen : ATTNBENCH_INSTALLED_DATA,
     };
-    snprintf(path, CASES_PATH, "%s", input->path);
-    if (access(path, F_OK) == 0)
+    snprintf(found, CASES_PATH, "%s", path);
+    if (access(found, F_OK) == 0)
         return true;
-    for (size_t i = 0; i < sizeof directories / sizeof *directories && *input->path != '/'; i++) {
-        const int n = snprintf(path, CASES_PATH, "%s/%s", directories[i], input->path);
-        if (n > 0 && n < CASES_PATH && access(path, F_OK) == 0)
+    for (size_t i = 0; i < sizeof directories / sizeof *directories && *path != '/'; i++) {
+        const int n = snprintf(found, CASES_PATH, "%s/%s", directories[i], path);
+        if (n > 0 && n < CASES_PATH && access(found, F_OK) == 0)
             return true;
     }
-    snprintf(path, CASES_PATH, "%s", input->path);
+    snprintf(found, CASES_PATH, "%s", path);
     return false;
 }

@@ -45,10 +45,10 @@ bool cases_select(struct case_list *list, const char *names, char *message, size
 void cases_free(struct case_list *list);
 
 /* Where an input's file is: its path as written, otherwise in the data directory, which is
- * $ATTNBENCH_DATA or the one of the build or the installation.  False: nowhere; path is as
+ * $ATTNBENCH_DATA or the one of the build or the installation.  False: nowhere; found is as
  * written. */
 #define CASES_PATH 4096
-bool cases_find_file(const struct input *input, char path[CASES_PATH]);
+bool cases_find_file(const char *path, char found[CASES_PATH]);
 
 /* Built-in suites: name, one-line description, text; the last one has a NULL name. */
 struct suite {

@@ -10,10 +10,10 @@
 
 #include "launch.h"
 #include "progress.h"
+#include "safetensors.h"
+#include "scan.h"
 #include "select.h"
 #include "session.h"
-
-#define DEFAULT_DEADLINE_S 3600.0 /* the shapes are known to the worker only */
 
 /* The one variant that the options name; false fills message. */
 static bool pick(const struct options *options, const struct attn_problem *problem,
@@ -35,7 +35,7 @@ static bool pick(const struct options *options, const struct attn_problem *probl
     return true;
 }
 
-/* What shapes do not say; without --problem a plain forward pass. */
+/* What the file does not say, and sizes that it shall have; without --problem a plain forward pass. */
 static bool take_problem(const struct options *options, struct attn_problem *problem, char *message,
                          size_t size)
 {
@@ -70,16 +70,106 @@ static bool fill_request(const struct options *options, struct protocol_request 
         return false;
     }
     request->threads = request->team = (int)threads;
-    return take_problem(options, &request->c.problem, message, size) &&
-           pick(options, &request->c.problem, request, message, size);
+    return take_problem(options, &request->c.problem, message, size);
 }
 
-/* Paths as the worker shall see them: it runs in the same directory. */
-static bool set_paths(const struct options *options, struct protocol_request *request)
+/* ---- the input ------------------------------------------------------------------------------- */
+
+/* FILE or FILE:PREFIX, the last colon between them; a file of the whole name comes first.  Looked for
+ * where inputs of cases are. */
+static bool set_paths(const struct options *options, struct protocol_request *request,
+                      char *message, size_t size)
 {
-    const int in = snprintf(request->path_in, sizeof request->path_in, "%s", options->input);
+    char path[CASES_PATH];
+    const char *colon = strrchr(options->input, ':');
+    if (!colon || cases_find_file(options->input, path))
+        colon = options->input + strlen(options->input);
     const int out = snprintf(request->path_out, sizeof request->path_out, "%s", options->output);
-    return in < (int)sizeof request->path_in && out < (int)sizeof request->path_out;
+    struct input *input = &request->c.input;
+    snprintf(message, size, "a path or prefix is too long");
+    if (out >= (int)sizeof request->path_out ||
+        !piece_copy(piece_from(options->input, colon), path, sizeof path) ||
+        !piece_copy(piece_from(colon + (*colon == ':'), colon + strlen(colon)), input->prefix,
+                    sizeof input->prefix))
+        return false;
+    cases_find_file(path, request->path_in);
+    input->kind = INPUT_FILE;
+    snprintf(input->path, sizeof input->path, "-"); /* it is path_in, which may be longer */
+    return true;
+}
+
+/* Takes the lengths of q, k and v into the problem; false where they are not there or do not belong
+ * together. */
+static bool take_shapes(const struct safetensors *file, const char *path, const char *prefix,
+                        struct attn_problem *p, char *message, size_t size)
+{
+    const struct safetensor *found[3];
+    for (int i = 0; i < 3; i++) {
+        char name[sizeof((struct input *)0)->prefix + 2];
+        snprintf(name, sizeof name, "%s%c", prefix, "qkv"[i]);
+        found[i] = safetensors_find(file, name);
+        if (!found[i] || found[i]->rank != 4) {
+            snprintf(message, size, "%s: no tensor %s of four dimensions (B, H, S, D)", path, name);
+            return false;
+        }
+    }
+    const size_t *q = found[0]->shape, *k = found[1]->shape, *v = found[2]->shape;
+    p->batch = q[0];
+    p->q_heads = q[1];
+    p->kv_heads = k[1];
+    p->q_len = q[2];
+    p->kv_len = k[2];
+    p->qk_dim = q[3];
+    p->v_dim = v[3];
+    const bool fits[3] = {true, k[0] == q[0] && k[3] == q[3],
+                          v[0] == q[0] && v[1] == k[1] && v[2] == k[2]};
+    char shape[SAFETENSORS_SHAPE_TEXT];
+    for (int i = 0; i < 3; i++)
+        if (!fits[i]) {
+            safetensors_print_shape(found[i], shape);
+            snprintf(message, size, "%s: %s is %s, which does not fit the others", path,
+                     found[i]->name, shape);
+            return false;
+        }
+    return true;
+}
+
+/* Completes the problem by the file; returns EXIT_AS_ASKED, or another code and its message. */
+static int read_shapes(const struct options *options, struct protocol_request *r, char *message,
+                       size_t size)
+{
+    struct attn_problem *p = &r->c.problem;
+    const char *why;
+    char differs[2 * PARSE_TEXT];
+    struct safetensors *file = safetensors_open(r->path_in, message, size);
+    const bool taken = file && take_shapes(file, r->path_in, r->c.input.prefix, p, message, size);
+    safetensors_close(file);
+    if (!taken)
+        return EXIT_ENVIRONMENT;
+    if (options->problem_count &&
+        !parse_sizes_agree(options->problems[0], p, differs, sizeof differs)) {
+        snprintf(message, size, "--problem %s in %s", differs, r->path_in);
+        return EXIT_USAGE;
+    }
+    if (attn_problem_valid(p, &why))
+        return EXIT_AS_ASKED;
+    snprintf(message, size, "%s: %s", r->path_in, why);
+    return EXIT_ENVIRONMENT;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+/* What to ask of the worker; returns EXIT_AS_ASKED, or another code and its message. */
+static int prepare(const struct options *options, struct protocol_request *request, char *message,
+                   size_t size)
+{
+    if (!fill_request(options, request, message, size) ||
+        !set_paths(options, request, message, size))
+        return EXIT_USAGE;
+    const int code = read_shapes(options, request, message, size);
+    return code != EXIT_AS_ASKED || pick(options, &request->c.problem, request, message, size)
+               ? code
+               : EXIT_USAGE;
 }
 
 int eval_command(const struct options *options, int argc, const char *const *argv)
@@ -93,17 +183,15 @@ int eval_command(const struct options *options, int argc, const char *const *arg
         [CELL_SKIPPED] = EXIT_ENVIRONMENT,
     };
     struct protocol_request request;
-    char message[1024];
-    if (!fill_request(options, &request, message, sizeof message)) {
+    char message[CASES_PATH + 2048];
+    const int prepared = prepare(options, &request, message, sizeof message);
+    if (prepared != EXIT_AS_ASKED) {
         progress_say("%s", message);
-        return EXIT_USAGE;
-    }
-    if (!set_paths(options, &request)) {
-        progress_say("a path is too long");
-        return EXIT_USAGE;
+        return prepared;
     }
     process_catch_interrupts();
-    const double deadline = options->timeout_s > 0 ? options->timeout_s : DEFAULT_DEADLINE_S;
+    const double deadline =
+        options->timeout_s > 0 ? options->timeout_s : launch_deadline(&request.c.problem);
     struct launch launch = launch_worker(&request, deadline);
     json_decref(launch.answer);
     if (launch.interrupted)

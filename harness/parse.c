@@ -175,6 +175,44 @@ bool parse_problem(const char *text, struct attn_problem *problem, struct parse_
     return true;
 }
 
+/* Whether `found` has what `item`, key=value, gives to one key. */
+static bool size_agrees(struct piece item, const struct parse_key *key,
+                        const struct attn_problem *given, const struct attn_problem *found,
+                        char *message, size_t message_size)
+{
+    char wanted[PARSE_VALUE], there[PARSE_VALUE];
+    key->kind->print(key, given, wanted);
+    key->kind->print(key, found, there);
+    if (strcmp(wanted, there) == 0)
+        return true;
+    snprintf(message, message_size, "%.*s, but %s=%s", (int)item.length, item.at, key->help.name,
+             there);
+    return false;
+}
+
+bool parse_sizes_agree(const char *text, const struct attn_problem *found, char *message,
+                       size_t message_size)
+{
+    struct attn_problem given;
+    struct parse_error error;
+    struct piece rest = {text, strlen(text)};
+    bool agree = parse_problem(text, &given, &error);
+    assert(agree);
+    for (bool more = true; more && agree;) {
+        const struct piece item = piece_split(&rest, ",", &more);
+        const struct piece name = piece_from(item.at, memchr(item.at, '=', item.length));
+        enum parse_key_id id = 0;
+        while (!piece_is(name, parse_keys[id].help.name))
+            id++;
+        for (size_t i = 0; agree && i < (parse_keys[id].kind ? 1 : 2); i++) {
+            const enum parse_key_id target = parse_keys[id].kind ? id : parse_keys[id].sets[i];
+            agree = target > KEY_DV ||
+                    size_agrees(item, &parse_keys[target], &given, found, message, message_size);
+        }
+    }
+    return agree;
+}
+
 /* ---- printing ------------------------------------------------------------------------------ */
 
 void parse_print_problem(const struct attn_problem *problem, char text[PARSE_TEXT])

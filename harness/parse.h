@@ -83,6 +83,11 @@ struct parse_error {
 /* The problem is valid (attn_problem_valid) where this returns true, else left untouched. */
 bool parse_problem(const char *text, struct attn_problem *problem, struct parse_error *error);
 
+/* Whether `found` has every size that the text, a valid problem, gives; false fills message, as in
+ * "s=5, but sq=4". */
+bool parse_sizes_agree(const char *text, const struct attn_problem *found, char *message,
+                       size_t message_size);
+
 /* The canonical form of a valid problem. */
 void parse_print_problem(const struct attn_problem *problem, char text[PARSE_TEXT]);
 

@@ -38,7 +38,7 @@ const struct safetensor *safetensors_find(const struct safetensors *file, const 
 /* Whether it is a tensor of floating-point numbers of that shape. */
 bool safetensors_is_shape(const struct safetensor *tensor, const size_t *shape, size_t rank);
 
-/* "F32 (1,2,3)" */
+/* "f32 (1,2,3)", types as attention.h names them and others likewise */
 void safetensors_print_shape(const struct safetensor *tensor, char text[SAFETENSORS_SHAPE_TEXT]);
 
 /* Element number `index` of a tensor of floating-point numbers, row-major. */

@@ -4,6 +4,7 @@
 #include "safetensors_types.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -43,6 +44,8 @@ bool safetensors_is_shape(const struct safetensor *tensor, const size_t *shape, 
 void safetensors_print_shape(const struct safetensor *tensor, char text[SAFETENSORS_SHAPE_TEXT])
 {
     int at = snprintf(text, SAFETENSORS_SHAPE_TEXT, "%s (", tensor->format);
+    for (char *c = text; *c; c++) /* as attn_dtype_name() writes types */
+        *c = (char)tolower((unsigned char)*c);
     for (size_t n = 0; n < tensor->rank; n++) /* 8 numbers of 20 digits fit */
         at += snprintf(text + at, SAFETENSORS_SHAPE_TEXT - (size_t)at, "%s%zu", n ? "," : "",
                        tensor->shape[n]);

@@ -41,6 +41,11 @@ struct tensor_set {
 bool tensors_fill(struct tensor_set *set, const struct problem_case *c, uint64_t stream,
                   char *message, size_t message_size);
 
+/* Reads Q, K and V from the tensors PREFIXq, PREFIXk and PREFIXv of a safetensors file.  False fills
+ * message, also where they are not of the problem's shapes. */
+bool tensors_read(struct tensor_set *set, const struct attn_problem *problem, const char *path,
+                  const char *prefix, char *message, size_t message_size);
+
 /* To be called by who fills Q, K or V in another way: takes the checksums. */
 void tensors_seal(struct tensor_set *set, const struct attn_problem *problem);
 

@@ -38,22 +38,25 @@ static double stream_factor(uint64_t stream)
     return ldexp(stream % 2 ? -1 : 1, (int)(stream / 2 % 4));
 }
 
+/* `path` is for messages, which say what type a tensor of another one would have to be of. */
 static bool copy_tensor(const struct tensors_view *view, const struct safetensors *file,
-                        const struct input *input, char *message, size_t message_size)
+                        const char *path, const char *prefix, char *message, size_t message_size)
 {
-    char name[sizeof input->prefix + 2];
-    snprintf(name, sizeof name, "%s%s", input->prefix, view->name);
+    char name[sizeof((struct input *)0)->prefix + 2];
+    snprintf(name, sizeof name, "%s%s", prefix, view->name);
     const struct safetensor *from = safetensors_find(file, name);
     if (!from) {
-        snprintf(message, message_size, "%s: no tensor %s", input->path, name);
+        snprintf(message, message_size, "%s: no tensor %s", path, name);
         return false;
     }
     const size_t shape[] = {view->batch, view->heads, view->rows, view->cols};
     if (!safetensors_is_shape(from, shape, 4)) {
         char text[SAFETENSORS_SHAPE_TEXT];
         safetensors_print_shape(from, text);
-        snprintf(message, message_size, "%s: %s is %s, the problem needs float (%zu,%zu,%zu,%zu)",
-                 input->path, name, text, shape[0], shape[1], shape[2], shape[3]);
+        const bool real = safetensors_is_shape(from, from->shape, from->rank);
+        snprintf(message, message_size, "%s: %s is %s, the problem needs %s (%zu,%zu,%zu,%zu)",
+                 path, name, text, attn_dtype_name(real ? from->dtype : ATTN_F32), shape[0],
+                 shape[1], shape[2], shape[3]);
         return false;
     }
     size_t at = 0;
@@ -65,22 +68,27 @@ static bool copy_tensor(const struct tensors_view *view, const struct safetensor
     return true;
 }
 
-static bool fill_file(struct tensor_set *set, const struct problem_case *c, char *message,
-                      size_t message_size)
+bool tensors_read(struct tensor_set *set, const struct attn_problem *problem, const char *path,
+                  const char *prefix, char *message, size_t message_size)
 {
-    const struct input *input = &c->input;
     struct tensors_view views[TENSORS_VIEWS];
-    tensors_operands(&set->tensors, &c->problem, views);
-    char path[CASES_PATH];
-    cases_find_file(input, path);
+    tensors_operands(&set->tensors, problem, views);
     struct safetensors *file = safetensors_open(path, message, message_size);
     if (!file)
         return false;
     bool ok = true;
     for (int n = 0; ok && n < 3; n++)
-        ok = copy_tensor(&views[n], file, input, message, message_size);
+        ok = copy_tensor(&views[n], file, path, prefix, message, message_size);
     safetensors_close(file);
     return ok;
+}
+
+static bool fill_file(struct tensor_set *set, const struct problem_case *c, char *message,
+                      size_t message_size)
+{
+    char path[CASES_PATH];
+    cases_find_file(c->input.path, path);
+    return tensors_read(set, &c->problem, path, c->input.prefix, message, message_size);
 }
 
 static bool fill_needle(struct tensor_set *set, const struct problem_case *c, uint64_t key,

@@ -1,5 +1,6 @@
 /*
- * worker_eval: q, k, v from a safetensors file through a kernel into another one.
+ * worker_eval: q, k, v from a safetensors file through a kernel into another one; the parent has
+ * taken the shapes from the file.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,66 +9,6 @@
 #include "safetensors.h"
 #include "tensors.h"
 #include "worker.h"
-
-/* ---- in -------------------------------------------------------------------------------------- */
-
-/* Finds q, k and v of four dimensions each and takes their lengths into the problem. */
-static bool take_shapes(struct worker *worker, const struct safetensors *file,
-                        const struct safetensor *found[3])
-{
-    static const char *const names[3] = {"q", "k", "v"};
-    struct attn_problem *p = &worker->request.c.problem;
-    for (int i = 0; i < 3; i++) {
-        found[i] = safetensors_find(file, names[i]);
-        if (!found[i] || found[i]->rank != 4) {
-            worker_end(worker, CELL_SKIPPED, "%s: no tensor %s of four dimensions (B, H, S, D)",
-                       worker->request.path_in, names[i]);
-            return false;
-        }
-    }
-    const size_t *q = found[0]->shape, *k = found[1]->shape, *v = found[2]->shape;
-    p->batch = q[0];
-    p->q_heads = q[1];
-    p->kv_heads = k[1];
-    p->q_len = q[2];
-    p->kv_len = k[2];
-    p->qk_dim = q[3];
-    p->v_dim = v[3];
-    return true;
-}
-
-/* Whether the three shapes belong together and make a problem. */
-static bool shapes_agree(struct worker *worker, const struct safetensor *const found[3])
-{
-    const struct attn_problem *p = &worker->request.c.problem;
-    const size_t k[4] = {p->batch, p->kv_heads, p->kv_len, p->qk_dim};
-    const size_t v[4] = {p->batch, p->kv_heads, p->kv_len, p->v_dim};
-    const size_t q[4] = {p->batch, p->q_heads, p->q_len, p->qk_dim};
-    const size_t *const expected[3] = {q, k, v};
-    const char *why;
-    char shape[SAFETENSORS_SHAPE_TEXT];
-    for (int i = 0; i < 3; i++)
-        if (!safetensors_is_shape(found[i], expected[i], 4)) {
-            safetensors_print_shape(found[i], shape);
-            worker_end(worker, CELL_SKIPPED, "%s: %s is %s, which does not fit the others",
-                       worker->request.path_in, found[i]->name, shape);
-            return false;
-        }
-    if (attn_problem_valid(p, &why))
-        return true;
-    worker_end(worker, CELL_SKIPPED, "%s: %s", worker->request.path_in, why);
-    return false;
-}
-
-static void copy_in(const struct safetensor *from, const struct attn_tensor *to)
-{
-    size_t at = 0;
-    for (size_t b = 0; b < from->shape[0]; b++)
-        for (size_t h = 0; h < from->shape[1]; h++)
-            for (size_t i = 0; i < from->shape[2]; i++)
-                for (size_t d = 0; d < from->shape[3]; d++)
-                    tensors_set(to, b, h, i, d, safetensors_get(from, at++));
-}
 
 /* ---- out ------------------------------------------------------------------------------------- */
 
@@ -137,39 +78,28 @@ static void write_results(struct worker *worker, const struct attn_tensors *t)
 
 /* ---- the action ------------------------------------------------------------------------------ */
 
-static void compute(struct worker *worker, const struct safetensor *const found[3])
-{
-    static const struct tensors_layout layout = {.guard = TENSORS_TIMING};
-    struct worker_plan plan;
-    struct tensor_set set;
-    char message[256];
-    if (!worker_plan_open(worker, &plan))
-        return;
-    if (tensors_alloc(&set, &worker->request.c.problem, &layout, message, sizeof message)) {
-        copy_in(found[0], &set.tensors.q);
-        copy_in(found[1], &set.tensors.k);
-        copy_in(found[2], &set.tensors.v);
-        worker_stage("computing");
-        attn_execute(&plan.plan, &set.tensors);
-        write_results(worker, &set.tensors);
-        tensors_free(&set);
-    } else {
-        worker_end(worker, CELL_SKIPPED, "%s", message);
-    }
-    worker_plan_close(&plan);
-}
-
 void worker_eval(struct worker *worker)
 {
-    const struct safetensor *found[3];
+    static const struct tensors_layout layout = {.guard = TENSORS_TIMING};
+    const struct protocol_request *r = &worker->request;
+    struct worker_plan plan;
+    struct tensor_set set;
     char message[512];
-    worker_stage("reading the input");
-    struct safetensors *file = safetensors_open(worker->request.path_in, message, sizeof message);
-    if (!file) {
-        worker_end(worker, CELL_SKIPPED, "%s", message);
+    if (!worker_plan_open(worker, &plan))
         return;
+    worker_stage("reading the input");
+    if (!tensors_alloc(&set, &r->c.problem, &layout, message, sizeof message)) {
+        worker_end(worker, CELL_SKIPPED, "%s", message);
+    } else {
+        if (tensors_read(&set, &r->c.problem, r->path_in, r->c.input.prefix, message,
+                         sizeof message)) {
+            worker_stage("computing");
+            attn_execute(&plan.plan, &set.tensors);
+            write_results(worker, &set.tensors);
+        } else {
+            worker_end(worker, CELL_SKIPPED, "%s", message);
+        }
+        tensors_free(&set);
     }
-    if (take_shapes(worker, file, found) && shapes_agree(worker, found))
-        compute(worker, found);
-    safetensors_close(file);
+    worker_plan_close(&plan);
 }

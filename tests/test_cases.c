@@ -100,7 +100,7 @@ static void builtin_files_are_found(void **state)
         if (list.items[i].input.kind != INPUT_FILE)
             continue;
         files++;
-        assert_true(cases_find_file(&list.items[i].input, path));
+        assert_true(cases_find_file(list.items[i].input.path, path));
         assert_int_equal(access(path, R_OK), 0);
     }
     assert_int_equal(files, 2);
@@ -186,10 +186,10 @@ static void files_are_found_as_written_then_beside_the_suite_then_in_the_data(vo
 
     assert_true(cases_load(&list, "sub/x.suite", message, sizeof message));
     assert_input(&list.items[0], "file:sub/x:");
-    assert_true(cases_find_file(&list.items[0].input, path));
+    assert_true(cases_find_file(list.items[0].input.path, path));
     assert_string_equal(path, "sub/x");
     assert_input(&list.items[1], "file:y:");
-    assert_true(cases_find_file(&list.items[1].input, path));
+    assert_true(cases_find_file(list.items[1].input.path, path));
     assert_string_equal(path, "data/y");
     cases_free(&list);
 
@@ -198,10 +198,10 @@ static void files_are_found_as_written_then_beside_the_suite_then_in_the_data(vo
     assert_input(&list.items[0], "file:x:");
     cases_free(&list);
 
-    assert_false(cases_find_file(&absent, path));
+    assert_false(cases_find_file(absent.path, path));
     assert_string_equal(path, "minilm-gettysburg.safetensors");
     unsetenv("ATTNBENCH_DATA");
-    assert_true(cases_find_file(&absent, path));
+    assert_true(cases_find_file(absent.path, path));
 
     remove("x");
     remove("sub/x");

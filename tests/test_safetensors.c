@@ -92,7 +92,7 @@ static void what_is_written_is_read(void **state)
     const struct safetensor *h = safetensors_find(file, "h");
     assert_true(safetensors_get(h, 1) == 0x1p-24 && safetensors_get(h, 2) == -65504);
     safetensors_print_shape(h, text);
-    assert_string_equal(text, "F16 (1,3,1)");
+    assert_string_equal(text, "f16 (1,3,1)");
     assert_true(safetensors_get(safetensors_find(file, "d"), 0) == 0.1);
     assert_null(safetensors_find(file, "nothing"));
     assert_null(safetensors_at(file, COUNT(tensors)));

@@ -105,8 +105,8 @@ static void tensors_come_from_files(void **state)
     struct tensor_set set = allocated(&c.problem, (struct tensors_layout){0});
     char message[512];
     assert_false(tensors_fill(&set, &c, 0, message, sizeof message));
-    assert_non_null(strstr(message, "layer1.q is F32 (1,"));
-    assert_non_null(strstr(message, "the problem needs float (1,4,2,2)"));
+    assert_non_null(strstr(message, "layer1.q is f32 (1,"));
+    assert_non_null(strstr(message, "the problem needs f32 (1,4,2,2)"));
     strcpy(c.input.prefix, "layer9.");
     assert_false(tensors_fill(&set, &c, 0, message, sizeof message));
     assert_non_null(strstr(message, "no tensor layer9.q"));

@@ -161,11 +161,9 @@ bool layer_file_open(struct layer_file *file, const char *path, const char *pref
 {
     struct reader r = {
         .path = path, .prefix = prefix, .message = message, .message_size = message_size};
-    struct input input = {.kind = INPUT_FILE};
     char found[CASES_PATH];
     *file = (struct layer_file){0};
-    snprintf(input.path, sizeof input.path, "%s", path);
-    cases_find_file(&input, found);
+    cases_find_file(path, found);
     struct safetensors *tensors_file = safetensors_open(found, message, message_size);
     if (!tensors_file)
         return false;

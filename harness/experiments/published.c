@@ -9,12 +9,11 @@
 
 json_t *published_load(const char *name, char *message, size_t message_size)
 {
-    static const struct input where = {.kind = INPUT_FILE, .path = "worked-examples.json"};
+    static const char where[] = "worked-examples.json";
     char path[CASES_PATH];
     json_error_t error;
-    if (!cases_find_file(&where, path)) {
-        snprintf(message, message_size, "%s is nowhere; ATTNBENCH_DATA names its folder",
-                 where.path);
+    if (!cases_find_file(where, path)) {
+        snprintf(message, message_size, "%s is nowhere; ATTNBENCH_DATA names its folder", where);
         return NULL;
     }
     json_t *file = json_load_file(path, 0, &error);

@@ -36,10 +36,8 @@ bool real_open(struct real_layer *layer, const char *name, const char *prefix, c
                size_t message_size)
 {
     char path[CASES_PATH];
-    struct input input = {.kind = INPUT_FILE};
     *layer = (struct real_layer){0};
-    snprintf(input.path, sizeof input.path, "%s", name);
-    cases_find_file(&input, path);
+    cases_find_file(name, path);
     struct safetensors *file = safetensors_open(path, message, message_size);
     if (!file)
         return false;

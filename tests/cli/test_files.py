@@ -220,6 +220,49 @@ class Eval(CommandTest):
     def test_no_input(self) -> None:
         self.refused(self.arguments(), 3, self.file, "No such file")
 
+    def test_sizes_that_the_file_does_not_have(self) -> None:
+        """A size in --problem is a demand: k and v have two keys and not five."""
+        q, kv = ([1, 1, 1, 2], [3, 4]), ([1, 1, 2, 2], [1, 1, 1, 1])
+        safetensors(self.file, {"q": q, "k": kv, "v": kv})
+        for problem, message in (
+            ("mask=causal,s=5", "--problem s=5, but sq=1 in "),
+            ("skv=5", "--problem skv=5, but skv=2 in "),
+            ("d=2,dv=3", "--problem dv=3, but dv=2 in "),
+            ("h=2", "--problem h=2, but hq=1 in "),
+        ):
+            self.refused(self.arguments("--problem", problem), 2, message, self.file)
+        self.assertFalse(os.path.exists(self.result))
+        done = run(*self.arguments("--problem", "h=1,sq=1,skv=2,d=2"))
+        self.assertEqual(done.returncode, 0, done)
+        self.assertEqual(read_safetensors(self.result)["o"], ([1, 1, 1, 2], [1, 1]))
+
+    def test_tensor_prefix(self) -> None:
+        """FILE:PREFIX as in input=file:PATH:PREFIX; a file of the whole name comes first."""
+        tensors = {}
+        for prefix, value in (("layer0.", 7), ("layer1.", 9), ("", 5)):
+            tensors |= {prefix + name: ([1, 1, 1, 1], [value]) for name in "qkv"}
+        safetensors(self.file, tensors)
+        plain = self.file
+        for self.file, value in ((plain, 5), (plain + ":layer1.", 9), (plain + ":", 5)):
+            done = run(*self.arguments())
+            self.assertEqual(done.returncode, 0, done)
+            self.assertEqual(read_safetensors(self.result)["o"][1], [value])
+        self.file = plain + ":layer2."
+        self.refused(self.arguments(), 3, "no tensor layer2.q of four dimensions")
+        safetensors(self.file, {name: ([1, 1, 1, 1], [3]) for name in "qkv"})
+        self.assertEqual(run(*self.arguments()).returncode, 0)
+        self.assertEqual(read_safetensors(self.result)["o"][1], [3])
+
+    def test_unsupported_names_what_no_variant_takes(self) -> None:
+        tensor = ([1, 1, 2, 1], [1, 2])
+        safetensors(self.file, {"q": tensor, "k": tensor, "v": tensor})
+        for option in ("mask=bias", "outputs=weights"):
+            self.refused(
+                self.arguments("--kernel", "flash", "--problem", option),
+                2,
+                f": unsupported: no kernel variant takes {option}",
+            )
+
     def test_full_disk(self) -> None:
         tensor = ([1, 1, 2, 1], [1, 2])
         safetensors(self.file, {"q": tensor, "k": tensor, "v": tensor})
