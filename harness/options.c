@@ -35,10 +35,11 @@ static const struct {
                        "Exit status as for run.\n"},
     [COMMAND_EVAL] =
         {"eval", "compute one attention from a file to a file",
-         "--kernel K --input IN --output OUT [--problem OPTIONS]",
-         "IN is a safetensors file with tensors q, k, v; OUT gets o, and lse and weights\n"
-         "where the problem asks for them.  Shapes come from IN; OPTIONS are those that\n"
-         "shapes do not say, as in mask=causal,scale=0.125.\n"},
+         "--kernel K --input IN[:PREFIX] --output OUT [--problem OPTIONS]",
+         "IN is a safetensors file with tensors PREFIXq, PREFIXk, PREFIXv; OUT gets o, and\n"
+         "lse and weights where the problem asks for them.  Shapes come from IN; OPTIONS\n"
+         "are those that shapes do not say, as in mask=causal,scale=0.125, and a size in\n"
+         "them has to be that of IN.\n"},
     [COMMAND_EXPERIMENT] =
         {"experiment", "why 1/sqrt(d), and what else the numbers teach", "NAME [PARAMETER]...",
          "Each experiment has parameters of its own: attnbench experiment NAME --help.\n"},
@@ -57,17 +58,26 @@ static const struct option {
     {"suite", "NAME|FILE", offsetof(struct options, suite),
      "cases to use: built-in suites or files, comma separated; all", TEXT, SELECTS},
     {"problem", "P", 0, "a problem, as in b=1,hq=8,hkv=8,s=1024,d=64,mask=causal; repeatable",
-     PROBLEM, SELECTS | IN(EVAL)},
+     PROBLEM, SELECTS},
+    {"problem", "OPTIONS", 0, "what shapes do not say, as in mask=causal,outputs=o+lse,dtype=bf16",
+     PROBLEM, IN(EVAL)},
     {"case", "NAME", offsetof(struct options, cases),
      "only these cases of the suites, comma separated", TEXT, SELECTS},
     {"kernel", "A,B", offsetof(struct options, kernel),
      "kernels (flash), variants (flash/avx2) or groups: textbook, ours, peers, all (default)", TEXT,
-     SELECTS | IN(EVAL)},
+     SELECTS},
+    {"kernel", "K", offsetof(struct options, kernel), "one kernel (flash) or variant (flash/avx2)",
+     TEXT, IN(EVAL)},
     {"isa", "I", offsetof(struct options, isa),
      "instruction sets, comma separated; best (default: per kernel and problem); all", TEXT,
-     SELECTS | IN(EVAL)},
+     SELECTS},
+    {"isa", "I", offsetof(struct options, isa),
+     "one instruction set; best (default: the strongest that computes the problem)", TEXT,
+     IN(EVAL)},
     {"threads", "N", offsetof(struct options, threads),
-     "thread counts, comma separated; all = every core (default: 1,all)", TEXT, SELECTS | IN(EVAL)},
+     "thread counts, comma separated; all = every core (default: 1,all)", TEXT, SELECTS},
+    {"threads", "N", offsetof(struct options, threads), "one number of threads (default: 1)", TEXT,
+     IN(EVAL)},
     {"placement", "WHERE", offsetof(struct options, placement),
      "cores (default), threads, numa or none", PLACE, SELECTS},
     {"memory", "WHERE", offsetof(struct options, memory),
@@ -90,9 +100,11 @@ static const struct option {
      "order of launches and shifts of operands (default: from the clock; recorded)", SEED, SELECTS},
     {"if-busy", "WHAT", offsetof(struct options, if_busy),
      "where another session measures on this machine: wait (default) or go-on", BUSY, IN(RUN)},
-    {"input", "FILE", offsetof(struct options, input), "safetensors with q, k, v", TEXT, IN(EVAL)},
+    {"input", "FILE[:P]", offsetof(struct options, input),
+     "safetensors with Pq, Pk and Pv, as in gpt.safetensors:layer0.", TEXT, IN(EVAL)},
     {"output", "FILE", offsetof(struct options, output),
-     "results as JSON Lines (eval: safetensors); - for standard output", TEXT, SELECTS | IN(EVAL)},
+     "results as JSON Lines; - for standard output", TEXT, SELECTS},
+    {"output", "FILE", offsetof(struct options, output), "safetensors to write", TEXT, IN(EVAL)},
     {"resume", "FILE", offsetof(struct options, resume),
      "go on with an interrupted session, with its own options unless given anew", TEXT, SELECTS},
     {"json", NULL, offsetof(struct options, json), "JSON instead of text", FLAG,
@@ -179,10 +191,11 @@ static const char *store(struct options *options, const struct option *option, c
     return NULL;
 }
 
-static const struct option *find(const char *name, size_t length)
+static const struct option *find(enum command command, const char *name, size_t length)
 {
     for (size_t i = 0; i < TABLE_SIZE; i++)
-        if (strlen(table[i].name) == length && strncmp(table[i].name, name, length) == 0)
+        if (table[i].commands & 1u << command && strlen(table[i].name) == length &&
+            strncmp(table[i].name, name, length) == 0)
             return &table[i];
     return NULL;
 }
@@ -211,8 +224,8 @@ static int take(struct options *options, int argc, const char *const *argv, char
 {
     const char *name = strncmp(argv[0], "--", 2) == 0 ? argv[0] + 2 : "";
     const size_t length = strcspn(name, "=");
-    const struct option *option = find(name, length);
-    if (!option || !(option->commands & 1u << options->command)) {
+    const struct option *option = find(options->command, name, length);
+    if (!option) {
         unknown(options->command, argv[0], message, size);
         return 0;
     }

@@ -21,6 +21,19 @@ class Usage(CommandTest):
             self.assertIn(f"usage: attnbench {command}", page.stdout)
             self.assertEqual(page.stderr, "")
 
+    def test_help_of_eval_is_about_one_variant(self) -> None:
+        page = run("eval", "--help").stdout
+        for line in (
+            "  --kernel K          one kernel (flash) or variant (flash/avx2)",
+            "  --isa I             one instruction set; best",
+            "  --threads N         one number of threads (default: 1)",
+            "  --input FILE[:P]    safetensors with Pq, Pk and Pv",
+        ):
+            self.assertIn(line, page)
+        self.assertNotIn("comma separated", page)
+        self.assertNotIn("comma separated", run("list", "--help").stdout)
+        self.assertIn("thread counts, comma separated", run("run", "--help").stdout)
+
     def test_version_names_the_build(self) -> None:
         done = run("--version")
         self.assertEqual(done.returncode, 0)
