@@ -176,6 +176,7 @@ static const char *const dtype_reasons[ATTN_DTYPE_COUNT] = {
 bool attn_supports(const struct attn_kernel *kernel, const struct attn_problem *problem,
                    const char **why)
 {
+    assert(kernel);
     if (!attn_problem_valid(problem, why))
         return false;
     const struct attn_caps *caps = &kernel->caps;
@@ -225,6 +226,7 @@ static int threads_of(const struct attn_kernel *kernel, int threads)
 size_t attn_workspace_size(const struct attn_kernel *kernel, const struct attn_problem *problem,
                            int threads)
 {
+    assert(kernel);
     return kernel->workspace_size ? kernel->workspace_size(problem, threads_of(kernel, threads))
                                   : 0;
 }

@@ -9,6 +9,8 @@
  *     attn_problem_init(&problem);                 // one head of one query and one key, f32
  *     problem.q_len = problem.kv_len = 1024;       // ... and whatever else differs
  *     const struct attn_kernel *kernel = attn_kernel_best(&problem, threads);
+ *     if (!kernel)
+ *         ...                                      // none computes this on this host
  *     size_t bytes = attn_workspace_size(kernel, &problem, threads);
  *     void *workspace = aligned_alloc(ATTN_WORKSPACE_ALIGN, bytes);
  *     struct attn_plan plan;
@@ -322,7 +324,8 @@ const struct attn_kernel *attn_find(const char *name, enum attn_isa isa);
 /* The variant to use on this host, from the problem alone; NULL where none supports it. */
 const struct attn_kernel *attn_kernel_best(const struct attn_problem *problem, int threads);
 
-/* Whether the kernel computes this problem (host ISA aside); false sets *why to a static string. */
+/* Whether the kernel, not NULL, computes this problem (host ISA aside); false sets *why to a static
+ * string. */
 bool attn_supports(const struct attn_kernel *kernel, const struct attn_problem *problem,
                    const char **why);
 
@@ -333,12 +336,13 @@ typedef const struct attn_kernel *const *attn_plugin_entry(size_t *count);
 
 /* ---- plans --------------------------------------------------------------------------------- */
 
-/* Scratch that a plan needs, bytes; 0 where none. */
+/* Scratch that a plan of the kernel, not NULL, needs, bytes; 0 where none. */
 size_t attn_workspace_size(const struct attn_kernel *kernel, const struct attn_problem *problem,
                            int threads);
 
-/* Binds and prepares.  False sets *why and leaves nothing to destroy: the kernel refuses the
- * problem, this host lacks its ISA, or the workspace is too small or misaligned. */
+/* Binds and prepares.  The kernel is not NULL, the workspace may be where no bytes are needed.  False
+ * sets *why and leaves nothing to destroy: the kernel refuses the problem, this host lacks its ISA,
+ * or the workspace is too small or misaligned. */
 bool attn_plan_init(struct attn_plan *plan, const struct attn_kernel *kernel,
                     const struct attn_problem *problem, int threads, void *workspace,
                     size_t workspace_bytes, const char **why);

@@ -10,8 +10,12 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "attention.h"
 
@@ -192,6 +196,41 @@ static void refusals_say_why(void **state)
     assert_string_equal(why, "so large a head dimension");
 }
 
+/* Whether a call without a kernel ends the process at an assert. */
+static bool ends(int call)
+{
+    const pid_t child = fork();
+    int status = 0;
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct attn_problem p = problem();
+        struct attn_plan plan;
+        const char *why;
+        fclose(stderr);
+        if (call == 0)
+            attn_supports(NULL, &p, &why);
+        else if (call == 1)
+            attn_workspace_size(NULL, &p, 1);
+        else
+            attn_plan_init(&plan, NULL, &p, 1, NULL, 0, &why);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;
+}
+
+static void a_kernel_is_not_null(void **state)
+{
+    (void)state;
+#ifdef NDEBUG
+    (void)ends;
+    skip();
+#else
+    for (int call = 0; call < 3; call++)
+        assert_true(ends(call));
+#endif
+}
+
 static void plans_refuse_bad_workspaces(void **state)
 {
     (void)state;
@@ -244,6 +283,7 @@ int main(void)
         cmocka_unit_test(useful_work),
         cmocka_unit_test(default_scale),
         cmocka_unit_test(refusals_say_why),
+        cmocka_unit_test(a_kernel_is_not_null),
         cmocka_unit_test(plans_refuse_bad_workspaces),
         cmocka_unit_test(best_kernel_supports_the_problem),
     };

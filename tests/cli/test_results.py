@@ -241,8 +241,7 @@ class Rows(CommandTest):
         self.assertTrue(
             rows
             and all(
-                (row["state"], row["why"])
-                == ("unsupported", "no kernel variant takes mask=bias")
+                (row["state"], row["why"]) == ("unsupported", "no kernel variant takes mask=bias")
                 for row in rows
             )
         )

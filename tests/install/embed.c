@@ -20,6 +20,8 @@ int main(void)
     attn_problem_init(&problem);
     problem.kv_len = 2;
     const struct attn_kernel *kernel = attn_kernel_best(&problem, 1);
+    if (!kernel)
+        return puts("no kernel"), 1;
     const size_t bytes = attn_workspace_size(kernel, &problem, 1);
     void *workspace = aligned_alloc(ATTN_WORKSPACE_ALIGN,
                                     bytes + ATTN_WORKSPACE_ALIGN - bytes % ATTN_WORKSPACE_ALIGN);
