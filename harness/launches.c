@@ -174,11 +174,24 @@ unsigned launches_noise_of(const struct cell *cell, const json_t *record)
     return flags;
 }
 
+bool launches_in_place(const struct cell *cell)
+{
+    bool in_place = true;
+    size_t i;
+    const json_t *launch;
+    json_array_foreach (cell->launches, i, launch)
+        in_place &= !json_is_false(json_object_get(launch, "memory_in_place"));
+    return in_place;
+}
+
 unsigned launches_noise(const struct cell *cell)
 {
     struct noise_launch *launches;
     const size_t n = all_launches(cell, &launches);
-    const unsigned flags = n ? noise_of_cell(launches, n) : 0;
+    const bool no_huge = cell->huge_pages && launches_median_of(cell, NULL, "huge_bytes") == 0;
+    unsigned flags = n ? noise_of_cell(launches, n) : 0;
+    if (n && (no_huge || !launches_in_place(cell)))
+        flags |= NOISE_ELSEWHERE;
     release(launches, n);
     return flags;
 }

@@ -36,6 +36,9 @@ double launches_fraction(const struct cell *cell, double work, const char *ceili
 /* Statistics of the samples; false where there are none. */
 bool launches_statistics(const struct cell *cell, struct stats_launches *statistics);
 
+/* Whether every launch found its memory where it was asked to lie. */
+bool launches_in_place(const struct cell *cell);
+
 /* What disturbed a launch that may join the cell's; and the flags of the cell. */
 unsigned launches_noise_of(const struct cell *cell, const json_t *record);
 unsigned launches_noise(const struct cell *cell);

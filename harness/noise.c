@@ -49,6 +49,8 @@ const struct noise_word noise_words[] = {
      "over 5 % of the samples lie far above their launch's median"},
     {NOISE_BIMODAL, 'b', "bimodal", "samples or launches fall into two groups over 1 % apart"},
     {NOISE_DRIFT, 'r', "drift", "times rise or fall by over 1 % in the course of the measurement"},
+    {NOISE_ELSEWHERE, 'e', "elsewhere",
+     "memory did not lie on the nodes asked for, or none of it on the huge pages asked for"},
     {NOISE_NO_INTERVAL, 'n', "no-interval", "fewer than 6 launches: no 95 % interval"},
 };
 const size_t noise_word_count = sizeof noise_words / sizeof *noise_words;

@@ -24,7 +24,8 @@ enum noise {
     NOISE_OUTLIERS = 1 << 7,
     NOISE_BIMODAL = 1 << 8,
     NOISE_DRIFT = 1 << 9,
-    NOISE_NO_INTERVAL = 1 << 10
+    NOISE_NO_INTERVAL = 1 << 10,
+    NOISE_ELSEWHERE = 1 << 11 /* known of the launches' records, launches_noise() */
 };
 
 /* One flag for people. */

@@ -156,6 +156,35 @@ static void fill_rows(const struct cell *const *sorted, size_t count, struct tab
     }
 }
 
+/* "  memory: interleave, in place; on huge pages: 2.097 MB to 4.194 MB", where either was asked for. */
+static void print_memory(const struct cell *const *sorted, size_t count)
+{
+    size_t timed = 0, elsewhere = 0;
+    double least = INFINITY, most = 0;
+    char text[256], from[UNITS_TEXT], to[UNITS_TEXT];
+    for (size_t i = 0; i < count; i++) {
+        const json_t *row = sorted[i]->row;
+        const double huge = report_number(row, NULL, "huge_bytes");
+        timed += !isnan(report_median(row));
+        elsewhere += json_is_false(json_object_get(row, "memory_in_place"));
+        least = fmin(least, huge);
+        most = fmax(most, huge);
+    }
+    if (!timed || (sorted[0]->memory == MEMORY_FIRST_TOUCH && !sorted[0]->huge_pages))
+        return;
+    size_t n = (size_t)snprintf(text, sizeof text, "  memory: %s, ",
+                                machine_memory_name(sorted[0]->memory));
+    n += (size_t)(elsewhere ? snprintf(text + n, sizeof text - n, "elsewhere in %zu of %zu rows",
+                                       elsewhere, timed)
+                            : snprintf(text + n, sizeof text - n, "in place"));
+    units_bytes(least, from);
+    units_bytes(most, to);
+    if (sorted[0]->huge_pages)
+        snprintf(text + n, sizeof text - n, "; on huge pages: %s%s%s", most > 0 ? from : "none",
+                 strcmp(from, to) ? " to " : "", strcmp(from, to) ? to : "");
+    table_wrap(report_output.out, text, report_output.width, 4);
+}
+
 void report_case(const struct cell *cells, size_t count)
 {
     const struct cell **sorted = calloc(count + 1, sizeof *sorted);
@@ -170,6 +199,7 @@ void report_case(const struct cell *cells, size_t count)
         print_head(cells[0].c);
         if (n)
             table_print(report_output.out, &table, report_output.width, report_output.color);
+        print_memory(sorted, n);
         if (skipped)
             print_absent(cells, count, CELL_SKIPPED);
         print_absent(cells, count, CELL_UNSUPPORTED);

@@ -27,8 +27,10 @@ const struct table_column report_columns[COLUMN_COUNT] = {
     [COLUMN_MIN] = {"min", 7, false},
     [COLUMN_P95] = {"p95", 7, false},
     [COLUMN_BYTES] = {"GB/s", 8, false},
-    [COLUMN_MACHINE] = {"%machine", 10, false},
-    [COLUMN_WORKSPACE] = {"workspace", 9, false},
+    [COLUMN_READ] = {"read GB/s", 9, false}, /* what %read divides by */
+    [COLUMN_HUGE] = {"huge", 8, false},
+    [COLUMN_MACHINE] = {"%machine", 11, false},
+    [COLUMN_WORKSPACE] = {"workspace", 10, false},
 };
 
 double report_number(const json_t *row, const char *outer, const char *key)
@@ -105,10 +107,12 @@ static void fill_flags(const json_t *row, char *text)
 
 void report_fill(const json_t *row, double gemm, struct table_row *out)
 {
+    _Static_assert(COLUMN_COUNT <= TABLE_COLUMNS, "a table has room for every column");
     char(*text)[TABLE_CELL] = out->text;
     const double median = report_median(row),
                  error = report_number(row, "check", "error_over_bound");
     const double launches = report_number(row, "time", "launches");
+    const double huge = report_number(row, NULL, "huge_bytes");
     const struct {
         int column;
         double value;
@@ -136,6 +140,10 @@ void report_fill(const json_t *row, double gemm, struct table_row *out)
     units_seconds(report_number(row, "time", "min_s"), text[COLUMN_MIN]);
     units_seconds(report_number(row, "time", "p95_s"), text[COLUMN_P95]);
     units_number(report_number(row, NULL, "gbytes_per_s"), text[COLUMN_BYTES]);
+    units_number(report_number(row, "ceiling", "read_gbytes_per_s"), text[COLUMN_READ]);
+    units_bytes(huge, text[COLUMN_HUGE]);
+    if (huge == 0)
+        snprintf(text[COLUMN_HUGE], TABLE_CELL, "none");
     units_bytes(report_number(row, NULL, "workspace_bytes"), text[COLUMN_WORKSPACE]);
     if (isnan(median) && *report_text(row, "state") != 'o')
         snprintf(text[COLUMN_TIME], TABLE_CELL, "%s", report_text(row, "state"));

@@ -135,15 +135,10 @@ static json_t *counters_of(const struct cell *cell)
     return counters;
 }
 
-/* Whether every launch found its memory where it was asked to lie; null without launches. */
+/* Null without launches. */
 static json_t *memory_in_place(const struct cell *cell)
 {
-    bool in_place = true;
-    size_t i;
-    const json_t *launch;
-    json_array_foreach (cell->launches, i, launch)
-        in_place &= !json_is_false(json_object_get(launch, "memory_in_place"));
-    return json_array_size(cell->launches) ? json_boolean(in_place) : json_null();
+    return json_array_size(cell->launches) ? json_boolean(launches_in_place(cell)) : json_null();
 }
 
 /* A wrong kernel never gets a time, nor one that is faster than the machine a clean state. */
