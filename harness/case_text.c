@@ -3,6 +3,8 @@
  */
 #include "case_text.h"
 
+#include <ctype.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -70,23 +72,88 @@ bool case_text_same(const struct problem_case *a, const struct problem_case *b)
     return strcmp(problems[0], problems[1]) == 0 && strcmp(inputs[0], inputs[1]) == 0;
 }
 
-/* FNV-1a. */
-static uint32_t hash(struct piece text)
+/* ---- names --------------------------------------------------------------------------------- */
+
+#define NAME_SHOWN 32 /* bytes: a table of 80 columns has room for no more */
+
+/* Appends "-part" to a name, as far as it fits; what a name may not hold becomes _. */
+__attribute__((format(printf, 2, 3))) static void add_part(char *name, const char *format, ...)
 {
-    uint32_t h = 2166136261u;
-    for (size_t i = 0; i < text.length; i++)
-        h = (h ^ (unsigned char)text.at[i]) * 16777619u;
-    return h;
+    char part[PARSE_TEXT];
+    size_t n = strlen(name);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(part, sizeof part, format, arguments);
+    va_end(arguments);
+    if (n && n < NAME_SHOWN)
+        name[n++] = '-';
+    for (const char *c = part; *c && n < NAME_SHOWN; c++)
+        name[n++] = isalnum((unsigned char)*c) || *c == '.' || *c == '-' ? *c : '_';
+    while (n && strchr("-_.", name[n - 1]))
+        n--;
+    name[n] = 0;
 }
 
-void case_text_name(struct piece text, struct problem_case *c)
+static void add_sizes(char *name, const struct attn_problem *p)
 {
-    const struct piece all = piece_trim(text);
-    const size_t room = sizeof c->name - 1, marked = room - strlen("-01234567");
-    const size_t kept = all.length <= room ? all.length : marked;
-    for (size_t i = 0; i < kept; i++)
-        c->name[i] = all.at[i] > ' ' && all.at[i] < 0x7f ? all.at[i] : '_';
-    c->name[kept] = 0;
-    if (kept < all.length)
-        snprintf(c->name + kept, sizeof c->name - kept, "-%08x", hash(all));
+    if (p->batch > 1)
+        add_part(name, "b%zu", p->batch);
+    if (p->q_heads == p->kv_heads)
+        add_part(name, "h%zu", p->q_heads);
+    else
+        add_part(name, "h%zux%zu", p->q_heads, p->kv_heads);
+    if (p->q_len == p->kv_len)
+        add_part(name, "s%zu", p->q_len);
+    else
+        add_part(name, "sq%zu-skv%zu", p->q_len, p->kv_len);
+    add_part(name, "d%zu", p->qk_dim);
+    if (p->v_dim != p->qk_dim)
+        add_part(name, "dv%zu", p->v_dim);
+}
+
+/* What is not standard: words as they are, numbers behind their keys. */
+static void add_options(char *name, const struct attn_problem *p)
+{
+    static const char *const sizes[] = {"b", "hq", "hkv", "sq", "skv", "d", "dv"};
+    char text[PARSE_TEXT];
+    parse_print_problem(p, text);
+    struct piece rest = {text, strlen(text)};
+    for (bool more = true; more;) {
+        struct piece value = piece_split(&rest, ",", &more);
+        const struct piece key = piece_split(&value, "=", &(bool){false});
+        bool size = false;
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+            size |= piece_is(key, sizes[i]);
+        const bool number = strcspn(value.at, "-0123456789") == 0;
+        if (!size)
+            add_part(name, "%.*s%.*s", number ? (int)key.length : 0, key.at, (int)value.length,
+                     value.at);
+    }
+}
+
+static void add_input(char *name, const struct input *input)
+{
+    char text[PARSE_TEXT];
+    parse_print_input(input, text);
+    struct piece argument = {text, strlen(text)};
+    const struct piece kind = piece_split(&argument, ":", &(bool){false});
+    const char *slash = strrchr(input->path, '/');
+    if (input->kind == INPUT_FILE)
+        add_part(name, "%s", *input->prefix ? input->prefix : slash ? slash + 1 : input->path);
+    else if (input->kind != INPUT_NORMAL || input->seed != 1)
+        add_part(name, "%.*s%.*s", (int)kind.length, kind.at, (int)argument.length, argument.at);
+}
+
+void case_text_name(struct problem_case *c, size_t number)
+{
+    char suffix[24] = "";
+    *c->name = 0;
+    add_sizes(c->name, &c->problem);
+    add_options(c->name, &c->problem);
+    add_input(c->name, &c->input);
+    if (number < 2)
+        return;
+    const size_t length = (size_t)snprintf(suffix, sizeof suffix, "-%zu", number);
+    const size_t at = strlen(c->name) + length > NAME_SHOWN ? NAME_SHOWN - length : strlen(c->name);
+    memcpy(c->name + at, suffix, length + 1);
 }

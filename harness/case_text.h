@@ -13,8 +13,8 @@ bool case_text_read(struct piece text, struct problem_case *c, struct parse_erro
 /* Whether two cases compute the same from the same input, whatever their names. */
 bool case_text_same(const struct problem_case *a, const struct problem_case *b);
 
-/* The name of a case that has none: its text, cut and marked by a hash of the whole where it is
- * too long for a name. */
-void case_text_name(struct piece text, struct problem_case *c);
+/* The name of a case that has none, after its problem and input: h8-s1024-d64-causal.  Cut where it is
+ * too long for a table; `number`, from 2 on, tells those of one name apart. */
+void case_text_name(struct problem_case *c, size_t number);
 
 #endif

@@ -61,7 +61,13 @@ bool cases_add_problem(struct case_list *list, const char *text, char *message, 
                  error.message);
         return false;
     }
-    case_text_name(all, &c);
+    size_t there = 0;
+    for (size_t number = 1; there < list->count || number == 1; number++) {
+        case_text_name(&c, number);
+        there = cases_find(list, c.name);
+        if (there < list->count && case_text_same(&list->items[there], &c))
+            return true;
+    }
     if (!cases_append(list, &c, &why)) {
         snprintf(message, message_size, "problem %s: %s", quoted, why);
         return false;
@@ -118,22 +124,47 @@ bool cases_select(struct case_list *list, const char *names, char *message, size
 
 /* ---- files of inputs ----------------------------------------------------------------------- */
 
-bool cases_find_file(const char *path, char found[CASES_PATH])
+/* The data directories. */
+static size_t find_directories(const char *directories[2])
 {
     const char *chosen = getenv("ATTNBENCH_DATA");
     const bool choose = chosen && *chosen;
-    const char *directories[] = {
-        choose ? chosen : ATTNBENCH_BUILD_DATA,
-        choose ? chosen : ATTNBENCH_INSTALLED_DATA,
-    };
+    directories[0] = choose ? chosen : ATTNBENCH_BUILD_DATA;
+    directories[1] = ATTNBENCH_INSTALLED_DATA;
+    return choose ? 1 : 2;
+}
+
+bool cases_find_file(const char *path, char found[CASES_PATH])
+{
+    const char *directories[2];
+    const size_t count = find_directories(directories);
     snprintf(found, CASES_PATH, "%s", path);
     if (access(found, F_OK) == 0)
         return true;
-    for (size_t i = 0; i < sizeof directories / sizeof *directories && *path != '/'; i++) {
+    for (size_t i = 0; i < count && *path != '/'; i++) {
         const int n = snprintf(found, CASES_PATH, "%s/%s", directories[i], path);
         if (n > 0 && n < CASES_PATH && access(found, F_OK) == 0)
             return true;
     }
     snprintf(found, CASES_PATH, "%s", path);
     return false;
+}
+
+void cases_no_file(const char *path, char *message, size_t message_size)
+{
+    const char *directories[2];
+    const size_t count = find_directories(directories);
+    if (*path == '/')
+        snprintf(message, message_size, "%s: No such file", path);
+    else if (count == 1)
+        snprintf(message, message_size,
+                 "%s: No such file in the working directory, beside its suite file or in %s "
+                 "(ATTNBENCH_DATA)",
+                 path, directories[0]);
+    else
+        snprintf(
+            message, message_size,
+            "%s: No such file in the working directory, beside its suite file, in %s or in %s; "
+            "ATTNBENCH_DATA names another directory",
+            path, directories[0], directories[1]);
 }

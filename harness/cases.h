@@ -34,7 +34,7 @@ bool cases_append(struct case_list *list, const struct problem_case *c, const ch
 /* Index of the case of that name; list->count where there is none. */
 size_t cases_find(const struct case_list *list, const char *name);
 
-/* Appends the case of a text `problem [input=...]`, named after it. */
+/* Appends the case of a text `problem [input=...]`, named after it, unless it is there already. */
 bool cases_add_problem(struct case_list *list, const char *text, char *message,
                        size_t message_size);
 
@@ -49,6 +49,9 @@ void cases_free(struct case_list *list);
  * written. */
 #define CASES_PATH 4096
 bool cases_find_file(const char *path, char found[CASES_PATH]);
+
+/* For a file that is nowhere: "x: No such file", and where a relative path was looked for. */
+void cases_no_file(const char *path, char *message, size_t message_size);
 
 /* Built-in suites: name, one-line description, text; the last one has a NULL name. */
 struct suite {

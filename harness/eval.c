@@ -141,7 +141,11 @@ static int read_shapes(const struct options *options, struct protocol_request *r
     struct attn_problem *p = &r->c.problem;
     const char *why;
     char differs[2 * PARSE_TEXT];
-    struct safetensors *file = safetensors_open(r->path_in, message, size);
+    char found[CASES_PATH];
+    const bool there = cases_find_file(r->path_in, found);
+    if (!there)
+        cases_no_file(r->path_in, message, size);
+    struct safetensors *file = there ? safetensors_open(r->path_in, message, size) : NULL;
     const bool taken = file && take_shapes(file, r->path_in, r->c.input.prefix, p, message, size);
     safetensors_close(file);
     if (!taken)

@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cases.h"
 #include "scan.h"
+#include "select.h"
 #include "table.h"
 
 #define HELP_WIDTH 80
@@ -200,9 +202,35 @@ static const struct option *find(enum command command, const char *name, size_t 
     return NULL;
 }
 
+/* The option whose value a bare word looks like; NULL where it looks like none. */
+static const char *option_for(const char *word)
+{
+    const size_t length = strlen(word), key = strcspn(word, "=");
+    const char *names[SELECT_MAX];
+    const size_t kernels = catalogue_names(names, SELECT_MAX);
+    for (size_t i = 0; parse_key_help(i); i++)
+        if (word[key] && piece_is(piece_from(word, word + key), parse_key_help(i)->name))
+            return "problem";
+    for (const struct suite *suite = cases_builtin; suite->name; suite++)
+        if (piece_is(piece_from(word, word + strcspn(word, ",")), suite->name))
+            return "suite";
+    if (length > 6 && strcmp(word + length - 6, ".suite") == 0)
+        return "suite";
+    for (size_t i = 0; i < kernels; i++)
+        if (piece_is(piece_from(word, word + strcspn(word, ",/")), names[i]))
+            return "kernel";
+    return NULL;
+}
+
 /* Why `argument` is no option of this command, with the nearest that is. */
 static void unknown(enum command command, const char *argument, char *message, size_t size)
 {
+    const char *meant = option_for(argument);
+    if (meant && find(command, meant, strlen(meant))) {
+        snprintf(message, size, "%s takes options only; did you mean --%s %s?",
+                 commands[command].name, meant, argument);
+        return;
+    }
     const char *name = argument + (strncmp(argument, "--", 2) == 0 ? 2 : 0);
     struct scan_choice choice = {.given = piece_from(name, name + strcspn(name, "="))};
     char advice[SCAN_ADVICE], quoted[SCAN_QUOTED];

@@ -87,7 +87,10 @@ static bool fill_file(struct tensor_set *set, const struct problem_case *c, char
                       size_t message_size)
 {
     char path[CASES_PATH];
-    cases_find_file(c->input.path, path);
+    if (!cases_find_file(c->input.path, path)) {
+        cases_no_file(c->input.path, message, message_size);
+        return false;
+    }
     return tensors_read(set, &c->problem, path, c->input.prefix, message, message_size);
 }
 

@@ -65,6 +65,14 @@ static void refuses_with_a_reason(void **state)
         const char *message;
     } bad[] = {
         {{"run", "--sute", "quick"}, "run has no option '--sute'; did you mean --suite?"},
+        {{"run", "s=16"}, "run takes options only; did you mean --problem s=16?"},
+        {{"check", "h=8,s=16"}, "check takes options only; did you mean --problem h=8,s=16?"},
+        {{"eval", "mask=causal"}, "eval takes options only; did you mean --problem mask=causal?"},
+        {{"run", "quick"}, "run takes options only; did you mean --suite quick?"},
+        {{"run", "my.suite"}, "run takes options only; did you mean --suite my.suite?"},
+        {{"run", "flash/avx2"}, "run takes options only; did you mean --kernel flash/avx2?"},
+        {{"eval", "quick"}, "eval has no option 'quick'; "},
+        {{"run", "what=16"}, "run has no option 'what'; "},
         {{"run", "--output"}, "--output takes FILE"},
         {{"run", "--cold=1"}, "--cold takes no value"},
         {{"run", "--seconds", "soon"}, "--seconds takes a positive number of seconds: 'soon'"},

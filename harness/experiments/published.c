@@ -13,7 +13,7 @@ json_t *published_load(const char *name, char *message, size_t message_size)
     char path[CASES_PATH];
     json_error_t error;
     if (!cases_find_file(where, path)) {
-        snprintf(message, message_size, "%s is nowhere; ATTNBENCH_DATA names its folder", where);
+        cases_no_file(where, message, message_size);
         return NULL;
     }
     json_t *file = json_load_file(path, 0, &error);

@@ -26,6 +26,40 @@ class Display(CommandTest):
             self.assertIn("naive/", done.stdout)
             self.assertIn("median", done.stdout)
 
+    def test_case_of_a_bare_problem_fits_80_columns(self) -> None:
+        problems = [
+            "hq=32,hkv=8,sq=32,skv=64,d=24,dtype=bf16,mask=causal,window=16",
+            "hq=32,hkv=8,sq=32,skv=64,d=24,dtype=bf16,mask=causal,window=17",
+        ]
+        asked = [word for problem in problems for word in ("--problem", problem)]
+        done = run(
+            *("run", *asked, "--kernel", "split_kv", "--threads", "1", *BRIEF),
+            env={**os.environ, "COLUMNS": "80"},
+        )
+        self.assertLessEqual(max(len(line) for line in done.stdout.splitlines()), 80)
+        self.assertRegex(done.stdout, r"(?m)^h32x8-sq32-skv64-d24-bf16-causal +1  ")
+        self.assertRegex(done.stdout, r"(?m)^h32x8-sq32-skv64-d24-bf16-caus-2 +1  ")
+
+    def test_memory_is_shown_where_it_was_asked_for(self) -> None:
+        asked = ["--kernel", "naive,online", "--threads", "1", *BRIEF]
+        shown = re.compile(
+            r"(?m)^  memory: (\S+), in place(?:; on huge pages: (none|\S+ [MKG]B.*))?$"
+        )
+        for width in (80, 160, 260):
+            environment = {**os.environ, "COLUMNS": str(width)}
+            for options, policy in (
+                (["--huge-pages"], "first-touch"),
+                (["--memory", "interleave"], "interleave"),
+                (["--memory", "bind", "--huge-pages"], "bind"),
+            ):
+                problem = ["--problem", "h=8,s=64,d=64"]
+                done = run("run", *problem, *asked, *options, env=environment)
+                ((found, huge),) = shown.findall(done.stdout)
+                self.assertEqual(found, policy)
+                self.assertEqual(bool(huge), "--huge-pages" in options)
+        self.assertIn("  read GB/s", done.stdout)
+        self.assertEqual(shown.findall(run(*self.ARGUMENTS).stdout), [])
+
     def test_few_launches_rank_nothing(self) -> None:
         for count, marks in (("5", {"?"}), ("6", {"*", "="})):
             problem = "h=1,s=64,d=16"
@@ -34,7 +68,7 @@ class Display(CommandTest):
                 *("--launches", count),
             )
             fastest, slower = re.findall(r"(?m)^(.)  (?:naive|tiled)/", done.stdout)
-            (summary,) = re.findall(rf"(?m)^{problem} +1 +(\S) +(?:naive|tiled)/", done.stdout)
+            (summary,) = re.findall(r"(?m)^h1-s64-d16 +1 +(\S) +(?:naive|tiled)/", done.stdout)
             self.assertIn(fastest, marks - {"="})
             self.assertIn(slower, {" ", "="} & {" ", *marks})
             self.assertIn(summary, marks)
