@@ -1,5 +1,5 @@
 /*
- * Cases: that the built-in suites are sound, problems of the command line, selection, files of inputs.
+ * Cases: problems of the command line, selection, files of inputs.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,98 +14,6 @@
 #include "loaded_cases.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
-
-/* ---- built-in suites ------------------------------------------------------------------------ */
-
-static void all_is_every_builtin_suite_each_case_once(void **state)
-{
-    (void)state;
-    struct case_list all = {0}, each = {0};
-    assert_true(cases_load(&all, "all", message, sizeof message));
-    for (const struct suite *s = cases_builtin; s->name; s++)
-        assert_true(cases_load(&each, s->name, message, sizeof message));
-    assert_int_equal(all.count, each.count);
-    for (size_t i = 0; i < all.count; i++) {
-        assert_string_equal(all.items[i].name, each.items[i].name);
-        assert_int_equal(cases_find(&all, all.items[i].name), i);
-    }
-    cases_free(&all);
-    cases_free(&each);
-}
-
-/* Name, problem and input of some built-in cases, by hand. */
-static const struct {
-    const char *suite, *name, *problem, *input;
-} builtin[] = {
-    {"quick", "prefill-f32-s256-d64", "b=1,hq=8,hkv=8,sq=256,skv=256,d=64", "normal:1"},
-    {"default", "decode-f32-s4096-g4-d128", "b=1,hq=32,hkv=8,sq=1,skv=4096,d=128", "normal:1"},
-    {"default", "real-minilm-layer0", "b=1,hq=4,hkv=4,sq=256,skv=256,d=32",
-     "file:minilm-gettysburg.safetensors:layer0."},
-    {"prefill", "prefill-f32-s1024-d64-causal", "b=1,hq=8,hkv=8,sq=1024,skv=1024,d=64,mask=causal",
-     "normal:1"},
-    {"prefill", "prefill-bf16-s32768-d128", "b=1,hq=1,hkv=1,sq=32768,skv=32768,d=128,dtype=bf16",
-     "normal:1"},
-    {"gqa", "gqa-f32-h32x8-s1024-d128-causal", "b=1,hq=32,hkv=8,sq=1024,skv=1024,d=128,mask=causal",
-     "normal:1"},
-    {"decode", "decode-bf16-s65536-g8-d64", "b=1,hq=64,hkv=8,sq=1,skv=65536,d=64,dtype=bf16",
-     "normal:1"},
-    {"decode", "decode-f32-s1024-g1-d128", "b=1,hq=8,hkv=8,sq=1,skv=1024,d=128", "normal:1"},
-    {"short", "short-f32-b32-h12-s128-d64", "b=32,hq=12,hkv=12,sq=128,skv=128,d=64", "normal:1"},
-    {"tiny", "tiny-f32-s1-d64", "b=1,hq=1,hkv=1,sq=1,skv=1,d=64", "normal:1"},
-    {"layer", "layer-f32-m1024-s256", "b=1,hq=16,hkv=16,sq=256,skv=256,d=64", "normal:1"},
-};
-
-static void builtin_cases_are_what_their_names_say(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < COUNT(builtin); i++) {
-        struct case_list list = {0};
-        assert_true(cases_load(&list, builtin[i].suite, message, sizeof message));
-        const size_t at = cases_find(&list, builtin[i].name);
-        if (at == list.count)
-            fail_msg("%s has no case %s", builtin[i].suite, builtin[i].name);
-        assert_problem(&list.items[at], builtin[i].problem);
-        assert_input(&list.items[at], builtin[i].input);
-        cases_free(&list);
-    }
-}
-
-static void builtin_suites_come_in_f32_and_bf16(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *name;
-        size_t count;
-    } sizes[] = {{"prefill", 56}, {"gqa", 16}, {"decode", 48}, {"short", 16}, {"tiny", 28}};
-    for (size_t i = 0; i < COUNT(sizes); i++) {
-        struct case_list list = {0};
-        assert_true(cases_load(&list, sizes[i].name, message, sizeof message));
-        assert_int_equal(list.count, sizes[i].count);
-        for (size_t j = 0; j < list.count; j++)
-            assert_int_equal(list.items[j].problem.dtype,
-                             j < list.count / 2 ? ATTN_F32 : ATTN_BF16);
-        cases_free(&list);
-    }
-}
-
-static void builtin_files_are_found(void **state)
-{
-    (void)state;
-    struct case_list list = {0};
-    size_t files = 0;
-    unsetenv("ATTNBENCH_DATA");
-    assert_true(cases_load(&list, "all", message, sizeof message));
-    for (size_t i = 0; i < list.count; i++) {
-        char path[CASES_PATH];
-        if (list.items[i].input.kind != INPUT_FILE)
-            continue;
-        files++;
-        assert_true(cases_find_file(list.items[i].input.path, path));
-        assert_int_equal(access(path, R_OK), 0);
-    }
-    assert_int_equal(files, 2);
-    cases_free(&list);
-}
 
 /* ---- the command line ---------------------------------------------------------------------- */
 
@@ -220,10 +128,6 @@ static void files_are_found_as_written_then_beside_the_suite_then_in_the_data(vo
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_is_every_builtin_suite_each_case_once),
-        cmocka_unit_test(builtin_cases_are_what_their_names_say),
-        cmocka_unit_test(builtin_suites_come_in_f32_and_bf16),
-        cmocka_unit_test(builtin_files_are_found),
         cmocka_unit_test(problems_are_named_after_what_they_are),
         cmocka_unit_test(bad_problems_are_refused),
         cmocka_unit_test(cases_are_selected_by_name_and_pattern),

@@ -51,6 +51,7 @@ GENERATED = {
     "probe_list.h",
     "reference_list.h",
     "registry_list.h",
+    "suites_list.h",
     "tiles_list.h",
 }
 

@@ -1,0 +1,226 @@
+/*
+ * Built-in suites: that they are the files of suites/, and that each name says what its problem is.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <glob.h>
+#include <string.h>
+
+#include "loaded_cases.h"
+#include "same_problem.h"
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+static void all_is_every_builtin_suite_each_case_once(void **state)
+{
+    (void)state;
+    struct case_list all = {0}, each = {0};
+    assert_true(cases_load(&all, "all", message, sizeof message));
+    for (const struct suite *s = cases_builtin; s->name; s++)
+        assert_true(cases_load(&each, s->name, message, sizeof message));
+    assert_int_equal(all.count, each.count);
+    for (size_t i = 0; i < all.count; i++) {
+        assert_string_equal(all.items[i].name, each.items[i].name);
+        assert_int_equal(cases_find(&all, all.items[i].name), i);
+    }
+    cases_free(&all);
+    cases_free(&each);
+}
+
+/* Name, problem and input of some built-in cases, by hand. */
+static const struct {
+    const char *suite, *name, *problem, *input;
+} builtin[] = {
+    {"quick", "prefill-f32-s256-d64", "b=1,hq=8,hkv=8,sq=256,skv=256,d=64", "normal:1"},
+    {"default", "decode-f32-s4096-g4-d128", "b=1,hq=32,hkv=8,sq=1,skv=4096,d=128", "normal:1"},
+    {"default", "real-minilm-layer0", "b=1,hq=4,hkv=4,sq=256,skv=256,d=32",
+     "file:minilm-gettysburg.safetensors:layer0."},
+    {"prefill", "prefill-f32-s1024-d64-causal", "b=1,hq=8,hkv=8,sq=1024,skv=1024,d=64,mask=causal",
+     "normal:1"},
+    {"prefill", "prefill-bf16-s32768-d128", "b=1,hq=1,hkv=1,sq=32768,skv=32768,d=128,dtype=bf16",
+     "normal:1"},
+    {"gqa", "gqa-f32-h32x8-s1024-d128-causal", "b=1,hq=32,hkv=8,sq=1024,skv=1024,d=128,mask=causal",
+     "normal:1"},
+    {"decode", "decode-bf16-s65536-g8-d64", "b=1,hq=64,hkv=8,sq=1,skv=65536,d=64,dtype=bf16",
+     "normal:1"},
+    {"decode", "decode-f32-s1024-g1-d128", "b=1,hq=8,hkv=8,sq=1,skv=1024,d=128", "normal:1"},
+    {"short", "short-f32-b32-h12-s128-d64", "b=32,hq=12,hkv=12,sq=128,skv=128,d=64", "normal:1"},
+    {"tiny", "tiny-f32-s1-d64", "b=1,hq=1,hkv=1,sq=1,skv=1,d=64", "normal:1"},
+    {"layer", "layer-f32-m1024-s256", "b=1,hq=16,hkv=16,sq=256,skv=256,d=64", "normal:1"},
+};
+
+static void builtin_cases_are_what_their_names_say(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(builtin); i++) {
+        struct case_list list = {0};
+        assert_true(cases_load(&list, builtin[i].suite, message, sizeof message));
+        const size_t at = cases_find(&list, builtin[i].name);
+        if (at == list.count)
+            fail_msg("%s has no case %s", builtin[i].suite, builtin[i].name);
+        assert_problem(&list.items[at], builtin[i].problem);
+        assert_input(&list.items[at], builtin[i].input);
+        cases_free(&list);
+    }
+}
+
+/* Families of built-in cases: how name and problem are written from the same letters, letter(). */
+static const struct {
+    const char *prefix, *name, *problem;
+} families[] = {
+    {"prefill-", "prefill-$T-s$S-d$D$c", "h=$P,s=$S,d=$D,dtype=$T$C"},
+    {"gqa-", "gqa-$T-h$Qx$K-s$S-d$D$c", "hq=$Q,hkv=$K,s=$S,d=$D,dtype=$T$C"},
+    {"decode-", "decode-$T-s$S-g$G-d$D", "hq=$Q,hkv=8,sq=1,skv=$S,d=$D,dtype=$T"},
+    {"short-", "short-$T-b$B-h$Q-s$S-d$D$c", "b=$B,h=$Q,s=$S,d=$D,dtype=$T$C"},
+    {"tiny-", "tiny-$T-s$S-d$D", "h=1,s=$S,d=$D,dtype=$T"},
+    {"layer-", "layer-$T-m$M-s$S", "h=$Q,s=$S,d=64,dtype=$T"},
+};
+
+/* What a letter behind a $ stands for. */
+static void letter(char which, const struct attn_problem *p, char text[32])
+{
+    const bool causal = p->mask == ATTN_MASK_CAUSAL;
+    const struct {
+        char letter;
+        size_t number;
+    } numbers[] = {
+        {'B', p->batch},
+        {'D', p->qk_dim},
+        {'G', p->q_heads / 8}, /* query heads per KV head */
+        {'K', p->kv_heads},
+        {'M', 64 * p->q_heads},
+        {'P', p->kv_len < 8192 ? 8 : 1}, /* heads of a prefill */
+        {'Q', p->q_heads},
+        {'S', p->kv_len},
+    };
+    if (which == 'T')
+        snprintf(text, 32, "%s", attn_dtype_name(p->dtype));
+    if (which == 'c' || which == 'C')
+        snprintf(text, 32, "%s", !causal ? "" : which == 'c' ? "-causal" : ",mask=causal");
+    for (size_t i = 0; i < COUNT(numbers); i++)
+        if (numbers[i].letter == which)
+            snprintf(text, 32, "%zu", numbers[i].number);
+}
+
+static void write_from(const char *form, const struct attn_problem *p, char text[PARSE_TEXT])
+{
+    size_t n = 0;
+    for (; *form; form++) {
+        char piece[32] = {*form, 0};
+        if (*form == '$')
+            letter(*++form, p, piece);
+        n += (size_t)snprintf(text + n, PARSE_TEXT - n, "%s", piece);
+    }
+}
+
+/* `real-MODEL-LAYER` is input=file:MODEL-TEXT.safetensors:LAYER. of the data. */
+static void real_name(const struct input *input, char text[PARSE_TEXT])
+{
+    assert_int_equal(input->kind, INPUT_FILE);
+    snprintf(text, PARSE_TEXT, "real-%.*s-%.*s", (int)strcspn(input->path, "-"), input->path,
+             (int)strcspn(input->prefix, "."), input->prefix);
+}
+
+/* The name of a case is its identity in results: name and problem may not disagree. */
+static void builtin_names_follow_from_problems(void **state)
+{
+    (void)state;
+    struct case_list list = {0};
+    assert_true(cases_load(&list, "all", message, sizeof message));
+    for (size_t i = 0; i < list.count; i++) {
+        const struct problem_case *c = &list.items[i];
+        struct case_list written = {0};
+        char name[PARSE_TEXT] = "no family of this name", problem[PARSE_TEXT];
+        if (strncmp(c->name, "real-", 5) == 0)
+            real_name(&c->input, name);
+        for (size_t f = 0; f < COUNT(families); f++) {
+            if (strncmp(c->name, families[f].prefix, strlen(families[f].prefix)) != 0)
+                continue;
+            write_from(families[f].name, &c->problem, name);
+            write_from(families[f].problem, &c->problem, problem);
+            assert_true(cases_add_problem(&written, problem, message, sizeof message));
+            assert_same_problem(&c->problem, &written.items[0].problem);
+            assert_input(c, "normal:1");
+        }
+        assert_string_equal(c->name, name);
+        cases_free(&written);
+    }
+    cases_free(&list);
+}
+
+/* Each file of suites/ is in the program, byte for byte, with its first line as the summary. */
+static void builtin_suites_are_the_files(void **state)
+{
+    (void)state;
+    glob_t files;
+    size_t count = 0;
+    assert_int_equal(glob(TEST_SUITES "/*.suite", 0, NULL, &files), 0);
+    for (const struct suite *s = cases_builtin; s->name; s++, count++) {
+        char path[CASES_PATH], first[256], bytes[1 << 14] = "";
+        snprintf(path, sizeof path, TEST_SUITES "/%s.suite", s->name);
+        snprintf(first, sizeof first, "# %s\n", s->summary);
+        FILE *file = fopen(path, "rb");
+        assert_non_null(file);
+        assert_true(fread(bytes, 1, sizeof bytes - 1, file) < sizeof bytes - 1);
+        fclose(file);
+        assert_string_equal(s->text, bytes);
+        assert_memory_equal(bytes, first, strlen(first));
+    }
+    assert_int_equal(count, files.gl_pathc);
+    globfree(&files);
+}
+
+static void builtin_suites_come_in_f32_and_bf16(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        size_t count;
+    } sizes[] = {{"prefill", 56}, {"gqa", 16}, {"decode", 48}, {"short", 16}, {"tiny", 28}};
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        struct case_list list = {0};
+        assert_true(cases_load(&list, sizes[i].name, message, sizeof message));
+        assert_int_equal(list.count, sizes[i].count);
+        for (size_t j = 0; j < list.count; j++)
+            assert_int_equal(list.items[j].problem.dtype,
+                             j < list.count / 2 ? ATTN_F32 : ATTN_BF16);
+        cases_free(&list);
+    }
+}
+
+static void builtin_files_are_found(void **state)
+{
+    (void)state;
+    struct case_list list = {0};
+    size_t files = 0;
+    unsetenv("ATTNBENCH_DATA");
+    assert_true(cases_load(&list, "all", message, sizeof message));
+    for (size_t i = 0; i < list.count; i++) {
+        char path[CASES_PATH];
+        if (list.items[i].input.kind != INPUT_FILE)
+            continue;
+        files++;
+        assert_true(cases_find_file(list.items[i].input.path, path));
+        assert_int_equal(access(path, R_OK), 0);
+    }
+    assert_int_equal(files, 2);
+    cases_free(&list);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_is_every_builtin_suite_each_case_once),
+        cmocka_unit_test(builtin_cases_are_what_their_names_say),
+        cmocka_unit_test(builtin_names_follow_from_problems),
+        cmocka_unit_test(builtin_suites_are_the_files),
+        cmocka_unit_test(builtin_suites_come_in_f32_and_bf16),
+        cmocka_unit_test(builtin_files_are_found),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
