@@ -58,7 +58,9 @@ int program_main(int argc, char **argv)
     const char *name = argc > 1 ? argv[1] : "";
     struct options options;
     char message[512];
-    catalogue_add_unlisted(tiles_kernels, tiles_count);
+    const struct attn_kernel *const *sizes;
+    const size_t size_count = tiles_kernels(&sizes);
+    catalogue_add_unlisted(sizes, size_count);
     if (strcmp(name, "worker") == 0)
         return worker_main();
     if (strcmp(name, "--version") == 0)

@@ -14,6 +14,7 @@
 #include "catalogue.h"
 #include "check.h"
 #include "clock.h"
+#include "experiments/tiles.h"
 #include "select.h"
 
 #define REQUEST_MAX ((size_t)65536) /* bytes */
@@ -129,9 +130,13 @@ static void act(struct worker *worker)
 {
     const struct protocol_request *r = &worker->request;
     const double start = clock_now();
+    char why[320];
+    snprintf(why, sizeof why, "no kernel %s/%s", r->kernel, attn_isa_name(r->isa));
     worker->kernel = catalogue_find(r->kernel, r->isa);
+    if (worker->kernel)
+        worker->kernel = tiles_load(worker->kernel, why, sizeof why);
     if (!worker->kernel && actions[r->action].kernel)
-        worker_end(worker, CELL_UNAVAILABLE, "no kernel %s/%s", r->kernel, attn_isa_name(r->isa));
+        worker_end(worker, CELL_UNAVAILABLE, "%s", why);
     else if (open_machine(worker)) {
         json_object_set_new(worker->answer, "open_s", journal_number(clock_now() - start));
         actions[r->action].run(worker);

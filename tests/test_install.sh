@@ -27,3 +27,4 @@ read -ra flags < <(pkg-config --cflags --libs attnbench)
 [[ $("$dir/embed") == 1.5 ]] || fail "through pkg-config: not 1.5"
 
 "$dir/prefix/bin/attnbench" --version >/dev/null || fail "the installed program does not start"
+[[ -e $dir/prefix/bin/attnbench_tiles.so ]] || fail "the sizes of flash do not lie beside the program"

@@ -160,13 +160,23 @@ static bool accepts(const struct experiment *experiment, const json_t *asked, st
     return !experiment->accepts || experiment->accepts(asked, r->message, sizeof r->message);
 }
 
+static bool ready(struct running *r)
+{
+    return !r->experiment->ready || r->experiment->ready(r->message, sizeof r->message);
+}
+
 /* What it was asked for, with the threads to measure on; no steps where this build cannot do it. */
 static json_t *plan_steps(struct running *r)
 {
     json_t *steps = NULL, *asked = asked_of(&r->asked, r->experiment);
     if (!r->experiment->compute) /* what is computed is the same on any number of threads */
         json_object_set_new(asked, "threads", json_integer(r->threads));
-    if (accepts(r->experiment, asked, r)) {
+    bool able = accepts(r->experiment, asked, r);
+    if (able && !ready(r)) {
+        able = false;
+        r->skipped = true;
+    }
+    if (able) {
         steps = r->experiment->plan(asked, r->message, sizeof r->message);
     } else {
         progress_say("experiment %s: %s", r->experiment->name, r->message);

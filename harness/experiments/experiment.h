@@ -30,6 +30,9 @@ struct experiment {
     /* Whether texts that are parameters make sense; false fills message.  Optional. */
     bool (*accepts)(const json_t *asked, char *message, size_t message_size);
 
+    /* Whether what it needs beside the program is there; false fills message.  Optional. */
+    bool (*ready)(char *message, size_t message_size);
+
     /* The steps, an array of objects; NULL fills message. */
     json_t *(*plan)(const json_t *asked, char *message, size_t message_size);
 

@@ -39,12 +39,14 @@ static bool asks_for(const json_t *asked, const char *list, unsigned value)
 /* The sizes that are asked for and built, and flash itself, as a comma list; returns how many. */
 static size_t sizes_of(const json_t *asked, char *text, size_t size)
 {
+    const struct attn_kernel *const *kernels;
+    const size_t sizes = tiles_kernels(&kernels);
     size_t n = (size_t)snprintf(text, size, "flash/avx512"), count = 0;
-    for (size_t i = 0; i < tiles_count; i++) {
+    for (size_t i = 0; i < sizes; i++) {
         unsigned keys, queries;
-        if (tiles_size(tiles_kernels[i]->name, &keys, &queries) && asks_for(asked, "keys", keys) &&
+        if (tiles_size(kernels[i]->name, &keys, &queries) && asks_for(asked, "keys", keys) &&
             asks_for(asked, "queries", queries) && n < size) {
-            n += (size_t)snprintf(text + n, size - n, ",%s", tiles_kernels[i]->name);
+            n += (size_t)snprintf(text + n, size - n, ",%s", kernels[i]->name);
             count++;
         }
     }
@@ -54,13 +56,15 @@ static size_t sizes_of(const json_t *asked, char *text, size_t size)
 static bool accepts(const json_t *asked, char *message, size_t message_size)
 {
     char text[1024];
+    const struct attn_kernel *const *kernels;
+    const size_t sizes = tiles_kernels(&kernels);
     if (sizes_of(asked, text, sizeof text))
         return true;
     size_t n = (size_t)snprintf(message, message_size, "none of these sizes is in this build%s",
-                                tiles_count ? "; it has" : ", whose compiler cannot target avx512");
-    for (size_t i = 0; i < tiles_count && n < message_size; i++)
+                                sizes ? "; it has" : ", whose compiler cannot target avx512");
+    for (size_t i = 0; i < sizes && n < message_size; i++)
         n += (size_t)snprintf(message + n, message_size - n, "%s %s", i ? "," : "",
-                              tiles_kernels[i]->name);
+                              kernels[i]->name);
     return false;
 }
 
@@ -103,6 +107,7 @@ const struct experiment experiment_tiles = {
     .source = "Dao 2023, FlashAttention-2, arXiv:2307.08691, section 3.3",
     .parameters = parameters,
     .accepts = accepts,
+    .ready = tiles_built,
     .plan = plan,
     .report = tiles_report,
 };

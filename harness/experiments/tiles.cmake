@@ -2,12 +2,21 @@
 # kernels of their own that are found by name but not listed.  tiles_list.h: TILE(keys, queries)
 # per line.  The sizes are those of the avx512 variant, whose tiles have 32 queries; with sanitizers,
 # under which nobody measures, only some.
+#
+# They are a module beside the program, attnbench_tiles.so, which a worker loads that is asked for one
+# of them: who builds the program alone does not wait for them.
 set(tile_keys 32 64 128 256)
 set(tile_tiles 1 2 4 8)
 if(ATTNBENCH_SANITIZE)
   set(tile_keys 64 128)
   set(tile_tiles 1 4)
 endif()
+
+add_library(attnbench_tiles MODULE)
+target_link_libraries(attnbench_tiles PRIVATE attnbench_options PkgConfig::JANSSON
+                                              OpenMP::OpenMP_C m)
+set_target_properties(attnbench_tiles PROPERTIES
+  PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 
 set(tile_entries "")
 attn_isa_compiles(avx512 compiles)
@@ -23,8 +32,9 @@ if(compiles)
         FLASH_KEYS=${keys} FLASH_TILES=${tiles})
       target_include_directories(tile_${name} PRIVATE ${PROJECT_SOURCE_DIR}/kernels)
       target_link_libraries(tile_${name} PRIVATE attnbench_options OpenMP::OpenMP_C)
-      set_target_properties(tile_${name} PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
-      target_sources(harness PRIVATE $<TARGET_OBJECTS:tile_${name}>)
+      set_target_properties(tile_${name} PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF
+                                                    POSITION_INDEPENDENT_CODE ON)
+      target_sources(attnbench_tiles PRIVATE $<TARGET_OBJECTS:tile_${name}>)
       string(APPEND tile_entries "TILE(${keys}, ${queries})\n")
     endforeach()
   endforeach()

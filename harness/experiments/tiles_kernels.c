@@ -1,23 +1,98 @@
 /*
- * tiles_kernels: the sizes that were built.
+ * tiles_kernels: the sizes that were built, and the module that has their code.
  */
+#include <dlfcn.h>
+#include <limits.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
+#include "build.h"
 #include "experiments/tiles.h"
 
-#define TILE(keys, queries) extern const struct attn_kernel tile_flash_k##keys##_q##queries;
-#include "tiles_list.h"
-#undef TILE
+#define MODULE "attnbench_tiles.so"
+#define ADVICE "build it: scripts/build release"
 
-#define TILE(keys, queries) &tile_flash_k##keys##_q##queries,
-const struct attn_kernel *const tiles_kernels[] = {
+#define TILE(keys, queries) "flash_k" #keys "_q" #queries,
+static const char *const names[] = {
 #include "tiles_list.h"
     NULL};
 #undef TILE
+#define SIZES (sizeof names / sizeof *names - 1)
 
-const size_t tiles_count = sizeof tiles_kernels / sizeof *tiles_kernels - 1;
+size_t tiles_kernels(const struct attn_kernel *const **kernels)
+{
+    static struct attn_kernel sizes[SIZES + 1];
+    static const struct attn_kernel *listed[SIZES + 1];
+    const struct attn_kernel *flash = attn_find("flash", ATTN_ISA_AVX512);
+    for (size_t i = 0; i < SIZES; i++) {
+        sizes[i] = *flash;
+        sizes[i].name = names[i];
+        sizes[i].execute = NULL;
+        listed[i] = &sizes[i];
+    }
+    *kernels = listed;
+    return SIZES;
+}
 
 bool tiles_size(const char *name, unsigned *keys, unsigned *queries)
 {
     return sscanf(name, "flash_k%u_q%u", keys, queries) == 2;
+}
+
+/* ---- the module ------------------------------------------------------------------------------ */
+
+/* Its path: beside the program, also where that file was replaced since it was started. */
+static bool module_path(char path[PATH_MAX])
+{
+    const ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 1);
+    path[n > 0 ? n : 0] = 0;
+    char *slash = strrchr(path, '/');
+    const size_t folder = slash ? (size_t)(slash + 1 - path) : PATH_MAX;
+    if (folder + sizeof MODULE > PATH_MAX)
+        return false;
+    memcpy(path + folder, MODULE, sizeof MODULE);
+    return true;
+}
+
+bool tiles_built(char *message, size_t message_size)
+{
+    char path[PATH_MAX];
+    if (module_path(path) && access(path, R_OK) == 0)
+        return true;
+    snprintf(message, message_size, MODULE " is not beside the program; " ADVICE);
+    return false;
+}
+
+/* Whether a module is of this build, as far as its commit and compiler tell. */
+static bool same_build(void *module)
+{
+    char ours[160], theirs[160] = "";
+    void (*line)(char text[160]);
+    void *symbol = dlsym(module, "build_line");
+    memcpy(&line, &symbol, sizeof line); /* ISO C casts no data pointer to a function's */
+    if (line)
+        line(theirs);
+    build_line(ours);
+    return strcmp(ours, theirs) == 0;
+}
+
+const struct attn_kernel *tiles_load(const struct attn_kernel *kernel, char *message,
+                                     size_t message_size)
+{
+    char path[PATH_MAX], symbol[80];
+    if (kernel->execute)
+        return kernel;
+    if (!tiles_built(message, message_size) || !module_path(path))
+        return NULL;
+    void *module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!module) {
+        snprintf(message, message_size, "%s", dlerror());
+        return NULL;
+    }
+    snprintf(symbol, sizeof symbol, "tile_%s", kernel->name);
+    kernel = same_build(module) ? dlsym(module, symbol) : NULL;
+    if (!kernel)
+        snprintf(message, message_size, MODULE " is of another build; " ADVICE);
+    return kernel;
 }

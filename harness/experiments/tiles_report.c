@@ -96,6 +96,20 @@ static void print_map(const json_t *rows, const json_t *like)
     grid_print(&grid, heading);
 }
 
+/* Why the first size has no time. */
+static void say_why(const json_t *rows, const json_t *like)
+{
+    struct experiment_part part = {.rows = rows};
+    unsigned k, q;
+    while (experiment_part_next(&part))
+        if (same_d(part.params, like) &&
+            tiles_size(experiment_text(part.params, "kernel"), &k, &q)) {
+            report_sentence("At d = %.0f no size has a time: %s.", experiment_number(like, "d"),
+                            experiment_text(part.values, "why"));
+            return;
+        }
+}
+
 /* The fastest size, flash itself, and how many sizes cannot be told from the fastest. */
 static void say_best(const json_t *rows, const json_t *like)
 {
@@ -117,8 +131,10 @@ static void say_best(const json_t *rows, const json_t *like)
             queries = q;
         }
     }
-    if (!sizes)
+    if (!sizes) {
+        say_why(rows, like);
         return;
+    }
     part = (struct experiment_part){.rows = rows};
     while (experiment_part_next(&part)) {
         const struct share share = share_of(part.values);

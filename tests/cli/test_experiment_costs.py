@@ -1,13 +1,16 @@
 """Experiments on time: layers, lengths, threads and batches, sizes of blocks."""
 
 import itertools
+import json
 import math
+import pathlib
 import re
+import shutil
 import statistics
 import unittest
 from random import Random
 
-from command import HOST, TINY, Tensor, lines, run, safetensors
+from command import HOST, PROGRAM, TINY, Tensor, lines, run, safetensors
 from experiments import Experiments
 
 
@@ -152,6 +155,11 @@ class Scaling(Experiments):
         self.refused(["experiment", "scaling", "--kernels", "flesh"], 2, "'flesh'", "'flash'")
 
 
+def words(text: str) -> str:
+    """What was printed, however its lines are broken."""
+    return " ".join(text.split())
+
+
 class Tiles(Experiments):
     SMALL = ("--sq", "40", "--skv", "200", "--d", "16", "--launches", "1")
 
@@ -172,7 +180,7 @@ class Tiles(Experiments):
         keys, queries = re.fullmatch(r"flash_k(\d+)_q(\d+)", best).groups()
         self.assertIn(
             f"fastest of 4 sizes is {queries} queries by {keys} keys,",
-            " ".join(self.printed.split()),
+            words(self.printed),
         )
 
     def test_sizes_are_found_but_not_listed(self) -> None:
@@ -180,6 +188,35 @@ class Tiles(Experiments):
         done = run("check", "--kernel", "flash_k64_q32", "--problem", TINY)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("flash_k64_q32/avx512", done.stdout)
+
+    def test_sizes_come_from_the_module_beside_the_program(self) -> None:
+        listed = json.loads(run("list", "--json").stdout)["kernels"]
+        here = any(k["isa"] == "avx512" and k["available"] for k in listed)
+        program = str(shutil.copy(PROGRAM, self.directory))
+        module = self.directory / "attnbench_tiles.so"
+        tiles = ("experiment", "tiles", *self.SMALL, "--keys", "64", "--queries", "32")
+        check = ("check", "--kernel", "flash_k64_q32", "--problem", TINY)
+        absent = "attnbench_tiles.so is not beside the program; build it: scripts/build release"
+        self.refused([*tiles], 3, f"experiment tiles: {absent}\n", program=program)
+        done = run(*check, program=program)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(absent if here else "this host lacks", words(done.stdout))
+
+        built = pathlib.Path(PROGRAM).with_name(module.name).read_bytes()
+        module.write_bytes(built)
+        done = run(*tiles, program=program)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        if here:
+            self.assertIn("fastest of 1 sizes is 32 queries by 64 keys,", words(done.stdout))
+
+        named = b"attnbench %s ("  # what the line of a build begins with
+        self.assertEqual(built.count(named), 1)
+        module.write_bytes(built.replace(named, b"something %s ("))
+        done = run(*tiles, program=program)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("At d = 16 no size has a time: ", words(done.stdout))
+        if here:
+            self.assertIn("attnbench_tiles.so is of another build", words(done.stdout))
 
     def test_sizes_that_are_not_built_are_refused(self) -> None:
         self.refused(["experiment", "tiles", "--keys", "48"], 2, "none of these", "flash_k64_q32")
