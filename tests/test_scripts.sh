@@ -202,7 +202,22 @@ test_bench_writes_to_results_local() {
     has stdout "$out" $'arg=--output\narg='"$tree/results-local/"
     [[ -d $tree/results-local ]] || fail 'results-local is not there'
     lacks stdout "$out" noise
-    has calls "$log" 'cmake --build --preset release'
+    is calls "$log" $'cmake --preset release --log-level=NOTICE\ncmake --build --preset release --target attnbench'
+}
+
+test_build_takes_presets_and_a_target() {
+    run "$tree/scripts/build" release check
+    status_is 0
+    is calls "$(grep -e --build <<<"$log")" \
+        $'cmake --build --preset release\ncmake --build --preset check'
+    rm "$calls"
+    run "$tree/scripts/build" check --target attnbench_host
+    status_is 0
+    is calls "$(grep -e --build <<<"$log")" 'cmake --build --preset check --target attnbench_host'
+    rm "$calls"
+    run "$tree/scripts/build" release --target
+    [[ $status -ne 0 ]] || fail 'a target without a name is accepted'
+    is calls "$log" ''
 }
 
 test_bench_leaves_a_given_output_alone() {
