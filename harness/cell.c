@@ -7,26 +7,33 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const states[CELL_STATE_COUNT] = {
-    [CELL_OK] = "ok",
-    [CELL_UNSUPPORTED] = "unsupported",
-    [CELL_UNAVAILABLE] = "unavailable",
-    [CELL_FAILED] = "failed",
-    [CELL_IMPLAUSIBLE] = "implausible",
-    [CELL_CRASHED] = "crashed",
-    [CELL_TIMEOUT] = "timeout",
-    [CELL_SKIPPED] = "skipped",
+static const struct {
+    const char *name, *meaning;
+} states[CELL_STATE_COUNT] = {
+    [CELL_OK] = {"ok", "the result is right"},
+    [CELL_UNSUPPORTED] = {"unsupported", "the kernel does not compute this problem"},
+    [CELL_UNAVAILABLE] = {"unavailable", "this build or this host does not have the variant"},
+    [CELL_FAILED] = {"failed", "wrong result"},
+    [CELL_IMPLAUSIBLE] = {"implausible", "faster than the machine can be"},
+    [CELL_CRASHED] = {"crashed", "the worker process died"},
+    [CELL_TIMEOUT] = {"timeout", "the worker process did not end in time"},
+    [CELL_SKIPPED] = {"skipped", "not run: input or memory missing"},
 };
 
 const char *cell_state_name(enum cell_state state)
 {
-    return states[state];
+    return states[state].name;
+}
+
+const char *cell_state_meaning(enum cell_state state)
+{
+    return states[state].meaning;
 }
 
 bool cell_state_parse(const char *name, enum cell_state *state)
 {
     for (int i = 0; name && i < CELL_STATE_COUNT; i++)
-        if (strcmp(states[i], name) == 0) {
+        if (strcmp(states[i].name, name) == 0) {
             *state = (enum cell_state)i;
             return true;
         }

@@ -11,17 +11,18 @@
 
 enum cell_state {
     CELL_OK,
-    CELL_UNSUPPORTED, /* the kernel does not compute this problem */
-    CELL_UNAVAILABLE, /* this build or host does not have the variant */
-    CELL_FAILED,      /* wrong results */
-    CELL_IMPLAUSIBLE, /* faster than the machine can be */
+    CELL_UNSUPPORTED,
+    CELL_UNAVAILABLE,
+    CELL_FAILED,
+    CELL_IMPLAUSIBLE,
     CELL_CRASHED,
     CELL_TIMEOUT,
-    CELL_SKIPPED, /* not the kernel's fault: no input, no memory */
+    CELL_SKIPPED,
     CELL_STATE_COUNT
 };
 
 const char *cell_state_name(enum cell_state state);
+const char *cell_state_meaning(enum cell_state state); /* one line */
 bool cell_state_parse(const char *name, enum cell_state *state);
 
 struct cell {

@@ -40,8 +40,7 @@ const struct noise_word noise_words[] = {
     {NOISE_STEAL, 's', "steal", "the hypervisor took over 2 % of the time in half of the launches"},
     {NOISE_THROTTLED, 't', "throttled",
      "a CPU quota ran out, or the processor slowed down by heat"},
-    {NOISE_FREQUENCY, 'f', "frequency",
-     "the clock (cycles, or the multiply-add rate) was over 5 % off in a quarter of the launches"},
+    {NOISE_FREQUENCY, 'f', "frequency", "the clock was over 5 % off in a quarter of the launches"},
     {NOISE_OVERSUBSCRIBED, 'o', "oversubscribed",
      "more runnable threads than CPUs in half of the launches"},
     {NOISE_PAGED, 'd', "paged", "memory had to be read from disk"},
@@ -51,7 +50,7 @@ const struct noise_word noise_words[] = {
     {NOISE_DRIFT, 'r', "drift", "times rise or fall by over 1 % in the course of the measurement"},
     {NOISE_ELSEWHERE, 'e', "elsewhere",
      "memory did not lie on the nodes asked for, or none of it on the huge pages asked for"},
-    {NOISE_NO_INTERVAL, 'n', "no-interval", "fewer than 6 launches: no 95 % interval"},
+    {NOISE_NO_INTERVAL, 'n', "no-interval", "fewer than 6 launches, too few for a 95 % interval"},
 };
 const size_t noise_word_count = sizeof noise_words / sizeof *noise_words;
 

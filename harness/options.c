@@ -31,7 +31,9 @@ static const struct {
          "\n"
          "Exit status: 0 all as asked (unsupported and unavailable included), 1 a kernel\n"
          "failed its check, crashed, timed out or was implausible, 2 usage, 3 input,\n"
-         "output or environment, 130 interrupted.\n"},
+         "output or environment, 130 interrupted.\n"
+         "\n"
+         "attnbench help explains the tables: columns, flags, states.\n"},
     [COMMAND_CHECK] = {"check", "correctness only, every adversarial input", "[OPTION]...",
                        "Prints the largest difference between any two kernels of a case as well.\n"
                        "Exit status as for run.\n"},
@@ -46,6 +48,7 @@ static const struct {
         {"experiment", "why 1/sqrt(d), and what else the numbers teach", "NAME [PARAMETER]...",
          "Each experiment has parameters of its own: attnbench experiment NAME --help.\n"},
     [COMMAND_MACHINE] = {"machine", "topology, caches, ceilings", "[--json]", ""},
+    [COMMAND_HELP] = {"help", "what columns, flags and states mean", "[TOPIC|COMMAND]", ""},
 };
 
 enum kind { FLAG, TEXT, PROBLEM, SECONDS, COUNT, SEED, PLACE, MEMORY, BUSY };
@@ -292,7 +295,8 @@ void options_print_commands(FILE *out)
     fprintf(out, "usage: attnbench COMMAND [OPTION]...\n\n");
     for (int i = 0; i < COMMAND_COUNT; i++)
         fprintf(out, "  %-11s %s\n", commands[i].name, commands[i].summary);
-    fprintf(out, "\nattnbench COMMAND --help tells more; attnbench --version names the build.\n");
+    fprintf(out, "\nattnbench COMMAND --help tells more, attnbench help explains the tables;\n"
+                 "attnbench --version names the build.\n");
 }
 
 void options_print_help(FILE *out, enum command command)

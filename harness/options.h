@@ -19,6 +19,7 @@ enum command {
     COMMAND_EVAL,
     COMMAND_EXPERIMENT,
     COMMAND_MACHINE,
+    COMMAND_HELP,
     COMMAND_COUNT
 };
 

@@ -11,6 +11,7 @@
 #include "eval.h"
 #include "experiments/command.h"
 #include "experiments/tiles.h"
+#include "help.h"
 #include "list.h"
 #include "machine_command.h"
 #include "options.h"
@@ -74,6 +75,8 @@ int program_main(int argc, char **argv)
         return unknown_command(name);
     if (options.command == COMMAND_EXPERIMENT) /* experiments have parameters of their own */
         return experiment_command(argc - 1, arguments);
+    if (options.command == COMMAND_HELP) /* topics are no options */
+        return help_command(argc - 1, arguments);
     if (!options_parse(&options, argc - 1, arguments, message, sizeof message)) {
         progress_say("%s", message);
         return EXIT_USAGE;

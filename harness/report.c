@@ -11,7 +11,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "noise.h"
 #include "progress.h"
 #include "report_rows.h"
 #include "units.h"
@@ -87,6 +86,11 @@ static const struct table_column summary_columns[] = {
     {"%FMA", 0, false},   {"%read", 1, false},  {"x gemm", 0, false},
 };
 
+/* Which column of a case's table each is; -1 none. */
+static const int summary_from[] = {-1,          COLUMN_THREADS, COLUMN_MARK, COLUMN_KERNEL,
+                                   COLUMN_TIME, COLUMN_GFLOPS,  COLUMN_FMA,  COLUMN_BANDWIDTH,
+                                   COLUMN_GEMM};
+
 static bool rivals(const struct cell *a, const struct cell *b)
 {
     return a->c == b->c && a->threads == b->threads && a->row && b->row;
@@ -124,14 +128,12 @@ static const char *mark(const struct cell *cells, size_t count, const struct cel
 static void summary_row(const struct cell *cell, const char *marked, double gemm,
                         struct table_row *row)
 {
-    static const int from[] = {-1,          COLUMN_THREADS, COLUMN_MARK, COLUMN_KERNEL,
-                               COLUMN_TIME, COLUMN_GFLOPS,  COLUMN_FMA,  COLUMN_BANDWIDTH,
-                               COLUMN_GEMM};
     struct table_row whole = {0};
     report_fill(cell->row, gemm, &whole);
     snprintf(whole.text[COLUMN_MARK], TABLE_CELL, "%s", marked);
-    for (size_t c = 0; c < sizeof from / sizeof *from; c++)
-        snprintf(row->text[c], TABLE_CELL, "%s", from[c] < 0 ? cell->c->name : whole.text[from[c]]);
+    for (size_t c = 0; c < sizeof summary_from / sizeof *summary_from; c++)
+        snprintf(row->text[c], TABLE_CELL, "%s",
+                 summary_from[c] < 0 ? cell->c->name : whole.text[summary_from[c]]);
 }
 
 /* One line per case and thread count, in the order in which they first come; returns how many. */
@@ -168,41 +170,6 @@ static void print_states(const struct cell *cells, size_t count)
         }
     }
     fprintf(report_output.out, "\n");
-}
-
-static const char legend[] =
-    "median over launches; +-%: half its 95 % interval, n=... launches where there are too few "
-    "for one; %FMA, %read: useful work over the multiply-add rate, and over the read bandwidth "
-    "where that binds, measured in the same processes; x gemm: speed over the kernel gemm; "
-    "err/bnd: largest error over its bound; * fastest at its thread count; ? the same, with too "
-    "few launches to say so; = its interval meets the fastest's (in the last table: another's "
-    "meets it)";
-
-static bool has_flag(const struct cell *cells, size_t count, const char *word)
-{
-    bool has = false;
-    for (size_t i = 0; i < count; i++) {
-        size_t f;
-        const json_t *flag;
-        json_array_foreach (json_object_get(cells[i].row, "flags"), f, flag)
-            has |= strcmp(json_string_value(flag), word) == 0;
-    }
-    return has;
-}
-
-/* What the marks mean, of the flags those that occurred. */
-static void print_legend(const struct cell *cells, size_t count)
-{
-    char text[4096];
-    size_t n = (size_t)snprintf(text, sizeof text, "%s", legend);
-    for (size_t f = 0; f < noise_word_count; f++) {
-        const struct noise_word *word = &noise_words[f];
-        if (word->bit != NOISE_NO_INTERVAL && has_flag(cells, count, word->word))
-            n += (size_t)snprintf(text + n, sizeof text - n, "; %c %s: %s", word->letter,
-                                  word->word, word->meaning);
-    }
-    fprintf(report_output.out, "\n");
-    table_wrap(report_output.out, text, report_output.width, 0);
 }
 
 /* Cells of the kernel that call the library; any library if that is NULL. */
@@ -247,8 +214,10 @@ void report_summary(const struct cell *cells, size_t count)
     progress_clear();
     fprintf(report_output.out, "\n");
     if (n) {
-        table_print(report_output.out, &table, report_output.width, report_output.color);
-        print_legend(cells, count);
+        report_saw(&table,
+                   table_print(report_output.out, &table, report_output.width, report_output.color),
+                   summary_from);
+        report_legend();
         print_libraries(cells, count);
     }
     print_states(cells, count);

@@ -27,6 +27,11 @@ void report_time(double wall_s, double probing_s, double own_s);
 /* One plain line for one row, as progress in a pipe shows it. */
 void report_line(const json_t *row, char *text, size_t size);
 
+/* All that a table's words can mean: marks and columns, flags, states. */
+void report_help_columns(void);
+void report_help_flags(void);
+void report_help_states(void);
+
 /* Whether everything could be written; false fills message. */
 bool report_close(char *message, size_t message_size);
 

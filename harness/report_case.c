@@ -198,7 +198,10 @@ void report_case(const struct cell *cells, size_t count)
         progress_clear();
         print_head(cells[0].c);
         if (n)
-            table_print(report_output.out, &table, report_output.width, report_output.color);
+            report_saw(
+                &table,
+                table_print(report_output.out, &table, report_output.width, report_output.color),
+                NULL);
         print_memory(sorted, n);
         if (skipped)
             print_absent(cells, count, CELL_SKIPPED);

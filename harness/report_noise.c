@@ -31,10 +31,11 @@ void report_noise(const json_t *lines)
     for (size_t i = 0; i < n; i++)
         x[i] = fabs(x[i] - 1);
     if (n)
-        used = (size_t)snprintf(text, sizeof text,
-                                "noise: a kernel launched twice a round differed from itself by "
-                                "%.1f%%",
-                                100 * stats_median_of(x, n));
+        used =
+            (size_t)snprintf(text, sizeof text,
+                             "noise check: a kernel launched twice a round differed from itself by "
+                             "%.1f%%",
+                             100 * stats_median_of(x, n));
     n = collect(lines, "detectable", x);
     stats_sort(x, n);
     if (n)

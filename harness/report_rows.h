@@ -56,6 +56,13 @@ bool report_bandwidth_binds(const json_t *row);
 /* Whether the interval of a row meets the fastest one's; false where one of them has none. */
 bool report_meets(const json_t *row, const json_t *fastest);
 
+/* Notes what a table has shown, for the legend: `shown` is table_print()'s, which[] the COLUMN_ that
+ * each column is, -1 none; NULL where they are these. */
+void report_saw(const struct table *table, unsigned shown, const int *which);
+
+/* A line for each mark, column and flag that was seen and does not explain itself. */
+void report_legend(void);
+
 /* Fills a table row; `gemm` is the median of gemm at the same thread count, NaN where there is
  * none. */
 void report_fill(const json_t *row, double gemm, struct table_row *out);

@@ -127,7 +127,7 @@ static void print_note(FILE *out, const struct table *table, const char *note, s
     }
 }
 
-void table_print(FILE *out, const struct table *table, size_t width, bool color)
+unsigned table_print(FILE *out, const struct table *table, size_t width, bool color)
 {
     const struct layout layout = lay_out(table, width);
     print_line(out, table, &layout, NULL);
@@ -140,4 +140,8 @@ void table_print(FILE *out, const struct table *table, size_t width, bool color)
         fprintf(out, "%s", *code ? "\033[0m" : "");
         print_note(out, table, row->note, used, width);
     }
+    unsigned shown = 0;
+    for (size_t c = 0; c < table->column_count; c++)
+        shown |= layout.width[c] ? 1u << c : 0;
+    return shown;
 }

@@ -33,8 +33,8 @@ struct table {
     size_t indent;
 };
 
-/* A column without a text in any row is left out. */
-void table_print(FILE *out, const struct table *table, size_t width, bool color);
+/* A column without a text in any row is left out.  Returns those shown: bits 1u << column. */
+unsigned table_print(FILE *out, const struct table *table, size_t width, bool color);
 
 /* Prints words wrapped to the width, later lines indented. */
 void table_wrap(FILE *out, const char *text, size_t width, size_t indent);

@@ -33,7 +33,7 @@ LAYERS = [
     (3, "resume rounds"),
     (3, "experiments"),
     (3, "worker"),
-    (3, "eval list machine_command run"),
+    (3, "eval help list machine_command run"),
     (4, "program"),
     (4, "main"),
 ]

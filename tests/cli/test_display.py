@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import pty
 import re
 import unittest
@@ -13,6 +14,81 @@ from command import (
     CommandTest,
     run,
 )
+
+
+README = pathlib.Path(__file__).parents[2] / "README.md"
+
+
+def entries(text: str) -> dict[str, str]:
+    """Lines in two columns, the second of which may go on below: what stands beside what."""
+    joined = re.sub(r"\n +", " ", text.strip())
+    pairs = (re.split(r" {2,}", line, maxsplit=1) for line in joined.splitlines())
+    return {left: " ".join(right.split()) for left, right in pairs}
+
+
+def readme_table(title: str) -> dict[str, str]:
+    """A table of README.md in two columns, the first of which has this title."""
+    text = README.read_text(encoding="utf-8")
+    rows = text.split(f"| {title} | meaning |\n|---|---|\n")[1].split("\n\n")[0]
+    return dict(re.findall(r"(?m)^\| (.+?) \| (.+) \|$", rows))
+
+
+class Legend(CommandTest):
+    def printed(self, *arguments: str, width: int = 80) -> tuple[str, dict[str, str]]:
+        """The tables of a run on one thread, and the legend below them."""
+        done = run(
+            *("run", "--problem", "h=1,s=64,d=16", "--threads", "1", *arguments),
+            env={**os.environ, "COLUMNS": str(width)},
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        tables, legend = re.split(r"\n\n(?=[*?=] +\w)", done.stdout.split("attnbench help")[0])
+        return tables, entries(legend)
+
+    def letters(self, tables: str) -> set[str]:
+        """The flags in the table of a case."""
+        heading, *rows = tables.split("\n\n")[0].strip().splitlines()[1:]
+        at = heading.index("flags")
+        return set("".join(row[at:].split(" ")[0] for row in rows))
+
+    def test_one_launch_of_one_kernel_needs_few_lines(self) -> None:
+        tables, legend = self.printed("--kernel", "naive", "--launches", "1")
+        columns = {"median", "%FMA", "err/bnd"} | {"%read"} & set(re.findall(r"%read", tables))
+        self.assertEqual(set(legend), {"?", "n=", *columns, *self.letters(tables)})
+        self.assertEqual(legend["?"], "fastest, with too few launches to be sure")
+
+    def test_six_launches_beside_gemm_in_a_wide_terminal_need_others(self) -> None:
+        tables, legend = self.printed("--kernel", "tiled,gemm", "--launches", "6", width=160)
+        columns = {"median", "+-%", "%FMA", "x gemm", "err/bnd", "spread%", "%machine"}
+        self.assertLessEqual(columns, set(legend))
+        self.assertEqual("*" in legend, bool(re.search(r"(?m)^\*", tables)))
+        self.assertEqual("=" in legend, bool(re.search(r"(?m)^=", tables)))
+        for absent in ("?", "n=", "GB/s", "min"):
+            self.assertNotIn(absent, legend)
+        letters = {sign for sign in legend if sign.isalpha() and len(sign) == 1}
+        self.assertEqual(letters, self.letters(tables))
+
+    def test_help_lists_its_topics_and_says_all(self) -> None:
+        self.assertIn("attnbench help", run("--help").stdout)
+        topics = re.findall(r"(?m)^  (\w+) ", run("help").stdout)
+        self.assertEqual(topics, ["columns", "flags", "states"])
+        for topic in topics:
+            done = run("help", topic)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertGreater(len(entries(done.stdout.split("\n\n", 1)[1])), 7)
+        self.assertEqual(run("help", "run").stdout, run("run", "--help").stdout)
+        self.refused(["help", "flgas"], 2, "no help on 'flgas'; did you mean 'flags'?")
+        self.refused(["help", "flags", "states"], 2, "help takes one topic")
+
+    def test_the_readme_repeats_flags_and_states(self) -> None:
+        flags = entries(run("help", "flags").stdout.split("\n\n", 1)[1])
+        words = dict(
+            (f"{sign} {text.split(': ', 1)[0]}", text.split(": ", 1)[1])
+            for sign, text in flags.items()
+        )
+        self.assertEqual(readme_table("flag"), words)
+        states = entries(run("help", "states").stdout.split("\n\n", 1)[1])
+        del states["ok"]  # has a time
+        self.assertEqual(readme_table("state"), {f"`{s}`": text for s, text in states.items()})
 
 
 class Display(CommandTest):
