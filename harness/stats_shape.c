@@ -118,17 +118,3 @@ struct stats_trend stats_trend(const double *x, size_t n)
     free(slopes);
     return trend;
 }
-
-double stats_autocorrelation(const double *x, size_t n)
-{
-    if (n < 4)
-        return 0;
-    double mean = 0, variance = 0, product = 0;
-    for (size_t i = 0; i < n; i++)
-        mean += x[i] / (double)n;
-    for (size_t i = 0; i < n; i++) {
-        variance += (x[i] - mean) * (x[i] - mean);
-        product += i > 0 ? (x[i] - mean) * (x[i - 1] - mean) : 0;
-    }
-    return variance > 0 ? product / variance : 0;
-}

@@ -34,7 +34,4 @@ struct stats_trend {
 };
 struct stats_trend stats_trend(const double *x, size_t n);
 
-/* Autocorrelation at lag 1; 0 for constant series and below 4 values. */
-double stats_autocorrelation(const double *x, size_t n);
-
 #endif

@@ -55,13 +55,6 @@ void units_number(double x, char text[UNITS_TEXT])
         snprintf(text, UNITS_TEXT, "%.*f", fabs(x) < 9.995 ? 2 : fabs(x) < 99.95, x);
 }
 
-void units_percent(double fraction, char text[UNITS_TEXT])
-{
-    *text = 0;
-    if (isfinite(fraction))
-        snprintf(text, UNITS_TEXT, "%.1f%%", 100 * fraction);
-}
-
 void units_clock(double s, char text[UNITS_TEXT])
 {
     const long t = s > 0 && s < 1e9 ? lround(s) : 0;

@@ -14,9 +14,6 @@ void units_flops(double flops, char text[UNITS_TEXT]);
 /* Three digits: "0.412", "93.1", "1204"; "" for NaN. */
 void units_number(double x, char text[UNITS_TEXT]);
 
-/* "92.4%"; "" for NaN. */
-void units_percent(double fraction, char text[UNITS_TEXT]);
-
 /* "1:05", "2:03:00" */
 void units_clock(double s, char text[UNITS_TEXT]);
 

@@ -2,7 +2,7 @@
  * stats_shape: known series with known answers.
  *
  * [scipy] literals were computed apart from this program with SciPy 1.17 and NumPy 2.4 (theilslopes;
- * S and its variance, the best cut and the autocorrelation by their definitions).
+ * S and its variance and the best cut by their definitions).
  */
 #include <math.h>
 #include <setjmp.h>
@@ -92,15 +92,6 @@ static void trend_is_kendalls(void **state)
     assert_true(stats_trend(rising, 3).z == 0);
 }
 
-static void memory_is_autocorrelation(void **state)
-{
-    (void)state;
-    static const double swinging[] = {1, 2, 1, 2, 1, 2}, flat[] = {1, 1, 1, 1};
-    assert_near(stats_autocorrelation(rising, COUNT(rising)), 0.5817518248175181); /* [scipy] */
-    assert_near(stats_autocorrelation(swinging, 6), -5.0 / 6);
-    assert_true(stats_autocorrelation(flat, 4) == 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -110,7 +101,6 @@ int main(void)
         cmocka_unit_test(even_series_show_little_distance),
         cmocka_unit_test(constant_series_have_no_modes),
         cmocka_unit_test(trend_is_kendalls),
-        cmocka_unit_test(memory_is_autocorrelation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
