@@ -84,8 +84,8 @@ static json_t *plan(const json_t *asked, char *message, size_t message_size)
         else if (json_object_get(example, "scaled_scores"))
             json_array_append_new(steps, step("causal", name, asked));
     }
-    for (size_t i = 0; steps && examples_shape_names[i]; i++)
-        json_array_append_new(steps, step("shapes", examples_shape_names[i], asked));
+    for (size_t i = 0; steps && examples_shape_name(i); i++)
+        json_array_append_new(steps, step("shapes", examples_shape_name(i), asked));
     json_decref(file);
     return steps;
 }

@@ -34,8 +34,8 @@ bool examples_layer(const json_t *step, json_t *rows, struct experiment_work *wo
 bool examples_causal(const json_t *step, json_t *rows, struct experiment_work *work);
 bool examples_shapes(const json_t *step, json_t *rows, struct experiment_work *work);
 
-/* Names of the examples with shapes only; the last is NULL. */
-extern const char *const examples_shape_names[];
+/* Name of an example with shapes only; NULL past the last. */
+const char *examples_shape_name(size_t index);
 
 /* Tables and finding; false where a number differs. */
 bool examples_report(const json_t *rows);

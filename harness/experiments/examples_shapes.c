@@ -32,15 +32,10 @@ static const struct shape {
 };
 #define SHAPES (sizeof shapes / sizeof *shapes)
 
-const char *const examples_shape_names[] = {
-    "attention (10, 512), causal",
-    "attention (1, 4, 8)",
-    "layer (2, 10, 64)",
-    "layer of six tokens, 3 to 3, biases",
-    "layer of six tokens, 3 to 2, causal",
-    "layer scaled by sqrt(d_v), 3 to 2 and 4",
-    NULL,
-};
+const char *examples_shape_name(size_t index)
+{
+    return index < SHAPES ? shapes[index].name : NULL;
+}
 
 /* One sequence after another: (batch, len, dim), and the layer's output where there is a layer. */
 struct tokens {
