@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from attntools import style
+from attntools import roof, style
 from attntools.cells import Cell, Results, problem_fields
 from attntools.units import digits, seconds
 
@@ -122,28 +122,11 @@ def _fma(cells: Sequence[Cell]) -> float:
     return max((statistics.median(found) for found in measured if found), default=0)
 
 
-def _ceiling_lines(ax: Axes, cells: Sequence[Cell], x: np.ndarray) -> None:
-    """The multiply-add rate of each instruction set, and the span of read bandwidths."""
+def _ceilings(cells: Sequence[Cell]) -> tuple[dict[str, float], list[float]]:
+    """The multiply-add rate of each instruction set, and the read bandwidths, of some cells."""
+    rates = {str(isa): _fma(group) for isa, group in by(cells, lambda c: c.identity.isa).items()}
     reads = [r for c in cells if (r := c.number("ceiling.read_gbytes_per_s")) > 0]
-    rates = {
-        isa: r for isa, group in by(cells, lambda c: c.identity.isa).items() if (r := _fma(group))
-    }
-    if not reads or not rates:
-        return
-    top = max(rates.values())
-    # Labels at different heights, so that two bandwidths that are close stay readable.
-    for bandwidth, below in zip(sorted({max(reads), min(reads)}), (3, 10), strict=False):
-        ax.plot(x, np.minimum(bandwidth * x, top), color=style.INK, lw=1)
-        at = max(x[0] * 1.1, top / bandwidth / below)
-        if bandwidth * at < top:
-            ax.annotate(
-                f"{digits(bandwidth)} GB/s", (at, bandwidth * at), fontsize=7, ha="left",
-                xytext=(5, -6), textcoords="offset points",
-            )  # fmt: skip
-    for isa, rate in rates.items():
-        ax.axhline(rate, color=style.INK, lw=1, ls="-" if rate == top else "--")
-        ax.annotate(f"{isa}: {digits(rate)} GFLOP/s", (x[-1], rate), fontsize=7, ha="right",
-                    xytext=(0, 3), textcoords="offset points")  # fmt: skip
+    return {isa: rate for isa, rate in rates.items() if rate}, reads
 
 
 def roofline(results: Results) -> Figure | None:
@@ -159,24 +142,31 @@ def roofline(results: Results) -> Figure | None:
     # From left of the ridges, so that the slopes are seen whatever the cells are bound by.
     lo = min([p[0] for p in points] + [r / 2 for r in ridges]) / 2
     hi = max(p[0] for p in points) * 2
-    fig, axes = style.figure(1, len(counts), height=4.2, share_y=True)
-    for ax, threads in zip(axes, counts, strict=True):
+    of_sets, _ = _ceilings(cells)
+    rates = [p[1] for p in points]
+    low, high = roof.room(min(rates), max([*rates, *of_sets.values()]), len(of_sets))
+    columns = min(2, len(counts))
+    rows = math.ceil(len(counts) / columns)
+    fig, axes = style.figure(rows, columns, height=4.2 * rows, share_y=True)
+    for ax in axes[len(counts) :]:
+        ax.set_visible(False)
+    for ax, threads in zip(axes, counts, strict=False):
         here = [c for c in cells if c.identity.threads == threads]
         ax.set_xlim(lo, hi)
-        _ceiling_lines(ax, here, np.geomspace(lo, hi, 200))
+        ceilings, reads = _ceilings(here)
+        if ceilings and reads:
+            roof.draw(ax, ceilings, reads, np.geomspace(lo, hi, 200))
         for name, group in by(here, lambda c: c.identity.variant).items():
             look = looks[str(name)]
             ax.plot([intensity(c) for c in group], [c.number("gflops") for c in group],
                     look.marker, color=look.colour, label=name, mec="white", mew=0.4)  # fmt: skip
-        highest = max(c.number("ceiling.fma_gflops") for c in cells)
-        ax.set_ylim(
-            min(p[1] for p in points) / 2, 2 * np.nanmax([highest, *(p[1] for p in points)])
-        )
+        ax.set_ylim(low, high)
         plain_log(ax, "x")
         plain_log(ax, "y")
         ax.set_title(threads_title(threads))
         ax.set_xlabel("useful flops per compulsory byte")
-    axes[0].set_ylabel("useful GFLOP/s")
+    for ax in axes[::columns]:
+        ax.set_ylabel("useful GFLOP/s")
     style.legend(fig, axes)
     style.source(fig, origin(results))
     return fig

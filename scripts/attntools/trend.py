@@ -17,6 +17,10 @@ from attntools.units import change, seconds
 # Sessions that a new level must last for: a single slow session is noise, not a change.
 SHORTEST = 2
 
+DATES = 8  # that fit below a figure
+COMMIT = 10  # letters of a commit
+LANE_INCHES = 0.4  # height of a change's label
+
 
 @dataclass
 class Change:
@@ -52,9 +56,15 @@ def changes(times: list[float], threshold: float = THRESHOLD) -> list[Change]:
     return found
 
 
+def dates(started: list[str]) -> list[str]:
+    """Times of sessions as labels: days or, where two of them are of one day, hours too."""
+    days = [text[:10] for text in started]
+    return days if len({*days}) == len(days) else [text[5:16].replace("T", " ") for text in started]
+
+
 def draw(name: str, points: list[Point], found: list[Change]) -> Figure:
     """The series with its change points, date by date."""
-    fig, (ax,) = style.figure(height=2.8)
+    fig, (ax,) = style.figure()
     times = [p.median_s for p in points]
     look = style.Look(0)
     ax.plot(range(len(times)), times, look.marker, color=look.colour)
@@ -62,13 +72,23 @@ def draw(name: str, points: list[Point], found: list[Change]) -> Figure:
     for start, end in pairwise(ends):
         level = float(np.median(times[start:end]))
         ax.plot([start - 0.4, end - 0.6], [level, level], color=style.INK, lw=1)
-    for c in found:
+    # Labels of changes that are close stand in lanes one below the other, above all times.
+    width = len(times) * style.share_of_width(ax, "0" * COMMIT)
+    starts = [min(c.index - 0.4, len(times) - width) for c in found]
+    lanes = style.lanes(starts, width)
+    height = 2.4 + LANE_INCHES * (1 + max(lanes, default=0))
+    fig.set_figheight(height)
+    step = LANE_INCHES / (height - 0.5)  # as a share of the axes, which ticks and title are beside
+    for c, start, lane in zip(found, starts, lanes, strict=True):
         ax.axvline(c.index - 0.5, color=style.COLOURS[1], ls="--", lw=1.2)
-        ax.annotate(f"{change(c.ratio)}\n{points[c.index].commit[:10]}", (c.index - 0.4, 0.98),
-                    xycoords=("data", "axes fraction"), va="top", fontsize=7)  # fmt: skip
-    step = max(1, len(points) // 8)
-    ax.set_xticks(range(0, len(points), step), [p.started[:10] for p in points[::step]], fontsize=7)
+        ax.annotate(
+            f"{change(c.ratio)}\n{points[c.index].commit[:COMMIT]}", (start, 0.98 - step * lane),
+            xycoords=("data", "axes fraction"), va="top", fontsize=7,
+            bbox={"color": "white", "pad": 0.5},
+        )  # fmt: skip
+    ticks = range(0, len(points), -(-len(points) // DATES))
+    ax.set_xticks(ticks, dates([points[i].started for i in ticks]), fontsize=7)
     ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: seconds(y)))
-    ax.set_ylim(0, 1.25 * max(times))
+    ax.set_ylim(0, max(times) / (0.95 - step * (1 + max(lanes, default=0))))
     ax.set_title(name, fontsize=8)
     return fig

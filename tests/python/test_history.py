@@ -1,6 +1,8 @@
 """The history keeps what it is given, finds changes, and refuses what is not its own."""
 
+import itertools
 import sqlite3
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +10,7 @@ import pytest
 import sample
 from attntools import database, history
 from attntools.results import read
-from attntools.trend import changes
+from attntools.trend import Change, changes, draw
 from conftest import Outcome, Tool
 
 
@@ -201,3 +203,39 @@ def test_series_of_other_compilers_are_kept_apart(kept, tmp_path: Path) -> None:
     kept("add", sample.write(tmp_path / "o.jsonl", other, sample.cell()))
     with database.opened(tmp_path / "h.sqlite") as connection:
         assert sorted(len(p) for p in database.series(connection, "").values()) == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("hours", "count", "at", "first"),
+    [
+        (24, 3, [], "2026-01-01"),
+        (24, 14, [2, 4, 12], "2026-01-01"),
+        (24, 40, [4, 6, 8, 10, 12, 36, 38], "2026-01-01"),
+        (24, 400, [200, 204, 396], "2026-01-01"),
+        (0.1, 20, [10], "01-01 00:00"),  # sessions of one day
+    ],
+)
+def test_labels_of_a_figure_do_not_collide(
+    hours: float, count: int, at: list[int], first: str
+) -> None:
+    begin = datetime(2026, 1, 1)
+    points = [
+        database.Point(
+            i, f"{begin + timedelta(hours=hours * i):%Y-%m-%dT%H:%M:%SZ}", "c" * 40, 1e-3
+        )
+        for i in range(count)
+    ]
+    fig = draw("cell", points, [Change(i, 1.25) for i in at])
+    fig.canvas.draw()
+    (ax,) = fig.axes
+    dates = [t for t in ax.get_xticklabels() if t.get_text()]
+    assert dates[0].get_text() == first
+    assert min(3, count) <= len(dates) <= 8
+    assert len({t.get_text() for t in dates}) == len(dates)
+    labels = [t for t in ax.texts if t.get_text() == "+25.0 %\n" + "c" * 10]
+    assert len(labels) == len(at)
+    boxes = [t.get_window_extent() for t in (*dates, *labels)]
+    assert not [(a, b) for a, b in itertools.combinations(boxes, 2) if a.overlaps(b)]
+    highest = ax.transData.transform((0, 1e-3))[1] + 5  # half a marker
+    width, _ = fig.canvas.get_width_height()
+    assert all(box.y0 > highest and box.x1 <= width for box in boxes[len(dates) :])

@@ -1,5 +1,6 @@
 """Figures show the numbers of the file, in the same look everywhere, and are written whole."""
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,9 @@ from attntools import figures, plot, style
 from attntools.cells import Results
 from attntools.results import read
 from conftest import Tool
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox
 
 
 @pytest.fixture
@@ -56,6 +60,73 @@ def test_the_roof_of_a_set_is_its_fastest_type(tmp_path: Path) -> None:
     assert [t.get_text() for t in ax.texts if "FLOP" in t.get_text()] == [
         "avx512_bf16: 236 GFLOP/s"
     ]
+
+
+def texts_of(fig: Figure) -> list[tuple[str, Bbox]]:
+    """What is written in the axes, and where."""
+    fig.canvas.draw()
+    texts = [t for ax in fig.axes for t in ax.texts if t.get_text()]
+    return [(t.get_text(), Text.get_window_extent(t)) for t in texts]  # without its leader
+
+
+def assert_apart(found: list[tuple[str, Bbox]]) -> None:
+    for (first, one), (second, other) in itertools.combinations(found, 2):
+        assert not one.overlaps(other), (first, second)
+
+
+def with_ceilings(threads: int, s: int, isa: str, fma: float, read: float) -> sample.Row:
+    row = sample.cell([1e-5 * s] * 8, s=s, threads=threads, isa=isa)
+    return row | {"ceiling": {"fma_gflops": fma, "read_gbytes_per_s": read}}
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [(1, 64, "avx2", 118.0, 40.0)],
+        [(1, 64, "avx2", 118.0, 40.0), (1, 128, "avx2", 118.0, 40.5)],  # slopes side by side
+        [(1, 64, isa, f, 90.0 / (i + 1)) for i, (isa, f) in enumerate(
+            [("baseline", 60.0), ("avx2", 117.0), ("avx512", 118.0), ("avx512_bf16", 236.0)])],
+        [(n, s, "avx512_bf16", 236.0 * n, 1.1e3 / s) for n in (1, 2, 4) for s in (1, 64, 16384)],
+    ],
+)  # fmt: skip
+def test_labels_of_a_roofline_do_not_collide(tmp_path: Path, rows: list[tuple]) -> None:
+    lines = [with_ceilings(*row) for row in rows]
+    fig = figures.roofline(read(sample.write(tmp_path / "r", sample.session(), *lines)))
+    found = texts_of(fig)
+    labels = [(text, box) for text, box in found if text.endswith("/s")]
+    panels = {row[0] for row in rows}
+    sets = {(row[0], row[2]) for row in rows}
+    slopes = [len({row[4] for row in rows if row[0] == n} & set(ends(rows, n))) for n in panels]
+    assert len(labels) == len(sets) + sum(slopes)
+    assert_apart(found)
+    for ax in fig.axes:
+        for line in ax.lines:
+            if line.get_marker() == "None":
+                continue
+            for x, y in ax.transData.transform(line.get_xydata()):
+                for text, box in labels:
+                    assert not box.padded(3).contains(x, y), text
+    width, height = fig.canvas.get_width_height()
+    assert all(0 <= b.x0 < b.x1 <= width and 0 <= b.y0 < b.y1 <= height for _, b in labels)
+
+
+def test_roofline_without_a_ceiling_has_points(tmp_path: Path) -> None:
+    row = sample.cell(ceiling={"fma_gflops": None, "read_gbytes_per_s": None})
+    fig = figures.roofline(read(sample.write(tmp_path / "r", sample.session(), row)))
+    assert texts_of(fig) == []
+    assert len(fig.axes[0].lines) == 1
+
+
+def ends(rows: list[tuple], threads: int) -> tuple[float, float]:
+    reads = [row[4] for row in rows if row[0] == threads]
+    return min(reads), max(reads)
+
+
+def test_places_are_spread_in_order() -> None:
+    assert style.spread([0.5, 0.1, 0.9], 0.2, 0, 1) == [0.5, 0.1, 0.9]
+    assert style.spread([0.5, 0.5, 0.45], 0.25, 0, 1) == pytest.approx([0.7, 0.95, 0.45])
+    assert style.spread([0.9, 0.95], 0.25, 0.125, 0.875) == pytest.approx([0.625, 0.875])
+    assert style.lanes([0, 1, 2, 5], 3) == [0, 1, 2, 0]
 
 
 def test_families_need_three_lengths(results: Results) -> None:
