@@ -143,6 +143,31 @@ CSV_HEAD = (
 )
 
 
+RANK_CSV_HEAD = (
+    *Identity._fields,
+    *("case", "rank", "median_s", "gflops", "ratio", "ratio_lo", "ratio_hi", "note"),
+)
+
+
+def known(*numbers: float) -> list[float | str]:
+    """Numbers as CSV has them: nothing where there is none."""
+    return [x if x == x else "" for x in numbers]
+
+
+def ranking_csv(ranking: Iterable[Sequence[Ranked]]) -> str:
+    """A ranking with whole identities and unrounded numbers; the ratio is to the first."""
+    rows = [
+        (
+            *(*r.cell.identity, r.cell.case, r.rank),
+            *known(r.cell.median_s, r.cell.number("gflops"), r.ratio, r.lo, r.hi),
+            r.note,
+        )
+        for group in ranking
+        for r in group
+    ]
+    return tables.comma_separated(RANK_CSV_HEAD, rows)
+
+
 def comparison_csv(comparisons: Iterable[Comparison]) -> str:
     """Every comparison with its whole identity and unrounded numbers."""
     rows = [
@@ -153,7 +178,7 @@ def comparison_csv(comparisons: Iterable[Comparison]) -> str:
             c.new_name,
             c.base.median_s if c.base and c.base.timed else "",
             c.new.median_s if c.new and c.new.timed else "",
-            *(x if x == x else "" for x in (c.ratio, c.lo, c.hi)),
+            *known(c.ratio, c.lo, c.hi),
             c.verdict.value,
             c.reason,
         )
@@ -212,11 +237,11 @@ def render(
 
 def render_ranking(ranking: Sequence[Sequence[Ranked]], form: str) -> str:
     """A ranking as text, Markdown or CSV."""
+    if form == "csv":
+        return ranking_csv(ranking)
     rows = rank_rows(ranking)
     if form == "markdown":
         return tables.markdown(RANK_HEAD, rows, RANK_NUMERIC) + f"\n{RANK_LEGEND}"
-    if form == "csv":
-        return tables.comma_separated((*RANK_HEAD[:-1], "note"), rows)
     if form == "junit":
         raise ToolError("a ranking passes or fails nothing; --format text, markdown or csv")
     return tables.text(RANK_HEAD, rows, RANK_NUMERIC, colours=False) + f"\n{RANK_LEGEND}"

@@ -1,8 +1,11 @@
 """Ranking the kernels of one file, and what its table says of each."""
 
+import csv
+import io
 from pathlib import Path
 
 import numpy as np
+import pytest
 import sample
 from attntools import compare
 from attntools.ranking import rank
@@ -62,6 +65,28 @@ def test_rank_counts_who_is_faster_beyond_doubt(tool: Tool, tmp_path: Path) -> N
         out = tool(compare, path, "--format", form).out
         assert "\nrank: one more than the number of variants that are faster beyond doubt" in out
     assert "rank: " not in tool(compare, path, "--format", "csv").out
+
+
+def test_csv_has_numbers(tool: Tool, tmp_path: Path) -> None:
+    rows = [sample.cell([t * (1 + i / 1e3) for i in range(8)], kernel=k)
+            for k, t in (("gemm", 2e-3), ("flash", 1e-3))]  # fmt: skip
+    one = sample.cell([3e-3], kernel="online", gflops=None)
+    path = sample.write(tmp_path / "a", sample.session(), *rows, one)
+    first, alone, last = csv.DictReader(io.StringIO(tool(compare, path, "--format", "csv").out))
+    assert (first["case"], first["kernel"], first["isa"]) == (
+        "prefill-f32-s512-d64",
+        "flash",
+        "avx2",
+    )
+    assert (first["threads"], first["rank"], first["memory"]) == ("1", "1", "first-touch")
+    assert float(first["median_s"]) == pytest.approx(1.0035e-3)
+    assert float(first["gflops"]) == pytest.approx(2 * 8 * 512 * 512 * 128 / 1.0035e6)
+    assert [float(first[key]) for key in ("ratio", "ratio_lo", "ratio_hi")] == [1, 1, 1]
+    assert (last["kernel"], last["rank"]) == ("gemm", "2")
+    ratios = [float(last[key]) for key in ("ratio", "ratio_lo", "ratio_hi")]
+    assert ratios == pytest.approx([2, 2, 2])
+    assert float(alone["ratio"]) == pytest.approx(3e-3 / 1.0035e-3)
+    assert (alone["gflops"], alone["ratio_lo"], alone["ratio_hi"]) == ("", "", "")
 
 
 def test_inputs_are_named_where_a_case_has_several(tool: Tool, tmp_path: Path) -> None:
