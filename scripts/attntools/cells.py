@@ -2,7 +2,7 @@
 
 import math
 from collections import namedtuple
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -157,6 +157,22 @@ class Results:
     def name(self) -> str:
         """The file's name without folder and ending, for headings."""
         return Path(self.path).name.removesuffix(".jsonl")
+
+
+def row_order(cells: Iterable[Cell]) -> Callable[[Cell], tuple[Any, ...]]:
+    """The key that sorts rows for readers: by case, kernel, instruction set, threads, the rest.
+
+    Cases are in the order in which those of `cells` come: a session's is its suite's.
+    """
+    cases: dict[str, int] = {}
+    for cell in cells:
+        cases.setdefault(cell.case, len(cases))
+
+    def key(cell: Cell) -> tuple[Any, ...]:
+        i = cell.identity
+        return (cases[cell.case], i.kernel, i.isa, i.threads, *map(i.text, KEY))
+
+    return key
 
 
 def problem_fields(problem: str) -> dict[str, str]:

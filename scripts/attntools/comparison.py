@@ -10,7 +10,7 @@ import numpy as np
 
 from attntools import statistics
 from attntools.apart import Noise, doubt
-from attntools.cells import WRONG_STATES, Cell, Identity, Results, problem_fields
+from attntools.cells import WRONG_STATES, Cell, Identity, Results, problem_fields, row_order
 
 # A difference below this is not worth a person's time, and about what two builds of the same
 # source differ by through code placement alone (Mytkowicz et al. 2009).
@@ -157,7 +157,10 @@ def _verdict(
 
 
 def _compare(matches: Sequence[_Match], threshold: float, noise: Noise) -> list[Comparison]:
-    """Ratios and verdicts of matched cells."""
+    """Ratios and verdicts of matched cells, in the order for readers."""
+    sides = [(m.new or m.base, m) for m in matches]
+    order = row_order(cell for cell, _ in sides)
+    matches = [m for _, m in sorted(sides, key=lambda side: order(side[0]))]
     reasons = [_without_times(m.base, m.new, m.names) for m in matches]
     both = [
         (m.base.launch_medians_s, m.new.launch_medians_s, m.paired)
@@ -180,7 +183,7 @@ def _compare(matches: Sequence[_Match], threshold: float, noise: Noise) -> list[
 
 
 def compare_files(base: Results, new: Results, threshold: float = THRESHOLD) -> list[Comparison]:
-    """Every cell of either file, in the order of the new one, missing ones last."""
+    """Every cell of either file; cases that only the base has come last."""
     names = (base.path, new.path)
     matches = [_Match(base.cells.get(i), cell, names, False) for i, cell in new.cells.items()]
     matches += [

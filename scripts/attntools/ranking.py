@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attntools.cells import Cell, Results
+from attntools.cells import Cell, Results, row_order
 from attntools.comparison import Group, column_of, ratios, same_rounds
 
 # Of the variants that tie with one, so many are named.
@@ -61,7 +61,7 @@ def _tie_text(tied: Sequence[str], unknown: int, launches: int) -> str:
 
 
 def rank(results: Results) -> list[list[Ranked]]:
-    """The variants of each group, fastest first.
+    """The variants of each group, fastest first; groups by case and threads.
 
     A variant's rank is one more than the number of those that are faster beyond doubt (their
     ratio's interval excludes 1).  That two cannot be told apart does not pass on to a third: where
@@ -70,4 +70,6 @@ def rank(results: Results) -> list[list[Ranked]]:
     groups: dict[Group, list[Cell]] = defaultdict(list)
     for cell in results.timed:
         groups[column_of(cell.identity, "kernel")[0]].append(cell)
-    return [_rank_group(cells) for cells in groups.values()]
+    order = row_order(results.timed)
+    by_case = sorted(groups.values(), key=lambda cells: (order(cells[0])[0], cells[0].threads))
+    return [_rank_group(cells) for cells in by_case]

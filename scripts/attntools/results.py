@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from attntools.cells import Cell, Identity, Results, ResultsError, Row, Session
+from attntools.cells import Cell, Identity, Results, ResultsError, Row, Session, row_order
 from attntools.soundness import object_of, wrong_cell, wrong_header, wrong_identity
 
 CELL = b'{"type":"cell",'  # as the program writes it: the type is the first key
@@ -112,6 +112,9 @@ class _Reader:
         self.results.notes.append(f"{self.results.path}{message}")
 
     def finish(self) -> Results:
+        cells = self.results.cells
+        order = row_order(cells.values())
+        self.results.cells = dict(sorted(cells.items(), key=lambda item: order(item[1])))
         if self.replaced:
             first, last = self.replaced[0]
             self.note(

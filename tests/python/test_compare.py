@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 import sample
-from attntools import compare
+from attntools import compare, export
 from attntools.comparison import (
     Comparison,
     Verdict,
@@ -127,6 +127,22 @@ def test_like_is_compared_with_like(tool: Tool, tmp_path: Path) -> None:
     (c,) = compare_columns(read(both), "huge_pages", "no-huge-pages")
     assert (c.ratio, c.new_name) == (pytest.approx(1.5), "huge_pages huge-pages")
     assert [len(group) for group in rank(read(both))] == [1, 1]
+
+
+def test_rows_come_by_case_kernel_and_threads(tool: Tool, tmp_path: Path) -> None:
+    """Cases as the session has them, whatever cell was finished first, or is missing."""
+    cells = [("online", 512, 2), ("flash", 512, 10), ("flash", 512, 2), ("flash", 64, 1)]
+    rows = [sample.cell(kernel=k, s=s, threads=n) for k, s, n in cells]
+    a = sample.write(tmp_path / "a", sample.session(), *rows, sample.cell(kernel="a", s=512))
+    b = sample.write(tmp_path / "b", sample.session(), *rows)
+    expected = [("flash", "2"), ("flash", "10"), ("online", "2"), ("flash", "1")]
+    for words in ((compare, b, b), (export, b)):
+        out = tool(*words, "--format", "csv").out
+        found = list(csv.DictReader(io.StringIO(out)))
+        assert [(r["kernel"], r["threads"]) for r in found] == expected
+        assert [r["case"] for r in found[2:]] == ["prefill-f32-s512-d64", "prefill-f32-s64-d64"]
+    kernels = [c.cell.kernel for c in compare_files(read(a), read(b))]
+    assert kernels == ["a", "flash", "flash", "online", "flash"]
 
 
 def test_flags_are_part_of_a_reason(tmp_path: Path) -> None:

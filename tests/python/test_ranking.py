@@ -89,6 +89,24 @@ def test_csv_has_numbers(tool: Tool, tmp_path: Path) -> None:
     assert (alone["gflops"], alone["ratio_lo"], alone["ratio_hi"]) == ("", "", "")
 
 
+def test_groups_come_by_case_and_threads(tmp_path: Path) -> None:
+    """Cases as the session has them, 16 threads after 2; not as kernels happened to end."""
+    rows = [
+        sample.cell(kernel="b", s=512, threads=16),
+        sample.cell(kernel="a", s=512, threads=16),
+        sample.cell(kernel="b", s=512, threads=2),
+        sample.cell(kernel="a", s=64, threads=2),
+        sample.cell(kernel="a", s=512, threads=1),
+    ]
+    groups = rank(read(sample.write(tmp_path / "a", sample.session(), *rows)))
+    assert [(g[0].cell.case, g[0].cell.threads, len(g)) for g in groups] == [
+        ("prefill-f32-s512-d64", 1, 1),
+        ("prefill-f32-s512-d64", 2, 1),
+        ("prefill-f32-s512-d64", 16, 2),
+        ("prefill-f32-s64-d64", 2, 1),
+    ]
+
+
 def test_inputs_are_named_where_a_case_has_several(tool: Tool, tmp_path: Path) -> None:
     one = [sample.cell(s=16), sample.cell(s=32, input="negative")]
     lines = tool(compare, sample.write(tmp_path / "one", sample.session(), *one)).out.splitlines()

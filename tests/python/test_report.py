@@ -53,7 +53,7 @@ def test_page_has_every_cell_and_its_repro_line(tool: Tool, tmp_path: Path) -> N
     assert tool(report, path, "--output", out).code == 0
     page = Page(out.read_text())
     assert page.outside == []
-    head, good, bad = page.rows
+    head, bad, good = page.rows
     assert dict(zip(head, good, strict=True)) == {
         "case": "prefill-f32-s512-d64",
         "kernel/isa": "flash/avx2",
