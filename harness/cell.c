@@ -52,6 +52,7 @@ void cell_free(struct cell *cell)
     json_decref(cell->check);
     json_decref(cell->launches);
     json_decref(cell->row);
+    json_decref(cell->blas);
 }
 
 void cell_end(struct cell *cell, enum cell_state state, const char *why, ...)

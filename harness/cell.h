@@ -43,6 +43,7 @@ struct cell {
     json_t *check;    /* of the first launch; owned, NULL before */
     json_t *launches; /* their records, in the order taken; owned */
     json_t *row;      /* the finished line; owned, NULL before */
+    json_t *blas;     /* "blas" of row and launches: the library's core type; owned, NULL none */
     double cost_s;    /* wall time of the last launch */
     size_t repeats;   /* launches that gave way to another */
 };

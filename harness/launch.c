@@ -38,8 +38,10 @@ struct environment {
 static size_t blas_variables(struct environment *e, const struct protocol_request *r)
 {
     size_t count, n = 0;
+    const char *guess[ATTN_BLAS_CORES];
+    attn_blas_cores(&r->c.problem, r->isa, guess);
     const struct attn_blas_variable *variables =
-        attn_blas_environment(&r->c.problem, r->isa, &count);
+        attn_blas_environment(r->blas_core ? r->blas_core : guess[0], &count);
     for (size_t i = 0; i < count && n < MAX_BLAS; i++)
         if (!getenv(variables[i].name))
             snprintf(e->blas[n++], sizeof e->blas[0], "%s=%s", variables[i].name,

@@ -65,6 +65,8 @@ json_t *launches_record(const struct cell *cell, json_t *answer,
     json_object_update_new(record, cell_identity(cell));
     json_object_del(answer, "protocol");
     json_object_update(record, answer);
+    if (cell->blas)
+        json_object_set(record, "blas", cell->blas);
     return record;
 }
 

@@ -69,6 +69,7 @@ struct protocol_request {
     uint64_t seed;
     double warmup_s, sample_s, budget_s;
     size_t max_samples;
+    const char *blas_core; /* the parent's own: what the environment asks of BLAS; NULL: a guess */
     char path_in[4096], path_out[4096];
     char experiment[64], step[PROTOCOL_STEP];
 };

@@ -185,6 +185,33 @@ static void print_memory(const struct cell *const *sorted, size_t count)
     table_wrap(report_output.out, text, report_output.width, 4);
 }
 
+/* "  gemm/avx512 runs OpenBLAS's core Haswell (tried: Haswell 12.10 ms, SkylakeX 14.20 ms)", once a
+ * variant, where there was a choice. */
+static void print_cores(const struct cell *const *sorted, size_t count)
+{
+    char said[96] = "", variant[96], text[512], time[UNITS_TEXT];
+    for (size_t i = 0; i < count; i++) {
+        const json_t *blas = json_object_get(sorted[i]->row, "blas");
+        json_t *tried = json_object_get(blas, "tried_s"), *seconds;
+        const char *core, *separator = "";
+        cell_variant(sorted[i], variant);
+        if (!json_object_size(tried) || strcmp(variant, said) == 0)
+            continue;
+        memcpy(said, variant, sizeof said);
+        size_t n = (size_t)snprintf(text, sizeof text,
+                                    "  %s runs the BLAS library's core %s (tried: ", variant,
+                                    json_string_value(json_object_get(blas, "core")));
+        json_object_foreach (tried, core, seconds) {
+            units_seconds(json_is_number(seconds) ? json_number_value(seconds) : NAN, time);
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s%s %s", separator, core,
+                                  *time ? time : "failed");
+            separator = ", ";
+        }
+        snprintf(text + n, sizeof text - n, ")");
+        table_wrap(report_output.out, text, report_output.width, 4);
+    }
+}
+
 void report_case(const struct cell *cells, size_t count)
 {
     const struct cell **sorted = calloc(count + 1, sizeof *sorted);
@@ -203,6 +230,7 @@ void report_case(const struct cell *cells, size_t count)
                 table_print(report_output.out, &table, report_output.width, report_output.color),
                 NULL);
         print_memory(sorted, n);
+        print_cores(sorted, n);
         if (skipped)
             print_absent(cells, count, CELL_SKIPPED);
         print_absent(cells, count, CELL_UNSUPPORTED);

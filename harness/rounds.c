@@ -216,7 +216,9 @@ static enum rounds_end run_prepared(struct rounds *rounds, struct protocol_reque
     if (prepared.interrupted)
         return ROUNDS_INTERRUPTED;
     if (prepared.state == CELL_OK) {
-        const enum rounds_end judged = rounds_judge(rounds, request);
+        const enum rounds_end chosen = rounds_choose_cores(rounds, request);
+        const enum rounds_end judged =
+            chosen == ROUNDS_DONE ? rounds_judge(rounds, request) : chosen;
         return judged == ROUNDS_DONE && live_cells(rounds) ? run_rounds(rounds, request) : judged;
     }
     for (size_t i = 0; i < rounds->count; i++)

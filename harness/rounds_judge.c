@@ -58,6 +58,7 @@ enum rounds_end rounds_judge(struct rounds *rounds, const struct protocol_reques
         r.action = PROTOCOL_CHECK;
         memcpy(r.kernel, cell->kernel_name, sizeof r.kernel);
         r.isa = cell->isa;
+        r.blas_core = rounds_core(cell);
         r.threads = cell->threads;
         r.team = cell->threads > cores ? cell->threads : cores;
         r.slot = i;

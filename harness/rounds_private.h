@@ -12,6 +12,16 @@ static inline struct cell *rounds_cell(struct rounds *rounds, size_t index)
     return index < rounds->count ? &rounds->cells[index] : &rounds->twin;
 }
 
+/* Chooses, by trying, the core type of the BLAS library for the cells that call it: one for each
+ * instruction set. */
+enum rounds_end rounds_choose_cores(struct rounds *rounds, const struct protocol_request *base);
+
+/* What it chose; NULL where nothing. */
+static inline const char *rounds_core(const struct cell *cell)
+{
+    return json_string_value(json_object_get(cell->blas, "core"));
+}
+
 /* Takes the time in which a worker did what it was asked for, of what it says beside its answer. */
 void rounds_note_work(struct rounds *rounds, const struct launch *launch);
 

@@ -60,6 +60,7 @@ static struct protocol_request request_for(struct rounds *rounds,
     r.action = PROTOCOL_MEASURE;
     memcpy(r.kernel, cell->kernel_name, sizeof r.kernel);
     r.isa = cell->isa;
+    r.blas_core = rounds_core(cell);
     r.threads = r.team = cell->threads;
     r.slot = index;
     r.seed = key >> 1; /* JSON integers are signed */

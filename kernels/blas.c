@@ -11,6 +11,7 @@
 #include "blas.h"
 
 #include <cblas.h>
+#include <string.h>
 
 #if defined OPENBLAS_THREAD
 
@@ -22,42 +23,51 @@
         }                               \
     }
 
-enum { SSE, AVX2, AVX512, OWN_CHOICE };
+#define OWN_CHOICE "its own choice"
 
-static const struct attn_blas_variable environments[][2] = {
-    [SSE] = CORE("Prescott"),
-    [AVX2] = CORE("Haswell"),
-    [AVX512] = CORE("SkylakeX"),
-    [OWN_CHOICE] = {{"OPENBLAS_NUM_THREADS", "1"}},
+static const struct {
+    const char *core;
+    struct attn_blas_variable variables[2];
+    size_t count;
+} environments[] = {
+    {OWN_CHOICE, {{"OPENBLAS_NUM_THREADS", "1"}}, 1}, /* first: also for a name that is none */
+    {"Prescott", CORE("Prescott"), 2},
+    {"Haswell", CORE("Haswell"), 2},
+    {"SkylakeX", CORE("SkylakeX"), 2},
 };
 
 /* Rows of a product up to which the library's path for small matrices wins. */
 #define FEW_ROWS 64
 
-static int best_core(const struct attn_problem *problem, enum attn_isa isa)
+size_t attn_blas_cores(const struct attn_problem *problem, enum attn_isa isa,
+                       const char *cores[ATTN_BLAS_CORES])
 {
 #if defined __x86_64__
-    if (isa == ATTN_ISA_BASELINE)
-        return SSE;
-    if (isa == ATTN_ISA_AVX2)
-        return AVX2;
-    if (!__builtin_cpu_is("amd"))
-        return OWN_CHOICE;
     const size_t rows = problem->q_heads / problem->kv_heads * problem->q_len;
-    return __builtin_cpu_is("amdfam19h") && rows > FEW_ROWS ? AVX2 : AVX512;
+    const bool amd = __builtin_cpu_is("amd");
+    const bool narrow = amd && __builtin_cpu_is("amdfam19h") && rows > FEW_ROWS;
+    const char *wide = amd ? "SkylakeX" : OWN_CHOICE;
+    cores[0] = isa == ATTN_ISA_BASELINE ? "Prescott" : "Haswell";
+    if (isa <= ATTN_ISA_AVX2)
+        return 1;
+    cores[0] = narrow ? "Haswell" : wide;
+    cores[1] = narrow ? wide : "Haswell";
+    return 2;
 #else
     (void)problem;
     (void)isa;
-    return OWN_CHOICE;
+    cores[0] = OWN_CHOICE;
+    return 1;
 #endif
 }
 
-const struct attn_blas_variable *attn_blas_environment(const struct attn_problem *problem,
-                                                       enum attn_isa isa, size_t *count)
+const struct attn_blas_variable *attn_blas_environment(const char *core, size_t *count)
 {
-    const int core = best_core(problem, isa);
-    *count = core == OWN_CHOICE ? 1 : 2;
-    return environments[core];
+    size_t at = sizeof environments / sizeof *environments - 1;
+    while (at > 0 && strcmp(environments[at].core, core) != 0)
+        at--;
+    *count = environments[at].count;
+    return environments[at].variables;
 }
 
 const char *attn_blas_description(void)
@@ -76,11 +86,18 @@ void attn_blas_one_thread(void)
 /* BLIS and the reference library: one thread unless told otherwise. */
 static const struct attn_blas_variable environment[] = {{"BLIS_NUM_THREADS", "1"}};
 
-const struct attn_blas_variable *attn_blas_environment(const struct attn_problem *problem,
-                                                       enum attn_isa isa, size_t *count)
+size_t attn_blas_cores(const struct attn_problem *problem, enum attn_isa isa,
+                       const char *cores[ATTN_BLAS_CORES])
 {
     (void)problem;
     (void)isa;
+    cores[0] = "its own choice";
+    return 1;
+}
+
+const struct attn_blas_variable *attn_blas_environment(const char *core, size_t *count)
+{
+    (void)core;
     *count = sizeof environment / sizeof *environment;
     return environment;
 }

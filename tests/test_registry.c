@@ -68,12 +68,18 @@ static void blas_environment(void **state)
     assert_true(strlen(attn_blas_description()) > 0);
     for (int isa = 0; isa < ATTN_ISA_COUNT; isa++)
         for (p.q_len = 1; p.q_len < 2000; p.q_len += 999) {
-            size_t count = 99;
-            const struct attn_blas_variable *v =
-                attn_blas_environment(&p, (enum attn_isa)isa, &count);
-            assert_true(count < 10);
-            for (size_t i = 0; i < count; i++)
-                assert_true(strlen(v[i].name) > 0 && strlen(v[i].value) > 0);
+            const char *cores[ATTN_BLAS_CORES];
+            const size_t cores_count = attn_blas_cores(&p, (enum attn_isa)isa, cores);
+            assert_true(cores_count >= 1 && cores_count <= ATTN_BLAS_CORES);
+            for (size_t c = 0; c < cores_count; c++) {
+                size_t count = 99;
+                const struct attn_blas_variable *v = attn_blas_environment(cores[c], &count);
+                assert_true(count < 10);
+                for (size_t i = 0; i < count; i++)
+                    assert_true(strlen(v[i].name) > 0 && strlen(v[i].value) > 0);
+                if (count > 1) /* a core type is asked for by its name */
+                    assert_string_equal(v[0].value, cores[c]);
+            }
         }
 }
 

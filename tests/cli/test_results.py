@@ -1,6 +1,7 @@
 """Results: the numbers in them, the repro line."""
 
 import json
+import pathlib
 import re
 import shlex
 import shutil
@@ -148,6 +149,53 @@ class Rows(CommandTest):
         for library in libraries:
             where = " in 1 of 2 cells" if len(libraries) > 1 else ""
             self.assertIn(f"gemm calls {' '.join(library.split())}{where}", words)
+
+    def test_every_launch_of_gemm_runs_the_same_core(self) -> None:
+        """Chosen by trying, once a case; what the library reports of itself is one text, too."""
+        problems = ["--problem", "h=2,s=8,d=16", "--problem", "h=2,s=200,d=64"]
+        done = run("run", *problems, "--kernel", "gemm,naive", "--threads", "1,2",
+                   "--launches", "3", "--output", self.output)  # fmt: skip
+        rows = [row for row in cells(self.output).values() if row["kernel"] == "gemm"]
+        self.assertEqual(len(rows), 4)
+        for problem in {row["problem"] for row in rows}:
+            both = [row for row in rows if row["problem"] == problem]
+            taken = [
+                line
+                for line in lines(self.output)
+                if line["type"] == "launch" and line["kernel"] == "gemm"
+                and line["problem"] == problem
+            ]  # fmt: skip
+            self.assertGreaterEqual(len(taken), 6)
+            blas = both[0]["blas"]
+            self.assertTrue(all(line["blas"] == blas for line in [*both, *taken]))
+            self.assertEqual(len({line["library"] for line in [*both, *taken]}), 1)
+            tried = blas["tried_s"]
+            if tried:
+                self.assertIn(blas["core"], tried)
+                self.assertLessEqual(tried[blas["core"]], min(tried.values()))
+                self.assertIn(f"runs the BLAS library's core {blas['core']} (tried: ", done.stdout)
+            if "OpenBLAS" in both[0]["library"] and "own" not in blas["core"]:
+                self.assertIn(blas["core"].lower(), both[0]["library"].lower())
+        naive = [row for row in cells(self.output).values() if row["kernel"] == "naive"]
+        self.assertEqual([row["blas"] for row in naive], [None] * len(naive))
+
+    def test_a_resumed_session_keeps_the_core(self) -> None:
+        """What the launches before an interruption ran on is not chosen anew."""
+        arguments = ["--problem", TINY, "--kernel", "gemm", "--threads", "1", "--launches", "2"]
+        run("run", *arguments, "--output", self.output)
+        path = pathlib.Path(self.output)
+        kept = [
+            line for line in lines(self.output) if line["type"] in ("session", "check", "launch")
+        ]
+        other = {"core": "Haswell", "tried_s": {"Haswell": 1.0, "another": 2.0}}
+        for line in kept:
+            if line["type"] == "launch":
+                line["blas"] = other
+        path.write_text("".join(json.dumps(line) + "\n" for line in kept[:3]), encoding="utf-8")
+        run("run", "--resume", self.output)
+        (row,) = cells(self.output).values()
+        self.assertEqual(row["blas"], other)
+        self.assertTrue(all(line["blas"] == other for line in launches(self.output)))
 
     def test_launches_differ_in_order_and_shift(self) -> None:
         arguments = ["--problem", TINY, "--kernel", "naive,online,tiled", "--threads", "1"]
