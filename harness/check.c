@@ -107,7 +107,7 @@ bool check_kernel(const struct attn_kernel *kernel, const struct problem_case *c
     return check_adversaries(&checker, &small) && check_repeats(&checker, &small) &&
            check_identities(&checker, &small) && check_split(&checker, &small) &&
            check_hull(&checker, &small) && (same_lengths || check_full_length(&checker)) &&
-           check_normal(&checker);
+           check_normal(&checker) && check_variations(&checker, &small);
 }
 
 bool check_rows(const struct attn_kernel *kernel, const struct attn_problem *problem,

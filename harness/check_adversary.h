@@ -9,6 +9,9 @@
 /* All inputs on a problem small enough to be judged in full; false at the first failure. */
 bool check_adversaries(struct checker *checker, const struct attn_problem *small);
 
+/* Scales, masks, windows, outputs, lengths and layouts that the problem does not use. */
+bool check_variations(struct checker *checker, const struct attn_problem *small);
+
 /* Needles and negative rows at the case's own lengths, rows sampled. */
 bool check_full_length(struct checker *checker);
 

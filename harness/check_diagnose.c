@@ -105,6 +105,21 @@ static bool not_scaled(const struct evidence *e, struct guess *guess, char *text
     return true;
 }
 
+static bool default_scale(const struct evidence *e, struct guess *guess, char *text, size_t size)
+{
+    guess->problem.scale = 0;
+    snprintf(text, size, "as if the scale were 1/sqrt(D), whatever the problem says");
+    return e->trial->problem.scale != 0;
+}
+
+static bool scale_without_sign(const struct evidence *e, struct guess *guess, char *text,
+                               size_t size)
+{
+    guess->problem.scale = -guess->problem.scale;
+    snprintf(text, size, "as if the scale were positive");
+    return e->trial->problem.scale < 0;
+}
+
 static bool exp_for_exp2(const struct evidence *e, struct guess *guess, char *text, size_t size)
 {
     (void)e;
@@ -136,8 +151,9 @@ static bool previous_query(const struct evidence *e, struct guess *guess, char *
 }
 
 static suppose *const guesses[] = {
-    last_key_missing, first_key_missing, one_key_more, one_key_before, no_mask,    other_alignment,
-    scaled_twice,     not_scaled,        exp_for_exp2, exp2_for_exp,   next_query, previous_query,
+    last_key_missing, first_key_missing, one_key_more,       one_key_before, no_mask,
+    other_alignment,  default_scale,     scale_without_sign, scaled_twice,   not_scaled,
+    exp_for_exp2,     exp2_for_exp,      next_query,         previous_query,
 };
 
 /* Computes the guess's row and compares it with what the kernel gave. */

@@ -92,7 +92,7 @@ static inline void sum_values(struct work *w)
 
 static inline void store(struct work *w)
 {
-    for (size_t d = 0; d < w->problem->v_dim; d++)
+    for (size_t d = 0; w->problem->outputs & ATTN_OUTPUT_O && d < w->problem->v_dim; d++)
         put(&w->tensors->o, w->b, w->h, w->i, d, w->o[d]);
     if (w->problem->outputs & ATTN_OUTPUT_LSE)
         put(&w->tensors->lse, w->b, w->h, w->i, 0,
