@@ -12,6 +12,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "check_watch.h"
+
 static struct {
     char *text; /* shared with the parent; NULL where nobody reads it */
     size_t size;
@@ -126,13 +128,14 @@ bool check_trial_open(struct trial *trial, struct checker *checker, const char *
         return check_fail(trial, "%s", message);
     const size_t bytes = attn_workspace_size(checker->kernel, problem, threads);
     void *workspace = map_workspace(trial, bytes);
+    check_watch_begin(threads);
     if (!workspace) {
         check_fail(trial, "no memory for a workspace of %zu bytes", bytes);
     } else if (!attn_plan_init(&trial->plan, checker->kernel, problem, threads, workspace, bytes,
                                &why)) {
         check_fail(trial, "%s", why);
         trial->plan.kernel = NULL;
-    } else {
+    } else if (check_watch_end(trial, threads, "the kernel's prepare")) {
         return true;
     }
     check_trial_close(trial);
@@ -166,7 +169,10 @@ bool check_trial_run(struct trial *trial)
     struct tensors_spot spot;
     say_progress(trial);
     tensors_poison(&trial->set, &trial->problem);
+    check_watch_begin(trial->plan.threads);
     attn_execute(&trial->plan, &trial->set.tensors);
+    if (!check_watch_end(trial, trial->plan.threads, "the kernel"))
+        return false;
     const char *changed = tensors_changed(&trial->set, &trial->problem);
     if (changed)
         return check_fail(trial, "the kernel changed its operand %s", changed);

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include <fenv.h>
 #include <math.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -148,6 +149,33 @@ static void timed_results_are_judged(void **state)
     tensors_free(&sets[1]);
 }
 
+/* The reference of a timed call does not compute in what the call left behind, nor does the next. */
+static void timed_calls_leave_rounding_alone(void **state)
+{
+    (void)state;
+    const struct problem_case c = case_of("h=2,s=50,d=16", "normal:1");
+    const struct tensors_layout layout = {.guard = TENSORS_TIMING};
+    struct check_result result = {.ok = true};
+    struct tensor_set set;
+    struct attn_plan plan;
+    const char *why;
+    char message[256];
+    assert_true(tensors_alloc(&set, &c.problem, &layout, message, sizeof message));
+    assert_true(tensors_fill(&set, &c, 0, message, sizeof message));
+    assert_true(attn_plan_init(&plan, &wrong_honest, &c.problem, 1, NULL, 0, &why));
+    attn_execute(&plan, &set.tensors);
+    assert_int_equal(fesetround(FE_DOWNWARD), 0);
+    assert_false(check_rows(plan.kernel, &c.problem, &set.tensors, 4, 1, &result));
+    assert_int_equal(fegetround(), FE_TONEAREST);
+    assert_false(result.ok);
+    assert_string_equal(result.phase, "timed call");
+    assert_non_null(strstr(result.why, "leaves the floating-point environment changed: "));
+    result = (struct check_result){.ok = true};
+    assert_true(check_rows(plan.kernel, &c.problem, &set.tensors, 4, 1, &result));
+    attn_plan_destroy(&plan);
+    tensors_free(&set);
+}
+
 /* ---- the lent reference -------------------------------------------------------------------- */
 
 static int lend(const struct problem_case *c)
@@ -241,6 +269,7 @@ int main(void)
         cmocka_unit_test(the_smallest_problem_passes),
         cmocka_unit_test(sampled_rows_are_counted),
         cmocka_unit_test(timed_results_are_judged),
+        cmocka_unit_test(timed_calls_leave_rounding_alone),
         cmocka_unit_test(a_lent_reference_gives_the_same_verdict),
         cmocka_unit_test(a_lent_reference_is_used_for_its_case_only),
         cmocka_unit_test(half_a_reference_is_not_used),

@@ -18,7 +18,7 @@ from pathlib import Path
 # layer (CONTRIBUTING.md).  A name stands for NAME.c, NAME.h and NAME_*.[ch] that are not listed
 # themselves; names joined by + are one family, which may include each other.
 LAYERS = [
-    (0, "build clock counters lock random scan stats table units"),
+    (0, "build clock counters float_env lock random scan stats table units"),
     (0, "parse process progress share stop teams"),
     (1, "cases+case_text+suites catalogue journal machine safetensors"),
     (1, "queue tensors+logits+patterns"),

@@ -86,6 +86,15 @@ static void check(const void *argument)
 
 #define BF16 "hq=4,hkv=2,sq=70,skv=333,d=24,dv=17,dtype=bf16"
 
+#ifdef __x86_64__
+#define FLUSH "flush-to-zero set, denormals-are-zero set"
+#define UPWARD "rounding upward, x87 rounding upward"
+#else
+#define FLUSH "flush-to-zero set"
+#define UPWARD "another rounding mode set"
+#endif
+#define CHANGED "leaves the floating-point environment changed"
+
 /* Kernel, problem, and what the phase and the message must contain; CRASH: what the progress line
  * says that ran when it died. */
 #define CATCHES(X)                                                                            \
@@ -121,7 +130,13 @@ static void check(const void *argument)
     X(exp_wraps, PLAIN, "falling by 100", "")                                                 \
     X(one_of_a_tie, PLAIN, "ties", "")                                                        \
     X(differs_by_call, PLAIN, "repeat", "differs bitwise between two calls")                  \
-    X(differs_by_threads, PLAIN, "threads", "differs bitwise on 1 threads and on 2")
+    X(differs_by_threads, PLAIN, "threads", "differs bitwise on 1 threads and on 2")          \
+    X(leaves_flush, PLAIN, "own input", "the kernel " CHANGED ": " FLUSH " in thread 0;")     \
+    X(leaves_flush_in_others, PLAIN, "own input",                                             \
+      "the kernel " CHANGED ": " FLUSH " in thread 1;")                                       \
+    X(prepares_flush, PLAIN, "own input",                                                     \
+      "the kernel's prepare " CHANGED ": " FLUSH " in thread 0;")                             \
+    X(leaves_rounding, PLAIN, "own input", "the kernel " CHANGED ": " UPWARD " in thread 0;")
 /* What the problem leaves at its default; at the depth of `attnbench check`. */
 #define DEFAULT "h=2,sq=70,skv=133,d=24"
 #define UNUSED_OPTIONS(X)                                                               \
@@ -151,7 +166,7 @@ static void check(const void *argument)
 CATCHES(DECLARE)
 UNUSED_OPTIONS(DECLARE)
 CRASHES(DECLARE)
-extern const struct attn_kernel wrong_spoils_one_call;
+extern const struct attn_kernel wrong_spoils_one_call, wrong_restores_flush;
 
 struct catch
 {
@@ -186,6 +201,17 @@ static void wrong_kernels_are_caught(void **state)
 #undef ROW
     assert_int_equal(missed(table, sizeof table / sizeof *table, CHECK_FULL), 0);
     assert_int_equal(missed(unused, sizeof unused / sizeof *unused, CHECK_THOROUGH), 0);
+}
+
+/* What a kernel does to its threads is its own business where it undoes it. */
+static void a_restored_environment_passes(void **state)
+{
+    (void)state;
+    const struct order order = {&wrong_restores_flush, PLAIN, CHECK_FULL};
+    in_child(check, &order);
+    if (!verdict->result.ok)
+        fail_msg("%s", verdict->result.why);
+    assert_true(verdict->finished && verdict->result.rows > 1000);
 }
 
 static void crashes_say_what_ran(void **state)
@@ -315,6 +341,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wrong_kernels_are_caught),
+        cmocka_unit_test(a_restored_environment_passes),
         cmocka_unit_test(crashes_say_what_ran),
         cmocka_unit_test(no_call_goes_unjudged),
     };
