@@ -65,6 +65,17 @@ void cell_end(struct cell *cell, enum cell_state state, const char *why, ...)
     cell->done = true;
 }
 
+void cell_inherit(struct cell *cell, const struct cell *failed)
+{
+    const int threads = failed->threads;
+    cell_end(cell, CELL_FAILED, "at %d thread%s: %s", threads, threads > 1 ? "s" : "", failed->why);
+    cell->failed_at = threads;
+    json_object_set_new(cell->check, "max_abs_error", json_null());
+    json_object_set_new(cell->check, "error_over_bound", json_null());
+    json_decref(cell->row);
+    cell->row = NULL;
+}
+
 json_t *cell_identity(const struct cell *cell)
 {
     char problem[PARSE_TEXT], input[PARSE_TEXT];
@@ -93,15 +104,18 @@ static void quote(const char *text, char out[CELL_WORD])
 void cell_repro(const struct cell *cell, const char *command, char text[CELL_REPRO])
 {
     char problem[PARSE_TEXT], input[PARSE_TEXT], both[2 * PARSE_TEXT + 8], word[CELL_WORD];
+    char with[16] = "";
     parse_print_problem(&cell->c->problem, problem);
     parse_print_input(&cell->c->input, input);
+    if (cell->failed_at)
+        snprintf(with, sizeof with, ",%d", cell->failed_at);
     const char *memory =
         cell->memory == MEMORY_FIRST_TOUCH ? "" : machine_memory_name(cell->memory);
     snprintf(both, sizeof both, "%s input=%s", problem, input);
     quote(both, word);
     snprintf(text, CELL_REPRO,
-             "attnbench %s --problem %s --kernel %s --isa %s --threads %d --placement %s%s%s%s%s",
-             command, word, cell->kernel_name, attn_isa_name(cell->isa), cell->threads,
+             "attnbench %s --problem %s --kernel %s --isa %s --threads %d%s --placement %s%s%s%s%s",
+             command, word, cell->kernel_name, attn_isa_name(cell->isa), cell->threads, with,
              machine_placement_name(cell->placement), *memory ? " --memory " : "", memory,
              cell->huge_pages ? " --huge-pages" : "", cell->cold ? " --cold" : "");
 }

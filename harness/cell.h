@@ -39,6 +39,7 @@ struct cell {
     bool done; /* the state is final */
     enum cell_state state;
     char why[640]; /* empty where ok */
+    int failed_at; /* threads on which the variant failed, where that is another cell; else 0 */
     enum stop stop;
     json_t *check;    /* of the first launch; owned, NULL before */
     json_t *launches; /* their records, in the order taken; owned */
@@ -60,7 +61,11 @@ __attribute__((format(printf, 3, 4))) void cell_end(struct cell *cell, enum cell
  * "plugin"} */
 json_t *cell_identity(const struct cell *cell);
 
-/* A command line that measures this cell alone. */
+/* Fails a cell because the same variant did on another number of threads: a wrong kernel gets no time
+ * on any.  What its own check has found is no figure of that failure. */
+void cell_inherit(struct cell *cell, const struct cell *failed);
+
+/* A command line that measures this cell alone; beside the one that it failed with, where it did. */
 #define CELL_WORD (4 * (2 * PARSE_TEXT + 16)) /* problem and input, every byte of them quoted */
 #define CELL_REPRO (CELL_WORD + 256)
 void cell_repro(const struct cell *cell, const char *command, char text[CELL_REPRO]);

@@ -3,9 +3,11 @@
  */
 #include "check.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "check_adversary.h"
 #include "check_precision.h"
@@ -60,7 +62,7 @@ static bool check_case(struct checker *checker, const char *phase, const struct 
     bool unsupported;
     char message[256];
     if (!check_trial_open(&trial, checker, phase, &c->problem, check_layout(checker->trials++),
-                          checker->threads, &unsupported)) {
+                          CHECK_EVERY_COUNT, &unsupported)) {
         if (unsupported)
             check_fail(&trial, "the kernel does not support this problem");
         return false;
@@ -89,26 +91,69 @@ static bool check_normal(struct checker *checker)
 
 /* ---- all of it ----------------------------------------------------------------------------- */
 
+static bool check_phases(struct checker *checker)
+{
+    const struct problem_case *c = checker->c;
+    if (checker->depth == CHECK_ROWS)
+        return check_case(checker, "own input", c, SAMPLED_ROWS, false);
+    if (!check_case(checker, "own input", c, SIZE_MAX, false) || checker->depth == CHECK_CASE)
+        return checker->result->ok;
+    const struct attn_problem small = check_shrink(&c->problem, checker->limit);
+    const bool same_lengths = small.q_len == c->problem.q_len && small.kv_len == c->problem.kv_len;
+    return check_adversaries(checker, &small, false) && check_repeats(checker, &small) &&
+           check_identities(checker, &small) && check_split(checker, &small) &&
+           check_hull(checker, &small) && (same_lengths || check_full_length(checker)) &&
+           check_normal(checker) && check_adversaries(checker, &small, true) &&
+           check_variations(checker, &small);
+}
+
+/* What all counts have in common goes to each; a failure keeps its own figures. */
+static void share_out(const struct check_result *all, struct check_result *result)
+{
+    const struct check_result own = *result;
+    *result = *all;
+    result->ok = own.ok;
+    if (own.ok)
+        return;
+    result->max_abs_error = own.max_abs_error;
+    result->error_over_bound = own.error_over_bound;
+    memcpy(result->phase, own.phase, sizeof own.phase);
+    memcpy(result->why, own.why, sizeof own.why);
+}
+
+bool check_counts(const struct attn_kernel *kernel, const struct problem_case *c,
+                  const int *threads, size_t count, enum check_depth depth,
+                  struct check_result *results)
+{
+    bool right = true;
+    assert(count >= 1 && count <= CHECK_COUNTS);
+    for (size_t k = 0; kernel->caps.varies && count > 1 && k < count; k++)
+        right = check_counts(kernel, c, &threads[k], 1, depth, &results[k]) && right;
+    if (kernel->caps.varies && count > 1)
+        return right;
+    struct check_result all = {.ok = true};
+    struct checker checker = {.kernel = kernel,
+                              .c = c,
+                              .counts = threads,
+                              .count = count,
+                              .depth = depth,
+                              .limit = depth == CHECK_THOROUGH ? SMALL_THOROUGH : SMALL,
+                              .result = &all,
+                              .results = results};
+    for (size_t k = 0; k < count; k++) {
+        results[k] = (struct check_result){.ok = true};
+        checker.threads = threads[k] > checker.threads ? threads[k] : checker.threads;
+    }
+    check_phases(&checker);
+    for (size_t k = 0; k < count; k++)
+        share_out(&all, &results[k]);
+    return all.ok;
+}
+
 bool check_kernel(const struct attn_kernel *kernel, const struct problem_case *c, int threads,
                   enum check_depth depth, struct check_result *result)
 {
-    *result = (struct check_result){.ok = true};
-    struct checker checker = {.kernel = kernel,
-                              .c = c,
-                              .threads = threads,
-                              .depth = depth,
-                              .limit = depth == CHECK_THOROUGH ? SMALL_THOROUGH : SMALL,
-                              .result = result};
-    if (depth == CHECK_ROWS)
-        return check_case(&checker, "own input", c, SAMPLED_ROWS, false);
-    if (!check_case(&checker, "own input", c, SIZE_MAX, false) || depth == CHECK_CASE)
-        return result->ok;
-    const struct attn_problem small = check_shrink(&c->problem, checker.limit);
-    const bool same_lengths = small.q_len == c->problem.q_len && small.kv_len == c->problem.kv_len;
-    return check_adversaries(&checker, &small) && check_repeats(&checker, &small) &&
-           check_identities(&checker, &small) && check_split(&checker, &small) &&
-           check_hull(&checker, &small) && (same_lengths || check_full_length(&checker)) &&
-           check_normal(&checker) && check_variations(&checker, &small);
+    return check_counts(kernel, c, &threads, 1, depth, result);
 }
 
 bool check_rows(const struct attn_kernel *kernel, const struct attn_problem *problem,

@@ -11,9 +11,10 @@
 
 struct check_result {
     bool ok;
-    double max_abs_error;      /* of O, the case's own input */
-    double error_over_bound;   /* largest over elements, the case's own input; NaN where an element
-                                is wrong in kind (NaN, infinite) */
+    double max_abs_error;      /* of O, the case's own input; of a failure, that of its element, NaN
+                                where that is wrong in kind (NaN, infinite) or where it is no
+                                element that is wrong */
+    double error_over_bound;   /* the same over the bound, largest over elements */
     double hardest_over_bound; /* the same over all inputs, and the phase it belongs to */
     char hardest[64];
     double rms_ratio;        /* RMS error over that of the plain f32 naive kernel; 0 = not taken */
@@ -33,8 +34,22 @@ enum check_depth {
     CHECK_THOROUGH /* the same on larger problems, and more needles: `attnbench check` */
 };
 
-/* Runs the kernel (in this process) and judges it.  Guard-page faults are not caught here: the
- * worker dies and its cell is reported as crashed with the input that was running. */
+/* Thread counts that can be judged together. */
+#define CHECK_COUNTS 16
+
+/*
+ * Runs the kernel (in this process) on every one of the thread counts and judges it, a result for
+ * each: every input is made and referred once, and what one count computes must be bit by bit what
+ * the others do (unless caps say otherwise: then each is judged alone).  The first input on which
+ * any of them fails is the last: a count that is ok() there has passed only as far as that.
+ * Guard-page faults are not caught here: the worker dies and its cells are reported as crashed with
+ * the input that was running.
+ */
+bool check_counts(const struct attn_kernel *kernel, const struct problem_case *c,
+                  const int *threads, size_t count, enum check_depth depth,
+                  struct check_result *results);
+
+/* The same on one thread count. */
 bool check_kernel(const struct attn_kernel *kernel, const struct problem_case *c, int threads,
                   enum check_depth depth, struct check_result *result);
 
@@ -54,8 +69,9 @@ bool check_reference_create(const struct problem_case *c, int fd, char *message,
                             size_t message_size);
 void check_reference_use(int fd);
 
-/* What is being run right now, for the crash report of the process around: "needle at key 63,
- * guard page behind"; a static buffer in memory shared with the parent. */
+/* What is being run right now, for the crash report of the process around: "checking at threads=2:
+ * needle, guard page behind"; a static buffer in memory shared with the parent. */
+#define CHECK_RUNNING "checking at threads=%d: "
 void check_set_progress(char *shared, size_t size);
 
 #endif

@@ -184,28 +184,25 @@ static void nan_in_q(struct trial *trial, uint64_t key)
 /* ---- shapes -------------------------------------------------------------------------------- */
 
 /* More queries than keys: under a causal mask the first ones see none. */
-static bool more_queries(struct attn_problem *p, bool thorough)
+static bool more_queries(struct attn_problem *p)
 {
-    if (thorough && !(p->mask & ATTN_MASK_CAUSAL_TOP_LEFT))
+    if (!(p->mask & ATTN_MASK_CAUSAL_TOP_LEFT))
         p->mask |= ATTN_MASK_CAUSAL;
     p->q_len = p->kv_len + 67;
     return p->mask & ATTN_MASK_CAUSAL;
 }
 
 /* A window that ends before it reaches late queries' first keys. */
-static bool narrow_window(struct attn_problem *p, bool thorough)
+static bool narrow_window(struct attn_problem *p)
 {
-    if (!thorough && !(p->options & ATTN_OPTION_WINDOW))
-        return false;
     p->options |= ATTN_OPTION_WINDOW;
     p->window_left = (ptrdiff_t)(p->kv_len / 3);
     p->window_right = -1;
     return true;
 }
 
-static bool weights_wanted(struct attn_problem *p, bool thorough)
+static bool weights_wanted(struct attn_problem *p)
 {
-    (void)thorough;
     p->outputs |= ATTN_OUTPUT_WEIGHTS;
     return true;
 }
@@ -216,10 +213,10 @@ static const struct adversary {
     const char *phase;
     patterns_score *score; /* prescribed scores and V with a mean ... */
     double noise, mean;
-    void (*fill)(struct trial *trial, uint64_t key);      /* ... or anything else */
-    bool one_hot;                                         /* V names the keys */
-    bool special_keys;                                    /* one run for every few edges */
-    bool (*shape)(struct attn_problem *p, bool thorough); /* false: not for this problem */
+    void (*fill)(struct trial *trial, uint64_t key); /* ... or anything else */
+    bool one_hot;                                    /* V names the keys */
+    bool special_keys;                               /* one run for every few edges */
+    bool (*shape)(struct attn_problem *p);           /* false: not for this problem */
 } adversaries[] = {
     {"small problem", .fill = fill_normal},
     {"weights", .fill = fill_normal, .shape = weights_wanted},
@@ -268,7 +265,7 @@ static bool run(struct checker *checker, const struct adversary *adversary,
     bool unsupported;
     const unsigned turn = checker->trials++;
     if (!check_trial_open(&trial, checker, adversary->phase, problem, check_layout(turn),
-                          checker->threads, &unsupported))
+                          CHECK_EVERY_COUNT, &unsupported))
         return unsupported;
     if (adversary->special_keys)
         for (; trial.needle_count < edge_count; trial.needle_count++)
@@ -295,13 +292,21 @@ static bool run_all(struct checker *checker, const struct adversary *adversary,
     return true;
 }
 
-bool check_adversaries(struct checker *checker, const struct attn_problem *small)
+/* Whether an adversary brings a mask that the case has not. */
+static bool is_foreign(const struct attn_problem *p, const struct attn_problem *small)
+{
+    return p->mask != small->mask || p->options != small->options;
+}
+
+bool check_adversaries(struct checker *checker, const struct attn_problem *small, bool foreign)
 {
     const bool thorough = checker->depth == CHECK_THOROUGH;
     for (size_t n = 0; n < sizeof adversaries / sizeof *adversaries; n++) {
         struct attn_problem problem = *small;
         problem.outputs |= checker->kernel->caps.outputs & ATTN_OUTPUT_LSE;
-        if (adversaries[n].shape && !adversaries[n].shape(&problem, thorough))
+        if (adversaries[n].shape && !adversaries[n].shape(&problem))
+            continue;
+        if (is_foreign(&problem, small) != foreign)
             continue;
         problem = check_shrink(&problem, checker->limit); /* again: its shape may be larger */
         if (!run_all(checker, &adversaries[n], &problem, thorough ? CHECK_NEEDLES : 24))

@@ -6,8 +6,9 @@
 
 #include "check_trial.h"
 
-/* All inputs on a problem small enough to be judged in full; false at the first failure. */
-bool check_adversaries(struct checker *checker, const struct attn_problem *small);
+/* All inputs on a problem small enough to be judged in full, with the case's own mask or with those
+ * that are foreign to it; false at the first failure. */
+bool check_adversaries(struct checker *checker, const struct attn_problem *small, bool foreign);
 
 /* Scales, masks, windows, outputs, lengths and layouts that the problem does not use. */
 bool check_variations(struct checker *checker, const struct attn_problem *small);

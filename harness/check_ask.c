@@ -57,7 +57,7 @@ static bool narrow_down(struct trial *trial, struct check_place at, const double
         const size_t width = (hi - lo + p->v_dim - 1) / p->v_dim;
         sort_into_bins(trial, at, lo, hi);
         tensors_poison(&trial->set, p);
-        attn_execute(&trial->plan, &trial->set.tensors);
+        attn_execute(&trial->plans[trial->at].plan, &trial->set.tensors);
         lo += width * worst_bin(trial, at, weights, lo, hi, got, expected);
         hi = lo + width < hi ? lo + width : hi;
         if (lo >= hi)

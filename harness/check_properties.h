@@ -27,8 +27,7 @@ bool check_identities(struct checker *checker, const struct attn_problem *small)
 bool check_split(struct checker *checker, const struct attn_problem *small);
 bool check_hull(struct checker *checker, const struct attn_problem *small);
 
-/* The small problem without masks, on which some identities hold only; false where the case is
- * masked and only its own masks are to be looked at. */
-bool check_unmasked(const struct checker *checker, struct attn_problem *problem);
+/* The small problem without masks, on which some identities hold only. */
+void check_unmasked(struct attn_problem *problem);
 
 #endif

@@ -1,10 +1,11 @@
 /*
  * check_repeats: the same again, on other threads, with other inputs.
  */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "check_kept.h"
 #include "check_properties.h"
 
 #define REPEATS 3
@@ -15,26 +16,19 @@ static struct problem_case normal(const struct attn_problem *problem, uint64_t s
 }
 
 /* The first row whose bits differ between two trials of one problem; false where none. */
-static bool first_difference(const struct trial *a, const struct trial *b, bool lse,
+static bool first_difference(const struct trial *a, const struct trial *b, unsigned outputs,
                              struct check_place *at)
 {
-    const struct attn_problem *p = &a->problem;
-    const size_t bytes = p->v_dim * attn_dtype_size(p->dtype);
-    for (size_t row = 0; row < p->batch * p->q_heads * p->q_len; row++) {
-        *at = check_place_of(p, row);
-        const struct attn_tensors *s = &a->set.tensors, *t = &b->set.tensors;
-        if (memcmp(attn_row(&s->o, at->b, at->h, at->i), attn_row(&t->o, at->b, at->h, at->i),
-                   bytes) != 0)
-            return true;
-        if (lse && p->outputs & ATTN_OUTPUT_LSE &&
-            memcmp(attn_row(&s->lse, at->b, at->h, at->i), attn_row(&t->lse, at->b, at->h, at->i),
-                   sizeof(float)) != 0)
-            return true;
-    }
-    return false;
+    size_t row;
+    struct attn_problem p = a->problem;
+    p.outputs &= outputs;
+    const bool differ = check_differing(&p, &a->set.tensors, &b->set.tensors, &row, 1);
+    if (differ)
+        *at = check_place_of(&p, row);
+    return differ;
 }
 
-/* A trial on `threads` threads, filled with a normal input of that seed. */
+/* A trial on `threads` threads or every count, filled with a normal input of that seed. */
 static bool open_normal(struct trial *trial, struct checker *checker, const char *phase,
                         const struct attn_problem *problem, int threads, uint64_t seed)
 {
@@ -53,7 +47,7 @@ static bool open_normal(struct trial *trial, struct checker *checker, const char
 static bool must_equal(struct trial *trial, const struct trial *first, const char *when)
 {
     struct check_place at;
-    if (trial->checker->kernel->caps.varies || !first_difference(first, trial, true, &at))
+    if (trial->checker->kernel->caps.varies || !first_difference(first, trial, UINT_MAX, &at))
         return true;
     return check_fail(trial, "row (b %zu, h %zu, i %zu) differs bitwise %s", at.b, at.h, at.i,
                       when);
@@ -63,7 +57,7 @@ static bool must_equal(struct trial *trial, const struct trial *first, const cha
 static bool check_again(struct checker *checker, const struct trial *first, int threads)
 {
     struct trial trial;
-    const bool same = threads == checker->threads;
+    const bool same = threads == CHECK_EVERY_COUNT;
     char when[64];
     snprintf(when, sizeof when, same ? "between two calls" : "on %d threads and on %d", threads,
              checker->threads);
@@ -82,18 +76,26 @@ static bool check_second_input(struct checker *checker, const struct trial *firs
     struct trial trial;
     struct check_place at;
     char message[256];
-    if (!open_normal(&trial, checker, "second input", &first->problem, checker->threads, 1))
+    if (!open_normal(&trial, checker, "second input", &first->problem, CHECK_EVERY_COUNT, 1))
         return false;
     bool right = check_trial_judge(&trial, 64);
     const struct problem_case other = normal(&first->problem, 2);
     if (right && !tensors_fill(&trial.set, &other, 0, message, sizeof message))
         right = check_fail(&trial, "%s", message);
     right = right && check_trial_run(&trial);
-    if (right && !first_difference(first, &trial, false, &at))
+    if (right && !first_difference(first, &trial, ATTN_OUTPUT_O, &at))
         right = check_fail(&trial, "the plan's second call returned the result of its first");
     right = right && check_trial_look(&trial, SIZE_MAX);
     check_trial_close(&trial);
     return right;
+}
+
+static bool is_one_of(const struct checker *checker, int threads)
+{
+    bool one = false;
+    for (size_t k = 0; k < checker->count; k++)
+        one |= checker->counts[k] == threads;
+    return one;
 }
 
 bool check_repeats(struct checker *checker, const struct attn_problem *small)
@@ -101,11 +103,12 @@ bool check_repeats(struct checker *checker, const struct attn_problem *small)
     struct trial first;
     struct attn_problem problem = *small;
     problem.outputs |= ATTN_OUTPUT_O | (checker->kernel->caps.outputs & ATTN_OUTPUT_LSE);
-    if (!open_normal(&first, checker, "repeat", &problem, checker->threads, 1))
+    if (!open_normal(&first, checker, "repeat", &problem, CHECK_EVERY_COUNT, 1))
         return checker->result->ok;
-    bool right = check_trial_judge(&first, SIZE_MAX) && check_second_input(checker, &first);
-    for (int threads = checker->threads; right && threads >= 1; threads--)
-        right = check_again(checker, &first, threads);
+    bool right = check_trial_judge(&first, SIZE_MAX) && check_second_input(checker, &first) &&
+                 check_again(checker, &first, CHECK_EVERY_COUNT);
+    for (int threads = checker->threads - 1; right && threads >= 1; threads--)
+        right = is_one_of(checker, threads) || check_again(checker, &first, threads);
     check_trial_close(&first);
     return right;
 }

@@ -14,11 +14,22 @@
 struct checker {
     const struct attn_kernel *kernel;
     const struct problem_case *c;
-    int threads;
+    const int *counts; /* of threads */
+    size_t count;
+    int threads; /* the most of them: the reference's, and of edges between threads' shares */
     enum check_depth depth;
-    double limit; /* multiply-adds of a problem that is made up, check_shrink() */
-    struct check_result *result;
-    unsigned trials; /* opened so far: layouts take turns */
+    double limit;                 /* multiply-adds of a problem that is made up, check_shrink() */
+    struct check_result *result;  /* errors of all counts together; ok: of all */
+    struct check_result *results; /* of each count: whether, and how, it failed */
+    unsigned blamed;              /* bit k: a failure that is found now is one of counts[k] */
+    unsigned trials;              /* opened so far: layouts take turns */
+};
+
+/* A kernel bound to a trial's problem and one thread count. */
+struct trial_plan {
+    struct attn_plan plan;
+    char *workspace; /* mapping, with an inaccessible page behind */
+    size_t workspace_bytes;
 };
 
 #define CHECK_NEEDLES 64
@@ -31,10 +42,13 @@ struct trial {
     size_t needle_count;
     struct attn_problem problem;
     struct tensor_set set;
-    struct attn_plan plan;
-    char *workspace; /* mapping, with an inaccessible page behind */
-    size_t workspace_bytes;
+    struct trial_plan plans[CHECK_COUNTS];
+    size_t plan_count, at; /* `at`: which one ran last */
+    unsigned runs;
 };
+
+/* For check_trial_open(): all that the checker has. */
+#define CHECK_EVERY_COUNT 0
 
 /* How a trial's operands lie: guard pages behind and in front in turn, rows padded every other
  * time. */
@@ -43,15 +57,17 @@ struct tensors_layout check_layout(unsigned turn);
 /* The special key of a KV head; only where needle_count > 0. */
 size_t check_needle(const struct trial *trial, size_t b, size_t g);
 
-/* Sets up; the operands are still to be filled (and sealed).  False: a failure is noted, or
- * *unsupported is set where the kernel does not compute this problem. */
+/* Sets up for CHECK_EVERY_COUNT or for one thread count; the operands are still to be filled (and
+ * sealed).  False: a failure is noted, or *unsupported is set where the kernel does not compute this
+ * problem. */
 bool check_trial_open(struct trial *trial, struct checker *checker, const char *phase,
                       const struct attn_problem *problem, struct tensors_layout layout, int threads,
                       bool *unsupported);
 void check_trial_close(struct trial *trial);
 
-/* Poisons the results and runs the kernel once; false where it touched what it must not or left
- * results unwritten. */
+/* Poisons the results and runs the kernel once on each thread count, each in turn the first; false
+ * where it touched what it must not or left results unwritten, or where one count's results are not
+ * those of the others.  What is judged afterwards is judged for all of them. */
 bool check_trial_run(struct trial *trial);
 
 /* Compares at most `rows` rows of the last run with the reference; and runs before that. */

@@ -25,6 +25,11 @@ static const char *const depths[] = {[CHECK_ROWS] = "rows",
                                      [CHECK_THOROUGH] = "thorough"};
 #define DEPTHS ((int)(sizeof depths / sizeof *depths))
 
+const char *protocol_depth_name(enum check_depth depth)
+{
+    return depths[depth];
+}
+
 /* ---- printing -------------------------------------------------------------------------------- */
 
 /* Where process_run() puts the files in the child. */
@@ -35,6 +40,15 @@ static json_t *print_files(const struct protocol_request *request)
         if (request->files[i] >= 0)
             json_object_set_new(object, files[i], json_integer(PROCESS_FIRST_FILE_FD + i));
     return object;
+}
+
+static json_t *print_counts(const struct protocol_request *r)
+{
+    json_t *array = json_array();
+    for (size_t k = 0; k < r->count; k++)
+        json_array_append_new(
+            array, json_pack("[i, I]", r->counts[k].threads, (json_int_t)r->counts[k].slot));
+    return array;
 }
 
 char *protocol_print(const struct protocol_request *r)
@@ -50,8 +64,8 @@ char *protocol_print(const struct protocol_request *r)
                   machine_placement_name(r->placement), "memory", machine_memory_name(r->memory),
                   "huge_pages", (int)r->huge_pages, "cold", (int)r->cold, "files", print_files(r));
     json_t *rest = json_pack(
-        "{s:I, s:I, s:I, s:s, s:I, s:f, s:f, s:f, s:I, s:s, s:s, s:s, s:s}", "sets",
-        (json_int_t)r->sets, "shift", (json_int_t)r->shift, "slot", (json_int_t)r->slot, "depth",
+        "{s:I, s:I, s:o, s:s, s:I, s:f, s:f, s:f, s:I, s:s, s:s, s:s, s:s}", "sets",
+        (json_int_t)r->sets, "shift", (json_int_t)r->shift, "counts", print_counts(r), "depth",
         depths[r->depth], "seed", (json_int_t)r->seed, "warmup_s", r->warmup_s, "sample_s",
         r->sample_s, "budget_s", r->budget_s, "max_samples", (json_int_t)r->max_samples, "path_in",
         r->path_in, "path_out", r->path_out, "experiment", r->experiment, "step", r->step);
@@ -122,22 +136,37 @@ static const char *parse_texts(json_t *line, struct protocol_request *r)
 
 static const char *parse_numbers(json_t *line, struct protocol_request *r)
 {
-    json_int_t sets, shift, slot, seed, max_samples;
+    json_int_t sets, shift, seed, max_samples;
     int cold, huge_pages = false;
-    if (json_unpack(line, "{s:i, s:i, s:b, s?:b, s:I, s:I, s:I, s:I, s:F, s:F, s:F, s:I}",
-                    "threads", &r->threads, "team", &r->team, "cold", &cold, "huge_pages",
-                    &huge_pages, "sets", &sets, "shift", &shift, "slot", &slot, "seed", &seed,
-                    "warmup_s", &r->warmup_s, "sample_s", &r->sample_s, "budget_s", &r->budget_s,
-                    "max_samples", &max_samples) != 0)
+    if (json_unpack(line, "{s:i, s:i, s:b, s?:b, s:I, s:I, s:I, s:F, s:F, s:F, s:I}", "threads",
+                    &r->threads, "team", &r->team, "cold", &cold, "huge_pages", &huge_pages, "sets",
+                    &sets, "shift", &shift, "seed", &seed, "warmup_s", &r->warmup_s, "sample_s",
+                    &r->sample_s, "budget_s", &r->budget_s, "max_samples", &max_samples) != 0)
         return "a number";
     r->cold = cold;
     r->huge_pages = huge_pages;
     r->sets = (size_t)sets;
     r->shift = (size_t)shift;
-    r->slot = (size_t)slot;
     r->seed = (uint64_t)seed;
     r->max_samples = (size_t)max_samples;
     return r->threads < 1 ? "threads" : r->team < r->threads ? "team" : NULL;
+}
+
+/* Returns the name of what is wrong. */
+static const char *parse_counts(json_t *line, struct protocol_request *r)
+{
+    const json_t *array = json_object_get(line, "counts");
+    const size_t count = json_array_size(array);
+    for (size_t k = 0; count <= CHECK_COUNTS && k < count; k++) {
+        const json_t *pair = json_array_get(array, k);
+        const json_int_t threads = json_integer_value(json_array_get(pair, 0));
+        const json_int_t slot = json_integer_value(json_array_get(pair, 1));
+        if (threads < 1 || threads > r->threads || slot < 0)
+            return "thread count";
+        r->counts[k] = (struct protocol_count){(int)threads, (size_t)slot};
+    }
+    r->count = count;
+    return count > CHECK_COUNTS || (r->action == PROTOCOL_CHECK && !count) ? "thread count" : NULL;
 }
 
 static void parse_files(json_t *line, struct protocol_request *r)
@@ -162,6 +191,8 @@ bool protocol_parse(const char *text, struct protocol_request *request, char *me
                     : "protocol version";
         if (!wrong)
             wrong = parse_numbers(line, request);
+        if (!wrong)
+            wrong = parse_counts(line, request);
         parse_files(line, request);
         json_decref(line);
     }

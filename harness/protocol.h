@@ -7,9 +7,9 @@
  *
  *   request  {"protocol":1, "action":"prepare|check|measure|eval|ceilings|experiment",
  *             "problem":TEXT, "input":TEXT, "case":NAME, "kernel":NAME, "isa":NAME,
- *             "threads":N, "team":N, "placement":NAME, "memory":NAME, "huge_pages":BOOL, "cold":BOOL,
+ *             "threads":N, "team":N, "counts":[[N, SLOT], ...], "placement":NAME, "memory":NAME, "huge_pages":BOOL, "cold":BOOL,
  *             "files":{"operands":FD, "reference":FD, "topology":FD, "progress":FD, "outputs":FD},
- *             "sets":N, "shift":BYTES, "slot":N, "depth":"rows|case|full|thorough", "seed":N,
+ *             "sets":N, "shift":BYTES, "depth":"rows|case|full|thorough", "seed":N,
  *             "warmup_s":S, "sample_s":S, "budget_s":S, "max_samples":N,
  *             "path_in":PATH, "path_out":PATH, "experiment":NAME, "step":TEXT}
  *   answer   {"protocol":1, "state":"ok|unsupported|unavailable|failed|skipped", "why":TEXT|null,
@@ -49,6 +49,12 @@ enum protocol_file {
     PROTOCOL_FILE_COUNT
 };
 
+/* A thread count to check, and where in the file of outputs what is computed on it goes. */
+struct protocol_count {
+    int threads;
+    size_t slot;
+};
+
 /* A request; parent and worker hold the same struct. */
 struct protocol_request {
     enum protocol_action action;
@@ -57,6 +63,8 @@ struct protocol_request {
     enum attn_isa isa;
     int threads; /* of the kernel */
     int team;    /* of the process, >= threads: what OMP_NUM_THREADS says */
+    struct protocol_count counts[CHECK_COUNTS]; /* PROTOCOL_CHECK: none above `threads` */
+    size_t count;
     enum placement placement;
     enum memory_policy memory;
     bool huge_pages; /* ask for them */
@@ -64,7 +72,6 @@ struct protocol_request {
     int files[PROTOCOL_FILE_COUNT]; /* -1 where absent; the parent's numbers, then the worker's */
     size_t sets;
     size_t shift; /* bytes, a multiple of 64 */
-    size_t slot;  /* of this kernel in the file of outputs */
     enum check_depth depth;
     uint64_t seed;
     double warmup_s, sample_s, budget_s;
@@ -80,6 +87,9 @@ char *protocol_print(const struct protocol_request *request);
 /* From one line; false fills message with what it lacks. */
 bool protocol_parse(const char *line, struct protocol_request *request, char *message,
                     size_t message_size);
+
+/* "full" */
+const char *protocol_depth_name(enum check_depth depth);
 
 /* The answer in a line, checked for its version and state; NULL fills message. */
 json_t *protocol_answer(const char *line, char *message, size_t message_size);

@@ -56,6 +56,8 @@ static void take_row(struct cell *cell, const json_t *row, enum cell_state state
 {
     const char *why = json_string_value(json_object_get(row, "why"));
     cell_end(cell, state, "%s", why ? why : "");
+    cell->failed_at = (int)json_integer_value(json_object_get(row, "failed_at"));
+    cell->check = json_deep_copy(json_object_get(row, "check"));
     cell->row = json_deep_copy(row);
 }
 

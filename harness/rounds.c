@@ -229,7 +229,7 @@ static enum rounds_end run_prepared(struct rounds *rounds, struct protocol_reque
 
 enum rounds_end rounds_run(struct rounds *rounds)
 {
-    if (!settle(rounds))
+    if (!rounds_spread(rounds) || !settle(rounds))
         return ROUNDS_STOPPED;
     if (!live_cells(rounds))
         return ROUNDS_DONE;

@@ -25,8 +25,8 @@ static inline const char *rounds_core(const struct cell *cell)
 /* Takes the time in which a worker did what it was asked for, of what it says beside its answer. */
 void rounds_note_work(struct rounds *rounds, const struct launch *launch);
 
-/* Checks every cell that is not done and has not been checked; ends those that fail, and where
- * checking is all that was asked for those that pass. */
+/* Checks every cell that is not done and has not been checked, all thread counts of its variant
+ * together; ends those that fail, and where checking is all that was asked for those that pass. */
 enum rounds_end rounds_judge(struct rounds *rounds, const struct protocol_request *base);
 
 /* Launches cell number `index` once, again where it was disturbed, and takes the record in; index
@@ -36,6 +36,13 @@ enum rounds_end rounds_turn(struct rounds *rounds, const struct protocol_request
 
 /* Picks the cell that is launched twice a round; false where no cell is fit for it. */
 bool rounds_pick_twin(struct rounds *rounds);
+
+/* Whether a cell is wrong, and not only on another number of threads. */
+bool rounds_is_wrong(const struct cell *cell);
+
+/* Fails the other thread counts of each variant that is wrong on one, those too that have their row
+ * already; false where the journal failed. */
+bool rounds_spread(struct rounds *rounds);
 
 /* Writes the row of a cell that is done; false where the journal failed. */
 bool rounds_finish(struct rounds *rounds, struct cell *cell);

@@ -62,7 +62,6 @@ static struct protocol_request request_for(struct rounds *rounds,
     r.isa = cell->isa;
     r.blas_core = rounds_core(cell);
     r.threads = r.team = cell->threads;
-    r.slot = index;
     r.seed = key >> 1; /* JSON integers are signed */
     r.shift = shift_of(rounds, round);
     return r;
@@ -81,12 +80,33 @@ static enum rounds_end keep(struct rounds *rounds, struct cell *cell, json_t *an
     return rounds->events->launched(rounds->events->context, record) ? ROUNDS_DONE : ROUNDS_STOPPED;
 }
 
+/* Ends the cell, which may be the twin's, and its variant on all thread counts; the figures of its
+ * check are now those of the call that failed. */
+static bool lose(struct rounds *rounds, struct cell *cell, const struct launch *launch)
+{
+    struct cell *of = cell == &rounds->twin ? &rounds->cells[rounds->twin_of] : cell;
+    const json_t *check = json_object_get(launch->answer, "check");
+    cell_end(cell, launch->state, "%s", launch->why);
+    if (cell != of && !rounds_is_wrong(cell))
+        return true;
+    cell_end(of, launch->state, "%s", launch->why);
+    if (json_is_object(check) && launch->state == CELL_FAILED) {
+        json_object_set(of->check, "max_abs_error", json_object_get(check, "max_abs_error"));
+        json_object_set(of->check, "error_over_bound", json_object_get(check, "error_over_bound"));
+        json_object_set_new(of->check, "failed", json_string("timed call"));
+    }
+    json_decref(of->row);
+    of->row = NULL;
+    return rounds_finish(rounds, of) && rounds_spread(rounds);
+}
+
 enum rounds_end rounds_turn(struct rounds *rounds, const struct protocol_request *base,
                             size_t index, size_t round)
 {
     struct cell *cell = rounds_cell(rounds, index);
+    const bool lost = index == rounds->count && rounds->cells[rounds->twin_of].done;
     enum rounds_end end = ROUNDS_DONE;
-    bool again = true;
+    bool again = !cell->done && !lost; /* others may have failed it in this round */
     char what[32];
     for (size_t repeat = 0; again && end == ROUNDS_DONE; repeat++) {
         const struct protocol_request r = request_for(rounds, base, index, round, repeat);
@@ -102,9 +122,7 @@ enum rounds_end rounds_turn(struct rounds *rounds, const struct protocol_request
             const struct launches_setting setting = {round, repeat, r.shift, launch.wall_s};
             end = keep(rounds, cell, launch.answer, &setting, &again);
         } else {
-            cell_end(cell, launch.state, "%s", launch.why);
-            if (cell != &rounds->twin && !rounds_finish(rounds, cell))
-                end = ROUNDS_STOPPED;
+            end = lose(rounds, cell, &launch) ? ROUNDS_DONE : ROUNDS_STOPPED;
         }
         json_decref(launch.answer);
     }

@@ -187,6 +187,8 @@ bool row_finish(struct cell *cell, const char *command, uint64_t seed)
                   "time", time_of(cell), "seed", (json_int_t)seed, "timed_at", now);
     json_object_update_new(row, rest);
     json_object_update_new(row, rates_of(cell));
+    json_object_set_new(row, "failed_at",
+                        cell->failed_at ? json_integer(cell->failed_at) : json_null());
     json_object_set_new(row, "counters",
                         json_array_size(cell->launches) ? counters_of(cell) : json_null());
     json_t *library = json_object_get(json_array_get(cell->launches, 0), "library");

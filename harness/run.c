@@ -29,7 +29,6 @@ struct run {
     json_t *noise;           /* what the A/A pairs have shown */
     double started;
     struct session_time time;
-    size_t cells_done; /* for the share that progress shows */
     char message[1024];
 };
 
@@ -47,6 +46,15 @@ static bool write_line(struct run *run, json_t *line)
     return true;
 }
 
+/* For the share that progress shows. */
+static double share_done(const struct session *session)
+{
+    size_t done = 0;
+    for (size_t i = 0; i < session->cell_count; i++)
+        done += session->cells[i].row != NULL;
+    return (double)done / (double)session->cell_count;
+}
+
 /* ---- events of the rounds -------------------------------------------------------------------- */
 
 static void launching(void *context, const struct cell *cell, const char *what)
@@ -56,8 +64,8 @@ static void launching(void *context, const struct cell *cell, const char *what)
     cell_variant(cell, variant);
     snprintf(text, sizeof text, "%s  %s  %d thr  %s", cell->c->name, variant, cell->threads, what);
     const double elapsed = clock_now() - run->started;
-    const double cells = (double)run->cells_done / (double)run->session.cell_count;
-    const double share = fmax(cells, fmin(0.99, elapsed / run->session.seconds));
+    const double share =
+        fmax(share_done(&run->session), fmin(0.99, elapsed / run->session.seconds));
     progress_show(share, run->session.seconds - elapsed, text);
 }
 
@@ -74,10 +82,8 @@ static bool finished(void *context, struct cell *cell)
 {
     struct run *run = context;
     char text[1024];
-    run->cells_done++;
     report_line(cell->row, text, sizeof text);
-    progress_line("%3.0f %%  %s", 100 * (double)run->cells_done / (double)run->session.cell_count,
-                  text);
+    progress_line("%3.0f %%  %s", 100 * share_done(&run->session), text);
     return write_line(run, json_incref(cell->row));
 }
 

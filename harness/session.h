@@ -5,9 +5,10 @@
 #define HARNESS_SESSION_H
 
 #include "cell.h"
+#include "check.h"
 #include "options.h"
 
-#define SESSION_MAX_THREAD_COUNTS 16
+#define SESSION_MAX_THREAD_COUNTS CHECK_COUNTS
 
 /* Exit codes of the program. */
 enum {

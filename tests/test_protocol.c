@@ -31,7 +31,8 @@ static struct protocol_request sample(void)
         .files = {10, -1, 12, 13, -1},
         .sets = 5,
         .shift = 192,
-        .slot = 7,
+        .counts = {{1, 7}, {2, 9}},
+        .count = 2,
         .depth = 2,
         .seed = INT64_MAX,
         .warmup_s = 0.25,
@@ -78,7 +79,8 @@ static void requests_survive(void **state)
     assert_int_equal(got.cold, sent.cold);
     assert_int_equal(got.sets, sent.sets);
     assert_int_equal(got.shift, sent.shift);
-    assert_int_equal(got.slot, sent.slot);
+    assert_int_equal(got.count, sent.count);
+    assert_memory_equal(got.counts, sent.counts, sizeof sent.counts);
     assert_int_equal(got.depth, sent.depth);
     assert_true(got.seed == sent.seed);
     assert_true(got.warmup_s == sent.warmup_s && got.sample_s == sent.sample_s);

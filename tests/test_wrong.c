@@ -25,7 +25,7 @@
 
 /* What a child leaves behind. */
 static struct verdict {
-    struct check_result result;
+    struct check_result result, results[2];
     char progress[1024];
     int calls; /* of the kernel, where it counts them */
     bool finished;
@@ -74,6 +74,14 @@ static void check(const void *argument)
     const struct order *order = argument;
     const struct problem_case c = case_of(order->problem, "normal:1");
     check_kernel(order->kernel, &c, THREADS, order->depth, &verdict->result);
+}
+
+static void check_both(const void *argument)
+{
+    const struct order *order = argument;
+    const struct problem_case c = case_of(order->problem, "normal:1");
+    const int threads[] = {1, THREADS};
+    check_counts(order->kernel, &c, threads, 2, order->depth, verdict->results);
 }
 
 /* ---- the catch table ----------------------------------------------------------------------- */
@@ -233,6 +241,48 @@ static void crashes_say_what_ran(void **state)
     }
 }
 
+/* ---- every thread count is judged ----------------------------------------------------------- */
+
+extern const struct attn_kernel wrong_nan_vanishes_alone, wrong_nan_vanishes_in_teams,
+    wrong_writes_before_alone, wrong_honest;
+
+/* Thread counts are judged together, and each is told what it did itself: NULL where it passed. */
+static void either_count_is_caught(void **state)
+{
+    (void)state;
+    static const struct {
+        const struct attn_kernel *kernel;
+        const char *problem, *phase, *text[2];
+    } table[] = {
+        {&wrong_honest, CAUSAL, "", {NULL, NULL}},
+        {&wrong_nan_vanishes_alone, CAUSAL, "nan in k", {"expected nan", NULL}},
+        {&wrong_nan_vanishes_in_teams, CAUSAL, "nan in k", {NULL, "expected nan"}},
+        {&wrong_drops_last_key, PLAIN, "own input", {"its last key", "its last key"}},
+        {&wrong_leaves_last_row, PLAIN, "own input", {"unwritten", "unwritten"}},
+        {&wrong_differs_by_threads,
+         PLAIN,
+         "own input",
+         {"bitwise on 1 threads and on 2", "bitwise on 1 threads and on 2"}},
+        {&wrong_races, PLAIN, "own input", {NULL, "got "}},
+    };
+    for (size_t n = 0; n < sizeof table / sizeof *table; n++) {
+        const struct order order = {table[n].kernel, table[n].problem, CHECK_FULL};
+        in_child(check_both, &order);
+        assert_true(verdict->finished);
+        for (int k = 0; k < 2; k++) {
+            const struct check_result *r = &verdict->results[k];
+            const char *text = table[n].text[k];
+            if (r->ok != !text ||
+                (text && (strcmp(r->phase, table[n].phase) != 0 || !strstr(r->why, text))))
+                fail_msg("%s: [%s] %s", order.kernel->name, r->phase, r->why);
+        }
+    }
+    const struct order crash = {&wrong_writes_before_alone, PLAIN, CHECK_FULL};
+    in_child(check_both, &crash);
+    assert_false(verdict->finished);
+    assert_non_null(strstr(verdict->progress, "checking at threads=1: "));
+}
+
 /* ---- every call is judged ------------------------------------------------------------------ */
 
 extern int spoil_call, spoil_calls;
@@ -343,6 +393,7 @@ int main(void)
         cmocka_unit_test(wrong_kernels_are_caught),
         cmocka_unit_test(a_restored_environment_passes),
         cmocka_unit_test(crashes_say_what_ran),
+        cmocka_unit_test(either_count_is_caught),
         cmocka_unit_test(no_call_goes_unjudged),
     };
     verdict =
