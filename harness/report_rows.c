@@ -31,6 +31,7 @@ const struct table_column report_columns[COLUMN_COUNT] = {
     [COLUMN_HUGE] = {"huge", 8, false},
     [COLUMN_MACHINE] = {"%machine", 11, false},
     [COLUMN_WORKSPACE] = {"workspace", 10, false},
+    [COLUMN_CHECK] = {"check", 11, true},
 };
 
 double report_number(const json_t *row, const char *outer, const char *key)
@@ -41,7 +42,7 @@ double report_number(const json_t *row, const char *outer, const char *key)
 
 double report_median(const json_t *row)
 {
-    return report_number(row, "time", "median_s");
+    return report_state(row) == CELL_OK ? report_number(row, "time", "median_s") : NAN;
 }
 
 const char *report_text(const json_t *row, const char *key)
@@ -86,6 +87,26 @@ static void fill_interval(const json_t *row, char *text)
         snprintf(text, TABLE_CELL, "n=%.0f", launches);
 }
 
+/* Of a failed row the error is that of its failure, or none. */
+static void fill_error(const json_t *row, char *text)
+{
+    const double error = report_number(row, "check", "error_over_bound");
+    const enum cell_state state = report_state(row);
+    if (isfinite(error) && (state == CELL_OK || (state == CELL_FAILED && error > 1)))
+        snprintf(text, TABLE_CELL, error < 1 ? "%.4f" : "%.4g", error);
+}
+
+/* Which check a row has had, and on which numbers of threads together: "full 1,2". */
+static void fill_check(const json_t *row, char *text)
+{
+    const json_t *check = json_object_get(row, "check"), *threads;
+    size_t n = (size_t)snprintf(text, TABLE_CELL, "%s", report_text(check, "depth")), k;
+    json_array_foreach (json_object_get(check, "threads"), k, threads)
+        if (n < TABLE_CELL)
+            n += (size_t)snprintf(text + n, TABLE_CELL - n, "%s%" JSON_INTEGER_FORMAT,
+                                  k ? "," : " ", json_integer_value(threads));
+}
+
 /* Letter of a flag; none for what n=... says in place of the interval. */
 static char letter(const char *flag)
 {
@@ -109,8 +130,7 @@ void report_fill(const json_t *row, double gemm, struct table_row *out)
 {
     _Static_assert(COLUMN_COUNT <= TABLE_COLUMNS, "a table has room for every column");
     char(*text)[TABLE_CELL] = out->text;
-    const double median = report_median(row),
-                 error = report_number(row, "check", "error_over_bound");
+    const double median = report_median(row);
     const double launches = report_number(row, "time", "launches");
     const double huge = report_number(row, NULL, "huge_bytes");
     const struct {
@@ -123,17 +143,22 @@ void report_fill(const json_t *row, double gemm, struct table_row *out)
         {COLUMN_BANDWIDTH,
          report_bandwidth_binds(row) ? report_number(row, NULL, "fraction_of_bandwidth") : NAN},
     };
-    for (size_t i = 0; i < sizeof percents / sizeof *percents; i++)
-        units_number(100 * percents[i].value, text[percents[i].column]);
     snprintf(text[COLUMN_KERNEL], TABLE_CELL, "%s/%s", report_text(row, "kernel"),
              report_text(row, "isa"));
     snprintf(text[COLUMN_THREADS], TABLE_CELL, "%.0f", report_number(row, NULL, "threads"));
+    fill_error(row, text[COLUMN_ERROR]);
+    fill_check(row, text[COLUMN_CHECK]);
+    snprintf(out->note, sizeof out->note, "%s", report_text(row, "why"));
+    if (report_state(row) != CELL_OK) { /* instead of a time, whatever an older row may hold */
+        snprintf(text[COLUMN_TIME], TABLE_CELL, "%s", report_text(row, "state"));
+        return;
+    }
+    for (size_t i = 0; i < sizeof percents / sizeof *percents; i++)
+        units_number(100 * percents[i].value, text[percents[i].column]);
     units_seconds(median, text[COLUMN_TIME]);
     fill_interval(row, text[COLUMN_INTERVAL]);
     units_number(report_number(row, NULL, "gflops"), text[COLUMN_GFLOPS]);
     units_number(gemm / median, text[COLUMN_GEMM]);
-    if (isfinite(error))
-        snprintf(text[COLUMN_ERROR], TABLE_CELL, "%.4f", error);
     fill_flags(row, text[COLUMN_FLAGS]);
     if (isfinite(launches))
         snprintf(text[COLUMN_LAUNCHES], TABLE_CELL, "%.0f", launches);
@@ -145,7 +170,4 @@ void report_fill(const json_t *row, double gemm, struct table_row *out)
     if (huge == 0)
         snprintf(text[COLUMN_HUGE], TABLE_CELL, "none");
     units_bytes(report_number(row, NULL, "workspace_bytes"), text[COLUMN_WORKSPACE]);
-    if (isnan(median) && *report_text(row, "state") != 'o')
-        snprintf(text[COLUMN_TIME], TABLE_CELL, "%s", report_text(row, "state"));
-    snprintf(out->note, sizeof out->note, "%s", report_text(row, "why"));
 }

@@ -40,11 +40,12 @@ enum {
     COLUMN_HUGE,
     COLUMN_MACHINE,
     COLUMN_WORKSPACE,
+    COLUMN_CHECK,
     COLUMN_COUNT
 };
 extern const struct table_column report_columns[COLUMN_COUNT];
 
-/* Numbers of a row, NaN where it has none; `outer` may be NULL. */
+/* Numbers of a row, NaN where it has none; `outer` may be NULL.  Only an ok row has a median. */
 double report_number(const json_t *row, const char *outer, const char *key);
 double report_median(const json_t *row);
 const char *report_text(const json_t *row, const char *key);

@@ -141,7 +141,8 @@ static json_t *memory_in_place(const struct cell *cell)
     return json_array_size(cell->launches) ? json_boolean(launches_in_place(cell)) : json_null();
 }
 
-/* A wrong kernel never gets a time, nor one that is faster than the machine a clean state. */
+/* A wrong kernel never gets a time, nor one that is faster than the machine can be: of its launches
+ * the journal's lines and the percentage in `why` are left. */
 static void judge(struct cell *cell)
 {
     const double gflops =
@@ -153,7 +154,7 @@ static void judge(struct cell *cell)
     if (cell->state == CELL_OK && fraction > IMPLAUSIBLE)
         cell_end(cell, CELL_IMPLAUSIBLE, "%.0f %% of the multiply-add rate of its instruction set",
                  100 * fraction);
-    if (cell->state != CELL_OK && cell->state != CELL_IMPLAUSIBLE)
+    if (cell->state != CELL_OK)
         json_array_clear(cell->launches);
 }
 

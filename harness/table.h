@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#define TABLE_COLUMNS 20
+#define TABLE_COLUMNS 24
 #define TABLE_CELL 80
 
 struct table_column {

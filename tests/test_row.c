@@ -30,6 +30,10 @@ static enum cell_state state_at(double gflops, double before, double after)
     cell_end(&cell, CELL_OK, "%s", "");
     assert_true(row_finish(&cell, "run", 1));
     const enum cell_state state = cell.state;
+    const bool ok = state == CELL_OK; /* else a state instead of a time */
+    assert_int_equal(json_is_object(json_object_get(cell.row, "time")), ok);
+    assert_int_equal(json_is_number(json_object_get(cell.row, "gflops")), ok);
+    assert_int_equal(json_is_number(json_object_get(cell.row, "fraction_of_fma")), ok);
     cell_free(&cell);
     return state;
 }

@@ -113,8 +113,8 @@ class Display(CommandTest):
             env={**os.environ, "COLUMNS": "80"},
         )
         self.assertLessEqual(max(len(line) for line in done.stdout.splitlines()), 80)
-        self.assertRegex(done.stdout, r"(?m)^h32x8-sq32-skv64-d24-bf16-causal +1  ")
-        self.assertRegex(done.stdout, r"(?m)^h32x8-sq32-skv64-d24-bf16-caus-2 +1  ")
+        self.assertRegex(done.stdout, r"(?m)^h32x8-sq32-skv64-d24-bf16-causal +1 +\? ")
+        self.assertRegex(done.stdout, r"(?m)^h32x8-sq32-skv64-d24-bf16-caus-2 +1 +\? ")
 
     def test_memory_is_shown_where_it_was_asked_for(self) -> None:
         asked = ["--kernel", "naive,online", "--threads", "1", *BRIEF]

@@ -1,11 +1,12 @@
 """A kernel that misbehaves costs its own cell, says how it went, and nothing else is lost."""
 
 import os
+import pathlib
 import subprocess
 import time
 import unittest
 
-from command import BRIEF, HOST, TINY, CommandTest, Row, cells, run
+from command import BRIEF, HOST, TINY, CommandTest, Row, cells, lines, run
 
 SANITIZED = os.environ.get("ATTNBENCH_SANITIZED") == "ON"
 
@@ -88,6 +89,25 @@ class Faults(CommandTest):
         (row,) = cells(self.output).values()
         self.assertEqual((done.returncode, row["state"]), (1, "implausible"), row)
         self.assertRegex(row["why"], r"\d+ % of the multiply-add rate")
+        self.assertIsNone(row["time"])
+        self.assertIsNone(row["gflops"])
+        self.assertRegex(done.stdout, r"(?m)^broken_cheat/baseline +1 +implausible  full 1$")
+        self.assertNotRegex(done.stdout, r"[*?=] +broken_cheat|GFLOP/s|fastest")
+        self.assertIn("launch", {line["type"] for line in lines(self.output)})  # the evidence
+
+    def test_a_row_of_an_older_program_is_not_ranked_either(self) -> None:
+        """Rows of a file may have the time of what was implausible: it is not shown."""
+        done = run(
+            "run", "--problem", TINY, "--kernel", "naive", "--threads", "1", *BRIEF,
+            "--output", self.output,
+        )  # fmt: skip
+        path = pathlib.Path(self.output)
+        path.write_text(path.read_text().replace('"state":"ok","why":null,"check"',
+                                                 '"state":"implausible","why":"x","check"'))
+        done = run("run", "--resume", self.output)
+        self.assertEqual(done.returncode, 1, done)
+        self.assertRegex(done.stdout, r"(?m)^naive/\S+ +1 +implausible  full 1  x$")
+        self.assertNotRegex(done.stdout, r"[*?=] +naive|GFLOP/s|fastest")
 
     def test_check_finds_them_too(self) -> None:
         done, rows = self.session("naive,broken_zero,broken_crash", command="check")

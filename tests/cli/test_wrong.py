@@ -62,6 +62,31 @@ class Wrong(CommandTest):
     def test_check(self) -> None:
         self.all_are_caught("check")
 
+    def test_a_failure_shows_its_own_error(self) -> None:
+        """At most four digits of it, or none where no element is wrong."""
+        for kernel, error in (
+            ("leaves_last_row", None),
+            ("modifies_q", None),
+            ("differs_by_threads", None),
+            ("scale_twice", r"\d\.?\d*(e\+\d+)?"),
+            ("lse_in_base_2", r"\d\.?\d*(e\+\d+)?"),
+        ):
+            self.output = str(self.directory / f"{kernel}.jsonl")
+            (row,) = self.rows("check", next(iter(PROBLEMS)), kernel, "--threads", "2")
+            self.assertEqual(row["state"], "failed", row)
+            (shown,) = re.findall(rf"(?m)^ *{kernel}/baseline +2 +failed *(.*)$", self.stdout)
+            over_bound = row["check"]["error_over_bound"]
+            if error is None:
+                self.assertIsNone(over_bound)
+                self.assertNotRegex(shown, r"^\d")
+                continue
+            said = re.search(r"got (\S+), expected (\S+), bound (\S+) ", row["why"])
+            got, expected, bound = (float(number) for number in said.groups())
+            self.assertAlmostEqual(over_bound * bound / abs(got - expected), 1, delta=0.01)
+            self.assertRegex(shown.split()[0], rf"^{error}$")
+            digits = re.sub(r"e.*|\D", "", shown.split()[0]).lstrip("0")
+            self.assertLessEqual(len(digits), 4, shown)
+
     def test_honest_ones_get_theirs(self) -> None:
         rows = self.rows("run", CAUSAL, "honest")
         self.assertEqual(self.code, 0)
