@@ -43,7 +43,7 @@ enum check_depth {
  * the others do (unless caps say otherwise: then each is judged alone).  The first input on which
  * any of them fails is the last: a count that is ok() there has passed only as far as that.
  * Guard-page faults are not caught here: the worker dies and its cells are reported as crashed with
- * the input that was running.
+ * the input that was running (fault.h).
  */
 bool check_counts(const struct attn_kernel *kernel, const struct problem_case *c,
                   const int *threads, size_t count, enum check_depth depth,
@@ -69,9 +69,8 @@ bool check_reference_create(const struct problem_case *c, int fd, char *message,
                             size_t message_size);
 void check_reference_use(int fd);
 
-/* What is being run right now, for the crash report of the process around: "checking at threads=2:
- * needle, guard page behind"; a static buffer in memory shared with the parent. */
+/* What a worker is at while it checks, for the crash report of its parent (fault.h): "checking at
+ * threads=2: needle, guard page behind". */
 #define CHECK_RUNNING "checking at threads=%d: "
-void check_set_progress(char *shared, size_t size);
 
 #endif

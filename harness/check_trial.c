@@ -14,20 +14,10 @@
 #include <unistd.h>
 
 #include "check_watch.h"
+#include "fault.h"
 
 /* Rows that are judged where two thread counts differ. */
 #define DIFFERING 64
-
-static struct {
-    char *text; /* shared with the parent; NULL where nobody reads it */
-    size_t size;
-} progress;
-
-void check_set_progress(char *shared, size_t size)
-{
-    progress.text = shared;
-    progress.size = size;
-}
 
 /* Bits of the counts that a run on `threads` speaks for; of all where it is none of them. */
 static unsigned blame(const struct checker *checker, int threads)
@@ -131,47 +121,50 @@ struct tensors_layout check_layout(unsigned turn)
     };
 }
 
-/* The workspace ends (to its alignment) where an inaccessible page begins, and holds NaN. */
-static void *map_workspace(struct trial_plan *p, size_t bytes)
+/* The workspace ends (to its alignment) where inaccessible pages begin, and holds NaN. */
+static bool map_workspace(struct trial_plan *p, size_t bytes)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     const size_t room = (bytes + page - 1) / page * page;
-    p->workspace_bytes = room + page;
-    void *map =
-        mmap(NULL, p->workspace_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    p->mapping_bytes = room + 2 * FAULT_GUARD;
+    char *map = mmap(NULL, p->mapping_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (map == MAP_FAILED)
-        return NULL;
-    p->workspace = map;
-    if (mprotect(p->workspace + room, page, PROT_NONE) != 0)
-        return NULL;
-    memset(p->workspace, 0xff, room);
-    return p->workspace + (room - bytes) / ATTN_WORKSPACE_ALIGN * ATTN_WORKSPACE_ALIGN;
+        return false;
+    p->mapping = map;
+    map += FAULT_GUARD;
+    if (room && mprotect(map, room, PROT_READ | PROT_WRITE) != 0)
+        return false;
+    memset(map, 0xff, room);
+    p->workspace = map + (room - bytes) / ATTN_WORKSPACE_ALIGN * ATTN_WORKSPACE_ALIGN;
+    p->workspace_bytes = bytes;
+    return true;
 }
 
 static void say_progress(const struct trial *trial, int threads)
 {
-    char problem[PARSE_TEXT];
-    if (!progress.text)
-        return;
+    char problem[PARSE_TEXT], what[112], detail[64], rest[PARSE_TEXT + 16];
     parse_print_problem(&trial->problem, problem);
-    snprintf(progress.text, progress.size, CHECK_RUNNING "%s, guard page %s%s; problem %s", threads,
-             trial->phase, trial->set.layout.guard == TENSORS_GUARD_FRONT ? "in front" : "behind",
-             trial->set.layout.row_padding ? ", rows padded" : "", problem);
+    snprintf(what, sizeof what, CHECK_RUNNING "%s", threads, trial->phase);
+    snprintf(detail, sizeof detail, ", guard page %s%s",
+             trial->set.layout.guard == TENSORS_GUARD_FRONT ? "in front" : "behind",
+             trial->set.layout.row_padding ? ", rows padded" : "");
+    snprintf(rest, sizeof rest, "; problem %s", problem);
+    fault_stage(what, detail, rest);
 }
 
 static bool open_plan(struct trial *trial, int threads)
 {
     const struct attn_kernel *kernel = trial->checker->kernel;
     const char *why;
-    struct trial_plan *p = &trial->plans[trial->plan_count++];
+    trial->at = trial->plan_count++;
+    struct trial_plan *p = &trial->plans[trial->at];
     trial->checker->blamed = blame(trial->checker, threads);
     say_progress(trial, threads);
     const size_t bytes = attn_workspace_size(kernel, &trial->problem, threads);
-    void *workspace = map_workspace(p, bytes);
-    if (!workspace)
+    if (!map_workspace(p, bytes))
         return check_fail(trial, "no memory for a workspace of %zu bytes", bytes);
-    check_watch_begin(threads);
-    if (attn_plan_init(&p->plan, kernel, &trial->problem, threads, workspace, bytes, &why))
+    check_watch_begin(trial, threads);
+    if (attn_plan_init(&p->plan, kernel, &trial->problem, threads, p->workspace, bytes, &why))
         return check_watch_end(trial, threads, "the kernel's prepare");
     check_fail(trial, "%s", why);
     p->plan.kernel = NULL;
@@ -206,8 +199,8 @@ void check_trial_close(struct trial *trial)
 {
     for (size_t k = 0; k < trial->plan_count; k++) {
         attn_plan_destroy(&trial->plans[k].plan);
-        if (trial->plans[k].workspace)
-            munmap(trial->plans[k].workspace, trial->plans[k].workspace_bytes);
+        if (trial->plans[k].mapping)
+            munmap(trial->plans[k].mapping, trial->plans[k].mapping_bytes);
     }
     trial->plan_count = 0;
     tensors_free(&trial->set);
@@ -223,7 +216,7 @@ static bool run(struct trial *trial, size_t plan)
     trial->checker->blamed = blame(trial->checker, trial->plans[plan].plan.threads);
     say_progress(trial, trial->plans[plan].plan.threads);
     tensors_poison(&trial->set, &trial->problem);
-    check_watch_begin(trial->plans[plan].plan.threads);
+    check_watch_begin(trial, trial->plans[plan].plan.threads);
     attn_execute(&trial->plans[plan].plan, &trial->set.tensors);
     if (!check_watch_end(trial, trial->plans[plan].plan.threads, "the kernel"))
         return false;

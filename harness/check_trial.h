@@ -28,8 +28,10 @@ struct checker {
 /* A kernel bound to a trial's problem and one thread count. */
 struct trial_plan {
     struct attn_plan plan;
-    char *workspace; /* mapping, with an inaccessible page behind */
+    char *workspace; /* between inaccessible pages */
     size_t workspace_bytes;
+    void *mapping; /* of the workspace and those pages */
+    size_t mapping_bytes;
 };
 
 #define CHECK_NEEDLES 64

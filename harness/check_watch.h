@@ -8,8 +8,9 @@
 
 #include "check_trial.h"
 
-/* The floating-point environment that a program starts with, in `threads` threads. */
-void check_watch_begin(int threads);
+/* The floating-point environment that a program starts with, in `threads` threads, which a fault
+ * will be told of by number; and what it will be looked up in. */
+void check_watch_begin(const struct trial *trial, int threads);
 
 /* Restores it, so that the reference and later calls compute in it; false, and a failure noted,
  * where `who` left another one. */

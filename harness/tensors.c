@@ -10,11 +10,18 @@
 #include <sys/mman.h>
 
 #include "element.h"
+#include "fault.h"
 #include "tensors_view.h"
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
-/* An operand's pages; every one is followed by an inaccessible page, and the first preceded. */
+/* Inaccessible bytes between operands: a page where they are only to be apart. */
+static size_t guard_bytes(const struct tensors_layout *layout)
+{
+    return layout->guard == TENSORS_TIMING ? tensors_page() : FAULT_GUARD;
+}
+
+/* An operand's pages; all are followed by inaccessible ones, and the first preceded. */
 static size_t area_bytes(const struct tensors_view *view, const struct tensors_layout *layout)
 {
     const size_t page = tensors_page();
@@ -28,10 +35,10 @@ static size_t area_bytes(const struct tensors_view *view, const struct tensors_l
 static void *map_areas(const struct tensors_view *views, size_t count,
                        const struct tensors_layout *layout, size_t *total)
 {
-    *total = tensors_page();
+    *total = guard_bytes(layout);
     for (size_t n = 0; n < count; n++)
         if (__builtin_add_overflow(*total, area_bytes(&views[n], layout), total) ||
-            __builtin_add_overflow(*total, tensors_page(), total)) {
+            __builtin_add_overflow(*total, guard_bytes(layout), total)) {
             errno = ENOMEM;
             return MAP_FAILED;
         }
@@ -51,7 +58,7 @@ static bool map_views(const struct tensors_view *views, size_t count,
         return false;
     }
     *mapping = at;
-    at += tensors_page();
+    at += guard_bytes(layout);
     for (size_t n = 0; n < count; n++) {
         const size_t area = area_bytes(&views[n], layout);
         const size_t extent = tensors_extent(&views[n], layout->row_padding);
@@ -65,7 +72,7 @@ static bool map_views(const struct tensors_view *views, size_t count,
         }
         *views[n].t = (struct attn_tensor){at + front[layout->guard], views[n].dtype, {0}};
         tensors_set_strides(&views[n], layout->row_padding);
-        at += area + tensors_page();
+        at += area + guard_bytes(layout);
     }
     return true;
 }
@@ -109,6 +116,20 @@ void tensors_free(struct tensor_set *set)
         if (set->mapping[n])
             munmap(set->mapping[n], set->mapping_bytes[n]);
     *set = (struct tensor_set){0};
+}
+
+size_t tensors_spans(const struct tensor_set *set, const struct attn_problem *problem,
+                     struct tensors_span spans[TENSORS_SPANS])
+{
+    struct tensors_view views[2 * TENSORS_VIEWS];
+    struct attn_tensors tensors = set->tensors;
+    size_t count = tensors_operands(&tensors, problem, views);
+    count += tensors_results(&tensors, problem, views + count);
+    for (size_t n = 0; n < count; n++)
+        spans[n] = (struct tensors_span){views[n].name, views[n].t->data,
+                                         tensors_extent(&views[n], set->layout.row_padding),
+                                         attn_dtype_size(views[n].dtype)};
+    return count;
 }
 
 /* ---- checksums ----------------------------------------------------------------------------- */

@@ -6,8 +6,8 @@
  * time.  A set of operands can be laid out
  *
  *   - for timing: each operand begins at a page plus a shift that is a multiple of 64 bytes;
- *   - for checking: flush against an inaccessible page, in front or behind, so that reading or
- *     writing one element outside is a SIGSEGV; row padding (strides) filled with signalling poison.
+ *   - for checking: flush against inaccessible pages, in front or behind, so that reading or
+ *     writing one element outside, or megabytes, is a SIGSEGV; row padding (strides) filled with signalling poison.
  *
  * Results (O, LSE, weights) live in the worker's own memory, laid out likewise, and are poisoned
  * with NaN before a call.
@@ -79,6 +79,18 @@ struct tensors_spot {
     size_t b, h, i, d;
 };
 
+/* An operand or result as a block of memory, padding included. */
+struct tensors_span {
+    const char *name;
+    const char *data;
+    size_t bytes, element;
+};
+#define TENSORS_SPANS 6
+
+/* All of a set's; returns how many. */
+size_t tensors_spans(const struct tensor_set *set, const struct attn_problem *problem,
+                     struct tensors_span spans[TENSORS_SPANS]);
+
 /* NaN into every result element and, between rows, into the padding. */
 void tensors_poison(struct tensor_set *set, const struct attn_problem *problem);
 
@@ -88,6 +100,11 @@ bool tensors_written(const struct tensor_set *set, const struct attn_problem *pr
                      struct tensors_spot *spot);
 bool tensors_padding_intact(const struct tensor_set *set, const struct attn_problem *problem,
                             struct tensors_spot *spot);
+
+/* The last row of O whose last element was written since; false where none, or no O is wanted.
+ * For signal handlers too. */
+bool tensors_last_written(const struct tensor_set *set, const struct attn_problem *problem,
+                          struct tensors_spot *spot);
 
 /* Which of q, k, v no longer is what it was; NULL where none. */
 const char *tensors_changed(const struct tensor_set *set, const struct attn_problem *problem);

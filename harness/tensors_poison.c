@@ -110,6 +110,25 @@ bool tensors_written(const struct tensor_set *set, const struct attn_problem *pr
     return true;
 }
 
+bool tensors_last_written(const struct tensor_set *set, const struct attn_problem *problem,
+                          struct tensors_spot *spot)
+{
+    struct tensors_view views[TENSORS_VIEWS];
+    struct attn_tensors tensors = set->tensors;
+    tensors_results(&tensors, problem, views);
+    if (!(problem->outputs & ATTN_OUTPUT_O))
+        return false;
+    for (size_t n = rows_of(&views[0]); n-- > 0;) {
+        const struct row row = row_number(&views[0], n);
+        if (get_bits(row.data, views[0].dtype, views[0].cols - 1) !=
+            result_poison(views[0].dtype)) {
+            *spot = spot_of(&views[0], &row, 0);
+            return true;
+        }
+    }
+    return false;
+}
+
 bool tensors_padding_intact(const struct tensor_set *set, const struct attn_problem *problem,
                             struct tensors_spot *spot)
 {

@@ -12,19 +12,16 @@
 #include <unistd.h>
 
 #include "catalogue.h"
-#include "check.h"
 #include "clock.h"
 #include "experiments/tiles.h"
+#include "fault.h"
 #include "select.h"
 
 #define REQUEST_MAX ((size_t)65536) /* bytes */
 
-static char *progress; /* shared with the parent; NULL where it gave none */
-
 void worker_stage(const char *what)
 {
-    if (progress)
-        snprintf(progress, PROTOCOL_PROGRESS, "%s", what);
+    fault_stage(what, "", "");
 }
 
 void worker_end(struct worker *worker, enum cell_state state, const char *why, ...)
@@ -107,10 +104,10 @@ static bool share_progress(int fd)
 {
     if (fd < 0)
         return true;
-    progress = mmap(NULL, PROTOCOL_PROGRESS, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    char *progress = mmap(NULL, PROTOCOL_PROGRESS, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (progress == MAP_FAILED)
         return false;
-    check_set_progress(progress, PROTOCOL_PROGRESS);
+    fault_share(progress, PROTOCOL_PROGRESS);
     return true;
 }
 

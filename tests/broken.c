@@ -111,6 +111,15 @@ static size_t everything(const struct attn_problem *problem, int threads)
     return (size_t)1 << 60;
 }
 
+/* One element too many. */
+static void overrun(const struct attn_plan *plan, const struct attn_tensors *tensors)
+{
+    const struct attn_problem *p = &plan->problem;
+    compute(plan, tensors);
+    float *last = attn_row(&tensors->o, p->batch - 1, p->q_heads - 1, p->q_len - 1);
+    ((volatile float *)last)[p->v_dim] = 0;
+}
+
 /* Slower than its arithmetic, so that a session takes a while. */
 static void dawdle(const struct attn_plan *plan, const struct attn_tensors *tensors)
 {
@@ -144,10 +153,11 @@ BROKEN(late, crash_later, scratch);
 BROKEN(zero, answer_zero, scratch);
 BROKEN(cheat, remember, scratch);
 BROKEN(hungry, compute, everything);
+BROKEN(overrun, overrun, scratch);
 BROKEN(slow, dawdle, scratch);
 
 const struct attn_kernel *const broken_kernels[] = {
-    &broken_crash, &broken_abort, &broken_hang,  &broken_exit,   &broken_chatty,
-    &broken_late,  &broken_zero,  &broken_cheat, &broken_hungry, &broken_slow,
+    &broken_crash, &broken_abort, &broken_hang,   &broken_exit, &broken_chatty,  &broken_late,
+    &broken_zero,  &broken_cheat, &broken_hungry, &broken_slow, &broken_overrun,
 };
 const size_t broken_count = sizeof broken_kernels / sizeof *broken_kernels;

@@ -19,7 +19,7 @@ from pathlib import Path
 # themselves; names joined by + are one family, which may include each other.
 LAYERS = [
     (0, "build clock counters float_env lock random scan stats table units"),
-    (0, "parse process progress share stop teams"),
+    (0, "fault parse process progress share stop teams"),
     (1, "cases+case_text+suites catalogue journal machine safetensors"),
     (1, "queue tensors+logits+patterns"),
     (1, "cell outputs"),

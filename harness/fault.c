@@ -1,0 +1,208 @@
+/*
+ * fault: the handler, which calls nothing that is not async-signal-safe.
+ */
+#define _GNU_SOURCE /* REG_ERR */
+#include "fault.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#define NULL_PAGES ((uintptr_t)65536) /* never mapped: vm.mmap_min_addr */
+#define STACK 32768 /* bytes: a frame holds the vector registers, 11 KiB with AMX */
+#define REST 2048
+
+static struct {
+    char *text;
+    size_t size, what; /* bytes; of the stage, without its detail */
+    char rest[REST];
+} stage;
+
+static const struct fault_call *_Atomic expected;
+static atomic_flag told = ATOMIC_FLAG_INIT;
+static _Thread_local int thread = -1;
+
+static const int signals[] = {SIGSEGV, SIGBUS};
+static struct sigaction before[sizeof signals / sizeof *signals];
+
+/* ---- text ---------------------------------------------------------------------------------- */
+
+/* Cuts what does not fit. */
+static void say(const char *text)
+{
+    size_t at = strlen(stage.text);
+    while (*text && at + 1 < stage.size)
+        stage.text[at++] = *text++;
+    stage.text[at] = 0;
+}
+
+static void say_number(size_t n)
+{
+    char digits[24];
+    size_t at = sizeof digits - 1;
+    digits[at] = 0;
+    do
+        digits[--at] = (char)('0' + n % 10);
+    while (n /= 10);
+    say(digits + at);
+}
+
+static void say_bytes(size_t n)
+{
+    const bool large = n >= 1000000;
+    say_number(large ? (n + 500000) / 1000000 : n);
+    say(large ? " MB" : n == 1 ? " byte" : " bytes");
+}
+
+/* ---- the fault ----------------------------------------------------------------------------- */
+
+static const char *access_of(const ucontext_t *context)
+{
+#if defined __x86_64__
+    const unsigned long long code = (unsigned long long)context->uc_mcontext.gregs[REG_ERR];
+    return code & 0x10 ? "execution" : code & 2 ? "write" : "read";
+#elif defined __aarch64__
+    /* The records behind the registers; the syndrome's WnR bit is 6. */
+    const unsigned char *at = context->uc_mcontext.__reserved;
+    const struct _aarch64_ctx *head = (const void *)at;
+    for (; head->magic; head = (const void *)(at += head->size))
+        if (head->magic == ESR_MAGIC)
+            return ((const struct esr_context *)head)->esr & 1 << 6 ? "write" : "read";
+    return "access";
+#else
+    (void)context;
+    return "access";
+#endif
+}
+
+/* Bytes from a region to an address outside of it, counting the element that was touched. */
+static size_t distance(const struct fault_region *region, uintptr_t address)
+{
+    const uintptr_t from = (uintptr_t)region->data, to = from + region->bytes;
+    return address < from ? from - address : address - to + region->element;
+}
+
+/* The nearest region that is near enough; NULL where none is. */
+static const struct fault_region *nearest(const struct fault_call *call, uintptr_t address)
+{
+    const struct fault_region *best = NULL;
+    size_t least = FAULT_GUARD / 2;
+    for (size_t n = 0; call && n < call->count; n++)
+        if (distance(&call->regions[n], address) < least) {
+            best = &call->regions[n];
+            least = distance(best, address);
+        }
+    return best;
+}
+
+static void say_place(const struct fault_call *call, const siginfo_t *info)
+{
+    const uintptr_t address = (uintptr_t)info->si_addr;
+    const struct fault_region *region = nearest(call, address);
+    if (info->si_code == SI_KERNEL) {
+        say("at an address that the processor does not tell: not canonical, or a vector that is "
+            "not aligned");
+    } else if (address < NULL_PAGES) {
+        say("at a null pointer");
+    } else if (region) {
+        say_bytes(distance(region, address));
+        say(address < (uintptr_t)region->data ? " before the start of " : " past the end of ");
+        say(region->name);
+    } else {
+        say(call ? "far from every operand" : "at an address that is not mapped");
+    }
+}
+
+static void say_row(const struct fault_call *call)
+{
+    static const char *const names[] = {"b ", ", h ", ", i "};
+    size_t place[3];
+    if (!call || !call->last_row)
+        return;
+    if (!call->last_row(call->context, place)) {
+        say("; no row of o is written");
+        return;
+    }
+    say("; last row of o written: ");
+    for (int n = 0; n < 3; n++) {
+        say(names[n]);
+        say_number(place[n]);
+    }
+}
+
+static void tell(const siginfo_t *info, const ucontext_t *context)
+{
+    const struct fault_call *call = expected;
+    stage.text[stage.what] = 0;
+    say(": ");
+    say(access_of(context));
+    say(" ");
+    say_place(call, info);
+    if (thread >= 0) {
+        say(" (thread ");
+        say_number((size_t)thread);
+        say(")");
+    }
+    say_row(call);
+    say(stage.rest);
+}
+
+/* A fault happens again on return, and then goes the way that it would have gone without us; a
+ * signal that somebody sent is sent again.  Of two threads the second waits for the end. */
+static void handle(int signal, siginfo_t *info, void *context)
+{
+    const bool sent = info->si_code <= 0;
+    if (atomic_flag_test_and_set(&told))
+        for (;;)
+            pause();
+    if (!sent)
+        tell(info, context);
+    for (size_t n = 0; n < sizeof signals / sizeof *signals; n++)
+        if (signals[n] == signal)
+            sigaction(signal, &before[n], NULL);
+    if (sent)
+        raise(signal);
+}
+
+/* ---- set-up -------------------------------------------------------------------------------- */
+
+void fault_share(char *shared, size_t size)
+{
+    stage.text = shared;
+    stage.size = size;
+    struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    sigemptyset(&action.sa_mask);
+    for (size_t n = 0; shared && n < sizeof signals / sizeof *signals; n++)
+        sigaction(signals[n], &action, &before[n]);
+    fault_thread(0);
+}
+
+void fault_stage(const char *what, const char *detail, const char *rest)
+{
+    if (!stage.text)
+        return;
+    snprintf(stage.text, stage.size, "%s%s%s", what, detail, rest);
+    stage.what = strnlen(what, stage.size - 1);
+    snprintf(stage.rest, sizeof stage.rest, "%s", rest);
+}
+
+void fault_thread(int number)
+{
+    static _Thread_local char memory[STACK];
+    stack_t stack;
+    thread = number;
+    /* A sanitizer gives its threads one, and frees it. */
+    if (sigaltstack(NULL, &stack) == 0 && stack.ss_flags & SS_DISABLE) {
+        stack = (stack_t){.ss_sp = memory, .ss_size = sizeof memory};
+        sigaltstack(&stack, NULL);
+    }
+}
+
+void fault_expect(const struct fault_call *call)
+{
+    expected = call;
+}
