@@ -65,13 +65,18 @@ void cell_end(struct cell *cell, enum cell_state state, const char *why, ...)
     cell->done = true;
 }
 
+void cell_forget_errors(struct cell *cell)
+{
+    json_object_set_new(cell->check, "max_abs_error", json_null());
+    json_object_set_new(cell->check, "error_over_bound", json_null());
+}
+
 void cell_inherit(struct cell *cell, const struct cell *failed)
 {
     const int threads = failed->threads;
     cell_end(cell, CELL_FAILED, "at %d thread%s: %s", threads, threads > 1 ? "s" : "", failed->why);
     cell->failed_at = threads;
-    json_object_set_new(cell->check, "max_abs_error", json_null());
-    json_object_set_new(cell->check, "error_over_bound", json_null());
+    cell_forget_errors(cell);
     json_decref(cell->row);
     cell->row = NULL;
 }

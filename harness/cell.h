@@ -61,8 +61,11 @@ __attribute__((format(printf, 3, 4))) void cell_end(struct cell *cell, enum cell
  * "plugin"} */
 json_t *cell_identity(const struct cell *cell);
 
+/* Takes back what the cell's check found of errors: they are not those of what ended it. */
+void cell_forget_errors(struct cell *cell);
+
 /* Fails a cell because the same variant did on another number of threads: a wrong kernel gets no time
- * on any.  What its own check has found is no figure of that failure. */
+ * on any. */
 void cell_inherit(struct cell *cell, const struct cell *failed);
 
 /* A command line that measures this cell alone; beside the one that it failed with, where it did. */

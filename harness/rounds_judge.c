@@ -96,8 +96,10 @@ static bool take_end(struct rounds *rounds, const struct group *group, const str
     for (size_t k = 0; k < group->count; k++)
         known |= group->cells[k]->threads == threads;
     for (size_t k = 0; written && k < group->count; k++)
-        if ((!known || group->cells[k]->threads == threads) && (wrong || !group->cells[k]->done))
+        if ((!known || group->cells[k]->threads == threads) && (wrong || !group->cells[k]->done)) {
+            cell_forget_errors(group->cells[k]);
             written = fail(rounds, group->cells[k], launch->state, launch->why);
+        }
     return written;
 }
 

@@ -90,6 +90,7 @@ static bool lose(struct rounds *rounds, struct cell *cell, const struct launch *
     if (cell != of && !rounds_is_wrong(cell))
         return true;
     cell_end(of, launch->state, "%s", launch->why);
+    cell_forget_errors(of);
     if (json_is_object(check) && launch->state == CELL_FAILED) {
         json_object_set(of->check, "max_abs_error", json_object_get(check, "max_abs_error"));
         json_object_set(of->check, "error_over_bound", json_object_get(check, "error_over_bound"));

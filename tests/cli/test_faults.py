@@ -60,6 +60,8 @@ class Faults(CommandTest):
         reasons = [] if SANITIZED else ["SIGFPE while sampling"]
         _, row = self.broken("broken_late", "crashed", *reasons)
         self.assertIsNone(row["time"])
+        self.assertGreater(row["check"]["rows"], 0)
+        self.assertIsNone(row["check"]["error_over_bound"])  # what passed is not what failed
 
     def test_hang(self) -> None:
         start = time.monotonic()
