@@ -123,7 +123,13 @@ class Cell(Identified, kw_only=True, gc=False, eq=False):
         return self.time.ci95_s
 
     def number(self, key: str) -> float:
-        """A number of the row, as in ceiling.fma_gflops; NaN where it is null or absent."""
+        """A number of the row, as in ceiling.fma_gflops; NaN where it is null or absent.
+
+        Of a row that is not ok only its check's: rates are a time in other words, and older files
+        have those of what was implausible.
+        """
+        if self.state != "ok" and not key.startswith("check."):
+            return math.nan
         value: Any = self.row
         for part in key.split("."):
             value = value.get(part) if isinstance(value, dict) else None

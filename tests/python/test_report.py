@@ -74,6 +74,17 @@ def test_page_has_every_cell_and_its_repro_line(tool: Tool, tmp_path: Path) -> N
     assert "disturbed cells</dt><dd>preempted: 1" in out.read_text()
 
 
+def test_implausible_has_no_number_but_its_error(tool: Tool, tmp_path: Path) -> None:
+    row = sample.cell([1e-9] * 8) | {"state": "implausible", "why": "1062 %"}
+    path = sample.write(tmp_path / "a.jsonl", sample.session(), sample.cell(kernel="ok"), row)
+    out = tmp_path / "report.html"
+    assert tool(report, path, "--output", out).code == 0
+    head, *rows = Page(out.read_text()).rows
+    (shown,) = [dict(zip(head, r, strict=True)) for r in rows if r[1].startswith("flash/")]
+    assert shown["state"] == "implausible 1062 %"
+    assert {shown[k] for k in ("median", "95 % interval", "GFLOP/s", "% FMA", "% read")} <= {"", "-"}
+
+
 def test_noise_of_the_session_is_a_table(tool: Tool, tmp_path: Path) -> None:
     named = {k: v for k, v in sample.cell().items() if k in ("case", "kernel", "isa", "threads")}
     noise = {"type": "noise", "rounds": 6, "ratio": 0.95, "detectable": 0.031} | named

@@ -214,3 +214,15 @@ def test_nan_in_a_field_that_is_not_a_time_is_null(tmp_path: Path) -> None:
     assert cell.row["gflops"] is None
     assert math.isnan(cell.number("gflops"))
     assert cell.number("ceiling.fma_gflops") == 118
+
+
+def test_only_an_ok_row_has_rates(tmp_path: Path) -> None:
+    """A file may hold the time of what was implausible: no tool gets to see it."""
+    row = sample.cell() | {"state": "implausible", "why": "1062 %"}
+    results = read(sample.write(tmp_path / "a.jsonl", sample.session(), row))
+    (cell,) = results.cells.values()
+    assert row["time"] and row["gflops"]
+    assert (cell.timed, results.timed, results.right) == (False, [], [])
+    for key in ("gflops", "fraction_of_fma", "time.median_s", "time.p05_s", "workspace_bytes"):
+        assert math.isnan(cell.number(key)), key
+    assert cell.number("check.error_over_bound") == 0.004
