@@ -34,6 +34,12 @@ class Usage(CommandTest):
         self.assertNotIn("comma separated", run("list", "--help").stdout)
         self.assertIn("thread counts, comma separated", run("run", "--help").stdout)
 
+    def test_help_of_check_says_what_it_cannot_see(self) -> None:
+        page = " ".join(run("check", "--help").stdout.split())
+        self.assertIn("within 8 times that of naive", page)
+        self.assertIn("a single element that is off by 1e-5 of itself is seen only where", page)
+        self.assertIn("Everywhere else it passes", page)
+
     def test_version_names_the_build(self) -> None:
         done = run("--version")
         self.assertEqual(done.returncode, 0)
