@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -279,6 +280,30 @@ const json_t *journal_session(const struct journal *journal)
 const json_t *journal_find(const struct journal *journal, const char *identity)
 {
     return json_object_get(journal->cells, identity);
+}
+
+const json_t *journal_find_wrong(const struct journal *journal, const json_t *cell)
+{
+    static const char *const states[] = {"failed", "crashed", "timeout"};
+    char wanted[JOURNAL_IDENTITY], identity[JOURNAL_IDENTITY];
+    const char *key;
+    json_t *row, *like = json_copy((json_t *)(uintptr_t)cell);
+    const json_t *found = NULL;
+    json_object_foreach (journal->cells, key, row) {
+        const char *state = json_string_value(json_object_get(row, "state"));
+        bool wrong = false;
+        for (size_t n = 0; state && n < sizeof states / sizeof *states; n++)
+            wrong |= strcmp(state, states[n]) == 0;
+        if (!wrong || json_is_integer(json_object_get(row, "failed_at")))
+            continue;
+        json_object_set(like, "threads", json_object_get(row, "threads"));
+        journal_identity(like, wanted, sizeof wanted);
+        journal_identity(row, identity, sizeof identity);
+        if (strcmp(wanted, identity) == 0)
+            found = row;
+    }
+    json_decref(like);
+    return found;
 }
 
 json_t *journal_check(const struct journal *journal, const char *identity)

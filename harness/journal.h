@@ -35,6 +35,8 @@ bool journal_note(struct journal *journal, json_t *line, char *message, size_t m
  * check and its launches since the build last changed, NULL where there are none. */
 const json_t *journal_session(const struct journal *journal);
 const json_t *journal_find(const struct journal *journal, const char *identity);
+/* The last row of the same variant on another number of threads that failed, crashed or timed out. */
+const json_t *journal_find_wrong(const struct journal *journal, const json_t *cell);
 json_t *journal_check(const struct journal *journal, const char *identity);
 json_t *journal_launches(const struct journal *journal, const char *identity);
 

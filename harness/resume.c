@@ -74,6 +74,15 @@ static void take_work(struct cell *cell, json_t *check, json_t *launches)
     cell->cost_s = json_number_value(json_object_get(last, "wall_s"));
 }
 
+/* What the file knows of the variant on other numbers of threads, which this session may not have. */
+static void take_failure(struct cell *cell, const json_t *row)
+{
+    const char *why = json_string_value(json_object_get(row, "why"));
+    struct cell failed = {.threads = (int)json_integer_value(json_object_get(row, "threads"))};
+    snprintf(failed.why, sizeof failed.why, "%s", why ? why : "");
+    cell_inherit(cell, &failed);
+}
+
 bool resume_cells(const struct journal *journal, struct session *session)
 {
     json_t *build = build_describe();
@@ -84,8 +93,9 @@ bool resume_cells(const struct journal *journal, struct session *session)
         char identity[JOURNAL_IDENTITY];
         json_t *fields = cell_identity(cell);
         journal_identity(fields, identity, sizeof identity);
-        json_decref(fields);
         const json_t *row = journal_find(journal, identity);
+        const json_t *wrong = journal_find_wrong(journal, fields);
+        json_decref(fields);
         enum cell_state state;
         if (row && cell_state_parse(json_string_value(json_object_get(row, "state")), &state)) {
             if (state != CELL_SKIPPED)
@@ -93,6 +103,8 @@ bool resume_cells(const struct journal *journal, struct session *session)
         } else if (same && !cell->done) {
             take_work(cell, journal_check(journal, identity), journal_launches(journal, identity));
         }
+        if (wrong && (!cell->done || cell->state == CELL_OK))
+            take_failure(cell, wrong);
     }
     return !same;
 }

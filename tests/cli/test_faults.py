@@ -110,8 +110,11 @@ class Faults(CommandTest):
             "--output", self.output,
         )  # fmt: skip
         path = pathlib.Path(self.output)
-        path.write_text(path.read_text().replace('"state":"ok","why":null,"check"',
-                                                 '"state":"implausible","why":"x","check"'))
+        path.write_text(
+            path.read_text().replace(
+                '"state":"ok","why":null,"check"', '"state":"implausible","why":"x","check"'
+            )
+        )
         done = run("run", "--resume", self.output)
         self.assertEqual(done.returncode, 1, done)
         self.assertRegex(done.stdout, r"(?m)^naive/\S+ +1 +implausible  full 1  x$")
