@@ -72,6 +72,12 @@ json_t *journal_number(double x)
     return isfinite(x) ? json_real(x) : json_null();
 }
 
+double journal_number_at(const json_t *object, const char *outer, const char *key)
+{
+    const json_t *value = json_object_get(outer ? json_object_get(object, outer) : object, key);
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
 static bool write_all(int fd, const char *text, size_t length)
 {
     while (length) {

@@ -49,4 +49,7 @@ void journal_identity(const json_t *cell, char *text, size_t size);
 /* A number; null where it is not finite, because JSON has no other word for that. */
 json_t *journal_number(double x);
 
+/* A number of an object, or of its member `outer` where that is not NULL; NaN where there is none. */
+double journal_number_at(const json_t *object, const char *outer, const char *key);
+
 #endif

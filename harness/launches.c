@@ -16,19 +16,13 @@ struct series {
     size_t n;
 };
 
-static double number_at(const json_t *object, const char *outer, const char *key)
-{
-    const json_t *value = json_object_get(outer ? json_object_get(object, outer) : object, key);
-    return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
 /* One number of every launch, those without it left out. */
 static struct series per_launch(const struct cell *cell, const char *outer, const char *key)
 {
     const size_t launches = json_array_size(cell->launches);
     struct series s = {malloc((launches + 1) * sizeof(double)), 0};
     for (size_t i = 0; s.x && i < launches; i++) {
-        const double x = number_at(json_array_get(cell->launches, i), outer, key);
+        const double x = journal_number_at(json_array_get(cell->launches, i), outer, key);
         if (!isnan(x))
             s.x[s.n++] = x;
     }
@@ -99,7 +93,7 @@ double launches_largest(const struct cell *cell, const char *outer, const char *
 {
     double largest = NAN;
     for (size_t i = 0; i < json_array_size(cell->launches); i++)
-        largest = fmax(largest, number_at(json_array_get(cell->launches, i), outer, key));
+        largest = fmax(largest, journal_number_at(json_array_get(cell->launches, i), outer, key));
     return largest;
 }
 
@@ -108,8 +102,8 @@ double launches_fraction(const struct cell *cell, double work, const char *ceili
     struct series s = {malloc((json_array_size(cell->launches) + 1) * sizeof(double)), 0};
     for (size_t i = 0; s.x && i < json_array_size(cell->launches); i++) {
         const json_t *launch = json_array_get(cell->launches, i);
-        const double fraction = work / number_at(launch, NULL, "median_s") / 1e9 /
-                                number_at(launch, "ceiling", ceiling);
+        const double fraction = work / journal_number_at(launch, NULL, "median_s") / 1e9 /
+                                journal_number_at(launch, "ceiling", ceiling);
         if (isfinite(fraction))
             s.x[s.n++] = fraction;
     }
@@ -124,7 +118,7 @@ static struct noise_launch noise_launch(const json_t *record)
     return (struct noise_launch){
         .samples_s = samples.x,
         .samples = samples.n,
-        .threads = (int)number_at(record, NULL, "threads"),
+        .threads = (int)journal_number_at(record, NULL, "threads"),
         .disturbance = disturbance_parse(json_object_get(record, "disturbance")),
     };
 }

@@ -40,8 +40,9 @@ static void print_arithmetic(const json_t *at)
     printf("  %-14s %10s %10s %10s\n", "isa", "f32", "bf16", "exp");
     json_array_foreach (json_object_get(at, "arithmetic"), i, isa)
         printf("  %-14s %10.1f %10.1f %10.2f\n", report_text(isa, "isa"),
-               report_number(isa, NULL, "f32_gflops"), report_number(isa, NULL, "bf16_gflops"),
-               report_number(isa, NULL, "exp_g_per_s"));
+               journal_number_at(isa, NULL, "f32_gflops"),
+               journal_number_at(isa, NULL, "bf16_gflops"),
+               journal_number_at(isa, NULL, "exp_g_per_s"));
 }
 
 static void print_bandwidth(const json_t *at)
@@ -51,12 +52,12 @@ static void print_bandwidth(const json_t *at)
     char bytes[UNITS_TEXT], name[16];
     printf("  %-14s %10s %10s\n", "footprint", "read", "copy");
     json_array_foreach (json_object_get(at, "bandwidth"), i, level) {
-        units_bytes(report_number(level, NULL, "bytes"), bytes);
-        snprintf(name, sizeof name, "L%.0f", report_number(level, NULL, "level"));
+        units_bytes(journal_number_at(level, NULL, "bytes"), bytes);
+        snprintf(name, sizeof name, "L%.0f", journal_number_at(level, NULL, "level"));
         printf("  %-4s %9s %10.1f %10.1f\n",
                json_is_true(json_object_get(level, "memory")) ? "mem" : name, bytes,
-               report_number(level, NULL, "read_gbytes_per_s"),
-               report_number(level, NULL, "copy_gbytes_per_s"));
+               journal_number_at(level, NULL, "read_gbytes_per_s"),
+               journal_number_at(level, NULL, "copy_gbytes_per_s"));
     }
 }
 
@@ -66,13 +67,13 @@ static void print_caches(const json_t *caches)
     size_t i;
     const json_t *cache;
     json_array_foreach (caches, i, cache) {
-        const double kib = report_number(cache, NULL, "bytes") / 1024;
-        const double sharers = report_number(cache, NULL, "shared_by_threads");
+        const double kib = journal_number_at(cache, NULL, "bytes") / 1024;
+        const double sharers = journal_number_at(cache, NULL, "shared_by_threads");
         printf("%-22s %.0f of L%.0f, %g %s, %.0f ways, lines of %.0f bytes, %.0f thread%s each\n",
-               i ? "" : "caches", report_number(cache, NULL, "count"),
-               report_number(cache, NULL, "level"), kib < 1024 ? kib : kib / 1024,
-               kib < 1024 ? "KiB" : "MiB", report_number(cache, NULL, "ways"),
-               report_number(cache, NULL, "line_bytes"), sharers, sharers == 1 ? "" : "s");
+               i ? "" : "caches", journal_number_at(cache, NULL, "count"),
+               journal_number_at(cache, NULL, "level"), kib < 1024 ? kib : kib / 1024,
+               kib < 1024 ? "KiB" : "MiB", journal_number_at(cache, NULL, "ways"),
+               journal_number_at(cache, NULL, "line_bytes"), sharers, sharers == 1 ? "" : "s");
     }
 }
 
@@ -113,7 +114,7 @@ static void print_text(const json_t *all)
     json_t *at;
     print_description(json_object_get(all, "machine"));
     json_array_foreach (json_object_get(all, "ceilings"), i, at) {
-        const double threads = report_number(at, NULL, "threads");
+        const double threads = journal_number_at(at, NULL, "threads");
         printf("\nceilings, %.0f thread%s (GFLOP/s, 1e9 exp/s, GB/s)\n", threads,
                threads == 1 ? "" : "s");
         print_arithmetic(at);

@@ -57,11 +57,11 @@ void report_line(const json_t *row, char *text, size_t size)
     char time[UNITS_TEXT], gflops[UNITS_TEXT];
     const char *state = report_text(row, "state"), *why = report_text(row, "why");
     units_seconds(report_median(row), time);
-    units_number(report_number(row, NULL, "gflops"), gflops);
+    units_number(journal_number_at(row, NULL, "gflops"), gflops);
     snprintf(text, size, "%s  %s/%s  %.0f thr  %s%s%s%s%s%s%s", report_text(row, "case"),
              report_text(row, "kernel"), report_text(row, "isa"),
-             report_number(row, NULL, "threads"), state, *why ? ": " : "", why, *time ? "  " : "",
-             time, *time ? "  " : "", *time ? gflops : "");
+             journal_number_at(row, NULL, "threads"), state, *why ? ": " : "", why,
+             *time ? "  " : "", time, *time ? "  " : "", *time ? gflops : "");
     if (*time)
         strncat(text, " GFLOP/s", size - strlen(text) - 1);
 }

@@ -39,7 +39,8 @@ static int compare(const void *a, const void *b)
 {
     const json_t *x = (*(const struct cell *const *)a)->row;
     const json_t *y = (*(const struct cell *const *)b)->row;
-    const double threads = report_number(x, NULL, "threads") - report_number(y, NULL, "threads");
+    const double threads =
+        journal_number_at(x, NULL, "threads") - journal_number_at(y, NULL, "threads");
     const double s = report_median(x), t = report_median(y);
     if (threads != 0)
         return threads < 0 ? -1 : 1;
@@ -164,7 +165,7 @@ static void print_memory(const struct cell *const *sorted, size_t count)
     char text[256], from[UNITS_TEXT], to[UNITS_TEXT];
     for (size_t i = 0; i < count; i++) {
         const json_t *row = sorted[i]->row;
-        const double huge = report_number(row, NULL, "huge_bytes");
+        const double huge = journal_number_at(row, NULL, "huge_bytes");
         timed += !isnan(report_median(row));
         elsewhere += json_is_false(json_object_get(row, "memory_in_place"));
         least = fmin(least, huge);

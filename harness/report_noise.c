@@ -15,7 +15,7 @@ static size_t collect(const json_t *lines, const char *key, double *x)
     size_t i, n = 0;
     const json_t *line;
     json_array_foreach (lines, i, line) {
-        x[n] = report_number(line, NULL, key);
+        x[n] = journal_number_at(line, NULL, key);
         n += !isnan(x[n]);
     }
     return n;

@@ -34,15 +34,9 @@ const struct table_column report_columns[COLUMN_COUNT] = {
     [COLUMN_CHECK] = {"check", 11, true},
 };
 
-double report_number(const json_t *row, const char *outer, const char *key)
-{
-    const json_t *value = json_object_get(outer ? json_object_get(row, outer) : row, key);
-    return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
 double report_median(const json_t *row)
 {
-    return report_state(row) == CELL_OK ? report_number(row, "time", "median_s") : NAN;
+    return report_state(row) == CELL_OK ? journal_number_at(row, "time", "median_s") : NAN;
 }
 
 const char *report_text(const json_t *row, const char *key)
@@ -60,8 +54,8 @@ enum cell_state report_state(const json_t *row)
 
 bool report_bandwidth_binds(const json_t *row)
 {
-    return report_number(row, NULL, "fraction_of_bandwidth") >
-           report_number(row, NULL, "fraction_of_fma");
+    return journal_number_at(row, NULL, "fraction_of_bandwidth") >
+           journal_number_at(row, NULL, "fraction_of_fma");
 }
 
 /* An end of the 95 % interval, NaN where there is none. */
@@ -80,7 +74,7 @@ bool report_meets(const json_t *row, const json_t *fastest)
 static void fill_interval(const json_t *row, char *text)
 {
     const double half = (bound(row, 1) - bound(row, 0)) / 2 / report_median(row);
-    const double launches = report_number(row, "time", "launches");
+    const double launches = journal_number_at(row, "time", "launches");
     if (isfinite(half))
         units_number(100 * half, text);
     else if (isfinite(launches))
@@ -90,7 +84,7 @@ static void fill_interval(const json_t *row, char *text)
 /* Of a failed row the error is that of its failure, or none. */
 static void fill_error(const json_t *row, char *text)
 {
-    const double error = report_number(row, "check", "error_over_bound");
+    const double error = journal_number_at(row, "check", "error_over_bound");
     const enum cell_state state = report_state(row);
     if (isfinite(error) && (state == CELL_OK || (state == CELL_FAILED && error > 1)))
         snprintf(text, TABLE_CELL, error < 1 ? "%.4f" : "%.4g", error);
@@ -131,21 +125,21 @@ void report_fill(const json_t *row, double gemm, struct table_row *out)
     _Static_assert(COLUMN_COUNT <= TABLE_COLUMNS, "a table has room for every column");
     char(*text)[TABLE_CELL] = out->text;
     const double median = report_median(row);
-    const double launches = report_number(row, "time", "launches");
-    const double huge = report_number(row, NULL, "huge_bytes");
+    const double launches = journal_number_at(row, "time", "launches");
+    const double huge = journal_number_at(row, NULL, "huge_bytes");
     const struct {
         int column;
         double value;
     } percents[] = {
-        {COLUMN_FMA, report_number(row, NULL, "fraction_of_fma")},
-        {COLUMN_SPREAD, report_number(row, "time", "spread_between")},
-        {COLUMN_MACHINE, report_number(row, NULL, "fraction_of_machine")},
+        {COLUMN_FMA, journal_number_at(row, NULL, "fraction_of_fma")},
+        {COLUMN_SPREAD, journal_number_at(row, "time", "spread_between")},
+        {COLUMN_MACHINE, journal_number_at(row, NULL, "fraction_of_machine")},
         {COLUMN_BANDWIDTH,
-         report_bandwidth_binds(row) ? report_number(row, NULL, "fraction_of_bandwidth") : NAN},
+         report_bandwidth_binds(row) ? journal_number_at(row, NULL, "fraction_of_bandwidth") : NAN},
     };
     snprintf(text[COLUMN_KERNEL], TABLE_CELL, "%s/%s", report_text(row, "kernel"),
              report_text(row, "isa"));
-    snprintf(text[COLUMN_THREADS], TABLE_CELL, "%.0f", report_number(row, NULL, "threads"));
+    snprintf(text[COLUMN_THREADS], TABLE_CELL, "%.0f", journal_number_at(row, NULL, "threads"));
     fill_error(row, text[COLUMN_ERROR]);
     fill_check(row, text[COLUMN_CHECK]);
     snprintf(out->note, sizeof out->note, "%s", report_text(row, "why"));
@@ -157,17 +151,17 @@ void report_fill(const json_t *row, double gemm, struct table_row *out)
         units_number(100 * percents[i].value, text[percents[i].column]);
     units_seconds(median, text[COLUMN_TIME]);
     fill_interval(row, text[COLUMN_INTERVAL]);
-    units_number(report_number(row, NULL, "gflops"), text[COLUMN_GFLOPS]);
+    units_number(journal_number_at(row, NULL, "gflops"), text[COLUMN_GFLOPS]);
     units_number(gemm / median, text[COLUMN_GEMM]);
     fill_flags(row, text[COLUMN_FLAGS]);
     if (isfinite(launches))
         snprintf(text[COLUMN_LAUNCHES], TABLE_CELL, "%.0f", launches);
-    units_seconds(report_number(row, "time", "min_s"), text[COLUMN_MIN]);
-    units_seconds(report_number(row, "time", "p95_s"), text[COLUMN_P95]);
-    units_number(report_number(row, NULL, "gbytes_per_s"), text[COLUMN_BYTES]);
-    units_number(report_number(row, "ceiling", "read_gbytes_per_s"), text[COLUMN_READ]);
+    units_seconds(journal_number_at(row, "time", "min_s"), text[COLUMN_MIN]);
+    units_seconds(journal_number_at(row, "time", "p95_s"), text[COLUMN_P95]);
+    units_number(journal_number_at(row, NULL, "gbytes_per_s"), text[COLUMN_BYTES]);
+    units_number(journal_number_at(row, "ceiling", "read_gbytes_per_s"), text[COLUMN_READ]);
     units_bytes(huge, text[COLUMN_HUGE]);
     if (huge == 0)
         snprintf(text[COLUMN_HUGE], TABLE_CELL, "none");
-    units_bytes(report_number(row, NULL, "workspace_bytes"), text[COLUMN_WORKSPACE]);
+    units_bytes(journal_number_at(row, NULL, "workspace_bytes"), text[COLUMN_WORKSPACE]);
 }

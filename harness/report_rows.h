@@ -45,8 +45,7 @@ enum {
 };
 extern const struct table_column report_columns[COLUMN_COUNT];
 
-/* Numbers of a row, NaN where it has none; `outer` may be NULL.  Only an ok row has a median. */
-double report_number(const json_t *row, const char *outer, const char *key);
+/* What a row has; NaN or "" where it has not.  Only an ok row has a median. */
 double report_median(const json_t *row);
 const char *report_text(const json_t *row, const char *key);
 enum cell_state report_state(const json_t *row);

@@ -69,8 +69,7 @@ double experiment_at_number(const json_t *object, const char *key, size_t index)
 
 double experiment_number(const json_t *object, const char *key)
 {
-    const json_t *value = json_object_get(object, key);
-    return json_is_number(value) ? json_number_value(value) : NAN;
+    return journal_number_at(object, NULL, key);
 }
 
 const char *experiment_text(const json_t *object, const char *key)
