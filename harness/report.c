@@ -4,7 +4,6 @@
 #include "report.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,26 +90,17 @@ static const int summary_from[] = {-1,          COLUMN_THREADS, COLUMN_MARK, COL
                                    COLUMN_TIME, COLUMN_GFLOPS,  COLUMN_FMA,  COLUMN_BANDWIDTH,
                                    COLUMN_GEMM};
 
-static bool rivals(const struct cell *a, const struct cell *b)
-{
-    return a->c == b->c && a->threads == b->threads && a->row && b->row;
-}
-
-/* The fastest ok cell of a case at a thread count, and gemm's median there. */
-static const struct cell *fastest(const struct cell *cells, size_t count, const struct cell *like,
-                                  double *gemm)
+/* The fastest ok cell of a case at a thread count. */
+static const struct cell *fastest(const struct cell *cells, size_t count, const struct cell *like)
 {
     const struct cell *best = NULL;
-    *gemm = NAN;
     for (size_t i = 0; i < count; i++) {
         const struct cell *cell = &cells[i];
-        if (!rivals(cell, like))
+        if (!report_rivals(cell, like))
             continue;
         const double median = report_median(cell->row);
         if (cell->state == CELL_OK && median > 0 && !(best && report_median(best->row) <= median))
             best = cell;
-        if (strcmp(cell->kernel_name, "gemm") == 0)
-            *gemm = fmin(*gemm, median);
     }
     return best;
 }
@@ -119,7 +109,7 @@ static const struct cell *fastest(const struct cell *cells, size_t count, const 
 static const char *mark(const struct cell *cells, size_t count, const struct cell *best)
 {
     for (size_t i = 0; i < count; i++)
-        if (&cells[i] != best && rivals(&cells[i], best) && cells[i].state == CELL_OK &&
+        if (&cells[i] != best && report_rivals(&cells[i], best) && cells[i].state == CELL_OK &&
             report_meets(cells[i].row, best->row))
             return "=";
     return report_meets(best->row, best->row) ? "*" : "?";
@@ -142,12 +132,12 @@ static size_t summary_rows(const struct cell *cells, size_t count, struct table_
     size_t n = 0;
     for (size_t i = 0; i < count; i++) {
         bool seen = false;
-        double gemm;
         for (size_t j = 0; j < i; j++)
             seen |= cells[j].c == cells[i].c && cells[j].threads == cells[i].threads;
-        const struct cell *best = seen ? NULL : fastest(cells, count, &cells[i], &gemm);
+        const struct cell *best = seen ? NULL : fastest(cells, count, &cells[i]);
         if (best)
-            summary_row(best, mark(cells, count, best), gemm, &rows[n++]);
+            summary_row(best, mark(cells, count, best), report_gemm(cells, count, best),
+                        &rows[n++]);
     }
     return n;
 }

@@ -49,16 +49,6 @@ static int compare(const void *a, const void *b)
     return (s > t) - (s < t);
 }
 
-/* Median of the fastest gemm variant at a thread count. */
-static double gemm_median(const struct cell *const *cells, size_t count, int threads)
-{
-    double best = NAN;
-    for (size_t i = 0; i < count; i++)
-        if (cells[i]->threads == threads && strcmp(cells[i]->kernel_name, "gemm") == 0)
-            best = fmin(best, report_median(cells[i]->row));
-    return best;
-}
-
 static const char *mark(const struct cell *cell, const struct cell *fastest)
 {
     if (cell != fastest)
@@ -141,7 +131,8 @@ static size_t present(const struct cell *cells, size_t count, const struct cell 
     return n;
 }
 
-static void fill_rows(const struct cell *const *sorted, size_t count, struct table_row *rows)
+static void fill_rows(const struct cell *cells, size_t cell_count, const struct cell *const *sorted,
+                      size_t count, struct table_row *rows)
 {
     const struct cell *fastest = NULL;
     for (size_t i = 0; i < count; i++) {
@@ -149,7 +140,7 @@ static void fill_rows(const struct cell *const *sorted, size_t count, struct tab
         const bool timed = !isnan(report_median(cell->row));
         if (timed && (!fastest || fastest->threads != cell->threads))
             fastest = cell;
-        report_fill(cell->row, gemm_median(sorted, count, cell->threads), &rows[i]);
+        report_fill(cell->row, report_gemm(cells, cell_count, cell), &rows[i]);
         if (timed)
             snprintf(rows[i].text[COLUMN_MARK], TABLE_CELL, "%s", mark(cell, fastest));
         const enum cell_state state = report_state(cell->row);
@@ -222,7 +213,7 @@ void report_case(const struct cell *cells, size_t count)
         const size_t n = skipped ? 0 : present(cells, count, sorted);
         const struct table table = {
             .columns = report_columns, .column_count = COLUMN_COUNT, .rows = rows, .row_count = n};
-        fill_rows(sorted, n, rows);
+        fill_rows(cells, count, sorted, n, rows);
         progress_clear();
         print_head(cells[0].c);
         if (n)

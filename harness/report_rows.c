@@ -70,6 +70,20 @@ bool report_meets(const json_t *row, const json_t *fastest)
     return bound(row, 0) <= bound(fastest, 1);
 }
 
+bool report_rivals(const struct cell *a, const struct cell *b)
+{
+    return a->c == b->c && a->threads == b->threads && a->row && b->row;
+}
+
+double report_gemm(const struct cell *cells, size_t count, const struct cell *like)
+{
+    double best = NAN;
+    for (size_t i = 0; i < count; i++)
+        if (report_rivals(&cells[i], like) && strcmp(cells[i].kernel_name, "gemm") == 0)
+            best = fmin(best, report_median(cells[i].row));
+    return best;
+}
+
 /* Half the interval's width in percent, or how few launches there are. */
 static void fill_interval(const json_t *row, char *text)
 {

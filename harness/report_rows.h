@@ -56,6 +56,12 @@ bool report_bandwidth_binds(const json_t *row);
 /* Whether the interval of a row meets the fastest one's; false where one of them has none. */
 bool report_meets(const json_t *row, const json_t *fastest);
 
+/* Whether two finished cells are of one case and thread count. */
+bool report_rivals(const struct cell *a, const struct cell *b);
+
+/* Median of the fastest gemm among the rivals of a cell; NaN where there is none. */
+double report_gemm(const struct cell *cells, size_t count, const struct cell *like);
+
 /* Notes what a table has shown, for the legend: `shown` is table_print()'s, which[] the COLUMN_ that
  * each column is, -1 none; NULL where they are these. */
 void report_saw(const struct table *table, unsigned shown, const int *which);
