@@ -59,26 +59,72 @@ static void descriptors(void **state)
     assert_null(attn_find("no such kernel", ATTN_ISA_BASELINE));
 }
 
-/* gemm's library: it has a name, and what it wants of the environment is made of pairs. */
+/* Its value, NULL where there is none; a name stands once. */
+static const char *value_of(const struct attn_blas_variable *v, size_t count, const char *name)
+{
+    const char *value = NULL;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(v[i].name, name) == 0) {
+            assert_null(value);
+            value = v[i].value;
+        }
+    return value;
+}
+
+/* The core type for gemm/isa, NULL where OpenBLAS is to choose; blas.c says what was measured. */
+static const char *core_type(enum attn_isa isa, bool few_rows)
+{
+#if defined __x86_64__
+    if (isa == ATTN_ISA_BASELINE)
+        return "Prescott";
+    if (isa == ATTN_ISA_AVX2)
+        return "Haswell";
+    if (__builtin_cpu_is("amd"))
+        return __builtin_cpu_is("amdfam19h") && !few_rows ? "Haswell" : "SkylakeX";
+#else
+    (void)isa;
+    (void)few_rows;
+#endif
+    return NULL;
+}
+
+/* gemm's library runs on one thread of its own, with the code for the variant's instruction set. */
 static void blas_environment(void **state)
 {
     (void)state;
+    static const struct {
+        size_t q_heads, kv_heads, q_len;
+        bool few_rows; /* of a product: at most 64 */
+    } products[] = {{1, 1, 1, true},   {1, 1, 64, true},   {1, 1, 65, false},  {4, 4, 64, true},
+                    {32, 8, 16, true}, {32, 8, 17, false}, {1, 1, 1999, false}};
+    const bool openblas = strncmp(attn_blas_description(), "OpenBLAS ", 9) == 0;
     struct attn_problem p;
     attn_problem_init(&p);
-    assert_true(strlen(attn_blas_description()) > 0);
     for (int isa = 0; isa < ATTN_ISA_COUNT; isa++)
-        for (p.q_len = 1; p.q_len < 2000; p.q_len += 999) {
+        for (size_t i = 0; i < sizeof products / sizeof *products; i++) {
             const char *cores[ATTN_BLAS_CORES];
-            const size_t cores_count = attn_blas_cores(&p, (enum attn_isa)isa, cores);
-            assert_true(cores_count >= 1 && cores_count <= ATTN_BLAS_CORES);
-            for (size_t c = 0; c < cores_count; c++) {
+            p.q_heads = products[i].q_heads;
+            p.kv_heads = products[i].kv_heads;
+            p.q_len = products[i].q_len;
+            const size_t core_count = attn_blas_cores(&p, (enum attn_isa)isa, cores);
+            const char *first = core_type((enum attn_isa)isa, products[i].few_rows);
+            const bool wide = openblas && first && isa > ATTN_ISA_AVX2;
+            assert_int_equal(core_count, openblas && isa > ATTN_ISA_AVX2 ? 2 : 1);
+            assert_string_equal(cores[0], openblas && first ? first : "its own choice");
+            if (core_count == 2) /* the other one to try */
+                assert_string_equal(cores[1],
+                                    wide && strcmp(first, "Haswell") == 0 ? "SkylakeX" : "Haswell");
+            for (size_t c = 0; c < core_count; c++) {
                 size_t count = 99;
                 const struct attn_blas_variable *v = attn_blas_environment(cores[c], &count);
-                assert_true(count < 10);
-                for (size_t i = 0; i < count; i++)
-                    assert_true(strlen(v[i].name) > 0 && strlen(v[i].value) > 0);
-                if (count > 1) /* a core type is asked for by its name */
-                    assert_string_equal(v[0].value, cores[c]);
+                const char *core = value_of(v, count, "OPENBLAS_CORETYPE");
+                const char *threads =
+                    value_of(v, count, openblas ? "OPENBLAS_NUM_THREADS" : "BLIS_NUM_THREADS");
+                const bool named = strcmp(cores[c], "its own choice") != 0;
+                assert_non_null(threads);
+                assert_string_equal(threads, "1");
+                assert_int_equal(count, 1 + (core != NULL));
+                assert_string_equal(core ? core : "", named ? cores[c] : "");
             }
         }
 }
