@@ -1,12 +1,13 @@
 """Breaks each statistic in one place and demands that a test notices.
 
-A mutant is one file of harness/ with one text replaced.  It is compiled with the test that should
-notice, outside the build tree; the unbroken sources must pass first.  Arguments: the C compiler and
-the source tree.
+A mutant is one file of harness/ with a few tokens replaced.  It is compiled with the test that
+should notice, outside the build tree; the unbroken sources must pass first.  Arguments: the C
+compiler and the source tree.
 """
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tempfile
@@ -27,7 +28,7 @@ SOURCES = {
 
 @dataclass(frozen=True)
 class Mutant:
-    """`old` must stand in the file exactly once."""
+    """The tokens of `old` must stand in the file exactly once."""
 
     file: str
     old: str
@@ -136,19 +137,49 @@ MUTANTS = [
 # fmt: on
 
 
+# Of C, enough to tell its tokens apart: comments, literals, words and numbers, operators, the rest.
+TOKEN = re.compile(
+    r"""/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[\w.]+|"""
+    r"""->|\+\+|--|&&|\|\||<<=?|>>=?|[-+*/%&|^!=<>]=|\S""",
+    re.DOTALL,
+)
+
+
+def tokens(text: str) -> list[re.Match[str]]:
+    """The tokens of C source, comments left out."""
+    return [t for t in TOKEN.finditer(text) if not t[0].startswith(("/*", "//"))]
+
+
+def mutated(mutant: Mutant, text: str) -> str:
+    """The source with the one place replaced that has the tokens of `old`, in whatever layout."""
+    place, old = tokens(text), [t[0] for t in tokens(mutant.old)]
+    words = [t[0] for t in place]
+    found = [i for i in range(len(words)) if words[i : i + len(old)] == old]
+    if len(found) != 1:
+        raise SystemExit(f"stands {len(found)} times, not once: {describe(mutant)}")
+    first, last = place[found[0]], place[found[0] + len(old) - 1]
+    return text[: first.start()] + mutant.new + text[last.end() :]
+
+
+def find(folder: Path, name: str) -> Path:
+    """The file of that name, in whichever folder it lies."""
+    paths = list(folder.rglob(name))
+    if len(paths) != 1:
+        raise SystemExit(f"{len(paths)} files {name} below {folder}, not one")
+    return paths[0]
+
+
 def run_test(compiler: str, tree: Path, test: str, mutant: Mutant | None) -> bool:
     """Whether the test passes; a mutant that does not compile is an error of this table."""
     harness = tree / "harness"
     with tempfile.TemporaryDirectory() as scratch:
         sources = []
         for name in SOURCES[test]:
-            source = harness / name
+            source = find(harness, name)
             if mutant and mutant.file == name:
-                text = source.read_text()
-                if text.count(mutant.old) != 1:
-                    raise SystemExit(f"{name}: {text.count(mutant.old)} times {mutant.old!r}")
+                text = source.read_text(encoding="utf-8")
                 source = Path(scratch) / name
-                source.write_text(text.replace(mutant.old, mutant.new))
+                source.write_text(mutated(mutant, text), encoding="utf-8")
             sources.append(str(source))
         program = str(Path(scratch) / "test")
         subprocess.run(
@@ -162,7 +193,7 @@ def run_test(compiler: str, tree: Path, test: str, mutant: Mutant | None) -> boo
                 f'-DTEST_DATA="{tree / "tests" / "data"}"',
                 "-o",
                 program,
-                str(tree / "tests" / f"test_{test}.c"),
+                str(find(tree / "tests", f"test_{test}.c")),
                 *sources,
                 "-lcmocka",
                 "-ljansson",
@@ -184,6 +215,8 @@ def describe(mutant: Mutant) -> str:
 
 def main(compiler: str, tree: Path) -> int:
     """Prints the survivors; 1 if there are any."""
+    for mutant in MUTANTS:  # before minutes of compiling
+        mutated(mutant, find(tree / "harness", mutant.file).read_text(encoding="utf-8"))
     with ThreadPoolExecutor(max_workers=2) as pool:
         passed = list(pool.map(lambda test: run_test(compiler, tree, test, None), SOURCES))
         failed = [test for test, fine in zip(SOURCES, passed, strict=True) if not fine]
