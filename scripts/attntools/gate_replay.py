@@ -30,7 +30,7 @@ from attntools.gate_trials import shares
 from attntools.gating import judge, too_noisy
 
 TOOL = "gate-replay"
-CELL = Identity.of({"kernel": "recorded", "isa": "-", "threads": 1})
+CELL = Identity.of({"kernel": "recorded", "isa": "-", "problem": "-", "threads": 1})
 
 
 def recorded(path: Path) -> list[float]:

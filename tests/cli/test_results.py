@@ -238,7 +238,7 @@ class Rows(CommandTest):
     def test_the_repro_line_reproduces_the_row(self) -> None:
         first = str(self.directory / "first")
         arguments = [
-            *("--problem", "h=2,s=128,d=32,mask=causal,scale=0.3 input=uniform:7", "--cold"),
+            *("--problem", "h=2,s=1024,d=64,mask=causal,scale=0.3 input=uniform:7", "--cold"),
             *("--kernel", "online", "--isa", "baseline", "--threads", "1", "--placement", "none"),
         ]
         run("run", *arguments, *BRIEF, "--output", first)

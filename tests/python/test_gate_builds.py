@@ -37,6 +37,8 @@ class Repository:
     def __init__(self, path: Path) -> None:
         self.path = path
         shutil.copytree(SCRIPTS / "attntools", path / "scripts/attntools")
+        (path / "results").mkdir()
+        shutil.copy(SCRIPTS.parent / "results/schema.json", path / "results")
         (path / ".gitignore").write_text("scripts\ntmp\ncache\nbuilt\n")
         (path / "CMakePresets.json").write_text(PRESETS)
         (path / "tmp").mkdir()
