@@ -11,8 +11,8 @@
 #ifndef ATTN_FLASH_AHEAD_H
 #define ATTN_FLASH_AHEAD_H
 
-#include "group.h"
-#include "pages.h"
+#include "shared/group.h"
+#include "shared/pages.h"
 
 #define FLASH_LINE 64 /* bytes */
 

@@ -13,7 +13,7 @@
 
 #include "flash_bf16_pack.h"
 #include "flash_weigh.h"
-#include "simd_bf16.h"
+#include "shared/simd_bf16.h"
 
 /* The pair at p in every lane. */
 VF_INLINE vi bf16_pair(const uint16_t *p)

@@ -6,8 +6,8 @@
 #define ATTN_FLASH_ROWS_H
 
 #include "flash_tile.h"
-#include "simd16.h"
-#include "transpose.h"
+#include "shared/simd16.h"
+#include "shared/transpose.h"
 
 /* Addresses of a column's rows in an operand that is laid out like Q; NULL beyond the last. */
 static void flash_rows(const struct group_block *column, const struct attn_tensor *t,

@@ -13,7 +13,7 @@
 
 #include <math.h>
 
-#include "exp2.h"
+#include "shared/exp2.h"
 #include "flash_ahead.h"
 
 #define FLASH_COLS 2

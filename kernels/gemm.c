@@ -24,9 +24,9 @@
 #include <omp.h>
 
 #include "blas.h"
-#include "group.h"
-#include "rows.h"
-#include "softmax.h"
+#include "shared/group.h"
+#include "shared/rows.h"
+#include "shared/softmax.h"
 
 /* Measured on Zen 4 (2026-11-21, OpenBLAS 0.3.21): sgemm alone is as fast from 128 rows and 128 keys on; fewer keys on
  * the mask's edge waste less of a product whose result is partly masked. */

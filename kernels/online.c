@@ -17,8 +17,8 @@
  */
 #include <omp.h>
 
-#include "rows.h"
-#include "softmax.h"
+#include "shared/rows.h"
+#include "shared/softmax.h"
 
 enum {
     KEYS = 64, /* 4 vectors of 16: the scores of a step stay in L1, a rescale costs 1/64 of it */

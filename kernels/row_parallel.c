@@ -15,8 +15,8 @@
  */
 #include <omp.h>
 
-#include "rows.h"
-#include "softmax.h"
+#include "shared/rows.h"
+#include "shared/softmax.h"
 
 /* Rows handed out at once: few enough to balance the end of the work, enough that K and V of one
  * head are still in cache for the next row. */

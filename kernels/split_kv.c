@@ -24,7 +24,7 @@
  */
 #include <omp.h>
 
-#include "rows.h"
+#include "shared/rows.h"
 #include "split_kv_unit.h"
 
 /* m (of scores in log2; -inf where the row sees no key of the split) and l of row r in a part. */

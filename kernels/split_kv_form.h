@@ -8,9 +8,9 @@
 #ifndef ATTN_SPLIT_KV_FORM_H
 #define ATTN_SPLIT_KV_FORM_H
 
-#include "simd16.h"
+#include "shared/simd16.h"
 #ifdef __AVX512BF16__
-#include "simd_bf16.h"
+#include "shared/simd_bf16.h"
 #endif
 
 enum form { FORM_F32, FORM_BF16, FORM_F16 };

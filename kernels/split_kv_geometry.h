@@ -7,7 +7,7 @@
 #ifndef ATTN_SPLIT_KV_GEOMETRY_H
 #define ATTN_SPLIT_KV_GEOMETRY_H
 
-#include "group.h"
+#include "shared/group.h"
 #include "split_kv_shapes.h"
 
 #define SPLIT_KEYS 512     /* 256 KB of f32 K at D = 128: 10 us, against 1 us to start and merge */

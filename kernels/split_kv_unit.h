@@ -9,8 +9,8 @@
 #ifndef ATTN_SPLIT_KV_UNIT_H
 #define ATTN_SPLIT_KV_UNIT_H
 
-#include "pages.h"
-#include "softmax.h"
+#include "shared/pages.h"
+#include "shared/softmax.h"
 #include "split_kv_geometry.h"
 
 #define FETCH_BYTES 8192 /* how far ahead of L1 K and V are fetched into L2 */

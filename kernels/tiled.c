@@ -22,9 +22,9 @@
  */
 #include <omp.h>
 
-#include "group.h"
-#include "rows.h"
-#include "softmax.h"
+#include "shared/group.h"
+#include "shared/rows.h"
+#include "shared/softmax.h"
 
 enum {
     TILE = 64,             /* query rows computed together */

@@ -3,7 +3,7 @@
  */
 #include "variant.h"
 
-#include "exp2.h"
+#include "shared/exp2.h"
 
 #define RUN(name, function)                                                   \
     static void name(const float *x, float *y, size_t n)                      \
