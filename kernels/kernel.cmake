@@ -1,7 +1,7 @@
-# attn_kernel(NAME ISA...): compiles kernels/NAME.c once per ISA, each as an OBJECT target of its
-# own with that ISA's flags, and adds the variants to the registry.
+# attn_kernel(NAME ISA...): compiles kernels/NAME.c, or NAME/NAME.c of a kernel with a folder, once
+# per ISA, each as an OBJECT target of its own with that ISA's flags, and adds the variants to the
+# registry.
 #
-#   SOURCE FILE    another file than NAME.c (peers/NAME.c)
 #   LINK TARGET... libraries that the objects need
 #
 # An ISA that the compiler cannot target is left out, and said so once.
@@ -29,9 +29,10 @@ function(attn_isa_compiles isa out)
 endfunction()
 
 function(attn_kernel name)
-  cmake_parse_arguments(arg "" "SOURCE" "LINK" ${ARGN})
-  if(NOT arg_SOURCE)
-    set(arg_SOURCE ${name}.c)
+  cmake_parse_arguments(arg "" "" "LINK" ${ARGN})
+  set(source ${name}.c)
+  if(IS_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/${name})
+    set(source ${name}/${name}.c)
   endif()
   foreach(isa IN LISTS arg_UNPARSED_ARGUMENTS)
     attn_isa_compiles(${isa} compiles)
@@ -40,7 +41,7 @@ function(attn_kernel name)
     endif()
     string(TOUPPER ${isa} ISA)
     set(target kernel_${name}_${isa})
-    add_library(${target} OBJECT ${arg_SOURCE})
+    add_library(${target} OBJECT ${source})
     target_compile_options(${target} PRIVATE ${ATTN_FLAGS_${isa}})
     target_compile_definitions(${target} PRIVATE ATTN_KERNEL=attn_kernel_${name}_${isa}
                                                  ATTN_KERNEL_ISA=ATTN_ISA_${ISA})

@@ -1,4 +1,4 @@
-# Kernel flash with other sizes of blocks, for the experiment tiles: kernels/flash.c once per size, as
+# Kernel flash with other sizes of blocks, for the experiment tiles: kernels/flash/flash.c once per size, as
 # kernels of their own that are found by name but not listed.  tiles_list.h: TILE(keys, queries)
 # per line.  The sizes are those of the avx512 variant, whose tiles have 32 queries; with sanitizers,
 # under which nobody measures, only some.
@@ -25,7 +25,7 @@ if(compiles)
     foreach(tiles IN LISTS tile_tiles)
       math(EXPR queries "32 * ${tiles}")
       set(name flash_k${keys}_q${queries})
-      add_library(tile_${name} OBJECT ${PROJECT_SOURCE_DIR}/kernels/flash.c)
+      add_library(tile_${name} OBJECT ${PROJECT_SOURCE_DIR}/kernels/flash/flash.c)
       target_compile_options(tile_${name} PRIVATE ${ATTN_FLAGS_avx512})
       target_compile_definitions(tile_${name} PRIVATE
         ATTN_KERNEL=tile_${name} ATTN_KERNEL_ISA=ATTN_ISA_AVX512 FLASH_NAME="${name}"

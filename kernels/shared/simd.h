@@ -41,6 +41,14 @@ typedef uint32_t vu __attribute__((vector_size(VF_BYTES))); /* wraps where vi mu
 /* A function whose constant arguments shape its code. */
 #define VF_INLINE static inline __attribute__((always_inline))
 
+/* A function whose loops have all registers to themselves: inlined, they would share them with what
+ * its caller keeps.  noclone: else GCC changes the arguments, and with them the loops. */
+#if defined __clang__
+#define VF_NOINLINE static __attribute__((noinline))
+#else
+#define VF_NOINLINE static __attribute__((noinline, noclone))
+#endif
+
 static inline vf vf_set1(float x)
 {
     return x - (vf){0};

@@ -1,0 +1,309 @@
+/*
+ * bf16.h: part of kernel flash: the arithmetic in bfloat16 with the dot product of pairs, vdpbf16ps,
+ * for variant avx512_bf16.
+ *
+ * A lane of 32 bits holds two neighbouring elements of the dimension that is summed over.  Along
+ * D, for the scores, they are neighbours in K and Q already.  Along the keys, for the results,
+ * weights are rounded and joined two rows at a time, and V is packed once per block for all tiles
+ * of a task: panels of BF16_PANEL value dimensions, in each panel one cache line of pairs per two
+ * keys.  The scale multiplies the float32 scores, with the maximum's subtraction in one
+ * instruction.
+ *
+ * Defines what products.h lists, as f32.h does for the other variants.
+ */
+#ifndef ATTN_FLASH_BF16_H
+#define ATTN_FLASH_BF16_H
+
+#include "operands.h"
+#include "shared/simd_bf16.h"
+
+#define FLASH_DTYPES ATTN_BIT(ATTN_BF16)
+#define FLASH_COMPUTE ATTN_BF16
+#define PAIR 2
+#define FLASH_SPECULATES true
+
+#define BF16_PANEL VF_LANES
+
+/* ---- operands -------------------------------------------------------------------------------- */
+
+static bool packs(enum attn_dtype dtype)
+{
+    (void)dtype; /* the variant has no other */
+    return true;
+}
+
+VF_INLINE vi bf16_load(const void *p)
+{
+    vi v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+/* Rows of Q become a column of a tile, VF_LANES pairs of elements at a time; `whole`: there are
+ * VF_LANES rows, and their length is a multiple of VF_LANES pairs. */
+VF_INLINE void load_column_of_pairs(const bool whole, char *const *rows, int bytes, float *q)
+{
+    for (int at = 0; at < bytes; at += VF_BYTES) {
+        const size_t n = whole || bytes - at > VF_BYTES ? VF_BYTES : (size_t)(bytes - at);
+        vf x[VF_LANES];
+        VF_UNROLL
+        for (int i = 0; i < VF_LANES; i++) {
+            const char *row = whole || rows[i] ? rows[i] : rows[0];
+            x[i] = n == VF_BYTES ? (vf)bf16_load(row + at) : (vf)vi_load_bytes(row + at, n);
+        }
+        transpose(x);
+        VF_UNROLL
+        for (int i = 0; i < VF_LANES; i++)
+            if (whole || (size_t)i < (n + 3) / 4)
+                vf_store(q + (at / 4 + i) * FLASH_TILE, x[i]);
+    }
+}
+
+VF_NOINLINE void load_queries(const struct job *job, struct tile *t)
+{
+    const int bytes = job->qk_dim * 2;
+    for (int c = 0; c < FLASH_COLS && t->column[c].rows; c++) {
+        char *rows[VF_LANES];
+        find_rows(&t->column[c], &job->tensors->q, rows);
+        if (t->column[c].rows == VF_LANES && bytes % VF_BYTES == 0)
+            load_column_of_pairs(true, rows, bytes, t->q + c * VF_LANES);
+        else
+            load_column_of_pairs(false, rows, bytes, t->q + c * VF_LANES);
+    }
+}
+
+/* Leaves K where it lies, unless its rows end in half a pair: copies it then.  Returns the end of
+ * the copy. */
+static uint16_t *pack_keys(struct block *block, uint16_t *to)
+{
+    const int dim = block->job->qk_dim, stride = dim + 1;
+    if (dim % 2 == 0)
+        return to;
+    for (int j = 0; j < block->keys; j++) {
+        memcpy(to + j * stride, (const uint16_t *)block->k + j * block->k_stride,
+               (size_t)dim * sizeof *to);
+        to[j * stride + dim] = 0;
+    }
+    block->k = to;
+    block->k_stride = stride;
+    return to + (FLASH_KEYS + 1) / 2 * 2 * stride;
+}
+
+typedef uint16_t bf16_vector __attribute__((vector_size(VF_BYTES)));
+
+/* Joins the values of keys a and b, or a and zeros where b is NULL, and stores the pairs at `to` in
+ * the first panel and at the same place in each panel that follows, `panel` elements further. */
+static void pack_pair_of_values(uint16_t *to, int panel, const uint16_t *a, const uint16_t *b,
+                                int dim)
+{
+    int d = 0;
+    for (; d + 2 * VF_LANES <= dim; d += 2 * VF_LANES, to += 2 * panel) {
+        bf16_vector x, y = {0};
+        memcpy(&x, a + d, sizeof x);
+        if (b)
+            memcpy(&y, b + d, sizeof y);
+        const bf16_vector lower =
+            __builtin_shufflevector(x, y, 0, 32, 1, 33, 2, 34, 3, 35, 4, 36, 5, 37, 6, 38, 7, 39, 8,
+                                    40, 9, 41, 10, 42, 11, 43, 12, 44, 13, 45, 14, 46, 15, 47);
+        const bf16_vector upper = __builtin_shufflevector(
+            x, y, 16, 48, 17, 49, 18, 50, 19, 51, 20, 52, 21, 53, 22, 54, 23, 55, 24, 56, 25, 57,
+            26, 58, 27, 59, 28, 60, 29, 61, 30, 62, 31, 63);
+        memcpy(to, &lower, sizeof lower);
+        memcpy(to + panel, &upper, sizeof upper);
+    }
+    for (const int first = d; d < dim; d++) {
+        uint16_t *pair = to + (d - first) / BF16_PANEL * panel + d % BF16_PANEL * 2;
+        pair[0] = a[d];
+        pair[1] = b ? b[d] : 0;
+    }
+}
+
+VF_NOINLINE void pack(struct block *block)
+{
+    const int panel = FLASH_KEYS * BF16_PANEL; /* elements */
+    uint16_t *to = pack_keys(block, block->packed);
+    for (int j = 0; j < block->keys; j += 2) {
+        const uint16_t *a = (const uint16_t *)block->v + j * block->v_stride;
+        pack_pair_of_values(to + j * BF16_PANEL, panel, a,
+                            j + 1 < block->keys ? a + block->v_stride : NULL, block->job->v_dim);
+    }
+    block->v = to;
+    block->v_stride = panel;
+}
+
+static const uint16_t *value_address(const struct block *block, int j, int d)
+{
+    return (const uint16_t *)block->v + d / BF16_PANEL * block->v_stride +
+           (j / 2 * BF16_PANEL + d % BF16_PANEL) * 2 + j % 2;
+}
+
+static float value_at(const struct block *block, int j, int d)
+{
+    return attn_bf16_to_f32(*value_address(block, j, d));
+}
+
+/* Looks at whole pairs of keys: the other key of a pair is multiplied too. */
+VF_NOINLINE bool values_finite(const struct block *block, int from, int to)
+{
+    const int dim = block->job->v_dim, panels = dim / BF16_PANEL * BF16_PANEL;
+    bf16_vector wrong = {0};
+    bool finite = true;
+    for (int j = from / 2 * 2; j < to; j += 2) {
+        for (int d = 0; d < panels; d += BF16_PANEL) {
+            bf16_vector x;
+            memcpy(&x, value_address(block, j, d), sizeof x);
+            wrong |= (bf16_vector)((x & 0x7f80) == 0x7f80);
+        }
+        for (int d = panels; d < dim; d++)
+            for (int i = 0; i < 2; i++)
+                finite &= (*value_address(block, j + i, d) & 0x7f80) != 0x7f80;
+    }
+    return finite && !vi_any((vi)wrong);
+}
+
+static vf weight_at(const struct block *block, int j, int column)
+{
+    const vi pair = bf16_load(block->s + (j - j % 2) * FLASH_TILE + column * VF_LANES);
+    return (vf)(j % 2 ? pair & (int32_t)0xffff0000 : pair << 16);
+}
+
+/* The pair at p in every lane. */
+VF_INLINE vi bf16_pair(const uint16_t *p)
+{
+    int32_t pair;
+    memcpy(&pair, p, sizeof pair);
+    return pair - (vi){0};
+}
+
+/* ---- scores = K Q^T -------------------------------------------------------------------------- */
+
+/* Two dimensions of the product for `rows` keys and `cols` vectors of queries. */
+VF_INLINE void score_step(const int rows, const int cols, const uint16_t *k, ptrdiff_t k_stride,
+                          const float *q, vf acc[FLASH_ROWS][FLASH_COLS])
+{
+    vi b[FLASH_COLS];
+    VF_UNROLL
+    for (int c = 0; c < cols; c++)
+        b[c] = bf16_load(q + c * VF_LANES);
+    VF_UNROLL
+    for (int r = 0; r < rows; r++) {
+        const vi x = bf16_pair(k + r * k_stride);
+        VF_UNROLL
+        for (int c = 0; c < cols; c++)
+            acc[r][c] = bf16_dot(x, b[c], acc[r][c]);
+    }
+}
+
+VF_INLINE void score_tile(const int rows, const int cols, struct score_args a)
+{
+    vf acc[FLASH_ROWS][FLASH_COLS];
+    clear_sums(rows, cols, acc);
+    const uint16_t *k = a.k;
+    const float *q = a.q;
+    for (const uint16_t *end = k + 2 * a.dim; k < end; k += 2, q += FLASH_TILE)
+        score_step(rows, cols, k, a.k_stride, q, acc);
+    store_scores(rows, cols, true, a.scale, &a.to, acc);
+}
+
+/* ---- weights = 2^scores ---------------------------------------------------------------------- */
+
+/* Lane i of the result: a's lane i, rounded, in the lower half and b's in the upper. */
+VF_INLINE vi bf16_join(vf a, vf b)
+{
+    typedef int16_t v16 __attribute__((vector_size(VF_BYTES)));
+    const v16 apart = (v16)_mm512_cvtne2ps_pbh(b, a); /* all of a, then all of b */
+    return (vi)__builtin_shufflevector(apart, apart, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6,
+                                       22, 7, 23, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14,
+                                       30, 15, 31);
+}
+
+VF_INLINE vf exponential(const bool shifted, const float *s, const vf *shift)
+{
+    return shifted ? exp2_any(vf_load(s) - *shift) : exp2_above_floor(vf_load(s));
+}
+
+/* The weights of a row and, where there is one, of the next, joined in the first one's place; their sum. */
+VF_INLINE vf exponentials_of_two(const bool shifted, bool two, float *s, const vf *shift)
+{
+    const vf a = exponential(shifted, s, shift);
+    const vf b = two ? exponential(shifted, s + FLASH_TILE, shift) : vf_set1(0);
+    vf_store(s, (vf)bf16_join(a, b));
+    return a + b;
+}
+
+/* Weights of `keys` rows, two by two, in the first row of each two.  A last row alone is joined
+ * with zeros. */
+VF_INLINE void exponentials(const int cols, const bool shifted, float *s, int keys, const vf *shift,
+                            vf *l)
+{
+    vf sum[FLASH_COLS];
+    VF_UNROLL
+    for (int c = 0; c < cols; c++)
+        sum[c] = vf_set1(0);
+    for (; keys > 0; keys -= 2, s += 2 * FLASH_TILE) {
+        VF_UNROLL
+        for (int c = 0; c < cols; c++)
+            sum[c] += exponentials_of_two(shifted, keys > 1, s + c * VF_LANES, shift + c);
+    }
+    VF_UNROLL
+    for (int c = 0; c < cols; c++)
+        l[c] += sum[c];
+}
+
+/* The exponentials are spread between the products as those of f32.h are. */
+VF_INLINE void score_and_exp(struct score_args a, vf sum[FLASH_COLS])
+{
+    vf acc[FLASH_ROWS][FLASH_COLS];
+    clear_sums(FLASH_ROWS, FLASH_COLS, acc);
+    const ptrdiff_t each = 2 * (a.dim / (FLASH_ROWS / 2 * FLASH_COLS));
+    const uint16_t *k = a.k, *end = k;
+    const float *q = a.q;
+    for (float *p = a.to.s - FLASH_ROWS * FLASH_TILE; p < a.to.s; p += 2 * FLASH_TILE) {
+        VF_UNROLL
+        for (int c = 0; c < FLASH_COLS; c++) {
+            sum[c] += exponentials_of_two(false, true, p + c * VF_LANES, sum);
+            for (end += each; k < end; k += 2, q += FLASH_TILE)
+                score_step(FLASH_ROWS, FLASH_COLS, k, a.k_stride, q, acc);
+        }
+    }
+    for (end = (const uint16_t *)a.k + 2 * a.dim; k < end; k += 2, q += FLASH_TILE)
+        score_step(FLASH_ROWS, FLASH_COLS, k, a.k_stride, q, acc);
+    store_scores(FLASH_ROWS, FLASH_COLS, true, a.scale, &a.to, acc);
+}
+
+/* ---- results += V^T weights ------------------------------------------------------------------ */
+
+VF_INLINE const void *first_value(const struct block *block, int from)
+{
+    return (const uint16_t *)block->v + from * BF16_PANEL;
+}
+
+VF_INLINE const void *value_column(const void *first, ptrdiff_t v_stride, int d)
+{
+    return (const uint16_t *)first + d / BF16_PANEL * v_stride + d % BF16_PANEL * 2;
+}
+
+VF_INLINE void value_tile(const int rows, const int cols, struct value_args a)
+{
+    vf acc[FLASH_ROWS][FLASH_COLS];
+    load_results(rows, cols, &a, acc);
+    const uint16_t *v = a.v;
+    const float *p = a.p;
+    for (const float *end = p + 2 * a.steps * FLASH_TILE; p < end;
+         p += 2 * FLASH_TILE, v += 2 * BF16_PANEL) {
+        vi b[FLASH_COLS];
+        VF_UNROLL
+        for (int c = 0; c < cols; c++)
+            b[c] = bf16_load(p + c * VF_LANES);
+        VF_UNROLL
+        for (int r = 0; r < rows; r++) {
+            const vi x = bf16_pair(v + 2 * r);
+            VF_UNROLL
+            for (int c = 0; c < cols; c++)
+                acc[r][c] = bf16_dot(x, b[c], acc[r][c]);
+        }
+    }
+    store_results(rows, cols, a.o, acc);
+}
+
+#endif

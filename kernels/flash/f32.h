@@ -1,0 +1,231 @@
+/*
+ * f32.h: part of kernel flash: the arithmetic in float32, for every variant but avx512_bf16.
+ *
+ * K and V are read where they lie, one scalar broadcast at a time.  16-bit types are widened to
+ * float32 first, a block of K and V once for all tiles of the task.
+ *
+ * Defines what products.h lists; bf16.h defines the same for avx512_bf16.
+ */
+#ifndef ATTN_FLASH_F32_H
+#define ATTN_FLASH_F32_H
+
+#include "operands.h"
+
+#define FLASH_DTYPES (ATTN_BIT(ATTN_F32) | ATTN_BIT(ATTN_BF16) | ATTN_BIT(ATTN_F16))
+#define FLASH_COMPUTE ATTN_F32
+#define PAIR 1
+
+/* Four lanes have too few registers beside the tile: slower by 14 % there. */
+#define FLASH_SPECULATES (VF_LANES >= 8)
+
+/* ---- operands -------------------------------------------------------------------------------- */
+
+static bool packs(enum attn_dtype dtype)
+{
+    return dtype != ATTN_F32;
+}
+
+/* Rows of `dim` elements, `stride` elements apart, become dense rows of floats. */
+static float *widen_rows(float *to, const uint16_t *from, ptrdiff_t stride, int keys, int dim,
+                         enum attn_dtype dtype)
+{
+    for (int j = 0; j < keys; j++, from += stride, to += dim) {
+        int d = 0;
+        for (; d + VF_LANES <= dim; d += VF_LANES)
+            vf_store(to + d, dtype == ATTN_BF16 ? vf_load_bf16(from + d) : vf_load_f16(from + d));
+        for (; d < dim; d++)
+            to[d] = dtype == ATTN_BF16 ? attn_bf16_to_f32(from[d]) : attn_f16_to_f32(from[d]);
+    }
+    return to;
+}
+
+VF_NOINLINE void pack(struct block *block)
+{
+    const struct job *job = block->job;
+    const enum attn_dtype dtype = job->problem->dtype;
+    if (!packs(dtype))
+        return;
+    float *k = block->packed;
+    float *v = widen_rows(k, block->k, block->k_stride, block->keys, job->qk_dim, dtype);
+    widen_rows(v, block->v, block->v_stride, block->keys, job->v_dim, dtype);
+    block->k = k;
+    block->v = v;
+    block->k_stride = job->qk_dim;
+    block->v_stride = job->v_dim;
+}
+
+/* Rows of Q become a column of a tile; `whole`: there are VF_LANES rows, of VF_LANES elements or more. */
+VF_INLINE void load_column(const enum attn_dtype dtype, const bool whole, char *const *rows,
+                           int dim, vf scale, float *q)
+{
+    const size_t bytes = attn_dtype_size(dtype);
+    for (int d = 0; d < dim; d += VF_LANES) {
+        const int at = stretch(d, dim), n = whole || dim >= VF_LANES ? VF_LANES : dim;
+        vf x[VF_LANES];
+        VF_UNROLL
+        for (int i = 0; i < VF_LANES; i++)
+            x[i] = whole || rows[i]
+                       ? vf_load_elements(dtype, rows[i] + (size_t)at * bytes, (size_t)n)
+                       : vf_set1(0);
+        transpose(x);
+        VF_UNROLL
+        for (int i = 0; i < VF_LANES; i++)
+            if (whole || i < n)
+                vf_store(q + (ptrdiff_t)(at + i) * FLASH_TILE, x[i] * scale);
+    }
+}
+
+VF_NOINLINE void load_queries(const struct job *job, struct tile *t)
+{
+    const int dim = job->qk_dim;
+    const enum attn_dtype dtype = job->problem->dtype;
+    const vf scale = vf_set1(job->scale);
+    for (int c = 0; c < FLASH_COLS && t->column[c].rows; c++) {
+        char *rows[VF_LANES];
+        find_rows(&t->column[c], &job->tensors->q, rows);
+        float *q = t->q + c * VF_LANES;
+        if (dtype == ATTN_F32 && t->column[c].rows == VF_LANES && dim >= VF_LANES)
+            load_column(ATTN_F32, true, rows, dim, scale, q);
+        else
+            load_column(dtype, false, rows, dim, scale, q);
+    }
+}
+
+VF_NOINLINE bool values_finite(const struct block *block, int from, int to)
+{
+    /* x * 0 is NaN exactly for infinity and NaN, and NaN survives a sum */
+    const ptrdiff_t stride = block->v_stride;
+    const int dim = block->job->v_dim;
+    vf sum = {0};
+    float rest = 0;
+    for (const float *v = (const float *)block->v + from * stride; from < to; from++, v += stride) {
+        int d = 0;
+        for (; d + VF_LANES <= dim; d += VF_LANES)
+            sum += vf_load(v + d) * vf_set1(0);
+        for (; d < dim; d++)
+            rest += v[d] * 0;
+    }
+    return rest == 0 && !vi_any((vi)(sum != vf_set1(0)));
+}
+
+static float value_at(const struct block *block, int j, int d)
+{
+    return ((const float *)block->v)[j * block->v_stride + d];
+}
+
+static vf weight_at(const struct block *block, int j, int column)
+{
+    return vf_load(block->s + j * FLASH_TILE + column * VF_LANES);
+}
+
+/* ---- scores = K Q^T -------------------------------------------------------------------------- */
+
+/* One dimension of the product: k[.][0] times a vector of queries, for `rows` keys. */
+VF_INLINE void score_step(const int rows, const int cols, const float *k, ptrdiff_t k_stride,
+                          const float *q, vf acc[FLASH_ROWS][FLASH_COLS])
+{
+    vf b[FLASH_COLS];
+    VF_UNROLL
+    for (int c = 0; c < cols; c++)
+        b[c] = vf_load(q + c * VF_LANES);
+    VF_UNROLL
+    for (int r = 0; r < rows; r++) {
+        const vf x = vf_broadcast(k + r * k_stride);
+        VF_UNROLL
+        for (int c = 0; c < cols; c++)
+            acc[r][c] = vf_fma(x, b[c], acc[r][c]);
+    }
+}
+
+VF_INLINE void score_tile(const int rows, const int cols, struct score_args a)
+{
+    vf acc[FLASH_ROWS][FLASH_COLS];
+    clear_sums(rows, cols, acc);
+    const float *k = a.k, *q = a.q;
+    for (const float *end = k + a.dim; k < end; k++, q += FLASH_TILE)
+        score_step(rows, cols, k, a.k_stride, q, acc);
+    store_scores(rows, cols, false, 1, &a.to, acc);
+}
+
+/* ---- weights = 2^scores ---------------------------------------------------------------------- */
+
+VF_INLINE void exponentials(const int cols, const bool shifted, float *s, int keys, const vf *shift,
+                            vf *l)
+{
+    vf sum[FLASH_COLS];
+    VF_UNROLL
+    for (int c = 0; c < cols; c++)
+        sum[c] = vf_set1(0);
+    for (const float *end = s + keys * FLASH_TILE; s < end; s += FLASH_TILE) {
+        VF_UNROLL
+        for (int c = 0; c < cols; c++) {
+            const vf x = vf_load(s + c * VF_LANES);
+            const vf p = shifted ? exp2_any(x - shift[c]) : exp2_above_floor(x);
+            vf_store(s + c * VF_LANES, p);
+            sum[c] += p;
+        }
+    }
+    VF_UNROLL
+    for (int c = 0; c < cols; c++)
+        l[c] += sum[c];
+}
+
+/* Of an exponential's instructions only three need a multiplier; the others find theirs idle while
+ * the product keeps the multipliers busy, if they are spread thinly. */
+VF_INLINE void score_and_exp(struct score_args a, vf sum[FLASH_COLS])
+{
+    vf acc[FLASH_ROWS][FLASH_COLS];
+    clear_sums(FLASH_ROWS, FLASH_COLS, acc);
+    const ptrdiff_t each = a.dim / (FLASH_ROWS * FLASH_COLS);
+    const float *k = a.k, *q = a.q, *end = k;
+    float *p = a.to.s - FLASH_ROWS * FLASH_TILE;
+    do {
+        VF_UNROLL
+        for (int c = 0; c < FLASH_COLS; c++, p += VF_LANES) {
+            const vf x = exp2_above_floor(vf_load(p));
+            vf_store(p, x);
+            sum[c] += x;
+            for (end += each; k < end; k++, q += FLASH_TILE)
+                score_step(FLASH_ROWS, FLASH_COLS, k, a.k_stride, q, acc);
+        }
+    } while (p < a.to.s);
+    for (end = (const float *)a.k + a.dim; k < end; k++, q += FLASH_TILE)
+        score_step(FLASH_ROWS, FLASH_COLS, k, a.k_stride, q, acc);
+    store_scores(FLASH_ROWS, FLASH_COLS, false, 1, &a.to, acc);
+}
+
+/* ---- results += V^T weights ------------------------------------------------------------------ */
+
+VF_INLINE const void *first_value(const struct block *block, int from)
+{
+    return (const float *)block->v + from * block->v_stride;
+}
+
+VF_INLINE const void *value_column(const void *first, ptrdiff_t v_stride, int d)
+{
+    (void)v_stride;
+    return (const float *)first + d;
+}
+
+VF_INLINE void value_tile(const int rows, const int cols, struct value_args a)
+{
+    vf acc[FLASH_ROWS][FLASH_COLS];
+    load_results(rows, cols, &a, acc);
+    const float *v = a.v, *p = a.p;
+    for (const float *end = p + a.steps * FLASH_TILE; p < end; p += FLASH_TILE, v += a.v_stride) {
+        vf b[FLASH_COLS];
+        VF_UNROLL
+        for (int c = 0; c < cols; c++)
+            b[c] = vf_load(p + c * VF_LANES);
+        VF_UNROLL
+        for (int r = 0; r < rows; r++) {
+            const vf x = vf_broadcast(v + r);
+            VF_UNROLL
+            for (int c = 0; c < cols; c++)
+                acc[r][c] = vf_fma(x, b[c], acc[r][c]);
+        }
+    }
+    store_results(rows, cols, a.o, acc);
+}
+
+#endif

@@ -1,0 +1,252 @@
+/*
+ * flash: one pass over the keys in tiles of queries and blocks of keys; the fast one.
+ *
+ * Scores are made, exponentiated and used while they are in the first-level cache, with a running
+ * maximum and sum as in online (FlashAttention-2, Dao 2023, arXiv:2307.08691).  Queries lie in the
+ * lanes: S^T = K Q^T and O^T = V^T P^T, so that maximum, sum, rescaling and mask are operations on
+ * whole vectors, K and V are read by scalar broadcast where they lie, and only the queries and
+ * the results are transposed, once each.
+ *
+ *   memory    reads K and V once per FLASH_TILES * FLASH_TILE query rows; skips masked blocks
+ *   parallel  over (batch, KV head, query tiles), the tiles with the most keys of a head first
+ *   scratch   per thread one block of scores and FLASH_TILES tiles of queries and results
+ *   instead   split_kv for decode: a few queries leave most lanes and threads idle here
+ *
+ * flash.c hands out tasks, and prefetch.h fetches what they will read.  tile.h has the sizes and a
+ * tile's softmax, block.h takes a tile through a block of keys, products.h and the arithmetic of
+ * the variant (f32.h or bf16.h) compute it, and operands.h moves rows in and out.
+ *
+ * Why these sizes.  A vector of scores (one key, VF_LANES queries) stands for D + Dv multiply-adds
+ * in the two products: 128 at D = Dv = 64, as below where nothing else is said.
+ *
+ *   register tile  FLASH_ROWS x FLASH_COLS accumulators; a step of the summed dimension loads
+ *                  FLASH_COLS vectors and broadcasts FLASH_ROWS scalars for ROWS * COLS FMAs.
+ *                      avx512  8 x 2: 16 accumulators + 2 + 1 = 19 of 32 registers; 10 loads per
+ *                              16 FMAs.  4 cycles of latency on two pipes want 8 accumulators.
+ *                      avx2    6 x 2: 12 + 2 + 1 = 15 of 16; 8 loads per 12 FMAs.
+ *                  3 columns need 27 registers and 11 loads per 24 FMAs, but 48 queries divide
+ *                  neither 64 nor 128, and loads do not bind: 10 of them take 5 to 10 cycles,
+ *                  16 FMAs take 8 on two pipes and 16 on one.
+ *   exponentials   12 instructions a vector: load, 3 additions to round and reduce, 2 FMAs, permute,
+ *                  shift, integer add, multiply, store, sum.  On Zen 4 they take 6.0 cycles by
+ *                  themselves, which is 4.5 % of 128 FMAs on one pipe.  Spread thinly over other
+ *                  FMAs they take 3.0, those of the 2 FMAs and the multiply: the others run on pipes
+ *                  that are idle.  So the
+ *                  weights of a register tile are made while the next tile's scores are
+ *                  (score_and_exp), speculatively: where these scores make the maximum m rise,
+ *                  weights that are there already are scaled or, in bf16, the block is begun again.  Needed for that: m known, from the first FLASH_ROWS keys if from no
+ *                  others; and broadcasts that leave the pipes alone (vf_broadcast).
+ *   block of keys  FLASH_KEYS scores of FLASH_TILE queries are 16 KB at avx512, half of a 32 KB L1;
+ *                  the q of a tile (8 KB at D = 64) or 8 rows of its o lie beside them, while K and
+ *                  V stream by from L2: FLASH_KEYS * D * 4 bytes per FLASH_KEYS * 2 * D cycles on
+ *                  one pipe, 2 bytes a cycle of the 32 that L2 gives.  Fewer keys load and store o
+ *                  more often: 32 vectors of 8 x 2 per 16 * FLASH_KEYS FMAs, 1.6 % at 128 keys.
+ *   tiles of a     a block of K and V, 64 KB at D = 64, is read from L3 or memory once for
+ *   task           FLASH_TILES tiles: 64 KB per 4 * 128 * 2 * 128 cycles are 0.5 bytes a cycle,
+ *                  1.8 GB/s, where one tile would ask for 7.4 of the 10 to 40 that a core gets.
+ *                  q and o of four tiles are 64 KB (128 at D = 128), of 1 MB of L2.
+ *
+ * Measured on AMD Zen 4 (one 512-bit FMA a cycle), S = 1024, D = 64, one thread, by a sampling
+ * profiler: scores and weights 52 % of the time, values 45, the rest calls, prefetching between
+ * values and transposing.  `attnbench experiment tiles` times other sizes.
+ */
+#include <omp.h>
+
+#include "block.h"
+
+/* harness/experiments/tiles.cmake builds other sizes of blocks under other names. */
+#ifndef FLASH_NAME
+#define FLASH_NAME "flash"
+#endif
+
+/* ---- scratch: the score block, each tile's q and o, then K and V where they are packed -------- */
+
+static size_t thread_floats(const struct attn_problem *p)
+{
+    const size_t dims = p->qk_dim + p->v_dim;
+    const size_t packed = packs(p->dtype) ? FLASH_PACKED(dims) : 0;
+    return FLASH_TILE * (FLASH_KEYS + FLASH_TILES * dims) + packed;
+}
+
+static size_t workspace_size(const struct attn_problem *problem, int threads)
+{
+    return attn_threads_bytes(threads, thread_floats(problem));
+}
+
+/* ---- a task: a few tiles of queries of a KV head, and all their keys ------------------------- */
+
+/* Prepares the tile of rows `at` and following of a task; its q and o lie at `memory`. */
+static void open_tile(const struct job *job, struct tile *t, const struct group_block *task,
+                      size_t at, float *memory)
+{
+    t->rows = 0;
+    for (int c = 0; c < FLASH_COLS; c++, at += VF_LANES) {
+        t->column[c] = group_part(task, at, VF_LANES);
+        t->rows += (int)t->column[c].rows;
+    }
+    t->q = memory;
+    t->o = memory + job->problem->qk_dim * FLASH_TILE;
+    load_queries(job, t);
+    tile_reset(t);
+}
+
+static void write_lse(const struct job *job, const struct tile *t)
+{
+    for (int c = 0; c < FLASH_COLS; c++)
+        for (size_t i = 0; i < t->column[c].rows; i++)
+            *group_row_f32(&t->column[c], &job->tensors->lse, i) =
+                (float)(((double)t->m[c][i] + log2((double)t->l[c][i])) * M_LN2);
+}
+
+/* First key of the block that holds key j: the same for every tile and any number of threads. */
+static ptrdiff_t block_start(ptrdiff_t j)
+{
+    return j / FLASH_KEYS * FLASH_KEYS;
+}
+
+static ptrdiff_t block_keys(ptrdiff_t first, ptrdiff_t end)
+{
+    return end - first < FLASH_KEYS ? end - first : FLASH_KEYS;
+}
+
+/* Task `index`, with no rows past the last.  Of each head the last queries come first: under a
+ * causal mask they have the most keys. */
+static struct group_block task_at(const struct job *job, size_t index)
+{
+    const struct attn_problem *p = job->problem;
+    const size_t steps = (group_rows(p) + job->rows - 1) / job->rows;
+    const size_t head = index / steps;
+    if (head >= p->batch * p->kv_heads)
+        return (struct group_block){0};
+    return group_block_at(p, head / p->kv_heads, head % p->kv_heads, steps - 1 - index % steps,
+                          job->rows);
+}
+
+/* The next task that no thread has taken. */
+static struct group_block take(const struct job *job)
+{
+    size_t index, *taken = job->taken;
+#pragma omp atomic capture
+    index = (*taken)++;
+    return task_at(job, index);
+}
+
+/*
+ * Plans what to fetch during the block at `first` of `task`, in so many calls: its next block or,
+ * in its last, the lines of its results and what the following task, *next, reads first.  That task
+ * is taken here and not before, since another thread may be free earlier.
+ */
+static void plan_prefetch(const struct job *job, struct prefetch *prefetch,
+                          const struct group_block *task, struct group_block *next, ptrdiff_t first,
+                          size_t calls)
+{
+    const struct attn_problem *p = job->problem;
+    prefetch_clear(prefetch);
+    first += FLASH_KEYS;
+    if (first >= task->seen.hi) {
+        *next = take(job);
+        if (job->v_dim)
+            prefetch_queries(prefetch, &job->tensors->o, task, p->v_dim);
+        if (next->rows)
+            prefetch_queries(prefetch, &job->tensors->q, next, p->qk_dim);
+        task = next;
+        first = task->rows ? block_start(task->seen.lo) : 0;
+    }
+    if (task->rows && first < task->seen.hi) {
+        const ptrdiff_t keys = block_keys(first, task->seen.hi);
+        prefetch_keys(prefetch, &job->tensors->k, task, p->qk_dim, first, keys);
+        prefetch_keys(prefetch, &job->tensors->v, task, p->v_dim, first, keys);
+    }
+    prefetch_divide(prefetch, calls);
+}
+
+/* Computes a task; returns the one to do next. */
+static struct group_block run_task(const struct job *job, const struct group_block *task,
+                                   float *scratch)
+{
+    const size_t floats = FLASH_TILE * (job->problem->qk_dim + job->problem->v_dim);
+    struct tile tiles[FLASH_TILES];
+    int n = 0;
+    for (size_t at = 0; at < task->rows; at += FLASH_TILE, n++)
+        open_tile(job, &tiles[n], task, at, scratch + FLASH_TILE * FLASH_KEYS + (size_t)n * floats);
+
+    struct group_block next = {0};
+    struct prefetch prefetch;
+    struct block block = {.job = job, .prefetch = &prefetch, .s = scratch};
+    block.packed = scratch + FLASH_TILE * FLASH_KEYS + FLASH_TILES * floats;
+    for (block.first = block_start(task->seen.lo); block.first < task->seen.hi;
+         block.first += FLASH_KEYS) {
+        block.keys = (int)block_keys(block.first, task->seen.hi);
+        block.k = attn_row(&job->tensors->k, task->b, task->g, (size_t)block.first);
+        block.v = attn_row(&job->tensors->v, task->b, task->g, (size_t)block.first);
+        block.k_stride = job->tensors->k.stride[2];
+        block.v_stride = job->tensors->v.stride[2];
+        pack(&block);
+        plan_prefetch(job, &prefetch, task, &next, block.first,
+                      (size_t)n * count_register_tiles(job, block.keys));
+        for (int i = 0; i < n; i++)
+            tile_block(&block, &tiles[i]);
+    }
+    for (int i = 0; i < n; i++) {
+        if (job->problem->outputs & ATTN_OUTPUT_O)
+            store_tile(job, &tiles[i]);
+        if (job->problem->outputs & ATTN_OUTPUT_LSE)
+            write_lse(job, &tiles[i]);
+    }
+    return task->seen.lo < task->seen.hi ? next : take(job);
+}
+
+/* ---- the whole problem ----------------------------------------------------------------------- */
+
+static struct job make_job(const struct attn_plan *plan, const struct attn_tensors *tensors,
+                           size_t *taken)
+{
+    const struct attn_problem *p = &plan->problem;
+    /* smaller tasks for more threads; what a tile computes does not depend on its companions */
+    const size_t heads = p->batch * p->kv_heads, rows = group_rows(p);
+    size_t tiles = FLASH_TILES;
+    while (plan->threads > 1 && tiles > 1 &&
+           heads * (rows / (tiles * FLASH_TILE)) < 4 * (size_t)plan->threads)
+        tiles--;
+    return (struct job){
+        .problem = p,
+        .tensors = tensors,
+        .taken = taken,
+        .rows = tiles * FLASH_TILE,
+        .qk_dim = (int)p->qk_dim,
+        .v_dim = p->outputs & ATTN_OUTPUT_O ? (int)p->v_dim : 0,
+        .scale = (float)((double)attn_problem_scale(p) * M_LOG2E),
+    };
+}
+
+static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)
+{
+    size_t taken = 0;
+    const struct job job = make_job(plan, tensors, &taken);
+#pragma omp parallel num_threads(plan->threads) if (plan->threads > 1)
+    {
+        float *scratch = attn_thread_scratch(plan, omp_get_thread_num());
+        struct group_block task = take(&job);
+        while (task.rows)
+            task = run_task(&job, &task, scratch);
+    }
+}
+
+const struct attn_kernel ATTN_KERNEL = {
+    .size = sizeof(struct attn_kernel),
+    .name = FLASH_NAME,
+    .summary = "fused tiles, online softmax, queries in the lanes, parallel",
+    .source = "Dao 2023, FlashAttention-2, arXiv:2307.08691",
+    .isa = ATTN_KERNEL_ISA,
+    .caps.size = sizeof(struct attn_caps),
+    .caps.dtypes = FLASH_DTYPES,
+    .caps.compute = FLASH_COMPUTE,
+    .caps.masks = ATTN_MASKS_POSITIONAL,
+    .caps.options = ATTN_OPTION_WINDOW,
+    .caps.outputs = ATTN_OUTPUT_O | ATTN_OUTPUT_LSE,
+    .caps.forward = true,
+    .caps.parallel = true,
+    .caps.max_dim = INT32_MAX, /* times a tile, threads and 4 bytes it still fits in size_t */
+    .workspace_size = workspace_size,
+    .execute = execute,
+};

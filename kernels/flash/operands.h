@@ -1,0 +1,81 @@
+/*
+ * operands.h: part of kernel flash: where a tile's rows of Q and O lie, and how its results
+ * get there, transposed and rounded to the type.
+ */
+#ifndef ATTN_FLASH_OPERANDS_H
+#define ATTN_FLASH_OPERANDS_H
+
+#include "shared/simd16.h"
+#include "shared/transpose.h"
+#include "tile.h"
+
+/* Addresses of a column's rows in an operand that is laid out like Q; NULL for lanes without one. */
+static void find_rows(const struct group_block *column, const struct attn_tensor *t,
+                      char *rows[VF_LANES])
+{
+    const ptrdiff_t element = (ptrdiff_t)attn_dtype_size(t->dtype);
+    const ptrdiff_t query = t->stride[2] * element, head = t->stride[1] * element;
+    const size_t first = group_head(column, 0);
+    char *row = attn_row(t, column->b, first, group_query(column, 0));
+    size_t h = first - column->g * column->group;
+    for (size_t r = 0; r < VF_LANES; r++) {
+        rows[r] = r < column->rows ? row : NULL;
+        row += head;
+        if (++h == column->group) {
+            row += query - (ptrdiff_t)h * head;
+            h = 0;
+        }
+    }
+}
+
+/* First of the VF_LANES dimensions to copy together from d on.  The last stretch begins early enough
+ * to be whole, and copies some dimensions again, unless there are fewer than VF_LANES in all. */
+static int stretch(int d, int dim)
+{
+    return d + VF_LANES <= dim || dim < VF_LANES ? d : dim - VF_LANES;
+}
+
+/* A column of results times `factor` becomes rows of O; `whole`: there are VF_LANES rows, of VF_LANES
+ * elements or more. */
+VF_INLINE void store_column(const enum attn_dtype dtype, const bool whole, char *const *rows,
+                            int dim, vf factor, vi empty, const float *o)
+{
+    const size_t bytes = attn_dtype_size(dtype);
+    for (int d = 0; d < dim; d += VF_LANES) {
+        const int at = stretch(d, dim), n = whole || dim >= VF_LANES ? VF_LANES : dim;
+        vf x[VF_LANES];
+        VF_UNROLL
+        for (int i = 0; i < VF_LANES; i++) {
+            x[i] = vf_load(o + (ptrdiff_t)(whole || i < n ? at + i : at) * FLASH_TILE) * factor;
+            x[i] = (vf)((vi)x[i] & ~empty);
+        }
+        transpose(x);
+        VF_UNROLL
+        for (int i = 0; i < VF_LANES; i++)
+            if (whole || rows[i])
+                vf_store_elements(dtype, rows[i] + (size_t)at * bytes, x[i], (size_t)n);
+    }
+}
+
+/* Writes the tile's rows of O, divided by l; a row that saw no key gets zeros. */
+VF_NOINLINE void store_tile(const struct job *job, const struct tile *t)
+{
+    const int dim = job->v_dim;
+    const enum attn_dtype dtype = job->problem->dtype;
+    for (int c = 0; c < FLASH_COLS && t->column[c].rows; c++) {
+        char *rows[VF_LANES];
+        find_rows(&t->column[c], &job->tensors->o, rows);
+        const vi empty = (vi)(t->l[c] == vf_set1(0));
+        const vf inverse = 1.0f / vf_select(empty, vf_set1(1), t->l[c]);
+        const float *o = t->o + c * VF_LANES;
+        const bool whole = t->column[c].rows == VF_LANES && dim >= VF_LANES;
+        if (whole && dtype == ATTN_F32)
+            store_column(ATTN_F32, true, rows, dim, inverse, empty, o);
+        else if (whole && dtype == ATTN_BF16)
+            store_column(ATTN_BF16, true, rows, dim, inverse, empty, o);
+        else
+            store_column(dtype, false, rows, dim, inverse, empty, o);
+    }
+}
+
+#endif

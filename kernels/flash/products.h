@@ -1,0 +1,240 @@
+/*
+ * products.h: part of kernel flash: scores, weights and results by register tiles, in the
+ * arithmetic of the variant.
+ *
+ * An object file has one arithmetic.  f32.h and bf16.h define the same names:
+ *
+ *   FLASH_DTYPES, FLASH_COMPUTE  what the descriptor says of it
+ *   PAIR             elements that a lane of 32 bits holds and one instruction multiplies: 1 or 2
+ *   FLASH_SPECULATES whether score_and_exp() pays
+ *   packs            whether pack() copies anything of this type
+ *   pack             copies K and V of the block into block->packed as the others want them
+ *   load_queries     fills t->q
+ *   score_tile       scores of `rows` keys for `cols` vectors of queries
+ *   exponentials     scores of some rows become weights, 2^(score - shift), 2^score where not
+ *                    `shifted`; l grows by their sums
+ *   score_and_exp    scores of a whole register tile and, between its multiply-adds, the weights of
+ *                    the FLASH_ROWS rows before it, with their sums
+ *   value_tile       o += weights * V for `rows` value dimensions and `cols` vectors of queries
+ *   first_value, value_column  where the values of row `from` begin; where its dimension d is
+ *   values_finite    whether rows [from, to) of V hold neither infinity nor NaN
+ *   value_at, weight_at  element d of row j of V; weights of row j in a column
+ */
+#ifndef ATTN_FLASH_PRODUCTS_H
+#define ATTN_FLASH_PRODUCTS_H
+
+#ifdef __AVX512BF16__
+#include "bf16.h"
+#else
+#include "f32.h"
+#endif
+
+/* ---- register tiles -------------------------------------------------------------------------- */
+
+/* A function for a register tile of one size, of which the arithmetic makes code without branches. */
+#define REGISTER_TILE(name, make, arguments, rows, cols) \
+    static void name(const struct arguments *args)       \
+    {                                                    \
+        make(rows, cols, *args);                         \
+    }
+REGISTER_TILE(score_full_1, score_tile, score_args, FLASH_ROWS, 1)
+REGISTER_TILE(score_full_2, score_tile, score_args, FLASH_ROWS, 2)
+REGISTER_TILE(score_4_1, score_tile, score_args, 4, 1)
+REGISTER_TILE(score_4_2, score_tile, score_args, 4, 2)
+REGISTER_TILE(score_2_1, score_tile, score_args, 2, 1)
+REGISTER_TILE(score_2_2, score_tile, score_args, 2, 2)
+REGISTER_TILE(score_1_1, score_tile, score_args, 1, 1)
+REGISTER_TILE(score_1_2, score_tile, score_args, 1, 2)
+REGISTER_TILE(value_full_1, value_tile, value_args, FLASH_ROWS, 1)
+REGISTER_TILE(value_full_2, value_tile, value_args, FLASH_ROWS, 2)
+REGISTER_TILE(value_4_1, value_tile, value_args, 4, 1)
+REGISTER_TILE(value_4_2, value_tile, value_args, 4, 2)
+REGISTER_TILE(value_2_1, value_tile, value_args, 2, 1)
+REGISTER_TILE(value_2_2, value_tile, value_args, 2, 2)
+REGISTER_TILE(value_1_1, value_tile, value_args, 1, 1)
+REGISTER_TILE(value_1_2, value_tile, value_args, 1, 2)
+
+/* Any number of rows is a sum of these heights, the highest that fits taken first. */
+static const struct register_tile {
+    int rows;
+    void (*score[FLASH_COLS])(const struct score_args *args); /* for one column and for two */
+    void (*value[FLASH_COLS])(const struct value_args *args);
+} register_tiles[] = {
+    {FLASH_ROWS, {score_full_1, score_full_2}, {value_full_1, value_full_2}},
+    {4, {score_4_1, score_4_2}, {value_4_1, value_4_2}},
+    {2, {score_2_1, score_2_2}, {value_2_1, value_2_2}},
+    {1, {score_1_1, score_1_2}, {value_1_1, value_1_2}},
+};
+
+/* Register tiles of a tile of queries and so many keys: each calls prefetch_share() once. */
+static size_t count_register_tiles(const struct job *job, int keys)
+{
+    const size_t rows = FLASH_ROWS, k = (size_t)keys, v = (size_t)job->v_dim;
+    return (k + rows - 1) / rows + (v + rows - 1) / rows;
+}
+
+/* ---- scores and results ---------------------------------------------------------------------- */
+
+/* Bytes of `rows` rows of a block's K. */
+VF_INLINE ptrdiff_t key_bytes(const struct block *block, int rows)
+{
+    return rows * block->k_stride * (ptrdiff_t)sizeof(float) / PAIR;
+}
+
+/* For the scores from row `row` and column `col` on. */
+VF_INLINE struct score_args scores_from(const struct block *block, const struct tile *t, int col,
+                                        int row, vf top[FLASH_COLS])
+{
+    return (struct score_args){
+        .k = (const char *)block->k + key_bytes(block, row),
+        .k_stride = block->k_stride,
+        .q = t->q + col * VF_LANES,
+        .dim = (block->job->qk_dim + PAIR - 1) / PAIR,
+        .scale = block->job->scale,
+        .to = {block->s + row * FLASH_TILE + col * VF_LANES, t->m + col, t->floor + col, top + col},
+    };
+}
+
+/* For the scores `rows` further down. */
+VF_INLINE void scores_advance(const struct block *block, int rows, struct score_args *args)
+{
+    args->k = (const char *)args->k + key_bytes(block, rows);
+    args->to.s += rows * FLASH_TILE;
+}
+
+/* Scores less m of rows [from, to) for the strip's columns, not below the floor; raises top to their
+ * maximum. */
+VF_NOINLINE void score_rows(const struct block *block, const struct tile *t,
+                            const struct strip *strip, int from, int to, vf top[FLASH_COLS])
+{
+    struct score_args args = scores_from(block, t, strip->col, from, top);
+    for (const struct register_tile *tile = register_tiles; from < to; tile++)
+        for (const int rows = tile->rows; to - from >= rows; from += rows) {
+            tile->score[strip->cols - 1](&args);
+            prefetch_share(block->prefetch);
+            scores_advance(block, rows, &args);
+        }
+}
+
+/* Scores of the strip become weights, 2^(score - shift), 2^score without shift; l grows by their
+ * sums. */
+VF_NOINLINE void exp_strip(const struct block *block, struct tile *t, const struct strip *strip,
+                           const vf *shift)
+{
+    float *s = block->s + strip->from * FLASH_TILE + strip->col * VF_LANES;
+    const int keys = strip->to - strip->from;
+    vf *l = t->l + strip->col;
+    if (strip->cols == 1 && shift)
+        exponentials(1, true, s, keys, shift + strip->col, l);
+    else if (strip->cols == 1)
+        exponentials(1, false, s, keys, t->m, l);
+    else if (shift)
+        exponentials(2, true, s, keys, shift, l);
+    else
+        exponentials(2, false, s, keys, t->m, l);
+}
+
+/* o += weights * V of rows [from, to) for the strip's columns; `fresh`: o = that. */
+VF_NOINLINE void add_values(const struct block *block, const struct tile *t,
+                            const struct strip *strip, int from, int to, bool fresh)
+{
+    const int col = strip->col * VF_LANES;
+    const void *first = first_value(block, from);
+    struct value_args args = {
+        .v_stride = block->v_stride,
+        .p = block->s + from * FLASH_TILE + col,
+        .steps = (to - from + PAIR - 1) / PAIR,
+        .o = t->o + col,
+        .fresh = fresh,
+    };
+    int d = 0;
+    for (const struct register_tile *tile = register_tiles; d < block->job->v_dim; tile++)
+        for (const int rows = tile->rows; block->job->v_dim - d >= rows; d += rows) {
+            args.v = value_column(first, args.v_stride, d);
+            tile->value[strip->cols - 1](&args);
+            prefetch_share(block->prefetch);
+            args.o += rows * FLASH_TILE;
+        }
+}
+
+/* ---- scores and weights at once, speculatively ----------------------------------------------- */
+
+/*
+ * A tile's first keys: m becomes their maximum, and the scores of these FLASH_ROWS rows, with top,
+ * are made relative to it.  (A maximum with a margin would hold more often, but weights that are all
+ * small lose the last bits of subnormal values.)  A tile that has seen keys keeps its m.  False
+ * where m is not known even so (scores that are NaN or -inf) or had better rise.
+ */
+static inline bool speculate_from(const struct block *block, struct tile *t, vf top[FLASH_COLS])
+{
+    if (!tile_has_new_lane(t))
+        return !tile_exceeded(t, top);
+    vf shifts[FLASH_COLS];
+    bool far;
+    const vf *shift = tile_raise(t, top, shifts, block->job->v_dim, &far);
+    for (int c = 0; shift && c < FLASH_COLS; c++) {
+        top[c] -= shift[c];
+        for (float *s = block->s + c * VF_LANES; s < block->s + FLASH_ROWS * FLASH_TILE;
+             s += FLASH_TILE)
+            vf_store(s, vf_max(t->floor[c], vf_load(s) - shift[c]));
+    }
+    return !far && !(shift && tile_has_new_lane(t));
+}
+
+/*
+ * A score of the FLASH_ROWS rows at `s` exceeds its limit: lets m rise, and makes relative to the
+ * new one these scores, with top, and the float32 weights of the rows before, with their sum.
+ * False where the scores have to be made anew.
+ */
+static inline bool raise_meanwhile(const struct block *block, struct tile *t, float *s,
+                                   vf top[FLASH_COLS], vf sum[FLASH_COLS])
+{
+    vf shifts[FLASH_COLS];
+    bool far;
+    const vf *shift = tile_raise(t, top, shifts, block->job->v_dim, &far);
+    for (int c = 0; shift && c < FLASH_COLS; c++) {
+        const vf factor = exp2_any(-vf_max(shift[c], vf_set1(0)));
+        top[c] -= shift[c];
+        sum[c] *= factor;
+        float *at = block->s + c * VF_LANES;
+        for (; at < s; at += FLASH_TILE)
+            vf_store(at, vf_load(at) * factor);
+        for (; at < s + FLASH_ROWS * FLASH_TILE; at += FLASH_TILE)
+            vf_store(at, vf_max(t->floor[c], vf_load(at) - shift[c]));
+    }
+    return !far;
+}
+
+/*
+ * Scores and weights of a block that all queries see whole, in whole register tiles, with l.  The
+ * weights of a register tile's rows are made between the products of the next one's, before it is
+ * known whether these scores make m rise (flash.c says what that gains).  If they do, weights in
+ * float32 are scaled; those joined in pairs cannot be.  False: m was too low to go on with, and
+ * nothing that counts has changed but m.  The block is then to be begun again.
+ */
+VF_NOINLINE bool score_and_exp_block(const struct block *block, struct tile *t)
+{
+    vf top[FLASH_COLS], sum[FLASH_COLS];
+    for (int c = 0; c < FLASH_COLS; c++) {
+        top[c] = vf_set1(-INFINITY);
+        sum[c] = vf_set1(0);
+    }
+    struct score_args args = scores_from(block, t, 0, 0, top);
+    score_full_2(&args);
+    if (!speculate_from(block, t, top))
+        return false;
+    for (int done = FLASH_ROWS; done < block->keys; done += FLASH_ROWS) {
+        prefetch_share(block->prefetch);
+        scores_advance(block, FLASH_ROWS, &args);
+        score_and_exp(args, sum);
+        if (tile_exceeded(t, top) && (PAIR > 1 || !raise_meanwhile(block, t, args.to.s, top, sum)))
+            return false;
+    }
+    prefetch_share(block->prefetch);
+    exponentials(FLASH_COLS, false, args.to.s, FLASH_ROWS, t->m, sum);
+    for (int c = 0; c < FLASH_COLS; c++)
+        t->l[c] += sum[c];
+    return true;
+}
+
+#endif

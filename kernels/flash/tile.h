@@ -1,0 +1,256 @@
+/*
+ * tile.h: part of kernel flash: its sizes, and a tile of queries with the state of its softmax.
+ *
+ * A tile is FLASH_TILE queries that share a KV head, one in each lane of FLASH_COLS vectors (the
+ * tile's columns).  Scores, weights and results are kept transposed, one row of FLASH_TILE floats
+ * per key or per value dimension, so that maximum, sum, rescaling and mask act on whole vectors
+ * and never across lanes.
+ *
+ * The running maximum m is lazy (what FlashAttention 4, arXiv:2603.05451, does on GPUs): it
+ * follows the scores only when one exceeds it by more than 8, so that weights stay below 2^8 and
+ * results are rescaled a few times per row instead of once per block.  It never falls.  Each lane
+ * decides for itself, but the scores are compared with m after as many keys as the whole tile
+ * allows: beside other queries a query may get other last bits.
+ */
+#ifndef ATTN_FLASH_TILE_H
+#define ATTN_FLASH_TILE_H
+
+#include <math.h>
+
+#include "prefetch.h"
+#include "shared/exp2.h"
+
+/* ---- sizes ----------------------------------------------------------------------------------- */
+
+#define FLASH_COLS 2
+#define FLASH_TILE (FLASH_COLS * VF_LANES)
+
+/* Rows of the register tile: FLASH_COLS vectors each, beside two operands and a broadcast value.
+ * 32 registers hold 8 x 2 with room for the compiler's temporaries, 16 hold 6 x 2. */
+#if VF_LANES == 16
+#define FLASH_ROWS 8
+#else
+#define FLASH_ROWS 6
+#endif
+
+/* Keys of a block, a multiple of FLASH_ROWS: its scores fill half of a 32 KB L1 at avx512. */
+#ifndef FLASH_KEYS
+#define FLASH_KEYS (FLASH_ROWS == 8 ? 128 : 120)
+#endif
+
+/* Tiles that share each block of K and V while it is in the second-level cache. */
+#ifndef FLASH_TILES
+#define FLASH_TILES 4
+#endif
+
+/* Floats that the packed K and V of a block need, their dimensions rounded up to vectors. */
+#define FLASH_PACKED(dims) (FLASH_KEYS * ((dims) + 2 * VF_LANES))
+
+/* ---- what is worked on ----------------------------------------------------------------------- */
+
+/* What the call needs, gathered once. */
+struct job {
+    const struct attn_problem *problem;
+    const struct attn_tensors *tensors;
+    size_t *taken; /* tasks that threads have begun, all of them together */
+    size_t rows;   /* of a task: whole tiles, but for the last task of a KV head */
+    int qk_dim, v_dim;
+    float scale; /* of the scores, times log2(e): the softmax is one of powers of two */
+};
+
+/* A tile of queries.  Lanes that have no query are computed as well; their results are ignored. */
+struct tile {
+    struct group_block column[FLASH_COLS]; /* the queries */
+    int rows;                              /* of all columns */
+    vf m[FLASH_COLS];     /* subtracted from the scores: within 8 of the maximum so far */
+    vf limit[FLASH_COLS]; /* m rises when a score exceeds it by more: 8; -inf: no key seen yet */
+    vf floor[FLASH_COLS]; /* a score less m below this may be stored as this */
+    vf l[FLASH_COLS];     /* sum of the weights */
+    float *q;             /* [qk_dim][FLASH_TILE] queries, scaled */
+    float *o;             /* [v_dim][FLASH_TILE] weighted sum of values, not yet divided by l */
+    bool started;         /* o holds something */
+};
+
+/* A block of keys at work. */
+struct block {
+    const struct job *job;
+    struct prefetch *prefetch;
+    const void *k, *v; /* rows of its first key, as pack() left them */
+    ptrdiff_t k_stride, v_stride;
+    void *packed;    /* FLASH_PACKED(qk_dim + v_dim) floats, where pack() copies */
+    ptrdiff_t first; /* index of the first key */
+    int keys;
+    float *s; /* [FLASH_KEYS][FLASH_TILE] scores, then weights or pairs of them */
+};
+
+/* Some rows of the block's scores, and the columns of the tile that see them. */
+struct strip {
+    int col, cols;
+    int from, to;           /* rows, counted from the block's first key */
+    int full_from, full_to; /* rows that all of these columns' queries see */
+};
+
+/* ---- the running maximum --------------------------------------------------------------------- */
+
+#define LAZY_LIMIT 8.0f
+
+/* Scores less an m that they exceed by more have lost too many of their bits to it. */
+#define FAR_LIMIT 32.0f
+
+/* No key seen yet.  Columns without queries never ask for m to rise. */
+static inline void tile_reset(struct tile *t)
+{
+    for (int c = 0; c < FLASH_COLS; c++) {
+        const bool used = c * VF_LANES < t->rows;
+        t->m[c] = t->l[c] = vf_set1(0);
+        t->limit[c] = vf_set1(used ? -INFINITY : INFINITY);
+        t->floor[c] = vf_set1(used ? -INFINITY : EXP2_FLOOR);
+    }
+    t->started = false;
+}
+
+/* Whether some lane has seen no key yet, so that its scores may lie below EXP2_FLOOR. */
+static inline bool tile_has_new_lane(const struct tile *t)
+{
+    vi fresh = {0};
+    for (int c = 0; c < FLASH_COLS; c++)
+        fresh |= (vi)(t->floor[c] < vf_set1(EXP2_FLOOR));
+    return vi_any(fresh);
+}
+
+/* Whether any score exceeds the limit of its lane. */
+static inline bool tile_exceeded(const struct tile *t, const vf top[FLASH_COLS])
+{
+    vi exceeded = {0};
+    for (int c = 0; c < FLASH_COLS; c++)
+        exceeded |= (vi)(top[c] > t->limit[c]);
+    return vi_any(exceeded);
+}
+
+/* o *= factor, column by column. */
+static inline void tile_rescale(const struct tile *t, const vf factor[FLASH_COLS], int v_dim)
+{
+    for (float *o = t->o; o < t->o + (ptrdiff_t)v_dim * FLASH_TILE; o += FLASH_TILE)
+        for (int c = 0; c < FLASH_COLS; c++)
+            vf_store(o + c * VF_LANES, vf_load(o + c * VF_LANES) * factor[c]);
+}
+
+/*
+ * Lets m follow top, the maximum of new scores less m.  Returns what has still to be subtracted
+ * from these scores, in shift, or NULL if that is nothing and none of them is below EXP2_FLOOR.
+ *
+ * The difference of the rounded maxima is what is subtracted, so that old and new weights are
+ * relative to the same m.  Before a lane's first key m is 0 and l and o are 0 or unset; its first
+ * score may lie anywhere, and the factor must not overflow.  *far: the scores are to be made anew,
+ * less the new m, because the old one was so far below them that little is left of them.
+ */
+static inline const vf *tile_raise(struct tile *t, const vf top[FLASH_COLS], vf shift[FLASH_COLS],
+                                   int v_dim, bool *far)
+{
+    *far = false;
+    vi grows = {0}, fresh = {0};
+    for (int c = 0; c < FLASH_COLS; c++) {
+        grows |= top[c] > t->limit[c];
+        fresh |= t->floor[c] < vf_set1(EXP2_FLOOR);
+    }
+    if (!vi_any(grows | fresh))
+        return NULL;
+    vf factor[FLASH_COLS];
+    for (int c = 0; c < FLASH_COLS; c++) {
+        const vi up = top[c] > t->limit[c];
+        const vf m = vf_select(up, t->m[c] + top[c], t->m[c]);
+        shift[c] = m - t->m[c];
+        *far |=
+            vi_any((vi)(shift[c] > vf_set1(FAR_LIMIT)) & (vi)(t->limit[c] == vf_set1(LAZY_LIMIT)));
+        factor[c] = exp2_any(-vf_max(shift[c], vf_set1(0)));
+        t->m[c] = m;
+        t->l[c] *= factor[c];
+        t->limit[c] = vf_select(up, vf_set1(LAZY_LIMIT), t->limit[c]);
+        t->floor[c] = vf_select(up, vf_set1(EXP2_FLOOR), t->floor[c]);
+    }
+    if (t->started && vi_any(grows))
+        tile_rescale(t, factor, v_dim);
+    return shift;
+}
+
+/* ---- register tiles -------------------------------------------------------------------------- */
+
+VF_INLINE void clear_sums(const int rows, const int cols, vf acc[FLASH_ROWS][FLASH_COLS])
+{
+    VF_UNROLL
+    for (int r = 0; r < rows; r++) {
+        VF_UNROLL
+        for (int c = 0; c < cols; c++)
+            acc[r][c] = vf_set1(0);
+    }
+}
+
+/* Where products of K and Q become scores, and what they are compared with. */
+struct score_target {
+    float *s;
+    const vf *m, *floor;
+    vf *top;
+};
+
+/* Scores less m, not below the floor, for `rows` keys and `cols` vectors of queries; raises top.
+ * m and floor are copied first: for all the compiler knows, storing scores changes them in memory. */
+VF_INLINE void store_scores(const int rows, const int cols, const bool scaled, float scale,
+                            const struct score_target *to, vf acc[FLASH_ROWS][FLASH_COLS])
+{
+    VF_UNROLL
+    for (int c = 0; c < cols; c++) {
+        const vf m = to->m[c], floor = to->floor[c];
+        vf top = to->top[c];
+        VF_UNROLL
+        for (int r = 0; r < rows; r++) {
+            const vf x = vf_max(floor, scaled ? acc[r][c] * scale - m : acc[r][c] - m);
+            vf_store(to->s + r * FLASH_TILE + c * VF_LANES, x);
+            top = vf_max(x, top);
+        }
+        to->top[c] = top;
+    }
+}
+
+/* What the scores of a register tile are made of. */
+struct score_args {
+    const void *k; /* its first key */
+    ptrdiff_t k_stride;
+    const float *q;
+    int dim; /* in lanes: dimensions, or pairs of them */
+    float scale;
+    struct score_target to;
+};
+
+/* What the results of a register tile are made of. */
+struct value_args {
+    const void *v; /* its first value dimension */
+    ptrdiff_t v_stride;
+    const float *p; /* weights */
+    int steps;      /* keys, or pairs of them */
+    float *o;
+    bool fresh; /* o holds nothing yet */
+};
+
+VF_INLINE void load_results(const int rows, const int cols, const struct value_args *a,
+                            vf acc[FLASH_ROWS][FLASH_COLS])
+{
+    VF_UNROLL
+    for (int r = 0; r < rows; r++) {
+        VF_UNROLL
+        for (int c = 0; c < cols; c++)
+            acc[r][c] = a->fresh ? vf_set1(0) : vf_load(a->o + r * FLASH_TILE + c * VF_LANES);
+    }
+}
+
+VF_INLINE void store_results(const int rows, const int cols, float *o,
+                             vf acc[FLASH_ROWS][FLASH_COLS])
+{
+    VF_UNROLL
+    for (int r = 0; r < rows; r++) {
+        VF_UNROLL
+        for (int c = 0; c < cols; c++)
+            vf_store(o + r * FLASH_TILE + c * VF_LANES, acc[r][c]);
+    }
+}
+
+#endif
