@@ -1,5 +1,5 @@
 /*
- * split_kv_unit.h: the query rows of a unit against a block of keys, for split_kv.c.
+ * unit.h: part of kernel split_kv: the query rows of a unit against a block of keys.
  *
  * Every row of a unit meets a block while it is in L1.  While K of a block is multiplied its V is
  * fetched, and while V is, the next block's K; the pages of both are looked up some blocks before,
@@ -9,9 +9,9 @@
 #ifndef ATTN_SPLIT_KV_UNIT_H
 #define ATTN_SPLIT_KV_UNIT_H
 
+#include "geometry.h"
 #include "shared/pages.h"
 #include "shared/softmax.h"
-#include "split_kv_geometry.h"
 
 #define FETCH_BYTES 8192 /* how far ahead of L1 K and V are fetched into L2 */
 
@@ -33,11 +33,11 @@ struct unit {
 static struct unit unit_of(const struct geometry *g, const struct attn_problem *problem,
                            const struct attn_tensors *t, size_t index, char *scratch)
 {
-    const size_t pair = index / g->chunks;
+    const size_t pair = index / g->units_per_head;
     const size_t b = pair / problem->kv_heads, head = pair % problem->kv_heads;
     const ptrdiff_t element = (ptrdiff_t)attn_dtype_size(problem->dtype);
     struct unit u = {.g = g, .t = t};
-    u.block = group_block_at(problem, b, head, index % g->chunks, UNIT_ROWS);
+    u.block = group_block_at(problem, b, head, index % g->units_per_head, UNIT_ROWS);
     u.rows = (int)u.block.rows;
     u.k = (struct rows){attn_row(&t->k, b, head, 0), t->k.stride[2] * element};
     u.v = (struct rows){attn_row(&t->v, b, head, 0), t->v.stride[2] * element};
@@ -61,13 +61,13 @@ static void *unit_row(const struct unit *u, const struct attn_tensor *t, int r)
 static void load_q(const struct unit *u, int row, int rows, float *q)
 {
     const struct geometry *g = u->g;
-    const int w = FORM_DOTS(g->form);
-#if VF_LANES == 2 * EIGHT
-    if (rows == EIGHT) {
-        const char *from[EIGHT];
-        for (int h = 0; h < EIGHT; h++)
+    const int w = FORMAT_K_VECTORS(g->format);
+#if VF_LANES == 2 * LANE_ROWS
+    if (rows == LANE_ROWS) {
+        const char *from[LANE_ROWS];
+        for (int h = 0; h < LANE_ROWS; h++)
             from[h] = unit_row(u, &u->t->q, row + h);
-        eight_load_q(g->form, q, from, &g->qk);
+        load_q_pieces(g->format, q, from, &g->qk);
         return;
     }
 #endif
@@ -75,7 +75,7 @@ static void load_q(const struct unit *u, int row, int rows, float *q)
         const char *from = unit_row(u, &u->t->q, row + h);
         for (ptrdiff_t x = 0; x < g->qk.steps; x++) {
             vf step[2];
-            load_k(g->form, x < g->qk.full ? 0 : g->qk.tail, from + x * VF_BYTES, step);
+            load_k(g->format, x < g->qk.full ? 0 : g->qk.tail, from + x * VF_BYTES, step);
             for (int i = 0; i < w; i++)
                 vf_store(q + ((x * rows + h) * w + i) * VF_LANES, step[i]);
         }
@@ -116,16 +116,16 @@ static void touch_ahead(struct rows rows, ptrdiff_t j, ptrdiff_t n)
     pages_touch(rows_from(rows, j + n).data, rows.stride, n);
 }
 
-/* P of keys [0, keys) of k, keys a multiple of GROUP_KEYS; hidden as for softmax(). */
-static void scores(const struct unit *u, struct tile *t, struct rows k, int keys,
-                   const int32_t *hidden, struct cursor *next)
+/* P of keys [0, keys) of k, keys a multiple of GROUP_KEYS; hidden as for exponentials(). */
+static void weights(const struct unit *u, struct tile *t, struct rows k, int keys,
+                    const int32_t *hidden, struct cursor *next)
 {
-    const struct shape *shape = shape_of(u->g->form, t->rows);
+    const struct arithmetic *arithmetic = arithmetic_of(u->g->format, t->rows);
     const int n = GROUP_KEYS * t->rows / VF_LANES;
     for (int j = 0; j < keys; j += GROUP_KEYS) {
         vf s[GROUP_KEYS * TILE_ROWS / VF_LANES];
-        shape->dots(s, t->q, rows_from(k, j), &u->g->qk, next);
-        softmax(t, s, n, j * t->rows, hidden);
+        arithmetic->dots(s, t->q, rows_from(k, j), &u->g->qk, next);
+        exponentials(t, s, n, j * t->rows, hidden);
     }
 #ifdef __AVX512BF16__
     pair_weights(t, keys);
@@ -165,7 +165,7 @@ static struct sight sight_of(const struct unit *u, int row, int n, ptrdiff_t j, 
 
 /* Scores of a block that some row does not see whole: keys that no row of the tile sees are
  * replaced by zeros, for they may not exist; the scores that a row does not see are hidden. */
-static void scores_cut(const struct unit *u, struct tile *t, int row, ptrdiff_t j, struct sight s)
+static void weights_cut(const struct unit *u, struct tile *t, int row, ptrdiff_t j, struct sight s)
 {
     const struct geometry *g = u->g;
     const size_t bytes = (size_t)g->qk.bytes;
@@ -180,7 +180,7 @@ static void scores_cut(const struct unit *u, struct tile *t, int row, ptrdiff_t 
         }
     struct cursor none = {0};
     const struct rows copy = {u->k_copy, (ptrdiff_t)bytes};
-    scores(u, t, copy, keys, u->hidden, &none);
+    weights(u, t, copy, keys, u->hidden, &none);
 }
 
 /* O += P V of such a block.  A weight of 0 is not enough to keep out a NaN: each row reads the
@@ -191,7 +191,7 @@ static void values_cut(const struct unit *u, struct tile *t, int row, ptrdiff_t 
     for (int h = 0; h < t->rows; h++) {
         const struct attn_range r = sight_of(u, row + h, 1, j, end).all;
         if (r.lo < r.hi)
-            shape_of(u->g->form, 1)
+            arithmetic_of(u->g->format, 1)
                 ->values(t, h, (int)(r.lo - j), (int)(r.hi - j), rows_from(u->v, j), &u->g->v,
                          &none);
     }
@@ -203,10 +203,10 @@ static void block_whole(const struct unit *u, ptrdiff_t j, ptrdiff_t end, struct
 {
     const struct rows k = rows_from(u->k, j), v = rows_from(u->v, j);
     for (int i = 0; i < u->tiles; i++)
-        scores(u, &u->tile[i], k, (int)(end - j), NULL, next_v);
+        weights(u, &u->tile[i], k, (int)(end - j), NULL, next_v);
     for (int i = 0; i < u->tiles; i++) {
         const struct tile *t = &u->tile[i];
-        shape_of(u->g->form, t->rows)->values(t, 0, 0, (int)(end - j), v, &u->g->v, next_k);
+        arithmetic_of(u->g->format, t->rows)->values(t, 0, 0, (int)(end - j), v, &u->g->v, next_k);
     }
 }
 
@@ -219,15 +219,15 @@ static void block_cut(const struct unit *u, ptrdiff_t j, ptrdiff_t end, struct c
         struct tile *t = &u->tile[i];
         const struct sight s = sight_of(u, row, t->rows, j, end);
         if (s.all.lo == j && s.all.hi == end && keys == u->g->block_keys)
-            scores(u, t, rows_from(u->k, j), keys, NULL, next_v);
+            weights(u, t, rows_from(u->k, j), keys, NULL, next_v);
         else if (s.any.lo < s.any.hi)
-            scores_cut(u, t, row, j, s);
+            weights_cut(u, t, row, j, s);
     }
     for (int i = 0, row = 0; i < u->tiles; row += u->tile[i++].rows) {
         struct tile *t = &u->tile[i];
         const struct sight s = sight_of(u, row, t->rows, j, end);
         if (s.all.lo == s.any.lo && s.all.hi == s.any.hi && s.all.lo < s.all.hi)
-            shape_of(u->g->form, t->rows)
+            arithmetic_of(u->g->format, t->rows)
                 ->values(t, 0, (int)(s.all.lo - j), (int)(s.all.hi - j), rows_from(u->v, j),
                          &u->g->v, next_k);
         else if (s.any.lo < s.any.hi)

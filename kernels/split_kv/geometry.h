@@ -1,5 +1,6 @@
 /*
- * split_kv_geometry.h: how split_kv.c cuts a problem up, and what lies where in its workspace.
+ * geometry.h: part of kernel split_kv: how it cuts a problem up, and what lies where in its
+ * workspace.
  *
  * A unit is a block (group.h) of up to UNIT_ROWS query rows of one KV head.  A part is what a
  * split leaves of a unit: O (unnormalised), m and l of each row.
@@ -8,7 +9,7 @@
 #define ATTN_SPLIT_KV_GEOMETRY_H
 
 #include "shared/group.h"
-#include "split_kv_shapes.h"
+#include "values.h"
 
 #define SPLIT_KEYS 512     /* 256 KB of f32 K at D = 128: 10 us, against 1 us to start and merge */
 #define ALONE_KEYS 1024    /* the same for a row alone, which is read faster the longer it is */
@@ -19,11 +20,11 @@
 #define UNITS_PER_THREAD 8 /* from here on threads take whole units */
 
 struct geometry {
-    enum form form;
+    enum format format;
     struct axis qk, v;
     bool alone; /* one row of f32 a unit */
     size_t units, splits, split_keys;
-    size_t chunks;                /* units of a KV head */
+    size_t units_per_head;        /* KV heads */
     size_t unit_rows;             /* most rows of a unit */
     int tile_rows;                /* most rows of a tile */
     ptrdiff_t block_keys;         /* a multiple of GROUP_KEYS */
@@ -67,13 +68,13 @@ static inline struct geometry geometry_of(const struct attn_problem *p, int thre
     const size_t element = attn_dtype_size(p->dtype), rows = group_rows(p);
     const size_t fit = BLOCK_BYTES / (p->qk_dim * element) / GROUP_KEYS * GROUP_KEYS;
     struct geometry g = {
-        .form = p->dtype == ATTN_F32    ? FORM_F32
-                : p->dtype == ATTN_BF16 ? FORM_BF16
-                                        : FORM_F16,
+        .format = p->dtype == ATTN_F32    ? FORMAT_F32
+                  : p->dtype == ATTN_BF16 ? FORMAT_BF16
+                                          : FORMAT_F16,
         .qk = axis_of(p->qk_dim, element),
         .v = axis_of(p->v_dim, element),
         .alone = rows == 1 && p->dtype == ATTN_F32,
-        .chunks = (rows + UNIT_ROWS - 1) / UNIT_ROWS,
+        .units_per_head = (rows + UNIT_ROWS - 1) / UNIT_ROWS,
         .unit_rows = geometry_minimum(rows, UNIT_ROWS),
         .tile_rows = p->dtype == ATTN_F16 ? 4 : TILE_ROWS,
         .block_keys = (ptrdiff_t)(fit ? geometry_minimum(fit, BLOCK_KEYS) : GROUP_KEYS),
@@ -82,9 +83,9 @@ static inline struct geometry geometry_of(const struct attn_problem *p, int thre
     g.touch_keys = (blocks > 1 ? blocks : 1) * g.block_keys;
     g.split_keys = g.alone ? ALONE_KEYS : SPLIT_KEYS;
     g.splits = (p->kv_len + g.split_keys - 1) / g.split_keys;
-    g.units = p->batch * p->kv_heads * g.chunks;
-    g.q_floats = axis_floats(&g.qk, g.form);
-    g.o_floats = axis_floats(&g.v, g.form);
+    g.units = p->batch * p->kv_heads * g.units_per_head;
+    g.q_floats = axis_floats(&g.qk, g.format);
+    g.o_floats = axis_floats(&g.v, g.format);
     g.whole = threads == 1 || g.splits == 1 || g.units / UNITS_PER_THREAD >= (size_t)threads;
     g.slots = g.whole ? (size_t)threads : g.units;
     geometry_bytes(&g);

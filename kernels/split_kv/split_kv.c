@@ -10,10 +10,9 @@
  * keys: a row's bits depend on its own operands alone, not on threads, repeats or batch.
  *
  * The query heads that share a KV head are rows of one unit, as are a head's queries: a block of
- * keys is read from memory once and meets all of them in L1.  split_kv_geometry.h cuts the problem
- * up, split_kv_unit.h takes a unit through a block, and the arithmetic is in split_kv_tile.h; eight
- * rows at once have scores of their own (split_kv_eight.h), and so has bf16 its values
- * (split_kv_pairs.h).
+ * keys is read from memory once, and all of them use it while it is in L1.  geometry.h cuts the
+ * problem up, unit.h takes a unit through a block in tiles of up to eight rows (tile.h), and the
+ * arithmetic is in scores.h and values.h.
  *
  *   memory    K and V once per 128 query rows of a KV head
  *   parallel  over (batch, KV head, split), or (batch, KV head) where there are many
@@ -25,7 +24,7 @@
 #include <omp.h>
 
 #include "shared/rows.h"
-#include "split_kv_unit.h"
+#include "unit.h"
 
 /* m (of scores in log2; -inf where the row sees no key of the split) and l of row r in a part. */
 static float *part_sums(const struct geometry *g, char *part, int r)
@@ -33,8 +32,8 @@ static float *part_sums(const struct geometry *g, char *part, int r)
     return (float *)(part + g->o_bytes) + 2 * r;
 }
 
-/* Sets what the unit's rows see of keys [first, last), and returns what any of them sees. */
-static struct attn_range look(struct unit *u, ptrdiff_t first, ptrdiff_t last)
+/* Notes what each of the unit's rows sees of keys [first, last); returns what any of them sees. */
+static struct attn_range note_visible(struct unit *u, ptrdiff_t first, ptrdiff_t last)
 {
     for (int r = 0; r < u->rows; r++) {
         const struct attn_range all = group_visible(&u->block, (size_t)r);
@@ -78,7 +77,7 @@ static void split(struct unit *u, size_t index, char *part)
     const struct geometry *g = u->g;
     const size_t first = index * g->split_keys;
     const size_t end = geometry_minimum(first + g->split_keys, u->block.problem->kv_len);
-    const struct attn_range keys = look(u, (ptrdiff_t)first, (ptrdiff_t)end);
+    const struct attn_range keys = note_visible(u, (ptrdiff_t)first, (ptrdiff_t)end);
     if (keys.lo >= keys.hi) {
         for (int r = 0; r < u->rows; r++)
             *part_sums(g, part, r) = -INFINITY;
@@ -106,7 +105,7 @@ static void split(struct unit *u, size_t index, char *part)
 static void store_o(const struct unit *u, int r, const float *sum, float inverse)
 {
     const struct geometry *g = u->g;
-    const int w = FORM_VECTORS(g->form);
+    const int w = FORMAT_VECTORS(g->format);
     char *to = unit_row(u, &u->t->o, r);
     for (ptrdiff_t at = 0; at < g->v.bytes; at += VF_BYTES, sum += w * VF_LANES) {
         const size_t left = (size_t)(g->v.bytes - at);
@@ -114,7 +113,7 @@ static void store_o(const struct unit *u, int r, const float *sum, float inverse
         vf x[2] = {{0}};
         for (int i = 0; i < w; i++)
             x[i] = vf_load(sum + i * VF_LANES) * inverse;
-        narrow(g->form, x, step);
+        narrow(g->format, x, step);
         memcpy(to + at, step, geometry_minimum(left, VF_BYTES));
     }
 }

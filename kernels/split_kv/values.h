@@ -1,0 +1,273 @@
+/*
+ * values.h: part of kernel split_kv: O += P V for a tile's rows, and the table of the arithmetic.
+ *
+ * P comes back from memory as broadcasts, and each step of a V row is loaded once for all rows.
+ *
+ * Registers (avx512): 16 accumulators of 4 rows x 4 steps of O (or 8 x 2), 4 broadcasts of P, 1
+ * vector of V.
+ *
+ * In avx512_bf16 a lane of 32 bits holds the weights, or values, of two neighbouring keys, and
+ * vdpbf16ps multiplies and adds both: half the multiply-adds of widened values, for which P is
+ * rounded to bf16.  Values of two keys are joined where they are loaded, even elements in one
+ * vector and odd ones in the other, which costs as many instructions as widening them.
+ */
+#ifndef ATTN_SPLIT_KV_VALUES_H
+#define ATTN_SPLIT_KV_VALUES_H
+
+#include "scores.h"
+
+/* The operands of the functions below are single values, many as they are: in a struct GCC 12 keeps
+ * other values in registers, and some loops get longer (26 instructions where 22 do). */
+
+/* n vectors of O of r rows to registers. */
+VF_INLINE void load_sums(const int r, const int n, vf *a, const float *o, ptrdiff_t o_stride)
+{
+#pragma GCC unroll 8
+    for (int h = 0; h < r; h++)
+#pragma GCC unroll 16
+        for (int x = 0; x < n; x++)
+            a[h * n + x] = vf_load(o + h * o_stride + x * VF_LANES);
+}
+
+VF_INLINE void store_sums(const int r, const int n, const vf *a, float *o, ptrdiff_t o_stride)
+{
+#pragma GCC unroll 8
+    for (int h = 0; h < r; h++)
+#pragma GCC unroll 16
+        for (int x = 0; x < n; x++)
+            vf_store(o + h * o_stride + x * VF_LANES, a[h * n + x]);
+}
+
+/* o[r rows][c steps] += p[keys][r] v[keys][c]; of a step only `tail` bytes exist, if not 0. */
+VF_INLINE void add_values(const enum format format, const int r, const int c, int tail, float *o,
+                          ptrdiff_t o_stride, const float *p, ptrdiff_t p_stride, struct rows v,
+                          int keys, struct cursor *cursor)
+{
+    const int w = FORMAT_VECTORS(format), n = c * w;
+    vf a[16];
+    load_sums(r, n, a, o, o_stride);
+#pragma GCC unroll 1
+    for (int j = 0; j < keys; j++) {
+        vf pj[TILE_ROWS];
+#pragma GCC unroll 8
+        for (int h = 0; h < r; h++)
+            pj[h] = vf_set1(p[h]);
+#pragma GCC unroll 16
+        for (int x = 0; x < c; x++) {
+            vf vx[2];
+            widen_step(format, tail, v.data + x * VF_BYTES, vx);
+            fetch_next(cursor);
+#pragma GCC unroll 2
+            for (int u = 0; u < w; u++)
+#pragma GCC unroll 8
+                for (int h = 0; h < r; h++)
+                    a[h * n + x * w + u] = vf_fma(pj[h], vx[u], a[h * n + x * w + u]);
+        }
+        v.data += v.stride;
+        p += p_stride;
+    }
+    store_sums(r, n, a, o, o_stride);
+}
+
+/* ---- pairs of bf16 -------------------------------------------------------------------------- */
+
+#ifdef __AVX512BF16__
+
+/* P of `keys` keys, a multiple of GROUP_KEYS, in place: [key / 2][row], both keys in a lane. */
+static void pair_weights(struct tile *t, int keys)
+{
+    typedef uint16_t words __attribute__((vector_size(VF_BYTES)));
+    const uint16_t bits = (uint16_t)__builtin_ctz((unsigned)t->rows); /* rows are a power of two */
+    words lane;
+    for (int i = 0; i < 2 * VF_LANES; i++)
+        lane[i] = (uint16_t)i;
+    const words row = lane >> 1 & (uint16_t)(t->rows - 1), pair = lane >> (bits + 1);
+    const words from = ((2 * pair + (lane & 1)) << bits) + row;
+    const int n = keys * t->rows / VF_LANES;
+    for (int i = 0; i < n; i += 2) {
+        const vf a = vf_load(t->p + i * VF_LANES);
+        const vf b = i + 1 < n ? vf_load(t->p + (i + 1) * VF_LANES) : (vf){0};
+        const __m512i apart = (__m512i)_mm512_cvtne2ps_pbh(b, a); /* all of a, then all of b */
+        const __m512i joined = _mm512_permutexvar_epi16((__m512i)from, apart);
+        memcpy(t->p + i / 2 * VF_LANES, &joined, sizeof joined);
+    }
+}
+
+VF_INLINE vi load_v(int tail, const char *p)
+{
+    vi v;
+    if (tail)
+        return vi_load_bytes(p, (size_t)tail);
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+/* a[r rows][c steps][even, odd] += the weights p of two keys times their values at v and w, of
+ * which either may be NULL and its weights zero. */
+VF_INLINE void pair_step(const int r, const int c, int tail, vf *a, const float *p, const char *v,
+                         const char *w, struct cursor *cursor)
+{
+    vi pj[LANE_ROWS];
+#pragma GCC unroll 8
+    for (int h = 0; h < r; h++)
+        pj[h] = (vi)vf_broadcast(p + h);
+#pragma GCC unroll 8
+    for (int x = 0; x < c; x++) {
+        const vi first = v ? load_v(tail, v + x * VF_BYTES) : (vi){0};
+        const vi second = w ? load_v(tail, w + x * VF_BYTES) : (vi){0};
+        const vi even = (first & 0xffff) | second << 16;
+        const vi odd = (vi)((vu)first >> 16) | (second & (int32_t)0xffff0000);
+        fetch_next(cursor);
+        fetch_next(cursor);
+#pragma GCC unroll 8
+        for (int h = 0; h < r; h++) {
+            a[(h * c + x) * 2] = bf16_dot(pj[h], even, a[(h * c + x) * 2]);
+            a[(h * c + x) * 2 + 1] = bf16_dot(pj[h], odd, a[(h * c + x) * 2 + 1]);
+        }
+    }
+}
+
+/* o[r rows][c steps] += P V over keys [from, to) of a block; `tail` as above. */
+VF_INLINE void add_pairs_of_values(const int r, const int c, int tail, float *o, ptrdiff_t o_stride,
+                                   const float *p, ptrdiff_t p_stride, struct rows v, int from,
+                                   int to, struct cursor *cursor)
+{
+    const int n = 2 * c;
+    vf a[16];
+    load_sums(r, n, a, o, o_stride);
+    const char *at = v.data + from * v.stride;
+    p += from / 2 * p_stride;
+    if (from % 2) {
+        pair_step(r, c, tail, a, p, NULL, at, cursor);
+        at += v.stride;
+        p += p_stride;
+        from++;
+    }
+#pragma GCC unroll 1
+    for (; from + 1 < to; from += 2, p += p_stride, at += 2 * v.stride)
+        pair_step(r, c, tail, a, p, at, at + v.stride, cursor);
+    if (from < to)
+        pair_step(r, c, tail, a, p, at, NULL, cursor);
+    store_sums(r, n, a, o, o_stride);
+}
+
+#endif
+
+/* ---- one function for each format and height of a tile -------------------------------------- */
+
+/* Scores of GROUP_KEYS keys from k on, lane key * r + row. */
+VF_INLINE void dots_of_tile(const enum format format, const int r, vf *s, const float *q,
+                            struct rows k, const struct axis *axis, struct cursor *next)
+{
+#if VF_LANES == 2 * LANE_ROWS
+    if (r == LANE_ROWS) {
+        dots_of_eight_rows(format, s, q, k, axis, next);
+        return;
+    }
+#endif
+    dots(format, r, s, q, k, axis, next);
+}
+
+/* Steps [x, x + c) of O of r rows += P V over keys [from, to). */
+VF_INLINE void add_steps(const enum format format, const int r, const int c, int tail, ptrdiff_t x,
+                         float *o, ptrdiff_t o_stride, const float *p, ptrdiff_t p_stride,
+                         struct rows v, int from, int to, struct cursor *cursor)
+{
+    o += x * FORMAT_VECTORS(format) * VF_LANES;
+    v.data += x * VF_BYTES;
+#ifdef __AVX512BF16__
+    if (FORMAT_PAIRS(format)) {
+        add_pairs_of_values(r, c, tail, o, o_stride, p, p_stride, v, from, to, cursor);
+        return;
+    }
+#endif
+    v.data += from * v.stride;
+    p += from * p_stride;
+    add_values(format, r, c, tail, o, o_stride, p, p_stride, v, to - from, cursor);
+}
+
+/* O of rows [row, row + r) of t += P V over keys [from, to) of a block whose values are v. */
+VF_INLINE void values_of_tile(const enum format format, const int r, const struct tile *t, int row,
+                              int from, int to, struct rows v, const struct axis *axis,
+                              struct cursor *next)
+{
+    struct cursor cursor = *next; /* in registers */
+    float *o = t->o + row * t->o_floats;
+    const float *p = t->p + row;
+    const int w = FORMAT_VECTORS(format);
+    const int accumulators = VF_LANES == 16 && r > 1 ? 16 : 8;
+    const int c = r * w < accumulators ? accumulators / (r * w) : 1;
+    ptrdiff_t x = 0;
+#pragma GCC unroll 1
+    for (; x + c <= axis->full; x += c)
+        add_steps(format, r, c, 0, x, o, t->o_floats, p, t->rows, v, from, to, &cursor);
+#pragma GCC unroll 1
+    for (; x < axis->steps; x++)
+        add_steps(format, r, 1, x < axis->full ? 0 : axis->tail, x, o, t->o_floats, p, t->rows, v,
+                  from, to, &cursor);
+    *next = cursor;
+}
+
+#define ARITHMETIC(dots, values, format, r)                                                 \
+    VF_NOINLINE void dots(vf *s, const float *q, struct rows k, const struct axis *axis,    \
+                          struct cursor *next)                                              \
+    {                                                                                       \
+        dots_of_tile(format, r, s, q, k, axis, next);                                       \
+    }                                                                                       \
+    VF_NOINLINE void values(const struct tile *t, int row, int from, int to, struct rows v, \
+                            const struct axis *axis, struct cursor *next)                   \
+    {                                                                                       \
+        values_of_tile(format, r, t, row, from, to, v, axis, next);                         \
+    }
+ARITHMETIC(dots_f32_1, values_f32_1, FORMAT_F32, 1)
+ARITHMETIC(dots_f32_2, values_f32_2, FORMAT_F32, 2)
+ARITHMETIC(dots_f32_4, values_f32_4, FORMAT_F32, 4)
+ARITHMETIC(dots_bf16_1, values_bf16_1, FORMAT_BF16, 1)
+ARITHMETIC(dots_bf16_2, values_bf16_2, FORMAT_BF16, 2)
+ARITHMETIC(dots_bf16_4, values_bf16_4, FORMAT_BF16, 4)
+ARITHMETIC(dots_f16_1, values_f16_1, FORMAT_F16, 1)
+ARITHMETIC(dots_f16_2, values_f16_2, FORMAT_F16, 2)
+ARITHMETIC(dots_f16_4, values_f16_4, FORMAT_F16, 4)
+#if VF_LANES == 2 * LANE_ROWS
+ARITHMETIC(dots_f32_8, values_f32_8, FORMAT_F32, 8)
+ARITHMETIC(dots_bf16_8, values_bf16_8, FORMAT_BF16, 8)
+#endif
+
+/* By format and height. */
+static const struct arithmetic {
+    /* Scores of GROUP_KEYS keys. */
+    void (*dots)(vf *s, const float *q, struct rows k, const struct axis *axis,
+                 struct cursor *next);
+    /* O of rows [row, row + height) of t += P V. */
+    void (*values)(const struct tile *t, int row, int from, int to, struct rows v,
+                   const struct axis *axis, struct cursor *next);
+} arithmetics[][TILE_ROWS + 1] = {
+    [FORMAT_F32] =
+        {
+            [1] = {dots_f32_1, values_f32_1},
+            [2] = {dots_f32_2, values_f32_2},
+            [4] = {dots_f32_4, values_f32_4},
+#if VF_LANES == 2 * LANE_ROWS
+            [8] = {dots_f32_8, values_f32_8},
+#endif
+        },
+    [FORMAT_BF16] =
+        {
+            [1] = {dots_bf16_1, values_bf16_1},
+            [2] = {dots_bf16_2, values_bf16_2},
+            [4] = {dots_bf16_4, values_bf16_4},
+#if VF_LANES == 2 * LANE_ROWS
+            [8] = {dots_bf16_8, values_bf16_8},
+#endif
+        },
+    [FORMAT_F16] = {[1] = {dots_f16_1, values_f16_1},
+                    [2] = {dots_f16_2, values_f16_2},
+                    [4] = {dots_f16_4, values_f16_4}},
+};
+
+static const struct arithmetic *arithmetic_of(enum format format, int rows)
+{
+    return &arithmetics[format][rows];
+}
+
+#endif
