@@ -82,21 +82,21 @@ size_t catalogue_names(const char **names, size_t capacity)
 const struct catalogue_group catalogue_groups[] = {
     {"textbook", "the algorithms as they are taught"},
     {"ours", "the kernels this project is about"},
-    {"peers", "other people's libraries behind the same interface"},
+    {"rivals", "other people's libraries behind the same interface"},
     {"all", "every kernel"},
     {NULL, NULL},
 };
 
 /* A kernel that stands in neither list is one of ours: a new one needs no line here. */
 static const char *const textbook[] = {"naive", "tiled", "row_parallel", "online"};
-static const char *const peers[] = {"gemm", "onednn"};
+static const char *const rivals[] = {"gemm"};
 
 const char *catalogue_group_of(const char *kernel_name)
 {
     if (among(kernel_name, textbook, sizeof textbook / sizeof *textbook))
         return "textbook";
-    if (among(kernel_name, peers, sizeof peers / sizeof *peers))
-        return "peers";
+    if (among(kernel_name, rivals, sizeof rivals / sizeof *rivals))
+        return "rivals";
     return "ours";
 }
 

@@ -82,7 +82,7 @@ static const struct option {
     {"case", "NAME", offsetof(struct options, cases),
      "only these cases of the suites, comma separated", TEXT, SELECTS},
     {"kernel", "A,B", offsetof(struct options, kernel),
-     "kernels (flash), variants (flash/avx2) or groups: textbook, ours, peers, all (default)", TEXT,
+     "kernels (flash), variants (flash/avx2) or groups: textbook, ours, rivals, all (default)", TEXT,
      SELECTS},
     {"kernel", "K", offsetof(struct options, kernel), "one kernel (flash) or variant (flash/avx2)",
      TEXT, IN(EVAL)},

@@ -68,7 +68,7 @@ static void groups_are_disjoint_and_cover_all(void **state)
 {
     (void)state;
     size_t sum = 0;
-    static const char *const groups[] = {"textbook", "ours", "peers"};
+    static const char *const groups[] = {"textbook", "ours", "rivals"};
     for (size_t g = 0; g < 3; g++)
         sum += select_kernels(groups[g], selected, &count, message, 512) ? count : 0;
     assert_true(select_kernels(NULL, selected, &count, message, 512));
@@ -76,7 +76,7 @@ static void groups_are_disjoint_and_cover_all(void **state)
     assert_true(select_kernels("all", selected, &count, message, 512));
     assert_int_equal(sum, count);
     assert_string_equal(catalogue_group_of("naive"), "textbook");
-    assert_string_equal(catalogue_group_of("gemm"), "peers");
+    assert_string_equal(catalogue_group_of("gemm"), "rivals");
     assert_string_equal(catalogue_group_of("picky"), "ours");
 }
 
