@@ -12,12 +12,12 @@
 #include "clock.h"
 #include "probe.h"
 
-#define PROBE(isa) extern const struct probe probe_##isa;
+#define PROBE(isa, ISA) extern const struct probe probe_##isa;
 #include "probe_list.h"
 #undef PROBE
 
 const struct probe *const probes[] = {
-#define PROBE(isa) &probe_##isa,
+#define PROBE(isa, ISA) &probe_##isa,
 #include "probe_list.h"
 #undef PROBE
 };

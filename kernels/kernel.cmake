@@ -1,10 +1,6 @@
-# attn_kernel(NAME ISA...): compiles kernels/NAME.c, or NAME/NAME.c of a kernel with a folder, once
-# per ISA, each as an OBJECT target of its own with that ISA's flags, and adds the variants to the
-# registry.
-#
-#   LINK TARGET... libraries that the objects need
-#
-# An ISA that the compiler cannot target is left out, and said so once.
+# What is compiled once per ISA: kernels, and whatever else picks its code by ISA when it runs.
+
+include(CheckCSourceCompiles)
 
 # The one place that knows compiler flags per ISA.  -mprefer-vector-width: GCC and Clang would
 # otherwise split autovectorised loops of the avx512 variants into halves.
@@ -12,6 +8,8 @@ set(ATTN_FLAGS_baseline "")
 set(ATTN_FLAGS_avx2 -march=x86-64-v3)
 set(ATTN_FLAGS_avx512 -march=x86-64-v4 -mprefer-vector-width=512)
 set(ATTN_FLAGS_avx512_bf16 -march=x86-64-v4 -mavx512bf16 -mprefer-vector-width=512)
+
+set(ATTN_KERNELS_DIR ${CMAKE_CURRENT_LIST_DIR})
 
 function(attn_isa_compiles isa out)
   string(REPLACE ";" " " flags "${ATTN_FLAGS_${isa}}")
@@ -28,32 +26,61 @@ function(attn_isa_compiles isa out)
   set(${out} ${ATTN_COMPILES_${isa}} PARENT_SCOPE)
 endfunction()
 
-function(attn_kernel name)
-  cmake_parse_arguments(arg "" "" "LINK" ${ARGN})
-  set(source ${name}.c)
-  if(IS_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/${name})
-    set(source ${name}/${name}.c)
-  endif()
+# attn_per_isa(TARGET SOURCE MACRO PREFIX ISA...): compiles SOURCE once per ISA into TARGET, each as an
+# OBJECT target with that ISA's flags.  An object has one external symbol, PREFIX_isa; MACRO stands
+# for it, and MACRO_ISA for its enum attn_isa.  The OBJECT target is called as the symbol is.
+#
+#   BUILT OUT         set to the ISAs that were built: the compiler may not be able to target all
+#   LIST FILE         a header to write into the binary folder: MACRO(isa, ISA) for each of them
+#   DEFINE NAME=X...  more definitions
+#   LINK TARGET...    libraries that the objects need
+function(attn_per_isa target source macro prefix)
+  cmake_parse_arguments(arg "" "BUILT;LIST" "DEFINE;LINK" ${ARGN})
+  set(built "")
+  set(lines "")
   foreach(isa IN LISTS arg_UNPARSED_ARGUMENTS)
     attn_isa_compiles(${isa} compiles)
     if(NOT compiles)
       continue()
     endif()
     string(TOUPPER ${isa} ISA)
-    set(target kernel_${name}_${isa})
-    add_library(${target} OBJECT ${source})
-    target_compile_options(${target} PRIVATE ${ATTN_FLAGS_${isa}})
-    target_compile_definitions(${target} PRIVATE ATTN_KERNEL=attn_kernel_${name}_${isa}
-                                                 ATTN_KERNEL_ISA=ATTN_ISA_${ISA})
-    target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
-    target_link_libraries(${target} PRIVATE attnbench_options OpenMP::OpenMP_C ${arg_LINK})
-    set_target_properties(${target} PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF
+    set(object ${prefix}_${isa})
+    add_library(${object} OBJECT ${source})
+    target_compile_options(${object} PRIVATE ${ATTN_FLAGS_${isa}})
+    target_compile_definitions(${object} PRIVATE ${macro}=${object} ${macro}_ISA=ATTN_ISA_${ISA}
+                                                 ${arg_DEFINE})
+    target_include_directories(${object} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${ATTN_KERNELS_DIR})
+    target_link_libraries(${object} PRIVATE attnbench_options ${arg_LINK})
+    set_target_properties(${object} PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF
                                                POSITION_INDEPENDENT_CODE ON)
-    target_sources(attention PRIVATE $<TARGET_OBJECTS:${target}>)
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:${object}>)
+    set_property(GLOBAL APPEND PROPERTY ATTN_OBJECTS "${object}=$<TARGET_OBJECTS:${object}>")
+    list(APPEND built ${isa})
+    string(APPEND lines "${macro}(${isa}, ${ISA})\n")
+  endforeach()
+  if(arg_BUILT)
+    set(${arg_BUILT} ${built} PARENT_SCOPE)
+  endif()
+  if(arg_LIST)
+    file(GENERATE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${arg_LIST} CONTENT "${lines}")
+  endif()
+endfunction()
+
+# attn_kernel(NAME ISA...): compiles kernels/NAME.c, or NAME/NAME.c of a kernel with a folder, once
+# per ISA, and adds the variants to the registry.
+#
+#   LINK TARGET... libraries that the objects need
+function(attn_kernel name)
+  cmake_parse_arguments(arg "" "" "LINK" ${ARGN})
+  set(source ${name}.c)
+  if(IS_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/${name})
+    set(source ${name}/${name}.c)
+  endif()
+  attn_per_isa(attention ${source} ATTN_KERNEL attn_kernel_${name} ${arg_UNPARSED_ARGUMENTS}
+               BUILT built LINK OpenMP::OpenMP_C ${arg_LINK})
+  foreach(isa IN LISTS built)
     set_property(GLOBAL APPEND_STRING PROPERTY ATTN_REGISTRY "ENTRY(${name}, ${isa})\n")
     set_property(GLOBAL APPEND PROPERTY ATTN_VARIANTS "${name}/${isa}")
-    set_property(GLOBAL APPEND PROPERTY ATTN_OBJECTS
-                 "attn_kernel_${name}_${isa}=$<TARGET_OBJECTS:${target}>")
   endforeach()
   if(arg_LINK)
     target_link_libraries(attention PRIVATE ${arg_LINK})

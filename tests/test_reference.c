@@ -250,9 +250,9 @@ static void rows_are_their_definition(void **state)
 typedef void reference_row(const struct attn_problem *, const struct attn_tensors *, size_t, size_t,
                            size_t, enum attn_dtype, double, void *, struct attn_reference_row *);
 
-#define ENTRY(isa, ISA) reference_row attn_reference_##isa;
+#define ATTN_REFERENCE(isa, ISA) reference_row attn_reference_##isa;
 #include "reference_list.h"
-#undef ENTRY
+#undef ATTN_REFERENCE
 
 /* Only the order of sums differs between instruction sets. */
 static void every_build_gives_the_same(void **state)
@@ -262,9 +262,9 @@ static void every_build_gives_the_same(void **state)
         enum attn_isa isa;
         reference_row *row;
     } builds[] = {
-#define ENTRY(isa, ISA) {ATTN_ISA_##ISA, attn_reference_##isa},
+#define ATTN_REFERENCE(isa, ISA) {ATTN_ISA_##ISA, attn_reference_##isa},
 #include "reference_list.h"
-#undef ENTRY
+#undef ATTN_REFERENCE
     };
     struct judged *t = open_judged("sq=3,skv=200,d=70,dv=100,dtype=f16,mask=causal");
     judge(t, 0, 0, 1);

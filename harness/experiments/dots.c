@@ -5,12 +5,12 @@
 
 #include <string.h>
 
-#define DOTS(isa) extern const struct dots dots_##isa;
+#define DOTS(isa, ISA) extern const struct dots dots_##isa;
 #include "dots_list.h"
 #undef DOTS
 
 const struct dots *const dots_variants[] = {
-#define DOTS(isa) &dots_##isa,
+#define DOTS(isa, ISA) &dots_##isa,
 #include "dots_list.h"
 #undef DOTS
 };

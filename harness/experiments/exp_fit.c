@@ -5,12 +5,12 @@
 
 #include "experiments/exp_degree.h"
 
-#define EXP_LANES(isa) extern const struct exp_lanes exp_##isa;
+#define EXP_LANES(isa, ISA) extern const struct exp_lanes exp_##isa;
 #include "exp_list.h"
 #undef EXP_LANES
 
 const struct exp_lanes *const exp_variants[] = {
-#define EXP_LANES(isa) &exp_##isa,
+#define EXP_LANES(isa, ISA) &exp_##isa,
 #include "exp_list.h"
 #undef EXP_LANES
 };

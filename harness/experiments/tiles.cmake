@@ -19,24 +19,16 @@ set_target_properties(attnbench_tiles PROPERTIES
   PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 
 set(tile_entries "")
-attn_isa_compiles(avx512 compiles)
-if(compiles)
-  foreach(keys IN LISTS tile_keys)
-    foreach(tiles IN LISTS tile_tiles)
-      math(EXPR queries "32 * ${tiles}")
-      set(name flash_k${keys}_q${queries})
-      add_library(tile_${name} OBJECT ${PROJECT_SOURCE_DIR}/kernels/flash/flash.c)
-      target_compile_options(tile_${name} PRIVATE ${ATTN_FLAGS_avx512})
-      target_compile_definitions(tile_${name} PRIVATE
-        ATTN_KERNEL=tile_${name} ATTN_KERNEL_ISA=ATTN_ISA_AVX512 FLASH_NAME="${name}"
-        FLASH_KEYS=${keys} FLASH_TILES=${tiles})
-      target_include_directories(tile_${name} PRIVATE ${PROJECT_SOURCE_DIR}/kernels)
-      target_link_libraries(tile_${name} PRIVATE attnbench_options OpenMP::OpenMP_C)
-      set_target_properties(tile_${name} PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF
-                                                    POSITION_INDEPENDENT_CODE ON)
-      target_sources(attnbench_tiles PRIVATE $<TARGET_OBJECTS:tile_${name}>)
+foreach(keys IN LISTS tile_keys)
+  foreach(tiles IN LISTS tile_tiles)
+    math(EXPR queries "32 * ${tiles}")
+    set(name flash_k${keys}_q${queries})
+    attn_per_isa(attnbench_tiles ${PROJECT_SOURCE_DIR}/kernels/flash/flash.c ATTN_KERNEL
+                 tile_${name} avx512 BUILT built LINK OpenMP::OpenMP_C
+                 DEFINE FLASH_NAME="${name}" FLASH_KEYS=${keys} FLASH_TILES=${tiles})
+    if(built)
       string(APPEND tile_entries "TILE(${keys}, ${queries})\n")
-    endforeach()
+    endif()
   endforeach()
-endif()
+endforeach()
 file(GENERATE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/tiles_list.h CONTENT "${tile_entries}")

@@ -90,7 +90,7 @@ const struct attn_kernel *tiles_load(const struct attn_kernel *kernel, char *mes
         snprintf(message, message_size, "%s", dlerror());
         return NULL;
     }
-    snprintf(symbol, sizeof symbol, "tile_%s", kernel->name);
+    snprintf(symbol, sizeof symbol, "tile_%s_avx512", kernel->name);
     kernel = same_build(module) ? dlsym(module, symbol) : NULL;
     if (!kernel)
         snprintf(message, message_size, MODULE " is of another build; " ADVICE);

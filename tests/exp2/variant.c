@@ -1,5 +1,5 @@
 /*
- * variant: compiled once per ISA, as kernels are; EXP2_VARIANT and EXP2_ISA say which it is.
+ * variant: compiled once per ISA, as kernels are; EXP2_VARIANT and EXP2_VARIANT_ISA say which it is.
  */
 #include "variant.h"
 
@@ -16,6 +16,6 @@ RUN(above_floor, exp2_above_floor)
 RUN(exacter, vf_exp2)
 
 const struct exp2_variant EXP2_VARIANT = {
-    .isa = EXP2_ISA,
+    .isa = EXP2_VARIANT_ISA,
     .run = {[EXP2_ANY] = any, [EXP2_ABOVE_FLOOR] = above_floor, [EXP2_EXACTER] = exacter},
 };
