@@ -182,7 +182,7 @@ static void weigh_block(struct tile *tile, ptrdiff_t j, ptrdiff_t n)
         const vf shift = softmax_shift_each(vf_load(tile->m + r));
         vf l = vf_load(tile->l + r);
         for (ptrdiff_t key = j; key < j + n; key++) {
-            const vf p = vf_exp2(vf_load(tile->s + key * TILE + r) - shift);
+            const vf p = exp2_precise(vf_load(tile->s + key * TILE + r) - shift);
             vf_store(tile->s + key * TILE + r, p);
             l += p;
         }

@@ -5,7 +5,7 @@
  *
  * Without STRIDE all fractions of four exponents and every 1009th float32 of [-150, 0] are looked
  * at; with it every STRIDE-th, and the errors found are printed: `test_exp2 1` looks at all
- * 1,125,515,265 of them, the sweep that exp2.h and simd.h quote, in half a minute.
+ * 1,125,515,265 of them, the sweep that exp2.h quotes, in half a minute.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,9 +34,9 @@ static const struct exp2_variant *const variants[] = {
 #endif
 };
 
-static const char *const functions[] = {"exp2_any", "exp2_above_floor", "vf_exp2"};
+static const char *const functions[] = {"exp2_any", "exp2_above_floor", "exp2_precise"};
 
-/* What exp2.h and simd.h say of their largest error for x in [-126, 0], in ulp of the result. */
+/* What exp2.h says of their largest error for x in [-126, 0], in ulp of the result. */
 static double stated(enum attn_isa isa, enum exp2_function f)
 {
     if (f == EXP2_EXACTER)

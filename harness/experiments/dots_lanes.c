@@ -99,7 +99,7 @@ INLINE vf logarithm(vf u)
     return e * 0.69314718f + p * f;
 }
 
-/* 2^x for 0 <= x <= 20: as vf_exp2() of kernels/shared/simd.h, to 1e-6. */
+/* 2^x for 0 <= x <= 20: as exp2_precise() of kernels/shared/exp2.h, to 1e-6. */
 INLINE vf power_of_two(vf x)
 {
     const vf shifted = x + 12582912.0f; /* 1.5 * 2^23 rounds to a whole number */

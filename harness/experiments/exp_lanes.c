@@ -1,8 +1,8 @@
 /*
  * exp_lanes: 2^x by polynomials of each degree, in vectors; compiled once per ISA.
  *
- * As vf_exp2() of kernels/shared/simd.h: x is rounded to a whole number by adding 1.5 * 2^23, the rest goes
- * through the polynomial, the whole number into the exponent.
+ * As exp2_precise() of kernels/shared/exp2.h: x is rounded to a whole number by adding 1.5 * 2^23,
+ * the rest goes through the polynomial, the whole number into the exponent.
  */
 #include <string.h>
 

@@ -268,30 +268,4 @@ static inline vf vf_fma(vf a, vf b, vf c)
 #endif
 }
 
-/*
- * 2^x for x <= 0, as softmax needs it after its maximum is subtracted.
- *
- * Rounds x to the nearest integer n by adding 1.5 * 2^23, evaluates a degree-6 polynomial for 2^r
- * on r in [-0.5, 0.5] and adds n to the exponent.  The constant term is exactly 1: with less, the
- * exponent of 2^-126 would borrow into the sign.  Inputs below -126, -inf included, give 0; NaN
- * gives NaN.  Largest error over all float32 in [-126, 0]: 0.96 ulp, 1.23 without FMA (test_exp2.c).
- */
-static inline vf vf_exp2(vf x)
-{
-    const vf magic = vf_set1(12582912.0f);
-    const vf clamped = vf_max(vf_set1(-126.0f), x); /* NaN passes: the second operand wins */
-    const vf shifted = clamped + magic;
-    const vf r = clamped - (shifted - magic);
-    vf p = vf_set1(1.535336188319500e-4f);
-    p = p * r + vf_set1(1.339887440266574e-3f);
-    p = p * r + vf_set1(9.618437357674640e-3f);
-    p = p * r + vf_set1(5.550332471162809e-2f);
-    p = p * r + vf_set1(2.402264791363012e-1f);
-    p = p * r + vf_set1(6.931472028550421e-1f);
-    p = p * r + vf_set1(1.0f);
-    const vi scaled = (vi)((vu)p + ((vu)shifted << 23)); /* x > 0 in masked lanes: wraps, unused */
-    const vf result = (vf)(scaled & (vi)(x >= vf_set1(-126.0f)));
-    return vf_select((vi)(x == x), result, x);
-}
-
 #endif

@@ -12,8 +12,8 @@
 
 #include <math.h>
 
+#include "exp2.h"
 #include "kernel.h"
-#include "simd.h"
 
 #define SOFTMAX_LOG2E 1.44269504088896341f
 #define SOFTMAX_LN2 0.693147180559945309f
@@ -54,13 +54,13 @@ static inline float softmax_exp2(float *x, ptrdiff_t n, float shift)
     vf sum = {0};
     ptrdiff_t j = 0;
     for (; j + VF_LANES <= n; j += VF_LANES) {
-        const vf p = vf_exp2(vf_load(x + j) - vf_set1(shift));
+        const vf p = exp2_precise(vf_load(x + j) - vf_set1(shift));
         vf_store(x + j, p);
         sum += p;
     }
     if (j < n) {
         const size_t rest = (size_t)(n - j);
-        const vf p = vf_exp2(vf_load_partial(x + j, rest) - vf_set1(shift));
+        const vf p = exp2_precise(vf_load_partial(x + j, rest) - vf_set1(shift));
         vf_store_partial(x + j, p, rest);
         sum += vf_select(vi_first(n - j), p, (vf){0});
     }

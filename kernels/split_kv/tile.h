@@ -13,6 +13,7 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "shared/exp2.h"
 #include "shared/simd16.h"
 #ifdef __AVX512BF16__
 #include "shared/simd_bf16.h"
@@ -227,7 +228,7 @@ static void exponentials(struct tile *t, vf *s, int n, int done, const int32_t *
     const vf shift = vf_load(t->shift);
     vf sum = vf_load(t->sum);
     for (int i = 0; i < n; i++) {
-        const vf e = vf_exp2(s[i] - shift);
+        const vf e = exp2_precise(s[i] - shift);
         vf_store(t->p + done + i * VF_LANES, e);
         sum += e;
     }

@@ -13,7 +13,7 @@
     }
 RUN(any, exp2_any)
 RUN(above_floor, exp2_above_floor)
-RUN(exacter, vf_exp2)
+RUN(exacter, exp2_precise)
 
 const struct exp2_variant EXP2_VARIANT = {
     .isa = EXP2_VARIANT_ISA,

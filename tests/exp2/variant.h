@@ -11,7 +11,7 @@
 enum exp2_function {
     EXP2_ANY,         /* exp2_any() of exp2.h */
     EXP2_ABOVE_FLOOR, /* exp2_above_floor(): for EXP2_FLOOR <= x alone */
-    EXP2_EXACTER,     /* vf_exp2() of simd.h */
+    EXP2_EXACTER,     /* exp2_precise() of exp2.h */
     EXP2_FUNCTIONS
 };
 
