@@ -1,5 +1,5 @@
 /*
- * share: dividing what does not go round.
+ * share: dividing a budget that may be too small for all.
  */
 #ifndef HARNESS_SHARE_H
 #define HARNESS_SHARE_H

@@ -2,10 +2,10 @@
  * dispatch: which variant to use for a problem, from its shape and the thread count alone.
  *
  * Four kernels are the fastest somewhere.  With enough query rows per KV head flash is: a row costs
- * it the least.  With fewer rows than lanes it computes what nobody reads, and with fewer tiles
- * than threads some idle; then split_kv is, whose cost is that of the rows there are, and which
- * splits the keys.  And where a few rows meet a few keys, either takes longer to set up
- * than online takes.
+ * it the least.  With fewer rows than lanes it computes lanes that are not used, and with fewer
+ * tiles than threads some threads idle.  Then split_kv is the fastest: it pays for the rows there
+ * are, and splits the keys.  Where few rows meet few keys, both take longer to set up than online
+ * takes in all.
  *
  * The constants are crossings measured on AMD Zen 4 (2 cores, GCC 12.2, 2026-11-21): float32 and
  * bf16, D = 64 and 128, 1 to 64 rows, 1 to 8192 keys, 1 and 2 threads.  best_measured.c of tests/

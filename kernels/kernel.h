@@ -20,7 +20,7 @@ extern const struct attn_kernel ATTN_KERNEL;
 
 #define ATTN_BIT(dtype) (1u << (dtype))
 
-/* Masks that leave each query one interval of keys, attn_visible(). */
+/* Masks under which each query sees one interval of keys, attn_visible(). */
 #define ATTN_MASKS_POSITIONAL (ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT)
 
 #define ATTN_OUTPUTS_ALL (ATTN_OUTPUT_O | ATTN_OUTPUT_LSE | ATTN_OUTPUT_WEIGHTS)

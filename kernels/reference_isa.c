@@ -1,8 +1,8 @@
 /*
  * reference_isa: picks the build of reference.c that suits this host.
  *
- * kernel.cmake writes reference_list.h: one ATTN_REFERENCE(isa, ISA) per ISA that the compiler could
- * target, weakest first.
+ * kernel.cmake writes reference_list.h: one ATTN_REFERENCE(isa, ISA) per ISA that the compiler
+ * could target, weakest first.
  */
 #include "reference.h"
 

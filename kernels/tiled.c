@@ -7,7 +7,7 @@
  * Softmax still comes between two complete products, as in the definition: first all scores of
  * the tile, then their exponentials and the weighted sum.
  *
- * Queries ride in the lanes of vectors, S^T = K Q^T and O^T = V^T P^T.  Q is transposed once per
+ * Queries lie in the lanes of vectors, S^T = K Q^T and O^T = V^T P^T.  Q is transposed once per
  * tile; K and V are read where they lie, an element at a time, and each element meets COLUMN
  * queries.  Both products are then the same loop (`product`), and maximum, sum and mask are lane
  * by lane, with no horizontal step.  A tile takes its rows from all query heads of one KV head,
@@ -160,8 +160,8 @@ static void score_block(struct tile *tile, ptrdiff_t j, ptrdiff_t n)
     }
 }
 
-/* What `product` would do for keys of which some row sees only part, and whose V holds an infinity
- * or NaN: times a weight of 0 it is NaN, so the lanes that do not see the key are left out. */
+/* As `product`, for keys that not all rows see and whose V holds an infinity or NaN.  Times a
+ * weight of 0 these would be NaN, so the lanes that do not see a key are left out. */
 static void weigh_exactly(struct tile *tile, ptrdiff_t j, ptrdiff_t n)
 {
     for (ptrdiff_t key = j; key < j + n; key++) {

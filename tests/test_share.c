@@ -1,5 +1,5 @@
 /*
- * Sharing what does not go round: the least needs are met first, the rest share alike.
+ * Sharing a budget that is too small: the least needs are met first, the rest share alike.
  */
 #include <setjmp.h>
 #include <stdarg.h>

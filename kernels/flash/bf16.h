@@ -1,6 +1,6 @@
 /*
- * bf16.h: part of kernel flash: the arithmetic in bfloat16 with the dot product of pairs, vdpbf16ps,
- * for variant avx512_bf16.
+ * bf16.h: part of kernel flash: the arithmetic in bfloat16 with the dot product of pairs,
+ * vdpbf16ps, for variant avx512_bf16.
  *
  * A lane of 32 bits holds two neighbouring elements of the dimension that is summed over.  Along
  * D, for the scores, they are neighbours in K and Q already.  Along the keys, for the results,
@@ -142,7 +142,7 @@ static float value_at(const struct block *block, int j, int d)
     return attn_bf16_to_f32(*value_address(block, j, d));
 }
 
-/* Looks at whole pairs of keys: the other key of a pair is multiplied too. */
+/* Whole pairs of keys must be finite, as the other key of a pair is multiplied too. */
 VF_NOINLINE bool values_finite(const struct block *block, int from, int to)
 {
     const int dim = block->job->v_dim, panels = dim / BF16_PANEL * BF16_PANEL;
@@ -222,7 +222,8 @@ VF_INLINE vf exponential(const bool shifted, const float *s, const vf *shift)
     return shifted ? exp2_any(vf_load(s) - *shift) : exp2_above_floor(vf_load(s));
 }
 
-/* The weights of a row and, where there is one, of the next, joined in the first one's place; their sum. */
+/* The weights of a row and, where `two`, of the next, joined and stored in place of the first.
+ * Returns their sum. */
 VF_INLINE vf exponentials_of_two(const bool shifted, bool two, float *s, const vf *shift)
 {
     const vf a = exponential(shifted, s, shift);
@@ -231,8 +232,8 @@ VF_INLINE vf exponentials_of_two(const bool shifted, bool two, float *s, const v
     return a + b;
 }
 
-/* Weights of `keys` rows, two by two, in the first row of each two.  A last row alone is joined
- * with zeros. */
+/* Each two rows of scores become one row of joined weights, stored in the first.  A last row
+ * without a second is joined with zeros. */
 VF_INLINE void exponentials(const int cols, const bool shifted, float *s, int keys, const vf *shift,
                             vf *l)
 {

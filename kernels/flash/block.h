@@ -1,10 +1,10 @@
 /*
  * block.h: part of kernel flash: one tile of queries against one block of keys.
  *
- * A mask leaves each query an interval of keys, so that a tile's two columns see at most five strips
- * of a block: what both see, and what either alone sees before and behind it.  Whatever no column
- * sees is not computed.  Within a strip the rows that all of its queries see, nearly always all
- * rows, need no mask.
+ * A mask leaves each query an interval of keys, so that a tile's two columns see at most five
+ * strips of a block: what both see, and what either alone sees before and behind it.  Whatever no
+ * column sees is not computed.  Within a strip the rows that all of its queries see, nearly always
+ * all rows, need no mask.
  */
 #ifndef ATTN_FLASH_BLOCK_H
 #define ATTN_FLASH_BLOCK_H
@@ -19,7 +19,7 @@ static struct attn_range intersect(struct attn_range a, struct attn_range b)
     return r.lo < r.hi ? r : (struct attn_range){b.lo, b.lo};
 }
 
-/* The range grown to whole pairs of keys, as far as the block goes: keys that it gains are masked. */
+/* The range grown to whole pairs of keys within the block; the keys that it gains are masked. */
 static struct attn_range whole_pairs(const struct block *block, struct attn_range keys)
 {
     const ptrdiff_t end = block->first + block->keys;

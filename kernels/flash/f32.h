@@ -54,7 +54,8 @@ VF_NOINLINE void pack(struct block *block)
     block->v_stride = job->v_dim;
 }
 
-/* Rows of Q become a column of a tile; `whole`: there are VF_LANES rows, of VF_LANES elements or more. */
+/* Rows of Q become a column of a tile; `whole`: there are VF_LANES rows, of VF_LANES elements or
+ * more. */
 VF_INLINE void load_column(const enum attn_dtype dtype, const bool whole, char *const *rows,
                            int dim, vf scale, float *q)
 {

@@ -27,15 +27,15 @@
  *                  3 columns need 27 registers and 11 loads per 24 FMAs, but 48 queries divide
  *                  neither 64 nor 128, and loads do not bind: 10 of them take 5 to 10 cycles,
  *                  16 FMAs take 8 on two pipes and 16 on one.
- *   exponentials   12 instructions a vector: load, 3 additions to round and reduce, 2 FMAs, permute,
- *                  shift, integer add, multiply, store, sum.  On Zen 4 they take 6.0 cycles by
- *                  themselves, which is 4.5 % of 128 FMAs on one pipe.  Spread thinly over other
- *                  FMAs they take 3.0, those of the 2 FMAs and the multiply: the others run on pipes
- *                  that are idle.  So the
- *                  weights of a register tile are made while the next tile's scores are
- *                  (score_and_exp), speculatively: where these scores make the maximum m rise,
- *                  weights that are there already are scaled or, in bf16, the block is begun again.  Needed for that: m known, from the first FLASH_ROWS keys if from no
- *                  others; and broadcasts that leave the pipes alone (vf_broadcast).
+ *   exponentials   12 instructions a vector: load, 3 additions to round and reduce, 2 FMAs,
+ *                  permute, shift, integer add, multiply, store, sum.  On Zen 4 they take 6.0 cycles
+ *                  by themselves, which is 4.5 % of 128 FMAs on one pipe.  Spread thinly over other
+ *                  FMAs they take 3.0, those of the 2 FMAs and the multiply, as the others run on
+ *                  pipes that are idle.  So the weights of a register tile are made while the
+ *                  next tile's scores are (score_and_exp), speculatively: where these scores make
+ *                  the maximum m rise, weights that exist already are scaled or, in bf16, the block
+ *                  is begun again.  This needs an m from the start, if only that of the first
+ *                  FLASH_ROWS keys, and broadcasts that leave the pipes alone (vf_broadcast).
  *   block of keys  FLASH_KEYS scores of FLASH_TILE queries are 16 KB at avx512, half of a 32 KB L1;
  *                  the q of a tile (8 KB at D = 64) or 8 rows of its o lie beside them, while K and
  *                  V stream by from L2: FLASH_KEYS * D * 4 bytes per FLASH_KEYS * 2 * D cycles on
@@ -59,7 +59,7 @@
 #define FLASH_NAME "flash"
 #endif
 
-/* ---- scratch: the score block, each tile's q and o, then K and V where they are packed -------- */
+/* ---- scratch: scores, each tile's q and o, K and V where they are packed --------------------- */
 
 static size_t thread_floats(const struct attn_problem *p)
 {

@@ -9,7 +9,7 @@
 #include "shared/transpose.h"
 #include "tile.h"
 
-/* Addresses of a column's rows in an operand that is laid out like Q; NULL for lanes without one. */
+/* Addresses of a column's rows in an operand laid out like Q; NULL for lanes without a row. */
 static void find_rows(const struct group_block *column, const struct attn_tensor *t,
                       char *rows[VF_LANES])
 {
@@ -28,15 +28,16 @@ static void find_rows(const struct group_block *column, const struct attn_tensor
     }
 }
 
-/* First of the VF_LANES dimensions to copy together from d on.  The last stretch begins early enough
- * to be whole, and copies some dimensions again, unless there are fewer than VF_LANES in all. */
+/* First of the VF_LANES dimensions to copy together from d on.  The last stretch begins early
+ * enough to be whole, and copies some dimensions again, unless there are fewer than VF_LANES in
+ * all. */
 static int stretch(int d, int dim)
 {
     return d + VF_LANES <= dim || dim < VF_LANES ? d : dim - VF_LANES;
 }
 
-/* A column of results times `factor` becomes rows of O; `whole`: there are VF_LANES rows, of VF_LANES
- * elements or more. */
+/* A column of results times `factor` becomes rows of O; `whole`: there are VF_LANES rows, of
+ * VF_LANES elements or more. */
 VF_INLINE void store_column(const enum attn_dtype dtype, const bool whole, char *const *rows,
                             int dim, vf factor, vi empty, const float *o)
 {

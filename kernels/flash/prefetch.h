@@ -1,12 +1,12 @@
 /*
  * prefetch.h: part of kernel flash: fetches early what the kernel will touch next.
  *
- * While a block of keys is worked on, the next block is fetched into the second-level cache.  During
- * a task's last block the first operands of the next task are fetched, and the lines that this
- * task's results will be written to.  The hardware would follow such rows too, but only after it
- * has missed some of each.  Requests are spread evenly over the matrix products: a core keeps track
- * of some 24 misses at a time, and a burst of more of them stops it.  The translations of their
- * pages are looked up before, all together (shared/pages.h), which makes short heads 4 to 7 %
+ * While a block of keys is worked on, the next block is fetched into the second-level cache.
+ * During a task's last block the first operands of the next task are fetched, and the lines that
+ * this task's results will be written to.  The hardware would follow such rows too, but only after
+ * it has missed some of each.  Requests are spread evenly over the matrix products: a core keeps
+ * track of some 24 misses at a time, and a burst of more of them stops it.  The translations of
+ * their pages are looked up before, all together (shared/pages.h), which makes short heads 4 to 7 %
  * faster and S = 1024 0.5 to 2.5 %.
  */
 #ifndef ATTN_FLASH_PREFETCH_H

@@ -31,7 +31,7 @@
 
 /* ---- register tiles -------------------------------------------------------------------------- */
 
-/* A function for a register tile of one size, of which the arithmetic makes code without branches. */
+/* A function for a register tile of one size, whose constants let the compiler unroll it. */
 #define REGISTER_TILE(name, make, arguments, rows, cols) \
     static void name(const struct arguments *args)       \
     {                                                    \
@@ -102,8 +102,8 @@ VF_INLINE void scores_advance(const struct block *block, int rows, struct score_
     args->to.s += rows * FLASH_TILE;
 }
 
-/* Scores less m of rows [from, to) for the strip's columns, not below the floor; raises top to their
- * maximum. */
+/* Scores less m of rows [from, to) for the strip's columns, not below the floor; raises top to
+ * their maximum. */
 VF_NOINLINE void score_rows(const struct block *block, const struct tile *t,
                             const struct strip *strip, int from, int to, vf top[FLASH_COLS])
 {
@@ -161,9 +161,10 @@ VF_NOINLINE void add_values(const struct block *block, const struct tile *t,
 
 /*
  * A tile's first keys: m becomes their maximum, and the scores of these FLASH_ROWS rows, with top,
- * are made relative to it.  (A maximum with a margin would hold more often, but weights that are all
- * small lose the last bits of subnormal values.)  A tile that has seen keys keeps its m.  False
- * where m is not known even so (scores that are NaN or -inf) or had better rise.
+ * are made relative to it.  (A margin above it would make m rise less often, but make all weights
+ * smaller, and products of theirs with subnormal values would lose their last bits.)  A tile that
+ * has seen keys keeps its m.  False where m is still not known (scores that are NaN or -inf), or is
+ * so low that it has to rise.
  */
 static inline bool speculate_from(const struct block *block, struct tile *t, vf top[FLASH_COLS])
 {

@@ -193,7 +193,8 @@ struct score_target {
 };
 
 /* Scores less m, not below the floor, for `rows` keys and `cols` vectors of queries; raises top.
- * m and floor are copied first: for all the compiler knows, storing scores changes them in memory. */
+ * m and floor are copied first, as storing scores might change them in memory for all the compiler
+ * knows. */
 VF_INLINE void store_scores(const int rows, const int cols, const bool scaled, float scale,
                             const struct score_target *to, vf acc[FLASH_ROWS][FLASH_COLS])
 {

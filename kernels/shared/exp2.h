@@ -1,14 +1,15 @@
 /*
  * exp2.h: 2^x in float32, in two ways.
  *
- *   exp2_any, exp2_above_floor  by a small table: fastest, for flash, where exponentials compete with
- *                               multiply-adds
- *   exp2_precise                by a polynomial alone: two to three times as precise, for all others
+ *   exp2_any, exp2_above_floor  by a small table: fastest, for flash, where exponentials compete
+ *                               with multiply-adds
+ *   exp2_precise                by a polynomial alone: two to three times as precise, for the other
+ *                               kernels
  *
- * The table.  x is rounded to the nearest multiple k / 2^B by adding 1.5 * 2^(23 - B), which leaves k
- * in the low bits.  The table gives 2^(fraction of k), an integer addition brings in the whole part
- * of k as the exponent, and a polynomial multiplies by 2^r, |r| <= 2^-(B+1).  The table is as large
- * as one permute instruction can read: the wider the ISA, the fewer the multiplications.
+ * The table.  x is rounded to the nearest multiple k / 2^B by adding 1.5 * 2^(23 - B), which leaves
+ * k in the low bits.  The table gives 2^(fraction of k), an integer addition brings in the whole
+ * part of k as the exponent, and a polynomial multiplies by 2^r, |r| <= 2^-(B+1).  The table is as
+ * large as one permute instruction can read: the wider the ISA, the fewer the multiplications.
  *
  *     ISA        B   degree   operations on the multiplier   largest error
  *     avx512     5   2        3                              2.66 ulp
@@ -101,7 +102,8 @@ static inline vf exp2_any(vf x)
  * Rounds x to the nearest integer n by adding 1.5 * 2^23, evaluates a degree-6 polynomial for 2^r
  * on r in [-0.5, 0.5] and adds n to the exponent.  The constant term is exactly 1: with less, the
  * exponent of 2^-126 would borrow into the sign.  Inputs below -126, -inf included, give 0; NaN
- * gives NaN.  Largest error over all float32 in [-126, 0]: 0.96 ulp, 1.23 without FMA (test_exp2.c).
+ * gives NaN.  Largest error over all float32 in [-126, 0]: 0.96 ulp, 1.23 without FMA
+ * (test_exp2.c).
  */
 static inline vf exp2_precise(vf x)
 {

@@ -31,7 +31,7 @@ typedef float vf __attribute__((vector_size(VF_BYTES)));
 typedef int32_t vi __attribute__((vector_size(VF_BYTES)));
 typedef uint32_t vu __attribute__((vector_size(VF_BYTES))); /* wraps where vi must not */
 
-/* Before a loop over a register tile: unrolls it completely, so that the tile stays in registers. */
+/* Before a loop over a register tile: unrolls it whole, so that the tile stays in registers. */
 #if defined __clang__
 #define VF_UNROLL _Pragma("clang loop unroll(full)")
 #else

@@ -22,7 +22,7 @@
 struct geometry {
     enum format format;
     struct axis qk, v;
-    bool alone; /* one row of f32 a unit */
+    bool alone; /* units have one row, of f32 */
     size_t units, splits, split_keys;
     size_t units_per_head;        /* KV heads */
     size_t unit_rows;             /* most rows of a unit */

@@ -45,9 +45,9 @@ static struct attn_range note_visible(struct unit *u, ptrdiff_t first, ptrdiff_t
     return s.any;
 }
 
-/* O, m and l of a row alone: all its scores, then all its values.  Nothing is used twice, so there
- * is nothing to keep in L1, and what reads fastest is what the hardware takes for one stream (in
- * blocks with prefetches of lines: 0.65 to 0.8 times as fast on Zen 4). */
+/* O, m and l of a unit of one row: all its scores, then all its values.  Nothing is used twice, so
+ * there is nothing to keep in L1, and fastest is to read each operand as one long stream, which the
+ * hardware recognises (in blocks with prefetches of lines: 0.65 to 0.8 times as fast on Zen 4). */
 static void split_row(const struct unit *u, struct attn_range keys, float *o, float *sums)
 {
     const struct geometry *g = u->g;

@@ -1,11 +1,11 @@
 /*
- * tile.h: part of kernel split_kv: its operands, and a tile of up to eight query rows with the state
- * of its softmax.
+ * tile.h: part of kernel split_kv: its operands, and a tile of up to eight query rows with the
+ * state of its softmax.
  *
- * A step is VF_BYTES bytes of a row of K or V.  Its elements widen to one vector (f32) or two.  bf16
- * widens by a shift and a mask, so its two vectors hold the even and the odd elements; Q is laid
- * out to match and O is put in order again when it is stored.  widen() and narrow() are the only
- * places that know it.
+ * A step is VF_BYTES bytes of a row of K or V.  Its elements widen to one vector (f32) or two.
+ * bf16 widens by a shift and a mask, so its two vectors hold the even and the odd elements; Q is
+ * laid out to match and O is put in order again when it is stored.  widen() and narrow() are the
+ * only places that know it.
  */
 #ifndef ATTN_SPLIT_KV_TILE_H
 #define ATTN_SPLIT_KV_TILE_H
@@ -209,7 +209,8 @@ VF_NOINLINE void raise_shift(struct tile *t, const vf *s, int n, int done)
 }
 
 /* Adds to P the weights of the unscaled scores s[0, n), behind the `done` weights that are there.
- * `hidden`, where not NULL, has an int for each: all ones where a mask hides the key from the row. */
+ * `hidden`, where not NULL, has an int for each: all ones where a mask hides the key from the row.
+ */
 static void exponentials(struct tile *t, vf *s, int n, int done, const int32_t *hidden)
 {
     const vf limit = vf_load(t->limit);

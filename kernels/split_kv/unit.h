@@ -4,7 +4,7 @@
  * Every row of a unit meets a block while it is in L1.  While K of a block is multiplied its V is
  * fetched, and while V is, the next block's K; the pages of both are looked up some blocks before,
  * many together (pages.h).  Blocks that a mask cuts are the few at the ends of a row's interval:
- * they may be slow, and must let nothing through.
+ * they may be slow, but no masked key may have an effect.
  */
 #ifndef ATTN_SPLIT_KV_UNIT_H
 #define ATTN_SPLIT_KV_UNIT_H
@@ -82,7 +82,8 @@ static void load_q(const struct unit *u, int row, int rows, float *q)
     }
 }
 
-/* Cuts the rows into tiles of 8, 8, .. 4, 2, 1 and empties them; O of a part is theirs. */
+/* Cuts the rows into tiles of 8, 8, .. 4, 2, 1 that have seen no key yet.  Their O is that of the
+ * part. */
 static void start_tiles(struct unit *u, float *o)
 {
     const struct geometry *g = u->g;
@@ -183,8 +184,8 @@ static void weights_cut(const struct unit *u, struct tile *t, int row, ptrdiff_t
     weights(u, t, copy, keys, u->hidden, &none);
 }
 
-/* O += P V of such a block.  A weight of 0 is not enough to keep out a NaN: each row reads the
- * values it sees and no others. */
+/* O += P V of such a block.  A weight of 0 does not keep out a NaN, so each row reads only the
+ * values that it sees. */
 static void values_cut(const struct unit *u, struct tile *t, int row, ptrdiff_t j, ptrdiff_t end)
 {
     struct cursor none = {0};
