@@ -9,6 +9,7 @@ Kinds:
     length    time and GFLOP/s over the sequence length
     threads   speed-up over one thread
     heat      share of the multiply-add ceiling, cases by variants
+    overview  prefill and decode over the length, as shares of the machine's ceilings
     experiments  a figure of each experiment
 
 Writes SVG and PNG to --output (a folder, made if need be; default: the file's name without its
@@ -22,7 +23,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from attntools import figures, plot_experiments, style
+from attntools import figures, overview, plot_experiments, style
 from attntools.cells import Results
 from attntools.cli import Exit, ToolError, guard, parser, say
 from attntools.files import make_directory
@@ -56,12 +57,17 @@ def _threads(results: Results) -> Named:
     yield "threads", figures.thread_scaling(results)
 
 
+def _overview(results: Results) -> Named:
+    yield "overview", overview.overview(results)
+
+
 KINDS: dict[str, Callable[[Results], Named]] = {
     "roofline": _roofline,
     "heat": _heat,
     "length": _length,
     "threads": _threads,
     "bars": _bars,
+    "overview": _overview,
     "experiments": plot_experiments.every,
 }
 
