@@ -1,5 +1,5 @@
 /*
- * The kernel that README.md shows how to add: it passes the check that it says it would.
+ * The kernel that docs/library.md shows how to add: it passes the check that it says it would.
  */
 #include <setjmp.h>
 #include <stdarg.h>
