@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What was reached in a session of the suites, as Markdown: each bar, the rival, and each case.
+"""What a session of the suites reached, as Markdown: by target, against the rival, by case.
 
     scripts/experiments/suites.py FILE
 
@@ -23,7 +23,7 @@ OURS, RIVAL = ("flash", "split_kv"), "gemm"
 THREADS = 1, 2
 
 # Name, least share in percent by D on one thread and on all, what its cases' names hold, and lack.
-BARS: list[tuple[str, dict[int, tuple[int, int]], list[str], list[str]]] = [
+TARGETS: list[tuple[str, dict[int, tuple[int, int]], list[str], list[str]]] = [
     ("f32 prefill", {64: (92, 92), 128: (93, 93)}, ["prefill-f32"], ["causal", "s512-"]),
     ("f32 causal", {64: (87, 87), 128: (87, 87)}, ["prefill-f32", "causal"], ["s512-"]),
     (
@@ -118,26 +118,26 @@ def named(session: Session, has: list[str], lacks: list[str]) -> list[str]:
     ]
 
 
-def bar_text(session: Session, cases: list[str], bars: tuple[int, int]) -> str:
-    """Of the shares on each thread count the spread, and how many reach the bar."""
+def target_text(session: Session, cases: list[str], targets: tuple[int, int]) -> str:
+    """Of the shares on each thread count the spread, and how many reach the target."""
     texts = []
-    for threads, bar in zip(THREADS, bars, strict=True):
+    for threads, target in zip(THREADS, targets, strict=True):
         cells = [session.best(case, threads) for case in cases]
         shares = [share(cell) for cell in cells if cell]
-        if not shares or not bar:
+        if not shares or not target:
             continue
-        reached = sum(percent >= bar for percent in shares)
-        texts.append(f"{spread(shares, 1)} ({bar}: {reached} of {len(shares)})")
+        reached = sum(percent >= target for percent in shares)
+        texts.append(f"{spread(shares, 1)} ({target}: {reached} of {len(shares)})")
     return "; ".join(texts)
 
 
-def print_bars(session: Session) -> None:
-    """One line for each bar: what its cases reached."""
+def print_targets(session: Session) -> None:
+    """One line for each target: what its cases reached."""
     print("| figure | D=64: 1 thread; 2 threads | D=128: 1 thread; 2 threads |\n|---|---|---|")
-    for name, bars, has, lacks in BARS:
+    for name, targets, has, lacks in TARGETS:
         texts = [
-            bar_text(session, named(session, [*has, f"-d{dim}"], lacks), bar)
-            for dim, bar in bars.items()
+            target_text(session, named(session, [*has, f"-d{dim}"], lacks), target)
+            for dim, target in targets.items()
         ]
         print(f"| {name} | {' | '.join(texts)} |")
 
@@ -145,13 +145,13 @@ def print_bars(session: Session) -> None:
 def print_rival(session: Session) -> None:
     """One line for each kind of case: how many times as fast as gemm, on either thread count."""
     print(f"| kind | times as fast as {RIVAL} |\n|---|---|")
-    for name, bar, has, lacks in RATIOS:
+    for name, target, has, lacks in RATIOS:
         cases = [(case, threads) for case in named(session, has, lacks) for threads in THREADS]
         ratios = [ratio for pair in cases if (ratio := session.times_rival(*pair)) is not None]
         if not ratios:
             continue
-        reached = sum(ratio >= bar for ratio in ratios)
-        print(f"| {name} | {spread(ratios, 2)} ({bar:g}: {reached} of {len(ratios)}) |")
+        reached = sum(ratio >= target for ratio in ratios)
+        print(f"| {name} | {spread(ratios, 2)} ({target:g}: {reached} of {len(ratios)}) |")
 
 
 def print_cases(session: Session) -> None:
@@ -173,7 +173,7 @@ def main() -> None:
     )
     parser.add_argument("file", type=Path)
     session = Session(parser.parse_args().file)
-    print_bars(session)
+    print_targets(session)
     print()
     print_rival(session)
     print()
