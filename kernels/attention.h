@@ -27,7 +27,7 @@
  * Every public struct that a caller or a kernel passes by pointer begins with its own `size`, so
  * that a kernel from a shared object and its caller can tell which fields the other one knows.
  * Fields are only ever appended; a struct inside another stands last there, so that it can grow,
- * behind room for what the outer one may need.  docs of each option: attnbench --help, README.md.
+ * behind room for what the outer one may need.  docs of each option: attnbench list, docs/problems.md.
  *
  * Kernels need nothing but this header: what they call of it is inline.
  */

@@ -1,5 +1,4 @@
-# The C examples of README.md and docs/ as sources, so that they are compiled and run as they stand
-# there.
+# The C examples of the pages as sources, so that they are compiled and run as they stand there.
 
 # attnbench_example(FILE NUMBER OUT): path of the NUMBERth fenced block of C of a page, from 1.
 function(attnbench_example file number out)
