@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""The layers of the house (CONTRIBUTING.md): who may include whom.
+"""The house (CONTRIBUTING.md): who may include whom, and who alone may do what.
 
   kernels/          includes headers of kernels/ alone, and knows no clocks, files or streams
-  harness/, tests/  include of kernels/ only its public headers, which lie in no folder of it
-  harness/          includes what stands above in LAYERS, or of its own family, never the rest
+  harness/, tests/  include of kernels/ only its public headers
+  harness/          a file includes its own folder and folders further down, in the order in
+                    which CONTRIBUTING.md lists them; its own folder by file name, any other by
+                    its path from harness/
+  harness/          the rules of ONLY below
 
 Usage: test_layers.py SOURCE_DIRECTORY
 """
@@ -14,52 +17,27 @@ import re
 import sys
 from pathlib import Path
 
-# A new file of the harness is listed here, below everything that it includes.  First column: its
-# layer (CONTRIBUTING.md).  A name stands for NAME.c, NAME.h and NAME_*.[ch] that are not listed
-# themselves; names joined by + are one family, which may include each other.
-LAYERS = [
-    (0, "build clock counters float_env lock random scan stats table units"),
-    (0, "fault parse process progress share stop teams"),
-    (1, "cases+case_text+suites catalogue journal machine safetensors"),
-    (1, "queue tensors+logits+patterns"),
-    (1, "cell outputs"),
-    (2, "ceilings+probe"),
-    (2, "bench"),
-    (2, "check disturbance noise"),
-    (2, "launches report"),
-    (3, "protocol row select"),
-    (3, "options"),
-    (3, "launch session"),
-    (3, "resume rounds"),
-    (3, "experiments"),
-    (3, "worker"),
-    (3, "eval help list machine_command run"),
-    (4, "program"),
-    (4, "main"),
-]
-
-# Headers directly in kernels/ are public but for this one; those in its folders are private.
-PRIVATE = "kernel.h"
+PUBLIC = {"attention.h", "blas.h", "element.h", "isa.h", "reference.h", "self_attention.h"}
 
 # Private headers that a test compiles as a kernel would: file of tests/ and header.
-COMPILED_AS_KERNELS = {("exp2/variant.c", "shared/exp2.h")}
-
-# What the build writes.
-GENERATED = {
-    "build_info.h",
-    "dots_list.h",
-    "exp_list.h",
-    "probe_list.h",
-    "reference_list.h",
-    "registry_list.h",
-    "suites_list.h",
-    "tiles_list.h",
-}
+COMPILED_AS_KERNELS = {("kernels/exp2/variant.c", "shared/exp2.h")}
 
 # What a kernel may not know of.
 FORBIDDEN = {"fcntl.h", "pthread.h", "stdio.h", "sys/mman.h", "sys/stat.h", "time.h", "unistd.h"}
 
+# What only some files of harness/ may name: what it is, how it looks, where it may stand.
+ONLY = [
+    ("standard output", r"\bstdout\b", ("commands/", "results/")),
+    ("standard error", r"\bstderr\b", ("commands/", "worker/worker.c", "results/", "base/progress.c")),
+    ("the end of the program", r"\bexit\s*\(", ("commands/",)),
+    ("a clock", r"\b(clock_gettime|gettimeofday|time)\s*\(", ("base/clock.c",)),
+    ("the machine's files", r'"/(proc|sys)/', ("system/",)),
+    ("the machine's topology", r"#include <hwloc", ("system/",)),
+]
+
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]', re.MULTILINE)
+FOLDER = re.compile(r"^- `(\w+)/`", re.MULTILINE)
+COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 
 
 def includes(path: Path) -> list[tuple[str, bool]]:
@@ -73,24 +51,22 @@ def sources(directory: Path) -> list[Path]:
     return sorted(p for p in directory.rglob("*") if p.suffix in {".c", ".h"})
 
 
-def families() -> dict[str, tuple[int, str]]:
-    """Return the rank and the family of each listed name."""
-    table = {}
-    for rank, (_, names) in enumerate(LAYERS):
-        for family in names.split():
-            for name in family.split("+"):
-                table[name] = (rank, family)
-    return table
+def folders(root: Path) -> list[str]:
+    """Return the folders of harness/, top first, as CONTRIBUTING.md lists them."""
+    text = (root / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    return FOLDER.findall(text.partition("<!-- layers -->")[2].partition("<!-- /layers -->")[0])
 
 
-def family_of(path: str, table: dict[str, tuple[int, str]]) -> tuple[int, str] | None:
-    """Return rank and family of a file of the harness, by the longest listed name."""
-    stem = path.split("/")[0] if "/" in path else Path(path).stem
-    while stem not in table:
-        if "_" not in stem:
-            return None
-        stem = stem.rpartition("_")[0]
-    return table[stem]
+def check_list(root: Path, order: list[str]) -> list[str]:
+    """Return how the list of CONTRIBUTING.md differs from the folders that there are."""
+    there = {p.name for p in (root / "harness").iterdir() if p.is_dir()}
+    loose = [p.name for p in (root / "harness").iterdir() if p.suffix in {".c", ".h"}]
+    return (
+        [f"CONTRIBUTING.md: harness/{name}/ is not in the list" for name in there - set(order)]
+        + [f"CONTRIBUTING.md: there is no harness/{name}/" for name in set(order) - there]
+        + [f"harness/{name}: belongs into a folder" for name in loose]
+        + (["CONTRIBUTING.md: at most ten folders"] if len(order) > 10 else [])
+    )
 
 
 def check_kernels(root: Path) -> list[str]:
@@ -99,60 +75,74 @@ def check_kernels(root: Path) -> list[str]:
     wrong = []
     for path in sources(top):
         for name, quoted in includes(path):
-            own = any((folder / name).exists() for folder in (path.parent, top))
-            if quoted and not own and name not in GENERATED:
+            own = (path.parent / name).exists() or (top / name).exists()
+            if quoted and not own and not name.endswith("_list.h"):  # those the build writes
                 wrong.append(f"{path.relative_to(root)}: {name} is not of kernels/")
             if name in FORBIDDEN:
                 wrong.append(f"{path.relative_to(root)}: kernels know nothing of <{name}>")
     return wrong
 
 
-def is_private(path: Path, name: str, top: Path) -> bool:
-    """Whether an include of a file outside kernels/ is a private header of it."""
-    target = path.parent / name if (path.parent / name).exists() else top / name
-    inside = target.exists() and target.resolve().is_relative_to(top.resolve())
-    return inside and (target.resolve().parent != top.resolve() or target.name == PRIVATE)
-
-
 def check_public(root: Path) -> list[str]:
     """Return what harness/ and tests/ include of kernels/ that is not public."""
+    top = root / "kernels"
+    private = {str(p.relative_to(top)) for p in sources(top)} - PUBLIC
+    private |= {Path(name).name for name in private}
     return [
         f"{path.relative_to(root)}: {name} is not a public header of kernels/"
         for directory in ("harness", "tests")
         for path in sources(root / directory)
         for name, quoted in includes(path)
         if quoted
-        and is_private(path, name, root / "kernels")
+        and name in private
+        and not (path.parent / name).exists()
         and (str(path.relative_to(root / directory)), name) not in COMPILED_AS_KERNELS
     ]
 
 
-def check_harness(root: Path) -> list[str]:
-    """Return the includes of harness/ that do not go down."""
-    table = families()
+def check_harness(root: Path, order: list[str]) -> list[str]:
+    """Return the includes of harness/ that do not go down, or not by their path."""
     top = root / "harness"
-    headers = {str(p.relative_to(top)) for p in sources(top)}
+    rank = {name: i for i, name in enumerate(order)}
+    wrong = []
+    for path in sources(top):
+        name = path.relative_to(top)
+        for include, quoted in includes(path):
+            own = (path.parent / include).exists()
+            if not quoted or own and "/" not in include or not (top / include).exists():
+                continue
+            mine, other = name.parts[0], Path(include).parts[0]
+            if own or Path(include).parent == name.parent:
+                wrong.append(f"harness/{name}: {include} is of its own folder: the name is enough")
+            elif rank.get(other, -1) < rank.get(mine, -1):
+                wrong.append(f"harness/{name}: {include} is above it")
+    return wrong
+
+
+def check_only(root: Path) -> list[str]:
+    """Return what files of harness/ name that is the business of others."""
+    top = root / "harness"
     wrong = []
     for path in sources(top):
         name = str(path.relative_to(top))
-        mine = family_of(name, table)
-        if mine is None:
-            wrong.append(f"harness/{name}: list it in LAYERS of tests/test_layers.py")
-            continue
-        for include, quoted in includes(path):
-            other = family_of(include, table) if quoted and include in headers else None
-            if other and other[1] != mine[1] and other[0] >= mine[0]:
-                wrong.append(
-                    f"harness/{name}: {include} is not below it "
-                    f"(layer {LAYERS[mine[0]][0]} includes layer {LAYERS[other[0]][0]})"
-                )
+        text = COMMENT.sub("", path.read_text(encoding="utf-8"))
+        for what, pattern, allowed in ONLY:
+            if re.search(pattern, text) and not name.startswith(allowed):
+                wrong.append(f"harness/{name}: {what} is for {' and '.join(allowed)} only")
     return wrong
 
 
 def main() -> int:
     """Print what is wrong and return the exit status."""
     root = Path(sys.argv[1])
-    wrong = check_kernels(root) + check_public(root) + check_harness(root)
+    order = folders(root)
+    wrong = (
+        check_list(root, order)
+        + check_kernels(root)
+        + check_public(root)
+        + check_harness(root, order)
+        + check_only(root)
+    )
     for line in wrong:
         print(line)
     return 1 if wrong else 0

@@ -1,13 +1,13 @@
 /*
  * asked: names, flags and parameters.
  */
-#include "experiments/asked.h"
+#include "asked.h"
 
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "scan.h"
+#include "base/scan.h"
 
 static const char *const busy[] = {"wait", "go-on", NULL};
 

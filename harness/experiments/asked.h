@@ -4,8 +4,8 @@
 #ifndef HARNESS_EXPERIMENTS_ASKED_H
 #define HARNESS_EXPERIMENTS_ASKED_H
 
-#include "experiments/experiment.h"
-#include "queue.h"
+#include "experiment.h"
+#include "session/queue.h"
 
 struct asked {
     const struct experiment *experiment; /* NULL: all of them */

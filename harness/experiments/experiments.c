@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "experiments/experiment.h"
-#include "experiments/list.h"
-#include "journal.h"
+#include "experiment.h"
+#include "list.h"
+#include "base/number.h"
 
 static const struct experiment *const experiments[] = {
     &experiment_variance, &experiment_softmax, &experiment_saturation,
@@ -69,7 +69,7 @@ double experiment_at_number(const json_t *object, const char *key, size_t index)
 
 double experiment_number(const json_t *object, const char *key)
 {
-    return journal_number_at(object, NULL, key);
+    return number_at(object, NULL, key);
 }
 
 const char *experiment_text(const json_t *object, const char *key)
@@ -87,6 +87,6 @@ json_t *experiment_numbers(const double *x, size_t n)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < n; i++)
-        json_array_append_new(array, journal_number(x[i]));
+        json_array_append_new(array, number_json(x[i]));
     return array;
 }

@@ -1,11 +1,11 @@
 /*
  * help: pages about experiments.
  */
-#include "experiments/help.h"
+#include "help.h"
 
 #include <string.h>
 
-#include "experiments/asked.h"
+#include "asked.h"
 
 void experiment_print_list(FILE *out)
 {

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "experiments/experiment.h"
+#include "experiment.h"
 
 /* A line for each experiment; the page of one, or of all where it is NULL. */
 void experiment_print_list(FILE *out);

@@ -4,7 +4,7 @@
 #ifndef HARNESS_EXPERIMENTS_LIST_H
 #define HARNESS_EXPERIMENTS_LIST_H
 
-#include "experiments/experiment.h"
+#include "experiment.h"
 
 extern const struct experiment experiment_variance;
 extern const struct experiment experiment_softmax;

@@ -1,14 +1,14 @@
 /*
  * measured: from a step to a session of one case, and from its cells to rows.
  */
-#include "experiments/measured.h"
+#include "measured.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "select.h"
+#include "problem/select.h"
 
 struct measuring {
     const json_t *step;

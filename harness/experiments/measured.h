@@ -11,8 +11,8 @@
 #ifndef HARNESS_EXPERIMENTS_MEASURED_H
 #define HARNESS_EXPERIMENTS_MEASURED_H
 
-#include "experiments/experiment.h"
-#include "rounds.h"
+#include "experiment.h"
+#include "session/rounds.h"
 
 /* What to do beside another session, and what happens on the way; both may be slow, no worker runs. */
 struct measured_events {

@@ -7,15 +7,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "experiments/experiment.h"
-#include "experiments/fit.h"
-#include "experiments/grid.h"
-#include "experiments/kernel_call.h"
-#include "experiments/list.h"
-#include "journal.h"
-#include "machine.h"
-#include "report_experiment.h"
-#include "units.h"
+#include "experiment.h"
+#include "experiments/shared/fit.h"
+#include "experiments/shared/grid.h"
+#include "experiments/shared/kernel_call.h"
+#include "list.h"
+#include "results/journal.h"
+#include "system/machine.h"
+#include "results/report_experiment.h"
+#include "base/units.h"
 
 #define MOST_LENGTHS 32
 

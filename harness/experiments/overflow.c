@@ -10,13 +10,13 @@
 #include <string.h>
 
 #include "element.h"
-#include "experiments/experiment.h"
-#include "experiments/grid.h"
-#include "experiments/kernel_call.h"
-#include "experiments/kernel_weights.h"
-#include "experiments/list.h"
-#include "journal.h"
-#include "report_experiment.h"
+#include "experiment.h"
+#include "experiments/shared/grid.h"
+#include "experiments/shared/kernel_call.h"
+#include "experiments/shared/kernel_weights.h"
+#include "list.h"
+#include "base/number.h"
+#include "results/report_experiment.h"
 
 #define KEYS 3
 #define WRONG 0.01
@@ -172,10 +172,10 @@ static json_t *compute(const json_t *s, struct experiment_work *work)
     const double down = first_failure(&t);
     if (t.impossible)
         return json_array();
-    return json_pack(
-        "[o]", experiment_row(json_copy((json_t *)s),
-                              json_pack("{s:o, s:o, s:f}", "up", journal_number(up), "down",
-                                        journal_number(down), "most", (double)most(t.dtype))));
+    return json_pack("[o]",
+                     experiment_row(json_copy((json_t *)s),
+                                    json_pack("{s:o, s:o, s:f}", "up", number_json(up), "down",
+                                              number_json(down), "most", (double)most(t.dtype))));
 }
 
 /* ---- the report ------------------------------------------------------------------------------ */

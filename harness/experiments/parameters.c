@@ -1,7 +1,7 @@
 /*
  * parameters: from text to JSON, and back to a line of help.
  */
-#include "experiments/parameters.h"
+#include "parameters.h"
 
 #include <assert.h>
 #include <math.h>

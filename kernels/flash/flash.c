@@ -54,7 +54,7 @@
 
 #include "block.h"
 
-/* harness/experiments/tiles.cmake builds other sizes of blocks under other names. */
+/* harness/experiments/tiles/tiles.cmake builds other sizes of blocks under other names. */
 #ifndef FLASH_NAME
 #define FLASH_NAME "flash"
 #endif

@@ -12,7 +12,7 @@ from statistics import median
 
 from attntools.cells import Cell, Row
 
-# The flags that tell what came from outside (harness/noise.h); others tell what samples look like.
+# The flags that tell what came from outside (harness/bench/noise.h); others tell what samples look like.
 DISTURBANCES = frozenset(
     ("preempted", "migrated", "steal", "throttled", "frequency", "oversubscribed", "paged")
 )

@@ -1,6 +1,6 @@
 """Instructions of one call of a kernel, counted by valgrind's callgrind.
 
-One worker is started under callgrind and asked, as harness/protocol.h has it, to compute from a
+One worker is started under callgrind and asked, as harness/session/protocol.h has it, to compute from a
 file to a file (the action `eval`): it calls the kernel exactly once.  Counted is what happens
 between entering and leaving `attn_execute`: neither the start nor the reading of operands.
 

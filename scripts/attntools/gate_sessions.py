@@ -19,7 +19,7 @@ from attntools.gate_pairs import Collected, Plan, Samples, run_pairs
 from attntools.gating import ALPHA, noise_floor
 
 # How sure a look must be: at each, one in 200 is wrong on either side.  What that makes of a whole
-# gate is simulated in tests/python/test_gate_sessions.py.
+# gate is simulated in tests/scripts/test_gate_sessions.py.
 LEVEL = 0.99
 
 # Seeds of further sessions, apart from those of the pairs of one.

@@ -1,6 +1,6 @@
 """The lists that results/schema.json has once: the fields of a cell's identity, states, flags.
 
-The C program has the same; tests/test_schema.c holds it to the file.
+The C program has the same; tests/results/test_schema.c holds it to the file.
 """
 
 import json

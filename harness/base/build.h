@@ -1,0 +1,15 @@
+/*
+ * build: which build of the program this is.
+ */
+#ifndef HARNESS_BASE_BUILD_H
+#define HARNESS_BASE_BUILD_H
+
+#include <jansson.h>
+
+/* {"version", "commit", "dirty", "compiler", "flags", "type"}; commit is null outside git. */
+json_t *build_describe(void);
+
+/* "attnbench 0.1.0 (commit 0123456789ab, modified) GNU 12.2.0" */
+void build_line(char text[160]);
+
+#endif

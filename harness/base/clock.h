@@ -1,0 +1,27 @@
+/*
+ * clock: the only file that reads clocks.
+ */
+#ifndef HARNESS_BASE_CLOCK_H
+#define HARNESS_BASE_CLOCK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Monotonic time in seconds since an arbitrary start. */
+double clock_now(void);
+
+/* Smallest step that clock_now() shows, seconds, measured; and the cost of one call. */
+struct clock_quality {
+    double resolution_s;
+    double call_s;
+};
+struct clock_quality clock_measure(void);
+
+/* UTC now as "2026-01-31T23:59:59Z". */
+void clock_utc(char text[32]);
+
+/* CPU time of this process and of this thread, seconds. */
+double clock_process_cpu(void);
+double clock_thread_cpu(void);
+
+#endif

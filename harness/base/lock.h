@@ -1,0 +1,34 @@
+/*
+ * lock: two sessions that measure on one machine at once spoil each other, so each says that it is
+ * there.
+ *
+ * The lock is an flock(2) on a file that every user of the machine finds, so it vanishes with its
+ * owner, however that ends; the file's text names the owner.
+ */
+#ifndef HARNESS_BASE_LOCK_H
+#define HARNESS_BASE_LOCK_H
+
+#include <stddef.h>
+
+struct lock {
+    int fd; /* -1 where not held */
+};
+
+enum lock_state {
+    LOCK_TAKEN,
+    LOCK_HELD,    /* by somebody else */
+    LOCK_UNUSABLE /* the file cannot be opened */
+};
+
+/* The file of this machine: in /run/lock, or in /tmp where that does not exist. */
+const char *lock_path(void);
+
+/* Takes the lock if it is free and writes "PID COMMAND" into it; returns at once.  Otherwise `text`
+ * says in one line who holds it (process number and command), or what is wrong with the file. */
+enum lock_state lock_try(struct lock *lock, const char *path, const char *command, char *text,
+                         size_t size);
+
+/* Gives it back; nothing where it is not held. */
+void lock_release(struct lock *lock);
+
+#endif

@@ -1,0 +1,15 @@
+/*
+ * number: numbers in JSON, which has no word for what is not finite.
+ */
+#ifndef HARNESS_BASE_NUMBER_H
+#define HARNESS_BASE_NUMBER_H
+
+#include <jansson.h>
+
+/* x, or null where it is not finite. */
+json_t *number_json(double x);
+
+/* A number of an object, or of its member `outer` where that is not NULL; NaN where there is none. */
+double number_at(const json_t *object, const char *outer, const char *key);
+
+#endif

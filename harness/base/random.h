@@ -1,0 +1,25 @@
+/*
+ * random: numbers that depend on a key and an index only, so that any thread can make any part.
+ *
+ * The generator is SplitMix64 used as a counter (Steele, Lea and Flood 2014): element `index` of
+ * stream `key` is a hash of both.  Same numbers on every host and thread count.
+ */
+#ifndef HARNESS_BASE_RANDOM_H
+#define HARNESS_BASE_RANDOM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The key of one of many independent streams of a seed. */
+uint64_t random_key(uint64_t seed, uint64_t stream);
+
+/* Element `index` of a stream: 64 random bits; an integer in [0, n); a double in [0, 1). */
+uint64_t random_bits(uint64_t key, uint64_t index);
+uint64_t random_below(uint64_t key, uint64_t index, uint64_t n);
+double random_unit(uint64_t key, uint64_t index);
+
+/* Elements [first, first + n) of a stream of N(0, 1), and of U(-1, 1). */
+void random_normal(float *x, size_t n, uint64_t key, uint64_t first);
+void random_uniform(float *x, size_t n, uint64_t key, uint64_t first);
+
+#endif

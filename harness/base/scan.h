@@ -1,0 +1,70 @@
+/*
+ * scan: pieces of somebody else's text: numbers, names, and how to quote them in a message.
+ */
+#ifndef HARNESS_BASE_SCAN_H
+#define HARNESS_BASE_SCAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Part of a longer text; no terminating 0. */
+struct piece {
+    const char *at;
+    size_t length;
+};
+
+static inline struct piece piece_from(const char *at, const char *end)
+{
+    return (struct piece){at, (size_t)(end - at)};
+}
+
+bool piece_is(struct piece piece, const char *word);
+
+/* Up to the first byte out of `separators`, which is dropped from *rest; all of it where there is
+ * none.  *more says whether there was one. */
+struct piece piece_split(struct piece *rest, const char *separators, bool *more);
+
+#define SCAN_BLANKS " \t"
+/* Blanks at both ends removed. */
+struct piece piece_trim(struct piece piece);
+
+/* Copies with a terminating 0; false where it does not fit. */
+bool piece_copy(struct piece piece, char *text, size_t size);
+
+/* Whether it is valid UTF-8 without control characters: what a line of JSON can carry. */
+bool piece_is_text(struct piece piece);
+
+/* Decimal digits only, at most `max`.  False sets *why: "is not a whole number", ... */
+bool scan_number(struct piece piece, uint64_t max, uint64_t *value, const char **why);
+
+/* A finite decimal f32, such as 0.125 or -1e-3; -0 becomes 0. */
+bool scan_float(struct piece piece, float *value, const char **why);
+
+#define SCAN_FLOAT 32
+/* The shortest text that %g writes and that reads back as the same float. */
+void scan_print_float(float value, char text[SCAN_FLOAT]);
+
+#define SCAN_QUOTED 64
+/* 'piece' for a message: bytes that are not printable ASCII as \xNN, long ones cut with "...". */
+const char *scan_quote(struct piece piece, char text[SCAN_QUOTED]);
+
+/* Edits (insert, delete, replace, swap of neighbours) from piece to word; SIZE_MAX where the
+ * piece is too long to be a typing error of a word. */
+size_t scan_distance(struct piece piece, const char *word);
+
+/* What a word that is none of the expected ones could have been meant to be. */
+struct scan_choice {
+    struct piece given;
+    const char *nearest; /* of the words offered; NULL: none is near */
+    size_t distance;
+    char all[160]; /* the words offered, comma between */
+};
+void scan_offer(struct scan_choice *choice, const char *word);
+
+#define SCAN_ADVICE 192
+/* "did you mean 'x'?", or where nothing is near `otherwise` and all words: "keys are a, b". */
+const char *scan_advice(const struct scan_choice *choice, const char *otherwise,
+                        char text[SCAN_ADVICE]);
+
+#endif

@@ -1,0 +1,48 @@
+/*
+ * stats: order statistics of samples.  No assumption of normality anywhere.
+ */
+#ifndef HARNESS_BASE_STATS_H
+#define HARNESS_BASE_STATS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Fewest values that give an interval: with 5 even [min, max] covers only 93.75 %. */
+#define STATS_CI_MIN 6
+
+/* Ascending, in place. */
+void stats_sort(double *x, size_t n);
+
+/* Median and quantile (Hyndman and Fan type 7) of sorted x; n >= 1. */
+double stats_median(const double *sorted, size_t n);
+double stats_quantile(const double *sorted, size_t n, double q);
+
+/* Median of x in any order; x stays as it is.  Allocates. */
+double stats_median_of(const double *x, size_t n);
+
+/* Ranks lo < hi (0-based) between which the median of the population lies with a probability of
+ * at least 0.95, whatever the (continuous) distribution; the probability in *coverage, exact.
+ * False below STATS_CI_MIN values. */
+bool stats_median_ranks(size_t n, size_t *lo, size_t *hi, double *coverage);
+
+/* Exact order-statistic interval of the median at level 0.95: symmetric ranks from
+ * the binomial distribution.  False below 6 values. */
+bool stats_median_ci95(const double *sorted, size_t n, double *lo, double *hi);
+
+/* Ratio b / a of two cells measured side by side, one value of each per round: the median of
+ * the rounds' ratios and its interval, both from the order statistics of log(b / a).  With fewer
+ * than STATS_CI_MIN rounds `interval` is false and lo, hi are NaN. */
+struct stats_ratio {
+    double ratio, lo, hi;
+    bool interval;
+};
+struct stats_ratio stats_paired_ratio(const double *a, const double *b, size_t rounds);
+
+/* The smallest relative difference, 0.01 = 1 %, that stats_paired_ratio() would have shown (its
+ * interval excludes 1) with a probability of at least 0.8, in either direction, given the noise
+ * of an A/A pair: the same kernel twice, one value of each per round.  The distribution of the
+ * interval's ends is that of order statistics of resampled rounds, computed exactly.  NaN below
+ * STATS_CI_MIN rounds. */
+double stats_detectable(const double *a, const double *b, size_t rounds);
+
+#endif

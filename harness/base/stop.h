@@ -1,0 +1,25 @@
+/*
+ * stop: when a cell has been launched often enough.
+ */
+#ifndef HARNESS_BASE_STOP_H
+#define HARNESS_BASE_STOP_H
+
+#include <stddef.h>
+
+enum stop {
+    STOP_NOT,     /* go on */
+    STOP_CI,      /* the 95 % interval's half-width is within 1 % of the median */
+    STOP_PLATEAU, /* twice the launches brought the interval no further */
+    STOP_CAP      /* launches or time are used up */
+};
+
+/* "ci", "plateau", "cap" */
+const char *stop_name(enum stop stop);
+
+/* Decides from the launch medians in the order in which they were taken. */
+enum stop stop_decide(const double *medians, size_t n, size_t cap);
+
+/* Half-width of the median's 95 % interval over the median; NaN where there is no interval. */
+double stop_half_width(const double *medians, size_t n);
+
+#endif

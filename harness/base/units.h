@@ -1,0 +1,20 @@
+/*
+ * units: numbers as people read them.  Every text is at most UNITS_TEXT bytes.
+ */
+#ifndef HARNESS_BASE_UNITS_H
+#define HARNESS_BASE_UNITS_H
+
+#define UNITS_TEXT 32
+
+/* Four digits and a unit: "12.34 ms", "1.073 GFLOP", "512.0 KB" (powers of 1000); "" for NaN. */
+void units_seconds(double s, char text[UNITS_TEXT]);
+void units_bytes(double bytes, char text[UNITS_TEXT]);
+void units_flops(double flops, char text[UNITS_TEXT]);
+
+/* Three digits: "0.412", "93.1", "1204"; "" for NaN. */
+void units_number(double x, char text[UNITS_TEXT]);
+
+/* "1:05", "2:03:00" */
+void units_clock(double s, char text[UNITS_TEXT]);
+
+#endif

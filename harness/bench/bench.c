@@ -1,0 +1,295 @@
+/*
+ * bench: samples of one plan inside one launch.
+ */
+#include "bench.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "system/ceilings.h"
+#include "base/clock.h"
+#include "base/stats.h"
+#include "system/teams.h"
+
+/* Clock steps in the shortest sample: reading the clock is then known to 0.1 %. */
+#define STEPS_PER_SAMPLE 1000
+
+/* Repeats of the empty stretch; its median is subtracted. */
+#define EMPTY_REPEATS 9
+
+/* One launch under way. */
+struct bench {
+    const struct attn_plan *plan;
+    struct tensor_set *sets;
+    size_t set_count;
+    size_t next; /* set of the next call */
+    const struct bench_options *options;
+    struct counters *counters; /* NULL: nobody asked */
+    struct bench_result *result;
+};
+
+/* ---- stretches ----------------------------------------------------------------------------- */
+
+/* Seconds that `calls` calls take, from set `first` on, in rotation: what is timed, always. */
+static double stretch(const struct attn_plan *plan, const struct tensor_set *sets, size_t set_count,
+                      size_t first, size_t calls)
+{
+    const double start = clock_now();
+    size_t at = first;
+    for (size_t call = 0; call < calls; call++) {
+        attn_execute(plan, &sets[at].tensors);
+        at = at + 1 < set_count ? at + 1 : 0;
+    }
+    return clock_now() - start;
+}
+
+static void nothing(const struct attn_plan *plan, const struct attn_tensors *tensors)
+{
+    (void)plan, (void)tensors;
+    __asm__ volatile("" : : : "memory");
+}
+
+/* The same stretch around a kernel that does nothing. */
+static double empty_stretch(const struct bench *bench, size_t calls)
+{
+    static const struct attn_kernel empty = {.size = sizeof empty, .execute = nothing};
+    const struct attn_plan plan = {.size = sizeof plan, .kernel = &empty, .threads = 1};
+    double seconds[EMPTY_REPEATS];
+    for (int i = 0; i < EMPTY_REPEATS; i++)
+        seconds[i] = stretch(&plan, bench->sets, bench->set_count, bench->next, calls);
+    stats_sort(seconds, EMPTY_REPEATS);
+    return stats_median(seconds, EMPTY_REPEATS);
+}
+
+/* `calls` calls from where the rotation stands. */
+static double run_calls(struct bench *bench, size_t calls)
+{
+    const double seconds = stretch(bench->plan, bench->sets, bench->set_count, bench->next, calls);
+    bench->next = (bench->next + calls) % bench->set_count;
+    return seconds;
+}
+
+/* ---- before the samples -------------------------------------------------------------------- */
+
+static double shortest_sample(const struct bench *bench)
+{
+    return fmax(bench->options->sample_s, STEPS_PER_SAMPLE * bench->result->clock_resolution_s);
+}
+
+/* Warms up for at least as long as asked, and chooses the calls per sample from its last stretch.
+ * The stretches belong to the warm-up, not to the samples. */
+static void warm_up(struct bench *bench)
+{
+    const double start = clock_now(), wanted = shortest_sample(bench);
+    size_t calls = 1;
+    for (;;) {
+        const double seconds = run_calls(bench, calls);
+        if (seconds >= wanted) {
+            if (clock_now() - start >= bench->options->warmup_s)
+                break;
+            continue;
+        }
+        /* a twentieth more than needed, because stretches differ; a thousandfold at most, because
+         * the first call is the slowest */
+        const double factor = fmin(1.05 * wanted / fmax(seconds, 1e-9), 1000);
+        calls = (size_t)ceil((double)calls * fmax(factor, 1.05));
+    }
+    bench->result->calls_per_sample = calls;
+}
+
+/* ---- what happened meanwhile --------------------------------------------------------------- */
+
+static double probe(const struct bench *bench)
+{
+    const struct attn_plan *plan = bench->plan;
+    if (bench->options->probe_s <= 0)
+        return 0;
+    const double start = clock_now();
+    const double rate = ceilings_fma(plan->kernel->isa, plan->kernel->caps.compute, plan->threads,
+                                     bench->options->probe_s);
+    bench->result->probing_s += clock_now() - start;
+    return rate;
+}
+
+static bool off_its_place(const struct bench *bench)
+{
+    return bench->options->machine &&
+           !machine_binding_holds(bench->options->machine, bench->plan->threads);
+}
+
+static void look(const struct bench *bench, struct machine_usage *usage)
+{
+    *usage = (struct machine_usage){0};
+    if (bench->options->machine)
+        machine_usage(bench->options->machine, usage);
+}
+
+static void record(const struct bench *bench, const struct machine_usage *before,
+                   const struct machine_usage *after)
+{
+    struct bench_disturbance *d = &bench->result->disturbance;
+    d->involuntary_switches = after->involuntary_switches - before->involuntary_switches;
+    d->voluntary_switches = after->voluntary_switches - before->voluntary_switches;
+    d->minor_faults = after->minor_faults - before->minor_faults;
+    d->major_faults = after->major_faults - before->major_faults;
+    d->steal_s = after->steal_s - before->steal_s;
+    d->throttled_periods = after->throttled_periods - before->throttled_periods;
+    d->runnable = after->runnable > before->runnable ? after->runnable : before->runnable;
+    d->thermal_throttles = after->thermal_throttles - before->thermal_throttles;
+    if (bench->options->machine) {
+        d->allowed_cpus = machine_allowed_cpus(bench->options->machine);
+        d->online_cpus = machine_online_cpus();
+    }
+}
+
+/* ---- samples ------------------------------------------------------------------------------- */
+
+/* Poisons the sets that the next `calls` calls will write. */
+static void poison_next(struct bench *bench, size_t calls)
+{
+    const size_t written = calls < bench->set_count ? calls : bench->set_count;
+    for (size_t i = 0; i < written; i++)
+        tensors_poison(&bench->sets[(bench->next + i) % bench->set_count], &bench->plan->problem);
+}
+
+/* One sample into the result; false where its output is wrong. */
+static bool sample(struct bench *bench, double empty_s)
+{
+    struct bench_result *result = bench->result;
+    const size_t calls = result->calls_per_sample;
+    counters_start(bench->counters);
+    const double seconds = run_calls(bench, calls) - empty_s;
+    counters_stop(bench->counters);
+    result->samples_s[result->samples++] = seconds / (double)calls;
+    const size_t last = (bench->next + bench->set_count - 1) % bench->set_count;
+    const struct bench_options *options = bench->options;
+    if (options->verify && !options->verify(options->verify_context, &bench->sets[last]))
+        return false;
+    result->verified_samples += options->verify != NULL;
+    return true;
+}
+
+/* In cold mode a set must not be touched between two of its turns but by its own call, so all
+ * are poisoned long before their turn: at the start, and again as soon as a sample is verified. */
+static bool take_samples(struct bench *bench)
+{
+    struct bench_result *result = bench->result;
+    const size_t calls = result->calls_per_sample;
+    const double start = clock_now(), empty_s = empty_stretch(bench, calls);
+    const bool cold = bench->options->cold;
+    bool right = true;
+    if (cold)
+        poison_next(bench, bench->set_count);
+    do {
+        const size_t first = bench->next;
+        if (!cold)
+            poison_next(bench, calls);
+        right = sample(bench, empty_s);
+        if (cold) {
+            const size_t next = bench->next;
+            bench->next = first;
+            poison_next(bench, calls);
+            bench->next = next;
+        }
+    } while (right && result->samples < bench->options->max_samples &&
+             clock_now() - start < bench->options->budget_s);
+    result->overhead_s = empty_s / (double)calls;
+    result->disturbance.wall_s = clock_now() - start;
+    result->overhead_again_s = empty_stretch(bench, calls) / (double)calls;
+    return right;
+}
+
+/* ---- after the samples --------------------------------------------------------------------- */
+
+/* Who worked and who waited, over as many calls as a sample has. */
+static void listen(struct bench *bench)
+{
+    struct bench_result *result = bench->result;
+    const int threads = bench->plan->threads;
+    const double calls = (double)result->calls_per_sample;
+    double *busy = malloc((size_t)threads * sizeof *busy);
+    double *waiting = malloc((size_t)threads * sizeof *waiting);
+    teams_start();
+    run_calls(bench, result->calls_per_sample);
+    teams_stop();
+    double all_busy = 0, all_waiting = 0;
+    bool known = busy && waiting;
+    for (int t = 0; t < threads && known; t++) {
+        known = teams_times(t, &busy[t], &waiting[t]);
+        all_busy += busy[t] /= calls;
+        all_waiting += waiting[t] /= calls;
+    }
+    if (!known) {
+        free(busy);
+        free(waiting);
+        return;
+    }
+    result->thread_busy_s = busy;
+    result->thread_barrier_s = waiting;
+    result->busy_s = all_busy / threads;
+    result->barrier_s = all_waiting / threads;
+}
+
+/* Cycles of a thread over the time in which they were counted; threads that wait spin. */
+static double clock_rate(const struct bench_result *result)
+{
+    const double cycles = result->counters.value[COUNTER_CYCLES] / result->threads;
+    double seconds = 0;
+    for (size_t i = 0; i < result->samples; i++)
+        seconds += result->samples_s[i] * (double)result->calls_per_sample;
+    return isnan(cycles) ? 0 : cycles / seconds / 1e9;
+}
+
+static void read_counters(struct bench *bench)
+{
+    for (int c = 0; c < COUNTER_COUNT; c++)
+        bench->result->counters.value[c] = NAN;
+    bench->result->counters.energy_j = NAN;
+    if (bench->counters)
+        counters_read(bench->counters, &bench->result->counters);
+    counters_close(bench->counters);
+    bench->result->disturbance.clock_ghz = clock_rate(bench->result);
+}
+
+bool bench_run(const struct attn_plan *plan, struct tensor_set *sets, size_t set_count,
+               const struct bench_options *options, struct bench_result *result)
+{
+    struct bench bench = {plan, sets, set_count, 0, options, NULL, result};
+    struct machine_usage before, after;
+    const size_t most = options->max_samples > 0 ? options->max_samples : 1;
+    *result = (struct bench_result){.busy_s = NAN,
+                                    .barrier_s = NAN,
+                                    .threads = plan->threads,
+                                    .cold_first_s = NAN,
+                                    .cold_again_s = NAN};
+    result->samples_s = malloc(most * sizeof *result->samples_s);
+    if (!result->samples_s)
+        return false;
+    result->clock_resolution_s = clock_measure().resolution_s;
+    const bool lost_before = off_its_place(&bench);
+    warm_up(&bench);
+    result->disturbance.probe_before_gflops = probe(&bench);
+    run_calls(&bench, 1); /* the probe has cooled nothing but the branch predictor */
+    if (options->counters)
+        bench.counters = counters_open(plan->threads);
+    look(&bench, &before);
+    result->verified = take_samples(&bench);
+    look(&bench, &after);
+    record(&bench, &before, &after);
+    read_counters(&bench);
+    if (options->cold)
+        bench_cold_probe(plan, sets, set_count, bench.next, result);
+    listen(&bench);
+    result->disturbance.probe_after_gflops = probe(&bench);
+    result->disturbance.migrated = lost_before || off_its_place(&bench);
+    return result->verified;
+}
+
+void bench_free(struct bench_result *result)
+{
+    free(result->samples_s);
+    free(result->thread_busy_s);
+    free(result->thread_barrier_s);
+    result->samples_s = result->thread_busy_s = result->thread_barrier_s = NULL;
+    result->samples = 0;
+}

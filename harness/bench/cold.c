@@ -1,0 +1,41 @@
+/*
+ * cold: a rotation of operands that no cache and no TLB can hold, and the proof of it.
+ */
+#include <math.h>
+
+#include "bench.h"
+#include "system/ceilings.h"
+
+/* Four times the last-level cache: with the usual pseudo-LRU replacement, twice would leave some
+ * lines in it.  And more pages than any TLB holds: 2048 to 4096 entries of 4 KiB in processors of
+ * 2025 (Zen 5, Golden Cove), so four times that. */
+size_t bench_cold_sets(const struct machine *machine, double bytes)
+{
+    static const double tlb_reach = 4096.0 * 4096, unknown = 64 << 20;
+    const double cache = (double)machine_last_level_bytes(machine);
+    const double rotation = 4 * fmax(cache > 0 ? cache : unknown, tlb_reach);
+    return (size_t)fmax(2, ceil(rotation / bytes) + 1);
+}
+
+/* Bytes that K and V both have at least, taken as one dense block. */
+static size_t dense_bytes(const struct attn_problem *p)
+{
+    const size_t dim = p->qk_dim < p->v_dim ? p->qk_dim : p->v_dim;
+    return p->batch * p->kv_heads * p->kv_len * dim * attn_dtype_size(p->kv_dtype);
+}
+
+void bench_cold_probe(const struct attn_plan *plan, const struct tensor_set *sets, size_t set_count,
+                      size_t next, struct bench_result *result)
+{
+    enum { PROBES = 16 };
+    const size_t probes = set_count / 2 < PROBES ? set_count / 2 : PROBES;
+    const size_t bytes = dense_bytes(&plan->problem);
+    double first = 0, again = 0;
+    for (size_t i = 0; i < probes; i++) {
+        const struct attn_tensors *t = &sets[(next + i) % set_count].tensors;
+        first += ceilings_read_once(t->k.data, t->v.data, bytes);
+        again += ceilings_read_once(t->k.data, t->v.data, bytes);
+    }
+    result->cold_first_s = first / (double)probes;
+    result->cold_again_s = again / (double)probes;
+}

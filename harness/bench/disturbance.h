@@ -1,0 +1,32 @@
+/*
+ * disturbance: what happened to a launch while it was measured, and that as JSON.
+ */
+#ifndef HARNESS_BENCH_DISTURBANCE_H
+#define HARNESS_BENCH_DISTURBANCE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+/* What happened to the process while it sampled: the raw material of flags. */
+struct bench_disturbance {
+    double wall_s; /* from the first sample to the last, verification included */
+    long involuntary_switches;
+    long voluntary_switches;
+    long minor_faults, major_faults;
+    double steal_s;         /* of the allowed CPUs, /proc/stat; 0 where not readable */
+    long throttled_periods; /* of a control group's quota */
+    long thermal_throttles; /* of the CPUs, where they count them */
+    int runnable;           /* threads on the machine that wanted a CPU, the larger of two looks */
+    double allowed_cpus;    /* less where a quota grants less; 0 without options.machine */
+    int online_cpus;        /* of the whole machine; 0 without options.machine */
+    bool migrated;          /* binding read back before and after differ, or CPU outside it */
+    double probe_before_gflops, probe_after_gflops; /* FMA probe beside the samples; 0 = none */
+    double clock_ghz; /* cycles of a thread over the time of the samples; 0 without counters */
+};
+
+json_t *disturbance_json(const struct bench_disturbance *disturbance);
+
+/* What the object lacks is 0. */
+struct bench_disturbance disturbance_parse(const json_t *object);
+
+#endif

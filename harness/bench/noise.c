@@ -1,0 +1,203 @@
+/*
+ * noise: thresholds, and the words for them.
+ *
+ * Single launches are judged by what the system counted, a cell by how many of its launches were
+ * disturbed and by the shape of its samples.
+ */
+#include "noise.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/stats.h"
+#include "base/stats_shape.h"
+
+/* A competitor that never sleeps costs a thread 100 to 250 involuntary switches a second (ticks of
+ * 4 to 10 ms); the housekeeping of an idle system was seen to cost up to 60 (Linux 6, 2 CPUs). */
+#define SWITCHES_PER_S 100.0
+#define SWITCHES_FREE 2.0
+
+#define STEAL 0.02     /* of the time of the threads */
+#define FREQUENCY 0.05 /* change of the multiply-add rate; beyond what a quiet probe repeats to */
+
+/* Shape: a share of outliers that p95 feels; a change or a gap that an interval of 1 % feels; z of
+ * a chance of 1 %; a smaller mode that is no handful of outliers. */
+#define OUTLIER_SHARE 0.05
+#define OUTLIER_LEAST 0.02
+#define CHANGE 0.01
+#define TREND_Z 2.576
+#define MINORITY 0.2
+
+/* Samples of one mode, cut in two, are seldom as far apart as 5 + 24 / n: by simulation in under 2 %
+ * of exponential and uniform samples of 12 and under 1 % from 32 on, less for normal ones. */
+#define MODES_LEAST 12
+#define MODES_DISTANCE(n) (5 + 24 / (double)(n))
+
+const struct noise_word noise_words[] = {
+    {NOISE_PREEMPTED, 'p', "preempted",
+     "half of the launches lost the CPU more than 100 times a second and thread"},
+    {NOISE_MIGRATED, 'm', "migrated", "a thread was found off its CPU"},
+    {NOISE_STEAL, 's', "steal", "the hypervisor took over 2 % of the time in half of the launches"},
+    {NOISE_THROTTLED, 't', "throttled",
+     "a CPU quota ran out, or the processor slowed down by heat"},
+    {NOISE_FREQUENCY, 'f', "frequency", "the clock was over 5 % off in a quarter of the launches"},
+    {NOISE_OVERSUBSCRIBED, 'o', "oversubscribed",
+     "more runnable threads than CPUs in half of the launches"},
+    {NOISE_PAGED, 'd', "paged", "memory had to be read from disk"},
+    {NOISE_OUTLIERS, 'x', "outliers",
+     "over 5 % of the samples lie far above their launch's median"},
+    {NOISE_BIMODAL, 'b', "bimodal", "samples or launches fall into two groups over 1 % apart"},
+    {NOISE_DRIFT, 'r', "drift", "times rise or fall by over 1 % in the course of the measurement"},
+    {NOISE_ELSEWHERE, 'e', "elsewhere",
+     "memory did not lie on the nodes asked for, or none of it on the huge pages asked for"},
+    {NOISE_NO_INTERVAL, 'n', "no-interval", "fewer than 6 launches, too few for a 95 % interval"},
+};
+const size_t noise_word_count = sizeof noise_words / sizeof *noise_words;
+
+json_t *noise_json(unsigned flags)
+{
+    json_t *words = json_array();
+    for (size_t i = 0; i < noise_word_count; i++)
+        if (flags & (unsigned)noise_words[i].bit)
+            json_array_append_new(words, json_string(noise_words[i].word));
+    return words;
+}
+
+/* ---- one launch ---------------------------------------------------------------------------- */
+
+double noise_clock(const struct bench_disturbance *d)
+{
+    return d->clock_ghz > 0 ? d->clock_ghz : d->probe_before_gflops;
+}
+
+static bool off(double rate, double usual)
+{
+    return rate > 0 && usual > 0 && fabs(rate / usual - 1) > FREQUENCY;
+}
+
+unsigned noise_of_launch(const struct noise_launch *launch, double usual)
+{
+    const struct bench_disturbance *d = &launch->disturbance;
+    const double before = noise_clock(d);
+    const double after = d->clock_ghz > 0 ? d->clock_ghz : d->probe_after_gflops;
+    const double thread_s = d->wall_s * launch->threads;
+    const struct {
+        bool holds;
+        enum noise bit;
+    } signs[] = {
+        {(double)d->involuntary_switches > SWITCHES_FREE + SWITCHES_PER_S * thread_s,
+         NOISE_PREEMPTED},
+        {d->migrated, NOISE_MIGRATED},
+        {d->steal_s > STEAL * thread_s, NOISE_STEAL},
+        {d->throttled_periods > 0 || d->thermal_throttles > 0, NOISE_THROTTLED},
+        {off(after, before) || off(before, usual) || off(after, usual), NOISE_FREQUENCY},
+        {d->allowed_cpus > 0 && (launch->threads > d->allowed_cpus || d->runnable > d->online_cpus),
+         NOISE_OVERSUBSCRIBED},
+        {d->major_faults > 0, NOISE_PAGED},
+    };
+    unsigned flags = 0;
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+        if (signs[i].holds)
+            flags |= (unsigned)signs[i].bit;
+    return flags;
+}
+
+/* More threads than CPUs is how the cell was asked for, and repeats. */
+bool noise_repeat(unsigned flags)
+{
+    return flags & (NOISE_PREEMPTED | NOISE_MIGRATED | NOISE_STEAL | NOISE_THROTTLED |
+                    NOISE_FREQUENCY | NOISE_PAGED);
+}
+
+bool noise_may_repeat(size_t launches, size_t repeats)
+{
+    return repeats < NOISE_REPEATS + launches / 4;
+}
+
+/* ---- a cell -------------------------------------------------------------------------------- */
+
+/* Share of its launches that must show a sign before the cell is said to have it. */
+static double share_needed(enum noise bit)
+{
+    switch (bit) {
+    case NOISE_MIGRATED:
+    case NOISE_THROTTLED:
+    case NOISE_PAGED:
+        return 0; /* one is enough: these never happen by themselves */
+    case NOISE_FREQUENCY:
+        return 0.25;
+    default:
+        return 0.5;
+    }
+}
+
+static double usual_clock(const struct noise_launch *launches, size_t n)
+{
+    double *rates = malloc((n > 0 ? n : 1) * sizeof *rates), usual = 0;
+    for (size_t i = 0; rates && i < n; i++)
+        rates[i] = noise_clock(&launches[i].disturbance);
+    if (rates && n > 0)
+        usual = stats_median_of(rates, n);
+    free(rates);
+    return usual;
+}
+
+static unsigned signs_of(const struct noise_launch *launches, size_t n)
+{
+    const double usual = usual_clock(launches, n);
+    unsigned flags = 0;
+    for (size_t w = 0; w < noise_word_count; w++) {
+        const enum noise bit = noise_words[w].bit;
+        size_t showing = 0;
+        for (size_t i = 0; i < n; i++)
+            showing += (noise_of_launch(&launches[i], usual) & (unsigned)bit) != 0;
+        if (showing > 0 && (double)showing >= share_needed(bit) * (double)n)
+            flags |= (unsigned)bit;
+    }
+    return flags;
+}
+
+static bool drifts(const double *x, size_t n)
+{
+    const struct stats_trend trend = stats_trend(x, n);
+    return fabs(trend.z) > TREND_Z && fabs(trend.change) > CHANGE;
+}
+
+static bool has_two_modes(const double *x, size_t n)
+{
+    const struct stats_modes modes = stats_modes(x, n);
+    return n >= MODES_LEAST && modes.distance > MODES_DISTANCE(n) && modes.relative > CHANGE &&
+           modes.minority >= MINORITY;
+}
+
+static unsigned shape_of(const struct noise_launch *launches, size_t n)
+{
+    double *medians = malloc((n > 0 ? n : 1) * sizeof *medians);
+    size_t outliers = 0, samples = 0, bimodal = 0, drifting = 0;
+    unsigned flags = 0;
+    for (size_t i = 0; medians && i < n; i++) {
+        const struct noise_launch *l = &launches[i];
+        medians[i] = stats_median_of(l->samples_s, l->samples);
+        outliers += stats_outliers(l->samples_s, l->samples, OUTLIER_LEAST);
+        samples += l->samples;
+        bimodal += has_two_modes(l->samples_s, l->samples);
+        drifting += drifts(l->samples_s, l->samples);
+    }
+    if (!medians || n == 0)
+        goto done;
+    if ((double)outliers > OUTLIER_SHARE * (double)samples)
+        flags |= NOISE_OUTLIERS;
+    if (2 * bimodal > n || has_two_modes(medians, n))
+        flags |= NOISE_BIMODAL;
+    if (2 * drifting > n || drifts(medians, n))
+        flags |= NOISE_DRIFT;
+done:
+    free(medians);
+    return flags;
+}
+
+unsigned noise_of_cell(const struct noise_launch *launches, size_t n)
+{
+    return signs_of(launches, n) | shape_of(launches, n) |
+           (n < STATS_CI_MIN ? NOISE_NO_INTERVAL : 0u);
+}

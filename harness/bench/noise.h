@@ -1,0 +1,71 @@
+/*
+ * noise: what disturbed the launches of a cell, and what their samples look like.
+ *
+ * Nothing is dropped because of a flag: every sample counts, a flag says how to read the row.  A
+ * launch that was visibly disturbed is repeated (noise_repeat), at most NOISE_REPEATS times; the
+ * last repeat stays, marked, whatever it was like.
+ */
+#ifndef HARNESS_BENCH_NOISE_H
+#define HARNESS_BENCH_NOISE_H
+
+#include <stddef.h>
+
+#include "disturbance.h"
+
+#define NOISE_REPEATS 2
+
+/* A set of bits.  Those up to NOISE_PAGED are known of a single launch. */
+enum noise {
+    NOISE_PREEMPTED = 1 << 0,
+    NOISE_MIGRATED = 1 << 1,
+    NOISE_STEAL = 1 << 2,
+    NOISE_THROTTLED = 1 << 3,
+    NOISE_FREQUENCY = 1 << 4,
+    NOISE_OVERSUBSCRIBED = 1 << 5,
+    NOISE_PAGED = 1 << 6,
+    NOISE_OUTLIERS = 1 << 7,
+    NOISE_BIMODAL = 1 << 8,
+    NOISE_DRIFT = 1 << 9,
+    NOISE_NO_INTERVAL = 1 << 10,
+    NOISE_ELSEWHERE = 1 << 11 /* known of the launches' records, launches_noise() */
+};
+
+/* One flag for people. */
+struct noise_word {
+    enum noise bit;
+    char letter;         /* in tables */
+    const char *word;    /* in results */
+    const char *meaning; /* one line, with its threshold */
+};
+extern const struct noise_word noise_words[];
+extern const size_t noise_word_count;
+
+struct noise_launch {
+    const double *samples_s; /* in the order taken */
+    size_t samples;
+    int threads; /* that the kernel used */
+    struct bench_disturbance disturbance;
+};
+
+/* What disturbed one launch; `usual` is the clock's usual rate in this cell, 0 unknown. */
+unsigned noise_of_launch(const struct noise_launch *launch, double usual);
+
+/* How fast the clock ran before the samples, in a unit that only ratios give a meaning: by the
+ * cycles that the processor counted, otherwise by the multiply-add probe. */
+double noise_clock(const struct bench_disturbance *disturbance);
+
+/* Whether a launch with these flags is worth repeating: something came from outside, and may be
+ * gone the next time. */
+bool noise_repeat(unsigned flags);
+
+/* Whether one more repeat may be spent on a cell that has taken so many launches in: what disturbs
+ * more than a quarter of them does not pass, and repeating them would take the time of others. */
+bool noise_may_repeat(size_t launches, size_t repeats);
+
+/* The flags of a cell, from its launches in the order taken. */
+unsigned noise_of_cell(const struct noise_launch *launches, size_t n);
+
+/* An array of words. */
+json_t *noise_json(unsigned flags);
+
+#endif

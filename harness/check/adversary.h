@@ -1,0 +1,24 @@
+/*
+ * adversary: inputs made to expose what random numbers hide; for check*.c only.
+ */
+#ifndef HARNESS_CHECK_ADVERSARY_H
+#define HARNESS_CHECK_ADVERSARY_H
+
+#include "trial.h"
+
+/* All inputs on a problem small enough to be judged in full, with the case's own mask or with those
+ * that are foreign to it; false at the first failure. */
+bool check_adversaries(struct checker *checker, const struct attn_problem *small, bool foreign);
+
+/* Scales, masks, windows, outputs, lengths and layouts that the problem does not use. */
+bool check_variations(struct checker *checker, const struct attn_problem *small);
+
+/* Needles and negative rows at the case's own lengths, rows sampled. */
+bool check_full_length(struct checker *checker);
+
+/* The problem, or a smaller one with the same heads ratio (at most two KV heads), dimensions,
+ * types, mask and the same tails: lengths and their difference are the same modulo every tile size
+ * up to the largest power of two that keeps multiply-adds below `limit`. */
+struct attn_problem check_shrink(const struct attn_problem *problem, double limit);
+
+#endif

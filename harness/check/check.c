@@ -1,0 +1,148 @@
+/*
+ * check: the phases of a check, in the order in which they are run.
+ */
+#include "check.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "adversary.h"
+#include "precision.h"
+#include "properties.h"
+#include "trial.h"
+
+/* Multiply-adds of the small problem. */
+#define SMALL 5e7
+#define SMALL_THOROUGH 5e8
+
+/* Rows of one run on the case's own input where it is looked at again. */
+#define SAMPLED_ROWS 64
+
+/* ---- the case's own lengths ---------------------------------------------------------------- */
+
+/* The rows to compare: those that the lent reference has, or as many as can be afforded. */
+static bool judge(struct trial *trial, const struct problem_case *c, size_t most)
+{
+    const struct checker *checker = trial->checker;
+    struct check_comparison comparison = {0};
+    size_t count, *picked = NULL;
+    const size_t *rows = check_stored_rows(c, &count);
+    const bool stored = rows && most == SIZE_MAX;
+    if (!stored) {
+        const size_t affordable = check_affordable_rows(&trial->problem);
+        count = check_pick_rows(&trial->problem, checker->threads,
+                                most < affordable ? most : affordable, checker->trials, &picked);
+        rows = picked;
+        if (!picked)
+            return check_fail(trial, "no memory to pick rows");
+    }
+    const bool right = check_trial_judge_rows(trial, rows, count, stored, &comparison);
+    if (c == checker->c)
+        check_note(checker->result, &comparison);
+    free(picked);
+    return right;
+}
+
+static bool check_case(struct checker *checker, const char *phase, const struct problem_case *c,
+                       size_t rows, bool precision)
+{
+    struct trial trial;
+    bool unsupported;
+    char message[256];
+    if (!check_trial_open(&trial, checker, phase, &c->problem, check_layout(checker->trials++),
+                          CHECK_EVERY_COUNT, &unsupported)) {
+        if (unsupported)
+            check_fail(&trial, "the kernel does not support this problem");
+        return false;
+    }
+    bool right = tensors_fill(&trial.set, c, 0, message, sizeof message) ||
+                 check_fail(&trial, "%s", message);
+    right = right && check_trial_run(&trial) && judge(&trial, c, rows);
+    if (right && precision) {
+        snprintf(trial.phase, sizeof trial.phase, "precision");
+        right = check_precision(&trial);
+    }
+    check_trial_close(&trial);
+    return right;
+}
+
+/* Precision is judged on N(0, 1), at the case's own lengths; with LSE where the kernel has it, and
+ * with the guard page at the other end than the first run had it. */
+static bool check_normal(struct checker *checker)
+{
+    struct problem_case normal = *checker->c;
+    normal.input = (struct input){.kind = INPUT_NORMAL, .seed = 1};
+    normal.problem.outputs |= checker->kernel->caps.outputs & ATTN_OUTPUT_LSE;
+    checker->trials |= 1;
+    return check_case(checker, "normal input", &normal, SAMPLED_ROWS, true);
+}
+
+/* ---- all of it ----------------------------------------------------------------------------- */
+
+static bool check_phases(struct checker *checker)
+{
+    const struct problem_case *c = checker->c;
+    if (checker->depth == CHECK_ROWS)
+        return check_case(checker, "own input", c, SAMPLED_ROWS, false);
+    if (!check_case(checker, "own input", c, SIZE_MAX, false) || checker->depth == CHECK_CASE)
+        return checker->result->ok;
+    const struct attn_problem small = check_shrink(&c->problem, checker->limit);
+    const bool same_lengths = small.q_len == c->problem.q_len && small.kv_len == c->problem.kv_len;
+    return check_adversaries(checker, &small, false) && check_repeats(checker, &small) &&
+           check_identities(checker, &small) && check_split(checker, &small) &&
+           check_hull(checker, &small) && (same_lengths || check_full_length(checker)) &&
+           check_normal(checker) && check_adversaries(checker, &small, true) &&
+           check_variations(checker, &small);
+}
+
+/* What all counts have in common goes to each; a failure keeps its own figures. */
+static void share_out(const struct check_result *all, struct check_result *result)
+{
+    const struct check_result own = *result;
+    *result = *all;
+    result->ok = own.ok;
+    if (own.ok)
+        return;
+    result->max_abs_error = own.max_abs_error;
+    result->error_over_bound = own.error_over_bound;
+    memcpy(result->phase, own.phase, sizeof own.phase);
+    memcpy(result->why, own.why, sizeof own.why);
+}
+
+bool check_counts(const struct attn_kernel *kernel, const struct problem_case *c,
+                  const int *threads, size_t count, enum check_depth depth,
+                  struct check_result *results)
+{
+    bool right = true;
+    assert(count >= 1 && count <= CHECK_COUNTS);
+    for (size_t k = 0; kernel->caps.varies && count > 1 && k < count; k++)
+        right = check_counts(kernel, c, &threads[k], 1, depth, &results[k]) && right;
+    if (kernel->caps.varies && count > 1)
+        return right;
+    struct check_result all = {.ok = true};
+    struct checker checker = {.kernel = kernel,
+                              .c = c,
+                              .counts = threads,
+                              .count = count,
+                              .depth = depth,
+                              .limit = depth == CHECK_THOROUGH ? SMALL_THOROUGH : SMALL,
+                              .result = &all,
+                              .results = results};
+    for (size_t k = 0; k < count; k++) {
+        results[k] = (struct check_result){.ok = true};
+        checker.threads = threads[k] > checker.threads ? threads[k] : checker.threads;
+    }
+    check_phases(&checker);
+    for (size_t k = 0; k < count; k++)
+        share_out(&all, &results[k]);
+    return all.ok;
+}
+
+bool check_kernel(const struct attn_kernel *kernel, const struct problem_case *c, int threads,
+                  enum check_depth depth, struct check_result *result)
+{
+    return check_counts(kernel, c, &threads, 1, depth, result);
+}

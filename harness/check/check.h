@@ -1,0 +1,66 @@
+/*
+ * check: a wrong kernel never gets a time.
+ *
+ * Compares a kernel with the float64 reference within the derived bound (kernels/reference.c), on
+ * the case's own input and on inputs made to expose what random numbers hide.
+ */
+#ifndef HARNESS_CHECK_CHECK_H
+#define HARNESS_CHECK_CHECK_H
+
+#include "depth.h"
+#include "problem/tensors.h"
+
+struct check_result {
+    bool ok;
+    double max_abs_error;      /* of O, the case's own input; of a failure, that of its element, NaN
+                                where that is wrong in kind (NaN, infinite) or where it is no
+                                element that is wrong */
+    double error_over_bound;   /* the same over the bound, largest over elements */
+    double hardest_over_bound; /* the same over all inputs, and the phase it belongs to */
+    char hardest[64];
+    double rms_ratio;        /* RMS error over that of the plain f32 naive kernel; 0 = not taken */
+    size_t rows;             /* rows compared with the reference, all inputs together */
+    size_t verified_samples; /* timed calls whose sampled rows were compared */
+    char phase[64];          /* of the first failure: "needle", "negative", "repeat", ... */
+    /* First failure, one line: which input, row (batch, head, query), element; got, expected,
+     * bound; what the kernel seems to do; and the problem text that shows it. */
+    char why[512];
+};
+
+/*
+ * Runs the kernel (in this process) on every one of the thread counts and judges it, a result for
+ * each: every input is made and referred once, and what one count computes must be bit by bit what
+ * the others do (unless caps say otherwise: then each is judged alone).  The first input on which
+ * any of them fails is the last: a count that is ok() there has passed only as far as that.
+ * Guard-page faults are not caught here: the worker dies and its cells are reported as crashed with
+ * the input that was running (fault.h).
+ */
+bool check_counts(const struct attn_kernel *kernel, const struct problem_case *c,
+                  const int *threads, size_t count, enum check_depth depth,
+                  struct check_result *results);
+
+/* The same on one thread count. */
+bool check_kernel(const struct attn_kernel *kernel, const struct problem_case *c, int threads,
+                  enum check_depth depth, struct check_result *result);
+
+/* Compares sampled rows of a result that was just computed (a timed call's output) with the
+ * reference; `seed` picks the rows.  Accumulates into result. */
+bool check_rows(const struct attn_kernel *kernel, const struct attn_problem *problem,
+                const struct attn_tensors *tensors, size_t rows, uint64_t seed,
+                struct check_result *result);
+
+/*
+ * The reference of a case's own input (stream 0), once per case instead of once per cell: it costs
+ * more than most kernels.  A preparing worker computes it on all its threads and keeps it in the
+ * empty memory file `fd`, which the workers of the case inherit; check_kernel() then looks rows up
+ * instead of computing them.  Without it (-1, the default) it computes.
+ */
+bool check_reference_create(const struct problem_case *c, int fd, char *message,
+                            size_t message_size);
+void check_reference_use(int fd);
+
+/* What a worker is at while it checks, for the crash report of its parent (fault.h): "checking at
+ * threads=2: needle, guard page behind". */
+#define CHECK_RUNNING "checking at threads=%d: "
+
+#endif

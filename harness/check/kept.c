@@ -1,0 +1,115 @@
+/*
+ * kept: copies of results, and where they differ.
+ */
+#include "kept.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The results of a problem, each with the length of its rows. */
+enum { RESULTS = 3 };
+static const struct result {
+    unsigned output;
+    size_t tensor, length; /* offsets; a length of one where that is none */
+} results[RESULTS] = {
+    {ATTN_OUTPUT_O, offsetof(struct attn_tensors, o), offsetof(struct attn_problem, v_dim)},
+    {ATTN_OUTPUT_LSE, offsetof(struct attn_tensors, lse), 0},
+    {ATTN_OUTPUT_WEIGHTS, offsetof(struct attn_tensors, weights),
+     offsetof(struct attn_problem, kv_len)},
+};
+
+static struct attn_tensor *tensor_of(const struct attn_tensors *t, const struct result *r)
+{
+    return (struct attn_tensor *)((uintptr_t)t + r->tensor);
+}
+
+static size_t length_of(const struct attn_problem *p, const struct result *r)
+{
+    return r->length ? *(const size_t *)((uintptr_t)p + r->length) : 1;
+}
+
+static size_t rows_of(const struct attn_problem *p)
+{
+    return p->batch * p->q_heads * p->q_len;
+}
+
+/* Copies every row of every result. */
+static void copy(const struct attn_problem *p, const struct attn_tensors *from,
+                 const struct attn_tensors *to)
+{
+    for (size_t n = 0; n < RESULTS; n++) {
+        const struct attn_tensor *s = tensor_of(from, &results[n]), *t = tensor_of(to, &results[n]);
+        for (size_t row = 0; p->outputs & results[n].output && row < rows_of(p); row++) {
+            const struct check_place at = check_place_of(p, row);
+            memcpy(attn_row(t, at.b, at.h, at.i), attn_row(s, at.b, at.h, at.i),
+                   length_of(p, &results[n]) * attn_dtype_size(s->dtype));
+        }
+    }
+}
+
+bool check_keep(struct check_kept *kept, const struct trial *trial)
+{
+    const struct attn_problem *p = &trial->problem;
+    size_t offset[RESULTS], bytes = 0;
+    for (size_t n = 0; n < RESULTS; n++) {
+        offset[n] = bytes; /* rows of doubles, so that every type is aligned */
+        if (p->outputs & results[n].output)
+            bytes += rows_of(p) * length_of(p, &results[n]) * sizeof(double);
+    }
+    kept->block = malloc(bytes ? bytes : 1);
+    for (size_t n = 0; kept->block && n < RESULTS; n++) {
+        const ptrdiff_t length = (ptrdiff_t)length_of(p, &results[n]);
+        const ptrdiff_t head = length * (ptrdiff_t)p->q_len;
+        *tensor_of(&kept->tensors, &results[n]) =
+            (struct attn_tensor){kept->block + offset[n],
+                                 tensor_of(&trial->set.tensors, &results[n])->dtype,
+                                 {head * (ptrdiff_t)p->q_heads, head, length, 1}};
+    }
+    if (kept->block)
+        copy(p, &trial->set.tensors, &kept->tensors);
+    return kept->block;
+}
+
+void check_put_back(const struct check_kept *kept, struct trial *trial)
+{
+    copy(&trial->problem, &kept->tensors, &trial->set.tensors);
+}
+
+void check_kept_free(struct check_kept *kept)
+{
+    free(kept->block);
+    kept->block = NULL;
+}
+
+static bool same_row(const struct attn_tensor *s, const struct attn_tensor *t,
+                     struct check_place at, size_t length)
+{
+    if (memcmp(attn_row(s, at.b, at.h, at.i), attn_row(t, at.b, at.h, at.i),
+               length * attn_dtype_size(s->dtype)) == 0)
+        return true;
+    for (size_t d = 0; d < length; d++) {
+        const double x = tensors_get(s, at.b, at.h, at.i, d);
+        const double y = tensors_get(t, at.b, at.h, at.i, d);
+        if (!(isnan(x) && isnan(y)) && !(x == y && signbit(x) == signbit(y)))
+            return false;
+    }
+    return true;
+}
+
+size_t check_differing(const struct attn_problem *p, const struct attn_tensors *a,
+                       const struct attn_tensors *b, size_t *rows, size_t most)
+{
+    size_t count = 0;
+    for (size_t row = 0; count < most && row < rows_of(p); row++) {
+        const struct check_place at = check_place_of(p, row);
+        bool same = true;
+        for (size_t n = 0; same && n < RESULTS; n++)
+            same = !(p->outputs & results[n].output) ||
+                   same_row(tensor_of(a, &results[n]), tensor_of(b, &results[n]), at,
+                            length_of(p, &results[n]));
+        if (!same)
+            rows[count++] = row;
+    }
+    return count;
+}

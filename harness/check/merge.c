@@ -1,0 +1,169 @@
+/*
+ * merge: a row lies in the hull of V, and is the mean of its parts weighted by their LSE.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "properties.h"
+#include "problem/patterns.h"
+#include "base/random.h"
+
+#define ROWS 128
+
+static bool open_normal(struct trial *trial, struct checker *checker, const char *phase,
+                        const struct attn_problem *problem, double mean, bool *unsupported)
+{
+    if (!check_trial_open(trial, checker, phase, problem, check_layout(3), CHECK_EVERY_COUNT,
+                          unsupported))
+        return false;
+    for (unsigned n = PATTERNS_Q; n <= PATTERNS_V; n++)
+        patterns_normal(&trial->set, problem, n, random_key(11, n), n == PATTERNS_V ? mean : 0, 1);
+    tensors_seal(&trial->set, problem);
+    return true;
+}
+
+/* Looks at sampled rows of a trial with one look() each. */
+typedef bool look(struct trial *trials, struct check_bounds *bounds, struct check_place at);
+
+static bool look_at_rows(struct trial *trials, size_t count, look *look_at)
+{
+    struct check_bounds bounds[3] = {{0}};
+    size_t *rows = NULL;
+    const size_t row_count = check_pick_rows(&trials[0].problem, 1, ROWS, 3, &rows);
+    bool right = true, memory = rows;
+    for (size_t k = 0; k < count; k++)
+        memory = check_bounds_open(&bounds[k], &trials[k].problem) && memory;
+    if (!memory)
+        right = check_fail(&trials[0], "no memory for bounds");
+    for (size_t n = 0; right && rows && n < row_count; n++) {
+        const struct check_place at = check_place_of(&trials[0].problem, rows[n]);
+        for (size_t k = 0; k < count; k++)
+            check_bounds_of(&bounds[k], &trials[k], at);
+        right = look_at(trials, bounds, at);
+    }
+    for (size_t k = 0; k < count; k++)
+        check_bounds_close(&bounds[k]);
+    free(rows);
+    return right;
+}
+
+/* ---- the hull ------------------------------------------------------------------------------ */
+
+static bool in_hull(struct trial *trial, struct check_bounds *bounds, struct check_place at)
+{
+    const struct attn_problem *p = &trial->problem;
+    const struct attn_range seen = attn_visible(p, (ptrdiff_t)at.i);
+    const size_t g = attn_kv_head(p, at.h);
+    for (size_t d = 0; seen.lo < seen.hi && d < p->v_dim; d++) {
+        double lo = INFINITY, hi = -INFINITY;
+        for (ptrdiff_t j = seen.lo; j < seen.hi; j++) {
+            const double v = tensors_get(&trial->set.tensors.v, at.b, g, (size_t)j, d);
+            lo = fmin(lo, v);
+            hi = fmax(hi, v);
+        }
+        const double o = tensors_get(&trial->set.tensors.o, at.b, at.h, at.i, d);
+        if (!(o >= lo - bounds->bound[d] && o <= hi + bounds->bound[d]))
+            return check_fail(trial,
+                              "row (b %zu, h %zu, i %zu) element %zu is %.9g, but the V that it "
+                              "sees lies in [%.9g, %.9g]",
+                              at.b, at.h, at.i, d, o, lo, hi);
+    }
+    return true;
+}
+
+bool check_hull(struct checker *checker, const struct attn_problem *small)
+{
+    struct trial trial;
+    bool unsupported;
+    struct attn_problem problem = *small;
+    problem.outputs |= ATTN_OUTPUT_O;
+    if (!open_normal(&trial, checker, "within the range of v", &problem, 2, &unsupported))
+        return unsupported;
+    const bool right = check_trial_run(&trial) && look_at_rows(&trial, 1, in_hull);
+    check_trial_close(&trial);
+    return right;
+}
+
+/* ---- split and merge ----------------------------------------------------------------------- */
+
+enum { WHOLE, FIRST, SECOND, PARTS };
+
+/*
+ * O = w1 O1 + w2 O2 with w1 = 1 / (1 + exp(LSE2 - LSE1)).  An error e of LSE2 - LSE1 changes w1 by
+ * at most w1 w2 e (and a little of second order), hence O by w1 w2 e |O1 - O2|.
+ */
+static bool is_merged(struct trial *trials, struct check_bounds *bounds, struct check_place at)
+{
+    double o[PARTS], lse[PARTS];
+    for (int k = WHOLE; k < PARTS; k++)
+        lse[k] = tensors_get(&trials[k].set.tensors.lse, at.b, at.h, at.i, 0);
+    const double w1 = 1 / (1 + exp(lse[SECOND] - lse[FIRST])), w2 = 1 - w1;
+    const double e = 1.01 * (bounds[FIRST].lse_bound + bounds[SECOND].lse_bound);
+    for (size_t d = 0; d < trials[WHOLE].problem.v_dim; d++) {
+        for (int k = WHOLE; k < PARTS; k++)
+            o[k] = tensors_get(&trials[k].set.tensors.o, at.b, at.h, at.i, d);
+        const double merged = w1 * o[FIRST] + w2 * o[SECOND];
+        const double allowed = bounds[WHOLE].bound[d] + w1 * bounds[FIRST].bound[d] +
+                               w2 * bounds[SECOND].bound[d] +
+                               w1 * w2 * e * fabs(o[FIRST] - o[SECOND]);
+        if (!(fabs(merged - o[WHOLE]) <= allowed))
+            return check_fail(&trials[WHOLE],
+                              "row (b %zu, h %zu, i %zu) element %zu is %.9g, merged from keys [0, "
+                              "%zu) and the others %.9g, bound %.3g",
+                              at.b, at.h, at.i, d, o[WHOLE], trials[FIRST].problem.kv_len, merged,
+                              allowed);
+    }
+    return true;
+}
+
+static void copy_rows(const struct attn_tensor *from, struct attn_tensor *to, size_t b, size_t h,
+                      size_t first, size_t count, size_t n)
+{
+    for (size_t j = 0; j < count; j++)
+        for (size_t d = 0; d < n; d++)
+            tensors_set(to, b, h, j, d, tensors_get(from, b, h, first + j, d));
+}
+
+/* The part's operands: all queries, keys from number `first` on. */
+static void take_part(const struct trial *whole, struct trial *part, size_t first)
+{
+    const struct attn_problem *p = &part->problem;
+    const struct attn_tensors *from = &whole->set.tensors;
+    struct attn_tensors *to = &part->set.tensors;
+    for (size_t b = 0; b < p->batch; b++) {
+        for (size_t h = 0; h < p->q_heads; h++)
+            copy_rows(&from->q, &to->q, b, h, 0, p->q_len, p->qk_dim);
+        for (size_t g = 0; g < p->kv_heads; g++) {
+            copy_rows(&from->k, &to->k, b, g, first, p->kv_len, p->qk_dim);
+            copy_rows(&from->v, &to->v, b, g, first, p->kv_len, p->v_dim);
+        }
+    }
+    tensors_seal(&part->set, p);
+}
+
+bool check_split(struct checker *checker, const struct attn_problem *small)
+{
+    struct trial trials[PARTS];
+    bool unsupported = false, right = true;
+    struct attn_problem problem = *small;
+    const size_t cut = small->kv_len / 3 + 1, first[PARTS] = {0, 0, cut};
+    const size_t keys[PARTS] = {small->kv_len, cut, small->kv_len - cut};
+    check_unmasked(&problem);
+    if (keys[SECOND] == 0)
+        return true;
+    problem.outputs |= ATTN_OUTPUT_O | ATTN_OUTPUT_LSE;
+    size_t opened = 0;
+    for (; right && opened < PARTS; opened += right) {
+        problem.kv_len = keys[opened];
+        right =
+            open_normal(&trials[opened], checker, "split and merged", &problem, 0, &unsupported);
+        if (right && opened)
+            take_part(&trials[WHOLE], &trials[opened], first[opened]);
+    }
+    for (size_t k = 0; right && k < PARTS; k++)
+        right = check_trial_run(&trials[k]);
+    right = right && look_at_rows(trials, PARTS, is_merged);
+    while (opened)
+        check_trial_close(&trials[--opened]);
+    return right || unsupported;
+}

@@ -1,0 +1,114 @@
+/*
+ * pick: which rows and keys are worth a look.
+ */
+#include <stdlib.h>
+
+#include "rows.h"
+#include "base/random.h"
+
+/* Sizes that kernels cut queries and keys into: vectors, register tiles, cache blocks, splits. */
+static const size_t tiles[] = {64, 16, 128, 32, 256, 48, 8, 96, 192, 512, 24, 384, 4, 1024};
+
+struct check_place check_place_of(const struct attn_problem *problem, size_t row)
+{
+    return (struct check_place){row / problem->q_len / problem->q_heads,
+                                row / problem->q_len % problem->q_heads, row % problem->q_len};
+}
+
+static size_t add(size_t at, size_t n, size_t *edges, size_t count, size_t most)
+{
+    if (at >= n || count == most)
+        return count;
+    for (size_t k = 0; k < count; k++)
+        if (edges[k] == at)
+            return count;
+    edges[count] = at;
+    return count + 1;
+}
+
+size_t check_edges(size_t n, int threads, size_t *edges, size_t most)
+{
+    size_t count = add(n - 1, n, edges, 0, most);
+    count = add(0, n, edges, count, most);
+    for (size_t t = 0; t < sizeof tiles / sizeof *tiles; t++) {
+        const size_t last = (n - 1) / tiles[t] * tiles[t]; /* where the last, partial tile begins */
+        const size_t places[] = {tiles[t] - 1, tiles[t], last, last ? last - 1 : 0, tiles[t] + 1};
+        for (size_t k = 0; k < sizeof places / sizeof *places; k++)
+            count = add(places[k], n, edges, count, most);
+    }
+    for (size_t t = 1; t < (size_t)threads; t++) {
+        const size_t cut = n * t / (size_t)threads;
+        count = add(cut, n, edges, count, most);
+        count = add(cut ? cut - 1 : 0, n, edges, count, most);
+    }
+    return count;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const size_t x = *(const size_t *)a, y = *(const size_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Of every four rows two lie at an edge of their head's queries, one at an edge of a thread's
+ * share of all rows, one anywhere; heads in turn. */
+static size_t pick(const struct attn_problem *p, int threads, uint64_t key, size_t k,
+                   const size_t *edges, size_t edge_count)
+{
+    const size_t heads = p->batch * p->q_heads, all = heads * p->q_len;
+    const size_t head = (k - (k + 2) / 4 + random_bits(key, 0)) % heads;
+    const uint64_t number = random_bits(key, k + 1);
+    if (k % 4 == 3)
+        return head * p->q_len + number % p->q_len;
+    if (k % 4 == 1 && threads > 1) {
+        const size_t cut = all * (1 + number % (size_t)(threads - 1)) / (size_t)threads;
+        return cut && number >> 63 ? cut - 1 : cut;
+    }
+    return head * p->q_len + edges[k / 2 % edge_count];
+}
+
+/* Ascending and without repetitions; returns how many are left. */
+static size_t sort_rows(size_t *rows, size_t count)
+{
+    qsort(rows, count, sizeof *rows, ascending);
+    size_t kept = 0;
+    for (size_t k = 0; k < count; k++)
+        if (!kept || rows[k] != rows[kept - 1])
+            rows[kept++] = rows[k];
+    return kept;
+}
+
+size_t check_pick_rows(const struct attn_problem *p, int threads, size_t most, uint64_t seed,
+                       size_t **rows)
+{
+    const size_t all = p->batch * p->q_heads * p->q_len;
+    const size_t wanted = all < most ? all : most;
+    size_t edges[128], count = 0;
+    const size_t edge_count = check_edges(p->q_len, threads, edges, 128);
+    if (!(*rows = malloc(wanted * sizeof **rows)))
+        return 0;
+    if (wanted == all) {
+        for (size_t k = 0; k < all; k++)
+            (*rows)[k] = k;
+        return all;
+    }
+    const uint64_t key = random_key(seed, 0);
+    for (size_t k = 0; count < wanted && k < 16 * wanted; count = sort_rows(*rows, count))
+        for (; count < wanted; k++)
+            (*rows)[count++] = pick(p, threads, key, k, edges, edge_count);
+    return count;
+}
+
+/* The reference does about 6 flops where useful work has 2 (bounds, magnitudes). */
+#define LIMIT 1e11
+#define SAMPLE 4e9
+
+size_t check_affordable_rows(const struct attn_problem *p)
+{
+    const double rows = (double)p->batch * (double)p->q_heads * (double)p->q_len;
+    const double flops = 3 * attn_useful_flops(p);
+    if (flops <= LIMIT)
+        return (size_t)rows;
+    const double sampled = SAMPLE / (flops / rows);
+    return sampled < 64 ? 64 : (size_t)sampled;
+}

@@ -1,0 +1,33 @@
+/*
+ * properties: what must hold between results, whatever they are; for check*.c only.
+ */
+#ifndef HARNESS_CHECK_PROPERTIES_H
+#define HARNESS_CHECK_PROPERTIES_H
+
+#include "trial.h"
+
+/* What the reference allows a row of a trial. */
+struct check_bounds {
+    void *workspace;
+    double *o, *bound; /* v_dim each */
+    double lse_bound;
+};
+bool check_bounds_open(struct check_bounds *bounds, const struct attn_problem *problem);
+void check_bounds_of(struct check_bounds *bounds, const struct trial *trial, struct check_place at);
+void check_bounds_close(struct check_bounds *bounds);
+
+/* Bitwise the same over repeats and thread counts (unless caps say otherwise), and a plan that is
+ * used again with other inputs gives other results. */
+bool check_repeats(struct checker *checker, const struct attn_problem *small);
+
+/* Keys permuted, scores shifted, V linear. */
+bool check_identities(struct checker *checker, const struct attn_problem *small);
+
+/* Split between two calls and merged by LSE; O within [min V, max V]. */
+bool check_split(struct checker *checker, const struct attn_problem *small);
+bool check_hull(struct checker *checker, const struct attn_problem *small);
+
+/* The small problem without masks, on which some identities hold only. */
+void check_unmasked(struct attn_problem *problem);
+
+#endif

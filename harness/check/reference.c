@@ -1,0 +1,234 @@
+/*
+ * reference: the reference of a case's own input, kept in a memory file.
+ *
+ * The file: a header, the numbers of the rows that it has (all, or a sample where all would take
+ * too long), and per row LSE with its bound, O, and for each element of O the bound of an f32
+ * kernel and the magnitude that a bf16 kernel's bound adds to.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "rows.h"
+#include "reference.h"
+
+struct header {
+    struct attn_problem problem;
+    struct input input;
+    size_t rows;
+    size_t complete; /* set last: the writer was not killed on the way */
+};
+
+/* One stored row; o, bound and magnitude follow it. */
+struct stored_row {
+    double lse, lse_bound;
+};
+
+static struct {
+    const struct header *header; /* NULL where none is lent */
+    size_t bytes;
+} lent;
+
+static size_t row_bytes(const struct attn_problem *p)
+{
+    return sizeof(struct stored_row) + p->v_dim * (sizeof(double) + 2 * sizeof(float));
+}
+
+static size_t file_bytes(const struct attn_problem *p, size_t rows)
+{
+    return sizeof(struct header) + rows * (sizeof(size_t) + row_bytes(p));
+}
+
+static const size_t *row_numbers(const struct header *header)
+{
+    return (const size_t *)(header + 1);
+}
+
+static char *row_at(const struct header *header, size_t index)
+{
+    return (char *)(uintptr_t)(row_numbers(header) + header->rows) +
+           index * row_bytes(&header->problem);
+}
+
+/* ---- writing ------------------------------------------------------------------------------- */
+
+/* Bounds are rounded up to float. */
+static float above(double x)
+{
+    const float rounded = (float)x;
+    return (double)rounded < x ? nextafterf(rounded, INFINITY) : rounded;
+}
+
+static void store_row(const struct header *header, size_t index,
+                      const struct attn_reference_row *row)
+{
+    const size_t n = header->problem.v_dim;
+    struct stored_row *stored = (struct stored_row *)row_at(header, index);
+    double *o = (double *)(stored + 1);
+    float *bound = (float *)(o + n), *magnitude = bound + n;
+    *stored = (struct stored_row){row->lse, row->lse_bound};
+    for (size_t d = 0; d < n; d++) {
+        o[d] = row->o[d];
+        bound[d] = above(row->bound[d]);
+        magnitude[d] = above(row->magnitude[d]);
+    }
+}
+
+static bool compute_rows(const struct header *header, const struct attn_tensors *tensors)
+{
+    const struct attn_problem *p = &header->problem;
+    bool memory = true;
+#pragma omp parallel
+    {
+        double *block = malloc(3 * p->v_dim * sizeof(double) + attn_reference_workspace(p));
+        struct attn_reference_row row = {.size = sizeof row, .o = block};
+        if (block) {
+            row.bound = block + p->v_dim;
+            row.magnitude = row.bound + p->v_dim;
+        }
+#pragma omp for schedule(dynamic, 4)
+        for (size_t k = 0; k < header->rows; k++)
+            if (block) {
+                const struct check_place at = check_place_of(p, row_numbers(header)[k]);
+                attn_reference(p, tensors, at.b, at.h, at.i, ATTN_F32, 0, row.magnitude + p->v_dim,
+                               &row);
+                store_row(header, k, &row);
+            }
+        if (!block) {
+#pragma omp atomic write
+            memory = false;
+        }
+        free(block);
+    }
+    return memory;
+}
+
+static struct header *map_new(const struct problem_case *c, const size_t *rows, size_t count,
+                              int fd, char *message, size_t message_size)
+{
+    const size_t bytes = file_bytes(&c->problem, count);
+    const int error = posix_fallocate(fd, 0, (off_t)bytes);
+    struct header *header = MAP_FAILED;
+    if (!error)
+        header = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (header == MAP_FAILED) {
+        snprintf(message, message_size, "cannot keep %zu bytes of the reference: %s", bytes,
+                 strerror(error ? error : errno));
+        return NULL;
+    }
+    header->problem = c->problem;
+    header->input = c->input;
+    header->rows = count;
+    memcpy(header + 1, rows, count * sizeof *rows);
+    return header;
+}
+
+bool check_reference_create(const struct problem_case *c, int fd, char *message,
+                            size_t message_size)
+{
+    struct tensor_set set;
+    size_t *rows;
+    const struct tensors_layout layout = {.guard = TENSORS_TIMING};
+    if (!tensors_alloc(&set, &c->problem, &layout, message, message_size))
+        return false;
+    bool ok = tensors_fill(&set, c, 0, message, message_size);
+    const size_t count =
+        check_pick_rows(&c->problem, 1, check_affordable_rows(&c->problem), c->input.seed, &rows);
+    struct header *header = ok && rows ? map_new(c, rows, count, fd, message, message_size) : NULL;
+    if (!rows)
+        snprintf(message, message_size, "out of memory");
+    ok = header && compute_rows(header, &set.tensors);
+    if (header) {
+        header->complete = ok;
+        munmap(header, file_bytes(&c->problem, count));
+    }
+    free(rows);
+    tensors_free(&set);
+    return ok;
+}
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
+void check_reference_use(int fd)
+{
+    struct stat status;
+    if (lent.header)
+        munmap((void *)(uintptr_t)lent.header, lent.bytes);
+    lent.header = NULL;
+    if (fd < 0 || fstat(fd, &status) != 0 || (size_t)status.st_size < sizeof(struct header))
+        return;
+    lent.bytes = (size_t)status.st_size;
+    const struct header *header = mmap(NULL, lent.bytes, PROT_READ, MAP_SHARED, fd, 0);
+    if (header == MAP_FAILED)
+        return;
+    lent.header = header;
+    if (!header->complete || file_bytes(&header->problem, header->rows) > lent.bytes)
+        check_reference_use(-1);
+}
+
+/* The same operands: outputs and layout do not matter. */
+static bool same_case(const struct problem_case *c, const struct header *header)
+{
+    struct problem_case stored = *c;
+    stored.problem = header->problem;
+    stored.problem.outputs = c->problem.outputs;
+    stored.problem.layout = c->problem.layout;
+    stored.input = header->input;
+    char texts[4][PARSE_TEXT];
+    parse_print_problem(&stored.problem, texts[0]);
+    parse_print_problem(&c->problem, texts[1]);
+    parse_print_input(&stored.input, texts[2]);
+    parse_print_input(&c->input, texts[3]);
+    return strcmp(texts[0], texts[1]) == 0 && strcmp(texts[2], texts[3]) == 0;
+}
+
+const size_t *check_stored_rows(const struct problem_case *c, size_t *count)
+{
+    if (!lent.header || c->problem.outputs & ATTN_OUTPUT_WEIGHTS || !same_case(c, lent.header))
+        return NULL;
+    *count = lent.header->rows;
+    return row_numbers(lent.header);
+}
+
+/* Row numbers ascend. */
+static size_t index_of(size_t row)
+{
+    const size_t *numbers = row_numbers(lent.header);
+    size_t lo = 0, hi = lent.header->rows;
+    while (hi - lo > 1) {
+        const size_t middle = (lo + hi) / 2;
+        if (numbers[middle] <= row)
+            lo = middle;
+        else
+            hi = middle;
+    }
+    return lo;
+}
+
+void check_stored_row(const struct attn_kernel *kernel, size_t row, double *o, double *bound,
+                      double *lse, double *lse_bound)
+{
+    const struct attn_problem *p = &lent.header->problem;
+    const struct stored_row *stored = (const struct stored_row *)row_at(lent.header, index_of(row));
+    const double *o_stored = (const double *)(stored + 1);
+    const float *bounds = (const float *)(o_stored + p->v_dim), *magnitudes = bounds + p->v_dim;
+    const double factor = kernel->caps.bound_factor > 0 ? kernel->caps.bound_factor : 1;
+    const bool bf16 = kernel->caps.compute == ATTN_BF16;
+    const bool empty = isinf(stored->lse) && stored->lse < 0;
+    for (size_t d = 0; d < p->v_dim; d++) {
+        double b = (double)bounds[d];
+        if (bf16 && !empty)
+            b += attn_reference_bf16_extra(p, (double)magnitudes[d]);
+        o[d] = o_stored[d];
+        bound[d] = factor * b;
+    }
+    *lse = stored->lse;
+    *lse_bound =
+        factor * (stored->lse_bound + (bf16 && !empty ? attn_reference_bf16_extra_lse() : 0));
+}

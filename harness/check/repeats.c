@@ -1,0 +1,114 @@
+/*
+ * repeats: the same again, on other threads, with other inputs.
+ */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "kept.h"
+#include "properties.h"
+
+#define REPEATS 3
+
+static struct problem_case normal(const struct attn_problem *problem, uint64_t seed)
+{
+    return (struct problem_case){.problem = *problem, .input = {INPUT_NORMAL, seed, 0, "", ""}};
+}
+
+/* The first row whose bits differ between two trials of one problem; false where none. */
+static bool first_difference(const struct trial *a, const struct trial *b, unsigned outputs,
+                             struct check_place *at)
+{
+    size_t row;
+    struct attn_problem p = a->problem;
+    p.outputs &= outputs;
+    const bool differ = check_differing(&p, &a->set.tensors, &b->set.tensors, &row, 1);
+    if (differ)
+        *at = check_place_of(&p, row);
+    return differ;
+}
+
+/* A trial on `threads` threads or every count, filled with a normal input of that seed. */
+static bool open_normal(struct trial *trial, struct checker *checker, const char *phase,
+                        const struct attn_problem *problem, int threads, uint64_t seed)
+{
+    char message[256];
+    bool unsupported;
+    const struct problem_case c = normal(problem, seed);
+    if (!check_trial_open(trial, checker, phase, problem, check_layout(0), threads, &unsupported))
+        return false;
+    if (tensors_fill(&trial->set, &c, 0, message, sizeof message))
+        return true;
+    check_fail(trial, "%s", message);
+    check_trial_close(trial);
+    return false;
+}
+
+static bool must_equal(struct trial *trial, const struct trial *first, const char *when)
+{
+    struct check_place at;
+    if (trial->checker->kernel->caps.varies || !first_difference(first, trial, UINT_MAX, &at))
+        return true;
+    return check_fail(trial, "row (b %zu, h %zu, i %zu) differs bitwise %s", at.b, at.h, at.i,
+                      when);
+}
+
+/* Repeats and other thread counts against `first`. */
+static bool check_again(struct checker *checker, const struct trial *first, int threads)
+{
+    struct trial trial;
+    const bool same = threads == CHECK_EVERY_COUNT;
+    char when[64];
+    snprintf(when, sizeof when, same ? "between two calls" : "on %d threads and on %d", threads,
+             checker->threads);
+    if (!open_normal(&trial, checker, same ? "repeat" : "threads", &first->problem, threads, 1))
+        return false;
+    bool right = true;
+    for (int n = 0; right && n < (same ? REPEATS : 1); n++)
+        right = check_trial_judge(&trial, 64) && must_equal(&trial, first, when);
+    check_trial_close(&trial);
+    return right;
+}
+
+/* One plan, other inputs: a kernel must not answer with what it computed before. */
+static bool check_second_input(struct checker *checker, const struct trial *first)
+{
+    struct trial trial;
+    struct check_place at;
+    char message[256];
+    if (!open_normal(&trial, checker, "second input", &first->problem, CHECK_EVERY_COUNT, 1))
+        return false;
+    bool right = check_trial_judge(&trial, 64);
+    const struct problem_case other = normal(&first->problem, 2);
+    if (right && !tensors_fill(&trial.set, &other, 0, message, sizeof message))
+        right = check_fail(&trial, "%s", message);
+    right = right && check_trial_run(&trial);
+    if (right && !first_difference(first, &trial, ATTN_OUTPUT_O, &at))
+        right = check_fail(&trial, "the plan's second call returned the result of its first");
+    right = right && check_trial_look(&trial, SIZE_MAX);
+    check_trial_close(&trial);
+    return right;
+}
+
+static bool is_one_of(const struct checker *checker, int threads)
+{
+    bool one = false;
+    for (size_t k = 0; k < checker->count; k++)
+        one |= checker->counts[k] == threads;
+    return one;
+}
+
+bool check_repeats(struct checker *checker, const struct attn_problem *small)
+{
+    struct trial first;
+    struct attn_problem problem = *small;
+    problem.outputs |= ATTN_OUTPUT_O | (checker->kernel->caps.outputs & ATTN_OUTPUT_LSE);
+    if (!open_normal(&first, checker, "repeat", &problem, CHECK_EVERY_COUNT, 1))
+        return checker->result->ok;
+    bool right = check_trial_judge(&first, SIZE_MAX) && check_second_input(checker, &first) &&
+                 check_again(checker, &first, CHECK_EVERY_COUNT);
+    for (int threads = checker->threads - 1; right && threads >= 1; threads--)
+        right = is_one_of(checker, threads) || check_again(checker, &first, threads);
+    check_trial_close(&first);
+    return right;
+}

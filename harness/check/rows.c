@@ -1,0 +1,215 @@
+/*
+ * rows: results against the reference, row by row.
+ */
+#include "rows.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "reference.h"
+#include "system/float_env.h"
+
+/* (row, key) pairs below which waking other threads costs more than they save. */
+#define WORTH_THREADS 20000
+
+/* What a thread needs to judge a row; one block of memory. */
+struct judge {
+    struct attn_reference_row row;
+    void *workspace;
+    double *block;
+};
+
+static bool judge_open(struct judge *judge, const struct attn_problem *p)
+{
+    const size_t keys = p->outputs & ATTN_OUTPUT_WEIGHTS ? p->kv_len : 0;
+    const size_t doubles = 2 * p->v_dim + 2 * keys;
+    judge->block = malloc(doubles * sizeof(double) + attn_reference_workspace(p));
+    judge->row = (struct attn_reference_row){.size = sizeof judge->row, .o = judge->block};
+    if (!judge->block)
+        return false;
+    judge->row.bound = judge->block + p->v_dim;
+    judge->row.weights = keys ? judge->row.bound + p->v_dim : NULL;
+    judge->row.weights_bound = keys ? judge->row.weights + keys : NULL;
+    judge->workspace = judge->block + doubles;
+    return true;
+}
+
+/* The error of an element as a multiple of its bound; infinite where it is wrong in kind. */
+static double over_bound(double got, double expected, double bound)
+{
+    if (isnan(expected))
+        return isnan(got) ? 0 : INFINITY;
+    if (!isfinite(expected) || !isfinite(got))
+        return got == expected ? 0 : INFINITY;
+    const double error = fabs(got - expected);
+    return error == 0 ? 0 : bound > 0 ? error / bound : INFINITY;
+}
+
+/* A row's state while its tensors are compared. */
+struct row_error {
+    struct check_mismatch worst;
+    double over_bound;
+};
+
+static void take(struct row_error *error, const char *tensor, size_t element, double got,
+                 double expected, double bound)
+{
+    const double over = over_bound(got, expected, bound);
+    if (over <= error->over_bound)
+        return;
+    error->over_bound = over;
+    error->worst.tensor = tensor;
+    error->worst.element = element;
+    error->worst.got = got;
+    error->worst.expected = expected;
+    error->worst.bound = bound;
+}
+
+static void compare_o(const struct attn_problem *p, const struct attn_tensors *t,
+                      struct check_place at, const struct attn_reference_row *row,
+                      struct row_error *error, struct check_comparison *sum)
+{
+    for (size_t d = 0; d < p->v_dim; d++) {
+        const double got = tensors_get(&t->o, at.b, at.h, at.i, d);
+        take(error, "o", d, got, row->o[d], row->bound[d]);
+        const double difference = fabs(got - row->o[d]);
+        if (isfinite(difference)) {
+            sum->square_error += difference * difference;
+            sum->max_abs_error = fmax(sum->max_abs_error, difference);
+            sum->elements++;
+        }
+    }
+}
+
+static void compare_lse(const struct attn_tensors *t, struct check_place at,
+                        const struct attn_reference_row *row, struct row_error *error,
+                        struct check_comparison *sum)
+{
+    const double got = tensors_get(&t->lse, at.b, at.h, at.i, 0);
+    take(error, "lse", 0, got, row->lse, row->lse_bound);
+    const double difference = fabs(got - row->lse);
+    if (isfinite(difference)) {
+        sum->square_error_lse += difference * difference;
+        sum->lse_rows++;
+    }
+}
+
+static void compare_row(const struct attn_problem *p, const struct attn_tensors *t, size_t number,
+                        const struct attn_reference_row *row, struct check_comparison *sum)
+{
+    const struct check_place at = check_place_of(p, number);
+    struct row_error error = {.worst.row = number};
+    if (p->outputs & ATTN_OUTPUT_O)
+        compare_o(p, t, at, row, &error, sum);
+    if (p->outputs & ATTN_OUTPUT_LSE)
+        compare_lse(t, at, row, &error, sum);
+    for (size_t j = 0; p->outputs & ATTN_OUTPUT_WEIGHTS && j < p->kv_len; j++)
+        take(&error, "weights", j, tensors_get(&t->weights, at.b, at.h, at.i, j), row->weights[j],
+             row->weights_bound[j]);
+    sum->rows++;
+    sum->over_bound = fmax(sum->over_bound, error.over_bound);
+    if (error.over_bound > 1 && (!sum->wrong_rows++ || number < sum->first.row))
+        sum->first = error.worst;
+}
+
+static void merge(struct check_comparison *total, const struct check_comparison *part)
+{
+    if (part->wrong_rows && (!total->wrong_rows || part->first.row < total->first.row))
+        total->first = part->first;
+    total->rows += part->rows;
+    total->wrong_rows += part->wrong_rows;
+    total->max_abs_error = fmax(total->max_abs_error, part->max_abs_error);
+    total->over_bound = fmax(total->over_bound, part->over_bound);
+    total->square_error += part->square_error;
+    total->square_error_lse += part->square_error_lse;
+    total->elements += part->elements;
+    total->lse_rows += part->lse_rows;
+}
+
+/* The reference of one row: looked up, or computed. */
+static void judge_row(const struct attn_kernel *kernel, const struct attn_problem *p,
+                      const struct attn_tensors *t, size_t number, bool stored, struct judge *judge)
+{
+    const struct check_place at = check_place_of(p, number);
+    if (stored)
+        check_stored_row(kernel, number, judge->row.o, judge->row.bound, &judge->row.lse,
+                         &judge->row.lse_bound);
+    else
+        attn_reference(p, t, at.b, at.h, at.i, kernel->caps.compute, kernel->caps.bound_factor,
+                       judge->workspace, &judge->row);
+}
+
+bool check_compare(const struct attn_kernel *kernel, const struct attn_problem *problem,
+                   const struct attn_tensors *tensors, const size_t *rows, size_t count,
+                   int threads, bool stored, struct check_comparison *comparison)
+{
+    bool memory = true;
+    *comparison = (struct check_comparison){0};
+    const double work = (double)count * (double)problem->kv_len;
+#pragma omp parallel num_threads(threads) if (work > WORTH_THREADS)
+    {
+        struct judge judge;
+        struct check_comparison mine = {0};
+        const bool ready = judge_open(&judge, problem);
+#pragma omp for schedule(dynamic, 4)
+        for (size_t k = 0; k < count; k++)
+            if (ready) {
+                judge_row(kernel, problem, tensors, rows[k], stored, &judge);
+                compare_row(problem, tensors, rows[k], &judge.row, &mine);
+            }
+        free(judge.block);
+#pragma omp critical
+        {
+            memory = memory && ready;
+            merge(comparison, &mine);
+        }
+    }
+    return memory;
+}
+
+void check_note(struct check_result *result, const struct check_comparison *comparison)
+{
+    result->max_abs_error = fmax(result->max_abs_error, comparison->max_abs_error);
+    result->error_over_bound = fmax(result->error_over_bound, comparison->over_bound);
+    if (isinf(comparison->over_bound))
+        result->error_over_bound = NAN;
+}
+
+bool check_rows(const struct attn_kernel *kernel, const struct attn_problem *problem,
+                const struct attn_tensors *tensors, size_t rows, uint64_t seed,
+                struct check_result *result)
+{
+    struct check_comparison comparison;
+    char changed[FLOAT_ENV_TEXT];
+    size_t *picked;
+    if (float_env_changed(changed)) {
+        float_env_reset(); /* the reference is not to compute in what the kernel left */
+        snprintf(result->phase, sizeof result->phase, "timed call");
+        snprintf(result->why, sizeof result->why,
+                 "leaves the floating-point environment changed: %s", changed);
+        return result->ok = false;
+    }
+    const int threads = 1; /* a few rows, and the threads belong to the measurement */
+    const size_t count = check_pick_rows(problem, threads, rows, seed, &picked);
+    if (!picked ||
+        !check_compare(kernel, problem, tensors, picked, count, threads, false, &comparison)) {
+        snprintf(result->why, sizeof result->why, "no memory to compare rows");
+        free(picked);
+        return result->ok = false;
+    }
+    free(picked);
+    result->rows += comparison.rows;
+    result->verified_samples++;
+    check_note(result, &comparison);
+    if (comparison.wrong_rows && result->ok) {
+        const struct check_place at = check_place_of(problem, comparison.first.row);
+        result->ok = false;
+        snprintf(result->phase, sizeof result->phase, "timed call");
+        snprintf(result->why, sizeof result->why,
+                 "%s row (b %zu, h %zu, i %zu) element %zu: got %.9g, expected %.9g, bound %.3g",
+                 comparison.first.tensor, at.b, at.h, at.i, comparison.first.element,
+                 comparison.first.got, comparison.first.expected, comparison.first.bound);
+    }
+    return result->ok;
+}

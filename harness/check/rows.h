@@ -1,0 +1,66 @@
+/*
+ * rows: comparing rows of results with the reference; for check*.c only.
+ */
+#ifndef HARNESS_CHECK_ROWS_H
+#define HARNESS_CHECK_ROWS_H
+
+#include "check.h"
+
+/* Rows are numbered (b * q_heads + h) * q_len + i. */
+struct check_place {
+    size_t b, h, i;
+};
+struct check_place check_place_of(const struct attn_problem *problem, size_t row);
+
+/* Positions in [0, n) where implementations end a tile or a thread's share, most telling first.
+ * At most `most`; returns how many. */
+size_t check_edges(size_t n, int threads, size_t *edges, size_t most);
+
+/*
+ * Rows to compare: all where `most` allows it, otherwise `most` rows over all heads, at tile and
+ * thread edges and at random, ascending.  Returns how many; rows is free()d by the caller, NULL
+ * without memory.
+ */
+size_t check_pick_rows(const struct attn_problem *problem, int threads, size_t most, uint64_t seed,
+                       size_t **rows);
+
+/* The worst element of the first row that is wrong. */
+struct check_mismatch {
+    size_t row;
+    const char *tensor; /* "o", "lse", "weights" */
+    size_t element;
+    double got, expected, bound;
+};
+
+struct check_comparison {
+    size_t rows, wrong_rows;
+    double max_abs_error; /* of O */
+    double over_bound;    /* infinite where an element is wrong in kind */
+    double square_error;  /* of O, summed over elements; and of LSE, over finite rows */
+    double square_error_lse;
+    size_t elements, lse_rows;
+    struct check_mismatch first; /* where wrong_rows > 0 */
+};
+
+/*
+ * Compares the given rows of all results that the problem wants, on `threads` threads.  False
+ * without memory.  `stored`: the reference of this very input was lent by check_reference_use().
+ */
+bool check_compare(const struct attn_kernel *kernel, const struct attn_problem *problem,
+                   const struct attn_tensors *tensors, const size_t *rows, size_t count,
+                   int threads, bool stored, struct check_comparison *comparison);
+
+/* Rows that the lent reference has of a case; NULL where none is lent or it is another case's. */
+const size_t *check_stored_rows(const struct problem_case *c, size_t *count);
+
+/* Row `row` of the lent reference, widened to what a kernel's caps allow. */
+void check_stored_row(const struct attn_kernel *kernel, size_t row, double *o, double *bound,
+                      double *lse, double *lse_bound);
+
+/* Rows of a case's own input that are worth computing (up to 1e11 flops). */
+size_t check_affordable_rows(const struct attn_problem *problem);
+
+/* Takes the errors of a comparison of the case's own input into its result. */
+void check_note(struct check_result *result, const struct check_comparison *comparison);
+
+#endif

@@ -1,0 +1,40 @@
+/*
+ * shrink: a smaller problem on which a kernel takes the same turns.
+ */
+#include "adversary.h"
+
+/* Making, laying out and checksumming an element of K or V costs about as much as this many
+ * multiply-adds: decode has many elements and few queries. */
+#define FILLING 32
+
+static double multiply_adds(const struct attn_problem *p)
+{
+    const double elements = (double)p->batch * (double)p->kv_len * (double)(p->qk_dim + p->v_dim);
+    return elements * ((double)p->q_heads * (double)p->q_len + FILLING * (double)p->kv_heads);
+}
+
+/* The same modulo `base`, one or two bases long where it was longer. */
+static size_t shorten(size_t n, size_t base)
+{
+    return n <= 2 * base ? n : base + n % base;
+}
+
+struct attn_problem check_shrink(const struct attn_problem *problem, double limit)
+{
+    struct attn_problem p = *problem;
+    if (multiply_adds(&p) <= limit)
+        return p;
+    const size_t group = p.q_heads / p.kv_heads;
+    p.batch = p.batch > 2 ? 2 : p.batch;
+    p.kv_heads = p.kv_heads > 2 ? 2 : p.kv_heads;
+    p.q_heads = p.kv_heads * group;
+    for (size_t base = 512; base >= 32 && multiply_adds(&p) > limit; base /= 2)
+        if (problem->kv_len >= problem->q_len) {
+            p.q_len = shorten(problem->q_len, base);
+            p.kv_len = p.q_len + shorten(problem->kv_len - problem->q_len, base);
+        } else {
+            p.kv_len = shorten(problem->kv_len, base);
+            p.q_len = p.kv_len + shorten(problem->q_len - problem->kv_len, base);
+        }
+    return p;
+}

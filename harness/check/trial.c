@@ -1,0 +1,335 @@
+/*
+ * trial: running a kernel under watch.
+ */
+#include "kept.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "watch.h"
+#include "system/fault.h"
+
+/* Rows that are judged where two thread counts differ. */
+#define DIFFERING 64
+
+/* Bits of the counts that a run on `threads` speaks for; of all where it is none of them. */
+static unsigned blame(const struct checker *checker, int threads)
+{
+    for (size_t k = 0; k < checker->count; k++)
+        if (checker->counts[k] == threads)
+            return 1u << k;
+    return UINT_MAX;
+}
+
+/* ---- failures ------------------------------------------------------------------------------ */
+
+/* Cuts what does not fit. */
+static void append(char *text, size_t size, const char *more)
+{
+    const size_t at = strlen(text), room = size - at - 1, length = strlen(more);
+    memcpy(text + at, more, length < room ? length : room);
+    text[at + (length < room ? length : room)] = 0;
+}
+
+/* Notes it for the blamed counts that have not failed before. */
+static bool fail(struct trial *trial, double error, double over_bound, const char *format,
+                 va_list arguments)
+{
+    struct checker *checker = trial->checker;
+    struct check_result failure = {.max_abs_error = error, .error_over_bound = over_bound};
+    char problem[PARSE_TEXT];
+    parse_print_problem(&trial->problem, problem);
+    memcpy(failure.phase, trial->phase, sizeof failure.phase);
+    const size_t size = sizeof failure.why;
+    const size_t at = (size_t)snprintf(failure.why, size, "%s: ", trial->phase);
+    vsnprintf(failure.why + at, size - at, format, arguments);
+    append(failure.why, size, "; problem ");
+    append(failure.why, size, problem);
+    for (size_t k = 0; k < checker->count; k++)
+        if (checker->blamed >> k & 1 && checker->results[k].ok)
+            checker->results[k] = failure;
+    return checker->result->ok = false;
+}
+
+bool check_fail(struct trial *trial, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fail(trial, NAN, NAN, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+/* The same of an element that is wrong. */
+static bool fail_element(struct trial *trial, const struct check_mismatch *wrong,
+                         const char *format, ...)
+{
+    const double error = fabs(wrong->got - wrong->expected);
+    va_list arguments;
+    va_start(arguments, format);
+    fail(trial, error, error / wrong->bound, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+/* NaN has a sign, which says nothing. */
+static double shown(double x)
+{
+    return isnan(x) ? (double)NAN : x;
+}
+
+/* "row (b 0, h 3, i 63) element 5: got 1, expected 0.5, bound 1e-6" */
+bool check_fail_mismatch(struct trial *trial, const struct check_comparison *comparison)
+{
+    const struct check_mismatch *wrong = &comparison->first;
+    const struct check_place at = check_place_of(&trial->problem, wrong->row);
+    char reason[256] = "", element[48] = "", special[48] = "";
+    if (trial->checker->result->ok) /* else V may be another already */
+        check_diagnose(trial, wrong, reason, sizeof reason);
+    if (strcmp(wrong->tensor, "lse") != 0)
+        snprintf(element, sizeof element, " element %zu", wrong->element);
+    if (trial->needle_count)
+        snprintf(special, sizeof special,
+                 "at key %zu: ", check_needle(trial, at.b, attn_kv_head(&trial->problem, at.h)));
+    return fail_element(trial, wrong,
+                        "%s%s row (b %zu, h %zu, i %zu)%s: got %.9g, expected %.9g, bound %.3g "
+                        "(%zu of %zu rows wrong)%s",
+                        special, wrong->tensor, at.b, at.h, at.i, element, shown(wrong->got),
+                        shown(wrong->expected), shown(wrong->bound), comparison->wrong_rows,
+                        comparison->rows, reason);
+}
+
+size_t check_needle(const struct trial *trial, size_t b, size_t g)
+{
+    return trial->needles[(b * trial->problem.kv_heads + g) % trial->needle_count];
+}
+
+/* ---- memory -------------------------------------------------------------------------------- */
+
+struct tensors_layout check_layout(unsigned turn)
+{
+    return (struct tensors_layout){
+        .guard = turn % 2 ? TENSORS_GUARD_FRONT : TENSORS_GUARD_BACK,
+        .row_padding = turn % 4 / 2 ? 3 : 0,
+    };
+}
+
+/* The workspace ends (to its alignment) where inaccessible pages begin, and holds NaN. */
+static bool map_workspace(struct trial_plan *p, size_t bytes)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const size_t room = (bytes + page - 1) / page * page;
+    p->mapping_bytes = room + 2 * FAULT_GUARD;
+    char *map = mmap(NULL, p->mapping_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (map == MAP_FAILED)
+        return false;
+    p->mapping = map;
+    map += FAULT_GUARD;
+    if (room && mprotect(map, room, PROT_READ | PROT_WRITE) != 0)
+        return false;
+    memset(map, 0xff, room);
+    p->workspace = map + (room - bytes) / ATTN_WORKSPACE_ALIGN * ATTN_WORKSPACE_ALIGN;
+    p->workspace_bytes = bytes;
+    return true;
+}
+
+static void say_progress(const struct trial *trial, int threads)
+{
+    char problem[PARSE_TEXT], what[112], detail[64], rest[PARSE_TEXT + 16];
+    parse_print_problem(&trial->problem, problem);
+    snprintf(what, sizeof what, CHECK_RUNNING "%s", threads, trial->phase);
+    snprintf(detail, sizeof detail, ", guard page %s%s",
+             trial->set.layout.guard == TENSORS_GUARD_FRONT ? "in front" : "behind",
+             trial->set.layout.row_padding ? ", rows padded" : "");
+    snprintf(rest, sizeof rest, "; problem %s", problem);
+    fault_stage(what, detail, rest);
+}
+
+static bool open_plan(struct trial *trial, int threads)
+{
+    const struct attn_kernel *kernel = trial->checker->kernel;
+    const char *why;
+    trial->at = trial->plan_count++;
+    struct trial_plan *p = &trial->plans[trial->at];
+    trial->checker->blamed = blame(trial->checker, threads);
+    say_progress(trial, threads);
+    const size_t bytes = attn_workspace_size(kernel, &trial->problem, threads);
+    if (!map_workspace(p, bytes))
+        return check_fail(trial, "no memory for a workspace of %zu bytes", bytes);
+    check_watch_begin(trial, threads);
+    if (attn_plan_init(&p->plan, kernel, &trial->problem, threads, p->workspace, bytes, &why))
+        return check_watch_end(trial, threads, "the kernel's prepare");
+    check_fail(trial, "%s", why);
+    p->plan.kernel = NULL;
+    return false;
+}
+
+bool check_trial_open(struct trial *trial, struct checker *checker, const char *phase,
+                      const struct attn_problem *problem, struct tensors_layout layout, int threads,
+                      bool *unsupported)
+{
+    const char *why;
+    char message[256];
+    *trial = (struct trial){.checker = checker, .problem = *problem};
+    snprintf(trial->phase, sizeof trial->phase, "%s", phase);
+    checker->blamed = UINT_MAX;
+    *unsupported = !attn_supports(checker->kernel, problem, &why);
+    if (*unsupported)
+        return false;
+    if (!tensors_alloc(&trial->set, problem, &layout, message, sizeof message))
+        return check_fail(trial, "%s", message);
+    const bool one = threads != CHECK_EVERY_COUNT;
+    bool right = true;
+    for (size_t k = 0; right && k < (one ? 1 : checker->count); k++)
+        right = open_plan(trial, one ? threads : checker->counts[k]);
+    checker->blamed = one ? blame(checker, threads) : UINT_MAX;
+    if (!right)
+        check_trial_close(trial);
+    return right;
+}
+
+void check_trial_close(struct trial *trial)
+{
+    for (size_t k = 0; k < trial->plan_count; k++) {
+        attn_plan_destroy(&trial->plans[k].plan);
+        if (trial->plans[k].mapping)
+            munmap(trial->plans[k].mapping, trial->plans[k].mapping_bytes);
+    }
+    trial->plan_count = 0;
+    tensors_free(&trial->set);
+}
+
+/* ---- running ------------------------------------------------------------------------------- */
+
+/* One call. */
+static bool run(struct trial *trial, size_t plan)
+{
+    struct tensors_spot spot;
+    trial->at = plan;
+    trial->checker->blamed = blame(trial->checker, trial->plans[plan].plan.threads);
+    say_progress(trial, trial->plans[plan].plan.threads);
+    tensors_poison(&trial->set, &trial->problem);
+    check_watch_begin(trial, trial->plans[plan].plan.threads);
+    attn_execute(&trial->plans[plan].plan, &trial->set.tensors);
+    if (!check_watch_end(trial, trial->plans[plan].plan.threads, "the kernel"))
+        return false;
+    const char *changed = tensors_changed(&trial->set, &trial->problem);
+    if (changed)
+        return check_fail(trial, "the kernel changed its operand %s", changed);
+    if (!tensors_padding_intact(&trial->set, &trial->problem, &spot))
+        return check_fail(trial, "the kernel wrote behind the end of %s row (b %zu, h %zu, i %zu)",
+                          spot.tensor, spot.b, spot.h, spot.i);
+    if (!tensors_written(&trial->set, &trial->problem, &spot))
+        return check_fail(trial,
+                          "the kernel left %s row (b %zu, h %zu, i %zu) element %zu unwritten",
+                          spot.tensor, spot.b, spot.h, spot.i, spot.d);
+    return true;
+}
+
+/* A failure of what plan number `at` left. */
+static bool fail_plan(struct trial *trial, size_t at, const struct check_comparison *comparison)
+{
+    trial->at = at;
+    trial->checker->blamed = blame(trial->checker, trial->plans[at].plan.threads);
+    return check_fail_mismatch(trial, comparison);
+}
+
+/* The last call against an earlier one on another thread count: of two that differ the reference
+ * says which is wrong, and if neither is, then both are. */
+static bool must_equal(struct trial *trial, const struct check_kept *first, size_t first_at)
+{
+    struct checker *checker = trial->checker;
+    struct check_comparison of[2];
+    struct attn_tensors earlier = trial->set.tensors;
+    size_t rows[DIFFERING];
+    const size_t last = trial->at, count = check_differing(&trial->problem, &first->tensors,
+                                                           &earlier, rows, DIFFERING);
+    if (!count)
+        return true;
+    earlier.o = first->tensors.o;
+    earlier.lse = first->tensors.lse;
+    earlier.weights = first->tensors.weights;
+    for (int n = 0; n < 2; n++)
+        if (!check_compare(checker->kernel, &trial->problem, n ? &earlier : &trial->set.tensors,
+                           rows, count, checker->threads, false, &of[n]))
+            return check_fail(trial, "no memory to compare rows");
+    if (of[0].wrong_rows)
+        fail_plan(trial, last, &of[0]);
+    else
+        check_put_back(first, trial);
+    if (of[1].wrong_rows)
+        fail_plan(trial, first_at, &of[1]);
+    const int a = trial->plans[first_at].plan.threads, b = trial->plans[last].plan.threads;
+    const struct check_place at = check_place_of(&trial->problem, rows[0]);
+    if (of[0].wrong_rows || of[1].wrong_rows)
+        return false;
+    checker->blamed = blame(checker, a) | blame(checker, b);
+    return check_fail(trial, "row (b %zu, h %zu, i %zu) differs bitwise on %d threads and on %d",
+                      at.b, at.h, at.i, a < b ? a : b, a < b ? b : a);
+}
+
+bool check_trial_run(struct trial *trial)
+{
+    struct check_kept first = {.block = NULL};
+    const size_t n = trial->plan_count, begin = trial->checker->trials + trial->runs++;
+    size_t first_at = 0;
+    bool right = true;
+    for (size_t i = 0; i < n; i++) {
+        if (!run(trial, (begin + i) % n)) {
+            right = false;
+            if (tensors_changed(&trial->set, &trial->problem))
+                break; /* it would be laid to the others */
+        } else if (first.block && !must_equal(trial, &first, first_at)) {
+            right = false;
+            break; /* whoever looked for the reason has changed V */
+        } else if (!first.block && i + 1 < n) {
+            first_at = trial->at;
+            right = (check_keep(&first, trial) || check_fail(trial, "no memory to keep results")) &&
+                    right;
+        }
+    }
+    check_kept_free(&first);
+    if (n > 1)
+        trial->checker->blamed = UINT_MAX;
+    return right;
+}
+
+bool check_trial_judge_rows(struct trial *trial, const size_t *rows, size_t count, bool stored,
+                            struct check_comparison *comparison)
+{
+    struct checker *checker = trial->checker;
+    struct check_result *result = checker->result;
+    if (!check_compare(checker->kernel, &trial->problem, &trial->set.tensors, rows, count,
+                       checker->threads, stored, comparison))
+        return check_fail(trial, "no memory to compare rows");
+    result->rows += comparison->rows;
+    if (comparison->over_bound > result->hardest_over_bound) {
+        result->hardest_over_bound = comparison->over_bound;
+        snprintf(result->hardest, sizeof result->hardest, "%s", trial->phase);
+    }
+    return !comparison->wrong_rows || check_fail_mismatch(trial, comparison);
+}
+
+bool check_trial_judge(struct trial *trial, size_t most)
+{
+    return check_trial_run(trial) && check_trial_look(trial, most);
+}
+
+bool check_trial_look(struct trial *trial, size_t most)
+{
+    struct check_comparison comparison;
+    size_t *rows;
+    const size_t count = check_pick_rows(&trial->problem, trial->checker->threads, most,
+                                         trial->checker->trials, &rows);
+    const bool right = rows ? check_trial_judge_rows(trial, rows, count, false, &comparison)
+                            : check_fail(trial, "no memory to pick rows");
+    free(rows);
+    return right;
+}

@@ -1,0 +1,97 @@
+/*
+ * trial: one kernel on one problem, watched; for check*.c only.
+ *
+ * A trial lays operands and workspace against inaccessible pages, runs the kernel and looks
+ * whether it kept its hands off what is not its own.  The first failure of a check ends up in the
+ * check_result; later ones are ignored.
+ */
+#ifndef HARNESS_CHECK_TRIAL_H
+#define HARNESS_CHECK_TRIAL_H
+
+#include "check.h"
+#include "rows.h"
+
+struct checker {
+    const struct attn_kernel *kernel;
+    const struct problem_case *c;
+    const int *counts; /* of threads */
+    size_t count;
+    int threads; /* the most of them: the reference's, and of edges between threads' shares */
+    enum check_depth depth;
+    double limit;                 /* multiply-adds of a problem that is made up, check_shrink() */
+    struct check_result *result;  /* errors of all counts together; ok: of all */
+    struct check_result *results; /* of each count: whether, and how, it failed */
+    unsigned blamed;              /* bit k: a failure that is found now is one of counts[k] */
+    unsigned trials;              /* opened so far: layouts take turns */
+};
+
+/* A kernel bound to a trial's problem and one thread count. */
+struct trial_plan {
+    struct attn_plan plan;
+    char *workspace; /* between inaccessible pages */
+    size_t workspace_bytes;
+    void *mapping; /* of the workspace and those pages */
+    size_t mapping_bytes;
+};
+
+#define CHECK_NEEDLES 64
+
+struct trial {
+    struct checker *checker;
+    char phase[64]; /* what check_result.phase says */
+    size_t
+        needles[CHECK_NEEDLES]; /* keys that are special, KV heads taking turns; 0 of them: none */
+    size_t needle_count;
+    struct attn_problem problem;
+    struct tensor_set set;
+    struct trial_plan plans[CHECK_COUNTS];
+    size_t plan_count, at; /* `at`: which one ran last */
+    unsigned runs;
+};
+
+/* For check_trial_open(): all that the checker has. */
+#define CHECK_EVERY_COUNT 0
+
+/* How a trial's operands lie: guard pages behind and in front in turn, rows padded every other
+ * time. */
+struct tensors_layout check_layout(unsigned turn);
+
+/* The special key of a KV head; only where needle_count > 0. */
+size_t check_needle(const struct trial *trial, size_t b, size_t g);
+
+/* Sets up for CHECK_EVERY_COUNT or for one thread count; the operands are still to be filled (and
+ * sealed).  False: a failure is noted, or *unsupported is set where the kernel does not compute this
+ * problem. */
+bool check_trial_open(struct trial *trial, struct checker *checker, const char *phase,
+                      const struct attn_problem *problem, struct tensors_layout layout, int threads,
+                      bool *unsupported);
+void check_trial_close(struct trial *trial);
+
+/* Poisons the results and runs the kernel once on each thread count, each in turn the first; false
+ * where it touched what it must not or left results unwritten, or where one count's results are not
+ * those of the others.  What is judged afterwards is judged for all of them. */
+bool check_trial_run(struct trial *trial);
+
+/* Compares at most `rows` rows of the last run with the reference; and runs before that. */
+bool check_trial_look(struct trial *trial, size_t rows);
+bool check_trial_judge(struct trial *trial, size_t rows);
+
+/* The same with rows that are given and, where `stored`, a reference that is lent. */
+bool check_trial_judge_rows(struct trial *trial, const size_t *rows, size_t count, bool stored,
+                            struct check_comparison *comparison);
+
+/* Notes a failure: "PHASE: ...; problem ...". Always false. */
+bool check_fail(struct trial *trial, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The failure that a comparison found, in words, with what the kernel seems to do. */
+bool check_fail_mismatch(struct trial *trial, const struct check_comparison *comparison);
+
+/* What the kernel did to the wrong row, as far as can be told: "; query 63 sees key 64, which the
+ * mask hides".  Empty where nothing fits.  May run the kernel again, with other contents of V. */
+void check_diagnose(struct trial *trial, const struct check_mismatch *wrong, char *text,
+                    size_t text_size);
+
+/* The second half of it: asks which key the wrong row weighs wrongly. */
+bool check_ask(struct trial *trial, const struct check_mismatch *wrong, char *text, size_t size);
+
+#endif

@@ -1,0 +1,207 @@
+/*
+ * eval: the parent's side; worker_eval has the computation.
+ */
+#include "eval.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "session/launch.h"
+#include "base/progress.h"
+#include "problem/safetensors.h"
+#include "base/scan.h"
+#include "problem/select.h"
+#include "session/session.h"
+
+/* The one variant that the options name; false fills message. */
+static bool pick(const struct options *options, const struct attn_problem *problem,
+                 struct protocol_request *request, char *message, size_t size)
+{
+    struct selected selected[SELECT_MAX];
+    size_t count;
+    unsigned isas;
+    if (!select_kernels(options->kernel, selected, &count, message, size) ||
+        !select_isas(options->isa, &isas, message, size))
+        return false;
+    const unsigned variants = select_variants(&selected[0], isas, problem);
+    if (count != 1 || __builtin_popcount(variants) != 1) {
+        snprintf(message, size, "eval takes one kernel and one instruction set");
+        return false;
+    }
+    request->isa = (enum attn_isa)__builtin_ctz(variants);
+    snprintf(request->kernel, sizeof request->kernel, "%s", selected[0].name);
+    return true;
+}
+
+/* What the file does not say, and sizes that it shall have; without --problem a plain forward pass. */
+static bool take_problem(const struct options *options, struct attn_problem *problem, char *message,
+                         size_t size)
+{
+    struct parse_error error;
+    attn_problem_init(problem);
+    if (options->problem_count > 1) {
+        snprintf(message, size, "eval takes one --problem");
+        return false;
+    }
+    if (options->problem_count && !parse_problem(options->problems[0], problem, &error)) {
+        snprintf(message, size, "--problem '%s': %s (position %zu)", options->problems[0],
+                 error.message, error.position);
+        return false;
+    }
+    return true;
+}
+
+static bool fill_request(const struct options *options, struct protocol_request *request,
+                         char *message, size_t size)
+{
+    char *end = NULL;
+    const long threads = options->threads ? strtol(options->threads, &end, 10) : 1;
+    *request = (struct protocol_request){.action = PROTOCOL_EVAL, .placement = PLACEMENT_NONE};
+    for (size_t i = 0; i < PROTOCOL_FILE_COUNT; i++)
+        request->files[i] = -1;
+    if (!options->kernel || !options->input || !options->output) {
+        snprintf(message, size, "eval needs --kernel, --input and --output");
+        return false;
+    }
+    if (threads < 1 || threads > 4096 || (end && *end)) {
+        snprintf(message, size, "eval takes one number of --threads, not '%s'", options->threads);
+        return false;
+    }
+    request->threads = request->team = (int)threads;
+    return take_problem(options, &request->c.problem, message, size);
+}
+
+/* ---- the input ------------------------------------------------------------------------------- */
+
+/* FILE or FILE:PREFIX, the last colon between them; a file of the whole name comes first.  Looked for
+ * where inputs of cases are. */
+static bool set_paths(const struct options *options, struct protocol_request *request,
+                      char *message, size_t size)
+{
+    char path[CASES_PATH];
+    const char *colon = strrchr(options->input, ':');
+    if (!colon || cases_find_file(options->input, path))
+        colon = options->input + strlen(options->input);
+    const int out = snprintf(request->path_out, sizeof request->path_out, "%s", options->output);
+    struct input *input = &request->c.input;
+    snprintf(message, size, "a path or prefix is too long");
+    if (out >= (int)sizeof request->path_out ||
+        !piece_copy(piece_from(options->input, colon), path, sizeof path) ||
+        !piece_copy(piece_from(colon + (*colon == ':'), colon + strlen(colon)), input->prefix,
+                    sizeof input->prefix))
+        return false;
+    cases_find_file(path, request->path_in);
+    input->kind = INPUT_FILE;
+    snprintf(input->path, sizeof input->path, "-"); /* it is path_in, which may be longer */
+    return true;
+}
+
+/* Takes the lengths of q, k and v into the problem; false where they are not there or do not belong
+ * together. */
+static bool take_shapes(const struct safetensors *file, const char *path, const char *prefix,
+                        struct attn_problem *p, char *message, size_t size)
+{
+    const struct safetensor *found[3];
+    for (int i = 0; i < 3; i++) {
+        char name[sizeof((struct input *)0)->prefix + 2];
+        snprintf(name, sizeof name, "%s%c", prefix, "qkv"[i]);
+        found[i] = safetensors_find(file, name);
+        if (!found[i] || found[i]->rank != 4) {
+            snprintf(message, size, "%s: no tensor %s of four dimensions (B, H, S, D)", path, name);
+            return false;
+        }
+    }
+    const size_t *q = found[0]->shape, *k = found[1]->shape, *v = found[2]->shape;
+    p->batch = q[0];
+    p->q_heads = q[1];
+    p->kv_heads = k[1];
+    p->q_len = q[2];
+    p->kv_len = k[2];
+    p->qk_dim = q[3];
+    p->v_dim = v[3];
+    const bool fits[3] = {true, k[0] == q[0] && k[3] == q[3],
+                          v[0] == q[0] && v[1] == k[1] && v[2] == k[2]};
+    char shape[SAFETENSORS_SHAPE_TEXT];
+    for (int i = 0; i < 3; i++)
+        if (!fits[i]) {
+            safetensors_print_shape(found[i], shape);
+            snprintf(message, size, "%s: %s is %s, which does not fit the others", path,
+                     found[i]->name, shape);
+            return false;
+        }
+    return true;
+}
+
+/* Completes the problem by the file; returns EXIT_AS_ASKED, or another code and its message. */
+static int read_shapes(const struct options *options, struct protocol_request *r, char *message,
+                       size_t size)
+{
+    struct attn_problem *p = &r->c.problem;
+    const char *why;
+    char differs[2 * PARSE_TEXT];
+    char found[CASES_PATH];
+    const bool there = cases_find_file(r->path_in, found);
+    if (!there)
+        cases_no_file(r->path_in, message, size);
+    struct safetensors *file = there ? safetensors_open(r->path_in, message, size) : NULL;
+    const bool taken = file && take_shapes(file, r->path_in, r->c.input.prefix, p, message, size);
+    safetensors_close(file);
+    if (!taken)
+        return EXIT_ENVIRONMENT;
+    if (options->problem_count &&
+        !parse_sizes_agree(options->problems[0], p, differs, sizeof differs)) {
+        snprintf(message, size, "--problem %s in %s", differs, r->path_in);
+        return EXIT_USAGE;
+    }
+    if (attn_problem_valid(p, &why))
+        return EXIT_AS_ASKED;
+    snprintf(message, size, "%s: %s", r->path_in, why);
+    return EXIT_ENVIRONMENT;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+/* What to ask of the worker; returns EXIT_AS_ASKED, or another code and its message. */
+static int prepare(const struct options *options, struct protocol_request *request, char *message,
+                   size_t size)
+{
+    if (!fill_request(options, request, message, size) ||
+        !set_paths(options, request, message, size))
+        return EXIT_USAGE;
+    const int code = read_shapes(options, request, message, size);
+    return code != EXIT_AS_ASKED || pick(options, &request->c.problem, request, message, size)
+               ? code
+               : EXIT_USAGE;
+}
+
+int eval_command(const struct options *options, int argc, const char *const *argv)
+{
+    (void)argc;
+    (void)argv;
+    static const int codes[CELL_STATE_COUNT] = {
+        [CELL_OK] = EXIT_AS_ASKED,         [CELL_UNSUPPORTED] = EXIT_USAGE,
+        [CELL_UNAVAILABLE] = EXIT_USAGE,   [CELL_FAILED] = EXIT_KERNEL,
+        [CELL_CRASHED] = EXIT_KERNEL,      [CELL_TIMEOUT] = EXIT_KERNEL,
+        [CELL_SKIPPED] = EXIT_ENVIRONMENT,
+    };
+    struct protocol_request request;
+    char message[CASES_PATH + 2048];
+    const int prepared = prepare(options, &request, message, sizeof message);
+    if (prepared != EXIT_AS_ASKED) {
+        progress_say("%s", message);
+        return prepared;
+    }
+    process_catch_interrupts();
+    const double deadline =
+        options->timeout_s > 0 ? options->timeout_s : launch_deadline(&request.c.problem);
+    struct launch launch = launch_worker(&request, deadline);
+    json_decref(launch.answer);
+    if (launch.interrupted)
+        return EXIT_INTERRUPTED;
+    if (launch.state != CELL_OK)
+        progress_say("%s/%s: %s: %s", request.kernel, attn_isa_name(request.isa),
+                     cell_state_name(launch.state), launch.why);
+    return codes[launch.state];
+}

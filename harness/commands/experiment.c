@@ -1,0 +1,302 @@
+/*
+ * experiment: experiments one after the other, step by step, each step in a worker.
+ */
+#include "experiment.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "experiments/asked.h"
+#include "experiments/help.h"
+#include "experiments/measured.h"
+#include "session/launch.h"
+#include "base/progress.h"
+#include "results/report.h"
+#include "results/report_experiment.h"
+#include "session/session.h"
+
+/* Nothing here runs for long; a step that does not end is given up. */
+#define DEADLINE_S 900.0
+
+/* A worker's BLAS library is told to be at its best for the host's own instruction set and products
+ * of so many rows: projections of a layer, prefill. */
+#define USUAL_LENGTH 1024
+
+/* What one call of experiment_command() holds together. */
+struct running {
+    struct asked asked;
+    struct machine *machine;
+    struct journal *journal; /* NULL without --output */
+    int threads;
+    const struct experiment *experiment; /* at work */
+    json_t *rows;                        /* its rows so far */
+    size_t steps, step;                  /* how many it has, and which is at work */
+    bool interrupted, failed, skipped, mismatched;
+    double started;
+    char message[1024];
+};
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+static struct launch launch_step(const struct running *r, const char *step)
+{
+    struct protocol_request request = {
+        .action = PROTOCOL_EXPERIMENT,
+        .threads = r->threads,
+        .team = r->threads,
+        .placement = r->threads <= machine_cores(r->machine) ? PLACEMENT_CORES : PLACEMENT_NONE};
+    attn_problem_init(&request.c.problem);
+    request.c.problem.q_len = request.c.problem.kv_len = USUAL_LENGTH;
+    for (int isa = 0; isa < ATTN_ISA_COUNT; isa++)
+        if (attn_isa_available((enum attn_isa)isa))
+            request.isa = (enum attn_isa)isa;
+    for (size_t i = 0; i < PROTOCOL_FILE_COUNT; i++)
+        request.files[i] = -1;
+    snprintf(request.experiment, sizeof request.experiment, "%s", r->experiment->name);
+    snprintf(request.step, sizeof request.step, "%s", step);
+    return launch_worker(&request, DEADLINE_S);
+}
+
+static void show_progress(const struct running *r, const char *what)
+{
+    char text[320];
+    const double share = (double)r->step / (double)r->steps;
+    const double elapsed = clock_now() - r->started;
+    snprintf(text, sizeof text, "%s  %s", r->experiment->name, what);
+    progress_show(share, r->step ? elapsed * (1 - share) / share : 0, text);
+}
+
+/* Takes a row over, for the journal and for the report. */
+static bool keep(struct running *r, json_t *row)
+{
+    json_object_set_new(row, "type", json_string("experiment"));
+    json_object_set_new(row, "name", json_string(r->experiment->name));
+    json_array_append(r->rows, row);
+    if (r->journal)
+        return journal_write(r->journal, row, r->message, sizeof r->message);
+    json_decref(row);
+    return true;
+}
+
+/* One step in a worker; false where the session cannot go on. */
+static bool compute_step(struct running *r, const json_t *step)
+{
+    char *text = json_dumps(step, JSON_COMPACT), name[160];
+    struct launch launch = {.state = CELL_SKIPPED, .why = "a step is too long"};
+    size_t i;
+    json_t *row;
+    if (text && strlen(text) < PROTOCOL_STEP)
+        launch = launch_step(r, text);
+    free(text);
+    experiment_label(step, name, sizeof name);
+    bool going_on = !launch.interrupted;
+    r->interrupted |= launch.interrupted;
+    if (going_on && launch.state != CELL_OK) {
+        progress_say("experiment %s: %s: %s: %s", r->experiment->name, name,
+                     cell_state_name(launch.state), launch.why);
+        *(launch.state == CELL_SKIPPED ? &r->skipped : &r->failed) = true;
+    } else if (going_on) {
+        json_array_foreach (json_object_get(launch.answer, "rows"), i, row)
+            going_on = going_on && keep(r, json_incref(row));
+        progress_line("experiment %s: %s: %.2f s", r->experiment->name, name, launch.wall_s);
+    }
+    json_decref(launch.answer);
+    return going_on;
+}
+
+/* ---- steps that are measured ----------------------------------------------------------------- */
+
+static void launching(void *context, const char *what)
+{
+    show_progress(context, what);
+}
+
+static bool measured(void *context, json_t *row)
+{
+    struct running *r = context;
+    if (!measured_went_well(row)) {
+        const json_t *params = json_object_get(row, "params");
+        const json_t *values = json_object_get(row, "values");
+        progress_say("experiment %s: %s %s: %s: %s", r->experiment->name,
+                     experiment_text(params, "kernel"), experiment_text(params, "problem"),
+                     experiment_text(values, "state"), experiment_text(values, "why"));
+        r->failed = true;
+    }
+    return keep(r, row);
+}
+
+/* One step's cells; false where the session cannot go on. */
+static bool measure_step(struct running *r, const json_t *step)
+{
+    const struct measured_events events = {r->asked.if_busy, r, launching, measured};
+    const double start = clock_now();
+    const enum rounds_end end = measured_run(step, &events, r->message, sizeof r->message);
+    r->interrupted |= end == ROUNDS_INTERRUPTED;
+    if (end == ROUNDS_DONE)
+        progress_line("experiment %s: %s: %.2f s", r->experiment->name,
+                      experiment_text(step, "problem"), clock_now() - start);
+    return end == ROUNDS_DONE;
+}
+
+/* ---- an experiment --------------------------------------------------------------------------- */
+
+/* All steps; false where the session cannot go on. */
+static bool run_steps(struct running *r, const json_t *steps)
+{
+    bool going_on = true;
+    r->started = clock_now();
+    r->steps = json_array_size(steps);
+    for (r->step = 0; going_on && r->step < r->steps; r->step++) {
+        const json_t *step = json_array_get(steps, r->step);
+        show_progress(r, "");
+        going_on = r->experiment->compute ? compute_step(r, step) : measure_step(r, step);
+    }
+    return going_on;
+}
+
+static bool accepts(const struct experiment *experiment, const json_t *asked, struct running *r)
+{
+    return !experiment->accepts || experiment->accepts(asked, r->message, sizeof r->message);
+}
+
+static bool ready(struct running *r)
+{
+    return !r->experiment->ready || r->experiment->ready(r->message, sizeof r->message);
+}
+
+/* What it was asked for, with the threads to measure on; no steps where this build cannot do it. */
+static json_t *plan_steps(struct running *r)
+{
+    json_t *steps = NULL, *asked = asked_of(&r->asked, r->experiment);
+    if (!r->experiment->compute) /* what is computed is the same on any number of threads */
+        json_object_set_new(asked, "threads", json_integer(r->threads));
+    bool able = accepts(r->experiment, asked, r);
+    if (able && !ready(r)) {
+        able = false;
+        r->skipped = true;
+    }
+    if (able) {
+        steps = r->experiment->plan(asked, r->message, sizeof r->message);
+    } else {
+        progress_say("experiment %s: %s", r->experiment->name, r->message);
+        steps = json_array();
+    }
+    json_decref(asked);
+    return steps;
+}
+
+/* False where the session cannot go on. */
+static bool run_experiment(struct running *r, const struct experiment *experiment)
+{
+    r->experiment = experiment;
+    r->rows = json_array();
+    json_t *steps = plan_steps(r);
+    const bool going_on = steps && run_steps(r, steps);
+    if (json_array_size(r->rows)) {
+        report_heading("experiment %s: %s", experiment->name, experiment->question);
+        r->mismatched |= !experiment->report(r->rows);
+    }
+    json_decref(r->rows);
+    json_decref(steps);
+    return going_on;
+}
+
+/* ---- the session ----------------------------------------------------------------------------- */
+
+static bool write_line(struct running *r, json_t *line)
+{
+    if (r->journal)
+        return journal_write(r->journal, line, r->message, sizeof r->message);
+    json_decref(line);
+    return true;
+}
+
+static bool open_session(struct running *r, int argc, const char *const *argv)
+{
+    struct options options;
+    struct session session = {.options = &options, .thread_counts = 1};
+    json_t *command = json_array();
+    json_array_append_new(command, json_string("attnbench"));
+    for (int i = 0; i < argc; i++)
+        json_array_append_new(command, json_string(argv[i]));
+    options_init(&options);
+    r->machine = machine_open(NULL, r->message, sizeof r->message);
+    if (r->machine && r->asked.output)
+        r->journal = journal_create(r->asked.output, r->message, sizeof r->message);
+    if (!r->machine || (r->asked.output && !r->journal)) {
+        json_decref(command);
+        return false;
+    }
+    r->threads = r->asked.threads ? r->asked.threads : machine_cores(r->machine);
+    session.machine = r->machine;
+    session.seed = (uint64_t)r->asked.seed;
+    session.threads[0] = r->threads;
+    const bool written = write_line(r, session_line(&session, command, false));
+    json_decref(command);
+    return written;
+}
+
+static bool run_all(struct running *r)
+{
+    const struct experiment *experiment;
+    bool going_on = true;
+    for (size_t i = 0; going_on && (experiment = experiment_at(i)); i++)
+        if (!r->asked.experiment || r->asked.experiment == experiment)
+            going_on = run_experiment(r, experiment);
+    return going_on;
+}
+
+static int run(struct running *r, int argc, const char *const *argv)
+{
+    process_catch_interrupts();
+    const double start = clock_now();
+    report_open(r->asked.output && strcmp(r->asked.output, "-") == 0);
+    bool right = open_session(r, argc, argv);
+    if (right)
+        right = run_all(r) || r->interrupted;
+    progress_clear();
+    const struct session_time time = {.working_s = clock_now() - start};
+    if (right)
+        right = write_line(r, session_end_line(!r->interrupted, time.working_s, &time));
+    right = right && report_close(r->message, sizeof r->message);
+    if (!right)
+        progress_say("%s", r->message);
+    else if (r->interrupted)
+        progress_say("interrupted; what was done is kept");
+    return !right                       ? EXIT_ENVIRONMENT
+           : r->interrupted             ? EXIT_INTERRUPTED
+           : r->failed || r->mismatched ? EXIT_KERNEL
+           : r->skipped                 ? EXIT_ENVIRONMENT
+                                        : EXIT_AS_ASKED;
+}
+
+/* The rest of what can be wrong with the arguments. */
+static bool accepted(struct running *r)
+{
+    if (!r->asked.experiment || r->asked.help)
+        return true;
+    json_t *asked = asked_of(&r->asked, r->asked.experiment);
+    const bool right = accepts(r->asked.experiment, asked, r);
+    json_decref(asked);
+    return right;
+}
+
+int experiment_command(int argc, const char *const *argv)
+{
+    struct running r = {0};
+    int code = EXIT_USAGE;
+    if (!asked_parse(&r.asked, argc, argv, r.message, sizeof r.message) || !accepted(&r)) {
+        progress_say("%s", r.message);
+    } else if (r.asked.help) {
+        experiment_print_help(stdout, r.asked.experiment);
+        code = fflush(stdout) == 0 ? EXIT_AS_ASKED : EXIT_ENVIRONMENT;
+    } else {
+        code = run(&r, argc, argv);
+    }
+    asked_free(&r.asked);
+    journal_close(r.journal);
+    if (r.machine)
+        machine_close(r.machine);
+    return code;
+}

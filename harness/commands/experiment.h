@@ -1,0 +1,10 @@
+/*
+ * experiment: the command `experiment`.
+ */
+#ifndef HARNESS_COMMANDS_EXPERIMENT_H
+#define HARNESS_COMMANDS_EXPERIMENT_H
+
+/* Runs what argv asks for, which begins with the command's name; returns the exit code. */
+int experiment_command(int argc, const char *const *argv);
+
+#endif

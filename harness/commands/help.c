@@ -1,0 +1,77 @@
+/*
+ * help: what the words in a table mean, by topic.
+ */
+#include "help.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "session/options.h"
+#include "base/progress.h"
+#include "results/report.h"
+#include "base/scan.h"
+#include "session/session.h"
+
+static const struct {
+    const char *name, *summary, *before;
+    void (*print)(void);
+} topics[] = {
+    {"columns", "marks and columns of the tables",
+     "Marks and columns; a wider terminal shows more columns.", report_help_columns},
+    {"flags", "letters that say how to read a row",
+     "Flags say how to read a row; no sample is dropped because of one.", report_help_flags},
+    {"states", "words that stand in place of a time",
+     "A row without a time has a state instead, with its reason.", report_help_states},
+};
+#define TOPICS (sizeof topics / sizeof *topics)
+
+static void print_topics(void)
+{
+    printf("usage: attnbench help TOPIC|COMMAND\n\n");
+    for (size_t i = 0; i < TOPICS; i++)
+        printf("  %-11s %s\n", topics[i].name, topics[i].summary);
+    printf("\nattnbench --help lists the commands.\n");
+}
+
+static int unknown_topic(const char *name)
+{
+    char quoted[SCAN_QUOTED], advice[SCAN_ADVICE];
+    struct scan_choice choice = {.given = piece_from(name, name + strlen(name))};
+    for (size_t i = 0; i < TOPICS; i++)
+        scan_offer(&choice, topics[i].name);
+    for (int i = 0; i < COMMAND_COUNT; i++)
+        scan_offer(&choice, options_command_name((enum command)i));
+    progress_say("no help on %s; %s", scan_quote(choice.given, quoted),
+                 scan_advice(&choice, "there is help on", advice));
+    return EXIT_USAGE;
+}
+
+/* False where there is no such topic. */
+static bool print_topic(const char *name)
+{
+    size_t i = 0;
+    while (i < TOPICS && strcmp(topics[i].name, name) != 0)
+        i++;
+    if (i == TOPICS)
+        return false;
+    report_open(false);
+    printf("%s\n\n", topics[i].before);
+    topics[i].print();
+    return true;
+}
+
+int help_command(int argc, const char *const *argv)
+{
+    enum command command;
+    if (argc > 2) {
+        progress_say("help takes one topic");
+        return EXIT_USAGE;
+    }
+    if (argc < 2 || strcmp(argv[1], "--help") == 0)
+        print_topics();
+    else if (options_command(argv[1], &command) && command != COMMAND_HELP)
+        options_print_help(stdout, command);
+    else if (!print_topic(argv[1]))
+        return unknown_topic(argv[1]);
+    return fflush(stdout) == 0 ? EXIT_AS_ASKED : EXIT_ENVIRONMENT;
+}

@@ -1,0 +1,163 @@
+/*
+ * list: what this build has: kernels, their variants, suites, keys of a problem.
+ */
+#include "list.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "problem/cases.h"
+#include "problem/catalogue.h"
+#include "experiments/help.h"
+#include "isa.h"
+#include "base/progress.h"
+#include "session/session.h"
+
+#define MAX_NAMES 256
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static json_t *names_of(unsigned set, const char *(*name)(enum attn_dtype))
+{
+    json_t *names = json_array();
+    for (int i = 0; i < ATTN_DTYPE_COUNT; i++)
+        if (set & 1u << i)
+            json_array_append_new(names, json_string(name((enum attn_dtype)i)));
+    return names;
+}
+
+static json_t *variant_json(const struct attn_kernel *kernel)
+{
+    const bool available = attn_isa_available(kernel->isa);
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:b, s:b, s:b, s:s?}", "name", kernel->name,
+                     "isa", attn_isa_name(kernel->isa), "group", catalogue_group_of(kernel->name),
+                     "summary", kernel->summary, "source", kernel->source, "dtypes",
+                     names_of(kernel->caps.dtypes, attn_dtype_name), "parallel",
+                     (int)kernel->caps.parallel, "bitwise_repeatable", (int)!kernel->caps.varies,
+                     "available", (int)available, "needs",
+                     available ? NULL : attn_isa_needs(kernel->isa));
+}
+
+static json_t *suite_json(const struct suite *suite)
+{
+    struct case_list list = {0};
+    char message[256], problem[PARSE_TEXT], input[PARSE_TEXT];
+    json_t *cases = json_array();
+    if (cases_load(&list, suite->name, message, sizeof message))
+        for (size_t i = 0; i < list.count; i++) {
+            parse_print_problem(&list.items[i].problem, problem);
+            parse_print_input(&list.items[i].input, input);
+            json_array_append_new(cases, json_pack("{s:s, s:s, s:s}", "name", list.items[i].name,
+                                                   "problem", problem, "input", input));
+        }
+    cases_free(&list);
+    return json_pack("{s:s, s:s, s:o}", "name", suite->name, "summary", suite->summary, "cases",
+                     cases);
+}
+
+static bool print_json(void)
+{
+    json_t *kernels = json_array(), *suites = json_array();
+    const struct attn_kernel *kernel;
+    for (size_t i = 0; (kernel = catalogue_at(i)); i++)
+        json_array_append_new(kernels, variant_json(kernel));
+    for (const struct suite *suite = cases_builtin; suite->name; suite++)
+        json_array_append_new(suites, suite_json(suite));
+    json_t *experiments = json_array();
+    const struct experiment *experiment;
+    for (size_t i = 0; (experiment = experiment_at(i)); i++)
+        json_array_append_new(experiments,
+                              json_pack("{s:s, s:s, s:s}", "name", experiment->name, "question",
+                                        experiment->question, "source", experiment->source));
+    json_t *all = json_pack("{s:o, s:o, s:o}", "kernels", kernels, "suites", suites, "experiments",
+                            experiments);
+    const bool printed = json_dumpf(all, stdout, JSON_INDENT(1)) == 0 && putchar('\n') != EOF;
+    json_decref(all);
+    return printed;
+}
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+static void print_kernel(const char *name)
+{
+    const struct attn_kernel *first = NULL;
+    const char *separator = "";
+    for (int isa = 0; isa < ATTN_ISA_COUNT && !first; isa++)
+        first = catalogue_find(name, (enum attn_isa)isa);
+    printf("  %-13s %-9s %s\n  %-13s %-9s ", name, catalogue_group_of(name), first->summary, "",
+           "");
+    for (int isa = 0; isa < ATTN_ISA_COUNT; isa++)
+        if (catalogue_find(name, (enum attn_isa)isa)) {
+            const bool available = attn_isa_available((enum attn_isa)isa);
+            printf("%s%s%s", separator, attn_isa_name((enum attn_isa)isa),
+                   available ? "" : " (unavailable)");
+            separator = ", ";
+        }
+    printf("\n");
+}
+
+/* Instruction sets that some variant is built for and this host lacks. */
+static void print_missing(void)
+{
+    for (int isa = 0; isa < ATTN_ISA_COUNT; isa++) {
+        bool built = false;
+        const struct attn_kernel *kernel;
+        for (size_t i = 0; (kernel = catalogue_at(i)); i++)
+            built |= (int)kernel->isa == isa;
+        if (built && !attn_isa_available((enum attn_isa)isa))
+            printf("  %s is unavailable: this host lacks %s\n", attn_isa_name((enum attn_isa)isa),
+                   attn_isa_needs((enum attn_isa)isa));
+    }
+}
+
+static void print_suites(void)
+{
+    char message[256];
+    for (const struct suite *suite = cases_builtin; suite->name; suite++) {
+        struct case_list list = {0};
+        const bool loaded = cases_load(&list, suite->name, message, sizeof message);
+        printf("  %-13s %3zu cases  %s\n", suite->name, loaded ? list.count : 0, suite->summary);
+        cases_free(&list);
+    }
+}
+
+static void print_keys(void)
+{
+    const struct parse_key_help *key;
+    for (size_t i = 0; (key = parse_key_help(i)); i++)
+        printf("  %-9s %-24s %-9s %s\n", key->name, key->form, key->standard, key->meaning);
+}
+
+static void print_text(void)
+{
+    const char *names[MAX_NAMES];
+    const size_t count = catalogue_names(names, MAX_NAMES);
+    printf("kernels      group     variants\n");
+    for (size_t i = 0; i < count; i++)
+        print_kernel(names[i]);
+    print_missing();
+    printf("\ngroups\n");
+    for (size_t i = 0; catalogue_groups[i].name; i++)
+        printf("  %-13s %s\n", catalogue_groups[i].name, catalogue_groups[i].summary);
+    printf("\nsuites\n");
+    print_suites();
+    printf("\nexperiments\n");
+    experiment_print_list(stdout);
+    printf("\nkeys of a problem, their values, what they are left out\n");
+    print_keys();
+}
+
+int list_command(const struct options *options, int argc, const char *const *argv)
+{
+    (void)argc;
+    (void)argv;
+    bool printed = true;
+    if (options->json)
+        printed = print_json();
+    else
+        print_text();
+    if (fflush(stdout) == 0 && printed)
+        return EXIT_AS_ASKED;
+    progress_say("cannot write to standard output");
+    return EXIT_ENVIRONMENT;
+}

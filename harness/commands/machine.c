@@ -1,0 +1,152 @@
+/*
+ * machine: topology and ceilings, the latter from workers of one thread and of all.
+ */
+#include "machine.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "session/launch.h"
+#include "base/progress.h"
+#include "results/report_rows.h"
+#include "session/session.h"
+#include "base/units.h"
+#include "base/number.h"
+
+#define DEADLINE_S 120.0
+
+/* The ceilings at a thread count; NULL fills message. */
+static json_t *ceilings_at(int threads, char *message, size_t size)
+{
+    struct protocol_request request = {.action = PROTOCOL_CEILINGS,
+                                       .threads = threads,
+                                       .team = threads,
+                                       .placement = PLACEMENT_CORES};
+    attn_problem_init(&request.c.problem);
+    for (size_t i = 0; i < PROTOCOL_FILE_COUNT; i++)
+        request.files[i] = -1;
+    struct launch launch = launch_worker(&request, DEADLINE_S);
+    if (!launch.interrupted && launch.state == CELL_OK)
+        return launch.answer;
+    snprintf(message, size, "%s", launch.interrupted ? "interrupted" : launch.why);
+    json_decref(launch.answer);
+    return NULL;
+}
+
+static void print_arithmetic(const json_t *at)
+{
+    size_t i;
+    json_t *isa;
+    printf("  %-14s %10s %10s %10s\n", "isa", "f32", "bf16", "exp");
+    json_array_foreach (json_object_get(at, "arithmetic"), i, isa)
+        printf("  %-14s %10.1f %10.1f %10.2f\n", report_text(isa, "isa"),
+               number_at(isa, NULL, "f32_gflops"), number_at(isa, NULL, "bf16_gflops"),
+               number_at(isa, NULL, "exp_g_per_s"));
+}
+
+static void print_bandwidth(const json_t *at)
+{
+    size_t i;
+    json_t *level;
+    char bytes[UNITS_TEXT], name[16];
+    printf("  %-14s %10s %10s\n", "footprint", "read", "copy");
+    json_array_foreach (json_object_get(at, "bandwidth"), i, level) {
+        units_bytes(number_at(level, NULL, "bytes"), bytes);
+        snprintf(name, sizeof name, "L%.0f", number_at(level, NULL, "level"));
+        printf("  %-4s %9s %10.1f %10.1f\n",
+               json_is_true(json_object_get(level, "memory")) ? "mem" : name, bytes,
+               number_at(level, NULL, "read_gbytes_per_s"),
+               number_at(level, NULL, "copy_gbytes_per_s"));
+    }
+}
+
+/* "2 of L2, 1 MiB ...", a line each. */
+static void print_caches(const json_t *caches)
+{
+    size_t i;
+    const json_t *cache;
+    json_array_foreach (caches, i, cache) {
+        const double kib = number_at(cache, NULL, "bytes") / 1024;
+        const double sharers = number_at(cache, NULL, "shared_by_threads");
+        printf("%-22s %.0f of L%.0f, %g %s, %.0f ways, lines of %.0f bytes, %.0f thread%s each\n",
+               i ? "" : "caches", number_at(cache, NULL, "count"), number_at(cache, NULL, "level"),
+               kib < 1024 ? kib : kib / 1024, kib < 1024 ? "KiB" : "MiB",
+               number_at(cache, NULL, "ways"), number_at(cache, NULL, "line_bytes"), sharers,
+               sharers == 1 ? "" : "s");
+    }
+}
+
+static void print_value(const char *key, const json_t *value)
+{
+    size_t i;
+    const json_t *item;
+    printf("%-22s ", key);
+    if (json_is_null(value))
+        printf("unknown");
+    else if (json_is_string(value))
+        printf("%s", json_string_value(value));
+    else if (json_is_array(value))
+        json_array_foreach (value, i, item)
+            printf("%s%s", i ? ", " : "", json_string_value(item));
+    else if (json_is_number(value))
+        printf("%.15g", json_number_value(value));
+    else
+        printf("%s", json_is_true(value) ? "yes" : "no");
+    printf("\n");
+}
+
+/* A line each, in the order of --json. */
+static void print_description(const json_t *description)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach ((json_t *)description, key, value)
+        if (strcmp(key, "caches") == 0)
+            print_caches(value);
+        else
+            print_value(key, value);
+}
+
+static void print_text(const json_t *all)
+{
+    size_t i;
+    json_t *at;
+    print_description(json_object_get(all, "machine"));
+    json_array_foreach (json_object_get(all, "ceilings"), i, at) {
+        const double threads = number_at(at, NULL, "threads");
+        printf("\nceilings, %.0f thread%s (GFLOP/s, 1e9 exp/s, GB/s)\n", threads,
+               threads == 1 ? "" : "s");
+        print_arithmetic(at);
+        print_bandwidth(at);
+    }
+}
+
+int machine_command(const struct options *options, int argc, const char *const *argv)
+{
+    (void)argc;
+    (void)argv;
+    char message[640] = "";
+    struct machine *machine = machine_open(NULL, message, sizeof message);
+    json_t *all =
+        machine ? json_pack("{s:o, s:[]}", "machine", machine_describe(machine), "ceilings") : NULL;
+    const int cores = machine ? machine_cores(machine) : 0;
+    bool measured = machine;
+    process_catch_interrupts();
+    for (int threads = 1; measured && threads <= cores;
+         threads = threads < cores ? cores : cores + 1) {
+        json_t *at = ceilings_at(threads, message, sizeof message);
+        measured = at;
+        json_array_append_new(json_object_get(all, "ceilings"), at ? at : json_null());
+    }
+    if (all && options->json)
+        json_dumpf(all, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
+    else if (all)
+        print_text(all);
+    if (machine)
+        machine_close(machine);
+    json_decref(all);
+    if (!measured)
+        progress_say("%s", message);
+    return fflush(stdout) == 0 && measured ? EXIT_AS_ASKED : EXIT_ENVIRONMENT;
+}

@@ -1,0 +1,11 @@
+/*
+ * machine: the command `machine`.
+ */
+#ifndef HARNESS_COMMANDS_MACHINE_H
+#define HARNESS_COMMANDS_MACHINE_H
+
+#include "session/options.h"
+
+int machine_command(const struct options *options, int argc, const char *const *argv);
+
+#endif

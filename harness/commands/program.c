@@ -1,0 +1,89 @@
+/*
+ * program: from argv to a command.
+ */
+#include "program.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/build.h"
+#include "problem/catalogue.h"
+#include "eval.h"
+#include "experiment.h"
+#include "experiments/tiles/tiles.h"
+#include "help.h"
+#include "list.h"
+#include "machine.h"
+#include "session/options.h"
+#include "base/progress.h"
+#include "run.h"
+#include "base/scan.h"
+#include "session/session.h"
+#include "worker/worker.h"
+
+static int (*const commands[COMMAND_COUNT])(const struct options *options, int argc,
+                                            const char *const *argv) = {
+    [COMMAND_LIST] = list_command,       [COMMAND_RUN] = run_command,
+    [COMMAND_CHECK] = run_command,       [COMMAND_EVAL] = eval_command,
+    [COMMAND_MACHINE] = machine_command,
+};
+
+/* The exit code of something that only prints. */
+static int printed(void)
+{
+    return fflush(stdout) == 0 ? EXIT_AS_ASKED : EXIT_ENVIRONMENT;
+}
+
+static int print_version(void)
+{
+    char line[160];
+    build_line(line);
+    puts(line);
+    return printed();
+}
+
+static int unknown_command(const char *name)
+{
+    char quoted[SCAN_QUOTED], advice[SCAN_ADVICE];
+    struct scan_choice choice = {.given = piece_from(name, name + strlen(name))};
+    for (int i = 0; i < COMMAND_COUNT; i++)
+        scan_offer(&choice, options_command_name((enum command)i));
+    progress_say("no command %s; %s", scan_quote(choice.given, quoted),
+                 scan_advice(&choice, "commands are", advice));
+    return EXIT_USAGE;
+}
+
+int program_main(int argc, char **argv)
+{
+    const char *const *arguments = (const char *const *)argv + 1;
+    const char *name = argc > 1 ? argv[1] : "";
+    struct options options;
+    char message[512];
+    const struct attn_kernel *const *sizes;
+    const size_t size_count = tiles_kernels(&sizes);
+    catalogue_add_unlisted(sizes, size_count);
+    if (strcmp(name, "worker") == 0)
+        return worker_main();
+    if (strcmp(name, "--version") == 0)
+        return print_version();
+    if (argc < 2 || strcmp(name, "--help") == 0) {
+        options_print_commands(argc < 2 ? stderr : stdout);
+        return argc < 2 ? EXIT_USAGE : printed();
+    }
+    options_init(&options);
+    if (!options_command(name, &options.command))
+        return unknown_command(name);
+    if (options.command == COMMAND_EXPERIMENT) /* experiments have parameters of their own */
+        return experiment_command(argc - 1, arguments);
+    if (options.command == COMMAND_HELP) /* topics are no options */
+        return help_command(argc - 1, arguments);
+    if (!options_parse(&options, argc - 1, arguments, message, sizeof message)) {
+        progress_say("%s", message);
+        return EXIT_USAGE;
+    }
+    if (options.help) {
+        options_print_help(stdout, options.command);
+        return printed();
+    }
+    return commands[options.command](&options, argc - 1, arguments);
+}

@@ -1,0 +1,274 @@
+/*
+ * run: a session, case by case.
+ *
+ * This process starts no thread and runs no kernel.  It plans, spawns one worker per launch,
+ * sleeps while the worker measures, and writes down what the worker says.
+ */
+#include "run.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "problem/outputs.h"
+#include "base/progress.h"
+#include "results/report.h"
+#include "session/resume.h"
+#include "session/rounds.h"
+
+/* What one call of run_command() holds together. */
+struct run {
+    struct options options;
+    struct session session;
+    struct journal *journal; /* NULL without --output */
+    json_t *command;         /* the arguments that are recorded */
+    struct lock lock;        /* of the machine */
+    json_t *noise;           /* what the A/A pairs have shown */
+    double started;
+    struct session_time time;
+    char message[1024];
+};
+
+static const char *command_name(const struct run *run)
+{
+    return run->options.command == COMMAND_CHECK ? "check" : "run";
+}
+
+/* Without --output there is no journal, and nothing to fail. */
+static bool write_line(struct run *run, json_t *line)
+{
+    if (run->journal)
+        return journal_write(run->journal, line, run->message, sizeof run->message);
+    json_decref(line);
+    return true;
+}
+
+/* For the share that progress shows. */
+static double share_done(const struct session *session)
+{
+    size_t done = 0;
+    for (size_t i = 0; i < session->cell_count; i++)
+        done += session->cells[i].row != NULL;
+    return (double)done / (double)session->cell_count;
+}
+
+/* ---- events of the rounds -------------------------------------------------------------------- */
+
+static void launching(void *context, const struct cell *cell, const char *what)
+{
+    const struct run *run = context;
+    char variant[96], text[256];
+    cell_variant(cell, variant);
+    snprintf(text, sizeof text, "%s  %s  %d thr  %s", cell->c->name, variant, cell->threads, what);
+    const double elapsed = clock_now() - run->started;
+    const double share =
+        fmax(share_done(&run->session), fmin(0.99, elapsed / run->session.seconds));
+    progress_show(share, run->session.seconds - elapsed, text);
+}
+
+static bool launched(void *context, json_t *record)
+{
+    struct run *run = context;
+    if (run->journal)
+        return journal_note(run->journal, record, run->message, sizeof run->message);
+    json_decref(record);
+    return true;
+}
+
+static bool finished(void *context, struct cell *cell)
+{
+    struct run *run = context;
+    char text[1024];
+    report_line(cell->row, text, sizeof text);
+    progress_line("%3.0f %%  %s", 100 * share_done(&run->session), text);
+    return write_line(run, json_incref(cell->row));
+}
+
+/* ---- the session ----------------------------------------------------------------------------- */
+
+/* How far any two kernels are apart on a case, for people and for the journal. */
+static bool compare_outputs(struct run *run, const struct rounds *rounds)
+{
+    size_t slots[OUTPUTS_MAX], n = 0;
+    struct outputs_difference difference;
+    for (size_t i = 0; i < rounds->count && n < OUTPUTS_MAX; i++)
+        if (rounds->cells[i].state == CELL_OK && rounds->cells[i].check)
+            slots[n++] = i;
+    if (!outputs_compare(rounds->outputs, &rounds->cells[0].c->problem, slots, n, &difference))
+        return true;
+    const struct cell *a = &rounds->cells[slots[difference.a]];
+    const struct cell *b = &rounds->cells[slots[difference.b]];
+    report_difference(difference.largest, a, b);
+    return write_line(run,
+                      json_pack("{s:s, s:f, s:[o, o]}", "type", "difference", "largest",
+                                difference.largest, "between", cell_identity(a), cell_identity(b)));
+}
+
+/* Keeps what the case's A/A pair has shown, for the journal and for the summary. */
+static bool note_noise(struct run *run, const struct rounds *rounds)
+{
+    json_t *noise = rounds_noise(rounds);
+    if (!noise)
+        return true;
+    json_array_append(run->noise, noise);
+    return write_line(run, noise);
+}
+
+static enum rounds_end run_case(struct run *run, size_t index, int topology)
+{
+    struct session *session = &run->session;
+    const struct rounds_events events = {run, launching, launched, finished};
+    size_t first, count;
+    session_cells_of(session, index, &first, &count);
+    const double left = session->seconds - (clock_now() - run->started);
+    const bool check = run->options.command == COMMAND_CHECK;
+    struct rounds rounds = {
+        .session = session,
+        .events = &events,
+        .action = check ? PROTOCOL_CHECK : PROTOCOL_MEASURE,
+        .command = command_name(run),
+        .topology = topology,
+        .cells = &session->cells[first],
+        .count = count,
+        .until =
+            session->limited ? clock_now() + session_share(session, first, count, left) : INFINITY,
+        .outputs = check ? process_memory_file("attnbench-outputs") : -1,
+    };
+    enum rounds_end end = rounds_run(&rounds);
+    run->time.working_s += rounds.time.working_s;
+    run->time.probing_s += rounds.time.probing_s;
+    if (end == ROUNDS_DONE)
+        report_case(rounds.cells, count);
+    if (end == ROUNDS_DONE && !(check ? compare_outputs(run, &rounds) : note_noise(run, &rounds)))
+        end = ROUNDS_STOPPED;
+    cell_free(&rounds.twin);
+    if (rounds.outputs >= 0)
+        close(rounds.outputs);
+    return end;
+}
+
+static enum rounds_end run_cases(struct run *run)
+{
+    enum rounds_end end = ROUNDS_DONE;
+    const int topology = session_topology(&run->session);
+    for (size_t i = 0; end == ROUNDS_DONE && i < run->session.cases.count; i++)
+        end = process_interrupted() ? ROUNDS_INTERRUPTED : run_case(run, i, topology);
+    if (topology >= 0)
+        close(topology);
+    return end;
+}
+
+static int exit_code(const struct session *session, enum rounds_end end)
+{
+    static const int codes[CELL_STATE_COUNT] = {
+        [CELL_FAILED] = EXIT_KERNEL,       [CELL_IMPLAUSIBLE] = EXIT_KERNEL,
+        [CELL_CRASHED] = EXIT_KERNEL,      [CELL_TIMEOUT] = EXIT_KERNEL,
+        [CELL_SKIPPED] = EXIT_ENVIRONMENT,
+    };
+    int code = EXIT_AS_ASKED;
+    for (size_t i = 0; i < session->cell_count; i++) {
+        const int of_cell = session->cells[i].done ? codes[session->cells[i].state] : EXIT_AS_ASKED;
+        if (code == EXIT_AS_ASKED || of_cell == EXIT_KERNEL)
+            code = of_cell;
+    }
+    return end == ROUNDS_INTERRUPTED ? EXIT_INTERRUPTED
+           : end == ROUNDS_STOPPED   ? EXIT_ENVIRONMENT
+                                     : code;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+/* Options, journal and cells; returns EXIT_AS_ASKED or the code to end with. */
+static int begin(struct run *run, int argc, const char *const *argv)
+{
+    char *message = run->message;
+    const size_t size = sizeof run->message;
+    const char *resumed = run->options.resume;
+    if (resumed) {
+        run->journal = journal_resume(resumed, message, size);
+        if (!run->journal)
+            return EXIT_ENVIRONMENT;
+        if (*message)
+            progress_say("%s", message);
+        if (!resume_options(run->journal, &run->options, argc, argv, &run->command, message, size))
+            return EXIT_USAGE;
+        run->options.output = run->options.resume = resumed;
+    } else {
+        run->command = json_array();
+        for (int i = 0; i < argc; i++)
+            json_array_append_new(run->command, json_string(argv[i]));
+    }
+    const int planned = session_plan(&run->session, &run->options, message, size);
+    if (planned != EXIT_AS_ASKED)
+        return planned;
+    if (resumed && !resume_same_machine(run->journal, &run->session, message, size))
+        return EXIT_USAGE;
+    if (resumed && resume_cells(run->journal, &run->session))
+        progress_say("another build began %s: unfinished cells begin anew", resumed);
+    if (!resumed && run->options.output &&
+        !(run->journal = journal_create(run->options.output, message, size)))
+        return EXIT_ENVIRONMENT;
+    return EXIT_AS_ASKED;
+}
+
+/* Says how the session ended, to the journal and to people. */
+static int finish(struct run *run, enum rounds_end end)
+{
+    int code = exit_code(&run->session, end);
+    char message[512];
+    const double wall_s = clock_now() - run->started;
+    if (end == ROUNDS_STOPPED ||
+        !write_line(run, session_end_line(end == ROUNDS_DONE, wall_s, &run->time)))
+        progress_say("%s", *run->message ? run->message : "out of memory");
+    report_summary(run->session.cells, run->session.cell_count);
+    report_noise(run->noise);
+    const double launched_s = run->time.working_s + run->time.probing_s;
+    if (launched_s > 0)
+        report_time(wall_s, run->time.probing_s, wall_s - launched_s);
+    if (end == ROUNDS_INTERRUPTED && run->journal)
+        progress_say("interrupted; go on with: attnbench %s --resume %s", command_name(run),
+                     run->options.output);
+    else if (end == ROUNDS_INTERRUPTED)
+        progress_say("interrupted; with --output FILE a session can be resumed");
+    if (!report_close(message, sizeof message)) {
+        progress_say("%s", message);
+        code = code == EXIT_AS_ASKED ? EXIT_ENVIRONMENT : code;
+    }
+    return code;
+}
+
+/* Measuring takes the machine, checking does not; then the session begins.  Returns the code to
+ * end with. */
+static int enter(struct run *run)
+{
+    const bool check = run->options.command == COMMAND_CHECK;
+    bool alone = false;
+    if (!check && !queue_enter(&run->lock, "attnbench run", run->options.if_busy, &alone))
+        return EXIT_INTERRUPTED;
+    run->started = clock_now();
+    if (write_line(run, session_line(&run->session, run->command, alone)))
+        return EXIT_AS_ASKED;
+    progress_say("%s", run->message);
+    return EXIT_ENVIRONMENT;
+}
+
+int run_command(const struct options *options, int argc, const char *const *argv)
+{
+    struct run run = {.options = *options, .lock.fd = -1, .noise = json_array()};
+    report_open(options->output && strcmp(options->output, "-") == 0);
+    process_catch_interrupts();
+    int code = begin(&run, argc, argv);
+    if (code != EXIT_AS_ASKED)
+        progress_say("%s", run.message);
+    else if ((code = enter(&run)) == EXIT_AS_ASKED)
+        code = finish(&run, run_cases(&run));
+    lock_release(&run.lock);
+    session_free(&run.session);
+    journal_close(run.journal);
+    json_decref(run.command);
+    json_decref(run.noise);
+    return code;
+}

@@ -1,0 +1,243 @@
+/*
+ * file: shapes are taken from x, wq, wv and o, and every other tensor must agree.
+ */
+#include "file.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "problem/cases.h"
+#include "problem/safetensors.h"
+
+/* Of the largest element of the output: sums of 384 float32 products, twice, were seen to differ by
+ * 8e-7 of it (all-MiniLM-L6-v2, Zen 4, 2026-11-21); ten times that.  Longer sums in proportion. */
+#define MATCH 8e-6
+#define MATCH_D_IN 384.0
+
+static const struct {
+    const char *name;
+    bool needed;
+} tensors[LAYER_TENSORS] = {
+    [LAYER_X] = {"x", true},    [LAYER_WQ] = {"wq", true},  [LAYER_WK] = {"wk", true},
+    [LAYER_WV] = {"wv", true},  [LAYER_BQ] = {"bq", false}, [LAYER_BK] = {"bk", false},
+    [LAYER_BV] = {"bv", false}, [LAYER_WO] = {"wo", false}, [LAYER_BO] = {"bo", false},
+    [LAYER_O] = {"o", false},   [LAYER_Y] = {"y", false},
+};
+
+/* A file that is being read. */
+struct reader {
+    const char *path, *prefix;
+    const struct safetensor *found[LAYER_TENSORS];
+    char *message;
+    size_t message_size;
+};
+
+static bool refuse(const struct reader *r, enum layer_tensor which, const char *wanted)
+{
+    char shape[SAFETENSORS_SHAPE_TEXT];
+    safetensors_print_shape(r->found[which], shape);
+    snprintf(r->message, r->message_size, "%s: %s%s is %s, not %s", r->path, r->prefix,
+             tensors[which].name, shape, wanted);
+    return false;
+}
+
+static bool find_tensors(struct reader *r, const struct safetensors *file)
+{
+    for (int i = 0; i < LAYER_TENSORS; i++) {
+        char name[256];
+        snprintf(name, sizeof name, "%s%s", r->prefix, tensors[i].name);
+        r->found[i] = safetensors_find(file, name);
+        if (!r->found[i] && tensors[i].needed) {
+            snprintf(r->message, r->message_size,
+                     "%s: there is no tensor %s; a layer has %sx, wq, wk and wv", r->path, name,
+                     r->prefix);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether a tensor has this shape, or is not there. */
+static bool has_shape(const struct reader *r, enum layer_tensor which, const size_t *shape,
+                      size_t rank)
+{
+    struct safetensor wanted = {.format = "floating-point", .rank = rank};
+    char text[SAFETENSORS_SHAPE_TEXT];
+    if (!r->found[which] || safetensors_is_shape(r->found[which], shape, rank))
+        return true;
+    memcpy(wanted.shape, shape, rank * sizeof *shape);
+    safetensors_print_shape(&wanted, text);
+    return refuse(r, which, text);
+}
+
+/* Lengths from x, wq and wv, which have the right rank, and heads. */
+static bool take_lengths(const struct reader *r, size_t heads, struct attn_self_attention *l)
+{
+    const struct safetensor *const *t = r->found;
+    if (t[LAYER_X]->rank != 3)
+        return refuse(r, LAYER_X, "floating-point (B,S,d_in)");
+    for (int i = LAYER_WQ; i <= LAYER_WV; i++)
+        if (t[i]->rank != 2)
+            return refuse(r, (enum layer_tensor)i, "floating-point (d_in,H*D)");
+    if (t[LAYER_WO] && t[LAYER_WO]->rank != 2)
+        return refuse(r, LAYER_WO, "floating-point (H*D,d_out)");
+    if (t[LAYER_O] && t[LAYER_O]->rank != 4)
+        return refuse(r, LAYER_O, "floating-point (B,H,S,D)");
+    if (!heads && t[LAYER_O])
+        heads = t[LAYER_O]->shape[1];
+    const size_t wide[] = {t[LAYER_WQ]->shape[1], t[LAYER_WV]->shape[1]};
+    if (!heads || wide[0] % heads || wide[1] % heads) {
+        snprintf(r->message, r->message_size,
+                 heads ? "%s: %zu and %zu columns of %swq and %swv are not %zu heads"
+                       : "%s: how many heads are the %zu and %zu columns of %swq and %swv? "
+                         "--file-heads says it where there is no o",
+                 r->path, wide[0], wide[1], r->prefix, r->prefix, heads);
+        return false;
+    }
+    *l = (struct attn_self_attention){.size = sizeof *l,
+                                      .batch = t[LAYER_X]->shape[0],
+                                      .len = t[LAYER_X]->shape[1],
+                                      .d_in = t[LAYER_X]->shape[2],
+                                      .heads = heads,
+                                      .qk_dim = wide[0] / heads,
+                                      .v_dim = wide[1] / heads,
+                                      .d_out = t[LAYER_WO] ? t[LAYER_WO]->shape[1] : 0};
+    return true;
+}
+
+static bool check_shapes(const struct reader *r, const struct attn_self_attention *l)
+{
+    const size_t qk = l->heads * l->qk_dim, v = l->heads * l->v_dim;
+    const size_t x[] = {l->batch, l->len, l->d_in}, wq[] = {l->d_in, qk}, wv[] = {l->d_in, v};
+    const size_t wo[] = {v, l->d_out}, o[] = {l->batch, l->heads, l->len, l->v_dim};
+    const size_t y[] = {l->batch, l->len, l->d_out ? l->d_out : v};
+    const struct {
+        enum layer_tensor which;
+        const size_t *shape;
+        size_t rank;
+    } wanted[] = {{LAYER_X, x, 3},       {LAYER_WQ, wq, 2},     {LAYER_WK, wq, 2},
+                  {LAYER_WV, wv, 2},     {LAYER_BQ, wq + 1, 1}, {LAYER_BK, wq + 1, 1},
+                  {LAYER_BV, wv + 1, 1}, {LAYER_WO, wo, 2},     {LAYER_BO, wo + 1, 1},
+                  {LAYER_O, o, 4},       {LAYER_Y, y, 3}};
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        if (!has_shape(r, wanted[i].which, wanted[i].shape, wanted[i].rank))
+            return false;
+    return true;
+}
+
+static float *copy(const struct safetensor *tensor)
+{
+    size_t n = 1;
+    for (size_t i = 0; i < tensor->rank; i++)
+        n *= tensor->shape[i];
+    float *x = malloc((n ? n : 1) * sizeof *x);
+    for (size_t i = 0; x && i < n; i++)
+        x[i] = (float)safetensors_get(tensor, i);
+    return x;
+}
+
+static enum layer_tensor output_of(const struct layer_file *file)
+{
+    return file->data[LAYER_Y] || file->layer.d_out ? LAYER_Y : LAYER_O;
+}
+
+static bool read_data(const struct reader *r, struct layer_file *file)
+{
+    for (int i = 0; i < LAYER_TENSORS; i++)
+        if (r->found[i] && !(file->data[i] = copy(r->found[i]))) {
+            snprintf(r->message, r->message_size, "out of memory");
+            return false;
+        }
+    const struct safetensor *output = r->found[output_of(file)];
+    const enum attn_dtype dtype = output ? output->dtype : ATTN_F32;
+    file->unit = dtype == ATTN_BF16 ? 0x1p-8 : dtype == ATTN_F16 ? 0x1p-11 : 0;
+    return true;
+}
+
+bool layer_file_open(struct layer_file *file, const char *path, const char *prefix, size_t heads,
+                     char *message, size_t message_size)
+{
+    struct reader r = {
+        .path = path, .prefix = prefix, .message = message, .message_size = message_size};
+    char found[CASES_PATH];
+    *file = (struct layer_file){0};
+    if (!cases_find_file(path, found)) {
+        cases_no_file(path, message, message_size);
+        return false;
+    }
+    struct safetensors *tensors_file = safetensors_open(found, message, message_size);
+    if (!tensors_file)
+        return false;
+    const bool right = find_tensors(&r, tensors_file) && take_lengths(&r, heads, &file->layer) &&
+                       check_shapes(&r, &file->layer) && read_data(&r, file);
+    safetensors_close(tensors_file);
+    if (!right)
+        layer_file_close(file);
+    return right;
+}
+
+void layer_file_close(struct layer_file *file)
+{
+    for (size_t i = 0; i < LAYER_TENSORS; i++)
+        free(file->data[i]);
+    *file = (struct layer_file){0};
+}
+
+struct attn_self_attention_tensors layer_file_tensors(const struct layer_file *file, float *y)
+{
+    float *const *d = file->data;
+    return (struct attn_self_attention_tensors){
+        .size = sizeof(struct attn_self_attention_tensors),
+        .x = d[LAYER_X],
+        .wq = d[LAYER_WQ],
+        .wk = d[LAYER_WK],
+        .wv = d[LAYER_WV],
+        .bq = d[LAYER_BQ],
+        .bk = d[LAYER_BK],
+        .bv = d[LAYER_BV],
+        .wo = d[LAYER_WO],
+        .bo = d[LAYER_BO],
+        .y = y,
+    };
+}
+
+size_t layer_file_outputs(const struct layer_file *file)
+{
+    const struct attn_self_attention *l = &file->layer;
+    return l->batch * l->len * (l->d_out ? l->d_out : l->heads * l->v_dim);
+}
+
+/* Element i of the layer's output, as the file has it: o is (B, H, S, D) and y is (B, S, H * D). */
+static double expected(const struct layer_file *file, size_t i)
+{
+    const struct attn_self_attention *l = &file->layer;
+    if (output_of(file) == LAYER_Y)
+        return (double)file->data[LAYER_Y][i];
+    const size_t d = i % l->v_dim, h = i / l->v_dim % l->heads, row = i / l->v_dim / l->heads;
+    const size_t b = row / l->len, s = row % l->len;
+    return (double)file->data[LAYER_O][((b * l->heads + h) * l->len + s) * l->v_dim + d];
+}
+
+double layer_file_difference(const struct layer_file *file, const float *y)
+{
+    const size_t n = layer_file_outputs(file);
+    double worst = 0;
+    if (!file->data[output_of(file)])
+        return NAN;
+    for (size_t i = 0; i < n; i++) {
+        const double e = fabs((double)y[i] - expected(file, i));
+        worst = e <= worst ? worst : e;
+    }
+    return worst;
+}
+
+double layer_file_tolerance(const struct layer_file *file)
+{
+    const size_t n = file->data[output_of(file)] ? layer_file_outputs(file) : 0;
+    double largest = 0;
+    for (size_t i = 0; i < n; i++)
+        largest = fmax(largest, fabs(expected(file, i)));
+    return largest * (MATCH * fmax(1, (double)file->layer.d_in / MATCH_D_IN) + file->unit);
+}

@@ -1,0 +1,51 @@
+/*
+ * dots: inner products q.k of random vectors, as many as wanted, for one ISA.
+ *
+ * Each lane of a vector is a trial of its own with its own generator, so that a trial's numbers
+ * depend on neither the width of vectors nor the number of threads.
+ */
+#ifndef HARNESS_EXPERIMENTS_SHARED_DOTS_H
+#define HARNESS_EXPERIMENTS_SHARED_DOTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "attention.h"
+
+/* What the elements of q and k are drawn from, independently. */
+enum distribution {
+    DISTRIBUTION_NORMAL,     /* N(0, 1) */
+    DISTRIBUTION_UNIFORM,    /* U(-1, 1) */
+    DISTRIBUTION_RADEMACHER, /* -1 or 1 */
+    DISTRIBUTION_HEAVY,      /* Student's t, 5 degrees of freedom: no moments from the fifth on */
+    DISTRIBUTION_COUNT
+};
+
+/* Its exact moments. */
+struct distribution_facts {
+    const char *name;
+    double variance, fourth; /* E x^2, E x^4 */
+};
+extern const struct distribution_facts distributions[DISTRIBUTION_COUNT];
+
+/* The names, the last NULL; the distribution of a name, DISTRIBUTION_COUNT where there is none. */
+extern const char *const distribution_names[];
+enum distribution distribution_find(const char *name);
+
+#define DOTS_TRIALS ((size_t)64) /* of one call, a multiple of any vector's lanes */
+
+struct dots {
+    enum attn_isa isa;
+
+    /* q.k over the first dims[c] dimensions of trials [first, first + DOTS_TRIALS) of a stream, for
+     * each of `count` ascending dims, into z[c * DOTS_TRIALS + trial]. */
+    void (*run)(enum distribution distribution, uint64_t key, uint64_t first, const size_t *dims,
+                size_t count, float *z);
+};
+
+/* Every ISA that the compiler could target, weakest first; the best that this host has. */
+extern const struct dots *const dots_variants[];
+extern const size_t dots_variant_count;
+const struct dots *dots_best(void);
+
+#endif

@@ -1,0 +1,79 @@
+/*
+ * kernel_weights: one head through a kernel, and through the definition.
+ */
+#include "kernel_weights.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel_call.h"
+#include "softmax_facts.h"
+
+static struct attn_problem problem_of(const struct weights_head *head, size_t v_dim)
+{
+    struct attn_problem problem;
+    attn_problem_init(&problem);
+    problem.q_len = head->rows;
+    problem.kv_len = head->keys;
+    problem.qk_dim = head->dim;
+    problem.v_dim = v_dim;
+    problem.scale = head->scale;
+    problem.mask = head->mask;
+    problem.dtype = problem.kv_dtype = head->dtype;
+    return problem;
+}
+
+/* v NULL: the identity. */
+bool kernel_values(const char *name, const struct weights_head *head, const float *v, size_t v_dim,
+                   double *o, struct experiment_work *work)
+{
+    const struct attn_problem problem = problem_of(head, v_dim);
+    const size_t size = sizeof work->message;
+    struct kernel_call call;
+    const struct attn_kernel *kernel = kernel_call_find(name, &problem, work->message, size);
+    if (!kernel || !kernel_call_open(&call, kernel, &problem, work->threads, work->message, size))
+        return false;
+    const struct attn_tensors *t = &call.set.tensors;
+    for (size_t i = 0; i < head->rows; i++)
+        tensors_store(&t->q, 0, 0, i, 0, head->q + i * head->stride, head->dim);
+    for (size_t j = 0; j < head->keys; j++) {
+        tensors_store(&t->k, 0, 0, j, 0, head->k + j * head->stride, head->dim);
+        if (v)
+            tensors_store(&t->v, 0, 0, j, 0, v + j * v_dim, v_dim);
+        else
+            tensors_set(&t->v, 0, 0, j, j, 1);
+    }
+    kernel_call_run(&call);
+    for (size_t i = 0; i < head->rows; i++)
+        for (size_t d = 0; d < v_dim; d++)
+            o[i * v_dim + d] = tensors_get(&t->o, 0, 0, i, d);
+    kernel_call_close(&call);
+    return true;
+}
+
+bool kernel_weights(const char *name, const struct weights_head *head, double *p,
+                    struct experiment_work *work)
+{
+    return kernel_values(name, head, NULL, head->keys, p, work);
+}
+
+void definition_weights(const struct weights_head *head, double *p)
+{
+    const struct attn_problem problem = problem_of(head, 1);
+    double *x = calloc(head->keys, sizeof *x);
+    for (size_t i = 0; x && i < head->rows; i++) {
+        const struct attn_range range = attn_visible(&problem, (ptrdiff_t)i);
+        double *row = p + i * head->keys;
+        memset(row, 0, head->keys * sizeof *row);
+        for (ptrdiff_t j = range.lo; j < range.hi; j++) {
+            double dot = 0;
+            for (size_t d = 0; d < head->dim; d++)
+                dot += (double)head->q[i * head->stride + d] *
+                       (double)head->k[(size_t)j * head->stride + d];
+            x[j] = dot * (double)attn_problem_scale(&problem);
+        }
+        if (range.lo < range.hi)
+            softmax_facts(x + range.lo, (size_t)(range.hi - range.lo), row + range.lo);
+    }
+    free(x);
+}

@@ -1,0 +1,31 @@
+/*
+ * kernel_weights: the attention weights of any kernel, also of one that does not return them.
+ */
+#ifndef HARNESS_EXPERIMENTS_SHARED_KERNEL_WEIGHTS_H
+#define HARNESS_EXPERIMENTS_SHARED_KERNEL_WEIGHTS_H
+
+#include "attention.h"
+#include "experiments/experiment.h"
+
+/* Queries (rows, dim) and keys (keys, dim) of one head, rows `stride` elements apart. */
+struct weights_head {
+    const float *q, *k;
+    size_t rows, keys, dim, stride;
+    float scale; /* 0: 1/sqrt(dim) */
+    unsigned mask;
+    enum attn_dtype dtype; /* that the kernel is given; ATTN_F32 is 0 */
+};
+
+/* Weights (rows, keys) into p: the output for values that are the identity.  False fills
+ * work->message. */
+bool kernel_weights(const char *kernel, const struct weights_head *head, double *p,
+                    struct experiment_work *work);
+
+/* The output (rows, v_dim) for dense values (keys, v_dim). */
+bool kernel_values(const char *kernel, const struct weights_head *head, const float *v,
+                   size_t v_dim, double *o, struct experiment_work *work);
+
+/* By the definition in float64; LSE not wanted.  Masked keys have weight 0. */
+void definition_weights(const struct weights_head *head, double *p);
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * layer_call: a layer, its kernel and its workspace.
+ */
+#include "layer_call.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "kernel_call.h"
+
+bool layer_call_open(struct layer_call *call, const struct attn_self_attention *layer,
+                     const char *name, int threads, char *message, size_t message_size)
+{
+    struct attn_problem problem;
+    const char *why = "no memory for the workspace";
+    attn_self_attention_problem(layer, &problem);
+    const struct attn_kernel *kernel = kernel_call_find(name, &problem, message, message_size);
+    if (!kernel)
+        return false;
+    const size_t bytes = attn_self_attention_workspace(layer, kernel, threads);
+    call->workspace = bytes ? aligned_alloc(ATTN_WORKSPACE_ALIGN, bytes) : NULL;
+    if (call->workspace &&
+        attn_self_attention_init(&call->plan, layer, kernel, threads, call->workspace, bytes, &why))
+        return true;
+    snprintf(message, message_size, "%s: %s", name, why);
+    free(call->workspace);
+    return false;
+}
+
+void layer_call_close(struct layer_call *call)
+{
+    attn_self_attention_destroy(&call->plan);
+    free(call->workspace);
+}

@@ -1,0 +1,19 @@
+/*
+ * layer_call: the self-attention layer with one kernel, ready to be called.
+ */
+#ifndef HARNESS_EXPERIMENTS_SHARED_LAYER_CALL_H
+#define HARNESS_EXPERIMENTS_SHARED_LAYER_CALL_H
+
+#include "self_attention.h"
+
+struct layer_call {
+    struct attn_self_attention_plan plan;
+    void *workspace;
+};
+
+/* With the best variant of that name on this host.  False leaves nothing open. */
+bool layer_call_open(struct layer_call *call, const struct attn_self_attention *layer,
+                     const char *kernel, int threads, char *message, size_t message_size);
+void layer_call_close(struct layer_call *call);
+
+#endif

@@ -1,0 +1,65 @@
+/*
+ * softmax_facts: formulas that treat the largest weight apart, so that 1 - p is a sum of the others.
+ */
+#include "softmax_facts.h"
+
+#include <math.h>
+
+/* Weights, the sum of those beside the largest, and the entropy log l - sum p (x - m). */
+static double weigh(const double *x, size_t n, double *p, size_t *top, double *rest)
+{
+    double l = 0, mean = 0;
+    *top = 0;
+    for (size_t j = 1; j < n; j++)
+        if (x[j] > x[*top])
+            *top = j;
+    for (size_t j = 0; j < n; j++) {
+        p[j] = exp(x[j] - x[*top]);
+        l += j == *top ? 0 : p[j];
+    }
+    for (size_t j = 0; j < n; j++) {
+        p[j] /= 1 + l;
+        mean += p[j] * (x[j] - x[*top]);
+    }
+    *rest = l / (1 + l);
+    return log1p(l) - mean;
+}
+
+/*
+ * The largest eigenvalue of diag(p) - p p^T lies between the two largest weights and is the zero of
+ * g(t) = sum p / (p - t), which rises there (Golub 1973, on matrices modified by rank one).
+ */
+static double spectral(const double *p, size_t n, size_t top)
+{
+    double lo = 0, hi = p[top];
+    for (size_t j = 0; j < n; j++)
+        if (j != top && p[j] > lo)
+            lo = p[j];
+    for (int i = 0; i < 200 && lo > 0 && hi > lo * (1 + 1e-14); i++) {
+        const double t = hi > 2 * lo ? sqrt(lo * hi) : (lo + hi) / 2;
+        double g = 0;
+        for (size_t j = 0; j < n; j++)
+            g += p[j] / (p[j] - t);
+        *(g > 0 ? &hi : &lo) = t;
+    }
+    return lo;
+}
+
+struct softmax_facts softmax_facts(const double *x, size_t n, double *p)
+{
+    struct softmax_facts facts = {0};
+    double rest, squares = 0, sum = 0;
+    facts.entropy = weigh(x, n, p, &facts.top, &rest);
+    facts.largest = p[facts.top];
+    for (size_t j = 0; j < n; j++)
+        squares += j == facts.top ? 0 : p[j] * p[j];
+    const double top2 = facts.largest * facts.largest;
+    for (size_t j = 0; j < n; j++) {
+        const double p2 = p[j] * p[j];
+        sum += j == facts.top ? p2 * (rest * rest + squares)
+                              : p2 * ((1 - p[j]) * (1 - p[j]) + squares + top2 - p2);
+    }
+    facts.frobenius = sqrt(sum);
+    facts.jacobian = spectral(p, n, facts.top);
+    return facts;
+}

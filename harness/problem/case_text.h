@@ -1,0 +1,20 @@
+/*
+ * case_text: the text of one case, `problem [input=...]`.  Internal to cases.
+ */
+#ifndef HARNESS_PROBLEM_CASE_TEXT_H
+#define HARNESS_PROBLEM_CASE_TEXT_H
+
+#include "cases.h"
+#include "base/scan.h"
+
+/* Reads problem and input, leaves the name alone; error->position counts from text.at. */
+bool case_text_read(struct piece text, struct problem_case *c, struct parse_error *error);
+
+/* Whether two cases compute the same from the same input, whatever their names. */
+bool case_text_same(const struct problem_case *a, const struct problem_case *b);
+
+/* The name of a case that has none, after its problem and input: h8-s1024-d64-causal.  Cut where it is
+ * too long for a table; `number`, from 2 on, tells those of one name apart. */
+void case_text_name(struct problem_case *c, size_t number);
+
+#endif

@@ -1,0 +1,24 @@
+/*
+ * outputs: O of every kernel of a case side by side, to see how far any two are apart.
+ */
+#ifndef HARNESS_PROBLEM_OUTPUTS_H
+#define HARNESS_PROBLEM_OUTPUTS_H
+
+#include "attention.h"
+
+#define OUTPUTS_MAX ((size_t)1024) /* slots that outputs_compare() takes */
+
+/* Writes O, dense and as f32, into place number `slot` of a memory file. */
+bool outputs_store(int fd, size_t slot, const struct attn_problem *problem,
+                   const struct attn_tensors *tensors);
+
+/* The largest difference of one element between any two of the given slots, and which two (indices
+ * into slots).  False where fewer than two slots are given or the file cannot be read. */
+struct outputs_difference {
+    double largest;
+    size_t a, b;
+};
+bool outputs_compare(int fd, const struct attn_problem *problem, const size_t *slots, size_t count,
+                     struct outputs_difference *difference);
+
+#endif

@@ -1,0 +1,103 @@
+/*
+ * parse: the text forms of problems and inputs, both ways.
+ *
+ * A problem is a comma list of key=value, no spaces:
+ *
+ *     b=1,hq=32,hkv=8,sq=1,skv=4096,d=128,dtype=bf16,mask=causal,window=256
+ *
+ *     key       value                      left out    meaning
+ *     b         N >= 1                     1           batch
+ *     hq        N >= 1, multiple of hkv    1           query heads
+ *     hkv       N >= 1                     as hq       KV heads
+ *     sq        N >= 1                     1           queries per sequence
+ *     skv       N >= 1                     as sq       keys per sequence
+ *     d         N >= 1                     64          query and key dimension
+ *     dv        N >= 1                     as d        value dimension
+ *     dtype     f32|bf16|f16               f32         type of Q and O
+ *     kv_dtype  dtype, or i8               as dtype    type of K and V
+ *     mask      none, or a sum such as     none        causal: key j <= i + skv - sq;
+ *               causal+bias of causal,                 causal_top_left: j <= i;
+ *               causal_top_left, bias,                 bias: a tensor added to the scores;
+ *               bool                                   bool: a tensor, 1 = attend
+ *     window    L or L:R, -1 = no limit    -1          keys i-L .. i+R only, aligned as the mask
+ *                                                      is; no R: no limit after i
+ *     softcap   X >= 0                     0 = off     X * tanh(score / X)
+ *     scale     X                          0           of the scores; 0 = 1/sqrt(d)
+ *     layout    bhsd|bshd                  bhsd        order of the dimensions in memory
+ *     sinks     0|1                        0           one more logit per head
+ *     alibi     0|1                        0           a slope per head times the distance
+ *     ragged    0|1                        0           lengths per sequence
+ *     page      N >= 0                     0 = off     K and V in pages of N keys
+ *     outputs   o, lse, weights in a sum   o           wanted results, such as o+lse
+ *     pass      forward|backward           forward
+ *
+ *     h         N >= 1                                 shorthand: hq and hkv
+ *     s         N >= 1                                 shorthand: sq and skv
+ *
+ * Keys may stand in any order, each at most once; a shorthand beside a key that it sets is
+ * refused.  Values that say the default are accepted.  The canonical form, which printing gives,
+ * has the order above, always b to d, the rest only where it differs from what the last column
+ * but one says, floats as the shortest text that reads back as the same float.  Parsing what was
+ * printed gives the same struct, and printing what was parsed from a canonical text gives the
+ * same text.
+ *
+ * An input says where Q, K and V come from:
+ *
+ *     normal[:SEED]      N(0, 1); SEED is 1 where left out
+ *     uniform[:SEED]     U(-1, 1)
+ *     needle:J           one dominant key at J, V one-hot there
+ *     negative           every logit at -30
+ *     file:PATH:PREFIX   safetensors PREFIXq, PREFIXk, PREFIXv of (B, H, S, D); the last colon
+ *                        ends PATH, PREFIX may be empty; UTF-8, no control characters
+ */
+#ifndef HARNESS_PROBLEM_PARSE_H
+#define HARNESS_PROBLEM_PARSE_H
+
+#include "attention.h"
+
+#define PARSE_TEXT 512 /* bytes of a text with its terminating 0 */
+
+/* Where Q, K and V of a case come from. */
+enum input_kind {
+    INPUT_NORMAL,   /* N(0, 1), seeded */
+    INPUT_UNIFORM,  /* U(-1, 1), seeded */
+    INPUT_NEEDLE,   /* one dominant key at `needle`, V one-hot there */
+    INPUT_NEGATIVE, /* every logit at -30 */
+    INPUT_FILE      /* safetensors: PREFIXq, PREFIXk, PREFIXv of (B, H, S, D) */
+};
+
+struct input {
+    enum input_kind kind;
+    uint64_t seed; /* 1 where the kind has none */
+    size_t needle;
+    char path[256]; /* as written; cases_find_file() says where it is */
+    char prefix[64];
+};
+
+/* What was wrong with a text, and at which byte of it (0-based). */
+struct parse_error {
+    size_t position;
+    char message[256]; /* one line, names the key; does not repeat the position */
+};
+
+/* The problem is valid (attn_problem_valid) where this returns true, else left untouched. */
+bool parse_problem(const char *text, struct attn_problem *problem, struct parse_error *error);
+
+/* Whether `found` has every size that the text, a valid problem, gives; false fills message, as in
+ * "s=5, but sq=4". */
+bool parse_sizes_agree(const char *text, const struct attn_problem *found, char *message,
+                       size_t message_size);
+
+/* The canonical form of a valid problem. */
+void parse_print_problem(const struct attn_problem *problem, char text[PARSE_TEXT]);
+
+bool parse_input(const char *text, struct input *input, struct parse_error *error);
+void parse_print_input(const struct input *input, char text[PARSE_TEXT]);
+
+/* One key of the problem text for --help; NULL past the last one. */
+struct parse_key_help {
+    const char *name, *form, *standard, *meaning;
+};
+const struct parse_key_help *parse_key_help(size_t index);
+
+#endif

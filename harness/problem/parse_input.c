@@ -1,0 +1,115 @@
+/*
+ * parse_input: the text form of inputs, both ways.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "parse.h"
+#include "base/scan.h"
+
+enum argument { ARGUMENT_NONE, ARGUMENT_SEED, ARGUMENT_KEY, ARGUMENT_FILE };
+
+static const struct {
+    const char *name;
+    const char *form; /* for messages */
+    enum argument argument;
+} kinds[] = {
+    [INPUT_NORMAL] = {"normal", "normal or normal:SEED", ARGUMENT_SEED},
+    [INPUT_UNIFORM] = {"uniform", "uniform or uniform:SEED", ARGUMENT_SEED},
+    [INPUT_NEEDLE] = {"needle", "needle:J, the key's position", ARGUMENT_KEY},
+    [INPUT_NEGATIVE] = {"negative", "negative", ARGUMENT_NONE},
+    [INPUT_FILE] = {"file", "file:PATH:PREFIX, PREFIX may be empty", ARGUMENT_FILE},
+};
+
+#define KINDS (sizeof kinds / sizeof *kinds)
+
+static bool unknown_kind(struct piece name, struct parse_error *error)
+{
+    char quoted[SCAN_QUOTED], advice[SCAN_ADVICE];
+    struct scan_choice choice = {.given = name};
+    for (size_t i = 0; i < KINDS; i++)
+        scan_offer(&choice, kinds[i].name);
+    error->position = 0;
+    snprintf(error->message, sizeof error->message, "unknown input %s; %s",
+             scan_quote(name, quoted), scan_advice(&choice, "inputs are", advice));
+    return false;
+}
+
+/* PATH:PREFIX; the last colon separates them. */
+static bool read_file(struct piece value, struct input *input, const char **why)
+{
+    const char *end = value.at + value.length, *colon = end;
+    while (colon > value.at && *colon != ':')
+        colon--;
+    *why = "has no PATH:PREFIX";
+    if (colon == value.at)
+        return false;
+    *why = "is no text that results could name";
+    if (!piece_is_text(value))
+        return false;
+    *why = "is too long";
+    return piece_copy(piece_from(value.at, colon), input->path, sizeof input->path) &&
+           piece_copy(piece_from(colon + 1, end), input->prefix, sizeof input->prefix);
+}
+
+static bool read_argument(struct input *input, struct piece value, bool has_value, const char **why)
+{
+    uint64_t n = 0;
+    switch (kinds[input->kind].argument) {
+    case ARGUMENT_NONE:
+        *why = "takes no value";
+        return !has_value;
+    case ARGUMENT_SEED:
+        return !has_value || scan_number(value, UINT64_MAX, &input->seed, why);
+    case ARGUMENT_KEY:
+        if (!scan_number(value, PTRDIFF_MAX, &n, why))
+            return false;
+        input->needle = n;
+        return true;
+    case ARGUMENT_FILE:
+        break;
+    }
+    return read_file(value, input, why);
+}
+
+bool parse_input(const char *text, struct input *input, struct parse_error *error)
+{
+    bool has_value;
+    struct piece value = {text, strlen(text)};
+    const struct piece name = piece_split(&value, ":", &has_value);
+    struct input read = {.seed = 1};
+    const char *why;
+    char quoted[SCAN_QUOTED];
+
+    while (read.kind < KINDS && !piece_is(name, kinds[read.kind].name))
+        read.kind++;
+    if (read.kind == KINDS)
+        return unknown_kind(name, error);
+    if (!read_argument(&read, value, has_value, &why)) {
+        error->position = (size_t)(value.at - text);
+        snprintf(error->message, sizeof error->message, "input %s: %s %s; expected %s",
+                 kinds[read.kind].name, scan_quote(value, quoted), why, kinds[read.kind].form);
+        return false;
+    }
+    *input = read;
+    return true;
+}
+
+void parse_print_input(const struct input *input, char text[PARSE_TEXT])
+{
+    const char *name = kinds[input->kind].name;
+    switch (kinds[input->kind].argument) {
+    case ARGUMENT_NONE:
+        snprintf(text, PARSE_TEXT, "%s", name);
+        return;
+    case ARGUMENT_SEED:
+        snprintf(text, PARSE_TEXT, "%s:%llu", name, (unsigned long long)input->seed);
+        return;
+    case ARGUMENT_KEY:
+        snprintf(text, PARSE_TEXT, "%s:%zu", name, input->needle);
+        return;
+    case ARGUMENT_FILE:
+        snprintf(text, PARSE_TEXT, "%s:%s:%s", name, input->path, input->prefix);
+        return;
+    }
+}

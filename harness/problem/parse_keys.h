@@ -1,0 +1,72 @@
+/*
+ * parse_keys: the keys of the problem text, one table that drives parsing, printing and help.
+ *
+ * Internal to parse.  A key has a kind, which reads and prints its value, and a standard value
+ * that it has where it is left out: a text, or whatever the key that it follows has.
+ */
+#ifndef HARNESS_PROBLEM_PARSE_KEYS_H
+#define HARNESS_PROBLEM_PARSE_KEYS_H
+
+#include "parse.h"
+#include "base/scan.h"
+
+/* In canonical order; shorthands last. */
+enum parse_key_id {
+    KEY_B,
+    KEY_HQ,
+    KEY_HKV,
+    KEY_SQ,
+    KEY_SKV,
+    KEY_D,
+    KEY_DV,
+    KEY_DTYPE,
+    KEY_KV_DTYPE,
+    KEY_MASK,
+    KEY_WINDOW,
+    KEY_SOFTCAP,
+    KEY_SCALE,
+    KEY_LAYOUT,
+    KEY_SINKS,
+    KEY_ALIBI,
+    KEY_RAGGED,
+    KEY_PAGE,
+    KEY_OUTPUTS,
+    KEY_PASS,
+    KEY_H,
+    KEY_S,
+    KEY_COUNT
+};
+
+/* Bytes of the longest value text: a window of two numbers, or every mask at once. */
+#define PARSE_VALUE 48
+
+struct parse_key;
+
+struct parse_kind {
+    /* False sets *why, as in "hq='x' is not a whole number". */
+    bool (*read)(const struct parse_key *key, struct piece value, struct attn_problem *problem,
+                 const char **why);
+    void (*print)(const struct parse_key *key, const struct attn_problem *problem,
+                  char text[PARSE_VALUE]);
+};
+
+struct parse_name {
+    const char *name;
+    unsigned value;
+};
+
+struct parse_key {
+    struct parse_key_help help;
+    const struct parse_kind *kind;  /* NULL: a shorthand of the keys that it sets */
+    size_t offset;                  /* of its field in struct attn_problem */
+    unsigned option;                /* enum attn_option that a value other than 0 turns on */
+    unsigned dtypes;                /* allowed ones, 1u << enum attn_dtype */
+    const struct parse_name *names; /* the last one has a NULL name */
+    enum parse_key_id follows;      /* where left out; KEY_B (never followed): nothing */
+    enum parse_key_id sets[2];
+    bool always; /* printed also where its value is what leaving out gives */
+};
+
+extern const struct parse_key parse_keys[KEY_COUNT];
+
+#endif

@@ -1,0 +1,196 @@
+/*
+ * select: lists of kernels and instruction sets.
+ */
+#include "select.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/scan.h"
+
+#define ALL_ISAS ((1u << ATTN_ISA_COUNT) - 1)
+
+/* Takes the next item of a comma list into `item`; false at the end. */
+static bool next_item(const char **list, char *item, size_t size)
+{
+    if (!**list)
+        return false;
+    const size_t n = strcspn(*list, ",");
+    snprintf(item, size, "%.*s", (int)n, *list);
+    *list += n + ((*list)[n] == ',');
+    return true;
+}
+
+/* ---- kernels --------------------------------------------------------------------------------- */
+
+static void add(struct selected *selected, size_t *count, const struct selected *one)
+{
+    for (size_t i = 0; i < *count; i++)
+        if (strcmp(selected[i].name, one->name) == 0 && selected[i].variant == one->variant &&
+            selected[i].isa == one->isa)
+            return;
+    if (*count < SELECT_MAX)
+        selected[(*count)++] = *one;
+}
+
+/* Adds what an item names: a group's members, or one kernel; returns how many. */
+static size_t add_item(const char *item, struct selected *selected, size_t *count)
+{
+    const char *names[SELECT_MAX + 1];
+    size_t known = catalogue_names(names, SELECT_MAX);
+    const char *slash = strchr(item, '/');
+    const size_t length = slash ? (size_t)(slash - item) : strlen(item);
+    const struct attn_kernel *unlisted = catalogue_unlisted(item, length);
+    if (unlisted)
+        names[known++] = unlisted->name;
+    size_t matches = 0;
+    for (size_t i = 0; i < known; i++) {
+        struct selected one = {.variant = slash};
+        const bool named = strlen(names[i]) == length && strncmp(names[i], item, length) == 0;
+        if (!named && (unlisted || slash || !catalogue_in_group(names[i], item)))
+            continue;
+        if (slash && !attn_isa_parse(slash + 1, &one.isa))
+            return 0;
+        snprintf(one.name, sizeof one.name, "%s", names[i]);
+        add(selected, count, &one);
+        matches++;
+    }
+    return matches;
+}
+
+static void unknown_kernel(const char *item, char *message, size_t size)
+{
+    const char *names[SELECT_MAX];
+    const size_t count = catalogue_names(names, SELECT_MAX);
+    const struct piece given = piece_from(item, item + strcspn(item, "/"));
+    struct scan_choice choice = {.given = given};
+    char quoted[SCAN_QUOTED], advice[SCAN_ADVICE];
+    for (size_t i = 0; i < count; i++) {
+        if (piece_is(given, names[i])) {
+            snprintf(message, size, "kernel %s has no variant %s", names[i],
+                     scan_quote(piece_from(item, item + strlen(item)), quoted));
+            return;
+        }
+        scan_offer(&choice, names[i]);
+    }
+    for (size_t i = 0; catalogue_groups[i].name; i++)
+        scan_offer(&choice, catalogue_groups[i].name);
+    snprintf(message, size, "no kernel or group %s; %s", scan_quote(given, quoted),
+             scan_advice(&choice, "there are", advice));
+}
+
+bool select_kernels(const char *list, struct selected selected[SELECT_MAX], size_t *count,
+                    char *message, size_t message_size)
+{
+    char item[128];
+    *count = 0;
+    for (const char *rest = list ? list : "all"; next_item(&rest, item, sizeof item);)
+        if (add_item(item, selected, count) == 0) {
+            unknown_kernel(item, message, message_size);
+            return false;
+        }
+    return true;
+}
+
+/* ---- instruction sets ------------------------------------------------------------------------ */
+
+bool select_isas(const char *list, unsigned *isas, char *message, size_t message_size)
+{
+    char item[64];
+    enum attn_isa isa;
+    *isas = 0;
+    if (!list || strcmp(list, "best") == 0)
+        return true;
+    for (const char *rest = list; next_item(&rest, item, sizeof item);) {
+        if (strcmp(item, "all") == 0)
+            *isas = ALL_ISAS;
+        else if (attn_isa_parse(item, &isa))
+            *isas |= 1u << isa;
+        else {
+            struct scan_choice choice = {.given = piece_from(item, item + strlen(item))};
+            char quoted[SCAN_QUOTED], advice[SCAN_ADVICE];
+            for (int i = 0; i < ATTN_ISA_COUNT; i++)
+                scan_offer(&choice, attn_isa_name((enum attn_isa)i));
+            snprintf(message, message_size, "no instruction set %s; %s",
+                     scan_quote(choice.given, quoted), scan_advice(&choice, "there are", advice));
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What a variant has to meet, a set of bits. */
+enum { HERE = 1, OF_TYPE = 2, ABLE = 4 };
+
+static bool is_of_type(const struct attn_kernel *kernel, const struct attn_problem *problem)
+{
+    return kernel->caps.dtypes & 1u << problem->dtype;
+}
+
+/* The strongest variant that meets the demands; -1 where none does. */
+static int strongest(const char *name, const struct attn_problem *problem, unsigned demands)
+{
+    const char *why;
+    for (int isa = ATTN_ISA_COUNT - 1; isa >= 0; isa--) {
+        const struct attn_kernel *kernel = catalogue_find(name, (enum attn_isa)isa);
+        if (kernel && (!(demands & HERE) || attn_isa_available(kernel->isa)) &&
+            (!(demands & OF_TYPE) || is_of_type(kernel, problem)) &&
+            (!(demands & ABLE) || attn_supports(kernel, problem, &why)))
+            return isa;
+    }
+    return -1;
+}
+
+unsigned select_variants(const struct selected *selected, unsigned isas,
+                         const struct attn_problem *problem)
+{
+    if (selected->variant)
+        return 1u << selected->isa;
+    if (isas == ALL_ISAS) {
+        unsigned built = 0;
+        for (int isa = 0; isa < ATTN_ISA_COUNT; isa++)
+            if (catalogue_find(selected->name, (enum attn_isa)isa))
+                built |= 1u << isa;
+        return built;
+    }
+    if (isas)
+        return isas;
+    static const unsigned demands[] = {HERE | ABLE, HERE | OF_TYPE, HERE, 0};
+    int best = -1;
+    for (size_t i = 0; best < 0; i++)
+        best = strongest(selected->name, problem, demands[i]);
+    return 1u << best;
+}
+
+/* Whether a variant of that name computes the problem in another data type. */
+static bool taken_in_another_type(const char *name, const struct attn_problem *problem)
+{
+    struct attn_problem other = *problem;
+    for (int dtype = 0; dtype < ATTN_DTYPE_COUNT; dtype++) {
+        other.dtype = other.kv_dtype = (enum attn_dtype)dtype;
+        if (strongest(name, &other, ABLE) >= 0)
+            return true;
+    }
+    return false;
+}
+
+bool select_refusal(const struct attn_kernel *kernel, const struct attn_problem *problem,
+                    char *message, size_t message_size)
+{
+    const char *why, *of_type = "";
+    if (attn_supports(kernel, problem, &why))
+        return false;
+    const int typed = strongest(kernel->name, problem, OF_TYPE);
+    if (strongest(kernel->name, problem, ABLE) >= 0) {
+        snprintf(message, message_size, "%s", why);
+        return true;
+    }
+    if (typed >= 0) {
+        attn_supports(catalogue_find(kernel->name, (enum attn_isa)typed), problem, &why);
+        of_type =
+            taken_in_another_type(kernel->name, problem) ? attn_dtype_name(problem->dtype) : "";
+    }
+    snprintf(message, message_size, "no kernel variant takes %s%s%s", why,
+             *of_type ? " with dtype=" : "", of_type);
+    return true;
+}

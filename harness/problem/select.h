@@ -1,0 +1,37 @@
+/*
+ * select: which variants a --kernel and an --isa mean.
+ */
+#ifndef HARNESS_PROBLEM_SELECT_H
+#define HARNESS_PROBLEM_SELECT_H
+
+#include "catalogue.h"
+
+#define SELECT_MAX 256
+
+/* One kernel, and one of its variants where the name said so. */
+struct selected {
+    char name[64];
+    bool variant; /* `isa` was named with the kernel */
+    enum attn_isa isa;
+};
+
+/* A comma list of kernels, variants and groups, NULL for all; each once, groups in the order of
+ * the catalogue.  False fills message, with the nearest name. */
+bool select_kernels(const char *list, struct selected selected[SELECT_MAX], size_t *count,
+                    char *message, size_t message_size);
+
+/* What --isa means: a set of bits (1u << isa); or 0 for the best of each kernel and problem. */
+bool select_isas(const char *list, unsigned *isas, char *message, size_t message_size);
+
+/* Variants to run for a problem, a set of bits: those asked for, or the strongest one of this host
+ * that supports the problem.  Where none does, the one whose refusal tells most: the strongest of
+ * this host for the problem's data type, else the strongest of this host, else the strongest built. */
+unsigned select_variants(const struct selected *selected, unsigned isas,
+                         const struct attn_problem *problem);
+
+/* Why the variant does not compute the problem; where no variant of the kernel does, what it is that
+ * none takes.  False: it does compute it. */
+bool select_refusal(const struct attn_kernel *kernel, const struct attn_problem *problem,
+                    char *message, size_t message_size);
+
+#endif

@@ -1,0 +1,201 @@
+/*
+ * tensors: sets in process memory, guard pages, checksums, elements.
+ */
+#include "tensors.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "element.h"
+#include "system/fault.h"
+#include "tensors_view.h"
+
+/* ---- memory -------------------------------------------------------------------------------- */
+
+/* Inaccessible bytes between operands: a page where they are only to be apart. */
+static size_t guard_bytes(const struct tensors_layout *layout)
+{
+    return layout->guard == TENSORS_TIMING ? tensors_page() : FAULT_GUARD;
+}
+
+/* An operand's pages; all are followed by inaccessible ones, and the first preceded. */
+static size_t area_bytes(const struct tensors_view *view, const struct tensors_layout *layout)
+{
+    const size_t page = tensors_page();
+    size_t bytes = tensors_extent(view, layout->row_padding);
+    if (layout->guard == TENSORS_TIMING &&
+        __builtin_add_overflow(bytes, TENSORS_SHIFT_RANGE, &bytes))
+        return SIZE_MAX;
+    return bytes > SIZE_MAX - page ? SIZE_MAX : (bytes + page - 1) / page * page;
+}
+
+static void *map_areas(const struct tensors_view *views, size_t count,
+                       const struct tensors_layout *layout, size_t *total)
+{
+    *total = guard_bytes(layout);
+    for (size_t n = 0; n < count; n++)
+        if (__builtin_add_overflow(*total, area_bytes(&views[n], layout), total) ||
+            __builtin_add_overflow(*total, guard_bytes(layout), total)) {
+            errno = ENOMEM;
+            return MAP_FAILED;
+        }
+    return mmap(NULL, *total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+/* Maps the views' memory and points their tensors into it. */
+static bool map_views(const struct tensors_view *views, size_t count,
+                      const struct tensors_layout *layout, void **mapping, size_t *mapping_bytes,
+                      char *message, size_t message_size)
+{
+    char *at = map_areas(views, count, layout, mapping_bytes);
+    if (at == MAP_FAILED) {
+        snprintf(message, message_size, "cannot map %zu bytes for operands: %s", *mapping_bytes,
+                 strerror(errno));
+        *mapping = NULL;
+        return false;
+    }
+    *mapping = at;
+    at += guard_bytes(layout);
+    for (size_t n = 0; n < count; n++) {
+        const size_t area = area_bytes(&views[n], layout);
+        const size_t extent = tensors_extent(&views[n], layout->row_padding);
+        const size_t front[] = {[TENSORS_TIMING] = tensors_stagger(layout->shift, n),
+                                [TENSORS_GUARD_FRONT] = 0,
+                                [TENSORS_GUARD_BACK] = area - extent};
+        if (mprotect(at, area, PROT_READ | PROT_WRITE) != 0) {
+            snprintf(message, message_size, "cannot allocate %zu bytes for %s: %s", area,
+                     views[n].name, strerror(errno));
+            return false;
+        }
+        *views[n].t = (struct attn_tensor){at + front[layout->guard], views[n].dtype, {0}};
+        tensors_set_strides(&views[n], layout->row_padding);
+        at += area + guard_bytes(layout);
+    }
+    return true;
+}
+
+bool tensors_alloc_results(struct tensor_set *set, const struct attn_problem *problem,
+                           char *message, size_t message_size)
+{
+    struct tensors_view views[TENSORS_VIEWS];
+    const size_t count = tensors_results(&set->tensors, problem, views);
+    if (!map_views(views, count, &set->layout, &set->mapping[1], &set->mapping_bytes[1], message,
+                   message_size))
+        return false;
+    tensors_poison(set, problem);
+    return true;
+}
+
+/* ---- sets ---------------------------------------------------------------------------------------- */
+
+bool tensors_alloc(struct tensor_set *set, const struct attn_problem *problem,
+                   const struct tensors_layout *layout, char *message, size_t message_size)
+{
+    assert(layout->shift % 64 == 0);
+    *set = (struct tensor_set){.tensors.size = sizeof set->tensors, .layout = *layout};
+    struct tensors_view views[TENSORS_VIEWS];
+    const size_t count = tensors_operands(&set->tensors, problem, views);
+    if (!map_views(views, count, layout, &set->mapping[0], &set->mapping_bytes[0], message,
+                   message_size) ||
+        !tensors_alloc_results(set, problem, message, message_size)) {
+        tensors_free(set);
+        return false;
+    }
+    for (size_t n = 0; n < count; n++)
+        tensors_poison_padding(&views[n], layout->row_padding);
+    tensors_seal(set, problem);
+    return true;
+}
+
+void tensors_free(struct tensor_set *set)
+{
+    for (int n = 0; n < 2; n++)
+        if (set->mapping[n])
+            munmap(set->mapping[n], set->mapping_bytes[n]);
+    *set = (struct tensor_set){0};
+}
+
+size_t tensors_spans(const struct tensor_set *set, const struct attn_problem *problem,
+                     struct tensors_span spans[TENSORS_SPANS])
+{
+    struct tensors_view views[2 * TENSORS_VIEWS];
+    struct attn_tensors tensors = set->tensors;
+    size_t count = tensors_operands(&tensors, problem, views);
+    count += tensors_results(&tensors, problem, views + count);
+    for (size_t n = 0; n < count; n++)
+        spans[n] = (struct tensors_span){views[n].name, views[n].t->data,
+                                         tensors_extent(&views[n], set->layout.row_padding),
+                                         attn_dtype_size(views[n].dtype)};
+    return count;
+}
+
+/* ---- checksums ----------------------------------------------------------------------------- */
+
+static void checksums(const struct tensor_set *set, const struct attn_problem *problem,
+                      uint64_t sums[3])
+{
+    struct tensors_view views[TENSORS_VIEWS];
+    struct attn_tensors tensors = set->tensors;
+    const size_t count = tensors_operands(&tensors, problem, views);
+    for (size_t n = 0; n < count; n++)
+        sums[n] =
+            tensors_hash(views[n].t->data, tensors_extent(&views[n], set->layout.row_padding));
+}
+
+void tensors_seal(struct tensor_set *set, const struct attn_problem *problem)
+{
+    checksums(set, problem, set->checksum);
+}
+
+const char *tensors_changed(const struct tensor_set *set, const struct attn_problem *problem)
+{
+    static const char *const names[] = {"q", "k", "v"};
+    uint64_t now[3];
+    checksums(set, problem, now);
+    for (int n = 0; n < 3; n++)
+        if (now[n] != set->checksum[n])
+            return names[n];
+    return NULL;
+}
+
+/* ---- elements ------------------------------------------------------------------------------ */
+
+double tensors_get(const struct attn_tensor *t, size_t b, size_t h, size_t i, size_t d)
+{
+    const void *row = attn_row(t, b, h, i);
+    switch (t->dtype) {
+    case ATTN_BF16:
+        return (double)attn_bf16_to_f32(((const uint16_t *)row)[d]);
+    case ATTN_F16:
+        return (double)attn_f16_to_f32(((const uint16_t *)row)[d]);
+    case ATTN_F64:
+        return ((const double *)row)[d];
+    default:
+        assert(t->dtype == ATTN_F32);
+        return (double)((const float *)row)[d];
+    }
+}
+
+void tensors_store(const struct attn_tensor *t, size_t b, size_t h, size_t i, size_t at,
+                   const float *x, size_t n)
+{
+    void *row = attn_row(t, b, h, i);
+    if (t->dtype == ATTN_F32) {
+        memcpy((float *)row + at, x, n * sizeof *x);
+    } else if (t->dtype == ATTN_BF16) {
+        for (size_t d = 0; d < n; d++)
+            ((uint16_t *)row)[at + d] = attn_f32_to_bf16(x[d]);
+    } else {
+        assert(t->dtype == ATTN_F16);
+        for (size_t d = 0; d < n; d++)
+            ((uint16_t *)row)[at + d] = attn_f32_to_f16(x[d]);
+    }
+}
+
+void tensors_set(const struct attn_tensor *t, size_t b, size_t h, size_t i, size_t d, double x)
+{
+    tensors_store(t, b, h, i, d, &(float){(float)x}, 1);
+}

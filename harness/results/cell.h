@@ -1,0 +1,79 @@
+/*
+ * cell: one line of results, (case, kernel, variant, threads, placement), and how far it got.
+ */
+#ifndef HARNESS_RESULTS_CELL_H
+#define HARNESS_RESULTS_CELL_H
+
+#include "problem/cases.h"
+#include "journal.h"
+#include "system/machine.h"
+#include "base/stop.h"
+
+enum cell_state {
+    CELL_OK,
+    CELL_UNSUPPORTED,
+    CELL_UNAVAILABLE,
+    CELL_FAILED,
+    CELL_IMPLAUSIBLE,
+    CELL_CRASHED,
+    CELL_TIMEOUT,
+    CELL_SKIPPED,
+    CELL_STATE_COUNT
+};
+
+const char *cell_state_name(enum cell_state state);
+const char *cell_state_meaning(enum cell_state state); /* one line */
+bool cell_state_parse(const char *name, enum cell_state *state);
+
+struct cell {
+    const struct problem_case *c;
+    char kernel_name[64];
+    enum attn_isa isa;
+    const struct attn_kernel *kernel; /* NULL where the build does not have the variant */
+    int threads;
+    enum placement placement;
+    enum memory_policy memory;
+    bool huge_pages; /* asked for */
+    bool cold;
+
+    bool done; /* the state is final */
+    enum cell_state state;
+    char why[640]; /* empty where ok */
+    int failed_at; /* threads on which the variant failed, where that is another cell; else 0 */
+    enum stop stop;
+    json_t *check;    /* of the first launch; owned, NULL before */
+    json_t *launches; /* their records, in the order taken; owned */
+    json_t *row;      /* the finished line; owned, NULL before */
+    json_t *blas;     /* "blas" of row and launches: the library's core type; owned, NULL none */
+    double cost_s;    /* wall time of the last launch */
+    size_t repeats;   /* launches that gave way to another */
+};
+
+void cell_init(struct cell *cell, const struct problem_case *c, const char *kernel_name,
+               enum attn_isa isa);
+void cell_free(struct cell *cell);
+
+/* Makes a state final. */
+__attribute__((format(printf, 3, 4))) void cell_end(struct cell *cell, enum cell_state state,
+                                                    const char *why, ...);
+
+/* {"problem", "case", "kernel", "isa", "threads", "input", "placement", "memory", "huge_pages", "cache",
+ * "plugin"} */
+json_t *cell_identity(const struct cell *cell);
+
+/* Takes back what the cell's check found of errors: they are not those of what ended it. */
+void cell_forget_errors(struct cell *cell);
+
+/* Fails a cell because the same variant did on another number of threads: a wrong kernel gets no time
+ * on any. */
+void cell_inherit(struct cell *cell, const struct cell *failed);
+
+/* A command line that measures this cell alone; beside the one that it failed with, where it did. */
+#define CELL_WORD (4 * (2 * PARSE_TEXT + 16)) /* problem and input, every byte of them quoted */
+#define CELL_REPRO (CELL_WORD + 256)
+void cell_repro(const struct cell *cell, const char *command, char text[CELL_REPRO]);
+
+/* "flash/avx512" */
+void cell_variant(const struct cell *cell, char text[96]);
+
+#endif

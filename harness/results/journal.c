@@ -1,0 +1,326 @@
+/*
+ * journal: appending, flushing, and reading back what an interrupted session left.
+ */
+#define _GNU_SOURCE
+#include "journal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* 9 digits tell any two float32 apart; a time in seconds is never known to more. */
+#define DUMP_FLAGS (JSON_COMPACT | JSON_REAL_PRECISION(9))
+
+struct journal {
+    int fd;
+    bool regular; /* can be cut back to its last whole line */
+    off_t length; /* of the whole lines */
+    char *path;
+    json_t *session;
+    json_t *cells;    /* identity -> last row */
+    json_t *checks;   /* identity -> result */
+    json_t *launches; /* identity -> array */
+};
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+/* The key of results/schema.json; tests/results/test_schema.c holds the two together.  A field with a usual
+ * value is one that older files lack: it is named only where it has another. */
+static const struct {
+    const char *name, *usual;
+} keys[] = {
+    {"kernel", NULL},  {"isa", NULL},       {"problem", NULL},         {"input", NULL},
+    {"threads", NULL}, {"placement", NULL}, {"memory", "first-touch"}, {"huge_pages", "false"},
+    {"cache", NULL},   {"plugin", NULL},
+};
+
+static void print_value(const json_t *value, const char *absent, char *text, size_t size)
+{
+    if (json_is_integer(value))
+        snprintf(text, size, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    else if (json_is_boolean(value))
+        snprintf(text, size, "%s", json_is_true(value) ? "true" : "false");
+    else
+        snprintf(text, size, "%s", json_is_string(value) ? json_string_value(value) : absent);
+}
+
+void journal_identity(const json_t *cell, char *text, size_t size)
+{
+    char value[JOURNAL_IDENTITY];
+    size_t n = 0;
+    *text = 0;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys && n < size; i++) {
+        const char *usual = keys[i].usual;
+        print_value(json_object_get(cell, keys[i].name), usual ? usual : "", value, sizeof value);
+        if (usual && strcmp(value, usual) == 0)
+            continue;
+        n += (size_t)snprintf(text + n, size - n, "%s%s%s%s", i ? "|" : "",
+                              usual ? keys[i].name : "", usual ? "=" : "", value);
+    }
+}
+
+static bool write_all(int fd, const char *text, size_t length)
+{
+    while (length) {
+        const ssize_t n = write(fd, text, length);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return false;
+        text += n;
+        length -= (size_t)n;
+    }
+    return true;
+}
+
+/* Pipes and terminals have nothing to flush. */
+static bool flush(int fd)
+{
+    return fdatasync(fd) == 0 || errno == EINVAL || errno == EROFS;
+}
+
+static bool append(struct journal *journal, json_t *line, bool to_disk, char *message,
+                   size_t message_size)
+{
+    bool written = false;
+    errno = ENOMEM;
+    char *text = line ? json_dumps(line, DUMP_FLAGS) : NULL;
+    if (text) {
+        const size_t length = strlen(text);
+        text[length] = '\n'; /* in place of the terminating 0 */
+        written = write_all(journal->fd, text, length + 1) && (!to_disk || flush(journal->fd));
+        if (written)
+            journal->length += (off_t)length + 1;
+    }
+    if (!written) {
+        snprintf(message, message_size, "%s: %s", journal->path, strerror(errno));
+        if (journal->regular && ftruncate(journal->fd, journal->length) != 0)
+            journal->regular = false; /* the half line stays; --resume will cut it off */
+    }
+    free(text);
+    json_decref(line);
+    return written;
+}
+
+bool journal_write(struct journal *journal, json_t *line, char *message, size_t message_size)
+{
+    return append(journal, line, true, message, message_size);
+}
+
+bool journal_note(struct journal *journal, json_t *line, char *message, size_t message_size)
+{
+    return append(journal, line, false, message, message_size);
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static struct journal *fail(struct journal *journal, const char *why, char *message,
+                            size_t message_size)
+{
+    snprintf(message, message_size, "%s: %s", journal->path, why);
+    journal_close(journal);
+    return NULL;
+}
+
+/* An open file that no other session writes to; NULL fills message. */
+static struct journal *open_file(const char *path, int flags, char *message, size_t message_size)
+{
+    struct stat status;
+    struct journal *journal = calloc(1, sizeof *journal);
+    const bool standard = strcmp(path, "-") == 0;
+    if (!journal || !(journal->path = strdup(standard ? "standard output" : path))) {
+        snprintf(message, message_size, "%s: out of memory", path);
+        free(journal);
+        return NULL;
+    }
+    *message = 0;
+    journal->cells = json_object();
+    journal->checks = json_object();
+    journal->launches = json_object();
+    journal->fd = standard ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
+                           : open(path, flags | O_APPEND | O_CLOEXEC, 0666);
+    if (journal->fd < 0 || fstat(journal->fd, &status) != 0)
+        return fail(journal, strerror(errno), message, message_size);
+    journal->regular = S_ISREG(status.st_mode) && !standard;
+    journal->length = status.st_size;
+    if (journal->regular && flock(journal->fd, LOCK_EX | LOCK_NB) != 0)
+        return fail(journal, "another session is writing to it", message, message_size);
+    return journal;
+}
+
+struct journal *journal_create(const char *path, char *message, size_t message_size)
+{
+    struct journal *journal = open_file(path, O_WRONLY | O_CREAT, message, message_size);
+    if (journal && journal->regular && journal->length > 0)
+        return fail(journal, "exists; go on with it by --resume, or name another file", message,
+                    message_size);
+    return journal;
+}
+
+/* Launches of another build are no launches of this one's cells. */
+static void take_session(struct journal *journal, json_t *session)
+{
+    const json_t *before = json_object_get(journal->session, "build");
+    if (!json_equal(before, json_object_get(session, "build"))) {
+        json_object_clear(journal->checks);
+        json_object_clear(journal->launches);
+    }
+    json_decref(journal->session);
+    journal->session = json_incref(session);
+}
+
+/* Whether a launch is one of its cell's: not if it gave way to a repeat, or is a twin's. */
+static bool counts(const json_t *launch)
+{
+    return !json_is_true(json_object_get(launch, "superseded")) &&
+           !json_is_true(json_object_get(launch, "twin"));
+}
+
+/* Takes one line of a resumed file in. */
+static bool take(struct journal *journal, json_t *line)
+{
+    char identity[JOURNAL_IDENTITY];
+    const char *type = json_string_value(json_object_get(line, "type"));
+    if (!type)
+        return false;
+    journal_identity(line, identity, sizeof identity);
+    if (strcmp(type, "session") == 0)
+        take_session(journal, line);
+    else if (strcmp(type, "cell") == 0)
+        json_object_set(journal->cells, identity, line);
+    else if (strcmp(type, "check") == 0)
+        json_object_set(journal->checks, identity, json_object_get(line, "check"));
+    else if (strcmp(type, "launch") == 0 && counts(line)) {
+        json_t *list = json_object_get(journal->launches, identity);
+        if (!list)
+            json_object_set_new(journal->launches, identity, list = json_array());
+        json_array_append(list, line);
+    }
+    return true;
+}
+
+/* Takes every whole line in; returns the number of the first that is no JSON object, 0 if none. */
+static size_t take_all(struct journal *journal, const char *text, size_t length)
+{
+    size_t number = 0;
+    for (size_t at = 0; at < length; number++) {
+        const size_t n = (size_t)((const char *)memchr(text + at, '\n', length - at) - text) - at;
+        json_t *line = json_loadb(text + at, n, 0, NULL);
+        const bool taken = json_is_object(line) && take(journal, line);
+        json_decref(line);
+        if (!taken)
+            return number + 1;
+        at += n + 1;
+    }
+    return 0;
+}
+
+/* Whether the first line says that this is a results file of a version we know. */
+static bool known_schema(const struct journal *journal)
+{
+    const char *schema = json_string_value(json_object_get(journal->session, "schema"));
+    return schema && strcmp(schema, JOURNAL_SCHEMA) == 0;
+}
+
+/* Cuts the file to its whole lines and reads them; returns what is wrong, NULL where nothing. */
+static const char *read_back(struct journal *journal, char *note, size_t note_size)
+{
+    static char why[80];
+    const size_t size = (size_t)journal->length;
+    if (!journal->regular || size == 0)
+        return "is no results file";
+    char *text = mmap(NULL, size, PROT_READ, MAP_PRIVATE, journal->fd, 0);
+    if (text == MAP_FAILED)
+        return strerror(errno);
+    const char *last = memrchr(text, '\n', size);
+    const size_t length = last ? (size_t)(last - text) + 1 : 0;
+    const size_t wrong = take_all(journal, text, length);
+    munmap(text, size);
+    if (wrong) {
+        snprintf(why, sizeof why, "line %zu is damaged", wrong);
+        return why;
+    }
+    if (!known_schema(journal))
+        return "is no results file of schema " JOURNAL_SCHEMA;
+    if (length < size) {
+        if (ftruncate(journal->fd, (off_t)length) != 0)
+            return strerror(errno);
+        snprintf(note, note_size, "%s: cut off an unfinished line of %zu bytes", journal->path,
+                 size - length);
+    }
+    journal->length = (off_t)length;
+    return NULL;
+}
+
+struct journal *journal_resume(const char *path, char *message, size_t message_size)
+{
+    struct journal *journal = open_file(path, O_RDWR, message, message_size);
+    const char *wrong = journal ? read_back(journal, message, message_size) : NULL;
+    return wrong ? fail(journal, wrong, message, message_size) : journal;
+}
+
+const json_t *journal_session(const struct journal *journal)
+{
+    return journal->session;
+}
+
+const json_t *journal_find(const struct journal *journal, const char *identity)
+{
+    return json_object_get(journal->cells, identity);
+}
+
+const json_t *journal_find_wrong(const struct journal *journal, const json_t *cell)
+{
+    static const char *const states[] = {"failed", "crashed", "timeout"};
+    char wanted[JOURNAL_IDENTITY], identity[JOURNAL_IDENTITY];
+    const char *key;
+    json_t *row, *like = json_copy((json_t *)(uintptr_t)cell);
+    const json_t *found = NULL;
+    json_object_foreach (journal->cells, key, row) {
+        const char *state = json_string_value(json_object_get(row, "state"));
+        bool wrong = false;
+        for (size_t n = 0; state && n < sizeof states / sizeof *states; n++)
+            wrong |= strcmp(state, states[n]) == 0;
+        if (!wrong || json_is_integer(json_object_get(row, "failed_at")))
+            continue;
+        json_object_set(like, "threads", json_object_get(row, "threads"));
+        journal_identity(like, wanted, sizeof wanted);
+        journal_identity(row, identity, sizeof identity);
+        if (strcmp(wanted, identity) == 0)
+            found = row;
+    }
+    json_decref(like);
+    return found;
+}
+
+json_t *journal_check(const struct journal *journal, const char *identity)
+{
+    return json_object_get(journal->checks, identity);
+}
+
+json_t *journal_launches(const struct journal *journal, const char *identity)
+{
+    return json_object_get(journal->launches, identity);
+}
+
+void journal_close(struct journal *journal)
+{
+    if (!journal)
+        return;
+    if (journal->fd >= 0)
+        close(journal->fd);
+    json_decref(journal->session);
+    json_decref(journal->cells);
+    json_decref(journal->checks);
+    json_decref(journal->launches);
+    free(journal->path);
+    free(journal);
+}

@@ -1,0 +1,49 @@
+/*
+ * journal: the results file, JSON Lines, one finished cell a line, on disk when written.
+ *
+ * Lines are of type session, check, launch, cell, experiment, noise and end (results/schema.json).  A
+ * launch line is written as soon as the launch is over, so that a killed session loses only the
+ * launch in flight; the cell line sums a cell's launches up.
+ */
+#ifndef HARNESS_RESULTS_JOURNAL_H
+#define HARNESS_RESULTS_JOURNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <jansson.h>
+
+#define JOURNAL_SCHEMA "attnbench.results/1"
+
+struct journal;
+
+/* A new file (refused where one exists with content; "-" is standard output), or one to go on
+ * with.  What a killed session left of an unfinished line is cut off, and said in message, which
+ * is empty otherwise.  NULL fills message. */
+struct journal *journal_create(const char *path, char *message, size_t message_size);
+struct journal *journal_resume(const char *path, char *message, size_t message_size);
+
+/* Appends one line and flushes it to disk; steals the reference.  False on a full disk or I/O
+ * error, with the file still ending in a whole line. */
+bool journal_write(struct journal *journal, json_t *line, char *message, size_t message_size);
+
+/* The same without waiting for the disk: for what may be lost when the power fails, with what stands
+ * before the next line that is written. */
+bool journal_note(struct journal *journal, json_t *line, char *message, size_t message_size);
+
+/* Of a resumed file: its last session line; the last row of a cell, NULL where there is none; its
+ * check and its launches since the build last changed, NULL where there are none. */
+const json_t *journal_session(const struct journal *journal);
+const json_t *journal_find(const struct journal *journal, const char *identity);
+/* The last row of the same variant on another number of threads that failed, crashed or timed out. */
+const json_t *journal_find_wrong(const struct journal *journal, const json_t *cell);
+json_t *journal_check(const struct journal *journal, const char *identity);
+json_t *journal_launches(const struct journal *journal, const char *identity);
+
+void journal_close(struct journal *journal);
+
+/* kernel, isa, problem, input, threads, placement, memory, cache, plug-in digest as one string. */
+#define JOURNAL_IDENTITY 2048
+void journal_identity(const json_t *cell, char *text, size_t size);
+
+#endif

@@ -1,0 +1,194 @@
+/*
+ * launches: numbers out of records.
+ */
+#include "launches.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "bench/disturbance.h"
+#include "bench/noise.h"
+#include "base/stats.h"
+#include "base/number.h"
+
+struct series {
+    double *x; /* owned */
+    size_t n;
+};
+
+/* One number of every launch, those without it left out. */
+static struct series per_launch(const struct cell *cell, const char *outer, const char *key)
+{
+    const size_t launches = json_array_size(cell->launches);
+    struct series s = {malloc((launches + 1) * sizeof(double)), 0};
+    for (size_t i = 0; s.x && i < launches; i++) {
+        const double x = number_at(json_array_get(cell->launches, i), outer, key);
+        if (!isnan(x))
+            s.x[s.n++] = x;
+    }
+    return s;
+}
+
+static struct series samples_of(const json_t *record)
+{
+    const json_t *samples = json_object_get(record, "samples_s");
+    struct series s = {malloc((json_array_size(samples) + 1) * sizeof(double)), 0};
+    for (; s.x && s.n < json_array_size(samples); s.n++)
+        s.x[s.n] = json_number_value(json_array_get(samples, s.n));
+    return s;
+}
+
+/* Releases the series. */
+static double take_median(struct series s)
+{
+    const double median = s.n ? stats_median_of(s.x, s.n) : NAN;
+    free(s.x);
+    return median;
+}
+
+json_t *launches_record(const struct cell *cell, json_t *answer,
+                        const struct launches_setting *setting)
+{
+    char now[32];
+    clock_utc(now);
+    json_t *record =
+        json_pack("{s:s, s:I, s:I, s:I, s:s, s:f, s:o}", "type", "launch", "round",
+                  (json_int_t)setting->round, "repeat", (json_int_t)setting->repeat, "shift_bytes",
+                  (json_int_t)setting->shift_bytes, "timed_at", now, "wall_s", setting->wall_s,
+                  "median_s", number_json(take_median(samples_of(answer))));
+    json_object_update_new(record, cell_identity(cell));
+    json_object_del(answer, "protocol");
+    json_object_update(record, answer);
+    if (cell->blas)
+        json_object_set(record, "blas", cell->blas);
+    return record;
+}
+
+size_t launches_medians(const struct cell *cell, double **medians)
+{
+    const struct series s = per_launch(cell, NULL, "median_s");
+    *medians = s.x;
+    return s.n;
+}
+
+double launches_median_of(const struct cell *cell, const char *outer, const char *key)
+{
+    return take_median(per_launch(cell, outer, key));
+}
+
+double launches_median_at(const struct cell *cell, const char *key, size_t index)
+{
+    const size_t launches = json_array_size(cell->launches);
+    struct series s = {malloc((launches + 1) * sizeof(double)), 0};
+    for (size_t i = 0; s.x && i < launches; i++) {
+        const json_t *launch = json_array_get(cell->launches, i);
+        const json_t *x = json_array_get(json_object_get(launch, key), index);
+        if (json_is_number(x))
+            s.x[s.n++] = json_number_value(x);
+    }
+    return take_median(s);
+}
+
+double launches_largest(const struct cell *cell, const char *outer, const char *key)
+{
+    double largest = NAN;
+    for (size_t i = 0; i < json_array_size(cell->launches); i++)
+        largest = fmax(largest, number_at(json_array_get(cell->launches, i), outer, key));
+    return largest;
+}
+
+double launches_fraction(const struct cell *cell, double work, const char *ceiling)
+{
+    struct series s = {malloc((json_array_size(cell->launches) + 1) * sizeof(double)), 0};
+    for (size_t i = 0; s.x && i < json_array_size(cell->launches); i++) {
+        const json_t *launch = json_array_get(cell->launches, i);
+        const double fraction = work / number_at(launch, NULL, "median_s") / 1e9 /
+                                number_at(launch, "ceiling", ceiling);
+        if (isfinite(fraction))
+            s.x[s.n++] = fraction;
+    }
+    return take_median(s);
+}
+
+/* ---- samples --------------------------------------------------------------------------------- */
+
+static struct noise_launch noise_launch(const json_t *record)
+{
+    const struct series samples = samples_of(record);
+    return (struct noise_launch){
+        .samples_s = samples.x,
+        .samples = samples.n,
+        .threads = (int)number_at(record, NULL, "threads"),
+        .disturbance = disturbance_parse(json_object_get(record, "disturbance")),
+    };
+}
+
+/* Every launch that has samples; returns how many; release() the array. */
+static size_t all_launches(const struct cell *cell, struct noise_launch **launches)
+{
+    const size_t count = json_array_size(cell->launches);
+    size_t n = 0;
+    *launches = calloc(count + 1, sizeof **launches);
+    for (size_t i = 0; *launches && i < count; i++) {
+        (*launches)[n] = noise_launch(json_array_get(cell->launches, i));
+        if ((*launches)[n].samples)
+            n++;
+        else
+            free((void *)(*launches)[n].samples_s);
+    }
+    return n;
+}
+
+static void release(struct noise_launch *launches, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        free((void *)launches[i].samples_s);
+    free(launches);
+}
+
+bool launches_statistics(const struct cell *cell, struct stats_launches *statistics)
+{
+    struct noise_launch *launches;
+    const size_t n = all_launches(cell, &launches);
+    struct stats_launch *samples = calloc(n + 1, sizeof *samples);
+    for (size_t i = 0; samples && i < n; i++)
+        samples[i] = (struct stats_launch){launches[i].samples_s, launches[i].samples};
+    const bool done = samples && n && stats_of_launches(samples, n, statistics);
+    free(samples);
+    release(launches, n);
+    return done;
+}
+
+unsigned launches_noise_of(const struct cell *cell, const json_t *record)
+{
+    const double usual = noise_clock(&(struct bench_disturbance){
+        .clock_ghz = launches_median_of(cell, "disturbance", "clock_ghz"),
+        .probe_before_gflops = launches_median_of(cell, "disturbance", "probe_before_gflops")});
+    struct noise_launch launch = noise_launch(record);
+    const unsigned flags = noise_of_launch(&launch, isnan(usual) ? 0 : usual);
+    free((void *)launch.samples_s);
+    return flags;
+}
+
+bool launches_in_place(const struct cell *cell)
+{
+    bool in_place = true;
+    size_t i;
+    const json_t *launch;
+    json_array_foreach (cell->launches, i, launch)
+        in_place &= !json_is_false(json_object_get(launch, "memory_in_place"));
+    return in_place;
+}
+
+unsigned launches_noise(const struct cell *cell)
+{
+    struct noise_launch *launches;
+    const size_t n = all_launches(cell, &launches);
+    const bool no_huge = cell->huge_pages && launches_median_of(cell, NULL, "huge_bytes") == 0;
+    unsigned flags = n ? noise_of_cell(launches, n) : 0;
+    if (n && (no_huge || !launches_in_place(cell)))
+        flags |= NOISE_ELSEWHERE;
+    release(launches, n);
+    return flags;
+}

@@ -1,0 +1,217 @@
+/*
+ * report: the tables of a session.
+ */
+#include "report.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/progress.h"
+#include "report_rows.h"
+#include "base/units.h"
+#include "base/number.h"
+
+#define DEFAULT_WIDTH 80
+
+struct report_output report_output;
+static int failed; /* the first errno of a failed write */
+
+void report_open(bool to_stderr)
+{
+    struct winsize size;
+    const char *columns = getenv("COLUMNS"), *no_color = getenv("NO_COLOR");
+    report_output.out = to_stderr ? stderr : stdout;
+    const int fd = fileno(report_output.out);
+    const bool terminal = isatty(fd);
+    report_output.width = columns ? (size_t)strtoul(columns, NULL, 10) : 0;
+    if (terminal && ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col)
+        report_output.width = size.ws_col;
+    if (report_output.width < 40)
+        report_output.width = DEFAULT_WIDTH;
+    report_output.color = terminal && !(no_color && *no_color);
+}
+
+void report_flush(void)
+{
+    errno = 0;
+    if ((fflush(report_output.out) != 0 || ferror(report_output.out)) && !failed)
+        failed = errno ? errno : EIO;
+}
+
+bool report_close(char *message, size_t message_size)
+{
+    report_flush();
+    if (failed)
+        snprintf(message, message_size, "cannot write to standard output: %s", strerror(failed));
+    return !failed;
+}
+
+/* ---- single lines ---------------------------------------------------------------------------- */
+
+void report_line(const json_t *row, char *text, size_t size)
+{
+    char time[UNITS_TEXT], gflops[UNITS_TEXT];
+    const char *state = report_text(row, "state"), *why = report_text(row, "why");
+    units_seconds(report_median(row), time);
+    units_number(number_at(row, NULL, "gflops"), gflops);
+    snprintf(text, size, "%s  %s/%s  %.0f thr  %s%s%s%s%s%s%s", report_text(row, "case"),
+             report_text(row, "kernel"), report_text(row, "isa"), number_at(row, NULL, "threads"),
+             state, *why ? ": " : "", why, *time ? "  " : "", time, *time ? "  " : "",
+             *time ? gflops : "");
+    if (*time)
+        strncat(text, " GFLOP/s", size - strlen(text) - 1);
+}
+
+void report_difference(double largest, const struct cell *a, const struct cell *b)
+{
+    char first[96], second[96], line[320];
+    cell_variant(a, first);
+    cell_variant(b, second);
+    snprintf(line, sizeof line,
+             "  largest difference between two kernels: %.3g, %s %d thr and %s %d thr", largest,
+             first, a->threads, second, b->threads);
+    table_wrap(report_output.out, line, report_output.width, 4);
+    report_flush();
+}
+
+/* ---- the summary ----------------------------------------------------------------------------- */
+
+static const struct table_column summary_columns[] = {
+    {"case", 0, true},    {"thr", 0, false},    {"", 0, true},
+    {"fastest", 0, true}, {"median", 0, false}, {"GFLOP/s", 2, false},
+    {"%FMA", 0, false},   {"%read", 1, false},  {"x gemm", 0, false},
+};
+
+/* Which column of a case's table each is; -1 none. */
+static const int summary_from[] = {-1,          COLUMN_THREADS, COLUMN_MARK, COLUMN_KERNEL,
+                                   COLUMN_TIME, COLUMN_GFLOPS,  COLUMN_FMA,  COLUMN_BANDWIDTH,
+                                   COLUMN_GEMM};
+
+/* The fastest ok cell of a case at a thread count. */
+static const struct cell *fastest(const struct cell *cells, size_t count, const struct cell *like)
+{
+    const struct cell *best = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const struct cell *cell = &cells[i];
+        if (!report_rivals(cell, like))
+            continue;
+        const double median = report_median(cell->row);
+        if (cell->state == CELL_OK && median > 0 && !(best && report_median(best->row) <= median))
+            best = cell;
+    }
+    return best;
+}
+
+/* "*" for one that alone is the fastest, "=" for one with rivals, "?" where launches are too few. */
+static const char *mark(const struct cell *cells, size_t count, const struct cell *best)
+{
+    for (size_t i = 0; i < count; i++)
+        if (&cells[i] != best && report_rivals(&cells[i], best) && cells[i].state == CELL_OK &&
+            report_meets(cells[i].row, best->row))
+            return "=";
+    return report_meets(best->row, best->row) ? "*" : "?";
+}
+
+static void summary_row(const struct cell *cell, const char *marked, double gemm,
+                        struct table_row *row)
+{
+    struct table_row whole = {0};
+    report_fill(cell->row, gemm, &whole);
+    snprintf(whole.text[COLUMN_MARK], TABLE_CELL, "%s", marked);
+    for (size_t c = 0; c < sizeof summary_from / sizeof *summary_from; c++)
+        snprintf(row->text[c], TABLE_CELL, "%s",
+                 summary_from[c] < 0 ? cell->c->name : whole.text[summary_from[c]]);
+}
+
+/* One line per case and thread count, in the order in which they first come; returns how many. */
+static size_t summary_rows(const struct cell *cells, size_t count, struct table_row *rows)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool seen = false;
+        for (size_t j = 0; j < i; j++)
+            seen |= cells[j].c == cells[i].c && cells[j].threads == cells[i].threads;
+        const struct cell *best = seen ? NULL : fastest(cells, count, &cells[i]);
+        if (best)
+            summary_row(best, mark(cells, count, best), report_gemm(cells, count, best),
+                        &rows[n++]);
+    }
+    return n;
+}
+
+static void print_states(const struct cell *cells, size_t count)
+{
+    size_t total = 0;
+    const char *separator = ": ";
+    for (size_t i = 0; i < count; i++)
+        total += cells[i].row != NULL;
+    fprintf(report_output.out, "%zu of %zu cells", total, count);
+    for (int state = 0; state < CELL_STATE_COUNT; state++) {
+        size_t n = 0;
+        for (size_t i = 0; i < count; i++)
+            n += cells[i].row && (int)report_state(cells[i].row) == state;
+        if (n) {
+            fprintf(report_output.out, "%s%zu %s", separator, n,
+                    cell_state_name((enum cell_state)state));
+            separator = ", ";
+        }
+    }
+    fprintf(report_output.out, "\n");
+}
+
+/* Cells of the kernel that call the library; any library if that is NULL. */
+static size_t calling(const struct cell *cells, size_t count, const char *kernel,
+                      const char *library)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++) {
+        const char *called = cells[i].row ? report_text(cells[i].row, "library") : "";
+        n += *called && strcmp(cells[i].kernel_name, kernel) == 0 &&
+             (!library || strcmp(called, library) == 0);
+    }
+    return n;
+}
+
+/* Each library that a kernel calls, once; gemm chooses a core type of OpenBLAS by the problem. */
+static void print_libraries(const struct cell *cells, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const char *kernel = cells[i].kernel_name;
+        const char *library = cells[i].row ? report_text(cells[i].row, "library") : "";
+        if (!*library || calling(cells, i, kernel, library))
+            continue;
+        const size_t some = calling(cells, count, kernel, library);
+        const size_t all = calling(cells, count, kernel, NULL);
+        char line[640];
+        const int n = snprintf(line, sizeof line, "%s calls %s", kernel, library);
+        if (some < all)
+            snprintf(line + n, sizeof line - (size_t)n, " in %zu of %zu cells", some, all);
+        table_wrap(report_output.out, line, report_output.width, 0);
+    }
+}
+
+void report_summary(const struct cell *cells, size_t count)
+{
+    struct table_row *rows = calloc(count + 1, sizeof *rows);
+    const size_t n = rows ? summary_rows(cells, count, rows) : 0;
+    const struct table table = {.columns = summary_columns,
+                                .column_count = sizeof summary_columns / sizeof *summary_columns,
+                                .rows = rows,
+                                .row_count = n};
+    progress_clear();
+    fprintf(report_output.out, "\n");
+    if (n) {
+        report_saw(&table,
+                   table_print(report_output.out, &table, report_output.width, report_output.color),
+                   summary_from);
+        report_legend();
+        print_libraries(cells, count);
+    }
+    print_states(cells, count);
+    report_flush();
+    free(rows);
+}

@@ -1,0 +1,38 @@
+/*
+ * report: tables of results, the only printer of them.
+ */
+#ifndef HARNESS_RESULTS_REPORT_H
+#define HARNESS_RESULTS_REPORT_H
+
+#include "cell.h"
+
+/* Where tables go: standard output, or standard error where the journal has the output. */
+void report_open(bool to_stderr);
+
+/* The finished cells of one case, fastest first at each thread count. */
+void report_case(const struct cell *cells, size_t count);
+
+/* The largest difference between any two kernels on a case, and which two. */
+void report_difference(double largest, const struct cell *a, const struct cell *b);
+
+/* After the last case: the fastest of each case, what the marks mean, how many in which state. */
+void report_summary(const struct cell *cells, size_t count);
+
+/* How noisy the session was: lines of type noise. */
+void report_noise(const json_t *lines);
+
+/* How long it took, and how much of that the harness took for itself. */
+void report_time(double wall_s, double probing_s, double own_s);
+
+/* One plain line for one row, as progress in a pipe shows it. */
+void report_line(const json_t *row, char *text, size_t size);
+
+/* All that a table's words can mean: marks and columns, flags, states. */
+void report_help_columns(void);
+void report_help_flags(void);
+void report_help_states(void);
+
+/* Whether everything could be written; false fills message. */
+bool report_close(char *message, size_t message_size);
+
+#endif

@@ -1,0 +1,234 @@
+/*
+ * report_case: the table of one case.
+ */
+#include "report.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/progress.h"
+#include "report_rows.h"
+#include "base/units.h"
+#include "base/number.h"
+
+/* States that say what a build or kernel offers, not how it did. */
+static bool absent(const json_t *row)
+{
+    const enum cell_state state = report_state(row);
+    return state == CELL_UNSUPPORTED || state == CELL_UNAVAILABLE;
+}
+
+/* Whether every kernel that could compute the case was skipped, and for the same reason: its input. */
+static bool nothing_to_compute(const struct cell *cells, size_t count)
+{
+    const char *why = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const json_t *row = cells[i].row;
+        if (!row || absent(row))
+            continue;
+        if (report_state(row) != CELL_SKIPPED || (why && strcmp(why, report_text(row, "why")) != 0))
+            return false;
+        why = report_text(row, "why");
+    }
+    return why;
+}
+
+/* By threads, then time; those without a time last. */
+static int compare(const void *a, const void *b)
+{
+    const json_t *x = (*(const struct cell *const *)a)->row;
+    const json_t *y = (*(const struct cell *const *)b)->row;
+    const double threads = number_at(x, NULL, "threads") - number_at(y, NULL, "threads");
+    const double s = report_median(x), t = report_median(y);
+    if (threads != 0)
+        return threads < 0 ? -1 : 1;
+    if (isnan(s) || isnan(t))
+        return isnan(s) - isnan(t);
+    return (s > t) - (s < t);
+}
+
+static const char *mark(const struct cell *cell, const struct cell *fastest)
+{
+    if (cell != fastest)
+        return report_meets(cell->row, fastest->row) ? "=" : "";
+    return report_meets(cell->row, cell->row) ? "*" : "?";
+}
+
+/* Name, problem, input where it is not the usual one, sizes; on two lines where they need them. */
+static void print_head(const struct problem_case *c)
+{
+    static const struct input usual = {.kind = INPUT_NORMAL, .seed = 1};
+    char problem[PARSE_TEXT], input[PARSE_TEXT], flops[UNITS_TEXT], bytes[UNITS_TEXT];
+    char text[2 * PARSE_TEXT + 16], sizes[2 * UNITS_TEXT + 8];
+    parse_print_problem(&c->problem, problem);
+    parse_print_input(&c->input, input);
+    units_flops(attn_useful_flops(&c->problem), flops);
+    units_bytes(attn_compulsory_bytes(&c->problem), bytes);
+    snprintf(sizes, sizeof sizes, "%s, %s", flops, bytes);
+    const bool plain = c->input.kind == usual.kind && c->input.seed == usual.seed;
+    snprintf(text, sizeof text, "%s%s%s", problem, plain ? "" : "  input=", plain ? "" : input);
+    const bool named = strcmp(c->name, text) != 0;
+    fprintf(report_output.out, "\n");
+    if (named && strlen(c->name) + strlen(text) + strlen(sizes) + 4 > report_output.width) {
+        fprintf(report_output.out, "%s  %s\n    ", c->name, sizes);
+        table_wrap(report_output.out, text, report_output.width - 4, 4);
+    } else {
+        fprintf(report_output.out, "%s%s%s  %s\n", named ? c->name : "", named ? "  " : "", text,
+                sizes);
+    }
+}
+
+static bool absent_for(const struct cell *cell, enum cell_state state, const char *why)
+{
+    return cell->row && report_state(cell->row) == state &&
+           strcmp(report_text(cell->row, "why"), why) == 0;
+}
+
+/* "  unsupported: naive/avx512, gemm/avx512 (dtype=f16)"; what does not fit is left out. */
+static void print_absent_for(const struct cell *cells, size_t count, enum cell_state state,
+                             const char *why)
+{
+    char text[4096], last[96] = "", variant[96];
+    size_t n = (size_t)snprintf(text, sizeof text, "  %s", cell_state_name(state));
+    for (size_t i = 0; i < count; i++) {
+        cell_variant(&cells[i], variant); /* its thread counts stand side by side */
+        if (!absent_for(&cells[i], state, why) || strcmp(variant, last) == 0)
+            continue;
+        if (n + strlen(variant) + strlen(why) + sizeof ",  ()" > sizeof text)
+            break;
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", *last ? ", " : ": ", variant);
+        memcpy(last, variant, sizeof last);
+    }
+    snprintf(text + n, sizeof text - n, " (%s)", why);
+    table_wrap(report_output.out, text, report_output.width, 4);
+}
+
+/* A line a reason. */
+static void print_absent(const struct cell *cells, size_t count, enum cell_state state)
+{
+    for (size_t i = 0; i < count; i++) {
+        bool said = false;
+        if (!cells[i].row || report_state(cells[i].row) != state)
+            continue;
+        const char *why = report_text(cells[i].row, "why");
+        for (size_t j = 0; j < i; j++)
+            said |= absent_for(&cells[j], state, why);
+        if (!said)
+            print_absent_for(cells, count, state, why);
+    }
+}
+
+/* The cells with a result worth a line, sorted; returns how many. */
+static size_t present(const struct cell *cells, size_t count, const struct cell **sorted)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++)
+        if (cells[i].row && !absent(cells[i].row))
+            sorted[n++] = &cells[i];
+    qsort(sorted, n, sizeof *sorted, compare);
+    return n;
+}
+
+static void fill_rows(const struct cell *cells, size_t cell_count, const struct cell *const *sorted,
+                      size_t count, struct table_row *rows)
+{
+    const struct cell *fastest = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const struct cell *cell = sorted[i];
+        const bool timed = !isnan(report_median(cell->row));
+        if (timed && (!fastest || fastest->threads != cell->threads))
+            fastest = cell;
+        report_fill(cell->row, report_gemm(cells, cell_count, cell), &rows[i]);
+        if (timed)
+            snprintf(rows[i].text[COLUMN_MARK], TABLE_CELL, "%s", mark(cell, fastest));
+        const enum cell_state state = report_state(cell->row);
+        rows[i].style = state != CELL_OK ? TABLE_BAD : cell == fastest ? TABLE_STRONG : TABLE_PLAIN;
+    }
+}
+
+/* "  memory: interleave, in place; on huge pages: 2.097 MB to 4.194 MB", where either was asked for. */
+static void print_memory(const struct cell *const *sorted, size_t count)
+{
+    size_t timed = 0, elsewhere = 0;
+    double least = INFINITY, most = 0;
+    char text[256], from[UNITS_TEXT], to[UNITS_TEXT];
+    for (size_t i = 0; i < count; i++) {
+        const json_t *row = sorted[i]->row;
+        const double huge = number_at(row, NULL, "huge_bytes");
+        timed += !isnan(report_median(row));
+        elsewhere += json_is_false(json_object_get(row, "memory_in_place"));
+        least = fmin(least, huge);
+        most = fmax(most, huge);
+    }
+    if (!timed || (sorted[0]->memory == MEMORY_FIRST_TOUCH && !sorted[0]->huge_pages))
+        return;
+    size_t n = (size_t)snprintf(text, sizeof text, "  memory: %s, ",
+                                machine_memory_name(sorted[0]->memory));
+    n += (size_t)(elsewhere ? snprintf(text + n, sizeof text - n, "elsewhere in %zu of %zu rows",
+                                       elsewhere, timed)
+                            : snprintf(text + n, sizeof text - n, "in place"));
+    units_bytes(least, from);
+    units_bytes(most, to);
+    if (sorted[0]->huge_pages)
+        snprintf(text + n, sizeof text - n, "; on huge pages: %s%s%s", most > 0 ? from : "none",
+                 strcmp(from, to) ? " to " : "", strcmp(from, to) ? to : "");
+    table_wrap(report_output.out, text, report_output.width, 4);
+}
+
+/* "  gemm/avx512 runs OpenBLAS's core Haswell (tried: Haswell 12.10 ms, SkylakeX 14.20 ms)", once a
+ * variant, where there was a choice. */
+static void print_cores(const struct cell *const *sorted, size_t count)
+{
+    char said[96] = "", variant[96], text[512], time[UNITS_TEXT];
+    for (size_t i = 0; i < count; i++) {
+        const json_t *blas = json_object_get(sorted[i]->row, "blas");
+        json_t *tried = json_object_get(blas, "tried_s"), *seconds;
+        const char *core, *separator = "";
+        cell_variant(sorted[i], variant);
+        if (!json_object_size(tried) || strcmp(variant, said) == 0)
+            continue;
+        memcpy(said, variant, sizeof said);
+        size_t n = (size_t)snprintf(text, sizeof text,
+                                    "  %s runs the BLAS library's core %s (tried: ", variant,
+                                    json_string_value(json_object_get(blas, "core")));
+        json_object_foreach (tried, core, seconds) {
+            units_seconds(json_is_number(seconds) ? json_number_value(seconds) : NAN, time);
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s%s %s", separator, core,
+                                  *time ? time : "failed");
+            separator = ", ";
+        }
+        snprintf(text + n, sizeof text - n, ")");
+        table_wrap(report_output.out, text, report_output.width, 4);
+    }
+}
+
+void report_case(const struct cell *cells, size_t count)
+{
+    const struct cell **sorted = calloc(count + 1, sizeof *sorted);
+    struct table_row *rows = calloc(count + 1, sizeof *rows);
+    if (sorted && rows && count) {
+        const bool skipped = nothing_to_compute(cells, count);
+        const size_t n = skipped ? 0 : present(cells, count, sorted);
+        const struct table table = {
+            .columns = report_columns, .column_count = COLUMN_COUNT, .rows = rows, .row_count = n};
+        fill_rows(cells, count, sorted, n, rows);
+        progress_clear();
+        print_head(cells[0].c);
+        if (n)
+            report_saw(
+                &table,
+                table_print(report_output.out, &table, report_output.width, report_output.color),
+                NULL);
+        print_memory(sorted, n);
+        print_cores(sorted, n);
+        if (skipped)
+            print_absent(cells, count, CELL_SKIPPED);
+        print_absent(cells, count, CELL_UNSUPPORTED);
+        print_absent(cells, count, CELL_UNAVAILABLE);
+        report_flush();
+    }
+    free(sorted);
+    free(rows);
+}

@@ -1,0 +1,42 @@
+/*
+ * report_experiment: headings, tables and sentences of experiments.
+ */
+#include "report_experiment.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/progress.h"
+#include "report_rows.h"
+
+void report_heading(const char *format, ...)
+{
+    va_list arguments;
+    progress_clear();
+    fputc('\n', report_output.out);
+    va_start(arguments, format);
+    vfprintf(report_output.out, format, arguments);
+    va_end(arguments);
+    fputc('\n', report_output.out);
+    report_flush();
+}
+
+void report_table(const struct table *table)
+{
+    progress_clear();
+    table_print(report_output.out, table, report_output.width, report_output.color);
+    report_flush();
+}
+
+void report_sentence(const char *format, ...)
+{
+    char text[4096];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    progress_clear();
+    fputc('\n', report_output.out);
+    table_wrap(report_output.out, text, report_output.width, 0);
+    report_flush();
+}

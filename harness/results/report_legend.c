@@ -1,0 +1,159 @@
+/*
+ * report_legend: what marks, columns, flags and states mean.
+ *
+ * Below the tables of a session stand the lines that these tables need; `attnbench help` has all.
+ */
+#include "report.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "bench/noise.h"
+#include "report_rows.h"
+
+static const struct {
+    char sign;
+    const char *meaning;
+} marks[] = {
+    {'*', "fastest at its thread count"},
+    {'?', "fastest, with too few launches to be sure"},
+    {'=', "tied: intervals overlap"},
+};
+
+/* `plain` ones are left to `help columns`. */
+static const struct {
+    const char *meaning;
+    bool plain;
+} columns[COLUMN_COUNT] = {
+    [COLUMN_KERNEL] = {"the kernel, and the instruction set that this variant was built for", true},
+    [COLUMN_THREADS] = {"OpenMP threads", true},
+    [COLUMN_TIME] = {"time of a call: the median of the medians of launches (processes)", false},
+    [COLUMN_INTERVAL] = {"half the 95 % interval of the median, in percent of it", false},
+    [COLUMN_GFLOPS] = {"useful work over time; masked keys and recomputation earn nothing", true},
+    [COLUMN_FMA] = {"of the multiply-add rate, measured in the same processes", false},
+    [COLUMN_BANDWIDTH] = {"of the read bandwidth, where that limit is the nearer one", false},
+    [COLUMN_GEMM] = {"speed over the kernel gemm: two library GEMMs and a softmax", false},
+    [COLUMN_ERROR] = {"largest error over its bound; above 1 the kernel fails", false},
+    [COLUMN_FLAGS] = {"letters: attnbench help flags", true},
+    [COLUMN_LAUNCHES] = {"processes that stand behind the median", true},
+    [COLUMN_SPREAD] = {"how far the launches' medians lie apart", false},
+    [COLUMN_MIN] = {"the fastest sample", true},
+    [COLUMN_P95] = {"95 % of the samples are at most this", true},
+    [COLUMN_BYTES] = {"operands and results, each once, over time", true},
+    [COLUMN_MACHINE] = {"of the best multiply-add rate of this host for the data type", false},
+    [COLUMN_WORKSPACE] = {"scratch memory of the kernel", true},
+};
+
+/* What the tables so far have shown: signs and letters by their character. */
+static struct {
+    bool mark[128], flag[128], column[COLUMN_COUNT];
+} seen;
+
+/* Lines to print, in two columns. */
+struct lines {
+    struct {
+        char sign[16], text[128];
+    } line[64];
+    size_t count;
+};
+
+static void add(struct lines *lines, const char *sign, const char *word, const char *meaning)
+{
+    const size_t i = lines->count++;
+    assert(i < sizeof lines->line / sizeof *lines->line);
+    snprintf(lines->line[i].sign, sizeof lines->line[i].sign, "%s", sign);
+    snprintf(lines->line[i].text, sizeof lines->line[i].text, "%s%s%s", word, *word ? ": " : "",
+             meaning);
+}
+
+static void print(const struct lines *lines)
+{
+    size_t indent = 0;
+    for (size_t i = 0; i < lines->count; i++)
+        if (strlen(lines->line[i].sign) + 2 > indent)
+            indent = strlen(lines->line[i].sign) + 2;
+    for (size_t i = 0; i < lines->count; i++) {
+        char text[160];
+        snprintf(text, sizeof text, "%-*s%s", (int)indent, lines->line[i].sign,
+                 lines->line[i].text);
+        table_wrap(report_output.out, text, report_output.width, indent);
+    }
+}
+
+void report_saw(const struct table *table, unsigned shown, const int *which)
+{
+    for (size_t c = 0; c < table->column_count; c++) {
+        const int column = which ? which[c] : (int)c;
+        if (column < 0 || !(shown & 1u << c))
+            continue;
+        for (size_t r = 0; r < table->row_count; r++) {
+            const char *text = table->rows[r].text[c];
+            const bool few = column == COLUMN_INTERVAL && *text == 'n'; /* n=..., no interval */
+            seen.flag['n'] |= few;
+            seen.column[column] |= *text && !few;
+            for (; *text; text++) {
+                seen.mark[*text & 127] |= column == COLUMN_MARK;
+                seen.flag[*text & 127] |= column == COLUMN_FLAGS;
+            }
+        }
+    }
+}
+
+static void add_marks(struct lines *lines, bool all)
+{
+    for (size_t m = 0; m < sizeof marks / sizeof *marks; m++)
+        if (all || seen.mark[(int)marks[m].sign])
+            add(lines, (const char[]){marks[m].sign, 0}, "", marks[m].meaning);
+}
+
+static void add_columns(struct lines *lines, bool all)
+{
+    for (int c = 0; c < COLUMN_COUNT; c++)
+        if (columns[c].meaning && (all || (seen.column[c] && !columns[c].plain)))
+            add(lines, report_columns[c].title, "", columns[c].meaning);
+}
+
+static void add_flags(struct lines *lines, bool all)
+{
+    for (size_t f = 0; f < noise_word_count; f++) {
+        const struct noise_word *word = &noise_words[f];
+        const char sign[] = {word->letter, word->bit == NOISE_NO_INTERVAL ? '=' : 0, 0};
+        if (all || seen.flag[(int)word->letter])
+            add(lines, sign, word->word, word->meaning);
+    }
+}
+
+void report_legend(void)
+{
+    struct lines lines = {0};
+    add_marks(&lines, false);
+    add_columns(&lines, false);
+    add_flags(&lines, false);
+    fprintf(report_output.out, "\n");
+    print(&lines);
+    fprintf(report_output.out, "attnbench help says more.\n\n");
+}
+
+void report_help_columns(void)
+{
+    struct lines lines = {0};
+    add_marks(&lines, true);
+    add_columns(&lines, true);
+    print(&lines);
+}
+
+void report_help_flags(void)
+{
+    struct lines lines = {0};
+    add_flags(&lines, true);
+    print(&lines);
+}
+
+void report_help_states(void)
+{
+    struct lines lines = {0};
+    for (int s = 0; s < CELL_STATE_COUNT; s++)
+        add(&lines, cell_state_name((enum cell_state)s), "",
+            cell_state_meaning((enum cell_state)s));
+    print(&lines);
+}

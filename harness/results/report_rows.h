@@ -1,0 +1,76 @@
+/*
+ * report_rows: what tables show of a result row.
+ */
+#ifndef HARNESS_RESULTS_REPORT_ROWS_H
+#define HARNESS_RESULTS_REPORT_ROWS_H
+
+#include "cell.h"
+#include "base/table.h"
+
+/* Where tables go. */
+struct report_output {
+    FILE *out;
+    size_t width; /* columns */
+    bool color;
+};
+extern struct report_output report_output;
+
+/* Flushes, and remembers what went wrong. */
+void report_flush(void);
+
+/* Columns of the table of a case. */
+enum {
+    COLUMN_MARK,
+    COLUMN_KERNEL,
+    COLUMN_THREADS,
+    COLUMN_TIME,
+    COLUMN_INTERVAL,
+    COLUMN_GFLOPS,
+    COLUMN_FMA,
+    COLUMN_BANDWIDTH,
+    COLUMN_GEMM,
+    COLUMN_ERROR,
+    COLUMN_FLAGS,
+    COLUMN_LAUNCHES,
+    COLUMN_SPREAD,
+    COLUMN_MIN,
+    COLUMN_P95,
+    COLUMN_BYTES,
+    COLUMN_READ,
+    COLUMN_HUGE,
+    COLUMN_MACHINE,
+    COLUMN_WORKSPACE,
+    COLUMN_CHECK,
+    COLUMN_COUNT
+};
+extern const struct table_column report_columns[COLUMN_COUNT];
+
+/* What a row has; NaN or "" where it has not.  Only an ok row has a median. */
+double report_median(const json_t *row);
+const char *report_text(const json_t *row, const char *key);
+enum cell_state report_state(const json_t *row);
+
+/* Whether bandwidth and not arithmetic bounds the row, by the ceilings of its own launches. */
+bool report_bandwidth_binds(const json_t *row);
+
+/* Whether the interval of a row meets the fastest one's; false where one of them has none. */
+bool report_meets(const json_t *row, const json_t *fastest);
+
+/* Whether two finished cells are of one case and thread count. */
+bool report_rivals(const struct cell *a, const struct cell *b);
+
+/* Median of the fastest gemm among the rivals of a cell; NaN where there is none. */
+double report_gemm(const struct cell *cells, size_t count, const struct cell *like);
+
+/* Notes what a table has shown, for the legend: `shown` is table_print()'s, which[] the COLUMN_ that
+ * each column is, -1 none; NULL where they are these. */
+void report_saw(const struct table *table, unsigned shown, const int *which);
+
+/* A line for each mark, column and flag that was seen and does not explain itself. */
+void report_legend(void);
+
+/* Fills a table row; `gemm` is the median of gemm at the same thread count, NaN where there is
+ * none. */
+void report_fill(const json_t *row, double gemm, struct table_row *out);
+
+#endif

@@ -1,0 +1,205 @@
+/*
+ * row: statistics over launches, rates, fractions of ceilings.
+ */
+#include "row.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "system/ceilings.h"
+#include "base/clock.h"
+#include "system/counters.h"
+#include "launches.h"
+#include "bench/noise.h"
+#include "base/number.h"
+
+/* A median this far above the best multiply-add rate seen beside the samples is no noise: the clock
+ * wanders by up to 8 % between a probe and the samples (3.5 to 3.8 GHz seen on one machine), hardly ever
+ * by more.  The best of the probes, because one that was disturbed halves the ceiling, and an honest
+ * kernel looked like 141 %. */
+#define IMPLAUSIBLE 1.1
+
+/* A count or a size. */
+static json_t *whole(double x)
+{
+    return isfinite(x) ? json_integer((json_int_t)x) : json_null();
+}
+
+static json_t *medians_array(const struct cell *cell)
+{
+    double *medians;
+    const size_t n = launches_medians(cell, &medians);
+    json_t *array = json_array();
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(array, number_json(medians[i]));
+    free(medians);
+    return array;
+}
+
+/* "time": null without launches. */
+static json_t *time_of(const struct cell *cell)
+{
+    struct stats_launches s;
+    if (!launches_statistics(cell, &s))
+        return json_null();
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:I, s:s, s:o, s:o, s:o, s:o}", "median_s",
+        number_json(s.median), "ci95_s", s.interval ? json_pack("[f, f]", s.lo, s.hi) : json_null(),
+        "min_s", number_json(s.min), "p05_s", number_json(s.p05), "p95_s", number_json(s.p95),
+        "launches", (json_int_t)json_array_size(cell->launches), "launch_medians_s",
+        medians_array(cell), "calls_per_sample",
+        whole(launches_median_of(cell, NULL, "calls_per_sample")), "samples", (json_int_t)s.samples,
+        "stop", stop_name(cell->stop), "spread_within", number_json(s.spread_within),
+        "spread_between", number_json(s.spread_between), "share_between",
+        number_json(s.share_between), "design_effect", number_json(s.design_effect));
+}
+
+/* The ceiling that binds, compute or bandwidth, by the roofline of the launches' own probes; and the
+ * share of it that was reached. */
+static void add_roofline(const struct cell *cell, json_t *rates)
+{
+    const double flops = attn_useful_flops(&cell->c->problem);
+    const double bytes = attn_compulsory_bytes(&cell->c->problem);
+    const struct roofline roof =
+        ceilings_roofline(flops, bytes, launches_median_of(cell, "ceiling", "fma_gflops"),
+                          launches_median_of(cell, "ceiling", "read_gbytes_per_s"));
+    const double fraction = roof.compute_bound
+                                ? launches_fraction(cell, flops, "fma_gflops")
+                                : launches_fraction(cell, bytes, "read_gbytes_per_s");
+    const char *bound = roof.compute_bound ? "compute" : "bandwidth";
+    json_object_set_new(rates, "intensity_flop_per_byte", number_json(roof.intensity));
+    json_object_set_new(rates, "bound_by", isnan(fraction) ? json_null() : json_string(bound));
+    json_object_set_new(rates, "fraction_of_roofline", number_json(fraction));
+}
+
+/* Seconds a call of each thread; null where the OpenMP runtime could not be heard. */
+static json_t *threads_of(const struct cell *cell, const char *key)
+{
+    json_t *array = json_array();
+    double seconds;
+    for (size_t t = 0; !isnan(seconds = launches_median_at(cell, key, t)); t++)
+        json_array_append_new(array, json_real(seconds));
+    if (!json_array_size(array)) {
+        json_decref(array);
+        return json_null();
+    }
+    return array;
+}
+
+/* The rates and fractions; nulls where there is no time. */
+static json_t *rates_of(const struct cell *cell)
+{
+    const double flops = attn_useful_flops(&cell->c->problem);
+    const double bytes = attn_compulsory_bytes(&cell->c->problem);
+    const double median = launches_median_of(cell, NULL, "median_s");
+    const struct {
+        const char *key;
+        double value;
+    } numbers[] = {
+        {"prepare_s", launches_median_of(cell, NULL, "prepare_s")},
+        {"busy_s", launches_median_of(cell, NULL, "busy_s")},
+        {"barrier_s", launches_median_of(cell, NULL, "barrier_s")},
+        {"gflops", flops / median / 1e9},
+        {"gbytes_per_s", bytes / median / 1e9},
+        {"fraction_of_fma", launches_fraction(cell, flops, "fma_gflops")},
+        {"fraction_of_machine", launches_fraction(cell, flops, "fma_host_gflops")},
+        {"fraction_of_bandwidth", launches_fraction(cell, bytes, "read_gbytes_per_s")},
+    };
+    json_t *rates = json_pack(
+        "{s:o, s:o, s:{s:o, s:o}}", "workspace_bytes",
+        whole(launches_median_of(cell, NULL, "workspace_bytes")), "peak_rss_bytes",
+        whole(launches_median_of(cell, NULL, "peak_rss_bytes")), "ceiling", "fma_gflops",
+        number_json(launches_median_of(cell, "ceiling", "fma_gflops")), "read_gbytes_per_s",
+        number_json(launches_median_of(cell, "ceiling", "read_gbytes_per_s")));
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        json_object_set_new(rates, numbers[i].key, number_json(numbers[i].value));
+    add_roofline(cell, rates);
+    json_object_set_new(rates, "thread_busy_s", threads_of(cell, "thread_busy_s"));
+    json_object_set_new(rates, "thread_barrier_s", threads_of(cell, "thread_barrier_s"));
+    return rates;
+}
+
+/* Counts per call, medians over launches, and why what is unknown is. */
+static json_t *counters_of(const struct cell *cell)
+{
+    json_t *counters = json_object();
+    const json_t *first = json_object_get(json_array_get(cell->launches, 0), "counters");
+    for (int i = 0; i < COUNTER_COUNT; i++) {
+        const char *name = counter_name((enum counter)i);
+        json_object_set_new(counters, name,
+                            number_json(launches_median_of(cell, "counters", name)));
+    }
+    json_object_set_new(counters, "energy_j",
+                        number_json(launches_median_of(cell, "counters", "energy_j")));
+    json_object_set(counters, "why", json_object_get(first, "why"));
+    return counters;
+}
+
+/* Null without launches. */
+static json_t *memory_in_place(const struct cell *cell)
+{
+    return json_array_size(cell->launches) ? json_boolean(launches_in_place(cell)) : json_null();
+}
+
+/* A wrong kernel never gets a time, nor one that is faster than the machine can be: of its launches
+ * the journal's lines and the percentage in `why` are left. */
+static void judge(struct cell *cell)
+{
+    const double gflops =
+        attn_useful_flops(&cell->c->problem) / 1e9 / launches_median_of(cell, NULL, "median_s");
+    const double probed = fmax(launches_largest(cell, "disturbance", "probe_before_gflops"),
+                               launches_largest(cell, "disturbance", "probe_after_gflops"));
+    const double fraction =
+        gflops / fmax(probed, launches_median_of(cell, "ceiling", "fma_gflops"));
+    if (cell->state == CELL_OK && fraction > IMPLAUSIBLE)
+        cell_end(cell, CELL_IMPLAUSIBLE, "%.0f %% of the multiply-add rate of its instruction set",
+                 100 * fraction);
+    if (cell->state != CELL_OK)
+        json_array_clear(cell->launches);
+}
+
+/* The check of the cell, and with it what was verified of timed calls. */
+static json_t *check_of(const struct cell *cell)
+{
+    if (!cell->check)
+        return json_null();
+    json_t *check = json_deep_copy(cell->check);
+    json_int_t verified = 0;
+    size_t i;
+    const json_t *launch;
+    json_array_foreach (cell->launches, i, launch)
+        verified += json_integer_value(
+            json_object_get(json_object_get(launch, "check"), "verified_samples"));
+    json_object_set_new(check, "verified_samples", json_integer(verified));
+    return check;
+}
+
+bool row_finish(struct cell *cell, const char *command, uint64_t seed)
+{
+    char now[32], repro[CELL_REPRO];
+    clock_utc(now);
+    judge(cell);
+    cell_repro(cell, command, repro);
+    json_t *row = json_pack("{s:s}", "type", "cell");
+    json_object_update_new(row, cell_identity(cell));
+    json_t *rest =
+        json_pack("{s:s, s:o, s:o, s:o, s:I, s:s}", "state", cell_state_name(cell->state), "why",
+                  *cell->why ? json_string(cell->why) : json_null(), "check", check_of(cell),
+                  "time", time_of(cell), "seed", (json_int_t)seed, "timed_at", now);
+    json_object_update_new(row, rest);
+    json_object_update_new(row, rates_of(cell));
+    json_object_set_new(row, "failed_at",
+                        cell->failed_at ? json_integer(cell->failed_at) : json_null());
+    json_object_set_new(row, "counters",
+                        json_array_size(cell->launches) ? counters_of(cell) : json_null());
+    json_t *library = json_object_get(json_array_get(cell->launches, 0), "library");
+    json_object_set_new(row, "library", library ? json_incref(library) : json_null());
+    json_object_set_new(row, "blas", cell->blas ? json_incref(cell->blas) : json_null());
+    json_object_set_new(row, "memory_in_place", memory_in_place(cell));
+    json_object_set_new(row, "huge_bytes", whole(launches_median_of(cell, NULL, "huge_bytes")));
+    json_object_set_new(row, "flags", noise_json(launches_noise(cell)));
+    json_object_set_new(row, "repro", json_string(repro));
+    json_decref(cell->row);
+    cell->row = row;
+    return row;
+}

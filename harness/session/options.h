@@ -1,0 +1,62 @@
+/*
+ * options: the command line, one table for parsing and for --help.
+ */
+#ifndef HARNESS_SESSION_OPTIONS_H
+#define HARNESS_SESSION_OPTIONS_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "system/machine.h"
+#include "queue.h"
+
+#define OPTIONS_MAX_PROBLEMS 256
+
+enum command {
+    COMMAND_LIST,
+    COMMAND_RUN,
+    COMMAND_CHECK,
+    COMMAND_EVAL,
+    COMMAND_EXPERIMENT,
+    COMMAND_MACHINE,
+    COMMAND_HELP,
+    COMMAND_COUNT
+};
+
+/* As given; lists are still text, NULL or 0 where not given.  The strings are argv's. */
+struct options {
+    enum command command;
+    bool help;
+    const char *suite, *kernel, *isa, *cases, *threads;
+    const char *problems[OPTIONS_MAX_PROBLEMS];
+    size_t problem_count;
+    enum placement placement;
+    enum memory_policy memory;
+    bool huge_pages;
+    bool cold;
+    double seconds;   /* of the session */
+    double timeout_s; /* of one launch */
+    size_t launches;  /* at most, per cell */
+    uint64_t seed;
+    bool seeded;
+    enum if_busy if_busy;
+    const char *output, *resume, *input;
+    bool json;
+};
+
+void options_init(struct options *options);
+
+/* Applies argv, which begins with the command's name, on top of what options holds.  False fills
+ * message with one line that names the argument. */
+bool options_parse(struct options *options, int argc, const char *const *argv, char *message,
+                   size_t message_size);
+
+/* Overview of the commands, and one command's page. */
+void options_print_commands(FILE *out);
+void options_print_help(FILE *out, enum command command);
+
+/* The command of that name; false where there is none. */
+bool options_command(const char *name, enum command *command);
+const char *options_command_name(enum command command);
+
+#endif

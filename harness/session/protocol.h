@@ -1,0 +1,98 @@
+/*
+ * protocol: what parent and worker say to each other.
+ *
+ * A worker is any program that reads one line of JSON, a request, from descriptor 3, does it, and
+ * writes one line of JSON, the answer, to descriptor 4.  Files come as further descriptors whose
+ * numbers stand in the request.
+ *
+ *   request  {"protocol":1, "action":"prepare|check|measure|eval|ceilings|experiment",
+ *             "problem":TEXT, "input":TEXT, "case":NAME, "kernel":NAME, "isa":NAME,
+ *             "threads":N, "team":N, "counts":[[N, SLOT], ...], "placement":NAME, "memory":NAME, "huge_pages":BOOL, "cold":BOOL,
+ *             "files":{"operands":FD, "reference":FD, "topology":FD, "progress":FD, "outputs":FD},
+ *             "sets":N, "shift":BYTES, "depth":"rows|case|full|thorough", "seed":N,
+ *             "warmup_s":S, "sample_s":S, "budget_s":S, "max_samples":N,
+ *             "path_in":PATH, "path_out":PATH, "experiment":NAME, "step":TEXT}
+ *   answer   {"protocol":1, "state":"ok|unsupported|unavailable|failed|skipped", "why":TEXT|null,
+ *             and what the action measured}
+ *
+ * `progress` is PROTOCOL_PROGRESS bytes of shared memory that hold, as a string, what the worker
+ * is doing: the parent reads it when the worker did not live to answer.
+ */
+#ifndef HARNESS_SESSION_PROTOCOL_H
+#define HARNESS_SESSION_PROTOCOL_H
+
+#include "check/depth.h"
+#include "problem/cases.h"
+#include "system/machine.h"
+#include "system/process.h"
+
+#define PROTOCOL_VERSION 1
+#define PROTOCOL_PROGRESS ((size_t)4096)
+#define PROTOCOL_STEP ((size_t)4096) /* bytes of a step of an experiment, as JSON */
+
+enum protocol_action {
+    PROTOCOL_PREPARE,    /* fill the operands and the reference of a case */
+    PROTOCOL_CHECK,      /* judge a kernel */
+    PROTOCOL_MEASURE,    /* judge it to a depth, then time it */
+    PROTOCOL_EVAL,       /* compute from a file to a file */
+    PROTOCOL_CEILINGS,   /* what the machine can do */
+    PROTOCOL_EXPERIMENT, /* one step of an experiment */
+    PROTOCOL_ACTION_COUNT
+};
+
+/* Files that workers inherit, in the order of their descriptors. */
+enum protocol_file {
+    PROTOCOL_OPERANDS,
+    PROTOCOL_REFERENCE,
+    PROTOCOL_TOPOLOGY,
+    PROTOCOL_STATUS, /* the progress text */
+    PROTOCOL_OUTPUTS,
+    PROTOCOL_FILE_COUNT
+};
+
+/* A thread count to check, and where in the file of outputs what is computed on it goes. */
+struct protocol_count {
+    int threads;
+    size_t slot;
+};
+
+/* A request; parent and worker hold the same struct. */
+struct protocol_request {
+    enum protocol_action action;
+    struct problem_case c;
+    char kernel[64];
+    enum attn_isa isa;
+    int threads; /* of the kernel */
+    int team;    /* of the process, >= threads: what OMP_NUM_THREADS says */
+    struct protocol_count counts[CHECK_COUNTS]; /* PROTOCOL_CHECK: none above `threads` */
+    size_t count;
+    enum placement placement;
+    enum memory_policy memory;
+    bool huge_pages; /* ask for them */
+    bool cold;
+    int files[PROTOCOL_FILE_COUNT]; /* -1 where absent; the parent's numbers, then the worker's */
+    size_t sets;
+    size_t shift; /* bytes, a multiple of 64 */
+    enum check_depth depth;
+    uint64_t seed;
+    double warmup_s, sample_s, budget_s;
+    size_t max_samples;
+    const char *blas_core; /* the parent's own: what the environment asks of BLAS; NULL: a guess */
+    char path_in[4096], path_out[4096];
+    char experiment[64], step[PROTOCOL_STEP];
+};
+
+/* To one line, free() it; NULL where memory is out. */
+char *protocol_print(const struct protocol_request *request);
+
+/* From one line; false fills message with what it lacks. */
+bool protocol_parse(const char *line, struct protocol_request *request, char *message,
+                    size_t message_size);
+
+/* "full" */
+const char *protocol_depth_name(enum check_depth depth);
+
+/* The answer in a line, checked for its version and state; NULL fills message. */
+json_t *protocol_answer(const char *line, char *message, size_t message_size);
+
+#endif

@@ -1,0 +1,17 @@
+/*
+ * queue: sessions that measure on one machine take turns.
+ */
+#ifndef HARNESS_SESSION_QUEUE_H
+#define HARNESS_SESSION_QUEUE_H
+
+#include <stdbool.h>
+
+#include "base/lock.h"
+
+enum if_busy { IF_BUSY_WAIT, IF_BUSY_GO_ON };
+
+/* Takes the machine's lock; where another session has it, says whose it is and waits, or goes on
+ * beside it as told.  False where it was interrupted; *alone says whether the lock is ours. */
+bool queue_enter(struct lock *lock, const char *command, enum if_busy if_busy, bool *alone);
+
+#endif

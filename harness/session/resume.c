@@ -1,0 +1,110 @@
+/*
+ * resume: options, machine and cells from a results file.
+ */
+#include "resume.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/build.h"
+
+bool resume_options(const struct journal *journal, struct options *options, int argc,
+                    const char *const *argv, json_t **command, char *message, size_t message_size)
+{
+    json_t *all = json_deep_copy(json_object_get(journal_session(journal), "command"));
+    for (int i = 1; i < argc; i++)
+        json_array_append_new(all, json_string(argv[i]));
+    const size_t count = json_array_size(all);
+    const char **texts = calloc(count + 1, sizeof *texts);
+    for (size_t i = 0; texts && i < count; i++)
+        texts[i] = json_string_value(json_array_get(all, i));
+    struct options merged;
+    options_init(&merged);
+    snprintf(message, message_size, "%s names no command", options->resume);
+    const bool parsed = texts && count && texts[0] &&
+                        options_parse(&merged, (int)count, texts, message, message_size);
+    const bool same = parsed && merged.command == options->command;
+    if (parsed && !same)
+        snprintf(message, message_size, "%s was written by attnbench %s", options->resume,
+                 texts[0]);
+    free(texts);
+    if (same) {
+        *options = merged;
+        *command = all;
+    } else {
+        json_decref(all);
+    }
+    return same;
+}
+
+bool resume_same_machine(const struct journal *journal, const struct session *session,
+                         char *message, size_t message_size)
+{
+    json_t *here = machine_describe(session->machine);
+    const json_t *there = json_object_get(journal_session(journal), "machine");
+    const bool same =
+        json_equal(json_object_get(here, "fingerprint"), json_object_get(there, "fingerprint"));
+    const char *cpu = json_string_value(json_object_get(there, "cpu"));
+    if (!same)
+        snprintf(message, message_size, "%s was begun on another machine (%s)",
+                 session->options->resume, cpu ? cpu : "unknown");
+    json_decref(here);
+    return same;
+}
+
+static void take_row(struct cell *cell, const json_t *row, enum cell_state state)
+{
+    const char *why = json_string_value(json_object_get(row, "why"));
+    cell_end(cell, state, "%s", why ? why : "");
+    cell->failed_at = (int)json_integer_value(json_object_get(row, "failed_at"));
+    cell->check = json_deep_copy(json_object_get(row, "check"));
+    cell->row = json_deep_copy(row);
+}
+
+/* What the same build did for a cell that it did not finish. */
+static void take_work(struct cell *cell, json_t *check, json_t *launches)
+{
+    const size_t count = json_array_size(launches);
+    cell->check = json_incref(check);
+    if (!count)
+        return;
+    const json_t *last = json_array_get(launches, count - 1);
+    json_decref(cell->launches);
+    cell->launches = json_copy(launches);
+    cell->cost_s = json_number_value(json_object_get(last, "wall_s"));
+}
+
+/* What the file knows of the variant on other numbers of threads, which this session may not have. */
+static void take_failure(struct cell *cell, const json_t *row)
+{
+    const char *why = json_string_value(json_object_get(row, "why"));
+    struct cell failed = {.threads = (int)json_integer_value(json_object_get(row, "threads"))};
+    snprintf(failed.why, sizeof failed.why, "%s", why ? why : "");
+    cell_inherit(cell, &failed);
+}
+
+bool resume_cells(const struct journal *journal, struct session *session)
+{
+    json_t *build = build_describe();
+    const bool same = json_equal(build, json_object_get(journal_session(journal), "build"));
+    json_decref(build);
+    for (size_t i = 0; i < session->cell_count; i++) {
+        struct cell *cell = &session->cells[i];
+        char identity[JOURNAL_IDENTITY];
+        json_t *fields = cell_identity(cell);
+        journal_identity(fields, identity, sizeof identity);
+        const json_t *row = journal_find(journal, identity);
+        const json_t *wrong = journal_find_wrong(journal, fields);
+        json_decref(fields);
+        enum cell_state state;
+        if (row && cell_state_parse(json_string_value(json_object_get(row, "state")), &state)) {
+            if (state != CELL_SKIPPED)
+                take_row(cell, row, state);
+        } else if (same && !cell->done) {
+            take_work(cell, journal_check(journal, identity), journal_launches(journal, identity));
+        }
+        if (wrong && (!cell->done || cell->state == CELL_OK))
+            take_failure(cell, wrong);
+    }
+    return !same;
+}

@@ -1,0 +1,22 @@
+/*
+ * resume: going on with the session that a results file holds.
+ */
+#ifndef HARNESS_SESSION_RESUME_H
+#define HARNESS_SESSION_RESUME_H
+
+#include "session.h"
+
+/* Reads options anew: those the file's session was given, then argv's on top.  *command becomes
+ * the whole list (owned by the caller; the options' strings are its).  False fills message. */
+bool resume_options(const struct journal *journal, struct options *options, int argc,
+                    const char *const *argv, json_t **command, char *message, size_t message_size);
+
+/* Whether the file is of this machine; false fills message. */
+bool resume_same_machine(const struct journal *journal, const struct session *session,
+                         char *message, size_t message_size);
+
+/* Gives the cells what the file knows of them: their rows, or the launches they had.  Returns
+ * whether another build wrote it, whose launches do not count. */
+bool resume_cells(const struct journal *journal, struct session *session);
+
+#endif

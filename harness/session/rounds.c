@@ -1,0 +1,247 @@
+/*
+ * rounds: preparing a case, launching its cells, sharing the time between them.
+ */
+#include "rounds_private.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench/bench.h"
+#include "check/check.h"
+#include "base/clock.h"
+#include "results/launches.h"
+#include "base/random.h"
+#include "share.h"
+#include "base/stats.h"
+
+#define DEFAULT_LAUNCHES 24
+
+/* A launch samples for a thirtieth of its cell's share of the time, within these limits: shorter
+ * ones cost more in process start than they measure, longer ones know no more about a launch. */
+#define SHARE_OF_CELL (1.0 / 30)
+#define SHORTEST_S 0.01
+#define LONGEST_S 0.5
+#define USUAL_S 0.05 /* where time does not matter */
+
+#define SAMPLE_S 1e-3 /* and at least 1000 times the clock's resolution, which bench sees to */
+#define MAX_SAMPLES 64
+
+/* ---- the case -------------------------------------------------------------------------------- */
+
+/* Sets of operands in rotation: two, so that no kernel can answer from memory; cold, so many that
+ * a set has left every cache before its turn comes again, as far as memory allows. */
+static size_t sets_for(const struct session *session, const struct problem_case *c, bool cold)
+{
+    const double bytes = attn_compulsory_bytes(&c->problem);
+    const double most = floor((double)machine_memory_available() / 4 / bytes);
+    if (!cold)
+        return 2;
+    return (size_t)fmax(2, fmin((double)bench_cold_sets(session->machine, bytes), most));
+}
+
+static struct protocol_request request_of(const struct rounds *rounds)
+{
+    const struct cell *cell = &rounds->cells[0];
+    struct protocol_request r = {
+        .c = *cell->c,
+        .threads = 1,
+        .team = 1,
+        .isa = ATTN_ISA_BASELINE,
+        .placement = cell->placement,
+        .memory = cell->memory,
+        .huge_pages = cell->huge_pages,
+        .cold = cell->cold,
+        .sets = sets_for(rounds->session, cell->c, cell->cold),
+        .sample_s = SAMPLE_S,
+        .max_samples = MAX_SAMPLES,
+    };
+    for (size_t i = 0; i < PROTOCOL_FILE_COUNT; i++)
+        r.files[i] = -1;
+    r.files[PROTOCOL_TOPOLOGY] = rounds->topology;
+    r.files[PROTOCOL_OUTPUTS] = rounds->outputs;
+    return r;
+}
+
+/* Fills the files of a case in a worker of its own, on every core. */
+static struct launch prepare(struct rounds *rounds, struct protocol_request *request)
+{
+    struct protocol_request r = *request;
+    r.action = PROTOCOL_PREPARE;
+    r.threads = r.team = machine_cores(rounds->session->machine);
+    r.placement = PLACEMENT_CORES;
+    struct launch launch = launch_worker(&r, launch_deadline(&r.c.problem));
+    rounds_note_work(rounds, &launch);
+    json_decref(launch.answer);
+    return launch;
+}
+
+/* ---- whose turn ------------------------------------------------------------------------------ */
+
+static size_t live_cells(const struct rounds *rounds)
+{
+    size_t live = 0;
+    for (size_t i = 0; i < rounds->count; i++)
+        live += !rounds->cells[i].done;
+    return live;
+}
+
+/* Seconds that a cell may still use. */
+static double fair_level(const struct rounds *rounds, size_t target)
+{
+    double *needs = malloc((rounds->count + 1) * sizeof *needs);
+    size_t n = 0;
+    for (size_t i = 0; needs && i < rounds->count; i++) {
+        const struct cell *cell = &rounds->cells[i];
+        const size_t done = json_array_size(cell->launches);
+        if (!cell->done && done < target)
+            needs[n++] = cell->cost_s * (double)(target - done);
+    }
+    const double level = share_level(needs, n, rounds->until - clock_now());
+    free(needs);
+    return level;
+}
+
+/* Fisher and Yates, from the session's seed. */
+static void shuffle(size_t *order, size_t n, uint64_t key)
+{
+    for (size_t i = n; i > 1; i--) {
+        const size_t j = (size_t)random_below(key, i, i);
+        const size_t swapped = order[i - 1];
+        order[i - 1] = order[j];
+        order[j] = swapped;
+    }
+}
+
+/* Cells of one thread count follow each other, in the order that they have: they are what is compared,
+ * and the less time lies between two launches the less has the machine changed. */
+static void group(struct rounds *rounds, size_t *order, size_t n)
+{
+    for (size_t i = 1; i < n; i++) {
+        const int threads = rounds_cell(rounds, order[i - 1])->threads;
+        size_t next = i;
+        while (next < n && rounds_cell(rounds, order[next])->threads != threads)
+            next++;
+        if (next == n)
+            continue;
+        const size_t pulled = order[next];
+        memmove(order + i + 1, order + i, (next - i) * sizeof *order);
+        order[i] = pulled;
+    }
+}
+
+/* ---- rounds ---------------------------------------------------------------------------------- */
+
+/* After a round: who has had enough. */
+static bool settle(struct rounds *rounds)
+{
+    const size_t asked = rounds->session->options->launches;
+    const size_t cap = asked ? asked : DEFAULT_LAUNCHES;
+    for (size_t i = 0; i < rounds->count; i++) {
+        struct cell *cell = &rounds->cells[i];
+        double *medians;
+        if (!cell->done) {
+            const size_t n = launches_medians(cell, &medians);
+            cell->stop = stop_decide(medians, n, cap);
+            free(medians);
+            if (cell->stop != STOP_NOT)
+                cell_end(cell, CELL_OK, "%s", "");
+        }
+        if (cell->done && !rounds_finish(rounds, cell))
+            return false;
+    }
+    return true;
+}
+
+/* One launch of every cell that is not done and has time left. */
+static enum rounds_end run_round(struct rounds *rounds, const struct protocol_request *request,
+                                 size_t *order, size_t round)
+{
+    const size_t target = round < STATS_CI_MIN ? STATS_CI_MIN : round + 1;
+    const double level = fair_level(rounds, target);
+    size_t n = 0;
+    for (size_t i = 0; i < rounds->count; i++) {
+        struct cell *cell = &rounds->cells[i];
+        const size_t launches = json_array_size(cell->launches);
+        if (cell->done || launches > round)
+            continue; /* a resumed cell waits for the others */
+        if (launches && cell->cost_s > level) {
+            cell->stop = STOP_CAP;
+            cell_end(cell, CELL_OK, "%s", "");
+        } else {
+            order[n++] = i;
+        }
+    }
+    if (rounds->twin.c && !rounds->twin.done && !rounds->cells[rounds->twin_of].done)
+        order[n++] = rounds->count;
+    shuffle(order, n, random_key(rounds->session->seed, round));
+    group(rounds, order, n);
+    enum rounds_end end = ROUNDS_DONE;
+    for (size_t i = 0; end == ROUNDS_DONE && i < n; i++)
+        end = rounds_turn(rounds, request, order[i], round);
+    return end;
+}
+
+/* The first round has shown what a launch costs: the twin joins. */
+static enum rounds_end add_twin(struct rounds *rounds, const struct protocol_request *request)
+{
+    return rounds_pick_twin(rounds) ? rounds_turn(rounds, request, rounds->count, 0) : ROUNDS_DONE;
+}
+
+/* Rounds until no cell is left. */
+static enum rounds_end run_rounds(struct rounds *rounds, struct protocol_request *request)
+{
+    const double share = (rounds->until - clock_now()) / (double)live_cells(rounds);
+    size_t *order = calloc(rounds->count + 1, sizeof *order);
+    enum rounds_end end = order ? ROUNDS_DONE : ROUNDS_STOPPED;
+    request->budget_s =
+        isinf(share) ? USUAL_S : fmin(fmax(share * SHARE_OF_CELL, SHORTEST_S), LONGEST_S);
+    request->warmup_s = request->budget_s / 4;
+    for (size_t round = 0; end == ROUNDS_DONE && live_cells(rounds); round++) {
+        end = run_round(rounds, request, order, round);
+        if (end == ROUNDS_DONE && round == 0)
+            end = add_twin(rounds, request);
+        if (end == ROUNDS_DONE && !settle(rounds))
+            end = ROUNDS_STOPPED;
+    }
+    free(order);
+    return end;
+}
+
+/* With the case's memory files: prepares, and measures if that went well. */
+static enum rounds_end run_prepared(struct rounds *rounds, struct protocol_request *request)
+{
+    const struct launch prepared = prepare(rounds, request);
+    if (prepared.interrupted)
+        return ROUNDS_INTERRUPTED;
+    if (prepared.state == CELL_OK) {
+        const enum rounds_end chosen = rounds_choose_cores(rounds, request);
+        const enum rounds_end judged =
+            chosen == ROUNDS_DONE ? rounds_judge(rounds, request) : chosen;
+        return judged == ROUNDS_DONE && live_cells(rounds) ? run_rounds(rounds, request) : judged;
+    }
+    for (size_t i = 0; i < rounds->count; i++)
+        if (!rounds->cells[i].done)
+            cell_end(&rounds->cells[i], CELL_SKIPPED, "%s", prepared.why);
+    return settle(rounds) ? ROUNDS_DONE : ROUNDS_STOPPED;
+}
+
+enum rounds_end rounds_run(struct rounds *rounds)
+{
+    if (!rounds_spread(rounds) || !settle(rounds))
+        return ROUNDS_STOPPED;
+    if (!live_cells(rounds))
+        return ROUNDS_DONE;
+    struct protocol_request request = request_of(rounds);
+    const double asked = rounds->session->options->timeout_s;
+    rounds->deadline_s = asked > 0 ? asked : launch_deadline(&request.c.problem);
+    request.files[PROTOCOL_OPERANDS] = process_memory_file("attnbench-operands");
+    request.files[PROTOCOL_REFERENCE] = process_memory_file("attnbench-reference");
+    enum rounds_end end = ROUNDS_STOPPED;
+    if (request.files[PROTOCOL_OPERANDS] >= 0 && request.files[PROTOCOL_REFERENCE] >= 0)
+        end = run_prepared(rounds, &request);
+    close(request.files[PROTOCOL_OPERANDS]);
+    close(request.files[PROTOCOL_REFERENCE]);
+    return end;
+}

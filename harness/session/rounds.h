@@ -1,0 +1,45 @@
+/*
+ * rounds: the launches of one case, its cells in shuffled order round by round.
+ */
+#ifndef HARNESS_SESSION_ROUNDS_H
+#define HARNESS_SESSION_ROUNDS_H
+
+#include "launch.h"
+#include "session.h"
+
+/* What happens to launches and finished cells on the way; both may be slow, no worker runs. */
+struct rounds_events {
+    void *context;
+    /* A worker is about to begin; `what` it does, "launch 3". */
+    void (*launching)(void *context, const struct cell *cell, const char *what);
+    /* A launch or a check is over; false stops everything (the journal cannot be written). */
+    bool (*launched)(void *context, json_t *record);
+    /* A cell has its row; false stops everything. */
+    bool (*finished)(void *context, struct cell *cell);
+};
+
+struct rounds {
+    const struct session *session;
+    const struct rounds_events *events;
+    enum protocol_action action; /* PROTOCOL_MEASURE or PROTOCOL_CHECK */
+    const char *command;         /* for repro lines */
+    int topology;                /* descriptor of the XML, -1 where there is none */
+    struct cell *cells;          /* of one case */
+    size_t count;
+    double until;             /* clock_now() to aim for */
+    double deadline_s;        /* of a launch; set by rounds_run() */
+    struct session_time time; /* out: where the workers' time went */
+    struct cell twin;         /* launched beside cell twin_of; its .c is NULL without one */
+    size_t twin_of;
+    int outputs; /* PROTOCOL_CHECK: memory file of every cell's O, else -1 */
+};
+
+enum rounds_end { ROUNDS_DONE, ROUNDS_INTERRUPTED, ROUNDS_STOPPED };
+
+/* Launches until every cell is done. */
+enum rounds_end rounds_run(struct rounds *rounds);
+
+/* What the A/A pair of the case has shown, a line for the journal; NULL where there was none. */
+json_t *rounds_noise(const struct rounds *rounds);
+
+#endif

@@ -1,0 +1,180 @@
+/*
+ * rounds_judge: every cell is checked before any is timed.
+ *
+ * In workers of their own: a process that has run a hundred adversarial inputs is another place
+ * to measure in than a fresh one, and here the reference may use every core.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "rounds_private.h"
+
+/* ---- what one count's failure means for the others ------------------------------------------- */
+
+bool rounds_is_wrong(const struct cell *cell)
+{
+    return cell->done && !cell->failed_at &&
+           (cell->state == CELL_FAILED || cell->state == CELL_CRASHED ||
+            cell->state == CELL_TIMEOUT);
+}
+
+static bool same_variant(const struct cell *a, const struct cell *b)
+{
+    return a->isa == b->isa && strcmp(a->kernel_name, b->kernel_name) == 0;
+}
+
+/* Cells that have a result to come, or a good one. */
+static bool runs(const struct cell *cell)
+{
+    return !cell->done || cell->state == CELL_OK;
+}
+
+bool rounds_spread(struct rounds *rounds)
+{
+    for (size_t i = 0; i < rounds->count; i++)
+        for (size_t k = 0; rounds_is_wrong(&rounds->cells[i]) && k < rounds->count; k++) {
+            struct cell *cell = &rounds->cells[k];
+            if (!runs(cell) || !same_variant(cell, &rounds->cells[i]))
+                continue;
+            cell_inherit(cell, &rounds->cells[i]);
+            if (!rounds_finish(rounds, cell))
+                return false;
+        }
+    return true;
+}
+
+/* ---- judging --------------------------------------------------------------------------------- */
+
+/* The cells of a variant, whose thread counts are judged together. */
+struct group {
+    struct cell *cells[CHECK_COUNTS];
+    size_t count;
+};
+
+/* Those that are done are judged again: what they compute is compared with what the others do. */
+static struct group group_of(struct rounds *rounds, const struct cell *like,
+                             struct protocol_request *r)
+{
+    struct group group = {.count = 0};
+    r->threads = 1;
+    for (size_t i = 0; i < rounds->count && group.count < CHECK_COUNTS; i++) {
+        struct cell *cell = &rounds->cells[i];
+        if (!runs(cell) || !same_variant(cell, like))
+            continue;
+        r->counts[group.count] = (struct protocol_count){cell->threads, i};
+        r->threads = cell->threads > r->threads ? cell->threads : r->threads;
+        group.cells[group.count++] = cell;
+    }
+    r->count = group.count;
+    return group;
+}
+
+/* The threads that the worker was on when it died; 0 where it was not in the kernel. */
+static int threads_of(const struct launch *launch)
+{
+    int threads = 0;
+    const char *at = strstr(launch->why, "checking at threads=");
+    return at && sscanf(at, CHECK_RUNNING, &threads) == 1 ? threads : 0;
+}
+
+/* Ends a cell that has not passed. */
+static bool fail(struct rounds *rounds, struct cell *cell, enum cell_state state, const char *why)
+{
+    cell_end(cell, state, "%s", why);
+    json_decref(cell->row);
+    cell->row = NULL;
+    return rounds_finish(rounds, cell);
+}
+
+/* Of a worker that gave no verdicts: ends the cell that it was at, or all. */
+static bool take_end(struct rounds *rounds, const struct group *group, const struct launch *launch)
+{
+    const int threads = threads_of(launch);
+    const bool wrong = launch->state == CELL_CRASHED || launch->state == CELL_TIMEOUT;
+    bool written = true, known = false;
+    for (size_t k = 0; k < group->count; k++)
+        known |= group->cells[k]->threads == threads;
+    for (size_t k = 0; written && k < group->count; k++)
+        if ((!known || group->cells[k]->threads == threads) && (wrong || !group->cells[k]->done)) {
+            cell_forget_errors(group->cells[k]);
+            written = fail(rounds, group->cells[k], launch->state, launch->why);
+        }
+    return written;
+}
+
+/* Of one that did; what went wrong afterwards is not the fault of who passed. */
+static bool take_verdict(struct rounds *rounds, struct cell *cell, const json_t *verdict,
+                         const struct launch *launch)
+{
+    enum cell_state state = CELL_FAILED;
+    const char *why = json_string_value(json_object_get(verdict, "why"));
+    cell_state_parse(json_string_value(json_object_get(verdict, "state")), &state);
+    if (cell->done && state == CELL_OK)
+        return true;
+    json_decref(cell->check);
+    cell->check = json_incref(json_object_get(verdict, "check"));
+    if (state != CELL_OK)
+        return fail(rounds, cell, state, why ? why : "");
+    return launch->state == CELL_OK || fail(rounds, cell, launch->state, launch->why);
+}
+
+static json_t *record_of(const struct cell *cell, double wall_s)
+{
+    char now[32];
+    clock_utc(now);
+    json_t *record = json_pack("{s:s, s:s, s:f, s:O}", "type", "check", "timed_at", now, "wall_s",
+                               wall_s, "check", cell->check);
+    json_object_update_new(record, cell_identity(cell));
+    return record;
+}
+
+/* Writes down that a cell has passed. */
+static bool pass(struct rounds *rounds, struct cell *cell, const struct launch *launch)
+{
+    if (rounds->action == PROTOCOL_MEASURE)
+        return rounds->events->launched(rounds->events->context, record_of(cell, launch->wall_s));
+    cell_end(cell, CELL_OK, "%s", "");
+    return rounds_finish(rounds, cell);
+}
+
+/* Takes a check that is over: first what failed, then what that means for the others. */
+static bool take(struct rounds *rounds, const struct group *group, const struct launch *launch)
+{
+    const json_t *verdicts = json_object_get(launch->answer, "verdicts");
+    bool written = json_is_array(verdicts) || take_end(rounds, group, launch);
+    for (size_t k = 0; written && k < json_array_size(verdicts); k++)
+        written = take_verdict(rounds, group->cells[k], json_array_get(verdicts, k), launch);
+    written = written && rounds_spread(rounds);
+    for (size_t k = 0; written && k < group->count; k++)
+        if (!group->cells[k]->done)
+            written = pass(rounds, group->cells[k], launch);
+    return written;
+}
+
+enum rounds_end rounds_judge(struct rounds *rounds, const struct protocol_request *base)
+{
+    const int cores = machine_cores(rounds->session->machine);
+    enum rounds_end end = ROUNDS_DONE;
+    for (size_t i = 0; end == ROUNDS_DONE && i < rounds->count; i++) {
+        struct cell *cell = &rounds->cells[i];
+        struct protocol_request r = *base;
+        if (cell->done || cell->check)
+            continue;
+        r.action = PROTOCOL_CHECK;
+        memcpy(r.kernel, cell->kernel_name, sizeof r.kernel);
+        r.isa = cell->isa;
+        r.blas_core = rounds_core(cell);
+        const struct group group = group_of(rounds, cell, &r);
+        r.team = r.threads > cores ? r.threads : cores;
+        r.depth = rounds->action == PROTOCOL_CHECK ? CHECK_THOROUGH : CHECK_FULL;
+        rounds->events->launching(rounds->events->context, cell, "checking");
+        struct launch launch = launch_worker(&r, rounds->deadline_s * (double)group.count);
+        rounds_note_work(rounds, &launch);
+        end = launch.interrupted              ? ROUNDS_INTERRUPTED
+              : take(rounds, &group, &launch) ? ROUNDS_DONE
+                                              : ROUNDS_STOPPED;
+        json_decref(launch.answer);
+    }
+    return end;
+}

@@ -1,0 +1,50 @@
+/*
+ * rounds_private: between rounds.c, rounds_judge.c, rounds_turn.c and rounds_twin.c.
+ */
+#ifndef HARNESS_SESSION_ROUNDS_PRIVATE_H
+#define HARNESS_SESSION_ROUNDS_PRIVATE_H
+
+#include "rounds.h"
+
+/* Cell number `index`; the twin is number rounds->count. */
+static inline struct cell *rounds_cell(struct rounds *rounds, size_t index)
+{
+    return index < rounds->count ? &rounds->cells[index] : &rounds->twin;
+}
+
+/* Chooses, by trying, the core type of the BLAS library for the cells that call it: one for each
+ * instruction set. */
+enum rounds_end rounds_choose_cores(struct rounds *rounds, const struct protocol_request *base);
+
+/* What it chose; NULL where nothing. */
+static inline const char *rounds_core(const struct cell *cell)
+{
+    return json_string_value(json_object_get(cell->blas, "core"));
+}
+
+/* Takes the time in which a worker did what it was asked for, of what it says beside its answer. */
+void rounds_note_work(struct rounds *rounds, const struct launch *launch);
+
+/* Checks every cell that is not done and has not been checked, all thread counts of its variant
+ * together; ends those that fail, and where checking is all that was asked for those that pass. */
+enum rounds_end rounds_judge(struct rounds *rounds, const struct protocol_request *base);
+
+/* Launches cell number `index` once, again where it was disturbed, and takes the record in; index
+ * rounds->count is the twin. */
+enum rounds_end rounds_turn(struct rounds *rounds, const struct protocol_request *base,
+                            size_t index, size_t round);
+
+/* Picks the cell that is launched twice a round; false where no cell is fit for it. */
+bool rounds_pick_twin(struct rounds *rounds);
+
+/* Whether a cell is wrong, and not only on another number of threads. */
+bool rounds_is_wrong(const struct cell *cell);
+
+/* Fails the other thread counts of each variant that is wrong on one, those too that have their row
+ * already; false where the journal failed. */
+bool rounds_spread(struct rounds *rounds);
+
+/* Writes the row of a cell that is done; false where the journal failed. */
+bool rounds_finish(struct rounds *rounds, struct cell *cell);
+
+#endif

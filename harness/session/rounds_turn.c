@@ -1,0 +1,131 @@
+/*
+ * rounds_turn: one cell's turn in a round.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "results/launches.h"
+#include "bench/noise.h"
+#include "base/random.h"
+#include "rounds_private.h"
+#include "results/row.h"
+
+#define SHIFT_LINES 64 /* operands are shifted by up to a page */
+#define SHIFT_STREAM UINT64_MAX
+
+bool rounds_finish(struct rounds *rounds, struct cell *cell)
+{
+    return cell->row || (row_finish(cell, rounds->command, rounds->session->seed) &&
+                         rounds->events->finished(rounds->events->context, cell));
+}
+
+void rounds_note_work(struct rounds *rounds, const struct launch *launch)
+{
+    static const char *const phases[] = {"prepare_s", "filled_s", "placed_s", "check_s",
+                                         "sampled_s"};
+    for (size_t i = 0; i < sizeof phases / sizeof *phases; i++)
+        rounds->time.working_s += json_number_value(json_object_get(launch->answer, phases[i]));
+    rounds->time.probing_s += json_number_value(json_object_get(launch->answer, "probed_s"));
+}
+
+/* Whether a launch gave way to a repeat of itself, which goes into its record. */
+static bool give_way(const struct rounds *rounds, struct cell *cell, json_t *record, size_t repeat)
+{
+    if (repeat == NOISE_REPEATS || clock_now() + cell->cost_s > rounds->until ||
+        !noise_may_repeat(json_array_size(cell->launches), cell->repeats) ||
+        !noise_repeat(launches_noise_of(cell, record)))
+        return false;
+    cell->repeats++;
+    json_object_set_new(record, "superseded", json_true());
+    return true;
+}
+
+/* One shift for every launch of a round: what a round compares it compares at the same addresses, and
+ * operands, which all launches share, move once a round and not once a launch. */
+static size_t shift_of(const struct rounds *rounds, size_t round)
+{
+    const uint64_t key = random_key(rounds->session->seed, SHIFT_STREAM);
+    return 64 * (size_t)random_below(key, round, SHIFT_LINES);
+}
+
+static struct protocol_request request_for(struct rounds *rounds,
+                                           const struct protocol_request *base, size_t index,
+                                           size_t round, size_t repeat)
+{
+    const uint64_t key =
+        random_key(rounds->session->seed, (uint64_t)index << 32 | round << 8 | repeat);
+    const struct cell *cell = rounds_cell(rounds, index);
+    struct protocol_request r = *base;
+    r.action = PROTOCOL_MEASURE;
+    memcpy(r.kernel, cell->kernel_name, sizeof r.kernel);
+    r.isa = cell->isa;
+    r.blas_core = rounds_core(cell);
+    r.threads = r.team = cell->threads;
+    r.seed = key >> 1; /* JSON integers are signed */
+    r.shift = shift_of(rounds, round);
+    return r;
+}
+
+/* Takes a launch that went well into its cell, or sees that it is repeated. */
+static enum rounds_end keep(struct rounds *rounds, struct cell *cell, json_t *answer,
+                            const struct launches_setting *setting, bool *again)
+{
+    json_t *record = launches_record(cell, answer, setting);
+    if (cell == &rounds->twin)
+        json_object_set_new(record, "twin", json_true());
+    *again = give_way(rounds, cell, record, setting->repeat);
+    if (!*again)
+        json_array_append(cell->launches, record);
+    return rounds->events->launched(rounds->events->context, record) ? ROUNDS_DONE : ROUNDS_STOPPED;
+}
+
+/* Ends the cell, which may be the twin's, and its variant on all thread counts; the figures of its
+ * check are now those of the call that failed. */
+static bool lose(struct rounds *rounds, struct cell *cell, const struct launch *launch)
+{
+    struct cell *of = cell == &rounds->twin ? &rounds->cells[rounds->twin_of] : cell;
+    const json_t *check = json_object_get(launch->answer, "check");
+    cell_end(cell, launch->state, "%s", launch->why);
+    if (cell != of && !rounds_is_wrong(cell))
+        return true;
+    cell_end(of, launch->state, "%s", launch->why);
+    cell_forget_errors(of);
+    if (json_is_object(check) && launch->state == CELL_FAILED) {
+        json_object_set(of->check, "max_abs_error", json_object_get(check, "max_abs_error"));
+        json_object_set(of->check, "error_over_bound", json_object_get(check, "error_over_bound"));
+        json_object_set_new(of->check, "failed", json_string("timed call"));
+    }
+    json_decref(of->row);
+    of->row = NULL;
+    return rounds_finish(rounds, of) && rounds_spread(rounds);
+}
+
+enum rounds_end rounds_turn(struct rounds *rounds, const struct protocol_request *base,
+                            size_t index, size_t round)
+{
+    struct cell *cell = rounds_cell(rounds, index);
+    const bool lost = index == rounds->count && rounds->cells[rounds->twin_of].done;
+    enum rounds_end end = ROUNDS_DONE;
+    bool again = !cell->done && !lost; /* others may have failed it in this round */
+    char what[32];
+    for (size_t repeat = 0; again && end == ROUNDS_DONE; repeat++) {
+        const struct protocol_request r = request_for(rounds, base, index, round, repeat);
+        snprintf(what, sizeof what, "launch %zu", round + 1);
+        rounds->events->launching(rounds->events->context, cell, what);
+        struct launch launch = launch_worker(&r, rounds->deadline_s);
+        if (launch.interrupted)
+            return ROUNDS_INTERRUPTED;
+        rounds_note_work(rounds, &launch);
+        cell->cost_s = launch.wall_s;
+        again = false;
+        if (launch.state == CELL_OK) {
+            const struct launches_setting setting = {round, repeat, r.shift, launch.wall_s};
+            end = keep(rounds, cell, launch.answer, &setting, &again);
+        } else {
+            end = lose(rounds, cell, &launch) ? ROUNDS_DONE : ROUNDS_STOPPED;
+        }
+        json_decref(launch.answer);
+    }
+    return end;
+}

@@ -1,0 +1,97 @@
+/*
+ * rounds_twin: an A/A pair inside the session.
+ *
+ * One cell of a case is launched twice a round, under the same conditions as two different kernels
+ * are.  Whatever the pair's ratio shows is noise: its interval should contain 1, and how wide it is
+ * says how small a difference between two kernels this session could have seen.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "results/launches.h"
+#include "base/random.h"
+#include "rounds_private.h"
+#include "base/stats.h"
+#include "base/number.h"
+
+/* Cells that may have a twin: live ones, and not the expensive ones, which it would cost twice. */
+static size_t candidates(const struct rounds *rounds, size_t *indices)
+{
+    double *costs = calloc(rounds->count + 1, sizeof *costs);
+    size_t live = 0, n = 0;
+    for (size_t i = 0; costs && i < rounds->count; i++)
+        if (!rounds->cells[i].done)
+            costs[live++] = rounds->cells[i].cost_s;
+    const double usual = live ? stats_median_of(costs, live) : 0;
+    for (size_t i = 0; live > 1 && i < rounds->count; i++)
+        if (!rounds->cells[i].done && rounds->cells[i].cost_s <= usual)
+            indices[n++] = i;
+    free(costs);
+    return n;
+}
+
+bool rounds_pick_twin(struct rounds *rounds)
+{
+    size_t *indices = calloc(rounds->count + 1, sizeof *indices);
+    const size_t n = indices ? candidates(rounds, indices) : 0;
+    if (n) {
+        const uint64_t key = random_key(rounds->session->seed, rounds->count);
+        rounds->twin_of = indices[random_below(key, 0, n)];
+        const struct cell *like = &rounds->cells[rounds->twin_of];
+        cell_init(&rounds->twin, like->c, like->kernel_name, like->isa);
+        rounds->twin.kernel = like->kernel;
+        rounds->twin.threads = like->threads;
+        rounds->twin.blas = json_incref(like->blas);
+        rounds->twin.placement = like->placement;
+        rounds->twin.memory = like->memory;
+        rounds->twin.huge_pages = like->huge_pages;
+        rounds->twin.cold = like->cold;
+        rounds->twin.cost_s = like->cost_s;
+    }
+    free(indices);
+    return n;
+}
+
+/* Median of the launch of a round; NaN where there was none. */
+static double of_round(const struct cell *cell, json_int_t round)
+{
+    size_t i;
+    const json_t *launch;
+    json_array_foreach (cell->launches, i, launch)
+        if (json_integer_value(json_object_get(launch, "round")) == round)
+            return json_number_value(json_object_get(launch, "median_s"));
+    return NAN;
+}
+
+/* The rounds in which both were launched, in a and b; returns how many. */
+static size_t pairs(const struct rounds *rounds, double *a, double *b)
+{
+    size_t i, n = 0;
+    const json_t *launch;
+    json_array_foreach (rounds->twin.launches, i, launch) {
+        const json_int_t round = json_integer_value(json_object_get(launch, "round"));
+        a[n] = of_round(&rounds->cells[rounds->twin_of], round);
+        b[n] = json_number_value(json_object_get(launch, "median_s"));
+        n += !isnan(a[n]);
+    }
+    return n;
+}
+
+json_t *rounds_noise(const struct rounds *rounds)
+{
+    const size_t most = json_array_size(rounds->twin.launches);
+    double *a = calloc(most + 1, sizeof *a), *b = calloc(most + 1, sizeof *b);
+    json_t *line = NULL;
+    const size_t n = a && b && rounds->twin.c ? pairs(rounds, a, b) : 0;
+    if (n) {
+        const struct stats_ratio ratio = stats_paired_ratio(a, b, n);
+        line = json_pack("{s:s, s:I, s:o, s:o, s:o}", "type", "noise", "rounds", (json_int_t)n,
+                         "ratio", number_json(ratio.ratio), "ci95",
+                         ratio.interval ? json_pack("[f, f]", ratio.lo, ratio.hi) : json_null(),
+                         "detectable", number_json(stats_detectable(a, b, n)));
+        json_object_update_new(line, cell_identity(&rounds->twin));
+    }
+    free(a);
+    free(b);
+    return line;
+}

@@ -1,0 +1,260 @@
+/*
+ * session: from options to cells.
+ */
+#include "session.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench/bench.h"
+#include "base/clock.h"
+#include "isa.h"
+#include "system/process.h"
+#include "problem/select.h"
+#include "share.h"
+#include "base/stats.h"
+
+/*
+ * Seconds that a cell needs for its check and the launches of an interval: what cases share the time
+ * by, so that none is left with launches too few for one.  Roughly the mean over kernels as measured
+ * on the default suite (Zen 4, 2026-11-21): a launch takes 60 ms, some two calls at 20 GFLOP/s, and
+ * 2 ns a byte; a check 0.2 s and 12 ns a byte.
+ */
+static double cell_need(const struct cell *cell)
+{
+    const double flops = attn_useful_flops(&cell->c->problem);
+    const double bytes = attn_compulsory_bytes(&cell->c->problem);
+    return STATS_CI_MIN * (0.06 + 2 * flops / 20e9 + 2e-9 * bytes) + 0.2 + 12e-9 * bytes;
+}
+
+/* What the built-in suites are sized for, on two cores; other selections get what their cells need. */
+static const struct {
+    const char *suite;
+    double seconds;
+} sized[] = {{"quick", 20}, {"default", 120}};
+#define SECONDS_PER_CELL 1.0 /* at least */
+
+/* ---- threads --------------------------------------------------------------------------------- */
+
+static void add_threads(struct session *session, int threads)
+{
+    for (size_t i = 0; i < session->thread_counts; i++)
+        if (session->threads[i] == threads)
+            return;
+    session->threads[session->thread_counts++] = threads;
+}
+
+static bool plan_threads(struct session *session, char *message, size_t message_size)
+{
+    const char *list = session->options->threads ? session->options->threads : "1,all";
+    const int all = session->options->placement == PLACEMENT_THREADS
+                        ? machine_threads(session->machine)
+                        : machine_cores(session->machine);
+    for (const char *at = list; *at;) {
+        const size_t length = strcspn(at, ",");
+        char *end;
+        const long n = strtol(at, &end, 10);
+        const bool word = length == 3 && strncmp(at, "all", 3) == 0;
+        if (session->thread_counts == SESSION_MAX_THREAD_COUNTS ||
+            (!word && (end != at + length || n < 1 || n > 4096))) {
+            snprintf(message, message_size, "--threads takes numbers or all, not '%s'", list);
+            return false;
+        }
+        add_threads(session, word ? all : (int)n);
+        at += length + (at[length] == ',');
+    }
+    return true;
+}
+
+/* ---- cells ----------------------------------------------------------------------------------- */
+
+static double operand_bytes(const struct attn_problem *p)
+{
+    const double rows = (double)p->batch * (double)p->q_heads * (double)p->q_len;
+    const double keys = (double)p->batch * (double)p->kv_heads * (double)p->kv_len;
+    const double dims = (double)(p->qk_dim + p->v_dim);
+    double bytes = rows * dims * (double)attn_dtype_size(p->dtype) +
+                   keys * dims * (double)attn_dtype_size(p->kv_dtype);
+    if (p->outputs & ATTN_OUTPUT_WEIGHTS)
+        bytes += rows * (double)p->kv_len * sizeof(float);
+    return bytes;
+}
+
+/* Ends a cell whose memory cannot be had. */
+static void refuse_memory(struct cell *cell)
+{
+    const double needed =
+        2 * operand_bytes(&cell->c->problem) +
+        (double)attn_workspace_size(cell->kernel, &cell->c->problem, cell->threads);
+    const double available = (double)machine_memory_available();
+    if (needed > available)
+        cell_end(cell, CELL_SKIPPED, "needs %.3g GB of memory, %.3g GB are available", needed / 1e9,
+                 available / 1e9);
+}
+
+/* Ends a cell that cannot run, with the reason. */
+static void refuse(const struct session *session, struct cell *cell, bool one_thread_asked)
+{
+    char why[160];
+    const double bytes = attn_compulsory_bytes(&cell->c->problem);
+    const size_t cold_sets = cell->cold ? bench_cold_sets(session->machine, bytes) : 0;
+    if (!cell->kernel) {
+        cell_end(cell, CELL_UNAVAILABLE, "not built for %s", attn_isa_name(cell->isa));
+    } else if (!attn_isa_available(cell->isa)) {
+        cell_end(cell, CELL_UNAVAILABLE, "this host lacks %s", attn_isa_needs(cell->isa));
+    } else if (select_refusal(cell->kernel, &cell->c->problem, why, sizeof why)) {
+        cell_end(cell, CELL_UNSUPPORTED, "%s", why);
+    } else if (cell->threads > 1 && !cell->kernel->caps.parallel && !one_thread_asked) {
+        cell_end(cell, CELL_UNSUPPORTED, "runs on one thread only");
+    } else if (cold_sets > TENSORS_FILE_SETS) {
+        cell_end(cell, CELL_UNSUPPORTED, "too small for --cold: takes %zu sets of operands",
+                 cold_sets);
+    } else {
+        refuse_memory(cell);
+    }
+}
+
+static void add_cell(struct session *session, const struct problem_case *c, const char *name,
+                     enum attn_isa isa, size_t thread_index)
+{
+    const struct attn_kernel *kernel = catalogue_find(name, isa);
+    const int threads = session->threads[thread_index];
+    bool one = false;
+    for (size_t i = 0; i < session->thread_counts; i++)
+        one |= session->threads[i] == 1;
+    if (threads > 1 && one && kernel && !kernel->caps.parallel)
+        return; /* a serial kernel's cell is the one of one thread */
+    struct cell *cell = &session->cells[session->cell_count++];
+    cell_init(cell, c, name, isa);
+    cell->kernel = kernel;
+    cell->threads = threads;
+    cell->placement = session->options->placement;
+    cell->memory = session->options->memory;
+    cell->huge_pages = session->options->huge_pages;
+    cell->cold = session->options->cold;
+    refuse(session, cell, one);
+}
+
+static bool plan_cells(struct session *session, char *message, size_t message_size)
+{
+    struct selected kernels[SELECT_MAX];
+    size_t count;
+    unsigned isas;
+    if (!select_kernels(session->options->kernel, kernels, &count, message, message_size) ||
+        !select_isas(session->options->isa, &isas, message, message_size))
+        return false;
+    const size_t most = session->cases.count * count * session->thread_counts * ATTN_ISA_COUNT;
+    session->cells = calloc(most ? most : 1, sizeof *session->cells);
+    for (size_t i = 0; session->cells && i < session->cases.count; i++) {
+        const struct problem_case *c = &session->cases.items[i];
+        for (size_t k = 0; k < count; k++) {
+            const unsigned variants = select_variants(&kernels[k], isas, &c->problem);
+            for (int isa = 0; isa < ATTN_ISA_COUNT; isa++)
+                for (size_t t = 0; t < session->thread_counts; t++)
+                    if (variants & 1u << isa)
+                        add_cell(session, c, kernels[k].name, (enum attn_isa)isa, t);
+        }
+    }
+    if (!session->cells)
+        snprintf(message, message_size, "out of memory");
+    return session->cells;
+}
+
+void session_cells_of(const struct session *session, size_t index, size_t *first, size_t *count)
+{
+    const struct problem_case *c = &session->cases.items[index];
+    *first = 0;
+    *count = 0;
+    while (*first < session->cell_count && session->cells[*first].c != c)
+        ++*first;
+    while (*first + *count < session->cell_count && session->cells[*first + *count].c == c)
+        ++*count;
+}
+
+/* ---- the session ----------------------------------------------------------------------------- */
+
+static bool plan_cases(struct session *session, char *message, size_t message_size)
+{
+    const struct options *o = session->options;
+    for (size_t i = 0; i < o->problem_count; i++)
+        if (!cases_add_problem(&session->cases, o->problems[i], message, message_size))
+            return false;
+    if (o->suite || !o->problem_count)
+        if (!cases_load(&session->cases, o->suite ? o->suite : "default", message, message_size))
+            return false;
+    return !o->cases || cases_select(&session->cases, o->cases, message, message_size);
+}
+
+static double plan_seconds(const struct session *session)
+{
+    const struct options *o = session->options;
+    const char *suite = o->suite || o->problem_count ? o->suite : "default";
+    double needed = 0;
+    for (size_t i = 0; i < session->cell_count; i++)
+        if (!session->cells[i].done)
+            needed += fmax(SECONDS_PER_CELL, cell_need(&session->cells[i]));
+    for (size_t i = 0; suite && i < sizeof sized / sizeof *sized; i++)
+        if (strcmp(suite, sized[i].suite) == 0 && !o->kernel && !o->isa && !o->cases &&
+            !o->problem_count)
+            return sized[i].seconds;
+    return needed;
+}
+
+int session_plan(struct session *session, const struct options *options, char *message,
+                 size_t message_size)
+{
+    *session = (struct session){.options = options, .seed = options->seed};
+    if (!options->seeded)
+        session->seed = (uint64_t)(clock_now() * 1e9) & INT64_MAX;
+    session->machine = machine_open(NULL, message, message_size);
+    if (!session->machine)
+        return EXIT_ENVIRONMENT;
+    if (!plan_threads(session, message, message_size) ||
+        !plan_cases(session, message, message_size) || !plan_cells(session, message, message_size))
+        return EXIT_USAGE;
+    session->limited = options->seconds > 0 || !options->launches;
+    session->seconds = options->seconds > 0 ? options->seconds : plan_seconds(session);
+    return EXIT_AS_ASKED;
+}
+
+void session_free(struct session *session)
+{
+    for (size_t i = 0; i < session->cell_count; i++)
+        cell_free(&session->cells[i]);
+    free(session->cells);
+    cases_free(&session->cases);
+    if (session->machine)
+        machine_close(session->machine);
+}
+
+int session_topology(const struct session *session)
+{
+    char *xml = machine_export(session->machine);
+    int fd = xml ? process_memory_file("attnbench-topology") : -1;
+    if (fd >= 0 && write(fd, xml, strlen(xml)) != (ssize_t)strlen(xml)) {
+        close(fd);
+        fd = -1;
+    }
+    free(xml);
+    return fd;
+}
+
+/* ---- time ------------------------------------------------------------------------------------ */
+
+double session_share(const struct session *session, size_t first, size_t count, double left)
+{
+    double *needs = malloc((session->cell_count + 1) * sizeof *needs), share = 0, all = 0;
+    size_t live = 0;
+    for (size_t i = first; needs && i < session->cell_count; i++)
+        if (!session->cells[i].done)
+            all += needs[live++] = cell_need(&session->cells[i]);
+    const double level = share_level(needs, live, left);
+    free(needs);
+    for (size_t i = first; i < first + count; i++)
+        if (!session->cells[i].done)
+            share += fmin(cell_need(&session->cells[i]), level);
+    return left > all && all > 0 ? share / all * left : share;
+}

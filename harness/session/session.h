@@ -1,0 +1,62 @@
+/*
+ * session: what a run is going to do, planned before anything is measured.
+ */
+#ifndef HARNESS_SESSION_SESSION_H
+#define HARNESS_SESSION_SESSION_H
+
+#include "results/cell.h"
+#include "check/check.h"
+#include "options.h"
+
+#define SESSION_MAX_THREAD_COUNTS CHECK_COUNTS
+
+/* Exit codes of the program. */
+enum {
+    EXIT_AS_ASKED = 0,
+    EXIT_KERNEL = 1, /* failed, crashed, timed out or was implausible */
+    EXIT_USAGE = 2,
+    EXIT_ENVIRONMENT = 3, /* input, output, memory */
+    EXIT_INTERRUPTED = 130
+};
+
+struct session {
+    const struct options *options;
+    struct machine *machine; /* owned */
+    struct case_list cases;  /* owned */
+    struct cell *cells;      /* owned; those of a case stand together, in the order of cases */
+    size_t cell_count;
+    int threads[SESSION_MAX_THREAD_COUNTS];
+    size_t thread_counts;
+    uint64_t seed;
+    double seconds; /* to aim for, or to expect */
+    bool limited;   /* aim; --launches without --seconds takes the time it takes */
+};
+
+/* Loads cases, selects kernels, lists the cells; those that cannot run are done already.  Returns
+ * EXIT_AS_ASKED, or another code and its message. */
+int session_plan(struct session *session, const struct options *options, char *message,
+                 size_t message_size);
+void session_free(struct session *session);
+
+/* Cells [first, first + count) belong to case number `index`. */
+void session_cells_of(const struct session *session, size_t index, size_t *first, size_t *count);
+
+/* The machine's topology in a memory file, so that workers need not discover it; -1 lets them. */
+int session_topology(const struct session *session);
+
+/* The lines of the journal around the cells.  `command` is the list of arguments; `alone`: no
+ * other session measures on this machine. */
+json_t *session_line(const struct session *session, json_t *command, bool alone);
+
+/* Where a session's time went; what is neither is the harness's own. */
+struct session_time {
+    double working_s; /* preparing, checking, warming, sampling */
+    double probing_s; /* measuring ceilings */
+};
+json_t *session_end_line(bool complete, double wall_s, const struct session_time *time);
+
+/* Seconds for the `count` cells from number `first` on, of `left` that remain for them and all later
+ * ones: each cell what an interval needs, as far as it goes; what is over is shared likewise. */
+double session_share(const struct session *session, size_t first, size_t count, double left);
+
+#endif

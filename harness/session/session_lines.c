@@ -1,0 +1,43 @@
+/*
+ * session_lines: the first and the last line of a session in the journal.
+ */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/build.h"
+#include "base/clock.h"
+#include "base/random.h"
+#include "session.h"
+
+static json_t *settings(const struct session *s, bool alone)
+{
+    json_t *threads = json_array();
+    for (size_t i = 0; i < s->thread_counts; i++)
+        json_array_append_new(threads, json_integer(s->threads[i]));
+    return json_pack("{s:I, s:f, s:b, s:I, s:o, s:s, s:s, s:b, s:s, s:f, s:b}", "seed",
+                     (json_int_t)s->seed, "seconds", s->seconds, "limited", (int)s->limited,
+                     "launches", (json_int_t)s->options->launches, "threads", threads, "placement",
+                     machine_placement_name(s->options->placement), "memory",
+                     machine_memory_name(s->options->memory), "huge_pages",
+                     (int)s->options->huge_pages, "cache", s->options->cold ? "cold" : "warm",
+                     "timeout_s", s->options->timeout_s, "alone", (int)alone);
+}
+
+json_t *session_line(const struct session *session, json_t *command, bool alone)
+{
+    char now[32], id[32];
+    clock_utc(now);
+    snprintf(id, sizeof id, "%016llx",
+             (unsigned long long)random_key(session->seed, (uint64_t)getpid()));
+    return json_pack("{s:s, s:s, s:s, s:s, s:O, s:o, s:o, s:o}", "schema", JOURNAL_SCHEMA, "type",
+                     "session", "id", id, "started", now, "command", command, "machine",
+                     machine_describe(session->machine), "build", build_describe(), "settings",
+                     settings(session, alone));
+}
+
+json_t *session_end_line(bool complete, double wall_s, const struct session_time *time)
+{
+    return json_pack("{s:s, s:b, s:f, s:f, s:f}", "type", "end", "complete", (int)complete,
+                     "wall_s", wall_s, "probing_s", time->probing_s, "overhead_s",
+                     wall_s - time->working_s - time->probing_s);
+}

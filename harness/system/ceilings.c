@@ -1,0 +1,338 @@
+/*
+ * ceilings: runs the probes on all threads and turns their work into rates.
+ */
+#include "ceilings.h"
+
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/clock.h"
+#include "probe.h"
+
+#define PROBE(isa, ISA) extern const struct probe probe_##isa;
+#include "probe_list.h"
+#undef PROBE
+
+const struct probe *const probes[] = {
+#define PROBE(isa, ISA) &probe_##isa,
+#include "probe_list.h"
+#undef PROBE
+};
+const size_t probe_count = sizeof probes / sizeof *probes;
+
+/* Shortest stretch: 1000 times the hundred nanoseconds by which threads leave a barrier apart. */
+#define STRETCH_S 2e-4
+
+/* What one thread does: `amount` times its probe; returns its work (operations or bytes). */
+struct job {
+    double (*run)(const struct job *job, size_t amount, int thread, int threads);
+    const struct probe *probe;
+    char *half[2]; /* the two streams: K and V, or target and source */
+    size_t bytes;  /* of each */
+    double (*read)(const void *a, const void *b, size_t n, uint32_t *sink);
+    double (*copy)(void *to, const void *from, size_t n);
+};
+
+/* Keeps a result alive. */
+static void consume(double x)
+{
+    __asm__ volatile("" : : "g"(&x) : "memory");
+}
+
+static size_t calibrate(const struct job *job, int threads)
+{
+    for (size_t amount = 1;; amount *= 2) {
+        const double start = clock_now();
+        job->run(job, amount, 0, threads);
+        if (clock_now() - start >= STRETCH_S)
+            return amount;
+    }
+}
+
+/* Work per second where threads share what is measured (memory): of the best stretch that all begin
+ * together, from the first thread's start to the last one's end. */
+static double best_together(const struct job *job, int threads, double seconds)
+{
+    const double deadline = clock_now() + seconds;
+    const size_t amount = calibrate(job, threads);
+    double best = 0, work = 0, first = INFINITY, last = 0;
+    bool more = true;
+#pragma omp parallel num_threads(threads)
+    while (more) {
+#pragma omp barrier
+        const double start = clock_now();
+        const double done = job->run(job, amount, omp_get_thread_num(), omp_get_num_threads());
+        const double end = clock_now();
+#pragma omp critical
+        {
+            work += done;
+            first = start < first ? start : first;
+            last = end > last ? end : last;
+        }
+#pragma omp barrier
+#pragma omp single
+        {
+            best = fmax(best, work / (last - first));
+            more = last < deadline;
+            work = last = 0;
+            first = INFINITY;
+        }
+    }
+    return best;
+}
+
+/* Work per second where each thread has units of its own (arithmetic): the sum of each one's best
+ * stretch while all are at work.  A thread that loses its CPU for a while does not make the machine
+ * look slower: 4 ms are long enough for an undisturbed stretch. */
+static double best_apart(const struct job *job, int threads, double seconds)
+{
+    const size_t amount = calibrate(job, threads);
+    double sum = 0;
+#pragma omp parallel num_threads(threads) reduction(+ : sum)
+    {
+        double best = 0;
+#pragma omp barrier
+        const double deadline = clock_now() + seconds;
+        double start = clock_now();
+        do {
+            const double done = job->run(job, amount, omp_get_thread_num(), omp_get_num_threads());
+            const double end = clock_now();
+            best = fmax(best, done / (end - start));
+            start = end;
+        } while (start < deadline);
+        sum += best;
+    }
+    return sum;
+}
+
+static const struct probe *probe_for(enum attn_isa isa)
+{
+    for (size_t i = probe_count; i-- > 0;)
+        if (probes[i]->isa == isa)
+            return attn_isa_available(isa) ? probes[i] : NULL;
+    return NULL;
+}
+
+static const struct probe *widest(void)
+{
+    const struct probe *best = probes[0];
+    for (size_t i = 0; i < probe_count; i++)
+        if (attn_isa_available(probes[i]->isa) && probes[i]->vector_bytes >= best->vector_bytes)
+            best = probes[i];
+    return best;
+}
+
+/* ---- arithmetic ---------------------------------------------------------------------------- */
+
+static double run_fma_f32(const struct job *job, size_t amount, int thread, int threads)
+{
+    (void)thread, (void)threads;
+    float sink;
+    const double work = job->probe->fma_f32(amount * 256, 0.5f, 1.0f, &sink);
+    consume(sink);
+    return work;
+}
+
+static double run_fma_bf16(const struct job *job, size_t amount, int thread, int threads)
+{
+    (void)thread, (void)threads;
+    float sink;
+    const double work = job->probe->fma_bf16(amount * 256, 0.5f, 0.125f, &sink);
+    consume(sink);
+    return work;
+}
+
+static double run_exp2(const struct job *job, size_t amount, int thread, int threads)
+{
+    (void)thread, (void)threads;
+    float sink;
+    const double work = job->probe->exp2_f32(amount * 256, -1.3f, &sink);
+    consume(sink);
+    return work;
+}
+
+double ceilings_fma(enum attn_isa isa, enum attn_dtype compute, int threads, double seconds)
+{
+    struct job job = {.run = run_fma_f32, .probe = probe_for(isa)};
+    if (!job.probe)
+        return 0;
+    if (compute == ATTN_BF16 && job.probe->fma_bf16)
+        job.run = run_fma_bf16;
+    return best_apart(&job, threads, seconds) * 1e-9;
+}
+
+double ceilings_fma_host(enum attn_dtype dtype, int threads, double seconds)
+{
+    double best = 0;
+    for (size_t i = 0; i < probe_count; i++)
+        if (attn_isa_available(probes[i]->isa))
+            best = fmax(
+                best, ceilings_fma(probes[i]->isa, dtype, threads, seconds / (double)probe_count));
+    return best;
+}
+
+bool ceilings_fma_is_host(enum attn_isa isa, enum attn_dtype compute, enum attn_dtype dtype)
+{
+    const struct probe *probe = probe_for(isa);
+    bool bf16 = false; /* this host multiplies it */
+    for (size_t i = 0; dtype == ATTN_BF16 && i < probe_count; i++)
+        bf16 |= attn_isa_available(probes[i]->isa) && probes[i]->fma_bf16;
+    return probe && probe->vector_bytes == widest()->vector_bytes &&
+           (!bf16 || (compute == ATTN_BF16 && probe->fma_bf16));
+}
+
+double ceilings_exp(enum attn_isa isa, int threads, double seconds)
+{
+    const struct job job = {.run = run_exp2, .probe = probe_for(isa)};
+    return job.probe ? best_apart(&job, threads, seconds) * 1e-9 : 0;
+}
+
+/* ---- memory -------------------------------------------------------------------------------- */
+
+#define BLOCK ((size_t)1024) /* what the probes take a multiple of */
+
+/* Thread's share of n bytes, in whole blocks. */
+static size_t share(size_t n, int thread, int threads, size_t *from)
+{
+    const size_t blocks = n / BLOCK, t = (size_t)thread, all = (size_t)threads;
+    *from = blocks * t / all * BLOCK;
+    return blocks * (t + 1) / all * BLOCK - *from;
+}
+
+/* Each thread reads the same part of both streams. */
+static double run_read(const struct job *job, size_t amount, int thread, int threads)
+{
+    size_t from;
+    const size_t n = share(job->bytes, thread, threads, &from);
+    double work = 0;
+    for (size_t pass = 0; pass < amount; pass++) {
+        uint32_t sink;
+        work += job->read(job->half[0] + from, job->half[1] + from, n, &sink);
+        consume(sink);
+    }
+    return work;
+}
+
+static double run_copy(const struct job *job, size_t amount, int thread, int threads)
+{
+    size_t from;
+    const size_t n = share(job->bytes, thread, threads, &from);
+    double work = 0;
+    for (size_t pass = 0; pass < amount; pass++) {
+        work += job->copy(job->half[0] + from, job->half[1] + from, n);
+        consume(job->half[0][from]);
+    }
+    return work;
+}
+
+/* Of each half of a footprint, so that all threads have a block of both. */
+static size_t half_footprint(size_t bytes, int threads)
+{
+    const size_t unit = BLOCK * (size_t)threads;
+    return bytes / 2 < unit ? unit : bytes / 2 / unit * unit;
+}
+
+/* Room for the largest footprint so far, kept until the process ends: touching pages for the first
+ * time can cost 10 us each.  Each thread touches its own share first, on huge pages if it can. */
+static char *room(size_t bytes, int threads)
+{
+    static char *memory;
+    static size_t size;
+    enum { GUARD = 1 << 16 }; /* prefetches run ahead of the end */
+    if (size >= bytes)
+        return memory;
+    if (memory)
+        munmap(memory, size + GUARD);
+    size = 0;
+    memory = mmap(NULL, bytes + GUARD, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+        memory = NULL;
+        return NULL;
+    }
+    size = bytes;
+    machine_huge_pages(memory, bytes);
+#pragma omp parallel num_threads(threads)
+    {
+        size_t from;
+        const size_t n = share(bytes / 2, omp_get_thread_num(), omp_get_num_threads(), &from);
+        memset(memory + from, 1, n);
+        memset(memory + bytes / 2 + from, 2, n);
+    }
+    return memory;
+}
+
+static bool find_room(struct job *job, size_t bytes, int threads)
+{
+    job->bytes = half_footprint(bytes, threads);
+    job->half[0] = room(2 * job->bytes, threads);
+    job->half[1] = job->half[0] + job->bytes;
+    return job->half[0] != NULL;
+}
+
+static double read_rate(struct job *job, int threads, double seconds)
+{
+    job->read = job->probe->read;
+    const double plain = best_together(job, threads, seconds / 2);
+    job->read = job->probe->read_ahead;
+    return fmax(plain, best_together(job, threads, seconds / 2)) * 1e-9;
+}
+
+double ceilings_read(size_t bytes, int threads, double seconds)
+{
+    struct job job = {.run = run_read, .probe = widest()};
+    return find_room(&job, bytes, threads) ? read_rate(&job, threads, seconds) : 0;
+}
+
+double ceilings_read_operands(const void *k, const void *v, size_t bytes, int threads,
+                              double seconds)
+{
+    struct job job = {.run = run_read, .probe = widest(), .bytes = bytes};
+    job.half[0] = (char *)k; /* read only */
+    job.half[1] = (char *)v;
+    return bytes / (size_t)threads >= BLOCK ? read_rate(&job, threads, seconds) : 0;
+}
+
+double ceilings_read_once(const void *k, const void *v, size_t bytes)
+{
+    uint32_t sink;
+    if (bytes < BLOCK)
+        return NAN;
+    const double start = clock_now();
+    widest()->read(k, v, bytes / BLOCK * BLOCK, &sink);
+    consume(sink);
+    return clock_now() - start;
+}
+
+double ceilings_copy(size_t bytes, int threads, double seconds)
+{
+    struct job job = {.run = run_copy, .probe = widest()};
+    if (!find_room(&job, bytes, threads))
+        return 0;
+    job.copy = job.probe->copy;
+    const double plain = best_together(&job, threads, seconds / 2);
+    job.copy = job.probe->stream;
+    return fmax(plain, best_together(&job, threads, seconds / 2)) * 1e-9;
+}
+
+size_t ceilings_footprint(const struct machine *machine, size_t bytes)
+{
+    static const size_t unknown = (size_t)64 << 20; /* a cache that nobody tells us about */
+    const size_t cache = machine_last_level_bytes(machine);
+    const size_t enough = 4 * (cache > 0 ? cache : unknown);
+    return bytes < enough ? bytes : enough;
+}
+
+struct roofline ceilings_roofline(double flops, double bytes, double fma_gflops,
+                                  double read_gbytes_per_s)
+{
+    const double compute_s = flops / (fma_gflops * 1e9);
+    const double memory_s = bytes / (read_gbytes_per_s * 1e9);
+    return (struct roofline){
+        .compute_bound = compute_s >= memory_s,
+        .seconds = fmax(compute_s, memory_s),
+        .intensity = flops / bytes,
+    };
+}

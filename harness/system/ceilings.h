@@ -1,0 +1,60 @@
+/*
+ * ceilings: what the machine can do, measured in the process that measures the kernel.
+ *
+ * Threads are bound by the caller (machine_bind() with the same number of threads).  Each rate is
+ * the best of many short stretches while all threads are at work (for memory: of stretches that
+ * all begin together): a ceiling is what the machine can do, not what it did while somebody else
+ * was using it.
+ */
+#ifndef HARNESS_SYSTEM_CEILINGS_H
+#define HARNESS_SYSTEM_CEILINGS_H
+
+#include "attention.h"
+#include "machine.h"
+
+/* Fastest multiply-add rate, GFLOP/s, of `isa` on `threads` bound threads for operands of
+ * `compute` (ATTN_F32 or ATTN_BF16); baseline: separate multiply and add if that is all there
+ * is; f16 and bf16 without a dot-product instruction: the f32 rate.  Takes about `seconds`. */
+double ceilings_fma(enum attn_isa isa, enum attn_dtype compute, int threads, double seconds);
+
+/* Best over what this host has: for fraction_of_machine. */
+double ceilings_fma_host(enum attn_dtype dtype, int threads, double seconds);
+
+/* Whether ceilings_fma() of this ISA is that best already. */
+bool ceilings_fma_is_host(enum attn_isa isa, enum attn_dtype compute, enum attn_dtype dtype);
+
+/* Two-stream read, GB/s (1e9), of a footprint of `bytes` split between `threads`, as K and V are. */
+double ceilings_read(size_t bytes, int threads, double seconds);
+
+/* The same of memory that is there already: K and V themselves, `bytes` of each, 64-byte aligned.
+ * Spares the first touch of a footprint of its own.  0 where a thread's share of `bytes` is below
+ * 1 KiB: then ceilings_read() of the same footprint says what there is to say. */
+double ceilings_read_operands(const void *k, const void *v, size_t bytes, int threads,
+                              double seconds);
+
+/* Seconds that the calling thread takes to read them once; NaN below 1 KiB. */
+double ceilings_read_once(const void *k, const void *v, size_t bytes);
+
+/* Copy within a footprint of `bytes`, half of it written; GB/s read plus written. */
+double ceilings_copy(size_t bytes, int threads, double seconds);
+
+/* A smaller footprint with the same read rate: from some multiple of the last-level cache on
+ * everything comes from memory, and touching less of it costs less time. */
+size_t ceilings_footprint(const struct machine *machine, size_t bytes);
+
+/* exp2 evaluations a second (1e9), as softmax needs them, by the widest vectors of `isa`. */
+double ceilings_exp(enum attn_isa isa, int threads, double seconds);
+
+/*
+ * The roofline (Williams, Waterman and Patterson 2009): which ceiling binds work of `flops` and
+ * `bytes`, the seconds it takes at that ceiling, and the intensity in flop per byte.
+ */
+struct roofline {
+    bool compute_bound;
+    double seconds;
+    double intensity;
+};
+struct roofline ceilings_roofline(double flops, double bytes, double fma_gflops,
+                                  double read_gbytes_per_s);
+
+#endif

@@ -1,0 +1,49 @@
+/*
+ * fault: what a process is at, in memory that outlives it, and what it touched when it died of it.
+ *
+ * A handler of SIGSEGV and SIGBUS adds to the stage "read 4 bytes past the end of k (thread 1)" and
+ * lets the signal go on as it would have without it.
+ */
+#ifndef HARNESS_SYSTEM_FAULT_H
+#define HARNESS_SYSTEM_FAULT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Inaccessible bytes to lay around a region, so that a fault up to half of them away from it, be it
+ * by megabytes, is known to belong to it; address space only. */
+#define FAULT_GUARD ((size_t)16 << 20)
+
+/* Memory that was lent to a kernel. */
+struct fault_region {
+    const char *name;
+    const char *data;
+    size_t bytes;
+    size_t element; /* bytes: distances count the element that was touched */
+};
+
+#define FAULT_REGIONS 7
+
+/* What a kernel was called with. */
+struct fault_call {
+    struct fault_region regions[FAULT_REGIONS];
+    size_t count;
+    /* Batch, query head and query of the last row of o that is written, false where there is none;
+     * called by a signal handler. */
+    bool (*last_row)(const void *context, size_t place[3]);
+    const void *context;
+};
+
+/* From now on stages are written to `shared`, and faults too; NULL: nowhere, the default. */
+void fault_share(char *shared, size_t size);
+
+/* "WHAT DETAIL REST" without blanks between them; after a fault "WHAT: the fault REST". */
+void fault_stage(const char *what, const char *detail, const char *rest);
+
+/* The number of the calling thread for messages, and a stack for the handler. */
+void fault_thread(int number);
+
+/* What faults are looked up in; NULL: nothing.  It is read when a fault happens. */
+void fault_expect(const struct fault_call *call);
+
+#endif

@@ -1,0 +1,22 @@
+/*
+ * float_env: how a thread's floating-point unit rounds and what it does with subnormal numbers.
+ *
+ * A kernel may change it for itself, but must hand it back: what comes after would compute
+ * something else.  The flags of exceptions that occurred are no part of it.
+ */
+#ifndef HARNESS_SYSTEM_FLOAT_ENV_H
+#define HARNESS_SYSTEM_FLOAT_ENV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define FLOAT_ENV_TEXT 160
+
+/* Whether the calling thread's is not what a program starts with; says what: "flush-to-zero set,
+ * rounding upward". */
+bool float_env_changed(char text[FLOAT_ENV_TEXT]);
+
+/* Makes it what a program starts with, in the calling thread. */
+void float_env_reset(void);
+
+#endif

@@ -1,0 +1,27 @@
+/*
+ * machine_private.h: what the machine_*.c files share.
+ */
+#ifndef HARNESS_SYSTEM_MACHINE_PRIVATE_H
+#define HARNESS_SYSTEM_MACHINE_PRIVATE_H
+
+#include <hwloc.h>
+
+#include "machine.h"
+
+struct machine {
+    hwloc_topology_t topology;
+    enum placement placement; /* of the last machine_bind() */
+    int *cpus;                /* CPU of each bound thread; NULL before machine_bind() */
+    int bound;                /* threads bound */
+};
+
+/* First line of a small file of /proc or /sys without its newline; false where unreadable. */
+bool machine_read_line(const char *path, char *text, size_t size);
+
+/* Its leading number; `otherwise` where there is none. */
+double machine_read_number(const char *path, double otherwise);
+
+/* Value of the line "key...: value" of a file such as /proc/meminfo; false where absent. */
+bool machine_read_field(const char *path, const char *key, char *value, size_t size);
+
+#endif

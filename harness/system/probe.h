@@ -1,0 +1,44 @@
+/*
+ * probe: the loops behind the ceilings, compiled once per ISA (CMakeLists.txt) like kernels are.
+ *
+ * Each loop runs on the calling thread alone and returns how much it has done.
+ */
+#ifndef HARNESS_SYSTEM_PROBE_H
+#define HARNESS_SYSTEM_PROBE_H
+
+#include "attention.h"
+
+struct probe {
+    enum attn_isa isa;
+    int vector_bytes;
+    bool fused; /* has a fused multiply-add */
+
+    /* Floating-point operations done in independent chains, enough to hide their latency; *sink
+     * receives the mean of the chains.  Fused: after n rounds each holds the n-fold x = x * m + c
+     * from x = 1.  Otherwise one half holds the n-fold x * m, the other the n-fold x + c. */
+    double (*fma_f32)(size_t rounds, float m, float c, float *sink);
+
+    /* Likewise x += a * b over pairs of bf16, NULL where the ISA has no such instruction:
+     * after n rounds *sink is 1 + 2 n a b. */
+    double (*fma_bf16)(size_t rounds, float a, float b, float *sink);
+
+    /* Evaluations of 2^x done, rounds * vectors of them; *sink is the mean of the results.  The
+     * values are good to 3 units in the last place for -126 <= x <= 0. */
+    double (*exp2_f32)(size_t rounds, float x, float *sink);
+
+    /* Bytes read: two streams side by side, n bytes each (a multiple of 1024, 64-byte aligned);
+     * *sink is the exclusive or of their 32-bit words.  `read` leaves prefetching to the hardware,
+     * `read_ahead` does it. */
+    double (*read)(const void *a, const void *b, size_t n, uint32_t *sink);
+    double (*read_ahead)(const void *a, const void *b, size_t n, uint32_t *sink);
+
+    /* Bytes read plus bytes written; `copy` stores through the cache, `stream` past it. */
+    double (*copy)(void *to, const void *from, size_t n);
+    double (*stream)(void *to, const void *from, size_t n);
+};
+
+/* Every ISA the compiler could target, weakest first. */
+extern const struct probe *const probes[];
+extern const size_t probe_count;
+
+#endif

@@ -1,0 +1,62 @@
+/*
+ * process: one child at a time, talked to through two pipes, with a deadline.
+ *
+ * The child is this same program (/proc/self/exe): a rebuild in the middle of a session changes
+ * nothing.  It gets a request of one line on descriptor 3 and answers with one line on
+ * descriptor 4; its standard output goes to standard error, and it dies with its parent.
+ */
+#ifndef HARNESS_SYSTEM_PROCESS_H
+#define HARNESS_SYSTEM_PROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define PROCESS_REQUEST_FD 3
+#define PROCESS_ANSWER_FD 4
+#define PROCESS_FIRST_FILE_FD 5 /* inherited files follow in the order given */
+#define PROCESS_MAX_FILES 8
+
+struct process_spec {
+    char *const *argv;              /* NULL-terminated; argv[0] is only a name */
+    const char *const *environment; /* "NAME=value" or "NAME" to remove; NULL-terminated */
+    const int *files;               /* descriptors to inherit as 5, 6, ...; -1 leaves a gap */
+    size_t file_count;
+    const char *request; /* one line, without its newline */
+    double deadline_s;
+};
+
+enum process_end {
+    PROCESS_ANSWERED,
+    PROCESS_EXITED,    /* without a whole answer; status = exit code */
+    PROCESS_SIGNALLED, /* status = signal */
+    PROCESS_TIMEOUT,
+    PROCESS_INTERRUPTED, /* of the parent, process_catch_interrupts() */
+    PROCESS_NOT_STARTED  /* status = errno */
+};
+
+struct process_outcome {
+    enum process_end end;
+    int status;
+    char *answer; /* the line, owned; NULL unless answered */
+    double wall_s;
+};
+
+/* Runs a child to its end; sleeps in poll meanwhile. */
+struct process_outcome process_run(const struct process_spec *spec);
+
+/* "SIGSEGV"; "signal 99" where it has no name.  Static until the next call. */
+const char *process_signal_name(int signal);
+
+/* From here on SIGINT, SIGTERM and SIGHUP only raise a flag (a second one kills) and end a running
+ * child; SIGPIPE is ignored. */
+void process_catch_interrupts(void);
+bool process_interrupted(void);
+
+/* An empty file in memory, closed on exec; -1 sets errno. */
+int process_memory_file(const char *name);
+
+/* Path of `name` beside the program, also where the program's file was replaced since it was started;
+ * false where that does not fit. */
+bool process_beside(const char *name, char *path, size_t size);
+
+#endif

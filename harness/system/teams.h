@@ -1,0 +1,38 @@
+/*
+ * teams: how long each thread of OpenMP teams worked, and how long it waited for the others.
+ *
+ * The OpenMP runtime is listened to, so kernels need not cooperate, and a library that uses the
+ * same runtime (OpenBLAS) is heard too: teams_gomp.c stands between the program and libgomp,
+ * teams_ompt.c is a tool of runtimes that have the OMPT interface (libomp).  While nothing is
+ * recorded this costs one test per parallel region.
+ */
+#ifndef HARNESS_SYSTEM_TEAMS_H
+#define HARNESS_SYSTEM_TEAMS_H
+
+#include <stdbool.h>
+
+#define TEAMS_THREADS 1024 /* of a team; further ones are not heard */
+
+/* Recording begins anew and ends; between the two, on the calling thread. */
+void teams_start(void);
+void teams_stop(void);
+
+/* Thread t of the teams since teams_start(): seconds of work, and of the rest until teams_stop().
+ * What happens outside parallel regions is work of thread 0.  False where the runtime cannot be
+ * heard. */
+bool teams_times(int thread, double *busy_s, double *waiting_s);
+
+/* ---- for the listeners --------------------------------------------------------------------- */
+
+bool teams_recording(void);
+
+/* On the thread that opens a region of a team of its own, around it. */
+void teams_region(double seconds);
+
+/* On each thread: it worked for so long in a region; or less, because it waited inside. */
+void teams_worked(int thread, double seconds);
+
+/* Said once by a listener that is there. */
+void teams_heard(void);
+
+#endif

@@ -1,0 +1,149 @@
+/*
+ * teams_gomp: listens to libgomp by defining the entry points that GCC's code calls.
+ *
+ * The dynamic linker finds the program's definition first, also for shared libraries; each one
+ * calls the runtime's own, the next in line.  A region's body runs through `listen`, which sees
+ * when each thread begins and ends; waits at barriers inside are taken off.
+ */
+#include <dlfcn.h>
+#include <omp.h>
+#include <stdatomic.h>
+#include <stddef.h>
+
+#include "base/clock.h"
+#include "teams.h"
+
+/* libgomp's ABI, as GCC's libgomp_g.h declares it. */
+typedef void body(void *data);
+void GOMP_parallel(body *fn, void *data, unsigned threads, unsigned flags);
+void GOMP_parallel_loop_dynamic(body *fn, void *data, unsigned threads, long start, long end,
+                                long step, long chunk, unsigned flags);
+void GOMP_parallel_loop_guided(body *fn, void *data, unsigned threads, long start, long end,
+                               long step, long chunk, unsigned flags);
+void GOMP_parallel_loop_nonmonotonic_dynamic(body *fn, void *data, unsigned threads, long start,
+                                             long end, long step, long chunk, unsigned flags);
+void GOMP_parallel_loop_nonmonotonic_guided(body *fn, void *data, unsigned threads, long start,
+                                            long end, long step, long chunk, unsigned flags);
+void GOMP_barrier(void);
+void GOMP_loop_end(void);
+
+enum entry { PARALLEL, DYNAMIC, GUIDED, FREE_DYNAMIC, FREE_GUIDED, BARRIER, LOOP_END, ENTRIES };
+
+/* The runtime's own function. */
+static void *next(enum entry entry)
+{
+    static const char *const names[ENTRIES] = {
+        [PARALLEL] = "GOMP_parallel",
+        [DYNAMIC] = "GOMP_parallel_loop_dynamic",
+        [GUIDED] = "GOMP_parallel_loop_guided",
+        [FREE_DYNAMIC] = "GOMP_parallel_loop_nonmonotonic_dynamic",
+        [FREE_GUIDED] = "GOMP_parallel_loop_nonmonotonic_guided",
+        [BARRIER] = "GOMP_barrier",
+        [LOOP_END] = "GOMP_loop_end",
+    };
+    static void *_Atomic found[ENTRIES];
+    void *function = atomic_load_explicit(&found[entry], memory_order_relaxed);
+    if (!function) {
+        function = dlsym(RTLD_NEXT, names[entry]);
+        atomic_store_explicit(&found[entry], function, memory_order_relaxed);
+        teams_heard();
+    }
+    return function;
+}
+
+/* A region's body on its way to the threads. */
+struct listened {
+    body *fn;
+    void *data;
+};
+
+static void listen(void *data)
+{
+    const struct listened *to = data;
+    const double start = clock_now();
+    to->fn(to->data);
+    teams_worked(omp_get_thread_num(), clock_now() - start);
+}
+
+/* Whether a region that begins here is to be listened to: an inner one is work of its thread. */
+static bool outermost(void)
+{
+    return teams_recording() && omp_get_level() == 0;
+}
+
+void GOMP_parallel(body *fn, void *data, unsigned threads, unsigned flags)
+{
+    void (*const parallel)(body *, void *, unsigned, unsigned) = next(PARALLEL);
+    if (!outermost()) {
+        parallel(fn, data, threads, flags);
+        return;
+    }
+    struct listened to = {fn, data};
+    const double start = clock_now();
+    parallel(listen, &to, threads, flags);
+    teams_region(clock_now() - start);
+}
+
+/* What the loop entries share. */
+static void parallel_loop(enum entry entry, struct listened to, unsigned threads,
+                          const long loop[4], unsigned flags)
+{
+    void (*const parallel)(body *, void *, unsigned, long, long, long, long, unsigned) =
+        next(entry);
+    if (!outermost()) {
+        parallel(to.fn, to.data, threads, loop[0], loop[1], loop[2], loop[3], flags);
+        return;
+    }
+    const double start = clock_now();
+    parallel(listen, &to, threads, loop[0], loop[1], loop[2], loop[3], flags);
+    teams_region(clock_now() - start);
+}
+
+void GOMP_parallel_loop_dynamic(body *fn, void *data, unsigned threads, long start, long end,
+                                long step, long chunk, unsigned flags)
+{
+    parallel_loop(DYNAMIC, (struct listened){fn, data}, threads,
+                  (const long[4]){start, end, step, chunk}, flags);
+}
+
+void GOMP_parallel_loop_guided(body *fn, void *data, unsigned threads, long start, long end,
+                               long step, long chunk, unsigned flags)
+{
+    parallel_loop(GUIDED, (struct listened){fn, data}, threads,
+                  (const long[4]){start, end, step, chunk}, flags);
+}
+
+void GOMP_parallel_loop_nonmonotonic_dynamic(body *fn, void *data, unsigned threads, long start,
+                                             long end, long step, long chunk, unsigned flags)
+{
+    parallel_loop(FREE_DYNAMIC, (struct listened){fn, data}, threads,
+                  (const long[4]){start, end, step, chunk}, flags);
+}
+
+void GOMP_parallel_loop_nonmonotonic_guided(body *fn, void *data, unsigned threads, long start,
+                                            long end, long step, long chunk, unsigned flags)
+{
+    parallel_loop(FREE_GUIDED, (struct listened){fn, data}, threads,
+                  (const long[4]){start, end, step, chunk}, flags);
+}
+
+/* A wait inside a region: taken off again from what `listen` will count as work. */
+static void wait_at(enum entry entry)
+{
+    void (*const wait)(void) = next(entry);
+    const bool listening = teams_recording() && omp_get_level() == 1;
+    const double start = listening ? clock_now() : 0;
+    wait();
+    if (listening)
+        teams_worked(omp_get_thread_num(), start - clock_now());
+}
+
+void GOMP_barrier(void)
+{
+    wait_at(BARRIER);
+}
+
+void GOMP_loop_end(void)
+{
+    wait_at(LOOP_END);
+}

@@ -1,0 +1,78 @@
+/*
+ * check: the full check of one kernel on several thread counts, and its O for comparison
+ * with other kernels'.
+ */
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "check/check.h"
+#include "base/clock.h"
+#include "problem/outputs.h"
+#include "worker.h"
+#include "base/number.h"
+
+/* Runs the kernel once on the case's own input and leaves O where the parent compares. */
+static void leave_output(struct worker *worker, size_t slot)
+{
+    const struct protocol_request *r = &worker->request;
+    struct worker_plan plan;
+    struct tensor_set set;
+    char message[256];
+    if (!worker_plan_open(worker, &plan))
+        return;
+    worker_stage("computing the output to compare");
+    if (tensors_map(&set, &r->c.problem, r->files[PROTOCOL_OPERANDS], 0, r->shift, message,
+                    sizeof message)) {
+        attn_execute(&plan.plan, &set.tensors);
+        if (!outputs_store(r->files[PROTOCOL_OUTPUTS], slot, &r->c.problem, &set.tensors))
+            worker_end(worker, CELL_SKIPPED, "cannot store the output to compare");
+        tensors_free(&set);
+    } else {
+        worker_end(worker, CELL_SKIPPED, "%s", message);
+    }
+    worker_plan_close(&plan);
+}
+
+/* The thread counts that were judged together. */
+static json_t *together(const struct protocol_request *r)
+{
+    json_t *threads = json_array();
+    for (size_t k = 0; k < r->count; k++)
+        json_array_append_new(threads, json_integer(r->counts[k].threads));
+    return threads;
+}
+
+/* One count's part of the answer. */
+static json_t *verdict(const struct protocol_request *r, const struct check_result *result)
+{
+    json_t *check = worker_check_answer(result);
+    json_object_set_new(check, "depth", json_string(protocol_depth_name(r->depth)));
+    json_object_set_new(check, "threads", together(r));
+    json_object_set_new(check, "failed", result->ok ? json_null() : json_string(result->phase));
+    return json_pack("{s:s, s:o, s:o}", "state",
+                     cell_state_name(result->ok ? CELL_OK : CELL_FAILED), "why",
+                     result->ok ? json_null() : json_string(result->why), "check", check);
+}
+
+void worker_check(struct worker *worker)
+{
+    struct protocol_request *r = &worker->request;
+    struct check_result results[CHECK_COUNTS];
+    int threads[CHECK_COUNTS];
+    json_t *verdicts = json_array();
+    const double start = clock_now();
+    for (size_t k = 0; k < r->count; k++)
+        threads[k] = r->counts[k].threads;
+    worker_stage("checking");
+    check_reference_use(r->files[PROTOCOL_REFERENCE]);
+    check_counts(worker->kernel, &r->c, threads, r->count, r->depth, results);
+    for (size_t k = 0; k < r->count; k++) {
+        json_array_append_new(verdicts, verdict(r, &results[k]));
+        r->threads = threads[k];
+        if (results[k].ok && r->files[PROTOCOL_OUTPUTS] >= 0)
+            leave_output(worker, r->counts[k].slot);
+    }
+    json_object_set_new(worker->answer, "verdicts", verdicts);
+    json_object_set_new(worker->answer, "check_s", number_json(clock_now() - start));
+}

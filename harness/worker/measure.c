@@ -1,0 +1,229 @@
+/*
+ * measure: one launch of a cell: warm up, take samples, probe ceilings.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/bench.h"
+#include "blas.h"
+#include "system/ceilings.h"
+#include "check/check.h"
+#include "base/clock.h"
+#include "bench/disturbance.h"
+#include "worker.h"
+#include "base/number.h"
+
+#define PROBE_S 0.004      /* of each ceiling */
+#define VERIFIED_ROWS 4    /* of a sample's output */
+#define VERIFIED_SAMPLES 8 /* a launch */
+
+/* Flop per compulsory byte above which no processor waits for memory: they do at most some ten
+ * multiply-adds in the time of a byte (200 GFLOP/s over 20 GB/s a core). */
+#define COMPUTE_BOUND_INTENSITY 64
+
+/* ---- timed calls are verified too ------------------------------------------------------------ */
+
+struct verifier {
+    const struct worker *worker;
+    struct check_result result;
+    size_t samples; /* seen */
+};
+
+/* Every sample's output would cost more than the samples: the first ones and then ever rarer. */
+static bool verify(void *context, const struct tensor_set *set)
+{
+    struct verifier *v = context;
+    const struct protocol_request *r = &v->worker->request;
+    const size_t sample = v->samples++;
+    if (sample & (sample - 1) || v->result.verified_samples >= VERIFIED_SAMPLES)
+        return true;
+    return check_rows(v->worker->kernel, &r->c.problem, &set->tensors, VERIFIED_ROWS,
+                      r->seed + sample, &v->result);
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+json_t *worker_check_answer(const struct check_result *result)
+{
+    return json_pack(
+        "{s:o, s:o, s:o, s:s, s:o, s:I, s:I}", "max_abs_error", number_json(result->max_abs_error),
+        "error_over_bound", number_json(result->error_over_bound), "hardest_over_bound",
+        number_json(result->hardest_over_bound), "hardest", result->hardest, "rms_ratio",
+        result->rms_ratio > 0 ? number_json(result->rms_ratio) : json_null(), "rows",
+        (json_int_t)result->rows, "verified_samples", (json_int_t)result->verified_samples);
+}
+
+static json_t *numbers_answer(const double *x, size_t n)
+{
+    json_t *numbers = x ? json_array() : json_null();
+    for (size_t i = 0; x && i < n; i++)
+        json_array_append_new(numbers, number_json(x[i]));
+    return numbers;
+}
+
+/* Seconds to read K and V when their turn comes, and at once again. */
+static json_t *cold_answer(const struct bench_result *result)
+{
+    return json_pack("{s:o, s:o}", "first_s", number_json(result->cold_first_s), "again_s",
+                     number_json(result->cold_again_s));
+}
+
+static void bench_answer(const struct bench_result *result, json_t *answer)
+{
+    const size_t threads = (size_t)result->threads;
+    json_object_set_new(answer, "samples_s", numbers_answer(result->samples_s, result->samples));
+    json_object_set_new(answer, "calls_per_sample",
+                        json_integer((json_int_t)result->calls_per_sample));
+    json_object_set_new(answer, "overhead_s", number_json(result->overhead_s));
+    json_object_set_new(answer, "overhead_again_s", number_json(result->overhead_again_s));
+    json_object_set_new(answer, "clock_resolution_s", number_json(result->clock_resolution_s));
+    json_object_set_new(answer, "busy_s", number_json(result->busy_s));
+    json_object_set_new(answer, "barrier_s", number_json(result->barrier_s));
+    json_object_set_new(answer, "thread_busy_s", numbers_answer(result->thread_busy_s, threads));
+    json_object_set_new(answer, "thread_barrier_s",
+                        numbers_answer(result->thread_barrier_s, threads));
+    if (!isnan(result->cold_first_s))
+        json_object_set_new(answer, "cold", cold_answer(result));
+    json_object_set_new(
+        answer, "counters",
+        counters_json(&result->counters, (double)(result->samples * result->calls_per_sample)));
+    json_object_set_new(answer, "disturbance", disturbance_json(&result->disturbance));
+}
+
+/*
+ * Read bandwidth over what the calls rotate through.  Touching that much memory for the first time
+ * costs more than the samples do, so where arithmetic binds on any processor the probe reads one
+ * set's K and V instead, which are there already.
+ */
+static double read_ceiling(const struct worker *worker, const struct tensor_set *set, int threads)
+{
+    const struct protocol_request *r = &worker->request;
+    const struct attn_problem *p = &r->c.problem;
+    const double bytes = attn_compulsory_bytes(p);
+    const size_t dim = p->qk_dim < p->v_dim ? p->qk_dim : p->v_dim;
+    const size_t head = p->kv_len * dim * attn_dtype_size(p->kv_dtype);
+    if (attn_useful_flops(p) > COMPUTE_BOUND_INTENSITY * bytes) {
+        const double rate = ceilings_read_operands(set->tensors.k.data, set->tensors.v.data,
+                                                   p->batch * p->kv_heads * head, threads, PROBE_S);
+        if (rate > 0)
+            return rate;
+    }
+    return ceilings_read(ceilings_footprint(worker->machine, (size_t)bytes * r->sets), threads,
+                         PROBE_S);
+}
+
+/* What the machine could have done in this minute.  The probes beside the samples are of the
+ * variant's own ISA; the host's best differs only for weaker variants, and is measured only there. */
+static json_t *ceilings_answer(const struct worker *worker, const struct tensor_set *set,
+                               const struct bench_disturbance *d)
+{
+    const struct protocol_request *r = &worker->request;
+    const int threads = worker->kernel->caps.parallel ? r->threads : 1;
+    worker_stage("measuring ceilings");
+    const double fma = (d->probe_before_gflops + d->probe_after_gflops) / 2;
+    const enum attn_dtype dtype = r->c.problem.dtype;
+    const bool best = ceilings_fma_is_host(r->isa, worker->kernel->caps.compute, dtype);
+    const double host = best ? 0 : ceilings_fma_host(dtype, threads, PROBE_S);
+    return json_pack("{s:o, s:o, s:o}", "fma_gflops", number_json(fma), "fma_host_gflops",
+                     number_json(fmax(fma, host)), "read_gbytes_per_s",
+                     number_json(read_ceiling(worker, set, threads)));
+}
+
+/* ---- the launch ------------------------------------------------------------------------------ */
+
+/* Maps the operands, which another process has filled, and results that nothing has been written to. */
+static struct tensor_set *map_sets(struct worker *worker)
+{
+    const struct protocol_request *r = &worker->request;
+    char message[256] = "out of memory";
+    struct tensor_set *sets = calloc(r->sets, sizeof *sets);
+    bool (*const map)(struct tensor_set *, const struct attn_problem *, int, size_t, size_t, char *,
+                      size_t) = r->huge_pages ? tensors_map_for_huge_pages : tensors_map;
+    worker_stage("mapping operands");
+    for (size_t i = 0; i < r->sets; i++)
+        if (!sets || !map(&sets[i], &r->c.problem, r->files[PROTOCOL_OPERANDS], i, r->shift,
+                          message, sizeof message)) {
+            worker_end(worker, CELL_SKIPPED, "%s", message);
+            for (; sets && i > 0; i--)
+                tensors_free(&sets[i - 1]);
+            free(sets);
+            return NULL;
+        }
+    return sets;
+}
+
+/* Samples into the answer; the verifier's result goes into *checked. */
+static void sample(struct worker *worker, const struct worker_plan *plan, struct tensor_set *sets,
+                   struct check_result *checked)
+{
+    const struct protocol_request *r = &worker->request;
+    struct verifier verifier = {.worker = worker, .result = *checked};
+    struct bench_result result = {0};
+    const struct bench_options options = {
+        .warmup_s = r->warmup_s,
+        .sample_s = r->sample_s,
+        .budget_s = r->budget_s,
+        .max_samples = r->max_samples,
+        .cold = r->cold,
+        .probe_s = PROBE_S,
+        .counters = true,
+        .machine = worker->machine,
+        .verify = verify,
+        .verify_context = &verifier,
+    };
+    worker_stage("sampling");
+    const double start = clock_now();
+    const bool ran = bench_run(&plan->plan, sets, r->sets, &options, &result);
+    json_object_set_new(worker->answer, "sampled_s",
+                        number_json(clock_now() - start - result.probing_s));
+    *checked = verifier.result;
+    if (ran) {
+        struct machine_usage usage;
+        machine_usage(worker->machine, &usage); /* before the ceilings take memory of their own */
+        json_object_set_new(worker->answer, "peak_rss_bytes",
+                            usage.peak_rss_bytes ? json_integer((json_int_t)usage.peak_rss_bytes)
+                                                 : json_null());
+        bench_answer(&result, worker->answer);
+        const double probing = clock_now();
+        json_object_set_new(worker->answer, "ceiling",
+                            ceilings_answer(worker, &sets[0], &result.disturbance));
+        json_object_set_new(worker->answer, "probed_s",
+                            number_json(clock_now() - probing + result.probing_s));
+    } else if (!result.samples) {
+        worker_end(worker, CELL_SKIPPED, "no memory for samples");
+    } else {
+        worker_end(worker, CELL_FAILED, "in a timed call: %s", verifier.result.why);
+    }
+    bench_free(&result);
+}
+
+/* What the kernel calls beside its own code, as loaded into this process. */
+static json_t *library_of(const struct attn_kernel *kernel)
+{
+    return strcmp(kernel->name, "gemm") == 0 ? json_string(attn_blas_description()) : json_null();
+}
+
+void worker_measure(struct worker *worker)
+{
+    struct worker_plan plan;
+    struct check_result checked = {.ok = true};
+    struct tensor_set *sets = NULL;
+    if (!worker_memory_policy(worker) || !worker_plan_open(worker, &plan))
+        return;
+    json_object_set_new(worker->answer, "prepare_s", number_json(plan.prepare_s));
+    json_object_set_new(worker->answer, "workspace_bytes",
+                        json_integer((json_int_t)plan.workspace_bytes));
+    json_object_set_new(worker->answer, "library", library_of(worker->kernel));
+    const double start = clock_now();
+    const bool placed = (sets = map_sets(worker)) && worker_memory_place(worker, &plan, sets);
+    json_object_set_new(worker->answer, "placed_s", number_json(clock_now() - start));
+    if (placed)
+        sample(worker, &plan, sets, &checked);
+    json_object_set_new(worker->answer, "check", worker_check_answer(&checked));
+    for (size_t i = 0; sets && i < worker->request.sets; i++)
+        tensors_free(&sets[i]);
+    free(sets);
+    worker_plan_close(&plan);
+}

@@ -1,0 +1,188 @@
+/*
+ * worker: from a request to its answer.
+ */
+#include "worker.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "problem/catalogue.h"
+#include "base/clock.h"
+#include "experiments/tiles/tiles.h"
+#include "system/fault.h"
+#include "problem/select.h"
+#include "base/number.h"
+
+#define REQUEST_MAX ((size_t)65536) /* bytes */
+
+void worker_stage(const char *what)
+{
+    fault_stage(what, "", "");
+}
+
+void worker_end(struct worker *worker, enum cell_state state, const char *why, ...)
+{
+    char text[640];
+    va_list arguments;
+    va_start(arguments, why);
+    vsnprintf(text, sizeof text, why, arguments);
+    va_end(arguments);
+    json_object_set_new(worker->answer, "state", json_string(cell_state_name(state)));
+    json_object_set_new(worker->answer, "why", json_string(text));
+}
+
+/* ---- plans ----------------------------------------------------------------------------------- */
+
+bool worker_plan_open(struct worker *worker, struct worker_plan *plan)
+{
+    const struct protocol_request *r = &worker->request;
+    const struct attn_problem *problem = &r->c.problem;
+    const char *why = "";
+    char refusal[160];
+    if (select_refusal(worker->kernel, problem, refusal, sizeof refusal)) {
+        worker_end(worker, CELL_UNSUPPORTED, "%s", refusal);
+        return false;
+    }
+    const size_t bytes = attn_workspace_size(worker->kernel, problem, r->threads);
+    *plan = (struct worker_plan){.workspace_bytes = bytes};
+    const size_t align = ATTN_WORKSPACE_ALIGN;
+    if (bytes && !(plan->workspace = aligned_alloc(align, (bytes + align - 1) / align * align))) {
+        worker_end(worker, CELL_SKIPPED, "no memory for a workspace of %zu bytes", bytes);
+        return false;
+    }
+    worker_stage("preparing");
+    const double start = clock_now();
+    if (!attn_plan_init(&plan->plan, worker->kernel, problem, r->threads, plan->workspace, bytes,
+                        &why)) {
+        free(plan->workspace);
+        worker_end(worker, CELL_UNSUPPORTED, "%s", why);
+        return false;
+    }
+    plan->prepare_s = clock_now() - start;
+    return true;
+}
+
+void worker_plan_close(struct worker_plan *plan)
+{
+    attn_plan_destroy(&plan->plan);
+    free(plan->workspace);
+}
+
+/* ---- set-up ---------------------------------------------------------------------------------- */
+
+/* The topology that the parent discovered, NULL where it handed none over; free() it. */
+static char *read_topology(int fd)
+{
+    struct stat status;
+    char *text = NULL;
+    if (fd >= 0 && fstat(fd, &status) == 0 && (text = calloc(1, (size_t)status.st_size + 1)))
+        if (pread(fd, text, (size_t)status.st_size, 0) != status.st_size)
+            *text = 0;
+    return text;
+}
+
+/* Binds the threads; false ends the worker. */
+static bool open_machine(struct worker *worker)
+{
+    char message[256] = "";
+    char *topology = read_topology(worker->request.files[PROTOCOL_TOPOLOGY]);
+    worker_stage("binding threads");
+    worker->machine = machine_open(topology, message, sizeof message);
+    free(topology);
+    if (worker->machine && machine_bind(worker->machine, worker->request.placement,
+                                        worker->request.team, message, sizeof message))
+        return true;
+    worker_end(worker, CELL_SKIPPED, "%s", message);
+    return false;
+}
+
+static bool share_progress(int fd)
+{
+    if (fd < 0)
+        return true;
+    char *progress = mmap(NULL, PROTOCOL_PROGRESS, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (progress == MAP_FAILED)
+        return false;
+    fault_share(progress, PROTOCOL_PROGRESS);
+    return true;
+}
+
+static const struct {
+    void (*run)(struct worker *worker);
+    bool kernel; /* needs one */
+} actions[PROTOCOL_ACTION_COUNT] = {
+    [PROTOCOL_PREPARE] = {worker_prepare, false},
+    [PROTOCOL_CHECK] = {worker_check, true},
+    [PROTOCOL_MEASURE] = {worker_measure, true},
+    [PROTOCOL_EVAL] = {worker_eval, true},
+    [PROTOCOL_CEILINGS] = {worker_ceilings, false},
+    [PROTOCOL_EXPERIMENT] = {worker_experiment, false},
+};
+
+static void act(struct worker *worker)
+{
+    const struct protocol_request *r = &worker->request;
+    const double start = clock_now();
+    char why[320];
+    snprintf(why, sizeof why, "no kernel %s/%s", r->kernel, attn_isa_name(r->isa));
+    worker->kernel = catalogue_find(r->kernel, r->isa);
+    if (worker->kernel)
+        worker->kernel = tiles_load(worker->kernel, why, sizeof why);
+    if (!worker->kernel && actions[r->action].kernel)
+        worker_end(worker, CELL_UNAVAILABLE, "%s", why);
+    else if (open_machine(worker)) {
+        json_object_set_new(worker->answer, "open_s", number_json(clock_now() - start));
+        actions[r->action].run(worker);
+    }
+    if (worker->machine)
+        machine_close(worker->machine);
+}
+
+/* ---- the conversation ------------------------------------------------------------------------ */
+
+static bool read_request(char *line)
+{
+    size_t length = 0;
+    ssize_t n = 1;
+    while (n > 0 && length < REQUEST_MAX && !memchr(line, '\n', length)) {
+        n = read(PROCESS_REQUEST_FD, line + length, REQUEST_MAX - length);
+        length += n > 0 ? (size_t)n : 0;
+    }
+    char *end = memchr(line, '\n', length);
+    if (end)
+        *end = 0;
+    return end;
+}
+
+static bool write_answer(const json_t *answer)
+{
+    FILE *out = fdopen(PROCESS_ANSWER_FD, "w");
+    bool written = out && json_dumpf(answer, out, JSON_COMPACT | JSON_REAL_PRECISION(12)) == 0;
+    written = written && fputc('\n', out) != EOF;
+    return out && fclose(out) == 0 && written;
+}
+
+int worker_main(void)
+{
+    static char line[REQUEST_MAX];
+    static struct worker worker;
+    char message[256] = "nothing";
+    if (!read_request(line) || !protocol_parse(line, &worker.request, message, sizeof message)) {
+        fprintf(stderr, "attnbench worker: expected a request on descriptor %d, got %s\n",
+                PROCESS_REQUEST_FD, message);
+        return 2;
+    }
+    if (!share_progress(worker.request.files[PROTOCOL_STATUS]))
+        return 3;
+    worker.answer =
+        json_pack("{s:i, s:s, s:n}", "protocol", PROTOCOL_VERSION, "state", "ok", "why");
+    act(&worker);
+    const bool written = write_answer(worker.answer);
+    json_decref(worker.answer);
+    return written ? 0 : 3;
+}

@@ -1,0 +1,60 @@
+/*
+ * worker: the process that runs kernels.  Everything that may crash, hang or start a thread
+ * happens here.
+ */
+#ifndef HARNESS_WORKER_WORKER_H
+#define HARNESS_WORKER_WORKER_H
+
+#include "results/cell.h"
+#include "problem/tensors.h"
+#include "session/protocol.h"
+
+/* One request on its way to its answer. */
+struct worker {
+    struct protocol_request request;
+    struct machine *machine;
+    const struct attn_kernel *kernel; /* NULL for actions without one */
+    json_t *answer;
+};
+
+/* Reads a request from descriptor 3, answers on descriptor 4; returns the exit status. */
+int worker_main(void);
+
+/* Says what the worker is at, for the parent in case it does not live to answer. */
+void worker_stage(const char *what);
+
+/* Replaces the state of the answer. */
+__attribute__((format(printf, 3, 4))) void worker_end(struct worker *worker, enum cell_state state,
+                                                      const char *why, ...);
+
+/* The actions, one file each. */
+void worker_prepare(struct worker *worker);
+void worker_check(struct worker *worker);
+void worker_measure(struct worker *worker);
+void worker_eval(struct worker *worker);
+void worker_ceilings(struct worker *worker);
+void worker_experiment(struct worker *worker);
+
+/* A plan with the workspace that it asked for. */
+struct worker_plan {
+    struct attn_plan plan;
+    void *workspace;
+    size_t workspace_bytes;
+    double prepare_s;
+};
+
+/* False ends the worker with its reason. */
+bool worker_plan_open(struct worker *worker, struct worker_plan *plan);
+void worker_plan_close(struct worker_plan *plan);
+
+/* Before anything is allocated, and when everything is; false ends the worker with its reason. */
+bool worker_memory_policy(struct worker *worker);
+bool worker_memory_place(struct worker *worker, const struct worker_plan *plan,
+                         const struct tensor_set *sets);
+
+struct check_result;
+
+/* "check" of the answer. */
+json_t *worker_check_answer(const struct check_result *result);
+
+#endif

@@ -1,0 +1,71 @@
+/* clock: monotonic, CPU clocks count work, UTC text has its form. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+
+static void never_goes_back(void **state)
+{
+    (void)state;
+    double last = clock_now();
+    for (int i = 0; i < 100000; i++) {
+        const double now = clock_now();
+        assert_true(now >= last);
+        last = now;
+    }
+}
+
+/* A double holds nanoseconds exactly up to 2^53 ns = 104 days of uptime; beyond that the step is
+ * still far below a microsecond. */
+static void quality_is_positive_and_fine(void **state)
+{
+    (void)state;
+    const struct clock_quality q = clock_measure();
+    assert_true(q.resolution_s > 0);
+    assert_true(q.resolution_s < 1e-3);
+    assert_true(q.call_s > 0);
+}
+
+/* Work until the clock has advanced: the CPU clock of the process must have counted it. */
+static void cpu_clocks_count_work(void **state)
+{
+    (void)state;
+    const double process = clock_process_cpu(), thread = clock_thread_cpu();
+    volatile double sink = 0;
+    while (clock_thread_cpu() == thread)
+        sink = sink + 1;
+    assert_true(clock_thread_cpu() > thread);
+    assert_true(clock_process_cpu() > process);
+    assert_true(clock_process_cpu() >= clock_thread_cpu() - thread);
+}
+
+static void utc_has_its_form(void **state)
+{
+    (void)state;
+    char text[32];
+    clock_utc(text);
+    int year, month, day, hour, minute, second, read = 0;
+    assert_int_equal(6, sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2dZ%n", &year, &month, &day, &hour,
+                               &minute, &second, &read));
+    assert_int_equal(strlen(text), read);
+    assert_int_equal(20, read);
+    assert_in_range(year, 2024, 2200);
+    assert_in_range(month, 1, 12);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(never_goes_back),
+        cmocka_unit_test(quality_is_positive_and_fine),
+        cmocka_unit_test(cpu_clocks_count_work),
+        cmocka_unit_test(utc_has_its_form),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

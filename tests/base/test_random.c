@@ -1,0 +1,124 @@
+/*
+ * Random numbers: the same whichever part is asked for, and distributed as they say.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "base/random.h"
+
+#define N 200000
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+static float numbers[N], part[N];
+
+/* SplitMix64 with seed 1234567 prints these first five numbers (rosettacode.org, "Pseudo-random
+ * numbers/Splitmix64"); a key is its state. */
+static void bits_are_splitmix64(void **state)
+{
+    (void)state;
+    static const uint64_t expected[] = {6457827717110365317u, 3203168211198807973u,
+                                        9817491932198370423u, 4593380528125082431u,
+                                        16408922859458223821u};
+    for (size_t n = 0; n < COUNT(expected); n++)
+        assert_true(random_bits(1234567, n) == expected[n]);
+}
+
+static void any_part_is_the_same(void **state)
+{
+    (void)state;
+    void (*const kinds[])(float *, size_t, uint64_t, uint64_t) = {random_normal, random_uniform};
+    for (size_t k = 0; k < COUNT(kinds); k++) {
+        kinds[k](numbers, 2000, 42, 0);
+        for (size_t first = 0; first < 300; first += 7)
+            for (size_t n = 1; n < 1500; n = 2 * n + 1) {
+                memset(part, 0, sizeof part);
+                kinds[k](part, n, 42, first);
+                assert_memory_equal(part, numbers + first, n * sizeof *part);
+                assert_true(part[n] == 0);
+            }
+    }
+}
+
+static void keys_and_streams_differ(void **state)
+{
+    (void)state;
+    assert_true(random_key(1, 0) != random_key(1, 1));
+    assert_true(random_key(1, 0) != random_key(2, 0));
+    assert_true(random_key(0, 1) != random_key(1, 0));
+    random_normal(numbers, 1000, random_key(1, 0), 0);
+    random_normal(part, 1000, random_key(1, 1), 0);
+    double correlation = 0;
+    for (size_t n = 0; n < 1000; n++)
+        correlation += (double)(numbers[n] * part[n]) / 1000;
+    assert_true(fabs(correlation) < 0.15); /* 4.7 standard errors */
+}
+
+/* Moments within 5 standard errors, and the shares beyond 1, 2 and 3 standard deviations. */
+static void normal_is_normal(void **state)
+{
+    (void)state;
+    random_normal(numbers, N, random_key(7, 0), 0);
+    double moment[5] = {0}, neighbours = 0;
+    size_t beyond[4] = {0};
+    for (size_t n = 0; n < N; n++) {
+        const double x = (double)numbers[n];
+        for (int m = 1; m <= 4; m++)
+            moment[m] += pow(x, m) / N;
+        for (int s = 1; s <= 3; s++)
+            beyond[s] += fabs(x) > s;
+        neighbours += n ? x * (double)numbers[n - 1] / N : 0;
+    }
+    const double error = 5 / sqrt((double)N);
+    assert_true(fabs(moment[1]) < error);
+    assert_true(fabs(moment[2] - 1) < error * sqrt(2));
+    assert_true(fabs(moment[3]) < error * sqrt(15));
+    assert_true(fabs(moment[4] - 3) < error * sqrt(96));
+    assert_true(fabs(neighbours) < error);
+    for (int s = 1; s <= 3; s++) {
+        const double share = erfc(s / sqrt(2));
+        assert_true(fabs((double)beyond[s] / N - share) < error * sqrt(share));
+    }
+}
+
+static void uniform_is_uniform(void **state)
+{
+    (void)state;
+    random_uniform(numbers, N, random_key(7, 1), 0);
+    size_t bins[20] = {0};
+    for (size_t n = 0; n < N; n++) {
+        assert_true(numbers[n] >= -1 && numbers[n] <= 1);
+        const int bin = (int)((numbers[n] + 1) * 10);
+        bins[bin < 20 ? bin : 19]++;
+    }
+    for (int k = 0; k < 20; k++)
+        assert_true(fabs((double)bins[k] - N / 20.0) < 5 * sqrt(N / 20.0));
+}
+
+static void integers_stay_below(void **state)
+{
+    (void)state;
+    size_t seen[7] = {0};
+    for (uint64_t n = 0; n < 7000; n++)
+        seen[random_below(3, n, 7)]++;
+    for (int k = 0; k < 7; k++)
+        assert_in_range(seen[k], 850, 1150);
+    for (uint64_t n = 0; n < 1000; n++)
+        assert_true(random_unit(3, n) >= 0 && random_unit(3, n) < 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bits_are_splitmix64),     cmocka_unit_test(any_part_is_the_same),
+        cmocka_unit_test(keys_and_streams_differ), cmocka_unit_test(normal_is_normal),
+        cmocka_unit_test(uniform_is_uniform),      cmocka_unit_test(integers_stay_below),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,224 @@
+/*
+ * Pieces of text: splitting, numbers, quoting, and what a misspelt word was meant to be.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <float.h>
+#include <string.h>
+
+#include "base/scan.h"
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+static struct piece piece(const char *text)
+{
+    return (struct piece){text, strlen(text)};
+}
+
+static void splitting_keeps_empty_pieces(void **state)
+{
+    (void)state;
+    struct piece rest = piece(",a;b,");
+    bool more;
+    assert_true(piece_is(piece_split(&rest, ",;", &more), "") && more);
+    assert_true(piece_is(piece_split(&rest, ",;", &more), "a") && more);
+    assert_true(piece_is(piece_split(&rest, ",;", &more), "b") && more);
+    assert_true(piece_is(piece_split(&rest, ",;", &more), "") && !more);
+    rest = (struct piece){"a\0b", 3};
+    assert_int_equal(piece_split(&rest, ",", &more).length, 3);
+    assert_false(more);
+}
+
+static void trimming_takes_blanks_only(void **state)
+{
+    (void)state;
+    assert_true(piece_is(piece_trim(piece(" \t a \tb\n \t")), "a \tb\n"));
+    assert_true(piece_is(piece_trim(piece(" \t ")), ""));
+    assert_true(piece_is(piece_trim(piece("")), ""));
+}
+
+static void copies_fit_or_are_refused(void **state)
+{
+    (void)state;
+    char text[4] = "zzz";
+    assert_false(piece_copy(piece("abcd"), text, sizeof text));
+    assert_true(piece_copy(piece("abc"), text, sizeof text));
+    assert_string_equal(text, "abc");
+}
+
+static const struct {
+    const char *bytes;
+    bool text;
+} utf8[] = {
+    {"", true},
+    {"a ~", true},
+    {"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80!", true},
+    {"\xed\x9f\xbf\xee\x80\x80\xf4\x8f\xbf\xbf", true},
+    {"a\n", false},
+    {"\x7f", false},
+    {"\x80", false},
+    {"\xc3", false},
+    {"\xc3z", false},
+    {"\xc1\xbf", false},     /* overlong */
+    {"\xe0\x9f\xbf", false}, /* overlong */
+    {"\xed\xa0\x80", false}, /* surrogate */
+    {"\xe2\x82", false},
+    {"\xe2\x82z", false},
+    {"\xf0\x8f\xbf\xbf", false}, /* overlong */
+    {"\xf4\x90\x80\x80", false}, /* beyond U+10FFFF */
+    {"\xf5\x80\x80\x80", false},
+    {"\xff", false},
+};
+
+static void text_is_utf8_without_control_characters(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(utf8); i++)
+        if (piece_is_text(piece(utf8[i].bytes)) != utf8[i].text)
+            fail_msg("number %zu", i);
+}
+
+static void numbers_are_read_up_to_their_limit(void **state)
+{
+    (void)state;
+    uint64_t n = 7;
+    const char *why;
+    assert_true(scan_number(piece("0018446744073709551615"), UINT64_MAX, &n, &why));
+    assert_true(n == UINT64_MAX);
+    assert_false(scan_number(piece("18446744073709551616"), UINT64_MAX, &n, &why));
+    assert_string_equal(why, "is too large");
+    assert_true(scan_number(piece("100"), 100, &n, &why));
+    assert_int_equal(n, 100);
+    assert_false(scan_number(piece("101"), 100, &n, &why));
+    for (const char *const *bad =
+             (const char *const[]){"", "-1", "+1", " 1", "1 ", "1e3", "/", ":", NULL};
+         *bad; bad++) {
+        assert_false(scan_number(piece(*bad), UINT64_MAX, &n, &why));
+        assert_string_equal(why, "is not a whole number");
+    }
+    assert_int_equal(n, 100);
+}
+
+static const struct {
+    float value;
+    const char *text;
+} floats[] = {
+    {0, "0"},
+    {1, "1"},
+    {30, "30"},
+    {-0.5f, "-0.5"},
+    {0.1f, "0.1"},
+    {100000, "1e+05"},
+    {123456, "123456"},
+    {16777216, "16777216"},
+    {1.0f / 3, "0.33333334"},
+    {FLT_MAX, "3.4028235e+38"},
+    {FLT_MIN, "1.1754944e-38"},
+    {FLT_TRUE_MIN, "1e-45"},
+};
+
+static void floats_print_shortest_and_read_back(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(floats); i++) {
+        char text[SCAN_FLOAT];
+        float value;
+        const char *why;
+        scan_print_float(floats[i].value, text);
+        assert_string_equal(text, floats[i].text);
+        assert_true(scan_float(piece(text), &value, &why));
+        assert_true(value == floats[i].value);
+    }
+}
+
+static void quotes_escape_and_cut(void **state)
+{
+    (void)state;
+    char text[SCAN_QUOTED];
+    assert_string_equal(scan_quote(piece("a ~"), text), "'a ~'");
+    assert_string_equal(scan_quote(piece("\x1f\x7f\xff"), text), "'\\x1f\\x7f\\xff'");
+    assert_string_equal(scan_quote((struct piece){"\0", 1}, text), "'\\x00'");
+    assert_string_equal(
+        scan_quote(piece("123456789.123456789.123456789.123456789.123456789.1234"), text),
+        "'123456789.123456789.123456789.123456789.123456789.1234'");
+    assert_string_equal(
+        scan_quote(piece("123456789.123456789.123456789.123456789.123456789.12345"), text),
+        "'123456789.123456789.123456789.123456789.123456789.1234...'");
+    for (size_t n = 0; n < 80; n++) {
+        char bytes[80];
+        memset(bytes, 'x', n);
+        if (n)
+            bytes[n - 1] = '\n';
+        assert_true(strlen(scan_quote((struct piece){bytes, n}, text)) < SCAN_QUOTED);
+    }
+}
+
+static const struct {
+    const char *given, *word;
+    size_t distance;
+} distances[] = {
+    {"", "", 0},       {"", "abc", 3},        {"abc", "", 3},  {"kitten", "sitting", 3},
+    {"hkw", "hkv", 1}, {"sacle", "scale", 1}, {"ab", "ba", 1}, {"ba", "ab", 1},
+    {"ca", "abc", 3}, /* no substring is edited twice */
+    {"aXb", "ab", 1},  {"flaw", "lawn", 2},
+};
+
+static void distances_count_edits_and_swaps(void **state)
+{
+    (void)state;
+    char word[65];
+    for (size_t i = 0; i < COUNT(distances); i++)
+        assert_int_equal(scan_distance(piece(distances[i].given), distances[i].word),
+                         distances[i].distance);
+    memset(word, 'a', sizeof word);
+    word[64] = 0;
+    assert_true(scan_distance(piece(word), word) == SIZE_MAX);
+    word[63] = 0;
+    assert_int_equal(scan_distance(piece(word), word), 0);
+}
+
+static const struct {
+    const char *given, *advice;
+} advices[] = {
+    {"tinny", "did you mean 'tiny'?"},
+    {"tyni", "did you mean 'tiny'?"},
+    {"b", "words are tiny, short, a, bc"}, /* a one-letter word is not near another */
+    {"ac", "did you mean 'a'?"},
+    {"bc1", "did you mean 'bc'?"},
+    {"axyz", "words are tiny, short, a, bc"},
+    {"something", "words are tiny, short, a, bc"},
+};
+
+static void the_nearest_word_is_advised(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"tiny", "short", "a", "bc"};
+    for (size_t i = 0; i < COUNT(advices); i++) {
+        struct scan_choice choice = {.given = piece(advices[i].given)};
+        char text[SCAN_ADVICE];
+        for (size_t j = 0; j < COUNT(words); j++)
+            scan_offer(&choice, words[j]);
+        assert_string_equal(scan_advice(&choice, "words are", text), advices[i].advice);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(splitting_keeps_empty_pieces),
+        cmocka_unit_test(trimming_takes_blanks_only),
+        cmocka_unit_test(copies_fit_or_are_refused),
+        cmocka_unit_test(text_is_utf8_without_control_characters),
+        cmocka_unit_test(numbers_are_read_up_to_their_limit),
+        cmocka_unit_test(floats_print_shortest_and_read_back),
+        cmocka_unit_test(quotes_escape_and_cut),
+        cmocka_unit_test(distances_count_edits_and_swaps),
+        cmocka_unit_test(the_nearest_word_is_advised),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,75 @@
+/*
+ * stop: the stop rule on known launch medians.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/stop.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* Six values: the interval is [min, max]. */
+static void half_width_is_of_the_interval(void **state)
+{
+    (void)state;
+    static const double x[] = {1.02, 1.00, 0.98, 1.01, 0.99, 1.00};
+    assert_true(fabs(stop_half_width(x, 6) - 0.02) < 1e-12);
+    assert_true(isnan(stop_half_width(x, 5)));
+    assert_true(isnan(stop_half_width(x, 0)));
+}
+
+static void stops_at_one_percent(void **state)
+{
+    (void)state;
+    static const double narrow[] = {1.0, 1.009, 0.991, 1.0, 1.0, 1.0};
+    static const double wide[] = {1.0, 1.012, 0.988, 1.0, 1.0, 1.0};
+    assert_int_equal(stop_decide(narrow, 6, 24), STOP_CI);
+    assert_int_equal(stop_decide(narrow, 5, 24), STOP_NOT);
+    assert_int_equal(stop_decide(wide, 6, 24), STOP_NOT);
+}
+
+/* Two modes 20 % apart: no number of launches narrows the interval. */
+static void stops_at_a_plateau(void **state)
+{
+    (void)state;
+    double x[14];
+    for (size_t i = 0; i < COUNT(x); i++)
+        x[i] = i % 2 ? 1.2 : 1.0;
+    assert_int_equal(stop_decide(x, 10, 24), STOP_NOT);
+    assert_int_equal(stop_decide(x, 12, 24), STOP_PLATEAU);
+}
+
+/* An interval that still shrinks is no plateau. */
+static void goes_on_while_it_gets_better(void **state)
+{
+    (void)state;
+    static const double x[] = {1.0, 1.3, 0.7, 1.25, 0.8, 1.1, 1.02, 0.98, 1.03, 0.97, 1.01, 0.99};
+    assert_int_equal(stop_decide(x, COUNT(x), 24), STOP_NOT);
+}
+
+static void stops_at_the_cap(void **state)
+{
+    (void)state;
+    static const double x[] = {1.0, 1.3, 0.7, 1.25, 0.8, 1.1};
+    assert_int_equal(stop_decide(x, 3, 3), STOP_CAP);
+    assert_int_equal(stop_decide(x, 6, 6), STOP_CAP);
+    assert_int_equal(stop_decide(x, 6, 7), STOP_NOT);
+    assert_string_equal(stop_name(STOP_CAP), "cap");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(half_width_is_of_the_interval),
+        cmocka_unit_test(stops_at_one_percent),
+        cmocka_unit_test(stops_at_a_plateau),
+        cmocka_unit_test(goes_on_while_it_gets_better),
+        cmocka_unit_test(stops_at_the_cap),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,143 @@
+/*
+ * table and units: what people see, character by character.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/table.h"
+#include "base/units.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static const struct table_column columns[] = {{"name", 0, true},
+                                              {"time", 0, false},
+                                              {"extra", 6, false},
+                                              {"empty", 1, false},
+                                              {"%", 2, false}};
+
+static struct table_row rows[] = {
+    {.text = {"a", "1.5 ms", "first", "", "99"}, .note = "", .style = TABLE_STRONG},
+    {.text = {"longer", "20 us", "", "", "7"}, .note = "went wrong somewhere", .style = TABLE_BAD},
+};
+
+static const struct table table = {
+    .columns = columns, .column_count = COUNT(columns), .rows = rows, .row_count = COUNT(rows)};
+
+static void assert_prints(size_t width, bool color, const char *expected)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    table_print(out, &table, width, color);
+    fclose(out);
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+static void wide_tables_have_all_columns(void **state)
+{
+    (void)state;
+    assert_prints(80, false,
+                  "name      time  extra   %\n"
+                  "a       1.5 ms  first  99\n"
+                  "longer   20 us          7  went wrong somewhere\n");
+}
+
+/* `extra` has the highest number of those that are shown. */
+static void narrow_tables_drop_by_priority(void **state)
+{
+    (void)state;
+    assert_prints(22, false,
+                  "name      time   %\n"
+                  "a       1.5 ms  99\n"
+                  "longer   20 us   7\n"
+                  "    went wrong\n"
+                  "    somewhere\n");
+}
+
+/* What is needed more than CLOSE is kept by closing up. */
+static void narrower_tables_close_up(void **state)
+{
+    (void)state;
+    assert_prints(16, false,
+                  "name     time  %\n"
+                  "a      1.5 ms 99\n"
+                  "longer  20 us  7\n"
+                  "    went wrong\n"
+                  "    somewhere\n");
+}
+
+static void colors_stand_around_the_row(void **state)
+{
+    (void)state;
+    assert_prints(80, true,
+                  "name      time  extra   %\n"
+                  "\033[1ma       1.5 ms  first  99\033[0m\n"
+                  "\033[31mlonger   20 us          7\033[0m  went wrong somewhere\n");
+}
+
+static void wraps_at_words(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    table_wrap(out, "one two  three four-and-more-than-fits", 12, 2);
+    fclose(out);
+    assert_string_equal(text, "one two\n  three\n  four-and-more-than-fits\n");
+    free(text);
+}
+
+static void units_have_four_digits(void **state)
+{
+    (void)state;
+    static const struct {
+        void (*print)(double, char *);
+        double x;
+        const char *text;
+    } cases[] = {
+        {units_seconds, 0.0123456, "12.35 ms"},
+        {units_seconds, 1.0, "1.000 s"},
+        {units_seconds, 123.456, "123.5 s"},
+        {units_seconds, 0.9999999, "1.000 s"},
+        {units_seconds, 3.2e-9, "3.200 ns"},
+        {units_seconds, 99.999e-6, "100.0 us"},
+        {units_bytes, 262144, "262.1 KB"},
+        {units_bytes, 64, "64.00 B"},
+        {units_flops, 5.36870912e8, "536.9 MFLOP"},
+        {units_number, 0.0412, "0.04"},
+        {units_number, 12.34, "12.3"},
+        {units_number, 245.6, "246"},
+        {units_clock, 65, "1:05"},
+        {units_clock, 7384, "2:03:04"},
+        {units_clock, -3, "0:00"},
+        {units_seconds, NAN, ""},
+        {units_number, INFINITY, ""},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char text[UNITS_TEXT];
+        cases[i].print(cases[i].x, text);
+        assert_string_equal(text, cases[i].text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wide_tables_have_all_columns),
+        cmocka_unit_test(narrow_tables_drop_by_priority),
+        cmocka_unit_test(narrower_tables_close_up),
+        cmocka_unit_test(colors_stand_around_the_row),
+        cmocka_unit_test(wraps_at_words),
+        cmocka_unit_test(units_have_four_digits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

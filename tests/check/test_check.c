@@ -1,0 +1,278 @@
+/*
+ * The check itself: honest kernels pass, timed results are judged, a lent reference is used for its
+ * own case only.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fenv.h>
+#include <math.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "check/adversary.h"
+#include "check/rows.h"
+#include "problem/filled_tensors.h"
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+#define THREADS 2
+
+extern const struct attn_kernel wrong_honest, wrong_honest_bf16, wrong_cached_by_plan;
+
+int memfd_create(const char *name, unsigned flags); /* sys/mman.h shows it with _GNU_SOURCE only */
+
+/* ---- honest kernels ------------------------------------------------------------------------ */
+
+static void assert_passes(const struct attn_kernel *kernel, const struct problem_case *c)
+{
+    struct check_result result;
+    if (!check_kernel(kernel, c, THREADS, CHECK_FULL, &result))
+        fail_msg("%s/%s: %s", kernel->name, attn_isa_name(kernel->isa), result.why);
+    assert_true(result.ok && result.rows > 30);
+    /* Rounding a 16-bit result may take the whole of u_out |O|. */
+    const double expected = c->problem.dtype == ATTN_F32 ? 0.5 : 1;
+    if (!(result.error_over_bound < expected && result.hardest_over_bound < 1))
+        fail_msg("%s/%s: error is %g of the bound, %g on the hardest input", kernel->name,
+                 attn_isa_name(kernel->isa), result.error_over_bound, result.hardest_over_bound);
+    assert_true(result.rms_ratio > 0 && result.rms_ratio <= 8);
+}
+
+/* Every kernel of the registry that this host can run. */
+static void the_registry_passes(void **state)
+{
+    (void)state;
+    static const char *const problems[] = {
+        "sq=65,skv=130,d=40",
+        "hq=4,hkv=2,sq=33,skv=70,d=64,dv=24,mask=causal",
+        "b=2,hq=3,hkv=1,sq=1,skv=300,d=128",
+        "h=2,s=70,d=32,mask=causal,layout=bshd,window=20",
+    };
+    size_t count, run = 0;
+    const struct attn_kernel *const *kernels = attn_kernels(&count);
+    for (size_t n = 0; n < COUNT(problems); n++) {
+        const struct problem_case c = case_of(problems[n], "normal:1");
+        for (size_t k = 0; k < count; k++) {
+            const char *why;
+            if (!attn_isa_available(kernels[k]->isa) ||
+                !attn_supports(kernels[k], &c.problem, &why))
+                continue;
+            assert_passes(kernels[k], &c);
+            run++;
+        }
+    }
+    assert_true(run >= COUNT(problems));
+}
+
+static void honest_kernels_pass(void **state)
+{
+    (void)state;
+    static const struct {
+        const struct attn_kernel *kernel;
+        const char *problem, *input;
+    } table[] = {
+        {&wrong_honest, "hq=4,hkv=2,sq=40,skv=90,d=24,dv=17,mask=causal", "normal:1"},
+        {&wrong_honest, "sq=9,skv=40,d=24,mask=causal_top_left", "uniform:3"},
+        {&wrong_honest, "sq=40,skv=9,d=1", "negative"},
+        {&wrong_honest, "sq=3,skv=50,d=1,scale=-2", "needle:17"},
+        {&wrong_honest, "h=2,s=68,d=32", "file:" TEST_DATA "/minilm-preamble.safetensors:layer1."},
+        {&wrong_honest, "h=2,sq=40,skv=90,d=24,dtype=bf16", "normal:1"},
+        {&wrong_honest, "h=2,sq=40,skv=90,d=24,dtype=f16,mask=causal,window=30:2", "normal:1"},
+        {&wrong_honest_bf16, "h=2,sq=40,skv=90,d=24,dtype=bf16,mask=causal", "normal:1"},
+        {&wrong_honest_bf16, "sq=64,skv=2000,d=64,dtype=bf16", "normal:1"},
+    };
+    for (size_t n = 0; n < COUNT(table); n++) {
+        const struct problem_case c = case_of(table[n].problem, table[n].input);
+        assert_passes(table[n].kernel, &c);
+    }
+}
+
+/* One query and one key: a row for each input, and o = v is exact, so that the naive kernel has no
+ * error to compare with. */
+static void the_smallest_problem_passes(void **state)
+{
+    (void)state;
+    struct check_result result;
+    const struct problem_case c = case_of("s=1,d=1", "normal:1");
+    assert_true(check_kernel(&wrong_honest, &c, THREADS, CHECK_FULL, &result));
+    assert_true(result.ok && result.rows > 20 && result.max_abs_error == 0);
+    assert_true(result.rms_ratio == 0);
+}
+
+static void sampled_rows_are_counted(void **state)
+{
+    (void)state;
+    struct check_result result;
+    const struct problem_case c = case_of("h=4,s=100,d=8", "normal:1");
+    assert_true(check_kernel(&wrong_honest, &c, THREADS, CHECK_ROWS, &result));
+    assert_int_equal(result.rows, 64);
+    assert_true(result.rms_ratio == 0);
+    assert_true(check_kernel(&wrong_honest, &c, THREADS, CHECK_CASE, &result));
+    assert_int_equal(result.rows, 400);
+}
+
+/* ---- timed results ------------------------------------------------------------------------- */
+
+static void timed_results_are_judged(void **state)
+{
+    (void)state;
+    const struct problem_case c = case_of("h=2,s=50,d=16", "normal:1");
+    struct tensor_set sets[2];
+    struct attn_plan plan;
+    const char *why;
+    char message[256];
+    const struct tensors_layout layout = {.guard = TENSORS_TIMING};
+    for (uint64_t n = 0; n < 2; n++) {
+        assert_true(tensors_alloc(&sets[n], &c.problem, &layout, message, sizeof message));
+        assert_true(tensors_fill(&sets[n], &c, n, message, sizeof message));
+    }
+    struct check_result result = {.ok = true};
+    assert_true(attn_plan_init(&plan, &wrong_cached_by_plan, &c.problem, 1, NULL, 0, &why));
+    attn_execute(&plan, &sets[0].tensors);
+    assert_true(check_rows(plan.kernel, &c.problem, &sets[0].tensors, 4, 1, &result));
+    assert_true(result.verified_samples == 1 && result.rows == 4);
+    attn_execute(&plan, &sets[1].tensors);
+    assert_false(check_rows(plan.kernel, &c.problem, &sets[1].tensors, 4, 2, &result));
+    assert_true(result.verified_samples == 2 && !result.ok);
+    assert_string_equal(result.phase, "timed call");
+    assert_non_null(strstr(result.why, "o row (b 0, h "));
+    tensors_poison(&sets[1], &c.problem);
+    result = (struct check_result){.ok = true};
+    assert_false(check_rows(plan.kernel, &c.problem, &sets[1].tensors, 4, 2, &result));
+    assert_true(isnan(result.error_over_bound));
+    attn_plan_destroy(&plan);
+    tensors_free(&sets[0]);
+    tensors_free(&sets[1]);
+}
+
+/* The reference of a timed call does not compute in what the call left behind, nor does the next. */
+static void timed_calls_leave_rounding_alone(void **state)
+{
+    (void)state;
+    const struct problem_case c = case_of("h=2,s=50,d=16", "normal:1");
+    const struct tensors_layout layout = {.guard = TENSORS_TIMING};
+    struct check_result result = {.ok = true};
+    struct tensor_set set;
+    struct attn_plan plan;
+    const char *why;
+    char message[256];
+    assert_true(tensors_alloc(&set, &c.problem, &layout, message, sizeof message));
+    assert_true(tensors_fill(&set, &c, 0, message, sizeof message));
+    assert_true(attn_plan_init(&plan, &wrong_honest, &c.problem, 1, NULL, 0, &why));
+    attn_execute(&plan, &set.tensors);
+    assert_int_equal(fesetround(FE_DOWNWARD), 0);
+    assert_false(check_rows(plan.kernel, &c.problem, &set.tensors, 4, 1, &result));
+    assert_int_equal(fegetround(), FE_TONEAREST);
+    assert_false(result.ok);
+    assert_string_equal(result.phase, "timed call");
+    assert_non_null(strstr(result.why, "leaves the floating-point environment changed: "));
+    result = (struct check_result){.ok = true};
+    assert_true(check_rows(plan.kernel, &c.problem, &set.tensors, 4, 1, &result));
+    attn_plan_destroy(&plan);
+    tensors_free(&set);
+}
+
+/* ---- the lent reference -------------------------------------------------------------------- */
+
+static int lend(const struct problem_case *c)
+{
+    char message[256];
+    const int fd = memfd_create("reference", 0);
+    assert_true(fd >= 0);
+    if (!check_reference_create(c, fd, message, sizeof message))
+        fail_msg("%s", message);
+    check_reference_use(fd);
+    return fd;
+}
+
+static void a_lent_reference_gives_the_same_verdict(void **state)
+{
+    (void)state;
+    static const struct {
+        const struct attn_kernel *kernel;
+        const char *problem;
+    } table[] = {
+        {&wrong_honest, "hq=4,hkv=2,sq=40,skv=30,d=24,dv=17,mask=causal,outputs=o+lse"},
+        {&wrong_honest_bf16, "h=2,sq=40,skv=30,d=24,mask=causal,dtype=bf16,outputs=o+lse"},
+    };
+    for (size_t n = 0; n < COUNT(table); n++) {
+        struct check_result computed, looked_up;
+        const struct problem_case c = case_of(table[n].problem, "normal:4");
+        assert_true(check_kernel(table[n].kernel, &c, THREADS, CHECK_CASE, &computed));
+        const int fd = lend(&c);
+        assert_true(check_kernel(table[n].kernel, &c, THREADS, CHECK_CASE, &looked_up));
+        assert_int_equal(computed.rows, looked_up.rows);
+        assert_true(computed.max_abs_error == looked_up.max_abs_error);
+        assert_true(fabs(computed.error_over_bound / looked_up.error_over_bound - 1) < 1e-6);
+        check_reference_use(-1);
+        close(fd);
+    }
+}
+
+/* The last double of the file belongs to the last row: spoilt, it must be noticed where the
+ * reference is used, and only there. */
+static void a_lent_reference_is_used_for_its_case_only(void **state)
+{
+    (void)state;
+    const struct problem_case c = case_of("h=2,s=20,d=8", "normal:4");
+    const int fd = lend(&c);
+    const off_t end = lseek(fd, 0, SEEK_END);
+    const double wrong = 77;
+    const off_t last_row = end - 16 - 8 * 16 + 16; /* LSE and its bound stand in front of O */
+    assert_int_equal(pwrite(fd, &wrong, sizeof wrong, last_row), sizeof wrong);
+    struct check_result result;
+    assert_false(check_kernel(&wrong_honest, &c, THREADS, CHECK_CASE, &result));
+    assert_non_null(strstr(result.why, "expected 77"));
+    const char *const others[][2] = {{"h=2,s=20,d=8", "normal:5"},
+                                     {"h=2,s=21,d=8", "normal:4"},
+                                     {"h=2,s=20,d=8,mask=causal", "normal:4"},
+                                     {"h=2,s=20,d=8,outputs=o+weights", "normal:4"}};
+    for (size_t n = 0; n < COUNT(others); n++) {
+        const struct problem_case other = case_of(others[n][0], others[n][1]);
+        const char *why;
+        const struct attn_kernel *naive = attn_find("naive", ATTN_ISA_BASELINE);
+        assert_true(attn_supports(naive, &other.problem, &why));
+        assert_true(check_kernel(naive, &other, THREADS, CHECK_CASE, &result));
+    }
+    check_reference_use(-1);
+    assert_true(check_kernel(&wrong_honest, &c, THREADS, CHECK_CASE, &result));
+    close(fd);
+}
+
+static void half_a_reference_is_not_used(void **state)
+{
+    (void)state;
+    const struct problem_case c = case_of("h=2,s=20,d=8", "normal:4");
+    size_t count;
+    int fd = lend(&c);
+    assert_non_null(check_stored_rows(&c, &count));
+    assert_int_equal(count, 40);
+    assert_int_equal(ftruncate(fd, lseek(fd, 0, SEEK_END) - 1), 0);
+    check_reference_use(fd);
+    assert_null(check_stored_rows(&c, &count));
+    close(fd);
+    fd = memfd_create("empty", 0);
+    check_reference_use(fd);
+    assert_null(check_stored_rows(&c, &count));
+    close(fd);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_registry_passes),
+        cmocka_unit_test(honest_kernels_pass),
+        cmocka_unit_test(the_smallest_problem_passes),
+        cmocka_unit_test(sampled_rows_are_counted),
+        cmocka_unit_test(timed_results_are_judged),
+        cmocka_unit_test(timed_calls_leave_rounding_alone),
+        cmocka_unit_test(a_lent_reference_gives_the_same_verdict),
+        cmocka_unit_test(a_lent_reference_is_used_for_its_case_only),
+        cmocka_unit_test(half_a_reference_is_not_used),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

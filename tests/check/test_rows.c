@@ -1,0 +1,138 @@
+/*
+ * What the check looks at: smaller problems keep their tails, and rows are picked where it matters.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+
+#include "check/adversary.h"
+#include "check/rows.h"
+#include "problem/filled_tensors.h"
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+static void smaller_problems_keep_their_tails(void **state)
+{
+    (void)state;
+    static const char *const problems[] = {
+        "b=4,hq=32,hkv=8,s=1024,d=128,mask=causal",
+        "hq=32,hkv=8,sq=1,skv=100003,d=128",
+        "hq=32,hkv=1,sq=1000,skv=8201,d=64",
+        "h=1,sq=5003,skv=777,d=64,mask=causal",
+        "h=8,s=4133,d=256",
+    };
+    for (size_t n = 0; n < COUNT(problems); n++) {
+        const struct problem_case c = case_of(problems[n], "normal:1");
+        const struct attn_problem *p = &c.problem, s = check_shrink(p, 5e7);
+        const double work =
+            (double)(s.batch * s.q_heads * s.q_len * s.kv_len) * (double)(s.qk_dim + s.v_dim);
+        assert_true(work <= 5e7);
+        assert_int_equal(s.q_heads * p->kv_heads, p->q_heads * s.kv_heads);
+        assert_int_equal(s.q_len % 64, p->q_len % 64);
+        assert_int_equal(s.kv_len % 64, p->kv_len % 64);
+        assert_true((s.kv_len > s.q_len) == (p->kv_len > p->q_len));
+        assert_true((s.kv_len == s.q_len) == (p->kv_len == p->q_len));
+        assert_true(s.kv_len >= 64 && s.qk_dim == p->qk_dim && s.mask == p->mask);
+    }
+    const struct problem_case c = case_of("h=2,s=100,d=64", "normal:1");
+    const struct attn_problem same = check_shrink(&c.problem, 5e7);
+    assert_memory_equal(&same, &c.problem, sizeof same);
+}
+
+static double largest_work; /* of the problems that the kernel below was given */
+
+static size_t naive_workspace(const struct attn_problem *problem, int threads)
+{
+    return attn_find("naive", ATTN_ISA_BASELINE)->workspace_size(problem, threads);
+}
+
+static void naive_noted(const struct attn_plan *plan, const struct attn_tensors *tensors)
+{
+    const struct attn_problem *p = &plan->problem;
+    const double work = (double)(p->batch * p->q_heads * p->q_len) * (double)p->kv_len *
+                        (double)(p->qk_dim + p->v_dim);
+    largest_work = work > largest_work ? work : largest_work;
+    attn_find("naive", ATTN_ISA_BASELINE)->execute(plan, tensors);
+}
+
+/* One with more queries than keys is made from this one, which has very many keys. */
+static void adversaries_of_decode_are_small(void **state)
+{
+    (void)state;
+    struct attn_kernel kernel = *attn_find("naive", ATTN_ISA_BASELINE);
+    kernel.workspace_size = naive_workspace;
+    kernel.execute = naive_noted;
+    const struct problem_case c = case_of("h=1,sq=1,skv=20000,d=8", "normal:1");
+    struct check_result result;
+    assert_true(check_kernel(&kernel, &c, 1, CHECK_THOROUGH, &result));
+    assert_true(largest_work >= 20000 * 16 && largest_work <= 5e8);
+}
+
+static void rows_are_picked_everywhere(void **state)
+{
+    (void)state;
+    const struct problem_case c = case_of("b=2,h=8,s=1000,d=64", "normal:1");
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        size_t *rows;
+        bool heads[16] = {false}, last = false, first = false;
+        assert_int_equal(check_pick_rows(&c.problem, 4, 64, seed, &rows), 64);
+        for (size_t k = 0; k < 64; k++) {
+            assert_true(rows[k] < 16000 && (k == 0 || rows[k] > rows[k - 1]));
+            heads[rows[k] / 1000] = true;
+            first |= rows[k] % 1000 == 0;
+            last |= rows[k] % 1000 == 999;
+        }
+        assert_true(first && last);
+        for (size_t h = 0; h < 16; h++)
+            assert_true(heads[h]);
+        free(rows);
+    }
+    size_t *rows;
+    assert_int_equal(check_pick_rows(&c.problem, 4, SIZE_MAX, 0, &rows), 16000);
+    assert_true(rows[0] == 0 && rows[15999] == 15999);
+    free(rows);
+}
+
+static void edges_are_telling(void **state)
+{
+    (void)state;
+    size_t edges[128];
+    const size_t count = check_edges(1000, 3, edges, 128);
+    static const size_t expected[] = {0,   999, 15,  16,  17,  63,  64,  65,
+                                      127, 128, 255, 256, 960, 333, 332, 666};
+    for (size_t n = 0; n < COUNT(expected); n++) {
+        bool found = false;
+        for (size_t k = 0; k < count; k++)
+            found |= edges[k] == expected[n];
+        if (!found)
+            fail_msg("%zu is not among the edges", expected[n]);
+    }
+    assert_int_equal(check_edges(1, 8, edges, 128), 1);
+    assert_int_equal(check_edges(5000, 8, edges, 7), 7);
+}
+
+static void affordable_rows(void **state)
+{
+    (void)state;
+    const struct problem_case small = case_of("h=8,s=2048,d=64", "normal:1");
+    const struct problem_case large = case_of("h=1,s=65536,d=128", "normal:1");
+    assert_int_equal(check_affordable_rows(&small.problem), 8 * 2048);
+    assert_in_range(check_affordable_rows(&large.problem), 64, 200);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(smaller_problems_keep_their_tails),
+        cmocka_unit_test(adversaries_of_decode_are_small),
+        cmocka_unit_test(rows_are_picked_everywhere),
+        cmocka_unit_test(edges_are_telling),
+        cmocka_unit_test(affordable_rows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

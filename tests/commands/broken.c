@@ -1,0 +1,163 @@
+/*
+ * broken: one kernel per way to go down, each of which may cost its own cell and nothing else.
+ */
+#define _GNU_SOURCE
+#include "broken.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+/* What a working kernel would have done. */
+static void compute(const struct attn_plan *plan, const struct attn_tensors *tensors)
+{
+    attn_find("naive", ATTN_ISA_BASELINE)->execute(plan, tensors);
+}
+
+static size_t scratch(const struct attn_problem *problem, int threads)
+{
+    return attn_workspace_size(attn_find("naive", ATTN_ISA_BASELINE), problem, threads);
+}
+
+static void crash(const struct attn_plan *plan, const struct attn_tensors *tensors)
+{
+    (void)plan, (void)tensors;
+    raise(SIGSEGV);
+}
+
+static void give_up(const struct attn_plan *plan, const struct attn_tensors *tensors)
+{
+    (void)plan, (void)tensors;
+    raise(SIGABRT);
+}
+
+static void hang(const struct attn_plan *plan, const struct attn_tensors *tensors)
+{
+    (void)plan, (void)tensors;
+    for (;;)
+        pause();
+}
+
+static void leave(const struct attn_plan *plan, const struct attn_tensors *tensors)
+{
+    (void)plan, (void)tensors;
+    _exit(0);
+}
+
+/* Prints something like a result where results go. */
+static void chatter(const struct attn_plan *plan, const struct attn_tensors *tensors)
+{
+    static bool printed;
+    if (!printed)
+        printf("{\"type\":\"cell\",\"nonsense\":true}\n");
+    printed = true;
+    fflush(stdout);
+    compute(plan, tensors);
+}
+
+/* Right, until the process is old enough to be taking samples. */
+static void crash_later(const struct attn_plan *plan, const struct attn_tensors *tensors)
+{
+    static int calls;
+    compute(plan, tensors);
+    if (++calls > 800)
+        raise(SIGFPE);
+}
+
+/* Zeros, which every reference tells from attention. */
+static void answer_zero(const struct attn_plan *plan, const struct attn_tensors *tensors)
+{
+    const struct attn_problem *p = &plan->problem;
+    for (size_t b = 0; b < p->batch; b++)
+        for (size_t h = 0; h < p->q_heads; h++)
+            for (size_t i = 0; i < p->q_len; i++)
+                memset(attn_row(&tensors->o, b, h, i), 0, p->v_dim * sizeof(float));
+}
+
+/* Remembers what it computed for the operands at an address. */
+static void remember(const struct attn_plan *plan, const struct attn_tensors *tensors)
+{
+    enum { PLACES = 64 };
+    static struct {
+        const void *q;
+        float key, *o;
+    } memory[PLACES];
+    const size_t n = plan->problem.batch * plan->problem.q_heads * plan->problem.q_len *
+                     plan->problem.v_dim * sizeof(float);
+    const float key = *(const float *)tensors->q.data + *(const float *)tensors->k.data +
+                      *(const float *)tensors->v.data;
+    size_t place = 0;
+    while (place < PLACES && memory[place].q && memory[place].q != tensors->q.data)
+        place++;
+    if (place < PLACES && memory[place].q && memory[place].key == key) {
+        memcpy(tensors->o.data, memory[place].o, n);
+        return;
+    }
+    compute(plan, tensors);
+    if (place == PLACES || (!memory[place].o && !(memory[place].o = malloc(n))))
+        return;
+    memory[place].q = tensors->q.data;
+    memory[place].key = key;
+    memcpy(memory[place].o, tensors->o.data, n);
+}
+
+static size_t everything(const struct attn_problem *problem, int threads)
+{
+    (void)problem, (void)threads;
+    return (size_t)1 << 60;
+}
+
+/* One element too many. */
+static void overrun(const struct attn_plan *plan, const struct attn_tensors *tensors)
+{
+    const struct attn_problem *p = &plan->problem;
+    compute(plan, tensors);
+    float *last = attn_row(&tensors->o, p->batch - 1, p->q_heads - 1, p->q_len - 1);
+    ((volatile float *)last)[p->v_dim] = 0;
+}
+
+/* Slower than its arithmetic, so that a session takes a while. */
+static void dawdle(const struct attn_plan *plan, const struct attn_tensors *tensors)
+{
+    const double until = clock_now() + 0.005;
+    compute(plan, tensors);
+    while (clock_now() < until)
+        ;
+}
+
+#define BROKEN(id, function, scratch_size)          \
+    static const struct attn_kernel broken_##id = { \
+        .size = sizeof(struct attn_kernel),         \
+        .name = "broken_" #id,                      \
+        .summary = "for tests",                     \
+        .source = "tests/commands/broken.c",        \
+        .isa = ATTN_ISA_BASELINE,                   \
+        .caps = {.size = sizeof(struct attn_caps),  \
+                 .dtypes = 1u << ATTN_F32,          \
+                 .outputs = ATTN_OUTPUT_O,          \
+                 .forward = true},                  \
+        .workspace_size = scratch_size,             \
+        .execute = function,                        \
+    }
+
+BROKEN(crash, crash, scratch);
+BROKEN(abort, give_up, scratch);
+BROKEN(hang, hang, scratch);
+BROKEN(exit, leave, scratch);
+BROKEN(chatty, chatter, scratch);
+BROKEN(late, crash_later, scratch);
+BROKEN(zero, answer_zero, scratch);
+BROKEN(cheat, remember, scratch);
+BROKEN(hungry, compute, everything);
+BROKEN(overrun, overrun, scratch);
+BROKEN(slow, dawdle, scratch);
+
+const struct attn_kernel *const broken_kernels[] = {
+    &broken_crash, &broken_abort, &broken_hang,   &broken_exit, &broken_chatty,  &broken_late,
+    &broken_zero,  &broken_cheat, &broken_hungry, &broken_slow, &broken_overrun,
+};
+const size_t broken_count = sizeof broken_kernels / sizeof *broken_kernels;

@@ -1,0 +1,219 @@
+"""What people see: the tables, the progress, the machine."""
+
+import json
+import os
+import pathlib
+import pty
+import re
+import unittest
+
+from command import (
+    BRIEF,
+    PROGRAM,
+    TINY,
+    CommandTest,
+    run,
+)
+
+
+PAGE = pathlib.Path(__file__).parents[2] / "docs" / "reading-a-result.md"
+
+
+def entries(text: str) -> dict[str, str]:
+    """Lines in two columns, the second of which may go on below: what stands beside what."""
+    joined = re.sub(r"\n +", " ", text.strip())
+    pairs = (re.split(r" {2,}", line, maxsplit=1) for line in joined.splitlines())
+    return {left: " ".join(right.split()) for left, right in pairs}
+
+
+def readme_table(title: str) -> dict[str, str]:
+    """A table of the page in two columns, the first of which has this title."""
+    text = PAGE.read_text(encoding="utf-8")
+    rows = text.split(f"| {title} | meaning |\n|---|---|\n")[1].split("\n\n")[0]
+    return dict(re.findall(r"(?m)^\| (.+?) \| (.+) \|$", rows))
+
+
+class Legend(CommandTest):
+    def printed(self, *arguments: str, width: int = 80) -> tuple[str, dict[str, str]]:
+        """The tables of a run on one thread, and the legend below them."""
+        done = run(
+            *("run", "--problem", "h=1,s=64,d=16", "--threads", "1", *arguments),
+            env={**os.environ, "COLUMNS": str(width)},
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        tables, legend = re.split(r"\n\n(?=[*?=] +\w)", done.stdout.split("attnbench help")[0])
+        return tables, entries(legend)
+
+    def letters(self, tables: str) -> set[str]:
+        """The flags in the table of a case."""
+        heading, *rows = tables.split("\n\n")[0].strip().splitlines()[1:]
+        rows = [row for row in rows if re.match(r"[*?= ]  \w+/", row)]  # not the notes below
+        at = heading.index("flags")
+        return set("".join(row[at:].split(" ")[0] for row in rows))
+
+    def test_one_launch_of_one_kernel_needs_few_lines(self) -> None:
+        tables, legend = self.printed("--kernel", "naive", "--launches", "1")
+        columns = {"median", "%FMA", "err/bnd"} | {"%read"} & set(re.findall(r"%read", tables))
+        self.assertEqual(set(legend), {"?", "n=", *columns, *self.letters(tables)})
+        self.assertEqual(legend["?"], "fastest, with too few launches to be sure")
+
+    def test_six_launches_beside_gemm_in_a_wide_terminal_need_others(self) -> None:
+        tables, legend = self.printed("--kernel", "tiled,gemm", "--launches", "6", width=160)
+        columns = {"median", "+-%", "%FMA", "x gemm", "err/bnd", "spread%", "%machine"}
+        self.assertLessEqual(columns, set(legend))
+        self.assertEqual("*" in legend, bool(re.search(r"(?m)^\*", tables)))
+        self.assertEqual("=" in legend, bool(re.search(r"(?m)^=", tables)))
+        for absent in ("?", "n=", "GB/s", "min"):
+            self.assertNotIn(absent, legend)
+        letters = {sign for sign in legend if sign.isalpha() and len(sign) == 1}
+        self.assertEqual(letters, self.letters(tables))
+
+    def test_help_lists_its_topics_and_says_all(self) -> None:
+        self.assertIn("attnbench help", run("--help").stdout)
+        topics = re.findall(r"(?m)^  (\w+) ", run("help").stdout)
+        self.assertEqual(topics, ["columns", "flags", "states"])
+        for topic in topics:
+            done = run("help", topic)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertGreater(len(entries(done.stdout.split("\n\n", 1)[1])), 7)
+        self.assertEqual(run("help", "run").stdout, run("run", "--help").stdout)
+        self.refused(["help", "flgas"], 2, "no help on 'flgas'; did you mean 'flags'?")
+        self.refused(["help", "flags", "states"], 2, "help takes one topic")
+
+    def test_the_readme_repeats_flags_and_states(self) -> None:
+        flags = entries(run("help", "flags").stdout.split("\n\n", 1)[1])
+        words = dict(
+            (f"{sign} {text.split(': ', 1)[0]}", text.split(": ", 1)[1])
+            for sign, text in flags.items()
+        )
+        self.assertEqual(readme_table("flag"), words)
+        states = entries(run("help", "states").stdout.split("\n\n", 1)[1])
+        del states["ok"]  # has a time
+        self.assertEqual(readme_table("state"), {f"`{s}`": text for s, text in states.items()})
+
+
+class Display(CommandTest):
+    ARGUMENTS = ("run", "--problem", TINY, "--kernel", "naive,online", *BRIEF)
+
+    def test_table_fits_its_width(self) -> None:
+        for width in (60, 80, 100, 160):
+            done = run(*self.ARGUMENTS, env={**os.environ, "COLUMNS": str(width)})
+            longest = max(len(line) for line in done.stdout.splitlines())
+            self.assertLessEqual(longest, width)
+            self.assertIn("naive/", done.stdout)
+            self.assertIn("median", done.stdout)
+
+    def test_case_of_a_bare_problem_fits_80_columns(self) -> None:
+        problems = [
+            "hq=32,hkv=8,sq=32,skv=64,d=24,dtype=bf16,mask=causal,window=16",
+            "hq=32,hkv=8,sq=32,skv=64,d=24,dtype=bf16,mask=causal,window=17",
+        ]
+        asked = [word for problem in problems for word in ("--problem", problem)]
+        done = run(
+            *("run", *asked, "--kernel", "split_kv", "--threads", "1", *BRIEF),
+            env={**os.environ, "COLUMNS": "80"},
+        )
+        self.assertLessEqual(max(len(line) for line in done.stdout.splitlines()), 80)
+        self.assertRegex(done.stdout, r"(?m)^h32x8-sq32-skv64-d24-bf16-causal +1 +\? ")
+        self.assertRegex(done.stdout, r"(?m)^h32x8-sq32-skv64-d24-bf16-caus-2 +1 +\? ")
+
+    def test_memory_is_shown_where_it_was_asked_for(self) -> None:
+        asked = ["--kernel", "naive,online", "--threads", "1", *BRIEF]
+        shown = re.compile(
+            r"(?m)^  memory: (\S+), in place(?:; on huge pages: (none|\S+ [MKG]B.*))?$"
+        )
+        for width in (80, 160, 260):
+            environment = {**os.environ, "COLUMNS": str(width)}
+            for options, policy in (
+                (["--huge-pages"], "first-touch"),
+                (["--memory", "interleave"], "interleave"),
+                (["--memory", "bind", "--huge-pages"], "bind"),
+            ):
+                problem = ["--problem", "h=8,s=64,d=64"]
+                done = run("run", *problem, *asked, *options, env=environment)
+                ((found, huge),) = shown.findall(done.stdout)
+                self.assertEqual(found, policy)
+                self.assertEqual(bool(huge), "--huge-pages" in options)
+        self.assertIn("  read GB/s", done.stdout)
+        self.assertEqual(shown.findall(run(*self.ARGUMENTS).stdout), [])
+
+    def test_few_launches_rank_nothing(self) -> None:
+        for count, marks in (("5", {"?"}), ("6", {"*", "="})):
+            problem = "h=1,s=64,d=16"
+            done = run(
+                *("run", "--problem", problem, "--kernel", "naive,tiled", "--threads", "1"),
+                *("--launches", count),
+            )
+            fastest, slower = re.findall(r"(?m)^(.)  (?:naive|tiled)/", done.stdout)
+            (summary,) = re.findall(r"(?m)^h1-s64-d16 +1 +(\S) +(?:naive|tiled)/", done.stdout)
+            self.assertIn(fastest, marks - {"="})
+            self.assertIn(slower, {" ", "="} & {" ", *marks})
+            self.assertIn(summary, marks)
+            self.assertEqual(summary == "=", slower == "=")
+
+    def test_a_pipe_gets_plain_lines(self) -> None:
+        done = run(*self.ARGUMENTS)
+        self.assertNotIn("\033", done.stdout + done.stderr)
+        self.assertNotIn("\r", done.stderr)
+        self.assertRegex(done.stderr, r"(?m)^ *\d+ %  .*naive/\S+  1 thr  ok  \S+ .s")
+
+    def on_terminal(self, **environment: str) -> str:
+        """What a terminal of 80 columns shows, both streams together."""
+        clean = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}
+        controller, terminal = pty.openpty()
+        done = run(*self.ARGUMENTS, stdout=terminal, stderr=terminal,
+                   env={**clean, "TERM": "xterm", **environment})  # fmt: skip
+        os.close(terminal)
+        shown = b""
+        while True:
+            try:
+                part = os.read(controller, 65536)
+            except OSError:
+                break
+            shown += part
+        os.close(controller)
+        self.assertEqual(done.returncode, 0)
+        return shown.decode()
+
+    def test_a_terminal_gets_a_live_line(self) -> None:
+        shown = self.on_terminal()
+        self.assertRegex(shown, r"\r\x1b\[K\[ *\d+ %, \d+:\d\d left\] ")
+        self.assertIn("\x1b[1m", shown)
+
+    def test_no_color(self) -> None:
+        self.assertNotIn("\x1b[1m", self.on_terminal(NO_COLOR="1"))
+
+    def test_dumb_terminal(self) -> None:
+        self.assertNotIn("\x1b[K", self.on_terminal(TERM="dumb"))
+
+    def test_list_as_json(self) -> None:
+        listed = json.loads(run("list", "--json").stdout)
+        naive = [k for k in listed["kernels"] if k["name"] == "naive"]
+        self.assertIn("baseline", {k["isa"] for k in naive})
+        self.assertTrue(all(k["available"] or k["needs"] for k in listed["kernels"]))
+        quick = next(s for s in listed["suites"] if s["name"] == "quick")
+        self.assertTrue(all("problem" in case for case in quick["cases"]))
+
+
+class Machine(CommandTest):
+    def test_machine_as_json(self) -> None:
+        done = run("machine", "--json", program=PROGRAM)
+        self.assertEqual(done.returncode, 0, done)
+        machine = json.loads(done.stdout)
+        self.assertGreaterEqual(machine["machine"]["cores"], 1)
+        self.assertTrue(machine["machine"]["fingerprint"])
+        for ceilings in machine["ceilings"]:
+            self.assertGreater(ceilings["arithmetic"][0]["f32_gflops"], 0)
+            self.assertGreater(ceilings["bandwidth"][-1]["read_gbytes_per_s"], 0)
+
+    def test_machine_as_text(self) -> None:
+        done = run("machine")
+        self.assertEqual(done.returncode, 0, done)
+        self.assertIn("ceilings, 1 thread ", done.stdout)
+        self.assertRegex(done.stdout, r"(?m)^fingerprint +[0-9a-f]{16}$")
+        self.assertRegex(done.stdout, r"(?m)^isas +baseline(, \w+)*$")
+        self.assertRegex(done.stdout, r"(?m)^caches +\d+ of L1, \d+ KiB, ")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,158 @@
+"""No wrong kernel gets a time from `run`, nor passes `check`: not on any number of threads."""
+
+import os
+import pathlib
+import re
+import shlex
+import unittest
+
+from command import BRIEF, CommandTest, Row, cells, lines, run
+
+WRONG = os.environ["ATTNBENCH_WRONG"]
+KERNELS = {path.stem for path in (pathlib.Path(__file__).parents[1] / "wrong").glob("*.c")}
+# Right, or wrong in a way that no check can see (test_wrong.c); the last is, unless told which call.
+HONEST = {"honest", "honest_bf16", "restores_flush", "one_element_off_of_many", "spoils_one_call"}
+
+CAUSAL = "hq=4,hkv=2,s=200,d=24,dv=17,mask=causal"
+FEW_QUERIES = "sq=64,skv=2000,d=64"
+# What shows those that the plain problem does not.
+PROBLEMS = {
+    "hq=4,hkv=2,sq=70,skv=333,d=24,dv=17": None,
+    CAUSAL: "causal_off_by_one nan_leaks nan_vanishes nan_vanishes_alone nan_vanishes_in_teams "
+    "masked_rows_are_nan finite_mask",
+    FEW_QUERIES: "p_in_f16 p_in_tf32",
+    f"{FEW_QUERIES},dtype=bf16": "p_in_bf16 scale_in_bf16_q",
+    "sq=2,skv=65536,d=8": "drops_last_key_of_65536",
+    "h=2,s=90,d=23": "reads_past_end",
+}
+ELSEWHERE = {name for names in PROBLEMS.values() if names for name in names.split()}
+
+
+class Wrong(CommandTest):
+    def rows(self, command: str, problem: str, kernels: str, *more: str) -> list[Row]:
+        """The rows of a session with default threads but for their number, by kernel."""
+        brief = BRIEF if command == "run" else []
+        arguments = ["--problem", problem, "--kernel", kernels, "--threads", "1,2", *brief, *more]
+        done = run(command, *arguments, "--output", self.output, program=WRONG, timeout=600)
+        self.stdout = done.stdout
+        self.code = done.returncode
+        return list(cells(self.output).values())
+
+    def assert_no_time(self, row: Row) -> None:
+        self.assertIn(row["state"], ("failed", "crashed"), row)
+        self.assertIsNone(row["time"])
+        self.assertIsNone(row["gflops"])
+
+    def all_are_caught(self, command: str) -> None:
+        for number, (problem, names) in enumerate(PROBLEMS.items()):
+            kernels = set(names.split()) if names else KERNELS - HONEST - ELSEWHERE
+            self.output = str(self.directory / f"{command}{number}.jsonl")
+            rows = self.rows(command, problem, ",".join(sorted(kernels)))
+            self.assertEqual(self.code, 1)
+            self.assertEqual(
+                {(row["kernel"], row["threads"]) for row in rows},
+                {(kernel, threads) for kernel in kernels for threads in (1, 2)},
+            )
+            for row in rows:
+                self.assert_no_time(row)
+            self.assertNotRegex(self.stdout, r"(?m)^[*?=] |GFLOP/s|fastest")
+
+    def test_run(self) -> None:
+        self.all_are_caught("run")
+
+    def test_check(self) -> None:
+        self.all_are_caught("check")
+
+    def test_a_failure_shows_its_own_error(self) -> None:
+        """At most four digits of it, or none where no element is wrong."""
+        for kernel, error in (
+            ("leaves_last_row", None),
+            ("modifies_q", None),
+            ("differs_by_threads", None),
+            ("scale_twice", r"\d\.?\d*(e\+\d+)?"),
+            ("lse_in_base_2", r"\d\.?\d*(e\+\d+)?"),
+        ):
+            self.output = str(self.directory / f"{kernel}.jsonl")
+            (row,) = self.rows("check", next(iter(PROBLEMS)), kernel, "--threads", "2")
+            self.assertEqual(row["state"], "failed", row)
+            (shown,) = re.findall(rf"(?m)^ *{kernel}/baseline +2 +failed *(.*)$", self.stdout)
+            over_bound = row["check"]["error_over_bound"]
+            if error is None:
+                self.assertIsNone(over_bound)
+                self.assertNotRegex(shown, r"^\d")
+                continue
+            said = re.search(r"got (\S+), expected (\S+), bound (\S+) ", row["why"])
+            got, expected, bound = (float(number) for number in said.groups())
+            self.assertAlmostEqual(over_bound * bound / abs(got - expected), 1, delta=0.01)
+            self.assertRegex(shown.split()[0], rf"^{error}$")
+            digits = re.sub(r"e.*|\D", "", shown.split()[0]).lstrip("0")
+            self.assertLessEqual(len(digits), 4, shown)
+
+    def test_honest_ones_get_theirs(self) -> None:
+        rows = self.rows("run", CAUSAL, "honest")
+        self.assertEqual(self.code, 0)
+        for row in rows:
+            self.assertEqual(row["state"], "ok", row)
+            self.assertEqual(row["check"]["depth"], "full")
+            self.assertEqual(row["check"]["threads"], [1, 2])
+            self.assertIsNone(row["check"]["failed"])
+            self.assertIsNone(row["failed_at"])
+
+    def test_a_count_says_which_other_one_failed(self) -> None:
+        """And its repro line, with both counts, shows the same row."""
+        for kernel, wrong, right in (
+            ("nan_vanishes_alone", 1, 2),
+            ("nan_vanishes_in_teams", 2, 1),
+        ):
+            self.output = str(self.directory / f"{kernel}.jsonl")
+            rows = {row["threads"]: row for row in self.rows("run", CAUSAL, kernel)}
+            own, told = rows[wrong], rows[right]
+            self.assertTrue(own["why"].startswith("nan in k: "), own)
+            self.assertEqual(own["check"]["failed"], "nan in k")
+            plural = "s" if wrong > 1 else ""
+            self.assertEqual(told["why"], f"at {wrong} thread{plural}: {own['why']}")
+            self.assertEqual((own["failed_at"], told["failed_at"]), (None, wrong))
+            self.assertIsNone(told["check"]["error_over_bound"])
+            words = shlex.split(told["repro"])
+            self.assertEqual(words[words.index("--threads") + 1], f"{right},{wrong}")
+            again = str(self.directory / "again.jsonl")
+            done = run(*words[1:], *BRIEF, "--output", again, program=WRONG, timeout=600)
+            self.assertEqual(done.returncode, 1, done)
+            repeated = {row["threads"]: row for row in cells(again).values()}[right]
+            self.assertEqual(repeated["why"], told["why"])
+            pathlib.Path(again).unlink()
+
+    def test_a_crash_is_that_of_one_count(self) -> None:
+        rows = {row["threads"]: row for row in self.rows("run", CAUSAL, "writes_before_alone")}
+        self.assertEqual((rows[1]["state"], rows[2]["state"]), ("crashed", "failed"), rows)
+        self.assertEqual(rows[2]["why"], f"at 1 thread: {rows[1]['why']}")
+
+    def test_a_failure_that_is_known_reaches_who_joins(self) -> None:
+        """A session of one count, resumed with another one that is right, and without the first."""
+        first = self.rows("run", CAUSAL, "nan_vanishes_alone", "--threads", "1")
+        self.assertEqual([row["state"] for row in first], ["failed"])
+        for threads in ("2", "2,1"):
+            words = ["run", "--resume", self.output, "--threads", threads]
+            done = run(*words, program=WRONG, timeout=600)
+            self.assertEqual(done.returncode, 1, done)
+        rows = {row["threads"]: row for row in cells(self.output).values()}
+        self.assert_no_time(rows[1])
+        self.assert_no_time(rows[2])
+        self.assertEqual(rows[2]["why"], f"at 1 thread: {rows[1]['why']}")
+        self.assertNotIn("launch", {line["type"] for line in lines(self.output)})
+
+    def test_a_failure_takes_a_time_back(self) -> None:
+        """A count that was timed alone is right only as long as no other one fails."""
+        (row,) = self.rows("run", CAUSAL, "nan_vanishes_in_teams", "--threads", "1")
+        self.assertEqual(row["state"], "ok", row)
+        done = run("run", "--resume", self.output, "--threads", "1,2", program=WRONG, timeout=600)
+        self.assertEqual(done.returncode, 1, done)
+        rows = {row["threads"]: row for row in cells(self.output).values()}
+        for row in rows.values():
+            self.assert_no_time(row)
+        self.assertEqual(rows[1]["failed_at"], 2)
+        self.assertFalse(re.search(r"(?m)^[*?=] ", done.stdout), done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

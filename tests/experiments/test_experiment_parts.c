@@ -1,0 +1,188 @@
+/*
+ * The parts of experiments that can be known beforehand: rescales, exponents, errors.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "experiments/error_growth/error_growth.h"
+#include "experiments/exp_degree/exp_degree.h"
+#include "experiments/shared/fit.h"
+#include "experiments/rescale/rescale.h"
+#include "experiments/shared/speedup.h"
+#include "base/random.h"
+
+static void rescales_of_known_rows(void **state)
+{
+    (void)state;
+    /* In powers of 2: 0, 1, 1, 4, 3, 6. */
+    const float unit = 0.693147181f;
+    const float x[] = {0, unit, unit, 4 * unit, 3 * unit, 6 * unit};
+    assert_int_equal(rescale_count(x, 6, 1, 0), 3);   /* 1, 4, 6 */
+    assert_int_equal(rescale_count(x, 6, 1, 1.5), 2); /* 4, then 6 */
+    assert_int_equal(rescale_count(x, 6, 1, 3.5), 1); /* 4; 6 is within */
+    assert_int_equal(rescale_count(x, 6, 2, 0), 2);   /* blocks of 1, 4, 6 */
+    assert_int_equal(rescale_count(x, 6, 4, 0), 1);
+    assert_int_equal(rescale_count(x, 6, 6, 0), 0);
+}
+
+/* The k-th key of a random order is a new maximum with probability 1/k. */
+static void random_rows_rescale_as_records_come(void **state)
+{
+    (void)state;
+    enum { KEYS = 500, ROWS = 2000 };
+    float x[KEYS];
+    double total = 0, expected = 0;
+    for (uint64_t row = 0; row < ROWS; row++) {
+        rescale_draw("normal", x, KEYS, random_key(1, row));
+        total += (double)rescale_count(x, KEYS, 1, 0);
+    }
+    for (int k = 2; k <= KEYS; k++)
+        expected += 1.0 / k;
+    assert_true(fabs(total / ROWS - expected) < 0.15); /* s.e. 0.05 */
+}
+
+static void sorted_rows_rescale_always_or_never(void **state)
+{
+    (void)state;
+    float x[64];
+    rescale_draw("ascending", x, 64, 3);
+    assert_int_equal(rescale_count(x, 64, 1, 0), 63);
+    assert_int_equal(rescale_count(x, 64, 8, 0), 7);
+    rescale_draw("descending", x, 64, 3);
+    assert_int_equal(rescale_count(x, 64, 1, 0), 0);
+}
+
+static void exponents_of_powers(void **state)
+{
+    (void)state;
+    const double x[] = {1, 2, 4, 8, 16}, exact[] = {3, 12, 48, 192, 768};
+    const double noisy[] = {1, 2.2, 3.9, 8.3, 15.5};
+    struct fit fit = fit_power(x, exact, 5);
+    assert_true(fabs(fit.exponent - 2) < 1e-12 && fabs(fit.hi - fit.lo) < 1e-6);
+    /* R: confint(lm(log(y) ~ log(x))) */
+    fit = fit_power(x, noisy, 5);
+    assert_true(fabs(fit.exponent - 0.98241) < 1e-4);
+    assert_true(fit.lo < fit.exponent && fit.exponent < fit.hi);
+    assert_true(isnan(fit_power(x, exact, 2).exponent));
+    assert_true(isnan(fit_power(x, (const double[]){1, 0, 1}, 3).exponent));
+}
+
+static void laws_of_threads_that_follow_them(void **state)
+{
+    (void)state;
+    const double n[] = {1, 2, 3, 4, 6, 8, 16};
+    double amdahl[7], usl[7];
+    for (int i = 0; i < 7; i++) {
+        amdahl[i] = 1 / (0.05 + 0.95 / n[i]);
+        usl[i] = n[i] / (1 + 0.03 * (n[i] - 1) + 0.002 * n[i] * (n[i] - 1));
+    }
+    const struct speedup_share a = speedup_amdahl(n, amdahl, 7);
+    assert_true(fabs(a.value - 0.05) < 1e-12 && a.hi - a.lo < 1e-6);
+    const struct speedup_usl u = speedup_usl(n, usl, 7);
+    assert_true(fabs(u.contention.value - 0.03) < 1e-12);
+    assert_true(fabs(u.coherency.value - 0.002) < 1e-12);
+    assert_true(u.coherency.hi - u.coherency.lo < 1e-6);
+    /* Fewer say nothing. */
+    assert_true(isnan(speedup_amdahl(n, amdahl, 3).value));
+    assert_true(isnan(speedup_usl(n, usl, 5).contention.value));
+    assert_true(!isnan(speedup_amdahl(n, amdahl, 4).value));
+}
+
+/* numpy.linalg.lstsq and scipy.stats.t.ppf of the same numbers. */
+static void laws_of_threads_that_nearly_follow_them(void **state)
+{
+    (void)state;
+    const double n[] = {1, 2, 4, 8, 12, 16}, s[] = {1, 1.9, 3.7, 6.4, 8.2, 9.1};
+    const struct speedup_share a = speedup_amdahl(n, s, 6);
+    assert_true(fabs(a.value - 0.04110391) < 1e-6 && fabs(a.hi - a.value - 0.01199619) < 1e-5);
+    const struct speedup_usl u = speedup_usl(n, s, 6);
+    assert_true(fabs(u.contention.value - 0.02071307) < 1e-6);
+    assert_true(fabs(u.contention.value - u.contention.lo - 0.01193311) < 1e-5);
+    assert_true(fabs(u.coherency.value - 0.00184755) < 1e-7);
+    assert_true(fabs(u.coherency.hi - u.coherency.value - 0.00085818) < 1e-6);
+}
+
+/* A kernel whose results were moved by a known amount. */
+static void errors_are_those_that_were_made(void **state)
+{
+    (void)state;
+    struct problem_case c = {.name = "errors", .input = {.kind = INPUT_NORMAL, .seed = 3}};
+    struct kernel_call call;
+    struct error_growth before, after;
+    char message[256];
+    attn_problem_init(&c.problem);
+    c.problem.q_len = 5;
+    c.problem.kv_len = 40;
+    c.problem.qk_dim = c.problem.v_dim = 8;
+    const struct attn_kernel *kernel =
+        kernel_call_find("naive", &c.problem, message, sizeof message);
+    assert_true(kernel_call_open(&call, kernel, &c.problem, 1, message, sizeof message));
+    assert_true(tensors_fill(&call.set, &c, 0, message, sizeof message));
+    kernel_call_run(&call);
+    assert_true(error_growth_judge(&call, 1, &before));
+    assert_true(before.n == 40 && before.over_bound <= 1 && before.largest < 1e-6);
+    for (size_t i = 0; i < 5; i++)
+        for (size_t d = 0; d < 8; d++) {
+            const double o = tensors_get(&call.set.tensors.o, 0, 0, i, d);
+            tensors_set(&call.set.tensors.o, 0, 0, i, d, o + (d == 2 && i == 1 ? 0.5 : 0.25));
+        }
+    assert_true(error_growth_judge(&call, 3, &after));
+    assert_true(fabs(after.largest - 0.5) < 1e-6);
+    assert_true(fabs(after.sum - 10.25) < 1e-5);
+    assert_true(fabs(after.squares - 39 * 0.0625 - 0.25) < 1e-5);
+    assert_true(after.over_bound > 1000);
+    kernel_call_close(&call);
+}
+
+/* A degree more is 5 to 40 times as exact, until float32 itself is all that is left. */
+static void polynomials_come_closer(void **state)
+{
+    (void)state;
+    double before = 1;
+    for (size_t degree = 1; degree <= EXP_DEGREES; degree++) {
+        const double error = exp_degree_error(degree);
+        assert_true(error < before / (degree <= 5 ? 5 : 0.8));
+        before = error;
+    }
+    assert_true(before < 2.5e-7);
+    /* The parabola through 2^r at +-1/2 sqrt(1/2) and 0, at r = 1/2 by hand: 0.0018. */
+    assert_true(fabs(exp_degree_error(2) - 0.0035) < 0.0025);
+}
+
+static void every_instruction_set_has_the_same_exponential(void **state)
+{
+    (void)state;
+    float c[EXP_DEGREES], x[64], y[64];
+    for (size_t v = 0; v < exp_variant_count; v++)
+        for (size_t degree = 1; attn_isa_available(exp_variants[v]->isa) && degree <= EXP_DEGREES;
+             degree++) {
+            exp_degree_fit(degree, c);
+            for (int i = 0; i < 64; i++)
+                x[i] = -2 * (float)i + 0.375f * (float)(i != 0);
+            exp_variants[v]->run(degree, c, x, y, 64);
+            for (int i = 0; i < 63; i++)
+                assert_true(fabs((double)y[i] / exp2((double)x[i]) - 1) <=
+                            exp_degree_error(degree) + 1.2e-7);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rescales_of_known_rows),
+        cmocka_unit_test(random_rows_rescale_as_records_come),
+        cmocka_unit_test(sorted_rows_rescale_always_or_never),
+        cmocka_unit_test(exponents_of_powers),
+        cmocka_unit_test(laws_of_threads_that_follow_them),
+        cmocka_unit_test(laws_of_threads_that_nearly_follow_them),
+        cmocka_unit_test(polynomials_come_closer),
+        cmocka_unit_test(every_instruction_set_has_the_same_exponential),
+        cmocka_unit_test(errors_are_those_that_were_made),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,213 @@
+/*
+ * experiments: parameters, moments and random inner products against known values.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "experiments/shared/dots.h"
+#include "experiments/experiment.h"
+#include "experiments/shared/moments.h"
+#include "experiments/variance/variance.h"
+#include "base/random.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+#define assert_close(got, expected, tolerance)                           \
+    do {                                                                 \
+        const double got_ = (got), expected_ = (expected);               \
+        if (!(fabs(got_ - expected_) <= (tolerance)))                    \
+            fail_msg("%s = %.9g, expected %.9g", #got, got_, expected_); \
+    } while (0)
+
+/* ---- parameters ------------------------------------------------------------------------------ */
+
+static const char *const words[] = {"one", "two", NULL};
+static const struct parameter table[] = {
+    {"n", "N", "5", "2", "a count", PARAMETER_COUNT, 1, 9, NULL},
+    {"list", "LIST", "1..20", NULL, "counts", PARAMETER_COUNTS, 1, 64, NULL},
+    {"x", "LIST", "0.5..2", NULL, "numbers", PARAMETER_NUMBERS, 0.25, 8, NULL},
+    {"w", "LIST", "one,two", "two", "words", PARAMETER_WORDS, 0, 0, words},
+    {"v", "WORD", "two", "one", "a word", PARAMETER_WORD, 0, 0, words},
+    {"t", "TEXT", "", "any, 3", "a text", PARAMETER_TEXT, 0, 0, NULL},
+    {0},
+};
+
+static void standard_values_are_parsed(void **state)
+{
+    (void)state;
+    json_t *got = parameters_standard(table, false), *quick = parameters_standard(table, true);
+    json_t *expected = json_loads("{\"n\": 5, \"list\": [1, 2, 4, 8, 16], \"x\": [0.5, 1.0, 2.0],"
+                                  " \"w\": [\"one\", \"two\"], \"v\": \"two\", \"t\": \"\"}",
+                                  0, NULL);
+    assert_true(json_equal(got, expected));
+    json_object_set_new(expected, "n", json_integer(2));
+    json_object_set_new(expected, "w", json_pack("[s]", "two"));
+    json_object_set_new(expected, "v", json_string("one"));
+    json_object_set_new(expected, "t", json_string("any, 3"));
+    assert_true(json_equal(quick, expected));
+    json_decref(got);
+    json_decref(quick);
+    json_decref(expected);
+}
+
+static void bad_values_are_refused_by_name(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t parameter;
+        const char *text, *message;
+    } bad[] = {
+        {0, "10", "--n takes a whole number from 1 to 9: '10'"},
+        {0, "2.5", "--n takes a whole number from 1 to 9: '2.5'"},
+        {0, "", "--n takes a whole number from 1 to 9: ''"},
+        {1, "4,2",
+         "--list takes whole numbers, ascending, comma separated (A..B doubles from A to B),"
+         " from 1 to 64: '4,2'"},
+        {1, "1..",
+         "--list takes whole numbers, ascending, comma separated (A..B doubles from A to B),"
+         " from 1 to 64: '1..'"},
+        {3, "one,one", "--w takes a comma list, each once, of one, two: 'one,one'"},
+        {4, "one,two", "--v takes one of one, two: 'one,two'"},
+        {5, "\xff", "--t takes a text shorter than 512: '\xff'"},
+        {3, "three", "--w takes a comma list, each once, of one, two: 'three'"},
+    };
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        char message[256] = "";
+        assert_null(
+            parameter_parse(&table[bad[i].parameter], bad[i].text, message, sizeof message));
+        assert_string_equal(message, bad[i].message);
+    }
+}
+
+static void every_experiment_says_what_it_is(void **state)
+{
+    (void)state;
+    const struct experiment *e;
+    for (size_t i = 0; (e = experiment_at(i)); i++) {
+        assert_ptr_equal(experiment_find(e->name), e);
+        assert_true(strlen(e->question) > 10 && strlen(e->method) > 40 && strlen(e->source) > 5);
+        json_decref(parameters_standard(e->parameters, false));
+        json_decref(parameters_standard(e->parameters, true));
+    }
+    assert_null(experiment_find("nothing"));
+}
+
+/* ---- moments --------------------------------------------------------------------------------- */
+
+static void variance_of_a_known_sample(void **state)
+{
+    (void)state;
+    struct moments a = {0}, b = {0};
+    const double x[] = {2, 4, 4, 4, 5, 5, 7, 9};
+    for (size_t i = 0; i < COUNT(x); i++)
+        moments_add(i < 3 ? &a : &b, x[i]);
+    moments_merge(&a, &b);
+    const struct variance v = moments_variance(&a);
+    assert_close(v.mean, 5, 1e-12);
+    assert_close(v.variance, 32.0 / 7, 1e-12);
+    /* Fourth central moment (81 + 3 + 16 + 256) / 8 = 44.5; the rest by hand. */
+    assert_close(v.hi - v.variance, 1.959963985 * sqrt((44.5 - 32.0 / 7 * (32.0 / 7) * 5 / 7) / 8),
+                 1e-9);
+}
+
+/* Over 500 streams the interval holds the exact variance in 95 %, but for the chance of 500. */
+static void intervals_cover_the_exact_variance(void **state)
+{
+    (void)state;
+    const size_t dims[] = {10};
+    size_t held = 0;
+    for (uint64_t stream = 0; stream < 500; stream++) {
+        struct moments m = {0};
+        assert_true(
+            variance_dots(DISTRIBUTION_NORMAL, random_key(7, stream), 1000, dims, 1, 2, &m));
+        const struct variance v = moments_variance(&m);
+        held += v.lo <= 10 && v.hi >= 10;
+    }
+    assert_in_range(held, 460, 488);
+}
+
+/* ---- inner products -------------------------------------------------------------------------- */
+
+static void moments_are_those_of_the_distribution(void **state)
+{
+    (void)state;
+    const size_t dims[] = {1, 64};
+    for (int d = 0; d < DISTRIBUTION_COUNT; d++) {
+        struct moments m[2] = {0};
+        const struct distribution_facts *facts = &distributions[d];
+        assert_true(variance_dots((enum distribution)d, random_key(3, 0), 200000, dims, 2, 2, m));
+        const double product2 = facts->variance * facts->variance;
+        assert_close(m[0].sum[0] / m[0].n / sqrt(product2), 0, 0.01);
+        assert_close(moments_variance(&m[0]).variance / product2, 1, 0.05);
+        assert_close(moments_variance(&m[1]).variance / (64 * product2), 1, 0.02);
+        const double fourth = m[0].sum[3] / m[0].n / (facts->fourth * facts->fourth);
+        if (d != DISTRIBUTION_HEAVY) /* whose fourth moment no sample shows */
+            assert_close(fourth, 1, 0.1);
+    }
+}
+
+/* Fewer dimensions are a beginning of more, odd ones too. */
+static void inner_products_are_sums_of_the_first_dimensions(void **state)
+{
+    (void)state;
+    static const size_t dims[] = {1, 2, 3, 7, 8, 31};
+    float all[COUNT(dims) * DOTS_TRIALS], one[DOTS_TRIALS];
+    for (int d = 0; d < DISTRIBUTION_COUNT; d++) {
+        const enum distribution kind = (enum distribution)d;
+        dots_best()->run(kind, 5, 128, dims, COUNT(dims), all);
+        for (size_t c = 0; c < COUNT(dims); c++) {
+            dots_best()->run(kind, 5, 128, &dims[c], 1, one);
+            assert_memory_equal(one, all + c * DOTS_TRIALS, sizeof one);
+        }
+    }
+}
+
+static void every_instruction_set_draws_the_same(void **state)
+{
+    (void)state;
+    static const size_t dims[] = {1, 33};
+    float expected[2 * DOTS_TRIALS], got[2 * DOTS_TRIALS];
+    for (int d = 0; d < DISTRIBUTION_COUNT; d++) {
+        dots_variants[0]->run((enum distribution)d, 9, 64, dims, 2, expected);
+        for (size_t v = 1; v < dots_variant_count; v++) {
+            if (!attn_isa_available(dots_variants[v]->isa))
+                continue;
+            dots_variants[v]->run((enum distribution)d, 9, 64, dims, 2, got);
+            for (size_t i = 0; i < COUNT(got); i++)
+                assert_close((double)got[i], (double)expected[i], 1e-3);
+        }
+    }
+}
+
+static void threads_change_nothing(void **state)
+{
+    (void)state;
+    static const size_t dims[] = {3, 16};
+    struct moments one[2] = {0}, three[2] = {0};
+    assert_true(variance_dots(DISTRIBUTION_HEAVY, 11, 20001, dims, 2, 1, one));
+    assert_true(variance_dots(DISTRIBUTION_HEAVY, 11, 20001, dims, 2, 3, three));
+    assert_true(one[0].n == 20001);
+    assert_memory_equal(one, three, sizeof one);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(standard_values_are_parsed),
+        cmocka_unit_test(bad_values_are_refused_by_name),
+        cmocka_unit_test(every_experiment_says_what_it_is),
+        cmocka_unit_test(variance_of_a_known_sample),
+        cmocka_unit_test(intervals_cover_the_exact_variance),
+        cmocka_unit_test(moments_are_those_of_the_distribution),
+        cmocka_unit_test(inner_products_are_sums_of_the_first_dimensions),
+        cmocka_unit_test(every_instruction_set_draws_the_same),
+        cmocka_unit_test(threads_change_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

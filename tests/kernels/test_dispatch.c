@@ -1,0 +1,139 @@
+/*
+ * attn_kernel_best(): the kernel that each kind of shape gets.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "attention.h"
+#include "problem/parse.h"
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+static const struct attn_kernel *best(const char *text, int threads)
+{
+    struct attn_problem problem;
+    struct parse_error error;
+    if (!parse_problem(text, &problem, &error))
+        fail_msg("%s: %s", text, error.message);
+    return attn_kernel_best(&problem, threads);
+}
+
+struct choice {
+    const char *problem;
+    int threads;
+    const char *kernel;
+};
+
+static void assert_chosen(const struct choice *choices, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct attn_kernel *kernel = best(choices[i].problem, choices[i].threads);
+        assert_non_null(kernel);
+        if (strcmp(kernel->name, choices[i].kernel) != 0)
+            fail_msg("%s, %d threads: %s, not %s", choices[i].problem, choices[i].threads,
+                     kernel->name, choices[i].kernel);
+    }
+}
+
+/* Whatever the width of the vectors. */
+static void on_every_host(void **state)
+{
+    (void)state;
+    static const struct choice choices[] = {
+        /* many queries */
+        {"h=8,s=1024,d=64", 1, "flash"},
+        {"h=8,s=1024,d=64", 2, "flash"},
+        {"h=8,s=1024,d=128,mask=causal", 2, "flash"},
+        {"h=8,s=1024,d=64,dtype=bf16", 1, "flash"},
+        {"b=32,h=12,s=128,d=64", 2, "flash"},
+        {"h=1,s=64,d=64", 1, "flash"},
+        {"hq=32,hkv=1,sq=1024,skv=1024,d=128,mask=causal", 1, "flash"},
+        {"hq=8,hkv=8,sq=256,skv=65536,d=64", 2, "flash"},
+        /* few against many */
+        {"h=8,sq=1,skv=65536,d=128", 1, "split_kv"},
+        {"h=8,sq=1,skv=1024,d=64", 2, "split_kv"},
+        {"hq=16,hkv=8,sq=1,skv=4096,d=128", 1, "split_kv"},
+        {"h=8,sq=2,skv=4096,d=128", 1, "split_kv"},
+        {"h=8,sq=1,skv=1024,d=64,dtype=bf16", 1, "split_kv"},
+        /* threads that flash cannot employ, and splits can */
+        {"h=1,sq=64,skv=65536,d=64", 64, "split_kv"},
+        {"h=1,sq=64,skv=65536,d=64", 1, "flash"},
+        {"h=64,sq=64,skv=65536,d=64", 64, "flash"},
+        {"h=1,sq=64,skv=512,d=64", 64, "flash"}, /* one split */
+        /* a window leaves a row as few keys as if there were no more */
+        {"h=8,sq=2,skv=65536,d=64,window=8:0", 1, "online"},
+        /* next to nothing */
+        {"s=1,d=64", 1, "naive"},
+        {"s=2,d=64", 2, "naive"},
+        {"s=2,d=512", 1, "online"},
+        {"h=8,sq=1,skv=64,d=64", 1, "online"},
+        /* what the first choice cannot do */
+        {"s=1024,d=64,outputs=o+weights", 1, "tiled"},
+        {"s=1,d=64,dtype=bf16", 1, "flash"},
+    };
+    assert_chosen(choices, COUNT(choices));
+}
+
+/* From vectors of 16 lanes on. */
+static void with_wide_vectors(void **state)
+{
+    (void)state;
+    static const struct choice choices[] = {
+        {"hq=64,hkv=8,sq=1,skv=8192,d=128", 1, "split_kv"}, /* 8 rows */
+        {"hq=96,hkv=8,sq=1,skv=8192,d=128", 1, "split_kv"}, /* 12 */
+        {"hq=128,hkv=8,sq=1,skv=256,d=128", 1, "flash"},    /* 16 */
+        {"hq=192,hkv=8,sq=1,skv=256,d=64", 1, "split_kv"},  /* 24 */
+        {"hq=64,hkv=8,sq=1,skv=64,d=64", 1, "split_kv"},
+        {"hq=96,hkv=8,sq=1,skv=64,d=64", 1, "flash"},
+        {"hq=32,hkv=8,sq=1,skv=64,d=64", 1, "split_kv"},
+        {"hq=16,hkv=8,sq=1,skv=64,d=64", 1, "online"},
+        {"hq=32,hkv=1,sq=1,skv=8192,d=128", 1, "flash"},
+        {"hq=32,hkv=1,sq=1,skv=8192,d=128", 2, "split_kv"},
+        {"hq=64,hkv=1,sq=1,skv=8192,d=128", 2, "flash"},
+        {"s=5,d=64", 1, "online"},
+        {"s=8,d=64", 1, "flash"},
+    };
+    if (!attn_isa_available(ATTN_ISA_AVX512) || !attn_find("flash", ATTN_ISA_AVX512))
+        skip();
+    assert_chosen(choices, COUNT(choices));
+}
+
+static void with_products_of_pairs(void **state)
+{
+    (void)state;
+    static const struct choice choices[] = {
+        {"hq=64,hkv=8,sq=1,skv=8192,d=128,dtype=bf16", 1, "split_kv"},
+        {"hq=96,hkv=8,sq=1,skv=8192,d=128,dtype=bf16", 1, "split_kv"},
+        {"hq=128,hkv=8,sq=1,skv=64,d=64,dtype=bf16", 1, "flash"},
+    };
+    if (!attn_isa_available(ATTN_ISA_AVX512_BF16) || !attn_find("flash", ATTN_ISA_AVX512_BF16))
+        skip();
+    assert_chosen(choices, COUNT(choices));
+    assert_int_equal(best("h=8,s=512,d=64,dtype=bf16", 1)->isa, ATTN_ISA_AVX512_BF16);
+}
+
+static void invalid_problems_get_none(void **state)
+{
+    (void)state;
+    struct attn_problem problem;
+    attn_problem_init(&problem);
+    problem.kv_len = 0;
+    assert_null(attn_kernel_best(&problem, 1));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(on_every_host),
+        cmocka_unit_test(with_wide_vectors),
+        cmocka_unit_test(with_products_of_pairs),
+        cmocka_unit_test(invalid_problems_get_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,229 @@
+/*
+ * 2^x of the kernels against double precision, for every ISA of this host.
+ *
+ * Usage: test_exp2 [STRIDE]
+ *
+ * Without STRIDE all fractions of four exponents and every 1009th float32 of [-150, 0] are looked
+ * at; with it every STRIDE-th, and the errors found are printed: `test_exp2 1` looks at all
+ * 1,125,515,265 of them, the sweep that exp2.h quotes, in half a minute.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/exp2/variant.h"
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+#define CHUNK 4096
+
+static const struct exp2_variant *const variants[] = {
+    &exp2_baseline,
+#ifdef TEST_AVX2
+    &exp2_avx2,
+#endif
+#ifdef TEST_AVX512
+    &exp2_avx512,
+#endif
+};
+
+static const char *const functions[] = {"exp2_any", "exp2_above_floor", "exp2_precise"};
+
+/* What exp2.h says of their largest error for x in [-126, 0], in ulp of the result. */
+static double stated(enum attn_isa isa, enum exp2_function f)
+{
+    if (f == EXP2_EXACTER)
+        return 1.23;
+    return isa == ATTN_ISA_AVX512 ? 2.66 : isa == ATTN_ISA_AVX2 ? 1.96 : 2.30;
+}
+
+static unsigned long stride; /* 0: the test's own choice */
+
+/* ---- sweeps ---------------------------------------------------------------------------------- */
+
+static float of_bits(uint32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static uint32_t bits_of(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+struct errors {
+    double ulp;       /* largest where the result is normal, x >= -126 */
+    float at;         /* there */
+    double subnormal; /* largest absolute one in (-127, -126), in units of 2^-126 */
+    size_t not_zero;  /* results other than +0 from -127 down */
+};
+
+static struct errors found[COUNT(variants)][EXP2_FUNCTIONS];
+
+/* Arguments with their powers, and what makes ulps of an error there. */
+struct chunk {
+    size_t n;
+    float x[CHUNK];
+    double exact[CHUNK], per_ulp[CHUNK];
+};
+
+static void judge(struct errors *e, const struct chunk *c, size_t i, float y)
+{
+    const double error = fabs((double)y - c->exact[i]);
+    if (c->x[i] >= -126) {
+        if (!(error * c->per_ulp[i] <= e->ulp)) {
+            e->ulp = error * c->per_ulp[i];
+            e->at = c->x[i];
+        }
+    } else if (c->x[i] <= -127) {
+        e->not_zero += bits_of(y) != 0;
+    } else if (!(error * 0x1p126 <= e->subnormal)) {
+        e->subnormal = error * 0x1p126;
+    }
+}
+
+static void judge_chunk(const struct chunk *c)
+{
+    float y[CHUNK];
+    for (size_t v = 0; v < COUNT(variants); v++)
+        for (int f = 0; f < EXP2_FUNCTIONS && attn_isa_available(variants[v]->isa); f++) {
+            variants[v]->run[f](c->x, y, CHUNK);
+            for (size_t i = 0; i < c->n; i++)
+                if (f != EXP2_ABOVE_FLOOR || c->x[i] >= -127)
+                    judge(&found[v][f], c, i, y[i]);
+        }
+}
+
+/* All, or every step-th, of the negative floats from bits `from` to bits `to`. */
+static void sweep(uint32_t from, uint32_t to, uint32_t step)
+{
+    static struct chunk c;
+    for (uint64_t bits = from; bits <= to;) {
+        for (c.n = 0; c.n < CHUNK && bits <= to; c.n++, bits += step) {
+            c.x[c.n] = of_bits((uint32_t)bits);
+            c.exact[c.n] = exp2((double)c.x[c.n]);
+            c.per_ulp[c.n] = 0x1p23 / exp2(floor((double)c.x[c.n]));
+        }
+        judge_chunk(&c);
+    }
+}
+
+/* All negative floats whose absolute value lies in [least, 2 least). */
+static void sweep_exponent(float least)
+{
+    sweep(bits_of(-least), bits_of(-least) + (1u << 23) - 1, 1);
+}
+
+static void print_errors(void)
+{
+    for (size_t v = 0; v < COUNT(variants); v++)
+        for (int f = 0; f < EXP2_FUNCTIONS; f++) {
+            const struct errors *e = &found[v][f];
+            print_message("%-8s %-16s %.4f ulp at %a; below -126 %.3f * 2^-126; %zu not 0\n",
+                          attn_isa_name(variants[v]->isa), functions[f], e->ulp, (double)e->at,
+                          e->subnormal, e->not_zero);
+        }
+}
+
+/* ---- tests ----------------------------------------------------------------------------------- */
+
+static void errors_are_as_stated(void **state)
+{
+    (void)state;
+    if (stride) {
+        sweep(bits_of(-0.0f), bits_of(-150.0f), (uint32_t)stride);
+        print_errors();
+    } else {
+        sweep_exponent(0x1p-4f); /* the largest errors of avx512, */
+        sweep_exponent(0x1p-3f); /* of avx2, */
+        sweep_exponent(0x1p-2f); /* and of baseline */
+        sweep_exponent(64.0f);   /* normal, subnormal and 0 */
+        sweep(bits_of(-0.0f), bits_of(-150.0f), 1009);
+    }
+    for (size_t v = 0; v < COUNT(variants); v++)
+        for (int f = 0; f < EXP2_FUNCTIONS && attn_isa_available(variants[v]->isa); f++) {
+            const struct errors *e = &found[v][f];
+            const double most = stated(variants[v]->isa, (enum exp2_function)f);
+            if (!(e->ulp <= most && e->subnormal < 1 && e->not_zero == 0)) {
+                print_errors();
+                fail_msg("%s/%s errs by more than is stated", functions[f],
+                         attn_isa_name(variants[v]->isa));
+            }
+            assert_true(stride > 1 || e->ulp > 0.75 * most); /* the statement is not too modest */
+        }
+}
+
+/* 2^x of one x, which must be the same in every lane. */
+static float one(const struct exp2_variant *variant, enum exp2_function f, float x)
+{
+    float in[16], out[16];
+    for (int i = 0; i < 16; i++)
+        in[i] = x;
+    variant->run[f](in, out, 16);
+    for (int i = 1; i < 16; i++)
+        assert_int_equal(bits_of(out[i]), bits_of(out[0]));
+    return out[0];
+}
+
+static void special_values(void **state)
+{
+    (void)state;
+    static const uint32_t nans[] = {0x7fc00000, 0xffc00000, 0x7f800001, 0xff800001, 0x7fffffff};
+    static const struct {
+        float x, y;
+    } exact[] = {
+        {0.0f, 1.0f},         {-0.0f, 1.0f},   {-1.0f, 0.5f},      {-126.0f, 0x1p-126f},
+        {-125.0f, 0x1p-125f}, {-127.0f, 0.0f}, {-0x1p-149f, 1.0f}, {-0x1.000002p-126f, 1.0f}};
+    static const float zero[] = {-0x1.fc0002p+6f, -128.0f, -149.0f, -150.0f, -1e30f, -INFINITY};
+    for (size_t v = 0; v < COUNT(variants); v++)
+        for (int i = 0; i < EXP2_FUNCTIONS && attn_isa_available(variants[v]->isa); i++) {
+            const enum exp2_function f = (enum exp2_function)i;
+            for (size_t n = 0; n < COUNT(nans); n++)
+                assert_true(isnan(one(variants[v], f, of_bits(nans[n]))));
+            assert_true(isnan(one(variants[v], f, INFINITY)));
+            for (size_t n = 0; n < COUNT(exact); n++)
+                assert_int_equal(bits_of(one(variants[v], f, exact[n].x)), bits_of(exact[n].y));
+            for (size_t n = 0; n < COUNT(zero) && f != EXP2_ABOVE_FLOOR; n++)
+                assert_int_equal(bits_of(one(variants[v], f, zero[n])), 0);
+        }
+}
+
+/* Just above the clamp the result is at most 2^-126, and not negative. */
+static void clamp_edge(void **state)
+{
+    (void)state;
+    for (size_t v = 0; v < COUNT(variants); v++)
+        for (int f = 0; f < EXP2_FUNCTIONS && attn_isa_available(variants[v]->isa); f++)
+            for (uint32_t n = 1; n < 1000; n++) {
+                const float x = of_bits(bits_of(-127.0f) - n);
+                const float y = one(variants[v], (enum exp2_function)f, x);
+                assert_true(y >= 0 && y <= 0x1p-126f);
+            }
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(errors_are_as_stated),
+        cmocka_unit_test(special_values),
+        cmocka_unit_test(clamp_edge),
+    };
+    if (argc > 1)
+        stride = strtoul(argv[1], NULL, 10);
+    if (argc > 2 || (argc > 1 && (stride == 0 || stride > 1u << 20))) {
+        fprintf(stderr, "usage: %s [STRIDE]\n", argv[0]);
+        return 2;
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,313 @@
+/*
+ * The sketches compute what they say, through the interface as it is: attn_supports, plans,
+ * attn_execute.  No kernel of the library claims what only they can do.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "reference.h"
+#include "kernels/sketches/sketches.h"
+
+enum { HEADS = 4, KV_HEADS = 2, D = 8, DV = 6, MOST = 64 };
+
+static struct attn_problem problem_of(size_t batch, size_t q_len, size_t kv_len)
+{
+    struct attn_problem p;
+    attn_problem_init(&p);
+    p.batch = batch;
+    p.q_heads = HEADS;
+    p.kv_heads = KV_HEADS;
+    p.q_len = q_len;
+    p.kv_len = kv_len;
+    p.qk_dim = D;
+    p.v_dim = DV;
+    p.mask = ATTN_MASK_CAUSAL;
+    return p;
+}
+
+/* A dense tensor with memory of its own, filled from a stream of random numbers. */
+static struct attn_tensor tensor(size_t batch, size_t heads, size_t rows, size_t cols,
+                                 uint64_t stream)
+{
+    const size_t n = batch * heads * rows * cols;
+    struct attn_tensor t = {
+        .data = malloc(n * sizeof(float)),
+        .dtype = ATTN_F32,
+        .stride = {(ptrdiff_t)(heads * rows * cols), (ptrdiff_t)(rows * cols), (ptrdiff_t)cols, 1}};
+    assert_non_null(t.data);
+    random_uniform(t.data, n, random_key(7, stream), 0);
+    return t;
+}
+
+static struct attn_tensors tensors_of(const struct attn_problem *p)
+{
+    struct attn_tensors t = {.size = sizeof t};
+    t.q = tensor(p->batch, p->q_heads, p->q_len, p->qk_dim, 1);
+    t.k = tensor(p->batch, p->kv_heads, p->kv_len, p->qk_dim, 2);
+    t.v = tensor(p->batch, p->kv_heads, p->kv_len, p->v_dim, 3);
+    t.o = tensor(p->batch, p->q_heads, p->q_len, p->v_dim, 4);
+    return t;
+}
+
+static void free_tensors(struct attn_tensors *t)
+{
+    struct attn_tensor *const all[] = {&t->q,  &t->k,  &t->v,  &t->o, &t->lse,
+                                       &t->dO, &t->dQ, &t->dK, &t->dV};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        free(all[i]->data);
+}
+
+/* Runs the sketch; the library's kernels, naive for all, refuse where `alone`. */
+static void run(const struct attn_kernel *kernel, const struct attn_problem *p,
+                const struct attn_tensors *t, bool alone)
+{
+    const char *why = NULL;
+    assert_int_equal(attn_supports(attn_find("naive", ATTN_ISA_BASELINE), p, &why), !alone);
+    assert_true(!alone || why);
+    const size_t bytes = attn_workspace_size(kernel, p, 2);
+    void *workspace = aligned_alloc(ATTN_WORKSPACE_ALIGN,
+                                    (bytes / ATTN_WORKSPACE_ALIGN + 1) * ATTN_WORKSPACE_ALIGN);
+    struct attn_plan plan;
+    assert_non_null(workspace);
+    if (!attn_plan_init(&plan, kernel, p, 2, workspace, bytes, &why))
+        fail_msg("%s", why);
+    attn_execute(&plan, t);
+    attn_plan_destroy(&plan);
+    free(workspace);
+}
+
+/* Row (b, h, i) of O by the reference; returns the bound of its elements. */
+static void reference(const struct attn_problem *p, const struct attn_tensors *t, size_t b,
+                      size_t h, size_t i, double *o, double *bound)
+{
+    double workspace[8 * MOST];
+    assert_true(attn_reference_workspace(p) <= sizeof workspace);
+    struct attn_reference_row row = {.size = sizeof row, .o = o, .bound = bound};
+    attn_reference(p, t, b, h, i, ATTN_F32, 0, workspace, &row);
+}
+
+/* `o` is what the kernel wrote for row (b, h, i) of the problem. */
+static void assert_row(const struct attn_problem *p, const struct attn_tensors *t, size_t b,
+                       size_t h, size_t i, const float *o)
+{
+    double expected[DV], bound[DV];
+    reference(p, t, b, h, i, expected, bound);
+    for (size_t d = 0; d < DV; d++)
+        if (!(fabs((double)o[d] - expected[d]) <= bound[d]))
+            fail_msg("(%zu, %zu, %zu, %zu) is %g, not %g", b, h, i, d, (double)o[d], expected[d]);
+}
+
+static void ragged(void **state)
+{
+    (void)state;
+    static int32_t q_first[] = {0, 2, 7, 8}, kv_first[] = {0, 4, 9, 18};
+    struct attn_problem p = problem_of(1, 8, 18); /* as one packed sequence, for its memory */
+    struct attn_tensors t = tensors_of(&p);
+    p.batch = 3;
+    p.q_len = 5;
+    p.kv_len = 9;
+    p.options = ATTN_OPTION_RAGGED;
+    t.q.stride[0] = t.k.stride[0] = t.v.stride[0] = t.o.stride[0] = 0;
+    t.cu_seqlens = (struct attn_tensor){.data = q_first, .dtype = ATTN_I32, .stride = {1}};
+    t.cu_seqlens_kv = (struct attn_tensor){.data = kv_first, .dtype = ATTN_I32, .stride = {1}};
+    run(&sketch_ragged, &p, &t, true);
+
+    for (size_t b = 0; b < 3; b++) {
+        const size_t q = (size_t)q_first[b], kv = (size_t)kv_first[b];
+        const struct attn_problem one =
+            problem_of(1, (size_t)q_first[b + 1] - q, (size_t)kv_first[b + 1] - kv);
+        struct attn_tensors view = t;
+        view.q.data = attn_row(&t.q, 0, 0, q);
+        view.k.data = attn_row(&t.k, 0, 0, kv);
+        view.v.data = attn_row(&t.v, 0, 0, kv);
+        for (size_t h = 0; h < HEADS; h++)
+            for (size_t i = 0; i < one.q_len; i++)
+                assert_row(&one, &view, 0, h, i, attn_row(&t.o, 0, h, q + i));
+    }
+    free_tensors(&t);
+}
+
+static void paged(void **state)
+{
+    (void)state;
+    enum { PAGE = 4, PAGES = 6 };
+    static int32_t lens[] = {7, 10}, table[2][3] = {{4, 1, -1}, {0, 5, 2}};
+    struct attn_problem p = problem_of(2, 2, 12);
+    struct attn_tensors t = tensors_of(&p), whole = t;
+    t.k = tensor(PAGES, KV_HEADS, PAGE, D, 5);
+    t.v = tensor(PAGES, KV_HEADS, PAGE, DV, 6);
+    for (size_t b = 0; b < 2; b++) /* the same keys in one piece, for the reference */
+        for (size_t g = 0; g < KV_HEADS; g++)
+            for (size_t j = 0; j < (size_t)lens[b]; j++) {
+                const size_t page = (size_t)table[b][j / PAGE];
+                memcpy(attn_row(&whole.k, b, g, j), attn_row(&t.k, page, g, j % PAGE), 4 * D);
+                memcpy(attn_row(&whole.v, b, g, j), attn_row(&t.v, page, g, j % PAGE), 4 * DV);
+            }
+    p.options = ATTN_OPTION_PAGED | ATTN_OPTION_RAGGED;
+    p.page_size = PAGE;
+    t.kv_lens = (struct attn_tensor){.data = lens, .dtype = ATTN_I32, .stride = {1}};
+    t.block_table = (struct attn_tensor){.data = table, .dtype = ATTN_I32, .stride = {3, 1}};
+    run(&sketch_paged, &p, &t, true);
+
+    for (size_t b = 0; b < 2; b++) {
+        struct attn_problem one = problem_of(2, 2, (size_t)lens[b]);
+        for (size_t h = 0; h < HEADS; h++)
+            for (size_t i = 0; i < 2; i++)
+                assert_row(&one, &whole, b, h, i, attn_row(&t.o, b, h, i));
+    }
+    free(whole.k.data);
+    free(whole.v.data);
+    free_tensors(&t);
+}
+
+/* An 8-bit tensor of the same shape, and in `t` what it stands for; scales by (b, g, j). */
+static struct attn_tensor quantise(const struct attn_tensor *t, size_t batch, size_t rows,
+                                   size_t cols, const struct attn_tensor *scale)
+{
+    struct attn_tensor q = *t;
+    q.dtype = ATTN_I8;
+    q.data = malloc(batch * KV_HEADS * rows * cols);
+    assert_non_null(q.data);
+    for (size_t b = 0; b < batch; b++)
+        for (size_t g = 0; g < KV_HEADS; g++)
+            for (size_t j = 0; j < rows; j++)
+                for (size_t d = 0; d < cols; d++) {
+                    float *x = (float *)attn_row(t, b, g, j) + d;
+                    const float factor = *(float *)attn_row(scale, b, g, j);
+                    const int8_t small = (int8_t)(*x * 127);
+                    ((int8_t *)attn_row(&q, b, g, j))[d] = small;
+                    *x = factor * (float)small;
+                }
+    return q;
+}
+
+static void int8_kv(void **state)
+{
+    (void)state;
+    struct attn_problem p = problem_of(2, 3, 9);
+    struct attn_tensors t = tensors_of(&p), wide = t;
+    t.k_scale = tensor(2, KV_HEADS, 9, 1, 5);
+    t.v_scale = tensor(1, KV_HEADS, 1, 1, 6); /* one a head */
+    t.v_scale.stride[0] = t.v_scale.stride[2] = 0;
+    t.k = quantise(&wide.k, 2, 9, D, &t.k_scale);
+    t.v = quantise(&wide.v, 2, 9, DV, &t.v_scale);
+    p.kv_dtype = ATTN_I8;
+    run(&sketch_int8_kv, &p, &t, true);
+
+    p.kv_dtype = ATTN_F32;
+    for (size_t b = 0; b < 2; b++)
+        for (size_t h = 0; h < HEADS; h++)
+            for (size_t i = 0; i < 3; i++)
+                assert_row(&p, &wide, b, h, i, attn_row(&t.o, b, h, i));
+    free(wide.k.data);
+    free(wide.v.data);
+    free(t.k_scale.data);
+    free(t.v_scale.data);
+    free_tensors(&t);
+}
+
+/* sum of dO O over all elements, O by the reference. */
+static double loss(const struct attn_problem *p, const struct attn_tensors *t)
+{
+    double sum = 0, o[DV];
+    for (size_t b = 0; b < p->batch; b++)
+        for (size_t h = 0; h < HEADS; h++)
+            for (size_t i = 0; i < p->q_len; i++) {
+                reference(p, t, b, h, i, o, NULL);
+                for (size_t d = 0; d < DV; d++)
+                    sum += (double)((float *)attn_row(&t->dO, b, h, i))[d] * o[d];
+            }
+    return sum;
+}
+
+/* Each element of the gradient against the slope of the loss. */
+static void assert_gradient(const struct attn_problem *p, const struct attn_tensors *t,
+                            const struct attn_tensor *of, const struct attn_tensor *gradient,
+                            size_t n)
+{
+    const float step = 0x1p-8f;
+    for (size_t e = 0; e < n; e++) {
+        float *x = (float *)of->data + e;
+        const float at = *x;
+        *x = at + step;
+        const double above = loss(p, t), up = (double)*x;
+        *x = at - step;
+        const double slope = (above - loss(p, t)) / (up - (double)*x);
+        *x = at;
+        const double got = (double)((float *)gradient->data)[e];
+        if (!(fabs(got - slope) <= 1e-4)) /* the step's square, times a third derivative below 6 */
+            fail_msg("element %zu is %g, the slope is %g", e, got, slope);
+    }
+}
+
+static void backward(void **state)
+{
+    (void)state;
+    struct attn_problem p = problem_of(1, 3, 5);
+    struct attn_tensors t = tensors_of(&p);
+    t.lse = tensor(1, HEADS, 3, 1, 5);
+    p.outputs = ATTN_OUTPUT_O | ATTN_OUTPUT_LSE;
+    run(attn_find("naive", ATTN_ISA_BASELINE), &p, &t, false);
+
+    t.dO = tensor(1, HEADS, 3, DV, 6);
+    t.dQ = tensor(1, HEADS, 3, D, 7);
+    t.dK = tensor(1, KV_HEADS, 5, D, 8);
+    t.dV = tensor(1, KV_HEADS, 5, DV, 9);
+    p.pass = ATTN_BACKWARD;
+    p.outputs = ATTN_OUTPUT_DQ | ATTN_OUTPUT_DK | ATTN_OUTPUT_DV;
+    run(&sketch_backward, &p, &t, true);
+
+    assert_gradient(&p, &t, &t.q, &t.dQ, HEADS * 3 * D);
+    assert_gradient(&p, &t, &t.k, &t.dK, KV_HEADS * 5 * D);
+    assert_gradient(&p, &t, &t.v, &t.dV, KV_HEADS * 5 * DV);
+    free_tensors(&t);
+}
+
+static void plugin(void **state)
+{
+    (void)state;
+    void *object = dlopen(SKETCH_PLUGIN, RTLD_NOW | RTLD_LOCAL);
+    if (!object)
+        fail_msg("%s", dlerror());
+    attn_plugin_entry *entry;
+    *(void **)&entry = dlsym(object, ATTN_PLUGIN_ENTRY);
+    assert_non_null(entry);
+    size_t count;
+    const struct attn_kernel *const *kernels = entry(&count);
+    assert_int_equal(count, 1);
+    assert_string_equal(kernels[0]->name, "plugged");
+
+    struct attn_problem p = problem_of(2, 7, 11);
+    struct attn_tensors t = tensors_of(&p);
+    run(kernels[0], &p, &t, false);
+    for (size_t b = 0; b < 2; b++)
+        for (size_t h = 0; h < HEADS; h++)
+            for (size_t i = 0; i < 7; i++)
+                assert_row(&p, &t, b, h, i, attn_row(&t.o, b, h, i));
+
+    const char *why = NULL;
+    struct attn_kernel older = *kernels[0];
+    older.size--;
+    assert_false(attn_supports(&older, &p, &why));
+    assert_non_null(why);
+    free_tensors(&t);
+    dlclose(object);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ragged),   cmocka_unit_test(paged),  cmocka_unit_test(int8_kv),
+        cmocka_unit_test(backward), cmocka_unit_test(plugin),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,40 @@
+/*
+ * filled_tensors: a case from its texts, and its operands and results in memory.
+ *
+ * Included after cmocka.h.
+ */
+#ifndef TESTS_FILLED_TENSORS_H
+#define TESTS_FILLED_TENSORS_H
+
+#include "problem/tensors.h"
+
+static inline struct problem_case case_of(const char *problem, const char *input)
+{
+    struct problem_case c = {.name = "test"};
+    struct parse_error error;
+    if (!parse_problem(problem, &c.problem, &error) || !parse_input(input, &c.input, &error))
+        fail_msg("%s %s: %s", problem, input, error.message);
+    return c;
+}
+
+static inline struct tensor_set allocated(const struct attn_problem *problem,
+                                          struct tensors_layout layout)
+{
+    struct tensor_set set;
+    char message[256];
+    if (!tensors_alloc(&set, problem, &layout, message, sizeof message))
+        fail_msg("%s", message);
+    return set;
+}
+
+static inline struct tensor_set filled(const struct problem_case *c, struct tensors_layout layout,
+                                       uint64_t stream)
+{
+    struct tensor_set set = allocated(&c->problem, layout);
+    char message[256];
+    if (!tensors_fill(&set, c, stream, message, sizeof message))
+        fail_msg("%s", message);
+    return set;
+}
+
+#endif

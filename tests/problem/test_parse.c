@@ -1,0 +1,259 @@
+/*
+ * The text form of problems: what it means, and that printing and parsing undo each other.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "problem/parse.h"
+#include "base/random.h"
+#include "same_problem.h"
+
+#define RANDOM_PROBLEMS 20000
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+static struct attn_problem parsed(const char *text)
+{
+    struct attn_problem problem;
+    struct parse_error error;
+    if (!parse_problem(text, &problem, &error))
+        fail_msg("%s: position %zu: %s", text, error.position, error.message);
+    return problem;
+}
+
+/* ---- meaning ------------------------------------------------------------------------------- */
+
+static void every_key_sets_its_field(void **state)
+{
+    (void)state;
+    const struct attn_problem p =
+        parsed("b=2,hq=12,hkv=3,sq=5,skv=7,d=40,dv=48,dtype=bf16,kv_dtype=i8,"
+               "mask=causal+bias+bool,window=256:-1,softcap=30,scale=0.125,layout=bshd,sinks=1,"
+               "alibi=1,ragged=1,page=16,outputs=o+lse+weights,pass=backward");
+    assert_int_equal(p.size, sizeof p);
+    assert_int_equal(p.batch, 2);
+    assert_int_equal(p.q_heads, 12);
+    assert_int_equal(p.kv_heads, 3);
+    assert_int_equal(p.q_len, 5);
+    assert_int_equal(p.kv_len, 7);
+    assert_int_equal(p.qk_dim, 40);
+    assert_int_equal(p.v_dim, 48);
+    assert_int_equal(p.dtype, ATTN_BF16);
+    assert_int_equal(p.kv_dtype, ATTN_I8);
+    assert_int_equal(p.mask, ATTN_MASK_CAUSAL | ATTN_MASK_BIAS | ATTN_MASK_BOOL);
+    assert_int_equal(p.options, ATTN_OPTION_WINDOW | ATTN_OPTION_SOFTCAP | ATTN_OPTION_SINKS |
+                                    ATTN_OPTION_ALIBI | ATTN_OPTION_RAGGED | ATTN_OPTION_PAGED);
+    assert_int_equal(p.window_left, 256);
+    assert_int_equal(p.window_right, -1);
+    assert_true(p.softcap == 30);
+    assert_true(p.scale == 0.125f);
+    assert_int_equal(p.layout, ATTN_BSHD);
+    assert_int_equal(p.page_size, 16);
+    assert_int_equal(p.outputs, ATTN_OUTPUT_O | ATTN_OUTPUT_LSE | ATTN_OUTPUT_WEIGHTS);
+    assert_int_equal(p.pass, ATTN_BACKWARD);
+}
+
+static void what_is_left_out_follows_its_partner(void **state)
+{
+    (void)state;
+    const struct attn_problem p = parsed("hq=8,sq=100,dtype=f16");
+    assert_int_equal(p.batch, 1);
+    assert_int_equal(p.kv_heads, 8);
+    assert_int_equal(p.kv_len, 100);
+    assert_int_equal(p.qk_dim, 64);
+    assert_int_equal(p.v_dim, 64);
+    assert_int_equal(p.kv_dtype, ATTN_F16);
+    assert_int_equal(p.options, 0);
+    assert_int_equal(p.mask, ATTN_MASK_NONE);
+    assert_int_equal(p.outputs, ATTN_OUTPUT_O);
+    assert_int_equal(p.window_left, -1);
+    assert_int_equal(p.window_right, -1);
+}
+
+/* Text, and its canonical form. */
+static const char *const canonical[][2] = {
+    {"d=64", "b=1,hq=1,hkv=1,sq=1,skv=1,d=64"},
+    {"h=8,s=1024,d=64", "b=1,hq=8,hkv=8,sq=1024,skv=1024,d=64"},
+    {"d=128,hkv=8,hq=32,skv=4096", "b=1,hq=32,hkv=8,sq=1,skv=4096,d=128"},
+    {"b=1,hq=32,hkv=8,sq=1,skv=4096,d=128,dv=128,dtype=bf16,mask=causal,window=256,softcap=30,"
+     "scale=0.125,layout=bshd",
+     "b=1,hq=32,hkv=8,sq=1,skv=4096,d=128,dtype=bf16,mask=causal,window=256,softcap=30,"
+     "scale=0.125,layout=bshd"},
+    {"d=8,dv=4", "b=1,hq=1,hkv=1,sq=1,skv=1,d=8,dv=4"},
+    {"s=3,d=8,mask=none,window=-1,softcap=0,scale=0,layout=bhsd,sinks=0,alibi=0,ragged=0,page=0,"
+     "outputs=o,pass=forward,dtype=f32,kv_dtype=f32",
+     "b=1,hq=1,hkv=1,sq=3,skv=3,d=8"},
+    {"d=8,mask=bool+causal_top_left", "b=1,hq=1,hkv=1,sq=1,skv=1,d=8,mask=causal_top_left+bool"},
+    {"d=8,outputs=lse+o", "b=1,hq=1,hkv=1,sq=1,skv=1,d=8,outputs=o+lse"},
+    {"d=8,window=0", "b=1,hq=1,hkv=1,sq=1,skv=1,d=8,window=0"},
+    {"d=8,window=3:-1", "b=1,hq=1,hkv=1,sq=1,skv=1,d=8,window=3"},
+    {"d=8,window=-1:2", "b=1,hq=1,hkv=1,sq=1,skv=1,d=8,window=-1:2"},
+    {"d=8,window=-1:-1", "b=1,hq=1,hkv=1,sq=1,skv=1,d=8"},
+    {"d=8,scale=0.10000000149011612", "b=1,hq=1,hkv=1,sq=1,skv=1,d=8,scale=0.1"},
+    {"d=8,scale=16777217", "b=1,hq=1,hkv=1,sq=1,skv=1,d=8,scale=16777216"},
+    {"d=8,scale=-1e-45", "b=1,hq=1,hkv=1,sq=1,skv=1,d=8,scale=-1e-45"},
+    {"d=8,scale=-0", "b=1,hq=1,hkv=1,sq=1,skv=1,d=8"},
+    {"d=8,softcap=3e38", "b=1,hq=1,hkv=1,sq=1,skv=1,d=8,softcap=3e+38"},
+    {"d=007", "b=1,hq=1,hkv=1,sq=1,skv=1,d=7"},
+    {"d=8,dtype=bf16,kv_dtype=bf16", "b=1,hq=1,hkv=1,sq=1,skv=1,d=8,dtype=bf16"},
+};
+
+static void printing_gives_the_canonical_form(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(canonical); i++) {
+        const struct attn_problem p = parsed(canonical[i][0]);
+        char text[PARSE_TEXT];
+        parse_print_problem(&p, text);
+        assert_string_equal(text, canonical[i][1]);
+        const struct attn_problem again = parsed(text);
+        assert_same_problem(&again, &p);
+    }
+}
+
+/* Values of options that are off are not part of the problem. */
+static void options_that_are_off_are_not_printed(void **state)
+{
+    (void)state;
+    struct attn_problem p = parsed("d=8");
+    char text[PARSE_TEXT];
+    p.window_left = 5;
+    p.window_right = 0;
+    p.softcap = 30;
+    p.page_size = 16;
+    parse_print_problem(&p, text);
+    assert_string_equal(text, "b=1,hq=1,hkv=1,sq=1,skv=1,d=8");
+    p.options = ATTN_OPTION_WINDOW | ATTN_OPTION_SOFTCAP | ATTN_OPTION_PAGED;
+    parse_print_problem(&p, text);
+    assert_string_equal(text, "b=1,hq=1,hkv=1,sq=1,skv=1,d=8,window=5:0,softcap=30,page=16");
+}
+
+static void the_longest_canonical_text_fits(void **state)
+{
+    (void)state;
+    struct attn_problem p =
+        parsed("mask=causal_top_left+bias+bool,window=4611686018427387903:4611686018427387903,"
+               "softcap=1.17549435e-38,scale=-1.17549435e-38,layout=bshd,sinks=1,alibi=1,ragged=1,"
+               "page=9223372036854775807,outputs=o+lse+weights,pass=backward,dtype=bf16,"
+               "kv_dtype=i8,dv=1");
+    char text[PARSE_TEXT];
+    p.batch = p.q_heads = p.kv_heads = p.q_len = p.kv_len = p.qk_dim = SIZE_MAX;
+    parse_print_problem(&p, text);
+    assert_true(strlen(text) > 300);
+    assert_non_null(strstr(text, ",pass=backward"));
+}
+
+/* ---- round trip ---------------------------------------------------------------------------- */
+
+static uint64_t drawn;
+
+static size_t below(size_t n)
+{
+    return random_below(1, drawn++, n);
+}
+
+/* Any finite float: bits, not values. */
+static float random_float(void)
+{
+    for (;;) {
+        const uint32_t bits = (uint32_t)random_bits(1, drawn++);
+        float x;
+        memcpy(&x, &bits, sizeof x);
+        if (isfinite(x) && x != 0)
+            return x;
+    }
+}
+
+static void random_options(struct attn_problem *p)
+{
+    const enum attn_dtype dtypes[] = {ATTN_F32, ATTN_BF16, ATTN_F16};
+    const unsigned causal[] = {0, ATTN_MASK_CAUSAL, ATTN_MASK_CAUSAL_TOP_LEFT};
+    p->dtype = dtypes[below(3)];
+    p->kv_dtype = below(4) ? p->dtype : ATTN_I8;
+    p->layout = (enum attn_layout)below(2);
+    p->pass = (enum attn_pass)below(2);
+    p->outputs = 1 + (unsigned)below(7);
+    p->mask = causal[below(3)] | (unsigned)below(4) << 2;
+    p->options = (unsigned)below(64);
+    p->scale = below(2) ? random_float() : 0;
+    if (p->options & ATTN_OPTION_SOFTCAP)
+        p->softcap = fabsf(random_float());
+    if (p->options & ATTN_OPTION_PAGED)
+        p->page_size = 1 + below(300);
+    if (p->options & ATTN_OPTION_WINDOW) {
+        p->window_left = (ptrdiff_t)below(100) - 1;
+        p->window_right = below(2) && p->window_left >= 0 ? -1 : (ptrdiff_t)below(9);
+    }
+}
+
+static void random_problem(struct attn_problem *p)
+{
+    attn_problem_init(p);
+    p->batch = 1 + below(300);
+    p->kv_heads = 1 + below(20);
+    p->q_heads = p->kv_heads * (1 + below(9));
+    p->q_len = 1 + below(70000);
+    p->kv_len = below(3) ? p->q_len : 1 + below(70000);
+    p->qk_dim = 1 + below(300);
+    p->v_dim = below(2) ? p->qk_dim : 1 + below(300);
+    if (below(4))
+        random_options(p);
+}
+
+static void random_problems_survive_the_round_trip(void **state)
+{
+    (void)state;
+    for (int i = 0; i < RANDOM_PROBLEMS; i++) {
+        struct attn_problem p;
+        char text[PARSE_TEXT], again[PARSE_TEXT];
+        random_problem(&p);
+        parse_print_problem(&p, text);
+        const struct attn_problem q = parsed(text);
+        assert_same_problem(&q, &p);
+        parse_print_problem(&q, again);
+        assert_string_equal(again, text);
+    }
+}
+
+/* The same keys in any order mean the same. */
+static void the_order_of_keys_means_nothing(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2000; i++) {
+        struct attn_problem p;
+        char text[PARSE_TEXT], shuffled[PARSE_TEXT] = "";
+        char *items[32], *rest = text;
+        size_t n = 0;
+        random_problem(&p);
+        parse_print_problem(&p, text);
+        for (char *item; (item = strsep(&rest, ","));)
+            items[n++] = item;
+        while (n) {
+            const size_t pick = below(n);
+            strcat(strcat(shuffled, *shuffled ? "," : ""), items[pick]);
+            items[pick] = items[--n];
+        }
+        const struct attn_problem q = parsed(shuffled);
+        assert_same_problem(&q, &p);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_key_sets_its_field),
+        cmocka_unit_test(what_is_left_out_follows_its_partner),
+        cmocka_unit_test(printing_gives_the_canonical_form),
+        cmocka_unit_test(options_that_are_off_are_not_printed),
+        cmocka_unit_test(random_problems_survive_the_round_trip),
+        cmocka_unit_test(the_order_of_keys_means_nothing),
+        cmocka_unit_test(the_longest_canonical_text_fits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

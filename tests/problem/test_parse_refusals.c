@@ -1,0 +1,169 @@
+/*
+ * The text form of problems: what is refused, where and with which remedy.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "problem/parse.h"
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+static const struct refusal {
+    const char *text;
+    size_t position;
+    const char *message;
+} refusals[] = {
+    {"", 0, "there is no problem; expected key=value,..."},
+    {"b=1,hq=2,hkw=2", 9, "unknown key 'hkw'; did you mean 'hkv'?"},
+    {"sacle=1", 0, "unknown key 'sacle'; did you mean 'scale'?"},
+    {"headdim=64", 0,
+     "unknown key 'headdim'; keys are b, hq, hkv, sq, skv, d, dv, dtype, kv_dtype, mask, window, "
+     "softcap, scale, layout, sinks, alibi, ragged, page, outputs, pass, h, s"},
+    {"D=64", 0,
+     "unknown key 'D'; keys are b, hq, hkv, sq, skv, d, dv, dtype, kv_dtype, mask, window, "
+     "softcap, scale, layout, sinks, alibi, ragged, page, outputs, pass, h, s"},
+    {"d=64,", 5, "nothing between commas or at an end; expected key=value"},
+    {",d=64", 0, "nothing between commas or at an end; expected key=value"},
+    {"d=64,,b=1", 5, "nothing between commas or at an end; expected key=value"},
+    {"d=64,causal", 5, "'causal' has no value; expected key=value"},
+    {"d=", 2, "d has an empty value; expected N >= 1"},
+    {"d=64 ", 2, "d='64 ' is not a whole number; expected N >= 1"},
+    {"d=64, b=1", 5, "unknown key ' b'; did you mean 'b'?"},
+    {"d=0", 2, "d='0' is less than 1; expected N >= 1"},
+    {"d=-1", 2, "d='-1' is not a whole number; expected N >= 1"},
+    {"d=1.5", 2, "d='1.5' is not a whole number; expected N >= 1"},
+    {"d=0x10", 2, "d='0x10' is not a whole number; expected N >= 1"},
+    {"d=9223372036854775808", 2, "d='9223372036854775808' is too large; expected N >= 1"},
+    {"d=18446744073709551617", 2, "d='18446744073709551617' is too large; expected N >= 1"},
+    {"d=64,b=2,d=64", 9, "d is given twice, first at position 0"},
+    {"h=8,h=8", 4, "h is given twice, first at position 0"},
+    {"h=8,hq=8", 4, "hq sets hq, which h at position 0 sets too; give one of them"},
+    {"d=4,skv=8,s=8", 10, "s sets skv, which skv at position 4 sets too; give one of them"},
+    {"hq=6,hkv=4", 5, "hq is not a multiple of hkv"},
+    {"hkv=4", 0, "hq is not a multiple of hkv"},
+    {"dtype=f64", 6, "dtype='f64' is no such type; expected f32|bf16|f16"},
+    {"dtype=float", 6, "dtype='float' is no such type; expected f32|bf16|f16"},
+    {"d=8,kv_dtype=bf16", 4, "kv_dtype is neither dtype nor i8"},
+    {"kv_dtype=bool", 9, "kv_dtype='bool' is no such type; expected dtype or i8"},
+    {"mask=causel", 5,
+     "mask='causel' is no such sum; expected none, or a sum of causal, causal_top_left, bias, "
+     "bool"},
+    {"mask=causal+", 5,
+     "mask='causal+' is no such sum; expected none, or a sum of causal, causal_top_left, bias, "
+     "bool"},
+    {"mask=none+causal", 5,
+     "mask='none+causal' is no such sum; expected none, or a sum of causal, causal_top_left, "
+     "bias, bool"},
+    {"mask=causal+none", 5,
+     "mask='causal+none' is no such sum; expected none, or a sum of causal, causal_top_left, "
+     "bias, bool"},
+    {"mask=bias+bias", 5,
+     "mask='bias+bias' has a part twice; expected none, or a sum of causal, causal_top_left, "
+     "bias, bool"},
+    {"d=8,mask=causal+causal_top_left", 4, "mask is causal in two ways; expected one of them"},
+    {"window=-2", 7, "window='-2' is not a whole number; expected L or L:R, -1 = no limit"},
+    {"window=1:2:3", 7, "window='1:2:3' is not a whole number; expected L or L:R, -1 = no limit"},
+    {"window=:3", 7, "window=':3' is not a whole number; expected L or L:R, -1 = no limit"},
+    {"window=9223372036854775807", 7,
+     "window='9223372036854775807' is too large; expected L or L:R, -1 = no limit"},
+    {"softcap=-1", 8, "softcap='-1' is negative; expected X >= 0"},
+    {"scale=nan", 6, "scale='nan' is not a decimal number; expected X"},
+    {"scale=inf", 6, "scale='inf' is not a decimal number; expected X"},
+    {"scale=1e39", 6, "scale='1e39' is too large for f32; expected X"},
+    {"scale=1e-60", 6, "scale='1e-60' is too small for f32; expected X"},
+    {"scale=+1", 6, "scale='+1' is not a decimal number; expected X"},
+    {"scale=1e", 6, "scale='1e' is not a decimal number; expected X"},
+    {"scale=.", 6, "scale='.' is not a decimal number; expected X"},
+    {"scale=0x1p3", 6, "scale='0x1p3' is not a decimal number; expected X"},
+    {"layout=sbhd", 7, "layout='sbhd' is no such choice; expected bhsd|bshd"},
+    {"sinks=yes", 6, "sinks='yes' is neither 0 nor 1; expected 0|1"},
+    {"outputs=", 8, "outputs has an empty value; expected a sum of o, lse, weights"},
+    {"pass=both", 5, "pass='both' is no such choice; expected forward|backward"},
+    {"d=\xc3\xa4\n", 2, "d='\\xc3\\xa4\\x0a' is not a whole number; expected N >= 1"},
+    {"b=3037000500,h=3037000500,s=3037000500", 0, "an operand does not fit in the address space"},
+};
+
+static void refusals_name_key_position_and_remedy(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(refusals); i++) {
+        const struct refusal *r = &refusals[i];
+        struct attn_problem problem, untouched;
+        struct parse_error error = {.position = 999};
+        memset(&problem, 0x5a, sizeof problem);
+        untouched = problem;
+        if (parse_problem(r->text, &problem, &error))
+            fail_msg("accepted: %s", r->text);
+        assert_string_equal(error.message, r->message);
+        if (error.position != r->position)
+            fail_msg("%s: position %zu, not %zu", r->text, error.position, r->position);
+        assert_memory_equal(&problem, &untouched, sizeof problem);
+    }
+}
+
+static void long_values_are_cut_in_messages(void **state)
+{
+    (void)state;
+    char text[300];
+    struct attn_problem problem;
+    struct parse_error error;
+    snprintf(text, sizeof text, "d=%0200d", 0);
+    memset(text + 2, 'x', 200);
+    assert_false(parse_problem(text, &problem, &error));
+    assert_int_equal(error.position, 2);
+    assert_non_null(strstr(error.message, "xxx...' is not a whole number; expected N >= 1"));
+    assert_true(strlen(error.message) < 120);
+}
+
+static void the_longest_text_is_accepted_and_one_byte_more_is_not(void **state)
+{
+    (void)state;
+    char text[PARSE_TEXT + 1] = "d=";
+    struct attn_problem problem;
+    struct parse_error error;
+    memset(text + 2, '0', PARSE_TEXT - 2);
+    text[PARSE_TEXT - 2] = '7';
+    text[PARSE_TEXT - 1] = 0;
+    assert_true(parse_problem(text, &problem, &error));
+    assert_int_equal(problem.qk_dim, 7);
+    text[PARSE_TEXT - 1] = '7';
+    text[PARSE_TEXT] = 0;
+    assert_false(parse_problem(text, &problem, &error));
+    assert_string_equal(error.message, "a problem text has at most 511 bytes");
+    assert_int_equal(error.position, PARSE_TEXT - 1);
+}
+
+static void every_key_has_help_and_is_known(void **state)
+{
+    (void)state;
+    size_t n = 0;
+    for (const struct parse_key_help *help; (help = parse_key_help(n)); n++) {
+        struct attn_problem problem;
+        struct parse_error error;
+        char text[64], start[64];
+        snprintf(text, sizeof text, "%s=", help->name);
+        snprintf(start, sizeof start, "%s has an empty value", help->name);
+        assert_false(parse_problem(text, &problem, &error));
+        assert_memory_equal(error.message, start, strlen(start));
+        assert_true(strlen(help->form) && strlen(help->meaning));
+    }
+    assert_int_equal(n, 22);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(refusals_name_key_position_and_remedy),
+        cmocka_unit_test(long_values_are_cut_in_messages),
+        cmocka_unit_test(the_longest_text_is_accepted_and_one_byte_more_is_not),
+        cmocka_unit_test(every_key_has_help_and_is_known),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,171 @@
+/*
+ * select and catalogue: which variants a list of names means.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "problem/select.h"
+
+/* Kernels that exist nowhere else: one for every host, one for none, one that refuses, and one whose
+ * strongest variant is of another data type. */
+static bool refuses(const struct attn_problem *problem, const char **why)
+{
+    (void)problem;
+    *why = "not today";
+    return false;
+}
+
+#define VARIANT(n, i, s)                                                                      \
+    {                                                                                         \
+        .size = sizeof(struct attn_kernel), .name = n, .summary = "", .source = "", .isa = i, \
+        .caps = {.size = sizeof(struct attn_caps),                                            \
+                 .dtypes = 1u << ATTN_F32,                                                    \
+                 .outputs = ATTN_OUTPUT_O,                                                    \
+                 .forward = true},                                                            \
+        .supports = s                                                                         \
+    }
+
+static const struct attn_kernel everywhere = VARIANT("everywhere", ATTN_ISA_BASELINE, NULL);
+static const struct attn_kernel everywhere_amx = VARIANT("everywhere", ATTN_ISA_AMX, NULL);
+static const struct attn_kernel nowhere = VARIANT("nowhere", ATTN_ISA_AMX, NULL);
+static const struct attn_kernel picky = VARIANT("picky", ATTN_ISA_BASELINE, refuses);
+static const struct attn_kernel typed = VARIANT("typed", ATTN_ISA_BASELINE, NULL);
+static const struct attn_kernel typed_bf16 = {
+    .size = sizeof(struct attn_kernel),
+    .name = "typed",
+    .isa = ATTN_ISA_AVX2,
+    .caps.size = sizeof(struct attn_caps),
+    .caps.dtypes = 1u << ATTN_BF16,
+    .caps.outputs = ATTN_OUTPUT_O | ATTN_OUTPUT_LSE,
+    .caps.forward = true,
+};
+static const struct attn_kernel *const added[] = {&everywhere, &everywhere_amx, &nowhere,
+                                                  &picky,      &typed,          &typed_bf16};
+
+static struct selected selected[SELECT_MAX];
+static size_t count;
+static char message[512];
+
+static void selects_names_and_variants_once(void **state)
+{
+    (void)state;
+    assert_true(select_kernels("picky,naive,everywhere/amx,naive", selected, &count, message, 512));
+    assert_int_equal(count, 3);
+    assert_string_equal(selected[0].name, "picky");
+    assert_string_equal(selected[1].name, "naive");
+    assert_false(selected[1].variant);
+    assert_string_equal(selected[2].name, "everywhere");
+    assert_true(selected[2].variant);
+    assert_int_equal(selected[2].isa, ATTN_ISA_AMX);
+}
+
+static void groups_are_disjoint_and_cover_all(void **state)
+{
+    (void)state;
+    size_t sum = 0;
+    static const char *const groups[] = {"textbook", "ours", "rivals"};
+    for (size_t g = 0; g < 3; g++)
+        sum += select_kernels(groups[g], selected, &count, message, 512) ? count : 0;
+    assert_true(select_kernels(NULL, selected, &count, message, 512));
+    assert_int_equal(sum, count);
+    assert_true(select_kernels("all", selected, &count, message, 512));
+    assert_int_equal(sum, count);
+    assert_string_equal(catalogue_group_of("naive"), "textbook");
+    assert_string_equal(catalogue_group_of("gemm"), "rivals");
+    assert_string_equal(catalogue_group_of("picky"), "ours");
+}
+
+static void unknown_names_are_answered(void **state)
+{
+    (void)state;
+    assert_false(select_kernels("navie", selected, &count, message, 512));
+    assert_string_equal(message, "no kernel or group 'navie'; did you mean 'naive'?");
+    assert_false(select_kernels("naive/avx9", selected, &count, message, 512));
+    assert_string_equal(message, "kernel naive has no variant 'naive/avx9'");
+    assert_false(select_kernels("zzzzzzzz", selected, &count, message, 512));
+    assert_memory_equal(message, "no kernel or group 'zzzzzzzz'; there are naive, ", 48);
+    unsigned isas;
+    assert_false(select_isas("avx22", &isas, message, 512));
+    assert_string_equal(message, "no instruction set 'avx22'; did you mean 'avx2'?");
+}
+
+static void isas_are_sets(void **state)
+{
+    (void)state;
+    unsigned isas = 99;
+    assert_true(select_isas(NULL, &isas, message, 512) && isas == 0);
+    assert_true(select_isas("best", &isas, message, 512) && isas == 0);
+    assert_true(select_isas("avx2,baseline", &isas, message, 512));
+    assert_int_equal(isas, 1u << ATTN_ISA_AVX2 | 1u << ATTN_ISA_BASELINE);
+}
+
+static unsigned variants(const char *name, const char *isa)
+{
+    struct attn_problem problem;
+    unsigned isas;
+    attn_problem_init(&problem);
+    assert_true(select_kernels(name, selected, &count, message, 512));
+    assert_true(select_isas(isa, &isas, message, 512));
+    return select_variants(&selected[0], isas, &problem);
+}
+
+static void best_is_what_this_host_can_run(void **state)
+{
+    (void)state;
+    assert_int_equal(variants("everywhere", NULL), 1u << ATTN_ISA_BASELINE);
+    assert_int_equal(variants("nowhere", NULL), 1u << ATTN_ISA_AMX);
+    assert_int_equal(variants("picky", NULL), 1u << ATTN_ISA_BASELINE);
+    assert_int_equal(variants("everywhere", "all"), 1u << ATTN_ISA_BASELINE | 1u << ATTN_ISA_AMX);
+    assert_int_equal(variants("everywhere", "avx2"), 1u << ATTN_ISA_AVX2);
+    assert_int_equal(variants("everywhere/amx", "avx2"), 1u << ATTN_ISA_AMX);
+}
+
+/* The refusal of `typed` in f32, whichever variant was chosen. */
+static void assert_refusal(const struct attn_kernel *kernel, struct attn_problem problem,
+                           const char *expected)
+{
+    const bool refused = select_refusal(kernel, &problem, message, sizeof message);
+    assert_int_equal(refused, expected != NULL);
+    if (expected)
+        assert_string_equal(message, expected);
+}
+
+static void refusals_are_of_the_data_type(void **state)
+{
+    (void)state;
+    struct attn_problem problem;
+    attn_problem_init(&problem);
+    assert_true(select_kernels("typed", selected, &count, message, 512));
+    assert_refusal(&typed, problem, NULL);
+    assert_refusal(&typed_bf16, problem, "dtype=f32"); /* which another variant takes */
+    problem.mask = ATTN_MASK_BIAS;
+    assert_int_equal(select_variants(&selected[0], 0, &problem), 1u << ATTN_ISA_BASELINE);
+    assert_refusal(&typed, problem, "no kernel variant takes mask=bias");
+    assert_refusal(&typed_bf16, problem, "no kernel variant takes mask=bias");
+    problem.mask = ATTN_MASK_NONE;
+    problem.outputs = ATTN_OUTPUT_LSE;
+    assert_int_equal(select_variants(&selected[0], 0, &problem), 1u << ATTN_ISA_BASELINE);
+    assert_refusal(&typed, problem, "no kernel variant takes outputs=lse with dtype=f32");
+    problem.outputs = ATTN_OUTPUT_O;
+    problem.dtype = problem.kv_dtype = ATTN_F16;
+    assert_refusal(&typed, problem, "no kernel variant takes dtype=f16");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(selects_names_and_variants_once),
+        cmocka_unit_test(groups_are_disjoint_and_cover_all),
+        cmocka_unit_test(unknown_names_are_answered),
+        cmocka_unit_test(isas_are_sets),
+        cmocka_unit_test(best_is_what_this_host_can_run),
+        cmocka_unit_test(refusals_are_of_the_data_type),
+    };
+    catalogue_add(added, sizeof added / sizeof *added);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,173 @@
+/*
+ * Memory files of operands: what one process writes another one maps, at any shift.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "problem/tensors.h"
+
+int memfd_create(const char *name, unsigned flags); /* sys/mman.h shows it with _GNU_SOURCE only */
+
+static struct problem_case test_case(void)
+{
+    struct problem_case c = {.name = "test"};
+    struct parse_error error;
+    assert_true(
+        parse_problem("b=2,hq=4,hkv=2,sq=17,skv=33,d=40,dv=24,outputs=o+lse", &c.problem, &error));
+    assert_true(parse_input("normal:3", &c.input, &error));
+    return c;
+}
+
+static int file_of(const struct problem_case *c, size_t sets)
+{
+    char message[256];
+    const int fd = memfd_create("test", 0);
+    assert_true(fd >= 0);
+    if (!tensors_fill_file(c, sets, fd, message, sizeof message))
+        fail_msg("%s", message);
+    return fd;
+}
+
+static void assert_holds_set(const struct problem_case *c, const struct tensor_set *set,
+                             uint64_t stream)
+{
+    struct tensor_set fresh;
+    char message[256];
+    const struct tensors_layout layout = {0};
+    assert_true(tensors_alloc(&fresh, &c->problem, &layout, message, sizeof message));
+    assert_true(tensors_fill(&fresh, c, stream, message, sizeof message));
+    for (size_t b = 0; b < c->problem.batch; b++)
+        for (size_t g = 0; g < c->problem.kv_heads; g++)
+            for (size_t j = 0; j < c->problem.kv_len; j++) {
+                assert_memory_equal(attn_row(&set->tensors.k, b, g, j),
+                                    attn_row(&fresh.tensors.k, b, g, j), 40 * sizeof(float));
+                assert_memory_equal(attn_row(&set->tensors.v, b, g, j),
+                                    attn_row(&fresh.tensors.v, b, g, j), 24 * sizeof(float));
+            }
+    assert_memory_equal(attn_row(&set->tensors.q, 1, 3, 16), attn_row(&fresh.tensors.q, 1, 3, 16),
+                        40 * sizeof(float));
+    tensors_free(&fresh);
+}
+
+static void sets_are_mapped_at_any_shift(void **state)
+{
+    (void)state;
+    const struct problem_case c = test_case();
+    const int fd = file_of(&c, 3);
+    const size_t shifts[] = {0, 64, 4032, 2048, 0};
+    for (size_t n = 0; n < 5; n++)
+        for (size_t index = 0; index < 3; index++) {
+            struct tensor_set set;
+            char message[256];
+            if (!tensors_map(&set, &c.problem, fd, index, shifts[n], message, sizeof message))
+                fail_msg("%s", message);
+            assert_int_equal((uintptr_t)set.tensors.q.data % 4096, shifts[n]);
+            assert_true(tensors_unchanged(&set, &c.problem));
+            assert_holds_set(&c, &set, index);
+            struct tensors_spot spot;
+            assert_false(tensors_written(&set, &c.problem, &spot));
+            tensors_free(&set);
+        }
+    close(fd);
+}
+
+static void another_process_sees_the_same(void **state)
+{
+    (void)state;
+    const struct problem_case c = test_case();
+    const int fd = file_of(&c, 1);
+    const pid_t child = fork();
+    if (child == 0) {
+        struct tensor_set set;
+        char message[256];
+        const bool ok = tensors_map(&set, &c.problem, fd, 0, 128, message, sizeof message) &&
+                        tensors_unchanged(&set, &c.problem);
+        _exit(ok ? 0 : 1);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    close(fd);
+}
+
+/* A kernel that writes its inputs must not spoil them for the next process. */
+static void operands_cannot_be_written(void **state)
+{
+    (void)state;
+    const struct problem_case c = test_case();
+    const int fd = file_of(&c, 1);
+    const pid_t child = fork();
+    if (child == 0) {
+        struct tensor_set set;
+        char message[256];
+        signal(SIGSEGV, SIG_DFL);
+        if (tensors_map(&set, &c.problem, fd, 0, 0, message, sizeof message))
+            *(volatile float *)set.tensors.q.data = 1;
+        _exit(0);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+    close(fd);
+}
+
+static void what_the_file_lacks_is_refused(void **state)
+{
+    (void)state;
+    const struct problem_case c = test_case();
+    const int fd = file_of(&c, 1);
+    struct tensor_set set;
+    char message[256];
+    assert_false(tensors_map(&set, &c.problem, fd, 1, 0, message, sizeof message));
+    assert_non_null(strstr(message, "does not hold set 1"));
+    close(fd);
+    assert_false(tensors_fill_file(&c, 1, -1, message, sizeof message));
+    assert_non_null(strstr(message, "cannot allocate"));
+
+    struct attn_problem large = c.problem;
+    large.kv_len = large.q_len = (size_t)1 << 40;
+    large.batch = 1 << 10;
+    assert_true(tensors_file_bytes(&large, (size_t)1 << 30) == SIZE_MAX);
+    assert_in_range(tensors_file_bytes(&c.problem, 1), 4 * (4 * 2 * 17 * 40 + 2 * 2 * 33 * 64),
+                    4 * (4 * 2 * 17 * 40 + 2 * 2 * 33 * 64) + 3 * 8192 + 64 * TENSORS_FILE_SETS);
+}
+
+/* Address and place in the file agree within 2 MiB, and the operands are there. */
+static void sets_are_mapped_where_huge_pages_fit(void **state)
+{
+    (void)state;
+    const struct problem_case c = test_case();
+    const int fd = file_of(&c, 3);
+    for (size_t index = 0; index < 3; index++) {
+        struct tensor_set set;
+        char message[256];
+        const size_t offset = tensors_file_bytes(&c.problem, index);
+        if (!tensors_map_for_huge_pages(&set, &c.problem, fd, index, 64, message, sizeof message))
+            fail_msg("%s", message);
+        assert_int_equal((uintptr_t)set.mapping[0] % (2 << 20), offset % (2 << 20));
+        assert_holds_set(&c, &set, index);
+        tensors_free(&set);
+    }
+    close(fd);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sets_are_mapped_at_any_shift),
+        cmocka_unit_test(sets_are_mapped_where_huge_pages_fit),
+        cmocka_unit_test(another_process_sees_the_same),
+        cmocka_unit_test(operands_cannot_be_written),
+        cmocka_unit_test(what_the_file_lacks_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,151 @@
+/*
+ * schema: the lists that results/schema.json has once, and this program too: the fields of a cell's
+ * identity, the states, the flags.  tests/scripts/test_schema.py holds the tools to the same file.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "results/cell.h"
+#include "results/journal.h"
+#include "bench/noise.h"
+
+static json_t *schema;
+
+static int read_schema(void **state)
+{
+    (void)state;
+    json_error_t error;
+    schema = json_load_file(TEST_DATA "/../../results/schema.json", 0, &error);
+    if (!schema)
+        print_error("%s\n", error.text);
+    return schema == NULL;
+}
+
+static int free_schema(void **state)
+{
+    (void)state;
+    json_decref(schema);
+    return 0;
+}
+
+/* A definition's list. */
+static const json_t *list(const char *definition, const char *name)
+{
+    const json_t *definitions = json_object_get(schema, "$defs");
+    const json_t *found = json_object_get(json_object_get(definitions, definition), name);
+    assert_true(json_is_array(found));
+    return found;
+}
+
+static const char *word(const json_t *words, size_t i)
+{
+    const char *text = json_string_value(json_array_get(words, i));
+    assert_non_null(text);
+    return text;
+}
+
+static json_t *identity_of_a_cell(void)
+{
+    struct problem_case c = {.name = "named"};
+    struct cell cell;
+    attn_problem_init(&c.problem);
+    cell_init(&cell, &c, "flash", ATTN_ISA_BASELINE);
+    json_t *identity = cell_identity(&cell);
+    cell_free(&cell);
+    return identity;
+}
+
+/* Another value than the one that a cell has by default. */
+static json_t *other(const json_t *value)
+{
+    if (json_is_integer(value))
+        return json_integer(json_integer_value(value) + 1);
+    return json_is_boolean(value) ? json_boolean(!json_is_true(value)) : json_string("other");
+}
+
+static void a_cell_is_told_apart_by_the_key_alone(void **state)
+{
+    (void)state;
+    char before[JOURNAL_IDENTITY], after[JOURNAL_IDENTITY];
+    const json_t *key = list("identity", "key");
+    json_t *identity = identity_of_a_cell();
+    const char *name;
+    json_t *value;
+    journal_identity(identity, before, sizeof before);
+    assert_int_equal(json_object_size(identity), json_array_size(key) + 1); /* and the case */
+    json_object_foreach (identity, name, value) {
+        json_t *changed = json_copy(identity);
+        json_object_set_new(changed, name, other(value));
+        journal_identity(changed, after, sizeof after);
+        json_decref(changed);
+        if ((strcmp(name, "case") == 0) != (strcmp(before, after) == 0))
+            fail_msg("%s: %s and %s", name, before, after);
+    }
+    for (size_t i = 0; i < json_array_size(key); i++)
+        if (!json_object_get(identity, word(key, i)))
+            fail_msg("a cell has no %s", word(key, i));
+    json_decref(identity);
+}
+
+/* So that files from before a field came can be gone on with. */
+static void a_field_that_may_be_missing_has_its_default(void **state)
+{
+    (void)state;
+    char before[JOURNAL_IDENTITY], after[JOURNAL_IDENTITY];
+    const json_t *required = list("identity", "required"), *key = list("identity", "key");
+    const json_t *definition = json_object_get(json_object_get(schema, "$defs"), "identity");
+    size_t optional = 0;
+    for (size_t i = 0; i < json_array_size(key); i++) {
+        bool must = false;
+        for (size_t j = 0; j < json_array_size(required); j++)
+            must = must || strcmp(word(required, j), word(key, i)) == 0;
+        if (must)
+            continue;
+        const json_t *field =
+            json_object_get(json_object_get(definition, "properties"), word(key, i));
+        json_t *identity = identity_of_a_cell();
+        json_object_set(identity, word(key, i), json_object_get(field, "default"));
+        journal_identity(identity, before, sizeof before);
+        json_object_del(identity, word(key, i));
+        journal_identity(identity, after, sizeof after);
+        assert_string_equal(before, after);
+        json_decref(identity);
+        optional++;
+    }
+    assert_int_equal(optional, 2);
+}
+
+static void states_are_those_of_the_schema(void **state)
+{
+    (void)state;
+    const json_t *states = list("state", "enum");
+    assert_int_equal(json_array_size(states), CELL_STATE_COUNT);
+    for (size_t i = 0; i < CELL_STATE_COUNT; i++)
+        assert_string_equal(cell_state_name((enum cell_state)i), word(states, i));
+}
+
+static void flags_are_those_of_the_schema(void **state)
+{
+    (void)state;
+    const json_t *flags = list("flag", "enum");
+    assert_int_equal(json_array_size(flags), noise_word_count);
+    for (size_t i = 0; i < noise_word_count; i++)
+        assert_string_equal(noise_words[i].word, word(flags, i));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_cell_is_told_apart_by_the_key_alone),
+        cmocka_unit_test(a_field_that_may_be_missing_has_its_default),
+        cmocka_unit_test(states_are_those_of_the_schema),
+        cmocka_unit_test(flags_are_those_of_the_schema),
+    };
+    return cmocka_run_group_tests(tests, read_schema, free_schema);
+}

@@ -1,0 +1,266 @@
+#!/usr/bin/env bash
+# Tests the shell scripts on a copy of them, in a path with spaces, where every program that they
+# call is a stub: nothing is installed, configured or built.
+#
+#   tests/scripts/test_scripts.sh SOURCE_DIR
+# shellcheck disable=SC2016 # a stub expands its own variables
+set -euo pipefail
+source_dir=$(cd "$1" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+tree="$work/a clone of attnbench"
+bin=$work/bin
+have=$work/have # a file for each library or package that the machine is said to have
+calls=$work/calls
+failures=0
+
+# stub NAME: a program that runs the script on standard input.
+stub() {
+    { printf '#!/bin/bash\n' && cat; } >"$bin/$1"
+    chmod +x "$bin/$1"
+}
+
+# A complete machine, and user 1000.
+fresh_machine() {
+    local program
+    rm -rf "$tree" "$bin" "$have"
+    mkdir -p "$tree/build/release" "$bin" "$have"
+    cp -R "$source_dir/scripts" "$tree/"
+    rm -f "$calls"
+    for program in bash env dirname cat sed sort mkdir date uname cp cmp touch; do
+        ln -s "$(type -P "$program")" "$bin/$program"
+    done
+    touch "$have/"{hwloc,jansson,cmocka,libopenblas-openmp-dev}
+    stub id <<<"echo 1000"
+    stub gcc <<<'[[ $1 != -dumpfullversion ]] || echo 12.2.0'
+    stub cmake <<<"if [[ \$1 == --version ]]; then echo 'cmake version 3.25.1'; else
+        echo cmake \"\$@\" >>'$calls'; echo noise of a build; fi"
+    stub ninja <<<''
+    stub python3 <<<''
+    stub pkg-config <<<"[[ -e '$have'/\$2 ]]"
+    stub dpkg-query <<<"[[ ! -e '$have'/\$4 ]] || echo install ok installed"
+    stub apt-get <<<"echo apt-get \"\$@\" >>'$calls'"
+    stub ctest <<<"printf '<%s>' ctest \"\$@\" >>'$calls'; [[ \$2 != \${CTEST_FAILS:-} ]] || exit 8"
+    cat >"$tree/build/release/attnbench" <<'STUB'
+#!/bin/bash
+echo "cwd=$PWD"
+printf 'arg=%s\n' "$@"
+exit "${ATTNBENCH_EXIT:-0}"
+STUB
+    chmod +x "$tree/build/release/attnbench"
+}
+
+# run COMMAND...: sets status, out, err and log (the calls of stubs).
+run() {
+    status=0
+    env -u CC PATH="$bin" "$@" >"$work/out" 2>"$work/err" </dev/null || status=$?
+    out=$(<"$work/out")
+    err=$(<"$work/err")
+    log=$(cat "$calls" 2>/dev/null || true)
+}
+
+fail() {
+    printf 'FAILED: %s: %s\n--- stdout\n%s\n--- stderr\n%s\n--- calls\n%s\n' \
+        "$current" "$1" "$out" "$err" "$log"
+    failures=$((failures + 1))
+}
+status_is() { [[ $status == "$1" ]] || fail "exit code $status, not $1"; }
+is() { [[ $2 == "$3" ]] || fail "$1 is '$2', not '$3'"; }
+has() { [[ $2 == *"$3"* ]] || fail "$1 lacks '$3'"; }
+lacks() { [[ $2 != *"$3"* ]] || fail "$1 has '$3'"; }
+
+test_setup_is_silent_when_all_is_there() {
+    run "$tree/scripts/setup"
+    status_is 0
+    is output "$out$err$log" ''
+}
+
+test_setup_without_root_prints_the_line() {
+    rm "$bin/ninja" "$bin/python3" "$have/hwloc" "$have/libopenblas-openmp-dev"
+    run "$tree/scripts/setup"
+    status_is 3
+    has stderr "$err" \
+        'apt-get install --no-install-recommends ninja-build libhwloc-dev libopenblas-openmp-dev python3'
+    is calls "$log" ''
+}
+
+test_setup_without_a_compiler() {
+    rm "$bin/gcc"
+    run "$tree/scripts/setup"
+    status_is 3
+    has stderr "$err" 'apt-get install --no-install-recommends gcc libc6-dev'
+}
+
+test_setup_as_root_installs_what_is_missing() {
+    rm "$have/jansson"
+    stub id <<<'echo 0'
+    stub apt-get <<<"echo apt-get \"\$@\" >>'$calls'; touch '$have/jansson'"
+    run "$tree/scripts/setup"
+    status_is 0
+    has calls "$log" 'install --no-install-recommends libjansson-dev'
+    lacks calls "$log" libhwloc-dev
+    is stdout "$out" ''
+}
+
+test_setup_goes_through_sudo() {
+    rm "$have/cmocka"
+    stub sudo <<<"[[ \$1 != -n ]] || exit 0; echo sudo >>'$calls'; touch '$have/cmocka'; \"\$@\""
+    run "$tree/scripts/setup"
+    status_is 0
+    has calls "$log" $'sudo\napt-get'
+    has calls "$log" 'install --no-install-recommends libcmocka-dev'
+}
+
+test_setup_installs_without_a_package_list() {
+    rm "$have/jansson"
+    stub id <<<'echo 0'
+    stub apt-get <<<"[[ \$* != *update* ]] || exit 100; touch '$have/jansson'"
+    run "$tree/scripts/setup"
+    status_is 0
+}
+
+test_setup_says_that_apt_failed() {
+    rm "$have/jansson"
+    stub id <<<'echo 0'
+    stub apt-get <<<'[[ $* == *update* ]] || exit 100'
+    run "$tree/scripts/setup"
+    status_is 3
+    has stderr "$err" 'apt-get failed'
+}
+
+test_setup_looks_again_after_installing() {
+    rm "$have/jansson"
+    stub id <<<'echo 0'
+    run "$tree/scripts/setup"
+    status_is 3
+    has stderr "$err" 'still not usable: libjansson-dev'
+}
+
+test_setup_without_apt() {
+    rm "$bin/ninja" "$bin/apt-get"
+    run "$tree/scripts/setup"
+    status_is 3
+    has stderr "$err" 'missing: ninja-build (Debian'
+    lacks stderr "$err" 'command not found'
+}
+
+test_setup_takes_any_openblas_off_debian() {
+    rm "$bin/dpkg-query" "$bin/apt-get" "$have/libopenblas-openmp-dev"
+    touch "$have/openblas"
+    run "$tree/scripts/setup"
+    status_is 0
+}
+
+test_setup_refuses_old_tools() {
+    stub cmake <<<'echo cmake version 3.22.1'
+    run "$tree/scripts/setup"
+    status_is 3
+    has stderr "$err" 'cmake 3.22.1 is too old'
+    fresh_machine
+    stub gcc <<<'[[ $1 != -dumpfullversion ]] || echo 9.4.0'
+    run "$tree/scripts/setup"
+    status_is 3
+    has stderr "$err" 'gcc 9.4.0 is too old'
+}
+
+test_setup_usage() {
+    run "$tree/scripts/setup" --everything
+    status_is 2
+    has stderr "$err" usage
+    run "$tree/scripts/setup" --python nonsense
+    status_is 3
+    has stderr "$err" 'no such environment: nonsense'
+}
+
+test_setup_keeps_an_environment_that_is_up_to_date() {
+    mkdir "$tree/.venv-capture"
+    cp "$tree/scripts/requirements-capture.txt" "$tree/.venv-capture/requirements.txt"
+    stub python3 <<<"echo python3 \"\$@\" >>'$calls'; exit 1"
+    run "$tree/scripts/setup" --python capture
+    status_is 0
+    is output "$out$err$log" ''
+    printf 'numpy==1.0\n' >>"$tree/scripts/requirements-capture.txt"
+    run "$tree/scripts/setup" --python capture
+    status_is 3
+}
+
+test_bench_passes_arguments_and_exit_code() {
+    mkdir "$work/else where"
+    cd "$work/else where"
+    run env ATTNBENCH_EXIT=1 "$tree/scripts/bench" --suite 'my suite.txt' --kernel naive
+    cd "$work"
+    status_is 1
+    has stdout "$out" "cwd=$work/else where"
+    has stdout "$out" $'arg=--suite\narg=my suite.txt\narg=--kernel\narg=naive'
+    is 'first argument' "$(sed -n 2p <<<"$out")" arg=run
+    rmdir "$work/else where"
+}
+
+test_bench_writes_to_results_local() {
+    run "$tree/scripts/bench"
+    status_is 0
+    has stdout "$out" $'arg=--output\narg='"$tree/results-local/"
+    [[ -d $tree/results-local ]] || fail 'results-local is not there'
+    lacks stdout "$out" noise
+    is calls "$log" $'cmake --preset release --log-level=NOTICE\ncmake --build --preset release --target attnbench'
+}
+
+test_build_takes_presets_and_a_target() {
+    run "$tree/scripts/build" release check
+    status_is 0
+    is calls "$(grep -e --build <<<"$log")" \
+        $'cmake --build --preset release\ncmake --build --preset check'
+    rm "$calls"
+    run "$tree/scripts/build" check --target attnbench_host
+    status_is 0
+    is calls "$(grep -e --build <<<"$log")" 'cmake --build --preset check --target attnbench_host'
+    rm "$calls"
+    run "$tree/scripts/build" release --target
+    [[ $status -ne 0 ]] || fail 'a target without a name is accepted'
+    is calls "$log" ''
+}
+
+test_bench_leaves_a_given_output_alone() {
+    local option
+    for option in '--output=x.jsonl' '--resume=x.jsonl'; do
+        run "$tree/scripts/bench" "${option%=*}" "${option#*=}"
+        is stdout "$out" "cwd=$PWD"$'\narg=run\narg='"${option%=*}"$'\narg='"${option#*=}"
+        run "$tree/scripts/bench" "$option"
+        is stdout "$out" "cwd=$PWD"$'\narg=run\narg='"$option"
+    done
+}
+
+test_bench_stops_when_the_build_fails() {
+    local step
+    for step in --preset --build; do
+        stub cmake <<<"[[ \$1 != $step ]] || exit 1; echo cmake version 3.25.1"
+        run "$tree/scripts/bench"
+        status_is 1
+        is stdout "$out" ''
+    done
+}
+
+test_test_runs_both_builds() {
+    run "$tree/scripts/test" -R 'parse or print'
+    status_is 0
+    has calls "$log" '<ctest><--preset><release><--no-tests=error><-R><parse or print>'
+    has calls "$log" '<ctest><--preset><check><--no-tests=error><-R><parse or print>'
+}
+
+test_test_fails_when_one_build_fails() {
+    local preset
+    for preset in release check; do
+        rm -f "$calls"
+        run env CTEST_FAILS="$preset" "$tree/scripts/test"
+        status_is 8
+        has calls "$log" '<ctest><--preset><release>'
+        has calls "$log" '<ctest><--preset><check>'
+    done
+}
+
+for current in $(compgen -A function test_); do
+    fresh_machine
+    "$current"
+done
+printf '%s failures\n' "$failures"
+[[ $failures -eq 0 ]]

@@ -1,0 +1,155 @@
+/*
+ * protocol: a request survives the way to the worker, and nothing else does.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "session/protocol.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static struct protocol_request sample(void)
+{
+    struct protocol_request r = {
+        .action = PROTOCOL_MEASURE,
+        .c.name = "some-case",
+        .kernel = "flash",
+        .isa = ATTN_ISA_AVX512_BF16,
+        .threads = 3,
+        .team = 4,
+        .placement = PLACEMENT_NUMA,
+        .memory = MEMORY_BIND,
+        .huge_pages = true,
+        .cold = true,
+        .files = {10, -1, 12, 13, -1},
+        .sets = 5,
+        .shift = 192,
+        .counts = {{1, 7}, {2, 9}},
+        .count = 2,
+        .depth = 2,
+        .seed = INT64_MAX,
+        .warmup_s = 0.25,
+        .sample_s = 1e-3,
+        .budget_s = 0.125,
+        .max_samples = 64,
+        .path_in = "a file",
+        .path_out = "out",
+    };
+    struct parse_error error;
+    assert_true(parse_problem("hq=8,hkv=2,sq=3,skv=9,d=16,mask=causal", &r.c.problem, &error));
+    assert_true(parse_input("uniform:4", &r.c.input, &error));
+    return r;
+}
+
+static void requests_survive(void **state)
+{
+    (void)state;
+    const struct protocol_request sent = sample();
+    struct protocol_request got;
+    char message[256] = "";
+    char *line = protocol_print(&sent);
+    assert_non_null(line);
+    assert_null(strchr(line, '\n'));
+    if (!protocol_parse(line, &got, message, sizeof message))
+        fail_msg("%s", message);
+    free(line);
+    /* the child finds its files in the order of the list */
+    static const int files[PROTOCOL_FILE_COUNT] = {5, -1, 7, 8, -1};
+    assert_memory_equal(got.files, files, sizeof files);
+    memcpy(got.files, sent.files, sizeof got.files);
+    assert_memory_equal(&got.c.problem, &sent.c.problem, sizeof sent.c.problem);
+    assert_int_equal(got.c.input.seed, 4);
+    assert_string_equal(got.c.name, sent.c.name);
+    assert_string_equal(got.kernel, sent.kernel);
+    assert_string_equal(got.path_in, sent.path_in);
+    assert_int_equal(got.action, sent.action);
+    assert_int_equal(got.isa, sent.isa);
+    assert_int_equal(got.threads, sent.threads);
+    assert_int_equal(got.team, sent.team);
+    assert_int_equal(got.placement, sent.placement);
+    assert_int_equal(got.memory, sent.memory);
+    assert_int_equal(got.huge_pages, sent.huge_pages);
+    assert_int_equal(got.cold, sent.cold);
+    assert_int_equal(got.sets, sent.sets);
+    assert_int_equal(got.shift, sent.shift);
+    assert_int_equal(got.count, sent.count);
+    assert_memory_equal(got.counts, sent.counts, sizeof sent.counts);
+    assert_int_equal(got.depth, sent.depth);
+    assert_true(got.seed == sent.seed);
+    assert_true(got.warmup_s == sent.warmup_s && got.sample_s == sent.sample_s);
+    assert_true(got.budget_s == sent.budget_s && got.max_samples == sent.max_samples);
+}
+
+/* A valid request with one key replaced by something wrong. */
+static void bad_requests_are_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *key, *value, *message;
+    } bad[] = {
+        {"protocol", "2", "request with a wrong protocol version"},
+        {"action", "\"dance\"", "request with a wrong action"},
+        {"problem", "\"s=0\"", "request with a wrong problem"},
+        {"input", "\"what\"", "request with a wrong input"},
+        {"isa", "\"avx9\"", "request with a wrong isa"},
+        {"placement", "\"moon\"", "request with a wrong placement"},
+        {"depth", "\"deep\"", "request with a wrong depth"},
+        {"team", "2", "request with a wrong team"},
+        {"threads", "0", "request with a wrong threads"},
+        {"kernel", "17", "request with a wrong a text"},
+        {"sets", "\"two\"", "request with a wrong a number"},
+    };
+    const struct protocol_request r = sample();
+    char *line = protocol_print(&r);
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        struct protocol_request got;
+        char message[256] = "";
+        json_t *object = json_loads(line, 0, NULL);
+        json_object_set_new(object, bad[i].key, json_loads(bad[i].value, JSON_DECODE_ANY, NULL));
+        char *text = json_dumps(object, 0);
+        assert_false(protocol_parse(text, &got, message, sizeof message));
+        assert_string_equal(message, bad[i].message);
+        free(text);
+        json_decref(object);
+    }
+    free(line);
+}
+
+static void answers_need_version_and_state(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line, *message;
+    } bad[] = {
+        {"{\"protocol\":1,", "the worker's answer is not JSON"},
+        {"{\"protocol\":2,\"state\":\"ok\"}", "the worker's answer has another protocol version"},
+        {"{\"protocol\":1,\"state\":\"fine\"}", "the worker's answer has no state"},
+        {"{\"protocol\":1}", "the worker's answer has no state"},
+        {"[]", "the worker's answer has another protocol version"},
+    };
+    char message[256];
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        assert_null(protocol_answer(bad[i].line, message, sizeof message));
+        assert_string_equal(message, bad[i].message);
+    }
+    json_t *answer = protocol_answer("{\"protocol\":1,\"state\":\"failed\"}", message, 256);
+    assert_non_null(answer);
+    json_decref(answer);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(requests_survive),
+        cmocka_unit_test(bad_requests_are_named),
+        cmocka_unit_test(answers_need_version_and_state),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

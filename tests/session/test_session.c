@@ -1,0 +1,77 @@
+/*
+ * How cases share the time of a session.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+
+#include "session/session.h"
+
+enum { CHEAP = 2, DEAR = 3 }; /* cells */
+
+static struct problem_case cases[2];
+static struct cell cells[CHEAP + DEAR];
+static struct session session = {.cells = cells, .cell_count = CHEAP + DEAR};
+
+static int two_cases(void **state)
+{
+    (void)state;
+    struct parse_error error;
+    const bool parsed = parse_problem("s=64", &cases[0].problem, &error) &&
+                        parse_problem("h=8,s=2048", &cases[1].problem, &error);
+    for (size_t i = 0; i < CHEAP + DEAR; i++)
+        cells[i] = (struct cell){.c = &cases[i >= CHEAP]};
+    return parsed ? 0 : -1;
+}
+
+static double share_of(size_t which, double left)
+{
+    return which ? session_share(&session, CHEAP, DEAR, left)
+                 : session_share(&session, 0, CHEAP, left);
+}
+
+/* With too little for all, the cheap case has what it needs and the dear one the rest. */
+static void the_cheap_are_served_first(void **state)
+{
+    (void)state;
+    const double need = share_of(0, 12);
+    assert_true(need > 0 && fabs(share_of(0, 8) - need) < 1e-9);
+    assert_true(fabs(share_of(0, 2) - 2 * (double)CHEAP / (CHEAP + DEAR)) < 1e-9); /* alike */
+    for (size_t i = 0; i < CHEAP; i++)
+        cells[i].done = true;
+    assert_true(fabs(share_of(1, 8 - need) - (8 - need)) < 1e-9);
+    assert_true(share_of(0, 8) == 0);
+}
+
+/* What is over goes to each by its need: twice the needs of all give each twice its own. */
+static void the_rest_is_shared_by_need(void **state)
+{
+    (void)state;
+    const double need = share_of(0, 12), all = 1000 * need / share_of(0, 1000);
+    const double dear = (all - need) / DEAR;
+    assert_true(12 < all && all < 1000 && dear > need / CHEAP);
+    assert_true(fabs(share_of(0, all * (1 - 1e-12)) - need) < 1e-9);
+    assert_true(fabs(share_of(0, 2 * all) - 2 * need) < 1e-9);
+    cells[CHEAP].done = true;
+    assert_true(fabs(share_of(0, 2 * all) - 2 * all * need / (all - dear)) < 1e-9);
+    cells[0].done = true;
+    assert_true(fabs(share_of(0, 2 * all) - all * need / (all - dear - need / 2)) < 1e-9);
+    cells[0].done = false;
+    for (size_t i = CHEAP; i < CHEAP + DEAR; i++)
+        cells[i].done = true;
+    assert_true(fabs(share_of(0, 1000) - 1000) < 1e-9);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(the_cheap_are_served_first, two_cases),
+        cmocka_unit_test_setup(the_rest_is_shared_by_need, two_cases),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

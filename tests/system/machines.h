@@ -1,0 +1,43 @@
+/*
+ * machines: this one through hwloc, and others that hwloc makes up; for tests.
+ *
+ * Included after cmocka.h.
+ */
+#ifndef TESTS_MACHINES_H
+#define TESTS_MACHINES_H
+
+#include <hwloc.h>
+
+#include "system/machine.h"
+
+/* Two packages of one NUMA node, three cores of two threads each; CPUs are numbered the way Linux
+ * does on PCs: first the first threads of all cores, then the second ones. */
+#define TWO_NODES                                                                      \
+    "package:2 [numa] l3:1(size=33554432) l2:3(size=1048576) l1:1(size=32768) core:1 " \
+    "pu:2(indexes=0,6,1,7,2,8,3,9,4,10,5,11)"
+
+static inline struct machine *made_up(const char *description)
+{
+    hwloc_topology_t topology;
+    char *xml, message[256];
+    int length;
+    assert_int_equal(0, hwloc_topology_init(&topology));
+    assert_int_equal(0, hwloc_topology_set_synthetic(topology, description));
+    assert_int_equal(0, hwloc_topology_load(topology));
+    assert_int_equal(0, hwloc_topology_export_xmlbuffer(topology, &xml, &length, 0));
+    struct machine *machine = machine_open(xml, message, sizeof message);
+    assert_non_null(machine);
+    hwloc_free_xmlbuffer(topology, xml);
+    hwloc_topology_destroy(topology);
+    return machine;
+}
+
+static inline struct machine *this_one(void)
+{
+    char message[256];
+    struct machine *machine = machine_open(NULL, message, sizeof message);
+    assert_non_null(machine);
+    return machine;
+}
+
+#endif
