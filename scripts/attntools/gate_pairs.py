@@ -14,6 +14,7 @@ from attntools.cells import WRONG_STATES, Cell, Identity, Results, ResultsError
 from attntools.cli import Exit, ToolError
 from attntools.gate_builds import Build
 from attntools.results import read
+from attntools.schema import EXIT
 
 # attnbench samples for a twentieth of a cell's share of --seconds in each launch.
 SHARE = 20
@@ -114,7 +115,7 @@ def launch(
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
     except OSError as wrong:
         raise ToolError(f"{program}: {wrong.strerror}") from None
-    if done.returncode not in (0, 1):
+    if done.returncode not in (EXIT["as-asked"], EXIT["kernel"]):
         tail = done.stderr.decode(errors="replace").strip().splitlines()[-3:]
         raise ToolError(f"{program} ended with {done.returncode}: " + " / ".join(tail))
     return read(output)

@@ -1,4 +1,4 @@
-"""The lists that results/schema.json has once: the fields of a cell's identity, states, flags.
+"""The lists that results/schema.json has once: identity of a cell, states, flags, exit codes.
 
 The C program has the same; tests/results/test_schema.c holds it to the file.
 """
@@ -17,6 +17,7 @@ _TYPES = {"string": str, "integer": int, "boolean": bool, "null": None}
 KEY: tuple[str, ...] = tuple(_IDENTITY["key"])
 STATES: tuple[str, ...] = tuple(_DEFINITIONS["state"]["enum"])
 FLAGS: tuple[str, ...] = tuple(_DEFINITIONS["flag"]["enum"])
+EXIT: dict[str, int] = _DEFINITIONS["exit"]["codes"]
 
 # What a field of the key usually is, and what it is where a row of an older program lacks it.
 USUAL: dict[str, Any] = {

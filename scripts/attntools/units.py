@@ -1,4 +1,7 @@
-"""Numbers as people read them: three significant digits and a unit."""
+"""Numbers as people read them: three significant digits and a unit.
+
+Prefixes and units are those of the program (harness/base/units.c); tests/data/units.csv holds both.
+"""
 
 import math
 
@@ -31,7 +34,7 @@ def seconds(value: float) -> str:
 
 def size(value: float) -> str:
     """A size in bytes, decimal prefixes: 65.5 KB."""
-    return scaled(value, "B", ((1e9, "G"), (1e6, "M"), (1e3, "K"), (1, "")))
+    return scaled(value, "B", ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "K"), (1, "")))
 
 
 def change(ratio: float) -> str:

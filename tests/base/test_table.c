@@ -129,6 +129,26 @@ static void units_have_four_digits(void **state)
     }
 }
 
+/* tests/data/units.csv, to which scripts/attntools/units.py is held too: the same prefixes and units,
+ * one digit more here. */
+static void units_are_those_of_the_tools(void **state)
+{
+    (void)state;
+    FILE *file = fopen(TEST_DATA "/units.csv", "r");
+    assert_non_null(file);
+    char line[128], kind[16], value[32], expected[32], text[UNITS_TEXT];
+    size_t lines = 0;
+    assert_non_null(fgets(line, sizeof line, file)); /* the heading */
+    for (; fgets(line, sizeof line, file); lines++) {
+        *expected = 0;
+        assert_true(sscanf(line, "%15[^,],%31[^,],%31[^,]", kind, value, expected) >= 2);
+        (strcmp(kind, "seconds") == 0 ? units_seconds : units_bytes)(strtod(value, NULL), text);
+        assert_string_equal(text, expected);
+    }
+    fclose(file);
+    assert_int_equal(lines, 15);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -138,6 +158,7 @@ int main(void)
         cmocka_unit_test(colors_stand_around_the_row),
         cmocka_unit_test(wraps_at_words),
         cmocka_unit_test(units_have_four_digits),
+        cmocka_unit_test(units_are_those_of_the_tools),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /*
  * schema: the lists that results/schema.json has once, and this program too: the fields of a cell's
- * identity, the states, the flags.  tests/scripts/test_schema.py holds the tools to the same file.
+ * identity, the states, the flags, the exit codes.  tests/scripts/test_schema.py holds the tools to the same file.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,6 +14,7 @@
 #include "results/cell.h"
 #include "results/journal.h"
 #include "bench/noise.h"
+#include "session/session.h"
 
 static json_t *schema;
 
@@ -139,9 +140,31 @@ static void flags_are_those_of_the_schema(void **state)
         assert_string_equal(noise_words[i].word, word(flags, i));
 }
 
+static void exit_codes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        int code;
+    } codes[] = {{"as-asked", EXIT_AS_ASKED},
+                 {"kernel", EXIT_KERNEL},
+                 {"usage", EXIT_USAGE},
+                 {"environment", EXIT_ENVIRONMENT},
+                 {"interrupted", EXIT_INTERRUPTED}};
+    const json_t *listed =
+        json_object_get(json_object_get(json_object_get(schema, "$defs"), "exit"), "codes");
+    assert_int_equal(json_object_size(listed), sizeof codes / sizeof *codes);
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+        const json_t *code = json_object_get(listed, codes[i].name);
+        assert_true(json_is_integer(code));
+        assert_int_equal(json_integer_value(code), codes[i].code);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(exit_codes),
         cmocka_unit_test(a_cell_is_told_apart_by_the_key_alone),
         cmocka_unit_test(a_field_that_may_be_missing_has_its_default),
         cmocka_unit_test(states_are_those_of_the_schema),

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import sample
 from attntools import export, schema
+from attntools.apart import DISTURBANCES
 from attntools.cells import WRONG_STATES, Cell, Identity, ResultsError
 from attntools.comparison import COLUMNS
 from attntools.comparison_tables import CSV_HEAD
@@ -23,6 +24,15 @@ def test_one_list_for_all_tools() -> None:
     assert set(KEY) <= set(CSV_HEAD)
     assert set(COLUMNS) == set(KEY) - {"problem"}
     assert set(KEY) <= set(DEFINITIONS["identity"]["properties"])
+
+
+def test_disturbances_are_flags() -> None:
+    assert set(schema.FLAGS) > DISTURBANCES
+
+
+def test_the_gate_knows_the_program_s_exit_codes() -> None:
+    assert schema.EXIT == DEFINITIONS["exit"]["codes"]
+    assert (schema.EXIT["as-asked"], schema.EXIT["kernel"]) == (0, 1)
 
 
 @pytest.mark.parametrize("name", KEY)
