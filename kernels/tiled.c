@@ -162,7 +162,7 @@ static void score_block(struct tile *tile, ptrdiff_t j, ptrdiff_t n)
 
 /* As `product`, for keys that not all rows see and whose V holds an infinity or NaN.  Times a
  * weight of 0 these would be NaN, so the lanes that do not see a key are left out. */
-static void weigh_exactly(struct tile *tile, ptrdiff_t j, ptrdiff_t n)
+static void weigh_what_rows_see(struct tile *tile, ptrdiff_t j, ptrdiff_t n)
 {
     for (ptrdiff_t key = j; key < j + n; key++) {
         const float *v = attn_row_f32(&tile->t->v, tile->rows.b, tile->rows.g, (size_t)key);
@@ -175,8 +175,8 @@ static void weigh_exactly(struct tile *tile, ptrdiff_t j, ptrdiff_t n)
     }
 }
 
-/* Exponentials of keys [j, j + n), their sums, and what they add to the output. */
-static void weigh_block(struct tile *tile, ptrdiff_t j, ptrdiff_t n)
+/* Scores of keys [j, j + n) become weights; l grows by their sums. */
+static void exp_block(struct tile *tile, ptrdiff_t j, ptrdiff_t n)
 {
     for (ptrdiff_t r = 0; r < tile->columns * COLUMN; r += VF_LANES) {
         const vf shift = softmax_shift_each(vf_load(tile->m + r));
@@ -188,13 +188,18 @@ static void weigh_block(struct tile *tile, ptrdiff_t j, ptrdiff_t n)
         }
         vf_store(tile->l + r, l);
     }
+}
+
+/* o += weights * V of keys [j, j + n). */
+static void weigh_block(struct tile *tile, ptrdiff_t j, ptrdiff_t n)
+{
     if (!(tile->rows.problem->outputs & ATTN_OUTPUT_O))
         return;
     const ptrdiff_t dim = (ptrdiff_t)tile->rows.problem->v_dim, stride = tile->t->v.stride[2];
     const float *v = attn_row_f32(&tile->t->v, tile->rows.b, tile->rows.g, (size_t)j);
     const bool edge = group_edge(&tile->rows, j, n);
     if (edge && !rows_finite(v, stride, n, (size_t)dim))
-        weigh_exactly(tile, j, n);
+        weigh_what_rows_see(tile, j, n);
     else
         product(tile, tile->o, v, 1, stride, tile->s + j * TILE, dim, n, true);
 }
@@ -227,8 +232,11 @@ static void run_tile(struct tile *tile)
     for (ptrdiff_t j = seen.lo; j < seen.hi; j += KEYS)
         score_block(tile, j, seen.hi - j < KEYS ? seen.hi - j : KEYS);
     memset(tile->o, 0, tile->rows.problem->v_dim * TILE * sizeof *tile->o);
-    for (ptrdiff_t j = seen.lo; j < seen.hi; j += KEYS)
-        weigh_block(tile, j, seen.hi - j < KEYS ? seen.hi - j : KEYS);
+    for (ptrdiff_t j = seen.lo; j < seen.hi; j += KEYS) {
+        const ptrdiff_t n = seen.hi - j < KEYS ? seen.hi - j : KEYS;
+        exp_block(tile, j, n);
+        weigh_block(tile, j, n);
+    }
     for (size_t r = 0; r < tile->rows.rows; r++)
         store_row(tile, r);
 }

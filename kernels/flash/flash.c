@@ -28,8 +28,8 @@
  *                  neither 64 nor 128, and loads do not bind: 10 of them take 5 to 10 cycles,
  *                  16 FMAs take 8 on two pipes and 16 on one.
  *   exponentials   12 instructions a vector: load, 3 additions to round and reduce, 2 FMAs,
- *                  permute, shift, integer add, multiply, store, sum.  On Zen 4 they take 6.0 cycles
- *                  by themselves, which is 4.5 % of 128 FMAs on one pipe.  Spread thinly over other
+ *                  permute, shift, integer add, multiply, store, sum.  On Zen 4 they take 6.0
+ *                  cycles by themselves, which is 4.5 % of 128 FMAs on one pipe.  Spread thinly over other
  *                  FMAs they take 3.0, those of the 2 FMAs and the multiply, as the others run on
  *                  pipes that are idle.  So the weights of a register tile are made while the
  *                  next tile's scores are (score_and_exp), speculatively: where these scores make

@@ -209,8 +209,7 @@ VF_NOINLINE void raise_shift(struct tile *t, const vf *s, int n, int done)
 }
 
 /* Adds to P the weights of the unscaled scores s[0, n), behind the `done` weights that are there.
- * `hidden`, where not NULL, has an int for each: all ones where a mask hides the key from the row.
- */
+ * `hidden`, where not NULL, has an int for each: all ones where a mask hides the key. */
 static void exponentials(struct tile *t, vf *s, int n, int done, const int32_t *hidden)
 {
     const vf limit = vf_load(t->limit);
