@@ -49,6 +49,7 @@ VF_INLINE void load_column_of_pairs(const bool whole, char *const *rows, int byt
         VF_UNROLL
         for (int i = 0; i < VF_LANES; i++) {
             const char *row = whole || rows[i] ? rows[i] : rows[0];
+            assert(row); /* a column has a first row */
             x[i] = n == VF_BYTES ? (vf)bf16_load(row + at) : (vf)vi_load_bytes(row + at, n);
         }
         transpose(x);
