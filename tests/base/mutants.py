@@ -174,8 +174,10 @@ def run_test(compiler: str, tree: Path, test: str, mutant: Mutant | None) -> boo
     harness = tree / "harness"
     with tempfile.TemporaryDirectory() as scratch:
         sources = []
+        folders = set()  # a mutated copy includes its own folder as the original does
         for name in SOURCES[test]:
             source = find(harness, name)
+            folders.add(source.parent)
             if mutant and mutant.file == name:
                 text = source.read_text(encoding="utf-8")
                 source = Path(scratch) / name
@@ -189,6 +191,7 @@ def run_test(compiler: str, tree: Path, test: str, mutant: Mutant | None) -> boo
                 "-O1",
                 "-w",
                 f"-I{harness}",
+                *(f"-I{folder}" for folder in sorted(folders)),
                 f"-I{tree / 'kernels'}",
                 f'-DTEST_DATA="{tree / "tests" / "data"}"',
                 "-o",

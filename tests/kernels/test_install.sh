@@ -6,7 +6,7 @@ set -euo pipefail
 source=$1 build=$2 compiler=$3
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-program=$source/tests/install
+program=$source/tests/kernels/install
 
 fail() {
     printf 'test_install: %s\n' "$*" >&2
