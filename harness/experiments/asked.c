@@ -1,5 +1,5 @@
 /*
- * asked: names, flags and parameters.
+ * asked: names, flags and parameters of the command line.
  */
 #include "asked.h"
 

@@ -44,7 +44,7 @@ struct experiment {
     bool (*report)(const json_t *rows);
 };
 
-/* By the order; NULL past the last one.  By name; NULL where there is none. */
+/* By its place in the list; NULL past the last one.  By name; NULL where there is none. */
 const struct experiment *experiment_at(size_t index);
 const struct experiment *experiment_find(const char *name);
 

@@ -17,7 +17,7 @@ struct measuring {
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* What a row has of a cell's, by where it stands there. */
+/* What a row takes from a cell's row, by where it is there. */
 static const char *const identity[] = {"kernel", "isa", "threads", "problem", "input", NULL};
 static const char *const outcome[] = {
     "state", "why",   "gflops", "gbytes_per_s", "fraction_of_fma", "fraction_of_machine",
@@ -26,7 +26,7 @@ static const char *const of_time[] = {"median_s",         "ci95_s", "launches",
                                       "launch_medians_s", "stop",   NULL};
 static const char *const of_check[] = {"error_over_bound", NULL};
 
-/* What there is not becomes null. */
+/* What is absent becomes null. */
 static void copy(json_t *to, const json_t *from, const char *const *keys)
 {
     for (; *keys; keys++) {

@@ -1,7 +1,7 @@
 /*
  * measured: steps that are measured as `attnbench run` measures.
  *
- * A step is a selection of that command and what its rows are to be known by:
+ * A step is a selection of cells, as that command takes it, and parameters that identify its rows:
  *
  *     {"problem": TEXT [input=TEXT], "kernels": LIST, "teams": LIST, "launches": N, "seed": N, ...}
  *
@@ -14,7 +14,7 @@
 #include "experiment.h"
 #include "session/rounds.h"
 
-/* What to do beside another session, and what happens on the way; both may be slow, no worker runs. */
+/* What to do while another session measures, and callbacks; no worker runs meanwhile. */
 struct measured_events {
     enum if_busy if_busy;
     void *context;
@@ -25,14 +25,14 @@ struct measured_events {
 };
 
 /* A row per cell: the step's other parameters with the cell's kernel, isa, threads, problem and
- * input; its time and its rates.  ROUNDS_STOPPED fills message, or was asked for by an event. */
+ * input; its time and its rates.  ROUNDS_STOPPED fills message, or follows a callback's false. */
 enum rounds_end measured_run(const json_t *step, const struct measured_events *events,
                              char *message, size_t message_size);
 
-/* Whether a row has a time, or at least did not go wrong: unsupported and unavailable are no faults. */
+/* Whether a row has a time, or is unsupported or unavailable, which are not failures. */
 bool measured_went_well(const json_t *row);
 
-/* Refuses a list of kernels of which there is none. */
+/* Whether a list of kernels is valid; false fills message. */
 bool measured_kernels(const char *list, char *message, size_t message_size);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * memory: what each kernel needs beside its operands, over the number of keys.
  *
- * Each length runs in a worker of its own, whose peak resident set began small.
+ * Each length runs in a worker of its own, so that its peak resident set starts small.
  */
 #include <math.h>
 #include <stdio.h>
@@ -163,7 +163,7 @@ static bool report(const json_t *rows)
         const json_t *params = json_object_get(row, "params");
         take(rows, params, &curve);
         if (experiment_number(params, "s") != curve.s[curve.n - 1])
-            continue; /* one line a curve, at its end */
+            continue; /* one line a curve, at its largest S */
         const struct fit fit = print_curve(&grid, params, json_object_get(row, "values"), &curve);
         if (strcmp(experiment_text(params, "outputs"), "o") == 0)
             linear = fit.exponent > linear.exponent ? fit : linear;

@@ -1,9 +1,9 @@
 /*
  * overflow: the first logit at which a softmax fails.
  *
- * Upwards: three keys with logits x, x and -x, whose weights are 1/2, 1/2 and 0 but for e^-2x.
- * Downwards: logits -x, -x and -x, whose weights are 1/3 each.  A softmax fails where a weight is not finite or is off
- * by more than a hundredth, which is above the rounding of every storage type.
+ * Upwards: three keys with logits x, x and -x, whose weights are 1/2, 1/2 and 0, up to e^-2x.
+ * Downwards: logits -x, -x and -x, whose weights are 1/3 each.  A softmax fails where a weight is
+ * not finite or is off by more than a hundredth, more than any storage type rounds.
  */
 #include <math.h>
 #include <stdio.h>
@@ -73,7 +73,7 @@ static void plain_softmax(const float *x, enum attn_dtype dtype, bool safe, doub
         p[j] = (double)rounded(e[j] / sum, dtype);
 }
 
-/* What is asked of one softmax. */
+/* One softmax under test. */
 struct trial {
     const char *by;
     enum attn_dtype dtype;
@@ -82,7 +82,7 @@ struct trial {
     bool impossible; /* the kernel does not take the type */
 };
 
-/* Largest power of two that the type holds twice over. */
+/* Largest power of two whose double the type can hold. */
 static float half_range(enum attn_dtype dtype)
 {
     return dtype == ATTN_F16 ? 0x1p14f : 0x1p126f;
@@ -143,7 +143,7 @@ static float most(enum attn_dtype dtype)
     return dtype == ATTN_F16 ? 0x1p28f : 0x1.fep127f;
 }
 
-/* The smallest logit that fails; infinite where none does that the type can express. */
+/* The smallest logit that fails; infinite where no logit that the type can express does. */
 static double first_failure(struct trial *t)
 {
     float lo = 1, hi = 1;
@@ -194,7 +194,7 @@ static bool report(const json_t *rows)
     static const struct table_column columns[] = {{"type", 0, true},
                                                   {"softmax", 0, true},
                                                   {"fails from", 0, false},
-                                                  {"and at minus", 0, false}};
+                                                  {"fails from minus", 0, false}};
     struct grid grid = {.table.columns = columns, .table.column_count = 4};
     double plain = NAN, kernel = INFINITY;
     const json_t *row;
@@ -227,7 +227,7 @@ const struct experiment experiment_overflow = {
     .name = "overflow",
     .question = "From which logit on does a softmax fail?",
     .method =
-        "Logits x, x, -x (weights 1/2, 1/2, 0 but for e^-2x) and -x, -x, -x (1/3 each), x doubled "
+        "Logits x, x, -x (weights 1/2, 1/2, 0, up to e^-2x) and -x, -x, -x (1/3 each), x doubled "
         "and then\n"
         "bisected to the first that gives something not finite or off by a hundredth: by every\n"
         "kernel in every storage type it takes, and by the plain formula with and without its\n"

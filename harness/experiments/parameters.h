@@ -1,5 +1,5 @@
 /*
- * parameters: what an experiment can be asked, one table for parsing and for --help.
+ * parameters: the parameters of an experiment, one table for parsing and for --help.
  */
 #ifndef HARNESS_EXPERIMENTS_PARAMETERS_H
 #define HARNESS_EXPERIMENTS_PARAMETERS_H
@@ -35,7 +35,7 @@ json_t *parameter_parse(const struct parameter *parameter, const char *text, cha
 /* All parameters as an object, at their standard or quick values. */
 json_t *parameters_standard(const struct parameter *parameters, bool quick);
 
-/* The parameter of that name (which need not end there); NULL where there is none. */
+/* The parameter named by the first `length` bytes of `name`; NULL where there is none. */
 const struct parameter *parameters_find(const struct parameter *parameters, const char *name,
                                         size_t length);
 

@@ -96,7 +96,7 @@ class Layer(Experiments):
         del tensors["o"]
         for row in self.rows(*self.real(tensors, "--file-heads", "4")):
             self.assertEqual((row["params"]["heads"], row["values"]["difference"]), (4, None))
-        self.refused_file("how many heads are the 4 and 4 columns of p.wq", "--file-heads")
+        self.refused_file("the number of heads in the 4 and 4 columns of p.wq", "--file-heads")
 
     def test_files_that_are_no_layer_are_refused_by_tensor(self) -> None:
         whole = layer_tensors(False)

@@ -1,5 +1,5 @@
 /*
- * error_growth: how far each kernel is from float64 as the keys become more.
+ * error_growth: how far each kernel is from float64, over the number of keys.
  */
 #include <math.h>
 #include <stdio.h>

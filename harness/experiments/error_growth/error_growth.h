@@ -15,7 +15,7 @@ struct error_growth {
     double largest, over_bound;
 };
 
-/* Errors of a call that was run, against float64; false where memory is out. */
+/* Errors of a call that was run, against float64; false if memory runs out. */
 bool error_growth_judge(const struct kernel_call *call, int threads, struct error_growth *errors);
 
 /* Tables and finding; false where an error is beyond its bound. */

@@ -12,7 +12,7 @@
 
 #define MOST 16 /* rows */
 
-/* Scores, of which a row has those that it sees; 0 behind. */
+/* Scores: a row has those of the keys that it sees, then 0. */
 static size_t take_scores(const json_t *published, double x[MOST * MOST])
 {
     const json_t *scores = json_object_get(published, "scaled_scores");

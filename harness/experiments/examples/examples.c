@@ -107,20 +107,17 @@ static json_t *compute(const json_t *s, struct experiment_work *work)
 
 const struct experiment experiment_examples = {
     .name = "worked-examples",
-    .question = "Do the numbers come out that five public notebooks print?",
+    .question = "Can the numbers that five public notebooks print be reproduced?",
     .method =
         "Rebuilds seeded layers with MT19937 and PyTorch's use of it: weights, Q, K, V, scores,\n"
         "scaled scores, attention weights, outputs, each beside what was printed (4 decimals: "
         "within\n"
         "6e-5), the outputs by every kernel.  Recomputes a printed causal softmax from its "
         "printed\n"
-        "scores (8 digits).  What had no seed is checked by shape and property: rows of weights "
-        "sum\n"
-        "to 1, what is masked is exactly 0, the first causal row is the first value, float64 "
-        "inputs\n"
-        "rounded to float32.  The softmax and variance of the same file: experiments of their "
-        "names.\n"
-        "--seed is for what had none.",
+        "scores (8 digits).  Examples without a seed are checked by shape and property: rows of\n"
+        "weights sum to 1, masked weights are exactly 0, the first causal row is the first value,\n"
+        "float64 inputs are rounded to float32; --seed is for these.  The softmax and variance\n"
+        "examples of the same file belong to the experiments softmax and variance.",
     .source =
         "tests/data/worked-examples.json (the notebooks' numbers); Matsumoto and Nishimura 1998;\n"
         "PyTorch 2: aten/src/ATen/core/MT19937RNGEngine.h, TransformationHelper.h",

@@ -121,7 +121,7 @@ static void add_attention(json_t *rows, const struct example *e, const float *q,
     add(rows, e, "output", "definition", o, e->len, e->d_out);
 }
 
-/* The layer with one kernel: its weights and outputs, and with the first all that lies before. */
+/* The layer with one kernel: its weights and outputs; with the first also all earlier steps. */
 static bool add_kernel(json_t *rows, const struct example *e, const char *kernel, bool first,
                        struct experiment_work *work)
 {

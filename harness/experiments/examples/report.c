@@ -23,7 +23,7 @@ static void numbers(const json_t *matrix, size_t i, int decimals, char text[TABL
     }
 }
 
-/* ok, or how far; nothing where there is nothing to compare with. */
+/* ok, or how far off; empty where there is nothing to compare with. */
 static void verdict(struct grid *grid, const json_t *values)
 {
     const json_t *ok = json_object_get(values, "ok");
@@ -79,7 +79,7 @@ static bool same_property(const json_t *a, const json_t *b)
            json_equal(json_object_get(x, "example"), json_object_get(y, "example"));
 }
 
-/* One line for a property of all kernels: the worst of them; nothing but at the first of them. */
+/* One line for a property of all kernels, the worst of them; only at the first of its rows. */
 static void print_property(struct grid *grid, const json_t *rows, size_t at)
 {
     const json_t *mine = json_array_get(rows, at), *row;
@@ -145,9 +145,9 @@ bool examples_report(const json_t *rows)
         wrong += json_is_false(ok);
     }
     report_sentence(
-        "Of %zu tables that the notebooks print and %zu properties of what had no seed, "
+        "Of %zu tables that the notebooks print and %zu properties of examples without a seed, "
         "%s.",
-        compared, properties, wrong ? "some differ" : "every one comes out");
+        compared, properties, wrong ? "some differ" : "every one matches");
     if (wrong)
         report_sentence("%zu differ.", wrong);
     return wrong == 0;

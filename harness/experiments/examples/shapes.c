@@ -1,5 +1,5 @@
 /*
- * shapes: notebooks without a seed, by what must hold for any numbers.
+ * shapes: notebooks without a seed, checked by properties that hold for any numbers.
  */
 #include <math.h>
 #include <stdio.h>

@@ -155,7 +155,7 @@ static double time_of(size_t degree, const float *c, const float *x, float *y)
     const double start = clock_now();
     for (int i = 0; i < REPEATS; i++) {
         exp_best()->run(degree, c, x, y, TIMED);
-        __asm__ volatile("" : : "g"(y) : "memory"); /* every repeat is wanted */
+        __asm__ volatile("" : : "g"(y) : "memory"); /* no repeat is optimised away */
     }
     return (clock_now() - start) / (REPEATS * (double)TIMED);
 }
@@ -168,7 +168,7 @@ static void measure(const json_t *degrees, size_t rounds, double *times)
     const size_t count = json_array_size(degrees);
     for (size_t j = 0; j < TIMED; j++)
         x[j] = -(float)j / 64;
-    for (size_t r = 0; r < rounds + 1; r++) /* the first is not kept: caches and clocks */
+    for (size_t r = 0; r < rounds + 1; r++) /* the first, not kept, warms caches and clocks */
         for (size_t turn = 0; turn < count; turn++) {
             const size_t i = (turn + r) % count;
             const size_t degree = (size_t)json_integer_value(json_array_get(degrees, i));

@@ -1,5 +1,5 @@
 /*
- * report: errors, times, and the degree at which accuracy stops paying.
+ * report: errors, times, and the degree that is enough.
  */
 #include <math.h>
 #include <string.h>
@@ -33,8 +33,8 @@ static void print_errors(const json_t *rows)
 static void print_times(const json_t *rows)
 {
     static const struct table_column columns[] = {{"degree", 0, false},
-                                                  {"time of one", 0, false},
-                                                  {"x the last", 0, false},
+                                                  {"time of 2^x", 0, false},
+                                                  {"x highest", 0, false},
                                                   {"95 % interval", 0, false}};
     struct grid grid = {.table.columns = columns, .table.column_count = 4};
     struct experiment_part part = {.rows = rows, .name = "time"};
@@ -76,9 +76,8 @@ bool exp_degree_report(const json_t *rows)
     print_times(rows);
     const double f32 = enough(rows, "f32"), bf16 = enough(rows, "bf16"), f16 = enough(rows, "f16");
     if (isfinite(f32) && isfinite(bf16) && isfinite(f16))
-        report_sentence(
-            "Accuracy stops paying at degree %.0f in f32, %.0f in f16 and %.0f in bf16: "
-            "no higher degree lowers the output's error by a tenth.",
-            f32, f16, bf16);
+        report_sentence("Degree %.0f is enough in f32, %.0f in f16 and %.0f in bf16: "
+                        "no higher degree lowers the output's error by a tenth.",
+                        f32, f16, bf16);
     return true;
 }

@@ -1,5 +1,5 @@
 /*
- * changes: the same call otherwise, compared element by element.
+ * changes: the same call made in other ways, compared element by element.
  */
 #include <math.h>
 #include <string.h>

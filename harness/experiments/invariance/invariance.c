@@ -1,5 +1,5 @@
 /*
- * invariance: under which changes that mean nothing a kernel gives the same bits.
+ * invariance: under which changes that should not matter a kernel gives the same bits.
  */
 #include <math.h>
 #include <stdio.h>
@@ -97,7 +97,7 @@ static json_t *compute(const json_t *s, struct experiment_work *work)
         right ? kernel_call_find(experiment_text(s, "kernel"), &c.problem, work->message,
                                  sizeof work->message)
               : NULL;
-    if (kernel) /* one that does not take the type is no row */
+    if (kernel) /* one that does not take the type has no row */
         right = try_all(s, kernel, &c, rows, work);
     if (right)
         return rows;
@@ -117,7 +117,7 @@ static bool same_cell(const json_t *a, const json_t *b)
     return same;
 }
 
-/* One line for the cell that begins at row `first`; the number of changes that do not matter. */
+/* One line for the cell that begins at row `first`; returns how many changes keep all bits. */
 static size_t print_cell(struct grid *grid, const json_t *rows, size_t first)
 {
     const json_t *mine = json_object_get(json_array_get(rows, first), "params"), *row;
@@ -161,14 +161,14 @@ static bool report(const json_t *rows)
             equal += print_cell(&grid, rows, i);
     }
     grid_print(&grid, "same bits, or the largest difference");
-    report_sentence("%zu of %zu changes that mean nothing change no bit.", equal,
+    report_sentence("%zu of %zu changes that should not matter keep every bit.", equal,
                     json_array_size(rows));
     return true;
 }
 
 const struct experiment experiment_invariance = {
     .name = "invariance",
-    .question = "Which changes that mean nothing change the bits of the output?",
+    .question = "Which changes that should not matter change the bits of the output?",
     .method =
         "One problem on one thread, compared element by element with the same on 2 to 4 threads,\n"
         "repeated, with each sequence alone instead of in a batch, with the last queries alone (a\n"

@@ -1,5 +1,5 @@
 /*
- * invariance: changes to a call that mean nothing.
+ * invariance: changes to a call that should not change its results.
  */
 #ifndef HARNESS_EXPERIMENTS_INVARIANCE_INVARIANCE_H
 #define HARNESS_EXPERIMENTS_INVARIANCE_INVARIANCE_H
@@ -18,7 +18,7 @@ struct invariance_change {
 
 const char *invariance_change_name(size_t index);
 
-/* Makes one change to a call whose results are there; false fills work->message. */
+/* Makes one change to a call that has been run; false fills work->message. */
 bool invariance_try(size_t index, const struct kernel_call *whole, struct invariance_change *change,
                     struct experiment_work *work);
 

@@ -11,8 +11,9 @@
 #include "problem/cases.h"
 #include "problem/safetensors.h"
 
-/* Of the largest element of the output: sums of 384 float32 products, twice, were seen to differ by
- * 8e-7 of it (all-MiniLM-L6-v2, Zen 4, 2026-11-21); ten times that.  Longer sums in proportion. */
+/* Tolerance, as a share of the output's largest element: sums of 384 float32 products, twice, were
+ * seen to differ by 8e-7 of it (all-MiniLM-L6-v2, Zen 4, 2026-11-21), and this is ten times that.
+ * It grows in proportion to the length of the sums. */
 #define MATCH 8e-6
 #define MATCH_D_IN 384.0
 
@@ -90,9 +91,9 @@ static bool take_lengths(const struct reader *r, size_t heads, struct attn_self_
     const size_t wide[] = {t[LAYER_WQ]->shape[1], t[LAYER_WV]->shape[1]};
     if (!heads || wide[0] % heads || wide[1] % heads) {
         snprintf(r->message, r->message_size,
-                 heads ? "%s: %zu and %zu columns of %swq and %swv are not %zu heads"
-                       : "%s: how many heads are the %zu and %zu columns of %swq and %swv? "
-                         "--file-heads says it where there is no o",
+                 heads ? "%s: %zu and %zu columns of %swq and %swv do not divide into %zu heads"
+                       : "%s: the number of heads in the %zu and %zu columns of %swq and %swv is "
+                         "unknown; without a tensor o, --file-heads gives it",
                  r->path, wide[0], wide[1], r->prefix, r->prefix, heads);
         return false;
     }

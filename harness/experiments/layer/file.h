@@ -37,7 +37,7 @@ struct layer_file {
     double unit;                /* roundoff of the type in which the output is stored, 0 for f32 */
 };
 
-/* Finds the file as cases find theirs.  `heads` 0: as o says.  False names the tensor that is
+/* Searches where the files of cases are.  `heads` 0: as o says.  False names the tensor that is
  * missing, of another shape or of another type, and leaves nothing open. */
 bool layer_file_open(struct layer_file *file, const char *path, const char *prefix, size_t heads,
                      char *message, size_t message_size);
@@ -49,8 +49,8 @@ struct attn_self_attention_tensors layer_file_tensors(const struct layer_file *f
 /* Elements of the output. */
 size_t layer_file_outputs(const struct layer_file *file);
 
-/* Largest difference of an output from the file's, NaN where it has none; and what rounding may
- * make of it. */
+/* Largest difference of an output from the file's, NaN where it has none; and the largest that
+ * rounding explains. */
 double layer_file_difference(const struct layer_file *file, const float *y);
 double layer_file_tolerance(const struct layer_file *file);
 

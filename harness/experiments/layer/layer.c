@@ -203,7 +203,7 @@ const struct experiment experiment_layer = {
         "attention by flash, each part timed in every round; medians, and the share of attention\n"
         "with its exact 95 % interval.  And a layer from a safetensors file, by default one of\n"
         "all-MiniLM-L6-v2: X, weights and biases as the file has them, by every kernel, against\n"
-        "the output in the file; fails where one differs by more than rounding makes of it.",
+        "the output in the file; fails where one differs by more than rounding explains.",
     .source = "Vaswani et al. 2017, arXiv:1706.03762, table 1; tests/data/README.md",
     .parameters = parameters,
     .plan = plan,

@@ -1,5 +1,5 @@
 /*
- * real: x, weights and biases of a layer through the layer of ours.
+ * real: runs x, weights and biases of a layer from a file through our layer.
  */
 #include "real.h"
 

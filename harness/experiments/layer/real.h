@@ -10,7 +10,7 @@
  * work->message. */
 json_t *layer_real_rows(const json_t *step, struct experiment_work *work);
 
-/* The table; false where an output differs by more than rounding makes of it. */
+/* The table; false where an output differs by more than rounding explains. */
 bool layer_real_report(const json_t *rows);
 
 #endif

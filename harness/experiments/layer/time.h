@@ -9,7 +9,7 @@
 #include "experiments/shared/layer_call.h"
 
 /* Median seconds of projections, attention and output projection, timed in turns `rounds` times after
- * one call, and the share of attention with its interval: the values of a row.  NULL where memory is
+ * one call, and the share of attention with its interval: the values of a row.  NULL if memory runs
  * out. */
 json_t *layer_time(const struct layer_call *call, const struct attn_self_attention_tensors *tensors,
                    size_t rounds);

@@ -55,7 +55,7 @@ static void print_counts(const json_t *rows)
                   100 * experiment_number(values, "share"));
         cells++;
     }
-    grid_print(&grid, "rescales per row (share of the blocks), by growth that is let be");
+    grid_print(&grid, "rescales per row (share of the blocks), by tolerated growth of the maximum");
 }
 
 static double print_times(const json_t *rows)

@@ -2,8 +2,8 @@
  * rescale: how often an online softmax finds a new maximum, and what that costs.
  *
  * An online softmax keeps the maximum of the keys seen so far.  A block of keys with a higher one
- * makes it shrink its sum and its output row; a lazy one does so only where the maximum grew by more
- * than a threshold, and lets weights exceed 1 until then.
+ * makes it rescale its sum and its output row; a lazy one does so only where the maximum grew by
+ * more than a threshold, and lets weights exceed 1 until then.
  */
 #include <math.h>
 #include <stdio.h>
@@ -29,9 +29,9 @@ static const struct parameter parameters[] = {
     {"blocks", "LIST", "1,16,64,128,256", NULL, "keys that are taken together", PARAMETER_COUNTS, 1,
      65536, NULL},
     {"thresholds", "LIST", "0,1,4,8", NULL,
-     "growth of the maximum, as a power of 2, that is let be", PARAMETER_NUMBERS, 0, 64, NULL},
+     "growth of the maximum, as a power of 2, that is tolerated", PARAMETER_NUMBERS, 0, 64, NULL},
     {"inputs", "LIST", "normal,ascending,descending", NULL,
-     "N(0, 1) logits, or the same 16 times as spread and sorted", PARAMETER_WORDS, 0, 0, inputs},
+     "N(0, 1) logits, or the same times 16 and sorted", PARAMETER_WORDS, 0, 0, inputs},
     {"rounds", "N", "30", "10", "timings of each order of keys, in turns", PARAMETER_COUNT, 6,
      10000, NULL},
     {0},

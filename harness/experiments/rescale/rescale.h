@@ -8,11 +8,11 @@
 
 #include <stdint.h>
 
-/* Blocks of n logits, but for the first, that raise the maximum kept so far by more than `threshold`
+/* Blocks of n logits, except the first, that raise the maximum kept so far by more than `threshold`
  * powers of 2. */
 size_t rescale_count(const float *x, size_t n, size_t block, double threshold);
 
-/* n logits: "normal", or 16 times as spread and "ascending" or "descending". */
+/* n logits: "normal", or the same times 16 and sorted, "ascending" or "descending". */
 void rescale_draw(const char *input, float *x, size_t n, uint64_t key);
 
 /* Rows of one kernel's times. */

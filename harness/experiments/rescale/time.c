@@ -13,7 +13,7 @@
 
 enum { QUERIES = 64, DIM = 64, STREAM = 11000 };
 
-/* The order that is compared with, last. */
+/* The others are compared with the last. */
 static const char *const orders[] = {"ascending", "normal", "descending"};
 #define ORDERS 3
 
@@ -58,7 +58,7 @@ static double time_of(struct kernel_call *call)
 /* Seconds of each order in turns, `rounds` of them, into times[order]. */
 static void measure(struct kernel_call *calls, size_t rounds, double *times[ORDERS])
 {
-    for (size_t o = 0; o < ORDERS; o++) /* caches, pages and clocks */
+    for (size_t o = 0; o < ORDERS; o++) /* warms caches, pages and clocks */
         time_of(&calls[o]);
     for (size_t r = 0; r < rounds; r++)
         for (size_t turn = 0; turn < ORDERS; turn++) {

@@ -1,5 +1,5 @@
 /*
- * report: where learning stops, in numbers.
+ * report: tables, and the d at which learning stops.
  */
 #include <math.h>
 #include <string.h>
@@ -40,7 +40,7 @@ static void print_part(const json_t *rows, const char *name, const char *heading
     grid_print(&grid, heading);
 }
 
-/* What normal inputs at scale 1 and at 1/sqrt(d) say. */
+/* What normal inputs show at scale 1 and at 1/sqrt(d). */
 struct end {
     double stops;            /* the first d at which most rows are dead, NaN where there is none */
     double last, dead, keys; /* at the largest d: share of dead rows, keys in use */

@@ -1,5 +1,5 @@
 /*
- * rows: weights in float64 and the gradient that they leave.
+ * rows: weights in float64 and the gradient that they let through.
  */
 #include "saturation.h"
 
@@ -8,8 +8,8 @@
 
 #include "experiments/shared/softmax_facts.h"
 
-/* sum_j p_j^2 |k_j - mean|^2 with everything relative to the top key, so that a weight of 1 but for
- * rounding leaves the digits of the rest.  `mean` is lent, d elements. */
+/* sum_j p_j^2 |k_j - mean|^2 with everything relative to the top key, so that the other keys' terms
+ * keep their precision where its weight is 1 up to rounding.  `mean` is scratch of d elements. */
 static double spread(const struct saturation_head *head, const double *p, size_t top, double *mean)
 {
     const float *k_top = head->k + top * head->d;

@@ -1,5 +1,5 @@
 /*
- * saturation: where softmax stops to let gradients through, over d and scale.
+ * saturation: where softmax stops letting gradients through, over d and scale.
  */
 #include "saturation.h"
 
@@ -171,7 +171,7 @@ static json_t *compute(const json_t *s, struct experiment_work *work)
 
 const struct experiment experiment_saturation = {
     .name = "saturation",
-    .question = "At which scale and d does softmax stop to let gradients through?",
+    .question = "At which scale and d does softmax stop letting gradients through?",
     .method =
         "Attention of random queries and keys, and of a transformer's own heads, in float64 at "
         "the\n"

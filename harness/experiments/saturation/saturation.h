@@ -23,7 +23,7 @@ struct saturation_row {
  * All rows of a head at a scale.  `gradient` is the root mean square of the gradient that reaches q
  * from gradients N(0, I) of the weights: with s = scale q K^T and J the softmax's Jacobian it is
  *   scale ||K^T J||_F = scale sqrt(sum_j p_j^2 |k_j - sum_i p_i k_i|^2).
- * False where memory is out.
+ * False if memory runs out.
  */
 bool saturation_rows(const struct saturation_head *head, double scale, int threads,
                      struct saturation_row *rows);

@@ -6,8 +6,8 @@
  *   normal    Box and Muller 1958: sqrt(-2 log u) times cosine and sine of a random angle
  *   heavy     Bailey 1994: Student's t as sqrt(n (u^(-2/n) - 1)) cos(angle)
  *
- * Polynomials: least squares at Chebyshev points; their errors stand beside them, and are far below
- * what a million trials show of a variance (0.0014).
+ * Polynomials: least squares at Chebyshev points; their errors are given beside them, and are far
+ * below the sampling error of a variance of a million trials (0.0014).
  */
 #include "dots.h"
 
@@ -69,7 +69,7 @@ static void seed(struct stream *r, uint64_t key, uint64_t first)
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
-/* In (0, 1]: 24 bits and a half, so that it is never 0. */
+/* In (0, 1]: 24 bits plus one half, so that it is never 0. */
 INLINE vf unit(vu bits)
 {
     return (__builtin_convertvector((vi)(bits >> 8), vf) + 0.5f) * 0x1p-24f;

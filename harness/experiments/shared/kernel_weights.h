@@ -25,7 +25,7 @@ bool kernel_weights(const char *kernel, const struct weights_head *head, double 
 bool kernel_values(const char *kernel, const struct weights_head *head, const float *v,
                    size_t v_dim, double *o, struct experiment_work *work);
 
-/* By the definition in float64; LSE not wanted.  Masked keys have weight 0. */
+/* By the definition in float64, without LSE.  Masked keys have weight 0. */
 void definition_weights(const struct weights_head *head, double *p);
 
 #endif

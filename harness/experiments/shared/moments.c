@@ -1,6 +1,6 @@
 /*
- * moments: power sums in double.  Samples here have a mean near 0 against their spread, so that
- * central moments from sums about 0 lose no digits that a sampling error leaves.
+ * moments: power sums in double.  Samples here have a mean near 0 compared with their spread, so
+ * that central moments from sums about 0 lose far less precision than the sampling error takes.
  */
 #include "moments.h"
 

@@ -1,5 +1,5 @@
 /*
- * softmax_facts: formulas that treat the largest weight apart, so that 1 - p is a sum of the others.
+ * softmax_facts: formulas that keep the largest weight apart, so that 1 - p is the sum of the rest.
  */
 #include "softmax_facts.h"
 

@@ -11,7 +11,7 @@
  *   entropy     in nats; e^entropy keys are in use
  *   jacobian    the spectral norm of J, at most 1/2
  *   frobenius   its Frobenius norm: the root mean square of |J g| over g ~ N(0, I)
- * Each is computed so that it keeps its digits where one weight is 1 but for rounding.
+ * Each is computed so that it keeps its precision where one weight is 1 up to rounding.
  */
 struct softmax_facts {
     double entropy, largest, jacobian, frobenius;

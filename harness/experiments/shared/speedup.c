@@ -1,5 +1,5 @@
 /*
- * speedup: both laws are linear in their shares once turned upside down.
+ * speedup: the reciprocal of each law is linear in its shares.
  */
 #include "speedup.h"
 
@@ -14,7 +14,7 @@ static struct speedup_share share(double value, double half)
     return (struct speedup_share){value, value - half, value + half};
 }
 
-/* 1/S - 1/n = a (1 - 1/n); one thread says nothing. */
+/* 1/S - 1/n = a (1 - 1/n); one thread adds nothing. */
 struct speedup_share speedup_amdahl(const double *threads, const double *speedups, size_t count)
 {
     double xx = 0, xy = 0, rest = 0;

@@ -11,9 +11,9 @@ struct speedup_share {
     double value, lo, hi;
 };
 
-/* Thread counts, 1 included, below which a law is not fitted: of Amdahl's 3 ratios to one thread
- * leave 2 degrees of freedom, of the universal law's 5 leave 3, and Student's t is 4.3 and 3.2; one
- * degree less would make intervals two or three times as wide. */
+/* Thread counts, 1 included, below which a law is not fitted.  Amdahl's law from 3 ratios to one
+ * thread has 2 degrees of freedom, the universal law from 5 has 3; Student's t is then 4.3 and 3.2,
+ * and one degree less would make intervals two or three times as wide. */
 #define SPEEDUP_AMDAHL_COUNTS 4
 #define SPEEDUP_USL_COUNTS 6
 

@@ -1,5 +1,5 @@
 /*
- * report: printed digits, and where the gradient goes.
+ * report: printed digits, and the gradient by multiplier.
  */
 #include "softmax.h"
 
@@ -24,7 +24,7 @@ static const char *format_of(const char *key)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral" /* the formats of the table above */
 
-/* Writes the weight in the notebook's format; whether it is what the notebook has. */
+/* Writes the weight in the notebook's format; returns whether it equals the notebook's. */
 static bool compare(const char *key, double weight, double printed, char text[DIGITS])
 {
     char expected[DIGITS];

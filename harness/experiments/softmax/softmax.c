@@ -71,7 +71,7 @@ static size_t numbers_of(const json_t *array, double *x, size_t capacity)
     return n < capacity ? n : capacity;
 }
 
-/* Of one query that sees each logit as it is. */
+/* Weights of one query, 1, and keys x, so that its logits are x times the multiplier. */
 static bool weights_of(const char *kernel, const double *x, size_t n, double multiplier, double *p,
                        struct experiment_work *work)
 {
@@ -131,7 +131,7 @@ static void sweep_close(struct sweep *sweep)
     free(sweep->gradients);
 }
 
-/* The logits of the published example, or random ones; false where memory is out. */
+/* The logits of the published example, or random ones; false if memory runs out. */
 static bool sweep_open(struct sweep *sweep, const json_t *s)
 {
     const json_t *published = json_object_get(s, "x");

@@ -58,7 +58,7 @@ static bool same_build(void *module)
     char ours[160], theirs[160] = "";
     void (*line)(char text[160]);
     void *symbol = dlsym(module, "build_line");
-    memcpy(&line, &symbol, sizeof line); /* ISO C casts no data pointer to a function's */
+    memcpy(&line, &symbol, sizeof line); /* ISO C cannot cast a data pointer to a function's */
     if (line)
         line(theirs);
     build_line(ours);

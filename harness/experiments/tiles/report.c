@@ -30,7 +30,7 @@ static bool same_d(const json_t *a, const json_t *b)
     return json_equal(json_object_get(a, "d"), json_object_get(b, "d"));
 }
 
-/* The row of a size at the d of another; false where there is none. */
+/* The row of a size at the d of `like`; false where there is none. */
 static bool find(const json_t *rows, const json_t *like, unsigned keys, unsigned queries,
                  struct experiment_part *found)
 {
@@ -142,8 +142,8 @@ static void say_best(const json_t *rows, const json_t *like)
             ties += !(share.percent + share.half < best.percent - best.half);
     }
     report_sentence("At d = %.0f the fastest of %zu sizes is %u queries by %u keys, %.1f %% of the "
-                    "multiply-add rate; the intervals of %zu (it included) meet its own.  flash as "
-                    "it is reaches %.1f %%.",
+                    "multiply-add rate; the intervals of %zu (itself included) overlap its own.  "
+                    "flash itself reaches %.1f %%.",
                     experiment_number(like, "d"), sizes, queries, keys, best.percent, ties,
                     itself.percent);
 }

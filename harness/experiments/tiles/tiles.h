@@ -11,8 +11,8 @@
 
 /*
  * Each size is a variant for avx512, flash_kKEYS_qQUERIES; none where the compiler has no avx512.
- * Its code is in a module beside the program, so the parent, which loads nothing that starts threads,
- * has it as flash under the size's name that cannot be executed.
+ * Its code is in a module beside the program.  The parent loads nothing that starts threads: there
+ * each size is a copy of flash under the size's name, without code to execute.
  */
 size_t tiles_kernels(const struct attn_kernel *const **kernels);
 

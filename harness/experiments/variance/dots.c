@@ -8,7 +8,7 @@
 /* Calls of DOTS_TRIALS trials that are summed up together. */
 #define CALLS ((size_t)64)
 
-/* Trials [first, first + CALLS * DOTS_TRIALS) as far as there are so many. */
+/* Trials [first, first + CALLS * DOTS_TRIALS), of those below `trials`. */
 static void sum_block(enum distribution distribution, uint64_t key, size_t first, size_t trials,
                       const size_t *dims, size_t count, float *z, struct moments *moments)
 {

@@ -67,8 +67,8 @@ static double jackknife(const struct head *h, double *half)
     return variance_of(sum, square, n * n);
 }
 
-/* What the variance were if a head's dimensions knew nothing of each other: the sum of those of q_d
- * k_d over all pairs of tokens. */
+/* What the variance would be if a head's dimensions were independent: the sum of the variances of
+ * q_d k_d over all pairs of tokens. */
 static double independent(const struct head *h)
 {
     const double n = (double)h->tokens;

@@ -70,7 +70,7 @@ static void sweep_row(struct grid *grid, const json_t *params, const json_t *val
     grid_range(grid, "%.6g", experiment_at_number(values, "ci95", 0),
                experiment_at_number(values, "ci95", 1));
     grid_number(grid, "%.6g", theory);
-    grid_text(grid, "%s", held ? "" : "not held");
+    grid_text(grid, "%s", held ? "" : "outside");
     grid_number(grid, "%.5f", experiment_number(values, "scaled"));
     grid_range(grid, "%.5f", experiment_at_number(values, "scaled_ci95", 0),
                experiment_at_number(values, "scaled_ci95", 1));
@@ -166,8 +166,8 @@ static void report_real(const json_t *rows)
                       "dimensions were independent");
     if (most > 0)
         report_sentence(
-            "A trained model does not keep to 1: var(q.k / sqrt(d)) of its heads is %.2g "
-            "to %.3g, which it learnt on top of the scale.",
+            "A trained model does not keep the variance at 1: var(q.k / sqrt(d)) of its heads is "
+            "%.2g to %.3g, which it learnt on top of the scale.",
             least, most);
 }
 

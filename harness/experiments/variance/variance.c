@@ -1,10 +1,10 @@
 /*
  * variance: why 1/sqrt(d).
  *
- * Four parts: the published experiment repeated, the same over all d with many trials, the logits of
- * a transformer's heads, and those that the kernels themselves see.  Of one trial the inner products over all d are those of
- * its first d dimensions, so that a sweep costs as much as its largest d; each d has its million
- * trials, but rows of one sweep are not independent of each other.
+ * Four parts: the published experiment repeated, the same over all d with many trials, the logits
+ * of a transformer's heads, and those that the kernels themselves see.  The inner product at each
+ * d is that of a trial's first d dimensions, so that a sweep costs as much as its largest d; each
+ * d has a million trials, but rows of one sweep are not independent of each other.
  *
  * With one key the logarithm of a row's sum of exponentials is the row's logit: LSE shows what a
  * kernel computed.
@@ -34,7 +34,7 @@ enum { STREAM_PUBLISHED = 1000, STREAM_SWEEP = 2000, STREAM_KERNELS = 3000 };
 
 static const struct parameter parameters[] = {
     {"d", "LIST", "1..16384", NULL, "dimensions of the sweep", PARAMETER_COUNTS, 1, 65536, NULL},
-    {"trials", "N", "1000000", "100000", "inner products per d; a tenth for inputs but normal",
+    {"trials", "N", "1000000", "100000", "inner products per d; a tenth for inputs not normal",
      PARAMETER_COUNT, 100, 1e9, NULL},
     {"inputs", "LIST", "normal,uniform,rademacher,heavy", NULL, "what q and k are drawn from",
      PARAMETER_WORDS, 0, 0, distribution_names},

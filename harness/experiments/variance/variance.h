@@ -12,7 +12,7 @@
 #include "experiments/shared/moments.h"
 
 /* Moments of q.k over the first dims[c] dimensions, for each of `count` ascending dims.  The same
- * for any number of threads.  False where memory is out. */
+ * for any number of threads.  False if memory runs out. */
 bool variance_dots(enum distribution distribution, uint64_t key, size_t trials, const size_t *dims,
                    size_t count, int threads, struct moments *moments);
 
