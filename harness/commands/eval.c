@@ -35,7 +35,8 @@ static bool pick(const struct options *options, const struct attn_problem *probl
     return true;
 }
 
-/* What the file does not say, and sizes that it shall have; without --problem a plain forward pass. */
+/* Parses --problem: what the file's shapes do not give, and sizes that they must match.  Without it
+ * the problem is a plain forward pass. */
 static bool take_problem(const struct options *options, struct attn_problem *problem, char *message,
                          size_t size)
 {
@@ -75,8 +76,8 @@ static bool fill_request(const struct options *options, struct protocol_request 
 
 /* ---- the input ------------------------------------------------------------------------------- */
 
-/* FILE or FILE:PREFIX, the last colon between them; a file of the whole name comes first.  Looked for
- * where inputs of cases are. */
+/* Splits FILE:PREFIX at the last colon, unless there is a file of the whole name.  Files are
+ * searched for where inputs of cases are. */
 static bool set_paths(const struct options *options, struct protocol_request *request,
                       char *message, size_t size)
 {
@@ -94,12 +95,12 @@ static bool set_paths(const struct options *options, struct protocol_request *re
         return false;
     cases_find_file(path, request->path_in);
     input->kind = INPUT_FILE;
-    snprintf(input->path, sizeof input->path, "-"); /* it is path_in, which may be longer */
+    snprintf(input->path, sizeof input->path, "-"); /* path_in has more room */
     return true;
 }
 
-/* Takes the lengths of q, k and v into the problem; false where they are not there or do not belong
- * together. */
+/* Takes the lengths of q, k and v into the problem; false where one is missing or does not fit the
+ * others. */
 static bool take_shapes(const struct safetensors *file, const char *path, const char *prefix,
                         struct attn_problem *p, char *message, size_t size)
 {
@@ -134,7 +135,7 @@ static bool take_shapes(const struct safetensors *file, const char *path, const 
     return true;
 }
 
-/* Completes the problem by the file; returns EXIT_AS_ASKED, or another code and its message. */
+/* Completes the problem from the file; returns EXIT_AS_ASKED, or another code and its message. */
 static int read_shapes(const struct options *options, struct protocol_request *r, char *message,
                        size_t size)
 {
@@ -163,7 +164,7 @@ static int read_shapes(const struct options *options, struct protocol_request *r
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-/* What to ask of the worker; returns EXIT_AS_ASKED, or another code and its message. */
+/* Fills the request to the worker; returns EXIT_AS_ASKED, or another code and its message. */
 static int prepare(const struct options *options, struct protocol_request *request, char *message,
                    size_t size)
 {

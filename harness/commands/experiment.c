@@ -16,22 +16,22 @@
 #include "results/report_experiment.h"
 #include "session/session.h"
 
-/* Nothing here runs for long; a step that does not end is given up. */
+/* Steps are short; one that takes longer than this is taken to hang. */
 #define DEADLINE_S 900.0
 
-/* A worker's BLAS library is told to be at its best for the host's own instruction set and products
- * of so many rows: projections of a layer, prefill. */
+/* A worker's BLAS library is set up for the host's best instruction set and for products of this
+ * many rows: projections of a layer, prefill. */
 #define USUAL_LENGTH 1024
 
-/* What one call of experiment_command() holds together. */
+/* State of one call of experiment_command(). */
 struct running {
     struct asked asked;
     struct machine *machine;
     struct journal *journal; /* NULL without --output */
     int threads;
-    const struct experiment *experiment; /* at work */
+    const struct experiment *experiment; /* the current one */
     json_t *rows;                        /* its rows so far */
-    size_t steps, step;                  /* how many it has, and which is at work */
+    size_t steps, step;                  /* how many it has, and the current one */
     bool interrupted, failed, skipped, mismatched;
     double started;
     char message[1024];
@@ -67,7 +67,7 @@ static void show_progress(const struct running *r, const char *what)
     progress_show(share, r->step ? elapsed * (1 - share) / share : 0, text);
 }
 
-/* Takes a row over, for the journal and for the report. */
+/* Keeps a row for the report and writes it to the journal; takes ownership. */
 static bool keep(struct running *r, json_t *row)
 {
     json_object_set_new(row, "type", json_string("experiment"));
@@ -165,7 +165,7 @@ static bool ready(struct running *r)
     return !r->experiment->ready || r->experiment->ready(r->message, sizeof r->message);
 }
 
-/* What it was asked for, with the threads to measure on; no steps where this build cannot do it. */
+/* The steps for the given parameters; none where this build cannot run the experiment. */
 static json_t *plan_steps(struct running *r)
 {
     json_t *steps = NULL, *asked = asked_of(&r->asked, r->experiment);
@@ -271,7 +271,7 @@ static int run(struct running *r, int argc, const char *const *argv)
                                         : EXIT_AS_ASKED;
 }
 
-/* The rest of what can be wrong with the arguments. */
+/* Checks of the arguments that only the experiment itself can make. */
 static bool accepted(struct running *r)
 {
     if (!r->asked.experiment || r->asked.help)

@@ -143,7 +143,7 @@ static void print_text(void)
     print_suites();
     printf("\nexperiments\n");
     experiment_print_list(stdout);
-    printf("\nkeys of a problem, their values, what they are left out\n");
+    printf("\nkeys of a problem, their values, their defaults\n");
     print_keys();
 }
 

@@ -19,14 +19,14 @@
 #include "session/resume.h"
 #include "session/rounds.h"
 
-/* What one call of run_command() holds together. */
+/* State of one call of run_command(). */
 struct run {
     struct options options;
     struct session session;
     struct journal *journal; /* NULL without --output */
     json_t *command;         /* the arguments that are recorded */
     struct lock lock;        /* of the machine */
-    json_t *noise;           /* what the A/A pairs have shown */
+    json_t *noise;           /* what the twins have shown */
     double started;
     struct session_time time;
     char message[1024];
@@ -37,7 +37,7 @@ static const char *command_name(const struct run *run)
     return run->options.command == COMMAND_CHECK ? "check" : "run";
 }
 
-/* Without --output there is no journal, and nothing to fail. */
+/* Without --output there is no journal: nothing is written and nothing can fail. */
 static bool write_line(struct run *run, json_t *line)
 {
     if (run->journal)
@@ -46,7 +46,7 @@ static bool write_line(struct run *run, json_t *line)
     return true;
 }
 
-/* For the share that progress shows. */
+/* The share of finished cells, for the progress display. */
 static double share_done(const struct session *session)
 {
     size_t done = 0;
@@ -89,7 +89,7 @@ static bool finished(void *context, struct cell *cell)
 
 /* ---- the session ----------------------------------------------------------------------------- */
 
-/* How far any two kernels are apart on a case, for people and for the journal. */
+/* Prints the largest difference between two kernels on a case, and writes it to the journal. */
 static bool compare_outputs(struct run *run, const struct rounds *rounds)
 {
     size_t slots[OUTPUTS_MAX], n = 0;
@@ -107,7 +107,7 @@ static bool compare_outputs(struct run *run, const struct rounds *rounds)
                                 difference.largest, "between", cell_identity(a), cell_identity(b)));
 }
 
-/* Keeps what the case's A/A pair has shown, for the journal and for the summary. */
+/* Writes the noise that the case's twin has shown to the journal, and keeps it for the summary. */
 static bool note_noise(struct run *run, const struct rounds *rounds)
 {
     json_t *noise = rounds_noise(rounds);
@@ -207,14 +207,14 @@ static int begin(struct run *run, int argc, const char *const *argv)
     if (resumed && !resume_same_machine(run->journal, &run->session, message, size))
         return EXIT_USAGE;
     if (resumed && resume_cells(run->journal, &run->session))
-        progress_say("another build began %s: unfinished cells begin anew", resumed);
+        progress_say("%s was begun by another build: unfinished cells start over", resumed);
     if (!resumed && run->options.output &&
         !(run->journal = journal_create(run->options.output, message, size)))
         return EXIT_ENVIRONMENT;
     return EXIT_AS_ASKED;
 }
 
-/* Says how the session ended, to the journal and to people. */
+/* Records in the journal how the session ended, and prints it. */
 static int finish(struct run *run, enum rounds_end end)
 {
     int code = exit_code(&run->session, end);
@@ -240,8 +240,8 @@ static int finish(struct run *run, enum rounds_end end)
     return code;
 }
 
-/* Measuring takes the machine, checking does not; then the session begins.  Returns the code to
- * end with. */
+/* Takes the machine's lock, which only measuring needs, then begins the session.  Returns
+ * EXIT_AS_ASKED or the code to end with. */
 static int enter(struct run *run)
 {
     const bool check = run->options.command == COMMAND_CHECK;

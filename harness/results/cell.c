@@ -94,7 +94,7 @@ json_t *cell_identity(const struct cell *cell)
                      "cache", cell->cold ? "cold" : "warm", "plugin");
 }
 
-/* The text as one word of a shell; a quote in it ends the word's quotes and begins them again. */
+/* The text as one word of a shell, in single quotes; a quote in it becomes '\''. */
 static void quote(const char *text, char out[CELL_WORD])
 {
     size_t n = 0;

@@ -1,5 +1,5 @@
 /*
- * cell: one line of results, (case, kernel, variant, threads, placement), and how far it got.
+ * cell: one line of results, (case, kernel, variant, threads, placement), and its state.
  */
 #ifndef HARNESS_RESULTS_CELL_H
 #define HARNESS_RESULTS_CELL_H
@@ -33,7 +33,7 @@ struct cell {
     int threads;
     enum placement placement;
     enum memory_policy memory;
-    bool huge_pages; /* asked for */
+    bool huge_pages; /* requested */
     bool cold;
 
     bool done; /* the state is final */
@@ -46,7 +46,7 @@ struct cell {
     json_t *row;      /* the finished line; owned, NULL before */
     json_t *blas;     /* "blas" of row and launches: the library's core type; owned, NULL none */
     double cost_s;    /* wall time of the last launch */
-    size_t repeats;   /* launches that gave way to another */
+    size_t repeats;   /* launches that a repeat superseded */
 };
 
 void cell_init(struct cell *cell, const struct problem_case *c, const char *kernel_name,
@@ -61,14 +61,15 @@ __attribute__((format(printf, 3, 4))) void cell_end(struct cell *cell, enum cell
  * "plugin"} */
 json_t *cell_identity(const struct cell *cell);
 
-/* Takes back what the cell's check found of errors: they are not those of what ended it. */
+/* Clears the errors in the cell's check: they are not from the call that ended it. */
 void cell_forget_errors(struct cell *cell);
 
 /* Fails a cell because the same variant did on another number of threads: a wrong kernel gets no time
  * on any. */
 void cell_inherit(struct cell *cell, const struct cell *failed);
 
-/* A command line that measures this cell alone; beside the one that it failed with, where it did. */
+/* A command line that measures this cell alone; with the thread count too on which its variant
+ * failed, where that is another. */
 #define CELL_WORD (4 * (2 * PARSE_TEXT + 16)) /* problem and input, every byte of them quoted */
 #define CELL_REPRO (CELL_WORD + 256)
 void cell_repro(const struct cell *cell, const char *command, char text[CELL_REPRO]);

@@ -33,7 +33,7 @@ struct journal {
 /* ---- lines ----------------------------------------------------------------------------------- */
 
 /* The key of results/schema.json; tests/results/test_schema.c holds the two together.  A field with a usual
- * value is one that older files lack: it is named only where it has another. */
+ * value is missing in older files: only a value that differs from it is added, with its name. */
 static const struct {
     const char *name, *usual;
 } keys[] = {
@@ -165,7 +165,7 @@ struct journal *journal_create(const char *path, char *message, size_t message_s
     return journal;
 }
 
-/* Launches of another build are no launches of this one's cells. */
+/* Launches of another build do not count: they are forgotten. */
 static void take_session(struct journal *journal, json_t *session)
 {
     const json_t *before = json_object_get(journal->session, "build");
@@ -177,7 +177,7 @@ static void take_session(struct journal *journal, json_t *session)
     journal->session = json_incref(session);
 }
 
-/* Whether a launch is one of its cell's: not if it gave way to a repeat, or is a twin's. */
+/* Whether a launch counts for its cell: not if a repeat superseded it, or if it is a twin's. */
 static bool counts(const json_t *launch)
 {
     return !json_is_true(json_object_get(launch, "superseded")) &&

@@ -27,8 +27,8 @@ struct journal *journal_resume(const char *path, char *message, size_t message_s
  * error, with the file still ending in a whole line. */
 bool journal_write(struct journal *journal, json_t *line, char *message, size_t message_size);
 
-/* The same without waiting for the disk: for what may be lost when the power fails, with what stands
- * before the next line that is written. */
+/* The same without waiting for the disk: for lines that may be lost if the power fails before the
+ * next journal_write(). */
 bool journal_note(struct journal *journal, json_t *line, char *message, size_t message_size);
 
 /* Of a resumed file: its last session line; the last row of a cell, NULL where there is none; its

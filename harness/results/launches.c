@@ -1,5 +1,5 @@
 /*
- * launches: numbers out of records.
+ * launches: numbers from the records of launches.
  */
 #include "launches.h"
 

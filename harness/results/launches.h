@@ -21,7 +21,7 @@ json_t *launches_record(const struct cell *cell, json_t *answer,
 /* Medians in the order taken; returns how many; free() the array. */
 size_t launches_medians(const struct cell *cell, double **medians);
 
-/* Median over launches of a number of theirs, NaN where none has it; `outer` may be NULL. */
+/* Median over launches of one of their numbers, NaN where none has it; `outer` may be NULL. */
 double launches_median_of(const struct cell *cell, const char *outer, const char *key);
 
 /* The largest of them. */
@@ -30,16 +30,16 @@ double launches_largest(const struct cell *cell, const char *outer, const char *
 /* The median of element number `index` of an array. */
 double launches_median_at(const struct cell *cell, const char *key, size_t index);
 
-/* Median over launches of work / time / ceiling: each launch against its own minute. */
+/* Median over launches of work / time / ceiling: each launch against the ceiling measured in it. */
 double launches_fraction(const struct cell *cell, double work, const char *ceiling);
 
 /* Statistics of the samples; false where there are none. */
 bool launches_statistics(const struct cell *cell, struct stats_launches *statistics);
 
-/* Whether every launch found its memory where it was asked to lie. */
+/* Whether every launch found its memory where the policy puts it. */
 bool launches_in_place(const struct cell *cell);
 
-/* What disturbed a launch that may join the cell's; and the flags of the cell. */
+/* What disturbed a launch, beside those that the cell has; and the flags of the cell. */
 unsigned launches_noise_of(const struct cell *cell, const json_t *record);
 unsigned launches_noise(const struct cell *cell);
 

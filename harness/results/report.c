@@ -106,7 +106,7 @@ static const struct cell *fastest(const struct cell *cells, size_t count, const 
     return best;
 }
 
-/* "*" for one that alone is the fastest, "=" for one with rivals, "?" where launches are too few. */
+/* "*" for one that alone is the fastest, "=" for one tied, "?" where launches are too few. */
 static const char *mark(const struct cell *cells, size_t count, const struct cell *best)
 {
     for (size_t i = 0; i < count; i++)

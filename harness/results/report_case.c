@@ -105,7 +105,7 @@ static void print_absent_for(const struct cell *cells, size_t count, enum cell_s
     table_wrap(report_output.out, text, report_output.width, 4);
 }
 
-/* A line a reason. */
+/* One line for each reason. */
 static void print_absent(const struct cell *cells, size_t count, enum cell_state state)
 {
     for (size_t i = 0; i < count; i++) {

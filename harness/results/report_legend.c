@@ -20,7 +20,7 @@ static const struct {
     {'=', "tied: intervals overlap"},
 };
 
-/* `plain` ones are left to `help columns`. */
+/* `plain` ones are explained in `help columns` only. */
 static const struct {
     const char *meaning;
     bool plain;
@@ -29,13 +29,13 @@ static const struct {
     [COLUMN_THREADS] = {"OpenMP threads", true},
     [COLUMN_TIME] = {"time of a call: the median of the medians of launches (processes)", false},
     [COLUMN_INTERVAL] = {"half the 95 % interval of the median, in percent of it", false},
-    [COLUMN_GFLOPS] = {"useful work over time; masked keys and recomputation earn nothing", true},
+    [COLUMN_GFLOPS] = {"useful work over time; masked keys and recomputation do not count", true},
     [COLUMN_FMA] = {"of the multiply-add rate, measured in the same processes", false},
-    [COLUMN_BANDWIDTH] = {"of the read bandwidth, where that limit is the nearer one", false},
+    [COLUMN_BANDWIDTH] = {"of the read bandwidth, shown where it is the nearer limit", false},
     [COLUMN_GEMM] = {"speed over the kernel gemm: two library GEMMs and a softmax", false},
     [COLUMN_ERROR] = {"largest error over its bound; above 1 the kernel fails", false},
     [COLUMN_FLAGS] = {"letters: attnbench help flags", true},
-    [COLUMN_LAUNCHES] = {"processes that stand behind the median", true},
+    [COLUMN_LAUNCHES] = {"launches (processes) that the median is taken over", true},
     [COLUMN_SPREAD] = {"how far the launches' medians lie apart", false},
     [COLUMN_MIN] = {"the fastest sample", true},
     [COLUMN_P95] = {"95 % of the samples are at most this", true},

@@ -53,7 +53,7 @@ enum cell_state report_state(const json_t *row);
 /* Whether bandwidth and not arithmetic bounds the row, by the ceilings of its own launches. */
 bool report_bandwidth_binds(const json_t *row);
 
-/* Whether the interval of a row meets the fastest one's; false where one of them has none. */
+/* Whether the interval of a row overlaps the fastest one's; false where one of them has none. */
 bool report_meets(const json_t *row, const json_t *fastest);
 
 /* Whether two finished cells are of one case and thread count. */
@@ -62,8 +62,8 @@ bool report_rivals(const struct cell *a, const struct cell *b);
 /* Median of the fastest gemm among the rivals of a cell; NaN where there is none. */
 double report_gemm(const struct cell *cells, size_t count, const struct cell *like);
 
-/* Notes what a table has shown, for the legend: `shown` is table_print()'s, which[] the COLUMN_ that
- * each column is, -1 none; NULL where they are these. */
+/* Notes what a table has shown, for the legend: `shown` is what table_print() returned, which[]
+ * gives the COLUMN_ of each column, -1 for none; NULL where the columns are report_columns. */
 void report_saw(const struct table *table, unsigned shown, const int *which);
 
 /* A line for each mark, column and flag that was seen and does not explain itself. */

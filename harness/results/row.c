@@ -13,10 +13,10 @@
 #include "bench/noise.h"
 #include "base/number.h"
 
-/* A median this far above the best multiply-add rate seen beside the samples is no noise: the clock
- * wanders by up to 8 % between a probe and the samples (3.5 to 3.8 GHz seen on one machine), hardly ever
- * by more.  The best of the probes, because one that was disturbed halves the ceiling, and an honest
- * kernel looked like 141 %. */
+/* A median this far above the best multiply-add rate seen beside the samples is not noise: the
+ * clock changes by up to 8 % between a probe and the samples (3.5 to 3.8 GHz seen on one machine),
+ * hardly ever by more.  The best of the probes, because a disturbed one halves the ceiling: a
+ * correct kernel once seemed to reach 141 %. */
 #define IMPLAUSIBLE 1.1
 
 /* A count or a size. */
@@ -72,7 +72,7 @@ static void add_roofline(const struct cell *cell, json_t *rates)
     json_object_set_new(rates, "fraction_of_roofline", number_json(fraction));
 }
 
-/* Seconds a call of each thread; null where the OpenMP runtime could not be heard. */
+/* Seconds a call of each thread; null where the OpenMP runtime could not be observed. */
 static json_t *threads_of(const struct cell *cell, const char *key)
 {
     json_t *array = json_array();
@@ -119,7 +119,7 @@ static json_t *rates_of(const struct cell *cell)
     return rates;
 }
 
-/* Counts per call, medians over launches, and why what is unknown is. */
+/* Counts per call, medians over launches, and why some are unknown. */
 static json_t *counters_of(const struct cell *cell)
 {
     json_t *counters = json_object();
@@ -142,7 +142,7 @@ static json_t *memory_in_place(const struct cell *cell)
 }
 
 /* A wrong kernel never gets a time, nor one that is faster than the machine can be: of its launches
- * the journal's lines and the percentage in `why` are left. */
+ * only the journal's lines and the percentage in `why` remain. */
 static void judge(struct cell *cell)
 {
     const double gflops =
@@ -158,7 +158,7 @@ static void judge(struct cell *cell)
         json_array_clear(cell->launches);
 }
 
-/* The check of the cell, and with it what was verified of timed calls. */
+/* The check of the cell, with the number of samples of timed calls that were verified. */
 static json_t *check_of(const struct cell *cell)
 {
     if (!cell->check)

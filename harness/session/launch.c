@@ -24,8 +24,8 @@
  * OMP_PROC_BIND=false: hwloc binds the threads, and the binding is read back; one mechanism only.
  * OMP_WAIT_POLICY=active: threads of a team that wait for the next call spin.  A sample is calls
  * back to back; a team that sleeps between them would add a futex wake-up (tens of microseconds on
- * a virtual machine) to each, which is the price of an idle process and not of the kernel.  Only
- * where time is measured: a check has long serial stretches, and spinning beside them wastes a core.
+ * a virtual machine) to each, which is a cost of sleeping and not of the kernel.  Only where time
+ * is measured: a check has long serial stretches, and spinning beside them wastes a core.
  * OPENBLAS_NUM_THREADS=1: a kernel that calls BLAS does so from its own threads.
  */
 struct environment {
@@ -34,7 +34,7 @@ struct environment {
     const char *variables[MAX_BLAS + 16];
 };
 
-/* What the BLAS library needs to be at its best, but for what the user has set. */
+/* The variables with which the BLAS library is fastest, except those that the user has set. */
 static size_t blas_variables(struct environment *e, const struct protocol_request *r)
 {
     size_t count, n = 0;
@@ -55,7 +55,7 @@ static void environment_init(struct environment *e, const struct protocol_reques
         "OMP_PROC_BIND=false",
         "OMP_DYNAMIC=false",
         "OPENBLAS_NUM_THREADS=1",
-        /* taken away: what a user set for another program */
+        /* unset: the user may have set them for another program */
         "OMP_PLACES",
         "OMP_THREAD_LIMIT",
         "GOMP_CPU_AFFINITY",
@@ -101,14 +101,14 @@ double launch_deadline(const struct attn_problem *problem)
     return DEADLINE_FLOOR_S + attn_useful_flops(problem) / SLOWEST_FLOPS;
 }
 
-/* What the worker was at, for a message. */
+/* What the worker was doing, for a message. */
 static const char *doing(void)
 {
     progress.text[PROTOCOL_PROGRESS - 1] = 0;
     return *progress.text ? progress.text : "starting";
 }
 
-/* The state and reason that an end without an answer stands for. */
+/* Takes state and reason from the way in which a worker ended that gave no answer. */
 static void explain(const struct process_outcome *outcome, double deadline_s, struct launch *launch)
 {
     const size_t size = sizeof launch->why;

@@ -8,10 +8,10 @@
 #include "protocol.h"
 
 struct launch {
-    bool interrupted; /* of this program: the launch says nothing about the kernel */
+    bool interrupted; /* the program was: the launch says nothing about the kernel */
     enum cell_state state;
     char why[640];
-    json_t *answer; /* owned by the caller; NULL where the worker did not live to give one */
+    json_t *answer; /* owned by the caller; NULL where the worker gave none */
     double wall_s;
 };
 

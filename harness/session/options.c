@@ -29,7 +29,7 @@ static const struct {
          "variant, threads) is checked against the float64 reference before it is timed,\n"
          "in one process per launch; launches of a case's cells are interleaved.\n"
          "\n"
-         "Exit status: 0 all as asked (unsupported and unavailable included), 1 a kernel\n"
+         "Exit status: 0 success (unsupported and unavailable included), 1 a kernel\n"
          "failed its check, crashed, timed out or was implausible, 2 usage, 3 input,\n"
          "output or environment, 130 interrupted.\n"
          "\n"
@@ -39,26 +39,27 @@ static const struct {
          "Prints the largest difference between any two kernels of a case as well.\n"
          "Exit status as for run.\n"
          "\n"
-         "An element passes within the bound on what rounding can do to a correct kernel,\n"
-         "which is derived from its inputs; and results on normal input pass where their\n"
-         "RMS error, over at most 256 rows, is within 8 times that of naive (16-bit results:\n"
-         "plus their own rounding).  On ordinary rows of hundreds of keys the bound is some\n"
-         "1e-5, so a single element that is off by 1e-5 of itself is seen only where the\n"
-         "bound is tight (a row that sees one key, or gives one nearly all of its weight),\n"
-         "where so few elements are compared that it moves their RMS, or where repeats or\n"
-         "thread counts differ in it (unless the kernel says that it varies).  Everywhere\n"
-         "else it passes, and so does whatever stands in rows that a large case does not\n"
-         "sample.  Off by 1e-5 in every element, f32 results fail by their RMS, unless\n"
-         "naive's own error, which grows with the number of keys, comes near that.\n"},
+         "An element passes if its error is within a bound, derived from its inputs, on\n"
+         "what rounding can do to a correct kernel.  Results on normal input must also\n"
+         "have an RMS error, over at most 256 rows, within 8 times that of naive (16-bit\n"
+         "results: plus their own rounding).\n"
+         "\n"
+         "On ordinary rows of hundreds of keys the bound is about 1e-5.  A single element\n"
+         "with a relative error of 1e-5 is therefore caught only where the bound is tight\n"
+         "(a row that sees one key, or gives one nearly all of its weight), where so few\n"
+         "elements are compared that it changes their RMS, or where repeats or thread\n"
+         "counts disagree on it (unless the kernel declares that it varies).  Everywhere\n"
+         "else it passes, and so does any error in rows that a large case does not\n"
+         "sample.  If every element is off by 1e-5, f32 results fail by their RMS, unless\n"
+         "naive's own error, which grows with the number of keys, is close to that.\n"},
     [COMMAND_EVAL] =
         {"eval", "compute one attention from a file to a file",
          "--kernel K --input IN[:PREFIX] --output OUT [--problem OPTIONS]",
          "IN is a safetensors file with tensors PREFIXq, PREFIXk, PREFIXv; OUT gets o, and\n"
          "lse and weights where the problem asks for them.  Shapes come from IN; OPTIONS\n"
-         "are those that shapes do not say, as in mask=causal,scale=0.125, and a size in\n"
-         "them has to be that of IN.\n"},
+         "give the rest, as in mask=causal,scale=0.125; a size in them must match IN.\n"},
     [COMMAND_EXPERIMENT] =
-        {"experiment", "why 1/sqrt(d), and what else the numbers teach", "NAME [PARAMETER]...",
+        {"experiment", "questions about attention, such as why 1/sqrt(d)", "NAME [PARAMETER]...",
          "Each experiment has parameters of its own: attnbench experiment NAME --help.\n"},
     [COMMAND_MACHINE] = {"machine", "topology, caches, ceilings", "[--json]", ""},
     [COMMAND_HELP] = {"help", "what columns, flags and states mean", "[TOPIC|COMMAND]", ""},
@@ -77,7 +78,7 @@ static const struct option {
      "cases to use: built-in suites or files, comma separated; all", TEXT, SELECTS},
     {"problem", "P", 0, "a problem, as in b=1,hq=8,hkv=8,s=1024,d=64,mask=causal; repeatable",
      PROBLEM, SELECTS},
-    {"problem", "OPTIONS", 0, "what shapes do not say, as in mask=causal,outputs=o+lse,dtype=bf16",
+    {"problem", "OPTIONS", 0, "all but the shapes, as in mask=causal,outputs=o+lse,dtype=bf16",
      PROBLEM, IN(EVAL)},
     {"case", "NAME", offsetof(struct options, cases),
      "only these cases of the suites, comma separated", TEXT, SELECTS},
@@ -104,15 +105,15 @@ static const struct option {
      MEMORY, IN(RUN)},
     {"huge-pages", NULL, offsetof(struct options, huge_pages),
      "ask for huge pages; results say how much lies on them", FLAG, IN(RUN)},
-    {"cold", NULL, offsetof(struct options, cold), "rotate operands past the last-level cache",
+    {"cold", NULL, offsetof(struct options, cold), "rotate through more operands than caches hold",
      FLAG, IN(RUN)},
     {"seconds", "T", offsetof(struct options, seconds),
-     "aim for this long a session (default: what six launches a cell need)", SECONDS, IN(RUN)},
+     "session length to aim for (default: enough for six launches a cell)", SECONDS, IN(RUN)},
     {"launches", "N", offsetof(struct options, launches),
-     "at most so many launches a cell (below 6: no interval); without --seconds take your time",
+     "at most so many launches a cell (below 6: no interval); without --seconds no time limit",
      COUNT, IN(RUN)},
     {"timeout", "T", offsetof(struct options, timeout_s),
-     "give a launch up after so many seconds (default: by the problem's size)", SECONDS,
+     "give up a launch after this many seconds (default: by the problem's size)", SECONDS,
      SELECTS | IN(EVAL)},
     {"seed", "N", offsetof(struct options, seed),
      "order of launches and shifts of operands (default: from the clock; recorded)", SEED, SELECTS},
@@ -124,7 +125,7 @@ static const struct option {
      "results as JSON Lines; - for standard output", TEXT, SELECTS},
     {"output", "FILE", offsetof(struct options, output), "safetensors to write", TEXT, IN(EVAL)},
     {"resume", "FILE", offsetof(struct options, resume),
-     "go on with an interrupted session, with its own options unless given anew", TEXT, SELECTS},
+     "continue an interrupted session, with its own options unless given again", TEXT, SELECTS},
     {"json", NULL, offsetof(struct options, json), "JSON instead of text", FLAG,
      IN(LIST) | IN(MACHINE)},
     {"help", NULL, offsetof(struct options, help), "this page", FLAG, ~0u},

@@ -16,7 +16,7 @@
  *             and what the action measured}
  *
  * `progress` is PROTOCOL_PROGRESS bytes of shared memory that hold, as a string, what the worker
- * is doing: the parent reads it when the worker did not live to answer.
+ * is doing: the parent reads it when the worker died before it answered.
  */
 #ifndef HARNESS_SESSION_PROTOCOL_H
 #define HARNESS_SESSION_PROTOCOL_H
@@ -77,15 +77,15 @@ struct protocol_request {
     uint64_t seed;
     double warmup_s, sample_s, budget_s;
     size_t max_samples;
-    const char *blas_core; /* the parent's own: what the environment asks of BLAS; NULL: a guess */
+    const char *blas_core; /* not sent: core type in the worker's environment; NULL: a guess */
     char path_in[4096], path_out[4096];
     char experiment[64], step[PROTOCOL_STEP];
 };
 
-/* To one line, free() it; NULL where memory is out. */
+/* To one line, free() it; NULL if memory runs out. */
 char *protocol_print(const struct protocol_request *request);
 
-/* From one line; false fills message with what it lacks. */
+/* From one line; false fills message with what is wrong. */
 bool protocol_parse(const char *line, struct protocol_request *request, char *message,
                     size_t message_size);
 

@@ -1,5 +1,5 @@
 /*
- * queue: waiting for the lock, where people can see it.
+ * queue: waiting for the lock, with a message that says so.
  */
 #include "queue.h"
 

@@ -61,7 +61,7 @@ static void take_row(struct cell *cell, const json_t *row, enum cell_state state
     cell->row = json_deep_copy(row);
 }
 
-/* What the same build did for a cell that it did not finish. */
+/* Takes the check and the launches that the same build recorded for an unfinished cell. */
 static void take_work(struct cell *cell, json_t *check, json_t *launches)
 {
     const size_t count = json_array_size(launches);
@@ -74,7 +74,8 @@ static void take_work(struct cell *cell, json_t *check, json_t *launches)
     cell->cost_s = json_number_value(json_object_get(last, "wall_s"));
 }
 
-/* What the file knows of the variant on other numbers of threads, which this session may not have. */
+/* Fails the cell where its variant failed on another number of threads, in a row of the file; this
+ * session may not have that cell. */
 static void take_failure(struct cell *cell, const json_t *row)
 {
     const char *why = json_string_value(json_object_get(row, "why"));

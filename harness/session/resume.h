@@ -15,8 +15,8 @@ bool resume_options(const struct journal *journal, struct options *options, int 
 bool resume_same_machine(const struct journal *journal, const struct session *session,
                          char *message, size_t message_size);
 
-/* Gives the cells what the file knows of them: their rows, or the launches they had.  Returns
- * whether another build wrote it, whose launches do not count. */
+/* Fills the cells from the file: with their rows, or with their launches so far.  Returns whether
+ * another build wrote it; then its launches do not count. */
 bool resume_cells(const struct journal *journal, struct session *session);
 
 #endif

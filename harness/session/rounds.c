@@ -19,19 +19,19 @@
 #define DEFAULT_LAUNCHES 24
 
 /* A launch samples for a thirtieth of its cell's share of the time, within these limits: shorter
- * ones cost more in process start than they measure, longer ones know no more about a launch. */
+ * ones spend more time on process start than on sampling, longer ones gain no precision. */
 #define SHARE_OF_CELL (1.0 / 30)
 #define SHORTEST_S 0.01
 #define LONGEST_S 0.5
-#define USUAL_S 0.05 /* where time does not matter */
+#define USUAL_S 0.05 /* without a time limit */
 
-#define SAMPLE_S 1e-3 /* and at least 1000 times the clock's resolution, which bench sees to */
+#define SAMPLE_S 1e-3 /* and at least 1000 times the clock's resolution, which bench ensures */
 #define MAX_SAMPLES 64
 
 /* ---- the case -------------------------------------------------------------------------------- */
 
-/* Sets of operands in rotation: two, so that no kernel can answer from memory; cold, so many that
- * a set has left every cache before its turn comes again, as far as memory allows. */
+/* Sets of operands in rotation: two, so that no kernel can repeat the results of the call before;
+ * cold: so many that a set has left every cache before its turn comes again, if memory allows. */
 static size_t sets_for(const struct session *session, const struct problem_case *c, bool cold)
 {
     const double bytes = attn_compulsory_bytes(&c->problem);
@@ -77,7 +77,7 @@ static struct launch prepare(struct rounds *rounds, struct protocol_request *req
     return launch;
 }
 
-/* ---- whose turn ------------------------------------------------------------------------------ */
+/* ---- the order of launches ------------------------------------------------------------------- */
 
 static size_t live_cells(const struct rounds *rounds)
 {
@@ -87,7 +87,7 @@ static size_t live_cells(const struct rounds *rounds)
     return live;
 }
 
-/* Seconds that a cell may still use. */
+/* Seconds that a cell may still use, by max-min fair sharing. */
 static double fair_level(const struct rounds *rounds, size_t target)
 {
     double *needs = malloc((rounds->count + 1) * sizeof *needs);
@@ -114,8 +114,8 @@ static void shuffle(size_t *order, size_t n, uint64_t key)
     }
 }
 
-/* Cells of one thread count follow each other, in the order that they have: they are what is compared,
- * and the less time lies between two launches the less has the machine changed. */
+/* Moves cells of one thread count next to each other, otherwise in the same order: they are
+ * compared with each other, and the machine changes less in a shorter time. */
 static void group(struct rounds *rounds, size_t *order, size_t n)
 {
     for (size_t i = 1; i < n; i++) {
@@ -133,7 +133,7 @@ static void group(struct rounds *rounds, size_t *order, size_t n)
 
 /* ---- rounds ---------------------------------------------------------------------------------- */
 
-/* After a round: who has had enough. */
+/* After a round: ends the cells that are finished; false where the journal failed. */
 static bool settle(struct rounds *rounds)
 {
     const size_t asked = rounds->session->options->launches;
@@ -183,7 +183,7 @@ static enum rounds_end run_round(struct rounds *rounds, const struct protocol_re
     return end;
 }
 
-/* The first round has shown what a launch costs: the twin joins. */
+/* Adds the twin, now that the first round has shown what a launch costs. */
 static enum rounds_end add_twin(struct rounds *rounds, const struct protocol_request *request)
 {
     return rounds_pick_twin(rounds) ? rounds_turn(rounds, request, rounds->count, 0) : ROUNDS_DONE;

@@ -7,7 +7,7 @@
 #include "launch.h"
 #include "session.h"
 
-/* What happens to launches and finished cells on the way; both may be slow, no worker runs. */
+/* Callbacks on launches and finished cells; they may be slow, as no worker runs meanwhile. */
 struct rounds_events {
     void *context;
     /* A worker is about to begin; `what` it does, "launch 3". */
@@ -39,7 +39,7 @@ enum rounds_end { ROUNDS_DONE, ROUNDS_INTERRUPTED, ROUNDS_STOPPED };
 /* Launches until every cell is done. */
 enum rounds_end rounds_run(struct rounds *rounds);
 
-/* What the A/A pair of the case has shown, a line for the journal; NULL where there was none. */
+/* The noise that the twin has shown, a line for the journal; NULL where there was no twin. */
 json_t *rounds_noise(const struct rounds *rounds);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * rounds_core: the code of the BLAS library that kernel gemm runs in a case.
+ * rounds_core: chooses the core type of the BLAS library, the code that kernel gemm runs in a case.
  *
- * Which of its core types is the fastest depends on processor and problem; guessed per launch or per
- * session, a rival is beaten by a guess.  So each is tried before anything of the case is checked or
- * timed, and the faster one stays for every launch of the variant, at any thread count.  A try is no
- * launch of a cell: it only chooses.
+ * Which core type is the fastest depends on processor and problem; with a wrong guess gemm would
+ * look slower than it is.  So each is tried before anything of the case is checked or timed, and
+ * the fastest is kept for every launch of the variant, at any thread count.  A try does not count
+ * as a launch of a cell.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 #define TRY_S 0.01   /* of samples */
 #define AGAIN_S 0.25 /* a launch that takes less is tried twice, in the order A B B A */
 
-/* The median of a try; infinity where it did not go well. */
+/* The median of a try; infinity where it failed. */
 static double try_core(struct rounds *rounds, const struct protocol_request *base,
                        const struct cell *cell, const char *core, struct launch *launch)
 {
@@ -75,7 +75,7 @@ static json_t *choose(struct rounds *rounds, const struct protocol_request *base
     return json_pack("{s:s, s:o}", "core", cores[chosen], "tried_s", tried);
 }
 
-/* What a launch of an interrupted session ran on. */
+/* The core type recorded by a launch of an interrupted session; NULL where there is none. */
 static json_t *recorded(const struct rounds *rounds, enum attn_isa isa)
 {
     for (size_t i = 0; i < rounds->count; i++) {

@@ -1,8 +1,8 @@
 /*
  * rounds_judge: every cell is checked before any is timed.
  *
- * In workers of their own: a process that has run a hundred adversarial inputs is another place
- * to measure in than a fresh one, and here the reference may use every core.
+ * Checks have their own workers: a process that has run a hundred adversarial inputs may time
+ * differently from a fresh one, and in a check the reference may use every core.
  */
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static bool same_variant(const struct cell *a, const struct cell *b)
     return a->isa == b->isa && strcmp(a->kernel_name, b->kernel_name) == 0;
 }
 
-/* Cells that have a result to come, or a good one. */
+/* Whether a cell has no result yet, or a good one. */
 static bool runs(const struct cell *cell)
 {
     return !cell->done || cell->state == CELL_OK;
@@ -52,7 +52,7 @@ struct group {
     size_t count;
 };
 
-/* Those that are done are judged again: what they compute is compared with what the others do. */
+/* Those that are done are judged again, because their output is compared with the others'. */
 static struct group group_of(struct rounds *rounds, const struct cell *like,
                              struct protocol_request *r)
 {
@@ -70,7 +70,7 @@ static struct group group_of(struct rounds *rounds, const struct cell *like,
     return group;
 }
 
-/* The threads that the worker was on when it died; 0 where it was not in the kernel. */
+/* The thread count that was being checked when the worker died; 0 outside the kernel. */
 static int threads_of(const struct launch *launch)
 {
     int threads = 0;
@@ -87,7 +87,7 @@ static bool fail(struct rounds *rounds, struct cell *cell, enum cell_state state
     return rounds_finish(rounds, cell);
 }
 
-/* Of a worker that gave no verdicts: ends the cell that it was at, or all. */
+/* For a worker that gave no verdicts: ends the cell that it was checking; if unknown, all. */
 static bool take_end(struct rounds *rounds, const struct group *group, const struct launch *launch)
 {
     const int threads = threads_of(launch);
@@ -103,7 +103,8 @@ static bool take_end(struct rounds *rounds, const struct group *group, const str
     return written;
 }
 
-/* Of one that did; what went wrong afterwards is not the fault of who passed. */
+/* For a worker that gave verdicts.  If it ended badly after them, a cell that passed takes the
+ * worker's state and reason, and does not count as failed. */
 static bool take_verdict(struct rounds *rounds, struct cell *cell, const json_t *verdict,
                          const struct launch *launch)
 {

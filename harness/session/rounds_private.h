@@ -1,5 +1,5 @@
 /*
- * rounds_private: between rounds.c, rounds_judge.c, rounds_turn.c and rounds_twin.c.
+ * rounds_private: what rounds.c and the files rounds_*.c share.
  */
 #ifndef HARNESS_SESSION_ROUNDS_PRIVATE_H
 #define HARNESS_SESSION_ROUNDS_PRIVATE_H
@@ -22,14 +22,14 @@ static inline const char *rounds_core(const struct cell *cell)
     return json_string_value(json_object_get(cell->blas, "core"));
 }
 
-/* Takes the time in which a worker did what it was asked for, of what it says beside its answer. */
+/* Adds the times of working and of probing that a worker gives in its answer. */
 void rounds_note_work(struct rounds *rounds, const struct launch *launch);
 
 /* Checks every cell that is not done and has not been checked, all thread counts of its variant
- * together; ends those that fail, and where checking is all that was asked for those that pass. */
+ * together; ends those that fail, and in `attnbench check` those that pass too. */
 enum rounds_end rounds_judge(struct rounds *rounds, const struct protocol_request *base);
 
-/* Launches cell number `index` once, again where it was disturbed, and takes the record in; index
+/* Launches cell number `index` once, and again where it was disturbed, and keeps the record; index
  * rounds->count is the twin. */
 enum rounds_end rounds_turn(struct rounds *rounds, const struct protocol_request *base,
                             size_t index, size_t round);
@@ -37,10 +37,10 @@ enum rounds_end rounds_turn(struct rounds *rounds, const struct protocol_request
 /* Picks the cell that is launched twice a round; false where no cell is fit for it. */
 bool rounds_pick_twin(struct rounds *rounds);
 
-/* Whether a cell is wrong, and not only on another number of threads. */
+/* Whether a cell itself is wrong, not only its variant on another number of threads. */
 bool rounds_is_wrong(const struct cell *cell);
 
-/* Fails the other thread counts of each variant that is wrong on one, those too that have their row
+/* Fails the other thread counts of each variant that is wrong on one, even those that have a row
  * already; false where the journal failed. */
 bool rounds_spread(struct rounds *rounds);
 

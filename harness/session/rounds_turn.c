@@ -29,7 +29,7 @@ void rounds_note_work(struct rounds *rounds, const struct launch *launch)
     rounds->time.probing_s += json_number_value(json_object_get(launch->answer, "probed_s"));
 }
 
-/* Whether a launch gave way to a repeat of itself, which goes into its record. */
+/* Whether a launch was disturbed and will be repeated; its record then says "superseded". */
 static bool give_way(const struct rounds *rounds, struct cell *cell, json_t *record, size_t repeat)
 {
     if (repeat == NOISE_REPEATS || clock_now() + cell->cost_s > rounds->until ||
@@ -41,7 +41,7 @@ static bool give_way(const struct rounds *rounds, struct cell *cell, json_t *rec
     return true;
 }
 
-/* One shift for every launch of a round: what a round compares it compares at the same addresses, and
+/* All launches of a round have one shift: kernels are compared at the same addresses, and the
  * operands, which all launches share, move once a round and not once a launch. */
 static size_t shift_of(const struct rounds *rounds, size_t round)
 {
@@ -67,7 +67,7 @@ static struct protocol_request request_for(struct rounds *rounds,
     return r;
 }
 
-/* Takes a launch that went well into its cell, or sees that it is repeated. */
+/* Adds a successful launch to its cell, or sets *again to have it repeated. */
 static enum rounds_end keep(struct rounds *rounds, struct cell *cell, json_t *answer,
                             const struct launches_setting *setting, bool *again)
 {
@@ -80,8 +80,8 @@ static enum rounds_end keep(struct rounds *rounds, struct cell *cell, json_t *an
     return rounds->events->launched(rounds->events->context, record) ? ROUNDS_DONE : ROUNDS_STOPPED;
 }
 
-/* Ends the cell, which may be the twin's, and its variant on all thread counts; the figures of its
- * check are now those of the call that failed. */
+/* Ends the cell, which may be the twin's, and its variant on all thread counts; its check now has
+ * the errors of the call that failed. */
 static bool lose(struct rounds *rounds, struct cell *cell, const struct launch *launch)
 {
     struct cell *of = cell == &rounds->twin ? &rounds->cells[rounds->twin_of] : cell;

@@ -1,9 +1,9 @@
 /*
- * rounds_twin: an A/A pair inside the session.
+ * rounds_twin: the twin of a cell, an A/A test inside the session.
  *
  * One cell of a case is launched twice a round, under the same conditions as two different kernels
- * are.  Whatever the pair's ratio shows is noise: its interval should contain 1, and how wide it is
- * says how small a difference between two kernels this session could have seen.
+ * are.  Any difference between the two is noise: the interval of their ratio should contain 1, and
+ * its width says how small a difference between two kernels this session could have seen.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "base/stats.h"
 #include "base/number.h"
 
-/* Cells that may have a twin: live ones, and not the expensive ones, which it would cost twice. */
+/* Cells that may have a twin: live ones of at most median cost, since a twin doubles the cost. */
 static size_t candidates(const struct rounds *rounds, size_t *indices)
 {
     double *costs = calloc(rounds->count + 1, sizeof *costs);

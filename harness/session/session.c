@@ -18,10 +18,10 @@
 #include "base/stats.h"
 
 /*
- * Seconds that a cell needs for its check and the launches of an interval: what cases share the time
- * by, so that none is left with launches too few for one.  Roughly the mean over kernels as measured
- * on the default suite (Zen 4, 2026-11-21): a launch takes 60 ms, some two calls at 20 GFLOP/s, and
- * 2 ns a byte; a check 0.2 s and 12 ns a byte.
+ * Seconds that a cell needs for its check and for the launches of an interval.  Cases share the
+ * time by this, so that none has too few launches for an interval.  Roughly the mean over kernels
+ * as measured on the default suite (Zen 4, 2026-11-21): a launch takes 60 ms, some two calls at
+ * 20 GFLOP/s, and 2 ns a byte; a check 0.2 s and 12 ns a byte.
  */
 static double cell_need(const struct cell *cell)
 {
@@ -30,7 +30,8 @@ static double cell_need(const struct cell *cell)
     return STATS_CI_MIN * (0.06 + 2 * flops / 20e9 + 2e-9 * bytes) + 0.2 + 12e-9 * bytes;
 }
 
-/* What the built-in suites are sized for, on two cores; other selections get what their cells need. */
+/* The seconds that built-in suites are made for, on two cores; other selections get what their
+ * cells need. */
 static const struct {
     const char *suite;
     double seconds;
@@ -83,7 +84,7 @@ static double operand_bytes(const struct attn_problem *p)
     return bytes;
 }
 
-/* Ends a cell whose memory cannot be had. */
+/* Ends a cell that needs more memory than is available. */
 static void refuse_memory(struct cell *cell)
 {
     const double needed =
@@ -126,7 +127,7 @@ static void add_cell(struct session *session, const struct problem_case *c, cons
     for (size_t i = 0; i < session->thread_counts; i++)
         one |= session->threads[i] == 1;
     if (threads > 1 && one && kernel && !kernel->caps.parallel)
-        return; /* a serial kernel's cell is the one of one thread */
+        return; /* a serial kernel has only the cell of one thread */
     struct cell *cell = &session->cells[session->cell_count++];
     cell_init(cell, c, name, isa);
     cell->kernel = kernel;

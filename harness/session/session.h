@@ -29,7 +29,7 @@ struct session {
     size_t thread_counts;
     uint64_t seed;
     double seconds; /* to aim for, or to expect */
-    bool limited;   /* aim; --launches without --seconds takes the time it takes */
+    bool limited;   /* whether it is aimed for: not with --launches alone */
 };
 
 /* Loads cases, selects kernels, lists the cells; those that cannot run are done already.  Returns
@@ -41,22 +41,23 @@ void session_free(struct session *session);
 /* Cells [first, first + count) belong to case number `index`. */
 void session_cells_of(const struct session *session, size_t index, size_t *first, size_t *count);
 
-/* The machine's topology in a memory file, so that workers need not discover it; -1 lets them. */
+/* The machine's topology in a memory file, so that workers need not discover it; -1: they do. */
 int session_topology(const struct session *session);
 
 /* The lines of the journal around the cells.  `command` is the list of arguments; `alone`: no
  * other session measures on this machine. */
 json_t *session_line(const struct session *session, json_t *command, bool alone);
 
-/* Where a session's time went; what is neither is the harness's own. */
+/* Where a session's time went; the rest is the harness's overhead. */
 struct session_time {
     double working_s; /* preparing, checking, warming, sampling */
     double probing_s; /* measuring ceilings */
 };
 json_t *session_end_line(bool complete, double wall_s, const struct session_time *time);
 
-/* Seconds for the `count` cells from number `first` on, of `left` that remain for them and all later
- * ones: each cell what an interval needs, as far as it goes; what is over is shared likewise. */
+/* Seconds for the `count` cells from number `first` on, of `left` that remain for them and all
+ * later ones: each cell gets what an interval needs, or its max-min fair share if there is too
+ * little time; time beyond the needs is shared in proportion to them. */
 double session_share(const struct session *session, size_t first, size_t count, double left);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * share: the level of max-min fairness.
+ * share: the level of max-min fair sharing.
  */
 #include "share.h"
 

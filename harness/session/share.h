@@ -1,5 +1,5 @@
 /*
- * share: dividing a budget that may be too small for all.
+ * share: max-min fair sharing of a budget that may be too small for all needs.
  */
 #ifndef HARNESS_SESSION_SHARE_H
 #define HARNESS_SESSION_SHARE_H
@@ -7,10 +7,9 @@
 #include <stddef.h>
 
 /*
- * The most that any of those who need something may take of `total`: who needs less takes what it
- * needs, all others take this much and leave nothing.  (Fill the smallest needs first; max-min
- * fairness.)  Where everyone's needs are met it is what the neediest could have beside the others.
- * Sorts the needs.  0 where nobody needs anything.
+ * The most that any need may take of `total`: smaller needs are met in full, all others get this
+ * much, which uses up the total.  (Fill the smallest needs first.)  Where all needs can be met it
+ * is what the largest could have after the others.  Sorts the needs.  0 where there are none.
  */
 double share_level(double *needs, size_t count, double total);
 

@@ -12,7 +12,7 @@
 #include "worker.h"
 #include "base/number.h"
 
-/* Runs the kernel once on the case's own input and leaves O where the parent compares. */
+/* Runs the kernel once on the case's own input and stores O for the parent to compare. */
 static void leave_output(struct worker *worker, size_t slot)
 {
     const struct protocol_request *r = &worker->request;

@@ -31,7 +31,7 @@ struct verifier {
     size_t samples; /* seen */
 };
 
-/* Every sample's output would cost more than the samples: the first ones and then ever rarer. */
+/* Verifying every sample would take longer than the samples do: only 0, 1, 2, 4, 8, ... are. */
 static bool verify(void *context, const struct tensor_set *set)
 {
     struct verifier *v = context;
@@ -63,7 +63,7 @@ static json_t *numbers_answer(const double *x, size_t n)
     return numbers;
 }
 
-/* Seconds to read K and V when their turn comes, and at once again. */
+/* Seconds to read K and V when their turn comes, and again immediately afterwards. */
 static json_t *cold_answer(const struct bench_result *result)
 {
     return json_pack("{s:o, s:o}", "first_s", number_json(result->cold_first_s), "again_s",
@@ -93,9 +93,9 @@ static void bench_answer(const struct bench_result *result, json_t *answer)
 }
 
 /*
- * Read bandwidth over what the calls rotate through.  Touching that much memory for the first time
- * costs more than the samples do, so where arithmetic binds on any processor the probe reads one
- * set's K and V instead, which are there already.
+ * Read bandwidth over the memory that the calls rotate through.  Touching that much for the first
+ * time takes longer than the samples do, so where arithmetic is the limit on any processor the
+ * probe reads K and V of one set instead, which have been touched already.
  */
 static double read_ceiling(const struct worker *worker, const struct tensor_set *set, int threads)
 {
@@ -114,7 +114,7 @@ static double read_ceiling(const struct worker *worker, const struct tensor_set 
                          PROBE_S);
 }
 
-/* What the machine could have done in this minute.  The probes beside the samples are of the
+/* What the machine could do during this launch.  The probes beside the samples are of the
  * variant's own ISA; the host's best differs only for weaker variants, and is measured only there. */
 static json_t *ceilings_answer(const struct worker *worker, const struct tensor_set *set,
                                const struct bench_disturbance *d)
@@ -199,7 +199,7 @@ static void sample(struct worker *worker, const struct worker_plan *plan, struct
     bench_free(&result);
 }
 
-/* What the kernel calls beside its own code, as loaded into this process. */
+/* The library that the kernel calls, as loaded into this process; null where it calls none. */
 static json_t *library_of(const struct attn_kernel *kernel)
 {
     return strcmp(kernel->name, "gemm") == 0 ? json_string(attn_blas_description()) : json_null();

@@ -1,9 +1,9 @@
 /*
  * memory: where the memory of a launch lies, and on what pages.
  *
- * The policy of the process comes before its first allocation; operands, which another process has
- * filled, and results are moved; then everything is looked up.  On a machine of one NUMA node first
- * touch has nothing to move.
+ * The memory policy is set before the process's first allocation; operands, which another process
+ * has filled, and results are moved; then where everything lies is read back.  With first touch on
+ * a machine of one NUMA node there is nothing to move.
  */
 #include <stdio.h>
 

@@ -143,7 +143,7 @@ static void act(struct worker *worker)
         machine_close(worker->machine);
 }
 
-/* ---- the conversation ------------------------------------------------------------------------ */
+/* ---- request and answer ---------------------------------------------------------------------- */
 
 static bool read_request(char *line)
 {

@@ -9,7 +9,7 @@
 #include "problem/tensors.h"
 #include "session/protocol.h"
 
-/* One request on its way to its answer. */
+/* A request, and the answer as far as it is made. */
 struct worker {
     struct protocol_request request;
     struct machine *machine;
@@ -20,7 +20,7 @@ struct worker {
 /* Reads a request from descriptor 3, answers on descriptor 4; returns the exit status. */
 int worker_main(void);
 
-/* Says what the worker is at, for the parent in case it does not live to answer. */
+/* Says what the worker is doing, for the parent in case the worker dies before it answers. */
 void worker_stage(const char *what);
 
 /* Replaces the state of the answer. */
@@ -47,7 +47,8 @@ struct worker_plan {
 bool worker_plan_open(struct worker *worker, struct worker_plan *plan);
 void worker_plan_close(struct worker_plan *plan);
 
-/* Before anything is allocated, and when everything is; false ends the worker with its reason. */
+/* Called before anything is allocated, and when everything is; false ends the worker with its
+ * reason. */
 bool worker_memory_policy(struct worker *worker);
 bool worker_memory_place(struct worker *worker, const struct worker_plan *plan,
                          const struct tensor_set *sets);

@@ -37,7 +37,7 @@ class Usage(CommandTest):
     def test_help_of_check_says_what_it_cannot_see(self) -> None:
         page = " ".join(run("check", "--help").stdout.split())
         self.assertIn("within 8 times that of naive", page)
-        self.assertIn("a single element that is off by 1e-5 of itself is seen only where", page)
+        self.assertIn("A single element with a relative error of 1e-5 is therefore caught", page)
         self.assertIn("Everywhere else it passes", page)
 
     def test_version_names_the_build(self) -> None:
