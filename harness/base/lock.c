@@ -76,7 +76,8 @@ enum lock_state lock_try(struct lock *lock, const char *path, const char *comman
     return LOCK_HELD;
 }
 
-/* The file stays: removing it would let a third session lock a new one beside a waiting second. */
+/* The file stays: after a removal a third session would lock a new file while a second waits for
+ * the old one. */
 void lock_release(struct lock *lock)
 {
     if (lock->fd < 0)

@@ -1,6 +1,6 @@
 /*
- * lock: two sessions that measure on one machine at once spoil each other, so each says that it is
- * there.
+ * lock: tells sessions about each other, because two that measure on one machine at once disturb
+ * each other.
  *
  * The lock is an flock(2) on a file that every user of the machine finds, so it vanishes with its
  * owner, however that ends; the file's text names the owner.

@@ -1,5 +1,5 @@
 /*
- * number: numbers in JSON, which has no word for what is not finite.
+ * number: numbers in JSON, which cannot write NaN or infinity.
  */
 #ifndef HARNESS_BASE_NUMBER_H
 #define HARNESS_BASE_NUMBER_H
@@ -9,7 +9,7 @@
 /* x, or null where it is not finite. */
 json_t *number_json(double x);
 
-/* A number of an object, or of its member `outer` where that is not NULL; NaN where there is none. */
+/* A number of an object, or of its member `outer` if that is not NULL; NaN where there is none. */
 double number_at(const json_t *object, const char *outer, const char *key);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * progress: the live line and its absence.
+ * progress: the live line on a terminal, plain lines elsewhere.
  */
 #include "progress.h"
 

@@ -1,5 +1,5 @@
 /*
- * scan: pieces of somebody else's text.
+ * scan: pieces of text from users and files.
  */
 #include "scan.h"
 

@@ -1,5 +1,5 @@
 /*
- * scan: pieces of somebody else's text: numbers, names, and how to quote them in a message.
+ * scan: pieces of text from users and files: numbers, names, and how to quote them in a message.
  */
 #ifndef HARNESS_BASE_SCAN_H
 #define HARNESS_BASE_SCAN_H
@@ -53,7 +53,7 @@ const char *scan_quote(struct piece piece, char text[SCAN_QUOTED]);
  * piece is too long to be a typing error of a word. */
 size_t scan_distance(struct piece piece, const char *word);
 
-/* What a word that is none of the expected ones could have been meant to be. */
+/* What may have been meant by a word that is not one of the expected ones. */
 struct scan_choice {
     struct piece given;
     const char *nearest; /* of the words offered; NULL: none is near */

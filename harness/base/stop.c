@@ -13,13 +13,13 @@
 #define TARGET_HALF_WIDTH 0.01
 
 /* The rule looks at every sixth launch only.  Each look is one more chance to stop on an interval
- * that is short by luck: looking after every launch costs up to 3 points of the 95 % coverage (and
- * the more the higher the cap), every sixth one less than 1 (tests/base/test_coverage.c).  At multiples
- * of 6 the exact interval covers 96 to 98 %, which makes up for it. */
+ * that is short by luck: looking after every launch costs up to 3 points of the 95 % coverage (more
+ * with a higher cap), every sixth one less than 1 (tests/base/test_coverage.c).  At multiples of 6
+ * the exact interval covers 96 to 98 %, which makes up for it. */
 #define LOOK_EVERY 6
 
 /* Twice the launches shrink an interval by 1/sqrt(2) = 0.71 where launches are independent.  An
- * interval that kept 95 % of its width is held up by something that more launches repeat. */
+ * interval that kept 95 % of its width is limited by something that more launches do not reduce. */
 #define PLATEAU_KEPT 0.95
 #define PLATEAU_LAUNCHES 12
 

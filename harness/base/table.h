@@ -13,7 +13,7 @@
 
 struct table_column {
     const char *title;
-    int priority; /* where the width does not do, the highest number goes first; 0 never */
+    int priority; /* where the table is too wide, the highest goes first; 0 never */
     bool left;    /* aligned */
 };
 

@@ -24,13 +24,13 @@ struct bench {
     size_t set_count;
     size_t next; /* set of the next call */
     const struct bench_options *options;
-    struct counters *counters; /* NULL: nobody asked */
+    struct counters *counters; /* NULL: not requested */
     struct bench_result *result;
 };
 
 /* ---- stretches ----------------------------------------------------------------------------- */
 
-/* Seconds that `calls` calls take, from set `first` on, in rotation: what is timed, always. */
+/* Seconds that `calls` calls take, rotating over the sets from `first` on: the only timed code. */
 static double stretch(const struct attn_plan *plan, const struct tensor_set *sets, size_t set_count,
                       size_t first, size_t calls)
 {
@@ -61,7 +61,7 @@ static double empty_stretch(const struct bench *bench, size_t calls)
     return stats_median(seconds, EMPTY_REPEATS);
 }
 
-/* `calls` calls from where the rotation stands. */
+/* Seconds of `calls` calls of the plan, continuing the rotation. */
 static double run_calls(struct bench *bench, size_t calls)
 {
     const double seconds = stretch(bench->plan, bench->sets, bench->set_count, bench->next, calls);
@@ -76,7 +76,7 @@ static double shortest_sample(const struct bench *bench)
     return fmax(bench->options->sample_s, STEPS_PER_SAMPLE * bench->result->clock_resolution_s);
 }
 
-/* Warms up for at least as long as asked, and chooses the calls per sample from its last stretch.
+/* Warms up for at least warmup_s, and chooses the calls per sample from its last stretch.
  * The stretches belong to the warm-up, not to the samples. */
 static void warm_up(struct bench *bench)
 {
@@ -97,7 +97,7 @@ static void warm_up(struct bench *bench)
     bench->result->calls_per_sample = calls;
 }
 
-/* ---- what happened meanwhile --------------------------------------------------------------- */
+/* ---- disturbance --------------------------------------------------------------------------- */
 
 static double probe(const struct bench *bench)
 {
@@ -169,8 +169,8 @@ static bool sample(struct bench *bench, double empty_s)
     return true;
 }
 
-/* In cold mode a set must not be touched between two of its turns but by its own call, so all
- * are poisoned long before their turn: at the start, and again as soon as a sample is verified. */
+/* In cold mode a set must be out of the caches when its turn comes, so it is poisoned long before:
+ * all sets at the start, and each again as soon as its sample is verified. */
 static bool take_samples(struct bench *bench)
 {
     struct bench_result *result = bench->result;
@@ -201,7 +201,7 @@ static bool take_samples(struct bench *bench)
 
 /* ---- after the samples --------------------------------------------------------------------- */
 
-/* Who worked and who waited, over as many calls as a sample has. */
+/* Working and waiting time of each thread, over as many calls as a sample has. */
 static void listen(struct bench *bench)
 {
     struct bench_result *result = bench->result;
@@ -269,7 +269,7 @@ bool bench_run(const struct attn_plan *plan, struct tensor_set *sets, size_t set
     const bool lost_before = off_its_place(&bench);
     warm_up(&bench);
     result->disturbance.probe_before_gflops = probe(&bench);
-    run_calls(&bench, 1); /* the probe has cooled nothing but the branch predictor */
+    run_calls(&bench, 1); /* the probe has disturbed only the branch predictor */
     if (options->counters)
         bench.counters = counters_open(plan->threads);
     look(&bench, &before);

@@ -1,8 +1,8 @@
 /*
  * bench: samples of one plan inside one launch.  Returns numbers, prints nothing.
  *
- * One launch goes: warm up, choose the calls per sample, probe the FMA rate, sample, call once more
- * for as long while the OpenMP runtime is listened to, probe again.
+ * Steps of a launch: warm up, choose the calls per sample, probe the FMA rate, sample, repeat the
+ * calls of one sample to record when each thread works or waits (teams.h), probe again.
  * A sample is `calls_per_sample` calls in a row over the sets in rotation; the same stretch
  * without a kernel is measured beside it and subtracted.  Between samples, outside the timed
  * stretch, results are verified and poisoned.
@@ -22,8 +22,8 @@ struct bench_options {
     size_t max_samples;
     bool cold; /* the caller's sets outgrow the last-level cache and the TLB: bench_cold_sets() */
     double probe_s; /* length of each FMA probe beside the samples; 0 = none */
-    bool counters;  /* ask the processor to count while it samples */
-    /* Whose counters go into the disturbance, and whose binding is read back; NULL = neither. */
+    bool counters;  /* read hardware counters around the samples */
+    /* For the system's counts of disturbances, and to read the binding back; NULL = neither. */
     const struct machine *machine;
     /* Called after each sample, outside the timed stretch, with the set whose output the last
      * timed call wrote; false stops the launch: a wrong kernel never gets a time. */
@@ -36,15 +36,15 @@ struct bench_result {
     size_t samples;
     size_t calls_per_sample;
     double overhead_s;       /* empty loop per call, already subtracted */
-    double overhead_again_s; /* the same after the samples: how far that can be trusted */
-    double probing_s;        /* that the FMA probes beside the samples took */
+    double overhead_again_s; /* the same after the samples, to show how stable it is */
+    double probing_s;        /* duration of the FMA probes beside the samples */
     double clock_resolution_s;
     double busy_s, barrier_s; /* per call, over threads: mean busy, mean waiting; NaN unknown */
     double *thread_busy_s;    /* per call, of each thread; NULL unknown; owned */
     double *thread_barrier_s;
     int threads;
-    /* Cold mode: seconds to read K and V of a set whose turn is near, and to read them again at once;
-     * means over some sets.  NaN in warm mode, and where K and V have less than 1 KiB. */
+    /* Cold mode: seconds to read K and V of a set whose turn is near, and to read them again at
+     * once; means over some sets.  NaN in warm mode, and where K and V have less than 1 KiB. */
     double cold_first_s, cold_again_s;
     struct counter_values counters; /* over all samples: samples * calls_per_sample calls */
     struct bench_disturbance disturbance;
@@ -58,7 +58,7 @@ bool bench_run(const struct attn_plan *plan, struct tensor_set *sets, size_t set
                const struct bench_options *options, struct bench_result *result);
 void bench_free(struct bench_result *result);
 
-/* Sets whose rotation outgrows every cache and the TLB, at `bytes` touched per call; at least 2. */
+/* How many sets no cache and no TLB can hold, at `bytes` touched per call; at least 2. */
 size_t bench_cold_sets(const struct machine *machine, double bytes);
 
 /* Shows whether the rotation is cold: fills cold_first_s and cold_again_s; `next` is the set whose

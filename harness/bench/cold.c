@@ -1,5 +1,5 @@
 /*
- * cold: a rotation of operands that no cache and no TLB can hold, and the proof of it.
+ * cold: a rotation over more sets than caches and TLB can hold, and a test that it is cold.
  */
 #include <math.h>
 
@@ -17,7 +17,7 @@ size_t bench_cold_sets(const struct machine *machine, double bytes)
     return (size_t)fmax(2, ceil(rotation / bytes) + 1);
 }
 
-/* Bytes that K and V both have at least, taken as one dense block. */
+/* Bytes of the smaller one of K and V, each taken as one dense block. */
 static size_t dense_bytes(const struct attn_problem *p)
 {
     const size_t dim = p->qk_dim < p->v_dim ? p->qk_dim : p->v_dim;

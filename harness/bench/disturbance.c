@@ -1,5 +1,5 @@
 /*
- * disturbance: one table of the struct's fields, for both directions.
+ * disturbance: one table of the struct's fields, for writing and for reading JSON.
  */
 #include "disturbance.h"
 

@@ -1,5 +1,5 @@
 /*
- * disturbance: what happened to a launch while it was measured, and that as JSON.
+ * disturbance: what disturbed a launch while it was measured, and its JSON form.
  */
 #ifndef HARNESS_BENCH_DISTURBANCE_H
 #define HARNESS_BENCH_DISTURBANCE_H
@@ -7,7 +7,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* What happened to the process while it sampled: the raw material of flags. */
+/* What happened to the process while it sampled; noise.c derives flags from it. */
 struct bench_disturbance {
     double wall_s; /* from the first sample to the last, verification included */
     long involuntary_switches;
@@ -16,7 +16,7 @@ struct bench_disturbance {
     double steal_s;         /* of the allowed CPUs, /proc/stat; 0 where not readable */
     long throttled_periods; /* of a control group's quota */
     long thermal_throttles; /* of the CPUs, where they count them */
-    int runnable;           /* threads on the machine that wanted a CPU, the larger of two looks */
+    int runnable;           /* threads on the machine that wanted a CPU, larger of two readings */
     double allowed_cpus;    /* less where a quota grants less; 0 without options.machine */
     int online_cpus;        /* of the whole machine; 0 without options.machine */
     bool migrated;          /* binding read back before and after differ, or CPU outside it */
@@ -26,7 +26,7 @@ struct bench_disturbance {
 
 json_t *disturbance_json(const struct bench_disturbance *disturbance);
 
-/* What the object lacks is 0. */
+/* Fields that the object lacks are 0. */
 struct bench_disturbance disturbance_parse(const json_t *object);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * noise: thresholds, and the words for them.
+ * noise: the flags and their thresholds.
  *
  * Single launches are judged by what the system counted, a cell by how many of its launches were
  * disturbed and by the shape of its samples.
@@ -18,28 +18,30 @@
 #define SWITCHES_FREE 2.0
 
 #define STEAL 0.02     /* of the time of the threads */
-#define FREQUENCY 0.05 /* change of the multiply-add rate; beyond what a quiet probe repeats to */
+#define FREQUENCY 0.05 /* change of the multiply-add rate; more than a quiet probe varies */
 
-/* Shape: a share of outliers that p95 feels; a change or a gap that an interval of 1 % feels; z of
- * a chance of 1 %; a smaller mode that is no handful of outliers. */
+/* Shape: the share of outliers that moves p95; the change or the gap that matters to an interval of
+ * 1 %; z that chance exceeds in 1 % of cases; the least share of a mode, above which the smaller
+ * group is more than a few outliers. */
 #define OUTLIER_SHARE 0.05
 #define OUTLIER_LEAST 0.02
 #define CHANGE 0.01
 #define TREND_Z 2.576
 #define MINORITY 0.2
 
-/* Samples of one mode, cut in two, are seldom as far apart as 5 + 24 / n: by simulation in under 2 %
- * of exponential and uniform samples of 12 and under 1 % from 32 on, less for normal ones. */
+/* Two groups cut from values of a single mode are seldom as far apart as 5 + 24 / n: in simulation,
+ * in under 2 % of exponential and uniform samples of size 12 and under 1 % from size 32 on, less
+ * for normal ones. */
 #define MODES_LEAST 12
 #define MODES_DISTANCE(n) (5 + 24 / (double)(n))
 
 const struct noise_word noise_words[] = {
     {NOISE_PREEMPTED, 'p', "preempted",
-     "half of the launches lost the CPU more than 100 times a second and thread"},
+     "half of the launches lost the CPU more than 100 times per second and thread"},
     {NOISE_MIGRATED, 'm', "migrated", "a thread was found off its CPU"},
     {NOISE_STEAL, 's', "steal", "the hypervisor took over 2 % of the time in half of the launches"},
     {NOISE_THROTTLED, 't', "throttled",
-     "a CPU quota ran out, or the processor slowed down by heat"},
+     "a CPU quota ran out, or the processor slowed down because of heat"},
     {NOISE_FREQUENCY, 'f', "frequency", "the clock was over 5 % off in a quarter of the launches"},
     {NOISE_OVERSUBSCRIBED, 'o', "oversubscribed",
      "more runnable threads than CPUs in half of the launches"},
@@ -49,7 +51,7 @@ const struct noise_word noise_words[] = {
     {NOISE_BIMODAL, 'b', "bimodal", "samples or launches fall into two groups over 1 % apart"},
     {NOISE_DRIFT, 'r', "drift", "times rise or fall by over 1 % in the course of the measurement"},
     {NOISE_ELSEWHERE, 'e', "elsewhere",
-     "memory did not lie on the nodes asked for, or none of it on the huge pages asked for"},
+     "memory was not on the requested nodes, or none of it on the requested huge pages"},
     {NOISE_NO_INTERVAL, 'n', "no-interval", "fewer than 6 launches, too few for a 95 % interval"},
 };
 const size_t noise_word_count = sizeof noise_words / sizeof *noise_words;
@@ -102,7 +104,7 @@ unsigned noise_of_launch(const struct noise_launch *launch, double usual)
     return flags;
 }
 
-/* More threads than CPUs is how the cell was asked for, and repeats. */
+/* Without NOISE_OVERSUBSCRIBED: the thread count belongs to the cell, so a repeat has it too. */
 bool noise_repeat(unsigned flags)
 {
     return flags & (NOISE_PREEMPTED | NOISE_MIGRATED | NOISE_STEAL | NOISE_THROTTLED |
@@ -116,14 +118,14 @@ bool noise_may_repeat(size_t launches, size_t repeats)
 
 /* ---- a cell -------------------------------------------------------------------------------- */
 
-/* Share of its launches that must show a sign before the cell is said to have it. */
+/* Share of a cell's launches that must have a flag before the cell has it. */
 static double share_needed(enum noise bit)
 {
     switch (bit) {
     case NOISE_MIGRATED:
     case NOISE_THROTTLED:
     case NOISE_PAGED:
-        return 0; /* one is enough: these never happen by themselves */
+        return 0; /* one is enough: an undisturbed launch never has these */
     case NOISE_FREQUENCY:
         return 0.25;
     default:

@@ -3,7 +3,7 @@
  *
  * Nothing is dropped because of a flag: every sample counts, a flag says how to read the row.  A
  * launch that was visibly disturbed is repeated (noise_repeat), at most NOISE_REPEATS times; the
- * last repeat stays, marked, whatever it was like.
+ * last repeat is kept and marked, even if it was disturbed too.
  */
 #ifndef HARNESS_BENCH_NOISE_H
 #define HARNESS_BENCH_NOISE_H
@@ -27,10 +27,10 @@ enum noise {
     NOISE_BIMODAL = 1 << 8,
     NOISE_DRIFT = 1 << 9,
     NOISE_NO_INTERVAL = 1 << 10,
-    NOISE_ELSEWHERE = 1 << 11 /* known of the launches' records, launches_noise() */
+    NOISE_ELSEWHERE = 1 << 11 /* from the launches' records, launches_noise() */
 };
 
-/* One flag for people. */
+/* One flag as text. */
 struct noise_word {
     enum noise bit;
     char letter;         /* in tables */
@@ -50,16 +50,16 @@ struct noise_launch {
 /* What disturbed one launch; `usual` is the clock's usual rate in this cell, 0 unknown. */
 unsigned noise_of_launch(const struct noise_launch *launch, double usual);
 
-/* How fast the clock ran before the samples, in a unit that only ratios give a meaning: by the
- * cycles that the processor counted, otherwise by the multiply-add probe. */
+/* How fast the processor's clock ran before the samples, by the cycles that it counted, otherwise
+ * by the multiply-add probe; the unit differs, so only ratios mean something. */
 double noise_clock(const struct bench_disturbance *disturbance);
 
-/* Whether a launch with these flags is worth repeating: something came from outside, and may be
- * gone the next time. */
+/* Whether a launch with these flags is worth repeating: the disturbance came from outside, and may
+ * be gone the next time. */
 bool noise_repeat(unsigned flags);
 
-/* Whether one more repeat may be spent on a cell that has taken so many launches in: what disturbs
- * more than a quarter of them does not pass, and repeating them would take the time of others. */
+/* Whether a cell that has so many launches and repeats may repeat once more: what disturbs more
+ * than a quarter of the launches is there to stay, and repeats would take time from other cells. */
 bool noise_may_repeat(size_t launches, size_t repeats);
 
 /* The flags of a cell, from its launches in the order taken. */

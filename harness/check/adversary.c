@@ -12,7 +12,7 @@
 #include "problem/patterns.h"
 #include "base/random.h"
 
-#define NOISE 0.25         /* standard deviation of scores around what is prescribed */
+#define NOISE 0.25         /* standard deviation around the prescribed scores */
 #define NEEDLE_SCORE 40    /* e^-40 of every other key: a million of them weigh less than 1e-11 */
 #define NEGATIVE_SCORE -30 /* a zero beside it weighs 1e13 times as much */
 #define EXP_EDGE 88        /* e^88.7 is the largest float, e^-87.3 the smallest normal one */
@@ -55,7 +55,7 @@ static double negative(const void *context, struct patterns_key at)
     return NEGATIVE_SCORE;
 }
 
-/* Needles and negative rows at once, heads in turn. */
+/* Needles and negative rows at once, in alternate heads. */
 static double needle_or_negative(const void *context, struct patterns_key at)
 {
     return (at.b + at.g) % 2 ? negative(context, at) : needle(context, at);
@@ -87,7 +87,7 @@ static double exp_edge(const void *context, struct patterns_key at)
     return EXP_EDGE + 2 * dither(context, at);
 }
 
-/* One key at 0, the others around e^-88 of it. */
+/* One key scores 0, the others around -88: they weigh around e^-88 of it. */
 static double exp_edge_below(const void *context, struct patterns_key at)
 {
     return at.j == 0 ? 0 : -exp_edge(context, at);
@@ -133,7 +133,7 @@ static void subnormal_qk(struct trial *trial, uint64_t key)
                         smallest_normal(trial->problem.kv_dtype) / 8);
 }
 
-/* As large as leaves room for 256 times the sum of all keys, or as the type has. */
+/* As large as possible if 256 times the sum of all keys must fit, or the largest of the type. */
 static void large_v(struct trial *trial, uint64_t key)
 {
     const double room = (double)FLT_MAX / (512 * (double)trial->problem.kv_len);
@@ -171,7 +171,7 @@ static void nan_in_v(struct trial *trial, uint64_t key)
     put_nan(trial, &trial->set.tensors.v, trial->problem.v_dim);
 }
 
-/* One query of each head; its neighbours must not notice. */
+/* In one query of each head; its neighbours must not change. */
 static void nan_in_q(struct trial *trial, uint64_t key)
 {
     const struct attn_problem *p = &trial->problem;
@@ -192,7 +192,7 @@ static bool more_queries(struct attn_problem *p)
     return p->mask & ATTN_MASK_CAUSAL;
 }
 
-/* A window that ends before it reaches late queries' first keys. */
+/* A window so narrow that late queries do not see the first keys. */
 static bool narrow_window(struct attn_problem *p)
 {
     p->options |= ATTN_OPTION_WINDOW;
@@ -214,8 +214,8 @@ static const struct adversary {
     patterns_score *score; /* prescribed scores and V with a mean ... */
     double noise, mean;
     void (*fill)(struct trial *trial, uint64_t key); /* ... or anything else */
-    bool one_hot;                                    /* V names the keys */
-    bool special_keys;                               /* one run for every few edges */
+    bool one_hot;                                    /* V tells keys apart */
+    bool special_keys;                               /* several runs, until each edge was special */
     bool (*shape)(struct attn_problem *p);           /* false: not for this problem */
 } adversaries[] = {
     {"small problem", .fill = fill_normal},
@@ -256,7 +256,7 @@ static void fill(struct trial *trial, const struct adversary *adversary, uint64_
     tensors_seal(&trial->set, p);
 }
 
-/* One run: the special keys begin at number `first` of `edges`. */
+/* One run; its special keys are `edges` in rotation, from number `first` on. */
 static bool run(struct checker *checker, const struct adversary *adversary,
                 const struct attn_problem *problem, const size_t *edges, size_t edge_count,
                 size_t first, size_t rows)
@@ -292,7 +292,7 @@ static bool run_all(struct checker *checker, const struct adversary *adversary,
     return true;
 }
 
-/* Whether an adversary brings a mask that the case has not. */
+/* Whether an adversary has a mask or a window that the case has not. */
 static bool is_foreign(const struct attn_problem *p, const struct attn_problem *small)
 {
     return p->mask != small->mask || p->options != small->options;

@@ -6,8 +6,8 @@
 
 #include "trial.h"
 
-/* All inputs on a problem small enough to be judged in full, with the case's own mask or with those
- * that are foreign to it; false at the first failure. */
+/* All inputs on a problem small enough to be judged in full: those with the case's own mask, or,
+ * where `foreign`, those with a mask that the case has not.  False at the first failure. */
 bool check_adversaries(struct checker *checker, const struct attn_problem *small, bool foreign);
 
 /* Scales, masks, windows, outputs, lengths and layouts that the problem does not use. */

@@ -1,5 +1,5 @@
 /*
- * ask: which key a wrong row weighs wrongly, by asking the kernel.
+ * ask: finds the key to which a wrong row gives a wrong weight, by running the kernel again.
  */
 #include <math.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "trial.h"
 #include "reference.h"
 
-/* Weights that differ by less than this are not worth a word. */
+/* Weights that differ by less than this are not reported. */
 #define TELLING 1e-3
 
 /* V of the row's KV head: key j of [lo, hi) is one-hot at its bin, all others are 0. */

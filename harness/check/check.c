@@ -18,12 +18,12 @@
 #define SMALL 5e7
 #define SMALL_THOROUGH 5e8
 
-/* Rows of one run on the case's own input where it is looked at again. */
+/* Rows compared at depth CHECK_ROWS, and on the normal input. */
 #define SAMPLED_ROWS 64
 
 /* ---- the case's own lengths ---------------------------------------------------------------- */
 
-/* The rows to compare: those that the lent reference has, or as many as can be afforded. */
+/* Compares the rows that the stored reference has, or as many as check_affordable_rows() allows. */
 static bool judge(struct trial *trial, const struct problem_case *c, size_t most)
 {
     const struct checker *checker = trial->checker;
@@ -70,7 +70,7 @@ static bool check_case(struct checker *checker, const char *phase, const struct 
 }
 
 /* Precision is judged on N(0, 1), at the case's own lengths; with LSE where the kernel has it, and
- * with the guard page at the other end than the first run had it. */
+ * with the guard page at the other end than in the first run. */
 static bool check_normal(struct checker *checker)
 {
     struct problem_case normal = *checker->c;
@@ -98,7 +98,7 @@ static bool check_phases(struct checker *checker)
            check_variations(checker, &small);
 }
 
-/* What all counts have in common goes to each; a failure keeps its own figures. */
+/* Copies the common result to each thread count; one that failed keeps its own error figures. */
 static void share_out(const struct check_result *all, struct check_result *result)
 {
     const struct check_result own = *result;

@@ -12,10 +12,10 @@
 
 struct check_result {
     bool ok;
-    double max_abs_error;      /* of O, the case's own input; of a failure, that of its element, NaN
-                                where that is wrong in kind (NaN, infinite) or where it is no
-                                element that is wrong */
-    double error_over_bound;   /* the same over the bound, largest over elements */
+    double max_abs_error;      /* of O, on the case's own input; of a failure, of the wrong element:
+                                NaN where the error is not finite, or where no single element is
+                                wrong */
+    double error_over_bound;   /* the same divided by the bound, largest over elements */
     double hardest_over_bound; /* the same over all inputs, and the phase it belongs to */
     char hardest[64];
     double rms_ratio;        /* RMS error over that of the plain f32 naive kernel; 0 = not taken */
@@ -29,9 +29,9 @@ struct check_result {
 
 /*
  * Runs the kernel (in this process) on every one of the thread counts and judges it, a result for
- * each: every input is made and referred once, and what one count computes must be bit by bit what
- * the others do (unless caps say otherwise: then each is judged alone).  The first input on which
- * any of them fails is the last: a count that is ok() there has passed only as far as that.
+ * each.  Every input and its reference are made once, and the outputs of all counts must be bitwise
+ * equal (unless caps say otherwise: then each count is judged alone).  The check ends at the first
+ * input on which a count fails: the counts that are ok then have passed the inputs up to that one.
  * Guard-page faults are not caught here: the worker dies and its cells are reported as crashed with
  * the input that was running (fault.h).
  */
@@ -59,7 +59,7 @@ bool check_reference_create(const struct problem_case *c, int fd, char *message,
                             size_t message_size);
 void check_reference_use(int fd);
 
-/* What a worker is at while it checks, for the crash report of its parent (fault.h): "checking at
+/* What a worker is doing while it checks, for its parent's crash report (fault.h): "checking at
  * threads=2: needle, guard page behind". */
 #define CHECK_RUNNING "checking at threads=%d: "
 

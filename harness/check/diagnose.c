@@ -2,10 +2,10 @@
  * diagnose: what a wrong kernel seems to have done.
  *
  * First guesses: would the wrong row be right if the last key were missing, if another KV head had
- * been read, if the scale had been applied twice...?  Each is the reference of a slightly other
- * problem.  Then, where no guess fits, questions: V is replaced by one-hot rows that sort the keys
- * into Dv bins, the kernel runs again, and the row tells the weight of every bin; the bin that is
- * most wrong is sorted again until it is one key.
+ * been read, if the scale had been applied twice...?  Each is the reference of a slightly different
+ * problem.  Where no guess fits, the kernel runs again: V is replaced by one-hot rows that sort the
+ * keys into Dv bins, so that the row shows the weight of every bin; the bin that is most wrong is
+ * sorted again until it is one key.
  */
 #include <math.h>
 #include <stdio.h>
@@ -124,7 +124,7 @@ static bool exp_for_exp2(const struct evidence *e, struct guess *guess, char *te
 {
     (void)e;
     guess->problem.scale *= 1.44269504f;
-    snprintf(text, size, "as if scores were multiplied by log2(e) and then went to exp");
+    snprintf(text, size, "as if scores were multiplied by log2(e) and then passed to exp");
     return true;
 }
 
@@ -132,21 +132,21 @@ static bool exp2_for_exp(const struct evidence *e, struct guess *guess, char *te
 {
     (void)e;
     guess->problem.scale *= 0.693147181f;
-    snprintf(text, size, "as if exp2 were taken for exp");
+    snprintf(text, size, "as if exp2 were used instead of exp");
     return true;
 }
 
 static bool next_query(const struct evidence *e, struct guess *guess, char *text, size_t size)
 {
     guess->i++;
-    snprintf(text, size, "as if it were query %zu", guess->i);
+    snprintf(text, size, "as if it computed query %zu", guess->i);
     return guess->i < e->trial->problem.q_len;
 }
 
 static bool previous_query(const struct evidence *e, struct guess *guess, char *text, size_t size)
 {
     (void)e;
-    snprintf(text, size, "as if it were query %zu", --guess->i);
+    snprintf(text, size, "as if it computed query %zu", --guess->i);
     return guess->i != SIZE_MAX;
 }
 

@@ -11,7 +11,7 @@
 enum { RESULTS = 3 };
 static const struct result {
     unsigned output;
-    size_t tensor, length; /* offsets; a length of one where that is none */
+    size_t tensor, length; /* offsets; 0: rows of length one */
 } results[RESULTS] = {
     {ATTN_OUTPUT_O, offsetof(struct attn_tensors, o), offsetof(struct attn_problem, v_dim)},
     {ATTN_OUTPUT_LSE, offsetof(struct attn_tensors, lse), 0},

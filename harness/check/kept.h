@@ -11,12 +11,12 @@ struct check_kept {
     char *block;                 /* owned */
 };
 
-/* Copies a trial's results, and puts them back; keeping is false without memory. */
+/* Copies a trial's results, and puts them back; check_keep() is false without memory. */
 bool check_keep(struct check_kept *kept, const struct trial *trial);
 void check_put_back(const struct check_kept *kept, struct trial *trial);
 void check_kept_free(struct check_kept *kept);
 
-/* The first `most` rows in which two calls differ bit by bit (a NaN is a NaN); returns how many. */
+/* The first `most` rows in which two calls differ bitwise (NaNs are equal); returns how many. */
 size_t check_differing(const struct attn_problem *problem, const struct attn_tensors *a,
                        const struct attn_tensors *b, size_t *rows, size_t most);
 

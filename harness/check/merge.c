@@ -1,5 +1,6 @@
 /*
- * merge: a row lies in the hull of V, and is the mean of its parts weighted by their LSE.
+ * merge: a row lies in the range of the V that it sees, and is the mean of the parts that it can be
+ * split into, weighted by their LSE.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,15 +1,15 @@
 /*
  * precision: the RMS error beside that of the plain f32 naive kernel.
  *
- * The bound of the reference is loose on well-behaved data: someone who keeps P in f16 passes it
+ * The bound of the reference is loose on well-behaved data: a kernel that keeps P in f16 passes it
  * from S=1024 on.  So the RMS error of sampled rows must be at most 8 times the yardstick's, which
  * is the naive kernel run on the same rows, each as a problem of its own: one query, the keys that
  * it sees, no mask, and where storage has 16 bits the same values widened to f32.
  *
- * 16-bit storage: rounding O to its type is not the kernel's doing, and for kernels that multiply
- * in bf16 neither is rounding P.  Both are known (the reference rounded; rho^2 sum p^2 v^2 with rho
- * the RMS of a relative rounding error), are allowed 1.25 times over and not 8 times, and
- * dominate: what a kernel may lose beyond them is little.  So:
+ * 16-bit storage: no kernel can avoid rounding O to its type, and one that multiplies in bf16
+ * cannot avoid rounding P.  Both errors are known (the reference rounded; rho^2 sum p^2 v^2 with
+ * rho the RMS of a relative rounding error), so they are allowed 1.25 times instead of 8 times.
+ * They dominate, so a kernel may lose little beyond them:
  *
  *     E^2 <= (8 naive)^2 + 1.25^2 (round_O^2 + round_P^2)
  *
@@ -39,7 +39,7 @@
 #define RHO 0.4247
 
 /* Sums of squared errors: of the kernel, of naive, of the best that f32 could do (rounding the
- * exact value once; naive is not counted below that), of roundings that are not the kernel's. */
+ * exact value once; naive is not counted below that), of roundings that no kernel can avoid. */
 struct squares {
     double kernel, naive, best, rounding;
     size_t count;

@@ -1,7 +1,7 @@
 /*
- * properties: identities of attention, each within the sum of the bounds of what it relates.
+ * properties: identities of attention, each within the sum of the bounds of the results in it.
  *
- * They need no reference for O, only its bound, and so do not share its mistakes.
+ * They need only the reference's bound, not its O, and so do not share a mistake in its O.
  */
 #include "properties.h"
 

@@ -27,7 +27,7 @@ bool check_identities(struct checker *checker, const struct attn_problem *small)
 bool check_split(struct checker *checker, const struct attn_problem *small);
 bool check_hull(struct checker *checker, const struct attn_problem *small);
 
-/* The small problem without masks, on which some identities hold only. */
+/* Removes the small problem's masks: some identities hold only without them. */
 void check_unmasked(struct attn_problem *problem);
 
 #endif

@@ -31,7 +31,7 @@ struct stored_row {
 };
 
 static struct {
-    const struct header *header; /* NULL where none is lent */
+    const struct header *header; /* NULL where none is in use */
     size_t bytes;
 } lent;
 

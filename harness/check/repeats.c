@@ -1,5 +1,5 @@
 /*
- * repeats: the same again, on other threads, with other inputs.
+ * repeats: the kernel run again, on other thread counts, and with other inputs.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -70,7 +70,7 @@ static bool check_again(struct checker *checker, const struct trial *first, int 
     return right;
 }
 
-/* One plan, other inputs: a kernel must not answer with what it computed before. */
+/* One plan, other inputs: a kernel must not return what it computed before. */
 static bool check_second_input(struct checker *checker, const struct trial *first)
 {
     struct trial trial;

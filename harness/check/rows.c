@@ -35,7 +35,7 @@ static bool judge_open(struct judge *judge, const struct attn_problem *p)
     return true;
 }
 
-/* The error of an element as a multiple of its bound; infinite where it is wrong in kind. */
+/* The error of an element as a multiple of its bound; infinite where a NaN or infinity is wrong. */
 static double over_bound(double got, double expected, double bound)
 {
     if (isnan(expected))
@@ -184,7 +184,7 @@ bool check_rows(const struct attn_kernel *kernel, const struct attn_problem *pro
     char changed[FLOAT_ENV_TEXT];
     size_t *picked;
     if (float_env_changed(changed)) {
-        float_env_reset(); /* the reference is not to compute in what the kernel left */
+        float_env_reset(); /* the reference must not compute in the kernel's */
         snprintf(result->phase, sizeof result->phase, "timed call");
         snprintf(result->why, sizeof result->why,
                  "leaves the floating-point environment changed: %s", changed);

@@ -12,7 +12,7 @@ struct check_place {
 };
 struct check_place check_place_of(const struct attn_problem *problem, size_t row);
 
-/* Positions in [0, n) where implementations end a tile or a thread's share, most telling first.
+/* Positions in [0, n) where implementations end a tile or a thread's share, most revealing first.
  * At most `most`; returns how many. */
 size_t check_edges(size_t n, int threads, size_t *edges, size_t most);
 
@@ -35,7 +35,7 @@ struct check_mismatch {
 struct check_comparison {
     size_t rows, wrong_rows;
     double max_abs_error; /* of O */
-    double over_bound;    /* infinite where an element is wrong in kind */
+    double over_bound;    /* infinite where a NaN or infinity is wrong */
     double square_error;  /* of O, summed over elements; and of LSE, over finite rows */
     double square_error_lse;
     size_t elements, lse_rows;
@@ -44,23 +44,23 @@ struct check_comparison {
 
 /*
  * Compares the given rows of all results that the problem wants, on `threads` threads.  False
- * without memory.  `stored`: the reference of this very input was lent by check_reference_use().
+ * without memory.  `stored`: this input's reference comes from the file of check_reference_use().
  */
 bool check_compare(const struct attn_kernel *kernel, const struct attn_problem *problem,
                    const struct attn_tensors *tensors, const size_t *rows, size_t count,
                    int threads, bool stored, struct check_comparison *comparison);
 
-/* Rows that the lent reference has of a case; NULL where none is lent or it is another case's. */
+/* Rows of a case that the stored reference has; NULL where there is none for this case. */
 const size_t *check_stored_rows(const struct problem_case *c, size_t *count);
 
-/* Row `row` of the lent reference, widened to what a kernel's caps allow. */
+/* Row `row` of the stored reference, its bounds widened to what a kernel's caps allow. */
 void check_stored_row(const struct attn_kernel *kernel, size_t row, double *o, double *bound,
                       double *lse, double *lse_bound);
 
 /* Rows of a case's own input that are worth computing (up to 1e11 flops). */
 size_t check_affordable_rows(const struct attn_problem *problem);
 
-/* Takes the errors of a comparison of the case's own input into its result. */
+/* Adds the errors of a comparison on the case's own input to the result. */
 void check_note(struct check_result *result, const struct check_comparison *comparison);
 
 #endif

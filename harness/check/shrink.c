@@ -1,5 +1,5 @@
 /*
- * shrink: a smaller problem on which a kernel takes the same turns.
+ * shrink: a smaller problem on which a kernel takes the same branches.
  */
 #include "adversary.h"
 
@@ -13,7 +13,7 @@ static double multiply_adds(const struct attn_problem *p)
     return elements * ((double)p->q_heads * (double)p->q_len + FILLING * (double)p->kv_heads);
 }
 
-/* The same modulo `base`, one or two bases long where it was longer. */
+/* A length that is the same modulo `base`, and less than 2 * base where n is more. */
 static size_t shorten(size_t n, size_t base)
 {
     return n <= 2 * base ? n : base + n % base;

@@ -1,5 +1,5 @@
 /*
- * trial: running a kernel under watch.
+ * trial: runs a kernel and checks what it changed.
  */
 #include "kept.h"
 
@@ -19,7 +19,8 @@
 /* Rows that are judged where two thread counts differ. */
 #define DIFFERING 64
 
-/* Bits of the counts that a run on `threads` speaks for; of all where it is none of them. */
+/* Bits of the thread counts that fail if a run on `threads` fails: that count's, or all bits where
+ * it is none of the counts. */
 static unsigned blame(const struct checker *checker, int threads)
 {
     for (size_t k = 0; k < checker->count; k++)
@@ -38,7 +39,7 @@ static void append(char *text, size_t size, const char *more)
     text[at + (length < room ? length : room)] = 0;
 }
 
-/* Notes it for the blamed counts that have not failed before. */
+/* Records a failure of the blamed counts that have not failed before. */
 static bool fail(struct trial *trial, double error, double over_bound, const char *format,
                  va_list arguments)
 {
@@ -67,7 +68,7 @@ bool check_fail(struct trial *trial, const char *format, ...)
     return false;
 }
 
-/* The same of an element that is wrong. */
+/* The same for a wrong element. */
 static bool fail_element(struct trial *trial, const struct check_mismatch *wrong,
                          const char *format, ...)
 {
@@ -79,7 +80,7 @@ static bool fail_element(struct trial *trial, const struct check_mismatch *wrong
     return false;
 }
 
-/* NaN has a sign, which says nothing. */
+/* Drops the sign of NaN, which means nothing. */
 static double shown(double x)
 {
     return isnan(x) ? (double)NAN : x;
@@ -91,7 +92,7 @@ bool check_fail_mismatch(struct trial *trial, const struct check_comparison *com
     const struct check_mismatch *wrong = &comparison->first;
     const struct check_place at = check_place_of(&trial->problem, wrong->row);
     char reason[256] = "", element[48] = "", special[48] = "";
-    if (trial->checker->result->ok) /* else V may be another already */
+    if (trial->checker->result->ok) /* else V may have been changed already */
         check_diagnose(trial, wrong, reason, sizeof reason);
     if (strcmp(wrong->tensor, "lse") != 0)
         snprintf(element, sizeof element, " element %zu", wrong->element);
@@ -224,7 +225,7 @@ static bool run(struct trial *trial, size_t plan)
     if (changed)
         return check_fail(trial, "the kernel changed its operand %s", changed);
     if (!tensors_padding_intact(&trial->set, &trial->problem, &spot))
-        return check_fail(trial, "the kernel wrote behind the end of %s row (b %zu, h %zu, i %zu)",
+        return check_fail(trial, "the kernel wrote past the end of %s row (b %zu, h %zu, i %zu)",
                           spot.tensor, spot.b, spot.h, spot.i);
     if (!tensors_written(&trial->set, &trial->problem, &spot))
         return check_fail(trial,
@@ -233,7 +234,7 @@ static bool run(struct trial *trial, size_t plan)
     return true;
 }
 
-/* A failure of what plan number `at` left. */
+/* A failure in the results of plan number `at`. */
 static bool fail_plan(struct trial *trial, size_t at, const struct check_comparison *comparison)
 {
     trial->at = at;
@@ -241,8 +242,8 @@ static bool fail_plan(struct trial *trial, size_t at, const struct check_compari
     return check_fail_mismatch(trial, comparison);
 }
 
-/* The last call against an earlier one on another thread count: of two that differ the reference
- * says which is wrong, and if neither is, then both are. */
+/* Compares the last call with an earlier one on another thread count.  Where they differ, the
+ * reference says which is wrong; where it accepts both, both fail because they differ. */
 static bool must_equal(struct trial *trial, const struct check_kept *first, size_t first_at)
 {
     struct checker *checker = trial->checker;
@@ -285,10 +286,10 @@ bool check_trial_run(struct trial *trial)
         if (!run(trial, (begin + i) % n)) {
             right = false;
             if (tensors_changed(&trial->set, &trial->problem))
-                break; /* it would be laid to the others */
+                break; /* the other counts would be blamed */
         } else if (first.block && !must_equal(trial, &first, first_at)) {
             right = false;
-            break; /* whoever looked for the reason has changed V */
+            break; /* check_diagnose() may have changed V */
         } else if (!first.block && i + 1 < n) {
             first_at = trial->at;
             right = (check_keep(&first, trial) || check_fail(trial, "no memory to keep results")) &&

@@ -1,8 +1,8 @@
 /*
  * trial: one kernel on one problem, watched; for check*.c only.
  *
- * A trial lays operands and workspace against inaccessible pages, runs the kernel and looks
- * whether it kept its hands off what is not its own.  The first failure of a check ends up in the
+ * A trial places operands and workspace next to inaccessible pages, runs the kernel and checks that
+ * it changed only its results and its workspace.  The first failure of a check ends up in the
  * check_result; later ones are ignored.
  */
 #ifndef HARNESS_CHECK_TRIAL_H
@@ -16,12 +16,12 @@ struct checker {
     const struct problem_case *c;
     const int *counts; /* of threads */
     size_t count;
-    int threads; /* the most of them: the reference's, and of edges between threads' shares */
+    int threads; /* the largest: for the reference, and for edges between threads' shares */
     enum check_depth depth;
-    double limit;                 /* multiply-adds of a problem that is made up, check_shrink() */
+    double limit;                 /* multiply-adds of a made-up problem at most, check_shrink() */
     struct check_result *result;  /* errors of all counts together; ok: of all */
     struct check_result *results; /* of each count: whether, and how, it failed */
-    unsigned blamed;              /* bit k: a failure that is found now is one of counts[k] */
+    unsigned blamed;              /* bit k: a failure found now is recorded for counts[k] */
     unsigned trials;              /* opened so far: layouts take turns */
 };
 
@@ -49,7 +49,7 @@ struct trial {
     unsigned runs;
 };
 
-/* For check_trial_open(): all that the checker has. */
+/* For check_trial_open(): all thread counts of the checker. */
 #define CHECK_EVERY_COUNT 0
 
 /* How a trial's operands lie: guard pages behind and in front in turn, rows padded every other
@@ -59,24 +59,25 @@ struct tensors_layout check_layout(unsigned turn);
 /* The special key of a KV head; only where needle_count > 0. */
 size_t check_needle(const struct trial *trial, size_t b, size_t g);
 
-/* Sets up for CHECK_EVERY_COUNT or for one thread count; the operands are still to be filled (and
- * sealed).  False: a failure is noted, or *unsupported is set where the kernel does not compute this
- * problem. */
+/* Sets up for CHECK_EVERY_COUNT or for one thread count; the caller then fills (and seals) the
+ * operands.  False: a failure is noted, or *unsupported is set where the kernel does not compute
+ * this problem. */
 bool check_trial_open(struct trial *trial, struct checker *checker, const char *phase,
                       const struct attn_problem *problem, struct tensors_layout layout, int threads,
                       bool *unsupported);
 void check_trial_close(struct trial *trial);
 
-/* Poisons the results and runs the kernel once on each thread count, each in turn the first; false
- * where it touched what it must not or left results unwritten, or where one count's results are not
- * those of the others.  What is judged afterwards is judged for all of them. */
+/* Poisons the results and runs the kernel once on each thread count, a different one first each
+ * time; false where it touched what it must not or left results unwritten, or where the results of
+ * two counts differ.  What is judged afterwards is judged for all of them. */
 bool check_trial_run(struct trial *trial);
 
-/* Compares at most `rows` rows of the last run with the reference; and runs before that. */
+/* Compares up to `rows` rows of the last run with the reference; check_trial_judge() runs the
+ * kernel first. */
 bool check_trial_look(struct trial *trial, size_t rows);
 bool check_trial_judge(struct trial *trial, size_t rows);
 
-/* The same with rows that are given and, where `stored`, a reference that is lent. */
+/* The same with given rows and, where `stored`, the stored reference. */
 bool check_trial_judge_rows(struct trial *trial, const size_t *rows, size_t count, bool stored,
                             struct check_comparison *comparison);
 
@@ -91,7 +92,7 @@ bool check_fail_mismatch(struct trial *trial, const struct check_comparison *com
 void check_diagnose(struct trial *trial, const struct check_mismatch *wrong, char *text,
                     size_t text_size);
 
-/* The second half of it: asks which key the wrong row weighs wrongly. */
+/* Its second step: finds a key to which the wrong row gives a wrong weight. */
 bool check_ask(struct trial *trial, const struct check_mismatch *wrong, char *text, size_t size);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * variation: what the problem leaves at its default and the kernel says it can do.
+ * variation: options that the problem leaves at their defaults and the kernel says it supports.
  *
  * A kernel that ignores the scale is right wherever the scale is 1/sqrt(D).  So each variation
  * changes a small problem in one place, and the kernel is judged on all rows of it.  Values are
- * such that the default, or the nearest other setting, would be a different result.
+ * such that the default, or the nearest other setting, would give a different result.
  */
 #include <stdlib.h>
 
@@ -17,8 +17,8 @@
 #define CAUSAL ATTN_MASK_CAUSAL
 #define TOP_LEFT ATTN_MASK_CAUSAL_TOP_LEFT
 
-/* Members that are 0 stay as the problem has them, but for masks: a variation with a mask or a
- * window has no other. */
+/* Members that are 0 stay as the problem has them.  Exception: a mask or a window replaces the
+ * problem's mask and window. */
 static const struct variation {
     const char *phase;
     float scale;
@@ -111,7 +111,7 @@ static bool run(struct checker *checker, const char *phase, const struct attn_pr
     return right;
 }
 
-/* Where variations start from: few heads, since no variation of the lengths makes up for many. */
+/* Where variations start from: few heads, since shorter lengths do not make up for many heads. */
 static struct attn_problem fewer_heads(const struct attn_problem *small)
 {
     struct attn_problem p = *small;

@@ -35,7 +35,7 @@ static bool read_input(struct piece text, struct problem_case *c, struct parse_e
         return false;
     }
     if (c->input.kind == INPUT_NEEDLE && c->input.needle >= c->problem.kv_len)
-        return refuse(error, skipped, value, "lies behind the last key");
+        return refuse(error, skipped, value, "is past the last key");
     return true;
 }
 
@@ -111,7 +111,7 @@ static void add_sizes(char *name, const struct attn_problem *p)
         add_part(name, "dv%zu", p->v_dim);
 }
 
-/* What is not standard: words as they are, numbers behind their keys. */
+/* Options that differ from the default: words as they are, numbers after their keys. */
 static void add_options(char *name, const struct attn_problem *p)
 {
     static const char *const sizes[] = {"b", "hq", "hkv", "sq", "skv", "d", "dv"};

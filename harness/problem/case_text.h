@@ -14,7 +14,7 @@ bool case_text_read(struct piece text, struct problem_case *c, struct parse_erro
 bool case_text_same(const struct problem_case *a, const struct problem_case *b);
 
 /* The name of a case that has none, after its problem and input: h8-s1024-d64-causal.  Cut where it is
- * too long for a table; `number`, from 2 on, tells those of one name apart. */
+ * too long for a table; `number`, from 2 on, tells cases of one name apart. */
 void case_text_name(struct problem_case *c, size_t number);
 
 #endif

@@ -25,7 +25,7 @@ size_t cases_find(const struct case_list *list, const char *name)
 bool cases_append(struct case_list *list, const struct problem_case *c, const char **why)
 {
     const size_t there = cases_find(list, c->name);
-    *why = "the name stands for another case already";
+    *why = "the name is used by another case already";
     if (there < list->count)
         return case_text_same(&list->items[there], c);
     *why = "too many cases";

@@ -27,8 +27,8 @@ struct case_list {
  * that is in the list already is not added twice; the same name for something else is refused. */
 bool cases_load(struct case_list *list, const char *suites, char *message, size_t message_size);
 
-/* Appends one case, unless it is there already; false where its name stands for another one, with
- * a static string in *why. */
+/* Appends one case, unless it is there already; false where another one has its name, with a static
+ * string in *why. */
 bool cases_append(struct case_list *list, const struct problem_case *c, const char **why);
 
 /* Index of the case of that name; list->count where there is none. */
@@ -50,7 +50,7 @@ void cases_free(struct case_list *list);
 #define CASES_PATH 4096
 bool cases_find_file(const char *path, char found[CASES_PATH]);
 
-/* For a file that is nowhere: "x: No such file", and where a relative path was looked for. */
+/* For a file that was not found: "x: No such file", and where a relative path was looked for. */
 void cases_no_file(const char *path, char *message, size_t message_size);
 
 /* Built-in suites: name, one-line description, text; the last one has a NULL name. */

@@ -93,7 +93,7 @@ static bool read_case(struct reader *r, struct piece line, struct piece text)
            fail(r, "%s:%zu:%zu: %s: %s", r->source, r->line, at, c.name, why);
 }
 
-/* Up to a # at the start or behind a blank. */
+/* The line up to its comment: a # at the start or after a blank. */
 static struct piece without_comment(struct piece line)
 {
     for (size_t i = 0; i < line.length; i++)

@@ -6,7 +6,7 @@
 
 #include "attention.h"
 
-/* More variants, behind the library's; the array must outlive the program.  For hosts that link
+/* More variants, after the library's; the array must outlive the program.  For hosts that link
  * kernels of their own. */
 void catalogue_add(const struct attn_kernel *const *kernels, size_t count);
 

@@ -49,7 +49,7 @@ static bool unknown_key(struct reading *r, struct piece name)
                 scan_advice(&choice, "keys are", advice));
 }
 
-/* Notes that `by` sets `key`; false where something has. */
+/* Notes that `by` sets `key`; false where it is set already. */
 static bool claim(struct reading *r, enum parse_key_id key, enum parse_key_id by, const char *at)
 {
     const char *name = parse_keys[key].help.name;
@@ -92,7 +92,7 @@ static bool read_item(struct reading *r, struct piece item)
     while (id < KEY_COUNT && !piece_is(name, parse_keys[id].help.name))
         id++;
     if (!item.length)
-        return fail(r, item.at, "nothing between commas or at an end; expected key=value");
+        return fail(r, item.at, "an empty item; expected key=value");
     if (id == KEY_COUNT && has_value)
         return unknown_key(r, name);
     if (!has_value)
@@ -132,7 +132,7 @@ static void read_standards(struct reading *r)
     }
 }
 
-/* What no key can see alone, each with the key to point at. */
+/* Conditions on several keys at once, each with the key to report. */
 static bool check_whole(struct reading *r)
 {
     const struct attn_problem *p = &r->problem;
@@ -164,7 +164,7 @@ bool parse_problem(const char *text, struct attn_problem *problem, struct parse_
         return fail(&r, text + PARSE_TEXT - 1, "a problem text has at most %d bytes",
                     PARSE_TEXT - 1);
     if (!rest.length)
-        return fail(&r, text, "there is no problem; expected key=value,...");
+        return fail(&r, text, "the problem is empty; expected key=value,...");
     for (bool more = true; more;)
         if (!read_item(&r, piece_split(&rest, ",", &more)))
             return false;

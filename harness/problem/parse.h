@@ -35,11 +35,10 @@
  *     s         N >= 1                                 shorthand: sq and skv
  *
  * Keys may stand in any order, each at most once; a shorthand beside a key that it sets is
- * refused.  Values that say the default are accepted.  The canonical form, which printing gives,
- * has the order above, always b to d, the rest only where it differs from what the last column
- * but one says, floats as the shortest text that reads back as the same float.  Parsing what was
- * printed gives the same struct, and printing what was parsed from a canonical text gives the
- * same text.
+ * refused.  A default may be written.  The canonical form, which printing gives, has the order
+ * above: b to d always, the other keys only where they differ from the column `left out`, floats as
+ * the shortest text that reads back as the same float.  Parsing what was printed gives the same
+ * struct, and printing what was parsed from a canonical text gives the same text.
  *
  * An input says where Q, K and V come from:
  *

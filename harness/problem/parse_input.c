@@ -44,7 +44,7 @@ static bool read_file(struct piece value, struct input *input, const char **why)
     *why = "has no PATH:PREFIX";
     if (colon == value.at)
         return false;
-    *why = "is no text that results could name";
+    *why = "is not plain UTF-8 text";
     if (!piece_is_text(value))
         return false;
     *why = "is too long";

@@ -2,7 +2,7 @@
  * parse_keys: the keys of the problem text, one table that drives parsing, printing and help.
  *
  * Internal to parse.  A key has a kind, which reads and prints its value, and a standard value
- * that it has where it is left out: a text, or whatever the key that it follows has.
+ * that it has where it is left out: a text, or the value of the key that it follows.
  */
 #ifndef HARNESS_PROBLEM_PARSE_KEYS_H
 #define HARNESS_PROBLEM_PARSE_KEYS_H
@@ -64,7 +64,7 @@ struct parse_key {
     const struct parse_name *names; /* the last one has a NULL name */
     enum parse_key_id follows;      /* where left out; KEY_B (never followed): nothing */
     enum parse_key_id sets[2];
-    bool always; /* printed also where its value is what leaving out gives */
+    bool always; /* printed also where it has its standard value */
 };
 
 extern const struct parse_key parse_keys[KEY_COUNT];

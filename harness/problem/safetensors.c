@@ -107,7 +107,7 @@ static bool read_tensor(const json_t *entry, const unsigned char *data, size_t b
     *why = "data_offsets reach past the end of the file";
     if (end > bytes)
         return false;
-    *why = "shape and dtype need another number of bytes than data_offsets give";
+    *why = "shape and dtype do not match the bytes of data_offsets";
     if (__builtin_mul_overflow(elements, type->size, &size) || size != end - begin)
         return false;
     t->data = data + begin;

@@ -44,8 +44,9 @@ void safetensors_print_shape(const struct safetensor *tensor, char text[SAFETENS
 /* Element number `index` of a tensor of floating-point numbers, row-major. */
 double safetensors_get(const struct safetensor *tensor, size_t index);
 
-/* Writes a file of dense tensors; their `format` is not looked at.  Written aside and renamed, so
- * that path never holds half a file; where path is no regular file (a pipe, /dev/full), directly. */
+/* Writes a file of dense tensors; their `format` is not looked at.  Written to another
+ * file and renamed, so that path never holds half a file; where path is no regular file (a pipe,
+ * /dev/full), directly. */
 bool safetensors_write(const char *path, const struct safetensor *tensors, size_t count,
                        char *message, size_t message_size);
 

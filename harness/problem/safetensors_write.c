@@ -84,8 +84,8 @@ static bool must_write_directly(const char *path)
     return stat(path, &status) == 0 && !S_ISREG(status.st_mode);
 }
 
-/* The file behind links, in memory of its own; NULL with errno.  One that a link names and that is not
- * there yet is made, empty. */
+/* The path of the file that links lead to, for the caller to free(); NULL with errno.  Where a link
+ * names a file that does not exist, that file is made, empty. */
 static char *resolve(const char *path, bool *made)
 {
     struct stat status;
@@ -102,7 +102,7 @@ static char *resolve(const char *path, bool *made)
     return realpath(path, NULL);
 }
 
-/* What a file that is not there yet would get, or what it has. */
+/* The mode of the file, or that of a new file where there is none. */
 static mode_t mode_of(const char *path)
 {
     struct stat status;
@@ -113,7 +113,7 @@ static mode_t mode_of(const char *path)
     return 0666 & ~mask;
 }
 
-/* Writes aside, then renames.  False leaves errno and what was at path. */
+/* Writes another file, then renames it.  False leaves errno and what was at path. */
 static bool replace(const char *path, const char *header, size_t header_bytes,
                     const struct safetensor *tensors, size_t count)
 {

@@ -119,7 +119,7 @@ bool select_isas(const char *list, unsigned *isas, char *message, size_t message
     return true;
 }
 
-/* What a variant has to meet, a set of bits. */
+/* Demands on a variant, a set of bits. */
 enum { HERE = 1, OF_TYPE = 2, ABLE = 4 };
 
 static bool is_of_type(const struct attn_kernel *kernel, const struct attn_problem *problem)

@@ -24,13 +24,14 @@ bool select_kernels(const char *list, struct selected selected[SELECT_MAX], size
 bool select_isas(const char *list, unsigned *isas, char *message, size_t message_size);
 
 /* Variants to run for a problem, a set of bits: those asked for, or the strongest one of this host
- * that supports the problem.  Where none does, the one whose refusal tells most: the strongest of
- * this host for the problem's data type, else the strongest of this host, else the strongest built. */
+ * that supports the problem.  Where none does, the one that refuses with the most useful reason:
+ * the strongest of this host for the problem's data type, else the strongest of this host, else
+ * the strongest built. */
 unsigned select_variants(const struct selected *selected, unsigned isas,
                          const struct attn_problem *problem);
 
-/* Why the variant does not compute the problem; where no variant of the kernel does, what it is that
- * none takes.  False: it does compute it. */
+/* Why the variant does not compute the problem; where no variant of the kernel does, what none of
+ * them supports.  False: it does compute it. */
 bool select_refusal(const struct attn_kernel *kernel, const struct attn_problem *problem,
                     char *message, size_t message_size);
 

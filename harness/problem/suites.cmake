@@ -9,7 +9,7 @@ foreach(name IN LISTS suites)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
   file(READ ${file} text)
   if(NOT text MATCHES "^# ([^\n\"\\]+)\n")
-    message(FATAL_ERROR "${file}: the first line is to be `# ` and the suite's summary, "
+    message(FATAL_ERROR "${file}: the first line must be `# ` and the suite's summary, "
                         "without quotes and backslashes")
   endif()
   set(summary "${CMAKE_MATCH_1}")

@@ -15,7 +15,7 @@
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
-/* Inaccessible bytes between operands: a page where they are only to be apart. */
+/* Inaccessible bytes between operands: a page where they only separate operands. */
 static size_t guard_bytes(const struct tensors_layout *layout)
 {
     return layout->guard == TENSORS_TIMING ? tensors_page() : FAULT_GUARD;

@@ -7,7 +7,8 @@
  *
  *   - for timing: each operand begins at a page plus a shift that is a multiple of 64 bytes;
  *   - for checking: flush against inaccessible pages, in front or behind, so that reading or
- *     writing one element outside, or megabytes, is a SIGSEGV; row padding (strides) filled with signalling poison.
+ *     writing one element outside, or megabytes, is a SIGSEGV; row padding (strides) filled with
+ *     signalling poison.
  *
  * Results (O, LSE, weights) live in the worker's own memory, laid out likewise, and are poisoned
  * with NaN before a call.
@@ -46,7 +47,7 @@ bool tensors_fill(struct tensor_set *set, const struct problem_case *c, uint64_t
 bool tensors_read(struct tensor_set *set, const struct attn_problem *problem, const char *path,
                   const char *prefix, char *message, size_t message_size);
 
-/* To be called by who fills Q, K or V in another way: takes the checksums. */
+/* Takes the checksums; to be called after filling Q, K or V in another way. */
 void tensors_seal(struct tensor_set *set, const struct attn_problem *problem);
 
 /* Allocates one set in process memory: padding poisoned, elements zero, results poisoned. */
@@ -61,7 +62,7 @@ void tensors_free(struct tensor_set *set);
 bool tensors_fill_file(const struct problem_case *c, size_t sets, int fd, char *message,
                        size_t message_size);
 
-/* Bytes of such a file: asked before anything is allocated; SIZE_MAX where they overflow. */
+/* Bytes of such a file, to know before anything is allocated; SIZE_MAX where they overflow. */
 size_t tensors_file_bytes(const struct attn_problem *problem, size_t sets);
 
 /* Maps set number `index` of such a file, operands at the given shift, not writable.  Operands
@@ -94,22 +95,22 @@ size_t tensors_spans(const struct tensor_set *set, const struct attn_problem *pr
 /* NaN into every result element and, between rows, into the padding. */
 void tensors_poison(struct tensor_set *set, const struct attn_problem *problem);
 
-/* Whether every result element was written since, and no padding; false: the first spot (for
- * padding the row in front of it). */
+/* Whether every result element was written since tensors_poison(), and no padding; false: the first
+ * spot (for padding the row in front of it). */
 bool tensors_written(const struct tensor_set *set, const struct attn_problem *problem,
                      struct tensors_spot *spot);
 bool tensors_padding_intact(const struct tensor_set *set, const struct attn_problem *problem,
                             struct tensors_spot *spot);
 
-/* The last row of O whose last element was written since; false where none, or no O is wanted.
- * For signal handlers too. */
+/* The last row of O whose last element was written since tensors_poison(); false where none, or no
+ * O is wanted.  For signal handlers too. */
 bool tensors_last_written(const struct tensor_set *set, const struct attn_problem *problem,
                           struct tensors_spot *spot);
 
-/* Which of q, k, v no longer is what it was; NULL where none. */
+/* Which of q, k, v has changed since its checksum was taken; NULL where none. */
 const char *tensors_changed(const struct tensor_set *set, const struct attn_problem *problem);
 
-/* Whether q, k, v (and the poison between their rows) still are what they were. */
+/* Whether q, k, v (and the poison between their rows) have their checksums still. */
 static inline bool tensors_unchanged(const struct tensor_set *set,
                                      const struct attn_problem *problem)
 {

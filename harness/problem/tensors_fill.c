@@ -38,7 +38,7 @@ static double stream_factor(uint64_t stream)
     return ldexp(stream % 2 ? -1 : 1, (int)(stream / 2 % 4));
 }
 
-/* `path` is for messages, which say what type a tensor of another one would have to be of. */
+/* `path` is for messages, which say what type and shape the problem needs. */
 static bool copy_tensor(const struct tensors_view *view, const struct safetensors *file,
                         const char *path, const char *prefix, char *message, size_t message_size)
 {

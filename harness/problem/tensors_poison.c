@@ -1,5 +1,5 @@
 /*
- * tensors_poison: what may not be read, what must be written, and whether that was respected.
+ * tensors_poison: marks what may not be read and what must be written, and checks it afterwards.
  */
 #include <string.h>
 
@@ -73,7 +73,7 @@ void tensors_poison(struct tensor_set *set, const struct attn_problem *problem)
     }
 }
 
-/* LSE's one row a head holds the queries. */
+/* LSE has one row a head; its columns are the queries. */
 static struct tensors_spot spot_of(const struct tensors_view *view, const struct row *row, size_t d)
 {
     if (view->one_row)

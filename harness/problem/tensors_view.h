@@ -33,7 +33,7 @@ void tensors_set_strides(const struct tensors_view *view, size_t padding);
 /* Bytes from the first element to the end of the last one; SIZE_MAX where they overflow. */
 size_t tensors_extent(const struct tensors_view *view, size_t padding);
 
-/* Where operand number `index` begins behind its page: neighbours at different distances. */
+/* Bytes from its page to the start of operand number `index`: neighbours get different ones. */
 static inline size_t tensors_stagger(size_t shift, size_t index)
 {
     return shift * (2 * index + 1) % TENSORS_SHIFT_RANGE;

@@ -23,7 +23,7 @@ const struct probe *const probes[] = {
 };
 const size_t probe_count = sizeof probes / sizeof *probes;
 
-/* Shortest stretch: 1000 times the hundred nanoseconds by which threads leave a barrier apart. */
+/* Shortest stretch: 1000 times the difference, 100 ns, at which threads leave a barrier. */
 #define STRETCH_S 2e-4
 
 /* What one thread does: `amount` times its probe; returns its work (operations or bytes). */
@@ -192,7 +192,7 @@ double ceilings_exp(enum attn_isa isa, int threads, double seconds)
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
-#define BLOCK ((size_t)1024) /* what the probes take a multiple of */
+#define BLOCK ((size_t)1024) /* bytes; the probes take multiples of it */
 
 /* Thread's share of n bytes, in whole blocks. */
 static size_t share(size_t n, int thread, int threads, size_t *from)
@@ -228,7 +228,7 @@ static double run_copy(const struct job *job, size_t amount, int thread, int thr
     return work;
 }
 
-/* Of each half of a footprint, so that all threads have a block of both. */
+/* Bytes of each half of a footprint, so that all threads have a block of both. */
 static size_t half_footprint(size_t bytes, int threads)
 {
     const size_t unit = BLOCK * (size_t)threads;
@@ -319,7 +319,7 @@ double ceilings_copy(size_t bytes, int threads, double seconds)
 
 size_t ceilings_footprint(const struct machine *machine, size_t bytes)
 {
-    static const size_t unknown = (size_t)64 << 20; /* a cache that nobody tells us about */
+    static const size_t unknown = (size_t)64 << 20; /* where the cache size is unknown */
     const size_t cache = machine_last_level_bytes(machine);
     const size_t enough = 4 * (cache > 0 ? cache : unknown);
     return bytes < enough ? bytes : enough;

@@ -26,9 +26,9 @@ bool ceilings_fma_is_host(enum attn_isa isa, enum attn_dtype compute, enum attn_
 /* Two-stream read, GB/s (1e9), of a footprint of `bytes` split between `threads`, as K and V are. */
 double ceilings_read(size_t bytes, int threads, double seconds);
 
-/* The same of memory that is there already: K and V themselves, `bytes` of each, 64-byte aligned.
- * Spares the first touch of a footprint of its own.  0 where a thread's share of `bytes` is below
- * 1 KiB: then ceilings_read() of the same footprint says what there is to say. */
+/* The same of K and V themselves, `bytes` of each, 64-byte aligned, which saves the first touch of
+ * another footprint.  0 where a thread's share of `bytes` is below 1 KiB: then use ceilings_read()
+ * of the same footprint. */
 double ceilings_read_operands(const void *k, const void *v, size_t bytes, int threads,
                               double seconds);
 

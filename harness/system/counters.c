@@ -131,7 +131,7 @@ static double read_event(int fd)
     return (double)value[0] * ((double)value[1] / (double)value[2]);
 }
 
-/* A thread that did nothing has had no counter, and counts nothing. */
+/* A thread that did nothing never had a counter; it is left out of the sum. */
 static double sum_of_threads(const struct counters *counters, int counter)
 {
     double sum = NAN;

@@ -1,5 +1,5 @@
 /*
- * counters: what the processor counted while the kernel ran, where the system lets us ask.
+ * counters: what the processor counted while the kernel ran, where the system permits it.
  *
  * Hardware events through perf_event_open(2), user mode only, on every thread of the OpenMP team;
  * energy of the packages through the RAPL files of powercap.  Virtual machines mostly have neither:
@@ -29,15 +29,15 @@ struct counters; /* open on the threads of one team */
 struct counters *counters_open(int threads);
 void counters_close(struct counters *counters);
 
-/* Counting goes on between these two, as often as wanted; a NULL does nothing. */
+/* Counts between these two calls, and may be repeated; a NULL does nothing. */
 void counters_start(struct counters *counters);
 void counters_stop(struct counters *counters);
 
 /* Sums over the threads, and over all stretches counted; NaN where unknown.  Scaled up where the
- * processor had too few counters and took turns. */
+ * system had to multiplex too few counters. */
 struct counter_values {
     double value[COUNTER_COUNT];
-    double energy_j; /* of all packages, whoever used it */
+    double energy_j; /* of all packages, used by any process */
     char why[256];   /* why something is unknown; "" where all is known */
 };
 void counters_read(const struct counters *counters, struct counter_values *values);

@@ -104,7 +104,7 @@ static void say_place(const struct fault_call *call, const siginfo_t *info)
     const uintptr_t address = (uintptr_t)info->si_addr;
     const struct fault_region *region = nearest(call, address);
     if (info->si_code == SI_KERNEL) {
-        say("at an address that the processor does not tell: not canonical, or a vector that is "
+        say("at an address that the processor does not report: not canonical, or a vector that is "
             "not aligned");
     } else if (address < NULL_PAGES) {
         say("at a null pointer");
@@ -151,8 +151,8 @@ static void tell(const siginfo_t *info, const ucontext_t *context)
     say(stage.rest);
 }
 
-/* A fault happens again on return, and then goes the way that it would have gone without us; a
- * signal that somebody sent is sent again.  Of two threads the second waits for the end. */
+/* After a return the fault happens again, and the restored handler takes it; a signal that a
+ * process sent is raised again.  Of two faulting threads the second waits here for the end. */
 static void handle(int signal, siginfo_t *info, void *context)
 {
     const bool sent = info->si_code <= 0;
@@ -195,7 +195,7 @@ void fault_thread(int number)
     static _Thread_local char memory[STACK];
     stack_t stack;
     thread = number;
-    /* A sanitizer gives its threads one, and frees it. */
+    /* A sanitizer gives its threads a signal stack, and frees it. */
     if (sigaltstack(NULL, &stack) == 0 && stack.ss_flags & SS_DISABLE) {
         stack = (stack_t){.ss_sp = memory, .ss_size = sizeof memory};
         sigaltstack(&stack, NULL);

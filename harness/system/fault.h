@@ -1,8 +1,9 @@
 /*
- * fault: what a process is at, in memory that outlives it, and what it touched when it died of it.
+ * fault: the stage that a process has reached, in memory that outlives it, and the access that
+ * killed it.
  *
  * A handler of SIGSEGV and SIGBUS adds to the stage "read 4 bytes past the end of k (thread 1)" and
- * lets the signal go on as it would have without it.
+ * then lets the signal take its usual course.
  */
 #ifndef HARNESS_SYSTEM_FAULT_H
 #define HARNESS_SYSTEM_FAULT_H
@@ -10,8 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Inaccessible bytes to lay around a region, so that a fault up to half of them away from it, be it
- * by megabytes, is known to belong to it; address space only. */
+/* Inaccessible bytes to leave around a region: a fault up to half of them away from it, so up to
+ * megabytes, is attributed to it.  They take address space only. */
 #define FAULT_GUARD ((size_t)16 << 20)
 
 /* Memory that was lent to a kernel. */
@@ -43,7 +44,7 @@ void fault_stage(const char *what, const char *detail, const char *rest);
 /* The number of the calling thread for messages, and a stack for the handler. */
 void fault_thread(int number);
 
-/* What faults are looked up in; NULL: nothing.  It is read when a fault happens. */
+/* The regions that faults are looked up in; NULL: none.  It is read when a fault happens. */
 void fault_expect(const struct fault_call *call);
 
 #endif

@@ -24,7 +24,7 @@ static void add(char text[FLOAT_ENV_TEXT], const char *what)
 /* Bits of the two control words that belong together. */
 static const struct {
     bool x87;
-    unsigned bits, value; /* said where the bits have that value */
+    unsigned bits, value; /* named where the bits have that value */
     const char *says;
 } meanings[] = {
     {false, 0x8000, 0x8000, "flush-to-zero set"},

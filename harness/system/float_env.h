@@ -1,7 +1,7 @@
 /*
  * float_env: how a thread's floating-point unit rounds and what it does with subnormal numbers.
  *
- * A kernel may change it for itself, but must hand it back: what comes after would compute
+ * A kernel may change it for itself, but must restore it: later code would compute
  * something else.  The flags of exceptions that occurred are no part of it.
  */
 #ifndef HARNESS_SYSTEM_FLOAT_ENV_H

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Leaves the CPUs that this process may run on; a parent has done so before it handed over. */
+/* Keeps only the CPUs that this process may run on; not needed for a topology from a parent. */
 static bool restrict_to_allowed(hwloc_topology_t topology)
 {
     hwloc_bitmap_t allowed = hwloc_bitmap_alloc();

@@ -33,7 +33,7 @@ int machine_threads(const struct machine *machine);
 /* CPUs' worth of time that a control group grants (1.5 = 150 %), or 0 where it sets no limit. */
 double machine_cpu_quota(void);
 
-/* The smaller of both; and the CPUs that the whole machine has running. */
+/* The smaller of quota and hardware threads; and the CPUs of the whole machine that are online. */
 double machine_allowed_cpus(const struct machine *machine);
 int machine_online_cpus(void);
 
@@ -45,7 +45,7 @@ size_t machine_cache_bytes(const struct machine *machine, int level);
 int machine_last_level(const struct machine *machine);
 size_t machine_last_level_bytes(const struct machine *machine);
 
-/* Memory that can be had now: MemAvailable (what is free where /proc does not say), less where a control
+/* Memory available now: MemAvailable (what is free where /proc does not say), less where a control
  * group allows less. */
 size_t machine_memory_available(void);
 
@@ -112,7 +112,7 @@ size_t machine_huge_bytes(const void *data, size_t bytes);
 
 /* ---- what happened ------------------------------------------------------------------------- */
 
-/* Counted by the system since the start of the process or of the machine: subtract two. */
+/* Counted by the system since the start of the process or of the machine: subtract two readings. */
 struct machine_usage {
     long voluntary_switches, involuntary_switches;
     long minor_faults, major_faults;

@@ -95,7 +95,7 @@ bool machine_places(const struct machine *machine, enum placement placement, int
         break;
     }
     if (found < threads)
-        snprintf(message, message_size, "placement %s has %d places here, %d threads asked",
+        snprintf(message, message_size, "placement %s has %d places here, %d threads requested",
                  machine_placement_name(placement), found, threads);
     return found == threads;
 }
@@ -123,8 +123,9 @@ static bool go_to(hwloc_topology_t topology, int cpu)
     return bound && is_at(topology, cpu);
 }
 
-/* A barrier that gives the CPU away.  In that of the runtime a thread spins, on a CPU that another one
- * may be waiting for in order to leave it: milliseconds, until the scheduler looks. */
+/* A barrier that yields the CPU.  In the runtime's barrier a thread spins, perhaps on the CPU that
+ * another one needs in order to move away from it: that takes milliseconds, until the scheduler
+ * intervenes. */
 static void wait_for_team(int *arrived)
 {
     __atomic_add_fetch(arrived, 1, __ATOMIC_RELAXED);
@@ -150,7 +151,7 @@ bool machine_bind(struct machine *machine, enum placement placement, int threads
 #pragma omp parallel num_threads(threads) reduction(+ : landed)
     {
         landed += go_to(machine->topology, cpus[omp_get_thread_num()]);
-        wait_for_team(&arrived); /* which may be smaller than asked */
+        wait_for_team(&arrived); /* which may be smaller than requested */
     }
     machine->cpus = cpus;
     machine->bound = threads;

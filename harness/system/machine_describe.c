@@ -135,7 +135,7 @@ static json_t *hardware(const struct machine *machine)
         "isas", isas(), "memory_bytes", (json_int_t)memory_bytes(), "hypervisor", hypervisor());
 }
 
-/* How it is run at present. */
+/* Its present settings. */
 static json_t *settings(const struct machine *machine)
 {
     struct utsname system;
@@ -157,7 +157,7 @@ static json_t *settings(const struct machine *machine)
                      line_of("/sys/devices/system/clocksource/clocksource0/current_clocksource"));
 }
 
-/* FNV-1a, 64 bit (Fowler, Noll, Vo; RFC 9923): names a text, protects nothing. */
+/* FNV-1a, 64 bit (Fowler, Noll, Vo; RFC 9923): names a text; not for security. */
 static void hash_text(const char *text, char hex[17])
 {
     uint64_t hash = 0xcbf29ce484222325u;

@@ -77,7 +77,7 @@ static void whole_pages(void **data, size_t *bytes)
     *bytes = end > start ? end - start : 0;
 }
 
-/* Something to be done with pages and the nodes that they belong on. */
+/* An action on pages, with the nodes that they belong on. */
 typedef bool (*pages_function)(const struct machine *machine, void *data, size_t bytes,
                                hwloc_nodeset_t nodes, enum memory_policy policy);
 
@@ -142,7 +142,7 @@ bool machine_memory_place(const struct machine *machine, void *data, size_t byte
 bool machine_memory_holds(const struct machine *machine, void *data, size_t bytes,
                           enum memory_policy policy, int threads)
 {
-    return machine_numa_nodes(machine) == 1 || /* where else? and asking costs 0.1 us a page */
+    return machine_numa_nodes(machine) == 1 || /* no other place; asking costs 0.1 us a page */
            each_part(machine, data, bytes, policy, threads, lie_there);
 }
 

@@ -34,8 +34,8 @@ static void interrupt(int signal)
 
 static const int caught[] = {SIGINT, SIGTERM, SIGHUP};
 
-/* Blocked outside of ppoll(), so that none slips in between looking at the flag and sleeping; and the
- * signal of a child's end, which reap() waits for. */
+/* Interrupts, blocked outside of ppoll() so that none comes between reading the flag and sleeping;
+ * and the signal of a child's end, which reap() waits for. */
 static sigset_t caught_set(void)
 {
     sigset_t set;
@@ -53,7 +53,7 @@ void process_catch_interrupts(void)
     for (size_t i = 0; i < sizeof caught / sizeof *caught; i++) {
         struct sigaction before;
         sigaction(caught[i], NULL, &before);
-        if (before.sa_handler != SIG_IGN) /* nohup and background jobs stay as they were asked */
+        if (before.sa_handler != SIG_IGN) /* nohup and background jobs keep ignoring them */
             sigaction(caught[i], &action, NULL);
     }
     signal(SIGPIPE, SIG_IGN);
@@ -92,7 +92,7 @@ static bool overridden(const char *variable, const char *const *environment)
     return false;
 }
 
-/* This process's environment with the spec's changes; the strings stay where they are. */
+/* This process's environment with the spec's changes; the strings are not copied. */
 static char **child_environment(const char *const *changes)
 {
     static const char *const none[] = {NULL};
@@ -134,7 +134,7 @@ static _Noreturn void become_child(const struct process_spec *spec, char **envir
                                    pid_t parent, int request, int answer)
 {
     const sigset_t set = caught_set();
-    setpgid(0, 0); /* an interrupt at the terminal is the parent's business */
+    setpgid(0, 0); /* an interrupt at the terminal goes to the parent only */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() == parent && arrange_files(spec, request, answer)) {
         signal(SIGPIPE, SIG_DFL);
@@ -144,7 +144,7 @@ static _Noreturn void become_child(const struct process_spec *spec, char **envir
     _exit(127);
 }
 
-/* Where memory runs out, the kernel shall take the worker and nobody else. */
+/* Where memory runs out, the system shall kill the worker and no other process. */
 static void offer_to_oom_killer(pid_t pid)
 {
     char path[64];
@@ -153,20 +153,20 @@ static void offer_to_oom_killer(pid_t pid)
     if (fd < 0)
         return;
     if (write(fd, "1000", 4) != 4)
-        errno = 0; /* not allowed here: the session is as safe as any other process */
+        errno = 0; /* not permitted: the worker is killed no sooner than others */
     close(fd);
 }
 
 /* ---- the conversation ------------------------------------------------------------------------ */
 
-/* The answer as it grows. */
+/* The answer, as far as it was read. */
 struct line {
     char *text;
     size_t length, capacity;
     bool whole;
 };
 
-/* Reads what is there; false at the end of file or where the line is beyond all measure. */
+/* Reads what is there; false at the end of file or where the line is too long. */
 static bool read_some(int fd, struct line *line)
 {
     if (line->length + 4096 > line->capacity) {

@@ -13,7 +13,7 @@
 
 #define TEAMS_THREADS 1024 /* of a team; further ones are not heard */
 
-/* Recording begins anew and ends; between the two, on the calling thread. */
+/* Starts a new recording, and ends it; both on the thread that opens the regions. */
 void teams_start(void);
 void teams_stop(void);
 
@@ -26,13 +26,13 @@ bool teams_times(int thread, double *busy_s, double *waiting_s);
 
 bool teams_recording(void);
 
-/* On the thread that opens a region of a team of its own, around it. */
+/* On the thread that opens an outermost region: the seconds from its start to its end. */
 void teams_region(double seconds);
 
-/* On each thread: it worked for so long in a region; or less, because it waited inside. */
+/* On each thread: it worked for so long in a region; negative: it waited for so long inside. */
 void teams_worked(int thread, double seconds);
 
-/* Said once by a listener that is there. */
+/* Called once by a listener that works. */
 void teams_heard(void);
 
 #endif

@@ -3,7 +3,7 @@
  *
  * The dynamic linker finds the program's definition first, also for shared libraries; each one
  * calls the runtime's own, the next in line.  A region's body runs through `listen`, which sees
- * when each thread begins and ends; waits at barriers inside are taken off.
+ * when each thread begins and ends; waits at barriers inside are subtracted.
  */
 #include <dlfcn.h>
 #include <omp.h>
@@ -127,7 +127,7 @@ void GOMP_parallel_loop_nonmonotonic_guided(body *fn, void *data, unsigned threa
                   (const long[4]){start, end, step, chunk}, flags);
 }
 
-/* A wait inside a region: taken off again from what `listen` will count as work. */
+/* A wait inside a region: subtracted from what `listen` will count as work. */
 static void wait_at(enum entry entry)
 {
     void (*const wait)(void) = next(entry);

@@ -58,10 +58,10 @@ static void bad_problems_are_refused(void **state)
                         "problem 'h=8,skw=4', position 4: unknown key 'skw'; did you mean 'skv'?");
     assert_false(cases_add_problem(&list, "", message, sizeof message));
     assert_string_equal(message,
-                        "problem '', position 0: there is no problem; expected key=value,...");
+                        "problem '', position 0: the problem is empty; expected key=value,...");
     assert_false(cases_add_problem(&list, "d=8 input=needle:1", message, sizeof message));
-    assert_string_equal(message, "problem 'd=8 input=needle:1', position 10: 'needle:1' lies "
-                                 "behind the last key");
+    assert_string_equal(message, "problem 'd=8 input=needle:1', position 10: 'needle:1' is "
+                                 "past the last key");
     assert_int_equal(list.count, 0);
 }
 

@@ -78,7 +78,7 @@ static const struct {
     {"file:abc", 5,
      "input file: 'abc' has no PATH:PREFIX; expected file:PATH:PREFIX, PREFIX may be empty"},
     {"file:\xe4:p", 5,
-     "input file: '\\xe4:p' is no text that results could name; expected file:PATH:PREFIX, PREFIX "
+     "input file: '\\xe4:p' is not plain UTF-8 text; expected file:PATH:PREFIX, PREFIX "
      "may be empty"},
     {"file::p", 5,
      "input file: ':p' has no PATH:PREFIX; expected file:PATH:PREFIX, PREFIX may be empty"},

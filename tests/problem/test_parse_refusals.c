@@ -20,7 +20,7 @@ static const struct refusal {
     size_t position;
     const char *message;
 } refusals[] = {
-    {"", 0, "there is no problem; expected key=value,..."},
+    {"", 0, "the problem is empty; expected key=value,..."},
     {"b=1,hq=2,hkw=2", 9, "unknown key 'hkw'; did you mean 'hkv'?"},
     {"sacle=1", 0, "unknown key 'sacle'; did you mean 'scale'?"},
     {"headdim=64", 0,
@@ -29,9 +29,9 @@ static const struct refusal {
     {"D=64", 0,
      "unknown key 'D'; keys are b, hq, hkv, sq, skv, d, dv, dtype, kv_dtype, mask, window, "
      "softcap, scale, layout, sinks, alibi, ragged, page, outputs, pass, h, s"},
-    {"d=64,", 5, "nothing between commas or at an end; expected key=value"},
-    {",d=64", 0, "nothing between commas or at an end; expected key=value"},
-    {"d=64,,b=1", 5, "nothing between commas or at an end; expected key=value"},
+    {"d=64,", 5, "an empty item; expected key=value"},
+    {",d=64", 0, "an empty item; expected key=value"},
+    {"d=64,,b=1", 5, "an empty item; expected key=value"},
     {"d=64,causal", 5, "'causal' has no value; expected key=value"},
     {"d=", 2, "d has an empty value; expected N >= 1"},
     {"d=64 ", 2, "d='64 ' is not a whole number; expected N >= 1"},

@@ -76,14 +76,14 @@ static const struct {
      "suite:1:1: 'a12345678901234567890123456789012345678901234567890123...' is too long for a "
      "name (63 bytes)"},
     {"# x\n a:  h=8,hkw=2\r\n", 0, "suite:2:10: unknown key 'hkw'; did you mean 'hkv'?"},
-    {"a:\n", 0, "suite:1:3: there is no problem; expected key=value,..."},
+    {"a:\n", 0, "suite:1:3: the problem is empty; expected key=value,..."},
     {"a: d=8 input=normla\n", 0, "suite:1:14: unknown input 'normla'; did you mean 'normal'?"},
     {"a: d=8 normal:3\n", 0,
      "suite:1:8: 'normal:3' follows the problem; expected input=... or nothing"},
     {"a: d=8 seed=3\n", 0,
      "suite:1:8: 'seed=3' follows the problem; expected input=... or nothing"},
     {"a: d=8 b=2\n", 0, "suite:1:8: 'b=2' follows the problem; expected input=... or nothing"},
-    {"a: s=8,d=8 input=needle:8\n", 0, "suite:1:18: 'needle:8' lies behind the last key"},
+    {"a: s=8,d=8 input=needle:8\n", 0, "suite:1:18: 'needle:8' is past the last key"},
     {"a: d=8\nb: d=\0 8\n", 16, "suite:2:6: a NUL byte; this is no text"},
 };
 
@@ -198,7 +198,7 @@ static void a_name_stands_for_one_case(void **state)
     write_file("mine.suite", "# \ntiny-f32-s64-d64: d=8\n", 25);
     assert_false(cases_load(&list, "tiny,mine.suite", message, sizeof message));
     assert_string_equal(
-        message, "mine.suite:2:1: tiny-f32-s64-d64: the name stands for another case already");
+        message, "mine.suite:2:1: tiny-f32-s64-d64: the name is used by another case already");
     remove("mine.suite");
     cases_free(&list);
 }

@@ -64,9 +64,9 @@ static void too_many_threads_are_refused(void **state)
     char message[256];
     int cpus[16];
     assert_false(machine_places(machine, PLACEMENT_CORES, 7, cpus, message, sizeof message));
-    assert_string_equal(message, "placement cores has 6 places here, 7 threads asked");
+    assert_string_equal(message, "placement cores has 6 places here, 7 threads requested");
     assert_false(machine_places(machine, PLACEMENT_THREADS, 13, cpus, message, sizeof message));
-    assert_string_equal(message, "placement threads has 12 places here, 13 threads asked");
+    assert_string_equal(message, "placement threads has 12 places here, 13 threads requested");
     machine_close(machine);
 }
 
