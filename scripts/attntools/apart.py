@@ -1,8 +1,8 @@
 """Why times that were measured apart may differ although the code does not.
 
-Cells that were not launched side by side met the machine in different states.  What a session knows
-of its own states is in its file: flags of rows, and `noise` lines, of cells that were launched
-twice a round and thus compared with themselves.
+Cells that were not launched side by side ran while the machine was in different states.  A
+session's file tells about its states: by the flags of rows, and by `noise` lines, of cells that
+were launched twice a round and thus compared with themselves.
 """
 
 from collections import defaultdict
@@ -12,14 +12,14 @@ from statistics import median
 
 from attntools.cells import Cell, Row
 
-# The flags that tell what came from outside (harness/bench/noise.h); others tell what samples look like.
+# The flags of disturbances from outside (harness/bench/noise.h); others describe the samples.
 DISTURBANCES = frozenset(
     ("preempted", "migrated", "steal", "throttled", "frequency", "oversubscribed", "paged")
 )
 
 
 def self_difference(line: Row) -> float | None:
-    """What a cell differed from itself by, as a logarithm: the farther end of its interval.
+    """How much a cell and its twin differed, as a logarithm: the farther end of the interval.
 
     The ratio itself where there were too few rounds for an interval; None where it has none.
     """
@@ -29,7 +29,7 @@ def self_difference(line: Row) -> float | None:
 
 
 class Noise:
-    """What one build differed from itself by, case by case, in one or several sessions."""
+    """How much one build differed from itself, case by case, in one or several sessions."""
 
     def __init__(self, lines: Iterable[Row]) -> None:
         """Takes the noise lines of these sessions."""
@@ -42,21 +42,21 @@ class Noise:
         self.usual = median(every) if every else 0.0
 
     def of(self, base: Cell, new: Cell) -> float:
-        """That of two cells' cases; the sessions' usual one where these have no record."""
+        """The noise in two cells' cases; the sessions' median where these have no noise line."""
         here = {base.problem, new.problem}
         own = [found for problem in here for found in self.by_problem.get(problem, ())]
         return max(own, default=self.usual)
 
 
 def disturbance(base: Cell, new: Cell) -> str:
-    """What came from outside while either was measured; empty where nothing did."""
+    """What disturbed the measurement of either from outside; empty where nothing did."""
     sides = (("base", base), ("new", new))
     told = [(name, sorted(DISTURBANCES.intersection(cell.flags))) for name, cell in sides]
     return "; ".join(f"{name}: {', '.join(flags)}" for name, flags in told if flags)
 
 
 def doubt(base: Cell, new: Cell, ratio: float, differ: bool, noise: Noise) -> str:
-    """Why a verdict on cells that were measured apart is none; empty where it stands.
+    """Why a verdict on cells that were measured apart cannot be trusted; empty where it can.
 
     Args:
         base: one cell.

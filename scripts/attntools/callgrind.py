@@ -1,12 +1,12 @@
 """Instructions of one call of a kernel, counted by valgrind's callgrind.
 
-One worker is started under callgrind and asked, as harness/session/protocol.h has it, to compute from a
-file to a file (the action `eval`): it calls the kernel exactly once.  Counted is what happens
+One worker is started under callgrind with a request (harness/session/protocol.h) to compute from a
+file to a file (the action `eval`): it calls the kernel exactly once.  The count covers what happens
 between entering and leaving `attn_execute`: neither the start nor the reading of operands.
 
-Taken off again is what the OpenMP runtime does there, and what it calls in other libraries: its
-first team allocates, and what an allocation costs depends on the heap, by some 50 instructions.
-Without it the count is the same from run to run, down to the last instruction.
+What the OpenMP runtime does there, and what it calls in other libraries, is subtracted: its first
+team allocates, and the cost of an allocation depends on the heap, by some 50 instructions.  The
+rest is the same from run to run, down to the last instruction.
 
 The operands are normally distributed from a fixed seed, whatever the input of the case: the two
 sides of a comparison get the same ones.
@@ -28,8 +28,8 @@ from safetensors.numpy import save_file
 from attntools.cells import Identity, problem_fields
 from attntools.cli import ToolError
 
-# What valgrind 3.19 to 3.24 can run.  Of AVX-512 it knows nothing: an unknown instruction ends the
-# worker, and its CPUID says that there is none.
+# What valgrind 3.19 to 3.24 can run.  It does not support AVX-512: an unknown instruction ends the
+# worker, and valgrind's CPUID says that there is no AVX-512.
 ISAS = ("avx2", "baseline")
 
 COUNTED = "attn_execute"
@@ -37,7 +37,7 @@ OPENMP = re.compile(r"/lib(gomp|i?omp)[^/]*$")
 SEED = 1
 TIMEOUT_S = 600
 
-# One thread, and nothing that depends on the machine: a synthetic topology spares the discovery.
+# One thread, and nothing that depends on the machine: a synthetic topology saves the discovery.
 ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
@@ -101,7 +101,7 @@ def _costs(lines: Iterable[str]) -> Iterator[tuple[Function, Function | None, in
 
 
 def _reached(start: Iterable[Function], calls: Mapping[Function, set[Function]]) -> set[Function]:
-    """Functions that are called from some functions, through others or not; those included."""
+    """Some functions, and all that they call, directly or through others."""
     found, todo = set(start), list(start)
     while todo:
         new = calls.get(todo.pop(), set()) - found
@@ -127,7 +127,7 @@ def parse(text: str, program: str) -> Count:
         elif called[0] != program:
             calls[function].add(called)
             overhead += cost if runtime and not OPENMP.search(called[0]) else 0
-    # What the runtime shares with the kernel (malloc, say) is in the sum, but not told by name.
+    # What the runtime shares with the kernel (such as malloc) is in the sum, but has no name here.
     hidden = _reached([f for f in calls if OPENMP.search(f[0])], calls)
     functions: Counter[str] = Counter()
     for (ob, name), cost in own.items():
@@ -161,7 +161,7 @@ def operands(problem: str, path: Path) -> None:
 
 
 def request(identity: Identity, folder: Path) -> dict[str, object]:
-    """What to ask of the worker."""
+    """The request to the worker."""
     return {
         "protocol": 1,
         "action": "eval",
@@ -183,7 +183,7 @@ def request(identity: Identity, folder: Path) -> dict[str, object]:
 
 
 def _converse(command: list[str], line: str, folder: Path) -> tuple[str, str]:
-    """Runs a worker with its request on descriptor 3; returns its answer and its last words."""
+    """Runs a worker with its request on descriptor 3; returns its answer and how it ended."""
     (folder / "request").write_text(line)
     (folder / "answer").unlink(missing_ok=True)
     done = subprocess.run(

@@ -73,7 +73,7 @@ def relative_difference(a: NDArray[np.float32], b: NDArray[np.float32]) -> float
 
 
 def self_check(tensors: Tensors, layers: list[int]) -> float:
-    """How far each o is from float64 attention over the q, k, v that will stand in the file."""
+    """How far each o is from float64 attention over the q, k, v that the file will have."""
     worst = 0.0
     for layer in layers:
         q, k, v = (tensors[f"layer{layer}.{n}"].astype(np.float64) for n in "qkv")

@@ -12,7 +12,7 @@ import msgspec
 
 from attntools.schema import ABSENT, KEY, STATES, Identified
 
-# A kernel that computed something wrong, or never came back.
+# A kernel that computed something wrong, or did not end normally.
 WRONG_STATES = frozenset(("failed", "implausible", "crashed", "timeout"))
 
 Row = dict[str, Any]
@@ -30,7 +30,7 @@ class Identity(namedtuple("Identity", KEY)):
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> "Identity":
-        """That of a row; a field that older programs did not write has its default."""
+        """The identity of a row; a field that older programs did not write has its default."""
         return cls._make(row.get(name, ABSENT.get(name)) for name in KEY)
 
     def text(self, name: str) -> str:
@@ -125,8 +125,8 @@ class Cell(Identified, kw_only=True, gc=False, eq=False):
     def number(self, key: str) -> float:
         """A number of the row, as in ceiling.fma_gflops; NaN where it is null or absent.
 
-        Of a row that is not ok only its check's: rates are a time in other words, and older files
-        have those of what was implausible.
+        Of a row that is not ok only its check's numbers: a rate would reveal a time, and older
+        files have rates of implausible rows.
         """
         if self.state != "ok" and not key.startswith("check."):
             return math.nan
@@ -156,7 +156,7 @@ class Results:
 
     @property
     def right(self) -> list[Cell]:
-        """The cells that were found right, timed or not."""
+        """The cells that were found correct, timed or not."""
         return [cell for cell in self.cells.values() if cell.state == "ok"]
 
     @property

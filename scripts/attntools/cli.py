@@ -61,7 +61,7 @@ def say(tool: str, message: str) -> None:
 
 
 def _terminated(_signal: int, _frame: FrameType | None) -> NoReturn:
-    """Ends the tool as an exception would: what it has begun (worktrees, say) is undone."""
+    """Ends the tool as an exception would: what it has begun (such as a worktree) is undone."""
     sys.exit(128 + signal.SIGTERM)
 
 
@@ -79,7 +79,7 @@ def guard(tool: str, run: Callable[[], int]) -> NoReturn:
         say(tool, str(wrong))
         code = Exit.USAGE
     except BrokenPipeError:
-        code = Exit.OK  # whoever read the output has seen enough
+        code = Exit.OK  # the reader of the output closed the pipe
     except OSError as wrong:
         where = f"{wrong.filename}: " if wrong.filename else ""
         say(tool, f"{where}{wrong.strerror or wrong}")

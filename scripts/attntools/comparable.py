@@ -1,4 +1,4 @@
-"""Whether times of two sessions mean the same."""
+"""Whether times of two sessions can be compared."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -7,7 +7,7 @@ from attntools.cells import Results, Session
 
 
 def machine_key(session: Session) -> tuple[Any, ...]:
-    """What two sessions must share for their times to mean the same: the hardware."""
+    """What two sessions must share for their times to be comparable: the hardware."""
     machine = session.machine
     fingerprint = machine.get("fingerprint")
     if fingerprint is not None:

@@ -19,11 +19,11 @@ was disturbed by something else on the machine, and where they differ by no more
 from itself in these sessions (their noise lines).
 
 Launches of two files are independent samples (Hodges-Lehmann, interval of Moses); within a file
-they are compared round by round (sign-test interval).  An interval speaks of the noise between
+they are compared round by round (sign-test interval).  An interval covers the noise between
 launches of these sessions: another day's session may differ by more.
 
 For CI: --fail-on slower exits with 1 where a cell is SLOWER, --fail-on wrong where one is wrong
-that was not in the base, and with 0 where none is; --only hides none of them from it.
+that was not in the base, and with 0 where none is, whether or not --only shows them.
 
 Exit codes: 0 compared, 1 --fail-on found something, 3 output, 4 usage or input, 5 the files must
 not be compared.

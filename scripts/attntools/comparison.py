@@ -12,8 +12,8 @@ from attntools import statistics
 from attntools.apart import Noise, doubt
 from attntools.cells import WRONG_STATES, Cell, Identity, Results, problem_fields, row_order
 
-# A difference below this is not worth a person's time, and about what two builds of the same
-# source differ by through code placement alone (Mytkowicz et al. 2009).
+# A smaller difference is of no practical use, and two builds of the same source differ by about
+# this much through code placement alone (Mytkowicz et al. 2009).
 THRESHOLD = 0.02
 
 # At most so many pairwise differences at a time: 32 MB.
@@ -140,7 +140,7 @@ class _Match:
 def _verdict(
     match: _Match, ratio: tuple[float, float, float], threshold: float, noise: Noise
 ) -> tuple[Verdict, str]:
-    """As judge(), with what speaks against it; what was measured apart may not be told at all."""
+    """As judge(), with what may explain a difference; UNCLEAR where apart.doubt() says so."""
     assert match.base
     assert match.new
     verdict, reason = judge(*ratio, threshold)
@@ -207,8 +207,8 @@ def _split_problem(problem: str, key: str) -> tuple[str, str]:
 def column_of(identity: Identity, column: str) -> tuple[Group, str]:
     """What a cell is matched by when a column's values are compared, and its value there.
 
-    A kernel is compared whatever its instruction set; a key of the problem (dtype, mask, s, ...)
-    as the rest of the problem stays.
+    A kernel matches whatever its instruction set; for a key of the problem (dtype, mask, s, ...)
+    the rest of the problem must be the same.
     """
     if column in COLUMNS:
         drop = {"kernel", "isa", "plugin"} if column == "kernel" else {column}
@@ -219,7 +219,7 @@ def column_of(identity: Identity, column: str) -> tuple[Group, str]:
 
 
 def _best(cells: Iterable[Cell]) -> Cell:
-    """The fastest; one without a time only where none has one."""
+    """The fastest; a cell without a time only where no cell has one."""
     return min(cells, key=lambda c: c.median_s if c.timed else float("inf"))
 
 

@@ -15,10 +15,10 @@ HEAD = ("case", "kernel/isa", "threads", "base", "new", "change", "95 % interval
 NUMERIC = (False, False, True, True, True, True, True, False, False)
 RANK_HEAD = ("case", "threads", "rank", "kernel/isa", "median", "GFLOP/s", "slower by", "95 %", "")
 RANK_NUMERIC = (False, True, True, False, True, True, True, True, False)
-# Said wherever people read a comparison of two files.
+# Stands below every comparison of two files that people read.
 APART = (
-    "Sessions of their own: what the machine did in between is in these changes. scripts/gate runs "
-    "two builds side by side."
+    "Different sessions: these changes contain what changed on the machine in between. "
+    "scripts/gate runs two builds side by side."
 )
 
 RANK_LEGEND = """\

@@ -17,7 +17,7 @@ from attntools.cli import ToolError
 from attntools.comparable import build_key, machine_key
 from attntools.schema import ABSENT
 
-# "atbn": tells our files from other programs' databases.
+# "atbn": distinguishes our files from other programs' databases.
 APPLICATION = 0x6174626E
 VERSION = 1
 
@@ -84,7 +84,7 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def cell_name(cell: Cell) -> str:
-    """A cell as a person writes it: what is not said is as it usually is."""
+    """A cell as a person writes it: usual values are left out."""
     identity = cell.identity
     said = ["threads", "placement", "cache"]
     said += [name for name in ABSENT if getattr(identity, name) != ABSENT[name]]

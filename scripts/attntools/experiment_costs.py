@@ -182,7 +182,7 @@ def _square(ax: Axes, rows: list[Row]) -> None:
 
 
 def _ideal(ax: Axes, rows: list[Row]) -> None:
-    """As many times as fast as there are threads."""
+    """The line of an ideal speed-up: as many times as fast as there are threads."""
     threads = np.unique(parameter(rows, "threads"))
     if len(threads):
         ax.plot(threads[[0, -1]], threads[[0, -1]], "--", color=style.INK, lw=1, label="ideal",

@@ -77,7 +77,7 @@ def error_growth(results: Results) -> Figure | None:
 
 
 def overflow(results: Results) -> Figure | None:
-    """The first logit at which each softmax fails; an arrow where none that its type holds does."""
+    """The first logit at which each softmax fails; an arrow where no logit of its type does."""
     rows = rows_of(results, "overflow")
     if not rows:
         return None
@@ -108,7 +108,7 @@ def overflow(results: Results) -> Figure | None:
 
 
 def invariance(results: Results) -> Figure | None:
-    """Same bits, or the largest difference: kernels by changes that mean nothing."""
+    """Same bits, or the largest difference: kernels by changes that should make no difference."""
     rows = rows_of(results, "invariance")
     if not rows:
         return None

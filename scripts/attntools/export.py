@@ -72,7 +72,7 @@ def record(cell: Cell) -> dict[str, Any]:
 # ---- Google Benchmark ----------------------------------------------------------------------------
 
 # Fields that a name has where they are unusual; the input after how it is measured, so that the
-# names that dashboards know stay the same.
+# names in existing dashboards stay the same.
 REST = sorted(USUAL, key=("input", "plugin").__contains__)
 
 

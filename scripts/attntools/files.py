@@ -1,7 +1,7 @@
-"""Writing what was asked for, where it was asked for.
+"""Writes output to files, devices and pipes.
 
-A regular file is replaced as a whole, so that a reader never sees half of one: written aside, then
-renamed.  A device or a pipe is written to, never replaced.  Standard library only.
+A regular file is replaced as a whole, so that a reader never sees half of one: a temporary file is
+written, then renamed.  A device or a pipe is written to, never replaced.  Standard library only.
 """
 
 import os
@@ -19,14 +19,14 @@ ORDINARY_MODE = 0o666
 
 
 class OutputError(OSError):
-    """An output could not be written; `filename` is the one that was asked for."""
+    """An output could not be written; `filename` is the one that the user gave."""
 
 
 @contextmanager
 def naming(path: Path | str) -> Iterator[None]:
     """Makes errors of the block errors of the output `path`, whatever file they are about.
 
-    But not where the reader of a pipe went away: that is nobody's fault.
+    Except where the reader closed the pipe: that is no error.
     """
     try:
         yield
@@ -98,7 +98,7 @@ def replacing(path: Path | str) -> Iterator[Path]:
 
 
 def make_directory(path: Path) -> None:
-    """Makes a directory for output, and those above it; one that is there will do."""
+    """Makes a directory for output, and those above it; it may exist already."""
     with naming(path):
         path.mkdir(parents=True, exist_ok=True)
 

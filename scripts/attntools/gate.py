@@ -12,7 +12,7 @@ SLOWER if the sign-test interval of their median lies above 0, also with all cel
 build differ by in this very session; and if all that holds again on fresh pairs.  A cell whose 99 %
 interval holds the threshold is undecided: it gets as many pairs again, and all of them count,
 --sessions times at most, and not after --patience seconds.  One that is still undecided then may
-be slower by more than the threshold: that is no "no regression", but 3, unless --noise-limit allows
+be slower by more than the threshold: then the answer is 3, not 0, unless --noise-limit allows
 for it.
 
     scripts/gate --base origin/main --new HEAD --metric instructions
@@ -145,7 +145,7 @@ def confirm(plan: Plan, outcome: Outcome, options: argparse.Namespace) -> None:
 
 
 def causes(plan: Plan, identity: Identity, samples: Samples) -> list[str]:
-    """What changed with a cell that became slower, by the counters of its fresh pairs."""
+    """What changed in a cell that became slower, by the counters of its fresh pairs."""
     said = explain(samples)
     if not counts_instructions(samples):
         say(TOOL, "no counters on this machine; counting instructions under callgrind")
@@ -154,7 +154,7 @@ def causes(plan: Plan, identity: Identity, samples: Samples) -> list[str]:
 
 
 def decide(outcome: Outcome, noise_limit: float) -> Exit:
-    """The exit code; the first of these that holds."""
+    """The exit code: that of the first condition that holds."""
     if outcome.wrong:
         return Exit.WRONG_RESULT
     if outcome.slower():

@@ -18,7 +18,7 @@ TOOL = "gate"
 # argv and environment, and moves times by per cents (Mytkowicz et al. 2009).
 FOLDERS = {"base": "base", "new": "head", "program": "prog"}
 
-# A build says how far it is at most so often.
+# Seconds at least between two reports of a build's progress.
 EVERY_S = 5.0
 STEP = re.compile(r"\[(\d+)/(\d+)\]")  # as ninja writes it
 
@@ -127,7 +127,7 @@ def build(side: str, text: str, folder: Path) -> Build:
             say(TOOL, f"{side} ({text}, {commit[:12]}) was built before: taken from {place}")
         else:
             say(TOOL, f"building {side} ({text}, {commit[:12]})")
-            # One path for all, so that one commit gives one program: paths stand in it.
+            # One path for all, so that one commit gives one program: programs contain their paths.
             _from_commit(side, commit, place / "tree", kept, code)
             if not gate_kept.take(kept, copy):
                 raise ToolError(f"the {side}, {text}, builds, but does not run", code)

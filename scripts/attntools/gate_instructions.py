@@ -15,7 +15,7 @@ from attntools.units import change
 HEAD = ("problem", "kernel/isa", "base", "new", "change", "where", "")
 NUMERIC = (False, False, True, True, True, False, False)
 
-# Functions that changed are told, at most so many, and none that changed by less of the whole.
+# At most so many changed functions are named, and none that changed by a smaller share.
 FUNCTIONS = 3
 LEAST = 0.001
 
@@ -36,7 +36,7 @@ class Counted:
 
     @property
     def verdict(self) -> Verdict:
-        """There is no noise, so there is no doubt."""
+        """Never UNCLEAR: a count has no noise."""
         if self.ratio > 1 + self.threshold:
             return Verdict.SLOWER
         return Verdict.FASTER if self.ratio < 1 / (1 + self.threshold) else Verdict.SAME

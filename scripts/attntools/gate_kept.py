@@ -20,7 +20,7 @@ from attntools.files import replacing
 # Programs kept, of some 2 MB each; above that the least recently used goes.
 MOST = 20
 
-# What of the environment CMake takes into a build.
+# The environment variables that CMake uses in a build.
 ENVIRONMENT = ("CC", "CFLAGS", "CPPFLAGS", "LDFLAGS", "CMAKE_PREFIX_PATH", "PKG_CONFIG_PATH")
 
 
@@ -31,7 +31,7 @@ def folder() -> Path:
 
 
 def _lock(tool: str):  # noqa: ANN202
-    """The lock, held while it is open, and also let go of when its process dies."""
+    """The lock, held while it is open, and also released when its process dies."""
     place = folder()
     place.mkdir(parents=True, exist_ok=True)
     lock = (place / "lock").open("a")
@@ -45,7 +45,7 @@ def _lock(tool: str):  # noqa: ANN202
 
 @contextmanager
 def opened(tool: str, instead: Path) -> Iterator[Path]:
-    """The folder, one gate's at a time; `instead`, for this gate only, where it cannot be had."""
+    """The folder, one gate's at a time; `instead`, for this gate only, where it cannot be used."""
     try:
         lock = _lock(tool)
     except (OSError, RuntimeError) as wrong:  # RuntimeError: this user has no home

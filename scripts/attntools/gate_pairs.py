@@ -122,14 +122,14 @@ def launch(
 
 
 def begin(results: Path, begun: Path) -> None:
-    """Keeps of a session what a killed one would have left before its first launch: its checks.
+    """Keeps only the checks of a session, as if it had been killed before its first launch.
 
-    Whoever resumes it launches its cells without checking them once more against float64, which
-    takes longer than a launch; rows of the timed calls are verified in every launch all the same.
+    To resume it launches its cells without checking them once more against float64, which takes
+    longer than a launch; rows of the timed calls are verified in every launch all the same.
     """
     lines = results.read_bytes().splitlines()
     checks = [line for line in lines[1:] if line.startswith(b'{"type":"check"')]
-    # The cells to launch come from who resumes it: of this command only its name counts.
+    # The cells to launch come from the command that resumes it: only the name `run` is needed here.
     session = json.loads(lines[0]) | {"command": ["run"]}
     begun.write_bytes(b"\n".join([json.dumps(session).encode(), *checks, b""]))
 
@@ -150,7 +150,7 @@ def launch_believably(
 
 
 def pilot(plan: Plan, command: Sequence[str]) -> tuple[Results, Results]:
-    """One go over every selected cell on both sides: which cells there are, checked.
+    """Runs and checks every selected cell once on both sides, which shows which cells there are.
 
     Raises:
         ToolError: with INCOMPARABLE if the base cannot run the selection.

@@ -4,9 +4,9 @@
 
 The record has the times of launches of one build, in the order in which they ran.  A gate takes
 its launches from there, from a random place on, and everything else is the gate's own: blocks of
-base new new base, more sessions until the answer is clear, the verdict, its confirmation.  What is
-called the new build's is made slower by so many per cent.  No program is run: this is a simulation,
-with real noise, and tells of no machine but the recorded one.
+base new new base, more sessions until the answer is clear, the verdict, its confirmation.  The
+launches taken for the new build are made slower by so many per cent.  No program is run: this is a
+simulation with real noise, and says nothing about other machines than the recorded one.
 
 Exit codes: 0 done, 4 usage, input or output.
 """

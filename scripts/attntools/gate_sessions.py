@@ -4,7 +4,7 @@ After each session the interval of all pairs so far is looked at.  A cell is don
 (99 %, as there are several looks) lies wholly below the threshold, or wholly above both threshold
 and noise.  Quiet cells are done after one session; where something else on the machine disturbs
 every other launch it takes a few more, for it disturbs both builds alike.  Nothing is dropped and
-no session is preferred, so that no answer is chosen by what it says.
+no session is preferred, so that the answer does not influence which pairs count.
 """
 
 import time

@@ -110,7 +110,7 @@ def seen(judged: Sequence[Judged]) -> str:
 
 
 def seen_there(judged: Sequence[Judged]) -> str:
-    """As seen(), of the cells that were just spoken of."""
+    """As seen(), of the cells that the sentence has just named."""
     return f"{said} there" if (said := seen(judged)) else ""
 
 

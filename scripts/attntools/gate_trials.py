@@ -5,9 +5,9 @@ r"""Runs the gate again and again and records what it answered: how often is it 
 
 What follows -- are the gate's own options; trial i runs with seed i.  Every trial is one line of
 the output, written when it ends; started again, the script goes on after the label's last trial.
---most stops after so many trials in one go, --seconds begins none after so long.  Ends with the
-share of each exit code and its exact 95 % interval (Clopper and Pearson), and how noisy it was:
-what launches of one build differed by.  Without --label it only tells so, of every label.
+--most stops after so many trials in one go, --seconds begins no trial after so many seconds.  Ends
+with the share of each exit code and its exact 95 % interval (Clopper and Pearson), and how noisy it
+was: what launches of one build differed by.  Without --label it only prints that, for every label.
 
 Exit codes: 0 done (or this go's trials are), 3 output, 4 usage or input.
 """
@@ -130,7 +130,7 @@ def run(argv: Sequence[str] | None = None) -> int:
         start = time.monotonic()
         with tempfile.TemporaryDirectory(prefix="attnbench-gate-") as folder:
             outcome = gate.gate(chosen, Path(folder))
-        # Of absolute paths only the last part: where a machine keeps its builds is its own.
+        # Of absolute paths only the last part: the rest differs between machines.
         told = [Path(word).name if word.startswith("/") else word for word in options.gate]
         line = line_of(options.label, trial, told, outcome, time.monotonic() - start)
         with naming(options.output), options.output.open("a") as out:

@@ -60,7 +60,7 @@ def _judge_one(
         verdict = Verdict.UNCLEAR
         reason = f"nothing above {percent} shown; up to {100 * np.expm1(hi):.1f} % possible"
     base = float(np.median([launch_time(b) for b, _ in samples.pairs]))
-    # Not the median of the new launches: where the machine drifts it would tell another change.
+    # Not the median of the new launches: where the machine drifts it would show another change.
     new = base * float(np.exp(median))
     return Judged(
         identity, verdict, reason, len(x), median, lo, hi, p, floor, limit, detectable, base, new
@@ -76,7 +76,7 @@ def judge(collected: Mapping[Identity, Samples], threshold: float) -> list[Judge
     """
     cells = [(i, s) for i, s in collected.items() if s.pairs]
     adjusted = statistics.holm([statistics.sign_test(s.log_ratios()) for _, s in cells])
-    # What Holm asks of the first cell to be found: the hardest level, so a cautious figure.
+    # The level that Holm's method requires of the first cell: the strictest, so a cautious figure.
     level = 1 - ALPHA / max(1, len(cells))
     limit = float(np.log1p(threshold))
     return [

@@ -1,4 +1,4 @@
-"""Keeps sessions in a database, and shows how times went.
+"""Keeps sessions in a database, and shows how times changed.
 
     scripts/history add FILE.jsonl [...]            adds sessions; one that is known is replaced
     scripts/history list                            all sessions

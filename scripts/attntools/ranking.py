@@ -64,8 +64,8 @@ def rank(results: Results) -> list[list[Ranked]]:
     """The variants of each group, fastest first; groups by case and threads.
 
     A variant's rank is one more than the number of those that are faster beyond doubt (their
-    ratio's interval excludes 1).  That two cannot be told apart does not pass on to a third: where
-    a ties with b and b with c, but not a with c, the ranks are 1, 1, 2.  So ties are named.
+    ratio's interval excludes 1).  Ties are not transitive: where a ties with b and b with c, but
+    not a with c, the ranks are 1, 1, 2.  So the notes name the ties.
     """
     groups: dict[Group, list[Cell]] = defaultdict(list)
     for cell in results.timed:

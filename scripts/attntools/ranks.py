@@ -28,10 +28,10 @@ def median_ranks(n: int, level: float = LEVEL) -> tuple[int, int] | None:
 
     Of the symmetric pairs the narrowest whose probability is at least `level`, exactly, whatever
     the continuous distribution; None where even [min, max] does not reach it (n < 6 at 95 %).
-    Symmetric, so that the median lies beyond either end with a probability of 2.5 % at most: who
-    reads one end alone is not misled.  David and Nagaraja, Order Statistics, section 7.1; Hahn and
+    Symmetric, so that the median lies beyond either end with a probability of 2.5 % at most: one
+    end can be used alone.  David and Nagaraja, Order Statistics, section 7.1; Hahn and
     Meeker, Statistical Intervals, section 5.2.  The C program has the same rule
-    (harness/base/stats.c); both are held to tests/data/interval-ranks.csv.
+    (harness/base/stats.c); both are tested against tests/data/interval-ranks.csv.
     """
     outside = (2 * share for share in shares_below(n))
     enough = sum(1 for _ in takewhile(lambda p: 1 - p >= level, outside))

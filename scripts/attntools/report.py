@@ -42,7 +42,7 @@ from attntools.units import change, digits, seconds, size
 TOOL = "report"
 HERE = Path(__file__).parent
 
-# Bars repeat the table, one figure a case: of many cases they would bury the rest.
+# Bars repeat the table, one figure a case: with many cases they would hide the rest.
 MOST_BARS = 16
 
 # The page may load nothing, not even by mistake: what it needs is in it.
@@ -181,7 +181,7 @@ NOISE_HEAD = ("case", "kernel/isa", "threads", "rounds", "differed from itself b
 
 
 def noise_table(results: Results) -> str:
-    """What the same cell, launched twice a round, differed from itself by."""
+    """How much a cell that was launched twice a round differed from itself."""
     rows = [
         (
             str(line.get("case")),

@@ -1,7 +1,7 @@
 """Reads results files: JSON Lines of schema attnbench.results/1.
 
 Everything that can be wrong with a file is found here and said once, with file and line, so that
-no tool computes with a row that is not what it seems.  What a killed session leaves (an unfinished
+no tool computes with an unsound row.  What a killed session leaves (an unfinished
 last line, no end) is no error: it is noted.  The last row of a cell counts.
 """
 
@@ -63,7 +63,7 @@ class _Reader:
             self.results.complete = row.get("complete") is True
         elif not isinstance(kind, str):
             raise self.error(line, f"has no type (keys: {', '.join(list(row)[:5]) or 'none'})")
-        # Types that later programs add are none of ours: fields and lines are added in a version.
+        # Types that later programs add are skipped: fields and lines are added within a version.
 
     def only_checks(self) -> bool:
         """Whether this session times nothing: `attnbench check`."""
@@ -98,7 +98,7 @@ class _Reader:
             cell = msgspec.convert(row, Cell)
         except msgspec.ValidationError:
             raise self.error(line, wrong_cell(row)) from None
-        # Encoded again: whatever NaN stands in a field that no tool needs is null from here on.
+        # Encoded again: a NaN in a field that no tool needs becomes null.
         self.take_cell(line, msgspec.json.encode(row), cell)
 
     def take_launch(self, line: int, row: Row) -> None:

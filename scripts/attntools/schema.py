@@ -1,6 +1,6 @@
 """The lists that results/schema.json has once: identity of a cell, states, flags, exit codes.
 
-The C program has the same; tests/results/test_schema.c holds it to the file.
+The C program has the same; tests/results/test_schema.c compares them with the file.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Which cells a tool that drives the program asks of it: the options of `attnbench run`."""
+"""Which cells a tool makes the program run: the options of `attnbench run`."""
 
 import argparse
 

@@ -31,7 +31,7 @@ def median_interval(values: ArrayLike, level: float = LEVEL) -> tuple[Array, Arr
 
 
 def sign_test(differences: ArrayLike) -> float:
-    """Two-sided p-value of "the median difference is 0"; zeros speak for neither side."""
+    """Two-sided p-value of "the median difference is 0"; zeros count for neither side."""
     d = np.asarray(differences, dtype=np.float64)
     above, below = int((d > 0).sum()), int((d < 0).sum())
     n = above + below

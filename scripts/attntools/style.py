@@ -1,4 +1,4 @@
-"""The one look of all figures of the project.
+"""The style of all figures of the project.
 
 Colours are those of Okabe and Ito, which remain apart for the common kinds of colour blindness;
 each also has a marker and a line style of its own, and bars have their names beside them, so that a
@@ -147,7 +147,7 @@ def source(fig: Figure, text: str) -> None:
 
 
 def save(fig: Figure, stem: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
-    """Writes a figure in each format, aside and renamed, and closes it."""
+    """Writes a figure in each format, to a temporary file that is renamed, and closes it."""
     paths = []
     for form in formats:
         path = stem.parent / f"{stem.name}.{form}"

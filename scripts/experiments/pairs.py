@@ -7,10 +7,10 @@
 Runs sessions of attnbench_equals (tests/commands/equals.c: the same kernel under two names, and once more
 slowed by 3 %) and appends one line of results for each to OUTPUT: the launch medians by round, from
 which everything else follows.  May be killed and started again: finished sessions are kept, an
-unfinished one goes on.  --budget stops in time, so that a machine that others use can be had in
-pieces.  Ends with the figures of all sessions so far, as JSON.
+unfinished one goes on.  --budget limits the time, so that a machine that others use can be used in
+parts.  Ends with the figures of all sessions so far, as JSON.
 
-Exit codes: 0 all sessions stand, 3 some are missing.
+Exit codes: 0 all sessions are there, 3 some are missing.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ Row = dict[str, Any]
 OURS, RIVAL = ("flash", "split_kv"), "gemm"
 THREADS = 1, 2
 
-# Name, least share in percent by D on one thread and on all, what its cases' names hold, and lack.
+# Name; target in percent by D, on 1 thread and on all; what names of its cases contain, and lack.
 TARGETS: list[tuple[str, dict[int, tuple[int, int]], list[str], list[str]]] = [
     ("f32 prefill", {64: (92, 92), 128: (93, 93)}, ["prefill-f32"], ["causal", "s512-"]),
     ("f32 causal", {64: (87, 87), 128: (87, 87)}, ["prefill-f32", "causal"], ["s512-"]),
@@ -42,7 +42,7 @@ TARGETS: list[tuple[str, dict[int, tuple[int, int]], list[str], list[str]]] = [
 ]
 
 
-# Kind of case, how many times as fast as the rival it is to be, what names hold, and lack.
+# Kind of case; target, in times as fast as the rival; what names of its cases contain, and lack.
 RATIOS: list[tuple[str, float, list[str], list[str]]] = [
     ("dense prefill", 1.25, ["prefill"], ["causal"]),
     ("causal prefill", 1.3, ["prefill", "causal"], []),

@@ -274,7 +274,7 @@ def test_text_and_summary(tool: Tool, files: tuple[Path, Path]) -> None:
         f"{files[1]} against {files[0]}: 6 cells: 1 SLOWER, 3 UNCLEAR, 1 FASTER, 1 SAME; "
         "1 with a wrong result only in the new file; 2 in one file only; geometric mean "
     )
-    assert lines[-1].startswith("Sessions of their own: what the machine did in between is in ")
+    assert lines[-1].startswith("Different sessions: these changes contain what changed on the ")
 
 
 def test_columns_of_one_session_need_no_caveat(tool: Tool, tmp_path: Path) -> None:
@@ -282,7 +282,7 @@ def test_columns_of_one_session_need_no_caveat(tool: Tool, tmp_path: Path) -> No
     path = sample.write(tmp_path / "a", sample.session(), *rows)
     out = tool(compare, path, "--by", "threads", "--base", "1").out
     assert "threads 2 against threads 1: 1 cells: " in out
-    assert "Sessions of their own" not in out
+    assert "Different sessions" not in out
 
 
 def test_markdown(tool: Tool, files: tuple[Path, Path]) -> None:

@@ -108,7 +108,7 @@ def test_further_files_are_compared_with_the_first(tool: Tool, tmp_path: Path) -
     b = sample.write(tmp_path / "b.jsonl", sample.session(), sample.cell([2e-3] * 8))
     text = tool(report, a, b, "--output", "-").out
     assert "1 cells: 1 SLOWER, 0 UNCLEAR, 0 FASTER, 0 SAME" in text
-    assert "Sessions of their own" in text
+    assert "Different sessions" in text
     assert len(re.findall('<section id="file', text)) == 2
     Page(text)
 
