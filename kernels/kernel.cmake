@@ -28,7 +28,7 @@ endfunction()
 
 # attn_per_isa(TARGET SOURCE MACRO PREFIX ISA...): compiles SOURCE once per ISA into TARGET, each as an
 # OBJECT target with that ISA's flags.  An object has one external symbol, PREFIX_isa; MACRO stands
-# for it, and MACRO_ISA for its enum attn_isa.  The OBJECT target is called as the symbol is.
+# for it, and MACRO_ISA for its enum attn_isa.  The OBJECT target has the symbol's name.
 #
 #   BUILT OUT         set to the ISAs that were built: the compiler may not be able to target all
 #   LIST FILE         a header to write into the binary folder: MACRO(isa, ISA) for each of them

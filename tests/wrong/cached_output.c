@@ -1,5 +1,5 @@
 /*
- * cached_output: a result is kept and returned to whoever asks for the same shape again.
+ * cached_output: a result is kept and returned for every later call of the same shape.
  */
 #include "wrong.h"
 

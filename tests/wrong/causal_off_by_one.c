@@ -1,5 +1,5 @@
 /*
- * causal_off_by_one: the causal mask is compared with < where <= was meant the other way round.
+ * causal_off_by_one: the causal mask is off by one: a query also sees the key after its last.
  */
 #include "wrong.h"
 
@@ -17,4 +17,4 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
 }
 
 WRONG_KERNEL(causal_off_by_one,
-             "the causal mask is compared with < where <= was meant the other way round");
+             "the causal mask is off by one: a query also sees the key after its last");

@@ -1,5 +1,5 @@
 /*
- * dense_rows: takes the rows of a head for neighbours in memory, as they are in (B, H, S, D).
+ * dense_rows: assumes that the rows of a head are adjacent in memory, as they are in (B, H, S, D).
  */
 #include "wrong.h"
 

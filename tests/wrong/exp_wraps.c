@@ -1,5 +1,5 @@
 /*
- * exp_wraps: an exponential by bits of the exponent, without a clamp: far below 0 it wraps around.
+ * exp_wraps: an exponential that adds to the exponent's bits without a clamp: far below 0 it wraps.
  */
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /*
- * flushes_subnormals: runs with denormals-are-zero set, which changes what V is.
+ * flushes_subnormals: runs with denormals-are-zero set, which changes the values of V.
  */
 #include "wrong.h"
 

@@ -1,5 +1,5 @@
 /*
- * honest_bf16: weights are rounded to bf16, as its multiply-adds want them, and it says so.
+ * honest_bf16: weights are rounded to bf16 for its multiply-adds, and its caps say so.
  */
 #include "wrong.h"
 

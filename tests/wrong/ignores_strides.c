@@ -1,5 +1,5 @@
 /*
- * ignores_strides: takes rows for dense, whatever the strides say.
+ * ignores_strides: assumes dense rows, whatever the strides say.
  */
 #include "wrong.h"
 

@@ -1,5 +1,5 @@
 /*
- * lse_in_base_2: works in powers of two and forgets to say LSE in natural ones.
+ * lse_in_base_2: computes in powers of two and forgets to convert LSE to the natural logarithm.
  */
 #include "wrong.h"
 

@@ -1,5 +1,5 @@
 /*
- * masked_rows_are_nan: divides by the sum of no weights.
+ * masked_rows_are_nan: divides by the sum of the weights of no keys, which is 0.
  */
 #include "wrong.h"
 

@@ -1,8 +1,8 @@
 /*
  * maximum_may_fall: each block's maximum replaces the running one, also when it is lower.
  *
- * The rescaling factor exp(m_old - m_new) then exceeds 1, which is right as long as it does not
- * overflow: when scores fall by more than 88 (a bug that a published kernel had).
+ * The rescaling factor exp(m_old - m_new) then exceeds 1, which is right until it overflows, when
+ * scores fall by more than 88 (a bug that a published kernel had).
  */
 #include "wrong.h"
 

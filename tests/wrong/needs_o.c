@@ -1,5 +1,5 @@
 /*
- * needs_o: writes O even where only LSE is wanted and O is no memory.
+ * needs_o: writes O even where only LSE is wanted and O has no memory.
  */
 #include "wrong.h"
 
@@ -19,4 +19,4 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
     each_row(plan, tensors, row);
 }
 
-WRONG_KERNEL(needs_o, "writes O even where only LSE is wanted and O is no memory");
+WRONG_KERNEL(needs_o, "writes O even where only LSE is wanted and O has no memory");

@@ -1,5 +1,5 @@
 /*
- * one_element_off: multiplies one element by 1.00001, which is within what the bound leaves.
+ * one_element_off: multiplies one element by 1.00001, which is within the bound on ordinary inputs.
  */
 #include "wrong.h"
 

@@ -1,5 +1,5 @@
 /*
- * p_in_f16: weights are kept in half precision, which doubles a SIMD unit's rate.
+ * p_in_f16: weights are kept in half precision, which would double the rate of a SIMD unit.
  */
 #include "wrong.h"
 

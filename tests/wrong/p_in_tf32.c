@@ -1,7 +1,7 @@
 /*
  * p_in_tf32: weights keep 11 bits, as some matrix units take them.
  *
- * Their exponents are whole, so that no bound notices where many keys share a row's weight.
+ * Their exponents are those of f32, so that a row whose weight many keys share stays in its bound.
  */
 #include "wrong.h"
 

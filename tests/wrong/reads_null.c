@@ -1,5 +1,5 @@
 /*
- * reads_null: takes an optional operand that is absent for one of zeros, for the last query head.
+ * reads_null: reads an optional operand that is absent, for the last query head.
  */
 #include "wrong.h"
 

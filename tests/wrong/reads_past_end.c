@@ -1,5 +1,5 @@
 /*
- * reads_past_end: loads whole vectors of four keys' worth and ignores what is too much.
+ * reads_past_end: loads K in whole vectors of four elements and ignores those past the row's end.
  */
 #include "wrong.h"
 

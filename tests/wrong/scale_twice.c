@@ -1,5 +1,5 @@
 /*
- * scale_twice: scores are scaled although Q was.
+ * scale_twice: scores are scaled although Q was scaled.
  */
 #include "wrong.h"
 
@@ -14,4 +14,4 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
     each_row(plan, tensors, row);
 }
 
-WRONG_KERNEL(scale_twice, "scores are scaled although Q was");
+WRONG_KERNEL(scale_twice, "scores are scaled although Q was scaled");

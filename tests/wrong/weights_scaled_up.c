@@ -1,5 +1,5 @@
 /*
- * weights_scaled_up: keeps weights times 2^16 to save what underflows, until V is large.
+ * weights_scaled_up: keeps weights times 2^16 against underflow; with large V the sum overflows.
  */
 #include "wrong.h"
 

@@ -1,10 +1,10 @@
 # Kernel flash with other sizes of blocks, for the experiment tiles: kernels/flash/flash.c once per size, as
 # kernels of their own that are found by name but not listed.  tiles_list.h: TILE(keys, queries)
 # per line.  The sizes are those of the avx512 variant, whose tiles have 32 queries; with sanitizers,
-# under which nobody measures, only some.
+# under which nothing is measured, only some.
 #
-# They are a module beside the program, attnbench_tiles.so, which a worker loads that is asked for one
-# of them: who builds the program alone does not wait for them.
+# They are a module beside the program, attnbench_tiles.so, which a worker loads when it needs one
+# of them: a build of the program alone does not compile them.
 set(tile_keys 32 64 128 256)
 set(tile_tiles 1 2 4 8)
 if(ATTNBENCH_SANITIZE)
