@@ -9,6 +9,7 @@ import unittest
 from command import BRIEF, CommandTest, Row, cells, lines, run
 
 WRONG = os.environ["ATTNBENCH_WRONG"]
+SANITIZED = os.environ["ATTNBENCH_SANITIZED"] == "ON"
 KERNELS = {path.stem for path in (pathlib.Path(__file__).parents[1] / "wrong").glob("*.c")}
 # Right, or wrong in a way that no check can see (test_wrong.c); the last is, unless told which call.
 HONEST = {"honest", "honest_bf16", "restores_flush", "one_element_off_of_many", "spoils_one_call"}
@@ -57,9 +58,11 @@ class Wrong(CommandTest):
                 self.assert_no_time(row)
             self.assertNotRegex(self.stdout, r"(?m)^[*?=] |GFLOP/s|fastest")
 
+    @unittest.skipIf(SANITIZED, "takes minutes; check/wrong has each of them under the sanitizers")
     def test_run(self) -> None:
         self.all_are_caught("run")
 
+    @unittest.skipIf(SANITIZED, "takes minutes; check/wrong has each of them under the sanitizers")
     def test_check(self) -> None:
         self.all_are_caught("check")
 
