@@ -29,7 +29,11 @@ FORBIDDEN = {"fcntl.h", "pthread.h", "stdio.h", "sys/mman.h", "sys/stat.h", "tim
 # What only some files of harness/ may name: what it is, how it looks, where it may stand.
 ONLY = [
     ("standard output", r"\bstdout\b", ("commands/", "results/")),
-    ("standard error", r"\bstderr\b", ("commands/", "worker/worker.c", "results/", "base/progress.c")),
+    (
+        "standard error",
+        r"\bstderr\b",
+        ("commands/", "worker/worker.c", "results/", "base/progress.c"),
+    ),
     ("the end of the program", r"\bexit\s*\(", ("commands/",)),
     ("a clock", r"\b(clock_gettime|gettimeofday|time)\s*\(", ("base/clock.c",)),
     ("the machine's files", r'"/(proc|sys)/', ("system/",)),
@@ -111,7 +115,7 @@ def check_harness(root: Path, order: list[str]) -> list[str]:
         name = path.relative_to(top)
         for include, quoted in includes(path):
             own = (path.parent / include).exists()
-            if not quoted or own and "/" not in include or not (top / include).exists():
+            if not quoted or (own and "/" not in include) or not (top / include).exists():
                 continue
             mine, other = name.parts[0], Path(include).parts[0]
             if own or Path(include).parent == name.parent:

@@ -4,6 +4,7 @@
  * Checks have their own workers: a process that has run a hundred adversarial inputs may time
  * differently from a fresh one, and in a check the reference may use every core.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -108,6 +109,7 @@ static bool take_end(struct rounds *rounds, const struct group *group, const str
 static bool take_verdict(struct rounds *rounds, struct cell *cell, const json_t *verdict,
                          const struct launch *launch)
 {
+    assert(cell);
     enum cell_state state = CELL_FAILED;
     const char *why = json_string_value(json_object_get(verdict, "why"));
     cell_state_parse(json_string_value(json_object_get(verdict, "state")), &state);

@@ -15,7 +15,6 @@ from command import (
     run,
 )
 
-
 PAGE = pathlib.Path(__file__).parents[2] / "docs" / "reading-a-result.md"
 
 

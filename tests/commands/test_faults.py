@@ -45,7 +45,9 @@ class Faults(CommandTest):
 
     def test_write_past_the_end(self) -> None:
         """The operand, the distance, the thread and the row stand in the message."""
-        fault = "own input: write 4 bytes past the end of o (thread 0); last row of o written: b 0, h "
+        fault = (
+            "own input: write 4 bytes past the end of o (thread 0); last row of o written: b 0, h "
+        )
         reasons = [] if SANITIZED else ["SIGSEGV while checking at threads=", fault]
         self.broken("broken_overrun", "crashed", *reasons)
 

@@ -11,7 +11,8 @@ from command import BRIEF, CommandTest, Row, cells, lines, run
 WRONG = os.environ["ATTNBENCH_WRONG"]
 SANITIZED = os.environ["ATTNBENCH_SANITIZED"] == "ON"
 KERNELS = {path.stem for path in (pathlib.Path(__file__).parents[1] / "wrong").glob("*.c")}
-# Right, or wrong in a way that no check can see (test_wrong.c); the last is, unless told which call.
+# Right, or wrong in a way that no check can see (test_wrong.c); the last is right unless told which
+# call to spoil.
 HONEST = {"honest", "honest_bf16", "restores_flush", "one_element_off_of_many", "spoils_one_call"}
 
 CAUSAL = "hq=4,hkv=2,s=200,d=24,dv=17,mask=causal"

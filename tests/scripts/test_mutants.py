@@ -1,4 +1,4 @@
-"""tests/base/mutants.py: mutants are found by their tokens; one that cannot be applied stops the run."""
+"""tests/base/mutants.py finds mutants by their tokens; one that cannot be applied stops it."""
 
 import importlib.util
 import sys

@@ -31,7 +31,7 @@ def test_disturbances_are_flags() -> None:
 
 
 def test_the_gate_knows_the_program_s_exit_codes() -> None:
-    assert schema.EXIT == DEFINITIONS["exit"]["codes"]
+    assert DEFINITIONS["exit"]["codes"] == schema.EXIT
     assert (schema.EXIT["as-asked"], schema.EXIT["kernel"]) == (0, 1)
 
 

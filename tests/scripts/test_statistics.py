@@ -23,7 +23,7 @@ def test_median_ranks(n: int, ranks: tuple[int, int] | None) -> None:
 
 
 def test_median_ranks_are_those_of_the_table() -> None:
-    """The table that tests/base/test_stats.c holds the C program to; computed in whole numbers here."""
+    """The table that tests/base/test_stats.c holds the program to; in whole numbers here."""
     with (DATA / "interval-ranks.csv").open(newline="") as lines:
         table = list(csv.DictReader(lines))
     assert [int(row["n"]) for row in table] == list(range(6, 201))

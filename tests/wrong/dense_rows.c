@@ -8,8 +8,9 @@ static void row(struct work *w)
     struct attn_tensors dense = *w->tensors;
     if (w->problem->layout == ATTN_BSHD)
         dense.k.stride[2] = (ptrdiff_t)w->problem->qk_dim;
-    w->tensors = &dense;
-    honest_row(w);
+    struct work other = *w;
+    other.tensors = &dense;
+    honest_row(&other);
 }
 
 static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)

@@ -8,8 +8,9 @@ static void row(struct work *w)
     struct attn_problem either = *w->problem;
     if (either.outputs & ATTN_OUTPUT_O)
         either.outputs &= ~(unsigned)ATTN_OUTPUT_LSE;
-    w->problem = &either;
-    honest_row(w);
+    struct work other = *w;
+    other.problem = &either;
+    honest_row(&other);
 }
 
 static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)

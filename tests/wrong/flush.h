@@ -23,7 +23,7 @@ static inline void flush_subnormals(bool on)
     __asm__ volatile("msr fpcr, %0" : : "r"(on ? fpcr | bit : fpcr & ~bit));
 }
 #else
-#error "how does this processor flush subnormal numbers?"
+_Static_assert(0, "how does this processor flush subnormal numbers?");
 #endif
 
 #endif

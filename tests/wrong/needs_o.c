@@ -10,7 +10,7 @@ __attribute__((no_sanitize("undefined"))) static void row(struct work *w)
     find_maximum(w);
     exponentiate(w);
     sum_values(w);
-    *(volatile float *)attn_row(&w->tensors->o, w->b, w->h, w->i) = w->o[0];
+    *(volatile float *)attn_row(&w->tensors->o, w->b, w->h, w->i) = 0;
     store(w);
 }
 
