@@ -21,7 +21,7 @@ struct attn_blas_variable {
 
 /* Core types that variant gemm/isa may be fastest with on this problem and host, the best guess first;
  * returns how many, 1 or more.  Static storage. */
-#define ATTN_BLAS_CORES 2
+#define ATTN_BLAS_CORES 3
 size_t attn_blas_cores(const struct attn_problem *problem, enum attn_isa isa,
                        const char *cores[ATTN_BLAS_CORES]);
 

@@ -4,7 +4,7 @@
     scripts/build release --target attnbench_equals
     scripts/experiments/pairs.py build/release/tests/attnbench_equals OUTPUT --sessions 40
 
-Runs sessions of attnbench_equals (tests/commands/equals.c: one kernel under two names, and once more
+Runs sessions of attnbench_equals (tests/commands/equals.c: a kernel under two names, and once more
 slowed by 3 %) and appends one line of results for each to OUTPUT: the launch medians by round,
 from which everything else follows.  May be killed and started again: finished sessions are kept, an
 unfinished one goes on.  --budget limits the time, so that a machine that others use can be used in

@@ -71,21 +71,35 @@ static const char *value_of(const struct attn_blas_variable *v, size_t count, co
     return value;
 }
 
-/* The core type for gemm/isa, NULL where OpenBLAS is to choose; blas.c says what was measured. */
-static const char *core_type(enum attn_isa isa, bool few_rows)
+/* The core types to try for gemm/isa, the best guess first; blas.c says what was measured. */
+static size_t core_types(enum attn_isa isa, bool few_rows, bool openblas,
+                         const char *cores[ATTN_BLAS_CORES])
 {
 #if defined __x86_64__
-    if (isa == ATTN_ISA_BASELINE)
-        return "Prescott";
-    if (isa == ATTN_ISA_AVX2)
-        return "Haswell";
-    if (__builtin_cpu_is("amd"))
-        return __builtin_cpu_is("amdfam19h") && !few_rows ? "Haswell" : "SkylakeX";
+    if (openblas && isa <= ATTN_ISA_AVX2) {
+        cores[0] = isa == ATTN_ISA_BASELINE ? "Prescott" : "Haswell";
+        return 1;
+    }
+    if (openblas && __builtin_cpu_is("amd")) {
+        const bool haswell = __builtin_cpu_is("amdfam19h") && !few_rows;
+        cores[0] = haswell ? "Haswell" : "SkylakeX";
+        cores[1] = haswell ? "SkylakeX" : "Haswell";
+        return 2;
+    }
+    if (openblas) {
+        cores[1] = "SkylakeX";
+        cores[2] = "Haswell";
+    }
 #else
     (void)isa;
-    (void)few_rows;
 #endif
-    return NULL;
+    (void)few_rows;
+    cores[0] = "its own choice";
+#if defined __x86_64__
+    return openblas ? 3 : 1;
+#else
+    return 1;
+#endif
 }
 
 /* gemm's library runs on one thread of its own, with the code for the variant's instruction set. */
@@ -107,13 +121,11 @@ static void blas_environment(void **state)
             p.kv_heads = products[i].kv_heads;
             p.q_len = products[i].q_len;
             const size_t core_count = attn_blas_cores(&p, (enum attn_isa)isa, cores);
-            const char *first = core_type((enum attn_isa)isa, products[i].few_rows);
-            const bool wide = openblas && first && isa > ATTN_ISA_AVX2;
-            assert_int_equal(core_count, openblas && isa > ATTN_ISA_AVX2 ? 2 : 1);
-            assert_string_equal(cores[0], openblas && first ? first : "its own choice");
-            if (core_count == 2) /* the other one to try */
-                assert_string_equal(cores[1],
-                                    wide && strcmp(first, "Haswell") == 0 ? "SkylakeX" : "Haswell");
+            const char *expected[ATTN_BLAS_CORES];
+            assert_int_equal(core_count, core_types((enum attn_isa)isa, products[i].few_rows,
+                                                    openblas, expected));
+            for (size_t c = 0; c < core_count; c++)
+                assert_string_equal(cores[c], expected[c]);
             for (size_t c = 0; c < core_count; c++) {
                 size_t count = 99;
                 const struct attn_blas_variable *v = attn_blas_environment(cores[c], &count);
