@@ -1,0 +1,41 @@
+"""Pages name what exists: links of every page, files and functions of docs/TOUR.md."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted(ROOT.glob("docs/*.md")),
+    *sorted(ROOT.glob("results/**/*.md")),
+]
+LINK = re.compile(r"\]\(([^)#]+)\)")
+FILE = re.compile(r"`([\w./]+\.(?:c|h|py|json|md))`")
+# NAME stands for whatever is added.
+NAMED = [n for n in FILE.findall((ROOT / "docs/TOUR.md").read_text()) if "NAME" not in n]
+FUNCTION = re.compile(r"\b([a-z_]+)\(\)")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    links = [link for link in LINK.findall(page.read_text()) if "://" not in link]
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_the_tour_names_files_that_exist() -> None:
+    assert len(NAMED) > 50
+    assert [
+        n for n in NAMED if not any((ROOT / top / n).exists() for top in ("harness", "."))
+    ] == []
+
+
+def test_the_tour_names_functions_that_exist() -> None:
+    sources = "".join(
+        path.read_text() for top in ("harness", "kernels") for path in (ROOT / top).rglob("*.[ch]")
+    )
+    names = set(FUNCTION.findall((ROOT / "docs/TOUR.md").read_text()))
+    assert len(names) > 30
+    assert [n for n in sorted(names) if not re.search(rf"\b{n}\(", sources)] == []
