@@ -135,7 +135,7 @@ static void hostile_files_are_refused(void **state)
         {"{\"t\":" F32("[2]", "-8", "0") "}", 8, "tensor t: data_offsets is not a pair"},
         {"{\"t\":" F32("[2]", "0.0", "8") "}", 8, "tensor t: data_offsets is not a pair"},
         {"{\"t\":" F32("[2]", "0,4", "8") "}", 8, "tensor t: data_offsets is not a pair"},
-        {"{\"t\":" F32("[3]", "0", "8") "}", 8, "tensor t: shape and dtype need another"},
+        {"{\"t\":" F32("[3]", "0", "8") "}", 8, "tensor t: shape and dtype do not match"},
         {"{\"t\":" F32("[-2]", "0", "8") "}", 8, "tensor t: shape is not a list"},
         {"{\"t\":" F32("[1,1,1,1,1,1,1,1,2]", "0", "8") "}", 8, "tensor t: shape is not a list"},
         {"{\"t\":" F32("2", "0", "8") "}", 8, "tensor t: shape is not a list"},
