@@ -140,7 +140,7 @@ static void hostile_files_are_refused(void **state)
         {"{\"t\":" F32("[1,1,1,1,1,1,1,1,2]", "0", "8") "}", 8, "tensor t: shape is not a list"},
         {"{\"t\":" F32("2", "0", "8") "}", 8, "tensor t: shape is not a list"},
         {"{\"t\":" F32("[4294967296,4294967296,2]", "0", "8") "}", 8, "tensor t: shape overflows"},
-        {"{\"t\":" F32("[4611686018427387904]", "0", "0") "}", 0, "tensor t: shape and dtype need"},
+        {"{\"t\":" F32("[4611686018427387904]", "0", "0") "}", 0, "tensor t: shape and dtype do not"},
         {"{\"t\":" F32("[99999999999999999999]", "0", "8") "}", 8, "header: "},
         {"{\"t\":{\"dtype\":\"F8\",\"shape\":[1],\"data_offsets\":[0,1]}}", 1,
          "tensor t: unknown dtype"},
