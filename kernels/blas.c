@@ -6,8 +6,9 @@
  * decode of 4 heads a group 8.8 / 14, of 1 head 2.1 / 3.7.  Zen 4 runs a 512-bit multiply-add in
  * two halves, so the AVX-512 code gains nothing but its path for small matrices, which packs
  * nothing.  Zen 5, two whole 512-bit pipes, is taken for Haswell and runs SkylakeX's code 1.6
- * times as fast.  Of Intel's Sapphire and Emerald Rapids the library's own choice is slow: S=1024,
- * D=64 on one thread 15 %, Haswell 33 %, SkylakeX 58 % (Emerald Rapids, 2026-11-22).
+ * times as fast.  Of Intel's Sapphire and Emerald Rapids the library's own choice is slow: S=256
+ * to 4096, D=64 on one thread 15 to 16 %, Haswell 27 to 37 %, SkylakeX 56 to 57 % (Emerald Rapids,
+ * 2026-11-22, what was tried in results/intel-emr-2core/overview.jsonl).
  */
 #include "blas.h"
 
