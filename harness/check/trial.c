@@ -3,10 +3,7 @@
  */
 #include "kept.h"
 
-#include <errno.h>
 #include <limits.h>
-#include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,94 +15,6 @@
 
 /* Rows that are judged where two thread counts differ. */
 #define DIFFERING 64
-
-/* Bits of the thread counts that fail if a run on `threads` fails: that count's, or all bits where
- * it is none of the counts. */
-static unsigned blame(const struct checker *checker, int threads)
-{
-    for (size_t k = 0; k < checker->count; k++)
-        if (checker->counts[k] == threads)
-            return 1u << k;
-    return UINT_MAX;
-}
-
-/* ---- failures ------------------------------------------------------------------------------ */
-
-/* Cuts what does not fit. */
-static void append(char *text, size_t size, const char *more)
-{
-    const size_t at = strlen(text), room = size - at - 1, length = strlen(more);
-    memcpy(text + at, more, length < room ? length : room);
-    text[at + (length < room ? length : room)] = 0;
-}
-
-/* Records a failure of the blamed counts that have not failed before. */
-static bool fail(struct trial *trial, double error, double over_bound, const char *format,
-                 va_list arguments)
-{
-    struct checker *checker = trial->checker;
-    struct check_result failure = {.max_abs_error = error, .error_over_bound = over_bound};
-    char problem[PARSE_TEXT];
-    parse_print_problem(&trial->problem, problem);
-    memcpy(failure.phase, trial->phase, sizeof failure.phase);
-    const size_t size = sizeof failure.why;
-    const size_t at = (size_t)snprintf(failure.why, size, "%s: ", trial->phase);
-    vsnprintf(failure.why + at, size - at, format, arguments);
-    append(failure.why, size, "; problem ");
-    append(failure.why, size, problem);
-    for (size_t k = 0; k < checker->count; k++)
-        if (checker->blamed >> k & 1 && checker->results[k].ok)
-            checker->results[k] = failure;
-    return checker->result->ok = false;
-}
-
-bool check_fail(struct trial *trial, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    fail(trial, NAN, NAN, format, arguments);
-    va_end(arguments);
-    return false;
-}
-
-/* The same for a wrong element. */
-static bool fail_element(struct trial *trial, const struct check_mismatch *wrong,
-                         const char *format, ...)
-{
-    const double error = fabs(wrong->got - wrong->expected);
-    va_list arguments;
-    va_start(arguments, format);
-    fail(trial, error, error / wrong->bound, format, arguments);
-    va_end(arguments);
-    return false;
-}
-
-/* Drops the sign of NaN, which means nothing. */
-static double shown(double x)
-{
-    return isnan(x) ? (double)NAN : x;
-}
-
-/* "row (b 0, h 3, i 63) element 5: got 1, expected 0.5, bound 1e-6" */
-bool check_fail_mismatch(struct trial *trial, const struct check_comparison *comparison)
-{
-    const struct check_mismatch *wrong = &comparison->first;
-    const struct check_place at = check_place_of(&trial->problem, wrong->row);
-    char reason[256] = "", element[48] = "", special[48] = "";
-    if (trial->checker->result->ok) /* else V may have been changed already */
-        check_diagnose(trial, wrong, reason, sizeof reason);
-    if (strcmp(wrong->tensor, "lse") != 0)
-        snprintf(element, sizeof element, " element %zu", wrong->element);
-    if (trial->needle_count)
-        snprintf(special, sizeof special,
-                 "at key %zu: ", check_needle(trial, at.b, attn_kv_head(&trial->problem, at.h)));
-    return fail_element(trial, wrong,
-                        "%s%s row (b %zu, h %zu, i %zu)%s: got %.9g, expected %.9g, bound %.3g "
-                        "(%zu of %zu rows wrong)%s",
-                        special, wrong->tensor, at.b, at.h, at.i, element, shown(wrong->got),
-                        shown(wrong->expected), shown(wrong->bound), comparison->wrong_rows,
-                        comparison->rows, reason);
-}
 
 size_t check_needle(const struct trial *trial, size_t b, size_t g)
 {
@@ -159,7 +68,7 @@ static bool open_plan(struct trial *trial, int threads)
     const char *why;
     trial->at = trial->plan_count++;
     struct trial_plan *p = &trial->plans[trial->at];
-    trial->checker->blamed = blame(trial->checker, threads);
+    trial->checker->blamed = check_blame(trial->checker, threads);
     say_progress(trial, threads);
     const size_t bytes = attn_workspace_size(kernel, &trial->problem, threads);
     if (!map_workspace(p, bytes))
@@ -190,7 +99,7 @@ bool check_trial_open(struct trial *trial, struct checker *checker, const char *
     bool right = true;
     for (size_t k = 0; right && k < (one ? 1 : checker->count); k++)
         right = open_plan(trial, one ? threads : checker->counts[k]);
-    checker->blamed = one ? blame(checker, threads) : UINT_MAX;
+    checker->blamed = one ? check_blame(checker, threads) : UINT_MAX;
     if (!right)
         check_trial_close(trial);
     return right;
@@ -214,7 +123,7 @@ static bool run(struct trial *trial, size_t plan)
 {
     struct tensors_spot spot;
     trial->at = plan;
-    trial->checker->blamed = blame(trial->checker, trial->plans[plan].plan.threads);
+    trial->checker->blamed = check_blame(trial->checker, trial->plans[plan].plan.threads);
     say_progress(trial, trial->plans[plan].plan.threads);
     tensors_poison(&trial->set, &trial->problem);
     check_watch_begin(trial, trial->plans[plan].plan.threads);
@@ -238,7 +147,7 @@ static bool run(struct trial *trial, size_t plan)
 static bool fail_plan(struct trial *trial, size_t at, const struct check_comparison *comparison)
 {
     trial->at = at;
-    trial->checker->blamed = blame(trial->checker, trial->plans[at].plan.threads);
+    trial->checker->blamed = check_blame(trial->checker, trial->plans[at].plan.threads);
     return check_fail_mismatch(trial, comparison);
 }
 
@@ -271,7 +180,7 @@ static bool must_equal(struct trial *trial, const struct check_kept *first, size
     const struct check_place at = check_place_of(&trial->problem, rows[0]);
     if (of[0].wrong_rows || of[1].wrong_rows)
         return false;
-    checker->blamed = blame(checker, a) | blame(checker, b);
+    checker->blamed = check_blame(checker, a) | check_blame(checker, b);
     return check_fail(trial, "row (b %zu, h %zu, i %zu) differs bitwise on %d threads and on %d",
                       at.b, at.h, at.i, a < b ? a : b, a < b ? b : a);
 }

@@ -81,7 +81,11 @@ bool check_trial_judge(struct trial *trial, size_t rows);
 bool check_trial_judge_rows(struct trial *trial, const size_t *rows, size_t count, bool stored,
                             struct check_comparison *comparison);
 
-/* Notes a failure: "PHASE: ...; problem ...". Always false. */
+/* Bits of the thread counts that fail if a run on `threads` fails: that count's, or all bits where
+ * it is none of the counts. */
+unsigned check_blame(const struct checker *checker, int threads);
+
+/* Notes a failure of the blamed counts: "PHASE: ...; problem ...". Always false. */
 bool check_fail(struct trial *trial, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The failure that a comparison found, in words, with what the kernel seems to do. */
