@@ -1,0 +1,264 @@
+/*
+ * adversary_inputs: the inputs.
+ *
+ * Each is there because some wrong kernel passes all others; tests/wrong/ has those kernels.
+ */
+#include "adversary_inputs.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "base/random.h"
+
+#define NOISE 0.25         /* standard deviation around the prescribed scores */
+#define NEEDLE_SCORE 40    /* e^-40 of every other key: a million of them weigh less than 1e-11 */
+#define NEGATIVE_SCORE -30 /* a zero beside it weighs 1e13 times as much */
+#define EXP_EDGE 88        /* e^88.7 is the largest float, e^-87.3 the smallest normal one */
+
+struct context {
+    const struct trial *trial;
+    uint64_t key;
+};
+
+/* ---- scores -------------------------------------------------------------------------------- */
+
+/* Position of a key in [0, 1]. */
+static double position(const struct context *c, struct patterns_key at)
+{
+    const size_t n = c->trial->problem.kv_len;
+    return n > 1 ? (double)at.j / (double)(n - 1) : 0;
+}
+
+/* A number in [-1, 1) of a key. */
+static double dither(const struct context *c, struct patterns_key at)
+{
+    return 2 * random_unit(random_key(c->key, at.b), ((uint64_t)at.g << 40) + at.j) - 1;
+}
+
+static bool is_needle(const void *context, struct patterns_key at)
+{
+    const struct context *c = context;
+    return at.j == check_needle(c->trial, at.b, at.g);
+}
+
+static double needle(const void *context, struct patterns_key at)
+{
+    return is_needle(context, at) ? NEEDLE_SCORE : 0;
+}
+
+static double negative(const void *context, struct patterns_key at)
+{
+    (void)context;
+    (void)at;
+    return NEGATIVE_SCORE;
+}
+
+/* Needles and negative rows at once, in alternate heads. */
+static double needle_or_negative(const void *context, struct patterns_key at)
+{
+    return (at.b + at.g) % 2 ? negative(context, at) : needle(context, at);
+}
+
+static double ascending(const void *context, struct patterns_key at)
+{
+    return 60 * position(context, at) - 30;
+}
+
+static double descending(const void *context, struct patterns_key at)
+{
+    return -ascending(context, at);
+}
+
+/* Down by 100 half-way: later blocks lie more than 88 below the running maximum. */
+static double falling(const void *context, struct patterns_key at)
+{
+    return position(context, at) < 0.5 ? 50 : -50;
+}
+
+static double rising(const void *context, struct patterns_key at)
+{
+    return -falling(context, at);
+}
+
+static double exp_edge(const void *context, struct patterns_key at)
+{
+    return EXP_EDGE + 2 * dither(context, at);
+}
+
+/* One key scores 0, the others around -88: they weigh around e^-88 of it. */
+static double exp_edge_below(const void *context, struct patterns_key at)
+{
+    return at.j == 0 ? 0 : -exp_edge(context, at);
+}
+
+static double tied(const void *context, struct patterns_key at)
+{
+    (void)context;
+    (void)at;
+    return 1;
+}
+
+static double spread(const void *context, struct patterns_key at)
+{
+    return 1000 * dither(context, at);
+}
+
+/* ---- special elements ---------------------------------------------------------------------- */
+
+static double smallest_normal(enum attn_dtype dtype)
+{
+    return dtype == ATTN_F16 ? 0x1p-14 : 0x1p-126;
+}
+
+static void fill_normal(struct trial *trial, uint64_t key)
+{
+    for (unsigned n = PATTERNS_Q; n <= PATTERNS_V; n++)
+        patterns_normal(&trial->set, &trial->problem, n, random_key(key, n), 0, 1);
+}
+
+static void subnormal_v(struct trial *trial, uint64_t key)
+{
+    const double size = smallest_normal(trial->problem.kv_dtype) / 8;
+    fill_normal(trial, key);
+    patterns_normal(&trial->set, &trial->problem, PATTERNS_V, key, 0, size);
+}
+
+static void subnormal_qk(struct trial *trial, uint64_t key)
+{
+    fill_normal(trial, key);
+    for (unsigned n = PATTERNS_Q; n <= PATTERNS_K; n++)
+        patterns_normal(&trial->set, &trial->problem, n, key, 0,
+                        smallest_normal(trial->problem.kv_dtype) / 8);
+}
+
+/* As large as possible if 256 times the sum of all keys must fit, or the largest of the type. */
+static void large_v(struct trial *trial, uint64_t key)
+{
+    const double room = (double)FLT_MAX / (512 * (double)trial->problem.kv_len);
+    fill_normal(trial, key);
+    patterns_uniform(&trial->set, &trial->problem, PATTERNS_V, key);
+    patterns_scale_v(&trial->set, &trial->problem,
+                     trial->problem.kv_dtype == ATTN_F16 ? 65000 : room);
+}
+
+static void mean_two(struct trial *trial, uint64_t key)
+{
+    fill_normal(trial, key);
+    patterns_normal(&trial->set, &trial->problem, PATTERNS_V, key, 2, 1);
+}
+
+/* NaN in the special key of every other KV head (of every head where there is one). */
+static void put_nan(struct trial *trial, struct attn_tensor *t, size_t dim)
+{
+    const struct attn_problem *p = &trial->problem;
+    for (size_t b = 0; b < p->batch; b++)
+        for (size_t g = b % 2; g < p->kv_heads; g += 2)
+            for (size_t d = 0; d < dim; d++)
+                tensors_set(t, b, g, check_needle(trial, b, g), d, NAN);
+}
+
+static void nan_in_k(struct trial *trial, uint64_t key)
+{
+    fill_normal(trial, key);
+    put_nan(trial, &trial->set.tensors.k, trial->problem.qk_dim);
+}
+
+static void nan_in_v(struct trial *trial, uint64_t key)
+{
+    fill_normal(trial, key);
+    put_nan(trial, &trial->set.tensors.v, trial->problem.v_dim);
+}
+
+/* In one query of each head; its neighbours must not change. */
+static void nan_in_q(struct trial *trial, uint64_t key)
+{
+    const struct attn_problem *p = &trial->problem;
+    fill_normal(trial, key);
+    for (size_t b = 0; b < p->batch; b++)
+        for (size_t h = 0; h < p->q_heads; h++)
+            tensors_set(&trial->set.tensors.q, b, h, (h * 31 + 17) % p->q_len, p->qk_dim / 2, NAN);
+}
+
+/* ---- shapes -------------------------------------------------------------------------------- */
+
+/* More queries than keys: under a causal mask the first ones see none. */
+static bool more_queries(struct attn_problem *p)
+{
+    if (!(p->mask & ATTN_MASK_CAUSAL_TOP_LEFT))
+        p->mask |= ATTN_MASK_CAUSAL;
+    p->q_len = p->kv_len + 67;
+    return p->mask & ATTN_MASK_CAUSAL;
+}
+
+/* A window so narrow that late queries do not see the first keys. */
+static bool narrow_window(struct attn_problem *p)
+{
+    p->options |= ATTN_OPTION_WINDOW;
+    p->window_left = (ptrdiff_t)(p->kv_len / 3);
+    p->window_right = -1;
+    return true;
+}
+
+static bool weights_wanted(struct attn_problem *p)
+{
+    p->outputs |= ATTN_OUTPUT_WEIGHTS;
+    return true;
+}
+
+/* ---- the list ------------------------------------------------------------------------------ */
+
+const struct adversary adversaries[] = {
+    {"small problem", .fill = fill_normal},
+    {"weights", .fill = fill_normal, .shape = weights_wanted},
+    {"fully masked rows", .fill = fill_normal, .shape = more_queries},
+    {"first tile masked", .fill = fill_normal, .shape = narrow_window},
+    {"mean 2", .fill = mean_two},
+    {"negative", .score = negative, .noise = NOISE, .mean = 2},
+    {"needle", .score = needle, .noise = NOISE, .one_hot = true, .special_keys = true},
+    {"ascending", .score = ascending, .noise = NOISE, .mean = 2},
+    {"descending", .score = descending, .noise = NOISE, .mean = 2},
+    {"falling by 100", .score = falling, .noise = NOISE, .mean = 2},
+    {"rising by 100", .score = rising, .noise = NOISE, .mean = 2},
+    {"exp edge", .score = exp_edge, .mean = 2},
+    {"exp edge below", .score = exp_edge_below, .mean = 2},
+    {"ties", .score = tied, .mean = 2},
+    {"scores of 1000", .score = spread, .mean = 2},
+    {"subnormal v", .fill = subnormal_v},
+    {"subnormal q and k", .fill = subnormal_qk},
+    {"large v", .fill = large_v},
+    {"nan in k", .fill = nan_in_k, .special_keys = true},
+    {"nan in v", .fill = nan_in_v, .special_keys = true},
+    {"nan in q", .fill = nan_in_q},
+};
+
+const size_t adversary_count = sizeof adversaries / sizeof *adversaries;
+
+/* ---- at the case's own lengths ------------------------------------------------------------- */
+
+const struct adversary adversary_needle_or_negative = {.phase = "needle or negative, full length",
+                                                       .score = needle_or_negative,
+                                                       .noise = NOISE,
+                                                       .mean = 2,
+                                                       .special_keys = true};
+const struct adversary adversary_negative = {
+    .phase = "negative, full length", .score = negative, .noise = NOISE, .mean = 2};
+const struct adversary adversary_needle = {.phase = "needle, full length",
+                                           .score = needle,
+                                           .noise = NOISE,
+                                           .one_hot = true,
+                                           .special_keys = true};
+
+void adversary_fill(struct trial *trial, const struct adversary *adversary, uint64_t key)
+{
+    const struct context context = {trial, key};
+    const struct attn_problem *p = &trial->problem;
+    if (adversary->fill)
+        adversary->fill(trial, key);
+    else
+        patterns_scores(&trial->set, p, key, adversary->score, &context, adversary->noise);
+    if (adversary->one_hot)
+        patterns_one_hot(&trial->set, p, is_needle, &context);
+    else if (adversary->score)
+        patterns_normal(&trial->set, p, PATTERNS_V, key, adversary->mean, 1);
+    tensors_seal(&trial->set, p);
+}

@@ -1,0 +1,31 @@
+/*
+ * adversary_inputs: what the inputs of adversary.c are, and how operands are filled with them; for
+ * check/adversary.c only.
+ */
+#ifndef HARNESS_CHECK_ADVERSARY_INPUTS_H
+#define HARNESS_CHECK_ADVERSARY_INPUTS_H
+
+#include "trial.h"
+#include "problem/patterns.h"
+
+struct adversary {
+    const char *phase;
+    patterns_score *score; /* prescribed scores and V with a mean ... */
+    double noise, mean;
+    void (*fill)(struct trial *trial, uint64_t key); /* ... or anything else */
+    bool one_hot;                                    /* V tells keys apart */
+    bool special_keys;                               /* several runs, until each edge was special */
+    bool (*shape)(struct attn_problem *p);           /* false: not for this problem */
+};
+
+/* For small problems. */
+extern const struct adversary adversaries[];
+extern const size_t adversary_count;
+
+/* For the case's own lengths: both kinds of row at once, or one after the other. */
+extern const struct adversary adversary_needle_or_negative, adversary_negative, adversary_needle;
+
+/* Fills the operands of a trial, whose special keys are chosen, and seals them. */
+void adversary_fill(struct trial *trial, const struct adversary *adversary, uint64_t key);
+
+#endif
