@@ -1,16 +1,16 @@
 /*
- * ceilings: runs the probes on all threads and turns their work into rates.
+ * ceilings: runs the probes on all threads and turns their work into rates (rate.h).
  */
 #include "ceilings.h"
 
 #include <math.h>
 #include <omp.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "base/clock.h"
 #include "probe.h"
+#include "rate.h"
 
 #define PROBE(isa, ISA) extern const struct probe probe_##isa;
 #include "probe_list.h"
@@ -23,12 +23,8 @@ const struct probe *const probes[] = {
 };
 const size_t probe_count = sizeof probes / sizeof *probes;
 
-/* Shortest stretch: 1000 times the difference, 100 ns, at which threads leave a barrier. */
-#define STRETCH_S 2e-4
-
-/* What one thread does: `amount` times its probe; returns its work (operations or bytes). */
+/* What the threads do: the loops of a probe, and the memory that they read or copy. */
 struct job {
-    double (*run)(const struct job *job, size_t amount, int thread, int threads);
     const struct probe *probe;
     char *half[2]; /* the two streams: K and V, or target and source */
     size_t bytes;  /* of each */
@@ -40,72 +36,6 @@ struct job {
 static void consume(double x)
 {
     __asm__ volatile("" : : "g"(&x) : "memory");
-}
-
-static size_t calibrate(const struct job *job, int threads)
-{
-    for (size_t amount = 1;; amount *= 2) {
-        const double start = clock_now();
-        job->run(job, amount, 0, threads);
-        if (clock_now() - start >= STRETCH_S)
-            return amount;
-    }
-}
-
-/* Work per second where threads share what is measured (memory): of the best stretch that all begin
- * together, from the first thread's start to the last one's end. */
-static double best_together(const struct job *job, int threads, double seconds)
-{
-    const double deadline = clock_now() + seconds;
-    const size_t amount = calibrate(job, threads);
-    double best = 0, work = 0, first = INFINITY, last = 0;
-    bool more = true;
-#pragma omp parallel num_threads(threads)
-    while (more) {
-#pragma omp barrier
-        const double start = clock_now();
-        const double done = job->run(job, amount, omp_get_thread_num(), omp_get_num_threads());
-        const double end = clock_now();
-#pragma omp critical
-        {
-            work += done;
-            first = start < first ? start : first;
-            last = end > last ? end : last;
-        }
-#pragma omp barrier
-#pragma omp single
-        {
-            best = fmax(best, work / (last - first));
-            more = last < deadline;
-            work = last = 0;
-            first = INFINITY;
-        }
-    }
-    return best;
-}
-
-/* Work per second where each thread has units of its own (arithmetic): the sum of each one's best
- * stretch while all are at work.  A thread that loses its CPU for a while does not make the machine
- * look slower: 4 ms are long enough for an undisturbed stretch. */
-static double best_apart(const struct job *job, int threads, double seconds)
-{
-    const size_t amount = calibrate(job, threads);
-    double sum = 0;
-#pragma omp parallel num_threads(threads) reduction(+ : sum)
-    {
-        double best = 0;
-#pragma omp barrier
-        const double deadline = clock_now() + seconds;
-        double start = clock_now();
-        do {
-            const double done = job->run(job, amount, omp_get_thread_num(), omp_get_num_threads());
-            const double end = clock_now();
-            best = fmax(best, done / (end - start));
-            start = end;
-        } while (start < deadline);
-        sum += best;
-    }
-    return sum;
 }
 
 static const struct probe *probe_for(enum attn_isa isa)
@@ -127,8 +57,9 @@ static const struct probe *widest(void)
 
 /* ---- arithmetic ---------------------------------------------------------------------------- */
 
-static double run_fma_f32(const struct job *job, size_t amount, int thread, int threads)
+static double run_fma_f32(const void *context, size_t amount, int thread, int threads)
 {
+    const struct job *job = context;
     (void)thread, (void)threads;
     float sink;
     const double work = job->probe->fma_f32(amount * 256, 0.5f, 1.0f, &sink);
@@ -136,8 +67,9 @@ static double run_fma_f32(const struct job *job, size_t amount, int thread, int 
     return work;
 }
 
-static double run_fma_bf16(const struct job *job, size_t amount, int thread, int threads)
+static double run_fma_bf16(const void *context, size_t amount, int thread, int threads)
 {
+    const struct job *job = context;
     (void)thread, (void)threads;
     float sink;
     const double work = job->probe->fma_bf16(amount * 256, 0.5f, 0.125f, &sink);
@@ -145,8 +77,9 @@ static double run_fma_bf16(const struct job *job, size_t amount, int thread, int
     return work;
 }
 
-static double run_exp2(const struct job *job, size_t amount, int thread, int threads)
+static double run_exp2(const void *context, size_t amount, int thread, int threads)
 {
+    const struct job *job = context;
     (void)thread, (void)threads;
     float sink;
     const double work = job->probe->exp2_f32(amount * 256, -1.3f, &sink);
@@ -156,12 +89,11 @@ static double run_exp2(const struct job *job, size_t amount, int thread, int thr
 
 double ceilings_fma(enum attn_isa isa, enum attn_dtype compute, int threads, double seconds)
 {
-    struct job job = {.run = run_fma_f32, .probe = probe_for(isa)};
+    const struct job job = {.probe = probe_for(isa)};
     if (!job.probe)
         return 0;
-    if (compute == ATTN_BF16 && job.probe->fma_bf16)
-        job.run = run_fma_bf16;
-    return best_apart(&job, threads, seconds) * 1e-9;
+    const bool bf16 = compute == ATTN_BF16 && job.probe->fma_bf16;
+    return rate_apart(bf16 ? run_fma_bf16 : run_fma_f32, &job, threads, seconds) * 1e-9;
 }
 
 double ceilings_fma_host(enum attn_dtype dtype, int threads, double seconds)
@@ -186,8 +118,8 @@ bool ceilings_fma_is_host(enum attn_isa isa, enum attn_dtype compute, enum attn_
 
 double ceilings_exp(enum attn_isa isa, int threads, double seconds)
 {
-    const struct job job = {.run = run_exp2, .probe = probe_for(isa)};
-    return job.probe ? best_apart(&job, threads, seconds) * 1e-9 : 0;
+    const struct job job = {.probe = probe_for(isa)};
+    return job.probe ? rate_apart(run_exp2, &job, threads, seconds) * 1e-9 : 0;
 }
 
 /* ---- memory -------------------------------------------------------------------------------- */
@@ -203,8 +135,9 @@ static size_t share(size_t n, int thread, int threads, size_t *from)
 }
 
 /* Each thread reads the same part of both streams. */
-static double run_read(const struct job *job, size_t amount, int thread, int threads)
+static double run_read(const void *context, size_t amount, int thread, int threads)
 {
+    const struct job *job = context;
     size_t from;
     const size_t n = share(job->bytes, thread, threads, &from);
     double work = 0;
@@ -216,8 +149,9 @@ static double run_read(const struct job *job, size_t amount, int thread, int thr
     return work;
 }
 
-static double run_copy(const struct job *job, size_t amount, int thread, int threads)
+static double run_copy(const void *context, size_t amount, int thread, int threads)
 {
+    const struct job *job = context;
     size_t from;
     const size_t n = share(job->bytes, thread, threads, &from);
     double work = 0;
@@ -275,21 +209,21 @@ static bool find_room(struct job *job, size_t bytes, int threads)
 static double read_rate(struct job *job, int threads, double seconds)
 {
     job->read = job->probe->read;
-    const double plain = best_together(job, threads, seconds / 2);
+    const double plain = rate_together(run_read, job, threads, seconds / 2);
     job->read = job->probe->read_ahead;
-    return fmax(plain, best_together(job, threads, seconds / 2)) * 1e-9;
+    return fmax(plain, rate_together(run_read, job, threads, seconds / 2)) * 1e-9;
 }
 
 double ceilings_read(size_t bytes, int threads, double seconds)
 {
-    struct job job = {.run = run_read, .probe = widest()};
+    struct job job = {.probe = widest()};
     return find_room(&job, bytes, threads) ? read_rate(&job, threads, seconds) : 0;
 }
 
 double ceilings_read_operands(const void *k, const void *v, size_t bytes, int threads,
                               double seconds)
 {
-    struct job job = {.run = run_read, .probe = widest(), .bytes = bytes};
+    struct job job = {.probe = widest(), .bytes = bytes};
     job.half[0] = (char *)k; /* read only */
     job.half[1] = (char *)v;
     return bytes / (size_t)threads >= BLOCK ? read_rate(&job, threads, seconds) : 0;
@@ -308,13 +242,13 @@ double ceilings_read_once(const void *k, const void *v, size_t bytes)
 
 double ceilings_copy(size_t bytes, int threads, double seconds)
 {
-    struct job job = {.run = run_copy, .probe = widest()};
+    struct job job = {.probe = widest()};
     if (!find_room(&job, bytes, threads))
         return 0;
     job.copy = job.probe->copy;
-    const double plain = best_together(&job, threads, seconds / 2);
+    const double plain = rate_together(run_copy, &job, threads, seconds / 2);
     job.copy = job.probe->stream;
-    return fmax(plain, best_together(&job, threads, seconds / 2)) * 1e-9;
+    return fmax(plain, rate_together(run_copy, &job, threads, seconds / 2)) * 1e-9;
 }
 
 size_t ceilings_footprint(const struct machine *machine, size_t bytes)
