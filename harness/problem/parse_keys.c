@@ -1,207 +1,7 @@
 /*
- * parse_keys: the table of keys, and the kinds of value that they have.
+ * parse_keys: the table of keys.
  */
 #include "parse_keys.h"
-
-#include <assert.h>
-#include <stdio.h>
-#include <string.h>
-
-/* ---- kinds --------------------------------------------------------------------------------- */
-
-static void *field(const struct parse_key *key, struct attn_problem *problem)
-{
-    return (char *)problem + key->offset;
-}
-
-static const void *field_of(const struct parse_key *key, const struct attn_problem *problem)
-{
-    return (const char *)problem + key->offset;
-}
-
-static void set_option(struct attn_problem *problem, unsigned option, bool on)
-{
-    problem->options = on ? problem->options | option : problem->options & ~option;
-}
-
-static bool read_size(const struct parse_key *key, struct piece value, struct attn_problem *problem,
-                      const char **why)
-{
-    uint64_t n;
-    if (!scan_number(value, PTRDIFF_MAX, &n, why))
-        return false;
-    *why = "is less than 1";
-    if (!n && !key->option)
-        return false;
-    set_option(problem, key->option, n);
-    *(size_t *)field(key, problem) = n;
-    return true;
-}
-
-static void print_size(const struct parse_key *key, const struct attn_problem *problem, char *text)
-{
-    const bool off = key->option && !(problem->options & key->option);
-    snprintf(text, PARSE_VALUE, "%zu", off ? 0 : *(const size_t *)field_of(key, problem));
-}
-
-static bool read_flag(const struct parse_key *key, struct piece value, struct attn_problem *problem,
-                      const char **why)
-{
-    *why = "is neither 0 nor 1";
-    if (!piece_is(value, "0") && !piece_is(value, "1"))
-        return false;
-    set_option(problem, key->option, piece_is(value, "1"));
-    return true;
-}
-
-static void print_flag(const struct parse_key *key, const struct attn_problem *problem, char *text)
-{
-    snprintf(text, PARSE_VALUE, "%d", (problem->options & key->option) != 0);
-}
-
-static bool read_float(const struct parse_key *key, struct piece value,
-                       struct attn_problem *problem, const char **why)
-{
-    float x;
-    if (!scan_float(value, &x, why))
-        return false;
-    *why = "is negative";
-    if (key->option && x < 0)
-        return false;
-    set_option(problem, key->option, x != 0);
-    *(float *)field(key, problem) = x;
-    return true;
-}
-
-static void print_float(const struct parse_key *key, const struct attn_problem *problem, char *text)
-{
-    const bool off = key->option && !(problem->options & key->option);
-    scan_print_float(off ? 0 : *(const float *)field_of(key, problem), text);
-}
-
-static bool read_dtype(const struct parse_key *key, struct piece value,
-                       struct attn_problem *problem, const char **why)
-{
-    char name[PARSE_VALUE];
-    enum attn_dtype dtype;
-    *why = "is no such type";
-    if (!piece_copy(value, name, sizeof name) || !attn_dtype_parse(name, &dtype) ||
-        !(key->dtypes & 1u << dtype))
-        return false;
-    *(enum attn_dtype *)field(key, problem) = dtype;
-    return true;
-}
-
-static void print_dtype(const struct parse_key *key, const struct attn_problem *problem, char *text)
-{
-    const enum attn_dtype dtype = *(const enum attn_dtype *)field_of(key, problem);
-    snprintf(text, PARSE_VALUE, "%s", attn_dtype_name(dtype));
-}
-
-static const struct parse_name *find_name(const struct parse_name *names, struct piece word)
-{
-    for (; names->name; names++)
-        if (piece_is(word, names->name))
-            return names;
-    return NULL;
-}
-
-/* One of the names. */
-static bool read_choice(const struct parse_key *key, struct piece value,
-                        struct attn_problem *problem, const char **why)
-{
-    const struct parse_name *found = find_name(key->names, value);
-    *why = "is no such choice";
-    if (!found)
-        return false;
-    memcpy(field(key, problem), &found->value, sizeof found->value);
-    return true;
-}
-
-static void print_choice(const struct parse_key *key, const struct attn_problem *problem,
-                         char *text)
-{
-    unsigned value;
-    memcpy(&value, field_of(key, problem), sizeof value);
-    const struct parse_name *name = key->names;
-    while (name->value != value)
-        name++;
-    snprintf(text, PARSE_VALUE, "%s", name->name);
-}
-
-/* A sum of the names; the name of 0, where there is one, stands alone. */
-static bool read_set(const struct parse_key *key, struct piece value, struct attn_problem *problem,
-                     const char **why)
-{
-    unsigned set = 0;
-    for (bool more = true; more;) {
-        const struct parse_name *found = find_name(key->names, piece_split(&value, "+", &more));
-        *why = "is no such sum";
-        if (!found || (!found->value && (set || more)))
-            return false;
-        *why = "has a part twice";
-        if (set & found->value)
-            return false;
-        set |= found->value;
-    }
-    memcpy(field(key, problem), &set, sizeof set);
-    return true;
-}
-
-static void print_set(const struct parse_key *key, const struct attn_problem *problem, char *text)
-{
-    const unsigned set = *(const unsigned *)field_of(key, problem);
-    char *end = text;
-    for (const struct parse_name *name = key->names; name->name; name++)
-        if (set ? set & name->value : !name->value)
-            end += sprintf(end, "%s%s", end > text ? "+" : "", name->name);
-}
-
-/* -1 or a number; half of the range, so that positions can be added without overflow. */
-static bool read_limit(struct piece value, ptrdiff_t *limit, const char **why)
-{
-    uint64_t n;
-    *limit = -1;
-    if (piece_is(value, "-1"))
-        return true;
-    if (!scan_number(value, PTRDIFF_MAX / 2, &n, why))
-        return false;
-    *limit = (ptrdiff_t)n;
-    return true;
-}
-
-static bool read_window(const struct parse_key *key, struct piece value,
-                        struct attn_problem *problem, const char **why)
-{
-    bool two;
-    ptrdiff_t right = -1;
-    const struct piece left = piece_split(&value, ":", &two);
-    if (!read_limit(left, &problem->window_left, why) || (two && !read_limit(value, &right, why)))
-        return false;
-    problem->window_right = right;
-    set_option(problem, key->option, problem->window_left >= 0 || right >= 0);
-    return true;
-}
-
-static void print_window(const struct parse_key *key, const struct attn_problem *problem,
-                         char *text)
-{
-    const bool on = problem->options & key->option;
-    const ptrdiff_t left = on && problem->window_left >= 0 ? problem->window_left : -1;
-    text += sprintf(text, "%td", left);
-    if (on && problem->window_right >= 0)
-        sprintf(text, ":%td", problem->window_right);
-}
-
-static const struct parse_kind kind_size = {read_size, print_size};
-static const struct parse_kind kind_flag = {read_flag, print_flag};
-static const struct parse_kind kind_float = {read_float, print_float};
-static const struct parse_kind kind_dtype = {read_dtype, print_dtype};
-static const struct parse_kind kind_choice = {read_choice, print_choice};
-static const struct parse_kind kind_set = {read_set, print_set};
-static const struct parse_kind kind_window = {read_window, print_window};
-
-/* ---- the table ----------------------------------------------------------------------------- */
 
 static const struct parse_name masks[] = {
     {"none", ATTN_MASK_NONE},
@@ -230,83 +30,83 @@ static const struct parse_name passes[] = {
 
 const struct parse_key parse_keys[KEY_COUNT] = {
     [KEY_B] = {.help = {"b", "N >= 1", "1", "batch"},
-               .kind = &kind_size,
+               .kind = &parse_kind_size,
                AT(batch),
                .always = true},
     [KEY_HQ] = {.help = {"hq", "N >= 1", "1", "query heads, a multiple of hkv"},
-                .kind = &kind_size,
+                .kind = &parse_kind_size,
                 AT(q_heads),
                 .always = true},
     [KEY_HKV] = {.help = {"hkv", "N >= 1", "hq", "KV heads"},
-                 .kind = &kind_size,
+                 .kind = &parse_kind_size,
                  AT(kv_heads),
                  .follows = KEY_HQ,
                  .always = true},
     [KEY_SQ] = {.help = {"sq", "N >= 1", "1", "queries per sequence"},
-                .kind = &kind_size,
+                .kind = &parse_kind_size,
                 AT(q_len),
                 .always = true},
     [KEY_SKV] = {.help = {"skv", "N >= 1", "sq", "keys per sequence"},
-                 .kind = &kind_size,
+                 .kind = &parse_kind_size,
                  AT(kv_len),
                  .follows = KEY_SQ,
                  .always = true},
     [KEY_D] = {.help = {"d", "N >= 1", "64", "query and key dimension"},
-               .kind = &kind_size,
+               .kind = &parse_kind_size,
                AT(qk_dim),
                .always = true},
     [KEY_DV] = {.help = {"dv", "N >= 1", "d", "value dimension"},
-                .kind = &kind_size,
+                .kind = &parse_kind_size,
                 AT(v_dim),
                 .follows = KEY_D},
     [KEY_DTYPE] = {.help = {"dtype", "f32|bf16|f16", "f32", "type of Q and O"},
-                   .kind = &kind_dtype,
+                   .kind = &parse_kind_dtype,
                    AT(dtype),
                    .dtypes = STORED},
     [KEY_KV_DTYPE] = {.help = {"kv_dtype", "dtype or i8", "dtype", "type of K and V"},
-                      .kind = &kind_dtype,
+                      .kind = &parse_kind_dtype,
                       AT(kv_dtype),
                       .dtypes = STORED | 1u << ATTN_I8,
                       .follows = KEY_DTYPE},
     [KEY_MASK] = {.help = {"mask", "none, or a sum of causal, causal_top_left, bias, bool", "none",
                            "which keys a query sees"},
-                  .kind = &kind_set,
+                  .kind = &parse_kind_set,
                   AT(mask),
                   .names = masks},
     [KEY_WINDOW] = {.help = {"window", "L or L:R, -1 = no limit", "-1",
                              "keys i-L .. i+R only, aligned as the mask is"},
-                    .kind = &kind_window,
+                    .kind = &parse_kind_window,
                     .option = ATTN_OPTION_WINDOW},
     [KEY_SOFTCAP] = {.help = {"softcap", "X >= 0", "0", "X * tanh(score / X); 0 = off"},
-                     .kind = &kind_float,
+                     .kind = &parse_kind_float,
                      AT(softcap),
                      .option = ATTN_OPTION_SOFTCAP},
     [KEY_SCALE] = {.help = {"scale", "X", "0", "of the scores; 0 = 1/sqrt(d)"},
-                   .kind = &kind_float,
+                   .kind = &parse_kind_float,
                    AT(scale)},
     [KEY_LAYOUT] = {.help = {"layout", "bhsd|bshd", "bhsd", "order of dimensions in memory"},
-                    .kind = &kind_choice,
+                    .kind = &parse_kind_choice,
                     AT(layout),
                     .names = layouts},
     [KEY_SINKS] = {.help = {"sinks", "0|1", "0", "one more logit per query head"},
-                   .kind = &kind_flag,
+                   .kind = &parse_kind_flag,
                    .option = ATTN_OPTION_SINKS},
     [KEY_ALIBI] = {.help = {"alibi", "0|1", "0", "a slope per head times the distance"},
-                   .kind = &kind_flag,
+                   .kind = &parse_kind_flag,
                    .option = ATTN_OPTION_ALIBI},
     [KEY_RAGGED] = {.help = {"ragged", "0|1", "0", "lengths per sequence"},
-                    .kind = &kind_flag,
+                    .kind = &parse_kind_flag,
                     .option = ATTN_OPTION_RAGGED},
     [KEY_PAGE] = {.help = {"page", "N >= 0", "0", "K and V in pages of N keys; 0 = off"},
-                  .kind = &kind_size,
+                  .kind = &parse_kind_size,
                   AT(page_size),
                   .option = ATTN_OPTION_PAGED},
     [KEY_OUTPUTS] = {.help = {"outputs", "a sum of o, lse, weights", "o", "wanted results"},
-                     .kind = &kind_set,
+                     .kind = &parse_kind_set,
                      AT(outputs),
                      .names = outputs},
     [KEY_PASS] = {.help = {"pass", "forward|backward", "forward", "results, or gradients"},
-                  .kind = &kind_choice,
+                  .kind = &parse_kind_choice,
                   AT(pass),
                   .names = passes},
     [KEY_H] = {.help = {"h", "N >= 1", "", "hq and hkv"}, .sets = {KEY_HQ, KEY_HKV}},

@@ -1,5 +1,6 @@
 /*
- * parse_keys: the keys of the problem text, one table that drives parsing, printing and help.
+ * parse_keys: the keys of the problem text, one table that drives parsing, printing and help
+ * (parse_keys.c), and the kinds of value that they have (parse_kinds.c).
  *
  * Internal to parse.  A key has a kind, which reads and prints its value, and a standard value
  * that it has where it is left out: a text, or the value of the key that it follows.
@@ -49,6 +50,11 @@ struct parse_kind {
     void (*print)(const struct parse_key *key, const struct attn_problem *problem,
                   char text[PARSE_VALUE]);
 };
+
+/* A length or a number of pages; 0 or 1; a number with a fraction; a type; one of the names; a sum
+ * of the names; L or L:R. */
+extern const struct parse_kind parse_kind_size, parse_kind_flag, parse_kind_float, parse_kind_dtype,
+    parse_kind_choice, parse_kind_set, parse_kind_window;
 
 struct parse_name {
     const char *name;

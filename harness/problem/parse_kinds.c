@@ -1,0 +1,199 @@
+/*
+ * parse_kinds: the kinds of value that a key can have, each read from text and printed.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "parse_keys.h"
+
+static void *field(const struct parse_key *key, struct attn_problem *problem)
+{
+    return (char *)problem + key->offset;
+}
+
+static const void *field_of(const struct parse_key *key, const struct attn_problem *problem)
+{
+    return (const char *)problem + key->offset;
+}
+
+static void set_option(struct attn_problem *problem, unsigned option, bool on)
+{
+    problem->options = on ? problem->options | option : problem->options & ~option;
+}
+
+static bool read_size(const struct parse_key *key, struct piece value, struct attn_problem *problem,
+                      const char **why)
+{
+    uint64_t n;
+    if (!scan_number(value, PTRDIFF_MAX, &n, why))
+        return false;
+    *why = "is less than 1";
+    if (!n && !key->option)
+        return false;
+    set_option(problem, key->option, n);
+    *(size_t *)field(key, problem) = n;
+    return true;
+}
+
+static void print_size(const struct parse_key *key, const struct attn_problem *problem, char *text)
+{
+    const bool off = key->option && !(problem->options & key->option);
+    snprintf(text, PARSE_VALUE, "%zu", off ? 0 : *(const size_t *)field_of(key, problem));
+}
+
+static bool read_flag(const struct parse_key *key, struct piece value, struct attn_problem *problem,
+                      const char **why)
+{
+    *why = "is neither 0 nor 1";
+    if (!piece_is(value, "0") && !piece_is(value, "1"))
+        return false;
+    set_option(problem, key->option, piece_is(value, "1"));
+    return true;
+}
+
+static void print_flag(const struct parse_key *key, const struct attn_problem *problem, char *text)
+{
+    snprintf(text, PARSE_VALUE, "%d", (problem->options & key->option) != 0);
+}
+
+static bool read_float(const struct parse_key *key, struct piece value,
+                       struct attn_problem *problem, const char **why)
+{
+    float x;
+    if (!scan_float(value, &x, why))
+        return false;
+    *why = "is negative";
+    if (key->option && x < 0)
+        return false;
+    set_option(problem, key->option, x != 0);
+    *(float *)field(key, problem) = x;
+    return true;
+}
+
+static void print_float(const struct parse_key *key, const struct attn_problem *problem, char *text)
+{
+    const bool off = key->option && !(problem->options & key->option);
+    scan_print_float(off ? 0 : *(const float *)field_of(key, problem), text);
+}
+
+static bool read_dtype(const struct parse_key *key, struct piece value,
+                       struct attn_problem *problem, const char **why)
+{
+    char name[PARSE_VALUE];
+    enum attn_dtype dtype;
+    *why = "is no such type";
+    if (!piece_copy(value, name, sizeof name) || !attn_dtype_parse(name, &dtype) ||
+        !(key->dtypes & 1u << dtype))
+        return false;
+    *(enum attn_dtype *)field(key, problem) = dtype;
+    return true;
+}
+
+static void print_dtype(const struct parse_key *key, const struct attn_problem *problem, char *text)
+{
+    const enum attn_dtype dtype = *(const enum attn_dtype *)field_of(key, problem);
+    snprintf(text, PARSE_VALUE, "%s", attn_dtype_name(dtype));
+}
+
+static const struct parse_name *find_name(const struct parse_name *names, struct piece word)
+{
+    for (; names->name; names++)
+        if (piece_is(word, names->name))
+            return names;
+    return NULL;
+}
+
+/* One of the names. */
+static bool read_choice(const struct parse_key *key, struct piece value,
+                        struct attn_problem *problem, const char **why)
+{
+    const struct parse_name *found = find_name(key->names, value);
+    *why = "is no such choice";
+    if (!found)
+        return false;
+    memcpy(field(key, problem), &found->value, sizeof found->value);
+    return true;
+}
+
+static void print_choice(const struct parse_key *key, const struct attn_problem *problem,
+                         char *text)
+{
+    unsigned value;
+    memcpy(&value, field_of(key, problem), sizeof value);
+    const struct parse_name *name = key->names;
+    while (name->value != value)
+        name++;
+    snprintf(text, PARSE_VALUE, "%s", name->name);
+}
+
+/* A sum of the names; the name of 0, where there is one, stands alone. */
+static bool read_set(const struct parse_key *key, struct piece value, struct attn_problem *problem,
+                     const char **why)
+{
+    unsigned set = 0;
+    for (bool more = true; more;) {
+        const struct parse_name *found = find_name(key->names, piece_split(&value, "+", &more));
+        *why = "is no such sum";
+        if (!found || (!found->value && (set || more)))
+            return false;
+        *why = "has a part twice";
+        if (set & found->value)
+            return false;
+        set |= found->value;
+    }
+    memcpy(field(key, problem), &set, sizeof set);
+    return true;
+}
+
+static void print_set(const struct parse_key *key, const struct attn_problem *problem, char *text)
+{
+    const unsigned set = *(const unsigned *)field_of(key, problem);
+    char *end = text;
+    for (const struct parse_name *name = key->names; name->name; name++)
+        if (set ? set & name->value : !name->value)
+            end += sprintf(end, "%s%s", end > text ? "+" : "", name->name);
+}
+
+/* -1 or a number; half of the range, so that positions can be added without overflow. */
+static bool read_limit(struct piece value, ptrdiff_t *limit, const char **why)
+{
+    uint64_t n;
+    *limit = -1;
+    if (piece_is(value, "-1"))
+        return true;
+    if (!scan_number(value, PTRDIFF_MAX / 2, &n, why))
+        return false;
+    *limit = (ptrdiff_t)n;
+    return true;
+}
+
+static bool read_window(const struct parse_key *key, struct piece value,
+                        struct attn_problem *problem, const char **why)
+{
+    bool two;
+    ptrdiff_t right = -1;
+    const struct piece left = piece_split(&value, ":", &two);
+    if (!read_limit(left, &problem->window_left, why) || (two && !read_limit(value, &right, why)))
+        return false;
+    problem->window_right = right;
+    set_option(problem, key->option, problem->window_left >= 0 || right >= 0);
+    return true;
+}
+
+static void print_window(const struct parse_key *key, const struct attn_problem *problem,
+                         char *text)
+{
+    const bool on = problem->options & key->option;
+    const ptrdiff_t left = on && problem->window_left >= 0 ? problem->window_left : -1;
+    text += sprintf(text, "%td", left);
+    if (on && problem->window_right >= 0)
+        sprintf(text, ":%td", problem->window_right);
+}
+
+const struct parse_kind parse_kind_size = {read_size, print_size};
+const struct parse_kind parse_kind_flag = {read_flag, print_flag};
+const struct parse_kind parse_kind_float = {read_float, print_float};
+const struct parse_kind parse_kind_dtype = {read_dtype, print_dtype};
+const struct parse_kind parse_kind_choice = {read_choice, print_choice};
+const struct parse_kind parse_kind_set = {read_set, print_set};
+const struct parse_kind parse_kind_window = {read_window, print_window};
