@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,41 +30,6 @@ struct journal {
 };
 
 /* ---- lines ----------------------------------------------------------------------------------- */
-
-/* The key of results/schema.json; tests/results/test_schema.c holds the two together.  A field with a usual
- * value is missing in older files: only a value that differs from it is added, with its name. */
-static const struct {
-    const char *name, *usual;
-} keys[] = {
-    {"kernel", NULL},  {"isa", NULL},       {"problem", NULL},         {"input", NULL},
-    {"threads", NULL}, {"placement", NULL}, {"memory", "first-touch"}, {"huge_pages", "false"},
-    {"cache", NULL},   {"plugin", NULL},
-};
-
-static void print_value(const json_t *value, const char *absent, char *text, size_t size)
-{
-    if (json_is_integer(value))
-        snprintf(text, size, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-    else if (json_is_boolean(value))
-        snprintf(text, size, "%s", json_is_true(value) ? "true" : "false");
-    else
-        snprintf(text, size, "%s", json_is_string(value) ? json_string_value(value) : absent);
-}
-
-void journal_identity(const json_t *cell, char *text, size_t size)
-{
-    char value[JOURNAL_IDENTITY];
-    size_t n = 0;
-    *text = 0;
-    for (size_t i = 0; i < sizeof keys / sizeof *keys && n < size; i++) {
-        const char *usual = keys[i].usual;
-        print_value(json_object_get(cell, keys[i].name), usual ? usual : "", value, sizeof value);
-        if (usual && strcmp(value, usual) == 0)
-            continue;
-        n += (size_t)snprintf(text + n, size - n, "%s%s%s%s", i ? "|" : "",
-                              usual ? keys[i].name : "", usual ? "=" : "", value);
-    }
-}
 
 static bool write_all(int fd, const char *text, size_t length)
 {

@@ -42,7 +42,7 @@ json_t *journal_launches(const struct journal *journal, const char *identity);
 
 void journal_close(struct journal *journal);
 
-/* kernel, isa, problem, input, threads, placement, memory, cache, plug-in digest as one string. */
+/* The fields that tell two cells apart, from kernel to plug-in digest, as one string. */
 #define JOURNAL_IDENTITY 2048
 void journal_identity(const json_t *cell, char *text, size_t size);
 
