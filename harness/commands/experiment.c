@@ -8,20 +8,13 @@
 
 #include "base/clock.h"
 #include "experiments/asked.h"
+#include "experiments/computed.h"
 #include "experiments/help.h"
 #include "experiments/measured.h"
-#include "session/launch.h"
 #include "base/progress.h"
 #include "results/report.h"
 #include "results/report_experiment.h"
 #include "session/session.h"
-
-/* Steps are short; one that takes longer than this is taken to hang. */
-#define DEADLINE_S 900.0
-
-/* A worker's BLAS library is set up for the host's best instruction set and for products of this
- * many rows: projections of a layer, prefill. */
-#define USUAL_LENGTH 1024
 
 /* State of one call of experiment_command(). */
 struct running {
@@ -38,25 +31,6 @@ struct running {
 };
 
 /* ---- steps ----------------------------------------------------------------------------------- */
-
-static struct launch launch_step(const struct running *r, const char *step)
-{
-    struct protocol_request request = {
-        .action = PROTOCOL_EXPERIMENT,
-        .threads = r->threads,
-        .team = r->threads,
-        .placement = r->threads <= machine_cores(r->machine) ? PLACEMENT_CORES : PLACEMENT_NONE};
-    attn_problem_init(&request.c.problem);
-    request.c.problem.q_len = request.c.problem.kv_len = USUAL_LENGTH;
-    for (int isa = 0; isa < ATTN_ISA_COUNT; isa++)
-        if (attn_isa_available((enum attn_isa)isa))
-            request.isa = (enum attn_isa)isa;
-    for (size_t i = 0; i < PROTOCOL_FILE_COUNT; i++)
-        request.files[i] = -1;
-    snprintf(request.experiment, sizeof request.experiment, "%s", r->experiment->name);
-    snprintf(request.step, sizeof request.step, "%s", step);
-    return launch_worker(&request, DEADLINE_S);
-}
 
 static void show_progress(const struct running *r, const char *what)
 {
@@ -87,7 +61,7 @@ static bool compute_step(struct running *r, const json_t *step)
     size_t i;
     json_t *row;
     if (text && strlen(text) < PROTOCOL_STEP)
-        launch = launch_step(r, text);
+        launch = computed_run(r->experiment, text, r->threads, r->machine);
     free(text);
     experiment_label(step, name, sizeof name);
     bool going_on = !launch.interrupted;

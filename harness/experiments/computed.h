@@ -1,0 +1,16 @@
+/*
+ * computed: steps whose rows are computed, in a worker that calls the experiment's compute(); those
+ * that are measured as `attnbench run` measures: measured.h.
+ */
+#ifndef HARNESS_EXPERIMENTS_COMPUTED_H
+#define HARNESS_EXPERIMENTS_COMPUTED_H
+
+#include "experiment.h"
+#include "session/launch.h"
+
+/* Runs a step, a JSON text shorter than PROTOCOL_STEP, on so many threads, a core each where there
+ * are enough.  "rows" of the answer has the rows. */
+struct launch computed_run(const struct experiment *experiment, const char *step, int threads,
+                           const struct machine *machine);
+
+#endif
