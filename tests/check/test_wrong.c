@@ -9,86 +9,10 @@
 
 #include <cmocka.h>
 
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <omp.h>
+#include "in_child.h"
 
-#include "check/check.h"
-#include "system/fault.h"
-
-#define THREADS 2
-
-/* What a child leaves behind. */
-static struct verdict {
-    struct check_result result, results[2];
-    char progress[1024];
-    int calls; /* of the kernel, where it counts them */
-    bool finished;
-} * verdict;
-
-static struct problem_case case_of(const char *problem, const char *input)
-{
-    struct problem_case c = {.name = "test"};
-    struct parse_error error;
-    if (!parse_problem(problem, &c.problem, &error) || !parse_input(input, &c.input, &error))
-        fail_msg("%s %s: %s", problem, input, error.message);
-    return c;
-}
-
-/* Runs something in a child that may crash; the verdict says how it went. */
-static void in_child(void (*run)(const void *), const void *argument)
-{
-    memset(verdict, 0, sizeof *verdict);
-    fflush(NULL);
-    const pid_t child = fork();
-    if (child == 0) {
-        signal(SIGSEGV, SIG_DFL); /* also under a sanitizer */
-        signal(SIGBUS, SIG_DFL);
-        omp_set_num_threads(THREADS);
-        fault_share(verdict->progress, sizeof verdict->progress);
-        run(argument);
-        verdict->finished = true;
-        _exit(0);
-    }
-    int status;
-    waitpid(child, &status, 0);
-    if (!verdict->finished) {
-        assert_true(WIFSIGNALED(status));
-        assert_int_equal(WTERMSIG(status), SIGSEGV);
-    }
-}
-
-struct order {
-    const struct attn_kernel *kernel;
-    const char *problem;
-    enum check_depth depth;
-};
-
-static void check(const void *argument)
-{
-    const struct order *order = argument;
-    const struct problem_case c = case_of(order->problem, "normal:1");
-    check_kernel(order->kernel, &c, THREADS, order->depth, &verdict->result);
-}
-
-static void check_both(const void *argument)
-{
-    const struct order *order = argument;
-    const struct problem_case c = case_of(order->problem, "normal:1");
-    const int threads[] = {1, THREADS};
-    check_counts(order->kernel, &c, threads, 2, order->depth, verdict->results);
-}
-
-/* ---- the catch table ----------------------------------------------------------------------- */
-
-#define PLAIN "hq=4,hkv=2,sq=70,skv=333,d=24,dv=17"
-#define CAUSAL "hq=4,hkv=2,s=200,d=24,dv=17,mask=causal"
 #define FEW_QUERIES "sq=64,skv=2000,d=64"
 #define LONG "sq=2,skv=65536,d=8" /* not made smaller */
 #define LONGER "sq=100,skv=65536,d=16"
@@ -104,8 +28,7 @@ static void check_both(const void *argument)
 #endif
 #define CHANGED "leaves the floating-point environment changed"
 
-/* Kernel, problem, and what the phase and the message must contain; CRASH: what the progress line
- * says of its death. */
+/* Kernel, problem, the phase and what the message must contain. */
 #define CATCHES(X)                                                                            \
     X(drops_last_key, PLAIN, "own input", "did not see its last key, 332")                    \
     X(drops_last_key_of_65536, LONG, "needle", "at key 65535: o row")                         \
@@ -166,25 +89,10 @@ static void check_both(const void *argument)
     X(window_drops_causal, DEFAULT, "causal_top_left and window",                       \
       "gives key 0 the weight 0, expected 1")
 
-#define CRASHES(X)                                                                                 \
-    X(writes_past_end, PLAIN, "own input: write 4 bytes past the end of o (thread 1)")             \
-    X(reads_past_end, "h=2,s=90,d=23", "own input: read 4 bytes past the end of k (thread 1)")     \
-    X(reads_before_front, PLAIN, "small problem: read 4 bytes before the start of v (thread 0)")   \
-    X(reads_before_k, PLAIN, "small problem: read 4 bytes before the start of k (thread 0)")       \
-    X(reads_far_away, PLAIN,                                                                       \
-      "own input: read 4 MB past the end of k (thread 0); last row of o written: b 0, h 1, i 17; " \
-      "problem b=1,")                                                                              \
-    X(reads_null, PLAIN, "own input: read at a null pointer (thread 1)")                           \
-    X(overruns_workspace, PLAIN,                                                                   \
-      "own input: write 4 bytes past the end of workspace (thread 0); no row of o is written;")    \
-    X(needs_o, PLAIN, "lse alone: write at a null pointer (thread ")
-
 #define DECLARE(name, ...) extern const struct attn_kernel wrong_##name;
 CATCHES(DECLARE)
 UNUSED_OPTIONS(DECLARE)
-CRASHES(DECLARE)
-extern const struct attn_kernel wrong_spoils_one_call, wrong_restores_flush,
-    wrong_one_element_off_of_many;
+extern const struct attn_kernel wrong_restores_flush, wrong_one_element_off_of_many;
 
 struct catch
 {
@@ -198,7 +106,7 @@ static size_t missed(const struct catch *table, size_t count, enum check_depth d
     size_t missed = 0;
     for (size_t n = 0; n < count; n++) {
         const struct order order = {table[n].kernel, table[n].problem, depth};
-        in_child(check, &order);
+        in_child(check_one, &order);
         const struct check_result *r = &verdict->result;
         print_message("%s: [%s] %s\n", order.kernel->name, r->phase, r->why);
         if (!verdict->finished || r->ok || strcmp(r->phase, table[n].phase) != 0 ||
@@ -224,7 +132,7 @@ static void wrong_kernels_are_caught(void **state)
 static void passes(const struct attn_kernel *kernel)
 {
     const struct order order = {kernel, PLAIN, CHECK_FULL};
-    in_child(check, &order);
+    in_child(check_one, &order);
     if (!verdict->result.ok)
         fail_msg("%s: %s", kernel->name, verdict->result.why);
     assert_true(verdict->finished && verdict->result.rows > 1000);
@@ -244,182 +152,12 @@ static void one_element_off_of_many_passes(void **state)
     passes(&wrong_one_element_off_of_many);
 }
 
-static void crashes_say_what_ran(void **state)
-{
-    (void)state;
-#define ROW(name, problem, text) {&wrong_##name, problem, text},
-    static const struct {
-        const struct attn_kernel *kernel;
-        const char *problem, *text;
-    } table[] = {CRASHES(ROW)};
-#undef ROW
-    for (size_t n = 0; n < sizeof table / sizeof *table; n++) {
-        const struct order order = {table[n].kernel, table[n].problem, CHECK_FULL};
-        in_child(check, &order);
-        print_message("%s: %s\n", order.kernel->name, verdict->progress);
-        assert_false(verdict->finished);
-        assert_non_null(strstr(verdict->progress, table[n].text));
-        assert_non_null(strstr(verdict->progress, "problem b=1,"));
-    }
-}
-
-/* ---- every thread count is judged ----------------------------------------------------------- */
-
-extern const struct attn_kernel wrong_nan_vanishes_alone, wrong_nan_vanishes_in_teams,
-    wrong_writes_before_alone, wrong_honest;
-
-/* Thread counts are judged together, and each is told what it did itself: NULL where it passed. */
-static void either_count_is_caught(void **state)
-{
-    (void)state;
-    static const struct {
-        const struct attn_kernel *kernel;
-        const char *problem, *phase, *text[2];
-    } table[] = {
-        {&wrong_honest, CAUSAL, "", {NULL, NULL}},
-        {&wrong_nan_vanishes_alone, CAUSAL, "nan in k", {"expected nan", NULL}},
-        {&wrong_nan_vanishes_in_teams, CAUSAL, "nan in k", {NULL, "expected nan"}},
-        {&wrong_drops_last_key, PLAIN, "own input", {"its last key", "its last key"}},
-        {&wrong_leaves_last_row, PLAIN, "own input", {"unwritten", "unwritten"}},
-        {&wrong_differs_by_threads,
-         PLAIN,
-         "own input",
-         {"bitwise on 1 threads and on 2", "bitwise on 1 threads and on 2"}},
-        {&wrong_races, PLAIN, "own input", {NULL, "got "}},
-    };
-    for (size_t n = 0; n < sizeof table / sizeof *table; n++) {
-        const struct order order = {table[n].kernel, table[n].problem, CHECK_FULL};
-        in_child(check_both, &order);
-        assert_true(verdict->finished);
-        for (int k = 0; k < 2; k++) {
-            const struct check_result *r = &verdict->results[k];
-            const char *text = table[n].text[k];
-            if (r->ok != !text ||
-                (text && (strcmp(r->phase, table[n].phase) != 0 || !strstr(r->why, text))))
-                fail_msg("%s: [%s] %s", order.kernel->name, r->phase, r->why);
-        }
-    }
-    const struct order crash = {&wrong_writes_before_alone, PLAIN, CHECK_FULL};
-    in_child(check_both, &crash);
-    assert_false(verdict->finished);
-    assert_non_null(strstr(verdict->progress, "checking at threads=1: "));
-}
-
-/* ---- every call is judged ------------------------------------------------------------------ */
-
-extern int spoil_call, spoil_calls;
-
-static int spoiled; /* which call */
-
-static void check_spoiled(const void *argument)
-{
-    const struct order *order = argument;
-    spoil_call = spoiled;
-    check(order);
-    verdict->calls = spoil_calls;
-}
-
-/* A kernel that is honest but for one call of a whole check is caught whichever call it is; and all
- * phases are among those that catch. */
-static void no_call_goes_unjudged(void **state)
-{
-    (void)state;
-    static const char *const phases[] = {"own input",
-                                         "small problem",
-                                         "fully masked rows",
-                                         "first tile masked",
-                                         "mean 2",
-                                         "negative",
-                                         "needle",
-                                         "ascending",
-                                         "descending",
-                                         "falling by 100",
-                                         "rising by 100",
-                                         "exp edge",
-                                         "exp edge below",
-                                         "ties",
-                                         "scores of 1000",
-                                         "subnormal v",
-                                         "subnormal q and k",
-                                         "large v",
-                                         "nan in k",
-                                         "nan in v",
-                                         "nan in q",
-                                         "repeat",
-                                         "threads",
-                                         "second input",
-                                         "keys permuted",
-                                         "scores shifted",
-                                         "v linear",
-                                         "split and merged",
-                                         "within the range of v",
-                                         "normal input",
-                                         "scale almost 0",
-                                         "scale of 0.01",
-                                         "scale of 1",
-                                         "scale of 30",
-                                         "negative scale",
-                                         "negative scale of 30",
-                                         "three sequences",
-                                         "a KV head for each query head",
-                                         "three query heads to a KV head",
-                                         "one KV head",
-                                         "one query",
-                                         "one key",
-                                         "fewer queries than keys",
-                                         "more queries than keys",
-                                         "odd dimensions",
-                                         "dimensions of 1",
-                                         "v wider than k",
-                                         "v narrower than k",
-                                         "other layout",
-                                         "other layout, three sequences",
-                                         "lse alone",
-                                         "o and lse",
-                                         "causal, fewer queries than keys",
-                                         "causal, more queries than keys",
-                                         "causal_top_left, fewer queries than keys",
-                                         "causal_top_left, more queries than keys",
-                                         "window to the left",
-                                         "window to the right",
-                                         "window to both sides",
-                                         "window of one key",
-                                         "window wider than all keys",
-                                         "causal and window",
-                                         "causal and window to both sides",
-                                         "causal_top_left and window",
-                                         "causal_top_left and window to both sides"};
-    bool seen[sizeof phases / sizeof *phases] = {false};
-    const struct order order = {&wrong_spoils_one_call, "hq=4,hkv=2,sq=9,skv=40,d=8,dv=5",
-                                CHECK_THOROUGH};
-    spoiled = -1;
-    in_child(check_spoiled, &order);
-    assert_true(verdict->finished && verdict->result.ok);
-    const int calls = verdict->calls;
-    assert_in_range(calls, 40, 400);
-    for (spoiled = 0; spoiled < calls; spoiled++) {
-        in_child(check_spoiled, &order);
-        if (verdict->result.ok)
-            fail_msg("call %d of %d was spoiled and nobody noticed", spoiled, calls);
-        for (size_t n = 0; n < sizeof phases / sizeof *phases; n++)
-            seen[n] |= strcmp(verdict->result.phase, phases[n]) == 0;
-    }
-    for (size_t n = 0; n < sizeof phases / sizeof *phases; n++)
-        if (!seen[n])
-            fail_msg("phase \"%s\" caught nothing", phases[n]);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wrong_kernels_are_caught),
         cmocka_unit_test(a_restored_environment_passes),
         cmocka_unit_test(one_element_off_of_many_passes),
-        cmocka_unit_test(crashes_say_what_ran),
-        cmocka_unit_test(either_count_is_caught),
-        cmocka_unit_test(no_call_goes_unjudged),
     };
-    verdict =
-        mmap(NULL, sizeof *verdict, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    return verdict == MAP_FAILED ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, share_verdict, NULL);
 }

@@ -1,5 +1,5 @@
 /*
- * spoils_one_call: honest but for one call, which test_wrong.c chooses: every call must be judged.
+ * spoils_one_call: honest but for one call, which test_every_call.c chooses: each must be judged.
  */
 #include "wrong.h"
 
@@ -24,4 +24,4 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
 }
 
 WRONG_KERNEL(spoils_one_call,
-             "honest but for one call, which test_wrong.c chooses: every call must be judged");
+             "honest but for one call, which test_every_call.c chooses: each must be judged");

@@ -3,7 +3,8 @@
  *
  * Each file of this folder is one deliberately wrong kernel with the ordinary descriptor: what the
  * check is there for.  Its header comment says what is wrong and in whose code such a thing was, or
- * could have been, overlooked.  test_wrong.c says which phase of the check must catch it.
+ * could have been, overlooked.  tests/check/test_wrong.c says which phase of the check must catch it
+ * (test_crashes.c: how it must die).
  */
 #ifndef TESTS_WRONG_H
 #define TESTS_WRONG_H

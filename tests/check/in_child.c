@@ -1,0 +1,69 @@
+/*
+ * in_child: the child, and what it runs.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <omp.h>
+
+#include "in_child.h"
+#include "problem/filled_tensors.h"
+#include "system/fault.h"
+
+struct verdict *verdict;
+
+int share_verdict(void **state)
+{
+    (void)state;
+    verdict =
+        mmap(NULL, sizeof *verdict, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return verdict == MAP_FAILED;
+}
+
+void in_child(void (*run)(const void *), const void *argument)
+{
+    memset(verdict, 0, sizeof *verdict);
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        signal(SIGSEGV, SIG_DFL); /* also under a sanitizer */
+        signal(SIGBUS, SIG_DFL);
+        omp_set_num_threads(THREADS);
+        fault_share(verdict->progress, sizeof verdict->progress);
+        run(argument);
+        verdict->finished = true;
+        _exit(0);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    if (!verdict->finished) {
+        assert_true(WIFSIGNALED(status));
+        assert_int_equal(WTERMSIG(status), SIGSEGV);
+    }
+}
+
+void check_one(const void *argument)
+{
+    const struct order *order = argument;
+    const struct problem_case c = case_of(order->problem, "normal:1");
+    check_kernel(order->kernel, &c, THREADS, order->depth, &verdict->result);
+}
+
+void check_both(const void *argument)
+{
+    const struct order *order = argument;
+    const struct problem_case c = case_of(order->problem, "normal:1");
+    const int threads[] = {1, THREADS};
+    check_counts(order->kernel, &c, threads, 2, order->depth, verdict->results);
+}

@@ -1,0 +1,40 @@
+/*
+ * in_child: checks of kernels that may crash, each in a process of its own.
+ */
+#ifndef TESTS_CHECK_IN_CHILD_H
+#define TESTS_CHECK_IN_CHILD_H
+
+#include "check/check.h"
+
+#define THREADS 2
+
+/* Problems that several tests use. */
+#define PLAIN "hq=4,hkv=2,sq=70,skv=333,d=24,dv=17"
+#define CAUSAL "hq=4,hkv=2,s=200,d=24,dv=17,mask=causal"
+
+/* What a child leaves behind. */
+struct verdict {
+    struct check_result result, results[2];
+    char progress[1024];
+    int calls; /* of the kernel, where it counts them */
+    bool finished;
+};
+extern struct verdict *verdict;
+
+/* Shares the verdict with children: a group's setup. */
+int share_verdict(void **state);
+
+/* Runs something in a child that may crash; the verdict says how it went. */
+void in_child(void (*run)(const void *), const void *argument);
+
+struct order {
+    const struct attn_kernel *kernel;
+    const char *problem;
+    enum check_depth depth;
+};
+
+/* For in_child(): a check of a struct order, on THREADS threads, or on 1 and on THREADS. */
+void check_one(const void *order);
+void check_both(const void *order);
+
+#endif

@@ -1,0 +1,123 @@
+/*
+ * Every call that a check makes is judged, and every phase catches something.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "in_child.h"
+
+extern const struct attn_kernel wrong_spoils_one_call;
+extern int spoil_call, spoil_calls;
+
+static int spoiled; /* which call */
+
+static void check_spoiled(const void *order)
+{
+    spoil_call = spoiled;
+    check_one(order);
+    verdict->calls = spoil_calls;
+}
+
+/* A kernel that is honest but for one call of a whole check is caught whichever call it is; and all
+ * phases are among those that catch. */
+static void no_call_goes_unjudged(void **state)
+{
+    (void)state;
+    static const char *const phases[] = {"own input",
+                                         "small problem",
+                                         "fully masked rows",
+                                         "first tile masked",
+                                         "mean 2",
+                                         "negative",
+                                         "needle",
+                                         "ascending",
+                                         "descending",
+                                         "falling by 100",
+                                         "rising by 100",
+                                         "exp edge",
+                                         "exp edge below",
+                                         "ties",
+                                         "scores of 1000",
+                                         "subnormal v",
+                                         "subnormal q and k",
+                                         "large v",
+                                         "nan in k",
+                                         "nan in v",
+                                         "nan in q",
+                                         "repeat",
+                                         "threads",
+                                         "second input",
+                                         "keys permuted",
+                                         "scores shifted",
+                                         "v linear",
+                                         "split and merged",
+                                         "within the range of v",
+                                         "normal input",
+                                         "scale almost 0",
+                                         "scale of 0.01",
+                                         "scale of 1",
+                                         "scale of 30",
+                                         "negative scale",
+                                         "negative scale of 30",
+                                         "three sequences",
+                                         "a KV head for each query head",
+                                         "three query heads to a KV head",
+                                         "one KV head",
+                                         "one query",
+                                         "one key",
+                                         "fewer queries than keys",
+                                         "more queries than keys",
+                                         "odd dimensions",
+                                         "dimensions of 1",
+                                         "v wider than k",
+                                         "v narrower than k",
+                                         "other layout",
+                                         "other layout, three sequences",
+                                         "lse alone",
+                                         "o and lse",
+                                         "causal, fewer queries than keys",
+                                         "causal, more queries than keys",
+                                         "causal_top_left, fewer queries than keys",
+                                         "causal_top_left, more queries than keys",
+                                         "window to the left",
+                                         "window to the right",
+                                         "window to both sides",
+                                         "window of one key",
+                                         "window wider than all keys",
+                                         "causal and window",
+                                         "causal and window to both sides",
+                                         "causal_top_left and window",
+                                         "causal_top_left and window to both sides"};
+    bool seen[sizeof phases / sizeof *phases] = {false};
+    const struct order order = {&wrong_spoils_one_call, "hq=4,hkv=2,sq=9,skv=40,d=8,dv=5",
+                                CHECK_THOROUGH};
+    spoiled = -1;
+    in_child(check_spoiled, &order);
+    assert_true(verdict->finished && verdict->result.ok);
+    const int calls = verdict->calls;
+    assert_in_range(calls, 40, 400);
+    for (spoiled = 0; spoiled < calls; spoiled++) {
+        in_child(check_spoiled, &order);
+        if (verdict->result.ok)
+            fail_msg("call %d of %d was spoiled and nobody noticed", spoiled, calls);
+        for (size_t n = 0; n < sizeof phases / sizeof *phases; n++)
+            seen[n] |= strcmp(verdict->result.phase, phases[n]) == 0;
+    }
+    for (size_t n = 0; n < sizeof phases / sizeof *phases; n++)
+        if (!seen[n])
+            fail_msg("phase \"%s\" caught nothing", phases[n]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_call_goes_unjudged),
+    };
+    return cmocka_run_group_tests(tests, share_verdict, NULL);
+}
