@@ -2,8 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
+import numpy as np
 import pytest
+import sample
 from attntools import cli
 
 
@@ -30,3 +33,23 @@ def tool(capsys: pytest.CaptureFixture[str]) -> Tool:
         return Outcome(int(exited.value.code or 0), captured.out, captured.err)
 
     return run
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    """Two files: a cell that is the same, one slower, one faster, one wrong, two in one only."""
+    rng = np.random.default_rng(2)
+
+    def half(path: Path, slower: float, *rows: sample.Row) -> Path:
+        return sample.write(
+            path,
+            sample.session(),
+            sample.cell(sample.noisy(rng, 1e-3, 12, 0.002), s=64),
+            sample.cell(sample.noisy(rng, slower * 1e-3, 12, 0.002), s=128),
+            sample.cell(sample.noisy(rng, 1e-3 / slower, 12, 0.002), s=256),
+            *rows,
+        )
+
+    base = half(tmp_path / "base.jsonl", 1.0, sample.cell(s=1), sample.cell(s=2))
+    new = half(tmp_path / "new.jsonl", 1.1, sample.cell(s=2, state="failed"), sample.cell(s=3))
+    return base, new
