@@ -169,46 +169,51 @@ def find(folder: Path, name: str) -> Path:
     return paths[0]
 
 
-def run_test(compiler: str, tree: Path, test: str, mutant: Mutant | None) -> bool:
-    """Whether the test passes; a mutant that does not compile is an error of this table."""
+def includes(tree: Path, test: str) -> list[str]:
+    """Where a test's files find headers; a mutated copy includes its original's folder, too."""
     harness = tree / "harness"
-    with tempfile.TemporaryDirectory() as scratch:
-        sources = []
-        folders = set()  # a mutated copy includes its own folder as the original does
-        for name in SOURCES[test]:
-            source = find(harness, name)
-            folders.add(source.parent)
-            if mutant and mutant.file == name:
-                text = source.read_text(encoding="utf-8")
-                source = Path(scratch) / name
-                source.write_text(mutated(mutant, text), encoding="utf-8")
-            sources.append(str(source))
-        program = str(Path(scratch) / "test")
-        subprocess.run(
-            [
-                compiler,
-                "-std=gnu17",
-                "-O1",
-                "-w",
-                f"-I{harness}",
-                *(f"-I{folder}" for folder in sorted(folders)),
-                f"-I{tree / 'kernels'}",
-                f'-DTEST_DATA="{tree / "tests" / "data"}"',
-                "-o",
-                program,
-                str(find(tree / "tests", f"test_{test}.c")),
-                *sources,
-                "-lcmocka",
-                "-ljansson",
-                "-lm",
-            ],
-            check=True,
-        )
-        try:
-            result = subprocess.run([program], capture_output=True, timeout=120, check=False)
-        except subprocess.TimeoutExpired:
-            return False
-        return result.returncode == 0
+    folders = sorted({find(harness, name).parent for name in SOURCES[test]})
+    return [f"-I{folder}" for folder in (harness, *folders, tree / "kernels")]
+
+
+def compile_one(compiler: str, tree: Path, test: str, source: Path, to: Path) -> None:
+    """An object file; one that does not compile is an error of the table of mutants."""
+    data = f'-DTEST_DATA="{tree / "tests" / "data"}"'
+    options = ["-std=gnu17", "-O1", "-w", *includes(tree, test), data]
+    subprocess.run([compiler, *options, "-c", "-o", str(to), str(source)], check=True)
+
+
+def compile_test(compiler: str, tree: Path, test: str, scratch: Path) -> dict[str, Path]:
+    """The objects of a test, unbroken: by the name of the source, and its own."""
+    sources = {name: find(tree / "harness", name) for name in SOURCES[test]}
+    sources["test"] = find(tree / "tests", f"test_{test}.c")
+    objects = {name: scratch / f"{test}.{name}.o" for name in sources}
+    for name, source in sources.items():
+        compile_one(compiler, tree, test, source, objects[name])
+    return objects
+
+
+def passes(compiler: str, objects: dict[str, Path], program: Path) -> bool:
+    """Whether the test passes that these objects make."""
+    paths = [str(path) for path in objects.values()]
+    libraries = ["-lcmocka", "-ljansson", "-lm"]
+    subprocess.run([compiler, "-o", str(program), *paths, *libraries], check=True)
+    try:
+        result = subprocess.run([str(program)], capture_output=True, timeout=120, check=False)
+    except subprocess.TimeoutExpired:
+        return False
+    return result.returncode == 0
+
+
+def survives(compiler: str, tree: Path, objects: dict[str, Path], mutant: Mutant) -> bool:
+    """Whether the test of a mutant passes; its other objects are the unbroken ones."""
+    with tempfile.TemporaryDirectory() as directory:
+        broken = Path(directory) / mutant.file
+        original = find(tree / "harness", mutant.file).read_text(encoding="utf-8")
+        broken.write_text(mutated(mutant, original), encoding="utf-8")
+        compile_one(compiler, tree, mutant.test, broken, broken.with_suffix(".o"))
+        mixed = objects | {mutant.file: broken.with_suffix(".o")}
+        return passes(compiler, mixed, Path(directory) / "test")
 
 
 def describe(mutant: Mutant) -> str:
@@ -220,13 +225,20 @@ def main(compiler: str, tree: Path) -> int:
     """Prints the survivors; 1 if there are any."""
     for mutant in MUTANTS:  # before minutes of compiling
         mutated(mutant, find(tree / "harness", mutant.file).read_text(encoding="utf-8"))
-    with ThreadPoolExecutor(max_workers=2) as pool:
-        passed = list(pool.map(lambda test: run_test(compiler, tree, test, None), SOURCES))
-        failed = [test for test, fine in zip(SOURCES, passed, strict=True) if not fine]
+    with tempfile.TemporaryDirectory() as directory, ThreadPoolExecutor(max_workers=2) as pool:
+        scratch = Path(directory)
+        objects = dict(
+            zip(
+                SOURCES,
+                pool.map(lambda test: compile_test(compiler, tree, test, scratch), SOURCES),
+                strict=True,
+            )
+        )
+        failed = [t for t in SOURCES if not passes(compiler, objects[t], scratch / t)]
         if failed:
             print(f"fails on the unbroken sources: {', '.join(failed)}")
             return 1
-        survived = list(pool.map(lambda m: run_test(compiler, tree, m.test, m), MUTANTS))
+        survived = list(pool.map(lambda m: survives(compiler, tree, objects[m.test], m), MUTANTS))
     survivors = [describe(m) for m, alive in zip(MUTANTS, survived, strict=True) if alive]
     print("\n".join(survivors))
     print(f"{len(MUTANTS) - len(survivors)} of {len(MUTANTS)} mutants caught")
