@@ -10,10 +10,13 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from attntools.schema import ABSENT, KEY, STATES, Identified
+from attntools.schema import ABSENT, KEY, STATES, USUAL, Identified
 
 # A kernel that computed something wrong, or did not end normally.
 WRONG_STATES = frozenset(("failed", "implausible", "crashed", "timeout"))
+
+# The fields of an identity that say how something was measured, not what.
+MEASURED = ("placement", "memory", "huge_pages", "cache")
 
 Row = dict[str, Any]
 Positive = Annotated[float, msgspec.Meta(gt=0)]
@@ -44,6 +47,12 @@ class Identity(namedtuple("Identity", KEY)):
     def variant(self) -> str:
         """Kernel and instruction set, as people write it."""
         return f"{self.kernel}/{self.isa}"
+
+    @property
+    def series(self) -> str:
+        """The variant, and how it was measured where that is unusual: what a figure tells apart."""
+        unusual = (name for name in MEASURED if getattr(self, name) != USUAL[name])
+        return " ".join([self.variant, *map(self.text, unusual)])
 
 
 @dataclass(slots=True, eq=False)

@@ -18,9 +18,9 @@ from attntools.units import digits, seconds
 LABEL = 34
 
 
-def variants(cells: Iterable[Cell]) -> list[str]:
-    """Names of the variants, in order of appearance."""
-    return list(dict.fromkeys(c.identity.variant for c in cells))
+def series(cells: Iterable[Cell]) -> list[str]:
+    """Names of the variants, each as it was measured, in order of appearance."""
+    return list(dict.fromkeys(c.identity.series for c in cells))
 
 
 def threads_of(cells: Iterable[Cell]) -> list[int]:
@@ -71,13 +71,13 @@ def bars(results: Results, case: str) -> Figure | None:
         return None
     counts = threads_of(cells)
     by_threads = by(cells, lambda c: c.identity.threads)
-    looks = style.looks(sorted(variants(results.timed)))
+    looks = style.looks(sorted(series(results.timed)))
     most = max(len(group) for group in by_threads.values())
     fig, axes = style.figure(1, len(counts), height=1.2 + 0.32 * most)
     for ax, threads in zip(axes, counts, strict=True):
         group = sorted(by_threads[threads], key=lambda c: -c.median_s)
         for y, cell in enumerate(group):
-            look = looks[cell.identity.variant]
+            look = looks[cell.identity.series]
             ax.barh(y, cell.median_s, 0.66, color=look.colour, alpha=0.85, lw=0)
             reach = cell.median_s
             if cell.interval_s:
@@ -89,7 +89,7 @@ def bars(results: Results, case: str) -> Figure | None:
             text += f" · {digits(gflops)} GFLOP/s" if gflops == gflops else ""
             ax.annotate(text, (reach, y), va="center", fontsize=7, xytext=(3, 0),
                         textcoords="offset points")  # fmt: skip
-        ax.set_yticks(range(len(group)), [c.identity.variant for c in group])
+        ax.set_yticks(range(len(group)), [c.identity.series for c in group])
         ax.set_title(threads_title(threads))
         ax.set_xlim(0, 2.2 * max(c.median_s for c in group))
         ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: seconds(x) if x else "0"))
@@ -135,7 +135,7 @@ def roofline(results: Results) -> Figure | None:
     if not cells:
         return None
     counts = threads_of(cells)
-    looks = style.looks(sorted(variants(cells)))
+    looks = style.looks(sorted(series(cells)))
     points = [(intensity(c), c.number("gflops")) for c in cells]
     ridges = [f / r for c in cells if (r := c.number("ceiling.read_gbytes_per_s")) > 0
               and (f := c.number("ceiling.fma_gflops")) > 0]  # fmt: skip
@@ -156,7 +156,7 @@ def roofline(results: Results) -> Figure | None:
         ceilings, reads = _ceilings(here)
         if ceilings and reads:
             roof.draw(ax, ceilings, reads, np.geomspace(lo, hi, 200))
-        for name, group in by(here, lambda c: c.identity.variant).items():
+        for name, group in by(here, lambda c: c.identity.series).items():
             look = looks[str(name)]
             ax.plot([intensity(c) for c in group], [c.number("gflops") for c in group],
                     look.marker, color=look.colour, label=name, mec="white", mew=0.4)  # fmt: skip
@@ -199,9 +199,9 @@ def over_length(results: Results, family: str) -> Figure | None:
     cells = families(results).get(family)
     if not cells:
         return None
-    looks = style.looks(sorted(variants(results.timed)))
+    looks = style.looks(sorted(series(results.timed)))
     fig, axes = style.figure(1, 2, height=3.6)
-    for name, group in by(cells, lambda c: c.identity.variant).items():
+    for name, group in by(cells, lambda c: c.identity.series).items():
         group.sort(key=_length)
         look = looks[str(name)]
         lengths = [_length(c) for c in group]
@@ -245,11 +245,11 @@ def thread_scaling(results: Results) -> Figure | None:
     columns = min(3, len(groups))
     rows = math.ceil(len(groups) / columns)
     fig, axes = style.figure(rows, columns, height=0.9 + 2.1 * rows, share_y=True)
-    looks = style.looks(sorted(variants(results.timed)))
+    looks = style.looks(sorted(series(results.timed)))
     for ax, (case, group) in zip(axes, groups.items(), strict=False):
         counts = threads_of(group)
         ax.plot([1, counts[-1]], [1, counts[-1]], color=style.FAINT, lw=1, label="ideal")
-        for name, cells in by(group, lambda c: c.identity.variant).items():
+        for name, cells in by(group, lambda c: c.identity.series).items():
             cells.sort(key=lambda c: c.identity.threads)
             if cells[0].identity.threads != 1 or len(cells) < 2:
                 continue
@@ -274,13 +274,13 @@ def thread_scaling(results: Results) -> Figure | None:
 def heat(results: Results, threads: int) -> Figure | None:
     """Share of the multiply-add ceiling, cases by variants; a cross where there is no time."""
     cells = [c for c in results.cells.values() if c.identity.threads == threads]
-    cases, names = list(dict.fromkeys(c.case for c in cells)), sorted(variants(cells))
+    cases, names = list(dict.fromkeys(c.case for c in cells)), sorted(series(cells))
     if not any(c.timed for c in cells):
         return None
     share = np.full((len(cases), len(names)), np.nan)
     for c in cells:
         if c.timed:
-            at = cases.index(c.case), names.index(c.identity.variant)
+            at = cases.index(c.case), names.index(c.identity.series)
             share[at] = 100 * c.number("fraction_of_fma")
     fig, (ax,) = style.figure(height=1.6 + 0.26 * len(cases))
     image = ax.imshow(share, cmap=style.SEQUENTIAL, vmin=0, vmax=100, aspect="auto")

@@ -89,7 +89,7 @@ def leaders(halves: Sequence[Sequence[Cell]]) -> list[str]:
     best: dict[str, float] = {}
     for panel, cells in zip(PANELS, halves, strict=True):
         for cell in cells:
-            name = cell.identity.variant
+            name = cell.identity.series
             best[name] = max(best.get(name, 0), cell.number(panel.share))
     return sorted(best, key=lambda name: -best[name])
 
@@ -136,7 +136,7 @@ def overview(results: Results) -> Figure | None:
     looks = style.looks(names)
     fig, axes = style.figure(1, len(PANELS), height=3.7)
     for ax, panel, cells in zip(axes, PANELS, halves, strict=True):
-        groups = figures.by(cells, lambda c: c.identity.variant)
+        groups = figures.by(cells, lambda c: c.identity.series)
         for name in (n for n in names if n in groups):
             _series(ax, groups[name], panel.share, looks[name], names[name])
         ax.set_xscale("log", base=2)

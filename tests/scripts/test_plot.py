@@ -136,6 +136,32 @@ def test_families_need_three_lengths(results: Results) -> None:
     ]
 
 
+def test_what_was_measured_otherwise_is_a_series_of_its_own(tmp_path: Path) -> None:
+    """Cells that differ in how they were measured only: never points of one line."""
+    ways = {
+        "flash/avx2": {"memory": "first-touch", "huge_pages": False},
+        "flash/avx2 huge-pages": {"huge_pages": True},
+        "flash/avx2 interleave": {"memory": "interleave"},
+        "flash/avx2 none bind huge-pages cold": {
+            "placement": "none", "memory": "bind", "huge_pages": True, "cache": "cold",
+        },
+    }  # fmt: skip
+    rows = [
+        sample.cell([n * 1e-3] * 8, s=s, **more)
+        for n, more in enumerate(ways.values(), 1)
+        for s in (64, 128, 256)
+    ]
+    file = read(sample.write(tmp_path / "m", sample.session(), *rows))
+    (family,) = figures.families(file)
+    drawn = figures.over_length(file, family).axes[1].lines
+    assert {line.get_label(): len(line.get_xdata()) for line in drawn if line.get_marker() != "None"
+            } == dict.fromkeys(ways, 3)  # fmt: skip
+    ax = figures.bars(file, "prefill-f32-s64-d64").axes[0]
+    assert [t.get_text() for t in ax.get_yticklabels()] == list(ways)[::-1]
+    shown = [t.get_text() for t in figures.heat(file, 1).axes[0].get_xticklabels()]
+    assert shown == sorted(ways)
+
+
 def test_speed_up_is_over_one_thread(results: Results) -> None:
     ax = figures.thread_scaling(results).axes[0]
     flash = next(line for line in ax.lines if line.get_label() == "flash/avx2")
