@@ -58,6 +58,7 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     p.add_argument("--base", required=True, metavar="REF|BUILD")
     p.add_argument("--new", required=True, metavar="REF|BUILD")
     selection.add_to(p)
+    selection.add_memory_to(p)
     p.add_argument("--metric", choices=METRICS, default="time")
     p.add_argument("-n", "--pairs", type=pair_count, default=PAIRS, metavar="N", help="20")
     p.add_argument("--sessions", type=int, default=SESSIONS, metavar="N", help="15")
@@ -72,6 +73,8 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     p.add_argument("--allow", action="append", default=[], choices=("build",))
     p.add_argument("--output", default="-", metavar="FILE", help="the summary, Markdown")
     options = p.parse_args(argv)
+    if options.metric == "instructions" and (options.memory or options.huge_pages):
+        p.error("instructions do not depend on --memory and --huge-pages")
     if options.noise_limit is None:
         options.noise_limit = options.threshold
     return options
@@ -198,6 +201,7 @@ def gate(options: argparse.Namespace, folder: Path) -> Outcome:
         command = ["check", *selection.words(options, **icount.defaults(options, new.program))]
     else:
         command = ["run", "--launches", "1", "--seconds", "1", *selection.words(options)]
+        command += selection.memory_words(options.memory, huge_pages=options.huge_pages)
     first, second = pilot(plan, command)
     reasons = incomparable([first, second], options.allow)
     if reasons:

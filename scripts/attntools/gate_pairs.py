@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from attntools.cells import WRONG_STATES, Cell, Identity, Results, ResultsError
+from attntools.cells import MEASURED, WRONG_STATES, Cell, Identity, Results, ResultsError
 from attntools.cli import Exit, ToolError
 from attntools.gate_builds import Build
 from attntools.results import read
 from attntools.schema import EXIT
+from attntools.selection import memory_words
 
 # attnbench samples for a twentieth of a cell's share of --seconds in each launch.
 SHARE = 20
@@ -171,8 +172,10 @@ def pilot(plan: Plan, command: Sequence[str]) -> tuple[Results, Results]:
 # ---- pairs ---------------------------------------------------------------------------------------
 
 
-def _case_key(identity: Identity) -> tuple[str, ...]:
-    return identity.problem, identity.input, identity.placement, identity.cache
+def _case_key(identity: Identity) -> tuple[object, ...]:
+    """What the cells of one launch have in common: all but kernel and threads."""
+    measured = (getattr(identity, name) for name in MEASURED)
+    return (identity.problem, identity.input, *measured)
 
 
 def _arguments(cells: Sequence[Identity], sample_s: float, seed: int) -> list[str]:
@@ -183,6 +186,7 @@ def _arguments(cells: Sequence[Identity], sample_s: float, seed: int) -> list[st
     arguments = ["run", "--problem", f"{first.problem} input={first.input}"]
     arguments += ["--kernel", ",".join(variants), "--threads", ",".join(threads)]
     arguments += ["--placement", first.placement, "--launches", "1"]
+    arguments += memory_words(first.memory, huge_pages=first.huge_pages)
     arguments += ["--seconds", f"{SHARE * sample_s * len(variants) * len(threads):g}"]
     return arguments + ["--seed", str(seed)] + (["--cold"] if first.cache == "cold" else [])
 
@@ -216,7 +220,7 @@ def run_pairs(
     Blocks of two pairs, base new new base, so that a machine that drifts evenly favours neither;
     the cases of a round in shuffled order; both launches of a pair from the same seed.
     """
-    cases: dict[tuple[str, ...], list[Identity]] = defaultdict(list)
+    cases: dict[tuple[object, ...], list[Identity]] = defaultdict(list)
     for identity in cells:
         cases[_case_key(identity)].append(identity)
     out = Collected(defaultdict(Samples), [])

@@ -2,6 +2,8 @@
 
 import argparse
 
+from attntools.schema import ABSENT
+
 NAMES = ("suite", "case", "kernel", "isa", "threads", "placement")
 
 
@@ -26,3 +28,15 @@ def words(options: argparse.Namespace, **defaults: str) -> list[str]:
     for problem in options.problem:
         chosen += ["--problem", problem]
     return chosen if options.suite or options.problem else ["--suite", "quick", *chosen]
+
+
+def add_memory_to(p: argparse.ArgumentParser) -> None:
+    """Adds the options that say how memory is placed, which only measuring takes."""
+    p.add_argument("--memory", help="as for attnbench run")
+    p.add_argument("--huge-pages", action="store_true", help="as for attnbench run")
+
+
+def memory_words(memory: str | None, *, huge_pages: bool) -> list[str]:
+    """How memory is placed, for attnbench run; nothing where as usual, which older builds know."""
+    placed = ["--memory", memory] if memory and memory != ABSENT["memory"] else []
+    return placed + (["--huge-pages"] if huge_pages else [])

@@ -48,6 +48,8 @@ with open(options.get("output") or options["resume"], "a") as out:
             row["counters"] = {{"instructions": None, "cycles": None, "why": "no counters"}}
         if sys.argv[1] == "check":
             row["time"] = None
+        row["memory"] = options.get("memory", "first-touch")
+        row["huge_pages"] = "--huge-pages" in sys.argv
         if settings.get("state", "ok") != "ok" and kernel == settings.get("broken", kernel):
             row["state"], row["why"] = settings["state"], "row 3 is off"
         if launches in settings.get("disturbed", []):

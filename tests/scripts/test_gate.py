@@ -119,6 +119,16 @@ def test_undecided_is_not_called_no_regression(gated) -> None:  # noqa: ANN001
     )
 
 
+def test_memory_and_huge_pages_reach_every_launch(gated) -> None:  # noqa: ANN001
+    """A launch without them would be of another cell, so a pair without a row."""
+    outcome = gated(None, "--memory", "interleave", "--huge-pages", factor=1.05)
+    assert outcome.code == 1
+    assert "1 of 1 cells are slower" in outcome.out
+    outcome = gated(None, "--metric", "instructions", "--huge-pages")
+    assert outcome.code == 4
+    assert "instructions do not depend on --memory and --huge-pages" in outcome.err
+
+
 def test_wrong_base_is_no_base(gated) -> None:  # noqa: ANN001
     outcome = gated({"state": "failed"})
     assert outcome.code == 5
