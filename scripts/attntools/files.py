@@ -125,6 +125,24 @@ def write_text(path: Path | str, text: str) -> None:
         aside.write_text(text, encoding="utf-8")
 
 
+class _UndoneError(Exception):
+    """Ends replacing() before anything is replaced."""
+
+
+def refuse_unwritable(path: Path | str) -> None:
+    """Fails now where write_text() would fail later, after minutes of work; changes nothing.
+
+    Raises:
+        OutputError: nothing can be written there.
+    """
+    if str(path) == "-" or _is_standard_output(path):
+        return
+    if Path(path).is_fifo():  # whose reader would take opening and closing it for the whole output
+        return
+    with suppress(_UndoneError), replacing(path):
+        raise _UndoneError
+
+
 def colours_wanted(stream: IO[str]) -> bool:
     """Whether a stream is a terminal whose user did not ask for plain text (no-color.org)."""
     return stream.isatty() and not os.environ.get("NO_COLOR")

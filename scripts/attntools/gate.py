@@ -37,7 +37,7 @@ from attntools.cli import Exit, ToolError, guard, parser, say
 from attntools.comparable import incomparable
 from attntools.compare import percentage
 from attntools.comparison import THRESHOLD, Verdict
-from attntools.files import OutputError, write_text
+from attntools.files import OutputError, refuse_unwritable, write_text
 from attntools.gate_builds import build
 from attntools.gate_instructions import count_pairs, instead_of_counters
 from attntools.gate_pairs import NEW, Collected, Plan, Samples, pilot, wrong_in
@@ -219,9 +219,10 @@ def gate(options: argparse.Namespace, folder: Path) -> Outcome:
 def run(argv: Sequence[str] | None = None) -> int:
     """The tool."""
     options = arguments(argv)
-    with tempfile.TemporaryDirectory(prefix="attnbench-gate-") as folder:
-        outcome = gate(options, Path(folder))
     try:
+        refuse_unwritable(options.output)
+        with tempfile.TemporaryDirectory(prefix="attnbench-gate-") as folder:
+            outcome = gate(options, Path(folder))
         write_text(options.output, markdown(outcome))
     except OutputError as wrong:  # the tools' usual code for this means "too noisy" here
         raise ToolError(f"{wrong.filename}: {wrong.strerror}") from None

@@ -28,7 +28,7 @@ from attntools import selection, tables
 from attntools.callgrind import ISAS, Count, count, require_valgrind
 from attntools.cells import Cell
 from attntools.cli import Exit, ToolError, guard, parser, say
-from attntools.files import write_text
+from attntools.files import refuse_unwritable, write_text
 from attntools.gate_builds import build
 from attntools.gate_pairs import launch, wrong_in
 
@@ -113,6 +113,7 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
 def run(argv: Sequence[str] | None = None) -> int:
     """The tool."""
     options = arguments(argv)
+    refuse_unwritable(options.output)
     with tempfile.TemporaryDirectory(prefix="attnbench-icount-") as name:
         folder = Path(name)
         built = build("program", options.program, folder)

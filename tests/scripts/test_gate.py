@@ -187,6 +187,15 @@ def test_summary_goes_to_a_file(tool: Tool, tmp_path: Path) -> None:
     assert outcome.err.endswith("gate: no regression in 1 cells\n")
 
 
+def test_unwritable_summary_is_refused_before_anything_runs(tool: Tool, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    program = fake.program(tmp_path / "base", log=log)
+    out = tmp_path / "no" / "summary.md"
+    outcome = tool(gate, "--base", program, "--new", program, "--output", out)
+    assert (outcome.code, outcome.err) == (4, f"gate: {out}: No such file or directory\n")
+    assert not log.exists()
+
+
 def test_launches_are_in_abba_order(tool: Tool, tmp_path: Path) -> None:
     log = tmp_path / "log"
     first = fake.program(tmp_path / "A", log=log)
