@@ -1,6 +1,7 @@
 """The history: an SQLite file of sessions, their cells as they were written, and what was accepted.
 
-A session's lines are stored whole, so that an export is a results file again.
+A session's lines are stored whole, so that an export is a results file again.  `place` orders the
+cells of a session for readers; cells added by version 1 have none and come by their identity.
 """
 
 import sqlite3
@@ -12,14 +13,17 @@ from pathlib import Path
 
 import msgspec
 
-from attntools.cells import WRONG_STATES, Cell, Results
+from attntools.cells import WRONG_STATES, Cell, Results, row_order
 from attntools.cli import ToolError
 from attntools.comparable import build_key, machine_key
 from attntools.schema import ABSENT
 
 # "atbn": distinguishes our files from other programs' databases.
 APPLICATION = 0x6174626E
-VERSION = 1
+VERSION = 2
+
+# Of version 1, whose cells had no place.
+UPGRADE = "ALTER TABLE cell ADD COLUMN place INTEGER NOT NULL DEFAULT 0"
 
 SCHEMA = """
 CREATE TABLE session (
@@ -30,7 +34,7 @@ CREATE TABLE session (
 CREATE TABLE cell (
     session INTEGER NOT NULL REFERENCES session ON DELETE CASCADE,
     identity TEXT NOT NULL, name TEXT NOT NULL, state TEXT NOT NULL, median_s REAL, lo_s REAL,
-    hi_s REAL, row TEXT NOT NULL, PRIMARY KEY (session, identity)
+    hi_s REAL, row TEXT NOT NULL, place INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (session, identity)
 ) WITHOUT ROWID;
 CREATE INDEX cell_identity ON cell (identity, session);
 CREATE TABLE accepted (
@@ -80,6 +84,8 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
         raise ToolError(f"{path}: is a database of another program")
     elif version > VERSION:
         raise ToolError(f"{path}: version {version} is newer than this program reads ({VERSION})")
+    elif version < VERSION:
+        connection.executescript(f"BEGIN; {UPGRADE}; PRAGMA user_version = {VERSION}; COMMIT;")
     connection.execute("PRAGMA foreign_keys = ON")
 
 
@@ -97,6 +103,7 @@ def add(connection: sqlite3.Connection, results: Results) -> int:
     new = 0
     for session in results.sessions:
         cells = [c for c in results.cells.values() if c.session is session]
+        cells.sort(key=row_order(cells))
         header, key = (
             session.header,
             (str(session.header.get("id")), str(session.header["started"])),
@@ -129,7 +136,7 @@ def add(connection: sqlite3.Connection, results: Results) -> int:
             ).lastrowid
             new += 1
         connection.executemany(
-            "INSERT INTO cell VALUES (?,?,?,?,?,?,?,?)",
+            "INSERT INTO cell VALUES (?,?,?,?,?,?,?,?,?)",
             [
                 (
                     number,
@@ -139,8 +146,9 @@ def add(connection: sqlite3.Connection, results: Results) -> int:
                     c.median_s if c.timed else None,
                     *((c.interval_s if c.timed else None) or (None, None)),
                     c.text.decode(),
+                    place,
                 )
-                for c in cells
+                for place, c in enumerate(cells)
             ],
         )
     return new

@@ -68,7 +68,7 @@ def show(connection: sqlite3.Connection, options: argparse.Namespace) -> None:
         for name, state, median, accepted in connection.execute(
             "SELECT cell.name, state, median_s, reason FROM cell LEFT JOIN accepted"
             " ON accepted.name = cell.name AND accepted.session = cell.session"
-            " WHERE cell.session = ? ORDER BY cell.identity",
+            " WHERE cell.session = ? ORDER BY place, cell.identity",
             (options.session,),
         )
     ]
@@ -141,7 +141,7 @@ def export(connection: sqlite3.Connection, options: argparse.Namespace) -> None:
         (options.session, options.session),
     ):
         lines.append(header)
-        rows = "SELECT row FROM cell WHERE session = ? ORDER BY identity"
+        rows = "SELECT row FROM cell WHERE session = ? ORDER BY place, identity"
         lines += [row for (row,) in connection.execute(rows, (number,))]
     lines.append('{"type":"end","complete":true}')
     write_text(options.output, "\n".join(lines) + "\n")

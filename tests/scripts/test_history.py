@@ -131,6 +131,33 @@ def test_export_is_a_results_file_again(kept, tmp_path: Path) -> None:  # noqa: 
     assert before.sessions[0].header == after.sessions[0].header
 
 
+def test_cells_come_by_case_kernel_and_threads(kept, tmp_path: Path) -> None:  # noqa: ANN001
+    """Cases as the session has them, whatever cell was finished first."""
+    cells = [("online", 512, 2), ("flash", 512, 10), ("flash", 512, 2), ("flash", 64, 1)]
+    rows = [sample.cell(kernel=k, s=s, threads=n) for k, s, n in cells]
+    kept("add", sample.write(tmp_path / "a.jsonl", sample.session(), *rows))
+    expected = [("flash", 512, 2), ("flash", 512, 10), ("online", 512, 2), ("flash", 64, 1)]
+    shown = [line.split()[:3] for line in kept("show", 1).out.splitlines()[1:]]
+    assert shown == [[f"prefill-f32-s{s}-d64", f"{k}/avx2", str(n)] for k, s, n in expected]
+    out = tmp_path / "out.jsonl"
+    kept("export", 1, "--output", out)
+    exported = [(i.kernel, c.case, i.threads) for i, c in read(out).cells.items()]
+    assert exported == [(k, f"prefill-f32-s{s}-d64", n) for k, s, n in expected]
+
+
+def test_a_database_of_version_1_is_upgraded(kept, tmp_path: Path) -> None:  # noqa: ANN001
+    """Its cells stay as they were; those added later have their place."""
+    kept("add", session_file(tmp_path, 1, 1e-3))
+    with sqlite3.connect(tmp_path / "h.sqlite") as old:
+        old.executescript("ALTER TABLE cell DROP COLUMN place; PRAGMA user_version = 1;")
+    old.close()
+    assert "prefill-f32-s512-d64 flash/avx2" in kept("show", 1).out
+    more = sample.cell(kernel="a", s=64)
+    assert kept("add", session_file(tmp_path, 2, 1e-3, more)).code == 0
+    shown = kept("show", 2).out.splitlines()[1:]
+    assert [line.split()[0] for line in shown] == ["prefill-f32-s512-d64", "prefill-f32-s64-d64"]
+
+
 def test_failing_session_never_becomes_a_base(kept, tmp_path: Path) -> None:  # noqa: ANN001
     kept("add", session_file(tmp_path, 1, 1e-3, sample.cell(kernel="bad", state="failed")))
     outcome = kept("accept", 1, "--reason", "why not")
@@ -164,9 +191,9 @@ def test_missing_foreign_newer_and_locked(kept, tmp_path: Path) -> None:  # noqa
     with sqlite3.connect(path) as ours:
         ours.execute("PRAGMA user_version = 9")
     ours.close()
-    assert "version 9 is newer than this program reads (1)" in kept("list").err
+    assert "version 9 is newer than this program reads (2)" in kept("list").err
     with sqlite3.connect(path) as ours:
-        ours.execute("PRAGMA user_version = 1")
+        ours.execute("PRAGMA user_version = 2")
     ours.close()
 
 
