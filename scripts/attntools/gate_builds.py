@@ -89,6 +89,7 @@ def _from_commit(side: str, commit: str, tree: Path, kept: Path, code: Exit) -> 
     git = ["git", "-C", str(ROOT)]
     out = str(tree / "build/release")
     configure = ["cmake", "-S", str(tree), "-B", out, "--preset", "release"]
+    configure += ["-D", "BUILD_TESTING=OFF"]  # needs less, and configures sooner
     try:
         _remove(git, tree)
         _command([*git, "worktree", "add", "--detach", str(tree), commit], "git worktree add", code)

@@ -202,18 +202,31 @@ test_bench_writes_to_results_local() {
     has stdout "$out" $'arg=--output\narg='"$tree/results-local/"
     [[ -d $tree/results-local ]] || fail 'results-local is not there'
     lacks stdout "$out" noise
-    is calls "$log" $'cmake --preset release --log-level=NOTICE\ncmake --build --preset release --target attnbench'
+    is calls "$log" \
+        $'cmake --preset release -D BUILD_TESTING=OFF --log-level=NOTICE\ncmake --build --preset release --target attnbench'
+}
+
+test_bench_needs_nothing_of_the_tests() {
+    rm "$have/cmocka" "$bin/python3"
+    run "$tree/scripts/bench"
+    status_is 0
+    has calls "$log" 'BUILD_TESTING=OFF'
+    run "$tree/scripts/setup"
+    status_is 3
+    has stderr "$err" 'libcmocka-dev python3'
 }
 
 test_build_takes_presets_and_a_target() {
     run "$tree/scripts/build" release check
     status_is 0
+    lacks calls "$log" 'BUILD_TESTING=OFF'
     is calls "$(grep -e --build <<<"$log")" \
         $'cmake --build --preset release\ncmake --build --preset check'
     rm "$calls"
     run "$tree/scripts/build" check --target attnbench_host
     status_is 0
     is calls "$(grep -e --build <<<"$log")" 'cmake --build --preset check --target attnbench_host'
+    lacks calls "$log" 'BUILD_TESTING=OFF'
     rm "$calls"
     run "$tree/scripts/build" release --target
     [[ $status -ne 0 ]] || fail 'a target without a name is accepted'
@@ -256,6 +269,21 @@ test_test_fails_when_one_build_fails() {
         has calls "$log" '<ctest><--preset><release>'
         has calls "$log" '<ctest><--preset><check>'
     done
+}
+
+test_help_is_printed_and_nothing_run() {
+    local script
+    for script in lint test build; do
+        run "$tree/scripts/$script" --help
+        status_is 0
+        has stdout "$out" "  scripts/$script "
+        lacks stdout "$out" '#'
+        is calls "$log" ''
+    done
+    run "$tree/scripts/lint" --fixx
+    status_is 2
+    has stderr "$err" "lint: unknown option '--fixx'"
+    is calls "$log" ''
 }
 
 for current in $(compgen -A function test_); do
