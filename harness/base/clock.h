@@ -20,8 +20,4 @@ struct clock_quality clock_measure(void);
 /* UTC now as "2026-01-31T23:59:59Z". */
 void clock_utc(char text[32]);
 
-/* CPU time of this process and of this thread, seconds. */
-double clock_process_cpu(void);
-double clock_thread_cpu(void);
-
 #endif

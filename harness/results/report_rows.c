@@ -53,7 +53,8 @@ enum cell_state report_state(const json_t *row)
     return state;
 }
 
-bool report_bandwidth_binds(const json_t *row)
+/* Whether bandwidth and not arithmetic bounds the row, by the ceilings of its own launches. */
+static bool bandwidth_binds(const json_t *row)
 {
     return number_at(row, NULL, "fraction_of_bandwidth") > number_at(row, NULL, "fraction_of_fma");
 }
@@ -149,7 +150,7 @@ void report_fill(const json_t *row, double gemm, struct table_row *out)
         {COLUMN_SPREAD, number_at(row, "time", "spread_between")},
         {COLUMN_MACHINE, number_at(row, NULL, "fraction_of_machine")},
         {COLUMN_BANDWIDTH,
-         report_bandwidth_binds(row) ? number_at(row, NULL, "fraction_of_bandwidth") : NAN},
+         bandwidth_binds(row) ? number_at(row, NULL, "fraction_of_bandwidth") : NAN},
     };
     snprintf(text[COLUMN_KERNEL], TABLE_CELL, "%s/%s", report_text(row, "kernel"),
              report_text(row, "isa"));

@@ -50,9 +50,6 @@ double report_median(const json_t *row);
 const char *report_text(const json_t *row, const char *key);
 enum cell_state report_state(const json_t *row);
 
-/* Whether bandwidth and not arithmetic bounds the row, by the ceilings of its own launches. */
-bool report_bandwidth_binds(const json_t *row);
-
 /* Whether the interval of a row overlaps the fastest one's; false where one of them has none. */
 bool report_meets(const json_t *row, const json_t *fastest);
 

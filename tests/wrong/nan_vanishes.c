@@ -1,24 +1,11 @@
 /*
  * nan_vanishes: the maximum is taken with fmaxf, the exponential clamped: NaN comes out finite.
  */
-#include "wrong.h"
-
-static void row(struct work *w)
-{
-    make_scores(w);
-    w->m = -INFINITY;
-    for (ptrdiff_t j = w->seen.lo; j < w->seen.hi; j++)
-        w->m = fmaxf(w->m, w->scores[j]);
-    w->l = 0;
-    for (ptrdiff_t j = w->seen.lo; j < w->seen.hi; j++)
-        w->l += w->scores[j] = expf(fmaxf(w->scores[j] - w->m, -100));
-    sum_values(w);
-    store(w);
-}
+#include "finite_row.h"
 
 static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)
 {
-    each_row(plan, tensors, row);
+    each_row(plan, tensors, finite_row);
 }
 
 WRONG_KERNEL(nan_vanishes,

@@ -18,8 +18,12 @@
 
 enum { STREAM_Q = 5000, STREAM_K = 6000 };
 
-const struct saturation_scale saturation_scales[] = {
-    {"1", 0}, {"d^-1/4", -0.25}, {"d^-1/2", -0.5}, {"1/d", -1}, {0}};
+/* The scales that are compared. */
+static const struct {
+    const char *name;
+    double power; /* of d */
+} scales[SATURATION_SCALES] = {
+    {"1", 0}, {"d^-1/4", -0.25}, [SATURATION_ROOT] = {"d^-1/2", -0.5}, {"1/d", -1}};
 
 static const struct parameter parameters[] = {
     {"d", "LIST", "1,4,16,64,256,1024,4096", "4,16,64,256,1024", "dimensions", PARAMETER_COUNTS, 1,
@@ -93,12 +97,12 @@ static bool head_rows(const struct saturation_head *head, const json_t *params, 
     double *gradients = calloc(n, sizeof *gradients);
     bool right = rows && gradients;
     for (size_t s = 0; right && s < SATURATION_SCALES; s++)
-        right = saturation_rows(head, pow((double)head->d, saturation_scales[s].power),
-                                work->threads, rows + s * n);
+        right = saturation_rows(head, pow((double)head->d, scales[s].power), work->threads,
+                                rows + s * n);
     const double median = right ? median_gradient(rows + SATURATION_ROOT * n, n, gradients) : NAN;
     for (size_t s = 0; right && s < SATURATION_SCALES; s++) {
         json_t *mine = json_copy((json_t *)params);
-        json_object_set_new(mine, "scale", json_string(saturation_scales[s].name));
+        json_object_set_new(mine, "scale", json_string(scales[s].name));
         json_array_append_new(result,
                               experiment_row(mine, values_of(rows + s * n, n, gradients, median)));
     }

@@ -28,14 +28,9 @@ struct saturation_row {
 bool saturation_rows(const struct saturation_head *head, double scale, int threads,
                      struct saturation_row *rows);
 
-/* The scales that are compared, 1/sqrt(d) among them; the last has a NULL name. */
-struct saturation_scale {
-    const char *name;
-    double power; /* of d */
-};
-extern const struct saturation_scale saturation_scales[];
+/* How many scales are compared; the index of 1/sqrt(d) among them. */
 #define SATURATION_SCALES 4
-#define SATURATION_ROOT 2 /* index of d^-1/2 */
+#define SATURATION_ROOT 2
 
 /* A row whose gradient is below this share of the median at 1/sqrt(d) does not learn. */
 #define SATURATION_DEAD 1e-3
