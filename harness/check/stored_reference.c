@@ -1,5 +1,7 @@
 /*
- * reference: the reference of a case's own input, kept in a memory file.
+ * stored_reference: the reference of a case's own input, kept in a memory file.
+ *
+ * How a row and its bound are computed stands in kernels/reference.c.
  *
  * The file: a header, the numbers of the rows that it has (all, or a sample where all would take
  * too long), and per row LSE with its bound, O, and for each element of O the bound of an f32
