@@ -3,8 +3,8 @@
  *
  * Scores, softmax, weighted sum, one query at a time, in the order in which a textbook writes
  * them and in single precision throughout.  It is the yardstick of the others: of their speed,
- * and of the rounding error that float32 attention has when nobody is clever (`attnbench check`
- * compares RMS errors with it).
+ * and of the rounding error that float32 attention has when it is written plainly
+ * (`attnbench check` compares RMS errors with it).
  *
  *   memory    reads K and V once per query row
  *   parallel  no (row_parallel is)
