@@ -12,6 +12,7 @@
 #include "launches.h"
 #include "bench/noise.h"
 #include "base/number.h"
+#include "problem/catalogue.h"
 
 /* A median this far above the best multiply-add rate seen beside the samples is not noise: the
  * clock changes by up to 8 % between a probe and the samples (3.5 to 3.8 GHz seen on one machine),
@@ -188,6 +189,7 @@ bool row_finish(struct cell *cell, const char *command, uint64_t seed)
                   "time", time_of(cell), "seed", (json_int_t)seed, "timed_at", now);
     json_object_update_new(row, rest);
     json_object_update_new(row, rates_of(cell));
+    json_object_set_new(row, "group", json_string(catalogue_group_of(cell->kernel_name)));
     json_object_set_new(row, "failed_at",
                         cell->failed_at ? json_integer(cell->failed_at) : json_null());
     json_object_set_new(row, "counters",

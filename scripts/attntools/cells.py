@@ -18,6 +18,9 @@ WRONG_STATES = frozenset(("failed", "implausible", "crashed", "timeout"))
 # The fields of an identity that say how something was measured, not what.
 MEASURED = ("placement", "memory", "huge_pages", "cache")
 
+# Groups of kernels, as --kernel takes them: this project's, and those of other people's libraries.
+OURS, RIVALS = "ours", "rivals"
+
 Row = dict[str, Any]
 Positive = Annotated[float, msgspec.Meta(gt=0)]
 
@@ -95,6 +98,7 @@ class Cell(Identified, kw_only=True, gc=False, eq=False):
 
     state: Literal[STATES]
     case: str = ""
+    group: str = ""
     why: str | None = None
     time: Time | None = None
     flags: list[str] = msgspec.field(default_factory=list)

@@ -5,8 +5,10 @@
     scripts/compare FILE.jsonl --by isa --base avx2
                                                    a column's values against one of them: kernel,
                                                    isa, threads, input, placement, memory,
-                                                   huge_pages, cache, or a key of the problem
-                                                   (dtype, mask, d, ...)
+                                                   huge_pages, cache, group, or a key of the
+                                                   problem (dtype, mask, d, ...)
+    scripts/compare FILE.jsonl --by group --base rivals
+                                                   the best kernel of ours against the best rival
 
 A change is that of the time per call: +3 % is slower.  Verdicts, at a threshold of 2 %:
 

@@ -194,7 +194,11 @@ def compare_files(base: Results, new: Results, threshold: float = THRESHOLD) -> 
 
 # ---- column against column -----------------------------------------------------------------------
 
-COLUMNS = tuple(name for name in Identity._fields if name != "problem")
+# `group` (ours, textbook, rivals, plug-ins) is no part of a cell's identity: its kernel says it.
+COLUMNS = (*(name for name in Identity._fields if name != "problem"), "group")
+
+# What is no longer equal where cells are matched by another column's values.
+FOLLOWS = {"kernel": {"kernel", "isa", "plugin"}, "group": {"kernel", "isa", "plugin"}}
 
 
 def _split_problem(problem: str, key: str) -> tuple[str, str]:
@@ -204,28 +208,29 @@ def _split_problem(problem: str, key: str) -> tuple[str, str]:
     return ",".join(f"{k}={v}" for k, v in sorted(fields.items())), value
 
 
-def column_of(identity: Identity, column: str) -> tuple[Group, str]:
+def column_of(cell: Cell, column: str) -> tuple[Group, str]:
     """What a cell is matched by when a column's values are compared, and its value there.
 
-    A kernel matches whatever its instruction set; for a key of the problem (dtype, mask, s, ...)
-    the rest of the problem must be the same.
+    A kernel matches whatever its instruction set, a group whatever its kernel; for a key of the
+    problem (dtype, mask, s, ...) the rest of the problem must be the same.
     """
+    identity = cell.identity
     if column in COLUMNS:
-        drop = {"kernel", "isa", "plugin"} if column == "kernel" else {column}
+        drop = FOLLOWS.get(column, {column})
         group = tuple(v for k, v in zip(Identity._fields, identity, strict=True) if k not in drop)
-        return group, identity.text(column)
+        return group, cell.group or "-" if column == "group" else identity.text(column)
     rest, value = _split_problem(identity.problem, column)
     return tuple(identity._replace(problem=rest)), value
 
 
-def _best(cells: Iterable[Cell]) -> Cell:
+def best(cells: Iterable[Cell]) -> Cell:
     """The fastest; a cell without a time only where no cell has one."""
     return min(cells, key=lambda c: c.median_s if c.timed else float("inf"))
 
 
 def column_values(results: Results, column: str) -> list[str]:
     """The values that a column takes, in order of appearance."""
-    return list(dict.fromkeys(column_of(i, column)[1] for i in results.cells))
+    return list(dict.fromkeys(column_of(c, column)[1] for c in results.cells.values()))
 
 
 def same_rounds(a: Cell, b: Cell) -> bool:
@@ -242,8 +247,8 @@ def compare_columns(
         KeyError: no cell has this value.
     """
     groups: dict[Group, dict[str, list[Cell]]] = defaultdict(lambda: defaultdict(list))
-    for identity, cell in results.cells.items():
-        group, value = column_of(identity, column)
+    for cell in results.cells.values():
+        group, value = column_of(cell, column)
         groups[group][value].append(cell)
     if not any(base in values for values in groups.values()):
         raise KeyError(base)
@@ -251,10 +256,10 @@ def compare_columns(
     for values in groups.values():
         if base not in values:
             continue
-        first = _best(values[base])
+        first = best(values[base])
         for value, cells in values.items():
             if value != base:
-                other = _best(cells)
+                other = best(cells)
                 names = (f"{column} {base}", f"{column} {value}")
                 matches.append(_Match(first, other, names, same_rounds(first, other)))
     return _compare(matches, threshold, Noise(results.noise))

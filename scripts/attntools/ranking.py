@@ -69,7 +69,7 @@ def rank(results: Results) -> list[list[Ranked]]:
     """
     groups: dict[Group, list[Cell]] = defaultdict(list)
     for cell in results.timed:
-        groups[column_of(cell.identity, "kernel")[0]].append(cell)
+        groups[column_of(cell, "kernel")[0]].append(cell)
     order = row_order(results.timed)
     by_case = sorted(groups.values(), key=lambda cells: (order(cells[0])[0], cells[0].threads))
     return [_rank_group(cells) for cells in by_case]

@@ -38,6 +38,12 @@ class Rows(CommandTest):
         self.assertLess(row["fraction_of_fma"], 1)
         self.assertGreater(row["peak_rss_bytes"], 1e6)
 
+    def test_rows_say_the_group_of_their_kernel(self) -> None:
+        run("check", "--problem", "h=1,s=8,d=8", "--kernel", "naive,flash,gemm", "--isa",
+            "baseline", "--threads", "1", "--output", self.output)  # fmt: skip
+        groups = {row["kernel"]: row["group"] for row in cells(self.output).values()}
+        self.assertEqual(groups, {"naive": "textbook", "flash": "ours", "gemm": "rivals"})
+
     def measured(self, *arguments: str) -> tuple[Row, list[Row]]:
         """The one row of a session, and its launches."""
         done = run("run", *arguments, "--output", self.output)

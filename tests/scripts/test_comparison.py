@@ -12,6 +12,7 @@ from attntools.comparison import (
     Comparison,
     Verdict,
     column_of,
+    column_values,
     compare_columns,
     compare_files,
     judge,
@@ -224,8 +225,8 @@ def test_keys_of_the_problem_are_columns(tmp_path: Path) -> None:
     results = read(sample.write(tmp_path / "a", sample.session(), one, other))
     (c,) = compare_columns(results, "dtype", "f32")
     assert c.ratio == pytest.approx(0.5)
-    (identity, _) = results.cells
-    assert column_of(identity, "sq")[1] == "512"
+    (cell, _) = results.cells.values()
+    assert column_of(cell, "sq")[1] == "512"
 
 
 def test_kernels_are_compared_by_their_best_variant(tmp_path: Path) -> None:
@@ -237,6 +238,30 @@ def test_kernels_are_compared_by_their_best_variant(tmp_path: Path) -> None:
     (c,) = compare_columns(results, "kernel", "gemm")
     assert c.new.identity.isa == "avx2"
     assert c.ratio == pytest.approx(0.5)
+
+
+def test_groups_are_compared_by_their_best_kernel(tmp_path: Path) -> None:
+    rows = [
+        sample.cell([t] * 8, kernel=k, isa=isa, group=group)
+        for k, isa, group, t in (
+            ("gemm", "avx2", "rivals", 4.0),
+            ("torch", "avx512", "rivals", 2.0),
+            ("flash", "avx512", "ours", 1.5),
+            ("split_kv", "avx512", "ours", 3.0),
+            ("naive", "avx2", "textbook", 1.0),
+        )
+    ]
+    results = read(sample.write(tmp_path / "a", sample.session(), *rows))
+    ours, textbook = sorted(compare_columns(results, "group", "rivals"), key=lambda c: c.new_name)
+    assert (ours.base.identity.kernel, ours.new.identity.kernel) == ("torch", "flash")
+    assert (ours.base_name, ours.new_name) == ("group rivals", "group ours")
+    assert ours.ratio == pytest.approx(0.75)
+    assert textbook.new.identity.kernel == "naive"
+
+
+def test_rows_of_older_programs_have_no_group(tmp_path: Path) -> None:
+    results = read(sample.write(tmp_path / "a", sample.session(), sample.cell()))
+    assert column_values(results, "group") == ["-"]
 
 
 def test_many_cells_are_all_compared(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ def test_one_list_for_all_tools() -> None:
     assert set(KEY) <= set(Cell.__struct_fields__)
     assert set(KEY) <= set(export.COLUMNS)
     assert set(KEY) <= set(CSV_HEAD)
-    assert set(COLUMNS) == set(KEY) - {"problem"}
+    assert set(COLUMNS) == set(KEY) - {"problem"} | {"group"}
     assert set(KEY) <= set(DEFINITIONS["identity"]["properties"])
 
 
