@@ -20,6 +20,8 @@ for it.
 compares the instructions of a call instead, counted under valgrind (see scripts/icount).  They are
 exact: no pairs, no noise; for machines that are too noisy for time.
 
+Rivals (other people's libraries, gemm among them) are left out: no commit makes those slower.
+
 Exit codes: 0 no regression, 1 confirmed regression, 2 the new build computes something wrong,
 3 too noisy to tell, 4 usage, input or output, 5 the base is missing, wrong or incomparable.
 """
@@ -32,7 +34,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from attntools import icount, selection
-from attntools.cells import Identity, Results
+from attntools.cells import RIVALS, Identity, Results
 from attntools.cli import Exit, ToolError, guard, parser, say
 from attntools.comparable import incomparable
 from attntools.compare import percentage
@@ -50,6 +52,8 @@ PAIRS = 20
 SESSIONS = 15
 PATIENCE_S = 150.0
 METRICS = ("time", "instructions")
+# The kernels that a commit can make slower, where --kernel does not say which.
+GATED = "ours,textbook"
 
 
 def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
@@ -88,6 +92,15 @@ def pair_count(text: str) -> int:
             "pairs come by two (base new, new base), and 6 are the fewest that give an interval"
         )
     return count
+
+
+def leave_out_rivals(base: Results, new: Results) -> None:
+    """Drops the cells of other people's libraries: no commit of ours makes those slower."""
+    rivals = {i for side in (base, new) for i, c in side.cells.items() if c.group == RIVALS}
+    for side in (base, new):
+        side.cells = {i: c for i, c in side.cells.items() if i not in rivals}
+    if rivals:
+        say(TOOL, f"{len(rivals)} cells of rivals are left out")
 
 
 def matched(base: Results, new: Results, outcome: Outcome) -> list[Identity]:
@@ -198,11 +211,14 @@ def gate(options: argparse.Namespace, folder: Path) -> Outcome:
     outcome = Outcome(base.label, new.label, options.pairs, options.threshold)
     outcome.building_s = time.monotonic() - start
     if counting:
-        command = ["check", *selection.words(options, **icount.defaults(options, new.program))]
+        counted = {"kernel": GATED} | icount.defaults(options, new.program)
+        command = ["check", *selection.words(options, **counted)]
     else:
-        command = ["run", "--launches", "1", "--seconds", "1", *selection.words(options)]
-        command += selection.memory_words(options.memory, huge_pages=options.huge_pages)
+        chosen = selection.words(options, kernel=GATED)
+        chosen += selection.memory_words(options.memory, huge_pages=options.huge_pages)
+        command = ["run", "--launches", "1", "--seconds", "1", *chosen]
     first, second = pilot(plan, command)
+    leave_out_rivals(first, second)
     reasons = incomparable([first, second], options.allow)
     if reasons:
         raise ToolError("; ".join(reasons), Exit.INCOMPARABLE)

@@ -27,7 +27,9 @@ if settings.get("usage"):
     sys.stderr.write("attnbench: no kernel of this name\\n")
     sys.exit(2)
 rng = random.Random({side!r} + options["seed"])
-kernels = [k.split("/")[0] for k in options.get("kernel", "flash").split(",")]
+groups = {{"ours": ["flash"], "textbook": []}}
+kernels = [k.split("/")[0] for word in options.get("kernel", "flash").split(",")
+           for k in groups.get(word, [word])]
 with open(options.get("output") or options["resume"], "a") as out:
     session = json.loads({session!r})
     session["build"].update(settings.get("build", {{}}))
@@ -39,6 +41,8 @@ with open(options.get("output") or options["resume"], "a") as out:
     for kernel in kernels:
         row = json.loads({cell!r})
         row["kernel"] = kernel
+        if kernel in settings.get("rivals", []):
+            row["group"] = "rivals"
         seconds = 1e-3 * settings["factor"] * (1 + settings["noise"] * rng.gauss(0, 1))
         row["time"]["median_s"] = row["time"]["min_s"] = row["time"]["p05_s"] = seconds
         row["time"]["launch_medians_s"] = [seconds]

@@ -70,6 +70,16 @@ def test_only_the_slow_cell_is_blamed(gated) -> None:  # noqa: ANN001
     assert "2 of 2 cells are slower" in outcome.out
 
 
+def test_rivals_are_left_out(gated) -> None:  # noqa: ANN001
+    """The base is older and does not say which kernels are rivals."""
+    outcome = gated(None, "--kernel", "flash,torch", rivals=["torch"], broken="torch",
+                    state="failed")  # fmt: skip
+    assert outcome.code == 0
+    assert "no regression in 1 cells" in outcome.out
+    assert "gate: 1 cells of rivals are left out" in outcome.err
+    assert gated(None, "--kernel", "torch", rivals=["torch"]).code == 5
+
+
 @pytest.mark.parametrize("state", ["failed", "crashed", "timeout", "implausible"])
 def test_wrong_result(gated, state: str) -> None:  # noqa: ANN001
     outcome = gated(None, "--kernel", "flash,gemm", state=state, broken="gemm")
