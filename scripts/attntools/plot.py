@@ -10,6 +10,7 @@ Kinds:
     threads   speed-up over one thread
     heat      share of the multiply-add ceiling, cases by variants
     overview  prefill and decode over the length, as shares of the machine's ceilings
+    rivals    other people's kernels against ours, by case
     experiments  a figure of each experiment
 
 Writes SVG and PNG to --output (a folder, made if need be; default: the file's name without its
@@ -23,7 +24,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from attntools import figures, overview, plot_experiments, style
+from attntools import figures, overview, plot_experiments, rivals, style
 from attntools.cells import Results
 from attntools.cli import Exit, ToolError, guard, parser, say
 from attntools.files import make_directory
@@ -57,6 +58,10 @@ def _threads(results: Results) -> Named:
     yield "threads", figures.thread_scaling(results)
 
 
+def _rivals(results: Results) -> Named:
+    yield "rivals", rivals.rivals(results)
+
+
 def _overview(results: Results) -> Named:
     yield "overview", overview.overview(results)
 
@@ -68,6 +73,7 @@ KINDS: dict[str, Callable[[Results], Named]] = {
     "threads": _threads,
     "bars": _bars,
     "overview": _overview,
+    "rivals": _rivals,
     "experiments": plot_experiments.every,
 }
 
