@@ -6,25 +6,41 @@
 #include <assert.h>
 #include <string.h>
 
-#define MAX_TABLES 16
+#define MAX_TABLES 32
 
 struct table {
     const struct attn_kernel *const *kernels;
     size_t count;
+    const struct guest *guest;
 };
 static struct table added[MAX_TABLES], unlisted;
 static size_t tables;
 
 void catalogue_add(const struct attn_kernel *const *kernels, size_t count)
 {
+    catalogue_add_guest(NULL, kernels, count);
+}
+
+void catalogue_add_guest(const struct guest *guest, const struct attn_kernel *const *kernels,
+                         size_t count)
+{
     assert(tables < MAX_TABLES);
-    added[tables++] = (struct table){kernels, count};
+    added[tables++] = (struct table){kernels, count, guest};
+}
+
+const struct guest *catalogue_guest(const struct attn_kernel *kernel)
+{
+    for (size_t t = 0; t < tables; t++)
+        for (size_t i = 0; i < added[t].count; i++)
+            if (added[t].kernels[i] == kernel)
+                return added[t].guest;
+    return NULL;
 }
 
 void catalogue_add_unlisted(const struct attn_kernel *const *kernels, size_t count)
 {
     assert(!unlisted.count);
-    unlisted = (struct table){kernels, count};
+    unlisted = (struct table){.kernels = kernels, .count = count};
 }
 
 const struct attn_kernel *catalogue_unlisted(const char *name, size_t length)
@@ -83,7 +99,8 @@ const struct catalogue_group catalogue_groups[] = {
     {"textbook", "the algorithms as they are taught"},
     {"ours", "the kernels this project is about"},
     {"rivals", "other people's libraries behind the same interface"},
-    {"all", "every kernel"},
+    {"plugins", "the kernels of --plugin"},
+    {"all", "every kernel of this program and of --plugin"},
     {NULL, NULL},
 };
 
@@ -91,8 +108,21 @@ const struct catalogue_group catalogue_groups[] = {
 static const char *const textbook[] = {"naive", "tiled", "row_parallel", "online"};
 static const char *const rivals[] = {"gemm"};
 
+/* Where the kernel of that name comes from; NULL for those of this program. */
+static const struct guest *guest_of(const char *kernel_name)
+{
+    const struct attn_kernel *kernel;
+    for (size_t i = 0; (kernel = catalogue_at(i)); i++)
+        if (strcmp(kernel->name, kernel_name) == 0)
+            return catalogue_guest(kernel);
+    return NULL;
+}
+
 const char *catalogue_group_of(const char *kernel_name)
 {
+    const struct guest *guest = guest_of(kernel_name);
+    if (guest)
+        return guest->rivals ? "rivals" : "plugins";
     if (among(kernel_name, textbook, sizeof textbook / sizeof *textbook))
         return "textbook";
     if (among(kernel_name, rivals, sizeof rivals / sizeof *rivals))
@@ -102,5 +132,8 @@ const char *catalogue_group_of(const char *kernel_name)
 
 bool catalogue_in_group(const char *kernel_name, const char *group)
 {
-    return strcmp(group, "all") == 0 || strcmp(group, catalogue_group_of(kernel_name)) == 0;
+    const struct guest *guest = guest_of(kernel_name);
+    if (strcmp(group, "all") == 0)
+        return !guest || !guest->rivals;
+    return strcmp(group, catalogue_group_of(kernel_name)) == 0;
 }

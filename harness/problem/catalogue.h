@@ -1,5 +1,5 @@
 /*
- * catalogue: every variant this program knows, the library's and those added to it.
+ * catalogue: every variant this program knows, the library's, those added to it, and guests.
  */
 #ifndef HARNESS_PROBLEM_CATALOGUE_H
 #define HARNESS_PROBLEM_CATALOGUE_H
@@ -9,6 +9,24 @@
 /* More variants, after the library's; the array must outlive the program.  For hosts that link
  * kernels of their own. */
 void catalogue_add(const struct attn_kernel *const *kernels, size_t count);
+
+/* A file with kernels that are not of this program: a plug-in, or the program of the rivals.  This
+ * process never loads it; what it knows of the kernels is what a worker said. */
+#define GUEST_DIGEST \
+    sizeof "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+struct guest {
+    char path[4096];
+    char digest[GUEST_DIGEST]; /* of the file; "" of the rivals, which come with this program */
+    bool program;              /* to start, not a shared object to load */
+    bool rivals;               /* its kernels stand in the group of rivals, and not in `all` */
+};
+
+/* The variants of a guest, as data: without code to execute.  All of it must outlive the program. */
+void catalogue_add_guest(const struct guest *guest, const struct attn_kernel *const *kernels,
+                         size_t count);
+
+/* Where a variant comes from; NULL for those of this program. */
+const struct guest *catalogue_guest(const struct attn_kernel *kernel);
 
 /* Variants that are found by their whole name but stand in no list and no group: versions of a kernel
  * that only an experiment compares. */

@@ -11,6 +11,7 @@ static const char *const actions[PROTOCOL_ACTION_COUNT] = {
     [PROTOCOL_PREPARE] = "prepare",   [PROTOCOL_CHECK] = "check",
     [PROTOCOL_MEASURE] = "measure",   [PROTOCOL_EVAL] = "eval",
     [PROTOCOL_CEILINGS] = "ceilings", [PROTOCOL_EXPERIMENT] = "experiment",
+    [PROTOCOL_DESCRIBE] = "describe",
 };
 
 static const char *const files[PROTOCOL_FILE_COUNT] = {
@@ -28,6 +29,16 @@ static const char *const depths[] = {[CHECK_ROWS] = "rows",
 const char *protocol_depth_name(enum check_depth depth)
 {
     return depths[depth];
+}
+
+void protocol_kernel(struct protocol_request *request, const char *name, enum attn_isa isa,
+                     const struct guest *guest)
+{
+    snprintf(request->kernel, sizeof request->kernel, "%s", name);
+    snprintf(request->plugin, sizeof request->plugin, "%s", guest ? guest->path : "");
+    snprintf(request->digest, sizeof request->digest, "%s", guest ? guest->digest : "");
+    request->isa = isa;
+    request->program = guest && guest->program;
 }
 
 /* ---- printing -------------------------------------------------------------------------------- */
@@ -64,11 +75,12 @@ char *protocol_print(const struct protocol_request *r)
                   machine_placement_name(r->placement), "memory", machine_memory_name(r->memory),
                   "huge_pages", (int)r->huge_pages, "cold", (int)r->cold, "files", print_files(r));
     json_t *rest = json_pack(
-        "{s:I, s:I, s:o, s:s, s:I, s:f, s:f, s:f, s:I, s:s, s:s, s:s, s:s}", "sets",
+        "{s:I, s:I, s:o, s:s, s:I, s:f, s:f, s:f, s:I, s:s, s:s, s:s, s:s, s:s, s:s, s:b}", "sets",
         (json_int_t)r->sets, "shift", (json_int_t)r->shift, "counts", print_counts(r), "depth",
         depths[r->depth], "seed", (json_int_t)r->seed, "warmup_s", r->warmup_s, "sample_s",
         r->sample_s, "budget_s", r->budget_s, "max_samples", (json_int_t)r->max_samples, "path_in",
-        r->path_in, "path_out", r->path_out, "experiment", r->experiment, "step", r->step);
+        r->path_in, "path_out", r->path_out, "experiment", r->experiment, "step", r->step, "plugin",
+        r->plugin, "digest", r->digest, "program", (int)r->program);
     char *text = NULL;
     if (line && rest && json_object_update(line, rest) == 0)
         text = json_dumps(line, JSON_COMPACT);
@@ -97,14 +109,16 @@ static bool copy(const char *from, char *to, size_t size)
 static const char *parse_texts(json_t *line, struct protocol_request *r)
 {
     const char *action, *problem, *input, *name, *kernel, *isa, *placement, *depth, *in, *out;
-    const char *experiment = "", *step = "";
+    const char *experiment = "", *step = "", *plugin = "", *digest = "";
     const char *memory = machine_memory_name(MEMORY_FIRST_TOUCH);
     struct parse_error error;
-    if (json_unpack(line, "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s?:s, s?:s, s?:s}",
+    if (json_unpack(line,
+                    "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s?:s, s?:s, s?:s, s?:s, "
+                    "s?:s}",
                     "action", &action, "problem", &problem, "input", &input, "case", &name,
                     "kernel", &kernel, "isa", &isa, "placement", &placement, "depth", &depth,
                     "path_in", &in, "path_out", &out, "memory", &memory, "experiment", &experiment,
-                    "step", &step) != 0)
+                    "step", &step, "plugin", &plugin, "digest", &digest) != 0)
         return "a text";
     const int a = index_of(action, actions, PROTOCOL_ACTION_COUNT);
     const int d = index_of(depth, depths, DEPTHS);
@@ -125,6 +139,8 @@ static const char *parse_texts(json_t *line, struct protocol_request *r)
         {copy(out, r->path_out, sizeof r->path_out), "path_out"},
         {copy(experiment, r->experiment, sizeof r->experiment), "experiment"},
         {copy(step, r->step, sizeof r->step), "step"},
+        {copy(plugin, r->plugin, sizeof r->plugin), "plugin"},
+        {copy(digest, r->digest, sizeof r->digest), "digest"},
     };
     r->action = (enum protocol_action)a;
     r->depth = (enum check_depth)d;
@@ -137,14 +153,16 @@ static const char *parse_texts(json_t *line, struct protocol_request *r)
 static const char *parse_numbers(json_t *line, struct protocol_request *r)
 {
     json_int_t sets, shift, seed, max_samples;
-    int cold, huge_pages = false;
-    if (json_unpack(line, "{s:i, s:i, s:b, s?:b, s:I, s:I, s:I, s:F, s:F, s:F, s:I}", "threads",
-                    &r->threads, "team", &r->team, "cold", &cold, "huge_pages", &huge_pages, "sets",
-                    &sets, "shift", &shift, "seed", &seed, "warmup_s", &r->warmup_s, "sample_s",
-                    &r->sample_s, "budget_s", &r->budget_s, "max_samples", &max_samples) != 0)
+    int cold, huge_pages = false, program = false;
+    if (json_unpack(line, "{s:i, s:i, s:b, s?:b, s?:b, s:I, s:I, s:I, s:F, s:F, s:F, s:I}",
+                    "threads", &r->threads, "team", &r->team, "cold", &cold, "huge_pages",
+                    &huge_pages, "program", &program, "sets", &sets, "shift", &shift, "seed", &seed,
+                    "warmup_s", &r->warmup_s, "sample_s", &r->sample_s, "budget_s", &r->budget_s,
+                    "max_samples", &max_samples) != 0)
         return "a number";
     r->cold = cold;
     r->huge_pages = huge_pages;
+    r->program = program;
     r->sets = (size_t)sets;
     r->shift = (size_t)shift;
     r->seed = (uint64_t)seed;

@@ -5,8 +5,9 @@
  * writes one line of JSON, the answer, to descriptor 4.  Files come as further descriptors whose
  * numbers stand in the request.
  *
- *   request  {"protocol":1, "action":"prepare|check|measure|eval|ceilings|experiment",
+ *   request  {"protocol":1, "action":"prepare|check|measure|eval|ceilings|experiment|describe",
  *             "problem":TEXT, "input":TEXT, "case":NAME, "kernel":NAME, "isa":NAME,
+ *             "plugin":PATH, "digest":TEXT, "program":BOOL,
  *             "threads":N, "team":N, "counts":[[N, SLOT], ...], "placement":NAME, "memory":NAME, "huge_pages":BOOL, "cold":BOOL,
  *             "files":{"operands":FD, "reference":FD, "topology":FD, "progress":FD, "outputs":FD},
  *             "sets":N, "shift":BYTES, "depth":"rows|case|full|thorough", "seed":N,
@@ -14,6 +15,10 @@
  *             "path_in":PATH, "path_out":PATH, "experiment":NAME, "step":TEXT}
  *   answer   {"protocol":1, "state":"ok|unsupported|unavailable|failed|skipped", "why":TEXT|null,
  *             and what the action measured}
+ *
+ * `plugin` is the file that the kernel comes from, "" where it is of this program; `program`: that file
+ * is not a shared object to load but a program to start.  It is used only while it has the digest.
+ * `describe` says what kernels the file has.
  *
  * `progress` is PROTOCOL_PROGRESS bytes of shared memory that hold, as a string, what the worker
  * is doing: the parent reads it when the worker died before it answered.
@@ -23,6 +28,7 @@
 
 #include "check/depth.h"
 #include "problem/cases.h"
+#include "problem/catalogue.h"
 #include "system/machine.h"
 #include "system/process.h"
 
@@ -37,6 +43,7 @@ enum protocol_action {
     PROTOCOL_EVAL,       /* compute from a file to a file */
     PROTOCOL_CEILINGS,   /* what the machine can do */
     PROTOCOL_EXPERIMENT, /* one step of an experiment */
+    PROTOCOL_DESCRIBE,   /* which kernels a plug-in has */
     PROTOCOL_ACTION_COUNT
 };
 
@@ -62,7 +69,10 @@ struct protocol_request {
     struct problem_case c;
     char kernel[64];
     enum attn_isa isa;
-    int threads; /* of the kernel */
+    char plugin[4096]; /* the file that the kernel comes from; "": this program */
+    char digest[GUEST_DIGEST];
+    bool program; /* it is a program to start, not a shared object to load */
+    int threads;  /* of the kernel */
     int team;    /* of the process, >= threads: what OMP_NUM_THREADS says */
     struct protocol_count counts[CHECK_COUNTS]; /* PROTOCOL_CHECK: none above `threads` */
     size_t count;
@@ -81,6 +91,10 @@ struct protocol_request {
     char path_in[4096], path_out[4096];
     char experiment[64], step[PROTOCOL_STEP];
 };
+
+/* Names the kernel that a request is about; `guest` is where it comes from, NULL for this program. */
+void protocol_kernel(struct protocol_request *request, const char *name, enum attn_isa isa,
+                     const struct guest *guest);
 
 /* To one line, free() it; NULL if memory runs out. */
 char *protocol_print(const struct protocol_request *request);

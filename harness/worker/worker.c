@@ -11,11 +11,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "plugin.h"
 #include "problem/catalogue.h"
 #include "base/clock.h"
 #include "experiments/tiles/tiles.h"
 #include "system/fault.h"
 #include "problem/select.h"
+#include "rival.h"
+#include "session/guest_file.h"
 #include "base/number.h"
 
 #define REQUEST_MAX ((size_t)65536) /* bytes */
@@ -115,24 +118,57 @@ static bool share_progress(int fd)
 static const struct {
     void (*run)(struct worker *worker);
     bool kernel; /* needs one */
+    bool alone;  /* needs no machine */
 } actions[PROTOCOL_ACTION_COUNT] = {
-    [PROTOCOL_PREPARE] = {worker_prepare, false},
-    [PROTOCOL_CHECK] = {worker_check, true},
-    [PROTOCOL_MEASURE] = {worker_measure, true},
-    [PROTOCOL_EVAL] = {worker_eval, true},
-    [PROTOCOL_CEILINGS] = {worker_ceilings, false},
-    [PROTOCOL_EXPERIMENT] = {worker_experiment, false},
+    [PROTOCOL_PREPARE] = {worker_prepare, false, false},
+    [PROTOCOL_CHECK] = {worker_check, true, false},
+    [PROTOCOL_MEASURE] = {worker_measure, true, false},
+    [PROTOCOL_EVAL] = {worker_eval, true, false},
+    [PROTOCOL_CEILINGS] = {worker_ceilings, false, false},
+    [PROTOCOL_EXPERIMENT] = {worker_experiment, false, false},
+    [PROTOCOL_DESCRIBE] = {worker_describe, false, true},
 };
+
+/* The variant that the request names, with its code; NULL fills why. */
+static const struct attn_kernel *find_kernel(struct worker *worker, char *why, size_t why_size)
+{
+    const struct protocol_request *r = &worker->request;
+    const struct attn_kernel *kernel;
+    if (*r->plugin)
+        return r->program ? rival_open(worker, why, why_size) : plugin_load(worker, why, why_size);
+    snprintf(why, why_size, "no kernel %s/%s", r->kernel, attn_isa_name(r->isa));
+    kernel = catalogue_find(r->kernel, r->isa);
+    return kernel ? tiles_load(kernel, why, why_size) : NULL;
+}
+
+/* Whether the file of a guest is the one that the session was planned with; false ends the worker. */
+static bool same_file(struct worker *worker)
+{
+    const struct protocol_request *r = &worker->request;
+    struct guest now;
+    char why[320];
+    if (!*r->digest)
+        return true;
+    snprintf(now.path, sizeof now.path, "%s", r->plugin);
+    guest_file_read(&now, why, sizeof why);
+    if (strcmp(now.digest, r->digest) == 0)
+        return true;
+    worker_end(worker, CELL_SKIPPED, "%s has changed since the session began", r->plugin);
+    return false;
+}
 
 static void act(struct worker *worker)
 {
     const struct protocol_request *r = &worker->request;
     const double start = clock_now();
-    char why[320];
-    snprintf(why, sizeof why, "no kernel %s/%s", r->kernel, attn_isa_name(r->isa));
-    worker->kernel = catalogue_find(r->kernel, r->isa);
-    if (worker->kernel)
-        worker->kernel = tiles_load(worker->kernel, why, sizeof why);
+    char why[640] = "";
+    if (!same_file(worker))
+        return;
+    if (actions[r->action].alone) {
+        actions[r->action].run(worker);
+        return;
+    }
+    worker->kernel = find_kernel(worker, why, sizeof why);
     if (!worker->kernel && actions[r->action].kernel)
         worker_end(worker, CELL_UNAVAILABLE, "%s", why);
     else if (open_machine(worker)) {

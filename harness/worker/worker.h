@@ -34,6 +34,7 @@ void worker_measure(struct worker *worker);
 void worker_eval(struct worker *worker);
 void worker_ceilings(struct worker *worker);
 void worker_experiment(struct worker *worker);
+void worker_describe(struct worker *worker);
 
 /* A plan with the workspace that it asked for. */
 struct worker_plan {

@@ -22,6 +22,9 @@ static struct protocol_request sample(void)
         .c.name = "some-case",
         .kernel = "flash",
         .isa = ATTN_ISA_AVX512_BF16,
+        .plugin = "./mine.so",
+        .digest = "sha256:12",
+        .program = true,
         .threads = 3,
         .team = 4,
         .placement = PLACEMENT_NUMA,
@@ -71,6 +74,9 @@ static void requests_survive(void **state)
     assert_string_equal(got.path_in, sent.path_in);
     assert_int_equal(got.action, sent.action);
     assert_int_equal(got.isa, sent.isa);
+    assert_string_equal(got.plugin, sent.plugin);
+    assert_string_equal(got.digest, sent.digest);
+    assert_true(got.program);
     assert_int_equal(got.threads, sent.threads);
     assert_int_equal(got.team, sent.team);
     assert_int_equal(got.placement, sent.placement);

@@ -1,0 +1,133 @@
+/*
+ * capabilities: one table of sets, for printing and parsing.
+ */
+#include "capabilities.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct word {
+    const char *name;
+    unsigned bit;
+};
+
+static const struct word dtypes[] = {
+    {"f32", 1u << ATTN_F32}, {"bf16", 1u << ATTN_BF16}, {"f16", 1u << ATTN_F16},
+    {"f64", 1u << ATTN_F64}, {"i8", 1u << ATTN_I8},     {NULL, 0},
+};
+static const struct word masks[] = {
+    {"causal", ATTN_MASK_CAUSAL},
+    {"causal_top_left", ATTN_MASK_CAUSAL_TOP_LEFT},
+    {"bias", ATTN_MASK_BIAS},
+    {"bool", ATTN_MASK_BOOL},
+    {NULL, 0},
+};
+static const struct word options[] = {
+    {"window", ATTN_OPTION_WINDOW},
+    {"softcap", ATTN_OPTION_SOFTCAP},
+    {"sinks", ATTN_OPTION_SINKS},
+    {"alibi", ATTN_OPTION_ALIBI},
+    {"ragged", ATTN_OPTION_RAGGED},
+    {"paged", ATTN_OPTION_PAGED},
+    {NULL, 0},
+};
+static const struct word outputs[] = {
+    {"o", ATTN_OUTPUT_O},
+    {"lse", ATTN_OUTPUT_LSE},
+    {"weights", ATTN_OUTPUT_WEIGHTS},
+    {"dq", ATTN_OUTPUT_DQ},
+    {"dk", ATTN_OUTPUT_DK},
+    {"dv", ATTN_OUTPUT_DV},
+    {NULL, 0},
+};
+enum { FORWARD = 1, BACKWARD = 2 };
+static const struct word passes[] = {{"forward", FORWARD}, {"backward", BACKWARD}, {NULL, 0}};
+
+static json_t *words_of(const struct word *words, unsigned set)
+{
+    json_t *array = json_array();
+    for (; words->name; words++)
+        if (set & words->bit)
+            json_array_append_new(array, json_string(words->name));
+    return array;
+}
+
+json_t *capabilities_json(const struct attn_caps *caps)
+{
+    const unsigned directions = (caps->forward ? FORWARD : 0u) | (caps->backward ? BACKWARD : 0u);
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:b, s:I, s:s, s:f, s:s?}", "dtypes",
+                     words_of(dtypes, caps->dtypes), "kv_dtypes", words_of(dtypes, caps->kv_dtypes),
+                     "masks", words_of(masks, caps->masks), "options",
+                     words_of(options, caps->options), "outputs", words_of(outputs, caps->outputs),
+                     "passes", words_of(passes, directions), "parallel", (int)caps->parallel,
+                     "varies", (int)caps->varies, "max_dim", (json_int_t)caps->max_dim, "compute",
+                     attn_dtype_name(caps->compute), "bound_factor", caps->bound_factor,
+                     "bound_reason", caps->bound_reason);
+}
+
+/* Words that this program does not know are options of a newer interface: no problem has them. */
+static bool set_of(const json_t *object, const char *key, const struct word *words, unsigned *set)
+{
+    const json_t *array = json_object_get(object, key), *item;
+    size_t i;
+    if (array && !json_is_array(array))
+        return false;
+    json_array_foreach (array, i, item) {
+        const char *name = json_string_value(item);
+        if (!name)
+            return false;
+        for (const struct word *word = words; word->name; word++)
+            if (strcmp(word->name, name) == 0)
+                *set |= word->bit;
+    }
+    return true;
+}
+
+static bool flag_of(const json_t *object, const char *key, bool *flag)
+{
+    const json_t *value = json_object_get(object, key);
+    *flag = json_is_true(value);
+    return !value || json_is_boolean(value);
+}
+
+bool capabilities_parse(const json_t *object, struct attn_caps *caps, char *message,
+                        size_t message_size)
+{
+    const json_t *dim = json_object_get(object, "max_dim");
+    const json_t *factor = json_object_get(object, "bound_factor");
+    const json_t *reason = json_object_get(object, "bound_reason");
+    const json_t *compute = json_object_get(object, "compute");
+    unsigned directions = json_object_get(object, "passes") ? 0 : FORWARD;
+    *caps = (struct attn_caps){.size = sizeof *caps};
+    const struct {
+        bool right;
+        const char *key;
+    } parts[] = {
+        {json_is_object(object), "caps"},
+        {set_of(object, "dtypes", dtypes, &caps->dtypes), "dtypes"},
+        {set_of(object, "kv_dtypes", dtypes, &caps->kv_dtypes), "kv_dtypes"},
+        {set_of(object, "masks", masks, &caps->masks), "masks"},
+        {set_of(object, "options", options, &caps->options), "options"},
+        {set_of(object, "outputs", outputs, &caps->outputs), "outputs"},
+        {set_of(object, "passes", passes, &directions), "passes"},
+        {flag_of(object, "parallel", &caps->parallel), "parallel"},
+        {flag_of(object, "varies", &caps->varies), "varies"},
+        {!dim || (json_is_integer(dim) && json_integer_value(dim) >= 0), "max_dim"},
+        {!factor || (json_is_number(factor) && json_number_value(factor) >= 0), "bound_factor"},
+        {!reason || json_is_null(reason) || json_is_string(reason), "bound_reason"},
+        {!compute || (json_is_string(compute) &&
+                      attn_dtype_parse(json_string_value(compute), &caps->compute)),
+         "compute"},
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (!parts[i].right) {
+            snprintf(message, message_size, "%s", parts[i].key);
+            return false;
+        }
+    caps->forward = directions & FORWARD;
+    caps->backward = directions & BACKWARD;
+    caps->max_dim = (size_t)json_integer_value(dim);
+    caps->bound_factor = json_number_value(factor);
+    caps->bound_reason = json_string_value(reason);
+    return true;
+}

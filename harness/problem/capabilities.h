@@ -1,0 +1,22 @@
+/*
+ * capabilities: what a kernel can do, to JSON and back, with the words of a problem's text.
+ *
+ *     {"dtypes":["f32"], "kv_dtypes":[], "masks":["causal"], "options":["window"],
+ *      "outputs":["o","lse"], "passes":["forward"], "parallel":true, "varies":false, "max_dim":0,
+ *      "compute":"f32", "bound_factor":0, "bound_reason":null}
+ */
+#ifndef HARNESS_PROBLEM_CAPABILITIES_H
+#define HARNESS_PROBLEM_CAPABILITIES_H
+
+#include <jansson.h>
+
+#include "attention.h"
+
+json_t *capabilities_json(const struct attn_caps *caps);
+
+/* What is left out is none, or false; passes: forward; compute: f32.  False fills message with the key
+ * that is wrong.  bound_reason stays the object's. */
+bool capabilities_parse(const json_t *object, struct attn_caps *caps, char *message,
+                        size_t message_size);
+
+#endif

@@ -1,0 +1,16 @@
+/*
+ * guest_file: what a file of --plugin is, by its bytes alone; nothing of it is loaded.
+ */
+#ifndef HARNESS_SESSION_GUEST_FILE_H
+#define HARNESS_SESSION_GUEST_FILE_H
+
+#include "problem/catalogue.h"
+
+/* The digest of a file that cannot be read. */
+#define GUEST_UNREAD "unread"
+
+/* Fills guest->digest and guest->program from guest->path.  False fills why: the file is neither a shared
+ * object nor a program that can run here; the digest is set all the same. */
+bool guest_file_read(struct guest *guest, char *why, size_t why_size);
+
+#endif

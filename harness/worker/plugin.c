@@ -1,0 +1,129 @@
+/*
+ * plugin: kernels from a shared object.
+ *
+ * Structs of attention.h begin with their size and only grow at their end, caps at the end of
+ * attn_kernel.  So a plug-in that was built with an older header has shorter ones, one that was built
+ * with a newer header longer ones.
+ */
+#include "plugin.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What every kernel says: all up to caps.max_dim, which 0 leaves open. */
+#define CAPS_LEAST offsetof(struct attn_caps, max_dim)
+#define KERNEL_LEAST (offsetof(struct attn_kernel, caps) + CAPS_LEAST)
+#define MOST ((size_t)65536) /* bytes of a struct; a larger size was not set */
+
+static bool sensible(size_t size, size_t least, const char *of, size_t number, char *why,
+                     size_t why_size)
+{
+    if (size >= least && size <= MOST)
+        return true;
+    snprintf(why, why_size,
+             "kernel %zu says that its struct %s has %zu bytes; %zu to %zu make sense", number, of,
+             size, least, MOST);
+    return false;
+}
+
+/* Whether what has no place in text is right. */
+static bool complete(const struct attn_kernel *kernel, size_t number, char *why, size_t why_size)
+{
+    if (!kernel->name)
+        snprintf(why, why_size, "kernel %zu has no name", number);
+    else if ((unsigned)kernel->isa >= ATTN_ISA_COUNT)
+        snprintf(why, why_size, "kernel %s is for instruction set %u; 0 to %d are known",
+                 kernel->name, (unsigned)kernel->isa, ATTN_ISA_COUNT - 1);
+    else if ((unsigned)kernel->caps.compute >= ATTN_DTYPE_COUNT)
+        snprintf(why, why_size, "kernel %s computes in data type %u; 0 to %d are known",
+                 kernel->name, (unsigned)kernel->caps.compute, ATTN_DTYPE_COUNT - 1);
+    else if (!kernel->execute)
+        snprintf(why, why_size, "kernel %s/%s has no execute", kernel->name,
+                 attn_isa_name(kernel->isa));
+    else
+        return true;
+    return false;
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+bool plugin_copy(const struct attn_kernel *theirs, size_t number, struct attn_kernel *ours,
+                 char *why, size_t why_size)
+{
+    const size_t before = offsetof(struct attn_kernel, caps);
+    if (!theirs) {
+        snprintf(why, why_size, "kernel %zu is NULL", number);
+        return false;
+    }
+    if (!sensible(theirs->size, KERNEL_LEAST, "attn_kernel", number, why, why_size) ||
+        !sensible(theirs->caps.size, CAPS_LEAST, "attn_caps", number, why, why_size))
+        return false;
+    const size_t caps = smaller(theirs->caps.size, theirs->size - before);
+    memset(ours, 0, sizeof *ours);
+    memcpy(ours, theirs, before);
+    memcpy(&ours->caps, &theirs->caps, smaller(caps, sizeof ours->caps));
+    ours->size = sizeof *ours;
+    ours->caps.size = sizeof ours->caps;
+    return complete(ours, number, why, why_size);
+}
+
+/* ---- the shared object ----------------------------------------------------------------------- */
+
+/* dlopen() searches for a name without a slash, and takes any other as it is. */
+static void *load(const char *path, char *why, size_t why_size)
+{
+    char whole[PATH_MAX];
+    worker_stage("loading the plug-in");
+    void *object = dlopen(realpath(path, whole) ? whole : path, RTLD_NOW | RTLD_LOCAL);
+    if (!object)
+        snprintf(why, why_size, "%s", dlerror());
+    return object;
+}
+
+size_t plugin_open(const char *path, const struct attn_kernel **kernels, char *why, size_t why_size)
+{
+    static struct attn_kernel copies[PLUGIN_KERNELS];
+    attn_plugin_entry *entry;
+    size_t count = 0;
+    void *object = load(path, why, why_size);
+    if (!object)
+        return 0;
+    void *symbol = dlsym(object, ATTN_PLUGIN_ENTRY);
+    memcpy(&entry, &symbol, sizeof entry); /* ISO C cannot cast a data pointer to a function's */
+    if (!symbol) {
+        snprintf(why, why_size, "it does not export " ATTN_PLUGIN_ENTRY "()");
+        return 0;
+    }
+    worker_stage("asking the plug-in for its kernels");
+    const struct attn_kernel *const *theirs = entry(&count);
+    if (!theirs || !count || count > PLUGIN_KERNELS) {
+        snprintf(why, why_size, ATTN_PLUGIN_ENTRY "() gives %zu kernels; 1 to %d make sense",
+                 theirs ? count : 0, PLUGIN_KERNELS);
+        return 0;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (!plugin_copy(theirs[i], i, &copies[i], why, why_size))
+            return 0;
+    *kernels = copies;
+    return count;
+}
+
+const struct attn_kernel *plugin_load(struct worker *worker, char *why, size_t why_size)
+{
+    const struct protocol_request *r = &worker->request;
+    const struct attn_kernel *kernels;
+    const size_t count = plugin_open(r->plugin, &kernels, why, why_size);
+    for (size_t i = 0; i < count; i++)
+        if (kernels[i].isa == r->isa && strcmp(kernels[i].name, r->kernel) == 0)
+            return &kernels[i];
+    if (count)
+        snprintf(why, why_size, "the plug-in no longer has %s/%s", r->kernel,
+                 attn_isa_name(r->isa));
+    return NULL;
+}

@@ -1,0 +1,24 @@
+/*
+ * plugin: kernels from a shared object, of this or another version of attention.h.
+ */
+#ifndef HARNESS_WORKER_PLUGIN_H
+#define HARNESS_WORKER_PLUGIN_H
+
+#include "worker.h"
+
+#define PLUGIN_KERNELS 64 /* most of one file */
+
+/* The variants of a shared object, loaded into this process, with the sizes of this program's structs.
+ * Returns how many; 0 fills why.  Called once a process: the array is static. */
+size_t plugin_open(const char *path, const struct attn_kernel **kernels, char *why,
+                   size_t why_size);
+
+/* The variant that the request names; NULL fills why. */
+const struct attn_kernel *plugin_load(struct worker *worker, char *why, size_t why_size);
+
+/* A kernel as a plug-in has it, whose struct may be shorter or longer than ours: what both know is
+ * copied, the rest of ours is 0.  `number` names it in messages.  False fills why. */
+bool plugin_copy(const struct attn_kernel *theirs, size_t number, struct attn_kernel *ours,
+                 char *why, size_t why_size);
+
+#endif
