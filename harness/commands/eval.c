@@ -13,6 +13,7 @@
 #include "problem/safetensors.h"
 #include "base/scan.h"
 #include "problem/select.h"
+#include "session/guests.h"
 #include "session/session.h"
 
 /* The one variant that the options name; false fills message. */
@@ -25,13 +26,18 @@ static bool pick(const struct options *options, const struct attn_problem *probl
     if (!select_kernels(options->kernel, selected, &count, message, size) ||
         !select_isas(options->isa, &isas, message, size))
         return false;
-    const unsigned variants = select_variants(&selected[0], isas, problem);
+    const unsigned variants = count ? select_variants(&selected[0], isas, problem) : 0;
+    if (!count) {
+        snprintf(message, size, "no kernel %s", options->kernel);
+        return false;
+    }
     if (count != 1 || __builtin_popcount(variants) != 1) {
         snprintf(message, size, "eval takes one kernel and one instruction set");
         return false;
     }
-    request->isa = (enum attn_isa)__builtin_ctz(variants);
-    snprintf(request->kernel, sizeof request->kernel, "%s", selected[0].name);
+    const enum attn_isa isa = (enum attn_isa)__builtin_ctz(variants);
+    const struct attn_kernel *kernel = catalogue_find(selected[0].name, isa);
+    protocol_kernel(request, selected[0].name, isa, kernel ? catalogue_guest(kernel) : NULL);
     return true;
 }
 
@@ -189,12 +195,14 @@ int eval_command(const struct options *options, int argc, const char *const *arg
     };
     struct protocol_request request;
     char message[CASES_PATH + 2048];
+    process_catch_interrupts();
+    if (!guests_load(options->plugins, options->plugin_count, options->kernel, options->timeout_s))
+        return EXIT_INTERRUPTED;
     const int prepared = prepare(options, &request, message, sizeof message);
     if (prepared != EXIT_AS_ASKED) {
         progress_say("%s", message);
-        return prepared;
+        return guests_code() == EXIT_AS_ASKED ? prepared : guests_code();
     }
-    process_catch_interrupts();
     const double deadline =
         options->timeout_s > 0 ? options->timeout_s : launch_deadline(&request.c.problem);
     struct launch launch = launch_worker(&request, deadline);
@@ -204,5 +212,5 @@ int eval_command(const struct options *options, int argc, const char *const *arg
     if (launch.state != CELL_OK)
         progress_say("%s/%s: %s: %s", request.kernel, attn_isa_name(request.isa),
                      cell_state_name(launch.state), launch.why);
-    return codes[launch.state];
+    return launch.state == CELL_OK ? guests_code() : codes[launch.state];
 }

@@ -11,6 +11,7 @@
 #include "experiments/computed.h"
 #include "experiments/help.h"
 #include "experiments/measured.h"
+#include "session/guests.h"
 #include "base/progress.h"
 #include "results/report.h"
 #include "results/report_experiment.h"
@@ -54,15 +55,12 @@ static bool keep(struct running *r, json_t *row)
 }
 
 /* One step in a worker; false where the session cannot go on. */
-static bool compute_step(struct running *r, const json_t *step)
+static bool compute_step(struct running *r, json_t *step)
 {
-    char *text = json_dumps(step, JSON_COMPACT), name[160];
-    struct launch launch = {.state = CELL_SKIPPED, .why = "a step is too long"};
+    char name[160];
     size_t i;
     json_t *row;
-    if (text && strlen(text) < PROTOCOL_STEP)
-        launch = computed_run(r->experiment, text, r->threads, r->machine);
-    free(text);
+    struct launch launch = computed_run(r->experiment, step, r->threads, r->machine);
     experiment_label(step, name, sizeof name);
     bool going_on = !launch.interrupted;
     r->interrupted |= launch.interrupted;
@@ -122,7 +120,7 @@ static bool run_steps(struct running *r, const json_t *steps)
     r->started = clock_now();
     r->steps = json_array_size(steps);
     for (r->step = 0; going_on && r->step < r->steps; r->step++) {
-        const json_t *step = json_array_get(steps, r->step);
+        json_t *step = json_array_get(steps, r->step);
         show_progress(r, "");
         going_on = r->experiment->compute ? compute_step(r, step) : measure_step(r, step);
     }
@@ -223,7 +221,6 @@ static bool run_all(struct running *r)
 
 static int run(struct running *r, int argc, const char *const *argv)
 {
-    process_catch_interrupts();
     const double start = clock_now();
     report_open(r->asked.output && strcmp(r->asked.output, "-") == 0);
     bool right = open_session(r, argc, argv);
@@ -242,7 +239,7 @@ static int run(struct running *r, int argc, const char *const *argv)
            : r->interrupted             ? EXIT_INTERRUPTED
            : r->failed || r->mismatched ? EXIT_KERNEL
            : r->skipped                 ? EXIT_ENVIRONMENT
-                                        : EXIT_AS_ASKED;
+                                        : guests_code();
 }
 
 /* Checks of the arguments that only the experiment itself can make. */
@@ -258,8 +255,14 @@ static bool accepted(struct running *r)
 
 int experiment_command(int argc, const char *const *argv)
 {
+    const char *plugins[OPTIONS_MAX_PLUGINS], *kernels = NULL;
+    const size_t count = asked_values(argc, argv, "plugin", plugins, OPTIONS_MAX_PLUGINS);
     struct running r = {0};
     int code = EXIT_USAGE;
+    asked_values(argc, argv, "kernels", &kernels, 1);
+    process_catch_interrupts();
+    if (!guests_load(plugins, count, kernels, 0))
+        return EXIT_INTERRUPTED;
     if (!asked_parse(&r.asked, argc, argv, r.message, sizeof r.message) || !accepted(&r)) {
         progress_say("%s", r.message);
     } else if (r.asked.help) {

@@ -11,6 +11,7 @@
 #include "experiments/help.h"
 #include "isa.h"
 #include "base/progress.h"
+#include "session/guests.h"
 #include "session/session.h"
 
 #define MAX_NAMES 256
@@ -29,13 +30,15 @@ static json_t *names_of(unsigned set, const char *(*name)(enum attn_dtype))
 static json_t *variant_json(const struct attn_kernel *kernel)
 {
     const bool available = attn_isa_available(kernel->isa);
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:b, s:b, s:b, s:s?}", "name", kernel->name,
-                     "isa", attn_isa_name(kernel->isa), "group", catalogue_group_of(kernel->name),
-                     "summary", kernel->summary, "source", kernel->source, "dtypes",
-                     names_of(kernel->caps.dtypes, attn_dtype_name), "parallel",
-                     (int)kernel->caps.parallel, "bitwise_repeatable", (int)!kernel->caps.varies,
-                     "available", (int)available, "needs",
-                     available ? NULL : attn_isa_needs(kernel->isa));
+    const struct guest *guest = catalogue_guest(kernel);
+    const char *digest = guest && *guest->digest ? guest->digest : NULL;
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:b, s:b, s:b, s:s?, s:s?}", "name",
+                     kernel->name, "isa", attn_isa_name(kernel->isa), "group",
+                     catalogue_group_of(kernel->name), "summary", kernel->summary, "source",
+                     kernel->source, "dtypes", names_of(kernel->caps.dtypes, attn_dtype_name),
+                     "parallel", (int)kernel->caps.parallel, "bitwise_repeatable",
+                     (int)!kernel->caps.varies, "available", (int)available, "needs",
+                     available ? NULL : attn_isa_needs(kernel->isa), "plugin", digest);
 }
 
 static json_t *suite_json(const struct suite *suite)
@@ -152,12 +155,14 @@ int list_command(const struct options *options, int argc, const char *const *arg
     (void)argc;
     (void)argv;
     bool printed = true;
+    if (!guests_load(options->plugins, options->plugin_count, "rivals", 0))
+        return EXIT_INTERRUPTED;
     if (options->json)
         printed = print_json();
     else
         print_text();
     if (fflush(stdout) == 0 && printed)
-        return EXIT_AS_ASKED;
+        return guests_code();
     progress_say("cannot write to standard output");
     return EXIT_ENVIRONMENT;
 }

@@ -16,6 +16,7 @@
 #include "problem/outputs.h"
 #include "base/progress.h"
 #include "results/report.h"
+#include "session/guests.h"
 #include "session/resume.h"
 #include "session/rounds.h"
 
@@ -174,6 +175,8 @@ static int exit_code(const struct session *session, enum rounds_end end)
         if (code == EXIT_AS_ASKED || of_cell == EXIT_KERNEL)
             code = of_cell;
     }
+    if (code != EXIT_KERNEL && guests_code() != EXIT_AS_ASKED)
+        code = guests_code();
     return end == ROUNDS_INTERRUPTED ? EXIT_INTERRUPTED
            : end == ROUNDS_STOPPED   ? EXIT_ENVIRONMENT
                                      : code;
@@ -201,6 +204,9 @@ static int begin(struct run *run, int argc, const char *const *argv)
         for (int i = 0; i < argc; i++)
             json_array_append_new(run->command, json_string(argv[i]));
     }
+    const struct options *o = &run->options;
+    if (!guests_load(o->plugins, o->plugin_count, o->kernel, o->timeout_s))
+        return EXIT_INTERRUPTED;
     const int planned = session_plan(&run->session, &run->options, message, size);
     if (planned != EXIT_AS_ASKED)
         return planned;

@@ -41,7 +41,7 @@ static bool find_experiment(struct asked *asked, const char *name, char *message
     return false;
 }
 
-static const char *const flags[] = {"quick", "output", "help"};
+static const char *const flags[] = {"quick", "output", "plugin", "help"};
 
 static void unknown(const struct asked *asked, const char *argument, char *message, size_t size)
 {
@@ -83,22 +83,41 @@ static int take(struct asked *asked, int argc, const char *const *argv, char *me
         return 1;
     }
     const bool output = length == 6 && strncmp(name, "output", 6) == 0;
+    const bool plugin = length == 6 && strncmp(name, "plugin", 6) == 0;
     const struct parameter *parameter = parameters_find(asked_parameters, name, length);
     if (!parameter)
         parameter = parameters_find(own(asked), name, length);
-    if (!parameter && !output) {
+    if (!parameter && !output && !plugin) {
         unknown(asked, argv[0], message, size);
         return 0;
     }
-    if (!value || (output && !*value)) {
+    if (!value || (!parameter && !*value)) {
         snprintf(message, size, "--%.*s takes %s", (int)length, name,
-                 output ? "a file" : parameter->form);
+                 parameter ? parameter->form : "a file");
         return 0;
     }
-    if (!output)
+    if (plugin) /* asked_values() has taken it */
+        return used;
+    if (parameter)
         return store(asked, parameter, value, message, size) ? used : 0;
     asked->output = value;
     return used;
+}
+
+size_t asked_values(int argc, const char *const *argv, const char *option, const char **values,
+                    size_t capacity)
+{
+    const size_t length = strlen(option);
+    size_t n = 0;
+    for (int i = 1; i < argc && n < capacity; i++) {
+        if (strncmp(argv[i], "--", 2) != 0 || strncmp(argv[i] + 2, option, length) != 0)
+            continue;
+        if (argv[i][2 + length] == '=')
+            values[n++] = argv[i] + 2 + length + 1;
+        else if (!argv[i][2 + length] && i + 1 < argc)
+            values[n++] = argv[++i];
+    }
+    return n;
 }
 
 bool asked_parse(struct asked *asked, int argc, const char *const *argv, char *message,

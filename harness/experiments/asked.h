@@ -17,6 +17,11 @@ struct asked {
     json_t *given; /* parameters of the one experiment, owned */
 };
 
+/* The values of an option that may be repeated, in their order, at most `capacity`; returns how many.
+ * For what must be known before asked_parse() can say which kernels there are: --plugin, --kernels. */
+size_t asked_values(int argc, const char *const *argv, const char *option, const char **values,
+                    size_t capacity);
+
 /* False fills message with one line that names the argument. */
 bool asked_parse(struct asked *asked, int argc, const char *const *argv, char *message,
                  size_t message_size);

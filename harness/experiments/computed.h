@@ -8,9 +8,9 @@
 #include "experiment.h"
 #include "session/launch.h"
 
-/* Runs a step, a JSON text shorter than PROTOCOL_STEP, on so many threads, a core each where there
- * are enough.  "rows" of the answer has the rows. */
-struct launch computed_run(const struct experiment *experiment, const char *step, int threads,
+/* Runs a step, shorter than PROTOCOL_STEP as text, on so many threads, a core each where there are
+ * enough.  "rows" of the answer has the rows. */
+struct launch computed_run(const struct experiment *experiment, json_t *step, int threads,
                            const struct machine *machine);
 
 #endif

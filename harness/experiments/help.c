@@ -27,8 +27,14 @@ static void print_indented(FILE *out, const char *text)
 static void print_common(FILE *out)
 {
     parameters_print(out, asked_parameters);
-    fprintf(out, "  %-19s %s\n  %-19s %s\n  %-19s %s\n", "--quick", "smaller numbers, in seconds",
-            "--output FILE", "results as JSON Lines; - for standard output", "--help", "this page");
+    static const char *const lines[][2] = {
+        {"--quick", "smaller numbers, in seconds"},
+        {"--plugin FILE", "kernels from a shared object or a program; repeatable"},
+        {"--output FILE", "results as JSON Lines; - for standard output"},
+        {"--help", "this page"},
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        fprintf(out, "  %-19s %s\n", lines[i][0], lines[i][1]);
 }
 
 void experiment_print_help(FILE *out, const struct experiment *experiment)

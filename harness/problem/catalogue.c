@@ -14,7 +14,7 @@ struct table {
     const struct guest *guest;
 };
 static struct table added[MAX_TABLES], unlisted;
-static size_t tables;
+static size_t tables, missing;
 
 void catalogue_add(const struct attn_kernel *const *kernels, size_t count)
 {
@@ -35,6 +35,16 @@ const struct guest *catalogue_guest(const struct attn_kernel *kernel)
             if (added[t].kernels[i] == kernel)
                 return added[t].guest;
     return NULL;
+}
+
+void catalogue_incomplete(size_t guests)
+{
+    missing = guests;
+}
+
+bool catalogue_is_complete(void)
+{
+    return !missing;
 }
 
 void catalogue_add_unlisted(const struct attn_kernel *const *kernels, size_t count)
@@ -75,6 +85,15 @@ const struct attn_kernel *catalogue_find(const char *name, enum attn_isa isa)
     return kernel && kernel->isa == isa ? kernel : NULL;
 }
 
+const struct attn_kernel *catalogue_named(const char *name)
+{
+    const struct attn_kernel *kernel;
+    size_t i = 0;
+    while ((kernel = catalogue_at(i)) && strcmp(kernel->name, name) != 0)
+        i++;
+    return kernel ? kernel : catalogue_unlisted(name, strlen(name));
+}
+
 static bool among(const char *name, const char *const *names, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -111,11 +130,8 @@ static const char *const rivals[] = {"gemm"};
 /* Where the kernel of that name comes from; NULL for those of this program. */
 static const struct guest *guest_of(const char *kernel_name)
 {
-    const struct attn_kernel *kernel;
-    for (size_t i = 0; (kernel = catalogue_at(i)); i++)
-        if (strcmp(kernel->name, kernel_name) == 0)
-            return catalogue_guest(kernel);
-    return NULL;
+    const struct attn_kernel *kernel = catalogue_named(kernel_name);
+    return kernel ? catalogue_guest(kernel) : NULL;
 }
 
 const char *catalogue_group_of(const char *kernel_name)

@@ -28,6 +28,10 @@ void catalogue_add_guest(const struct guest *guest, const struct attn_kernel *co
 /* Where a variant comes from; NULL for those of this program. */
 const struct guest *catalogue_guest(const struct attn_kernel *kernel);
 
+/* So many guests' kernels could not be learnt: a name that is not known may be one of theirs. */
+void catalogue_incomplete(size_t guests);
+bool catalogue_is_complete(void);
+
 /* Variants that are found by their whole name but stand in no list and no group: versions of a kernel
  * that only an experiment compares. */
 void catalogue_add_unlisted(const struct attn_kernel *const *kernels, size_t count);
@@ -38,6 +42,9 @@ const struct attn_kernel *catalogue_unlisted(const char *name, size_t length);
 /* Variant number i, in the order of kernels/CMakeLists.txt; NULL beyond the last. */
 const struct attn_kernel *catalogue_at(size_t i);
 const struct attn_kernel *catalogue_find(const char *name, enum attn_isa isa);
+
+/* The first variant of that name; NULL where there is none. */
+const struct attn_kernel *catalogue_named(const char *name);
 
 /* Names without their ISAs, each once, at most `capacity`; returns how many. */
 size_t catalogue_names(const char **names, size_t capacity);

@@ -85,7 +85,7 @@ bool select_kernels(const char *list, struct selected selected[SELECT_MAX], size
     char item[128];
     *count = 0;
     for (const char *rest = list ? list : "all"; next_item(&rest, item, sizeof item);)
-        if (add_item(item, selected, count) == 0) {
+        if (add_item(item, selected, count) == 0 && catalogue_is_complete()) {
             unknown_kernel(item, message, message_size);
             return false;
         }

@@ -16,7 +16,8 @@ struct selected {
 };
 
 /* A comma list of kernels, variants and groups, NULL for all; each once, groups in the order of
- * the catalogue.  False fills message, with the nearest name. */
+ * the catalogue.  False fills message, with the nearest name; where the catalogue is not complete, a
+ * name that is not known is passed over. */
 bool select_kernels(const char *list, struct selected selected[SELECT_MAX], size_t *count,
                     char *message, size_t message_size);
 

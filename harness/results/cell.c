@@ -86,22 +86,23 @@ json_t *cell_identity(const struct cell *cell)
     char problem[PARSE_TEXT], input[PARSE_TEXT];
     parse_print_problem(&cell->c->problem, problem);
     parse_print_input(&cell->c->input, input);
-    return json_pack("{s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:b, s:s, s:n}", "problem", problem,
+    const char *digest = cell->guest && *cell->guest->digest ? cell->guest->digest : NULL;
+    return json_pack("{s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:b, s:s, s:s?}", "problem", problem,
                      "case", cell->c->name, "kernel", cell->kernel_name, "isa",
                      attn_isa_name(cell->isa), "threads", cell->threads, "input", input,
                      "placement", machine_placement_name(cell->placement), "memory",
                      machine_memory_name(cell->memory), "huge_pages", (int)cell->huge_pages,
-                     "cache", cell->cold ? "cold" : "warm", "plugin");
+                     "cache", cell->cold ? "cold" : "warm", "plugin", digest);
 }
 
 /* The text as one word of a shell, in single quotes; a quote in it becomes '\''. */
-static void quote(const char *text, char out[CELL_WORD])
+static void quote(const char *text, char *out, size_t size)
 {
     size_t n = 0;
     out[n++] = '\'';
-    for (; *text && n < CELL_WORD - 6; text++) {
+    for (; *text && n < size - 6; text++) {
         const char plain[] = {*text, 0};
-        n += (size_t)snprintf(out + n, CELL_WORD - n, "%s", *text == '\'' ? "'\\''" : plain);
+        n += (size_t)snprintf(out + n, size - n, "%s", *text == '\'' ? "'\\''" : plain);
     }
     memcpy(out + n, "'", sizeof "'");
 }
@@ -109,20 +110,25 @@ static void quote(const char *text, char out[CELL_WORD])
 void cell_repro(const struct cell *cell, const char *command, char text[CELL_REPRO])
 {
     char problem[PARSE_TEXT], input[PARSE_TEXT], both[2 * PARSE_TEXT + 8], word[CELL_WORD];
-    char with[16] = "";
+    char with[16] = "", plugin[CELL_PLUGIN] = "";
     parse_print_problem(&cell->c->problem, problem);
     parse_print_input(&cell->c->input, input);
     if (cell->failed_at)
         snprintf(with, sizeof with, ",%d", cell->failed_at);
     const char *memory =
         cell->memory == MEMORY_FIRST_TOUCH ? "" : machine_memory_name(cell->memory);
+    if (cell->guest && !cell->guest->rivals) {
+        const size_t n = (size_t)snprintf(plugin, sizeof plugin, " --plugin ");
+        quote(cell->guest->path, plugin + n, sizeof plugin - n);
+    }
     snprintf(both, sizeof both, "%s input=%s", problem, input);
-    quote(both, word);
-    snprintf(text, CELL_REPRO,
-             "attnbench %s --problem %s --kernel %s --isa %s --threads %d%s --placement %s%s%s%s%s",
-             command, word, cell->kernel_name, attn_isa_name(cell->isa), cell->threads, with,
-             machine_placement_name(cell->placement), *memory ? " --memory " : "", memory,
-             cell->huge_pages ? " --huge-pages" : "", cell->cold ? " --cold" : "");
+    quote(both, word, sizeof word);
+    snprintf(
+        text, CELL_REPRO,
+        "attnbench %s%s --problem %s --kernel %s --isa %s --threads %d%s --placement %s%s%s%s%s",
+        command, plugin, word, cell->kernel_name, attn_isa_name(cell->isa), cell->threads, with,
+        machine_placement_name(cell->placement), *memory ? " --memory " : "", memory,
+        cell->huge_pages ? " --huge-pages" : "", cell->cold ? " --cold" : "");
 }
 
 void cell_variant(const struct cell *cell, char text[96])

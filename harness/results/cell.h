@@ -5,6 +5,7 @@
 #define HARNESS_RESULTS_CELL_H
 
 #include "problem/cases.h"
+#include "problem/catalogue.h"
 #include "journal.h"
 #include "system/machine.h"
 #include "base/stop.h"
@@ -30,6 +31,7 @@ struct cell {
     char kernel_name[64];
     enum attn_isa isa;
     const struct attn_kernel *kernel; /* NULL where the build does not have the variant */
+    const struct guest *guest;        /* the file that it comes from; NULL: this program */
     int threads;
     enum placement placement;
     enum memory_policy memory;
@@ -71,7 +73,8 @@ void cell_inherit(struct cell *cell, const struct cell *failed);
 /* A command line that measures this cell alone; with the thread count too on which its variant
  * failed, where that is another. */
 #define CELL_WORD (4 * (2 * PARSE_TEXT + 16)) /* problem and input, every byte of them quoted */
-#define CELL_REPRO (CELL_WORD + 256)
+#define CELL_PLUGIN (4 * 4096 + 16)           /* the option and its path, likewise */
+#define CELL_REPRO (CELL_WORD + CELL_PLUGIN + 256)
 void cell_repro(const struct cell *cell, const char *command, char text[CELL_REPRO]);
 
 /* "flash/avx512" */

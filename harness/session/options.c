@@ -65,7 +65,7 @@ static const struct {
     [COMMAND_HELP] = {"help", "what columns, flags and states mean", "[TOPIC|COMMAND]", ""},
 };
 
-enum kind { FLAG, TEXT, PROBLEM, SECONDS, COUNT, SEED, PLACE, MEMORY, BUSY };
+enum kind { FLAG, TEXT, PROBLEM, PLUGIN, SECONDS, COUNT, SEED, PLACE, MEMORY, BUSY };
 
 static const struct option {
     const char *name, *value;
@@ -83,10 +83,14 @@ static const struct option {
     {"case", "NAME", offsetof(struct options, cases),
      "only these cases of the suites, comma separated", TEXT, SELECTS},
     {"kernel", "A,B", offsetof(struct options, kernel),
-     "kernels (flash), variants (flash/avx2) or groups: textbook, ours, rivals, all (default)",
+     "kernels (flash), variants (flash/avx2) or groups: textbook, ours, rivals, plugins, all "
+     "(default)",
      TEXT, SELECTS},
     {"kernel", "K", offsetof(struct options, kernel), "one kernel (flash) or variant (flash/avx2)",
      TEXT, IN(EVAL)},
+    {"plugin", "FILE", 0,
+     "kernels from a shared object, or from a program that speaks docs/protocol.md; repeatable",
+     PLUGIN, SELECTS | IN(EVAL) | IN(LIST)},
     {"isa", "I", offsetof(struct options, isa),
      "instruction sets, comma separated; best (default: per kernel and problem); all", TEXT,
      SELECTS},
@@ -188,6 +192,11 @@ static const char *store(struct options *options, const struct option *option, c
             return "is given too often; write a suite file";
         options->problems[options->problem_count++] = value;
         return NULL;
+    case PLUGIN:
+        if (options->plugin_count == OPTIONS_MAX_PLUGINS)
+            return "is given too often";
+        options->plugins[options->plugin_count++] = value;
+        return *value ? NULL : "is empty";
     case SECONDS:
         return number(value, 1e-3, 1e7, field) ? NULL : "takes a positive number of seconds";
     case COUNT:

@@ -11,6 +11,7 @@
 #include "queue.h"
 
 #define OPTIONS_MAX_PROBLEMS 256
+#define OPTIONS_MAX_PLUGINS 16
 
 enum command {
     COMMAND_LIST,
@@ -30,6 +31,8 @@ struct options {
     const char *suite, *kernel, *isa, *cases, *threads;
     const char *problems[OPTIONS_MAX_PROBLEMS];
     size_t problem_count;
+    const char *plugins[OPTIONS_MAX_PLUGINS];
+    size_t plugin_count;
     enum placement placement;
     enum memory_policy memory;
     bool huge_pages;

@@ -73,7 +73,7 @@ struct protocol_request {
     char digest[GUEST_DIGEST];
     bool program; /* it is a program to start, not a shared object to load */
     int threads;  /* of the kernel */
-    int team;    /* of the process, >= threads: what OMP_NUM_THREADS says */
+    int team;     /* of the process, >= threads: what OMP_NUM_THREADS says */
     struct protocol_count counts[CHECK_COUNTS]; /* PROTOCOL_CHECK: none above `threads` */
     size_t count;
     enum placement placement;

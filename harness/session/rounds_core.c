@@ -24,8 +24,7 @@ static double try_core(struct rounds *rounds, const struct protocol_request *bas
 {
     struct protocol_request r = *base;
     r.action = PROTOCOL_MEASURE;
-    memcpy(r.kernel, cell->kernel_name, sizeof r.kernel);
-    r.isa = cell->isa;
+    protocol_kernel(&r, cell->kernel_name, cell->isa, cell->guest);
     r.threads = r.team = cell->threads;
     r.blas_core = core;
     r.budget_s = TRY_S;

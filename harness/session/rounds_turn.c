@@ -58,8 +58,7 @@ static struct protocol_request request_for(struct rounds *rounds,
     const struct cell *cell = rounds_cell(rounds, index);
     struct protocol_request r = *base;
     r.action = PROTOCOL_MEASURE;
-    memcpy(r.kernel, cell->kernel_name, sizeof r.kernel);
-    r.isa = cell->isa;
+    protocol_kernel(&r, cell->kernel_name, cell->isa, cell->guest);
     r.blas_core = rounds_core(cell);
     r.threads = r.team = cell->threads;
     r.seed = key >> 1; /* JSON integers are signed */

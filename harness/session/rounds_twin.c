@@ -40,6 +40,7 @@ bool rounds_pick_twin(struct rounds *rounds)
         const struct cell *like = &rounds->cells[rounds->twin_of];
         cell_init(&rounds->twin, like->c, like->kernel_name, like->isa);
         rounds->twin.kernel = like->kernel;
+        rounds->twin.guest = like->guest;
         rounds->twin.threads = like->threads;
         rounds->twin.blas = json_incref(like->blas);
         rounds->twin.placement = like->placement;

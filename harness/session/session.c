@@ -11,6 +11,7 @@
 
 #include "bench/bench.h"
 #include "base/clock.h"
+#include "guests.h"
 #include "isa.h"
 #include "system/process.h"
 #include "problem/select.h"
@@ -131,12 +132,30 @@ static void add_cell(struct session *session, const struct problem_case *c, cons
     struct cell *cell = &session->cells[session->cell_count++];
     cell_init(cell, c, name, isa);
     cell->kernel = kernel;
+    cell->guest = kernel ? catalogue_guest(kernel) : NULL;
     cell->threads = threads;
     cell->placement = session->options->placement;
     cell->memory = session->options->memory;
     cell->huge_pages = session->options->huge_pages;
     cell->cold = session->options->cold;
     refuse(session, cell, one);
+}
+
+/* A row for each plug-in that was refused, so that the results say why its kernels are not there. */
+static void add_refused(struct session *session, const struct problem_case *c)
+{
+    const struct guest_refusal *refusal;
+    for (size_t i = 0; i < session->options->plugin_count && (refusal = guests_refused(i)); i++) {
+        struct cell *cell = &session->cells[session->cell_count++];
+        cell_init(cell, c, refusal->name, ATTN_ISA_BASELINE);
+        cell->guest = refusal->guest;
+        cell->threads = session->threads[0];
+        cell->placement = session->options->placement;
+        cell->memory = session->options->memory;
+        cell->huge_pages = session->options->huge_pages;
+        cell->cold = session->options->cold;
+        cell_end(cell, refusal->state, "%s", refusal->why);
+    }
 }
 
 static bool plan_cells(struct session *session, char *message, size_t message_size)
@@ -147,17 +166,19 @@ static bool plan_cells(struct session *session, char *message, size_t message_si
     if (!select_kernels(session->options->kernel, kernels, &count, message, message_size) ||
         !select_isas(session->options->isa, &isas, message, message_size))
         return false;
-    const size_t most = session->cases.count * count * session->thread_counts * ATTN_ISA_COUNT;
+    const size_t variants = count * session->thread_counts * ATTN_ISA_COUNT;
+    const size_t most = session->cases.count * (variants + session->options->plugin_count);
     session->cells = calloc(most ? most : 1, sizeof *session->cells);
     for (size_t i = 0; session->cells && i < session->cases.count; i++) {
         const struct problem_case *c = &session->cases.items[i];
         for (size_t k = 0; k < count; k++) {
-            const unsigned variants = select_variants(&kernels[k], isas, &c->problem);
+            const unsigned chosen = select_variants(&kernels[k], isas, &c->problem);
             for (int isa = 0; isa < ATTN_ISA_COUNT; isa++)
                 for (size_t t = 0; t < session->thread_counts; t++)
-                    if (variants & 1u << isa)
+                    if (chosen & 1u << isa)
                         add_cell(session, c, kernels[k].name, (enum attn_isa)isa, t);
         }
+        add_refused(session, c);
     }
     if (!session->cells)
         snprintf(message, message_size, "out of memory");

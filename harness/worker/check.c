@@ -9,6 +9,7 @@
 #include "check/check.h"
 #include "base/clock.h"
 #include "problem/outputs.h"
+#include "problem/select.h"
 #include "worker.h"
 #include "base/number.h"
 
@@ -60,13 +61,19 @@ void worker_check(struct worker *worker)
     struct protocol_request *r = &worker->request;
     struct check_result results[CHECK_COUNTS];
     int threads[CHECK_COUNTS];
-    json_t *verdicts = json_array();
     const double start = clock_now();
+    char why[160];
+    /* the parent has asked a kernel of its own before; of a guest's it has no code to ask */
+    if (select_refusal(worker->kernel, &r->c.problem, why, sizeof why)) {
+        worker_end(worker, CELL_UNSUPPORTED, "%s", why);
+        return;
+    }
     for (size_t k = 0; k < r->count; k++)
         threads[k] = r->counts[k].threads;
     worker_stage("checking");
     check_reference_use(r->files[PROTOCOL_REFERENCE]);
     check_counts(worker->kernel, &r->c, threads, r->count, r->depth, results);
+    json_t *verdicts = json_array();
     for (size_t k = 0; k < r->count; k++) {
         json_array_append_new(verdicts, verdict(r, &results[k]));
         r->threads = threads[k];

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "problem/catalogue.h"
+
 /* What every kernel says: all up to caps.max_dim, which 0 leaves open. */
 #define CAPS_LEAST offsetof(struct attn_caps, max_dim)
 #define KERNEL_LEAST (offsetof(struct attn_kernel, caps) + CAPS_LEAST)
@@ -116,9 +118,13 @@ size_t plugin_open(const char *path, const struct attn_kernel **kernels, char *w
 
 const struct attn_kernel *plugin_load(struct worker *worker, char *why, size_t why_size)
 {
+    static const struct attn_kernel *variants[PLUGIN_KERNELS];
     const struct protocol_request *r = &worker->request;
     const struct attn_kernel *kernels;
     const size_t count = plugin_open(r->plugin, &kernels, why, why_size);
+    for (size_t i = 0; i < count; i++)
+        variants[i] = &kernels[i];
+    catalogue_add(variants, count); /* what looks a variant's siblings up finds them */
     for (size_t i = 0; i < count; i++)
         if (kernels[i].isa == r->isa && strcmp(kernels[i].name, r->kernel) == 0)
             return &kernels[i];

@@ -133,9 +133,14 @@ static const struct {
 static const struct attn_kernel *find_kernel(struct worker *worker, char *why, size_t why_size)
 {
     const struct protocol_request *r = &worker->request;
-    const struct attn_kernel *kernel;
-    if (*r->plugin)
-        return r->program ? rival_open(worker, why, why_size) : plugin_load(worker, why, why_size);
+    static const struct attn_kernel *kernel;
+    if (*r->plugin && !r->program)
+        return plugin_load(worker, why, why_size);
+    if (*r->plugin) {
+        kernel = rival_open(worker, why, why_size);
+        catalogue_add(&kernel, kernel != NULL); /* select_refusal() looks it up */
+        return kernel;
+    }
     snprintf(why, why_size, "no kernel %s/%s", r->kernel, attn_isa_name(r->isa));
     kernel = catalogue_find(r->kernel, r->isa);
     return kernel ? tiles_load(kernel, why, why_size) : NULL;

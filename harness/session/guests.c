@@ -1,0 +1,153 @@
+/*
+ * guests: asking a worker what kernels a file has, and believing nothing that it says unseen.
+ */
+#include "guests.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/progress.h"
+#include "guest_file.h"
+#include "guest_kernels.h"
+#include "launch.h"
+#include "options.h"
+#include "problem/select.h"
+#include "session.h"
+
+#define DEADLINE_S 20.0 /* to load a file and say what it has */
+
+static struct guest_refusal refusals[OPTIONS_MAX_PLUGINS + 1];
+static size_t refused;
+
+const struct guest_refusal *guests_refused(size_t i)
+{
+    return i < refused ? &refusals[i] : NULL;
+}
+
+int guests_code(void)
+{
+    int code = EXIT_AS_ASKED;
+    for (size_t i = 0; i < refused && code != EXIT_KERNEL; i++)
+        code = refusals[i].state == CELL_UNAVAILABLE ? EXIT_ENVIRONMENT : EXIT_KERNEL;
+    return code;
+}
+
+/* ---- refusing -------------------------------------------------------------------------------- */
+
+/* "mine" of "some/where/Mine-2.so", "mine_2" there: what a kernel can be called. */
+static void name_of(const char *path, char name[64])
+{
+    const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
+    size_t n = 0;
+    for (; file[n] && (n == 0 || file[n] != '.') && n < 63; n++) {
+        const char c = file[n];
+        const bool lower = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+        name[n] = (char)(lower ? c : c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : '_');
+    }
+    name[n] = 0;
+}
+
+static void refuse(const struct guest *guest, enum cell_state state, const char *why)
+{
+    struct guest_refusal *refusal = &refusals[refused++];
+    *refusal = (struct guest_refusal){.guest = guest, .state = state};
+    name_of(guest->path, refusal->name);
+    snprintf(refusal->why, sizeof refusal->why, "%s", why);
+    progress_say("plug-in %s: %s: %s", guest->path, cell_state_name(state), why);
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+static struct launch describe(const struct guest *guest, double deadline_s)
+{
+    struct protocol_request r = {
+        .action = PROTOCOL_DESCRIBE, .threads = 1, .team = 1, .placement = PLACEMENT_NONE};
+    attn_problem_init(&r.c.problem);
+    protocol_kernel(&r, "", ATTN_ISA_BASELINE, guest);
+    for (size_t i = 0; i < PROTOCOL_FILE_COUNT; i++)
+        r.files[i] = -1;
+    return launch_worker(&r, deadline_s);
+}
+
+/* Adds a file's kernels, or a refusal; false: interrupted. */
+static bool ask(struct guest *guest, double deadline_s)
+{
+    char why[640];
+    if (!guest_file_read(guest, why, sizeof why)) {
+        refuse(guest, CELL_UNAVAILABLE, why);
+        return true;
+    }
+    if (guest->rivals)
+        *guest->digest = 0;
+    struct launch launch = describe(guest, deadline_s);
+    if (launch.interrupted)
+        return false;
+    if (launch.state != CELL_OK)
+        refuse(guest, launch.state, launch.why);
+    else if (!guest_kernels_add(guest, json_object_get(launch.answer, "kernels"), why, sizeof why))
+        refuse(guest, CELL_UNAVAILABLE, why);
+    json_decref(launch.answer);
+    return true;
+}
+
+/* A name without a slash is a file in this folder, not one to search for. */
+static struct guest *guest_at(const char *path)
+{
+    static struct guest guests[OPTIONS_MAX_PLUGINS + 1];
+    static size_t count;
+    char whole[sizeof guests->path];
+    snprintf(whole, sizeof whole, "%s%s", strchr(path, '/') ? "" : "./", path);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(guests[i].path, whole) == 0)
+            return NULL;
+    memcpy(guests[count].path, whole, sizeof whole);
+    return &guests[count++];
+}
+
+/* ---- rivals ---------------------------------------------------------------------------------- */
+
+static const char *rivals_program(void)
+{
+    static const char *const places[] = {ATTNBENCH_BUILD_RIVALS, ATTNBENCH_INSTALLED_RIVALS};
+    const char *chosen = getenv("ATTNBENCH_RIVALS");
+    for (size_t i = 0; !chosen && i < sizeof places / sizeof *places; i++)
+        if (access(places[i], X_OK) == 0)
+            return places[i];
+    return chosen && access(chosen, X_OK) == 0 ? chosen : NULL;
+}
+
+/* Whether a list of --kernel has the group of the rivals, or what may be one of them. */
+static bool names_rivals(const char *list)
+{
+    struct selected selected[SELECT_MAX];
+    size_t count;
+    char message[512];
+    for (const char *at = list; at && *at; at += strcspn(at, ","), at += *at == ',')
+        if (strcspn(at, ",") == strlen("rivals") && strncmp(at, "rivals", strlen("rivals")) == 0)
+            return true;
+    return list && !select_kernels(list, selected, &count, message, sizeof message);
+}
+
+bool guests_load(const char *const *paths, size_t count, const char *kernels, double timeout_s)
+{
+    const double deadline_s = timeout_s > 0 ? fmin(timeout_s, DEADLINE_S) : DEADLINE_S;
+    const char *program = rivals_program();
+    for (size_t i = 0; i < count; i++) {
+        struct guest *guest = guest_at(paths[i]);
+        if (guest && !ask(guest, deadline_s))
+            return false;
+    }
+    if (program && names_rivals(kernels)) {
+        struct guest *guest = guest_at(program);
+        if (guest) {
+            guest->rivals = true;
+            if (!ask(guest, deadline_s))
+                return false;
+        }
+    }
+    catalogue_incomplete(refused);
+    return true;
+}

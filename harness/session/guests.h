@@ -1,0 +1,31 @@
+/*
+ * guests: the kernels of --plugin, and those of the rivals' program, for a session.
+ *
+ * This process loads none of them.  A worker does, and says what kernels there are; the catalogue
+ * gets a proxy of each, data without code, that can be listed, selected and planned with.
+ */
+#ifndef HARNESS_SESSION_GUESTS_H
+#define HARNESS_SESSION_GUESTS_H
+
+#include "results/cell.h"
+
+/* Why a file of --plugin brings no kernels. */
+struct guest_refusal {
+    const struct guest *guest;
+    char name[64]; /* to call it by in rows: the file's, without folder and suffix */
+    enum cell_state state;
+    char why[640];
+};
+
+/* Adds the kernels of the files to the catalogue, and says on standard error which are refused.  The
+ * rivals' program is asked where `kernels`, a list as of --kernel or NULL, has their group or a name
+ * that is not known otherwise.  Called once.  False: interrupted. */
+bool guests_load(const char *const *paths, size_t count, const char *kernels, double timeout_s);
+
+/* Refused file number i; NULL beyond the last. */
+const struct guest_refusal *guests_refused(size_t i);
+
+/* What the refusals make of an exit code that is EXIT_AS_ASKED otherwise. */
+int guests_code(void);
+
+#endif
