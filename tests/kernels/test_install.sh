@@ -26,5 +26,16 @@ read -ra flags < <(pkg-config --cflags --libs attnbench)
 "$compiler" "$program/embed.c" "${flags[@]}" -Wl,-rpath,"$dir/prefix/lib" -o "$dir/embed"
 [[ $("$dir/embed") == 1.5 ]] || fail "through pkg-config: not 1.5"
 
+# The plug-in of docs/library.md, as that page says.
+page=$source/docs/library.md
+awk '/^## Plug-ins/ { on = 1 } on && /^```$/ { exit } code { print } on && /^```c$/ { code = 1 }' \
+    "$page" >"$dir/mine.c"
+build_it=$(sed -n 's/^    cc \(.* -o mine\.so .*\)$/\1/p' "$page")
+[[ -n $build_it ]] || fail "docs/library.md does not say how a plug-in is compiled"
+(cd "$dir" && bash -c "$compiler $build_it") || fail "$compiler $build_it"
+"$dir/prefix/bin/attnbench" check --plugin "$dir/mine.so" --kernel mine --problem s=48,d=24,mask=causal \
+    --output "$dir/check.jsonl" >"$dir/log" 2>&1 || fail "$(cat "$dir/log")"
+grep -q '"kernel":"mine".*"state":"ok"' "$dir/check.jsonl" || fail "$(cat "$dir/check.jsonl")"
+
 "$dir/prefix/bin/attnbench" --version >/dev/null || fail "the installed program does not start"
 [[ -e $dir/prefix/bin/attnbench_tiles.so ]] || fail "the sizes of flash do not lie beside the program"

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Builds a plug-in of docs/plugins with the command in its header, and checks its kernel.
+#
+#   test_template.sh PROGRAM INCLUDE SOURCE KERNEL
+#
+# Exit 77: its compiler is not installed.
+set -euo pipefail
+program=$1 include=$2 source=$3 kernel=$4
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+fail() {
+    printf 'test_template: %s\n' "$*" >&2
+    exit 1
+}
+
+command=$(sed -n 's/^[!/]* *\([a-z+]* -O3 .* -o mine\.so .*\)$/\1/p' "$source")
+[[ -n $command ]] || fail "$source does not say how it is compiled"
+command -v "${command%% *}" >/dev/null || exit 77
+# pkg-config finds an installed header; this one is not installed yet
+command=${command//'$(pkg-config --cflags attnbench)'/-I$include}
+cp "$source" "$dir"
+(cd "$dir" && bash -c "$command") || fail "$command"
+
+problem=b=2,hq=4,hkv=2,sq=24,skv=33,d=24,dv=16,layout=bshd
+for more in "" ,mask=causal; do
+    "$program" check --plugin "$dir/mine.so" --kernel "$kernel" --problem "$problem$more" \
+        --threads 1,2 --output "$dir/check.jsonl" || fail "$kernel: $problem$more"
+    [[ $(grep -c '"state":"ok"' "$dir/check.jsonl") == 2 ]] || fail "$(cat "$dir/check.jsonl")"
+    rm "$dir/check.jsonl"
+done
