@@ -27,6 +27,7 @@ from safetensors.numpy import save_file
 
 from attntools.cells import Identity, problem_fields
 from attntools.cli import ToolError
+from attntools.gate_builds import Build
 
 # What valgrind 3.19 to 3.24 can run.  It does not support AVX-512: an unknown instruction ends the
 # worker, and valgrind's CPUID says that there is no AVX-512.
@@ -160,7 +161,7 @@ def operands(problem: str, path: Path) -> None:
     save_file({n: rng.standard_normal(s, dtype=np.float32) for n, s in shapes.items()}, path)
 
 
-def request(identity: Identity, folder: Path) -> dict[str, object]:
+def request(identity: Identity, folder: Path, plugin: str = "") -> dict[str, object]:
     """The request to the worker."""
     return {
         "protocol": 1,
@@ -170,6 +171,7 @@ def request(identity: Identity, folder: Path) -> dict[str, object]:
         "case": "",
         "kernel": identity.kernel,
         "isa": identity.isa,
+        "plugin": plugin,
         "threads": 1,
         "team": 1,
         "placement": "none",
@@ -195,11 +197,11 @@ def _converse(command: list[str], line: str, folder: Path) -> tuple[str, str]:
     return (folder / "answer").read_text(), " / ".join(ended)
 
 
-def count(program: Path, identity: Identity, folder: Path) -> Count:
+def count(build: Build, identity: Identity, folder: Path) -> Count:
     """Counts one call of a cell's kernel.
 
     Args:
-        program: the build.
+        build: the program, and the plug-ins that it is run with.
         identity: which kernel on which problem; its threads, input and placement do not matter.
         folder: for operands and callgrind's file.
 
@@ -207,9 +209,10 @@ def count(program: Path, identity: Identity, folder: Path) -> Count:
         ToolError: valgrind is missing, does not know the instructions, or the worker cannot do it.
     """
     require_valgrind()
+    program = build.program
     if identity.isa not in ISAS:
         raise ToolError(
-            f"{identity.variant}: valgrind does not know the instructions of {identity.isa}; "
+            f"{identity.label}: valgrind does not know the instructions of {identity.isa}; "
             f"count {' or '.join(ISAS)}"
         )
     operands(identity.problem, folder / "in.safetensors")
@@ -217,11 +220,12 @@ def count(program: Path, identity: Identity, folder: Path) -> Count:
     out.unlink(missing_ok=True)
     command = ["valgrind", "--quiet", "--tool=callgrind", f"--toggle-collect={COUNTED}",
                f"--callgrind-out-file={out}", str(program), "worker"]  # fmt: skip
+    asked = json.dumps(request(identity, folder, build.file_of(identity))) + "\n"
     try:
-        answer, end = _converse(command, json.dumps(request(identity, folder)) + "\n", folder)
+        answer, end = _converse(command, asked, folder)
     except subprocess.TimeoutExpired:
-        raise ToolError(f"{identity.variant}: not counted within {TIMEOUT_S} s") from None
-    what = f"{identity.variant} on {identity.problem}"
+        raise ToolError(f"{identity.label}: not counted within {TIMEOUT_S} s") from None
+    what = f"{identity.label} on {identity.problem}"
     said = json.loads(answer) if answer.endswith("\n") else {"state": "crashed", "why": end}
     if said["state"] != "ok":
         raise ToolError(f"{what}: {said['state']}: {said['why']}")

@@ -52,10 +52,16 @@ class Identity(namedtuple("Identity", KEY)):
         return f"{self.kernel}/{self.isa}"
 
     @property
+    def label(self) -> str:
+        """The variant; where it comes from a plug-in, with the beginning of the file's digest."""
+        kind, _, digest = (self.plugin or "").partition(":")
+        return f"{self.variant}@{digest[:8]}" if kind == "sha256" else self.variant
+
+    @property
     def series(self) -> str:
-        """The variant, and how it was measured where that is unusual: what a figure tells apart."""
+        """The label, and how it was measured where that is unusual: what a figure tells apart."""
         unusual = (name for name in MEASURED if getattr(self, name) != USUAL[name])
-        return " ".join([self.variant, *map(self.text, unusual)])
+        return " ".join([self.label, *map(self.text, unusual)])
 
 
 @dataclass(slots=True, eq=False)

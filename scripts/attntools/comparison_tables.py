@@ -56,7 +56,7 @@ def case_text(cell: Cell, varying: Sequence[str]) -> str:
 
 def variant_text(comparison: Comparison) -> str:
     """Kernel and instruction set; both sides' where they differ."""
-    names = [c.identity.variant for c in (comparison.base, comparison.new) if c]
+    names = [c.identity.label for c in (comparison.base, comparison.new) if c]
     return names[0] if len(set(names)) == 1 else " -> ".join(names)
 
 
@@ -100,7 +100,7 @@ def rank_rows(ranking: Sequence[Sequence[Ranked]]) -> list[tuple[str, ...]]:
             case_text(r.cell, varying),
             str(r.cell.identity.threads),
             str(r.rank),
-            r.cell.identity.variant,
+            r.cell.identity.label,
             seconds(r.cell.median_s),
             digits(r.cell.number("gflops")),
             change(r.ratio) if r.ratio != 1 else "",

@@ -4,7 +4,8 @@
     scripts/gate --base OLD/attnbench --new NEW/attnbench --suite quick --kernel flash
 
 BASE and NEW are commits (built in a git worktree; the programs of the last 20 are kept in
-$XDG_CACHE_HOME/attnbench/gate), programs or build folders.  Both are
+$XDG_CACHE_HOME/attnbench/gate), programs or build folders; or shared objects, OLD/mine.so and
+NEW/mine.so: then this tree's build is run with each as its --plugin.  Both are
 launched in pairs, base new new base, and each pair gives ln(new / base) of every cell, from the 5th
 percentile of each launch's samples, since what disturbs a launch only adds time.  A cell is
 SLOWER if the sign-test interval of their median lies above 0, also with all cells considered
@@ -31,6 +32,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from attntools import icount, selection
@@ -206,7 +208,12 @@ def gate(options: argparse.Namespace, folder: Path) -> Outcome:
     """Builds, runs, judges, confirms."""
     start = time.monotonic()
     counting = options.metric == "instructions"
-    base, new = build("base", options.base, folder), build("new", options.new, folder)
+    base, new = (
+        replace(build(side, text, folder), plugins=tuple(options.plugin))
+        for side, text in (("base", options.base), ("new", options.new))
+    )
+    if base.compared and new.compared:
+        options.kernel = options.kernel or "plugins"
     plan = Plan((base, new), folder, options.sample_s, options.seed)
     outcome = Outcome(base.label, new.label, options.pairs, options.threshold)
     outcome.building_s = time.monotonic() - start

@@ -1,5 +1,6 @@
-"""The two programs that a gate compares: given as programs, or built from commits."""
+"""The two sides that a gate compares: programs, commits to build, or plug-ins of this build."""
 
+import hashlib
 import os
 import re
 import shutil
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from attntools import gate_kept
+from attntools.cells import Identity, Results
 from attntools.cli import Exit, ToolError, say
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,13 +24,51 @@ FOLDERS = {"base": "base", "new": "head", "program": "prog"}
 EVERY_S = 5.0
 STEP = re.compile(r"\[(\d+)/(\d+)\]")  # as ninja writes it
 
+# The path of a shared object, as in mine.so or libmine.so.1.
+PLUGIN = re.compile(r"\.so(\.\d+)*$")
+
+# Stands in place of the digests of the two plug-ins that are compared: their cells are the same.
+COMPARED = "compared"
+
+
+def digest_of(path: Path | str) -> str:
+    """What a row's `plugin` says of a file."""
+    return "sha256:" + hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
 
 @dataclass
 class Build:
-    """A program to launch, and what to call it."""
+    """A program to launch, and what to call it.
+
+    The plug-ins are those that both sides are run with; `compared` is one that only this side has.
+    """
 
     program: Path
     label: str
+    plugins: tuple[str, ...] = ()
+    compared: str = ""
+
+    def words(self) -> list[str]:
+        """The options that name the plug-ins, for attnbench."""
+        files = [*self.plugins, self.compared] if self.compared else self.plugins
+        return [word for file in files for word in ("--plugin", file)]
+
+    def plain(self, results: Results) -> Results:
+        """Results in which cells of the plug-in that is compared are named alike on both sides."""
+        if self.compared:
+            mine = digest_of(self.compared)
+            for cell in results.cells.values():
+                if cell.identity.plugin == mine:
+                    cell.identity = cell.identity._replace(plugin=COMPARED)
+            results.cells = {cell.identity: cell for cell in results.cells.values()}
+        return results
+
+    def file_of(self, identity: Identity) -> str:
+        """The plug-in that a cell's kernel comes from; "" where that is the program itself."""
+        if identity.plugin == COMPARED:
+            return self.compared
+        found = (file for file in self.plugins if digest_of(file) == identity.plugin)
+        return next(found, "") if identity.plugin else ""
 
 
 def _failed(what: str, arguments: list[str], lines: list[str], code: Exit) -> ToolError:
@@ -100,17 +140,32 @@ def _from_commit(side: str, commit: str, tree: Path, kept: Path, code: Exit) -> 
         _remove(git, tree)
 
 
+def _plugin(text: str) -> Build | None:
+    """This tree's program with a plug-in, where the text is the path of one."""
+    if not PLUGIN.search(text):
+        return None
+    program = _program_of(str(ROOT))
+    if not program:
+        raise ToolError("plug-ins are compared by this tree's program: scripts/build release")
+    if not Path(text).is_file():
+        raise ToolError(f"{text}: no such plug-in")
+    return Build(program, text, compared=text)
+
+
 def build(side: str, text: str, folder: Path) -> Build:
     """A side of the comparison; a commit is built, unless its program was kept.
 
     Args:
         side: base, new, or program where there is but one.
-        text: a program, a build folder or a commit.
+        text: a program, a build folder, a commit, or a plug-in.
         folder: of this gate; gets a copy of the program, which nobody else removes.
 
     Raises:
         ToolError: neither a program nor a commit, or it does not build (the base: code 5).
     """
+    plugin = _plugin(text)
+    if plugin:
+        return plugin
     program = _program_of(text)
     if program:
         return Build(program, text)

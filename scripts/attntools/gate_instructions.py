@@ -60,7 +60,7 @@ def count_pairs(
     """Counts every cell in both builds."""
     counted = []
     for number, identity in enumerate(cells, 1):
-        base, new = (count(build.program, identity, folder) for build in builds)
+        base, new = (count(build, identity, folder) for build in builds)
         counted.append(Counted(identity, base, new, threshold))
         progress(number, len(cells))
     return counted
@@ -71,7 +71,7 @@ def table(counted: Iterable[Counted]) -> str:
     rows = [
         (
             c.identity.problem,
-            c.identity.variant,
+            c.identity.label,
             f"{c.base.instructions:,}",
             f"{c.new.instructions:,}",
             f"{100 * (c.ratio - 1):+.3f} %",

@@ -95,12 +95,12 @@ class Collected:
 
 
 def launch(
-    program: Path, arguments: Sequence[str], output: Path, begun: Path | None = None
+    build: Build, arguments: Sequence[str], output: Path, begun: Path | None = None
 ) -> Results:
     """Runs a command of attnbench and reads its results.
 
     Args:
-        program: the build.
+        build: its program, and the plug-ins that it is run with.
         arguments: its command and options.
         output: where its results go.
         begun: a session to go on with, whose checks stand; see begin().
@@ -111,7 +111,8 @@ def launch(
     output.unlink(missing_ok=True)
     if begun:
         shutil.copyfile(begun, output)
-    command = [str(program), *arguments, "--resume" if begun else "--output", str(output)]
+    program, journal = build.program, "--resume" if begun else "--output"
+    command = [str(program), *arguments, *build.words(), journal, str(output)]
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
     except OSError as wrong:
@@ -119,7 +120,7 @@ def launch(
     if done.returncode not in (EXIT["as-asked"], EXIT["kernel"]):
         tail = done.stderr.decode(errors="replace").strip().splitlines()[-3:]
         raise ToolError(f"{program} ended with {done.returncode}: " + " / ".join(tail))
-    return read(output)
+    return build.plain(read(output))
 
 
 def begin(results: Path, begun: Path) -> None:
@@ -136,7 +137,7 @@ def begin(results: Path, begun: Path) -> None:
 
 
 def launch_believably(
-    program: Path, arguments: Sequence[str], output: Path, begun: Path | None = None
+    build: Build, arguments: Sequence[str], output: Path, begun: Path | None = None
 ) -> Results:
     """As launch(), again where a row was implausible, twice at most.
 
@@ -144,10 +145,10 @@ def launch_believably(
     can: a neighbour took the CPU from the probe.  A kernel that cheats does so every time.
     """
     for _ in range(RETRIES):
-        results = launch(program, arguments, output, begun)
+        results = launch(build, arguments, output, begun)
         if all(cell.state != "implausible" for cell in results.cells.values()):
             return results
-    return launch(program, arguments, output, begun)
+    return launch(build, arguments, output, begun)
 
 
 def pilot(plan: Plan, command: Sequence[str]) -> tuple[Results, Results]:
@@ -160,7 +161,7 @@ def pilot(plan: Plan, command: Sequence[str]) -> tuple[Results, Results]:
     for side, build in enumerate(plan.builds):
         try:
             arguments, output = [*command, "--seed", str(plan.seed)], plan.folder / "pilot.jsonl"
-            found.append(launch_believably(build.program, arguments, output))
+            found.append(launch_believably(build, arguments, output))
             begin(output, plan.begun(side))
         except (ToolError, ResultsError) as wrong:
             code = Exit.INCOMPARABLE if side == BASE else Exit.USAGE
@@ -237,9 +238,9 @@ def run_pairs(
                 arguments = _arguments(live, plan.sample_s, plan.seed + 2 * block + half + 1)
                 ran: dict[int, Results] = {}
                 for side in (BASE, NEW) if half == 0 else (NEW, BASE):
-                    program = plan.builds[side].program
+                    build = plan.builds[side]
                     output = plan.folder / "launch.jsonl"
-                    ran[side] = launch_believably(program, arguments, output, plan.begun(side))
+                    ran[side] = launch_believably(build, arguments, output, plan.begun(side))
                 failed = _take(live, (ran[BASE], ran[NEW]), out)
                 cases[key] = [i for i in live if i not in failed]
         progress(block + 1, blocks)

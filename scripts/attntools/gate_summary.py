@@ -121,7 +121,7 @@ def percent(log_ratio: float) -> str:
 
 def cell_text(identity: Identity) -> str:
     """A cell in one line."""
-    return f"`{identity.problem}` {identity.variant}, {identity.threads} threads"
+    return f"`{identity.problem}` {identity.label}, {identity.threads} threads"
 
 
 def verdict_text(judged: Judged, outcome: Outcome) -> str:
@@ -137,7 +137,7 @@ def _table(outcome: Outcome) -> str:
     rows = [
         (
             j.identity.problem,
-            j.identity.variant,
+            j.identity.label,
             str(j.identity.threads),
             str(j.pairs),
             seconds(j.base_s),

@@ -22,6 +22,7 @@ import json
 import subprocess
 import tempfile
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from attntools import selection, tables
@@ -80,7 +81,7 @@ def _row(cell: Cell, found: Count) -> tuple[str, ...]:
     name, inside = largest(found)
     return (
         cell.problem,
-        cell.identity.variant,
+        cell.identity.label,
         f"{found.instructions:,}",
         f"{name} {100 * inside / found.instructions:.0f} %",
     )
@@ -116,17 +117,17 @@ def run(argv: Sequence[str] | None = None) -> int:
     refuse_unwritable(options.output)
     with tempfile.TemporaryDirectory(prefix="attnbench-icount-") as name:
         folder = Path(name)
-        built = build("program", options.program, folder)
+        built = replace(build("program", options.program, folder), plugins=tuple(options.plugin))
         words = ["check", *selection.words(options, **defaults(options, built.program))]
-        results = launch(built.program, words, folder / "checked.jsonl")
+        results = launch(built, words, folder / "checked.jsonl")
         counted = []
         for number, cell in enumerate(results.right, 1):
-            what = f"{cell.problem} {cell.identity.variant}"
+            what = f"{cell.problem} {cell.identity.label}"
             say(TOOL, f"{number} of {len(results.right)}: {what}")
-            counted.append((cell, count(built.program, cell.identity, folder)))
+            counted.append((cell, count(built, cell.identity, folder)))
     write_text(options.output, render(counted, options.format))
     for identity, why in wrong_in(results).items():
-        say(TOOL, f"{identity.variant} on {identity.problem}: {why}")
+        say(TOOL, f"{identity.label} on {identity.problem}: {why}")
     if wrong_in(results):
         return Exit.WRONG_RESULT
     if not counted:

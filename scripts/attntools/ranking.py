@@ -40,7 +40,7 @@ def _rank_group(cells: list[Cell]) -> list[Ranked]:
     table = ratios(pairs).reshape(len(cells), len(cells), 3)
     for j in range(len(cells)):
         table[j, j] = 1
-    names = [cell.identity.variant for cell in cells]
+    names = [cell.identity.label for cell in cells]
     ranked = []
     for j, cell in enumerate(cells):
         lo, hi = table[:, j, 1], table[:, j, 2]

@@ -51,7 +51,7 @@ POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-s
 # Heading; text; value to sort by, where the column is a number.
 COLUMNS = (
     ("case", lambda c: c.case, None),
-    ("kernel/isa", lambda c: c.identity.variant, None),
+    ("kernel/isa", lambda c: c.identity.label, None),
     ("threads", lambda c: str(c.threads), lambda c: c.threads),
     ("state", lambda c: c.state, None),
     ("median", lambda c: seconds(median(c)), lambda c: median(c)),

@@ -12,6 +12,8 @@ def add_to(p: argparse.ArgumentParser) -> None:
     for name in NAMES:
         p.add_argument(f"--{name}", help="as for attnbench run")
     p.add_argument("--problem", action="append", default=[], help="as for attnbench run")
+    p.add_argument("--plugin", action="append", default=[], metavar="FILE",
+                   help="as for attnbench run")  # fmt: skip
 
 
 def words(options: argparse.Namespace, **defaults: str) -> list[str]:

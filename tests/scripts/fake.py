@@ -7,7 +7,7 @@ from pathlib import Path
 import sample
 
 SCRIPT = """#!{python}
-import json, random, sys, time
+import hashlib, json, random, sys, time
 settings = json.loads({settings!r})
 if sys.argv[1] == "list":
     print(json.dumps({{"kernels": [{{"isa": isa, "available": isa != "avx512"}}
@@ -44,6 +44,10 @@ with open(options.get("output") or options["resume"], "a") as out:
         if kernel in settings.get("rivals", []):
             row["group"] = "rivals"
         seconds = 1e-3 * settings["factor"] * (1 + settings["noise"] * rng.gauss(0, 1))
+        if "plugin" in options:  # its content is by what it is slower
+            content = open(options["plugin"], "rb").read()
+            row["plugin"] = "sha256:" + hashlib.sha256(content).hexdigest()
+            seconds *= float(content)
         row["time"]["median_s"] = row["time"]["min_s"] = row["time"]["p05_s"] = seconds
         row["time"]["launch_medians_s"] = [seconds]
         count = 1e6 * settings["factor"]

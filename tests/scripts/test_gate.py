@@ -1,5 +1,6 @@
 """Every exit code of the gate, on programs whose times are known."""
 
+import hashlib
 import json
 import math
 import os
@@ -13,7 +14,8 @@ import fake
 import numpy as np
 import pytest
 import sample
-from attntools import gate, gating
+from attntools import gate, gate_builds, gating
+from attntools.cells import Identity
 from attntools.comparison import Verdict
 from attntools.gate_builds import Build
 from attntools.gate_pairs import Plan, Samples, pilot, run_pairs
@@ -227,6 +229,66 @@ def test_launches_go_on_with_the_checks_of_the_pilot(tmp_path: Path) -> None:
     assert not lines[0]["resumed"]
     assert lines[2]["resumed"]
     assert len(collected.samples[identity].pairs) == 6
+
+
+# ---- plug-ins ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def compare_plugins(tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # noqa: ANN201
+    """Runs the gate on two plug-ins of a fake, that are slower by these factors."""
+    program = tmp_path / "build/release/attnbench"
+    program.parent.mkdir(parents=True)
+    fake.program(program)
+    monkeypatch.setattr(gate_builds, "ROOT", tmp_path)
+
+    def run(base: float, new: float) -> Outcome:
+        (tmp_path / "base.so").write_text(str(base))
+        (tmp_path / "new.so").write_text(str(new))
+        sides = ["--base", tmp_path / "base.so", "--new", tmp_path / "new.so"]
+        return tool(gate, *sides, "-n", "20", *ONCE)
+
+    return run
+
+
+def test_two_plugins_are_compared(compare_plugins) -> None:  # noqa: ANN001
+    outcome = compare_plugins(1.0, 1.0)
+    assert outcome.code == 0, outcome
+    assert "no regression in 1 cells" in outcome.out
+    assert "| plugins/avx2 |" in outcome.out  # the kernel that was asked for, without a digest
+    assert compare_plugins(1.0, 1.2).code == 1
+
+
+def test_a_plugin_for_both_sides(tool: Tool, tmp_path: Path) -> None:
+    program, plugin = fake.program(tmp_path / "base"), tmp_path / "mine.so"
+    plugin.write_text("1.5")
+    digest = hashlib.sha256(b"1.5").hexdigest()
+    sides = ["--base", program, "--new", program, "--plugin", plugin]
+    outcome = tool(gate, *sides, "-n", "6", *ONCE)
+    assert outcome.code == 0, outcome
+    assert f"| flash/avx2@{digest[:8]} |" in outcome.out
+
+
+def test_a_plugin_that_is_not_there(tool: Tool, tmp_path: Path, monkeypatch) -> None:  # noqa: ANN001
+    monkeypatch.setattr(gate_builds, "ROOT", tmp_path)
+    outcome = tool(gate, "--base", tmp_path / "no.so", "--new", tmp_path / "no.so")
+    assert (outcome.code, outcome.out) == (4, "")
+    assert "plug-ins are compared by this tree's program: scripts/build release" in outcome.err
+    fake.program(tmp_path / "attnbench")
+    outcome = tool(gate, "--base", tmp_path / "no.so", "--new", tmp_path / "no.so")
+    assert f"{tmp_path / 'no.so'}: no such plug-in" in outcome.err
+
+
+def test_the_file_of_a_cell(tmp_path: Path) -> None:
+    ours, theirs = str(tmp_path / "ours.so"), str(tmp_path / "theirs.so")
+    Path(ours).write_text("1")
+    Path(theirs).write_text("2")
+    side = Build(tmp_path, "", plugins=(ours,), compared=theirs)
+    cell = Identity.of(sample.cell([1e-3]))
+    assert side.file_of(cell) == ""
+    assert side.file_of(cell._replace(plugin=gate_builds.digest_of(ours))) == ours
+    assert side.file_of(cell._replace(plugin=gate_builds.COMPARED)) == theirs
+    assert side.words() == ["--plugin", ours, "--plugin", theirs]
 
 
 # ---- the statistics of a gate --------------------------------------------------------------------

@@ -14,6 +14,7 @@ from attntools.schema import USUAL
 from conftest import Outcome, Tool
 
 PROGRAM = ROOT / "build/release/attnbench"
+BUILD = Build(PROGRAM, "this tree")
 real = pytest.mark.skipif(
     not (callgrind.available() and PROGRAM.exists()),
     reason="needs valgrind and build/release/attnbench",
@@ -104,10 +105,10 @@ def test_runtime_and_what_it_calls_is_left_out() -> None:
 @real
 @pytest.mark.parametrize("kernel", ["flash", "gemm"])
 def test_count_is_the_same_again_and_grows_with_the_work(kernel: str, tmp_path: Path) -> None:
-    first = callgrind.count(PROGRAM, cell(kernel), tmp_path)
-    again = callgrind.count(PROGRAM, cell(kernel), tmp_path)
+    first = callgrind.count(BUILD, cell(kernel), tmp_path)
+    again = callgrind.count(BUILD, cell(kernel), tmp_path)
     batch = cell(kernel, problem="b=2,hq=2,hkv=1,sq=32,skv=48,d=32")
-    twice = callgrind.count(PROGRAM, batch, tmp_path)
+    twice = callgrind.count(BUILD, batch, tmp_path)
     # At least one multiply-add in eight lanes for each that the result needs.
     assert first.instructions > 2 * 32 * 48 * 64 / 8
     assert again == first
@@ -136,7 +137,7 @@ def test_same_build_takes_the_same_instructions(tool: Tool) -> None:
 @real
 def test_worker_that_cannot_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(callgrind.ToolError, match="unavailable: no kernel nonsense"):
-        callgrind.count(PROGRAM, cell("nonsense"), tmp_path)
+        callgrind.count(BUILD, cell("nonsense"), tmp_path)
 
 
 # ---- what valgrind cannot do ---------------------------------------------------------------------
@@ -183,8 +184,12 @@ def test_best_countable_instruction_set(tmp_path: Path) -> None:
 # ---- the gate ------------------------------------------------------------------------------------
 
 
-def fake_count(program: Path, identity: Identity, _folder: Path) -> Count:
-    extra = {"base": 0, "next": 30, "less": -30}[program.name] if identity.kernel == "flash" else 0
+def fake_count(build: Build, identity: Identity, _folder: Path) -> Count:
+    extra = (
+        {"base": 0, "next": 30, "less": -30}[build.program.name]
+        if identity.kernel == "flash"
+        else 0
+    )
     return Count(1000 + extra, {"inner": 600 + extra, "outer": 400})
 
 

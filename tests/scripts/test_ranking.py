@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sample
-from attntools import compare
+from attntools import compare, database, history, report
 from attntools.ranking import rank
 from attntools.results import read
 from conftest import Tool
@@ -45,6 +45,28 @@ def test_ranking_names_some_of_many_ties(tmp_path: Path) -> None:
     (group,) = rank(read(sample.write(tmp_path / "a", sample.session(), *rows)))
     assert [r.rank for r in group] == [1] * 5
     assert group[0].note == "tie with b/avx2, c/avx2, d/avx2 and 1 more"
+
+
+def test_two_builds_of_a_plugin_are_two_variants(tool: Tool, tmp_path: Path) -> None:
+    """Rows of one kernel from two files are told apart by the beginning of their digests."""
+    files = {digit: "sha256:" + digit * 64 for digit in "ab"}
+    rows = [
+        sample.cell([t * (1 + 1e-4 * i) for i in range(8)], kernel="mine", plugin=files[digit])
+        for digit, t in (("a", 1.0), ("b", 2.0))
+    ]
+    path = sample.write(tmp_path / "a.jsonl", sample.session(), *rows)
+    (group,) = rank(read(path))
+    assert [r.cell.identity.label for r in group] == ["mine/avx2@aaaaaaaa", "mine/avx2@bbbbbbbb"]
+    outcome = tool(compare, path)
+    assert outcome.code == 0
+    assert "mine/avx2@bbbbbbbb" in outcome.out
+    outcome = tool(history, "--database", tmp_path / "h.db", "add", path)
+    assert outcome.code == 0, outcome
+    with database.opened(tmp_path / "h.db") as connection:
+        names = [name for name, _, _ in database.series(connection, "mine")]
+    assert names == [f"prefill-f32-s512-d64 mine/avx2 1 cores warm {f}" for f in files.values()]
+    outcome = tool(report, path, "--output", tmp_path / "page.html")
+    assert "mine/avx2@aaaaaaaa" in (tmp_path / "page.html").read_text()
 
 
 def test_rank_counts_who_is_faster_beyond_doubt(tool: Tool, tmp_path: Path) -> None:
