@@ -103,6 +103,7 @@ static bool each_once(const struct attn_kernel *kernels, size_t count, char *why
 
 bool guest_kernels_add(const struct guest *guest, json_t *list, char *why, size_t why_size)
 {
+    static json_t *kept; /* the proxies' texts are those of the answers */
     const size_t count = json_array_size(list);
     struct attn_kernel *kernels = calloc(count + 1, sizeof *kernels);
     const struct attn_kernel **pointers = calloc(count + 1, sizeof *pointers);
@@ -114,7 +115,8 @@ bool guest_kernels_add(const struct guest *guest, json_t *list, char *why, size_
         pointers[i] = &kernels[i];
     }
     if (right && each_once(kernels, count, why, why_size)) {
-        json_incref(list); /* the proxies' texts are its */
+        kept = kept ? kept : json_array();
+        json_array_append(kept, list);
         catalogue_add_guest(guest, pointers, count);
         return true;
     }
