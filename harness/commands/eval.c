@@ -201,7 +201,7 @@ int eval_command(const struct options *options, int argc, const char *const *arg
     const int prepared = prepare(options, &request, message, sizeof message);
     if (prepared != EXIT_AS_ASKED) {
         progress_say("%s", message);
-        return guests_code() == EXIT_AS_ASKED ? prepared : guests_code();
+        return guests_code(true) == EXIT_AS_ASKED ? prepared : guests_code(true);
     }
     const double deadline =
         options->timeout_s > 0 ? options->timeout_s : launch_deadline(&request.c.problem);
@@ -212,5 +212,5 @@ int eval_command(const struct options *options, int argc, const char *const *arg
     if (launch.state != CELL_OK)
         progress_say("%s/%s: %s: %s", request.kernel, attn_isa_name(request.isa),
                      cell_state_name(launch.state), launch.why);
-    return launch.state == CELL_OK ? guests_code() : codes[launch.state];
+    return launch.state == CELL_OK ? guests_code(true) : codes[launch.state];
 }

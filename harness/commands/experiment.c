@@ -239,7 +239,7 @@ static int run(struct running *r, int argc, const char *const *argv)
            : r->interrupted             ? EXIT_INTERRUPTED
            : r->failed || r->mismatched ? EXIT_KERNEL
            : r->skipped                 ? EXIT_ENVIRONMENT
-                                        : guests_code();
+                                        : guests_code(true);
 }
 
 /* Checks of the arguments that only the experiment itself can make. */

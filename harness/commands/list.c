@@ -162,7 +162,7 @@ int list_command(const struct options *options, int argc, const char *const *arg
     else
         print_text();
     if (fflush(stdout) == 0 && printed)
-        return guests_code();
+        return guests_code(false);
     progress_say("cannot write to standard output");
     return EXIT_ENVIRONMENT;
 }

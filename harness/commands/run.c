@@ -175,8 +175,8 @@ static int exit_code(const struct session *session, enum rounds_end end)
         if (code == EXIT_AS_ASKED || of_cell == EXIT_KERNEL)
             code = of_cell;
     }
-    if (code != EXIT_KERNEL && guests_code() != EXIT_AS_ASKED)
-        code = guests_code();
+    if (code != EXIT_KERNEL && guests_code(true) != EXIT_AS_ASKED)
+        code = guests_code(true);
     return end == ROUNDS_INTERRUPTED ? EXIT_INTERRUPTED
            : end == ROUNDS_STOPPED   ? EXIT_ENVIRONMENT
                                      : code;

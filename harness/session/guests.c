@@ -27,11 +27,12 @@ const struct guest_refusal *guests_refused(size_t i)
     return i < refused ? &refusals[i] : NULL;
 }
 
-int guests_code(void)
+int guests_code(bool rivals)
 {
     int code = EXIT_AS_ASKED;
     for (size_t i = 0; i < refused && code != EXIT_KERNEL; i++)
-        code = refusals[i].state == CELL_UNAVAILABLE ? EXIT_ENVIRONMENT : EXIT_KERNEL;
+        if (rivals || !refusals[i].guest->rivals)
+            code = refusals[i].state == CELL_UNAVAILABLE ? EXIT_ENVIRONMENT : EXIT_KERNEL;
     return code;
 }
 
@@ -54,7 +55,7 @@ static void refuse(const struct guest *guest, enum cell_state state, const char 
 {
     struct guest_refusal *refusal = &refusals[refused++];
     *refusal = (struct guest_refusal){.guest = guest, .state = state};
-    name_of(guest->path, refusal->name);
+    name_of(guest->rivals ? "rivals" : guest->path, refusal->name);
     snprintf(refusal->why, sizeof refusal->why, "%s", why);
     progress_say("plug-in %s: %s: %s", guest->path, cell_state_name(state), why);
 }

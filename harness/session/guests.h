@@ -9,10 +9,10 @@
 
 #include "results/cell.h"
 
-/* Why a file of --plugin brings no kernels. */
+/* Why a file of --plugin, or the rivals' program, brings no kernels. */
 struct guest_refusal {
     const struct guest *guest;
-    char name[64]; /* to call it by in rows: the file's, without folder and suffix */
+    char name[64]; /* to call it by in rows: the file's, without folder and suffix; or rivals */
     enum cell_state state;
     char why[640];
 };
@@ -25,7 +25,8 @@ bool guests_load(const char *const *paths, size_t count, const char *kernels, do
 /* Refused file number i; NULL beyond the last. */
 const struct guest_refusal *guests_refused(size_t i);
 
-/* What the refusals make of an exit code that is EXIT_AS_ASKED otherwise. */
-int guests_code(void);
+/* What the refusals make of an exit code that is EXIT_AS_ASKED otherwise; `rivals`: that of their
+ * program, too, which a session has asked for. */
+int guests_code(bool rivals);
 
 #endif

@@ -21,8 +21,8 @@
 static const struct {
     const char *name, *summary, *usage, *more;
 } commands[COMMAND_COUNT] = {
-    [COMMAND_LIST] = {"list", "kernels, variants, suites, and why one is unavailable", "[--json]",
-                      ""},
+    [COMMAND_LIST] = {"list", "kernels, variants, suites, and why one is unavailable",
+                      "[--json] [--plugin FILE]...", ""},
     [COMMAND_RUN] =
         {"run", "check and time kernels", "[OPTION]...",
          "Without --suite and --problem the suite is `default`.  Every cell (case, kernel,\n"

@@ -145,7 +145,10 @@ static void add_cell(struct session *session, const struct problem_case *c, cons
 static void add_refused(struct session *session, const struct problem_case *c)
 {
     const struct guest_refusal *refusal;
-    for (size_t i = 0; i < session->options->plugin_count && (refusal = guests_refused(i)); i++) {
+    const enum command command = session->options->command;
+    if (command != COMMAND_RUN && command != COMMAND_CHECK)
+        return; /* the cells of an experiment */
+    for (size_t i = 0; (refusal = guests_refused(i)); i++) {
         struct cell *cell = &session->cells[session->cell_count++];
         cell_init(cell, c, refusal->name, ATTN_ISA_BASELINE);
         cell->guest = refusal->guest;
@@ -167,7 +170,7 @@ static bool plan_cells(struct session *session, char *message, size_t message_si
         !select_isas(session->options->isa, &isas, message, message_size))
         return false;
     const size_t variants = count * session->thread_counts * ATTN_ISA_COUNT;
-    const size_t most = session->cases.count * (variants + session->options->plugin_count);
+    const size_t most = session->cases.count * (variants + OPTIONS_MAX_PLUGINS + 1);
     session->cells = calloc(most ? most : 1, sizeof *session->cells);
     for (size_t i = 0; session->cells && i < session->cases.count; i++) {
         const struct problem_case *c = &session->cases.items[i];

@@ -9,6 +9,7 @@ import shlex
 import shutil
 import subprocess
 import unittest
+import unittest.mock
 
 from command import BRIEF, SCHEMA, TINY, CommandTest, Row, cells, lines, run, safetensors
 from command import read_safetensors as read
@@ -307,6 +308,26 @@ class Plugins(CommandTest):
             self.assertEqual(done.returncode, 3, done)
             self.assertIn("naive", done.stdout)
             self.assertIn("it does not export attn_plugin()", done.stderr)
+
+    def test_the_program_of_the_rivals(self) -> None:
+        """It is asked only for what is its own; one that fails does not cost `list` its exit code."""
+        program = self.directory / "worker"
+        program.write_text("#!/bin/sh\nexit 1\n")
+        program.chmod(0o755)
+        with unittest.mock.patch.dict(os.environ, {"ATTNBENCH_RIVALS": str(program)}):
+            done, rows = self.session(kernels="all", command="check")
+            self.assertEqual((done.returncode, "rivals" in rows), (0, False), done)
+            self.assertNotIn("plug-in", done.stderr)
+            done = run("list")
+            self.assertEqual(done.returncode, 0, done)
+            self.assertIn(f"plug-in {program}: ", done.stderr)
+            self.output = str(self.directory / "asked.jsonl")
+            done, rows = self.session(kernels="naive,rivals", command="check")
+        self.assertIn(done.returncode, (1, 3), done)
+        self.assertEqual(set(rows), {"naive", "gemm", "rivals"})
+        self.assertEqual(rows["naive"]["state"], "ok")
+        self.assertIn(rows["rivals"]["state"], ("unavailable", "crashed", "failed"))
+        self.assertIsNone(rows["rivals"]["plugin"])
 
     def test_too_many(self) -> None:
         done = run("list", *["--plugin", "x"] * 17)
