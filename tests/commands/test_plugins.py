@@ -1,44 +1,21 @@
-"""Kernels from shared objects: run as any other, and refused with the reason."""
+"""Kernels from shared objects: run as any other."""
 
-import hashlib
 import json
 import os
 import pathlib
-import platform
 import shlex
 import shutil
 import subprocess
 import unittest
-import unittest.mock
 
-from command import BRIEF, SCHEMA, TINY, CommandTest, Row, cells, lines, run, safetensors
+from command import BRIEF, SCHEMA, TINY, cells, lines, run, safetensors
 from command import read_safetensors as read
+from plugins import PluginTest, digest
 
-PLUGINS = pathlib.Path(os.environ["ATTNBENCH_PLUGINS"])
-HERE = {"x86_64": "x86-64", "aarch64": "AArch64"}[platform.machine()]
 CAUSAL = "h=1,s=16,d=8,mask=causal"
 
 
-def digest(path: str | pathlib.Path) -> str:
-    """As rows have it."""
-    return "sha256:" + hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
-
-
-class Plugins(CommandTest):
-    def plugin(self, name: str) -> str:
-        """The path of a plug-in of tests/plugins/."""
-        return str(PLUGINS / f"{name}.so")
-
-    def session(
-        self, *more: str, problem: str = TINY, command: str = "run", kernels: str = "naive,plugins"
-    ) -> tuple[subprocess.CompletedProcess[str], dict[str, Row]]:
-        """One session on one thread; how it ended, and its rows by kernel."""
-        words = [command, "--problem", problem, "--threads", "1", "--output", self.output]
-        words += ["--kernel", kernels, *more, *(BRIEF if command == "run" else [])]
-        done = run(*words)
-        rows = cells(self.output) if pathlib.Path(self.output).exists() else {}
-        return done, {kernel: row for (_, kernel, _), row in rows.items()}
-
+class Plugins(PluginTest):
     # ---- as any other kernel ---------------------------------------------------------------------
 
     def test_it_is_checked_timed_and_named(self) -> None:
@@ -179,160 +156,6 @@ class Plugins(CommandTest):
                 done, rows = self.session("--plugin", self.plugin(version), problem=CAUSAL)
                 self.assertEqual(done.returncode, 0, done)
                 self.assertEqual(rows[version]["state"], "ok", rows[version])
-
-    # ---- refused ---------------------------------------------------------------------------------
-
-    def refuses(
-        self, path: str, why: str, *more: str, state: str = "unavailable", code: int = 3
-    ) -> Row:
-        """The file is refused with this reason, and the session goes on without it."""
-        done, rows = self.session("--plugin", path, *more)
-        self.assertEqual(done.returncode, code, done)
-        self.assertEqual(rows["naive"]["state"], "ok", rows["naive"])
-        self.assertGreater(rows["naive"]["time"]["median_s"], 0)
-        name = pathlib.Path(path).stem
-        self.assertEqual(set(rows), {"naive", name})
-        row = rows[name]
-        self.assertEqual((row["state"], row["why"]), (state, why))
-        self.assertIsNone(row["time"])
-        there = pathlib.Path(path).is_file()
-        self.assertEqual(row["plugin"], digest(path) if there else "unread")
-        self.assertIn(f"plug-in {path}: {state}: {why}", done.stderr)
-        return row
-
-    def test_refusals(self) -> None:
-        sizes = [int(s) for s in subprocess.run(
-            [str(PLUGINS / "sizes")], stdout=subprocess.PIPE, text=True, check=True
-        ).stdout.split()]  # fmt: skip
-        names = "a kernel's name is lower case letters, digits and _, at most 63 of them, not "
-        for name, why in {
-            "no_entry": "it does not export attn_plugin()",
-            "size_zero": "kernel 0 says that its struct attn_kernel has 0 bytes; "
-            f"{sizes[0]} to 65536 make sense",
-            "size_huge": "kernel 0 says that its struct attn_kernel has 18446744073709551615 "
-            f"bytes; {sizes[0]} to 65536 make sense",
-            "caps_size_zero": "kernel 0 says that its struct attn_caps has 0 bytes; "
-            f"{sizes[1]} to 65536 make sense",
-            "no_execute": "kernel refused/baseline has no execute",
-            "no_name": "kernel 0 has no name",
-            "upper_case": names + "'Refused'",
-            "long_name": names + "'a234567890" + "1234567890" * 5 + "1234'",
-            "group_name": "kernel ours has the name of a group",
-            "no_isa": "kernel refused is for instruction set 77; 0 to 6 are known",
-            "no_compute": "kernel refused computes in data type 77; 0 to 6 are known",
-            "of_library": "there is a kernel flash already, in this program",
-            "twice": "it has two kernels refused/baseline",
-            "no_kernels": "attn_plugin() gives 0 kernels; 1 to 64 make sense",
-            "null_kernel": "kernel 0 is NULL",
-        }.items():
-            with self.subTest(name):
-                self.output = str(self.directory / f"{name}.jsonl")
-                self.refuses(self.plugin(name), why)
-
-    def test_crashing_constructor(self) -> None:
-        why = "SIGABRT while loading the plug-in"
-        self.refuses(self.plugin("crashes"), why, state="crashed", code=1)
-
-    def test_hanging_constructor(self) -> None:
-        why = "no answer within 2 s, while loading the plug-in"
-        self.refuses(self.plugin("hangs"), why, "--timeout", "2", state="timeout", code=1)
-
-    def test_no_such_file(self) -> None:
-        self.refuses(str(self.directory / "nowhere.so"), "no such file")
-
-    def test_files_that_are_no_plugin(self) -> None:
-        whole = pathlib.Path(self.plugin("right")).read_bytes()
-        neither = "neither a shared object nor a program: it begins neither as an ELF file does "
-        for name, content, why in (
-            ("empty", b"", neither + "nor with #!"),
-            ("text", b"int main(void);\n" * 9, neither + "nor with #!"),
-            ("cut", whole[:40], "an ELF file that is cut off"),
-            ("s390", whole[:18] + b"\x16\0" + whole[20:],
-             f"built for s390, 64-bit; this program is for {HERE}, 64-bit"),
-            ("small", whole[:4] + b"\1" + whole[5:18] + b"\3\0" + whole[20:],
-             f"built for i386, 32-bit; this program is for {HERE}, 64-bit"),
-            ("other", whole[:18] + b"\x39\x05" + whole[20:],
-             f"built for machine number 1337, 64-bit; this program is for {HERE}, 64-bit"),
-            ("object", whole[:16] + b"\1\0" + whole[18:],
-             "an ELF file, but neither a shared object nor a program (an object file must be "
-             "linked: cc -shared)"),
-            ("script", b"#!/bin/sh\n", "a program, but not executable: chmod +x"),
-        ):  # fmt: skip
-            with self.subTest(name):
-                path = self.directory / f"{name}.so"
-                path.write_bytes(content)
-                self.output = str(self.directory / f"{name}.jsonl")
-                self.refuses(str(path), why)
-        self.output = str(self.directory / "folder.jsonl")
-        (self.directory / "folder").mkdir()
-        done, rows = self.session("--plugin", str(self.directory / "folder"))
-        self.assertEqual((done.returncode, rows["folder"]["why"]), (3, "not a regular file"))
-
-    def test_a_library_that_it_needs_is_missing(self) -> None:
-        """The loader's own words."""
-        path = self.directory / "truncated.so"
-        whole = pathlib.Path(self.plugin("right")).read_bytes()
-        path.write_bytes(whole[: len(whole) // 2])
-        done, rows = self.session("--plugin", str(path))
-        self.assertIn(rows["truncated"]["state"], ("unavailable", "crashed"))
-        self.assertIn(done.returncode, (1, 3))
-        self.assertEqual(rows["naive"]["state"], "ok")
-
-    def test_two_files_with_one_name(self) -> None:
-        other = str(self.directory / "other.so")
-        shutil.copy(self.plugin("right"), other)
-        done, rows = self.session("--plugin", self.plugin("right"), "--plugin", other)
-        self.assertEqual(done.returncode, 3, done)
-        self.assertEqual(rows["right"]["state"], "ok")
-        why = f"there is a kernel right already, of {self.plugin('right')}"
-        self.assertEqual((rows["other"]["state"], rows["other"]["why"]), ("unavailable", why))
-
-    def test_its_name_may_be_asked_for(self) -> None:
-        """A kernel of a refused file is not an unknown one: its row says why it is not there."""
-        done, rows = self.session("--plugin", self.plugin("no_entry"), kernels="naive,mine")
-        self.assertEqual(done.returncode, 3, done)
-        self.assertEqual(set(rows), {"naive", "no_entry"})
-        done = run("eval", "--kernel", "mine", "--plugin", self.plugin("no_entry"), "--input", "i",
-                   "--output", "o")  # fmt: skip
-        self.assertEqual(done.returncode, 3, done)
-
-    def test_every_case_has_its_row(self) -> None:
-        words = ["--problem", "h=1,s=8,d=8", "--plugin", self.plugin("no_entry")]
-        self.session(*words)
-        rows = [row for row in cells(self.output).values() if row["kernel"] == "no_entry"]
-        self.assertEqual(len({row["problem"] for row in rows}), 2)
-
-    def test_list_and_experiment_go_on(self) -> None:
-        for words in (["list"], ["experiment", "overflow", "--quick"]):
-            done = run(*words, "--plugin", self.plugin("no_entry"))
-            self.assertEqual(done.returncode, 3, done)
-            self.assertIn("naive", done.stdout)
-            self.assertIn("it does not export attn_plugin()", done.stderr)
-
-    def test_the_program_of_the_rivals(self) -> None:
-        """It is asked only for what is its own; one that fails does not cost `list` its exit code."""
-        program = self.directory / "worker"
-        program.write_text("#!/bin/sh\nexit 1\n")
-        program.chmod(0o755)
-        with unittest.mock.patch.dict(os.environ, {"ATTNBENCH_RIVALS": str(program)}):
-            done, rows = self.session(kernels="all", command="check")
-            self.assertEqual((done.returncode, "rivals" in rows), (0, False), done)
-            self.assertNotIn("plug-in", done.stderr)
-            done = run("list")
-            self.assertEqual(done.returncode, 0, done)
-            self.assertIn(f"plug-in {program}: ", done.stderr)
-            self.output = str(self.directory / "asked.jsonl")
-            done, rows = self.session(kernels="naive,rivals", command="check")
-        self.assertIn(done.returncode, (1, 3), done)
-        self.assertEqual(set(rows), {"naive", "gemm", "rivals"})
-        self.assertEqual(rows["naive"]["state"], "ok")
-        self.assertIn(rows["rivals"]["state"], ("unavailable", "crashed", "failed"))
-        self.assertIsNone(rows["rivals"]["plugin"])
-
-    def test_too_many(self) -> None:
-        done = run("list", *["--plugin", "x"] * 17)
-        self.assertEqual(done.returncode, 2, done)
-        self.assertIn("--plugin is given too often", done.stderr)
 
     def test_a_file_that_changes_meanwhile(self) -> None:
         """The row of one file is never computed by another."""
