@@ -18,7 +18,7 @@ command=$(sed -n 's/^[!/]* *\([a-z+]* -O3 .* -o mine\.so .*\)$/\1/p' "$source")
 [[ -n $command ]] || fail "$source does not say how it is compiled"
 command -v "${command%% *}" >/dev/null || exit 77
 # pkg-config finds an installed header; this one is not installed yet
-command=${command//'$(pkg-config --cflags attnbench)'/-I$include}
+command=${command//\$(pkg-config --cflags attnbench)/-I$include}
 cp "$source" "$dir"
 (cd "$dir" && bash -c "$command") || fail "$command"
 
