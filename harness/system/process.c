@@ -92,8 +92,7 @@ static bool overridden(const char *variable, const char *const *environment)
     return false;
 }
 
-/* This process's environment with the spec's changes; the strings are not copied. */
-static char **child_environment(const char *const *changes)
+char **process_environment(const char *const *changes)
 {
     static const char *const none[] = {NULL};
     changes = changes ? changes : none;
@@ -280,7 +279,7 @@ struct process_outcome process_run(const struct process_spec *spec)
     const sigset_t set = caught_set();
     sigset_t before;
     const pid_t parent = getpid();
-    char **environment = child_environment(spec->environment);
+    char **environment = process_environment(spec->environment);
     sigprocmask(SIG_BLOCK, &set, &before);
     pid_t pid = -1;
     if (environment && pipe2(request, O_CLOEXEC) == 0 && pipe2(answer, O_CLOEXEC) == 0)

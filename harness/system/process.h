@@ -44,6 +44,10 @@ struct process_outcome {
 /* Runs a child to its end; sleeps in poll meanwhile. */
 struct process_outcome process_run(const struct process_spec *spec);
 
+/* This process's environment with changes as in process_spec (NULL: none), for free(); the strings are
+ * not copied.  NULL where memory is missing. */
+char **process_environment(const char *const *changes);
+
 /* "SIGSEGV"; "signal 99" where it has no name.  Static until the next call. */
 const char *process_signal_name(int signal);
 
