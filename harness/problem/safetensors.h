@@ -44,6 +44,12 @@ void safetensors_print_shape(const struct safetensor *tensor, char text[SAFETENS
 /* Element number `index` of a tensor of floating-point numbers, row-major. */
 double safetensors_get(const struct safetensor *tensor, size_t index);
 
+/* What stands in front of the data of such a file: the length and the header, at least `least` bytes, for
+ * free(); the data, which lie one after the other, then begin at a multiple of 64 bytes.  NULL without
+ * memory. */
+char *safetensors_header(const struct safetensor *tensors, size_t count, size_t least,
+                         size_t *bytes);
+
 /* Writes a file of dense tensors; their `format` is not looked at.  Written to another
  * file and renamed, so that path never holds half a file; where path is no regular file (a pipe,
  * /dev/full), directly. */

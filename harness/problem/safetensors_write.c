@@ -14,7 +14,8 @@
 
 #include "safetensors_types.h"
 
-#define ALIGNMENT 8 /* of the data: the header is padded with spaces, as the format suggests */
+/* Of the data, in bytes: a cache line, and the widest vector.  The header is padded with spaces. */
+#define ALIGNMENT 64
 
 /* {"name": {"dtype": ..., "shape": [...], "data_offsets": [begin, end]}, ...} */
 static json_t *describe(const struct safetensor *tensors, size_t count)
@@ -35,12 +36,13 @@ static json_t *describe(const struct safetensor *tensors, size_t count)
     return header;
 }
 
-/* The length and the padded header in one block; NULL without memory. */
-static char *header_text(const struct safetensor *tensors, size_t count, size_t *bytes)
+char *safetensors_header(const struct safetensor *tensors, size_t count, size_t least,
+                         size_t *bytes)
 {
     json_t *header = describe(tensors, count);
     const size_t length = json_dumpb(header, NULL, 0, JSON_COMPACT);
-    const size_t padded = (length + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    const size_t whole = 8 + length > least ? 8 + length : least;
+    const size_t padded = (whole + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT - 8;
     char *text = length ? malloc(8 + padded) : NULL;
     if (text) {
         for (int n = 0; n < 8; n++)
@@ -158,7 +160,7 @@ bool safetensors_write(const char *path, const struct safetensor *tensors, size_
                        char *message, size_t message_size)
 {
     size_t header_bytes = 0;
-    char *header = header_text(tensors, count, &header_bytes);
+    char *header = safetensors_header(tensors, count, 0, &header_bytes);
     bool ok = header != NULL;
     if (!ok) {
         errno = ENOMEM;

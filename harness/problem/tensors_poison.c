@@ -59,16 +59,21 @@ void tensors_poison_padding(const struct tensors_view *view, size_t padding)
     }
 }
 
+void tensors_poison_result(const struct tensors_view *view)
+{
+    for (size_t n = 0; n < rows_of(view); n++) {
+        const struct row row = row_number(view, n);
+        for (size_t d = 0; d < view->cols; d++)
+            set_bits(row.data, view->dtype, d, result_poison(view->dtype));
+    }
+}
+
 void tensors_poison(struct tensor_set *set, const struct attn_problem *problem)
 {
     struct tensors_view views[TENSORS_VIEWS];
     const size_t count = tensors_results(&set->tensors, problem, views);
     for (size_t v = 0; v < count; v++) {
-        for (size_t n = 0; n < rows_of(&views[v]); n++) {
-            const struct row row = row_number(&views[v], n);
-            for (size_t d = 0; d < views[v].cols; d++)
-                set_bits(row.data, views[v].dtype, d, result_poison(views[v].dtype));
-        }
+        tensors_poison_result(&views[v]);
         tensors_poison_padding(&views[v], set->layout.row_padding);
     }
 }

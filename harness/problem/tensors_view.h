@@ -1,5 +1,6 @@
 /*
- * tensors_view: what each operand and result is as a block of memory; for tensors*.c and patterns.c.
+ * tensors_view: what each operand and result is as a block of memory; for tensors*.c,
+ * exchange.c and patterns.c.
  *
  * A view is (batch, heads, rows, cols) with dense rows.  LSE is seen as one row of q_len per head,
  * although kernels address its elements by stride[2] = 1.
@@ -44,7 +45,8 @@ size_t tensors_page(void);
 /* A hash of bytes, for checksums. */
 uint64_t tensors_hash(const void *data, size_t bytes);
 
-/* Poison into the padding between rows. */
+/* Poison into every element of a result, and into the padding between rows. */
+void tensors_poison_result(const struct tensors_view *view);
 void tensors_poison_padding(const struct tensors_view *view, size_t padding);
 
 /* Maps and poisons the results of a set. */

@@ -1,0 +1,263 @@
+/*
+ * exchange: layout of the file, and rows to and fro.
+ */
+#define _GNU_SOURCE
+#include "exchange.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "safetensors.h"
+#include "tensors_view.h"
+
+#define ALIGNMENT ((size_t)64)      /* of every tensor */
+#define ABREAST (2 * TENSORS_VIEWS) /* tensors of a set at most */
+#define NAME 24                     /* bytes of "weights.4095" */
+
+struct exchange {
+    int fd;
+    char *map;
+    size_t bytes; /* of file and map */
+    struct attn_problem problem;
+    size_t sets;
+    size_t *offsets; /* of tensor number n of set s in the file: [s * ABREAST + n] */
+};
+
+struct exchange *exchange_open(char *message, size_t message_size)
+{
+    struct exchange *e = calloc(1, sizeof *e);
+    if (e && (e->fd = memfd_create("attnbench-exchange", MFD_CLOEXEC | MFD_ALLOW_SEALING)) >= 0 &&
+        fcntl(e->fd, F_ADD_SEALS, F_SEAL_SHRINK) == 0)
+        return e;
+    snprintf(message, message_size, "cannot make a file in memory: %s", strerror(errno));
+    free(e);
+    return NULL;
+}
+
+static void unmap(struct exchange *e)
+{
+    if (e->map)
+        munmap(e->map, e->bytes);
+    e->map = NULL;
+}
+
+void exchange_close(struct exchange *e)
+{
+    if (!e)
+        return;
+    unmap(e);
+    close(e->fd);
+    free(e->offsets);
+    free(e);
+}
+
+int exchange_file(const struct exchange *e)
+{
+    return e->fd;
+}
+
+/* ---- layout ---------------------------------------------------------------------------------- */
+
+/* Operands, then results, of one set; `tensors` holds what the views point to. */
+static size_t views_of(const struct attn_problem *p, struct attn_tensors *tensors,
+                       struct tensors_view views[ABREAST])
+{
+    const size_t operands = tensors_operands(tensors, p, views);
+    return operands + tensors_results(tensors, p, views + operands);
+}
+
+/* The shape as it is stored; LSE is (B, Hq, Sq). */
+static void shape_of(const struct tensors_view *view, struct safetensor *t)
+{
+    const bool heads_first = view->order == ATTN_BHSD;
+    t->rank = 0;
+    t->shape[t->rank++] = view->batch;
+    t->shape[t->rank++] = heads_first ? view->heads : view->rows;
+    if (!view->one_row)
+        t->shape[t->rank++] = heads_first ? view->rows : view->heads;
+    t->shape[t->rank++] = view->cols;
+}
+
+/* The header's tensors under construction. */
+struct plan {
+    struct safetensor *tensors;
+    char (*names)[NAME];
+    size_t count, pads;
+    size_t at; /* end of the data so far, bytes */
+};
+
+static void append(struct plan *plan, const struct safetensor *t, const char *name, size_t number)
+{
+    plan->tensors[plan->count] = *t;
+    plan->tensors[plan->count].name = plan->names[plan->count];
+    snprintf(plan->names[plan->count], NAME, "%s.%zu", name, number);
+    plan->count++;
+    plan->at += t->bytes;
+}
+
+static void pad(struct plan *plan, size_t bytes)
+{
+    const struct safetensor gap = {.dtype = ATTN_I8, .rank = 1, .shape = {bytes}, .bytes = bytes};
+    if (bytes)
+        append(plan, &gap, "pad", plan->pads++);
+}
+
+/* Every tensor of every set, and the padding in front of each; false where sizes overflow. */
+static bool lay_out(struct exchange *e, size_t shift, struct plan *plan)
+{
+    struct attn_tensors tensors;
+    struct tensors_view views[ABREAST];
+    const size_t count = views_of(&e->problem, &tensors, views);
+    for (size_t s = 0; s < e->sets; s++)
+        for (size_t n = 0; n < count; n++) {
+            struct safetensor t = {.dtype = views[n].dtype, .bytes = tensors_extent(&views[n], 0)};
+            pad(plan, (ALIGNMENT - plan->at % ALIGNMENT) % ALIGNMENT + tensors_stagger(shift, n));
+            if (t.bytes > PTRDIFF_MAX / 2 - plan->at)
+                return false;
+            shape_of(&views[n], &t);
+            e->offsets[s * ABREAST + n] = plan->at;
+            append(plan, &t, views[n].name, s);
+        }
+    return true;
+}
+
+/* Makes the file at least so long and maps it.  Its pages are reserved now, so that a full memory is
+ * an error and not a bus error later. */
+static bool grow(struct exchange *e, size_t bytes, char *message, size_t message_size)
+{
+    if (bytes <= e->bytes)
+        return true;
+    unmap(e);
+    const int error = posix_fallocate(e->fd, 0, (off_t)bytes);
+    void *map =
+        error ? MAP_FAILED : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, e->fd, 0);
+    if (map == MAP_FAILED) {
+        snprintf(message, message_size, "no memory for a file of %zu bytes: %s", bytes,
+                 strerror(error ? error : errno));
+        e->bytes = 0;
+        return false;
+    }
+    e->map = map;
+    e->bytes = bytes;
+    return true;
+}
+
+/* Writes the header.  The padding at the end reaches to the end of the file, whose size is known only
+ * with the header's: a header with padding as long as any is as long as the header can be. */
+static bool write_header(struct exchange *e, struct plan *plan, char *message, size_t message_size)
+{
+    const size_t longest = e->bytes + plan->at + ((size_t)1 << 40), end = plan->at;
+    size_t bytes = 0, needed;
+    pad(plan, longest);
+    char *header = safetensors_header(plan->tensors, plan->count, 0, &needed);
+    free(header);
+    const bool room = header && grow(e, needed + end + ALIGNMENT, message, message_size);
+    plan->tensors[plan->count - 1].bytes = plan->tensors[plan->count - 1].shape[0] =
+        room ? e->bytes - needed - end : 0;
+    header = room ? safetensors_header(plan->tensors, plan->count, needed, &bytes) : NULL;
+    if (header)
+        memcpy(e->map, header, bytes);
+    free(header);
+    for (size_t n = 0; n < e->sets * ABREAST; n++)
+        e->offsets[n] += bytes;
+    return header;
+}
+
+static void clear(struct exchange *e)
+{
+    static const struct attn_tensors nothing;
+    for (size_t s = 0; s < e->sets; s++)
+        exchange_give(e, s, &nothing);
+}
+
+bool exchange_arrange(struct exchange *e, const struct attn_problem *problem, size_t sets,
+                      size_t shift, char *message, size_t message_size)
+{
+    const size_t most = sets * ABREAST * 2 + 1; /* each with padding, and the end */
+    struct plan plan = {.tensors = calloc(most, sizeof *plan.tensors),
+                        .names = calloc(most, sizeof *plan.names)};
+    size_t *offsets = reallocarray(e->offsets, sets * ABREAST, sizeof *offsets);
+    e->offsets = offsets ? offsets : e->offsets;
+    e->problem = *problem;
+    e->sets = offsets ? sets : 0;
+    memset(e->offsets, 0, e->sets * ABREAST * sizeof *offsets);
+    snprintf(message, message_size, "no memory for %zu sets of operands", sets);
+    const bool right = plan.tensors && plan.names && offsets && lay_out(e, shift, &plan) &&
+                       write_header(e, &plan, message, message_size);
+    if (right)
+        clear(e);
+    free(plan.tensors);
+    free(plan.names);
+    return right;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static void copy_rows(const struct tensors_view *view, const struct attn_tensor *from,
+                      const struct attn_tensor *to)
+{
+    const size_t bytes = view->cols * attn_dtype_size(view->dtype);
+    for (size_t b = 0; b < view->batch; b++)
+        for (size_t h = 0; h < view->heads; h++)
+            for (size_t i = 0; i < view->rows; i++)
+                memcpy(attn_row(to, b, h, i), attn_row(from, b, h, i), bytes);
+}
+
+/* A set's views, with their tensors in the file; returns how many, the first *operands of them
+ * operands. */
+static size_t set_views(const struct exchange *e, size_t set, struct attn_tensors *tensors,
+                        struct tensors_view views[ABREAST], size_t *operands)
+{
+    const size_t count = views_of(&e->problem, tensors, views);
+    struct tensors_view ignored[ABREAST];
+    struct attn_tensors others;
+    *operands = tensors_operands(&others, &e->problem, ignored);
+    for (size_t n = 0; n < count; n++) {
+        *views[n].t =
+            (struct attn_tensor){e->map + e->offsets[set * ABREAST + n], views[n].dtype, {0}};
+        tensors_set_strides(&views[n], 0);
+    }
+    return count;
+}
+
+/* The member of other tensors that a view of `of` stands for. */
+static const struct attn_tensor *counterpart(const struct tensors_view *view,
+                                             const struct attn_tensors *of,
+                                             const struct attn_tensors *others)
+{
+    return (const void *)((const char *)others + ((const char *)view->t - (const char *)of));
+}
+
+void exchange_give(struct exchange *e, size_t set, const struct attn_tensors *from)
+{
+    struct attn_tensors tensors;
+    struct tensors_view views[ABREAST];
+    size_t operands;
+    const size_t count = set_views(e, set, &tensors, views, &operands);
+    for (size_t n = 0; n < count; n++) {
+        const struct attn_tensor *source = counterpart(&views[n], &tensors, from);
+        if (n >= operands)
+            tensors_poison_result(&views[n]);
+        else if (source->data)
+            copy_rows(&views[n], source, views[n].t);
+        else
+            memset(views[n].t->data, 0, tensors_extent(&views[n], 0));
+    }
+}
+
+void exchange_take(struct exchange *e, size_t set, const struct attn_tensors *to)
+{
+    struct attn_tensors tensors;
+    struct tensors_view views[ABREAST];
+    size_t operands;
+    const size_t count = set_views(e, set, &tensors, views, &operands);
+    for (size_t n = operands; n < count; n++) {
+        copy_rows(&views[n], views[n].t, counterpart(&views[n], &tensors, to));
+        tensors_poison_result(&views[n]);
+    }
+}

@@ -1,0 +1,225 @@
+/*
+ * exchange: what the file looks like to another program, and what comes back.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "problem/exchange.h"
+#include "problem/parse.h"
+#include "problem/safetensors.h"
+#include "problem/tensors.h"
+
+static struct attn_problem problem_of(const char *text)
+{
+    struct attn_problem problem;
+    struct parse_error error;
+    if (!parse_problem(text, &problem, &error))
+        fail_msg("%s: %s", text, error.message);
+    return problem;
+}
+
+static struct safetensors *look(const struct exchange *exchange)
+{
+    char path[64], message[256];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", exchange_file(exchange));
+    struct safetensors *file = safetensors_open(path, message, sizeof message);
+    if (!file)
+        fail_msg("%s", message);
+    return file;
+}
+
+static void assert_shape(const struct safetensors *file, const char *name, const char *shape)
+{
+    char text[SAFETENSORS_SHAPE_TEXT];
+    const struct safetensor *t = safetensors_find(file, name);
+    if (!t)
+        fail_msg("no tensor %s", name);
+    safetensors_print_shape(t, text);
+    assert_string_equal(text, shape);
+    assert_int_equal((uintptr_t)t->data % 64, 0);
+}
+
+static void names_and_shapes(void **state)
+{
+    static const struct {
+        const char *problem;
+        struct {
+            const char *name, *shape;
+        } tensors[8];
+    } table[] = {
+        {"b=2,hq=4,hkv=2,sq=3,skv=5,d=6,dv=7,dtype=bf16,outputs=o+lse",
+         {{"q.0", "bf16 (2,4,3,6)"},
+          {"k.1", "bf16 (2,2,5,6)"},
+          {"v.2", "bf16 (2,2,5,7)"},
+          {"o.2", "bf16 (2,4,3,7)"},
+          {"lse.1", "f32 (2,4,3)"}}},
+        {"b=2,hq=4,hkv=2,sq=3,skv=5,d=6,dv=7,layout=bshd,outputs=o+lse+weights",
+         {{"q.0", "f32 (2,3,4,6)"},
+          {"k.0", "f32 (2,5,2,6)"},
+          {"v.0", "f32 (2,5,2,7)"},
+          {"o.0", "f32 (2,3,4,7)"},
+          {"lse.0", "f32 (2,4,3)"},
+          {"weights.2", "f32 (2,4,3,5)"}}},
+        {"h=1,s=1,d=1", {{"q.0", "f32 (1,1,1,1)"}, {"o.2", "f32 (1,1,1,1)"}}},
+    };
+    char message[256];
+    struct exchange *exchange = exchange_open(message, sizeof message);
+    assert_non_null(exchange);
+    (void)state;
+    for (size_t n = 0; n < sizeof table / sizeof *table; n++)
+        for (size_t shift = 0; shift < 256; shift += 192) {
+            const struct attn_problem problem = problem_of(table[n].problem);
+            if (!exchange_arrange(exchange, &problem, 3, shift, message, sizeof message))
+                fail_msg("%s", message);
+            struct safetensors *file = look(exchange);
+            for (size_t t = 0; t < 8 && table[n].tensors[t].name; t++)
+                assert_shape(file, table[n].tensors[t].name, table[n].tensors[t].shape);
+            assert_null(safetensors_find(file, "q.3"));
+            safetensors_close(file);
+        }
+    exchange_close(exchange);
+}
+
+/* Distances between operands change with the shift, as they do in this program's own files. */
+static void operands_are_shifted(void **state)
+{
+    char message[256];
+    ptrdiff_t apart[2];
+    const struct attn_problem problem = problem_of("h=2,s=16,d=16");
+    struct exchange *exchange = exchange_open(message, sizeof message);
+    (void)state;
+    for (int n = 0; n < 2; n++) {
+        assert_true(exchange_arrange(exchange, &problem, 1, n ? 320 : 0, message, sizeof message));
+        struct safetensors *file = look(exchange);
+        apart[n] = (const char *)safetensors_find(file, "k.0")->data -
+                   (const char *)safetensors_find(file, "q.0")->data;
+        safetensors_close(file);
+    }
+    assert_int_equal(apart[0], 2 * 16 * 16 * 4);
+    assert_int_equal(apart[1], 2 * 16 * 16 * 4 + 3 * 320);
+    exchange_close(exchange);
+}
+
+/* Fills q, k and v with numbers that say where they stand. */
+static void number(struct tensor_set *set, const struct attn_problem *p)
+{
+    for (size_t b = 0; b < p->batch; b++)
+        for (size_t h = 0; h < p->q_heads; h++)
+            for (size_t i = 0; i < p->q_len; i++)
+                for (size_t d = 0; d < p->qk_dim; d++)
+                    tensors_set(&set->tensors.q, b, h, i, d,
+                                (double)(b * 1000 + h * 100 + i * 10 + d));
+}
+
+/* Element (b, h, i, d) of a tensor of the file, in either layout. */
+static double element(const struct safetensor *t, const struct attn_problem *p, const size_t at[4])
+{
+    const size_t heads = p->q_heads, rows = p->q_len;
+    const size_t row = p->layout == ATTN_BSHD ? (at[0] * rows + at[2]) * heads + at[1]
+                                              : (at[0] * heads + at[1]) * rows + at[2];
+    return safetensors_get(t, row * t->shape[3] + at[3]);
+}
+
+static void operands_arrive(void **state)
+{
+    static const char *const texts[] = {"b=2,hq=3,hkv=3,sq=4,skv=2,d=5",
+                                        "b=2,hq=3,hkv=3,sq=4,skv=2,d=5,layout=bshd"};
+    const struct tensors_layout padded = {.guard = TENSORS_GUARD_BACK, .row_padding = 3};
+    const size_t at[] = {1, 2, 3, 4};
+    char message[256];
+    (void)state;
+    for (size_t n = 0; n < 2; n++) {
+        const struct attn_problem problem = problem_of(texts[n]);
+        struct exchange *exchange = exchange_open(message, sizeof message);
+        struct tensor_set set;
+        assert_true(tensors_alloc(&set, &problem, &padded, message, sizeof message));
+        number(&set, &problem);
+        assert_true(exchange_arrange(exchange, &problem, 2, 0, message, sizeof message));
+        exchange_give(exchange, 1, &set.tensors);
+        struct safetensors *file = look(exchange);
+        assert_true(element(safetensors_find(file, "q.1"), &problem, at) == 1234);
+        assert_true(element(safetensors_find(file, "q.0"), &problem, at) == 0);
+        assert_true(isnan(element(safetensors_find(file, "o.1"), &problem, at)));
+        safetensors_close(file);
+        tensors_free(&set);
+        exchange_close(exchange);
+    }
+}
+
+/* Writes x over element number `index` of a tensor of the file, as another program would. */
+static void write_f32(const struct exchange *exchange, const char *name, size_t index, float x)
+{
+    uint64_t header;
+    struct safetensors *file = look(exchange);
+    const char *first = safetensors_at(file, 0)->data;
+    const ptrdiff_t at = (const char *)safetensors_find(file, name)->data - first;
+    const int fd = exchange_file(exchange);
+    assert_int_equal(pread(fd, &header, sizeof header, 0), sizeof header);
+    const off_t place = (off_t)(8 + header + index * sizeof x) + at;
+    assert_int_equal(pwrite(fd, &x, sizeof x, place), sizeof x);
+    safetensors_close(file);
+}
+
+/* Results come back row by row; what was not written since the last time counts as unwritten. */
+static void results_return(void **state)
+{
+    const struct tensors_layout padded = {.guard = TENSORS_GUARD_BACK, .row_padding = 3};
+    const struct attn_problem problem = problem_of("hq=3,hkv=3,sq=4,skv=2,d=5,outputs=o+lse");
+    struct tensors_spot spot;
+    struct tensor_set set;
+    char message[256];
+    struct exchange *exchange = exchange_open(message, sizeof message);
+    (void)state;
+    assert_true(tensors_alloc(&set, &problem, &padded, message, sizeof message));
+    assert_true(exchange_arrange(exchange, &problem, 2, 64, message, sizeof message));
+    for (size_t n = 0; n < 3 * 4 * 5; n++)
+        write_f32(exchange, "o.1", n, (float)n);
+    for (size_t n = 0; n < 3 * 4; n++)
+        write_f32(exchange, "lse.1", n, (float)n + 0.5F);
+    exchange_take(exchange, 1, &set.tensors);
+    assert_true(tensors_written(&set, &problem, &spot));
+    assert_true(tensors_padding_intact(&set, &problem, &spot));
+    assert_true(tensors_get(&set.tensors.o, 0, 2, 1, 3) == (2 * 4 + 1) * 5 + 3);
+    assert_true(tensors_get(&set.tensors.lse, 0, 2, 1, 0) == 2 * 4 + 1 + 0.5);
+    write_f32(exchange, "o.1", 0, 7);
+    exchange_take(exchange, 1, &set.tensors);
+    assert_true(tensors_get(&set.tensors.o, 0, 0, 0, 0) == 7);
+    assert_false(tensors_written(&set, &problem, &spot));
+    assert_string_equal(spot.tensor, "o");
+    assert_int_equal(spot.d, 1);
+    tensors_free(&set);
+    exchange_close(exchange);
+}
+
+/* A file that has grown stays as it is, because the other program may have it mapped. */
+static void smaller_problems_follow(void **state)
+{
+    static const char *const texts[] = {"h=1,s=8,d=8", "h=4,s=512,d=64", "h=1,s=8,d=8"};
+    char message[256];
+    struct exchange *exchange = exchange_open(message, sizeof message);
+    (void)state;
+    for (size_t n = 0; n < 3; n++) {
+        const struct attn_problem problem = problem_of(texts[n]);
+        assert_true(exchange_arrange(exchange, &problem, 2, 64, message, sizeof message));
+        safetensors_close(look(exchange)); /* which looks for holes */
+    }
+    exchange_close(exchange);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_and_shapes),        cmocka_unit_test(operands_are_shifted),
+        cmocka_unit_test(operands_arrive),         cmocka_unit_test(results_return),
+        cmocka_unit_test(smaller_problems_follow),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
