@@ -14,6 +14,9 @@
 /* Clock steps in the shortest sample: reading the clock is then known to 0.1 %. */
 #define STEPS_PER_SAMPLE 1000
 
+/* Samples' worth of time that a stretch of the warm-up may take by this process's clock. */
+#define LONGEST_SAMPLES 100
+
 /* Repeats of the empty stretch; its median is subtracted. */
 #define EMPTY_REPEATS 9
 
@@ -55,6 +58,8 @@ static double empty_stretch(const struct bench *bench, size_t calls)
     static const struct attn_kernel empty = {.size = sizeof empty, .execute = nothing};
     const struct attn_plan plan = {.size = sizeof plan, .kernel = &empty, .threads = 1};
     double seconds[EMPTY_REPEATS];
+    if (bench->options->timed)
+        return 0;
     for (int i = 0; i < EMPTY_REPEATS; i++)
         seconds[i] = stretch(&plan, bench->sets, bench->set_count, bench->next, calls);
     stats_sort(seconds, EMPTY_REPEATS);
@@ -64,7 +69,10 @@ static double empty_stretch(const struct bench *bench, size_t calls)
 /* Seconds of `calls` calls of the plan, continuing the rotation. */
 static double run_calls(struct bench *bench, size_t calls)
 {
-    const double seconds = stretch(bench->plan, bench->sets, bench->set_count, bench->next, calls);
+    const struct bench_options *o = bench->options;
+    const double seconds =
+        o->timed ? o->timed(o->timed_context, bench->next, calls)
+                 : stretch(bench->plan, bench->sets, bench->set_count, bench->next, calls);
     bench->next = (bench->next + calls) % bench->set_count;
     return seconds;
 }
@@ -83,15 +91,17 @@ static void warm_up(struct bench *bench)
     const double start = clock_now(), wanted = shortest_sample(bench);
     size_t calls = 1;
     for (;;) {
-        const double seconds = run_calls(bench, calls);
+        const double begin = clock_now(), seconds = run_calls(bench, calls);
+        const double elapsed = clock_now() - begin; /* more where another process measures */
         if (seconds >= wanted) {
             if (clock_now() - start >= bench->options->warmup_s)
                 break;
             continue;
         }
         /* a twentieth more than needed, because stretches differ; a thousandfold at most, because
-         * the first call is the slowest */
-        const double factor = fmin(1.05 * wanted / fmax(seconds, 1e-9), 1000);
+         * the first call is the slowest; and no clock but ours says how long that may take */
+        const double most = fmin(1000, LONGEST_SAMPLES * wanted / elapsed);
+        const double factor = fmin(1.05 * wanted / fmax(seconds, 1e-9), most);
         calls = (size_t)ceil((double)calls * fmax(factor, 1.05));
     }
     bench->result->calls_per_sample = calls;
@@ -277,9 +287,10 @@ bool bench_run(const struct attn_plan *plan, struct tensor_set *sets, size_t set
     look(&bench, &after);
     record(&bench, &before, &after);
     read_counters(&bench);
-    if (options->cold)
+    if (options->cold && !options->timed)
         bench_cold_probe(plan, sets, set_count, bench.next, result);
-    listen(&bench);
+    if (!options->timed)
+        listen(&bench);
     result->disturbance.probe_after_gflops = probe(&bench);
     result->disturbance.migrated = lost_before || off_its_place(&bench);
     return result->verified;

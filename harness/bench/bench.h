@@ -29,6 +29,11 @@ struct bench_options {
      * timed call wrote; false stops the launch: a wrong kernel never gets a time. */
     bool (*verify)(void *context, const struct tensor_set *set);
     void *verify_context;
+    /* Runs `calls` calls over the sets in rotation, from number `first` on, and returns their seconds:
+     * for a plan that another process computes and times.  NULL: attn_execute() and this process's
+     * clock.  What only this process's threads show (empty loop, team times) is then not taken. */
+    double (*timed)(void *context, size_t first, size_t calls);
+    void *timed_context;
 };
 
 struct bench_result {

@@ -71,6 +71,46 @@ static void every_sample_is_its_calls(void **state)
     bench_free(&result);
 }
 
+/* Calls of another process: what it says is the time of a sample, and nothing runs here. */
+struct elsewhere {
+    size_t first[64], calls[64], n;
+};
+
+static double time_elsewhere(void *context, size_t first, size_t calls)
+{
+    struct elsewhere *e = context;
+    e->first[e->n] = first;
+    e->calls[e->n++] = calls;
+    return 2e-4 * (double)calls;
+}
+
+static void calls_elsewhere_are_timed_there(void **state)
+{
+    struct fixture *f = *state;
+    struct elsewhere e = {.n = 0};
+    struct verifier v = {0};
+    const struct bench_options options = {.sample_s = 1e-3,
+                                          .budget_s = 60,
+                                          .max_samples = 7,
+                                          .verify = verify,
+                                          .verify_context = &v,
+                                          .timed = time_elsewhere,
+                                          .timed_context = &e};
+    struct bench_result result;
+    assert_true(bench_run(&f->plan, f->sets, SETS, &options, &result));
+    assert_int_equal(seen.calls, 0);
+    assert_int_equal(result.calls_per_sample, 6); /* 1 ms of 0.2 ms, and a twentieth */
+    assert_int_equal(result.samples, 7);
+    assert_int_equal(v.n, 7);
+    for (size_t i = 0; i < 7; i++)
+        assert_float_equal(result.samples_s[i], 2e-4, 1e-12);
+    for (size_t i = 1; i < e.n; i++)
+        assert_int_equal(e.first[i], (e.first[i - 1] + e.calls[i - 1]) % SETS);
+    assert_ptr_equal(v.sets[6], &f->sets[(e.first[e.n - 1] + e.calls[e.n - 1] - 1) % SETS]);
+    assert_true(result.overhead_s == 0 && isnan(result.busy_s));
+    bench_free(&result);
+}
+
 static void long_calls_are_samples_of_their_own(void **state)
 {
     struct fixture *f = *state;
@@ -162,6 +202,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(calls_rotate_over_the_sets, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_sample_is_its_calls, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(calls_elsewhere_are_timed_there, set_up, tear_down),
         cmocka_unit_test_setup_teardown(long_calls_are_samples_of_their_own, set_up, tear_down),
         cmocka_unit_test_setup_teardown(samples_outlast_the_clock, set_up, tear_down),
         cmocka_unit_test_setup_teardown(verifier_sees_the_last_output, set_up, tear_down),

@@ -1,0 +1,74 @@
+/*
+ * audit: the clock of a program against ours, with made-up sums.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "bench/audit.h"
+
+static void sums_are_accounted_for(void **state)
+{
+    (void)state;
+    static const struct {
+        struct audit sums;
+        bool holds;
+        const char *why;
+    } table[] = {
+        {{.said_s = 0.96, .wall_s = 1}, true, ""},
+        {{.said_s = 1, .wall_s = 1}, true, ""},
+        {{.said_s = 1.001, .wall_s = 1}, false, "says 1 s for calls around which 1 s"},
+        {{.said_s = 2, .wall_s = 1}, false, "says 2 s for calls around which 1 s"},
+        {{.said_s = 0.8, .wall_s = 1}, true, ""},
+        {{.said_s = 0.79, .wall_s = 1}, false, "says 0.79 s for calls that took 1 s"},
+        {{.said_s = 0.5, .wall_s = 1}, false, "says 0.5 s for calls that took 1 s"},
+        {{.said_s = 1e-9, .wall_s = 0.3}, false, "says 1e-09 s for calls that took 0.3 s"},
+        /* half of our clock is round trips */
+        {{.said_s = 0.5, .wall_s = 1, .trips_s = 0.45}, true, ""},
+        {{.said_s = 0.25, .wall_s = 1, .trips_s = 0.45}, false, "that took 0.55 s"},
+        /* copying results is granted three times over */
+        {{.said_s = 0.6, .wall_s = 1, .copy_s = 0.1}, true, ""},
+        {{.said_s = 0.5, .wall_s = 1, .copy_s = 0.1}, false, "that took 0.7 s"},
+        /* one interruption in a short launch */
+        {{.said_s = 0.011, .wall_s = 0.019}, true, ""},
+        {{.said_s = 0.005, .wall_s = 0.019}, false, "that took 0.019 s"},
+    };
+    for (size_t n = 0; n < sizeof table / sizeof *table; n++) {
+        char why[256] = "";
+        if (audit_holds(&table[n].sums, why, sizeof why) != table[n].holds)
+            fail_msg("sums %zu: %s", n, why);
+        if (!strstr(why, table[n].why))
+            fail_msg("sums %zu: \"%s\" lacks \"%s\"", n, why, table[n].why);
+    }
+}
+
+static void single_calls_bound_many(void **state)
+{
+    (void)state;
+    static const struct {
+        double per_call_s, single_s;
+        bool agrees;
+    } table[] = {
+        {10e-3, 10e-3, true}, {10e-3, 24e-3, true}, {10e-3, 26e-3, false}, {1e-3, 10e-3, false},
+        {5e-6, 100e-6, true}, {5e-6, 510e-6, true}, {5e-6, 600e-6, false}, {20e-3, 1e-3, true},
+    };
+    for (size_t n = 0; n < sizeof table / sizeof *table; n++) {
+        char why[256] = "";
+        assert_int_equal(audit_agrees(table[n].per_call_s, table[n].single_s, why, sizeof why),
+                         table[n].agrees);
+        assert_int_equal(*why == 0, table[n].agrees);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sums_are_accounted_for),
+        cmocka_unit_test(single_calls_bound_many),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
