@@ -48,6 +48,8 @@ static const struct {
      "normal:1"},
     {"decode", "decode-bf16-s65536-g8-d64", "b=1,hq=64,hkv=8,sq=1,skv=65536,d=64,dtype=bf16",
      "normal:1"},
+    {"rivals", "batched-bf16-b64-s512-g4-d128", "b=64,hq=32,hkv=8,sq=1,skv=512,d=128,dtype=bf16",
+     "normal:1"},
     {"decode", "decode-f32-s1024-g1-d128", "b=1,hq=8,hkv=8,sq=1,skv=1024,d=128", "normal:1"},
     {"short", "short-f32-b32-h12-s128-d64", "b=32,hq=12,hkv=12,sq=128,skv=128,d=64", "normal:1"},
     {"tiny", "tiny-f32-s1-d64", "b=1,hq=1,hkv=1,sq=1,skv=1,d=64", "normal:1"},
@@ -76,6 +78,7 @@ static const struct {
     {"prefill-", "prefill-$T-s$S-d$D$c", "h=$P,s=$S,d=$D,dtype=$T$C"},
     {"gqa-", "gqa-$T-h$Qx$K-s$S-d$D$c", "hq=$Q,hkv=$K,s=$S,d=$D,dtype=$T$C"},
     {"decode-", "decode-$T-s$S-g$G-d$D", "hq=$Q,hkv=8,sq=1,skv=$S,d=$D,dtype=$T"},
+    {"batched-", "batched-$T-b$B-s$S-g$G-d$D", "b=$B,hq=$Q,hkv=8,sq=1,skv=$S,d=$D,dtype=$T"},
     {"short-", "short-$T-b$B-h$Q-s$S-d$D$c", "b=$B,h=$Q,s=$S,d=$D,dtype=$T$C"},
     {"tiny-", "tiny-$T-s$S-d$D", "h=1,s=$S,d=$D,dtype=$T"},
     {"layer-", "layer-$T-m$M-s$S", "h=$Q,s=$S,d=64,dtype=$T"},
@@ -181,7 +184,8 @@ static void builtin_suites_come_in_f32_and_bf16(void **state)
     static const struct {
         const char *name;
         size_t count;
-    } sizes[] = {{"prefill", 56}, {"gqa", 16}, {"decode", 48}, {"short", 16}, {"tiny", 28}};
+    } sizes[] = {{"prefill", 56}, {"gqa", 16},  {"decode", 48},
+                 {"short", 16},   {"tiny", 28}, {"rivals", 26}};
     for (size_t i = 0; i < COUNT(sizes); i++) {
         struct case_list list = {0};
         assert_true(cases_load(&list, sizes[i].name, message, sizeof message));
