@@ -14,7 +14,7 @@
 /* A single call meets cold caches and threads that sleep: it may be so much slower than one of many,
  * and so many seconds more. */
 #define SINGLE 0.4
-#define WAKING_S 0.0005
+#define WAKING_S 0.001
 
 bool audit_holds(const struct audit *a, char *why, size_t why_size)
 {

@@ -25,7 +25,8 @@
  * OMP_WAIT_POLICY=active: threads of a team that wait for the next call spin.  A sample is calls
  * back to back; a team that sleeps between them would add a futex wake-up (tens of microseconds on
  * a virtual machine) to each, which is a cost of sleeping and not of the kernel.  Only where time
- * is measured: a check has long serial stretches, and spinning beside them wastes a core.
+ * is measured: a check has long serial stretches, and spinning beside them wastes a core.  And only
+ * where the worker computes: beside a program its threads would spin on the cores of that program's.
  * OPENBLAS_NUM_THREADS=1: a kernel that calls BLAS does so from its own threads.
  */
 struct environment {
@@ -66,11 +67,11 @@ static void environment_init(struct environment *e, const struct protocol_reques
     size_t n = 0;
     snprintf(e->threads, sizeof e->threads, "OMP_NUM_THREADS=%d", r->team);
     e->variables[n++] = e->threads;
-    e->variables[n++] =
-        r->action == PROTOCOL_MEASURE ? "OMP_WAIT_POLICY=active" : "OMP_WAIT_POLICY=passive";
+    e->variables[n++] = r->action == PROTOCOL_MEASURE && !r->program ? "OMP_WAIT_POLICY=active"
+                                                                     : "OMP_WAIT_POLICY=passive";
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         e->variables[n++] = fixed[i];
-    const size_t blas = blas_variables(e, r);
+    const size_t blas = r->program ? 0 : blas_variables(e, r);
     for (size_t i = 0; i < blas; i++)
         e->variables[n++] = e->blas[i];
     e->variables[n] = NULL;

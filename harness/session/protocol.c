@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "results/cell.h"
+
 static const char *const actions[PROTOCOL_ACTION_COUNT] = {
     [PROTOCOL_PREPARE] = "prepare",   [PROTOCOL_CHECK] = "check",
     [PROTOCOL_MEASURE] = "measure",   [PROTOCOL_EVAL] = "eval",
@@ -221,15 +223,15 @@ bool protocol_parse(const char *text, struct protocol_request *request, char *me
 
 json_t *protocol_answer(const char *text, char *message, size_t message_size)
 {
-    static const char *const states[] = {"ok", "unsupported", "unavailable", "failed", "skipped"};
     json_error_t error;
+    enum cell_state state;
     json_t *answer = json_loads(text, 0, &error);
     const char *wrong = NULL;
     if (!answer)
         wrong = "is not JSON";
     else if (json_integer_value(json_object_get(answer, "protocol")) != PROTOCOL_VERSION)
         wrong = "has another protocol version";
-    else if (index_of(json_string_value(json_object_get(answer, "state")), states, 5) < 0)
+    else if (!cell_state_parse(json_string_value(json_object_get(answer, "state")), &state))
         wrong = "has no state";
     if (!wrong)
         return answer;

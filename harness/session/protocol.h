@@ -13,8 +13,7 @@
  *             "sets":N, "shift":BYTES, "depth":"rows|case|full|thorough", "seed":N,
  *             "warmup_s":S, "sample_s":S, "budget_s":S, "max_samples":N,
  *             "path_in":PATH, "path_out":PATH, "experiment":NAME, "step":TEXT}
- *   answer   {"protocol":1, "state":"ok|unsupported|unavailable|failed|skipped", "why":TEXT|null,
- *             and what the action measured}
+ *   answer   {"protocol":1, "state":as in results, "why":TEXT|null, and what the action measured}
  *
  * `plugin` is the file that the kernel comes from, "" where it is of this program; `program`: that file
  * is not a shared object to load but a program to start.  It is used only while it has the digest.

@@ -171,7 +171,7 @@ enum rounds_end rounds_judge(struct rounds *rounds, const struct protocol_reques
         r.team = r.threads > cores ? r.threads : cores;
         r.depth = rounds->action == PROTOCOL_CHECK ? CHECK_THOROUGH : CHECK_FULL;
         rounds->events->launching(rounds->events->context, cell, "checking");
-        struct launch launch = launch_worker(&r, rounds->deadline_s * (double)group.count);
+        struct launch launch = launch_worker(&r, rounds_deadline(rounds, &r) * (double)group.count);
         rounds_note_work(rounds, &launch);
         end = launch.interrupted              ? ROUNDS_INTERRUPTED
               : take(rounds, &group, &launch) ? ROUNDS_DONE

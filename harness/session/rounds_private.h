@@ -22,6 +22,9 @@ static inline const char *rounds_core(const struct cell *cell)
     return json_string_value(json_object_get(cell->blas, "core"));
 }
 
+/* Seconds that the worker of a request has, by one launch: longer where a program has a library to load. */
+double rounds_deadline(const struct rounds *rounds, const struct protocol_request *request);
+
 /* Adds the times of working and of probing that a worker gives in its answer. */
 void rounds_note_work(struct rounds *rounds, const struct launch *launch);
 

@@ -112,7 +112,7 @@ enum rounds_end rounds_turn(struct rounds *rounds, const struct protocol_request
         const struct protocol_request r = request_for(rounds, base, index, round, repeat);
         snprintf(what, sizeof what, "launch %zu", round + 1);
         rounds->events->launching(rounds->events->context, cell, what);
-        struct launch launch = launch_worker(&r, rounds->deadline_s);
+        struct launch launch = launch_worker(&r, rounds_deadline(rounds, &r));
         if (launch.interrupted)
             return ROUNDS_INTERRUPTED;
         rounds_note_work(rounds, &launch);

@@ -190,6 +190,11 @@ void fault_stage(const char *what, const char *detail, const char *rest)
     snprintf(stage.rest, sizeof stage.rest, "%s", rest);
 }
 
+void fault_told(char *text, size_t size)
+{
+    snprintf(text, size, "%s", stage.text ? stage.text : "");
+}
+
 void fault_thread(int number)
 {
     static _Thread_local char memory[STACK];

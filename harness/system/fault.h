@@ -41,6 +41,9 @@ void fault_share(char *shared, size_t size);
 /* "WHAT DETAIL REST" without blanks between them; after a fault "WHAT: the fault REST". */
 void fault_stage(const char *what, const char *detail, const char *rest);
 
+/* The stage, cut to size; "" where there is none. */
+void fault_told(char *text, size_t size);
+
 /* The number of the calling thread for messages, and a stack for the handler. */
 void fault_thread(int number);
 

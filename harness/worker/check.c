@@ -9,7 +9,6 @@
 #include "check/check.h"
 #include "base/clock.h"
 #include "problem/outputs.h"
-#include "problem/select.h"
 #include "worker.h"
 #include "base/number.h"
 
@@ -62,12 +61,9 @@ void worker_check(struct worker *worker)
     struct check_result results[CHECK_COUNTS];
     int threads[CHECK_COUNTS];
     const double start = clock_now();
-    char why[160];
     /* the parent has asked a kernel of its own before; of a guest's it has no code to ask */
-    if (select_refusal(worker->kernel, &r->c.problem, why, sizeof why)) {
-        worker_end(worker, CELL_UNSUPPORTED, "%s", why);
+    if (!worker_takes(worker))
         return;
-    }
     for (size_t k = 0; k < r->count; k++)
         threads[k] = r->counts[k].threads;
     worker_stage("checking");

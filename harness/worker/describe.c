@@ -50,8 +50,10 @@ void worker_describe(struct worker *worker)
 {
     const struct protocol_request *r = &worker->request;
     char why[640] = "";
-    const bool described = r->program ? rival_describe(r->plugin, worker->answer, why, sizeof why)
-                                      : describe_object(r->plugin, worker->answer, why, sizeof why);
+    enum cell_state state = CELL_UNAVAILABLE;
+    const bool described = r->program
+                               ? rival_describe(r->plugin, worker->answer, &state, why, sizeof why)
+                               : describe_object(r->plugin, worker->answer, why, sizeof why);
     if (!described)
-        worker_end(worker, CELL_UNAVAILABLE, "%s", why);
+        worker_end(worker, state, "%s", why);
 }

@@ -9,9 +9,12 @@
 #include "bench/bench.h"
 #include "blas.h"
 #include "system/ceilings.h"
+#include "system/task_cpus.h"
 #include "check/check.h"
 #include "base/clock.h"
+#include "base/stats.h"
 #include "bench/disturbance.h"
+#include "rival_clock.h"
 #include "worker.h"
 #include "base/number.h"
 
@@ -154,25 +157,46 @@ static struct tensor_set *map_sets(struct worker *worker)
     return sets;
 }
 
-/* Samples into the answer; the verifier's result goes into *checked. */
-static void sample(struct worker *worker, const struct worker_plan *plan, struct tensor_set *sets,
-                   struct check_result *checked)
+/* The largest memory of the process that computes. */
+static void note_memory(struct worker *worker, const struct rival_clock *clock)
+{
+    struct machine_usage usage;
+    machine_usage(worker->machine, &usage);
+    const size_t bytes =
+        clock ? task_peak_bytes(conversation_pid(clock->copy->talk)) : usage.peak_rss_bytes;
+    json_object_set_new(worker->answer, "peak_rss_bytes",
+                        bytes ? json_integer((json_int_t)bytes) : json_null());
+}
+
+static struct bench_options options_of(const struct worker *worker, struct verifier *verifier,
+                                       struct rival_clock *clock)
 {
     const struct protocol_request *r = &worker->request;
-    struct verifier verifier = {.worker = worker, .result = *checked};
-    struct bench_result result = {0};
-    const struct bench_options options = {
+    return (struct bench_options){
         .warmup_s = r->warmup_s,
-        .sample_s = r->sample_s,
+        .sample_s = clock ? fmax(r->sample_s, rival_clock_sample(clock)) : r->sample_s,
         .budget_s = r->budget_s,
         .max_samples = r->max_samples,
         .cold = r->cold,
         .probe_s = PROBE_S,
-        .counters = true,
+        .counters = !clock, /* they count this process's threads */
         .machine = worker->machine,
         .verify = verify,
-        .verify_context = &verifier,
+        .verify_context = verifier,
+        .timed = clock ? rival_clock_run : NULL,
+        .timed_context = clock,
     };
+}
+
+/* Samples into the answer, by the clock of a program if there is one; the verifier's result goes into
+ * *checked. */
+static void sample(struct worker *worker, const struct worker_plan *plan, struct tensor_set *sets,
+                   struct rival_clock *clock, struct check_result *checked)
+{
+    const struct protocol_request *r = &worker->request;
+    struct verifier verifier = {.worker = worker, .result = *checked};
+    const struct bench_options options = options_of(worker, &verifier, clock);
+    struct bench_result result = {0};
     worker_stage("sampling");
     const double start = clock_now();
     const bool ran = bench_run(&plan->plan, sets, r->sets, &options, &result);
@@ -180,11 +204,10 @@ static void sample(struct worker *worker, const struct worker_plan *plan, struct
                         number_json(clock_now() - start - result.probing_s));
     *checked = verifier.result;
     if (ran) {
-        struct machine_usage usage;
-        machine_usage(worker->machine, &usage); /* before the ceilings take memory of their own */
-        json_object_set_new(worker->answer, "peak_rss_bytes",
-                            usage.peak_rss_bytes ? json_integer((json_int_t)usage.peak_rss_bytes)
-                                                 : json_null());
+        if (clock)
+            rival_clock_judge(clock, result.calls_per_sample,
+                              stats_median_of(result.samples_s, result.samples), checked);
+        note_memory(worker, clock); /* before the ceilings take some of their own */
         bench_answer(&result, worker->answer);
         const double probing = clock_now();
         json_object_set_new(worker->answer, "ceiling",
@@ -205,22 +228,36 @@ static json_t *library_of(const struct attn_kernel *kernel)
     return strcmp(kernel->name, "gemm") == 0 ? json_string(attn_blas_description()) : json_null();
 }
 
+/* Duration of all that was done once, and the library; of a program its start is part of it. */
+static void note_preparation(struct worker *worker, const struct worker_plan *plan,
+                             const struct rival_clock *clock)
+{
+    const struct rival_copy *copy = clock ? clock->copy : NULL;
+    json_object_set_new(worker->answer, "prepare_s",
+                        number_json(copy ? copy->start_s + copy->prepare_s : plan->prepare_s));
+    json_object_set_new(worker->answer, "library",
+                        copy && *copy->library ? json_string(copy->library)
+                                               : library_of(worker->kernel));
+}
+
 void worker_measure(struct worker *worker)
 {
     struct worker_plan plan;
     struct check_result checked = {.ok = true};
     struct tensor_set *sets = NULL;
+    struct rival_clock clock = {0}, *program = worker->request.program ? &clock : NULL;
     if (!worker_memory_policy(worker) || !worker_plan_open(worker, &plan))
         return;
-    json_object_set_new(worker->answer, "prepare_s", number_json(plan.prepare_s));
     json_object_set_new(worker->answer, "workspace_bytes",
                         json_integer((json_int_t)plan.workspace_bytes));
-    json_object_set_new(worker->answer, "library", library_of(worker->kernel));
     const double start = clock_now();
     const bool placed = (sets = map_sets(worker)) && worker_memory_place(worker, &plan, sets);
     json_object_set_new(worker->answer, "placed_s", number_json(clock_now() - start));
+    if (placed && program)
+        rival_clock_open(program, worker, &plan.plan, sets, worker->request.sets);
+    note_preparation(worker, &plan, program);
     if (placed)
-        sample(worker, &plan, sets, &checked);
+        sample(worker, &plan, sets, program, &checked);
     json_object_set_new(worker->answer, "check", worker_check_answer(&checked));
     for (size_t i = 0; sets && i < worker->request.sets; i++)
         tensors_free(&sets[i]);

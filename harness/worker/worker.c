@@ -28,29 +28,57 @@ void worker_stage(const char *what)
     fault_stage(what, "", "");
 }
 
-void worker_end(struct worker *worker, enum cell_state state, const char *why, ...)
+static void end(struct worker *worker, enum cell_state state, const char *why, va_list arguments)
 {
     char text[640];
-    va_list arguments;
-    va_start(arguments, why);
     vsnprintf(text, sizeof text, why, arguments);
-    va_end(arguments);
     json_object_set_new(worker->answer, "state", json_string(cell_state_name(state)));
     json_object_set_new(worker->answer, "why", json_string(text));
 }
 
+void worker_end(struct worker *worker, enum cell_state state, const char *why, ...)
+{
+    va_list arguments;
+    va_start(arguments, why);
+    end(worker, state, why, arguments);
+    va_end(arguments);
+}
+
+void worker_abandon(struct worker *worker, enum cell_state state, const char *why, ...)
+{
+    va_list arguments;
+    va_start(arguments, why);
+    end(worker, state, why, arguments);
+    va_end(arguments);
+    longjmp(worker->abandoned, 1);
+}
+
 /* ---- plans ----------------------------------------------------------------------------------- */
+
+bool worker_takes(struct worker *worker)
+{
+    const struct protocol_request *r = &worker->request;
+    char refusal[320];
+    const char *why;
+    worker_stage("preparing");
+    if (r->program) { /* it has no variants, and says itself what it does not take */
+        if (attn_supports(worker->kernel, &r->c.problem, &why))
+            return true;
+        snprintf(refusal, sizeof refusal, "%s", why);
+    } else if (!select_refusal(worker->kernel, &r->c.problem, refusal, sizeof refusal)) {
+        return true;
+    }
+    worker_end(worker, CELL_UNSUPPORTED, "%s", refusal);
+    return false;
+}
 
 bool worker_plan_open(struct worker *worker, struct worker_plan *plan)
 {
     const struct protocol_request *r = &worker->request;
     const struct attn_problem *problem = &r->c.problem;
     const char *why = "";
-    char refusal[160];
-    if (select_refusal(worker->kernel, problem, refusal, sizeof refusal)) {
-        worker_end(worker, CELL_UNSUPPORTED, "%s", refusal);
+    if (!worker_takes(worker))
         return false;
-    }
     const size_t bytes = attn_workspace_size(worker->kernel, problem, r->threads);
     *plan = (struct worker_plan){.workspace_bytes = bytes};
     const size_t align = ATTN_WORKSPACE_ALIGN;
@@ -133,14 +161,9 @@ static const struct {
 static const struct attn_kernel *find_kernel(struct worker *worker, char *why, size_t why_size)
 {
     const struct protocol_request *r = &worker->request;
-    static const struct attn_kernel *kernel;
-    if (*r->plugin && !r->program)
-        return plugin_load(worker, why, why_size);
-    if (*r->plugin) {
-        kernel = rival_open(worker, why, why_size);
-        catalogue_add(&kernel, kernel != NULL); /* select_refusal() looks it up */
-        return kernel;
-    }
+    const struct attn_kernel *kernel;
+    if (*r->plugin)
+        return r->program ? rival_open(worker, why, why_size) : plugin_load(worker, why, why_size);
     snprintf(why, why_size, "no kernel %s/%s", r->kernel, attn_isa_name(r->isa));
     kernel = catalogue_find(r->kernel, r->isa);
     return kernel ? tiles_load(kernel, why, why_size) : NULL;
@@ -162,6 +185,14 @@ static bool same_file(struct worker *worker)
     return false;
 }
 
+/* Runs the action to its end, or until it is abandoned. */
+static void run(struct worker *worker)
+{
+    if (setjmp(worker->abandoned) == 0)
+        actions[worker->request.action].run(worker);
+    rival_close();
+}
+
 static void act(struct worker *worker)
 {
     const struct protocol_request *r = &worker->request;
@@ -178,7 +209,7 @@ static void act(struct worker *worker)
         worker_end(worker, CELL_UNAVAILABLE, "%s", why);
     else if (open_machine(worker)) {
         json_object_set_new(worker->answer, "open_s", number_json(clock_now() - start));
-        actions[r->action].run(worker);
+        run(worker);
     }
     if (worker->machine)
         machine_close(worker->machine);

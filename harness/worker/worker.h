@@ -5,6 +5,8 @@
 #ifndef HARNESS_WORKER_WORKER_H
 #define HARNESS_WORKER_WORKER_H
 
+#include <setjmp.h>
+
 #include "results/cell.h"
 #include "problem/tensors.h"
 #include "session/protocol.h"
@@ -15,6 +17,7 @@ struct worker {
     struct machine *machine;
     const struct attn_kernel *kernel; /* NULL for actions without one */
     json_t *answer;
+    jmp_buf abandoned; /* where worker_abandon() goes on */
 };
 
 /* Reads a request from descriptor 3, answers on descriptor 4; returns the exit status. */
@@ -26,6 +29,11 @@ void worker_stage(const char *what);
 /* Replaces the state of the answer. */
 __attribute__((format(printf, 3, 4))) void worker_end(struct worker *worker, enum cell_state state,
                                                       const char *why, ...);
+
+/* The same from where nothing can fail, a kernel's execute: the action ends here, the process soon.  Only
+ * in the thread that runs the action. */
+__attribute__((format(printf, 3, 4))) _Noreturn void
+worker_abandon(struct worker *worker, enum cell_state state, const char *why, ...);
 
 /* The actions, one file each. */
 void worker_prepare(struct worker *worker);
@@ -43,6 +51,9 @@ struct worker_plan {
     size_t workspace_bytes;
     double prepare_s;
 };
+
+/* Whether the kernel computes the problem; false ends the worker with its reason. */
+bool worker_takes(struct worker *worker);
 
 /* False ends the worker with its reason. */
 bool worker_plan_open(struct worker *worker, struct worker_plan *plan);

@@ -53,8 +53,8 @@ static void single_calls_bound_many(void **state)
         double per_call_s, single_s;
         bool agrees;
     } table[] = {
-        {10e-3, 10e-3, true}, {10e-3, 24e-3, true}, {10e-3, 26e-3, false}, {1e-3, 10e-3, false},
-        {5e-6, 100e-6, true}, {5e-6, 510e-6, true}, {5e-6, 600e-6, false}, {20e-3, 1e-3, true},
+        {10e-3, 10e-3, true}, {10e-3, 25e-3, true}, {10e-3, 27e-3, false}, {1e-3, 10e-3, false},
+        {5e-6, 100e-6, true}, {5e-6, 1e-3, true},   {5e-6, 1.1e-3, false}, {20e-3, 1e-3, true},
     };
     for (size_t n = 0; n < sizeof table / sizeof *table; n++) {
         char why[256] = "";

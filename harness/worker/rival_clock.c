@@ -1,0 +1,181 @@
+/*
+ * rival_clock: requests to measure, and what they cost.
+ */
+#include "rival_clock.h"
+
+#include <math.h>
+
+#include "base/clock.h"
+#include "base/stats.h"
+#include "system/task_cpus.h"
+
+#define TRIPS 5         /* measured before anything is timed */
+#define TRIP_SHARE 100  /* a sample lasts so many round trips */
+#define COPY_SHARE 20   /* and so many times as the copying of its results */
+#define LONGEST_S 0.25  /* but no longer than this for their sake */
+#define BUSY_SHARE 0.05 /* of the time that those who talk wait for a CPU */
+#define LIES_S 0.25     /* calls for so long show that a clock is absurd */
+#define AGAIN 3         /* times that a clock is looked at again, for so long */
+#define AGAIN_S 0.5
+#define LEAST_S 1e-9   /* a call: a few cycles; less means that none was made */
+#define SINGLES 3      /* calls on exchanged operands; one where it takes longer than LONGEST_S */
+#define SINGLES_S 2    /* more of them for so long, until one is as fast as it should be */
+#define SINGLE_ROWS 16 /* compared of each */
+
+/* Seconds that this thread and the program's first one have been ready to run without getting a CPU. */
+static double waited_s(const struct rival_clock *clock)
+{
+    return task_waited_s(0) + task_waited_s(conversation_pid(clock->copy->talk));
+}
+
+static size_t place_of(const struct rival_clock *clock, size_t set)
+{
+    return (set + clock->turned) % clock->count;
+}
+
+/* Copies every set to its place; a request of no call lets the program renew copies of its own. */
+static void give_all(struct rival_clock *clock)
+{
+    for (size_t s = 0; s < clock->count; s++)
+        rival_program_give(clock->copy, place_of(clock, s), &clock->sets[s].tensors);
+    rival_program_measure(clock->worker, clock->copy, 0, 0);
+}
+
+/* Seconds that copying the results of `count` sets out takes, from set `first` on. */
+static double take(struct rival_clock *clock, size_t first, size_t count)
+{
+    const double start = clock_now();
+    for (size_t i = 0; i < count; i++) {
+        const size_t set = (first + i) % clock->count;
+        exchange_take(clock->copy->file, place_of(clock, set), &clock->sets[set].tensors);
+    }
+    return clock_now() - start;
+}
+
+void rival_clock_open(struct rival_clock *clock, struct worker *worker,
+                      const struct attn_plan *plan, struct tensor_set *sets, size_t count)
+{
+    double trips[TRIPS];
+    *clock = (struct rival_clock){.worker = worker, .plan = plan, .sets = sets, .count = count};
+    clock->copy = rival_program_bind(worker, &plan->problem, plan->threads);
+    give_all(clock);
+    for (int i = 0; i < TRIPS; i++)
+        trips[i] = rival_program_measure(worker, clock->copy, 0, 0).wall_s;
+    stats_sort(trips, TRIPS);
+    clock->trip_s = stats_median(trips, TRIPS);
+    clock->least_trip_s = trips[0];
+    clock->waited_s = waited_s(clock);
+    conversation_stop(clock->copy->talk);
+}
+
+double rival_clock_sample(const struct rival_clock *clock)
+{
+    const struct attn_problem *p = &clock->plan->problem;
+    const double elements = (double)p->batch * (double)p->q_heads * (double)p->q_len *
+                            (double)(p->v_dim + 1) * (double)clock->count;
+    const double copy_s = elements * 1e-9; /* some 2 to 4 bytes a nanosecond, NaN put back */
+    return fmin(fmax(TRIP_SHARE * clock->trip_s, COPY_SHARE * copy_s), LONGEST_S);
+}
+
+/* One timed request, a request of no call in front of it, and the copying behind it. */
+static struct rival_time measure(struct rival_clock *clock, size_t first, size_t calls)
+{
+    struct audit *audit = &clock->audit;
+    const size_t used = calls < clock->count ? calls : clock->count;
+    const double trip_s = rival_program_measure(clock->worker, clock->copy, 0, 0).wall_s;
+    const struct rival_time time =
+        rival_program_measure(clock->worker, clock->copy, calls, place_of(clock, first));
+    conversation_stop(clock->copy->talk);
+    audit->copy_s += take(clock, first, used);
+    audit->trips_s += trip_s;
+    clock->least_trip_s = fmin(clock->least_trip_s, trip_s);
+    audit->wall_s += time.wall_s;
+    audit->said_s += time.said_s;
+    clock->requests++;
+    return time;
+}
+
+/* Calls for so long that interruptions between the program's clock and its answer, of some ms, are a small
+ * part: on a machine that is busy with others. */
+static size_t calls_when_busy(const struct rival_clock *clock, size_t calls)
+{
+    const double a_request = clock->audit.wall_s / (double)clock->requests;
+    const bool busy = waited_s(clock) - clock->waited_s > BUSY_SHARE * clock->audit.wall_s;
+    return busy && a_request < LONGEST_S ? (size_t)((double)calls * LONGEST_S / a_request) : calls;
+}
+
+/* A clock that does not agree is looked at again, longer, before it is called a liar. */
+static void judge(struct rival_clock *clock, size_t calls)
+{
+    char why[256];
+    size_t set = 0;
+    for (int n = 0; !audit_holds(&clock->audit, why, sizeof why); n++) {
+        if (n == AGAIN)
+            worker_abandon(clock->worker, CELL_IMPLAUSIBLE, "%s", why);
+        const size_t longer = calls_when_busy(clock, calls);
+        clock->audit = (struct audit){0};
+        clock->requests = 0;
+        clock->waited_s = waited_s(clock);
+        for (; clock->audit.wall_s < AGAIN_S; set = (set + longer) % clock->count)
+            measure(clock, set, longer);
+    }
+}
+
+/* Whether a clock is so wrong that there is no point in going on. */
+static bool is_absurd(const struct rival_clock *clock)
+{
+    return clock->requests > 3 && clock->audit.wall_s > LIES_S &&
+           clock->audit.said_s < clock->audit.wall_s / 10;
+}
+
+double rival_clock_run(void *context, size_t first, size_t calls)
+{
+    struct rival_clock *clock = context;
+    const struct rival_time time = measure(clock, first, calls);
+    if (time.said_s < LEAST_S * (double)calls || is_absurd(clock))
+        worker_abandon(clock->worker, CELL_IMPLAUSIBLE,
+                       "the program says %.3g s for %zu calls, around which %.3g s have passed",
+                       time.said_s, calls, time.wall_s);
+    return time.said_s;
+}
+
+/* Our time of one call on operands that lie where those of other sets did; the copying of its results
+ * goes into *copy_s. */
+static double single(struct rival_clock *clock, size_t set, struct check_result *checked,
+                     double *copy_s)
+{
+    struct worker *worker = clock->worker;
+    const struct attn_problem *p = &clock->plan->problem;
+    clock->turned++;
+    give_all(clock);
+    tensors_poison(&clock->sets[set], p);
+    *copy_s = clock->audit.copy_s;
+    const struct rival_time time = measure(clock, set, 1);
+    *copy_s = clock->audit.copy_s - *copy_s;
+    if (!check_rows(worker->kernel, p, &clock->sets[set].tensors, SINGLE_ROWS,
+                    worker->request.seed + clock->turned, checked))
+        worker_abandon(worker, CELL_FAILED, "in a timed call on exchanged operands: %s",
+                       checked->why);
+    return time.wall_s;
+}
+
+void rival_clock_judge(struct rival_clock *clock, size_t calls, double per_call_s,
+                       struct check_result *checked)
+{
+    char why[256] = "";
+    double least = INFINITY, least_copy = INFINITY, copy_s;
+    bool agrees = false;
+    judge(clock, calls);
+    rival_program_stays(clock->worker, clock->copy);
+    const double until = clock_now() + SINGLES_S;
+    for (size_t n = 0; n < SINGLES || (!agrees && clock_now() < until); n++) {
+        least = fmin(least, single(clock, n % clock->count, checked, &copy_s));
+        least_copy = fmin(least_copy, copy_s);
+        agrees =
+            audit_agrees(per_call_s, least - clock->least_trip_s - 3 * least_copy, why, sizeof why);
+        if (agrees && least > LONGEST_S)
+            break;
+    }
+    if (!agrees)
+        worker_abandon(clock->worker, CELL_IMPLAUSIBLE, "%s", why);
+}

@@ -1,0 +1,296 @@
+/*
+ * rival_program: copies, requests, answers.
+ */
+#include "rival_program.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "rival_request.h"
+#include "system/fault.h"
+#include "system/task_cpus.h"
+
+/* Deadlines, seconds: docs/protocol.md states them. */
+#define DESCRIBE_S 15.0
+#define PREPARE_S 300.0
+#define CALL_S 60.0
+#define SLOWEST_FLOPS 5e7 /* useful ones a second, beyond CALL_S */
+
+static struct rival_copy copies[RIVAL_COPIES];
+static unsigned long uses;
+
+/* ---- failures -------------------------------------------------------------------------------- */
+
+/* Ends the launch: "the program ..., while checking at threads=2: needle". */
+__attribute__((format(printf, 3, 4))) static _Noreturn void
+give_up(struct worker *worker, enum cell_state state, const char *format, ...)
+{
+    char text[400], stage[200];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    fault_told(stage, sizeof stage);
+    worker_abandon(worker, state, "the program %s%s%s", text, *stage ? ", while " : "", stage);
+}
+
+/* ---- one request ----------------------------------------------------------------------------- */
+
+/* The answer to a request, which is used up; NULL fills why, and *state with what that means. */
+static json_t *ask(struct conversation *talk, json_t *request, double deadline_s,
+                   enum cell_state *state, char *why, size_t why_size)
+{
+    const char *line;
+    char *text = json_dumps(request, JSON_COMPACT);
+    const enum conversation_end end =
+        text ? conversation_ask(talk, text, deadline_s, &line, why, why_size) : CONVERSATION_ENDED;
+    free(text);
+    json_decref(request);
+    *state = end == CONVERSATION_LATE ? CELL_TIMEOUT : CELL_CRASHED;
+    return end == CONVERSATION_ANSWERED ? rival_request_answer(line, state, why, why_size) : NULL;
+}
+
+/* The same where anything but "ok" and, in `refused`, "unsupported" ends the launch. */
+static json_t *demand(struct worker *worker, struct rival_copy *copy, json_t *request,
+                      double deadline_s, char *refusal, size_t refusal_size)
+{
+    char why[320];
+    enum cell_state state;
+    json_t *answer = ask(copy->talk, request, deadline_s, &state, why, sizeof why);
+    if (!answer)
+        give_up(worker, state, "%s", why);
+    if (state == CELL_OK)
+        return answer;
+    const char *reason = json_string_value(json_object_get(answer, "why"));
+    snprintf(why, sizeof why, "%s", reason && *reason ? reason : "gives no reason");
+    json_decref(answer);
+    if (state == CELL_UNSUPPORTED && refusal) {
+        snprintf(refusal, refusal_size, "%s", why);
+        return NULL;
+    }
+    if (state == CELL_UNAVAILABLE || state == CELL_UNSUPPORTED)
+        worker_abandon(worker, state, "%s", why);
+    give_up(worker, state, "says: %s", why);
+}
+
+json_t *rival_program_describe(const char *program, enum cell_state *state, char *why,
+                               size_t why_size)
+{
+    const struct conversation_spec spec = {.program = program, .file = -1};
+    struct conversation *talk = conversation_open(&spec, why, why_size);
+    *state = CELL_UNAVAILABLE;
+    if (!talk)
+        return NULL;
+    char reason[320] = "describes no kernels";
+    json_t *answer =
+        ask(talk, rival_request_plain("describe"), DESCRIBE_S, state, reason, sizeof reason);
+    json_t *list = json_object_get(answer, "kernels");
+    json_t *kernels = json_is_array(list) ? json_incref(list) : NULL;
+    if (answer)
+        *state = CELL_UNAVAILABLE;
+    if (!kernels)
+        snprintf(why, why_size, "the program %s", reason);
+    json_decref(answer);
+    conversation_close(talk);
+    return kernels;
+}
+
+/* ---- copies ---------------------------------------------------------------------------------- */
+
+static void end_copy(struct rival_copy *copy)
+{
+    conversation_close(copy->talk);
+    exchange_close(copy->file);
+    *copy = (struct rival_copy){.threads = 0};
+}
+
+void rival_program_close(void)
+{
+    for (size_t i = 0; i < RIVAL_COPIES; i++)
+        end_copy(&copies[i]);
+}
+
+/* The CPUs of a team of so many threads. */
+static void find_cpus(struct worker *worker, struct rival_copy *copy)
+{
+    const enum placement placement = worker->request.placement;
+    char message[256];
+    copy->cpu_count = (size_t)copy->threads;
+    if (placement == PLACEMENT_NONE)
+        copy->cpu_count = task_cpus_own(copy->cpus, RIVAL_CPUS);
+    else if (copy->cpu_count > RIVAL_CPUS)
+        worker_abandon(worker, CELL_SKIPPED, "more than %d threads", RIVAL_CPUS);
+    else if (!machine_places(worker->machine, placement, copy->threads, copy->cpus, message,
+                             sizeof message))
+        worker_abandon(worker, CELL_SKIPPED, "%s", message);
+}
+
+static void start_copy(struct worker *worker, struct rival_copy *copy, int threads)
+{
+    const struct protocol_request *r = &worker->request;
+    struct rival_environment environment;
+    char why[512];
+    const double start = clock_now();
+    copy->threads = threads;
+    find_cpus(worker, copy);
+    rival_request_environment(&environment, copy->cpus, copy->cpu_count, threads,
+                              r->placement != PLACEMENT_NONE);
+    if (!(copy->file = exchange_open(why, sizeof why)))
+        worker_abandon(worker, CELL_SKIPPED, "%s", why);
+    const struct conversation_spec spec = {.program = r->plugin,
+                                           .environment = environment.variables,
+                                           .cpus = copy->cpus,
+                                           .cpu_count = copy->cpu_count,
+                                           .file = exchange_file(copy->file)};
+    if (!(copy->talk = conversation_open(&spec, why, sizeof why)))
+        worker_abandon(worker, CELL_CRASHED, "%s", why);
+    copy->start_s = clock_now() - start;
+}
+
+/* The copy with so many threads, started where there is none. */
+static struct rival_copy *copy_for(struct worker *worker, int threads)
+{
+    struct rival_copy *oldest = &copies[0], *found = NULL;
+    for (size_t i = 0; i < RIVAL_COPIES; i++) {
+        if (copies[i].threads == threads)
+            found = &copies[i];
+        if (copies[i].used < oldest->used)
+            oldest = &copies[i];
+    }
+    if (!found) {
+        end_copy(oldest);
+        start_copy(worker, found = oldest, threads);
+    }
+    found->used = ++uses;
+    return found;
+}
+
+/* ---- prepare --------------------------------------------------------------------------------- */
+
+void rival_program_stays(struct worker *worker, const struct rival_copy *copy)
+{
+    char why[256];
+    if (!task_cpus_within(conversation_pid(copy->talk), copy->cpus, copy->cpu_count, why,
+                          sizeof why))
+        give_up(worker, CELL_FAILED, "does not stay on its CPUs: %s", why);
+}
+
+/* Whether the program runs on the threads and CPUs that it was asked for, by its own account; false
+ * fills why. */
+static bool runs_as_asked(const struct rival_copy *copy, const json_t *answer, char *why,
+                          size_t why_size)
+{
+    const json_int_t runs = json_integer_value(json_object_get(answer, "threads"));
+    const json_t *cpus = json_object_get(answer, "cpus");
+    if (runs != copy->threads) {
+        snprintf(why, why_size, "was asked for %d thread%s, runs %lld", copy->threads,
+                 copy->threads > 1 ? "s" : "", (long long)runs);
+        return false;
+    }
+    for (size_t i = 0; i < json_array_size(cpus); i++) {
+        const json_int_t cpu = json_integer_value(json_array_get(cpus, i));
+        size_t known = 0;
+        while (known < copy->cpu_count && copy->cpus[known] != cpu)
+            known++;
+        if (known == copy->cpu_count) {
+            snprintf(why, why_size, "runs on CPU %lld, which is not one of the team's",
+                     (long long)cpu);
+            return false;
+        }
+    }
+    snprintf(why, why_size, "does not say on which CPUs it runs");
+    return json_array_size(cpus) > 0;
+}
+
+static void prepare(struct worker *worker, struct rival_copy *copy,
+                    const struct attn_problem *problem, const char *text)
+{
+    const struct protocol_request *r = &worker->request;
+    const bool timed = r->action == PROTOCOL_MEASURE;
+    const size_t sets = timed ? r->sets : 1;
+    char message[256];
+    const struct rival_request_problem what = {.kernel = r->kernel,
+                                               .problem = problem,
+                                               .text = text,
+                                               .threads = copy->threads,
+                                               .cpus = copy->cpus,
+                                               .cpu_count = copy->cpu_count,
+                                               .sets = sets};
+    copy->prepared[0] = copy->refusal[0] = 0;
+    copy->changed = true;
+    if (!exchange_arrange(copy->file, problem, sets, timed ? r->shift : 0, message, sizeof message))
+        worker_abandon(worker, CELL_SKIPPED, "%s", message);
+    const double start = clock_now();
+    json_t *answer = demand(worker, copy, rival_request_prepare(&what), PREPARE_S, copy->refusal,
+                            sizeof copy->refusal);
+    copy->prepare_s = clock_now() - start;
+    const char *library = json_string_value(json_object_get(answer, "library"));
+    snprintf(copy->library, sizeof copy->library, "%s", library ? library : "");
+    const bool right = !answer || runs_as_asked(copy, answer, message, sizeof message);
+    json_decref(answer);
+    if (!right)
+        give_up(worker, CELL_FAILED, "%s", message);
+    rival_program_stays(worker, copy);
+    snprintf(copy->prepared, sizeof copy->prepared, "%s", text);
+}
+
+struct rival_copy *rival_program_bind(struct worker *worker, const struct attn_problem *problem,
+                                      int threads)
+{
+    char text[PARSE_TEXT];
+    struct rival_copy *copy = copy_for(worker, threads);
+    parse_print_problem(problem, text);
+    if (strcmp(copy->prepared, text) != 0)
+        prepare(worker, copy, problem, text);
+    return copy;
+}
+
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+void rival_program_give(struct rival_copy *copy, size_t place, const struct attn_tensors *from)
+{
+    exchange_give(copy->file, place, from);
+    copy->changed = true;
+}
+
+/* A request to compute, which says whether the operands are those of the last one. */
+static json_t *call(struct rival_copy *copy, const char *action)
+{
+    json_t *request = rival_request_plain(action);
+    json_object_set_new(request, "changed", json_boolean(copy->changed));
+    copy->changed = false;
+    return request;
+}
+
+static double call_deadline(const struct worker *worker, size_t calls)
+{
+    return CALL_S + (double)calls * attn_useful_flops(&worker->request.c.problem) / SLOWEST_FLOPS;
+}
+
+void rival_program_execute(struct worker *worker, struct rival_copy *copy, size_t place)
+{
+    json_t *request = call(copy, "execute");
+    json_object_set_new(request, "set", json_integer((json_int_t)place));
+    json_decref(demand(worker, copy, request, call_deadline(worker, 1), NULL, 0));
+}
+
+struct rival_time rival_program_measure(struct worker *worker, struct rival_copy *copy,
+                                        size_t calls, size_t first)
+{
+    struct rival_time time = {0};
+    json_t *request = call(copy, "measure");
+    json_object_set_new(request, "calls", json_integer((json_int_t)calls));
+    json_object_set_new(request, "first", json_integer((json_int_t)first));
+    const double start = clock_now();
+    json_t *answer = demand(worker, copy, request, call_deadline(worker, calls), NULL, 0);
+    time.wall_s = clock_now() - start;
+    const json_t *seconds = json_object_get(answer, "seconds");
+    time.said_s = json_is_number(seconds) ? json_number_value(seconds) : -1;
+    json_decref(answer);
+    if (time.said_s < 0)
+        give_up(worker, CELL_CRASHED, "does not say how long its calls took");
+    return time;
+}

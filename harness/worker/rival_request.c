@@ -1,0 +1,119 @@
+/*
+ * rival_request: to JSON and from it.
+ */
+#include "rival_request.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "problem/capabilities.h"
+#include "system/process.h"
+
+#define VERSION 1
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+json_t *rival_request_plain(const char *action)
+{
+    return json_pack("{s:i, s:s}", "protocol", VERSION, "action", action);
+}
+
+static json_t *numbers(const int *x, size_t n)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(array, json_integer(x[i]));
+    return array;
+}
+
+/* Masks, options and outputs in the words of capabilities. */
+static void set_words(json_t *shape, const struct attn_problem *p)
+{
+    const struct attn_caps caps = {.masks = p->mask, .options = p->options, .outputs = p->outputs};
+    json_t *words = capabilities_json(&caps);
+    json_object_set(shape, "mask", json_object_get(words, "masks"));
+    json_object_set(shape, "options", json_object_get(words, "options"));
+    json_object_set(shape, "outputs", json_object_get(words, "outputs"));
+    json_decref(words);
+}
+
+static json_t *shape_of(const struct attn_problem *p)
+{
+    json_t *shape =
+        json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:s, s:f, s:f, s:I, s:I, s:s}", "batch",
+                  (json_int_t)p->batch, "q_heads", (json_int_t)p->q_heads, "kv_heads",
+                  (json_int_t)p->kv_heads, "q_len", (json_int_t)p->q_len, "kv_len",
+                  (json_int_t)p->kv_len, "qk_dim", (json_int_t)p->qk_dim, "v_dim",
+                  (json_int_t)p->v_dim, "dtype", attn_dtype_name(p->dtype), "kv_dtype",
+                  attn_dtype_name(p->kv_dtype), "scale", (double)attn_problem_scale(p), "softcap",
+                  (double)p->softcap, "window_left", (json_int_t)p->window_left, "window_right",
+                  (json_int_t)p->window_right, "layout", p->layout == ATTN_BSHD ? "bshd" : "bhsd");
+    set_words(shape, p);
+    return shape;
+}
+
+json_t *rival_request_prepare(const struct rival_request_problem *what)
+{
+    json_t *request = rival_request_plain("prepare");
+    json_t *rest = json_pack("{s:s, s:s, s:o, s:i, s:o, s:i, s:I}", "kernel", what->kernel,
+                             "problem", what->text, "shape", shape_of(what->problem), "threads",
+                             what->threads, "cpus", numbers(what->cpus, what->cpu_count), "file",
+                             PROCESS_FIRST_FILE_FD, "sets", (json_int_t)what->sets);
+    json_object_update(request, rest);
+    json_decref(rest);
+    return request;
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+json_t *rival_request_answer(const char *line, enum cell_state *state, char *why, size_t why_size)
+{
+    static const enum cell_state known[] = {CELL_OK, CELL_UNSUPPORTED, CELL_UNAVAILABLE,
+                                            CELL_FAILED};
+    json_error_t error;
+    enum cell_state said;
+    json_t *answer = json_loads(line, 0, &error);
+    const bool stated =
+        cell_state_parse(json_string_value(json_object_get(answer, "state")), &said);
+    const bool version = json_integer_value(json_object_get(answer, "protocol")) == VERSION;
+    for (size_t i = 0; stated && version && i < sizeof known / sizeof *known; i++)
+        if (said == known[i]) {
+            *state = said;
+            return answer;
+        }
+    *state = CELL_CRASHED;
+    snprintf(why, why_size, "answers %.60s%s, which %s", line, strlen(line) > 60 ? "..." : "",
+             !answer    ? "is not JSON"
+             : !version ? "is not of protocol 1"
+                        : "has no state");
+    json_decref(answer);
+    return NULL;
+}
+
+/* ---- environment ----------------------------------------------------------------------------- */
+
+void rival_request_environment(struct rival_environment *e, const int *cpus, size_t cpu_count,
+                               int threads, bool bound)
+{
+    static const char *const counts[] = {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS",
+                                         "MKL_NUM_THREADS", "BLIS_NUM_THREADS"};
+    static const char *const fixed[] = {
+        "OMP_DYNAMIC=false", "MKL_DYNAMIC=false",
+        /* unset: they are this process's, or meant for another program */
+        "OMP_WAIT_POLICY", "OMP_THREAD_LIMIT", "GOMP_CPU_AFFINITY", "GOMP_SPINCOUNT",
+        "KMP_AFFINITY", "KMP_BLOCKTIME"};
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        snprintf(e->text[i], sizeof e->text[i], "%s=%d", counts[i], threads);
+        e->variables[n++] = e->text[i];
+    }
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
+        e->variables[n++] = fixed[i];
+    int at = snprintf(e->places, sizeof e->places, "OMP_PLACES=");
+    for (size_t i = 0; i < cpu_count && at < (int)sizeof e->places - 16; i++)
+        at += snprintf(e->places + at, sizeof e->places - (size_t)at, "%s{%d}", i ? "," : "",
+                       cpus[i]);
+    e->variables[n++] = bound ? e->places : "OMP_PLACES";
+    e->variables[n++] = bound ? "OMP_PROC_BIND=true" : "OMP_PROC_BIND=false";
+    e->variables[n] = NULL;
+}

@@ -1,0 +1,39 @@
+/*
+ * rival_request: the words of docs/protocol.md: requests, answers, environment; for rival*.c only.
+ */
+#ifndef HARNESS_WORKER_RIVAL_REQUEST_H
+#define HARNESS_WORKER_RIVAL_REQUEST_H
+
+#include <jansson.h>
+
+#include "attention.h"
+#include "results/cell.h"
+
+/* {"protocol":1, "action":...}; the caller adds the rest. */
+json_t *rival_request_plain(const char *action);
+
+struct rival_request_problem {
+    const char *kernel;
+    const struct attn_problem *problem;
+    const char *text; /* of the problem */
+    int threads;
+    const int *cpus;
+    size_t cpu_count, sets;
+};
+json_t *rival_request_prepare(const struct rival_request_problem *what);
+
+/* An answer in a line, and its state: CELL_OK, CELL_UNSUPPORTED, CELL_UNAVAILABLE or CELL_FAILED.  NULL
+ * fills why: it is no answer. */
+json_t *rival_request_answer(const char *line, enum cell_state *state, char *why, size_t why_size);
+
+/* What the program's libraries read before their first thread starts. */
+struct rival_environment {
+    char text[8][64], places[8192];
+    const char *variables[24];
+};
+
+/* `bound`: OpenMP binds one thread to each CPU; what is not OpenMP has the process's mask. */
+void rival_request_environment(struct rival_environment *e, const int *cpus, size_t cpu_count,
+                               int threads, bool bound);
+
+#endif

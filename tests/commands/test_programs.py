@@ -1,0 +1,181 @@
+"""Kernels that other programs compute: judged and timed as any other; cheats are caught."""
+
+import hashlib
+import os
+import pathlib
+import shutil
+import subprocess
+import time
+import unittest
+
+from command import BRIEF, TINY, CommandTest, Row, cells, run, safetensors
+from command import read_safetensors as read
+
+PROGRAMS = pathlib.Path(__file__).parents[1] / "programs"
+# 1 ms a call in Perl: a sample is then some calls, and a launch short.
+SMALL = "h=1,s=16,d=8"
+
+
+class Programs(CommandTest):
+    def session(
+        self,
+        program: str,
+        *more: str,
+        problem: str = SMALL,
+        command: str = "run",
+        kernel: str = "perl",
+    ) -> tuple[subprocess.CompletedProcess[str], dict[str, Row]]:
+        """One session on one thread; how it ended, and its rows by kernel."""
+        self.output = str(self.directory / f"{len(list(self.directory.iterdir()))}.jsonl")
+        words = [command, "--problem", problem, "--threads", "1", "--output", self.output]
+        words += ["--kernel", kernel, "--plugin", str(PROGRAMS / program), *more]
+        done = run(*words, *(BRIEF if command == "run" else []))
+        rows = cells(self.output) if pathlib.Path(self.output).exists() else {}
+        return done, {kernel: row for (_, kernel, _), row in rows.items()}
+
+    # ---- an honest one ---------------------------------------------------------------------------
+
+    def test_it_is_checked_timed_and_named(self) -> None:
+        done, rows = self.session("honest.pl", kernel="naive,perl")
+        self.assertEqual(done.returncode, 0, done)
+        self.assertEqual(set(rows), {"naive", "perl"})
+        row = rows["perl"]
+        self.assertEqual((row["state"], row["threads"]), ("ok", 1))
+        self.assertRegex(row["library"], r"^Perl v5\.")
+        self.assertGreater(row["check"]["rows"], 1000)
+        self.assertGreater(row["check"]["verified_samples"], 0)
+        self.assertLess(row["check"]["error_over_bound"], 0.5)
+        self.assertGreater(row["time"]["median_s"], rows["naive"]["time"]["median_s"])
+        self.assertGreater(row["prepare_s"], row["time"]["median_s"])
+        self.assertGreater(row["peak_rss_bytes"], 1 << 20)
+        digest = hashlib.sha256((PROGRAMS / "honest.pl").read_bytes()).hexdigest()
+        self.assertEqual(row["plugin"], f"sha256:{digest}")
+
+    def test_options_that_it_claims_are_checked(self) -> None:
+        done, rows = self.session(
+            "honest.pl",
+            problem="hq=2,hkv=1,sq=5,skv=9,d=4,mask=causal,window=3,layout=bshd",
+            command="check",
+        )
+        self.assertEqual(done.returncode, 0, done)
+        self.assertEqual(rows["perl"]["state"], "ok", rows)
+
+    def test_what_it_does_not_claim_is_unsupported(self) -> None:
+        done, rows = self.session("honest.pl", problem=f"{SMALL},softcap=30")
+        self.assertEqual(done.returncode, 0, done)
+        self.assertEqual(rows["perl"]["state"], "unsupported")
+        done, rows = self.session("refuses_small.pl", problem="sq=3,skv=8,d=4")
+        self.assertEqual(done.returncode, 0, done)
+        row = rows["perl"]
+        self.assertEqual((row["state"], row["why"]), ("unsupported", "fewer than 4 queries"))
+
+    def test_eval(self) -> None:
+        """The softmax of two keys by hand: weights 1/4 and 3/4."""
+        given, gained = self.directory / "in.safetensors", self.directory / "out.safetensors"
+        one = [1, 1, 1, 1]
+        keys = ([1, 1, 2, 1], [0.0, 1.0986123])
+        safetensors(given, {"q": (one, [1.0]), "k": keys, "v": (keys[0], [4.0, 8.0])})
+        words = [
+            "--kernel",
+            "perl",
+            "--plugin",
+            str(PROGRAMS / "honest.pl"),
+            "--problem",
+            "scale=1",
+        ]
+        done = run("eval", *words, "--input", str(given), "--output", str(gained))
+        self.assertEqual(done.returncode, 0, done)
+        shape, (value,) = read(str(gained))["o"]
+        self.assertEqual(shape, one)
+        self.assertAlmostEqual(value, 7, delta=1e-5)
+
+    def test_list(self) -> None:
+        done = run("list", "--plugin", str(PROGRAMS / "honest.pl"))
+        self.assertRegex(done.stdout, r"perl +plugins +the formula in Perl")
+
+    # ---- cheats ----------------------------------------------------------------------------------
+
+    def test_cheats_are_caught(self) -> None:
+        for program, state, why in (
+            ("says_nanosecond.sh", "implausible", "the program says 1e-09 s for "),
+            ("says_half.sh", "implausible", "without round trips and copying"),
+            ("skips_calls.pl", "implausible", "the program says "),
+            ("keeps_results.pl", "failed", "got "),
+        ):
+            with self.subTest(program):
+                done, rows = self.session(program)
+                self.assertEqual(done.returncode, 1, done)
+                self.assertEqual(rows["perl"]["state"], state, rows)
+                self.assertIn(why, rows["perl"]["why"])
+                self.assertIsNone(rows["perl"]["time"])
+
+    def test_a_constant_is_caught(self) -> None:
+        done, rows = self.session("constant.sh", kernel="constant")
+        self.assertEqual(done.returncode, 1, done)
+        self.assertEqual(rows["constant"]["state"], "failed")
+        self.assertIn("got 0, expected ", rows["constant"]["why"])
+
+    # ---- breakdowns ------------------------------------------------------------------------------
+
+    def test_breakdowns_cost_their_cell(self) -> None:
+        for program, state, why, code in (
+            ("breaks-garbage", "crashed", "answers nonsense, which is not JSON, while checking", 1),
+            ("breaks-exits", "crashed", "the program ended (exit status 3), while checking", 1),
+            ("breaks-dies", "crashed", "the program was killed by SIGSEGV, while checking", 1),
+            ("breaks-fails", "failed", "the program says: no luck, while checking", 1),
+            ("lacks_library.pl", "unavailable", "install libfast with: apt install libfast", 0),
+        ):
+            with self.subTest(program):
+                done, rows = self.session(program, kernel="perl,naive")
+                self.assertEqual(done.returncode, code, done)
+                self.assertEqual(rows["perl"]["state"], state, rows)
+                self.assertIn(why, rows["perl"]["why"])
+                self.assertEqual(rows["naive"]["state"], "ok")
+
+    def test_another_number_of_threads_is_told(self) -> None:
+        done, rows = self.session("runs_one_thread.pl", "--threads", "2")
+        if os.cpu_count() == 1:
+            self.skipTest("one core")
+        self.assertEqual(done.returncode, 1, done)
+        self.assertEqual(rows["perl"]["state"], "failed")
+        self.assertIn("was asked for 2 threads, runs 1", rows["perl"]["why"])
+
+    def test_one_that_hangs_is_ended(self) -> None:
+        """And does not outlive the session."""
+        folder = self.directory / "programs"
+        shutil.copytree(PROGRAMS, folder)
+        done, rows = self.session(str(folder / "breaks-hangs"), "--timeout", "3")
+        self.assertEqual(done.returncode, 1, done)
+        self.assertEqual(rows["perl"]["state"], "timeout")
+        until = time.monotonic() + 10
+        while self.running(folder) and time.monotonic() < until:
+            time.sleep(0.05)
+        self.assertEqual(self.running(folder), [])
+
+    def running(self, folder: pathlib.Path) -> list[str]:
+        """The command lines that name a folder."""
+        found = []
+        for process in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                words = process.read_bytes()
+            except OSError:
+                continue
+            if str(folder).encode() in words:
+                found.append(words.decode(errors="replace"))
+        return found
+
+    def test_one_without_kernels_is_refused(self) -> None:
+        for program, state, why, code in (
+            ("ends_at_once.sh", "crashed", "the program ended (exit status 3)", 1),
+            ("has_no_kernels.sh", "unavailable", "the program describes no kernels", 3),
+            ("says_nothing.sh", "timeout", "no answer within 2 s", 1),
+        ):
+            with self.subTest(program):
+                done, _ = self.session(program, "--timeout", "2", problem=TINY, kernel="naive")
+                self.assertEqual(done.returncode, code, done)
+                self.assertIn(f"{program}: {state}: ", done.stderr)
+                self.assertIn(why, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
