@@ -164,6 +164,13 @@ struct attn_tensors {
     struct attn_tensor dO, dQ, dK, dV; /* backward: shaped like o, q, k, v */
 };
 
+/* What a kernel does otherwise than this header says, a set of bits: for the libraries of others, whose
+ * semantics are as they are.  It is not judged by what it admits, and its results say so. */
+enum attn_caveat {
+    ATTN_CAVEAT_NAN_LEAKS =
+        1 << 0 /* a NaN in a masked key or value reaches rows that do not see it */
+};
+
 /* What a kernel can do: data, checked by attn_supports().  Sets are bits, as above; dtypes and
  * kv_dtypes are sets of (1u << enum attn_dtype). */
 struct attn_caps {
@@ -180,6 +187,7 @@ struct attn_caps {
     enum attn_dtype compute;  /* what its multiply-adds take: ATTN_F32, or ATTN_BF16 (P rounded) */
     double bound_factor;      /* allowed multiple of the error bound; 0 = 1 */
     const char *bound_reason; /* why, where bound_factor is not 0 */
+    unsigned caveats;         /* enum attn_caveat */
 };
 
 struct attn_plan;

@@ -226,8 +226,8 @@ const struct adversary adversaries[] = {
     {"subnormal v", .fill = subnormal_v},
     {"subnormal q and k", .fill = subnormal_qk},
     {"large v", .fill = large_v},
-    {"nan in k", .fill = nan_in_k, .special_keys = true},
-    {"nan in v", .fill = nan_in_v, .special_keys = true},
+    {"nan in k", .fill = nan_in_k, .special_keys = true, .caveat = ATTN_CAVEAT_NAN_LEAKS},
+    {"nan in v", .fill = nan_in_v, .special_keys = true, .caveat = ATTN_CAVEAT_NAN_LEAKS},
     {"nan in q", .fill = nan_in_q},
 };
 

@@ -16,6 +16,8 @@ struct adversary {
     bool one_hot;                                    /* V tells keys apart */
     bool special_keys;                               /* several runs, until each edge was special */
     bool (*shape)(struct attn_problem *p);           /* false: not for this problem */
+    /* enum attn_caveat: not for kernels that admit it, where a mask hides keys */
+    unsigned caveat;
 };
 
 /* For small problems. */

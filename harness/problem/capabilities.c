@@ -40,6 +40,7 @@ static const struct word outputs[] = {
     {"dv", ATTN_OUTPUT_DV},
     {NULL, 0},
 };
+static const struct word caveats[] = {{"nan_leaks", ATTN_CAVEAT_NAN_LEAKS}, {NULL, 0}};
 enum { FORWARD = 1, BACKWARD = 2 };
 static const struct word passes[] = {{"forward", FORWARD}, {"backward", BACKWARD}, {NULL, 0}};
 
@@ -55,14 +56,14 @@ static json_t *words_of(const struct word *words, unsigned set)
 json_t *capabilities_json(const struct attn_caps *caps)
 {
     const unsigned directions = (caps->forward ? FORWARD : 0u) | (caps->backward ? BACKWARD : 0u);
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:b, s:I, s:s, s:f, s:s?}", "dtypes",
-                     words_of(dtypes, caps->dtypes), "kv_dtypes", words_of(dtypes, caps->kv_dtypes),
-                     "masks", words_of(masks, caps->masks), "options",
-                     words_of(options, caps->options), "outputs", words_of(outputs, caps->outputs),
-                     "passes", words_of(passes, directions), "parallel", (int)caps->parallel,
-                     "varies", (int)caps->varies, "max_dim", (json_int_t)caps->max_dim, "compute",
-                     attn_dtype_name(caps->compute), "bound_factor", caps->bound_factor,
-                     "bound_reason", caps->bound_reason);
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:b, s:I, s:s, s:f, s:s?, s:o}", "dtypes",
+        words_of(dtypes, caps->dtypes), "kv_dtypes", words_of(dtypes, caps->kv_dtypes), "masks",
+        words_of(masks, caps->masks), "options", words_of(options, caps->options), "outputs",
+        words_of(outputs, caps->outputs), "passes", words_of(passes, directions), "parallel",
+        (int)caps->parallel, "varies", (int)caps->varies, "max_dim", (json_int_t)caps->max_dim,
+        "compute", attn_dtype_name(caps->compute), "bound_factor", caps->bound_factor,
+        "bound_reason", caps->bound_reason, "caveats", words_of(caveats, caps->caveats));
 }
 
 /* Words that this program does not know are options of a newer interface: no problem has them. */
@@ -110,6 +111,7 @@ bool capabilities_parse(const json_t *object, struct attn_caps *caps, char *mess
         {set_of(object, "options", options, &caps->options), "options"},
         {set_of(object, "outputs", outputs, &caps->outputs), "outputs"},
         {set_of(object, "passes", passes, &directions), "passes"},
+        {set_of(object, "caveats", caveats, &caps->caveats), "caveats"},
         {flag_of(object, "parallel", &caps->parallel), "parallel"},
         {flag_of(object, "varies", &caps->varies), "varies"},
         {!dim || (json_is_integer(dim) && json_integer_value(dim) >= 0), "max_dim"},

@@ -3,7 +3,7 @@
  *
  *     {"dtypes":["f32"], "kv_dtypes":[], "masks":["causal"], "options":["window"],
  *      "outputs":["o","lse"], "passes":["forward"], "parallel":true, "varies":false, "max_dim":0,
- *      "compute":"f32", "bound_factor":0, "bound_reason":null}
+ *      "compute":"f32", "bound_factor":0, "bound_reason":null, "caveats":[]}
  */
 #ifndef HARNESS_PROBLEM_CAPABILITIES_H
 #define HARNESS_PROBLEM_CAPABILITIES_H

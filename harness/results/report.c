@@ -194,6 +194,26 @@ static void print_libraries(const struct cell *cells, size_t count)
     }
 }
 
+/* What kernels admit to do otherwise, and were not judged by; once each. */
+static void print_caveats(const struct cell *cells, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const json_t *caveats = json_object_get(cells[i].check, "caveats");
+        bool first = json_array_size(caveats) > 0;
+        for (size_t k = 0; first && k < i; k++)
+            first = strcmp(cells[k].kernel_name, cells[i].kernel_name) != 0;
+        if (!first)
+            continue;
+        char line[640];
+        int n = snprintf(line, sizeof line,
+                         "%s is not judged by what it admits:", cells[i].kernel_name);
+        for (size_t k = 0; k < json_array_size(caveats); k++)
+            n += snprintf(line + n, sizeof line - (size_t)n, " %s",
+                          json_string_value(json_array_get(caveats, k)));
+        table_wrap(report_output.out, line, report_output.width, 0);
+    }
+}
+
 void report_summary(const struct cell *cells, size_t count)
 {
     struct table_row *rows = calloc(count + 1, sizeof *rows);
@@ -210,6 +230,7 @@ void report_summary(const struct cell *cells, size_t count)
                    summary_from);
         report_legend();
         print_libraries(cells, count);
+        print_caveats(cells, count);
     }
     print_states(cells, count);
     report_flush();

@@ -8,6 +8,7 @@
 
 #include "check/check.h"
 #include "base/clock.h"
+#include "problem/capabilities.h"
 #include "problem/outputs.h"
 #include "worker.h"
 #include "base/number.h"
@@ -44,9 +45,12 @@ static json_t *together(const struct protocol_request *r)
 }
 
 /* One count's part of the answer. */
-static json_t *verdict(const struct protocol_request *r, const struct check_result *result)
+static json_t *verdict(const struct worker *worker, const struct check_result *result)
 {
-    json_t *check = worker_check_answer(result);
+    const struct protocol_request *r = &worker->request;
+    json_t *check = worker_check_answer(result), *caps = capabilities_json(&worker->kernel->caps);
+    json_object_set(check, "caveats", json_object_get(caps, "caveats"));
+    json_decref(caps);
     json_object_set_new(check, "depth", json_string(protocol_depth_name(r->depth)));
     json_object_set_new(check, "threads", together(r));
     json_object_set_new(check, "failed", result->ok ? json_null() : json_string(result->phase));
@@ -71,7 +75,7 @@ void worker_check(struct worker *worker)
     check_counts(worker->kernel, &r->c, threads, r->count, r->depth, results);
     json_t *verdicts = json_array();
     for (size_t k = 0; k < r->count; k++) {
-        json_array_append_new(verdicts, verdict(r, &results[k]));
+        json_array_append_new(verdicts, verdict(worker, &results[k]));
         r->threads = threads[k];
         if (results[k].ok && r->files[PROTOCOL_OUTPUTS] >= 0)
             leave_output(worker, r->counts[k].slot);

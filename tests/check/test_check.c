@@ -22,7 +22,8 @@
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 #define THREADS 2
 
-extern const struct attn_kernel wrong_honest, wrong_honest_bf16, wrong_cached_by_plan;
+extern const struct attn_kernel wrong_honest, wrong_honest_bf16, wrong_cached_by_plan,
+    wrong_nan_leaks;
 
 int memfd_create(const char *name, unsigned flags); /* sys/mman.h shows it with _GNU_SOURCE only */
 
@@ -89,6 +90,22 @@ static void honest_kernels_pass(void **state)
         const struct problem_case c = case_of(table[n].problem, table[n].input);
         assert_passes(table[n].kernel, &c);
     }
+}
+
+/* What a kernel admits is left out where a mask hides keys, and nowhere else. */
+static void what_is_admitted_is_not_judged(void **state)
+{
+    (void)state;
+    struct check_result result;
+    const struct problem_case causal = case_of("h=2,s=40,d=24,mask=causal", "normal:1");
+    struct attn_kernel kernel = wrong_nan_leaks;
+    assert_false(check_kernel(&kernel, &causal, THREADS, CHECK_FULL, &result));
+    assert_string_equal(result.phase, "nan in v");
+    kernel.caps.caveats = ATTN_CAVEAT_NAN_LEAKS;
+    assert_passes(&kernel, &causal);
+    kernel = wrong_cached_by_plan;
+    kernel.caps.caveats = ATTN_CAVEAT_NAN_LEAKS;
+    assert_false(check_kernel(&kernel, &causal, THREADS, CHECK_FULL, &result));
 }
 
 /* One query and one key: a row for each input, and o = v is exact, so that the naive kernel has no
@@ -266,6 +283,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_registry_passes),
         cmocka_unit_test(honest_kernels_pass),
+        cmocka_unit_test(what_is_admitted_is_not_judged),
         cmocka_unit_test(the_smallest_problem_passes),
         cmocka_unit_test(sampled_rows_are_counted),
         cmocka_unit_test(timed_results_are_judged),
