@@ -4,10 +4,9 @@
 #include "watch.h"
 
 #include <omp.h>
-#include <string.h>
 
+#include "system/aftermath.h"
 #include "system/fault.h"
-#include "system/float_env.h"
 
 /* For a signal handler. */
 static bool last_row(const void *context, size_t place[3])
@@ -43,29 +42,13 @@ void check_watch_begin(const struct trial *trial, int threads)
 {
     expect(trial);
 #pragma omp parallel num_threads(threads)
-    {
-        fault_thread(omp_get_thread_num());
-        float_env_reset();
-    }
+    fault_thread(omp_get_thread_num());
+    aftermath_begin(threads);
 }
 
 bool check_watch_end(struct trial *trial, int threads, const char *who)
 {
-    char first[FLOAT_ENV_TEXT] = "";
-    int thread = threads;
+    char what[AFTERMATH_TEXT];
     fault_expect(NULL);
-#pragma omp parallel num_threads(threads)
-    {
-        char text[FLOAT_ENV_TEXT];
-        const bool changed = float_env_changed(text);
-        float_env_reset();
-#pragma omp critical
-        if (changed && omp_get_thread_num() < thread) {
-            thread = omp_get_thread_num();
-            memcpy(first, text, sizeof first);
-        }
-    }
-    return thread == threads ||
-           check_fail(trial, "%s leaves the floating-point environment changed: %s in thread %d",
-                      who, first, thread);
+    return aftermath_end(threads, what) || check_fail(trial, "%s %s", who, what);
 }

@@ -8,6 +8,7 @@
 
 #include "bench/bench.h"
 #include "blas.h"
+#include "system/aftermath.h"
 #include "system/ceilings.h"
 #include "system/task_cpus.h"
 #include "check/check.h"
@@ -246,7 +247,11 @@ void worker_measure(struct worker *worker)
     struct check_result checked = {.ok = true};
     struct tensor_set *sets = NULL;
     struct rival_clock clock = {0}, *program = worker->request.program ? &clock : NULL;
-    if (!worker_memory_policy(worker) || !worker_plan_open(worker, &plan))
+    char left[AFTERMATH_TEXT];
+    if (!worker_memory_policy(worker))
+        return;
+    aftermath_begin(worker->request.threads);
+    if (!worker_plan_open(worker, &plan))
         return;
     json_object_set_new(worker->answer, "workspace_bytes",
                         json_integer((json_int_t)plan.workspace_bytes));
@@ -258,6 +263,8 @@ void worker_measure(struct worker *worker)
     note_preparation(worker, &plan, program);
     if (placed)
         sample(worker, &plan, sets, program, &checked);
+    if (!aftermath_end(worker->request.threads, left) && checked.ok)
+        worker_end(worker, CELL_FAILED, "in the timed calls: the kernel %s", left);
     json_object_set_new(worker->answer, "check", worker_check_answer(&checked));
     for (size_t i = 0; sets && i < worker->request.sets; i++)
         tensors_free(&sets[i]);

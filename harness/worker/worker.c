@@ -15,6 +15,7 @@
 #include "problem/catalogue.h"
 #include "base/clock.h"
 #include "experiments/tiles/tiles.h"
+#include "system/aftermath.h"
 #include "system/fault.h"
 #include "problem/select.h"
 #include "rival.h"
@@ -193,21 +194,37 @@ static void run(struct worker *worker)
     rival_close();
 }
 
+/* Takes the kernel that the request names; false ends the worker, also where loading it has left
+ * something behind. */
+static bool load_kernel(struct worker *worker)
+{
+    const struct protocol_request *r = &worker->request;
+    char why[640] = "", left[AFTERMATH_TEXT];
+    const bool foreign = *r->plugin && !r->program;
+    if (foreign)
+        aftermath_begin(1);
+    worker->kernel = find_kernel(worker, why, sizeof why);
+    if (foreign && !aftermath_end(1, left)) {
+        worker_end(worker, CELL_FAILED, "loading the plug-in %s", left);
+        return false;
+    }
+    if (worker->kernel || !actions[r->action].kernel)
+        return true;
+    worker_end(worker, CELL_UNAVAILABLE, "%s", why);
+    return false;
+}
+
 static void act(struct worker *worker)
 {
     const struct protocol_request *r = &worker->request;
     const double start = clock_now();
-    char why[640] = "";
     if (!same_file(worker))
         return;
     if (actions[r->action].alone) {
         actions[r->action].run(worker);
         return;
     }
-    worker->kernel = find_kernel(worker, why, sizeof why);
-    if (!worker->kernel && actions[r->action].kernel)
-        worker_end(worker, CELL_UNAVAILABLE, "%s", why);
-    else if (open_machine(worker)) {
+    if (load_kernel(worker) && open_machine(worker)) {
         json_object_set_new(worker->answer, "open_s", number_json(clock_now() - start));
         run(worker);
     }

@@ -70,7 +70,9 @@
       "the kernel " CHANGED ": " FLUSH " in thread 1;")                                       \
     X(prepares_flush, PLAIN, "own input",                                                     \
       "the kernel's prepare " CHANGED ": " FLUSH " in thread 0;")                             \
-    X(leaves_rounding, PLAIN, "own input", "the kernel " CHANGED ": " UPWARD " in thread 0;")
+    X(leaves_rounding, PLAIN, "own input", "the kernel " CHANGED ": " UPWARD " in thread 0;") \
+    X(leaves_threads, PLAIN, "own input", "the kernel left 2 threads running;")               \
+    X(moves_thread, PLAIN, "own input", "the kernel changed the CPUs that thread 1 may run on;")
 /* What the problem leaves at its default; at the depth of `attnbench check`. */
 #define DEFAULT "h=2,sq=70,skv=133,d=24"
 #define UNUSED_OPTIONS(X)                                                               \

@@ -1,0 +1,186 @@
+/*
+ * aftermath: the threads of the process from /proc, their places from the scheduler.
+ */
+#define _GNU_SOURCE
+#include "aftermath.h"
+
+#include <dirent.h>
+#include <omp.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "float_env.h"
+
+#define MOST_CPUS 8192   /* of any kernel's configuration */
+#define GONE_AFTER_S 0.5 /* a thread that was joined may be listed for a moment */
+
+/* ---- which threads there are ----------------------------------------------------------------- */
+
+struct list {
+    pid_t *ids;
+    size_t count, room;
+};
+
+static struct list there; /* before the call */
+
+static bool holds(const struct list *list, pid_t id)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (list->ids[i] == id)
+            return true;
+    return false;
+}
+
+static void add(struct list *list, pid_t id)
+{
+    if (list->count == list->room) {
+        const size_t room = 2 * list->room + 64;
+        pid_t *ids = realloc(list->ids, room * sizeof *ids);
+        if (!ids)
+            return;
+        list->ids = ids;
+        list->room = room;
+    }
+    list->ids[list->count++] = id;
+}
+
+/* Those that are not in `known`, or all where that is NULL. */
+static void find(struct list *list, const struct list *known)
+{
+    DIR *all = opendir("/proc/self/task");
+    const struct dirent *entry;
+    list->count = 0;
+    while (all && (entry = readdir(all))) {
+        const pid_t id = (pid_t)strtol(entry->d_name, NULL, 10);
+        if (id > 0 && !(known && holds(known, id)))
+            add(list, id);
+    }
+    if (all)
+        closedir(all);
+}
+
+/* How many there are that were not there before and are not of the team. */
+static size_t left_behind(int threads)
+{
+    static struct list fresh;
+    const double until = clock_now() + GONE_AFTER_S;
+    find(&fresh, &there);
+    if (!fresh.count)
+        return 0;
+#pragma omp parallel num_threads(threads)
+    {
+#pragma omp critical
+        if (!holds(&there, gettid()))
+            add(&there, gettid());
+    }
+    for (;;) {
+        find(&fresh, &there);
+        if (!fresh.count || clock_now() > until)
+            return fresh.count;
+        sched_yield();
+    }
+}
+
+/* ---- where they may run ---------------------------------------------------------------------- */
+
+struct place {
+    bool known;
+    unsigned call; /* that it is of */
+    cpu_set_t cpus[MOST_CPUS / CPU_SETSIZE];
+};
+
+static _Thread_local struct place place;
+static unsigned calls;
+
+static bool where(struct place *at)
+{
+    memset(at->cpus, 0, sizeof at->cpus);
+    return sched_getaffinity(0, sizeof at->cpus, at->cpus) == 0;
+}
+
+static void note_place(void)
+{
+    place.known = where(&place);
+    place.call = calls;
+}
+
+/* Whether the calling thread may run elsewhere than before the call; "moved thread 1 off CPU 3".  A
+ * thread that has taken another one's number since has nothing to compare with. */
+static bool moved(char text[AFTERMATH_TEXT])
+{
+    struct place now;
+    const size_t size = sizeof now.cpus;
+    if (!place.known || place.call != calls || !where(&now) ||
+        CPU_EQUAL_S(size, now.cpus, place.cpus))
+        return false;
+    int cpu = 0;
+    while (cpu < MOST_CPUS && !CPU_ISSET_S((size_t)cpu, size, place.cpus))
+        cpu++;
+    sched_setaffinity(0, size, place.cpus);
+    if (CPU_COUNT_S(size, place.cpus) == 1)
+        snprintf(text, AFTERMATH_TEXT, "moved thread %d off CPU %d", omp_get_thread_num(), cpu);
+    else
+        snprintf(text, AFTERMATH_TEXT, "changed the CPUs that thread %d may run on",
+                 omp_get_thread_num());
+    return true;
+}
+
+/* ---- a call ---------------------------------------------------------------------------------- */
+
+void aftermath_begin(int threads)
+{
+    calls++;
+#pragma omp parallel num_threads(threads)
+    {
+        float_env_reset();
+        note_place();
+    }
+    find(&there, NULL);
+}
+
+/* "leaves the floating-point environment changed: ... in thread 0" */
+static bool unsettled(char text[AFTERMATH_TEXT])
+{
+    char what[FLOAT_ENV_TEXT];
+    const bool changed = float_env_changed(what);
+    float_env_reset();
+    if (changed)
+        snprintf(text, AFTERMATH_TEXT,
+                 "leaves the floating-point environment changed: %s in thread %d", what,
+                 omp_get_thread_num());
+    return changed;
+}
+
+bool aftermath_end(int threads, char text[AFTERMATH_TEXT])
+{
+    int first = threads, first_moved = threads;
+    char off[AFTERMATH_TEXT] = "";
+    const size_t left = left_behind(threads);
+    *text = 0;
+#pragma omp parallel num_threads(threads)
+    {
+        char changed[AFTERMATH_TEXT], away[AFTERMATH_TEXT];
+        const bool is_changed = unsettled(changed), is_moved = moved(away);
+        const int number = omp_get_thread_num();
+#pragma omp critical
+        {
+            if (is_changed && number < first) {
+                first = number;
+                memcpy(text, changed, sizeof changed);
+            }
+            if (is_moved && number < first_moved) {
+                first_moved = number;
+                memcpy(off, away, sizeof away);
+            }
+        }
+    }
+    if (*off)
+        memcpy(text, off, sizeof off);
+    if (left)
+        snprintf(text, AFTERMATH_TEXT, "left %zu thread%s running", left, left > 1 ? "s" : "");
+    return !*text;
+}

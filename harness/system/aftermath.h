@@ -1,0 +1,24 @@
+/*
+ * aftermath: what a call of a kernel leaves behind in the threads that it ran on, and beside them.
+ *
+ * The threads of a team outlive a parallel region, and so does what a kernel does to them.
+ * Whatever it changes, later calls and other code would run with.
+ */
+#ifndef HARNESS_SYSTEM_AFTERMATH_H
+#define HARNESS_SYSTEM_AFTERMATH_H
+
+#include <stdbool.h>
+
+#define AFTERMATH_TEXT 256
+
+/* Gives `threads` threads the floating-point environment that a program starts with, and notes
+ * where they may run and which threads the process has. */
+void aftermath_begin(int threads);
+
+/* Puts environment and places back; false where there was something to put back, or where the
+ * process has threads that are new and not of the team.  Says the worst: "left 2 threads running",
+ * "moved thread 1 off CPU 3", "leaves the floating-point environment changed: flush-to-zero set in
+ * thread 0". */
+bool aftermath_end(int threads, char text[AFTERMATH_TEXT]);
+
+#endif
