@@ -21,6 +21,7 @@
 #include "rival.h"
 #include "session/guest_file.h"
 #include "base/number.h"
+#include "base/printable.h"
 
 #define REQUEST_MAX ((size_t)65536) /* bytes */
 
@@ -31,10 +32,11 @@ void worker_stage(const char *what)
 
 static void end(struct worker *worker, enum cell_state state, const char *why, va_list arguments)
 {
-    char text[640];
+    char text[640], shown[640];
     vsnprintf(text, sizeof text, why, arguments);
+    printable(text, strlen(text), shown, sizeof shown); /* a kernel's own reasons may be in it */
     json_object_set_new(worker->answer, "state", json_string(cell_state_name(state)));
-    json_object_set_new(worker->answer, "why", json_string(text));
+    json_object_set_new(worker->answer, "why", json_string(shown));
 }
 
 void worker_end(struct worker *worker, enum cell_state state, const char *why, ...)
