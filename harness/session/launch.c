@@ -118,6 +118,9 @@ static void explain(const struct process_outcome *outcome, double deadline_s, st
     case PROCESS_SIGNALLED:
         snprintf(launch->why, size, "%s while %s", process_signal_name(outcome->status), doing());
         break;
+    case PROCESS_ENDED_BADLY:
+        snprintf(launch->why, size, "%s after its answer", process_signal_name(outcome->status));
+        break;
     case PROCESS_EXITED:
         snprintf(launch->why, size, "ended without an answer (exit status %d) while %s",
                  outcome->status, doing());
@@ -173,6 +176,7 @@ struct launch launch_worker(const struct protocol_request *request, double deadl
         .file_count = PROTOCOL_FILE_COUNT,
         .request = line,
         .deadline_s = deadline_s,
+        .limits = {.memory_bytes = limits_memory(), .processes = r.program},
     };
     struct process_outcome outcome = process_run(&spec);
     launch.why[0] = 0;

@@ -1,9 +1,10 @@
 /*
- * fault: the handler, which calls nothing that is not async-signal-safe.
+ * fault: the handlers, which call nothing that is not async-signal-safe.
  */
 #define _GNU_SOURCE /* REG_ERR */
 #include "fault.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -11,6 +12,8 @@
 #include <string.h>
 #include <ucontext.h>
 #include <unistd.h>
+
+#include "limits.h"
 
 #define NULL_PAGES ((uintptr_t)65536) /* never mapped: vm.mmap_min_addr */
 #define STACK 32768 /* bytes: a frame holds the vector registers, 11 KiB with AMX */
@@ -23,10 +26,10 @@ static struct {
 } stage;
 
 static const struct fault_call *_Atomic expected;
-static atomic_flag told = ATOMIC_FLAG_INIT;
+static atomic_flag told = ATOMIC_FLAG_INIT, refused = ATOMIC_FLAG_INIT;
 static _Thread_local int thread = -1;
 
-static const int signals[] = {SIGSEGV, SIGBUS};
+static const int signals[] = {SIGSEGV, SIGBUS, SIGABRT};
 static struct sigaction before[sizeof signals / sizeof *signals];
 
 /* ---- text ---------------------------------------------------------------------------------- */
@@ -151,6 +154,16 @@ static void tell(const siginfo_t *info, const ucontext_t *context)
     say(stage.rest);
 }
 
+/* An allocation that failed is seldom looked at: what kills the process then comes later. */
+static void say_memory(void)
+{
+    size_t limit;
+    if (!limits_memory_reached(&limit))
+        return;
+    say("; the process has reached its memory limit of ");
+    say_bytes(limit);
+}
+
 /* After a return the fault happens again, and the restored handler takes it; a signal that a
  * process sent is raised again.  Of two faulting threads the second waits here for the end. */
 static void handle(int signal, siginfo_t *info, void *context)
@@ -161,11 +174,28 @@ static void handle(int signal, siginfo_t *info, void *context)
             pause();
     if (!sent)
         tell(info, context);
+    say_memory();
     for (size_t n = 0; n < sizeof signals / sizeof *signals; n++)
         if (signals[n] == signal)
             sigaction(signal, &before[n], NULL);
     if (sent)
         raise(signal);
+}
+
+/* A system call that limits.c refuses: it returns EAGAIN, and the stage says so, once. */
+static void refuse(int signal, siginfo_t *info, void *context)
+{
+    (void)signal, (void)info;
+    ucontext_t *at = context;
+#if defined __x86_64__
+    at->uc_mcontext.gregs[REG_RAX] = -EAGAIN;
+#elif defined __aarch64__
+    at->uc_mcontext.regs[0] = (unsigned long long)-EAGAIN;
+#else
+    (void)at;
+#endif
+    if (!atomic_flag_test_and_set(&refused))
+        say("; it was refused to start a process");
 }
 
 /* ---- set-up -------------------------------------------------------------------------------- */
@@ -178,6 +208,9 @@ void fault_share(char *shared, size_t size)
     sigemptyset(&action.sa_mask);
     for (size_t n = 0; shared && n < sizeof signals / sizeof *signals; n++)
         sigaction(signals[n], &action, &before[n]);
+    action.sa_sigaction = refuse;
+    if (shared)
+        sigaction(SIGSYS, &action, NULL);
     fault_thread(0);
 }
 
@@ -186,6 +219,7 @@ void fault_stage(const char *what, const char *detail, const char *rest)
     if (!stage.text)
         return;
     snprintf(stage.text, stage.size, "%s%s%s", what, detail, rest);
+    atomic_flag_clear(&refused);
     stage.what = strnlen(what, stage.size - 1);
     snprintf(stage.rest, sizeof stage.rest, "%s", rest);
 }

@@ -3,7 +3,8 @@
  * killed it.
  *
  * A handler of SIGSEGV and SIGBUS adds to the stage "read 4 bytes past the end of k (thread 1)" and
- * then lets the signal take its usual course.
+ * then lets the signal take its usual course; one of these and of SIGABRT says where memory has run
+ * out, and one of SIGSYS that a process was not to be started (limits.h).
  */
 #ifndef HARNESS_SYSTEM_FAULT_H
 #define HARNESS_SYSTEM_FAULT_H

@@ -1,26 +1,25 @@
 /*
- * process: fork and exec of this program, its pipes, its deadline, its end.
+ * process: starts this program again, talks to it until its deadline, and clears up behind it.
  */
 #define _GNU_SOURCE
-#include "process.h"
+#include "process_private.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "orphans.h"
+#include "printed.h"
 
 #define ANSWER_MAX ((size_t)64 << 20) /* bytes; more is no answer */
-#define PARKED_FD 100                 /* inherited files wait here while 0 to 12 are rearranged */
+#define PATIENCE_S 2.0                /* for the end of a child that has answered */
 
 /* ---- interrupts ------------------------------------------------------------------------------ */
 
@@ -75,74 +74,6 @@ const char *process_signal_name(int signal)
     return text;
 }
 
-int process_memory_file(const char *name)
-{
-    return memfd_create(name, MFD_CLOEXEC);
-}
-
-/* ---- the child ------------------------------------------------------------------------------- */
-
-static bool overridden(const char *variable, const char *const *environment)
-{
-    for (size_t i = 0; environment[i]; i++) {
-        const size_t n = strcspn(environment[i], "=");
-        if (strncmp(variable, environment[i], n) == 0 && variable[n] == '=')
-            return true;
-    }
-    return false;
-}
-
-char **process_environment(const char *const *changes)
-{
-    static const char *const none[] = {NULL};
-    changes = changes ? changes : none;
-    size_t inherited = 0, changed = 0, n = 0;
-    while (environ[inherited])
-        inherited++;
-    while (changes[changed])
-        changed++;
-    char **result = calloc(inherited + changed + 1, sizeof *result);
-    for (size_t i = 0; result && i < inherited; i++)
-        if (!overridden(environ[i], changes))
-            result[n++] = environ[i];
-    for (size_t i = 0; result && i < changed; i++)
-        if (strchr(changes[i], '='))
-            result[n++] = (char *)changes[i];
-    return result;
-}
-
-/* Moves what the child inherits to its places.  Only calls that are safe after fork. */
-static bool arrange_files(const struct process_spec *spec, int request, int answer)
-{
-    int from[PROCESS_MAX_FILES + 2] = {request, answer};
-    const size_t count = spec->file_count + 2;
-    for (size_t i = 0; i < spec->file_count; i++)
-        from[i + 2] = spec->files[i];
-    for (size_t i = 0; i < count; i++)
-        if (from[i] >= 0 && (from[i] = fcntl(from[i], F_DUPFD_CLOEXEC, PARKED_FD)) < 0)
-            return false;
-    for (size_t i = 0; i < count; i++)
-        if (from[i] >= 0 && dup2(from[i], PROCESS_REQUEST_FD + (int)i) < 0)
-            return false;
-    const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    return nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 &&
-           dup2(STDERR_FILENO, STDOUT_FILENO) >= 0;
-}
-
-static _Noreturn void become_child(const struct process_spec *spec, char **environment,
-                                   pid_t parent, int request, int answer)
-{
-    const sigset_t set = caught_set();
-    setpgid(0, 0); /* an interrupt at the terminal goes to the parent only */
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() == parent && arrange_files(spec, request, answer)) {
-        signal(SIGPIPE, SIG_DFL);
-        sigprocmask(SIG_UNBLOCK, &set, NULL);
-        execve("/proc/self/exe", spec->argv, environment);
-    }
-    _exit(127);
-}
-
 /* Where memory runs out, the system shall kill the worker and no other process. */
 static void offer_to_oom_killer(pid_t pid)
 {
@@ -179,9 +110,9 @@ static bool read_some(int fd, struct line *line)
     const ssize_t n = read(fd, line->text + line->length, line->capacity - line->length - 1);
     if (n <= 0)
         return n < 0 && errno == EINTR;
+    char *end = memchr(line->text + line->length, '\n', (size_t)n);
     line->length += (size_t)n;
     line->text[line->length] = 0;
-    char *end = strchr(line->text, '\n');
     if (end) {
         *end = 0;
         line->whole = true;
@@ -189,14 +120,21 @@ static bool read_some(int fd, struct line *line)
     return true;
 }
 
+/* What is being heard from a child. */
+struct conversation {
+    int answer;
+    struct line line;
+    struct printed printed;
+};
+
 /* Sleeps until the answer is whole, the pipe closes, time is up or somebody interrupts. */
-static enum process_end listen(int fd, double deadline, struct line *line)
+static enum process_end listen(struct conversation *c, double deadline)
 {
     sigset_t unblocked;
     sigprocmask(SIG_SETMASK, NULL, &unblocked);
     for (size_t i = 0; i < sizeof caught / sizeof *caught; i++)
         sigdelset(&unblocked, caught[i]);
-    while (!line->whole) {
+    while (!c->line.whole) {
         const double left = deadline - clock_now();
         if (interrupted)
             return PROCESS_INTERRUPTED;
@@ -204,31 +142,50 @@ static enum process_end listen(int fd, double deadline, struct line *line)
             return PROCESS_TIMEOUT;
         struct timespec wait = {.tv_sec = (time_t)left};
         wait.tv_nsec = (long)((left - (double)wait.tv_sec) * 1e9);
-        struct pollfd poll = {.fd = fd, .events = POLLIN};
-        if (ppoll(&poll, 1, &wait, &unblocked) > 0 && !read_some(fd, line))
+        struct pollfd poll[] = {{.fd = c->answer, .events = POLLIN},
+                                {.fd = c->printed.fd, .events = POLLIN}};
+        if (ppoll(poll, 2, &wait, &unblocked) <= 0)
+            continue;
+        if (poll[1].revents)
+            printed_take(&c->printed);
+        if (poll[0].revents && !read_some(c->answer, &c->line))
             return PROCESS_EXITED;
     }
     return PROCESS_ANSWERED;
 }
 
-/* Waits for a child that answered or closed its pipe; one that lingers is killed. */
-static int reap(pid_t pid, bool kill_now)
+/* Whether a child ends in time by itself; it is not reaped yet. */
+static bool ends(pid_t pid, struct printed *printed)
 {
-    const struct timespec patience = {.tv_sec = 2};
+    const struct timespec moment = {.tv_nsec = 20000000};
+    const double until = clock_now() + PATIENCE_S;
     sigset_t ended;
     sigemptyset(&ended);
     sigaddset(&ended, SIGCHLD);
-    int status = 0;
-    pid_t done = kill_now ? 0 : waitpid(pid, &status, WNOHANG);
-    while (!kill_now && done == 0 &&
-           (sigtimedwait(&ended, NULL, &patience) == SIGCHLD || errno == EINTR))
-        done = waitpid(pid, &status, WNOHANG);
-    if (done == 0) {
-        kill(-pid, SIGKILL);
-        kill(pid, SIGKILL);
-        while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-            ;
+    for (;;) {
+        siginfo_t info = {.si_pid = 0};
+        if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid)
+            return true;
+        if (clock_now() > until)
+            return false;
+        sigtimedwait(&ended, NULL, &moment);
+        printed_take(printed); /* it may be waiting for room in the pipe */
     }
+}
+
+/* Ends a child and what it started; *by_itself: it did not have to be killed. */
+static int reap(pid_t pid, bool kill_now, struct printed *printed, bool *by_itself)
+{
+    const unsigned long long started = orphans_started(pid);
+    int status = 0;
+    *by_itself = !kill_now && ends(pid, printed);
+    kill(-pid, SIGKILL);
+    kill(pid, SIGKILL);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (started)
+        orphans_end(started);
+    printed_take(printed);
     return status;
 }
 
@@ -250,63 +207,73 @@ static void send_request(int fd, const char *request)
 
 /* Talks to a started child until its end. */
 static struct process_outcome converse(const struct process_spec *spec, pid_t pid, int request,
-                                       int answer)
+                                       int answer, int printed)
 {
     const double start = clock_now();
-    struct line line = {0};
+    struct conversation c = {.answer = answer, .printed.fd = printed};
     offer_to_oom_killer(pid);
     send_request(request, spec->request);
     close(request);
-    struct process_outcome outcome = {.end = listen(answer, start + spec->deadline_s, &line)};
+    struct process_outcome outcome = {.end = listen(&c, start + spec->deadline_s)};
     const bool ended = outcome.end == PROCESS_ANSWERED || outcome.end == PROCESS_EXITED;
-    const int status = reap(pid, !ended);
-    if (outcome.end == PROCESS_EXITED) {
+    bool by_itself;
+    const int status = reap(pid, !ended, &c.printed, &by_itself);
+    if (outcome.end == PROCESS_EXITED)
         outcome.end = WIFSIGNALED(status) ? PROCESS_SIGNALLED : PROCESS_EXITED;
-        outcome.status = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
-    }
+    if (outcome.end == PROCESS_ANSWERED && by_itself && WIFSIGNALED(status))
+        outcome.end = PROCESS_ENDED_BADLY;
+    outcome.status = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
     if (outcome.end == PROCESS_ANSWERED)
-        outcome.answer = line.text;
+        outcome.answer = c.line.text;
     else
-        free(line.text);
+        free(c.line.text);
+    outcome.printed = printed_text(&c.printed);
+    if (c.printed.fd >= 0)
+        close(c.printed.fd);
     outcome.wall_s = clock_now() - start;
     return outcome;
+}
+
+static void close_pair(const int pair[2])
+{
+    for (int i = 0; i < 2; i++)
+        if (pair[i] >= 0)
+            close(pair[i]);
 }
 
 struct process_outcome process_run(const struct process_spec *spec)
 {
     struct process_outcome outcome = {.end = PROCESS_NOT_STARTED};
-    int request[2] = {-1, -1}, answer[2] = {-1, -1};
+    int request[2] = {-1, -1}, answer[2] = {-1, -1}, printed[2] = {-1, -1};
     const sigset_t set = caught_set();
     sigset_t before;
     const pid_t parent = getpid();
     char **environment = process_environment(spec->environment);
+    orphans_adopt();
     sigprocmask(SIG_BLOCK, &set, &before);
     pid_t pid = -1;
-    if (environment && pipe2(request, O_CLOEXEC) == 0 && pipe2(answer, O_CLOEXEC) == 0)
+    if (environment && pipe2(request, O_CLOEXEC) == 0 && pipe2(answer, O_CLOEXEC) == 0 &&
+        (!spec->capture || pipe2(printed, O_CLOEXEC) == 0))
         pid = fork();
+    const struct process_ends ends = {request[0], answer[1], printed[1]};
     if (pid == 0)
-        become_child(spec, environment, parent, request[0], answer[1]);
+        process_become(spec, environment, parent, &ends, &set);
     outcome.status = errno;
-    close(request[0]);
-    close(answer[1]);
-    if (pid > 0)
-        outcome = converse(spec, pid, request[1], answer[0]);
-    else
-        close(request[1]);
-    close(answer[0]);
+    if (pid > 0) {
+        close(request[0]);
+        close(answer[1]);
+        if (spec->capture) {
+            close(printed[1]);
+            fcntl(printed[0], F_SETFL, O_NONBLOCK);
+        }
+        outcome = converse(spec, pid, request[1], answer[0], printed[0]);
+        close(answer[0]);
+    } else {
+        close_pair(request);
+        close_pair(answer);
+        close_pair(printed);
+    }
     sigprocmask(SIG_SETMASK, &before, NULL);
     free(environment);
     return outcome;
-}
-
-bool process_beside(const char *name, char *path, size_t size)
-{
-    const ssize_t n = readlink("/proc/self/exe", path, size - 1);
-    path[n > 0 ? n : 0] = 0;
-    const char *slash = strrchr(path, '/');
-    const size_t folder = slash ? (size_t)(slash + 1 - path) : size;
-    if (folder + strlen(name) >= size)
-        return false;
-    strcpy(path + folder, name);
-    return true;
 }

@@ -3,13 +3,16 @@
  *
  * The child is this same program (/proc/self/exe): a rebuild in the middle of a session changes
  * nothing.  It gets a request of one line on descriptor 3 and answers with one line on
- * descriptor 4; its standard output goes to standard error, and it dies with its parent.
+ * descriptor 4; it has no terminal and no descriptors but those it is given, and it dies with its
+ * parent.  Whatever it has started is killed when it ends.
  */
 #ifndef HARNESS_SYSTEM_PROCESS_H
 #define HARNESS_SYSTEM_PROCESS_H
 
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "limits.h"
 
 #define PROCESS_REQUEST_FD 3
 #define PROCESS_ANSWER_FD 4
@@ -23,12 +26,15 @@ struct process_spec {
     size_t file_count;
     const char *request; /* one line, without its newline */
     double deadline_s;
+    struct limits limits;
+    bool capture; /* keep what it prints for the outcome; else it goes to standard error */
 };
 
 enum process_end {
     PROCESS_ANSWERED,
-    PROCESS_EXITED,    /* without a whole answer; status = exit code */
-    PROCESS_SIGNALLED, /* status = signal */
+    PROCESS_EXITED,      /* without a whole answer; status = exit code */
+    PROCESS_SIGNALLED,   /* status = signal */
+    PROCESS_ENDED_BADLY, /* likewise, but after its answer, which is not to be believed then */
     PROCESS_TIMEOUT,
     PROCESS_INTERRUPTED, /* of the parent, process_catch_interrupts() */
     PROCESS_NOT_STARTED  /* status = errno */
@@ -37,7 +43,8 @@ enum process_end {
 struct process_outcome {
     enum process_end end;
     int status;
-    char *answer; /* the line, owned; NULL unless answered */
+    char *answer;  /* the line, owned; NULL unless answered */
+    char *printed; /* what it printed, printed.h; owned, NULL: nothing, or not captured */
     double wall_s;
 };
 
@@ -56,8 +63,20 @@ const char *process_signal_name(int signal);
 void process_catch_interrupts(void);
 bool process_interrupted(void);
 
+/* A text that nobody can guess; false where the system gives no random numbers. */
+#define PROCESS_TOKEN 33 /* bytes, with its end */
+bool process_token(char token[PROCESS_TOKEN]);
+
 /* An empty file in memory, closed on exec; -1 sets errno. */
 int process_memory_file(const char *name);
+
+/* One of so many bytes, zeros, for a child to write to: nobody can change its size. */
+int process_room_file(const char *name, size_t bytes);
+
+/* Freezes a memory file: nobody can change its size, nor write to it but through mappings that
+ * there are already.  Returns a descriptor of it, to lend to children, that cannot write; -1 sets
+ * errno. */
+int process_read_only(int fd);
 
 /* Path of `name` beside the program, also where the program's file was replaced since it was started;
  * false where that does not fit. */

@@ -1,0 +1,85 @@
+/*
+ * orphans: adopted, found in /proc, killed.
+ */
+#include "orphans.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+#define AT_ONCE 256
+#define PATIENCE_S 10.0 /* they may start new ones as fast as these are killed */
+
+void orphans_adopt(void)
+{
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+}
+
+unsigned long long orphans_started(pid_t child)
+{
+    char path[64], text[1024];
+    int parent = 0;
+    unsigned long long started = 0;
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)child);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return 0;
+    text[fread(text, 1, sizeof text - 1, file)] = 0;
+    fclose(file);
+    /* "PID (NAME) STATE PARENT ...": a name may hold anything; field 22 is the time */
+    const char *name_end = strrchr(text, ')');
+    if (!name_end ||
+        sscanf(name_end + 1,
+               " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+               &parent, &started) != 2)
+        return 0;
+    return parent == getpid() ? started : 0;
+}
+
+/* Children that were started at `since` or later, AT_ONCE at most. */
+static size_t find(unsigned long long since, pid_t found[AT_ONCE])
+{
+    DIR *all = opendir("/proc");
+    const struct dirent *entry;
+    size_t count = 0;
+    while (all && count < AT_ONCE && (entry = readdir(all))) {
+        const pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+        const unsigned long long started = pid > 0 ? orphans_started(pid) : 0;
+        if (started && started >= since)
+            found[count++] = pid;
+    }
+    if (all)
+        closedir(all);
+    return count;
+}
+
+/* Whether this process has children at all: asking costs less than a search. */
+static bool any(void)
+{
+    siginfo_t info;
+    return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+void orphans_end(unsigned long long since)
+{
+    pid_t found[AT_ONCE];
+    size_t count = 1;
+    const double until = clock_now() + PATIENCE_S;
+    while (count && any() && clock_now() < until) {
+        count = find(since, found);
+        for (size_t i = 0; i < count; i++)
+            kill(found[i], SIGKILL);
+        for (size_t i = 0; i < count; i++)
+            while (waitpid(found[i], NULL, 0) < 0 && errno == EINTR)
+                ;
+    }
+}

@@ -1,0 +1,110 @@
+/*
+ * process_child: from fork to exec: environment, files, limits.
+ */
+#define _GNU_SOURCE
+#include "process_private.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define PARKED_FD 100 /* inherited files wait here while 0 to 12 are rearranged */
+
+/* ---- environment ----------------------------------------------------------------------------- */
+
+static bool overridden(const char *variable, const char *const *environment)
+{
+    for (size_t i = 0; environment[i]; i++) {
+        const size_t n = strcspn(environment[i], "=");
+        if (strncmp(variable, environment[i], n) == 0 && variable[n] == '=')
+            return true;
+    }
+    return false;
+}
+
+char **process_environment(const char *const *changes)
+{
+    static const char *const none[] = {NULL};
+    changes = changes ? changes : none;
+    size_t inherited = 0, changed = 0, n = 0;
+    while (environ[inherited])
+        inherited++;
+    while (changes[changed])
+        changed++;
+    char **result = calloc(inherited + changed + 1, sizeof *result);
+    for (size_t i = 0; result && i < inherited; i++)
+        if (!overridden(environ[i], changes))
+            result[n++] = environ[i];
+    for (size_t i = 0; result && i < changed; i++)
+        if (strchr(changes[i], '='))
+            result[n++] = (char *)changes[i];
+    return result;
+}
+
+/* ---- after fork: only calls that are safe there ---------------------------------------------- */
+
+/* Closes descriptors from `first` on. */
+static void close_from(unsigned first)
+{
+    struct rlimit limit;
+    if (syscall(SYS_close_range, first, ~0U, 0) == 0 || getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    for (rlim_t fd = first; fd < limit.rlim_cur; fd++) /* before Linux 5.9 */
+        close((int)fd);
+}
+
+/* Moves what the child inherits to its places, and leaves nothing else open: what somebody left
+ * open in the parent, a kernel could write to. */
+static bool arrange_files(const struct process_spec *spec, const struct process_ends *ends)
+{
+    int from[PROCESS_MAX_FILES + 2] = {ends->request, ends->answer};
+    const int printed = ends->printed < 0 ? STDERR_FILENO : ends->printed;
+    const size_t count = spec->file_count + 2;
+    for (size_t i = 0; i < spec->file_count; i++)
+        from[i + 2] = spec->files[i];
+    if (dup2(printed, STDOUT_FILENO) < 0 || dup2(STDOUT_FILENO, STDERR_FILENO) < 0)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (from[i] >= 0 && (from[i] = fcntl(from[i], F_DUPFD_CLOEXEC, PARKED_FD)) < 0)
+            return false;
+    for (size_t i = 0; i < count; i++) {
+        const int to = PROCESS_REQUEST_FD + (int)i;
+        if (from[i] < 0)
+            close(to);
+        else if (dup2(from[i], to) < 0)
+            return false;
+    }
+    close_from(PROCESS_REQUEST_FD + (unsigned)count);
+    const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    return nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0;
+}
+
+/* Without a terminal of its own: a kernel could write to /dev/tty, and an interrupt there goes to
+ * the parent only. */
+static void leave_terminal(void)
+{
+    const int terminal = open("/dev/tty", O_RDWR | O_CLOEXEC);
+    setpgid(0, 0);
+    if (terminal < 0)
+        return;
+    ioctl(terminal, TIOCNOTTY);
+    close(terminal);
+}
+
+_Noreturn void process_become(const struct process_spec *spec, char **environment, pid_t parent,
+                              const struct process_ends *ends, const sigset_t *unblock)
+{
+    leave_terminal();
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() == parent && arrange_files(spec, ends) && limits_apply(&spec->limits)) {
+        signal(SIGPIPE, SIG_DFL);
+        sigprocmask(SIG_UNBLOCK, unblock, NULL);
+        execve("/proc/self/exe", spec->argv, environment);
+    }
+    _exit(127);
+}
