@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <unistd.h>
 
 #include "tensors.h"
@@ -12,6 +13,11 @@
 static size_t elements(const struct attn_problem *p)
 {
     return p->batch * p->q_heads * p->q_len * p->v_dim;
+}
+
+size_t outputs_bytes(const struct attn_problem *problem)
+{
+    return elements(problem) * sizeof(float);
 }
 
 bool outputs_store(int fd, size_t slot, const struct attn_problem *p,
@@ -30,6 +36,23 @@ bool outputs_store(int fd, size_t slot, const struct attn_problem *p,
             }
     free(row);
     return stored;
+}
+
+bool outputs_copy(int from, size_t from_slot, int to, size_t to_slot,
+                  const struct attn_problem *problem)
+{
+    const size_t bytes = outputs_bytes(problem);
+    off_t at = (off_t)(from_slot * bytes);
+    size_t left = bytes;
+    if (lseek(to, (off_t)(to_slot * bytes), SEEK_SET) < 0)
+        return false;
+    while (left) {
+        const ssize_t n = sendfile(to, from, &at, left);
+        if (n <= 0)
+            return false;
+        left -= (size_t)n;
+    }
+    return true;
 }
 
 /* Smallest and largest of the slots' values of one element. */

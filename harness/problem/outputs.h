@@ -8,9 +8,16 @@
 
 #define OUTPUTS_MAX ((size_t)1024) /* slots that outputs_compare() takes */
 
+/* Bytes of a place in such a file. */
+size_t outputs_bytes(const struct attn_problem *problem);
+
 /* Writes O, dense and as f32, into place number `slot` of a memory file. */
 bool outputs_store(int fd, size_t slot, const struct attn_problem *problem,
                    const struct attn_tensors *tensors);
+
+/* Copies a place of one file to a place of another. */
+bool outputs_copy(int from, size_t from_slot, int to, size_t to_slot,
+                  const struct attn_problem *problem);
 
 /* The largest difference of one element between any two of the given slots, and which two (indices
  * into slots).  False where fewer than two slots are given or the file cannot be read. */

@@ -1,8 +1,8 @@
 /*
  * tensors: the operands of a case, in one memory file that worker processes inherit.
  *
- * The memory file (memfd) holds `sets` independent sets of Q, K and V, filled once by one
- * process; workers map it shared and see the same bytes without touching a page for the first
+ * The memory file (memfd) holds `sets` independent sets of Q, K and V, filled once by one process;
+ * workers map it shared, to be read, and see the same bytes without touching a page for the first
  * time.  A set of operands can be laid out
  *
  *   - for timing: each operand begins at a page plus a shift that is a multiple of 64 bytes;
@@ -65,8 +65,17 @@ bool tensors_fill_file(const struct problem_case *c, size_t sets, int fd, char *
 /* Bytes of such a file, to know before anything is allocated; SIZE_MAX where they overflow. */
 size_t tensors_file_bytes(const struct attn_problem *problem, size_t sets);
 
-/* Maps set number `index` of such a file, operands at the given shift, not writable.  Operands
- * that lie at another shift are moved within the file: one process at a time may do this. */
+/* One process's hold on such a file: it alone moves operands to another shift, between the launches
+ * that read them, also when the file has been frozen for all others (process_read_only()). */
+struct tensors_file {
+    void *mapping; /* NULL: none */
+    size_t bytes;
+};
+bool tensors_file_hold(struct tensors_file *file, int fd, char *message, size_t message_size);
+void tensors_file_move(const struct tensors_file *file, size_t shift);
+void tensors_file_release(struct tensors_file *file);
+
+/* Maps set number `index` of such a file to be read; its operands must lie at the given shift. */
 bool tensors_map(struct tensor_set *set, const struct attn_problem *problem, int fd, size_t index,
                  size_t shift, char *message, size_t message_size);
 

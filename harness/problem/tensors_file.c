@@ -16,8 +16,7 @@
 
 struct file_set {
     uint64_t checksum[3];
-    size_t shift;    /* at which the operands lie now */
-    uint32_t moving; /* a process was killed while it moved them */
+    size_t shift; /* at which the operands lie now */
 };
 
 struct file_header {
@@ -87,10 +86,11 @@ static void move_operands(const struct attn_problem *problem, char *at, size_t f
     }
 }
 
-static struct file_header *map_header(int fd, char *message, size_t message_size)
+/* ---- filling --------------------------------------------------------------------------------- */
+
+static struct file_header *map_header(int fd, int access, char *message, size_t message_size)
 {
-    struct file_header *header =
-        mmap(NULL, sizeof *header, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    struct file_header *header = mmap(NULL, sizeof *header, access, MAP_SHARED, fd, 0);
     if (header != MAP_FAILED)
         return header;
     snprintf(message, message_size, "cannot map the memory file: %s", strerror(errno));
@@ -112,16 +112,17 @@ static void *reserve_huge(size_t bytes, size_t offset)
     return room + skipped;
 }
 
-/* Maps the operands of set `index` writable; they keep what they hold. */
+/* Maps the operands of set `index`; they keep what they hold. */
 static bool map_operands(struct tensor_set *set, const struct attn_problem *problem, int fd,
-                         size_t index, size_t shift, bool huge, char *message, size_t message_size)
+                         size_t index, int access, size_t shift, bool huge, char *message,
+                         size_t message_size)
 {
     *set = (struct tensor_set){.tensors.size = sizeof set->tensors, .layout.shift = shift};
     const size_t bytes = set_bytes(problem);
     const size_t offset = round_to_page(sizeof(struct file_header)) + index * bytes;
     void *wanted = huge ? reserve_huge(bytes, offset) : NULL;
-    char *at = mmap(wanted, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | (wanted ? MAP_FIXED : 0),
-                    fd, (off_t)offset);
+    char *at =
+        mmap(wanted, bytes, access, MAP_SHARED | (wanted ? MAP_FIXED : 0), fd, (off_t)offset);
     if (at == MAP_FAILED) {
         snprintf(message, message_size, "cannot map %zu bytes of operands: %s", bytes,
                  strerror(errno));
@@ -137,7 +138,8 @@ static bool fill_set(struct file_header *header, int fd, size_t index, char *mes
                      size_t message_size)
 {
     struct tensor_set set;
-    if (!map_operands(&set, &header->c.problem, fd, index, 0, false, message, message_size))
+    if (!map_operands(&set, &header->c.problem, fd, index, PROT_READ | PROT_WRITE, 0, false,
+                      message, message_size))
         return false;
     const bool ok = tensors_fill(&set, &header->c, index, message, message_size);
     memcpy(header->set[index].checksum, set.checksum, sizeof set.checksum);
@@ -160,7 +162,7 @@ bool tensors_fill_file(const struct problem_case *c, size_t sets, int fd, char *
                  strerror(error));
         return false;
     }
-    struct file_header *header = map_header(fd, message, message_size);
+    struct file_header *header = map_header(fd, PROT_READ | PROT_WRITE, message, message_size);
     if (!header)
         return false;
     header->c = *c;
@@ -172,27 +174,48 @@ bool tensors_fill_file(const struct problem_case *c, size_t sets, int fd, char *
     return ok;
 }
 
-/* Brings the operands to the set's shift, or says why they cannot be trusted. */
-static bool settle(struct tensor_set *set, const struct attn_problem *problem,
-                   struct file_set *state, char *message, size_t message_size)
+/* ---- moving ---------------------------------------------------------------------------------- */
+
+bool tensors_file_hold(struct tensors_file *file, int fd, char *message, size_t message_size)
 {
-    if (state->moving) {
-        snprintf(message, message_size, "a process died while it moved the operands");
-        return false;
-    }
-    if (state->shift != set->layout.shift) {
-        state->moving = 1;
-        move_operands(problem, set->mapping[0], state->shift, set->layout.shift);
-        state->shift = set->layout.shift;
-        state->moving = 0;
-    }
-    memcpy(set->checksum, state->checksum, sizeof set->checksum);
-    if (mprotect(set->mapping[0], set->mapping_bytes[0], PROT_READ) != 0) {
-        snprintf(message, message_size, "cannot protect the operands: %s", strerror(errno));
-        return false;
-    }
-    return true;
+    struct stat status;
+    *file = (struct tensors_file){0};
+    if (fstat(fd, &status) == 0 && (size_t)status.st_size > sizeof(struct file_header))
+        file->bytes = (size_t)status.st_size;
+    file->mapping = mmap(NULL, file->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (file->mapping != MAP_FAILED)
+        return true;
+    snprintf(message, message_size, "cannot map the operands: %s", strerror(errno));
+    file->mapping = NULL;
+    return false;
 }
+
+void tensors_file_move(const struct tensors_file *file, size_t shift)
+{
+    struct file_header *header = file->mapping;
+    for (size_t n = 0; header && n < header->sets; n++) {
+        struct file_set *set = &header->set[n];
+        if (set->shift == shift)
+            continue;
+        char *at = (char *)file->mapping + round_to_page(sizeof *header) +
+                   n * set_bytes(&header->c.problem);
+        move_operands(&header->c.problem, at, set->shift, shift);
+        set->shift = shift;
+    }
+    /* Not to be counted as a user of the pages: those of a process alone can be moved to other NUMA
+     * nodes.  The file keeps them. */
+    if (header)
+        madvise(file->mapping, file->bytes, MADV_DONTNEED);
+}
+
+void tensors_file_release(struct tensors_file *file)
+{
+    if (file->mapping)
+        munmap(file->mapping, file->bytes);
+    file->mapping = NULL;
+}
+
+/* ---- mapping --------------------------------------------------------------------------------- */
 
 static bool map_set(struct tensor_set *set, const struct attn_problem *problem, int fd,
                     size_t index, size_t shift, bool huge, char *message, size_t message_size)
@@ -205,12 +228,18 @@ static bool map_set(struct tensor_set *set, const struct attn_problem *problem, 
                  index);
         return false;
     }
-    struct file_header *header = map_header(fd, message, message_size);
+    struct file_header *header = map_header(fd, PROT_READ, message, message_size);
     if (!header)
         return false;
-    const bool ok = map_operands(set, problem, fd, index, shift, huge, message, message_size) &&
-                    settle(set, problem, &header->set[index], message, message_size) &&
-                    tensors_alloc_results(set, problem, message, message_size);
+    const struct file_set *state = &header->set[index];
+    bool ok = state->shift == shift;
+    if (ok)
+        ok = map_operands(set, problem, fd, index, PROT_READ, shift, huge, message, message_size) &&
+             tensors_alloc_results(set, problem, message, message_size);
+    else
+        snprintf(message, message_size, "the operands lie at a shift of %zu bytes, not %zu",
+                 state->shift, shift);
+    memcpy(set->checksum, state->checksum, sizeof set->checksum);
     munmap(header, sizeof *header);
     if (!ok)
         tensors_free(set);

@@ -87,8 +87,8 @@ static bool progress_open(void)
 {
     if (progress.text)
         return true;
-    progress.fd = process_memory_file("attnbench-progress");
-    if (progress.fd < 0 || ftruncate(progress.fd, (off_t)PROTOCOL_PROGRESS) != 0)
+    progress.fd = process_room_file("attnbench-progress", PROTOCOL_PROGRESS);
+    if (progress.fd < 0)
         return false;
     progress.text =
         mmap(NULL, PROTOCOL_PROGRESS, PROT_READ | PROT_WRITE, MAP_SHARED, progress.fd, 0);

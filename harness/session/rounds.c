@@ -3,7 +3,9 @@
  */
 #include "rounds_private.h"
 
+#include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -63,19 +65,40 @@ static struct protocol_request request_of(const struct rounds *rounds)
     for (size_t i = 0; i < PROTOCOL_FILE_COUNT; i++)
         r.files[i] = -1;
     r.files[PROTOCOL_TOPOLOGY] = rounds->topology;
-    r.files[PROTOCOL_OUTPUTS] = rounds->outputs;
     return r;
 }
 
-/* Fills the files of a case in a worker of its own, on every core. */
+/* Files that a kernel can read and nobody can write from now on; this process still moves operands. */
+static bool lend(struct rounds *rounds, const int *filled, int *lent, char *message, size_t size)
+{
+    if (!tensors_file_hold(&rounds->operands, filled[PROTOCOL_OPERANDS], message, size))
+        return false;
+    for (int i = PROTOCOL_OPERANDS; i <= PROTOCOL_REFERENCE; i++)
+        if ((lent[i] = process_read_only(filled[i])) < 0) {
+            snprintf(message, size, "cannot lend operands: %s", strerror(errno));
+            return false;
+        }
+    return true;
+}
+
+/* Fills the files of a case in a worker of its own, on every core, and lends them to the request. */
 static struct launch prepare(struct rounds *rounds, struct protocol_request *request)
 {
     struct protocol_request r = *request;
     r.action = PROTOCOL_PREPARE;
     r.threads = r.team = machine_cores(rounds->session->machine);
     r.placement = PLACEMENT_CORES;
-    struct launch launch = launch_worker(&r, launch_deadline(&r.c.problem));
-    rounds_note_work(rounds, &launch);
+    r.files[PROTOCOL_OPERANDS] = process_memory_file("attnbench-operands");
+    r.files[PROTOCOL_REFERENCE] = process_memory_file("attnbench-reference");
+    struct launch launch = {.state = CELL_SKIPPED, .why = "no memory file for operands"};
+    if (r.files[PROTOCOL_OPERANDS] >= 0 && r.files[PROTOCOL_REFERENCE] >= 0)
+        launch = rounds_launch(rounds, &r, launch_deadline(&r.c.problem));
+    if (launch.state == CELL_OK && !launch.interrupted &&
+        !lend(rounds, r.files, request->files, launch.why, sizeof launch.why))
+        launch.state = CELL_SKIPPED;
+    for (int i = PROTOCOL_OPERANDS; i <= PROTOCOL_REFERENCE; i++)
+        if (r.files[i] >= 0)
+            close(r.files[i]);
     json_decref(launch.answer);
     return launch;
 }
@@ -245,12 +268,10 @@ enum rounds_end rounds_run(struct rounds *rounds)
     struct protocol_request request = request_of(rounds);
     const double asked = rounds->session->options->timeout_s;
     rounds->deadline_s = asked > 0 ? asked : launch_deadline(&request.c.problem);
-    request.files[PROTOCOL_OPERANDS] = process_memory_file("attnbench-operands");
-    request.files[PROTOCOL_REFERENCE] = process_memory_file("attnbench-reference");
-    enum rounds_end end = ROUNDS_STOPPED;
-    if (request.files[PROTOCOL_OPERANDS] >= 0 && request.files[PROTOCOL_REFERENCE] >= 0)
-        end = run_prepared(rounds, &request);
-    close(request.files[PROTOCOL_OPERANDS]);
-    close(request.files[PROTOCOL_REFERENCE]);
+    const enum rounds_end end = run_prepared(rounds, &request);
+    tensors_file_release(&rounds->operands);
+    for (int i = PROTOCOL_OPERANDS; i <= PROTOCOL_REFERENCE; i++)
+        if (request.files[i] >= 0)
+            close(request.files[i]);
     return end;
 }

@@ -5,6 +5,7 @@
 #define HARNESS_SESSION_ROUNDS_H
 
 #include "launch.h"
+#include "problem/tensors.h"
 #include "session.h"
 
 /* Callbacks on launches and finished cells; they may be slow, as no worker runs meanwhile. */
@@ -31,7 +32,8 @@ struct rounds {
     struct session_time time; /* out: where the workers' time went */
     struct cell twin;         /* launched beside cell twin_of; its .c is NULL without one */
     size_t twin_of;
-    int outputs; /* PROTOCOL_CHECK: memory file of every cell's O, else -1 */
+    int outputs;                  /* PROTOCOL_CHECK: memory file of every cell's O, else -1 */
+    struct tensors_file operands; /* of the case; rounds_run() fills and releases it */
 };
 
 enum rounds_end { ROUNDS_DONE, ROUNDS_INTERRUPTED, ROUNDS_STOPPED };

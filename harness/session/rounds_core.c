@@ -30,8 +30,7 @@ static double try_core(struct rounds *rounds, const struct protocol_request *bas
     r.budget_s = TRY_S;
     r.warmup_s = TRY_S / 4;
     rounds->events->launching(rounds->events->context, cell, "trying a BLAS core");
-    *launch = launch_worker(&r, rounds->deadline_s);
-    rounds_note_work(rounds, launch);
+    *launch = rounds_launch(rounds, &r, rounds->deadline_s);
     const json_t *samples = json_object_get(launch->answer, "samples_s");
     const size_t n = json_array_size(samples);
     double *x = calloc(n + 1, sizeof *x), median = INFINITY;

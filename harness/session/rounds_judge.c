@@ -7,8 +7,10 @@
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
+#include "problem/outputs.h"
 #include "rounds_private.h"
 
 /* ---- what one count's failure means for the others ------------------------------------------- */
@@ -63,7 +65,7 @@ static struct group group_of(struct rounds *rounds, const struct cell *like,
         struct cell *cell = &rounds->cells[i];
         if (!runs(cell) || !same_variant(cell, like))
             continue;
-        r->counts[group.count] = (struct protocol_count){cell->threads, i};
+        r->counts[group.count] = (struct protocol_count){cell->threads, group.count};
         r->threads = cell->threads > r->threads ? cell->threads : r->threads;
         group.cells[group.count++] = cell;
     }
@@ -155,6 +157,30 @@ static bool take(struct rounds *rounds, const struct group *group, const struct 
     return written;
 }
 
+/* Its worker writes outputs to a file of its own, for it may write what it likes there; those of
+ * the cells that it computed then go to their places among the others'. */
+static struct launch launch_check(struct rounds *rounds, struct protocol_request *r,
+                                  const struct group *group)
+{
+    const struct attn_problem *problem = &r->c.problem;
+    if (rounds->outputs >= 0)
+        r->files[PROTOCOL_OUTPUTS] =
+            process_room_file("attnbench-outputs", group->count * outputs_bytes(problem));
+    struct launch launch =
+        rounds_launch(rounds, r, rounds_deadline(rounds, r) * (double)group->count);
+    for (size_t k = 0; rounds->outputs >= 0 && k < group->count; k++) {
+        const size_t slot = (size_t)(group->cells[k] - rounds->cells);
+        if (launch.state == CELL_OK &&
+            !outputs_copy(r->files[PROTOCOL_OUTPUTS], k, rounds->outputs, slot, problem)) {
+            launch.state = CELL_SKIPPED;
+            snprintf(launch.why, sizeof launch.why, "cannot keep the output to compare");
+        }
+    }
+    if (r->files[PROTOCOL_OUTPUTS] >= 0)
+        close(r->files[PROTOCOL_OUTPUTS]);
+    return launch;
+}
+
 enum rounds_end rounds_judge(struct rounds *rounds, const struct protocol_request *base)
 {
     const int cores = machine_cores(rounds->session->machine);
@@ -171,8 +197,7 @@ enum rounds_end rounds_judge(struct rounds *rounds, const struct protocol_reques
         r.team = r.threads > cores ? r.threads : cores;
         r.depth = rounds->action == PROTOCOL_CHECK ? CHECK_THOROUGH : CHECK_FULL;
         rounds->events->launching(rounds->events->context, cell, "checking");
-        struct launch launch = launch_worker(&r, rounds_deadline(rounds, &r) * (double)group.count);
-        rounds_note_work(rounds, &launch);
+        struct launch launch = launch_check(rounds, &r, &group);
         end = launch.interrupted              ? ROUNDS_INTERRUPTED
               : take(rounds, &group, &launch) ? ROUNDS_DONE
                                               : ROUNDS_STOPPED;

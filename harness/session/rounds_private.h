@@ -25,8 +25,10 @@ static inline const char *rounds_core(const struct cell *cell)
 /* Seconds that the worker of a request has, by one launch: longer where a program has a library to load. */
 double rounds_deadline(const struct rounds *rounds, const struct protocol_request *request);
 
-/* Adds the times of working and of probing that a worker gives in its answer. */
-void rounds_note_work(struct rounds *rounds, const struct launch *launch);
+/* Launches a worker with the operands at the shift that it asks for, and adds up where its time
+ * went. */
+struct launch rounds_launch(struct rounds *rounds, const struct protocol_request *request,
+                            double deadline_s);
 
 /* Checks every cell that is not done and has not been checked, all thread counts of its variant
  * together; ends those that fail, and in `attnbench check` those that pass too. */

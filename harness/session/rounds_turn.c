@@ -20,13 +20,25 @@ bool rounds_finish(struct rounds *rounds, struct cell *cell)
                          rounds->events->finished(rounds->events->context, cell));
 }
 
-void rounds_note_work(struct rounds *rounds, const struct launch *launch)
+/* Adds the times of working and of probing that a worker gives in its answer. */
+static void note_work(struct rounds *rounds, const struct launch *launch)
 {
     static const char *const phases[] = {"prepare_s", "filled_s", "placed_s", "check_s",
                                          "sampled_s"};
     for (size_t i = 0; i < sizeof phases / sizeof *phases; i++)
         rounds->time.working_s += json_number_value(json_object_get(launch->answer, phases[i]));
     rounds->time.probing_s += json_number_value(json_object_get(launch->answer, "probed_s"));
+}
+
+struct launch rounds_launch(struct rounds *rounds, const struct protocol_request *request,
+                            double deadline_s)
+{
+    const double start = clock_now();
+    tensors_file_move(&rounds->operands, request->shift);
+    rounds->time.working_s += clock_now() - start;
+    struct launch launch = launch_worker(request, deadline_s);
+    note_work(rounds, &launch);
+    return launch;
 }
 
 /* Whether a launch was disturbed and will be repeated; its record then says "superseded". */
@@ -112,10 +124,9 @@ enum rounds_end rounds_turn(struct rounds *rounds, const struct protocol_request
         const struct protocol_request r = request_for(rounds, base, index, round, repeat);
         snprintf(what, sizeof what, "launch %zu", round + 1);
         rounds->events->launching(rounds->events->context, cell, what);
-        struct launch launch = launch_worker(&r, rounds_deadline(rounds, &r));
+        struct launch launch = rounds_launch(rounds, &r, rounds_deadline(rounds, &r));
         if (launch.interrupted)
             return ROUNDS_INTERRUPTED;
-        rounds_note_work(rounds, &launch);
         cell->cost_s = launch.wall_s;
         again = false;
         if (launch.state == CELL_OK) {

@@ -258,13 +258,13 @@ void session_free(struct session *session)
 int session_topology(const struct session *session)
 {
     char *xml = machine_export(session->machine);
-    int fd = xml ? process_memory_file("attnbench-topology") : -1;
-    if (fd >= 0 && write(fd, xml, strlen(xml)) != (ssize_t)strlen(xml)) {
-        close(fd);
-        fd = -1;
-    }
+    const int fd = xml ? process_memory_file("attnbench-topology") : -1;
+    const bool written = fd >= 0 && write(fd, xml, strlen(xml)) == (ssize_t)strlen(xml);
     free(xml);
-    return fd;
+    const int lent = written ? process_read_only(fd) : -1;
+    if (fd >= 0)
+        close(fd);
+    return lent;
 }
 
 /* ---- time ------------------------------------------------------------------------------------ */

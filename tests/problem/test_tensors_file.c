@@ -14,8 +14,7 @@
 #include <unistd.h>
 
 #include "problem/tensors.h"
-
-int memfd_create(const char *name, unsigned flags); /* sys/mman.h shows it with _GNU_SOURCE only */
+#include "system/process.h"
 
 static struct problem_case test_case(void)
 {
@@ -30,11 +29,20 @@ static struct problem_case test_case(void)
 static int file_of(const struct problem_case *c, size_t sets)
 {
     char message[256];
-    const int fd = memfd_create("test", 0);
+    const int fd = process_memory_file("test");
     assert_true(fd >= 0);
     if (!tensors_fill_file(c, sets, fd, message, sizeof message))
         fail_msg("%s", message);
     return fd;
+}
+
+static struct tensors_file hold(int fd)
+{
+    struct tensors_file file;
+    char message[256];
+    if (!tensors_file_hold(&file, fd, message, sizeof message))
+        fail_msg("%s", message);
+    return file;
 }
 
 static void assert_holds_set(const struct problem_case *c, const struct tensor_set *set,
@@ -64,7 +72,9 @@ static void sets_are_mapped_at_any_shift(void **state)
     const struct problem_case c = test_case();
     const int fd = file_of(&c, 3);
     const size_t shifts[] = {0, 64, 4032, 2048, 0};
-    for (size_t n = 0; n < 5; n++)
+    struct tensors_file file = hold(fd);
+    for (size_t n = 0; n < 5; n++) {
+        tensors_file_move(&file, shifts[n]);
         for (size_t index = 0; index < 3; index++) {
             struct tensor_set set;
             char message[256];
@@ -77,6 +87,8 @@ static void sets_are_mapped_at_any_shift(void **state)
             assert_false(tensors_written(&set, &c.problem, &spot));
             tensors_free(&set);
         }
+    }
+    tensors_file_release(&file);
     close(fd);
 }
 
@@ -89,7 +101,7 @@ static void another_process_sees_the_same(void **state)
     if (child == 0) {
         struct tensor_set set;
         char message[256];
-        const bool ok = tensors_map(&set, &c.problem, fd, 0, 128, message, sizeof message) &&
+        const bool ok = tensors_map(&set, &c.problem, fd, 0, 0, message, sizeof message) &&
                         tensors_unchanged(&set, &c.problem);
         _exit(ok ? 0 : 1);
     }
@@ -97,6 +109,41 @@ static void another_process_sees_the_same(void **state)
     waitpid(child, &status, 0);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     close(fd);
+}
+
+/* Others only read: a process that maps them where they are not has been told something else. */
+static void another_shift_is_refused(void **state)
+{
+    (void)state;
+    const struct problem_case c = test_case();
+    const int fd = file_of(&c, 1);
+    struct tensor_set set;
+    char message[256];
+    assert_false(tensors_map(&set, &c.problem, fd, 0, 128, message, sizeof message));
+    assert_string_equal(message, "the operands lie at a shift of 0 bytes, not 128");
+    close(fd);
+}
+
+/* The one who holds the file moves operands also when nobody can write to it any more. */
+static void frozen_operands_can_be_moved(void **state)
+{
+    (void)state;
+    const struct problem_case c = test_case();
+    const int fd = file_of(&c, 2);
+    struct tensors_file file = hold(fd);
+    const int lent = process_read_only(fd);
+    struct tensor_set set;
+    char message[256];
+    close(fd);
+    tensors_file_move(&file, 192);
+    if (!tensors_map(&set, &c.problem, lent, 1, 192, message, sizeof message))
+        fail_msg("%s", message);
+    assert_true(tensors_unchanged(&set, &c.problem));
+    assert_holds_set(&c, &set, 1);
+    assert_int_equal(mprotect(set.mapping[0], set.mapping_bytes[0], PROT_READ | PROT_WRITE), -1);
+    tensors_free(&set);
+    tensors_file_release(&file);
+    close(lent);
 }
 
 /* A kernel that writes its inputs must not spoil them for the next process. */
@@ -147,16 +194,21 @@ static void sets_are_mapped_where_huge_pages_fit(void **state)
     (void)state;
     const struct problem_case c = test_case();
     const int fd = file_of(&c, 3);
+    struct tensors_file file = hold(fd);
+    const int lent = process_read_only(fd);
+    tensors_file_move(&file, 64);
     for (size_t index = 0; index < 3; index++) {
         struct tensor_set set;
         char message[256];
         const size_t offset = tensors_file_bytes(&c.problem, index);
-        if (!tensors_map_for_huge_pages(&set, &c.problem, fd, index, 64, message, sizeof message))
+        if (!tensors_map_for_huge_pages(&set, &c.problem, lent, index, 64, message, sizeof message))
             fail_msg("%s", message);
         assert_int_equal((uintptr_t)set.mapping[0] % (2 << 20), offset % (2 << 20));
         assert_holds_set(&c, &set, index);
         tensors_free(&set);
     }
+    tensors_file_release(&file);
+    close(lent);
     close(fd);
 }
 
@@ -166,6 +218,8 @@ int main(void)
         cmocka_unit_test(sets_are_mapped_at_any_shift),
         cmocka_unit_test(sets_are_mapped_where_huge_pages_fit),
         cmocka_unit_test(another_process_sees_the_same),
+        cmocka_unit_test(another_shift_is_refused),
+        cmocka_unit_test(frozen_operands_can_be_moved),
         cmocka_unit_test(operands_cannot_be_written),
         cmocka_unit_test(what_the_file_lacks_is_refused),
     };
