@@ -206,11 +206,14 @@ int eval_command(const struct options *options, int argc, const char *const *arg
     const double deadline =
         options->timeout_s > 0 ? options->timeout_s : launch_deadline(&request.c.problem);
     struct launch launch = launch_worker(&request, deadline);
-    json_decref(launch.answer);
+    const char *isa = attn_isa_name(request.isa);
+    if (launch.log)
+        progress_say("%s/%s printed:\n%s", request.kernel, isa, launch.log);
+    if (!launch.interrupted && launch.state != CELL_OK)
+        progress_say("%s/%s: %s: %s", request.kernel, isa, cell_state_name(launch.state),
+                     launch.why);
+    launch_free(&launch);
     if (launch.interrupted)
         return EXIT_INTERRUPTED;
-    if (launch.state != CELL_OK)
-        progress_say("%s/%s: %s: %s", request.kernel, attn_isa_name(request.isa),
-                     cell_state_name(launch.state), launch.why);
     return launch.state == CELL_OK ? guests_code(true) : codes[launch.state];
 }

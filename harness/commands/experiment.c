@@ -67,13 +67,15 @@ static bool compute_step(struct running *r, json_t *step)
     if (going_on && launch.state != CELL_OK) {
         progress_say("experiment %s: %s: %s: %s", r->experiment->name, name,
                      cell_state_name(launch.state), launch.why);
+        if (launch.log)
+            progress_say("%s printed:\n%s", name, launch.log);
         *(launch.state == CELL_SKIPPED ? &r->skipped : &r->failed) = true;
     } else if (going_on) {
         json_array_foreach (json_object_get(launch.answer, "rows"), i, row)
             going_on = going_on && keep(r, json_incref(row));
         progress_line("experiment %s: %s: %.2f s", r->experiment->name, name, launch.wall_s);
     }
-    json_decref(launch.answer);
+    launch_free(&launch);
     return going_on;
 }
 

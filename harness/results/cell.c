@@ -5,6 +5,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct {
@@ -40,6 +41,12 @@ bool cell_state_parse(const char *name, enum cell_state *state)
     return false;
 }
 
+bool cell_state_is_bad(enum cell_state state)
+{
+    return state == CELL_FAILED || state == CELL_IMPLAUSIBLE || state == CELL_CRASHED ||
+           state == CELL_TIMEOUT;
+}
+
 void cell_init(struct cell *cell, const struct problem_case *c, const char *kernel_name,
                enum attn_isa isa)
 {
@@ -53,6 +60,7 @@ void cell_free(struct cell *cell)
     json_decref(cell->launches);
     json_decref(cell->row);
     json_decref(cell->blas);
+    free(cell->log);
 }
 
 void cell_end(struct cell *cell, enum cell_state state, const char *why, ...)

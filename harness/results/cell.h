@@ -26,6 +26,9 @@ const char *cell_state_name(enum cell_state state);
 const char *cell_state_meaning(enum cell_state state); /* one line */
 bool cell_state_parse(const char *name, enum cell_state *state);
 
+/* Whether it is the kernel's fault: failed, implausible, crashed, timeout. */
+bool cell_state_is_bad(enum cell_state state);
+
 struct cell {
     const struct problem_case *c;
     char kernel_name[64];
@@ -47,8 +50,10 @@ struct cell {
     json_t *launches; /* their records, in the order taken; owned */
     json_t *row;      /* the finished line; owned, NULL before */
     json_t *blas;     /* "blas" of row and launches: the library's core type; owned, NULL none */
-    double cost_s;    /* wall time of the last launch */
-    size_t repeats;   /* launches that a repeat superseded */
+    char *log;        /* what it printed: in the worker that ended it, or first; owned, NULL none */
+    size_t memory_limit_bytes; /* of its workers; 0: none */
+    double cost_s;             /* wall time of the last launch */
+    size_t repeats;            /* launches that a repeat superseded */
 };
 
 void cell_init(struct cell *cell, const struct problem_case *c, const char *kernel_name,

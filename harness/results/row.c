@@ -199,6 +199,11 @@ bool row_finish(struct cell *cell, const char *command, uint64_t seed)
     json_object_set_new(row, "blas", cell->blas ? json_incref(cell->blas) : json_null());
     json_object_set_new(row, "memory_in_place", memory_in_place(cell));
     json_object_set_new(row, "huge_bytes", whole(launches_median_of(cell, NULL, "huge_bytes")));
+    json_object_set_new(row, "memory_limit_bytes",
+                        cell->memory_limit_bytes
+                            ? json_integer((json_int_t)cell->memory_limit_bytes)
+                            : json_null());
+    json_object_set_new(row, "log", cell->log ? json_string(cell->log) : json_null());
     json_object_set_new(row, "flags", noise_json(launches_noise(cell)));
     json_object_set_new(row, "repro", json_string(repro));
     json_decref(cell->row);

@@ -84,13 +84,15 @@ static bool ask(struct guest *guest, double deadline_s)
     if (guest->rivals)
         *guest->digest = 0;
     struct launch launch = describe(guest, deadline_s);
-    if (launch.interrupted)
+    if (launch.interrupted) {
+        launch_free(&launch);
         return false;
+    }
     if (launch.state != CELL_OK)
         refuse(guest, launch.state, launch.why);
     else if (!guest_kernels_add(guest, json_object_get(launch.answer, "kernels"), why, sizeof why))
         refuse(guest, CELL_UNAVAILABLE, why);
-    json_decref(launch.answer);
+    launch_free(&launch);
     return true;
 }
 

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/printable.h"
 #include "blas.h"
 
 /* A kernel slower than this is not worth waiting for: ten times below naive on an old core. */
@@ -17,6 +18,14 @@
 #define DEADLINE_FLOOR_S 60.0
 
 #define MAX_BLAS 8
+#define LAST_LINE 120 /* bytes of it in a reason */
+
+/* Whether a worker runs a kernel, which may print and do anything. */
+static bool runs_kernel(const struct protocol_request *r)
+{
+    return *r->plugin || (r->action != PROTOCOL_PREPARE && r->action != PROTOCOL_CEILINGS &&
+                          r->action != PROTOCOL_EXPERIMENT);
+}
 
 /*
  * What a worker's runtimes read before main() runs.
@@ -102,11 +111,37 @@ double launch_deadline(const struct attn_problem *problem)
     return DEADLINE_FLOOR_S + attn_useful_flops(problem) / SLOWEST_FLOPS;
 }
 
-/* What the worker was doing, for a message. */
+/* What the worker was doing, for a message; a kernel may have written anything there. */
 static const char *doing(void)
 {
-    progress.text[PROTOCOL_PROGRESS - 1] = 0;
-    return *progress.text ? progress.text : "starting";
+    static char text[LAUNCH_WHY - 80]; /* with room for what stands in front of it */
+    printable(progress.text, strnlen(progress.text, PROTOCOL_PROGRESS), text, sizeof text);
+    return *text ? text : "starting";
+}
+
+/* Makes a reason one line of printable text, also where a character was cut in two. */
+static void tidy(char why[LAUNCH_WHY])
+{
+    char text[LAUNCH_WHY];
+    printable(why, strnlen(why, LAUNCH_WHY), text, sizeof text);
+    for (char *at = text; *at; at++)
+        if (*at == '\n' || *at == '\t')
+            *at = ' ';
+    memcpy(why, text, sizeof text);
+}
+
+void launch_quote(const struct launch *launch, char why[LAUNCH_WHY])
+{
+    const char *log = launch->log ? launch->log : "";
+    size_t end = strlen(log), begin, at = strlen(why);
+    while (end && strchr("\n\t ", log[end - 1]))
+        end--;
+    for (begin = end; begin && log[begin - 1] != '\n';)
+        begin--;
+    const int length = end - begin < LAST_LINE ? (int)(end - begin) : LAST_LINE;
+    if (length && at < LAUNCH_WHY)
+        snprintf(why + at, LAUNCH_WHY - at, "; it printed '%.*s'", length, log + begin);
+    tidy(why);
 }
 
 /* Takes state and reason from the way in which a worker ended that gave no answer. */
@@ -155,6 +190,22 @@ static void read_answer(const char *line, struct launch *launch)
     snprintf(launch->why, sizeof launch->why, "%s", why ? why : "");
 }
 
+/* Takes an outcome apart; its texts are freed or taken over. */
+static void take(const struct process_outcome *outcome, double deadline_s, struct launch *launch)
+{
+    launch->why[0] = 0;
+    launch->wall_s = outcome->wall_s;
+    launch->log = outcome->printed;
+    if (outcome->answer)
+        read_answer(outcome->answer, launch);
+    else
+        explain(outcome, deadline_s, launch);
+    if (cell_state_is_bad(launch->state))
+        launch_quote(launch, launch->why);
+    tidy(launch->why);
+    free(outcome->answer);
+}
+
 struct launch launch_worker(const struct protocol_request *request, double deadline_s)
 {
     struct launch launch = {.state = CELL_SKIPPED, .why = "out of memory"};
@@ -177,15 +228,17 @@ struct launch launch_worker(const struct protocol_request *request, double deadl
         .request = line,
         .deadline_s = deadline_s,
         .limits = {.memory_bytes = limits_memory(), .processes = r.program},
+        .capture = runs_kernel(&r),
     };
-    struct process_outcome outcome = process_run(&spec);
-    launch.why[0] = 0;
-    launch.wall_s = outcome.wall_s;
-    if (outcome.answer)
-        read_answer(outcome.answer, &launch);
-    else
-        explain(&outcome, deadline_s, &launch);
-    free(outcome.answer);
+    const struct process_outcome outcome = process_run(&spec);
+    launch.memory_limit_bytes = spec.limits.memory_bytes;
+    take(&outcome, deadline_s, &launch);
     free(line);
     return launch;
+}
+
+void launch_free(struct launch *launch)
+{
+    json_decref(launch->answer);
+    free(launch->log);
 }

@@ -7,16 +7,28 @@
 #include "results/cell.h"
 #include "protocol.h"
 
+#define LAUNCH_WHY 640 /* as large as that of a cell */
+
 struct launch {
     bool interrupted; /* the program was: the launch says nothing about the kernel */
     enum cell_state state;
-    char why[640];
-    json_t *answer; /* owned by the caller; NULL where the worker gave none */
+    char why[LAUNCH_WHY];
+    json_t *answer;            /* NULL where the worker gave none */
+    char *log;                 /* what it printed while it ran a kernel; NULL: nothing */
+    size_t memory_limit_bytes; /* 0: none */
     double wall_s;
 };
 
-/* Spawns a worker with the environment its threads and libraries need, and waits. */
+/* Spawns a worker with the environment its threads and libraries need, and with limits, and waits. */
 struct launch launch_worker(const struct protocol_request *request, double deadline_s);
+
+/* Frees answer and log. */
+void launch_free(struct launch *launch);
+
+/* Adds the last line that the worker printed to the reason of a bad end: what a library says before
+ * it aborts.  What the worker ran may have written any bytes: afterwards it is one line of
+ * printable text. */
+void launch_quote(const struct launch *launch, char why[LAUNCH_WHY]);
 
 /* A deadline that only a hanging kernel misses, in seconds: by the useful work of the problem. */
 double launch_deadline(const struct attn_problem *problem);

@@ -99,7 +99,7 @@ static struct launch prepare(struct rounds *rounds, struct protocol_request *req
     for (int i = PROTOCOL_OPERANDS; i <= PROTOCOL_REFERENCE; i++)
         if (r.files[i] >= 0)
             close(r.files[i]);
-    json_decref(launch.answer);
+    launch_free(&launch);
     return launch;
 }
 

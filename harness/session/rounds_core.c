@@ -39,7 +39,7 @@ static double try_core(struct rounds *rounds, const struct protocol_request *bas
     if (x && n && launch->state == CELL_OK)
         median = stats_median_of(x, n);
     free(x);
-    json_decref(launch->answer);
+    launch_free(launch);
     return median;
 }
 

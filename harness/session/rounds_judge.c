@@ -115,12 +115,15 @@ static bool take_verdict(struct rounds *rounds, struct cell *cell, const json_t 
     enum cell_state state = CELL_FAILED;
     const char *why = json_string_value(json_object_get(verdict, "why"));
     cell_state_parse(json_string_value(json_object_get(verdict, "state")), &state);
+    char reason[LAUNCH_WHY];
     if (cell->done && state == CELL_OK)
         return true;
     json_decref(cell->check);
     cell->check = json_incref(json_object_get(verdict, "check"));
+    snprintf(reason, sizeof reason, "%s", why ? why : "");
+    launch_quote(launch, reason);
     if (state != CELL_OK)
-        return fail(rounds, cell, state, why ? why : "");
+        return fail(rounds, cell, state, reason);
     return launch->state == CELL_OK || fail(rounds, cell, launch->state, launch->why);
 }
 
@@ -178,6 +181,8 @@ static struct launch launch_check(struct rounds *rounds, struct protocol_request
     }
     if (r->files[PROTOCOL_OUTPUTS] >= 0)
         close(r->files[PROTOCOL_OUTPUTS]);
+    for (size_t k = 0; k < group->count; k++)
+        rounds_keep_log(group->cells[k], &launch);
     return launch;
 }
 
@@ -201,7 +206,7 @@ enum rounds_end rounds_judge(struct rounds *rounds, const struct protocol_reques
         end = launch.interrupted              ? ROUNDS_INTERRUPTED
               : take(rounds, &group, &launch) ? ROUNDS_DONE
                                               : ROUNDS_STOPPED;
-        json_decref(launch.answer);
+        launch_free(&launch);
     }
     return end;
 }

@@ -30,6 +30,9 @@ double rounds_deadline(const struct rounds *rounds, const struct protocol_reques
 struct launch rounds_launch(struct rounds *rounds, const struct protocol_request *request,
                             double deadline_s);
 
+/* Keeps for the cell's row what its worker printed and which limit it had. */
+void rounds_keep_log(struct cell *cell, const struct launch *launch);
+
 /* Checks every cell that is not done and has not been checked, all thread counts of its variant
  * together; ends those that fail, and in `attnbench check` those that pass too. */
 enum rounds_end rounds_judge(struct rounds *rounds, const struct protocol_request *base);

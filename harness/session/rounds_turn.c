@@ -2,6 +2,7 @@
  * rounds_turn: one cell's turn in a round.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -28,6 +29,15 @@ static void note_work(struct rounds *rounds, const struct launch *launch)
     for (size_t i = 0; i < sizeof phases / sizeof *phases; i++)
         rounds->time.working_s += json_number_value(json_object_get(launch->answer, phases[i]));
     rounds->time.probing_s += json_number_value(json_object_get(launch->answer, "probed_s"));
+}
+
+void rounds_keep_log(struct cell *cell, const struct launch *launch)
+{
+    cell->memory_limit_bytes = launch->memory_limit_bytes;
+    if (!launch->log || (cell->log && !cell_state_is_bad(launch->state)))
+        return;
+    free(cell->log);
+    cell->log = strdup(launch->log);
 }
 
 struct launch rounds_launch(struct rounds *rounds, const struct protocol_request *request,
@@ -79,10 +89,12 @@ static struct protocol_request request_for(struct rounds *rounds,
 }
 
 /* Adds a successful launch to its cell, or sets *again to have it repeated. */
-static enum rounds_end keep(struct rounds *rounds, struct cell *cell, json_t *answer,
+static enum rounds_end keep(struct rounds *rounds, struct cell *cell, const struct launch *launch,
                             const struct launches_setting *setting, bool *again)
 {
-    json_t *record = launches_record(cell, answer, setting);
+    json_t *record = launches_record(cell, launch->answer, setting);
+    if (launch->log)
+        json_object_set_new(record, "log", json_string(launch->log));
     if (cell == &rounds->twin)
         json_object_set_new(record, "twin", json_true());
     *again = give_way(rounds, cell, record, setting->repeat);
@@ -100,6 +112,7 @@ static bool lose(struct rounds *rounds, struct cell *cell, const struct launch *
     cell_end(cell, launch->state, "%s", launch->why);
     if (cell != of && !rounds_is_wrong(cell))
         return true;
+    rounds_keep_log(of, launch);
     cell_end(of, launch->state, "%s", launch->why);
     cell_forget_errors(of);
     if (json_is_object(check) && launch->state == CELL_FAILED) {
@@ -125,17 +138,20 @@ enum rounds_end rounds_turn(struct rounds *rounds, const struct protocol_request
         snprintf(what, sizeof what, "launch %zu", round + 1);
         rounds->events->launching(rounds->events->context, cell, what);
         struct launch launch = rounds_launch(rounds, &r, rounds_deadline(rounds, &r));
-        if (launch.interrupted)
+        if (launch.interrupted) {
+            launch_free(&launch);
             return ROUNDS_INTERRUPTED;
+        }
+        rounds_keep_log(cell, &launch);
         cell->cost_s = launch.wall_s;
         again = false;
         if (launch.state == CELL_OK) {
             const struct launches_setting setting = {round, repeat, r.shift, launch.wall_s};
-            end = keep(rounds, cell, launch.answer, &setting, &again);
+            end = keep(rounds, cell, &launch, &setting, &again);
         } else {
             end = lose(rounds, cell, &launch) ? ROUNDS_DONE : ROUNDS_STOPPED;
         }
-        json_decref(launch.answer);
+        launch_free(&launch);
     }
     return end;
 }

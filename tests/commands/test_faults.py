@@ -6,7 +6,7 @@ import subprocess
 import time
 import unittest
 
-from command import BRIEF, HOST, TINY, CommandTest, Row, cells, lines, run
+from command import BRIEF, HOST, TINY, CommandTest, Row, cells, lines, run, safetensors
 
 SANITIZED = os.environ.get("ATTNBENCH_SANITIZED") == "ON"
 
@@ -89,8 +89,26 @@ class Faults(CommandTest):
         done, rows = self.session("broken_chatty")
         self.assertEqual(done.returncode, 0, done)
         self.assertEqual(rows["broken_chatty"]["state"], "ok")
-        self.assertNotIn("nonsense", done.stdout)
-        self.assertIn("nonsense", done.stderr)
+        self.assertNotIn("nonsense", done.stdout + done.stderr)
+        printed = '{"type":"cell","nonsense":true}\n\\x1b[2J\n'
+        self.assertEqual(rows["broken_chatty"]["log"], printed)
+        logs = {line["log"] for line in lines(self.output) if line["type"] == "launch"}
+        self.assertEqual(logs, {printed})
+
+    def test_eval_shows_what_is_printed(self) -> None:
+        """There is no row to keep it in; what a terminal would obey is escaped."""
+        operands = {name: ([1, 1, 2, 2], [1.0, 0.0, 0.0, 1.0]) for name in "qkv"}
+        safetensors(self.directory / "in.safetensors", operands)
+        done = run(
+            "eval", "--kernel", "broken_chatty", "--input", str(self.directory / "in.safetensors"),
+            "--output", str(self.directory / "out.safetensors"), program=HOST,
+        )  # fmt: skip
+        self.assertEqual((done.returncode, done.stdout), (0, ""), done)
+        self.assertEqual(
+            done.stderr,
+            "attnbench: broken_chatty/baseline printed:\n"
+            '{"type":"cell","nonsense":true}\n\\x1b[2J\n\n',
+        )
 
     def test_faster_than_the_machine(self) -> None:
         """A kernel that remembers every operand it ever saw is right, and too fast to be true."""
