@@ -176,10 +176,10 @@ static void explain(const struct process_outcome *outcome, double deadline_s, st
     }
 }
 
-static void read_answer(const char *line, struct launch *launch)
+static void read_answer(const char *line, const char *token, struct launch *launch)
 {
     char message[256] = "";
-    launch->answer = protocol_answer(line, message, sizeof message);
+    launch->answer = protocol_answer(line, token, message, sizeof message);
     launch->state = CELL_CRASHED;
     if (!launch->answer) {
         snprintf(launch->why, sizeof launch->why, "%s", message);
@@ -191,13 +191,14 @@ static void read_answer(const char *line, struct launch *launch)
 }
 
 /* Takes an outcome apart; its texts are freed or taken over. */
-static void take(const struct process_outcome *outcome, double deadline_s, struct launch *launch)
+static void take(const struct process_outcome *outcome, const struct protocol_request *r,
+                 double deadline_s, struct launch *launch)
 {
     launch->why[0] = 0;
     launch->wall_s = outcome->wall_s;
     launch->log = outcome->printed;
     if (outcome->answer)
-        read_answer(outcome->answer, launch);
+        read_answer(outcome->answer, r->token, launch);
     else
         explain(outcome, deadline_s, launch);
     if (cell_state_is_bad(launch->state))
@@ -211,7 +212,7 @@ struct launch launch_worker(const struct protocol_request *request, double deadl
     struct launch launch = {.state = CELL_SKIPPED, .why = "out of memory"};
     struct environment environment;
     struct protocol_request r = *request;
-    if (!progress_open())
+    if (!progress_open() || !process_token(r.token))
         return launch;
     *progress.text = 0;
     r.files[PROTOCOL_STATUS] = progress.fd;
@@ -232,7 +233,7 @@ struct launch launch_worker(const struct protocol_request *request, double deadl
     };
     const struct process_outcome outcome = process_run(&spec);
     launch.memory_limit_bytes = spec.limits.memory_bytes;
-    take(&outcome, deadline_s, &launch);
+    take(&outcome, &r, deadline_s, &launch);
     free(line);
     return launch;
 }

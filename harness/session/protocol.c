@@ -83,6 +83,7 @@ char *protocol_print(const struct protocol_request *r)
         r->sample_s, "budget_s", r->budget_s, "max_samples", (json_int_t)r->max_samples, "path_in",
         r->path_in, "path_out", r->path_out, "experiment", r->experiment, "step", r->step, "plugin",
         r->plugin, "digest", r->digest, "program", (int)r->program);
+    json_object_set_new(rest, "token", json_string(r->token));
     char *text = NULL;
     if (line && rest && json_object_update(line, rest) == 0)
         text = json_dumps(line, JSON_COMPACT);
@@ -189,6 +190,12 @@ static const char *parse_counts(json_t *line, struct protocol_request *r)
     return count > CHECK_COUNTS || (r->action == PROTOCOL_CHECK && !count) ? "thread count" : NULL;
 }
 
+static void parse_token(const json_t *line, struct protocol_request *r)
+{
+    const char *token = json_string_value(json_object_get(line, "token"));
+    snprintf(r->token, sizeof r->token, "%s", token ? token : "");
+}
+
 static void parse_files(json_t *line, struct protocol_request *r)
 {
     json_t *object = json_object_get(line, "files");
@@ -214,6 +221,7 @@ bool protocol_parse(const char *text, struct protocol_request *request, char *me
         if (!wrong)
             wrong = parse_counts(line, request);
         parse_files(line, request);
+        parse_token(line, request);
         json_decref(line);
     }
     if (wrong)
@@ -221,7 +229,16 @@ bool protocol_parse(const char *text, struct protocol_request *request, char *me
     return !wrong;
 }
 
-json_t *protocol_answer(const char *text, char *message, size_t message_size)
+/* Whether the answer repeats the token; it is then taken away. */
+static bool take_token(json_t *answer, const char *token)
+{
+    const char *repeated = json_string_value(json_object_get(answer, "token"));
+    const bool same = repeated && strcmp(repeated, token) == 0;
+    json_object_del(answer, "token");
+    return same;
+}
+
+json_t *protocol_answer(const char *text, const char *token, char *message, size_t message_size)
 {
     json_error_t error;
     enum cell_state state;
@@ -233,6 +250,8 @@ json_t *protocol_answer(const char *text, char *message, size_t message_size)
         wrong = "has another protocol version";
     else if (!cell_state_parse(json_string_value(json_object_get(answer, "state")), &state))
         wrong = "has no state";
+    else if (!take_token(answer, token))
+        wrong = "is not its own: the kernel wrote to descriptor 4";
     if (!wrong)
         return answer;
     snprintf(message, message_size, "the worker's answer %s", wrong);

@@ -12,12 +12,16 @@
  *             "files":{"operands":FD, "reference":FD, "topology":FD, "progress":FD, "outputs":FD},
  *             "sets":N, "shift":BYTES, "depth":"rows|case|full|thorough", "seed":N,
  *             "warmup_s":S, "sample_s":S, "budget_s":S, "max_samples":N,
- *             "path_in":PATH, "path_out":PATH, "experiment":NAME, "step":TEXT}
- *   answer   {"protocol":1, "state":as in results, "why":TEXT|null, and what the action measured}
+ *             "path_in":PATH, "path_out":PATH, "experiment":NAME, "step":TEXT, "token":TEXT}
+ *   answer   {"protocol":1, "token":TEXT, "state":as in results, "why":TEXT|null, and what the
+ *             action measured}
  *
  * `plugin` is the file that the kernel comes from, "" where it is of this program; `program`: that file
  * is not a shared object to load but a program to start.  It is used only while it has the digest.
  * `describe` says what kernels the file has.
+ *
+ * The answer repeats the request's token, which a kernel does not know: what it writes to
+ * descriptor 4 is no answer.
  *
  * `progress` is PROTOCOL_PROGRESS bytes of shared memory that hold, as a string, what the worker
  * is doing: the parent reads it when the worker died before it answered.
@@ -89,6 +93,7 @@ struct protocol_request {
     const char *blas_core; /* not sent: core type in the worker's environment; NULL: a guess */
     char path_in[4096], path_out[4096];
     char experiment[64], step[PROTOCOL_STEP];
+    char token[PROCESS_TOKEN];
 };
 
 /* Names the kernel that a request is about; `guest` is where it comes from, NULL for this program. */
@@ -105,7 +110,7 @@ bool protocol_parse(const char *line, struct protocol_request *request, char *me
 /* "full" */
 const char *protocol_depth_name(enum check_depth depth);
 
-/* The answer in a line, checked for its version and state; NULL fills message. */
-json_t *protocol_answer(const char *line, char *message, size_t message_size);
+/* The answer in a line, checked for its version, token and state; NULL fills message. */
+json_t *protocol_answer(const char *line, const char *token, char *message, size_t message_size);
 
 #endif

@@ -268,10 +268,11 @@ int worker_main(void)
                 PROCESS_REQUEST_FD, message);
         return 2;
     }
+    memset(line, 0, sizeof line); /* the token, too */
     if (!share_progress(worker.request.files[PROTOCOL_STATUS]))
         return 3;
-    worker.answer =
-        json_pack("{s:i, s:s, s:n}", "protocol", PROTOCOL_VERSION, "state", "ok", "why");
+    worker.answer = json_pack("{s:i, s:s, s:s, s:n}", "protocol", PROTOCOL_VERSION, "token",
+                              worker.request.token, "state", "ok", "why");
     act(&worker);
     const bool written = write_answer(worker.answer);
     json_decref(worker.answer);

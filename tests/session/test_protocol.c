@@ -43,6 +43,7 @@ static struct protocol_request sample(void)
         .budget_s = 0.125,
         .max_samples = 64,
         .path_in = "a file",
+        .token = "0123456789abcdef",
         .path_out = "out",
     };
     struct parse_error error;
@@ -72,6 +73,7 @@ static void requests_survive(void **state)
     assert_string_equal(got.c.name, sent.c.name);
     assert_string_equal(got.kernel, sent.kernel);
     assert_string_equal(got.path_in, sent.path_in);
+    assert_string_equal(got.token, sent.token);
     assert_int_equal(got.action, sent.action);
     assert_int_equal(got.isa, sent.isa);
     assert_string_equal(got.plugin, sent.plugin);
@@ -128,7 +130,7 @@ static void bad_requests_are_named(void **state)
     free(line);
 }
 
-static void answers_need_version_and_state(void **state)
+static void answers_need_version_state_and_token(void **state)
 {
     (void)state;
     static const struct {
@@ -138,15 +140,21 @@ static void answers_need_version_and_state(void **state)
         {"{\"protocol\":2,\"state\":\"ok\"}", "the worker's answer has another protocol version"},
         {"{\"protocol\":1,\"state\":\"fine\"}", "the worker's answer has no state"},
         {"{\"protocol\":1}", "the worker's answer has no state"},
+        {"{\"protocol\":1,\"state\":\"ok\"}",
+         "the worker's answer is not its own: the kernel wrote to descriptor 4"},
+        {"{\"protocol\":1,\"state\":\"ok\",\"token\":\"abd\"}",
+         "the worker's answer is not its own: the kernel wrote to descriptor 4"},
         {"[]", "the worker's answer has another protocol version"},
     };
     char message[256];
     for (size_t i = 0; i < COUNT(bad); i++) {
-        assert_null(protocol_answer(bad[i].line, message, sizeof message));
+        assert_null(protocol_answer(bad[i].line, "abc", message, sizeof message));
         assert_string_equal(message, bad[i].message);
     }
-    json_t *answer = protocol_answer("{\"protocol\":1,\"state\":\"failed\"}", message, 256);
+    static const char good[] = "{\"protocol\":1,\"state\":\"failed\",\"token\":\"abc\"}";
+    json_t *answer = protocol_answer(good, "abc", message, sizeof message);
     assert_non_null(answer);
+    assert_null(json_object_get(answer, "token"));
     json_decref(answer);
 }
 
@@ -155,7 +163,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(requests_survive),
         cmocka_unit_test(bad_requests_are_named),
-        cmocka_unit_test(answers_need_version_and_state),
+        cmocka_unit_test(answers_need_version_state_and_token),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
