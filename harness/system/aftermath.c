@@ -110,7 +110,7 @@ static void note_place(void)
 
 /* Whether the calling thread may run elsewhere than before the call; "moved thread 1 off CPU 3".  A
  * thread that has taken another one's number since has nothing to compare with. */
-static bool moved(char text[AFTERMATH_TEXT])
+static bool has_moved(char text[AFTERMATH_TEXT])
 {
     struct place now;
     const size_t size = sizeof now.cpus;
@@ -143,7 +143,7 @@ void aftermath_begin(int threads)
 }
 
 /* "leaves the floating-point environment changed: ... in thread 0" */
-static bool unsettled(char text[AFTERMATH_TEXT])
+static bool has_changed(char text[AFTERMATH_TEXT])
 {
     char what[FLOAT_ENV_TEXT];
     const bool changed = float_env_changed(what);
@@ -155,31 +155,37 @@ static bool unsettled(char text[AFTERMATH_TEXT])
     return changed;
 }
 
+/* What the first of the threads says that says something. */
+struct word {
+    int thread;
+    char text[AFTERMATH_TEXT];
+};
+
+static void take_word(struct word *first, const char text[AFTERMATH_TEXT])
+{
+    if (*first->text && first->thread < omp_get_thread_num())
+        return;
+    first->thread = omp_get_thread_num();
+    memcpy(first->text, text, sizeof first->text);
+}
+
 bool aftermath_end(int threads, char text[AFTERMATH_TEXT])
 {
-    int first = threads, first_moved = threads;
-    char off[AFTERMATH_TEXT] = "";
+    struct word unsettled = {0, ""}, moved = {0, ""};
     const size_t left = left_behind(threads);
-    *text = 0;
 #pragma omp parallel num_threads(threads)
     {
         char changed[AFTERMATH_TEXT], away[AFTERMATH_TEXT];
-        const bool is_changed = unsettled(changed), is_moved = moved(away);
-        const int number = omp_get_thread_num();
+        const bool is_changed = has_changed(changed), is_moved = has_moved(away);
 #pragma omp critical
         {
-            if (is_changed && number < first) {
-                first = number;
-                memcpy(text, changed, sizeof changed);
-            }
-            if (is_moved && number < first_moved) {
-                first_moved = number;
-                memcpy(off, away, sizeof away);
-            }
+            if (is_changed)
+                take_word(&unsettled, changed);
+            if (is_moved)
+                take_word(&moved, away);
         }
     }
-    if (*off)
-        memcpy(text, off, sizeof off);
+    memcpy(text, *moved.text ? moved.text : unsettled.text, AFTERMATH_TEXT);
     if (left)
         snprintf(text, AFTERMATH_TEXT, "left %zu thread%s running", left, left > 1 ? "s" : "");
     return !*text;

@@ -39,7 +39,7 @@ void printed_take(struct printed *printed)
 
 char *printed_text(const struct printed *printed)
 {
-    char last[PRINTED_KEPT];
+    char last[PRINTED_KEPT] = {0};
     const size_t size = PRINTABLE_GROWTH * PRINTED_KEPT + NOTE;
     const size_t length = printed->bytes < PRINTED_KEPT ? printed->bytes : PRINTED_KEPT;
     const size_t begin = printed->bytes - length;

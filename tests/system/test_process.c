@@ -94,8 +94,10 @@ static int show_limits(void)
     getrlimit(RLIMIT_CORE, &core);
     getrlimit(RLIMIT_DATA, &data);
     void *volatile large = malloc((size_t)1 << 30);
+    const bool refused = !large;
+    free(large);
     const int data_mib = data.rlim_cur == RLIM_INFINITY ? 0 : (int)(data.rlim_cur >> 20);
-    return answer("%d %d %d", (int)core.rlim_max, data_mib, large == NULL);
+    return answer("%d %d %d", (int)core.rlim_max, data_mib, refused);
 }
 
 static int list_files(void)

@@ -1,0 +1,130 @@
+"""Shared objects with hostile kernels: each costs its own row, which names what happened."""
+
+import os
+import pathlib
+import re
+import resource
+import subprocess
+import unittest
+
+from command import BRIEF, CommandTest, Row, cells, lines, run
+
+OBJECTS = pathlib.Path(os.environ["ATTNBENCH_HOSTILE"])
+SANITIZED = os.environ["ATTNBENCH_SANITIZED"] == "ON"
+
+PROBLEM = "h=2,sq=17,skv=33,d=8"
+SECONDS = "15" if SANITIZED else "5"  # that an honest kernel's check never takes
+TIMEOUT = f"no answer within {SECONDS} s, while checking at threads="
+MEMORY = 1 << 30  # bytes: more than a worker needs, less than what is tried
+
+# Kernel, state, what its reason says, and what it says where a sanitizer is the first to notice.
+EXPECTED = [
+    ("segfaults", "crashed", r"SIGSEGV while .* own input: write at a null pointer", "exit status"),
+    ("loops", "timeout", TIMEOUT, TIMEOUT),
+    ("forks", "timeout", f"{TIMEOUT}.*; it was refused to start a process", TIMEOUT),
+    ("allocates", "crashed", r"SIGSEGV while .* has reached its memory limit of 1074 MB", None),
+    ("scribbles", "crashed", r"the worker's answer is not JSON", "not JSON"),
+    ("exits", "crashed", r"ended without an answer \(exit status 0\)", r"exit status 0"),
+    ("exits_at_once", "crashed", r"ended without an answer \(exit status 3\)", r"exit status 3"),
+    ("forges", "crashed", r"not its own: the kernel wrote to descriptor 4", "not its own"),
+    ("corrupts_heap", "crashed", r"SIGABRT while .*; it printed '.*free\(\)", "exit status"),
+    ("sleeps", "timeout", TIMEOUT, TIMEOUT),
+    ("cached_output", "failed", r": got .*, expected ", "expected"),
+    ("leaves_rounding", "failed", r"floating-point environment changed: rounding upward", "upward"),
+    ("leaves_flush_in_others", "failed", r"changed: flush-to-zero set.* in thread 1;", "flush"),
+    ("leaves_threads", "failed", r"the kernel left 2 threads running;", "left 2 threads running"),
+    ("loads_threads", "failed", r"^loading the plug-in left 1 thread running$", "left 1 thread"),
+    ("moves_thread", "failed", r"the kernel moved thread 1 off CPU \d+;", "moved thread 1 off CPU"),
+]
+MARK = "ATTNBENCH_TEST_SESSION"  # by which its processes are known
+HONEST = ("row_parallel", "flash")
+
+
+def limited() -> None:
+    """In the program, before it starts: its workers inherit what memory it may have."""
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+
+
+class Hostile(CommandTest):
+    def session(
+        self, command: str, kernels: list[str], *more: str
+    ) -> tuple[subprocess.CompletedProcess[str], dict[str, Row]]:
+        """A session of two threads with hostile kernels between honest ones; rows by kernel."""
+        arguments = ["--problem", PROBLEM, "--threads", "2", "--timeout", SECONDS, "--seed", "7"]
+        for kernel in kernels:
+            arguments += ["--plugin", str(OBJECTS / f"{kernel}.so")]
+        selected = ",".join([HONEST[0], *kernels, HONEST[1]])
+        brief = BRIEF if command == "run" else []
+        done = run(
+            command, *arguments, "--kernel", selected, *brief, *more, "--output", self.output,
+            timeout=900, preexec_fn=None if SANITIZED else limited,
+            env={**os.environ, MARK: self.output},
+        )  # fmt: skip
+        return done, {kernel: row for (_, kernel, _), row in cells(self.output).items()}
+
+    def expect(self, command: str) -> dict[str, Row]:
+        """Every hostile kernel has its row, and every honest one a good one."""
+        expected = [row for row in EXPECTED if not (SANITIZED and row[3] is None)]
+        done, rows = self.session(command, [kernel for kernel, *_ in expected])
+        self.assertEqual(done.returncode, 1, done)
+        self.assertEqual(set(rows), {*HONEST, *(kernel for kernel, *_ in expected)})
+        for kernel, state, why, sanitized in expected:
+            with self.subTest(kernel=kernel):
+                self.assertEqual(rows[kernel]["state"], state, rows[kernel])
+                self.assertRegex(rows[kernel]["why"], sanitized if SANITIZED else why)
+                self.assertIsNone(rows[kernel]["time"])
+        for kernel in HONEST:
+            self.assertEqual(rows[kernel]["state"], "ok", rows[kernel])
+        self.assertEqual(lines(self.output)[-1]["complete"], True)
+        self.assertNotIn("\x1b]0;", done.stdout + done.stderr)
+        return rows
+
+    def test_run(self) -> None:
+        rows = self.expect("run")
+        for row in rows.values():
+            limit = None if SANITIZED else MEMORY
+            self.assertEqual(row["memory_limit_bytes"], limit, row)
+        for kernel in HONEST:
+            self.assertGreater(rows[kernel]["time"]["median_s"], 0)
+            self.assertIsNone(rows[kernel]["log"])
+        if not SANITIZED:
+            self.assertRegex(rows["corrupts_heap"]["log"], r"^.*free\(\).*\n$")
+        self.assertIn("\\x1b]0;garbage\\xff", rows["scribbles"]["log"])
+        self.assertLess(len(rows["scribbles"]["log"]), 4 * 4096 + 64)
+
+    def test_check(self) -> None:
+        self.expect("check")
+
+    def test_operands_stay_what_they_are(self) -> None:
+        """Two honest kernels differ by as much with a scribbler between them as without."""
+        differences = []
+        for kernels in ([], ["scribbles"]):
+            self.output = str(self.directory / f"{len(kernels)}.jsonl")
+            self.session("check", kernels)
+            (line,) = (line for line in lines(self.output) if line["type"] == "difference")
+            differences.append(line["largest"])
+        self.assertEqual(differences[0], differences[1])
+        self.assertGreater(differences[0], 0)
+        self.assertLess(differences[0], 1e-5)
+
+    def test_nothing_is_left_running(self) -> None:
+        self.session("check", ["forks"])
+        mark = f"{MARK}={self.output}\0".encode()
+        left = []
+        for path in pathlib.Path("/proc").glob("[0-9]*/environ"):
+            try:
+                left += [path] if mark in path.read_bytes() else []
+            except OSError:  # of another user, or gone
+                continue
+        self.assertEqual(left, [])
+
+    def test_clocks_are_the_systems(self) -> None:
+        """A kernel that takes a millisecond and brings clocks that stand still gets its time."""
+        done, rows = self.session("run", ["fakes_clock"])
+        self.assertEqual(done.returncode, 0, done)
+        self.assertGreaterEqual(rows["fakes_clock"]["time"]["median_s"], 1e-3)
+        self.assertTrue(re.match(r"\d{4}-", rows["fakes_clock"]["timed_at"]))
+
+
+if __name__ == "__main__":
+    unittest.main()
