@@ -216,6 +216,11 @@ bool attn_supports(const struct attn_kernel *kernel, const struct attn_problem *
     return !kernel->supports || kernel->supports(problem, why);
 }
 
+bool attn_load(const struct attn_kernel *kernel, const char **why)
+{
+    return !kernel->library || !kernel->library->load || kernel->library->load(why);
+}
+
 /* ---- plans --------------------------------------------------------------------------------- */
 
 static int threads_of(const struct attn_kernel *kernel, int threads)
@@ -241,6 +246,8 @@ bool attn_plan_init(struct attn_plan *plan, const struct attn_kernel *kernel,
         *why = "this host lacks the instruction set";
         return false;
     }
+    if (!attn_load(kernel, why))
+        return false;
     const size_t needed = attn_workspace_size(kernel, problem, threads);
     if (workspace_bytes < needed || (needed && !workspace)) {
         *why = "the workspace is too small";
@@ -260,7 +267,10 @@ bool attn_plan_init(struct attn_plan *plan, const struct attn_kernel *kernel,
     };
     if (kernel->prepare)
         kernel->prepare(plan);
-    return true;
+    *why = plan->refusal;
+    if (plan->refusal)
+        attn_plan_destroy(plan);
+    return !*why;
 }
 
 void attn_execute(const struct attn_plan *plan, const struct attn_tensors *tensors)

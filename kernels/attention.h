@@ -192,6 +192,33 @@ struct attn_caps {
 
 struct attn_plan;
 
+/* An environment variable. */
+struct attn_variable {
+    const char *name, *value;
+};
+
+/* A library that a kernel calls and that this program need not have: it is loaded when a plan needs
+ * it, so that a process which only asks what the kernel can do neither loads it nor starts its
+ * threads. */
+#define ATTN_LIBRARY_CHOICES 3
+struct attn_library {
+    size_t size; /* sizeof(struct attn_library) of whoever compiled it */
+    /* Loads it into this process, once; false sets *why: a static string that says how to get it.
+     * NULL where the program is linked with it. */
+    bool (*load)(const char **why);
+    /* Name, version and code as loaded, a static string. */
+    const char *(*description)(void);
+    /* Optional: names of the ways it can run on this host that may be the fastest for the problem, the
+     * best guess first; returns how many, 1 to ATTN_LIBRARY_CHOICES.  Static storage. */
+    size_t (*choices)(const struct attn_problem *problem, enum attn_isa isa,
+                      const char *choices[ATTN_LIBRARY_CHOICES]);
+    /* Optional: what has to stand in the environment of a process before the library is loaded,
+     * with one of the choices, NULL where there are none.  Static storage. */
+    const struct attn_variable *(*environment)(enum attn_isa isa, const char *choice,
+                                               size_t *count);
+    const char *chooser; /* the variable that makes the choice; NULL where there is none */
+};
+
 /* An attention algorithm built for one instruction set. */
 struct attn_kernel {
     size_t size;         /* sizeof(struct attn_kernel) of whoever compiled it */
@@ -211,7 +238,8 @@ struct attn_kernel {
     void (*execute)(const struct attn_plan *plan, const struct attn_tensors *tensors);
     /* Optional: undoes prepare. */
     void (*destroy)(struct attn_plan *plan);
-    void (*reserved[4])(void); /* NULL */
+    const struct attn_library *library; /* what it calls; NULL where nothing */
+    void (*reserved[3])(void);          /* NULL */
 
     struct attn_caps caps;
 };
@@ -223,8 +251,9 @@ struct attn_plan {
     int threads;     /* >= 1; 1 for a serial kernel */
     void *workspace; /* lent by the caller, ATTN_WORKSPACE_ALIGN aligned */
     size_t workspace_bytes;
-    void *state;       /* the kernel's own, set by prepare */
-    void *reserved[4]; /* NULL */
+    void *state;         /* the kernel's own, set by prepare */
+    const char *refusal; /* set by prepare where the kernel's library refuses after all: why */
+    void *reserved[3];   /* NULL */
 
     struct attn_problem problem; /* a copy */
 };
@@ -342,6 +371,10 @@ bool attn_supports(const struct attn_kernel *kernel, const struct attn_problem *
 #define ATTN_PLUGIN_ENTRY "attn_plugin"
 typedef const struct attn_kernel *const *attn_plugin_entry(size_t *count);
 
+/* Loads what the kernel, not NULL, calls; true where it calls nothing.  False sets *why to a static
+ * string that says how to get it. */
+bool attn_load(const struct attn_kernel *kernel, const char **why);
+
 /* ---- plans --------------------------------------------------------------------------------- */
 
 /* Scratch that a plan of the kernel, not NULL, needs, bytes; 0 where none. */
@@ -349,8 +382,8 @@ size_t attn_workspace_size(const struct attn_kernel *kernel, const struct attn_p
                            int threads);
 
 /* Binds and prepares.  The kernel is not NULL, the workspace may be where no bytes are needed.  False
- * sets *why and leaves nothing to destroy: the kernel refuses the problem, this host lacks its ISA,
- * or the workspace is too small or misaligned. */
+ * sets *why and leaves nothing to destroy: the kernel or its library refuses the problem, this host
+ * lacks its ISA or its library, or the workspace is too small or misaligned. */
 bool attn_plan_init(struct attn_plan *plan, const struct attn_kernel *kernel,
                     const struct attn_problem *problem, int threads, void *workspace,
                     size_t workspace_bytes, const char **why);

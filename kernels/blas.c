@@ -12,8 +12,9 @@
  */
 #include "blas.h"
 
-#include <cblas.h>
 #include <string.h>
+
+#include "rivals/blas_library.h"
 
 #if defined OPENBLAS_THREAD
 
@@ -29,7 +30,7 @@
 
 static const struct {
     const char *core;
-    struct attn_blas_variable variables[2];
+    struct attn_variable variables[2];
     size_t count;
 } environments[] = {
     {OWN_CHOICE, {{"OPENBLAS_NUM_THREADS", "1"}}, 1}, /* first: also for a name that is none */
@@ -66,7 +67,7 @@ size_t attn_blas_cores(const struct attn_problem *problem, enum attn_isa isa,
 #endif
 }
 
-const struct attn_blas_variable *attn_blas_environment(const char *core, size_t *count)
+const struct attn_variable *attn_blas_environment(const char *core, size_t *count)
 {
     size_t at = sizeof environments / sizeof *environments - 1;
     while (at > 0 && strcmp(environments[at].core, core) != 0)
@@ -86,10 +87,12 @@ void attn_blas_one_thread(void)
         openblas_set_num_threads(1);
 }
 
+#define CHOOSER "OPENBLAS_CORETYPE"
+
 #else
 
 /* BLIS and the reference library: one thread unless told otherwise. */
-static const struct attn_blas_variable environment[] = {{"BLIS_NUM_THREADS", "1"}};
+static const struct attn_variable environment[] = {{"BLIS_NUM_THREADS", "1"}};
 
 size_t attn_blas_cores(const struct attn_problem *problem, enum attn_isa isa,
                        const char *cores[ATTN_BLAS_CORES])
@@ -100,7 +103,7 @@ size_t attn_blas_cores(const struct attn_problem *problem, enum attn_isa isa,
     return 1;
 }
 
-const struct attn_blas_variable *attn_blas_environment(const char *core, size_t *count)
+const struct attn_variable *attn_blas_environment(const char *core, size_t *count)
 {
     (void)core;
     *count = sizeof environment / sizeof *environment;
@@ -116,4 +119,28 @@ void attn_blas_one_thread(void)
 {
 }
 
+#define CHOOSER NULL
+
 #endif
+
+/* ---- for kernel gemm ------------------------------------------------------------------------- */
+
+static const struct attn_variable *linked_environment(enum attn_isa isa, const char *choice,
+                                                      size_t *count)
+{
+    (void)isa;
+    return attn_blas_environment(choice, count);
+}
+
+struct cblas attn_cblas_linked = {
+    .library.size = sizeof(struct attn_library),
+    .library.description = attn_blas_description,
+    .library.choices = attn_blas_cores,
+    .library.environment = linked_environment,
+    .library.chooser = CHOOSER,
+    .sgemm = cblas_sgemm,
+#ifdef ATTN_SBGEMM
+    .bf16 = cblas_sbgemm,
+#endif
+    .one_thread = attn_blas_one_thread,
+};

@@ -15,18 +15,14 @@
 extern "C" {
 #endif
 
-struct attn_blas_variable {
-    const char *name, *value;
-};
-
 /* Core types that variant gemm/isa may be fastest with on this problem and host, the best guess first;
  * returns how many, 1 or more.  Static storage. */
-#define ATTN_BLAS_CORES 3
+#define ATTN_BLAS_CORES ATTN_LIBRARY_CHOICES
 size_t attn_blas_cores(const struct attn_problem *problem, enum attn_isa isa,
                        const char *cores[ATTN_BLAS_CORES]);
 
 /* Environment for a process that runs gemm with one of them; *count may be 0.  Static storage. */
-const struct attn_blas_variable *attn_blas_environment(const char *core, size_t *count);
+const struct attn_variable *attn_blas_environment(const char *core, size_t *count);
 
 /* Name, version and core type of the library as loaded, e.g. "OpenBLAS 0.3.21 ... Haswell". */
 const char *attn_blas_description(void);

@@ -1,6 +1,7 @@
 # What is compiled once per ISA: kernels, and whatever else picks its code by ISA when it runs.
 
 include(CheckCSourceCompiles)
+include(CheckSymbolExists)
 
 # The one place that knows compiler flags per ISA.  -mprefer-vector-width: GCC and Clang would
 # otherwise split autovectorised loops of the avx512 variants into halves.
@@ -34,8 +35,9 @@ endfunction()
 #   LIST FILE         a header to write into the binary folder: MACRO(isa, ISA) for each of them
 #   DEFINE NAME=X...  more definitions
 #   LINK TARGET...    libraries that the objects need
+#   INCLUDE FOLDER... of libraries that they do not link
 function(attn_per_isa target source macro prefix)
-  cmake_parse_arguments(arg "" "BUILT;LIST" "DEFINE;LINK" ${ARGN})
+  cmake_parse_arguments(arg "" "BUILT;LIST" "DEFINE;LINK;INCLUDE" ${ARGN})
   set(built "")
   set(lines "")
   foreach(isa IN LISTS arg_UNPARSED_ARGUMENTS)
@@ -50,6 +52,7 @@ function(attn_per_isa target source macro prefix)
     target_compile_definitions(${object} PRIVATE ${macro}=${object} ${macro}_ISA=ATTN_ISA_${ISA}
                                                  ${arg_DEFINE})
     target_include_directories(${object} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${ATTN_KERNELS_DIR})
+    target_include_directories(${object} SYSTEM PRIVATE ${arg_INCLUDE})
     target_link_libraries(${object} PRIVATE attnbench_options ${arg_LINK})
     set_target_properties(${object} PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF
                                                POSITION_INDEPENDENT_CODE ON)
@@ -69,15 +72,21 @@ endfunction()
 # attn_kernel(NAME ISA...): compiles kernels/NAME.c, or NAME/NAME.c of a kernel with a folder, once
 # per ISA, and adds the variants to the registry.
 #
-#   LINK TARGET... libraries that the objects need
+#   SOURCE FILE       another file, of a kernel that is compiled for several libraries
+#   DEFINE NAME=X...  more definitions
+#   LINK TARGET...    libraries that the objects need
+#   INCLUDE FOLDER... of libraries that they do not link
 function(attn_kernel name)
-  cmake_parse_arguments(arg "" "" "LINK" ${ARGN})
+  cmake_parse_arguments(arg "" "SOURCE" "DEFINE;LINK;INCLUDE" ${ARGN})
   set(source ${name}.c)
-  if(IS_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/${name})
+  if(arg_SOURCE)
+    set(source ${arg_SOURCE})
+  elseif(IS_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/${name})
     set(source ${name}/${name}.c)
   endif()
   attn_per_isa(attention ${source} ATTN_KERNEL attn_kernel_${name} ${arg_UNPARSED_ARGUMENTS}
-               BUILT built LINK OpenMP::OpenMP_C ${arg_LINK})
+               BUILT built DEFINE ${arg_DEFINE} INCLUDE ${arg_INCLUDE}
+               LINK OpenMP::OpenMP_C ${arg_LINK})
   foreach(isa IN LISTS built)
     set_property(GLOBAL APPEND_STRING PROPERTY ATTN_REGISTRY "ENTRY(${name}, ${isa})\n")
     set_property(GLOBAL APPEND PROPERTY ATTN_VARIANTS "${name}/${isa}")

@@ -177,19 +177,28 @@ static void print_memory(const struct cell *const *sorted, size_t count)
     table_wrap(report_output.out, text, report_output.width, 4);
 }
 
+/* Whether a cell of the same variant stands among the first n. */
+static bool is_among(const struct cell *cell, const struct cell *const *cells, size_t n)
+{
+    bool among = false;
+    for (size_t i = 0; i < n; i++)
+        among |=
+            cells[i]->isa == cell->isa && strcmp(cells[i]->kernel_name, cell->kernel_name) == 0;
+    return among;
+}
+
 /* "  gemm/avx512 runs OpenBLAS's core Haswell (tried: Haswell 12.10 ms, SkylakeX 14.20 ms)", once a
  * variant, where there was a choice. */
 static void print_cores(const struct cell *const *sorted, size_t count)
 {
-    char said[96] = "", variant[96], text[512], time[UNITS_TEXT];
+    char variant[96], text[512], time[UNITS_TEXT];
     for (size_t i = 0; i < count; i++) {
         const json_t *blas = json_object_get(sorted[i]->row, "blas");
         json_t *tried = json_object_get(blas, "tried_s"), *seconds;
         const char *core, *separator = "";
-        cell_variant(sorted[i], variant);
-        if (!json_object_size(tried) || strcmp(variant, said) == 0)
+        if (!json_object_size(tried) || is_among(sorted[i], sorted, i))
             continue;
-        memcpy(said, variant, sizeof said);
+        cell_variant(sorted[i], variant);
         size_t n = (size_t)snprintf(text, sizeof text,
                                     "  %s runs the BLAS library's core %s (tried: ", variant,
                                     json_string_value(json_object_get(blas, "core")));

@@ -12,12 +12,13 @@
 
 #include "base/printable.h"
 #include "blas.h"
+#include "problem/catalogue.h"
 
 /* A kernel slower than this is not worth waiting for: ten times below naive on an old core. */
 #define SLOWEST_FLOPS 5e7
 #define DEADLINE_FLOOR_S 60.0
 
-#define MAX_BLAS 8
+#define MAX_LIBRARY 8
 #define LAST_LINE 120 /* bytes of it in a reason */
 
 /* Whether a worker runs a kernel, which may print and do anything. */
@@ -40,21 +41,37 @@ static bool runs_kernel(const struct protocol_request *r)
  */
 struct environment {
     char threads[32];
-    char blas[MAX_BLAS][96];
-    const char *variables[MAX_BLAS + 16];
+    char library[MAX_LIBRARY][96];
+    const char *variables[MAX_LIBRARY + 16];
 };
 
-/* The variables with which the BLAS library is fastest, except those that the user has set. */
-static size_t blas_variables(struct environment *e, const struct protocol_request *r)
+/* What the library under the kernel goes by.  Any worker may call the BLAS library that the program
+ * is linked with: the layers of experiments do. */
+static const struct attn_variable *library_of(const struct protocol_request *r, size_t *count)
+{
+    const struct attn_kernel *kernel = *r->plugin ? NULL : catalogue_find(r->kernel, r->isa);
+    const struct attn_library *library = kernel ? kernel->library : NULL;
+    const char *guess[ATTN_LIBRARY_CHOICES] = {NULL};
+    *count = 0;
+    if (!library) {
+        attn_blas_cores(&r->c.problem, r->isa, guess);
+        return attn_blas_environment(guess[0], count);
+    }
+    if (library->choices)
+        library->choices(&r->c.problem, r->isa, guess);
+    return library->environment
+               ? library->environment(r->isa, r->blas_core ? r->blas_core : guess[0], count)
+               : NULL;
+}
+
+/* The variables with which the library is fastest, except those that the user has set. */
+static size_t library_variables(struct environment *e, const struct protocol_request *r)
 {
     size_t count, n = 0;
-    const char *guess[ATTN_BLAS_CORES];
-    attn_blas_cores(&r->c.problem, r->isa, guess);
-    const struct attn_blas_variable *variables =
-        attn_blas_environment(r->blas_core ? r->blas_core : guess[0], &count);
-    for (size_t i = 0; i < count && n < MAX_BLAS; i++)
+    const struct attn_variable *variables = library_of(r, &count);
+    for (size_t i = 0; i < count && n < MAX_LIBRARY; i++)
         if (!getenv(variables[i].name))
-            snprintf(e->blas[n++], sizeof e->blas[0], "%s=%s", variables[i].name,
+            snprintf(e->library[n++], sizeof e->library[0], "%s=%s", variables[i].name,
                      variables[i].value);
     return n;
 }
@@ -80,9 +97,9 @@ static void environment_init(struct environment *e, const struct protocol_reques
                                                                      : "OMP_WAIT_POLICY=passive";
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         e->variables[n++] = fixed[i];
-    const size_t blas = r->program ? 0 : blas_variables(e, r);
-    for (size_t i = 0; i < blas; i++)
-        e->variables[n++] = e->blas[i];
+    const size_t library = r->program ? 0 : library_variables(e, r);
+    for (size_t i = 0; i < library; i++)
+        e->variables[n++] = e->library[i];
     e->variables[n] = NULL;
 }
 

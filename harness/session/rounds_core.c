@@ -1,5 +1,5 @@
 /*
- * rounds_core: chooses the core type of the BLAS library, the code that kernel gemm runs in a case.
+ * rounds_core: chooses the core type of the library under a kernel, the code that it runs in a case.
  *
  * Which core type is the fastest depends on processor and problem; with a wrong guess gemm would
  * look slower than it is.  So each is tried before anything of the case is checked or timed, and
@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "blas.h"
 #include "rounds_private.h"
 #include "base/stats.h"
 #include "base/number.h"
@@ -29,7 +28,7 @@ static double try_core(struct rounds *rounds, const struct protocol_request *bas
     r.blas_core = core;
     r.budget_s = TRY_S;
     r.warmup_s = TRY_S / 4;
-    rounds->events->launching(rounds->events->context, cell, "trying a BLAS core");
+    rounds->events->launching(rounds->events->context, cell, "trying a core type");
     *launch = rounds_launch(rounds, &r, rounds->deadline_s);
     const json_t *samples = json_object_get(launch->answer, "samples_s");
     const size_t n = json_array_size(samples);
@@ -47,9 +46,9 @@ static double try_core(struct rounds *rounds, const struct protocol_request *bas
 static json_t *choose(struct rounds *rounds, const struct protocol_request *base,
                       const struct cell *cell)
 {
-    const char *cores[ATTN_BLAS_CORES];
-    const size_t count = attn_blas_cores(&cell->c->problem, cell->isa, cores);
-    double best[ATTN_BLAS_CORES] = {0}, wall_s = 0;
+    const char *cores[ATTN_LIBRARY_CHOICES];
+    const size_t count = cell->kernel->library->choices(&cell->c->problem, cell->isa, cores);
+    double best[ATTN_LIBRARY_CHOICES] = {0}, wall_s = 0;
     json_t *tried = json_object();
     size_t chosen = 0;
     for (size_t turn = 0; count > 1 && turn < 2 * count; turn++) {
@@ -62,6 +61,10 @@ static json_t *choose(struct rounds *rounds, const struct protocol_request *base
             json_decref(tried);
             return NULL;
         }
+        if (launch.state == CELL_UNAVAILABLE) {
+            json_decref(tried);
+            return json_null();
+        }
         wall_s += launch.wall_s;
         best[c] = turn < count ? median : fmin(best[c], median);
     }
@@ -73,38 +76,44 @@ static json_t *choose(struct rounds *rounds, const struct protocol_request *base
     return json_pack("{s:s, s:o}", "core", cores[chosen], "tried_s", tried);
 }
 
-/* The core type recorded by a launch of an interrupted session; NULL where there is none. */
-static json_t *recorded(const struct rounds *rounds, enum attn_isa isa)
+static bool same_variant(const struct cell *a, const struct cell *b)
+{
+    return a->isa == b->isa && strcmp(a->kernel_name, b->kernel_name) == 0;
+}
+
+/* The core type of the variant: of a cell before, or recorded by a launch of an interrupted session;
+ * NULL where there is none yet. */
+static json_t *known(const struct rounds *rounds, const struct cell *like)
 {
     for (size_t i = 0; i < rounds->count; i++) {
         const struct cell *cell = &rounds->cells[i];
-        json_t *blas = json_object_get(json_array_get(cell->launches, 0), "blas");
-        if (cell->isa == isa && json_is_object(blas))
-            return json_incref(blas);
+        json_t *recorded = json_object_get(json_array_get(cell->launches, 0), "blas");
+        if (!same_variant(cell, like))
+            continue;
+        if (cell->blas)
+            return json_incref(cell->blas);
+        if (json_is_object(recorded))
+            return json_incref(recorded);
     }
     return NULL;
 }
 
-static bool calls_blas(const struct cell *cell)
+/* Whether there is something to choose; what the user has chosen stays. */
+static bool has_choice(const struct cell *cell)
 {
-    return strcmp(cell->kernel_name, "gemm") == 0;
+    const struct attn_library *library = cell->kernel ? cell->kernel->library : NULL;
+    return library && library->choices && !(library->chooser && getenv(library->chooser));
 }
 
 enum rounds_end rounds_choose_cores(struct rounds *rounds, const struct protocol_request *base)
 {
-    const char *set = getenv("OPENBLAS_CORETYPE"); /* the user's choice stays */
-    json_t *blas[ATTN_ISA_COUNT] = {NULL};
-    enum rounds_end end = ROUNDS_DONE;
-    for (size_t i = 0; !set && end == ROUNDS_DONE && i < rounds->count; i++) {
+    for (size_t i = 0; i < rounds->count; i++) {
         struct cell *cell = &rounds->cells[i];
-        if (cell->done || !calls_blas(cell))
+        if (cell->done || !has_choice(cell))
             continue;
-        if (!blas[cell->isa] && !(blas[cell->isa] = recorded(rounds, cell->isa)) &&
-            !(blas[cell->isa] = choose(rounds, base, cell)))
-            end = ROUNDS_INTERRUPTED;
-        cell->blas = json_incref(blas[cell->isa]);
+        cell->blas = known(rounds, cell);
+        if (!cell->blas && !(cell->blas = choose(rounds, base, cell)))
+            return ROUNDS_INTERRUPTED;
     }
-    for (int isa = 0; isa < ATTN_ISA_COUNT; isa++)
-        json_decref(blas[isa]);
-    return end;
+    return ROUNDS_DONE;
 }

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "bench/bench.h"
-#include "blas.h"
 #include "system/aftermath.h"
 #include "system/ceilings.h"
 #include "system/task_cpus.h"
@@ -226,7 +225,7 @@ static void sample(struct worker *worker, const struct worker_plan *plan, struct
 /* The library that the kernel calls, as loaded into this process; null where it calls none. */
 static json_t *library_of(const struct attn_kernel *kernel)
 {
-    return strcmp(kernel->name, "gemm") == 0 ? json_string(attn_blas_description()) : json_null();
+    return kernel->library ? json_string(kernel->library->description()) : json_null();
 }
 
 /* Duration of all that was done once, and the library; of a program its start is part of it. */

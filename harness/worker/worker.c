@@ -202,6 +202,7 @@ static bool load_kernel(struct worker *worker)
 {
     const struct protocol_request *r = &worker->request;
     char why[640] = "", left[AFTERMATH_TEXT];
+    const char *missing;
     const bool foreign = *r->plugin && !r->program;
     if (foreign)
         aftermath_begin(1);
@@ -210,9 +211,11 @@ static bool load_kernel(struct worker *worker)
         worker_end(worker, CELL_FAILED, "loading the plug-in %s", left);
         return false;
     }
-    if (worker->kernel || !actions[r->action].kernel)
+    if (!worker->kernel && !actions[r->action].kernel)
         return true;
-    worker_end(worker, CELL_UNAVAILABLE, "%s", why);
+    if (worker->kernel && attn_load(worker->kernel, &missing))
+        return true;
+    worker_end(worker, CELL_UNAVAILABLE, "%s", worker->kernel ? missing : why);
     return false;
 }
 

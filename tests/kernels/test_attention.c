@@ -259,6 +259,57 @@ static void plans_refuse_bad_workspaces(void **state)
     free(memory);
 }
 
+/* A library that is there on the second try, and a kernel whose library refuses one length. */
+static int loads, destroyed;
+
+static bool load_second_time(const char **why)
+{
+    *why = "install it";
+    return loads++ > 0;
+}
+
+static void refuse_seven_keys(struct attn_plan *plan)
+{
+    plan->state = plan;
+    if (plan->problem.kv_len == 7)
+        plan->refusal = "not seven";
+}
+
+static void count_destroyed(struct attn_plan *plan)
+{
+    assert_ptr_equal(plan->state, plan);
+    destroyed++;
+}
+
+static void plans_need_the_kernels_library(void **state)
+{
+    (void)state;
+    static const struct attn_library library = {.size = sizeof library, .load = load_second_time};
+    static const struct attn_library linked = {.size = sizeof linked};
+    struct attn_kernel kernel = *naive();
+    struct attn_problem p = problem();
+    struct attn_plan plan;
+    const char *why = NULL;
+    kernel.library = &library;
+    kernel.workspace_size = NULL;
+    kernel.prepare = refuse_seven_keys;
+    kernel.destroy = count_destroyed;
+    loads = destroyed = 0;
+    p.kv_len = 6;
+    assert_false(attn_plan_init(&plan, &kernel, &p, 1, NULL, 0, &why));
+    assert_string_equal(why, "install it");
+    assert_true(attn_plan_init(&plan, &kernel, &p, 1, NULL, 0, &why));
+    attn_plan_destroy(&plan);
+    assert_int_equal(destroyed, 1);
+    p.kv_len = 7;
+    assert_false(attn_plan_init(&plan, &kernel, &p, 1, NULL, 0, &why));
+    assert_string_equal(why, "not seven");
+    assert_int_equal(destroyed, 2); /* what prepare had made */
+    kernel.library = &linked;
+    assert_true(attn_load(&kernel, &why));
+    assert_true(attn_load(naive(), &why));
+}
+
 static void best_kernel_supports_the_problem(void **state)
 {
     (void)state;
@@ -285,6 +336,7 @@ int main(void)
         cmocka_unit_test(refusals_say_why),
         cmocka_unit_test(a_kernel_is_not_null),
         cmocka_unit_test(plans_refuse_bad_workspaces),
+        cmocka_unit_test(plans_need_the_kernels_library),
         cmocka_unit_test(best_kernel_supports_the_problem),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

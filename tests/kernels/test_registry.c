@@ -60,7 +60,7 @@ static void descriptors(void **state)
 }
 
 /* Its value, NULL where there is none; a name stands once. */
-static const char *value_of(const struct attn_blas_variable *v, size_t count, const char *name)
+static const char *value_of(const struct attn_variable *v, size_t count, const char *name)
 {
     const char *value = NULL;
     for (size_t i = 0; i < count; i++)
@@ -129,7 +129,7 @@ static void blas_environment(void **state)
                 assert_string_equal(cores[c], expected[c]);
             for (size_t c = 0; c < core_count; c++) {
                 size_t count = 99;
-                const struct attn_blas_variable *v = attn_blas_environment(cores[c], &count);
+                const struct attn_variable *v = attn_blas_environment(cores[c], &count);
                 const char *core = value_of(v, count, "OPENBLAS_CORETYPE");
                 const char *threads =
                     value_of(v, count, openblas ? "OPENBLAS_NUM_THREADS" : "BLIS_NUM_THREADS");

@@ -33,6 +33,11 @@ static inline int tested_choose(int argc, char **argv)
         printf("skipped: this host lacks %s\n", attn_isa_name(tested->isa));
         return TESTED_SKIPPED;
     }
+    const char *why;
+    if (!attn_load(tested, &why)) {
+        printf("skipped: %s\n", why);
+        return TESTED_SKIPPED;
+    }
     return 0;
 }
 

@@ -11,40 +11,27 @@
  * matrix-vector calls), keys that no row of the block sees are not multiplied, nor rows that see
  * no key of it, and the library's core type as blas.h says.
  *
+ *   types     sgemm multiplies floats: 16-bit elements are widened on their way (f32.h); variant
+ *             avx512_bf16 calls the product of bf16 (bf16.h) that MKL has and few builds of OpenBLAS
+ *   library   compiled once for each: gemm calls what the program is linked with, gemm_blis and
+ *             gemm_mkl what is loaded when they run (rivals/blas_library.h)
  *   memory    reads K and V once per ROWS query rows, and again where the library packs them
  *   parallel  over (batch, KV head, block of rows), the longest first; each call of the library on
  *             one thread: OpenMP as in any parallel region, a library with threads of its own is
  *             set to one for the whole process by the first plan
  *   scratch   per thread ROWS rows of Q, of KEYS scores (of kv_len where weights are wanted) and
- *             of O; the library's own buffers come on top
+ *             of O; for 16 bits KEYS rows of K or V, and the scores rounded; the library's own
+ *             buffers come on top
  *   instead   flash, which has the micro-kernel and packs nothing
  */
-#include <cblas.h>
-#include <limits.h>
 #include <omp.h>
 
-#include "blas.h"
-#include "shared/group.h"
-#include "shared/rows.h"
 #include "shared/softmax.h"
-
-/* Measured on Zen 4 (2026-11-21, OpenBLAS 0.3.21): sgemm alone is as fast from 128 rows and 128 keys on; fewer keys on
- * the mask's edge waste less of a product whose result is partly masked. */
-enum { ROWS = 192, KEYS = 256, EDGE_KEYS = 64 };
-
-/* What a thread works on. */
-struct block {
-    struct group_block rows;
-    const struct attn_tensors *t;
-    const float *q; /* rows x qk_dim, q_stride elements apart */
-    ptrdiff_t q_stride;
-    float *packed; /* the same, where they are not a matrix as they lie */
-    float *s;      /* rows x keys: scores, then weights before division by l */
-    float *o;      /* rows x v_dim */
-    ptrdiff_t keys;
-    struct attn_range range[ROWS]; /* what each row sees */
-    float m[ROWS], l[ROWS];        /* running maximum and sum (see online) */
-};
+#ifdef __AVX512BF16__
+#include "bf16.h"
+#else
+#include "f32.h"
+#endif
 
 static size_t block_rows(const struct attn_problem *problem)
 {
@@ -66,39 +53,33 @@ static bool supports(const struct attn_problem *problem, const char **why)
     return false;
 }
 
+/* Where a thread's parts lie, in floats from the start of its scratch. */
+struct parts {
+    size_t packed, o, s, p, wide, all;
+};
+
+static struct parts parts_of(const struct attn_problem *problem)
+{
+    const size_t rows = block_rows(problem), keys = block_keys(problem);
+    const size_t dim = problem->qk_dim > problem->v_dim ? problem->qk_dim : problem->v_dim;
+    struct parts at = {.packed = 0};
+    at.o = at.packed + rows * problem->qk_dim;
+    at.s = at.o + rows * problem->v_dim;
+    at.p = at.s + rows * keys;
+    at.wide = at.p + (GEMM_ROUNDS_P ? (rows * keys + 1) / 2 : 0);
+    at.all = at.wide + (problem->kv_dtype == ATTN_F32 ? 0 : keys * dim);
+    return at;
+}
+
 static size_t workspace_size(const struct attn_problem *problem, int threads)
 {
-    return attn_threads_bytes(
-        threads, block_rows(problem) * (problem->qk_dim + problem->v_dim + block_keys(problem)));
+    return attn_threads_bytes(threads, parts_of(problem).all);
 }
 
 static void prepare(struct attn_plan *plan)
 {
-    (void)plan;
-    attn_blas_one_thread();
-}
-
-/* Whether the library takes these rows as a matrix. */
-static bool is_matrix(ptrdiff_t stride, size_t dim)
-{
-    return stride >= (ptrdiff_t)dim && stride <= INT_MAX;
-}
-
-/* The rows of Q as a matrix: where they lie, or copied together. */
-static void load_queries(struct block *block)
-{
-    const struct attn_tensor *q = &block->t->q;
-    const struct attn_problem *p = block->rows.problem;
-    const size_t dim = p->qk_dim;
-    if (p->q_heads == p->kv_heads && is_matrix(q->stride[2], dim)) {
-        block->q = group_row_f32(&block->rows, q, 0);
-        block->q_stride = q->stride[2];
-        return;
-    }
-    for (size_t r = 0; r < block->rows.rows; r++)
-        memcpy(block->packed + r * dim, group_row_f32(&block->rows, q, r), dim * sizeof(float));
-    block->q = block->packed;
-    block->q_stride = (ptrdiff_t)dim;
+    GEMM_CBLAS.one_thread();
+    plan->refusal = refusal();
 }
 
 static void load_rows(struct block *block)
@@ -110,34 +91,6 @@ static void load_rows(struct block *block)
     }
     memset(block->o, 0, block->rows.rows * block->rows.problem->v_dim * sizeof *block->o);
     load_queries(block);
-}
-
-/* What row r sees of keys [j, j + n), counted from j. */
-static struct attn_range part(const struct block *block, size_t r, ptrdiff_t j, ptrdiff_t n)
-{
-    struct attn_range a = block->range[r];
-    a.lo = a.lo > j ? a.lo - j : 0;
-    a.hi = a.hi - j < n ? a.hi - j : n;
-    if (a.hi <= a.lo)
-        a.lo = a.hi = 0;
-    return a;
-}
-
-/* s = scale * q k^T for rows [r, end) and keys [j, j + n). */
-static void scores(struct block *block, size_t r, size_t end, ptrdiff_t j, ptrdiff_t n)
-{
-    const size_t dim = block->rows.problem->qk_dim;
-    const ptrdiff_t stride = block->t->k.stride[2];
-    const float scale = softmax_scale(block->rows.problem);
-    const float *k = attn_row_f32(&block->t->k, block->rows.b, block->rows.g, (size_t)j);
-    if (is_matrix(stride, dim))
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)(end - r), (int)n, (int)dim,
-                    scale, block->q + (ptrdiff_t)r * block->q_stride, (int)block->q_stride, k,
-                    (int)stride, 0, block->s + (ptrdiff_t)r * block->keys, (int)block->keys);
-    else
-        for (; r < end; r++)
-            row_scores(block->q + (ptrdiff_t)r * block->q_stride, k, stride, n, dim, scale,
-                       block->s + (ptrdiff_t)r * block->keys);
 }
 
 /* Scores of row r on keys [j, j + n) become weights, 0 where it does not see the key; the row's
@@ -161,26 +114,6 @@ static void weights(struct block *block, size_t r, ptrdiff_t j, ptrdiff_t n)
         memset(s + seen.hi, 0, (size_t)(n - seen.hi) * sizeof *s);
 }
 
-/* o += s v for rows [r, end) and keys [j, j + n).  A weight of 0 hides a key from the product
- * unless its V holds an infinity or NaN; then each row takes its own keys alone. */
-static void weigh(struct block *block, size_t r, size_t end, ptrdiff_t j, ptrdiff_t n)
-{
-    const size_t dim = block->rows.problem->v_dim;
-    const ptrdiff_t stride = block->t->v.stride[2];
-    const float *v = attn_row_f32(&block->t->v, block->rows.b, block->rows.g, (size_t)j);
-    const bool leaks = group_edge(&block->rows, j, n) && !rows_finite(v, stride, n, dim);
-    if (is_matrix(stride, dim) && !leaks)
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)(end - r), (int)dim, (int)n, 1,
-                    block->s + (ptrdiff_t)r * block->keys, (int)block->keys, v, (int)stride, 1,
-                    block->o + r * dim, (int)dim);
-    else
-        for (; r < end; r++) {
-            const struct attn_range seen = part(block, r, j, n);
-            row_weigh(block->o + r * dim, block->s + (ptrdiff_t)r * block->keys + seen.lo,
-                      v + seen.lo * stride, stride, seen.hi - seen.lo, dim);
-        }
-}
-
 /* How many keys to take from j on: up to the next change between edge and full. */
 static ptrdiff_t step(const struct block *block, ptrdiff_t j)
 {
@@ -197,14 +130,27 @@ static ptrdiff_t step(const struct block *block, ptrdiff_t j)
     return end - j < most ? end - j : most;
 }
 
+/* Row r of O becomes factor * o, rounded to its type. */
+static void store_output(const struct block *block, size_t r, float factor)
+{
+    const struct attn_tensor *t = &block->t->o;
+    const size_t dim = block->rows.problem->v_dim, bytes = attn_dtype_size(t->dtype);
+    const float *o = block->o + r * dim;
+    char *to = query_row(&block->rows, t, r);
+    for (size_t d = 0; d < dim; d += VF_LANES) {
+        const size_t n = dim - d < VF_LANES ? dim - d : VF_LANES;
+        const vf x = n == VF_LANES ? vf_load(o + d) : vf_load_partial(o + d, n);
+        vf_store_elements(t->dtype, to + d * bytes, x * vf_set1(factor), n);
+    }
+}
+
 static void store_row(const struct block *block, size_t r)
 {
     const struct attn_problem *p = block->rows.problem;
     const struct attn_tensors *t = block->t;
     const float inverse = softmax_inverse(block->l[r]);
     if (p->outputs & ATTN_OUTPUT_O)
-        row_scale(group_row_f32(&block->rows, &t->o, r), block->o + r * p->v_dim, inverse,
-                  p->v_dim);
+        store_output(block, r, inverse);
     if (p->outputs & ATTN_OUTPUT_LSE)
         *group_row_f32(&block->rows, &t->lse, r) = softmax_lse(block->m[r], block->l[r]);
     if (p->outputs & ATTN_OUTPUT_WEIGHTS) {
@@ -245,12 +191,14 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
 #pragma omp parallel num_threads(plan->threads)
     {
         omp_set_num_threads(1); /* of this region's tasks: what an OpenMP library goes by */
-        float *packed = attn_thread_scratch(plan, omp_get_thread_num());
-        float *o = packed + block_rows(p) * p->qk_dim;
+        const struct parts at = parts_of(p);
+        float *scratch = attn_thread_scratch(plan, omp_get_thread_num());
         struct block block = {.t = tensors,
-                              .packed = packed,
-                              .o = o,
-                              .s = o + block_rows(p) * p->v_dim,
+                              .packed = scratch + at.packed,
+                              .o = scratch + at.o,
+                              .s = scratch + at.s,
+                              .p = (uint16_t *)(scratch + at.p),
+                              .wide = scratch + at.wide,
                               .keys = (ptrdiff_t)block_keys(p)};
 #pragma omp for collapse(3) schedule(dynamic, 1)
         for (size_t b = 0; b < p->batch; b++)
@@ -264,18 +212,19 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
 
 const struct attn_kernel ATTN_KERNEL = {
     .size = sizeof(struct attn_kernel),
-    .name = "gemm",
-    .summary = "two library GEMMs (CBLAS) and a vectorised softmax: what people write today",
+    .name = GEMM_NAME,
+    .summary = "two GEMMs of " GEMM_LIBRARY " and a vectorised softmax: what people write today",
     .source = "Vaswani et al. 2017, arXiv:1706.03762, as products; the BLAS library's sgemm",
     .isa = ATTN_KERNEL_ISA,
+    .library = &GEMM_CBLAS.library,
     .caps.size = sizeof(struct attn_caps),
-    .caps.dtypes = ATTN_BIT(ATTN_F32),
+    .caps.dtypes = GEMM_DTYPES,
     .caps.masks = ATTN_MASKS_POSITIONAL,
     .caps.options = ATTN_OPTION_WINDOW,
     .caps.outputs = ATTN_OUTPUTS_ALL,
     .caps.forward = true,
     .caps.parallel = true,
-    .caps.compute = ATTN_F32,
+    .caps.compute = GEMM_COMPUTE,
     .supports = supports,
     .workspace_size = workspace_size,
     .prepare = prepare,

@@ -1,0 +1,97 @@
+/*
+ * bf16.h: part of kernel gemm: the products on bf16, for libraries that have them.
+ *
+ * cblas_sbgemm of OpenBLAS (builds with BUILD_BFLOAT16) and cblas_gemm_bf16bf16f32 of MKL multiply
+ * bf16 and add in float.  K and V are read as they lie, weights are rounded to bf16 for the second
+ * product; l is the sum of what they were before.
+ */
+#include "block.h"
+#include "shared/rows.h"
+
+#define GEMM_DTYPES ATTN_BIT(ATTN_BF16)
+#define GEMM_COMPUTE ATTN_BF16
+#define GEMM_ROUNDS_P true
+
+static const char *refusal(void)
+{
+    return GEMM_CBLAS.bf16 ? NULL : "this library multiplies no bf16";
+}
+
+static void load_queries(struct block *block)
+{
+    const size_t dim = block->rows.problem->qk_dim;
+    if (find_queries(block))
+        return;
+    for (size_t r = 0; r < block->rows.rows; r++)
+        memcpy((uint16_t *)block->packed + r * dim, query_row(&block->rows, &block->t->q, r),
+               dim * sizeof(uint16_t));
+    block->q = block->packed;
+    block->q_stride = (ptrdiff_t)dim;
+}
+
+/* Keys [j, j + n) of K or V: where they lie, or copied together where that is no matrix. */
+static const uint16_t *load_keys(struct block *block, const struct attn_tensor *kv, ptrdiff_t j,
+                                 ptrdiff_t n, size_t dim, ptrdiff_t *stride)
+{
+    uint16_t *together = (uint16_t *)block->wide;
+    *stride = kv->stride[2];
+    if (is_matrix(*stride, dim))
+        return attn_row(kv, block->rows.b, block->rows.g, (size_t)j);
+    for (ptrdiff_t i = 0; i < n; i++)
+        memcpy(together + (size_t)i * dim,
+               attn_row(kv, block->rows.b, block->rows.g, (size_t)(j + i)), dim * sizeof *together);
+    *stride = (ptrdiff_t)dim;
+    return together;
+}
+
+/* s = scale * q k^T for rows [r, end) and keys [j, j + n). */
+static void scores(struct block *block, size_t r, size_t end, ptrdiff_t j, ptrdiff_t n)
+{
+    const size_t dim = block->rows.problem->qk_dim;
+    const float scale = softmax_scale(block->rows.problem);
+    const uint16_t *q = block->q;
+    ptrdiff_t stride;
+    const uint16_t *k = load_keys(block, &block->t->k, j, n, dim, &stride);
+    GEMM_CBLAS.bf16(CblasRowMajor, CblasNoTrans, CblasTrans, (int)(end - r), (int)n, (int)dim,
+                    scale, q + (ptrdiff_t)r * block->q_stride, (int)block->q_stride, k, (int)stride,
+                    0, block->s + (ptrdiff_t)r * block->keys, (int)block->keys);
+}
+
+/* Weights of rows [r, end) on n keys, rounded. */
+static void round_weights(struct block *block, size_t r, size_t end, ptrdiff_t n)
+{
+    for (; r < end; r++) {
+        const float *s = block->s + (ptrdiff_t)r * block->keys;
+        uint16_t *p = block->p + (ptrdiff_t)r * block->keys;
+        for (ptrdiff_t i = 0; i < n; i += VF_LANES) {
+            const size_t some = n - i < VF_LANES ? (size_t)(n - i) : VF_LANES;
+            const vf x = some == VF_LANES ? vf_load(s + i) : vf_load_partial(s + i, some);
+            vf_store_elements(ATTN_BF16, p + i, x, some);
+        }
+    }
+}
+
+/* o += s v for rows [r, end) and keys [j, j + n).  A weight of 0 hides a key from the product
+ * unless its V holds an infinity or NaN; then each row takes its own keys alone. */
+static void weigh(struct block *block, size_t r, size_t end, ptrdiff_t j, ptrdiff_t n)
+{
+    const size_t dim = block->rows.problem->v_dim;
+    if (group_edge(&block->rows, j, n)) {
+        widen_keys(block, &block->t->v, j, n, dim);
+        if (!rows_finite(block->wide, (ptrdiff_t)dim, n, dim)) {
+            for (; r < end; r++) {
+                const struct attn_range seen = part(block, r, j, n);
+                row_weigh(block->o + r * dim, block->s + (ptrdiff_t)r * block->keys + seen.lo,
+                          block->wide + seen.lo * (ptrdiff_t)dim, (ptrdiff_t)dim, seen.hi - seen.lo,
+                          dim);
+            }
+            return;
+        }
+    }
+    ptrdiff_t stride;
+    const uint16_t *v = load_keys(block, &block->t->v, j, n, dim, &stride);
+    round_weights(block, r, end, n);
+    GEMM_CBLAS.bf16(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)(end - r), (int)dim, (int)n, 1,
+                    block->p + (ptrdiff_t)r * block->keys, (int)block->keys, v, (int)stride, 1,
+                    block->o + r * dim, (int)dim);
+}

@@ -1,0 +1,31 @@
+/*
+ * blas_library.h: the CBLAS libraries that kernel gemm runs on, one a kernel: gemm on the one that the
+ * program is linked with, gemm_blis and gemm_mkl on what is loaded when they are asked for.
+ *
+ * Functions are NULL until the library is loaded.  All are called from several threads at a time,
+ * each call on one.
+ */
+#ifndef ATTN_BLAS_LIBRARY_H
+#define ATTN_BLAS_LIBRARY_H
+
+#include <cblas.h>
+#include <stdint.h>
+
+#include "attention.h"
+
+/* C = alpha op(A) op(B) + beta C of bf16 operands: sums, C and both factors are float. */
+typedef void cblas_bf16(enum CBLAS_ORDER order, enum CBLAS_TRANSPOSE a_transposed,
+                        enum CBLAS_TRANSPOSE b_transposed, blasint m, blasint n, blasint k,
+                        float alpha, const uint16_t *a, blasint a_stride, const uint16_t *b,
+                        blasint b_stride, float beta, float *c, blasint c_stride);
+
+struct cblas {
+    struct attn_library library;
+    __typeof__(cblas_sgemm) *sgemm;
+    cblas_bf16 *bf16;         /* NULL: the library has none */
+    void (*one_thread)(void); /* from now on, in this process */
+};
+
+extern struct cblas attn_cblas_linked, attn_cblas_blis, attn_cblas_mkl;
+
+#endif
