@@ -119,13 +119,13 @@ const struct catalogue_group catalogue_groups[] = {
     {"ours", "the kernels this project is about"},
     {"rivals", "other people's libraries behind the same interface"},
     {"plugins", "the kernels of --plugin"},
-    {"all", "every kernel of this program and of --plugin"},
+    {"all", "every kernel of --plugin and of this program, but for rivals behind gemm"},
     {NULL, NULL},
 };
 
 /* A kernel that stands in neither list is one of ours: a new one needs no line here. */
 static const char *const textbook[] = {"naive", "tiled", "row_parallel", "online"};
-static const char *const rivals[] = {"gemm"};
+static const char *const rivals[] = {"gemm", "gemm_blis", "gemm_mkl", "onednn", "onednn_graph"};
 
 /* Where the kernel of that name comes from; NULL for those of this program. */
 static const struct guest *guest_of(const char *kernel_name)
@@ -146,10 +146,16 @@ const char *catalogue_group_of(const char *kernel_name)
     return "ours";
 }
 
+/* Rivals behind gemm call libraries that few machines have: only who names them gets them. */
+static bool loads_library(const char *kernel_name)
+{
+    return among(kernel_name, rivals + 1, sizeof rivals / sizeof *rivals - 1);
+}
+
 bool catalogue_in_group(const char *kernel_name, const char *group)
 {
     const struct guest *guest = guest_of(kernel_name);
     if (strcmp(group, "all") == 0)
-        return !guest || !guest->rivals;
+        return guest ? !guest->rivals : !loads_library(kernel_name);
     return strcmp(group, catalogue_group_of(kernel_name)) == 0;
 }

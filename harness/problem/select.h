@@ -21,6 +21,11 @@ struct selected {
 bool select_kernels(const char *list, struct selected selected[SELECT_MAX], size_t *count,
                     char *message, size_t message_size);
 
+/* What --blas means: kernel gemm is replaced by the kernels of the named libraries; NULL changes
+ * nothing.  False fills message: an unknown library, or gemm is not selected. */
+bool select_blas(const char *list, struct selected selected[SELECT_MAX], size_t *count,
+                 char *message, size_t message_size);
+
 /* What --isa means: a set of bits (1u << isa); or 0 for the best of each kernel and problem. */
 bool select_isas(const char *list, unsigned *isas, char *message, size_t message_size);
 

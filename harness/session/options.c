@@ -91,6 +91,10 @@ static const struct option {
     {"plugin", "FILE", 0,
      "kernels from a shared object, or from a program that speaks docs/protocol.md; repeatable",
      PLUGIN, SELECTS | IN(EVAL) | IN(LIST)},
+    {"blas", "L", offsetof(struct options, blas),
+     "libraries that kernel gemm runs on, comma separated: openblas, blis, mkl; each is a row "
+     "(default: the one this program is linked with)",
+     TEXT, SELECTS},
     {"isa", "I", offsetof(struct options, isa),
      "instruction sets, comma separated; best (default: per kernel and problem); all", TEXT,
      SELECTS},

@@ -28,7 +28,7 @@ enum command {
 struct options {
     enum command command;
     bool help;
-    const char *suite, *kernel, *isa, *cases, *threads;
+    const char *suite, *kernel, *blas, *isa, *cases, *threads;
     const char *problems[OPTIONS_MAX_PROBLEMS];
     size_t problem_count;
     const char *plugins[OPTIONS_MAX_PLUGINS];

@@ -167,6 +167,7 @@ static bool plan_cells(struct session *session, char *message, size_t message_si
     size_t count;
     unsigned isas;
     if (!select_kernels(session->options->kernel, kernels, &count, message, message_size) ||
+        !select_blas(session->options->blas, kernels, &count, message, message_size) ||
         !select_isas(session->options->isa, &isas, message, message_size))
         return false;
     const size_t variants = count * session->thread_counts * ATTN_ISA_COUNT;

@@ -21,7 +21,7 @@ static void load_queries(struct block *block)
 {
     const struct attn_tensor *q = &block->t->q;
     const size_t dim = block->rows.problem->qk_dim;
-    if (find_queries(block) && q->dtype == ATTN_F32)
+    if (find_queries(block) && q->dtype == ATTN_F32 && !(GEMM_CBLAS.reads_on && dim % 8))
         return;
     for (size_t r = 0; r < block->rows.rows; r++)
         widen((float *)block->packed + r * dim, q->dtype, query_row(&block->rows, q, r), dim);

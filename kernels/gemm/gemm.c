@@ -67,7 +67,8 @@ static struct parts parts_of(const struct attn_problem *problem)
     at.s = at.o + rows * problem->v_dim;
     at.p = at.s + rows * keys;
     at.wide = at.p + (GEMM_ROUNDS_P ? (rows * keys + 1) / 2 : 0);
-    at.all = at.wide + (problem->kv_dtype == ATTN_F32 ? 0 : keys * dim);
+    at.all = at.wide + (problem->kv_dtype == ATTN_F32 ? 0 : keys * dim) +
+             (GEMM_CBLAS.reads_on ? VF_LANES : 0);
     return at;
 }
 

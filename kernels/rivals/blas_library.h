@@ -24,6 +24,7 @@ struct cblas {
     __typeof__(cblas_sgemm) *sgemm;
     cblas_bf16 *bf16;         /* NULL: the library has none */
     void (*one_thread)(void); /* from now on, in this process */
+    bool reads_on;            /* past the end of A and C, by less than a vector of 8 floats */
 };
 
 extern struct cblas attn_cblas_linked, attn_cblas_blis, attn_cblas_mkl;

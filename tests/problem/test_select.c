@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "blas.h"
 #include "problem/select.h"
 
 /* Kernels that exist nowhere else: one for every host, one for none, one that refuses, and one whose
@@ -71,6 +72,12 @@ static void groups_are_disjoint_and_cover_all(void **state)
     static const char *const groups[] = {"textbook", "ours", "rivals"};
     for (size_t g = 0; g < 3; g++)
         sum += select_kernels(groups[g], selected, &count, message, 512) ? count : 0;
+    /* those that load a library come when they are named */
+    static const char *const loading[] = {"gemm_blis", "gemm_mkl", "onednn", "onednn_graph"};
+    for (size_t i = 0; i < 4; i++) {
+        assert_string_equal(catalogue_group_of(loading[i]), "rivals");
+        sum -= select_kernels(loading[i], selected, &count, message, 512) ? count : 0;
+    }
     assert_true(select_kernels(NULL, selected, &count, message, 512));
     assert_int_equal(sum, count);
     assert_true(select_kernels("all", selected, &count, message, 512));
@@ -78,6 +85,46 @@ static void groups_are_disjoint_and_cover_all(void **state)
     assert_string_equal(catalogue_group_of("naive"), "textbook");
     assert_string_equal(catalogue_group_of("gemm"), "rivals");
     assert_string_equal(catalogue_group_of("picky"), "ours");
+}
+
+/* The names that --blas LIST makes of a --kernel list, joined by commas; NULL where it is refused. */
+static const char *with_blas(const char *kernels, const char *list)
+{
+    static char names[256];
+    assert_true(select_kernels(kernels, selected, &count, message, 512));
+    if (!select_blas(list, selected, &count, message, 512))
+        return NULL;
+    *names = 0;
+    for (size_t k = 0; k < count; k++) {
+        strcat(strcat(names, k ? "," : ""), selected[k].name);
+        strcat(names, selected[k].variant ? attn_isa_name(selected[k].isa) : "");
+    }
+    return names;
+}
+
+static void libraries_replace_gemm(void **state)
+{
+    (void)state;
+    assert_string_equal(with_blas("naive,gemm,picky", "mkl,blis"),
+                        "naive,gemm_blis,gemm_mkl,picky");
+    assert_string_equal(with_blas("gemm/avx2", "mkl"), "gemm_mklavx2");
+    assert_string_equal(with_blas("gemm,gemm_blis", "blis"), "gemm_blis");
+    assert_string_equal(with_blas("gemm,naive", NULL), "gemm,naive");
+    const bool openblas = strncmp(attn_blas_description(), "OpenBLAS ", 9) == 0;
+    const char *names = with_blas("gemm", "openblas,mkl");
+    if (openblas) {
+        assert_string_equal(names, "gemm,gemm_mkl");
+    } else {
+        assert_null(names);
+        assert_non_null(strstr(message, "not with OpenBLAS"));
+    }
+    assert_null(with_blas("gemm", "blas"));
+    assert_non_null(strstr(message, "no CBLAS library 'blas'; did you mean"));
+    assert_null(with_blas("gemm", "mkl,,blis"));
+    assert_memory_equal(message, "no CBLAS library ''", 19);
+    assert_null(with_blas("naive,gemm_mkl", "mkl"));
+    assert_string_equal(message,
+                        "--blas chooses libraries for kernel gemm, which is not among the kernels");
 }
 
 static void unknown_names_are_answered(void **state)
@@ -161,6 +208,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(selects_names_and_variants_once),
         cmocka_unit_test(groups_are_disjoint_and_cover_all),
+        cmocka_unit_test(libraries_replace_gemm),
         cmocka_unit_test(unknown_names_are_answered),
         cmocka_unit_test(isas_are_sets),
         cmocka_unit_test(best_is_what_this_host_can_run),

@@ -1,0 +1,91 @@
+/*
+ * select_blas: the libraries that kernel gemm runs on, by the names that --blas takes.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/scan.h"
+#include "blas.h"
+#include "select.h"
+
+/* The first is the library that the program is linked with, where that is OpenBLAS. */
+static const struct {
+    const char *library, *kernel;
+} libraries[] = {{"openblas", "gemm"}, {"blis", "gemm_blis"}, {"mkl", "gemm_mkl"}};
+
+#define COUNT (sizeof libraries / sizeof *libraries)
+
+/* The number of a library; COUNT fills message. */
+static size_t find(struct piece name, char *message, size_t size)
+{
+    struct scan_choice choice = {.given = name};
+    char quoted[SCAN_QUOTED], advice[SCAN_ADVICE];
+    for (size_t i = 0; i < COUNT; i++) {
+        if (i == 0 && piece_is(name, "openblas") &&
+            strncmp(attn_blas_description(), "OpenBLAS", 8) != 0) {
+            snprintf(message, size, "--blas: this program is linked with %s, not with OpenBLAS",
+                     attn_blas_description());
+            return COUNT;
+        }
+        if (piece_is(name, libraries[i].library))
+            return i;
+        scan_offer(&choice, libraries[i].library);
+    }
+    snprintf(message, size, "no CBLAS library %s; %s", scan_quote(name, quoted),
+             scan_advice(&choice, "there are", advice));
+    return COUNT;
+}
+
+/* The libraries of a comma list, a set of bits; 0 fills message. */
+static unsigned parse(const char *list, char *message, size_t size)
+{
+    unsigned set = 0;
+    for (const char *at = list; *at;) {
+        const size_t length = strcspn(at, ",");
+        const size_t i = find(piece_from(at, at + length), message, size);
+        if (i == COUNT)
+            return 0;
+        set |= 1u << i;
+        at += length + (at[length] == ',');
+    }
+    return set;
+}
+
+static void add(struct selected *chosen, size_t *n, const struct selected *like, const char *name)
+{
+    for (size_t i = 0; i < *n; i++)
+        if (strcmp(chosen[i].name, name) == 0 && chosen[i].variant == like->variant &&
+            chosen[i].isa == like->isa)
+            return;
+    if (*n == SELECT_MAX)
+        return;
+    chosen[*n] = *like;
+    snprintf(chosen[(*n)++].name, sizeof chosen->name, "%s", name);
+}
+
+bool select_blas(const char *list, struct selected selected[SELECT_MAX], size_t *count,
+                 char *message, size_t message_size)
+{
+    struct selected chosen[SELECT_MAX];
+    size_t n = 0;
+    bool asked = false;
+    const unsigned set = list ? parse(list, message, message_size) : 0;
+    if (!set)
+        return !list;
+    for (size_t k = 0; k < *count; k++) {
+        const bool gemm = strcmp(selected[k].name, libraries[0].kernel) == 0;
+        asked |= gemm;
+        for (size_t i = 0; gemm && i < COUNT; i++)
+            if (set & 1u << i)
+                add(chosen, &n, &selected[k], libraries[i].kernel);
+        if (!gemm)
+            add(chosen, &n, &selected[k], selected[k].name);
+    }
+    if (!asked)
+        snprintf(message, message_size,
+                 "--blas chooses libraries for kernel gemm, which is not "
+                 "among the kernels");
+    memcpy(selected, chosen, n * sizeof *chosen);
+    *count = n;
+    return asked;
+}
