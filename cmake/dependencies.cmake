@@ -28,3 +28,17 @@ if(CBLAS_INCLUDE_DIR AND CBLAS_LIBRARY)
   target_include_directories(CBLAS::CBLAS INTERFACE ${CBLAS_INCLUDE_DIR})
 endif()
 attnbench_require("CBLAS (OpenBLAS or BLIS)" CBLAS_LIBRARY libopenblas-openmp-dev)
+
+# oneDNN, optional: headers of any 3.x from 3.2 on, in DNNL_ROOT or where scripts/rivals/setup puts
+# them.  Its library is loaded when one of its kernels runs.
+set(ATTNBENCH_DATA $ENV{XDG_DATA_HOME})
+if(NOT ATTNBENCH_DATA)
+  set(ATTNBENCH_DATA $ENV{HOME}/.local/share)
+endif()
+find_path(DNNL_INCLUDE_DIR oneapi/dnnl/dnnl_graph.h
+          HINTS ${DNNL_ROOT} $ENV{DNNL_ROOT} ${ATTNBENCH_DATA}/attnbench/rivals/onednn
+          PATH_SUFFIXES include)
+if(NOT DNNL_INCLUDE_DIR)
+  message(STATUS "oneDNN's headers not found: its kernels will be unavailable "
+                 "(scripts/rivals/setup onednn, or -DDNNL_ROOT=FOLDER)")
+endif()

@@ -76,8 +76,8 @@ static bool open_plan(struct trial *trial, int threads)
     check_watch_begin(trial, threads);
     if (attn_plan_init(&p->plan, kernel, &trial->problem, threads, p->workspace, bytes, &why))
         return check_watch_end(trial, threads, "the kernel's prepare");
-    check_fail(trial, "%s", why);
     p->plan.kernel = NULL;
+    trial->refused = true;
     return false;
 }
 
@@ -100,6 +100,7 @@ bool check_trial_open(struct trial *trial, struct checker *checker, const char *
     for (size_t k = 0; right && k < (one ? 1 : checker->count); k++)
         right = open_plan(trial, one ? threads : checker->counts[k]);
     checker->blamed = one ? check_blame(checker, threads) : UINT_MAX;
+    *unsupported = trial->refused;
     if (!right)
         check_trial_close(trial);
     return right;

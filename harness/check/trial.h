@@ -46,6 +46,7 @@ struct trial {
     struct tensor_set set;
     struct trial_plan plans[CHECK_COUNTS];
     size_t plan_count, at; /* `at`: which one ran last */
+    bool refused;          /* by the library that the kernel calls, in prepare */
     unsigned runs;
 };
 

@@ -12,9 +12,11 @@
 #include "isa.h"
 #include "base/progress.h"
 #include "session/guests.h"
+#include "base/table.h"
 #include "session/session.h"
 
 #define MAX_NAMES 256
+#define WIDTH 100
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
@@ -27,9 +29,19 @@ static json_t *names_of(unsigned set, const char *(*name)(enum attn_dtype))
     return names;
 }
 
+/* What a variant lacks to run here, NULL where nothing.  Libraries are looked for in this process, which
+ * measures nothing. */
+static const char *needs_of(const struct attn_kernel *kernel)
+{
+    const char *why = NULL;
+    if (!attn_isa_available(kernel->isa))
+        return attn_isa_needs(kernel->isa);
+    return attn_load(kernel, &why) ? NULL : why;
+}
+
 static json_t *variant_json(const struct attn_kernel *kernel)
 {
-    const bool available = attn_isa_available(kernel->isa);
+    const char *needs = needs_of(kernel);
     const struct guest *guest = catalogue_guest(kernel);
     const char *digest = guest && *guest->digest ? guest->digest : NULL;
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:b, s:b, s:b, s:s?, s:s?}", "name",
@@ -37,8 +49,8 @@ static json_t *variant_json(const struct attn_kernel *kernel)
                      catalogue_group_of(kernel->name), "summary", kernel->summary, "source",
                      kernel->source, "dtypes", names_of(kernel->caps.dtypes, attn_dtype_name),
                      "parallel", (int)kernel->caps.parallel, "bitwise_repeatable",
-                     (int)!kernel->caps.varies, "available", (int)available, "needs",
-                     available ? NULL : attn_isa_needs(kernel->isa), "plugin", digest);
+                     (int)!kernel->caps.varies, "available", (int)!needs, "needs", needs, "plugin",
+                     digest);
 }
 
 static json_t *suite_json(const struct suite *suite)
@@ -113,6 +125,22 @@ static void print_missing(void)
     }
 }
 
+/* Kernels whose library is not there. */
+static void print_libraries(const char *const *names, size_t count)
+{
+    char line[400];
+    for (size_t i = 0; i < count; i++)
+        for (int isa = 0; isa < ATTN_ISA_COUNT; isa++) {
+            const struct attn_kernel *kernel = catalogue_find(names[i], (enum attn_isa)isa);
+            const char *why;
+            if (!kernel || attn_load(kernel, &why))
+                continue;
+            snprintf(line, sizeof line, "  %s is unavailable: %s", names[i], why);
+            table_wrap(stdout, line, WIDTH, 4);
+            break;
+        }
+}
+
 static void print_suites(void)
 {
     char message[256];
@@ -139,6 +167,7 @@ static void print_text(void)
     for (size_t i = 0; i < count; i++)
         print_kernel(names[i]);
     print_missing();
+    print_libraries(names, count);
     printf("\ngroups\n");
     for (size_t i = 0; catalogue_groups[i].name; i++)
         printf("  %-13s %s\n", catalogue_groups[i].name, catalogue_groups[i].summary);

@@ -59,6 +59,19 @@ static json_t *verdict(const struct worker *worker, const struct check_result *r
                      result->ok ? json_null() : json_string(result->why), "check", check);
 }
 
+/* Whether the library under the kernel takes the problem, which only a plan tells; false ends the
+ * worker. */
+static bool library_takes(struct worker *worker)
+{
+    struct worker_plan plan;
+    if (!worker->kernel->library)
+        return true;
+    if (!worker_plan_open(worker, &plan))
+        return false;
+    worker_plan_close(&plan);
+    return true;
+}
+
 void worker_check(struct worker *worker)
 {
     struct protocol_request *r = &worker->request;
@@ -66,7 +79,7 @@ void worker_check(struct worker *worker)
     int threads[CHECK_COUNTS];
     const double start = clock_now();
     /* the parent has asked a kernel of its own before; of a guest's it has no code to ask */
-    if (!worker_takes(worker))
+    if (!worker_takes(worker) || !library_takes(worker))
         return;
     for (size_t k = 0; k < r->count; k++)
         threads[k] = r->counts[k].threads;

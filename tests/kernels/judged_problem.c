@@ -163,9 +163,13 @@ bool judged_run(struct judged_problem *t, const struct attn_kernel *kernel, int 
     if (!p.outputs || !attn_supports(kernel, &p, &why))
         return false;
     struct lent_workspace lent = judged_lend(attn_workspace_size(kernel, &p, threads));
-    struct attn_plan plan;
-    if (!attn_plan_init(&plan, kernel, &p, threads, judged_workspace(&lent), lent.bytes, &why))
-        fail_msg("%s/%s: %s", kernel->name, attn_isa_name(kernel->isa), why);
+    struct attn_plan plan = {.refusal = NULL};
+    if (!attn_plan_init(&plan, kernel, &p, threads, judged_workspace(&lent), lent.bytes, &why)) {
+        if (!plan.refusal)
+            fail_msg("%s/%s: %s", kernel->name, attn_isa_name(kernel->isa), why);
+        judged_take_back(&lent);
+        return false;
+    }
     judged_execute(t, &plan);
     attn_plan_destroy(&plan);
     judged_take_back(&lent);

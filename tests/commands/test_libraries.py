@@ -1,0 +1,97 @@
+"""Libraries under kernels: those that are not there, and the choice of --blas."""
+
+import json
+import os
+import unittest
+
+from command import BRIEF, TINY, CommandTest, cells, lines, run
+
+LOADED = {"gemm_blis": "BLIS", "gemm_mkl": "MKL", "onednn": "ONEDNN", "onednn_graph": "ONEDNN"}
+NOWHERE = {f"ATTNBENCH_{name}": "/nowhere/lib.so" for name in LOADED.values()}
+
+
+class Libraries(CommandTest):
+    def test_a_library_that_is_not_there_costs_its_own_rows(self) -> None:
+        """The reason says how to get it, the session is as asked."""
+        done = run("run", "--problem", TINY, "--kernel", "naive,rivals", "--threads", "1", *BRIEF,
+                   "--output", self.output, env={**os.environ, **NOWHERE})  # fmt: skip
+        self.assertEqual(done.returncode, 0, done)
+        rows = {row["kernel"]: row for row in cells(self.output).values()}
+        self.assertEqual([rows[name]["state"] for name in ("naive", "gemm")], ["ok", "ok"])
+        for kernel in LOADED:
+            self.assertEqual(rows[kernel]["state"], "unavailable")
+            self.assertRegex(rows[kernel]["why"], r"apt-get install|scripts/rivals/setup")
+            self.assertIsNone(rows[kernel]["library"])
+            self.assertIsNone(rows[kernel]["blas"])
+
+    def test_check_too(self) -> None:
+        done = run("check", "--problem", TINY, "--kernel", "gemm_mkl", "--threads", "1",
+                   "--output", self.output, env={**os.environ, **NOWHERE})  # fmt: skip
+        self.assertEqual(done.returncode, 0, done)
+        (row,) = cells(self.output).values()
+        self.assertEqual(row["state"], "unavailable")
+
+    def test_the_list_says_what_is_missing(self) -> None:
+        done = run("list", "--json", env={**os.environ, **NOWHERE})
+        variants = json.loads(done.stdout)["kernels"]
+        loaded = [v for v in variants if v["name"] in LOADED]
+        self.assertEqual({v["name"] for v in loaded}, set(LOADED))
+        for variant in loaded:
+            self.assertFalse(variant["available"])
+            self.assertTrue(variant["needs"])
+            self.assertEqual(variant["group"], "rivals")
+        words = " ".join(run("list", env={**os.environ, **NOWHERE}).stdout.split())
+        for kernel in LOADED:
+            self.assertIn(f"{kernel} is unavailable: ", words)
+
+    def test_all_leaves_them_out(self) -> None:
+        run("run", "--problem", TINY, "--threads", "1", *BRIEF, "--output", self.output)
+        kernels = {row["kernel"] for row in cells(self.output).values()}
+        self.assertIn("gemm", kernels)
+        self.assertFalse(kernels & set(LOADED))
+
+
+class Blas(CommandTest):
+    def test_each_library_is_a_row(self) -> None:
+        done = run("run", "--problem", TINY, "--kernel", "gemm,naive", "--blas", "mkl,blis",
+                   "--threads", "1", *BRIEF, "--output", self.output)  # fmt: skip
+        self.assertEqual(done.returncode, 0, done)
+        rows = {row["kernel"]: row for row in cells(self.output).values()}
+        self.assertEqual(set(rows), {"gemm_blis", "gemm_mkl", "naive"})
+        for kernel, library in (("gemm_blis", "BLIS"), ("gemm_mkl", "Math Kernel Library")):
+            row = rows[kernel]
+            self.assertIn(row["state"], ("ok", "unavailable"))
+            self.assertIn(f"--kernel {kernel}", row["repro"])
+            if row["state"] == "ok":
+                self.assertIn(library, row["library"])
+
+    def test_refusals(self) -> None:
+        for arguments, said in (
+            (("--blas", "mlk"), "no CBLAS library 'mlk'; did you mean 'mkl'?"),
+            (("--blas", ""), "is empty"),
+            (("--blas", "mkl", "--kernel", "naive"), "gemm, which is not among the kernels"),
+        ):
+            for command in ("run", "check"):
+                done = run(command, "--problem", TINY, *arguments)
+                self.assertEqual(done.returncode, 2, done)
+                self.assertIn(said, " ".join(done.stderr.split()))
+
+    def test_one_core_type_a_variant(self) -> None:
+        """Each library's own: what OpenBLAS runs says nothing of BLIS."""
+        done = run("run", "--problem", TINY, "--kernel", "gemm", "--blas", "openblas,blis",
+                   "--threads", "1,2", *BRIEF, "--output", self.output)  # fmt: skip
+        if done.returncode == 2:
+            self.assertIn("not with OpenBLAS", done.stderr)
+            self.skipTest("linked with another library")
+        rows = [line for line in lines(self.output) if line["type"] == "cell"]
+        self.assertEqual(len(rows), 4)
+        for kernel in ("gemm", "gemm_blis"):
+            one, two = (row for row in rows if row["kernel"] == kernel)
+            self.assertEqual(one["blas"], two["blas"])
+            if one["state"] == "ok":
+                self.assertIn(one["blas"]["core"], one["blas"]["tried_s"] or one["blas"]["core"])
+        self.assertLessEqual(done.stdout.count("gemm/avx512 runs the BLAS"), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
