@@ -213,7 +213,10 @@ bool attn_supports(const struct attn_kernel *kernel, const struct attn_problem *
             *why = needs[i].why;
             return false;
         }
-    return !kernel->supports || kernel->supports(problem, why);
+    if (!kernel->supports)
+        return true;
+    *why = "this problem"; /* for one that does not say */
+    return kernel->supports(problem, why);
 }
 
 bool attn_load(const struct attn_kernel *kernel, const char **why)

@@ -196,6 +196,25 @@ static void refusals_say_why(void **state)
     assert_string_equal(why, "so large a head dimension");
 }
 
+static bool refuse_silently(const struct attn_problem *p, const char **why)
+{
+    (void)p;
+    (void)why;
+    return false;
+}
+
+/* A kernel of others may forget to say why. */
+static void a_refusal_has_a_reason(void **state)
+{
+    (void)state;
+    struct attn_kernel silent = *naive();
+    const struct attn_problem p = problem();
+    const char *why = NULL;
+    silent.supports = refuse_silently;
+    assert_false(attn_supports(&silent, &p, &why));
+    assert_string_equal(why, "this problem");
+}
+
 /* Whether a call without a kernel ends the process at an assert. */
 static bool ends(int call)
 {
@@ -334,6 +353,7 @@ int main(void)
         cmocka_unit_test(useful_work),
         cmocka_unit_test(default_scale),
         cmocka_unit_test(refusals_say_why),
+        cmocka_unit_test(a_refusal_has_a_reason),
         cmocka_unit_test(a_kernel_is_not_null),
         cmocka_unit_test(plans_refuse_bad_workspaces),
         cmocka_unit_test(plans_need_the_kernels_library),
