@@ -32,7 +32,9 @@ int guests_code(bool rivals)
     int code = EXIT_AS_ASKED;
     for (size_t i = 0; i < refused && code != EXIT_KERNEL; i++)
         if (rivals || !refusals[i].guest->rivals)
-            code = refusals[i].state == CELL_UNAVAILABLE ? EXIT_ENVIRONMENT : EXIT_KERNEL;
+            code = refusals[i].state == CELL_UNAVAILABLE || refusals[i].state == CELL_SKIPPED
+                       ? EXIT_ENVIRONMENT
+                       : EXIT_KERNEL;
     return code;
 }
 

@@ -9,6 +9,7 @@
 
 #include <dlfcn.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +43,9 @@ static bool complete(const struct attn_kernel *kernel, size_t number, char *why,
     else if ((unsigned)kernel->caps.compute >= ATTN_DTYPE_COUNT)
         snprintf(why, why_size, "kernel %s computes in data type %u; 0 to %d are known",
                  kernel->name, (unsigned)kernel->caps.compute, ATTN_DTYPE_COUNT - 1);
+    else if (!(kernel->caps.bound_factor >= 0 && isfinite(kernel->caps.bound_factor)))
+        snprintf(why, why_size, "kernel %s has a bound_factor of %g", kernel->name,
+                 kernel->caps.bound_factor);
     else if (!kernel->execute)
         snprintf(why, why_size, "kernel %s/%s has no execute", kernel->name,
                  attn_isa_name(kernel->isa));

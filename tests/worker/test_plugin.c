@@ -1,6 +1,7 @@
 /*
  * plugin: structs of other sizes than ours, and layouts that never change.
  */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -136,6 +137,26 @@ static void nonsense_is_refused(void **state)
     assert_string_equal(why, "kernel 2 is NULL");
 }
 
+/* A factor that JSON cannot hold, or that would make every bound meaningless. */
+static void a_bound_factor_is_a_number(void **state)
+{
+    (void)state;
+    static const struct {
+        double factor;
+        const char *why;
+    } wrong[] = {{NAN, "kernel sample has a bound_factor of nan"},
+                 {INFINITY, "kernel sample has a bound_factor of inf"},
+                 {-1, "kernel sample has a bound_factor of -1"}};
+    struct attn_kernel ours;
+    char why[256];
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        union longer theirs = sample(sizeof(struct attn_caps));
+        theirs.kernel.caps.bound_factor = wrong[i].factor;
+        assert_false(plugin_copy(&theirs.kernel, 0, &ours, why, sizeof why));
+        assert_string_equal(why, wrong[i].why);
+    }
+}
+
 /* What the first header had stands where it stood, under the same numbers. */
 static void layout_of_the_first_header(void **state)
 {
@@ -156,6 +177,7 @@ int main(void)
         cmocka_unit_test(the_shorter_of_both_sizes_counts),
         cmocka_unit_test(longer_is_cut_off),
         cmocka_unit_test(nonsense_is_refused),
+        cmocka_unit_test(a_bound_factor_is_a_number),
         cmocka_unit_test(layout_of_the_first_header),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
