@@ -60,7 +60,7 @@ static void the_registry_passes(void **state)
         for (size_t k = 0; k < count; k++) {
             const char *why;
             if (!attn_isa_available(kernels[k]->isa) ||
-                !attn_supports(kernels[k], &c.problem, &why))
+                !attn_supports(kernels[k], &c.problem, &why) || !attn_load(kernels[k], &why))
                 continue;
             assert_passes(kernels[k], &c);
             run++;
@@ -118,6 +118,35 @@ static void the_smallest_problem_passes(void **state)
     assert_true(check_kernel(&wrong_honest, &c, THREADS, CHECK_FULL, &result));
     assert_true(result.ok && result.rows > 20 && result.max_abs_error == 0);
     assert_true(result.rms_ratio == 0);
+}
+
+/* What the library under a kernel refuses in prepare is skipped where a check made the problem up,
+ * and no pass where it is the case's own. */
+static size_t refused_keys;
+static int refusals;
+
+static void refuse_keys(struct attn_plan *plan)
+{
+    if (plan->problem.kv_len == refused_keys) {
+        plan->refusal = "so many keys";
+        refusals++;
+    }
+}
+
+static void a_library_may_refuse(void **state)
+{
+    (void)state;
+    const struct problem_case c = case_of("h=2,sq=40,skv=70,d=16", "normal:1");
+    struct check_result result;
+    struct attn_kernel kernel = wrong_honest;
+    kernel.prepare = refuse_keys;
+    refusals = 0;
+    for (refused_keys = 1; refused_keys < 70 && !refusals; refused_keys++)
+        assert_true(check_kernel(&kernel, &c, THREADS, CHECK_FULL, &result));
+    assert_true(refusals > 0); /* some trial has fewer keys than the case */
+    refused_keys = 70;
+    assert_false(check_kernel(&kernel, &c, THREADS, CHECK_FULL, &result));
+    assert_non_null(strstr(result.why, "the kernel does not support this problem"));
 }
 
 static void sampled_rows_are_counted(void **state)
@@ -288,6 +317,7 @@ int main(void)
         cmocka_unit_test(sampled_rows_are_counted),
         cmocka_unit_test(timed_results_are_judged),
         cmocka_unit_test(timed_calls_leave_rounding_alone),
+        cmocka_unit_test(a_library_may_refuse),
         cmocka_unit_test(a_lent_reference_gives_the_same_verdict),
         cmocka_unit_test(a_lent_reference_is_used_for_its_case_only),
         cmocka_unit_test(half_a_reference_is_not_used),

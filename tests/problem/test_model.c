@@ -112,7 +112,8 @@ static size_t judge_layer(const struct layer *layer)
     const struct attn_kernel *const *kernels = attn_kernels(&count);
     for (size_t k = 0; k < count; k++) {
         const char *why;
-        if (!attn_isa_available(kernels[k]->isa) || !attn_supports(kernels[k], p, &why))
+        if (!attn_isa_available(kernels[k]->isa) || !attn_supports(kernels[k], p, &why) ||
+            !attn_load(kernels[k], &why))
             continue;
         tensors_poison(&set, p);
         run(kernels[k], p, &set.tensors);

@@ -14,8 +14,11 @@
 const char *const *kernel_call_names(void)
 {
     static const char *names[MOST_KERNELS + 1];
-    if (!names[0])
-        catalogue_names(names, MOST_KERNELS);
+    const char *known[MOST_KERNELS];
+    const size_t count = names[0] ? 0 : catalogue_names(known, MOST_KERNELS);
+    for (size_t i = 0, n = 0; i < count; i++)
+        if (catalogue_in_group(known[i], "all"))
+            names[n++] = known[i];
     return names;
 }
 

@@ -12,7 +12,7 @@ struct kernel_call {
     struct tensor_set set;
 };
 
-/* Names of every kernel, the last NULL. */
+/* Names of every kernel that needs nothing but this program, the last NULL. */
 const char *const *kernel_call_names(void);
 
 /* The best variant of that name on this host for the problem; NULL with a reason. */

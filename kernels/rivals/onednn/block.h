@@ -17,7 +17,7 @@ enum { LEAST_ROWS = 64, MOST_ROWS = 192, FEW_BLOCKS = 8, FEW_ROWS = 32 };
 
 /* Under a mask blocks see different numbers of keys, and each number needs primitives of its own:
  * they are rounded up to a multiple of STEP, or of more, so that there are at most MOST_COUNTS. */
-enum { STEP = 256, MOST_COUNTS = 16 };
+enum { STEP = 128, MOST_COUNTS = 32 };
 
 struct geometry {
     bool by_heads; /* a block is heads of one query */
