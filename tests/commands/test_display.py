@@ -5,6 +5,7 @@ import os
 import pathlib
 import pty
 import re
+import tempfile
 import unittest
 
 from command import (
@@ -94,13 +95,29 @@ class Legend(CommandTest):
 class Display(CommandTest):
     ARGUMENTS = ("run", "--problem", TINY, "--kernel", "naive,online", *BRIEF)
 
+    @classmethod
+    def setUpClass(cls) -> None:
+        """Measures once; a complete session that is resumed prints its tables again."""
+        directory = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(directory.cleanup)
+        cls.session = str(pathlib.Path(directory.name) / "session.jsonl")
+        cls.measured = run(*cls.ARGUMENTS, "--output", cls.session)
+
+    def again(self, width: int, session: str = "") -> str:
+        """The tables of a complete session in a terminal, or pipe, of this width."""
+        done = run(
+            *("run", "--resume", session or self.session),
+            env={**os.environ, "COLUMNS": str(width)},
+        )
+        self.assertEqual(done.returncode, 0, done)
+        return done.stdout
+
     def test_table_fits_its_width(self) -> None:
         for width in (60, 80, 100, 160):
-            done = run(*self.ARGUMENTS, env={**os.environ, "COLUMNS": str(width)})
-            longest = max(len(line) for line in done.stdout.splitlines())
-            self.assertLessEqual(longest, width)
-            self.assertIn("naive/", done.stdout)
-            self.assertIn("median", done.stdout)
+            shown = self.again(width)
+            self.assertLessEqual(max(len(line) for line in shown.splitlines()), width)
+            self.assertIn("naive/", shown)
+            self.assertIn("median", shown)
 
     def test_case_of_a_bare_problem_fits_80_columns(self) -> None:
         problems = [
@@ -121,20 +138,20 @@ class Display(CommandTest):
         shown = re.compile(
             r"(?m)^  memory: (\S+), in place(?:; on huge pages: (none|\S+ [MKG]B.*))?$"
         )
-        for width in (80, 160, 260):
-            environment = {**os.environ, "COLUMNS": str(width)}
-            for options, policy in (
-                (["--huge-pages"], "first-touch"),
-                (["--memory", "interleave"], "interleave"),
-                (["--memory", "bind", "--huge-pages"], "bind"),
-            ):
-                problem = ["--problem", "h=8,s=64,d=64"]
-                done = run("run", *problem, *asked, *options, env=environment)
-                ((found, huge),) = shown.findall(done.stdout)
+        problem = ["--problem", "h=8,s=64,d=64"]
+        for options, policy in (
+            (["--huge-pages"], "first-touch"),
+            (["--memory", "interleave"], "interleave"),
+            (["--memory", "bind", "--huge-pages"], "bind"),
+        ):
+            session = str(self.directory / f"{policy}.jsonl")
+            run("run", *problem, *asked, *options, "--output", session)
+            for width in (80, 160, 260):
+                ((found, huge),) = shown.findall(self.again(width, session))
                 self.assertEqual(found, policy)
                 self.assertEqual(bool(huge), "--huge-pages" in options)
-        self.assertIn("  read GB/s", done.stdout)
-        self.assertEqual(shown.findall(run(*self.ARGUMENTS).stdout), [])
+            self.assertIn("  read GB/s", self.again(260, session))
+        self.assertEqual(shown.findall(self.measured.stdout), [])
 
     def test_few_launches_rank_nothing(self) -> None:
         for count, marks in (("5", {"?"}), ("6", {"*", "="})):
@@ -151,16 +168,16 @@ class Display(CommandTest):
             self.assertEqual(summary == "=", slower == "=")
 
     def test_a_pipe_gets_plain_lines(self) -> None:
-        done = run(*self.ARGUMENTS)
+        done = self.measured
         self.assertNotIn("\033", done.stdout + done.stderr)
         self.assertNotIn("\r", done.stderr)
         self.assertRegex(done.stderr, r"(?m)^ *\d+ %  .*naive/\S+  1 thr  ok  \S+ .s")
 
-    def on_terminal(self, **environment: str) -> str:
+    def on_terminal(self, *arguments: str, **environment: str) -> str:
         """What a terminal of 80 columns shows, both streams together."""
         clean = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}
         controller, terminal = pty.openpty()
-        done = run(*self.ARGUMENTS, stdout=terminal, stderr=terminal,
+        done = run(*arguments, stdout=terminal, stderr=terminal,
                    env={**clean, "TERM": "xterm", **environment})  # fmt: skip
         os.close(terminal)
         shown = b""
@@ -175,15 +192,17 @@ class Display(CommandTest):
         return shown.decode()
 
     def test_a_terminal_gets_a_live_line(self) -> None:
-        shown = self.on_terminal()
+        shown = self.on_terminal(*self.ARGUMENTS)
         self.assertRegex(shown, r"\r\x1b\[K\[ *\d+ %, \d+:\d\d left\] ")
         self.assertIn("\x1b[1m", shown)
 
     def test_no_color(self) -> None:
-        self.assertNotIn("\x1b[1m", self.on_terminal(NO_COLOR="1"))
+        again = ("run", "--resume", self.session)
+        self.assertIn("\x1b[1m", self.on_terminal(*again))
+        self.assertNotIn("\x1b[1m", self.on_terminal(*again, NO_COLOR="1"))
 
     def test_dumb_terminal(self) -> None:
-        self.assertNotIn("\x1b[K", self.on_terminal(TERM="dumb"))
+        self.assertNotIn("\x1b[K", self.on_terminal(*self.ARGUMENTS, TERM="dumb"))
 
     def test_list_as_json(self) -> None:
         listed = json.loads(run("list", "--json").stdout)
