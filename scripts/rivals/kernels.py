@@ -1,0 +1,130 @@
+"""The table of rivals: what `describe` answers, without loading any library.
+
+docs/rivals.md says what each calls and why it is set up so.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rivals.venvs import LIBRARIES, Library, label
+
+CAUSAL = ["causal", "causal_top_left"]
+FLOATS = ["f32", "bf16", "f16"]
+
+
+def caps(dtypes: list[str], masks: list[str], **others: Any) -> dict[str, Any]:
+    """Capabilities as docs/protocol.md names them; what most rivals share left out above."""
+    return {
+        "dtypes": dtypes,
+        "kv_dtypes": [],
+        "masks": masks,
+        "options": [],
+        "outputs": ["o"],
+        "parallel": True,
+        "varies": True,  # nobody promises equal bits for other thread counts
+        "max_dim": 0,
+        "compute": "f32",
+        "bound_factor": 0,
+        "bound_reason": None,
+        **others,
+    }
+
+
+def kernel(
+    library: str, name: str, summary: str, source: str, able: dict[str, Any]
+) -> dict[str, Any]:
+    """A line of the table."""
+    return {"name": name, "summary": summary, "source": source, "caps": able, "library": library}
+
+
+KERNELS = {
+    entry["name"]: entry
+    for entry in (
+        kernel(
+            "torch",
+            "torch",
+            "scaled_dot_product_attention, its CPU flash kernel",
+            "PyTorch, aten/src/ATen/native/cpu/FlashAttentionKernel.cpp",
+            caps(FLOATS, [*CAUSAL, "bool", "bias"], outputs=["o", "lse"], compute="bf16"),
+        ),
+        kernel(
+            "torch",
+            "torch_math",
+            "scaled_dot_product_attention, its math backend: matmul, softmax, matmul",
+            "PyTorch, aten/src/ATen/native/transformers/attention.cpp",
+            caps(FLOATS, [*CAUSAL, "bool", "bias"]),
+        ),
+        kernel(
+            "torch",
+            "torch_flex",
+            "FlexAttention under torch.compile: C++ generated for the problem",
+            "PyTorch, torch/nn/attention/flex_attention.py; Dong et al. 2024 (arXiv:2412.05496)",
+            caps(
+                FLOATS,
+                CAUSAL,
+                options=["window", "softcap"],
+                compute="bf16",
+            ),
+        ),
+        kernel(
+            "onnxruntime",
+            "onnxruntime_mha",
+            "com.microsoft.MultiHeadAttention",
+            "ONNX Runtime, onnxruntime/contrib_ops/cpu/bert/multihead_attention.cc",
+            caps(["f32"], [*CAUSAL, "bool", "bias"]),
+        ),
+        kernel(
+            "onnxruntime",
+            "onnxruntime_gqa",
+            "com.microsoft.GroupQueryAttention with its KV cache: causal only",
+            "ONNX Runtime, onnxruntime/contrib_ops/cpu/bert/group_query_attention.cc",
+            caps(["f32"], CAUSAL, options=["window", "softcap"]),
+        ),
+        kernel(
+            "onnxruntime",
+            "onnxruntime_attention",
+            "Attention of the ONNX standard, opset 23",
+            "ONNX Runtime, onnxruntime/core/providers/cpu/llm/attention.cc",
+            caps(["f32"], [*CAUSAL, "bool", "bias"], options=["softcap"]),
+        ),
+        kernel(
+            "openvino",
+            "openvino",
+            "ScaledDotProductAttention-13, causal by its flag",
+            "OpenVINO, src/plugins/intel_cpu/src/nodes/scaled_attn.cpp, snippets",
+            caps(["f32", "bf16"], CAUSAL, compute="bf16"),
+        ),
+        kernel(
+            "openvino",
+            "openvino_mask",
+            "ScaledDotProductAttention-13 with its mask as a tensor",
+            "OpenVINO, src/plugins/intel_cpu/src/nodes/scaled_attn.cpp, snippets",
+            caps(["f32", "bf16"], [*CAUSAL, "bool", "bias"], compute="bf16"),
+        ),
+        kernel(
+            "jax",
+            "jax",
+            "jax.nn.dot_product_attention, jitted",
+            "JAX, jax/_src/nn/functions.py; XLA for CPUs",
+            caps(["f32", "bf16"], [*CAUSAL, "bool", "bias"], options=["window"], compute="bf16"),
+        ),
+        kernel(
+            "numpy",
+            "numpy",
+            "the formula as people write it, with matmul and exp",
+            "Vaswani et al. 2017 (arXiv:1706.03762), equation 1",
+            caps(["f32"], [*CAUSAL, "bool", "bias"], options=["window", "softcap"]),
+        ),
+    )
+}
+
+
+def library_of(name: str) -> Library:
+    """The library of a kernel."""
+    return LIBRARIES[KERNELS[name]["library"]]
+
+
+def describe() -> list[dict[str, Any]]:
+    """The answer to a describe request."""
+    return [{**entry, "library": label(library_of(name))} for name, entry in KERNELS.items()]

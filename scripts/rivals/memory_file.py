@@ -1,0 +1,101 @@
+"""Operands and results in the memory file of docs/protocol.md, as arrays that share its memory.
+
+The file is a safetensors file (github.com/huggingface/safetensors, README: 8 bytes of header
+length, a JSON header, the data).  Parsed here because arrays have to be views of the mapped file,
+for results to be written in place; the format's own library copies.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import mmap
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rivals.problem import BadRequest, Problem
+
+# BF16, which NumPy has not, comes as its bits.
+DTYPES = {"F32": np.float32, "F16": np.float16, "BF16": np.uint16, "BOOL": np.bool_}
+FORMATS = {"f32": "F32", "f16": "F16", "bf16": "BF16"}
+
+
+@dataclass(frozen=True)
+class Operands:
+    """One set: (B, H, S, D) each, whatever the order in memory; None where the problem has none."""
+
+    q: np.ndarray
+    k: np.ndarray
+    v: np.ndarray
+    o: np.ndarray
+    lse: np.ndarray | None
+    bias: np.ndarray | None
+    mask: np.ndarray | None
+
+
+def read_header(data: mmap.mmap) -> tuple[dict[str, Any], int]:
+    """The header, and where the data begins."""
+    length = int.from_bytes(data[:8], "little")
+    if length > len(data) - 8:
+        raise BadRequest(f"the memory file has {len(data)} bytes, its header alone {length}")
+    try:
+        header = json.loads(data[8 : 8 + length])
+    except ValueError as error:
+        raise BadRequest(f"the memory file's header is not JSON: {error}") from error
+    return header, 8 + length
+
+
+class MemoryFile:
+    """The mapped file.  Its size and header may differ at every prepare, so map it anew."""
+
+    def __init__(self, descriptor: int) -> None:
+        """Maps all of it, shared."""
+        size = os.fstat(descriptor).st_size
+        if size < 8:
+            raise BadRequest(f"the memory file on descriptor {descriptor} has {size} bytes")
+        self.data = mmap.mmap(descriptor, size)
+        self.header, self.begin = read_header(self.data)
+
+    def array(self, name: str) -> np.ndarray | None:
+        """A tensor as it lies in the file; None where there is none of that name."""
+        entry = self.header.get(name)
+        if entry is None:
+            return None
+        dtype = DTYPES.get(entry["dtype"])
+        if dtype is None:
+            raise BadRequest(f"tensor {name}: no type {entry['dtype']} here")
+        shape, (first, last) = entry["shape"], entry["data_offsets"]
+        count = math.prod(shape)
+        if last - first != count * np.dtype(dtype).itemsize or self.begin + last > len(self.data):
+            raise BadRequest(f"tensor {name}: {last - first} bytes do not hold {shape}")
+        flat = np.frombuffer(self.data, dtype, count, self.begin + first)
+        return flat.reshape(shape)
+
+    def operands(self, problem: Problem, index: int) -> Operands:
+        """Set number `index`."""
+        p = problem
+        return Operands(
+            q=self.operand(f"q.{index}", p, (p.batch, p.q_heads, p.q_len, p.qk_dim)),
+            k=self.operand(f"k.{index}", p, (p.batch, p.kv_heads, p.kv_len, p.qk_dim)),
+            v=self.operand(f"v.{index}", p, (p.batch, p.kv_heads, p.kv_len, p.v_dim)),
+            o=self.operand(f"o.{index}", p, (p.batch, p.q_heads, p.q_len, p.v_dim)),
+            lse=self.array(f"lse.{index}"),
+            bias=self.array(f"bias.{index}"),
+            mask=self.array(f"mask.{index}"),
+        )
+
+    def operand(self, name: str, problem: Problem, shape: tuple[int, ...]) -> np.ndarray:
+        """Q, K, V or O in its logical order."""
+        array = self.array(name)
+        if array is None:
+            raise BadRequest(f"the memory file has no tensor {name}")
+        if self.header[name]["dtype"] != FORMATS[problem.dtype]:
+            raise BadRequest(f"tensor {name} is {self.header[name]['dtype']}, not {problem.dtype}")
+        if problem.layout == "bshd":
+            array = array.transpose(0, 2, 1, 3)
+        if array.shape != shape:
+            raise BadRequest(f"tensor {name} is {array.shape}, the problem says {shape}")
+        return array

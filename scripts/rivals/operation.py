@@ -1,0 +1,111 @@
+"""A prepared problem: calls it, times it, writes its results down."""
+
+from __future__ import annotations
+
+import gc
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+ALIGNMENT = 64  # bytes, as the tensors of the memory file
+
+
+def aligned(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """A dense array that begins at a cache line."""
+    count = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    raw = np.zeros(count + ALIGNMENT, np.uint8)
+    first = -raw.ctypes.data % ALIGNMENT
+    return raw[first : first + count].view(dtype).reshape(shape)
+
+
+class Operation:
+    """What an adapter prepares: for each set of operands a call, which is all that is timed.
+
+    Operands change between requests, so that whatever does not take them where they lie copies
+    them again before each request, off the clock; likewise results after it.
+    """
+
+    def __init__(self, sets: int, threads: int) -> None:
+        """For a number of sets, on as many threads as the library says that it uses."""
+        self.threads = threads
+        self.call: list[Callable[[], Any]] = []
+        self.before: list[list[Callable[[], None]]] = [[] for _ in range(sets)]
+        self.after: list[list[Callable[[Any], None]]] = [[] for _ in range(sets)]
+        self.kept: list[Any] = []  # memory that a library knows by its address alone
+
+    def computed(self, index: int, make: Callable[[], np.ndarray]) -> np.ndarray:
+        """An operand made of others, dense; made again before each request."""
+        made = make()
+        buffer = aligned(made.shape, made.dtype)
+        self.before[index].append(lambda: np.copyto(buffer, make()))
+        np.copyto(buffer, made)
+        return buffer
+
+    def dense(self, index: int, operand: np.ndarray) -> np.ndarray:
+        """An operand as it lies where that is dense, or a copy."""
+        if operand.flags.c_contiguous:
+            return operand
+        return self.computed(index, lambda: operand)
+
+    def dense_result(self, index: int, result: np.ndarray) -> np.ndarray:
+        """Where a library may write a result: in place where that is dense, or beside it."""
+        if result.flags.c_contiguous:
+            return result
+        buffer = aligned(result.shape, result.dtype)
+        # Before what is there: `result` may itself be such a buffer.
+        self.after[index].insert(0, lambda _: np.copyto(result, buffer))
+        return buffer
+
+    def execute(self, index: int) -> None:
+        """Computes a set and writes its results."""
+        self.refresh(index)
+        self.store(index, self.call[index]())
+
+    def refresh(self, index: int) -> None:
+        """Copies what has to be copied of a set's operands."""
+        for copy in self.before[index]:
+            copy()
+
+    def store(self, index: int, result: Any) -> None:
+        """Writes the result of a set's call into the memory file, if it is not there yet."""
+        for copy in self.after[index]:
+            copy(result)
+
+    def measure(self, calls: int, first: int) -> float:
+        """Seconds of `calls` calls on the sets from number `first` on, in rotation.
+
+        Python's garbage collector waits meanwhile, as it does in `timeit`.
+        """
+        count = len(self.call)
+        used = [(first + n) % count for n in range(min(calls, count))]
+        turns = [(n, self.call[n]) for n in used] * -(-calls // count)
+        del turns[calls:]
+        results: list[Any] = [None] * count
+        for n in used:
+            self.refresh(n)
+        gc.collect()
+        gc.disable()
+        try:
+            begin = time.perf_counter()
+            for n, call in turns:
+                results[n] = call()
+            seconds = time.perf_counter() - begin
+        finally:
+            gc.enable()
+        for n in used:
+            self.store(n, results[n])
+        return seconds
+
+
+def cpus_of_threads() -> list[int]:
+    """The CPUs where any thread of this process may run."""
+    cpus: set[int] = set()
+    for task in os.listdir("/proc/self/task"):
+        try:
+            cpus |= os.sched_getaffinity(int(task))
+        except ProcessLookupError:  # ended meanwhile
+            continue
+    return sorted(cpus)

@@ -1,0 +1,315 @@
+"""The built-in rivals, through the protocol that attnbench speaks with them.
+
+NumPy is always there: the environment of these tests has it.  Other libraries are tested where
+scripts/rivals/setup has installed them.
+"""
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rivals import kernels, venvs
+from talk import Program, Tensors, shape_of, to_floats
+
+# Largest difference from float64 on normal numbers: sums of f32 over some hundred terms; 16-bit
+# weights and results have a relative rounding error of 2^-9 and 2^-12 each, of numbers up to 4.
+TOLERANCE = {"f32": 5e-6, "bf16": 3e-2, "f16": 4e-3}
+
+CASES: dict[str, dict[str, Any]] = {
+    "one": {"sq": 1},
+    "plain": {"b": 2, "hq": 3, "sq": 5, "skv": 7},
+    "blocks": {"hq": 2, "sq": 200, "d": 64},
+    "blocks causal": {"hq": 2, "sq": 300, "d": 64, "mask": ["causal"]},
+    "causal": {"sq": 9, "mask": ["causal"]},
+    "causal, sq < skv": {"hq": 2, "sq": 5, "skv": 13, "mask": ["causal"]},
+    "causal, sq > skv": {"hq": 2, "sq": 11, "skv": 6, "mask": ["causal"]},
+    "top left, sq < skv": {"hq": 2, "sq": 6, "skv": 11, "mask": ["causal_top_left"]},
+    "top left, sq > skv": {"hq": 2, "sq": 11, "skv": 6, "mask": ["causal_top_left"]},
+    "decode": {"b": 2, "hq": 4, "sq": 1, "skv": 33},
+    "decode causal": {"b": 2, "hq": 4, "sq": 1, "skv": 33, "mask": ["causal"]},
+    "gqa": {"b": 2, "hq": 6, "hkv": 2, "sq": 17},
+    "gqa causal": {"b": 2, "hq": 6, "hkv": 2, "sq": 17, "mask": ["causal"]},
+    "gqa causal, sq < skv": {"hq": 6, "hkv": 2, "sq": 4, "skv": 10, "mask": ["causal"]},
+    "batched causal, sq < skv": {"b": 2, "hq": 4, "hkv": 2, "sq": 4, "skv": 10, "mask": ["causal"]},
+    "gqa decode": {"b": 2, "hq": 8, "hkv": 2, "sq": 1, "skv": 40, "mask": ["causal"]},
+    "mqa": {"hq": 4, "hkv": 1, "sq": 12, "skv": 20},
+    "other dimension of v": {"hq": 2, "sq": 6, "d": 16, "dv": 24},
+    "scale": {"hq": 2, "sq": 6, "scale": 0.7},
+    "bshd": {"b": 2, "hq": 4, "hkv": 2, "sq": 6, "layout": "bshd"},
+    "bshd causal": {"b": 2, "hq": 4, "hkv": 2, "sq": 6, "mask": ["causal"], "layout": "bshd"},
+    "window": {"sq": 20, "mask": ["causal"], "options": ["window"], "left": 3},
+    "window, two sides": {"sq": 20, "options": ["window"], "left": 3, "right": 2},
+    "window, sq < skv": {
+        "sq": 6,
+        "skv": 20,
+        "mask": ["causal"],
+        "options": ["window"],
+        "left": 4,
+    },
+    "softcap": {"hq": 2, "sq": 9, "mask": ["causal"], "options": ["softcap"], "softcap": 0.5},
+    "bool": {"b": 2, "hq": 2, "sq": 5, "skv": 9, "mask": ["bool"]},
+    "bias": {"b": 2, "hq": 2, "sq": 5, "skv": 9, "mask": ["bias"]},
+    "bool causal": {"b": 2, "hq": 2, "sq": 9, "mask": ["bool", "causal"]},
+    "bias causal": {"hq": 4, "hkv": 2, "sq": 5, "skv": 9, "mask": ["bias", "causal"]},
+    "lse": {"hq": 4, "hkv": 2, "sq": 7, "mask": ["causal"], "outputs": ["o", "lse"]},
+    "lse, sq < skv": {"hq": 2, "sq": 7, "skv": 12, "mask": ["causal"], "outputs": ["o", "lse"]},
+    "bf16": {"b": 2, "hq": 4, "hkv": 2, "sq": 33, "d": 32, "dtype": "bf16"},
+    "bf16 causal": {"hq": 2, "sq": 40, "d": 64, "dtype": "bf16", "mask": ["causal"]},
+    "bf16 causal, sq < skv": {"hq": 2, "sq": 7, "skv": 40, "dtype": "bf16", "mask": ["causal"]},
+    "bf16 decode": {"hq": 4, "hkv": 2, "sq": 1, "skv": 40, "dtype": "bf16", "mask": ["causal"]},
+    "bf16 bias": {"hq": 2, "sq": 7, "dtype": "bf16", "mask": ["bias"]},
+    "f16": {"b": 2, "hq": 4, "hkv": 2, "sq": 33, "d": 32, "dtype": "f16"},
+    "f16 causal": {"hq": 2, "sq": 40, "d": 64, "dtype": "f16", "mask": ["causal"]},
+}
+
+# Beyond what the capabilities say: what each refuses when it is asked.
+REFUSED = {
+    "torch": ["other dimension of v"],
+    "torch_math": [],
+    "torch_flex": ["other dimension of v"],
+    "onnxruntime_mha": ["causal, sq > skv"],
+    "onnxruntime_gqa": [
+        "plain",
+        "blocks",
+        "batched causal, sq < skv",
+        "causal, sq > skv",
+        "top left, sq < skv",
+        "top left, sq > skv",
+        "gqa",
+        "mqa",
+        "other dimension of v",
+        "scale",
+        "bshd",
+        "window, two sides",
+    ],
+    "onnxruntime_attention": [],
+    "openvino": ["causal, sq > skv"],
+    "openvino_mask": ["causal, sq > skv"],
+    "jax": ["causal, sq > skv", "other dimension of v"],
+    "numpy": [],
+}
+
+# FlexAttention is compiled for each problem, which takes half a minute on a busy machine.
+FEW = {
+    "torch_flex": (
+        "plain",
+        "blocks causal",
+        "top left, sq > skv",
+        "gqa causal, sq < skv",
+        "window, sq < skv",
+        "softcap",
+        "bias",
+        "lse",
+        "bf16",
+        "f16 causal",
+    )
+}
+
+
+@pytest.fixture(scope="session")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where environments are: the user's, and the tests' own as that of NumPy."""
+    folder = tmp_path_factory.mktemp("home")
+    rivals = folder / "attnbench" / "rivals"
+    rivals.mkdir(parents=True)
+    for name, library in venvs.LIBRARIES.items():
+        if venvs.version(library):
+            (rivals / name).symlink_to(venvs.folder(library))
+    if not (rivals / "numpy").exists():
+        (rivals / "numpy").symlink_to(sys.prefix)
+    return folder
+
+
+def present(home: Path, kernel: str) -> None:
+    """Skips where a kernel's library is not installed."""
+    if not (home / "attnbench" / "rivals" / kernels.library_of(kernel).name).exists():
+        pytest.skip(f"scripts/rivals/setup {kernels.library_of(kernel).name}")
+
+
+def covered(kernel: str, case: str) -> bool:
+    """Whether a kernel has to compute a case."""
+    caps, shape = kernels.KERNELS[kernel]["caps"], shape_of(**CASES[case])
+    return (
+        shape["dtype"] in caps["dtypes"]
+        and set(shape["mask"]) <= set(caps["masks"])
+        and set(shape["options"]) <= set(caps["options"])
+        and set(shape["outputs"]) <= set(caps["outputs"])
+        and case not in REFUSED[kernel]
+    )
+
+
+def judge(tensors: Tensors, n: int) -> None:
+    """Compares the results of a set with the reference."""
+    o, lse = tensors.reference(n)
+    bound = TOLERANCE[tensors.shape["dtype"]]
+    np.testing.assert_allclose(to_floats(tensors.views[f"o.{n}"]), o, rtol=0, atol=bound)
+    if "lse" in tensors.shape["outputs"]:
+        np.testing.assert_allclose(tensors.views[f"lse.{n}"], lse, rtol=0, atol=bound)
+
+
+@pytest.mark.parametrize("kernel", kernels.KERNELS)
+def test_results(home: Path, kernel: str) -> None:
+    present(home, kernel)
+    tensors = Tensors(shape_of(sq=1))
+    with Program(home, tensors) as program:
+        for case in FEW.get(kernel, CASES):
+            tensors.lay_out(shape_of(**CASES[case]), 2)
+            ready = program.prepare(kernel)
+            if not covered(kernel, case):
+                assert (case, ready["state"]) == (case, "unsupported")
+                assert ready["why"]
+                continue
+            assert (case, ready["state"], ready["why"]) == (case, "ok", None)
+            # The numbers come after prepare, and others before each request.
+            tensors.fill(2)
+            kept = {name: view.copy() for name, view in tensors.views.items() if name[0] in "qkv"}
+            assert program.ask("execute", set=1) == {"protocol": 1, "state": "ok", "why": None}
+            judge(tensors, 1)
+            assert np.isnan(to_floats(tensors.views["o.0"])).all()
+            for name, view in kept.items():
+                assert np.array_equal(tensors.views[name], view), f"{case}: {name} was changed"
+            tensors.fill(3)
+            assert program.ask("measure", calls=3, first=1)["seconds"] > 0
+            judge(tensors, 0)
+            judge(tensors, 1)
+
+
+def spent(pid: int) -> dict[str, int]:
+    """Ticks of the CPU that each thread of a process has used."""
+    ticks = {}
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        fields = (task / "stat").read_text().rpartition(")")[2].split()
+        ticks[task.name] = int(fields[11]) + int(fields[12])
+    return ticks
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("kernel", kernels.KERNELS)
+def test_threads(home: Path, kernel: str, threads: int) -> None:
+    present(home, kernel)
+    cpus = sorted(os.sched_getaffinity(0))[-threads:]
+    if len(cpus) < threads:
+        pytest.skip("one CPU")
+    tensors = Tensors(shape_of(hq=4, sq=1024, d=64, mask=["causal"]))
+    with Program(home, tensors) as program:
+        ready = program.prepare(kernel, threads, cpus)
+        assert (ready["state"], ready["why"]) == ("ok", None)
+        assert ready["threads"] == threads
+        assert set(ready["cpus"]) <= set(cpus)
+        assert ready["library"].split()[0] == kernels.library_of(kernel).title.split()[0]
+        calls = 1
+        while program.ask("measure", calls=calls, first=0)["seconds"] < 0.5:
+            calls *= 2
+        before = spent(program.pid)
+        time.sleep(0.1)  # a tick is 10 ms
+        program.ask("measure", calls=calls, first=0)
+        used = [ticks - before.get(task, 0) for task, ticks in spent(program.pid).items()]
+        busy = sum(t >= 0.1 * max(used) for t in used)
+        if kernel == "jax":  # a pool for operations, which waits for a pool for their parts
+            assert threads <= busy <= 2 * threads + 1
+        else:
+            assert busy == threads
+        for task in Path(f"/proc/{program.pid}/task").iterdir():
+            assert os.sched_getaffinity(int(task.name)) <= set(cpus)
+
+
+def test_prepare_again(home: Path) -> None:
+    """The file is read anew: other lengths, more sets, the same program."""
+    tensors = Tensors(shape_of(sq=3), sets=1)
+    with Program(home, tensors) as program:
+        assert program.prepare("numpy")["state"] == "ok"
+        tensors.lay_out(shape_of(sq=50, hq=2, d=32), 3)
+        assert program.prepare("numpy")["state"] == "ok"
+        tensors.fill(4)
+        assert program.ask("measure", calls=5, first=2)["state"] == "ok"
+        for n in range(3):
+            judge(tensors, n)
+        assert program.ask("release") == {"protocol": 1, "state": "ok", "why": None}
+        refused = program.ask("execute", set=0)
+        assert (refused["state"], refused["why"]) == ("failed", "nothing is prepared")
+        assert program.ask("release")["state"] == "ok"
+
+
+def test_measure_no_calls(home: Path) -> None:
+    tensors = Tensors(shape_of())
+    with Program(home, tensors) as program:
+        assert program.prepare("numpy")["state"] == "ok"
+        tensors.fill(5)
+        assert program.ask("measure", calls=0, first=0)["seconds"] < 1
+        assert np.isnan(tensors.views["o.0"]).all()
+
+
+def test_describe() -> None:
+    with Program() as program:
+        answer = program.ask("describe")
+    assert answer["state"] == "ok"
+    assert [k["name"] for k in answer["kernels"]] == [
+        "torch",
+        "torch_math",
+        "torch_flex",
+        "onnxruntime_mha",
+        "onnxruntime_gqa",
+        "onnxruntime_attention",
+        "openvino",
+        "openvino_mask",
+        "jax",
+        "numpy",
+    ]
+    for kernel in answer["kernels"]:
+        assert kernel["summary"] and kernel["source"]
+        assert set(kernel["caps"]["dtypes"]) <= {"f32", "bf16", "f16"}
+
+
+def test_not_installed(tmp_path: Path) -> None:
+    tensors = Tensors(shape_of())
+    with Program(tmp_path, tensors) as program:
+        named = {k["name"]: k["library"] for k in program.ask("describe")["kernels"]}
+        assert set(named.values()) == {None}
+        for kernel in ("torch", "numpy"):
+            answer = program.prepare(kernel)
+            assert answer["state"] == "unavailable"
+            assert answer["why"].endswith(f"is not installed: scripts/rivals/setup {kernel}")
+
+
+SHAPE = shape_of()
+WRONG = [
+    (b"no JSON", "the request is not JSON"),
+    (b"[]", "the request is not a JSON object"),
+    (b'{"action":"describe"}', "protocol None; this program speaks 1"),
+    (b'{"protocol":2,"action":"describe"}', "protocol 2; this program speaks 1"),
+    (b'{"protocol":1,"action":"dance"}', "no action 'dance'"),
+    (b'{"protocol":1,"action":"execute","set":0}', "nothing is prepared"),
+    (b'{"protocol":1,"action":"measure","calls":1,"first":0}', "nothing is prepared"),
+    (b'{"protocol":1,"action":"prepare","kernel":"numpy"}', "`threads` is None"),
+    (b'{"protocol":1,"action":"prepare","kernel":"fast","threads":1}', "no kernel 'fast'"),
+    (b'{"protocol":1,"action":"prepare","kernel":"numpy","threads":1}', "`shape` is not"),
+]
+
+
+@pytest.mark.parametrize("line, why", WRONG, ids=[why for _, why in WRONG])
+def test_wrong_requests(line: bytes, why: str) -> None:
+    """One clear answer each, and the program goes on."""
+    with Program() as program:
+        answer = program.say(line)
+        assert (answer["protocol"], answer["state"]) == (1, "failed")
+        assert why in answer["why"]
+        assert program.ask("describe")["state"] == "ok"
+
+
+def test_wrong_file(home: Path) -> None:
+    """The tensors are not those of the problem."""
+    tensors = Tensors(shape_of(sq=3))
+    with Program(home, tensors) as program:
+        tensors.shape = shape_of(sq=4)
+        answer = program.prepare("numpy")
+        assert (answer["state"], answer["why"]) == (
+            "failed",
+            "tensor q.0 is (1, 1, 3, 16), the problem says (1, 1, 4, 16)",
+        )
+        os.ftruncate(tensors.fd, 4)
+        answer = program.prepare("numpy")
+        assert answer["why"] == "the memory file on descriptor 5 has 4 bytes"
