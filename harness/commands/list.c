@@ -93,14 +93,13 @@ static bool print_json(void)
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-static void print_kernel(const char *name)
+static void print_kernel(const char *name, int width)
 {
     const struct attn_kernel *first = NULL;
     const char *separator = "";
     for (int isa = 0; isa < ATTN_ISA_COUNT && !first; isa++)
         first = catalogue_find(name, (enum attn_isa)isa);
-    printf("  %-13s %-9s %s\n  %-13s %-9s ", name, catalogue_group_of(name), first->summary, "",
-           "");
+    printf("  %-*s %-9s ", width, name, catalogue_group_of(name));
     for (int isa = 0; isa < ATTN_ISA_COUNT; isa++)
         if (catalogue_find(name, (enum attn_isa)isa)) {
             const bool available = attn_isa_available((enum attn_isa)isa);
@@ -108,7 +107,7 @@ static void print_kernel(const char *name)
                    available ? "" : " (unavailable)");
             separator = ", ";
         }
-    printf("\n");
+    printf("\n      %s\n", first->summary);
 }
 
 /* Instruction sets that some variant is built for and this host lacks. */
@@ -163,9 +162,12 @@ static void print_text(void)
 {
     const char *names[MAX_NAMES];
     const size_t count = catalogue_names(names, MAX_NAMES);
-    printf("kernels      group     variants\n");
+    int width = 12;
     for (size_t i = 0; i < count; i++)
-        print_kernel(names[i]);
+        width = strlen(names[i]) > (size_t)width ? (int)strlen(names[i]) : width;
+    printf("%-*s   %-9s variants\n", width, "kernels", "group");
+    for (size_t i = 0; i < count; i++)
+        print_kernel(names[i], width);
     print_missing();
     print_libraries(names, count);
     printf("\ngroups\n");
