@@ -138,7 +138,7 @@ class Display(CommandTest):
         shown = re.compile(
             r"(?m)^  memory: (\S+), in place(?:; on huge pages: (none|\S+ [MKG]B.*))?$"
         )
-        problem = ["--problem", "h=8,s=64,d=64"]
+        problem = ["--problem", "h=2,s=64,d=64"]
         for options, policy in (
             (["--huge-pages"], "first-touch"),
             (["--memory", "interleave"], "interleave"),

@@ -158,7 +158,7 @@ class Rows(CommandTest):
 
     def test_every_launch_of_gemm_runs_the_same_core(self) -> None:
         """Chosen by trying, once a case; what the library reports of itself is one text, too."""
-        problems = ["--problem", "h=2,s=8,d=16", "--problem", "h=2,s=200,d=64"]
+        problems = ["--problem", "h=2,s=8,d=16", "--problem", "h=1,s=150,d=64"]
         done = run("run", *problems, "--kernel", "gemm,naive", "--threads", "1,2",
                    "--launches", "3", "--output", self.output)  # fmt: skip
         rows = [row for row in cells(self.output).values() if row["kernel"] == "gemm"]
@@ -247,7 +247,7 @@ class Rows(CommandTest):
     def test_the_repro_line_reproduces_the_row(self) -> None:
         first = str(self.directory / "first")
         arguments = [
-            *("--problem", "h=2,s=1024,d=64,mask=causal,scale=0.3 input=uniform:7", "--cold"),
+            *("--problem", "h=2,s=512,d=64,mask=causal,scale=0.3 input=uniform:7", "--cold"),
             *("--kernel", "online", "--isa", "baseline", "--threads", "1", "--placement", "none"),
         ]
         run("run", *arguments, *BRIEF, "--output", first)
