@@ -24,10 +24,13 @@ from command import (
 
 class Output(CommandTest):
     def test_unwritable(self) -> None:
+        """Refused before anything is computed: this problem would take minutes."""
         nowhere = str(self.directory / "no" / "such" / "file")
-        self.refused(
-            ["run", "--problem", TINY, "--output", nowhere], 3, nowhere, "No such file or directory"
-        )
+        for command in ("run", "check"):
+            self.refused(
+                [command, "--problem", "h=8,s=16384,d=128", "--output", nowhere],
+                *(3, nowhere, "No such file or directory"),
+            )
 
     def test_existing_results_are_never_overwritten(self) -> None:
         pathlib.Path(self.output).write_text("precious\n")
