@@ -9,6 +9,11 @@
 #include <string.h>
 
 /* AddressSanitizer does not run with a library that looks for its own symbols first. */
+#if defined __has_feature /* Clang */
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1 /* as GCC says it */
+#endif
+#endif
 #if defined RTLD_DEEPBIND && !defined __SANITIZE_ADDRESS__
 #define OWN_SYMBOLS RTLD_DEEPBIND
 #endif
