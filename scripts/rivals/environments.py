@@ -21,21 +21,31 @@ def cache() -> Path:
     return Path(home) / "attnbench" / "rivals"
 
 
+def openmp(threads: int, cpus: list[int]) -> dict[str, str]:
+    """A team of GNU OpenMP with a core for each thread, where there are as many."""
+    settings = {"OMP_NUM_THREADS": str(threads)}
+    if len(cpus) == threads:
+        settings["OMP_PROC_BIND"] = "CLOSE"
+        settings["OMP_PLACES"] = ",".join(f"{{{cpu}}}" for cpu in cpus)
+    return settings
+
+
 def torch(threads: int, cpus: list[int]) -> dict[str, str]:
     """docs.pytorch.org, Performance Tuning Guide, "Utilize OpenMP": GNU OpenMP.
 
     Inductor compiles in this process alone, and keeps what it compiled.
     """
-    settings = {
-        "OMP_NUM_THREADS": str(threads),
+    return {
+        **openmp(threads, cpus),
         "OMP_SCHEDULE": "STATIC",
         "TORCHINDUCTOR_COMPILE_THREADS": "1",
         "TORCHINDUCTOR_CACHE_DIR": str(cache() / "torch"),
     }
-    if len(cpus) == threads:
-        settings["OMP_PROC_BIND"] = "CLOSE"
-        settings["OMP_PLACES"] = ",".join(f"{{{cpu}}}" for cpu in cpus)
-    return settings
+
+
+def ggml(_threads: int, _cpus: list[int]) -> dict[str, str]:
+    """Nothing: it makes a pool of its own."""
+    return {"OPENBLAS_NUM_THREADS": "1"}
 
 
 def onnxruntime(_threads: int, _cpus: list[int]) -> dict[str, str]:
@@ -61,7 +71,7 @@ def numpy(threads: int, _cpus: list[int]) -> dict[str, str]:
     return {"OPENBLAS_NUM_THREADS": str(threads)}
 
 
-ENVIRONMENTS = {f.__name__: f for f in (torch, onnxruntime, openvino, jax, numpy)}
+ENVIRONMENTS = {f.__name__: f for f in (torch, onnxruntime, openvino, jax, ggml, numpy)}
 
 
 def environment(library: str, threads: int, cpus: list[int]) -> dict[str, str]:

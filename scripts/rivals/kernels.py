@@ -110,6 +110,13 @@ KERNELS = {
             caps(["f32", "bf16"], [*CAUSAL, "bool", "bias"], options=["window"], compute="bf16"),
         ),
         kernel(
+            "ggml",
+            "ggml",
+            "ggml_flash_attn_ext on its CPU backend",
+            "ggml, src/ggml-cpu/ops.cpp",
+            caps(["f32", "bf16"], [*CAUSAL, "bool"], options=["window", "softcap"], compute="bf16"),
+        ),
+        kernel(
             "numpy",
             "numpy",
             "the formula as people write it, with matmul and exp",

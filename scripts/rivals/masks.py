@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from rivals.memory_file import floats
 from rivals.problem import Problem
 
 
@@ -28,13 +29,6 @@ def boolean(problem: Problem, given: np.ndarray | None) -> np.ndarray | None:
     if given is None:
         return seen
     return given if seen is None else given & seen
-
-
-def floats(array: np.ndarray) -> np.ndarray:
-    """Numbers as f32, those of BF16 from their bits."""
-    if array.dtype == np.uint16:
-        return (array.astype(np.uint32) << 16).view(np.float32)
-    return array.astype(np.float32)
 
 
 def additive(

@@ -23,6 +23,21 @@ DTYPES = {"F32": np.float32, "F16": np.float16, "BF16": np.uint16, "BOOL": np.bo
 FORMATS = {"f32": "F32", "f16": "F16", "bf16": "BF16"}
 
 
+def floats(array: np.ndarray) -> np.ndarray:
+    """Numbers as f32, those of BF16 from their bits."""
+    if array.dtype == np.uint16:
+        return (array.astype(np.uint32) << 16).view(np.float32)
+    return array.astype(np.float32)
+
+
+def bits_of(numbers: np.ndarray) -> np.ndarray:
+    """The bits of f32 numbers in BF16, rounded to nearest, ties to even."""
+    bits = np.ascontiguousarray(numbers).view(np.uint32)
+    rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
+    # The carry would turn a NaN with all bits set into zero.
+    return np.where(np.isnan(numbers), 0x7FC0, rounded).astype(np.uint16)
+
+
 @dataclass(frozen=True)
 class Operands:
     """One set: (B, H, S, D) each, whatever the order in memory; None where the problem has none."""

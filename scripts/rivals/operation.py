@@ -13,9 +13,9 @@ import numpy as np
 ALIGNMENT = 64  # bytes, as the tensors of the memory file
 
 
-def aligned(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+def aligned(shape: tuple[int, ...], dtype: type | np.dtype) -> np.ndarray:
     """A dense array that begins at a cache line."""
-    count = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    count = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
     raw = np.zeros(count + ALIGNMENT, np.uint8)
     first = -raw.ctypes.data % ALIGNMENT
     return raw[first : first + count].view(dtype).reshape(shape)

@@ -28,6 +28,7 @@ LIBRARIES = {
         Library("onnxruntime", "ONNX Runtime", "onnxruntime"),
         Library("openvino", "OpenVINO", "openvino"),
         Library("jax", "JAX", "jax"),
+        Library("ggml", "ggml", "libggml_python"),
         Library("numpy", "NumPy", "numpy"),
     )
 }

@@ -90,6 +90,7 @@ REFUSED = {
     "openvino": ["causal, sq > skv"],
     "openvino_mask": ["causal, sq > skv"],
     "jax": ["causal, sq > skv", "other dimension of v"],
+    "ggml": [],
     "numpy": [],
 }
 
@@ -257,6 +258,7 @@ def test_describe() -> None:
         "openvino",
         "openvino_mask",
         "jax",
+        "ggml",
         "numpy",
     ]
     for kernel in answer["kernels"]:

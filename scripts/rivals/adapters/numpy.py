@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from rivals.masks import boolean, floats, rank4
-from rivals.memory_file import Operands
+from rivals.masks import boolean, rank4
+from rivals.memory_file import Operands, floats
 from rivals.operation import Operation
 from rivals.problem import Problem
 

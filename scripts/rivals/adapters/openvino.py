@@ -18,7 +18,7 @@ import openvino as ov
 from openvino import opset13 as ops
 
 from rivals.masks import additive
-from rivals.memory_file import Operands
+from rivals.memory_file import Operands, bits_of
 from rivals.operation import Operation
 from rivals.problem import Problem, Unsupported
 
@@ -44,10 +44,7 @@ def folded(mask: np.ndarray, p: Problem) -> np.ndarray:
         mask = np.tile(mask, (p.group, 1))[None, None]
     else:
         mask = rows(np.broadcast_to(mask, (p.batch, p.q_heads, p.q_len, p.kv_len)), p)
-    if p.dtype == "f32":
-        return mask
-    bits = np.ascontiguousarray(mask).view(np.uint32)
-    return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
+    return mask if p.dtype == "f32" else bits_of(mask)
 
 
 def model_of(
