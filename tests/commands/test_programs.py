@@ -91,7 +91,7 @@ class Programs(CommandTest):
 
     def test_list(self) -> None:
         done = run("list", "--plugin", str(PROGRAMS / "honest.pl"))
-        self.assertRegex(done.stdout, r"perl +plugins +the formula in Perl")
+        self.assertRegex(done.stdout, r"perl +plugins .*\n? +the formula in Perl")
 
     # ---- cheats ----------------------------------------------------------------------------------
 
