@@ -13,6 +13,11 @@ bool worker_memory_policy(struct worker *worker)
 {
     const struct protocol_request *r = &worker->request;
     char message[256];
+    if (r->huge_pages && r->program) {
+        worker_end(worker, CELL_UNSUPPORTED,
+                   "huge pages: the operands of a program lie in a file in memory of its own");
+        return false;
+    }
     if (r->memory == MEMORY_FIRST_TOUCH ||
         machine_memory_set(worker->machine, r->memory, message, sizeof message))
         return true;

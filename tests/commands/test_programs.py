@@ -69,6 +69,13 @@ class Programs(CommandTest):
         row = rows["perl"]
         self.assertEqual((row["state"], row["why"]), ("unsupported", "fewer than 4 queries"))
 
+    def test_huge_pages_are_not_claimed(self) -> None:
+        """Asked for, they would lie under copies that only this program reads."""
+        done, rows = self.session("honest.pl", "--huge-pages")
+        self.assertEqual(done.returncode, 0, done)
+        self.assertEqual(rows["perl"]["state"], "unsupported")
+        self.assertIn("huge pages", rows["perl"]["why"])
+
     def test_eval(self) -> None:
         """The softmax of two keys by hand: weights 1/4 and 3/4."""
         given, gained = self.directory / "in.safetensors", self.directory / "out.safetensors"
