@@ -27,6 +27,7 @@ def caps(dtypes: list[str], masks: list[str], **others: Any) -> dict[str, Any]:
         "compute": "f32",
         "bound_factor": 0,
         "bound_reason": None,
+        "caveats": ["nan_leaks"],  # a weight of 0 times a NaN
         **others,
     }
 
@@ -84,7 +85,7 @@ KERNELS = {
         kernel(
             "onnxruntime",
             "onnxruntime_attention",
-            "Attention of the ONNX standard, opset 23",
+            "Attention of the ONNX standard, opset 24",
             "ONNX Runtime, onnxruntime/core/providers/cpu/llm/attention.cc",
             caps(["f32"], [*CAUSAL, "bool", "bias"], options=["softcap"]),
         ),

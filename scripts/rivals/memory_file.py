@@ -96,11 +96,17 @@ class MemoryFile:
             q=self.operand(f"q.{index}", p, (p.batch, p.q_heads, p.q_len, p.qk_dim)),
             k=self.operand(f"k.{index}", p, (p.batch, p.kv_heads, p.kv_len, p.qk_dim)),
             v=self.operand(f"v.{index}", p, (p.batch, p.kv_heads, p.kv_len, p.v_dim)),
-            o=self.operand(f"o.{index}", p, (p.batch, p.q_heads, p.q_len, p.v_dim)),
+            o=self.result(f"o.{index}", p, (p.batch, p.q_heads, p.q_len, p.v_dim)),
             lse=self.array(f"lse.{index}"),
             bias=self.array(f"bias.{index}"),
             mask=self.array(f"mask.{index}"),
         )
+
+    def result(self, name: str, problem: Problem, shape: tuple[int, ...]) -> np.ndarray:
+        """O, or room for it where only other results are wanted."""
+        if "o" in problem.outputs:
+            return self.operand(name, problem, shape)
+        return np.zeros(shape, DTYPES[FORMATS[problem.dtype]])
 
     def operand(self, name: str, problem: Problem, shape: tuple[int, ...]) -> np.ndarray:
         """Q, K, V or O in its logical order."""

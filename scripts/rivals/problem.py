@@ -61,11 +61,6 @@ class Problem:
         """Position of query 0 among the keys: masks and windows count from there."""
         return 0 if "causal_top_left" in self.masks else self.kv_len - self.q_len
 
-    @property
-    def has_empty_rows(self) -> bool:
-        """Whether the causal mask leaves the first queries no key at all."""
-        return "causal" in self.masks and self.q_len > self.kv_len
-
 
 def problem_of(shape: Any) -> Problem:
     """Reads the `shape` of a prepare request."""

@@ -79,8 +79,9 @@ class Tensors:
             ("q", kind, (*rows, s["qk_dim"])),
             ("k", kind, (*keys, s["qk_dim"])),
             ("v", kind, (*keys, s["v_dim"])),
-            ("o", kind, (*rows, s["v_dim"])),
         ]
+        if "o" in s["outputs"]:
+            every.append(("o", kind, (*rows, s["v_dim"])))
         if "bias" in s["mask"]:
             every.append(("bias", "F32", (1, s["q_heads"], s["q_len"], s["kv_len"])))
         if "bool" in s["mask"]:

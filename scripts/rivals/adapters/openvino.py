@@ -17,7 +17,7 @@ import numpy as np
 import openvino as ov
 from openvino import opset13 as ops
 
-from rivals.masks import additive
+from rivals.masks import additive, has_empty_rows
 from rivals.memory_file import Operands, bits_of
 from rivals.operation import Operation
 from rivals.problem import Problem, Unsupported
@@ -92,7 +92,7 @@ def prepare(
 ) -> Operation:
     """A compiled model, and a request with its tensors for each set."""
     p, kind = problem, TYPES[problem.dtype]
-    if p.has_empty_rows:
+    if has_empty_rows(p):
         raise Unsupported("ScaledDotProductAttention makes NaN of a row without keys")
     operation, model = Operation(len(sets), threads), None
     flag = name == "openvino" and p.causal and p.offset == 0 and p.group == 1

@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch.nn.attention import flex_attention as flex
 
-from rivals.masks import additive
+from rivals.masks import additive, has_empty_rows
 from rivals.memory_file import Operands
 from rivals.operation import Operation
 from rivals.problem import Problem, Unavailable, Unsupported
@@ -45,7 +45,8 @@ def hidden_by(problem: Problem, s: Operands, n: int, operation: Operation) -> di
     operator would make that of a boolean one at every call.
     """
     given = [x for x in (s.mask, s.bias) if x is not None]
-    if not given and problem.offset == 0:
+    # With a negative scale the flag leaves NaN: its -inf are scaled, too.
+    if not given and problem.offset == 0 and (problem.scale > 0 or not problem.causal):
         return {"is_causal": problem.causal}
     own = additive(problem, None, None)
     if not given:
@@ -123,6 +124,8 @@ def refuse(name: str, problem: Problem) -> None:
     """What the table of capabilities cannot say."""
     if name != "torch_math" and problem.qk_dim != problem.v_dim:
         raise Unsupported("its kernel takes V of the dimension of Q and K only")
+    if "lse" in problem.outputs and has_empty_rows(problem):
+        raise Unsupported("its LSE of a row without keys is 0")
     if name == "torch_flex" and not shutil.which("c++") and not shutil.which("g++"):
         raise Unavailable("torch.compile needs a C++ compiler: apt-get install g++")
 
