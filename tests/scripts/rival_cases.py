@@ -1,0 +1,105 @@
+"""What the rivals are asked in tests, and what each refuses."""
+
+from typing import Any
+
+# Largest difference from float64 on normal numbers: sums of f32 over some hundred terms; 16-bit
+# weights and results have a relative rounding error of 2^-9 and 2^-12 each, of numbers up to 4.
+TOLERANCE = {"f32": 5e-6, "bf16": 3e-2, "f16": 4e-3}
+
+CASES: dict[str, dict[str, Any]] = {
+    "one": {"sq": 1},
+    "plain": {"b": 2, "hq": 3, "sq": 5, "skv": 7},
+    "blocks": {"hq": 2, "sq": 200, "d": 64},
+    "blocks causal": {"hq": 2, "sq": 300, "d": 64, "mask": ["causal"]},
+    "causal": {"sq": 9, "mask": ["causal"]},
+    "causal, sq < skv": {"hq": 2, "sq": 5, "skv": 13, "mask": ["causal"]},
+    "causal, sq > skv": {"hq": 2, "sq": 11, "skv": 6, "mask": ["causal"]},
+    "top left, sq < skv": {"hq": 2, "sq": 6, "skv": 11, "mask": ["causal_top_left"]},
+    "top left, sq > skv": {"hq": 2, "sq": 11, "skv": 6, "mask": ["causal_top_left"]},
+    "decode": {"b": 2, "hq": 4, "sq": 1, "skv": 33},
+    "decode causal": {"b": 2, "hq": 4, "sq": 1, "skv": 33, "mask": ["causal"]},
+    "gqa": {"b": 2, "hq": 6, "hkv": 2, "sq": 17},
+    "gqa causal": {"b": 2, "hq": 6, "hkv": 2, "sq": 17, "mask": ["causal"]},
+    "gqa causal, sq < skv": {"hq": 6, "hkv": 2, "sq": 4, "skv": 10, "mask": ["causal"]},
+    "batched causal, sq < skv": {"b": 2, "hq": 4, "hkv": 2, "sq": 4, "skv": 10, "mask": ["causal"]},
+    "gqa decode": {"b": 2, "hq": 8, "hkv": 2, "sq": 1, "skv": 40, "mask": ["causal"]},
+    "mqa": {"hq": 4, "hkv": 1, "sq": 12, "skv": 20},
+    "other dimension of v": {"hq": 2, "sq": 6, "d": 16, "dv": 24},
+    "scale": {"hq": 2, "sq": 6, "scale": 0.7},
+    "bshd": {"b": 2, "hq": 4, "hkv": 2, "sq": 6, "layout": "bshd"},
+    "bshd causal": {"b": 2, "hq": 4, "hkv": 2, "sq": 6, "mask": ["causal"], "layout": "bshd"},
+    "window": {"sq": 20, "mask": ["causal"], "options": ["window"], "left": 3},
+    "window, two sides": {"sq": 20, "options": ["window"], "left": 3, "right": 2},
+    "window, sq < skv": {
+        "sq": 6,
+        "skv": 20,
+        "mask": ["causal"],
+        "options": ["window"],
+        "left": 4,
+    },
+    "window, sq > skv": {"sq": 20, "skv": 8, "options": ["window"], "left": 2, "right": 2},
+    "negative scale": {"hq": 2, "sq": 6, "scale": -0.7},
+    "negative scale causal": {"hq": 2, "sq": 40, "mask": ["causal"], "scale": -0.7},
+    "softcap": {"hq": 2, "sq": 9, "mask": ["causal"], "options": ["softcap"], "softcap": 0.5},
+    "bool": {"b": 2, "hq": 2, "sq": 5, "skv": 9, "mask": ["bool"]},
+    "bias": {"b": 2, "hq": 2, "sq": 5, "skv": 9, "mask": ["bias"]},
+    "bool causal": {"b": 2, "hq": 2, "sq": 9, "mask": ["bool", "causal"]},
+    "bias causal": {"hq": 4, "hkv": 2, "sq": 5, "skv": 9, "mask": ["bias", "causal"]},
+    "lse": {"hq": 4, "hkv": 2, "sq": 7, "mask": ["causal"], "outputs": ["o", "lse"]},
+    "lse, sq < skv": {"hq": 2, "sq": 7, "skv": 12, "mask": ["causal"], "outputs": ["o", "lse"]},
+    "lse alone": {"hq": 2, "sq": 7, "outputs": ["lse"]},
+    "lse, sq > skv": {"sq": 12, "skv": 7, "mask": ["causal"], "outputs": ["o", "lse"]},
+    "bf16": {"b": 2, "hq": 4, "hkv": 2, "sq": 33, "d": 32, "dtype": "bf16"},
+    "bf16 causal": {"hq": 2, "sq": 40, "d": 64, "dtype": "bf16", "mask": ["causal"]},
+    "bf16 causal, sq < skv": {"hq": 2, "sq": 7, "skv": 40, "dtype": "bf16", "mask": ["causal"]},
+    "bf16 decode": {"hq": 4, "hkv": 2, "sq": 1, "skv": 40, "dtype": "bf16", "mask": ["causal"]},
+    "bf16 bias": {"hq": 2, "sq": 7, "dtype": "bf16", "mask": ["bias"]},
+    "f16": {"b": 2, "hq": 4, "hkv": 2, "sq": 33, "d": 32, "dtype": "f16"},
+    "f16 causal": {"hq": 2, "sq": 40, "d": 64, "dtype": "f16", "mask": ["causal"]},
+}
+
+# Beyond what the capabilities say: what each refuses when it is asked.
+REFUSED = {
+    "torch": ["other dimension of v", "lse, sq > skv"],
+    "torch_math": [],
+    "torch_flex": ["other dimension of v"],
+    "onnxruntime_mha": ["causal, sq > skv"],
+    "onnxruntime_gqa": [
+        "plain",
+        "blocks",
+        "batched causal, sq < skv",
+        "causal, sq > skv",
+        "top left, sq < skv",
+        "top left, sq > skv",
+        "gqa",
+        "mqa",
+        "other dimension of v",
+        "scale",
+        "negative scale",
+        "bshd",
+        "window, two sides",
+        "window, sq > skv",
+    ],
+    "onnxruntime_attention": ["negative scale", "negative scale causal"],
+    "openvino": ["causal, sq > skv"],
+    "openvino_mask": ["causal, sq > skv"],
+    "jax": ["causal, sq > skv", "window, sq > skv", "other dimension of v"],
+    "ggml": [],
+    "numpy": [],
+}
+
+# FlexAttention is compiled for each problem, which takes half a minute on a busy machine.
+FEW = {
+    "torch_flex": (
+        "plain",
+        "blocks causal",
+        "top left, sq > skv",
+        "gqa causal, sq < skv",
+        "window, sq < skv",
+        "softcap",
+        "bias",
+        "lse",
+        "bf16",
+        "f16 causal",
+    )
+}
