@@ -88,8 +88,11 @@ const struct attn_kernel *rival_open(struct worker *worker, char *why, size_t wh
         snprintf(why, why_size, "%s no longer has %s", r->plugin, r->kernel);
     else if (!capabilities_parse(json_object_get(kernel, "caps"), &k->caps, wrong, sizeof wrong))
         snprintf(why, why_size, "%s describes %s with wrong %s", r->plugin, r->kernel, wrong);
-    else
+    else {
+        if (r->c.problem.dtype == ATTN_F32)
+            k->caps.compute = ATTN_F32; /* said of kernels of several types: P is rounded in bf16 */
         return k;
+    }
     rival_close();
     return NULL;
 }

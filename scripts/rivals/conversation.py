@@ -49,8 +49,10 @@ class Rival:
         sets = [file.operands(problem, n) for n in range(whole(request, "sets", 1, 1))]
         operation = adapter.prepare(name, problem, sets, threads, cpus)
         operation.execute(0)
+        operations = importlib.import_module("rivals.operation")
+        operations.collect_garbage()
         self.operation = operation
-        where = importlib.import_module("rivals.operation").cpus_of_threads()
+        where = operations.cpus_of_threads()
         return {"threads": operation.threads, "cpus": where, "library": label(library)}
 
     def execute(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -66,6 +68,8 @@ class Rival:
         """Times calls back to back."""
         operation = self.prepared()
         calls, first = whole(request, "calls", 0), whole(request, "first", 0, 0)
+        if request.get("changed", True):
+            operation.refresh()
         return {"seconds": operation.measure(calls, first)}
 
     def release(self, _request: dict[str, Any]) -> dict[str, Any]:

@@ -25,7 +25,7 @@ class Operation:
     """What an adapter prepares: for each set of operands a call, which is all that is timed.
 
     Operands change between requests, so that whatever does not take them where they lie copies
-    them again before each request, off the clock; likewise results after it.
+    them again, off the clock, before a request that says so; likewise results after it.
     """
 
     def __init__(self, sets: int, threads: int) -> None:
@@ -60,14 +60,16 @@ class Operation:
         return buffer
 
     def execute(self, index: int) -> None:
-        """Computes a set and writes its results."""
-        self.refresh(index)
-        self.store(index, self.call[index]())
-
-    def refresh(self, index: int) -> None:
-        """Copies what has to be copied of a set's operands."""
+        """Computes a set from what is in the file now and writes its results."""
         for copy in self.before[index]:
             copy()
+        self.store(index, self.call[index]())
+
+    def refresh(self) -> None:
+        """Copies what has to be copied of the operands of every set."""
+        for copies in self.before:
+            for copy in copies:
+                copy()
 
     def store(self, index: int, result: Any) -> None:
         """Writes the result of a set's call into the memory file, if it is not there yet."""
@@ -75,29 +77,29 @@ class Operation:
             copy(result)
 
     def measure(self, calls: int, first: int) -> float:
-        """Seconds of `calls` calls on the sets from number `first` on, in rotation.
-
-        Python's garbage collector waits meanwhile, as it does in `timeit`.
-        """
+        """Seconds of `calls` calls on the sets from number `first` on, in rotation."""
         count = len(self.call)
         used = [(first + n) % count for n in range(min(calls, count))]
         turns = [(n, self.call[n]) for n in used] * -(-calls // count)
         del turns[calls:]
         results: list[Any] = [None] * count
-        for n in used:
-            self.refresh(n)
-        gc.collect()
-        gc.disable()
-        try:
-            begin = time.perf_counter()
-            for n, call in turns:
-                results[n] = call()
-            seconds = time.perf_counter() - begin
-        finally:
-            gc.enable()
+        begin = time.perf_counter()
+        for n, call in turns:
+            results[n] = call()
+        seconds = time.perf_counter() - begin
         for n in used:
             self.store(n, results[n])
         return seconds
+
+
+def collect_garbage() -> None:
+    """Collects once, after a preparation, and never while calls are timed, as `timeit` does.
+
+    What is alive then, a whole library, is not looked at again: that takes half a second in torch.
+    """
+    gc.disable()
+    gc.collect()
+    gc.freeze()
 
 
 def cpus_of_threads() -> list[int]:

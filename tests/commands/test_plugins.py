@@ -55,7 +55,7 @@ class Plugins(PluginTest):
     def test_list_shows_it(self) -> None:
         done = run("list", "--plugin", self.plugin("right"))
         self.assertEqual(done.returncode, 0, done)
-        self.assertRegex(done.stdout, r"(?m)^  right +plugins +of a test$")
+        self.assertRegex(done.stdout, r"(?m)^  right +plugins +baseline\n      of a test$")
 
     def test_several_files(self) -> None:
         words = ["--plugin", self.plugin("right"), f"--plugin={self.plugin('first')}"]

@@ -1,7 +1,7 @@
 """The built-in rivals, through the protocol that attnbench speaks with them.
 
-NumPy is always there: the environment of these tests has it.  Other libraries are tested where
-scripts/rivals/setup has installed them.
+NumPy is always there: the environment of these tests has it.  Other libraries take minutes, and are
+tested where scripts/rivals/setup has installed them and ATTNBENCH_TEST_RIVALS is set.
 """
 
 import os
@@ -31,7 +31,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def present(home: Path, kernel: str) -> None:
-    """Skips where a kernel's library is not installed."""
+    """Skips where a kernel's library is not installed, or not to be tested."""
+    if kernel != "numpy" and "ATTNBENCH_TEST_RIVALS" not in os.environ:
+        pytest.skip("ATTNBENCH_TEST_RIVALS is not set")
     if not (home / "attnbench" / "rivals" / kernels.library_of(kernel).name).exists():
         pytest.skip(f"scripts/rivals/setup {kernels.library_of(kernel).name}")
 
@@ -149,6 +151,20 @@ def test_measure_no_calls(home: Path) -> None:
         tensors.fill(5)
         assert program.ask("measure", calls=0, first=0)["seconds"] < 1
         assert np.isnan(tensors.views["o.0"]).all()
+
+
+def test_operands_are_copied_when_they_have_changed(home: Path) -> None:
+    """NumPy has no copy of (B, H, S, D), and one of (B, S, H, D)."""
+    tensors = Tensors(shape_of(hq=2, hkv=1, sq=9, skv=9, layout="bshd"), sets=1)
+    with Program(home, tensors) as program:
+        assert program.prepare("numpy")["state"] == "ok"
+        tensors.fill(6)
+        assert program.ask("measure", calls=0, first=0, changed=True)["state"] == "ok"
+        assert program.ask("measure", calls=1, first=0, changed=False)["state"] == "ok"
+        judge(tensors, 0)
+        tensors.fill(7)
+        assert program.ask("measure", calls=1, first=0)["state"] == "ok"
+        judge(tensors, 0)
 
 
 def test_describe() -> None:
