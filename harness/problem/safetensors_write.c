@@ -42,14 +42,14 @@ char *safetensors_header(const struct safetensor *tensors, size_t count, size_t 
     json_t *header = describe(tensors, count);
     const size_t length = json_dumpb(header, NULL, 0, JSON_COMPACT);
     const size_t whole = 8 + length > least ? 8 + length : least;
-    const size_t padded = (whole + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT - 8;
-    char *text = length ? malloc(8 + padded) : NULL;
+    const size_t all = (whole + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT, padded = all - 8;
+    char *text = length && all > 8 ? malloc(all) : NULL;
     if (text) {
         for (int n = 0; n < 8; n++)
             text[n] = (char)(padded >> 8 * n);
         memset(text + 8, ' ', padded);
         json_dumpb(header, text + 8, padded, JSON_COMPACT);
-        *bytes = 8 + padded;
+        *bytes = all;
     }
     json_decref(header);
     return text;
