@@ -23,7 +23,7 @@ from matplotlib.figure import Figure
 from attntools.cells import WRONG_STATES, Cell, Results, Row
 from attntools.cli import Exit, guard, parser, say
 from attntools.comparable import incomparable
-from attntools.comparison import compare_files
+from attntools.comparison import Comparison, compare_files
 from attntools.comparison_tables import (
     APART,
     HEAD,
@@ -37,6 +37,7 @@ from attntools.comparison_tables import (
 from attntools.files import write_text
 from attntools.plot import KINDS, draw
 from attntools.results import read_all
+from attntools.rivals import against_the_best
 from attntools.units import change, digits, seconds, size
 
 TOOL = "report"
@@ -52,6 +53,7 @@ POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-s
 COLUMNS = (
     ("case", lambda c: c.case, None),
     ("kernel/isa", lambda c: c.identity.label, None),
+    ("group", lambda c: c.group or "-", None),
     ("threads", lambda c: str(c.threads), lambda c: c.threads),
     ("state", lambda c: c.state, None),
     ("median", lambda c: seconds(median(c)), lambda c: median(c)),
@@ -79,8 +81,7 @@ def half_width(cell: Cell) -> float:
     """Half the interval over the median; NaN without one."""
     if not cell.timed or not cell.interval_s:
         return float("nan")
-    lo, hi = cell.interval_s
-    return (hi - lo) / 2 / cell.median_s
+    return (cell.interval_s[1] - cell.interval_s[0]) / 2 / cell.median_s
 
 
 def relative_interval(cell: Cell) -> str:
@@ -221,10 +222,21 @@ def compared(base: Results, new: Results) -> str:
     if reasons:
         return f"<p>Not compared with the first file: {escape('; '.join(reasons))}</p>"
     comparisons = compare_files(base, new)
-    head = [heading or "verdict" for heading in HEAD]
-    rows = comparison_rows([c for c in comparisons if c.base and c.new])
     said = escape(f"{summary(comparisons)}. {APART}")
-    return f"<p>{said}</p>{plain_table('cells', head, NUMERIC, rows)}"
+    return f"<p>{said}</p>{comparison_table([c for c in comparisons if c.base and c.new])}"
+
+
+def comparison_table(comparisons: Sequence[Comparison]) -> str:
+    """Cells against cells."""
+    head = [heading or "verdict" for heading in HEAD]
+    return plain_table("cells", head, NUMERIC, comparison_rows(comparisons))
+
+
+def rivals_table(results: Results) -> str:
+    """Who wins against the best rival, and by how much; empty where the file has no rivals."""
+    found = against_the_best(results)
+    heading = "<h3>Ours (new) against the best rival (base)</h3>"
+    return f"{heading}{comparison_table(found)}" if found else ""
 
 
 def section(results: Results, number: int) -> str:
@@ -242,7 +254,7 @@ def section(results: Results, number: int) -> str:
     ]
     return (
         f'<section id="file{number}"><h2>{escape(results.name)}</h2>{facts(about)}'
-        f"{noise_table(results)}"
+        f"{noise_table(results)}{rivals_table(results)}"
         f"{cells_table(results.cells.values())}{figures_of(results)}</section>"
     )
 

@@ -14,7 +14,14 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from attntools import figures, style
 from attntools.cells import OURS, RIVALS, Cell, Results
-from attntools.comparison import best, column_of, ratios, same_rounds
+from attntools.comparison import (
+    Comparison,
+    best,
+    column_of,
+    compare_columns,
+    ratios,
+    same_rounds,
+)
 
 TICKS = (0.5, 0.7, 1, 1.5, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100)
 
@@ -44,6 +51,13 @@ def against_ours(results: Results) -> list[Against]:
         [(a.launch_medians_s, b.launch_medians_s, same_rounds(a, b)) for a, b in pairs]
     ).tolist()
     return [Against(*pair, *ratio) for pair, ratio in zip(pairs, found, strict=True)]
+
+
+def against_the_best(results: Results) -> list[Comparison]:
+    """The fastest kernel of ours against the fastest rival, case by case; none without rivals."""
+    if not any(cell.group == RIVALS for cell in results.cells.values()):
+        return []
+    return [c for c in compare_columns(results, "group", RIVALS) if c.cell.group == OURS]
 
 
 def _panel(

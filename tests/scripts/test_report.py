@@ -57,6 +57,7 @@ def test_page_has_every_cell_and_its_repro_line(tool: Tool, tmp_path: Path) -> N
     assert dict(zip(head, good, strict=True)) == {
         "case": "prefill-f32-s512-d64",
         "kernel/isa": "flash/avx2",
+        "group": "-",
         "threads": "1",
         "state": "ok",
         "median": "1.00 ms",
@@ -69,7 +70,7 @@ def test_page_has_every_cell_and_its_repro_line(tool: Tool, tmp_path: Path) -> N
         "flags": "preempted",
         "repro": sample.cell()["repro"],
     }
-    assert bad[3] == "failed <script>alert(1)</script>"  # shown, not run
+    assert bad[4] == "failed <script>alert(1)</script>"  # shown, not run
     assert "<script>alert" not in out.read_text()
     assert "disturbed cells</dt><dd>preempted: 1" in out.read_text()
 
@@ -101,6 +102,20 @@ def test_noise_of_the_session_is_a_table(tool: Tool, tmp_path: Path) -> None:
         ["prefill-f32-s512-d64", "flash/avx2", "1", "6", "-5.0 %", "+3.1 %"],
         ["prefill-f32-s512-d64", "flash/avx2", "1", "2", "-5.0 %", "-"],
     ]
+
+
+def test_ours_against_the_best_rival_is_a_table(tool: Tool, tmp_path: Path) -> None:
+    path = sample.write(
+        tmp_path / "a.jsonl",
+        sample.session(),
+        sample.cell([1e-3] * 8, group="ours"),
+        sample.cell([2e-3] * 8, kernel="torch", group="rivals"),
+        sample.cell([4e-3] * 8, kernel="gemm", group="rivals"),
+    )
+    assert tool(report, path, "--output", tmp_path / "report.html").code == 0
+    rows = Page((tmp_path / "report.html").read_text()).rows
+    (row,) = [row for row in rows if row[1] == "torch/avx2 -> flash/avx2"]
+    assert row[3:8] == ["2.00 ms", "1.00 ms", "-50.0 %", "-50.0 .. -50.0 %", "FASTER"]
 
 
 def test_further_files_are_compared_with_the_first(tool: Tool, tmp_path: Path) -> None:
