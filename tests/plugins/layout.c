@@ -17,6 +17,11 @@
     {                                                  \
 #type "." #field, offsetof(struct type, field) \
     }
+/* Room for later fields: they take its beginning, and what follows it stays. */
+#define ROOM(type, field)                                                                   \
+    {                                                                                       \
+#type "." #field, offsetof(struct type, field) + sizeof((struct type *)NULL)->field \
+    }
 #define NUMBER(name) \
     {                \
 #name, name  \
@@ -92,7 +97,7 @@ const struct layout LAYOUT[] = {
     FIELD(attn_kernel, prepare),
     FIELD(attn_kernel, execute),
     FIELD(attn_kernel, destroy),
-    FIELD(attn_kernel, reserved),
+    ROOM(attn_kernel, reserved),
     FIELD(attn_kernel, caps),
     FIELD(attn_plan, size),
     FIELD(attn_plan, kernel),
@@ -100,7 +105,7 @@ const struct layout LAYOUT[] = {
     FIELD(attn_plan, workspace),
     FIELD(attn_plan, workspace_bytes),
     FIELD(attn_plan, state),
-    FIELD(attn_plan, reserved),
+    ROOM(attn_plan, reserved),
     FIELD(attn_plan, problem),
     FIELD(attn_range, lo),
     FIELD(attn_range, hi),

@@ -40,8 +40,10 @@ static void assert_shape(const struct safetensors *file, const char *name, const
 {
     char text[SAFETENSORS_SHAPE_TEXT];
     const struct safetensor *t = safetensors_find(file, name);
-    if (!t)
+    if (!t) {
         fail_msg("no tensor %s", name);
+        return;
+    }
     safetensors_print_shape(t, text);
     assert_string_equal(text, shape);
     assert_int_equal((uintptr_t)t->data % 64, 0);
