@@ -119,8 +119,8 @@ static void mask(const struct worker *w, const struct block *block)
  * the exponentials before it divides them by their sum, and again afterwards. */
 static void round_weights(const struct worker *w, const struct block *block)
 {
-    const size_t n = block->rows * block->keys;
-    for (size_t i = 0; DTYPE != ATTN_F32 && i < n; i += VF_LANES) {
+    const size_t n = DTYPE == ATTN_F32 ? 0 : block->rows * block->keys;
+    for (size_t i = 0; i < n; i += VF_LANES) {
         const size_t some = n - i < VF_LANES ? n - i : VF_LANES;
         const vf x = some == VF_LANES ? vf_load(w->s + i) : vf_load_partial(w->s + i, some);
         vf_store_elements(DTYPE, w->p + i, x, some);
