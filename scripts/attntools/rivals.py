@@ -91,16 +91,15 @@ def rivals(results: Results) -> Figure | None:
     counts = figures.threads_of(a.ours for a in found)
     cases = list(dict.fromkeys(a.ours.case for a in found))
     looks = style.looks(sorted({a.rival.identity.kernel for a in found}))
-    fig, axes = style.figure(1, len(counts), height=1.6 + 0.19 * len(cases))
+    fig, axes = style.figure(1, len(counts), height=1.9 + 0.22 * len(cases))
     for ax, threads in zip(axes, counts, strict=True):
         _panel(ax, [a for a in found if a.ours.identity.threads == threads], cases, looks)
         ax.set_title(figures.threads_title(threads))
+        ax.set_xlabel("time of a call, ours = 1", fontsize=8)
         if ax is not axes[0]:
             ax.set_yticklabels([])
     for name, look in looks.items():
         axes[0].plot([], [], look.marker, color=look.colour, ls="", label=name)
-    fig.supxlabel("time of a call, ours = 1: to the right of the line the rival is slower",
-                  fontsize=8)  # fmt: skip
     style.legend(fig, axes[:1], columns=5)
     style.source(fig, f"bars: 95 % intervals · {figures.origin(results)}")
     return fig
