@@ -215,21 +215,24 @@ class Parent(Sessions):
         self.assertGreater(seen, 3)
 
     def test_a_second_session_says_so_and_does_as_told(self) -> None:
-        """Whoever has the machine: the first session here, or one of somebody else."""
-        process = self.start()
+        """The first waits for the machine until it has it, and is then stopped: it cannot end."""
+        process = self.start("--if-busy", "wait")
+        self.addCleanup(process.kill)
         self.wait_for(lambda: self.written("launch"), process, "launch")
+        process.send_signal(signal.SIGSTOP)
         second = ["run", "--problem", "h=1,s=4,d=4", "--kernel", "naive", "--launches", "1"]
+        owner = rf"process {process.pid} \S.* is measuring on this machine"
         done = run(*second)
         self.assertEqual(done.returncode, 0, done)
-        self.assertRegex(done.stderr, r"process \d+ \S.* is measuring on this machine too")
+        self.assertRegex(done.stderr, owner + " too")
         waiting = subprocess.Popen(
             [HOST, *second, "--if-busy", "wait"], stderr=subprocess.PIPE, text=True
         )
-        said = waiting.stderr.readline()
-        self.assertRegex(said, r"is measuring on this machine: waiting \(--if-busy go-on")
+        self.assertRegex(waiting.stderr.readline(), owner + r": waiting \(--if-busy go-on")
         waiting.send_signal(signal.SIGINT)
         waiting.communicate(timeout=60)
         self.assertEqual(waiting.returncode, 130)
+        process.send_signal(signal.SIGCONT)
         process.communicate(timeout=120)
 
     def test_second_session_on_the_same_file(self) -> None:
