@@ -351,6 +351,10 @@ bool attn_isa_parse(const char *name, enum attn_isa *isa);
 /* Whether this host can run it. */
 bool attn_isa_available(enum attn_isa isa);
 
+/* All ATTN_ISA_COUNT of them in the order in which this processor prefers them, which is not always that
+ * of their strength: of the variants of a kernel that compute a problem here, use the first. */
+const enum attn_isa *attn_isa_preference(void);
+
 /* Every variant built into the library, in the order of kernels/CMakeLists.txt, weakest ISA
  * first; also those that this host cannot run. */
 const struct attn_kernel *const *attn_kernels(size_t *count);
@@ -358,7 +362,7 @@ const struct attn_kernel *const *attn_kernels(size_t *count);
 /* A variant by name and ISA; NULL where there is none. */
 const struct attn_kernel *attn_find(const char *name, enum attn_isa isa);
 
-/* The variant to use on this host, from the problem alone; NULL where none supports it. */
+/* The variant to use on this host, from the problem and the threads alone; NULL where none supports it. */
 const struct attn_kernel *attn_kernel_best(const struct attn_problem *problem, int threads);
 
 /* Whether the kernel, not NULL, computes this problem (host ISA aside); false sets *why to a static

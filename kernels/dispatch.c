@@ -19,7 +19,7 @@ struct shape {
     double rows, keys; /* of a KV head; keys that a row sees on average */
     double work;       /* multiplications, of all heads */
     double threads;
-    const struct attn_kernel *flash; /* its strongest variant, NULL where none will do */
+    const struct attn_kernel *flash; /* its preferred variant, NULL where none will do */
 };
 
 static double least(double a, double b)
@@ -83,12 +83,13 @@ static const struct {
     {"online", otherwise}, {"tiled", otherwise}, {"naive", otherwise},
 };
 
-/* The strongest variant of a name that this host can run and that supports the problem. */
-static const struct attn_kernel *strongest(const char *name, const struct attn_problem *problem)
+/* Of the variants of a name that this host can run and that support the problem, the preferred one. */
+static const struct attn_kernel *preferred(const char *name, const struct attn_problem *problem)
 {
+    const enum attn_isa *order = attn_isa_preference();
     const char *why;
-    for (int isa = ATTN_ISA_COUNT - 1; isa >= 0; isa--) {
-        const struct attn_kernel *kernel = attn_find(name, (enum attn_isa)isa);
+    for (size_t i = 0; i < ATTN_ISA_COUNT; i++) {
+        const struct attn_kernel *kernel = attn_find(name, order[i]);
         if (kernel && attn_isa_available(kernel->isa) && attn_supports(kernel, problem, &why))
             return kernel;
     }
@@ -106,7 +107,7 @@ static struct shape shape_of(const struct attn_problem *p, int threads)
         .keys = pairs / (heads * rows),
         .work = pairs * (double)(p->qk_dim + p->v_dim),
         .threads = threads > 1 ? threads : 1,
-        .flash = strongest("flash", p),
+        .flash = preferred("flash", p),
     };
 }
 
@@ -118,7 +119,7 @@ const struct attn_kernel *attn_kernel_best(const struct attn_problem *problem, i
     const struct shape shape = shape_of(problem, threads);
     for (size_t i = 0; i < sizeof preference / sizeof *preference; i++) {
         const struct attn_kernel *kernel =
-            preference[i].due(&shape) ? strongest(preference[i].name, problem) : NULL;
+            preference[i].due(&shape) ? preferred(preference[i].name, problem) : NULL;
         if (kernel)
             return kernel;
     }

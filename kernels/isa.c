@@ -1,5 +1,5 @@
 /*
- * isa: names of the instruction sets and whether this host has them.
+ * isa: names of the instruction sets, whether this host has them, and which it prefers.
  *
  * A variant may use everything that its compiler flags allow (kernel.cmake), so each test below
  * covers the whole x86-64 micro-architecture level as the psABI defines it, not only the vectors.
@@ -86,4 +86,51 @@ bool attn_isa_parse(const char *name, enum attn_isa *isa)
             return true;
         }
     return false;
+}
+
+/* ---- preference ------------------------------------------------------------------------------ */
+
+/*
+ * avx512_bf16 has vdpbf16ps, which multiplies pairs of bf16 and adds both products; avx512 widens bf16
+ * and multiplies floats.  The products of pairs go at 2 times the rate of float32 on AMD's Zen 4 and at
+ * half of it on Intel's Emerald Rapids (results/, `fma_gflops` of the rows in bf16).  There, avx512
+ * before avx512_bf16 (2 cores, GCC 12.2, 2026-11-22, attnbench run --suite rivals, one thread; two are
+ * alike): flash S=1024 D=64 15.8 and 26.8 ms, causal 8.6 and 13.9, D=128 causal 16.5 and 27.1; split_kv
+ * 24.2 and 31.1, 13.8 and 17.1, 25.0 and 31.8, decode of 8192 keys for 32 heads on 8 2.0 and 2.5.
+ */
+static const struct {
+    const char *vendor; /* as __builtin_cpu_is() names it; NULL: all others */
+    enum attn_isa order[ATTN_ISA_COUNT];
+} preferences[] = {
+    {"intel",
+     {ATTN_ISA_SVE, ATTN_ISA_NEON, ATTN_ISA_AMX, ATTN_ISA_AVX512, ATTN_ISA_AVX512_BF16,
+      ATTN_ISA_AVX2, ATTN_ISA_BASELINE}},
+    {NULL,
+     {ATTN_ISA_SVE, ATTN_ISA_NEON, ATTN_ISA_AMX, ATTN_ISA_AVX512_BF16, ATTN_ISA_AVX512,
+      ATTN_ISA_AVX2, ATTN_ISA_BASELINE}},
+};
+
+const enum attn_isa *attn_isa_preference_of(const char *vendor)
+{
+    size_t at = 0;
+    while (preferences[at].vendor && strcmp(preferences[at].vendor, vendor) != 0)
+        at++;
+    return preferences[at].order;
+}
+
+const enum attn_isa *attn_isa_preference(void)
+{
+#if defined __x86_64__
+    if (__builtin_cpu_is("intel"))
+        return attn_isa_preference_of("intel");
+#endif
+    return attn_isa_preference_of("another");
+}
+
+enum attn_isa attn_isa_preferred(void)
+{
+    const enum attn_isa *isa = attn_isa_preference();
+    while (!attn_isa_available(*isa))
+        isa++;
+    return *isa;
 }

@@ -1,8 +1,8 @@
 /*
  * isa.h: the instruction sets that variants are built for.
  *
- * isa.c is the only place that knows how each one is named and recognised; kernel.cmake is the
- * only place that knows its compiler flags.
+ * isa.c is the only place that knows how each one is named and recognised, and which one a host
+ * prefers; kernel.cmake is the only place that knows its compiler flags.
  */
 #ifndef ATTN_ISA_H
 #define ATTN_ISA_H
@@ -11,5 +11,11 @@
 
 /* What the ISA needs of the host, for `attnbench list`: "AVX2, FMA, ..." */
 const char *attn_isa_needs(enum attn_isa isa);
+
+/* attn_isa_preference() of the processors of a vendor, as __builtin_cpu_is() names it: "intel", "amd". */
+const enum attn_isa *attn_isa_preference_of(const char *vendor);
+
+/* The first in the order of preference that this host can run. */
+enum attn_isa attn_isa_preferred(void);
 
 #endif

@@ -53,6 +53,17 @@ static json_t *variant_json(const struct attn_kernel *kernel)
                      digest);
 }
 
+/* Instruction sets of this host, the preferred one first. */
+static json_t *preference_json(void)
+{
+    const enum attn_isa *order = attn_isa_preference();
+    json_t *names = json_array();
+    for (size_t i = 0; i < ATTN_ISA_COUNT; i++)
+        if (attn_isa_available(order[i]))
+            json_array_append_new(names, json_string(attn_isa_name(order[i])));
+    return names;
+}
+
 static json_t *suite_json(const struct suite *suite)
 {
     struct case_list list = {0};
@@ -84,8 +95,8 @@ static bool print_json(void)
         json_array_append_new(experiments,
                               json_pack("{s:s, s:s, s:s}", "name", experiment->name, "question",
                                         experiment->question, "source", experiment->source));
-    json_t *all = json_pack("{s:o, s:o, s:o}", "kernels", kernels, "suites", suites, "experiments",
-                            experiments);
+    json_t *all = json_pack("{s:o, s:o, s:o, s:o}", "kernels", kernels, "isa_preference",
+                            preference_json(), "suites", suites, "experiments", experiments);
     const bool printed = json_dumpf(all, stdout, JSON_INDENT(1)) == 0 && putchar('\n') != EOF;
     json_decref(all);
     return printed;
@@ -110,9 +121,17 @@ static void print_kernel(const char *name, int width)
     printf("\n      %s\n", first->summary);
 }
 
-/* Instruction sets that some variant is built for and this host lacks. */
-static void print_missing(void)
+/* Which variants this host prefers, and instruction sets that some are built for and it lacks. */
+static void print_host(void)
 {
+    const enum attn_isa *order = attn_isa_preference();
+    const char *separator = "  preferred on this host: ";
+    for (size_t i = 0; i < ATTN_ISA_COUNT; i++)
+        if (attn_isa_available(order[i])) {
+            printf("%s%s", separator, attn_isa_name(order[i]));
+            separator = ", then ";
+        }
+    printf("\n");
     for (int isa = 0; isa < ATTN_ISA_COUNT; isa++) {
         bool built = false;
         const struct attn_kernel *kernel;
@@ -168,7 +187,7 @@ static void print_text(void)
     printf("%-*s   %-9s variants\n", width, "kernels", "group");
     for (size_t i = 0; i < count; i++)
         print_kernel(names[i], width);
-    print_missing();
+    print_host();
     print_libraries(names, count);
     printf("\ngroups\n");
     for (size_t i = 0; catalogue_groups[i].name; i++)

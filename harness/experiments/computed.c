@@ -7,12 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "isa.h"
 #include "problem/catalogue.h"
 
 /* Steps are short; one that takes longer than this is taken to hang. */
 #define DEADLINE_S 900.0
 
-/* A worker's BLAS library is set up for the host's best instruction set and for products of this
+/* A worker's BLAS library is set up for the host's preferred instruction set and for products of this
  * many rows: projections of a layer, prefill. */
 #define USUAL_LENGTH 1024
 
@@ -30,15 +31,6 @@ static const struct attn_kernel *guest_in(json_t *step)
     return NULL;
 }
 
-static enum attn_isa best_isa(void)
-{
-    enum attn_isa best = ATTN_ISA_BASELINE;
-    for (int isa = 0; isa < ATTN_ISA_COUNT; isa++)
-        if (attn_isa_available((enum attn_isa)isa))
-            best = (enum attn_isa)isa;
-    return best;
-}
-
 struct launch computed_run(const struct experiment *experiment, json_t *step, int threads,
                            const struct machine *machine)
 {
@@ -52,7 +44,7 @@ struct launch computed_run(const struct experiment *experiment, json_t *step, in
     char *text = json_dumps(step, JSON_COMPACT);
     attn_problem_init(&request.c.problem);
     request.c.problem.q_len = request.c.problem.kv_len = USUAL_LENGTH;
-    protocol_kernel(&request, guest ? guest->name : "", best_isa(),
+    protocol_kernel(&request, guest ? guest->name : "", attn_isa_preferred(),
                     guest ? catalogue_guest(guest) : NULL);
     for (size_t i = 0; i < PROTOCOL_FILE_COUNT; i++)
         request.files[i] = -1;

@@ -127,16 +127,17 @@ static bool is_of_type(const struct attn_kernel *kernel, const struct attn_probl
     return kernel->caps.dtypes & 1u << problem->dtype;
 }
 
-/* The strongest variant that meets the demands; -1 where none does. */
-static int strongest(const char *name, const struct attn_problem *problem, unsigned demands)
+/* The variant that this host prefers among those that meet the demands; -1 where none does. */
+static int preferred(const char *name, const struct attn_problem *problem, unsigned demands)
 {
+    const enum attn_isa *order = attn_isa_preference();
     const char *why;
-    for (int isa = ATTN_ISA_COUNT - 1; isa >= 0; isa--) {
-        const struct attn_kernel *kernel = catalogue_find(name, (enum attn_isa)isa);
+    for (size_t i = 0; i < ATTN_ISA_COUNT; i++) {
+        const struct attn_kernel *kernel = catalogue_find(name, order[i]);
         if (kernel && (!(demands & HERE) || attn_isa_available(kernel->isa)) &&
             (!(demands & OF_TYPE) || is_of_type(kernel, problem)) &&
             (!(demands & ABLE) || attn_supports(kernel, problem, &why)))
-            return isa;
+            return (int)order[i];
     }
     return -1;
 }
@@ -158,7 +159,7 @@ unsigned select_variants(const struct selected *selected, unsigned isas,
     static const unsigned demands[] = {HERE | ABLE, HERE | OF_TYPE, HERE, 0};
     int best = -1;
     for (size_t i = 0; best < 0; i++)
-        best = strongest(selected->name, problem, demands[i]);
+        best = preferred(selected->name, problem, demands[i]);
     return 1u << best;
 }
 
@@ -168,7 +169,7 @@ static bool taken_in_another_type(const char *name, const struct attn_problem *p
     struct attn_problem other = *problem;
     for (int dtype = 0; dtype < ATTN_DTYPE_COUNT; dtype++) {
         other.dtype = other.kv_dtype = (enum attn_dtype)dtype;
-        if (strongest(name, &other, ABLE) >= 0)
+        if (preferred(name, &other, ABLE) >= 0)
             return true;
     }
     return false;
@@ -180,8 +181,8 @@ bool select_refusal(const struct attn_kernel *kernel, const struct attn_problem 
     const char *why, *of_type = "";
     if (attn_supports(kernel, problem, &why))
         return false;
-    const int typed = strongest(kernel->name, problem, OF_TYPE);
-    if (strongest(kernel->name, problem, ABLE) >= 0) {
+    const int typed = preferred(kernel->name, problem, OF_TYPE);
+    if (preferred(kernel->name, problem, ABLE) >= 0) {
         snprintf(message, message_size, "%s", why);
         return true;
     }

@@ -26,13 +26,14 @@ bool select_kernels(const char *list, struct selected selected[SELECT_MAX], size
 bool select_blas(const char *list, struct selected selected[SELECT_MAX], size_t *count,
                  char *message, size_t message_size);
 
-/* What --isa means: a set of bits (1u << isa); or 0 for the best of each kernel and problem. */
+/* What --isa means: a set of bits (1u << isa); or 0 for the one that this host prefers, of each kernel
+ * and problem. */
 bool select_isas(const char *list, unsigned *isas, char *message, size_t message_size);
 
-/* Variants to run for a problem, a set of bits: those asked for, or the strongest one of this host
- * that supports the problem.  Where none does, the one that refuses with the most useful reason:
- * the strongest of this host for the problem's data type, else the strongest of this host, else
- * the strongest built. */
+/* Variants to run for a problem, a set of bits: those asked for, or of those that this host can run
+ * and that support the problem the one it prefers (attn_isa_preference).  Where none does, the one
+ * that refuses with the most useful reason: the preferred of this host for the problem's data type,
+ * else of this host, else of all that are built. */
 unsigned select_variants(const struct selected *selected, unsigned isas,
                          const struct attn_problem *problem);
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "isa.h"
 #include "problem/capabilities.h"
 
 #define NAME_MOST 63 /* what a cell has room for */
@@ -50,12 +51,11 @@ static bool name_is_right(const char *name, char *why, size_t size)
     return !other;
 }
 
-/* A program need not say which instruction set it uses: the strongest that there is. */
+/* A program need not say which instruction set it uses: the one that this host prefers. */
 static bool parse_isa(const json_t *value, enum attn_isa *isa)
 {
-    for (int i = 0; !value && i < ATTN_ISA_COUNT; i++)
-        if (attn_isa_available((enum attn_isa)i))
-            *isa = (enum attn_isa)i;
+    if (!value)
+        *isa = attn_isa_preferred();
     return !value || (json_is_string(value) && attn_isa_parse(json_string_value(value), isa));
 }
 

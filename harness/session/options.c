@@ -96,11 +96,14 @@ static const struct option {
      "(default: the one this program is linked with)",
      TEXT, SELECTS},
     {"isa", "I", offsetof(struct options, isa),
-     "instruction sets, comma separated; best (default: per kernel and problem); all", TEXT,
-     SELECTS},
+     "instruction sets, comma separated; best (default: per kernel and problem, the variant that "
+     "this host prefers); all",
+     TEXT, SELECTS},
     {"isa", "I", offsetof(struct options, isa),
-     "one instruction set; best (default: the strongest that computes the problem)", TEXT,
-     IN(EVAL)},
+     "one instruction set; best (default: of those that compute the problem, the one that this "
+     "host "
+     "prefers)",
+     TEXT, IN(EVAL)},
     {"threads", "N", offsetof(struct options, threads),
      "thread counts, comma separated; all = every core (default: 1,all)", TEXT, SELECTS},
     {"threads", "N", offsetof(struct options, threads), "one number of threads (default: 1)", TEXT,

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 
 #include "base/clock.h"
+#include "isa.h"
 #include "probe.h"
 #include "rate.h"
 
@@ -108,12 +109,10 @@ double ceilings_fma_host(enum attn_dtype dtype, int threads, double seconds)
 
 bool ceilings_fma_is_host(enum attn_isa isa, enum attn_dtype compute, enum attn_dtype dtype)
 {
-    const struct probe *probe = probe_for(isa);
-    bool bf16 = false; /* this host multiplies it */
-    for (size_t i = 0; dtype == ATTN_BF16 && i < probe_count; i++)
-        bf16 |= attn_isa_available(probes[i]->isa) && probes[i]->fma_bf16;
+    const struct probe *probe = probe_for(isa), *first = probe_for(attn_isa_preferred());
+    const bool pairs_are_best = dtype == ATTN_BF16 && first && first->fma_bf16;
     return probe && probe->vector_bytes == widest()->vector_bytes &&
-           (!bf16 || (compute == ATTN_BF16 && probe->fma_bf16));
+           (compute == ATTN_BF16 && probe->fma_bf16) == pairs_are_best;
 }
 
 double ceilings_exp(enum attn_isa isa, int threads, double seconds)

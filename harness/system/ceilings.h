@@ -20,7 +20,8 @@ double ceilings_fma(enum attn_isa isa, enum attn_dtype compute, int threads, dou
 /* Best over what this host has: for fraction_of_machine. */
 double ceilings_fma_host(enum attn_dtype dtype, int threads, double seconds);
 
-/* Whether ceilings_fma() of this ISA is that best already. */
+/* Whether ceilings_fma() of this ISA is that best already: with the widest vectors, and in pairs of bf16
+ * where this host prefers them. */
 bool ceilings_fma_is_host(enum attn_isa isa, enum attn_dtype compute, enum attn_dtype dtype);
 
 /* Two-stream read, GB/s (1e9), of a footprint of `bytes` split between `threads`, as K and V are. */

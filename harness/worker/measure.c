@@ -118,7 +118,8 @@ static double read_ceiling(const struct worker *worker, const struct tensor_set 
 }
 
 /* What the machine could do during this launch.  The probes beside the samples are of the
- * variant's own ISA; the host's best differs only for weaker variants, and is measured only there. */
+ * variant's own ISA; the host's best differs only for those that it does not prefer, and is measured only
+ * there. */
 static json_t *ceilings_answer(const struct worker *worker, const struct tensor_set *set,
                                const struct bench_disturbance *d)
 {

@@ -209,6 +209,11 @@ class Display(CommandTest):
         naive = [k for k in listed["kernels"] if k["name"] == "naive"]
         self.assertIn("baseline", {k["isa"] for k in naive})
         self.assertTrue(all(k["available"] or k["needs"] for k in listed["kernels"]))
+        self.assertEqual(listed["isa_preference"][-1], "baseline")
+        available = {k["isa"] for k in listed["kernels"] if k["available"]}
+        self.assertLessEqual(available, set(listed["isa_preference"]))
+        preferred = ", then ".join(listed["isa_preference"])
+        self.assertIn(f"  preferred on this host: {preferred}\n", run("list").stdout)
         quick = next(s for s in listed["suites"] if s["name"] == "quick")
         self.assertTrue(all("problem" in case for case in quick["cases"]))
 

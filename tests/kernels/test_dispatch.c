@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "attention.h"
+#include "isa.h"
 #include "problem/parse.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
@@ -115,7 +116,9 @@ static void with_products_of_pairs(void **state)
     if (!attn_isa_available(ATTN_ISA_AVX512_BF16) || !attn_find("flash", ATTN_ISA_AVX512_BF16))
         skip();
     assert_chosen(choices, COUNT(choices));
-    assert_int_equal(best("h=8,s=512,d=64,dtype=bf16", 1)->isa, ATTN_ISA_AVX512_BF16);
+    assert_int_equal(best("h=8,s=512,d=64,dtype=bf16", 1)->isa, attn_isa_preferred());
+    assert_int_equal(best("h=8,sq=1,skv=8192,d=128,dtype=bf16", 1)->isa, attn_isa_preferred());
+    assert_int_equal(best("h=8,s=512,d=64", 1)->isa, ATTN_ISA_AVX512); /* bf16 only */
 }
 
 static void invalid_problems_get_none(void **state)

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "attention.h"
@@ -36,6 +37,57 @@ static void names_round_trip(void **state)
     assert_false(attn_dtype_parse("f31", &dtype));
     assert_false(attn_isa_parse("", &isa));
     assert_true(attn_isa_available(ATTN_ISA_BASELINE));
+}
+
+/* The place of an instruction set in an order that holds each once. */
+static size_t place(const enum attn_isa *order, enum attn_isa isa)
+{
+    size_t at = ATTN_ISA_COUNT;
+    for (size_t i = 0; i < ATTN_ISA_COUNT; i++)
+        if (order[i] == isa) {
+            assert_int_equal(at, ATTN_ISA_COUNT);
+            at = i;
+        }
+    assert_true(at < ATTN_ISA_COUNT);
+    return at;
+}
+
+static void preference_is_by_vendor(void **state)
+{
+    (void)state;
+    static const char *const vendors[] = {"intel", "amd", "another"};
+    for (size_t v = 0; v < sizeof vendors / sizeof *vendors; v++) {
+        const enum attn_isa *order = attn_isa_preference_of(vendors[v]);
+        for (int isa = 0; isa < ATTN_ISA_COUNT; isa++)
+            place(order, (enum attn_isa)isa);
+        assert_int_equal(order[ATTN_ISA_COUNT - 1], ATTN_ISA_BASELINE);
+        assert_int_equal(order[ATTN_ISA_COUNT - 2], ATTN_ISA_AVX2);
+        const bool pairs = place(order, ATTN_ISA_AVX512_BF16) < place(order, ATTN_ISA_AVX512);
+        assert_int_equal(pairs, strcmp(vendors[v], "intel") != 0);
+    }
+}
+
+/* Whether Linux says that the processor is one of Intel's. */
+static bool on_intel(void)
+{
+    char line[256];
+    bool intel = false;
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    while (file && fgets(line, sizeof line, file))
+        intel |= strncmp(line, "vendor_id", 9) == 0 && strstr(line, "GenuineIntel");
+    if (file)
+        fclose(file);
+    return intel;
+}
+
+static void this_host_prefers_what_it_can_run(void **state)
+{
+    (void)state;
+    const enum attn_isa *order = attn_isa_preference();
+    assert_ptr_equal(order, attn_isa_preference_of(on_intel() ? "intel" : "amd"));
+    const size_t first = place(order, attn_isa_preferred());
+    for (size_t i = 0; i <= first; i++)
+        assert_int_equal(attn_isa_available(order[i]), i == first);
 }
 
 static void descriptors(void **state)
@@ -146,6 +198,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_round_trip),
+        cmocka_unit_test(preference_is_by_vendor),
+        cmocka_unit_test(this_host_prefers_what_it_can_run),
         cmocka_unit_test(descriptors),
         cmocka_unit_test(blas_environment),
     };

@@ -45,8 +45,10 @@ static const struct attn_kernel typed_bf16 = {
     .caps.outputs = ATTN_OUTPUT_O | ATTN_OUTPUT_LSE,
     .caps.forward = true,
 };
-static const struct attn_kernel *const added[] = {&everywhere, &everywhere_amx, &nowhere,
-                                                  &picky,      &typed,          &typed_bf16};
+static const struct attn_kernel both = VARIANT("both", ATTN_ISA_AVX512, NULL);
+static const struct attn_kernel both_bf16 = VARIANT("both", ATTN_ISA_AVX512_BF16, NULL);
+static const struct attn_kernel *const added[] = {
+    &everywhere, &everywhere_amx, &nowhere, &picky, &typed, &typed_bf16, &both, &both_bf16};
 
 static struct selected selected[SELECT_MAX];
 static size_t count;
@@ -172,6 +174,18 @@ static void best_is_what_this_host_can_run(void **state)
     assert_int_equal(variants("everywhere/amx", "avx2"), 1u << ATTN_ISA_AMX);
 }
 
+static void best_is_what_this_host_prefers(void **state)
+{
+    (void)state;
+    const enum attn_isa *first = attn_isa_preference();
+    while (*first != ATTN_ISA_AVX512 && *first != ATTN_ISA_AVX512_BF16)
+        first++;
+    if (attn_isa_available(ATTN_ISA_AVX512) && !attn_isa_available(ATTN_ISA_AVX512_BF16))
+        assert_int_equal(variants("both", NULL), 1u << ATTN_ISA_AVX512);
+    else
+        assert_int_equal(variants("both", NULL), 1u << *first); /* also where there is neither */
+}
+
 /* The refusal of `typed` in f32, whichever variant was chosen. */
 static void assert_refusal(const struct attn_kernel *kernel, struct attn_problem problem,
                            const char *expected)
@@ -212,6 +226,7 @@ int main(void)
         cmocka_unit_test(unknown_names_are_answered),
         cmocka_unit_test(isas_are_sets),
         cmocka_unit_test(best_is_what_this_host_can_run),
+        cmocka_unit_test(best_is_what_this_host_prefers),
         cmocka_unit_test(refusals_are_of_the_data_type),
     };
     catalogue_add(added, sizeof added / sizeof *added);

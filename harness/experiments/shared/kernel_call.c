@@ -25,19 +25,17 @@ const char *const *kernel_call_names(void)
 const struct attn_kernel *kernel_call_find(const char *name, const struct attn_problem *problem,
                                            char *message, size_t message_size)
 {
-    const struct attn_kernel *kernel, *best = NULL;
+    const enum attn_isa *order = attn_isa_preference();
     const char *why = "there is no such kernel";
-    for (size_t i = 0; (kernel = catalogue_at(i)); i++) {
-        if (strcmp(kernel->name, name) != 0)
-            continue;
-        if (!attn_isa_available(kernel->isa))
+    for (size_t i = 0; i < ATTN_ISA_COUNT; i++) {
+        const struct attn_kernel *kernel = catalogue_find(name, order[i]);
+        if (kernel && !attn_isa_available(kernel->isa))
             why = "this host lacks its instruction set";
-        else if (attn_supports(kernel, problem, &why))
-            best = kernel; /* the catalogue goes from the weakest to the best */
+        else if (kernel && attn_supports(kernel, problem, &why))
+            return kernel;
     }
-    if (!best)
-        snprintf(message, message_size, "%s: %s", name, why);
-    return best;
+    snprintf(message, message_size, "%s: %s", name, why);
+    return NULL;
 }
 
 bool kernel_call_open(struct kernel_call *call, const struct attn_kernel *kernel,

@@ -15,7 +15,7 @@ struct kernel_call {
 /* Names of every kernel that needs nothing but this program, the last NULL. */
 const char *const *kernel_call_names(void);
 
-/* The best variant of that name on this host for the problem; NULL with a reason. */
+/* The variant of that name that this host prefers for the problem; NULL with a reason. */
 const struct attn_kernel *kernel_call_find(const char *name, const struct attn_problem *problem,
                                            char *message, size_t message_size);
 

@@ -11,7 +11,7 @@ struct layer_call {
     void *workspace;
 };
 
-/* With the best variant of that name on this host.  False leaves nothing open. */
+/* With the variant of that name that this host prefers.  False leaves nothing open. */
 bool layer_call_open(struct layer_call *call, const struct attn_self_attention *layer,
                      const char *kernel, int threads, char *message, size_t message_size);
 void layer_call_close(struct layer_call *call);
