@@ -12,6 +12,7 @@
 #include "isa.h"
 #include "base/progress.h"
 #include "session/guests.h"
+#include "session/libraries.h"
 #include "base/table.h"
 #include "session/session.h"
 
@@ -29,14 +30,11 @@ static json_t *names_of(unsigned set, const char *(*name)(enum attn_dtype))
     return names;
 }
 
-/* What a variant lacks to run here, NULL where nothing.  Libraries are looked for in this process, which
- * measures nothing. */
+/* What a variant lacks to run here, NULL where nothing. */
 static const char *needs_of(const struct attn_kernel *kernel)
 {
-    const char *why = NULL;
-    if (!attn_isa_available(kernel->isa))
-        return attn_isa_needs(kernel->isa);
-    return attn_load(kernel, &why) ? NULL : why;
+    return attn_isa_available(kernel->isa) ? libraries_missing(kernel)
+                                           : attn_isa_needs(kernel->isa);
 }
 
 static json_t *variant_json(const struct attn_kernel *kernel)
@@ -150,8 +148,8 @@ static void print_libraries(const char *const *names, size_t count)
     for (size_t i = 0; i < count; i++)
         for (int isa = 0; isa < ATTN_ISA_COUNT; isa++) {
             const struct attn_kernel *kernel = catalogue_find(names[i], (enum attn_isa)isa);
-            const char *why;
-            if (!kernel || attn_load(kernel, &why))
+            const char *why = kernel ? libraries_missing(kernel) : NULL;
+            if (!why)
                 continue;
             snprintf(line, sizeof line, "  %s is unavailable: %s", names[i], why);
             table_wrap(stdout, line, WIDTH, 4);
@@ -205,7 +203,7 @@ int list_command(const struct options *options, int argc, const char *const *arg
     (void)argc;
     (void)argv;
     bool printed = true;
-    if (!guests_load(options->plugins, options->plugin_count, "rivals", 0))
+    if (!guests_load(options->plugins, options->plugin_count, "rivals", 0) || !libraries_ask())
         return EXIT_INTERRUPTED;
     if (options->json)
         printed = print_json();

@@ -18,7 +18,7 @@
  *
  * `plugin` is the file that the kernel comes from, "" where it is of this program; `program`: that file
  * is not a shared object to load but a program to start.  It is used only while it has the digest.
- * `describe` says what kernels the file has.
+ * `describe` says what kernels the file has; without a file, whether the kernel's library is there.
  *
  * The answer repeats the request's token, which a kernel does not know: what it writes to
  * descriptor 4 is no answer.
@@ -46,7 +46,7 @@ enum protocol_action {
     PROTOCOL_EVAL,       /* compute from a file to a file */
     PROTOCOL_CEILINGS,   /* what the machine can do */
     PROTOCOL_EXPERIMENT, /* one step of an experiment */
-    PROTOCOL_DESCRIBE,   /* which kernels a plug-in has */
+    PROTOCOL_DESCRIBE,   /* which kernels a plug-in has, or whether a kernel's library is there */
     PROTOCOL_ACTION_COUNT
 };
 

@@ -1,11 +1,13 @@
 /*
- * describe: which kernels a plug-in has, as data for the parent, which never loads it.
+ * describe: which kernels a plug-in has, as data for the parent, which never loads it; of a kernel of
+ * this program, whether the library that it calls can be loaded.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "plugin.h"
 #include "problem/capabilities.h"
+#include "problem/catalogue.h"
 #include "rival.h"
 
 #define TEXT 200 /* bytes of a text that a plug-in gives */
@@ -46,14 +48,25 @@ static bool describe_object(const char *path, json_t *answer, char *why, size_t 
     return count;
 }
 
+static bool load_library(const struct protocol_request *r, char *why, size_t why_size)
+{
+    const struct attn_kernel *kernel = catalogue_find(r->kernel, r->isa);
+    const char *missing = "there is no such kernel";
+    if (kernel && attn_load(kernel, &missing))
+        return true;
+    snprintf(why, why_size, "%s", missing);
+    return false;
+}
+
 void worker_describe(struct worker *worker)
 {
     const struct protocol_request *r = &worker->request;
     char why[640] = "";
     enum cell_state state = CELL_UNAVAILABLE;
-    const bool described = r->program
-                               ? rival_describe(r->plugin, worker->answer, &state, why, sizeof why)
-                               : describe_object(r->plugin, worker->answer, why, sizeof why);
+    const bool described =
+        r->program    ? rival_describe(r->plugin, worker->answer, &state, why, sizeof why)
+        : !*r->plugin ? load_library(r, why, sizeof why)
+                      : describe_object(r->plugin, worker->answer, why, sizeof why);
     if (!described)
         worker_end(worker, state, "%s", why);
 }

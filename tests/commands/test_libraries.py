@@ -2,9 +2,12 @@
 
 import json
 import os
+import subprocess
 import unittest
 
-from command import BRIEF, TINY, CommandTest, cells, lines, run
+from command import BESIDE, BRIEF, PROGRAM, TINY, CommandTest, cells, lines, run
+
+SANITIZED = os.environ.get("ATTNBENCH_SANITIZED") == "ON"
 
 LOADED = {"gemm_blis": "BLIS", "gemm_mkl": "MKL", "onednn": "ONEDNN", "onednn_graph": "ONEDNN"}
 NOWHERE = {f"ATTNBENCH_{name}": "/nowhere/lib.so" for name in LOADED.values()}
@@ -44,6 +47,28 @@ class Libraries(CommandTest):
         words = " ".join(run("list", env={**os.environ, **NOWHERE}).stdout.split())
         for kernel in LOADED:
             self.assertIn(f"{kernel} is unavailable: ", words)
+
+    def loaders(self, *arguments: str) -> tuple[int, set[int]]:
+        """The process of the program, and those that loaded a library that it looks for."""
+        note = self.directory / "note"
+        note.write_text("")
+        named = {f"ATTNBENCH_{name}": os.environ["ATTNBENCH_NOTED"] for name in LOADED.values()}
+        with subprocess.Popen(
+            [PROGRAM, *arguments], env={**os.environ, **named, "ATTNBENCH_NOTE": str(note)},
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        ) as process:  # fmt: skip
+            self.assertEqual(process.wait(timeout=120), 0)
+        return process.pid, {int(pid) for pid in note.read_text().split()}
+
+    def test_the_program_itself_loads_none(self) -> None:
+        """Workers do.  AddressSanitizer rules out loading some of them at all."""
+        session = ["run", "--problem", TINY, "--threads", "1", *BRIEF, *BESIDE,
+                   "--output", self.output, "--kernel", ",".join(["naive", *LOADED])]  # fmt: skip
+        for arguments in (["list"], ["list", "--json"], session):
+            program, loaders = self.loaders(*arguments)
+            self.assertNotIn(program, loaders)
+            if not SANITIZED:
+                self.assertGreaterEqual(len(loaders), 2)
 
     def test_all_leaves_them_out(self) -> None:
         run("run", "--problem", TINY, "--threads", "1", *BRIEF, "--output", self.output)
