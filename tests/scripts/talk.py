@@ -188,7 +188,11 @@ class Program:
     """The program on the other end of two pipes, with the tensors on descriptor 5."""
 
     def __init__(self, home: Path | None = None, tensors: Tensors | None = None) -> None:
-        """Starts it; `home` is where environments are looked for instead of the user's."""
+        """Starts it; `home` is where environments are looked for instead of the user's.
+
+        What it compiles is kept there, too: Inductor waits ten minutes for whoever else compiles
+        the same code in the user's cache.
+        """
         self.tensors = tensors
         theirs_in, ours_out = os.pipe()
         ours_in, theirs_out = os.pipe()
@@ -199,6 +203,7 @@ class Program:
         environment = dict(os.environ)
         if home:
             environment["XDG_DATA_HOME"] = str(home)
+            environment["XDG_CACHE_HOME"] = str(home / "cache")
         self.pid = os.posix_spawn(WORKER, [str(WORKER)], environment, file_actions=actions)
         for fd in (theirs_in, theirs_out, *high):
             os.close(fd)
