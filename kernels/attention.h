@@ -3,6 +3,13 @@
  *
  *     O = softmax(scale * Q K^T + mask) V
  *
+ * In full, the score of query i and key j, which stand p = j - attn_position(i) apart, is
+ *
+ *     softcap(scale * k_scale * q_i . k_j) + slope * p + bias_ij          softcap(x) = c tanh(x / c)
+ *
+ * unless a mask hides the key; a sink is one more score of the row, of a key whose value is 0: it
+ * counts in the row's maximum, sum and LSE.  int8 values count as v_scale * v_j.
+ *
  * Life of a call:
  *
  *     struct attn_problem problem;
@@ -84,8 +91,12 @@ enum attn_option {
     ATTN_OPTION_SOFTCAP = 1 << 1, /* softcap */
     ATTN_OPTION_SINKS = 1 << 2,   /* tensors.sinks: one extra logit per query head */
     ATTN_OPTION_ALIBI = 1 << 3,   /* tensors.slopes: one slope per query head */
-    ATTN_OPTION_RAGGED = 1 << 4,  /* tensors.kv_lens or cu_seqlens: lengths per sequence */
-    ATTN_OPTION_PAGED = 1 << 5    /* page_size, tensors.block_table: K and V in pages */
+    ATTN_OPTION_RAGGED = 1 << 4,  /* tensors.kv_lens: each sequence's keys, at most kv_len */
+    ATTN_OPTION_PAGED = 1 << 5,   /* page_size, tensors.block_table: K and V in pages */
+    /* tensors.cu_seqlens: the queries of all sequences follow each other, at most q_len of each; so
+     * do their keys (cu_seqlens_kv), unless RAGGED or PAGED says that they lie in a cache */
+    ATTN_OPTION_PACKED = 1 << 6,
+    ATTN_OPTION_SHARED_KV = 1 << 7 /* V is the first v_dim elements of each row of K */
 };
 
 /* Wanted results, a set of bits. */
@@ -145,23 +156,30 @@ struct attn_tensor {
 /* Every operand and result of a call; .data is NULL where absent. */
 struct attn_tensors {
     size_t size;
-    struct attn_tensor q;             /* (B, Hq, Sq, D) */
-    struct attn_tensor k;             /* (B, Hkv, Skv, D);  paged: (pages, Hkv, page_size, D) */
-    struct attn_tensor v;             /* (B, Hkv, Skv, Dv); paged: (pages, Hkv, page_size, Dv) */
-    struct attn_tensor o;             /* (B, Hq, Sq, Dv) */
-    struct attn_tensor lse;           /* (B, Hq, Sq) f32 */
-    struct attn_tensor weights;       /* (B, Hq, Sq, Skv) f32 */
-    struct attn_tensor bias;          /* broadcast to (B, Hq, Sq, Skv) by strides of 0 */
-    struct attn_tensor mask;          /* likewise, ATTN_BOOL */
-    struct attn_tensor sinks;         /* (Hq) f32 */
+    /* Packed sequences have stride[0] = 0, in q o lse weights, and in k v k_scale v_scale where the
+     * keys are packed too: row i of sequence b is row cu_seqlens[b] + i. */
+    struct attn_tensor q;       /* (B, Hq, Sq, D) */
+    struct attn_tensor k;       /* (B, Hkv, Skv, D);  paged: (pages, Hkv, page_size, D) */
+    struct attn_tensor v;       /* (B, Hkv, Skv, Dv); paged: (pages, Hkv, page_size, Dv) */
+    struct attn_tensor o;       /* (B, Hq, Sq, Dv) */
+    struct attn_tensor lse;     /* (B, Hq, Sq) f32 */
+    struct attn_tensor weights; /* (B, Hq, Sq, Skv) f32 */
+    /* Broadcast to (B, Hq, Sq, Skv) by strides of 0 before the last; i and j count in their sequence,
+     * packed or not.  A bias is f32 or of the problem's dtype. */
+    struct attn_tensor bias;          /* added to the scores; -inf masks */
+    struct attn_tensor mask;          /* ATTN_BOOL */
+    struct attn_tensor sinks;         /* (Hq) f32; -inf: no sink */
     struct attn_tensor slopes;        /* (Hq) f32 */
     struct attn_tensor kv_lens;       /* (B) i32 */
     struct attn_tensor cu_seqlens;    /* (B + 1) i32: queries of sequence b are rows [b], [b + 1) */
     struct attn_tensor cu_seqlens_kv; /* (B + 1) i32: likewise keys, where they are packed too */
     struct attn_tensor block_table;   /* (B, pages per sequence) i32 */
-    struct attn_tensor k_scale;       /* (B, Hkv, Skv) f32 by strides of 0 where shared */
-    struct attn_tensor v_scale;
+    struct attn_tensor k_scale;       /* (B, Hkv, Skv, D) f32 by strides of 0 where shared: one a
+                                          token has stride[3] = 0, one a channel stride[2] = 0 */
+    struct attn_tensor v_scale;       /* (B, Hkv, Skv) f32, likewise */
     struct attn_tensor dO, dQ, dK, dV; /* backward: shaped like o, q, k, v */
+    /* How many there are, for attn_tensors_valid(): pages of k and v; rows of packed q and of packed k. */
+    size_t pages, q_rows, kv_rows;
 };
 
 /* What a kernel does otherwise than this header says, a set of bits: for the libraries of others, whose
@@ -273,6 +291,13 @@ static inline float attn_problem_scale(const struct attn_problem *problem)
                                : (float)(1 / __builtin_sqrt((double)problem->qk_dim));
 }
 
+/* The key that query i stands at: masks, windows and ALiBi count from there. */
+static inline ptrdiff_t attn_position(const struct attn_problem *problem, ptrdiff_t i,
+                                      ptrdiff_t q_len, ptrdiff_t kv_len)
+{
+    return problem->mask & ATTN_MASK_CAUSAL_TOP_LEFT ? i : i + kv_len - q_len;
+}
+
 /* Keys [lo, hi) that positional masks (causal, window) leave to query i; lo = hi where none. */
 struct attn_range {
     ptrdiff_t lo, hi;
@@ -283,7 +308,7 @@ static inline struct attn_range attn_visible_in(const struct attn_problem *probl
                                                 ptrdiff_t q_len, ptrdiff_t kv_len)
 {
     struct attn_range r = {0, kv_len};
-    const ptrdiff_t at = problem->mask & ATTN_MASK_CAUSAL_TOP_LEFT ? i : i + kv_len - q_len;
+    const ptrdiff_t at = attn_position(problem, i, q_len, kv_len);
     if (problem->mask & (ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT))
         r.hi = at + 1 < r.hi ? at + 1 : r.hi;
     if (problem->options & ATTN_OPTION_WINDOW) {
@@ -303,6 +328,32 @@ static inline struct attn_range attn_visible(const struct attn_problem *problem,
     return attn_visible_in(problem, i, (ptrdiff_t)problem->q_len, (ptrdiff_t)problem->kv_len);
 }
 
+/* A sequence's lengths, and where its rows begin in operands that are packed. */
+struct attn_sequence {
+    size_t q_first, q_len;
+    size_t kv_first, kv_len;
+};
+
+static inline struct attn_sequence attn_sequence(const struct attn_problem *problem,
+                                                 const struct attn_tensors *tensors, size_t b)
+{
+    struct attn_sequence s = {0, problem->q_len, 0, problem->kv_len};
+    const unsigned cached = ATTN_OPTION_RAGGED | ATTN_OPTION_PAGED;
+    if (problem->options & ATTN_OPTION_PACKED) {
+        const int32_t *q = (const int32_t *)tensors->cu_seqlens.data + b;
+        s.q_first = (size_t)q[0];
+        s.q_len = (size_t)(q[1] - q[0]);
+        if (!(problem->options & cached)) {
+            const int32_t *kv = (const int32_t *)tensors->cu_seqlens_kv.data + b;
+            s.kv_first = (size_t)kv[0];
+            s.kv_len = (size_t)(kv[1] - kv[0]);
+        }
+    }
+    if (problem->options & ATTN_OPTION_RAGGED)
+        s.kv_len = (size_t)((const int32_t *)tensors->kv_lens.data)[b];
+    return s;
+}
+
 /* KV head that serves query head h. */
 static inline size_t attn_kv_head(const struct attn_problem *problem, size_t h)
 {
@@ -319,6 +370,21 @@ double attn_useful_flops(const struct attn_problem *problem);
 /* Bytes that any implementation must move: Q and the results once, each visible key's K and V
  * once per KV head. */
 double attn_compulsory_bytes(const struct attn_problem *problem);
+
+/* The same with what the operands say: the lengths of sequences, and keys that a boolean mask or a
+ * bias of -inf hides.  Each element of a bias, mask or scale counts once, however often it is shared. */
+struct attn_work {
+    double pairs; /* (query, key), over sequences and query heads */
+    double flops;
+    double bytes;
+};
+struct attn_work attn_work(const struct attn_problem *problem, const struct attn_tensors *tensors);
+
+/* Whether the operands are what the problem says: all that it needs is there, of the right type;
+ * lengths, offsets and pages point inside.  False fills message with one line that names the tensor and
+ * the element.  Kernels do not check. */
+bool attn_tensors_valid(const struct attn_problem *problem, const struct attn_tensors *tensors,
+                        char *message, size_t size);
 
 /* ---- elements ------------------------------------------------------------------------------ */
 
@@ -340,6 +406,19 @@ static inline void *attn_row(const struct attn_tensor *t, size_t b, size_t h, si
     const ptrdiff_t at =
         (ptrdiff_t)b * t->stride[0] + (ptrdiff_t)h * t->stride[1] + (ptrdiff_t)i * t->stride[2];
     return (char *)t->data + at * (ptrdiff_t)attn_dtype_size(t->dtype);
+}
+
+/* Row of key j of a sequence in `kv`, which is tensors->k or v: through the table where K and V lie in
+ * pages. */
+static inline void *attn_kv_row(const struct attn_problem *problem,
+                                const struct attn_tensors *tensors, const struct attn_tensor *kv,
+                                const struct attn_sequence *sequence, size_t b, size_t g, size_t j)
+{
+    if (!(problem->options & ATTN_OPTION_PAGED))
+        return attn_row(kv, b, g, sequence->kv_first + j);
+    const int32_t *table =
+        (const int32_t *)tensors->block_table.data + (ptrdiff_t)b * tensors->block_table.stride[0];
+    return attn_row(kv, (size_t)table[j / problem->page_size], g, j % problem->page_size);
 }
 
 /* ---- kernels ------------------------------------------------------------------------------- */
