@@ -12,14 +12,15 @@
 
 struct group_block {
     const struct attn_problem *problem;
-    size_t b, g;            /* sequence and KV head */
-    size_t group;           /* query heads of the KV head */
-    size_t first, rows;     /* first row and how many */
-    struct attn_range seen; /* keys that some row sees; lo >= hi where none */
-    struct attn_range full; /* keys that all rows see; lo >= hi where none */
+    struct attn_sequence sequence; /* lengths of sequence b */
+    size_t b, g;                   /* sequence and KV head */
+    size_t group;                  /* query heads of the KV head */
+    size_t first, rows;            /* first row and how many */
+    struct attn_range seen;        /* keys that some row sees; lo >= hi where none */
+    struct attn_range full;        /* keys that all rows see; lo >= hi where none */
 };
 
-/* Query rows per KV head. */
+/* Query rows per KV head, of the longest sequence. */
 static inline size_t group_rows(const struct attn_problem *problem)
 {
     return problem->q_heads / problem->kv_heads * problem->q_len;
@@ -40,14 +41,23 @@ static inline size_t group_head(const struct group_block *block, size_t r)
 /* Keys that the block's row r sees. */
 static inline struct attn_range group_visible(const struct group_block *block, size_t r)
 {
-    return attn_visible(block->problem, (ptrdiff_t)group_query(block, r));
+    return attn_visible_in(block->problem, (ptrdiff_t)group_query(block, r),
+                           (ptrdiff_t)block->sequence.q_len, (ptrdiff_t)block->sequence.kv_len);
 }
 
 /* Row (r) of an operand that is laid out like Q. */
+static inline void *group_row(const struct group_block *block, const struct attn_tensor *t,
+                              size_t r)
+{
+    return attn_row(t, block->b, group_head(block, r),
+                    block->sequence.q_first + group_query(block, r));
+}
+
 static inline float *group_row_f32(const struct group_block *block, const struct attn_tensor *t,
                                    size_t r)
 {
-    return attn_row_f32(t, block->b, group_head(block, r), group_query(block, r));
+    assert(t->dtype == ATTN_F32);
+    return group_row(block, t, r);
 }
 
 /*
@@ -74,21 +84,6 @@ static inline void group_look(struct group_block *block)
     }
 }
 
-/* Block `index` of those that hold at most `most` rows. */
-static inline struct group_block group_block_at(const struct attn_problem *problem, size_t b,
-                                                size_t g, size_t index, size_t most)
-{
-    const size_t first = index * most, left = group_rows(problem) - first;
-    struct group_block block = {.problem = problem,
-                                .b = b,
-                                .g = g,
-                                .group = problem->q_heads / problem->kv_heads,
-                                .first = first,
-                                .rows = left < most ? left : most};
-    group_look(&block);
-    return block;
-}
-
 /* The rows of a block from `first` on, at most `most`: none where the block ends before. */
 static inline struct group_block group_part(const struct group_block *block, size_t first,
                                             size_t most)
@@ -101,6 +96,29 @@ static inline struct group_block group_part(const struct group_block *block, siz
     if (part.rows)
         group_look(&part);
     return part;
+}
+
+/* Block `index` of those that hold at most `most` rows of a sequence: none where it has fewer. */
+static inline struct group_block group_block_in(const struct attn_problem *problem,
+                                                const struct attn_sequence *sequence, size_t b,
+                                                size_t g, size_t index, size_t most)
+{
+    const size_t group = problem->q_heads / problem->kv_heads;
+    const struct group_block all = {.problem = problem,
+                                    .sequence = *sequence,
+                                    .b = b,
+                                    .g = g,
+                                    .group = group,
+                                    .rows = group * sequence->q_len};
+    return group_part(&all, index * most, most);
+}
+
+/* The same where every sequence has the problem's own lengths. */
+static inline struct group_block group_block_at(const struct attn_problem *problem, size_t b,
+                                                size_t g, size_t index, size_t most)
+{
+    const struct attn_sequence whole = {0, problem->q_len, 0, problem->kv_len};
+    return group_block_in(problem, &whole, b, g, index, most);
 }
 
 /* Whether some row of the block does not see all of keys [j, j + n). */
