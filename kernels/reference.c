@@ -5,8 +5,9 @@
  * Plain loops, so that they can be seen to be right; compiled once per ISA because a full check
  * spends its time here (reference_isa.c picks).  Every product of two f32 is exact in float64 and
  * sums of Skv terms lose at most Skv 2^-53, so that its own error is invisible beside the bound.
+ * Which keys a row sees and their scores: reference/keys.h; their weights: reference/softmax.h.
  *
- * The bound, with u = 2^-24, x_j the scaled scores, p_j the weights, m = max_j x_j, O = sum p_j v_j
+ * The bound, with u = 2^-24, x_j the scores, p_j the weights, m = max_j x_j, O = sum p_j v_j
  * and g(n) u the error of a sum of n terms relative to the sum of their magnitudes:
  *
  *   score      x_j is off by at most delta_j = (g(D) + 4u) (s_rj + m - x_j): the dot product (its
@@ -25,17 +26,36 @@
  *              (m and log2 l times ln 2, the logarithm itself) + u |LSE| + Skv 2^-126.
  *   weight j   p_j (delta_j + sum_k p_k delta_k + g(Skv) + 2 c_exp u + 2u + u_p) + 2^-126.
  *
+ * What options add to delta_j, and to the rest:
+ *
+ *   softcap    c tanh(x / c): of the error of x, its slope 1 - tanh^2; its own: x / c (in the 4u),
+ *              tanh to 3u absolutely, the product with c, in all 4u c.
+ *   ALiBi      slope and log2(e) are rounded, and both products: 3u |slope p|; p itself is exact.
+ *   bias       times log2(e): 2u |bias|.
+ *   additions  x_j = y + slope p + bias in any order rounds by u |x_j| at last, and before that by u
+ *              times a part, which is at most |x_j| and the term that is not in it (or both terms):
+ *              2u |x_j| + u (|slope p| + |bias|).  In all 2u |x_j| + 4u |slope p| + 3u |bias|.
+ *   int8       s_rj counts what the integers stand for; the scale and the product with it, on K or
+ *              on the score: 2u s_rj.  Of V, likewise: 2u sum_j p_j |v_j|.
+ *   sink       a key whose score s is given and whose value is 0: delta = 4u (|s| + m - s), and Skv
+ *              counts it.
+ *
  * g(n) = min(n, 6 sqrt(2n)) u: rounding errors of different sign cancel as a random walk does, of
- * which 6 standard deviations are allowed; n u, the worst case, for tied rows.  A row is tied where
- * keys holding half of the weight have a neighbour (or a rival for the maximum) within n u of their
- * own score: their roundings repeat and have one sign.
+ * which 6 standard deviations are allowed; n u, the worst case, where they need not:
+ *
+ *   tied       Keys holding half of the weight have a neighbour (or a rival for the maximum) within
+ *              n u of their own score: their roundings repeat and have one sign.  Holds for g(D) too.
+ *   dominated  One key, or the sink, has more than half of the weight.  Once it is in, every partial
+ *              sum of l lies between l / 2 and l, so that each addition of the rest rounds by up to
+ *              u l: the spacing there is l's own.  And how l + p rounds is decided by p modulo that
+ *              spacing, so like terms, added one after the other, round the same way every time:
+ *              Skv u l, with one sign.  (The largest |p v| does the same to the sums of P V.)
  */
 #include <math.h>
 
-#include "element.h"
 #include "reference.h"
+#include "reference/softmax.h"
 
-#define U 0x1p-24 /* unit roundoff of f32 */
 #define C_EXP 8.0
 #define SMALLEST_NORMAL 0x1p-126
 
@@ -52,113 +72,6 @@ static const struct {
     [ATTN_F16] = {0x1p-11, 0x1p-14},
 };
 
-/* A row's keys and what is known of them; arrays are indexed by key, [lo, hi) is in use. */
-struct keys {
-    ptrdiff_t lo, hi;
-    double *x;       /* scaled score */
-    double *p;       /* weight */
-    double *delta;   /* how far x may be off, first s_rj */
-    double m, l;     /* maximum, sum of exp(x - m) */
-    double mean_off; /* sum_j p_j delta_j */
-    double g_keys;   /* g(Skv) */
-};
-
-/* Elements [at, at + n) of row (b, h, i) as float: where they are, or widened into buffer. */
-static const float *row_f32(const struct attn_tensor *t, size_t b, size_t h, size_t i, size_t at,
-                            size_t n, float *buffer)
-{
-    if (t->dtype == ATTN_F32)
-        return (const float *)attn_row(t, b, h, i) + at;
-    const uint16_t *row = (const uint16_t *)attn_row(t, b, h, i) + at;
-    if (t->dtype == ATTN_BF16)
-        for (size_t d = 0; d < n; d++)
-            buffer[d] = attn_bf16_to_f32(row[d]);
-    else
-        for (size_t d = 0; d < n; d++)
-            buffer[d] = attn_f16_to_f32(row[d]);
-    return buffer;
-}
-
-static double dot(const double *q, const float *k, size_t n, double *magnitude)
-{
-    double sum = 0, absolute = 0;
-#pragma omp simd reduction(+ : sum, absolute)
-    for (size_t d = 0; d < n; d++) {
-        const double product = q[d] * (double)k[d];
-        sum += product;
-        absolute += fabs(product);
-    }
-    *magnitude = absolute;
-    return sum;
-}
-
-/* Scores, their magnitudes (in delta) and their maximum; a NaN score makes every weight NaN.  Where
- * every score is -inf no key has any weight: the row is one that sees no key, as if by the mask. */
-static void scores(const struct attn_problem *problem, const struct attn_tensors *t, size_t b,
-                   size_t g, const double *q, float *buffer, struct keys *keys)
-{
-    const double scale = (double)attn_problem_scale(problem);
-    bool weighty = false;
-    keys->m = -INFINITY;
-    for (ptrdiff_t j = keys->lo; j < keys->hi; j++) {
-        const float *k = row_f32(&t->k, b, g, (size_t)j, 0, problem->qk_dim, buffer);
-        double magnitude;
-        const double x = scale * dot(q, k, problem->qk_dim, &magnitude);
-        keys->x[j] = x;
-        keys->delta[j] = fabs(scale) * magnitude;
-        keys->m = x > keys->m ? x : keys->m;
-        weighty |= x != -INFINITY;
-    }
-    if (!weighty)
-        keys->hi = keys->lo;
-}
-
-static bool tied(const struct keys *keys)
-{
-    const double near = (double)(keys->hi - keys->lo) * U;
-    double weight = 0, top = 0;
-    ptrdiff_t rivals = 0;
-    for (ptrdiff_t j = keys->lo; j < keys->hi; j++) {
-        const double x = keys->x[j];
-        if (keys->m - x <= near) {
-            rivals++;
-            top += keys->p[j];
-        } else if ((j > keys->lo && fabs(x - keys->x[j - 1]) <= near) ||
-                   (j + 1 < keys->hi && fabs(x - keys->x[j + 1]) <= near)) {
-            weight += keys->p[j];
-        }
-    }
-    return weight + (rivals > 1 ? top : 0) >= 0.5;
-}
-
-/* g(n) of the header comment. */
-static double growth(size_t n, bool aligned)
-{
-    const double walk = 6 * sqrt(2 * (double)n);
-    return (aligned || walk > (double)n ? (double)n : walk) * U;
-}
-
-/* Weights from scores; then delta and the growth factors, which need to know of ties. */
-static void softmax(const struct attn_problem *problem, struct keys *keys)
-{
-    double l = 0;
-    for (ptrdiff_t j = keys->lo; j < keys->hi; j++)
-        l += keys->p[j] = exp(keys->x[j] - keys->m);
-    keys->l = l;
-    for (ptrdiff_t j = keys->lo; j < keys->hi; j++)
-        keys->p[j] /= l;
-
-    const bool aligned = tied(keys);
-    const double per_score = growth(problem->qk_dim, aligned) + 4 * U;
-    keys->g_keys = growth((size_t)(keys->hi - keys->lo), aligned);
-    keys->mean_off = 0;
-    for (ptrdiff_t j = keys->lo; j < keys->hi; j++) {
-        keys->delta[j] = per_score * (keys->delta[j] + keys->m - keys->x[j]);
-        if (keys->p[j] > 0)
-            keys->mean_off += keys->p[j] * keys->delta[j];
-    }
-}
-
 #define CHUNK 32 /* elements of the output kept in registers at a time */
 
 /* Sums over the keys of the output elements [at, at + n), n <= CHUNK. */
@@ -169,23 +82,26 @@ struct sums {
     double largest[CHUNK];   /* max |v| */
 };
 
-/* n is CHUNK wherever it can be, which the compiler is told by calling with the constant. */
-static inline __attribute__((always_inline)) void
-sum_elements(const struct attn_tensor *v, size_t b, size_t g, const struct keys *keys, size_t at,
-             size_t n, float *buffer, struct sums *s)
+/* n is CHUNK wherever it can be, and scaled is set for int8 alone, which the compiler is told by
+ * calling with the constants. */
+static inline __attribute__((always_inline)) void sum_elements(const struct keys *keys,
+                                                               enum attn_dtype dtype, size_t at,
+                                                               size_t n, bool scaled, float *buffer,
+                                                               struct sums *s)
 {
     double o[CHUNK] = {0}, magnitude[CHUNK] = {0}, off[CHUNK] = {0}, largest[CHUNK] = {0};
-    for (ptrdiff_t j = keys->lo; j < keys->hi; j++) {
-        const float *row = row_f32(v, b, g, (size_t)j, at, n, buffer);
-        const double p = keys->p[j];
+    for (size_t k = 0; k < keys->n; k++) {
+        const float *row = row_f32(keys->v[k], dtype, at, n, buffer);
+        const double p = scaled ? keys->p[k] * keys->v_scale[k] : keys->p[k];
         for (size_t d = 0; d < n; d++)
             o[d] += p * (double)row[d];
     }
-    for (ptrdiff_t j = keys->lo; j < keys->hi; j++) {
-        const float *row = row_f32(v, b, g, (size_t)j, at, n, buffer);
-        const double p = keys->p[j], p_delta = p > 0 ? p * keys->delta[j] : 0;
+    for (size_t k = 0; k < keys->n; k++) {
+        const float *row = row_f32(keys->v[k], dtype, at, n, buffer);
+        const double p = keys->p[k], p_delta = p > 0 ? p * keys->delta[k] : 0;
+        const double scale = scaled ? keys->v_scale[k] : 1;
         for (size_t d = 0; d < n; d++) {
-            const double x = (double)row[d], size = fabs(x);
+            const double x = scaled ? scale * (double)row[d] : (double)row[d], size = fabs(x);
             magnitude[d] += p * size;
             off[d] += p_delta * fabs(x - o[d]);
             largest[d] = size > largest[d] ? size : largest[d];
@@ -199,21 +115,32 @@ sum_elements(const struct attn_tensor *v, size_t b, size_t g, const struct keys 
     }
 }
 
-static void elements(const struct attn_problem *problem, const struct attn_tensors *t, size_t b,
-                     size_t g, const struct keys *keys, double factor, bool bf16, float *buffer,
-                     struct attn_reference_row *row)
+static void sum_chunk(const struct attn_problem *problem, const struct keys *keys, size_t at,
+                      size_t n, float *buffer, struct sums *s)
 {
-    const double n_keys = (double)(keys->hi - keys->lo);
-    const double relative = 2 * keys->g_keys + 2 * C_EXP * U;
+    if (problem->kv_dtype == ATTN_I8)
+        sum_elements(keys, ATTN_I8, at, n, true, buffer, s);
+    else if (n == CHUNK)
+        sum_elements(keys, problem->kv_dtype, at, CHUNK, false, buffer, s);
+    else
+        sum_elements(keys, problem->kv_dtype, at, n, false, buffer, s);
+    if (keys->scores > keys->n) /* the sink's value is 0 */
+        for (size_t d = 0; d < n; d++)
+            s->off[d] += keys->p[keys->n] * keys->delta[keys->n] * fabs(s->o[d]);
+}
+
+static void elements(const struct attn_problem *problem, const struct keys *keys, double factor,
+                     bool bf16, float *buffer, struct attn_reference_row *row)
+{
+    const double n_keys = (double)keys->scores;
+    const double relative =
+        2 * keys->g_keys + 2 * C_EXP * U + (problem->kv_dtype == ATTN_I8 ? 2 * U : 0);
     const double u_out = types[problem->dtype].unit_roundoff;
     const double normal = types[problem->dtype].smallest_normal;
     struct sums s;
     for (size_t at = 0; at < problem->v_dim; at += CHUNK) {
         const size_t n = problem->v_dim - at < CHUNK ? problem->v_dim - at : CHUNK;
-        if (n == CHUNK)
-            sum_elements(&t->v, b, g, keys, at, CHUNK, buffer, &s);
-        else
-            sum_elements(&t->v, b, g, keys, at, n, buffer, &s);
+        sum_chunk(problem, keys, at, n, buffer, &s);
         for (size_t d = 0; d < n; d++) {
             double bound = s.off[d] + relative * s.magnitude[d] +
                            u_out * fmax(fabs(s.o[d]), normal) +
@@ -234,18 +161,33 @@ static void weights(const struct attn_problem *problem, const struct keys *keys,
 {
     const double relative = keys->mean_off + keys->g_keys + (2 * C_EXP + 2) * U +
                             (bf16 ? types[ATTN_BF16].unit_roundoff : 0);
-    for (ptrdiff_t j = 0; j < (ptrdiff_t)problem->kv_len; j++) {
-        const bool seen = j >= keys->lo && j < keys->hi;
-        const double p = seen ? keys->p[j] : 0;
-        if (row->weights)
-            row->weights[j] = p;
-        if (row->weights_bound)
-            row->weights_bound[j] =
-                seen ? factor * (p * (keys->delta[j] + relative) + SMALLEST_NORMAL) : 0;
+    for (size_t j = 0; row->weights && j < problem->kv_len; j++)
+        row->weights[j] = 0;
+    for (size_t n = 0; row->weights && n < keys->n; n++)
+        row->weights[keys->j[n]] = keys->p[n];
+    for (size_t j = 0; row->weights_bound && j < problem->kv_len; j++)
+        row->weights_bound[j] = 0;
+    for (size_t n = 0; row->weights_bound && n < keys->n; n++) {
+        const double p = keys->p[n], off = p == 0 ? 0 : p * (keys->delta[n] + relative);
+        row->weights_bound[keys->j[n]] = factor * (off + SMALLEST_NORMAL);
     }
 }
 
-/* A row that sees no key. */
+static void lse(const struct keys *keys, double factor, bool bf16, struct attn_reference_row *row)
+{
+    const double log_l = log(keys->l);
+    row->lse = keys->m + log_l;
+    row->lse_bound =
+        factor * (keys->mean_off + keys->g_keys + C_EXP * U + 4 * U * (fabs(keys->m) + log_l) +
+                  U * fabs(row->lse) + (double)keys->scores * SMALLEST_NORMAL +
+                  (bf16 ? attn_reference_bf16_extra_lse() : 0));
+    if (keys->scores == 0) {
+        row->lse = -INFINITY;
+        row->lse_bound = 0;
+    }
+}
+
+/* O of a row that sees no key. */
 static void empty(const struct attn_problem *problem, struct attn_reference_row *row)
 {
     for (size_t d = 0; d < problem->v_dim; d++) {
@@ -255,41 +197,51 @@ static void empty(const struct attn_problem *problem, struct attn_reference_row 
         if (row->magnitude)
             row->magnitude[d] = 0;
     }
-    row->lse = -INFINITY;
-    row->lse_bound = 0;
+}
+
+/* Cuts up the workspace: see attn_reference_workspace(). */
+static struct dot_scratch carve(const struct attn_problem *problem, double *space,
+                                struct keys *keys)
+{
+    const unsigned terms = ATTN_OPTION_SOFTCAP | ATTN_OPTION_ALIBI;
+    const size_t n = problem->kv_len + 1;
+    struct dot_scratch scratch;
+    keys->x = space;
+    keys->p = keys->x + n;
+    keys->delta = keys->p + n;
+    keys->extra = keys->delta + n;
+    keys->v_scale = keys->extra + n;
+    scratch.q = keys->v_scale + n;
+    scratch.q_scaled = scratch.q + problem->qk_dim;
+    keys->j = (size_t *)(scratch.q_scaled + problem->qk_dim);
+    keys->v = (const void **)(keys->j + n);
+    scratch.row = (float *)(keys->v + n);
+    if (!(problem->options & terms) && !(problem->mask & ATTN_MASK_BIAS))
+        keys->extra = NULL;
+    return scratch;
 }
 
 void ATTN_REFERENCE(const struct attn_problem *problem, const struct attn_tensors *t, size_t b,
                     size_t h, size_t i, enum attn_dtype compute, double bound_factor,
                     void *workspace, struct attn_reference_row *row)
 {
-    const struct attn_range seen = attn_visible(problem, (ptrdiff_t)i);
-    const size_t g = attn_kv_head(problem, h);
+    const struct place at = place_of(problem, t, b, h, i);
     const bool bf16 = compute == ATTN_BF16;
     const double factor = bound_factor > 0 ? bound_factor : 1;
-    double *space = workspace;
-    struct keys keys = {.lo = seen.lo, .hi = seen.hi, .x = space};
-    keys.p = keys.x + problem->kv_len;
-    keys.delta = keys.p + problem->kv_len;
-    double *q = keys.delta + problem->kv_len;
-    float *buffer = (float *)(q + problem->qk_dim);
+    struct keys keys;
+    const struct dot_scratch scratch = carve(problem, workspace, &keys);
 
-    const float *q_row = row_f32(&t->q, b, h, i, 0, problem->qk_dim, buffer);
+    assert(i < at.sequence.q_len);
+    const float *q = row_f32(attn_row(&t->q, b, h, at.sequence.q_first + i), problem->dtype, 0,
+                             problem->qk_dim, scratch.row);
     for (size_t d = 0; d < problem->qk_dim; d++)
-        q[d] = (double)q_row[d];
-    scores(problem, t, b, g, q, buffer, &keys);
-    softmax(problem, &keys);
+        scratch.q[d] = (double)q[d];
+    keys_find(&keys, &at, &scratch);
+    keys_weigh(problem, &keys);
     weights(problem, &keys, factor, bf16, row);
-    if (keys.lo == keys.hi) {
+    lse(&keys, factor, bf16, row);
+    if (keys.n)
+        elements(problem, &keys, factor, bf16, scratch.row, row);
+    else
         empty(problem, row);
-        return;
-    }
-    elements(problem, t, b, g, &keys, factor, bf16, buffer, row);
-
-    const double log_l = log(keys.l), n_keys = (double)(keys.hi - keys.lo);
-    row->lse = keys.m + log_l;
-    row->lse_bound =
-        factor * (keys.mean_off + keys.g_keys + C_EXP * U + 4 * U * (fabs(keys.m) + log_l) +
-                  U * fabs(row->lse) + n_keys * SMALLEST_NORMAL +
-                  (bf16 ? attn_reference_bf16_extra_lse() : 0));
 }

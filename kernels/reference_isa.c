@@ -25,7 +25,9 @@ static const struct {
 size_t attn_reference_workspace(const struct attn_problem *problem)
 {
     const size_t widest = problem->qk_dim > problem->v_dim ? problem->qk_dim : problem->v_dim;
-    return (3 * problem->kv_len + problem->qk_dim) * sizeof(double) + widest * sizeof(float);
+    const size_t scores = problem->kv_len + 1; /* of the sink, too: see carve() in reference.c */
+    return (5 * scores + 2 * problem->qk_dim) * sizeof(double) +
+           scores * (sizeof(size_t) + sizeof(void *)) + widest * sizeof(float);
 }
 
 void attn_reference(const struct attn_problem *problem, const struct attn_tensors *tensors,

@@ -1,0 +1,218 @@
+/*
+ * keys: the keys that a row of the reference sees, and their scores with what each may be off by.
+ *
+ * Hidden keys are left out here, once: behind this file a row has a list of keys and no masks,
+ * sequences or pages, so that nothing of a hidden key can enter.
+ */
+#ifndef REFERENCE_KEYS_H
+#define REFERENCE_KEYS_H
+
+#include <math.h>
+
+#include "attention.h"
+#include "element.h"
+
+#define U 0x1p-24 /* unit roundoff of f32 */
+
+/* A row's place: query i of head h of sequence b, and where its rows of the operands are. */
+struct place {
+    const struct attn_problem *problem;
+    const struct attn_tensors *tensors;
+    struct attn_sequence sequence;
+    size_t b, h, g, i;
+    const uint8_t *mask; /* by key; NULL: no boolean mask */
+    const void *bias;    /* likewise */
+};
+
+/* What is known of the keys that a row sees: an entry each, in order, and one more for the sink,
+ * which is a key whose value is 0. */
+struct keys {
+    size_t n;        /* keys */
+    size_t scores;   /* keys and sink */
+    size_t *j;       /* which key */
+    const void **v;  /* its row of V */
+    double *v_scale; /* set for int8 alone */
+    double *x;       /* score */
+    double *p;       /* weight */
+    double *delta;   /* how far x may be off, first s_rj */
+    double *extra;   /* what delta has beside, from softcap, ALiBi and bias; NULL: nothing */
+    double m, l;     /* maximum, sum of exp(x - m) */
+    double mean_off; /* sum_j p_j delta_j */
+    double g_keys;   /* g(Skv) */
+};
+
+/* Scratch of a row's dot products. */
+struct dot_scratch {
+    double *q;        /* the query */
+    double *q_scaled; /* times k_scale of a key */
+    float *row;       /* of K or V, widened */
+};
+
+/* Elements [at, at + n) of a row of the type as float: where they are, or widened into buffer. */
+static inline const float *row_f32(const void *row, enum attn_dtype dtype, size_t at, size_t n,
+                                   float *buffer)
+{
+    if (dtype == ATTN_F32)
+        return (const float *)row + at;
+    const uint16_t *halves = (const uint16_t *)row + at;
+    const int8_t *bytes = (const int8_t *)row + at;
+    if (dtype == ATTN_BF16)
+        for (size_t d = 0; d < n; d++)
+            buffer[d] = attn_bf16_to_f32(halves[d]);
+    else if (dtype == ATTN_F16)
+        for (size_t d = 0; d < n; d++)
+            buffer[d] = attn_f16_to_f32(halves[d]);
+    else
+        for (size_t d = 0; d < n; d++)
+            buffer[d] = (float)bytes[d];
+    return buffer;
+}
+
+static inline double dot(const double *q, const float *k, size_t n, double *magnitude)
+{
+    double sum = 0, absolute = 0;
+#pragma omp simd reduction(+ : sum, absolute)
+    for (size_t d = 0; d < n; d++) {
+        const double product = q[d] * (double)k[d];
+        sum += product;
+        absolute += fabs(product);
+    }
+    *magnitude = absolute;
+    return sum;
+}
+
+static inline struct place place_of(const struct attn_problem *problem,
+                                    const struct attn_tensors *t, size_t b, size_t h, size_t i)
+{
+    return (struct place){
+        .problem = problem,
+        .tensors = t,
+        .sequence = attn_sequence(problem, t, b),
+        .b = b,
+        .h = h,
+        .g = attn_kv_head(problem, h),
+        .i = i,
+        .mask = problem->mask & ATTN_MASK_BOOL ? attn_row(&t->mask, b, h, i) : NULL,
+        .bias = problem->mask & ATTN_MASK_BIAS ? attn_row(&t->bias, b, h, i) : NULL,
+    };
+}
+
+static inline double bias_of(const struct place *at, size_t j)
+{
+    float widened;
+    return (double)*row_f32(at->bias, at->tensors->bias.dtype, j, 1, &widened);
+}
+
+/* Whether a boolean mask or a bias hides a key that positional masks leave. */
+static inline bool hidden(const struct place *at, size_t j)
+{
+    return (at->mask && !at->mask[j]) || (at->bias && bias_of(at, j) == -INFINITY);
+}
+
+/* scale * q . k, and *magnitude s_rj.  int8: q takes the scales of K, which is exact enough here. */
+static inline double scaled_dot(const struct place *at, size_t j, const struct dot_scratch *scratch,
+                                double *magnitude)
+{
+    const struct attn_problem *p = at->problem;
+    const struct attn_tensors *t = at->tensors;
+    const double scale = (double)attn_problem_scale(p);
+    const void *row = attn_kv_row(p, t, &t->k, &at->sequence, at->b, at->g, j);
+    const float *k = row_f32(row, p->kv_dtype, 0, p->qk_dim, scratch->row);
+    const double *q = scratch->q;
+    if (p->kv_dtype == ATTN_I8) {
+        const float *k_scale = attn_row(&t->k_scale, at->b, at->g, at->sequence.kv_first + j);
+        for (size_t d = 0; d < p->qk_dim; d++)
+            scratch->q_scaled[d] =
+                scratch->q[d] * (double)k_scale[(ptrdiff_t)d * t->k_scale.stride[3]];
+        q = scratch->q_scaled;
+    }
+    const double x = scale * dot(q, k, p->qk_dim, magnitude);
+    *magnitude *= fabs(scale);
+    return x;
+}
+
+/* softcap(x).  Of an error of x there remains what the slope of tanh leaves: no more than the slope
+ * at the point nearest to 0 that x may stand for (mean value theorem; D u bounds g(D)). */
+static inline double capped(const struct attn_problem *problem, double x, double *magnitude)
+{
+    const double c = (double)problem->softcap;
+    const double off = ((double)problem->qk_dim + 6) * U * *magnitude;
+    const double slope = 1 / cosh(fmax(fabs(x) - off, 0) / c);
+    *magnitude = isinf(x) ? 0 : *magnitude * slope * slope;
+    return c * tanh(x / c);
+}
+
+/* The score whose scaled product is x; *magnitude becomes what is left of s_rj, *extra is added to
+ * delta as it is.  See the header comment of reference.c for the numbers. */
+static inline double with_terms(const struct place *at, size_t j, double x, double *magnitude,
+                                double *extra)
+{
+    const struct attn_problem *p = at->problem;
+    *extra = 0;
+    if (p->options & ATTN_OPTION_SOFTCAP) {
+        x = capped(p, x, magnitude);
+        *extra = 4 * U * (double)p->softcap;
+    }
+    if (p->options & ATTN_OPTION_ALIBI) {
+        const ptrdiff_t position = attn_position(p, (ptrdiff_t)at->i, (ptrdiff_t)at->sequence.q_len,
+                                                 (ptrdiff_t)at->sequence.kv_len);
+        const double slope = (double)((const float *)at->tensors->slopes.data)[at->h];
+        const double term = slope * (double)((ptrdiff_t)j - position);
+        x += term;
+        *extra += 4 * U * fabs(term);
+    }
+    if (at->bias) {
+        const double term = bias_of(at, j);
+        x += term;
+        *extra += 3 * U * fabs(term);
+    }
+    if (at->bias || p->options & ATTN_OPTION_ALIBI)
+        *extra += 2 * U * fabs(x);
+    return x;
+}
+
+/* The sink's score, -inf where there is none. */
+static inline double sink_of(const struct place *at)
+{
+    return at->problem->options & ATTN_OPTION_SINKS
+               ? (double)((const float *)at->tensors->sinks.data)[at->h]
+               : -INFINITY;
+}
+
+/* Fills in the keys that the row sees, their scores, s_rj (in delta) and the maximum; a NaN score
+ * makes every weight NaN.  Where every score is -inf no key has any weight: the row is one that
+ * sees no key, as if by the mask. */
+static inline void keys_find(struct keys *keys, const struct place *at,
+                             const struct dot_scratch *scratch)
+{
+    const struct attn_problem *p = at->problem;
+    const struct attn_tensors *t = at->tensors;
+    const struct attn_range seen = attn_visible_in(
+        p, (ptrdiff_t)at->i, (ptrdiff_t)at->sequence.q_len, (ptrdiff_t)at->sequence.kv_len);
+    const double sink = sink_of(at);
+    const bool masked = at->mask || at->bias;
+    bool weighty = false;
+    size_t n = 0;
+    keys->m = sink > -INFINITY ? sink : -INFINITY;
+    for (size_t j = (size_t)seen.lo; j < (size_t)seen.hi; j++) {
+        if (masked && hidden(at, j))
+            continue;
+        double x = scaled_dot(at, j, scratch, &keys->delta[n]);
+        if (keys->extra)
+            x = with_terms(at, j, x, &keys->delta[n], &keys->extra[n]);
+        keys->j[n] = j;
+        keys->v[n] = attn_kv_row(p, t, &t->v, &at->sequence, at->b, at->g, j);
+        if (p->kv_dtype == ATTN_I8)
+            keys->v_scale[n] = (double)*(const float *)attn_row(&t->v_scale, at->b, at->g,
+                                                                at->sequence.kv_first + j);
+        keys->x[n] = x;
+        keys->m = x > keys->m ? x : keys->m;
+        weighty |= x != -INFINITY;
+        n++;
+    }
+    keys->n = keys->scores = weighty ? n : 0;
+    if (sink != -INFINITY)
+        keys->x[keys->scores++] = sink;
+}
+
+#endif

@@ -1,0 +1,76 @@
+/*
+ * softmax: the weights of the keys that a row of the reference sees, and by how much sums over them and
+ * their scores may be off (the header comment of reference.c derives it).
+ */
+#ifndef REFERENCE_SOFTMAX_H
+#define REFERENCE_SOFTMAX_H
+
+#include "keys.h"
+
+static inline bool tied(const struct keys *keys)
+{
+    const double near = (double)keys->scores * U;
+    const double *x = keys->x;
+    double weight = 0, top = 0;
+    size_t rivals = 0;
+    for (size_t n = 0; n < keys->scores; n++) {
+        if (keys->m - x[n] <= near) {
+            rivals++;
+            top += keys->p[n];
+        } else if (n < keys->n && ((n > 0 && fabs(x[n] - x[n - 1]) <= near) ||
+                                   (n + 1 < keys->n && fabs(x[n] - x[n + 1]) <= near))) {
+            weight += keys->p[n];
+        }
+    }
+    return weight + (rivals > 1 ? top : 0) >= 0.5;
+}
+
+static inline bool dominated(const struct keys *keys)
+{
+    for (size_t n = 0; n < keys->scores; n++)
+        if (keys->p[n] > 0.5)
+            return true;
+    return false;
+}
+
+/* g(n) of the header comment. */
+static inline double growth(size_t n, bool aligned)
+{
+    const double walk = 6 * sqrt(2 * (double)n);
+    return (aligned || walk > (double)n ? (double)n : walk) * U;
+}
+
+/* s_rj becomes delta_j. */
+static inline void find_delta(const struct attn_problem *problem, struct keys *keys, double g_dim)
+{
+    const double per_score = g_dim + (problem->kv_dtype == ATTN_I8 ? 6 : 4) * U;
+    for (size_t n = 0; n < keys->n; n++)
+        keys->delta[n] = per_score * (keys->delta[n] + keys->m - keys->x[n]);
+    for (size_t n = 0; keys->extra && n < keys->n; n++)
+        keys->delta[n] += keys->extra[n];
+    if (keys->scores > keys->n) {
+        const double sink = keys->x[keys->n];
+        keys->delta[keys->n] = 4 * U * (fabs(sink) + keys->m - sink);
+    }
+    keys->mean_off = 0;
+    for (size_t n = 0; n < keys->scores; n++)
+        if (keys->p[n] > 0)
+            keys->mean_off += keys->p[n] * keys->delta[n];
+}
+
+/* Weights from scores; then delta and the growth factors, which need to know the weights. */
+static inline void keys_weigh(const struct attn_problem *problem, struct keys *keys)
+{
+    double l = 0;
+    for (size_t n = 0; n < keys->scores; n++)
+        l += keys->p[n] = exp(keys->x[n] - keys->m);
+    keys->l = l;
+    for (size_t n = 0; n < keys->scores; n++)
+        keys->p[n] /= l;
+
+    const bool aligned = tied(keys);
+    keys->g_keys = growth(keys->scores, aligned || dominated(keys));
+    find_delta(problem, keys, growth(problem->qk_dim, aligned));
+}
+
+#endif

@@ -1,0 +1,303 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "drawn_places.h"
+
+static size_t below(struct drawn_operands *d, size_t n)
+{
+    return random_below(d->key, d->drawn++, n);
+}
+
+static double normal(struct drawn_operands *d)
+{
+    float x;
+    random_normal(&x, 1, d->key, d->drawn++);
+    return (double)x;
+}
+
+/* So many elements, all NaN (as floats). */
+static void *block(struct drawn_operands *d, size_t elements, enum attn_dtype dtype)
+{
+    const size_t bytes = (elements ? elements : 1) * attn_dtype_size(dtype);
+    void *memory = malloc(bytes);
+    assert_non_null(memory);
+    assert_true(d->count < sizeof d->blocks / sizeof *d->blocks);
+    memset(memory, 0xff, bytes);
+    return d->blocks[d->count++] = memory;
+}
+
+/* (outer, heads, rows, columns) in either order, with something behind each row. */
+static struct attn_tensor tensor(struct drawn_operands *d, size_t outer, size_t heads, size_t rows,
+                                 size_t columns, enum attn_dtype dtype)
+{
+    const size_t row = columns + below(d, 4);
+    struct attn_tensor t = {.dtype = dtype, .data = block(d, outer * heads * rows * row, dtype)};
+    const bool heads_first = d->problem.layout == ATTN_BHSD;
+    t.stride[0] = (ptrdiff_t)(heads * rows * row);
+    t.stride[1] = (ptrdiff_t)(heads_first ? rows * row : row);
+    t.stride[2] = (ptrdiff_t)(heads_first ? row : heads * row);
+    t.stride[3] = 1;
+    return t;
+}
+
+/* Q or a result: of all sequences one behind the other where they are packed. */
+static struct attn_tensor rows_tensor(struct drawn_operands *d, size_t columns,
+                                      enum attn_dtype dtype)
+{
+    const struct attn_problem *p = &d->problem;
+    if (!drawn_on(d, ATTN_OPTION_PACKED))
+        return tensor(d, p->batch, p->q_heads, p->q_len, columns, dtype);
+    struct attn_tensor t = tensor(d, 1, p->q_heads, d->tensors.q_rows, columns, dtype);
+    t.stride[0] = 0;
+    return t;
+}
+
+/* (B, heads, rows, columns), each of the first three dimensions shared or not. */
+static struct attn_tensor broadcast(struct drawn_operands *d, size_t heads, size_t rows,
+                                    size_t columns, enum attn_dtype dtype)
+{
+    const size_t batch = d->problem.batch, a = below(d, 2), b = below(d, 2), c = below(d, 2);
+    struct attn_tensor t = tensor(d, a ? batch : 1, b ? heads : 1, c ? rows : 1, columns, dtype);
+    t.stride[0] *= (ptrdiff_t)a;
+    t.stride[1] *= (ptrdiff_t)b;
+    t.stride[2] *= (ptrdiff_t)c;
+    return t;
+}
+
+static struct attn_tensor numbers(struct drawn_operands *d, size_t n, enum attn_dtype dtype)
+{
+    return (struct attn_tensor){.data = block(d, n, dtype), .dtype = dtype, .stride = {1}};
+}
+
+/* 0, all or anything between. */
+static size_t length(struct drawn_operands *d, size_t most)
+{
+    const size_t kind = below(d, 5);
+    return kind == 0 ? 0 : kind == 1 ? most : below(d, most + 1);
+}
+
+static struct attn_tensor offsets(struct drawn_operands *d, size_t most, size_t *rows)
+{
+    struct attn_tensor t = numbers(d, d->problem.batch + 1, ATTN_I32);
+    int32_t *first = t.data;
+    first[0] = 0;
+    for (size_t b = 0; b < d->problem.batch; b++)
+        first[b + 1] = first[b] + (int32_t)length(d, most);
+    *rows = (size_t)first[d->problem.batch];
+    return t;
+}
+
+static void draw_lengths(struct drawn_operands *d)
+{
+    const struct attn_problem *p = &d->problem;
+    struct attn_tensors *t = &d->tensors;
+    if (drawn_on(d, ATTN_OPTION_PACKED))
+        t->cu_seqlens = offsets(d, p->q_len, &t->q_rows);
+    if (drawn_keys_packed(d))
+        t->cu_seqlens_kv = offsets(d, p->kv_len, &t->kv_rows);
+    if (drawn_on(d, ATTN_OPTION_RAGGED)) {
+        t->kv_lens = numbers(d, p->batch, ATTN_I32);
+        for (size_t b = 0; b < p->batch; b++)
+            ((int32_t *)t->kv_lens.data)[b] = (int32_t)length(d, p->kv_len);
+    }
+}
+
+/* Pages in any order, two of them nobody's; some sequences begin with the page of the one before. */
+static void draw_pages(struct drawn_operands *d)
+{
+    const struct attn_problem *p = &d->problem;
+    struct attn_tensors *t = &d->tensors;
+    const size_t width = (p->kv_len + p->page_size - 1) / p->page_size;
+    t->pages = p->batch * width + 2;
+    t->block_table = numbers(d, p->batch * width, ATTN_I32);
+    t->block_table.stride[0] = (ptrdiff_t)width;
+    int32_t *table = t->block_table.data, *order = block(d, t->pages, ATTN_I32);
+    for (size_t n = 0; n < t->pages; n++)
+        order[n] = (int32_t)n;
+    for (size_t n = t->pages - 1; n > 0; n--) {
+        const size_t other = below(d, n + 1);
+        const int32_t page = order[n];
+        order[n] = order[other];
+        order[other] = page;
+    }
+    for (size_t b = 0; b < p->batch; b++)
+        for (size_t n = 0; n * p->page_size < drawn_kv_len(d, b); n++)
+            table[b * width + n] = order[b * width + n];
+    for (size_t b = 1; b < p->batch; b++)
+        if (below(d, 3) == 0 && drawn_kv_len(d, b) && drawn_kv_len(d, b - 1)) {
+            table[b * width] = table[(b - 1) * width];
+            d->pages_shared = true;
+        }
+}
+
+static void draw_key(struct drawn_operands *d, const struct attn_tensor *t, size_t b, size_t g,
+                     size_t j, size_t n)
+{
+    for (size_t e = 0; e < n; e++)
+        drawn_set(t, drawn_key_number(d, t, b, g, j, e),
+                  t->dtype == ATTN_I8 ? (double)below(d, 255) - 127 : normal(d));
+}
+
+static struct attn_tensor draw_keys(struct drawn_operands *d, size_t columns)
+{
+    const struct attn_problem *p = &d->problem;
+    const bool paged = drawn_on(d, ATTN_OPTION_PAGED), packed = drawn_keys_packed(d);
+    struct attn_tensor t = tensor(d,
+                                  paged    ? d->tensors.pages
+                                  : packed ? 1
+                                           : p->batch,
+                                  p->kv_heads,
+                                  paged    ? p->page_size
+                                  : packed ? d->tensors.kv_rows
+                                           : p->kv_len,
+                                  columns, p->kv_dtype);
+    if (packed)
+        t.stride[0] = 0;
+    for (size_t b = 0; b < p->batch; b++)
+        for (size_t g = 0; g < p->kv_heads; g++)
+            for (size_t j = 0; j < drawn_kv_len(d, b); j++)
+                draw_key(d, &t, b, g, j, columns);
+    return t;
+}
+
+/* Scales one a token, or one a channel; K and V come to N(0, 1) or so. */
+static struct attn_tensor draw_scales(struct drawn_operands *d, bool channels)
+{
+    const struct attn_problem *p = &d->problem;
+    const size_t rows = drawn_keys_packed(d) ? d->tensors.kv_rows : p->kv_len;
+    const size_t columns = channels ? p->qk_dim : 1;
+    struct attn_tensor t = broadcast(d, p->kv_heads, channels ? 1 : rows, columns, ATTN_F32);
+    if (channels)
+        t.stride[2] = 0;
+    if (drawn_keys_packed(d))
+        t.stride[0] = 0;
+    t.stride[3] = channels;
+    for (size_t b = 0; b < p->batch; b++)
+        for (size_t g = 0; g < p->kv_heads; g++)
+            for (size_t j = 0; j < drawn_kv_len(d, b); j++)
+                for (size_t e = 0; e < columns; e++)
+                    drawn_set(&t, drawn_scale_number(d, &t, b, g, j, (ptrdiff_t)e),
+                              below(d, 20) == 0 ? 0 : normal(d) / 70);
+    return t;
+}
+
+/* Hides a third of the keys, and all of some rows. */
+static void draw_terms(struct drawn_operands *d, const struct attn_tensor *t, double shown,
+                       double hidden)
+{
+    const struct attn_problem *p = &d->problem;
+    for (size_t b = 0; b < p->batch; b++)
+        for (size_t h = 0; h < p->q_heads; h++)
+            for (size_t i = 0; i < drawn_q_len(d, b); i++) {
+                const bool all = below(d, 8) == 0;
+                for (size_t j = 0; j < drawn_kv_len(d, b); j++)
+                    drawn_set(t, drawn_number(t, b, h, i, (ptrdiff_t)j),
+                              all || below(d, 3) == 0 ? hidden
+                              : t->dtype == ATTN_BOOL ? shown
+                                                      : normal(d));
+            }
+}
+
+static void draw_options(struct drawn_operands *d)
+{
+    const struct attn_problem *p = &d->problem;
+    struct attn_tensors *t = &d->tensors;
+    if (p->mask & ATTN_MASK_BIAS) {
+        t->bias = broadcast(d, p->q_heads, p->q_len, p->kv_len, below(d, 2) ? ATTN_F32 : p->dtype);
+        draw_terms(d, &t->bias, 0, below(d, 2) ? -INFINITY : -2);
+    }
+    if (p->mask & ATTN_MASK_BOOL) {
+        t->mask = broadcast(d, p->q_heads, p->q_len, p->kv_len, ATTN_BOOL);
+        draw_terms(d, &t->mask, 1, 0);
+    }
+    if (drawn_on(d, ATTN_OPTION_SINKS)) {
+        t->sinks = numbers(d, p->q_heads, ATTN_F32);
+        for (size_t h = 0; h < p->q_heads; h++)
+            drawn_set(&t->sinks, (ptrdiff_t)h, below(d, 4) == 0 ? -INFINITY : 2 * normal(d));
+    }
+    if (drawn_on(d, ATTN_OPTION_ALIBI)) {
+        t->slopes = numbers(d, p->q_heads, ATTN_F32);
+        for (size_t h = 0; h < p->q_heads; h++)
+            drawn_set(&t->slopes, (ptrdiff_t)h, exp2(-8 * (double)(h + 1) / (double)p->q_heads));
+    }
+}
+
+static bool somebody_sees(const struct drawn_operands *d, size_t b, size_t g, size_t j)
+{
+    const size_t group = d->problem.q_heads / d->problem.kv_heads;
+    for (size_t h = g * group; h < (g + 1) * group; h++)
+        for (size_t i = 0; i < drawn_q_len(d, b); i++)
+            if (drawn_sees(d, b, h, i, j))
+                return true;
+    return false;
+}
+
+/* Keys that no query sees become NaN; of integers the scales, where they are the key's own. */
+static void poison_hidden(struct drawn_operands *d)
+{
+    const struct attn_problem *p = &d->problem;
+    const struct attn_tensors *t = &d->tensors;
+    const bool i8 = p->kv_dtype == ATTN_I8, one = p->batch == 1 || drawn_keys_packed(d);
+    for (size_t b = 0; b < p->batch; b++)
+        for (size_t g = 0; g < p->kv_heads; g++)
+            for (size_t j = 0; j < drawn_kv_len(d, b); j++) {
+                if (somebody_sees(d, b, g, j))
+                    continue;
+                for (size_t e = 0; !i8 && e < p->qk_dim; e++)
+                    drawn_set(&t->k, drawn_key_number(d, &t->k, b, g, j, e), NAN);
+                for (size_t e = 0; !i8 && e < p->v_dim; e++)
+                    drawn_set(&t->v, drawn_key_number(d, &t->v, b, g, j, e), NAN);
+                const struct attn_tensor *scale = &t->v_scale;
+                if (i8 && scale->stride[2] && (scale->stride[1] || p->kv_heads == 1) &&
+                    (scale->stride[0] || one))
+                    drawn_set(scale, drawn_scale_number(d, scale, b, g, j, 0), NAN);
+            }
+}
+
+void drawn_open(struct drawn_operands *d, const struct attn_problem *problem, bool poison,
+                uint64_t seed)
+{
+    const struct attn_problem *p = problem;
+    struct attn_tensors *t = &d->tensors;
+    *d = (struct drawn_operands){
+        .problem = *p, .tensors.size = sizeof *t, .key = random_key(seed, 2)};
+    draw_lengths(d);
+    if (drawn_on(d, ATTN_OPTION_PAGED))
+        draw_pages(d);
+    t->q = rows_tensor(d, p->qk_dim, p->dtype);
+    for (size_t b = 0; b < p->batch; b++)
+        for (size_t h = 0; h < p->q_heads; h++)
+            for (size_t i = 0; i < drawn_q_len(d, b); i++)
+                for (size_t e = 0; e < p->qk_dim; e++) {
+                    const size_t first =
+                        drawn_on(d, ATTN_OPTION_PACKED) ? (size_t)drawn_ints(&t->cu_seqlens)[b] : 0;
+                    drawn_set(&t->q, drawn_number(&t->q, b, h, first + i, (ptrdiff_t)e), normal(d));
+                }
+    t->k = draw_keys(d, p->qk_dim);
+    t->v = drawn_on(d, ATTN_OPTION_SHARED_KV) ? t->k : draw_keys(d, p->v_dim);
+    if (p->kv_dtype == ATTN_I8) {
+        t->k_scale = draw_scales(d, below(d, 2));
+        t->v_scale = draw_scales(d, false);
+    }
+    draw_options(d);
+    t->o = rows_tensor(d, p->v_dim, p->dtype);
+    t->lse = rows_tensor(d, 1, ATTN_F32);
+    t->weights = rows_tensor(d, p->kv_len, ATTN_F32);
+    if (poison && !d->pages_shared)
+        poison_hidden(d);
+}
+
+void drawn_close(struct drawn_operands *d)
+{
+    for (size_t n = 0; n < d->count; n++)
+        free(d->blocks[n]);
+}

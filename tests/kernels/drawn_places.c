@@ -1,0 +1,140 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+
+#include "drawn_places.h"
+#include "problem/tensors.h"
+
+bool drawn_on(const struct drawn_operands *d, unsigned option)
+{
+    return d->problem.options & option;
+}
+
+bool drawn_keys_packed(const struct drawn_operands *d)
+{
+    return drawn_on(d, ATTN_OPTION_PACKED) && !drawn_on(d, ATTN_OPTION_RAGGED) &&
+           !drawn_on(d, ATTN_OPTION_PAGED);
+}
+
+const int32_t *drawn_ints(const struct attn_tensor *t)
+{
+    return t->data;
+}
+
+size_t drawn_q_len(const struct drawn_operands *d, size_t b)
+{
+    const int32_t *first = drawn_ints(&d->tensors.cu_seqlens);
+    return drawn_on(d, ATTN_OPTION_PACKED) ? (size_t)(first[b + 1] - first[b]) : d->problem.q_len;
+}
+
+size_t drawn_kv_len(const struct drawn_operands *d, size_t b)
+{
+    const int32_t *first = drawn_ints(&d->tensors.cu_seqlens_kv);
+    if (drawn_on(d, ATTN_OPTION_RAGGED))
+        return (size_t)drawn_ints(&d->tensors.kv_lens)[b];
+    return drawn_keys_packed(d) ? (size_t)(first[b + 1] - first[b]) : d->problem.kv_len;
+}
+
+/* Number of element (a, h, r, e) of the tensor. */
+ptrdiff_t drawn_number(const struct attn_tensor *t, size_t a, size_t h, size_t r, ptrdiff_t e)
+{
+    return (ptrdiff_t)a * t->stride[0] + (ptrdiff_t)h * t->stride[1] + (ptrdiff_t)r * t->stride[2] +
+           e;
+}
+
+/* Number of element e of key j in K or V. */
+ptrdiff_t drawn_key_number(const struct drawn_operands *d, const struct attn_tensor *t, size_t b,
+                           size_t g, size_t j, size_t e)
+{
+    const size_t page_size = d->problem.page_size;
+    if (drawn_on(d, ATTN_OPTION_PAGED)) {
+        const int32_t *table = drawn_ints(&d->tensors.block_table);
+        const size_t width = (d->problem.kv_len + page_size - 1) / page_size;
+        const int32_t page = table[b * width + j / page_size];
+        assert_true(page >= 0);
+        return drawn_number(t, (size_t)page, g, j % page_size, (ptrdiff_t)e);
+    }
+    const size_t first =
+        drawn_keys_packed(d) ? (size_t)drawn_ints(&d->tensors.cu_seqlens_kv)[b] : 0;
+    return drawn_number(t, b, g, first + j, (ptrdiff_t)e);
+}
+
+ptrdiff_t drawn_scale_number(const struct drawn_operands *d, const struct attn_tensor *t, size_t b,
+                             size_t g, size_t j, ptrdiff_t e)
+{
+    const size_t first =
+        drawn_keys_packed(d) ? (size_t)drawn_ints(&d->tensors.cu_seqlens_kv)[b] : 0;
+    return drawn_number(t, b, g, first + j, e);
+}
+
+static double get(const struct attn_tensor *t, ptrdiff_t at)
+{
+    const struct attn_tensor flat = {.data = t->data, .dtype = t->dtype, .stride = {0, 0, 1}};
+    return t->dtype == ATTN_I8     ? (double)((const int8_t *)t->data)[at]
+           : t->dtype == ATTN_BOOL ? (double)((const uint8_t *)t->data)[at]
+                                   : tensors_get(&flat, 0, 0, (size_t)at, 0);
+}
+
+void drawn_set(const struct attn_tensor *t, ptrdiff_t at, double x)
+{
+    const struct attn_tensor flat = {.data = t->data, .dtype = t->dtype, .stride = {0, 0, 1}};
+    if (t->dtype == ATTN_I8)
+        ((int8_t *)t->data)[at] = (int8_t)x;
+    else if (t->dtype == ATTN_BOOL)
+        ((uint8_t *)t->data)[at] = (uint8_t)x;
+    else
+        tensors_set(&flat, 0, 0, (size_t)at, 0, x);
+}
+
+double drawn_q(const struct drawn_operands *d, size_t b, size_t h, size_t i, size_t e)
+{
+    const size_t first =
+        drawn_on(d, ATTN_OPTION_PACKED) ? (size_t)drawn_ints(&d->tensors.cu_seqlens)[b] : 0;
+    return get(&d->tensors.q, drawn_number(&d->tensors.q, b, h, first + i, (ptrdiff_t)e));
+}
+
+double drawn_k(const struct drawn_operands *d, size_t b, size_t g, size_t j, size_t e)
+{
+    const struct attn_tensor *k = &d->tensors.k, *scale = &d->tensors.k_scale;
+    const double x = get(k, drawn_key_number(d, k, b, g, j, e));
+    if (d->problem.kv_dtype != ATTN_I8)
+        return x;
+    return x * get(scale, drawn_scale_number(d, scale, b, g, j, (ptrdiff_t)e * scale->stride[3]));
+}
+
+double drawn_v(const struct drawn_operands *d, size_t b, size_t g, size_t j, size_t e)
+{
+    const struct attn_tensor *v = &d->tensors.v, *scale = &d->tensors.v_scale;
+    const double x = get(v, drawn_key_number(d, v, b, g, j, e));
+    return d->problem.kv_dtype == ATTN_I8 ? x * get(scale, drawn_scale_number(d, scale, b, g, j, 0))
+                                          : x;
+}
+
+double drawn_bias(const struct drawn_operands *d, size_t b, size_t h, size_t i, size_t j)
+{
+    const struct attn_tensor *bias = &d->tensors.bias;
+    return get(bias, drawn_number(bias, b, h, i, (ptrdiff_t)j));
+}
+
+bool drawn_sees(const struct drawn_operands *d, size_t b, size_t h, size_t i, size_t j)
+{
+    const struct attn_problem *p = &d->problem;
+    const ptrdiff_t shift = p->mask & ATTN_MASK_CAUSAL_TOP_LEFT
+                                ? 0
+                                : (ptrdiff_t)drawn_kv_len(d, b) - (ptrdiff_t)drawn_q_len(d, b);
+    const ptrdiff_t distance = (ptrdiff_t)j - (ptrdiff_t)i - shift;
+    const struct attn_tensor *mask = &d->tensors.mask;
+    if (p->mask & (ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT) && distance > 0)
+        return false;
+    if (drawn_on(d, ATTN_OPTION_WINDOW) && ((p->window_left >= 0 && distance < -p->window_left) ||
+                                            (p->window_right >= 0 && distance > p->window_right)))
+        return false;
+    if (p->mask & ATTN_MASK_BOOL && get(mask, drawn_number(mask, b, h, i, (ptrdiff_t)j)) == 0)
+        return false;
+    return !(p->mask & ATTN_MASK_BIAS && drawn_bias(d, b, h, i, j) == -INFINITY);
+}

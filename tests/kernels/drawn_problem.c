@@ -1,0 +1,66 @@
+#include "base/random.h"
+#include "drawn_operands.h"
+
+/* Random numbers, and how many were taken. */
+struct stream {
+    uint64_t key, drawn;
+};
+
+static size_t below(struct stream *d, size_t n)
+{
+    return random_below(d->key, d->drawn++, n);
+}
+
+static unsigned bit_of(struct stream *d, unsigned set)
+{
+    unsigned bits[32], n = 0;
+    for (unsigned bit = 0; bit < 32; bit++)
+        if (set & 1u << bit)
+            bits[n++] = bit;
+    return bits[below(d, n)];
+}
+
+/* One bit in `often` of the set. */
+static unsigned some_of(struct stream *d, unsigned set, size_t often)
+{
+    unsigned some = 0;
+    for (unsigned bit = 0; bit < 32; bit++)
+        if (set & 1u << bit && below(d, often) == 0)
+            some |= 1u << bit;
+    return some;
+}
+
+struct attn_problem drawn_problem(const struct drawn_limits *limits, uint64_t seed)
+{
+    struct stream stream = {.key = random_key(seed, 1)}, *d = &stream;
+    struct attn_problem p;
+    attn_problem_init(&p);
+    p.batch = 1 + below(d, 3);
+    p.kv_heads = 1 + below(d, 2);
+    p.q_heads = p.kv_heads * (1 + below(d, 3));
+    p.q_len = 1 + below(d, below(d, 2) ? limits->q_len : 4);
+    p.kv_len = 1 + below(d, limits->kv_len);
+    p.qk_dim = 1 + below(d, limits->dim);
+    p.v_dim = 1 + below(d, limits->dim);
+    p.dtype = p.kv_dtype = (enum attn_dtype)bit_of(d, limits->dtypes);
+    if (limits->kv_dtypes && below(d, 3) == 0)
+        p.kv_dtype = (enum attn_dtype)bit_of(d, limits->kv_dtypes);
+    p.outputs = 1 + (unsigned)below(d, 7);
+    p.mask = some_of(d, limits->masks, 3);
+    if (p.mask & ATTN_MASK_CAUSAL)
+        p.mask &= ~(unsigned)ATTN_MASK_CAUSAL_TOP_LEFT;
+    p.options = some_of(d, limits->options, 3);
+    p.layout = below(d, 2) ? ATTN_BSHD : ATTN_BHSD;
+    if (p.options & ATTN_OPTION_SHARED_KV && p.v_dim > p.qk_dim)
+        p.v_dim = p.qk_dim;
+    if (p.options & ATTN_OPTION_SOFTCAP)
+        p.softcap = (float[]){0.5f, 3, 30}[below(d, 3)];
+    if (p.options & ATTN_OPTION_WINDOW) {
+        p.window_left = (ptrdiff_t)below(d, p.kv_len + 2) - 1;
+        p.window_right = (ptrdiff_t)below(d, p.kv_len + 2) - 1;
+    }
+    if (p.options & ATTN_OPTION_PAGED)
+        p.page_size = 1 + below(d, below(d, 2) ? 5 : p.kv_len + 3);
+    p.scale = (float[]){0, 0, 0.7f, -0.3f}[below(d, 4)];
+    return p;
+}
