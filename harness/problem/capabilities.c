@@ -29,6 +29,8 @@ static const struct word options[] = {
     {"alibi", ATTN_OPTION_ALIBI},
     {"ragged", ATTN_OPTION_RAGGED},
     {"paged", ATTN_OPTION_PAGED},
+    {"packed", ATTN_OPTION_PACKED},
+    {"shared_kv", ATTN_OPTION_SHARED_KV},
     {NULL, 0},
 };
 static const struct word outputs[] = {

@@ -30,12 +30,10 @@ static bool read_input(struct piece text, struct problem_case *c, struct parse_e
     const size_t skipped = (size_t)(value.at - text.at);
     if (!piece_copy(value, copy, sizeof copy))
         return refuse(error, skipped, value, "is too long for an input");
-    if (!parse_input(copy, &c->input, error)) {
+    if (!parse_input_for(copy, &c->problem, &c->input, error)) {
         error->position += skipped;
         return false;
     }
-    if (c->input.kind == INPUT_NEEDLE && c->input.needle >= c->problem.kv_len)
-        return refuse(error, skipped, value, "is past the last key");
     return true;
 }
 
@@ -135,13 +133,21 @@ static void add_input(char *name, const struct input *input)
 {
     char text[PARSE_TEXT];
     parse_print_input(input, text);
-    struct piece argument = {text, strlen(text)};
-    const struct piece kind = piece_split(&argument, ":", &(bool){false});
+    struct piece clauses = {text, strlen(text)};
+    bool more = false;
     const char *slash = strrchr(input->path, '/');
-    if (input->kind == INPUT_FILE)
+    if (input->kind == INPUT_FILE) {
         add_part(name, "%s", *input->prefix ? input->prefix : slash ? slash + 1 : input->path);
-    else if (input->kind != INPUT_NORMAL || input->seed != 1)
+        return;
+    }
+    struct piece argument = piece_split(&clauses, "+", &more);
+    const struct piece kind = piece_split(&argument, ":", &(bool){false});
+    if (input->kind != INPUT_NORMAL || input->seed != 1)
         add_part(name, "%.*s%.*s", (int)kind.length, kind.at, (int)argument.length, argument.at);
+    while (more) {
+        const struct piece clause = piece_split(&clauses, "+", &more);
+        add_part(name, "%.*s", (int)clause.length, clause.at);
+    }
 }
 
 void case_text_name(struct problem_case *c, size_t number)

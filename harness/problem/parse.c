@@ -147,6 +147,8 @@ static bool check_whole(struct reading *r)
         {p->kv_dtype != p->dtype && p->kv_dtype != ATTN_I8, KEY_KV_DTYPE,
          "kv_dtype is neither dtype nor i8"},
         {(p->mask & both) == both, KEY_MASK, "mask is causal in two ways; expected one of them"},
+        {p->options & ATTN_OPTION_SHARED_KV && p->v_dim > p->qk_dim, KEY_SHARED_KV,
+         "shared_kv needs a dv of at most d"},
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (rules[i].wrong)

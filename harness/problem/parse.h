@@ -26,8 +26,11 @@
  *     layout    bhsd|bshd                  bhsd        order of the dimensions in memory
  *     sinks     0|1                        0           one more logit per head
  *     alibi     0|1                        0           a slope per head times the distance
- *     ragged    0|1                        0           lengths per sequence
+ *     ragged    0|1                        0           each sequence has its own number of keys
+ *     packed    0|1                        0           sequences follow each other without padding,
+ *                                                      each of its own length
  *     page      N >= 0                     0 = off     K and V in pages of N keys
+ *     shared_kv 0|1                        0           V is the first dv elements of each key
  *     outputs   o, lse, weights in a sum   o           wanted results, such as o+lse
  *     pass      forward|backward           forward
  *
@@ -40,14 +43,35 @@
  * the shortest text that reads back as the same float.  Parsing what was printed gives the same
  * struct, and printing what was parsed from a canonical text gives the same text.
  *
- * An input says where Q, K and V come from:
+ * An input says what the operands of a case hold: where Q, K and V come from,
  *
  *     normal[:SEED]      N(0, 1); SEED is 1 where left out
  *     uniform[:SEED]     U(-1, 1)
  *     needle:J           one dominant key at J, V one-hot there
  *     negative           every logit at -30
- *     file:PATH:PREFIX   safetensors PREFIXq, PREFIXk, PREFIXv of (B, H, S, D); the last colon
- *                        ends PATH, PREFIX may be empty; UTF-8, no control characters
+ *     file:PATH:PREFIX   safetensors PREFIXq, PREFIXk, PREFIXv of (B, H, S, D), and what else the
+ *                        problem needs (operands_file.h); the last colon ends PATH, PREFIX may be
+ *                        empty; UTF-8, no control characters
+ *
+ * and, except of a file, clauses about the others, each at most once and only where the problem has a
+ * use for it, in any order:
+ *
+ *     +lens:LO:HI[:MEAN]       keys of a sequence, from LO to HI, evenly spread or so that their mean
+ *                              is MEAN; left out: 1 to skv (packed sequences of sq = skv and nothing
+ *                              said: as many as queries)
+ *     +qlens:LO:HI[:MEAN]      queries of a packed sequence, likewise; left out: 1 to sq
+ *     +decode:N                N packed sequences have one query, the others sq
+ *     +mask:elements:P         of mask=bool: the fraction P of all elements is visible; one pattern for
+ *                              all sequences and heads, or with :full behind it one for each of both;
+ *                              left out: mask:elements:0.5
+ *     +mask:blocks:N:P         the same in blocks of N queries and N keys
+ *     +bias:keys|full|causal   of mask=bias: one row for all queries, heads and sequences; one matrix
+ *                              for each sequence and head; 0 and -inf as mask=causal says.  Left out:
+ *                              one matrix for each head.  Elements are N(0, 1)
+ *     +scales:token|channel    of kv_dtype=i8: K has a scale for each key, which is the default, or for
+ *                              each dimension
+ *
+ * Which sequence has which length depends on the seed; how many of each length there are does not.
  */
 #ifndef HARNESS_PROBLEM_PARSE_H
 #define HARNESS_PROBLEM_PARSE_H
@@ -65,12 +89,27 @@ enum input_kind {
     INPUT_FILE      /* safetensors: PREFIXq, PREFIXk, PREFIXv of (B, H, S, D) */
 };
 
+/* How many keys, or queries, the sequences of a case have. */
+struct input_lengths {
+    bool given; /* else by the problem, lengths.h */
+    size_t lo, hi, mean;
+};
+
+enum input_bias { INPUT_BIAS_HEADS, INPUT_BIAS_KEYS, INPUT_BIAS_FULL, INPUT_BIAS_CAUSAL };
+
 struct input {
     enum input_kind kind;
     uint64_t seed; /* 1 where the kind has none */
     size_t needle;
     char path[256]; /* as written; cases_find_file() says where it is */
     char prefix[64];
+    struct input_lengths lens, qlens;
+    size_t decode;     /* sequences of one query; 0: by qlens */
+    size_t mask_block; /* side of a block; 1: elements, 0: left out */
+    float mask_visible;
+    bool mask_full;
+    enum input_bias bias;
+    bool channel_scales;
 };
 
 /* What was wrong with a text, and at which byte of it (0-based). */
@@ -91,7 +130,14 @@ bool parse_sizes_agree(const char *text, const struct attn_problem *found, char 
 void parse_print_problem(const struct attn_problem *problem, char text[PARSE_TEXT]);
 
 bool parse_input(const char *text, struct input *input, struct parse_error *error);
+/* The same where the input must suit a problem. */
+bool parse_input_for(const char *text, const struct attn_problem *problem, struct input *input,
+                     struct parse_error *error);
 void parse_print_input(const struct input *input, char text[PARSE_TEXT]);
+
+/* Makes the clauses of an input suit another problem: lengths are cut to its own, what it has no use for
+ * is dropped. */
+void parse_fit_input(struct input *input, const struct attn_problem *problem);
 
 /* One key of the problem text for --help; NULL past the last one. */
 struct parse_key_help {

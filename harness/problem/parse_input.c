@@ -4,8 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "parse.h"
-#include "base/scan.h"
+#include "parse_clauses.h"
 
 enum argument { ARGUMENT_NONE, ARGUMENT_SEED, ARGUMENT_KEY, ARGUMENT_FILE };
 
@@ -72,10 +71,24 @@ static bool read_argument(struct input *input, struct piece value, bool has_valu
     return read_file(value, input, why);
 }
 
-bool parse_input(const char *text, struct input *input, struct parse_error *error)
+/* A file has everything in it, and a + may be part of its name. */
+static struct piece split_clauses(struct piece *text, bool *more)
 {
-    bool has_value;
-    struct piece value = {text, strlen(text)};
+    const size_t file = strlen(kinds[INPUT_FILE].name);
+    *more = false;
+    if (text->length > file && text->at[file] == ':' &&
+        piece_is((struct piece){text->at, file}, kinds[INPUT_FILE].name))
+        return *text;
+    return piece_split(text, "+", more);
+}
+
+bool parse_input_for(const char *text, const struct attn_problem *problem, struct input *input,
+                     struct parse_error *error)
+{
+    bool has_value, has_clauses;
+    struct piece clauses = {text, strlen(text)};
+    const struct piece kind = split_clauses(&clauses, &has_clauses);
+    struct piece value = kind;
     const struct piece name = piece_split(&value, ":", &has_value);
     struct input read = {.seed = 1};
     const char *why;
@@ -91,25 +104,40 @@ bool parse_input(const char *text, struct input *input, struct parse_error *erro
                  kinds[read.kind].name, scan_quote(value, quoted), why, kinds[read.kind].form);
         return false;
     }
+    if (problem && read.kind == INPUT_NEEDLE && read.needle >= problem->kv_len) {
+        error->position = 0;
+        snprintf(error->message, sizeof error->message, "%s is past the last key",
+                 scan_quote(kind, quoted));
+        return false;
+    }
+    if (has_clauses && !parse_clauses(text, clauses, problem, &read, error))
+        return false;
     *input = read;
     return true;
+}
+
+bool parse_input(const char *text, struct input *input, struct parse_error *error)
+{
+    return parse_input_for(text, NULL, input, error);
 }
 
 void parse_print_input(const struct input *input, char text[PARSE_TEXT])
 {
     const char *name = kinds[input->kind].name;
+    int n = 0;
     switch (kinds[input->kind].argument) {
     case ARGUMENT_NONE:
-        snprintf(text, PARSE_TEXT, "%s", name);
-        return;
+        n = snprintf(text, PARSE_TEXT, "%s", name);
+        break;
     case ARGUMENT_SEED:
-        snprintf(text, PARSE_TEXT, "%s:%llu", name, (unsigned long long)input->seed);
-        return;
+        n = snprintf(text, PARSE_TEXT, "%s:%llu", name, (unsigned long long)input->seed);
+        break;
     case ARGUMENT_KEY:
-        snprintf(text, PARSE_TEXT, "%s:%zu", name, input->needle);
-        return;
+        n = snprintf(text, PARSE_TEXT, "%s:%zu", name, input->needle);
+        break;
     case ARGUMENT_FILE:
-        snprintf(text, PARSE_TEXT, "%s:%s:%s", name, input->path, input->prefix);
-        return;
+        n = snprintf(text, PARSE_TEXT, "%s:%s:%s", name, input->path, input->prefix);
+        break;
     }
+    parse_print_clauses(input, text + n, PARSE_TEXT - (size_t)n);
 }

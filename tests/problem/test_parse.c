@@ -35,7 +35,7 @@ static void every_key_sets_its_field(void **state)
     const struct attn_problem p =
         parsed("b=2,hq=12,hkv=3,sq=5,skv=7,d=40,dv=48,dtype=bf16,kv_dtype=i8,"
                "mask=causal+bias+bool,window=256:-1,softcap=30,scale=0.125,layout=bshd,sinks=1,"
-               "alibi=1,ragged=1,page=16,outputs=o+lse+weights,pass=backward");
+               "alibi=1,ragged=1,packed=1,page=16,outputs=o+lse+weights,pass=backward");
     assert_int_equal(p.size, sizeof p);
     assert_int_equal(p.batch, 2);
     assert_int_equal(p.q_heads, 12);
@@ -48,7 +48,9 @@ static void every_key_sets_its_field(void **state)
     assert_int_equal(p.kv_dtype, ATTN_I8);
     assert_int_equal(p.mask, ATTN_MASK_CAUSAL | ATTN_MASK_BIAS | ATTN_MASK_BOOL);
     assert_int_equal(p.options, ATTN_OPTION_WINDOW | ATTN_OPTION_SOFTCAP | ATTN_OPTION_SINKS |
-                                    ATTN_OPTION_ALIBI | ATTN_OPTION_RAGGED | ATTN_OPTION_PAGED);
+                                    ATTN_OPTION_ALIBI | ATTN_OPTION_RAGGED | ATTN_OPTION_PAGED |
+                                    ATTN_OPTION_PACKED);
+    assert_int_equal(parsed("d=64,dv=32,shared_kv=1").options, ATTN_OPTION_SHARED_KV);
     assert_int_equal(p.window_left, 256);
     assert_int_equal(p.window_right, -1);
     assert_true(p.softcap == 30);
@@ -86,10 +88,12 @@ static const char *const canonical[][2] = {
      "b=1,hq=32,hkv=8,sq=1,skv=4096,d=128,dtype=bf16,mask=causal,window=256,softcap=30,"
      "scale=0.125,layout=bshd"},
     {"d=8,dv=4", "b=1,hq=1,hkv=1,sq=1,skv=1,d=8,dv=4"},
-    {"s=3,d=8,mask=none,window=-1,softcap=0,scale=0,layout=bhsd,sinks=0,alibi=0,ragged=0,page=0,"
-     "outputs=o,pass=forward,dtype=f32,kv_dtype=f32",
+    {"s=3,d=8,mask=none,window=-1,softcap=0,scale=0,layout=bhsd,sinks=0,alibi=0,ragged=0,packed=0,"
+     "page=0,shared_kv=0,outputs=o,pass=forward,dtype=f32,kv_dtype=f32",
      "b=1,hq=1,hkv=1,sq=3,skv=3,d=8"},
     {"d=8,mask=bool+causal_top_left", "b=1,hq=1,hkv=1,sq=1,skv=1,d=8,mask=causal_top_left+bool"},
+    {"shared_kv=1,page=16,packed=1,ragged=1,alibi=1,sinks=1,d=8",
+     "b=1,hq=1,hkv=1,sq=1,skv=1,d=8,sinks=1,alibi=1,ragged=1,packed=1,page=16,shared_kv=1"},
     {"d=8,outputs=lse+o", "b=1,hq=1,hkv=1,sq=1,skv=1,d=8,outputs=o+lse"},
     {"d=8,window=0", "b=1,hq=1,hkv=1,sq=1,skv=1,d=8,window=0"},
     {"d=8,window=3:-1", "b=1,hq=1,hkv=1,sq=1,skv=1,d=8,window=3"},
@@ -140,7 +144,8 @@ static void the_longest_canonical_text_fits(void **state)
     struct attn_problem p =
         parsed("mask=causal_top_left+bias+bool,window=4611686018427387903:4611686018427387903,"
                "softcap=1.17549435e-38,scale=-1.17549435e-38,layout=bshd,sinks=1,alibi=1,ragged=1,"
-               "page=9223372036854775807,outputs=o+lse+weights,pass=backward,dtype=bf16,"
+               "packed=1,page=9223372036854775807,shared_kv=1,outputs=o+lse+weights,pass=backward,"
+               "dtype=bf16,"
                "kv_dtype=i8,dv=1");
     char text[PARSE_TEXT];
     p.batch = p.q_heads = p.kv_heads = p.q_len = p.kv_len = p.qk_dim = SIZE_MAX;
@@ -180,7 +185,9 @@ static void random_options(struct attn_problem *p)
     p->pass = (enum attn_pass)below(2);
     p->outputs = 1 + (unsigned)below(7);
     p->mask = causal[below(3)] | (unsigned)below(4) << 2;
-    p->options = (unsigned)below(64);
+    p->options = (unsigned)below(256);
+    if (p->options & ATTN_OPTION_SHARED_KV && p->v_dim > p->qk_dim)
+        p->v_dim = p->qk_dim;
     p->scale = below(2) ? random_float() : 0;
     if (p->options & ATTN_OPTION_SOFTCAP)
         p->softcap = fabsf(random_float());

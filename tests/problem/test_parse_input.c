@@ -27,6 +27,22 @@ static const char *const inputs[][2] = {
     {"negative", "negative"},
     {"file:a.safetensors:layer0.", "file:a.safetensors:layer0."},
     {"file:dir with blanks/a:b:", "file:dir with blanks/a:b:"},
+    {"file:a+lens:1:2:p", "file:a+lens:1:2:p"},
+    {"normal+lens:1:64", "normal:1+lens:1:64"},
+    {"normal:3+lens:100:4096:1000", "normal:3+lens:100:4096:1000"},
+    {"normal+lens:1:64:32", "normal:1+lens:1:64"}, /* the mean of both is left out */
+    {"uniform+lens:7:7", "uniform:1+lens:7:7"},
+    {"normal+decode:3+lens:0:9", "normal:1+lens:0:9+decode:3"},
+    {"normal+qlens:0:9:1", "normal:1+qlens:0:9:1"},
+    {"normal+mask:elements:0.5", "normal:1"},
+    {"normal+mask:elements:.5:full", "normal:1+mask:elements:0.5:full"},
+    {"normal+mask:blocks:64:0.25", "normal:1+mask:blocks:64:0.25"},
+    {"normal+mask:blocks:1:0.25", "normal:1+mask:elements:0.25"},
+    {"normal+mask:elements:0", "normal:1+mask:elements:0"},
+    {"normal+bias:keys", "normal:1+bias:keys"},
+    {"normal+bias:causal+scales:channel", "normal:1+bias:causal+scales:channel"},
+    {"normal+scales:token", "normal:1"},
+    {"needle:4+mask:blocks:8:1:full+bias:full", "needle:4+mask:blocks:8:1:full+bias:full"},
 };
 
 static void inputs_survive_the_round_trip(void **state)
@@ -40,7 +56,8 @@ static void inputs_survive_the_round_trip(void **state)
         parse_print_input(&input, text);
         assert_string_equal(text, inputs[i][1]);
         assert_true(parse_input(text, &again, &error));
-        assert_memory_equal(&again, &input, sizeof input);
+        parse_print_input(&again, text);
+        assert_string_equal(text, inputs[i][1]);
     }
 }
 
@@ -59,6 +76,30 @@ static void inputs_set_their_fields(void **state)
     assert_int_equal(input.kind, INPUT_FILE);
     assert_string_equal(input.path, "x/y:z");
     assert_string_equal(input.prefix, "p.");
+}
+
+static void clauses_set_their_fields(void **state)
+{
+    (void)state;
+    struct input input;
+    struct parse_error error;
+    assert_true(parse_input("normal:9+lens:2:20:5+decode:3+mask:blocks:16:0.75:full+bias:keys+"
+                            "scales:channel",
+                            &input, &error));
+    assert_int_equal(input.seed, 9);
+    assert_true(input.lens.given && !input.qlens.given);
+    assert_int_equal(input.lens.lo, 2);
+    assert_int_equal(input.lens.hi, 20);
+    assert_int_equal(input.lens.mean, 5);
+    assert_int_equal(input.decode, 3);
+    assert_int_equal(input.mask_block, 16);
+    assert_true(input.mask_visible == 0.75F && input.mask_full);
+    assert_int_equal(input.bias, INPUT_BIAS_KEYS);
+    assert_true(input.channel_scales);
+    assert_true(parse_input("normal+qlens:1:8", &input, &error));
+    assert_true(input.qlens.given && input.qlens.mean == 4);
+    assert_true(!input.lens.given && !input.decode && !input.mask_block);
+    assert_int_equal(input.bias, INPUT_BIAS_HEADS);
 }
 
 static const struct {
@@ -82,6 +123,36 @@ static const struct {
      "may be empty"},
     {"file::p", 5,
      "input file: ':p' has no PATH:PREFIX; expected file:PATH:PREFIX, PREFIX may be empty"},
+    {"normal+", 7, "unknown clause ''; clauses are lens, qlens, decode, mask, bias, scales"},
+    {"normal:2+lans:1:2", 9, "unknown clause 'lans'; did you mean 'lens'?"},
+    {"normal+lens", 7, "clause lens: '' has no value; expected lens:LO:HI or lens:LO:HI:MEAN"},
+    {"normal+lens:5", 7,
+     "clause lens: '5' is not two or three numbers; expected lens:LO:HI or lens:LO:HI:MEAN"},
+    {"normal+lens:1:2:3:4", 7,
+     "clause lens: '1:2:3:4' is not two or three numbers; expected lens:LO:HI or lens:LO:HI:MEAN"},
+    {"normal+lens:5:4", 7,
+     "clause lens: '5:4' does not rise from LO over MEAN to HI; expected lens:LO:HI or "
+     "lens:LO:HI:MEAN"},
+    {"normal+lens:1:4:9", 7,
+     "clause lens: '1:4:9' does not rise from LO over MEAN to HI; expected lens:LO:HI or "
+     "lens:LO:HI:MEAN"},
+    {"normal+lens:1:2+lens:1:3", 16, "clause lens is given twice"},
+    {"normal+decode:2+qlens:1:3", 16,
+     "clause qlens: '1:3' cannot stand beside decode; expected qlens:LO:HI or qlens:LO:HI:MEAN"},
+    {"normal+qlens:1:3+decode:2", 17,
+     "clause decode: '2' cannot stand beside qlens; expected decode:N"},
+    {"normal+decode:0", 7, "clause decode: '0' is less than 1; expected decode:N"},
+    {"normal+mask:0.5", 7,
+     "clause mask: '0.5' is neither elements:P nor blocks:N:P; expected mask:elements:P or "
+     "mask:blocks:N:P, with :full for each sequence and head"},
+    {"normal+mask:elements:1.5", 7,
+     "clause mask: 'elements:1.5' has no blocks, or a P outside 0..1, or something else than full "
+     "at its end; expected mask:elements:P or mask:blocks:N:P, with :full for each sequence and "
+     "head"},
+    {"normal+bias:head", 7,
+     "clause bias: 'head' is no such bias; expected bias:keys, bias:full or bias:causal"},
+    {"normal+scales:head", 7,
+     "clause scales: 'head' is no such granularity; expected scales:token or scales:channel"},
 };
 
 static void bad_inputs_are_refused(void **state)
@@ -94,6 +165,77 @@ static void bad_inputs_are_refused(void **state)
             fail_msg("accepted: %s", refusals[i].text);
         assert_string_equal(error.message, refusals[i].message);
         assert_int_equal(error.position, refusals[i].position);
+    }
+}
+
+/* A clause that a problem has no use for would be a typing error that nobody sees. */
+static void clauses_must_suit_the_problem(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *problem, *input;
+        const char *message; /* NULL: fits */
+    } cases[] = {
+        {"s=64,d=8", "normal+lens:1:64", "clause lens needs ragged=1, or packed=1 without pages"},
+        {"s=64,d=8,packed=1,page=16", "normal+lens:1:64",
+         "clause lens needs ragged=1, or packed=1 without pages"},
+        {"s=64,d=8,packed=1", "normal+lens:1:64", NULL},
+        {"s=64,d=8,packed=1,page=16,ragged=1", "normal+lens:1:64", NULL},
+        {"s=64,d=8,ragged=1", "normal+lens:1:65",
+         "clause lens has a sequence of more than skv keys"},
+        {"s=64,d=8,ragged=1", "normal+qlens:1:64", "clause qlens needs packed=1"},
+        {"s=64,d=8,packed=1", "normal+qlens:1:65",
+         "clause qlens has a sequence of more than sq queries"},
+        {"s=64,d=8", "normal+decode:1", "clause decode needs packed=1"},
+        {"b=3,s=64,d=8,packed=1", "normal+decode:4", "clause decode has more sequences than b"},
+        {"b=3,s=64,d=8,packed=1", "normal+decode:3", NULL},
+        {"s=64,d=8,mask=bias", "normal+mask:elements:0.5", "clause mask needs mask=bool"},
+        {"s=64,d=8,mask=bool", "normal+bias:full", "clause bias needs mask=bias"},
+        {"s=64,d=8,mask=bool+bias", "normal+bias:full+mask:blocks:8:1", NULL},
+        {"s=64,d=8", "normal+scales:token", "clause scales needs kv_dtype=i8"},
+        {"s=64,d=8,kv_dtype=i8", "normal+scales:channel", NULL},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct attn_problem problem;
+        struct input input;
+        struct parse_error error;
+        assert_true(parse_problem(cases[i].problem, &problem, &error));
+        assert_true(parse_input(cases[i].input, &input, &error));
+        const bool fits = parse_input_for(cases[i].input, &problem, &input, &error);
+        assert_int_equal(fits, !cases[i].message);
+        if (fits)
+            continue;
+        assert_string_equal(error.message, cases[i].message);
+        assert_int_equal(error.position, 7);
+    }
+}
+
+/* What a check makes of an input for the problems that it makes up. */
+static void inputs_are_fitted_to_other_problems(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *problem, *input, *fitted;
+    } cases[] = {
+        {"s=64,d=8", "uniform:3+lens:100:4096:1000+decode:9+bias:full", "uniform:3"},
+        {"b=2,s=64,d=8,packed=1", "normal+lens:100:4096:1000+decode:9",
+         "normal:1+lens:64:64+decode:2"},
+        {"s=64,d=8,ragged=1", "normal+lens:10:4096:30", "normal:1+lens:10:64:30"},
+        {"s=64,d=8,packed=1", "normal+qlens:10:4096:3000", "normal:1+qlens:10:64:64"},
+        {"s=64,d=8,mask=bool,kv_dtype=i8", "normal+mask:blocks:64:0.25+bias:keys+scales:channel",
+         "normal:1+mask:blocks:64:0.25+scales:channel"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct attn_problem problem;
+        struct input input;
+        struct parse_error error;
+        char text[PARSE_TEXT];
+        assert_true(parse_problem(cases[i].problem, &problem, &error));
+        assert_true(parse_input(cases[i].input, &input, &error));
+        parse_fit_input(&input, &problem);
+        parse_print_input(&input, text);
+        assert_string_equal(text, cases[i].fitted);
+        assert_true(parse_input_for(text, &problem, &input, &error));
     }
 }
 
@@ -119,7 +261,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(inputs_survive_the_round_trip),
         cmocka_unit_test(inputs_set_their_fields),
+        cmocka_unit_test(clauses_set_their_fields),
         cmocka_unit_test(bad_inputs_are_refused),
+        cmocka_unit_test(clauses_must_suit_the_problem),
+        cmocka_unit_test(inputs_are_fitted_to_other_problems),
         cmocka_unit_test(long_paths_and_prefixes_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,10 +25,12 @@ static const struct refusal {
     {"sacle=1", 0, "unknown key 'sacle'; did you mean 'scale'?"},
     {"headdim=64", 0,
      "unknown key 'headdim'; keys are b, hq, hkv, sq, skv, d, dv, dtype, kv_dtype, mask, window, "
-     "softcap, scale, layout, sinks, alibi, ragged, page, outputs, pass, h, s"},
+     "softcap, scale, layout, sinks, alibi, ragged, packed, page, shared_kv, outputs, pass, h, "
+     "s"},
     {"D=64", 0,
      "unknown key 'D'; keys are b, hq, hkv, sq, skv, d, dv, dtype, kv_dtype, mask, window, "
-     "softcap, scale, layout, sinks, alibi, ragged, page, outputs, pass, h, s"},
+     "softcap, scale, layout, sinks, alibi, ragged, packed, page, shared_kv, outputs, pass, h, "
+     "s"},
     {"d=64,", 5, "an empty item; expected key=value"},
     {",d=64", 0, "an empty item; expected key=value"},
     {"d=64,,b=1", 5, "an empty item; expected key=value"},
@@ -68,6 +70,8 @@ static const struct refusal {
      "mask='bias+bias' has a part twice; expected none, or a sum of causal, causal_top_left, "
      "bias, bool"},
     {"d=8,mask=causal+causal_top_left", 4, "mask is causal in two ways; expected one of them"},
+    {"d=8,packed=2", 11, "packed='2' is neither 0 nor 1; expected 0|1"},
+    {"d=8,shared_kv=1,dv=9", 4, "shared_kv needs a dv of at most d"},
     {"window=-2", 7, "window='-2' is not a whole number; expected L or L:R, -1 = no limit"},
     {"window=1:2:3", 7, "window='1:2:3' is not a whole number; expected L or L:R, -1 = no limit"},
     {"window=:3", 7, "window=':3' is not a whole number; expected L or L:R, -1 = no limit"},
@@ -154,7 +158,7 @@ static void every_key_has_help_and_is_known(void **state)
         assert_memory_equal(error.message, start, strlen(start));
         assert_true(strlen(help->form) && strlen(help->meaning));
     }
-    assert_int_equal(n, 22);
+    assert_int_equal(n, 24);
 }
 
 int main(void)
