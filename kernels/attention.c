@@ -1,5 +1,5 @@
 /*
- * attention: problems, capability checks, plans, useful flops and compulsory bytes.
+ * attention: problems, capability checks, plans.
  */
 #include "attention.h"
 
@@ -79,11 +79,17 @@ bool attn_problem_valid(const struct attn_problem *p, const char **why)
              (p->window_left > PTRDIFF_MAX / 2 || p->window_right > PTRDIFF_MAX / 2),
          "a window is too wide to be added to a position"},
         {p->options & ATTN_OPTION_PAGED && p->page_size == 0, "page_size is zero"},
+        {p->options & ATTN_OPTION_SHARED_KV && p->v_dim > p->qk_dim,
+         "shared K and V: v_dim is larger than qk_dim"},
         {p->outputs == 0, "no output is wanted"},
         {!addressable(p->batch, p->q_heads, p->q_len, p->qk_dim) ||
              !addressable(p->batch, p->q_heads, p->q_len, p->v_dim) ||
              !addressable(p->batch, p->kv_heads, p->kv_len, p->qk_dim) ||
              !addressable(p->batch, p->kv_heads, p->kv_len, p->v_dim) ||
+             (p->options & ATTN_OPTION_PAGED &&
+              !addressable(p->page_size, p->kv_heads, p->qk_dim, 1)) ||
+             (p->options & ATTN_OPTION_PAGED &&
+              !addressable(p->page_size, p->kv_heads, p->v_dim, 1)) ||
              (p->outputs & ATTN_OUTPUT_WEIGHTS &&
               !addressable(p->batch, p->q_heads, p->q_len, p->kv_len)),
          "an operand does not fit in the address space"},
@@ -94,74 +100,6 @@ bool attn_problem_valid(const struct attn_problem *p, const char **why)
             return false;
         }
     return true;
-}
-
-/* Sum of the integers below x, each clamped to [0, limit]. */
-static double ramp(double x, double limit)
-{
-    if (x <= 0)
-        return 0;
-    return x <= limit ? x * (x - 1) / 2 : limit * (limit - 1) / 2 + limit * (x - limit);
-}
-
-/* Both ends of attn_visible() rise by one key a query and are clamped to [0, kv_len], the upper
- * one never below the lower: the pairs are the difference of two sums, whatever the lengths. */
-double attn_visible_pairs(const struct attn_problem *problem)
-{
-    const struct attn_problem *p = problem;
-    const bool window = p->options & ATTN_OPTION_WINDOW;
-    const bool causal = p->mask & (ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT);
-    const double n = (double)p->q_len, limit = (double)p->kv_len;
-    const double first = p->mask & ATTN_MASK_CAUSAL_TOP_LEFT ? 0 : limit - n;
-    double pairs = n * limit;
-    if (causal || (window && p->window_right >= 0)) {
-        const double hi = first + 1 + (causal ? 0 : (double)p->window_right);
-        pairs = ramp(hi + n, limit) - ramp(hi, limit);
-    }
-    if (window && p->window_left >= 0) {
-        const double lo = first - (double)p->window_left;
-        pairs -= ramp(lo + n, limit) - ramp(lo, limit);
-    }
-    return pairs * (double)p->batch * (double)p->q_heads;
-}
-
-double attn_useful_flops(const struct attn_problem *problem)
-{
-    return 2 * attn_visible_pairs(problem) * (double)(problem->qk_dim + problem->v_dim);
-}
-
-/* Keys that at least one query sees: from the first key of the first query that sees any to the
- * last key of the last one. */
-static double keys_seen(const struct attn_problem *p)
-{
-    const ptrdiff_t n = (ptrdiff_t)p->q_len;
-    const ptrdiff_t first = p->mask & ATTN_MASK_CAUSAL_TOP_LEFT ? 0 : (ptrdiff_t)p->kv_len - n;
-    const bool window = p->options & ATTN_OPTION_WINDOW;
-    ptrdiff_t from = 0, to = n - 1;
-    if (p->mask & (ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT))
-        from = -first;
-    else if (window && p->window_right >= 0)
-        from = -first - p->window_right;
-    if (window && p->window_left >= 0 && (ptrdiff_t)p->kv_len - 1 - first + p->window_left < to)
-        to = (ptrdiff_t)p->kv_len - 1 - first + p->window_left;
-    from = from > 0 ? from : 0;
-    return from <= to ? (double)(attn_visible(p, to).hi - attn_visible(p, from).lo) : 0;
-}
-
-double attn_compulsory_bytes(const struct attn_problem *p)
-{
-    const double rows = (double)p->batch * (double)p->q_heads * (double)p->q_len;
-    const double keys = (double)p->batch * (double)p->kv_heads * keys_seen(p);
-    const double element = (double)attn_dtype_size(p->dtype);
-    double bytes = rows * (double)p->qk_dim * element +
-                   keys * (double)(p->qk_dim + p->v_dim) * (double)attn_dtype_size(p->kv_dtype);
-    if (p->outputs & ATTN_OUTPUT_O)
-        bytes += rows * (double)p->v_dim * element;
-    if (p->outputs & ATTN_OUTPUT_LSE)
-        bytes += rows * sizeof(float);
-    if (p->outputs & ATTN_OUTPUT_WEIGHTS)
-        bytes += rows * (double)p->kv_len * sizeof(float);
-    return bytes;
 }
 
 /* ---- capabilities -------------------------------------------------------------------------- */
@@ -201,6 +139,8 @@ bool attn_supports(const struct attn_kernel *kernel, const struct attn_problem *
         {p->options & ~caps->options & ATTN_OPTION_ALIBI, "alibi"},
         {p->options & ~caps->options & ATTN_OPTION_RAGGED, "ragged lengths"},
         {p->options & ~caps->options & ATTN_OPTION_PAGED, "paged K and V"},
+        {p->options & ~caps->options & ATTN_OPTION_PACKED, "packed sequences"},
+        {p->options & ~caps->options & ATTN_OPTION_SHARED_KV, "shared K and V"},
         {p->outputs & ~caps->outputs & ATTN_OUTPUT_LSE, "outputs=lse"},
         {p->outputs & ~caps->outputs & ATTN_OUTPUT_WEIGHTS, "outputs=weights"},
         {p->outputs & ~caps->outputs, "outputs of a backward pass"},

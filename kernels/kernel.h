@@ -23,6 +23,13 @@ extern const struct attn_kernel ATTN_KERNEL;
 /* Masks under which each query sees one interval of keys, attn_visible(). */
 #define ATTN_MASKS_POSITIONAL (ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT)
 
+#define ATTN_MASKS_ALL (ATTN_MASKS_POSITIONAL | ATTN_MASK_BIAS | ATTN_MASK_BOOL)
+
+/* What a kernel that follows attention.h in everything takes. */
+#define ATTN_OPTIONS_ALL                                                                \
+    (ATTN_OPTION_WINDOW | ATTN_OPTION_SOFTCAP | ATTN_OPTION_SINKS | ATTN_OPTION_ALIBI | \
+     ATTN_OPTION_RAGGED | ATTN_OPTION_PAGED | ATTN_OPTION_PACKED | ATTN_OPTION_SHARED_KV)
+
 #define ATTN_OUTPUTS_ALL (ATTN_OUTPUT_O | ATTN_OUTPUT_LSE | ATTN_OUTPUT_WEIGHTS)
 
 /* n floats rounded up to whole cache lines, in bytes: so that neighbours in a workspace neither

@@ -8,17 +8,64 @@
  *
  *   memory    reads K and V once per query row
  *   parallel  no (row_parallel is)
- *   scratch   one row of kv_len scores
+ *   scratch   one row of kv_len scores, one of K or V for integers
  *   instead   tiled where K and V outgrow the cache, flash for speed
  */
 #include <math.h>
 
 #include "kernel.h"
 
+/* Query i of head h of sequence b, and the KV head that serves it. */
+struct query {
+    const struct attn_problem *problem;
+    const struct attn_tensors *tensors;
+    struct attn_sequence sequence;
+    size_t b, h, g, i;
+};
+
 static size_t workspace_size(const struct attn_problem *problem, int threads)
 {
+    const size_t widest = problem->qk_dim > problem->v_dim ? problem->qk_dim : problem->v_dim;
     (void)threads;
-    return attn_floats_bytes(problem->kv_len);
+    return attn_floats_bytes(problem->kv_len) + attn_floats_bytes(widest);
+}
+
+/* Whether an operand hides key j, which positional masks leave. */
+static bool hidden(const struct query *at, size_t j)
+{
+    const struct attn_problem *p = at->problem;
+    const struct attn_tensors *t = at->tensors;
+    if (p->mask & ATTN_MASK_BOOL && !((const uint8_t *)attn_row(&t->mask, at->b, at->h, at->i))[j])
+        return true;
+    return p->mask & ATTN_MASK_BIAS && attn_row_f32(&t->bias, at->b, at->h, at->i)[j] == -INFINITY;
+}
+
+/* Row j of K: where it is, or integers times their scales in `widened`. */
+static const float *key(const struct query *at, size_t j, float *widened)
+{
+    const struct attn_problem *p = at->problem;
+    const struct attn_tensors *t = at->tensors;
+    const void *row = attn_kv_row(p, t, &t->k, &at->sequence, at->b, at->g, j);
+    if (p->kv_dtype == ATTN_F32)
+        return row;
+    const float *scales = attn_row_f32(&t->k_scale, at->b, at->g, at->sequence.kv_first + j);
+    for (size_t d = 0; d < p->qk_dim; d++)
+        widened[d] = scales[(ptrdiff_t)d * t->k_scale.stride[3]] * (float)((const int8_t *)row)[d];
+    return widened;
+}
+
+/* The same of V, whose scale is one a row. */
+static const float *value(const struct query *at, size_t j, float *widened)
+{
+    const struct attn_problem *p = at->problem;
+    const struct attn_tensors *t = at->tensors;
+    const void *row = attn_kv_row(p, t, &t->v, &at->sequence, at->b, at->g, j);
+    if (p->kv_dtype == ATTN_F32)
+        return row;
+    const float scale = *attn_row_f32(&t->v_scale, at->b, at->g, at->sequence.kv_first + j);
+    for (size_t d = 0; d < p->v_dim; d++)
+        widened[d] = scale * (float)((const int8_t *)row)[d];
+    return widened;
 }
 
 static float dot(const float *a, const float *b, size_t n)
@@ -29,15 +76,41 @@ static float dot(const float *a, const float *b, size_t n)
     return sum;
 }
 
-/* scores[0, n) become exp(score - maximum); returns their sum, and the maximum in *m.  Where every
- * score is -inf, as where there is none, the sum is 0 and so is the row. */
-static float exponentials(float *scores, ptrdiff_t n, float *m)
+static float score(const struct query *at, const float *q, size_t j, float *widened)
 {
-    *m = -INFINITY;
+    const struct attn_problem *p = at->problem;
+    const struct attn_tensors *t = at->tensors;
+    const float *k = key(at, j, widened);
+    float x = attn_problem_scale(p) * dot(q, k, p->qk_dim);
+    if (p->options & ATTN_OPTION_SOFTCAP)
+        x = p->softcap * tanhf(x / p->softcap);
+    if (p->options & ATTN_OPTION_ALIBI) {
+        const ptrdiff_t position = attn_position(p, (ptrdiff_t)at->i, (ptrdiff_t)at->sequence.q_len,
+                                                 (ptrdiff_t)at->sequence.kv_len);
+        x += ((const float *)t->slopes.data)[at->h] * (float)((ptrdiff_t)j - position);
+    }
+    if (p->mask & ATTN_MASK_BIAS)
+        x += attn_row_f32(&t->bias, at->b, at->h, at->i)[j];
+    return x;
+}
+
+/* The score of a key that is not there and whose value is 0. */
+static float sink(const struct query *at)
+{
+    return at->problem->options & ATTN_OPTION_SINKS
+               ? ((const float *)at->tensors->sinks.data)[at->h]
+               : -INFINITY;
+}
+
+/* scores[0, n) become exp(score - maximum); returns their sum, and the maximum in *m, both with the
+ * sink.  Where every score is -inf, as where there is none, the sum is 0 and so is the row. */
+static float exponentials(float *scores, ptrdiff_t n, float sink, float *m)
+{
+    *m = sink;
     for (ptrdiff_t j = 0; j < n; j++)
         *m = scores[j] > *m ? scores[j] : *m;
     const float shift = *m == -INFINITY ? 0 : *m;
-    float sum = 0;
+    float sum = expf(sink - shift);
     for (ptrdiff_t j = 0; j < n; j++) {
         scores[j] = expf(scores[j] - shift); /* NaN stays NaN, and makes the sum NaN */
         sum += scores[j];
@@ -45,48 +118,66 @@ static float exponentials(float *scores, ptrdiff_t n, float *m)
     return sum;
 }
 
-static void row(const struct attn_problem *problem, const struct attn_tensors *t, size_t b,
-                size_t h, size_t i, float *scores)
+static void write_o(const struct query *at, struct attn_range seen, const float *scores,
+                    float inverse, float *widened)
 {
-    const struct attn_range seen = attn_visible(problem, (ptrdiff_t)i);
-    const size_t g = attn_kv_head(problem, h);
-    const float scale = attn_problem_scale(problem);
-    const float *q = attn_row_f32(&t->q, b, h, i);
+    const struct attn_problem *p = at->problem;
+    const struct attn_tensors *t = at->tensors;
+    float *o = attn_row_f32(&t->o, at->b, at->h, at->sequence.q_first + at->i);
+    for (size_t d = 0; d < p->v_dim; d++)
+        o[d] = 0;
+    for (ptrdiff_t j = seen.lo; j < seen.hi; j++) {
+        if (hidden(at, (size_t)j))
+            continue; /* its value may be NaN */
+        const float *v = value(at, (size_t)j, widened);
+        const float weight = scores[j] * inverse;
+        for (size_t d = 0; d < p->v_dim; d++)
+            o[d] += weight * v[d];
+    }
+}
+
+static void row(const struct query *at, float *scores, float *widened)
+{
+    const struct attn_problem *p = at->problem;
+    const struct attn_tensors *t = at->tensors;
+    const size_t r = at->sequence.q_first + at->i; /* in operands that may be packed */
+    const struct attn_range seen = attn_visible_in(
+        p, (ptrdiff_t)at->i, (ptrdiff_t)at->sequence.q_len, (ptrdiff_t)at->sequence.kv_len);
+    const float *q = attn_row_f32(&t->q, at->b, at->h, r);
 
     for (ptrdiff_t j = seen.lo; j < seen.hi; j++)
-        scores[j] = scale * dot(q, attn_row_f32(&t->k, b, g, (size_t)j), problem->qk_dim);
+        scores[j] = hidden(at, (size_t)j) ? -INFINITY : score(at, q, (size_t)j, widened);
 
     float m;
-    const float sum = exponentials(scores + seen.lo, seen.hi - seen.lo, &m);
+    const float sum = exponentials(scores + seen.lo, seen.hi - seen.lo, sink(at), &m);
     const float inverse = sum == 0 ? 0 : 1 / sum;
 
-    if (problem->outputs & ATTN_OUTPUT_O) {
-        float *o = attn_row_f32(&t->o, b, h, i);
-        for (size_t d = 0; d < problem->v_dim; d++)
-            o[d] = 0;
-        for (ptrdiff_t j = seen.lo; j < seen.hi; j++) {
-            const float *v = attn_row_f32(&t->v, b, g, (size_t)j);
-            const float p = scores[j] * inverse;
-            for (size_t d = 0; d < problem->v_dim; d++)
-                o[d] += p * v[d];
-        }
-    }
-    if (problem->outputs & ATTN_OUTPUT_LSE)
-        *attn_row_f32(&t->lse, b, h, i) = m + logf(sum);
-    if (problem->outputs & ATTN_OUTPUT_WEIGHTS) {
-        float *weights = attn_row_f32(&t->weights, b, h, i);
-        for (ptrdiff_t j = 0; j < (ptrdiff_t)problem->kv_len; j++)
-            weights[j] = j >= seen.lo && j < seen.hi ? scores[j] * inverse : 0;
+    if (p->outputs & ATTN_OUTPUT_O)
+        write_o(at, seen, scores, inverse, widened);
+    if (p->outputs & ATTN_OUTPUT_LSE)
+        *attn_row_f32(&t->lse, at->b, at->h, r) = m + logf(sum);
+    if (p->outputs & ATTN_OUTPUT_WEIGHTS) {
+        float *weights = attn_row_f32(&t->weights, at->b, at->h, r);
+        for (ptrdiff_t j = 0; j < (ptrdiff_t)p->kv_len; j++)
+            weights[j] =
+                j >= seen.lo && j < seen.hi && !hidden(at, (size_t)j) ? scores[j] * inverse : 0;
     }
 }
 
 static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)
 {
     const struct attn_problem *p = &plan->problem;
-    for (size_t b = 0; b < p->batch; b++)
-        for (size_t h = 0; h < p->q_heads; h++)
-            for (size_t i = 0; i < p->q_len; i++)
-                row(p, tensors, b, h, i, plan->workspace);
+    float *scores = plan->workspace;
+    float *widened = (float *)((char *)plan->workspace + attn_floats_bytes(p->kv_len));
+    struct query at = {.problem = p, .tensors = tensors};
+    for (at.b = 0; at.b < p->batch; at.b++) {
+        at.sequence = attn_sequence(p, tensors, at.b);
+        for (at.h = 0; at.h < p->q_heads; at.h++) {
+            at.g = attn_kv_head(p, at.h);
+            for (at.i = 0; at.i < at.sequence.q_len; at.i++)
+                row(&at, scores, widened);
+        }
+    }
 }
 
 const struct attn_kernel ATTN_KERNEL = {
@@ -97,8 +188,9 @@ const struct attn_kernel ATTN_KERNEL = {
     .isa = ATTN_KERNEL_ISA,
     .caps.size = sizeof(struct attn_caps),
     .caps.dtypes = ATTN_BIT(ATTN_F32),
-    .caps.masks = ATTN_MASKS_POSITIONAL,
-    .caps.options = ATTN_OPTION_WINDOW,
+    .caps.kv_dtypes = ATTN_BIT(ATTN_I8),
+    .caps.masks = ATTN_MASKS_ALL,
+    .caps.options = ATTN_OPTIONS_ALL,
     .caps.outputs = ATTN_OUTPUTS_ALL,
     .caps.forward = true,
     .caps.compute = ATTN_F32,

@@ -46,10 +46,10 @@ struct attn_problem drawn_problem(const struct drawn_limits *limits, uint64_t se
     if (limits->kv_dtypes && below(d, 3) == 0)
         p.kv_dtype = (enum attn_dtype)bit_of(d, limits->kv_dtypes);
     p.outputs = 1 + (unsigned)below(d, 7);
-    p.mask = some_of(d, limits->masks, 3);
+    p.mask = some_of(d, limits->masks, limits->all ? 1 : 3);
     if (p.mask & ATTN_MASK_CAUSAL)
         p.mask &= ~(unsigned)ATTN_MASK_CAUSAL_TOP_LEFT;
-    p.options = some_of(d, limits->options, 3);
+    p.options = some_of(d, limits->options, limits->all ? 1 : 3);
     p.layout = below(d, 2) ? ATTN_BSHD : ATTN_BHSD;
     if (p.options & ATTN_OPTION_SHARED_KV && p.v_dim > p.qk_dim)
         p.v_dim = p.qk_dim;

@@ -12,9 +12,13 @@
 #include "judged_problem.h"
 #include "reference.h"
 
-static size_t row_count(const struct attn_problem *p)
+static size_t row_count(const struct judged_problem *t)
 {
-    return p->batch * p->q_heads * p->q_len;
+    const struct attn_problem *p = &t->c.problem;
+    size_t rows = 0;
+    for (size_t b = 0; b < p->batch; b++)
+        rows += p->q_heads * attn_sequence(p, &t->tensors, b).q_len;
+    return rows;
 }
 
 static void *zeroed(size_t count)
@@ -24,13 +28,26 @@ static void *zeroed(size_t count)
     return x;
 }
 
+/* Room for what the reference says of each row. */
+static void make_room(struct judged_problem *t)
+{
+    const struct attn_problem *p = &t->c.problem;
+    const size_t rows = row_count(t);
+    const bool weights = p->outputs & ATTN_OUTPUT_WEIGHTS;
+    t->o = zeroed(rows * p->v_dim);
+    t->bound = zeroed(rows * p->v_dim);
+    t->magnitude = zeroed(rows * p->v_dim);
+    t->weights = zeroed(weights ? rows * p->kv_len : 0);
+    t->weights_bound = zeroed(weights ? rows * p->kv_len : 0);
+    t->lse = zeroed(rows);
+    t->lse_bound = zeroed(rows);
+}
+
 struct judged_problem *judged_open(const struct attn_problem *problem,
                                    const struct tensors_layout *layout)
 {
     struct judged_problem *t = calloc(1, sizeof *t);
     char message[256];
-    const size_t rows = row_count(problem);
-    const bool weights = problem->outputs & ATTN_OUTPUT_WEIGHTS;
     assert_non_null(t);
     t->c.problem = *problem;
     t->c.input.seed = 1;
@@ -38,19 +55,30 @@ struct judged_problem *judged_open(const struct attn_problem *problem,
         !tensors_fill(&t->set, &t->c, 0, message, sizeof message))
         fail_msg("%s", message);
     t->tensors = t->set.tensors;
-    t->o = zeroed(rows * problem->v_dim);
-    t->bound = zeroed(rows * problem->v_dim);
-    t->magnitude = zeroed(rows * problem->v_dim);
-    t->weights = zeroed(weights ? rows * problem->kv_len : 0);
-    t->weights_bound = zeroed(weights ? rows * problem->kv_len : 0);
-    t->lse = zeroed(rows);
-    t->lse_bound = zeroed(rows);
+    make_room(t);
     return t;
+}
+
+struct judged_problem *judged_wrap(const struct attn_problem *problem,
+                                   const struct attn_tensors *tensors)
+{
+    struct judged_problem *t = calloc(1, sizeof *t);
+    assert_non_null(t);
+    t->c.problem = *problem;
+    t->tensors = *tensors;
+    make_room(t);
+    return t;
+}
+
+static bool wrapped(const struct judged_problem *t)
+{
+    return !t->set.mapping[0];
 }
 
 void judged_close(struct judged_problem *t)
 {
-    tensors_free(&t->set);
+    if (!wrapped(t))
+        tensors_free(&t->set);
     free(t->o);
     free(t->bound);
     free(t->magnitude);
@@ -63,7 +91,8 @@ void judged_close(struct judged_problem *t)
 
 void judged_changed(struct judged_problem *t)
 {
-    tensors_seal(&t->set, &t->c.problem);
+    if (!wrapped(t))
+        tensors_seal(&t->set, &t->c.problem);
     t->judged = false;
 }
 
@@ -87,7 +116,7 @@ static void judge(struct judged_problem *t)
     size_t r = 0;
     for (size_t b = 0; b < p->batch; b++)
         for (size_t h = 0; h < p->q_heads; h++)
-            for (size_t i = 0; i < p->q_len; i++, r++) {
+            for (size_t i = 0; i < attn_sequence(p, &t->tensors, b).q_len; i++, r++) {
                 struct attn_reference_row row = {
                     .size = sizeof row,
                     .o = t->o + r * p->v_dim,
@@ -134,6 +163,25 @@ void judged_take_back(struct lent_workspace *lent)
     free(lent->memory);
 }
 
+/* Into every result of a wrapped problem: nothing that a reference would say. */
+static void spoil(const struct judged_problem *t)
+{
+    const struct attn_problem *p = &t->c.problem;
+    const struct {
+        const struct attn_tensor *tensor;
+        size_t columns;
+    } results[] = {
+        {&t->tensors.o, p->v_dim}, {&t->tensors.lse, 1}, {&t->tensors.weights, p->kv_len}};
+    for (size_t n = 0; n < sizeof results / sizeof *results; n++)
+        for (size_t b = 0; b < p->batch; b++)
+            for (size_t h = 0; h < p->q_heads; h++) {
+                const struct attn_sequence s = attn_sequence(p, &t->tensors, b);
+                for (size_t i = s.q_first; i < s.q_first + s.q_len; i++)
+                    for (size_t d = 0; d < results[n].columns && p->outputs & 1u << n; d++)
+                        tensors_set(results[n].tensor, b, h, i, d, -54321);
+            }
+}
+
 void judged_execute(struct judged_problem *t, const struct attn_plan *plan)
 {
     const struct attn_problem *p = &plan->problem;
@@ -144,6 +192,11 @@ void judged_execute(struct judged_problem *t, const struct attn_plan *plan)
         if (!(p->outputs & 1u << i))
             results[i]->data = NULL;
     t->outputs = p->outputs;
+    if (wrapped(t)) {
+        spoil(t);
+        attn_execute(plan, &tensors);
+        return;
+    }
     tensors_poison(&t->set, p);
     attn_execute(plan, &tensors);
     if (!tensors_written(&t->set, p, &spot))
@@ -200,28 +253,29 @@ static void compare_row(struct judged_problem *t, const struct attn_kernel *kern
                         struct place at)
 {
     const struct attn_problem *p = &t->c.problem;
-    const struct attn_tensors *s = &t->set.tensors;
+    const struct attn_tensors *s = &t->tensors;
+    const size_t i = attn_sequence(p, s, at.b).q_first + at.i;
     const double factor = kernel->caps.bound_factor > 0 ? kernel->caps.bound_factor : 1;
     const bool bf16 = kernel->caps.compute == ATTN_BF16;
     if (t->outputs & ATTN_OUTPUT_O)
         for (at.tensor = "o", at.d = 0; at.d < p->v_dim; at.d++) {
             const size_t e = r * p->v_dim + at.d;
             const double extra = bf16 ? attn_reference_bf16_extra(p, t->magnitude[e]) : 0;
-            compare(&at, tensors_get(&s->o, at.b, at.h, at.i, at.d), t->o[e],
+            compare(&at, tensors_get(&s->o, at.b, at.h, i, at.d), t->o[e],
                     factor * (t->bound[e] + extra));
         }
     at.d = 0;
     if (t->outputs & ATTN_OUTPUT_LSE) {
         at.tensor = "lse";
         const double extra = bf16 ? attn_reference_bf16_extra_lse() : 0;
-        compare(&at, tensors_get(&s->lse, at.b, at.h, at.i, 0), t->lse[r],
+        compare(&at, tensors_get(&s->lse, at.b, at.h, i, 0), t->lse[r],
                 factor * (t->lse_bound[r] + extra));
     }
     if (t->outputs & ATTN_OUTPUT_WEIGHTS)
         for (at.tensor = "weights", at.d = 0; at.d < p->kv_len; at.d++) {
             const size_t e = r * p->kv_len + at.d;
             const double extra = bf16 ? 0x1p-8 * t->weights[e] : 0;
-            compare(&at, tensors_get(&s->weights, at.b, at.h, at.i, at.d), t->weights[e],
+            compare(&at, tensors_get(&s->weights, at.b, at.h, i, at.d), t->weights[e],
                     factor * (t->weights_bound[e] + extra));
         }
 }
@@ -235,7 +289,7 @@ void judged_compare(struct judged_problem *t, const struct attn_kernel *kernel)
         judge(t);
     for (at.b = 0; at.b < p->batch; at.b++)
         for (at.h = 0; at.h < p->q_heads; at.h++)
-            for (at.i = 0; at.i < p->q_len; at.i++)
+            for (at.i = 0; at.i < attn_sequence(p, &t->tensors, at.b).q_len; at.i++)
                 compare_row(t, kernel, r++, at);
 }
 

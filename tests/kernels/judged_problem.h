@@ -9,11 +9,11 @@
 
 struct judged_problem {
     struct problem_case c;
-    struct tensor_set set;
+    struct tensor_set set;       /* empty where the operands are the caller's */
     struct attn_tensors tensors; /* what kernels and the reference get: the set's, until changed */
     unsigned outputs;            /* of the last execution: those wanted that the kernel has */
     bool judged;
-    /* Per row, in the order (b, h, i), computed for kernels that compute in f32. */
+    /* Per row that there is, in the order (b, h, i), computed for kernels that compute in f32. */
     double *o, *bound, *magnitude; /* v_dim each */
     double *weights, *weights_bound;
     double *lse, *lse_bound;
@@ -24,6 +24,10 @@ struct judged_problem {
 struct judged_problem *judged_open(const struct attn_problem *problem,
                                    const struct tensors_layout *layout);
 void judged_close(struct judged_problem *t);
+
+/* The same with operands and results of the caller's own, which are there until judged_close(). */
+struct judged_problem *judged_wrap(const struct attn_problem *problem,
+                                   const struct attn_tensors *tensors);
 
 /* To be called by who changed an operand or `tensors`: what was judged no longer holds. */
 void judged_changed(struct judged_problem *t);
@@ -39,7 +43,7 @@ void judged_magnify(struct judged_problem *t, const struct attn_tensor *operand,
  */
 bool judged_run(struct judged_problem *t, const struct attn_kernel *kernel, int threads);
 
-/* Fails the test where a result in t->set is not as the reference has it. */
+/* Fails the test where a result is not as the reference has it. */
 void judged_compare(struct judged_problem *t, const struct attn_kernel *kernel);
 
 /* The same for an execution that the caller prepared: `plan` on t's tensors. */

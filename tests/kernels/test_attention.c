@@ -70,6 +70,10 @@ static void bad_problems_are_refused(void **state)
     assert_invalid(&p, "softcap");
     p = problem(), p.options = ATTN_OPTION_PAGED;
     assert_invalid(&p, "page_size");
+    p = problem(), p.options = ATTN_OPTION_SHARED_KV, p.v_dim = 2;
+    assert_invalid(&p, "shared K and V");
+    p = problem(), p.options = ATTN_OPTION_PAGED, p.page_size = SIZE_MAX / 2;
+    assert_invalid(&p, "address space");
     p = problem(), p.outputs = 0;
     assert_invalid(&p, "output");
     p = problem(), p.q_len = SIZE_MAX / 2, p.batch = 3;
@@ -155,6 +159,15 @@ static void default_scale(void **state)
 
 /* ---- kernels and plans --------------------------------------------------------------------- */
 
+/* naive without anything that a kernel may leave out. */
+static struct attn_kernel bare(void)
+{
+    struct attn_kernel kernel = *naive();
+    kernel.caps.kv_dtypes = kernel.caps.masks = kernel.caps.options = 0;
+    kernel.caps.outputs = ATTN_OUTPUT_O;
+    return kernel;
+}
+
 static void refusals_say_why(void **state)
 {
     (void)state;
@@ -164,27 +177,41 @@ static void refusals_say_why(void **state)
         enum attn_pass pass;
         const char *why;
     } cases[] = {
-        {.dtype = ATTN_F64, .kv_dtype = ATTN_F64, .outputs = ATTN_OUTPUT_O, .why = "dtype=f64"},
-        {.kv_dtype = ATTN_I8, .outputs = ATTN_OUTPUT_O, .why = "K and V of this data type"},
-        {.mask = ATTN_MASK_BIAS, .outputs = ATTN_OUTPUT_O, .why = "mask=bias"},
-        {.mask = ATTN_MASK_CAUSAL | ATTN_MASK_BOOL, .outputs = ATTN_OUTPUT_O, .why = "mask=bool"},
-        {.options = ATTN_OPTION_SINKS, .outputs = ATTN_OUTPUT_O, .why = "sinks"},
-        {.options = ATTN_OPTION_ALIBI, .outputs = ATTN_OUTPUT_O, .why = "alibi"},
-        {.options = ATTN_OPTION_RAGGED, .outputs = ATTN_OUTPUT_O, .why = "ragged lengths"},
+        {.dtype = ATTN_F64, .kv_dtype = ATTN_F64, .why = "dtype=f64"},
+        {.kv_dtype = ATTN_I8, .why = "K and V of this data type"},
+        {.mask = ATTN_MASK_CAUSAL, .why = "mask=causal"},
+        {.mask = ATTN_MASK_CAUSAL_TOP_LEFT, .why = "mask=causal_top_left"},
+        {.mask = ATTN_MASK_BIAS, .why = "mask=bias"},
+        {.mask = ATTN_MASK_BOOL, .why = "mask=bool"},
+        {.options = ATTN_OPTION_WINDOW, .why = "window"},
+        {.options = ATTN_OPTION_SOFTCAP, .why = "softcap"},
+        {.options = ATTN_OPTION_SINKS, .why = "sinks"},
+        {.options = ATTN_OPTION_ALIBI, .why = "alibi"},
+        {.options = ATTN_OPTION_RAGGED, .why = "ragged lengths"},
+        {.options = ATTN_OPTION_PAGED, .why = "paged K and V"},
+        {.options = ATTN_OPTION_PACKED, .why = "packed sequences"},
+        {.options = ATTN_OPTION_SHARED_KV, .why = "shared K and V"},
+        {.outputs = ATTN_OUTPUT_LSE, .why = "outputs=lse"},
+        {.outputs = ATTN_OUTPUT_WEIGHTS, .why = "outputs=weights"},
         {.outputs = ATTN_OUTPUT_DQ, .why = "outputs of a backward pass"},
-        {.outputs = ATTN_OUTPUT_O, .pass = ATTN_BACKWARD, .why = "pass=backward"},
+        {.pass = ATTN_BACKWARD, .why = "pass=backward"},
     };
+    const struct attn_kernel kernel = bare();
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct attn_problem p = problem();
         const char *why = NULL;
         p.mask = cases[i].mask;
         p.options = cases[i].options;
-        p.outputs = cases[i].outputs;
+        p.outputs |= cases[i].outputs;
         p.dtype = cases[i].dtype;
         p.kv_dtype = cases[i].kv_dtype;
         p.pass = cases[i].pass;
-        assert_false(attn_supports(naive(), &p, &why));
+        p.softcap = 1;
+        p.page_size = 1;
+        assert_false(attn_supports(&kernel, &p, &why));
         assert_string_equal(why, cases[i].why);
+        if (cases[i].dtype == ATTN_F32 && !p.pass && !(cases[i].outputs & ATTN_OUTPUT_DQ))
+            assert_true(attn_supports(naive(), &p, &why));
     }
     struct attn_kernel small = *naive();
     struct attn_problem p = problem();

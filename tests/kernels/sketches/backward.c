@@ -4,6 +4,8 @@
  *     P = exp(x - LSE)   dP = dO V^T   D = rowsum(dO O)   dS = P (dP - D) scale
  *     dV += P^T dO       dQ += dS K    dK += dS^T Q
  */
+#include <math.h>
+
 #include "sketches.h"
 
 static float dot(const float *a, const float *b, size_t n)

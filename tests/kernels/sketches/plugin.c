@@ -1,7 +1,42 @@
 /*
  * plugin: a kernel from a shared object, built with attention.h and nothing else of this project.
  */
-#include "sketches.h"
+#include <math.h>
+
+#include "attention.h"
+
+/* One key at a time, by running maximum and sum (kernels/online.c). */
+struct row {
+    const float *q;
+    float *o;
+    float m, l;
+};
+
+static void start(struct row *row, const float *q, float *o, size_t v_dim)
+{
+    *row = (struct row){.q = q, .o = o, .m = -INFINITY};
+    for (size_t d = 0; d < v_dim; d++)
+        o[d] = 0;
+}
+
+static void see(struct row *row, const struct attn_problem *problem, const float *k, const float *v)
+{
+    float x = 0;
+    for (size_t d = 0; d < problem->qk_dim; d++)
+        x += row->q[d] * k[d];
+    x *= attn_problem_scale(problem);
+    const float m = x > row->m ? x : row->m, shrink = expf(row->m - m), p = expf(x - m);
+    row->m = m;
+    row->l = row->l * shrink + p;
+    for (size_t d = 0; d < problem->v_dim; d++)
+        row->o[d] = row->o[d] * shrink + p * v[d];
+}
+
+static void finish(struct row *row, size_t v_dim)
+{
+    for (size_t d = 0; d < v_dim; d++)
+        row->o[d] = row->l > 0 ? row->o[d] / row->l : 0;
+}
 
 static void execute(const struct attn_plan *plan, const struct attn_tensors *t)
 {
@@ -11,11 +46,11 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *t)
             for (size_t i = 0; i < p->q_len; i++) {
                 const struct attn_range seen = attn_visible(p, (ptrdiff_t)i);
                 const size_t g = attn_kv_head(p, h);
-                struct sketch_row row;
-                sketch_start(&row, attn_row(&t->q, b, h, i), attn_row(&t->o, b, h, i), p->v_dim);
+                struct row row;
+                start(&row, attn_row(&t->q, b, h, i), attn_row(&t->o, b, h, i), p->v_dim);
                 for (size_t j = (size_t)seen.lo; j < (size_t)seen.hi; j++)
-                    sketch_see(&row, p, attn_row(&t->k, b, g, j), attn_row(&t->v, b, g, j));
-                sketch_finish(&row, p->v_dim);
+                    see(&row, p, attn_row(&t->k, b, g, j), attn_row(&t->v, b, g, j));
+                finish(&row, p->v_dim);
             }
 }
 

@@ -1,0 +1,279 @@
+/*
+ * work: what a problem asks for, as counted: visible pairs, useful flops and compulsory bytes.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "attention.h"
+
+/* Sum of the integers below x, each clamped to [0, limit]. */
+static double ramp(double x, double limit)
+{
+    if (x <= 0)
+        return 0;
+    return x <= limit ? x * (x - 1) / 2 : limit * (limit - 1) / 2 + limit * (x - limit);
+}
+
+/*
+ * (query, key) pairs of a head that positional masks leave.  Both ends of attn_visible_in() rise by
+ * one key a query and are clamped to [0, kv_len], the upper one never below the lower: the pairs are
+ * the difference of two sums, whatever the lengths.
+ */
+static double pairs_left(const struct attn_problem *p, size_t q_len, size_t kv_len)
+{
+    const bool window = p->options & ATTN_OPTION_WINDOW;
+    const bool causal = p->mask & (ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT);
+    const double n = (double)q_len, limit = (double)kv_len;
+    const double first = p->mask & ATTN_MASK_CAUSAL_TOP_LEFT ? 0 : limit - n;
+    double pairs = n * limit;
+    if (causal || (window && p->window_right >= 0)) {
+        const double hi = first + 1 + (causal ? 0 : (double)p->window_right);
+        pairs = ramp(hi + n, limit) - ramp(hi, limit);
+    }
+    if (window && p->window_left >= 0) {
+        const double lo = first - (double)p->window_left;
+        pairs -= ramp(lo + n, limit) - ramp(lo, limit);
+    }
+    return pairs;
+}
+
+/* Keys that at least one query sees by positional masks: from the first key of the first query that
+ * sees any to the last key of the last one. */
+static double keys_left(const struct attn_problem *p, size_t q_len, size_t kv_len)
+{
+    const ptrdiff_t n = (ptrdiff_t)q_len, keys = (ptrdiff_t)kv_len;
+    const ptrdiff_t first = p->mask & ATTN_MASK_CAUSAL_TOP_LEFT ? 0 : keys - n;
+    const bool window = p->options & ATTN_OPTION_WINDOW;
+    ptrdiff_t from = 0, to = n - 1;
+    if (p->mask & (ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT))
+        from = -first;
+    else if (window && p->window_right >= 0)
+        from = -first - p->window_right;
+    if (window && p->window_left >= 0 && keys - 1 - first + p->window_left < to)
+        to = keys - 1 - first + p->window_left;
+    from = from > 0 ? from : 0;
+    return from <= to
+               ? (double)(attn_visible_in(p, to, n, keys).hi - attn_visible_in(p, from, n, keys).lo)
+               : 0;
+}
+
+double attn_visible_pairs(const struct attn_problem *problem)
+{
+    return pairs_left(problem, problem->q_len, problem->kv_len) * (double)problem->batch *
+           (double)problem->q_heads;
+}
+
+double attn_useful_flops(const struct attn_problem *problem)
+{
+    return 2 * attn_visible_pairs(problem) * (double)(problem->qk_dim + problem->v_dim);
+}
+
+/* Q and results of so many rows, K and V of so many keys. */
+static double bytes_of(const struct attn_problem *p, double rows, double keys)
+{
+    const double element = (double)attn_dtype_size(p->dtype);
+    const size_t key = p->qk_dim + (p->options & ATTN_OPTION_SHARED_KV ? 0 : p->v_dim);
+    double bytes = rows * (double)p->qk_dim * element +
+                   keys * (double)key * (double)attn_dtype_size(p->kv_dtype);
+    if (p->outputs & ATTN_OUTPUT_O)
+        bytes += rows * (double)p->v_dim * element;
+    if (p->outputs & ATTN_OUTPUT_LSE)
+        bytes += rows * sizeof(float);
+    if (p->outputs & ATTN_OUTPUT_WEIGHTS)
+        bytes += rows * (double)p->kv_len * sizeof(float);
+    return bytes;
+}
+
+double attn_compulsory_bytes(const struct attn_problem *p)
+{
+    return bytes_of(p, (double)p->batch * (double)p->q_heads * (double)p->q_len,
+                    (double)p->batch * (double)p->kv_heads * keys_left(p, p->q_len, p->kv_len));
+}
+
+/* ---- with operands -------------------------------------------------------------------------- */
+
+#define BLOCK 4096 /* keys looked at together */
+
+/* What the query heads of one KV head see of a sequence, or of all of them. */
+struct seen {
+    double pairs; /* of all its query heads */
+    double keys;  /* that at least one of them sees */
+};
+
+/* Bytes shown[0, n) become 0 where a bias of -inf hides the key. */
+static void hide_by_bias(uint8_t *shown, const void *bias, enum attn_dtype dtype, size_t n)
+{
+    const float *wide = bias;
+    const uint16_t *halves = bias;
+    const uint16_t minus_infinity = dtype == ATTN_BF16 ? 0xff80 : 0xfc00;
+    if (dtype == ATTN_F32)
+        for (size_t j = 0; j < n; j++)
+            shown[j] &= wide[j] != -INFINITY;
+    else
+        for (size_t j = 0; j < n; j++)
+            shown[j] &= halves[j] != minus_infinity;
+}
+
+/* Keys [lo, hi) that mask and bias show to a row; any[0, hi - lo) learns which. */
+static size_t count_row(const struct attn_problem *p, const struct attn_tensors *t, size_t b,
+                        size_t h, size_t i, size_t lo, size_t hi, uint8_t *any)
+{
+    const size_t n = hi - lo;
+    uint8_t shown[BLOCK];
+    size_t count = 0;
+    memset(shown, 1, n);
+    if (p->mask & ATTN_MASK_BOOL) {
+        const uint8_t *mask = (const uint8_t *)attn_row(&t->mask, b, h, i) + lo;
+        for (size_t j = 0; j < n; j++)
+            shown[j] &= mask[j];
+    }
+    if (p->mask & ATTN_MASK_BIAS)
+        hide_by_bias(
+            shown, (const char *)attn_row(&t->bias, b, h, i) + lo * attn_dtype_size(t->bias.dtype),
+            t->bias.dtype, n);
+    for (size_t j = 0; j < n; j++) {
+        any[j] |= shown[j];
+        count += shown[j];
+    }
+    return count;
+}
+
+/* Whether mask and bias are the same wherever dimension `dim` leads. */
+static bool shared(const struct attn_problem *p, const struct attn_tensors *t, int dim)
+{
+    return !(p->mask & ATTN_MASK_BOOL && t->mask.stride[dim]) &&
+           !(p->mask & ATTN_MASK_BIAS && t->bias.stride[dim]);
+}
+
+/* Counts what KV head g sees of keys [from, from + BLOCK). */
+static struct seen count_block(const struct attn_problem *p, const struct attn_tensors *t, size_t b,
+                               size_t g, const struct attn_sequence *s, size_t from)
+{
+    const size_t group = p->q_heads / p->kv_heads, different = shared(p, t, 1) ? 1 : group;
+    const size_t to = s->kv_len - from < BLOCK ? s->kv_len : from + BLOCK;
+    uint8_t any[BLOCK] = {0};
+    struct seen seen = {0};
+    for (size_t h = g * group; h < g * group + different; h++)
+        for (size_t i = 0; i < s->q_len; i++) {
+            const struct attn_range r =
+                attn_visible_in(p, (ptrdiff_t)i, (ptrdiff_t)s->q_len, (ptrdiff_t)s->kv_len);
+            const size_t lo = (size_t)r.lo > from ? (size_t)r.lo : from;
+            const size_t hi = (size_t)r.hi < to ? (size_t)r.hi : to;
+            if (lo < hi)
+                seen.pairs += (double)count_row(p, t, b, h, i, lo, hi, any + (lo - from));
+        }
+    seen.pairs *= (double)(group / different);
+    for (size_t j = from; j < to; j++)
+        seen.keys += any[j - from];
+    return seen;
+}
+
+static struct seen count_head(const struct attn_problem *p, const struct attn_tensors *t, size_t b,
+                              size_t g, const struct attn_sequence *s)
+{
+    const double group = (double)(p->q_heads / p->kv_heads);
+    struct seen sum = {0};
+    if (!(p->mask & (ATTN_MASK_BOOL | ATTN_MASK_BIAS)))
+        return (struct seen){group * pairs_left(p, s->q_len, s->kv_len),
+                             keys_left(p, s->q_len, s->kv_len)};
+    for (size_t from = 0; from < s->kv_len; from += BLOCK) {
+        const struct seen block = count_block(p, t, b, g, s, from);
+        sum.pairs += block.pairs;
+        sum.keys += block.keys;
+    }
+    return sum;
+}
+
+/* Elements of an operand, of the sequences so far.  Where sequences share it, those of the one that
+ * reads the most, which the others read too: nearly all of them, and never too many. */
+struct elements {
+    bool shared;
+    double count;
+};
+
+static void add_elements(struct elements *e, double of_sequence)
+{
+    if (!e->shared)
+        e->count += of_sequence;
+    else if (of_sequence > e->count)
+        e->count = of_sequence;
+}
+
+/* Elements of a bias or mask that positional masks leave in a sequence. */
+static double terms(const struct attn_problem *p, const struct attn_tensor *t,
+                    const struct attn_sequence *s)
+{
+    return (t->stride[1] ? (double)p->q_heads : 1) *
+           (t->stride[2] ? pairs_left(p, s->q_len, s->kv_len) : keys_left(p, s->q_len, s->kv_len));
+}
+
+/* Scales of the keys that a sequence sees; the KV head that sees the most sees `most`. */
+static double scales(const struct attn_problem *p, const struct attn_tensor *t,
+                     const struct seen *seen, double most, bool channels)
+{
+    const double each = channels ? (double)p->qk_dim : 1;
+    if (most == 0)
+        return 0;
+    if (t->stride[2] == 0)
+        return each * (t->stride[1] ? (double)p->kv_heads : 1);
+    return each * (t->stride[1] ? seen->keys : most);
+}
+
+/* Whether all sequences have the same scales. */
+static bool scales_shared(const struct attn_problem *p, const struct attn_tensor *t)
+{
+    const unsigned cached = ATTN_OPTION_RAGGED | ATTN_OPTION_PAGED;
+    const bool packed = p->options & ATTN_OPTION_PACKED && !(p->options & cached);
+    return t->stride[0] == 0 && !(packed && t->stride[2]);
+}
+
+/* All KV heads of a sequence. */
+static struct seen count_sequence(const struct attn_problem *p, const struct attn_tensors *t,
+                                  size_t b, const struct attn_sequence *s, double *most)
+{
+    struct seen head = {0}, sum = {0};
+    *most = 0;
+    for (size_t g = 0; g < p->kv_heads; g++) {
+        if (g == 0 || !shared(p, t, 1))
+            head = count_head(p, t, b, g, s);
+        sum.pairs += head.pairs;
+        sum.keys += head.keys;
+        *most = head.keys > *most ? head.keys : *most;
+    }
+    return sum;
+}
+
+struct attn_work attn_work(const struct attn_problem *problem, const struct attn_tensors *tensors)
+{
+    const struct attn_problem *p = problem;
+    const struct attn_tensors *t = tensors;
+    struct elements bias = {.shared = t->bias.stride[0] == 0};
+    struct elements mask = {.shared = t->mask.stride[0] == 0};
+    struct elements k_scale = {.shared = scales_shared(p, &t->k_scale)};
+    struct elements v_scale = {.shared = scales_shared(p, &t->v_scale)};
+    struct attn_sequence before = {0};
+    struct seen seen = {0}, sum = {0};
+    double rows = 0, most = 0;
+    for (size_t b = 0; b < p->batch; b++) {
+        const struct attn_sequence s = attn_sequence(p, t, b);
+        if (b == 0 || !shared(p, t, 0) || s.q_len != before.q_len || s.kv_len != before.kv_len)
+            seen = count_sequence(p, t, b, &s, &most);
+        sum.pairs += seen.pairs;
+        sum.keys += seen.keys;
+        rows += (double)(p->q_heads * s.q_len);
+        add_elements(&bias, terms(p, &t->bias, &s));
+        add_elements(&mask, terms(p, &t->mask, &s));
+        add_elements(&k_scale, scales(p, &t->k_scale, &seen, most, t->k_scale.stride[3] != 0));
+        add_elements(&v_scale, scales(p, &t->v_scale, &seen, most, false));
+        before = s;
+    }
+    struct attn_work work = {.pairs = sum.pairs, .bytes = bytes_of(p, rows, sum.keys)};
+    work.flops = 2 * work.pairs * (double)(p->qk_dim + p->v_dim);
+    if (p->mask & ATTN_MASK_BIAS)
+        work.bytes += bias.count * (double)attn_dtype_size(t->bias.dtype);
+    if (p->mask & ATTN_MASK_BOOL)
+        work.bytes += mask.count;
+    if (p->kv_dtype == ATTN_I8)
+        work.bytes += (k_scale.count + v_scale.count) * sizeof(float);
+    return work;
+}

@@ -1,0 +1,76 @@
+/*
+ * Every variant on random problems of all masks, options, caches and types that it claims: each alone,
+ * and several at once.  What no row may look at is NaN.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "drawn_operands.h"
+#include "judged_problem.h"
+#include "tested_kernel.h"
+
+static void try(const struct attn_problem *p, uint64_t seed)
+{
+    struct drawn_operands d;
+    drawn_open(&d, p, !(tested->caps.caveats & ATTN_CAVEAT_NAN_LEAKS), seed);
+    struct judged_problem *t = judged_wrap(p, &d.tensors);
+    tested_compare(t, 1 + (int)(seed % 3));
+    judged_close(t);
+    drawn_close(&d);
+}
+
+static struct drawn_limits limits_of(unsigned masks, unsigned options)
+{
+    return (struct drawn_limits){
+        .q_len = 70,
+        .kv_len = 200,
+        .dim = 70,
+        .masks = masks & tested->caps.masks,
+        .options = options & tested->caps.options,
+        .dtypes = tested->caps.dtypes & (1u << ATTN_F32 | 1u << ATTN_BF16 | 1u << ATTN_F16),
+        .kv_dtypes = tested->caps.kv_dtypes & 1u << ATTN_I8,
+    };
+}
+
+static void each_alone(void **state)
+{
+    (void)state;
+    for (unsigned bit = 0; bit < 16; bit++) {
+        const unsigned mask = 1u << bit & 0xf, option = 1u << bit >> 4;
+        struct drawn_limits limits = limits_of(mask, option);
+        if (!(limits.masks | limits.options))
+            continue;
+        limits.all = true;
+        limits.kv_dtypes = 0;
+        for (uint64_t seed = 0; seed < 12; seed++) {
+            const struct attn_problem p = drawn_problem(&limits, 100 * bit + seed);
+            try(&p, 100 * bit + seed);
+        }
+    }
+    tested_skip_unless_ran();
+}
+
+static void together(void **state)
+{
+    (void)state;
+    const struct drawn_limits limits = limits_of(~0u, ~0u);
+    for (uint64_t seed = 0; seed < 250; seed++) {
+        const struct attn_problem p = drawn_problem(&limits, seed);
+        try(&p, seed);
+    }
+    tested_skip_unless_ran();
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(each_alone, tested_start),
+        cmocka_unit_test_setup(together, tested_start),
+    };
+    const int status = tested_choose(argc, argv);
+    return status ? status : cmocka_run_group_tests(tests, NULL, NULL);
+}
