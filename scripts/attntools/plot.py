@@ -11,6 +11,7 @@ Kinds:
     heat      share of the multiply-add ceiling, cases by variants
     overview  prefill and decode over the length, as shares of the machine's ceilings
     rivals    other people's kernels against ours, by case
+    costs     masks and other options, as shares of the plain case's rate
     experiments  a figure of each experiment
 
 Writes SVG and PNG to --output (a folder, made if need be; default: the file's name without its
@@ -24,7 +25,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from attntools import figures, overview, plot_experiments, rivals, style
+from attntools import costs, figures, overview, plot_experiments, rivals, style
 from attntools.cells import Results
 from attntools.cli import Exit, ToolError, guard, parser, say
 from attntools.files import make_directory
@@ -62,6 +63,10 @@ def _rivals(results: Results) -> Named:
     yield "rivals", rivals.rivals(results)
 
 
+def _costs(results: Results) -> Named:
+    yield "costs", costs.figure(results)
+
+
 def _overview(results: Results) -> Named:
     yield "overview", overview.overview(results)
 
@@ -74,6 +79,7 @@ KINDS: dict[str, Callable[[Results], Named]] = {
     "bars": _bars,
     "overview": _overview,
     "rivals": _rivals,
+    "costs": _costs,
     "experiments": plot_experiments.every,
 }
 
