@@ -14,7 +14,8 @@ static bool run(struct checker *checker, const struct adversary *adversary,
     struct trial trial;
     bool unsupported;
     const unsigned turn = checker->trials++;
-    if (!check_trial_open(&trial, checker, adversary->phase, problem, check_layout(turn),
+    const struct problem_case c = check_case_of(checker, problem);
+    if (!check_trial_open(&trial, checker, adversary->phase, &c, check_layout(turn),
                           CHECK_EVERY_COUNT, &unsupported))
         return unsupported;
     if (adversary->special_keys)

@@ -148,25 +148,37 @@ static void mean_two(struct trial *trial, uint64_t key)
 }
 
 /* NaN in the special key of every other KV head (of every head where there is one). */
-static void put_nan(struct trial *trial, struct attn_tensor *t, size_t dim)
+static void put_nan(struct trial *trial, enum keys_operand operand, size_t dim)
 {
     const struct attn_problem *p = &trial->problem;
+    const struct attn_tensors *t = &trial->set.tensors;
     for (size_t b = 0; b < p->batch; b++)
-        for (size_t g = b % 2; g < p->kv_heads; g += 2)
-            for (size_t d = 0; d < dim; d++)
-                tensors_set(t, b, g, check_needle(trial, b, g), d, NAN);
+        for (size_t g = b % 2; g < p->kv_heads; g += 2) {
+            const struct patterns_key at = {b, g, check_needle(trial, b, g)};
+            for (size_t d = 0; at.j < attn_sequence(p, t, b).kv_len && d < dim; d++)
+                keys_set(p, t, operand, at, d, NAN);
+        }
 }
 
 static void nan_in_k(struct trial *trial, uint64_t key)
 {
     fill_normal(trial, key);
-    put_nan(trial, &trial->set.tensors.k, trial->problem.qk_dim);
+    put_nan(trial, KEYS_K, trial->problem.qk_dim);
 }
 
 static void nan_in_v(struct trial *trial, uint64_t key)
 {
     fill_normal(trial, key);
-    put_nan(trial, &trial->set.tensors.v, trial->problem.v_dim);
+    put_nan(trial, KEYS_V, trial->problem.v_dim);
+}
+
+static void set_query_nan(struct trial *trial, size_t b, size_t h)
+{
+    const struct attn_problem *p = &trial->problem;
+    const struct attn_sequence s = attn_sequence(p, &trial->set.tensors, b);
+    if (s.q_len)
+        tensors_set(&trial->set.tensors.q, b, h, s.q_first + (h * 31 + 17) % s.q_len, p->qk_dim / 2,
+                    NAN);
 }
 
 /* In one query of each head; its neighbours must not change. */
@@ -176,7 +188,7 @@ static void nan_in_q(struct trial *trial, uint64_t key)
     fill_normal(trial, key);
     for (size_t b = 0; b < p->batch; b++)
         for (size_t h = 0; h < p->q_heads; h++)
-            tensors_set(&trial->set.tensors.q, b, h, (h * 31 + 17) % p->q_len, p->qk_dim / 2, NAN);
+            set_query_nan(trial, b, h);
 }
 
 /* ---- shapes -------------------------------------------------------------------------------- */

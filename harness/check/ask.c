@@ -12,7 +12,7 @@
 #define TELLING 1e-3
 
 /* V of the row's KV head: key j of [lo, hi) is one-hot at its bin, all others are 0. */
-static void sort_into_bins(struct trial *trial, struct check_place at, size_t lo, size_t hi)
+static void sort_into_bins(struct trial *trial, struct tensors_place at, size_t lo, size_t hi)
 {
     const struct attn_problem *p = &trial->problem;
     const size_t g = attn_kv_head(p, at.h), bins = p->v_dim;
@@ -25,7 +25,7 @@ static void sort_into_bins(struct trial *trial, struct check_place at, size_t lo
 }
 
 /* The bin of [lo, hi) whose weight is most wrong. */
-static size_t worst_bin(const struct trial *trial, struct check_place at, const double *weights,
+static size_t worst_bin(const struct trial *trial, struct tensors_place at, const double *weights,
                         size_t lo, size_t hi, double *got, double *expected)
 {
     const struct attn_problem *p = &trial->problem;
@@ -36,7 +36,7 @@ static size_t worst_bin(const struct trial *trial, struct check_place at, const 
         double sum = 0;
         for (size_t j = lo + d * width; j < hi && j < lo + (d + 1) * width; j++)
             sum += weights[j];
-        const double o = tensors_get(&trial->set.tensors.o, at.b, at.h, at.i, d);
+        const double o = tensors_get(&trial->set.tensors.o, at.b, at.h, at.row, d);
         const double off = isnan(o) ? INFINITY : fabs(o - sum);
         if (off > largest) {
             largest = off;
@@ -48,7 +48,7 @@ static size_t worst_bin(const struct trial *trial, struct check_place at, const 
     return worst;
 }
 
-static bool narrow_down(struct trial *trial, struct check_place at, const double *weights,
+static bool narrow_down(struct trial *trial, struct tensors_place at, const double *weights,
                         size_t *key, double *got, double *expected)
 {
     const struct attn_problem *p = &trial->problem;
@@ -70,7 +70,7 @@ static bool narrow_down(struct trial *trial, struct check_place at, const double
 bool check_ask(struct trial *trial, const struct check_mismatch *wrong, char *text, size_t size)
 {
     const struct attn_problem *p = &trial->problem;
-    const struct check_place at = check_place_of(p, wrong->row);
+    const struct tensors_place at = tensors_place(p, &trial->set.tensors, wrong->row);
     double *weights = malloc((p->kv_len + p->v_dim) * sizeof *weights);
     void *workspace = malloc(attn_reference_workspace(p));
     size_t key = 0;

@@ -33,7 +33,7 @@ static bool judge(struct trial *trial, const struct problem_case *c, size_t most
     const bool stored = rows && most == SIZE_MAX;
     if (!stored) {
         const size_t affordable = check_affordable_rows(&trial->problem);
-        count = check_pick_rows(&trial->problem, checker->threads,
+        count = check_pick_rows(&trial->problem, &trial->set.tensors, checker->threads,
                                 most < affordable ? most : affordable, checker->trials, &picked);
         rows = picked;
         if (!picked)
@@ -52,7 +52,7 @@ static bool check_case(struct checker *checker, const char *phase, const struct 
     struct trial trial;
     bool unsupported;
     char message[256];
-    if (!check_trial_open(&trial, checker, phase, &c->problem, check_layout(checker->trials++),
+    if (!check_trial_open(&trial, checker, phase, c, check_layout(checker->trials++),
                           CHECK_EVERY_COUNT, &unsupported)) {
         if (unsupported)
             check_fail(&trial, "the kernel does not support this problem");
@@ -73,11 +73,12 @@ static bool check_case(struct checker *checker, const char *phase, const struct 
  * with the guard page at the other end than in the first run. */
 static bool check_normal(struct checker *checker)
 {
-    struct problem_case normal = *checker->c;
-    normal.input = (struct input){.kind = INPUT_NORMAL, .seed = 1};
+    struct problem_case normal = check_case_of(checker, &checker->c->problem);
+    normal.input.seed = 1;
     normal.problem.outputs |= checker->kernel->caps.outputs & ATTN_OUTPUT_LSE;
     checker->trials |= 1;
-    return check_case(checker, "normal input", &normal, SAMPLED_ROWS, true);
+    return check_case(checker, "normal input", &normal, SAMPLED_ROWS,
+                      check_is_plain(&normal.problem));
 }
 
 /* ---- all of it ----------------------------------------------------------------------------- */

@@ -24,7 +24,7 @@ struct guess {
 /* What a guess is tested with. */
 struct evidence {
     struct trial *trial;
-    struct check_place at;
+    struct tensors_place at;
     struct attn_range seen;
     const struct check_mismatch *wrong;
     struct attn_reference_row row; /* of the guess */
@@ -33,7 +33,7 @@ struct evidence {
 
 static double output(const struct evidence *e, size_t d)
 {
-    return tensors_get(&e->trial->set.tensors.o, e->at.b, e->at.h, e->at.i, d);
+    return tensors_get(&e->trial->set.tensors.o, e->at.b, e->at.h, e->at.row, d);
 }
 
 /* ---- guesses ------------------------------------------------------------------------------- */
@@ -247,9 +247,12 @@ void check_diagnose(struct trial *trial, const struct check_mismatch *wrong, cha
                     size_t text_size)
 {
     const struct attn_problem *p = &trial->problem;
+    text[0] = 0;
+    if (!check_is_plain(p))
+        return;
     struct evidence e = {
         .trial = trial,
-        .at = check_place_of(p, wrong->row),
+        .at = tensors_place(p, &trial->set.tensors, wrong->row),
         .wrong = wrong,
         .row.size = sizeof e.row,
         .row.o = malloc(2 * p->v_dim * sizeof(double)),
@@ -266,7 +269,6 @@ void check_diagnose(struct trial *trial, const struct check_mismatch *wrong, cha
     right.problem.mask = ATTN_MASK_NONE;
     right.problem.options = 0;
     right.problem.scale = attn_problem_scale(p);
-    text[0] = 0;
     if (e.row.o && e.workspace && p->outputs & ATTN_OUTPUT_O && text_size > 2) {
         e.row.bound = e.row.o + p->v_dim;
         char *what = text + 2;

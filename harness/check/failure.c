@@ -76,7 +76,7 @@ static double shown(double x)
 bool check_fail_mismatch(struct trial *trial, const struct check_comparison *comparison)
 {
     const struct check_mismatch *wrong = &comparison->first;
-    const struct check_place at = check_place_of(&trial->problem, wrong->row);
+    const struct tensors_place at = tensors_place(&trial->problem, &trial->set.tensors, wrong->row);
     char reason[256] = "", element[48] = "", special[48] = "";
     if (trial->checker->result->ok) /* else V may have been changed already */
         check_diagnose(trial, wrong, reason, sizeof reason);

@@ -29,20 +29,15 @@ static size_t length_of(const struct attn_problem *p, const struct result *r)
     return r->length ? *(const size_t *)((uintptr_t)p + r->length) : 1;
 }
 
-static size_t rows_of(const struct attn_problem *p)
-{
-    return p->batch * p->q_heads * p->q_len;
-}
-
 /* Copies every row of every result. */
 static void copy(const struct attn_problem *p, const struct attn_tensors *from,
                  const struct attn_tensors *to)
 {
     for (size_t n = 0; n < RESULTS; n++) {
         const struct attn_tensor *s = tensor_of(from, &results[n]), *t = tensor_of(to, &results[n]);
-        for (size_t row = 0; p->outputs & results[n].output && row < rows_of(p); row++) {
-            const struct check_place at = check_place_of(p, row);
-            memcpy(attn_row(t, at.b, at.h, at.i), attn_row(s, at.b, at.h, at.i),
+        for (size_t row = 0; p->outputs & results[n].output && row < tensors_rows(p, from); row++) {
+            const struct tensors_place at = tensors_place(p, from, row);
+            memcpy(attn_row(t, at.b, at.h, at.row), attn_row(s, at.b, at.h, at.row),
                    length_of(p, &results[n]) * attn_dtype_size(s->dtype));
         }
     }
@@ -51,20 +46,24 @@ static void copy(const struct attn_problem *p, const struct attn_tensors *from,
 bool check_keep(struct check_kept *kept, const struct trial *trial)
 {
     const struct attn_problem *p = &trial->problem;
+    const bool packed = p->options & ATTN_OPTION_PACKED;
+    const size_t rows = packed ? trial->set.shape.q_rows : p->q_len;
     size_t offset[RESULTS], bytes = 0;
     for (size_t n = 0; n < RESULTS; n++) {
         offset[n] = bytes; /* rows of doubles, so that every type is aligned */
         if (p->outputs & results[n].output)
-            bytes += rows_of(p) * length_of(p, &results[n]) * sizeof(double);
+            bytes +=
+                tensors_rows(p, &trial->set.tensors) * length_of(p, &results[n]) * sizeof(double);
     }
+    kept->tensors = trial->set.tensors;
     kept->block = malloc(bytes ? bytes : 1);
     for (size_t n = 0; kept->block && n < RESULTS; n++) {
         const ptrdiff_t length = (ptrdiff_t)length_of(p, &results[n]);
-        const ptrdiff_t head = length * (ptrdiff_t)p->q_len;
+        const ptrdiff_t head = length * (ptrdiff_t)rows;
         *tensor_of(&kept->tensors, &results[n]) =
             (struct attn_tensor){kept->block + offset[n],
                                  tensor_of(&trial->set.tensors, &results[n])->dtype,
-                                 {head * (ptrdiff_t)p->q_heads, head, length, 1}};
+                                 {packed ? 0 : head * (ptrdiff_t)p->q_heads, head, length, 1}};
     }
     if (kept->block)
         copy(p, &trial->set.tensors, &kept->tensors);
@@ -83,14 +82,14 @@ void check_kept_free(struct check_kept *kept)
 }
 
 static bool same_row(const struct attn_tensor *s, const struct attn_tensor *t,
-                     struct check_place at, size_t length)
+                     struct tensors_place at, size_t length)
 {
-    if (memcmp(attn_row(s, at.b, at.h, at.i), attn_row(t, at.b, at.h, at.i),
+    if (memcmp(attn_row(s, at.b, at.h, at.row), attn_row(t, at.b, at.h, at.row),
                length * attn_dtype_size(s->dtype)) == 0)
         return true;
     for (size_t d = 0; d < length; d++) {
-        const double x = tensors_get(s, at.b, at.h, at.i, d);
-        const double y = tensors_get(t, at.b, at.h, at.i, d);
+        const double x = tensors_get(s, at.b, at.h, at.row, d);
+        const double y = tensors_get(t, at.b, at.h, at.row, d);
         if (!(isnan(x) && isnan(y)) && !(x == y && signbit(x) == signbit(y)))
             return false;
     }
@@ -101,8 +100,8 @@ size_t check_differing(const struct attn_problem *p, const struct attn_tensors *
                        const struct attn_tensors *b, size_t *rows, size_t most)
 {
     size_t count = 0;
-    for (size_t row = 0; count < most && row < rows_of(p); row++) {
-        const struct check_place at = check_place_of(p, row);
+    for (size_t row = 0; count < most && row < tensors_rows(p, a); row++) {
+        const struct tensors_place at = tensors_place(p, a, row);
         bool same = true;
         for (size_t n = 0; same && n < RESULTS; n++)
             same = !(p->outputs & results[n].output) ||

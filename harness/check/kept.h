@@ -7,7 +7,7 @@
 #include "trial.h"
 
 struct check_kept {
-    struct attn_tensors tensors; /* o, lse and weights, where the problem wants them */
+    struct attn_tensors tensors; /* its own o, lse and weights, where the problem wants them */
     char *block;                 /* owned */
 };
 

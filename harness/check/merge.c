@@ -14,7 +14,8 @@
 static bool open_normal(struct trial *trial, struct checker *checker, const char *phase,
                         const struct attn_problem *problem, double mean, bool *unsupported)
 {
-    if (!check_trial_open(trial, checker, phase, problem, check_layout(3), CHECK_EVERY_COUNT,
+    const struct problem_case c = check_case_of(checker, problem);
+    if (!check_trial_open(trial, checker, phase, &c, check_layout(3), CHECK_EVERY_COUNT,
                           unsupported))
         return false;
     for (unsigned n = PATTERNS_Q; n <= PATTERNS_V; n++)
@@ -24,20 +25,22 @@ static bool open_normal(struct trial *trial, struct checker *checker, const char
 }
 
 /* Looks at sampled rows of a trial with one look() each. */
-typedef bool look(struct trial *trials, struct check_bounds *bounds, struct check_place at);
+typedef bool look(struct trial *trials, struct check_bounds *bounds, struct tensors_place at);
 
 static bool look_at_rows(struct trial *trials, size_t count, look *look_at)
 {
     struct check_bounds bounds[3] = {{0}};
     size_t *rows = NULL;
-    const size_t row_count = check_pick_rows(&trials[0].problem, 1, ROWS, 3, &rows);
+    const size_t row_count =
+        check_pick_rows(&trials[0].problem, &trials[0].set.tensors, 1, ROWS, 3, &rows);
     bool right = true, memory = rows;
     for (size_t k = 0; k < count; k++)
         memory = check_bounds_open(&bounds[k], &trials[k].problem) && memory;
     if (!memory)
         right = check_fail(&trials[0], "no memory for bounds");
     for (size_t n = 0; right && rows && n < row_count; n++) {
-        const struct check_place at = check_place_of(&trials[0].problem, rows[n]);
+        const struct tensors_place at =
+            tensors_place(&trials[0].problem, &trials[0].set.tensors, rows[n]);
         for (size_t k = 0; k < count; k++)
             check_bounds_of(&bounds[k], &trials[k], at);
         right = look_at(trials, bounds, at);
@@ -50,7 +53,7 @@ static bool look_at_rows(struct trial *trials, size_t count, look *look_at)
 
 /* ---- the hull ------------------------------------------------------------------------------ */
 
-static bool in_hull(struct trial *trial, struct check_bounds *bounds, struct check_place at)
+static bool in_hull(struct trial *trial, struct check_bounds *bounds, struct tensors_place at)
 {
     const struct attn_problem *p = &trial->problem;
     const struct attn_range seen = attn_visible(p, (ptrdiff_t)at.i);
@@ -62,7 +65,7 @@ static bool in_hull(struct trial *trial, struct check_bounds *bounds, struct che
             lo = fmin(lo, v);
             hi = fmax(hi, v);
         }
-        const double o = tensors_get(&trial->set.tensors.o, at.b, at.h, at.i, d);
+        const double o = tensors_get(&trial->set.tensors.o, at.b, at.h, at.row, d);
         if (!(o >= lo - bounds->bound[d] && o <= hi + bounds->bound[d]))
             return check_fail(trial,
                               "row (b %zu, h %zu, i %zu) element %zu is %.9g, but the V that it "
@@ -78,6 +81,8 @@ bool check_hull(struct checker *checker, const struct attn_problem *small)
     bool unsupported;
     struct attn_problem problem = *small;
     problem.outputs |= ATTN_OUTPUT_O;
+    if (!check_is_plain(&problem))
+        return true;
     if (!open_normal(&trial, checker, "within the range of v", &problem, 2, &unsupported))
         return unsupported;
     const bool right = check_trial_run(&trial) && look_at_rows(&trial, 1, in_hull);
@@ -93,16 +98,16 @@ enum { WHOLE, FIRST, SECOND, PARTS };
  * O = w1 O1 + w2 O2 with w1 = 1 / (1 + exp(LSE2 - LSE1)).  An error e of LSE2 - LSE1 changes w1 by
  * at most w1 w2 e (and a little of second order), hence O by w1 w2 e |O1 - O2|.
  */
-static bool is_merged(struct trial *trials, struct check_bounds *bounds, struct check_place at)
+static bool is_merged(struct trial *trials, struct check_bounds *bounds, struct tensors_place at)
 {
     double o[PARTS], lse[PARTS];
     for (int k = WHOLE; k < PARTS; k++)
-        lse[k] = tensors_get(&trials[k].set.tensors.lse, at.b, at.h, at.i, 0);
+        lse[k] = tensors_get(&trials[k].set.tensors.lse, at.b, at.h, at.row, 0);
     const double w1 = 1 / (1 + exp(lse[SECOND] - lse[FIRST])), w2 = 1 - w1;
     const double e = 1.01 * (bounds[FIRST].lse_bound + bounds[SECOND].lse_bound);
     for (size_t d = 0; d < trials[WHOLE].problem.v_dim; d++) {
         for (int k = WHOLE; k < PARTS; k++)
-            o[k] = tensors_get(&trials[k].set.tensors.o, at.b, at.h, at.i, d);
+            o[k] = tensors_get(&trials[k].set.tensors.o, at.b, at.h, at.row, d);
         const double merged = w1 * o[FIRST] + w2 * o[SECOND];
         const double allowed = bounds[WHOLE].bound[d] + w1 * bounds[FIRST].bound[d] +
                                w2 * bounds[SECOND].bound[d] +
@@ -150,7 +155,7 @@ bool check_split(struct checker *checker, const struct attn_problem *small)
     const size_t cut = small->kv_len / 3 + 1, first[PARTS] = {0, 0, cut};
     const size_t keys[PARTS] = {small->kv_len, cut, small->kv_len - cut};
     check_unmasked(&problem);
-    if (keys[SECOND] == 0)
+    if (keys[SECOND] == 0 || !check_is_plain(&problem))
         return true;
     problem.outputs |= ATTN_OUTPUT_O | ATTN_OUTPUT_LSE;
     size_t opened = 0;

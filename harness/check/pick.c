@@ -9,12 +9,6 @@
 /* Sizes that kernels cut queries and keys into: vectors, register tiles, cache blocks, splits. */
 static const size_t tiles[] = {64, 16, 128, 32, 256, 48, 8, 96, 192, 512, 24, 384, 4, 1024};
 
-struct check_place check_place_of(const struct attn_problem *problem, size_t row)
-{
-    return (struct check_place){row / problem->q_len / problem->q_heads,
-                                row / problem->q_len % problem->q_heads, row % problem->q_len};
-}
-
 static size_t add(size_t at, size_t n, size_t *edges, size_t count, size_t most)
 {
     if (at >= n || count == most)
@@ -50,21 +44,34 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* The edges of a sequence's queries; kept while the sequences are as long. */
+struct edges {
+    size_t n, count, at[128];
+};
+
 /* Of every four rows two lie at an edge of their head's queries, one at an edge of a thread's
  * share of all rows, one anywhere; heads in turn. */
-static size_t pick(const struct attn_problem *p, int threads, uint64_t key, size_t k,
-                   const size_t *edges, size_t edge_count)
+static size_t pick(const struct attn_problem *p, const struct attn_tensors *t, int threads,
+                   uint64_t key, size_t k, struct edges *edges)
 {
-    const size_t heads = p->batch * p->q_heads, all = heads * p->q_len;
-    const size_t head = (k - (k + 2) / 4 + random_bits(key, 0)) % heads;
+    const size_t heads = p->batch * p->q_heads, all = tensors_rows(p, t);
+    const size_t head = (k - (k + 2) / 4 + random_bits(key, 0)) % heads, b = head / p->q_heads;
     const uint64_t number = random_bits(key, k + 1);
+    const struct attn_sequence s = attn_sequence(p, t, b);
+    const size_t before = p->options & ATTN_OPTION_PACKED ? s.q_first : b * p->q_len;
+    const size_t first = before * p->q_heads + head % p->q_heads * s.q_len;
+    if (!s.q_len)
+        return number % all;
     if (k % 4 == 3)
-        return head * p->q_len + number % p->q_len;
+        return first + number % s.q_len;
     if (k % 4 == 1 && threads > 1) {
         const size_t cut = all * (1 + number % (size_t)(threads - 1)) / (size_t)threads;
         return cut && number >> 63 ? cut - 1 : cut;
     }
-    return head * p->q_len + edges[k / 2 % edge_count];
+    if (edges->n != s.q_len)
+        edges->count = check_edges(s.q_len, threads, edges->at, 128);
+    edges->n = s.q_len;
+    return first + edges->at[k / 2 % edges->count];
 }
 
 /* Ascending and without repetitions; returns how many are left. */
@@ -78,14 +85,13 @@ static size_t sort_rows(size_t *rows, size_t count)
     return kept;
 }
 
-size_t check_pick_rows(const struct attn_problem *p, int threads, size_t most, uint64_t seed,
-                       size_t **rows)
+size_t check_pick_rows(const struct attn_problem *p, const struct attn_tensors *t, int threads,
+                       size_t most, uint64_t seed, size_t **rows)
 {
-    const size_t all = p->batch * p->q_heads * p->q_len;
-    const size_t wanted = all < most ? all : most;
-    size_t edges[128], count = 0;
-    const size_t edge_count = check_edges(p->q_len, threads, edges, 128);
-    if (!(*rows = malloc(wanted * sizeof **rows)))
+    const size_t all = tensors_rows(p, t), wanted = all < most ? all : most;
+    struct edges edges = {0};
+    size_t count = 0;
+    if (!(*rows = malloc((wanted + 1) * sizeof **rows)))
         return 0;
     if (wanted == all) {
         for (size_t k = 0; k < all; k++)
@@ -95,7 +101,7 @@ size_t check_pick_rows(const struct attn_problem *p, int threads, size_t most, u
     const uint64_t key = random_key(seed, 0);
     for (size_t k = 0; count < wanted && k < 16 * wanted; count = sort_rows(*rows, count))
         for (; count < wanted; k++)
-            (*rows)[count++] = pick(p, threads, key, k, edges, edge_count);
+            (*rows)[count++] = pick(p, t, threads, key, k, &edges);
     return count;
 }
 

@@ -110,7 +110,8 @@ static void widen(const struct attn_tensor *t, size_t b, size_t h, size_t lo, si
 
 /* Runs naive on one row of the trial; returns its LSE. */
 static double run_naive(struct yardstick *y, const struct attn_problem *p,
-                        const struct attn_tensors *t, struct check_place at, struct attn_range seen)
+                        const struct attn_tensors *t, struct tensors_place at,
+                        struct attn_range seen)
 {
     const size_t keys = (size_t)(seen.hi - seen.lo), g = attn_kv_head(p, at.h);
     const struct attn_problem one = single(p, keys);
@@ -171,7 +172,7 @@ static void square(const struct trial *trial, struct yardstick *y, size_t number
 {
     const struct attn_problem *p = &trial->problem;
     const struct attn_tensors *t = &trial->set.tensors;
-    const struct check_place at = check_place_of(p, number);
+    const struct tensors_place at = tensors_place(p, t, number);
     const struct attn_range seen = attn_visible(p, (ptrdiff_t)at.i);
     const bool bf16 = trial->checker->kernel->caps.compute == ATTN_BF16;
     if (seen.lo == seen.hi)
@@ -181,12 +182,12 @@ static void square(const struct trial *trial, struct yardstick *y, size_t number
     const double lse = run_naive(y, p, t, at, seen);
     for (size_t d = 0; p->outputs & ATTN_OUTPUT_O && d < p->v_dim; d++) {
         const double rounding = rounded(p->dtype, row.o[d]) - row.o[d];
-        add(&sums[SQUARES_O], row.o[d], tensors_get(&t->o, at.b, at.h, at.i, d),
+        add(&sums[SQUARES_O], row.o[d], tensors_get(&t->o, at.b, at.h, at.row, d),
             (double)y->o_naive[d],
             rounding * rounding + (bf16 ? rounding_p(y, p, seen, d, false) : 0));
     }
     if (p->outputs & ATTN_OUTPUT_LSE)
-        add(&sums[SQUARES_LSE], row.lse, tensors_get(&t->lse, at.b, at.h, at.i, 0), lse,
+        add(&sums[SQUARES_LSE], row.lse, tensors_get(&t->lse, at.b, at.h, at.row, 0), lse,
             bf16 ? rounding_p(y, p, seen, 0, true) : 0);
 }
 
@@ -235,8 +236,8 @@ bool check_precision(struct trial *trial)
     const double row_flops = attn_useful_flops(p) / (double)(p->batch * p->q_heads * p->q_len);
     struct squares sums[SQUARES] = {{0}};
     size_t *rows;
-    const size_t count =
-        check_pick_rows(p, trial->checker->threads, row_flops * ROWS > 1e9 ? 64 : ROWS, 1, &rows);
+    const size_t count = check_pick_rows(p, &trial->set.tensors, trial->checker->threads,
+                                         row_flops * ROWS > 1e9 ? 64 : ROWS, 1, &rows);
     const bool memory = rows && square_rows(trial, rows, count, sums);
     free(rows);
     if (!memory)

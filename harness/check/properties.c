@@ -31,7 +31,7 @@ void check_bounds_close(struct check_bounds *bounds)
     free(bounds->o);
 }
 
-void check_bounds_of(struct check_bounds *bounds, const struct trial *t, struct check_place at)
+void check_bounds_of(struct check_bounds *bounds, const struct trial *t, struct tensors_place at)
 {
     const struct attn_caps *caps = &t->checker->kernel->caps;
     struct attn_reference_row row = {.size = sizeof row, .o = bounds->o, .bound = bounds->bound};
@@ -51,14 +51,15 @@ struct term {
 static bool row_sums_to_zero(struct term *terms, size_t count, struct check_bounds *bounds,
                              size_t number)
 {
-    const struct check_place at = check_place_of(&terms[0].trial.problem, number);
+    const struct tensors_place at =
+        tensors_place(&terms[0].trial.problem, &terms[0].trial.set.tensors, number);
     for (size_t d = 0; d < terms[0].trial.problem.v_dim; d++) {
         double sum = 0, allowed = 0;
         for (size_t k = 0; k < count; k++) {
             const struct trial *t = &terms[k].trial;
             if (d == 0)
                 check_bounds_of(&bounds[k], t, at);
-            sum += terms[k].factor * tensors_get(&t->set.tensors.o, at.b, at.h, at.i, d);
+            sum += terms[k].factor * tensors_get(&t->set.tensors.o, at.b, at.h, at.row, d);
             allowed += fabs(terms[k].factor) * bounds[k].bound[d];
         }
         if (!(fabs(sum) <= allowed))
@@ -75,7 +76,7 @@ static bool sums_to_zero(struct term *terms, size_t count)
     const struct attn_problem *p = &terms[0].trial.problem;
     struct check_bounds bounds[3] = {{0}};
     size_t *rows = NULL;
-    const size_t row_count = check_pick_rows(p, 1, ROWS, 2, &rows);
+    const size_t row_count = check_pick_rows(p, &terms[0].trial.set.tensors, 1, ROWS, 2, &rows);
     bool right = true, memory = rows;
     for (size_t k = 0; k < count; k++) {
         memory = check_bounds_open(&bounds[k], p) && memory;
@@ -165,9 +166,10 @@ static bool check_identity(struct checker *checker, const struct identity *ident
     struct term terms[3] = {{.factor = 1}, {.factor = -1}, {.factor = -1}};
     size_t opened = 0;
     bool unsupported = false, right = true;
+    const struct problem_case c = check_case_of(checker, problem);
     for (; right && opened < identity->trials; opened += right) {
         struct trial *trial = &terms[opened].trial;
-        right = check_trial_open(trial, checker, identity->phase, problem, check_layout(2),
+        right = check_trial_open(trial, checker, identity->phase, &c, check_layout(2),
                                  CHECK_EVERY_COUNT, &unsupported);
         for (unsigned n = PATTERNS_Q; right && n <= PATTERNS_V; n++)
             patterns_normal(&trial->set, problem, n, random_key(7, n), 0, 1);
@@ -189,7 +191,7 @@ void check_unmasked(struct attn_problem *problem)
 
 bool check_identities(struct checker *checker, const struct attn_problem *small)
 {
-    for (size_t n = 0; n < sizeof identities / sizeof *identities; n++) {
+    for (size_t n = 0; check_is_plain(small) && n < sizeof identities / sizeof *identities; n++) {
         struct attn_problem problem = *small;
         problem.outputs |= ATTN_OUTPUT_O;
         if (identities[n].unmasked)

@@ -13,7 +13,8 @@ struct check_bounds {
     double lse_bound;
 };
 bool check_bounds_open(struct check_bounds *bounds, const struct attn_problem *problem);
-void check_bounds_of(struct check_bounds *bounds, const struct trial *trial, struct check_place at);
+void check_bounds_of(struct check_bounds *bounds, const struct trial *trial,
+                     struct tensors_place at);
 void check_bounds_close(struct check_bounds *bounds);
 
 /* Bitwise the same over repeats and thread counts (unless caps say otherwise), and a plan that is

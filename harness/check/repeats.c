@@ -10,21 +10,24 @@
 
 #define REPEATS 3
 
-static struct problem_case normal(const struct attn_problem *problem, uint64_t seed)
+static struct problem_case normal(const struct checker *checker, const struct attn_problem *problem,
+                                  uint64_t seed)
 {
-    return (struct problem_case){.problem = *problem, .input = {INPUT_NORMAL, seed, 0, "", ""}};
+    struct problem_case c = check_case_of(checker, problem);
+    c.input.seed = seed;
+    return c;
 }
 
 /* The first row whose bits differ between two trials of one problem; false where none. */
 static bool first_difference(const struct trial *a, const struct trial *b, unsigned outputs,
-                             struct check_place *at)
+                             struct tensors_place *at)
 {
     size_t row;
     struct attn_problem p = a->problem;
     p.outputs &= outputs;
     const bool differ = check_differing(&p, &a->set.tensors, &b->set.tensors, &row, 1);
     if (differ)
-        *at = check_place_of(&p, row);
+        *at = tensors_place(&p, &a->set.tensors, row);
     return differ;
 }
 
@@ -34,8 +37,8 @@ static bool open_normal(struct trial *trial, struct checker *checker, const char
 {
     char message[256];
     bool unsupported;
-    const struct problem_case c = normal(problem, seed);
-    if (!check_trial_open(trial, checker, phase, problem, check_layout(0), threads, &unsupported))
+    const struct problem_case c = normal(checker, problem, seed);
+    if (!check_trial_open(trial, checker, phase, &c, check_layout(0), threads, &unsupported))
         return false;
     if (tensors_fill(&trial->set, &c, 0, message, sizeof message))
         return true;
@@ -46,7 +49,7 @@ static bool open_normal(struct trial *trial, struct checker *checker, const char
 
 static bool must_equal(struct trial *trial, const struct trial *first, const char *when)
 {
-    struct check_place at;
+    struct tensors_place at;
     if (trial->checker->kernel->caps.varies || !first_difference(first, trial, UINT_MAX, &at))
         return true;
     return check_fail(trial, "row (b %zu, h %zu, i %zu) differs bitwise %s", at.b, at.h, at.i,
@@ -74,12 +77,12 @@ static bool check_again(struct checker *checker, const struct trial *first, int 
 static bool check_second_input(struct checker *checker, const struct trial *first)
 {
     struct trial trial;
-    struct check_place at;
+    struct tensors_place at;
     char message[256];
     if (!open_normal(&trial, checker, "second input", &first->problem, CHECK_EVERY_COUNT, 1))
         return false;
     bool right = check_trial_judge(&trial, 64);
-    const struct problem_case other = normal(&first->problem, 2);
+    const struct problem_case other = normal(checker, &first->problem, 2);
     if (right && !tensors_fill(&trial.set, &other, 0, message, sizeof message))
         right = check_fail(&trial, "%s", message);
     right = right && check_trial_run(&trial);

@@ -67,11 +67,11 @@ static void take(struct row_error *error, const char *tensor, size_t element, do
 }
 
 static void compare_o(const struct attn_problem *p, const struct attn_tensors *t,
-                      struct check_place at, const struct attn_reference_row *row,
+                      struct tensors_place at, const struct attn_reference_row *row,
                       struct row_error *error, struct check_comparison *sum)
 {
     for (size_t d = 0; d < p->v_dim; d++) {
-        const double got = tensors_get(&t->o, at.b, at.h, at.i, d);
+        const double got = tensors_get(&t->o, at.b, at.h, at.row, d);
         take(error, "o", d, got, row->o[d], row->bound[d]);
         const double difference = fabs(got - row->o[d]);
         if (isfinite(difference)) {
@@ -82,11 +82,11 @@ static void compare_o(const struct attn_problem *p, const struct attn_tensors *t
     }
 }
 
-static void compare_lse(const struct attn_tensors *t, struct check_place at,
+static void compare_lse(const struct attn_tensors *t, struct tensors_place at,
                         const struct attn_reference_row *row, struct row_error *error,
                         struct check_comparison *sum)
 {
-    const double got = tensors_get(&t->lse, at.b, at.h, at.i, 0);
+    const double got = tensors_get(&t->lse, at.b, at.h, at.row, 0);
     take(error, "lse", 0, got, row->lse, row->lse_bound);
     const double difference = fabs(got - row->lse);
     if (isfinite(difference)) {
@@ -98,14 +98,14 @@ static void compare_lse(const struct attn_tensors *t, struct check_place at,
 static void compare_row(const struct attn_problem *p, const struct attn_tensors *t, size_t number,
                         const struct attn_reference_row *row, struct check_comparison *sum)
 {
-    const struct check_place at = check_place_of(p, number);
+    const struct tensors_place at = tensors_place(p, t, number);
     struct row_error error = {.worst.row = number};
     if (p->outputs & ATTN_OUTPUT_O)
         compare_o(p, t, at, row, &error, sum);
     if (p->outputs & ATTN_OUTPUT_LSE)
         compare_lse(t, at, row, &error, sum);
     for (size_t j = 0; p->outputs & ATTN_OUTPUT_WEIGHTS && j < p->kv_len; j++)
-        take(&error, "weights", j, tensors_get(&t->weights, at.b, at.h, at.i, j), row->weights[j],
+        take(&error, "weights", j, tensors_get(&t->weights, at.b, at.h, at.row, j), row->weights[j],
              row->weights_bound[j]);
     sum->rows++;
     sum->over_bound = fmax(sum->over_bound, error.over_bound);
@@ -131,7 +131,7 @@ static void merge(struct check_comparison *total, const struct check_comparison 
 static void judge_row(const struct attn_kernel *kernel, const struct attn_problem *p,
                       const struct attn_tensors *t, size_t number, bool stored, struct judge *judge)
 {
-    const struct check_place at = check_place_of(p, number);
+    const struct tensors_place at = tensors_place(p, t, number);
     if (stored)
         check_stored_row(kernel, number, judge->row.o, judge->row.bound, &judge->row.lse,
                          &judge->row.lse_bound);
@@ -191,7 +191,7 @@ bool check_rows(const struct attn_kernel *kernel, const struct attn_problem *pro
         return result->ok = false;
     }
     const int threads = 1; /* a few rows, and the threads belong to the measurement */
-    const size_t count = check_pick_rows(problem, threads, rows, seed, &picked);
+    const size_t count = check_pick_rows(problem, tensors, threads, rows, seed, &picked);
     if (!picked ||
         !check_compare(kernel, problem, tensors, picked, count, threads, false, &comparison)) {
         snprintf(result->why, sizeof result->why, "no memory to compare rows");
@@ -203,7 +203,7 @@ bool check_rows(const struct attn_kernel *kernel, const struct attn_problem *pro
     result->verified_samples++;
     check_note(result, &comparison);
     if (comparison.wrong_rows && result->ok) {
-        const struct check_place at = check_place_of(problem, comparison.first.row);
+        const struct tensors_place at = tensors_place(problem, tensors, comparison.first.row);
         result->ok = false;
         snprintf(result->phase, sizeof result->phase, "timed call");
         snprintf(result->why, sizeof result->why,

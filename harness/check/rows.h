@@ -6,23 +6,17 @@
 
 #include "check.h"
 
-/* Rows are numbered (b * q_heads + h) * q_len + i. */
-struct check_place {
-    size_t b, h, i;
-};
-struct check_place check_place_of(const struct attn_problem *problem, size_t row);
-
 /* Positions in [0, n) where implementations end a tile or a thread's share, most revealing first.
  * At most `most`; returns how many. */
 size_t check_edges(size_t n, int threads, size_t *edges, size_t most);
 
 /*
  * Rows to compare: all where `most` allows it, otherwise `most` rows over all heads, at tile and
- * thread edges and at random, ascending.  Returns how many; rows is free()d by the caller, NULL
- * without memory.
+ * thread edges and at random, ascending, by the numbers of tensors_place().  Returns how many; rows is
+ * free()d by the caller, NULL without memory.
  */
-size_t check_pick_rows(const struct attn_problem *problem, int threads, size_t most, uint64_t seed,
-                       size_t **rows);
+size_t check_pick_rows(const struct attn_problem *problem, const struct attn_tensors *tensors,
+                       int threads, size_t most, uint64_t seed, size_t **rows);
 
 /* The worst element of the first row that is wrong. */
 struct check_mismatch {

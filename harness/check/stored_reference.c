@@ -97,7 +97,7 @@ static bool compute_rows(const struct header *header, const struct attn_tensors 
 #pragma omp for schedule(dynamic, 4)
         for (size_t k = 0; k < header->rows; k++)
             if (block) {
-                const struct check_place at = check_place_of(p, row_numbers(header)[k]);
+                const struct tensors_place at = tensors_place(p, tensors, row_numbers(header)[k]);
                 attn_reference(p, tensors, at.b, at.h, at.i, ATTN_F32, 0, row.magnitude + p->v_dim,
                                &row);
                 store_row(header, k, &row);
@@ -137,11 +137,11 @@ bool check_reference_create(const struct problem_case *c, int fd, char *message,
     struct tensor_set set;
     size_t *rows;
     const struct tensors_layout layout = {.guard = TENSORS_TIMING};
-    if (!tensors_alloc(&set, &c->problem, &layout, message, message_size))
+    if (!tensors_alloc_case(&set, c, &layout, message, message_size))
         return false;
     bool ok = tensors_fill(&set, c, 0, message, message_size);
-    const size_t count =
-        check_pick_rows(&c->problem, 1, check_affordable_rows(&c->problem), c->input.seed, &rows);
+    const size_t count = check_pick_rows(&c->problem, &set.tensors, 1,
+                                         check_affordable_rows(&c->problem), c->input.seed, &rows);
     struct header *header = ok && rows ? map_new(c, rows, count, fd, message, message_size) : NULL;
     if (!rows)
         snprintf(message, message_size, "out of memory");

@@ -31,6 +31,23 @@ struct tensors_layout check_layout(unsigned turn)
     };
 }
 
+struct problem_case check_case_of(const struct checker *checker, const struct attn_problem *problem)
+{
+    struct problem_case c = {.problem = *problem, .input = checker->c->input};
+    c.input.kind = INPUT_NORMAL;
+    c.input.needle = 0;
+    *c.input.path = *c.input.prefix = 0;
+    parse_fit_input(&c.input, problem);
+    return c;
+}
+
+bool check_is_plain(const struct attn_problem *p)
+{
+    const unsigned options = ~(unsigned)ATTN_OPTION_WINDOW;
+    const unsigned masks = ATTN_MASK_BIAS | ATTN_MASK_BOOL;
+    return !(p->options & options) && !(p->mask & masks) && p->kv_dtype == p->dtype;
+}
+
 /* The workspace ends (to its alignment) where inaccessible pages begin, and holds NaN. */
 static bool map_workspace(struct trial_plan *p, size_t bytes)
 {
@@ -82,18 +99,18 @@ static bool open_plan(struct trial *trial, int threads)
 }
 
 bool check_trial_open(struct trial *trial, struct checker *checker, const char *phase,
-                      const struct attn_problem *problem, struct tensors_layout layout, int threads,
+                      const struct problem_case *c, struct tensors_layout layout, int threads,
                       bool *unsupported)
 {
     const char *why;
     char message[256];
-    *trial = (struct trial){.checker = checker, .problem = *problem};
+    *trial = (struct trial){.checker = checker, .problem = c->problem};
     snprintf(trial->phase, sizeof trial->phase, "%s", phase);
     checker->blamed = UINT_MAX;
-    *unsupported = !attn_supports(checker->kernel, problem, &why);
+    *unsupported = !attn_supports(checker->kernel, &c->problem, &why);
     if (*unsupported)
         return false;
-    if (!tensors_alloc(&trial->set, problem, &layout, message, sizeof message))
+    if (!tensors_alloc_case(&trial->set, c, &layout, message, sizeof message))
         return check_fail(trial, "%s", message);
     const bool one = threads != CHECK_EVERY_COUNT;
     bool right = true;
@@ -178,7 +195,7 @@ static bool must_equal(struct trial *trial, const struct check_kept *first, size
     if (of[1].wrong_rows)
         fail_plan(trial, first_at, &of[1]);
     const int a = trial->plans[first_at].plan.threads, b = trial->plans[last].plan.threads;
-    const struct check_place at = check_place_of(&trial->problem, rows[0]);
+    const struct tensors_place at = tensors_place(&trial->problem, &trial->set.tensors, rows[0]);
     if (of[0].wrong_rows || of[1].wrong_rows)
         return false;
     checker->blamed = check_blame(checker, a) | check_blame(checker, b);
@@ -237,8 +254,9 @@ bool check_trial_look(struct trial *trial, size_t most)
 {
     struct check_comparison comparison;
     size_t *rows;
-    const size_t count = check_pick_rows(&trial->problem, trial->checker->threads, most,
-                                         trial->checker->trials, &rows);
+    const size_t count =
+        check_pick_rows(&trial->problem, &trial->set.tensors, trial->checker->threads, most,
+                        trial->checker->trials, &rows);
     const bool right = rows ? check_trial_judge_rows(trial, rows, count, false, &comparison)
                             : check_fail(trial, "no memory to pick rows");
     free(rows);

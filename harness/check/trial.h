@@ -60,11 +60,20 @@ struct tensors_layout check_layout(unsigned turn);
 /* The special key of a KV head; only where needle_count > 0. */
 size_t check_needle(const struct trial *trial, size_t b, size_t g);
 
+/* A problem with what the case's input says of lengths, masks and scales, as far as it suits it, and
+ * q, k and v from N(0, 1). */
+struct problem_case check_case_of(const struct checker *checker,
+                                  const struct attn_problem *problem);
+
+/* Whether q, k and v are all that a kernel reads, each sequence as long as the problem says: what the
+ * properties, the yardstick of precision and the diagnosis know. */
+bool check_is_plain(const struct attn_problem *problem);
+
 /* Sets up for CHECK_EVERY_COUNT or for one thread count; the caller then fills (and seals) the
  * operands.  False: a failure is noted, or *unsupported is set where the kernel does not compute
  * this problem. */
 bool check_trial_open(struct trial *trial, struct checker *checker, const char *phase,
-                      const struct attn_problem *problem, struct tensors_layout layout, int threads,
+                      const struct problem_case *c, struct tensors_layout layout, int threads,
                       bool *unsupported);
 void check_trial_close(struct trial *trial);
 

@@ -100,7 +100,8 @@ static bool run(struct checker *checker, const char *phase, const struct attn_pr
     struct trial trial;
     bool unsupported;
     const unsigned turn = checker->trials++;
-    if (!check_trial_open(&trial, checker, phase, problem, check_layout(turn), CHECK_EVERY_COUNT,
+    const struct problem_case c = check_case_of(checker, problem);
+    if (!check_trial_open(&trial, checker, phase, &c, check_layout(turn), CHECK_EVERY_COUNT,
                           &unsupported))
         return unsupported;
     for (unsigned n = PATTERNS_Q; n <= PATTERNS_V; n++)

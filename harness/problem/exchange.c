@@ -15,9 +15,9 @@
 #include "safetensors.h"
 #include "tensors_view.h"
 
-#define ALIGNMENT ((size_t)64)      /* of every tensor */
-#define ABREAST (2 * TENSORS_VIEWS) /* tensors of a set at most */
-#define NAME 24                     /* bytes of "weights.4095" */
+#define ALIGNMENT ((size_t)64) /* of every tensor */
+#define ABREAST TENSORS_SPANS  /* tensors of a set at most */
+#define NAME 24                /* bytes of "weights.4095" */
 
 struct exchange {
     int fd;
@@ -63,12 +63,15 @@ int exchange_file(const struct exchange *e)
 
 /* ---- layout ---------------------------------------------------------------------------------- */
 
+/* No program takes more than Q, K and V, each sequence as long as the problem says. */
+static const struct tensors_shape plain;
+
 /* Operands, then results, of one set; `tensors` holds what the views point to. */
 static size_t views_of(const struct attn_problem *p, struct attn_tensors *tensors,
                        struct tensors_view views[ABREAST])
 {
-    const size_t operands = tensors_operands(tensors, p, views);
-    return operands + tensors_results(tensors, p, views + operands);
+    const size_t operands = tensors_operands(tensors, p, &plain, views);
+    return operands + tensors_results(tensors, p, &plain, views + operands);
 }
 
 /* The shape as it is stored; LSE is (B, Hq, Sq). */
@@ -78,7 +81,7 @@ static void shape_of(const struct tensors_view *view, struct safetensor *t)
     t->rank = 0;
     t->shape[t->rank++] = view->batch;
     t->shape[t->rank++] = heads_first ? view->heads : view->rows;
-    if (!view->one_row)
+    if (view->dense == 3)
         t->shape[t->rank++] = heads_first ? view->rows : view->heads;
     t->shape[t->rank++] = view->cols;
 }
@@ -216,7 +219,7 @@ static size_t set_views(const struct exchange *e, size_t set, struct attn_tensor
     const size_t count = views_of(&e->problem, tensors, views);
     struct tensors_view ignored[ABREAST];
     struct attn_tensors others;
-    *operands = tensors_operands(&others, &e->problem, ignored);
+    *operands = tensors_operands(&others, &e->problem, &plain, ignored);
     for (size_t n = 0; n < count; n++) {
         *views[n].t =
             (struct attn_tensor){e->map + e->offsets[set * ABREAST + n], views[n].dtype, {0}};

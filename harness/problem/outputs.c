@@ -27,13 +27,12 @@ bool outputs_store(int fd, size_t slot, const struct attn_problem *p,
     const size_t bytes = p->v_dim * sizeof *row;
     off_t at = (off_t)(slot * elements(p) * sizeof *row);
     bool stored = row;
-    for (size_t b = 0; b < p->batch; b++)
-        for (size_t h = 0; h < p->q_heads; h++)
-            for (size_t i = 0; stored && i < p->q_len; i++, at += (off_t)bytes) {
-                for (size_t d = 0; d < p->v_dim; d++)
-                    row[d] = (float)tensors_get(&tensors->o, b, h, i, d);
-                stored = pwrite(fd, row, bytes, at) == (ssize_t)bytes;
-            }
+    for (size_t n = 0; stored && n < tensors_rows(p, tensors); n++, at += (off_t)bytes) {
+        const struct tensors_place place = tensors_place(p, tensors, n);
+        for (size_t d = 0; d < p->v_dim; d++)
+            row[d] = (float)tensors_get(&tensors->o, place.b, place.h, place.row, d);
+        stored = pwrite(fd, row, bytes, at) == (ssize_t)bytes;
+    }
     free(row);
     return stored;
 }

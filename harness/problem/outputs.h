@@ -8,7 +8,7 @@
 
 #define OUTPUTS_MAX ((size_t)1024) /* slots that outputs_compare() takes */
 
-/* Bytes of a place in such a file. */
+/* Bytes of a place in such a file; where sequences are packed, more than are filled. */
 size_t outputs_bytes(const struct attn_problem *problem);
 
 /* Writes O, dense and as f32, into place number `slot` of a memory file. */

@@ -11,36 +11,70 @@
 #include "base/random.h"
 #include "tensors_view.h"
 
-#define CHUNK 256 /* elements generated at a time */
-
 /* Elements below which waking other threads costs more than they save. */
 #define WORTH_THREADS 100000
 
 /* ---- random numbers ------------------------------------------------------------------------ */
 
-typedef void generate(float *x, size_t n, uint64_t key, uint64_t first);
+typedef void numbers(float *x, size_t n, uint64_t key, uint64_t first);
+
+struct normal {
+    numbers *generate;
+    uint64_t key;
+    double mean, size;
+    size_t heads, rows, cols;
+};
+
+/* Elements [first, first + n) of row (b, h, r). */
+static void generate_at(const struct normal *c, size_t b, size_t h, size_t r, size_t first,
+                        size_t n, float *x)
+{
+    const uint64_t row = (b * c->heads + h) * c->rows + r;
+    c->generate(x, n, c->key, row * c->cols + first);
+    for (size_t k = 0; k < n; k++)
+        x[k] = (float)(c->mean + c->size * (double)x[k]);
+}
+
+static void generate_key(const void *context, struct patterns_key at, size_t first, size_t n,
+                         float *x)
+{
+    generate_at(context, at.b, at.g, at.j, first, n, x);
+}
+
+static void fill_queries(struct tensor_set *set, const struct attn_problem *p,
+                         const struct normal *c)
+{
+    const size_t elements = p->batch * p->q_heads * p->q_len * p->qk_dim;
+#pragma omp parallel for collapse(3) if (elements > WORTH_THREADS)
+    for (size_t b = 0; b < p->batch; b++)
+        for (size_t h = 0; h < p->q_heads; h++)
+            for (size_t i = 0; i < p->q_len; i++) {
+                const struct attn_sequence s = attn_sequence(p, &set->tensors, b);
+                float x[KEYS_CHUNK];
+                for (size_t d = 0; i < s.q_len && d < p->qk_dim; d += KEYS_CHUNK) {
+                    const size_t n = p->qk_dim - d < KEYS_CHUNK ? p->qk_dim - d : KEYS_CHUNK;
+                    generate_at(c, b, h, i, d, n, x);
+                    tensors_store(&set->tensors.q, b, h, s.q_first + i, d, x, n);
+                }
+            }
+}
 
 static void fill(struct tensor_set *set, const struct attn_problem *p,
-                 enum patterns_operand operand, uint64_t key, generate *numbers, double mean,
+                 enum patterns_operand operand, uint64_t key, numbers *generate, double mean,
                  double size)
 {
-    struct tensors_view views[TENSORS_VIEWS];
-    tensors_operands(&set->tensors, p, views);
-    const struct tensors_view view = views[operand];
-    const size_t elements = view.batch * view.heads * view.rows * view.cols;
-#pragma omp parallel for collapse(3) if (elements > WORTH_THREADS)
-    for (size_t b = 0; b < view.batch; b++)
-        for (size_t h = 0; h < view.heads; h++)
-            for (size_t r = 0; r < view.rows; r++)
-                for (size_t d = 0; d < view.cols; d += CHUNK) {
-                    float x[CHUNK];
-                    const size_t n = view.cols - d < CHUNK ? view.cols - d : CHUNK;
-                    const uint64_t row = (b * view.heads + h) * view.rows + r;
-                    numbers(x, n, key, row * view.cols + d);
-                    for (size_t k = 0; k < n; k++)
-                        x[k] = (float)(mean + size * (double)x[k]);
-                    tensors_store(view.t, b, h, r, d, x, n);
-                }
+    const bool q = operand == PATTERNS_Q;
+    const struct normal c = {.generate = generate,
+                             .key = key,
+                             .mean = mean,
+                             .size = size,
+                             .heads = q ? p->q_heads : p->kv_heads,
+                             .rows = q ? p->q_len : p->kv_len,
+                             .cols = operand == PATTERNS_V ? p->v_dim : p->qk_dim};
+    if (q)
+        fill_queries(set, p, &c);
+    else
+        keys_fill(set, p, operand == PATTERNS_K ? KEYS_K : KEYS_V, generate_key, &c);
 }
 
 void patterns_normal(struct tensor_set *set, const struct attn_problem *problem,
@@ -58,12 +92,17 @@ void patterns_uniform(struct tensor_set *set, const struct attn_problem *problem
 /* ---- prescribed scores --------------------------------------------------------------------- */
 
 /* Element d of the direction w of KV head (b, g): a random sign and a size in [0.5, 1.5) times
- * `size`, so that no dimension is idle and another head's keys mean nothing to this head. */
-static double direction(uint64_t key, size_t b, size_t g, size_t d, double size)
+ * `size`, so that no dimension is idle and another head's keys mean nothing to this head.  As the type
+ * of Q holds it. */
+static double direction(const struct attn_problem *p, uint64_t key, size_t b, size_t g, size_t d,
+                        double size)
 {
     const uint64_t bits = random_bits(random_key(key, b), ((uint64_t)g << 32) + d);
     const double x = (double)(bits >> 12) * 0x1p-52 + 0.5;
-    return bits & 1 ? size * x : -size * x;
+    float room;
+    const struct attn_tensor one = {&room, p->dtype, {0}};
+    tensors_set(&one, 0, 0, 0, 0, bits & 1 ? size * x : -size * x);
+    return tensors_get(&one, 0, 0, 0, 0);
 }
 
 /* A size for the elements of w that leaves K's as large as Q's where scores are near 1. */
@@ -76,83 +115,115 @@ static double balanced_size(const struct attn_problem *problem)
 static void fill_q(struct tensor_set *set, const struct attn_problem *p, uint64_t key)
 {
     const double size = balanced_size(p);
-    for (size_t b = 0; b < p->batch; b++)
+    for (size_t b = 0; b < p->batch; b++) {
+        const struct attn_sequence s = attn_sequence(p, &set->tensors, b);
         for (size_t h = 0; h < p->q_heads; h++)
             for (size_t d = 0; d < p->qk_dim; d++) {
-                const double w = direction(key, b, attn_kv_head(p, h), d, size);
-                for (size_t i = 0; i < p->q_len; i++)
-                    tensors_set(&set->tensors.q, b, h, i, d, w);
+                const double w = direction(p, key, b, attn_kv_head(p, h), d, size);
+                for (size_t i = 0; i < s.q_len; i++)
+                    tensors_set(&set->tensors.q, b, h, s.q_first + i, d, w);
             }
+    }
 }
 
-/* Score of a key w / unit is 1; computed from Q as it was stored. */
-static double unit_of(const struct tensor_set *set, const struct attn_problem *p, size_t b,
-                      size_t g)
+struct scores {
+    const struct attn_problem *p;
+    const struct attn_tensors *tensors;
+    uint64_t key;
+    patterns_score *score;
+    const void *context;
+    double noise;
+};
+
+/* Element d of w: read from the first query, where there is one. */
+static double w_of(const struct scores *c, size_t b, size_t g, size_t d)
 {
+    const struct attn_problem *p = c->p;
+    const struct attn_sequence s = attn_sequence(p, c->tensors, b);
     const size_t h = g * (p->q_heads / p->kv_heads);
+    return s.q_len ? tensors_get(&c->tensors->q, b, h, s.q_first, d)
+                   : direction(p, c->key, b, g, d, balanced_size(p));
+}
+
+/* Score of a key w / unit is 1. */
+static double unit_of(const struct scores *c, size_t b, size_t g)
+{
     double norm2 = 0;
-    for (size_t d = 0; d < p->qk_dim; d++) {
-        const double w = tensors_get(&set->tensors.q, b, h, 0, d);
+    for (size_t d = 0; d < c->p->qk_dim; d++) {
+        const double w = w_of(c, b, g, d);
         norm2 += w * w;
     }
-    return (double)attn_problem_scale(p) * norm2;
+    return (double)attn_problem_scale(c->p) * norm2;
 }
 
-/* Row j of K: `along` times the head's w (read from its first query), plus noise. */
-static void fill_key(struct tensor_set *set, const struct attn_problem *p, size_t b, size_t g,
-                     size_t j, double along, double across, uint64_t key)
+/* A row of K: as much of w as gives the score, plus noise. */
+static void generate_scored(const void *context, struct patterns_key at, size_t first, size_t n,
+                            float *x)
 {
-    const size_t h = g * (p->q_heads / p->kv_heads);
-    const uint64_t row = (b * p->kv_heads + g) * p->kv_len + j;
-    float x[CHUNK];
-    for (size_t at = 0; at < p->qk_dim; at += CHUNK) {
-        const size_t n = p->qk_dim - at < CHUNK ? p->qk_dim - at : CHUNK;
-        random_normal(x, n, key, row * p->qk_dim + at);
-        for (size_t d = 0; d < n; d++)
-            x[d] = (float)(along * tensors_get(&set->tensors.q, b, h, 0, at + d) +
-                           across * (double)x[d]);
-        tensors_store(&set->tensors.k, b, g, j, at, x, n);
-    }
+    const struct scores *c = context;
+    const struct attn_problem *p = c->p;
+    const double unit = unit_of(c, at.b, at.g);
+    const double along = c->score(c->context, at) / unit;
+    const double across = c->noise / sqrt(fabs(unit) * fabs((double)attn_problem_scale(p)));
+    const uint64_t row = (at.b * p->kv_heads + at.g) * p->kv_len + at.j;
+    random_normal(x, n, random_key(c->key, UINT64_MAX), row * p->qk_dim + first);
+    for (size_t d = 0; d < n; d++)
+        x[d] = (float)(along * w_of(c, at.b, at.g, first + d) + across * (double)x[d]);
 }
 
 void patterns_scores(struct tensor_set *set, const struct attn_problem *p, uint64_t key,
                      patterns_score *score, const void *context, double noise)
 {
+    const struct scores c = {p, &set->tensors, key, score, context, noise};
     fill_q(set, p, key);
-    const uint64_t noise_key = random_key(key, UINT64_MAX);
-    const double scale = fabs((double)attn_problem_scale(p));
-    const size_t elements = p->batch * p->kv_heads * p->kv_len * p->qk_dim;
-#pragma omp parallel for collapse(2) if (elements > WORTH_THREADS)
-    for (size_t b = 0; b < p->batch; b++)
-        for (size_t g = 0; g < p->kv_heads; g++) {
-            const double unit = unit_of(set, p, b, g);
-            const double across = noise / sqrt(fabs(unit) * scale);
-            for (size_t j = 0; j < p->kv_len; j++)
-                fill_key(set, p, b, g, j, score(context, (struct patterns_key){b, g, j}) / unit,
-                         across, noise_key);
-        }
+    keys_fill(set, p, KEYS_K, generate_scored, &c);
 }
 
 /* ---- values -------------------------------------------------------------------------------- */
 
+struct one_hot {
+    size_t v_dim;
+    patterns_needle *is_needle;
+    const void *context;
+};
+
+static void generate_one_hot(const void *context, struct patterns_key at, size_t first, size_t n,
+                             float *x)
+{
+    const struct one_hot *c = context;
+    const float hot = c->is_needle(c->context, at) ? 1 : -1;
+    for (size_t d = 0; d < n; d++)
+        x[d] = first + d == at.j % c->v_dim ? hot : 0;
+}
+
 void patterns_one_hot(struct tensor_set *set, const struct attn_problem *p,
                       patterns_needle *is_needle, const void *context)
 {
-    for (size_t b = 0; b < p->batch; b++)
-        for (size_t g = 0; g < p->kv_heads; g++)
-            for (size_t j = 0; j < p->kv_len; j++) {
-                const double x = is_needle(context, (struct patterns_key){b, g, j}) ? 1 : -1;
-                for (size_t d = 0; d < p->v_dim; d++)
-                    tensors_set(&set->tensors.v, b, g, j, d, d == j % p->v_dim ? x : 0);
-            }
+    const struct one_hot c = {p->v_dim, is_needle, context};
+    keys_fill(set, p, KEYS_V, generate_one_hot, &c);
+}
+
+/* Every element in memory, also those that nobody reads: pages may belong to several sequences. */
+static void multiply(const struct tensors_view *view, double factor)
+{
+    for (size_t b = 0; b < view->batch; b++)
+        for (size_t h = 0; h < view->heads; h++)
+            for (size_t r = 0; r < view->rows; r++)
+                for (size_t d = 0; d < view->cols; d++)
+                    tensors_set(view->t, b, h, r, d, factor * tensors_get(view->t, b, h, r, d));
 }
 
 void patterns_scale_v(struct tensor_set *set, const struct attn_problem *p, double factor)
 {
-    for (size_t b = 0; b < p->batch; b++)
-        for (size_t g = 0; g < p->kv_heads; g++)
-            for (size_t j = 0; j < p->kv_len; j++)
-                for (size_t d = 0; d < p->v_dim; d++)
-                    tensors_set(&set->tensors.v, b, g, j, d,
-                                factor * tensors_get(&set->tensors.v, b, g, j, d));
+    struct tensors_view views[TENSORS_OPERANDS];
+    const size_t count = tensors_operands(&set->tensors, p, &set->shape, views);
+    const bool i8 = p->kv_dtype == ATTN_I8, shared = p->options & ATTN_OPTION_SHARED_KV;
+    for (size_t n = 0; n < count; n++) {
+        const struct attn_tensor *t = views[n].t;
+        if (t == &set->tensors.v_scale ||
+            (!i8 && t == (shared ? &set->tensors.k : &set->tensors.v)))
+            multiply(&views[n], factor);
+        else if (!i8 && shared && t == &set->tensors.q)
+            multiply(&views[n], 1 / factor);
+    }
 }

@@ -1,15 +1,14 @@
 /*
  * patterns: contents of Q, K and V that random numbers do not give.
+ *
+ * Where V is part of K, what is written to V alone is not written.
  */
 #ifndef HARNESS_PROBLEM_PATTERNS_H
 #define HARNESS_PROBLEM_PATTERNS_H
 
-#include "tensors.h"
+#include "keys.h"
 
-/* Key j of KV head g in sequence b, and the scaled score wanted there. */
-struct patterns_key {
-    size_t b, g, j;
-};
+/* The scaled score wanted at a key. */
 typedef double patterns_score(const void *context, struct patterns_key at);
 
 /*
@@ -32,7 +31,7 @@ typedef bool patterns_needle(const void *context, struct patterns_key at);
 void patterns_one_hot(struct tensor_set *set, const struct attn_problem *problem,
                       patterns_needle *is_needle, const void *context);
 
-/* V times a factor. */
+/* V times a factor, a power of two; where it is part of K, Q is divided by it: scores stay. */
 void patterns_scale_v(struct tensor_set *set, const struct attn_problem *problem, double factor);
 
 #endif

@@ -57,6 +57,8 @@ double safetensors_get(const struct safetensor *tensor, size_t index)
     const char *data = tensor->data;
     uint16_t half;
     float single;
+    int64_t wide;
+    int32_t word;
     double x;
     switch (tensor->dtype) {
     case ATTN_BF16:
@@ -68,9 +70,19 @@ double safetensors_get(const struct safetensor *tensor, size_t index)
     case ATTN_F32:
         memcpy(&single, data + 4 * index, sizeof single);
         return (double)single;
-    default:
-        assert(tensor->dtype == ATTN_F64);
+    case ATTN_F64:
         memcpy(&x, data + 8 * index, sizeof x);
         return x;
+    case ATTN_I8:
+        return (double)((const int8_t *)data)[index];
+    case ATTN_BOOL:
+        return (double)(data[index] != 0);
+    case ATTN_I32:
+        memcpy(&word, data + 4 * index, sizeof word);
+        return (double)word;
+    default:
+        assert(strcmp(tensor->format, "I64") == 0);
+        memcpy(&wide, data + 8 * index, sizeof wide);
+        return (double)wide;
     }
 }

@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -80,8 +81,8 @@ static bool map_views(const struct tensors_view *views, size_t count,
 bool tensors_alloc_results(struct tensor_set *set, const struct attn_problem *problem,
                            char *message, size_t message_size)
 {
-    struct tensors_view views[TENSORS_VIEWS];
-    const size_t count = tensors_results(&set->tensors, problem, views);
+    struct tensors_view views[TENSORS_RESULTS];
+    const size_t count = tensors_results(&set->tensors, problem, &set->shape, views);
     if (!map_views(views, count, &set->layout, &set->mapping[1], &set->mapping_bytes[1], message,
                    message_size))
         return false;
@@ -91,13 +92,15 @@ bool tensors_alloc_results(struct tensor_set *set, const struct attn_problem *pr
 
 /* ---- sets ---------------------------------------------------------------------------------------- */
 
-bool tensors_alloc(struct tensor_set *set, const struct attn_problem *problem,
-                   const struct tensors_layout *layout, char *message, size_t message_size)
+bool tensors_alloc_shape(struct tensor_set *set, const struct attn_problem *problem,
+                         const struct tensors_shape *shape, const struct tensors_layout *layout,
+                         char *message, size_t message_size)
 {
     assert(layout->shift % 64 == 0);
-    *set = (struct tensor_set){.tensors.size = sizeof set->tensors, .layout = *layout};
-    struct tensors_view views[TENSORS_VIEWS];
-    const size_t count = tensors_operands(&set->tensors, problem, views);
+    *set = (struct tensor_set){
+        .tensors.size = sizeof set->tensors, .shape = *shape, .layout = *layout};
+    struct tensors_view views[TENSORS_OPERANDS];
+    const size_t count = tensors_operands(&set->tensors, problem, shape, views);
     if (!map_views(views, count, layout, &set->mapping[0], &set->mapping_bytes[0], message,
                    message_size) ||
         !tensors_alloc_results(set, problem, message, message_size)) {
@@ -106,8 +109,34 @@ bool tensors_alloc(struct tensor_set *set, const struct attn_problem *problem,
     }
     for (size_t n = 0; n < count; n++)
         tensors_poison_padding(&views[n], layout->row_padding);
+    tensors_complete(&set->tensors, problem, shape);
     tensors_seal(set, problem);
     return true;
+}
+
+bool tensors_alloc_case(struct tensor_set *set, const struct problem_case *c,
+                        const struct tensors_layout *layout, char *message, size_t message_size)
+{
+    struct tensors_shape shape;
+    *set = (struct tensor_set){0};
+    if (!tensors_shape_of(c, &shape, message, message_size) ||
+        !tensors_alloc_shape(set, &c->problem, &shape, layout, message, message_size))
+        return false;
+    if (c->input.kind == INPUT_FILE)
+        return true;
+    if (!tensors_fill_others(set, c, 0, message, message_size)) {
+        tensors_free(set);
+        return false;
+    }
+    tensors_seal(set, &c->problem);
+    return true;
+}
+
+bool tensors_alloc(struct tensor_set *set, const struct attn_problem *problem,
+                   const struct tensors_layout *layout, char *message, size_t message_size)
+{
+    const struct problem_case c = {.problem = *problem, .input = {.kind = INPUT_NORMAL, .seed = 1}};
+    return tensors_alloc_case(set, &c, layout, message, message_size);
 }
 
 void tensors_free(struct tensor_set *set)
@@ -121,10 +150,10 @@ void tensors_free(struct tensor_set *set)
 size_t tensors_spans(const struct tensor_set *set, const struct attn_problem *problem,
                      struct tensors_span spans[TENSORS_SPANS])
 {
-    struct tensors_view views[2 * TENSORS_VIEWS];
+    struct tensors_view views[TENSORS_SPANS];
     struct attn_tensors tensors = set->tensors;
-    size_t count = tensors_operands(&tensors, problem, views);
-    count += tensors_results(&tensors, problem, views + count);
+    size_t count = tensors_operands(&tensors, problem, &set->shape, views);
+    count += tensors_results(&tensors, problem, &set->shape, views + count);
     for (size_t n = 0; n < count; n++)
         spans[n] = (struct tensors_span){views[n].name, views[n].t->data,
                                          tensors_extent(&views[n], set->layout.row_padding),
@@ -134,30 +163,24 @@ size_t tensors_spans(const struct tensor_set *set, const struct attn_problem *pr
 
 /* ---- checksums ----------------------------------------------------------------------------- */
 
-static void checksums(const struct tensor_set *set, const struct attn_problem *problem,
-                      uint64_t sums[3])
-{
-    struct tensors_view views[TENSORS_VIEWS];
-    struct attn_tensors tensors = set->tensors;
-    const size_t count = tensors_operands(&tensors, problem, views);
-    for (size_t n = 0; n < count; n++)
-        sums[n] =
-            tensors_hash(views[n].t->data, tensors_extent(&views[n], set->layout.row_padding));
-}
-
 void tensors_seal(struct tensor_set *set, const struct attn_problem *problem)
 {
-    checksums(set, problem, set->checksum);
+    struct tensors_view views[TENSORS_OPERANDS];
+    const size_t count = tensors_operands(&set->tensors, problem, &set->shape, views);
+    for (size_t n = 0; n < count; n++)
+        set->checksum[n] =
+            tensors_hash(views[n].t->data, tensors_extent(&views[n], set->layout.row_padding));
 }
 
 const char *tensors_changed(const struct tensor_set *set, const struct attn_problem *problem)
 {
-    static const char *const names[] = {"q", "k", "v"};
-    uint64_t now[3];
-    checksums(set, problem, now);
-    for (int n = 0; n < 3; n++)
-        if (now[n] != set->checksum[n])
-            return names[n];
+    struct tensor_set now = *set;
+    struct tensors_view views[TENSORS_OPERANDS];
+    const size_t count = tensors_operands(&now.tensors, problem, &set->shape, views);
+    tensors_seal(&now, problem);
+    for (size_t n = 0; n < count; n++)
+        if (now.checksum[n] != set->checksum[n])
+            return views[n].name;
     return NULL;
 }
 
@@ -173,6 +196,12 @@ double tensors_get(const struct attn_tensor *t, size_t b, size_t h, size_t i, si
         return (double)attn_f16_to_f32(((const uint16_t *)row)[d]);
     case ATTN_F64:
         return ((const double *)row)[d];
+    case ATTN_I8:
+        return ((const int8_t *)row)[d];
+    case ATTN_I32:
+        return ((const int32_t *)row)[d];
+    case ATTN_BOOL:
+        return ((const uint8_t *)row)[d];
     default:
         assert(t->dtype == ATTN_F32);
         return (double)((const float *)row)[d];
@@ -188,6 +217,12 @@ void tensors_store(const struct attn_tensor *t, size_t b, size_t h, size_t i, si
     } else if (t->dtype == ATTN_BF16) {
         for (size_t d = 0; d < n; d++)
             ((uint16_t *)row)[at + d] = attn_f32_to_bf16(x[d]);
+    } else if (t->dtype == ATTN_I8) {
+        for (size_t d = 0; d < n; d++)
+            ((int8_t *)row)[at + d] = (int8_t)lrintf(fminf(fmaxf(x[d], -128), 127));
+    } else if (t->dtype == ATTN_BOOL) {
+        for (size_t d = 0; d < n; d++)
+            ((uint8_t *)row)[at + d] = x[d] != 0;
     } else {
         assert(t->dtype == ATTN_F16);
         for (size_t d = 0; d < n; d++)

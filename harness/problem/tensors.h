@@ -1,7 +1,8 @@
 /*
  * tensors: the operands of a case, in one memory file that worker processes inherit.
  *
- * The memory file (memfd) holds `sets` independent sets of Q, K and V, filled once by one process;
+ * The operands are Q, K, V and whatever else the problem needs: masks, lengths, tables, scales.  The
+ * memory file (memfd) holds `sets` independent sets of them, filled once by one process;
  * workers map it shared, to be read, and see the same bytes without touching a page for the first
  * time.  A set of operands can be laid out
  *
@@ -27,30 +28,58 @@ struct tensors_layout {
     size_t row_padding; /* elements of poison behind each row */
 };
 
+#define TENSORS_OPERANDS 13 /* at most */
+#define TENSORS_RESULTS 3
+
+/* Sizes of operands that the problem leaves open. */
+struct tensors_shape {
+    size_t q_rows, kv_rows;   /* packed: rows of all sequences together; else 0 */
+    size_t pages, table_cols; /* paged: pages of k and v, pages of a sequence; else 0 */
+    /* By dimension, 1 where all share it; the last of v_scale is 1.  0 where absent. */
+    size_t bias[4], mask[4], k_scale[4], v_scale[4];
+    enum attn_dtype bias_dtype;
+};
+
 /* One set of operands and results that a kernel can be called with. */
 struct tensor_set {
     struct attn_tensors tensors;
+    struct tensors_shape shape;
     struct tensors_layout layout;
     void *mapping[2]; /* operands, results; opaque to others */
     size_t mapping_bytes[2];
-    uint64_t checksum[3]; /* of q, k, v (and the poison between their rows) as they were filled */
+    /* of the operands (and the poison between their rows) as they were filled */
+    uint64_t checksum[TENSORS_OPERANDS];
 };
 
-/* Fills one set's Q, K, V in place as its input says, on all threads; `stream` selects the random
+/*
+ * Fills one set's operands in place as its input says, on all threads; `stream` selects the random
  * numbers, so that sets 0, 1, 2... differ, whatever the input.  The same seed gives the same
- * numbers on any thread count and layout. */
+ * numbers on any thread count and layout, packed or not, in pages or not.  Which keys a boolean mask
+ * hides and how long sequences are is the same in every stream.
+ *
+ * K and V beyond the end of a sequence, the rest of its last page and pages that no table names hold
+ * NaN; of int8 any bytes, and the scales of keys beyond the end NaN.
+ */
 bool tensors_fill(struct tensor_set *set, const struct problem_case *c, uint64_t stream,
                   char *message, size_t message_size);
 
-/* Reads Q, K and V from the tensors PREFIXq, PREFIXk and PREFIXv of a safetensors file.  False fills
- * message, also where they are not of the problem's shapes. */
-bool tensors_read(struct tensor_set *set, const struct attn_problem *problem, const char *path,
-                  const char *prefix, char *message, size_t message_size);
-
-/* Takes the checksums; to be called after filling Q, K or V in another way. */
+/* Takes the checksums; to be called after filling operands in another way. */
 void tensors_seal(struct tensor_set *set, const struct attn_problem *problem);
 
+/* The sizes of a case's operands.  False fills message: memory, too many rows, what is wrong with the
+ * file of its input. */
+bool tensors_shape_of(const struct problem_case *c, struct tensors_shape *shape, char *message,
+                      size_t message_size);
+
 /* Allocates one set in process memory: padding poisoned, elements zero, results poisoned. */
+bool tensors_alloc_shape(struct tensor_set *set, const struct attn_problem *problem,
+                         const struct tensors_shape *shape, const struct tensors_layout *layout,
+                         char *message, size_t message_size);
+
+/* The same for a case, whose lengths, tables, masks, biases and scales it fills in, as stream 0 has
+ * them, unless they come from a file; q, k and v are zero.  tensors_alloc(): with input=normal. */
+bool tensors_alloc_case(struct tensor_set *set, const struct problem_case *c,
+                        const struct tensors_layout *layout, char *message, size_t message_size);
 bool tensors_alloc(struct tensor_set *set, const struct attn_problem *problem,
                    const struct tensors_layout *layout, char *message, size_t message_size);
 void tensors_free(struct tensor_set *set);
@@ -63,7 +92,8 @@ bool tensors_fill_file(const struct problem_case *c, size_t sets, int fd, char *
                        size_t message_size);
 
 /* Bytes of such a file, to know before anything is allocated; SIZE_MAX where they overflow. */
-size_t tensors_file_bytes(const struct attn_problem *problem, size_t sets);
+size_t tensors_file_bytes(const struct attn_problem *problem, const struct tensors_shape *shape,
+                          size_t sets);
 
 /* One process's hold on such a file: it alone moves operands to another shift, between the launches
  * that read them, also when the file has been frozen for all others (process_read_only()). */
@@ -83,6 +113,18 @@ bool tensors_map(struct tensor_set *set, const struct attn_problem *problem, int
 bool tensors_map_for_huge_pages(struct tensor_set *set, const struct attn_problem *problem, int fd,
                                 size_t index, size_t shift, char *message, size_t message_size);
 
+/* A row of the results that there are: query i of head h in sequence b.  In memory it is row `row` of
+ * q, o, lse and weights of that sequence and head. */
+struct tensors_place {
+    size_t b, h, i, row;
+};
+
+/* How many rows there are, and which one has a number: all queries of the first head of the first
+ * sequence, then those of its second head...  Reads the lengths in the operands. */
+size_t tensors_rows(const struct attn_problem *problem, const struct attn_tensors *tensors);
+struct tensors_place tensors_place(const struct attn_problem *problem,
+                                   const struct attn_tensors *tensors, size_t number);
+
 /* An element of an operand or result, for messages. */
 struct tensors_spot {
     const char *tensor; /* "o", "lse", "weights" */
@@ -95,7 +137,7 @@ struct tensors_span {
     const char *data;
     size_t bytes, element;
 };
-#define TENSORS_SPANS 6
+#define TENSORS_SPANS (TENSORS_OPERANDS + TENSORS_RESULTS)
 
 /* All of a set's; returns how many. */
 size_t tensors_spans(const struct tensor_set *set, const struct attn_problem *problem,
@@ -116,17 +158,18 @@ bool tensors_padding_intact(const struct tensor_set *set, const struct attn_prob
 bool tensors_last_written(const struct tensor_set *set, const struct attn_problem *problem,
                           struct tensors_spot *spot);
 
-/* Which of q, k, v has changed since its checksum was taken; NULL where none. */
+/* Which operand has changed since its checksum was taken; NULL where none. */
 const char *tensors_changed(const struct tensor_set *set, const struct attn_problem *problem);
 
-/* Whether q, k, v (and the poison between their rows) have their checksums still. */
+/* Whether the operands (and the poison between their rows) have their checksums still. */
 static inline bool tensors_unchanged(const struct tensor_set *set,
                                      const struct attn_problem *problem)
 {
     return !tensors_changed(set, problem);
 }
 
-/* Element conversions, exact towards f64, round to nearest even back (through f32). */
+/* Element conversions, exact towards f64, round to nearest even back (through f32); integers and
+ * booleans as they are stored, without any scale. */
 double tensors_get(const struct attn_tensor *t, size_t b, size_t h, size_t i, size_t d);
 void tensors_set(const struct attn_tensor *t, size_t b, size_t h, size_t i, size_t d, double x);
 

@@ -15,12 +15,13 @@
 #include "tensors_view.h"
 
 struct file_set {
-    uint64_t checksum[3];
+    uint64_t checksum[TENSORS_OPERANDS];
     size_t shift; /* at which the operands lie now */
 };
 
 struct file_header {
     struct problem_case c;
+    struct tensors_shape shape;
     size_t sets;
     struct file_set set[TENSORS_FILE_SETS];
 };
@@ -39,11 +40,11 @@ static size_t area_bytes(const struct tensors_view *view)
                                                    : round_to_page(extent + TENSORS_SHIFT_RANGE);
 }
 
-static size_t set_bytes(const struct attn_problem *problem)
+static size_t set_bytes(const struct attn_problem *problem, const struct tensors_shape *shape)
 {
     struct attn_tensors tensors;
-    struct tensors_view views[TENSORS_VIEWS];
-    const size_t count = tensors_operands(&tensors, problem, views);
+    struct tensors_view views[TENSORS_OPERANDS];
+    const size_t count = tensors_operands(&tensors, problem, shape, views);
     size_t bytes = 0;
     for (size_t n = 0; n < count; n++)
         if (__builtin_add_overflow(bytes, area_bytes(&views[n]), &bytes))
@@ -51,10 +52,11 @@ static size_t set_bytes(const struct attn_problem *problem)
     return bytes;
 }
 
-size_t tensors_file_bytes(const struct attn_problem *problem, size_t sets)
+size_t tensors_file_bytes(const struct attn_problem *problem, const struct tensors_shape *shape,
+                          size_t sets)
 {
     size_t bytes;
-    if (__builtin_mul_overflow(set_bytes(problem), sets, &bytes) ||
+    if (__builtin_mul_overflow(set_bytes(problem, shape), sets, &bytes) ||
         __builtin_add_overflow(bytes, round_to_page(sizeof(struct file_header)), &bytes))
         return SIZE_MAX;
     return bytes;
@@ -64,21 +66,22 @@ size_t tensors_file_bytes(const struct attn_problem *problem, size_t sets)
 static void place_operands(struct tensor_set *set, const struct attn_problem *problem, char *at,
                            size_t shift)
 {
-    struct tensors_view views[TENSORS_VIEWS];
-    const size_t count = tensors_operands(&set->tensors, problem, views);
+    struct tensors_view views[TENSORS_OPERANDS];
+    const size_t count = tensors_operands(&set->tensors, problem, &set->shape, views);
     for (size_t n = 0; n < count; n++) {
         *views[n].t = (struct attn_tensor){at + tensors_stagger(shift, n), views[n].dtype, {0}};
         tensors_set_strides(&views[n], 0);
         at += area_bytes(&views[n]);
     }
+    tensors_complete(&set->tensors, problem, &set->shape);
 }
 
 /* Moves operands from one shift to another. */
-static void move_operands(const struct attn_problem *problem, char *at, size_t from, size_t to)
+static void move_operands(const struct file_header *header, char *at, size_t from, size_t to)
 {
     struct attn_tensors tensors;
-    struct tensors_view views[TENSORS_VIEWS];
-    const size_t count = tensors_operands(&tensors, problem, views);
+    struct tensors_view views[TENSORS_OPERANDS];
+    const size_t count = tensors_operands(&tensors, &header->c.problem, &header->shape, views);
     for (size_t n = 0; n < count; n++) {
         memmove(at + tensors_stagger(to, n), at + tensors_stagger(from, n),
                 tensors_extent(&views[n], 0));
@@ -113,12 +116,13 @@ static void *reserve_huge(size_t bytes, size_t offset)
 }
 
 /* Maps the operands of set `index`; they keep what they hold. */
-static bool map_operands(struct tensor_set *set, const struct attn_problem *problem, int fd,
-                         size_t index, int access, size_t shift, bool huge, char *message,
-                         size_t message_size)
+static bool map_operands(struct tensor_set *set, const struct attn_problem *problem,
+                         const struct tensors_shape *shape, int fd, size_t index, int access,
+                         size_t shift, bool huge, char *message, size_t message_size)
 {
-    *set = (struct tensor_set){.tensors.size = sizeof set->tensors, .layout.shift = shift};
-    const size_t bytes = set_bytes(problem);
+    *set = (struct tensor_set){
+        .tensors.size = sizeof set->tensors, .shape = *shape, .layout.shift = shift};
+    const size_t bytes = set_bytes(problem, shape);
     const size_t offset = round_to_page(sizeof(struct file_header)) + index * bytes;
     void *wanted = huge ? reserve_huge(bytes, offset) : NULL;
     char *at =
@@ -138,8 +142,8 @@ static bool fill_set(struct file_header *header, int fd, size_t index, char *mes
                      size_t message_size)
 {
     struct tensor_set set;
-    if (!map_operands(&set, &header->c.problem, fd, index, PROT_READ | PROT_WRITE, 0, false,
-                      message, message_size))
+    if (!map_operands(&set, &header->c.problem, &header->shape, fd, index, PROT_READ | PROT_WRITE,
+                      0, false, message, message_size))
         return false;
     const bool ok = tensors_fill(&set, &header->c, index, message, message_size);
     memcpy(header->set[index].checksum, set.checksum, sizeof set.checksum);
@@ -150,7 +154,10 @@ static bool fill_set(struct file_header *header, int fd, size_t index, char *mes
 bool tensors_fill_file(const struct problem_case *c, size_t sets, int fd, char *message,
                        size_t message_size)
 {
-    const size_t bytes = tensors_file_bytes(&c->problem, sets);
+    struct tensors_shape shape;
+    if (!tensors_shape_of(c, &shape, message, message_size))
+        return false;
+    const size_t bytes = tensors_file_bytes(&c->problem, &shape, sets);
     if (sets > TENSORS_FILE_SETS || bytes > PTRDIFF_MAX) {
         snprintf(message, message_size, "%zu sets of operands are too many", sets);
         return false;
@@ -166,6 +173,7 @@ bool tensors_fill_file(const struct problem_case *c, size_t sets, int fd, char *
     if (!header)
         return false;
     header->c = *c;
+    header->shape = shape;
     header->sets = sets;
     bool ok = true;
     for (size_t n = 0; ok && n < sets; n++)
@@ -198,8 +206,8 @@ void tensors_file_move(const struct tensors_file *file, size_t shift)
         if (set->shift == shift)
             continue;
         char *at = (char *)file->mapping + round_to_page(sizeof *header) +
-                   n * set_bytes(&header->c.problem);
-        move_operands(&header->c.problem, at, set->shift, shift);
+                   n * set_bytes(&header->c.problem, &header->shape);
+        move_operands(header, at, set->shift, shift);
         set->shift = shift;
     }
     /* Not to be counted as a user of the pages: those of a process alone can be moved to other NUMA
@@ -217,24 +225,35 @@ void tensors_file_release(struct tensors_file *file)
 
 /* ---- mapping --------------------------------------------------------------------------------- */
 
+/* The header, where the file has that set of the problem. */
+static struct file_header *find_set(const struct attn_problem *problem, int fd, size_t index,
+                                    char *message, size_t message_size)
+{
+    struct stat status;
+    struct file_header *header = NULL;
+    const bool any = fstat(fd, &status) == 0 && (size_t)status.st_size > sizeof *header;
+    if (any && !(header = map_header(fd, PROT_READ, message, message_size)))
+        return NULL;
+    if (any && (size_t)status.st_size >= tensors_file_bytes(problem, &header->shape, index + 1))
+        return header;
+    snprintf(message, message_size, "the memory file does not hold set %zu of this problem", index);
+    if (header)
+        munmap(header, sizeof *header);
+    return NULL;
+}
+
 static bool map_set(struct tensor_set *set, const struct attn_problem *problem, int fd,
                     size_t index, size_t shift, bool huge, char *message, size_t message_size)
 {
-    struct stat status;
     *set = (struct tensor_set){0};
-    if (fstat(fd, &status) != 0 ||
-        (size_t)status.st_size < tensors_file_bytes(problem, index + 1)) {
-        snprintf(message, message_size, "the memory file does not hold set %zu of this problem",
-                 index);
-        return false;
-    }
-    struct file_header *header = map_header(fd, PROT_READ, message, message_size);
+    struct file_header *header = find_set(problem, fd, index, message, message_size);
     if (!header)
         return false;
     const struct file_set *state = &header->set[index];
     bool ok = state->shift == shift;
     if (ok)
-        ok = map_operands(set, problem, fd, index, PROT_READ, shift, huge, message, message_size) &&
+        ok = map_operands(set, problem, &header->shape, fd, index, PROT_READ, shift, huge, message,
+                          message_size) &&
              tensors_alloc_results(set, problem, message, message_size);
     else
         snprintf(message, message_size, "the operands lie at a shift of %zu bytes, not %zu",

@@ -6,10 +6,14 @@
 #include "tensors_view.h"
 
 /* Bit patterns by dtype: a signalling NaN where nobody may read or write, a quiet one with a
- * payload that arithmetic does not produce where the kernel must write. */
-static uint32_t padding_poison(enum attn_dtype dtype)
+ * payload that arithmetic does not produce where the kernel must write.  Integers have no NaN: numbers
+ * outside every range, and no boolean. */
+uint32_t tensors_padding_poison(enum attn_dtype dtype)
 {
-    return dtype == ATTN_F32 ? 0x7fadbeef : dtype == ATTN_BF16 ? 0x7fad : 0x7dad;
+    static const uint32_t bits[ATTN_DTYPE_COUNT] = {
+        [ATTN_F32] = 0x7fadbeef, [ATTN_BF16] = 0x7fad,    [ATTN_F16] = 0x7dad,
+        [ATTN_I8] = 0x80,        [ATTN_I32] = 0x7fadbeef, [ATTN_BOOL] = 0xad};
+    return bits[dtype];
 }
 
 static uint32_t result_poison(enum attn_dtype dtype)
@@ -19,12 +23,19 @@ static uint32_t result_poison(enum attn_dtype dtype)
 
 static void set_bits(void *row, enum attn_dtype dtype, size_t at, uint32_t bits)
 {
-    if (dtype == ATTN_F32)
+    switch (attn_dtype_size(dtype)) {
+    case 4:
         ((uint32_t *)row)[at] = bits;
-    else
+        return;
+    case 2:
         ((uint16_t *)row)[at] = (uint16_t)bits;
+        return;
+    default:
+        ((uint8_t *)row)[at] = (uint8_t)bits;
+    }
 }
 
+/* Of a result. */
 static uint32_t get_bits(const void *row, enum attn_dtype dtype, size_t at)
 {
     return dtype == ATTN_F32 ? ((const uint32_t *)row)[at] : ((const uint16_t *)row)[at];
@@ -55,7 +66,7 @@ void tensors_poison_padding(const struct tensors_view *view, size_t padding)
     for (size_t n = 0; padding && n < rows_of(view); n++) {
         const struct row row = row_number(view, n);
         for (size_t d = 0; row.padded && d < padding; d++)
-            set_bits(row.data, view->dtype, view->cols + d, padding_poison(view->dtype));
+            set_bits(row.data, view->dtype, view->cols + d, tensors_padding_poison(view->dtype));
     }
 }
 
@@ -70,24 +81,42 @@ void tensors_poison_result(const struct tensors_view *view)
 
 void tensors_poison(struct tensor_set *set, const struct attn_problem *problem)
 {
-    struct tensors_view views[TENSORS_VIEWS];
-    const size_t count = tensors_results(&set->tensors, problem, views);
+    struct tensors_view views[TENSORS_RESULTS];
+    const size_t count = tensors_results(&set->tensors, problem, &set->shape, views);
     for (size_t v = 0; v < count; v++) {
         tensors_poison_result(&views[v]);
         tensors_poison_padding(&views[v], set->layout.row_padding);
     }
 }
 
-/* LSE has one row a head; its columns are the queries. */
-static struct tensors_spot spot_of(const struct tensors_view *view, const struct row *row, size_t d)
+/* The sequence that a row of packed queries is of. */
+static size_t sequence_of(const struct attn_problem *p, const struct attn_tensors *t, size_t row)
 {
-    if (view->one_row)
-        return (struct tensors_spot){view->name, row->b, row->h, d, 0};
-    return (struct tensors_spot){view->name, row->b, row->h, row->r, d};
+    size_t b = 0;
+    while (b + 1 < p->batch && row >= (size_t)((const int32_t *)t->cu_seqlens.data)[b + 1])
+        b++;
+    return b;
+}
+
+/* LSE has one row a head; its columns are the queries. */
+static struct tensors_spot spot_of(const struct tensors_view *view, const struct attn_problem *p,
+                                   const struct attn_tensors *t, const struct row *row, size_t d)
+{
+    struct tensors_spot spot = {view->name, row->b, row->h, row->r, d};
+    if (view->dense == 2) {
+        spot.i = d;
+        spot.d = 0;
+    }
+    if (p->options & ATTN_OPTION_PACKED) {
+        spot.b = sequence_of(p, t, spot.i);
+        spot.i -= attn_sequence(p, t, spot.b).q_first;
+    }
+    return spot;
 }
 
 /* The first element among columns [from, to) of the rows whose bits are, or are not, `bits`. */
-static bool find(const struct tensors_view *view, size_t from, size_t to, bool equal, uint32_t bits,
+static bool find(const struct tensors_view *view, const struct attn_problem *p,
+                 const struct attn_tensors *t, size_t from, size_t to, bool equal, uint32_t bits,
                  struct tensors_spot *spot)
 {
     for (size_t n = 0; n < rows_of(view); n++) {
@@ -96,7 +125,7 @@ static bool find(const struct tensors_view *view, size_t from, size_t to, bool e
             continue;
         for (size_t d = from; d < to; d++)
             if ((get_bits(row.data, view->dtype, d) == bits) == equal) {
-                *spot = spot_of(view, &row, d);
+                *spot = spot_of(view, p, t, &row, d);
                 return true;
             }
     }
@@ -106,11 +135,12 @@ static bool find(const struct tensors_view *view, size_t from, size_t to, bool e
 bool tensors_written(const struct tensor_set *set, const struct attn_problem *problem,
                      struct tensors_spot *spot)
 {
-    struct tensors_view views[TENSORS_VIEWS];
+    struct tensors_view views[TENSORS_RESULTS];
     struct attn_tensors tensors = set->tensors;
-    const size_t count = tensors_results(&tensors, problem, views);
+    const size_t count = tensors_results(&tensors, problem, &set->shape, views);
     for (size_t v = 0; v < count; v++)
-        if (find(&views[v], 0, views[v].cols, true, result_poison(views[v].dtype), spot))
+        if (find(&views[v], problem, &tensors, 0, views[v].cols, true,
+                 result_poison(views[v].dtype), spot))
             return false;
     return true;
 }
@@ -118,16 +148,16 @@ bool tensors_written(const struct tensor_set *set, const struct attn_problem *pr
 bool tensors_last_written(const struct tensor_set *set, const struct attn_problem *problem,
                           struct tensors_spot *spot)
 {
-    struct tensors_view views[TENSORS_VIEWS];
+    struct tensors_view views[TENSORS_RESULTS];
     struct attn_tensors tensors = set->tensors;
-    tensors_results(&tensors, problem, views);
+    tensors_results(&tensors, problem, &set->shape, views);
     if (!(problem->outputs & ATTN_OUTPUT_O))
         return false;
     for (size_t n = rows_of(&views[0]); n-- > 0;) {
         const struct row row = row_number(&views[0], n);
         if (get_bits(row.data, views[0].dtype, views[0].cols - 1) !=
             result_poison(views[0].dtype)) {
-            *spot = spot_of(&views[0], &row, 0);
+            *spot = spot_of(&views[0], problem, &tensors, &row, 0);
             return true;
         }
     }
@@ -137,13 +167,13 @@ bool tensors_last_written(const struct tensor_set *set, const struct attn_proble
 bool tensors_padding_intact(const struct tensor_set *set, const struct attn_problem *problem,
                             struct tensors_spot *spot)
 {
-    struct tensors_view views[TENSORS_VIEWS];
+    struct tensors_view views[TENSORS_RESULTS];
     struct attn_tensors tensors = set->tensors;
-    const size_t count = tensors_results(&tensors, problem, views);
+    const size_t count = tensors_results(&tensors, problem, &set->shape, views);
     const size_t padding = set->layout.row_padding;
     for (size_t v = 0; v < count; v++)
-        if (find(&views[v], views[v].cols, views[v].cols + padding, false,
-                 padding_poison(views[v].dtype), spot))
+        if (find(&views[v], problem, &tensors, views[v].cols, views[v].cols + padding, false,
+                 tensors_padding_poison(views[v].dtype), spot))
             return false;
     return true;
 }

@@ -6,65 +6,161 @@
 #include <string.h>
 #include <unistd.h>
 
-size_t tensors_operands(struct attn_tensors *t, const struct attn_problem *p,
-                        struct tensors_view views[TENSORS_VIEWS])
+#include "lengths.h"
+
+/* ---- operands ------------------------------------------------------------------------------ */
+
+/* Views under construction. */
+struct list {
+    struct tensors_view *views;
+    size_t count;
+};
+
+static void add(struct list *list, const char *name, struct attn_tensor *t, enum attn_dtype dtype,
+                struct tensors_view view)
 {
-    const struct tensors_view kv = {
-        .dtype = p->kv_dtype,
-        .batch = p->batch,
-        .heads = p->kv_heads,
-        .rows = p->kv_len,
-        .order = p->layout,
-    };
-    views[0] = (struct tensors_view){
-        .name = "q",
-        .t = &t->q,
-        .dtype = p->dtype,
-        .batch = p->batch,
+    view.name = name;
+    view.t = t;
+    view.dtype = dtype;
+    list->views[list->count++] = view;
+}
+
+/* Queries, or their results: packed, all sequences are one. */
+static struct tensors_view queries(const struct attn_problem *p, const struct tensors_shape *shape,
+                                   size_t cols)
+{
+    const bool packed = p->options & ATTN_OPTION_PACKED;
+    return (struct tensors_view){
+        .batch = packed ? 1 : p->batch,
         .heads = p->q_heads,
-        .rows = p->q_len,
-        .cols = p->qk_dim,
+        .rows = packed ? shape->q_rows : p->q_len,
+        .cols = cols,
         .order = p->layout,
+        .dense = 3,
+        .shared = packed,
     };
-    views[1] = views[2] = kv;
-    views[1].name = "k";
-    views[1].t = &t->k;
-    views[1].cols = p->qk_dim;
-    views[2].name = "v";
-    views[2].t = &t->v;
-    views[2].cols = p->v_dim;
-    return 3;
+}
+
+static struct tensors_view keys(const struct attn_problem *p, const struct tensors_shape *shape,
+                                size_t cols)
+{
+    const bool paged = p->options & ATTN_OPTION_PAGED, packed = lengths_pack_keys(p);
+    return (struct tensors_view){
+        .batch = paged    ? shape->pages
+                 : packed ? 1
+                          : p->batch,
+        .heads = p->kv_heads,
+        .rows = paged    ? p->page_size
+                : packed ? shape->kv_rows
+                         : p->kv_len,
+        .cols = cols,
+        .order = p->layout,
+        .dense = 3,
+        .shared = packed,
+    };
+}
+
+/* An operand of four dimensions, each of which may be 1 for all to share. */
+static struct tensors_view broadcast(const size_t dims[4])
+{
+    struct tensors_view view = {.batch = dims[0],
+                                .heads = dims[1],
+                                .rows = dims[2],
+                                .cols = dims[3],
+                                .order = ATTN_BHSD,
+                                .dense = 3};
+    for (unsigned n = 0; n < 3; n++)
+        view.shared |= (unsigned)(dims[n] == 1) << n;
+    return view;
+}
+
+/* Scales: one for each token are a row of all tokens. */
+static struct tensors_view scales(const size_t dims[4])
+{
+    struct tensors_view view = broadcast(dims);
+    if (dims[3] > 1)
+        return view;
+    view.rows = 1;
+    view.cols = dims[2];
+    view.dense = 2;
+    view.shared |= 1u << 3;
+    return view;
+}
+
+/* `rows` rows of numbers; or one. */
+static struct tensors_view table(size_t rows, size_t cols)
+{
+    return (struct tensors_view){
+        .batch = rows, .heads = 1, .rows = 1, .cols = cols, .order = ATTN_BHSD, .dense = 1};
+}
+
+static struct tensors_view vector(size_t cols)
+{
+    return (struct tensors_view){.batch = 1, .heads = 1, .rows = 1, .cols = cols, .dense = 0};
+}
+
+size_t tensors_operands(struct attn_tensors *t, const struct attn_problem *p,
+                        const struct tensors_shape *shape,
+                        struct tensors_view views[TENSORS_OPERANDS])
+{
+    struct list list = {views, 0};
+    add(&list, "q", &t->q, p->dtype, queries(p, shape, p->qk_dim));
+    add(&list, "k", &t->k, p->kv_dtype, keys(p, shape, p->qk_dim));
+    if (!(p->options & ATTN_OPTION_SHARED_KV))
+        add(&list, "v", &t->v, p->kv_dtype, keys(p, shape, p->v_dim));
+    if (p->mask & ATTN_MASK_BIAS)
+        add(&list, "bias", &t->bias, shape->bias_dtype, broadcast(shape->bias));
+    if (p->mask & ATTN_MASK_BOOL)
+        add(&list, "mask", &t->mask, ATTN_BOOL, broadcast(shape->mask));
+    if (p->options & ATTN_OPTION_SINKS)
+        add(&list, "sinks", &t->sinks, ATTN_F32, vector(p->q_heads));
+    if (p->options & ATTN_OPTION_ALIBI)
+        add(&list, "slopes", &t->slopes, ATTN_F32, vector(p->q_heads));
+    if (p->options & ATTN_OPTION_RAGGED)
+        add(&list, "kv_lens", &t->kv_lens, ATTN_I32, vector(p->batch));
+    if (p->options & ATTN_OPTION_PACKED)
+        add(&list, "cu_seqlens", &t->cu_seqlens, ATTN_I32, vector(p->batch + 1));
+    if (lengths_pack_keys(p))
+        add(&list, "cu_seqlens_kv", &t->cu_seqlens_kv, ATTN_I32, vector(p->batch + 1));
+    if (p->options & ATTN_OPTION_PAGED)
+        add(&list, "block_table", &t->block_table, ATTN_I32, table(p->batch, shape->table_cols));
+    if (p->kv_dtype == ATTN_I8) {
+        add(&list, "k_scale", &t->k_scale, ATTN_F32, scales(shape->k_scale));
+        add(&list, "v_scale", &t->v_scale, ATTN_F32, scales(shape->v_scale));
+    }
+    return list.count;
 }
 
 size_t tensors_results(struct attn_tensors *t, const struct attn_problem *p,
-                       struct tensors_view views[TENSORS_VIEWS])
+                       const struct tensors_shape *shape,
+                       struct tensors_view views[TENSORS_RESULTS])
 {
-    const struct tensors_view common = {.batch = p->batch, .heads = p->q_heads, .rows = p->q_len};
-    size_t n = 0;
-    if (p->outputs & ATTN_OUTPUT_O) {
-        views[n] = common;
-        views[n].name = "o";
-        views[n].t = &t->o;
-        views[n].dtype = p->dtype;
-        views[n].cols = p->v_dim;
-        views[n++].order = p->layout;
-    }
-    if (p->outputs & ATTN_OUTPUT_LSE) {
-        views[n] = common;
-        views[n].name = "lse";
-        views[n].t = &t->lse;
-        views[n].rows = 1;
-        views[n].cols = p->q_len;
-        views[n++].one_row = true;
-    }
-    if (p->outputs & ATTN_OUTPUT_WEIGHTS) {
-        views[n] = common;
-        views[n].name = "weights";
-        views[n].t = &t->weights;
-        views[n++].cols = p->kv_len;
-    }
-    return n;
+    struct list list = {views, 0};
+    if (p->outputs & ATTN_OUTPUT_O)
+        add(&list, "o", &t->o, p->dtype, queries(p, shape, p->v_dim));
+    struct tensors_view lse = queries(p, shape, 0), weights = queries(p, shape, p->kv_len);
+    lse.cols = lse.rows;
+    lse.rows = 1;
+    lse.dense = 2;
+    lse.order = weights.order = ATTN_BHSD;
+    if (p->outputs & ATTN_OUTPUT_LSE)
+        add(&list, "lse", &t->lse, ATTN_F32, lse);
+    if (p->outputs & ATTN_OUTPUT_WEIGHTS)
+        add(&list, "weights", &t->weights, ATTN_F32, weights);
+    return list.count;
 }
+
+void tensors_complete(struct attn_tensors *t, const struct attn_problem *p,
+                      const struct tensors_shape *shape)
+{
+    if (p->options & ATTN_OPTION_SHARED_KV)
+        t->v = t->k;
+    t->pages = shape->pages;
+    t->q_rows = shape->q_rows;
+    t->kv_rows = shape->kv_rows;
+}
+
+/* ---- memory -------------------------------------------------------------------------------- */
 
 void tensors_set_strides(const struct tensors_view *view, size_t padding)
 {
@@ -75,8 +171,10 @@ void tensors_set_strides(const struct tensors_view *view, size_t padding)
     stride[1] = view->order == ATTN_BHSD ? rows * row : row;
     stride[2] = view->order == ATTN_BHSD ? row : heads * row;
     stride[3] = 1;
-    if (view->one_row)
-        stride[2] = 1;
+    stride[view->dense] = 1;
+    for (unsigned n = 0; n < 4; n++)
+        if (view->shared >> n & 1)
+            stride[n] = 0;
 }
 
 size_t tensors_extent(const struct tensors_view *view, size_t padding)
@@ -85,7 +183,7 @@ size_t tensors_extent(const struct tensors_view *view, size_t padding)
     if (__builtin_add_overflow(view->cols, padding, &row) ||
         __builtin_mul_overflow(view->batch, view->heads, &n) ||
         __builtin_mul_overflow(n, view->rows, &n) || __builtin_mul_overflow(n, row, &n) ||
-        __builtin_mul_overflow(n - padding, attn_dtype_size(view->dtype), &n))
+        (n && __builtin_mul_overflow(n - padding, attn_dtype_size(view->dtype), &n)))
         return SIZE_MAX;
     return n;
 }

@@ -1,16 +1,15 @@
 /*
- * tensors_view: what each operand and result is as a block of memory; for tensors*.c,
- * exchange.c and patterns.c.
+ * tensors_view: what each operand and result is as a block of memory; for the files of this folder that
+ * make, fill and move operands.
  *
  * A view is (batch, heads, rows, cols) with dense rows.  LSE is seen as one row of q_len per head,
- * although kernels address its elements by stride[2] = 1.
+ * although kernels address its elements by stride[2] = 1; the lengths of all sequences are one row.
  */
 #ifndef HARNESS_PROBLEM_TENSORS_VIEW_H
 #define HARNESS_PROBLEM_TENSORS_VIEW_H
 
 #include "tensors.h"
 
-#define TENSORS_VIEWS 3
 #define TENSORS_SHIFT_RANGE 4096 /* bytes: shifts are taken modulo this */
 
 struct tensors_view {
@@ -19,17 +18,25 @@ struct tensors_view {
     enum attn_dtype dtype;
     size_t batch, heads, rows, cols;
     enum attn_layout order;
-    bool one_row; /* LSE */
+    unsigned dense;  /* the logical dimension, of the tensor's strides, that the columns are */
+    unsigned shared; /* bit n: all of dimension n share the same elements: stride 0 */
 };
 
-/* q, k, v; and the results that the problem wants. */
+/* The operands that have memory of their own: q, k, v (not where it is part of k) and what else the
+ * problem needs; and the results that it wants. */
 size_t tensors_operands(struct attn_tensors *t, const struct attn_problem *problem,
-                        struct tensors_view views[TENSORS_VIEWS]);
+                        const struct tensors_shape *shape,
+                        struct tensors_view views[TENSORS_OPERANDS]);
 size_t tensors_results(struct attn_tensors *t, const struct attn_problem *problem,
-                       struct tensors_view views[TENSORS_VIEWS]);
+                       const struct tensors_shape *shape,
+                       struct tensors_view views[TENSORS_RESULTS]);
 
 /* Sets the tensor's strides for rows `padding` elements apart. */
 void tensors_set_strides(const struct tensors_view *view, size_t padding);
+
+/* After all operands have their places: V that is part of K, and the counts of pages and rows. */
+void tensors_complete(struct attn_tensors *t, const struct attn_problem *problem,
+                      const struct tensors_shape *shape);
 
 /* Bytes from the first element to the end of the last one; SIZE_MAX where they overflow. */
 size_t tensors_extent(const struct tensors_view *view, size_t padding);
@@ -45,9 +52,24 @@ size_t tensors_page(void);
 /* A hash of bytes, for checksums. */
 uint64_t tensors_hash(const void *data, size_t bytes);
 
+/* The bits that nobody may read: a signalling NaN, or a number outside every range. */
+uint32_t tensors_padding_poison(enum attn_dtype dtype);
+
 /* Poison into every element of a result, and into the padding between rows. */
 void tensors_poison_result(const struct tensors_view *view);
 void tensors_poison_padding(const struct tensors_view *view, size_t padding);
+
+/* Fills what of a case's operands is not q, k or v, as its input says; not of a file.  The two below
+ * are its parts, poison is the third. */
+bool tensors_fill_others(struct tensor_set *set, const struct problem_case *c, uint64_t stream,
+                         char *message, size_t message_size);
+bool tensors_fill_tables(struct tensor_set *set, const struct problem_case *c, uint64_t stream,
+                         char *message, size_t message_size);
+void tensors_fill_masks(struct tensor_set *set, const struct problem_case *c, uint64_t stream);
+
+/* NaN into K, V and scales beyond the ends of sequences, and into pages that no table names. */
+bool tensors_poison_tails(struct tensor_set *set, const struct attn_problem *problem, uint64_t key,
+                          char *message, size_t message_size);
 
 /* Maps and poisons the results of a set. */
 bool tensors_alloc_results(struct tensor_set *set, const struct attn_problem *problem,

@@ -24,7 +24,7 @@ struct fault_region {
     size_t element; /* bytes: distances count the element that was touched */
 };
 
-#define FAULT_REGIONS 7
+#define FAULT_REGIONS 17 /* all operands and results, and a workspace */
 
 /* What a kernel was called with. */
 struct fault_call {

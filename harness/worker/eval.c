@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "problem/safetensors.h"
-#include "problem/tensors.h"
+#include "problem/operands_file.h"
 #include "worker.h"
 
 /* ---- out ------------------------------------------------------------------------------------- */
@@ -88,18 +87,14 @@ void worker_eval(struct worker *worker)
     if (!worker_plan_open(worker, &plan))
         return;
     worker_stage("reading the input");
-    if (!tensors_alloc(&set, &r->c.problem, &layout, message, sizeof message)) {
-        worker_end(worker, CELL_SKIPPED, "%s", message);
-    } else {
-        if (tensors_read(&set, &r->c.problem, r->path_in, r->c.input.prefix, message,
-                         sizeof message)) {
-            worker_stage("computing");
-            attn_execute(&plan.plan, &set.tensors);
-            write_results(worker, &set.tensors);
-        } else {
-            worker_end(worker, CELL_SKIPPED, "%s", message);
-        }
+    if (operands_file_load(&set, &r->c.problem, &layout, r->path_in, r->c.input.prefix, message,
+                           sizeof message)) {
+        worker_stage("computing");
+        attn_execute(&plan.plan, &set.tensors);
+        write_results(worker, &set.tensors);
         tensors_free(&set);
+    } else {
+        worker_end(worker, CELL_SKIPPED, "%s", message);
     }
     worker_plan_close(&plan);
 }

@@ -77,10 +77,11 @@ static void rows_are_picked_everywhere(void **state)
 {
     (void)state;
     const struct problem_case c = case_of("b=2,h=8,s=1000,d=64", "normal:1");
+    static const struct attn_tensors none;
     for (uint64_t seed = 0; seed < 20; seed++) {
         size_t *rows;
         bool heads[16] = {false}, last = false, first = false;
-        assert_int_equal(check_pick_rows(&c.problem, 4, 64, seed, &rows), 64);
+        assert_int_equal(check_pick_rows(&c.problem, &none, 4, 64, seed, &rows), 64);
         for (size_t k = 0; k < 64; k++) {
             assert_true(rows[k] < 16000 && (k == 0 || rows[k] > rows[k - 1]));
             heads[rows[k] / 1000] = true;
@@ -93,7 +94,7 @@ static void rows_are_picked_everywhere(void **state)
         free(rows);
     }
     size_t *rows;
-    assert_int_equal(check_pick_rows(&c.problem, 4, SIZE_MAX, 0, &rows), 16000);
+    assert_int_equal(check_pick_rows(&c.problem, &none, 4, SIZE_MAX, 0, &rows), 16000);
     assert_true(rows[0] == 0 && rows[15999] == 15999);
     free(rows);
 }

@@ -12,7 +12,8 @@ static inline struct problem_case case_of(const char *problem, const char *input
 {
     struct problem_case c = {.name = "test"};
     struct parse_error error;
-    if (!parse_problem(problem, &c.problem, &error) || !parse_input(input, &c.input, &error))
+    if (!parse_problem(problem, &c.problem, &error) ||
+        !parse_input_for(input, &c.problem, &c.input, &error))
         fail_msg("%s %s: %s", problem, input, error.message);
     return c;
 }
@@ -30,9 +31,10 @@ static inline struct tensor_set allocated(const struct attn_problem *problem,
 static inline struct tensor_set filled(const struct problem_case *c, struct tensors_layout layout,
                                        uint64_t stream)
 {
-    struct tensor_set set = allocated(&c->problem, layout);
+    struct tensor_set set;
     char message[256];
-    if (!tensors_fill(&set, c, stream, message, sizeof message))
+    if (!tensors_alloc_case(&set, c, &layout, message, sizeof message) ||
+        !tensors_fill(&set, c, stream, message, sizeof message))
         fail_msg("%s", message);
     return set;
 }

@@ -130,7 +130,8 @@ static void tensors_come_from_files(void **state)
     tensors_free(&set);
     tensors_free(&other);
 
-    c = case_of("s=2,d=64", "needle:2");
+    c = case_of("s=2,d=64", "needle:1");
+    c.input.needle = 2;
     set = allocated(&c.problem, (struct tensors_layout){0});
     assert_false(tensors_fill(&set, &c, 0, message, sizeof message));
     assert_non_null(strstr(message, "there are only 2 keys"));

@@ -183,9 +183,11 @@ static void what_the_file_lacks_is_refused(void **state)
     struct attn_problem large = c.problem;
     large.kv_len = large.q_len = (size_t)1 << 40;
     large.batch = 1 << 10;
-    assert_true(tensors_file_bytes(&large, (size_t)1 << 30) == SIZE_MAX);
-    assert_in_range(tensors_file_bytes(&c.problem, 1), 4 * (4 * 2 * 17 * 40 + 2 * 2 * 33 * 64),
-                    4 * (4 * 2 * 17 * 40 + 2 * 2 * 33 * 64) + 3 * 8192 + 64 * TENSORS_FILE_SETS);
+    static const struct tensors_shape plain;
+    assert_true(tensors_file_bytes(&large, &plain, (size_t)1 << 30) == SIZE_MAX);
+    assert_in_range(tensors_file_bytes(&c.problem, &plain, 1),
+                    4 * (4 * 2 * 17 * 40 + 2 * 2 * 33 * 64),
+                    4 * (4 * 2 * 17 * 40 + 2 * 2 * 33 * 64) + 3 * 8192 + 128 * TENSORS_FILE_SETS);
 }
 
 /* Address and place in the file agree within 2 MiB, and the operands are there. */
@@ -200,9 +202,9 @@ static void sets_are_mapped_where_huge_pages_fit(void **state)
     for (size_t index = 0; index < 3; index++) {
         struct tensor_set set;
         char message[256];
-        const size_t offset = tensors_file_bytes(&c.problem, index);
         if (!tensors_map_for_huge_pages(&set, &c.problem, lent, index, 64, message, sizeof message))
             fail_msg("%s", message);
+        const size_t offset = tensors_file_bytes(&c.problem, &set.shape, index);
         assert_int_equal((uintptr_t)set.mapping[0] % (2 << 20), offset % (2 << 20));
         assert_holds_set(&c, &set, index);
         tensors_free(&set);

@@ -1,0 +1,119 @@
+/*
+ * lengths: stratified lengths with a given mean, dealt to the sequences by the seed.
+ *
+ * Length number n of B is LO + (HI - LO) (n / (B - 1))^a: the shortest is LO, the longest HI, and the
+ * exponent a is such that their mean is the wanted one, as near as B allows.  Few long and many short
+ * ones, a > 1, is what servers see.
+ */
+#include "lengths.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/random.h"
+
+enum { STREAM_Q = 1, STREAM_KV };       /* of the orders, apart from the streams of numbers */
+#define ORDERS UINT64_C(0x6f7264657273) /* what a seed's orders are drawn with */
+
+static size_t length_at(const struct input_lengths *l, size_t n, size_t count, double exponent)
+{
+    const double at = (double)n / (double)(count - 1);
+    return l->lo + (size_t)rint((double)(l->hi - l->lo) * pow(at, exponent));
+}
+
+/* The mean falls while the exponent rises. */
+static double find_exponent(const struct input_lengths *l, size_t count)
+{
+    double low = -30, high = 30; /* powers of two */
+    for (int step = 0; step < 50; step++) {
+        const double middle = (low + high) / 2;
+        double sum = 0;
+        for (size_t n = 0; n < count; n++)
+            sum += (double)length_at(l, n, count, exp2(middle));
+        if (sum > (double)l->mean * (double)count)
+            low = middle;
+        else
+            high = middle;
+    }
+    return exp2(high);
+}
+
+static void stratify(const struct input_lengths *l, size_t count, size_t *lengths)
+{
+    lengths[0] = l->mean;
+    if (count == 1)
+        return;
+    const double exponent = find_exponent(l, count);
+    for (size_t n = 0; n < count; n++)
+        lengths[n] = length_at(l, n, count, exponent);
+}
+
+/* Fisher and Yates. */
+static void deal(size_t *lengths, size_t count, uint64_t seed, uint64_t stream)
+{
+    const uint64_t key = random_key(seed ^ ORDERS, stream);
+    for (size_t n = count; n > 1; n--) {
+        const size_t other = random_below(key, n, n), last = lengths[n - 1];
+        lengths[n - 1] = lengths[other];
+        lengths[other] = last;
+    }
+}
+
+static struct input_lengths usual(size_t most)
+{
+    return (struct input_lengths){.lo = 1, .hi = most, .mean = 1 + (most - 1) / 2};
+}
+
+static void find_q(const struct problem_case *c, size_t *q)
+{
+    const struct attn_problem *p = &c->problem;
+    const struct input_lengths l = c->input.qlens.given ? c->input.qlens : usual(p->q_len);
+    const bool mixed = lengths_vary_q(p) && c->input.decode;
+    for (size_t b = 0; b < p->batch; b++)
+        q[b] = mixed && b < c->input.decode ? 1 : p->q_len;
+    if (lengths_vary_q(p) && !mixed)
+        stratify(&l, p->batch, q);
+    if (lengths_vary_q(p))
+        deal(q, p->batch, c->input.seed, STREAM_Q);
+}
+
+/* Packed sequences of which nothing else is said look at themselves. */
+static bool looks_at_itself(const struct problem_case *c)
+{
+    return lengths_pack_keys(&c->problem) && c->problem.q_len == c->problem.kv_len &&
+           !c->input.lens.given && !c->input.decode;
+}
+
+static void find_kv(const struct problem_case *c, const size_t *q, size_t *kv)
+{
+    const struct attn_problem *p = &c->problem;
+    const struct input_lengths l = c->input.lens.given ? c->input.lens : usual(p->kv_len);
+    const bool itself = looks_at_itself(c);
+    for (size_t b = 0; b < p->batch; b++)
+        kv[b] = itself ? q[b] : p->kv_len;
+    if (itself || !lengths_vary_kv(p))
+        return;
+    stratify(&l, p->batch, kv);
+    deal(kv, p->batch, c->input.seed, STREAM_KV);
+}
+
+bool lengths_of(const struct problem_case *c, struct lengths *lengths)
+{
+    const size_t batch = c->problem.batch;
+    *lengths = (struct lengths){reallocarray(NULL, batch, sizeof *lengths->q),
+                                reallocarray(NULL, batch, sizeof *lengths->kv)};
+    if (!lengths->q || !lengths->kv) {
+        lengths_free(lengths);
+        return false;
+    }
+    find_q(c, lengths->q);
+    find_kv(c, lengths->q, lengths->kv);
+    return true;
+}
+
+void lengths_free(struct lengths *lengths)
+{
+    free(lengths->q);
+    free(lengths->kv);
+    *lengths = (struct lengths){0};
+}

@@ -1,0 +1,168 @@
+/*
+ * operands_file: reading operands; operands_locate.c finds them.
+ */
+#include "operands_file.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "lengths.h"
+#include "operands_locate.h"
+#include "tensors_view.h"
+
+bool operands_file_has_more(const struct attn_problem *p)
+{
+    const unsigned masks = ATTN_MASK_BIAS | ATTN_MASK_BOOL;
+    const unsigned sized = ATTN_OPTION_PACKED | ATTN_OPTION_PAGED;
+    return p->mask & masks || p->options & sized || p->kv_dtype == ATTN_I8;
+}
+
+/* ---- sizes --------------------------------------------------------------------------------- */
+
+static void keep_dims(size_t to[4], const struct operands_source *from)
+{
+    memcpy(to, from->dims, sizeof from->dims);
+}
+
+/* What one operand adds to the shape. */
+static void note(const struct attn_problem *p, const char *name,
+                 const struct operands_source *source, struct tensors_shape *shape)
+{
+    const bool paged = p->options & ATTN_OPTION_PAGED;
+    if (strcmp(name, "q") == 0)
+        shape->q_rows = p->options & ATTN_OPTION_PACKED ? source->dims[2] : 0;
+    if (strcmp(name, "k") == 0 && lengths_pack_keys(p))
+        shape->kv_rows = source->dims[2];
+    if (strcmp(name, "k") == 0 && paged)
+        shape->pages = source->dims[0];
+    if (strcmp(name, "block_table") == 0)
+        shape->table_cols = source->dims[1];
+    if (strcmp(name, "bias") == 0)
+        keep_dims(shape->bias, source);
+    if (strcmp(name, "mask") == 0)
+        keep_dims(shape->mask, source);
+    if (strcmp(name, "k_scale") == 0)
+        keep_dims(shape->k_scale, source);
+    if (strcmp(name, "v_scale") == 0)
+        keep_dims(shape->v_scale, source);
+}
+
+bool operands_file_shape(const struct operands_file *file, const struct attn_problem *p,
+                         struct tensors_shape *shape, char *message, size_t message_size)
+{
+    const struct tensors_shape none = {.bias_dtype = ATTN_F32};
+    struct attn_tensors ignored;
+    struct tensors_view views[TENSORS_OPERANDS];
+    *shape = none;
+    const size_t count = tensors_operands(&ignored, p, &none, views);
+    for (size_t n = 0; n < count; n++) {
+        struct operands_source source;
+        if (!operands_locate(file, p, views[n].name, shape, &source, message, message_size))
+            return false;
+        note(p, views[n].name, &source, shape);
+    }
+    return true;
+}
+
+/* ---- elements ------------------------------------------------------------------------------ */
+
+static bool copy_row(const struct operands_file *file, const struct tensors_view *view,
+                     const struct operands_source *from, size_t b, size_t h, size_t i,
+                     char *message, size_t message_size)
+{
+    size_t at = b * from->stride[0] + h * from->stride[1] + i * from->stride[2];
+    for (size_t d = 0; d < from->dims[3]; d++, at += from->stride[3]) {
+        const double x = safetensors_get(from->tensor, at);
+        if (view->dtype != ATTN_I32) {
+            tensors_set(view->t, b, h, i, d, x);
+            continue;
+        }
+        if (!(x >= INT32_MIN && x <= INT32_MAX)) {
+            snprintf(message, message_size, "%s: %s element %zu is %.0f, which no i32 holds",
+                     file->path, from->tensor->name, at, x);
+            return false;
+        }
+        *(int32_t *)attn_row(view->t, b, h, i) = (int32_t)x;
+    }
+    return true;
+}
+
+static bool copy(const struct operands_file *file, const struct tensors_view *view,
+                 const struct operands_source *from, char *message, size_t message_size)
+{
+    for (size_t b = 0; b < from->dims[0]; b++)
+        for (size_t h = 0; h < from->dims[1]; h++)
+            for (size_t i = 0; i < from->dims[2]; i++)
+                if (!copy_row(file, view, from, b, h, i, message, message_size))
+                    return false;
+    return true;
+}
+
+bool operands_file_read(const struct operands_file *file, struct tensor_set *set,
+                        const struct attn_problem *p, char *message, size_t message_size)
+{
+    struct tensors_view views[TENSORS_OPERANDS];
+    const size_t count = tensors_operands(&set->tensors, p, &set->shape, views);
+    for (size_t n = 0; n < count; n++) {
+        struct operands_source source;
+        if (!operands_locate(file, p, views[n].name, &set->shape, &source, message, message_size) ||
+            !copy(file, &views[n], &source, message, message_size))
+            return false;
+    }
+    return true;
+}
+
+bool operands_file_load(struct tensor_set *set, const struct attn_problem *p,
+                        const struct tensors_layout *layout, const char *path, const char *prefix,
+                        char *message, size_t message_size)
+{
+    struct safetensors *opened = safetensors_open(path, message, message_size);
+    const struct operands_file file = {opened, path, prefix};
+    struct tensors_shape shape;
+    *set = (struct tensor_set){0};
+    if (!opened)
+        return false;
+    bool ok = operands_file_shape(&file, p, &shape, message, message_size) &&
+              tensors_alloc_shape(set, p, &shape, layout, message, message_size);
+    if (ok && !operands_file_read(&file, set, p, message, message_size)) {
+        tensors_free(set);
+        ok = false;
+    }
+    if (ok)
+        tensors_seal(set, p);
+    safetensors_close(opened);
+    return ok;
+}
+
+/* ---- cases --------------------------------------------------------------------------------- */
+
+static struct safetensors *open_input(const struct input *input, char path[CASES_PATH],
+                                      char *message, size_t message_size)
+{
+    if (cases_find_file(input->path, path))
+        return safetensors_open(path, message, message_size);
+    cases_no_file(input->path, message, message_size);
+    return NULL;
+}
+
+bool operands_file_shape_of(const struct problem_case *c, struct tensors_shape *shape,
+                            char *message, size_t message_size)
+{
+    char path[CASES_PATH];
+    struct safetensors *opened = open_input(&c->input, path, message, message_size);
+    const struct operands_file file = {opened, path, c->input.prefix};
+    const bool ok = opened && operands_file_shape(&file, &c->problem, shape, message, message_size);
+    safetensors_close(opened);
+    return ok;
+}
+
+bool operands_file_fill(struct tensor_set *set, const struct problem_case *c, char *message,
+                        size_t message_size)
+{
+    char path[CASES_PATH];
+    struct safetensors *opened = open_input(&c->input, path, message, message_size);
+    const struct operands_file file = {opened, path, c->input.prefix};
+    const bool ok = opened && operands_file_read(&file, set, &c->problem, message, message_size);
+    safetensors_close(opened);
+    return ok;
+}

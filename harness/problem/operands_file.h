@@ -1,0 +1,58 @@
+/*
+ * operands_file: the operands of a problem from a safetensors file.
+ *
+ * Tensors are called PREFIXname, with the names of struct attn_tensors, and are read where the problem
+ * needs them:
+ *
+ *     q k v                    real numbers (k and v: i8 where kv_dtype is): (B, H, S, D), or
+ *                              (B, S, H * D); packed: (rows, H, D) or (1, H, rows, D); paged:
+ *                              (pages, Hkv, page_size, D)
+ *     bias mask                real numbers; booleans: two to four dimensions that broadcast to
+ *                              (B, Hq, Sq, Skv) as NumPy does
+ *     sinks slopes             real numbers: (Hq)
+ *     kv_lens                  i32 or i64: (B)
+ *     cu_seqlens(_kv)          i32 or i64: (B + 1)
+ *     block_table              i32 or i64: (B, pages of a sequence, or more)
+ *     k_scale v_scale          real numbers: (B, Hkv, Skv), or four dimensions that broadcast to
+ *                              (B, Hkv, Skv, D), of v_scale the last 1; keys packed: B is 1
+ *
+ * Real numbers are converted to what the problem computes with, biases and scales to f32.
+ */
+#ifndef HARNESS_PROBLEM_OPERANDS_FILE_H
+#define HARNESS_PROBLEM_OPERANDS_FILE_H
+
+#include "safetensors.h"
+#include "tensors.h"
+
+/* An open file, and what names in it begin with. */
+struct operands_file {
+    const struct safetensors *file;
+    const char *path; /* for messages */
+    const char *prefix;
+};
+
+/* The sizes of the operands that the file has for a problem.  False fills message with the tensor that
+ * is missing or not as the problem needs it. */
+bool operands_file_shape(const struct operands_file *file, const struct attn_problem *problem,
+                         struct tensors_shape *shape, char *message, size_t message_size);
+
+/* Reads them into a set that was allocated for that shape; does not seal it. */
+bool operands_file_read(const struct operands_file *file, struct tensor_set *set,
+                        const struct attn_problem *problem, char *message, size_t message_size);
+
+/* Both, of a file by its path, with the allocation between them. */
+bool operands_file_load(struct tensor_set *set, const struct attn_problem *problem,
+                        const struct tensors_layout *layout, const char *path, const char *prefix,
+                        char *message, size_t message_size);
+
+/* ---- of a case whose input is a file ------------------------------------------------------- */
+
+/* Whether it says more about sizes than the problem does. */
+bool operands_file_has_more(const struct attn_problem *problem);
+
+bool operands_file_shape_of(const struct problem_case *c, struct tensors_shape *shape,
+                            char *message, size_t message_size);
+bool operands_file_fill(struct tensor_set *set, const struct problem_case *c, char *message,
+                        size_t message_size);
+
+#endif

@@ -1,0 +1,249 @@
+/*
+ * operands_locate: types and shapes that a file may have for an operand.
+ */
+#include "operands_locate.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "lengths.h"
+
+#define ANY SIZE_MAX /* a size that the file decides */
+#define NEEDED 160   /* bytes of what a problem needs, in words */
+
+/* ---- types --------------------------------------------------------------------------------- */
+
+static bool is_real(const struct safetensor *t)
+{
+    return t->dtype == ATTN_F32 || t->dtype == ATTN_BF16 || t->dtype == ATTN_F16 ||
+           t->dtype == ATTN_F64;
+}
+
+static bool is_integer(const struct safetensor *t)
+{
+    return t->dtype == ATTN_I32 || strcmp(t->format, "I64") == 0;
+}
+
+static bool is_i8(const struct safetensor *t)
+{
+    return t->dtype == ATTN_I8;
+}
+
+static bool is_bool(const struct safetensor *t)
+{
+    return t->dtype == ATTN_BOOL;
+}
+
+/* ---- shapes -------------------------------------------------------------------------------- */
+
+/* Dimensions [first, 4) of the source are those of the tensor from its first on, which broadcast to
+ * `full` (ANY: to whatever they are); the ones before are 1. */
+static bool broadcast(const struct safetensor *t, const size_t full[4], struct operands_source *s)
+{
+    const size_t first = 4 - t->rank;
+    size_t elements = 1;
+    for (size_t n = 4; n-- > 0;) {
+        s->dims[n] = n < first ? 1 : t->shape[n - first];
+        s->stride[n] = s->dims[n] == 1 ? 0 : elements;
+        elements *= s->dims[n];
+        if (s->dims[n] != 1 && full[n] != ANY && s->dims[n] != full[n])
+            return false;
+    }
+    return true;
+}
+
+/* The tensor has all of `full`. */
+static bool is_full(const struct safetensor *t, const size_t full[4], struct operands_source *s)
+{
+    bool same = t->rank == 4 && broadcast(t, full, s);
+    for (size_t n = 0; same && n < 4; n++)
+        same = full[n] == ANY || s->dims[n] == full[n];
+    return same;
+}
+
+/* (B, S, H * D), packed (S, H, D) */
+static bool is_flat(const struct safetensor *t, const size_t full[4], bool packed,
+                    struct operands_source *s)
+{
+    const size_t heads = full[1], dim = full[3];
+    if (t->rank != 3)
+        return false;
+    const size_t rows = t->shape[packed ? 0 : 1];
+    const struct operands_source source = {
+        t, {packed ? 1 : t->shape[0], heads, rows, dim}, {rows * heads * dim, dim, heads * dim, 1}};
+    *s = source;
+    if (packed)
+        return t->shape[1] == heads && t->shape[2] == dim;
+    return t->shape[0] == full[0] && rows == full[2] && t->shape[2] == heads * dim;
+}
+
+/* ---- operands ------------------------------------------------------------------------------ */
+
+/* What is looked for, and the words for what would have done. */
+struct search {
+    const struct attn_problem *p;
+    const struct tensors_shape *shape;
+    const char *name;
+    const struct safetensor *t;
+    char needed[NEEDED];
+};
+
+static void print_size(char text[24], size_t n)
+{
+    if (n == ANY)
+        snprintf(text, 24, "*");
+    else
+        snprintf(text, 24, "%zu", n);
+}
+
+static void say_needed(struct search *s, const char *type, const size_t *dims, size_t rank)
+{
+    size_t at = (size_t)snprintf(s->needed, NEEDED, "%s (", type);
+    for (size_t n = 0; n < rank; n++) {
+        char size[24];
+        print_size(size, dims[n]);
+        at += (size_t)snprintf(s->needed + at, NEEDED - at, "%s%s", n ? "," : "", size);
+    }
+    snprintf(s->needed + at, NEEDED - at, ")");
+}
+
+/* q, k or v */
+static bool locate_rows(struct search *s, struct operands_source *source)
+{
+    const struct attn_problem *p = s->p;
+    const bool q = *s->name == 'q', paged = !q && p->options & ATTN_OPTION_PAGED;
+    const bool packed = q ? p->options & ATTN_OPTION_PACKED : lengths_pack_keys(p);
+    const size_t known = q || !s->shape->kv_rows ? ANY : s->shape->kv_rows;
+    const size_t full[4] = {
+        paged    ? s->shape->pages && *s->name == 'v' ? s->shape->pages : ANY
+        : packed ? 1
+                 : p->batch,
+        q ? p->q_heads : p->kv_heads,
+        paged    ? p->page_size
+        : packed ? known
+        : q      ? p->q_len
+                 : p->kv_len,
+        *s->name == 'v' ? p->v_dim : p->qk_dim,
+    };
+    const bool i8 = !q && p->kv_dtype == ATTN_I8;
+    const bool type = i8 ? is_i8(s->t) : is_real(s->t);
+    say_needed(s, i8 ? "i8" : attn_dtype_name(is_real(s->t) ? s->t->dtype : ATTN_F32), full, 4);
+    if (is_full(s->t, full, source))
+        return type;
+    return type && !paged && is_flat(s->t, full, packed, source) &&
+           (full[2] == ANY || source->dims[2] == full[2]);
+}
+
+/* bias or mask */
+static bool locate_mask(struct search *s, struct operands_source *source)
+{
+    const struct attn_problem *p = s->p;
+    const size_t full[4] = {p->batch, p->q_heads, p->q_len, p->kv_len};
+    const bool boolean = *s->name == 'm';
+    say_needed(s, boolean ? "bool" : "f32", full, 4);
+    strncat(s->needed, " or what broadcasts to it", NEEDED - strlen(s->needed) - 1);
+    if (s->t->rank < 2 || s->t->rank > 4 || !broadcast(s->t, full, source))
+        return false;
+    source->dims[3] = p->kv_len;
+    return boolean ? is_bool(s->t) : is_real(s->t);
+}
+
+/* k_scale or v_scale */
+static bool locate_scale(struct search *s, struct operands_source *source)
+{
+    const struct attn_problem *p = s->p;
+    const bool packed = lengths_pack_keys(p);
+    const size_t full[4] = {packed ? 1 : p->batch, p->kv_heads,
+                            packed ? s->shape->kv_rows : p->kv_len,
+                            *s->name == 'k' ? p->qk_dim : 1};
+    struct safetensor t = *s->t;
+    say_needed(s, "f32", full, 4);
+    strncat(s->needed, " or what broadcasts to it", NEEDED - strlen(s->needed) - 1);
+    if (t.rank == 3) /* one for each key */
+        t.shape[t.rank++] = 1;
+    return t.rank == 4 && is_real(s->t) && broadcast(&t, full, source);
+}
+
+/* One number for each head or sequence, and one more; or rows of them. */
+static bool locate_numbers(struct search *s, const size_t *full, size_t rank, bool integer,
+                           struct operands_source *source)
+{
+    const struct safetensor *t = s->t;
+    say_needed(s, integer ? "i32" : "f32", full, rank);
+    if (t->rank != rank || t->shape[0] != full[0] ||
+        (rank > 1 && full[1] != ANY && t->shape[1] != full[1]))
+        return false;
+    const size_t cols = rank > 1 ? t->shape[1] : 1;
+    *source = (struct operands_source){t, {full[0], cols, 1, 1}, {cols, 1, 0, 0}};
+    return integer ? is_integer(t) : is_real(t);
+}
+
+static bool locate_heads(struct search *s, struct operands_source *source)
+{
+    return locate_numbers(s, &s->p->q_heads, 1, false, source);
+}
+
+static bool locate_lengths(struct search *s, struct operands_source *source)
+{
+    return locate_numbers(s, &s->p->batch, 1, true, source);
+}
+
+static bool locate_offsets(struct search *s, struct operands_source *source)
+{
+    const size_t count = s->p->batch + 1;
+    return locate_numbers(s, &count, 1, true, source);
+}
+
+static bool locate_table(struct search *s, struct operands_source *source)
+{
+    const size_t least = (s->p->kv_len - 1) / s->p->page_size + 1;
+    const size_t full[] = {s->p->batch, ANY}, shown[] = {s->p->batch, least};
+    const bool found = locate_numbers(s, full, 2, true, source);
+    say_needed(s, "i32", shown, 2);
+    return found && source->dims[1] >= least;
+}
+
+/* ---- the list ------------------------------------------------------------------------------ */
+
+static const struct {
+    const char *name;
+    bool (*locate)(struct search *search, struct operands_source *source);
+} operands[] = {
+    {"q", locate_rows},
+    {"k", locate_rows},
+    {"v", locate_rows},
+    {"bias", locate_mask},
+    {"mask", locate_mask},
+    {"sinks", locate_heads},
+    {"slopes", locate_heads},
+    {"kv_lens", locate_lengths},
+    {"cu_seqlens", locate_offsets},
+    {"cu_seqlens_kv", locate_offsets},
+    {"block_table", locate_table},
+    {"k_scale", locate_scale},
+    {"v_scale", locate_scale},
+};
+
+bool operands_locate(const struct operands_file *file, const struct attn_problem *p,
+                     const char *name, const struct tensors_shape *shape,
+                     struct operands_source *source, char *message, size_t message_size)
+{
+    char full_name[sizeof((struct input *)0)->prefix + 16], text[SAFETENSORS_SHAPE_TEXT];
+    size_t n = 0;
+    snprintf(full_name, sizeof full_name, "%s%s", file->prefix, name);
+    struct search search = {p, shape, name, safetensors_find(file->file, full_name), ""};
+    if (!search.t) {
+        snprintf(message, message_size, "%s: no tensor %s", file->path, full_name);
+        return false;
+    }
+    while (strcmp(operands[n].name, name) != 0)
+        n++;
+    const bool found = operands[n].locate(&search, source);
+    source->tensor = search.t;
+    if (found)
+        return true;
+    safetensors_print_shape(search.t, text);
+    snprintf(message, message_size, "%s: %s is %s, the problem needs %s", file->path, full_name,
+             text, search.needed);
+    return false;
+}

@@ -1,0 +1,23 @@
+/*
+ * operands_locate: where in a file the elements of an operand are.  Internal to operands_file.
+ */
+#ifndef HARNESS_PROBLEM_OPERANDS_LOCATE_H
+#define HARNESS_PROBLEM_OPERANDS_LOCATE_H
+
+#include "operands_file.h"
+
+/* An operand's dimensions, in the order of the strides of its struct attn_tensor, and how many elements
+ * of the file lie between neighbours.  Dimensions that all share are 1, except the last of a bias or a
+ * mask. */
+struct operands_source {
+    const struct safetensor *tensor;
+    size_t dims[4], stride[4];
+};
+
+/* The tensor of that name.  False fills message: it is missing, or of another type or shape than the
+ * problem (and what is known of the shape: the rows of k) needs. */
+bool operands_locate(const struct operands_file *file, const struct attn_problem *problem,
+                     const char *name, const struct tensors_shape *shape,
+                     struct operands_source *source, char *message, size_t message_size);
+
+#endif

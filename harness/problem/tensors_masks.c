@@ -1,0 +1,92 @@
+/*
+ * tensors_masks: biases, boolean masks, sinks and slopes.
+ *
+ * Elements have the number of their place in memory, whatever the padding and the thread count.
+ */
+#include <math.h>
+
+#include "base/random.h"
+#include "tensors_view.h"
+
+/* Elements below which waking other threads costs more than they save. */
+#define WORTH_THREADS 100000
+
+enum { STREAM_MASK = 1000, STREAM_BIAS, STREAM_SINKS }; /* apart from those of q, k and v */
+
+#define CHUNK 256 /* elements generated at a time */
+
+/* N(0, 1) into a tensor of dims[0..3]. */
+static void fill_normal(const struct attn_tensor *t, const size_t dims[4], uint64_t key)
+{
+#pragma omp parallel for collapse(3) if (dims[0] * dims[1] * dims[2] * dims[3] > WORTH_THREADS)
+    for (size_t b = 0; b < dims[0]; b++)
+        for (size_t h = 0; h < dims[1]; h++)
+            for (size_t i = 0; i < dims[2]; i++)
+                for (size_t j = 0; j < dims[3]; j += CHUNK) {
+                    float x[CHUNK];
+                    const size_t n = dims[3] - j < CHUNK ? dims[3] - j : CHUNK;
+                    const uint64_t row = (b * dims[1] + h) * dims[2] + i;
+                    random_normal(x, n, key, row * dims[3] + j);
+                    tensors_store(t, b, h, i, j, x, n);
+                }
+}
+
+/* 0 where mask=causal sees a key and -inf elsewhere, in a sequence's own lengths. */
+static void fill_causal(struct tensor_set *set, const struct attn_problem *p)
+{
+    const struct attn_tensor *t = &set->tensors.bias;
+    struct attn_problem causal = *p;
+    causal.mask = ATTN_MASK_CAUSAL;
+    causal.options &= ~(unsigned)ATTN_OPTION_WINDOW;
+    for (size_t b = 0; b < set->shape.bias[0]; b++) {
+        const struct attn_sequence s = attn_sequence(p, &set->tensors, b);
+        for (size_t i = 0; i < p->q_len; i++) {
+            const struct attn_range seen =
+                attn_visible_in(&causal, (ptrdiff_t)i, (ptrdiff_t)s.q_len, (ptrdiff_t)s.kv_len);
+            for (size_t j = 0; j < p->kv_len; j++)
+                tensors_set(t, b, 0, i, j, (ptrdiff_t)j < seen.hi ? 0 : -INFINITY);
+        }
+    }
+}
+
+/* The whole block that an element lies in is visible, or not. */
+static void fill_mask(struct tensor_set *set, const struct input *input, uint64_t key)
+{
+    const struct attn_tensor *t = &set->tensors.mask;
+    const size_t *dims = set->shape.mask, block = input->mask_block ? input->mask_block : 1;
+    const double visible = input->mask_block ? (double)input->mask_visible : 0.5;
+    const size_t across = (dims[3] - 1) / block + 1;
+#pragma omp parallel for collapse(3) if (dims[0] * dims[1] * dims[2] * dims[3] > WORTH_THREADS)
+    for (size_t b = 0; b < dims[0]; b++)
+        for (size_t h = 0; h < dims[1]; h++)
+            for (size_t i = 0; i < dims[2]; i++) {
+                const uint64_t pattern = random_key(key, b * dims[1] + h);
+                unsigned char *row = attn_row(t, b, h, i);
+                for (size_t j = 0; j < dims[3]; j++)
+                    row[j] = random_unit(pattern, i / block * across + j / block) < visible;
+            }
+}
+
+/* 2^(-8 (h + 1) / Hq), Press et al. 2021 (arXiv:2108.12409) */
+static void fill_slopes(float *slopes, size_t heads)
+{
+    for (size_t h = 0; h < heads; h++)
+        slopes[h] = (float)exp2(-8 * (double)(h + 1) / (double)heads);
+}
+
+void tensors_fill_masks(struct tensor_set *set, const struct problem_case *c, uint64_t stream)
+{
+    const struct attn_problem *p = &c->problem;
+    const struct attn_tensors *t = &set->tensors;
+    const uint64_t key = random_key(c->input.seed, stream);
+    if (p->mask & ATTN_MASK_BIAS && c->input.bias == INPUT_BIAS_CAUSAL)
+        fill_causal(set, p);
+    else if (p->mask & ATTN_MASK_BIAS)
+        fill_normal(&t->bias, set->shape.bias, random_key(key, STREAM_BIAS));
+    if (p->mask & ATTN_MASK_BOOL)
+        fill_mask(set, &c->input, random_key(c->input.seed, STREAM_MASK));
+    if (p->options & ATTN_OPTION_SINKS)
+        random_normal(t->sinks.data, p->q_heads, random_key(key, STREAM_SINKS), 0);
+    if (p->options & ATTN_OPTION_ALIBI)
+        fill_slopes(t->slopes.data, p->q_heads);
+}

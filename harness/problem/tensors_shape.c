@@ -1,0 +1,103 @@
+/*
+ * tensors_shape: the sizes of operands that a problem leaves open.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "lengths.h"
+#include "operands_file.h"
+#include "tensors_view.h"
+
+/* Pages that no table names: some, so that a kernel that walks through memory meets them. */
+#define UNNAMED(named) (2 + (named) / 16)
+
+static void set_dims(size_t dims[4], size_t b, size_t h, size_t i, size_t j)
+{
+    const size_t all[] = {b, h, i, j};
+    memcpy(dims, all, sizeof all);
+}
+
+static size_t pages_of(size_t keys, size_t page_size)
+{
+    return keys ? (keys - 1) / page_size + 1 : 0;
+}
+
+/* Rows and pages of all sequences. */
+static bool add_up(const struct problem_case *c, struct tensors_shape *shape)
+{
+    const struct attn_problem *p = &c->problem;
+    struct lengths lengths;
+    size_t named = 0;
+    if (!lengths_of(c, &lengths))
+        return false;
+    for (size_t b = 0; b < p->batch; b++) {
+        shape->q_rows += p->options & ATTN_OPTION_PACKED ? lengths.q[b] : 0;
+        shape->kv_rows += lengths_pack_keys(p) ? lengths.kv[b] : 0;
+        named += p->options & ATTN_OPTION_PAGED ? pages_of(lengths.kv[b], p->page_size) : 0;
+    }
+    lengths_free(&lengths);
+    if (p->options & ATTN_OPTION_PAGED) {
+        shape->pages = named + UNNAMED(named);
+        shape->table_cols = pages_of(p->kv_len, p->page_size);
+    }
+    return true;
+}
+
+static void shape_masks(const struct problem_case *c, struct tensors_shape *shape)
+{
+    const struct attn_problem *p = &c->problem;
+    const bool varies = lengths_vary_q(p) || lengths_vary_kv(p);
+    shape->bias_dtype = p->dtype;
+    if (c->input.mask_full)
+        set_dims(shape->mask, p->batch, p->q_heads, p->q_len, p->kv_len);
+    else
+        set_dims(shape->mask, 1, 1, p->q_len, p->kv_len);
+    switch (c->input.bias) {
+    case INPUT_BIAS_HEADS:
+        set_dims(shape->bias, 1, p->q_heads, p->q_len, p->kv_len);
+        break;
+    case INPUT_BIAS_KEYS:
+        set_dims(shape->bias, 1, 1, 1, p->kv_len);
+        break;
+    case INPUT_BIAS_FULL:
+        set_dims(shape->bias, p->batch, p->q_heads, p->q_len, p->kv_len);
+        break;
+    case INPUT_BIAS_CAUSAL: /* aligned to the end of each sequence */
+        set_dims(shape->bias, varies ? p->batch : 1, 1, p->q_len, p->kv_len);
+        break;
+    }
+}
+
+static void shape_scales(const struct problem_case *c, struct tensors_shape *shape)
+{
+    const struct attn_problem *p = &c->problem;
+    const bool packed = lengths_pack_keys(p);
+    const size_t batch = packed ? 1 : p->batch, rows = packed ? shape->kv_rows : p->kv_len;
+    set_dims(shape->k_scale, batch, p->kv_heads, rows, 1);
+    set_dims(shape->v_scale, batch, p->kv_heads, rows, 1);
+    if (c->input.channel_scales)
+        set_dims(shape->k_scale, batch, p->kv_heads, 1, p->qk_dim);
+}
+
+bool tensors_shape_of(const struct problem_case *c, struct tensors_shape *shape, char *message,
+                      size_t message_size)
+{
+    const unsigned counted = ATTN_OPTION_PACKED | ATTN_OPTION_PAGED;
+    *shape = (struct tensors_shape){0};
+    if (c->input.kind == INPUT_FILE && operands_file_has_more(&c->problem))
+        return operands_file_shape_of(c, shape, message, message_size);
+    if (c->problem.options & counted && !add_up(c, shape)) {
+        snprintf(message, message_size, "no memory for the lengths of %zu sequences",
+                 c->problem.batch);
+        return false;
+    }
+    if (shape->q_rows > INT32_MAX || shape->kv_rows > INT32_MAX || shape->pages > INT32_MAX) {
+        snprintf(message, message_size,
+                 "%zu queries, %zu keys and %zu pages are more than 32-bit offsets can count",
+                 shape->q_rows, shape->kv_rows, shape->pages);
+        return false;
+    }
+    shape_masks(c, shape);
+    shape_scales(c, shape);
+    return true;
+}

@@ -1,0 +1,161 @@
+/*
+ * tensors_tables: lengths, offsets and page tables, and poison where they say that nobody reads.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "lengths.h"
+#include "tensors_view.h"
+
+/* Bytes below which waking other threads costs more than they save. */
+#define WORTH_THREADS 100000
+
+/* ---- lengths and tables -------------------------------------------------------------------- */
+
+/* Where each sequence begins, and where the last one ends. */
+static void set_offsets(const struct attn_tensor *t, const size_t *lengths, size_t batch)
+{
+    int32_t *offsets = t->data, sum = 0;
+    for (size_t b = 0; b < batch; b++) {
+        offsets[b] = sum;
+        sum += (int32_t)lengths[b];
+    }
+    offsets[batch] = sum;
+}
+
+/* The numbers below n in random order, for free(). */
+static int32_t *shuffled(size_t n, uint64_t key)
+{
+    int32_t *numbers = malloc(n * sizeof *numbers);
+    for (size_t k = 0; numbers && k < n; k++)
+        numbers[k] = (int32_t)k;
+    for (size_t k = n; numbers && k > 1; k--) {
+        const size_t other = random_below(key, k, k);
+        const int32_t last = numbers[k - 1];
+        numbers[k - 1] = numbers[other];
+        numbers[other] = last;
+    }
+    return numbers;
+}
+
+/* Deals the pages to the sequences; entries behind the last page of one are -1. */
+static bool set_table(struct tensor_set *set, const struct attn_problem *p, uint64_t key)
+{
+    const struct attn_tensor *t = &set->tensors.block_table;
+    int32_t *pages = shuffled(set->shape.pages, key);
+    size_t next = 0;
+    for (size_t b = 0; pages && b < p->batch; b++) {
+        const size_t keys = attn_sequence(p, &set->tensors, b).kv_len;
+        int32_t *row = (int32_t *)t->data + (ptrdiff_t)b * t->stride[0];
+        for (size_t n = 0; n < set->shape.table_cols; n++)
+            row[n] = n * p->page_size < keys ? pages[next++] : -1;
+    }
+    free(pages);
+    return pages;
+}
+
+bool tensors_fill_tables(struct tensor_set *set, const struct problem_case *c, uint64_t stream,
+                         char *message, size_t message_size)
+{
+    const struct attn_problem *p = &c->problem;
+    const struct attn_tensors *t = &set->tensors;
+    struct lengths lengths = {0};
+    bool memory = true;
+    if (lengths_vary_q(p) || lengths_vary_kv(p))
+        memory = lengths_of(c, &lengths);
+    if (memory && lengths_vary_q(p))
+        set_offsets(&t->cu_seqlens, lengths.q, p->batch);
+    if (memory && lengths_pack_keys(p))
+        set_offsets(&t->cu_seqlens_kv, lengths.kv, p->batch);
+    for (size_t b = 0; memory && p->options & ATTN_OPTION_RAGGED && b < p->batch; b++)
+        ((int32_t *)t->kv_lens.data)[b] = (int32_t)lengths.kv[b];
+    if (memory && p->options & ATTN_OPTION_PAGED)
+        memory = set_table(set, p, random_key(c->input.seed, stream));
+    lengths_free(&lengths);
+    if (!memory)
+        snprintf(message, message_size, "no memory for tables of %zu sequences", p->batch);
+    return memory;
+}
+
+/* ---- poison -------------------------------------------------------------------------------- */
+
+/* Rows [from, to) of K or V in one block of memory. */
+static void poison_rows(const struct attn_tensor *t, size_t b, size_t heads, size_t from, size_t to,
+                        size_t cols, uint64_t key)
+{
+    const uint32_t bits = tensors_padding_poison(t->dtype);
+    for (size_t g = 0; g < heads; g++)
+        for (size_t r = from; r < to; r++) {
+            char *row = attn_row(t, b, g, r);
+            const size_t size = attn_dtype_size(t->dtype);
+            for (size_t d = 0; d < cols; d++) {
+                const uint32_t any = (uint32_t)random_bits(key, (r * heads + g) * cols + d);
+                memcpy(row + d * size, t->dtype == ATTN_I8 ? &any : &bits, size);
+            }
+        }
+}
+
+/* Keys in use of each page, for free(). */
+static size_t *used_of_pages(const struct tensor_set *set, const struct attn_problem *p)
+{
+    const struct attn_tensor *t = &set->tensors.block_table;
+    size_t *used = calloc(set->shape.pages, sizeof *used);
+    for (size_t b = 0; used && b < p->batch; b++) {
+        const size_t keys = attn_sequence(p, &set->tensors, b).kv_len;
+        const int32_t *row = (const int32_t *)t->data + (ptrdiff_t)b * t->stride[0];
+        for (size_t first = 0; first < keys; first += p->page_size) {
+            const size_t left = keys - first;
+            used[row[first / p->page_size]] = left < p->page_size ? left : p->page_size;
+        }
+    }
+    return used;
+}
+
+/* Blocks of k and v are pages, or sequences. */
+static bool poison_keys(struct tensor_set *set, const struct attn_problem *p, uint64_t key)
+{
+    const bool paged = p->options & ATTN_OPTION_PAGED;
+    const size_t blocks = paged ? set->shape.pages : p->batch;
+    const size_t rows = paged ? p->page_size : p->kv_len;
+    size_t *used = paged ? used_of_pages(set, p) : NULL;
+    if (paged && !used)
+        return false;
+#pragma omp parallel for if (blocks * rows * p->qk_dim > WORTH_THREADS)
+    for (size_t n = 0; n < blocks; n++) {
+        const size_t from = paged ? used[n] : attn_sequence(p, &set->tensors, n).kv_len;
+        poison_rows(&set->tensors.k, n, p->kv_heads, from, rows, p->qk_dim, random_key(key, n));
+        if (!(p->options & ATTN_OPTION_SHARED_KV))
+            poison_rows(&set->tensors.v, n, p->kv_heads, from, rows, p->v_dim, random_key(~key, n));
+    }
+    free(used);
+    return true;
+}
+
+/* Scales of keys behind the end of a sequence. */
+static void poison_scales(struct tensor_set *set, const struct attn_problem *p)
+{
+    const uint32_t bits = tensors_padding_poison(ATTN_F32);
+    const struct attn_tensor *const both[] = {&set->tensors.k_scale, &set->tensors.v_scale};
+    for (int n = 0; n < 2; n++)
+        for (size_t b = 0; both[n]->stride[2] && b < p->batch; b++)
+            for (size_t g = 0; g < p->kv_heads; g++)
+                for (size_t j = attn_sequence(p, &set->tensors, b).kv_len; j < p->kv_len; j++)
+                    memcpy(attn_row(both[n], b, g, j), &bits, sizeof bits);
+}
+
+bool tensors_poison_tails(struct tensor_set *set, const struct attn_problem *p, uint64_t key,
+                          char *message, size_t message_size)
+{
+    const unsigned cached = ATTN_OPTION_RAGGED | ATTN_OPTION_PAGED;
+    if (!(p->options & cached))
+        return true;
+    if (!poison_keys(set, p, key)) {
+        snprintf(message, message_size, "no memory for %zu pages", set->shape.pages);
+        return false;
+    }
+    if (p->kv_dtype == ATTN_I8)
+        poison_scales(set, p);
+    return true;
+}
