@@ -1,11 +1,14 @@
 /*
  * softmax.h: maximum, exponentials and normalisation of a row of scores, for kernel files only.
  *
- * Scores are kept times log2(e) (softmax_scale() has it in), so that e^x is a bare 2^x.  What the
- * corner cases come to, in every kernel that uses these:
+ * Scores are what the definition says (softmax_exp) or that times log2(e) (softmax_scale() has it in),
+ * so that e^x is a bare 2^x (softmax_exp2).  The latter is not for scores that a bias is added to: it
+ * may be as large as a float can be, and would become infinite.  What the corner cases come to, in
+ * every kernel that uses these:
  *
  *   no visible key, or all scores -inf   l = 0: O = 0, LSE = -inf
  *   a score of NaN, or of +inf           its exponential is NaN, so l and the whole row are NaN
+ *   a sink                               one more score: the row's first, where keys come in turn
  */
 #ifndef ATTN_SOFTMAX_H
 #define ATTN_SOFTMAX_H
@@ -48,23 +51,49 @@ static inline float softmax_max(const float *x, ptrdiff_t n, float m)
     return m;
 }
 
-/* x[0, n) become 2^(x - shift); returns their sum. */
-static inline float softmax_exp2(float *x, ptrdiff_t n, float shift)
+/* x[0, n) become power(x - shift); returns their sum. */
+VF_INLINE float softmax_powers(float *x, ptrdiff_t n, float shift, vf (*power)(vf x))
 {
     vf sum = {0};
     ptrdiff_t j = 0;
     for (; j + VF_LANES <= n; j += VF_LANES) {
-        const vf p = exp2_precise(vf_load(x + j) - vf_set1(shift));
+        const vf p = power(vf_load(x + j) - vf_set1(shift));
         vf_store(x + j, p);
         sum += p;
     }
     if (j < n) {
         const size_t rest = (size_t)(n - j);
-        const vf p = exp2_precise(vf_load_partial(x + j, rest) - vf_set1(shift));
+        const vf p = power(vf_load_partial(x + j, rest) - vf_set1(shift));
         vf_store_partial(x + j, p, rest);
         sum += vf_select(vi_first(n - j), p, (vf){0});
     }
     return vf_hsum(sum);
+}
+
+/* x[0, n) become e^(x - shift); returns their sum. */
+static inline float softmax_exp(float *x, ptrdiff_t n, float shift)
+{
+    return softmax_powers(x, n, shift, exp_precise);
+}
+
+/* The same in base 2. */
+static inline float softmax_exp2(float *x, ptrdiff_t n, float shift)
+{
+    return softmax_powers(x, n, shift, exp2_precise);
+}
+
+/* The sink of query head h, -inf where there is none: a score of no key. */
+static inline float softmax_sink(const struct attn_problem *problem,
+                                 const struct attn_tensors *tensors, size_t h)
+{
+    return problem->options & ATTN_OPTION_SINKS ? ((const float *)tensors->sinks.data)[h]
+                                                : -INFINITY;
+}
+
+/* Its exponential, where the row's maximum is m, sink included. */
+static inline float softmax_sink_exp(float sink, float m)
+{
+    return sink == -INFINITY ? 0 : expf(sink - m);
 }
 
 /* 1 / l; 0 for a row that saw nothing. */
@@ -73,7 +102,13 @@ static inline float softmax_inverse(float l)
     return l == 0 ? 0 : 1 / l;
 }
 
-/* Natural logarithm of the sum of exponentials, from the maximum and the sum in base 2. */
+/* Natural logarithm of the sum of exponentials, from the maximum and the sum. */
+static inline float softmax_log(float m, float l)
+{
+    return m + logf(l);
+}
+
+/* The same of a maximum in base 2. */
 static inline float softmax_lse(float m, float l)
 {
     return m * SOFTMAX_LN2 + logf(l);

@@ -14,8 +14,12 @@
 RUN(any, exp2_any)
 RUN(above_floor, exp2_above_floor)
 RUN(exacter, exp2_precise)
+RUN(exacter_e, exp_precise)
 
 const struct exp2_variant EXP2_VARIANT = {
     .isa = EXP2_VARIANT_ISA,
-    .run = {[EXP2_ANY] = any, [EXP2_ABOVE_FLOOR] = above_floor, [EXP2_EXACTER] = exacter},
+    .run = {[EXP2_ANY] = any,
+            [EXP2_ABOVE_FLOOR] = above_floor,
+            [EXP2_EXACTER] = exacter,
+            [EXP_EXACTER] = exacter_e},
 };

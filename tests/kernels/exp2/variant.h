@@ -1,5 +1,5 @@
 /*
- * variant: 2^x as the kernels of one ISA compute it, for test_exp2.c.
+ * variant: 2^x and e^x as the kernels of one ISA compute it, for test_exp2.c.
  */
 #ifndef TESTS_EXP2_VARIANT_H
 #define TESTS_EXP2_VARIANT_H
@@ -12,12 +12,13 @@ enum exp2_function {
     EXP2_ANY,         /* exp2_any() of exp2.h */
     EXP2_ABOVE_FLOOR, /* exp2_above_floor(): for EXP2_FLOOR <= x alone */
     EXP2_EXACTER,     /* exp2_precise() of exp2.h */
+    EXP_EXACTER,      /* exp_precise(): e^x */
     EXP2_FUNCTIONS
 };
 
 struct exp2_variant {
     enum attn_isa isa;
-    /* y[i] = 2^x[i] for i < n, a multiple of 16. */
+    /* y[i] = 2^x[i], or e^x[i], for i < n, a multiple of 16. */
     void (*run[EXP2_FUNCTIONS])(const float *x, float *y, size_t n);
 };
 
