@@ -8,16 +8,18 @@
  * exp(x - m') = exp(x - m) exp(m - m'): multiply l and o by exp(m - m'), then add the new terms.
  * At the end O = o / l and LSE = m + ln l.  Nothing of length Skv is ever stored.
  *
- * Keys come KEYS at a time, so that the exponentials fill vectors and o is seldom rescaled.
+ * Keys come KEYS at a time, so that the exponentials fill vectors and o is seldom rescaled.  A sink is
+ * a key whose value is 0: the row has seen it before all others.
  *
  *   memory    reads K and V once per query row (kernel tiled does better)
  *   parallel  over (batch, query head, query), the longest rows first; decode idles (see split_kv)
- *   scratch   one output row of v_dim floats per thread
+ *   scratch   one output row of v_dim floats per thread; KEYS rows of K or V where they are copied
+ *             (keys.h)
  *   instead   flash: the same idea for many queries at once
  */
 #include <omp.h>
 
-#include "shared/rows.h"
+#include "shared/query.h"
 #include "shared/softmax.h"
 
 enum {
@@ -25,54 +27,53 @@ enum {
     ROWS = 4   /* handed to a thread at once */
 };
 
-/* A row after some of its keys; scores are in base 2 (softmax.h). */
+/* A row after some of its keys. */
 struct running {
     float m;  /* maximum so far, -inf at first */
-    float l;  /* sum of 2^(x - m) */
-    float *o; /* sum of 2^(x - m) v */
+    float l;  /* sum of exp(x - m) */
+    float *o; /* sum of exp(x - m) v */
 };
 
 static size_t workspace_size(const struct attn_problem *problem, int threads)
 {
-    return attn_threads_bytes(threads, problem->v_dim);
+    return attn_threads_bytes(threads, problem->v_dim + query_copy_floats(problem, KEYS));
 }
 
-/* Lets the row see n <= KEYS more keys: their scores, and their rows of V. */
-static void absorb(struct running *row, float *scores, ptrdiff_t n, const float *v,
-                   ptrdiff_t v_stride, size_t v_dim)
+/* Lets the row see the scores of n more keys, which become their weights. */
+static void absorb(struct running *row, float *scores, ptrdiff_t n, size_t v_dim)
 {
     const float m = softmax_max(scores, n, row->m);
     if (m > row->m) {
-        const float shrink = exp2f(row->m - m); /* 0 at first: 2^-inf */
+        const float shrink = expf(row->m - m); /* 0 at first: e^-inf */
         row->l *= shrink;
         row_scale(row->o, row->o, shrink, v_dim);
         row->m = m;
     }
-    row->l += softmax_exp2(scores, n, softmax_shift(m));
-    row_weigh(row->o, scores, v, v_stride, n, v_dim);
+    row->l += softmax_exp(scores, n, softmax_shift(m));
 }
 
 static void row(const struct attn_problem *problem, const struct attn_tensors *t, size_t b,
                 size_t h, size_t i, float *o)
 {
-    const struct attn_range seen = attn_visible(problem, (ptrdiff_t)i);
-    const size_t g = attn_kv_head(problem, h);
-    const float scale = softmax_scale(problem);
-    struct running row = {.m = -INFINITY, .l = 0, .o = o};
+    struct query query;
+    if (!query_find(&query, problem, t, b, h, i))
+        return;
+    const float sink = softmax_sink(problem, t, h);
+    struct running row = {.m = sink, .l = softmax_sink_exp(sink, sink), .o = o};
+    float *copy = o + problem->v_dim;
     memset(o, 0, problem->v_dim * sizeof *o);
 
-    for (ptrdiff_t j = seen.lo; j < seen.hi; j += KEYS) {
-        const ptrdiff_t n = seen.hi - j < KEYS ? seen.hi - j : KEYS;
+    for (ptrdiff_t j = query.seen.lo; j < query.seen.hi; j += KEYS) {
+        const ptrdiff_t n = query.seen.hi - j < KEYS ? query.seen.hi - j : KEYS;
         float scores[KEYS];
-        row_scores(attn_row_f32(&t->q, b, h, i), attn_row_f32(&t->k, b, g, (size_t)j),
-                   t->k.stride[2], n, problem->qk_dim, scale, scores);
-        absorb(&row, scores, n, attn_row_f32(&t->v, b, g, (size_t)j), t->v.stride[2],
-               problem->v_dim);
+        const bool hidden = query_scores(&query, j, n, copy, scores);
+        absorb(&row, scores, n, problem->v_dim);
+        query_weigh(&query, hidden, j, n, copy, scores, o);
     }
     if (problem->outputs & ATTN_OUTPUT_O)
-        row_scale(attn_row_f32(&t->o, b, h, i), o, softmax_inverse(row.l), problem->v_dim);
+        row_scale(query_row(&query, &t->o), o, softmax_inverse(row.l), problem->v_dim);
     if (problem->outputs & ATTN_OUTPUT_LSE)
-        *attn_row_f32(&t->lse, b, h, i) = softmax_lse(row.m, row.l);
+        *query_row(&query, &t->lse) = softmax_log(row.m, row.l);
 }
 
 static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)
@@ -97,8 +98,9 @@ const struct attn_kernel ATTN_KERNEL = {
     .isa = ATTN_KERNEL_ISA,
     .caps.size = sizeof(struct attn_caps),
     .caps.dtypes = ATTN_BIT(ATTN_F32),
-    .caps.masks = ATTN_MASKS_POSITIONAL,
-    .caps.options = ATTN_OPTION_WINDOW,
+    .caps.kv_dtypes = ATTN_BIT(ATTN_I8),
+    .caps.masks = ATTN_MASKS_ALL,
+    .caps.options = ATTN_OPTIONS_ALL,
     .caps.outputs = ATTN_OUTPUT_O | ATTN_OUTPUT_LSE,
     .caps.forward = true,
     .caps.parallel = true,

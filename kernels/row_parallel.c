@@ -9,56 +9,67 @@
  *   memory    reads K and V once per query row; a row uses each element once, so the rate is
  *             that of whichever cache holds K and V, one load a multiply-add
  *   parallel  over (batch, query head, query), handed out ROWS at a time
- *   scratch   one row of kv_len scores per thread
+ *   scratch   one row of kv_len scores per thread; KEYS rows of K or V where they are copied (keys.h)
  *   instead   tiled where many queries could share what is read, split_kv where there are fewer
  *             rows than threads
  */
 #include <omp.h>
 
-#include "shared/rows.h"
+#include "shared/query.h"
 #include "shared/softmax.h"
 
-/* Rows handed out at once: few enough to balance the end of the work, enough that K and V of one
- * head are still in cache for the next row. */
-enum { ROWS = 4 };
+enum {
+    KEYS = 256, /* in one call of a product: beside so many the loads of O do not count */
+    /* Handed out at once: few enough to balance the end of the work, enough that K and V of one head
+     * are still in cache for the next row. */
+    ROWS = 4
+};
 
 static size_t workspace_size(const struct attn_problem *problem, int threads)
 {
-    return attn_threads_bytes(threads, problem->kv_len);
+    return attn_threads_bytes(threads, problem->kv_len + query_copy_floats(problem, KEYS));
 }
 
-/* weights[0, kv_len): what stands in scores[0, n) times factor at the visible keys, else 0. */
-static void store_weights(float *weights, struct attn_range seen, size_t kv_len,
-                          const float *scores, float factor)
+/* weights[0, kv_len): the visible keys' exponentials times 1 / l, else 0. */
+static void store_weights(const struct query *query, const float *exponentials, float inverse)
 {
-    memset(weights, 0, kv_len * sizeof *weights);
-    row_scale(weights + seen.lo, scores, factor, (size_t)(seen.hi - seen.lo));
+    float *weights = query_row(query, &query->keys.tensors->weights);
+    const struct attn_range seen = query->seen;
+    memset(weights, 0, query->keys.problem->kv_len * sizeof *weights);
+    row_scale(weights + seen.lo, exponentials, inverse, (size_t)(seen.hi - seen.lo));
+    terms_clear(&query->terms, seen.lo, seen.hi - seen.lo, weights + seen.lo);
 }
 
 static void row(const struct attn_problem *problem, const struct attn_tensors *t, size_t b,
                 size_t h, size_t i, float *scores)
 {
-    const struct attn_range seen = attn_visible(problem, (ptrdiff_t)i);
-    const ptrdiff_t n = seen.hi - seen.lo;
-    const size_t g = attn_kv_head(problem, h);
+    struct query query;
+    if (!query_find(&query, problem, t, b, h, i))
+        return;
+    const ptrdiff_t n = query.seen.hi - query.seen.lo;
+    float *copy = scores + problem->kv_len;
 
-    row_scores(attn_row_f32(&t->q, b, h, i), attn_row_f32(&t->k, b, g, (size_t)seen.lo),
-               t->k.stride[2], n, problem->qk_dim, softmax_scale(problem), scores);
-    const float m = softmax_max(scores, n, -INFINITY);
-    const float l = softmax_exp2(scores, n, softmax_shift(m));
+    bool hidden = false;
+    for (ptrdiff_t x = 0; x < n; x += KEYS)
+        hidden |=
+            query_scores(&query, query.seen.lo + x, n - x < KEYS ? n - x : KEYS, copy, scores + x);
+    const float sink = softmax_sink(problem, t, h);
+    const float m = softmax_max(scores, n, sink);
+    const float l = softmax_exp(scores, n, softmax_shift(m)) + softmax_sink_exp(sink, m);
     const float inverse = softmax_inverse(l);
 
+    if (problem->outputs & ATTN_OUTPUT_LSE)
+        *query_row(&query, &t->lse) = softmax_log(m, l);
+    if (problem->outputs & ATTN_OUTPUT_WEIGHTS)
+        store_weights(&query, scores, inverse);
     if (problem->outputs & ATTN_OUTPUT_O) {
-        float *o = attn_row_f32(&t->o, b, h, i);
+        float *o = query_row(&query, &t->o);
         memset(o, 0, problem->v_dim * sizeof *o);
-        row_weigh(o, scores, attn_row_f32(&t->v, b, g, (size_t)seen.lo), t->v.stride[2], n,
-                  problem->v_dim);
+        for (ptrdiff_t x = 0; x < n; x += KEYS)
+            query_weigh(&query, hidden, query.seen.lo + x, n - x < KEYS ? n - x : KEYS, copy,
+                        scores + x, o);
         row_scale(o, o, inverse, problem->v_dim);
     }
-    if (problem->outputs & ATTN_OUTPUT_LSE)
-        *attn_row_f32(&t->lse, b, h, i) = softmax_lse(m, l);
-    if (problem->outputs & ATTN_OUTPUT_WEIGHTS)
-        store_weights(attn_row_f32(&t->weights, b, h, i), seen, problem->kv_len, scores, inverse);
 }
 
 static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)
@@ -83,8 +94,9 @@ const struct attn_kernel ATTN_KERNEL = {
     .isa = ATTN_KERNEL_ISA,
     .caps.size = sizeof(struct attn_caps),
     .caps.dtypes = ATTN_BIT(ATTN_F32),
-    .caps.masks = ATTN_MASKS_POSITIONAL,
-    .caps.options = ATTN_OPTION_WINDOW,
+    .caps.kv_dtypes = ATTN_BIT(ATTN_I8),
+    .caps.masks = ATTN_MASKS_ALL,
+    .caps.options = ATTN_OPTIONS_ALL,
     .caps.outputs = ATTN_OUTPUTS_ALL,
     .caps.forward = true,
     .caps.parallel = true,

@@ -39,12 +39,10 @@ static inline void row_scores(const float *q, const float *k, ptrdiff_t stride, 
     }
 }
 
-/* o[0, vectors * VF_LANES) += sum over j of p[j] * v[j]; `vectors` is a constant at each call, so
- * that the sums stay in registers. */
-static inline __attribute__((always_inline)) void row_weigh_vectors(float *o, const float *p,
-                                                                    const float *v,
-                                                                    ptrdiff_t stride, ptrdiff_t n,
-                                                                    int vectors)
+/* o[0, vectors * VF_LANES) += sum over j of p[j] * v[j], or v[which[j]]; `vectors` is a constant at
+ * each call, so that the sums stay in registers, and so is it whether `which` is NULL. */
+VF_INLINE void row_weigh_vectors(float *o, const float *p, const float *v, ptrdiff_t stride,
+                                 const ptrdiff_t *which, ptrdiff_t n, int vectors)
 {
     vf sum[8];
     for (int c = 0; c < vectors; c++)
@@ -52,31 +50,44 @@ static inline __attribute__((always_inline)) void row_weigh_vectors(float *o, co
     for (ptrdiff_t j = 0; j < n; j++) {
         const vf weight = vf_set1(p[j]);
         for (int c = 0; c < vectors; c++)
-            sum[c] += weight * vf_load(v + j * stride + c * VF_LANES);
+            sum[c] += weight * vf_load(v + (which ? which[j] : j) * stride + c * VF_LANES);
     }
     for (int c = 0; c < vectors; c++)
         vf_store(o + c * VF_LANES, sum[c]);
+}
+
+VF_INLINE void row_weigh_each(float *o, const float *p, const float *v, ptrdiff_t stride,
+                              const ptrdiff_t *which, ptrdiff_t n, size_t dim)
+{
+    size_t d = 0;
+    for (; d + 8 * VF_LANES <= dim; d += 8 * VF_LANES)
+        row_weigh_vectors(o + d, p, v + d, stride, which, n, 8);
+    for (; d + 4 * VF_LANES <= dim; d += 4 * VF_LANES)
+        row_weigh_vectors(o + d, p, v + d, stride, which, n, 4);
+    for (; d + 2 * VF_LANES <= dim; d += 2 * VF_LANES)
+        row_weigh_vectors(o + d, p, v + d, stride, which, n, 2);
+    for (; d + VF_LANES <= dim; d += VF_LANES)
+        row_weigh_vectors(o + d, p, v + d, stride, which, n, 1);
+    if (d == dim)
+        return;
+    vf sum = vf_load_partial(o + d, dim - d);
+    for (ptrdiff_t j = 0; j < n; j++)
+        sum += vf_set1(p[j]) * vf_load_partial(v + (which ? which[j] : j) * stride + d, dim - d);
+    vf_store_partial(o + d, sum, dim - d);
 }
 
 /* o[0, dim) += sum over j < n of p[j] * v[j]. */
 static inline void row_weigh(float *o, const float *p, const float *v, ptrdiff_t stride,
                              ptrdiff_t n, size_t dim)
 {
-    size_t d = 0;
-    for (; d + 8 * VF_LANES <= dim; d += 8 * VF_LANES)
-        row_weigh_vectors(o + d, p, v + d, stride, n, 8);
-    for (; d + 4 * VF_LANES <= dim; d += 4 * VF_LANES)
-        row_weigh_vectors(o + d, p, v + d, stride, n, 4);
-    for (; d + 2 * VF_LANES <= dim; d += 2 * VF_LANES)
-        row_weigh_vectors(o + d, p, v + d, stride, n, 2);
-    for (; d + VF_LANES <= dim; d += VF_LANES)
-        row_weigh_vectors(o + d, p, v + d, stride, n, 1);
-    if (d == dim)
-        return;
-    vf sum = vf_load_partial(o + d, dim - d);
-    for (ptrdiff_t j = 0; j < n; j++)
-        sum += vf_set1(p[j]) * vf_load_partial(v + j * stride + d, dim - d);
-    vf_store_partial(o + d, sum, dim - d);
+    row_weigh_each(o, p, v, stride, NULL, n, dim);
+}
+
+/* The same with rows which[j] of v. */
+static inline void row_weigh_some(float *o, const float *p, const float *v, ptrdiff_t stride,
+                                  const ptrdiff_t *which, ptrdiff_t n, size_t dim)
+{
+    row_weigh_each(o, p, v, stride, which, n, dim);
 }
 
 /* to[0, n) = factor * from[0, n); they may be the same. */

@@ -1,0 +1,190 @@
+/*
+ * terms.h: what a score gets beside its dot product, for kernels that look at a row at a time.
+ *
+ *     softcap(x) + slope * (j - at) + bias_j, unless a mask or a bias of -inf hides key j
+ *
+ * A hidden key is to be as if it were not there: its score becomes -inf whatever it was, and its
+ * value must not be read, since 0 times NaN is NaN.  Scores are as the definition says, not times
+ * log2(e) (softmax.h).
+ */
+#ifndef ATTN_TERMS_H
+#define ATTN_TERMS_H
+
+#include <math.h>
+
+#include "kernel.h"
+#include "rows.h"
+#include "simd16.h"
+#include "softcap.h"
+
+/* Options that make terms. */
+#define TERMS_MASKS (ATTN_MASK_BIAS | ATTN_MASK_BOOL)
+#define TERMS_OPTIONS (ATTN_OPTION_SOFTCAP | ATTN_OPTION_ALIBI)
+
+/* Those of a row. */
+struct terms {
+    bool any; /* false: its scores stay what they are */
+    bool capped;
+    struct softcap cap;
+    float slope;
+    ptrdiff_t at;     /* the key that the row stands at */
+    const char *bias; /* of key 0; NULL: none */
+    enum attn_dtype bias_type;
+    const uint8_t *mask; /* likewise */
+};
+
+static inline bool terms_any(const struct attn_problem *problem)
+{
+    return problem->mask & TERMS_MASKS || problem->options & TERMS_OPTIONS;
+}
+
+/* Whether operands may hide keys that positional masks leave. */
+static inline bool terms_may_hide(const struct attn_problem *problem)
+{
+    return problem->mask & TERMS_MASKS;
+}
+
+/* The cap of scores that are kept as the definition says.  The smallest c keeps it finite: infinity
+ * times 0 would be NaN. */
+static inline struct softcap terms_cap(const struct attn_problem *problem)
+{
+    const float inner = 2 * 1.44269504088896341f / problem->softcap;
+    return (struct softcap){inner < FLT_MAX ? inner : FLT_MAX, problem->softcap};
+}
+
+/* Row i of sequence b and head h. */
+static inline struct terms terms_of(const struct attn_problem *problem,
+                                    const struct attn_tensors *tensors,
+                                    const struct attn_sequence *sequence, size_t b, size_t h,
+                                    size_t i)
+{
+    struct terms terms = {.any = terms_any(problem)};
+    if (!terms.any)
+        return terms;
+    terms.capped = problem->options & ATTN_OPTION_SOFTCAP;
+    if (terms.capped)
+        terms.cap = terms_cap(problem);
+    if (problem->options & ATTN_OPTION_ALIBI) {
+        terms.slope = ((const float *)tensors->slopes.data)[h];
+        terms.at = attn_position(problem, (ptrdiff_t)i, (ptrdiff_t)sequence->q_len,
+                                 (ptrdiff_t)sequence->kv_len);
+    }
+    if (problem->mask & ATTN_MASK_BIAS) {
+        terms.bias = attn_row(&tensors->bias, b, h, i);
+        terms.bias_type = tensors->bias.dtype;
+    }
+    if (problem->mask & ATTN_MASK_BOOL)
+        terms.mask = attn_row(&tensors->mask, b, h, i);
+    return terms;
+}
+
+/* What keys j, j + 1, ... get, n <= VF_LANES of them, a constant where it is VF_LANES.  All ones in
+ * *hidden where they are hidden. */
+VF_INLINE vf terms_each(const struct terms *t, ptrdiff_t j, size_t n, vi *hidden)
+{
+    typedef uint8_t bytes __attribute__((vector_size(VF_LANES)));
+    vf added = {0};
+    *hidden = (vi){0};
+    if (t->slope != 0)
+        added = vf_set1(t->slope) *
+                (vf_set1((float)(j - t->at)) + __builtin_convertvector(vi_lanes(), vf));
+    if (t->bias) {
+        const size_t size = attn_dtype_size(t->bias_type);
+        const vf bias = vf_load_elements(t->bias_type, t->bias + (size_t)j * size, n);
+        *hidden = (vi)(bias == vf_set1(-INFINITY));
+        added += bias;
+    }
+    if (t->mask) {
+        bytes seen = {0};
+        memcpy(&seen, t->mask + j, n);
+        *hidden |= (vi)(__builtin_convertvector(seen, vi) == 0);
+    }
+    return added;
+}
+
+static inline vf terms_capped(const struct terms *t, vf score)
+{
+    return t->capped ? softcap_each(&t->cap, score) : score;
+}
+
+/* added[0, n): what keys [j, j + n) get, -inf where hidden. */
+static inline void terms_added(const struct terms *t, ptrdiff_t j, ptrdiff_t n, float *added)
+{
+    const vf minus = vf_set1(-INFINITY);
+    vi hidden;
+    ptrdiff_t i = 0;
+    for (; i + VF_LANES <= n; i += VF_LANES) {
+        const vf x = terms_each(t, j + i, VF_LANES, &hidden);
+        vf_store(added + i, vf_select(hidden, minus, x));
+    }
+    if (i < n) {
+        const vf x = terms_each(t, j + i, (size_t)(n - i), &hidden);
+        vf_store_partial(added + i, vf_select(hidden, minus, x), (size_t)(n - i));
+    }
+}
+
+VF_INLINE vf terms_score(const struct terms *t, ptrdiff_t j, size_t n, vf score, vi *hidden)
+{
+    const vf added = terms_each(t, j, n, hidden);
+    return vf_select(*hidden, vf_set1(-INFINITY), terms_capped(t, score) + added);
+}
+
+/* Scores of keys [j, j + n), in place; whether any of them is hidden. */
+static inline bool terms_apply(const struct terms *t, ptrdiff_t j, ptrdiff_t n, float *scores)
+{
+    vi some = {0}, hidden;
+    ptrdiff_t i = 0;
+    if (!t->any)
+        return false;
+    for (; i + VF_LANES <= n; i += VF_LANES) {
+        vf_store(scores + i, terms_score(t, j + i, VF_LANES, vf_load(scores + i), &hidden));
+        some |= hidden;
+    }
+    if (i < n) {
+        const size_t rest = (size_t)(n - i);
+        const vf score = terms_score(t, j + i, rest, vf_load_partial(scores + i, rest), &hidden);
+        vf_store_partial(scores + i, score, rest);
+        some |= hidden & vi_first(n - i);
+    }
+    return vi_any(some);
+}
+
+static inline bool terms_hides(const struct terms *t, ptrdiff_t j)
+{
+    if (t->mask && !t->mask[j])
+        return true;
+    if (!t->bias)
+        return false;
+    if (t->bias_type == ATTN_F32)
+        return ((const float *)(const void *)t->bias)[j] == -INFINITY;
+    return ((const uint16_t *)(const void *)t->bias)[j] ==
+           (t->bias_type == ATTN_BF16 ? 0xff80 : 0xfc00);
+}
+
+/* Weights of keys [j, j + n) become 0 where hidden: divided by a sum that is NaN they would not be. */
+static inline void terms_clear(const struct terms *t, ptrdiff_t j, ptrdiff_t n, float *weights)
+{
+    for (ptrdiff_t i = 0; t->any && i < n; i++)
+        if (terms_hides(t, j + i))
+            weights[i] = 0;
+}
+
+/* o += p v of those of keys [j, j + n) that are not hidden. */
+static inline void terms_weigh(const struct terms *t, ptrdiff_t j, ptrdiff_t n, const float *p,
+                               const float *v, ptrdiff_t stride, float *o, size_t dim)
+{
+    enum { KEYS = 64 };
+    for (ptrdiff_t from = 0; from < n; from += KEYS) {
+        const ptrdiff_t to = n - from < KEYS ? n : from + KEYS;
+        ptrdiff_t which[KEYS], count = 0;
+        float weights[KEYS];
+        for (ptrdiff_t i = from; i < to; i++) {
+            which[count] = i;
+            weights[count] = p[i];
+            count += !terms_hides(t, j + i);
+        }
+        row_weigh_some(o, weights, v, stride, which, count, dim);
+    }
+}
+
+#endif
