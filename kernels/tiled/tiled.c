@@ -13,45 +13,33 @@
  * by lane, with no horizontal step.  A tile takes its rows from all query heads of one KV head,
  * position by position, which also is what makes a causal tile's rows see nearly the same keys.
  *
+ * What options add to scores, and what operands hide, is looked up row by row and turned into lanes.
+ *
  *   memory    reads K and V once per TILE rows
  *   parallel  over (batch, KV head, tile), the longest tiles first
- *   scratch   per thread TILE rows of kv_len scores, of Q and of O; scores leave L2 from kv_len
- *             of about 4096
+ *   scratch   per thread TILE rows of kv_len scores, of Q and of O, and KEYS rows of K or V where
+ *             they are copied (keys.h); scores leave L2 from kv_len of about 4096
  *   instead   flash: online softmax keeps the scores in L1; row_parallel or split_kv for decode,
  *             where most lanes are empty
  */
 #include <omp.h>
 
-#include "shared/group.h"
-#include "shared/rows.h"
 #include "shared/softmax.h"
+#include "tile.h"
 
-enum {
-    TILE = 64,             /* query rows computed together */
-    KEYS = 64,             /* keys a block: 16 KB of K at D = 64, half of an L1 */
-    COLUMN = 2 * VF_LANES, /* rows whose results are in registers at once: two vectors */
-#if defined __AVX512F__
-    STEPS = 8 /* by COLUMN: 16 of 32 registers hold sums, 10 loads feed 16 multiply-adds */
-#else
-    STEPS = 4 /* 8 of 16 registers */
-#endif
+/* Where a thread's parts lie, in floats from the start of its scratch. */
+struct parts {
+    size_t s, o, copy, added, all;
 };
 
-/* What a thread works on.  Arrays are [..][TILE]: one row of the tile per lane. */
-struct tile {
-    struct group_block rows;
-    const struct attn_tensors *t;
-    ptrdiff_t columns; /* COLUMNs in use, the last one possibly in part */
-    int32_t lo[TILE], hi[TILE];
-    float m[TILE], l[TILE];
-    float *q; /* qk_dim x TILE, times the scale */
-    float *s; /* kv_len x TILE: scores, then weights before division by l */
-    float *o; /* v_dim x TILE */
-};
-
-static size_t floats_per_thread(const struct attn_problem *problem)
+static struct parts parts_of(const struct attn_problem *problem)
 {
-    return (problem->qk_dim + problem->kv_len + problem->v_dim) * TILE;
+    struct parts at = {.s = problem->qk_dim * TILE};
+    at.o = at.s + problem->kv_len * TILE;
+    at.copy = at.o + problem->v_dim * TILE;
+    at.added = at.copy + (keys_copied(problem) ? keys_floats(problem, KEYS) : 0);
+    at.all = at.added + (terms_any(problem) ? KEYS * TILE : 0);
+    return at;
 }
 
 static bool supports(const struct attn_problem *problem, const char **why)
@@ -64,89 +52,69 @@ static bool supports(const struct attn_problem *problem, const char **why)
 
 static size_t workspace_size(const struct attn_problem *problem, int threads)
 {
-    return attn_threads_bytes(threads, floats_per_thread(problem));
+    return attn_threads_bytes(threads, parts_of(problem).all);
 }
 
-/* Transposes the tile's rows of Q and notes what each sees.  Lanes without a row see nothing. */
+/* Notes what row r of the tile sees.  Lanes without a row see nothing. */
+static void look(struct tile *tile, size_t r)
+{
+    const struct group_block *rows = &tile->rows;
+    const bool used = r < rows->rows;
+    const size_t h = group_head(rows, r);
+    const struct attn_range seen = used ? group_visible(rows, r) : (struct attn_range){0, 0};
+    tile->lo[r] = (int32_t)seen.lo;
+    tile->hi[r] = (int32_t)seen.hi;
+    tile->sink[r] = used ? softmax_sink(rows->problem, tile->t, h) : -INFINITY;
+    tile->m[r] = tile->sink[r];
+    if (used)
+        tile->terms[r] =
+            terms_of(rows->problem, tile->t, &rows->sequence, rows->b, h, group_query(rows, r));
+}
+
+/* Transposes the tile's rows of Q. */
 static void load_rows(struct tile *tile)
 {
     const size_t dim = tile->rows.problem->qk_dim;
-    const float scale = softmax_scale(tile->rows.problem);
+    const float scale = attn_problem_scale(tile->rows.problem);
     tile->columns = ((ptrdiff_t)tile->rows.rows + COLUMN - 1) / COLUMN;
     memset(tile->q, 0, dim * TILE * sizeof *tile->q);
-    for (size_t r = 0; r < TILE; r++) {
-        const bool used = r < tile->rows.rows;
-        const struct attn_range seen =
-            used ? group_visible(&tile->rows, r) : (struct attn_range){0, 0};
-        tile->lo[r] = (int32_t)seen.lo;
-        tile->hi[r] = (int32_t)seen.hi;
-        tile->m[r] = -INFINITY;
-        tile->l[r] = 0;
-        if (!used)
-            continue;
+    for (size_t r = 0; r < TILE; r++)
+        look(tile, r);
+    for (size_t r = 0; r < tile->rows.rows; r++) {
         const float *q = group_row_f32(&tile->rows, &tile->t->q, r);
         for (size_t d = 0; d < dim; d++)
             tile->q[d * TILE + r] = scale * q[d];
     }
 }
 
-/* c[n][COLUMN] = or += sum over k of a[n][k] b[k][COLUMN], for n < steps, a constant. */
-static inline __attribute__((always_inline)) void product_steps(float *c, const float *a,
-                                                                ptrdiff_t a_n, ptrdiff_t a_k,
-                                                                const float *b, ptrdiff_t depth,
-                                                                bool add, int steps)
+/* Scores of keys [j, j + n) get what stands beside the product; -inf where hidden, also instead of NaN. */
+static void add_terms(struct tile *tile, ptrdiff_t j, ptrdiff_t n)
 {
-    vf sum[STEPS][2];
-    for (int n = 0; n < steps; n++) {
-        sum[n][0] = add ? vf_load(c + n * TILE) : (vf){0};
-        sum[n][1] = add ? vf_load(c + n * TILE + VF_LANES) : (vf){0};
+    const vf minus = vf_set1(-INFINITY);
+    float row[KEYS];
+    for (size_t r = 0; r < tile->rows.rows; r++) {
+        terms_added(&tile->terms[r], j, n, row);
+        for (ptrdiff_t key = 0; key < n; key++)
+            tile->added[key * TILE + (ptrdiff_t)r] = row[key];
     }
-    for (ptrdiff_t k = 0; k < depth; k++) {
-        const vf b0 = vf_load(b + k * TILE), b1 = vf_load(b + k * TILE + VF_LANES);
-        for (int n = 0; n < steps; n++) {
-            const vf x = vf_set1(a[n * a_n + k * a_k]);
-            sum[n][0] += x * b0;
-            sum[n][1] += x * b1;
+    for (ptrdiff_t key = 0; key < n; key++)
+        for (ptrdiff_t r = 0; r < tile->columns * COLUMN; r += VF_LANES) {
+            float *s = tile->s + (j + key) * TILE + r;
+            const vf added = vf_load(tile->added + key * TILE + r);
+            const vf score = terms_capped(tile->terms, vf_load(s)) + added;
+            vf_store(s, vf_select((vi)(added == minus), minus, score));
         }
-    }
-    for (int n = 0; n < steps; n++) {
-        vf_store(c + n * TILE, sum[n][0]);
-        vf_store(c + n * TILE + VF_LANES, sum[n][1]);
-    }
 }
 
-/* c[n][r] = or += sum over k < depth of a[n][k] b[k][r], for n < count and every row r of the
- * tile; a_n and a_k are the strides of a. */
-static inline __attribute__((always_inline)) void
-product(const struct tile *tile, float *c, const float *a, ptrdiff_t a_n, ptrdiff_t a_k,
-        const float *b, ptrdiff_t count, ptrdiff_t depth, bool add)
-{
-    for (ptrdiff_t column = 0; column < tile->columns * COLUMN; column += COLUMN) {
-        ptrdiff_t n = 0;
-        for (; n + STEPS <= count; n += STEPS)
-            product_steps(c + n * TILE + column, a + n * a_n, a_n, a_k, b + column, depth, add,
-                          STEPS);
-        for (; n < count; n++)
-            product_steps(c + n * TILE + column, a + n * a_n, a_n, a_k, b + column, depth, add, 1);
-    }
-}
-
-/* All ones in the lanes of rows r, r + 1, ... that see key j. */
-static vi sees(const struct tile *tile, ptrdiff_t r, ptrdiff_t j)
-{
-    vi lo, hi;
-    memcpy(&lo, tile->lo + r, sizeof lo);
-    memcpy(&hi, tile->hi + r, sizeof hi);
-    const vi key = (int32_t)j - (vi){0};
-    return (vi)(lo <= key) & (vi)(key < hi);
-}
-
-/* Scores of keys [j, j + n): product, mask, and the rows' maxima. */
+/* Scores of keys [j, j + n): product, options, mask, and the rows' maxima. */
 static void score_block(struct tile *tile, ptrdiff_t j, ptrdiff_t n)
 {
-    const struct attn_tensor *k = &tile->t->k;
-    product(tile, tile->s + j * TILE, attn_row_f32(k, tile->rows.b, tile->rows.g, (size_t)j),
-            k->stride[2], 1, tile->q, n, (ptrdiff_t)tile->rows.problem->qk_dim, false);
+    const ptrdiff_t dim = (ptrdiff_t)tile->rows.problem->qk_dim;
+    ptrdiff_t stride;
+    const float *k = keys_f32(&tile->source, &tile->t->k, j, n, (size_t)dim, tile->copy, &stride);
+    product(tile, tile->s + j * TILE, k, stride, 1, tile->q, n, dim, false);
+    if (tile->terms[0].any)
+        add_terms(tile, j, n);
     const bool edge = group_edge(&tile->rows, j, n);
     for (ptrdiff_t r = 0; r < tile->columns * COLUMN; r += VF_LANES) {
         vf m = vf_load(tile->m + r);
@@ -161,18 +129,19 @@ static void score_block(struct tile *tile, ptrdiff_t j, ptrdiff_t n)
 }
 
 /* As `product`, for keys that not all rows see and whose V holds an infinity or NaN.  Times a
- * weight of 0 these would be NaN, so the lanes that do not see a key are left out. */
-static void weigh_what_rows_see(struct tile *tile, ptrdiff_t j, ptrdiff_t n)
+ * weight of 0 these would be NaN, so each row takes the keys that it sees. */
+static void weigh_what_rows_see(struct tile *tile, const float *v, ptrdiff_t stride, ptrdiff_t j,
+                                ptrdiff_t n)
 {
-    for (ptrdiff_t key = j; key < j + n; key++) {
-        const float *v = attn_row_f32(&tile->t->v, tile->rows.b, tile->rows.g, (size_t)key);
-        for (size_t d = 0; d < tile->rows.problem->v_dim; d++)
-            for (ptrdiff_t r = 0; r < tile->columns * COLUMN; r += VF_LANES) {
-                float *o = tile->o + (ptrdiff_t)d * TILE + r;
-                const vf term = vf_load(tile->s + key * TILE + r) * vf_set1(v[d]);
-                vf_store(o, vf_load(o) + vf_select(sees(tile, r, key), term, (vf){0}));
-            }
-    }
+    for (size_t r = 0; r < tile->rows.rows; r++)
+        for (ptrdiff_t key = 0; key < n; key++) {
+            if (j + key < tile->lo[r] || j + key >= tile->hi[r] ||
+                terms_hides(&tile->terms[r], j + key))
+                continue;
+            const float p = tile->s[(j + key) * TILE + (ptrdiff_t)r];
+            for (size_t d = 0; d < tile->rows.problem->v_dim; d++)
+                tile->o[d * TILE + r] += p * v[key * stride + (ptrdiff_t)d];
+        }
 }
 
 /* Scores of keys [j, j + n) become weights; l grows by their sums. */
@@ -182,7 +151,7 @@ static void exp_block(struct tile *tile, ptrdiff_t j, ptrdiff_t n)
         const vf shift = softmax_shift_each(vf_load(tile->m + r));
         vf l = vf_load(tile->l + r);
         for (ptrdiff_t key = j; key < j + n; key++) {
-            const vf p = exp2_precise(vf_load(tile->s + key * TILE + r) - shift);
+            const vf p = exp_precise(vf_load(tile->s + key * TILE + r) - shift);
             vf_store(tile->s + key * TILE + r, p);
             l += p;
         }
@@ -195,11 +164,12 @@ static void weigh_block(struct tile *tile, ptrdiff_t j, ptrdiff_t n)
 {
     if (!(tile->rows.problem->outputs & ATTN_OUTPUT_O))
         return;
-    const ptrdiff_t dim = (ptrdiff_t)tile->rows.problem->v_dim, stride = tile->t->v.stride[2];
-    const float *v = attn_row_f32(&tile->t->v, tile->rows.b, tile->rows.g, (size_t)j);
-    const bool edge = group_edge(&tile->rows, j, n);
-    if (edge && !rows_finite(v, stride, n, (size_t)dim))
-        weigh_what_rows_see(tile, j, n);
+    const ptrdiff_t dim = (ptrdiff_t)tile->rows.problem->v_dim;
+    ptrdiff_t stride;
+    const float *v = keys_f32(&tile->source, &tile->t->v, j, n, (size_t)dim, tile->copy, &stride);
+    const bool cut = group_edge(&tile->rows, j, n) || terms_may_hide(tile->rows.problem);
+    if (cut && !rows_finite(v, stride, n, (size_t)dim))
+        weigh_what_rows_see(tile, v, stride, j, n);
     else
         product(tile, tile->o, v, 1, stride, tile->s + j * TILE, dim, n, true);
 }
@@ -216,21 +186,26 @@ static void store_row(const struct tile *tile, size_t r)
             o[d] = inverse * tile->o[d * TILE + r];
     }
     if (p->outputs & ATTN_OUTPUT_LSE)
-        *group_row_f32(&tile->rows, &t->lse, r) = softmax_lse(tile->m[r], tile->l[r]);
+        *group_row_f32(&tile->rows, &t->lse, r) = softmax_log(tile->m[r], tile->l[r]);
     if (p->outputs & ATTN_OUTPUT_WEIGHTS) {
         float *weights = group_row_f32(&tile->rows, &t->weights, r);
         memset(weights, 0, p->kv_len * sizeof *weights);
         for (ptrdiff_t j = tile->lo[r]; j < tile->hi[r]; j++)
             weights[j] = inverse * tile->s[j * TILE + (ptrdiff_t)r];
+        terms_clear(&tile->terms[r], tile->lo[r], tile->hi[r] - tile->lo[r], weights + tile->lo[r]);
     }
 }
 
 static void run_tile(struct tile *tile)
 {
+    if (tile->rows.rows == 0)
+        return;
     load_rows(tile);
     const struct attn_range seen = tile->rows.seen;
     for (ptrdiff_t j = seen.lo; j < seen.hi; j += KEYS)
         score_block(tile, j, seen.hi - j < KEYS ? seen.hi - j : KEYS);
+    for (size_t r = 0; r < TILE; r++)
+        tile->l[r] = softmax_sink_exp(tile->sink[r], tile->m[r]);
     memset(tile->o, 0, tile->rows.problem->v_dim * TILE * sizeof *tile->o);
     for (ptrdiff_t j = seen.lo; j < seen.hi; j += KEYS) {
         const ptrdiff_t n = seen.hi - j < KEYS ? seen.hi - j : KEYS;
@@ -247,14 +222,20 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
     const size_t tiles = (group_rows(p) + TILE - 1) / TILE;
 #pragma omp parallel num_threads(plan->threads)
     {
+        const struct parts at = parts_of(p);
         float *q = attn_thread_scratch(plan, omp_get_thread_num());
-        float *s = q + p->qk_dim * TILE;
-        struct tile tile = {.t = tensors, .q = q, .s = s, .o = s + p->kv_len * TILE};
+        struct tile tile = {.t = tensors,
+                            .q = q,
+                            .s = q + at.s,
+                            .o = q + at.o,
+                            .copy = q + at.copy,
+                            .added = q + at.added};
 #pragma omp for collapse(3) schedule(dynamic, 1)
         for (size_t b = 0; b < p->batch; b++)
             for (size_t g = 0; g < p->kv_heads; g++)
                 for (size_t left = tiles; left > 0; left--) {
-                    tile.rows = group_block_at(p, b, g, left - 1, TILE);
+                    tile.source = (struct keys){p, tensors, attn_sequence(p, tensors, b), b, g};
+                    tile.rows = group_block_in(p, &tile.source.sequence, b, g, left - 1, TILE);
                     run_tile(&tile);
                 }
     }
@@ -268,8 +249,9 @@ const struct attn_kernel ATTN_KERNEL = {
     .isa = ATTN_KERNEL_ISA,
     .caps.size = sizeof(struct attn_caps),
     .caps.dtypes = ATTN_BIT(ATTN_F32),
-    .caps.masks = ATTN_MASKS_POSITIONAL,
-    .caps.options = ATTN_OPTION_WINDOW,
+    .caps.kv_dtypes = ATTN_BIT(ATTN_I8),
+    .caps.masks = ATTN_MASKS_ALL,
+    .caps.options = ATTN_OPTIONS_ALL,
     .caps.outputs = ATTN_OUTPUTS_ALL,
     .caps.forward = true,
     .caps.parallel = true,
