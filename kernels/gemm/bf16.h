@@ -2,13 +2,13 @@
  * bf16.h: part of kernel gemm: the products on bf16, for libraries that have them.
  *
  * cblas_sbgemm of OpenBLAS (builds with BUILD_BFLOAT16) and cblas_gemm_bf16bf16f32 of MKL multiply
- * bf16 and add in float.  K and V are read as they lie, weights are rounded to bf16 for the second
- * product; l is the sum of what they were before.
+ * bf16 and add in float.  K and V are read as they lie, or out of their pages; weights are rounded to
+ * bf16 for the second product; l is the sum of what they were before.  int8 times its scale is no bf16.
  */
 #include "block.h"
-#include "shared/rows.h"
 
 #define GEMM_DTYPES ATTN_BIT(ATTN_BF16)
+#define GEMM_KV_DTYPES 0
 #define GEMM_COMPUTE ATTN_BF16
 #define GEMM_ROUNDS_P true
 
@@ -23,7 +23,7 @@ static void load_queries(struct block *block)
     if (find_queries(block))
         return;
     for (size_t r = 0; r < block->rows.rows; r++)
-        memcpy((uint16_t *)block->packed + r * dim, query_row(&block->rows, &block->t->q, r),
+        memcpy((uint16_t *)block->packed + r * dim, group_row(&block->rows, &block->t->q, r),
                dim * sizeof(uint16_t));
     block->q = block->packed;
     block->q_stride = (ptrdiff_t)dim;
@@ -35,11 +35,11 @@ static const uint16_t *load_keys(struct block *block, const struct attn_tensor *
 {
     uint16_t *together = (uint16_t *)block->wide;
     *stride = kv->stride[2];
-    if (is_matrix(*stride, dim))
-        return attn_row(kv, block->rows.b, block->rows.g, (size_t)j);
+    if (is_matrix(*stride, dim) && keys_together(&block->source, j, n))
+        return keys_row(&block->source, kv, j);
     for (ptrdiff_t i = 0; i < n; i++)
-        memcpy(together + (size_t)i * dim,
-               attn_row(kv, block->rows.b, block->rows.g, (size_t)(j + i)), dim * sizeof *together);
+        memcpy(together + (size_t)i * dim, keys_row(&block->source, kv, j + i),
+               dim * sizeof *together);
     *stride = (ptrdiff_t)dim;
     return together;
 }
@@ -48,7 +48,7 @@ static const uint16_t *load_keys(struct block *block, const struct attn_tensor *
 static void scores(struct block *block, size_t r, size_t end, ptrdiff_t j, ptrdiff_t n)
 {
     const size_t dim = block->rows.problem->qk_dim;
-    const float scale = softmax_scale(block->rows.problem);
+    const float scale = attn_problem_scale(block->rows.problem);
     const uint16_t *q = block->q;
     ptrdiff_t stride;
     const uint16_t *k = load_keys(block, &block->t->k, j, n, dim, &stride);
@@ -72,23 +72,18 @@ static void round_weights(struct block *block, size_t r, size_t end, ptrdiff_t n
 }
 
 /* o += s v for rows [r, end) and keys [j, j + n).  A weight of 0 hides a key from the product
- * unless its V holds an infinity or NaN; then each row takes its own keys alone. */
+ * unless its V holds an infinity or NaN. */
 static void weigh(struct block *block, size_t r, size_t end, ptrdiff_t j, ptrdiff_t n)
 {
     const size_t dim = block->rows.problem->v_dim;
-    if (group_edge(&block->rows, j, n)) {
-        widen_keys(block, &block->t->v, j, n, dim);
-        if (!rows_finite(block->wide, (ptrdiff_t)dim, n, dim)) {
-            for (; r < end; r++) {
-                const struct attn_range seen = part(block, r, j, n);
-                row_weigh(block->o + r * dim, block->s + (ptrdiff_t)r * block->keys + seen.lo,
-                          block->wide + seen.lo * (ptrdiff_t)dim, (ptrdiff_t)dim, seen.hi - seen.lo,
-                          dim);
-            }
+    ptrdiff_t stride;
+    if (cut(block, j, n)) {
+        const float *wide = keys_f32(&block->source, &block->t->v, j, n, dim, block->wide, &stride);
+        if (!rows_finite(wide, stride, n, dim)) {
+            weigh_rows(block, r, end, j, n, wide, stride);
             return;
         }
     }
-    ptrdiff_t stride;
     const uint16_t *v = load_keys(block, &block->t->v, j, n, dim, &stride);
     round_weights(block, r, end, n);
     GEMM_CBLAS.bf16(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)(end - r), (int)dim, (int)n, 1,

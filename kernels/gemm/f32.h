@@ -1,14 +1,15 @@
 /*
  * f32.h: part of kernel gemm: the products on floats.
  *
- * 16-bit elements are widened first, as those do who have only sgemm: Q once a block of rows, K and
- * V a block of keys at a time, while it stays in cache.  That is exact, and a block of keys meets up
- * to ROWS rows, so it costs little beside the product.
+ * What is no matrix of floats becomes one first, as with those who have only sgemm: Q once a block of
+ * rows, K and V a block of keys at a time, while it stays in cache, out of their pages, widened from 16
+ * bits or times the scales of int8.  A block of keys meets up to ROWS rows, so it costs little beside
+ * the product.
  */
 #include "block.h"
-#include "shared/rows.h"
 
 #define GEMM_DTYPES (ATTN_BIT(ATTN_F32) | ATTN_BIT(ATTN_BF16) | ATTN_BIT(ATTN_F16))
+#define GEMM_KV_DTYPES ATTN_BIT(ATTN_I8)
 #define GEMM_COMPUTE ATTN_F32
 #define GEMM_ROUNDS_P false
 
@@ -24,31 +25,19 @@ static void load_queries(struct block *block)
     if (find_queries(block) && q->dtype == ATTN_F32 && !(GEMM_CBLAS.reads_on && dim % 8))
         return;
     for (size_t r = 0; r < block->rows.rows; r++)
-        widen((float *)block->packed + r * dim, q->dtype, query_row(&block->rows, q, r), dim);
+        keys_widen((float *)block->packed + r * dim, q->dtype, group_row(&block->rows, q, r), dim);
     block->q = block->packed;
     block->q_stride = (ptrdiff_t)dim;
-}
-
-/* Keys [j, j + n) of K or V: floats where they lie, others widened. */
-static const float *load_keys(struct block *block, const struct attn_tensor *kv, ptrdiff_t j,
-                              ptrdiff_t n, size_t dim, ptrdiff_t *stride)
-{
-    *stride = kv->stride[2];
-    if (kv->dtype == ATTN_F32)
-        return attn_row_f32(kv, block->rows.b, block->rows.g, (size_t)j);
-    widen_keys(block, kv, j, n, dim);
-    *stride = (ptrdiff_t)dim;
-    return block->wide;
 }
 
 /* s = scale * q k^T for rows [r, end) and keys [j, j + n). */
 static void scores(struct block *block, size_t r, size_t end, ptrdiff_t j, ptrdiff_t n)
 {
     const size_t dim = block->rows.problem->qk_dim;
-    const float scale = softmax_scale(block->rows.problem);
+    const float scale = attn_problem_scale(block->rows.problem);
     const float *q = block->q;
     ptrdiff_t stride;
-    const float *k = load_keys(block, &block->t->k, j, n, dim, &stride);
+    const float *k = keys_f32(&block->source, &block->t->k, j, n, dim, block->wide, &stride);
     if (is_matrix(stride, dim))
         GEMM_CBLAS.sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)(end - r), (int)n, (int)dim,
                          scale, q + (ptrdiff_t)r * block->q_stride, (int)block->q_stride, k,
@@ -60,21 +49,17 @@ static void scores(struct block *block, size_t r, size_t end, ptrdiff_t j, ptrdi
 }
 
 /* o += s v for rows [r, end) and keys [j, j + n).  A weight of 0 hides a key from the product
- * unless its V holds an infinity or NaN; then each row takes its own keys alone. */
+ * unless its V holds an infinity or NaN. */
 static void weigh(struct block *block, size_t r, size_t end, ptrdiff_t j, ptrdiff_t n)
 {
     const size_t dim = block->rows.problem->v_dim;
     ptrdiff_t stride;
-    const float *v = load_keys(block, &block->t->v, j, n, dim, &stride);
-    const bool leaks = group_edge(&block->rows, j, n) && !rows_finite(v, stride, n, dim);
+    const float *v = keys_f32(&block->source, &block->t->v, j, n, dim, block->wide, &stride);
+    const bool leaks = cut(block, j, n) && !rows_finite(v, stride, n, dim);
     if (is_matrix(stride, dim) && !leaks)
         GEMM_CBLAS.sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)(end - r), (int)dim,
                          (int)n, 1, block->s + (ptrdiff_t)r * block->keys, (int)block->keys, v,
                          (int)stride, 1, block->o + r * dim, (int)dim);
     else
-        for (; r < end; r++) {
-            const struct attn_range seen = part(block, r, j, n);
-            row_weigh(block->o + r * dim, block->s + (ptrdiff_t)r * block->keys + seen.lo,
-                      v + seen.lo * stride, stride, seen.hi - seen.lo, dim);
-        }
+        weigh_rows(block, r, end, j, n, v, stride);
 }

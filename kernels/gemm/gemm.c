@@ -20,8 +20,8 @@
  *             one thread: OpenMP as in any parallel region, a library with threads of its own is
  *             set to one for the whole process by the first plan
  *   scratch   per thread ROWS rows of Q, of KEYS scores (of kv_len where weights are wanted) and
- *             of O; for 16 bits KEYS rows of K or V, and the scores rounded; the library's own
- *             buffers come on top
+ *             of O; KEYS rows of K or V that are not floats or lie in pages, and for bf16 the scores
+ *             rounded; the library's own buffers come on top
  *   instead   flash, which has the micro-kernel and packs nothing
  */
 #include <omp.h>
@@ -61,13 +61,12 @@ struct parts {
 static struct parts parts_of(const struct attn_problem *problem)
 {
     const size_t rows = block_rows(problem), keys = block_keys(problem);
-    const size_t dim = problem->qk_dim > problem->v_dim ? problem->qk_dim : problem->v_dim;
     struct parts at = {.packed = 0};
     at.o = at.packed + rows * problem->qk_dim;
     at.s = at.o + rows * problem->v_dim;
     at.p = at.s + rows * keys;
     at.wide = at.p + (GEMM_ROUNDS_P ? (rows * keys + 1) / 2 : 0);
-    at.all = at.wide + (problem->kv_dtype == ATTN_F32 ? 0 : keys * dim) +
+    at.all = at.wide + (keys_copied(problem) ? keys_floats(problem, keys) : 0) +
              (GEMM_CBLAS.reads_on ? VF_LANES : 0);
     return at;
 }
@@ -85,12 +84,17 @@ static void prepare(struct attn_plan *plan)
 
 static void load_rows(struct block *block)
 {
-    for (size_t r = 0; r < block->rows.rows; r++) {
-        block->range[r] = group_visible(&block->rows, r);
-        block->m[r] = -INFINITY;
-        block->l[r] = 0;
+    const struct group_block *rows = &block->rows;
+    for (size_t r = 0; r < rows->rows; r++) {
+        const size_t h = group_head(rows, r);
+        const float sink = softmax_sink(rows->problem, block->t, h);
+        block->range[r] = group_visible(rows, r);
+        block->terms[r] =
+            terms_of(rows->problem, block->t, &rows->sequence, rows->b, h, group_query(rows, r));
+        block->m[r] = sink;
+        block->l[r] = softmax_sink_exp(sink, sink);
     }
-    memset(block->o, 0, block->rows.rows * block->rows.problem->v_dim * sizeof *block->o);
+    memset(block->o, 0, rows->rows * rows->problem->v_dim * sizeof *block->o);
     load_queries(block);
 }
 
@@ -99,16 +103,18 @@ static void load_rows(struct block *block)
 static void weights(struct block *block, size_t r, ptrdiff_t j, ptrdiff_t n)
 {
     const struct attn_range seen = part(block, r, j, n);
+    const ptrdiff_t count = seen.hi - seen.lo;
     float *s = block->s + (ptrdiff_t)r * block->keys;
-    const float m = softmax_max(s + seen.lo, seen.hi - seen.lo, block->m[r]);
+    block->hidden |= terms_apply(&block->terms[r], j + seen.lo, count, s + seen.lo);
+    const float m = softmax_max(s + seen.lo, count, block->m[r]);
     if (m > block->m[r] && block->l[r] != 0) {
-        const float shrink = exp2f(block->m[r] - m);
+        const float shrink = expf(block->m[r] - m);
         float *o = block->o + r * block->rows.problem->v_dim;
         row_scale(o, o, shrink, block->rows.problem->v_dim);
         block->l[r] *= shrink;
     }
     block->m[r] = m;
-    block->l[r] += softmax_exp2(s + seen.lo, seen.hi - seen.lo, softmax_shift(m));
+    block->l[r] += softmax_exp(s + seen.lo, count, softmax_shift(m));
     if (seen.lo > 0)
         memset(s, 0, (size_t)seen.lo * sizeof *s);
     if (seen.hi < n)
@@ -137,7 +143,7 @@ static void store_output(const struct block *block, size_t r, float factor)
     const struct attn_tensor *t = &block->t->o;
     const size_t dim = block->rows.problem->v_dim, bytes = attn_dtype_size(t->dtype);
     const float *o = block->o + r * dim;
-    char *to = query_row(&block->rows, t, r);
+    char *to = group_row(&block->rows, t, r);
     for (size_t d = 0; d < dim; d += VF_LANES) {
         const size_t n = dim - d < VF_LANES ? dim - d : VF_LANES;
         const vf x = n == VF_LANES ? vf_load(o + d) : vf_load_partial(o + d, n);
@@ -153,7 +159,7 @@ static void store_row(const struct block *block, size_t r)
     if (p->outputs & ATTN_OUTPUT_O)
         store_output(block, r, inverse);
     if (p->outputs & ATTN_OUTPUT_LSE)
-        *group_row_f32(&block->rows, &t->lse, r) = softmax_lse(block->m[r], block->l[r]);
+        *group_row_f32(&block->rows, &t->lse, r) = softmax_log(block->m[r], block->l[r]);
     if (p->outputs & ATTN_OUTPUT_WEIGHTS) {
         const struct attn_range range = block->range[r];
         float *row = group_row_f32(&block->rows, &t->weights, r);
@@ -162,11 +168,14 @@ static void store_row(const struct block *block, size_t r)
             row_scale(row + range.lo,
                       block->s + (ptrdiff_t)r * block->keys + range.lo - block->rows.seen.lo,
                       inverse, (size_t)(range.hi - range.lo));
+        terms_clear(&block->terms[r], range.lo, range.hi - range.lo, row + range.lo);
     }
 }
 
 static void run_block(struct block *block)
 {
+    if (block->rows.rows == 0)
+        return;
     load_rows(block);
     ptrdiff_t n;
     for (ptrdiff_t j = block->rows.seen.lo; j < block->rows.seen.hi; j += n) {
@@ -177,6 +186,7 @@ static void run_block(struct block *block)
         while (part(block, end - 1, j, n).hi == 0)
             end--;
         scores(block, r, end, j, n);
+        block->hidden = false;
         for (size_t row = r; row < end; row++)
             weights(block, row, j, n);
         weigh(block, r, end, j, n);
@@ -205,7 +215,8 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
         for (size_t b = 0; b < p->batch; b++)
             for (size_t g = 0; g < p->kv_heads; g++)
                 for (size_t left = blocks; left > 0; left--) {
-                    block.rows = group_block_at(p, b, g, left - 1, ROWS);
+                    block.source = (struct keys){p, tensors, attn_sequence(p, tensors, b), b, g};
+                    block.rows = group_block_in(p, &block.source.sequence, b, g, left - 1, ROWS);
                     run_block(&block);
                 }
     }
@@ -220,8 +231,9 @@ const struct attn_kernel ATTN_KERNEL = {
     .library = &GEMM_CBLAS.library,
     .caps.size = sizeof(struct attn_caps),
     .caps.dtypes = GEMM_DTYPES,
-    .caps.masks = ATTN_MASKS_POSITIONAL,
-    .caps.options = ATTN_OPTION_WINDOW,
+    .caps.kv_dtypes = GEMM_KV_DTYPES,
+    .caps.masks = ATTN_MASKS_ALL,
+    .caps.options = ATTN_OPTIONS_ALL,
     .caps.outputs = ATTN_OUTPUTS_ALL,
     .caps.forward = true,
     .caps.parallel = true,
