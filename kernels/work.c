@@ -98,6 +98,8 @@ double attn_compulsory_bytes(const struct attn_problem *p)
 struct seen {
     double pairs; /* of all its query heads */
     double keys;  /* that at least one of them sees */
+    double heads; /* KV heads with such keys */
+    double most;  /* keys of the one of them that has the most */
 };
 
 /* Bytes shown[0, n) become 0 where a bias of -inf hides the key. */
@@ -174,8 +176,8 @@ static struct seen count_head(const struct attn_problem *p, const struct attn_te
     const double group = (double)(p->q_heads / p->kv_heads);
     struct seen sum = {0};
     if (!(p->mask & (ATTN_MASK_BOOL | ATTN_MASK_BIAS)))
-        return (struct seen){group * pairs_left(p, s->q_len, s->kv_len),
-                             keys_left(p, s->q_len, s->kv_len)};
+        return (struct seen){.pairs = group * pairs_left(p, s->q_len, s->kv_len),
+                             .keys = keys_left(p, s->q_len, s->kv_len)};
     for (size_t from = 0; from < s->kv_len; from += BLOCK) {
         const struct seen block = count_block(p, t, b, g, s, from);
         sum.pairs += block.pairs;
@@ -184,8 +186,8 @@ static struct seen count_head(const struct attn_problem *p, const struct attn_te
     return sum;
 }
 
-/* Elements of an operand, of the sequences so far.  Where sequences share it, those of the one that
- * reads the most, which the others read too: nearly all of them, and never too many. */
+/* Elements of an operand, of the sequences so far.  Where sequences (in scales() KV heads) share it,
+ * those of the one that reads the most, nearly all of which the others read, too: never too many. */
 struct elements {
     bool shared;
     double count;
@@ -193,10 +195,7 @@ struct elements {
 
 static void add_elements(struct elements *e, double of_sequence)
 {
-    if (!e->shared)
-        e->count += of_sequence;
-    else if (of_sequence > e->count)
-        e->count = of_sequence;
+    e->count = e->shared ? fmax(e->count, of_sequence) : e->count + of_sequence;
 }
 
 /* Elements of a bias or mask that positional masks leave in a sequence. */
@@ -207,16 +206,14 @@ static double terms(const struct attn_problem *p, const struct attn_tensor *t,
            (t->stride[2] ? pairs_left(p, s->q_len, s->kv_len) : keys_left(p, s->q_len, s->kv_len));
 }
 
-/* Scales of the keys that a sequence sees; the KV head that sees the most sees `most`. */
+/* Scales of the keys that a sequence sees. */
 static double scales(const struct attn_problem *p, const struct attn_tensor *t,
-                     const struct seen *seen, double most, bool channels)
+                     const struct seen *seen, bool channels)
 {
     const double each = channels ? (double)p->qk_dim : 1;
-    if (most == 0)
-        return 0;
     if (t->stride[2] == 0)
-        return each * (t->stride[1] ? (double)p->kv_heads : 1);
-    return each * (t->stride[1] ? seen->keys : most);
+        return each * (t->stride[1] ? seen->heads : seen->heads > 0);
+    return each * (t->stride[1] ? seen->keys : seen->most);
 }
 
 /* Whether all sequences have the same scales. */
@@ -229,20 +226,21 @@ static bool scales_shared(const struct attn_problem *p, const struct attn_tensor
 
 /* All KV heads of a sequence. */
 static struct seen count_sequence(const struct attn_problem *p, const struct attn_tensors *t,
-                                  size_t b, const struct attn_sequence *s, double *most)
+                                  size_t b, const struct attn_sequence *s)
 {
     struct seen head = {0}, sum = {0};
-    *most = 0;
     for (size_t g = 0; g < p->kv_heads; g++) {
         if (g == 0 || !shared(p, t, 1))
             head = count_head(p, t, b, g, s);
         sum.pairs += head.pairs;
         sum.keys += head.keys;
-        *most = head.keys > *most ? head.keys : *most;
+        sum.heads += head.keys > 0;
+        sum.most = fmax(sum.most, head.keys);
     }
     return sum;
 }
 
+/* A page that sequences share counts for each of them; lengths, tables, sinks and slopes do not. */
 struct attn_work attn_work(const struct attn_problem *problem, const struct attn_tensors *tensors)
 {
     const struct attn_problem *p = problem;
@@ -253,18 +251,18 @@ struct attn_work attn_work(const struct attn_problem *problem, const struct attn
     struct elements v_scale = {.shared = scales_shared(p, &t->v_scale)};
     struct attn_sequence before = {0};
     struct seen seen = {0}, sum = {0};
-    double rows = 0, most = 0;
+    double rows = 0;
     for (size_t b = 0; b < p->batch; b++) {
         const struct attn_sequence s = attn_sequence(p, t, b);
         if (b == 0 || !shared(p, t, 0) || s.q_len != before.q_len || s.kv_len != before.kv_len)
-            seen = count_sequence(p, t, b, &s, &most);
+            seen = count_sequence(p, t, b, &s);
         sum.pairs += seen.pairs;
         sum.keys += seen.keys;
         rows += (double)(p->q_heads * s.q_len);
         add_elements(&bias, terms(p, &t->bias, &s));
         add_elements(&mask, terms(p, &t->mask, &s));
-        add_elements(&k_scale, scales(p, &t->k_scale, &seen, most, t->k_scale.stride[3] != 0));
-        add_elements(&v_scale, scales(p, &t->v_scale, &seen, most, false));
+        add_elements(&k_scale, scales(p, &t->k_scale, &seen, t->k_scale.stride[3] != 0));
+        add_elements(&v_scale, scales(p, &t->v_scale, &seen, false));
         before = s;
     }
     struct attn_work work = {.pairs = sum.pairs, .bytes = bytes_of(p, rows, sum.keys)};

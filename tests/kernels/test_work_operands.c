@@ -1,0 +1,239 @@
+/*
+ * Useful work with operands: pairs, flops and bytes are what counting key by key and address by
+ * address gives.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "drawn_operands.h"
+#include "problem/parse.h"
+
+#define PROBLEMS 2000
+
+/* Addresses, each once. */
+struct addresses {
+    const char *at[1 << 16];
+    size_t n;
+};
+
+static void add(struct addresses *set, const void *data, ptrdiff_t number, size_t bytes)
+{
+    assert_true(set->n < sizeof set->at / sizeof *set->at);
+    set->at[set->n++] = (const char *)data + number * (ptrdiff_t)bytes;
+}
+
+static int in_order(const void *a, const void *b)
+{
+    const char *const *x = a, *const *y = b;
+    return *x < *y ? -1 : *x > *y;
+}
+
+/* How many there are, which are forgotten. */
+static double distinct(struct addresses *set)
+{
+    double n = 0;
+    qsort(set->at, set->n, sizeof *set->at, in_order);
+    for (size_t k = 0; k < set->n; k++)
+        n += k == 0 || set->at[k] != set->at[k - 1];
+    set->n = 0;
+    return n;
+}
+
+/* What counting gives; elements of a sequence as add_elements() of work.c adds them. */
+struct count {
+    double pairs, rows, keys;
+    double bias, mask, k_scale, v_scale;
+};
+
+static double more(const struct attn_tensor *t, bool packed, double so_far, double of_sequence)
+{
+    return t->stride[0] || packed ? so_far + of_sequence : fmax(so_far, of_sequence);
+}
+
+static bool keys_packed(const struct attn_problem *p)
+{
+    return p->options & ATTN_OPTION_PACKED &&
+           !(p->options & (ATTN_OPTION_RAGGED | ATTN_OPTION_PAGED));
+}
+
+/* Elements of a bias or mask that a sequence's rows reach by position: the problem without it. */
+static double reached(const struct drawn_operands *d, const struct attn_tensor *t, size_t b)
+{
+    static struct addresses set;
+    struct drawn_operands bare = *d;
+    bare.problem.mask &= ~(unsigned)(ATTN_MASK_BIAS | ATTN_MASK_BOOL);
+    for (size_t h = 0; h < d->problem.q_heads; h++)
+        for (size_t i = 0; i < drawn_q_len(d, b); i++)
+            for (size_t j = 0; j < drawn_kv_len(d, b); j++)
+                if (drawn_sees(&bare, b, h, i, j))
+                    add(&set, t->data,
+                        (ptrdiff_t)b * t->stride[0] + (ptrdiff_t)h * t->stride[1] +
+                            (ptrdiff_t)i * t->stride[2] + (ptrdiff_t)j,
+                        attn_dtype_size(t->dtype));
+    return distinct(&set);
+}
+
+static bool group_sees(const struct drawn_operands *d, size_t b, size_t g, size_t j)
+{
+    const size_t group = d->problem.q_heads / d->problem.kv_heads;
+    for (size_t h = g * group; h < (g + 1) * group; h++)
+        for (size_t i = 0; i < drawn_q_len(d, b); i++)
+            if (drawn_sees(d, b, h, i, j))
+                return true;
+    return false;
+}
+
+/* Scales of the keys that a sequence sees: of all KV heads, or of the one that sees the most. */
+static double scales(const struct drawn_operands *d, const struct attn_tensor *t, size_t b,
+                     size_t columns)
+{
+    static struct addresses set;
+    double sum = 0, most = 0;
+    for (size_t g = 0; g < d->problem.kv_heads; g++) {
+        for (size_t j = 0; j < drawn_kv_len(d, b); j++)
+            for (size_t e = 0; e < columns && group_sees(d, b, g, j); e++)
+                add(&set, t->data, (ptrdiff_t)j * t->stride[2] + (ptrdiff_t)e * t->stride[3],
+                    sizeof(float));
+        const double head = distinct(&set);
+        sum += head;
+        most = fmax(most, head);
+    }
+    return t->stride[1] ? sum : most;
+}
+
+static struct count count_all(const struct drawn_operands *d)
+{
+    const struct attn_problem *p = &d->problem;
+    const struct attn_tensors *t = &d->tensors;
+    const bool packed = keys_packed(p);
+    struct count c = {0};
+    for (size_t b = 0; b < p->batch; b++) {
+        for (size_t h = 0; h < p->q_heads; h++)
+            for (size_t i = 0; i < drawn_q_len(d, b); i++, c.rows++)
+                for (size_t j = 0; j < drawn_kv_len(d, b); j++)
+                    c.pairs += drawn_sees(d, b, h, i, j);
+        for (size_t g = 0; g < p->kv_heads; g++)
+            for (size_t j = 0; j < drawn_kv_len(d, b); j++)
+                c.keys += group_sees(d, b, g, j);
+        if (p->mask & ATTN_MASK_BIAS)
+            c.bias = more(&t->bias, false, c.bias, reached(d, &t->bias, b));
+        if (p->mask & ATTN_MASK_BOOL)
+            c.mask = more(&t->mask, false, c.mask, reached(d, &t->mask, b));
+        if (p->kv_dtype != ATTN_I8)
+            continue;
+        c.k_scale = more(&t->k_scale, packed && t->k_scale.stride[2], c.k_scale,
+                         scales(d, &t->k_scale, b, t->k_scale.stride[3] ? p->qk_dim : 1));
+        c.v_scale = more(&t->v_scale, packed && t->v_scale.stride[2], c.v_scale,
+                         scales(d, &t->v_scale, b, 1));
+    }
+    return c;
+}
+
+static double bytes_of(const struct drawn_operands *d, const struct count *c)
+{
+    const struct attn_problem *p = &d->problem;
+    const double element = p->dtype == ATTN_F32 ? 4 : 2;
+    const double key = p->kv_dtype == ATTN_I8 ? 1 : element;
+    const bool shared = p->options & ATTN_OPTION_SHARED_KV;
+    double row = (double)p->qk_dim * element;
+    row += p->outputs & ATTN_OUTPUT_O ? (double)p->v_dim * element : 0;
+    row += p->outputs & ATTN_OUTPUT_LSE ? 4 : 0;
+    row += p->outputs & ATTN_OUTPUT_WEIGHTS ? 4 * (double)p->kv_len : 0;
+    return c->rows * row + c->keys * key * (double)(p->qk_dim + (shared ? 0 : p->v_dim)) +
+           c->bias * (d->tensors.bias.dtype == ATTN_F32 ? 4 : 2) + c->mask +
+           4 * (c->k_scale + c->v_scale);
+}
+
+static void work_is_what_counting_gives(void **state)
+{
+    (void)state;
+    const struct drawn_limits limits = {
+        .q_len = 7,
+        .kv_len = 20,
+        .dim = 9,
+        .masks = ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT | ATTN_MASK_BIAS | ATTN_MASK_BOOL,
+        .options = ATTN_OPTION_WINDOW | ATTN_OPTION_RAGGED | ATTN_OPTION_PAGED |
+                   ATTN_OPTION_PACKED | ATTN_OPTION_SHARED_KV,
+        .dtypes = 1u << ATTN_F32 | 1u << ATTN_BF16 | 1u << ATTN_F16,
+        .kv_dtypes = 1u << ATTN_I8,
+    };
+    for (uint64_t seed = 0; seed < PROBLEMS; seed++) {
+        const struct attn_problem p = drawn_problem(&limits, seed);
+        struct drawn_operands d;
+        char text[PARSE_TEXT];
+        drawn_open(&d, &p, false, seed);
+        const struct count c = count_all(&d);
+        const struct attn_work work = attn_work(&p, &d.tensors);
+        parse_print_problem(&p, text);
+        if (work.pairs != c.pairs)
+            fail_msg("%s: %g pairs, not %g", text, work.pairs, c.pairs);
+        assert_true(work.flops == 2 * c.pairs * (double)(p.qk_dim + p.v_dim));
+        if (work.bytes != bytes_of(&d, &c))
+            fail_msg("%s: %g bytes, not %g", text, work.bytes, bytes_of(&d, &c));
+        drawn_close(&d);
+    }
+}
+
+/* A problem without such operands is what it says alone. */
+static void plain_work_is_that_of_the_problem(void **state)
+{
+    (void)state;
+    const struct drawn_limits limits = {
+        .q_len = 50,
+        .kv_len = 90,
+        .dim = 9,
+        .masks = ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT,
+        .options = ATTN_OPTION_WINDOW | ATTN_OPTION_SOFTCAP | ATTN_OPTION_SHARED_KV,
+        .dtypes = 1u << ATTN_F32 | 1u << ATTN_BF16,
+    };
+    const struct attn_tensors none = {.size = sizeof none};
+    for (uint64_t seed = 0; seed < PROBLEMS; seed++) {
+        const struct attn_problem p = drawn_problem(&limits, seed);
+        const struct attn_work work = attn_work(&p, &none);
+        assert_true(work.pairs == attn_visible_pairs(&p));
+        assert_true(work.flops == attn_useful_flops(&p));
+        assert_true(work.bytes == attn_compulsory_bytes(&p));
+    }
+}
+
+/* Keys are looked at some thousands at a time: one seen in front of such a border, one behind. */
+static void long_rows(void **state)
+{
+    (void)state;
+    enum { KEYS = 9001, QUERIES = 3 };
+    struct attn_problem p;
+    attn_problem_init(&p);
+    p.batch = 2;
+    p.q_heads = 4;
+    p.q_len = QUERIES;
+    p.kv_len = KEYS;
+    p.mask = ATTN_MASK_BOOL;
+    uint8_t *mask = calloc(QUERIES * KEYS, 1);
+    assert_non_null(mask);
+    const struct attn_tensors t = {
+        .size = sizeof t, .mask = {.data = mask, .dtype = ATTN_BOOL, .stride = {0, 0, KEYS, 1}}};
+    mask[4095] = mask[KEYS + 4096] = mask[2 * KEYS + 9000] = mask[KEYS + 9000] = 1;
+    const struct attn_work work = attn_work(&p, &t);
+    assert_true(work.pairs == 2 * 4 * 4);
+    /* Q and O, K and V of 3 keys of 2 sequences, the mask once */
+    assert_true(work.bytes == 2 * 4 * 3 * 2 * 4 + 2 * 3 * 2 * 4 + QUERIES * KEYS);
+    free(mask);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(work_is_what_counting_gives),
+        cmocka_unit_test(plain_work_is_that_of_the_problem),
+        cmocka_unit_test(long_rows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
