@@ -1,0 +1,252 @@
+/*
+ * operands_valid: whether operands are what their problem says, in one line that names the first that
+ * is not.  Kernels do not check: a caller with data of others asks here before it calls one.
+ */
+#include <stdarg.h>
+#include <stdio.h> /* text into memory alone */
+
+#include "attention.h"
+
+/* What is asked, and where the answer goes. */
+struct inquiry {
+    const struct attn_problem *problem;
+    const struct attn_tensors *tensors;
+    char *message;
+    size_t size;
+};
+
+static bool __attribute__((format(printf, 2, 3)))
+refuse(const struct inquiry *in, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(in->message, in->size, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+/* Whether keys follow each other as queries do. */
+static bool keys_packed(const struct attn_problem *p)
+{
+    return p->options & ATTN_OPTION_PACKED &&
+           !(p->options & (ATTN_OPTION_RAGGED | ATTN_OPTION_PAGED));
+}
+
+/* ---- there, and of the right type ------------------------------------------------------------ */
+
+struct operand {
+    const char *name;
+    const struct attn_tensor *tensor;
+    bool needed;
+    enum attn_dtype dtype, other; /* it may have either */
+    bool packed;                  /* rows of all sequences follow each other */
+};
+
+static bool operand_present(const struct inquiry *in, const struct operand *o)
+{
+    if (!o->needed)
+        return true;
+    if (!o->tensor->data)
+        return refuse(in, "%s is missing", o->name);
+    const enum attn_dtype dtype = o->tensor->dtype;
+    if ((unsigned)dtype >= ATTN_DTYPE_COUNT)
+        return refuse(in, "%s has no data type (%d)", o->name, (int)dtype);
+    if (dtype != o->dtype && dtype != o->other)
+        return refuse(in, "%s is %s, not %s%s%s", o->name, attn_dtype_name(dtype),
+                      attn_dtype_name(o->dtype), o->other == o->dtype ? "" : " or ",
+                      o->other == o->dtype ? "" : attn_dtype_name(o->other));
+    if (o->packed && o->tensor->stride[0] != 0)
+        return refuse(in, "%s is packed and has stride[0] %td, not 0", o->name,
+                      o->tensor->stride[0]);
+    return true;
+}
+
+/* NAME: an operand of that field's name, needed where a condition holds. */
+#define OPERAND(NAME, NEEDED, DTYPE, OTHER, PACKED)                                          \
+    {                                                                                        \
+        .name = #NAME, .tensor = &t->NAME, .needed = NEEDED, .dtype = DTYPE, .other = OTHER, \
+        .packed = PACKED                                                                     \
+    }
+
+static bool all_present(const struct inquiry *in)
+{
+    const struct attn_problem *p = in->problem;
+    const struct attn_tensors *t = in->tensors;
+    const bool packed = p->options & ATTN_OPTION_PACKED, kv_packed = keys_packed(p);
+    const bool back = p->pass == ATTN_BACKWARD, i8 = p->kv_dtype == ATTN_I8;
+    const unsigned out = p->outputs;
+    const enum attn_dtype type = p->dtype, kv = p->kv_dtype;
+    const struct operand all[] = {
+        OPERAND(q, true, type, type, packed),
+        OPERAND(k, true, kv, kv, kv_packed),
+        OPERAND(v, true, kv, kv, kv_packed),
+        OPERAND(o, back || out & ATTN_OUTPUT_O, type, type, packed),
+        OPERAND(lse, back || out & ATTN_OUTPUT_LSE, ATTN_F32, ATTN_F32, packed),
+        OPERAND(weights, out & ATTN_OUTPUT_WEIGHTS, ATTN_F32, ATTN_F32, packed),
+        OPERAND(bias, p->mask & ATTN_MASK_BIAS, ATTN_F32, type, false),
+        OPERAND(mask, p->mask & ATTN_MASK_BOOL, ATTN_BOOL, ATTN_BOOL, false),
+        OPERAND(sinks, p->options & ATTN_OPTION_SINKS, ATTN_F32, ATTN_F32, false),
+        OPERAND(slopes, p->options & ATTN_OPTION_ALIBI, ATTN_F32, ATTN_F32, false),
+        OPERAND(kv_lens, p->options & ATTN_OPTION_RAGGED, ATTN_I32, ATTN_I32, false),
+        OPERAND(cu_seqlens, packed, ATTN_I32, ATTN_I32, false),
+        OPERAND(cu_seqlens_kv, kv_packed, ATTN_I32, ATTN_I32, false),
+        OPERAND(block_table, p->options & ATTN_OPTION_PAGED, ATTN_I32, ATTN_I32, false),
+        OPERAND(k_scale, i8, ATTN_F32, ATTN_F32, kv_packed),
+        OPERAND(v_scale, i8, ATTN_F32, ATTN_F32, kv_packed),
+        OPERAND(dO, back, type, type, packed),
+        OPERAND(dQ, out & ATTN_OUTPUT_DQ, type, type, packed),
+        OPERAND(dK, out & ATTN_OUTPUT_DK, type, type, kv_packed),
+        OPERAND(dV, out & ATTN_OUTPUT_DV, type, type, kv_packed),
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (!operand_present(in, &all[i]))
+            return false;
+    return true;
+}
+
+static bool strides_fit(const struct inquiry *in)
+{
+    const struct attn_problem *p = in->problem;
+    const struct attn_tensors *t = in->tensors;
+    const ptrdiff_t *scale = t->k_scale.stride;
+    if (p->options & ATTN_OPTION_SHARED_KV) {
+        if (t->v.data != t->k.data)
+            return refuse(in, "v is not where k is, with which it shares its rows");
+        for (int n = 0; n < 3; n++)
+            if (t->v.stride[n] != t->k.stride[n])
+                return refuse(in, "v has stride[%d] %td, k, with which it shares its rows, %td", n,
+                              t->v.stride[n], t->k.stride[n]);
+    }
+    if (p->kv_dtype != ATTN_I8)
+        return true;
+    if (scale[3] != 0 && scale[3] != 1)
+        return refuse(in, "k_scale has stride[3] %td, neither 0 nor 1", scale[3]);
+    if (scale[3] == 1 && scale[2] != 0)
+        return refuse(in,
+                      "k_scale has stride[2] %td and stride[3] 1: scales are one a token or one "
+                      "a channel, with a stride of 0",
+                      scale[2]);
+    return true;
+}
+
+/* ---- lengths, offsets and pages -------------------------------------------------------------- */
+
+static bool lengths_fit(const struct inquiry *in)
+{
+    const struct attn_problem *p = in->problem;
+    const int32_t *lens = in->tensors->kv_lens.data;
+    if (!(p->options & ATTN_OPTION_RAGGED))
+        return true;
+    for (size_t b = 0; b < p->batch; b++) {
+        if (lens[b] < 0)
+            return refuse(in, "kv_lens[%zu] is %d, below 0", b, lens[b]);
+        if ((size_t)lens[b] > p->kv_len)
+            return refuse(in, "kv_lens[%zu] is %d, there is room for %zu keys", b, lens[b],
+                          p->kv_len);
+    }
+    return true;
+}
+
+/* Offsets of sequences of at most `most` rows among `rows`. */
+static bool offsets_fit(const struct inquiry *in, const char *name, const struct attn_tensor *t,
+                        size_t most, size_t rows)
+{
+    const int32_t *first = t->data;
+    const size_t batch = in->problem->batch;
+    if (first[0] != 0)
+        return refuse(in, "%s[0] is %d, not 0", name, first[0]);
+    for (size_t b = 1; b <= batch; b++) {
+        if (first[b] < first[b - 1])
+            return refuse(in, "%s[%zu] is %d, below the %d before it", name, b, first[b],
+                          first[b - 1]);
+        if ((size_t)(first[b] - first[b - 1]) > most)
+            return refuse(in, "%s[%zu] is %d, %d more than before, a sequence has %zu at most",
+                          name, b, first[b], first[b] - first[b - 1], most);
+    }
+    if ((size_t)first[batch] > rows)
+        return refuse(in, "%s[%zu] is %d, there are %zu rows", name, batch, first[batch], rows);
+    return true;
+}
+
+static bool all_offsets_fit(const struct inquiry *in)
+{
+    const struct attn_problem *p = in->problem;
+    const struct attn_tensors *t = in->tensors;
+    if (!(p->options & ATTN_OPTION_PACKED))
+        return true;
+    return offsets_fit(in, "cu_seqlens", &t->cu_seqlens, p->q_len, t->q_rows) &&
+           (!keys_packed(p) ||
+            offsets_fit(in, "cu_seqlens_kv", &t->cu_seqlens_kv, p->kv_len, t->kv_rows));
+}
+
+/* Pages that a sequence has keys in; the rest of its row of the table is nobody's business. */
+static bool pages_fit(const struct inquiry *in)
+{
+    const struct attn_problem *p = in->problem;
+    const struct attn_tensors *t = in->tensors;
+    if (!(p->options & ATTN_OPTION_PAGED))
+        return true;
+    for (size_t b = 0; b < p->batch; b++) {
+        const int32_t *table =
+            (const int32_t *)t->block_table.data + (ptrdiff_t)b * t->block_table.stride[0];
+        const size_t keys = attn_sequence(p, t, b).kv_len;
+        for (size_t n = 0; n * p->page_size < keys; n++)
+            if (table[n] < 0 || (size_t)table[n] >= t->pages)
+                return refuse(in, "block_table[%zu, %zu] is %d, there are %zu pages", b, n,
+                              table[n], t->pages);
+    }
+    return true;
+}
+
+/* ---- the mask's bytes ------------------------------------------------------------------------ */
+
+/* The first of n bytes that is neither 0 nor 1, n where none. */
+static size_t first_not_bool(const uint8_t *bytes, size_t n)
+{
+    uint8_t above = 0;
+    size_t j = 0;
+    for (size_t k = 0; k < n; k++)
+        above |= bytes[k] & 0xfe;
+    while (above ? bytes[j] <= 1 : j < n)
+        j++;
+    return j;
+}
+
+/* Of each sequence what its lengths leave, once where dimensions share it. */
+static bool mask_is_bool(const struct inquiry *in)
+{
+    const struct attn_problem *p = in->problem;
+    const struct attn_tensors *t = in->tensors;
+    const ptrdiff_t *stride = t->mask.stride;
+    const size_t heads = stride[1] ? p->q_heads : 1;
+    const unsigned lengths = ATTN_OPTION_RAGGED | ATTN_OPTION_PACKED;
+    const size_t sequences = stride[0] || p->options & lengths ? p->batch : 1;
+    if (!(p->mask & ATTN_MASK_BOOL))
+        return true;
+    for (size_t b = 0; b < sequences; b++) {
+        const struct attn_sequence s = attn_sequence(p, t, b);
+        const size_t rows = stride[2] || s.q_len == 0 ? s.q_len : 1;
+        for (size_t h = 0; h < heads; h++)
+            for (size_t i = 0; i < rows; i++) {
+                const uint8_t *row = attn_row(&t->mask, b, h, i);
+                const size_t j = first_not_bool(row, s.kv_len);
+                if (j < s.kv_len)
+                    return refuse(in, "mask[%zu, %zu, %zu, %zu] is %d, neither 0 nor 1", b, h, i, j,
+                                  row[j]);
+            }
+    }
+    return true;
+}
+
+bool attn_tensors_valid(const struct attn_problem *problem, const struct attn_tensors *tensors,
+                        char *message, size_t size)
+{
+    const struct inquiry in = {problem, tensors, message, size};
+    const char *why;
+    if (!attn_problem_valid(problem, &why))
+        return refuse(&in, "%s", why);
+    if (tensors->size < sizeof *tensors)
+        return refuse(&in, "the size field of the operands is not set");
+    return all_present(&in) && strides_fit(&in) && lengths_fit(&in) && all_offsets_fit(&in) &&
+           pages_fit(&in) && mask_is_bool(&in);
+}

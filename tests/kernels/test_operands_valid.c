@@ -1,0 +1,347 @@
+/*
+ * attn_tensors_valid(): drawn operands are valid, and each thing that can be wrong with them is named.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "drawn_operands.h"
+#include "problem/parse.h"
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+static void drawn_operands_are_valid(void **state)
+{
+    (void)state;
+    const struct drawn_limits limits = {
+        .q_len = 7,
+        .kv_len = 20,
+        .dim = 9,
+        .masks = ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT | ATTN_MASK_BIAS | ATTN_MASK_BOOL,
+        .options = ATTN_OPTION_WINDOW | ATTN_OPTION_SOFTCAP | ATTN_OPTION_SINKS |
+                   ATTN_OPTION_ALIBI | ATTN_OPTION_RAGGED | ATTN_OPTION_PAGED | ATTN_OPTION_PACKED |
+                   ATTN_OPTION_SHARED_KV,
+        .dtypes = 1u << ATTN_F32 | 1u << ATTN_BF16 | 1u << ATTN_F16,
+        .kv_dtypes = 1u << ATTN_I8,
+    };
+    for (uint64_t seed = 0; seed < 2000; seed++) {
+        const struct attn_problem p = drawn_problem(&limits, seed);
+        struct drawn_operands d;
+        char text[PARSE_TEXT], message[200] = "";
+        drawn_open(&d, &p, true, seed);
+        parse_print_problem(&p, text);
+        if (!attn_tensors_valid(&p, &d.tensors, message, sizeof message))
+            fail_msg("%s: %s", text, message);
+        drawn_close(&d);
+    }
+}
+
+/* ---- what is wrong --------------------------------------------------------------------------- */
+
+/* Two sequences, four query heads, two KV heads, three queries, eight keys, two dimensions. */
+static float numbers[2 * 4 * 8 * 8];
+static uint8_t mask[2 * 3 * 8];
+static int32_t lens[2], queries[3], keys[3], table[2 * 4];
+static struct attn_problem p;
+static struct attn_tensors t;
+
+static struct attn_tensor of_heads(size_t heads, size_t rows, size_t columns, enum attn_dtype dtype)
+{
+    return (struct attn_tensor){.data = numbers,
+                                .dtype = dtype,
+                                .stride = {(ptrdiff_t)(heads * rows * columns),
+                                           (ptrdiff_t)(rows * columns), (ptrdiff_t)columns, 1}};
+}
+
+static struct attn_tensor list(void *data, enum attn_dtype dtype, ptrdiff_t stride)
+{
+    return (struct attn_tensor){.data = data, .dtype = dtype, .stride = {stride}};
+}
+
+/* Right in everything, with all operands that there are. */
+static void start(unsigned masks, unsigned options)
+{
+    attn_problem_init(&p);
+    p.batch = 2;
+    p.q_heads = 4;
+    p.kv_heads = 2;
+    p.q_len = 3;
+    p.kv_len = 8;
+    p.qk_dim = p.v_dim = 2;
+    p.mask = masks;
+    p.options = options;
+    p.softcap = 1;
+    p.page_size = 2;
+    p.outputs = ATTN_OUTPUT_O | ATTN_OUTPUT_LSE | ATTN_OUTPUT_WEIGHTS;
+    memset(mask, 1, sizeof mask);
+    memcpy(lens, (const int32_t[]){8, 3}, sizeof lens);
+    memcpy(queries, (const int32_t[]){0, 3, 5}, sizeof queries);
+    memcpy(keys, (const int32_t[]){0, 8, 9}, sizeof keys);
+    memcpy(table, (const int32_t[]){4, 0, 3, 1, 2, 5, -1, 99}, sizeof table);
+    t = (struct attn_tensors){.size = sizeof t, .pages = 6, .q_rows = 5, .kv_rows = 9};
+    t.q = of_heads(4, 3, 2, ATTN_F32);
+    t.k = of_heads(2, 8, 2, ATTN_F32);
+    t.v = of_heads(2, 8, 2, ATTN_F32);
+    t.o = of_heads(4, 3, 2, ATTN_F32);
+    t.lse = of_heads(4, 3, 1, ATTN_F32);
+    t.weights = of_heads(4, 3, 8, ATTN_F32);
+    t.bias = of_heads(4, 3, 8, ATTN_F32);
+    t.mask = (struct attn_tensor){.data = mask, .dtype = ATTN_BOOL, .stride = {3 * 8, 0, 8, 1}};
+    t.sinks = t.slopes = list(numbers, ATTN_F32, 1);
+    t.kv_lens = list(lens, ATTN_I32, 1);
+    t.cu_seqlens = list(queries, ATTN_I32, 1);
+    t.cu_seqlens_kv = list(keys, ATTN_I32, 1);
+    t.block_table = list(table, ATTN_I32, 4);
+    t.k_scale = of_heads(2, 8, 1, ATTN_F32);
+    t.k_scale.stride[3] = 0;
+    t.v_scale = of_heads(2, 8, 1, ATTN_F32);
+    t.dO = t.dQ = t.q;
+    t.dK = t.dV = t.k;
+    if (options & ATTN_OPTION_PACKED)
+        t.q.stride[0] = t.k.stride[0] = t.v.stride[0] = t.o.stride[0] = t.lse.stride[0] =
+            t.weights.stride[0] = 0;
+}
+
+static void use_integers(void)
+{
+    p.kv_dtype = t.k.dtype = t.v.dtype = ATTN_I8;
+}
+
+static void use_backward(void)
+{
+    p.pass = ATTN_BACKWARD;
+    p.outputs = ATTN_OUTPUT_DQ | ATTN_OUTPUT_DK | ATTN_OUTPUT_DV;
+}
+
+static void assert_valid(void)
+{
+    char message[200] = "";
+    if (!attn_tensors_valid(&p, &t, message, sizeof message))
+        fail_msg("%s", message);
+}
+
+static void assert_message(const char *expected)
+{
+    char message[200] = "";
+    assert_false(attn_tensors_valid(&p, &t, message, sizeof message));
+    assert_string_equal(message, expected);
+}
+
+static void each_is_needed_where_it_is_used(void **state)
+{
+    (void)state;
+    const struct {
+        struct attn_tensor *tensor;
+        unsigned masks, options;
+        void (*use)(void);
+        const char *message;
+    } cases[] = {
+        {&t.q, 0, 0, NULL, "q is missing"},
+        {&t.k, 0, 0, NULL, "k is missing"},
+        {&t.v, 0, 0, NULL, "v is missing"},
+        {&t.o, 0, 0, NULL, "o is missing"},
+        {&t.lse, 0, 0, NULL, "lse is missing"},
+        {&t.weights, 0, 0, NULL, "weights is missing"},
+        {&t.bias, ATTN_MASK_BIAS, 0, NULL, "bias is missing"},
+        {&t.mask, ATTN_MASK_BOOL, 0, NULL, "mask is missing"},
+        {&t.sinks, 0, ATTN_OPTION_SINKS, NULL, "sinks is missing"},
+        {&t.slopes, 0, ATTN_OPTION_ALIBI, NULL, "slopes is missing"},
+        {&t.kv_lens, 0, ATTN_OPTION_RAGGED, NULL, "kv_lens is missing"},
+        {&t.cu_seqlens, 0, ATTN_OPTION_PACKED, NULL, "cu_seqlens is missing"},
+        {&t.cu_seqlens_kv, 0, ATTN_OPTION_PACKED, NULL, "cu_seqlens_kv is missing"},
+        {&t.block_table, 0, ATTN_OPTION_PAGED | ATTN_OPTION_RAGGED, NULL, "block_table is missing"},
+        {&t.k_scale, 0, 0, use_integers, "k_scale is missing"},
+        {&t.v_scale, 0, 0, use_integers, "v_scale is missing"},
+        {&t.dO, 0, 0, use_backward, "dO is missing"},
+        {&t.dQ, 0, 0, use_backward, "dQ is missing"},
+        {&t.dK, 0, 0, use_backward, "dK is missing"},
+        {&t.dV, 0, 0, use_backward, "dV is missing"},
+        {&t.lse, 0, 0, use_backward, "lse is missing"},
+    };
+    for (size_t n = 0; n < COUNT(cases); n++) {
+        start(cases[n].masks, cases[n].options);
+        if (cases[n].options == ATTN_OPTION_PACKED)
+            t.k_scale.stride[0] = t.v_scale.stride[0] = 0;
+        if (cases[n].use)
+            cases[n].use();
+        assert_valid();
+        cases[n].tensor->data = NULL;
+        assert_message(cases[n].message);
+    }
+    start(0, 0); /* nothing that is not used */
+    t.bias.data = t.mask.data = t.sinks.data = t.kv_lens.data = t.block_table.data = NULL;
+    t.k_scale.data = t.dO.data = NULL;
+    p.outputs = ATTN_OUTPUT_LSE;
+    t.o.data = t.weights.data = NULL;
+    assert_valid();
+    start(0, ATTN_OPTION_PACKED | ATTN_OPTION_RAGGED); /* keys in a cache */
+    t.k.stride[0] = t.v.stride[0] = 32;
+    t.cu_seqlens_kv.data = NULL;
+    assert_valid();
+}
+
+static void types(void **state)
+{
+    (void)state;
+    start(ATTN_MASK_BIAS | ATTN_MASK_BOOL, ATTN_OPTION_SINKS | ATTN_OPTION_RAGGED);
+    t.mask.dtype = ATTN_F32;
+    assert_message("mask is f32, not bool");
+    t.mask.dtype = ATTN_BOOL;
+    t.bias.dtype = ATTN_BF16;
+    assert_message("bias is bf16, not f32");
+    p.dtype = p.kv_dtype = t.q.dtype = t.k.dtype = t.v.dtype = t.o.dtype = ATTN_BF16;
+    assert_valid();
+    t.bias.dtype = ATTN_F32;
+    assert_valid();
+    t.bias.dtype = ATTN_F16;
+    assert_message("bias is f16, not f32 or bf16");
+    t.bias.dtype = ATTN_F32;
+    t.k.dtype = ATTN_F32;
+    assert_message("k is f32, not bf16");
+    t.k.dtype = (enum attn_dtype)99;
+    assert_message("k has no data type (99)");
+    t.k.dtype = ATTN_BF16;
+    t.kv_lens.dtype = ATTN_F32;
+    assert_message("kv_lens is f32, not i32");
+    t.kv_lens.dtype = ATTN_I32;
+    t.sinks.dtype = ATTN_F16;
+    assert_message("sinks is f16, not f32");
+    start(0, 0);
+    use_integers();
+    assert_valid();
+    t.v_scale.dtype = ATTN_I8;
+    assert_message("v_scale is i8, not f32");
+}
+
+static void strides(void **state)
+{
+    (void)state;
+    start(0, ATTN_OPTION_PACKED);
+    assert_valid();
+    t.o.stride[0] = 24;
+    assert_message("o is packed and has stride[0] 24, not 0");
+    start(0, ATTN_OPTION_PACKED);
+    t.v.stride[0] = 32;
+    assert_message("v is packed and has stride[0] 32, not 0");
+    start(0, ATTN_OPTION_SHARED_KV);
+    assert_valid();
+    t.v.stride[1]++;
+    assert_message("v has stride[1] 17, k, with which it shares its rows, 16");
+    t.v.data = numbers + 1;
+    assert_message("v is not where k is, with which it shares its rows");
+    start(0, 0);
+    use_integers();
+    t.k_scale.stride[3] = 2;
+    assert_message("k_scale has stride[3] 2, neither 0 nor 1");
+    t.k_scale.stride[3] = 1;
+    t.k_scale.stride[2] = 2;
+    assert_message("k_scale has stride[2] 2 and stride[3] 1: scales are one a token or one a "
+                   "channel, with a stride of 0");
+    t.k_scale.stride[2] = 0;
+    assert_valid();
+}
+
+static void lengths_and_offsets(void **state)
+{
+    (void)state;
+    start(0, ATTN_OPTION_RAGGED);
+    lens[0] = 0;
+    assert_valid();
+    lens[1] = 9;
+    assert_message("kv_lens[1] is 9, there is room for 8 keys");
+    lens[0] = -1;
+    assert_message("kv_lens[0] is -1, below 0");
+
+    start(0, ATTN_OPTION_PACKED);
+    queries[0] = 1;
+    assert_message("cu_seqlens[0] is 1, not 0");
+    queries[0] = 0;
+    queries[1] = 0; /* a sequence without queries */
+    queries[2] = 3;
+    assert_valid();
+    queries[2] = 4;
+    assert_message("cu_seqlens[2] is 4, 4 more than before, a sequence has 3 at most");
+    queries[1] = 3;
+    queries[2] = 2;
+    assert_message("cu_seqlens[2] is 2, below the 3 before it");
+    queries[2] = 6;
+    assert_message("cu_seqlens[2] is 6, there are 5 rows");
+    queries[2] = 5;
+    keys[2] = 10;
+    assert_message("cu_seqlens_kv[2] is 10, there are 9 rows");
+    keys[1] = 9;
+    assert_message("cu_seqlens_kv[1] is 9, 9 more than before, a sequence has 8 at most");
+}
+
+static void pages(void **state)
+{
+    (void)state;
+    start(0, ATTN_OPTION_PAGED | ATTN_OPTION_RAGGED);
+    assert_valid(); /* entries behind a sequence's last page are nobody's */
+    table[5] = 6;
+    assert_message("block_table[1, 1] is 6, there are 6 pages");
+    table[5] = 5;
+    lens[1] = 5;
+    assert_message("block_table[1, 2] is -1, there are 6 pages");
+    lens[1] = 0;
+    table[4] = -7;
+    assert_valid();
+    p.options &= ~(unsigned)ATTN_OPTION_RAGGED; /* all of them */
+    assert_message("block_table[1, 0] is -7, there are 6 pages");
+}
+
+static void mask_elements(void **state)
+{
+    (void)state;
+    start(ATTN_MASK_BOOL, 0);
+    mask[1 * 24 + 2 * 8 + 5] = 255;
+    assert_message("mask[1, 0, 2, 5] is 255, neither 0 nor 1");
+    t.mask.stride[0] = 0; /* one for both sequences: the second is not there */
+    assert_valid();
+    mask[7] = 2;
+    assert_message("mask[0, 0, 0, 7] is 2, neither 0 nor 1");
+    p.options = ATTN_OPTION_RAGGED;
+    lens[0] = lens[1] = 7;
+    assert_valid();
+    lens[1] = 8;
+    assert_message("mask[1, 0, 0, 7] is 2, neither 0 nor 1");
+    start(ATTN_MASK_BOOL, ATTN_OPTION_PACKED);
+    mask[1 * 24 + 2 * 8] = 9; /* of the third query, and there are two */
+    assert_valid();
+    mask[1 * 24 + 1 * 8] = 9;
+    assert_message("mask[1, 0, 1, 0] is 9, neither 0 nor 1");
+}
+
+static void the_problem_itself(void **state)
+{
+    (void)state;
+    char short_message[5];
+    start(0, 0);
+    p.kv_len = 0;
+    assert_message("a length is zero");
+    assert_false(attn_tensors_valid(&p, &t, short_message, sizeof short_message));
+    assert_string_equal(short_message, "a le");
+    start(0, 0);
+    t.size--;
+    assert_message("the size field of the operands is not set");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(drawn_operands_are_valid),
+        cmocka_unit_test(each_is_needed_where_it_is_used),
+        cmocka_unit_test(types),
+        cmocka_unit_test(strides),
+        cmocka_unit_test(lengths_and_offsets),
+        cmocka_unit_test(pages),
+        cmocka_unit_test(mask_elements),
+        cmocka_unit_test(the_problem_itself),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
