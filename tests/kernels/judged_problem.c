@@ -302,9 +302,10 @@ double judged_rms_error(struct judged_problem *t)
         judge(t);
     for (size_t b = 0; b < p->batch; b++)
         for (size_t h = 0; h < p->q_heads; h++)
-            for (size_t i = 0; i < p->q_len; i++)
+            for (size_t i = 0; i < attn_sequence(p, &t->tensors, b).q_len; i++)
                 for (size_t d = 0; d < p->v_dim; d++, e++) {
-                    const double error = tensors_get(&t->set.tensors.o, b, h, i, d) - t->o[e];
+                    const size_t row = attn_sequence(p, &t->tensors, b).q_first + i;
+                    const double error = tensors_get(&t->tensors.o, b, h, row, d) - t->o[e];
                     sum += error * error;
                 }
     return sqrt(sum / (double)e);

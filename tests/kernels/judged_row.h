@@ -7,6 +7,7 @@
 #define TESTS_JUDGED_ROW_H
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "reference.h"
@@ -43,6 +44,26 @@ static inline struct judged *open_judged(const char *problem)
         .weights = t->weights,
         .weights_bound = t->weights_bound,
     };
+    return t;
+}
+
+/* Two keys with logits 0 and x = log 3: weights 1/4 and 3/4, V = 1 and 5, so O = 4.  In each sequence
+ * and head of a problem with sq=1,skv=2,d=1,scale=1. */
+static inline struct judged *open_quarters(const char *options)
+{
+    char text[PARSE_TEXT];
+    snprintf(text, sizeof text, "sq=1,skv=2,d=1,scale=1%s", options);
+    struct judged *t = open_judged(text);
+    const struct attn_problem *p = &t->c.problem;
+    const struct attn_tensors *s = &t->set.tensors;
+    for (size_t b = 0; b < p->batch; b++)
+        for (size_t h = 0; h < p->q_heads; h++) {
+            tensors_set(&s->q, b, h, 0, 0, 1);
+            for (size_t j = 0; j < 2; j++) {
+                tensors_set(&s->k, b, h, j, 0, j ? log(3) : 0);
+                tensors_set(&s->v, b, h, j, 0, j ? 5 : 1);
+            }
+        }
     return t;
 }
 

@@ -65,11 +65,47 @@ static void together(void **state)
     tested_skip_unless_ran();
 }
 
+/* Few queries on many keys: more than one task or split of them. */
+static void long_keys(void **state)
+{
+    (void)state;
+    struct drawn_limits limits = limits_of(~0u, ~0u);
+    limits.q_len = 1;
+    limits.kv_len = 2500;
+    for (uint64_t seed = 0; seed < 50; seed++) {
+        const struct attn_problem p = drawn_problem(&limits, 1000 + seed);
+        try(&p, 1000 + seed);
+    }
+    tested_skip_unless_ran();
+}
+
+/* Multi-head latent attention: one KV head, whose keys are wide and hold the values. */
+static void latent_heads(void **state)
+{
+    (void)state;
+    static const char *const problems[] = {
+        "hq=16,hkv=1,sq=1,skv=70,d=576,dv=512,shared_kv=1,outputs=o+lse",
+        "b=2,hq=5,hkv=1,sq=3,skv=300,d=576,dv=512,shared_kv=1,ragged=1,mask=causal",
+        "b=2,hq=32,hkv=1,sq=1,skv=700,d=576,dv=512,shared_kv=1,ragged=1,page=16,outputs=o+lse",
+    };
+    static const char *const dtypes[] = {"f32", "bf16", "f16"};
+    for (size_t n = 0; n < 9; n++) {
+        char text[PARSE_TEXT];
+        snprintf(text, sizeof text, "%s,dtype=%s", problems[n / 3], dtypes[n % 3]);
+        struct judged_problem *t = tested_open(text);
+        tested_compare(t, 2);
+        judged_close(t);
+    }
+    tested_skip_unless_ran();
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(each_alone, tested_start),
         cmocka_unit_test_setup(together, tested_start),
+        cmocka_unit_test_setup(long_keys, tested_start),
+        cmocka_unit_test_setup(latent_heads, tested_start),
     };
     const int status = tested_choose(argc, argv);
     return status ? status : cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,31 +16,12 @@
 #define U 0x1p-24
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-static void set_row(struct attn_tensor *t, size_t h, size_t i, const double *x, size_t n)
-{
-    for (size_t d = 0; d < n; d++)
-        tensors_set(t, 0, h, i, d, x[d]);
-}
-
 /* ---- numbers by hand ----------------------------------------------------------------------- */
-
-/* Two keys with logits 0 and x = log 3: weights 1/4 and 3/4, V = 1 and 5, so O = 4. */
-static struct judged *quarters(const char *problem)
-{
-    struct judged *t = open_judged(problem);
-    struct attn_tensors *s = &t->set.tensors;
-    set_row(&s->q, 0, 0, (const double[]){1}, 1);
-    set_row(&s->k, 0, 0, (const double[]){0}, 1);
-    set_row(&s->k, 0, 1, (const double[]){log(3)}, 1);
-    set_row(&s->v, 0, 0, (const double[]){1}, 1);
-    set_row(&s->v, 0, 1, (const double[]){5}, 1);
-    return t;
-}
 
 static void a_row_by_hand(void **state)
 {
     (void)state;
-    struct judged *t = quarters("sq=1,skv=2,d=1,scale=1");
+    struct judged *t = open_quarters("");
     judge(t, 0, 0, 0);
     assert_near(t->o[0], 4, 1e-7); /* log 3 is rounded to f32 */
     assert_near(t->weights[0], 0.25, 1e-8);
@@ -57,7 +38,7 @@ static void a_row_by_hand(void **state)
 static void the_bound_by_hand(void **state)
 {
     (void)state;
-    struct judged *t = quarters("sq=1,skv=2,d=1,scale=1");
+    struct judged *t = open_quarters("");
     const double x = log(3);
     judge(t, 0, 0, 0);
     assert_near(t->bound[0] / U, 7.5 * x + 84, 1e-5);
@@ -82,15 +63,15 @@ static void the_bound_by_hand(void **state)
 static void the_bound_knows_the_output_type(void **state)
 {
     (void)state;
-    struct judged *t = quarters("sq=1,skv=2,d=1,scale=1");
+    struct judged *t = open_quarters("");
     judge(t, 0, 0, 0);
     const double without = t->bound[0] - 4 * U;
     close_judged(t);
-    t = quarters("sq=1,skv=2,d=1,scale=1,dtype=bf16");
+    t = open_quarters(",dtype=bf16");
     judge(t, 0, 0, 0);
     assert_near(t->bound[0], without + 0x1p-8 * t->o[0], 2 * U);
     close_judged(t);
-    t = quarters("sq=1,skv=2,d=1,scale=1,dtype=f16");
+    t = open_quarters(",dtype=f16");
     judge(t, 0, 0, 0);
     assert_near(t->bound[0], without + 0x1p-11 * t->o[0], 2 * U);
     for (size_t j = 0; j < 2; j++)

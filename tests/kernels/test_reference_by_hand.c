@@ -1,0 +1,293 @@
+/*
+ * The reference with each option alone: rows and bounds computed by hand, and keys that do not enter.
+ *
+ * Two keys of one dimension, scores 0 and L = log 3, values 1 and 5 (open_quarters()).  Bounds are in
+ * units of u; where nothing is said the output's rounding is |O|, and sums and exponentials are
+ * (2 g(2) + 2 8) sum p |v| = 20 O.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "judged_row.h"
+
+#define U 0x1p-24
+#define L 1.0986122886681098 /* log 3 */
+
+static void set(const struct attn_tensor *t, size_t j, double x)
+{
+    tensors_set(t, 0, 0, 0, j, x);
+}
+
+static void assert_o(const struct judged *t, double o, double lse)
+{
+    assert_near(t->o[0], o, 1e-6); /* log 3 is rounded to f32 */
+    assert_near(t->row.lse, lse, 1e-6);
+}
+
+static void assert_empty(const struct judged *t)
+{
+    assert_true(t->o[0] == 0 && t->bound[0] == 0 && t->magnitude[0] == 0);
+    assert_true(t->row.lse == -INFINITY && t->row.lse_bound == 0);
+    assert_true(t->weights[0] == 0 && t->weights[1] == 0);
+}
+
+/* Scores L and L: delta 5 0 + 5L and 5L + 2L, both 2 from O = 3. */
+static void a_bias(void **state)
+{
+    (void)state;
+    struct judged *t = open_quarters(",mask=bias");
+    const struct attn_tensor *bias = &t->set.tensors.bias;
+    set(bias, 0, L);
+    set(bias, 1, 0);
+    judge(t, 0, 0, 0);
+    assert_o(t, 3, log(6));
+    assert_near(t->bound[0] / U, 5 * L + 7 * L + 20 * 3 + 3, 1e-4);
+    assert_near(t->row.lse_bound / U, 6 * L + 2 + 8 + 4 * (L + log(2)) + log(6), 1e-4);
+    assert_near(t->weights_bound[1] / U, 0.5 * (7 * L + 6 * L + 2 + 16 + 2), 1e-4);
+    set(bias, 1, -INFINITY);
+    judge(t, 0, 0, 0);
+    assert_o(t, 1, L);
+    assert_true(t->weights[1] == 0 && t->weights_bound[1] == 0);
+    set(bias, 0, -INFINITY);
+    judge(t, 0, 0, 0);
+    assert_empty(t);
+    set(bias, 0, NAN);
+    judge(t, 0, 0, 0);
+    assert_true(isnan(t->o[0]) && isnan(t->row.lse) && t->weights[1] == 0);
+    close_judged(t);
+}
+
+/* Finite is not masked: it shifts the row, or leaves the rest no weight. */
+static void large_biases(void **state)
+{
+    (void)state;
+    struct judged *t = open_quarters(",mask=bias");
+    const struct attn_tensor *bias = &t->set.tensors.bias;
+    set(bias, 0, -0x1p20);
+    set(bias, 1, -0x1p20);
+    judge(t, 0, 0, 0);
+    assert_o(t, 4, -0x1p20 + log(4));
+    set(bias, 0, 3e38);
+    judge(t, 0, 0, 0);
+    assert_true(t->o[0] == 1 && t->weights[1] == 0 && isfinite(t->bound[0]));
+    assert_near(t->row.lse / 3e38, 1, 1e-6);
+    set(bias, 0, -1e30);
+    judge(t, 0, 0, 0);
+    assert_true(t->o[0] == 5 && t->weights[0] == 0 && isfinite(t->bound[0]));
+    close_judged(t);
+}
+
+static void a_boolean_mask(void **state)
+{
+    (void)state;
+    struct judged *t = open_quarters(",mask=bool");
+    uint8_t *mask = t->set.tensors.mask.data;
+    mask[0] = mask[1] = 1;
+    judge(t, 0, 0, 0);
+    assert_o(t, 4, log(4));
+    assert_near(t->bound[0] / U, 7.5 * L + 84, 1e-4); /* as without it */
+    mask[1] = 0;
+    judge(t, 0, 0, 0);
+    assert_o(t, 1, 0);
+    mask[0] = 0;
+    judge(t, 0, 0, 0);
+    assert_empty(t);
+    close_judged(t);
+}
+
+/* Whatever the bits of a hidden key: the row is that of the other one, to the last bit. */
+static void hidden_keys_do_not_enter(void **state)
+{
+    (void)state;
+    static const double values[] = {NAN, INFINITY, -INFINITY};
+    for (size_t n = 0; n < 3; n++) {
+        struct judged *t = open_quarters(",mask=bias+bool");
+        struct attn_tensors *s = &t->set.tensors;
+        uint8_t *mask = s->mask.data;
+        mask[0] = 1, mask[1] = 0;
+        set(&s->bias, 0, 0);
+        set(&s->bias, 1, 0);
+        judge(t, 0, 0, 0);
+        const double o = t->o[0], bound = t->bound[0], lse = t->row.lse_bound;
+        tensors_set(&s->k, 0, 0, 1, 0, values[n]);
+        tensors_set(&s->v, 0, 0, 1, 0, values[n]);
+        set(&s->bias, 1, values[n]);
+        judge(t, 0, 0, 0);
+        assert_true(t->o[0] == o && t->bound[0] == bound && t->row.lse_bound == lse);
+        mask[1] = 1; /* now the bias hides it, or nothing does */
+        judge(t, 0, 0, 0);
+        assert_int_equal(t->o[0] == o && t->bound[0] == bound, values[n] == -INFINITY);
+        assert_int_equal(isnan(t->o[0]), values[n] != -INFINITY);
+        close_judged(t);
+    }
+}
+
+/* tanh L = 4/5, where tanh has the slope 9/25. */
+static void a_softcap(void **state)
+{
+    (void)state;
+    struct judged *t = open_quarters(",softcap=1");
+    judge(t, 0, 0, 0);
+    const double l = 1 + exp(0.8), p = exp(0.8) / l, o = 1 + 4 * p;
+    assert_o(t, o, log(l));
+    assert_near(t->bound[0] / U,
+                (1 - p) * (5 * 0.8 + 4) * (o - 1) + p * (5 * 0.36 * L + 4) * (5 - o) + 21 * o,
+                1e-4);
+    tensors_set(&t->set.tensors.k, 0, 0, 1, 0, INFINITY); /* the cap itself */
+    judge(t, 0, 0, 0);
+    assert_o(t, (1 + 5 * exp(1)) / (1 + exp(1)), log(1 + exp(1)));
+    assert_true(isfinite(t->bound[0]));
+    tensors_set(&t->set.tensors.k, 0, 0, 1, 0, NAN);
+    judge(t, 0, 0, 0);
+    assert_true(isnan(t->o[0]));
+    close_judged(t);
+}
+
+/* The query stands at key 1: scores -L and L.  Aligned to the first key it stands there: 0 and 2L. */
+static void alibi(void **state)
+{
+    (void)state;
+    struct judged *t = open_quarters(",alibi=1");
+    set(&t->set.tensors.slopes, 0, L);
+    judge(t, 0, 0, 0);
+    assert_o(t, 4.6, L + log(10.0 / 9));
+    assert_near(t->bound[0] / U, 0.1 * (5 * 2 + 4 + 2) * L * 3.6 + 0.9 * 7 * L * 0.4 + 21 * 4.6,
+                1e-4);
+    close_judged(t);
+    t = open_quarters(",alibi=1,mask=causal_top_left,window=-1:1");
+    set(&t->set.tensors.slopes, 0, L);
+    judge(t, 0, 0, 0);
+    assert_o(t, 1, 0); /* it sees key 0 alone */
+    t->c.problem.mask = 0;
+    t->c.problem.options &= ~(unsigned)ATTN_OPTION_WINDOW;
+    t->c.problem.q_len = 2; /* the second one of two stands where the one did */
+    t->set.tensors.q.stride[2] = 0;
+    judge(t, 0, 0, 1);
+    assert_o(t, 4.6, L + log(10.0 / 9));
+    judge(t, 0, 0, 0);
+    assert_o(t, 4.6, 2 * L + log(10.0 / 9));
+    close_judged(t);
+}
+
+/* Weights 1/5 and 3/5, and 1/5 of the sink, whose delta is 4L and whose value is 3.2 from O. */
+static void a_sink(void **state)
+{
+    (void)state;
+    struct judged *t = open_quarters(",sinks=1");
+    float *sink = t->set.tensors.sinks.data;
+    *sink = 0;
+    judge(t, 0, 0, 0);
+    assert_o(t, 3.2, log(5));
+    assert_near(t->weights[0], 0.2, 1e-7);
+    assert_near(t->weights[1], 0.6, 1e-7);
+    const double mean = 0.2 * 5 * L + 0.6 * 5 * L + 0.2 * 4 * L;
+    assert_near(
+        t->bound[0] / U,
+        0.2 * 5 * L * 2.2 + 0.6 * 5 * L * 1.8 + 0.2 * 4 * L * 3.2 + (2 * 3 + 16) * 3.2 + 3.2, 1e-4);
+    assert_near(t->row.lse_bound / U, mean + 3 + 8 + 4 * (L + log(5.0 / 3)) + log(5), 1e-4);
+    *sink = 100;
+    judge(t, 0, 0, 0);
+    assert_o(t, 0, 100);
+    *sink = -INFINITY;
+    judge(t, 0, 0, 0);
+    assert_o(t, 4, log(4));
+    assert_near(t->bound[0] / U, 7.5 * L + 84, 1e-4);
+    close_judged(t);
+}
+
+/* Without keys O is 0 and LSE the sink: 4u |s| for its product with log2(e), g(1), and what LSE costs. */
+static void a_sink_alone(void **state)
+{
+    (void)state;
+    struct judged *t = open_quarters(",sinks=1,ragged=1");
+    *(float *)t->set.tensors.sinks.data = -3;
+    *(int32_t *)t->set.tensors.kv_lens.data = 0;
+    judge(t, 0, 0, 0);
+    assert_true(t->o[0] == 0 && t->bound[0] == 0 && t->row.lse == -3);
+    assert_near(t->row.lse_bound / U, 4 * 3 + 1 + 8 + 4 * 3 + 3, 1e-9);
+    close_judged(t);
+}
+
+/* Under a sink with more than half of the weight g is linear in the keys, and only there. */
+static void sinks_may_align_roundings(void **state)
+{
+    (void)state;
+    struct judged *t = open_judged("sq=1,skv=500,d=1,scale=1,sinks=1");
+    tensors_set(&t->set.tensors.q, 0, 0, 0, 0, 1);
+    for (size_t j = 0; j < 500; j++) {
+        tensors_set(&t->set.tensors.k, 0, 0, j, 0, -0.01 * (double)j);
+        tensors_set(&t->set.tensors.v, 0, 0, j, 0, 1);
+    }
+    float *sink = t->set.tensors.sinks.data;
+    *sink = -100;
+    judge(t, 0, 0, 0);
+    const double few = t->row.lse_bound;
+    *sink = 12;
+    judge(t, 0, 0, 0);
+    assert_true(few < (double)300 * U && t->row.lse_bound > (double)501 * U);
+    close_judged(t);
+}
+
+/* K = 0 and 1 with a scale of L, V = 1 and 5 with one of 2: delta 7L twice, 22 instead of 20. */
+static void integers(void **state)
+{
+    (void)state;
+    for (size_t n = 0; n < 2; n++) {
+        struct judged *t = open_judged("sq=1,skv=2,d=1,scale=1,kv_dtype=i8");
+        struct attn_tensors *s = &t->set.tensors;
+        tensors_set(&s->q, 0, 0, 0, 0, 1);
+        for (size_t j = 0; j < 2; j++) {
+            *(int8_t *)attn_row(&s->k, 0, 0, j) = (int8_t)j;
+            *(int8_t *)attn_row(&s->v, 0, 0, j) = j ? 5 : 1;
+            *(float *)attn_row(&s->k_scale, 0, 0, j) = (float)L;
+            *(float *)attn_row(&s->v_scale, 0, 0, j) = 2;
+        }
+        if (n == 1) /* one a channel: of key 0, for all */
+            *(float *)attn_row(&s->k_scale, 0, 0, 1) = NAN, s->k_scale.stride[2] = 0;
+        judge(t, 0, 0, 0);
+        assert_o(t, 8, log(4));
+        assert_near(t->bound[0] / U, 7 * L * (0.25 * 6 + 0.75 * 2) + 22 * 8 + 8, 1e-4);
+        close_judged(t);
+    }
+}
+
+/* Sequences with both keys, one, and none; the causal mask counts from their own last key. */
+static void lengths(void **state)
+{
+    (void)state;
+    struct judged *t = open_quarters(",b=3,ragged=1,mask=causal");
+    int32_t *lens = t->set.tensors.kv_lens.data;
+    lens[0] = 2, lens[1] = 1, lens[2] = 0;
+    tensors_set(&t->set.tensors.k, 1, 0, 1, 0, NAN);
+    tensors_set(&t->set.tensors.v, 1, 0, 1, 0, NAN);
+    judge(t, 0, 0, 0);
+    assert_o(t, 4, log(4));
+    judge(t, 1, 0, 0);
+    assert_o(t, 1, 0);
+    assert_true(t->weights[1] == 0 && t->weights_bound[1] == 0);
+    judge(t, 2, 0, 0);
+    assert_empty(t);
+    close_judged(t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_bias),
+        cmocka_unit_test(large_biases),
+        cmocka_unit_test(a_boolean_mask),
+        cmocka_unit_test(hidden_keys_do_not_enter),
+        cmocka_unit_test(a_softcap),
+        cmocka_unit_test(alibi),
+        cmocka_unit_test(a_sink),
+        cmocka_unit_test(a_sink_alone),
+        cmocka_unit_test(sinks_may_align_roundings),
+        cmocka_unit_test(integers),
+        cmocka_unit_test(lengths),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
