@@ -17,24 +17,16 @@ size_t bench_cold_sets(const struct machine *machine, double bytes)
     return (size_t)fmax(2, ceil(rotation / bytes) + 1);
 }
 
-/* Bytes of the smaller one of K and V, each taken as one dense block. */
-static size_t dense_bytes(const struct attn_problem *p)
-{
-    const size_t dim = p->qk_dim < p->v_dim ? p->qk_dim : p->v_dim;
-    return p->batch * p->kv_heads * p->kv_len * dim * attn_dtype_size(p->kv_dtype);
-}
-
 void bench_cold_probe(const struct attn_plan *plan, const struct tensor_set *sets, size_t set_count,
                       size_t next, struct bench_result *result)
 {
     enum { PROBES = 16 };
     const size_t probes = set_count / 2 < PROBES ? set_count / 2 : PROBES;
-    const size_t bytes = dense_bytes(&plan->problem);
     double first = 0, again = 0;
     for (size_t i = 0; i < probes; i++) {
-        const struct attn_tensors *t = &sets[(next + i) % set_count].tensors;
-        first += ceilings_read_once(t->k.data, t->v.data, bytes);
-        again += ceilings_read_once(t->k.data, t->v.data, bytes);
+        const struct tensors_kv kv = tensors_kv(&sets[(next + i) % set_count], &plan->problem);
+        first += ceilings_read_once(kv.k, kv.v, kv.bytes);
+        again += ceilings_read_once(kv.k, kv.v, kv.bytes);
     }
     result->cold_first_s = first / (double)probes;
     result->cold_again_s = again / (double)probes;

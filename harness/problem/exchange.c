@@ -61,6 +61,13 @@ int exchange_file(const struct exchange *e)
     return e->fd;
 }
 
+void exchange_limit(struct attn_caps *caps)
+{
+    caps->masks &= ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT;
+    caps->options &= ATTN_OPTION_WINDOW | ATTN_OPTION_SOFTCAP;
+    caps->kv_dtypes = 0;
+}
+
 /* ---- layout ---------------------------------------------------------------------------------- */
 
 /* No program takes more than Q, K and V, each sequence as long as the problem says. */

@@ -19,6 +19,9 @@ struct exchange *exchange_open(char *message, size_t message_size);
 void exchange_close(struct exchange *exchange);
 int exchange_file(const struct exchange *exchange);
 
+/* Leaves of a program's capabilities what the file can carry: q, k and v in full, no other operands. */
+void exchange_limit(struct attn_caps *caps);
+
 /* Lays out `sets` sets of the problem: operands 0, results NaN.  `shift` (bytes, a multiple of 64) moves
  * operands and results apart as it does in other memory files.  False fills message. */
 bool exchange_arrange(struct exchange *exchange, const struct attn_problem *problem, size_t sets,

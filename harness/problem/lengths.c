@@ -64,24 +64,27 @@ static struct input_lengths usual(size_t most)
     return (struct input_lengths){.lo = 1, .hi = most, .mean = 1 + (most - 1) / 2};
 }
 
-static void find_q(const struct problem_case *c, size_t *q)
-{
-    const struct attn_problem *p = &c->problem;
-    const struct input_lengths l = c->input.qlens.given ? c->input.qlens : usual(p->q_len);
-    const bool mixed = lengths_vary_q(p) && c->input.decode;
-    for (size_t b = 0; b < p->batch; b++)
-        q[b] = mixed && b < c->input.decode ? 1 : p->q_len;
-    if (lengths_vary_q(p) && !mixed)
-        stratify(&l, p->batch, q);
-    if (lengths_vary_q(p))
-        deal(q, p->batch, c->input.seed, STREAM_Q);
-}
-
-/* Packed sequences of which nothing else is said look at themselves. */
+/* Packed sequences of as many queries as keys, unless both or something else are said. */
 static bool looks_at_itself(const struct problem_case *c)
 {
     return lengths_pack_keys(&c->problem) && c->problem.q_len == c->problem.kv_len &&
-           !c->input.lens.given && !c->input.decode;
+           !(c->input.lens.given && c->input.qlens.given) && !c->input.decode;
+}
+
+static void find_q(const struct problem_case *c, size_t *q)
+{
+    const struct attn_problem *p = &c->problem;
+    const struct input *in = &c->input;
+    const struct input_lengths l = in->qlens.given                        ? in->qlens
+                                   : in->lens.given && looks_at_itself(c) ? in->lens
+                                                                          : usual(p->q_len);
+    const bool mixed = lengths_vary_q(p) && in->decode;
+    for (size_t b = 0; b < p->batch; b++)
+        q[b] = mixed && b < in->decode ? 1 : p->q_len;
+    if (lengths_vary_q(p) && !mixed)
+        stratify(&l, p->batch, q);
+    if (lengths_vary_q(p))
+        deal(q, p->batch, in->seed, STREAM_Q);
 }
 
 static void find_kv(const struct problem_case *c, const size_t *q, size_t *kv)
@@ -116,4 +119,18 @@ void lengths_free(struct lengths *lengths)
     free(lengths->q);
     free(lengths->kv);
     *lengths = (struct lengths){0};
+}
+
+double lengths_least_bytes(const struct problem_case *c)
+{
+    const struct attn_problem *p = &c->problem;
+    const double bytes = attn_compulsory_bytes(p);
+    struct lengths lengths;
+    double keys = 0;
+    if (!lengths_vary_kv(p) || c->input.kind == INPUT_FILE || !lengths_of(c, &lengths))
+        return bytes;
+    for (size_t b = 0; b < p->batch; b++)
+        keys += (double)lengths.kv[b];
+    lengths_free(&lengths);
+    return fmax(1, bytes * keys / ((double)p->batch * (double)p->kv_len));
 }

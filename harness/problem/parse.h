@@ -57,9 +57,10 @@
  * use for it, in any order:
  *
  *     +lens:LO:HI[:MEAN]       keys of a sequence, from LO to HI, evenly spread or so that their mean
- *                              is MEAN; left out: 1 to skv (packed sequences of sq = skv and nothing
- *                              said: as many as queries)
- *     +qlens:LO:HI[:MEAN]      queries of a packed sequence, likewise; left out: 1 to sq
+ *                              is MEAN; left out: 1 to skv
+ *     +qlens:LO:HI[:MEAN]      queries of a packed sequence, likewise; left out: 1 to sq.  Where keys
+ *                              are packed too and sq = skv, a sequence has as many queries as keys,
+ *                              unless lens and qlens are both given, or decode
  *     +decode:N                N packed sequences have one query, the others sq
  *     +mask:elements:P         of mask=bool: the fraction P of all elements is visible; one pattern for
  *                              all sequences and heads, or with :full behind it one for each of both;

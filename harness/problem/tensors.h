@@ -49,6 +49,7 @@ struct tensor_set {
     size_t mapping_bytes[2];
     /* of the operands (and the poison between their rows) as they were filled */
     uint64_t checksum[TENSORS_OPERANDS];
+    struct attn_work work; /* of the file's first set, where it is one of a file */
 };
 
 /*
@@ -70,6 +71,10 @@ void tensors_seal(struct tensor_set *set, const struct attn_problem *problem);
  * file of its input. */
 bool tensors_shape_of(const struct problem_case *c, struct tensors_shape *shape, char *message,
                       size_t message_size);
+
+/* Bytes of one set of a case's operands and results, at most; where a file says more about sizes than
+ * the problem does, as the problem says. */
+double tensors_case_bytes(const struct problem_case *c);
 
 /* Allocates one set in process memory: padding poisoned, elements zero, results poisoned. */
 bool tensors_alloc_shape(struct tensor_set *set, const struct attn_problem *problem,
@@ -94,6 +99,10 @@ bool tensors_fill_file(const struct problem_case *c, size_t sets, int fd, char *
 /* Bytes of such a file, to know before anything is allocated; SIZE_MAX where they overflow. */
 size_t tensors_file_bytes(const struct attn_problem *problem, const struct tensors_shape *shape,
                           size_t sets);
+
+/* What the operands of the first set ask for, counted when they were filled: visible pairs, flops,
+ * bytes.  False: this is no such file. */
+bool tensors_file_work(int fd, struct attn_work *work);
 
 /* One process's hold on such a file: it alone moves operands to another shift, between the launches
  * that read them, also when the file has been frozen for all others (process_read_only()). */
@@ -138,6 +147,14 @@ struct tensors_span {
     size_t bytes, element;
 };
 #define TENSORS_SPANS (TENSORS_OPERANDS + TENSORS_RESULTS)
+
+/* K and V as two blocks of as many bytes each, for probes that read them: the smaller one counts; where
+ * V is part of K, the halves of K. */
+struct tensors_kv {
+    const void *k, *v;
+    size_t bytes;
+};
+struct tensors_kv tensors_kv(const struct tensor_set *set, const struct attn_problem *problem);
 
 /* All of a set's; returns how many. */
 size_t tensors_spans(const struct tensor_set *set, const struct attn_problem *problem,

@@ -22,6 +22,7 @@ struct file_set {
 struct file_header {
     struct problem_case c;
     struct tensors_shape shape;
+    struct attn_work work;
     size_t sets;
     struct file_set set[TENSORS_FILE_SETS];
 };
@@ -147,6 +148,8 @@ static bool fill_set(struct file_header *header, int fd, size_t index, char *mes
         return false;
     const bool ok = tensors_fill(&set, &header->c, index, message, message_size);
     memcpy(header->set[index].checksum, set.checksum, sizeof set.checksum);
+    if (ok && index == 0)
+        header->work = attn_work(&header->c.problem, &set.tensors);
     tensors_free(&set);
     return ok;
 }
@@ -180,6 +183,20 @@ bool tensors_fill_file(const struct problem_case *c, size_t sets, int fd, char *
         ok = fill_set(header, fd, n, message, message_size);
     munmap(header, sizeof *header);
     return ok;
+}
+
+bool tensors_file_work(int fd, struct attn_work *work)
+{
+    struct stat status;
+    char message[128];
+    if (fstat(fd, &status) != 0 || (size_t)status.st_size <= sizeof(struct file_header))
+        return false;
+    struct file_header *header = map_header(fd, PROT_READ, message, sizeof message);
+    if (!header)
+        return false;
+    *work = header->work;
+    munmap(header, sizeof *header);
+    return true;
 }
 
 /* ---- moving ---------------------------------------------------------------------------------- */
@@ -259,6 +276,7 @@ static bool map_set(struct tensor_set *set, const struct attn_problem *problem, 
         snprintf(message, message_size, "the operands lie at a shift of %zu bytes, not %zu",
                  state->shift, shift);
     memcpy(set->checksum, state->checksum, sizeof set->checksum);
+    set->work = header->work;
     munmap(header, sizeof *header);
     if (!ok)
         tensors_free(set);

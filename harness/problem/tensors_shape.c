@@ -101,3 +101,28 @@ bool tensors_shape_of(const struct problem_case *c, struct tensors_shape *shape,
     shape_scales(c, shape);
     return true;
 }
+
+/* Elements of a bias or a mask. */
+static double elements(const size_t dims[4])
+{
+    return (double)dims[0] * (double)dims[1] * (double)dims[2] * (double)dims[3];
+}
+
+double tensors_case_bytes(const struct problem_case *c)
+{
+    const struct attn_problem *p = &c->problem;
+    const double rows = (double)p->batch * (double)p->q_heads * (double)p->q_len;
+    const double keys = (double)p->batch * (double)p->kv_heads * (double)p->kv_len;
+    const double dims = (double)(p->qk_dim + p->v_dim);
+    struct tensors_shape shape = {0};
+    shape_masks(c, &shape);
+    double bytes = rows * dims * (double)attn_dtype_size(p->dtype) +
+                   keys * dims * (double)attn_dtype_size(p->kv_dtype);
+    if (p->outputs & ATTN_OUTPUT_WEIGHTS)
+        bytes += rows * (double)p->kv_len * sizeof(float);
+    if (p->mask & ATTN_MASK_BIAS)
+        bytes += elements(shape.bias) * (double)attn_dtype_size(shape.bias_dtype);
+    if (p->mask & ATTN_MASK_BOOL)
+        bytes += elements(shape.mask);
+    return bytes;
+}

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
+
 static const struct {
     const char *name, *meaning;
 } states[CELL_STATE_COUNT] = {
@@ -52,6 +54,24 @@ void cell_init(struct cell *cell, const struct problem_case *c, const char *kern
 {
     *cell = (struct cell){.c = c, .isa = isa, .threads = 1, .launches = json_array()};
     snprintf(cell->kernel_name, sizeof cell->kernel_name, "%s", kernel_name);
+}
+
+struct attn_work cell_work(const struct cell *cell)
+{
+    const struct attn_problem *p = &cell->c->problem;
+    if (cell->work.bytes > 0)
+        return cell->work;
+    return (struct attn_work){attn_visible_pairs(p), attn_useful_flops(p),
+                              attn_compulsory_bytes(p)};
+}
+
+void cell_take_work(struct cell *cell, const json_t *counted)
+{
+    const double flops = number_at(counted, NULL, "useful_flops");
+    const double bytes = number_at(counted, NULL, "compulsory_bytes");
+    const double dims = (double)(cell->c->problem.qk_dim + cell->c->problem.v_dim);
+    if (flops >= 0 && bytes > 0)
+        cell->work = (struct attn_work){flops / dims / 2, flops, bytes};
 }
 
 void cell_free(struct cell *cell)

@@ -46,11 +46,12 @@ struct cell {
     char why[640]; /* empty where ok */
     int failed_at; /* threads on which the variant failed, where that is another cell; else 0 */
     enum stop stop;
-    json_t *check;    /* of the first launch; owned, NULL before */
-    json_t *launches; /* their records, in the order taken; owned */
-    json_t *row;      /* the finished line; owned, NULL before */
-    json_t *blas;     /* "blas" of row and launches: the library's core type; owned, NULL none */
-    char *log;        /* what it printed: in the worker that ended it, or first; owned, NULL none */
+    struct attn_work work; /* as counted in the operands; bytes 0: not yet */
+    json_t *check;         /* of the first launch; owned, NULL before */
+    json_t *launches;      /* their records, in the order taken; owned */
+    json_t *row;           /* the finished line; owned, NULL before */
+    json_t *blas; /* "blas" of row and launches: the library's core type; owned, NULL none */
+    char *log;    /* what it printed: in the worker that ended it, or first; owned, NULL none */
     size_t memory_limit_bytes; /* of its workers; 0: none */
     double cost_s;             /* wall time of the last launch */
     size_t repeats;            /* launches that a repeat superseded */
@@ -59,6 +60,12 @@ struct cell {
 void cell_init(struct cell *cell, const struct problem_case *c, const char *kernel_name,
                enum attn_isa isa);
 void cell_free(struct cell *cell);
+
+/* Flops and bytes of a call: counted in the operands, or by the problem alone. */
+struct attn_work cell_work(const struct cell *cell);
+
+/* Takes "useful_flops" and "compulsory_bytes" of a row, a launch or an answer, where they are there. */
+void cell_take_work(struct cell *cell, const json_t *counted);
 
 /* Makes a state final. */
 __attribute__((format(printf, 3, 4))) void cell_end(struct cell *cell, enum cell_state state,

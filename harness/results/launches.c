@@ -58,6 +58,8 @@ json_t *launches_record(const struct cell *cell, json_t *answer,
                   (json_int_t)setting->shift_bytes, "timed_at", now, "wall_s", setting->wall_s,
                   "median_s", number_json(take_median(samples_of(answer))));
     json_object_update_new(record, cell_identity(cell));
+    json_object_set_new(record, "useful_flops", number_json(cell_work(cell).flops));
+    json_object_set_new(record, "compulsory_bytes", number_json(cell_work(cell).bytes));
     json_object_del(answer, "protocol");
     json_object_update(record, answer);
     if (cell->blas)

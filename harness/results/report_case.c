@@ -57,17 +57,17 @@ static const char *mark(const struct cell *cell, const struct cell *fastest)
 }
 
 /* Name, problem, input where it is not the usual one, sizes; on two lines where they need them. */
-static void print_head(const struct problem_case *c)
+static void print_head(const struct cell *cell)
 {
-    static const struct input usual = {.kind = INPUT_NORMAL, .seed = 1};
+    const struct problem_case *c = cell->c;
     char problem[PARSE_TEXT], input[PARSE_TEXT], flops[UNITS_TEXT], bytes[UNITS_TEXT];
     char text[2 * PARSE_TEXT + 16], sizes[2 * UNITS_TEXT + 8];
     parse_print_problem(&c->problem, problem);
     parse_print_input(&c->input, input);
-    units_flops(attn_useful_flops(&c->problem), flops);
-    units_bytes(attn_compulsory_bytes(&c->problem), bytes);
+    units_flops(cell_work(cell).flops, flops);
+    units_bytes(cell_work(cell).bytes, bytes);
     snprintf(sizes, sizeof sizes, "%s, %s", flops, bytes);
-    const bool plain = c->input.kind == usual.kind && c->input.seed == usual.seed;
+    const bool plain = strcmp(input, "normal:1") == 0;
     snprintf(text, sizeof text, "%s%s%s", problem, plain ? "" : "  input=", plain ? "" : input);
     const bool named = strcmp(c->name, text) != 0;
     fprintf(report_output.out, "\n");
@@ -224,7 +224,7 @@ void report_case(const struct cell *cells, size_t count)
             .columns = report_columns, .column_count = COLUMN_COUNT, .rows = rows, .row_count = n};
         fill_rows(cells, count, sorted, n, rows);
         progress_clear();
-        print_head(cells[0].c);
+        print_head(&cells[0]);
         if (n)
             report_saw(
                 &table,

@@ -59,8 +59,7 @@ static json_t *time_of(const struct cell *cell)
  * share of it that was reached. */
 static void add_roofline(const struct cell *cell, json_t *rates)
 {
-    const double flops = attn_useful_flops(&cell->c->problem);
-    const double bytes = attn_compulsory_bytes(&cell->c->problem);
+    const double flops = cell_work(cell).flops, bytes = cell_work(cell).bytes;
     const struct roofline roof =
         ceilings_roofline(flops, bytes, launches_median_of(cell, "ceiling", "fma_gflops"),
                           launches_median_of(cell, "ceiling", "read_gbytes_per_s"));
@@ -90,8 +89,7 @@ static json_t *threads_of(const struct cell *cell, const char *key)
 /* The rates and fractions; nulls where there is no time. */
 static json_t *rates_of(const struct cell *cell)
 {
-    const double flops = attn_useful_flops(&cell->c->problem);
-    const double bytes = attn_compulsory_bytes(&cell->c->problem);
+    const double flops = cell_work(cell).flops, bytes = cell_work(cell).bytes;
     const double median = launches_median_of(cell, NULL, "median_s");
     const struct {
         const char *key;
@@ -100,6 +98,8 @@ static json_t *rates_of(const struct cell *cell)
         {"prepare_s", launches_median_of(cell, NULL, "prepare_s")},
         {"busy_s", launches_median_of(cell, NULL, "busy_s")},
         {"barrier_s", launches_median_of(cell, NULL, "barrier_s")},
+        {"useful_flops", flops},
+        {"compulsory_bytes", bytes},
         {"gflops", flops / median / 1e9},
         {"gbytes_per_s", bytes / median / 1e9},
         {"fraction_of_fma", launches_fraction(cell, flops, "fma_gflops")},
@@ -146,8 +146,7 @@ static json_t *memory_in_place(const struct cell *cell)
  * only the journal's lines and the percentage in `why` remain. */
 static void judge(struct cell *cell)
 {
-    const double gflops =
-        attn_useful_flops(&cell->c->problem) / 1e9 / launches_median_of(cell, NULL, "median_s");
+    const double gflops = cell_work(cell).flops / 1e9 / launches_median_of(cell, NULL, "median_s");
     const double probed = fmax(launches_largest(cell, "disturbance", "probe_before_gflops"),
                                launches_largest(cell, "disturbance", "probe_after_gflops"));
     const double fraction =

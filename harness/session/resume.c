@@ -59,6 +59,7 @@ static void take_row(struct cell *cell, const json_t *row, enum cell_state state
     cell->failed_at = (int)json_integer_value(json_object_get(row, "failed_at"));
     cell->check = json_deep_copy(json_object_get(row, "check"));
     cell->row = json_deep_copy(row);
+    cell_take_work(cell, row);
 }
 
 /* Takes the check and the launches that the same build recorded for an unfinished cell. */
@@ -72,6 +73,7 @@ static void take_work(struct cell *cell, json_t *check, json_t *launches)
     json_decref(cell->launches);
     cell->launches = json_copy(launches);
     cell->cost_s = json_number_value(json_object_get(last, "wall_s"));
+    cell_take_work(cell, last);
 }
 
 /* Fails the cell where its variant failed on another number of threads, in a row of the file; this

@@ -13,6 +13,7 @@
 #include "bench/bench.h"
 #include "check/check.h"
 #include "base/clock.h"
+#include "problem/lengths.h"
 #include "results/launches.h"
 #include "base/random.h"
 #include "share.h"
@@ -39,8 +40,8 @@
  * cold: so many that a set has left every cache before its turn comes again, if memory allows. */
 static size_t sets_for(const struct session *session, const struct problem_case *c, bool cold)
 {
-    const double bytes = attn_compulsory_bytes(&c->problem);
-    const double most = floor((double)machine_memory_available() / 4 / bytes);
+    const double bytes = lengths_least_bytes(c);
+    const double most = floor((double)machine_memory_available() / 4 / tensors_case_bytes(c));
     if (!cold)
         return 2;
     return (size_t)fmax(2, fmin((double)bench_cold_sets(session->machine, bytes), most));
@@ -81,6 +82,14 @@ static bool lend(struct rounds *rounds, const int *filled, int *lent, char *mess
     return true;
 }
 
+/* The work that a preparing worker has counted, into all cells of the case. */
+static void take_work(struct rounds *rounds, const struct launch *prepared)
+{
+    const json_t *work = json_object_get(prepared->answer, "work");
+    for (size_t i = 0; work && i < rounds->count; i++)
+        cell_take_work(&rounds->cells[i], work);
+}
+
 /* Fills the files of a case in a worker of its own, on every core, and lends them to the request. */
 static struct launch prepare(struct rounds *rounds, struct protocol_request *request)
 {
@@ -99,6 +108,7 @@ static struct launch prepare(struct rounds *rounds, struct protocol_request *req
     for (int i = PROTOCOL_OPERANDS; i <= PROTOCOL_REFERENCE; i++)
         if (r.files[i] >= 0)
             close(r.files[i]);
+    take_work(rounds, &launch);
     launch_free(&launch);
     return launch;
 }

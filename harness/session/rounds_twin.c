@@ -39,6 +39,7 @@ bool rounds_pick_twin(struct rounds *rounds)
         rounds->twin_of = indices[random_below(key, 0, n)];
         const struct cell *like = &rounds->cells[rounds->twin_of];
         cell_init(&rounds->twin, like->c, like->kernel_name, like->isa);
+        rounds->twin.work = like->work;
         rounds->twin.kernel = like->kernel;
         rounds->twin.guest = like->guest;
         rounds->twin.threads = like->threads;

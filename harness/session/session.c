@@ -13,6 +13,8 @@
 #include "base/clock.h"
 #include "guests.h"
 #include "isa.h"
+#include "problem/lengths.h"
+#include "problem/tensors.h"
 #include "system/process.h"
 #include "problem/select.h"
 #include "share.h"
@@ -73,23 +75,11 @@ static bool plan_threads(struct session *session, char *message, size_t message_
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
-static double operand_bytes(const struct attn_problem *p)
-{
-    const double rows = (double)p->batch * (double)p->q_heads * (double)p->q_len;
-    const double keys = (double)p->batch * (double)p->kv_heads * (double)p->kv_len;
-    const double dims = (double)(p->qk_dim + p->v_dim);
-    double bytes = rows * dims * (double)attn_dtype_size(p->dtype) +
-                   keys * dims * (double)attn_dtype_size(p->kv_dtype);
-    if (p->outputs & ATTN_OUTPUT_WEIGHTS)
-        bytes += rows * (double)p->kv_len * sizeof(float);
-    return bytes;
-}
-
 /* Ends a cell that needs more memory than is available. */
 static void refuse_memory(struct cell *cell)
 {
     const double needed =
-        2 * operand_bytes(&cell->c->problem) +
+        2 * tensors_case_bytes(cell->c) +
         (double)attn_workspace_size(cell->kernel, &cell->c->problem, cell->threads);
     const double available = (double)machine_memory_available();
     if (needed > available)
@@ -101,7 +91,7 @@ static void refuse_memory(struct cell *cell)
 static void refuse(const struct session *session, struct cell *cell, bool one_thread_asked)
 {
     char why[160];
-    const double bytes = attn_compulsory_bytes(&cell->c->problem);
+    const double bytes = lengths_least_bytes(cell->c);
     const size_t cold_sets = cell->cold ? bench_cold_sets(session->machine, bytes) : 0;
     if (!cell->kernel) {
         cell_end(cell, CELL_UNAVAILABLE, "not built for %s", attn_isa_name(cell->isa));

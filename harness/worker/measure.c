@@ -103,18 +103,14 @@ static void bench_answer(const struct bench_result *result, json_t *answer)
 static double read_ceiling(const struct worker *worker, const struct tensor_set *set, int threads)
 {
     const struct protocol_request *r = &worker->request;
-    const struct attn_problem *p = &r->c.problem;
-    const double bytes = attn_compulsory_bytes(p);
-    const size_t dim = p->qk_dim < p->v_dim ? p->qk_dim : p->v_dim;
-    const size_t head = p->kv_len * dim * attn_dtype_size(p->kv_dtype);
-    if (attn_useful_flops(p) > COMPUTE_BOUND_INTENSITY * bytes) {
-        const double rate = ceilings_read_operands(set->tensors.k.data, set->tensors.v.data,
-                                                   p->batch * p->kv_heads * head, threads, PROBE_S);
+    const struct tensors_kv kv = tensors_kv(set, &r->c.problem);
+    if (set->work.flops > COMPUTE_BOUND_INTENSITY * set->work.bytes) {
+        const double rate = ceilings_read_operands(kv.k, kv.v, kv.bytes, threads, PROBE_S);
         if (rate > 0)
             return rate;
     }
-    return ceilings_read(ceilings_footprint(worker->machine, (size_t)bytes * r->sets), threads,
-                         PROBE_S);
+    const size_t rotation = (size_t)set->work.bytes * r->sets;
+    return ceilings_read(ceilings_footprint(worker->machine, rotation), threads, PROBE_S);
 }
 
 /* What the machine could do during this launch.  The probes beside the samples are of the

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "problem/capabilities.h"
+#include "problem/exchange.h"
 #include "rival_program.h"
 
 /* A struct attn_kernel has no place for a context, and a worker runs one kernel. */
@@ -89,6 +90,7 @@ const struct attn_kernel *rival_open(struct worker *worker, char *why, size_t wh
     else if (!capabilities_parse(json_object_get(kernel, "caps"), &k->caps, wrong, sizeof wrong))
         snprintf(why, why_size, "%s describes %s with wrong %s", r->plugin, r->kernel, wrong);
     else {
+        exchange_limit(&k->caps);
         if (r->c.problem.dtype == ATTN_F32)
             k->caps.compute = ATTN_F32; /* said of kernels of several types: P is rounded in bf16 */
         return k;

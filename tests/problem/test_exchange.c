@@ -216,11 +216,26 @@ static void smaller_problems_follow(void **state)
     exchange_close(exchange);
 }
 
+/* What a program says of itself is cut to what the file can carry. */
+static void programs_get_nothing_but_q_k_and_v(void **state)
+{
+    (void)state;
+    struct attn_caps caps = {.masks = ~0u, .options = ~0u, .kv_dtypes = ~0u, .outputs = 7};
+    exchange_limit(&caps);
+    assert_int_equal(caps.masks, ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT);
+    assert_int_equal(caps.options, ATTN_OPTION_WINDOW | ATTN_OPTION_SOFTCAP);
+    assert_int_equal(caps.kv_dtypes, 0);
+    assert_int_equal(caps.outputs, 7);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_and_shapes),        cmocka_unit_test(operands_are_shifted),
-        cmocka_unit_test(operands_arrive),         cmocka_unit_test(results_return),
+        cmocka_unit_test(programs_get_nothing_but_q_k_and_v),
+        cmocka_unit_test(names_and_shapes),
+        cmocka_unit_test(operands_are_shifted),
+        cmocka_unit_test(operands_arrive),
+        cmocka_unit_test(results_return),
         cmocka_unit_test(smaller_problems_follow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -133,6 +133,20 @@ static void what_is_left_out_follows_the_problem(void **state)
         assert_int_equal(memcmp(l.q, l.kv, 8 * sizeof *l.q) == 0, cases[n].equal);
         lengths_free(&l);
     }
+    const struct {
+        const char *input;
+        bool itself;
+    } inputs[] = {{"normal+lens:3:60", true},
+                  {"normal+qlens:3:60", true},
+                  {"normal+lens:3:60+qlens:3:60", false},
+                  {"normal+lens:3:60+decode:3", false}};
+    for (size_t n = 0; n < COUNT(inputs); n++) {
+        const struct problem_case c = case_of("b=8,s=64,d=8,packed=1", inputs[n].input);
+        struct lengths l = found(&c);
+        assert_int_equal(memcmp(l.q, l.kv, 8 * sizeof *l.q) == 0, inputs[n].itself);
+        assert_int_equal(sum(l.kv, 8), 8 * 31);
+        lengths_free(&l);
+    }
     const struct problem_case one = case_of("b=1,sq=1,skv=101,d=8,ragged=1", "normal");
     struct lengths l = found(&one);
     assert_int_equal(l.kv[0], 51);

@@ -89,12 +89,40 @@ static void a_disturbed_probe_accuses_nobody(void **state)
     assert_int_equal(state_at(115, 40, 100), CELL_IMPLAUSIBLE);
 }
 
+/* Work that was counted in the operands, not what the problem would ask for without its mask. */
+static void rates_are_of_counted_work(void **state)
+{
+    (void)state;
+    struct problem_case c = {.name = "a"};
+    struct parse_error error;
+    struct cell cell;
+    assert_true(parse_problem("h=1,s=2000,d=62,dv=63", &c.problem, &error));
+    cell_init(&cell, &c, "flash", ATTN_ISA_BASELINE);
+    assert_true(cell_work(&cell).flops == 1e9);
+    assert_true(cell_work(&cell).bytes == attn_compulsory_bytes(&c.problem));
+    json_t *counted = json_pack("{s:f, s:f}", "useful_flops", 2.5e8, "compulsory_bytes", 1e6);
+    cell_take_work(&cell, counted);
+    json_decref(counted);
+    assert_true(cell_work(&cell).flops == 2.5e8 && cell_work(&cell).pairs == 1e6);
+    json_array_append_new(cell.launches,
+                          json_pack("{s:f, s:[f], s:{s:f}, s:{}}", "median_s", 0.01, "samples_s",
+                                    0.01, "ceiling", "fma_gflops", 100.0, "disturbance"));
+    cell_end(&cell, CELL_OK, "%s", "");
+    assert_true(row_finish(&cell, "run", 1));
+    assert_true(json_number_value(json_object_get(cell.row, "useful_flops")) == 2.5e8);
+    assert_true(json_number_value(json_object_get(cell.row, "gflops")) == 25);
+    assert_true(json_number_value(json_object_get(cell.row, "gbytes_per_s")) == 0.1);
+    assert_true(json_number_value(json_object_get(cell.row, "fraction_of_fma")) == 0.25);
+    cell_free(&cell);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(faster_than_the_best_probe_is_implausible),
         cmocka_unit_test(a_disturbed_probe_accuses_nobody),
         cmocka_unit_test(a_request_that_gave_nothing_is_flagged),
+        cmocka_unit_test(rates_are_of_counted_work),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

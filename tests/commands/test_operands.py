@@ -1,0 +1,92 @@
+"""Problems with masks, lengths, pages and scales, from the command line to the row."""
+
+import pathlib
+import unittest
+
+from command import BRIEF, CommandTest, Row, cells, launches, run
+
+# One of each, and some of them together.
+PROBLEMS = (
+    "b=3,hq=4,hkv=2,s=40,d=16,packed=1",
+    "b=3,hq=4,hkv=2,s=40,d=16,packed=1,mask=causal,layout=bshd input=normal:2+qlens:0:40",
+    "b=3,hq=4,hkv=2,sq=20,skv=60,d=16,packed=1,ragged=1 input=normal:2+lens:0:60:9+decode:2",
+    "b=3,hq=4,hkv=2,sq=7,skv=90,d=16,ragged=1,page=16,mask=causal",
+    "b=3,hq=4,hkv=2,sq=7,skv=90,d=16,page=64,packed=1,dtype=bf16,outputs=o+lse+weights",
+    "b=3,hq=4,hkv=2,sq=7,skv=90,d=16,kv_dtype=i8,ragged=1,page=8 input=uniform+scales:channel",
+    "b=3,hq=4,hkv=2,sq=7,skv=90,d=16,kv_dtype=i8,packed=1 input=needle:3",
+    "b=2,h=2,sq=30,skv=90,d=16,mask=bool+causal,ragged=1 input=normal+mask:blocks:16:0.3:full",
+    "b=2,h=2,sq=30,skv=90,d=16,mask=bias,packed=1,dtype=f16 input=negative+bias:causal",
+    "b=2,h=2,sq=30,skv=90,d=16,sinks=1,alibi=1,softcap=5,window=20:3",
+    "b=2,hq=8,hkv=1,sq=1,skv=90,d=48,dv=32,shared_kv=1,kv_dtype=i8,page=4",
+)
+
+
+class Operands(CommandTest):
+    def row(self, command: str, problem: str, *more: str) -> Row:
+        """The row of the plainest kernel that there is for the type, on one thread."""
+        kernel = "gemm" if "f16" in problem else "naive"
+        words = [command, "--kernel", kernel, "--threads", "1", "--problem", problem]
+        pathlib.Path(self.output).unlink(missing_ok=True)
+        done = run(*words, "--output", self.output, *more)
+        self.assertEqual(done.returncode, 0, done)
+        (row,) = cells(self.output).values()
+        return row
+
+    def test_every_operand_is_made_and_checked(self) -> None:
+        for problem in PROBLEMS:
+            with self.subTest(problem):
+                row = self.row("check", problem)
+                self.assertEqual(row["state"], "ok")
+                self.assertGreater(row["check"]["rows"], 1000)
+
+    def test_flops_are_of_the_keys_that_are_seen(self) -> None:
+        plain = "b=4,h=2,sq=3,skv=64,d=8"  # 4 sequences, 2 heads, 3 queries; 32 flops a pair
+        pairs = {
+            plain: 4 * 2 * 3 * 64,
+            f"{plain},mask=causal": 4 * 2 * (62 + 63 + 64),
+            f"{plain},ragged=1 input=normal+lens:0:64:20": 2 * 3 * (4 * 20),
+            f"{plain},ragged=1,page=16 input=normal+lens:7:7": 2 * 3 * (4 * 7),
+            f"{plain},packed=1 input=normal+lens:5:5+decode:3": 2 * (3 * 5 + 3 * 5),
+            f"{plain},mask=bool input=normal+mask:elements:0": 0,
+            f"{plain},mask=bias input=normal+bias:causal": 4 * 2 * (62 + 63 + 64),
+        }
+        for problem, count in pairs.items():
+            with self.subTest(problem):
+                row = self.row("check", problem)
+                self.assertEqual(row["useful_flops"], 32 * count)
+                self.assertEqual(row["gflops"], None)
+
+    def test_rates_are_of_the_flops_and_bytes_that_are_counted(self) -> None:
+        row = self.row("run", "b=4,h=2,sq=1,skv=64,d=8,ragged=1 input=normal+lens:7:7", *BRIEF)
+        self.assertEqual(row["useful_flops"], 32 * 4 * 2 * 7)
+        # Q and O, K and V; of the lengths no kernel has to read more than four numbers
+        self.assertGreaterEqual(row["compulsory_bytes"], 4 * (4 * 2 * 16 + 4 * 2 * 7 * 16))
+        self.assertLessEqual(row["compulsory_bytes"], 4 * (4 * 2 * 16 + 4 * 2 * 7 * 16 + 4))
+        seconds = row["time"]["median_s"]
+        self.assertAlmostEqual(row["gflops"] * 1e9 * seconds / row["useful_flops"], 1)
+        self.assertAlmostEqual(row["gbytes_per_s"] * 1e9 * seconds / row["compulsory_bytes"], 1)
+
+    def test_launches_say_it_for_who_resumes(self) -> None:
+        words = ["run", "--kernel", "naive", "--threads", "1", *BRIEF, "--output", self.output]
+        done = run(*words, "--problem", "b=2,h=1,sq=1,skv=64,d=8,mask=bool")
+        self.assertEqual(done.returncode, 0, done)
+        (launch,) = launches(self.output)
+        (row,) = cells(self.output).values()
+        self.assertEqual(launch["useful_flops"], row["useful_flops"])
+        self.assertLess(row["useful_flops"], 32 * 2 * 64)
+        again = run("run", "--resume", self.output)
+        self.assertEqual(again.returncode, 0, again)
+        first = [line for line in done.stdout.splitlines() if "FLOP" in line]
+        self.assertEqual([line for line in again.stdout.splitlines() if "FLOP" in line], first)
+
+    def test_what_a_problem_has_no_use_for_is_refused(self) -> None:
+        for input_text, message in (
+            ("normal+lens:1:9", "position 21: clause lens needs ragged=1, or packed=1"),
+            ("normal+mask:blocks:8:0.5", "position 21: clause mask needs mask=bool"),
+            ("normal+lenses:1:9", "position 21: unknown clause 'lenses'"),
+        ):
+            self.refused(["run", "--problem", f"s=9,d=8 input={input_text}"], 2, message)
+
+
+if __name__ == "__main__":
+    unittest.main()
