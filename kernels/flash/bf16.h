@@ -65,7 +65,7 @@ VF_NOINLINE void load_queries(const struct job *job, struct tile *t)
     const int bytes = job->qk_dim * 2;
     for (int c = 0; c < FLASH_COLS && t->column[c].rows; c++) {
         char *rows[VF_LANES];
-        find_rows(&t->column[c], &job->tensors->q, rows);
+        find_rows(&t->column[c], &job->tensors->q, t->column[c].sequence.q_first, rows);
         if (t->column[c].rows == VF_LANES && bytes % VF_BYTES == 0)
             load_column_of_pairs(true, rows, bytes, t->q + c * VF_LANES);
         else
@@ -218,25 +218,21 @@ VF_INLINE vi bf16_join(vf a, vf b)
                                        30, 15, 31);
 }
 
-VF_INLINE vf exponential(const bool shifted, const float *s, const vf *shift)
-{
-    return shifted ? exp2_any(vf_load(s) - *shift) : exp2_above_floor(vf_load(s));
-}
-
 /* The weights of a row and, where `two`, of the next, joined and stored in place of the first.
  * Returns their sum. */
-VF_INLINE vf exponentials_of_two(const bool shifted, bool two, float *s, const vf *shift)
+VF_INLINE vf exponentials_of_two(const enum exponent kind, bool two, float *s, const vf *shift,
+                                 float unit)
 {
-    const vf a = exponential(shifted, s, shift);
-    const vf b = two ? exponential(shifted, s + FLASH_TILE, shift) : vf_set1(0);
+    const vf a = exponential(kind, vf_load(s), shift, unit);
+    const vf b = two ? exponential(kind, vf_load(s + FLASH_TILE), shift, unit) : vf_set1(0);
     vf_store(s, (vf)bf16_join(a, b));
     return a + b;
 }
 
 /* Each two rows of scores become one row of joined weights, stored in the first.  A last row
  * without a second is joined with zeros. */
-VF_INLINE void exponentials(const int cols, const bool shifted, float *s, int keys, const vf *shift,
-                            vf *l)
+VF_INLINE void exponentials(const int cols, const enum exponent kind, float *s, int keys,
+                            const vf *shift, float unit, vf *l)
 {
     vf sum[FLASH_COLS];
     VF_UNROLL
@@ -245,7 +241,7 @@ VF_INLINE void exponentials(const int cols, const bool shifted, float *s, int ke
     for (; keys > 0; keys -= 2, s += 2 * FLASH_TILE) {
         VF_UNROLL
         for (int c = 0; c < cols; c++)
-            sum[c] += exponentials_of_two(shifted, keys > 1, s + c * VF_LANES, shift + c);
+            sum[c] += exponentials_of_two(kind, keys > 1, s + c * VF_LANES, shift + c, unit);
     }
     VF_UNROLL
     for (int c = 0; c < cols; c++)
@@ -263,7 +259,7 @@ VF_INLINE void score_and_exp(struct score_args a, vf sum[FLASH_COLS])
     for (float *p = a.to.s - FLASH_ROWS * FLASH_TILE; p < a.to.s; p += 2 * FLASH_TILE) {
         VF_UNROLL
         for (int c = 0; c < FLASH_COLS; c++) {
-            sum[c] += exponentials_of_two(false, true, p + c * VF_LANES, sum);
+            sum[c] += exponentials_of_two(EXPONENT_READY, true, p + c * VF_LANES, sum, 1);
             for (end += each; k < end; k += 2, q += FLASH_TILE)
                 score_step(FLASH_ROWS, FLASH_COLS, k, a.k_stride, q, acc);
         }

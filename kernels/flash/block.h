@@ -5,6 +5,9 @@
  * strips of a block: what both see, and what either alone sees before and behind it.  Whatever no
  * column sees is not computed.  Within a strip the rows that all of its queries see, nearly always
  * all rows, need no mask.
+ *
+ * tile_block() is for scores that nothing but the place of a key changes; terms.h does the rest with
+ * the parts that stand here.
  */
 #ifndef ATTN_FLASH_BLOCK_H
 #define ATTN_FLASH_BLOCK_H
@@ -116,6 +119,36 @@ static inline void mask_strip(const struct block *block, const struct tile *t,
     }
 }
 
+/* Element j of a row of bias. */
+static float bias_at(const struct job *job, const char *row, ptrdiff_t j)
+{
+    const enum attn_dtype dtype = job->tensors->bias.dtype;
+    if (dtype == ATTN_F32)
+        return ((const float *)row)[j];
+    const uint16_t x = ((const uint16_t *)row)[j];
+    return dtype == ATTN_BF16 ? attn_bf16_to_f32(x) : attn_f16_to_f32(x);
+}
+
+/* Lanes of a column that see row j of the block, by every mask there is. */
+static vi lanes_seeing(const struct block *block, const struct tile *t, int c, int j)
+{
+    const unsigned masks = block->job->problem->mask;
+    const ptrdiff_t key = block->first + j;
+    const struct group_block *column = &t->column[c];
+    vi sees = {0};
+    for (size_t i = 0; i < column->rows; i++) {
+        const size_t lane = (size_t)c * VF_LANES + i;
+        const struct attn_range range = group_visible(column, i);
+        bool visible = range.lo <= key && key < range.hi;
+        if (visible && masks & ATTN_MASK_BOOL)
+            visible = t->terms.mask[lane][key];
+        if (visible && masks & ATTN_MASK_BIAS)
+            visible = bias_at(block->job, t->terms.bias[lane], key) != -INFINITY;
+        sees[i] = -visible;
+    }
+    return sees;
+}
+
 /*
  * o += weights * V of rows [from, to), lane by lane only where the query sees the key: a masked
  * key has weight 0, which times NaN or infinity would be NaN.  Slow, and rarely needed.
@@ -125,10 +158,9 @@ static inline void add_values_guarded(const struct block *block, struct tile *t,
 {
     if (from >= to)
         return;
-    for (int c = strip->col; c < strip->col + strip->cols; c++) {
-        const struct lane_range lanes = lanes_that_see(&t->column[c], block->first);
+    for (int c = strip->col; c < strip->col + strip->cols; c++)
         for (int j = from; j < to; j++) {
-            const vi sees = seeing_lanes(&lanes, j);
+            const vi sees = lanes_seeing(block, t, c, j);
             const vf p = weight_at(block, j, c);
             for (int d = 0; d < block->job->v_dim; d++) {
                 float *o = t->o + (ptrdiff_t)d * FLASH_TILE + c * VF_LANES;
@@ -137,7 +169,6 @@ static inline void add_values_guarded(const struct block *block, struct tile *t,
                 vf_store(o, vf_select(sees, p * v + old, old));
             }
         }
-    }
 }
 
 /* ---- the block ------------------------------------------------------------------------------- */
@@ -155,9 +186,9 @@ static void score_strip(const struct block *block, const struct tile *t, const s
         to =
             strip->full_to > from ? from + (strip->full_to - from) / FLASH_ROWS * FLASH_ROWS : from;
     vf unused[FLASH_COLS] = {{0}};
-    score_rows(block, t, strip, strip->from, from, unused);
-    score_rows(block, t, strip, from, to, top);
-    score_rows(block, t, strip, to, strip->to, unused);
+    score_rows(block, t, strip, strip->from, from, relative_to(t, unused));
+    score_rows(block, t, strip, from, to, relative_to(t, top));
+    score_rows(block, t, strip, to, strip->to, relative_to(t, unused));
     mask_strip(block, t, strip, strip->from, from, top);
     mask_strip(block, t, strip, to, strip->to, top);
 }
@@ -195,6 +226,18 @@ static void value_strip(const struct block *block, struct tile *t, const struct 
     add_values_guarded(block, t, strip, to, strip->to);
 }
 
+/* Weighted values of all strips. */
+static inline void value_strips(const struct block *block, struct tile *t,
+                                const struct strip *strips, int n)
+{
+    const bool fresh = !t->started && n == 1 && strips[0].cols * VF_LANES >= t->rows;
+    if (!t->started && !fresh)
+        memset(t->o, 0, (size_t)block->job->v_dim * FLASH_TILE * sizeof *t->o);
+    t->started = true;
+    for (int i = 0; i < n; i++)
+        value_strip(block, t, &strips[i], fresh);
+}
+
 /* Whether scores and weights of a block are tried at once: all queries see all of it, in whole
  * register tiles. */
 static bool may_speculate(const struct block *block, const struct strip *strip)
@@ -206,7 +249,6 @@ static bool may_speculate(const struct block *block, const struct strip *strip)
 /* Lets the tile's queries see the keys of the block. */
 static void tile_block(const struct block *block, struct tile *t)
 {
-    const struct job *job = block->job;
     struct strip strips[5];
     const int n = split(block, t, strips);
     if (!n)
@@ -220,13 +262,7 @@ static void tile_block(const struct block *block, struct tile *t)
     const vf *shift = score_strips(block, t, strips, n, shifts);
     for (int i = 0; i < n; i++)
         exp_strip(block, t, &strips[i], shift);
-
-    const bool fresh = !t->started && n == 1 && strips[0].cols * VF_LANES >= t->rows;
-    if (!t->started && !fresh)
-        memset(t->o, 0, (size_t)job->v_dim * FLASH_TILE * sizeof *t->o);
-    t->started = true;
-    for (int i = 0; i < n; i++)
-        value_strip(block, t, &strips[i], fresh);
+    value_strips(block, t, strips, n);
 }
 
 #endif

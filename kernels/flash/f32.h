@@ -83,7 +83,7 @@ VF_NOINLINE void load_queries(const struct job *job, struct tile *t)
     const vf scale = vf_set1(job->scale);
     for (int c = 0; c < FLASH_COLS && t->column[c].rows; c++) {
         char *rows[VF_LANES];
-        find_rows(&t->column[c], &job->tensors->q, rows);
+        find_rows(&t->column[c], &job->tensors->q, t->column[c].sequence.q_first, rows);
         float *q = t->q + c * VF_LANES;
         if (dtype == ATTN_F32 && t->column[c].rows == VF_LANES && dim >= VF_LANES)
             load_column(ATTN_F32, true, rows, dim, scale, q);
@@ -150,8 +150,8 @@ VF_INLINE void score_tile(const int rows, const int cols, struct score_args a)
 
 /* ---- weights = 2^scores ---------------------------------------------------------------------- */
 
-VF_INLINE void exponentials(const int cols, const bool shifted, float *s, int keys, const vf *shift,
-                            vf *l)
+VF_INLINE void exponentials(const int cols, const enum exponent kind, float *s, int keys,
+                            const vf *shift, float unit, vf *l)
 {
     vf sum[FLASH_COLS];
     VF_UNROLL
@@ -161,7 +161,7 @@ VF_INLINE void exponentials(const int cols, const bool shifted, float *s, int ke
         VF_UNROLL
         for (int c = 0; c < cols; c++) {
             const vf x = vf_load(s + c * VF_LANES);
-            const vf p = shifted ? exp2_any(x - shift[c]) : exp2_above_floor(x);
+            const vf p = exponential(kind, x, shift + c, unit);
             vf_store(s + c * VF_LANES, p);
             sum[c] += p;
         }

@@ -13,8 +13,9 @@
  *   instead   split_kv for decode: a few queries leave most lanes and threads idle here
  *
  * flash.c hands out tasks, and prefetch.h fetches what they will read.  tile.h has the sizes and a
- * tile's softmax, block.h takes a tile through a block of keys, products.h and the arithmetic of
- * the variant (f32.h or bf16.h) compute it, and operands.h moves rows in and out.
+ * tile's softmax, block.h takes a tile through a block of keys, terms.h does so where masks, bias,
+ * ALiBi or a cap change scores, products.h and the arithmetic of the variant (f32.h or bf16.h)
+ * compute it, and operands.h moves rows in and out.
  *
  * Why these sizes.  A vector of scores (one key, VF_LANES queries) stands for D + Dv multiply-adds
  * in the two products: 128 at D = Dv = 64, as below where nothing else is said.
@@ -52,7 +53,7 @@
  */
 #include <omp.h>
 
-#include "block.h"
+#include "terms.h"
 
 /* harness/experiments/tiles/tiles.cmake builds other sizes of blocks under other names. */
 #ifndef FLASH_NAME
@@ -88,14 +89,40 @@ static void open_tile(const struct job *job, struct tile *t, const struct group_
     t->o = memory + job->problem->qk_dim * FLASH_TILE;
     load_queries(job, t);
     tile_reset(t);
+    if (job->terms)
+        find_terms(job, t);
 }
 
-static void write_lse(const struct job *job, const struct tile *t)
+/* Lets a sink enter m and l; returns what results relative to the old m are times to be relative to
+ * the new one and divided by the new l. */
+static double add_sink(double sink, double *m, double *l)
 {
-    for (int c = 0; c < FLASH_COLS; c++)
-        for (size_t i = 0; i < t->column[c].rows; i++)
-            *group_row_f32(&t->column[c], &job->tensors->lse, i) =
-                (float)(((double)t->m[c][i] + log2((double)t->l[c][i])) * M_LN2);
+    const double old = *l == 0 ? -INFINITY : *m;
+    *m = old > sink ? old : sink; /* NaN: the sink's */
+    *l = *l * exp(old - *m) + exp(sink - *m);
+    return exp(old - *m) / *l;
+}
+
+/* Writes the tile's results. */
+static void close_tile(const struct job *job, const struct tile *t)
+{
+    const struct attn_problem *p = job->problem;
+    const float *sinks = p->options & ATTN_OPTION_SINKS ? job->tensors->sinks.data : NULL;
+    const double to_natural = job->natural ? 1 : M_LN2;
+    vf inverse[FLASH_COLS];
+    for (int c = 0; c < FLASH_COLS; c++) {
+        inverse[c] = 1.0f / vf_select((vi)(t->l[c] == vf_set1(0)), vf_set1(1), t->l[c]);
+        for (size_t i = 0; i < t->column[c].rows; i++) {
+            double m = (double)t->m[c][i] * to_natural, l = (double)t->l[c][i];
+            const float sink = sinks ? sinks[group_head(&t->column[c], i)] : -INFINITY;
+            if (sink != -INFINITY)
+                inverse[c][i] = (float)add_sink((double)sink, &m, &l);
+            if (p->outputs & ATTN_OUTPUT_LSE)
+                *group_row_f32(&t->column[c], &job->tensors->lse, i) = (float)(m + log(l));
+        }
+    }
+    if (p->outputs & ATTN_OUTPUT_O)
+        store_tile(job, t, inverse);
 }
 
 /* First key of the block that holds key j: the same for every tile and any number of threads. */
@@ -156,6 +183,10 @@ static void plan_prefetch(const struct job *job, struct prefetch *prefetch,
         const ptrdiff_t keys = block_keys(first, task->seen.hi);
         prefetch_keys(prefetch, &job->tensors->k, task, p->qk_dim, first, keys);
         prefetch_keys(prefetch, &job->tensors->v, task, p->v_dim, first, keys);
+        if (p->mask & ATTN_MASK_BIAS)
+            prefetch_pairs(prefetch, &job->tensors->bias, task, first, keys);
+        if (p->mask & ATTN_MASK_BOOL)
+            prefetch_pairs(prefetch, &job->tensors->mask, task, first, keys);
     }
     prefetch_divide(prefetch, calls);
 }
@@ -181,18 +212,20 @@ static struct group_block run_task(const struct job *job, const struct group_blo
         block.v = attn_row(&job->tensors->v, task->b, task->g, (size_t)block.first);
         block.k_stride = job->tensors->k.stride[2];
         block.v_stride = job->tensors->v.stride[2];
-        pack(&block);
+        block.packed_yet = !job->terms;
+        block.values = VALUES_UNKNOWN;
+        if (block.packed_yet)
+            pack(&block);
         plan_prefetch(job, &prefetch, task, &next, block.first,
                       (size_t)n * count_register_tiles(job, block.keys));
         for (int i = 0; i < n; i++)
-            tile_block(&block, &tiles[i]);
+            if (job->terms)
+                tile_block_seen(&block, &tiles[i]);
+            else
+                tile_block(&block, &tiles[i]);
     }
-    for (int i = 0; i < n; i++) {
-        if (job->problem->outputs & ATTN_OUTPUT_O)
-            store_tile(job, &tiles[i]);
-        if (job->problem->outputs & ATTN_OUTPUT_LSE)
-            write_lse(job, &tiles[i]);
-    }
+    for (int i = 0; i < n; i++)
+        close_tile(job, &tiles[i]);
     return task->seen.lo < task->seen.hi ? next : take(job);
 }
 
@@ -208,15 +241,23 @@ static struct job make_job(const struct attn_plan *plan, const struct attn_tenso
     while (plan->threads > 1 && tiles > 1 &&
            heads * (rows / (tiles * FLASH_TILE)) < 4 * (size_t)plan->threads)
         tiles--;
-    return (struct job){
+    const bool natural =
+        p->options & (ATTN_OPTION_SOFTCAP | ATTN_OPTION_ALIBI) || p->mask & ATTN_MASK_BIAS;
+    struct job job = {
         .problem = p,
         .tensors = tensors,
         .taken = taken,
         .rows = tiles * FLASH_TILE,
         .qk_dim = (int)p->qk_dim,
         .v_dim = p->outputs & ATTN_OUTPUT_O ? (int)p->v_dim : 0,
-        .scale = (float)((double)attn_problem_scale(p) * M_LOG2E),
+        .terms = natural || p->mask & ATTN_MASK_BOOL,
+        .natural = natural,
+        .scale = (float)((double)attn_problem_scale(p) * (natural ? 1 : M_LOG2E)),
+        .unit = natural ? (float)M_LOG2E : 1,
     };
+    if (p->options & ATTN_OPTION_SOFTCAP)
+        job.cap = softcap_natural(p);
+    return job;
 }
 
 static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)
@@ -241,8 +282,9 @@ const struct attn_kernel ATTN_KERNEL = {
     .caps.size = sizeof(struct attn_caps),
     .caps.dtypes = FLASH_DTYPES,
     .caps.compute = FLASH_COMPUTE,
-    .caps.masks = ATTN_MASKS_POSITIONAL,
-    .caps.options = ATTN_OPTION_WINDOW,
+    .caps.masks = ATTN_MASKS_POSITIONAL | ATTN_MASK_BIAS | ATTN_MASK_BOOL,
+    .caps.options =
+        ATTN_OPTION_WINDOW | ATTN_OPTION_SOFTCAP | ATTN_OPTION_SINKS | ATTN_OPTION_ALIBI,
     .caps.outputs = ATTN_OUTPUT_O | ATTN_OUTPUT_LSE,
     .caps.forward = true,
     .caps.parallel = true,

@@ -9,14 +9,15 @@
 #include "shared/transpose.h"
 #include "tile.h"
 
-/* Addresses of a column's rows in an operand laid out like Q; NULL for lanes without a row. */
-static void find_rows(const struct group_block *column, const struct attn_tensor *t,
+/* Addresses of a column's rows in an operand whose row `q_first` is the sequence's first query's;
+ * NULL for lanes without a row. */
+static void find_rows(const struct group_block *column, const struct attn_tensor *t, size_t q_first,
                       char *rows[VF_LANES])
 {
     const ptrdiff_t element = (ptrdiff_t)attn_dtype_size(t->dtype);
     const ptrdiff_t query = t->stride[2] * element, head = t->stride[1] * element;
     const size_t first = group_head(column, 0);
-    char *row = attn_row(t, column->b, first, group_query(column, 0));
+    char *row = attn_row(t, column->b, first, q_first + group_query(column, 0));
     size_t h = first - column->g * column->group;
     for (size_t r = 0; r < VF_LANES; r++) {
         rows[r] = r < column->rows ? row : NULL;
@@ -58,24 +59,24 @@ VF_INLINE void store_column(const enum attn_dtype dtype, const bool whole, char 
     }
 }
 
-/* Writes the tile's rows of O, divided by l; a row that saw no key gets zeros. */
-VF_NOINLINE void store_tile(const struct job *job, const struct tile *t)
+/* Writes the tile's rows of O, divided by their sums; a row that saw no key gets zeros. */
+VF_NOINLINE void store_tile(const struct job *job, const struct tile *t,
+                            const vf inverse[FLASH_COLS])
 {
     const int dim = job->v_dim;
     const enum attn_dtype dtype = job->problem->dtype;
     for (int c = 0; c < FLASH_COLS && t->column[c].rows; c++) {
         char *rows[VF_LANES];
-        find_rows(&t->column[c], &job->tensors->o, rows);
+        find_rows(&t->column[c], &job->tensors->o, t->column[c].sequence.q_first, rows);
         const vi empty = (vi)(t->l[c] == vf_set1(0));
-        const vf inverse = 1.0f / vf_select(empty, vf_set1(1), t->l[c]);
         const float *o = t->o + c * VF_LANES;
         const bool whole = t->column[c].rows == VF_LANES && dim >= VF_LANES;
         if (whole && dtype == ATTN_F32)
-            store_column(ATTN_F32, true, rows, dim, inverse, empty, o);
+            store_column(ATTN_F32, true, rows, dim, inverse[c], empty, o);
         else if (whole && dtype == ATTN_BF16)
-            store_column(ATTN_BF16, true, rows, dim, inverse, empty, o);
+            store_column(ATTN_BF16, true, rows, dim, inverse[c], empty, o);
         else
-            store_column(dtype, false, rows, dim, inverse, empty, o);
+            store_column(dtype, false, rows, dim, inverse[c], empty, o);
     }
 }
 

@@ -26,7 +26,7 @@ struct prefetch_rows {
 };
 
 struct prefetch {
-    struct prefetch_rows planned[4];
+    struct prefetch_rows planned[6];
     int count;           /* of them */
     int at;              /* the one being fetched */
     size_t outer, inner; /* the next row of it */
@@ -67,6 +67,22 @@ static inline void prefetch_queries(struct prefetch *prefetch, const struct attn
         .inner = block->group,
         .outer = group_query(block, block->rows - 1) - i + 1,
         .bytes = dim * element,
+    };
+}
+
+/* Plans keys [first, first + n) of a block's rows of a bias or mask. */
+static inline void prefetch_pairs(struct prefetch *prefetch, const struct attn_tensor *t,
+                                  const struct group_block *block, ptrdiff_t first, ptrdiff_t n)
+{
+    const ptrdiff_t element = (ptrdiff_t)attn_dtype_size(t->dtype);
+    const size_t i = group_query(block, 0);
+    prefetch->planned[prefetch->count++] = (struct prefetch_rows){
+        .row = (char *)attn_row(t, block->b, block->g * block->group, i) + first * element,
+        .inner_stride = t->stride[1] * element,
+        .outer_stride = t->stride[2] * element,
+        .inner = t->stride[1] ? block->group : 1,
+        .outer = t->stride[2] ? group_query(block, block->rows - 1) - i + 1 : 1,
+        .bytes = (size_t)(n * element),
     };
 }
 

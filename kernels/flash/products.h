@@ -11,8 +11,7 @@
  *   pack             copies K and V of the block into block->packed as the others want them
  *   load_queries     fills t->q
  *   score_tile       scores of `rows` keys for `cols` vectors of queries
- *   exponentials     scores of some rows become weights, 2^(score - shift), 2^score where not
- *                    `shifted`; l grows by their sums
+ *   exponentials     scores of some rows become weights, l grows by their sums
  *   score_and_exp    scores of a whole register tile and, between its multiply-adds, the weights of
  *                    the FLASH_ROWS rows before it, with their sums
  *   value_tile       o += weights * V for `rows` value dimensions and `cols` vectors of queries
@@ -81,9 +80,15 @@ VF_INLINE ptrdiff_t key_bytes(const struct block *block, int rows)
     return rows * block->k_stride * (ptrdiff_t)sizeof(float) / PAIR;
 }
 
+/* What scores of a tile are relative to, and where their maximum goes. */
+VF_INLINE struct score_target relative_to(const struct tile *t, vf top[FLASH_COLS])
+{
+    return (struct score_target){.m = t->m, .floor = t->floor, .top = top};
+}
+
 /* For the scores from row `row` and column `col` on. */
 VF_INLINE struct score_args scores_from(const struct block *block, const struct tile *t, int col,
-                                        int row, vf top[FLASH_COLS])
+                                        int row, struct score_target to)
 {
     return (struct score_args){
         .k = (const char *)block->k + key_bytes(block, row),
@@ -91,7 +96,8 @@ VF_INLINE struct score_args scores_from(const struct block *block, const struct 
         .q = t->q + col * VF_LANES,
         .dim = (block->job->qk_dim + PAIR - 1) / PAIR,
         .scale = block->job->scale,
-        .to = {block->s + row * FLASH_TILE + col * VF_LANES, t->m + col, t->floor + col, top + col},
+        .to = {block->s + row * FLASH_TILE + col * VF_LANES, to.m + col, to.floor + col,
+               to.top + col},
     };
 }
 
@@ -102,12 +108,11 @@ VF_INLINE void scores_advance(const struct block *block, int rows, struct score_
     args->to.s += rows * FLASH_TILE;
 }
 
-/* Scores less m of rows [from, to) for the strip's columns, not below the floor; raises top to
- * their maximum. */
+/* Scores of rows [from, to) for the strip's columns. */
 VF_NOINLINE void score_rows(const struct block *block, const struct tile *t,
-                            const struct strip *strip, int from, int to, vf top[FLASH_COLS])
+                            const struct strip *strip, int from, int to, struct score_target target)
 {
-    struct score_args args = scores_from(block, t, strip->col, from, top);
+    struct score_args args = scores_from(block, t, strip->col, from, target);
     for (const struct register_tile *tile = register_tiles; from < to; tile++)
         for (const int rows = tile->rows; to - from >= rows; from += rows) {
             tile->score[strip->cols - 1](&args);
@@ -125,13 +130,26 @@ VF_NOINLINE void exp_strip(const struct block *block, struct tile *t, const stru
     const int keys = strip->to - strip->from;
     vf *l = t->l + strip->col;
     if (strip->cols == 1 && shift)
-        exponentials(1, true, s, keys, shift + strip->col, l);
+        exponentials(1, EXPONENT_SHIFTED, s, keys, shift + strip->col, 1, l);
     else if (strip->cols == 1)
-        exponentials(1, false, s, keys, t->m, l);
+        exponentials(1, EXPONENT_READY, s, keys, t->m, 1, l);
     else if (shift)
-        exponentials(2, true, s, keys, shift, l);
+        exponentials(2, EXPONENT_SHIFTED, s, keys, shift, 1, l);
     else
-        exponentials(2, false, s, keys, t->m, l);
+        exponentials(2, EXPONENT_READY, s, keys, t->m, 1, l);
+}
+
+/* The same from scores that are as they are: weights are 2^((score - m) * unit). */
+VF_NOINLINE void exp_strip_scaled(const struct block *block, struct tile *t,
+                                  const struct strip *strip)
+{
+    float *s = block->s + strip->from * FLASH_TILE + strip->col * VF_LANES;
+    const int keys = strip->to - strip->from, c = strip->col;
+    const float unit = block->job->unit;
+    if (strip->cols == 1)
+        exponentials(1, EXPONENT_SCALED, s, keys, t->m + c, unit, t->l + c);
+    else
+        exponentials(2, EXPONENT_SCALED, s, keys, t->m, unit, t->l);
 }
 
 /* o += weights * V of rows [from, to) for the strip's columns; `fresh`: o = that. */
@@ -220,7 +238,7 @@ VF_NOINLINE bool score_and_exp_block(const struct block *block, struct tile *t)
         top[c] = vf_set1(-INFINITY);
         sum[c] = vf_set1(0);
     }
-    struct score_args args = scores_from(block, t, 0, 0, top);
+    struct score_args args = scores_from(block, t, 0, 0, relative_to(t, top));
     score_full_2(&args);
     if (!speculate_from(block, t, top))
         return false;
@@ -232,7 +250,7 @@ VF_NOINLINE bool score_and_exp_block(const struct block *block, struct tile *t)
             return false;
     }
     prefetch_share(block->prefetch);
-    exponentials(FLASH_COLS, false, args.to.s, FLASH_ROWS, t->m, sum);
+    exponentials(FLASH_COLS, EXPONENT_READY, args.to.s, FLASH_ROWS, t->m, 1, sum);
     for (int c = 0; c < FLASH_COLS; c++)
         t->l[c] += sum[c];
     return true;

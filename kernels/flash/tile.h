@@ -19,6 +19,7 @@
 
 #include "prefetch.h"
 #include "shared/exp2.h"
+#include "shared/softcap.h"
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
@@ -55,21 +56,40 @@ struct job {
     size_t *taken; /* tasks that threads have begun, all of them together */
     size_t rows;   /* of a task: whole tiles, but for the last task of a KV head */
     int qk_dim, v_dim;
-    float scale; /* of the scores, times log2(e): the softmax is one of powers of two */
+    bool terms;   /* more than the scale and the place of a key decides on its score: terms.h */
+    bool natural; /* something is added to the scores, or they are capped */
+    float scale;  /* of the scores, times log2(e): the softmax is one of powers of two; not
+                           where they are natural: log2(e) times the largest bias is infinite */
+    float unit;   /* what differences of scores are times to be exponents of two */
+    struct softcap cap; /* of natural scores */
+};
+
+/* What a tile's lanes add to their scores. */
+struct lane_terms {
+    char *bias[FLASH_TILE]; /* each lane's row, from key 0 */
+    char *mask[FLASH_TILE];
+    bool one_bias;         /* these are all the same row */
+    vf slope[FLASH_COLS];  /* of ALiBi, which counts from `position`, */
+    vi behind[FLASH_COLS]; /* more by these */
+    ptrdiff_t position;
 };
 
 /* A tile of queries.  Lanes that have no query are computed as well; their results are ignored. */
 struct tile {
     struct group_block column[FLASH_COLS]; /* the queries */
     int rows;                              /* of all columns */
-    vf m[FLASH_COLS];     /* subtracted from the scores: within 8 of the maximum so far */
-    vf limit[FLASH_COLS]; /* m rises when a score exceeds it by more: 8; -inf: no key seen yet */
-    vf floor[FLASH_COLS]; /* a score less m below this may be stored as this */
-    vf l[FLASH_COLS];     /* sum of the weights */
-    float *q;             /* [qk_dim][FLASH_TILE] queries, scaled */
-    float *o;             /* [v_dim][FLASH_TILE] weighted sum of values, not yet divided by l */
-    bool started;         /* o holds something */
+    vf m[FLASH_COLS];        /* subtracted from the scores: within 8 of the maximum so far */
+    vf limit[FLASH_COLS];    /* m rises when a score exceeds it by more: 8; -inf: no key seen yet */
+    vf floor[FLASH_COLS];    /* a score less m below this may be stored as this */
+    vf l[FLASH_COLS];        /* sum of the weights */
+    float *q;                /* [qk_dim][FLASH_TILE] queries, scaled */
+    float *o;                /* [v_dim][FLASH_TILE] weighted sum of values, not yet divided by l */
+    bool started;            /* o holds something */
+    struct lane_terms terms; /* where the job has them */
 };
+
+/* What is known of a block's values. */
+enum values { VALUES_UNKNOWN, VALUES_FINITE, VALUES_NOT_FINITE };
 
 /* A block of keys at work. */
 struct block {
@@ -80,7 +100,9 @@ struct block {
     void *packed;    /* FLASH_PACKED(qk_dim + v_dim) floats, where pack() copies */
     ptrdiff_t first; /* index of the first key */
     int keys;
-    float *s; /* [FLASH_KEYS][FLASH_TILE] scores, then weights or pairs of them */
+    bool packed_yet;    /* pack() has been called */
+    enum values values; /* of all keys: neither infinite nor NaN */
+    float *s;           /* [FLASH_KEYS][FLASH_TILE] scores, then weights or pairs of them */
 };
 
 /* Some rows of the block's scores, and the columns of the tile that see them. */
@@ -173,6 +195,26 @@ static inline const vf *tile_raise(struct tile *t, const vf top[FLASH_COLS], vf 
     return shift;
 }
 
+/* Lets m follow top, the maximum of scores themselves, as tile_raise() does.  They are kept as they
+ * are, so that nothing is left to be subtracted but m. */
+static inline void tile_follow(struct tile *t, const vf top[FLASH_COLS], float unit, int v_dim)
+{
+    vi grows = {0};
+    vf factor[FLASH_COLS];
+    for (int c = 0; c < FLASH_COLS; c++) {
+        const vi up = (vi)(top[c] - t->m[c] > t->limit[c]);
+        const vf m = vf_select(up, top[c], t->m[c]);
+        factor[c] = exp2_any(-vf_max(m - t->m[c], vf_set1(0)) * unit);
+        grows |= up;
+        t->m[c] = m;
+        t->l[c] *= factor[c];
+        t->limit[c] = vf_select(up, vf_set1(LAZY_LIMIT), t->limit[c]);
+        t->floor[c] = vf_select(up, vf_set1(EXP2_FLOOR), t->floor[c]);
+    }
+    if (t->started && vi_any(grows))
+        tile_rescale(t, factor, v_dim);
+}
+
 /* ---- register tiles -------------------------------------------------------------------------- */
 
 VF_INLINE void clear_sums(const int rows, const int cols, vf acc[FLASH_ROWS][FLASH_COLS])
@@ -210,6 +252,20 @@ VF_INLINE void store_scores(const int rows, const int cols, const bool scaled, f
         }
         to->top[c] = top;
     }
+}
+
+/* How scores become exponents of two. */
+enum exponent {
+    EXPONENT_READY,   /* they are, and not below EXP2_FLOOR */
+    EXPONENT_SHIFTED, /* when `shift` is subtracted */
+    EXPONENT_SCALED   /* ... and the difference is multiplied by `unit` */
+};
+
+VF_INLINE vf exponential(const enum exponent kind, vf x, const vf *shift, float unit)
+{
+    return kind == EXPONENT_READY     ? exp2_above_floor(x)
+           : kind == EXPONENT_SHIFTED ? exp2_any(x - *shift)
+                                      : exp2_any((x - *shift) * unit);
 }
 
 /* What the scores of a register tile are made of. */

@@ -21,17 +21,29 @@
 #include "kernel.h"
 #include "simd.h"
 
-/* A cap of scores that are kept times log2(e), as exp2 wants them. */
 struct softcap {
-    float inner; /* 2 / c */
-    float limit; /* c * log2(e) */
+    float inner; /* times x it is z, but for the sign */
+    float limit; /* the largest result */
 };
 
-/* The largest and the smallest c keep both finite, as infinity times 0 would be NaN. */
+/* Inner becomes 2 / c and limit c, times so much.  The largest and the smallest c keep both finite, as
+ * infinity times 0 would be NaN. */
+static inline struct softcap softcap_times(float c, float inner_factor, float limit_factor)
+{
+    const float inner = 2 / c * inner_factor, limit = c * limit_factor;
+    return (struct softcap){inner < FLT_MAX ? inner : FLT_MAX, limit < FLT_MAX ? limit : FLT_MAX};
+}
+
+/* A cap of scores that are kept times log2(e), as exp2 wants them. */
 static inline struct softcap softcap_of(const struct attn_problem *problem)
 {
-    const float c = problem->softcap, inner = 2 / c, limit = c * 1.44269504088896341f;
-    return (struct softcap){inner < FLT_MAX ? inner : FLT_MAX, limit < FLT_MAX ? limit : FLT_MAX};
+    return softcap_times(problem->softcap, 1, 1.44269504088896341f);
+}
+
+/* A cap of scores as they are. */
+static inline struct softcap softcap_natural(const struct attn_problem *problem)
+{
+    return softcap_times(problem->softcap, 1.44269504088896341f, 1);
 }
 
 /* The scores x, capped. */
