@@ -62,8 +62,13 @@ void attn_self_attention_problem(const struct attn_self_attention *layer,
     problem->layout = ATTN_BSHD;
     problem->mask = layer->mask;
     problem->outputs = ATTN_OUTPUT_O | (layer->weights ? ATTN_OUTPUT_WEIGHTS : 0);
-    if (layer->scale_by_v_dim)
+    problem->scale = layer->scale;
+    if (layer->scale == 0 && layer->scale_by_v_dim)
         problem->scale = (float)(1 / __builtin_sqrt((double)layer->v_dim));
+    problem->options = layer->options;
+    problem->softcap = layer->softcap;
+    problem->window_left = layer->window_left;
+    problem->window_right = layer->window_right;
 }
 
 /* Bytes of one projected operand. */
@@ -74,12 +79,18 @@ static size_t projected(const struct attn_self_attention *layer, size_t dim)
 
 static bool valid(const struct attn_self_attention *layer, const char **why)
 {
+    const unsigned layouts = ATTN_OPTION_PAGED | ATTN_OPTION_PACKED | ATTN_OPTION_SHARED_KV;
     struct attn_problem problem;
+    if (layer->size < sizeof *layer) {
+        *why = "the layer's size field is not set";
+        return false;
+    }
     attn_self_attention_problem(layer, &problem);
     if (!attn_problem_valid(&problem, why))
         return false;
     const size_t widest = layer->qk_dim > layer->v_dim ? layer->qk_dim : layer->v_dim;
-    *why = layer->d_in == 0                  ? "an input dimension of 0"
+    *why = layer->options & layouts          ? "an option that lays out K and V otherwise"
+           : layer->d_in == 0                ? "an input dimension of 0"
            : layer->d_in > INT_MAX           ? "an input dimension of 2^31 or more"
            : layer->d_out > INT_MAX          ? "an output dimension of 2^31 or more"
            : widest > INT_MAX / layer->heads ? "a projection of 2^31 columns or more"
@@ -161,6 +172,11 @@ void attn_self_attention_attend(const struct attn_self_attention_plan *plan,
         .k = heads_of(l, plan->k, l->qk_dim),
         .v = heads_of(l, plan->v, l->v_dim),
         .o = heads_of(l, l->d_out ? plan->o : t->y, l->v_dim),
+        .bias = t->bias,
+        .mask = t->mask,
+        .sinks = t->sinks,
+        .slopes = t->slopes,
+        .kv_lens = t->kv_lens,
     };
     if (l->weights)
         tensors.weights =

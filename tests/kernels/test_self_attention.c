@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -83,24 +84,47 @@ static double projected(const float *x, const float *w, const float *b, size_t f
     return sum;
 }
 
+/* What query i adds to the score of key j; -inf where it does not see it. */
+static double added(const struct attn_self_attention *l,
+                    const struct attn_self_attention_tensors *t, size_t b, size_t h, size_t i,
+                    size_t j)
+{
+    const bool bias = l->mask & ATTN_MASK_BIAS, mask = l->mask & ATTN_MASK_BOOL;
+    double x = bias ? (double)((const float *)attn_row(&t->bias, b, h, i))[j] : 0;
+    if (l->options & ATTN_OPTION_ALIBI)
+        x += (double)((const float *)t->slopes.data)[h] * ((double)j - (double)i);
+    const bool hidden =
+        (l->mask & ATTN_MASK_CAUSAL && j > i) ||
+        (mask && !((const uint8_t *)attn_row(&t->mask, b, h, i))[j]) ||
+        (l->options & ATTN_OPTION_WINDOW && (ptrdiff_t)j < (ptrdiff_t)i - l->window_left) ||
+        (l->options & ATTN_OPTION_RAGGED && j >= (size_t)((const int32_t *)t->kv_lens.data)[b]);
+    return hidden ? -INFINITY : x;
+}
+
 /* Weights of query i of batch b, head h. */
 static void weights_of(const struct attn_self_attention *l,
                        const struct attn_self_attention_tensors *t, size_t b, size_t h, size_t i,
                        double *p)
 {
-    const size_t to = l->heads * l->qk_dim, keys = l->mask ? i + 1 : l->len;
+    const size_t to = l->heads * l->qk_dim;
     const double dim = (double)(l->scale_by_v_dim ? l->v_dim : l->qk_dim);
+    const double scale = l->scale != 0 ? (double)l->scale : 1 / sqrt(dim);
     double sum = 0;
+    if (l->options & ATTN_OPTION_SINKS)
+        sum = exp((double)((const float *)t->sinks.data)[h]);
     for (size_t j = 0; j < l->len; j++) {
-        double dot = 0;
+        double x = 0;
         for (size_t d = 0; d < l->qk_dim; d++)
-            dot += projected(t->x, t->wq, t->bq, l->d_in, to, b * l->len + i, h * l->qk_dim + d) *
-                   projected(t->x, t->wk, t->bk, l->d_in, to, b * l->len + j, h * l->qk_dim + d);
-        p[j] = j < keys ? exp(dot / sqrt(dim)) : 0;
+            x += projected(t->x, t->wq, t->bq, l->d_in, to, b * l->len + i, h * l->qk_dim + d) *
+                 projected(t->x, t->wk, t->bk, l->d_in, to, b * l->len + j, h * l->qk_dim + d);
+        x *= scale;
+        if (l->options & ATTN_OPTION_SOFTCAP)
+            x = (double)l->softcap * tanh(x / (double)l->softcap);
+        p[j] = exp(x + added(l, t, b, h, i, j));
         sum += p[j];
     }
     for (size_t j = 0; j < l->len; j++)
-        p[j] /= sum;
+        p[j] /= sum > 0 ? sum : 1;
 }
 
 /* Y before the output projection, token `i` of batch b. */
@@ -154,6 +178,123 @@ static void the_definition_with_every_option(void **state)
             if (option == 5)
                 o.t.bq = o.t.bk = o.t.bv = o.t.bo = NULL;
             run(&l, kernels[k], 2, &o.t);
+            judge(&l, &o.t);
+            free(o.all);
+        }
+}
+
+/* ---- masks and options ----------------------------------------------------------------------- */
+
+/* What a layer may be given beside X and its weights, in the shapes that people give it. */
+struct extras {
+    float bias[2 * 3 * 9 * 9]; /* (batch, heads, len, len): numbers, and -inf at one in three */
+    uint8_t mask[2 * 3 * 9 * 9];
+    float sinks[3], slopes[3];
+    int32_t lens[2];
+};
+
+static void fill(struct extras *e)
+{
+    random_normal(e->bias, 2 * 3 * 9 * 9, 6, 0);
+    for (size_t n = 0; n < 2 * 3 * 9 * 9; n++) {
+        e->mask[n] = n % 9 == 0 || n * n % 7 < 3; /* the first key is seen always */
+        if (n % 3 == 2)
+            e->bias[n] = -INFINITY;
+    }
+    for (size_t h = 0; h < 3; h++) {
+        e->sinks[h] = (float)h - 1;
+        e->slopes[h] = 0.5F / (float)(h + 1);
+    }
+    e->lens[0] = 9;
+    e->lens[1] = 4;
+}
+
+/* (len, len) for all, (batch, 1, len, len), (batch, heads, len, len). */
+static const ptrdiff_t shapes[][4] = {{0, 0, 9, 1}, {3 * 81, 0, 9, 1}, {3 * 81, 81, 9, 1}};
+
+static void give(struct attn_self_attention_tensors *t, struct extras *e, const ptrdiff_t stride[4])
+{
+    t->bias = (struct attn_tensor){.data = e->bias, .dtype = ATTN_F32};
+    t->mask = (struct attn_tensor){.data = e->mask, .dtype = ATTN_BOOL};
+    for (size_t i = 0; i < 4; i++)
+        t->bias.stride[i] = t->mask.stride[i] = stride[i];
+    t->sinks = (struct attn_tensor){e->sinks, ATTN_F32, {1}};
+    t->slopes = (struct attn_tensor){e->slopes, ATTN_F32, {1}};
+    t->kv_lens = (struct attn_tensor){e->lens, ATTN_I32, {1}};
+}
+
+static const char *const all_kernels[] = {"naive", "row_parallel", "tiled", "online", "gemm"};
+#define ALL_KERNELS (sizeof all_kernels / sizeof *all_kernels)
+
+/* Masks of every shape, alone and with each other and with causal. */
+static void masks_of_every_shape(void **state)
+{
+    (void)state;
+    static const unsigned masks[] = {ATTN_MASK_BIAS, ATTN_MASK_BOOL,
+                                     ATTN_MASK_BIAS | ATTN_MASK_BOOL | ATTN_MASK_CAUSAL};
+    struct extras e;
+    fill(&e);
+    for (size_t m = 0; m < 3; m++)
+        for (size_t s = 0; s < 3; s++)
+            for (size_t k = 0; k < ALL_KERNELS; k++) {
+                struct attn_self_attention l = small;
+                l.mask = masks[m];
+                struct operands o = make(&l);
+                give(&o.t, &e, shapes[s]);
+                run(&l, all_kernels[k], 2, &o.t);
+                judge(&l, &o.t);
+                free(o.all);
+            }
+}
+
+/* What the notebook writes: a matrix of 0 and -inf above the diagonal, added to the scores.  It is a
+ * causal mask. */
+static void an_additive_causal_mask_is_a_causal_mask(void **state)
+{
+    (void)state;
+    struct extras e;
+    for (size_t n = 0; n < 2 * 3 * 81; n++)
+        e.bias[n] = n % 9 > n / 9 % 9 ? -INFINITY : 0;
+    for (size_t k = 0; k < ALL_KERNELS; k++) {
+        struct attn_self_attention l = small;
+        struct operands o = make(&l);
+        float causal[2 * 9 * 6];
+        run(&l, all_kernels[k], 1, &o.t);
+        judge(&l, &o.t);
+        memcpy(causal, o.t.y, sizeof causal);
+        l.mask = ATTN_MASK_BIAS;
+        give(&o.t, &e, shapes[2]);
+        run(&l, all_kernels[k], 1, &o.t);
+        for (size_t n = 0; n < 2 * 9 * 6; n++)
+            assert_true(fabsf(o.t.y[n] - causal[n]) <= 2e-6F * (1 + fabsf(causal[n])));
+        free(o.all);
+    }
+}
+
+static void options_go_through(void **state)
+{
+    (void)state;
+    static const unsigned options[] = {ATTN_OPTION_WINDOW,
+                                       ATTN_OPTION_SOFTCAP,
+                                       ATTN_OPTION_SINKS,
+                                       ATTN_OPTION_ALIBI,
+                                       ATTN_OPTION_RAGGED,
+                                       ATTN_OPTION_WINDOW | ATTN_OPTION_SOFTCAP |
+                                           ATTN_OPTION_SINKS | ATTN_OPTION_ALIBI};
+    struct extras e;
+    fill(&e);
+    for (size_t n = 0; n < sizeof options / sizeof *options; n++)
+        for (size_t k = 0; k < ALL_KERNELS; k++) {
+            struct attn_self_attention l = small;
+            l.mask = options[n] & ATTN_OPTION_RAGGED ? ATTN_MASK_NONE : ATTN_MASK_CAUSAL;
+            l.options = options[n];
+            l.softcap = 2;
+            l.window_left = 3;
+            l.window_right = -1;
+            l.scale = n % 2 ? 0.75F : 0;
+            struct operands o = make(&l);
+            give(&o.t, &e, shapes[0]);
+            run(&l, all_kernels[k], 2, &o.t);
             judge(&l, &o.t);
             free(o.all);
         }
@@ -214,6 +355,16 @@ static void refuses_with_a_reason(void **state)
     assert_string_equal(why, "an input dimension of 0");
     assert_false(attn_self_attention_init(&plan, &small, flash, 1, NULL, 0, &why));
     assert_string_equal(why, "the workspace is too small");
+    l = small;
+    l.options = ATTN_OPTION_PAGED;
+    assert_false(attn_self_attention_init(&plan, &l, flash, 1, NULL, 0, &why));
+    assert_string_equal(why, "page_size is zero");
+    l.options = ATTN_OPTION_PACKED;
+    assert_false(attn_self_attention_init(&plan, &l, flash, 1, NULL, 0, &why));
+    assert_string_equal(why, "an option that lays out K and V otherwise");
+    l.size = 0;
+    assert_false(attn_self_attention_init(&plan, &l, flash, 1, NULL, 0, &why));
+    assert_string_equal(why, "the layer's size field is not set");
 }
 
 /* ---- a real layer ---------------------------------------------------------------------------- */
@@ -251,8 +402,15 @@ static void a_layer_of_minilm(void **state)
                   load(file, "layer1.wk", MODEL * WIDE), load(file, "layer1.wv", MODEL * WIDE),
                   load(file, "layer1.bq", WIDE),         load(file, "layer1.bk", WIDE),
                   load(file, "layer1.bv", WIDE),         load(file, "layer1.o", LEN * WIDE)};
-    const struct attn_self_attention_tensors t = {sizeof t, x[0], x[1], x[2], x[3], x[4],
-                                                  x[5],     x[6], NULL, NULL, y,    NULL};
+    const struct attn_self_attention_tensors t = {.size = sizeof t,
+                                                  .x = x[0],
+                                                  .wq = x[1],
+                                                  .wk = x[2],
+                                                  .wv = x[3],
+                                                  .bq = x[4],
+                                                  .bk = x[5],
+                                                  .bv = x[6],
+                                                  .y = y};
     run(&layer, "flash", 2, &t);
     double worst = 0;
     for (size_t h = 0; h < HEADS; h++)
@@ -272,6 +430,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_definition_with_every_option),
+        cmocka_unit_test(masks_of_every_shape),
+        cmocka_unit_test(an_additive_causal_mask_is_a_causal_mask),
+        cmocka_unit_test(options_go_through),
         cmocka_unit_test(weights_where_wanted),
         cmocka_unit_test(threads_change_no_bit),
         cmocka_unit_test(refuses_with_a_reason),
