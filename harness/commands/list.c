@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "matrix.h"
 #include "problem/cases.h"
 #include "problem/catalogue.h"
 #include "experiments/help.h"
@@ -18,6 +19,7 @@
 
 #define MAX_NAMES 256
 #define WIDTH 100
+#define MATRIX_WIDTH 80
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
@@ -42,13 +44,15 @@ static json_t *variant_json(const struct attn_kernel *kernel)
     const char *needs = needs_of(kernel);
     const struct guest *guest = catalogue_guest(kernel);
     const char *digest = guest && *guest->digest ? guest->digest : NULL;
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:b, s:b, s:b, s:s?, s:s?}", "name",
-                     kernel->name, "isa", attn_isa_name(kernel->isa), "group",
-                     catalogue_group_of(kernel->name), "summary", kernel->summary, "source",
-                     kernel->source, "dtypes", names_of(kernel->caps.dtypes, attn_dtype_name),
-                     "parallel", (int)kernel->caps.parallel, "bitwise_repeatable",
-                     (int)!kernel->caps.varies, "available", (int)!needs, "needs", needs, "plugin",
-                     digest);
+    json_t *variant =
+        json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:b, s:b, s:b, s:s?, s:s?}", "name", kernel->name,
+                  "isa", attn_isa_name(kernel->isa), "group", catalogue_group_of(kernel->name),
+                  "summary", kernel->summary, "source", kernel->source, "dtypes",
+                  names_of(kernel->caps.dtypes, attn_dtype_name), "parallel",
+                  (int)kernel->caps.parallel, "bitwise_repeatable", (int)!kernel->caps.varies,
+                  "available", (int)!needs, "needs", needs, "plugin", digest);
+    json_object_update_new(variant, matrix_json(kernel));
+    return variant;
 }
 
 /* Instruction sets of this host, the preferred one first. */
@@ -207,6 +211,8 @@ int list_command(const struct options *options, int argc, const char *const *arg
         return EXIT_INTERRUPTED;
     if (options->json)
         printed = print_json();
+    else if (options->matrix)
+        matrix_print(stdout, MATRIX_WIDTH);
     else
         print_text();
     if (fflush(stdout) == 0 && printed)

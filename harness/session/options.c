@@ -22,7 +22,7 @@ static const struct {
     const char *name, *summary, *usage, *more;
 } commands[COMMAND_COUNT] = {
     [COMMAND_LIST] = {"list", "kernels, variants, suites, and why one is unavailable",
-                      "[--json] [--plugin FILE]...", ""},
+                      "[--json | --matrix] [--plugin FILE]...", ""},
     [COMMAND_RUN] =
         {"run", "check and time kernels", "[OPTION]...",
          "Without --suite and --problem the suite is `default`.  Every cell (case, kernel,\n"
@@ -139,6 +139,8 @@ static const struct option {
      "continue an interrupted session, with its own options unless given again", TEXT, SELECTS},
     {"json", NULL, offsetof(struct options, json), "JSON instead of text", FLAG,
      IN(LIST) | IN(MACHINE)},
+    {"matrix", NULL, offsetof(struct options, matrix),
+     "kernels by features: which masks, caches, types and outputs each has", FLAG, IN(LIST)},
     {"help", NULL, offsetof(struct options, help), "this page", FLAG, ~0u},
 };
 

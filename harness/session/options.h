@@ -45,6 +45,7 @@ struct options {
     enum if_busy if_busy;
     const char *output, *resume, *input;
     bool json;
+    bool matrix;
 };
 
 void options_init(struct options *options);

@@ -1,5 +1,6 @@
 """Problems with masks, lengths, pages and scales, from the command line to the row."""
 
+import json
 import pathlib
 import unittest
 
@@ -86,6 +87,43 @@ class Operands(CommandTest):
             ("normal+lenses:1:9", "position 21: unknown clause 'lenses'"),
         ):
             self.refused(["run", "--problem", f"s=9,d=8 input={input_text}"], 2, message)
+
+    # ---- who has what ----------------------------------------------------------------------------
+
+    def test_the_matrix_is_what_the_kernels_say(self) -> None:
+        shown = run("list", "--matrix")
+        self.assertEqual(shown.returncode, 0, shown)
+        self.assertLessEqual(max(map(len, shown.stdout.splitlines())), 80)
+        words: dict[tuple[str, str], str] = {}
+        heads: list[str] = []
+        for line in shown.stdout.splitlines():
+            if line.startswith(" "):
+                heads = line.split()
+            elif len(cut := line[21:].split()) == len(heads) > 0:
+                words |= {(head, line[:21].strip()): word for head, word in zip(heads, cut)}
+        variants = json.loads(run("list", "--json").stdout)["kernels"]
+        self.assertEqual({name for name, _ in words}, {each["name"] for each in variants})
+        for (name, feature), word in words.items():
+            has = [feature in each["features"] for each in variants if each["name"] == name]
+            self.assertEqual(word, "yes" if all(has) else "some" if any(has) else "-", feature)
+            for each in variants:
+                self.assertNotEqual(feature in each["features"], feature in each["lacks"])
+        self.assertEqual(words["naive", "page"], "yes")
+        self.assertEqual(words["online", "outputs=o+weights"], "-")
+
+    def test_what_a_kernel_lacks_is_why_its_row_is_unsupported(self) -> None:
+        variants = json.loads(run("list", "--json").stdout)["kernels"]
+        lacks = next(each["lacks"] for each in variants if each["name"] == "online")
+        for feature, problem in (
+            ("dtype=bf16", "h=2,s=8,d=8,dtype=bf16"),
+            ("outputs=o+weights", "h=2,s=8,d=8,outputs=o+weights"),
+        ):
+            words = ["check", "--kernel", "online", "--threads", "1", "--problem", problem]
+            pathlib.Path(self.output).unlink(missing_ok=True)
+            run(*words, "--output", self.output)
+            (row,) = cells(self.output).values()
+            self.assertEqual(row["state"], "unsupported")
+            self.assertIn(lacks[feature], row["why"])
 
 
 if __name__ == "__main__":

@@ -1,0 +1,160 @@
+/*
+ * matrix: each feature is the plainest problem that has it, put to every variant.
+ */
+#include <stdio.h>
+
+#include "matrix.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/table.h"
+#include "problem/catalogue.h"
+#include "problem/parse.h"
+
+#define NAMES 256
+#define LABEL 21 /* bytes of a feature's column */
+#define TEXT 128
+
+static const struct {
+    const char *name, *keys; /* of the problem, beside sizes and a data type that the kernel has */
+    enum attn_dtype dtype;   /* ATTN_DTYPE_COUNT: any */
+} features[] = {
+    {"dtype=f32", "h=2", ATTN_F32},
+    {"dtype=bf16", "h=2", ATTN_BF16},
+    {"dtype=f16", "h=2", ATTN_F16},
+    {"kv_dtype=i8", "h=2,kv_dtype=i8", ATTN_DTYPE_COUNT},
+    {"hq > hkv", "hq=4,hkv=2", ATTN_DTYPE_COUNT},
+    {"d=576,dv=512", "h=2,d=576,dv=512", ATTN_DTYPE_COUNT},
+    {"mask=causal", "h=2,mask=causal", ATTN_DTYPE_COUNT},
+    {"mask=causal_top_left", "h=2,mask=causal_top_left", ATTN_DTYPE_COUNT},
+    {"mask=bool", "h=2,mask=bool", ATTN_DTYPE_COUNT},
+    {"mask=bias", "h=2,mask=bias", ATTN_DTYPE_COUNT},
+    {"window", "h=2,window=8:8", ATTN_DTYPE_COUNT},
+    {"softcap", "h=2,softcap=30", ATTN_DTYPE_COUNT},
+    {"alibi", "h=2,alibi=1", ATTN_DTYPE_COUNT},
+    {"sinks", "h=2,sinks=1", ATTN_DTYPE_COUNT},
+    {"ragged", "b=2,h=2,ragged=1", ATTN_DTYPE_COUNT},
+    {"packed", "b=2,h=2,packed=1", ATTN_DTYPE_COUNT},
+    {"page", "b=2,h=2,page=16", ATTN_DTYPE_COUNT},
+    {"shared_kv", "h=2,shared_kv=1", ATTN_DTYPE_COUNT},
+    {"outputs=o+lse", "h=2,outputs=o+lse", ATTN_DTYPE_COUNT},
+    {"outputs=o+weights", "h=2,outputs=o+weights", ATTN_DTYPE_COUNT},
+};
+#define FEATURES (sizeof features / sizeof *features)
+
+/* The first type that the kernel has. */
+static enum attn_dtype any_dtype(const struct attn_kernel *kernel)
+{
+    static const enum attn_dtype all[] = {ATTN_F32, ATTN_BF16, ATTN_F16};
+    for (size_t n = 0; n < 2; n++)
+        if (kernel->caps.dtypes & 1u << all[n])
+            return all[n];
+    return all[2];
+}
+
+/* Why a variant lacks a feature; NULL where it has it. */
+static const char *lack_of(const struct attn_kernel *kernel, size_t feature)
+{
+    const enum attn_dtype fixed = features[feature].dtype;
+    const enum attn_dtype dtype = fixed < ATTN_DTYPE_COUNT ? fixed : any_dtype(kernel);
+    char text[TEXT];
+    struct attn_problem problem;
+    struct parse_error error;
+    const char *why = NULL;
+    snprintf(text, sizeof text, "s=64,dtype=%s,%s", attn_dtype_name(dtype), features[feature].keys);
+    const bool parsed = parse_problem(text, &problem, &error);
+    assert(parsed);
+    (void)parsed;
+    return attn_supports(kernel, &problem, &why) ? NULL : why;
+}
+
+json_t *matrix_json(const struct attn_kernel *kernel)
+{
+    json_t *has = json_array(), *lacks = json_object();
+    for (size_t n = 0; n < FEATURES; n++) {
+        const char *why = lack_of(kernel, n);
+        if (why)
+            json_object_set_new(lacks, features[n].name, json_string(why));
+        else
+            json_array_append_new(has, json_string(features[n].name));
+    }
+    return json_pack("{s:o, s:o}", "features", has, "lacks", lacks);
+}
+
+/* ---- text ---------------------------------------------------------------------------------- */
+
+/* Variants of a kernel that have a feature, and all that there are. */
+struct count {
+    size_t have, all;
+};
+
+static struct count count_variants(const char *name, size_t feature)
+{
+    struct count count = {0, 0};
+    for (int isa = 0; isa < ATTN_ISA_COUNT; isa++) {
+        const struct attn_kernel *kernel = catalogue_find(name, (enum attn_isa)isa);
+        count.all += kernel != NULL;
+        count.have += kernel && !lack_of(kernel, feature);
+    }
+    return count;
+}
+
+static const char *word(const char *name, size_t feature)
+{
+    const struct count count = count_variants(name, feature);
+    return count.have == count.all ? "yes" : count.have ? "some" : "-";
+}
+
+/* How many of the names fit beside the features. */
+static size_t fitting(const char *const *names, size_t count, size_t width)
+{
+    size_t used = LABEL, n = 0;
+    for (; n < count && used + 1 + strlen(names[n]) <= width; n++)
+        used += 1 + strlen(names[n]);
+    return n ? n : 1;
+}
+
+static void print_table(FILE *out, const char *const *names, size_t count)
+{
+    fprintf(out, "%-*s", LABEL, "");
+    for (size_t n = 0; n < count; n++)
+        fprintf(out, " %s", names[n]);
+    for (size_t f = 0; f < FEATURES; f++) {
+        fprintf(out, "\n%-*s", LABEL, features[f].name);
+        for (size_t n = 0; n < count; n++)
+            fprintf(out, " %*s", (int)strlen(names[n]), word(names[n], f));
+    }
+    fprintf(out, "\n\n");
+}
+
+/* What a kernel says itself: not that the feature is none of its capabilities. */
+static void print_reasons(FILE *out, const char *name, size_t width)
+{
+    char line[512];
+    const struct attn_kernel *kernel = NULL;
+    for (int isa = ATTN_ISA_COUNT; isa-- > 0 && !kernel;)
+        kernel = catalogue_find(name, (enum attn_isa)isa);
+    struct attn_kernel silent = *kernel;
+    silent.supports = NULL;
+    for (size_t f = 0; f < FEATURES; f++) {
+        const char *why = lack_of(kernel, f);
+        if (!why || lack_of(&silent, f))
+            continue;
+        snprintf(line, sizeof line, "%s, %s: %s", name, features[f].name, why);
+        table_wrap(out, line, width, 2);
+    }
+}
+
+void matrix_print(FILE *out, size_t width)
+{
+    const char *names[NAMES];
+    const size_t count = catalogue_names(names, NAMES);
+    for (size_t at = 0, n; at < count; at += n) {
+        n = fitting(names + at, count - at, width);
+        print_table(out, names + at, n);
+    }
+    fprintf(out, "some: not for every instruction set\n");
+    for (size_t n = 0; n < count; n++)
+        print_reasons(out, names[n], width);
+}
