@@ -100,7 +100,9 @@ class Operands(CommandTest):
             if line.startswith(" "):
                 heads = line.split()
             elif len(cut := line[21:].split()) == len(heads) > 0:
-                words |= {(head, line[:21].strip()): word for head, word in zip(heads, cut)}
+                words |= {
+                    (head, line[:21].strip()): word for head, word in zip(heads, cut, strict=True)
+                }
         variants = json.loads(run("list", "--json").stdout)["kernels"]
         self.assertEqual({name for name, _ in words}, {each["name"] for each in variants})
         for (name, feature), word in words.items():
