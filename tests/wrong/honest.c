@@ -8,4 +8,4 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
     each_row(plan, tensors, honest_row);
 }
 
-WRONG_KERNEL(honest, "does nothing wrong");
+WRONG_WHOLE_KERNEL(honest, "does nothing wrong");

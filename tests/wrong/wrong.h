@@ -19,24 +19,37 @@
 struct work {
     const struct attn_problem *problem;
     const struct attn_tensors *tensors;
-    size_t b, h, i, g;      /* sequence, query head, query, KV head */
-    struct attn_range seen; /* keys */
-    float scale;
-    float *scores; /* kv_len; later the weights */
-    float *o;      /* v_dim */
+    struct attn_sequence sequence; /* lengths and first rows of sequence b */
+    size_t b, h, i, g;             /* sequence, query head, query, KV head */
+    struct attn_range seen;        /* keys that positional masks leave ... */
+    bool *shown;                   /* ... those of them that nothing else hides */
+    float scale, sink;             /* sink: -inf where there is none */
+    float *scores;                 /* of the shown keys; later their weights */
+    float *o;                      /* v_dim */
     float m, l;
 };
 
 typedef void row_function(struct work *w);
 
+static inline float element(const void *row, enum attn_dtype dtype, size_t d)
+{
+    switch (dtype) {
+    case ATTN_BF16:
+        return attn_bf16_to_f32(((const uint16_t *)row)[d]);
+    case ATTN_F16:
+        return attn_f16_to_f32(((const uint16_t *)row)[d]);
+    case ATTN_I8:
+        return ((const int8_t *)row)[d];
+    case ATTN_BOOL:
+        return ((const uint8_t *)row)[d];
+    default:
+        return ((const float *)row)[d];
+    }
+}
+
 static inline float get(const struct attn_tensor *t, size_t b, size_t h, size_t i, size_t d)
 {
-    const void *row = attn_row(t, b, h, i);
-    if (t->dtype == ATTN_BF16)
-        return attn_bf16_to_f32(((const uint16_t *)row)[d]);
-    if (t->dtype == ATTN_F16)
-        return attn_f16_to_f32(((const uint16_t *)row)[d]);
-    return ((const float *)row)[d];
+    return element(attn_row(t, b, h, i), t->dtype, d);
 }
 
 static inline void put(const struct attn_tensor *t, size_t b, size_t h, size_t i, size_t d, float x)
@@ -50,54 +63,144 @@ static inline void put(const struct attn_tensor *t, size_t b, size_t h, size_t i
         ((float *)row)[d] = x;
 }
 
+/* ---- operands ------------------------------------------------------------------------------ */
+
+static inline const void *kv_row(const struct work *w, const struct attn_tensor *kv, ptrdiff_t j)
+{
+    return attn_kv_row(w->problem, w->tensors, kv, &w->sequence, w->b, w->g, (size_t)j);
+}
+
+/* What element d of int8 keys is multiplied by; 1 for others. */
+static inline float key_scale(const struct work *w, ptrdiff_t j, size_t d)
+{
+    const struct attn_tensor *t = &w->tensors->k_scale;
+    return w->problem->kv_dtype == ATTN_I8
+               ? get(t, w->b, w->g, w->sequence.kv_first + (size_t)j, d * (size_t)t->stride[3])
+               : 1;
+}
+
+static inline float value_scale(const struct work *w, ptrdiff_t j)
+{
+    return w->problem->kv_dtype == ATTN_I8
+               ? get(&w->tensors->v_scale, w->b, w->g, w->sequence.kv_first + (size_t)j, 0)
+               : 1;
+}
+
 static inline float value(const struct work *w, ptrdiff_t j, size_t d)
 {
-    return get(&w->tensors->v, w->b, w->g, (size_t)j, d);
+    return value_scale(w, j) * element(kv_row(w, &w->tensors->v, j), w->tensors->v.dtype, d);
+}
+
+static inline float slope_term(const struct work *w, ptrdiff_t j)
+{
+    const ptrdiff_t at = attn_position(w->problem, (ptrdiff_t)w->i, (ptrdiff_t)w->sequence.q_len,
+                                       (ptrdiff_t)w->sequence.kv_len);
+    return w->problem->options & ATTN_OPTION_ALIBI
+               ? get(&w->tensors->slopes, 0, 0, 0, w->h) * (float)(j - at)
+               : 0;
+}
+
+static inline float bias_term(const struct work *w, ptrdiff_t j)
+{
+    return w->problem->mask & ATTN_MASK_BIAS ? get(&w->tensors->bias, w->b, w->h, w->i, (size_t)j)
+                                             : 0;
+}
+
+static inline float capped(const struct work *w, float x)
+{
+    const float c = w->problem->softcap;
+    return w->problem->options & ATTN_OPTION_SOFTCAP ? c * tanhf(x / c) : x;
+}
+
+/* ---- steps --------------------------------------------------------------------------------- */
+
+static inline bool is_shown(const struct work *w, ptrdiff_t j)
+{
+    return j >= w->seen.lo && j < w->seen.hi && w->shown[j];
+}
+
+static inline void see_keys(struct work *w)
+{
+    w->seen = attn_visible_in(w->problem, (ptrdiff_t)w->i, (ptrdiff_t)w->sequence.q_len,
+                              (ptrdiff_t)w->sequence.kv_len);
+}
+
+static inline void show_keys(struct work *w)
+{
+    const unsigned mask = w->problem->mask;
+    for (ptrdiff_t j = 0; j < (ptrdiff_t)w->problem->kv_len; j++)
+        w->shown[j] =
+            !(mask & ATTN_MASK_BOOL && get(&w->tensors->mask, w->b, w->h, w->i, (size_t)j) == 0) &&
+            bias_term(w, j) != -INFINITY;
+}
+
+static inline float dot(const struct work *w, ptrdiff_t j)
+{
+    const struct attn_tensor *q = &w->tensors->q, *k = &w->tensors->k;
+    const void *q_row = attn_row(q, w->b, w->h, w->sequence.q_first + w->i);
+    const void *k_row = kv_row(w, k, j);
+    float sum = 0;
+    for (size_t d = 0; d < w->problem->qk_dim; d++)
+        sum += element(q_row, q->dtype, d) * (key_scale(w, j, d) * element(k_row, k->dtype, d));
+    return sum;
 }
 
 static inline void make_scores(struct work *w)
 {
-    for (ptrdiff_t j = w->seen.lo; j < w->seen.hi; j++) {
-        float sum = 0;
-        for (size_t d = 0; d < w->problem->qk_dim; d++)
-            sum += get(&w->tensors->q, w->b, w->h, w->i, d) *
-                   get(&w->tensors->k, w->b, w->g, (size_t)j, d);
-        w->scores[j] = w->scale * sum;
-    }
+    for (ptrdiff_t j = w->seen.lo; j < w->seen.hi; j++)
+        if (w->shown[j])
+            w->scores[j] = capped(w, w->scale * dot(w, j)) + slope_term(w, j) + bias_term(w, j);
 }
 
 static inline void find_maximum(struct work *w)
 {
-    w->m = -INFINITY;
+    w->m = w->sink;
     for (ptrdiff_t j = w->seen.lo; j < w->seen.hi; j++)
-        w->m = w->scores[j] > w->m || isnan(w->scores[j]) ? w->scores[j] : w->m;
+        if (w->shown[j])
+            w->m = w->scores[j] > w->m || isnan(w->scores[j]) ? w->scores[j] : w->m;
 }
 
 /* Scores to exponentials, and their sum. */
 static inline void exponentiate(struct work *w)
 {
+    const float shift = w->m == -INFINITY ? 0 : w->m;
     w->l = 0;
     for (ptrdiff_t j = w->seen.lo; j < w->seen.hi; j++)
-        w->l += w->scores[j] = expf(w->scores[j] - w->m);
+        if (w->shown[j])
+            w->l += w->scores[j] = expf(w->scores[j] - shift);
+    w->l += expf(w->sink - shift);
+}
+
+static inline float inverse(const struct work *w)
+{
+    return w->l == 0 ? 0 : 1 / w->l;
 }
 
 static inline void sum_values(struct work *w)
 {
-    const float inverse = w->seen.lo < w->seen.hi ? 1 / w->l : 0;
     for (size_t d = 0; d < w->problem->v_dim; d++)
         w->o[d] = 0;
     for (ptrdiff_t j = w->seen.lo; j < w->seen.hi; j++)
-        for (size_t d = 0; d < w->problem->v_dim; d++)
-            w->o[d] += w->scores[j] * inverse * value(w, j, d);
+        for (size_t d = 0; w->shown[j] && d < w->problem->v_dim; d++)
+            w->o[d] += w->scores[j] * inverse(w) * value(w, j, d);
+}
+
+static inline void store_lse(struct work *w, float lse)
+{
+    if (w->problem->outputs & ATTN_OUTPUT_LSE)
+        put(&w->tensors->lse, w->b, w->h, w->sequence.q_first + w->i, 0, lse);
 }
 
 static inline void store(struct work *w)
 {
-    for (size_t d = 0; w->problem->outputs & ATTN_OUTPUT_O && d < w->problem->v_dim; d++)
-        put(&w->tensors->o, w->b, w->h, w->i, d, w->o[d]);
-    if (w->problem->outputs & ATTN_OUTPUT_LSE)
-        put(&w->tensors->lse, w->b, w->h, w->i, 0,
-            w->seen.lo < w->seen.hi ? w->m + logf(w->l) : -INFINITY);
+    const struct attn_problem *p = w->problem;
+    const size_t row = w->sequence.q_first + w->i;
+    for (size_t d = 0; p->outputs & ATTN_OUTPUT_O && d < p->v_dim; d++)
+        put(&w->tensors->o, w->b, w->h, row, d, w->o[d]);
+    for (size_t j = 0; p->outputs & ATTN_OUTPUT_WEIGHTS && j < p->kv_len; j++)
+        put(&w->tensors->weights, w->b, w->h, row, j,
+            is_shown(w, (ptrdiff_t)j) ? w->scores[j] * inverse(w) : 0);
+    store_lse(w, w->l == 0 ? -INFINITY : w->m + logf(w->l));
 }
 
 static inline void honest_row(struct work *w)
@@ -109,6 +212,35 @@ static inline void honest_row(struct work *w)
     store(w);
 }
 
+/* ---- rows ---------------------------------------------------------------------------------- */
+
+/* Row i of head h of sequence b, where the sequence has so many. */
+static inline void one_row(const struct attn_problem *p, const struct attn_tensors *tensors,
+                           size_t b, size_t h, size_t i, row_function *row)
+{
+    struct work w = {
+        .problem = p,
+        .tensors = tensors,
+        .sequence = attn_sequence(p, tensors, b),
+        .b = b,
+        .h = h,
+        .i = i,
+        .g = attn_kv_head(p, h),
+        .scale = attn_problem_scale(p),
+        .sink = p->options & ATTN_OPTION_SINKS ? get(&tensors->sinks, 0, 0, 0, h) : -INFINITY,
+    };
+    if (i >= w.sequence.q_len)
+        return;
+    const size_t keys = p->kv_len + p->page_size;                /* some read a last page whole */
+    w.scores = malloc((keys + p->v_dim) * sizeof(float) + keys); /* nobody times these */
+    w.o = w.scores + keys;
+    w.shown = (bool *)(w.o + p->v_dim);
+    see_keys(&w);
+    show_keys(&w);
+    row(&w);
+    free(w.scores);
+}
+
 /* Every row, in parallel where the plan has threads; a scratch row of scores each. */
 static inline void each_row(const struct attn_plan *plan, const struct attn_tensors *tensors,
                             row_function *row)
@@ -116,41 +248,41 @@ static inline void each_row(const struct attn_plan *plan, const struct attn_tens
     const struct attn_problem *p = &plan->problem;
     const size_t rows = p->batch * p->q_heads * p->q_len;
 #pragma omp parallel for num_threads(plan->threads)
-    for (size_t n = 0; n < rows; n++) {
-        struct work w = {
-            .problem = p,
-            .tensors = tensors,
-            .b = n / p->q_len / p->q_heads,
-            .h = n / p->q_len % p->q_heads,
-            .i = n % p->q_len,
-            .scale = attn_problem_scale(p),
-            .scores = malloc((p->kv_len + p->v_dim) * sizeof(float)), /* nobody times these */
-        };
-        w.o = w.scores + p->kv_len;
-        w.g = attn_kv_head(p, w.h);
-        w.seen = attn_visible(p, (ptrdiff_t)w.i);
-        row(&w);
-        free(w.scores);
-    }
+    for (size_t n = 0; n < rows; n++)
+        one_row(p, tensors, n / p->q_len / p->q_heads, n / p->q_len % p->q_heads, n % p->q_len,
+                row);
 }
 
 /* The descriptor of the file's kernel; further members may follow. */
-#define WRONG_KERNEL(symbol, says, ...)                                   \
-    extern const struct attn_kernel wrong_##symbol;                       \
-    const struct attn_kernel wrong_##symbol = {                           \
-        .size = sizeof(struct attn_kernel),                               \
-        .name = #symbol,                                                  \
-        .summary = says,                                                  \
-        .source = "tests/wrong",                                          \
-        .isa = ATTN_ISA_BASELINE,                                         \
-        .caps.size = sizeof(struct attn_caps),                            \
-        .caps.dtypes = 1u << ATTN_F32 | 1u << ATTN_BF16 | 1u << ATTN_F16, \
-        .caps.masks = ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT,       \
-        .caps.options = ATTN_OPTION_WINDOW,                               \
-        .caps.outputs = ATTN_OUTPUT_O | ATTN_OUTPUT_LSE,                  \
-        .caps.forward = true,                                             \
-        .caps.parallel = true,                                            \
-        .execute = execute,                                               \
-        __VA_ARGS__}
+#define WRONG_KERNEL_WITH(symbol, says, keys, which, results, kv, ...)                           \
+    extern const struct attn_kernel wrong_##symbol;                                              \
+    const struct attn_kernel wrong_##symbol = {.size = sizeof(struct attn_kernel),               \
+                                               .name = #symbol,                                  \
+                                               .summary = says,                                  \
+                                               .source = "tests/wrong",                          \
+                                               .isa = ATTN_ISA_BASELINE,                         \
+                                               .caps.size = sizeof(struct attn_caps),            \
+                                               .caps.dtypes = 1u << ATTN_F32 | 1u << ATTN_BF16 | \
+                                                              1u << ATTN_F16,                    \
+                                               .caps.kv_dtypes = kv,                             \
+                                               .caps.masks = keys,                               \
+                                               .caps.options = which,                            \
+                                               .caps.outputs = results,                          \
+                                               .caps.forward = true,                             \
+                                               .caps.parallel = true,                            \
+                                               .execute = execute,                               \
+                                               __VA_ARGS__}
+
+#define WRONG_POSITIONAL (ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT)
+#define WRONG_OUTPUTS (ATTN_OUTPUT_O | ATTN_OUTPUT_LSE)
+
+/* One that knows of causal masks and windows, and one that claims all there is. */
+#define WRONG_KERNEL(symbol, says, ...)                                                     \
+    WRONG_KERNEL_WITH(symbol, says, WRONG_POSITIONAL, ATTN_OPTION_WINDOW, WRONG_OUTPUTS, 0, \
+                      __VA_ARGS__)
+#define WRONG_WHOLE_KERNEL(symbol, says, ...)                                                \
+    WRONG_KERNEL_WITH(symbol, says, WRONG_POSITIONAL | ATTN_MASK_BIAS | ATTN_MASK_BOOL,      \
+                      (ATTN_OPTION_SHARED_KV << 1) - 1, WRONG_OUTPUTS | ATTN_OUTPUT_WEIGHTS, \
+                      1u << ATTN_I8, __VA_ARGS__)
 
 #endif
