@@ -49,6 +49,7 @@
  *     uniform[:SEED]     U(-1, 1)
  *     needle:J           one dominant key at J, V one-hot there
  *     negative           every logit at -30
+ *     sink               key 0 scores 15 above the rest
  *     file:PATH:PREFIX   safetensors PREFIXq, PREFIXk, PREFIXv of (B, H, S, D), and what else the
  *                        problem needs (operands_file.h); the last colon ends PATH, PREFIX may be
  *                        empty; UTF-8, no control characters
@@ -87,6 +88,7 @@ enum input_kind {
     INPUT_UNIFORM,  /* U(-1, 1), seeded */
     INPUT_NEEDLE,   /* one dominant key at `needle`, V one-hot there */
     INPUT_NEGATIVE, /* every logit at -30 */
+    INPUT_SINK,     /* key 0 scores 15 above the rest, which weigh something together */
     INPUT_FILE      /* safetensors: PREFIXq, PREFIXk, PREFIXv of (B, H, S, D) */
 };
 

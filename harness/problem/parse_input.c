@@ -17,6 +17,7 @@ static const struct {
     [INPUT_UNIFORM] = {"uniform", "uniform or uniform:SEED", ARGUMENT_SEED},
     [INPUT_NEEDLE] = {"needle", "needle:J, the key's position", ARGUMENT_KEY},
     [INPUT_NEGATIVE] = {"negative", "negative", ARGUMENT_NONE},
+    [INPUT_SINK] = {"sink", "sink", ARGUMENT_NONE},
     [INPUT_FILE] = {"file", "file:PATH:PREFIX, PREFIX may be empty", ARGUMENT_FILE},
 };
 

@@ -8,6 +8,8 @@
 
 #include "keys.h"
 
+#define PATTERNS_SINK 15 /* score of a key that attracts all attention; e^-15 is 3e-7 of it */
+
 /* The scaled score wanted at a key. */
 typedef double patterns_score(const void *context, struct patterns_key at);
 

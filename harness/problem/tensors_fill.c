@@ -34,6 +34,12 @@ static double negative_score(const void *context, struct patterns_key at)
     return NEGATIVE_SCORE;
 }
 
+static double sink_score(const void *context, struct patterns_key at)
+{
+    (void)context;
+    return at.j == 0 ? PATTERNS_SINK : 0;
+}
+
 /* Sets of inputs that have no random numbers differ by exact factors of V: 1, -1, 2, -2, 4... */
 static double stream_factor(uint64_t stream)
 {
@@ -93,6 +99,10 @@ static bool fill_kind(struct tensor_set *set, const struct problem_case *c,
         return fill_needle(set, c, key[STREAM_SCORES], message, message_size);
     case INPUT_NEGATIVE:
         patterns_scores(set, p, key[STREAM_SCORES], negative_score, NULL, NOISE);
+        patterns_normal(set, p, PATTERNS_V, key[PATTERNS_V], 2, 1);
+        return true;
+    case INPUT_SINK:
+        patterns_scores(set, p, key[STREAM_SCORES], sink_score, NULL, NOISE);
         patterns_normal(set, p, PATTERNS_V, key[PATTERNS_V], 2, 1);
         return true;
     case INPUT_FILE:

@@ -25,6 +25,8 @@ static const char *const inputs[][2] = {
     {"needle:0", "needle:0"},
     {"needle:65535", "needle:65535"},
     {"negative", "negative"},
+    {"sink", "sink"},
+    {"sink+mask:blocks:8:0.5", "sink+mask:blocks:8:0.5"},
     {"file:a.safetensors:layer0.", "file:a.safetensors:layer0."},
     {"file:dir with blanks/a:b:", "file:dir with blanks/a:b:"},
     {"file:a+lens:1:2:p", "file:a+lens:1:2:p"},

@@ -42,7 +42,7 @@ static bool same_operands(const struct attn_problem *p, const struct tensor_set 
 static void numbers_depend_on_seed_and_stream_only(void **state)
 {
     (void)state;
-    static const char *const inputs[] = {"normal:5", "uniform:5", "needle:3", "negative"};
+    static const char *const inputs[] = {"normal:5", "uniform:5", "needle:3", "negative", "sink"};
     for (size_t n = 0; n < COUNT(inputs); n++) {
         const struct problem_case c = case_of("b=2,hq=4,hkv=2,sq=5,skv=9,d=300,dv=3", inputs[n]);
         const struct problem_case s =
@@ -71,7 +71,7 @@ static double score(const struct problem_case *c, const struct tensor_set *set, 
     return (double)attn_problem_scale(&c->problem) * x;
 }
 
-static void needles_and_negatives_have_their_logits(void **state)
+static void needles_negatives_and_sinks_have_their_logits(void **state)
 {
     (void)state;
     static const char *const problems[] = {"b=2,hq=4,hkv=2,sq=3,skv=9,d=64,dv=4",
@@ -80,13 +80,16 @@ static void needles_and_negatives_have_their_logits(void **state)
     for (size_t n = 0; n < COUNT(problems); n++) {
         const struct problem_case c = case_of(problems[n], "needle:6");
         const struct problem_case negative = case_of(problems[n], "negative");
+        const struct problem_case sink = case_of(problems[n], "sink");
         struct tensor_set s = filled(&c, (struct tensors_layout){0}, 0);
         struct tensor_set t = filled(&negative, (struct tensors_layout){0}, 0);
+        struct tensor_set u = filled(&sink, (struct tensors_layout){0}, 0);
         for (size_t j = 0; j < 9; j++) {
             const size_t last = c.problem.q_heads - 1;
             const double expected = j == 6 ? 40 : 0;
             assert_true(fabs(score(&c, &s, 0, last, 2, j) - expected) < 1.5);
             assert_true(fabs(score(&c, &t, 0, last, 2, j) + 30) < 1.5);
+            assert_true(fabs(score(&c, &u, 0, last, 2, j) - (j == 0 ? 15 : 0)) < 1.5);
             const size_t dv = c.problem.v_dim;
             assert_true(tensors_get(&s.tensors.v, 0, 0, j, j % dv) == (j == 6 ? 1 : -1));
             if (dv > 1)
@@ -94,6 +97,7 @@ static void needles_and_negatives_have_their_logits(void **state)
         }
         tensors_free(&s);
         tensors_free(&t);
+        tensors_free(&u);
     }
 }
 
@@ -142,7 +146,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_depend_on_seed_and_stream_only),
-        cmocka_unit_test(needles_and_negatives_have_their_logits),
+        cmocka_unit_test(needles_negatives_and_sinks_have_their_logits),
         cmocka_unit_test(tensors_come_from_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
