@@ -4,38 +4,40 @@
 #include "adversary.h"
 
 #include "adversary_inputs.h"
+#include "precision.h"
 #include "base/random.h"
 
 /* One run; its special keys are `edges` in rotation, from number `first` on. */
 static bool run(struct checker *checker, const struct adversary *adversary,
-                const struct attn_problem *problem, const size_t *edges, size_t edge_count,
-                size_t first, size_t rows)
+                const struct problem_case *c, const size_t *edges, size_t edge_count, size_t first,
+                size_t rows)
 {
     struct trial trial;
     bool unsupported;
+    double ratio;
     const unsigned turn = checker->trials++;
-    const struct problem_case c = check_case_of(checker, problem);
-    if (!check_trial_open(&trial, checker, adversary->phase, &c, check_layout(turn),
+    if (!check_trial_open(&trial, checker, adversary->phase, c, check_layout(turn),
                           CHECK_EVERY_COUNT, &unsupported))
         return unsupported;
     if (adversary->special_keys)
         for (; trial.needle_count < edge_count; trial.needle_count++)
             trial.needles[trial.needle_count] = edges[(first + trial.needle_count) % edge_count];
     adversary_fill(&trial, adversary, random_key(checker->c->input.seed, turn));
-    const bool right = check_trial_judge(&trial, rows);
+    const bool right =
+        check_trial_judge(&trial, rows) && (!adversary->precise || check_precision(&trial, &ratio));
     check_trial_close(&trial);
     return right;
 }
 
 /* As many runs as it takes to make each of `most` edges the special key of some head. */
 static bool run_all(struct checker *checker, const struct adversary *adversary,
-                    const struct attn_problem *problem, size_t most)
+                    const struct problem_case *c, size_t most)
 {
     size_t edges[CHECK_NEEDLES];
-    const size_t count = check_edges(problem->kv_len, checker->threads, edges, most);
-    const size_t heads = problem->batch * problem->kv_heads;
+    const size_t count = check_edges(c->problem.kv_len, checker->threads, edges, most);
+    const size_t heads = c->problem.batch * c->problem.kv_heads;
     for (size_t first = 0; first < count; first += heads) {
-        if (!run(checker, adversary, problem, edges, count, first, SIZE_MAX))
+        if (!run(checker, adversary, c, edges, count, first, SIZE_MAX))
             return false;
         if (!adversary->special_keys)
             break;
@@ -43,33 +45,35 @@ static bool run_all(struct checker *checker, const struct adversary *adversary,
     return true;
 }
 
-/* Whether an adversary has a mask or a window that the case has not. */
+/* Whether an adversary has something that the case has not. */
 static bool is_foreign(const struct attn_problem *p, const struct attn_problem *small)
 {
-    return p->mask != small->mask || p->options != small->options;
+    return p->mask != small->mask || p->options != small->options || p->kv_dtype != small->kv_dtype;
 }
 
-/* Whether the kernel admits that it fails an input, which it does only where a mask hides keys. */
+/* Whether the kernel admits that it fails an input, which it does only where something hides keys. */
 static bool is_admitted(const struct checker *checker, const struct adversary *adversary,
                         const struct attn_problem *p)
 {
-    const bool hides = p->mask || p->options & ATTN_OPTION_WINDOW;
-    return hides && checker->kernel->caps.caveats & adversary->caveat;
+    const unsigned hiding =
+        ATTN_OPTION_WINDOW | ATTN_OPTION_RAGGED | ATTN_OPTION_PAGED | ATTN_OPTION_PACKED;
+    return (p->mask || p->options & hiding) && checker->kernel->caps.caveats & adversary->caveat;
 }
 
 bool check_adversaries(struct checker *checker, const struct attn_problem *small, bool foreign)
 {
     const bool thorough = checker->depth == CHECK_THOROUGH;
     for (size_t n = 0; n < adversary_count; n++) {
-        struct attn_problem problem = *small;
-        problem.outputs |= checker->kernel->caps.outputs & ATTN_OUTPUT_LSE;
-        if (adversaries[n].shape && !adversaries[n].shape(&problem))
+        struct problem_case c = check_case_of(checker, small);
+        c.problem.outputs |= checker->kernel->caps.outputs & ATTN_OUTPUT_LSE;
+        if (adversaries[n].shape && !adversaries[n].shape(&c))
             continue;
-        if (is_foreign(&problem, small) != foreign ||
-            is_admitted(checker, &adversaries[n], &problem))
+        if (is_foreign(&c.problem, small) != foreign ||
+            is_admitted(checker, &adversaries[n], &c.problem))
             continue;
-        problem = check_shrink(&problem, checker->limit); /* again: its shape may be larger */
-        if (!run_all(checker, &adversaries[n], &problem, thorough ? CHECK_NEEDLES : 24))
+        c.problem = check_shrink(&c.problem, checker->limit); /* again: its shape may be larger */
+        parse_fit_input(&c.input, &c.problem);
+        if (!run_all(checker, &adversaries[n], &c, thorough ? CHECK_NEEDLES : 24))
             return false;
     }
     return true;
@@ -78,14 +82,15 @@ bool check_adversaries(struct checker *checker, const struct attn_problem *small
 bool check_full_length(struct checker *checker)
 {
     const struct attn_problem *p = &checker->c->problem;
+    const struct problem_case c = check_case_of(checker, p);
     size_t edges[CHECK_NEEDLES];
     const size_t count = check_edges(p->kv_len, checker->threads, edges, CHECK_NEEDLES);
     const size_t heads = p->batch * p->kv_heads;
     if (heads > 1 && checker->depth != CHECK_THOROUGH)
-        return run(checker, &adversary_needle_or_negative, p, edges, count, 0, 64);
+        return run(checker, &adversary_needle_or_negative, &c, edges, count, 0, 64);
     const size_t rounds = checker->depth == CHECK_THOROUGH ? 4 : 2;
-    bool right = run(checker, &adversary_negative, p, edges, count, 0, 64);
+    bool right = run(checker, &adversary_negative, &c, edges, count, 0, 64);
     for (size_t n = 0; right && n < rounds; n++)
-        right = run(checker, &adversary_needle, p, edges, count, n * heads, 64);
+        right = run(checker, &adversary_needle, &c, edges, count, n * heads, 64);
     return right;
 }

@@ -10,7 +10,7 @@
  * where `foreign`, those with a mask that the case has not.  False at the first failure. */
 bool check_adversaries(struct checker *checker, const struct attn_problem *small, bool foreign);
 
-/* Scales, masks, windows, outputs, lengths and layouts that the problem does not use. */
+/* Scales, masks, options, outputs, lengths and layouts that the problem does not use. */
 bool check_variations(struct checker *checker, const struct attn_problem *small);
 
 /* Needles and negative rows at the case's own lengths, rows sampled. */

@@ -46,6 +46,13 @@ static double needle(const void *context, struct patterns_key at)
     return is_needle(context, at) ? NEEDLE_SCORE : 0;
 }
 
+/* As an attention sink: the others weigh next to nothing each, and something together. */
+static double sink(const void *context, struct patterns_key at)
+{
+    (void)context;
+    return at.j == 0 ? PATTERNS_SINK : 0;
+}
+
 static double negative(const void *context, struct patterns_key at)
 {
     (void)context;
@@ -101,6 +108,12 @@ static double tied(const void *context, struct patterns_key at)
 static double spread(const void *context, struct patterns_key at)
 {
     return 1000 * dither(context, at);
+}
+
+/* Behind a softcap they must come out as they are. */
+static double tiny(const void *context, struct patterns_key at)
+{
+    return 1e-3 * dither(context, at);
 }
 
 /* ---- special elements ---------------------------------------------------------------------- */
@@ -194,8 +207,9 @@ static void nan_in_q(struct trial *trial, uint64_t key)
 /* ---- shapes -------------------------------------------------------------------------------- */
 
 /* More queries than keys: under a causal mask the first ones see none. */
-static bool more_queries(struct attn_problem *p)
+static bool more_queries(struct problem_case *c)
 {
+    struct attn_problem *p = &c->problem;
     if (!(p->mask & ATTN_MASK_CAUSAL_TOP_LEFT))
         p->mask |= ATTN_MASK_CAUSAL;
     p->q_len = p->kv_len + 67;
@@ -203,21 +217,23 @@ static bool more_queries(struct attn_problem *p)
 }
 
 /* A window so narrow that late queries do not see the first keys. */
-static bool narrow_window(struct attn_problem *p)
+static bool narrow_window(struct problem_case *c)
 {
-    p->options |= ATTN_OPTION_WINDOW;
-    p->window_left = (ptrdiff_t)(p->kv_len / 3);
-    p->window_right = -1;
+    c->problem.options |= ATTN_OPTION_WINDOW;
+    c->problem.window_left = (ptrdiff_t)(c->problem.kv_len / 3);
+    c->problem.window_right = -1;
     return true;
 }
 
-static bool weights_wanted(struct attn_problem *p)
+static bool weights_wanted(struct problem_case *c)
 {
-    p->outputs |= ATTN_OUTPUT_WEIGHTS;
+    c->problem.outputs |= ATTN_OUTPUT_WEIGHTS;
     return true;
 }
 
 /* ---- the list ------------------------------------------------------------------------------ */
+
+#define LEAKS .caveat = ATTN_CAVEAT_NAN_LEAKS
 
 const struct adversary adversaries[] = {
     {"small problem", .fill = fill_normal},
@@ -238,9 +254,46 @@ const struct adversary adversaries[] = {
     {"subnormal v", .fill = subnormal_v},
     {"subnormal q and k", .fill = subnormal_qk},
     {"large v", .fill = large_v},
-    {"nan in k", .fill = nan_in_k, .special_keys = true, .caveat = ATTN_CAVEAT_NAN_LEAKS},
-    {"nan in v", .fill = nan_in_v, .special_keys = true, .caveat = ATTN_CAVEAT_NAN_LEAKS},
+    {"nan in k", .fill = nan_in_k, .special_keys = true, LEAKS},
+    {"nan in v", .fill = nan_in_v, .special_keys = true, LEAKS},
     {"nan in q", .fill = nan_in_q},
+    {"sink", .score = sink, .noise = NOISE, .mean = 2, .precise = true},
+    {"mask hides the needle", .score = needle, .noise = NOISE, .one_hot = true,
+     .special_keys = true, .shape = shape_mask, .change = hide_needles},
+    {"mask shows the last key", .fill = fill_normal, .shape = shape_mask, .change = show_last_key},
+    {"rows masked whole", .fill = fill_normal, .shape = shape_mask, .change = mask_rows},
+    {"mask in blocks of 64", .fill = fill_normal, .shape = shape_mask_blocks,
+     .change = mark_blocks_of_64},
+    {"mask in blocks of 128", .fill = fill_normal, .shape = shape_mask_blocks,
+     .change = mark_blocks_of_128},
+    {"nan in k behind a mask", .fill = nan_in_k, .special_keys = true, .shape = shape_mask, LEAKS},
+    {"nan in v behind a mask", .fill = nan_in_v, .special_keys = true, .shape = shape_mask, LEAKS},
+    {"hidden by a mask", .fill = fill_normal, .shape = shape_mask, .change = hide_columns, LEAKS},
+    {"hidden by a bias", .fill = fill_normal, .shape = shape_bias, .change = hide_columns, LEAKS},
+    {"hidden by a window", .fill = fill_normal, .shape = shape_window, .change = poison_hidden,
+     LEAKS},
+    {"hidden by causal_top_left", .fill = fill_normal, .shape = shape_top_left,
+     .change = poison_hidden, LEAKS},
+    {"hidden behind the ends in pages", .fill = fill_normal, .shape = shape_pages_and_lengths,
+     .change = poison_hidden, LEAKS},
+    {"bias of -inf", .fill = fill_normal, .shape = shape_bias, .change = bias_holes},
+    {"bias of -1e30", .fill = fill_normal, .shape = shape_bias, .change = bias_far_below},
+    {"bias of 3e38", .fill = fill_normal, .shape = shape_bias, .change = bias_far_above},
+    {"capped scores of 1000", .score = spread, .mean = 2, .shape = shape_softcap},
+    {"capped scores of 0.001", .score = tiny, .mean = 2, .shape = shape_softcap_small},
+    {"softcap of 10000", .fill = fill_normal, .shape = shape_softcap_far, .precise = true},
+    {"sinks above all keys", .fill = fill_normal, .shape = shape_sinks, .change = raise_sinks},
+    {"sinks of all sizes", .fill = fill_normal, .shape = shape_sinks, .change = vary_sinks},
+    {"masked rows and sinks", .fill = fill_normal, .shape = shape_sinks_and_masked_rows},
+    {"sequences of 0 to 2 keys", .fill = fill_normal, .shape = shape_short},
+    {"packed sequences of 0 to 2", .fill = fill_normal, .shape = shape_short_packed},
+    {"pages", .fill = fill_normal, .shape = shape_pages},
+    {"pages of several sequences", .fill = fill_normal, .shape = shape_pages,
+     .change = share_pages},
+    {"scales of 0", .fill = fill_normal, .shape = shape_int8, .change = clear_scales},
+    {"scales of 0 for channels", .fill = fill_normal, .shape = shape_int8_channels,
+     .change = clear_scales},
+    {"int8 of -128 and 127", .fill = fill_normal, .shape = shape_int8, .change = take_extremes},
 };
 
 const size_t adversary_count = sizeof adversaries / sizeof *adversaries;
@@ -272,5 +325,7 @@ void adversary_fill(struct trial *trial, const struct adversary *adversary, uint
         patterns_one_hot(&trial->set, p, is_needle, &context);
     else if (adversary->score)
         patterns_normal(&trial->set, p, PATTERNS_V, key, adversary->mean, 1);
+    if (adversary->change)
+        adversary->change(trial, key);
     tensors_seal(&trial->set, p);
 }

@@ -5,6 +5,7 @@
 #ifndef HARNESS_CHECK_ADVERSARY_INPUTS_H
 #define HARNESS_CHECK_ADVERSARY_INPUTS_H
 
+#include "adversary_options.h"
 #include "trial.h"
 #include "problem/patterns.h"
 
@@ -15,7 +16,9 @@ struct adversary {
     void (*fill)(struct trial *trial, uint64_t key); /* ... or anything else */
     bool one_hot;                                    /* V tells keys apart */
     bool special_keys;                               /* several runs, until each edge was special */
-    bool (*shape)(struct attn_problem *p);           /* false: not for this problem */
+    adversary_shape *shape;                          /* false: not for this problem */
+    adversary_change *change;                        /* of what was filled */
+    bool precise;                                    /* precision is judged, too */
     /* enum attn_caveat: not for kernels that admit it, where a mask hides keys */
     unsigned caveat;
 };

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "properties.h"
+#include "single.h"
 #include "problem/patterns.h"
 #include "base/random.h"
 
@@ -53,26 +54,39 @@ static bool look_at_rows(struct trial *trials, size_t count, look *look_at)
 
 /* ---- the hull ------------------------------------------------------------------------------ */
 
+/* The range of element d of the V that a row sees; a sink's value is 0. */
+static void range_of(const struct single *seen, size_t d, double *lo, double *hi)
+{
+    const struct attn_problem *one = &seen->problem;
+    const float *v = seen->tensors.v.data;
+    const bool sink = one->options & ATTN_OPTION_SINKS && seen->sink > -INFINITY;
+    *lo = sink ? 0 : INFINITY;
+    *hi = sink ? 0 : -INFINITY;
+    for (size_t j = 0; j < one->kv_len; j++) {
+        *lo = fmin(*lo, (double)v[j * one->v_dim + d]);
+        *hi = fmax(*hi, (double)v[j * one->v_dim + d]);
+    }
+}
+
 static bool in_hull(struct trial *trial, struct check_bounds *bounds, struct tensors_place at)
 {
     const struct attn_problem *p = &trial->problem;
-    const struct attn_range seen = attn_visible(p, (ptrdiff_t)at.i);
-    const size_t g = attn_kv_head(p, at.h);
-    for (size_t d = 0; seen.lo < seen.hi && d < p->v_dim; d++) {
-        double lo = INFINITY, hi = -INFINITY;
-        for (ptrdiff_t j = seen.lo; j < seen.hi; j++) {
-            const double v = tensors_get(&trial->set.tensors.v, at.b, g, (size_t)j, d);
-            lo = fmin(lo, v);
-            hi = fmax(hi, v);
-        }
+    const struct sight sight = sight_of(p, &trial->set.tensors, at);
+    struct single seen;
+    bool right = single_open(&seen, p) || check_fail(trial, "no memory for a row");
+    const bool any = right && single_take(&seen, &sight);
+    for (size_t d = 0; right && any && d < p->v_dim; d++) {
         const double o = tensors_get(&trial->set.tensors.o, at.b, at.h, at.row, d);
-        if (!(o >= lo - bounds->bound[d] && o <= hi + bounds->bound[d]))
-            return check_fail(trial,
-                              "row (b %zu, h %zu, i %zu) element %zu is %.9g, but the V that it "
-                              "sees lies in [%.9g, %.9g]",
-                              at.b, at.h, at.i, d, o, lo, hi);
+        double lo, hi;
+        range_of(&seen, d, &lo, &hi);
+        right = (o >= lo - bounds->bound[d] && o <= hi + bounds->bound[d]) ||
+                check_fail(trial,
+                           "row (b %zu, h %zu, i %zu) element %zu is %.9g, but the V that it "
+                           "sees lies in [%.9g, %.9g]",
+                           at.b, at.h, at.i, d, o, lo, hi);
     }
-    return true;
+    single_close(&seen);
+    return right;
 }
 
 bool check_hull(struct checker *checker, const struct attn_problem *small)
@@ -81,8 +95,6 @@ bool check_hull(struct checker *checker, const struct attn_problem *small)
     bool unsupported;
     struct attn_problem problem = *small;
     problem.outputs |= ATTN_OUTPUT_O;
-    if (!check_is_plain(&problem))
-        return true;
     if (!open_normal(&trial, checker, "within the range of v", &problem, 2, &unsupported))
         return unsupported;
     const bool right = check_trial_run(&trial) && look_at_rows(&trial, 1, in_hull);
@@ -103,7 +115,7 @@ static bool is_merged(struct trial *trials, struct check_bounds *bounds, struct 
     double o[PARTS], lse[PARTS];
     for (int k = WHOLE; k < PARTS; k++)
         lse[k] = tensors_get(&trials[k].set.tensors.lse, at.b, at.h, at.row, 0);
-    const double w1 = 1 / (1 + exp(lse[SECOND] - lse[FIRST])), w2 = 1 - w1;
+    const double w1 = isinf(lse[FIRST]) ? 0 : 1 / (1 + exp(lse[SECOND] - lse[FIRST])), w2 = 1 - w1;
     const double e = 1.01 * (bounds[FIRST].lse_bound + bounds[SECOND].lse_bound);
     for (size_t d = 0; d < trials[WHOLE].problem.v_dim; d++) {
         for (int k = WHOLE; k < PARTS; k++)
@@ -122,29 +134,70 @@ static bool is_merged(struct trial *trials, struct check_bounds *bounds, struct 
     return true;
 }
 
-static void copy_rows(const struct attn_tensor *from, struct attn_tensor *to, size_t b, size_t h,
-                      size_t first, size_t count, size_t n)
+static void copy_queries(const struct trial *whole, struct trial *part)
 {
-    for (size_t j = 0; j < count; j++)
-        for (size_t d = 0; d < n; d++)
-            tensors_set(to, b, h, j, d, tensors_get(from, b, h, first + j, d));
+    const struct attn_problem *p = &part->problem;
+    for (size_t b = 0; b < p->batch; b++)
+        for (size_t h = 0; h < p->q_heads; h++)
+            for (size_t i = 0; i < p->q_len; i++)
+                for (size_t d = 0; d < p->qk_dim; d++)
+                    tensors_set(&part->set.tensors.q, b, h, i, d,
+                                tensors_get(&whole->set.tensors.q, b, h, i, d));
 }
 
-/* The part's operands: all queries, keys from number `first` on. */
+/* Columns of a boolean mask or a bias. */
+static void copy_columns(const struct attn_tensor *from, const struct attn_tensor *to,
+                         const size_t dims[4], size_t first)
+{
+    for (size_t b = 0; b < dims[0]; b++)
+        for (size_t h = 0; h < dims[1]; h++)
+            for (size_t i = 0; i < dims[2]; i++)
+                for (size_t j = 0; j < dims[3]; j++)
+                    tensors_set(to, b, h, i, j, tensors_get(from, b, h, i, first + j));
+}
+
+/* As many keys of each sequence as lie in the part. */
+static void cut_lengths(const struct trial *whole, struct trial *part, size_t first)
+{
+    const struct attn_problem *p = &part->problem;
+    for (size_t b = 0; p->options & ATTN_OPTION_RAGGED && b < p->batch; b++) {
+        const size_t all = attn_sequence(&whole->problem, &whole->set.tensors, b).kv_len;
+        const size_t left = all > first ? all - first : 0;
+        ((int32_t *)part->set.tensors.kv_lens.data)[b] =
+            (int32_t)(left < p->kv_len ? left : p->kv_len);
+    }
+}
+
+/* The part's operands: all queries, keys from number `first` on; the sink belongs to the first part. */
 static void take_part(const struct trial *whole, struct trial *part, size_t first)
 {
     const struct attn_problem *p = &part->problem;
-    const struct attn_tensors *from = &whole->set.tensors;
-    struct attn_tensors *to = &part->set.tensors;
-    for (size_t b = 0; b < p->batch; b++) {
-        for (size_t h = 0; h < p->q_heads; h++)
-            copy_rows(&from->q, &to->q, b, h, 0, p->q_len, p->qk_dim);
-        for (size_t g = 0; g < p->kv_heads; g++) {
-            copy_rows(&from->k, &to->k, b, g, first, p->kv_len, p->qk_dim);
-            copy_rows(&from->v, &to->v, b, g, first, p->kv_len, p->v_dim);
-        }
-    }
+    const struct attn_tensors *from = &whole->set.tensors, *to = &part->set.tensors;
+    copy_queries(whole, part);
+    cut_lengths(whole, part, first);
+    for (size_t b = 0; b < p->batch; b++)
+        for (size_t g = 0; g < p->kv_heads; g++)
+            for (size_t j = 0; j < attn_sequence(p, to, b).kv_len; j++)
+                for (enum keys_operand operand = KEYS_K; operand <= KEYS_V; operand++)
+                    check_copy_key(whole, (struct patterns_key){b, g, first + j}, part,
+                                   (struct patterns_key){b, g, j}, operand);
+    if (p->mask & ATTN_MASK_BOOL)
+        copy_columns(&from->mask, &to->mask, part->set.shape.mask, first);
+    if (p->mask & ATTN_MASK_BIAS)
+        copy_columns(&from->bias, &to->bias, part->set.shape.bias, first);
+    for (size_t h = 0; p->options & ATTN_OPTION_SINKS && h < p->q_heads; h++)
+        tensors_set(&to->sinks, 0, 0, 0, h,
+                    first ? -INFINITY : tensors_get(&from->sinks, 0, 0, 0, h));
     tensors_seal(&part->set, p);
+}
+
+/* Lengths that a part can be given: not where they say how many rows or pages there are. */
+static void let_split(struct attn_problem *p)
+{
+    check_unplaced(p);
+    p->options &= ~(unsigned)ATTN_OPTION_PACKED;
+    if (p->options & ATTN_OPTION_PAGED)
+        p->options &= ~(unsigned)ATTN_OPTION_RAGGED;
 }
 
 bool check_split(struct checker *checker, const struct attn_problem *small)
@@ -154,8 +207,8 @@ bool check_split(struct checker *checker, const struct attn_problem *small)
     struct attn_problem problem = *small;
     const size_t cut = small->kv_len / 3 + 1, first[PARTS] = {0, 0, cut};
     const size_t keys[PARTS] = {small->kv_len, cut, small->kv_len - cut};
-    check_unmasked(&problem);
-    if (keys[SECOND] == 0 || !check_is_plain(&problem))
+    let_split(&problem);
+    if (keys[SECOND] == 0)
         return true;
     problem.outputs |= ATTN_OUTPUT_O | ATTN_OUTPUT_LSE;
     size_t opened = 0;

@@ -4,7 +4,7 @@
  * The bound of the reference is loose on well-behaved data: a kernel that keeps P in f16 passes it
  * from S=1024 on.  So the RMS error of sampled rows must be at most 8 times the yardstick's, which
  * is the naive kernel run on the same rows, each as a problem of its own: one query, the keys that
- * it sees, no mask, and where storage has 16 bits the same values widened to f32.
+ * it sees, no mask, and where storage has 8 or 16 bits the same values widened to f32 (single.h).
  *
  * 16-bit storage: no kernel can avoid rounding O to its type, and one that multiplies in bf16
  * cannot avoid rounding P.  Both errors are known (the reference rounded; rho^2 sum p^2 v^2 with
@@ -21,10 +21,10 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "element.h"
 #include "reference.h"
+#include "single.h"
 
 #define LIMIT 8.0
 #define ROUNDING_LIMIT 1.25
@@ -46,92 +46,63 @@ struct squares {
 };
 enum { SQUARES_O, SQUARES_LSE, SQUARES };
 
-/* What a thread needs; the first pointer owns the block. */
+/* What a thread needs. */
 struct yardstick {
     const struct attn_kernel *naive;
     void *workspace, *naive_workspace;
-    double *o, *weights;
-    float *q, *k, *v, *o_naive;
+    struct single single;
+    double *o, *weights; /* exact; weights of the keys that the row sees, one behind the other */
+    float *o_naive;
 };
 
-/* The naive kernel's problem of one query and `keys` keys. */
-static struct attn_problem single(const struct attn_problem *p, size_t keys)
+/* The naive kernel's scratch for a row of any length, with every option that a single problem has. */
+static size_t naive_bytes(const struct attn_kernel *naive, const struct attn_problem *p)
 {
-    struct attn_problem one;
-    attn_problem_init(&one);
-    one.kv_len = keys;
-    one.qk_dim = p->qk_dim;
-    one.v_dim = p->v_dim;
-    one.scale = attn_problem_scale(p);
-    one.outputs = ATTN_OUTPUT_O | ATTN_OUTPUT_LSE;
-    return one;
+    struct attn_problem one = *p;
+    one.batch = one.q_heads = one.kv_heads = one.q_len = 1;
+    one.dtype = one.kv_dtype = ATTN_F32;
+    one.mask = p->mask & ATTN_MASK_BIAS || p->options & ATTN_OPTION_ALIBI ? ATTN_MASK_BIAS : 0;
+    one.options = p->options & (ATTN_OPTION_SOFTCAP | ATTN_OPTION_SINKS);
+    return attn_workspace_size(naive, &one, 1) + ATTN_WORKSPACE_ALIGN;
 }
 
 static bool yardstick_open(struct yardstick *y, const struct attn_problem *p)
 {
-    const struct attn_problem one = single(p, p->kv_len);
-    y->naive = attn_find("naive", ATTN_ISA_BASELINE);
     const size_t align = ATTN_WORKSPACE_ALIGN;
-    const size_t bytes = attn_workspace_size(y->naive, &one, 1) + align;
-    y->naive_workspace = aligned_alloc(align, (bytes + align - 1) / align * align);
+    y->naive = attn_find("naive", ATTN_ISA_BASELINE);
+    y->naive_workspace =
+        aligned_alloc(align, (naive_bytes(y->naive, p) + align - 1) / align * align);
     y->workspace = malloc(attn_reference_workspace(p));
     y->o = malloc((p->v_dim + p->kv_len) * sizeof *y->o);
-    y->q = malloc((p->qk_dim + p->v_dim + p->kv_len * (p->qk_dim + p->v_dim)) * sizeof *y->q);
-    if (!y->naive_workspace || !y->workspace || !y->o || !y->q)
+    y->o_naive = malloc(p->v_dim * sizeof *y->o_naive);
+    if (!single_open(&y->single, p) || !y->naive_workspace || !y->workspace || !y->o || !y->o_naive)
         return false;
     y->weights = y->o + p->v_dim;
-    y->o_naive = y->q + p->qk_dim;
-    y->k = y->o_naive + p->v_dim;
-    y->v = y->k + p->kv_len * p->qk_dim;
     return true;
 }
 
 static void yardstick_close(struct yardstick *y)
 {
+    single_close(&y->single);
     free(y->naive_workspace);
     free(y->workspace);
     free(y->o);
-    free(y->q);
+    free(y->o_naive);
 }
 
-/* Rows [lo, hi) of a head as dense f32. */
-static void widen(const struct attn_tensor *t, size_t b, size_t h, size_t lo, size_t hi, size_t n,
-                  float *to)
+/* Runs naive on the single problem; returns its LSE. */
+static double run_naive(struct yardstick *y)
 {
-    for (size_t j = lo; j < hi; j++, to += n) {
-        const void *row = attn_row(t, b, h, j);
-        const uint16_t *half = row;
-        if (t->dtype == ATTN_F32)
-            memcpy(to, row, n * sizeof *to);
-        for (size_t d = 0; t->dtype != ATTN_F32 && d < n; d++)
-            to[d] = t->dtype == ATTN_BF16 ? attn_bf16_to_f32(half[d]) : attn_f16_to_f32(half[d]);
-    }
-}
-
-/* Runs naive on one row of the trial; returns its LSE. */
-static double run_naive(struct yardstick *y, const struct attn_problem *p,
-                        const struct attn_tensors *t, struct tensors_place at,
-                        struct attn_range seen)
-{
-    const size_t keys = (size_t)(seen.hi - seen.lo), g = attn_kv_head(p, at.h);
-    const struct attn_problem one = single(p, keys);
+    const struct attn_problem *one = &y->single.problem;
+    const ptrdiff_t dv = (ptrdiff_t)one->v_dim;
+    struct attn_tensors tensors = y->single.tensors;
     struct attn_plan plan;
     const char *why;
     float lse = NAN;
-    widen(&t->q, at.b, at.h, at.i, at.i + 1, p->qk_dim, y->q);
-    widen(&t->k, at.b, g, (size_t)seen.lo, (size_t)seen.hi, p->qk_dim, y->k);
-    widen(&t->v, at.b, g, (size_t)seen.lo, (size_t)seen.hi, p->v_dim, y->v);
-    const ptrdiff_t d = (ptrdiff_t)p->qk_dim, dv = (ptrdiff_t)p->v_dim;
-    const struct attn_tensors tensors = {
-        .size = sizeof tensors,
-        .q = {y->q, ATTN_F32, {d, d, d, 1}},
-        .k = {y->k, ATTN_F32, {0, 0, d, 1}},
-        .v = {y->v, ATTN_F32, {0, 0, dv, 1}},
-        .o = {y->o_naive, ATTN_F32, {dv, dv, dv, 1}},
-        .lse = {&lse, ATTN_F32, {1, 1, 1, 1}},
-    };
-    if (attn_plan_init(&plan, y->naive, &one, 1, y->naive_workspace,
-                       attn_workspace_size(y->naive, &one, 1), &why)) {
+    tensors.o = (struct attn_tensor){y->o_naive, ATTN_F32, {dv, dv, dv, 1}};
+    tensors.lse = (struct attn_tensor){&lse, ATTN_F32, {1, 1, 1, 1}};
+    if (attn_plan_init(&plan, y->naive, one, 1, y->naive_workspace,
+                       attn_workspace_size(y->naive, one, 1), &why)) {
         attn_execute(&plan, &tensors);
         attn_plan_destroy(&plan);
     }
@@ -139,13 +110,14 @@ static double run_naive(struct yardstick *y, const struct attn_problem *p,
 }
 
 /* What rounding P to bf16 does to an element of O, squared; LSE: v = 1. */
-static double rounding_p(const struct yardstick *y, const struct attn_problem *p,
-                         struct attn_range seen, size_t d, bool lse)
+static double rounding_p(const struct yardstick *y, size_t d, bool lse)
 {
+    const struct attn_problem *one = &y->single.problem;
+    const float *v = y->single.tensors.v.data;
     double sum = 0;
-    for (ptrdiff_t j = seen.lo; j < seen.hi; j++) {
-        const double v = lse ? 1 : (double)y->v[(size_t)(j - seen.lo) * p->v_dim + d];
-        sum += y->weights[j] * y->weights[j] * v * v;
+    for (size_t j = 0; j < one->kv_len; j++) {
+        const double x = lse ? 1 : (double)v[j * one->v_dim + d];
+        sum += y->weights[j] * y->weights[j] * x * x;
     }
     return RHO * RHO * 0x1p-16 * sum;
 }
@@ -167,28 +139,36 @@ static void add(struct squares *sum, double expected, double kernel, double naiv
     sum->count++;
 }
 
+static void close_up(struct yardstick *y, const struct sight *sight)
+{
+    double *next = y->weights;
+    for (ptrdiff_t j = sight->range.lo; j < sight->range.hi; j++)
+        if (!sight_hider(sight, (size_t)j))
+            *next++ = y->weights[j];
+}
+
 static void square(const struct trial *trial, struct yardstick *y, size_t number,
                    struct squares sums[SQUARES])
 {
     const struct attn_problem *p = &trial->problem;
     const struct attn_tensors *t = &trial->set.tensors;
     const struct tensors_place at = tensors_place(p, t, number);
-    const struct attn_range seen = attn_visible(p, (ptrdiff_t)at.i);
+    const struct sight sight = sight_of(p, t, at);
     const bool bf16 = trial->checker->kernel->caps.compute == ATTN_BF16;
-    if (seen.lo == seen.hi)
+    if (!single_take(&y->single, &sight))
         return;
     struct attn_reference_row row = {.size = sizeof row, .o = y->o, .weights = y->weights};
     attn_reference(p, t, at.b, at.h, at.i, ATTN_F32, 0, y->workspace, &row);
-    const double lse = run_naive(y, p, t, at, seen);
+    close_up(y, &sight);
+    const double lse = run_naive(y);
     for (size_t d = 0; p->outputs & ATTN_OUTPUT_O && d < p->v_dim; d++) {
         const double rounding = rounded(p->dtype, row.o[d]) - row.o[d];
         add(&sums[SQUARES_O], row.o[d], tensors_get(&t->o, at.b, at.h, at.row, d),
-            (double)y->o_naive[d],
-            rounding * rounding + (bf16 ? rounding_p(y, p, seen, d, false) : 0));
+            (double)y->o_naive[d], rounding * rounding + (bf16 ? rounding_p(y, d, false) : 0));
     }
     if (p->outputs & ATTN_OUTPUT_LSE)
         add(&sums[SQUARES_LSE], row.lse, tensors_get(&t->lse, at.b, at.h, at.row, 0), lse,
-            bf16 ? rounding_p(y, p, seen, 0, true) : 0);
+            bf16 ? rounding_p(y, 0, true) : 0);
 }
 
 static bool square_rows(const struct trial *trial, const size_t *rows, size_t count,
@@ -221,14 +201,14 @@ static bool square_rows(const struct trial *trial, const size_t *rows, size_t co
     return memory;
 }
 
-static double ratio(const struct squares *s)
+static double ratio_of(const struct squares *s)
 {
     const double allowed =
         LIMIT * LIMIT * fmax(s->naive, s->best) + ROUNDING_LIMIT * ROUNDING_LIMIT * s->rounding;
     return s->kernel == 0 ? 0 : LIMIT * sqrt(s->kernel / allowed);
 }
 
-bool check_precision(struct trial *trial)
+bool check_precision(struct trial *trial, double *ratio)
 {
     const struct attn_problem *p = &trial->problem;
     const struct attn_caps *caps = &trial->checker->kernel->caps;
@@ -242,14 +222,14 @@ bool check_precision(struct trial *trial)
     free(rows);
     if (!memory)
         return check_fail(trial, "no memory for the yardstick");
-    struct check_result *result = trial->checker->result;
-    result->rms_ratio = fmax(result->rms_ratio, ratio(&sums[SQUARES_O]));
+    *ratio = ratio_of(&sums[SQUARES_O]);
     for (int n = 0; n < SQUARES; n++)
-        if (!(ratio(&sums[n]) <= limit))
+        if (!(ratio_of(&sums[n]) <= limit))
             return check_fail(trial,
                               "RMS error of %s over %zu rows is %.3g, %.3g times that of the plain "
                               "f32 naive kernel (at most %g): less precision than claimed",
                               n == SQUARES_O ? "o" : "lse", count,
-                              sqrt(sums[n].kernel / (double)sums[n].count), ratio(&sums[n]), limit);
+                              sqrt(sums[n].kernel / (double)sums[n].count), ratio_of(&sums[n]),
+                              limit);
     return true;
 }

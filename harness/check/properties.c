@@ -95,68 +95,137 @@ static bool sums_to_zero(struct term *terms, size_t count)
 
 /* ---- identities ---------------------------------------------------------------------------- */
 
-/* Copies row `from` of an operand to row `to` of another trial's. */
-static void copy_key(const struct attn_tensor *s, struct attn_tensor *t, size_t b, size_t g,
-                     size_t from, size_t to, size_t n)
+void check_copy_key(const struct trial *from, struct patterns_key at, struct trial *to,
+                    struct patterns_key key, enum keys_operand operand)
 {
-    for (size_t d = 0; d < n; d++)
-        tensors_set(t, b, g, to, d, tensors_get(s, b, g, from, d));
+    const struct attn_problem *p = &to->problem;
+    const struct attn_tensors *s = &from->set.tensors, *t = &to->set.tensors;
+    const size_t n = operand == KEYS_K ? p->qk_dim : p->v_dim;
+    for (size_t d = 0; d < n; d++) {
+        if (p->kv_dtype == ATTN_I8)
+            *keys_scale(p, t, operand, key, d) = *keys_scale(&from->problem, s, operand, at, d);
+        keys_set(p, t, operand, key, d, keys_get(&from->problem, s, operand, at, d));
+    }
 }
 
-/* The second trial has the first one's keys in reverse order, rotated. */
+/* Where permute() moves key j: reversed, and rotated. */
+static size_t moved(const struct attn_problem *p, size_t j)
+{
+    return (2 * p->kv_len - 1 - j + p->kv_len / 3) % p->kv_len;
+}
+
+/* Columns of a boolean mask or a bias. */
+static void permute_columns(const struct attn_problem *p, const struct attn_tensor *s,
+                            const struct attn_tensor *t, const size_t dims[4])
+{
+    for (size_t b = 0; b < dims[0]; b++)
+        for (size_t h = 0; h < dims[1]; h++)
+            for (size_t i = 0; i < dims[2]; i++)
+                for (size_t j = 0; j < p->kv_len; j++)
+                    tensors_set(t, b, h, i, moved(p, j), tensors_get(s, b, h, i, j));
+}
+
 static void permute(struct term *terms)
 {
-    const struct attn_problem *p = &terms[0].trial.problem;
-    struct attn_tensors *s = &terms[0].trial.set.tensors, *t = &terms[1].trial.set.tensors;
-    for (size_t b = 0; b < p->batch; b++)
-        for (size_t g = 0; g < p->kv_heads; g++)
-            for (size_t j = 0; j < p->kv_len; j++) {
-                const size_t to = (2 * p->kv_len - 1 - j + p->kv_len / 3) % p->kv_len;
-                copy_key(&s->k, &t->k, b, g, j, to, p->qk_dim);
-                copy_key(&s->v, &t->v, b, g, j, to, p->v_dim);
-            }
-}
-
-/* Dimension 0 of every key is 0 in the first trial and a constant in the second. */
-static void shift(struct term *terms)
-{
-    const struct attn_problem *p = &terms[0].trial.problem;
-    const double constant = fmin(SHIFT / fabs((double)attn_problem_scale(p)), LARGEST_SHIFT);
-    for (int n = 0; n < 2; n++)
-        for (size_t b = 0; b < p->batch; b++)
-            for (size_t g = 0; g < p->kv_heads; g++)
-                for (size_t j = 0; j < p->kv_len; j++)
-                    tensors_set(&terms[n].trial.set.tensors.k, b, g, j, 0, n ? constant : 0);
-}
-
-/* O(V1) + O(V2) - O(V1 + V2): V of small multiples of 1/4, which every type holds exactly. */
-static void add_values(struct term *terms)
-{
-    const struct attn_problem *p = &terms[0].trial.problem;
-    const uint64_t key = random_key(p->kv_len, p->v_dim);
-    uint64_t number = 0;
+    struct trial *s = &terms[0].trial, *t = &terms[1].trial;
+    const struct attn_problem *p = &s->problem;
     for (size_t b = 0; b < p->batch; b++)
         for (size_t g = 0; g < p->kv_heads; g++)
             for (size_t j = 0; j < p->kv_len; j++)
-                for (size_t d = 0; d < p->v_dim; d++, number += 2) {
-                    const double x = (double)random_below(key, number, 17) / 4 - 2;
-                    const double y = (double)random_below(key, number + 1, 17) / 4 - 2;
-                    tensors_set(&terms[0].trial.set.tensors.v, b, g, j, d, x);
-                    tensors_set(&terms[1].trial.set.tensors.v, b, g, j, d, y);
-                    tensors_set(&terms[2].trial.set.tensors.v, b, g, j, d, x + y);
-                }
+                for (enum keys_operand operand = KEYS_K; operand <= KEYS_V; operand++)
+                    check_copy_key(s, (struct patterns_key){b, g, j}, t,
+                                   (struct patterns_key){b, g, moved(p, j)}, operand);
+    if (p->mask & ATTN_MASK_BOOL)
+        permute_columns(p, &s->set.tensors.mask, &t->set.tensors.mask, s->set.shape.mask);
+    if (p->mask & ATTN_MASK_BIAS)
+        permute_columns(p, &s->set.tensors.bias, &t->set.tensors.bias, s->set.shape.bias);
+}
+
+/* Calls set() for each element of an operand. */
+typedef void set_element(struct term *terms, struct patterns_key at, size_t d, uint64_t number);
+
+static void set_all(struct term *terms, enum keys_operand operand, set_element *set)
+{
+    const struct attn_problem *p = &terms[0].trial.problem;
+    const size_t n = operand == KEYS_K ? p->qk_dim : p->v_dim;
+    uint64_t number = 0;
+    for (size_t b = 0; b < p->batch; b++)
+        for (size_t g = 0; g < p->kv_heads; g++)
+            for (size_t j = 0; j < attn_sequence(p, &terms[0].trial.set.tensors, b).kv_len; j++)
+                for (size_t d = 0; d < n; d++)
+                    set(terms, (struct patterns_key){b, g, j}, d, number++);
+}
+
+static void set_in(struct term *term, enum keys_operand operand, struct patterns_key at, size_t d,
+                   double x)
+{
+    keys_set(&term->trial.problem, &term->trial.set.tensors, operand, at, d, x);
+}
+
+/* Dimension 0 of every key is 0 in the first trial and a constant in the second. */
+static void shift_element(struct term *terms, struct patterns_key at, size_t d, uint64_t number)
+{
+    const double scale = fabs((double)attn_problem_scale(&terms[0].trial.problem));
+    (void)number;
+    for (int n = 0; d == 0 && n < 2; n++)
+        set_in(&terms[n], KEYS_K, at, d, n ? fmin(SHIFT / scale, LARGEST_SHIFT) : 0);
+}
+
+static void shift(struct term *terms)
+{
+    set_all(terms, KEYS_K, shift_element);
+}
+
+/* V of small multiples of 1/4, which every type holds exactly, and their sum. */
+static void split_element(struct term *terms, struct patterns_key at, size_t d, uint64_t number)
+{
+    const struct attn_problem *p = &terms[0].trial.problem;
+    const uint64_t key = random_key(p->kv_len, p->v_dim);
+    const double x = (double)random_below(key, 2 * number, 17) / 4 - 2;
+    const double y = (double)random_below(key, 2 * number + 1, 17) / 4 - 2;
+    for (int n = 0; p->kv_dtype == ATTN_I8 && d == 0 && n < 3; n++)
+        *keys_scale(p, &terms[n].trial.set.tensors, KEYS_V, at, d) = 0.25F;
+    set_in(&terms[0], KEYS_V, at, d, x);
+    set_in(&terms[1], KEYS_V, at, d, y);
+    set_in(&terms[2], KEYS_V, at, d, x + y);
+}
+
+/* O(V1) + O(V2) - O(V1 + V2) */
+static void add_values(struct term *terms)
+{
+    set_all(terms, KEYS_V, split_element);
     terms[1].factor = 1;
+}
+
+static void unplace(struct attn_problem *p)
+{
+    check_unplaced(p);
+    /* A mask that all sequences share can be permuted in one way only. */
+    p->options &= ~(unsigned)(ATTN_OPTION_RAGGED | ATTN_OPTION_PACKED);
+}
+
+/* What a number added to every score would change: a cap, the weight of a sink, V that is part of K.
+ * Not every integer is a number that can be added. */
+static void let_shift(struct attn_problem *p)
+{
+    p->options &= ~(unsigned)(ATTN_OPTION_SOFTCAP | ATTN_OPTION_SINKS | ATTN_OPTION_SHARED_KV);
+    p->kv_dtype = p->dtype;
+}
+
+static void part_values(struct attn_problem *p)
+{
+    p->options &= ~(unsigned)ATTN_OPTION_SHARED_KV; /* or K would change, too */
 }
 
 static const struct identity {
     const char *phase;
     size_t trials;
-    bool unmasked; /* holds only where every query sees every key */
+    void (*leave_out)(struct attn_problem *p); /* options for which it does not hold */
     void (*arrange)(struct term *terms);
 } identities[] = {
-    {"keys permuted", 2, true, permute},
-    {"scores shifted", 2, false, shift},
-    {"v linear", 3, false, add_values},
+    {"keys permuted", 2, unplace, permute},
+    {"scores shifted", 2, let_shift, shift},
+    {"v linear", 3, part_values, add_values},
 };
 
 /* All trials start from the same normal input; the last term has the factor -1. */
@@ -183,19 +252,18 @@ static bool check_identity(struct checker *checker, const struct identity *ident
     return right || unsupported;
 }
 
-void check_unmasked(struct attn_problem *problem)
+void check_unplaced(struct attn_problem *problem)
 {
     problem->mask &= ~(unsigned)(ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT);
-    problem->options &= ~(unsigned)ATTN_OPTION_WINDOW;
+    problem->options &= ~(unsigned)(ATTN_OPTION_WINDOW | ATTN_OPTION_ALIBI);
 }
 
 bool check_identities(struct checker *checker, const struct attn_problem *small)
 {
-    for (size_t n = 0; check_is_plain(small) && n < sizeof identities / sizeof *identities; n++) {
+    for (size_t n = 0; n < sizeof identities / sizeof *identities; n++) {
         struct attn_problem problem = *small;
         problem.outputs |= ATTN_OUTPUT_O;
-        if (identities[n].unmasked)
-            check_unmasked(&problem);
+        identities[n].leave_out(&problem);
         if (!check_identity(checker, &identities[n], &problem))
             return false;
     }

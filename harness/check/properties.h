@@ -5,6 +5,7 @@
 #define HARNESS_CHECK_PROPERTIES_H
 
 #include "trial.h"
+#include "problem/keys.h"
 
 /* What the reference allows a row of a trial. */
 struct check_bounds {
@@ -28,7 +29,11 @@ bool check_identities(struct checker *checker, const struct attn_problem *small)
 bool check_split(struct checker *checker, const struct attn_problem *small);
 bool check_hull(struct checker *checker, const struct attn_problem *small);
 
-/* Removes the small problem's masks: some identities hold only without them. */
-void check_unmasked(struct attn_problem *problem);
+/* Removes what hides or weighs keys by their position: some identities hold only without it. */
+void check_unplaced(struct attn_problem *problem);
+
+/* Copies a key of an operand, with its scale, to a key of another trial's. */
+void check_copy_key(const struct trial *from, struct patterns_key at, struct trial *to,
+                    struct patterns_key key, enum keys_operand operand);
 
 #endif

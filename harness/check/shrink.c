@@ -2,6 +2,7 @@
  * shrink: a smaller problem on which a kernel takes the same branches.
  */
 #include "adversary.h"
+#include "trial.h"
 
 /* Making, laying out and checksumming an element of K or V costs about as much as this many
  * multiply-adds: decode has many elements and few queries. */
@@ -25,7 +26,9 @@ struct attn_problem check_shrink(const struct attn_problem *problem, double limi
     if (multiply_adds(&p) <= limit)
         return p;
     const size_t group = p.q_heads / p.kv_heads;
-    p.batch = p.batch > 2 ? 2 : p.batch;
+    const unsigned own_lengths = ATTN_OPTION_RAGGED | ATTN_OPTION_PACKED;
+    const size_t sequences = p.options & own_lengths ? 4 : 2; /* of two, one may be empty */
+    p.batch = p.batch > sequences ? sequences : p.batch;
     p.kv_heads = p.kv_heads > 2 ? 2 : p.kv_heads;
     p.q_heads = p.kv_heads * group;
     for (size_t base = 512; base >= 32 && multiply_adds(&p) > limit; base /= 2)
@@ -37,4 +40,34 @@ struct attn_problem check_shrink(const struct attn_problem *problem, double limi
             p.q_len = p.kv_len + shorten(problem->q_len - problem->kv_len, base);
         }
     return p;
+}
+
+/* ---- inputs -------------------------------------------------------------------------------- */
+
+static size_t share(size_t n, size_t from, size_t to)
+{
+    return to < from ? (size_t)((double)n * (double)to / (double)from) : n;
+}
+
+static void shorten_lengths(struct input_lengths *lengths, size_t from, size_t to)
+{
+    lengths->lo = share(lengths->lo, from, to);
+    lengths->mean = share(lengths->mean, from, to);
+    lengths->hi = share(lengths->hi, from, to);
+}
+
+struct problem_case check_case_of(const struct checker *checker, const struct attn_problem *problem)
+{
+    const struct attn_problem *whole = &checker->c->problem;
+    struct problem_case c = {.problem = *problem, .input = checker->c->input};
+    struct input *input = &c.input;
+    const size_t decode = share(input->decode, whole->batch, problem->batch);
+    input->kind = INPUT_NORMAL;
+    input->needle = 0;
+    *input->path = *input->prefix = 0;
+    input->decode = input->decode && !decode ? 1 : decode;
+    shorten_lengths(&input->lens, whole->kv_len, problem->kv_len);
+    shorten_lengths(&input->qlens, whole->q_len, problem->q_len);
+    parse_fit_input(input, problem);
+    return c;
 }

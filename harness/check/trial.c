@@ -16,9 +16,12 @@
 /* Rows that are judged where two thread counts differ. */
 #define DIFFERING 64
 
+/* Where a sequence is shorter, as far from its end. */
 size_t check_needle(const struct trial *trial, size_t b, size_t g)
 {
-    return trial->needles[(b * trial->problem.kv_heads + g) % trial->needle_count];
+    const size_t needle = trial->needles[(b * trial->problem.kv_heads + g) % trial->needle_count];
+    const size_t keys = attn_sequence(&trial->problem, &trial->set.tensors, b).kv_len;
+    return needle < keys || !keys ? needle : keys - 1 - (trial->problem.kv_len - 1 - needle) % keys;
 }
 
 /* ---- memory -------------------------------------------------------------------------------- */
@@ -29,23 +32,6 @@ struct tensors_layout check_layout(unsigned turn)
         .guard = turn % 2 ? TENSORS_GUARD_FRONT : TENSORS_GUARD_BACK,
         .row_padding = turn % 4 / 2 ? 3 : 0,
     };
-}
-
-struct problem_case check_case_of(const struct checker *checker, const struct attn_problem *problem)
-{
-    struct problem_case c = {.problem = *problem, .input = checker->c->input};
-    c.input.kind = INPUT_NORMAL;
-    c.input.needle = 0;
-    *c.input.path = *c.input.prefix = 0;
-    parse_fit_input(&c.input, problem);
-    return c;
-}
-
-bool check_is_plain(const struct attn_problem *p)
-{
-    const unsigned options = ~(unsigned)ATTN_OPTION_WINDOW;
-    const unsigned masks = ATTN_MASK_BIAS | ATTN_MASK_BOOL;
-    return !(p->options & options) && !(p->mask & masks) && p->kv_dtype == p->dtype;
 }
 
 /* The workspace ends (to its alignment) where inaccessible pages begin, and holds NaN. */
@@ -104,7 +90,7 @@ bool check_trial_open(struct trial *trial, struct checker *checker, const char *
 {
     const char *why;
     char message[256];
-    *trial = (struct trial){.checker = checker, .problem = c->problem};
+    *trial = (struct trial){.checker = checker, .problem = c->problem, .input = c->input};
     snprintf(trial->phase, sizeof trial->phase, "%s", phase);
     checker->blamed = UINT_MAX;
     *unsupported = !attn_supports(checker->kernel, &c->problem, &why);

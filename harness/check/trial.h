@@ -43,6 +43,7 @@ struct trial {
         needles[CHECK_NEEDLES]; /* keys that are special, KV heads taking turns; 0 of them: none */
     size_t needle_count;
     struct attn_problem problem;
+    struct input input;
     struct tensor_set set;
     struct trial_plan plans[CHECK_COUNTS];
     size_t plan_count, at; /* `at`: which one ran last */
@@ -60,14 +61,10 @@ struct tensors_layout check_layout(unsigned turn);
 /* The special key of a KV head; only where needle_count > 0. */
 size_t check_needle(const struct trial *trial, size_t b, size_t g);
 
-/* A problem with what the case's input says of lengths, masks and scales, as far as it suits it, and
- * q, k and v from N(0, 1). */
+/* A problem, which may be smaller, with what the case's input says of lengths, masks and scales, as far
+ * as it suits it, and q, k and v from N(0, 1). */
 struct problem_case check_case_of(const struct checker *checker,
                                   const struct attn_problem *problem);
-
-/* Whether q, k and v are all that a kernel reads, each sequence as long as the problem says: what the
- * properties, the yardstick of precision and the diagnosis know. */
-bool check_is_plain(const struct attn_problem *problem);
 
 /* Sets up for CHECK_EVERY_COUNT or for one thread count; the caller then fills (and seals) the
  * operands.  False: a failure is noted, or *unsupported is set where the kernel does not compute

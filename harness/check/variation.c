@@ -8,25 +8,37 @@
 #include <stdlib.h>
 
 #include "adversary.h"
+#include "trial.h"
 #include "problem/patterns.h"
 #include "base/random.h"
 
-/* Multiply-adds of a variation: milliseconds of reference; there are about 40. */
+/* Multiply-adds of a variation: milliseconds of reference; there are about 80. */
 #define LIMIT 1e6
 
 #define CAUSAL ATTN_MASK_CAUSAL
 #define TOP_LEFT ATTN_MASK_CAUSAL_TOP_LEFT
 
-/* Members that are 0 stay as the problem has them.  Exception: a mask or a window replaces the
- * problem's mask and window. */
+#define BOOL ATTN_MASK_BOOL
+#define BIAS ATTN_MASK_BIAS
+#define SOFTCAP ATTN_OPTION_SOFTCAP
+#define SINKS ATTN_OPTION_SINKS
+#define ALIBI ATTN_OPTION_ALIBI
+#define RAGGED ATTN_OPTION_RAGGED
+#define PAGED ATTN_OPTION_PAGED
+#define PACKED ATTN_OPTION_PACKED
+#define SHARED_KV ATTN_OPTION_SHARED_KV
+
+/* Members that are 0 stay as the problem has them, and options are added to its own.  Exception: a mask
+ * or a window replaces the problem's mask and window. */
 static const struct variation {
     const char *phase;
-    float scale;
-    unsigned mask, outputs;
+    float scale, softcap;
+    unsigned mask, options, outputs;
     bool window;
     ptrdiff_t left, right;
-    size_t batch, q_heads, kv_heads, q_len, kv_len, qk_dim, v_dim;
-    bool other_layout;
+    size_t batch, q_heads, kv_heads, q_len, kv_len, qk_dim, v_dim, page;
+    bool other_layout, full_mask, i8, channel_scales;
+    enum input_bias bias;
 } variations[] = {
     {"scale almost 0", .scale = 1e-30F},
     {"scale of 0.01", .scale = 0.01F},
@@ -71,10 +83,73 @@ static const struct variation {
      .q_len = 35, .kv_len = 67},
     {"causal_top_left and window to both sides", .mask = TOP_LEFT, .window = true, .left = 19,
      .right = 5, .q_len = 67, .kv_len = 35},
+    {"boolean mask", .mask = BOOL, .q_len = 35, .kv_len = 67},
+    {"square boolean mask", .mask = BOOL, .q_len = 67, .kv_len = 67},
+    {"boolean mask of each head", .mask = BOOL, .full_mask = true, .batch = 2, .q_heads = 3,
+     .kv_heads = 1, .q_len = 35, .kv_len = 67},
+    {"boolean mask and causal", .mask = BOOL | CAUSAL, .q_len = 35, .kv_len = 67},
+    {"boolean mask and causal_top_left", .mask = BOOL | TOP_LEFT, .q_len = 67, .kv_len = 35},
+    {"boolean mask and window", .mask = BOOL, .window = true, .left = 19, .right = 5, .q_len = 35,
+     .kv_len = 67},
+    {"bias", .mask = BIAS, .q_len = 35, .kv_len = 67},
+    {"bias of each key", .mask = BIAS, .bias = INPUT_BIAS_KEYS, .q_len = 35, .kv_len = 67},
+    {"bias of each sequence and head", .mask = BIAS, .bias = INPUT_BIAS_FULL, .batch = 2,
+     .q_len = 35, .kv_len = 67},
+    {"bias as causal mask", .mask = BIAS, .bias = INPUT_BIAS_CAUSAL, .q_len = 35, .kv_len = 67},
+    {"bias and causal", .mask = BIAS | CAUSAL, .q_len = 67, .kv_len = 35},
+    {"bias and boolean mask", .mask = BIAS | BOOL, .q_len = 35, .kv_len = 67},
+    {"softcap of 1", .options = SOFTCAP, .softcap = 1, .q_len = 35, .kv_len = 67},
+    {"softcap and boolean mask", .mask = BOOL, .options = SOFTCAP, .softcap = 1, .q_len = 35,
+     .kv_len = 67},
+    {"softcap and bias", .mask = BIAS, .options = SOFTCAP, .softcap = 1, .q_len = 35, .kv_len = 67},
+    {"sinks", .options = SINKS, .q_heads = 3, .kv_heads = 1, .q_len = 35, .kv_len = 67},
+    {"sinks and boolean mask", .mask = BOOL, .options = SINKS, .q_len = 35, .kv_len = 67},
+    {"alibi", .options = ALIBI, .q_heads = 3, .kv_heads = 1, .q_len = 35, .kv_len = 67},
+    {"alibi and causal_top_left", .mask = TOP_LEFT, .options = ALIBI, .q_len = 35, .kv_len = 67},
+    {"alibi and sinks", .options = ALIBI | SINKS, .q_len = 35, .kv_len = 67},
+    {"alibi, softcap and bias", .mask = BIAS, .options = ALIBI | SOFTCAP, .softcap = 1, .q_len = 35,
+     .kv_len = 67},
+    {"lengths", .options = RAGGED, .batch = 4, .q_len = 9, .kv_len = 67},
+    {"lengths and causal", .mask = CAUSAL, .options = RAGGED, .batch = 4, .q_len = 9, .kv_len = 67},
+    {"lengths and boolean mask", .mask = BOOL, .options = RAGGED, .batch = 4, .q_len = 9,
+     .kv_len = 67},
+    {"lengths and alibi", .options = RAGGED | ALIBI, .batch = 4, .q_len = 9, .kv_len = 67},
+    {"lengths of decode", .options = RAGGED, .batch = 4, .q_len = 1, .kv_len = 67},
+    {"packed", .options = PACKED, .batch = 4, .q_len = 35, .kv_len = 35},
+    {"packed and causal", .mask = CAUSAL, .options = PACKED, .batch = 4, .q_len = 35, .kv_len = 67},
+    {"packed and causal_top_left", .mask = TOP_LEFT, .options = PACKED, .batch = 4, .q_len = 35,
+     .kv_len = 67},
+    {"packed and boolean mask", .mask = BOOL, .options = PACKED, .batch = 4, .q_len = 35,
+     .kv_len = 67},
+    {"packed and sinks, window", .options = PACKED | SINKS, .window = true, .left = 19, .right = 5,
+     .batch = 4, .q_len = 35, .kv_len = 67},
+    {"packed queries, lengths, causal", .mask = CAUSAL, .options = PACKED | RAGGED, .batch = 4,
+     .q_len = 9, .kv_len = 67},
+    {"pages of 16", .options = PAGED, .page = 16, .batch = 3, .q_len = 9, .kv_len = 67},
+    {"pages of 5, lengths", .options = PAGED | RAGGED, .page = 5, .batch = 4, .q_len = 9,
+     .kv_len = 67},
+    {"pages of one key", .options = PAGED, .page = 1, .batch = 2, .q_len = 9, .kv_len = 67},
+    {"pages, boolean mask, causal", .mask = BOOL | CAUSAL, .options = PAGED, .page = 16, .batch = 2,
+     .q_len = 9, .kv_len = 67},
+    {"pages, packed queries, lengths", .mask = CAUSAL, .options = PAGED | PACKED | RAGGED,
+     .page = 16, .batch = 4, .q_len = 9, .kv_len = 67},
+    {"v as a part of k", .options = SHARED_KV, .q_heads = 5, .kv_heads = 1, .qk_dim = 40,
+     .v_dim = 32, .q_len = 9, .kv_len = 67},
+    {"v as a part of k, pages", .options = SHARED_KV | PAGED, .page = 16, .q_heads = 5,
+     .kv_heads = 1, .qk_dim = 40, .v_dim = 32, .q_len = 9, .kv_len = 67},
+    {"int8", .i8 = true, .q_len = 35, .kv_len = 67},
+    {"int8, odd dimensions", .i8 = true, .qk_dim = 23, .v_dim = 37, .q_len = 35, .kv_len = 67},
+    {"int8 by channels", .i8 = true, .channel_scales = true, .batch = 2, .q_len = 35, .kv_len = 67},
+    {"int8, boolean mask, softcap", .i8 = true, .mask = BOOL, .options = SOFTCAP, .softcap = 1,
+     .q_len = 35, .kv_len = 67},
+    {"int8, pages, lengths", .i8 = true, .options = PAGED | RAGGED, .page = 16, .batch = 4,
+     .q_len = 9, .kv_len = 67},
+    {"int8, packed", .i8 = true, .options = PACKED, .batch = 4, .q_len = 35, .kv_len = 67},
 };
 
-static void vary(struct attn_problem *p, const struct variation *v)
+static void vary_options(struct problem_case *c, const struct variation *v)
 {
+    struct attn_problem *p = &c->problem;
     if (v->mask || v->window) {
         p->mask = v->mask;
         p->options =
@@ -82,10 +157,21 @@ static void vary(struct attn_problem *p, const struct variation *v)
         p->window_left = v->window ? v->left : -1;
         p->window_right = v->window ? v->right : -1;
     }
-    if (v->other_layout)
-        p->layout = p->layout == ATTN_BSHD ? ATTN_BHSD : ATTN_BSHD;
+    p->options |= v->options;
+    p->softcap = v->softcap != 0 ? v->softcap : p->softcap;
+    p->page_size = v->page ? v->page : p->page_size;
+    p->kv_dtype = v->i8 ? ATTN_I8 : p->kv_dtype;
     p->scale = v->scale != 0 ? v->scale : p->scale;
     p->outputs = v->outputs ? v->outputs : p->outputs;
+    c->input.mask_full |= v->full_mask;
+    c->input.channel_scales |= v->channel_scales;
+    c->input.bias = v->bias ? v->bias : c->input.bias;
+}
+
+static void vary_sizes(struct attn_problem *p, const struct variation *v)
+{
+    if (v->other_layout)
+        p->layout = p->layout == ATTN_BSHD ? ATTN_BHSD : ATTN_BSHD;
     p->batch = v->batch ? v->batch : p->batch;
     p->q_heads = v->q_heads ? v->q_heads : p->q_heads;
     p->kv_heads = v->kv_heads ? v->kv_heads : p->kv_heads;
@@ -93,20 +179,21 @@ static void vary(struct attn_problem *p, const struct variation *v)
     p->kv_len = v->kv_len ? v->kv_len : p->kv_len;
     p->qk_dim = v->qk_dim ? v->qk_dim : p->qk_dim;
     p->v_dim = v->v_dim ? v->v_dim : p->v_dim;
+    if (p->v_dim > p->qk_dim)
+        p->options &= ~(unsigned)ATTN_OPTION_SHARED_KV;
 }
 
-static bool run(struct checker *checker, const char *phase, const struct attn_problem *problem)
+static bool run(struct checker *checker, const char *phase, const struct problem_case *c)
 {
     struct trial trial;
     bool unsupported;
     const unsigned turn = checker->trials++;
-    const struct problem_case c = check_case_of(checker, problem);
-    if (!check_trial_open(&trial, checker, phase, &c, check_layout(turn), CHECK_EVERY_COUNT,
+    if (!check_trial_open(&trial, checker, phase, c, check_layout(turn), CHECK_EVERY_COUNT,
                           &unsupported))
         return unsupported;
     for (unsigned n = PATTERNS_Q; n <= PATTERNS_V; n++)
-        patterns_normal(&trial.set, problem, n, random_key(turn, n), 0, 1);
-    tensors_seal(&trial.set, problem);
+        patterns_normal(&trial.set, &c->problem, n, random_key(turn, n), 0, 1);
+    tensors_seal(&trial.set, &c->problem);
     const bool right = check_trial_judge(&trial, SIZE_MAX);
     check_trial_close(&trial);
     return right;
@@ -126,10 +213,15 @@ bool check_variations(struct checker *checker, const struct attn_problem *small)
 {
     const struct attn_problem start = fewer_heads(small);
     for (size_t n = 0; n < sizeof variations / sizeof *variations; n++) {
-        struct attn_problem problem = start;
-        vary(&problem, &variations[n]);
-        problem = check_shrink(&problem, LIMIT);
-        if (!run(checker, variations[n].phase, &problem))
+        struct problem_case c = check_case_of(checker, &start);
+        vary_options(&c, &variations[n]);
+        vary_sizes(&c.problem, &variations[n]);
+        c.problem = check_shrink(&c.problem, LIMIT);
+        parse_fit_input(&c.input, &c.problem);
+        if (variations[n]
+                .options) /* O does not change where all scores do, as slopes may make them */
+            c.problem.outputs |= checker->kernel->caps.outputs & ATTN_OUTPUT_LSE;
+        if (!run(checker, variations[n].phase, &c))
             return false;
     }
     return true;

@@ -56,14 +56,31 @@ void in_child(void (*run)(const void *), const void *argument)
 void check_one(const void *argument)
 {
     const struct order *order = argument;
-    const struct problem_case c = case_of(order->problem, "normal:1");
+    const struct problem_case c = case_of(order->problem, order->input);
     check_kernel(order->kernel, &c, THREADS, order->depth, &verdict->result);
 }
 
 void check_both(const void *argument)
 {
     const struct order *order = argument;
-    const struct problem_case c = case_of(order->problem, "normal:1");
+    const struct problem_case c = case_of(order->problem, order->input);
     const int threads[] = {1, THREADS};
     check_counts(order->kernel, &c, threads, 2, order->depth, verdict->results);
+}
+
+size_t missed(const struct catch *table, size_t count)
+{
+    size_t missed = 0;
+    for (size_t n = 0; n < count; n++) {
+        const char *name = table[n].order.kernel->name;
+        in_child(check_one, &table[n].order);
+        const struct check_result *r = &verdict->result;
+        print_message("%s: [%s] %s\n", name, r->phase, r->why);
+        if (!verdict->finished || r->ok || strcmp(r->phase, table[n].phase) != 0 ||
+            !strstr(r->why, table[n].text)) {
+            print_error("%s: expected [%s] ... %s ...\n", name, table[n].phase, table[n].text);
+            missed++;
+        }
+    }
+    return missed;
 }

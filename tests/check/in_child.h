@@ -29,12 +29,22 @@ void in_child(void (*run)(const void *), const void *argument);
 
 struct order {
     const struct attn_kernel *kernel;
-    const char *problem;
+    const char *problem, *input;
     enum check_depth depth;
 };
 
 /* For in_child(): a check of a struct order, on THREADS threads, or on 1 and on THREADS. */
 void check_one(const void *order);
 void check_both(const void *order);
+
+/* A kernel that must be caught: in which phase, and what the message must contain. */
+struct catch
+{
+    struct order order;
+    const char *phase, *text;
+};
+
+/* How many of the table were not caught, or in another way. */
+size_t missed(const struct catch *table, size_t count);
 
 #endif

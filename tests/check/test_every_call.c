@@ -95,7 +95,7 @@ static void no_call_goes_unjudged(void **state)
                                          "causal_top_left and window",
                                          "causal_top_left and window to both sides"};
     bool seen[sizeof phases / sizeof *phases] = {false};
-    const struct order order = {&wrong_spoils_one_call, "hq=4,hkv=2,sq=9,skv=40,d=8,dv=5",
+    const struct order order = {&wrong_spoils_one_call, "hq=4,hkv=2,sq=9,skv=40,d=8,dv=5", "normal",
                                 CHECK_THOROUGH};
     spoiled = -1;
     in_child(check_spoiled, &order);

@@ -1,0 +1,314 @@
+/*
+ * guess: mistakes that kernels make, each as the problem that they compute instead.
+ */
+#include "guess.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* Each changes the guess and says what that means; false where it makes no sense here. */
+typedef bool suppose(struct guess *guess, char *text, size_t size);
+
+/* ---- keys ---------------------------------------------------------------------------------- */
+
+/* The first and the last key that the row sees; false where it sees none. */
+static bool ends_of(const struct sight *s, size_t *first, size_t *last)
+{
+    ptrdiff_t lo = s->range.lo, hi = s->range.hi - 1;
+    while (lo <= hi && sight_hider(s, (size_t)lo))
+        lo++;
+    while (lo <= hi && sight_hider(s, (size_t)hi))
+        hi--;
+    *first = (size_t)lo;
+    *last = (size_t)hi;
+    return lo <= hi;
+}
+
+static bool last_key_missing(struct guess *guess, char *text, size_t size)
+{
+    size_t first, last;
+    if (!ends_of(&guess->sight, &first, &last))
+        return false;
+    guess->sight.range.hi = (ptrdiff_t)last;
+    snprintf(text, size, "as if it did not see its last key, %zu", last);
+    return first < last;
+}
+
+static bool first_key_missing(struct guess *guess, char *text, size_t size)
+{
+    size_t first, last;
+    if (!ends_of(&guess->sight, &first, &last))
+        return false;
+    guess->sight.range.lo = (ptrdiff_t)first + 1;
+    snprintf(text, size, "as if it did not see its first key, %zu", first);
+    return first < last;
+}
+
+static bool see(struct guess *guess, size_t j, char *text, size_t size)
+{
+    struct sight *s = &guess->sight;
+    snprintf(text, size, "query %zu sees key %zu, %s", s->at.i, j, sight_hider(s, j));
+    s->range.lo = (ptrdiff_t)j < s->range.lo ? (ptrdiff_t)j : s->range.lo;
+    s->range.hi = (ptrdiff_t)j < s->range.hi ? s->range.hi : (ptrdiff_t)j + 1;
+    s->shown = j;
+    return true;
+}
+
+static bool one_key_more(struct guess *guess, char *text, size_t size)
+{
+    size_t first, last;
+    return ends_of(&guess->sight, &first, &last) && last + 1 < sight_reach(&guess->sight) &&
+           see(guess, last + 1, text, size);
+}
+
+static bool one_key_before(struct guess *guess, char *text, size_t size)
+{
+    size_t first, last;
+    return ends_of(&guess->sight, &first, &last) && first > 0 && see(guess, first - 1, text, size);
+}
+
+#define POSITIONAL (unsigned)(ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT)
+
+static bool no_mask(struct guess *guess, char *text, size_t size)
+{
+    struct attn_problem *p = &guess->problem;
+    const bool any = p->mask & POSITIONAL || p->options & ATTN_OPTION_WINDOW;
+    p->mask &= ~POSITIONAL;
+    p->options &= ~(unsigned)ATTN_OPTION_WINDOW;
+    guess->sight.range = (struct attn_range){0, (ptrdiff_t)guess->sight.sequence.kv_len};
+    snprintf(text, size, "as if there were no mask");
+    return any;
+}
+
+static bool other_alignment(struct guess *guess, char *text, size_t size)
+{
+    struct attn_problem *p = &guess->problem;
+    const bool causal = p->mask & POSITIONAL;
+    p->mask ^= POSITIONAL;
+    sight_update(&guess->sight);
+    snprintf(text, size, "as if the mask were aligned to the %s key",
+             p->mask & ATTN_MASK_CAUSAL ? "last" : "first");
+    return causal;
+}
+
+static bool no_boolean_mask(struct guess *guess, char *text, size_t size)
+{
+    const bool masked = guess->problem.mask & ATTN_MASK_BOOL;
+    guess->problem.mask &= ~(unsigned)ATTN_MASK_BOOL;
+    snprintf(text, size, "as if there were no boolean mask");
+    return masked;
+}
+
+static bool first_mask(struct guess *guess, char *text, size_t size)
+{
+    const bool several = guess->problem.mask & ATTN_MASK_BOOL && guess->tensors.mask.stride[1];
+    guess->tensors.mask.stride[1] = 0;
+    snprintf(text, size, "as if it read the boolean mask of head 0");
+    return several && guess->sight.at.h > 0;
+}
+
+static bool padded(struct guess *guess, char *text, size_t size)
+{
+    struct attn_sequence *s = &guess->sight.sequence;
+    const size_t keys = s->kv_len, b = guess->sight.at.b;
+    s->kv_len = sight_reach(&guess->sight);
+    sight_update(&guess->sight);
+    snprintf(text, size, "as if sequence %zu had %zu keys instead of %zu", b, s->kv_len, keys);
+    return s->kv_len > keys;
+}
+
+static bool length_of_neighbour(struct guess *guess, char *text, size_t size)
+{
+    struct sight *s = &guess->sight;
+    const size_t keys = s->sequence.kv_len, next = (s->at.b + 1) % guess->problem.batch;
+    s->sequence.kv_len = attn_sequence(&guess->problem, &guess->tensors, next).kv_len;
+    snprintf(text, size, "as if sequence %zu had the %zu keys of sequence %zu", s->at.b,
+             s->sequence.kv_len, next);
+    sight_update(s);
+    return s->sequence.kv_len < keys;
+}
+
+/* ---- scores -------------------------------------------------------------------------------- */
+
+static bool scaled_twice(struct guess *guess, char *text, size_t size)
+{
+    guess->problem.scale *= guess->problem.scale;
+    snprintf(text, size, "as if the scale were applied twice");
+    return true;
+}
+
+static bool not_scaled(struct guess *guess, char *text, size_t size)
+{
+    guess->problem.scale = 1;
+    snprintf(text, size, "as if the scale were not applied");
+    return true;
+}
+
+static bool default_scale(struct guess *guess, char *text, size_t size)
+{
+    const float scale = guess->problem.scale;
+    guess->problem.scale = 0;
+    snprintf(text, size, "as if the scale were 1/sqrt(D), whatever the problem says");
+    return scale != attn_problem_scale(&guess->problem);
+}
+
+static bool scale_without_sign(struct guess *guess, char *text, size_t size)
+{
+    guess->problem.scale = -guess->problem.scale;
+    snprintf(text, size, "as if the scale were positive");
+    return guess->problem.scale > 0;
+}
+
+static bool exp_for_exp2(struct guess *guess, char *text, size_t size)
+{
+    guess->problem.scale *= 1.44269504f;
+    snprintf(text, size, "as if scores were multiplied by log2(e) and then passed to exp");
+    return true;
+}
+
+static bool exp2_for_exp(struct guess *guess, char *text, size_t size)
+{
+    guess->problem.scale *= 0.693147181f;
+    snprintf(text, size, "as if exp2 were used instead of exp");
+    return true;
+}
+
+static bool no_softcap(struct guess *guess, char *text, size_t size)
+{
+    const bool capped = guess->problem.options & ATTN_OPTION_SOFTCAP;
+    guess->problem.options &= ~(unsigned)ATTN_OPTION_SOFTCAP;
+    snprintf(text, size, "as if there were no softcap");
+    return capped;
+}
+
+static bool no_bias(struct guess *guess, char *text, size_t size)
+{
+    const bool biased = guess->problem.mask & ATTN_MASK_BIAS;
+    guess->problem.mask &= ~(unsigned)ATTN_MASK_BIAS;
+    snprintf(text, size, "as if there were no bias");
+    return biased;
+}
+
+static bool no_slope(struct guess *guess, char *text, size_t size)
+{
+    const bool sloped = guess->problem.options & ATTN_OPTION_ALIBI;
+    guess->problem.options &= ~(unsigned)ATTN_OPTION_ALIBI;
+    snprintf(text, size, "as if there were no slope");
+    return sloped;
+}
+
+static bool slope_from_first(struct guess *guess, char *text, size_t size)
+{
+    struct sight *s = &guess->sight;
+    const ptrdiff_t right = s->position;
+    s->position = (ptrdiff_t)s->at.i;
+    snprintf(text, size, "as if slopes began at key %zu instead of %td", s->at.i, right);
+    return guess->problem.options & ATTN_OPTION_ALIBI && s->position != right;
+}
+
+static bool no_sink(struct guess *guess, char *text, size_t size)
+{
+    const bool sunk = guess->problem.options & ATTN_OPTION_SINKS;
+    guess->problem.options &= ~(unsigned)ATTN_OPTION_SINKS;
+    snprintf(text, size, "as if there were no sink");
+    return sunk;
+}
+
+static bool scaled_sink(struct guess *guess, char *text, size_t size)
+{
+    guess->sight.sink *= (double)attn_problem_scale(&guess->problem);
+    snprintf(text, size, "as if the sink were scaled, too");
+    return guess->problem.options & ATTN_OPTION_SINKS && isfinite(guess->sight.sink);
+}
+
+/* ---- operands ------------------------------------------------------------------------------ */
+
+static bool next_query(struct guess *guess, char *text, size_t size)
+{
+    struct sight *s = &guess->sight;
+    s->at.i++;
+    s->at.row++;
+    snprintf(text, size, "as if it computed query %zu", s->at.i);
+    return s->at.i < s->sequence.q_len;
+}
+
+static bool previous_query(struct guess *guess, char *text, size_t size)
+{
+    struct sight *s = &guess->sight;
+    s->at.row--;
+    snprintf(text, size, "as if it computed query %zu", --s->at.i);
+    return s->at.i != SIZE_MAX;
+}
+
+static bool unsigned_bytes(struct guess *guess, char *text, size_t size)
+{
+    const bool bytes = guess->tensors.k.dtype == ATTN_I8;
+    guess->tensors.k.dtype = guess->tensors.v.dtype = ATTN_BOOL; /* unsigned, and as large */
+    snprintf(text, size, "as if bytes of int8 were unsigned");
+    return bytes;
+}
+
+static float one = 1;
+
+static bool no_scale(struct attn_tensor *scale)
+{
+    *scale = (struct attn_tensor){&one, ATTN_F32, {0, 0, 0, 0}};
+    return true;
+}
+
+static bool k_unscaled(struct guess *guess, char *text, size_t size)
+{
+    snprintf(text, size, "as if k_scale were not applied");
+    return guess->problem.kv_dtype == ATTN_I8 && no_scale(&guess->tensors.k_scale);
+}
+
+static bool v_unscaled(struct guess *guess, char *text, size_t size)
+{
+    snprintf(text, size, "as if v_scale were not applied");
+    return guess->problem.kv_dtype == ATTN_I8 && no_scale(&guess->tensors.v_scale);
+}
+
+/* ---- all of them --------------------------------------------------------------------------- */
+
+static suppose *const guesses[] = {
+    last_key_missing, first_key_missing,  one_key_more, one_key_before, no_mask,
+    other_alignment,  no_boolean_mask,    first_mask,   padded,         length_of_neighbour,
+    default_scale,    scale_without_sign, scaled_twice, not_scaled,     exp_for_exp2,
+    exp2_for_exp,     no_softcap,         no_bias,      no_slope,       slope_from_first,
+    no_sink,          scaled_sink,        next_query,   previous_query, unsigned_bytes,
+    k_unscaled,       v_unscaled,
+};
+
+#define GUESSES (sizeof guesses / sizeof *guesses)
+
+/* Numbers past the table: another KV head, of any sequence that has as many keys. */
+static bool other_head(size_t n, const struct sight *right, struct guess *guess, char *text,
+                       size_t size)
+{
+    struct sight *s = &guess->sight;
+    s->b = n / guess->problem.kv_heads;
+    s->g = n % guess->problem.kv_heads;
+    snprintf(text, size, "as if it read KV head %zu of sequence %zu instead of %zu of %zu", s->g,
+             s->b, right->g, right->b);
+    return (s->b != right->b || s->g != right->g) &&
+           attn_sequence(&guess->problem, &guess->tensors, s->b).kv_len >= s->sequence.kv_len;
+}
+
+void guess_nothing(struct guess *guess, const struct sight *right)
+{
+    *guess =
+        (struct guess){.problem = *right->problem, .tensors = *right->tensors, .sight = *right};
+    guess->problem.scale = attn_problem_scale(right->problem);
+    guess->sight.problem = &guess->problem;
+    guess->sight.tensors = &guess->tensors;
+}
+
+bool guess_make(size_t n, const struct sight *right, struct guess *guess, bool *fits, char *text,
+                size_t size)
+{
+    const size_t heads = right->problem->batch * right->problem->kv_heads;
+    guess_nothing(guess, right);
+    *fits = n < GUESSES ? guesses[n](guess, text, size)
+                        : n < GUESSES + heads && other_head(n - GUESSES, right, guess, text, size);
+    return n < GUESSES + heads;
+}

@@ -1,0 +1,80 @@
+/*
+ * sight: masks, lengths and terms of scores, key by key.
+ */
+#include "sight.h"
+
+#include <math.h>
+
+#include "problem/lengths.h"
+
+struct sight sight_of(const struct attn_problem *p, const struct attn_tensors *tensors,
+                      struct tensors_place at)
+{
+    struct sight s = {.problem = p,
+                      .tensors = tensors,
+                      .at = at,
+                      .sequence = attn_sequence(p, tensors, at.b),
+                      .b = at.b,
+                      .g = attn_kv_head(p, at.h),
+                      .sink = p->options & ATTN_OPTION_SINKS
+                                  ? tensors_get(&tensors->sinks, 0, 0, 0, at.h)
+                                  : -INFINITY,
+                      .shown = SIZE_MAX};
+    sight_update(&s);
+    return s;
+}
+
+void sight_update(struct sight *s)
+{
+    const ptrdiff_t i = (ptrdiff_t)s->at.i, q_len = (ptrdiff_t)s->sequence.q_len;
+    const ptrdiff_t kv_len = (ptrdiff_t)s->sequence.kv_len;
+    s->range = attn_visible_in(s->problem, i, q_len, kv_len);
+    s->position = attn_position(s->problem, i, q_len, kv_len);
+}
+
+static double bias_of(const struct sight *s, size_t j)
+{
+    return tensors_get(&s->tensors->bias, s->at.b, s->at.h, s->at.i, j);
+}
+
+const char *sight_hider(const struct sight *s, size_t j)
+{
+    const unsigned mask = s->problem->mask;
+    if (j == s->shown)
+        return NULL;
+    if (j >= s->sequence.kv_len)
+        return "which lies behind the end of its sequence";
+    if ((ptrdiff_t)j < s->range.lo || (ptrdiff_t)j >= s->range.hi)
+        return "which the mask hides";
+    if (mask & ATTN_MASK_BOOL && tensors_get(&s->tensors->mask, s->at.b, s->at.h, s->at.i, j) == 0)
+        return "which the boolean mask hides";
+    if (mask & ATTN_MASK_BIAS && bias_of(s, j) == -INFINITY)
+        return "which a bias of -inf hides";
+    return NULL;
+}
+
+double sight_term(const struct sight *s, size_t j)
+{
+    double term = 0;
+    if (s->problem->options & ATTN_OPTION_ALIBI)
+        term += tensors_get(&s->tensors->slopes, 0, 0, 0, s->at.h) *
+                (double)((ptrdiff_t)j - s->position);
+    if (s->problem->mask & ATTN_MASK_BIAS)
+        term += bias_of(s, j);
+    return term;
+}
+
+size_t sight_rows(const struct sight *s)
+{
+    const struct attn_problem *p = s->problem;
+    const size_t page = p->page_size, keys = s->sequence.kv_len;
+    if (p->options & ATTN_OPTION_PAGED)
+        return (keys + page - 1) / page * page;
+    return lengths_pack_keys(p) ? s->tensors->kv_rows - s->sequence.kv_first : p->kv_len;
+}
+
+size_t sight_reach(const struct sight *s)
+{
+    const size_t rows = sight_rows(s), most = s->problem->kv_len;
+    return rows < most ? rows : most;
+}

@@ -1,0 +1,101 @@
+/*
+ * single: gathers the keys of a row.
+ */
+#include "single.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "element.h"
+
+bool single_open(struct single *single, const struct attn_problem *p)
+{
+    const size_t each = p->qk_dim + p->v_dim + 1;
+    *single = (struct single){.tensors.size = sizeof single->tensors};
+    single->block = malloc((p->qk_dim + p->kv_len * each) * sizeof *single->block);
+    return single->block;
+}
+
+void single_close(struct single *single)
+{
+    free(single->block);
+    single->block = NULL;
+}
+
+/* n elements as f32, without scales. */
+static void widen(const void *row, enum attn_dtype dtype, size_t n, float *to)
+{
+    if (dtype == ATTN_F32) {
+        memcpy(to, row, n * sizeof *to);
+        return;
+    }
+    for (size_t d = 0; d < n; d++)
+        to[d] = dtype == ATTN_BF16  ? attn_bf16_to_f32(((const uint16_t *)row)[d])
+                : dtype == ATTN_F16 ? attn_f16_to_f32(((const uint16_t *)row)[d])
+                : dtype == ATTN_I8  ? (float)((const int8_t *)row)[d]
+                                    : (float)((const uint8_t *)row)[d]; /* supposed instead of i8 */
+}
+
+static void take_key(const struct sight *s, enum keys_operand operand, size_t j, float *to)
+{
+    const struct attn_problem *p = s->problem;
+    const struct attn_tensor *t = operand == KEYS_K ? &s->tensors->k : &s->tensors->v;
+    const struct attn_sequence sequence =
+        s->b == s->at.b ? s->sequence : attn_sequence(p, s->tensors, s->b);
+    const size_t n = operand == KEYS_K ? p->qk_dim : p->v_dim;
+    widen(attn_kv_row(p, s->tensors, t, &sequence, s->b, s->g, j), t->dtype, n, to);
+    for (size_t d = 0; p->kv_dtype == ATTN_I8 && d < n; d++)
+        to[d] *= *keys_scale(p, s->tensors, operand, (struct patterns_key){s->b, s->g, j}, d);
+}
+
+/* The problem of one query and n keys, and its tensors in the block. */
+static void lay_out(struct single *single, const struct sight *s, size_t n)
+{
+    const struct attn_problem *p = s->problem;
+    struct attn_problem *one = &single->problem;
+    const ptrdiff_t d = (ptrdiff_t)p->qk_dim, dv = (ptrdiff_t)p->v_dim;
+    const bool terms = p->mask & ATTN_MASK_BIAS || p->options & ATTN_OPTION_ALIBI;
+    float *q = single->block, *k = q + d, *v = k + (ptrdiff_t)n * d, *bias = v + (ptrdiff_t)n * dv;
+    attn_problem_init(one);
+    one->kv_len = n;
+    one->qk_dim = p->qk_dim;
+    one->v_dim = p->v_dim;
+    one->scale = attn_problem_scale(p);
+    one->softcap = p->softcap;
+    one->options = p->options & (ATTN_OPTION_SOFTCAP | ATTN_OPTION_SINKS);
+    one->mask = terms ? ATTN_MASK_BIAS : ATTN_MASK_NONE;
+    one->outputs = ATTN_OUTPUT_O | ATTN_OUTPUT_LSE;
+    single->sink = (float)s->sink;
+    single->tensors.q = (struct attn_tensor){q, ATTN_F32, {d, d, d, 1}};
+    single->tensors.k = (struct attn_tensor){k, ATTN_F32, {0, 0, d, 1}};
+    single->tensors.v = (struct attn_tensor){v, ATTN_F32, {0, 0, dv, 1}};
+    single->tensors.bias = (struct attn_tensor){terms ? bias : NULL, ATTN_F32, {0, 0, 0, 1}};
+    single->tensors.sinks = (struct attn_tensor){&single->sink, ATTN_F32, {1, 1, 1, 1}};
+}
+
+bool single_take(struct single *single, const struct sight *s)
+{
+    const struct attn_problem *p = s->problem;
+    size_t n = 0;
+    for (ptrdiff_t j = s->range.lo; j < s->range.hi; j++)
+        n += !sight_hider(s, (size_t)j);
+    if (!n)
+        return false;
+    lay_out(single, s, n);
+    widen(attn_row(&s->tensors->q, s->at.b, s->at.h, s->at.row), s->tensors->q.dtype, p->qk_dim,
+          single->block);
+    float *k = single->tensors.k.data, *v = single->tensors.v.data,
+          *bias = single->tensors.bias.data;
+    for (ptrdiff_t j = s->range.lo; j < s->range.hi; j++) {
+        if (sight_hider(s, (size_t)j))
+            continue;
+        take_key(s, KEYS_K, (size_t)j, k);
+        take_key(s, KEYS_V, (size_t)j, v);
+        k += p->qk_dim;
+        v += p->v_dim;
+        if (bias)
+            *bias++ = (float)sight_term(s, (size_t)j);
+    }
+    return true;
+}
