@@ -24,6 +24,7 @@
     X(reads_null, PLAIN, "own input: read at a null pointer (thread 1)")                           \
     X(overruns_workspace, PLAIN,                                                                   \
       "own input: write 4 bytes past the end of workspace (thread 0); no row of o is written;")    \
+    X(mask_taken_for_dense, PLAIN ",mask=bool", "past the end of mask (thread ")                   \
     X(needs_o, PLAIN, "lse alone: write at a null pointer (thread ")
 
 #define DECLARE(name, ...) extern const struct attn_kernel wrong_##name;
@@ -39,7 +40,7 @@ static void crashes_say_what_ran(void **state)
     } table[] = {CRASHES(ROW)};
 #undef ROW
     for (size_t n = 0; n < sizeof table / sizeof *table; n++) {
-        const struct order order = {table[n].kernel, table[n].problem, CHECK_FULL};
+        const struct order order = {table[n].kernel, table[n].problem, "normal", CHECK_FULL};
         in_child(check_one, &order);
         print_message("%s: %s\n", order.kernel->name, verdict->progress);
         assert_false(verdict->finished);
@@ -74,7 +75,7 @@ static void either_count_is_caught(void **state)
         {&wrong_races, PLAIN, "own input", {NULL, "got "}},
     };
     for (size_t n = 0; n < sizeof table / sizeof *table; n++) {
-        const struct order order = {table[n].kernel, table[n].problem, CHECK_FULL};
+        const struct order order = {table[n].kernel, table[n].problem, "normal", CHECK_FULL};
         in_child(check_both, &order);
         assert_true(verdict->finished);
         for (int k = 0; k < 2; k++) {
@@ -85,7 +86,7 @@ static void either_count_is_caught(void **state)
                 fail_msg("%s: [%s] %s", order.kernel->name, r->phase, r->why);
         }
     }
-    const struct order crash = {&wrong_writes_before_alone, PLAIN, CHECK_FULL};
+    const struct order crash = {&wrong_writes_before_alone, PLAIN, "normal", CHECK_FULL};
     in_child(check_both, &crash);
     assert_false(verdict->finished);
     assert_non_null(strstr(verdict->progress, "checking at threads=1: "));

@@ -17,6 +17,8 @@ HONEST = {"honest", "honest_bf16", "restores_flush", "one_element_off_of_many", 
 
 CAUSAL = "hq=4,hkv=2,s=90,d=24,dv=17,mask=causal"
 FEW_QUERIES = "sq=64,skv=2000,d=64"
+SQUARE = "hq=4,hkv=2,s=70,d=24,dv=17"
+CACHE = "b=3,hq=4,hkv=2,sq=5,skv=133,d=24,dv=17"
 # What shows those that the plain problem does not.
 PROBLEMS = {
     "hq=4,hkv=2,sq=35,skv=133,d=24,dv=17": None,
@@ -26,6 +28,18 @@ PROBLEMS = {
     f"{FEW_QUERIES},dtype=bf16": "p_in_bf16 scale_in_bf16_q",
     "sq=2,skv=65536,d=8": "drops_last_key_of_65536",
     "h=2,s=90,d=23": "reads_past_end",
+    f"{SQUARE},mask=bool+causal": "mask_transposed mask_of_the_first_head mask_taken_for_dense "
+    "mask_or_causal mask_of_the_first_row mask_inverted_in_tail full_block_counts_as_empty "
+    "full_block_misses_last_row nan_leaks_through_weights mask_added softcap_after_mask",
+    f"{SQUARE},window=9:3": "window_left_off_by_one window_right_off_by_one",
+    f"{CACHE},mask=bias,softcap=1,alibi=1,sinks=1": "bias_before_scale bias_before_softcap "
+    "hides_by_minus_1e9 tanh_overflows tanh_loses_small alibi_without_offset sink_left_out_of_lse "
+    "sink_scaled sink_outside_maximum",
+    f"{SQUARE},b=3,packed=1,mask=causal_top_left": "packed_reads_on packed_top_left_of_all",
+    f"{CACHE},ragged=1,page=16": "length_of_the_neighbour empty_sequence_is_nan "
+    "last_page_read_whole page_of_the_first_head table_of_the_first_sequence",
+    f"{CACHE},kv_dtype=i8": "k_scale_of_the_next_token v_scale_missing v_scale_relative_to_first "
+    "int8_taken_for_unsigned int8_negated",
 }
 ELSEWHERE = {name for names in PROBLEMS.values() if names for name in names.split()}
 

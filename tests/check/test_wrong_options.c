@@ -1,0 +1,108 @@
+/*
+ * Kernels that do one of the options wrong must be caught: where the problem has it, on its own input or
+ * by the phase that is there for them; where it has not, because they claim it.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "in_child.h"
+
+#define SQUARE "hq=4,hkv=2,s=70,d=24,dv=17"
+#define CACHE "b=3,hq=4,hkv=2,sq=5,skv=133,d=24,dv=17"
+
+/* Kernel, problem, input, the phase and what the message must contain. */
+#define CATCHES(X)                                                                                \
+    X(mask_transposed, SQUARE ",mask=bool", "normal", "own input", "it gives key ")               \
+    X(mask_of_the_first_head, SQUARE ",mask=bool", "normal+mask:elements:0.5:full", "own input",  \
+      "as if it read the boolean mask of head 0")                                                 \
+    X(mask_or_causal, SQUARE ",mask=bool+causal", "normal", "own input", "which the mask hides")  \
+    X(mask_of_the_first_row, SQUARE ",mask=bool", "normal", "own input", "it gives key ")         \
+    X(mask_inverted_in_tail, SQUARE ",mask=bool", "normal", "own input",                          \
+      "which the boolean mask hides")                                                             \
+    X(full_block_counts_as_empty, SQUARE ",mask=bool", "normal", "mask hides the needle",         \
+      "at key 69")                                                                                \
+    X(full_block_misses_last_row, SQUARE ",mask=bool", "normal", "mask in blocks of 64",          \
+      "which the boolean mask hides")                                                             \
+    X(hides_by_minus_1e9, SQUARE ",mask=bias", "normal", "bias of -1e30", "")                     \
+    X(nan_leaks_through_weights, SQUARE ",mask=bool", "normal", "nan in v", "got nan")            \
+    X(bias_before_scale, SQUARE ",mask=bias", "normal", "own input", "")                          \
+    X(bias_before_softcap, SQUARE ",mask=bias,softcap=1", "normal", "own input", "")              \
+    X(softcap_after_mask, SQUARE ",mask=bool,softcap=1", "normal", "own input", "it gives key ")  \
+    X(tanh_overflows, SQUARE ",softcap=5", "normal", "scores of 1000", "got nan")                 \
+    X(tanh_loses_small, SQUARE ",softcap=5", "normal", "softcap of 10000",                        \
+      "less precision than claimed")                                                              \
+    X(window_left_off_by_one, SQUARE ",window=9", "normal", "own input",                          \
+      "query 10 sees key 0, which the mask hides")                                                \
+    X(window_right_off_by_one, SQUARE ",window=9:3", "normal", "own input",                       \
+      "did not see its last key, 3")                                                              \
+    X(alibi_without_offset, CACHE ",alibi=1,outputs=o+lse", "normal", "own input",                \
+      "as if slopes began at key 0 instead of 128")                                               \
+    X(sink_left_out_of_lse, SQUARE ",sinks=1,outputs=o+lse", "normal", "own input",               \
+      "as if there were no sink")                                                                 \
+    X(sink_scaled, SQUARE ",sinks=1", "normal", "own input", "as if the sink were scaled, too")   \
+    X(sink_outside_maximum, SQUARE ",sinks=1", "normal", "sinks above all keys", "got ")          \
+    X(sum_in_fixed_point, PLAIN, "normal", "sink", "")                                            \
+    X(sum_in_fixed_point, PLAIN, "sink", "own input", "")                                         \
+    X(drops_small_weights, PLAIN, "normal", "needle", "got 0, expected -1")                       \
+    X(length_of_the_neighbour, CACHE ",ragged=1", "normal", "own input", "as if sequence 0 had ") \
+    X(empty_sequence_is_nan, CACHE ",ragged=1", "normal", "sequences of 0 to 2 keys",             \
+      "got nan, expected 0")                                                                      \
+    X(packed_reads_on, SQUARE ",b=3,packed=1", "normal", "own input",                             \
+      "which lies behind the end of its sequence")                                                \
+    X(packed_top_left_of_all, SQUARE ",b=3,packed=1,mask=causal_top_left", "normal", "own input", \
+      "as if there were no mask")                                                                 \
+    X(last_page_read_whole, CACHE ",page=16,ragged=1", "normal", "own input",                     \
+      "which lies behind the end of its sequence")                                                \
+    X(page_of_the_first_head, CACHE ",page=16", "normal", "own input",                            \
+      "KV head 0 of sequence 0 instead of 1 of 0")                                                \
+    X(table_of_the_first_sequence, CACHE ",page=16", "normal", "own input",                       \
+      "KV head 0 of sequence 0 instead of 0 of 1")                                                \
+    X(k_scale_of_the_next_token, CACHE ",kv_dtype=i8", "normal", "own input", "")                 \
+    X(v_scale_missing, CACHE ",kv_dtype=i8", "normal", "own input", "v_scale were not applied")   \
+    X(v_scale_relative_to_first, CACHE ",kv_dtype=i8", "normal", "scales of 0", "got nan")        \
+    X(int8_taken_for_unsigned, CACHE ",kv_dtype=i8", "normal", "own input",                       \
+      "as if bytes of int8 were unsigned")                                                        \
+    X(int8_negated, CACHE ",kv_dtype=i8", "normal", "int8 of -128 and 127", "")
+
+/* What the problem does not use: kernels are judged by what they claim. */
+#define PLAIN_SMALL "h=2,sq=70,skv=133,d=24"
+#define UNUSED(X)                                                                                \
+    X(mask_transposed, PLAIN_SMALL, "normal", "square boolean mask", "")                         \
+    X(mask_of_the_first_head, PLAIN_SMALL, "normal", "mask hides the needle", "")                \
+    X(full_block_counts_as_empty, PLAIN_SMALL, "normal", "mask hides the needle", "")            \
+    X(nan_leaks_through_weights, PLAIN_SMALL, "normal", "nan in v behind a mask", "")            \
+    X(mask_added, PLAIN_SMALL, "normal", "nan in k behind a mask", "got nan")                    \
+    X(hides_by_minus_1e9, PLAIN_SMALL, "normal", "bias of -1e30", "")                            \
+    X(tanh_overflows, PLAIN_SMALL, "normal", "capped scores of 1000", "")                        \
+    X(empty_sequence_is_nan, PLAIN_SMALL, "normal", "sequences of 0 to 2 keys", "")              \
+    X(packed_reads_on, PLAIN_SMALL, "normal", "packed sequences of 0 to 2", "")                  \
+    X(table_of_the_first_sequence, PLAIN_SMALL, "normal", "hidden behind the ends in pages", "") \
+    X(int8_negated, PLAIN_SMALL, "normal", "int8 of -128 and 127", "")                           \
+    X(alibi_without_offset, PLAIN_SMALL, "normal", "alibi", "")
+
+#define DECLARE(name, ...) extern const struct attn_kernel wrong_##name;
+CATCHES(DECLARE)
+UNUSED(DECLARE)
+
+static void wrong_options_are_caught(void **state)
+{
+    (void)state;
+#define ROW(name, problem, input, phase, text) \
+    {{&wrong_##name, problem, input, CHECK_FULL}, phase, text},
+    static const struct catch table[] = {CATCHES(ROW)}, unused[] = {UNUSED(ROW)};
+#undef ROW
+    assert_int_equal(missed(table, sizeof table / sizeof *table), 0);
+    assert_int_equal(missed(unused, sizeof unused / sizeof *unused), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wrong_options_are_caught),
+    };
+    return cmocka_run_group_tests(tests, share_verdict, NULL);
+}
