@@ -48,14 +48,20 @@ def worked_examples(results: Results) -> Figure | None:
 
 
 def error_growth(results: Results) -> Figure | None:
-    """RMS error relative to the output over the number of keys, a panel per storage type."""
+    """RMS error relative to the output over the number of keys: a panel per input and type."""
     rows = rows_of(results, "error-growth")
     if not rows:
         return None
-    types = series(rows, "dtype")
+    panels = [
+        (f"{dtype} behind a sink" if given == "sink" else dtype, group)
+        for given, part in series(rows, "input").items()
+        for dtype, group in series(part, "dtype").items()
+    ]
+    across = len(series(rows, "dtype"))
     looks = style.looks(row["params"]["kernel"] for row in rows)
-    fig, axes = style.figure(1, len(types), height=3.8, share_y=True)
-    for ax, (dtype, group) in zip(axes, types.items(), strict=True):
+    down = len(panels) // across
+    fig, axes = style.figure(down, across, height=1.2 + 2.6 * down, share_y=True)
+    for number, (ax, (title, group)) in enumerate(zip(axes, panels, strict=True)):
         for kernel, line in series(group, "kernel").items():
             look, output = looks[kernel], column(line, "output_rms")
             ax.plot(parameter(line, "s"), column(line, "rms") / output, color=look.colour,
@@ -65,9 +71,11 @@ def error_growth(results: Results) -> Figure | None:
         ax.plot(parameter(first, "s"), bound, color=style.INK, lw=1, label="bound of the checks")
         doubling(ax, parameter(group, "s"), 5)
         ax.set_yscale("log")
-        ax.set_xlabel("keys")
-        ax.set_title(dtype)
-    axes[0].set_ylabel("RMS error / RMS output")
+        ax.set_title(title)
+        if number >= len(panels) - across:
+            ax.set_xlabel("keys")
+        if number % across == 0:
+            ax.set_ylabel("RMS error / RMS output")
     style.legend(fig, axes)
     style.source(fig, origin(results))
     return fig

@@ -20,9 +20,20 @@ class Numerics(Experiments):
             lo, hi = (1e-9, 1e-6) if params["dtype"] == "f32" else (1e-5, 1e-2)
             self.assertTrue(lo < values["rms"] <= values["max"] < hi, row)
             self.assertLessEqual(values["rms"], values["bound_rms"], row)
-        # N(0, 1) values: the output of s keys has a spread of about s^-1/2.
-        outputs = {row["params"]["s"]: row["values"]["output_rms"] for row in rows}
-        self.assertAlmostEqual(outputs[16] / outputs[512] / 32**0.5, 1, delta=0.4)
+        self.assertEqual({row["params"]["input"] for row in rows}, {"normal", "sink"})
+        # N(0, 1) values: the output of s keys has a spread of about s^-1/2.  Behind a sink it is the
+        # value of the first key, around 2, and the bound grows as the keys: by 32, less its offset.
+        seen = {
+            (row["params"]["input"], row["params"]["s"]): row["values"]
+            for row in rows
+            if row["params"]["dtype"] == "f32"
+        }
+        spread = [seen["normal", s]["output_rms"] for s in (16, 512)]
+        self.assertAlmostEqual(spread[0] / spread[1] / 32**0.5, 1, delta=0.4)
+        for s in (16, 512):
+            self.assertAlmostEqual(seen["sink", s]["output_rms"], 2.2, delta=1)
+        growth = seen["sink", 512]["bound_rms"] / seen["sink", 16]["bound_rms"]
+        self.assertTrue(8 < growth < 32, growth)
 
     def test_first_logit_that_overflows(self) -> None:
         rows = self.rows("overflow")

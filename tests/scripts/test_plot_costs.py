@@ -34,14 +34,17 @@ def timed(medians: list[float]) -> sample.Row:
 
 def test_error_growth_is_relative_and_beside_its_bound(results: Reader) -> None:
     rows = [
-        ({"kernel": k, "dtype": t, "s": s},
-         {"rms": e * s, "output_rms": 2.0, "bound_rms": 100 * s})
-        for t in ("f32", "bf16") for k, e in (("naive", 1), ("flash", 3)) for s in (16, 32)
+        ({"kernel": k, "input": i, "dtype": t, "s": s},
+         {"rms": e * s, "output_rms": o, "bound_rms": 100 * s})
+        for i, o in (("normal", 2.0), ("sink", 4.0)) for t in ("f32", "bf16")
+        for k, e in (("naive", 1), ("flash", 3)) for s in (16, 32)
     ]  # fmt: skip
-    f32, bf16 = numerics.error_growth(results("error-growth", *rows)).axes
-    assert [ax.get_title(loc="left") for ax in (f32, bf16)] == ["f32", "bf16"]
-    lines = {line.get_label(): list(line.get_ydata()) for line in f32.lines}
-    assert lines == {"naive": [8, 16], "flash": [24, 48], "bound of the checks": [800, 1600]}
+    axes = numerics.error_growth(results("error-growth", *rows)).axes
+    titles = ["f32", "bf16", "f32 behind a sink", "bf16 behind a sink"]
+    assert [ax.get_title(loc="left") for ax in axes] == titles
+    lines = [{line.get_label(): list(line.get_ydata()) for line in ax.lines} for ax in axes]
+    assert lines[0] == {"naive": [8, 16], "flash": [24, 48], "bound of the checks": [800, 1600]}
+    assert lines[2] == {"naive": [4, 8], "flash": [12, 24], "bound of the checks": [400, 800]}
 
 
 def test_overflow_shows_the_nearer_failure_and_arrows_without(results: Reader) -> None:

@@ -17,38 +17,51 @@
 #define STREAM 8000
 
 static const char *const dtypes[] = {"f32", "bf16", "f16", NULL};
+static const char *const inputs[] = {"normal", "sink", NULL};
 
 static const struct parameter parameters[] = {
     {"s", "LIST", "16..65536", "16,128,1024,8192", "keys that a query sees", PARAMETER_COUNTS, 1,
      1 << 20, NULL},
     {"d", "N", "64", NULL, "dimension", PARAMETER_COUNT, 1, 1024, NULL},
     {"rows", "N", "64", "16", "queries", PARAMETER_COUNT, 1, 65536, NULL},
+    {"inputs", "LIST", "normal,sink", NULL, "N(0, 1); one key that outweighs all others",
+     PARAMETER_WORDS, 0, 0, inputs},
     {"dtypes", "LIST", "f32,bf16,f16", NULL, "of operands and results", PARAMETER_WORDS, 0, 0,
      dtypes},
     {0},
 };
 
+/* A step for each kernel. */
+static void plan_kernels(const json_t *asked, json_t *input, json_t *dtype, json_t *steps)
+{
+    for (const char *const *name = kernel_call_names(); *name; name++) {
+        json_t *s = json_copy((json_t *)asked);
+        json_object_del(s, "inputs");
+        json_object_del(s, "dtypes");
+        json_object_set_new(s, "kernel", json_string(*name));
+        json_object_set(s, "input", input);
+        json_object_set(s, "dtype", dtype);
+        json_array_append_new(steps, s);
+    }
+}
+
 static json_t *plan(const json_t *asked, char *message, size_t message_size)
 {
-    const json_t *dtype;
-    size_t i;
+    json_t *input, *dtype;
+    size_t i, k;
     json_t *steps = json_array();
     (void)message;
     (void)message_size;
-    json_array_foreach (json_object_get(asked, "dtypes"), i, dtype)
-        for (const char *const *name = kernel_call_names(); *name; name++) {
-            json_t *s = json_copy((json_t *)asked);
-            json_object_del(s, "dtypes");
-            json_object_set_new(s, "kernel", json_string(*name));
-            json_object_set(s, "dtype", (json_t *)dtype);
-            json_array_append_new(steps, s);
-        }
+    json_array_foreach (json_object_get(asked, "inputs"), i, input)
+        json_array_foreach (json_object_get(asked, "dtypes"), k, dtype)
+            plan_kernels(asked, input, dtype, steps);
     return steps;
 }
 
 static struct problem_case case_of(const json_t *s, size_t keys)
 {
-    struct problem_case c = {.name = "growth", .input = {.kind = INPUT_NORMAL}};
+    const bool sink = strcmp(experiment_text(s, "input"), "sink") == 0;
+    struct problem_case c = {.name = "growth", .input = {.kind = sink ? INPUT_SINK : INPUT_NORMAL}};
     const uint64_t seed = (uint64_t)json_integer_value(json_object_get(s, "seed"));
     attn_problem_init(&c.problem);
     attn_dtype_parse(experiment_text(s, "dtype"), &c.problem.dtype);
@@ -174,10 +187,15 @@ const struct experiment experiment_error_growth = {
     .name = "error-growth",
     .question = "How does the rounding error of each kernel grow with the number of keys?",
     .method =
-        "N(0, 1) queries, keys and values in each storage type; every element of every kernel's\n"
-        "output against the float64 attention of the same stored operands: largest, root mean\n"
-        "square and signed mean error, beside the derived bound that every check uses.  A mean\n"
-        "beyond twice its standard error would be a bias.",
+        "N(0, 1) queries, keys and values in each storage type, and a sink: a first key that "
+        "scores\n"
+        "15 above the rest.  Every element of every kernel's output against the float64 attention "
+        "of\n"
+        "the same stored operands: largest, root mean square and signed mean error, beside the\n"
+        "derived bound that every check uses.  A mean beyond twice its standard error would be a\n"
+        "bias.  Behind a sink the bound grows as the keys, not as their root: each addition may "
+        "round\n"
+        "by half a unit of the whole sum, and like terms round alike.",
     .source =
         "Higham 2002, Accuracy and Stability of Numerical Algorithms, chapter 4; Golden et al.\n"
         "2024, arXiv:2405.02803; kernels/reference.c (the bound)",
