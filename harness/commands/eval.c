@@ -177,6 +177,8 @@ static int prepare(const struct options *options, struct protocol_request *reque
     if (!fill_request(options, request, message, size) ||
         !set_paths(options, request, message, size))
         return EXIT_USAGE;
+    if (!safetensors_writable(request->path_out, message, size))
+        return EXIT_ENVIRONMENT;
     const int code = read_shapes(options, request, message, size);
     return code != EXIT_AS_ASKED || pick(options, &request->c.problem, request, message, size)
                ? code

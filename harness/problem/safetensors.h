@@ -56,4 +56,7 @@ char *safetensors_header(const struct safetensor *tensors, size_t count, size_t 
 bool safetensors_write(const char *path, const struct safetensor *tensors, size_t count,
                        char *message, size_t message_size);
 
+/* Whether safetensors_write() could begin to; leaves everything as it is.  False fills message. */
+bool safetensors_writable(const char *path, char *message, size_t message_size);
+
 #endif

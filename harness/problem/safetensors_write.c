@@ -115,16 +115,23 @@ static mode_t mode_of(const char *path)
     return 0666 & ~mask;
 }
 
+/* A new file beside path, open for writing; *aside is its name, for free().  -1 leaves errno. */
+static int open_aside(const char *path, char **aside)
+{
+    const size_t size = strlen(path) + sizeof ".XXXXXX";
+    *aside = malloc(size);
+    if (!*aside)
+        return -1;
+    snprintf(*aside, size, "%s.XXXXXX", path);
+    return mkstemp(*aside);
+}
+
 /* Writes another file, then renames it.  False leaves errno and what was at path. */
 static bool replace(const char *path, const char *header, size_t header_bytes,
                     const struct safetensor *tensors, size_t count)
 {
-    const size_t size = strlen(path) + sizeof ".XXXXXX";
-    char *aside = malloc(size);
-    if (!aside)
-        return false;
-    snprintf(aside, size, "%s.XXXXXX", path);
-    const int fd = mkstemp(aside);
+    char *aside;
+    const int fd = open_aside(path, &aside);
     bool ok = fd >= 0;
     if (ok) {
         ok = write_file(fd, header, header_bytes, tensors, count) &&
@@ -175,5 +182,43 @@ bool safetensors_write(const char *path, const struct safetensor *tensors, size_
     if (!ok)
         snprintf(message, message_size, "cannot write %s: %s", path, strerror(errno));
     free(header);
+    return ok;
+}
+
+/* Whether a file can be made where replace_behind() would make one; nothing stays of it. */
+static bool can_replace_behind(const char *path)
+{
+    bool made;
+    char *target = resolve(path, &made), *aside = NULL;
+    const int fd = target ? open_aside(target, &aside) : -1;
+    const int error = errno;
+    if (fd >= 0) {
+        unlink(aside);
+        close(fd);
+    }
+    if (target && made)
+        unlink(target);
+    free(aside);
+    free(target);
+    errno = error;
+    return fd >= 0;
+}
+
+bool safetensors_writable(const char *path, char *message, size_t message_size)
+{
+    struct stat status;
+    bool ok;
+    if (must_write_directly(path)) {
+        /* Not opened: a pipe's reader would see it begin and end. */
+        ok = access(path, W_OK) == 0;
+        if (ok && stat(path, &status) == 0 && S_ISDIR(status.st_mode)) {
+            errno = EISDIR;
+            ok = false;
+        }
+    } else {
+        ok = can_replace_behind(path);
+    }
+    if (!ok)
+        snprintf(message, message_size, "cannot write %s: %s", path, strerror(errno));
     return ok;
 }

@@ -9,6 +9,7 @@ import unittest
 
 from command import (
     BRIEF,
+    HOST,
     PROGRAM,
     TINY,
     CommandTest,
@@ -271,6 +272,18 @@ class Eval(CommandTest):
         safetensors(self.file, {"q": tensor, "k": tensor, "v": tensor})
         self.result = "/dev/full"
         self.refused(self.arguments(), 3, "No space left on device")
+
+    def test_unwritable_before_anything_is_computed(self) -> None:
+        """The kernel, which would end its process, is never called."""
+        tensor = ([1, 1, 2, 1], [1, 2])
+        safetensors(self.file, {"q": tensor, "k": tensor, "v": tensor})
+        self.result = str(self.directory / "no" / "such")
+        for more in ([], ["--kernel", "broken_crash"]):
+            self.refused(
+                self.arguments(*more),
+                *(3, f"attnbench: cannot write {self.result}: No such file or directory"),
+                program=HOST,
+            )
 
     def test_links_are_followed_and_permissions_kept(self) -> None:
         tensor = ([1, 1, 2, 1], [1, 2])

@@ -235,6 +235,33 @@ static void a_failed_write_leaves_what_was_there(void **state)
     assert_non_null(strstr(message, "Is a directory"));
 }
 
+/* Nothing is made, and what is there stays; remove_directory() sees that nothing is left aside. */
+static void whether_it_can_be_written_is_known_before(void **state)
+{
+    (void)state;
+    char link[80], message[256] = "";
+    struct stat status;
+    remove(path);
+    assert_true(safetensors_writable(path, message, sizeof message));
+    assert_int_equal(access(path, F_OK), -1);
+
+    snprintf(link, sizeof link, "%s/link", directory);
+    assert_int_equal(symlink("file", link), 0);
+    assert_true(safetensors_writable(link, message, sizeof message));
+    assert_int_equal(access(path, F_OK), -1);
+    write_raw(2, "{}", 0);
+    assert_true(safetensors_writable(link, message, sizeof message));
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_size, 10);
+    assert_int_equal(remove(link), 0);
+    assert_true(safetensors_writable("/dev/null", message, sizeof message));
+
+    assert_false(safetensors_writable("/nowhere/file", message, sizeof message));
+    assert_string_equal(message, "cannot write /nowhere/file: No such file or directory");
+    assert_false(safetensors_writable(directory, message, sizeof message));
+    assert_non_null(strstr(message, "Is a directory"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -245,6 +272,7 @@ int main(void)
         cmocka_unit_test(truncated_files_are_refused),
         cmocka_unit_test(unreadable_paths_are_refused),
         cmocka_unit_test(a_failed_write_leaves_what_was_there),
+        cmocka_unit_test(whether_it_can_be_written_is_known_before),
     };
     return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }
