@@ -18,6 +18,7 @@
 #include "shared/simd_bf16.h"
 
 #define FLASH_DTYPES ATTN_BIT(ATTN_BF16)
+#define FLASH_KV_DTYPES 0 /* int8 times its scale is no bf16: variant avx512 computes that */
 #define FLASH_COMPUTE ATTN_BF16
 #define PAIR 2
 #define FLASH_SPECULATES true
@@ -26,9 +27,9 @@
 
 /* ---- operands -------------------------------------------------------------------------------- */
 
-static bool packs(enum attn_dtype dtype)
+static bool packs(const struct attn_problem *problem)
 {
-    (void)dtype; /* the variant has no other */
+    (void)problem;
     return true;
 }
 
@@ -73,17 +74,33 @@ VF_NOINLINE void load_queries(const struct job *job, struct tile *t)
     }
 }
 
-/* Leaves K where it lies, unless its rows end in half a pair: copies it then.  Returns the end of
- * the copy. */
+/* Addresses of a block's rows of K or V. */
+static void find_keys(const struct block *block, const struct attn_tensor *kv,
+                      const uint16_t *rows[FLASH_KEYS])
+{
+    for (int j = 0, n; j < block->keys; j += n) {
+        n = (int)keys_run(&block->source, block->first + j, block->keys - j);
+        const uint16_t *row = keys_row(&block->source, kv, block->first + j);
+        for (int i = 0; i < n; i++)
+            rows[j + i] = row + i * kv->stride[2];
+    }
+}
+
+/* Leaves K where it lies, unless its rows end in half a pair or lie in several pages: copies it then.
+ * Returns the end of the copy. */
 static uint16_t *pack_keys(struct block *block, uint16_t *to)
 {
-    const int dim = block->job->qk_dim, stride = dim + 1;
-    if (dim % 2 == 0)
+    const struct attn_tensor *k = &block->job->tensors->k;
+    const int dim = block->job->qk_dim, stride = dim + dim % 2;
+    const uint16_t *rows[FLASH_KEYS];
+    block->k = keys_row(&block->source, k, block->first);
+    block->k_stride = k->stride[2];
+    if (dim % 2 == 0 && keys_together(&block->source, block->first, block->keys))
         return to;
+    find_keys(block, k, rows);
     for (int j = 0; j < block->keys; j++) {
-        memcpy(to + j * stride, (const uint16_t *)block->k + j * block->k_stride,
-               (size_t)dim * sizeof *to);
-        to[j * stride + dim] = 0;
+        to[j * stride + stride - 1] = 0;
+        memcpy(to + j * stride, rows[j], (size_t)dim * sizeof *to);
     }
     block->k = to;
     block->k_stride = stride;
@@ -122,12 +139,12 @@ static void pack_pair_of_values(uint16_t *to, int panel, const uint16_t *a, cons
 VF_NOINLINE void pack(struct block *block)
 {
     const int panel = FLASH_KEYS * BF16_PANEL; /* elements */
+    const uint16_t *rows[FLASH_KEYS];
     uint16_t *to = pack_keys(block, block->packed);
-    for (int j = 0; j < block->keys; j += 2) {
-        const uint16_t *a = (const uint16_t *)block->v + j * block->v_stride;
-        pack_pair_of_values(to + j * BF16_PANEL, panel, a,
-                            j + 1 < block->keys ? a + block->v_stride : NULL, block->job->v_dim);
-    }
+    find_keys(block, &block->job->tensors->v, rows);
+    for (int j = 0; j < block->keys; j += 2)
+        pack_pair_of_values(to + j * BF16_PANEL, panel, rows[j],
+                            j + 1 < block->keys ? rows[j + 1] : NULL, block->job->v_dim);
     block->v = to;
     block->v_stride = panel;
 }

@@ -2,7 +2,8 @@
  * f32.h: part of kernel flash: the arithmetic in float32, for every variant but avx512_bf16.
  *
  * K and V are read where they lie, one scalar broadcast at a time.  16-bit types are widened to
- * float32 first, a block of K and V once for all tiles of the task.
+ * float32 first, int8 with its scales, and rows in several pages put together, a block of K and V
+ * once for all tiles of the task.
  *
  * Defines what products.h lists; bf16.h defines the same for avx512_bf16.
  */
@@ -12,6 +13,7 @@
 #include "operands.h"
 
 #define FLASH_DTYPES (ATTN_BIT(ATTN_F32) | ATTN_BIT(ATTN_BF16) | ATTN_BIT(ATTN_F16))
+#define FLASH_KV_DTYPES ATTN_BIT(ATTN_I8)
 #define FLASH_COMPUTE ATTN_F32
 #define PAIR 1
 
@@ -20,38 +22,25 @@
 
 /* ---- operands -------------------------------------------------------------------------------- */
 
-static bool packs(enum attn_dtype dtype)
+static bool packs(const struct attn_problem *problem)
 {
-    return dtype != ATTN_F32;
-}
-
-/* Rows of `dim` elements, `stride` elements apart, become dense rows of floats. */
-static float *widen_rows(float *to, const uint16_t *from, ptrdiff_t stride, int keys, int dim,
-                         enum attn_dtype dtype)
-{
-    for (int j = 0; j < keys; j++, from += stride, to += dim) {
-        int d = 0;
-        for (; d + VF_LANES <= dim; d += VF_LANES)
-            vf_store(to + d, dtype == ATTN_BF16 ? vf_load_bf16(from + d) : vf_load_f16(from + d));
-        for (; d < dim; d++)
-            to[d] = dtype == ATTN_BF16 ? attn_bf16_to_f32(from[d]) : attn_f16_to_f32(from[d]);
-    }
-    return to;
+    return keys_copied(problem);
 }
 
 VF_NOINLINE void pack(struct block *block)
 {
     const struct job *job = block->job;
-    const enum attn_dtype dtype = job->problem->dtype;
-    if (!packs(dtype))
-        return;
-    float *k = block->packed;
-    float *v = widen_rows(k, block->k, block->k_stride, block->keys, job->qk_dim, dtype);
-    widen_rows(v, block->v, block->v_stride, block->keys, job->v_dim, dtype);
-    block->k = k;
-    block->v = v;
-    block->k_stride = job->qk_dim;
-    block->v_stride = job->v_dim;
+    const struct attn_problem *p = job->problem;
+    const struct attn_tensors *t = job->tensors;
+    const bool shared = p->options & ATTN_OPTION_SHARED_KV && p->kv_dtype != ATTN_I8;
+    float *k = block->packed, *v = k + (ptrdiff_t)FLASH_KEYS * job->qk_dim;
+    block->k =
+        keys_f32(&block->source, &t->k, block->first, block->keys, p->qk_dim, k, &block->k_stride);
+    block->v = block->k;
+    block->v_stride = block->k_stride;
+    if (!shared)
+        block->v = keys_f32(&block->source, &t->v, block->first, block->keys, (size_t)job->v_dim, v,
+                            &block->v_stride);
 }
 
 /* Rows of Q become a column of a tile; `whole`: there are VF_LANES rows, of VF_LANES elements or

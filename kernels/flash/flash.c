@@ -53,6 +53,7 @@
  */
 #include <omp.h>
 
+#include "tasks.h"
 #include "terms.h"
 
 /* harness/experiments/tiles/tiles.cmake builds other sizes of blocks under other names. */
@@ -62,16 +63,15 @@
 
 /* ---- scratch: scores, each tile's q and o, K and V where they are packed --------------------- */
 
-static size_t thread_floats(const struct attn_problem *p)
+static size_t block_floats(const struct attn_problem *p)
 {
     const size_t dims = p->qk_dim + p->v_dim;
-    const size_t packed = packs(p->dtype) ? FLASH_PACKED(dims) : 0;
-    return FLASH_TILE * (FLASH_KEYS + FLASH_TILES * dims) + packed;
+    return FLASH_TILE * (FLASH_KEYS + FLASH_TILES * dims) + (packs(p) ? FLASH_PACKED(dims) : 0);
 }
 
 static size_t workspace_size(const struct attn_problem *problem, int threads)
 {
-    return attn_threads_bytes(threads, thread_floats(problem));
+    return attn_threads_bytes(threads, block_floats(problem) + turns_floats(problem));
 }
 
 /* ---- a task: a few tiles of queries of a KV head, and all their keys ------------------------- */
@@ -136,26 +136,10 @@ static ptrdiff_t block_keys(ptrdiff_t first, ptrdiff_t end)
     return end - first < FLASH_KEYS ? end - first : FLASH_KEYS;
 }
 
-/* Task `index`, with no rows past the last.  Of each head the last queries come first: under a
- * causal mask they have the most keys. */
-static struct group_block task_at(const struct job *job, size_t index)
+/* Where the keys of a task are. */
+static struct keys keys_of(const struct job *job, const struct group_block *task)
 {
-    const struct attn_problem *p = job->problem;
-    const size_t steps = (group_rows(p) + job->rows - 1) / job->rows;
-    const size_t head = index / steps;
-    if (head >= p->batch * p->kv_heads)
-        return (struct group_block){0};
-    return group_block_at(p, head / p->kv_heads, head % p->kv_heads, steps - 1 - index % steps,
-                          job->rows);
-}
-
-/* The next task that no thread has taken. */
-static struct group_block take(const struct job *job)
-{
-    size_t index, *taken = job->taken;
-#pragma omp atomic capture
-    index = (*taken)++;
-    return task_at(job, index);
+    return (struct keys){job->problem, job->tensors, task->sequence, task->b, task->g};
 }
 
 /*
@@ -180,13 +164,15 @@ static void plan_prefetch(const struct job *job, struct prefetch *prefetch,
         first = task->rows ? block_start(task->seen.lo) : 0;
     }
     if (task->rows && first < task->seen.hi) {
-        const ptrdiff_t keys = block_keys(first, task->seen.hi);
-        prefetch_keys(prefetch, &job->tensors->k, task, p->qk_dim, first, keys);
-        prefetch_keys(prefetch, &job->tensors->v, task, p->v_dim, first, keys);
+        const ptrdiff_t n = block_keys(first, task->seen.hi);
+        const struct keys keys = keys_of(job, task);
+        prefetch_keys(prefetch, &keys, &job->tensors->k, p->qk_dim, first, n);
+        if (!(p->options & ATTN_OPTION_SHARED_KV))
+            prefetch_keys(prefetch, &keys, &job->tensors->v, p->v_dim, first, n);
         if (p->mask & ATTN_MASK_BIAS)
-            prefetch_pairs(prefetch, &job->tensors->bias, task, first, keys);
+            prefetch_pairs(prefetch, &job->tensors->bias, task, first, n);
         if (p->mask & ATTN_MASK_BOOL)
-            prefetch_pairs(prefetch, &job->tensors->mask, task, first, keys);
+            prefetch_pairs(prefetch, &job->tensors->mask, task, first, n);
     }
     prefetch_divide(prefetch, calls);
 }
@@ -203,15 +189,12 @@ static struct group_block run_task(const struct job *job, const struct group_blo
 
     struct group_block next = {0};
     struct prefetch prefetch;
-    struct block block = {.job = job, .prefetch = &prefetch, .s = scratch};
+    struct block block = {
+        .job = job, .source = keys_of(job, task), .prefetch = &prefetch, .s = scratch};
     block.packed = scratch + FLASH_TILE * FLASH_KEYS + FLASH_TILES * floats;
     for (block.first = block_start(task->seen.lo); block.first < task->seen.hi;
          block.first += FLASH_KEYS) {
         block.keys = (int)block_keys(block.first, task->seen.hi);
-        block.k = attn_row(&job->tensors->k, task->b, task->g, (size_t)block.first);
-        block.v = attn_row(&job->tensors->v, task->b, task->g, (size_t)block.first);
-        block.k_stride = job->tensors->k.stride[2];
-        block.v_stride = job->tensors->v.stride[2];
         block.packed_yet = !job->terms;
         block.values = VALUES_UNKNOWN;
         if (block.packed_yet)
@@ -235,19 +218,13 @@ static struct job make_job(const struct attn_plan *plan, const struct attn_tenso
                            size_t *taken)
 {
     const struct attn_problem *p = &plan->problem;
-    /* smaller tasks for more threads; what a tile computes does not depend on its companions */
-    const size_t heads = p->batch * p->kv_heads, rows = group_rows(p);
-    size_t tiles = FLASH_TILES;
-    while (plan->threads > 1 && tiles > 1 &&
-           heads * (rows / (tiles * FLASH_TILE)) < 4 * (size_t)plan->threads)
-        tiles--;
     const bool natural =
         p->options & (ATTN_OPTION_SOFTCAP | ATTN_OPTION_ALIBI) || p->mask & ATTN_MASK_BIAS;
     struct job job = {
         .problem = p,
         .tensors = tensors,
         .taken = taken,
-        .rows = tiles * FLASH_TILE,
+        .rows = task_rows(p, tensors, plan->threads),
         .qk_dim = (int)p->qk_dim,
         .v_dim = p->outputs & ATTN_OUTPUT_O ? (int)p->v_dim : 0,
         .terms = natural || p->mask & ATTN_MASK_BOOL,
@@ -257,6 +234,8 @@ static struct job make_job(const struct attn_plan *plan, const struct attn_tenso
     };
     if (p->options & ATTN_OPTION_SOFTCAP)
         job.cap = softcap_natural(p);
+    if (lengths_vary(p)) /* behind the first thread's scratch */
+        order_turns(&job, (struct turn *)((float *)plan->workspace + block_floats(p)));
     return job;
 }
 
@@ -282,9 +261,9 @@ const struct attn_kernel ATTN_KERNEL = {
     .caps.size = sizeof(struct attn_caps),
     .caps.dtypes = FLASH_DTYPES,
     .caps.compute = FLASH_COMPUTE,
-    .caps.masks = ATTN_MASKS_POSITIONAL | ATTN_MASK_BIAS | ATTN_MASK_BOOL,
-    .caps.options =
-        ATTN_OPTION_WINDOW | ATTN_OPTION_SOFTCAP | ATTN_OPTION_SINKS | ATTN_OPTION_ALIBI,
+    .caps.masks = ATTN_MASKS_ALL,
+    .caps.kv_dtypes = FLASH_KV_DTYPES,
+    .caps.options = ATTN_OPTIONS_ALL,
     .caps.outputs = ATTN_OUTPUT_O | ATTN_OUTPUT_LSE,
     .caps.forward = true,
     .caps.parallel = true,

@@ -13,6 +13,7 @@
 #define ATTN_FLASH_PREFETCH_H
 
 #include "shared/group.h"
+#include "shared/keys.h"
 #include "shared/pages.h"
 
 #define LINE_BYTES 64
@@ -25,8 +26,10 @@ struct prefetch_rows {
     size_t bytes; /* of a row */
 };
 
+#define PREFETCH_PLANS 32
+
 struct prefetch {
-    struct prefetch_rows planned[6];
+    struct prefetch_rows planned[PREFETCH_PLANS];
     int count;           /* of them */
     int at;              /* the one being fetched */
     size_t outer, inner; /* the next row of it */
@@ -39,19 +42,24 @@ static inline void prefetch_clear(struct prefetch *prefetch)
     prefetch->outer = prefetch->inner = prefetch->share = 0;
 }
 
-/* Plans rows [first, first + n) of a KV head of K or V. */
-static inline void prefetch_keys(struct prefetch *prefetch, const struct attn_tensor *t,
-                                 const struct group_block *block, size_t dim, ptrdiff_t first,
+/* Plans rows [first, first + n) of K or V, as many pages of them as there is room for: others are
+ * planned behind. */
+static inline void prefetch_keys(struct prefetch *prefetch, const struct keys *keys,
+                                 const struct attn_tensor *t, size_t dim, ptrdiff_t first,
                                  ptrdiff_t n)
 {
     const size_t element = attn_dtype_size(t->dtype);
-    prefetch->planned[prefetch->count++] = (struct prefetch_rows){
-        .row = attn_row(t, block->b, block->g, (size_t)first),
-        .outer_stride = t->stride[2] * (ptrdiff_t)element,
-        .inner = 1,
-        .outer = (size_t)n,
-        .bytes = dim * element,
-    };
+    const int most = prefetch->count + (PREFETCH_PLANS - 4) / 2;
+    for (ptrdiff_t run; n > 0 && prefetch->count < most; first += run, n -= run) {
+        run = keys_run(keys, first, n);
+        prefetch->planned[prefetch->count++] = (struct prefetch_rows){
+            .row = keys_row(keys, t, first),
+            .outer_stride = t->stride[2] * (ptrdiff_t)element,
+            .inner = 1,
+            .outer = (size_t)run,
+            .bytes = dim * element,
+        };
+    }
 }
 
 /* Plans a block's rows of an operand that is laid out like Q. */
@@ -61,7 +69,7 @@ static inline void prefetch_queries(struct prefetch *prefetch, const struct attn
     const size_t element = attn_dtype_size(t->dtype);
     const size_t i = group_query(block, 0);
     prefetch->planned[prefetch->count++] = (struct prefetch_rows){
-        .row = attn_row(t, block->b, block->g * block->group, i),
+        .row = attn_row(t, block->b, block->g * block->group, block->sequence.q_first + i),
         .inner_stride = t->stride[1] * (ptrdiff_t)element,
         .outer_stride = t->stride[2] * (ptrdiff_t)element,
         .inner = block->group,

@@ -4,11 +4,11 @@
  *
  * An object file has one arithmetic.  f32.h and bf16.h define the same names:
  *
- *   FLASH_DTYPES, FLASH_COMPUTE  what the descriptor says of it
+ *   FLASH_DTYPES, FLASH_KV_DTYPES, FLASH_COMPUTE  what the descriptor says of it
  *   PAIR             elements that a lane of 32 bits holds and one instruction multiplies: 1 or 2
  *   FLASH_SPECULATES whether score_and_exp() pays
- *   packs            whether pack() copies anything of this type
- *   pack             copies K and V of the block into block->packed as the others want them
+ *   packs            whether pack() may copy anything
+ *   pack             sets the block's k and v, copied into block->packed where the others want that
  *   load_queries     fills t->q
  *   score_tile       scores of `rows` keys for `cols` vectors of queries
  *   exponentials     scores of some rows become weights, l grows by their sums

@@ -53,8 +53,9 @@
 struct job {
     const struct attn_problem *problem;
     const struct attn_tensors *tensors;
-    size_t *taken; /* tasks that threads have begun, all of them together */
-    size_t rows;   /* of a task: whole tiles, but for the last task of a KV head */
+    size_t *taken;            /* tasks that threads have begun, all of them together */
+    const struct turn *turns; /* of sequences with their own lengths: tasks.h; NULL where equal */
+    size_t rows;              /* of a task: whole tiles, but for the last task of a KV head */
     int qk_dim, v_dim;
     bool terms;   /* more than the scale and the place of a key decides on its score: terms.h */
     bool natural; /* something is added to the scores, or they are capped */
@@ -94,6 +95,7 @@ enum values { VALUES_UNKNOWN, VALUES_FINITE, VALUES_NOT_FINITE };
 /* A block of keys at work. */
 struct block {
     const struct job *job;
+    struct keys source;
     struct prefetch *prefetch;
     const void *k, *v; /* rows of its first key, as pack() left them */
     ptrdiff_t k_stride, v_stride;
