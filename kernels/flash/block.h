@@ -77,22 +77,38 @@ static int split(const struct block *block, const struct tile *t, struct strip s
 
 /* ---- masks ----------------------------------------------------------------------------------- */
 
+/* Notes which keys each lane sees by its place; lanes without a query see all. */
+static void find_visible(struct tile *t)
+{
+    for (int lane = 0; lane < FLASH_TILE; lane++) {
+        struct attn_range seen = {PTRDIFF_MIN / 2, PTRDIFF_MAX / 2};
+        if (lane < t->rows)
+            seen = group_visible(&t->column[lane / VF_LANES], (size_t)lane % VF_LANES);
+        t->lo[lane] = seen.lo;
+        t->hi[lane] = seen.hi;
+    }
+}
+
+static int32_t within_block(ptrdiff_t j)
+{
+    return (int32_t)(j < 0 ? 0 : j > FLASH_KEYS ? FLASH_KEYS : j);
+}
+
 /* Lanes of a column that see row 0, 1, ... of a block whose first key is `first`. */
 struct lane_range {
     vi lo, hi;
 };
 
-static inline struct lane_range lanes_that_see(const struct group_block *column, ptrdiff_t first)
+static inline struct lane_range lanes_that_see(const struct tile *t, int c, ptrdiff_t first)
 {
-    struct lane_range lanes;
+    int32_t lo[VF_LANES], hi[VF_LANES];
     for (int i = 0; i < VF_LANES; i++) {
-        struct attn_range seen = {first, first + FLASH_KEYS};
-        if ((size_t)i < column->rows)
-            seen = group_visible(column, (size_t)i);
-        const ptrdiff_t lo = seen.lo - first, hi = seen.hi - first;
-        lanes.lo[i] = (int32_t)(lo < 0 ? 0 : lo > FLASH_KEYS ? FLASH_KEYS : lo);
-        lanes.hi[i] = (int32_t)(hi < 0 ? 0 : hi > FLASH_KEYS ? FLASH_KEYS : hi);
+        lo[i] = within_block(t->lo[c * VF_LANES + i] - first);
+        hi[i] = within_block(t->hi[c * VF_LANES + i] - first);
     }
+    struct lane_range lanes;
+    memcpy(&lanes.lo, lo, sizeof lo);
+    memcpy(&lanes.hi, hi, sizeof hi);
     return lanes;
 }
 
@@ -109,7 +125,7 @@ static inline void mask_strip(const struct block *block, const struct tile *t,
     if (from >= to)
         return;
     for (int c = strip->col; c < strip->col + strip->cols; c++) {
-        const struct lane_range lanes = lanes_that_see(&t->column[c], block->first);
+        const struct lane_range lanes = lanes_that_see(t, c, block->first);
         float *s = block->s + (ptrdiff_t)from * FLASH_TILE + c * VF_LANES;
         for (int j = from; j < to; j++, s += FLASH_TILE) {
             const vf x = vf_select(seeing_lanes(&lanes, j), vf_load(s), t->floor[c]);
@@ -120,9 +136,8 @@ static inline void mask_strip(const struct block *block, const struct tile *t,
 }
 
 /* Element j of a row of bias. */
-static float bias_at(const struct job *job, const char *row, ptrdiff_t j)
+static float bias_at(enum attn_dtype dtype, const char *row, ptrdiff_t j)
 {
-    const enum attn_dtype dtype = job->tensors->bias.dtype;
     if (dtype == ATTN_F32)
         return ((const float *)row)[j];
     const uint16_t x = ((const uint16_t *)row)[j];
@@ -143,7 +158,8 @@ static vi lanes_seeing(const struct block *block, const struct tile *t, int c, i
         if (visible && masks & ATTN_MASK_BOOL)
             visible = t->terms.mask[lane][key];
         if (visible && masks & ATTN_MASK_BIAS)
-            visible = bias_at(block->job, t->terms.bias[lane], key) != -INFINITY;
+            visible =
+                bias_at(block->job->tensors->bias.dtype, t->terms.bias[lane], key) != -INFINITY;
         sees[i] = -visible;
     }
     return sees;

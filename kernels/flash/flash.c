@@ -89,6 +89,9 @@ static void open_tile(const struct job *job, struct tile *t, const struct group_
     t->o = memory + job->problem->qk_dim * FLASH_TILE;
     load_queries(job, t);
     tile_reset(t);
+    if (task->full.lo > task->seen.lo || task->full.hi < task->seen.hi ||
+        (task->seen.lo | task->seen.hi) % PAIR) /* pairs are grown by a key that is hidden */
+        find_visible(t);
     if (job->terms)
         find_terms(job, t);
 }

@@ -13,7 +13,7 @@
 #ifndef ATTN_FLASH_TERMS_H
 #define ATTN_FLASH_TERMS_H
 
-#include "block.h"
+#include "sight.h"
 
 /* ---- what the lanes of a tile add ------------------------------------------------------------ */
 
@@ -61,161 +61,154 @@ static void find_terms(const struct job *job, struct tile *t)
         t->terms.one_bias &= t->terms.bias[i] == t->terms.bias[0];
 }
 
-/* ---- which keys a tile sees ------------------------------------------------------------------ */
-
-/* By row of a block: whether some query sees the key by mask and bias; whether all do. */
-struct sight {
-    uint8_t some[FLASH_KEYS], all[FLASH_KEYS];
-};
-
-static void look_at_mask(const struct block *block, const struct tile *t, struct sight *sight)
-{
-    const char *last = NULL;
-    memset(sight->some, 0, sizeof sight->some);
-    for (int c = 0; c < FLASH_COLS; c++)
-        for (size_t i = 0; i < t->column[c].rows; i++) {
-            const char *row = t->terms.mask[(size_t)c * VF_LANES + i];
-            if (row == last) /* another head of the query, with the same mask */
-                continue;
-            last = row;
-            for (int j = 0; j < block->keys; j++) {
-                const uint8_t sees = (uint8_t)row[block->first + j];
-                sight->some[j] |= sees;
-                sight->all[j] &= sees;
-            }
-        }
-}
-
-/* Whether the bias is -inf for all queries and n <= VF_LANES keys: nearly always a corner tells. */
-static bool bias_hides(const struct job *job, const struct tile *t, ptrdiff_t j, int n)
-{
-    const enum attn_dtype dtype = job->tensors->bias.dtype;
-    const size_t bytes = attn_dtype_size(dtype);
-    const char *first = t->terms.bias[0], *last = t->terms.bias[t->rows - 1];
-    if (bias_at(job, first, j) != -INFINITY || bias_at(job, first, j + n - 1) != -INFINITY ||
-        bias_at(job, last, j) != -INFINITY || bias_at(job, last, j + n - 1) != -INFINITY)
-        return false;
-    vi shown = {0};
-    for (int i = 0; i < t->rows; i++) {
-        const vf x = vf_load_elements(dtype, t->terms.bias[i] + (size_t)j * bytes, (size_t)n);
-        shown |= (vi)(x != vf_set1(-INFINITY));
-    }
-    return !vi_any(shown & vi_first(n));
-}
-
-static void look_at_bias(const struct block *block, const struct tile *t, struct sight *sight)
-{
-    for (int j = 0; j < block->keys; j += VF_LANES) {
-        const int n = block->keys - j < VF_LANES ? block->keys - j : VF_LANES;
-        if (bias_hides(block->job, t, block->first + j, n))
-            memset(sight->some + j, 0, (size_t)n);
-    }
-}
-
-/* Rows of a block that are computed together. */
-struct run {
-    int from, to;
-    bool full; /* no boolean mask hides any of it */
-};
-
-/* The next rows that some query sees; fewer hidden rows between them than a register tile has are
- * not worth a gap.  False where there are none. */
-static bool next_run(const struct sight *sight, int keys, struct run *run)
-{
-    int from = run->to;
-    while (from < keys && !sight->some[from])
-        from++;
-    int to = from;
-    for (int j = from; j < keys && j - to < FLASH_ROWS; j++)
-        if (sight->some[j])
-            to = j + 1;
-    run->from = from - from % PAIR;
-    run->to = to + to % PAIR < keys ? to + to % PAIR : keys;
-    run->full = true;
-    for (int j = run->from; j < run->to; j++)
-        run->full &= sight->all[j];
-    return from < keys;
-}
-
 /* ---- passes over a column of scores ---------------------------------------------------------- */
 
-static void cap_scores(const struct job *job, float *s, int n)
+/* Changes n scores, change(score, key, with) each; returns their maximum, NaN passed over, in four
+ * parts, as a maximum takes some cycles. */
+VF_INLINE vf each_score(float *s, int n, vf (*change)(vf x, int j, const void *with),
+                        const void *with)
+{
+    vf top[4];
+    int j = 0;
+    for (int i = 0; i < 4; i++)
+        top[i] = vf_set1(-INFINITY);
+    for (; j < n - 3; j += 4, s += 4 * FLASH_TILE) {
+        VF_UNROLL
+        for (int i = 0; i < 4; i++) {
+            const vf x = change(vf_load(s + i * FLASH_TILE), j + i, with);
+            vf_store(s + i * FLASH_TILE, x);
+            top[i] = vf_max(x, top[i]);
+        }
+    }
+    for (; j < n; j++, s += FLASH_TILE) {
+        const vf x = change(vf_load(s), j, with);
+        vf_store(s, x);
+        top[0] = vf_max(x, top[0]);
+    }
+    return vf_max(vf_max(top[0], top[1]), vf_max(top[2], top[3]));
+}
+
+VF_INLINE vf as_it_is(vf x, int j, const void *with)
+{
+    (void)j;
+    (void)with;
+    return x;
+}
+
+VF_NOINLINE vf largest(float *s, int n)
+{
+    return each_score(s, n, as_it_is, NULL);
+}
+
+VF_INLINE vf capped(vf x, int j, const void *with)
+{
+    (void)j;
+    return softcap_each(with, x);
+}
+
+VF_NOINLINE vf cap_scores(const struct job *job, float *s, int n)
 {
     const struct softcap cap = job->cap;
-    for (const float *end = s + n * FLASH_TILE; s < end; s += FLASH_TILE)
-        vf_store(s, softcap_each(&cap, vf_load(s)));
+    return each_score(s, n, capped, &cap);
+}
+
+struct line {
+    vf start, slope;
+};
+
+VF_INLINE vf with_alibi(vf x, int j, const void *with)
+{
+    const struct line *line = with;
+    return x + line->slope * (line->start + (float)j);
 }
 
 /* Adds slope * (j - position) to the scores of n keys from `first` on. */
-static void add_alibi(const struct tile *t, int c, ptrdiff_t first, float *s, int n)
+VF_NOINLINE vf add_alibi(const struct tile *t, int c, ptrdiff_t first, float *s, int n)
 {
     const vi start = (int32_t)(first - t->terms.position) - t->terms.behind[c];
-    const vf from = __builtin_convertvector(start, vf), slope = t->terms.slope[c];
-    for (int j = 0; j < n; j++, s += FLASH_TILE)
-        vf_store(s, vf_load(s) + slope * (from + vf_set1((float)j)));
+    const struct line line = {__builtin_convertvector(start, vf), t->terms.slope[c]};
+    return each_score(s, n, with_alibi, &line);
 }
 
-/* Adds a bias, which hides the key where it is -inf: NaN and infinity do not survive that. */
-VF_INLINE void add_bias(float *s, vf bias)
+/* A bias hides the key where it is -inf: NaN and infinity do not survive that. */
+VF_INLINE vf with_bias(vf x, vf bias)
 {
-    vf_store(s, vf_select((vi)(bias == vf_set1(-INFINITY)), bias, vf_load(s) + bias));
+    return vf_select((vi)(bias == vf_set1(-INFINITY)), bias, x + bias);
 }
 
-static void add_one_bias(const struct job *job, const struct tile *t, ptrdiff_t first, float *s,
-                         int n)
+VF_INLINE vf with_one_bias(vf x, int j, const void *with)
 {
-    for (int j = 0; j < n; j++, s += FLASH_TILE)
-        add_bias(s, vf_set1(bias_at(job, t->terms.bias[0], first + j)));
+    return with_bias(x, vf_set1(((const float *)with)[j]));
+}
+
+/* Adds the row of bias that all lanes have. */
+VF_NOINLINE vf add_one_bias(const struct job *job, const struct tile *t, ptrdiff_t first, float *s,
+                            int n)
+{
+    const enum attn_dtype dtype = job->tensors->bias.dtype;
+    float widened[FLASH_KEYS];
+    const float *bias = (const float *)t->terms.bias[0] + first;
+    for (int j = 0; dtype != ATTN_F32 && j < n; j++)
+        widened[j] = bias_at(dtype, t->terms.bias[0], first + j);
+    return each_score(s, n, with_one_bias, dtype == ATTN_F32 ? bias : widened);
 }
 
 /* Adds the lanes' own rows of bias, n <= VF_LANES elements of each from element `first` on. */
-VF_INLINE void add_biases_of(enum attn_dtype dtype, char *const *rows, ptrdiff_t first, float *s,
-                             int n)
+VF_INLINE vf add_biases_of(enum attn_dtype dtype, char *const *rows, ptrdiff_t first, float *s,
+                           int n, vf top)
 {
     const ptrdiff_t bytes = (ptrdiff_t)attn_dtype_size(dtype);
-    vf x[VF_LANES];
+    vf bias[VF_LANES];
     VF_UNROLL
     for (int i = 0; i < VF_LANES; i++)
-        x[i] = vf_load_elements(dtype, rows[i] + first * bytes, (size_t)n);
-    transpose(x);
+        bias[i] = vf_load_elements(dtype, rows[i] + first * bytes, (size_t)n);
+    transpose(bias);
     VF_UNROLL
     for (int i = 0; i < VF_LANES; i++)
-        if (i < n)
-            add_bias(s + i * FLASH_TILE, x[i]);
+        if (i < n) {
+            const vf x = with_bias(vf_load(s + i * FLASH_TILE), bias[i]);
+            vf_store(s + i * FLASH_TILE, x);
+            top = vf_max(x, top);
+        }
+    return top;
 }
 
-static void add_biases(const struct job *job, char *const *rows, ptrdiff_t first, float *s, int n)
+VF_NOINLINE vf add_biases(const struct job *job, char *const *rows, ptrdiff_t first, float *s,
+                          int n)
 {
     const enum attn_dtype dtype = job->tensors->bias.dtype;
+    vf top = vf_set1(-INFINITY);
     int j = 0;
     for (; dtype == ATTN_F32 && j + VF_LANES <= n; j += VF_LANES)
-        add_biases_of(ATTN_F32, rows, first + j, s + j * FLASH_TILE, VF_LANES);
+        top = add_biases_of(ATTN_F32, rows, first + j, s + j * FLASH_TILE, VF_LANES, top);
     for (; j < n; j += VF_LANES)
-        add_biases_of(dtype, rows, first + j, s + j * FLASH_TILE,
-                      n - j < VF_LANES ? n - j : VF_LANES);
+        top = add_biases_of(dtype, rows, first + j, s + j * FLASH_TILE,
+                            n - j < VF_LANES ? n - j : VF_LANES, top);
+    return top;
 }
 
 /* Hides n keys from `first` on in the lanes whose mask says so.  Of each lane's row VF_BYTES bytes are
  * taken at once, as VF_LANES words of four keys, which are transposed; kv_len: where rows end. */
-static void hide_masked(char *const *rows, ptrdiff_t first, ptrdiff_t kv_len, float *s, int n)
+VF_NOINLINE vf hide_masked(char *const *rows, ptrdiff_t first, ptrdiff_t kv_len, float *s, int n)
 {
+    vf top = vf_set1(-INFINITY);
     for (int done = 0; done < n; done += VF_BYTES) {
-        const ptrdiff_t here = first + done, last = kv_len - VF_BYTES;
-        const ptrdiff_t from = here <= last ? here : last > 0 ? last : 0;
-        vf x[VF_LANES] = {{0}};
+        const ptrdiff_t here = first + done, last = kv_len > VF_BYTES ? kv_len - VF_BYTES : 0;
+        const ptrdiff_t from = here < last ? here : last;
+        vf x[VF_LANES];
         for (int i = 0; i < VF_LANES; i++)
-            if (last >= 0)
-                x[i] = vf_load((const float *)(rows[i] + from));
-            else
-                memcpy(&x[i], rows[i], (size_t)kv_len);
+            x[i] = (vf)mask_bytes(rows[i] + from, kv_len - from);
         transpose(x);
         for (int j = done; j < n && j < done + VF_BYTES; j++) {
             const int at = (int)(first + j - from);
             const vi sees = (vi)x[at / 4] << (31 - at % 4 * 8) < 0;
             float *row = s + (ptrdiff_t)j * FLASH_TILE;
-            vf_store(row, vf_select(sees, vf_load(row), vf_set1(-INFINITY)));
+            const vf score = vf_select(sees, vf_load(row), vf_set1(-INFINITY));
+            vf_store(row, score);
+            top = vf_max(score, top);
         }
     }
+    return top;
 }
 
 /* Hides rows [from, to) of the block in the lanes that stand too far away from them. */
@@ -223,59 +216,51 @@ static void hide_far(const struct block *block, const struct tile *t, int c, int
 {
     if (from >= to)
         return;
-    const struct lane_range lanes = lanes_that_see(&t->column[c], block->first);
+    const struct lane_range lanes = lanes_that_see(t, c, block->first);
     float *s = block->s + (ptrdiff_t)from * FLASH_TILE + c * VF_LANES;
     for (int j = from; j < to; j++, s += FLASH_TILE)
         vf_store(s, vf_select(seeing_lanes(&lanes, j), vf_load(s), vf_set1(-INFINITY)));
 }
 
-/* The maximum of scores and top, NaN passed over: in four parts, as each takes some cycles. */
-static vf largest(const float *s, int n, vf top)
-{
-    vf part[4] = {top, top, top, top};
-    int j = 0;
-    for (; j + 4 <= n; j += 4, s += 4 * FLASH_TILE) {
-        VF_UNROLL
-        for (int i = 0; i < 4; i++)
-            part[i] = vf_max(vf_load(s + i * FLASH_TILE), part[i]);
-    }
-    for (; j < n; j++, s += FLASH_TILE)
-        part[0] = vf_max(vf_load(s), part[0]);
-    return vf_max(vf_max(part[0], part[1]), vf_max(part[2], part[3]));
-}
-
 /* ---- the block ------------------------------------------------------------------------------- */
+
+/* Adds to a column of a strip's scores all there is to add; returns their maximum. */
+static vf change_column(const struct block *block, const struct tile *t, const struct strip *strip,
+                        int c, bool masked)
+{
+    const struct job *job = block->job;
+    const struct attn_problem *p = job->problem;
+    const ptrdiff_t first = block->first + strip->from;
+    const int n = strip->to - strip->from;
+    float *s = block->s + (ptrdiff_t)strip->from * FLASH_TILE + c * VF_LANES;
+    vf top = {0};
+    if (p->options & ATTN_OPTION_SOFTCAP)
+        top = cap_scores(job, s, n);
+    if (p->options & ATTN_OPTION_ALIBI)
+        top = add_alibi(t, c, first, s, n);
+    if (p->mask & ATTN_MASK_BIAS && t->terms.one_bias)
+        top = add_one_bias(job, t, first, s, n);
+    else if (p->mask & ATTN_MASK_BIAS)
+        top = add_biases(job, t->terms.bias + c * VF_LANES, first, s, n);
+    hide_far(block, t, c, strip->from, strip->full_from);
+    hide_far(block, t, c, strip->full_to, strip->to);
+    if (masked)
+        return hide_masked(t->terms.mask + c * VF_LANES, first,
+                           (ptrdiff_t)t->column[c].sequence.kv_len, s, n);
+    return strip->full_to - strip->full_from < n ? largest(s, n) : top;
+}
 
 /* Scores of a strip with all that is added; raises top. */
 static void score_strip_with_terms(const struct block *block, const struct tile *t,
                                    const struct strip *strip, bool masked, vf top[FLASH_COLS])
 {
-    const struct job *job = block->job;
-    const struct attn_problem *p = job->problem;
     const vf zero[FLASH_COLS] = {{0}},
              lowest[FLASH_COLS] = {vf_set1(-INFINITY), vf_set1(-INFINITY)};
     vf unused[FLASH_COLS] = {{0}};
     const struct score_target target = {.m = zero, .floor = lowest, .top = unused};
     score_rows(block, t, strip, strip->from, strip->to, target);
-    const ptrdiff_t first = block->first + strip->from;
-    const int n = strip->to - strip->from;
-    for (int c = strip->col; c < strip->col + strip->cols; c++) {
-        float *s = block->s + (ptrdiff_t)strip->from * FLASH_TILE + c * VF_LANES;
-        if (p->options & ATTN_OPTION_SOFTCAP)
-            cap_scores(job, s, n);
-        if (p->options & ATTN_OPTION_ALIBI)
-            add_alibi(t, c, first, s, n);
-        if (p->mask & ATTN_MASK_BIAS && t->terms.one_bias)
-            add_one_bias(job, t, first, s, n);
-        else if (p->mask & ATTN_MASK_BIAS)
-            add_biases(job, t->terms.bias + c * VF_LANES, first, s, n);
-        hide_far(block, t, c, strip->from, strip->full_from);
-        hide_far(block, t, c, strip->full_to, strip->to);
-        if (masked)
-            hide_masked(t->terms.mask + c * VF_LANES, first,
-                        (ptrdiff_t)t->column[c].sequence.kv_len, s, n);
-        top[c] = largest(s, n, top[c]);
-    }
+    for (int c = strip->col; c < strip->col + strip->cols; c++)
+        top[c] = vf_max(change_column(block, t, strip, c, masked), top[c]);
 }
 
 /* tile_block() with all that is added to scores; masked: by a boolean mask that hides some. */
@@ -317,11 +302,7 @@ static void tile_block_seen(struct block *block, struct tile *t)
 {
     const struct job *job = block->job;
     struct sight sight;
-    memset(&sight, 1, sizeof sight);
-    if (job->problem->mask & ATTN_MASK_BOOL)
-        look_at_mask(block, t, &sight);
-    if (job->problem->mask & ATTN_MASK_BIAS)
-        look_at_bias(block, t, &sight);
+    look(block, t, &sight);
     for (struct run run = {0}; next_run(&sight, block->keys, &run);) {
         if (!block->packed_yet)
             pack(block);

@@ -77,8 +77,9 @@ struct lane_terms {
 
 /* A tile of queries.  Lanes that have no query are computed as well; their results are ignored. */
 struct tile {
-    struct group_block column[FLASH_COLS]; /* the queries */
-    int rows;                              /* of all columns */
+    struct group_block column[FLASH_COLS];    /* the queries */
+    int rows;                                 /* of all columns */
+    ptrdiff_t lo[FLASH_TILE], hi[FLASH_TILE]; /* keys that each sees, where places decide */
     vf m[FLASH_COLS];        /* subtracted from the scores: within 8 of the maximum so far */
     vf limit[FLASH_COLS];    /* m rises when a score exceeds it by more: 8; -inf: no key seen yet */
     vf floor[FLASH_COLS];    /* a score less m below this may be stored as this */

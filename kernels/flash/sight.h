@@ -1,0 +1,124 @@
+/*
+ * sight.h: part of kernel flash: which keys of a block a tile's queries see by a boolean mask, and by
+ * a bias that is -inf.
+ *
+ * Both are looked at once per tile and block.  What comes out is the runs of keys that somebody sees:
+ * the others are not computed, and a run that all queries see whole needs no mask.
+ */
+#ifndef ATTN_FLASH_SIGHT_H
+#define ATTN_FLASH_SIGHT_H
+
+#include "block.h"
+
+/* By row of a block, 0 or 1: whether some query sees the key by mask and bias; whether all do. */
+struct sight {
+    uint8_t some[FLASH_KEYS], all[FLASH_KEYS];
+};
+
+/* The first n bytes of a row of a mask, VF_BYTES at most, zero behind. */
+VF_INLINE vi mask_bytes(const char *row, ptrdiff_t n)
+{
+    vi x = {0};
+    if (n >= VF_BYTES)
+        memcpy(&x, row, sizeof x);
+    else
+        memcpy(&x, row, (size_t)n);
+    return x;
+}
+
+static void look_at_mask(const struct block *block, const struct tile *t, struct sight *sight)
+{
+    const int n = block->keys < VF_BYTES ? block->keys : VF_BYTES;
+    for (int j = 0; j < block->keys; j += n) {
+        const int at = j + n <= block->keys ? j : block->keys - n;
+        const char *last = NULL;
+        vi some = {0}, all = ~some;
+        for (int i = 0; i < t->rows; i++) {
+            const char *row = t->terms.mask[i];
+            if (row == last) /* another head of the query, with the same mask */
+                continue;
+            last = row;
+            const vi x = mask_bytes(row + block->first + at, n);
+            some |= x;
+            all &= x;
+        }
+        memcpy(sight->some + at, &some, (size_t)n);
+        memcpy(sight->all + at, &all, (size_t)n);
+    }
+}
+
+/* Whether the bias is -inf for all queries and n <= VF_LANES keys: nearly always a corner tells. */
+static bool bias_hides(const struct job *job, const struct tile *t, ptrdiff_t j, int n)
+{
+    const enum attn_dtype dtype = job->tensors->bias.dtype;
+    const size_t bytes = attn_dtype_size(dtype);
+    const char *first = t->terms.bias[0], *last = t->terms.bias[t->rows - 1];
+    if (bias_at(dtype, first, j) != -INFINITY || bias_at(dtype, first, j + n - 1) != -INFINITY ||
+        bias_at(dtype, last, j) != -INFINITY || bias_at(dtype, last, j + n - 1) != -INFINITY)
+        return false;
+    vi shown = {0};
+    for (int i = 0; i < t->rows; i++) {
+        const vf x = vf_load_elements(dtype, t->terms.bias[i] + (size_t)j * bytes, (size_t)n);
+        shown |= (vi)(x != vf_set1(-INFINITY));
+    }
+    return !vi_any(shown & vi_first(n));
+}
+
+static void look_at_bias(const struct block *block, const struct tile *t, struct sight *sight)
+{
+    for (int j = 0; j < block->keys; j += VF_LANES) {
+        const int n = block->keys - j < VF_LANES ? block->keys - j : VF_LANES;
+        if (bias_hides(block->job, t, block->first + j, n))
+            memset(sight->some + j, 0, (size_t)n);
+    }
+}
+
+static void look(const struct block *block, const struct tile *t, struct sight *sight)
+{
+    const unsigned masks = block->job->problem->mask;
+    if (masks & ATTN_MASK_BOOL)
+        look_at_mask(block, t, sight);
+    else
+        memset(sight, 1, sizeof *sight);
+    if (masks & ATTN_MASK_BIAS)
+        look_at_bias(block, t, sight);
+}
+
+/* The first byte from `from` on that is not 0 or 1, as `bit` says; n where there is none. */
+static int skip(const uint8_t *bytes, int from, int n, bool bit)
+{
+    const uint64_t same = bit ? 0x0101010101010101 : 0;
+    uint64_t eight;
+    for (; from + 8 <= n; from += 8) {
+        memcpy(&eight, bytes + from, sizeof eight);
+        if (eight != same)
+            break;
+    }
+    while (from < n && bytes[from] == bit)
+        from++;
+    return from;
+}
+
+/* Rows of a block that are computed together. */
+struct run {
+    int from, to;
+    bool full; /* no boolean mask hides any of it */
+};
+
+/* The next rows that some query sees; fewer hidden rows between them than a register tile has are
+ * not worth a gap.  False where there are none. */
+static bool next_run(const struct sight *sight, int keys, struct run *run)
+{
+    const int from = skip(sight->some, run->to, keys, false);
+    int to = from, next = from;
+    while (next < keys && next - to < FLASH_ROWS) {
+        to = skip(sight->some, next, keys, true);
+        next = skip(sight->some, to, keys, false);
+    }
+    run->from = from - from % PAIR;
+    run->to = to + to % PAIR < keys ? to + to % PAIR : keys;
+    run->full = skip(sight->all, run->from, run->to, true) == run->to;
+    return from < keys;
+}
+
+#endif
