@@ -38,37 +38,42 @@ static inline const void *keys_row(const struct keys *keys, const struct attn_te
                        (size_t)j);
 }
 
-/* Whether rows [j, j + n), n > 0, follow each other by kv->stride[2]. */
-static inline bool keys_together(const struct keys *keys, ptrdiff_t j, ptrdiff_t n)
+/* How many of rows [j, j + n), n > 0, follow each other by kv->stride[2], from the first on. */
+static inline ptrdiff_t keys_run(const struct keys *keys, ptrdiff_t j, ptrdiff_t n)
 {
     const size_t page = keys->problem->page_size;
-    return !(keys->problem->options & ATTN_OPTION_PAGED) ||
-           (size_t)j / page == (size_t)(j + n - 1) / page;
+    if (!(keys->problem->options & ATTN_OPTION_PAGED))
+        return n;
+    const size_t left = page - (size_t)j % page;
+    return left < (size_t)n ? (ptrdiff_t)left : n;
+}
+
+/* Whether they all do. */
+static inline bool keys_together(const struct keys *keys, ptrdiff_t j, ptrdiff_t n)
+{
+    return keys_run(keys, j, n) == n;
 }
 
 /* Floats of to[0, dim) from elements of a type that is no integer. */
 static inline void keys_widen(float *to, enum attn_dtype dtype, const void *from, size_t dim)
 {
     const size_t bytes = attn_dtype_size(dtype);
-    for (size_t d = 0; d < dim; d += VF_LANES) {
-        const size_t n = dim - d < VF_LANES ? dim - d : VF_LANES;
-        const vf x = vf_load_elements(dtype, (const char *)from + d * bytes, n);
-        if (n == VF_LANES)
-            vf_store(to + d, x);
-        else
-            vf_store_partial(to + d, x, n);
-    }
+    size_t d = 0;
+    for (; d + VF_LANES <= dim; d += VF_LANES)
+        vf_store(to + d, vf_load_elements(dtype, (const char *)from + d * bytes, VF_LANES));
+    if (d < dim)
+        vf_store_partial(to + d, vf_load_elements(dtype, (const char *)from + d * bytes, dim - d),
+                         dim - d);
 }
 
-/* Row j of int8 times its scale: one a token, or in K one a channel. */
+/* Row j of int8, which lies at `from`, times its scale: one a token, or in K one a channel. */
 static inline void keys_scale(const struct keys *keys, const struct attn_tensor *kv, ptrdiff_t j,
-                              float *to, size_t dim)
+                              const int8_t *from, float *to, size_t dim)
 {
     const bool is_k = kv == &keys->tensors->k;
     const struct attn_tensor *scales = is_k ? &keys->tensors->k_scale : &keys->tensors->v_scale;
     const float *scale =
         attn_row_f32(scales, keys->b, keys->g, keys->sequence.kv_first + (size_t)j);
-    const int8_t *from = keys_row(keys, kv, j);
     if (is_k && scales->stride[3] != 0)
         for (size_t d = 0; d < dim; d++)
             to[d] = scale[d] * (float)from[d];
@@ -87,11 +92,17 @@ static inline const float *keys_f32(const struct keys *keys, const struct attn_t
     if (kv->dtype == ATTN_F32 && keys_together(keys, j, n))
         return keys_row(keys, kv, j);
     *stride = (ptrdiff_t)dim;
-    for (ptrdiff_t i = 0; i < n; i++)
-        if (kv->dtype == ATTN_I8)
-            keys_scale(keys, kv, j + i, copy + i * *stride, dim);
-        else
-            keys_widen(copy + i * *stride, kv->dtype, keys_row(keys, kv, j + i), dim);
+    const ptrdiff_t bytes = kv->stride[2] * (ptrdiff_t)attn_dtype_size(kv->dtype);
+    float *to = copy;
+    for (ptrdiff_t i = 0, run; i < n; i += run) {
+        const char *row = keys_row(keys, kv, j + i);
+        run = keys_run(keys, j + i, n - i);
+        for (ptrdiff_t r = i; r < i + run; r++, row += bytes, to += dim)
+            if (kv->dtype == ATTN_I8)
+                keys_scale(keys, kv, r + j, (const int8_t *)row, to, dim);
+            else
+                keys_widen(to, kv->dtype, row, dim);
+    }
     return copy;
 }
 
