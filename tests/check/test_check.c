@@ -43,6 +43,8 @@ static void assert_passes(const struct attn_kernel *kernel, const struct problem
     assert_true(result.rms_ratio > 0 && result.rms_ratio <= 8);
 }
 
+#define CACHE "b=4,hq=4,hkv=2,sq=9,skv=70,d=24,dv=17"
+
 /* Every kernel of the registry that this host can run. */
 static void the_registry_passes(void **state)
 {
@@ -52,6 +54,9 @@ static void the_registry_passes(void **state)
         "hq=4,hkv=2,sq=33,skv=70,d=64,dv=24,mask=causal",
         "b=2,hq=3,hkv=1,sq=1,skv=300,d=128",
         "h=2,s=70,d=32,mask=causal,layout=bshd,window=20",
+        CACHE ",mask=bool+causal,softcap=2,sinks=1",
+        CACHE ",ragged=1,page=16,kv_dtype=i8",
+        CACHE ",packed=1,mask=bias,alibi=1",
     };
     size_t count, run = 0;
     const struct attn_kernel *const *kernels = attn_kernels(&count);
@@ -85,6 +90,13 @@ static void honest_kernels_pass(void **state)
         {&wrong_honest, "h=2,sq=40,skv=90,d=24,dtype=f16,mask=causal,window=30:2", "normal:1"},
         {&wrong_honest_bf16, "h=2,sq=40,skv=90,d=24,dtype=bf16,mask=causal", "normal:1"},
         {&wrong_honest_bf16, "sq=64,skv=2000,d=64,dtype=bf16", "normal:1"},
+        {&wrong_honest, "sq=40,skv=2000,d=24,outputs=o+lse", "sink"},
+        {&wrong_honest, CACHE ",mask=bool+bias+causal,softcap=2,sinks=1,alibi=1",
+         "normal+mask:elements:0.5:full+bias:full"},
+        {&wrong_honest, CACHE ",ragged=1,page=16,mask=causal,kv_dtype=i8", "uniform+lens:0:70"},
+        {&wrong_honest, CACHE ",packed=1,mask=bool,dtype=bf16", "normal"},
+        {&wrong_honest, CACHE ",packed=1,ragged=1,window=9:2,dtype=f16", "normal+decode:2"},
+        {&wrong_honest, "b=2,hq=6,hkv=1,sq=5,skv=70,d=40,dv=32,shared_kv=1,page=8", "negative"},
     };
     for (size_t n = 0; n < COUNT(table); n++) {
         const struct problem_case c = case_of(table[n].problem, table[n].input);
