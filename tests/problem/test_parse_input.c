@@ -109,8 +109,8 @@ static const struct {
     size_t position;
     const char *message;
 } refusals[] = {
-    {"", 0, "unknown input ''; inputs are normal, uniform, needle, negative, file"},
-    {"gauss", 0, "unknown input 'gauss'; inputs are normal, uniform, needle, negative, file"},
+    {"", 0, "unknown input ''; inputs are normal, uniform, needle, negative, sink, file"},
+    {"gauss", 0, "unknown input 'gauss'; inputs are normal, uniform, needle, negative, sink, file"},
     {"nedle:3", 0, "unknown input 'nedle'; did you mean 'needle'?"},
     {"normal:", 7, "input normal: '' is not a whole number; expected normal or normal:SEED"},
     {"normal:-1", 7, "input normal: '-1' is not a whole number; expected normal or normal:SEED"},
