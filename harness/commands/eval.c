@@ -10,7 +10,7 @@
 
 #include "session/launch.h"
 #include "base/progress.h"
-#include "problem/safetensors.h"
+#include "problem/operands_complete.h"
 #include "base/scan.h"
 #include "problem/select.h"
 #include "session/guests.h"
@@ -41,8 +41,8 @@ static bool pick(const struct options *options, const struct attn_problem *probl
     return true;
 }
 
-/* Parses --problem: what the file's shapes do not give, and sizes that they must match.  Without it
- * the problem is a plain forward pass. */
+/* Parses --problem: what the file's tensors do not say, and sizes that they must match.  Without it the
+ * problem is a plain forward pass. */
 static bool take_problem(const struct options *options, struct attn_problem *problem, char *message,
                          size_t size)
 {
@@ -105,67 +105,41 @@ static bool set_paths(const struct options *options, struct protocol_request *re
     return true;
 }
 
-/* Takes the lengths of q, k and v into the problem; false where one is missing or does not fit the
- * others. */
-static bool take_shapes(const struct safetensors *file, const char *path, const char *prefix,
-                        struct attn_problem *p, char *message, size_t size)
+/* Completes the problem from an open file; returns EXIT_AS_ASKED, or another code and its message. */
+static int complete(const struct operands_file *file, const char *text, struct attn_problem *p,
+                    char *message, size_t size)
 {
-    const struct safetensor *found[3];
-    for (int i = 0; i < 3; i++) {
-        char name[sizeof((struct input *)0)->prefix + 2];
-        snprintf(name, sizeof name, "%s%c", prefix, "qkv"[i]);
-        found[i] = safetensors_find(file, name);
-        if (!found[i] || found[i]->rank != 4) {
-            snprintf(message, size, "%s: no tensor %s of four dimensions (B, H, S, D)", path, name);
-            return false;
-        }
-    }
-    const size_t *q = found[0]->shape, *k = found[1]->shape, *v = found[2]->shape;
-    p->batch = q[0];
-    p->q_heads = q[1];
-    p->kv_heads = k[1];
-    p->q_len = q[2];
-    p->kv_len = k[2];
-    p->qk_dim = q[3];
-    p->v_dim = v[3];
-    const bool fits[3] = {true, k[0] == q[0] && k[3] == q[3],
-                          v[0] == q[0] && v[1] == k[1] && v[2] == k[2]};
-    char shape[SAFETENSORS_SHAPE_TEXT];
-    for (int i = 0; i < 3; i++)
-        if (!fits[i]) {
-            safetensors_print_shape(found[i], shape);
-            snprintf(message, size, "%s: %s is %s, which does not fit the others", path,
-                     found[i]->name, shape);
-            return false;
-        }
-    return true;
-}
-
-/* Completes the problem from the file; returns EXIT_AS_ASKED, or another code and its message. */
-static int read_shapes(const struct options *options, struct protocol_request *r, char *message,
-                       size_t size)
-{
-    struct attn_problem *p = &r->c.problem;
     const char *why;
     char differs[2 * PARSE_TEXT];
-    char found[CASES_PATH];
-    const bool there = cases_find_file(r->path_in, found);
-    if (!there)
-        cases_no_file(r->path_in, message, size);
-    struct safetensors *file = there ? safetensors_open(r->path_in, message, size) : NULL;
-    const bool taken = file && take_shapes(file, r->path_in, r->c.input.prefix, p, message, size);
-    safetensors_close(file);
-    if (!taken)
+    struct tensors_shape shape;
+    if (!operands_complete(file, text, p, message, size))
         return EXIT_ENVIRONMENT;
-    if (options->problem_count &&
-        !parse_sizes_agree(options->problems[0], p, differs, sizeof differs)) {
-        snprintf(message, size, "--problem %s in %s", differs, r->path_in);
+    if (text && !parse_agrees_with_file(text, p, differs, sizeof differs)) {
+        snprintf(message, size, "--problem %s in %s", differs, file->path);
         return EXIT_USAGE;
     }
-    if (attn_problem_valid(p, &why))
-        return EXIT_AS_ASKED;
-    snprintf(message, size, "%s: %s", r->path_in, why);
-    return EXIT_ENVIRONMENT;
+    if (!attn_problem_valid(p, &why)) {
+        snprintf(message, size, "%s: %s", file->path, why);
+        return EXIT_ENVIRONMENT;
+    }
+    return operands_file_shape(file, p, &shape, message, size) ? EXIT_AS_ASKED : EXIT_ENVIRONMENT;
+}
+
+static int read_problem(const struct options *options, struct protocol_request *r, char *message,
+                        size_t size)
+{
+    char found[CASES_PATH];
+    if (!cases_find_file(r->path_in, found)) {
+        cases_no_file(r->path_in, message, size);
+        return EXIT_ENVIRONMENT;
+    }
+    struct safetensors *opened = safetensors_open(r->path_in, message, size);
+    const struct operands_file file = {opened, r->path_in, r->c.input.prefix};
+    const char *text = options->problem_count ? options->problems[0] : NULL;
+    const int code =
+        opened ? complete(&file, text, &r->c.problem, message, size) : EXIT_ENVIRONMENT;
+    safetensors_close(opened);
+    return code;
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -179,7 +153,7 @@ static int prepare(const struct options *options, struct protocol_request *reque
         return EXIT_USAGE;
     if (!safetensors_writable(request->path_out, message, size))
         return EXIT_ENVIRONMENT;
-    const int code = read_shapes(options, request, message, size);
+    const int code = read_problem(options, request, message, size);
     return code != EXIT_AS_ASKED || pick(options, &request->c.problem, request, message, size)
                ? code
                : EXIT_USAGE;

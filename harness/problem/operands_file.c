@@ -66,6 +66,14 @@ bool operands_file_shape(const struct operands_file *file, const struct attn_pro
 
 /* ---- elements ------------------------------------------------------------------------------ */
 
+/* Why a number cannot be an element of that type; NULL where it can. */
+static const char *wrong_for(enum attn_dtype dtype, double x)
+{
+    if (dtype == ATTN_I32 && !(x >= INT32_MIN && x <= INT32_MAX))
+        return "which no i32 holds";
+    return dtype == ATTN_BOOL && x != 0 && x != 1 ? "neither 0 nor 1" : NULL;
+}
+
 static bool copy_row(const struct operands_file *file, const struct tensors_view *view,
                      const struct operands_source *from, size_t b, size_t h, size_t i,
                      char *message, size_t message_size)
@@ -73,16 +81,16 @@ static bool copy_row(const struct operands_file *file, const struct tensors_view
     size_t at = b * from->stride[0] + h * from->stride[1] + i * from->stride[2];
     for (size_t d = 0; d < from->dims[3]; d++, at += from->stride[3]) {
         const double x = safetensors_get(from->tensor, at);
-        if (view->dtype != ATTN_I32) {
-            tensors_set(view->t, b, h, i, d, x);
-            continue;
-        }
-        if (!(x >= INT32_MIN && x <= INT32_MAX)) {
-            snprintf(message, message_size, "%s: %s element %zu is %.0f, which no i32 holds",
-                     file->path, from->tensor->name, at, x);
+        const char *wrong = wrong_for(view->dtype, x);
+        if (wrong) {
+            snprintf(message, message_size, "%s: %s element %zu is %.0f, %s", file->path,
+                     from->tensor->name, at, x, wrong);
             return false;
         }
-        *(int32_t *)attn_row(view->t, b, h, i) = (int32_t)x;
+        if (view->dtype == ATTN_I32)
+            *(int32_t *)attn_row(view->t, b, h, i) = (int32_t)x;
+        else
+            tensors_set(view->t, b, h, i, d, x);
     }
     return true;
 }

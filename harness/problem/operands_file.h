@@ -5,10 +5,11 @@
  * needs them:
  *
  *     q k v                    real numbers (k and v: i8 where kv_dtype is): (B, H, S, D), or
- *                              (B, S, H * D); packed: (rows, H, D) or (1, H, rows, D); paged:
+ *                              (B, S, H * D); packed: (H, rows, D) or (1, H, rows, D); paged:
  *                              (pages, Hkv, page_size, D)
- *     bias mask                real numbers; booleans: two to four dimensions that broadcast to
- *                              (B, Hq, Sq, Skv) as NumPy does
+ *     bias mask                real numbers; bool, or u8 of 0 and 1: up to four dimensions that
+ *                              broadcast to (B, Hq, Sq, Skv) as NumPy does.  Real numbers called
+ *                              mask are the bias where there is no other
  *     sinks slopes             real numbers: (Hq)
  *     kv_lens                  i32 or i64: (B)
  *     cu_seqlens(_kv)          i32 or i64: (B + 1)

@@ -31,7 +31,7 @@ static bool is_i8(const struct safetensor *t)
 
 static bool is_bool(const struct safetensor *t)
 {
-    return t->dtype == ATTN_BOOL;
+    return t->dtype == ATTN_BOOL || strcmp(t->format, "U8") == 0;
 }
 
 /* ---- shapes -------------------------------------------------------------------------------- */
@@ -61,20 +61,27 @@ static bool is_full(const struct safetensor *t, const size_t full[4], struct ope
     return same;
 }
 
-/* (B, S, H * D), packed (S, H, D) */
-static bool is_flat(const struct safetensor *t, const size_t full[4], bool packed,
-                    struct operands_source *s)
+/* (B, S, H * D) */
+static bool is_flat(const struct safetensor *t, const size_t full[4], struct operands_source *s)
 {
-    const size_t heads = full[1], dim = full[3];
-    if (t->rank != 3)
-        return false;
-    const size_t rows = t->shape[packed ? 0 : 1];
+    const size_t heads = full[1], rows = full[2], dim = full[3];
     const struct operands_source source = {
-        t, {packed ? 1 : t->shape[0], heads, rows, dim}, {rows * heads * dim, dim, heads * dim, 1}};
+        t, {full[0], heads, rows, dim}, {rows * heads * dim, dim, heads * dim, 1}};
     *s = source;
-    if (packed)
-        return t->shape[1] == heads && t->shape[2] == dim;
-    return t->shape[0] == full[0] && rows == full[2] && t->shape[2] == heads * dim;
+    return t->rank == 3 && t->shape[0] == full[0] && t->shape[1] == rows &&
+           t->shape[2] == heads * dim;
+}
+
+/* The same elements with a first dimension of 1. */
+static struct safetensor with_batch(const struct safetensor *t)
+{
+    struct safetensor whole = *t;
+    if (t->rank == 3) {
+        whole.rank = 4;
+        whole.shape[0] = 1;
+        memcpy(whole.shape + 1, t->shape, 3 * sizeof *t->shape);
+    }
+    return whole;
 }
 
 /* ---- operands ------------------------------------------------------------------------------ */
@@ -128,10 +135,10 @@ static bool locate_rows(struct search *s, struct operands_source *source)
     const bool i8 = !q && p->kv_dtype == ATTN_I8;
     const bool type = i8 ? is_i8(s->t) : is_real(s->t);
     say_needed(s, i8 ? "i8" : attn_dtype_name(is_real(s->t) ? s->t->dtype : ATTN_F32), full, 4);
-    if (is_full(s->t, full, source))
+    const struct safetensor whole = packed ? with_batch(s->t) : *s->t;
+    if (is_full(&whole, full, source))
         return type;
-    return type && !paged && is_flat(s->t, full, packed, source) &&
-           (full[2] == ANY || source->dims[2] == full[2]);
+    return type && !paged && !packed && is_flat(s->t, full, source);
 }
 
 /* bias or mask */
@@ -142,7 +149,7 @@ static bool locate_mask(struct search *s, struct operands_source *source)
     const bool boolean = *s->name == 'm';
     say_needed(s, boolean ? "bool" : "f32", full, 4);
     strncat(s->needed, " or what broadcasts to it", NEEDED - strlen(s->needed) - 1);
-    if (s->t->rank < 2 || s->t->rank > 4 || !broadcast(s->t, full, source))
+    if (s->t->rank < 1 || s->t->rank > 4 || !broadcast(s->t, full, source))
         return false;
     source->dims[3] = p->kv_len;
     return boolean ? is_bool(s->t) : is_real(s->t);
@@ -224,16 +231,32 @@ static const struct {
     {"v_scale", locate_scale},
 };
 
+static const struct safetensor *named(const struct operands_file *file, const char *name)
+{
+    char full[sizeof((struct input *)0)->prefix + 16];
+    snprintf(full, sizeof full, "%s%s", file->prefix, name);
+    return safetensors_find(file->file, full);
+}
+
+/* The tensor of an operand.  Real numbers called mask are the bias where there is no other. */
+static const struct safetensor *find(const struct operands_file *file, const char *name)
+{
+    const struct safetensor *found = named(file, name);
+    if (found || strcmp(name, "bias") != 0)
+        return found;
+    found = named(file, "mask");
+    return found && is_real(found) ? found : NULL;
+}
+
 bool operands_locate(const struct operands_file *file, const struct attn_problem *p,
                      const char *name, const struct tensors_shape *shape,
                      struct operands_source *source, char *message, size_t message_size)
 {
-    char full_name[sizeof((struct input *)0)->prefix + 16], text[SAFETENSORS_SHAPE_TEXT];
+    char text[SAFETENSORS_SHAPE_TEXT];
     size_t n = 0;
-    snprintf(full_name, sizeof full_name, "%s%s", file->prefix, name);
-    struct search search = {p, shape, name, safetensors_find(file->file, full_name), ""};
+    struct search search = {p, shape, name, find(file, name), ""};
     if (!search.t) {
-        snprintf(message, message_size, "%s: no tensor %s", file->path, full_name);
+        snprintf(message, message_size, "%s: no tensor %s%s", file->path, file->prefix, name);
         return false;
     }
     while (strcmp(operands[n].name, name) != 0)
@@ -243,7 +266,7 @@ bool operands_locate(const struct operands_file *file, const struct attn_problem
     if (found)
         return true;
     safetensors_print_shape(search.t, text);
-    snprintf(message, message_size, "%s: %s is %s, the problem needs %s", file->path, full_name,
-             text, search.needed);
+    snprintf(message, message_size, "%s: %s is %s, the problem needs %s", file->path,
+             search.t->name, text, search.needed);
     return false;
 }

@@ -178,9 +178,9 @@ bool parse_problem(const char *text, struct attn_problem *problem, struct parse_
 }
 
 /* Whether `found` has what `item`, key=value, gives to one key. */
-static bool size_agrees(struct piece item, const struct parse_key *key,
-                        const struct attn_problem *given, const struct attn_problem *found,
-                        char *message, size_t message_size)
+static bool value_agrees(struct piece item, const struct parse_key *key,
+                         const struct attn_problem *given, const struct attn_problem *found,
+                         char *message, size_t message_size)
 {
     char wanted[PARSE_VALUE], there[PARSE_VALUE];
     key->kind->print(key, given, wanted);
@@ -192,8 +192,28 @@ static bool size_agrees(struct piece item, const struct parse_key *key,
     return false;
 }
 
-bool parse_sizes_agree(const char *text, const struct attn_problem *found, char *message,
-                       size_t message_size)
+/* The key of `item`, a part of a text that has been read. */
+static enum parse_key_id key_of(struct piece item)
+{
+    const struct piece name = piece_from(item.at, memchr(item.at, '=', item.length));
+    enum parse_key_id id = 0;
+    while (!piece_is(name, parse_keys[id].help.name))
+        id++;
+    return id;
+}
+
+/* Whether a file of tensors says what the key says. */
+static bool is_of_file(enum parse_key_id id)
+{
+    static const bool others[KEY_COUNT] = {
+        [KEY_KV_DTYPE] = true, [KEY_SINKS] = true,  [KEY_ALIBI] = true,
+        [KEY_RAGGED] = true,   [KEY_PACKED] = true, [KEY_PAGE] = true,
+    };
+    return id <= KEY_DV || others[id];
+}
+
+bool parse_agrees_with_file(const char *text, const struct attn_problem *found, char *message,
+                            size_t message_size)
 {
     struct attn_problem given;
     struct parse_error error;
@@ -202,17 +222,27 @@ bool parse_sizes_agree(const char *text, const struct attn_problem *found, char 
     assert(agree);
     for (bool more = true; more && agree;) {
         const struct piece item = piece_split(&rest, ",", &more);
-        const struct piece name = piece_from(item.at, memchr(item.at, '=', item.length));
-        enum parse_key_id id = 0;
-        while (!piece_is(name, parse_keys[id].help.name))
-            id++;
+        const enum parse_key_id id = key_of(item);
         for (size_t i = 0; agree && i < (parse_keys[id].kind ? 1 : 2); i++) {
             const enum parse_key_id target = parse_keys[id].kind ? id : parse_keys[id].sets[i];
-            agree = target > KEY_DV ||
-                    size_agrees(item, &parse_keys[target], &given, found, message, message_size);
+            agree = !is_of_file(target) ||
+                    value_agrees(item, &parse_keys[target], &given, found, message, message_size);
         }
     }
     return agree;
+}
+
+bool parse_gives(const char *text, const char *key)
+{
+    struct piece rest = {text, text ? strlen(text) : 0};
+    bool given = false;
+    for (bool more = rest.length; more && !given;) {
+        const struct parse_key *k = &parse_keys[key_of(piece_split(&rest, ",", &more))];
+        given = strcmp(k->help.name, key) == 0 ||
+                (!k->kind && (strcmp(parse_keys[k->sets[0]].help.name, key) == 0 ||
+                              strcmp(parse_keys[k->sets[1]].help.name, key) == 0));
+    }
+    return given;
 }
 
 /* ---- printing ------------------------------------------------------------------------------ */

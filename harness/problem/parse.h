@@ -124,10 +124,13 @@ struct parse_error {
 /* The problem is valid (attn_problem_valid) where this returns true, else left untouched. */
 bool parse_problem(const char *text, struct attn_problem *problem, struct parse_error *error);
 
-/* Whether `found` has every size that the text, a valid problem, gives; false fills message, as in
- * "s=5, but sq=4". */
-bool parse_sizes_agree(const char *text, const struct attn_problem *found, char *message,
-                       size_t message_size);
+/* Whether `found`, the problem of a file's tensors, is what the text, a valid problem, says of it: sizes,
+ * and options that are tensors; false fills message, as in "s=5, but sq=4". */
+bool parse_agrees_with_file(const char *text, const struct attn_problem *found, char *message,
+                            size_t message_size);
+
+/* Whether the text, a valid problem or NULL, gives a value to the key, maybe by a shorthand. */
+bool parse_gives(const char *text, const char *key);
 
 /* The canonical form of a valid problem. */
 void parse_print_problem(const struct attn_problem *problem, char text[PARSE_TEXT]);

@@ -41,7 +41,8 @@ bool safetensors_is_shape(const struct safetensor *tensor, const size_t *shape, 
 /* "f32 (1,2,3)", types as attention.h names them and others likewise */
 void safetensors_print_shape(const struct safetensor *tensor, char text[SAFETENSORS_SHAPE_TEXT]);
 
-/* Element number `index`, row-major, of a tensor of any type of attention.h, or of I64. */
+/* Element number `index`, row-major, of a tensor of any type of attention.h, or of I64 or U8; bytes of a
+ * BOOL as they are. */
 double safetensors_get(const struct safetensor *tensor, size_t index);
 
 /* What stands in front of the data of such a file: the length and the header, at least `least` bytes, for

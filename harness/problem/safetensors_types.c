@@ -76,11 +76,13 @@ double safetensors_get(const struct safetensor *tensor, size_t index)
     case ATTN_I8:
         return (double)((const int8_t *)data)[index];
     case ATTN_BOOL:
-        return (double)(data[index] != 0);
+        return (double)((const uint8_t *)data)[index];
     case ATTN_I32:
         memcpy(&word, data + 4 * index, sizeof word);
         return (double)word;
     default:
+        if (strcmp(tensor->format, "U8") == 0)
+            return (double)((const uint8_t *)data)[index];
         assert(strcmp(tensor->format, "I64") == 0);
         memcpy(&wide, data + 8 * index, sizeof wide);
         return (double)wide;

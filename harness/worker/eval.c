@@ -1,6 +1,8 @@
 /*
- * eval: q, k, v from a safetensors file through a kernel into another one; the parent has
- * taken the shapes from the file.
+ * eval: the operands of a safetensors file through a kernel into another file; the parent has completed
+ * the problem from the file.
+ *
+ * Results are shaped as q is: (B, H, S, D), or (B, S, H * D); packed (H, rows, D) or (1, H, rows, D).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,63 +13,79 @@
 
 /* ---- out ------------------------------------------------------------------------------------- */
 
-/* Dense copy of a result's rows, in the order of a file; NULL where memory is missing. */
-static void *dense_copy(const struct attn_tensor *from, const size_t *shape, size_t row_bytes)
-{
-    char *data = calloc(shape[0] * shape[1] * shape[2], row_bytes);
-    size_t row = 0;
-    for (size_t b = 0; data && b < shape[0]; b++)
-        for (size_t h = 0; h < shape[1]; h++)
-            for (size_t i = 0; i < shape[2]; i++)
-                memcpy(data + row++ * row_bytes, attn_row(from, b, h, i), row_bytes);
-    return data;
-}
+/* Rows of results, and how a file has them. */
+struct rows {
+    size_t batch, heads, rows;
+    bool flat; /* the heads of o in one row: (B, S, H * D) */
+    bool bare; /* packed, without a first dimension of 1 */
+};
 
 /* One kind of result, and its place in the problem. */
 struct result {
     unsigned output; /* enum attn_output */
     const char *name;
     const struct attn_tensor *tensor;
-    size_t rank;
-    size_t shape[4];
+    size_t length; /* of a row; 0: one number */
+    bool flat;
 };
+
+/* Dense copy in the order of the file; NULL where memory is missing. */
+static void *dense_copy(const struct result *r, const struct rows *rows, size_t row_bytes)
+{
+    char *data = calloc(rows->batch * rows->heads * rows->rows, row_bytes);
+    for (size_t b = 0; data && b < rows->batch; b++)
+        for (size_t h = 0; h < rows->heads; h++)
+            for (size_t i = 0; i < rows->rows; i++) {
+                const size_t row = r->flat ? (b * rows->rows + i) * rows->heads + h
+                                           : (b * rows->heads + h) * rows->rows + i;
+                memcpy(data + row * row_bytes, attn_row(r->tensor, b, h, i), row_bytes);
+            }
+    return data;
+}
+
+static void set_shape(struct safetensor *out, const struct result *r, const struct rows *rows)
+{
+    const size_t whole[] = {rows->batch, rows->heads, rows->rows, r->length};
+    const size_t flat[] = {rows->batch, rows->rows, rows->heads * r->length};
+    const size_t first = rows->bare;
+    out->rank = r->flat ? 3 : (r->length ? 4 : 3) - first;
+    memcpy(out->shape, r->flat ? flat : whole + first, out->rank * sizeof *out->shape);
+}
 
 /* Copies the wanted results into `out`; returns how many, or -1 where memory is missing. */
 static int copy_results(const struct result *results, size_t count, unsigned outputs,
-                        struct safetensor *out, void **data)
+                        const struct rows *rows, struct safetensor *out, void **data)
 {
     int n = 0;
     for (size_t i = 0; i < count; i++) {
         const struct result *r = &results[i];
         if (!(outputs & r->output))
             continue;
-        const size_t length = r->rank == 4 ? r->shape[3] : 1;
-        const size_t row_bytes = length * attn_dtype_size(r->tensor->dtype);
-        if (!(data[n] = dense_copy(r->tensor, r->shape, row_bytes)))
+        const size_t row_bytes = (r->length ? r->length : 1) * attn_dtype_size(r->tensor->dtype);
+        if (!(data[n] = dense_copy(r, rows, row_bytes)))
             return -1;
         out[n] = (struct safetensor){.name = r->name,
                                      .dtype = r->tensor->dtype,
-                                     .rank = r->rank,
                                      .data = data[n],
-                                     .bytes = r->shape[0] * r->shape[1] * r->shape[2] * row_bytes};
-        memcpy(out[n++].shape, r->shape, sizeof r->shape);
+                                     .bytes = rows->batch * rows->heads * rows->rows * row_bytes};
+        set_shape(&out[n++], r, rows);
     }
     return n;
 }
 
-static void write_results(struct worker *worker, const struct attn_tensors *t)
+static void write_results(struct worker *worker, const struct attn_tensors *t,
+                          const struct rows *rows)
 {
     const struct attn_problem *p = &worker->request.c.problem;
-    const size_t b = p->batch, h = p->q_heads, i = p->q_len;
     const struct result results[] = {
-        {ATTN_OUTPUT_O, "o", &t->o, 4, {b, h, i, p->v_dim}},
-        {ATTN_OUTPUT_LSE, "lse", &t->lse, 3, {b, h, i, 1}},
-        {ATTN_OUTPUT_WEIGHTS, "weights", &t->weights, 4, {b, h, i, p->kv_len}},
+        {ATTN_OUTPUT_O, "o", &t->o, p->v_dim, rows->flat},
+        {ATTN_OUTPUT_LSE, "lse", &t->lse, 0, false},
+        {ATTN_OUTPUT_WEIGHTS, "weights", &t->weights, p->kv_len, false},
     };
     struct safetensor out[3];
     void *data[3] = {NULL};
     char message[512] = "out of memory";
-    const int count = copy_results(results, 3, p->outputs, out, data);
+    const int count = copy_results(results, 3, p->outputs, rows, out, data);
     if (count < 0 ||
         !safetensors_write(worker->request.path_out, out, (size_t)count, message, sizeof message))
         worker_end(worker, CELL_SKIPPED, "%s", message);
@@ -75,26 +93,54 @@ static void write_results(struct worker *worker, const struct attn_tensors *t)
         free(data[n]);
 }
 
+/* ---- in -------------------------------------------------------------------------------------- */
+
+/* Allocates and reads the operands of an open file; false fills message. */
+static bool read_operands(const struct operands_file *file, const struct attn_problem *p,
+                          struct tensor_set *set, struct rows *rows, char *message, size_t size)
+{
+    static const struct tensors_layout layout = {.guard = TENSORS_TIMING};
+    struct tensors_shape shape;
+    char name[sizeof((struct input *)0)->prefix + 2];
+    if (!operands_file_shape(file, p, &shape, message, size) ||
+        !tensors_alloc_shape(set, p, &shape, &layout, message, size))
+        return false;
+    const int n = snprintf(message, size, "%s: ", file->path);
+    if (!operands_file_read(file, set, p, message, size) ||
+        !attn_tensors_valid(p, &set->tensors, message + n, size - (size_t)n)) {
+        tensors_free(set);
+        return false;
+    }
+    const bool packed = p->options & ATTN_OPTION_PACKED;
+    snprintf(name, sizeof name, "%sq", file->prefix);
+    const bool three = safetensors_find(file->file, name)->rank == 3;
+    *rows = (struct rows){packed ? 1 : p->batch, p->q_heads, packed ? shape.q_rows : p->q_len,
+                          three && !packed, three && packed};
+    return true;
+}
+
 /* ---- the action ------------------------------------------------------------------------------ */
 
 void worker_eval(struct worker *worker)
 {
-    static const struct tensors_layout layout = {.guard = TENSORS_TIMING};
     const struct protocol_request *r = &worker->request;
     struct worker_plan plan;
     struct tensor_set set;
-    char message[512];
+    struct rows rows;
+    char message[sizeof r->path_in + 512];
     if (!worker_plan_open(worker, &plan))
         return;
     worker_stage("reading the input");
-    if (operands_file_load(&set, &r->c.problem, &layout, r->path_in, r->c.input.prefix, message,
-                           sizeof message)) {
+    struct operands_file file = {safetensors_open(r->path_in, message, sizeof message), r->path_in,
+                                 r->c.input.prefix};
+    if (file.file && read_operands(&file, &r->c.problem, &set, &rows, message, sizeof message)) {
         worker_stage("computing");
         attn_execute(&plan.plan, &set.tensors);
-        write_results(worker, &set.tensors);
+        write_results(worker, &set.tensors, &rows);
         tensors_free(&set);
     } else {
         worker_end(worker, CELL_SKIPPED, "%s", message);
     }
+    safetensors_close((struct safetensors *)file.file);
     worker_plan_close(&plan);
 }

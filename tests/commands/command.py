@@ -20,6 +20,11 @@ SCHEMA = pathlib.Path(__file__).parents[2] / "results" / "schema.json"
 
 Row = dict[str, Any]  # a line of a results file
 Tensor = tuple[list[int], list[float]]  # shape and elements, row-major
+TypedTensor = tuple[list[int], list[float], str]  # and its type, as safetensors calls it
+
+# Types of safetensors as struct writes them; BF16 it does not know.
+CODES = {"F64": "d", "F32": "f", "F16": "e", "I64": "q", "I32": "i", "I8": "b", "U8": "B",
+         "BOOL": "?"}  # fmt: skip
 
 # A case that every kernel finishes in microseconds.
 TINY = "h=1,s=16,d=8"
@@ -60,19 +65,41 @@ def launches(path: str) -> list[Row]:
     return [line for line in taken if "superseded" not in line and "twin" not in line]
 
 
-def safetensors(path: str | pathlib.Path, tensors: dict[str, Tensor]) -> None:
-    """Writes float32 tensors: name -> (shape, list of numbers)."""
+def _bf16(x: float) -> int:
+    """The bits of the nearest BF16, ties to even: the upper half of a float32."""
+    (bits,) = struct.unpack("<I", struct.pack("<f", x))
+    return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16 if x == x else 0x7FC0
+
+
+def encode(values: list[float], dtype: str) -> bytes:
+    """Elements as they stand in a file."""
+    if dtype == "BF16":
+        return struct.pack(f"<{len(values)}H", *map(_bf16, values))
+    return struct.pack(f"<{len(values)}{CODES[dtype]}", *values)
+
+
+def decode(data: bytes, dtype: str) -> list[float]:
+    """The elements of a file's bytes."""
+    if dtype == "BF16":
+        wide = b"".join(b"\0\0" + data[at : at + 2] for at in range(0, len(data), 2))
+        return decode(wide, "F32")
+    return [x for (x,) in struct.iter_unpack(f"<{CODES[dtype]}", data)]
+
+
+def safetensors(path: str | pathlib.Path, tensors: dict[str, Tensor | TypedTensor]) -> None:
+    """Writes tensors: name -> (shape, list of numbers), of float32 where no type is given."""
     header, data = {}, b""
-    for name, (shape, values) in tensors.items():
+    for name, (shape, values, *rest) in tensors.items():
+        dtype = rest[0] if rest else "F32"
         begin = len(data)
-        data += struct.pack(f"<{len(values)}f", *values)
-        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [begin, len(data)]}
+        data += encode(values, dtype)
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [begin, len(data)]}
     text = json.dumps(header).encode()
     pathlib.Path(path).write_bytes(struct.pack("<Q", len(text)) + text + data)
 
 
-def read_safetensors(path: str) -> dict[str, Tensor]:
-    """Name -> (shape, list of numbers) of a file of float32 tensors."""
+def read_typed(path: str) -> dict[str, TypedTensor]:
+    """Name -> (shape, list of numbers, type) of a file."""
     raw = pathlib.Path(path).read_bytes()
     (length,) = struct.unpack_from("<Q", raw)
     tensors = {}
@@ -80,9 +107,17 @@ def read_safetensors(path: str) -> dict[str, Tensor]:
         if name == "__metadata__":
             continue
         begin, end = (8 + length + offset for offset in entry["data_offsets"])
-        assert entry["dtype"] == "F32", entry
-        values = list(struct.unpack(f"<{(end - begin) // 4}f", raw[begin:end]))
-        tensors[name] = (entry["shape"], values)
+        dtype = entry["dtype"]
+        tensors[name] = (entry["shape"], decode(raw[begin:end], dtype), dtype)
+    return tensors
+
+
+def read_safetensors(path: str) -> dict[str, Tensor]:
+    """Name -> (shape, list of numbers) of a file of float32 tensors."""
+    tensors = {}
+    for name, (shape, values, dtype) in read_typed(path).items():
+        assert dtype == "F32", (name, dtype)
+        tensors[name] = (shape, values)
     return tensors
 
 

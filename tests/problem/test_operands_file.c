@@ -181,9 +181,9 @@ static void packed_sequences_are_read(void **state)
     const struct attn_problem p =
         problem_of("b=2,hq=2,hkv=1,sq=4,skv=5,d=3,packed=1,sinks=1,alibi=1");
     struct written *w = begin();
-    add(w, "x.q", ATTN_F32, 0, SHAPE(5, 2, 3));
+    add(w, "x.q", ATTN_F32, 0, SHAPE(2, 5, 3));
     add(w, "x.k", ATTN_F32, 0, SHAPE(1, 1, 9, 3));
-    add(w, "x.v", ATTN_F32, 0, SHAPE(9, 1, 3));
+    add(w, "x.v", ATTN_F32, 0, SHAPE(1, 9, 3));
     add(w, "x.sinks", ATTN_BF16, 2, SHAPE(2));
     add(w, "x.slopes", ATTN_F32, 0, SHAPE(2));
     add(w, "x.cu_seqlens", ATTN_I32, 0, SHAPE(3));
@@ -196,7 +196,7 @@ static void packed_sequences_are_read(void **state)
     assert_true(s.q_first == 4 && s.q_len == 1 && s.kv_first == 4 && s.kv_len == 5);
     assert_int_equal(set.tensors.q_rows, 5);
     assert_int_equal(set.tensors.kv_rows, 9);
-    assert_true(tensors_get(&set.tensors.q, 1, 1, 4, 2) == (4 * 6 + 3 + 2) / 8.0);
+    assert_true(tensors_get(&set.tensors.q, 1, 1, 4, 2) == (15 + 4 * 3 + 2) / 8.0);
     assert_true(keys_get(&p, &set.tensors, KEYS_K, (struct patterns_key){1, 0, 4}, 1) ==
                 (8 * 3 + 1) / 8.0);
     assert_true(((float *)set.tensors.sinks.data)[1] == 2.125F);
@@ -280,8 +280,8 @@ static void wrong_tensors_are_refused(void **state)
          "x.mask",
          ATTN_BOOL,
          1,
-         {5},
-         "x.mask is bool (5), the problem needs bool (2,3,4,5) or what broadcasts to it"},
+         {4},
+         "x.mask is bool (4), the problem needs bool (2,3,4,5) or what broadcasts to it"},
         {"sinks=1", "x.sinks", ATTN_F32, 1, {2}, "x.sinks is f32 (2), the problem needs f32 (3)"},
         {"alibi=1",
          "x.slopes",
@@ -348,9 +348,9 @@ static void cases_take_their_lengths_from_files(void **state)
 {
     (void)state;
     struct written *w = begin();
-    add(w, "x.q", ATTN_F32, 0, SHAPE(3, 1, 2));
-    add(w, "x.k", ATTN_F32, 0, SHAPE(7, 1, 2));
-    add(w, "x.v", ATTN_F32, 0, SHAPE(7, 1, 2));
+    add(w, "x.q", ATTN_F32, 0, SHAPE(1, 3, 2));
+    add(w, "x.k", ATTN_F32, 0, SHAPE(1, 7, 2));
+    add(w, "x.v", ATTN_F32, 0, SHAPE(1, 7, 2));
     add(w, "x.cu_seqlens", ATTN_I32, 0, SHAPE(3));
     add(w, "x.cu_seqlens_kv", ATTN_I32, 0, SHAPE(3));
     const int32_t q[] = {0, 1, 3}, kv[] = {0, 5, 7};

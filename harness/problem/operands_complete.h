@@ -1,0 +1,30 @@
+/*
+ * operands_complete: what problem the tensors of a file are the operands of.
+ *
+ * The tensors that there are say which options the problem has and how long everything is; a text says
+ * the rest: which positional mask, the scale, and the numbers of heads where q, k and v are of three
+ * dimensions.
+ *
+ *     q k v            their sizes; of three dimensions (B, S, H * D), packed (H, rows, D).  Of one
+ *                      type, which is the problem's unless the text names another one; k and v of i8
+ *                      are a quantised cache with k_scale and v_scale
+ *     mask             of bool or u8: mask=bool; of real numbers: mask=bias, as `bias` is
+ *     bias             mask=bias
+ *     sinks slopes     sinks=1, alibi=1
+ *     kv_lens          ragged=1
+ *     cu_seqlens       packed=1, sq the longest sequence; likewise cu_seqlens_kv and skv
+ *     block_table      page=N, and skv as many keys as it has room for
+ *
+ * packed and paged sizes may be larger in the text: sq and skv are bounds there.
+ */
+#ifndef HARNESS_PROBLEM_OPERANDS_COMPLETE_H
+#define HARNESS_PROBLEM_OPERANDS_COMPLETE_H
+
+#include "operands_file.h"
+
+/* Completes the problem of a text, which is valid, or NULL and the problem a plain one.  False fills
+ * message: a tensor that the text or another one needs is missing, or two do not go together. */
+bool operands_complete(const struct operands_file *file, const char *text,
+                       struct attn_problem *problem, char *message, size_t message_size);
+
+#endif

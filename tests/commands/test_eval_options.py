@@ -1,0 +1,231 @@
+"""Every option of eval, against the definition of ONNX's Attention in float64."""
+
+import unittest
+
+from command import TypedTensor, read_typed, run, safetensors
+from definition import INF, Array, Attention, attention, build, normal
+from eval_cases import CASES, boolean, case, floating
+from eval_test import EvalTest
+
+NAN = float("nan")
+
+
+class Operator(EvalTest):
+    def test_cases(self) -> None:
+        """As ONNX's own tests have them, on every kernel that takes them."""
+        for name, c in CASES.items():
+            with self.subTest(case=name):
+                took = self.judge(c.tensors(), c.problem(), c.answers())
+                if c.inputs.q.dtype in ("BF16", "F16"):
+                    wider = ",".join(filter(None, [c.problem(), "dtype=f32"]))
+                    took = self.judge(c.tensors(), wider, c.answers())
+                self.assertIn("naive", took)
+
+
+def together(parts: list[Array]) -> Array:
+    """(1, H, S, ...) of several sequences behind each other, as (H, rows, ...)."""
+    heads, *rest = parts[0].shape[1:]
+    width = rest[1] if len(rest) > 1 else 1
+    values = []
+    for h in range(heads):
+        for part in parts:
+            block = part.shape[2] * width
+            values += part.values[h * block : (h + 1) * block]
+    return Array([heads, sum(p.shape[2] for p in parts), *rest[1:]], values, parts[0].dtype)
+
+
+def offsets(lengths: list[int], dtype: str = "I32") -> TypedTensor:
+    """0 and the sums of lengths."""
+    return [len(lengths) + 1], [sum(lengths[:n]) for n in range(len(lengths) + 1)], dtype
+
+
+def widened(weights: Array, skv: int) -> Array:
+    """Weights of a shorter sequence, with zeros behind."""
+    b, h, sq, own = weights.shape
+    return build([b, h, sq, skv], lambda n, m, i, j: weights.at(n, m, i, j) if j < own else 0.0)
+
+
+class Packed(EvalTest):
+    """Sequences behind each other are what each of them is by itself."""
+
+    Q, KV = [2, 0, 5, 1], [4, 3, 5, 7]
+
+    def sequences(self, **attributes: object) -> list[Attention]:
+        """One for each, of two heads."""
+        return [
+            Attention(
+                normal([1, 2, sq, 8], 10 * n), normal([1, 2, skv, 8], 10 * n + 1),
+                normal([1, 2, skv, 6], 10 * n + 2), past=skv - sq, **attributes,
+            )
+            for n, (sq, skv) in enumerate(zip(self.Q, self.KV, strict=True))
+        ]  # fmt: skip
+
+    def answers(self, sequences: list[Attention], skv: int) -> dict[str, Array]:
+        """Theirs, behind each other."""
+        each = [attention(a) for a in sequences]
+        for found in each:
+            found["weights"] = widened(found["weights"], skv)
+        return {name: together([found[name] for found in each]) for name in each[0]}
+
+    def packed(self, sequences: list[Attention], dtype: str = "I32") -> dict[str, TypedTensor]:
+        """The file."""
+        operands = {
+            name: together([getattr(a, name) for a in sequences]).tensor() for name in "qkv"
+        }
+        operands["cu_seqlens"] = offsets(self.Q, dtype)
+        operands["cu_seqlens_kv"] = offsets(self.KV, dtype)
+        return operands
+
+    def test_three_and_four_dimensions(self) -> None:
+        """A first dimension of 1 in q is one in the results."""
+        sequences = self.sequences(is_causal=True)
+        answers = self.answers(sequences, max(self.KV))
+        for dtype in ("I32", "I64"):
+            operands = self.packed(sequences, dtype)
+            self.assertIn("naive", self.judge(operands, "mask=causal", answers))
+        for name in "qkv":
+            shape, *rest = operands[name]
+            operands[name] = ([1, *shape], *rest)
+        answers = {name: Array([1, *a.shape], a.values) for name, a in answers.items()}
+        self.assertIn("naive", self.judge(operands, "mask=causal", answers))
+
+    def test_longer_bounds(self) -> None:
+        """The text may have an sq and an skv above the longest sequence."""
+        sequences = self.sequences()
+        took = self.judge(self.packed(sequences), "sq=9,skv=11", self.answers(sequences, 11))
+        self.assertIn("naive", took)
+
+    def test_masks_count_in_their_sequence(self) -> None:
+        mask, bias = boolean([1, 5, 7], 90), floating([2, 5, 7], 91)
+        sequences = self.sequences(attn_mask=mask, second_mask=bias)
+        operands = self.packed(sequences) | {"mask": mask.tensor(), "bias": bias.tensor()}
+        self.assertIn("naive", self.judge(operands, "", self.answers(sequences, 7)))
+
+    def test_queries_packed_and_keys_in_a_cache(self) -> None:
+        """With lengths; what is behind them is NaN."""
+        sequences = self.sequences(is_causal=True)
+        operands = self.packed(sequences)
+        del operands["cu_seqlens_kv"]
+        for name in "kv":
+            parts = [getattr(a, name) for a in sequences]
+            operands[name] = build(
+                [4, 2, 8, parts[0].shape[3]],
+                lambda b, h, j, d, p=parts: p[b].at(0, h, j, d) if j < self.KV[b] else NAN,
+            ).tensor()
+        operands["kv_lens"] = ([4], self.KV, "I64")
+        took = self.judge(operands, "mask=causal", self.answers(sequences, 8))
+        self.assertIn("naive", took)
+
+
+class Pages(EvalTest):
+    """A cache in pages is the same cache elsewhere."""
+
+    def paged(self, array: Array, size: int, table: list[list[int]], keys: list[int]) -> Array:
+        """Pages that hold what the table says; NaN everywhere else."""
+        owners = {page: (b, n) for b, row in enumerate(table) for n, page in enumerate(row)}
+
+        def element(page: int, g: int, j: int, d: int) -> float:
+            b, n = owners.get(page, (0, len(keys) * 100))
+            at = n * size + j
+            return array.at(b, g, at, d) if at < keys[b] else NAN
+
+        return build([7, array.shape[1], size, array.shape[3]], element, array.dtype)
+
+    def test_pages_and_lengths(self) -> None:
+        keys, table = [5, 6], [[4, 1, 2], [6, 0, 3]]
+        for c in (
+            case(hq=4, hkv=2, nonpad_kv_seqlen=keys, is_causal=True),
+            case(hq=4, hkv=2, sq=1, nonpad_kv_seqlen=keys, softcap=3, dtype="BF16"),
+        ):
+            a = c.inputs
+            operands = c.tensors()
+            operands["k"] = self.paged(a.k, 2, table, keys).tensor()
+            operands["v"] = self.paged(a.v, 2, table, keys).tensor()
+            operands["block_table"] = ([2, 3], [x for row in table for x in row], "I64")
+            took = self.judge(operands, c.problem(), c.answers())
+            if a.q.dtype == "F32":
+                self.assertIn("naive", took)
+
+    def test_full_pages_without_lengths(self) -> None:
+        """And -1 where a sequence has no page any more, by the number of keys in the text."""
+        c = case(skv=4)
+        table = [[5, 2, -1], [1, 3, -1]]
+        operands = c.tensors()
+        for name in "kv":
+            array = getattr(c.inputs, name)
+            operands[name] = self.paged(array, 2, [row[:2] for row in table], [4, 4]).tensor()
+        operands["block_table"] = ([2, 3], [x for row in table for x in row], "I32")
+        self.assertIn("naive", self.judge(operands, "skv=4,page=2", c.answers()))
+
+
+class Quantised(EvalTest):
+    """int8 is the number times its scale."""
+
+    def judge_scales(self, k_scale: Array, v_scale: Array, three: bool = False) -> None:
+        codes = [build([2, 2, 6, d], lambda b, h, j, n, s=s: (b * 91 + h * 57 + j * 31 + n * 17 * s)
+                       % 255 - 127, "I8") for d, s in ((8, 1), (6, 3))]  # fmt: skip
+        a = Attention(normal([2, 4, 4, 8], 1), *(
+            build(c.shape, lambda *at, c=c, s=s: c.at(*at) * s.at(*at))
+            for c, s in zip(codes, (k_scale, v_scale), strict=True)
+        ))  # fmt: skip
+        tensors = {"q": a.q, "k": codes[0], "v": codes[1], "k_scale": k_scale, "v_scale": v_scale}
+        answers = attention(a)
+        took = self.judge({name: x.tensor() for name, x in tensors.items()}, "", answers)
+        self.assertIn("naive", took)
+
+    def scale(self, shape: list[int], seed: int, dtype: str = "F32") -> Array:
+        """Such that values are of the order of 1."""
+        return Array(shape, [0.01 + 0.003 * abs(x) for x in normal(shape, seed).values]).cast(dtype)
+
+    def test_a_scale_for_each_token(self) -> None:
+        self.judge_scales(self.scale([2, 2, 6, 1], 1), self.scale([2, 2, 6, 1], 2))
+
+    def test_a_scale_for_each_channel(self) -> None:
+        self.judge_scales(self.scale([2, 2, 1, 8], 1), self.scale([2, 2, 6, 1], 2))
+
+    def test_shared_by_sequences_or_all(self) -> None:
+        self.judge_scales(self.scale([1, 2, 1, 8], 1, "F16"), self.scale([1, 1, 1, 1], 2, "F64"))
+
+
+class Types(EvalTest):
+    def test_shared_keys_and_values(self) -> None:
+        """There is no v: it is the beginning of k."""
+        c = case(hq=4, hkv=1, d=8)
+        a = c.inputs
+        a.v = build([2, 1, 6, 5], a.k.at)
+        operands = c.tensors()
+        del operands["v"]
+        took = self.judge(operands, "shared_kv=1,dv=5", attention(a))
+        self.assertIn("naive", took)
+
+    def test_type_comes_from_the_file(self) -> None:
+        """Unless the text names another one; of f64 it is f32."""
+        for dtype, text, expected in (
+            ("BF16", "", "BF16"),
+            ("F16", "", "F16"),
+            ("F64", "", "F32"),
+            ("F32", "dtype=bf16", "BF16"),
+            ("BF16", "dtype=f32", "F32"),
+        ):
+            tensor = ([1, 1, 1, 2], [1.0, 2.0], dtype)
+            safetensors(self.file, dict.fromkeys("qkv", tensor))
+            done = run(*self.words("flash" if expected == "BF16" else "naive", text))
+            if expected == "F16" and done.returncode == 2:
+                continue  # no kernel has it
+            self.assertEqual(done.returncode, 0, done)
+            self.assertEqual(read_typed(self.result), {"o": ([1, 1, 1, 2], [1, 2], expected)})
+
+    def test_small_operands_of_other_types(self) -> None:
+        """Sinks, slopes and a bias may have any type, a mask bytes."""
+        c = case(skv=4, sinks=[0.5, 1.5, -INF], slopes=[0.5, 0.25, 0.125])
+        mask = boolean([4, 4], 95)
+        c.inputs.attn_mask = mask
+        operands = c.tensors()
+        operands["mask"] = ([4, 4], mask.values, "U8")
+        operands["sinks"] = (*operands["sinks"][:2], "BF16")
+        operands["slopes"] = (*operands["slopes"][:2], "F64")
+        self.assertIn("naive", self.judge(operands, "", c.answers()))
+
+
+if __name__ == "__main__":
+    unittest.main()
