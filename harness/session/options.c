@@ -55,9 +55,11 @@ static const struct {
     [COMMAND_EVAL] =
         {"eval", "compute one attention from a file to a file",
          "--kernel K --input IN[:PREFIX] --output OUT [--problem OPTIONS]",
-         "IN is a safetensors file with tensors PREFIXq, PREFIXk, PREFIXv; OUT gets o, and\n"
-         "lse and weights where the problem asks for them.  Shapes come from IN; OPTIONS\n"
-         "give the rest, as in mask=causal,scale=0.125; a size in them must match IN.\n"},
+         "IN is a safetensors file with tensors PREFIXq, PREFIXk, PREFIXv and, if any, mask,\n"
+         "bias, sinks, slopes, kv_lens, cu_seqlens, cu_seqlens_kv, block_table, k_scale and\n"
+         "v_scale (docs/eval.md).  What is there is used, and says all sizes; OPTIONS give\n"
+         "the rest, as in mask=causal,scale=0.125; a size in them must match IN.  OUT gets o,\n"
+         "and lse and weights where outputs asks for them.\n"},
     [COMMAND_EXPERIMENT] =
         {"experiment", "questions about attention, such as why 1/sqrt(d)", "NAME [PARAMETER]...",
          "Each experiment has parameters of its own: attnbench experiment NAME --help.\n"},
@@ -78,8 +80,8 @@ static const struct option {
      "cases to use: built-in suites or files, comma separated; all", TEXT, SELECTS},
     {"problem", "P", 0, "a problem, as in b=1,hq=8,hkv=8,s=1024,d=64,mask=causal; repeatable",
      PROBLEM, SELECTS},
-    {"problem", "OPTIONS", 0, "all but the shapes, as in mask=causal,outputs=o+lse,dtype=bf16",
-     PROBLEM, IN(EVAL)},
+    {"problem", "OPTIONS", 0,
+     "what the tensors do not say, as in mask=causal,outputs=o+lse,dtype=bf16", PROBLEM, IN(EVAL)},
     {"case", "NAME", offsetof(struct options, cases),
      "only these cases of the suites, comma separated", TEXT, SELECTS},
     {"kernel", "A,B", offsetof(struct options, kernel),
