@@ -21,7 +21,10 @@ from pathlib import Path
 PRIVATE = "kernel.h"
 
 # Private headers that a test compiles as a kernel would: file of tests/ and header.
-COMPILED_AS_KERNELS = {("kernels/exp2/variant.c", "shared/exp2.h")}
+COMPILED_AS_KERNELS = {
+    ("kernels/exp2/variant.c", "shared/exp2.h"),
+    ("kernels/softcap/variant.c", "shared/softcap.h"),
+}
 
 # What a kernel may not know of.
 FORBIDDEN = {"fcntl.h", "pthread.h", "stdio.h", "sys/mman.h", "sys/stat.h", "time.h", "unistd.h"}

@@ -144,11 +144,10 @@ static void the_longest_canonical_text_fits(void **state)
     struct attn_problem p =
         parsed("mask=causal_top_left+bias+bool,window=4611686018427387903:4611686018427387903,"
                "softcap=1.17549435e-38,scale=-1.17549435e-38,layout=bshd,sinks=1,alibi=1,ragged=1,"
-               "packed=1,page=9223372036854775807,shared_kv=1,outputs=o+lse+weights,pass=backward,"
-               "dtype=bf16,"
+               "packed=1,page=1,shared_kv=1,outputs=o+lse+weights,pass=backward,dtype=bf16,"
                "kv_dtype=i8,dv=1");
     char text[PARSE_TEXT];
-    p.batch = p.q_heads = p.kv_heads = p.q_len = p.kv_len = p.qk_dim = SIZE_MAX;
+    p.batch = p.q_heads = p.kv_heads = p.q_len = p.kv_len = p.qk_dim = p.page_size = SIZE_MAX;
     parse_print_problem(&p, text);
     assert_true(strlen(text) > 300);
     assert_non_null(strstr(text, ",pass=backward"));

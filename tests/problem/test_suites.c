@@ -141,6 +141,8 @@ static void builtin_names_follow_from_problems(void **state)
         char name[PARSE_TEXT] = "no family of this name", problem[PARSE_TEXT];
         if (strncmp(c->name, "real-", 5) == 0)
             real_name(&c->input, name);
+        if (strncmp(c->name, "mask-", 5) == 0 || strncmp(c->name, "serve-", 6) == 0)
+            continue; /* below */
         for (size_t f = 0; f < COUNT(families); f++) {
             if (strncmp(c->name, families[f].prefix, strlen(families[f].prefix)) != 0)
                 continue;
@@ -152,6 +154,72 @@ static void builtin_names_follow_from_problems(void **state)
         }
         assert_string_equal(c->name, name);
         cases_free(&written);
+    }
+    cases_free(&list);
+}
+
+/* What the end of a name of suite masks says. */
+static const struct {
+    const char *end, *problem, *input;
+} options[] = {
+    {"", "", "normal:1"},
+    {"-causal", ",mask=causal", "normal:1"},
+    {"-window128", ",mask=causal,window=127", "normal:1"}, /* the query's own key and 127 before */
+    {"-window256", ",mask=causal,window=255", "normal:1"},
+    {"-window1024", ",mask=causal,window=1023", "normal:1"},
+    {"-window4096", ",mask=causal,window=4095", "normal:1"},
+    {"-blocks25", ",mask=bool", "normal:1+mask:blocks:64:0.25"},
+    {"-blocks50", ",mask=bool", "normal:1+mask:blocks:64:0.5"},
+    {"-blocks75", ",mask=bool", "normal:1+mask:blocks:64:0.75"},
+    {"-elements50", ",mask=bool", "normal:1"}, /* half of the elements: what is left out */
+    {"-bias", ",mask=bias", "normal:1"},
+    {"-bias-keys", ",mask=bias", "normal:1+bias:keys"},
+    {"-softcap", ",softcap=30", "normal:1"},
+    {"-alibi", ",alibi=1", "normal:1"},
+    {"-sinks", ",sinks=1", "normal:1"},
+};
+
+static void names_of_masks_say_their_option(void **state)
+{
+    (void)state;
+    struct case_list list = {0};
+    size_t found = 0;
+    assert_true(cases_load(&list, "masks", message, sizeof message));
+    for (size_t i = 0; i < list.count; i++)
+        for (size_t n = 0; n < COUNT(options); n++) {
+            const struct problem_case *c = &list.items[i];
+            const size_t s = c->problem.kv_len, d = c->problem.qk_dim;
+            char name[PARSE_TEXT], problem[PARSE_TEXT];
+            snprintf(name, sizeof name, "mask-f32-s%zu-d%zu%s", s, d, options[n].end);
+            if (strcmp(c->name, name) != 0)
+                continue;
+            snprintf(problem, sizeof problem, "b=1,hq=%d,hkv=%d,sq=%zu,skv=%zu,d=%zu%s",
+                     s < 8192 ? 8 : 1, s < 8192 ? 8 : 1, s, s, d, options[n].problem);
+            assert_problem(c, problem);
+            assert_input(c, options[n].input);
+            found++;
+        }
+    size_t named = 0;
+    for (size_t i = 0; i < list.count; i++)
+        named += strncmp(list.items[i].name, "mask-f32-", 9) == 0;
+    assert_true(named >= 30);
+    assert_int_equal(found, named);
+    cases_free(&list);
+}
+
+/* Type, pages and int8 of a case that is named after a model or a task. */
+static void names_of_models_say_their_types(void **state)
+{
+    (void)state;
+    struct case_list list = {0};
+    assert_true(cases_load(&list, "masks,serving", message, sizeof message));
+    for (size_t i = 0; i < list.count; i++) {
+        const struct problem_case *c = &list.items[i];
+        const char *type = strchr(c->name, '-') + 1, *page = strstr(c->name, "-page");
+        const char *dtype = attn_dtype_name(c->problem.dtype);
+        assert_int_equal(strncmp(type, dtype, strlen(dtype)), 0);
+        assert_int_equal(c->problem.page_size, page ? strtoul(page + 5, NULL, 10) : 0);
+        assert_int_equal(c->problem.kv_dtype == ATTN_I8, strstr(c->name, "-int8") != NULL);
     }
     cases_free(&list);
 }
@@ -222,6 +290,8 @@ int main(void)
         cmocka_unit_test(all_is_every_builtin_suite_each_case_once),
         cmocka_unit_test(builtin_cases_are_what_their_names_say),
         cmocka_unit_test(builtin_names_follow_from_problems),
+        cmocka_unit_test(names_of_masks_say_their_option),
+        cmocka_unit_test(names_of_models_say_their_types),
         cmocka_unit_test(builtin_suites_are_the_files),
         cmocka_unit_test(builtin_suites_come_in_f32_and_bf16),
         cmocka_unit_test(builtin_files_are_found),

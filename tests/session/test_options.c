@@ -88,7 +88,7 @@ static void refuses_with_a_reason(void **state)
         {{"check", "--huge-pages"}, "check has no option '--huge-pages'; "},
         {{"run", "--suite", ""}, "--suite is empty: ''"},
         {{"check", "--seconds", "3"}, "check has no option '--seconds'; "},
-        {{"list", "quick"}, "list has no option 'quick'; it has plugin, json, help"},
+        {{"list", "quick"}, "list has no option 'quick'; it has plugin, json, matrix, help"},
         {{"eval", "-k", "naive"}, "eval has no option '-k'; "},
     };
     for (size_t i = 0; i < COUNT(bad); i++) {
