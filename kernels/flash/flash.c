@@ -15,7 +15,7 @@
  * flash.c hands out tasks, and prefetch.h fetches what they will read.  tile.h has the sizes and a
  * tile's softmax, block.h takes a tile through a block of keys, terms.h does so where masks, bias,
  * ALiBi or a cap change scores, products.h and the arithmetic of the variant (f32.h or bf16.h)
- * compute it, and operands.h moves rows in and out.
+ * compute it, operands.h moves rows in and out, and results.h ends a tile.
  *
  * Why these sizes.  A vector of scores (one key, VF_LANES queries) stands for D + Dv multiply-adds
  * in the two products: 128 at D = Dv = 64, as below where nothing else is said.
@@ -53,8 +53,8 @@
  */
 #include <omp.h>
 
+#include "results.h"
 #include "tasks.h"
-#include "terms.h"
 
 /* harness/experiments/tiles/tiles.cmake builds other sizes of blocks under other names. */
 #ifndef FLASH_NAME
@@ -94,55 +94,6 @@ static void open_tile(const struct job *job, struct tile *t, const struct group_
         find_visible(t);
     if (job->terms)
         find_terms(job, t);
-}
-
-/* Lets a sink enter m and l; returns what results relative to the old m are times to be relative to
- * the new one and divided by the new l. */
-static double add_sink(double sink, double *m, double *l)
-{
-    const double old = *l == 0 ? -INFINITY : *m;
-    *m = old > sink ? old : sink; /* NaN: the sink's */
-    *l = *l * exp(old - *m) + exp(sink - *m);
-    return exp(old - *m) / *l;
-}
-
-/* Writes the tile's results. */
-static void close_tile(const struct job *job, const struct tile *t)
-{
-    const struct attn_problem *p = job->problem;
-    const float *sinks = p->options & ATTN_OPTION_SINKS ? job->tensors->sinks.data : NULL;
-    const double to_natural = job->natural ? 1 : M_LN2;
-    vf inverse[FLASH_COLS];
-    for (int c = 0; c < FLASH_COLS; c++) {
-        inverse[c] = 1.0f / vf_select((vi)(t->l[c] == vf_set1(0)), vf_set1(1), t->l[c]);
-        for (size_t i = 0; i < t->column[c].rows; i++) {
-            double m = (double)t->m[c][i] * to_natural, l = (double)t->l[c][i];
-            const float sink = sinks ? sinks[group_head(&t->column[c], i)] : -INFINITY;
-            if (sink != -INFINITY)
-                inverse[c][i] = (float)add_sink((double)sink, &m, &l);
-            if (p->outputs & ATTN_OUTPUT_LSE)
-                *group_row_f32(&t->column[c], &job->tensors->lse, i) = (float)(m + log(l));
-        }
-    }
-    if (p->outputs & ATTN_OUTPUT_O)
-        store_tile(job, t, inverse);
-}
-
-/* First key of the block that holds key j: the same for every tile and any number of threads. */
-static ptrdiff_t block_start(ptrdiff_t j)
-{
-    return j / FLASH_KEYS * FLASH_KEYS;
-}
-
-static ptrdiff_t block_keys(ptrdiff_t first, ptrdiff_t end)
-{
-    return end - first < FLASH_KEYS ? end - first : FLASH_KEYS;
-}
-
-/* Where the keys of a task are. */
-static struct keys keys_of(const struct job *job, const struct group_block *task)
-{
-    return (struct keys){job->problem, job->tensors, task->sequence, task->b, task->g};
 }
 
 /*
@@ -212,6 +163,8 @@ static struct group_block run_task(const struct job *job, const struct group_blo
     }
     for (int i = 0; i < n; i++)
         close_tile(job, &tiles[i]);
+    if (job->problem->outputs & ATTN_OUTPUT_WEIGHTS)
+        weigh_task(job, task, tiles, n, &block);
     return task->seen.lo < task->seen.hi ? next : take(job);
 }
 
@@ -267,7 +220,7 @@ const struct attn_kernel ATTN_KERNEL = {
     .caps.masks = ATTN_MASKS_ALL,
     .caps.kv_dtypes = FLASH_KV_DTYPES,
     .caps.options = ATTN_OPTIONS_ALL,
-    .caps.outputs = ATTN_OUTPUT_O | ATTN_OUTPUT_LSE,
+    .caps.outputs = ATTN_OUTPUTS_ALL,
     .caps.forward = true,
     .caps.parallel = true,
     .caps.max_dim = INT32_MAX, /* times a tile, threads and 4 bytes it still fits in size_t */

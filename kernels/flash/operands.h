@@ -60,8 +60,7 @@ VF_INLINE void store_column(const enum attn_dtype dtype, const bool whole, char 
 }
 
 /* Writes the tile's rows of O, divided by their sums; a row that saw no key gets zeros. */
-VF_NOINLINE void store_tile(const struct job *job, const struct tile *t,
-                            const vf inverse[FLASH_COLS])
+VF_NOINLINE void store_tile(const struct job *job, const struct tile *t)
 {
     const int dim = job->v_dim;
     const enum attn_dtype dtype = job->problem->dtype;
@@ -72,11 +71,11 @@ VF_NOINLINE void store_tile(const struct job *job, const struct tile *t,
         const float *o = t->o + c * VF_LANES;
         const bool whole = t->column[c].rows == VF_LANES && dim >= VF_LANES;
         if (whole && dtype == ATTN_F32)
-            store_column(ATTN_F32, true, rows, dim, inverse[c], empty, o);
+            store_column(ATTN_F32, true, rows, dim, t->inverse[c], empty, o);
         else if (whole && dtype == ATTN_BF16)
-            store_column(ATTN_BF16, true, rows, dim, inverse[c], empty, o);
+            store_column(ATTN_BF16, true, rows, dim, t->inverse[c], empty, o);
         else
-            store_column(dtype, false, rows, dim, inverse[c], empty, o);
+            store_column(dtype, false, rows, dim, t->inverse[c], empty, o);
     }
 }
 

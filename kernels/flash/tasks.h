@@ -108,6 +108,23 @@ static struct group_block take(const struct job *job)
     return task_at(job, index);
 }
 
+/* Where the keys of a task are. */
+static struct keys keys_of(const struct job *job, const struct group_block *task)
+{
+    return (struct keys){job->problem, job->tensors, task->sequence, task->b, task->g};
+}
+
+/* First key of the block that holds key j: the same for every tile and any number of threads. */
+static ptrdiff_t block_start(ptrdiff_t j)
+{
+    return j / FLASH_KEYS * FLASH_KEYS;
+}
+
+static ptrdiff_t block_keys(ptrdiff_t first, ptrdiff_t end)
+{
+    return end - first < FLASH_KEYS ? end - first : FLASH_KEYS;
+}
+
 /* Rows of a task: smaller tasks for more threads; what a tile computes does not depend on its
  * companions. */
 static size_t task_rows(const struct attn_problem *p, const struct attn_tensors *tensors,

@@ -250,14 +250,14 @@ static vf change_column(const struct block *block, const struct tile *t, const s
     return strip->full_to - strip->full_from < n ? largest(s, n) : top;
 }
 
-/* Scores of a strip with all that is added; raises top. */
+/* Scores of a strip, not below `lowest`, with all that is added then; raises top. */
 static void score_strip_with_terms(const struct block *block, const struct tile *t,
-                                   const struct strip *strip, bool masked, vf top[FLASH_COLS])
+                                   const struct strip *strip, bool masked, float lowest,
+                                   vf top[FLASH_COLS])
 {
-    const vf zero[FLASH_COLS] = {{0}},
-             lowest[FLASH_COLS] = {vf_set1(-INFINITY), vf_set1(-INFINITY)};
+    const vf zero[FLASH_COLS] = {{0}}, floor[FLASH_COLS] = {vf_set1(lowest), vf_set1(lowest)};
     vf unused[FLASH_COLS] = {{0}};
-    const struct score_target target = {.m = zero, .floor = lowest, .top = unused};
+    const struct score_target target = {.m = zero, .floor = floor, .top = unused};
     score_rows(block, t, strip, strip->from, strip->to, target);
     for (int c = strip->col; c < strip->col + strip->cols; c++)
         top[c] = vf_max(change_column(block, t, strip, c, masked), top[c]);
@@ -274,7 +274,7 @@ static void tile_block_with_terms(const struct block *block, struct tile *t, boo
     for (int c = 0; c < FLASH_COLS; c++)
         top[c] = vf_set1(-INFINITY);
     for (int i = 0; i < n; i++)
-        score_strip_with_terms(block, t, &strips[i], masked, top);
+        score_strip_with_terms(block, t, &strips[i], masked, -INFINITY, top);
     tile_follow(t, top, block->job->unit, block->job->v_dim);
     for (int i = 0; i < n; i++) {
         exp_strip_scaled(block, t, &strips[i]);
@@ -292,6 +292,7 @@ static struct block block_part(const struct block *block, int from, int to)
     struct block part = *block;
     part.first += from;
     part.keys = to - from;
+    part.s += from * FLASH_TILE;
     part.k = (const char *)block->k + key_bytes(block, from);
     part.v = first_value(block, from);
     return part;

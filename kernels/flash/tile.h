@@ -84,6 +84,7 @@ struct tile {
     vf limit[FLASH_COLS];    /* m rises when a score exceeds it by more: 8; -inf: no key seen yet */
     vf floor[FLASH_COLS];    /* a score less m below this may be stored as this */
     vf l[FLASH_COLS];        /* sum of the weights */
+    vf inverse[FLASH_COLS];  /* what o is times to be the results, when all keys are seen */
     float *q;                /* [qk_dim][FLASH_TILE] queries, scaled */
     float *o;                /* [v_dim][FLASH_TILE] weighted sum of values, not yet divided by l */
     bool started;            /* o holds something */

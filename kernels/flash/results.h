@@ -1,0 +1,141 @@
+/*
+ * results.h: part of kernel flash: what a tile writes when its queries have seen their keys.
+ *
+ * A sink enters last, as a key whose value is 0.  Rows of the softmax, where they are wanted, are made
+ * from scores that are made a second time, when m and the sum are known: nothing of the length of a
+ * row is stored but they.
+ */
+#ifndef ATTN_FLASH_RESULTS_H
+#define ATTN_FLASH_RESULTS_H
+
+#include <float.h>
+
+#include "tasks.h"
+#include "terms.h"
+
+/* Lets a sink enter m and l; returns what results relative to the old m are times to be relative to
+ * the new one and divided by the new l. */
+static double add_sink(double sink, double *m, double *l)
+{
+    const double old = *l == 0 ? -INFINITY : *m;
+    *m = old > sink ? old : sink; /* NaN: the sink's */
+    *l = *l * exp(old - *m) + exp(sink - *m);
+    return exp(old - *m) / *l;
+}
+
+/* Writes the tile's results but weights. */
+static void close_tile(const struct job *job, struct tile *t)
+{
+    const struct attn_problem *p = job->problem;
+    const float *sinks = p->options & ATTN_OPTION_SINKS ? job->tensors->sinks.data : NULL;
+    const double to_natural = job->natural ? 1 : M_LN2;
+    for (int c = 0; c < FLASH_COLS; c++) {
+        t->inverse[c] = 1.0f / vf_select((vi)(t->l[c] == vf_set1(0)), vf_set1(1), t->l[c]);
+        for (size_t i = 0; i < t->column[c].rows; i++) {
+            double m = (double)t->m[c][i] * to_natural, l = (double)t->l[c][i];
+            const float sink = sinks ? sinks[group_head(&t->column[c], i)] : -INFINITY;
+            if (sink != -INFINITY)
+                t->inverse[c][i] = (float)add_sink((double)sink, &m, &l);
+            if (p->outputs & ATTN_OUTPUT_LSE)
+                *group_row_f32(&t->column[c], &job->tensors->lse, i) = (float)(m + log(l));
+        }
+    }
+    if (p->outputs & ATTN_OUTPUT_O)
+        store_tile(job, t);
+}
+
+/* ---- weights --------------------------------------------------------------------------------- */
+
+/* Scores of a strip become weights, those of hidden keys 0. */
+static void weigh_strip(const struct block *block, const struct tile *t, const struct strip *strip)
+{
+    const vf unit = vf_set1(block->job->unit), none = vf_set1(-INFINITY);
+    for (int c = strip->col; c < strip->col + strip->cols; c++) {
+        float *s = block->s + (ptrdiff_t)strip->from * FLASH_TILE + c * VF_LANES;
+        for (int j = strip->from; j < strip->to; j++, s += FLASH_TILE) {
+            const vf x = vf_load(s), weight = exp2_any((x - t->m[c]) * unit) * t->inverse[c];
+            vf_store(s, vf_select((vi)(x == none), vf_set1(0), weight));
+        }
+    }
+}
+
+/* The same of a block that is part of another.  A score of a visible key that is -inf is raised a bit, so
+ * that it is not one of a hidden key: it is NaN in a row where others are. */
+static void weigh_part(const struct block *block, const struct tile *t, bool masked)
+{
+    struct strip strips[5];
+    const int n = split(block, t, strips);
+    vf unused[FLASH_COLS] = {{0}};
+    for (int i = 0; i < n; i++) {
+        score_strip_with_terms(block, t, &strips[i], masked, -FLT_MAX, unused);
+        weigh_strip(block, t, &strips[i]);
+    }
+}
+
+/* Writes a block of weights, transposed, to the tile's rows. */
+static void store_weights(const struct block *block, const struct tile *t)
+{
+    for (int c = 0; c < FLASH_COLS && t->column[c].rows; c++) {
+        char *rows[VF_LANES];
+        find_rows(&t->column[c], &block->job->tensors->weights, t->column[c].sequence.q_first,
+                  rows);
+        for (int j = 0; j < block->keys; j += VF_LANES) {
+            const int n = block->keys - j < VF_LANES ? block->keys - j : VF_LANES;
+            vf x[VF_LANES];
+            for (int i = 0; i < VF_LANES; i++)
+                x[i] = i < n ? vf_load(block->s + (j + i) * FLASH_TILE + c * VF_LANES) : vf_set1(0);
+            transpose(x);
+            for (size_t i = 0; i < t->column[c].rows; i++)
+                vf_store_elements(ATTN_F32, (float *)rows[i] + block->first + j, x[i], (size_t)n);
+        }
+    }
+}
+
+static void weigh_block(const struct block *block, const struct tile *t)
+{
+    struct sight sight;
+    memset(block->s, 0, (size_t)block->keys * FLASH_TILE * sizeof *block->s);
+    look(block, t, &sight);
+    for (struct run run = {0}; next_run(&sight, block->keys, &run);) {
+        const struct block part = block_part(block, run.from, run.to);
+        weigh_part(&part, t, !run.full);
+    }
+    store_weights(block, t);
+}
+
+/* Weights of keys [from, to) are 0. */
+static void clear_weights(const struct job *job, const struct tile *t, ptrdiff_t from, ptrdiff_t to)
+{
+    for (int c = 0; c < FLASH_COLS; c++)
+        for (size_t i = 0; i < t->column[c].rows; i++)
+            memset(group_row_f32(&t->column[c], &job->tensors->weights, i) + from, 0,
+                   (size_t)(to - from) * sizeof(float));
+}
+
+/* Writes the weights of a task's closed tiles; a block's memory is lent. */
+static void weigh_task(const struct job *job, const struct group_block *task,
+                       const struct tile *tiles, int n, const struct block *lent)
+{
+    struct job scores_alone = *job;
+    struct prefetch nothing;
+    struct block block = *lent;
+    const ptrdiff_t all = (ptrdiff_t)job->problem->kv_len;
+    const ptrdiff_t first = task->seen.lo < task->seen.hi ? block_start(task->seen.lo) : 0;
+    const ptrdiff_t end = task->seen.lo < task->seen.hi ? task->seen.hi : 0;
+    prefetch_clear(&nothing);
+    scores_alone.v_dim = 0;
+    block.job = &scores_alone;
+    block.prefetch = &nothing;
+    for (block.first = first; block.first < end; block.first += FLASH_KEYS) {
+        block.keys = (int)block_keys(block.first, end);
+        pack(&block);
+        for (int i = 0; i < n; i++)
+            weigh_block(&block, &tiles[i]);
+    }
+    for (int i = 0; i < n; i++) {
+        clear_weights(job, &tiles[i], 0, first);
+        clear_weights(job, &tiles[i], end, all);
+    }
+}
+
+#endif
