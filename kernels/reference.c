@@ -199,23 +199,24 @@ static void empty(const struct attn_problem *problem, struct attn_reference_row 
     }
 }
 
-/* Cuts up the workspace: see attn_reference_workspace(). */
-static struct dot_scratch carve(const struct attn_problem *problem, double *space,
+/* Cuts up a workspace of attn_reference_workspace() bytes. */
+static struct dot_scratch carve(const struct attn_problem *problem, void *workspace,
                                 struct keys *keys)
 {
     const unsigned terms = ATTN_OPTION_SOFTCAP | ATTN_OPTION_ALIBI;
-    const size_t n = problem->kv_len + 1;
+    const size_t n = problem->kv_len + 1; /* with the sink */
+    char *space = (char *)workspace + -(uintptr_t)workspace % SCRATCH_ALIGN;
     struct dot_scratch scratch;
-    keys->x = space;
+    scratch.row = (float *)space;
+    scratch.q = (double *)(space + scratch_row_bytes(problem));
+    scratch.q_scaled = scratch.q + problem->qk_dim;
+    keys->x = scratch.q_scaled + problem->qk_dim;
     keys->p = keys->x + n;
     keys->delta = keys->p + n;
     keys->extra = keys->delta + n;
     keys->v_scale = keys->extra + n;
-    scratch.q = keys->v_scale + n;
-    scratch.q_scaled = scratch.q + problem->qk_dim;
-    keys->j = (size_t *)(scratch.q_scaled + problem->qk_dim);
+    keys->j = (size_t *)(keys->v_scale + n);
     keys->v = (const void **)(keys->j + n);
-    scratch.row = (float *)(keys->v + n);
     if (!(problem->options & terms) && !(problem->mask & ATTN_MASK_BIAS))
         keys->extra = NULL;
     return scratch;

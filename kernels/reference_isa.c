@@ -5,6 +5,7 @@
  * could target, weakest first.
  */
 #include "reference.h"
+#include "reference/keys.h"
 
 typedef void reference_row(const struct attn_problem *, const struct attn_tensors *, size_t, size_t,
                            size_t, enum attn_dtype, double, void *, struct attn_reference_row *);
@@ -24,10 +25,10 @@ static const struct {
 
 size_t attn_reference_workspace(const struct attn_problem *problem)
 {
-    const size_t widest = problem->qk_dim > problem->v_dim ? problem->qk_dim : problem->v_dim;
-    const size_t scores = problem->kv_len + 1; /* of the sink, too: see carve() in reference.c */
-    return (5 * scores + 2 * problem->qk_dim) * sizeof(double) +
-           scores * (sizeof(size_t) + sizeof(void *)) + widest * sizeof(float);
+    const size_t scores = problem->kv_len + 1; /* with the sink */
+    return SCRATCH_ALIGN + scratch_row_bytes(problem) +
+           (5 * scores + 2 * problem->qk_dim) * sizeof(double) +
+           scores * (sizeof(size_t) + sizeof(void *));
 }
 
 void attn_reference(const struct attn_problem *problem, const struct attn_tensors *tensors,

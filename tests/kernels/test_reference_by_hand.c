@@ -78,6 +78,10 @@ static void large_biases(void **state)
     set(bias, 0, -1e30);
     judge(t, 0, 0, 0);
     assert_true(t->o[0] == 5 && t->weights[0] == 0 && isfinite(t->bound[0]));
+    set(bias, 0, -3e38);
+    set(bias, 1, -3e38); /* which leaves nothing of the scores, but keys to see */
+    judge(t, 0, 0, 0);
+    assert_true(t->o[0] == 3 && isfinite(t->bound[0]));
     close_judged(t);
 }
 
