@@ -261,7 +261,7 @@ static void take_v(const struct completion *c)
 static bool take_sizes(const struct completion *c)
 {
     struct attn_problem *p = c->p;
-    size_t batch; /* of k: the reader compares it */
+    size_t batch, dim; /* of k: the reader compares them */
     const bool packed = p->options & ATTN_OPTION_PACKED;
     bool taken = packed ? take_packed(c, Q, CU_SEQLENS, &p->q_heads, &p->q_len, &p->qk_dim,
                                       parse_gives(c->text, "sq"))
@@ -271,10 +271,10 @@ static bool take_sizes(const struct completion *c)
     if (taken && p->options & ATTN_OPTION_PAGED)
         taken = take_pages(c);
     else if (taken && lengths_pack_keys(p))
-        taken = take_packed(c, K, CU_SEQLENS_KV, &p->kv_heads, &p->kv_len, &(size_t){0},
+        taken = take_packed(c, K, CU_SEQLENS_KV, &p->kv_heads, &p->kv_len, &dim,
                             parse_gives(c->text, "skv"));
     else if (taken)
-        taken = take_dense(c, K, &batch, &p->kv_heads, &p->kv_len, &(size_t){0});
+        taken = take_dense(c, K, &batch, &p->kv_heads, &p->kv_len, &dim);
     if (taken)
         take_v(c);
     return taken;

@@ -11,6 +11,8 @@ from definition import Array
 # terms; 16-bit weights and results have a relative rounding error of 2^-9 and 2^-12 each, of
 # numbers up to 4.
 TOLERANCE = {"F32": 5e-6, "F64": 5e-6, "BF16": 3e-2, "F16": 4e-3}
+# The plainest kernel of a type takes every option.
+PLAINEST = {"F32": "naive", "F64": "naive", "BF16": "gemm", "F16": "gemm"}
 
 
 @functools.cache
