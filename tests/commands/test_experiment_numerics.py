@@ -18,6 +18,8 @@ class Numerics(Experiments):
             params, values = row["params"], row["values"]
             self.assertLessEqual(values["error_over_bound"], 1, row)
             lo, hi = (1e-9, 1e-6) if params["dtype"] == "f32" else (1e-5, 1e-2)
+            if params["input"] == "sink":  # nearly one value, of any size and exact in bf16
+                lo, hi = 1e-9, 10 * hi
             self.assertTrue(lo < values["rms"] <= values["max"] < hi, row)
             self.assertLessEqual(values["rms"], values["bound_rms"], row)
         self.assertEqual({row["params"]["input"] for row in rows}, {"normal", "sink"})

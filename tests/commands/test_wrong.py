@@ -30,10 +30,11 @@ PROBLEMS = {
     "h=2,s=90,d=23": "reads_past_end",
     f"{SQUARE},mask=bool+causal": "mask_transposed mask_of_the_first_head mask_taken_for_dense "
     "mask_or_causal mask_of_the_first_row mask_inverted_in_tail full_block_counts_as_empty "
-    "full_block_misses_last_row nan_leaks_through_weights mask_added softcap_after_mask",
+    "full_block_misses_last_row nan_leaks_through_weights mask_added softcap_after_mask "
+    "hides_by_minus_1e9",
     f"{SQUARE},window=9:3": "window_left_off_by_one window_right_off_by_one",
     f"{CACHE},mask=bias,softcap=1,alibi=1,sinks=1": "bias_before_scale bias_before_softcap "
-    "hides_by_minus_1e9 tanh_overflows tanh_loses_small alibi_without_offset sink_left_out_of_lse "
+    "tanh_overflows tanh_loses_small alibi_without_offset sink_left_out_of_lse "
     "sink_scaled sink_outside_maximum",
     f"{SQUARE},b=3,packed=1,mask=causal_top_left": "packed_reads_on packed_top_left_of_all",
     f"{CACHE},ragged=1,page=16": "length_of_the_neighbour empty_sequence_is_nan "
