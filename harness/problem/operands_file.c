@@ -106,6 +106,26 @@ static bool copy(const struct operands_file *file, const struct tensors_view *vi
     return true;
 }
 
+/* Whether what was read makes sense; of results that a call will bring, only types and strides matter. */
+static bool are_valid(const struct operands_file *file, const struct tensor_set *set,
+                      const struct attn_problem *p, char *message, size_t message_size)
+{
+    char what[256];
+    struct attn_tensors all = set->tensors;
+    struct tensors_view results[TENSORS_RESULTS];
+    const size_t count = tensors_results(&all, p, &set->shape, results);
+    for (size_t n = 0; n < count; n++) {
+        if (results[n].t->data)
+            continue;
+        *results[n].t = (struct attn_tensor){set->tensors.q.data, results[n].dtype, {0}};
+        tensors_set_strides(&results[n], 0);
+    }
+    if (attn_tensors_valid(p, &all, what, sizeof what))
+        return true;
+    snprintf(message, message_size, "%s: %s%s", file->path, file->prefix, what);
+    return false;
+}
+
 bool operands_file_read(const struct operands_file *file, struct tensor_set *set,
                         const struct attn_problem *p, char *message, size_t message_size)
 {
@@ -117,7 +137,7 @@ bool operands_file_read(const struct operands_file *file, struct tensor_set *set
             !copy(file, &views[n], &source, message, message_size))
             return false;
     }
-    return true;
+    return are_valid(file, set, p, message, message_size);
 }
 
 bool operands_file_load(struct tensor_set *set, const struct attn_problem *p,

@@ -287,9 +287,9 @@ class Rows(CommandTest):
         done = run(
             "run",
             "--problem",
-            "h=1,s=4,d=4,mask=bias",
+            "h=1,s=4,d=4,outputs=weights",
             "--kernel",
-            "naive",
+            "online",
             "--output",
             self.output,
         )

@@ -343,6 +343,56 @@ static void wrong_tensors_are_refused(void **state)
     }
 }
 
+/* Numbers that point outside: the tensor and the element are named. */
+static void wrong_numbers_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *problem;
+        int32_t lens[2], q[3], table[4];
+        const char *message; /* behind the path */
+    } cases[] = {
+        {"b=2,h=1,sq=2,skv=4,d=1,ragged=1", .lens = {4, 5},
+         .message = "x.kv_lens[1] is 5, there is room for 4 keys"},
+        {"b=2,h=1,sq=2,skv=4,d=1,ragged=1", .lens = {-1, 4},
+         .message = "x.kv_lens[0] is -1, below 0"},
+        {"b=2,h=1,sq=2,skv=4,d=1,ragged=1,packed=1", .lens = {4, 4}, .q = {0, 2, 1},
+         .message = "x.cu_seqlens[2] is 1, below the 2 before it"},
+        {"b=2,h=1,sq=2,skv=4,d=1,ragged=1,packed=1", .lens = {4, 4}, .q = {0, 2, 5},
+         .message = "x.cu_seqlens[2] is 5, 3 more than before, a sequence has 2 at most"},
+        {"b=2,h=1,sq=2,skv=4,d=1,page=2", .table = {0, 1, 2, 4},
+         .message = "x.block_table[1, 1] is 4, there are 4 pages"},
+    };
+    for (size_t n = 0; n < COUNT(cases); n++) {
+        const struct attn_problem p = problem_of(cases[n].problem);
+        const struct tensors_layout layout = {0};
+        const bool packed = p.options & ATTN_OPTION_PACKED, paged = p.options & ATTN_OPTION_PAGED;
+        struct written *w = begin();
+        struct tensor_set set;
+        char message[512];
+        if (packed)
+            add(w, "x.q", ATTN_F32, 0, SHAPE(4, 1, 1));
+        else
+            add(w, "x.q", ATTN_F32, 0, SHAPE(2, 1, 2, 1));
+        for (int k = 0; k < 2; k++)
+            if (paged)
+                add(w, k ? "x.v" : "x.k", ATTN_F32, 0, SHAPE(4, 1, 2, 1));
+            else
+                add(w, k ? "x.v" : "x.k", ATTN_F32, 0, SHAPE(2, 1, 4, 1));
+        add(w, "x.kv_lens", ATTN_I32, 0, SHAPE(2));
+        add(w, "x.cu_seqlens", ATTN_I32, 0, SHAPE(3));
+        add(w, "x.block_table", ATTN_I32, 0, SHAPE(2, 2));
+        memcpy(w->data[3], cases[n].lens, sizeof cases[n].lens);
+        memcpy(w->data[4], cases[n].q, sizeof cases[n].q);
+        memcpy(w->data[5], cases[n].table, sizeof cases[n].table);
+        end(w);
+        assert_false(operands_file_load(&set, &p, &layout, w->path, "x.", message, sizeof message));
+        assert_string_equal(message + strlen(w->path) + 2, cases[n].message);
+        assert_null(set.mapping[0]);
+        discard(w);
+    }
+}
+
 /* A case whose input is such a file is filled as any other. */
 static void cases_take_their_lengths_from_files(void **state)
 {
@@ -378,6 +428,7 @@ int main(void)
         cmocka_unit_test(packed_sequences_are_read),
         cmocka_unit_test(pages_and_int8_are_read),
         cmocka_unit_test(wrong_tensors_are_refused),
+        cmocka_unit_test(wrong_numbers_are_refused),
         cmocka_unit_test(cases_take_their_lengths_from_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
