@@ -24,6 +24,7 @@ struct exchange {
     char *map;
     size_t bytes; /* of file and map */
     struct attn_problem problem;
+    struct tensors_shape shape;
     size_t sets;
     size_t *offsets; /* of tensor number n of set s in the file: [s * ABREAST + n] */
 };
@@ -63,22 +64,27 @@ int exchange_file(const struct exchange *e)
 
 void exchange_limit(struct attn_caps *caps)
 {
-    caps->masks &= ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT;
     caps->options &= ATTN_OPTION_WINDOW | ATTN_OPTION_SOFTCAP;
     caps->kv_dtypes = 0;
 }
 
+struct tensors_shape exchange_widest(const struct attn_problem *p)
+{
+    return (struct tensors_shape){
+        .bias = {p->batch, p->q_heads, p->q_len, p->kv_len},
+        .mask = {p->batch, p->q_heads, p->q_len, p->kv_len},
+        .bias_dtype = ATTN_F32,
+    };
+}
+
 /* ---- layout ---------------------------------------------------------------------------------- */
 
-/* No program takes more than Q, K and V, each sequence as long as the problem says. */
-static const struct tensors_shape plain;
-
 /* Operands, then results, of one set; `tensors` holds what the views point to. */
-static size_t views_of(const struct attn_problem *p, struct attn_tensors *tensors,
+static size_t views_of(const struct exchange *e, struct attn_tensors *tensors,
                        struct tensors_view views[ABREAST])
 {
-    const size_t operands = tensors_operands(tensors, p, &plain, views);
-    return operands + tensors_results(tensors, p, &plain, views + operands);
+    const size_t operands = tensors_operands(tensors, &e->problem, &e->shape, views);
+    return operands + tensors_results(tensors, &e->problem, &e->shape, views + operands);
 }
 
 /* The shape as it is stored; LSE is (B, Hq, Sq). */
@@ -122,7 +128,7 @@ static bool lay_out(struct exchange *e, size_t shift, struct plan *plan)
 {
     struct attn_tensors tensors;
     struct tensors_view views[ABREAST];
-    const size_t count = views_of(&e->problem, &tensors, views);
+    const size_t count = views_of(e, &tensors, views);
     for (size_t s = 0; s < e->sets; s++)
         for (size_t n = 0; n < count; n++) {
             struct safetensor t = {.dtype = views[n].dtype, .bytes = tensors_extent(&views[n], 0)};
@@ -185,8 +191,9 @@ static void clear(struct exchange *e)
         exchange_give(e, s, &nothing);
 }
 
-bool exchange_arrange(struct exchange *e, const struct attn_problem *problem, size_t sets,
-                      size_t shift, char *message, size_t message_size)
+bool exchange_arrange(struct exchange *e, const struct attn_problem *problem,
+                      const struct tensors_shape *shape, size_t sets, size_t shift, char *message,
+                      size_t message_size)
 {
     const size_t most = sets * ABREAST * 2 + 1; /* each with padding, and the end */
     struct plan plan = {.tensors = calloc(most, sizeof *plan.tensors),
@@ -194,6 +201,7 @@ bool exchange_arrange(struct exchange *e, const struct attn_problem *problem, si
     size_t *offsets = reallocarray(e->offsets, sets * ABREAST, sizeof *offsets);
     e->offsets = offsets ? offsets : e->offsets;
     e->problem = *problem;
+    e->shape = *shape;
     e->sets = offsets ? sets : 0;
     memset(e->offsets, 0, e->sets * ABREAST * sizeof *offsets);
     snprintf(message, message_size, "no memory for %zu sets of operands", sets);
@@ -208,6 +216,7 @@ bool exchange_arrange(struct exchange *e, const struct attn_problem *problem, si
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
+/* Where the file says a dimension once, `from` has it once, too. */
 static void copy_rows(const struct tensors_view *view, const struct attn_tensor *from,
                       const struct attn_tensor *to)
 {
@@ -215,7 +224,11 @@ static void copy_rows(const struct tensors_view *view, const struct attn_tensor 
     for (size_t b = 0; b < view->batch; b++)
         for (size_t h = 0; h < view->heads; h++)
             for (size_t i = 0; i < view->rows; i++)
-                memcpy(attn_row(to, b, h, i), attn_row(from, b, h, i), bytes);
+                if (from->dtype == to->dtype)
+                    memcpy(attn_row(to, b, h, i), attn_row(from, b, h, i), bytes);
+                else /* a bias */
+                    for (size_t j = 0; j < view->cols; j++)
+                        tensors_set(to, b, h, i, j, tensors_get(from, b, h, i, j));
 }
 
 /* A set's views, with their tensors in the file; returns how many, the first *operands of them
@@ -223,10 +236,10 @@ static void copy_rows(const struct tensors_view *view, const struct attn_tensor 
 static size_t set_views(const struct exchange *e, size_t set, struct attn_tensors *tensors,
                         struct tensors_view views[ABREAST], size_t *operands)
 {
-    const size_t count = views_of(&e->problem, tensors, views);
+    const size_t count = views_of(e, tensors, views);
     struct tensors_view ignored[ABREAST];
     struct attn_tensors others;
-    *operands = tensors_operands(&others, &e->problem, &plain, ignored);
+    *operands = tensors_operands(&others, &e->problem, &e->shape, ignored);
     for (size_t n = 0; n < count; n++) {
         *views[n].t =
             (struct attn_tensor){e->map + e->offsets[set * ABREAST + n], views[n].dtype, {0}};

@@ -10,7 +10,7 @@
 #ifndef HARNESS_PROBLEM_EXCHANGE_H
 #define HARNESS_PROBLEM_EXCHANGE_H
 
-#include "attention.h"
+#include "tensors.h"
 
 struct exchange;
 
@@ -19,13 +19,17 @@ struct exchange *exchange_open(char *message, size_t message_size);
 void exchange_close(struct exchange *exchange);
 int exchange_file(const struct exchange *exchange);
 
-/* Leaves of a program's capabilities what the file can carry: q, k and v in full, no other operands. */
+/* Leaves of a program's capabilities what the file can carry: dense q, k and v, biases and masks. */
 void exchange_limit(struct attn_caps *caps);
 
 /* Lays out `sets` sets of the problem: operands 0, results NaN.  `shift` (bytes, a multiple of 64) moves
  * operands and results apart as it does in other memory files.  False fills message. */
-bool exchange_arrange(struct exchange *exchange, const struct attn_problem *problem, size_t sets,
-                      size_t shift, char *message, size_t message_size);
+bool exchange_arrange(struct exchange *exchange, const struct attn_problem *problem,
+                      const struct tensors_shape *shape, size_t sets, size_t shift, char *message,
+                      size_t message_size);
+
+/* The shape of operands that everything can be copied to: biases and masks with every dimension in full. */
+struct tensors_shape exchange_widest(const struct attn_problem *problem);
 
 /* Copies operands into a set; its results become NaN. */
 void exchange_give(struct exchange *exchange, size_t set, const struct attn_tensors *from);

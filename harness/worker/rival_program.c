@@ -211,6 +211,7 @@ static void prepare(struct worker *worker, struct rival_copy *copy,
     const struct protocol_request *r = &worker->request;
     const bool timed = r->action == PROTOCOL_MEASURE;
     const size_t sets = timed ? r->sets : 1;
+    struct tensors_shape shape = exchange_widest(problem); /* a check has biases of any shape */
     char message[256];
     const struct rival_request_problem what = {.kernel = r->kernel,
                                                .problem = problem,
@@ -221,7 +222,9 @@ static void prepare(struct worker *worker, struct rival_copy *copy,
                                                .sets = sets};
     copy->prepared[0] = copy->refusal[0] = 0;
     copy->changed = true;
-    if (!exchange_arrange(copy->file, problem, sets, timed ? r->shift : 0, message, sizeof message))
+    if ((timed && !tensors_shape_of(&r->c, &shape, message, sizeof message)) ||
+        !exchange_arrange(copy->file, problem, &shape, sets, timed ? r->shift : 0, message,
+                          sizeof message))
         worker_abandon(worker, CELL_SKIPPED, "%s", message);
     const double start = clock_now();
     json_t *answer = demand(worker, copy, rival_request_prepare(&what), PREPARE_S, copy->refusal,

@@ -51,6 +51,22 @@ class Programs(CommandTest):
         digest = hashlib.sha256((PROGRAMS / "honest.pl").read_bytes()).hexdigest()
         self.assertEqual(row["plugin"], f"sha256:{digest}")
 
+    def test_masks_that_it_claims_are_handed_over(self) -> None:
+        shape = "b=2,hq=2,hkv=1,sq=3,skv=6,d=2,outputs=o+lse"
+        for problem in (
+            f"{shape},mask=bool+bias",
+            f"{shape},mask=causal+bias input=normal:1+bias:keys",
+            f"{shape},mask=bool input=normal:1+mask:blocks:2:0.5:full",
+        ):
+            with self.subTest(problem):
+                done, rows = self.session("honest.pl", problem=problem)
+                self.assertEqual(done.returncode, 0, done)
+                self.assertEqual(rows["perl"]["state"], "ok")
+                self.assertGreater(rows["perl"]["check"]["verified_samples"], 0)
+        done, rows = self.session("honest.pl", problem=f"{shape},sinks=1")
+        self.assertEqual(rows["perl"]["state"], "unsupported")
+        self.assertIn("sinks", rows["perl"]["why"])
+
     def test_options_that_it_claims_are_checked(self) -> None:
         done, rows = self.session(
             "honest.pl",

@@ -17,6 +17,8 @@
 #include "problem/safetensors.h"
 #include "problem/tensors.h"
 
+static const struct tensors_shape plain; /* of problems of q, k and v */
+
 static struct attn_problem problem_of(const char *text)
 {
     struct attn_problem problem;
@@ -79,7 +81,7 @@ static void names_and_shapes(void **state)
     for (size_t n = 0; n < sizeof table / sizeof *table; n++)
         for (size_t shift = 0; shift < 256; shift += 192) {
             const struct attn_problem problem = problem_of(table[n].problem);
-            if (!exchange_arrange(exchange, &problem, 3, shift, message, sizeof message))
+            if (!exchange_arrange(exchange, &problem, &plain, 3, shift, message, sizeof message))
                 fail_msg("%s", message);
             struct safetensors *file = look(exchange);
             for (size_t t = 0; t < 8 && table[n].tensors[t].name; t++)
@@ -99,7 +101,8 @@ static void operands_are_shifted(void **state)
     struct exchange *exchange = exchange_open(message, sizeof message);
     (void)state;
     for (int n = 0; n < 2; n++) {
-        assert_true(exchange_arrange(exchange, &problem, 1, n ? 320 : 0, message, sizeof message));
+        assert_true(
+            exchange_arrange(exchange, &problem, &plain, 1, n ? 320 : 0, message, sizeof message));
         struct safetensors *file = look(exchange);
         apart[n] = (const char *)safetensors_find(file, "k.0")->data -
                    (const char *)safetensors_find(file, "q.0")->data;
@@ -144,7 +147,7 @@ static void operands_arrive(void **state)
         struct tensor_set set;
         assert_true(tensors_alloc(&set, &problem, &padded, message, sizeof message));
         number(&set, &problem);
-        assert_true(exchange_arrange(exchange, &problem, 2, 0, message, sizeof message));
+        assert_true(exchange_arrange(exchange, &problem, &plain, 2, 0, message, sizeof message));
         exchange_give(exchange, 1, &set.tensors);
         struct safetensors *file = look(exchange);
         assert_true(element(safetensors_find(file, "q.1"), &problem, at) == 1234);
@@ -154,6 +157,42 @@ static void operands_arrive(void **state)
         tensors_free(&set);
         exchange_close(exchange);
     }
+}
+
+/* In a check every dimension is written out, of whatever shape the operands are; in a measurement what is
+ * shared is there once. */
+static void masks_arrive(void **state)
+{
+    const struct tensors_layout padded = {.guard = TENSORS_GUARD_BACK, .row_padding = 3};
+    char message[256];
+    (void)state;
+    struct problem_case c = {.problem = problem_of("b=2,h=3,sq=4,skv=5,d=2,dtype=bf16,"
+                                                   "mask=bias+bool")};
+    struct parse_error error;
+    assert_true(parse_input_for("normal:1+bias:keys", &c.problem, &c.input, &error));
+    struct exchange *exchange = exchange_open(message, sizeof message);
+    struct tensor_set set;
+    assert_true(tensors_alloc_case(&set, &c, &padded, message, sizeof message));
+    for (int widest = 0; widest < 2; widest++) {
+        const struct tensors_shape shape = widest ? exchange_widest(&c.problem) : set.shape;
+        assert_true(exchange_arrange(exchange, &c.problem, &shape, 2, 0, message, sizeof message));
+        exchange_give(exchange, 1, &set.tensors);
+        struct safetensors *file = look(exchange);
+        assert_shape(file, "bias.0", widest ? "f32 (2,3,4,5)" : "bf16 (1,1,1,5)");
+        assert_shape(file, "mask.1", widest ? "bool (2,3,4,5)" : "bool (1,1,4,5)");
+        const struct safetensor *bias = safetensors_find(file, "bias.1");
+        const struct safetensor *mask = safetensors_find(file, "mask.1");
+        for (size_t n = 0; n < 2 * 3 * 4 * 5; n++) {
+            const size_t b = n / 60, h = n / 20 % 3, i = n / 5 % 4, j = n % 5;
+            assert_true(safetensors_get(bias, widest ? n : j) ==
+                        tensors_get(&set.tensors.bias, b, h, i, j));
+            assert_true(safetensors_get(mask, widest ? n : i * 5 + j) ==
+                        tensors_get(&set.tensors.mask, b, h, i, j));
+        }
+        safetensors_close(file);
+    }
+    tensors_free(&set);
+    exchange_close(exchange);
 }
 
 /* Writes x over element number `index` of a tensor of the file, as another program would. */
@@ -181,7 +220,7 @@ static void results_return(void **state)
     struct exchange *exchange = exchange_open(message, sizeof message);
     (void)state;
     assert_true(tensors_alloc(&set, &problem, &padded, message, sizeof message));
-    assert_true(exchange_arrange(exchange, &problem, 2, 64, message, sizeof message));
+    assert_true(exchange_arrange(exchange, &problem, &plain, 2, 64, message, sizeof message));
     for (size_t n = 0; n < 3 * 4 * 5; n++)
         write_f32(exchange, "o.1", n, (float)n);
     for (size_t n = 0; n < 3 * 4; n++)
@@ -210,19 +249,19 @@ static void smaller_problems_follow(void **state)
     (void)state;
     for (size_t n = 0; n < 3; n++) {
         const struct attn_problem problem = problem_of(texts[n]);
-        assert_true(exchange_arrange(exchange, &problem, 2, 64, message, sizeof message));
+        assert_true(exchange_arrange(exchange, &problem, &plain, 2, 64, message, sizeof message));
         safetensors_close(look(exchange)); /* which looks for holes */
     }
     exchange_close(exchange);
 }
 
 /* What a program says of itself is cut to what the file can carry. */
-static void programs_get_nothing_but_q_k_and_v(void **state)
+static void programs_get_what_the_file_carries(void **state)
 {
     (void)state;
     struct attn_caps caps = {.masks = ~0u, .options = ~0u, .kv_dtypes = ~0u, .outputs = 7};
     exchange_limit(&caps);
-    assert_int_equal(caps.masks, ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT);
+    assert_int_equal(caps.masks, ~0u);
     assert_int_equal(caps.options, ATTN_OPTION_WINDOW | ATTN_OPTION_SOFTCAP);
     assert_int_equal(caps.kv_dtypes, 0);
     assert_int_equal(caps.outputs, 7);
@@ -231,10 +270,11 @@ static void programs_get_nothing_but_q_k_and_v(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(programs_get_nothing_but_q_k_and_v),
+        cmocka_unit_test(programs_get_what_the_file_carries),
         cmocka_unit_test(names_and_shapes),
         cmocka_unit_test(operands_are_shifted),
         cmocka_unit_test(operands_arrive),
+        cmocka_unit_test(masks_arrive),
         cmocka_unit_test(results_return),
         cmocka_unit_test(smaller_problems_follow),
     };

@@ -15,7 +15,7 @@ our %about = (
     source  => 'the definition',
     caps    => {
         dtypes   => ['f32'],
-        masks    => [ 'causal', 'causal_top_left' ],
+        masks    => [ 'causal', 'causal_top_left', 'bias', 'bool' ],
         options  => ['window'],
         outputs  => [ 'o', 'lse' ],
         parallel => JSON::PP::false,
@@ -46,11 +46,16 @@ sub read_header {
     %tensors = ();
     for my $name ( keys %$header ) {
         my ( $begin, $end ) = @{ $header->{$name}{data_offsets} };
-        $tensors{$name} = { at => 8 + $length + $begin, bytes => $end - $begin };
+        my %at = ( at => 8 + $length + $begin, bytes => $end - $begin );
+        $tensors{$name} = { %at, type => $header->{$name}{dtype}, shape => $header->{$name}{shape} };
     }
 }
 
-sub load { my $t = $tensors{ $_[0] }; return [ unpack 'f<*', read_at( $t->{at}, $t->{bytes} ) ] }
+# Its numbers; undef where the problem has no such operand.
+sub load {
+    my $t = $tensors{ $_[0] } or return;
+    return [ unpack $t->{type} eq 'BOOL' ? 'C*' : 'f<*', read_at( $t->{at}, $t->{bytes} ) ];
+}
 
 sub store {
     my ( $name, $numbers ) = @_;
@@ -84,25 +89,51 @@ sub row {
       : ( ( $b * $heads + $h ) * $rows + $i ) * $columns;
 }
 
+# Where element (b, h, i, 0) of bias or mask is, and how far the next key's: dimensions of 1 are shared.
+sub shared {
+    my ( $name, @at ) = @_;
+    my @shape = @{ $tensors{"$name.0"}{shape} };
+    my $place = 0;
+    $place = $place * $shape[$_] + ( $shape[$_] > 1 ? $at[$_] : 0 ) for 0 .. 2;
+    return ( $place * $shape[3], $shape[3] > 1 ? 1 : 0 );
+}
+
+# The keys of [first, last] that a mask or a bias leaves, and what the bias adds to each.
+sub masked {
+    my ( $bias, $mask, $b, $h, $i, $first, $last ) = @_;
+    my @keys = ( $first .. $last );
+    my %add;
+    if ($mask) {
+        my ( $at, $step ) = shared( 'mask', $b, $h, $i );
+        @keys = grep { $mask->[ $at + $step * $_ ] } @keys;
+    }
+    if ($bias) {
+        my ( $at, $step ) = shared( 'bias', $b, $h, $i );
+        %add  = map { $_ => $bias->[ $at + $step * $_ ] } @keys;
+        @keys = grep { $add{$_} != -9**9**9 } @keys;
+    }
+    return ( \@keys, \%add );
+}
+
 # One row into @$o from $to on; its LSE.
 sub attend {
-    my ( $q, $k, $v, $o, $b, $h, $i, $to ) = @_;
+    my ( $q, $k, $v, $bias, $mask, $o, $b, $h, $i, $to ) = @_;
     my $s = $bound{shape};
     my ( $d, $dv, $n ) = @$s{qw(qk_dim v_dim kv_len)};
     my $g = floor( $h / ( $s->{q_heads} / $s->{kv_heads} ) );
-    my ( $first, $last ) = visible($i);
+    my ( $keys, $add ) = masked( $bias, $mask, $b, $h, $i, visible($i) );
     my $at = row( $b, $h, $i, $s->{q_heads}, $s->{q_len}, $d );
     my ( @x, $most );
-    for my $j ( $first .. $last ) {
+    for my $j (@$keys) {
         my ( $key, $dot ) = ( row( $b, $g, $j, $s->{kv_heads}, $n, $d ), 0 );
         $dot += $q->[ $at + $_ ] * $k->[ $key + $_ ] for 0 .. $d - 1;
-        push @x, my $x = $s->{scale} * $dot;
+        push @x, my $x = $s->{scale} * $dot + ( $add->{$j} // 0 );
         $most = $x if !defined $most || $x > $most || $x != $x;
     }
     my @sum   = (0) x $dv;
     my $total = 0;
-    for my $j ( $first .. $last ) {
-        my $p     = exp( $x[ $j - $first ] - $most );
+    for my $j (@$keys) {
+        my $p     = exp( shift(@x) - $most );
         my $value = row( $b, $g, $j, $s->{kv_heads}, $n, $dv );
         $total += $p;
         $sum[$_] += $p * $v->[ $value + $_ ] for 0 .. $dv - 1;
@@ -113,14 +144,14 @@ sub attend {
 
 # One call on operands that have been loaded: ( o, lse ).
 sub call {
-    my ( $q, $k, $v ) = @_;
-    my $s = $bound{shape};
+    my @inputs = @_;
+    my $s      = $bound{shape};
     my ( @o, @lse );
     for my $b ( 0 .. $s->{batch} - 1 ) {
         for my $h ( 0 .. $s->{q_heads} - 1 ) {
             for my $i ( 0 .. $s->{q_len} - 1 ) {
                 my $to = row( $b, $h, $i, $s->{q_heads}, $s->{q_len}, $s->{v_dim} );
-                push @lse, attend( $q, $k, $v, \@o, $b, $h, $i, $to );
+                push @lse, attend( @inputs, \@o, $b, $h, $i, $to );
             }
         }
     }
@@ -128,7 +159,7 @@ sub call {
 }
 
 # The operands of a set, read again when they have changed.
-sub operands { my ($set) = @_; return $inputs{$set} //= [ map { load("$_.$set") } qw(q k v) ] }
+sub operands { my ($set) = @_; return $inputs{$set} //= [ map { scalar load("$_.$set") } qw(q k v bias mask) ] }
 
 sub leave {
     my ( $set, $o, $lse ) = @_;

@@ -83,7 +83,8 @@ static void it_is_described(void **state)
         fail_msg("%s", why);
     assert_string_equal(kernel->name, "perl");
     assert_int_equal(kernel->caps.dtypes, 1u << ATTN_F32);
-    assert_int_equal(kernel->caps.masks, ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT);
+    assert_int_equal(kernel->caps.masks, ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT |
+                                             ATTN_MASK_BIAS | ATTN_MASK_BOOL);
     assert_int_equal(kernel->caps.options, ATTN_OPTION_WINDOW);
     assert_int_equal(kernel->caps.outputs, ATTN_OUTPUT_O | ATTN_OUTPUT_LSE);
     assert_false(kernel->caps.parallel);
