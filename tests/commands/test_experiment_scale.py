@@ -200,6 +200,39 @@ class WorkedExamples(Experiments):
             for row in exact:
                 self.assertEqual(row["values"]["difference"], 0)
 
+    def test_masks_that_are_operands(self) -> None:
+        kernels = {"naive", "row_parallel", "tiled", "online", "gemm", "flash"}
+        rows = self.rows("worked-examples")
+        by: dict[tuple[str, str], set[str]] = {}
+        for row in rows:
+            params = row["params"]
+            if "property" in params:
+                self.assertIs(row["values"]["ok"], True, row)
+                by.setdefault((params["example"], params["property"]), set()).add(params["by"])
+        for how in ("-inf added to the scores", "by a boolean mask"):
+            at = ("causal_softmax_printed", f"weights as printed, {how}")
+            self.assertLessEqual(kernels, by[at])
+        layer = "layer (2, 10, 64), 4 heads, added mask (2, 4, 10, 10)"
+        for what in (
+            "weights of masked keys are 0",
+            "rows without a key are 0",
+            "first row is the first value",
+            "output is that of float64 weights",
+        ):
+            self.assertLessEqual(kernels, by[layer, what])
+
+    def test_masked_weights(self) -> None:
+        (row,) = (
+            row
+            for row in self.rows("worked-examples")
+            if row["params"].get("quantity") == "weights of sequence 1, head 0"
+        )
+        for i, weights in enumerate(row["values"]["computed"]):
+            # Head 0 looks back 2 tokens, the last 3 are padding.
+            seen = [j for j in range(10) if i - 2 <= j <= i and j < 7]
+            self.assertEqual([j for j, p in enumerate(weights) if p > 0], seen)
+            self.assertAlmostEqual(sum(weights), 1 if seen else 0)
+
     def test_any_other_number_is_a_mismatch(self) -> None:
         altered = (
             (["layer_linear_seed42", "w_k_transposed", 1, 0], -0.519),

@@ -23,8 +23,7 @@ static json_t *matrix(const double *x, size_t rows, size_t columns)
     return all;
 }
 
-/* Largest difference from what was published, whose rows may be shorter: what follows is 0. */
-static double difference(const double *x, size_t rows, size_t columns, const json_t *published)
+double examples_difference(const double *x, size_t rows, size_t columns, const json_t *published)
 {
     double worst = json_array_size(published) == rows ? 0 : INFINITY;
     for (size_t i = 0; i < rows; i++) {
@@ -43,7 +42,7 @@ json_t *examples_row(const char *example, const char *quantity, const char *by, 
                      size_t rows, size_t columns, const json_t *published, double tolerance,
                      int decimals)
 {
-    const double worst = published ? difference(x, rows, columns, published) : NAN;
+    const double worst = published ? examples_difference(x, rows, columns, published) : NAN;
     json_t *params =
         json_pack("{s:s, s:s, s:s}", "example", example, "quantity", quantity, "by", by);
     json_t *values = json_pack("{s:o, s:O?, s:i}", "computed", matrix(x, rows, columns),
@@ -114,9 +113,14 @@ const struct experiment experiment_examples = {
         "within\n"
         "6e-5), the outputs by every kernel.  Recomputes a printed causal softmax from its "
         "printed\n"
-        "scores (8 digits).  Examples without a seed are checked by shape and property: rows of\n"
-        "weights sum to 1, masked weights are exactly 0, the first causal row is the first value,\n"
-        "float64 inputs are rounded to float32; --seed is for these.  The softmax and variance\n"
+        "scores (8 digits): the mask as a rule, as -inf that is added, and boolean.  Examples "
+        "without\n"
+        "a seed are checked by shape and property: rows of weights sum to 1, masked weights are\n"
+        "exactly 0, the first causal row is the first value, float64 inputs are rounded to "
+        "float32;\n"
+        "--seed is for these.  One is a layer of several heads with a mask of (B, H, S, S) that "
+        "is\n"
+        "added to the scores, rows that it masks whole included.  The softmax and variance\n"
         "examples of the same file belong to the experiments softmax and variance.",
     .source =
         "tests/data/worked-examples.json (the notebooks' numbers); Matsumoto and Nishimura 1998;\n"

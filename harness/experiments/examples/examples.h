@@ -25,6 +25,9 @@ json_t *examples_row(const char *example, const char *quantity, const char *by, 
                      size_t rows, size_t columns, const json_t *published, double tolerance,
                      int decimals);
 
+/* The largest difference from what was published, whose rows may be shorter: what follows is 0. */
+double examples_difference(const double *x, size_t rows, size_t columns, const json_t *published);
+
 /* A row of a property: ok where `worst` is at most `tolerance`. */
 json_t *examples_property(const char *example, const char *property, const char *by, double worst,
                           double tolerance);

@@ -3,32 +3,54 @@
  */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "examples.h"
 #include "experiments/shared/kernel_call.h"
 #include "experiments/shared/kernel_weights.h"
-#include "experiments/shared/layer_call.h"
-#include "experiments/shared/mt19937.h"
-#include "base/random.h"
+#include "tokens.h"
 
-/* Of any shape below. */
-enum { MOST_LEN = 10, MOST_DIM = 512, MOST_INPUT = 2 * 10 * 64, MOST_WEIGHTS = 64 * 64 };
-
-/* "shapes_also_shown" of the file; dims of 0: attention of given q, k, v without a layer. */
-static const struct shape {
-    const char *name;
-    size_t batch, len, d_in, d_out;
-    bool causal, bias, scale_by_v_dim;
-    size_t v_dim; /* 0: d_out */
-} shapes[] = {
-    {"attention (10, 512), causal", 1, 10, 0, 512, true, false, false, 0},
-    {"attention (1, 4, 8)", 1, 4, 0, 8, false, false, false, 0},
-    {"layer (2, 10, 64)", 2, 10, 64, 64, false, false, false, 0},
-    {"layer of six tokens, 3 to 3, biases", 1, 6, 3, 3, false, true, false, 0},
-    {"layer of six tokens, 3 to 2, causal", 1, 6, 3, 2, true, true, false, 0},
-    {"layer scaled by sqrt(d_v), 3 to 2 and 4", 1, 6, 3, 2, false, true, true, 4},
+/* "shapes_also_shown" of the file, and attention with a mask of (B, H, S, S) that is added to the scores. */
+static const struct shape shapes[] = {
+    {.name = "attention (10, 512), causal",
+     .batch = 1,
+     .len = 10,
+     .heads = 1,
+     .d_out = 512,
+     .causal = true},
+    {.name = "attention (1, 4, 8)", .batch = 1, .len = 4, .heads = 1, .d_out = 8},
+    {.name = "layer (2, 10, 64)", .batch = 2, .len = 10, .heads = 1, .d_in = 64, .d_out = 64},
+    {.name = "layer of six tokens, 3 to 3, biases",
+     .batch = 1,
+     .len = 6,
+     .heads = 1,
+     .d_in = 3,
+     .d_out = 3,
+     .bias = true},
+    {.name = "layer of six tokens, 3 to 2, causal",
+     .batch = 1,
+     .len = 6,
+     .heads = 1,
+     .d_in = 3,
+     .d_out = 2,
+     .causal = true,
+     .bias = true},
+    {.name = "layer scaled by sqrt(d_v), 3 to 2 and 4",
+     .batch = 1,
+     .len = 6,
+     .heads = 1,
+     .d_in = 3,
+     .d_out = 2,
+     .bias = true,
+     .scale_by_v_dim = true,
+     .v_dim = 4},
+    {.name = "layer (2, 10, 64), 4 heads, added mask (2, 4, 10, 10)",
+     .batch = 2,
+     .len = 10,
+     .heads = 4,
+     .d_in = 64,
+     .d_out = 16,
+     .added = true},
 };
 #define SHAPES (sizeof shapes / sizeof *shapes)
 
@@ -37,145 +59,85 @@ const char *examples_shape_name(size_t index)
     return index < SHAPES ? shapes[index].name : NULL;
 }
 
-/* One sequence after another: (batch, len, dim), and the layer's output where there is a layer. */
-struct tokens {
-    size_t batch, len, dim, v_dim;
-    float *q, *k, *v, *y; /* one allocation, at q */
-};
-
-/* The worst of each property, over the sequences. */
+/* The worst of each property, over the sequences and heads. */
 struct worst {
-    double sums, above, first, output, rounding;
+    double sums, masked, empty, first, output, rounding;
 };
-
-static size_t v_dim_of(const struct shape *s)
-{
-    return s->v_dim ? s->v_dim : s->d_out;
-}
-
-static bool tokens_open(struct tokens *t, const struct shape *s)
-{
-    *t = (struct tokens){.batch = s->batch, .len = s->len, .dim = s->d_out, .v_dim = v_dim_of(s)};
-    const size_t n = t->batch * t->len;
-    t->q = calloc(n * 2 * (t->dim + t->v_dim), sizeof *t->q);
-    if (!t->q)
-        return false;
-    t->k = t->q + n * t->dim;
-    t->v = t->k + n * t->dim;
-    t->y = s->d_in ? t->v + n * t->v_dim : NULL;
-    return true;
-}
-
-/* q, k and v as NumPy has them, in float64, rounded; the largest relative rounding. */
-static double draw(struct tokens *t, uint64_t seed)
-{
-    const size_t n = t->batch * t->len * (2 * t->dim + t->v_dim);
-    double worst = 0;
-    for (size_t i = 0; i < n; i++) {
-        const double x = 2 * random_unit(random_key(seed, 7000), i) - 1;
-        t->q[i] = (float)x;
-        worst = fmax(worst, fabs((double)t->q[i] / x - 1));
-    }
-    return worst;
-}
-
-/* q, k, v and y of a layer with random weights. */
-static bool run_layer(struct tokens *t, const struct shape *s, uint64_t seed, const char *kernel,
-                      struct experiment_work *work)
-{
-    const struct attn_self_attention layer = {.size = sizeof layer,
-                                              .batch = s->batch,
-                                              .len = s->len,
-                                              .d_in = s->d_in,
-                                              .heads = 1,
-                                              .qk_dim = t->dim,
-                                              .v_dim = t->v_dim,
-                                              .mask = s->causal ? ATTN_MASK_CAUSAL : 0,
-                                              .scale_by_v_dim = s->scale_by_v_dim};
-    const size_t dims[] = {t->dim, t->dim, t->v_dim}, n = t->batch * t->len;
-    float x[MOST_INPUT], w[3][MOST_WEIGHTS], b[3][MOST_WEIGHTS] = {{0}};
-    struct mt19937 generator;
-    struct layer_call call;
-    mt19937_seed(&generator, (uint32_t)seed);
-    mt19937_uniform(&generator, x, n * s->d_in, 0, 1);
-    for (size_t i = 0; i < 3; i++)
-        mt19937_linear(&generator, s->d_in, dims[i], w[i], s->bias ? b[i] : NULL);
-    struct attn_self_attention_tensors tensors = {
-        .size = sizeof tensors, .x = x, .wq = w[0], .wk = w[1], .wv = w[2], .y = t->y};
-    if (s->bias) {
-        tensors.bq = b[0];
-        tensors.bk = b[1];
-        tensors.bv = b[2];
-    }
-    if (!layer_call_open(&call, &layer, kernel, work->threads, work->message, sizeof work->message))
-        return false;
-    attn_self_attention_execute(&call.plan, &tensors);
-    memcpy(t->q, call.plan.q, n * t->dim * sizeof *t->q);
-    memcpy(t->k, call.plan.k, n * t->dim * sizeof *t->k);
-    memcpy(t->v, call.plan.v, n * t->v_dim * sizeof *t->v);
-    layer_call_close(&call);
-    return true;
-}
 
 static double larger(double worst, double x)
 {
     return x <= worst ? worst : x; /* NaN stays */
 }
 
-/* Properties of a sequence's weights. */
-static void judge_weights(const struct shape *s, const double *p, struct worst *worst)
+/* Properties of a head's weights, beside those in float64. */
+static void judge_weights(const struct shape *s, const double *p, const double *exact,
+                          struct worst *worst)
 {
     for (size_t i = 0; i < s->len; i++) {
-        double sum = 0;
+        double sum = 0, expected = 0;
         for (size_t j = 0; j < s->len; j++) {
-            sum += p[i * s->len + j];
-            if (s->causal && j > i)
-                worst->above = larger(worst->above, fabs(p[i * s->len + j]));
+            const size_t at = i * s->len + j;
+            sum += p[at];
+            expected += exact[at];
+            if (exact[at] == 0)
+                worst->masked = larger(worst->masked, fabs(p[at]));
         }
-        worst->sums = larger(worst->sums, fabs(sum - 1));
+        if (expected > 0)
+            worst->sums = larger(worst->sums, fabs(sum - 1));
+        else
+            worst->empty = larger(worst->empty, sum);
     }
 }
 
 /* Outputs against the float64 weights `p`, and the first row against the first value. */
-static void judge_output(const struct shape *s, const double *p, const float *v, const double *o,
-                         struct worst *worst)
+static void judge_output(const struct shape *s, const struct tokens *t, const double *p,
+                         const float *v, const double *o, struct worst *worst)
 {
-    const size_t dim = v_dim_of(s);
+    const size_t dim = t->v_dim;
     for (size_t d = 0; d < dim; d++) {
         for (size_t i = 0; i < s->len; i++) {
             double expected = 0;
             for (size_t j = 0; j < s->len; j++)
-                expected += p[i * s->len + j] * (double)v[j * dim + d];
+                expected += p[i * s->len + j] * (double)v[j * s->heads * dim + d];
             worst->output = larger(worst->output, fabs(o[i * dim + d] - expected));
         }
-        if (s->causal)
+        if (s->causal || s->added)
             worst->first = larger(worst->first, fabs(o[d] - (double)v[d]));
     }
 }
 
-static bool judge_sequence(const struct shape *s, const struct tokens *t, size_t b,
-                           const char *kernel, struct worst *worst, struct experiment_work *work)
+static struct weights_head head_of(const struct shape *s, const struct tokens *t, size_t b,
+                                   size_t h)
 {
-    double p[MOST_LEN * MOST_LEN], exact[MOST_LEN * MOST_LEN], o[MOST_LEN * MOST_DIM];
-    const float *v = t->v + b * t->len * t->v_dim;
-    const struct weights_head head = {
-        .q = t->q + b * t->len * t->dim,
-        .k = t->k + b * t->len * t->dim,
+    const size_t at = b * t->len * t->heads * t->dim + h * t->dim;
+    return (struct weights_head){
+        .q = t->q + at,
+        .k = t->k + at,
         .rows = t->len,
         .keys = t->len,
         .dim = t->dim,
-        .stride = t->dim,
+        .stride = t->heads * t->dim,
         .scale = s->scale_by_v_dim ? (float)(1 / sqrt((double)t->v_dim)) : 0,
-        .mask = s->causal ? ATTN_MASK_CAUSAL : 0,
+        .mask = tokens_mask(s),
+        .added = s->added ? t->mask + (b * t->heads + h) * t->len * t->len : NULL,
     };
+}
+
+static bool judge_head(const struct shape *s, const struct tokens *t, size_t b, size_t h,
+                       const char *kernel, struct worst *worst, struct experiment_work *work)
+{
+    double p[MOST_LEN * MOST_LEN], exact[MOST_LEN * MOST_LEN], o[MOST_LEN * MOST_DIM];
+    const struct weights_head head = head_of(s, t, b, h);
+    const size_t row = t->heads * t->v_dim, at = b * t->len * row + h * t->v_dim;
     if (!kernel_weights(kernel, &head, p, work) ||
-        (!t->y && !kernel_values(kernel, &head, v, t->v_dim, o, work)))
+        (!t->y && !kernel_values(kernel, &head, t->v + at, t->v_dim, o, work)))
         return false;
-    for (size_t i = 0; t->y && i < t->len * t->v_dim; i++)
-        o[i] = (double)t->y[b * t->len * t->v_dim + i];
+    for (size_t i = 0; t->y && i < t->len; i++)
+        for (size_t d = 0; d < t->v_dim; d++)
+            o[i * t->v_dim + d] = (double)t->y[at + i * row + d];
     definition_weights(&head, exact);
-    judge_weights(s, p, worst);
-    judge_output(s, exact, v, o, worst);
+    judge_weights(s, p, exact, worst);
+    judge_output(s, t, exact, t->v + at, o, worst);
     return true;
 }
 
@@ -187,8 +149,10 @@ static void add(json_t *rows, const struct shape *s, const char *kernel, const s
         bool holds; /* for this shape */
     } properties[] = {
         {"rows of weights sum to 1", worst->sums, EXAMPLES_FLOAT32, true},
-        {"weights above the diagonal are 0", worst->above, 0, s->causal},
-        {"first row is the first value", worst->first, 0, s->causal},
+        {"weights above the diagonal are 0", worst->masked, 0, s->causal},
+        {"weights of masked keys are 0", worst->masked, 0, s->added},
+        {"rows without a key are 0", worst->empty, 0, s->added},
+        {"first row is the first value", worst->first, 0, s->causal || s->added},
         {"output is that of float64 weights", worst->output, EXAMPLES_FOUR_DECIMALS, true},
         {"float64 inputs rounded to float32", worst->rounding, 0x1p-24, !s->d_in},
     };
@@ -197,6 +161,16 @@ static void add(json_t *rows, const struct shape *s, const char *kernel, const s
             json_array_append_new(rows,
                                   examples_property(s->name, properties[i].property, kernel,
                                                     properties[i].worst, properties[i].tolerance));
+}
+
+/* The masked layer as the notebook prints it: a head's weights, by the definition. */
+static void print_masked(json_t *rows, const struct shape *s, const struct tokens *t)
+{
+    double p[MOST_LEN * MOST_LEN];
+    const struct weights_head head = head_of(s, t, 1, 0);
+    definition_weights(&head, p);
+    json_array_append_new(rows, examples_row(s->name, "weights of sequence 1, head 0", "definition",
+                                             p, t->len, t->len, NULL, 0, 4));
 }
 
 bool examples_shapes(const json_t *step, json_t *rows, struct experiment_work *work)
@@ -210,17 +184,23 @@ bool examples_shapes(const json_t *step, json_t *rows, struct experiment_work *w
     bool right = s < shapes + SHAPES && tokens_open(&t, s);
     if (!right)
         return false;
+    bool first = true;
     for (size_t i = 0; right && kernels[i]; i++) {
         struct worst worst = {0};
+        if (!kernel_weights_takes(kernels[i], tokens_mask(s)))
+            continue;
         if (s->d_in)
-            right = run_layer(&t, s, seed, kernels[i], work);
+            right = tokens_layer(&t, s, seed, kernels[i], work);
         else
-            worst.rounding = draw(&t, seed);
-        for (size_t b = 0; right && b < s->batch; b++)
-            right = judge_sequence(s, &t, b, kernels[i], &worst, work);
+            worst.rounding = tokens_draw(&t, seed);
+        if (right && s->added && first)
+            print_masked(rows, s, &t);
+        first = false;
+        for (size_t n = 0; right && n < s->batch * s->heads; n++)
+            right = judge_head(s, &t, n / s->heads, n % s->heads, kernels[i], &worst, work);
         if (right)
             add(rows, s, kernels[i], &worst);
     }
-    free(t.q);
+    tokens_close(&t);
     return right;
 }

@@ -3,6 +3,7 @@
  */
 #include "kernel_weights.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,25 @@ static struct attn_problem problem_of(const struct weights_head *head, size_t v_
     return problem;
 }
 
+bool kernel_weights_takes(const char *name, unsigned mask)
+{
+    const struct weights_head head = {.rows = 1, .keys = 1, .dim = 1, .mask = mask};
+    const struct attn_problem problem = problem_of(&head, 1);
+    char message[256];
+    return kernel_call_find(name, &problem, message, sizeof message);
+}
+
+/* Operands that mask the scores of query i. */
+static void store_added(const struct weights_head *head, const struct attn_tensors *t, size_t i)
+{
+    const float *added = head->added + i * head->keys;
+    uint8_t *mask = head->mask & ATTN_MASK_BOOL ? attn_row(&t->mask, 0, 0, i) : NULL;
+    if (head->mask & ATTN_MASK_BIAS)
+        tensors_store(&t->bias, 0, 0, i, 0, added, head->keys);
+    for (size_t j = 0; mask && j < head->keys; j++)
+        mask[j] = added[j] != -INFINITY;
+}
+
 /* v NULL: the identity. */
 bool kernel_values(const char *name, const struct weights_head *head, const float *v, size_t v_dim,
                    double *o, struct experiment_work *work)
@@ -34,8 +54,11 @@ bool kernel_values(const char *name, const struct weights_head *head, const floa
     if (!kernel || !kernel_call_open(&call, kernel, &problem, work->threads, work->message, size))
         return false;
     const struct attn_tensors *t = &call.set.tensors;
-    for (size_t i = 0; i < head->rows; i++)
+    for (size_t i = 0; i < head->rows; i++) {
         tensors_store(&t->q, 0, 0, i, 0, head->q + i * head->stride, head->dim);
+        if (head->added)
+            store_added(head, t, i);
+    }
     for (size_t j = 0; j < head->keys; j++) {
         tensors_store(&t->k, 0, 0, j, 0, head->k + j * head->stride, head->dim);
         if (v)
@@ -65,14 +88,18 @@ void definition_weights(const struct weights_head *head, double *p)
         const struct attn_range range = attn_visible(&problem, (ptrdiff_t)i);
         double *row = p + i * head->keys;
         memset(row, 0, head->keys * sizeof *row);
+        bool any = false;
         for (ptrdiff_t j = range.lo; j < range.hi; j++) {
             double dot = 0;
             for (size_t d = 0; d < head->dim; d++)
                 dot += (double)head->q[i * head->stride + d] *
                        (double)head->k[(size_t)j * head->stride + d];
             x[j] = dot * (double)attn_problem_scale(&problem);
+            if (head->added)
+                x[j] += (double)head->added[i * head->keys + (size_t)j];
+            any |= x[j] > -INFINITY;
         }
-        if (range.lo < range.hi)
+        if (any)
             softmax_facts(x + range.lo, (size_t)(range.hi - range.lo), row + range.lo);
     }
     free(x);

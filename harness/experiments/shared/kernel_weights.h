@@ -14,6 +14,8 @@ struct weights_head {
     float scale; /* 0: 1/sqrt(dim) */
     unsigned mask;
     enum attn_dtype dtype; /* that the kernel is given; ATTN_F32 is 0 */
+    /* (rows, keys), where mask says bias or bool: added to the scores, or hidden where it is -inf */
+    const float *added;
 };
 
 /* Weights (rows, keys) into p: the output for values that are the identity.  False fills
@@ -24,6 +26,9 @@ bool kernel_weights(const char *kernel, const struct weights_head *head, double 
 /* The output (rows, v_dim) for dense values (keys, v_dim). */
 bool kernel_values(const char *kernel, const struct weights_head *head, const float *v,
                    size_t v_dim, double *o, struct experiment_work *work);
+
+/* Whether the kernel has a variant on this host that takes these masks. */
+bool kernel_weights_takes(const char *kernel, unsigned mask);
 
 /* By the definition in float64, without LSE.  Masked keys have weight 0. */
 void definition_weights(const struct weights_head *head, double *p);
