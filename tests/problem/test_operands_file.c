@@ -371,7 +371,7 @@ static void wrong_numbers_are_refused(void **state)
         struct tensor_set set;
         char message[512];
         if (packed)
-            add(w, "x.q", ATTN_F32, 0, SHAPE(4, 1, 1));
+            add(w, "x.q", ATTN_F32, 0, SHAPE(1, 4, 1));
         else
             add(w, "x.q", ATTN_F32, 0, SHAPE(2, 1, 2, 1));
         for (int k = 0; k < 2; k++)
