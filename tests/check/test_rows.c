@@ -12,6 +12,7 @@
 
 #include "check/adversary.h"
 #include "check/rows.h"
+#include "check/trial.h"
 #include "problem/filled_tensors.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
@@ -42,6 +43,30 @@ static void smaller_problems_keep_their_tails(void **state)
     const struct problem_case c = case_of("h=2,s=100,d=64", "normal:1");
     const struct attn_problem same = check_shrink(&c.problem, 5e7);
     assert_memory_equal(&same, &c.problem, sizeof same);
+}
+
+/* A small case has every option of the large one, four sequences where lengths differ, and lengths in
+ * proportion. */
+static void smaller_cases_keep_their_options(void **state)
+{
+    (void)state;
+    const struct problem_case c =
+        case_of("b=64,hq=8,hkv=2,sq=16,skv=8192,d=128,mask=causal+bool,softcap=30,sinks=1,ragged=1,"
+                "packed=1,page=64,kv_dtype=i8",
+                "uniform:7+lens:1024:8192:2048+qlens:0:16:8+mask:blocks:64:0.25+scales:channel");
+    const struct checker checker = {.c = &c};
+    const struct attn_problem *p = &c.problem, small = check_shrink(p, 5e7);
+    const struct problem_case s = check_case_of(&checker, &small);
+    assert_true(small.kv_len < p->kv_len && small.batch == 4);
+    assert_true(s.problem.mask == p->mask && s.problem.options == p->options);
+    assert_true(s.problem.page_size == 64 && s.problem.kv_dtype == ATTN_I8);
+    assert_true(s.problem.softcap == p->softcap);
+    assert_int_equal(s.input.kind, INPUT_NORMAL);
+    assert_true(s.input.seed == 7 && s.input.mask_block == 64 && s.input.channel_scales);
+    assert_int_equal(s.input.lens.lo, small.kv_len / 8);
+    assert_int_equal(s.input.lens.mean, small.kv_len / 4);
+    assert_int_equal(s.input.lens.hi, small.kv_len);
+    assert_true(s.input.qlens.lo == 0 && s.input.qlens.hi == small.q_len);
 }
 
 static double largest_work; /* of the problems that the kernel below was given */
@@ -130,6 +155,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(smaller_problems_keep_their_tails),
+        cmocka_unit_test(smaller_cases_keep_their_options),
         cmocka_unit_test(adversaries_of_decode_are_small),
         cmocka_unit_test(rows_are_picked_everywhere),
         cmocka_unit_test(edges_are_telling),
