@@ -126,8 +126,9 @@ static const struct option {
      "at most so many launches a cell (below 6: no interval); without --seconds no time limit",
      COUNT, IN(RUN)},
     {"timeout", "T", offsetof(struct options, timeout_s),
-     "give up a launch after this many seconds (default: by the problem's size)", SECONDS,
-     SELECTS | IN(EVAL)},
+     "give up a launch after this many seconds of its own, not counting those in which others had "
+     "the CPUs (default: by the problem's size)",
+     SECONDS, SELECTS | IN(EVAL)},
     {"seed", "N", offsetof(struct options, seed),
      "order of launches and shifts of operands (default: from the clock; recorded)", SEED, SELECTS},
     {"if-busy", "WHAT", offsetof(struct options, if_busy),

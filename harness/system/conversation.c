@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "process.h"
+#include "task_cpus.h"
 
 #define PATIENCE_S 2.0
 #define PARKED_FD 100 /* what the program inherits waits here while 3 to 5 are rearranged */
@@ -217,9 +218,9 @@ static const char *next_line(struct conversation *talk)
 static enum conversation_end listen(struct conversation *talk, double deadline_s,
                                     const char **answer)
 {
-    const double until = clock_now() + deadline_s;
+    const double until = clock_now() + deadline_s, waited_s = task_waited_longest_s(talk->pid);
     while (!(*answer = next_line(talk))) {
-        const double left = until - clock_now();
+        const double left = until + task_waited_longest_s(talk->pid) - waited_s - clock_now();
         struct pollfd poll_fd = {.fd = talk->answers, .events = POLLIN};
         if (left <= 0)
             return CONVERSATION_LATE;

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "orphans.h"
 #include "printed.h"
+#include "task_cpus.h"
 
 #define ANSWER_MAX ((size_t)64 << 20) /* bytes; more is no answer */
 #define PATIENCE_S 2.0                /* for the end of a child that has answered */
@@ -122,12 +123,13 @@ static bool read_some(int fd, struct line *line)
 
 /* What is being heard from a child. */
 struct conversation {
+    pid_t pid;
     int answer;
     struct line line;
     struct printed printed;
 };
 
-/* Sleeps until the answer is whole, the pipe closes, time is up or somebody interrupts. */
+/* Sleeps until the answer is whole, the pipe closes, the child's time is up or somebody interrupts. */
 static enum process_end listen(struct conversation *c, double deadline)
 {
     sigset_t unblocked;
@@ -135,7 +137,7 @@ static enum process_end listen(struct conversation *c, double deadline)
     for (size_t i = 0; i < sizeof caught / sizeof *caught; i++)
         sigdelset(&unblocked, caught[i]);
     while (!c->line.whole) {
-        const double left = deadline - clock_now();
+        const double left = deadline + task_waited_longest_s(c->pid) - clock_now();
         if (interrupted)
             return PROCESS_INTERRUPTED;
         if (left <= 0)
@@ -210,7 +212,7 @@ static struct process_outcome converse(const struct process_spec *spec, pid_t pi
                                        int answer, int printed)
 {
     const double start = clock_now();
-    struct conversation c = {.answer = answer, .printed.fd = printed};
+    struct conversation c = {.pid = pid, .answer = answer, .printed.fd = printed};
     offer_to_oom_killer(pid);
     send_request(request, spec->request);
     close(request);

@@ -25,7 +25,7 @@ struct process_spec {
     const int *files;               /* descriptors to inherit as 5, 6, ...; -1 leaves a gap */
     size_t file_count;
     const char *request; /* one line, without its newline */
-    double deadline_s;
+    double deadline_s;   /* without the time in which it was ready to run and others had the CPUs */
     struct limits limits;
     bool capture; /* keep what it prints for the outcome; else it goes to standard error */
 };

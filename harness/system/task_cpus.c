@@ -4,6 +4,7 @@
 #include "task_cpus.h"
 
 #include <dirent.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,16 +99,38 @@ bool task_cpus_within(pid_t pid, const int *cpus, size_t cpu_count, char *why, s
     return within;
 }
 
-double task_waited_s(pid_t pid)
+static double waited_s(const char *path)
 {
-    char path[64] = "/proc/thread-self/schedstat", line[128];
+    char line[128];
     double ran_ns, waited_ns;
-    if (pid)
-        snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)pid, (int)pid);
     return machine_read_line(path, line, sizeof line) &&
                    sscanf(line, "%lf %lf", &ran_ns, &waited_ns) == 2
                ? waited_ns / 1e9
                : 0;
+}
+
+double task_waited_s(pid_t pid)
+{
+    char path[64] = "/proc/thread-self/schedstat";
+    if (pid)
+        snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)pid, (int)pid);
+    return waited_s(path);
+}
+
+double task_waited_longest_s(pid_t pid)
+{
+    char path[300];
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *folder = opendir(path);
+    const struct dirent *entry;
+    double longest = 0;
+    while (folder && (entry = readdir(folder))) {
+        snprintf(path, sizeof path, "/proc/%d/task/%s/schedstat", (int)pid, entry->d_name);
+        longest = fmax(longest, *entry->d_name == '.' ? 0 : waited_s(path));
+    }
+    if (folder)
+        closedir(folder);
+    return longest;
 }
 
 size_t task_peak_bytes(pid_t pid)

@@ -20,6 +20,10 @@ bool task_cpus_within(pid_t pid, const int *cpus, size_t cpu_count, char *why, s
  * unreadable. */
 double task_waited_s(pid_t pid);
 
+/* The same of that thread of a process which has waited longest: on a busy machine, what the process
+ * itself has needed of a time is the rest of it. */
+double task_waited_longest_s(pid_t pid);
+
 /* Largest resident memory of the process so far, bytes; 0 unreadable. */
 size_t task_peak_bytes(pid_t pid);
 

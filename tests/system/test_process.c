@@ -13,12 +13,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "system/fault.h"
@@ -158,6 +161,22 @@ static int print_for_ever(void)
     return 1;
 }
 
+/* Needs 0.3 s of CPU time. */
+static int work(void)
+{
+    struct timespec used = {.tv_sec = 0};
+    while (used.tv_nsec < 300000000)
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return answer("done");
+}
+
+static int sleep_on(void)
+{
+    while (pause() == -1)
+        ;
+    return 1;
+}
+
 static int abort_late(void)
 {
     fprintf(stderr, "something is wrong\n");
@@ -174,10 +193,20 @@ static int answer_badly(void)
 static const struct {
     const char *name;
     int (*run)(void);
-} tries[] = {{"fork", try_fork},           {"thread", try_thread},     {"daemon", leave_daemon},
-             {"limits", show_limits},      {"files", list_files},      {"write", try_writing},
-             {"room", fill_room},          {"print", print_little},    {"print much", print_much},
-             {"print on", print_for_ever}, {"abort late", abort_late}, {"garbage", answer_badly}};
+} tries[] = {{"fork", try_fork},
+             {"thread", try_thread},
+             {"daemon", leave_daemon},
+             {"limits", show_limits},
+             {"files", list_files},
+             {"write", try_writing},
+             {"room", fill_room},
+             {"print", print_little},
+             {"print much", print_much},
+             {"print on", print_for_ever},
+             {"abort late", abort_late},
+             {"garbage", answer_badly},
+             {"work", work},
+             {"sleep", sleep_on}};
 
 /* ---- in the parent --------------------------------------------------------------------------- */
 
@@ -321,6 +350,39 @@ static void the_end_of_much_is_kept(void **state)
     release(&outcome);
 }
 
+/* Others have most of the only CPU that the child may run on. */
+static void waiting_for_a_cpu_is_not_the_childs_time(void **state)
+{
+    (void)state;
+    enum { OTHERS = 4 };
+    pid_t others[OTHERS];
+    cpu_set_t before, one;
+    sched_getaffinity(0, sizeof before, &before);
+    CPU_ZERO(&one);
+    for (int cpu = 0; !CPU_COUNT(&one); cpu++)
+        if (CPU_ISSET(cpu, &before))
+            CPU_SET(cpu, &one);
+    sched_setaffinity(0, sizeof one, &one);
+    for (size_t i = 0; i < OTHERS; i++)
+        if ((others[i] = fork()) == 0)
+            for (;;)
+                ;
+    struct process_outcome outcome = run("work", (struct process_spec){.deadline_s = 1});
+    const double wall_s = outcome.wall_s;
+    const enum process_end end = outcome.end;
+    release(&outcome);
+    outcome = run("sleep", (struct process_spec){.deadline_s = 0.1});
+    for (size_t i = 0; i < OTHERS; i++) {
+        kill(others[i], SIGKILL);
+        waitpid(others[i], NULL, 0);
+    }
+    sched_setaffinity(0, sizeof before, &before);
+    assert_true(wall_s > 1);
+    assert_int_equal(end, PROCESS_ANSWERED);
+    assert_int_equal(outcome.end, PROCESS_TIMEOUT);
+    release(&outcome);
+}
+
 static void who_prints_for_ever_meets_the_deadline(void **state)
 {
     (void)state;
@@ -373,6 +435,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(room_is_limited),
         cmocka_unit_test(what_is_printed_is_kept),
         cmocka_unit_test(the_end_of_much_is_kept),
+        cmocka_unit_test(waiting_for_a_cpu_is_not_the_childs_time),
         cmocka_unit_test(who_prints_for_ever_meets_the_deadline),
         cmocka_unit_test(an_answer_before_a_crash_does_not_count),
         cmocka_unit_test(garbage_is_an_answer),
