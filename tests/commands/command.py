@@ -30,12 +30,14 @@ CODES = {"F64": "d", "F32": "f", "F16": "e", "I64": "q", "I32": "i", "I8": "b", 
 TINY = "h=1,s=16,d=8"
 # What other sessions on this machine do is no concern of a test.
 BESIDE = ["--if-busy", "go-on"]
+# Seconds that nothing takes but what hangs, however busy the machine is.
+HANGS = 1200
 # One launch a cell.
 BRIEF = ["--launches", "1"]
 
 
 def run(
-    *arguments: str, program: str = PROGRAM, timeout: float = 120, **options: Any
+    *arguments: str, program: str = PROGRAM, timeout: float = HANGS, **options: Any
 ) -> subprocess.CompletedProcess[str]:
     """Runs the program to its end; stdout and stderr as text."""
     if arguments[:1] == ("run",) and "--help" not in arguments:

@@ -7,7 +7,7 @@ import subprocess
 import time
 import unittest
 
-from command import BESIDE, PROGRAM, lines, run
+from command import BESIDE, HANGS, PROGRAM, lines, run
 from experiments import Experiments
 
 
@@ -49,7 +49,7 @@ class Command(Experiments):
                 self.assertIsNone(process.poll())
                 time.sleep(0.05)
             process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=60)
+            out, err = process.communicate(timeout=HANGS)
             self.assertEqual(process.returncode, 130, err)
         self.assertIn("interrupted", err)
         types = [line["type"] for line in lines(self.output)]

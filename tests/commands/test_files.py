@@ -9,6 +9,7 @@ import unittest
 
 from command import (
     BRIEF,
+    HANGS,
     HOST,
     PROGRAM,
     TINY,
@@ -49,7 +50,7 @@ class Output(CommandTest):
             ["bash", "-c", 'trap "" XFSZ; ulimit -f 8; exec "$0" "$@"', PROGRAM, "run", "--problem",
              TINY, "--kernel", "naive", "--launches", "40", "--output",
              self.output],
-            capture_output=True, text=True, timeout=120, check=False,
+            capture_output=True, text=True, timeout=HANGS, check=False,
         )  # fmt: skip
         self.assertEqual(done.returncode, 3, done)
         self.assertIn("File too large", done.stderr)
@@ -96,7 +97,7 @@ class Proc(CommandTest):
         arguments = ["run", "--problem", TINY, "--kernel", "naive", "--threads", "1", *BRIEF]
         return subprocess.run(
             [*inside, PROGRAM, *arguments, "--if-busy", "go-on", "--output", self.output],
-            capture_output=True, text=True, timeout=120, check=False,
+            capture_output=True, text=True, timeout=HANGS, check=False,
         )  # fmt: skip
 
     @unittest.skipIf(os.environ.get("ATTNBENCH_SANITIZED") == "ON", "the sanitizers need /proc")

@@ -57,7 +57,7 @@ class Hostile(CommandTest):
         brief = BRIEF if command == "run" else []
         done = run(
             command, *arguments, "--kernel", selected, *brief, *more, "--output", self.output,
-            timeout=900, preexec_fn=None if SANITIZED else limited,
+            preexec_fn=None if SANITIZED else limited,
             env={**os.environ, MARK: self.output},
         )  # fmt: skip
         return done, {kernel: row for (_, kernel, _), row in cells(self.output).items()}

@@ -5,7 +5,7 @@ import os
 import subprocess
 import unittest
 
-from command import BESIDE, BRIEF, PROGRAM, TINY, CommandTest, cells, lines, run
+from command import BESIDE, BRIEF, HANGS, PROGRAM, TINY, CommandTest, cells, lines, run
 
 SANITIZED = os.environ.get("ATTNBENCH_SANITIZED") == "ON"
 
@@ -57,7 +57,7 @@ class Libraries(CommandTest):
             [PROGRAM, *arguments], env={**os.environ, **named, "ATTNBENCH_NOTE": str(note)},
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         ) as process:  # fmt: skip
-            self.assertEqual(process.wait(timeout=120), 0)
+            self.assertEqual(process.wait(timeout=HANGS), 0)
         return process.pid, {int(pid) for pid in note.read_text().split()}
 
     def test_the_program_itself_loads_none(self) -> None:

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import unittest
 
-from command import BRIEF, SCHEMA, TINY, cells, lines, run, safetensors
+from command import BESIDE, BRIEF, HANGS, HOST, SCHEMA, TINY, cells, lines, run, safetensors
 from command import read_safetensors as read
 from plugins import PluginTest, digest
 
@@ -161,18 +161,22 @@ class Plugins(PluginTest):
         """The row of one file is never computed by another."""
         mine = self.directory / "mine.so"
         shutil.copy(self.plugin("right"), mine)
-        words = ["--problem", TINY, "--threads", "1", "--kernel", "naive,right", "--launches", "8"]
-        program = os.environ["ATTNBENCH"]
+        hold = self.directory / "hold"  # broken_slow, once there is a launch
+        hold.write_text(f'{self.output}\n"type":"launch"\n', encoding="utf-8")
+        words = ["--problem", TINY, "--threads", "1", "--kernel", "broken_slow,right"]
         with subprocess.Popen(
-            [program, "run", *words, "--if-busy", "go-on", "--plugin", str(mine), "--output",
-             self.output], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            [HOST, "run", *words, "--launches", "8", *BESIDE, "--timeout", str(HANGS), "--plugin",
+             str(mine), "--output", self.output],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env={**os.environ, "ATTNBENCH_TEST_HOLD": str(hold)},
         ) as process:  # fmt: skip
             while not any('"type":"launch"' in line for line in self.written()):
                 self.assertIsNone(process.poll(), "it ended before it launched")
             changed = self.directory / "changed.so"
             shutil.copy(self.plugin("first"), changed)
             changed.replace(mine)
-            process.communicate(timeout=120)
+            hold.unlink()
+            process.communicate(timeout=HANGS)
         self.assertEqual(process.returncode, 3)
         row = next(row for (_, name, _), row in cells(self.output).items() if name == "right")
         self.assertEqual(row["state"], "skipped")

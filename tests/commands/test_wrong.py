@@ -50,7 +50,7 @@ class Wrong(CommandTest):
         """The rows of a session with default threads but for their number, by kernel."""
         brief = BRIEF if command == "run" else []
         arguments = ["--problem", problem, "--kernel", kernels, "--threads", "1,2", *brief, *more]
-        done = run(command, *arguments, "--output", self.output, program=WRONG, timeout=600)
+        done = run(command, *arguments, "--output", self.output, program=WRONG)
         self.stdout = done.stdout
         self.code = done.returncode
         return list(cells(self.output).values())
@@ -135,7 +135,7 @@ class Wrong(CommandTest):
             words = shlex.split(told["repro"])
             self.assertEqual(words[words.index("--threads") + 1], f"{right},{wrong}")
             again = str(self.directory / "again.jsonl")
-            done = run(*words[1:], *BRIEF, "--output", again, program=WRONG, timeout=600)
+            done = run(*words[1:], *BRIEF, "--output", again, program=WRONG)
             self.assertEqual(done.returncode, 1, done)
             repeated = {row["threads"]: row for row in cells(again).values()}[right]
             self.assertEqual(repeated["why"], told["why"])
@@ -152,7 +152,7 @@ class Wrong(CommandTest):
         self.assertEqual([row["state"] for row in first], ["failed"])
         for threads in ("2", "2,1"):
             words = ["run", "--resume", self.output, "--threads", threads]
-            done = run(*words, program=WRONG, timeout=600)
+            done = run(*words, program=WRONG)
             self.assertEqual(done.returncode, 1, done)
         rows = {row["threads"]: row for row in cells(self.output).values()}
         self.assert_no_time(rows[1])
@@ -164,7 +164,7 @@ class Wrong(CommandTest):
         """A count that was timed alone is right only as long as no other one fails."""
         (row,) = self.rows("run", CAUSAL, "nan_vanishes_in_teams", "--threads", "1")
         self.assertEqual(row["state"], "ok", row)
-        done = run("run", "--resume", self.output, "--threads", "1,2", program=WRONG, timeout=600)
+        done = run("run", "--resume", self.output, "--threads", "1,2", program=WRONG)
         self.assertEqual(done.returncode, 1, done)
         rows = {row["threads"]: row for row in cells(self.output).values()}
         for row in rows.values():
