@@ -73,20 +73,20 @@
     X(moves_thread, PLAIN, "own input", "the kernel changed the CPUs that thread 1 may run on;")
 /* What the problem leaves at its default; at the depth of `attnbench check`. */
 #define DEFAULT "h=2,sq=70,skv=133,d=24"
-#define UNUSED_OPTIONS(X)                                                               \
-    X(ignores_scale, DEFAULT, "scale almost 0", "1/sqrt(D), whatever the problem says") \
-    X(scale_loses_sign, DEFAULT, "negative scale", "as if the scale were positive")     \
-    X(wrong_kv_head, DEFAULT, "three query heads to a KV head", "instead of 0 of 0")    \
-    X(first_sequence_only, DEFAULT, "three sequences",                                  \
-      "KV head 0 of sequence 0 instead of 0 of 1")                                      \
-    X(drops_odd_dimension, DEFAULT, "odd dimensions", "")                               \
-    X(dense_rows, DEFAULT, "other layout", "")                                          \
-    X(drops_lse, DEFAULT, "small problem", "left lse row (b 0, h 0, i 0)")              \
-    X(top_left_as_causal, DEFAULT, "causal_top_left, fewer queries than keys",          \
-      "aligned to the last key")                                                        \
-    X(ignores_window, DEFAULT, "first tile masked", "as if there were no mask")         \
-    X(ignores_right_window, DEFAULT, "window to the right", "as if there were no mask") \
-    X(window_drops_causal, DEFAULT, "causal_top_left and window",                       \
+#define UNUSED_OPTIONS(X)                                                                          \
+    X(ignores_scale, DEFAULT, "scale almost 0", "1/sqrt(D), whatever the problem says")            \
+    X(scale_loses_sign, DEFAULT, "negative scale", "as if the scale were positive")                \
+    X(wrong_kv_head, DEFAULT, "three query heads to a KV head", "instead of 0 of 0")               \
+    X(first_sequence_only, DEFAULT, "three sequences",                                             \
+      "KV head 0 of sequence 0 instead of 0 of 1")                                                 \
+    X(drops_odd_dimension, DEFAULT, "odd dimensions", "")                                          \
+    X(dense_rows, DEFAULT, "other layout", "")                                                     \
+    X(drops_lse, DEFAULT, "small problem", "left lse row (b 0, h 0, i 0)")                         \
+    X(top_left_as_causal, DEFAULT, "hidden by causal_top_left", "")                                \
+    X(top_left_as_causal, DEFAULT ",mask=causal_top_left", "own input", "aligned to the last key") \
+    X(ignores_window, DEFAULT, "first tile masked", "as if there were no mask")                    \
+    X(ignores_right_window, DEFAULT, "window to the right", "as if there were no mask")            \
+    X(window_drops_causal, DEFAULT, "causal_top_left and window",                                  \
       "gives key 0 the weight 0, expected 1")
 
 #define DECLARE(name, ...) extern const struct attn_kernel wrong_##name;

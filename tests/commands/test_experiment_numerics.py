@@ -81,8 +81,8 @@ class Numerics(Experiments):
             self.assertEqual(values["operand_bytes"], 4 * s * (4 * 64 + (s if weights else 0)))
             self.assertLess(values["workspace_bytes"], 1e6 + (4 * s * s if weights else 0))
         found = {row["params"]["kernel"] for row in rows if "w" in row["params"]["outputs"]}
-        self.assertIn("naive", found)
-        self.assertNotIn("flash", found)
+        self.assertLessEqual({"naive", "flash"}, found)
+        self.assertNotIn("online", found)
         self.assertIn("grows as S^1.", self.printed)
 
     def test_what_changes_no_bit(self) -> None:

@@ -75,7 +75,7 @@ static void on_every_host(void **state)
         {"s=2,d=512", 1, "online"},
         {"h=8,sq=1,skv=64,d=64", 1, "online"},
         /* what the first choice cannot do */
-        {"s=1024,d=64,outputs=o+weights", 1, "tiled"},
+        {"s=1024,d=64,outputs=o+weights", 1, "flash"},
         {"s=1,d=64,dtype=bf16", 1, "flash"},
     };
     assert_chosen(choices, COUNT(choices));
