@@ -205,11 +205,17 @@ static enum parse_key_id key_of(struct piece item)
 /* Whether a file of tensors says what the key says. */
 static bool is_of_file(enum parse_key_id id)
 {
-    static const bool others[KEY_COUNT] = {
-        [KEY_KV_DTYPE] = true, [KEY_SINKS] = true,  [KEY_ALIBI] = true,
-        [KEY_RAGGED] = true,   [KEY_PACKED] = true, [KEY_PAGE] = true,
-    };
-    return id <= KEY_DV || others[id];
+    switch (id) {
+    case KEY_KV_DTYPE:
+    case KEY_SINKS:
+    case KEY_ALIBI:
+    case KEY_RAGGED:
+    case KEY_PACKED:
+    case KEY_PAGE:
+        return true;
+    default:
+        return id <= KEY_DV;
+    }
 }
 
 bool parse_agrees_with_file(const char *text, const struct attn_problem *found, char *message,

@@ -13,7 +13,7 @@ static size_t below(struct stream *d, size_t n)
 
 static unsigned bit_of(struct stream *d, unsigned set)
 {
-    unsigned bits[32], n = 0;
+    unsigned bits[32] = {0}, n = 0;
     for (unsigned bit = 0; bit < 32; bit++)
         if (set & 1u << bit)
             bits[n++] = bit;

@@ -126,7 +126,7 @@ static struct weights_head head_of(const struct shape *s, const struct tokens *t
 static bool judge_head(const struct shape *s, const struct tokens *t, size_t b, size_t h,
                        const char *kernel, struct worst *worst, struct experiment_work *work)
 {
-    double p[MOST_LEN * MOST_LEN], exact[MOST_LEN * MOST_LEN], o[MOST_LEN * MOST_DIM];
+    double p[MOST_LEN * MOST_LEN], exact[MOST_LEN * MOST_LEN], o[MOST_LEN * MOST_DIM] = {0};
     const struct weights_head head = head_of(s, t, b, h);
     const size_t row = t->heads * t->v_dim, at = b * t->len * row + h * t->v_dim;
     if (!kernel_weights(kernel, &head, p, work) ||
