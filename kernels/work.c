@@ -151,11 +151,12 @@ static bool shared(const struct attn_problem *p, const struct attn_tensors *t, i
 static struct seen count_block(const struct attn_problem *p, const struct attn_tensors *t, size_t b,
                                size_t g, const struct attn_sequence *s, size_t from)
 {
-    const size_t group = p->q_heads / p->kv_heads, different = shared(p, t, 1) ? 1 : group;
+    const size_t group = p->q_heads / p->kv_heads;
+    const bool alike = shared(p, t, 1);
     const size_t to = s->kv_len - from < BLOCK ? s->kv_len : from + BLOCK;
     uint8_t any[BLOCK] = {0};
     struct seen seen = {0};
-    for (size_t h = g * group; h < g * group + different; h++)
+    for (size_t h = g * group; h < g * group + (alike ? 1 : group); h++)
         for (size_t i = 0; i < s->q_len; i++) {
             const struct attn_range r =
                 attn_visible_in(p, (ptrdiff_t)i, (ptrdiff_t)s->q_len, (ptrdiff_t)s->kv_len);
@@ -164,7 +165,7 @@ static struct seen count_block(const struct attn_problem *p, const struct attn_t
             if (lo < hi)
                 seen.pairs += (double)count_row(p, t, b, h, i, lo, hi, any + (lo - from));
         }
-    seen.pairs *= (double)(group / different);
+    seen.pairs *= alike ? (double)group : 1;
     for (size_t j = from; j < to; j++)
         seen.keys += any[j - from];
     return seen;

@@ -183,6 +183,7 @@ static bool value_agrees(struct piece item, const struct parse_key *key,
                          char *message, size_t message_size)
 {
     char wanted[PARSE_VALUE], there[PARSE_VALUE];
+    assert(key->kind); /* a key that sets others has none, and is not asked itself */
     key->kind->print(key, given, wanted);
     key->kind->print(key, found, there);
     if (strcmp(wanted, there) == 0)

@@ -163,7 +163,7 @@ size_t tensors_spans(const struct tensor_set *set, const struct attn_problem *pr
 
 struct tensors_kv tensors_kv(const struct tensor_set *set, const struct attn_problem *problem)
 {
-    struct tensors_span spans[TENSORS_SPANS]; /* q, k, v and others */
+    struct tensors_span spans[TENSORS_SPANS] = {0}; /* q, k, v and others */
     tensors_spans(set, problem, spans);
     const size_t k = spans[1].bytes, half = k / 2 / ATTN_WORKSPACE_ALIGN * ATTN_WORKSPACE_ALIGN;
     if (problem->options & ATTN_OPTION_SHARED_KV)

@@ -28,7 +28,7 @@ static void set_offsets(const struct attn_tensor *t, const size_t *lengths, size
 /* The numbers below n in random order, for free(). */
 static int32_t *shuffled(size_t n, uint64_t key)
 {
-    int32_t *numbers = malloc(n * sizeof *numbers);
+    int32_t *numbers = calloc(n, sizeof *numbers);
     for (size_t k = 0; numbers && k < n; k++)
         numbers[k] = (int32_t)k;
     for (size_t k = n; numbers && k > 1; k--) {

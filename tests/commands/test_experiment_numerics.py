@@ -23,8 +23,8 @@ class Numerics(Experiments):
             self.assertTrue(lo < values["rms"] <= values["max"] < hi, row)
             self.assertLessEqual(values["rms"], values["bound_rms"], row)
         self.assertEqual({row["params"]["input"] for row in rows}, {"normal", "sink"})
-        # N(0, 1) values: the output of s keys has a spread of about s^-1/2.  Behind a sink it is the
-        # value of the first key, around 2, and the bound grows as the keys: by 32, less its offset.
+        # N(0, 1) values: the output of s keys has a spread of about s^-1/2.  Behind a sink it is
+        # the value of the first key, around 2; the bound grows as the keys: by 32, less its offset.
         seen = {
             (row["params"]["input"], row["params"]["s"]): row["values"]
             for row in rows

@@ -148,8 +148,9 @@ static inline float dot(const struct work *w, ptrdiff_t j)
 static inline void make_scores(struct work *w)
 {
     for (ptrdiff_t j = w->seen.lo; j < w->seen.hi; j++)
-        if (w->shown[j])
-            w->scores[j] = capped(w, w->scale * dot(w, j)) + slope_term(w, j) + bias_term(w, j);
+        w->scores[j] = w->shown[j]
+                           ? capped(w, w->scale * dot(w, j)) + slope_term(w, j) + bias_term(w, j)
+                           : -INFINITY;
 }
 
 static inline void find_maximum(struct work *w)
@@ -246,11 +247,11 @@ static inline void each_row(const struct attn_plan *plan, const struct attn_tens
                             row_function *row)
 {
     const struct attn_problem *p = &plan->problem;
-    const size_t rows = p->batch * p->q_heads * p->q_len;
-#pragma omp parallel for num_threads(plan->threads)
-    for (size_t n = 0; n < rows; n++)
-        one_row(p, tensors, n / p->q_len / p->q_heads, n / p->q_len % p->q_heads, n % p->q_len,
-                row);
+#pragma omp parallel for collapse(3) num_threads(plan->threads)
+    for (size_t b = 0; b < p->batch; b++)
+        for (size_t h = 0; h < p->q_heads; h++)
+            for (size_t i = 0; i < p->q_len; i++)
+                one_row(p, tensors, b, h, i, row);
 }
 
 /* The descriptor of the file's kernel; further members may follow. */
