@@ -204,42 +204,15 @@ static void nan_in_q(struct trial *trial, uint64_t key)
             set_query_nan(trial, b, h);
 }
 
-/* ---- shapes -------------------------------------------------------------------------------- */
-
-/* More queries than keys: under a causal mask the first ones see none. */
-static bool more_queries(struct problem_case *c)
-{
-    struct attn_problem *p = &c->problem;
-    if (!(p->mask & ATTN_MASK_CAUSAL_TOP_LEFT))
-        p->mask |= ATTN_MASK_CAUSAL;
-    p->q_len = p->kv_len + 67;
-    return p->mask & ATTN_MASK_CAUSAL;
-}
-
-/* A window so narrow that late queries do not see the first keys. */
-static bool narrow_window(struct problem_case *c)
-{
-    c->problem.options |= ATTN_OPTION_WINDOW;
-    c->problem.window_left = (ptrdiff_t)(c->problem.kv_len / 3);
-    c->problem.window_right = -1;
-    return true;
-}
-
-static bool weights_wanted(struct problem_case *c)
-{
-    c->problem.outputs |= ATTN_OUTPUT_WEIGHTS;
-    return true;
-}
-
 /* ---- the list ------------------------------------------------------------------------------ */
 
 #define LEAKS .caveat = ATTN_CAVEAT_NAN_LEAKS
 
 const struct adversary adversaries[] = {
     {"small problem", .fill = fill_normal},
-    {"weights", .fill = fill_normal, .shape = weights_wanted},
-    {"fully masked rows", .fill = fill_normal, .shape = more_queries},
-    {"first tile masked", .fill = fill_normal, .shape = narrow_window},
+    {"weights", .fill = fill_normal, .shape = shape_weights},
+    {"fully masked rows", .fill = fill_normal, .shape = shape_more_queries},
+    {"first tile masked", .fill = fill_normal, .shape = shape_narrow_window},
     {"mean 2", .fill = mean_two},
     {"negative", .score = negative, .noise = NOISE, .mean = 2},
     {"needle", .score = needle, .noise = NOISE, .one_hot = true, .special_keys = true},

@@ -7,17 +7,19 @@
 
 #include "trial.h"
 
-/* Problems made from a case; false where it cannot be. */
+/* adversary_shapes.c: problems made from a case; false where it cannot be. */
 typedef bool adversary_shape(struct problem_case *c);
-adversary_shape shape_mask, shape_mask_blocks, shape_bias, shape_softcap, shape_softcap_far,
-    shape_softcap_small, shape_sinks, shape_sinks_and_masked_rows, shape_short, shape_short_packed,
-    shape_pages, shape_pages_and_lengths, shape_int8, shape_int8_channels, shape_window,
-    shape_top_left;
+adversary_shape shape_more_queries, shape_narrow_window, shape_weights, shape_mask,
+    shape_mask_blocks, shape_bias, shape_softcap, shape_softcap_far, shape_softcap_small,
+    shape_sinks, shape_sinks_and_masked_rows, shape_short, shape_short_packed, shape_pages,
+    shape_pages_and_lengths, shape_int8, shape_int8_channels, shape_window, shape_top_left;
 
 /* What is done to the operands after they are filled. */
 typedef void adversary_change(struct trial *trial, uint64_t key);
+/* adversary_masks.c */
 adversary_change hide_needles, show_last_key, mask_rows, mark_blocks_of_64, mark_blocks_of_128,
-    hide_columns, poison_hidden, bias_holes, bias_far_below, bias_far_above, raise_sinks,
-    vary_sinks, share_pages, clear_scales, take_extremes;
+    hide_columns, poison_hidden, bias_holes, bias_far_below, bias_far_above;
+/* adversary_caches.c */
+adversary_change raise_sinks, vary_sinks, share_pages, clear_scales, take_extremes;
 
 #endif

@@ -1,0 +1,111 @@
+/*
+ * adversary_caches: sinks, pages and scales.
+ */
+#include <math.h>
+
+#include "adversary_options.h"
+#include "base/random.h"
+#include "problem/keys.h"
+
+/* ---- sinks --------------------------------------------------------------------------------- */
+
+static void set_sink(struct trial *trial, size_t h, float sink)
+{
+    ((float *)trial->set.tensors.sinks.data)[h] = sink;
+}
+
+void raise_sinks(struct trial *trial, uint64_t key)
+{
+    (void)key;
+    for (size_t h = 0; h < trial->problem.q_heads; h++)
+        set_sink(trial, h, 100 + (float)h);
+}
+
+void vary_sinks(struct trial *trial, uint64_t key)
+{
+    static const float sinks[] = {-INFINITY, 15, -1e30F, 0};
+    (void)key;
+    for (size_t h = 0; h < trial->problem.q_heads; h++)
+        set_sink(trial, h, sinks[h % 4]);
+}
+
+/* ---- pages --------------------------------------------------------------------------------- */
+
+/* Full pages that two sequences begin with. */
+static size_t pages_of_both(const struct trial *trial, size_t a, size_t b)
+{
+    const struct attn_problem *p = &trial->problem;
+    const size_t x = attn_sequence(p, &trial->set.tensors, a).kv_len;
+    const size_t y = attn_sequence(p, &trial->set.tensors, b).kv_len;
+    return (x < y ? x : y) / p->page_size;
+}
+
+/* NaN into a page of K and V that is named no more. */
+static void poison_page(const struct trial *trial, size_t page)
+{
+    const struct attn_problem *p = &trial->problem;
+    const struct attn_tensors *t = &trial->set.tensors;
+    for (size_t g = 0; p->kv_dtype != ATTN_I8 && g < p->kv_heads; g++)
+        for (size_t r = 0; r < p->page_size; r++) {
+            for (size_t d = 0; d < p->qk_dim; d++)
+                tensors_set(&t->k, page, g, r, d, NAN);
+            for (size_t d = 0; d < p->v_dim; d++)
+                tensors_set(&t->v, page, g, r, d, NAN);
+        }
+}
+
+/* All sequences begin with pages of the first one, in another order in every other sequence. */
+void share_pages(struct trial *trial, uint64_t key)
+{
+    const struct attn_tensor *t = &trial->set.tensors.block_table;
+    int32_t *first = t->data;
+    (void)key;
+    for (size_t b = 1; b < trial->problem.batch; b++) {
+        int32_t *own = first + (ptrdiff_t)b * t->stride[0];
+        const size_t n = pages_of_both(trial, 0, b);
+        for (size_t k = 0; k < n; k++) {
+            poison_page(trial, (size_t)own[k]);
+            own[k] = first[b % 2 ? k : n - 1 - k];
+        }
+    }
+}
+
+/* ---- int8 ---------------------------------------------------------------------------------- */
+
+/* Scales of 0: of K's first key, or dimension, and every third one; of V's first and every other. */
+void clear_scales(struct trial *trial, uint64_t key)
+{
+    const struct attn_problem *p = &trial->problem;
+    const struct attn_tensors *t = &trial->set.tensors;
+    const bool channels = t->k_scale.stride[3];
+    (void)key;
+    for (size_t b = 0; b < p->batch; b++)
+        for (size_t g = 0; g < p->kv_heads; g++)
+            for (size_t j = 0; j < attn_sequence(p, t, b).kv_len; j++) {
+                const struct patterns_key at = {b, g, j};
+                for (size_t d = 0; d < (channels ? p->qk_dim : 1); d++)
+                    if ((channels ? d : j) % 3 == 0)
+                        *keys_scale(p, t, KEYS_K, at, d) = 0;
+                if (j % 2 == 0)
+                    *keys_scale(p, t, KEYS_V, at, 0) = 0;
+            }
+}
+
+/* Every integer is -128 or 127. */
+void take_extremes(struct trial *trial, uint64_t key)
+{
+    const struct attn_problem *p = &trial->problem;
+    const struct attn_tensors *t = &trial->set.tensors;
+    uint64_t number = 0;
+    for (size_t b = 0; b < p->batch; b++)
+        for (size_t g = 0; g < p->kv_heads; g++)
+            for (size_t j = 0; j < attn_sequence(p, t, b).kv_len; j++) {
+                const struct attn_sequence s = attn_sequence(p, t, b);
+                int8_t *k = attn_kv_row(p, t, &t->k, &s, b, g, j);
+                int8_t *v = attn_kv_row(p, t, &t->v, &s, b, g, j);
+                for (size_t d = 0; d < p->qk_dim; d++)
+                    k[d] = random_bits(key, number++) & 1 ? -128 : 127;
+                for (size_t d = 0; v != k && d < p->v_dim; d++)
+                    v[d] = random_bits(key, number++) & 1 ? -128 : 127;
+            }
+}
