@@ -77,7 +77,7 @@ static const struct {
 } families[] = {
     {"prefill-", "prefill-$T-s$S-d$D$c", "h=$P,s=$S,d=$D,dtype=$T$C"},
     {"gqa-", "gqa-$T-h$Qx$K-s$S-d$D$c", "hq=$Q,hkv=$K,s=$S,d=$D,dtype=$T$C"},
-    {"decode-", "decode-$T-s$S-g$G-d$D", "hq=$Q,hkv=8,sq=1,skv=$S,d=$D,dtype=$T"},
+    {"decode-", "decode-$T-s$S-g$G-d$D$i", "hq=$Q,hkv=8,sq=1,skv=$S,d=$D,dtype=$T$I"},
     {"batched-", "batched-$T-b$B-s$S-g$G-d$D", "b=$B,hq=$Q,hkv=8,sq=1,skv=$S,d=$D,dtype=$T"},
     {"short-", "short-$T-b$B-h$Q-s$S-d$D$c", "b=$B,h=$Q,s=$S,d=$D,dtype=$T$C"},
     {"tiny-", "tiny-$T-s$S-d$D", "h=1,s=$S,d=$D,dtype=$T"},
@@ -105,6 +105,11 @@ static void letter(char which, const struct attn_problem *p, char text[32])
         snprintf(text, 32, "%s", attn_dtype_name(p->dtype));
     if (which == 'c' || which == 'C')
         snprintf(text, 32, "%s", !causal ? "" : which == 'c' ? "-causal" : ",mask=causal");
+    if (which == 'i' || which == 'I')
+        snprintf(text, 32, "%s",
+                 p->kv_dtype != ATTN_I8 ? ""
+                 : which == 'i'         ? "-int8"
+                                        : ",kv_dtype=i8");
     for (size_t i = 0; i < COUNT(numbers); i++)
         if (numbers[i].letter == which)
             snprintf(text, 32, "%zu", numbers[i].number);
@@ -253,7 +258,7 @@ static void builtin_suites_come_in_f32_and_bf16(void **state)
         const char *name;
         size_t count;
     } sizes[] = {{"prefill", 56}, {"gqa", 16},  {"decode", 48},
-                 {"short", 16},   {"tiny", 28}, {"rivals", 26}};
+                 {"short", 16},   {"tiny", 28}, {"rivals", 32}};
     for (size_t i = 0; i < COUNT(sizes); i++) {
         struct case_list list = {0};
         assert_true(cases_load(&list, sizes[i].name, message, sizeof message));
