@@ -16,6 +16,11 @@
  * and the ratio that is reported is 8 E over the root of the right side, which for f32 is
  * E / naive.  LSE, which is f32 whatever the storage, is held to the same rule: it shows what the
  * rounding of O hides, such as a scale that was folded into bf16 Q.
+ *
+ * Products of 16-bit numbers are exact in f32, and so are most of naive's sums of them.  A kernel
+ * that folds the scale into Q in f32 has products of 24 bits, whose sums round as those of f32
+ * storage do: where all products are alike, addition d of D rounds a number of |s| d / D, which
+ * makes an RMS of RHO u |s| sqrt(D / 3).  Naive's LSE of 16-bit storage is not counted below that.
  */
 #include "precision.h"
 
@@ -39,7 +44,8 @@
 #define RHO 0.4247
 
 /* Sums of squared errors: of the kernel, of naive, of the best that f32 could do (rounding the
- * exact value once; naive is not counted below that), of roundings that no kernel can avoid. */
+ * exact value once, or its sums; naive is not counted below that), of roundings that no kernel can
+ * avoid. */
 struct squares {
     double kernel, naive, best, rounding;
     size_t count;
@@ -130,11 +136,12 @@ static double rounded(enum attn_dtype dtype, double x)
                                : x;
 }
 
-static void add(struct squares *sum, double expected, double kernel, double naive, double rounding)
+static void add(struct squares *sum, double expected, double kernel, double naive, double best,
+                double rounding)
 {
     sum->kernel += (kernel - expected) * (kernel - expected);
     sum->naive += (naive - expected) * (naive - expected);
-    sum->best += RHO * U * expected * RHO * U * expected;
+    sum->best += best * best;
     sum->rounding += rounding;
     sum->count++;
 }
@@ -155,6 +162,7 @@ static void square(const struct trial *trial, struct yardstick *y, size_t number
     const struct tensors_place at = tensors_place(p, t, number);
     const struct sight sight = sight_of(p, t, at);
     const bool bf16 = trial->checker->kernel->caps.compute == ATTN_BF16;
+    const bool short_products = p->dtype != ATTN_F32 && p->qk_dim > 3;
     if (!single_take(&y->single, &sight))
         return;
     struct attn_reference_row row = {.size = sizeof row, .o = y->o, .weights = y->weights};
@@ -164,10 +172,12 @@ static void square(const struct trial *trial, struct yardstick *y, size_t number
     for (size_t d = 0; p->outputs & ATTN_OUTPUT_O && d < p->v_dim; d++) {
         const double rounding = rounded(p->dtype, row.o[d]) - row.o[d];
         add(&sums[SQUARES_O], row.o[d], tensors_get(&t->o, at.b, at.h, at.row, d),
-            (double)y->o_naive[d], rounding * rounding + (bf16 ? rounding_p(y, d, false) : 0));
+            (double)y->o_naive[d], RHO * U * row.o[d],
+            rounding * rounding + (bf16 ? rounding_p(y, d, false) : 0));
     }
     if (p->outputs & ATTN_OUTPUT_LSE)
         add(&sums[SQUARES_LSE], row.lse, tensors_get(&t->lse, at.b, at.h, at.row, 0), lse,
+            RHO * U * row.lse * (short_products ? sqrt((double)p->qk_dim / 3) : 1),
             bf16 ? rounding_p(y, 0, true) : 0);
 }
 

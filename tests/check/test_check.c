@@ -17,10 +17,10 @@
 
 #include "check/adversary.h"
 #include "check/rows.h"
+#include "passes.h"
 #include "problem/filled_tensors.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
-#define THREADS 2
 
 extern const struct attn_kernel wrong_honest, wrong_honest_bf16, wrong_cached_by_plan,
     wrong_nan_leaks;
@@ -29,50 +29,7 @@ int memfd_create(const char *name, unsigned flags); /* sys/mman.h shows it with 
 
 /* ---- honest kernels ------------------------------------------------------------------------ */
 
-static void assert_passes(const struct attn_kernel *kernel, const struct problem_case *c)
-{
-    struct check_result result;
-    if (!check_kernel(kernel, c, THREADS, CHECK_FULL, &result))
-        fail_msg("%s/%s: %s", kernel->name, attn_isa_name(kernel->isa), result.why);
-    assert_true(result.ok && result.rows > 30);
-    /* Rounding a 16-bit result may take the whole of u_out |O|. */
-    const double expected = c->problem.dtype == ATTN_F32 ? 0.5 : 1;
-    if (!(result.error_over_bound < expected && result.hardest_over_bound < 1))
-        fail_msg("%s/%s: error is %g of the bound, %g on the hardest input", kernel->name,
-                 attn_isa_name(kernel->isa), result.error_over_bound, result.hardest_over_bound);
-    assert_true(result.rms_ratio > 0 && result.rms_ratio <= 8);
-}
-
 #define CACHE "b=4,hq=4,hkv=2,sq=9,skv=70,d=24,dv=17"
-
-/* Every kernel of the registry that this host can run. */
-static void the_registry_passes(void **state)
-{
-    (void)state;
-    static const char *const problems[] = {
-        "sq=65,skv=130,d=40",
-        "hq=4,hkv=2,sq=33,skv=70,d=64,dv=24,mask=causal",
-        "b=2,hq=3,hkv=1,sq=1,skv=300,d=128",
-        "h=2,s=70,d=32,mask=causal,layout=bshd,window=20",
-        CACHE ",mask=bool+causal,softcap=2,sinks=1",
-        CACHE ",ragged=1,page=16,kv_dtype=i8",
-        CACHE ",packed=1,mask=bias,alibi=1",
-    };
-    size_t count, run = 0;
-    const struct attn_kernel *const *kernels = attn_kernels(&count);
-    for (size_t n = 0; n < COUNT(problems); n++) {
-        const struct problem_case c = case_of(problems[n], "normal:1");
-        for (size_t k = 0; k < count; k++) {
-            const char *why;
-            if (!attn_isa_available(kernels[k]->isa) ||
-                !attn_supports(kernels[k], &c.problem, &why) || !attn_load(kernels[k], &why))
-                continue;
-            assert_passes(kernels[k], &c);
-            run++;
-        }
-    }
-    assert_true(run >= COUNT(problems));
-}
 
 static void honest_kernels_pass(void **state)
 {
@@ -322,7 +279,6 @@ static void half_a_reference_is_not_used(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_registry_passes),
         cmocka_unit_test(honest_kernels_pass),
         cmocka_unit_test(what_is_admitted_is_not_judged),
         cmocka_unit_test(the_smallest_problem_passes),

@@ -1,0 +1,49 @@
+/*
+ * Every variant of the registry passes the check, on problems of every kind that it computes.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "passes.h"
+#include "kernels/tested_kernel.h"
+#include "problem/filled_tensors.h"
+
+#define CACHE "b=4,hq=4,hkv=2,sq=9,skv=70,d=24,dv=17"
+
+static void passes(void **state)
+{
+    (void)state;
+    static const char *const problems[] = {
+        "sq=65,skv=130,d=40",
+        "hq=4,hkv=2,sq=33,skv=70,d=64,dv=24,mask=causal",
+        "b=2,hq=3,hkv=1,sq=1,skv=300,d=128",
+        "h=2,s=70,d=32,mask=causal,layout=bshd,window=20",
+        "hq=4,hkv=2,sq=33,skv=70,d=64,mask=causal,dtype=bf16",
+        CACHE ",mask=bool+causal,softcap=2,sinks=1",
+        CACHE ",ragged=1,page=16,kv_dtype=i8",
+        CACHE ",packed=1,mask=bias,alibi=1",
+    };
+    for (size_t n = 0; n < sizeof problems / sizeof *problems; n++) {
+        const struct problem_case c = case_of(problems[n], "normal:1");
+        struct judged_problem *t = tested_open(problems[n]);
+        if (judged_run(t, tested, THREADS)) { /* else the kernel or its library refuses */
+            assert_passes(tested, &c);
+            tested_ran++;
+        }
+        judged_close(t);
+    }
+    tested_skip_unless_ran();
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(passes, tested_start),
+    };
+    const int status = tested_choose(argc, argv);
+    return status ? status : cmocka_run_group_tests(tests, NULL, NULL);
+}
