@@ -6,6 +6,7 @@
 
 #include "isa.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum exp2_function {
@@ -18,6 +19,7 @@ enum exp2_function {
 
 struct exp2_variant {
     enum attn_isa isa;
+    bool (*fuses)(void); /* products and sums into one rounding: not without optimisation */
     /* y[i] = 2^x[i], or e^x[i], for i < n, a multiple of 16. */
     void (*run[EXP2_FUNCTIONS])(const float *x, float *y, size_t n);
 };
