@@ -186,7 +186,9 @@ struct attn_tensors {
  * semantics are as they are.  It is not judged by what it admits, and its results say so. */
 enum attn_caveat {
     ATTN_CAVEAT_NAN_LEAKS =
-        1 << 0 /* a NaN in a masked key or value reaches rows that do not see it */
+        1 << 0, /* a NaN in a masked key or value reaches rows that do not see it */
+    ATTN_CAVEAT_EMPTY_ROWS =
+        1 << 1, /* rows that see no key have any values: NaN, the mean of V, an LSE of 0 */
 };
 
 /* What a kernel can do: data, checked by attn_supports().  Sets are bits, as above; dtypes and

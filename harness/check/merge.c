@@ -42,9 +42,10 @@ static bool look_at_rows(struct trial *trials, size_t count, look *look_at)
     for (size_t n = 0; right && rows && n < row_count; n++) {
         const struct tensors_place at =
             tensors_place(&trials[0].problem, &trials[0].set.tensors, rows[n]);
+        bool judged = true;
         for (size_t k = 0; k < count; k++)
-            check_bounds_of(&bounds[k], &trials[k], at);
-        right = look_at(trials, bounds, at);
+            judged = check_bounds_of(&bounds[k], &trials[k], at) && judged;
+        right = !judged || look_at(trials, bounds, at);
     }
     for (size_t k = 0; k < count; k++)
         check_bounds_close(&bounds[k]);

@@ -31,13 +31,14 @@ void check_bounds_close(struct check_bounds *bounds)
     free(bounds->o);
 }
 
-void check_bounds_of(struct check_bounds *bounds, const struct trial *t, struct tensors_place at)
+bool check_bounds_of(struct check_bounds *bounds, const struct trial *t, struct tensors_place at)
 {
     const struct attn_caps *caps = &t->checker->kernel->caps;
     struct attn_reference_row row = {.size = sizeof row, .o = bounds->o, .bound = bounds->bound};
     attn_reference(&t->problem, &t->set.tensors, at.b, at.h, at.i, caps->compute,
                    caps->bound_factor, bounds->workspace, &row);
     bounds->lse_bound = row.lse_bound;
+    return !(caps->caveats & ATTN_CAVEAT_EMPTY_ROWS && row.lse == -INFINITY);
 }
 
 /* ---- sums of results ----------------------------------------------------------------------- */
@@ -53,12 +54,13 @@ static bool row_sums_to_zero(struct term *terms, size_t count, struct check_boun
 {
     const struct tensors_place at =
         tensors_place(&terms[0].trial.problem, &terms[0].trial.set.tensors, number);
+    for (size_t k = 0; k < count; k++)
+        if (!check_bounds_of(&bounds[k], &terms[k].trial, at))
+            return true;
     for (size_t d = 0; d < terms[0].trial.problem.v_dim; d++) {
         double sum = 0, allowed = 0;
         for (size_t k = 0; k < count; k++) {
             const struct trial *t = &terms[k].trial;
-            if (d == 0)
-                check_bounds_of(&bounds[k], t, at);
             sum += terms[k].factor * tensors_get(&t->set.tensors.o, at.b, at.h, at.row, d);
             allowed += fabs(terms[k].factor) * bounds[k].bound[d];
         }

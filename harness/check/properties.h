@@ -7,14 +7,15 @@
 #include "trial.h"
 #include "problem/keys.h"
 
-/* What the reference allows a row of a trial. */
+/* What the reference allows a row of a trial; false where the kernel admits that the row may be
+ * anything. */
 struct check_bounds {
     void *workspace;
     double *o, *bound; /* v_dim each */
     double lse_bound;
 };
 bool check_bounds_open(struct check_bounds *bounds, const struct attn_problem *problem);
-void check_bounds_of(struct check_bounds *bounds, const struct trial *trial,
+bool check_bounds_of(struct check_bounds *bounds, const struct trial *trial,
                      struct tensors_place at);
 void check_bounds_close(struct check_bounds *bounds);
 

@@ -42,7 +42,8 @@ static const struct word outputs[] = {
     {"dv", ATTN_OUTPUT_DV},
     {NULL, 0},
 };
-static const struct word caveats[] = {{"nan_leaks", ATTN_CAVEAT_NAN_LEAKS}, {NULL, 0}};
+static const struct word caveats[] = {
+    {"nan_leaks", ATTN_CAVEAT_NAN_LEAKS}, {"empty_rows", ATTN_CAVEAT_EMPTY_ROWS}, {NULL, 0}};
 enum { FORWARD = 1, BACKWARD = 2 };
 static const struct word passes[] = {{"forward", FORWARD}, {"backward", BACKWARD}, {NULL, 0}};
 

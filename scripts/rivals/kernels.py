@@ -11,6 +11,8 @@ from rivals.venvs import LIBRARIES, Library, label
 
 CAUSAL = ["causal", "causal_top_left"]
 FLOATS = ["f32", "bf16", "f16"]
+LEAKS = "nan_leaks"  # a weight of 0 times a NaN
+EMPTY = [LEAKS, "empty_rows"]  # -inf less -inf, or a mask of large finite numbers
 
 
 def caps(dtypes: list[str], masks: list[str], **others: Any) -> dict[str, Any]:
@@ -27,7 +29,7 @@ def caps(dtypes: list[str], masks: list[str], **others: Any) -> dict[str, Any]:
         "compute": "f32",
         "bound_factor": 0,
         "bound_reason": None,
-        "caveats": ["nan_leaks"],  # a weight of 0 times a NaN
+        "caveats": [LEAKS],
         **others,
     }
 
@@ -47,7 +49,13 @@ KERNELS = {
             "torch",
             "scaled_dot_product_attention, its CPU flash kernel",
             "PyTorch, aten/src/ATen/native/cpu/FlashAttentionKernel.cpp",
-            caps(FLOATS, [*CAUSAL, "bool", "bias"], outputs=["o", "lse"], compute="bf16"),
+            caps(
+                FLOATS,
+                [*CAUSAL, "bool", "bias"],
+                outputs=["o", "lse"],
+                compute="bf16",
+                caveats=EMPTY,
+            ),
         ),
         kernel(
             "torch",
@@ -73,7 +81,7 @@ KERNELS = {
             "onnxruntime_mha",
             "com.microsoft.MultiHeadAttention",
             "ONNX Runtime, onnxruntime/contrib_ops/cpu/bert/multihead_attention.cc",
-            caps(["f32"], [*CAUSAL, "bool", "bias"]),
+            caps(["f32"], [*CAUSAL, "bool", "bias"], caveats=EMPTY),
         ),
         kernel(
             "onnxruntime",
@@ -94,21 +102,27 @@ KERNELS = {
             "openvino",
             "ScaledDotProductAttention-13, causal by its flag",
             "OpenVINO, src/plugins/intel_cpu/src/nodes/scaled_attn.cpp, snippets",
-            caps(["f32", "bf16"], CAUSAL, compute="bf16"),
+            caps(["f32", "bf16"], CAUSAL, compute="bf16", caveats=EMPTY),
         ),
         kernel(
             "openvino",
             "openvino_mask",
             "ScaledDotProductAttention-13 with its mask as a tensor",
             "OpenVINO, src/plugins/intel_cpu/src/nodes/scaled_attn.cpp, snippets",
-            caps(["f32", "bf16"], [*CAUSAL, "bool", "bias"], compute="bf16"),
+            caps(["f32", "bf16"], [*CAUSAL, "bool", "bias"], compute="bf16", caveats=EMPTY),
         ),
         kernel(
             "jax",
             "jax",
             "jax.nn.dot_product_attention, jitted",
             "JAX, jax/_src/nn/functions.py; XLA for CPUs",
-            caps(["f32", "bf16"], [*CAUSAL, "bool", "bias"], options=["window"], compute="bf16"),
+            caps(
+                ["f32", "bf16"],
+                [*CAUSAL, "bool", "bias"],
+                options=["window"],
+                compute="bf16",
+                caveats=EMPTY,
+            ),
         ),
         kernel(
             "ggml",
@@ -122,7 +136,7 @@ KERNELS = {
             "numpy",
             "the formula as people write it, with matmul and exp",
             "Vaswani et al. 2017 (arXiv:1706.03762), equation 1",
-            caps(["f32"], [*CAUSAL, "bool", "bias"], options=["window", "softcap"]),
+            caps(["f32"], [*CAUSAL, "bool", "bias"], options=["window", "softcap"], caveats=EMPTY),
         ),
     )
 }

@@ -23,12 +23,6 @@ def positional(problem: Problem) -> np.ndarray | None:
     return None if seen.all() else seen
 
 
-def has_empty_rows(problem: Problem) -> bool:
-    """Whether they leave some query no key at all."""
-    seen = positional(problem)
-    return seen is not None and not seen.any(axis=1).all()
-
-
 def boolean(problem: Problem, given: np.ndarray | None) -> np.ndarray | None:
     """Everything that hides keys in one mask, broadcastable to (B, Hq, Sq, Skv); None: nothing."""
     seen = positional(problem)

@@ -23,7 +23,7 @@
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
 extern const struct attn_kernel wrong_honest, wrong_honest_bf16, wrong_cached_by_plan,
-    wrong_nan_leaks;
+    wrong_nan_leaks, wrong_masked_rows_are_nan;
 
 int memfd_create(const char *name, unsigned flags); /* sys/mman.h shows it with _GNU_SOURCE only */
 
@@ -75,6 +75,23 @@ static void what_is_admitted_is_not_judged(void **state)
     kernel = wrong_cached_by_plan;
     kernel.caps.caveats = ATTN_CAVEAT_NAN_LEAKS;
     assert_false(check_kernel(&kernel, &causal, THREADS, CHECK_FULL, &result));
+}
+
+/* Rows that see no key are left out of what is compared, whatever hides the keys; no other rows. */
+static void empty_rows_may_be_admitted(void **state)
+{
+    (void)state;
+    struct check_result result;
+    const struct problem_case taller = case_of("h=2,sq=40,skv=30,d=24,mask=causal", "normal:1");
+    const struct problem_case square = case_of("h=2,s=40,d=24,mask=causal", "normal:1");
+    struct attn_kernel kernel = wrong_masked_rows_are_nan;
+    assert_false(check_kernel(&kernel, &taller, THREADS, CHECK_FULL, &result));
+    kernel.caps.caveats = ATTN_CAVEAT_EMPTY_ROWS;
+    assert_passes(&kernel, &taller);
+    kernel = wrong_nan_leaks;
+    kernel.caps.caveats = ATTN_CAVEAT_EMPTY_ROWS;
+    assert_false(check_kernel(&kernel, &square, THREADS, CHECK_FULL, &result));
+    assert_string_equal(result.phase, "nan in v");
 }
 
 /* One query and one key: a row for each input, and o = v is exact, so that the naive kernel has no
@@ -281,6 +298,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(honest_kernels_pass),
         cmocka_unit_test(what_is_admitted_is_not_judged),
+        cmocka_unit_test(empty_rows_may_be_admitted),
         cmocka_unit_test(the_smallest_problem_passes),
         cmocka_unit_test(sampled_rows_are_counted),
         cmocka_unit_test(timed_results_are_judged),

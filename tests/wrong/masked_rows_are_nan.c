@@ -6,8 +6,9 @@
 static void row(struct work *w)
 {
     honest_row(w);
-    for (size_t d = 0; w->seen.lo == w->seen.hi && d < w->problem->v_dim; d++)
-        put(&w->tensors->o, w->b, w->h, w->i, d, NAN);
+    const bool divides = w->seen.lo == w->seen.hi && w->problem->outputs & ATTN_OUTPUT_O;
+    for (size_t d = 0; divides && d < w->problem->v_dim; d++)
+        put(&w->tensors->o, w->b, w->h, w->sequence.q_first + w->i, d, NAN);
 }
 
 static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)

@@ -15,7 +15,7 @@ import jax
 import ml_dtypes
 import numpy as np
 
-from rivals.masks import boolean, has_empty_rows, rank4
+from rivals.masks import boolean, rank4
 from rivals.memory_file import Operands
 from rivals.operation import Operation
 from rivals.problem import Problem, Unsupported
@@ -54,8 +54,6 @@ def refuse(problem: Problem) -> None:
     """What the table of capabilities cannot say."""
     if problem.qk_dim != problem.v_dim:
         raise Unsupported("dot_product_attention takes V of the dimension of Q and K only")
-    if has_empty_rows(problem):
-        raise Unsupported("masks with a large finite number: a row without keys is not 0")
 
 
 class Call:

@@ -16,7 +16,7 @@ import numpy as np
 import onnxruntime as ort
 from onnx import TensorProto, helper
 
-from rivals.masks import additive, boolean, has_empty_rows, positional
+from rivals.masks import additive, boolean, positional
 from rivals.memory_file import Operands
 from rivals.operation import Operation, aligned
 from rivals.problem import Problem, Unsupported
@@ -191,8 +191,6 @@ def refuse(name: str, p: Problem) -> None:
     """What the table of capabilities cannot say."""
     if name == "onnxruntime_attention" and p.scale <= 0:
         raise Unsupported("Attention takes a positive scale only")
-    if name == "onnxruntime_mha" and has_empty_rows(p):
-        raise Unsupported("MultiHeadAttention makes NaN of a row without keys")
     if name != "onnxruntime_gqa":
         return
     if p.batch > 1 and 1 < p.q_len < p.kv_len:

@@ -17,10 +17,10 @@ import numpy as np
 import openvino as ov
 from openvino import opset13 as ops
 
-from rivals.masks import additive, has_empty_rows
+from rivals.masks import additive
 from rivals.memory_file import Operands, bits_of
 from rivals.operation import Operation
-from rivals.problem import Problem, Unsupported
+from rivals.problem import Problem
 
 TYPES = {"f32": ov.Type.f32, "bf16": ov.Type.bf16}
 CORE = ov.Core()
@@ -92,8 +92,6 @@ def prepare(
 ) -> Operation:
     """A compiled model, and a request with its tensors for each set."""
     p, kind = problem, TYPES[problem.dtype]
-    if has_empty_rows(p):
-        raise Unsupported("ScaledDotProductAttention makes NaN of a row without keys")
     operation, model = Operation(len(sets), threads), None
     flag = name == "openvino" and p.causal and p.offset == 0 and p.group == 1
     own = None if flag else additive(p, None, None)

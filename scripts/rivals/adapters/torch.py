@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch.nn.attention import flex_attention as flex
 
-from rivals.masks import additive, has_empty_rows
+from rivals.masks import additive
 from rivals.memory_file import Operands
 from rivals.operation import Operation
 from rivals.problem import Problem, Unavailable, Unsupported
@@ -42,7 +42,7 @@ def hidden_by(problem: Problem, s: Operands, n: int, operation: Operation) -> di
     """The arguments `attn_mask` and `is_causal`, which exclude each other.
 
     is_causal is aligned to the first key.  A mask made here is additive and of the type of Q: the
-    operator would make that of a boolean one at every call.
+    operator would make that of a boolean one at every call, and what it calls takes no other.
     """
     given = [x for x in (s.mask, s.bias) if x is not None]
     # With a negative scale the flag leaves NaN: its -inf are scaled, too.
@@ -51,7 +51,7 @@ def hidden_by(problem: Problem, s: Operands, n: int, operation: Operation) -> di
     own = additive(problem, None, None)
     if not given:
         return {} if own is None else {"attn_mask": tensor(own).to(tensor(s.q).dtype)}
-    if len(given) == 1 and own is None:
+    if len(given) == 1 and own is None and "lse" not in problem.outputs:
         return {"attn_mask": tensor(given[0])}
     made = operation.computed(n, lambda: additive(problem, s.mask, s.bias))
     return {"attn_mask": tensor(made)}
@@ -124,8 +124,6 @@ def refuse(name: str, problem: Problem) -> None:
     """What the table of capabilities cannot say."""
     if name != "torch_math" and problem.qk_dim != problem.v_dim:
         raise Unsupported("its kernel takes V of the dimension of Q and K only")
-    if "lse" in problem.outputs and has_empty_rows(problem):
-        raise Unsupported("its LSE of a row without keys is 0")
     if name == "torch_flex" and not shutil.which("c++") and not shutil.which("g++"):
         raise Unavailable("torch.compile needs a C++ compiler: apt-get install g++")
 
