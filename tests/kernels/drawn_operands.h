@@ -21,13 +21,14 @@ struct drawn_operands {
     size_t count;
 };
 
-/* A problem of at most these lengths, of some (or all) of the masks and options and one of the types
- * that are given as sets. */
+/* A problem of at most these lengths, of some of the masks and options and one of the types that are
+ * given as sets. */
 struct drawn_limits {
     size_t q_len, kv_len, dim;
     unsigned masks, options;
-    bool all;
-    unsigned dtypes, kv_dtypes; /* bits 1u << dtype; kv_dtypes beyond the same */
+    unsigned must_masks, must_options; /* what every problem has */
+    unsigned dtypes, kv_dtypes;        /* bits 1u << dtype; kv_dtypes beyond the same */
+    bool quantised;                    /* one of kv_dtypes, always */
 };
 struct attn_problem drawn_problem(const struct drawn_limits *limits, uint64_t seed);
 

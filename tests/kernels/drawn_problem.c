@@ -20,12 +20,12 @@ static unsigned bit_of(struct stream *d, unsigned set)
     return bits[below(d, n)];
 }
 
-/* One bit in `often` of the set. */
-static unsigned some_of(struct stream *d, unsigned set, size_t often)
+/* One bit in three of the set. */
+static unsigned some_of(struct stream *d, unsigned set)
 {
     unsigned some = 0;
     for (unsigned bit = 0; bit < 32; bit++)
-        if (set & 1u << bit && below(d, often) == 0)
+        if (set & 1u << bit && below(d, 3) == 0)
             some |= 1u << bit;
     return some;
 }
@@ -43,13 +43,13 @@ struct attn_problem drawn_problem(const struct drawn_limits *limits, uint64_t se
     p.qk_dim = 1 + below(d, limits->dim);
     p.v_dim = 1 + below(d, limits->dim);
     p.dtype = p.kv_dtype = (enum attn_dtype)bit_of(d, limits->dtypes);
-    if (limits->kv_dtypes && below(d, 3) == 0)
+    if (limits->kv_dtypes && (below(d, 3) == 0 || limits->quantised))
         p.kv_dtype = (enum attn_dtype)bit_of(d, limits->kv_dtypes);
     p.outputs = 1 + (unsigned)below(d, 7);
-    p.mask = some_of(d, limits->masks, limits->all ? 1 : 3);
+    p.mask = limits->must_masks | some_of(d, limits->masks);
     if (p.mask & ATTN_MASK_CAUSAL)
         p.mask &= ~(unsigned)ATTN_MASK_CAUSAL_TOP_LEFT;
-    p.options = some_of(d, limits->options, limits->all ? 1 : 3);
+    p.options = limits->must_options | some_of(d, limits->options);
     p.layout = below(d, 2) ? ATTN_BSHD : ATTN_BHSD;
     if (p.options & ATTN_OPTION_SHARED_KV && p.v_dim > p.qk_dim)
         p.v_dim = p.qk_dim;

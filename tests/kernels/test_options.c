@@ -1,6 +1,6 @@
 /*
  * Every variant on random problems of all masks, options, caches and types that it claims: each alone,
- * and several at once.  What no row may look at is NaN.
+ * and several at once.  What no row may look at is NaN.  drawn_search.h says how to draw more.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,18 +9,14 @@
 
 #include <cmocka.h>
 
-#include "drawn_operands.h"
-#include "judged_problem.h"
+#include "drawn_search.h"
 #include "tested_kernel.h"
 
-static void try(const struct attn_problem *p, uint64_t seed)
+static void hold(const struct drawn_series *series)
 {
-    struct drawn_operands d;
-    drawn_open(&d, p, !(tested->caps.caveats & ATTN_CAVEAT_NAN_LEAKS), seed);
-    struct judged_problem *t = judged_wrap(p, &d.tensors);
-    tested_compare(t, 1 + (int)(seed % 3));
-    judged_close(t);
-    drawn_close(&d);
+    const struct drawn_property property = {
+        .kernel = tested, .holds = drawn_is_as_reference, .test = "kernels/options"};
+    tested_ran += drawn_hold(&property, series);
 }
 
 static struct drawn_limits limits_of(unsigned masks, unsigned options)
@@ -40,16 +36,12 @@ static void each_alone(void **state)
 {
     (void)state;
     for (unsigned bit = 0; bit < 16; bit++) {
-        const unsigned mask = 1u << bit & 0xf, option = 1u << bit >> 4;
-        struct drawn_limits limits = limits_of(mask, option);
-        if (!(limits.masks | limits.options))
-            continue;
-        limits.all = true;
+        struct drawn_limits limits = limits_of(0, 0);
+        limits.must_masks = 1u << bit & 0xf & tested->caps.masks;
+        limits.must_options = 1u << bit >> 4 & tested->caps.options;
         limits.kv_dtypes = 0;
-        for (uint64_t seed = 0; seed < 12; seed++) {
-            const struct attn_problem p = drawn_problem(&limits, 100 * bit + seed);
-            try(&p, 100 * bit + seed);
-        }
+        if (limits.must_masks | limits.must_options)
+            hold(&(struct drawn_series){.limits = &limits, .seed = 100 * bit, .count = 12});
     }
     tested_skip_unless_ran();
 }
@@ -58,10 +50,7 @@ static void together(void **state)
 {
     (void)state;
     const struct drawn_limits limits = limits_of(~0u, ~0u);
-    for (uint64_t seed = 0; seed < 250; seed++) {
-        const struct attn_problem p = drawn_problem(&limits, seed);
-        try(&p, seed);
-    }
+    hold(&(struct drawn_series){.limits = &limits, .count = 250});
     tested_skip_unless_ran();
 }
 
@@ -72,10 +61,7 @@ static void long_keys(void **state)
     struct drawn_limits limits = limits_of(~0u, ~0u);
     limits.q_len = 1;
     limits.kv_len = 2500;
-    for (uint64_t seed = 0; seed < 50; seed++) {
-        const struct attn_problem p = drawn_problem(&limits, 1000 + seed);
-        try(&p, 1000 + seed);
-    }
+    hold(&(struct drawn_series){.limits = &limits, .seed = 1000, .count = 50});
     tested_skip_unless_ran();
 }
 
@@ -89,13 +75,15 @@ static void latent_heads(void **state)
         "b=2,hq=32,hkv=1,sq=1,skv=700,d=576,dv=512,shared_kv=1,ragged=1,page=16,outputs=o+lse",
     };
     static const char *const dtypes[] = {"f32", "bf16", "f16"};
+    struct drawn_case cases[9];
     for (size_t n = 0; n < 9; n++) {
         char text[PARSE_TEXT];
+        struct parse_error error;
         snprintf(text, sizeof text, "%s,dtype=%s", problems[n / 3], dtypes[n % 3]);
-        struct judged_problem *t = tested_open(text);
-        tested_compare(t, 2);
-        judged_close(t);
+        assert_true(parse_problem(text, &cases[n].problem, &error));
+        cases[n].seed = n;
     }
+    hold(&(struct drawn_series){.cases = cases, .count = 9});
     tested_skip_unless_ran();
 }
 

@@ -1,0 +1,216 @@
+/*
+ * drawn_search: the child, the search, and the line that shows what was found.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check/check.h"
+#include "drawn_search.h"
+#include "judged_problem.h"
+
+#define CASE_S 60 /* longer than any case takes on a busy machine, under the sanitizers */
+
+int drawn_threads(const struct drawn_case *c)
+{
+    return 1 + (int)(c->seed % 3);
+}
+
+bool drawn_is_as_reference(const struct drawn_property *property, const struct drawn_case *c)
+{
+    const struct attn_kernel *kernel = property->kernel;
+    struct drawn_operands d;
+    drawn_open(&d, &c->problem, !(kernel->caps.caveats & ATTN_CAVEAT_NAN_LEAKS), c->seed);
+    struct judged_problem *t = judged_wrap(&c->problem, &d.tensors);
+    const bool ran = judged_run(t, kernel, drawn_threads(c));
+    if (ran)
+        judged_compare(t, kernel);
+    judged_close(t);
+    drawn_close(&d);
+    return ran;
+}
+
+/* ---- the child ----------------------------------------------------------------------------- */
+
+/* What a child is to do; its last case and how many there were stay behind. */
+struct task {
+    const struct drawn_property *property;
+    const struct drawn_series *series;
+    struct progress {
+        size_t at, applied;
+    } * progress;
+};
+
+static struct drawn_case case_at(const struct drawn_series *series, size_t n)
+{
+    if (series->cases)
+        return series->cases[n];
+    const uint64_t seed = series->seed + n;
+    return (struct drawn_case){drawn_problem(series->limits, seed), seed};
+}
+
+static bool hold_all(const void *argument)
+{
+    const struct task *task = argument;
+    for (size_t n = 0; n < task->series->count; n++) {
+        const struct drawn_case c = case_at(task->series, n);
+        task->progress->at = n;
+        alarm(CASE_S);
+        task->progress->applied += task->property->holds(task->property, &c);
+    }
+    return true;
+}
+
+/* Whether the call returned true, in a process of its own. */
+static bool in_child(bool (*call)(const void *), const void *argument, bool quiet)
+{
+    int status;
+    fflush(NULL);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        const int nowhere = open("/dev/null", O_WRONLY);
+        setenv("CMOCKA_TEST_ABORT", "1", 1); /* a failed assertion ends the child, not its test */
+        setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+        if (quiet && (dup2(nowhere, 1) < 0 || dup2(nowhere, 2) < 0))
+            _exit(2);
+        exit(call(argument) ? 0 : 1); /* leaks are reported here */
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static bool hold(const struct drawn_property *property, const struct drawn_series *series,
+                 bool quiet, struct progress *progress)
+{
+    const int shared = MAP_SHARED | MAP_ANONYMOUS, allowed = PROT_READ | PROT_WRITE;
+    struct progress *common = mmap(NULL, sizeof *common, allowed, shared, -1, 0);
+    assert_true(common != MAP_FAILED);
+    const struct task task = {property, series, common};
+    const bool right = in_child(hold_all, &task, quiet);
+    *progress = *common;
+    munmap(common, sizeof *common);
+    return right;
+}
+
+bool drawn_fails(const struct drawn_property *property, const struct drawn_case *c)
+{
+    const struct drawn_series one = {.cases = c, .count = 1};
+    struct progress progress;
+    return !hold(property, &one, true, &progress);
+}
+
+bool drawn_find(const struct drawn_property *property, const struct drawn_series *series,
+                struct drawn_case *failing, size_t *applied)
+{
+    struct progress progress;
+    const bool right = hold(property, series, true, &progress);
+    *applied = progress.applied;
+    if (!right)
+        *failing = case_at(series, progress.at);
+    return !right;
+}
+
+/* ---- how to see it again ------------------------------------------------------------------- */
+
+struct checked {
+    const struct attn_kernel *kernel;
+    int threads;
+    struct problem_case c;
+};
+
+static bool passes_check(const void *argument)
+{
+    const struct checked *checked = argument;
+    struct check_result result;
+    return check_kernel(checked->kernel, &checked->c, checked->threads, CHECK_THOROUGH, &result);
+}
+
+/* Input number n for a problem: tensors that are shared by sequences and heads, or not. */
+static void input_text(const struct attn_problem *p, size_t n, char text[PARSE_TEXT])
+{
+    const bool own = n % 2;
+    snprintf(text, PARSE_TEXT, "normal:%zu%s%s%s", 1 + n / 2,
+             own && p->mask & ATTN_MASK_BOOL ? "+mask:elements:0.6:full" : "",
+             own && p->mask & ATTN_MASK_BIAS ? "+bias:full" : "",
+             own && p->kv_dtype == ATTN_I8 ? "+scales:channel" : "");
+}
+
+void drawn_repro(const struct drawn_property *property, const struct drawn_case *c,
+                 char text[DRAWN_REPRO])
+{
+    const struct attn_kernel *kernel = property->kernel;
+    const char *isa = attn_isa_name(kernel->isa);
+    char problem[PARSE_TEXT], input[PARSE_TEXT];
+    struct parse_error error;
+    struct checked checked = {.kernel = kernel,
+                              .threads = kernel->caps.parallel ? drawn_threads(c) : 1,
+                              .c.problem = c->problem};
+    parse_print_problem(&c->problem, problem);
+    for (size_t n = 0; n < 4; n++) {
+        input_text(&c->problem, n, input);
+        assert_true(parse_input_for(input, &c->problem, &checked.c.input, &error));
+        if (in_child(passes_check, &checked, true))
+            continue;
+        snprintf(text, DRAWN_REPRO,
+                 "attnbench check --kernel %s --isa %s --threads %d --problem '%s input=%s'",
+                 kernel->name, isa, checked.threads, problem, input);
+        return;
+    }
+    snprintf(text, DRAWN_REPRO,
+             "ATTNBENCH_PROBLEM='%s' ATTNBENCH_SEED=%llu ctest --preset release -R '^%s/%s/%s$' "
+             "# attnbench check finds nothing: let it",
+             problem, (unsigned long long)c->seed, property->test, kernel->name, isa);
+}
+
+/* ---- all of it ----------------------------------------------------------------------------- */
+
+static uint64_t environment(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+    char *end;
+    if (!text)
+        return otherwise;
+    const uint64_t value = strtoull(text, &end, 10);
+    if (!*text || *end)
+        fail_msg("%s=%s is not a number", name, text);
+    return value;
+}
+
+size_t drawn_hold(const struct drawn_property *property, const struct drawn_series *series)
+{
+    struct drawn_series asked = *series;
+    struct drawn_case failing = {.seed = environment("ATTNBENCH_SEED", 0)}, given = failing;
+    struct parse_error error;
+    struct progress progress;
+    char text[DRAWN_REPRO];
+    const char *problem = getenv("ATTNBENCH_PROBLEM");
+    if (problem && !parse_problem(problem, &given.problem, &error))
+        fail_msg("ATTNBENCH_PROBLEM=%s: %s", problem, error.message);
+    if (problem)
+        asked = (struct drawn_series){.cases = &given, .count = 1};
+    if (!asked.cases) {
+        asked.seed = environment("ATTNBENCH_SEED", asked.seed);
+        asked.count = environment("ATTNBENCH_DRAWS", asked.count);
+    }
+    if (hold(property, &asked, false, &progress))
+        return progress.applied;
+    failing = case_at(&asked, progress.at);
+    failing = drawn_simplest(property, &failing);
+    drawn_repro(property, &failing, text);
+    hold(property, &(struct drawn_series){.cases = &failing, .count = 1}, false, &progress);
+    fail_msg("to see it again, in its simplest form:\n%s", text);
+    return 0;
+}
