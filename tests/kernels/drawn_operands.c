@@ -24,58 +24,17 @@ static double normal(struct drawn_operands *d)
     return (double)x;
 }
 
-/* So many elements, all NaN (as floats). */
-static void *block(struct drawn_operands *d, size_t elements, enum attn_dtype dtype)
-{
-    const size_t bytes = (elements ? elements : 1) * attn_dtype_size(dtype);
-    void *memory = malloc(bytes);
-    assert_non_null(memory);
-    assert_true(d->count < sizeof d->blocks / sizeof *d->blocks);
-    memset(memory, 0xff, bytes);
-    return d->blocks[d->count++] = memory;
-}
-
-/* (outer, heads, rows, columns) in either order, with something behind each row. */
-static struct attn_tensor tensor(struct drawn_operands *d, size_t outer, size_t heads, size_t rows,
-                                 size_t columns, enum attn_dtype dtype)
-{
-    const size_t row = columns + below(d, 4);
-    struct attn_tensor t = {.dtype = dtype, .data = block(d, outer * heads * rows * row, dtype)};
-    const bool heads_first = d->problem.layout == ATTN_BHSD;
-    t.stride[0] = (ptrdiff_t)(heads * rows * row);
-    t.stride[1] = (ptrdiff_t)(heads_first ? rows * row : row);
-    t.stride[2] = (ptrdiff_t)(heads_first ? row : heads * row);
-    t.stride[3] = 1;
-    return t;
-}
-
-/* Q or a result: of all sequences one behind the other where they are packed. */
-static struct attn_tensor rows_tensor(struct drawn_operands *d, size_t columns,
-                                      enum attn_dtype dtype)
-{
-    const struct attn_problem *p = &d->problem;
-    if (!drawn_on(d, ATTN_OPTION_PACKED))
-        return tensor(d, p->batch, p->q_heads, p->q_len, columns, dtype);
-    struct attn_tensor t = tensor(d, 1, p->q_heads, d->tensors.q_rows, columns, dtype);
-    t.stride[0] = 0;
-    return t;
-}
-
 /* (B, heads, rows, columns), each of the first three dimensions shared or not. */
 static struct attn_tensor broadcast(struct drawn_operands *d, size_t heads, size_t rows,
                                     size_t columns, enum attn_dtype dtype)
 {
     const size_t batch = d->problem.batch, a = below(d, 2), b = below(d, 2), c = below(d, 2);
-    struct attn_tensor t = tensor(d, a ? batch : 1, b ? heads : 1, c ? rows : 1, columns, dtype);
+    struct attn_tensor t =
+        drawn_tensor(d, a ? batch : 1, b ? heads : 1, c ? rows : 1, columns, dtype);
     t.stride[0] *= (ptrdiff_t)a;
     t.stride[1] *= (ptrdiff_t)b;
     t.stride[2] *= (ptrdiff_t)c;
     return t;
-}
-
-static struct attn_tensor numbers(struct drawn_operands *d, size_t n, enum attn_dtype dtype)
-{
-    return (struct attn_tensor){.data = block(d, n, dtype), .dtype = dtype, .stride = {1}};
 }
 
 /* 0, all or anything between. */
@@ -87,7 +46,7 @@ static size_t length(struct drawn_operands *d, size_t most)
 
 static struct attn_tensor offsets(struct drawn_operands *d, size_t most, size_t *rows)
 {
-    struct attn_tensor t = numbers(d, d->problem.batch + 1, ATTN_I32);
+    struct attn_tensor t = drawn_numbers(d, d->problem.batch + 1, ATTN_I32);
     int32_t *first = t.data;
     first[0] = 0;
     for (size_t b = 0; b < d->problem.batch; b++)
@@ -105,7 +64,7 @@ static void draw_lengths(struct drawn_operands *d)
     if (drawn_keys_packed(d))
         t->cu_seqlens_kv = offsets(d, p->kv_len, &t->kv_rows);
     if (drawn_on(d, ATTN_OPTION_RAGGED)) {
-        t->kv_lens = numbers(d, p->batch, ATTN_I32);
+        t->kv_lens = drawn_numbers(d, p->batch, ATTN_I32);
         for (size_t b = 0; b < p->batch; b++)
             ((int32_t *)t->kv_lens.data)[b] = (int32_t)length(d, p->kv_len);
     }
@@ -118,9 +77,9 @@ static void draw_pages(struct drawn_operands *d)
     struct attn_tensors *t = &d->tensors;
     const size_t width = (p->kv_len + p->page_size - 1) / p->page_size;
     t->pages = p->batch * width + 2;
-    t->block_table = numbers(d, p->batch * width, ATTN_I32);
+    t->block_table = drawn_numbers(d, p->batch * width, ATTN_I32);
     t->block_table.stride[0] = (ptrdiff_t)width;
-    int32_t *table = t->block_table.data, *order = block(d, t->pages, ATTN_I32);
+    int32_t *table = t->block_table.data, *order = drawn_block(d, t->pages, ATTN_I32);
     for (size_t n = 0; n < t->pages; n++)
         order[n] = (int32_t)n;
     for (size_t n = t->pages - 1; n > 0; n--) {
@@ -150,18 +109,7 @@ static void draw_key(struct drawn_operands *d, const struct attn_tensor *t, size
 static struct attn_tensor draw_keys(struct drawn_operands *d, size_t columns)
 {
     const struct attn_problem *p = &d->problem;
-    const bool paged = drawn_on(d, ATTN_OPTION_PAGED), packed = drawn_keys_packed(d);
-    struct attn_tensor t = tensor(d,
-                                  paged    ? d->tensors.pages
-                                  : packed ? 1
-                                           : p->batch,
-                                  p->kv_heads,
-                                  paged    ? p->page_size
-                                  : packed ? d->tensors.kv_rows
-                                           : p->kv_len,
-                                  columns, p->kv_dtype);
-    if (packed)
-        t.stride[0] = 0;
+    const struct attn_tensor t = drawn_keys_tensor(d, columns);
     for (size_t b = 0; b < p->batch; b++)
         for (size_t g = 0; g < p->kv_heads; g++)
             for (size_t j = 0; j < drawn_kv_len(d, b); j++)
@@ -220,12 +168,12 @@ static void draw_options(struct drawn_operands *d)
         draw_terms(d, &t->mask, 1, 0);
     }
     if (drawn_on(d, ATTN_OPTION_SINKS)) {
-        t->sinks = numbers(d, p->q_heads, ATTN_F32);
+        t->sinks = drawn_numbers(d, p->q_heads, ATTN_F32);
         for (size_t h = 0; h < p->q_heads; h++)
             drawn_set(&t->sinks, (ptrdiff_t)h, below(d, 4) == 0 ? -INFINITY : 2 * normal(d));
     }
     if (drawn_on(d, ATTN_OPTION_ALIBI)) {
-        t->slopes = numbers(d, p->q_heads, ATTN_F32);
+        t->slopes = drawn_numbers(d, p->q_heads, ATTN_F32);
         for (size_t h = 0; h < p->q_heads; h++)
             drawn_set(&t->slopes, (ptrdiff_t)h, exp2(-8 * (double)(h + 1) / (double)p->q_heads));
     }
@@ -273,7 +221,7 @@ void drawn_open(struct drawn_operands *d, const struct attn_problem *problem, bo
     draw_lengths(d);
     if (drawn_on(d, ATTN_OPTION_PAGED))
         draw_pages(d);
-    t->q = rows_tensor(d, p->qk_dim, p->dtype);
+    t->q = drawn_rows_tensor(d, p->qk_dim, p->dtype);
     for (size_t b = 0; b < p->batch; b++)
         for (size_t h = 0; h < p->q_heads; h++)
             for (size_t i = 0; i < drawn_q_len(d, b); i++)
@@ -289,9 +237,9 @@ void drawn_open(struct drawn_operands *d, const struct attn_problem *problem, bo
         t->v_scale = draw_scales(d, false);
     }
     draw_options(d);
-    t->o = rows_tensor(d, p->v_dim, p->dtype);
-    t->lse = rows_tensor(d, 1, ATTN_F32);
-    t->weights = rows_tensor(d, p->kv_len, ATTN_F32);
+    t->o = drawn_rows_tensor(d, p->v_dim, p->dtype);
+    t->lse = drawn_rows_tensor(d, 1, ATTN_F32);
+    t->weights = drawn_rows_tensor(d, p->kv_len, ATTN_F32);
     if (poison && !d->pages_shared)
         poison_hidden(d);
 }

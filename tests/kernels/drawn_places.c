@@ -6,7 +6,10 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "base/random.h"
 #include "drawn_places.h"
 #include "problem/tensors.h"
 
@@ -40,7 +43,62 @@ size_t drawn_kv_len(const struct drawn_operands *d, size_t b)
     return drawn_keys_packed(d) ? (size_t)(first[b + 1] - first[b]) : d->problem.kv_len;
 }
 
-/* Number of element (a, h, r, e) of the tensor. */
+/* ---- room for elements --------------------------------------------------------------------- */
+
+void *drawn_block(struct drawn_operands *d, size_t elements, enum attn_dtype dtype)
+{
+    const size_t bytes = (elements ? elements : 1) * attn_dtype_size(dtype);
+    void *memory = malloc(bytes);
+    assert_non_null(memory);
+    assert_true(d->count < sizeof d->blocks / sizeof *d->blocks);
+    memset(memory, 0xff, bytes);
+    return d->blocks[d->count++] = memory;
+}
+
+struct attn_tensor drawn_tensor(struct drawn_operands *d, size_t outer, size_t heads, size_t rows,
+                                size_t columns, enum attn_dtype dtype)
+{
+    const size_t row = columns + random_below(d->key, d->drawn++, 4);
+    struct attn_tensor t = {.dtype = dtype,
+                            .data = drawn_block(d, outer * heads * rows * row, dtype)};
+    const bool heads_first = d->problem.layout == ATTN_BHSD;
+    t.stride[0] = (ptrdiff_t)(heads * rows * row);
+    t.stride[1] = (ptrdiff_t)(heads_first ? rows * row : row);
+    t.stride[2] = (ptrdiff_t)(heads_first ? row : heads * row);
+    t.stride[3] = 1;
+    return t;
+}
+
+struct attn_tensor drawn_rows_tensor(struct drawn_operands *d, size_t columns,
+                                     enum attn_dtype dtype)
+{
+    const struct attn_problem *p = &d->problem;
+    if (!drawn_on(d, ATTN_OPTION_PACKED))
+        return drawn_tensor(d, p->batch, p->q_heads, p->q_len, columns, dtype);
+    struct attn_tensor t = drawn_tensor(d, 1, p->q_heads, d->tensors.q_rows, columns, dtype);
+    t.stride[0] = 0;
+    return t;
+}
+
+struct attn_tensor drawn_numbers(struct drawn_operands *d, size_t n, enum attn_dtype dtype)
+{
+    return (struct attn_tensor){.data = drawn_block(d, n, dtype), .dtype = dtype, .stride = {1}};
+}
+
+struct attn_tensor drawn_keys_tensor(struct drawn_operands *d, size_t columns)
+{
+    const struct attn_problem *p = &d->problem;
+    const bool paged = drawn_on(d, ATTN_OPTION_PAGED), packed = drawn_keys_packed(d);
+    const size_t outer = paged ? d->tensors.pages : packed ? 1 : p->batch;
+    const size_t rows = paged ? p->page_size : packed ? d->tensors.kv_rows : p->kv_len;
+    struct attn_tensor t = drawn_tensor(d, outer, p->kv_heads, rows, columns, p->kv_dtype);
+    if (packed)
+        t.stride[0] = 0;
+    return t;
+}
+
+/* ---- which element ------------------------------------------------------------------------- */
+
 ptrdiff_t drawn_number(const struct attn_tensor *t, size_t a, size_t h, size_t r, ptrdiff_t e)
 {
     return (ptrdiff_t)a * t->stride[0] + (ptrdiff_t)h * t->stride[1] + (ptrdiff_t)r * t->stride[2] +
@@ -72,7 +130,7 @@ ptrdiff_t drawn_scale_number(const struct drawn_operands *d, const struct attn_t
     return drawn_number(t, b, g, first + j, e);
 }
 
-static double get(const struct attn_tensor *t, ptrdiff_t at)
+double drawn_get(const struct attn_tensor *t, ptrdiff_t at)
 {
     const struct attn_tensor flat = {.data = t->data, .dtype = t->dtype, .stride = {0, 0, 1}};
     return t->dtype == ATTN_I8     ? (double)((const int8_t *)t->data)[at]
@@ -95,46 +153,53 @@ double drawn_q(const struct drawn_operands *d, size_t b, size_t h, size_t i, siz
 {
     const size_t first =
         drawn_on(d, ATTN_OPTION_PACKED) ? (size_t)drawn_ints(&d->tensors.cu_seqlens)[b] : 0;
-    return get(&d->tensors.q, drawn_number(&d->tensors.q, b, h, first + i, (ptrdiff_t)e));
+    return drawn_get(&d->tensors.q, drawn_number(&d->tensors.q, b, h, first + i, (ptrdiff_t)e));
 }
 
 double drawn_k(const struct drawn_operands *d, size_t b, size_t g, size_t j, size_t e)
 {
     const struct attn_tensor *k = &d->tensors.k, *scale = &d->tensors.k_scale;
-    const double x = get(k, drawn_key_number(d, k, b, g, j, e));
+    const double x = drawn_get(k, drawn_key_number(d, k, b, g, j, e));
     if (d->problem.kv_dtype != ATTN_I8)
         return x;
-    return x * get(scale, drawn_scale_number(d, scale, b, g, j, (ptrdiff_t)e * scale->stride[3]));
+    return x *
+           drawn_get(scale, drawn_scale_number(d, scale, b, g, j, (ptrdiff_t)e * scale->stride[3]));
 }
 
 double drawn_v(const struct drawn_operands *d, size_t b, size_t g, size_t j, size_t e)
 {
     const struct attn_tensor *v = &d->tensors.v, *scale = &d->tensors.v_scale;
-    const double x = get(v, drawn_key_number(d, v, b, g, j, e));
-    return d->problem.kv_dtype == ATTN_I8 ? x * get(scale, drawn_scale_number(d, scale, b, g, j, 0))
-                                          : x;
+    const double x = drawn_get(v, drawn_key_number(d, v, b, g, j, e));
+    return d->problem.kv_dtype == ATTN_I8
+               ? x * drawn_get(scale, drawn_scale_number(d, scale, b, g, j, 0))
+               : x;
 }
 
 double drawn_bias(const struct drawn_operands *d, size_t b, size_t h, size_t i, size_t j)
 {
     const struct attn_tensor *bias = &d->tensors.bias;
-    return get(bias, drawn_number(bias, b, h, i, (ptrdiff_t)j));
+    return drawn_get(bias, drawn_number(bias, b, h, i, (ptrdiff_t)j));
+}
+
+ptrdiff_t drawn_distance(const struct drawn_operands *d, size_t b, size_t i, size_t j)
+{
+    const ptrdiff_t shift = d->problem.mask & ATTN_MASK_CAUSAL_TOP_LEFT
+                                ? 0
+                                : (ptrdiff_t)drawn_kv_len(d, b) - (ptrdiff_t)drawn_q_len(d, b);
+    return (ptrdiff_t)j - (ptrdiff_t)i - shift;
 }
 
 bool drawn_sees(const struct drawn_operands *d, size_t b, size_t h, size_t i, size_t j)
 {
     const struct attn_problem *p = &d->problem;
-    const ptrdiff_t shift = p->mask & ATTN_MASK_CAUSAL_TOP_LEFT
-                                ? 0
-                                : (ptrdiff_t)drawn_kv_len(d, b) - (ptrdiff_t)drawn_q_len(d, b);
-    const ptrdiff_t distance = (ptrdiff_t)j - (ptrdiff_t)i - shift;
+    const ptrdiff_t distance = drawn_distance(d, b, i, j);
     const struct attn_tensor *mask = &d->tensors.mask;
     if (p->mask & (ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT) && distance > 0)
         return false;
     if (drawn_on(d, ATTN_OPTION_WINDOW) && ((p->window_left >= 0 && distance < -p->window_left) ||
                                             (p->window_right >= 0 && distance > p->window_right)))
         return false;
-    if (p->mask & ATTN_MASK_BOOL && get(mask, drawn_number(mask, b, h, i, (ptrdiff_t)j)) == 0)
+    if (p->mask & ATTN_MASK_BOOL && drawn_get(mask, drawn_number(mask, b, h, i, (ptrdiff_t)j)) == 0)
         return false;
     return !(p->mask & ATTN_MASK_BIAS && drawn_bias(d, b, h, i, j) == -INFINITY);
 }

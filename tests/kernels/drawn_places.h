@@ -1,5 +1,5 @@
 /*
- * drawn_places: where the elements of drawn operands are; for drawn_operands.c and drawn_places.c.
+ * drawn_places: where the elements of drawn operands are; for who makes such operands.
  */
 #ifndef TESTS_DRAWN_PLACES_H
 #define TESTS_DRAWN_PLACES_H
@@ -14,6 +14,21 @@ bool drawn_keys_packed(const struct drawn_operands *d);
 /* A tensor's numbers of 32 bits. */
 const int32_t *drawn_ints(const struct attn_tensor *t);
 
+/* Room for so many elements, until drawn_close(); all NaN where they are floats. */
+void *drawn_block(struct drawn_operands *d, size_t elements, enum attn_dtype dtype);
+
+/* (outer, heads, rows, columns) in the order of the problem's layout, with something behind each row; of Q
+ * or a result; of K or V, packed or in pages as the problem says; a list. */
+struct attn_tensor drawn_tensor(struct drawn_operands *d, size_t outer, size_t heads, size_t rows,
+                                size_t columns, enum attn_dtype dtype);
+struct attn_tensor drawn_rows_tensor(struct drawn_operands *d, size_t columns,
+                                     enum attn_dtype dtype);
+struct attn_tensor drawn_keys_tensor(struct drawn_operands *d, size_t columns);
+struct attn_tensor drawn_numbers(struct drawn_operands *d, size_t n, enum attn_dtype dtype);
+
+/* By how many keys j is behind the one that query i of sequence b stands at. */
+ptrdiff_t drawn_distance(const struct drawn_operands *d, size_t b, size_t i, size_t j);
+
 /* Which element of the memory is (a, h, r, e) of a tensor; element e of key j in K or V; of its scale. */
 ptrdiff_t drawn_number(const struct attn_tensor *t, size_t a, size_t h, size_t r, ptrdiff_t e);
 ptrdiff_t drawn_key_number(const struct drawn_operands *d, const struct attn_tensor *t, size_t b,
@@ -21,7 +36,8 @@ ptrdiff_t drawn_key_number(const struct drawn_operands *d, const struct attn_ten
 ptrdiff_t drawn_scale_number(const struct drawn_operands *d, const struct attn_tensor *t, size_t b,
                              size_t g, size_t j, ptrdiff_t e);
 
-/* Writes element `at` of the memory, of any type. */
+/* Element `at` of the memory, of any type. */
+double drawn_get(const struct attn_tensor *t, ptrdiff_t at);
 void drawn_set(const struct attn_tensor *t, ptrdiff_t at, double x);
 
 #endif

@@ -58,6 +58,15 @@ struct lent_workspace judged_lend(size_t bytes);
 void *judged_workspace(const struct lent_workspace *lent);
 void judged_take_back(struct lent_workspace *lent); /* fails the test where a canary died */
 
+/* What judged_compare() does first: asks the reference about every row, unless it was asked already. */
+void judged_fill(struct judged_problem *t);
+
+/* By how much the kernel's results in a row may differ from the reference's. */
+double judged_bound_o(const struct judged_problem *t, const struct attn_kernel *kernel, size_t row,
+                      size_t d);
+double judged_bound_lse(const struct judged_problem *t, const struct attn_kernel *kernel,
+                        size_t row);
+
 /* RMS error of O against the reference. */
 double judged_rms_error(struct judged_problem *t);
 
