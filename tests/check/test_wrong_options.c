@@ -32,6 +32,7 @@
     X(bias_before_scale, SQUARE ",mask=bias", "normal", "own input", "")                          \
     X(bias_before_softcap, SQUARE ",mask=bias,softcap=1", "normal", "own input", "")              \
     X(softcap_after_mask, SQUARE ",mask=bool,softcap=1", "normal", "own input", "it gives key ")  \
+    X(softcap_divides_only, SQUARE ",softcap=5", "normal", "own input", "it gives key ")          \
     X(tanh_overflows, SQUARE ",softcap=5", "normal", "scores of 1000", "got nan")                 \
     X(tanh_loses_small, SQUARE ",softcap=5", "normal", "softcap of 10000",                        \
       "less precision than claimed")                                                              \
@@ -64,6 +65,7 @@
     X(k_scale_of_the_next_token, CACHE ",kv_dtype=i8", "normal", "own input", "")                 \
     X(v_scale_missing, CACHE ",kv_dtype=i8", "normal", "own input", "v_scale were not applied")   \
     X(v_scale_relative_to_first, CACHE ",kv_dtype=i8", "normal", "scales of 0", "got nan")        \
+    X(values_from_the_tail, CACHE ",shared_kv=1", "normal", "own input", "got ")                  \
     X(int8_taken_for_unsigned, CACHE ",kv_dtype=i8", "normal", "own input",                       \
       "as if bytes of int8 were unsigned")                                                        \
     X(int8_negated, CACHE ",kv_dtype=i8", "normal", "int8 of -128 and 127", "")

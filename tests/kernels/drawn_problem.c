@@ -39,7 +39,7 @@ struct attn_problem drawn_problem(const struct drawn_limits *limits, uint64_t se
     p.kv_heads = 1 + below(d, 2);
     p.q_heads = p.kv_heads * (1 + below(d, 3));
     p.q_len = 1 + below(d, below(d, 2) ? limits->q_len : 4);
-    p.kv_len = 1 + below(d, limits->kv_len);
+    p.kv_len = below(d, 4) ? 1 + below(d, limits->kv_len) : p.q_len; /* some are square */
     p.qk_dim = 1 + below(d, limits->dim);
     p.v_dim = 1 + below(d, limits->dim);
     p.dtype = p.kv_dtype = (enum attn_dtype)bit_of(d, limits->dtypes);

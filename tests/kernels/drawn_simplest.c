@@ -13,7 +13,7 @@
 #include "drawn_search.h"
 #include "problem/parse.h"
 
-#define MOST_TRIES 2000
+#define MOST_TRIES 1000
 
 /* ---- one simplification -------------------------------------------------------------------- */
 
@@ -125,7 +125,12 @@ static void shorten(struct attn_problem *p, const struct size *size, size_t step
 /* Simplification number n; false past the last one.  It may leave the case as it is. */
 static bool simplify(struct drawn_case *c, size_t n)
 {
-    const size_t masks = 4, options = 8, count = sizeof others / sizeof *others;
+    const size_t lengths = 4 * sizeof sizes / sizeof *sizes, masks = 4, options = 8;
+    if (n < lengths) {
+        shorten(&c->problem, &sizes[n % (lengths / 4)], n / (lengths / 4));
+        return true;
+    }
+    n -= lengths;
     if (n < masks) {
         c->problem.mask &= ~(1u << n);
         return true;
@@ -136,15 +141,9 @@ static bool simplify(struct drawn_case *c, size_t n)
         return true;
     }
     n -= options;
-    if (n < count) {
+    if (n < sizeof others / sizeof *others)
         others[n](c);
-        return true;
-    }
-    n -= count;
-    if (n >= 4 * sizeof sizes / sizeof *sizes)
-        return false;
-    shorten(&c->problem, &sizes[n / 4], n % 4);
-    return true;
+    return n < sizeof others / sizeof *others;
 }
 
 /* ---- all of them --------------------------------------------------------------------------- */
@@ -157,18 +156,37 @@ static bool same(const struct drawn_case *a, const struct drawn_case *b)
     return a->seed == b->seed && strcmp(texts[0], texts[1]) == 0;
 }
 
-/* Whether it fails with its own operands or with other ones, which it then has: lengths and masks depend
- * on the seed, and after a change of sizes the old seed may draw nothing special. */
+/* Whether it fails, with its own operands or those of one of the seeds below `seeds`, which it then has:
+ * lengths and masks depend on the seed, and in a smaller problem the old one may draw nothing special. */
 static bool fails_somehow(const struct drawn_property *property, struct drawn_case *c,
-                          size_t *tries)
+                          uint64_t seeds)
 {
-    const uint64_t seeds[] = {c->seed, 0, 1, 2};
-    for (size_t n = 0; n < sizeof seeds / sizeof *seeds && *tries < MOST_TRIES; n++, ++*tries) {
-        c->seed = seeds[n];
-        if (drawn_fails(property, c))
-            return true;
+    bool fails = drawn_fails(property, c);
+    for (uint64_t seed = 0; seed < seeds && !fails; seed++) {
+        c->seed = seed;
+        fails = drawn_fails(property, c);
     }
-    return false;
+    return fails;
+}
+
+/* Goes through all simplifications until none is left that fails. */
+static void simplify_all(const struct drawn_property *property, struct drawn_case *simplest,
+                         uint64_t seeds, size_t *tries)
+{
+    for (bool simpler = true; simpler;) {
+        simpler = false;
+        struct drawn_case next = *simplest;
+        for (size_t n = 0; simplify(&next, n); next = *simplest) {
+            const char *why;
+            const bool found = attn_problem_valid(&next.problem, &why) && !same(&next, simplest) &&
+                               (*tries)++ < MOST_TRIES && fails_somehow(property, &next, seeds);
+            if (found)
+                *simplest = next;
+            else
+                n++;
+            simpler |= found;
+        }
+    }
 }
 
 struct drawn_case drawn_simplest(const struct drawn_property *property,
@@ -176,19 +194,7 @@ struct drawn_case drawn_simplest(const struct drawn_property *property,
 {
     struct drawn_case simplest = *failing;
     size_t tries = 0;
-    for (bool simpler = true; simpler;) {
-        simpler = false;
-        struct drawn_case next = simplest;
-        for (size_t n = 0; simplify(&next, n); next = simplest) {
-            const char *why;
-            const bool found = attn_problem_valid(&next.problem, &why) && !same(&next, &simplest) &&
-                               fails_somehow(property, &next, &tries);
-            if (found)
-                simplest = next;
-            else
-                n++;
-            simpler |= found;
-        }
-    }
+    simplify_all(property, &simplest, 0, &tries);
+    simplify_all(property, &simplest, 3, &tries);
     return simplest;
 }

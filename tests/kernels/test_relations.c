@@ -1,0 +1,63 @@
+/*
+ * Every variant on pairs of random problems that ask for the same attention in two ways.
+ * drawn_search.h says how to draw more.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "relations.h"
+#include "tested_kernel.h"
+
+#define DRAWS 50
+#define MOST_RELATIONS 32
+
+/* What the kernel lacks for either form of such problems; NULL where nothing. */
+static const char *lacking(const struct relation *relation, const struct drawn_limits *limits)
+{
+    const char *why;
+    struct attn_problem p = drawn_problem(limits, 0);
+    if (limits->quantised && !limits->kv_dtypes)
+        return "kv_dtype=i8";
+    p.mask = limits->must_masks;
+    p.options = limits->must_options;
+    p.outputs = tested->caps.outputs & (ATTN_OUTPUT_O | ATTN_OUTPUT_LSE);
+    if (!attn_supports(tested, &p, &why))
+        return why;
+    p.mask = relation->form_masks;
+    p.options = 0;
+    return attn_supports(tested, &p, &why) ? NULL : why;
+}
+
+static void holds(void **state)
+{
+    const struct drawn_property property = {
+        .kernel = tested, .holds = relation_holds, .context = *state, .test = "kernels/relations"};
+    const struct drawn_limits limits = relation_limits(property.context, tested);
+    const struct drawn_series series = {.limits = &limits, .count = DRAWS};
+    const char *what = lacking(property.context, &limits);
+    if (what) {
+        print_message("%s has no %s\n", tested->name, what);
+        skip();
+    }
+    tested_ran = drawn_hold(&property, &series);
+    print_message("%zu pairs of problems\n", tested_ran);
+    tested_skip_unless_ran();
+}
+
+int main(int argc, char **argv)
+{
+    struct CMUnitTest tests[MOST_RELATIONS] = {{0}};
+    size_t n = 0;
+    for (; relation_at(n); n++) {
+        assert_true(n < MOST_RELATIONS);
+        tests[n] = (struct CMUnitTest){.name = relation_at(n)->name,
+                                       .test_func = holds,
+                                       .initial_state = (void *)(uintptr_t)relation_at(n)};
+    }
+    const int status = tested_choose(argc, argv);
+    return status ? status : _cmocka_run_group_tests("relations", tests, n, NULL, NULL);
+}
