@@ -100,6 +100,8 @@ static bool hold(const struct drawn_property *property, const struct drawn_serie
     assert_true(common != MAP_FAILED);
     const struct task task = {property, series, common};
     const bool right = in_child(hold_all, &task, quiet);
+    if (!right && !quiet)
+        print_error("\n"); /* the child's last line has no end */
     *progress = *common;
     munmap(common, sizeof *common);
     return right;
@@ -211,6 +213,6 @@ size_t drawn_hold(const struct drawn_property *property, const struct drawn_seri
     failing = drawn_simplest(property, &failing);
     drawn_repro(property, &failing, text);
     hold(property, &(struct drawn_series){.cases = &failing, .count = 1}, false, &progress);
-    fail_msg("to see it again, in its simplest form:\n%s", text);
+    fail_msg("the simplest problem that fails is above; to see it again:\n%s", text);
     return 0;
 }
