@@ -15,26 +15,54 @@
 #define ALONE_KEYS 1024    /* the same for a row alone, which is read faster the longer it is */
 #define TOUCH_BYTES 65536  /* of K, or of V, whose pages are looked up together (pages.h) */
 #define UNIT_ROWS 128      /* Q, P and O of a unit stay in L2 beside the streams of K and V */
-#define BLOCK_KEYS 64      /* most keys of a block */
+#define BLOCK_KEYS 64      /* most keys of a block: bits of a word (sight.h) */
 #define BLOCK_BYTES 8192   /* of K in a block: its K, its V, Q and O share 32 KB of L1 */
 #define UNITS_PER_THREAD 8 /* from here on threads take whole units */
+
+/* What a unit's row sees: its keys, and its rows of the operands that say more, NULL where there is
+ * none. */
+struct view {
+    struct attn_range seen; /* within the split */
+    const unsigned char *mask;
+    const char *bias;
+};
+
+/* A thread's scratch, in this order. */
+enum scratch {
+    SCRATCH_Q, /* and a row of O when merging */
+    SCRATCH_P, /* of a unit in a block, or of a row alone in a split */
+    SCRATCH_K, /* keys that are copied to be read */
+    SCRATCH_V,
+    SCRATCH_TILES,
+    SCRATCH_VIEWS,
+    SCRATCH_BITS,  /* what a unit's rows see of a block, and of the next one */
+    SCRATCH_TERMS, /* bias and factors of a tile in a block */
+    SCRATCH_COUNT
+};
+#define TERMS_ARRAYS 3
 
 struct geometry {
     enum format format;
     struct axis qk, v;
-    bool alone; /* units have one row, of f32 */
-    size_t units, splits, split_keys;
-    size_t units_per_head;        /* KV heads */
+    bool alone;                   /* a row that is a unit's only one takes its keys as one stream */
+    bool natural;                 /* there is more to a score than Q and K (terms.h) */
+    bool looks;                   /* which keys a row sees depends on operands (sight.h) */
+    bool shared;                  /* V is part of K */
+    bool uneven;                  /* sequences have lengths of their own */
+    size_t group;                 /* query heads of a KV head */
     size_t unit_rows;             /* most rows of a unit */
     int tile_rows;                /* most rows of a tile */
     ptrdiff_t block_keys;         /* a multiple of GROUP_KEYS */
     ptrdiff_t touch_keys;         /* whose pages are looked up together: whole blocks */
     ptrdiff_t q_floats, o_floats; /* of a row */
-    bool whole;                   /* a thread takes all splits of a unit, and slots are threads' */
-    /* Bytes, all multiples of ATTN_WORKSPACE_ALIGN.  A thread's scratch is the sum of the first
-     * six; a part is O and then m and l of each row. */
-    size_t q_bytes, p_bytes, hidden_bytes, k_bytes, tiles_bytes, seen_bytes, thread_bytes;
-    size_t o_bytes, part_bytes, slots; /* slots for the parts of one unit */
+    /* The most there can be. */
+    size_t units, splits;
+    bool whole; /* a thread takes all splits of a unit, where all units are alike */
+    /* Bytes, all multiples of ATTN_WORKSPACE_ALIGN. */
+    size_t scratch[SCRATCH_COUNT], thread_bytes; /* where each begins, and their sum */
+    size_t o_bytes, part_bytes;                  /* a part is O and then m and l of each row */
+    size_t slots;                                /* for the parts of one unit */
+    size_t table_bytes;                          /* of a schedule (schedule.h) */
 };
 
 static inline size_t geometry_lines(size_t bytes)
@@ -47,47 +75,99 @@ static inline size_t geometry_minimum(size_t a, size_t b)
     return a < b ? a : b;
 }
 
+/* ---- sequences ------------------------------------------------------------------------------ */
+
+/* Units of each KV head. */
+static inline size_t geometry_units(const struct geometry *g, const struct attn_sequence *s)
+{
+    return (g->group * s->q_len + UNIT_ROWS - 1) / UNIT_ROWS;
+}
+
+static inline bool geometry_alone(const struct geometry *g, const struct attn_sequence *s)
+{
+    return g->alone && g->group * s->q_len == 1;
+}
+
+/* A split begins at a multiple of so many keys of its sequence. */
+static inline size_t geometry_split_keys(const struct geometry *g, const struct attn_sequence *s)
+{
+    return geometry_alone(g, s) ? ALONE_KEYS : SPLIT_KEYS;
+}
+
+static inline size_t geometry_splits(const struct geometry *g, const struct attn_sequence *s)
+{
+    const size_t each = geometry_split_keys(g, s);
+    return (s->kv_len + each - 1) / each;
+}
+
+/* ---- memory --------------------------------------------------------------------------------- */
+
 static inline void geometry_bytes(struct geometry *g)
 {
     const size_t rows = g->unit_rows, keys = (size_t)g->block_keys;
+    const size_t lanes = (size_t)g->tile_rows * keys + VF_LANES; /* of a tile, and past its end */
     const size_t merged = (size_t)(g->o_floats > g->q_floats ? g->o_floats : g->q_floats);
-    g->q_bytes = geometry_lines(rows * merged * sizeof(float)); /* and a row of O when merging */
-    g->p_bytes = geometry_lines((g->alone ? g->split_keys : rows * keys) * sizeof(float));
-    g->hidden_bytes = geometry_lines((size_t)g->tile_rows * keys * sizeof(int32_t));
-    g->k_bytes = geometry_lines(keys * (size_t)g->qk.bytes);
-    g->tiles_bytes = geometry_lines((rows / (size_t)g->tile_rows + 3) * sizeof(struct tile));
-    g->seen_bytes = geometry_lines(rows * sizeof(struct attn_range));
-    g->thread_bytes =
-        g->q_bytes + g->p_bytes + g->hidden_bytes + g->k_bytes + g->tiles_bytes + g->seen_bytes;
+    const size_t p = rows * keys > ALONE_KEYS || !g->alone ? rows * keys : ALONE_KEYS;
+    const size_t bytes[SCRATCH_COUNT] = {
+        [SCRATCH_Q] = rows * merged * sizeof(float),
+        [SCRATCH_P] = p * sizeof(float),
+        [SCRATCH_K] = GROUP_KEYS * (size_t)g->qk.bytes,
+        [SCRATCH_V] = GROUP_KEYS * (size_t)g->v.bytes,
+        [SCRATCH_TILES] = (rows / (size_t)g->tile_rows + 3) * sizeof(struct tile),
+        [SCRATCH_VIEWS] = rows * sizeof(struct view),
+        [SCRATCH_BITS] = 2 * rows * sizeof(uint64_t),
+        [SCRATCH_TERMS] = g->natural ? TERMS_ARRAYS * lanes * sizeof(float) : 0,
+    };
+    for (int i = 0; i < SCRATCH_COUNT; i++) {
+        g->scratch[i] = g->thread_bytes;
+        g->thread_bytes += geometry_lines(bytes[i]);
+    }
     g->o_bytes = geometry_lines(rows * (size_t)g->o_floats * sizeof(float));
     g->part_bytes = g->o_bytes + geometry_lines(2 * rows * sizeof(float));
 }
 
+/* Slots, and which threads need them: see schedule.h for sequences that are uneven. */
+static inline void geometry_share(struct geometry *g, const struct attn_problem *p, int threads)
+{
+    const size_t each = threads > 1 ? (size_t)threads : 0, many = UNITS_PER_THREAD * each;
+    g->whole = threads == 1 || g->splits == 1 || g->units >= many;
+    g->slots = g->whole ? (size_t)threads : g->units;
+    if (!g->uneven)
+        return;
+    g->slots = (size_t)threads + geometry_minimum(g->units, many);
+    g->table_bytes = geometry_lines(3 * (p->batch + 1) * sizeof(size_t));
+}
+
 static inline struct geometry geometry_of(const struct attn_problem *p, int threads)
 {
-    const size_t element = attn_dtype_size(p->dtype), rows = group_rows(p);
+    const size_t element = attn_dtype_size(p->kv_dtype), rows = group_rows(p);
     const size_t fit = BLOCK_BYTES / (p->qk_dim * element) / GROUP_KEYS * GROUP_KEYS;
+    const enum format format = format_of(p->kv_dtype);
+    const struct attn_sequence longest = {0, p->q_len, 0, p->kv_len};
     struct geometry g = {
-        .format = p->dtype == ATTN_F32    ? FORMAT_F32
-                  : p->dtype == ATTN_BF16 ? FORMAT_BF16
-                                          : FORMAT_F16,
-        .qk = axis_of(p->qk_dim, element),
-        .v = axis_of(p->v_dim, element),
-        .alone = rows == 1 && p->dtype == ATTN_F32,
-        .units_per_head = (rows + UNIT_ROWS - 1) / UNIT_ROWS,
+        .format = format,
+        .qk = axis_of(p->qk_dim, element, format),
+        .v = axis_of(p->v_dim, element, format),
+        .natural = p->mask & ATTN_MASK_BIAS ||
+                   p->options & (ATTN_OPTION_SOFTCAP | ATTN_OPTION_ALIBI) || format == FORMAT_I8,
+        .looks = p->mask & (ATTN_MASK_BOOL | ATTN_MASK_BIAS),
+        .shared = p->options & ATTN_OPTION_SHARED_KV,
+        .uneven = p->options & (ATTN_OPTION_RAGGED | ATTN_OPTION_PACKED),
+        .group = p->q_heads / p->kv_heads,
         .unit_rows = geometry_minimum(rows, UNIT_ROWS),
-        .tile_rows = p->dtype == ATTN_F16 ? 4 : TILE_ROWS,
+        .tile_rows = format == FORMAT_F16 || format == FORMAT_I8 ? 4 : TILE_ROWS,
         .block_keys = (ptrdiff_t)(fit ? geometry_minimum(fit, BLOCK_KEYS) : GROUP_KEYS),
     };
     const ptrdiff_t blocks = TOUCH_BYTES / g.block_keys / g.qk.bytes;
     g.touch_keys = (blocks > 1 ? blocks : 1) * g.block_keys;
-    g.split_keys = g.alone ? ALONE_KEYS : SPLIT_KEYS;
-    g.splits = (p->kv_len + g.split_keys - 1) / g.split_keys;
-    g.units = p->batch * p->kv_heads * g.units_per_head;
+    g.splits = (p->kv_len + SPLIT_KEYS - 1) / SPLIT_KEYS;
+    g.alone = g.group == 1 && format == FORMAT_F32 && !g.natural && !g.looks;
+    if (!g.uneven)
+        g.splits = geometry_splits(&g, &longest);
+    g.units = p->batch * p->kv_heads * geometry_units(&g, &longest);
     g.q_floats = axis_floats(&g.qk, g.format);
     g.o_floats = axis_floats(&g.v, g.format);
-    g.whole = threads == 1 || g.splits == 1 || g.units / UNITS_PER_THREAD >= (size_t)threads;
-    g.slots = g.whole ? (size_t)threads : g.units;
+    geometry_share(&g, p, threads);
     geometry_bytes(&g);
     return g;
 }
@@ -99,7 +179,8 @@ static inline size_t geometry_workspace(const struct geometry *g, int threads)
     if (__builtin_mul_overflow(g->thread_bytes, (size_t)threads, &scratch) ||
         __builtin_mul_overflow(g->part_bytes, g->splits, &parts) ||
         __builtin_mul_overflow(parts, g->slots, &parts) ||
-        __builtin_add_overflow(scratch, parts, &sum))
+        __builtin_add_overflow(scratch, parts, &sum) ||
+        __builtin_add_overflow(sum, g->table_bytes, &sum))
         return SIZE_MAX;
     return sum;
 }

@@ -66,11 +66,11 @@ VF_INLINE vf vector_of_dots(const enum format format, const int r, const float *
         const char *row = k + s * stride;
 #pragma GCC unroll 1
         for (ptrdiff_t x = 0; x < axis->full; x++)
-            dots_step(format, r, abreast, sum + s * r, q + x * step, row + x * VF_BYTES, stride, 0,
-                      cursor);
+            dots_step(format, r, abreast, sum + s * r, q + x * step, row + x * FORMAT_STEP(format),
+                      stride, 0, cursor);
         if (axis->tail)
             dots_step(format, r, abreast, sum + s * r, q + axis->full * step,
-                      row + axis->full * VF_BYTES, stride, axis->tail, cursor);
+                      row + axis->full * FORMAT_STEP(format), stride, axis->tail, cursor);
     }
     return vf_hsum_each(sum);
 }

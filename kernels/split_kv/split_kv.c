@@ -11,11 +11,16 @@
  *
  * The query heads that share a KV head are rows of one unit, as are a head's queries: a block of
  * keys is read from memory once, and all of them use it while it is in L1.  geometry.h cuts the
- * problem up, unit.h takes a unit through a block in tiles of up to eight rows (tile.h), and the
- * arithmetic is in scores.h and values.h.
+ * problem up and schedule.h deals it out, sequences of their own lengths by their keys.  unit.h is
+ * a unit at work; block.h takes it through blocks of keys in tiles of up to eight rows (tile.h), and
+ * the arithmetic is in format.h, scores.h and values.h.
  *
- *   memory    K and V once per 128 query rows of a KV head
- *   parallel  over (batch, KV head, split), or (batch, KV head) where there are many
+ * Everything that is beside Q, K and V is looked at a block of keys at a time: where keys lie
+ * (cache.h), which of them a row sees (sight.h), what is added to a score (terms.h).  A block that
+ * nobody sees is not read, and one that every row sees whole is computed as if there were no mask.
+ *
+ *   memory    K and V once per 128 query rows of a KV head, pages where they lie, int8 as it is
+ *   parallel  over (sequence, KV head, split), or (sequence, KV head) where there are many
  *   scratch   threads * (Q and P of a unit), and one part per split: of a unit per thread where
  *             units are many, of every unit where they are few, which is O(threads) too (a part
  *             is Dv + 2 floats a row)
@@ -23,26 +28,15 @@
  */
 #include <omp.h>
 
+#include "report.h"
+#include "schedule.h"
 #include "shared/rows.h"
-#include "unit.h"
 
-/* m (of scores in log2; -inf where the row sees no key of the split) and l of row r in a part. */
-static float *part_sums(const struct geometry *g, char *part, int r)
+/* How many rows from key j < hi on are read as one stream. */
+static ptrdiff_t stream_run(const struct unit *u, const struct cache *c, ptrdiff_t j, ptrdiff_t hi)
 {
-    return (float *)(part + g->o_bytes) + 2 * r;
-}
-
-/* Notes what each of the unit's rows sees of keys [first, last); returns what any of them sees. */
-static struct attn_range note_visible(struct unit *u, ptrdiff_t first, ptrdiff_t last)
-{
-    for (int r = 0; r < u->rows; r++) {
-        const struct attn_range all = group_visible(&u->block, (size_t)r);
-        u->seen[r].lo = all.lo > first ? all.lo : first;
-        u->seen[r].hi = all.hi < last ? all.hi : last;
-    }
-    const struct sight s = sight_of(u, 0, u->rows, first, last);
-    u->all = s.all;
-    return s.any;
+    const ptrdiff_t left = hi - j, most = u->g->touch_keys;
+    return keys_run(&c->keys, j, left < most ? left : most);
 }
 
 /* O, m and l of a unit of one row: all its scores, then all its values.  Nothing is used twice, so
@@ -51,48 +45,35 @@ static struct attn_range note_visible(struct unit *u, ptrdiff_t first, ptrdiff_t
 static void split_row(const struct unit *u, struct attn_range keys, float *o, float *sums)
 {
     const struct geometry *g = u->g;
-    const ptrdiff_t n = keys.hi - keys.lo, each = g->touch_keys, element = sizeof(float);
+    const ptrdiff_t n = keys.hi - keys.lo, element = sizeof(float);
     const float *q = unit_row(u, &u->t->q, 0);
-    const struct rows k = rows_from(u->k, keys.lo), v = rows_from(u->v, keys.lo);
-    for (ptrdiff_t j = 0; j < n; j += each) {
-        touch_ahead(k, j, each);
-        row_scores(q, (const float *)rows_from(k, j).data, k.stride / element,
-                   n - j < each ? n - j : each, (size_t)g->qk.dim, softmax_scale(u->block.problem),
-                   u->p + j);
+    float *const p = u->p - keys.lo;
+    for (ptrdiff_t j = keys.lo, run; j < keys.hi; j += run) {
+        const struct rows k = cache_rows(&u->k, j);
+        run = stream_run(u, &u->k, j, keys.hi);
+        cache_touch(&u->k, j + run, run);
+        row_scores(q, (const float *)k.data, k.stride / element, run, (size_t)g->qk.dim,
+                   softmax_scale(u->block.problem), p + j);
     }
     const float m = softmax_max(u->p, n, -INFINITY);
     sums[1] = softmax_exp2(u->p, n, softmax_shift(m));
     sums[0] = sums[1] == 0 ? -INFINITY : softmax_shift(m);
     memset(o, 0, (size_t)g->o_floats * sizeof *o);
-    for (ptrdiff_t j = 0; j < n; j += each) {
-        touch_ahead(v, j, each);
-        row_weigh(o, u->p + j, (const float *)rows_from(v, j).data, v.stride / element,
-                  n - j < each ? n - j : each, (size_t)g->v.dim);
+    for (ptrdiff_t j = keys.lo, run; j < keys.hi; j += run) {
+        const struct rows v = cache_rows(&u->v, j);
+        run = stream_run(u, &u->v, j, keys.hi);
+        cache_touch(&u->v, j + run, run);
+        row_weigh(o, p + j, (const float *)v.data, v.stride / element, run, (size_t)g->v.dim);
     }
 }
 
-/* Leaves O, m and l of the unit's rows over the keys of a split in `part`. */
-static void split(struct unit *u, size_t index, char *part)
+/* m and l of the unit's rows from their tiles. */
+static void gather_sums(const struct unit *u, char *part)
 {
-    const struct geometry *g = u->g;
-    const size_t first = index * g->split_keys;
-    const size_t end = geometry_minimum(first + g->split_keys, u->block.problem->kv_len);
-    const struct attn_range keys = note_visible(u, (ptrdiff_t)first, (ptrdiff_t)end);
-    if (keys.lo >= keys.hi) {
-        for (int r = 0; r < u->rows; r++)
-            *part_sums(g, part, r) = -INFINITY;
-        return;
-    }
-    if (g->alone) {
-        split_row(u, keys, (float *)part, part_sums(g, part, 0));
-        return;
-    }
-    start_tiles(u, (float *)part);
-    unit_keys(u, keys);
     for (int i = 0, r = 0; i < u->tiles; i++)
         for (int h = 0; h < u->tile[i].rows; h++, r++) {
             const struct tile *t = &u->tile[i];
-            float *sums = part_sums(g, part, r);
+            float *sums = part_sums(u->g, part, r);
             sums[1] = 0;
             for (int lane = h; lane < VF_LANES; lane += t->rows)
                 sums[1] += t->sum[lane];
@@ -102,49 +83,29 @@ static void split(struct unit *u, size_t index, char *part)
         }
 }
 
-static void store_o(const struct unit *u, int r, const float *sum, float inverse)
+static struct attn_range keys_of_split(const struct unit *u, size_t index)
 {
-    const struct geometry *g = u->g;
-    const int w = FORMAT_VECTORS(g->format);
-    char *to = unit_row(u, &u->t->o, r);
-    for (ptrdiff_t at = 0; at < g->v.bytes; at += VF_BYTES, sum += w * VF_LANES) {
-        const size_t left = (size_t)(g->v.bytes - at);
-        char step[VF_BYTES];
-        vf x[2] = {{0}};
-        for (int i = 0; i < w; i++)
-            x[i] = vf_load(sum + i * VF_LANES) * inverse;
-        narrow(g->format, x, step);
-        memcpy(to + at, step, geometry_minimum(left, VF_BYTES));
-    }
+    const size_t each = geometry_split_keys(u->g, &u->block.sequence), first = index * each;
+    const size_t end = geometry_minimum(first + each, u->block.sequence.kv_len);
+    return (struct attn_range){(ptrdiff_t)first, (ptrdiff_t)end};
 }
 
-/* Joins the parts of row r, in the order of their keys, and stores O and LSE. */
-static void merge_row(const struct unit *u, int r, char *parts)
+/* Leaves O, m and l of the unit's rows over the keys of a split in `part`. */
+static void split(struct unit *u, size_t index, char *part)
 {
     const struct geometry *g = u->g;
-    float m = -INFINITY, l = 0;
-    for (size_t s = 0; s < g->splits; s++) {
-        const float part_m = *part_sums(g, parts + s * g->part_bytes, r);
-        m = part_m > m ? part_m : m;
+    const struct attn_range all = keys_of_split(u, index);
+    const struct attn_range keys = unit_look(u, all.lo, all.hi);
+    if (keys.lo >= keys.hi) {
+        for (int r = 0; r < u->rows; r++)
+            *part_sums(g, part, r) = -INFINITY;
+    } else if (u->alone) {
+        split_row(u, keys, (float *)part, part_sums(g, part, 0));
+    } else {
+        start_tiles(u, (float *)part);
+        unit_keys(u, keys);
+        gather_sums(u, part);
     }
-    float *sum = u->q; /* the splits are done with it */
-    memset(sum, 0, (size_t)g->o_floats * sizeof *sum);
-    for (size_t s = 0; s < g->splits; s++) {
-        char *part = parts + s * g->part_bytes;
-        const float *sums = part_sums(g, part, r);
-        const float *o = (const float *)part + r * g->o_floats;
-        if (sums[0] == -INFINITY)
-            continue; /* O and l were not written */
-        const float factor = exp2f(sums[0] - m);
-        l += factor * sums[1];
-        for (ptrdiff_t i = 0; i < g->o_floats; i++)
-            sum[i] += factor * o[i];
-    }
-    const unsigned outputs = u->block.problem->outputs;
-    if (outputs & ATTN_OUTPUT_LSE)
-        *(float *)unit_row(u, &u->t->lse, r) = softmax_lse(m, l);
-    if (outputs & ATTN_OUTPUT_O)
-        store_o(u, r, sum, softmax_inverse(l));
 }
 
 static size_t workspace_size(const struct attn_problem *problem, int threads)
@@ -153,51 +114,87 @@ static size_t workspace_size(const struct attn_problem *problem, int threads)
     return geometry_workspace(&g, threads);
 }
 
-/* Units one after the other, each by one thread. */
-static void execute_units(const struct geometry *g, const struct attn_plan *plan,
-                          const struct attn_tensors *tensors, char *scratch, char *slot)
+static struct unit unit_of_task(const struct schedule *s, const struct task *task, char *scratch)
 {
-#pragma omp for schedule(dynamic)
-    for (size_t i = 0; i < g->units; i++) {
-        struct unit u = unit_of(g, &plan->problem, tensors, i, scratch);
-        for (size_t s = 0; s < g->splits; s++)
-            split(&u, s, slot + s * g->part_bytes);
-        for (int r = 0; r < u.rows; r++)
-            merge_row(&u, r, slot);
-    }
+    const struct attn_sequence sequence = schedule_sequence(s, task->b);
+    return unit_of(s->g, s->problem, s->t, &sequence, task->b, task->head, task->index, scratch);
 }
 
-/* Splits of all units from one queue, then their rows. */
-static void execute_splits(const struct geometry *g, const struct attn_plan *plan,
-                           const struct attn_tensors *tensors, char *scratch, char *slots)
+/* Weights of the unit's rows over the keys of a split whose part is done with, from what merge_row()
+ * left in the first one. */
+static void report(struct unit *u, size_t index, char *parts, char *part)
 {
-#pragma omp for schedule(dynamic)
-    for (size_t i = 0; i < g->units * g->splits; i++) {
-        struct unit u = unit_of(g, &plan->problem, tensors, i / g->splits, scratch);
-        split(&u, i % g->splits, slots + i * g->part_bytes);
+    report_split(u, keys_of_split(u, index), part_merged(u->g, parts), (float *)part);
+}
+
+/* All splits of a unit, then its rows. */
+static void execute_whole(struct unit *u, char *parts)
+{
+    const size_t splits = geometry_splits(u->g, &u->block.sequence);
+    for (size_t s = 0; s < splits; s++)
+        split(u, s, parts + s * u->g->part_bytes);
+    for (int r = 0; r < u->rows; r++)
+        merge_row(u, r, parts, splits);
+    if (u->block.problem->outputs & ATTN_OUTPUT_WEIGHTS)
+        for (size_t s = 0; s < splits; s++)
+            report(u, s, parts, parts + s * u->g->part_bytes);
+}
+
+/* Row i of those of the units that were split. */
+static void merge_split(const struct schedule *s, size_t i, char *scratch, char *slots)
+{
+    const struct geometry *g = s->g;
+    size_t slot;
+    const struct task task = schedule_unit(s, i / g->unit_rows, &slot);
+    const struct unit u = unit_of_task(s, &task, scratch);
+    const int r = (int)(i % g->unit_rows);
+    if (r < u.rows)
+        merge_row(&u, r, slots + slot * g->part_bytes, geometry_splits(g, &u.block.sequence));
+}
+
+/* Tasks from one queue, then the rows of the units that were split. */
+static void execute_tasks(const struct schedule *s, char *scratch, char *own, char *slots)
+{
+    const size_t part = s->g->part_bytes;
+#pragma omp for schedule(dynamic) nowait
+    for (size_t i = 0; i < s->tasks; i++) {
+        const struct task task = schedule_task(s, i);
+        struct unit u = unit_of_task(s, &task, scratch);
+        if (task.whole)
+            execute_whole(&u, own);
+        else
+            split(&u, task.split, slots + i * part);
     }
+    if (s->split_units == 0)
+        return;
+#pragma omp barrier
 #pragma omp for schedule(static)
-    for (size_t i = 0; i < g->units * g->unit_rows; i++) {
-        const size_t index = i / g->unit_rows;
-        const struct unit u = unit_of(g, &plan->problem, tensors, index, scratch);
-        const int r = (int)(i % g->unit_rows);
-        if (r < u.rows)
-            merge_row(&u, r, slots + index * g->splits * g->part_bytes);
+    for (size_t i = 0; i < s->split_units * s->g->unit_rows; i++)
+        merge_split(s, i, scratch, slots);
+    if (!(s->problem->outputs & ATTN_OUTPUT_WEIGHTS))
+        return;
+#pragma omp for schedule(dynamic)
+    for (size_t i = 0; i < s->split_tasks; i++) {
+        const struct task task = schedule_task(s, i);
+        struct unit u = unit_of_task(s, &task, scratch);
+        report(&u, task.split, slots + (i - task.split) * part, slots + i * part);
     }
 }
 
+/* The workspace: scratch of each thread, then slots, those of threads first, then the table. */
 static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)
 {
     const struct geometry g = geometry_of(&plan->problem, plan->threads);
-    char *const slots = (char *)plan->workspace + (size_t)plan->threads * g.thread_bytes;
+    const size_t threads = (size_t)plan->threads, slot_bytes = g.splits * g.part_bytes;
+    char *const slots = (char *)plan->workspace + threads * g.thread_bytes;
+    const struct schedule schedule =
+        schedule_of(&g, &plan->problem, tensors, plan->threads, slots + g.slots * slot_bytes);
+    char *const split_slots = g.uneven ? slots + threads * slot_bytes : slots;
 #pragma omp parallel num_threads(plan->threads)
     {
         const size_t thread = (size_t)omp_get_thread_num();
-        char *scratch = (char *)plan->workspace + thread * g.thread_bytes;
-        if (g.whole)
-            execute_units(&g, plan, tensors, scratch, slots + thread * g.splits * g.part_bytes);
-        else
-            execute_splits(&g, plan, tensors, scratch, slots);
+        execute_tasks(&schedule, (char *)plan->workspace + thread * g.thread_bytes,
+                      slots + thread * slot_bytes, split_slots);
     }
 }
 
@@ -215,9 +212,10 @@ const struct attn_kernel ATTN_KERNEL = {
     .caps.dtypes = ATTN_BIT(ATTN_F32) | ATTN_BIT(ATTN_BF16) | ATTN_BIT(ATTN_F16),
     .caps.compute = ATTN_F32,
 #endif
-    .caps.masks = ATTN_MASKS_POSITIONAL,
-    .caps.options = ATTN_OPTION_WINDOW,
-    .caps.outputs = ATTN_OUTPUT_O | ATTN_OUTPUT_LSE,
+    .caps.masks = ATTN_MASKS_ALL,
+    .caps.options = ATTN_OPTIONS_ALL,
+    .caps.kv_dtypes = ATTN_BIT(ATTN_I8),
+    .caps.outputs = ATTN_OUTPUTS_ALL,
     .caps.forward = true,
     .caps.parallel = true,
     .workspace_size = workspace_size,

@@ -1,11 +1,8 @@
 /*
- * tile.h: part of kernel split_kv: its operands, and a tile of up to eight query rows with the
- * state of its softmax.
+ * tile.h: part of kernel split_kv: a tile of up to eight query rows with the state of its softmax.
  *
- * A step is VF_BYTES bytes of a row of K or V.  Its elements widen to one vector (f32) or two.
- * bf16 widens by a shift and a mask, so its two vectors hold the even and the odd elements; Q is
- * laid out to match and O is put in order again when it is stored.  widen() and narrow() are the
- * only places that know it.
+ * Scores are kept times log2(e), so that e^x is a bare 2^x, unless something is added to them
+ * (terms.h): a bias may be as large as a float can be, which must not become infinite.
  */
 #ifndef ATTN_SPLIT_KV_TILE_H
 #define ATTN_SPLIT_KV_TILE_H
@@ -13,126 +10,13 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "format.h"
 #include "shared/exp2.h"
-#include "shared/simd16.h"
-#ifdef __AVX512BF16__
-#include "shared/simd_bf16.h"
-#endif
+#include "shared/softcap.h"
 
 #define LANE_ROWS 8 /* query rows of the highest tile where there are 16 lanes */
 #define TILE_ROWS (VF_LANES == 2 * LANE_ROWS ? LANE_ROWS : 4)
 #define GROUP_KEYS 16 /* keys whose scores are compared with the running maximum at once */
-
-/* ---- elements ------------------------------------------------------------------------------- */
-
-enum format { FORMAT_F32, FORMAT_BF16, FORMAT_F16 };
-
-/* Vectors that a step widens to. */
-#define FORMAT_VECTORS(format) ((format) == FORMAT_F32 ? 1 : 2)
-
-/* Whether K and V are multiplied in pairs (simd_bf16.h). */
-#ifdef __AVX512BF16__
-#define FORMAT_PAIRS(format) ((format) == FORMAT_BF16)
-#else
-#define FORMAT_PAIRS(format) 0
-#endif
-
-/* Vectors of K and of Q in a step. */
-#define FORMAT_K_VECTORS(format) (FORMAT_PAIRS(format) ? 1 : FORMAT_VECTORS(format))
-
-/* A row of K or V: `full` whole steps and, where `tail` is not 0, one of `tail` bytes. */
-struct axis {
-    ptrdiff_t dim, bytes; /* of the row */
-    ptrdiff_t full, steps;
-    int tail;
-};
-
-static inline struct axis axis_of(size_t dim, size_t element_bytes)
-{
-    struct axis a = {.dim = (ptrdiff_t)dim, .bytes = (ptrdiff_t)(dim * element_bytes)};
-    a.full = a.bytes / VF_BYTES;
-    a.tail = (int)(a.bytes % VF_BYTES);
-    a.steps = a.full + (a.tail > 0);
-    return a;
-}
-
-/* Floats of a row's widened vectors. */
-static inline ptrdiff_t axis_floats(const struct axis *a, enum format format)
-{
-    return a->steps * FORMAT_VECTORS(format) * VF_LANES;
-}
-
-/* The even and the odd elements. */
-VF_INLINE void widen_pairs(vi bf16, vf x[2])
-{
-    x[0] = (vf)(bf16 << 16);
-    x[1] = (vf)(bf16 & (int32_t)0xffff0000);
-}
-
-VF_INLINE void widen(const enum format format, const char *p, vf x[2])
-{
-    if (format == FORMAT_F32) {
-        memcpy(&x[0], p, sizeof x[0]);
-    } else if (format == FORMAT_BF16) {
-        vi pairs;
-        memcpy(&pairs, p, sizeof pairs);
-        widen_pairs(pairs, x);
-    } else {
-        x[0] = vf_load_f16((const uint16_t *)p);
-        x[1] = vf_load_f16((const uint16_t *)p + VF_LANES);
-    }
-}
-
-/* A step of a row from its vectors: what widen() undoes, rounded to nearest even. */
-VF_INLINE void narrow(const enum format format, const vf x[2], char *p)
-{
-    if (format == FORMAT_F32) {
-        memcpy(p, &x[0], sizeof x[0]);
-    } else if (format == FORMAT_BF16) {
-        const vi even = __builtin_convertvector(vh_of_bf16(x[0]), vi);
-        const vi odd = __builtin_convertvector(vh_of_bf16(x[1]), vi);
-        const vi pairs = even | odd << 16;
-        memcpy(p, &pairs, sizeof pairs);
-    } else {
-        vf_store_elements(ATTN_F16, p, x[0], VF_LANES);
-        vf_store_elements(ATTN_F16, p + VF_BYTES / 2, x[1], VF_LANES);
-    }
-}
-
-/* A step of which only the first `tail` bytes exist, where tail is not 0. */
-VF_INLINE void widen_step(const enum format format, int tail, const char *p, vf x[2])
-{
-    if (tail) {
-        const vi raw = vi_load_bytes(p, (size_t)tail);
-        char step[VF_BYTES];
-        memcpy(step, &raw, sizeof step);
-        widen(format, step, x);
-    } else {
-        widen(format, p, x);
-    }
-}
-
-/* A step of K as it is multiplied. */
-VF_INLINE void load_k(const enum format format, int tail, const char *p, vf x[2])
-{
-    if (!FORMAT_PAIRS(format))
-        widen_step(format, tail, p, x);
-    else if (tail)
-        x[0] = (vf)vi_load_bytes(p, (size_t)tail);
-    else
-        memcpy(&x[0], p, sizeof x[0]);
-}
-
-VF_INLINE vf multiply(const enum format format, vf q, vf k, vf sum)
-{
-#ifdef __AVX512BF16__
-    if (FORMAT_PAIRS(format))
-        return bf16_dot((vi)q, (vi)k, sum);
-#else
-    (void)format;
-#endif
-    return vf_fma(q, k, sum);
-}
 
 /* ---- rows of K and V ------------------------------------------------------------------------ */
 
@@ -173,15 +57,20 @@ struct rows {
 /* Query rows and what they have gathered so far in this split. */
 struct tile {
     int rows;
+    int keys;           /* of a vector of P: VF_LANES / rows */
     const float *q;     /* [step][row][vector] */
-    float scale;        /* of the scores, log2(e) included */
+    float scale;        /* of the scores, log2(e) included where `bits` is 1 */
+    float bits;         /* what 1 in a score is in log2: 1, or log2(e) where scores are natural */
     float *p;           /* [key][row] */
     float *o;           /* unnormalised */
     ptrdiff_t o_floats; /* of a row */
-    /* By lane, lane % rows being the row.  Scores are in log2.  P is 2^(score - shift); shift is
-     * a maximum of earlier scores and is raised only when a score exceeds limit = shift + 8, so
-     * that P stays below 2^8 and most blocks rescale nothing.  No score yet: limit is -inf. */
+    /* By lane, lane % rows being the row.  P is 2^(bits * (score - shift)); shift is a maximum of
+     * earlier scores and is raised only when a score exceeds limit = shift + 8 / bits, so that P
+     * stays below 2^8 and most blocks rescale nothing.  No score yet: limit is -inf. */
     float shift[VF_LANES], limit[VF_LANES], sum[VF_LANES];
+    /* ALiBi, by lane: slope, and the key that the row stands at less the lane's own. */
+    float slope[VF_LANES];
+    ptrdiff_t at[VF_LANES];
 };
 
 /* Raises the shift of rows of which a score in s[0, n) exceeds the limit, and rescales what was
@@ -195,10 +84,10 @@ VF_NOINLINE void raise_shift(struct tile *t, const vf *s, int n, int done)
                 m = s[i][lane] > m ? s[i][lane] : m;
         if (!(m > t->limit[h]))
             continue;
-        const float factor = t->limit[h] == -INFINITY ? 0 : exp2f(t->shift[h] - m);
+        const float factor = t->limit[h] == -INFINITY ? 0 : exp2f((t->shift[h] - m) * t->bits);
         for (int lane = h; lane < VF_LANES; lane += t->rows) {
             t->shift[lane] = m;
-            t->limit[lane] = m + 8;
+            t->limit[lane] = m + 8 / t->bits;
             t->sum[lane] *= factor;
         }
         for (int i = h; i < done; i += t->rows)
@@ -208,31 +97,93 @@ VF_NOINLINE void raise_shift(struct tile *t, const vf *s, int n, int done)
     }
 }
 
-/* Adds to P the weights of the unscaled scores s[0, n), behind the `done` weights that are there.
- * `hidden`, where not NULL, has an int for each: all ones where a mask hides the key. */
-static void exponentials(struct tile *t, vf *s, int n, int done, const int32_t *hidden)
+/* ---- from scores to weights ----------------------------------------------------------------- */
+
+/* Which keys of a block the rows of a tile see.  By lane, a bit for each key of the lane's row, from
+ * the key on that the lane stands for in the first vector of P. */
+struct seen {
+    vu bits[2]; /* the first 32 keys, and the others */
+};
+
+/* Lanes that do not see the key that they stand for in the vector of P that begins with `key`. */
+VF_INLINE vi hidden_lanes(const struct seen *seen, int key)
+{
+    return (vi)(seen->bits[key / 32] >> (key % 32) & 1) - 1;
+}
+
+/* What there is to a score beside Q and K, for the keys of a block (terms.h).  Arrays are in the order
+ * of P, NULL where absent. */
+struct terms {
+    const float *k_factor, *v_factor; /* of quantised K and V */
+    const struct softcap *cap;
+    bool alibi;
+    vf slope, apart; /* of ALiBi by lane; where the block's first keys stand from the rows */
+    const float *bias;
+};
+
+/* A vector of natural scores, those of `key` first, from dot products. */
+VF_INLINE vf natural_score(const struct tile *t, const struct terms *terms, vf x, int key)
+{
+    const int at = key * t->rows;
+    x *= t->scale;
+    if (terms->k_factor)
+        x *= vf_load(terms->k_factor + at);
+    if (terms->cap)
+        x = softcap_each(terms->cap, x);
+    if (terms->alibi)
+        x += terms->slope * (terms->apart + (float)key);
+    if (terms->bias)
+        x += vf_load(terms->bias + at);
+    return x;
+}
+
+/* V's factor goes into the weights when they have been added up.  Of a hidden key it may be NaN. */
+VF_INLINE vf scale_weights(const struct tile *t, const struct terms *terms, const struct seen *seen,
+                           vf weights, int key)
+{
+    if (!terms->v_factor)
+        return weights;
+    weights *= vf_load(terms->v_factor + key * t->rows);
+    return seen ? vf_select(hidden_lanes(seen, key), (vf){0}, weights) : weights;
+}
+
+/* Adds to P the weights of keys from `key` on, whose dot products are s[0, n), behind those that are
+ * there.  `seen` is NULL where every row sees all of them. */
+VF_INLINE void weigh(const bool natural, struct tile *t, vf *s, int n, int key,
+                     const struct terms *terms, const struct seen *seen)
 {
     const vf limit = vf_load(t->limit);
     vi over = {0};
     for (int i = 0; i < n; i++) {
-        s[i] *= t->scale;
-        if (hidden) {
-            vi mask;
-            memcpy(&mask, hidden + done + i * VF_LANES, sizeof mask);
-            s[i] = vf_select(mask, vf_set1(-INFINITY), s[i]);
-        }
+        s[i] = natural ? natural_score(t, terms, s[i], key + i * t->keys) : s[i] * t->scale;
+        if (seen)
+            s[i] = vf_select(hidden_lanes(seen, key + i * t->keys), vf_set1(-INFINITY), s[i]);
         over |= ~(vi)(s[i] <= limit); /* NaN too */
     }
+    float *const p = t->p + key * t->rows;
     if (__builtin_expect(vi_any(over), 0))
-        raise_shift(t, s, n, done);
+        raise_shift(t, s, n, key * t->rows);
     const vf shift = vf_load(t->shift);
     vf sum = vf_load(t->sum);
     for (int i = 0; i < n; i++) {
-        const vf e = exp2_precise(s[i] - shift);
-        vf_store(t->p + done + i * VF_LANES, e);
+        vf e = natural ? exp_precise(s[i] - shift) : exp2_precise(s[i] - shift);
         sum += e;
+        if (natural)
+            e = scale_weights(t, terms, seen, e, key + i * t->keys);
+        vf_store(p + i * VF_LANES, e);
     }
     vf_store(t->sum, sum);
+}
+
+static void weigh_in_log2(struct tile *t, vf *s, int n, int key, const struct seen *seen)
+{
+    weigh(false, t, s, n, key, NULL, seen);
+}
+
+static void weigh_natural(struct tile *t, vf *s, int n, int key, const struct terms *terms,
+                          const struct seen *seen)
+{
+    weigh(true, t, s, n, key, terms, seen);
 }
 
 #endif

@@ -1,60 +1,112 @@
 /*
- * unit.h: part of kernel split_kv: the query rows of a unit against a block of keys.
- *
- * Every row of a unit meets a block while it is in L1.  While K of a block is multiplied its V is
- * fetched, and while V is, the next block's K; the pages of both are looked up some blocks before,
- * many together (pages.h).  Blocks that a mask cuts are the few at the ends of a row's interval:
- * they may be slow, but no masked key may have an effect.
+ * unit.h: part of kernel split_kv: a unit at work, and its rows of Q and O.
  */
 #ifndef ATTN_SPLIT_KV_UNIT_H
 #define ATTN_SPLIT_KV_UNIT_H
 
+#include "cache.h"
 #include "geometry.h"
-#include "shared/pages.h"
 #include "shared/softmax.h"
+#include "sight.h"
 
-#define FETCH_BYTES 8192 /* how far ahead of L1 K and V are fetched into L2 */
-
-/* A unit at work in one thread, within one split. */
+/* A unit at work in one thread. */
 struct unit {
     const struct geometry *g;
     const struct attn_tensors *t;
     struct group_block block; /* its rows */
     int rows, tiles;
-    struct rows k, v;
-    float *q, *p;
-    int32_t *hidden; /* of a tile in a block that a mask cuts */
-    char *k_copy;    /* such a block's K, zero where no row of the tile sees it */
+    bool alone;   /* one row that takes its keys as one stream */
+    bool reports; /* P is wanted as it is, not for values (report.h) */
+    struct cache k, v;
+    struct softcap cap;
+    float *q, *p, *terms;
+    char *k_copy, *v_copy;
     struct tile *tile;
-    struct attn_range *seen; /* per row, within the split */
-    struct attn_range all;   /* what every row sees */
+    struct view *view;       /* per row */
+    uint64_t *bits;          /* per row: what it sees of a block */
+    struct attn_range whole; /* what every row sees of the split by its position */
 };
 
 static struct unit unit_of(const struct geometry *g, const struct attn_problem *problem,
-                           const struct attn_tensors *t, size_t index, char *scratch)
+                           const struct attn_tensors *t, const struct attn_sequence *sequence,
+                           size_t b, size_t head, size_t index, char *scratch)
 {
-    const size_t pair = index / g->units_per_head;
-    const size_t b = pair / problem->kv_heads, head = pair % problem->kv_heads;
-    const ptrdiff_t element = (ptrdiff_t)attn_dtype_size(problem->dtype);
-    struct unit u = {.g = g, .t = t};
-    u.block = group_block_at(problem, b, head, index % g->units_per_head, UNIT_ROWS);
+    const struct keys keys = {problem, t, *sequence, b, head};
+    struct unit u = {.g = g, .t = t, .k = cache_of(&keys, &t->k), .v = cache_of(&keys, &t->v)};
+    u.block = group_block_in(problem, sequence, b, head, index, UNIT_ROWS);
     u.rows = (int)u.block.rows;
-    u.k = (struct rows){attn_row(&t->k, b, head, 0), t->k.stride[2] * element};
-    u.v = (struct rows){attn_row(&t->v, b, head, 0), t->v.stride[2] * element};
-    u.q = (float *)scratch;
-    u.p = (float *)(scratch += g->q_bytes);
-    u.hidden = (int32_t *)(scratch += g->p_bytes);
-    u.k_copy = scratch += g->hidden_bytes;
-    u.tile = (struct tile *)(scratch += g->k_bytes);
-    u.seen = (struct attn_range *)(scratch + g->tiles_bytes);
+    u.alone = geometry_alone(g, sequence);
+    if (problem->options & ATTN_OPTION_SOFTCAP)
+        u.cap = softcap_natural(problem);
+    u.q = (float *)(scratch + g->scratch[SCRATCH_Q]);
+    u.p = (float *)(scratch + g->scratch[SCRATCH_P]);
+    u.k_copy = scratch + g->scratch[SCRATCH_K];
+    u.v_copy = scratch + g->scratch[SCRATCH_V];
+    u.tile = (struct tile *)(scratch + g->scratch[SCRATCH_TILES]);
+    u.view = (struct view *)(scratch + g->scratch[SCRATCH_VIEWS]);
+    u.bits = (uint64_t *)(scratch + g->scratch[SCRATCH_BITS]);
+    u.terms = (float *)(scratch + g->scratch[SCRATCH_TERMS]);
     return u;
 }
 
 /* Address of the unit's row r in Q, O or LSE. */
 static void *unit_row(const struct unit *u, const struct attn_tensor *t, int r)
 {
+    return group_row(&u->block, t, (size_t)r);
+}
+
+/* The same in a bias or mask, which are never packed. */
+static void *unit_row_of_mask(const struct unit *u, const struct attn_tensor *t, int r)
+{
     return attn_row(t, u->block.b, group_head(&u->block, (size_t)r),
                     group_query(&u->block, (size_t)r));
+}
+
+/* Notes what each of the unit's rows sees of keys [first, last); returns what any of them sees by
+ * its position. */
+static struct attn_range unit_look(struct unit *u, ptrdiff_t first, ptrdiff_t last)
+{
+    const unsigned mask = u->block.problem->mask;
+    struct attn_range any = {last, first};
+    u->whole = (struct attn_range){first, last};
+    for (int r = 0; r < u->rows; r++) {
+        const struct attn_range all = group_visible(&u->block, (size_t)r);
+        const ptrdiff_t lo = all.lo > first ? all.lo : first;
+        const ptrdiff_t hi = all.hi < last ? all.hi : last;
+        u->view[r] = (struct view){.seen = {lo, hi}};
+        if (mask & ATTN_MASK_BOOL)
+            u->view[r].mask = unit_row_of_mask(u, &u->t->mask, r);
+        if (mask & ATTN_MASK_BIAS)
+            u->view[r].bias = unit_row_of_mask(u, &u->t->bias, r);
+        u->whole.lo = lo > u->whole.lo ? lo : u->whole.lo;
+        u->whole.hi = hi < u->whole.hi ? hi : u->whole.hi;
+        if (lo < hi) {
+            any.lo = lo < any.lo ? lo : any.lo;
+            any.hi = hi > any.hi ? hi : any.hi;
+        }
+    }
+    return any;
+}
+
+/* ---- Q -------------------------------------------------------------------------------------- */
+
+/* A row of Q for keys of bytes, whose order of elements is that of memory; times the scale of K's
+ * channels, if there is one. */
+VF_NOINLINE void load_q_for_bytes(const struct unit *u, const char *from, int rows, float *q)
+{
+    const size_t dim = (size_t)u->g->qk.dim, element = attn_dtype_size(u->t->q.dtype);
+    const struct attn_tensor *scale = &u->t->k_scale;
+    const float *factor =
+        scale->stride[3] ? attn_row_f32(scale, u->block.b, u->block.g, u->block.sequence.kv_first)
+                         : NULL;
+    const size_t all = (size_t)u->g->q_floats;
+    for (size_t d = 0; d < all; d += VF_LANES) {
+        const size_t n = d < dim ? geometry_minimum(dim - d, VF_LANES) : 0;
+        vf x = vf_load_elements(u->t->q.dtype, from + d * element, n);
+        if (factor && n)
+            x *= vf_load_elements(ATTN_F32, factor + d, n);
+        vf_store(q + d / (2 * VF_LANES) * 2 * VF_LANES * (size_t)rows + d % (2 * VF_LANES), x);
+    }
 }
 
 /* Rows of Q in the order of struct tile, 0 past the end of a row. */
@@ -73,6 +125,10 @@ static void load_q(const struct unit *u, int row, int rows, float *q)
 #endif
     for (int h = 0; h < rows; h++) {
         const char *from = unit_row(u, &u->t->q, row + h);
+        if (g->format == FORMAT_I8) {
+            load_q_for_bytes(u, from, rows, q + h * w * VF_LANES);
+            continue;
+        }
         for (ptrdiff_t x = 0; x < g->qk.steps; x++) {
             vf step[2];
             load_k(g->format, x < g->qk.full ? 0 : g->qk.tail, from + x * VF_BYTES, step);
@@ -82,11 +138,28 @@ static void load_q(const struct unit *u, int row, int rows, float *q)
     }
 }
 
+/* ---- tiles ---------------------------------------------------------------------------------- */
+
+/* Where the tile's rows stand, for ALiBi. */
+static void place_rows(const struct unit *u, struct tile *t, int row)
+{
+    const struct attn_sequence *s = &u->block.sequence;
+    const float *slopes = u->t->slopes.data;
+    for (int lane = 0; lane < VF_LANES; lane++) {
+        const size_t r = (size_t)(row + lane % t->rows);
+        const ptrdiff_t at = attn_position(u->block.problem, (ptrdiff_t)group_query(&u->block, r),
+                                           (ptrdiff_t)s->q_len, (ptrdiff_t)s->kv_len);
+        t->slope[lane] = slopes[group_head(&u->block, r)];
+        t->at[lane] = at - lane / t->rows;
+    }
+}
+
 /* Cuts the rows into tiles of 8, 8, .. 4, 2, 1 that have seen no key yet.  Their O is that of the
  * part. */
 static void start_tiles(struct unit *u, float *o)
 {
     const struct geometry *g = u->g;
+    const struct attn_problem *problem = u->block.problem;
     memset(o, 0, (size_t)(u->rows * g->o_floats) * sizeof(float));
     u->tiles = 0;
     for (int row = 0; row < u->rows; row += u->tile[u->tiles++].rows) {
@@ -95,169 +168,19 @@ static void start_tiles(struct unit *u, float *o)
             rows /= 2;
         struct tile *t = &u->tile[u->tiles];
         *t = (struct tile){.rows = rows,
+                           .keys = VF_LANES / rows,
                            .q = u->q + row * g->q_floats,
-                           .scale = softmax_scale(u->block.problem),
+                           .scale =
+                               g->natural ? attn_problem_scale(problem) : softmax_scale(problem),
+                           .bits = g->natural ? SOFTMAX_LOG2E : 1,
                            .p = u->p + row * g->block_keys,
                            .o = o + row * g->o_floats,
                            .o_floats = g->o_floats};
         for (int lane = 0; lane < VF_LANES; lane++)
             t->limit[lane] = -INFINITY;
+        if (problem->options & ATTN_OPTION_ALIBI)
+            place_rows(u, t, row);
         load_q(u, row, rows, u->q + row * g->q_floats);
-    }
-}
-
-static struct rows rows_from(struct rows rows, ptrdiff_t j)
-{
-    return (struct rows){rows.data + j * rows.stride, rows.stride};
-}
-
-/* Looks up the pages of the n rows that come n after row j: what is read when these are done. */
-static void touch_ahead(struct rows rows, ptrdiff_t j, ptrdiff_t n)
-{
-    pages_touch(rows_from(rows, j + n).data, rows.stride, n);
-}
-
-/* P of keys [0, keys) of k, keys a multiple of GROUP_KEYS; hidden as for exponentials(). */
-static void weights(const struct unit *u, struct tile *t, struct rows k, int keys,
-                    const int32_t *hidden, struct cursor *next)
-{
-    const struct arithmetic *arithmetic = arithmetic_of(u->g->format, t->rows);
-    const int n = GROUP_KEYS * t->rows / VF_LANES;
-    for (int j = 0; j < keys; j += GROUP_KEYS) {
-        vf s[GROUP_KEYS * TILE_ROWS / VF_LANES];
-        arithmetic->dots(s, t->q, rows_from(k, j), &u->g->qk, next);
-        exponentials(t, s, n, j * t->rows, hidden);
-    }
-#ifdef __AVX512BF16__
-    pair_weights(t, keys);
-#endif
-}
-
-/* ---- blocks of keys -------------------------------------------------------------------------- */
-
-/* Fetches rows [j, j + n) of K or V, and what lies FETCH_BYTES behind them. */
-static struct cursor cursor_of(struct rows rows, const struct axis *axis, ptrdiff_t j, int n)
-{
-    const ptrdiff_t far = (FETCH_BYTES + axis->bytes - 1) / axis->bytes * rows.stride;
-    const char *at = rows.data + j * rows.stride;
-    return (struct cursor){at, at + axis->bytes, axis->bytes, rows.stride, far, n};
-}
-
-/* What rows [row, row + n) see of keys [j, end): all of them, and any of them. */
-struct sight {
-    struct attn_range all, any;
-};
-
-static struct sight sight_of(const struct unit *u, int row, int n, ptrdiff_t j, ptrdiff_t end)
-{
-    struct sight s = {.all = {j, end}, .any = {end, j}};
-    for (int h = 0; h < n; h++) {
-        const struct attn_range r = u->seen[row + h];
-        const ptrdiff_t lo = r.lo > j ? r.lo : j, hi = r.hi < end ? r.hi : end;
-        s.all.lo = lo > s.all.lo ? lo : s.all.lo;
-        s.all.hi = hi < s.all.hi ? hi : s.all.hi;
-        if (lo < hi) {
-            s.any.lo = lo < s.any.lo ? lo : s.any.lo;
-            s.any.hi = hi > s.any.hi ? hi : s.any.hi;
-        }
-    }
-    return s;
-}
-
-/* Scores of a block that some row does not see whole: keys that no row of the tile sees are
- * replaced by zeros, for they may not exist; the scores that a row does not see are hidden. */
-static void weights_cut(const struct unit *u, struct tile *t, int row, ptrdiff_t j, struct sight s)
-{
-    const struct geometry *g = u->g;
-    const size_t bytes = (size_t)g->qk.bytes;
-    const int keys = (int)(s.any.hi - j + GROUP_KEYS - 1) / GROUP_KEYS * GROUP_KEYS;
-    memset(u->k_copy, 0, (size_t)keys * bytes);
-    for (ptrdiff_t key = s.any.lo; key < s.any.hi; key++)
-        memcpy(u->k_copy + (size_t)(key - j) * bytes, u->k.data + key * u->k.stride, bytes);
-    for (int key = 0; key < keys; key++)
-        for (int h = 0; h < t->rows; h++) {
-            const struct attn_range r = u->seen[row + h];
-            u->hidden[key * t->rows + h] = j + key >= r.lo && j + key < r.hi ? 0 : -1;
-        }
-    struct cursor none = {0};
-    const struct rows copy = {u->k_copy, (ptrdiff_t)bytes};
-    weights(u, t, copy, keys, u->hidden, &none);
-}
-
-/* O += P V of such a block.  A weight of 0 does not keep out a NaN, so each row reads only the
- * values that it sees. */
-static void values_cut(const struct unit *u, struct tile *t, int row, ptrdiff_t j, ptrdiff_t end)
-{
-    struct cursor none = {0};
-    for (int h = 0; h < t->rows; h++) {
-        const struct attn_range r = sight_of(u, row + h, 1, j, end).all;
-        if (r.lo < r.hi)
-            arithmetic_of(u->g->format, 1)
-                ->values(t, h, (int)(r.lo - j), (int)(r.hi - j), rows_from(u->v, j), &u->g->v,
-                         &none);
-    }
-}
-
-/* Keys [j, end) of which every row sees all. */
-static void block_whole(const struct unit *u, ptrdiff_t j, ptrdiff_t end, struct cursor *next_v,
-                        struct cursor *next_k)
-{
-    const struct rows k = rows_from(u->k, j), v = rows_from(u->v, j);
-    for (int i = 0; i < u->tiles; i++)
-        weights(u, &u->tile[i], k, (int)(end - j), NULL, next_v);
-    for (int i = 0; i < u->tiles; i++) {
-        const struct tile *t = &u->tile[i];
-        arithmetic_of(u->g->format, t->rows)->values(t, 0, 0, (int)(end - j), v, &u->g->v, next_k);
-    }
-}
-
-/* Keys [j, end) that some rows see in part, or of which there are fewer than in a block. */
-static void block_cut(const struct unit *u, ptrdiff_t j, ptrdiff_t end, struct cursor *next_v,
-                      struct cursor *next_k)
-{
-    const int keys = (int)(end - j);
-    for (int i = 0, row = 0; i < u->tiles; row += u->tile[i++].rows) {
-        struct tile *t = &u->tile[i];
-        const struct sight s = sight_of(u, row, t->rows, j, end);
-        if (s.all.lo == j && s.all.hi == end && keys == u->g->block_keys)
-            weights(u, t, rows_from(u->k, j), keys, NULL, next_v);
-        else if (s.any.lo < s.any.hi)
-            weights_cut(u, t, row, j, s);
-    }
-    for (int i = 0, row = 0; i < u->tiles; row += u->tile[i++].rows) {
-        struct tile *t = &u->tile[i];
-        const struct sight s = sight_of(u, row, t->rows, j, end);
-        if (s.all.lo == s.any.lo && s.all.hi == s.any.hi && s.all.lo < s.all.hi)
-            arithmetic_of(u->g->format, t->rows)
-                ->values(t, 0, (int)(s.all.lo - j), (int)(s.all.hi - j), rows_from(u->v, j),
-                         &u->g->v, next_k);
-        else if (s.any.lo < s.any.hi)
-            values_cut(u, t, row, j, end);
-    }
-}
-
-/* Keys [j, end) against all rows of the unit. */
-static void unit_block(const struct unit *u, ptrdiff_t j, ptrdiff_t end)
-{
-    const struct geometry *g = u->g;
-    struct cursor next_v = cursor_of(u->v, &g->v, j, (int)(end - j));
-    struct cursor next_k = cursor_of(u->k, &g->qk, end, (int)g->block_keys);
-    if (j >= u->all.lo && end <= u->all.hi && end - j == g->block_keys)
-        block_whole(u, j, end, &next_v, &next_k);
-    else
-        block_cut(u, j, end, &next_v, &next_k);
-}
-
-/* Keys [keys.lo, keys.hi) of a split. */
-static void unit_keys(const struct unit *u, struct attn_range keys)
-{
-    const struct geometry *g = u->g;
-    for (ptrdiff_t j = keys.lo; j < keys.hi; j += g->block_keys) {
-        if ((j - keys.lo) % g->touch_keys == 0) {
-            touch_ahead(u->k, j, g->touch_keys);
-            touch_ahead(u->v, j, g->touch_keys);
-        }
-        unit_block(u, j, j + g->block_keys < keys.hi ? j + g->block_keys : keys.hi);
     }
 }
 

@@ -55,7 +55,7 @@ VF_INLINE void add_values(const enum format format, const int r, const int c, in
 #pragma GCC unroll 16
         for (int x = 0; x < c; x++) {
             vf vx[2];
-            widen_step(format, tail, v.data + x * VF_BYTES, vx);
+            widen_step(format, tail, v.data + x * FORMAT_STEP(format), vx);
             fetch_next(cursor);
 #pragma GCC unroll 2
             for (int u = 0; u < w; u++)
@@ -174,7 +174,7 @@ VF_INLINE void add_steps(const enum format format, const int r, const int c, int
                          struct rows v, int from, int to, struct cursor *cursor)
 {
     o += x * FORMAT_VECTORS(format) * VF_LANES;
-    v.data += x * VF_BYTES;
+    v.data += x * FORMAT_STEP(format);
 #ifdef __AVX512BF16__
     if (FORMAT_PAIRS(format)) {
         add_pairs_of_values(r, c, tail, o, o_stride, p, p_stride, v, from, to, cursor);
@@ -228,6 +228,9 @@ ARITHMETIC(dots_bf16_4, values_bf16_4, FORMAT_BF16, 4)
 ARITHMETIC(dots_f16_1, values_f16_1, FORMAT_F16, 1)
 ARITHMETIC(dots_f16_2, values_f16_2, FORMAT_F16, 2)
 ARITHMETIC(dots_f16_4, values_f16_4, FORMAT_F16, 4)
+ARITHMETIC(dots_i8_1, values_i8_1, FORMAT_I8, 1)
+ARITHMETIC(dots_i8_2, values_i8_2, FORMAT_I8, 2)
+ARITHMETIC(dots_i8_4, values_i8_4, FORMAT_I8, 4)
 #if VF_LANES == 2 * LANE_ROWS
 ARITHMETIC(dots_f32_8, values_f32_8, FORMAT_F32, 8)
 ARITHMETIC(dots_bf16_8, values_bf16_8, FORMAT_BF16, 8)
@@ -263,6 +266,9 @@ static const struct arithmetic {
     [FORMAT_F16] = {[1] = {dots_f16_1, values_f16_1},
                     [2] = {dots_f16_2, values_f16_2},
                     [4] = {dots_f16_4, values_f16_4}},
+    [FORMAT_I8] = {[1] = {dots_i8_1, values_i8_1},
+                   [2] = {dots_i8_2, values_i8_2},
+                   [4] = {dots_i8_4, values_i8_4}},
 };
 
 static const struct arithmetic *arithmetic_of(enum format format, int rows)

@@ -1,0 +1,252 @@
+/*
+ * block.h: part of kernel split_kv: the query rows of a unit against blocks of keys.
+ *
+ * Every row of a unit meets a block while it is in L1.  While K of a block is multiplied its V is
+ * fetched, and while V is, the next block's K; the pages of both are looked up some blocks before,
+ * many together (pages.h).  Keys of a block follow each other in memory and come in whole groups;
+ * the few that do not, at the end of a sequence or where a page ends within a group, are copied.
+ *
+ * No key that is hidden from a row may have an effect on it.  On its scores it has none: they are
+ * replaced.  But a weight of 0 does not keep out a NaN, so that values which some row does not see
+ * are looked at before they are multiplied.
+ */
+#ifndef ATTN_SPLIT_KV_BLOCK_H
+#define ATTN_SPLIT_KV_BLOCK_H
+
+#include "terms.h"
+
+/* Keys [j, end) of a split; what rows see of them is in unit.bits where g->looks. */
+struct block {
+    ptrdiff_t j, end;
+    bool copied; /* K, and V where it is paged */
+};
+
+/* The block that begins at key j < hi, of rows in pages or fewer than a block's. */
+VF_NOINLINE struct block part_of_block(const struct unit *u, ptrdiff_t j, ptrdiff_t hi)
+{
+    const ptrdiff_t most = u->g->block_keys, left = hi - j < most ? hi - j : most;
+    const ptrdiff_t run = keys_run(&u->k.keys, j, left), whole = run / GROUP_KEYS * GROUP_KEYS;
+    const ptrdiff_t copied = left < GROUP_KEYS ? left : GROUP_KEYS;
+    return (struct block){j, j + (whole ? whole : copied), whole == 0};
+}
+
+static inline struct block block_at(const struct unit *u, ptrdiff_t j, ptrdiff_t hi)
+{
+    if (u->k.paged || hi - j < u->g->block_keys)
+        return part_of_block(u, j, hi);
+    return (struct block){j, j + u->g->block_keys, false};
+}
+
+/* The first block from key j on of which some row sees something by the operands.  If there is none,
+ * what may come behind hi. */
+static inline struct block block_from(const struct unit *u, ptrdiff_t j, ptrdiff_t hi,
+                                      uint64_t *bits, struct sight *sight)
+{
+    while (j < hi) {
+        const struct block b = block_at(u, j, hi);
+        if (!u->g->looks)
+            return b;
+        *sight = sight_look(u->view, u->rows, &u->t->bias, j, b.end - j, bits);
+        if (sight->any)
+            return b;
+        j = b.end;
+    }
+    return (struct block){hi, hi + u->g->block_keys, false};
+}
+
+/* ---- scores --------------------------------------------------------------------------------- */
+
+/* P of keys [0, keys) of k, keys a multiple of GROUP_KEYS; terms are NULL where scores have none, seen
+ * where every row sees all. */
+static void weights(const struct unit *u, struct tile *t, struct rows k, int keys,
+                    const struct terms *terms, const struct seen *seen, struct cursor *next)
+{
+    const struct arithmetic *arithmetic = arithmetic_of(u->g->format, t->rows);
+    const int n = GROUP_KEYS * t->rows / VF_LANES;
+    for (int j = 0; j < keys; j += GROUP_KEYS) {
+        vf s[GROUP_KEYS * TILE_ROWS / VF_LANES];
+        arithmetic->dots(s, t->q, (struct rows){k.data + j * k.stride, k.stride}, &u->g->qk, next);
+        if (terms)
+            weigh_natural(t, s, n, j, terms, seen);
+        else
+            weigh_in_log2(t, s, n, j, seen);
+    }
+}
+
+/* P of the tile whose rows begin at `row`, not yet paired; `bits` are what its rows see, NULL where
+ * that is all. */
+static void tile_weights(const struct unit *u, struct tile *t, int row, const struct block *b,
+                         struct rows k, const uint64_t *bits, struct cursor *next)
+{
+    const int n = (int)(b->end - b->j), keys = (n + GROUP_KEYS - 1) / GROUP_KEYS * GROUP_KEYS;
+    struct seen seen;
+    struct terms terms;
+    if (bits)
+        seen = sight_of_lanes(bits, t->rows);
+    if (u->g->natural)
+        terms = terms_of(u, t, row, b->j, n, keys);
+    weights(u, t, k, keys, u->g->natural ? &terms : NULL, bits ? &seen : NULL, next);
+}
+
+/* P as tile_values() needs it. */
+static void ready_weights(const struct unit *u, struct tile *t, const struct block *b)
+{
+#ifdef __AVX512BF16__
+    if (FORMAT_PAIRS(u->g->format))
+        pair_weights(t, (int)(b->end - b->j + GROUP_KEYS - 1) / GROUP_KEYS * GROUP_KEYS);
+#else
+    (void)u, (void)t, (void)b;
+#endif
+}
+
+/* ---- values --------------------------------------------------------------------------------- */
+
+/* Keys among the first n of v whose values are not all finite. */
+static uint64_t not_finite(enum format format, const struct axis *axis, struct rows v, int n)
+{
+    uint64_t bits = 0;
+    for (int key = 0; key < n && format != FORMAT_I8; key++) {
+        vf zero = {0};
+        for (ptrdiff_t x = 0; x < axis->steps; x++) {
+            vf step[2] = {{0}};
+            widen_step(format, x < axis->full ? 0 : axis->tail,
+                       v.data + key * v.stride + x * FORMAT_STEP(format), step);
+            zero += step[0] * vf_set1(0) + step[1] * vf_set1(0);
+        }
+        bits |= (uint64_t) !(vf_hsum(zero) == 0) << key;
+    }
+    return bits;
+}
+
+/* O += P V of one row of a tile over the keys in `bits`, run by run. */
+static void row_values(const struct unit *u, const struct tile *t, int row, uint64_t bits,
+                       struct rows v)
+{
+    struct cursor none = {0};
+    while (bits) {
+        const struct attn_range run = sight_run(bits);
+        arithmetic_of(u->g->format, 1)
+            ->values(t, row, (int)run.lo, (int)run.hi, v, &u->g->v, &none);
+        bits &= ~sight_first(run.hi);
+    }
+}
+
+/* O += P V of a tile whose rows see what `bits` say.  Where not all see the same the weights of the
+ * others are 0, which is harmless beside values that are finite; `unsafe` are those that are not. */
+static void tile_values(const struct unit *u, const struct tile *t, const uint64_t *bits,
+                        uint64_t unsafe, struct rows v, struct cursor *next)
+{
+    const struct sight s = sight_of_rows(bits, t->rows);
+    if (!s.any)
+        return;
+    if (!(unsafe & sight_span(s.any) & ~s.all)) {
+        const int from = __builtin_ctzll(s.any), to = 64 - __builtin_clzll(s.any);
+        arithmetic_of(u->g->format, t->rows)->values(t, 0, from, to, v, &u->g->v, next);
+        return;
+    }
+    for (int h = 0; h < t->rows; h++)
+        row_values(u, t, h, bits[h], v);
+}
+
+/* ---- blocks --------------------------------------------------------------------------------- */
+
+/* A block of which every row sees all. */
+static void block_whole(const struct unit *u, const struct block *b, struct rows k, struct rows v,
+                        struct cursor *next_v, struct cursor *next_k)
+{
+    const int keys = (int)(b->end - b->j);
+    for (int i = 0, row = 0; i < u->tiles; row += u->tile[i++].rows) {
+        tile_weights(u, &u->tile[i], row, b, k, NULL, next_v);
+        ready_weights(u, &u->tile[i], b);
+    }
+    for (int i = 0; i < u->tiles; i++) {
+        const struct tile *t = &u->tile[i];
+        arithmetic_of(u->g->format, t->rows)->values(t, 0, 0, keys, v, &u->g->v, next_k);
+    }
+}
+
+/* A block of which some rows do not see all, or of less than a group. */
+VF_NOINLINE void block_cut(const struct unit *u, const struct block *b, struct rows k,
+                           struct rows v, struct cursor *next_v, struct cursor *next_k)
+{
+    const int keys = (int)(b->end - b->j);
+    uint64_t hidden = 0, every = sight_first(keys);
+    for (int i = 0, row = 0; i < u->tiles; row += u->tile[i++].rows) {
+        struct tile *t = &u->tile[i];
+        const uint64_t *bits = u->bits + row;
+        const struct sight s = sight_of_rows(bits, t->rows);
+        const bool all = s.all == every && keys % GROUP_KEYS == 0;
+        if (s.any) {
+            tile_weights(u, t, row, b, k, all ? NULL : bits, next_v);
+            ready_weights(u, t, b);
+        }
+        hidden |= sight_span(s.any) & ~s.all;
+    }
+    const uint64_t unsafe = hidden ? not_finite(u->g->format, &u->g->v, v, keys) : 0;
+    for (int i = 0, row = 0; i < u->tiles; row += u->tile[i++].rows)
+        tile_values(u, &u->tile[i], u->bits + row, unsafe, v, next_k);
+}
+
+/* The rows of a block that has to be copied. */
+VF_NOINLINE void copy_rows(const struct unit *u, const struct block *b, struct rows *k,
+                           struct rows *v)
+{
+    const ptrdiff_t n = b->end - b->j;
+    *k = cache_copy(&u->k, b->j, n, GROUP_KEYS, u->g->qk.bytes, u->k_copy);
+    if (u->v.paged)
+        *v = cache_copy(&u->v, b->j, n, n, u->g->v.bytes, u->v_copy);
+}
+
+/* A block against all rows of the unit, all of which see `all` of it by the operands; `next` is the
+ * block behind it. */
+static void unit_block(const struct unit *u, const struct block *b, uint64_t all,
+                       const struct block *next)
+{
+    const struct geometry *g = u->g;
+    const ptrdiff_t n = b->end - b->j;
+    struct rows k = cache_rows(&u->k, b->j), v = cache_rows(&u->v, b->j);
+    struct cursor next_v = cache_fetch(&u->v, &g->v, b->j, g->shared ? 0 : n);
+    struct cursor next_k = cache_fetch(&u->k, &g->qk, next->j, next->end - next->j);
+    if (b->copied)
+        copy_rows(u, b, &k, &v);
+    const bool whole =
+        g->looks ? all == sight_first(n) : b->j >= u->whole.lo && b->end <= u->whole.hi;
+    if (whole && n % GROUP_KEYS == 0) {
+        block_whole(u, b, k, v, &next_v, &next_k);
+        return;
+    }
+    if (!g->looks)
+        sight_look(u->view, u->rows, &u->t->bias, b->j, n, u->bits);
+    block_cut(u, b, k, v, &next_v, &next_k);
+}
+
+/* Where blocks begin: in pages at a whole group, so that pages begin with one. */
+static ptrdiff_t unit_first(const struct unit *u, struct attn_range keys)
+{
+    return u->k.paged ? keys.lo / GROUP_KEYS * GROUP_KEYS : keys.lo;
+}
+
+/* Keys [keys.lo, keys.hi) of a split. */
+static void unit_keys(struct unit *u, struct attn_range keys)
+{
+    const ptrdiff_t each = u->g->touch_keys;
+    uint64_t *bits[2] = {u->bits, u->bits + u->rows};
+    struct sight sight[2] = {{0}};
+    ptrdiff_t touched = unit_first(u, keys);
+    struct block next = block_from(u, touched, keys.hi, bits[0], &sight[0]);
+    for (int turn = 0; next.j < keys.hi; turn ^= 1) {
+        const struct block b = next;
+        u->bits = bits[turn];
+        next = block_from(u, b.end, keys.hi, bits[turn ^ 1], &sight[turn ^ 1]);
+        if (b.j >= touched) {
+            cache_touch(&u->k, b.j + each, each);
+            if (!u->g->shared)
+                cache_touch(&u->v, b.j + each, each);
+            touched = b.j + each;
+        }
+        unit_block(u, &b, sight[turn].all, &next);
+    }
+    u->bits = bits[0];
+}
+
+#endif

@@ -1,0 +1,93 @@
+/*
+ * cache.h: part of kernel split_kv: where the keys or the values of a head lie, and what to fetch of
+ * them ahead.
+ *
+ * Rows follow each other at a stride: all rows of the sequence, or those of a page (shared/keys.h).
+ */
+#ifndef ATTN_SPLIT_KV_CACHE_H
+#define ATTN_SPLIT_KV_CACHE_H
+
+#include "shared/keys.h"
+#include "shared/pages.h"
+#include "tile.h"
+
+#define FETCH_BYTES 8192 /* how far ahead of L1 K and V are fetched into L2 */
+
+/* K or V of one head of a sequence. */
+struct cache {
+    struct keys keys;
+    const struct attn_tensor *kv;
+    bool paged;
+    const char *data; /* row 0, where all rows follow each other */
+    ptrdiff_t stride; /* bytes from row to row */
+};
+
+static struct cache cache_of(const struct keys *keys, const struct attn_tensor *kv)
+{
+    struct cache c = {.keys = *keys, .kv = kv};
+    c.paged = keys->problem->options & ATTN_OPTION_PAGED;
+    c.data = c.paged ? NULL : keys_row(keys, kv, 0);
+    c.stride = kv->stride[2] * (ptrdiff_t)attn_dtype_size(kv->dtype);
+    return c;
+}
+
+/* From row j on. */
+static inline struct rows cache_rows(const struct cache *c, ptrdiff_t j)
+{
+    if (c->paged)
+        return (struct rows){keys_row(&c->keys, c->kv, j), c->stride};
+    return (struct rows){c->data + j * c->stride, c->stride};
+}
+
+/* Looks up the pages of rows [j, j + n), which need not exist. */
+static void cache_touch(const struct cache *c, ptrdiff_t j, ptrdiff_t n)
+{
+    if (!c->paged) {
+        pages_touch(cache_rows(c, j).data, c->stride, n);
+        return;
+    }
+    const ptrdiff_t all = (ptrdiff_t)c->keys.sequence.kv_len, end = j + n < all ? j + n : all;
+    for (ptrdiff_t run; j < end; j += run) {
+        run = keys_run(&c->keys, j, end - j);
+        pages_touch(cache_rows(c, j).data, c->stride, run);
+    }
+}
+
+/* Copies rows [j, j + n), `bytes` each, zeros behind them up to `total` rows. */
+static struct rows cache_copy(const struct cache *c, ptrdiff_t j, ptrdiff_t n, ptrdiff_t total,
+                              ptrdiff_t bytes, char *to)
+{
+    for (ptrdiff_t i = 0; i < n; i++)
+        memcpy(to + i * bytes, cache_rows(c, j + i).data, (size_t)bytes);
+    memset(to + n * bytes, 0, (size_t)((total - n) * bytes));
+    return (struct rows){to, bytes};
+}
+
+/* Fetches rows [j, j + n) of a page, n > 0, as far as they follow each other, and what comes
+ * FETCH_BYTES later. */
+VF_NOINLINE struct cursor cache_fetch_page(const struct cache *c, const struct axis *axis,
+                                           ptrdiff_t j, ptrdiff_t n)
+{
+    const ptrdiff_t ahead = j + (FETCH_BYTES + axis->bytes - 1) / axis->bytes;
+    const ptrdiff_t end = (ptrdiff_t)c->keys.sequence.kv_len;
+    if (j >= end)
+        return (struct cursor){0};
+    const char *at = cache_rows(c, j).data;
+    const ptrdiff_t far = ahead < end ? cache_rows(c, ahead).data - at : 0;
+    const int rows = (int)keys_run(&c->keys, j, n);
+    return (struct cursor){at, at + axis->bytes, axis->bytes, c->stride, far, rows};
+}
+
+/* Fetches rows [j, j + n), n > 0, and what comes FETCH_BYTES later.  Where all rows follow each other
+ * they need not exist. */
+static inline struct cursor cache_fetch(const struct cache *c, const struct axis *axis, ptrdiff_t j,
+                                        ptrdiff_t n)
+{
+    if (c->paged)
+        return cache_fetch_page(c, axis, j, n);
+    const ptrdiff_t far = (FETCH_BYTES + axis->bytes - 1) / axis->bytes * c->stride;
+    const char *at = c->data + j * c->stride;
+    return (struct cursor){at, at + axis->bytes, axis->bytes, c->stride, far, (int)n};
+}
+
+#endif

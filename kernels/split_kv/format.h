@@ -1,0 +1,145 @@
+/*
+ * format.h: part of kernel split_kv: elements of K and V as they lie in memory, and as they are
+ * multiplied.
+ *
+ * A step is what is loaded of a row of K or V at once: VF_BYTES bytes, or half of that in int8.  Its
+ * elements widen to one vector (f32) or two.  bf16 widens by a shift and a mask, so its two vectors
+ * hold the even and the odd elements; Q is laid out to match and O is put in order again when it is
+ * stored (merge.h).
+ */
+#ifndef ATTN_SPLIT_KV_FORMAT_H
+#define ATTN_SPLIT_KV_FORMAT_H
+
+#include "shared/simd16.h"
+#ifdef __AVX512BF16__
+#include "shared/simd_bf16.h"
+#endif
+
+enum format { FORMAT_F32, FORMAT_BF16, FORMAT_F16, FORMAT_I8 };
+
+static inline enum format format_of(enum attn_dtype kv_dtype)
+{
+    return kv_dtype == ATTN_F32    ? FORMAT_F32
+           : kv_dtype == ATTN_BF16 ? FORMAT_BF16
+           : kv_dtype == ATTN_F16  ? FORMAT_F16
+                                   : FORMAT_I8;
+}
+
+/* Bytes of a step. */
+#define FORMAT_STEP(format) ((format) == FORMAT_I8 ? VF_BYTES / 2 : VF_BYTES)
+
+/* Vectors that a step widens to. */
+#define FORMAT_VECTORS(format) ((format) == FORMAT_F32 ? 1 : 2)
+
+/* Whether K and V are multiplied in pairs (simd_bf16.h). */
+#ifdef __AVX512BF16__
+#define FORMAT_PAIRS(format) ((format) == FORMAT_BF16)
+#else
+#define FORMAT_PAIRS(format) 0
+#endif
+
+/* Vectors of K and of Q in a step. */
+#define FORMAT_K_VECTORS(format) (FORMAT_PAIRS(format) ? 1 : FORMAT_VECTORS(format))
+
+/* A row of K or V: `full` whole steps and, where `tail` is not 0, one of `tail` bytes. */
+struct axis {
+    ptrdiff_t dim, bytes; /* of the row */
+    ptrdiff_t full, steps;
+    int tail;
+};
+
+static inline struct axis axis_of(size_t dim, size_t element_bytes, enum format format)
+{
+    struct axis a = {.dim = (ptrdiff_t)dim, .bytes = (ptrdiff_t)(dim * element_bytes)};
+    a.full = a.bytes / FORMAT_STEP(format);
+    a.tail = (int)(a.bytes % FORMAT_STEP(format));
+    a.steps = a.full + (a.tail > 0);
+    return a;
+}
+
+/* Floats of a row's widened vectors. */
+static inline ptrdiff_t axis_floats(const struct axis *a, enum format format)
+{
+    return a->steps * FORMAT_VECTORS(format) * VF_LANES;
+}
+
+/* The even and the odd elements. */
+VF_INLINE void widen_pairs(vi bf16, vf x[2])
+{
+    x[0] = (vf)(bf16 << 16);
+    x[1] = (vf)(bf16 & (int32_t)0xffff0000);
+}
+
+/* VF_LANES bytes. */
+VF_INLINE vf widen_bytes(const char *p)
+{
+    typedef int8_t bytes __attribute__((vector_size(VF_LANES)));
+    bytes b;
+    memcpy(&b, p, sizeof b);
+    return __builtin_convertvector(__builtin_convertvector(b, vi), vf);
+}
+
+VF_INLINE void widen(const enum format format, const char *p, vf x[2])
+{
+    if (format == FORMAT_F32) {
+        memcpy(&x[0], p, sizeof x[0]);
+    } else if (format == FORMAT_I8) {
+        x[0] = widen_bytes(p);
+        x[1] = widen_bytes(p + VF_LANES);
+    } else if (format == FORMAT_BF16) {
+        vi pairs;
+        memcpy(&pairs, p, sizeof pairs);
+        widen_pairs(pairs, x);
+    } else {
+        x[0] = vf_load_f16((const uint16_t *)p);
+        x[1] = vf_load_f16((const uint16_t *)p + VF_LANES);
+    }
+}
+
+/* What widen_pairs() undoes, rounded to nearest even. */
+VF_INLINE vi narrow_pairs(const vf x[2])
+{
+    const vi even = __builtin_convertvector(vh_of_bf16(x[0]), vi);
+    const vi odd = __builtin_convertvector(vh_of_bf16(x[1]), vi);
+    return even | odd << 16;
+}
+
+/* A step of which only the first `tail` bytes exist, where tail is not 0. */
+VF_INLINE void widen_step(const enum format format, int tail, const char *p, vf x[2])
+{
+    if (tail) {
+        const int odd = format == FORMAT_I8 ? tail % 2 : 0;
+        const vi raw = vi_load_bytes(p, (size_t)(tail - odd));
+        char step[VF_BYTES];
+        memcpy(step, &raw, sizeof step);
+        if (odd)
+            step[tail - 1] = p[tail - 1];
+        widen(format, step, x);
+    } else {
+        widen(format, p, x);
+    }
+}
+
+/* A step of K as it is multiplied. */
+VF_INLINE void load_k(const enum format format, int tail, const char *p, vf x[2])
+{
+    if (!FORMAT_PAIRS(format))
+        widen_step(format, tail, p, x);
+    else if (tail)
+        x[0] = (vf)vi_load_bytes(p, (size_t)tail);
+    else
+        memcpy(&x[0], p, sizeof x[0]);
+}
+
+VF_INLINE vf multiply(const enum format format, vf q, vf k, vf sum)
+{
+#ifdef __AVX512BF16__
+    if (FORMAT_PAIRS(format))
+        return bf16_dot((vi)q, (vi)k, sum);
+#else
+    (void)format;
+#endif
+    return vf_fma(q, k, sum);
+}
+
+#endif

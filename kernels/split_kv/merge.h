@@ -1,0 +1,93 @@
+/*
+ * merge.h: part of kernel split_kv: the parts of a row joined, and its results stored.
+ */
+#ifndef ATTN_SPLIT_KV_MERGE_H
+#define ATTN_SPLIT_KV_MERGE_H
+
+#include "unit.h"
+
+/* m (of scores as tiles have them; -inf where the row sees no key of the split) and l of row r in a
+ * part. */
+static float *part_sums(const struct geometry *g, char *part, int r)
+{
+    return (float *)(part + g->o_bytes) + 2 * r;
+}
+
+/* What there is to know of a row when its parts are joined: its maximum as tiles have scores, and 1 / l.
+ * It takes the place of the sums of its first part. */
+struct merged {
+    float m, inverse;
+};
+
+static struct merged *part_merged(const struct geometry *g, char *parts)
+{
+    return (struct merged *)part_sums(g, parts, 0);
+}
+
+/* O of row r from its sums, whose elements are in the order of widen(). */
+static void store_o(const struct unit *u, int r, const float *sum, float inverse)
+{
+    const enum attn_dtype dtype = u->t->o.dtype;
+    const size_t dim = (size_t)u->g->v.dim, element = attn_dtype_size(dtype);
+    char *to = unit_row(u, &u->t->o, r);
+    if (u->g->format != FORMAT_BF16) {
+        for (size_t d = 0; d < dim; d += VF_LANES)
+            vf_store_elements(dtype, to + d * element, vf_load(sum + d) * inverse,
+                              geometry_minimum(dim - d, VF_LANES));
+        return;
+    }
+    for (size_t d = 0; d < dim; d += 2 * VF_LANES) {
+        const vf x[2] = {vf_load(sum + d) * inverse, vf_load(sum + d + VF_LANES) * inverse};
+        const vi pairs = narrow_pairs(x);
+        memcpy(to + d * element, &pairs, geometry_minimum((dim - d) * element, VF_BYTES));
+    }
+}
+
+/* The score of row r's sink as tiles have scores, in double precision because it may be as large as
+ * a float can be; -inf where there is none. */
+static double sink_of(const struct unit *u, int r)
+{
+    const struct attn_problem *problem = u->block.problem;
+    const double sink = (double)softmax_sink(problem, u->t, group_head(&u->block, (size_t)r));
+    return u->g->natural ? sink : sink / M_LN2;
+}
+
+/* Joins `splits` parts of row r, in the order of their keys, and stores O and LSE. */
+static void merge_row(const struct unit *u, int r, char *parts, size_t splits)
+{
+    const struct geometry *g = u->g;
+    const double bits = g->natural ? (double)SOFTMAX_LOG2E : 1, sink = sink_of(u, r);
+    double m = sink;
+    for (size_t s = 0; s < splits; s++) {
+        const double part_m = (double)*part_sums(g, parts + s * g->part_bytes, r);
+        m = part_m > m ? part_m : m;
+    }
+    float l = sink == -INFINITY ? 0 : exp2f((float)((sink - m) * bits));
+    float *sum = u->q; /* the splits are done with it */
+    memset(sum, 0, (size_t)g->o_floats * sizeof *sum);
+    for (size_t s = 0; s < splits; s++) {
+        char *part = parts + s * g->part_bytes;
+        const float *sums = part_sums(g, part, r);
+        const float *o = (const float *)part + r * g->o_floats;
+        if (sums[0] == -INFINITY)
+            continue; /* O and l were not written */
+        const float factor = exp2f((float)(((double)sums[0] - m) * bits));
+        l += factor * sums[1];
+        for (ptrdiff_t i = 0; i < g->o_floats; i++)
+            sum[i] += factor * o[i];
+    }
+    const float inverse = softmax_inverse(l);
+    const unsigned outputs = u->block.problem->outputs;
+    if (outputs & ATTN_OUTPUT_LSE)
+        *(float *)unit_row(u, &u->t->lse, r) =
+            (float)((g->natural ? m : m * M_LN2) + (double)logf(l));
+    if (outputs & ATTN_OUTPUT_O)
+        store_o(u, r, sum, inverse);
+    if (outputs & ATTN_OUTPUT_WEIGHTS) { /* of the keys that it sees: report.h */
+        memset(unit_row(u, &u->t->weights, r), 0, u->block.problem->kv_len * sizeof(float));
+        if (splits)
+            part_merged(g, parts)[r] = (struct merged){(float)m, inverse};
+    }
+}
+
+#endif

@@ -1,0 +1,65 @@
+/*
+ * report.h: part of kernel split_kv: the weights themselves, where they are wanted.
+ *
+ * A row's maximum and sum are known when its parts are merged; then its scores are computed once
+ * more, and are weights at once.
+ */
+#ifndef ATTN_SPLIT_KV_REPORT_H
+#define ATTN_SPLIT_KV_REPORT_H
+
+#include "block.h"
+#include "merge.h"
+
+/* P of a tile's rows that see something of a block, times 1 / l, to rows of weights at key j. */
+static void report_tile(const struct unit *u, const struct tile *t, int row,
+                        const struct merged *merged, ptrdiff_t j)
+{
+    for (int h = 0; h < t->rows; h++) {
+        float *to = (float *)unit_row(u, &u->t->weights, row + h) + j;
+        for (uint64_t bits = u->bits[row + h]; bits; bits &= bits - 1) {
+            const int key = __builtin_ctzll(bits);
+            to[key] = t->p[key * t->rows + h] * merged[row + h].inverse;
+        }
+    }
+}
+
+static void report_block(const struct unit *u, const struct block *b, const struct merged *merged)
+{
+    struct cursor none = {0};
+    struct rows k = cache_rows(&u->k, b->j), v = k;
+    if (b->copied)
+        copy_rows(u, b, &k, &v);
+    sight_look(u->view, u->rows, &u->t->bias, b->j, b->end - b->j, u->bits);
+    for (int i = 0, row = 0; i < u->tiles; row += u->tile[i++].rows) {
+        struct tile *t = &u->tile[i];
+        if (!sight_of_rows(u->bits + row, t->rows).any)
+            continue;
+        tile_weights(u, t, row, b, k, u->bits + row, &none);
+        report_tile(u, t, row, merged, b->j);
+    }
+}
+
+/* Weights of the unit's rows for the keys of a split that they see, where there are zeros; spare is
+ * room for O of the unit. */
+static void report_split(struct unit *u, struct attn_range split, const struct merged *merged,
+                         float *spare)
+{
+    const struct attn_range keys = unit_look(u, split.lo, split.hi);
+    if (keys.lo >= keys.hi)
+        return;
+    start_tiles(u, spare);
+    u->reports = true;
+    for (int i = 0, row = 0; i < u->tiles; row += u->tile[i++].rows)
+        for (int lane = 0; lane < VF_LANES; lane++) {
+            struct tile *t = &u->tile[i];
+            t->shift[lane] = softmax_shift(merged[row + lane % t->rows].m);
+            t->limit[lane] = INFINITY;
+        }
+    struct block b;
+    for (ptrdiff_t j = unit_first(u, keys); j < keys.hi; j = b.end) {
+        b = block_at(u, j, keys.hi);
+        report_block(u, &b, merged);
+    }
+}
+
+#endif

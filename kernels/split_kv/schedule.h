@@ -1,0 +1,181 @@
+/*
+ * schedule.h: part of kernel split_kv: which units there are, and who takes what of them.
+ *
+ * Few units are dealt out split by split, so that all threads have work, and their rows are merged
+ * when all are done.  Many are dealt out whole, one of UNITS_PER_THREAD for each thread being as
+ * fine a grain as needed, and their parts stay in the thread's cache.
+ *
+ * Sequences of their own lengths are both at once.  A unit that costs more than one of
+ * UNITS_PER_THREAD equal ones would for each thread is split, of which there are fewer than
+ * UNITS_PER_THREAD * threads, however long some are; the others are taken whole, the dearest first,
+ * so that what is left in the end is small.
+ */
+#ifndef ATTN_SPLIT_KV_SCHEDULE_H
+#define ATTN_SPLIT_KV_SCHEDULE_H
+
+#include "unit.h"
+
+struct schedule {
+    const struct geometry *g;
+    const struct attn_problem *problem;
+    const struct attn_tensors *t;
+    /* Tasks: first each split of the units that are split, its part being in slot `task`, then units
+     * that are whole. */
+    size_t tasks, split_tasks;
+    size_t split_units;
+    /* Sequences that are uneven, the dearest first, and the first task and unit of each; B + 1. */
+    size_t *order, *first_task, *first_unit;
+};
+
+/* One unit, or one split of it. */
+struct task {
+    size_t b, head, index;
+    size_t split;
+    bool whole;
+};
+
+static struct attn_sequence schedule_sequence(const struct schedule *s, size_t b)
+{
+    return attn_sequence(s->problem, s->t, b);
+}
+
+/* ---- sequences of their own lengths --------------------------------------------------------- */
+
+/* What a unit of the sequence costs: K and V of a key take about as long to read as 16 rows to
+ * compute. */
+static double schedule_cost(const struct geometry *g, const struct attn_sequence *s)
+{
+    const size_t rows = geometry_minimum(g->group * s->q_len, UNIT_ROWS);
+    return (double)s->kv_len * (double)(rows + 16);
+}
+
+/* Classes of cost, a power of two each, the dearest first; in the first is what is split. */
+#define SCHEDULE_CLASSES 66
+
+static size_t schedule_class(const struct schedule *s, size_t b, double limit)
+{
+    const struct attn_sequence sequence = schedule_sequence(s, b);
+    const double cost = schedule_cost(s->g, &sequence);
+    if (cost > limit && geometry_splits(s->g, &sequence) > 1)
+        return 0;
+    int exponent;
+    frexp(cost, &exponent);
+    return (size_t)(SCHEDULE_CLASSES - 1 - (exponent < 0 ? 0 : exponent > 64 ? 64 : exponent));
+}
+
+/* Cost of a unit above which it is split. */
+static double schedule_limit(const struct schedule *s, int threads)
+{
+    double total = 0;
+    for (size_t b = 0; b < s->problem->batch; b++) {
+        const struct attn_sequence sequence = schedule_sequence(s, b);
+        total += schedule_cost(s->g, &sequence) * (double)geometry_units(s->g, &sequence) *
+                 (double)s->problem->kv_heads;
+    }
+    return threads == 1 ? total : total / UNITS_PER_THREAD / threads;
+}
+
+static void schedule_uneven(struct schedule *s, int threads, size_t *table)
+{
+    const size_t batch = s->problem->batch;
+    const double limit = schedule_limit(s, threads);
+    size_t start[SCHEDULE_CLASSES + 1] = {0};
+    s->order = table;
+    s->first_task = s->order + batch + 1;
+    s->first_unit = s->first_task + batch + 1;
+    for (size_t b = 0; b < batch; b++)
+        start[schedule_class(s, b, limit) + 1]++;
+    const size_t split = start[1];
+    for (int i = 0; i < SCHEDULE_CLASSES; i++)
+        start[i + 1] += start[i];
+    for (size_t b = 0; b < batch; b++)
+        s->order[start[schedule_class(s, b, limit)]++] = b;
+    size_t units = 0;
+    for (size_t i = 0; i < batch; i++) {
+        const struct attn_sequence sequence = schedule_sequence(s, s->order[i]);
+        const size_t n = s->problem->kv_heads * geometry_units(s->g, &sequence);
+        s->first_task[i] = s->tasks;
+        s->first_unit[i] = units;
+        units += n;
+        s->tasks += i < split ? n * geometry_splits(s->g, &sequence) : n;
+        if (i + 1 == split) {
+            s->split_tasks = s->tasks;
+            s->split_units = units;
+        }
+    }
+    s->first_task[batch] = s->tasks;
+    s->first_unit[batch] = units;
+}
+
+/* The last of `first`, which does not fall, that is not above `index`. */
+static size_t schedule_find(const size_t *first, size_t count, size_t index)
+{
+    size_t lo = 0, hi = count;
+    while (hi - lo > 1) {
+        const size_t middle = lo + (hi - lo) / 2;
+        if (first[middle] <= index)
+            lo = middle;
+        else
+            hi = middle;
+    }
+    return lo;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static struct schedule schedule_of(const struct geometry *g, const struct attn_problem *problem,
+                                   const struct attn_tensors *t, int threads, void *table)
+{
+    struct schedule s = {.g = g, .problem = problem, .t = t};
+    if (g->uneven) {
+        schedule_uneven(&s, threads, table);
+        return s;
+    }
+    s.tasks = g->whole ? g->units : g->units * g->splits;
+    s.split_tasks = g->whole ? 0 : s.tasks;
+    s.split_units = g->whole ? 0 : g->units;
+    return s;
+}
+
+/* Unit `unit` of a sequence, whose KV heads have `each`. */
+static struct task task_of_unit(size_t b, size_t unit, size_t each)
+{
+    return (struct task){.b = b, .head = unit / each, .index = unit % each};
+}
+
+/* Unit `unit` of those that are split, and the slot of its first part. */
+static struct task schedule_unit(const struct schedule *s, size_t unit, size_t *slot)
+{
+    const struct attn_sequence longest = {0, s->problem->q_len, 0, s->problem->kv_len};
+    const size_t heads = s->problem->kv_heads;
+    if (!s->g->uneven) {
+        const size_t each = geometry_units(s->g, &longest);
+        *slot = unit * s->g->splits;
+        return task_of_unit(unit / (heads * each), unit % (heads * each), each);
+    }
+    const size_t i = schedule_find(s->first_unit, s->problem->batch, unit);
+    const struct attn_sequence sequence = schedule_sequence(s, s->order[i]);
+    *slot = s->first_task[i] + (unit - s->first_unit[i]) * geometry_splits(s->g, &sequence);
+    return task_of_unit(s->order[i], unit - s->first_unit[i], geometry_units(s->g, &sequence));
+}
+
+static struct task schedule_task(const struct schedule *s, size_t index)
+{
+    size_t slot, splits = s->g->splits;
+    if (!s->g->uneven) {
+        struct task task = schedule_unit(s, s->g->whole ? index : index / splits, &slot);
+        task.whole = s->g->whole;
+        task.split = s->g->whole ? 0 : index % splits;
+        return task;
+    }
+    const size_t i = schedule_find(s->first_task, s->problem->batch, index);
+    const struct attn_sequence sequence = schedule_sequence(s, s->order[i]);
+    size_t unit = index - s->first_task[i];
+    splits = index < s->split_tasks ? geometry_splits(s->g, &sequence) : 1;
+    struct task task = task_of_unit(s->order[i], unit / splits, geometry_units(s->g, &sequence));
+    task.whole = index >= s->split_tasks;
+    task.split = unit % splits;
+    return task;
+}
+
+#endif

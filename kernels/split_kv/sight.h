@@ -1,0 +1,127 @@
+/*
+ * sight.h: part of kernel split_kv: which keys of a block a unit's rows see, a bit for each key.
+ *
+ * Three things hide a key from a row: its position (causal, window), a 0 in the boolean mask and a
+ * bias of -inf.  What comes of them all is a word of 64 bits a row, and what they have in common
+ * decides how the block is computed.
+ */
+#ifndef ATTN_SPLIT_KV_SIGHT_H
+#define ATTN_SPLIT_KV_SIGHT_H
+
+#include "geometry.h"
+
+/* What some of several rows see, and what all of them do. */
+struct sight {
+    uint64_t any, all;
+};
+
+/* The first n keys, n <= 64. */
+static inline uint64_t sight_first(ptrdiff_t n)
+{
+    return n >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << n) - 1;
+}
+
+/* From the first of them to the last. */
+static inline uint64_t sight_span(uint64_t bits)
+{
+    return bits ? sight_first(64 - __builtin_clzll(bits)) & ~sight_first(__builtin_ctzll(bits)) : 0;
+}
+
+/* Keys of [j, j + n) in a range. */
+static inline uint64_t sight_of_range(struct attn_range seen, ptrdiff_t j, ptrdiff_t n)
+{
+    const ptrdiff_t lo = seen.lo > j ? seen.lo - j : 0;
+    const ptrdiff_t hi = seen.hi < j + n ? seen.hi - j : n;
+    return lo < hi ? sight_first(hi) & ~sight_first(lo) : 0;
+}
+
+/* Bytes of 0 and 1 to bits. */
+static inline uint64_t sight_of_bytes(const unsigned char *bytes, ptrdiff_t n)
+{
+    uint64_t bits = 0;
+    for (ptrdiff_t i = 0; i < n; i += 8) {
+        uint64_t eight = 0;
+        memcpy(&eight, bytes + i, n - i < 8 ? (size_t)(n - i) : 8);
+        /* Byte k has bit 8k, which the product moves to 56 + k. */
+        bits |= (eight * UINT64_C(0x0102040810204080) >> 56) << i;
+    }
+    return bits;
+}
+
+/* Keys whose bias, elements of a type, is not -inf. */
+static inline uint64_t sight_of_bias(enum attn_dtype dtype, const char *bias, ptrdiff_t n)
+{
+    unsigned char seen[BLOCK_KEYS];
+    const uint16_t hidden = dtype == ATTN_BF16 ? 0xff80 : 0xfc00;
+    for (ptrdiff_t i = 0; i < n; i++)
+        if (dtype == ATTN_F32) {
+            uint32_t bits;
+            memcpy(&bits, bias + i * 4, sizeof bits);
+            seen[i] = bits != 0xff800000;
+        } else {
+            uint16_t bits;
+            memcpy(&bits, bias + i * 2, sizeof bits);
+            seen[i] = bits != hidden;
+        }
+    return sight_of_bytes(seen, n);
+}
+
+/* What `rows` rows see of keys [j, j + n), n <= BLOCK_KEYS, to bits.  Neighbours often share a row of
+ * an operand. */
+static struct sight sight_look(const struct view *view, int rows, const struct attn_tensor *bias,
+                               ptrdiff_t j, ptrdiff_t n, uint64_t *bits)
+{
+    const ptrdiff_t element = (ptrdiff_t)attn_dtype_size(bias->dtype);
+    struct sight s = {0, ~UINT64_C(0)};
+    const unsigned char *last_mask = NULL;
+    const char *last_bias = NULL;
+    uint64_t of_mask = ~UINT64_C(0), of_bias = ~UINT64_C(0);
+    for (int r = 0; r < rows; r++) {
+        bits[r] = sight_of_range(view[r].seen, j, n);
+        if (bits[r] && view[r].mask != last_mask) {
+            last_mask = view[r].mask;
+            of_mask = sight_of_bytes(last_mask + j, n);
+        }
+        if (bits[r] && view[r].bias != last_bias) {
+            last_bias = view[r].bias;
+            of_bias = sight_of_bias(bias->dtype, last_bias + j * element, n);
+        }
+        bits[r] &= of_mask & of_bias;
+        s.any |= bits[r];
+        s.all &= bits[r];
+    }
+    return s;
+}
+
+/* The same of rows that have been looked at. */
+static struct sight sight_of_rows(const uint64_t *bits, int rows)
+{
+    struct sight s = {0, ~UINT64_C(0)};
+    for (int r = 0; r < rows; r++) {
+        s.any |= bits[r];
+        s.all &= bits[r];
+    }
+    return s;
+}
+
+/* The first run of keys in `bits`, which are not 0: [lo, hi). */
+static inline struct attn_range sight_run(uint64_t bits)
+{
+    const int lo = __builtin_ctzll(bits);
+    const uint64_t gap = ~(bits >> lo);
+    return (struct attn_range){lo, lo + (gap ? __builtin_ctzll(gap) : 64)};
+}
+
+/* The same for the lanes of a tile of `rows` rows. */
+static struct seen sight_of_lanes(const uint64_t *bits, int rows)
+{
+    struct seen seen;
+    for (int key = 0, lane = 0; lane < VF_LANES; key++)
+        for (int h = 0; h < rows; h++, lane++) {
+            seen.bits[0][lane] = (uint32_t)(bits[h] >> key);
+            seen.bits[1][lane] = (uint32_t)(bits[h] >> key >> 32);
+        }
+    return seen;
+}
+
+#endif

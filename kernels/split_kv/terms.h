@@ -1,0 +1,108 @@
+/*
+ * terms.h: part of kernel split_kv: what there is to a score beside Q and K.
+ *
+ *     softcap(scale * k_factor * q . k) + slope * (j - at) + bias          weights times v_factor
+ *
+ * Such scores are natural, that is not kept times log2(e): a bias may be as large as a float can be.
+ * What a block's keys have is spread to the order of P before the block is computed: [key][row].
+ */
+#ifndef ATTN_SPLIT_KV_TERMS_H
+#define ATTN_SPLIT_KV_TERMS_H
+
+#include "unit.h"
+
+/* Element `key` of [0, n) for each of `rows` rows, and zeros up to `keys`.  A vector is written where
+ * a few lanes are meant: the next one overwrites the others. */
+static void spread(const float *x, ptrdiff_t stride, int n, int keys, int rows, float *to)
+{
+    for (int key = 0; key < n; key++)
+        vf_store(to + key * rows, vf_set1(x[key * stride]));
+    for (int key = n; key < keys; key++)
+        vf_store(to + key * rows, (vf){0});
+}
+
+/* n elements of a type as floats: where they are, or widened. */
+static const float *floats_of(enum attn_dtype dtype, const char *p, int n, float *buffer)
+{
+    if (dtype == ATTN_F32)
+        return (const float *)p;
+    for (int i = 0; i < n; i += VF_LANES) {
+        const size_t some = n - i < VF_LANES ? (size_t)(n - i) : VF_LANES;
+        vf_store(buffer + i, vf_load_elements(dtype, p + 2 * i, some));
+    }
+    return buffer;
+}
+
+/* The bias of the tile's rows for keys [j, j + n). */
+static void spread_bias(const struct unit *u, int row, int rows, ptrdiff_t j, int n, int keys,
+                        float *to)
+{
+    const struct view *view = u->view + row;
+    const enum attn_dtype dtype = u->t->bias.dtype;
+    const ptrdiff_t at = j * (ptrdiff_t)attn_dtype_size(dtype);
+    float buffer[BLOCK_KEYS];
+    const float *x = floats_of(dtype, view[0].bias + at, n, buffer);
+    spread(x, 1, n, keys, rows, to);
+    for (int h = 1; h < rows; h++) {
+        if (view[h].bias == view[0].bias)
+            continue;
+        x = floats_of(dtype, view[h].bias + at, n, buffer);
+        for (int key = 0; key < n; key++)
+            to[key * rows + h] = x[key];
+    }
+}
+
+/* The scale of K or V for keys [j, j + n). */
+static void spread_scale(const struct unit *u, const struct attn_tensor *scale, int rows,
+                         ptrdiff_t j, int n, int keys, float *to)
+{
+    const struct group_block *block = &u->block;
+    spread(attn_row_f32(scale, block->b, block->g, block->sequence.kv_first + (size_t)j),
+           scale->stride[2], n, keys, rows, to);
+}
+
+/* Whether K has a scale for each key, rather than one for each channel, which is in Q (load_q). */
+static bool terms_scale_keys(const struct attn_tensor *k_scale)
+{
+    return k_scale->stride[3] == 0;
+}
+
+/* ALiBi: where keys stand from the tile's rows, by lane of the first vector. */
+static void place(const struct tile *t, ptrdiff_t j, struct terms *terms)
+{
+    float apart[VF_LANES];
+    for (int lane = 0; lane < VF_LANES; lane++)
+        apart[lane] = (float)(j - t->at[lane]);
+    terms->alibi = true;
+    terms->apart = vf_load(apart);
+    terms->slope = vf_load(t->slope);
+}
+
+/* Terms of keys [j, j + n) for the tile whose rows begin at `row`, in arrays of `keys`. */
+static struct terms terms_of(const struct unit *u, const struct tile *t, int row, ptrdiff_t j,
+                             int n, int keys)
+{
+    const struct geometry *g = u->g;
+    const struct attn_problem *problem = u->block.problem;
+    const ptrdiff_t each = g->tile_rows * g->block_keys + VF_LANES;
+    struct terms terms = {0};
+    if (problem->options & ATTN_OPTION_SOFTCAP)
+        terms.cap = &u->cap;
+    if (problem->options & ATTN_OPTION_ALIBI)
+        place(t, j, &terms);
+    if (problem->mask & ATTN_MASK_BIAS) {
+        spread_bias(u, row, t->rows, j, n, keys, u->terms);
+        terms.bias = u->terms;
+    }
+    if (g->format == FORMAT_I8 && !u->reports) {
+        spread_scale(u, &u->t->v_scale, t->rows, j, n, keys, u->terms + each);
+        terms.v_factor = u->terms + each;
+    }
+    if (g->format == FORMAT_I8 && terms_scale_keys(&u->t->k_scale)) {
+        spread_scale(u, &u->t->k_scale, t->rows, j, n, keys, u->terms + 2 * each);
+        terms.k_factor = u->terms + 2 * each;
+    }
+    return terms;
+}
+
+#endif
