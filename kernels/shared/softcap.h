@@ -30,7 +30,7 @@ struct softcap {
  * infinity times 0 would be NaN. */
 static inline struct softcap softcap_times(float c, float inner_factor, float limit_factor)
 {
-    const float inner = 2 / c * inner_factor, limit = c * limit_factor;
+    const float inner = 2 * inner_factor / c, limit = c * limit_factor;
     return (struct softcap){inner < FLT_MAX ? inner : FLT_MAX, limit < FLT_MAX ? limit : FLT_MAX};
 }
 

@@ -44,14 +44,6 @@ static inline bool terms_may_hide(const struct attn_problem *problem)
     return problem->mask & TERMS_MASKS;
 }
 
-/* The cap of scores that are kept as the definition says.  The smallest c keeps it finite: infinity
- * times 0 would be NaN. */
-static inline struct softcap terms_cap(const struct attn_problem *problem)
-{
-    const float inner = 2 * 1.44269504088896341f / problem->softcap;
-    return (struct softcap){inner < FLT_MAX ? inner : FLT_MAX, problem->softcap};
-}
-
 /* Row i of sequence b and head h. */
 static inline struct terms terms_of(const struct attn_problem *problem,
                                     const struct attn_tensors *tensors,
@@ -63,7 +55,7 @@ static inline struct terms terms_of(const struct attn_problem *problem,
         return terms;
     terms.capped = problem->options & ATTN_OPTION_SOFTCAP;
     if (terms.capped)
-        terms.cap = terms_cap(problem);
+        terms.cap = softcap_natural(problem);
     if (problem->options & ATTN_OPTION_ALIBI) {
         terms.slope = ((const float *)tensors->slopes.data)[h];
         terms.at = attn_position(problem, (ptrdiff_t)i, (ptrdiff_t)sequence->q_len,
