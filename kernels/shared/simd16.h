@@ -1,5 +1,5 @@
 /*
- * simd16.h: vectors of 16-bit elements to float and back, for kernel files only.
+ * simd16.h: vectors of 16-bit elements to float and back, and of bytes to float, for kernel files only.
  */
 #ifndef ATTN_SIMD16_H
 #define ATTN_SIMD16_H
@@ -16,6 +16,21 @@ static inline vf vf_load_bf16(const uint16_t *p)
     vh h;
     memcpy(&h, p, sizeof h);
     return (vf)(__builtin_convertvector(h, vi) << 16);
+}
+
+/* VF_LANES int8.  GCC 12 makes scalar code of the C text at every width. */
+static inline vf vf_load_i8(const int8_t *p)
+{
+#if defined __AVX512F__
+    return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)p)));
+#elif defined __AVX2__
+    return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)p)));
+#else
+    vf v;
+    for (int i = 0; i < VF_LANES; i++)
+        v[i] = p[i];
+    return v;
+#endif
 }
 
 /* VF_LANES f16. */

@@ -70,22 +70,13 @@ VF_INLINE void widen_pairs(vi bf16, vf x[2])
     x[1] = (vf)(bf16 & (int32_t)0xffff0000);
 }
 
-/* VF_LANES bytes. */
-VF_INLINE vf widen_bytes(const char *p)
-{
-    typedef int8_t bytes __attribute__((vector_size(VF_LANES)));
-    bytes b;
-    memcpy(&b, p, sizeof b);
-    return __builtin_convertvector(__builtin_convertvector(b, vi), vf);
-}
-
 VF_INLINE void widen(const enum format format, const char *p, vf x[2])
 {
     if (format == FORMAT_F32) {
         memcpy(&x[0], p, sizeof x[0]);
     } else if (format == FORMAT_I8) {
-        x[0] = widen_bytes(p);
-        x[1] = widen_bytes(p + VF_LANES);
+        x[0] = vf_load_i8((const int8_t *)p);
+        x[1] = vf_load_i8((const int8_t *)p + VF_LANES);
     } else if (format == FORMAT_BF16) {
         vi pairs;
         memcpy(&pairs, p, sizeof pairs);
