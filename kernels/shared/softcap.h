@@ -26,24 +26,12 @@ struct softcap {
     float limit; /* the largest result */
 };
 
-/* Inner becomes 2 / c and limit c, times so much.  The largest and the smallest c keep both finite, as
- * infinity times 0 would be NaN. */
-static inline struct softcap softcap_times(float c, float inner_factor, float limit_factor)
-{
-    const float inner = 2 * inner_factor / c, limit = c * limit_factor;
-    return (struct softcap){inner < FLT_MAX ? inner : FLT_MAX, limit < FLT_MAX ? limit : FLT_MAX};
-}
-
-/* A cap of scores that are kept times log2(e), as exp2 wants them. */
-static inline struct softcap softcap_of(const struct attn_problem *problem)
-{
-    return softcap_times(problem->softcap, 1, 1.44269504088896341f);
-}
-
-/* A cap of scores as they are. */
+/* The cap of scores that are as the definition says, not times log2(e).  The smallest c keeps inner
+ * finite: infinity times 0 would be NaN. */
 static inline struct softcap softcap_natural(const struct attn_problem *problem)
 {
-    return softcap_times(problem->softcap, 1.44269504088896341f, 1);
+    const float inner = 2 * 1.44269504088896341f / problem->softcap;
+    return (struct softcap){inner < FLT_MAX ? inner : FLT_MAX, problem->softcap};
 }
 
 /* The scores x, capped. */

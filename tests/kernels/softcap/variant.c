@@ -9,7 +9,7 @@
 static void run(float c, const float *x, float *y, size_t n)
 {
     const struct attn_problem problem = {.softcap = c};
-    const struct softcap cap = softcap_of(&problem);
+    const struct softcap cap = softcap_natural(&problem);
     for (const float *end = x + n; x < end; x += VF_LANES, y += VF_LANES)
         vf_store(y, softcap_each(&cap, vf_load(x)));
 }
