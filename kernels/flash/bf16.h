@@ -4,186 +4,23 @@
  *
  * A lane of 32 bits holds two neighbouring elements of the dimension that is summed over.  Along
  * D, for the scores, they are neighbours in K and Q already.  Along the keys, for the results,
- * weights are rounded and joined two rows at a time, and V is packed once per block for all tiles
- * of a task: panels of BF16_PANEL value dimensions, in each panel one cache line of pairs per two
- * keys.  The scale multiplies the float32 scores, with the maximum's subtraction in one
- * instruction.
+ * weights are rounded and joined two rows at a time, and V is packed (bf16_operands.h).  The scale
+ * multiplies the float32 scores, with the maximum's subtraction in one instruction.
  *
  * Defines what products.h lists, as f32.h does for the other variants.
  */
 #ifndef ATTN_FLASH_BF16_H
 #define ATTN_FLASH_BF16_H
 
-#include "operands.h"
+#include "bf16_operands.h"
 #include "shared/simd_bf16.h"
 
 #define FLASH_DTYPES ATTN_BIT(ATTN_BF16)
 #define FLASH_KV_DTYPES 0 /* int8 times its scale is no bf16: variant avx512 computes that */
 #define FLASH_COMPUTE ATTN_BF16
-#define PAIR 2
 #define FLASH_SPECULATES true
 
-#define BF16_PANEL VF_LANES
-
-/* ---- operands -------------------------------------------------------------------------------- */
-
-static bool packs(const struct attn_problem *problem)
-{
-    (void)problem;
-    return true;
-}
-
-VF_INLINE vi bf16_load(const void *p)
-{
-    vi v;
-    memcpy(&v, p, sizeof v);
-    return v;
-}
-
-/* Rows of Q become a column of a tile, VF_LANES pairs of elements at a time; `whole`: there are
- * VF_LANES rows, and their length is a multiple of VF_LANES pairs. */
-VF_INLINE void load_column_of_pairs(const bool whole, char *const *rows, int bytes, float *q)
-{
-    for (int at = 0; at < bytes; at += VF_BYTES) {
-        const size_t n = whole || bytes - at > VF_BYTES ? VF_BYTES : (size_t)(bytes - at);
-        vf x[VF_LANES];
-        VF_UNROLL
-        for (int i = 0; i < VF_LANES; i++) {
-            const char *row = whole || rows[i] ? rows[i] : rows[0];
-            assert(row); /* a column has a first row */
-            x[i] = n == VF_BYTES ? (vf)bf16_load(row + at) : (vf)vi_load_bytes(row + at, n);
-        }
-        transpose(x);
-        VF_UNROLL
-        for (int i = 0; i < VF_LANES; i++)
-            if (whole || (size_t)i < (n + 3) / 4)
-                vf_store(q + (at / 4 + i) * FLASH_TILE, x[i]);
-    }
-}
-
-VF_NOINLINE void load_queries(const struct job *job, struct tile *t)
-{
-    const int bytes = job->qk_dim * 2;
-    for (int c = 0; c < FLASH_COLS && t->column[c].rows; c++) {
-        char *rows[VF_LANES];
-        find_rows(&t->column[c], &job->tensors->q, t->column[c].sequence.q_first, rows);
-        if (t->column[c].rows == VF_LANES && bytes % VF_BYTES == 0)
-            load_column_of_pairs(true, rows, bytes, t->q + c * VF_LANES);
-        else
-            load_column_of_pairs(false, rows, bytes, t->q + c * VF_LANES);
-    }
-}
-
-/* Addresses of a block's rows of K or V. */
-static void find_keys(const struct block *block, const struct attn_tensor *kv,
-                      const uint16_t *rows[FLASH_KEYS])
-{
-    for (int j = 0, n; j < block->keys; j += n) {
-        n = (int)keys_run(&block->source, block->first + j, block->keys - j);
-        const uint16_t *row = keys_row(&block->source, kv, block->first + j);
-        for (int i = 0; i < n; i++)
-            rows[j + i] = row + i * kv->stride[2];
-    }
-}
-
-/* Leaves K where it lies, unless its rows end in half a pair or lie in several pages: copies it then.
- * Returns the end of the copy. */
-static uint16_t *pack_keys(struct block *block, uint16_t *to)
-{
-    const struct attn_tensor *k = &block->job->tensors->k;
-    const int dim = block->job->qk_dim, stride = dim + dim % 2;
-    const uint16_t *rows[FLASH_KEYS];
-    block->k = keys_row(&block->source, k, block->first);
-    block->k_stride = k->stride[2];
-    if (dim % 2 == 0 && keys_together(&block->source, block->first, block->keys))
-        return to;
-    find_keys(block, k, rows);
-    for (int j = 0; j < block->keys; j++) {
-        to[j * stride + stride - 1] = 0;
-        memcpy(to + j * stride, rows[j], (size_t)dim * sizeof *to);
-    }
-    block->k = to;
-    block->k_stride = stride;
-    return to + (FLASH_KEYS + 1) / 2 * 2 * stride;
-}
-
-typedef uint16_t bf16_vector __attribute__((vector_size(VF_BYTES)));
-
-/* Joins the values of keys a and b, or a and zeros where b is NULL, and stores the pairs at `to` in
- * the first panel and at the same place in each panel that follows, `panel` elements further. */
-static void pack_pair_of_values(uint16_t *to, int panel, const uint16_t *a, const uint16_t *b,
-                                int dim)
-{
-    int d = 0;
-    for (; d + 2 * VF_LANES <= dim; d += 2 * VF_LANES, to += 2 * panel) {
-        bf16_vector x, y = {0};
-        memcpy(&x, a + d, sizeof x);
-        if (b)
-            memcpy(&y, b + d, sizeof y);
-        const bf16_vector lower =
-            __builtin_shufflevector(x, y, 0, 32, 1, 33, 2, 34, 3, 35, 4, 36, 5, 37, 6, 38, 7, 39, 8,
-                                    40, 9, 41, 10, 42, 11, 43, 12, 44, 13, 45, 14, 46, 15, 47);
-        const bf16_vector upper = __builtin_shufflevector(
-            x, y, 16, 48, 17, 49, 18, 50, 19, 51, 20, 52, 21, 53, 22, 54, 23, 55, 24, 56, 25, 57,
-            26, 58, 27, 59, 28, 60, 29, 61, 30, 62, 31, 63);
-        memcpy(to, &lower, sizeof lower);
-        memcpy(to + panel, &upper, sizeof upper);
-    }
-    for (const int first = d; d < dim; d++) {
-        uint16_t *pair = to + (d - first) / BF16_PANEL * panel + d % BF16_PANEL * 2;
-        pair[0] = a[d];
-        pair[1] = b ? b[d] : 0;
-    }
-}
-
-VF_NOINLINE void pack(struct block *block)
-{
-    const int panel = FLASH_KEYS * BF16_PANEL; /* elements */
-    const uint16_t *rows[FLASH_KEYS];
-    uint16_t *to = pack_keys(block, block->packed);
-    find_keys(block, &block->job->tensors->v, rows);
-    for (int j = 0; j < block->keys; j += 2)
-        pack_pair_of_values(to + j * BF16_PANEL, panel, rows[j],
-                            j + 1 < block->keys ? rows[j + 1] : NULL, block->job->v_dim);
-    block->v = to;
-    block->v_stride = panel;
-}
-
-static const uint16_t *value_address(const struct block *block, int j, int d)
-{
-    return (const uint16_t *)block->v + d / BF16_PANEL * block->v_stride +
-           (j / 2 * BF16_PANEL + d % BF16_PANEL) * 2 + j % 2;
-}
-
-static float value_at(const struct block *block, int j, int d)
-{
-    return attn_bf16_to_f32(*value_address(block, j, d));
-}
-
-/* Whole pairs of keys must be finite, as the other key of a pair is multiplied too. */
-VF_NOINLINE bool values_finite(const struct block *block, int from, int to)
-{
-    const int dim = block->job->v_dim, panels = dim / BF16_PANEL * BF16_PANEL;
-    bf16_vector wrong = {0};
-    bool finite = true;
-    for (int j = from / 2 * 2; j < to; j += 2) {
-        for (int d = 0; d < panels; d += BF16_PANEL) {
-            bf16_vector x;
-            memcpy(&x, value_address(block, j, d), sizeof x);
-            wrong |= (bf16_vector)((x & 0x7f80) == 0x7f80);
-        }
-        for (int d = panels; d < dim; d++)
-            for (int i = 0; i < 2; i++)
-                finite &= (*value_address(block, j + i, d) & 0x7f80) != 0x7f80;
-    }
-    return finite && !vi_any((vi)wrong);
-}
-
-static vf weight_at(const struct block *block, int j, int column)
-{
-    const vi pair = bf16_load(block->s + (j - j % 2) * FLASH_TILE + column * VF_LANES);
-    return (vf)(j % 2 ? pair & (int32_t)0xffff0000 : pair << 16);
-}
+/* ---- scores = K Q^T -------------------------------------------------------------------------- */
 
 /* The pair at p in every lane. */
 VF_INLINE vi bf16_pair(const uint16_t *p)
@@ -192,8 +29,6 @@ VF_INLINE vi bf16_pair(const uint16_t *p)
     memcpy(&pair, p, sizeof pair);
     return pair - (vi){0};
 }
-
-/* ---- scores = K Q^T -------------------------------------------------------------------------- */
 
 /* Two dimensions of the product for `rows` keys and `cols` vectors of queries. */
 VF_INLINE void score_step(const int rows, const int cols, const uint16_t *k, ptrdiff_t k_stride,

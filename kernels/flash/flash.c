@@ -12,10 +12,11 @@
  *   scratch   per thread one block of scores and FLASH_TILES tiles of queries and results
  *   instead   split_kv for decode: a few queries leave most lanes and threads idle here
  *
- * flash.c hands out tasks, and prefetch.h fetches what they will read.  tile.h has the sizes and a
- * tile's softmax, block.h takes a tile through a block of keys, terms.h does so where masks, bias,
- * ALiBi or a cap change scores, products.h and the arithmetic of the variant (f32.h or bf16.h)
- * compute it, operands.h moves rows in and out, and results.h ends a tile.
+ * flash.c hands out tasks (tasks.h), and prefetch.h fetches what they will read.  tile.h has the sizes
+ * and maximum.h a tile's softmax, strips.h and block.h take a tile through a block of keys, sight.h,
+ * passes.h and terms.h do so where masks, bias, ALiBi or a cap change scores, products.h and the
+ * arithmetic of the variant (f32.h or bf16.h) compute it, operands.h moves rows in and out, and
+ * results.h ends a tile.
  *
  * Why these sizes.  A vector of scores (one key, VF_LANES queries) stands for D + Dv multiply-adds
  * in the two products: 128 at D = Dv = 64, as below where nothing else is said.

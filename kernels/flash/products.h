@@ -22,6 +22,8 @@
 #ifndef ATTN_FLASH_PRODUCTS_H
 #define ATTN_FLASH_PRODUCTS_H
 
+#include "maximum.h"
+
 #ifdef __AVX512BF16__
 #include "bf16.h"
 #else
