@@ -121,13 +121,13 @@ static void plan_prefetch(const struct job *job, struct prefetch *prefetch,
     if (task->rows && first < task->seen.hi) {
         const ptrdiff_t n = block_keys(first, task->seen.hi);
         const struct keys keys = keys_of(job, task);
+        if (p->mask & ATTN_MASK_BOOL) /* what is looked at first */
+            prefetch_pairs(prefetch, &job->tensors->mask, task, first, n);
         prefetch_keys(prefetch, &keys, &job->tensors->k, p->qk_dim, first, n);
         if (!(p->options & ATTN_OPTION_SHARED_KV))
             prefetch_keys(prefetch, &keys, &job->tensors->v, p->v_dim, first, n);
         if (p->mask & ATTN_MASK_BIAS)
             prefetch_pairs(prefetch, &job->tensors->bias, task, first, n);
-        if (p->mask & ATTN_MASK_BOOL)
-            prefetch_pairs(prefetch, &job->tensors->mask, task, first, n);
     }
     prefetch_divide(prefetch, calls);
 }

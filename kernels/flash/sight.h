@@ -26,24 +26,34 @@ VF_INLINE vi mask_bytes(const char *row, ptrdiff_t n)
     return x;
 }
 
+/* Keys [first, first + n) as some query sees them and as all do.  n is a constant where it is VF_BYTES:
+ * then nothing is called, and both stay in registers. */
+VF_INLINE void look_at_keys(const struct tile *t, ptrdiff_t first, int n, uint8_t *some,
+                            uint8_t *all)
+{
+    vi any = {0}, every = ~any;
+    const char *last = NULL;
+    for (int i = 0; i < t->rows; i++) {
+        const char *row = t->terms.mask[i];
+        if (row == last) /* another head of the query, with the same mask */
+            continue;
+        last = row;
+        const vi x = mask_bytes(row + first, n);
+        any |= x;
+        every &= x;
+    }
+    memcpy(some, &any, (size_t)n);
+    memcpy(all, &every, (size_t)n);
+}
+
 static void look_at_mask(const struct block *block, const struct tile *t, struct sight *sight)
 {
-    const int n = block->keys < VF_BYTES ? block->keys : VF_BYTES;
-    for (int j = 0; j < block->keys; j += n) {
-        const int at = j + n <= block->keys ? j : block->keys - n;
-        const char *last = NULL;
-        vi some = {0}, all = ~some;
-        for (int i = 0; i < t->rows; i++) {
-            const char *row = t->terms.mask[i];
-            if (row == last) /* another head of the query, with the same mask */
-                continue;
-            last = row;
-            const vi x = mask_bytes(row + block->first + at, n);
-            some |= x;
-            all &= x;
-        }
-        memcpy(sight->some + at, &some, (size_t)n);
-        memcpy(sight->all + at, &all, (size_t)n);
+    const int n = block->keys;
+    if (n < VF_BYTES)
+        look_at_keys(t, block->first, n, sight->some, sight->all);
+    for (int j = 0; n >= VF_BYTES && j < n; j += VF_BYTES) {
+        const int at = j + VF_BYTES <= n ? j : n - VF_BYTES;
+        look_at_keys(t, block->first + at, VF_BYTES, sight->some + at, sight->all + at);
     }
 }
 
