@@ -133,26 +133,44 @@ VF_NOINLINE vf add_biases(const struct job *job, char *const *rows, ptrdiff_t fi
     return top;
 }
 
-/* Hides n keys from `first` on in the lanes whose mask says so.  Of each lane's row VF_BYTES bytes are
- * taken at once, as VF_LANES words of four keys, which are transposed; kv_len: where rows end. */
+/* Hides keys in the lanes whose mask says so: those of bytes [lo, hi) of VF_BYTES from `from` on, of
+ * which `bytes` exist, or all where `whole`.  They are taken as VF_LANES words of four keys a lane,
+ * which are transposed.  Raises top to the scores from s on that stay. */
+VF_INLINE vf hide_bytes(const bool whole, char *const *rows, ptrdiff_t from, ptrdiff_t bytes,
+                        int lo, int hi, float *s, vf top)
+{
+    vf x[VF_LANES];
+    VF_UNROLL
+    for (int i = 0; i < VF_LANES; i++)
+        x[i] = (vf)mask_bytes(rows[i] + from, whole ? VF_BYTES : bytes);
+    transpose(x);
+    for (int word = lo / 4; word * 4 < hi; word++) {
+        VF_UNROLL
+        for (int i = 0; i < 4; i++) {
+            if (word * 4 + i < lo || word * 4 + i >= hi)
+                continue;
+            const vi sees = (vi)x[word] << (31 - i * 8) < 0;
+            const vf score = vf_select(sees, vf_load(s), vf_set1(-INFINITY));
+            vf_store(s, score);
+            top = vf_max(score, top);
+            s += FLASH_TILE;
+        }
+    }
+    return top;
+}
+
+/* Hides n keys from `first` on in the lanes whose mask says so; kv_len: where rows end. */
 VF_NOINLINE vf hide_masked(char *const *rows, ptrdiff_t first, ptrdiff_t kv_len, float *s, int n)
 {
     vf top = vf_set1(-INFINITY);
+    if (kv_len < VF_BYTES)
+        return hide_bytes(false, rows, 0, kv_len, (int)first, (int)first + n, s, top);
     for (int done = 0; done < n; done += VF_BYTES) {
-        const ptrdiff_t here = first + done, last = kv_len > VF_BYTES ? kv_len - VF_BYTES : 0;
+        const ptrdiff_t here = first + done, last = kv_len - VF_BYTES;
         const ptrdiff_t from = here < last ? here : last;
-        vf x[VF_LANES];
-        for (int i = 0; i < VF_LANES; i++)
-            x[i] = (vf)mask_bytes(rows[i] + from, kv_len - from);
-        transpose(x);
-        for (int j = done; j < n && j < done + VF_BYTES; j++) {
-            const int at = (int)(first + j - from);
-            const vi sees = (vi)x[at / 4] << (31 - at % 4 * 8) < 0;
-            float *row = s + (ptrdiff_t)j * FLASH_TILE;
-            const vf score = vf_select(sees, vf_load(row), vf_set1(-INFINITY));
-            vf_store(row, score);
-            top = vf_max(score, top);
-        }
+        const int lo = (int)(here - from);
+        const int hi = n - done + lo < VF_BYTES ? n - done + lo : VF_BYTES;
+        top = hide_bytes(true, rows, from, VF_BYTES, lo, hi, s + (ptrdiff_t)done * FLASH_TILE, top);
     }
     return top;
 }
