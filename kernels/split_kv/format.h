@@ -28,6 +28,9 @@ static inline enum format format_of(enum attn_dtype kv_dtype)
 /* Bytes of a step. */
 #define FORMAT_STEP(format) ((format) == FORMAT_I8 ? VF_BYTES / 2 : VF_BYTES)
 
+/* Whether a line is fetched beside step x: one for each that is read. */
+#define FORMAT_FETCHES(format, x) ((format) != FORMAT_I8 || (x) % 2 == 0)
+
 /* Vectors that a step widens to. */
 #define FORMAT_VECTORS(format) ((format) == FORMAT_F32 ? 1 : 2)
 

@@ -42,7 +42,8 @@ VF_INLINE void dots_step(const enum format format, const int r, const int abreas
     for (int j = 0; j < abreast; j++) {
         vf kv[2];
         load_k(format, tail, k + j * stride, kv);
-        fetch_next(cursor);
+        if (FORMAT_FETCHES(format, j))
+            fetch_next(cursor);
 #pragma GCC unroll 2
         for (int u = 0; u < w; u++)
 #pragma GCC unroll 4

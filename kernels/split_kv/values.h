@@ -56,7 +56,8 @@ VF_INLINE void add_values(const enum format format, const int r, const int c, in
         for (int x = 0; x < c; x++) {
             vf vx[2];
             widen_step(format, tail, v.data + x * FORMAT_STEP(format), vx);
-            fetch_next(cursor);
+            if (FORMAT_FETCHES(format, x))
+                fetch_next(cursor);
 #pragma GCC unroll 2
             for (int u = 0; u < w; u++)
 #pragma GCC unroll 8
