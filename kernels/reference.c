@@ -36,7 +36,9 @@
  *              times a part, which is at most |x_j| and the term that is not in it (or both terms):
  *              2u |x_j| + u (|slope p| + |bias|).  In all 2u |x_j| + 4u |slope p| + 3u |bias|.
  *   int8       s_rj counts what the integers stand for; the scale and the product with it, on K or
- *              on the score: 2u s_rj.  Of V, likewise: 2u sum_j p_j |v_j|.
+ *              on the score: 2u s_rj.  Of V, likewise: 2u sum_j p_j |v_j|; where V's
+ *              scale is a factor of the weight, which below 2^-126 rounds by 2^-150, an integer of
+ *              up to 128 multiplies that: 128 Skv 2^-150.
  *   sink       a key whose score s is given and whose value is 0: delta = 4u (|s| + m - s), and Skv
  *              counts it.
  *
@@ -137,14 +139,15 @@ static void elements(const struct attn_problem *problem, const struct keys *keys
         2 * keys->g_keys + 2 * C_EXP * U + (problem->kv_dtype == ATTN_I8 ? 2 * U : 0);
     const double u_out = types[problem->dtype].unit_roundoff;
     const double normal = types[problem->dtype].smallest_normal;
+    const double products = problem->kv_dtype == ATTN_I8 ? 3 + 128 : 3;
     struct sums s;
     for (size_t at = 0; at < problem->v_dim; at += CHUNK) {
         const size_t n = problem->v_dim - at < CHUNK ? problem->v_dim - at : CHUNK;
         sum_chunk(problem, keys, at, n, buffer, &s);
         for (size_t d = 0; d < n; d++) {
-            double bound = s.off[d] + relative * s.magnitude[d] +
-                           u_out * fmax(fabs(s.o[d]), normal) +
-                           n_keys * SMALLEST_NORMAL * s.largest[d] + (3 * n_keys + 1) * 0x1p-150;
+            double bound =
+                s.off[d] + relative * s.magnitude[d] + u_out * fmax(fabs(s.o[d]), normal) +
+                n_keys * SMALLEST_NORMAL * s.largest[d] + (products * n_keys + 1) * 0x1p-150;
             if (bf16)
                 bound += attn_reference_bf16_extra(problem, s.magnitude[d]);
             row->o[at + d] = s.o[d];
