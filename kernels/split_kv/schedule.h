@@ -148,7 +148,7 @@ static struct task schedule_unit(const struct schedule *s, size_t unit, size_t *
 {
     const struct attn_sequence longest = {0, s->problem->q_len, 0, s->problem->kv_len};
     const size_t heads = s->problem->kv_heads;
-    if (!s->g->uneven) {
+    if (!s->order) { /* sequences are alike */
         const size_t each = geometry_units(s->g, &longest);
         *slot = unit * s->g->splits;
         return task_of_unit(unit / (heads * each), unit % (heads * each), each);
@@ -162,7 +162,7 @@ static struct task schedule_unit(const struct schedule *s, size_t unit, size_t *
 static struct task schedule_task(const struct schedule *s, size_t index)
 {
     size_t slot, splits = s->g->splits;
-    if (!s->g->uneven) {
+    if (!s->order) { /* sequences are alike */
         struct task task = schedule_unit(s, s->g->whole ? index : index / splits, &slot);
         task.whole = s->g->whole;
         task.split = s->g->whole ? 0 : index % splits;

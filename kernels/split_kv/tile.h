@@ -177,7 +177,8 @@ VF_INLINE void weigh(const bool natural, struct tile *t, vf *s, int n, int key,
 
 static void weigh_in_log2(struct tile *t, vf *s, int n, int key, const struct seen *seen)
 {
-    weigh(false, t, s, n, key, NULL, seen);
+    const struct terms none = {0};
+    weigh(false, t, s, n, key, &none, seen);
 }
 
 static void weigh_natural(struct tile *t, vf *s, int n, int key, const struct terms *terms,

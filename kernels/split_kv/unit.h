@@ -146,7 +146,7 @@ static void place_rows(const struct unit *u, struct tile *t, int row)
     const struct attn_sequence *s = &u->block.sequence;
     const float *slopes = u->t->slopes.data;
     for (int lane = 0; lane < VF_LANES; lane++) {
-        const size_t r = (size_t)(row + lane % t->rows);
+        const size_t r = (size_t)row + (size_t)(lane % t->rows);
         const ptrdiff_t at = attn_position(u->block.problem, (ptrdiff_t)group_query(&u->block, r),
                                            (ptrdiff_t)s->q_len, (ptrdiff_t)s->kv_len);
         t->slope[lane] = slopes[group_head(&u->block, r)];
