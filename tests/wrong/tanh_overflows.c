@@ -12,13 +12,7 @@ static float cap(float c, float x)
 
 static void row(struct work *w)
 {
-    const struct attn_problem *p = w->problem;
-    for (ptrdiff_t j = w->seen.lo; j < w->seen.hi; j++)
-        if (w->shown[j]) {
-            const float x = w->scale * dot(w, j);
-            w->scores[j] = (p->options & ATTN_OPTION_SOFTCAP ? cap(p->softcap, x) : x) +
-                           slope_term(w, j) + bias_term(w, j);
-        }
+    make_capped_scores(w, cap);
     find_maximum(w);
     exponentiate(w);
     sum_values(w);

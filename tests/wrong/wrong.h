@@ -106,10 +106,14 @@ static inline float bias_term(const struct work *w, ptrdiff_t j)
                                              : 0;
 }
 
+static inline float honest_cap(float c, float x)
+{
+    return c * tanhf(x / c);
+}
+
 static inline float capped(const struct work *w, float x)
 {
-    const float c = w->problem->softcap;
-    return w->problem->options & ATTN_OPTION_SOFTCAP ? c * tanhf(x / c) : x;
+    return w->problem->options & ATTN_OPTION_SOFTCAP ? honest_cap(w->problem->softcap, x) : x;
 }
 
 /* ---- steps --------------------------------------------------------------------------------- */
@@ -145,12 +149,21 @@ static inline float dot(const struct work *w, ptrdiff_t j)
     return sum;
 }
 
+/* Scores with this softcap where the problem has one. */
+static inline void make_capped_scores(struct work *w, float (*cap)(float c, float x))
+{
+    const bool caps = w->problem->options & ATTN_OPTION_SOFTCAP;
+    for (ptrdiff_t j = w->seen.lo; j < w->seen.hi; j++) {
+        const float x = w->shown[j] ? w->scale * dot(w, j) : 0;
+        w->scores[j] = !w->shown[j] ? -INFINITY
+                                    : (caps ? cap(w->problem->softcap, x) : x) + slope_term(w, j) +
+                                          bias_term(w, j);
+    }
+}
+
 static inline void make_scores(struct work *w)
 {
-    for (ptrdiff_t j = w->seen.lo; j < w->seen.hi; j++)
-        w->scores[j] = w->shown[j]
-                           ? capped(w, w->scale * dot(w, j)) + slope_term(w, j) + bias_term(w, j)
-                           : -INFINITY;
+    make_capped_scores(w, honest_cap);
 }
 
 static inline void find_maximum(struct work *w)
