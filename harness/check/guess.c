@@ -91,14 +91,6 @@ static bool other_alignment(struct guess *guess, char *text, size_t size)
     return causal;
 }
 
-static bool no_boolean_mask(struct guess *guess, char *text, size_t size)
-{
-    const bool masked = guess->problem.mask & ATTN_MASK_BOOL;
-    guess->problem.mask &= ~(unsigned)ATTN_MASK_BOOL;
-    snprintf(text, size, "as if there were no boolean mask");
-    return masked;
-}
-
 static bool first_mask(struct guess *guess, char *text, size_t size)
 {
     const bool several = guess->problem.mask & ATTN_MASK_BOOL && guess->tensors.mask.stride[1];
@@ -173,30 +165,6 @@ static bool exp2_for_exp(struct guess *guess, char *text, size_t size)
     return true;
 }
 
-static bool no_softcap(struct guess *guess, char *text, size_t size)
-{
-    const bool capped = guess->problem.options & ATTN_OPTION_SOFTCAP;
-    guess->problem.options &= ~(unsigned)ATTN_OPTION_SOFTCAP;
-    snprintf(text, size, "as if there were no softcap");
-    return capped;
-}
-
-static bool no_bias(struct guess *guess, char *text, size_t size)
-{
-    const bool biased = guess->problem.mask & ATTN_MASK_BIAS;
-    guess->problem.mask &= ~(unsigned)ATTN_MASK_BIAS;
-    snprintf(text, size, "as if there were no bias");
-    return biased;
-}
-
-static bool no_slope(struct guess *guess, char *text, size_t size)
-{
-    const bool sloped = guess->problem.options & ATTN_OPTION_ALIBI;
-    guess->problem.options &= ~(unsigned)ATTN_OPTION_ALIBI;
-    snprintf(text, size, "as if there were no slope");
-    return sloped;
-}
-
 static bool slope_from_first(struct guess *guess, char *text, size_t size)
 {
     struct sight *s = &guess->sight;
@@ -204,14 +172,6 @@ static bool slope_from_first(struct guess *guess, char *text, size_t size)
     s->position = (ptrdiff_t)s->at.i;
     snprintf(text, size, "as if slopes began at key %zu instead of %td", s->at.i, right);
     return guess->problem.options & ATTN_OPTION_ALIBI && s->position != right;
-}
-
-static bool no_sink(struct guess *guess, char *text, size_t size)
-{
-    const bool sunk = guess->problem.options & ATTN_OPTION_SINKS;
-    guess->problem.options &= ~(unsigned)ATTN_OPTION_SINKS;
-    snprintf(text, size, "as if there were no sink");
-    return sunk;
 }
 
 static bool scaled_sink(struct guess *guess, char *text, size_t size)
@@ -226,9 +186,8 @@ static bool scaled_sink(struct guess *guess, char *text, size_t size)
 static bool next_query(struct guess *guess, char *text, size_t size)
 {
     struct sight *s = &guess->sight;
-    s->at.i++;
     s->at.row++;
-    snprintf(text, size, "as if it computed query %zu", s->at.i);
+    snprintf(text, size, "as if it computed query %zu", ++s->at.i);
     return s->at.i < s->sequence.q_len;
 }
 
@@ -248,40 +207,63 @@ static bool unsigned_bytes(struct guess *guess, char *text, size_t size)
     return bytes;
 }
 
-static float one = 1;
-
-static bool no_scale(struct attn_tensor *scale)
+static bool unscaled(struct guess *guess, struct attn_tensor *scale, const char *name, char *text,
+                     size_t size)
 {
+    static float one = 1;
     *scale = (struct attn_tensor){&one, ATTN_F32, {0, 0, 0, 0}};
-    return true;
+    snprintf(text, size, "as if %s were not applied", name);
+    return guess->problem.kv_dtype == ATTN_I8;
 }
 
 static bool k_unscaled(struct guess *guess, char *text, size_t size)
 {
-    snprintf(text, size, "as if k_scale were not applied");
-    return guess->problem.kv_dtype == ATTN_I8 && no_scale(&guess->tensors.k_scale);
+    return unscaled(guess, &guess->tensors.k_scale, "k_scale", text, size);
 }
 
 static bool v_unscaled(struct guess *guess, char *text, size_t size)
 {
-    snprintf(text, size, "as if v_scale were not applied");
-    return guess->problem.kv_dtype == ATTN_I8 && no_scale(&guess->tensors.v_scale);
+    return unscaled(guess, &guess->tensors.v_scale, "v_scale", text, size);
 }
 
 /* ---- all of them --------------------------------------------------------------------------- */
 
 static suppose *const guesses[] = {
-    last_key_missing, first_key_missing,  one_key_more, one_key_before, no_mask,
-    other_alignment,  no_boolean_mask,    first_mask,   padded,         length_of_neighbour,
-    default_scale,    scale_without_sign, scaled_twice, not_scaled,     exp_for_exp2,
-    exp2_for_exp,     no_softcap,         no_bias,      no_slope,       slope_from_first,
-    no_sink,          scaled_sink,        next_query,   previous_query, unsigned_bytes,
-    k_unscaled,       v_unscaled,
+    last_key_missing,   first_key_missing, one_key_more, one_key_before,      no_mask,
+    other_alignment,    first_mask,        padded,       length_of_neighbour, default_scale,
+    scale_without_sign, scaled_twice,      not_scaled,   exp_for_exp2,        exp2_for_exp,
+    slope_from_first,   scaled_sink,       next_query,   previous_query,      unsigned_bytes,
+    k_unscaled,         v_unscaled,
 };
 
 #define GUESSES (sizeof guesses / sizeof *guesses)
 
-/* Numbers past the table: another KV head, of any sequence that has as many keys. */
+/* What a kernel may leave out altogether: bits of the masks or of the options. */
+static const struct {
+    unsigned mask, option;
+    const char *name;
+} parts[] = {
+    {.mask = ATTN_MASK_BOOL, .name = "boolean mask"},
+    {.option = ATTN_OPTION_SOFTCAP, .name = "softcap"},
+    {.mask = ATTN_MASK_BIAS, .name = "bias"},
+    {.option = ATTN_OPTION_ALIBI, .name = "slope"},
+    {.option = ATTN_OPTION_SINKS, .name = "sink"},
+};
+
+#define PARTS (sizeof parts / sizeof *parts)
+
+/* Numbers past the first table: the problem without a part of it. */
+static bool left_out(size_t n, struct guess *guess, char *text, size_t size)
+{
+    struct attn_problem *p = &guess->problem;
+    const bool had = p->mask & parts[n].mask || p->options & parts[n].option;
+    p->mask &= ~parts[n].mask;
+    p->options &= ~parts[n].option;
+    snprintf(text, size, "as if there were no %s", parts[n].name);
+    return had;
+}
+
+/* Numbers past both tables: another KV head, of any sequence that has as many keys. */
 static bool other_head(size_t n, const struct sight *right, struct guess *guess, char *text,
                        size_t size)
 {
@@ -307,8 +289,11 @@ bool guess_make(size_t n, const struct sight *right, struct guess *guess, bool *
                 size_t size)
 {
     const size_t heads = right->problem->batch * right->problem->kv_heads;
+    const size_t end = GUESSES + PARTS + heads;
     guess_nothing(guess, right);
     *fits = n < GUESSES ? guesses[n](guess, text, size)
-                        : n < GUESSES + heads && other_head(n - GUESSES, right, guess, text, size);
-    return n < GUESSES + heads;
+            : n < GUESSES + PARTS
+                ? left_out(n - GUESSES, guess, text, size)
+                : n < end && other_head(n - GUESSES - PARTS, right, guess, text, size);
+    return n < end;
 }
