@@ -30,6 +30,10 @@ struct drawn_limits {
     unsigned dtypes, kv_dtypes;        /* bits 1u << dtype; kv_dtypes beyond the same */
     bool quantised;                    /* one of kv_dtypes, always */
 };
+
+/* Small problems with every mask, option and type that there is. */
+extern const struct drawn_limits drawn_everything;
+
 struct attn_problem drawn_problem(const struct drawn_limits *limits, uint64_t seed);
 
 /* Operands and results of the problem; results are not filled.  poison: keys that no query sees are

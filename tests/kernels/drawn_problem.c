@@ -30,6 +30,17 @@ static unsigned some_of(struct stream *d, unsigned set)
     return some;
 }
 
+const struct drawn_limits drawn_everything = {
+    .q_len = 7,
+    .kv_len = 24,
+    .dim = 40,
+    .masks = ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT | ATTN_MASK_BIAS | ATTN_MASK_BOOL,
+    .options = ATTN_OPTION_WINDOW | ATTN_OPTION_SOFTCAP | ATTN_OPTION_SINKS | ATTN_OPTION_ALIBI |
+               ATTN_OPTION_RAGGED | ATTN_OPTION_PAGED | ATTN_OPTION_PACKED | ATTN_OPTION_SHARED_KV,
+    .dtypes = 1u << ATTN_F32 | 1u << ATTN_BF16 | 1u << ATTN_F16,
+    .kv_dtypes = 1u << ATTN_I8,
+};
+
 struct attn_problem drawn_problem(const struct drawn_limits *limits, uint64_t seed)
 {
     struct stream stream = {.key = random_key(seed, 1)}, *d = &stream;

@@ -214,19 +214,8 @@ static void assert_row(const struct drawn_operands *d, size_t b, size_t h, size_
 static void rows_and_bounds_are_their_definition(void **state)
 {
     (void)state;
-    const struct drawn_limits limits = {
-        .q_len = 5,
-        .kv_len = 24,
-        .dim = 40,
-        .masks = ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT | ATTN_MASK_BIAS | ATTN_MASK_BOOL,
-        .options = ATTN_OPTION_WINDOW | ATTN_OPTION_SOFTCAP | ATTN_OPTION_SINKS |
-                   ATTN_OPTION_ALIBI | ATTN_OPTION_RAGGED | ATTN_OPTION_PAGED | ATTN_OPTION_PACKED |
-                   ATTN_OPTION_SHARED_KV,
-        .dtypes = 1u << ATTN_F32 | 1u << ATTN_BF16 | 1u << ATTN_F16,
-        .kv_dtypes = 1u << ATTN_I8,
-    };
     for (uint64_t seed = 0; seed < PROBLEMS; seed++) {
-        const struct attn_problem p = drawn_problem(&limits, seed);
+        const struct attn_problem p = drawn_problem(&drawn_everything, seed);
         struct drawn_operands d;
         drawn_open(&d, &p, true, seed);
         void *workspace = malloc(attn_reference_workspace(&p));
