@@ -39,4 +39,11 @@ static inline struct tensor_set filled(const struct problem_case *c, struct tens
     return set;
 }
 
+/* The case of these texts, and what it is filled with. */
+static inline struct tensor_set made(const char *problem, const char *input, struct problem_case *c)
+{
+    *c = case_of(problem, input);
+    return filled(c, (struct tensors_layout){0}, 0);
+}
+
 #endif

@@ -1,6 +1,5 @@
 /*
- * What a child process can do, and what it cannot.  The child is this program, called with the name
- * of what it shall try.
+ * What is heard from a child process, and for how long.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -10,133 +9,18 @@
 
 #include <cmocka.h>
 
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "system/fault.h"
-#include "system/limits.h"
-#include "system/machine.h"
-#include "system/process.h"
-
-#define NUMBER 1234 /* of bytes, prime to those of pages */
+#include "child.h"
 
 /* ---- in the child ---------------------------------------------------------------------------- */
-
-static char stage[256];
-
-__attribute__((format(printf, 1, 2))) static int answer(const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vdprintf(PROCESS_ANSWER_FD, format, arguments);
-    va_end(arguments);
-    return dprintf(PROCESS_ANSWER_FD, "\n") == 1 ? 0 : 1;
-}
-
-static int try_fork(void)
-{
-    fault_share(stage, sizeof stage);
-    fault_stage("trying", "", "");
-    const pid_t child = fork();
-    if (child == 0)
-        _exit(0);
-    return answer("%d %d %s", (int)child, errno == EAGAIN, stage);
-}
-
-static void *nothing(void *argument)
-{
-    return argument;
-}
-
-static int try_thread(void)
-{
-    pthread_t thread;
-    void *got = NULL;
-    const int error = pthread_create(&thread, NULL, nothing, stage);
-    if (!error)
-        pthread_join(thread, &got);
-    return answer("%d %d", error, got == stage);
-}
-
-/* A daemon: a grandchild in a session of its own. */
-static int leave_daemon(void)
-{
-    int id[2];
-    pid_t daemon_id = 0;
-    if (pipe(id) != 0)
-        return 1;
-    if (fork() == 0) {
-        setsid();
-        daemon_id = fork();
-        if (daemon_id == 0)
-            for (;;)
-                pause();
-        if (write(id[1], &daemon_id, sizeof daemon_id) < 0)
-            _exit(1);
-        _exit(0);
-    }
-    if (read(id[0], &daemon_id, sizeof daemon_id) != sizeof daemon_id)
-        return 1;
-    return answer("%d", (int)daemon_id);
-}
-
-static int show_limits(void)
-{
-    struct rlimit core, data;
-    getrlimit(RLIMIT_CORE, &core);
-    getrlimit(RLIMIT_DATA, &data);
-    void *volatile large = malloc((size_t)1 << 30);
-    const bool refused = !large;
-    free(large);
-    const int data_mib = data.rlim_cur == RLIM_INFINITY ? 0 : (int)(data.rlim_cur >> 20);
-    return answer("%d %d %d", (int)core.rlim_max, data_mib, refused);
-}
-
-static int list_files(void)
-{
-    char open_ones[256] = "";
-    for (int fd = 0; fd < 256; fd++)
-        if (fcntl(fd, F_GETFD) >= 0)
-            snprintf(open_ones + strlen(open_ones), sizeof open_ones - strlen(open_ones), " %d",
-                     fd);
-    return answer("%s", open_ones);
-}
-
-/* Every way to write to descriptor 5. */
-static int try_writing(void)
-{
-    char path[64];
-    const int fd = PROCESS_FIRST_FILE_FD;
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    const int again = open(path, O_RDWR);
-    const bool written = pwrite(fd, "x", 1, 0) == 1 || pwrite(again, "x", 1, 0) == 1;
-    const bool cut = ftruncate(fd, 0) == 0 || ftruncate(again, 0) == 0;
-    const bool mapped = mmap(NULL, 1, PROT_WRITE, MAP_SHARED, fd, 0) != MAP_FAILED ||
-                        mmap(NULL, 1, PROT_WRITE, MAP_SHARED, again, 0) != MAP_FAILED;
-    char *map = mmap(NULL, 1, PROT_READ, MAP_SHARED, fd, 0);
-    const bool opened = mprotect(map, 1, PROT_READ | PROT_WRITE) == 0;
-    return answer("%d %d %d %d %c", written, cut, mapped, opened, *map);
-}
-
-/* All that a file of some room lets a child do. */
-static int fill_room(void)
-{
-    const int fd = PROCESS_FIRST_FILE_FD;
-    const bool written = pwrite(fd, "x", 1, 0) == 1;
-    const bool grown = ftruncate(fd, 1 << 20) == 0 || pwrite(fd, "x", 1, NUMBER) == 1;
-    return answer("%d %d %d", written, grown, ftruncate(fd, 0) == 0);
-}
 
 static int print_little(void)
 {
@@ -190,142 +74,12 @@ static int answer_badly(void)
     return write(PROCESS_ANSWER_FD, garbage, sizeof garbage) > 0 ? 0 : 1;
 }
 
-static const struct {
-    const char *name;
-    int (*run)(void);
-} tries[] = {{"fork", try_fork},
-             {"thread", try_thread},
-             {"daemon", leave_daemon},
-             {"limits", show_limits},
-             {"files", list_files},
-             {"write", try_writing},
-             {"room", fill_room},
-             {"print", print_little},
-             {"print much", print_much},
-             {"print on", print_for_ever},
-             {"abort late", abort_late},
-             {"garbage", answer_badly},
-             {"work", work},
-             {"sleep", sleep_on}};
+static const struct child_try tries[] = {{"print", print_little},      {"print much", print_much},
+                                         {"print on", print_for_ever}, {"abort late", abort_late},
+                                         {"garbage", answer_badly},    {"work", work},
+                                         {"sleep", sleep_on}};
 
 /* ---- in the parent --------------------------------------------------------------------------- */
-
-static struct process_outcome run(const char *name, struct process_spec spec)
-{
-    char *const argv[] = {(char *)"test", (char *)(uintptr_t)name, NULL};
-    spec.argv = argv;
-    spec.request = "{}";
-    spec.capture = true;
-    spec.deadline_s = spec.deadline_s > 0 ? spec.deadline_s : 60;
-    return process_run(&spec);
-}
-
-static void release(struct process_outcome *outcome)
-{
-    free(outcome->answer);
-    free(outcome->printed);
-}
-
-static void assert_answers(const char *name, struct process_spec spec, const char *expected)
-{
-    struct process_outcome outcome = run(name, spec);
-    assert_int_equal(outcome.end, PROCESS_ANSWERED);
-    assert_string_equal(outcome.answer, expected);
-    release(&outcome);
-}
-
-static void threads_start_and_processes_do_not(void **state)
-{
-    (void)state;
-    const struct process_spec none = {.limits.processes = false};
-    assert_answers("fork", none, "-1 1 trying; it was refused to start a process");
-    assert_answers("thread", none, "0 1");
-}
-
-static void nothing_is_left_behind(void **state)
-{
-    (void)state;
-    struct process_outcome outcome = run("daemon", (struct process_spec){.limits.processes = true});
-    assert_int_equal(outcome.end, PROCESS_ANSWERED);
-    const pid_t daemon_id = (pid_t)strtol(outcome.answer, NULL, 10);
-    assert_true(daemon_id > 1);
-    assert_int_equal(kill(daemon_id, 0), -1);
-    assert_int_equal(errno, ESRCH);
-    release(&outcome);
-}
-
-/* A child that this process had before is none of its workers'. */
-static void other_children_stay(void **state)
-{
-    (void)state;
-    const pid_t other = fork();
-    if (other == 0)
-        for (;;)
-            pause();
-    usleep(20000); /* the time of a start is known to a hundredth of a second */
-    struct process_outcome outcome = run("daemon", (struct process_spec){.limits.processes = true});
-    assert_int_equal(kill(other, 0), 0);
-    kill(other, SIGKILL);
-    release(&outcome);
-}
-
-static void memory_and_core_dumps_are_limited(void **state)
-{
-    (void)state;
-    if (!limits_memory()) /* under a sanitizer there is no such limit */
-        assert_answers("limits", (struct process_spec){.request = NULL}, "0 0 0");
-    else
-        assert_answers("limits", (struct process_spec){.limits.memory_bytes = 512 << 20},
-                       "0 512 1");
-}
-
-static void the_limit_is_below_what_is_available(void **state)
-{
-    (void)state;
-    const size_t available = machine_memory_available();
-    if (limits_memory())
-        assert_in_range(limits_memory(), available / 4, available);
-}
-
-static void only_lent_files_are_open(void **state)
-{
-    (void)state;
-    const int file = process_memory_file("test");
-    const int files[] = {file, -1, file};
-    for (int fd = 6; fd < 60; fd++)
-        dup2(STDERR_FILENO, fd); /* as a careless shell leaves them, in the gap and behind */
-    assert_answers("files", (struct process_spec){.files = files, .file_count = 3},
-                   " 0 1 2 3 4 5 7");
-    for (int fd = 6; fd < 60; fd++)
-        if (fd != file)
-            close(fd);
-    close(file);
-}
-
-static void frozen_files_cannot_be_written(void **state)
-{
-    (void)state;
-    const int file = process_memory_file("test");
-    assert_int_equal(pwrite(file, "a", 1, 0), 1);
-    char *map = mmap(NULL, 1, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    const int lent = process_read_only(file);
-    assert_true(lent >= 0);
-    *map = 'b'; /* who had it mapped still can */
-    const struct process_spec with_file = {.files = &lent, .file_count = 1};
-    assert_answers("write", with_file, "0 0 0 0 b");
-    assert_int_equal(*map, 'b');
-    munmap(map, 1);
-    close(file);
-    close(lent);
-}
-
-static void room_is_limited(void **state)
-{
-    (void)state;
-    const int file = process_room_file("test", NUMBER);
-    assert_answers("room", (struct process_spec){.files = &file, .file_count = 1}, "1 0 0");
-    close(file);
-}
 
 static void what_is_printed_is_kept(void **state)
 {
@@ -417,18 +171,9 @@ static void tokens_differ(void **state)
 
 int main(int argc, char **argv)
 {
-    for (size_t n = 0; argc > 1 && n < sizeof tries / sizeof *tries; n++)
-        if (strcmp(argv[1], tries[n].name) == 0)
-            return tries[n].run();
+    if (argc > 1)
+        return child_try(argv[1], tries, sizeof tries / sizeof *tries);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_start_and_processes_do_not),
-        cmocka_unit_test(nothing_is_left_behind),
-        cmocka_unit_test(other_children_stay),
-        cmocka_unit_test(memory_and_core_dumps_are_limited),
-        cmocka_unit_test(the_limit_is_below_what_is_available),
-        cmocka_unit_test(only_lent_files_are_open),
-        cmocka_unit_test(frozen_files_cannot_be_written),
-        cmocka_unit_test(room_is_limited),
         cmocka_unit_test(what_is_printed_is_kept),
         cmocka_unit_test(the_end_of_much_is_kept),
         cmocka_unit_test(waiting_for_a_cpu_is_not_the_childs_time),

@@ -1,0 +1,184 @@
+/*
+ * Operands from safetensors files: what is refused, and how.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "problem/operands_file.h"
+#include "written_file.h"
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+static void wrong_tensors_are_refused(void **state)
+{
+    (void)state;
+    static const char plain[] = "b=2,h=3,sq=4,skv=5,d=1,";
+    static const struct {
+        const char *options, *name;
+        enum attn_dtype dtype;
+        size_t rank, shape[4];
+        const char *message; /* behind the path */
+    } cases[] = {
+        {"",
+         "x.q",
+         ATTN_F32,
+         4,
+         {2, 3, 5, 1},
+         "x.q is f32 (2,3,5,1), the problem needs f32 (2,3,4,1)"},
+        {"",
+         "x.q",
+         ATTN_I32,
+         4,
+         {2, 3, 4, 1},
+         "x.q is i32 (2,3,4,1), the problem needs f32 (2,3,4,1)"},
+        {"mask=bias", "x.other", ATTN_F32, 1, {1}, "no tensor x.bias"},
+        {"mask=bias",
+         "x.bias",
+         ATTN_F32,
+         4,
+         {2, 3, 5, 5},
+         "x.bias is f32 (2,3,5,5), the problem needs f32 (2,3,4,5) or what broadcasts to it"},
+        {"mask=bias",
+         "x.bias",
+         ATTN_BOOL,
+         2,
+         {4, 5},
+         "x.bias is bool (4,5), the problem needs f32 (2,3,4,5) or what broadcasts to it"},
+        {"mask=bool",
+         "x.mask",
+         ATTN_F32,
+         2,
+         {4, 5},
+         "x.mask is f32 (4,5), the problem needs bool (2,3,4,5) or what broadcasts to it"},
+        {"mask=bool",
+         "x.mask",
+         ATTN_BOOL,
+         1,
+         {4},
+         "x.mask is bool (4), the problem needs bool (2,3,4,5) or what broadcasts to it"},
+        {"sinks=1", "x.sinks", ATTN_F32, 1, {2}, "x.sinks is f32 (2), the problem needs f32 (3)"},
+        {"alibi=1",
+         "x.slopes",
+         ATTN_F32,
+         2,
+         {3, 1},
+         "x.slopes is f32 (3,1), the problem needs f32 (3)"},
+        {"ragged=1",
+         "x.kv_lens",
+         ATTN_F32,
+         1,
+         {2},
+         "x.kv_lens is f32 (2), the problem needs i32 (2)"},
+        {"packed=1,ragged=1",
+         "x.cu_seqlens",
+         ATTN_I32,
+         1,
+         {2},
+         "x.q is f32 (2,3,4,1), the problem needs f32 (1,3,*,1)"},
+        {"page=2",
+         "x.block_table",
+         ATTN_I32,
+         2,
+         {2, 2},
+         "x.k is f32 (2,3,5,1), the problem needs f32 (*,3,2,1)"},
+        {"page=5",
+         "x.block_table",
+         ATTN_I32,
+         2,
+         {1, 1},
+         "x.block_table is i32 (1,1), the problem needs i32 (2,1)"},
+        {"kv_dtype=i8",
+         "x.k_scale",
+         ATTN_F32,
+         3,
+         {2, 3, 4},
+         "x.k is f32 (2,3,5,1), the problem needs i8 (2,3,5,1)"},
+    };
+    for (size_t n = 0; n < COUNT(cases); n++) {
+        char text[128], message[512];
+        snprintf(text, sizeof text, "%s%s", plain, cases[n].options);
+        if (!*cases[n].options)
+            text[strlen(text) - 1] = 0;
+        const struct attn_problem p = problem_of(text);
+        const struct tensors_layout layout = {0};
+        struct written *w = begin();
+        struct tensor_set set;
+        if (strcmp(cases[n].name, "x.q") != 0)
+            add(w, "x.q", ATTN_F32, 0, SHAPE(2, 3, 4, 1));
+        add(w, "x.k", ATTN_F32, 0, SHAPE(2, 3, 5, 1));
+        add(w, "x.v", ATTN_F32, 0, SHAPE(2, 3, 5, 1));
+        add(w, cases[n].name, cases[n].dtype, 0, cases[n].rank, cases[n].shape);
+        end(w);
+        assert_false(operands_file_load(&set, &p, &layout, w->path, "x.", message, sizeof message));
+        assert_memory_equal(message, w->path, strlen(w->path));
+        assert_string_equal(message + strlen(w->path) + 2, cases[n].message);
+        assert_null(set.mapping[0]);
+        discard(w);
+    }
+}
+
+/* Numbers that point outside: the tensor and the element are named. */
+static void wrong_numbers_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *problem;
+        int32_t lens[2], q[3], table[4];
+        const char *message; /* behind the path */
+    } cases[] = {
+        {"b=2,h=1,sq=2,skv=4,d=1,ragged=1", .lens = {4, 5},
+         .message = "x.kv_lens[1] is 5, there is room for 4 keys"},
+        {"b=2,h=1,sq=2,skv=4,d=1,ragged=1", .lens = {-1, 4},
+         .message = "x.kv_lens[0] is -1, below 0"},
+        {"b=2,h=1,sq=2,skv=4,d=1,ragged=1,packed=1", .lens = {4, 4}, .q = {0, 2, 1},
+         .message = "x.cu_seqlens[2] is 1, below the 2 before it"},
+        {"b=2,h=1,sq=2,skv=4,d=1,ragged=1,packed=1", .lens = {4, 4}, .q = {0, 2, 5},
+         .message = "x.cu_seqlens[2] is 5, 3 more than before, a sequence has 2 at most"},
+        {"b=2,h=1,sq=2,skv=4,d=1,page=2", .table = {0, 1, 2, 4},
+         .message = "x.block_table[1, 1] is 4, there are 4 pages"},
+    };
+    for (size_t n = 0; n < COUNT(cases); n++) {
+        const struct attn_problem p = problem_of(cases[n].problem);
+        const struct tensors_layout layout = {0};
+        const bool packed = p.options & ATTN_OPTION_PACKED, paged = p.options & ATTN_OPTION_PAGED;
+        struct written *w = begin();
+        struct tensor_set set;
+        char message[512];
+        if (packed)
+            add(w, "x.q", ATTN_F32, 0, SHAPE(1, 4, 1));
+        else
+            add(w, "x.q", ATTN_F32, 0, SHAPE(2, 1, 2, 1));
+        for (int k = 0; k < 2; k++)
+            if (paged)
+                add(w, k ? "x.v" : "x.k", ATTN_F32, 0, SHAPE(4, 1, 2, 1));
+            else
+                add(w, k ? "x.v" : "x.k", ATTN_F32, 0, SHAPE(2, 1, 4, 1));
+        add(w, "x.kv_lens", ATTN_I32, 0, SHAPE(2));
+        add(w, "x.cu_seqlens", ATTN_I32, 0, SHAPE(3));
+        add(w, "x.block_table", ATTN_I32, 0, SHAPE(2, 2));
+        memcpy(w->data[3], cases[n].lens, sizeof cases[n].lens);
+        memcpy(w->data[4], cases[n].q, sizeof cases[n].q);
+        memcpy(w->data[5], cases[n].table, sizeof cases[n].table);
+        end(w);
+        assert_false(operands_file_load(&set, &p, &layout, w->path, "x.", message, sizeof message));
+        assert_string_equal(message + strlen(w->path) + 2, cases[n].message);
+        assert_null(set.mapping[0]);
+        discard(w);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wrong_tensors_are_refused),
+        cmocka_unit_test(wrong_numbers_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,66 @@
+/*
+ * child: a test program that calls itself with the name of what its child shall try.
+ *
+ * Included after cmocka.h.
+ */
+#ifndef TESTS_CHILD_H
+#define TESTS_CHILD_H
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "system/process.h"
+
+/* ---- in the child ---------------------------------------------------------------------------- */
+
+struct child_try {
+    const char *name;
+    int (*run)(void); /* the exit status */
+};
+
+static inline int child_try(const char *name, const struct child_try *tries, size_t count)
+{
+    for (size_t n = 0; n < count; n++)
+        if (strcmp(name, tries[n].name) == 0)
+            return tries[n].run();
+    return 1;
+}
+
+__attribute__((format(printf, 1, 2))) static inline int answer(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vdprintf(PROCESS_ANSWER_FD, format, arguments);
+    va_end(arguments);
+    return dprintf(PROCESS_ANSWER_FD, "\n") == 1 ? 0 : 1;
+}
+
+/* ---- in the parent --------------------------------------------------------------------------- */
+
+static inline struct process_outcome run(const char *name, struct process_spec spec)
+{
+    char *const argv[] = {(char *)"test", (char *)(uintptr_t)name, NULL};
+    spec.argv = argv;
+    spec.request = "{}";
+    spec.capture = true;
+    spec.deadline_s = spec.deadline_s > 0 ? spec.deadline_s : 60;
+    return process_run(&spec);
+}
+
+static inline void release(struct process_outcome *outcome)
+{
+    free(outcome->answer);
+    free(outcome->printed);
+}
+
+static inline void assert_answers(const char *name, struct process_spec spec, const char *expected)
+{
+    struct process_outcome outcome = run(name, spec);
+    assert_int_equal(outcome.end, PROCESS_ANSWERED);
+    assert_string_equal(outcome.answer, expected);
+    release(&outcome);
+}
+
+#endif
