@@ -147,14 +147,33 @@ static bool check_cover(const struct safetensors *file, const unsigned char *dat
     return true;
 }
 
-static bool read_header(struct safetensors *file, size_t length, const char *path, char *message,
-                        size_t message_size)
+/* Bytes of the file itself, not of its map: who cuts the file off meanwhile would end this process by a
+ * signal. */
+static bool read_at(int fd, off_t at, void *to, size_t bytes, const char *path, char *message,
+                    size_t message_size)
+{
+    for (char *end = to; bytes;) {
+        const ssize_t n = pread(fd, end, bytes, at);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return refuse(message, message_size, path, "%s",
+                          n ? strerror(errno) : "it was cut off while it was read");
+        end += n;
+        at += n;
+        bytes -= (size_t)n;
+    }
+    return true;
+}
+
+/* Parses the header's text, `length` bytes. */
+static bool read_header(struct safetensors *file, const char *text, size_t length, const char *path,
+                        char *message, size_t message_size)
 {
     const unsigned char *data = file->map + PREFIX_BYTES + length;
     const size_t bytes = file->bytes - PREFIX_BYTES - length;
     json_error_t error;
-    file->header =
-        json_loadb((const char *)file->map + PREFIX_BYTES, length, JSON_REJECT_DUPLICATES, &error);
+    file->header = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
     if (!file->header)
         return refuse(message, message_size, path, "header: %s (byte %d)", error.text,
                       error.position);
@@ -178,14 +197,18 @@ static bool read_header(struct safetensors *file, size_t length, const char *pat
     return check_cover(file, data, path, message, message_size);
 }
 
-static bool read_map(struct safetensors *file, const char *path, char *message, size_t message_size)
+static bool read_start(struct safetensors *file, int fd, const char *path, char *message,
+                       size_t message_size)
 {
+    unsigned char prefix[PREFIX_BYTES];
     uint64_t length = 0;
     if (file->bytes < PREFIX_BYTES)
         return refuse(message, message_size, path, "%zu bytes are too short for a safetensors file",
                       file->bytes);
+    if (!read_at(fd, 0, prefix, PREFIX_BYTES, path, message, message_size))
+        return false;
     for (int n = PREFIX_BYTES - 1; n >= 0; n--)
-        length = length << 8 | file->map[n];
+        length = length << 8 | prefix[n];
     if (length > HEADER_LIMIT)
         return refuse(message, message_size, path,
                       "header of %" PRIu64 " bytes is longer than the limit of %d", length,
@@ -193,31 +216,29 @@ static bool read_map(struct safetensors *file, const char *path, char *message, 
     if (length > file->bytes - PREFIX_BYTES)
         return refuse(message, message_size, path,
                       "header of %" PRIu64 " bytes is longer than the file", length);
-    return read_header(file, (size_t)length, path, message, message_size);
+    char *text = malloc((size_t)length + 1);
+    const bool ok =
+        text ? read_at(fd, PREFIX_BYTES, text, (size_t)length, path, message, message_size) &&
+                   read_header(file, text, (size_t)length, path, message, message_size)
+             : refuse(message, message_size, path, "out of memory");
+    free(text);
+    return ok;
 }
 
-static bool map_file(struct safetensors *file, const char *path, char *message, size_t message_size)
+/* Maps the file; what is in it is looked at where tensors are. */
+static bool map_file(struct safetensors *file, int fd, const char *path, char *message,
+                     size_t message_size)
 {
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
     struct stat status;
-    if (fd < 0 || fstat(fd, &status) != 0) {
-        refuse(message, message_size, path, "%s", strerror(errno));
-        if (fd >= 0)
-            close(fd);
-        return false;
-    }
-    if (!S_ISREG(status.st_mode) || status.st_size == 0) {
-        close(fd);
+    if (fd < 0 || fstat(fd, &status) != 0)
+        return refuse(message, message_size, path, "%s", strerror(errno));
+    if (!S_ISREG(status.st_mode) || status.st_size == 0)
         return refuse(message, message_size, path, "not a safetensors file (%s)",
                       S_ISREG(status.st_mode) ? "empty" : "not a regular file");
-    }
     file->bytes = (size_t)status.st_size;
     void *map = mmap(NULL, file->bytes, PROT_READ, MAP_PRIVATE, fd, 0);
-    close(fd);
-    if (map == MAP_FAILED) {
-        refuse(message, message_size, path, "%s", strerror(errno));
-        return false;
-    }
+    if (map == MAP_FAILED)
+        return refuse(message, message_size, path, "%s", strerror(errno));
     file->map = map;
     return true;
 }
@@ -229,12 +250,15 @@ struct safetensors *safetensors_open(const char *path, char *message, size_t mes
         refuse(message, message_size, path, "out of memory");
         return NULL;
     }
-    if (!map_file(file, path, message, message_size) ||
-        !read_map(file, path, message, message_size)) {
-        safetensors_close(file);
-        return NULL;
-    }
-    return file;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const bool ok = map_file(file, fd, path, message, message_size) &&
+                    read_start(file, fd, path, message, message_size);
+    if (fd >= 0)
+        close(fd);
+    if (ok)
+        return file;
+    safetensors_close(file);
+    return NULL;
 }
 
 void safetensors_close(struct safetensors *file)

@@ -9,10 +9,12 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "problem/safetensors.h"
@@ -205,6 +207,25 @@ static void truncated_files_are_refused(void **state)
     }
 }
 
+/* Half of what another process writes anew, as a shell's > does, is refused, and ends nobody. */
+static void files_that_change_are_opened_or_refused(void **state)
+{
+    (void)state;
+    char message[256];
+    int ends[2] = {0};
+    const pid_t writer = fork();
+    for (alarm(writer ? 0 : 60); writer == 0;) /* it outlives a test that dies */
+        write_raw(2, "{}", 0);
+    assert_true(writer > 0);
+    while (ends[0] < 500 || ends[1] < 500) {
+        struct safetensors *file = safetensors_open(path, message, sizeof message);
+        ends[file != NULL]++;
+        safetensors_close(file);
+    }
+    kill(writer, SIGKILL);
+    waitpid(writer, NULL, 0);
+}
+
 static void unreadable_paths_are_refused(void **state)
 {
     (void)state;
@@ -270,6 +291,7 @@ int main(void)
         cmocka_unit_test(hostile_files_are_refused),
         cmocka_unit_test(header_lengths_are_not_believed),
         cmocka_unit_test(truncated_files_are_refused),
+        cmocka_unit_test(files_that_change_are_opened_or_refused),
         cmocka_unit_test(unreadable_paths_are_refused),
         cmocka_unit_test(a_failed_write_leaves_what_was_there),
         cmocka_unit_test(whether_it_can_be_written_is_known_before),
