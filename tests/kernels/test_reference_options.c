@@ -174,7 +174,24 @@ static void assert_element(const struct drawn_operands *d, size_t b, size_t g, s
         assert_true(row->o[e] == 0 && row->bound[e] == 0);
 }
 
-static void assert_row(const struct drawn_operands *d, size_t b, size_t h, size_t i,
+typedef void build(const struct attn_problem *, const struct attn_tensors *, size_t, size_t, size_t,
+                   enum attn_dtype, double, void *, struct attn_reference_row *);
+
+#define ATTN_REFERENCE(isa, ISA) build attn_reference_##isa;
+#include "reference_list.h"
+#undef ATTN_REFERENCE
+
+/* The reference as it is compiled for each instruction set. */
+static const struct {
+    enum attn_isa isa;
+    build *run;
+} builds[] = {
+#define ATTN_REFERENCE(isa, ISA) {ATTN_ISA_##ISA, attn_reference_##isa},
+#include "reference_list.h"
+#undef ATTN_REFERENCE
+};
+
+static void assert_row(const struct drawn_operands *d, size_t b, size_t h, size_t i, build *run,
                        void *workspace)
 {
     const struct attn_problem *p = &d->problem;
@@ -187,7 +204,7 @@ static void assert_row(const struct drawn_operands *d, size_t b, size_t h, size_
                                      .weights_bound = weights_bound};
     struct definition def;
     define(d, b, h, i, &def);
-    attn_reference(p, &d->tensors, b, h, i, ATTN_F32, 0, workspace, &row);
+    run(p, &d->tensors, b, h, i, ATTN_F32, 0, workspace, &row);
     for (size_t e = 0; e < p->v_dim; e++)
         assert_element(d, b, h / (p->q_heads / p->kv_heads), e, &def, &row);
     size_t k = 0;
@@ -210,6 +227,14 @@ static void assert_row(const struct drawn_operands *d, size_t b, size_t h, size_
     assert_close(d, "the bound of LSE", row.lse_bound, lse_bound, 1e-9 * (double)lse_bound);
 }
 
+static void assert_rows(const struct drawn_operands *d, build *run, void *workspace)
+{
+    for (size_t b = 0; b < d->problem.batch; b++)
+        for (size_t h = 0; h < d->problem.q_heads; h++)
+            for (size_t i = 0; i < drawn_q_len(d, b); i++)
+                assert_row(d, b, h, i, run, workspace);
+}
+
 /* Every option, alone and with others; hidden keys are NaN. */
 static void rows_and_bounds_are_their_definition(void **state)
 {
@@ -220,10 +245,9 @@ static void rows_and_bounds_are_their_definition(void **state)
         drawn_open(&d, &p, true, seed);
         void *workspace = malloc(attn_reference_workspace(&p));
         assert_non_null(workspace);
-        for (size_t b = 0; b < p.batch; b++)
-            for (size_t h = 0; h < p.q_heads; h++)
-                for (size_t i = 0; i < drawn_q_len(&d, b); i++)
-                    assert_row(&d, b, h, i, workspace);
+        for (size_t n = 0; n < sizeof builds / sizeof *builds; n++)
+            if (attn_isa_available(builds[n].isa))
+                assert_rows(&d, builds[n].run, workspace);
         free(workspace);
         drawn_close(&d);
     }
