@@ -198,7 +198,7 @@ static void operands_for_another_input_are_refused(void **state)
     assert_false(tensors_fill(&set, &b, 0, message, sizeof message));
     assert_string_equal(message, "the operands were made for another input");
     const struct problem_case large =
-        case_of("b=3000000,sq=1000,skv=1,d=1,packed=1", "normal+qlens:1000:1000");
+        case_of("b=3000,sq=1000000,skv=1,d=1,packed=1", "normal+qlens:1000000:1000000");
     struct tensors_shape shape;
     assert_false(tensors_shape_of(&large, &shape, message, sizeof message));
     assert_non_null(strstr(message, "more than 32-bit offsets can count"));
