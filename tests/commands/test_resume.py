@@ -19,6 +19,11 @@ SESSION = [
 ]
 
 
+def hears_interrupts() -> None:
+    """In a session, before it starts: in the background of a shell it would ignore them."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def threads_of(pid: int) -> list[str]:
     """The threads of a process."""
     return os.listdir(f"/proc/{pid}/task")
@@ -38,7 +43,7 @@ class Sessions(CommandTest):
         # not a group of the test's own: an interrupt is sent to the parent alone
         process = subprocess.Popen(
             [HOST, "run", *SESSION, "--output", self.output, *BESIDE, *more],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=hears_interrupts,
             env={**os.environ, "ATTNBENCH_TEST_HOLD": str(self.hold)},
         )  # fmt: skip
         self.addCleanup(process.kill)
@@ -243,8 +248,9 @@ class Parent(Sessions):
         self.assertEqual(done.returncode, 0, done)
         self.assertRegex(done.stderr, owner + " too")
         waiting = subprocess.Popen(
-            [HOST, *second, "--if-busy", "wait"], stderr=subprocess.PIPE, text=True
-        )
+            [HOST, *second, "--if-busy", "wait"],
+            stderr=subprocess.PIPE, text=True, preexec_fn=hears_interrupts,
+        )  # fmt: skip
         self.assertRegex(waiting.stderr.readline(), owner + r": waiting \(--if-busy go-on")
         waiting.send_signal(signal.SIGINT)
         waiting.communicate(timeout=HANGS)
