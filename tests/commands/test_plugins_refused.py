@@ -8,7 +8,7 @@ import subprocess
 import unittest
 import unittest.mock
 
-from command import Row, cells, run
+from command import cells, run
 from plugins import PLUGINS, PluginTest, digest
 
 HERE = {"x86_64": "x86-64", "aarch64": "AArch64"}[platform.machine()]
@@ -16,29 +16,30 @@ HERE = {"x86_64": "x86-64", "aarch64": "AArch64"}[platform.machine()]
 
 class Refused(PluginTest):
     def refuses(
-        self, path: str, why: str, *more: str, state: str = "unavailable", code: int = 3
-    ) -> Row:
-        """The file is refused with this reason, and the session goes on without it."""
-        done, rows = self.session("--plugin", path, *more)
+        self, reasons: dict[str, str], *more: str, state: str = "unavailable", code: int = 3
+    ) -> None:
+        """Each file is refused with its reason, and the session goes on without it."""
+        words = [word for path in reasons for word in ("--plugin", path)]
+        done, rows = self.session(*words, *more)
         self.assertEqual(done.returncode, code, done)
         self.assertEqual(rows["naive"]["state"], "ok", rows["naive"])
         self.assertGreater(rows["naive"]["time"]["median_s"], 0)
-        name = pathlib.Path(path).stem
-        self.assertEqual(set(rows), {"naive", name})
-        row = rows[name]
-        self.assertEqual((row["state"], row["why"]), (state, why))
-        self.assertIsNone(row["time"])
-        there = pathlib.Path(path).is_file()
-        self.assertEqual(row["plugin"], digest(path) if there else "unread")
-        self.assertIn(f"plug-in {path}: {state}: {why}", done.stderr)
-        return row
+        self.assertEqual(set(rows), {"naive", *(pathlib.Path(path).stem for path in reasons)})
+        for path, why in reasons.items():
+            with self.subTest(path):
+                row = rows[pathlib.Path(path).stem]
+                self.assertEqual((row["state"], row["why"]), (state, why))
+                self.assertIsNone(row["time"])
+                there = pathlib.Path(path).is_file()
+                self.assertEqual(row["plugin"], digest(path) if there else "unread")
+                self.assertIn(f"plug-in {path}: {state}: {why}", done.stderr)
 
     def test_refusals(self) -> None:
         sizes = [int(s) for s in subprocess.run(
             [str(PLUGINS / "sizes")], stdout=subprocess.PIPE, text=True, check=True
         ).stdout.split()]  # fmt: skip
         names = "a kernel's name is lower case letters, digits and _, at most 63 of them, not "
-        for name, why in {
+        reasons = {
             "no_entry": "it does not export attn_plugin()",
             "size_zero": "kernel 0 says that its struct attn_kernel has 0 bytes; "
             f"{sizes[0]} to 65536 make sense",
@@ -57,25 +58,24 @@ class Refused(PluginTest):
             "twice": "it has two kernels refused/baseline",
             "no_kernels": "attn_plugin() gives 0 kernels; 1 to 64 make sense",
             "null_kernel": "kernel 0 is NULL",
-        }.items():
-            with self.subTest(name):
-                self.output = str(self.directory / f"{name}.jsonl")
-                self.refuses(self.plugin(name), why)
+        }
+        self.refuses({self.plugin(name): why for name, why in reasons.items()})
 
     def test_crashing_constructor(self) -> None:
         why = "SIGABRT while loading the plug-in"
-        self.refuses(self.plugin("crashes"), why, state="crashed", code=1)
+        self.refuses({self.plugin("crashes"): why}, state="crashed", code=1)
 
     def test_hanging_constructor(self) -> None:
         why = "no answer within 2 s, while loading the plug-in"
-        self.refuses(self.plugin("hangs"), why, "--timeout", "2", state="timeout", code=1)
+        self.refuses({self.plugin("hangs"): why}, "--timeout", "2", state="timeout", code=1)
 
     def test_no_such_file(self) -> None:
-        self.refuses(str(self.directory / "nowhere.so"), "no such file")
+        self.refuses({str(self.directory / "nowhere.so"): "no such file"})
 
     def test_files_that_are_no_plugin(self) -> None:
         whole = pathlib.Path(self.plugin("right")).read_bytes()
         neither = "neither a shared object nor a program: it begins neither as an ELF file does "
+        reasons = {}
         for name, content, why in (
             ("empty", b"", neither + "nor with #!"),
             ("text", b"int main(void);\n" * 9, neither + "nor with #!"),
@@ -91,11 +91,10 @@ class Refused(PluginTest):
              "linked: cc -shared)"),
             ("script", b"#!/bin/sh\n", "a program, but not executable: chmod +x"),
         ):  # fmt: skip
-            with self.subTest(name):
-                path = self.directory / f"{name}.so"
-                path.write_bytes(content)
-                self.output = str(self.directory / f"{name}.jsonl")
-                self.refuses(str(path), why)
+            path = self.directory / f"{name}.so"
+            path.write_bytes(content)
+            reasons[str(path)] = why
+        self.refuses(reasons)
         self.output = str(self.directory / "folder.jsonl")
         (self.directory / "folder").mkdir()
         done, rows = self.session("--plugin", str(self.directory / "folder"))

@@ -60,11 +60,13 @@ class Wrong(CommandTest):
         self.assertIsNone(row["time"])
         self.assertIsNone(row["gflops"])
 
-    def all_are_caught(self, command: str) -> None:
+    def are_caught(self, command: str, most: int | None) -> None:
+        """All kernels, or so many of each problem."""
         for number, (problem, names) in enumerate(PROBLEMS.items()):
             if SANITIZED and problem != CAUSAL:
                 continue  # minutes each; check/wrong has every kernel under the sanitizers
-            kernels = set(names.split()) if names else KERNELS - HONEST - ELSEWHERE
+            every = set(names.split()) if names else KERNELS - HONEST - ELSEWHERE
+            kernels = set(sorted(every)[:most])
             self.output = str(self.directory / f"{command}{number}.jsonl")
             rows = self.rows(command, problem, ",".join(sorted(kernels)))
             self.assertEqual(self.code, 1)
@@ -77,10 +79,11 @@ class Wrong(CommandTest):
             self.assertNotRegex(self.stdout, r"(?m)^[*?=] |GFLOP/s|fastest")
 
     def test_run(self) -> None:
-        self.all_are_caught("run")
+        self.are_caught("run", None)
 
     def test_check(self) -> None:
-        self.all_are_caught("check")
+        """The same phases, with more needles: it cannot miss what `run` catches."""
+        self.are_caught("check", 3)
 
     def test_a_failure_shows_its_own_error(self) -> None:
         """At most four digits of it, or none where no element is wrong."""
