@@ -1,13 +1,14 @@
 # Kernel flash with other sizes of blocks, for the experiment tiles: kernels/flash/flash.c once per size, as
 # kernels of their own that are found by name but not listed.  tiles_list.h: TILE(keys, queries)
-# per line.  The sizes are those of the avx512 variant, whose tiles have 32 queries; with sanitizers,
-# under which nothing is measured, only some.
+# per line.  The sizes are those of the avx512 variant, whose tiles have 32 queries; in builds in which
+# nothing is measured, with sanitizers and that of CI with Clang, only some.
 #
 # They are a module beside the program, attnbench_tiles.so, which a worker loads when it needs one
 # of them: a build of the program alone does not compile them.
+option(ATTNBENCH_FEW_TILES "build few sizes for the experiment tiles" ${ATTNBENCH_SANITIZE})
 set(tile_keys 32 64 128 256)
 set(tile_tiles 1 2 4 8)
-if(ATTNBENCH_SANITIZE)
+if(ATTNBENCH_FEW_TILES)
   set(tile_keys 64 128)
   set(tile_tiles 1 4)
 endif()
