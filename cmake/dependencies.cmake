@@ -17,6 +17,8 @@ pkg_check_modules(JANSSON IMPORTED_TARGET jansson>=2.12)
 attnbench_require("jansson >= 2.12" JANSSON_FOUND libjansson-dev)
 pkg_check_modules(LIBMD IMPORTED_TARGET libmd) # SHA-256 of plug-ins
 attnbench_require("libmd" LIBMD_FOUND libmd-dev)
+pkg_check_modules(XXHASH IMPORTED_TARGET libxxhash) # of operands and results
+attnbench_require("xxHash" XXHASH_FOUND libxxhash-dev)
 
 # CBLAS: the OpenMP build of OpenBLAS where there is one, because its pthreads build starts
 # threads as soon as it is loaded, also in the parent process that must have none.

@@ -8,6 +8,7 @@
 
 #include "system/ceilings.h"
 #include "base/clock.h"
+#include "base/random.h"
 #include "base/stats.h"
 #include "system/teams.h"
 
@@ -16,6 +17,9 @@
 
 /* Samples' worth of time that a stretch of the warm-up may take by this process's clock. */
 #define LONGEST_SAMPLES 100
+
+/* Calls of a sample for each stray one, at least. */
+#define STRAY 32
 
 /* Repeats of the empty stretch; its median is subtracted. */
 #define EMPTY_REPEATS 9
@@ -162,7 +166,21 @@ static void poison_next(struct bench *bench, size_t calls)
         tensors_poison(&bench->sets[(bench->next + i) % bench->set_count], &bench->plan->problem);
 }
 
-/* One sample into the result; false where its output is wrong. */
+/* Of the calls of a sample only the last ones leave outputs to verify.  Stray calls before it, up to
+ * one in STRAY of its own and neither timed nor verified, see to it that those are not always the same
+ * ones of every hundred. */
+static void stray(struct bench *bench)
+{
+    const size_t calls = bench->result->calls_per_sample;
+    if (calls <= bench->set_count)
+        return;
+    const uint64_t n =
+        random_below(bench->options->seed, bench->result->samples, calls + STRAY) / STRAY;
+    if (n > 0)
+        run_calls(bench, (size_t)n);
+}
+
+/* One sample into the result; false where an output is wrong. */
 static bool sample(struct bench *bench, double empty_s)
 {
     struct bench_result *result = bench->result;
@@ -171,9 +189,10 @@ static bool sample(struct bench *bench, double empty_s)
     const double seconds = run_calls(bench, calls) - empty_s;
     counters_stop(bench->counters);
     result->samples_s[result->samples++] = seconds / (double)calls;
-    const size_t last = (bench->next + bench->set_count - 1) % bench->set_count;
+    const size_t left = calls < bench->set_count ? calls : bench->set_count;
+    const size_t first = (bench->next + bench->set_count - left) % bench->set_count;
     const struct bench_options *options = bench->options;
-    if (options->verify && !options->verify(options->verify_context, &bench->sets[last]))
+    if (options->verify && !options->verify(options->verify_context, first, left))
         return false;
     result->verified_samples += options->verify != NULL;
     return true;
@@ -191,9 +210,11 @@ static bool take_samples(struct bench *bench)
     if (cold)
         poison_next(bench, bench->set_count);
     do {
-        const size_t first = bench->next;
-        if (!cold)
+        if (!cold) {
+            stray(bench);
             poison_next(bench, calls);
+        }
+        const size_t first = bench->next;
         right = sample(bench, empty_s);
         if (cold) {
             const size_t next = bench->next;

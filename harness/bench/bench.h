@@ -5,7 +5,7 @@
  * calls of one sample to record when each thread works or waits (teams.h), probe again.
  * A sample is `calls_per_sample` calls in a row over the sets in rotation; the same stretch
  * without a kernel is measured beside it and subtracted.  Between samples, outside the timed
- * stretch, results are verified and poisoned.
+ * stretch, results are verified and poisoned, and a few stray calls are made.
  */
 #ifndef HARNESS_BENCH_BENCH_H
 #define HARNESS_BENCH_BENCH_H
@@ -21,13 +21,15 @@ struct bench_options {
     double budget_s; /* stop sampling after this long; at least one sample is taken */
     size_t max_samples;
     bool cold; /* the caller's sets outgrow the last-level cache and the TLB: bench_cold_sets() */
+    uint64_t seed;  /* of the numbers of stray calls */
     double probe_s; /* length of each FMA probe beside the samples; 0 = none */
     bool counters;  /* read hardware counters around the samples */
     /* For the system's counts of disturbances, and to read the binding back; NULL = neither. */
     const struct machine *machine;
-    /* Called after each sample, outside the timed stretch, with the set whose output the last
-     * timed call wrote; false stops the launch: a wrong kernel never gets a time. */
-    bool (*verify)(void *context, const struct tensor_set *set);
+    /* Called after each sample, outside the timed stretch, with the sets whose outputs it left behind:
+     * `count` from number `first` on, in rotation.  False stops the launch: a wrong kernel never
+     * gets a time. */
+    bool (*verify)(void *context, size_t first, size_t count);
     void *verify_context;
     /* Runs `calls` calls over the sets in rotation, from number `first` on, and returns their seconds:
      * for a plan that another process computes and times.  NULL: attn_execute() and this process's

@@ -20,7 +20,6 @@ struct check_result {
     char hardest[64];
     double rms_ratio;        /* RMS error over that of the plain f32 naive kernel; 0 = not taken */
     size_t rows;             /* rows compared with the reference, all inputs together */
-    size_t verified_samples; /* timed calls whose sampled rows were compared */
     char phase[64];          /* of the first failure: "needle", "negative", "repeat", ... */
     /* First failure, one line: which input, row (batch, head, query), element; got, expected,
      * bound; what the kernel seems to do; and the problem text that shows it. */

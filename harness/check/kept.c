@@ -43,30 +43,28 @@ static void copy(const struct attn_problem *p, const struct attn_tensors *from,
     }
 }
 
-bool check_keep(struct check_kept *kept, const struct trial *trial)
+bool check_keep(struct check_kept *kept, const struct attn_problem *p, const struct tensor_set *set)
 {
-    const struct attn_problem *p = &trial->problem;
     const bool packed = p->options & ATTN_OPTION_PACKED;
-    const size_t rows = packed ? trial->set.shape.q_rows : p->q_len;
+    const size_t rows = packed ? set->shape.q_rows : p->q_len;
     size_t offset[RESULTS], bytes = 0;
     for (size_t n = 0; n < RESULTS; n++) {
         offset[n] = bytes; /* rows of doubles, so that every type is aligned */
         if (p->outputs & results[n].output)
-            bytes +=
-                tensors_rows(p, &trial->set.tensors) * length_of(p, &results[n]) * sizeof(double);
+            bytes += tensors_rows(p, &set->tensors) * length_of(p, &results[n]) * sizeof(double);
     }
-    kept->tensors = trial->set.tensors;
+    kept->tensors = set->tensors;
     kept->block = malloc(bytes ? bytes : 1);
     for (size_t n = 0; kept->block && n < RESULTS; n++) {
         const ptrdiff_t length = (ptrdiff_t)length_of(p, &results[n]);
         const ptrdiff_t head = length * (ptrdiff_t)rows;
         *tensor_of(&kept->tensors, &results[n]) =
             (struct attn_tensor){kept->block + offset[n],
-                                 tensor_of(&trial->set.tensors, &results[n])->dtype,
+                                 tensor_of(&set->tensors, &results[n])->dtype,
                                  {packed ? 0 : head * (ptrdiff_t)p->q_heads, head, length, 1}};
     }
     if (kept->block)
-        copy(p, &trial->set.tensors, &kept->tensors);
+        copy(p, &set->tensors, &kept->tensors);
     return kept->block;
 }
 

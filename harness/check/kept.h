@@ -11,8 +11,10 @@ struct check_kept {
     char *block;                 /* owned */
 };
 
-/* Copies a trial's results, and puts them back; check_keep() is false without memory. */
-bool check_keep(struct check_kept *kept, const struct trial *trial);
+/* Copies the results of a set, and puts them back into a trial's; check_keep() is false without
+ * memory. */
+bool check_keep(struct check_kept *kept, const struct attn_problem *problem,
+                const struct tensor_set *set);
 void check_put_back(const struct check_kept *kept, struct trial *trial);
 void check_kept_free(struct check_kept *kept);
 

@@ -178,20 +178,26 @@ void check_note(struct check_result *result, const struct check_comparison *comp
         result->error_over_bound = NAN;
 }
 
+bool check_float_env(struct check_result *result)
+{
+    char changed[FLOAT_ENV_TEXT];
+    if (!float_env_changed(changed))
+        return true;
+    float_env_reset(); /* the reference must not compute in the kernel's */
+    snprintf(result->phase, sizeof result->phase, "timed call");
+    snprintf(result->why, sizeof result->why, "leaves the floating-point environment changed: %s",
+             changed);
+    return result->ok = false;
+}
+
 bool check_rows(const struct attn_kernel *kernel, const struct attn_problem *problem,
                 const struct attn_tensors *tensors, size_t rows, uint64_t seed,
                 struct check_result *result)
 {
     struct check_comparison comparison;
-    char changed[FLOAT_ENV_TEXT];
     size_t *picked;
-    if (float_env_changed(changed)) {
-        float_env_reset(); /* the reference must not compute in the kernel's */
-        snprintf(result->phase, sizeof result->phase, "timed call");
-        snprintf(result->why, sizeof result->why,
-                 "leaves the floating-point environment changed: %s", changed);
-        return result->ok = false;
-    }
+    if (!check_float_env(result))
+        return false;
     const int threads = 1; /* a few rows, and the threads belong to the measurement */
     const size_t count = check_pick_rows(problem, tensors, threads, rows, seed, &picked);
     if (!picked ||
@@ -202,7 +208,6 @@ bool check_rows(const struct attn_kernel *kernel, const struct attn_problem *pro
     }
     free(picked);
     result->rows += comparison.rows;
-    result->verified_samples++;
     check_note(result, &comparison);
     if (comparison.wrong_rows && result->ok) {
         const struct tensors_place at = tensors_place(problem, tensors, comparison.first.row);

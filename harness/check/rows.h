@@ -54,6 +54,10 @@ void check_stored_row(const struct attn_kernel *kernel, size_t row, double *o, d
 /* Rows of a case's own input that are worth computing (up to 1e11 flops). */
 size_t check_affordable_rows(const struct attn_problem *problem);
 
+/* Whether a call has left this thread's floating-point environment alone; it is put right, and the
+ * failure noted. */
+bool check_float_env(struct check_result *result);
+
 /* Adds the errors of a comparison on the case's own input to the result. */
 void check_note(struct check_result *result, const struct check_comparison *comparison);
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <xxhash.h>
 
 #include "element.h"
 #include "system/fault.h"
@@ -180,7 +181,19 @@ void tensors_seal(struct tensor_set *set, const struct attn_problem *problem)
     const size_t count = tensors_operands(&set->tensors, problem, &set->shape, views);
     for (size_t n = 0; n < count; n++)
         set->checksum[n] =
-            tensors_hash(views[n].t->data, tensors_extent(&views[n], set->layout.row_padding));
+            XXH3_64bits(views[n].t->data, tensors_extent(&views[n], set->layout.row_padding));
+}
+
+uint64_t tensors_results_hash(const struct tensor_set *set, const struct attn_problem *problem)
+{
+    struct attn_tensors tensors = set->tensors;
+    struct tensors_view views[TENSORS_RESULTS];
+    const size_t count = tensors_results(&tensors, problem, &set->shape, views);
+    uint64_t hash = 0;
+    for (size_t n = 0; n < count; n++)
+        hash = XXH3_64bits_withSeed(views[n].t->data,
+                                    tensors_extent(&views[n], set->layout.row_padding), hash);
+    return hash;
 }
 
 const char *tensors_changed(const struct tensor_set *set, const struct attn_problem *problem)

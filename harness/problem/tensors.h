@@ -175,6 +175,9 @@ bool tensors_padding_intact(const struct tensor_set *set, const struct attn_prob
 bool tensors_last_written(const struct tensor_set *set, const struct attn_problem *problem,
                           struct tensors_spot *spot);
 
+/* A hash of all results, with the padding between their rows. */
+uint64_t tensors_results_hash(const struct tensor_set *set, const struct attn_problem *problem);
+
 /* Which operand has changed since its checksum was taken; NULL where none. */
 const char *tensors_changed(const struct tensor_set *set, const struct attn_problem *problem);
 

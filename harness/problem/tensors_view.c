@@ -192,24 +192,3 @@ size_t tensors_page(void)
 {
     return (size_t)sysconf(_SC_PAGESIZE);
 }
-
-/* Four lanes of multiply and fold (as wyhash does with the 128-bit product, wang-yi 2019), so that
- * checking a set costs less than a read of DRAM. */
-uint64_t tensors_hash(const void *data, size_t bytes)
-{
-    uint64_t lane[4] = {1, 2, 3, 4};
-    const char *p = data;
-    for (size_t at = 0; at < bytes; at += sizeof lane) {
-        uint64_t word[4] = {0};
-        memcpy(word, p + at, bytes - at < sizeof word ? bytes - at : sizeof word);
-        for (int k = 0; k < 4; k++) {
-            const unsigned __int128 product =
-                (unsigned __int128)(lane[k] ^ word[k]) * 0x9e3779b97f4a7c15u + (unsigned)k + 1;
-            lane[k] = (uint64_t)product ^ (uint64_t)(product >> 64);
-        }
-    }
-    uint64_t hash = bytes;
-    for (int k = 0; k < 4; k++)
-        hash = (hash ^ lane[k]) * 0xbf58476d1ce4e5b9u ^ hash >> 29;
-    return hash;
-}

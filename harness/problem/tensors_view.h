@@ -49,9 +49,6 @@ static inline size_t tensors_stagger(size_t shift, size_t index)
 
 size_t tensors_page(void);
 
-/* A hash of bytes, for checksums. */
-uint64_t tensors_hash(const void *data, size_t bytes);
-
 /* The bits that nobody may read: a signalling NaN, or a number outside every range. */
 uint32_t tensors_padding_poison(enum attn_dtype dtype);
 

@@ -158,19 +158,23 @@ static void judge(struct cell *cell)
         json_array_clear(cell->launches);
 }
 
-/* The check of the cell, with the number of samples of timed calls that were verified. */
+/* The check of the cell, with the samples that its launches took, verified and found wrong; of a failed
+ * cell, those of the launch that failed. */
 static json_t *check_of(const struct cell *cell)
 {
+    static const char *const counts[] = {"samples", "verified_samples", "mismatches"};
     if (!cell->check)
         return json_null();
     json_t *check = json_deep_copy(cell->check);
-    json_int_t verified = 0;
-    size_t i;
-    const json_t *launch;
-    json_array_foreach (cell->launches, i, launch)
-        verified += json_integer_value(
-            json_object_get(json_object_get(launch, "check"), "verified_samples"));
-    json_object_set_new(check, "verified_samples", json_integer(verified));
+    for (size_t n = 0; n < sizeof counts / sizeof *counts; n++) {
+        json_int_t total = json_integer_value(json_object_get(check, counts[n]));
+        size_t i;
+        const json_t *launch;
+        json_array_foreach (cell->launches, i, launch)
+            total +=
+                json_integer_value(json_object_get(json_object_get(launch, "check"), counts[n]));
+        json_object_set_new(check, counts[n], json_integer(total));
+    }
     return check;
 }
 

@@ -84,6 +84,7 @@ char *protocol_print(const struct protocol_request *r)
         r->path_in, "path_out", r->path_out, "experiment", r->experiment, "step", r->step, "plugin",
         r->plugin, "digest", r->digest, "program", (int)r->program);
     json_object_set_new(rest, "token", json_string(r->token));
+    json_object_set_new(rest, "launch", json_integer((json_int_t)r->launch));
     char *text = NULL;
     if (line && rest && json_object_update(line, rest) == 0)
         text = json_dumps(line, JSON_COMPACT);
@@ -155,13 +156,13 @@ static const char *parse_texts(json_t *line, struct protocol_request *r)
 
 static const char *parse_numbers(json_t *line, struct protocol_request *r)
 {
-    json_int_t sets, shift, seed, max_samples;
+    json_int_t sets, shift, seed, max_samples, launch = 0;
     int cold, huge_pages = false, program = false;
-    if (json_unpack(line, "{s:i, s:i, s:b, s?:b, s?:b, s:I, s:I, s:I, s:F, s:F, s:F, s:I}",
+    if (json_unpack(line, "{s:i, s:i, s:b, s?:b, s?:b, s:I, s:I, s:I, s:F, s:F, s:F, s:I, s?:I}",
                     "threads", &r->threads, "team", &r->team, "cold", &cold, "huge_pages",
                     &huge_pages, "program", &program, "sets", &sets, "shift", &shift, "seed", &seed,
                     "warmup_s", &r->warmup_s, "sample_s", &r->sample_s, "budget_s", &r->budget_s,
-                    "max_samples", &max_samples) != 0)
+                    "max_samples", &max_samples, "launch", &launch) != 0)
         return "a number";
     r->cold = cold;
     r->huge_pages = huge_pages;
@@ -170,6 +171,7 @@ static const char *parse_numbers(json_t *line, struct protocol_request *r)
     r->shift = (size_t)shift;
     r->seed = (uint64_t)seed;
     r->max_samples = (size_t)max_samples;
+    r->launch = (size_t)launch;
     return r->threads < 1 ? "threads" : r->team < r->threads ? "team" : NULL;
 }
 

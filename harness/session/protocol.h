@@ -10,7 +10,7 @@
  *             "plugin":PATH, "digest":TEXT, "program":BOOL,
  *             "threads":N, "team":N, "counts":[[N, SLOT], ...], "placement":NAME, "memory":NAME, "huge_pages":BOOL, "cold":BOOL,
  *             "files":{"operands":FD, "reference":FD, "topology":FD, "progress":FD, "outputs":FD},
- *             "sets":N, "shift":BYTES, "depth":"rows|case|full|thorough", "seed":N,
+ *             "sets":N, "shift":BYTES, "depth":"rows|case|full|thorough", "seed":N, "launch":N,
  *             "warmup_s":S, "sample_s":S, "budget_s":S, "max_samples":N,
  *             "path_in":PATH, "path_out":PATH, "experiment":NAME, "step":TEXT, "token":TEXT}
  *   answer   {"protocol":1, "token":TEXT, "state":as in results, "why":TEXT|null, and what the
@@ -88,6 +88,7 @@ struct protocol_request {
     size_t shift; /* bytes, a multiple of 64 */
     enum check_depth depth;
     uint64_t seed;
+    size_t launch; /* PROTOCOL_MEASURE: its number from 1, for messages */
     double warmup_s, sample_s, budget_s;
     size_t max_samples;
     const char *blas_core; /* not sent: core type in the worker's environment; NULL: a guess */

@@ -84,6 +84,7 @@ static struct protocol_request request_for(struct rounds *rounds,
     r.blas_core = rounds_core(cell);
     r.threads = r.team = cell->threads;
     r.seed = key >> 1; /* JSON integers are signed */
+    r.launch = round + 1;
     r.shift = shift_of(rounds, round);
     return r;
 }
@@ -116,8 +117,10 @@ static bool lose(struct rounds *rounds, struct cell *cell, const struct launch *
     cell_end(of, launch->state, "%s", launch->why);
     cell_forget_errors(of);
     if (json_is_object(check) && launch->state == CELL_FAILED) {
-        json_object_set(of->check, "max_abs_error", json_object_get(check, "max_abs_error"));
-        json_object_set(of->check, "error_over_bound", json_object_get(check, "error_over_bound"));
+        static const char *const taken[] = {"max_abs_error", "error_over_bound", "samples",
+                                            "verified_samples", "mismatches"};
+        for (size_t n = 0; n < sizeof taken / sizeof *taken; n++)
+            json_object_set(of->check, taken[n], json_object_get(check, taken[n]));
         json_object_set_new(of->check, "failed", json_string("timed call"));
     }
     json_decref(of->row);

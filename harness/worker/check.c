@@ -44,6 +44,16 @@ static json_t *together(const struct protocol_request *r)
     return threads;
 }
 
+json_t *worker_check_answer(const struct check_result *result)
+{
+    return json_pack(
+        "{s:o, s:o, s:o, s:s, s:o, s:I}", "max_abs_error", number_json(result->max_abs_error),
+        "error_over_bound", number_json(result->error_over_bound), "hardest_over_bound",
+        number_json(result->hardest_over_bound), "hardest", result->hardest, "rms_ratio",
+        result->rms_ratio > 0 ? number_json(result->rms_ratio) : json_null(), "rows",
+        (json_int_t)result->rows);
+}
+
 /* One count's part of the answer. */
 static json_t *verdict(const struct worker *worker, const struct check_result *result)
 {

@@ -10,7 +10,7 @@
 #include "system/aftermath.h"
 #include "system/ceilings.h"
 #include "system/task_cpus.h"
-#include "check/check.h"
+#include "check/timed.h"
 #include "base/clock.h"
 #include "base/stats.h"
 #include "bench/disturbance.h"
@@ -18,9 +18,7 @@
 #include "worker.h"
 #include "base/number.h"
 
-#define PROBE_S 0.004      /* of each ceiling */
-#define VERIFIED_ROWS 4    /* of a sample's output */
-#define VERIFIED_SAMPLES 8 /* a launch */
+#define PROBE_S 0.004 /* of each ceiling */
 
 /* Flop per compulsory byte above which no processor waits for memory: they do at most some ten
  * multiply-adds in the time of a byte (200 GFLOP/s over 20 GB/s a core). */
@@ -29,33 +27,42 @@
 /* ---- timed calls are verified too ------------------------------------------------------------ */
 
 struct verifier {
-    const struct worker *worker;
-    struct check_result result;
-    size_t samples; /* seen */
+    struct check_timed timed;
+    const struct attn_plan *plan;
+    struct rival_clock *clock; /* of the program that computes; NULL: this process does */
+    double spent_s;
 };
 
-/* Verifying every sample would take longer than the samples do: only 0, 1, 2, 4, 8, ... are. */
-static bool verify(void *context, const struct tensor_set *set)
+static void call_once(void *context, size_t set)
+{
+    const struct verifier *v = context;
+    if (v->clock)
+        rival_clock_run(v->clock, set, 1);
+    else
+        attn_execute(v->plan, &v->timed.sets[set].tensors);
+}
+
+static bool verify(void *context, size_t first, size_t count)
 {
     struct verifier *v = context;
-    const struct protocol_request *r = &v->worker->request;
-    const size_t sample = v->samples++;
-    if (sample & (sample - 1) || v->result.verified_samples >= VERIFIED_SAMPLES)
-        return true;
-    return check_rows(v->worker->kernel, &r->c.problem, &set->tensors, VERIFIED_ROWS,
-                      r->seed + sample, &v->result);
+    const double start = clock_now();
+    const bool right = check_timed_sample(&v->timed, first, count);
+    v->spent_s += clock_now() - start;
+    return right;
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-json_t *worker_check_answer(const struct check_result *result)
+/* How many samples were taken, how many of them verified, and how many found wrong. */
+static json_t *timed_answer(const struct check_timed *timed)
 {
-    return json_pack(
-        "{s:o, s:o, s:o, s:s, s:o, s:I, s:I}", "max_abs_error", number_json(result->max_abs_error),
-        "error_over_bound", number_json(result->error_over_bound), "hardest_over_bound",
-        number_json(result->hardest_over_bound), "hardest", result->hardest, "rms_ratio",
-        result->rms_ratio > 0 ? number_json(result->rms_ratio) : json_null(), "rows",
-        (json_int_t)result->rows, "verified_samples", (json_int_t)result->verified_samples);
+    json_t *answer = worker_check_answer(&timed->result);
+    json_t *samples =
+        json_pack("{s:I, s:I, s:I}", "samples", (json_int_t)timed->samples, "verified_samples",
+                  (json_int_t)(timed->samples - timed->mismatches), "mismatches",
+                  (json_int_t)timed->mismatches);
+    json_object_update_new(answer, samples);
+    return answer;
 }
 
 static json_t *numbers_answer(const double *x, size_t n)
@@ -165,16 +172,17 @@ static void note_memory(struct worker *worker, const struct rival_clock *clock)
                         bytes ? json_integer((json_int_t)bytes) : json_null());
 }
 
-static struct bench_options options_of(const struct worker *worker, struct verifier *verifier,
-                                       struct rival_clock *clock)
+static struct bench_options options_of(const struct worker *worker, struct verifier *verifier)
 {
     const struct protocol_request *r = &worker->request;
+    struct rival_clock *clock = verifier->clock;
     return (struct bench_options){
         .warmup_s = r->warmup_s,
         .sample_s = clock ? fmax(r->sample_s, rival_clock_sample(clock)) : r->sample_s,
         .budget_s = r->budget_s,
         .max_samples = r->max_samples,
         .cold = r->cold,
+        .seed = r->seed,
         .probe_s = PROBE_S,
         .counters = !clock, /* they count this process's threads */
         .machine = worker->machine,
@@ -185,21 +193,20 @@ static struct bench_options options_of(const struct worker *worker, struct verif
     };
 }
 
-/* Samples into the answer, by the clock of a program if there is one; the verifier's result goes into
- * *checked. */
-static void sample(struct worker *worker, const struct worker_plan *plan, struct tensor_set *sets,
-                   struct rival_clock *clock, struct check_result *checked)
+/* Samples into the answer, by the clock of a program if there is one. */
+static void sample(struct worker *worker, const struct worker_plan *plan, struct verifier *verifier,
+                   struct tensor_set *sets)
 {
-    const struct protocol_request *r = &worker->request;
-    struct verifier verifier = {.worker = worker, .result = *checked};
-    const struct bench_options options = options_of(worker, &verifier, clock);
+    const struct bench_options options = options_of(worker, verifier);
+    struct check_result *checked = &verifier->timed.result;
+    struct rival_clock *clock = verifier->clock;
     struct bench_result result = {0};
     worker_stage("sampling");
     const double start = clock_now();
-    const bool ran = bench_run(&plan->plan, sets, r->sets, &options, &result);
+    const bool ran = bench_run(&plan->plan, sets, verifier->timed.count, &options, &result);
     json_object_set_new(worker->answer, "sampled_s",
                         number_json(clock_now() - start - result.probing_s));
-    *checked = verifier.result;
+    json_object_set_new(worker->answer, "verifying_s", number_json(verifier->spent_s));
     if (ran) {
         if (clock)
             rival_clock_judge(clock, result.calls_per_sample,
@@ -214,9 +221,33 @@ static void sample(struct worker *worker, const struct worker_plan *plan, struct
     } else if (!result.samples) {
         worker_end(worker, CELL_SKIPPED, "no memory for samples");
     } else {
-        worker_end(worker, CELL_FAILED, "in a timed call: %s", verifier.result.why);
+        worker_end(worker, CELL_FAILED, "in a timed call: %s", checked->why);
     }
     bench_free(&result);
+}
+
+/* The same with every sample verified; false where one was wrong. */
+static bool sample_verified(struct worker *worker, const struct worker_plan *plan,
+                            struct tensor_set *sets, struct rival_clock *clock)
+{
+    const struct protocol_request *r = &worker->request;
+    struct verifier verifier = {.plan = &plan->plan, .clock = clock};
+    verifier.timed = (struct check_timed){.kernel = worker->kernel,
+                                          .problem = &r->c.problem,
+                                          .sets = sets,
+                                          .count = r->sets,
+                                          .launch = r->launch,
+                                          .seed = r->seed,
+                                          .call = call_once,
+                                          .call_context = &verifier,
+                                          .result = {.ok = true}};
+    if (check_timed_open(&verifier.timed))
+        sample(worker, plan, &verifier, sets);
+    else
+        worker_end(worker, CELL_SKIPPED, "no memory to verify samples");
+    json_object_set_new(worker->answer, "check", timed_answer(&verifier.timed));
+    check_timed_close(&verifier.timed);
+    return verifier.timed.result.ok;
 }
 
 /* The library that the kernel calls, as loaded into this process; null where it calls none. */
@@ -240,7 +271,6 @@ static void note_preparation(struct worker *worker, const struct worker_plan *pl
 void worker_measure(struct worker *worker)
 {
     struct worker_plan plan;
-    struct check_result checked = {.ok = true};
     struct tensor_set *sets = NULL;
     struct rival_clock clock = {0}, *program = worker->request.program ? &clock : NULL;
     char left[AFTERMATH_TEXT];
@@ -257,11 +287,9 @@ void worker_measure(struct worker *worker)
     if (placed && program)
         rival_clock_open(program, worker, &plan.plan, sets, worker->request.sets);
     note_preparation(worker, &plan, program);
-    if (placed)
-        sample(worker, &plan, sets, program, &checked);
-    if (!aftermath_end(worker->request.threads, left) && checked.ok)
+    const bool right = !placed || sample_verified(worker, &plan, sets, program);
+    if (!aftermath_end(worker->request.threads, left) && right)
         worker_end(worker, CELL_FAILED, "in the timed calls: the kernel %s", left);
-    json_object_set_new(worker->answer, "check", worker_check_answer(&checked));
     for (size_t i = 0; sets && i < worker->request.sets; i++)
         tensors_free(&sets[i]);
     free(sets);

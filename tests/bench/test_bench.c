@@ -12,19 +12,24 @@
 
 #include "noting_kernel.h"
 
-/* A verifier that notes which sets it got and fails at number `wrong` (from 1). */
+/* A verifier that notes which sets it got, from the last one backwards, and fails at number `wrong`
+ * (from 1). */
 struct verifier {
-    const struct tensor_set *sets[64];
-    float output[64];
+    const struct tensor_set *of;
+    size_t sets[64], count[64]; /* the last one; how many */
+    float output[64][SETS];
     size_t calls[64]; /* kernel calls so far */
     size_t n, wrong;
 };
 
-static bool verify(void *context, const struct tensor_set *set)
+static bool verify(void *context, size_t first, size_t count)
 {
     struct verifier *v = context;
-    v->sets[v->n] = set;
-    v->output[v->n] = output(&set->tensors)[0];
+    assert_in_range(count, 1, SETS);
+    v->sets[v->n] = (first + count - 1) % SETS;
+    v->count[v->n] = count;
+    for (size_t i = 0; v->of && i < count; i++)
+        v->output[v->n][i] = output(&v->of[(v->sets[v->n] + SETS - i) % SETS].tensors)[0];
     v->calls[v->n] = seen.calls;
     return ++v->n != v->wrong;
 }
@@ -61,7 +66,8 @@ static void every_sample_is_its_calls(void **state)
     assert_int_equal(result.verified_samples, 7);
     assert_true(result.verified);
     for (size_t i = 1; i < 7; i++)
-        assert_int_equal(v.calls[i] - v.calls[i - 1], result.calls_per_sample);
+        assert_in_range(v.calls[i] - v.calls[i - 1], result.calls_per_sample,
+                        result.calls_per_sample + 1); /* stray: one in 32, and the remainder */
     assert_int_equal(v.calls[6] + result.calls_per_sample, seen.calls); /* once more, to listen */
     assert_in_range(result.calls_per_sample, 1, 11); /* 1 ms of 0.1 ms, and a twentieth */
     for (size_t i = 0; i < 7; i++)
@@ -106,7 +112,7 @@ static void calls_elsewhere_are_timed_there(void **state)
         assert_float_equal(result.samples_s[i], 2e-4, 1e-12);
     for (size_t i = 1; i < e.n; i++)
         assert_int_equal(e.first[i], (e.first[i - 1] + e.calls[i - 1]) % SETS);
-    assert_ptr_equal(v.sets[6], &f->sets[(e.first[e.n - 1] + e.calls[e.n - 1] - 1) % SETS]);
+    assert_int_equal(v.sets[6], (e.first[e.n - 1] + e.calls[e.n - 1] - 1) % SETS);
     assert_true(result.overhead_s == 0 && isnan(result.busy_s));
     bench_free(&result);
 }
@@ -141,20 +147,60 @@ static void samples_outlast_the_clock(void **state)
     assert_true(most >= 2);
 }
 
-static void verifier_sees_the_last_output(void **state)
+/* Those of as many calls as there are sets, or as the sample had. */
+static void verifier_sees_the_last_outputs(void **state)
 {
     struct fixture *f = *state;
-    struct verifier v = {0};
-    const struct bench_options options = {
-        .sample_s = 1e-4, .budget_s = 60, .max_samples = 6, .verify = verify, .verify_context = &v};
-    struct bench_result result;
-    seen.spin_s = 3e-5;
-    assert_true(bench_run(&f->plan, f->sets, SETS, &options, &result));
-    for (size_t i = 0; i < v.n; i++) {
-        assert_ptr_equal(v.sets[i], &f->sets[(v.calls[i] - 1) % SETS]);
-        assert_true(v.output[i] == (float)v.calls[i]);
+    for (int single = 0; single <= 1; single++) {
+        struct verifier v = {.of = f->sets};
+        const struct bench_options options = {.sample_s = single ? 0 : 1e-4,
+                                              .budget_s = 60,
+                                              .max_samples = 6,
+                                              .verify = verify,
+                                              .verify_context = &v};
+        struct bench_result result;
+        memset(&seen, 0, sizeof seen);
+        seen.spin_s = single ? 2e-3 : 3e-5;
+        assert_true(bench_run(&f->plan, f->sets, SETS, &options, &result));
+        assert_int_equal(v.n, 6);
+        for (size_t i = 0; i < v.n; i++) {
+            assert_int_equal(v.sets[i], (v.calls[i] - 1) % SETS);
+            assert_int_equal(v.count[i],
+                             result.calls_per_sample < SETS ? result.calls_per_sample : SETS);
+            for (size_t k = 0; k < v.count[i]; k++)
+                assert_true(v.output[i][k] == (float)(v.calls[i] - k));
+        }
+        bench_free(&result);
     }
-    bench_free(&result);
+}
+
+/* Stray calls shift which calls of a sample are its last: not the same ones of every seed, and few. */
+static void stray_calls_are_few_and_differ(void **state)
+{
+    struct fixture *f = *state;
+    size_t stray[2][64] = {{0}}, all[2] = {0}, of[2] = {0};
+    for (int n = 0; n < 2; n++) {
+        struct verifier v = {0};
+        const struct bench_options options = {.sample_s = 1e-3,
+                                              .budget_s = 60,
+                                              .max_samples = 40,
+                                              .seed = (uint64_t)n,
+                                              .verify = verify,
+                                              .verify_context = &v};
+        struct bench_result result;
+        memset(&seen, 0, sizeof seen);
+        seen.spin_s = 1e-5;
+        assert_true(bench_run(&f->plan, f->sets, SETS, &options, &result));
+        for (size_t i = 1; i < v.n; i++) {
+            stray[n][i] = v.calls[i] - v.calls[i - 1] - result.calls_per_sample;
+            all[n] += stray[n][i];
+            of[n] += result.calls_per_sample;
+        }
+        bench_free(&result);
+    }
+    for (int n = 0; n < 2; n++)
+        assert_in_range(all[n], 1, of[n] / 16);
+    assert_memory_not_equal(stray[0], stray[1], sizeof stray[0]);
 }
 
 /* The first calls of a sample, as many as there are sets, find poison, not the last results. */
@@ -205,7 +251,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(calls_elsewhere_are_timed_there, set_up, tear_down),
         cmocka_unit_test_setup_teardown(long_calls_are_samples_of_their_own, set_up, tear_down),
         cmocka_unit_test_setup_teardown(samples_outlast_the_clock, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(verifier_sees_the_last_output, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(verifier_sees_the_last_outputs, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(stray_calls_are_few_and_differ, set_up, tear_down),
         cmocka_unit_test_setup_teardown(outputs_are_poisoned_before, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_wrong_result_ends_the_launch, set_up, tear_down),
     };

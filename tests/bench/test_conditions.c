@@ -112,9 +112,9 @@ static void counters_are_of_the_samples(void **state)
     bench_free(&result);
 }
 
-static bool unbind(void *context, const struct tensor_set *set)
+static bool unbind(void *context, size_t first, size_t count)
 {
-    (void)context, (void)set;
+    (void)context, (void)first, (void)count;
     cpu_set_t all;
     CPU_ZERO(&all);
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)

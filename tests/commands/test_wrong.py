@@ -11,9 +11,11 @@ from command import BRIEF, CommandTest, Row, cells, lines, run
 WRONG = os.environ["ATTNBENCH_WRONG"]
 SANITIZED = os.environ["ATTNBENCH_SANITIZED"] == "ON"
 KERNELS = {path.stem for path in (pathlib.Path(__file__).parents[1] / "wrong").glob("*.c")}
-# Right, or wrong in a way that no check can see (test_wrong.c); the last is right unless told which
-# call to spoil.
-HONEST = {"honest", "honest_bf16", "restores_flush", "one_element_off_of_many", "spoils_one_call"}
+# Right, or wrong in a way that no check can see (test_wrong.c); from the second line on, right
+# unless told which call to spoil, or until they are timed (test_samples.py).
+HONEST = {"honest", "honest_bf16", "restores_flush", "one_element_off_of_many",
+          "spoils_one_call", "spoils_every_hundredth", "spoils_last_of_sample",
+          "spoils_after_a_while", "spoils_beside_others"}  # fmt: skip
 
 CAUSAL = "hq=4,hkv=2,s=90,d=24,dv=17,mask=causal"
 FEW_QUERIES = "sq=64,skv=2000,d=64"

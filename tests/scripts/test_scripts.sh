@@ -30,7 +30,7 @@ fresh_machine() {
     for program in bash env dirname cat sed sort mkdir date uname cp cmp touch; do
         ln -s "$(type -P "$program")" "$bin/$program"
     done
-    touch "$have/"{hwloc,jansson,libmd,cmocka,libopenblas-openmp-dev}
+    touch "$have/"{hwloc,jansson,libmd,libxxhash,cmocka,libopenblas-openmp-dev}
     stub id <<<"echo 1000"
     stub gcc <<<'[[ $1 != -dumpfullversion ]] || echo 12.2.0'
     stub cmake <<<"if [[ \$1 == --version ]]; then echo 'cmake version 3.25.1'; else

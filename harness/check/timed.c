@@ -1,0 +1,166 @@
+/*
+ * timed: every sample of a launch judged.
+ */
+#include "timed.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kept.h"
+#include "rows.h"
+
+#define ROWS 32      /* compared of all first outputs together */
+#define LEAST_ROWS 4 /* of one output */
+#define REPEATS 8    /* calls to get the first output back */
+
+struct check_timed_output {
+    bool known;
+    uint64_t hash;
+};
+
+bool check_timed_open(struct check_timed *timed)
+{
+    timed->outputs = calloc(timed->count, sizeof *timed->outputs);
+    return timed->outputs;
+}
+
+void check_timed_close(struct check_timed *timed)
+{
+    free(timed->outputs);
+    timed->outputs = NULL;
+}
+
+static uint64_t hash_of(const struct check_timed *timed, size_t set)
+{
+    return tensors_results_hash(&timed->sets[set], timed->problem);
+}
+
+/* ---- why ------------------------------------------------------------------------------------- */
+
+/* The sample in front of what is wrong with it. */
+static void name_sample(struct check_timed *timed)
+{
+    char what[sizeof timed->result.why];
+    memcpy(what, timed->result.why, sizeof what);
+    const int n = snprintf(timed->result.why, sizeof timed->result.why,
+                           "sample %zu of launch %zu: ", timed->samples, timed->launch);
+    memcpy(timed->result.why + n, what, sizeof what - (size_t)n);
+    timed->result.why[sizeof timed->result.why - 1] = '\0';
+}
+
+/* An element of a row: the tensor's name, and both values. */
+struct difference {
+    const char *tensor;
+    size_t element;
+    double got, first;
+};
+
+static bool differ(double x, double y)
+{
+    return !(isnan(x) && isnan(y)) && (x != y || signbit(x) != signbit(y));
+}
+
+/* The first element in which a row of two calls differs. */
+static bool find(const struct attn_problem *p, const struct attn_tensors *got,
+                 const struct attn_tensors *first, struct tensors_place at, struct difference *d)
+{
+    const struct {
+        const char *name;
+        unsigned output;
+        const struct attn_tensor *got, *first;
+        size_t length;
+    } results[] = {
+        {"o", ATTN_OUTPUT_O, &got->o, &first->o, p->v_dim},
+        {"lse", ATTN_OUTPUT_LSE, &got->lse, &first->lse, 1},
+        {"weights", ATTN_OUTPUT_WEIGHTS, &got->weights, &first->weights, p->kv_len},
+    };
+    for (size_t n = 0; n < sizeof results / sizeof *results; n++)
+        for (size_t e = 0; p->outputs & results[n].output && e < results[n].length; e++) {
+            const double x = tensors_get(results[n].got, at.b, at.h, at.row, e);
+            const double y = tensors_get(results[n].first, at.b, at.h, at.row, e);
+            if (differ(x, y)) {
+                *d = (struct difference){results[n].name, e, x, y};
+                return true;
+            }
+        }
+    return false;
+}
+
+/* Where the spoiled output of a set differs from its first one, which a further call gives back. */
+static bool locate(const struct check_timed *timed, size_t set, const struct check_kept *spoiled,
+                   struct tensors_place *at, struct difference *d)
+{
+    const struct attn_problem *p = timed->problem;
+    const struct attn_tensors *first = &timed->sets[set].tensors;
+    size_t row;
+    for (int n = 0; n < REPEATS; n++) {
+        timed->call(timed->call_context, set);
+        if (hash_of(timed, set) == timed->outputs[set].hash)
+            break;
+    }
+    if (hash_of(timed, set) != timed->outputs[set].hash ||
+        !check_differing(p, &spoiled->tensors, first, &row, 1))
+        return false;
+    *at = tensors_place(p, first, row);
+    return find(p, &spoiled->tensors, first, *at, d);
+}
+
+/* Always false. */
+static bool fail_hash(struct check_timed *timed, size_t set)
+{
+    struct check_result *result = &timed->result;
+    struct check_kept spoiled;
+    struct tensors_place at;
+    struct difference d;
+    char where[256] = "";
+    if (check_keep(&spoiled, timed->problem, &timed->sets[set]) &&
+        locate(timed, set, &spoiled, &at, &d))
+        snprintf(where, sizeof where,
+                 " at %s (b %zu, h %zu, i %zu) element %zu: got %.9g, first %.9g", d.tensor, at.b,
+                 at.h, at.i, d.element, d.got, d.first);
+    check_kept_free(&spoiled);
+    result->max_abs_error = result->error_over_bound = NAN;
+    snprintf(result->phase, sizeof result->phase, "timed call");
+    snprintf(result->why, sizeof result->why,
+             "sample %zu of launch %zu differs from its first output%s", timed->samples,
+             timed->launch, where);
+    return result->ok = false;
+}
+
+/* ---- judging --------------------------------------------------------------------------------- */
+
+static bool by_rows(struct check_timed *timed, size_t set, size_t rows)
+{
+    if (check_rows(timed->kernel, timed->problem, &timed->sets[set].tensors, rows,
+                   timed->seed + timed->samples + set, &timed->result))
+        return true;
+    name_sample(timed);
+    return false;
+}
+
+static bool judge(struct check_timed *timed, size_t set)
+{
+    struct check_timed_output *output = &timed->outputs[set];
+    if (timed->kernel->caps.varies)
+        return by_rows(timed, set, LEAST_ROWS);
+    const uint64_t hash = hash_of(timed, set);
+    if (output->known)
+        return hash == output->hash || fail_hash(timed, set);
+    *output = (struct check_timed_output){true, hash};
+    const size_t rows = ROWS / timed->count;
+    return by_rows(timed, set, rows > LEAST_ROWS ? rows : LEAST_ROWS);
+}
+
+bool check_timed_sample(struct check_timed *timed, size_t first, size_t count)
+{
+    timed->samples++;
+    bool right = check_float_env(&timed->result);
+    if (!right)
+        name_sample(timed);
+    for (size_t n = 0; right && n < count; n++)
+        right = judge(timed, (first + n) % timed->count);
+    timed->mismatches += !right;
+    return right;
+}

@@ -1,0 +1,88 @@
+"""Every timed sample is judged: kernels that pass the check and spoil timed calls get no time."""
+
+import os
+import pathlib
+import subprocess
+import threading
+import unittest
+
+from command import BESIDE, BRIEF, CommandTest, Row, cells, launches, run
+
+WRONG = os.environ["ATTNBENCH_WRONG"]
+FAST = "h=1,s=3,d=4"  # many calls a sample
+SLOW = "h=1,s=80,d=64"  # a call a sample, some milliseconds each
+
+
+class Samples(CommandTest):
+    def row(self, problem: str, kernel: str, *more: str, **options: object) -> Row:
+        words = ("run", "--problem", problem, "--kernel", kernel, "--threads", "1", *more)
+        done = run(*words, "--output", self.output, program=WRONG, **options)
+        (row,) = cells(self.output).values()
+        self.assertEqual(done.returncode, 0 if row["state"] == "ok" else 1, done)
+        return row
+
+    def assert_spoiled(self, row: Row) -> None:
+        """A sample that is not the first, told from the first output of its operands."""
+        self.assertEqual(row["state"], "failed", row)
+        self.assertIsNone(row["time"])
+        self.assertRegex(
+            row["why"],
+            r"^in a timed call: sample \d+ of launch \d+ differs from its first output"
+            r"( at o \(b 0, h \d, i \d+\) element 0: got \S+, first \S+)?$",
+        )
+        check = row["check"]
+        self.assertEqual(check["mismatches"], 1)
+        self.assertEqual(check["samples"], check["verified_samples"] + 1)
+        self.assertGreater(check["samples"], 1)
+
+    def test_every_sample_counts(self) -> None:
+        row = self.row(FAST, "honest", "--launches", "3")
+        samples = sum(len(line["samples_s"]) for line in launches(self.output))
+        self.assertGreater(samples, 20)
+        check = row["check"]
+        counts = [check["samples"], check["verified_samples"], check["mismatches"]]
+        self.assertEqual(counts, [samples, samples, 0])
+
+    def test_every_hundredth_call(self) -> None:
+        row = self.row(FAST, "spoils_every_hundredth", "--launches", "20")
+        self.assert_spoiled(row)
+        self.assertIn(" at o (b 0, ", row["why"])
+
+    def test_the_last_call_of_a_sample(self) -> None:
+        self.assert_spoiled(self.row(FAST, "spoils_last_of_sample", "--launches", "5"))
+
+    def test_only_after_a_while(self) -> None:
+        self.assert_spoiled(self.row(SLOW, "spoils_after_a_while", *BRIEF, "--seconds", "20"))
+
+    def test_only_beside_another_program(self) -> None:
+        """Which starts once a launch has come through."""
+        beside = self.directory / "beside"
+        words = ["run", "--problem", SLOW, "--kernel", "spoils_beside_others", "--threads", "1",
+                 "--launches", "40", "--output", self.output, *BESIDE]  # fmt: skip
+        session = subprocess.Popen(
+            [WRONG, *words], env={**os.environ, "SPOILS_BESIDE": str(beside)},
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        )  # fmt: skip
+        reader = threading.Thread(target=session.stdout.read)
+        reader.start()
+        while session.poll() is None and '"launch"' not in self.written():
+            threading.Event().wait(0.01)
+        other = subprocess.Popen(["sleep", "1000"])
+        beside.write_text(str(other.pid), encoding="ascii")
+        code = session.wait()
+        other.kill()
+        other.wait()
+        reader.join()
+        session.stdout.close()
+        (row,) = cells(self.output).values()
+        self.assertEqual((code, row["state"]), (1, "failed"), row)
+        self.assertRegex(row["why"], r"^in a timed call: sample \d+ of launch \d+")
+        self.assertIsNone(row["time"])
+
+    def written(self) -> str:
+        path = pathlib.Path(self.output)
+        return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+if __name__ == "__main__":
+    unittest.main()
