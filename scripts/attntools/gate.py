@@ -58,11 +58,8 @@ METRICS = ("time", "instructions")
 GATED = "ours,textbook"
 
 
-def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
-    """Parses the command line."""
-    p = parser(TOOL, __doc__)
-    p.add_argument("--base", required=True, metavar="REF|BUILD")
-    p.add_argument("--new", required=True, metavar="REF|BUILD")
+def add_to(p: argparse.ArgumentParser) -> None:
+    """Adds the options that say what is gated, and how."""
     selection.add_to(p)
     selection.add_memory_to(p)
     p.add_argument("--metric", choices=METRICS, default="time")
@@ -78,12 +75,25 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--allow", action="append", default=[], choices=("build",))
     p.add_argument("--output", default="-", metavar="FILE", help="the summary, Markdown")
+
+
+def parse(p: argparse.ArgumentParser, argv: Sequence[str] | None) -> argparse.Namespace:
+    """Parses a command line that has the options of add_to()."""
     options = p.parse_args(argv)
     if options.metric == "instructions" and (options.memory or options.huge_pages):
         p.error("instructions do not depend on --memory and --huge-pages")
     if options.noise_limit is None:
         options.noise_limit = options.threshold
     return options
+
+
+def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
+    """Parses the gate's own."""
+    p = parser(TOOL, __doc__)
+    p.add_argument("--base", required=True, metavar="REF|BUILD")
+    p.add_argument("--new", required=True, metavar="REF|BUILD")
+    add_to(p)
+    return parse(p, argv)
 
 
 def pair_count(text: str) -> int:

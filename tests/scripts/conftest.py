@@ -1,5 +1,6 @@
 """Fixtures of all Python tests."""
 
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 import sample
 from attntools import cli
+from repository import Repository
 
 
 @dataclass
@@ -53,3 +55,12 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
     base = half(tmp_path / "base.jsonl", 1.0, sample.cell(s=1), sample.cell(s=2))
     new = half(tmp_path / "new.jsonl", 1.1, sample.cell(s=2, state="failed"), sample.cell(s=3))
     return base, new
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Repository:
+    """A small repository, where there is what builds its commits."""
+    for tool in ("git", "cmake", "ninja"):
+        if not shutil.which(tool):
+            pytest.skip(f"{tool} is not installed")
+    return Repository(tmp_path)
