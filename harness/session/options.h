@@ -19,6 +19,8 @@ enum command {
     COMMAND_CHECK,
     COMMAND_EVAL,
     COMMAND_EXPERIMENT,
+    COMMAND_CAPSULE,
+    COMMAND_REPLAY,
     COMMAND_MACHINE,
     COMMAND_HELP,
     COMMAND_COUNT
@@ -44,6 +46,8 @@ struct options {
     bool seeded;
     enum if_busy if_busy;
     const char *output, *resume, *input;
+    const char *operand; /* the one word that is no option, of commands that take one */
+    size_t row;
     bool json;
     bool matrix;
 };
