@@ -187,7 +187,8 @@ static bool next_query(struct guess *guess, char *text, size_t size)
 {
     struct sight *s = &guess->sight;
     s->at.row++;
-    snprintf(text, size, "as if it computed query %zu", ++s->at.i);
+    s->at.i++;
+    snprintf(text, size, "as if it computed query %zu", s->at.i);
     return s->at.i < s->sequence.q_len;
 }
 

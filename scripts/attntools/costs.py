@@ -1,7 +1,7 @@
 """One figure of what options cost: each case beside the plain one of its size.
 
 The plain case of a case is the one whose name is the beginning of its own, up to a hyphen, the
-longest where there are several: `mask-f32-s2048-d64` of `mask-f32-s2048-d64-window256`.  A point is
+shortest where there are several: `mask-f32-s2048-d64` of `mask-f32-s2048-d64-bias-keys`.  A point is
 a kernel's useful GFLOP/s as a share of what the same kernel reaches on the plain case with the
 same number of threads.  Launches of different cases are not side by side, so that the interval, of
 two independent samples, also holds what the machine did between them.
@@ -30,8 +30,8 @@ class Cost:
 
 
 def plain_case(case: str, cases: Iterable[str]) -> str | None:
-    """The longest other name that is the beginning of this one; None where there is none."""
-    return max((c for c in cases if case.startswith(c + "-")), key=len, default=None)
+    """The shortest other name that is the beginning of this one; None where there is none."""
+    return min((c for c in cases if case.startswith(c + "-")), key=len, default=None)
 
 
 def costs(results: Results) -> list[Cost]:
