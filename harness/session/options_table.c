@@ -24,6 +24,10 @@ const struct options_command options_commands[COMMAND_COUNT] = {
          "attnbench help explains the tables: columns, flags, states.\n"},
     [COMMAND_CHECK] =
         {"check", "correctness only, every adversarial input", "[OPTION]...",
+         "Without --suite and --problem the suite is `conformance`: every mask, option, type\n"
+         "and layout in small cases; about two minutes a kernel with --isa all.  What a kernel\n"
+         "does not claim is unsupported, which is no failure.\n"
+         "\n"
          "Prints the largest difference between any two kernels of a case as well.\n"
          "Exit status as for run.\n"
          "\n"

@@ -192,22 +192,30 @@ void session_cells_of(const struct session *session, size_t index, size_t *first
 
 /* ---- the session ----------------------------------------------------------------------------- */
 
+/* The suites that a session takes its cases from; NULL where it has problems alone. */
+static const char *suites_of(const struct options *o)
+{
+    return o->suite || o->problem_count  ? o->suite
+           : o->command == COMMAND_CHECK ? "conformance"
+                                         : "default";
+}
+
 static bool plan_cases(struct session *session, char *message, size_t message_size)
 {
     const struct options *o = session->options;
+    const char *suites = suites_of(o);
     for (size_t i = 0; i < o->problem_count; i++)
         if (!cases_add_problem(&session->cases, o->problems[i], message, message_size))
             return false;
-    if (o->suite || !o->problem_count)
-        if (!cases_load(&session->cases, o->suite ? o->suite : "default", message, message_size))
-            return false;
+    if (suites && !cases_load(&session->cases, suites, message, message_size))
+        return false;
     return !o->cases || cases_select(&session->cases, o->cases, message, message_size);
 }
 
 static double plan_seconds(const struct session *session)
 {
     const struct options *o = session->options;
-    const char *suite = o->suite || o->problem_count ? o->suite : "default";
+    const char *suite = suites_of(o);
     double needed = 0;
     for (size_t i = 0; i < session->cell_count; i++)
         if (!session->cells[i].done)

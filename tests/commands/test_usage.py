@@ -2,7 +2,7 @@
 
 import unittest
 
-from command import BRIEF, TINY, CommandTest, run
+from command import BRIEF, TINY, CommandTest, cells, run
 
 
 class Usage(CommandTest):
@@ -39,6 +39,23 @@ class Usage(CommandTest):
         self.assertIn("within 8 times that of naive", page)
         self.assertIn("A single element with a relative error of 1e-5 is therefore caught", page)
         self.assertIn("Everywhere else it passes", page)
+
+    def test_check_without_cases_takes_the_suite_conformance(self) -> None:
+        self.output = str(self.directory / "check.jsonl")
+        words = ["--kernel", "naive,flash", "--threads", "1", "--isa", "baseline"]
+        chosen = ["--case", "check-f32-one,check-bf16-square", "--output", self.output]
+        done = run("check", *words, *chosen)
+        self.assertEqual(done.returncode, 0, done)
+        self.assertEqual(
+            {(row["case"], row["kernel"]): row["state"] for row in cells(self.output).values()},
+            {
+                ("check-f32-one", "naive"): "ok",
+                ("check-f32-one", "flash"): "ok",
+                ("check-bf16-square", "naive"): "unsupported",
+                ("check-bf16-square", "flash"): "ok",
+            },
+        )
+        self.refused(["run", "--case", "check-f32-one"], 2, "no case 'check-f32-one'")
 
     def test_version_names_the_build(self) -> None:
         done = run("--version")

@@ -53,6 +53,8 @@ static const struct {
     {"decode", "decode-f32-s1024-g1-d128", "b=1,hq=8,hkv=8,sq=1,skv=1024,d=128", "normal:1"},
     {"short", "short-f32-b32-h12-s128-d64", "b=32,hq=12,hkv=12,sq=128,skv=128,d=64", "normal:1"},
     {"tiny", "tiny-f32-s1-d64", "b=1,hq=1,hkv=1,sq=1,skv=1,d=64", "normal:1"},
+    {"conformance", "check-f32-page5-int8",
+     "b=3,hq=3,hkv=1,sq=9,skv=71,d=24,kv_dtype=i8,mask=causal,page=5", "normal:1"},
     {"layer", "layer-f32-m1024-s256", "b=1,hq=16,hkv=16,sq=256,skv=256,d=64", "normal:1"},
 };
 
@@ -146,7 +148,8 @@ static void builtin_names_follow_from_problems(void **state)
         char name[PARSE_TEXT] = "no family of this name", problem[PARSE_TEXT];
         if (strncmp(c->name, "real-", 5) == 0)
             real_name(&c->input, name);
-        if (strncmp(c->name, "mask-", 5) == 0 || strncmp(c->name, "serve-", 6) == 0)
+        if (strncmp(c->name, "mask-", 5) == 0 || strncmp(c->name, "serve-", 6) == 0 ||
+            strncmp(c->name, "check-", 6) == 0)
             continue; /* below */
         for (size_t f = 0; f < COUNT(families); f++) {
             if (strncmp(c->name, families[f].prefix, strlen(families[f].prefix)) != 0)
@@ -217,7 +220,7 @@ static void names_of_models_say_their_types(void **state)
 {
     (void)state;
     struct case_list list = {0};
-    assert_true(cases_load(&list, "masks,serving", message, sizeof message));
+    assert_true(cases_load(&list, "masks,serving,conformance", message, sizeof message));
     for (size_t i = 0; i < list.count; i++) {
         const struct problem_case *c = &list.items[i];
         const char *type = strchr(c->name, '-') + 1, *page = strstr(c->name, "-page");
@@ -270,6 +273,59 @@ static void builtin_suites_come_in_f32_and_bf16(void **state)
     }
 }
 
+/* What the cases of a suite have between them. */
+struct kinds {
+    unsigned masks, options, outputs, dtypes, kv_dtypes, layouts, groups, lengths;
+    bool batch, decode, unequal_dims, odd_dims, dim_1, dim_256;
+};
+
+static void note(struct kinds *kinds, const struct attn_problem *p)
+{
+    kinds->masks |= p->mask ? p->mask : 1u << 31;
+    kinds->options |= p->options;
+    kinds->outputs |= p->outputs;
+    kinds->dtypes |= 1u << p->dtype;
+    kinds->kv_dtypes |= 1u << p->kv_dtype;
+    kinds->layouts |= 1u << p->layout;
+    kinds->groups |= 1u << p->q_heads / p->kv_heads;
+    kinds->lengths |= p->q_len < p->kv_len ? 1 : p->q_len == p->kv_len ? 2 : 4;
+    kinds->batch |= p->batch > 1;
+    kinds->decode |= p->q_len == 1 && p->kv_len > 256;
+    kinds->unequal_dims |= p->qk_dim != p->v_dim;
+    kinds->odd_dims |= p->qk_dim % 4 == 3;
+    kinds->dim_1 |= p->qk_dim == 1;
+    kinds->dim_256 |= p->qk_dim == 256;
+}
+
+/* What a kernel can be asked is in the suite that its author relies on; types but for f32 with some of it. */
+static void conformance_has_every_kind_of_problem(void **state)
+{
+    (void)state;
+    struct case_list list = {0};
+    struct kinds all = {0}, of[ATTN_DTYPE_COUNT] = {{0}};
+    assert_true(cases_load(&list, "conformance", message, sizeof message));
+    for (size_t i = 0; i < list.count; i++) {
+        note(&all, &list.items[i].problem);
+        note(&of[list.items[i].problem.dtype], &list.items[i].problem);
+    }
+    assert_int_equal(all.masks, 1u << 31 | ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT |
+                                    ATTN_MASK_BIAS | ATTN_MASK_BOOL);
+    assert_int_equal(all.options, (ATTN_OPTION_SHARED_KV << 1) - 1);
+    assert_int_equal(all.outputs, ATTN_OUTPUT_O | ATTN_OUTPUT_LSE | ATTN_OUTPUT_WEIGHTS);
+    assert_int_equal(all.dtypes, 1u << ATTN_F32 | 1u << ATTN_BF16 | 1u << ATTN_F16);
+    assert_int_equal(all.kv_dtypes, all.dtypes | 1u << ATTN_I8);
+    assert_true(all.dim_1 && all.dim_256);
+    for (int dtype = ATTN_F32; dtype <= ATTN_F16; dtype++) {
+        const struct kinds *kinds = &of[dtype];
+        assert_int_equal(kinds->layouts, 1u << ATTN_BHSD | 1u << ATTN_BSHD);
+        assert_int_equal(kinds->groups & (1u << 1 | 1u << 3 | 1u << 8),
+                         1u << 1 | 1u << 3 | 1u << 8);
+        assert_int_equal(kinds->lengths, 7);
+        assert_true(kinds->batch && kinds->decode && kinds->unequal_dims && kinds->odd_dims);
+    }
+    cases_free(&list);
+}
+
 static void builtin_files_are_found(void **state)
 {
     (void)state;
@@ -299,6 +355,7 @@ int main(void)
         cmocka_unit_test(names_of_models_say_their_types),
         cmocka_unit_test(builtin_suites_are_the_files),
         cmocka_unit_test(builtin_suites_come_in_f32_and_bf16),
+        cmocka_unit_test(conformance_has_every_kind_of_problem),
         cmocka_unit_test(builtin_files_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
