@@ -3,6 +3,7 @@
  */
 #include "bench.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -77,6 +78,7 @@ static double run_calls(struct bench *bench, size_t calls)
     const double seconds =
         o->timed ? o->timed(o->timed_context, bench->next, calls)
                  : stretch(bench->plan, bench->sets, bench->set_count, bench->next, calls);
+    assert(bench->set_count > 0);
     bench->next = (bench->next + calls) % bench->set_count;
     return seconds;
 }

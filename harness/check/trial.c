@@ -205,7 +205,8 @@ bool check_trial_run(struct trial *trial)
             break; /* check_diagnose() may have changed V */
         } else if (!first.block && i + 1 < n) {
             first_at = trial->at;
-            right = (check_keep(&first, &trial->problem, &trial->set) || check_fail(trial, "no memory to keep results")) &&
+            right = (check_keep(&first, &trial->problem, &trial->set) ||
+                     check_fail(trial, "no memory to keep results")) &&
                     right;
         }
     }

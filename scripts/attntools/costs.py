@@ -1,8 +1,8 @@
 """One figure of what options cost: each case beside the plain one of its size.
 
 The plain case of a case is the one whose name is the beginning of its own, up to a hyphen, the
-shortest where there are several: `mask-f32-s2048-d64` of `mask-f32-s2048-d64-bias-keys`.  A point is
-a kernel's useful GFLOP/s as a share of what the same kernel reaches on the plain case with the
+shortest where there are several: `mask-f32-s2048-d64` of `mask-f32-s2048-d64-bias-keys`.  A point
+is a kernel's useful GFLOP/s as a share of what the same kernel reaches on the plain case with the
 same number of threads.  Launches of different cases are not side by side, so that the interval, of
 two independent samples, also holds what the machine did between them.
 """

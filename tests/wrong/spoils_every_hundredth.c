@@ -8,7 +8,7 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
 {
     static const struct attn_plan *last;
     static size_t calls;
-    calls = plan == last ? calls + 1 : 1;
+    calls = last && plan == last ? calls + 1 : 1;
     last = plan;
     honest_unless(plan, tensors, calls % 100 == 0);
 }
