@@ -195,7 +195,9 @@ static void print_time(const json_t *row, char text[TABLE_CELL])
 static void print_percent(const json_t *row, const char *key, char text[TABLE_CELL])
 {
     const double share = number_at(row, NULL, key);
-    snprintf(text, TABLE_CELL, isnan(share) ? "" : "%.1f %%", 100 * share);
+    *text = 0;
+    if (!isnan(share))
+        snprintf(text, TABLE_CELL, "%.1f %%", 100 * share);
 }
 
 /* One side: a session and its row. */
