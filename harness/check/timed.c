@@ -95,13 +95,12 @@ static bool locate(const struct check_timed *timed, size_t set, const struct che
     const struct attn_problem *p = timed->problem;
     const struct attn_tensors *first = &timed->sets[set].tensors;
     size_t row;
-    for (int n = 0; n < REPEATS; n++) {
+    bool back = false;
+    for (int n = 0; !back && n < REPEATS; n++) {
         timed->call(timed->call_context, set);
-        if (hash_of(timed, set) == timed->outputs[set].hash)
-            break;
+        back = hash_of(timed, set) == timed->outputs[set].hash;
     }
-    if (hash_of(timed, set) != timed->outputs[set].hash ||
-        !check_differing(p, &spoiled->tensors, first, &row, 1))
+    if (!back || !check_differing(p, &spoiled->tensors, first, &row, 1))
         return false;
     *at = tensors_place(p, first, row);
     return find(p, &spoiled->tensors, first, *at, d);

@@ -14,6 +14,7 @@
 
 #include "base/progress.h"
 #include "problem/cases.h"
+#include "results/report_rows.h"
 #include "session/guest_file.h"
 #include "session/session.h"
 
@@ -63,19 +64,13 @@ bool capsule_find_row(const char *path, size_t number, json_t **session, json_t 
     return found;
 }
 
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
 /* ---- what it needs --------------------------------------------------------------------------- */
 
 /* The plug-in among the files of the session's command that has the row's digest. */
 static bool find_plugin(const json_t *session, const json_t *row, struct enclosed *plugin,
                         char *message, size_t size)
 {
-    const char *digest = text_of(row, "plugin");
+    const char *digest = report_text(row, "plugin");
     const json_t *command = json_object_get(session, "command");
     *plugin = (struct enclosed){.key = "plugin"};
     if (!*digest)
@@ -100,7 +95,7 @@ static bool find_tensors(const json_t *row, struct enclosed *tensors, char *mess
     struct input input;
     struct parse_error error;
     *tensors = (struct enclosed){.key = "tensors"};
-    if (!parse_input(text_of(row, "input"), &input, &error)) {
+    if (!parse_input(report_text(row, "input"), &input, &error)) {
         snprintf(message, size, "the row's input: %s", error.message);
         return false;
     }
@@ -135,17 +130,18 @@ static bool copy(const char *from, int folder)
     struct stat status;
     ssize_t n = -1;
     const int in = open(from, O_RDONLY | O_CLOEXEC);
-    if (in < 0 || fstat(in, &status) != 0)
-        return false;
-    const int out = openat(folder, name_of(from), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-                           status.st_mode & 0777);
+    const int out = in >= 0 && fstat(in, &status) == 0
+                        ? openat(folder, name_of(from), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                                 status.st_mode & 0777)
+                        : -1;
     bool written = out >= 0;
     while (written && (n = read(in, block, sizeof block)) > 0)
         written = write(out, block, (size_t)n) == n;
     written = written && n == 0 && fsync(out) == 0;
     if (out >= 0)
         close(out);
-    close(in);
+    if (in >= 0)
+        close(in);
     return written;
 }
 

@@ -50,12 +50,6 @@ struct capsule {
     json_t *all, *row, *session; /* the last two are parts of the first */
 };
 
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
 /* Whether an enclosed file is the one that was put there; *path becomes where it is, "" where the
  * capsule has none. */
 static bool intact(const struct capsule *capsule, const char *key, char path[WORD], char *message,
@@ -63,14 +57,14 @@ static bool intact(const struct capsule *capsule, const char *key, char path[WOR
 {
     char digest[GUEST_DIGEST];
     const json_t *file = json_object_get(capsule->all, key);
-    const char *name = text_of(file, "name");
+    const char *name = report_text(file, "name");
     *path = 0;
     if (!json_is_object(file))
         return true;
     snprintf(path, WORD, "%s/%s", capsule->folder, name);
     if (!*name || strchr(name, '/') || !guest_file_digest(path, digest))
         snprintf(message, size, "%s: cannot be read", path);
-    else if (strcmp(digest, text_of(file, "digest")) != 0)
+    else if (strcmp(digest, report_text(file, "digest")) != 0)
         snprintf(message, size, "%s is not the file that was put there", path);
     else
         return true;
@@ -87,7 +81,7 @@ static bool read_capsule(struct capsule *capsule, char *message, size_t size)
     capsule->session = json_object_get(capsule->all, "session");
     if (!capsule->all)
         snprintf(message, size, "%s: %s", path, error.text);
-    else if (strcmp(text_of(capsule->all, "schema"), CAPSULE_SCHEMA) != 0 ||
+    else if (strcmp(report_text(capsule->all, "schema"), CAPSULE_SCHEMA) != 0 ||
              !json_is_object(capsule->row) || !json_is_object(capsule->session))
         snprintf(message, size, "%s is no capsule of schema %s", path, CAPSULE_SCHEMA);
     else
@@ -104,7 +98,7 @@ static bool add_problem(struct words *words, const json_t *row, const char *tens
     char text[PARSE_TEXT], both[WORD];
     struct input input;
     struct parse_error error;
-    if (!parse_input(text_of(row, "input"), &input, &error)) {
+    if (!parse_input(report_text(row, "input"), &input, &error)) {
         snprintf(message, size, "the row's input: %s", error.message);
         return false;
     }
@@ -114,7 +108,7 @@ static bool add_problem(struct words *words, const json_t *row, const char *tens
         return false;
     }
     parse_print_input(&input, text);
-    snprintf(both, sizeof both, "%s input=%s", text_of(row, "problem"), text);
+    snprintf(both, sizeof both, "%s input=%s", report_text(row, "problem"), text);
     add_option(words, "problem", both);
     return true;
 }
@@ -160,20 +154,20 @@ static bool build(const struct capsule *capsule, struct words *words, char *mess
     add(words, check ? "check" : "run", "");
     if (!add_problem(words, row, tensors, message, size))
         return false;
-    add_option(words, "kernel", text_of(row, "kernel"));
-    add_option(words, "isa", text_of(row, "isa"));
+    add_option(words, "kernel", report_text(row, "kernel"));
+    add_option(words, "isa", report_text(row, "isa"));
     add_threads(words, row);
-    add_option(words, "placement", text_of(row, "placement"));
+    add_option(words, "placement", report_text(row, "placement"));
     snprintf(seed, sizeof seed, "%" JSON_INTEGER_FORMAT,
              json_integer_value(json_object_get(row, "seed")));
     add_option(words, "seed", seed);
     if (*plugin)
         add_option(words, "plugin", plugin);
     if (!check) {
-        add_option(words, "memory", text_of(row, "memory"));
+        add_option(words, "memory", report_text(row, "memory"));
         if (json_is_true(json_object_get(row, "huge_pages")))
             add(words, "--huge-pages", "");
-        if (strcmp(text_of(row, "cache"), "cold") == 0)
+        if (strcmp(report_text(row, "cache"), "cold") == 0)
             add(words, "--cold", "");
     }
     return add_output(words, capsule->folder, message, size);
@@ -205,16 +199,16 @@ static void fill(const json_t *session, const json_t *row, struct table_row *row
 {
     const json_t *build = json_object_get(session, "build");
     const json_t *machine = json_object_get(session, "machine");
-    const char *commit = text_of(build, "commit");
-    snprintf(rows[0].text[column], TABLE_CELL, "%s", text_of(row, "state"));
+    const char *commit = report_text(build, "commit");
+    snprintf(rows[0].text[column], TABLE_CELL, "%s", report_text(row, "state"));
     print_time(row, rows[1].text[column]);
     print_percent(row, "fraction_of_roofline", rows[2].text[column]);
     units_number(number_at(row, "check", "error_over_bound"), rows[3].text[column]);
-    snprintf(rows[4].text[column], TABLE_CELL, "%s", text_of(row, "timed_at"));
-    snprintf(rows[5].text[column], TABLE_CELL, "%.40s", text_of(machine, "cpu"));
+    snprintf(rows[4].text[column], TABLE_CELL, "%s", report_text(row, "timed_at"));
+    snprintf(rows[5].text[column], TABLE_CELL, "%.40s", report_text(machine, "cpu"));
     snprintf(rows[6].text[column], TABLE_CELL, "%.12s%s %.40s", commit,
              json_is_true(json_object_get(build, "dirty")) ? " modified" : "",
-             text_of(build, "compiler"));
+             report_text(build, "compiler"));
 }
 
 static void print_table(const struct capsule *then, const json_t *session, const json_t *row)
@@ -230,8 +224,8 @@ static void print_table(const struct capsule *then, const json_t *session, const
         snprintf(rows[n].text[0], TABLE_CELL, "%s", names[n]);
     fill(then->session, then->row, rows, 1);
     fill(session, row, rows, 2);
-    printf("\nreplay of %s: %s/%s\n%s\n\n", then->folder, text_of(row, "kernel"),
-           text_of(row, "isa"), text_of(row, "problem"));
+    printf("\nreplay of %s: %s/%s\n%s\n\n", then->folder, report_text(row, "kernel"),
+           report_text(row, "isa"), report_text(row, "problem"));
     table_print(report_output.out, &table, report_output.width, report_output.color);
 }
 
@@ -240,8 +234,8 @@ static void print_verdict(const struct capsule *then, const json_t *session, con
 {
     const double before = number_at(then->row, "time", "median_s");
     const double now = number_at(row, "time", "median_s");
-    const char *there = text_of(json_object_get(then->session, "machine"), "fingerprint");
-    const char *here = text_of(json_object_get(session, "machine"), "fingerprint");
+    const char *there = report_text(json_object_get(then->session, "machine"), "fingerprint");
+    const char *here = report_text(json_object_get(session, "machine"), "fingerprint");
     char text[256];
     if (isnan(before) || isnan(now))
         return;
@@ -275,7 +269,8 @@ static int compare(const struct capsule *capsule, const char *output, char *mess
     json_t *session, *row;
     int code = EXIT_ENVIRONMENT;
     if (find_again(capsule, output, &session, &row, message, size)) {
-        const bool same = strcmp(text_of(capsule->row, "state"), text_of(row, "state")) == 0;
+        const bool same =
+            strcmp(report_text(capsule->row, "state"), report_text(row, "state")) == 0;
         print_table(capsule, session, row);
         print_verdict(capsule, session, row);
         code = same ? EXIT_AS_ASKED : EXIT_KERNEL;
