@@ -21,6 +21,9 @@
  *              2^-126 is off by half the smallest subnormal, 2^-150; bf16 dot products flush it
  *              to 0 and read subnormal operands as 0 (Intel SDM, VDPBF16PS): eta = 2^-126.  There
  *              are Skv products, sums and rescalings each and a division: (3 Skv + 1) eta.
+ *   range      Weights are never negative and sum to 1, so that O lies in the range of V whatever they
+ *              are: softmax and sums together are at most |O| + (1 + 2 g(Skv) + 2 c_exp u + 2^-8) max |v|,
+ *              with u_p for all.  Says more than delta where scores are so large that theirs is above 1.
  *
  *   LSE        dLSE = sum_j p_j delta_j + (the sum l: g(Skv) + c_exp u + u_p) + 4u (|m| + |log l|)
  *              (m and log2 l times ln 2, the logarithm itself) + u |LSE| + Skv 2^-126.
@@ -138,6 +141,7 @@ static void elements(const struct attn_problem *problem, const struct keys *keys
     const double relative =
         2 * keys->g_keys + 2 * C_EXP * U + (problem->kv_dtype == ATTN_I8 ? 2 * U : 0);
     const double u_out = types[problem->dtype].unit_roundoff;
+    const double u_p = types[ATTN_BF16].unit_roundoff;
     const double normal = types[problem->dtype].smallest_normal;
     const double products = problem->kv_dtype == ATTN_I8 ? 3 + 128 : 3;
     struct sums s;
@@ -145,9 +149,11 @@ static void elements(const struct attn_problem *problem, const struct keys *keys
         const size_t n = problem->v_dim - at < CHUNK ? problem->v_dim - at : CHUNK;
         sum_chunk(problem, keys, at, n, buffer, &s);
         for (size_t d = 0; d < n; d++) {
-            double bound =
-                s.off[d] + relative * s.magnitude[d] + u_out * fmax(fabs(s.o[d]), normal) +
-                n_keys * SMALLEST_NORMAL * s.largest[d] + (products * n_keys + 1) * 0x1p-150;
+            const double range = fabs(s.o[d]) + (1 + relative + u_p) * s.largest[d];
+            double bound = fmin(s.off[d] + relative * s.magnitude[d], range) +
+                           u_out * fmax(fabs(s.o[d]), normal) +
+                           n_keys * SMALLEST_NORMAL * s.largest[d] +
+                           (products * n_keys + 1) * 0x1p-150;
             if (bf16)
                 bound += attn_reference_bf16_extra(problem, s.magnitude[d]);
             row->o[at + d] = s.o[d];

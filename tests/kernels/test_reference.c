@@ -58,6 +58,21 @@ static void the_bound_by_hand(void **state)
     close_judged(t);
 }
 
+/* Two scores of 2^30: delta is 5 2^30 u, which for values 2 from O = 3 would allow 640; but no weights
+ * make more of 1 and 5 than 5. */
+static void the_bound_ends_with_the_range_of_v(void **state)
+{
+    (void)state;
+    struct judged *t = open_quarters("");
+    tensors_set(&t->set.tensors.q, 0, 0, 0, 0, 0x1p30);
+    for (size_t j = 0; j < 2; j++)
+        tensors_set(&t->set.tensors.k, 0, 0, j, 0, 1);
+    judge(t, 0, 0, 0);
+    assert_near(t->o[0], 3, 0);
+    assert_near(t->bound[0], 3 + (1 + 20 * U + 0x1p-8) * 5 + 3 * U, 1e-12);
+    close_judged(t);
+}
+
 /* The output's own rounding: 2^-8 |O| for bf16, 2^-11 |O| for f16, never below the smallest
  * normal number's. */
 static void the_bound_knows_the_output_type(void **state)
@@ -270,6 +285,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_row_by_hand),
         cmocka_unit_test(the_bound_by_hand),
+        cmocka_unit_test(the_bound_ends_with_the_range_of_v),
         cmocka_unit_test(the_bound_knows_the_output_type),
         cmocka_unit_test(aligned_roundings_are_allowed_the_worst_case),
         cmocka_unit_test(rows_without_keys_are_zero),
