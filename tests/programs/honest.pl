@@ -130,6 +130,7 @@ sub attend {
         push @x, my $x = $s->{scale} * $dot + ( $add->{$j} // 0 );
         $most = $x if !defined $most || $x > $most || $x != $x;
     }
+    $most = 0 if defined $most && $most == -9**9**9;    # no key has any weight
     my @sum   = (0) x $dv;
     my $total = 0;
     for my $j (@$keys) {
