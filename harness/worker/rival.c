@@ -38,9 +38,14 @@ static struct rival_copy *copy_of(const struct attn_plan *plan)
     return copy;
 }
 
+/* A copy of the program runs on places of its own: there are no more than for the threads asked for, and
+ * a check may ask for more. */
 static void prepare(struct attn_plan *plan)
 {
-    copy_of(plan);
+    if (plan->threads > rival.worker->request.threads)
+        plan->refusal = "more threads than the program has places for";
+    else
+        copy_of(plan);
 }
 
 static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)

@@ -85,6 +85,16 @@ class Programs(CommandTest):
         row = rows["perl"]
         self.assertEqual((row["state"], row["why"]), ("unsupported", "fewer than 4 queries"))
 
+    def test_it_is_asked_for_no_more_threads_than_it_has_places_for(self) -> None:
+        """Though a check runs kernels on more threads than there are rows."""
+        if os.cpu_count() == 1:
+            self.skipTest("one core")
+        done, rows = self.session(
+            "is_parallel.pl", "--threads", "2", problem="s=9,d=4", command="check"
+        )
+        self.assertEqual(done.returncode, 0, done)
+        self.assertEqual((rows["perl"]["state"], rows["perl"]["threads"]), ("ok", 2))
+
     def test_huge_pages_are_not_claimed(self) -> None:
         """Asked for, they would lie under copies that only this program reads."""
         done, rows = self.session("honest.pl", "--huge-pages")
