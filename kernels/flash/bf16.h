@@ -5,7 +5,7 @@
  * A lane of 32 bits holds two neighbouring elements of the dimension that is summed over.  Along
  * D, for the scores, they are neighbours in K and Q already.  Along the keys, for the results,
  * weights are rounded and joined two rows at a time, and V is packed (bf16_operands.h).  The scale
- * multiplies the float32 scores, with the maximum's subtraction in one instruction.
+ * multiplies the float32 scores.
  *
  * Defines what products.h lists, as f32.h does for the other variants.
  */
@@ -47,6 +47,24 @@ VF_INLINE void score_step(const int rows, const int cols, const uint16_t *k, ptr
     }
 }
 
+/*
+ * The products become scores, each rounded before m is subtracted: m was made of such scores.  One FMA
+ * would do both, and leave of the largest score itself what rounding took from m: half an ulp, which from
+ * scores of 2^31 on is more than exponents of weights can be.
+ */
+VF_INLINE void scale_scores(const int rows, const int cols, float scale,
+                            vf acc[FLASH_ROWS][FLASH_COLS])
+{
+    VF_UNROLL
+    for (int r = 0; r < rows; r++) {
+        VF_UNROLL
+        for (int c = 0; c < cols; c++) {
+            acc[r][c] *= scale;
+            __asm__("" : "+v"(acc[r][c])); /* no FMA */
+        }
+    }
+}
+
 VF_INLINE void score_tile(const int rows, const int cols, struct score_args a)
 {
     vf acc[FLASH_ROWS][FLASH_COLS];
@@ -55,7 +73,8 @@ VF_INLINE void score_tile(const int rows, const int cols, struct score_args a)
     const float *q = a.q;
     for (const uint16_t *end = k + 2 * a.dim; k < end; k += 2, q += FLASH_TILE)
         score_step(rows, cols, k, a.k_stride, q, acc);
-    store_scores(rows, cols, true, a.scale, &a.to, acc);
+    scale_scores(rows, cols, a.scale, acc);
+    store_scores(rows, cols, &a.to, acc);
 }
 
 /* ---- weights = 2^scores ---------------------------------------------------------------------- */
@@ -118,7 +137,8 @@ VF_INLINE void score_and_exp(struct score_args a, vf sum[FLASH_COLS])
     }
     for (end = (const uint16_t *)a.k + 2 * a.dim; k < end; k += 2, q += FLASH_TILE)
         score_step(FLASH_ROWS, FLASH_COLS, k, a.k_stride, q, acc);
-    store_scores(FLASH_ROWS, FLASH_COLS, true, a.scale, &a.to, acc);
+    scale_scores(FLASH_ROWS, FLASH_COLS, a.scale, acc);
+    store_scores(FLASH_ROWS, FLASH_COLS, &a.to, acc);
 }
 
 /* ---- results += V^T weights ------------------------------------------------------------------ */

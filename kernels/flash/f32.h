@@ -141,7 +141,7 @@ VF_INLINE void score_tile(const int rows, const int cols, struct score_args a)
     const float *k = a.k, *q = a.q;
     for (const float *end = k + a.dim; k < end; k++, q += FLASH_TILE)
         score_step(rows, cols, k, a.k_stride, q, acc);
-    store_scores(rows, cols, false, 1, &a.to, acc);
+    store_scores(rows, cols, &a.to, acc);
 }
 
 /* ---- weights = 2^scores ---------------------------------------------------------------------- */
@@ -188,7 +188,7 @@ VF_INLINE void score_and_exp(struct score_args a, vf sum[FLASH_COLS])
     } while (p < a.to.s);
     for (end = (const float *)a.k + a.dim; k < end; k++, q += FLASH_TILE)
         score_step(FLASH_ROWS, FLASH_COLS, k, a.k_stride, q, acc);
-    store_scores(FLASH_ROWS, FLASH_COLS, false, 1, &a.to, acc);
+    store_scores(FLASH_ROWS, FLASH_COLS, &a.to, acc);
 }
 
 /* ---- results += V^T weights ------------------------------------------------------------------ */

@@ -132,8 +132,8 @@ struct score_target {
 /* Scores less m, not below the floor, for `rows` keys and `cols` vectors of queries; raises top.
  * m and floor are copied first, as storing scores might change them in memory for all the compiler
  * knows. */
-VF_INLINE void store_scores(const int rows, const int cols, const bool scaled, float scale,
-                            const struct score_target *to, vf acc[FLASH_ROWS][FLASH_COLS])
+VF_INLINE void store_scores(const int rows, const int cols, const struct score_target *to,
+                            vf acc[FLASH_ROWS][FLASH_COLS])
 {
     VF_UNROLL
     for (int c = 0; c < cols; c++) {
@@ -141,7 +141,7 @@ VF_INLINE void store_scores(const int rows, const int cols, const bool scaled, f
         vf top = to->top[c];
         VF_UNROLL
         for (int r = 0; r < rows; r++) {
-            const vf x = vf_max(floor, scaled ? acc[r][c] * scale - m : acc[r][c] - m);
+            const vf x = vf_max(floor, acc[r][c] - m);
             vf_store(to->s + r * FLASH_TILE + c * VF_LANES, x);
             top = vf_max(x, top);
         }
