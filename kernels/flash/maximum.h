@@ -17,6 +17,9 @@
 /* Scores less an m that they exceed by more have lost too many of their bits to it. */
 #define FAR_LIMIT 32.0f
 
+/* Weights relative to an m that is exceeded by more are 0 in float32 relative to what exceeds it. */
+#define FORGET_LIMIT 256.0f
+
 /* No key seen yet.  Columns without queries never ask for m to rise. */
 static inline void tile_reset(struct tile *t)
 {
@@ -62,7 +65,9 @@ static inline void tile_rescale(const struct tile *t, const vf factor[FLASH_COLS
  * The difference of the rounded maxima is what is subtracted, so that old and new weights are
  * relative to the same m.  Before a lane's first key m is 0 and l and o are 0 or unset; its first
  * score may lie anywhere, and the factor must not overflow.  *far: the scores are to be made anew,
- * less the new m, because the old one was so far below them that little is left of them.
+ * less the new m, because the old one was so far below them that little is left of them.  Where it was
+ * so far below that nothing is left of its weights, the lane begins anew: the sum of m and top is
+ * rounded, by more than exponents of weights can be from scores of 2^30 on.
  */
 static inline const vf *tile_raise(struct tile *t, const vf top[FLASH_COLS], vf shift[FLASH_COLS],
                                    int v_dim, bool *far)
@@ -77,16 +82,18 @@ static inline const vf *tile_raise(struct tile *t, const vf top[FLASH_COLS], vf 
         return NULL;
     vf factor[FLASH_COLS];
     for (int c = 0; c < FLASH_COLS; c++) {
-        const vi up = top[c] > t->limit[c];
+        const vi up = top[c] > t->limit[c], known = (vi)(t->limit[c] == vf_set1(LAZY_LIMIT));
         const vf m = vf_select(up, t->m[c] + top[c], t->m[c]);
         shift[c] = m - t->m[c];
-        *far |=
-            vi_any((vi)(shift[c] > vf_set1(FAR_LIMIT)) & (vi)(t->limit[c] == vf_set1(LAZY_LIMIT)));
+        const vi forgets = (vi)(shift[c] > vf_set1(FORGET_LIMIT)) & known;
+        *far |= vi_any((vi)(shift[c] > vf_set1(FAR_LIMIT)) & known);
         factor[c] = exp2_any(-vf_max(shift[c], vf_set1(0)));
-        t->m[c] = m;
+        t->m[c] = vf_select(forgets, vf_set1(0), m);
         t->l[c] *= factor[c];
-        t->limit[c] = vf_select(up, vf_set1(LAZY_LIMIT), t->limit[c]);
-        t->floor[c] = vf_select(up, vf_set1(EXP2_FLOOR), t->floor[c]);
+        t->limit[c] =
+            vf_select(forgets, vf_set1(-INFINITY), vf_select(up, vf_set1(LAZY_LIMIT), t->limit[c]));
+        t->floor[c] =
+            vf_select(forgets, vf_set1(-INFINITY), vf_select(up, vf_set1(EXP2_FLOOR), t->floor[c]));
     }
     if (t->started && vi_any(grows))
         tile_rescale(t, factor, v_dim);
