@@ -7,7 +7,8 @@
 #include "precision.h"
 #include "base/random.h"
 
-/* One run; its special keys are `edges` in rotation, from number `first` on. */
+/* One run; its special keys are `edges` in rotation, from number `first` on, which is that of its first
+ * KV head among the input's runs. */
 static bool run(struct checker *checker, const struct adversary *adversary,
                 const struct problem_case *c, const size_t *edges, size_t edge_count, size_t first,
                 size_t rows)
@@ -19,6 +20,7 @@ static bool run(struct checker *checker, const struct adversary *adversary,
     if (!check_trial_open(&trial, checker, adversary->phase, c, check_layout(turn),
                           CHECK_EVERY_COUNT, &unsupported))
         return unsupported;
+    trial.heads_before = first;
     if (adversary->special_keys)
         for (; trial.needle_count < edge_count; trial.needle_count++)
             trial.needles[trial.needle_count] = edges[(first + trial.needle_count) % edge_count];
@@ -29,19 +31,20 @@ static bool run(struct checker *checker, const struct adversary *adversary,
     return right;
 }
 
-/* As many runs as it takes to make each of `most` edges the special key of some head. */
+/* As many runs as it takes to make each of `most` edges the special key of some head, or some head of
+ * each kind. */
 static bool run_all(struct checker *checker, const struct adversary *adversary,
                     const struct problem_case *c, size_t most)
 {
     size_t edges[CHECK_NEEDLES];
     const size_t count = check_edges(c->problem.kv_len, checker->threads, edges, most);
     const size_t heads = c->problem.batch * c->problem.kv_heads;
-    for (size_t first = 0; first < count; first += heads) {
+    const size_t needed = adversary->special_keys ? count
+                          : adversary->kinds      ? adversary->kinds(&c->problem)
+                                                  : 1;
+    for (size_t first = 0; first < needed; first += heads)
         if (!run(checker, adversary, c, edges, count, first, SIZE_MAX))
             return false;
-        if (!adversary->special_keys)
-            break;
-    }
     return true;
 }
 
@@ -60,7 +63,7 @@ static bool is_admitted(const struct checker *checker, const struct adversary *a
     return (p->mask || p->options & hiding) && checker->kernel->caps.caveats & adversary->caveat;
 }
 
-bool check_adversaries(struct checker *checker, const struct attn_problem *small, bool foreign)
+bool check_adversaries(struct checker *checker, const struct attn_problem *small, bool late)
 {
     const bool thorough = checker->depth == CHECK_THOROUGH;
     for (size_t n = 0; n < adversary_count; n++) {
@@ -68,7 +71,9 @@ bool check_adversaries(struct checker *checker, const struct attn_problem *small
         c.problem.outputs |= checker->kernel->caps.outputs & ATTN_OUTPUT_LSE;
         if (adversaries[n].shape && !adversaries[n].shape(&c))
             continue;
-        if (is_foreign(&c.problem, small) != foreign ||
+        if (adversaries[n].fine && checker->kernel->caps.compute == ATTN_BF16)
+            continue; /* which rounds weights that are alike all alike */
+        if ((adversaries[n].fine || is_foreign(&c.problem, small)) != late ||
             is_admitted(checker, &adversaries[n], &c.problem))
             continue;
         c.problem = check_shrink(&c.problem, checker->limit); /* again: its shape may be larger */

@@ -6,9 +6,10 @@
 
 #include "trial.h"
 
-/* All inputs on a problem small enough to be judged in full: those with the case's own mask, or,
- * where `foreign`, those with a mask that the case has not.  False at the first failure. */
-bool check_adversaries(struct checker *checker, const struct attn_problem *small, bool foreign);
+/* All inputs on a problem small enough to be judged in full: those with the case's own mask, or, where
+ * `late`, those with a mask that the case has not, and those that judge what nothing else does.  False at
+ * the first failure. */
+bool check_adversaries(struct checker *checker, const struct attn_problem *small, bool late);
 
 /* Scales, masks, options, outputs, lengths and layouts that the problem does not use. */
 bool check_variations(struct checker *checker, const struct attn_problem *small);

@@ -13,12 +13,14 @@ struct adversary {
     const char *phase;
     patterns_score *score; /* prescribed scores and V with a mean ... */
     double noise, mean;
-    void (*fill)(struct trial *trial, uint64_t key); /* ... or anything else */
-    bool one_hot;                                    /* V tells keys apart */
-    bool special_keys;                               /* several runs, until each edge was special */
-    adversary_shape *shape;                          /* false: not for this problem */
-    adversary_change *change;                        /* of what was filled */
-    bool precise;                                    /* precision is judged, too */
+    adversary_change *fill;   /* ... or anything else */
+    bool one_hot;             /* V tells keys apart */
+    bool special_keys;        /* several runs, until each edge was special */
+    adversary_kinds *kinds;   /* several runs, until each sort of head was there */
+    adversary_shape *shape;   /* false: not for this problem */
+    adversary_change *change; /* of what was filled */
+    bool precise;             /* precision is judged, too */
+    bool fine;                /* judged last, and not of kernels that round weights to bf16 */
     /* enum attn_caveat: not for kernels that admit it, where a mask hides keys */
     unsigned caveat;
 };

@@ -1,6 +1,6 @@
 /*
- * adversary_options: operands beside q, k and v that expose what random ones hide; for
- * adversary_inputs.c only.
+ * adversary_options: parts of adversarial inputs, and the operands beside q, k and v that expose what
+ * random ones hide; for adversary_inputs.c only.
  */
 #ifndef HARNESS_CHECK_ADVERSARY_OPTIONS_H
 #define HARNESS_CHECK_ADVERSARY_OPTIONS_H
@@ -14,7 +14,10 @@ adversary_shape shape_more_queries, shape_narrow_window, shape_weights, shape_ma
     shape_sinks, shape_sinks_and_masked_rows, shape_short, shape_short_packed, shape_pages,
     shape_pages_and_lengths, shape_int8, shape_int8_channels, shape_window, shape_top_left;
 
-/* What is done to the operands after they are filled. */
+/* How many sorts of KV heads an input has on a problem; runs go on until each was one. */
+typedef size_t adversary_kinds(const struct attn_problem *problem);
+
+/* What fills the operands, or changes them after they are filled. */
 typedef void adversary_change(struct trial *trial, uint64_t key);
 /* adversary_masks.c */
 adversary_change hide_needles, show_last_key, mask_rows, mark_blocks_of_64, mark_blocks_of_128,

@@ -1,5 +1,6 @@
 /*
- * repeats: the kernel run again, on other thread counts, and with other inputs.
+ * repeats: the kernel run again, on other thread counts, also more than it has rows, and with other
+ * inputs.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -94,6 +95,25 @@ static bool check_second_input(struct checker *checker, const struct trial *firs
     return right;
 }
 
+/* Threads for which no row is left. */
+#define IDLE_THREADS 3
+
+static bool check_idle_threads(struct checker *checker, const struct attn_problem *small)
+{
+    struct trial trial;
+    struct attn_problem p = *small;
+    p.batch = p.batch > 2 ? 2 : p.batch;
+    p.q_heads /= p.kv_heads;
+    p.kv_heads = 1;
+    p.q_len = p.q_len > 2 ? 2 : p.q_len;
+    const int threads = (int)(p.batch * p.q_heads * p.q_len) + IDLE_THREADS;
+    if (!open_normal(&trial, checker, "more threads than rows", &p, threads, 1))
+        return checker->result->ok;
+    const bool right = check_trial_judge(&trial, SIZE_MAX);
+    check_trial_close(&trial);
+    return right;
+}
+
 static bool is_one_of(const struct checker *checker, int threads)
 {
     bool one = false;
@@ -114,5 +134,5 @@ bool check_repeats(struct checker *checker, const struct attn_problem *small)
     for (int threads = checker->threads - 1; right && threads >= 1; threads--)
         right = is_one_of(checker, threads) || check_again(checker, &first, threads);
     check_trial_close(&first);
-    return right;
+    return right && check_idle_threads(checker, &problem);
 }

@@ -42,6 +42,7 @@ struct trial {
     size_t
         needles[CHECK_NEEDLES]; /* keys that are special, KV heads taking turns; 0 of them: none */
     size_t needle_count;
+    size_t heads_before; /* KV heads in earlier runs of the same input: adversary_kind() */
     struct attn_problem problem;
     struct input input;
     struct tensor_set set;

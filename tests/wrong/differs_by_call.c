@@ -13,9 +13,10 @@ static void row(struct work *w)
     }
     make_scores(w);
     find_maximum(w);
+    const float m = w->m == -INFINITY ? 0 : w->m;
     w->l = 0;
     for (ptrdiff_t j = w->seen.hi - 1; j >= w->seen.lo; j--)
-        w->l += w->scores[j] = expf(w->scores[j] - w->m);
+        w->l += w->scores[j] = expf(w->scores[j] - m);
     sum_values(w);
     store(w);
 }

@@ -1,0 +1,163 @@
+/*
+ * adversary_far: scores that lie far from each other or from 0: as far as numbers go, and beyond.
+ */
+#include <math.h>
+
+#include "adversary_scores.h"
+#include "base/random.h"
+
+/* Which keys of a head are special, of n. */
+typedef bool special(size_t j, size_t n);
+
+static bool is_in_first_third(size_t j, size_t n)
+{
+    return j < n / 3;
+}
+
+static bool is_in_last_third(size_t j, size_t n)
+{
+    return j >= n - n / 3;
+}
+
+static bool is_odd(size_t j, size_t n)
+{
+    (void)n;
+    return j % 2;
+}
+
+static bool is_in_odd_block(size_t j, size_t n)
+{
+    (void)n;
+    return j / 16 % 2;
+}
+
+/* The first block of most kernels, whole. */
+static bool is_in_first_block(size_t j, size_t n)
+{
+    return j < 128 && j + 1 < n;
+}
+
+static bool is_first(size_t j, size_t n)
+{
+    (void)n;
+    return j == 0;
+}
+
+static bool is_last(size_t j, size_t n)
+{
+    return j + 1 == n;
+}
+
+static bool is_any(size_t j, size_t n)
+{
+    (void)j;
+    (void)n;
+    return true;
+}
+
+#define BEYOND 1e39 /* more than any score */
+
+/* A sort of head: which keys have the score `special`; that of the others is ordinary, or its negative
+ * where `opposed`. */
+struct kind {
+    special *is_special;
+    double score;
+    bool opposed;
+};
+
+/*
+ * A score, or the one of its sign that is as large as it can be without an overflow on the way to it.
+ *
+ * Half of the largest float or a little less: then neither q . k nor the score exceeds it, in base e or
+ * 2, nor an element of a key.  In f16 an element of a key is up to 1.5 times the score.
+ */
+static double held(const struct attn_problem *p, double score)
+{
+    const double scale = fabs((double)attn_problem_scale(p));
+    const double most = p->dtype == ATTN_F16 ? 3e4 : 0x1p127 * fmin(scale, 1 / 1.5);
+    return isinf(score) ? score : copysign(fmin(fabs(score), most), score);
+}
+
+static double ordinary(const struct adversary_context *c, struct patterns_key at)
+{
+    return 4 * random_unit(random_key(c->key, at.b), ((uint64_t)at.g << 40) + at.j);
+}
+
+/* The score of a key of the head's kind, of `count`. */
+static double score(const struct adversary_context *c, struct patterns_key at,
+                    const struct kind *kinds, size_t count)
+{
+    const struct attn_problem *p = &c->trial->problem;
+    const struct kind *kind = &kinds[adversary_kind(c->trial, at.b, at.g, count)];
+    if (kind->is_special(at.j, p->kv_len))
+        return held(p, kind->score);
+    return kind->opposed ? held(p, -kind->score) : ordinary(c, at);
+}
+
+/* ---- far below ------------------------------------------------------------------------------- */
+
+/* What is subtracted from the others must not be of that size: it would take their low bits. */
+static const struct kind below[] = {
+    {is_in_first_third, -1e30, false},
+    {is_in_first_block, -BEYOND, false},
+    {is_first, -1e30, false},
+    {is_in_last_third, -BEYOND, false},
+    {is_odd, -1e30, false},
+    {is_in_odd_block, -BEYOND, false},
+};
+
+size_t far_kinds(const struct attn_problem *p)
+{
+    (void)p;
+    return sizeof below / sizeof *below;
+}
+
+double score_far_below(const void *context, struct patterns_key at)
+{
+    return score(context, at, below, sizeof below / sizeof *below);
+}
+
+/* ---- -inf ------------------------------------------------------------------------------------ */
+
+/* A key of no weight, though no mask hides it; a row of them is one that sees no key. */
+static const struct kind infinite[] = {
+    {is_in_first_block, -INFINITY, false}, {is_any, -INFINITY, false},
+    {is_in_odd_block, -INFINITY, false},   {is_odd, -INFINITY, false},
+    {is_last, -INFINITY, false},           {is_in_last_third, -INFINITY, false},
+};
+
+size_t infinite_kinds(const struct attn_problem *p)
+{
+    (void)p;
+    return sizeof infinite / sizeof *infinite;
+}
+
+double score_infinite(const void *context, struct patterns_key at)
+{
+    return score(context, at, infinite, sizeof infinite / sizeof *infinite);
+}
+
+/* Keys that can be infinite, and values that are not the same numbers. */
+bool shape_infinite(struct problem_case *c)
+{
+    return c->problem.kv_dtype != ATTN_I8 && !(c->problem.options & ATTN_OPTION_SHARED_KV);
+}
+
+/* ---- the largest numbers ----------------------------------------------------------------------- */
+
+static const struct kind largest[] = {
+    {is_first, BEYOND, false},          {is_last, BEYOND, false},
+    {is_any, -BEYOND, false},           {is_odd, BEYOND, true},
+    {is_in_first_block, -BEYOND, true}, {is_in_odd_block, -BEYOND, false},
+};
+
+size_t largest_kinds(const struct attn_problem *p)
+{
+    (void)p;
+    return sizeof largest / sizeof *largest;
+}
+
+double score_largest(const void *context, struct patterns_key at)
+{
+    return score(context, at, largest, sizeof largest / sizeof *largest);
+}

@@ -1,0 +1,98 @@
+/*
+ * adversary_rises: a running maximum that rises by any amount, at any place, at once or in steps.
+ *
+ * A kernel that lets its maximum follow late is wrong only where scores rise by what it takes for little
+ * and float for too much: a band of a few binades, if any.  So the queries of a tile, whose scores are
+ * multiples of each other, all rise by another amount, most of them around float's largest exponent.
+ */
+#include "adversary_scores.h"
+
+#define LN2 0.693147180559945309
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+/* By how much the rows rise in turn, in base 2. */
+static const double totals[] = {129, 127.5, 126, 124.5, 123, 121.5, 140, 100, 30, 200,
+                                300, 5,     150, 1,     60,  12,    250, 20,  9,  170};
+
+/* Where a head rises: in `steps` equal ones, from key `first` on, `apart` keys apart. */
+static const struct {
+    size_t first, apart, steps;
+} rises[] = {
+    {37, 1, 1},       /* inside a block */
+    {64, 1, 1},       /* at the edge of blocks of 8 to 64 keys */
+    {120, 1, 1},      /* of 120 */
+    {128, 1, 1},      /* of 128 */
+    {SIZE_MAX, 1, 1}, /* at the last key */
+    {20, 60, 2},      /* in one block and in the next or the next but one */
+    {16, 16, 3},      /* from block to block */
+    {10, 13, 10},     /* at any place of a block */
+    {1, 1, SIZE_MAX}, /* with every key */
+};
+
+/* Rows that a head of keys has. */
+static size_t rows_of_head(const struct attn_problem *p)
+{
+    return p->q_heads / p->kv_heads * p->q_len;
+}
+
+/* Each head with as many rows as rise differently; several heads where it has fewer. */
+size_t rise_kinds(const struct attn_problem *p)
+{
+    const size_t rows = rows_of_head(p);
+    return COUNT(rises) * ((COUNT(totals) + rows - 1) / rows);
+}
+
+/* From -1/2 to 1/2, in base 2. */
+double score_rise(const void *context, struct patterns_key at)
+{
+    const struct trial *trial = ((const struct adversary_context *)context)->trial;
+    const size_t kind = adversary_kind(trial, at.b, at.g, COUNT(rises)),
+                 last = trial->problem.kv_len - 1;
+    const size_t first = rises[kind].first < last ? rises[kind].first : last;
+    const size_t steps = rises[kind].steps < last ? rises[kind].steps : last;
+    const size_t done = at.j < first ? 0 : 1 + (at.j - first) / rises[kind].apart;
+    return LN2 * ((double)(done < steps ? done : steps) / (double)(steps ? steps : 1) - 0.5);
+}
+
+/* Multiplies query i of head h by what its row is to rise by. */
+static void stretch(struct trial *trial, size_t b, size_t h, size_t i)
+{
+    const struct attn_problem *p = &trial->problem;
+    const struct attn_tensor *q = &trial->set.tensors.q;
+    const size_t group = p->q_heads / p->kv_heads, all = rise_kinds(p);
+    const size_t turn = adversary_kind(trial, b, h / group, all) / COUNT(rises);
+    const size_t number = turn * rows_of_head(p) + h % group * p->q_len + i;
+    const size_t row = attn_sequence(p, &trial->set.tensors, b).q_first + i;
+    for (size_t d = 0; d < p->qk_dim; d++)
+        tensors_set(q, b, h, row, d, tensors_get(q, b, h, row, d) * totals[number % COUNT(totals)]);
+}
+
+void stretch_queries(struct trial *trial, uint64_t key)
+{
+    const struct attn_problem *p = &trial->problem;
+    (void)key;
+    for (size_t b = 0; b < p->batch; b++)
+        for (size_t h = 0; h < p->q_heads; h++)
+            for (size_t i = 0; i < attn_sequence(p, &trial->set.tensors, b).q_len; i++)
+                stretch(trial, b, h, i);
+}
+
+/* V of one sign, so that nothing in a sum cancels. */
+void stretch_queries_and_values(struct trial *trial, uint64_t key)
+{
+    const struct attn_problem *p = &trial->problem;
+    stretch_queries(trial, key);
+    patterns_normal(&trial->set, p, PATTERNS_V, key, 0.75, 0.05);
+    patterns_scale_v(&trial->set, p, adversary_room(trial));
+}
+
+/* Long enough for every rise, and short. */
+bool shape_rises(struct problem_case *c)
+{
+    struct attn_problem *p = &c->problem;
+    p->kv_len = p->kv_len < 150 ? 150 : p->kv_len > 300 ? 300 : p->kv_len;
+    if (p->q_len > 1)
+        p->q_len = p->q_len < COUNT(totals) ? COUNT(totals) : p->q_len > 40 ? 40 : p->q_len;
+    return true;
+}

@@ -1,0 +1,50 @@
+/*
+ * adversary_scores: scores, and contents of q, k and v, that expose what random ones hide; for
+ * adversary_inputs.c only.
+ */
+#ifndef HARNESS_CHECK_ADVERSARY_SCORES_H
+#define HARNESS_CHECK_ADVERSARY_SCORES_H
+
+#include "adversary_options.h"
+#include "problem/patterns.h"
+
+/* What scores are made from. */
+struct adversary_context {
+    const struct trial *trial;
+    uint64_t key;
+};
+
+/* Which sort of head a KV head is, where an input has `kinds` of them: heads take turns, through all runs
+ * of the input. */
+size_t adversary_kind(const struct trial *trial, size_t b, size_t g, size_t kinds);
+
+/* The largest size of V that still allows 256 times the sum of all keys, or that f16 holds. */
+double adversary_room(const struct trial *trial);
+
+/* adversary_scores.c */
+patterns_score score_needle, score_sink, score_negative, score_needle_or_negative, score_ascending,
+    score_descending, score_falling, score_rising, score_exp_edge, score_exp_edge_below, score_tied,
+    score_spread, score_tiny;
+patterns_needle is_needle;
+
+/* adversary_far.c */
+patterns_score score_far_below, score_infinite, score_largest;
+adversary_kinds far_kinds, infinite_kinds, largest_kinds;
+adversary_shape shape_infinite;
+
+/* adversary_rises.c */
+patterns_score score_rise;
+adversary_kinds rise_kinds;
+adversary_shape shape_rises;
+adversary_change stretch_queries, stretch_queries_and_values;
+
+/* adversary_values.c */
+adversary_change fill_normal, subnormal_v, subnormal_qk, large_v, mean_two, nan_in_k, nan_in_v,
+    nan_in_q;
+
+/* adversary_weights.c */
+adversary_change fill_all_sizes, fill_fractions;
+adversary_kinds size_kinds, fraction_kinds;
+adversary_shape shape_own_values, shape_fractions;
+
+#endif

@@ -1,0 +1,98 @@
+/*
+ * adversary_values: elements of q, k and v that random numbers do not have.
+ */
+#include <float.h>
+#include <math.h>
+
+#include "adversary_scores.h"
+#include "base/random.h"
+
+static double smallest_normal(enum attn_dtype dtype)
+{
+    return dtype == ATTN_F16 ? 0x1p-14 : 0x1p-126;
+}
+
+void fill_normal(struct trial *trial, uint64_t key)
+{
+    for (unsigned n = PATTERNS_Q; n <= PATTERNS_V; n++)
+        patterns_normal(&trial->set, &trial->problem, n, random_key(key, n), 0, 1);
+}
+
+void subnormal_v(struct trial *trial, uint64_t key)
+{
+    const double size = smallest_normal(trial->problem.kv_dtype) / 8;
+    fill_normal(trial, key);
+    patterns_normal(&trial->set, &trial->problem, PATTERNS_V, key, 0, size);
+}
+
+void subnormal_qk(struct trial *trial, uint64_t key)
+{
+    fill_normal(trial, key);
+    for (unsigned n = PATTERNS_Q; n <= PATTERNS_K; n++)
+        patterns_normal(&trial->set, &trial->problem, n, key, 0,
+                        smallest_normal(trial->problem.kv_dtype) / 8);
+}
+
+double adversary_room(const struct trial *trial)
+{
+    return trial->problem.dtype == ATTN_F16
+               ? 60000
+               : (double)FLT_MAX / (512 * (double)trial->problem.kv_len);
+}
+
+void large_v(struct trial *trial, uint64_t key)
+{
+    fill_normal(trial, key);
+    patterns_uniform(&trial->set, &trial->problem, PATTERNS_V, key);
+    patterns_scale_v(&trial->set, &trial->problem, adversary_room(trial));
+}
+
+void mean_two(struct trial *trial, uint64_t key)
+{
+    fill_normal(trial, key);
+    patterns_normal(&trial->set, &trial->problem, PATTERNS_V, key, 2, 1);
+}
+
+/* NaN in the special key of every other KV head (of every head where there is one). */
+static void put_nan(struct trial *trial, enum keys_operand operand, size_t dim)
+{
+    const struct attn_problem *p = &trial->problem;
+    const struct attn_tensors *t = &trial->set.tensors;
+    for (size_t b = 0; b < p->batch; b++)
+        for (size_t g = b % 2; g < p->kv_heads; g += 2) {
+            const struct patterns_key at = {b, g, check_needle(trial, b, g)};
+            for (size_t d = 0; at.j < attn_sequence(p, t, b).kv_len && d < dim; d++)
+                keys_set(p, t, operand, at, d, NAN);
+        }
+}
+
+void nan_in_k(struct trial *trial, uint64_t key)
+{
+    fill_normal(trial, key);
+    put_nan(trial, KEYS_K, trial->problem.qk_dim);
+}
+
+void nan_in_v(struct trial *trial, uint64_t key)
+{
+    fill_normal(trial, key);
+    put_nan(trial, KEYS_V, trial->problem.v_dim);
+}
+
+static void set_query_nan(struct trial *trial, size_t b, size_t h)
+{
+    const struct attn_problem *p = &trial->problem;
+    const struct attn_sequence s = attn_sequence(p, &trial->set.tensors, b);
+    if (s.q_len)
+        tensors_set(&trial->set.tensors.q, b, h, s.q_first + (h * 31 + 17) % s.q_len, p->qk_dim / 2,
+                    NAN);
+}
+
+/* In one query of each head; its neighbours must not change. */
+void nan_in_q(struct trial *trial, uint64_t key)
+{
+    const struct attn_problem *p = &trial->problem;
+    fill_normal(trial, key);
+    for (size_t b = 0; b < p->batch; b++)
+        for (size_t h = 0; h < p->q_heads; h++)
+            set_query_nan(trial, b, h);
+}

@@ -1,0 +1,139 @@
+/*
+ * adversary_weights: exponentials of every size and of every fraction.
+ */
+#include <math.h>
+
+#include "adversary_scores.h"
+#include "base/random.h"
+
+#define LN2 0.693147180559945309
+
+/* V is made apart from K. */
+bool shape_own_values(struct problem_case *c)
+{
+    return !(c->problem.options & ATTN_OPTION_SHARED_KV);
+}
+
+/* ---- sizes ----------------------------------------------------------------------------------- */
+
+enum { ALL_SIZES, SMALLEST_BEHIND, SMALLEST_BEFORE, SIZES };
+
+/* Above 2^-126, below which a weight may become 0. */
+#define SMALLEST (-125.05)
+
+size_t size_kinds(const struct attn_problem *p)
+{
+    (void)p;
+    return SIZES;
+}
+
+/* Binades that V has above 1. */
+static double binades(const struct trial *trial)
+{
+    return floor(log2(adversary_room(trial)));
+}
+
+/* How many binades a key lies below the maximum: any number, and the same for all but one. */
+static double drop(const struct adversary_context *c, struct patterns_key at)
+{
+    const size_t kind = adversary_kind(c->trial, at.b, at.g, SIZES);
+    const size_t top = kind == SMALLEST_BEFORE ? c->trial->problem.kv_len - 1 : 0;
+    const double unit = random_unit(random_key(c->key, at.b), ((uint64_t)at.g << 40) + at.j);
+    return kind == ALL_SIZES ? unit * binades(c->trial) : at.j == top ? 0 : -SMALLEST;
+}
+
+static double score_dropped(const void *context, struct patterns_key at)
+{
+    return -LN2 * drop(context, at);
+}
+
+/* As much larger as the weight is smaller, so that every key counts. */
+static void generate_values(const void *context, struct patterns_key at, size_t first, size_t n,
+                            float *x)
+{
+    const struct adversary_context *c = context;
+    const double down = drop(c, at), size = exp2(fmin(down, binades(c->trial)));
+    const bool all = adversary_kind(c->trial, at.b, at.g, SIZES) == ALL_SIZES;
+    for (size_t d = 0; d < n; d++) {
+        const uint64_t bits =
+            random_bits(random_key(c->key, at.j), at.b << 32 | at.g << 16 | (first + d));
+        const double part = 0.5 + 0x1p-54 * (double)(bits >> 11);
+        x[d] = (float)(all ? (bits & 1 ? size : -size) * part : down > 0 ? size : 0);
+    }
+}
+
+void fill_all_sizes(struct trial *trial, uint64_t key)
+{
+    const struct adversary_context context = {trial, key};
+    patterns_scores(&trial->set, &trial->problem, key, score_dropped, &context, 0);
+    keys_fill(&trial->set, &trial->problem, KEYS_V, generate_values, &context);
+}
+
+/* ---- fractions ------------------------------------------------------------------------------- */
+
+/* Runs: as many as a table of 2^fraction has entries. */
+#define FRACTIONS 32
+
+/* By how much rows differ, relatively: within an entry, so that their errors do, too. */
+#define JITTER (0.4 / FRACTIONS)
+
+/* Rows at least: few are no sample. */
+#define FRACTION_ROWS 64
+
+static size_t heads(const struct attn_problem *p)
+{
+    return p->batch * p->kv_heads;
+}
+
+/* All heads of a run are of one kind: one wrong entry shows in an RMS only where all rows use it. */
+size_t fraction_kinds(const struct attn_problem *p)
+{
+    return FRACTIONS * heads(p);
+}
+
+static double score_fraction(const void *context, struct patterns_key at)
+{
+    const struct adversary_context *c = context;
+    const size_t all = fraction_kinds(&c->trial->problem);
+    const size_t entry = adversary_kind(c->trial, 0, 0, all) / heads(&c->trial->problem);
+    return at.j ? -LN2 * ((double)entry / FRACTIONS + (double)(at.j % 2)) : 0;
+}
+
+/* The first key and the others have opposite values. */
+static void generate_opposites(const void *context, struct patterns_key at, size_t first, size_t n,
+                               float *x)
+{
+    const struct adversary_context *c = context;
+    random_normal(x, n, random_key(c->key, at.j), at.b << 32 | at.g << 16 | first);
+    for (size_t d = 0; d < n; d++)
+        x[d] = (at.j ? -2 : 2) + 0.25F * x[d];
+}
+
+void fill_fractions(struct trial *trial, uint64_t key)
+{
+    const struct adversary_context context = {trial, key};
+    const struct attn_problem *p = &trial->problem;
+    const struct attn_tensors *t = &trial->set.tensors;
+    patterns_scores(&trial->set, p, key, score_fraction, &context, 0);
+    keys_fill(&trial->set, p, KEYS_V, generate_opposites, &context);
+    for (size_t b = 0; b < p->batch; b++)
+        for (size_t h = 0; h < p->q_heads; h++) {
+            const struct attn_sequence s = attn_sequence(p, t, b);
+            for (size_t i = 0; i < s.q_len; i++) {
+                const double by = 1 + JITTER * (2 * random_unit(key, h << 20 | i) - 1);
+                for (size_t d = 0; d < p->qk_dim; d++)
+                    tensors_set(&t->q, b, h, s.q_first + i, d,
+                                by * tensors_get(&t->q, b, h, s.q_first + i, d));
+            }
+        }
+}
+
+/* Few keys, so that the sum is small and each weighs something. */
+bool shape_fractions(struct problem_case *c)
+{
+    struct attn_problem *p = &c->problem;
+    p->q_len = p->q_len > 4 ? 4 : p->q_len;
+    p->batch = FRACTION_ROWS / p->q_len;
+    p->kv_len = p->q_len + 5;
+    return shape_own_values(c);
+}
