@@ -54,6 +54,14 @@ static bool is_foreign(const struct attn_problem *p, const struct attn_problem *
     return p->mask != small->mask || p->options != small->options || p->kv_dtype != small->kv_dtype;
 }
 
+static enum adversary_turn turn_of(const struct adversary *adversary, const struct attn_problem *p,
+                                   const struct attn_problem *small)
+{
+    return adversary->fine        ? ADVERSARY_FINE
+           : is_foreign(p, small) ? ADVERSARY_FOREIGN
+                                  : ADVERSARY_OWN;
+}
+
 /* Whether the kernel admits that it fails an input, which it does only where something hides keys. */
 static bool is_admitted(const struct checker *checker, const struct adversary *adversary,
                         const struct attn_problem *p)
@@ -63,7 +71,8 @@ static bool is_admitted(const struct checker *checker, const struct adversary *a
     return (p->mask || p->options & hiding) && checker->kernel->caps.caveats & adversary->caveat;
 }
 
-bool check_adversaries(struct checker *checker, const struct attn_problem *small, bool late)
+bool check_adversaries(struct checker *checker, const struct attn_problem *small,
+                       enum adversary_turn turn)
 {
     const bool thorough = checker->depth == CHECK_THOROUGH;
     for (size_t n = 0; n < adversary_count; n++) {
@@ -73,7 +82,7 @@ bool check_adversaries(struct checker *checker, const struct attn_problem *small
             continue;
         if (adversaries[n].fine && checker->kernel->caps.compute == ATTN_BF16)
             continue; /* which rounds weights that are alike all alike */
-        if ((adversaries[n].fine || is_foreign(&c.problem, small)) != late ||
+        if (turn_of(&adversaries[n], &c.problem, small) != turn ||
             is_admitted(checker, &adversaries[n], &c.problem))
             continue;
         c.problem = check_shrink(&c.problem, checker->limit); /* again: its shape may be larger */

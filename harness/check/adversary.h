@@ -6,10 +6,14 @@
 
 #include "trial.h"
 
-/* All inputs on a problem small enough to be judged in full: those with the case's own mask, or, where
- * `late`, those with a mask that the case has not, and those that judge what nothing else does.  False at
- * the first failure. */
-bool check_adversaries(struct checker *checker, const struct attn_problem *small, bool late);
+/* Inputs with the case's own mask; with a mask or option that the case has not; so fine that they would
+ * find what others are there for. */
+enum adversary_turn { ADVERSARY_OWN, ADVERSARY_FOREIGN, ADVERSARY_FINE };
+
+/* All inputs whose turn it is, on a problem small enough to be judged in full.  False at the first
+ * failure. */
+bool check_adversaries(struct checker *checker, const struct attn_problem *small,
+                       enum adversary_turn turn);
 
 /* Scales, masks, options, outputs, lengths and layouts that the problem does not use. */
 bool check_variations(struct checker *checker, const struct attn_problem *small);

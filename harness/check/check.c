@@ -91,11 +91,11 @@ static bool check_phases(struct checker *checker)
         return checker->result->ok;
     const struct attn_problem small = check_shrink(&c->problem, checker->limit);
     const bool same_lengths = small.q_len == c->problem.q_len && small.kv_len == c->problem.kv_len;
-    return check_adversaries(checker, &small, false) && check_repeats(checker, &small) &&
+    return check_adversaries(checker, &small, ADVERSARY_OWN) && check_repeats(checker, &small) &&
            check_identities(checker, &small) && check_split(checker, &small) &&
            check_hull(checker, &small) && (same_lengths || check_full_length(checker)) &&
-           check_normal(checker) && check_adversaries(checker, &small, true) &&
-           check_variations(checker, &small);
+           check_normal(checker) && check_adversaries(checker, &small, ADVERSARY_FOREIGN) &&
+           check_variations(checker, &small) && check_adversaries(checker, &small, ADVERSARY_FINE);
 }
 
 /* Copies the common result to each thread count; one that failed keeps its own error figures. */

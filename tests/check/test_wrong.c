@@ -61,7 +61,7 @@
     X(one_of_a_tie, PLAIN, "ties", "")                                                        \
     X(differs_by_call, PLAIN, "repeat", "differs bitwise between two calls")                  \
     X(differs_by_threads, PLAIN, "threads", "differs bitwise on 1 threads and on 2")          \
-    X(one_element_off, PLAIN, "exponentials of a fraction", "(1 of ")                         \
+    X(one_element_off, PLAIN, "one key", "(1 of ")                                            \
     X(all_elements_off, PLAIN, "precision", "less precision than claimed")                    \
     X(leaves_flush, PLAIN, "own input", "the kernel " CHANGED ": " FLUSH " in thread 0;")     \
     X(leaves_flush_in_others, PLAIN, "own input",                                             \

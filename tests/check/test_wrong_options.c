@@ -45,7 +45,7 @@
     X(sink_left_out_of_lse, SQUARE ",sinks=1,outputs=o+lse", "normal", "own input",               \
       "as if there were no sink")                                                                 \
     X(sink_scaled, SQUARE ",sinks=1", "normal", "own input", "as if the sink were scaled, too")   \
-    X(sink_outside_maximum, SQUARE ",sinks=1", "normal", "sinks above all keys", "got ")          \
+    X(sink_outside_maximum, SQUARE ",sinks=1", "normal", "scores of 1e38", "got ")                \
     X(sum_in_fixed_point, PLAIN, "normal", "sink", "")                                            \
     X(sum_in_fixed_point, PLAIN, "sink", "own input", "")                                         \
     X(drops_small_weights, PLAIN, "normal", "needle", "got 0, expected -1")                       \
@@ -64,7 +64,8 @@
       "KV head 0 of sequence 0 instead of 0 of 1")                                                \
     X(k_scale_of_the_next_token, CACHE ",kv_dtype=i8", "normal", "own input", "")                 \
     X(v_scale_missing, CACHE ",kv_dtype=i8", "normal", "own input", "v_scale were not applied")   \
-    X(v_scale_relative_to_first, CACHE ",kv_dtype=i8", "normal", "scales of 0", "got nan")        \
+    X(v_scale_relative_to_first, CACHE ",kv_dtype=i8", "normal", "weights of all sizes",          \
+      "got nan")                                                                                  \
     X(values_from_the_tail, CACHE ",shared_kv=1", "normal", "own input", "got ")                  \
     X(int8_taken_for_unsigned, CACHE ",kv_dtype=i8", "normal", "own input",                       \
       "as if bytes of int8 were unsigned")                                                        \
@@ -83,6 +84,8 @@
     X(empty_sequence_is_nan, PLAIN_SMALL, "normal", "sequences of 0 to 2 keys", "")              \
     X(packed_reads_on, PLAIN_SMALL, "normal", "packed sequences of 0 to 2", "")                  \
     X(table_of_the_first_sequence, PLAIN_SMALL, "normal", "hidden behind the ends in pages", "") \
+    X(sink_outside_maximum, PLAIN_SMALL, "normal", "sinks above all keys", "got ")               \
+    X(v_scale_relative_to_first, PLAIN_SMALL, "normal", "scales of 0", "got nan")                \
     X(int8_negated, PLAIN_SMALL, "normal", "int8 of -128 and 127", "")                           \
     X(alibi_without_offset, PLAIN_SMALL, "normal", "alibi", "")
 
