@@ -62,13 +62,15 @@ static enum adversary_turn turn_of(const struct adversary *adversary, const stru
                                   : ADVERSARY_OWN;
 }
 
-/* Whether the kernel admits that it fails an input, which it does only where something hides keys. */
+/* Whether the kernel admits that it fails an input; what hidden keys hold, only where something hides keys. */
 static bool is_admitted(const struct checker *checker, const struct adversary *adversary,
                         const struct attn_problem *p)
 {
     const unsigned hiding =
         ATTN_OPTION_WINDOW | ATTN_OPTION_RAGGED | ATTN_OPTION_PAGED | ATTN_OPTION_PACKED;
-    return (p->mask || p->options & hiding) && checker->kernel->caps.caveats & adversary->caveat;
+    const unsigned admitted = checker->kernel->caps.caveats & adversary->caveat;
+    return admitted & ~(unsigned)ATTN_CAVEAT_NAN_LEAKS ||
+           (admitted && (p->mask || p->options & hiding));
 }
 
 bool check_adversaries(struct checker *checker, const struct attn_problem *small,

@@ -42,7 +42,7 @@ const struct adversary adversaries[] = {
     {"keys far below", .score = score_far_below, .noise = NOISE, .mean = 2, .kinds = far_kinds,
      .shape = shape_own_values},
     {"scores of -inf", .score = score_infinite, .noise = NOISE, .mean = 2, .kinds = infinite_kinds,
-     .shape = shape_infinite},
+     .shape = shape_infinite, .caveat = ATTN_CAVEAT_INFINITE_SCORES},
     {"scores of 1e38", .score = score_largest, .noise = NOISE, .mean = 2, .kinds = largest_kinds,
      .shape = shape_own_values},
     {"weights of all sizes", .fill = fill_all_sizes, .kinds = size_kinds,

@@ -21,8 +21,7 @@ struct adversary {
     adversary_change *change; /* of what was filled */
     bool precise;             /* precision is judged, too */
     bool fine;                /* judged last, and not of kernels that round weights to bf16 */
-    /* enum attn_caveat: not for kernels that admit it, where a mask hides keys */
-    unsigned caveat;
+    unsigned caveat;          /* enum attn_caveat: not for kernels that admit it */
 };
 
 /* For small problems. */

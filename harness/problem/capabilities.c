@@ -43,7 +43,11 @@ static const struct word outputs[] = {
     {NULL, 0},
 };
 static const struct word caveats[] = {
-    {"nan_leaks", ATTN_CAVEAT_NAN_LEAKS}, {"empty_rows", ATTN_CAVEAT_EMPTY_ROWS}, {NULL, 0}};
+    {"nan_leaks", ATTN_CAVEAT_NAN_LEAKS},
+    {"empty_rows", ATTN_CAVEAT_EMPTY_ROWS},
+    {"infinite_scores", ATTN_CAVEAT_INFINITE_SCORES},
+    {NULL, 0},
+};
 enum { FORWARD = 1, BACKWARD = 2 };
 static const struct word passes[] = {{"forward", FORWARD}, {"backward", BACKWARD}, {NULL, 0}};
 

@@ -13,6 +13,7 @@ CAUSAL = ["causal", "causal_top_left"]
 FLOATS = ["f32", "bf16", "f16"]
 LEAKS = "nan_leaks"  # a weight of 0 times a NaN
 EMPTY = [LEAKS, "empty_rows"]  # -inf less -inf, or a mask of large finite numbers
+INFINITE = [LEAKS, "infinite_scores"]  # -inf less -inf in the product of Q and K
 
 
 def caps(dtypes: list[str], masks: list[str], **others: Any) -> dict[str, Any]:
@@ -95,7 +96,7 @@ KERNELS = {
             "onnxruntime_attention",
             "Attention of the ONNX standard, opset 24",
             "ONNX Runtime, onnxruntime/core/providers/cpu/llm/attention.cc",
-            caps(["f32"], [*CAUSAL, "bool", "bias"], options=["softcap"]),
+            caps(["f32"], [*CAUSAL, "bool", "bias"], options=["softcap"], caveats=INFINITE),
         ),
         kernel(
             "openvino",
@@ -129,7 +130,13 @@ KERNELS = {
             "ggml",
             "ggml_flash_attn_ext on its CPU backend",
             "ggml, src/ggml-cpu/ops.cpp",
-            caps(["f32", "bf16"], [*CAUSAL, "bool"], options=["window", "softcap"], compute="bf16"),
+            caps(
+                ["f32", "bf16"],
+                [*CAUSAL, "bool"],
+                options=["window", "softcap"],
+                compute="bf16",
+                caveats=INFINITE,
+            ),
         ),
         kernel(
             "numpy",

@@ -23,7 +23,8 @@
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
 extern const struct attn_kernel wrong_honest, wrong_honest_bf16, wrong_cached_by_plan,
-    wrong_nan_leaks, wrong_masked_rows_are_nan;
+    wrong_nan_leaks, wrong_masked_rows_are_nan, wrong_starts_at_minus_infinity,
+    wrong_starts_at_minus_1e30;
 
 int memfd_create(const char *name, unsigned flags); /* sys/mman.h shows it with _GNU_SOURCE only */
 
@@ -92,6 +93,23 @@ static void empty_rows_may_be_admitted(void **state)
     kernel.caps.caveats = ATTN_CAVEAT_EMPTY_ROWS;
     assert_false(check_kernel(&kernel, &square, THREADS, CHECK_FULL, &result));
     assert_string_equal(result.phase, "nan in v");
+}
+
+/* Scores of -inf that no mask makes: not asked of a kernel that admits it, with a mask or without. */
+static void infinite_scores_may_be_admitted(void **state)
+{
+    (void)state;
+    struct check_result result;
+    const struct problem_case plain = case_of("h=2,s=40,d=24", "normal:1");
+    struct attn_kernel kernel = wrong_starts_at_minus_infinity;
+    kernel.caps.caveats = ATTN_CAVEAT_NAN_LEAKS | ATTN_CAVEAT_EMPTY_ROWS;
+    assert_false(check_kernel(&kernel, &plain, THREADS, CHECK_FULL, &result));
+    assert_string_equal(result.phase, "scores of -inf");
+    kernel.caps.caveats = ATTN_CAVEAT_INFINITE_SCORES;
+    assert_passes(&kernel, &plain);
+    kernel = wrong_starts_at_minus_1e30;
+    kernel.caps.caveats = ATTN_CAVEAT_INFINITE_SCORES;
+    assert_false(check_kernel(&kernel, &plain, THREADS, CHECK_FULL, &result));
 }
 
 /* One query and one key: a row for each input, and o = v is exact, so that the naive kernel has no
@@ -299,6 +317,7 @@ int main(void)
         cmocka_unit_test(honest_kernels_pass),
         cmocka_unit_test(what_is_admitted_is_not_judged),
         cmocka_unit_test(empty_rows_may_be_admitted),
+        cmocka_unit_test(infinite_scores_may_be_admitted),
         cmocka_unit_test(the_smallest_problem_passes),
         cmocka_unit_test(sampled_rows_are_counted),
         cmocka_unit_test(timed_results_are_judged),
