@@ -48,6 +48,11 @@ static bool is_last(size_t j, size_t n)
     return j + 1 == n;
 }
 
+static bool is_in_the_middle(size_t j, size_t n)
+{
+    return j == n / 2;
+}
+
 static bool is_any(size_t j, size_t n)
 {
     (void)j;
@@ -57,12 +62,11 @@ static bool is_any(size_t j, size_t n)
 
 #define BEYOND 1e39 /* more than any score */
 
-/* A sort of head: which keys have the score `special`; that of the others is ordinary, or its negative
- * where `opposed`. */
+/* A sort of head: which keys have the score; that of the others is so many times as large, or ordinary
+ * where that is 0. */
 struct kind {
     special *is_special;
-    double score;
-    bool opposed;
+    double score, others;
 };
 
 /*
@@ -91,19 +95,19 @@ static double score(const struct adversary_context *c, struct patterns_key at,
     const struct kind *kind = &kinds[adversary_kind(c->trial, at.b, at.g, count)];
     if (kind->is_special(at.j, p->kv_len))
         return held(p, kind->score);
-    return kind->opposed ? held(p, -kind->score) : ordinary(c, at);
+    return kind->others < 0 ? held(p, kind->others * kind->score) : ordinary(c, at);
 }
 
 /* ---- far below ------------------------------------------------------------------------------- */
 
 /* What is subtracted from the others must not be of that size: it would take their low bits. */
 static const struct kind below[] = {
-    {is_in_first_third, -1e30, false},
-    {is_in_first_block, -BEYOND, false},
-    {is_first, -1e30, false},
-    {is_in_last_third, -BEYOND, false},
-    {is_odd, -1e30, false},
-    {is_in_odd_block, -BEYOND, false},
+    {is_in_first_third, -1e30, 0},
+    {is_in_first_block, -BEYOND, 0},
+    {is_first, -1e30, 0},
+    {is_in_last_third, -BEYOND, 0},
+    {is_odd, -1e30, 0},
+    {is_in_odd_block, -BEYOND, 0},
 };
 
 size_t far_kinds(const struct attn_problem *p)
@@ -121,9 +125,9 @@ double score_far_below(const void *context, struct patterns_key at)
 
 /* A key of no weight, though no mask hides it; a row of them is one that sees no key. */
 static const struct kind infinite[] = {
-    {is_in_first_block, -INFINITY, false}, {is_any, -INFINITY, false},
-    {is_in_odd_block, -INFINITY, false},   {is_odd, -INFINITY, false},
-    {is_last, -INFINITY, false},           {is_in_last_third, -INFINITY, false},
+    {is_in_first_block, -INFINITY, 0}, {is_any, -INFINITY, 0},
+    {is_in_odd_block, -INFINITY, 0},   {is_odd, -INFINITY, 0},
+    {is_last, -INFINITY, 0},           {is_in_last_third, -INFINITY, 0},
 };
 
 size_t infinite_kinds(const struct attn_problem *p)
@@ -146,9 +150,12 @@ bool shape_infinite(struct problem_case *c)
 /* ---- the largest numbers ----------------------------------------------------------------------- */
 
 static const struct kind largest[] = {
-    {is_first, BEYOND, false},          {is_last, BEYOND, false},
-    {is_any, -BEYOND, false},           {is_odd, BEYOND, true},
-    {is_in_first_block, -BEYOND, true}, {is_in_odd_block, -BEYOND, false},
+    {is_first, BEYOND, 0},
+    {is_last, BEYOND, 0},
+    {is_any, -BEYOND, 0},
+    {is_odd, BEYOND, -1},
+    {is_in_first_block, -BEYOND, -1},
+    {is_in_odd_block, -BEYOND, 0},
 };
 
 size_t largest_kinds(const struct attn_problem *p)
@@ -160,4 +167,50 @@ size_t largest_kinds(const struct attn_problem *p)
 double score_largest(const void *context, struct patterns_key at)
 {
     return score(context, at, largest, sizeof largest / sizeof *largest);
+}
+
+/* ---- from below 0 to above --------------------------------------------------------------------- */
+
+/*
+ * By more than either lies from 0: to a power of two more, where floats are further apart.  So is what a
+ * maximum rises by, and added to the old one it may miss the new one by a float, which from 2^30 on is
+ * more than exponents of weights can be.  Every second or so does.
+ */
+static const struct kind across[] = {
+    {is_last, 0x1p31, -0.6},
+    {is_in_the_middle, 0x1p31, -0.6},
+    {is_last, 0x1p45, -0.6},
+    {is_in_the_middle, 1e30, -0.6},
+};
+
+/* Rows of a kind at least. */
+#define ACROSS_ROWS 24
+
+size_t across_kinds(const struct attn_problem *p)
+{
+    const size_t rows = adversary_rows(p);
+    return sizeof across / sizeof *across * ((ACROSS_ROWS + rows - 1) / rows);
+}
+
+double score_across(const void *context, struct patterns_key at)
+{
+    return score(context, at, across, sizeof across / sizeof *across);
+}
+
+/* Up to twice: any bits in the scores. */
+static double up_to_twice(const struct trial *trial, uint64_t key, size_t b, size_t h, size_t i)
+{
+    (void)trial;
+    return 1 + random_unit(random_key(key, b), h << 20 | i);
+}
+
+/* As short as those of other rises. */
+bool shape_across(struct problem_case *c)
+{
+    return shape_rises(c) && shape_own_values(c);
+}
+
+void stretch_to_twice(struct trial *trial, uint64_t key)
+{
+    adversary_stretch(trial, key, up_to_twice);
 }

@@ -45,6 +45,8 @@ const struct adversary adversaries[] = {
      .shape = shape_infinite, .caveat = ATTN_CAVEAT_INFINITE_SCORES},
     {"scores of 1e38", .score = score_largest, .noise = NOISE, .mean = 2, .kinds = largest_kinds,
      .shape = shape_own_values},
+    {"rises through 0", .score = score_across, .mean = 2, .kinds = across_kinds,
+     .shape = shape_across, .change = stretch_to_twice},
     {"weights of all sizes", .fill = fill_all_sizes, .kinds = size_kinds,
      .shape = shape_own_values},
     {"exponentials of a fraction", .fill = fill_fractions, .kinds = fraction_kinds,

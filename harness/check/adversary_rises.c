@@ -30,16 +30,10 @@ static const struct {
     {1, 1, SIZE_MAX}, /* with every key */
 };
 
-/* Rows that a head of keys has. */
-static size_t rows_of_head(const struct attn_problem *p)
-{
-    return p->q_heads / p->kv_heads * p->q_len;
-}
-
 /* Each head with as many rows as rise differently; several heads where it has fewer. */
 size_t rise_kinds(const struct attn_problem *p)
 {
-    const size_t rows = rows_of_head(p);
+    const size_t rows = adversary_rows(p);
     return COUNT(rises) * ((COUNT(totals) + rows - 1) / rows);
 }
 
@@ -55,27 +49,20 @@ double score_rise(const void *context, struct patterns_key at)
     return LN2 * ((double)(done < steps ? done : steps) / (double)(steps ? steps : 1) - 0.5);
 }
 
-/* Multiplies query i of head h by what its row is to rise by. */
-static void stretch(struct trial *trial, size_t b, size_t h, size_t i)
+/* By how much row (b, h, i) rises. */
+static double rise_of(const struct trial *trial, uint64_t key, size_t b, size_t h, size_t i)
 {
     const struct attn_problem *p = &trial->problem;
-    const struct attn_tensor *q = &trial->set.tensors.q;
     const size_t group = p->q_heads / p->kv_heads, all = rise_kinds(p);
     const size_t turn = adversary_kind(trial, b, h / group, all) / COUNT(rises);
-    const size_t number = turn * rows_of_head(p) + h % group * p->q_len + i;
-    const size_t row = attn_sequence(p, &trial->set.tensors, b).q_first + i;
-    for (size_t d = 0; d < p->qk_dim; d++)
-        tensors_set(q, b, h, row, d, tensors_get(q, b, h, row, d) * totals[number % COUNT(totals)]);
+    const size_t number = turn * adversary_rows(p) + h % group * p->q_len + i;
+    (void)key;
+    return totals[number % COUNT(totals)];
 }
 
 void stretch_queries(struct trial *trial, uint64_t key)
 {
-    const struct attn_problem *p = &trial->problem;
-    (void)key;
-    for (size_t b = 0; b < p->batch; b++)
-        for (size_t h = 0; h < p->q_heads; h++)
-            for (size_t i = 0; i < attn_sequence(p, &trial->set.tensors, b).q_len; i++)
-                stretch(trial, b, h, i);
+    adversary_stretch(trial, key, rise_of);
 }
 
 /* V of one sign, so that nothing in a sum cancels. */

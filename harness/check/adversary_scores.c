@@ -14,6 +14,29 @@ size_t adversary_kind(const struct trial *trial, size_t b, size_t g, size_t kind
     return (trial->heads_before + b * trial->problem.kv_heads + g) % kinds;
 }
 
+size_t adversary_rows(const struct attn_problem *problem)
+{
+    return problem->q_heads / problem->kv_heads * problem->q_len;
+}
+
+static void stretch_row(const struct trial *trial, size_t b, size_t h, size_t row, double factor)
+{
+    const struct attn_tensor *q = &trial->set.tensors.q;
+    for (size_t d = 0; d < trial->problem.qk_dim; d++)
+        tensors_set(q, b, h, row, d, factor * tensors_get(q, b, h, row, d));
+}
+
+void adversary_stretch(struct trial *trial, uint64_t key, adversary_factor *factor)
+{
+    const struct attn_problem *p = &trial->problem;
+    for (size_t b = 0; b < p->batch; b++) {
+        const struct attn_sequence s = attn_sequence(p, &trial->set.tensors, b);
+        for (size_t h = 0; h < p->q_heads; h++)
+            for (size_t i = 0; i < s.q_len; i++)
+                stretch_row(trial, b, h, s.q_first + i, factor(trial, key, b, h, i));
+    }
+}
+
 /* Position of a key in [0, 1]. */
 static double position(const struct adversary_context *c, struct patterns_key at)
 {

@@ -18,6 +18,14 @@ struct adversary_context {
  * of the input. */
 size_t adversary_kind(const struct trial *trial, size_t b, size_t g, size_t kinds);
 
+/* Query rows that a KV head has. */
+size_t adversary_rows(const struct attn_problem *problem);
+
+/* Multiplies each query by a factor of its own. */
+typedef double adversary_factor(const struct trial *trial, uint64_t key, size_t b, size_t h,
+                                size_t i);
+void adversary_stretch(struct trial *trial, uint64_t key, adversary_factor *factor);
+
 /* The largest size of V that still allows 256 times the sum of all keys, or that f16 holds. */
 double adversary_room(const struct trial *trial);
 
@@ -28,9 +36,10 @@ patterns_score score_needle, score_sink, score_negative, score_needle_or_negativ
 patterns_needle is_needle;
 
 /* adversary_far.c */
-patterns_score score_far_below, score_infinite, score_largest;
-adversary_kinds far_kinds, infinite_kinds, largest_kinds;
-adversary_shape shape_infinite;
+patterns_score score_far_below, score_infinite, score_largest, score_across;
+adversary_kinds far_kinds, infinite_kinds, largest_kinds, across_kinds;
+adversary_shape shape_infinite, shape_across;
+adversary_change stretch_to_twice;
 
 /* adversary_rises.c */
 patterns_score score_rise;

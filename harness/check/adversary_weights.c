@@ -109,23 +109,20 @@ static void generate_opposites(const void *context, struct patterns_key at, size
         x[d] = (at.j ? -2 : 2) + 0.25F * x[d];
 }
 
+static double jitter(const struct trial *trial, uint64_t key, size_t b, size_t h, size_t i)
+{
+    (void)trial;
+    (void)b;
+    return 1 + JITTER * (2 * random_unit(key, h << 20 | i) - 1);
+}
+
 void fill_fractions(struct trial *trial, uint64_t key)
 {
     const struct adversary_context context = {trial, key};
     const struct attn_problem *p = &trial->problem;
-    const struct attn_tensors *t = &trial->set.tensors;
     patterns_scores(&trial->set, p, key, score_fraction, &context, 0);
     keys_fill(&trial->set, p, KEYS_V, generate_opposites, &context);
-    for (size_t b = 0; b < p->batch; b++)
-        for (size_t h = 0; h < p->q_heads; h++) {
-            const struct attn_sequence s = attn_sequence(p, t, b);
-            for (size_t i = 0; i < s.q_len; i++) {
-                const double by = 1 + JITTER * (2 * random_unit(key, h << 20 | i) - 1);
-                for (size_t d = 0; d < p->qk_dim; d++)
-                    tensors_set(&t->q, b, h, s.q_first + i, d,
-                                by * tensors_get(&t->q, b, h, s.q_first + i, d));
-            }
-        }
+    adversary_stretch(trial, key, jitter);
 }
 
 /* Few keys, so that the sum is small and each weighs something. */

@@ -79,6 +79,7 @@
     X(starts_at_minus_infinity, PLAIN, "scores of -inf", "got nan")                      \
     X(starts_at_minus_1e30, PLAIN, "scores of 1e38", "")                                 \
     X(scores_in_entries, PLAIN, "scores of 1e38", "got nan")                             \
+    X(maximum_by_differences, PLAIN, "rises through 0", "")                              \
     X(lse_without_maximum, PLAIN, "scores of 1000", "lse row")                           \
     X(lse_off_by_1e5, PLAIN, "small problem", "lse row")                                 \
     X(exp_flushes_early, PLAIN, "weights of all sizes", "")                              \
