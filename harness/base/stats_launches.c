@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "stats.h"
+#include "stats_dependence.h"
 
 /* Every sample in one sorted array; NULL where memory is missing. */
 static double *pool(const struct stats_launch *launches, size_t n, size_t *total)
@@ -71,19 +72,19 @@ static void split_variance(const struct stats_launch *launches, size_t k, struct
 }
 
 /* Sorted medians into the centre of the result. */
-static void centre(const double *medians, size_t n, struct stats_launches *s)
+static void centre(const double *medians, size_t n, double dependence, struct stats_launches *s)
 {
-    size_t lo, hi;
+    size_t first, last;
     s->median = stats_median(medians, n);
-    s->interval = stats_median_ranks(n, &lo, &hi, &s->coverage);
+    s->interval = stats_dependent_ci95(medians, n, dependence, &s->lo, &s->hi);
     if (s->interval) {
-        s->lo = medians[lo];
-        s->hi = medians[hi];
+        stats_median_ranks(n, &first, &last, &s->coverage);
         s->half_width = (s->hi - s->lo) / 2 / s->median;
     }
 }
 
-bool stats_of_launches(const struct stats_launch *launches, size_t n, struct stats_launches *s)
+bool stats_of_launches(const struct stats_launch *launches, size_t n, double dependence,
+                       struct stats_launches *s)
 {
     *s = (struct stats_launches){
         .lo = NAN,
@@ -104,7 +105,7 @@ bool stats_of_launches(const struct stats_launch *launches, size_t n, struct sta
             medians[i] = stats_median_of(launches[i].x, launches[i].n);
         }
         stats_sort(medians, n);
-        centre(medians, n, s);
+        centre(medians, n, dependence, s);
         s->min = all[0];
         s->p05 = stats_quantile(all, s->samples, 0.05);
         s->p95 = stats_quantile(all, s->samples, 0.95);

@@ -36,7 +36,9 @@ struct stats_launches {
     double design_effect;
 };
 
-/* False where memory is missing or n is 0. */
-bool stats_of_launches(const struct stats_launch *launches, size_t n, struct stats_launches *s);
+/* `dependence` of neighbouring launches, stats_dependence_of(); NaN unknown.  False where memory is
+ * missing or n is 0. */
+bool stats_of_launches(const struct stats_launch *launches, size_t n, double dependence,
+                       struct stats_launches *s);
 
 #endif

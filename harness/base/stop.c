@@ -31,7 +31,7 @@ const char *stop_name(enum stop stop)
     return names[stop];
 }
 
-double stop_half_width(const double *medians, size_t n)
+double stop_half_width(const double *medians, size_t n, double dependence)
 {
     double lo, hi, half = NAN;
     double *sorted = malloc((n ? n : 1) * sizeof *sorted);
@@ -39,20 +39,22 @@ double stop_half_width(const double *medians, size_t n)
         return NAN;
     memcpy(sorted, medians, n * sizeof *sorted);
     stats_sort(sorted, n);
-    if (n && stats_median_ci95(sorted, n, &lo, &hi))
+    if (n && stats_dependent_ci95(sorted, n, dependence, &lo, &hi))
         half = (hi - lo) / 2 / stats_median(sorted, n);
     free(sorted);
     return half;
 }
 
-enum stop stop_decide(const double *medians, size_t n, size_t cap)
+enum stop stop_decide(const double *medians, size_t n, size_t cap,
+                      const struct stats_dependence *known)
 {
-    const double half = stop_half_width(medians, n);
-    if (n % LOOK_EVERY != 0)
+    const double dependence = stats_dependence_of(known);
+    const double half = stop_half_width(medians, n, dependence);
+    if (n % LOOK_EVERY != 0 || known->freedom < STATS_DEPENDENCE_ENOUGH)
         return n >= cap ? STOP_CAP : STOP_NOT;
     if (half <= TARGET_HALF_WIDTH)
         return STOP_CI;
-    if (n >= PLATEAU_LAUNCHES && half >= PLATEAU_KEPT * stop_half_width(medians, n / 2))
+    if (n >= PLATEAU_LAUNCHES && half >= PLATEAU_KEPT * stop_half_width(medians, n / 2, dependence))
         return STOP_PLATEAU;
     return n >= cap ? STOP_CAP : STOP_NOT;
 }

@@ -6,6 +6,8 @@
 
 #include <stddef.h>
 
+#include "stats_dependence.h"
+
 enum stop {
     STOP_NOT,     /* go on */
     STOP_CI,      /* the 95 % interval's half-width is within 1 % of the median */
@@ -16,10 +18,12 @@ enum stop {
 /* "ci", "plateau", "cap" */
 const char *stop_name(enum stop stop);
 
-/* Decides from the launch medians in the order in which they were taken. */
-enum stop stop_decide(const double *medians, size_t n, size_t cap);
+/* Decides from the launch medians in the order in which they were taken, and from what is known of
+ * how much neighbours resemble each other: before that is enough only the cap ends a cell. */
+enum stop stop_decide(const double *medians, size_t n, size_t cap,
+                      const struct stats_dependence *known);
 
 /* Half-width of the median's 95 % interval over the median; NaN where there is no interval. */
-double stop_half_width(const double *medians, size_t n);
+double stop_half_width(const double *medians, size_t n, double dependence);
 
 #endif

@@ -27,7 +27,8 @@ enum noise {
     NOISE_BIMODAL = 1 << 8,
     NOISE_DRIFT = 1 << 9,
     NOISE_NO_INTERVAL = 1 << 10,
-    NOISE_ELSEWHERE = 1 << 11 /* from the launches' records, launches_noise() */
+    NOISE_ELSEWHERE = 1 << 11, /* these two by launches_noise() */
+    NOISE_CORRELATED = 1 << 12
 };
 
 /* One flag as text. */

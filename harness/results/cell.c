@@ -3,6 +3,7 @@
  */
 #include "cell.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +53,8 @@ bool cell_state_is_bad(enum cell_state state)
 void cell_init(struct cell *cell, const struct problem_case *c, const char *kernel_name,
                enum attn_isa isa)
 {
-    *cell = (struct cell){.c = c, .isa = isa, .threads = 1, .launches = json_array()};
+    *cell = (struct cell){
+        .c = c, .isa = isa, .threads = 1, .dependence = NAN, .launches = json_array()};
     snprintf(cell->kernel_name, sizeof cell->kernel_name, "%s", kernel_name);
 }
 

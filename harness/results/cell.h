@@ -46,6 +46,7 @@ struct cell {
     char why[640]; /* empty where ok */
     int failed_at; /* threads on which the variant failed, where that is another cell; else 0 */
     enum stop stop;
+    double dependence;     /* of neighbouring launches, stats_dependence_of(); NaN unknown */
     struct attn_work work; /* as counted in the operands; bytes 0: not yet */
     json_t *check;         /* of the first launch; owned, NULL before */
     json_t *launches;      /* their records, in the order taken; owned */

@@ -10,6 +10,7 @@
 #include "bench/disturbance.h"
 #include "bench/noise.h"
 #include "base/stats.h"
+#include "base/stats_dependence.h"
 #include "base/number.h"
 
 struct series {
@@ -156,10 +157,19 @@ bool launches_statistics(const struct cell *cell, struct stats_launches *statist
     struct stats_launch *samples = calloc(n + 1, sizeof *samples);
     for (size_t i = 0; samples && i < n; i++)
         samples[i] = (struct stats_launch){launches[i].samples_s, launches[i].samples};
-    const bool done = samples && n && stats_of_launches(samples, n, statistics);
+    const bool done = samples && n && stats_of_launches(samples, n, cell->dependence, statistics);
     free(samples);
     release(launches, n);
     return done;
+}
+
+void launches_dependence(const struct cell *cell, struct stats_dependence *pool)
+{
+    double *medians;
+    const size_t n = launches_medians(cell, &medians);
+    if (medians)
+        stats_dependence_add(pool, medians, n);
+    free(medians);
 }
 
 unsigned launches_noise_of(const struct cell *cell, const json_t *record)
@@ -183,6 +193,10 @@ bool launches_in_place(const struct cell *cell)
     return in_place;
 }
 
+/* Of independent launches one interval in twenty becomes so much wider by chance, by the estimates of 16
+ * cells with 6 launches each; fewer where there are more of either (tests/base/test_coverage.c). */
+#define WIDENED 2.0
+
 unsigned launches_noise(const struct cell *cell)
 {
     struct noise_launch *launches;
@@ -191,6 +205,8 @@ unsigned launches_noise(const struct cell *cell)
     unsigned flags = n ? noise_of_cell(launches, n) : 0;
     if (n && (no_huge || !launches_in_place(cell)))
         flags |= NOISE_ELSEWHERE;
+    if (n >= STATS_CI_MIN && stats_dependence_widens(n, cell->dependence) > WIDENED)
+        flags |= NOISE_CORRELATED;
     release(launches, n);
     return flags;
 }

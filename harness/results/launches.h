@@ -5,6 +5,7 @@
 #define HARNESS_RESULTS_LAUNCHES_H
 
 #include "cell.h"
+#include "base/stats_dependence.h"
 #include "base/stats_launches.h"
 
 /* What one launch of a cell leaves in the journal: identity, when and how it was launched, and the
@@ -35,6 +36,9 @@ double launches_fraction(const struct cell *cell, double work, const char *ceili
 
 /* Statistics of the samples; false where there are none. */
 bool launches_statistics(const struct cell *cell, struct stats_launches *statistics);
+
+/* Adds its medians to the evidence of how much neighbouring launches resemble each other. */
+void launches_dependence(const struct cell *cell, struct stats_dependence *pool);
 
 /* Whether every launch found its memory where the policy puts it. */
 bool launches_in_place(const struct cell *cell);

@@ -43,16 +43,17 @@ static json_t *time_of(const struct cell *cell)
     struct stats_launches s;
     if (!launches_statistics(cell, &s))
         return json_null();
-    return json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:I, s:s, s:o, s:o, s:o, s:o}", "median_s",
-        number_json(s.median), "ci95_s", s.interval ? json_pack("[f, f]", s.lo, s.hi) : json_null(),
-        "min_s", number_json(s.min), "p05_s", number_json(s.p05), "p95_s", number_json(s.p95),
-        "launches", (json_int_t)json_array_size(cell->launches), "launch_medians_s",
-        medians_array(cell), "calls_per_sample",
-        whole(launches_median_of(cell, NULL, "calls_per_sample")), "samples", (json_int_t)s.samples,
-        "stop", stop_name(cell->stop), "spread_within", number_json(s.spread_within),
-        "spread_between", number_json(s.spread_between), "share_between",
-        number_json(s.share_between), "design_effect", number_json(s.design_effect));
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:I, s:s, s:o, s:o, s:o, s:o, s:o}",
+                     "median_s", number_json(s.median), "ci95_s",
+                     s.interval ? json_pack("[f, f]", s.lo, s.hi) : json_null(), "min_s",
+                     number_json(s.min), "p05_s", number_json(s.p05), "p95_s", number_json(s.p95),
+                     "launches", (json_int_t)json_array_size(cell->launches), "launch_medians_s",
+                     medians_array(cell), "calls_per_sample",
+                     whole(launches_median_of(cell, NULL, "calls_per_sample")), "samples",
+                     (json_int_t)s.samples, "stop", stop_name(cell->stop), "spread_within",
+                     number_json(s.spread_within), "spread_between", number_json(s.spread_between),
+                     "share_between", number_json(s.share_between), "design_effect",
+                     number_json(s.design_effect), "dependence", number_json(cell->dependence));
 }
 
 /* The ceiling that binds, compute or bandwidth, by the roofline of the launches' own probes; and the

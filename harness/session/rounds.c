@@ -18,6 +18,7 @@
 #include "base/random.h"
 #include "share.h"
 #include "base/stats.h"
+#include "base/stats_dependence.h"
 
 #define DEFAULT_LAUNCHES 24
 
@@ -169,6 +170,20 @@ static void group(struct rounds *rounds, size_t *order, size_t n)
 
 /* ---- rounds ---------------------------------------------------------------------------------- */
 
+/* How much neighbouring launches of a cell resemble each other: by its own and by those of all cells of
+ * the session so far, which had the same machine. */
+static struct stats_dependence dependence_of(const struct rounds *rounds, const struct cell *cell)
+{
+    const struct session *session = rounds->session;
+    struct stats_dependence own = {0}, all = {0};
+    launches_dependence(cell, &own);
+    for (size_t i = 0; i < session->cell_count; i++)
+        launches_dependence(&session->cells[i], &all);
+    if (rounds->twin.c)
+        launches_dependence(&rounds->twin, &all);
+    return stats_dependence_taken(own, all);
+}
+
 /* After a round: ends the cells that are finished; false where the journal failed. */
 static bool settle(struct rounds *rounds)
 {
@@ -177,9 +192,12 @@ static bool settle(struct rounds *rounds)
     for (size_t i = 0; i < rounds->count; i++) {
         struct cell *cell = &rounds->cells[i];
         double *medians;
+        const struct stats_dependence known = dependence_of(rounds, cell);
+        if (!cell->row)
+            cell->dependence = stats_dependence_of(&known);
         if (!cell->done) {
             const size_t n = launches_medians(cell, &medians);
-            cell->stop = stop_decide(medians, n, cap);
+            cell->stop = stop_decide(medians, n, cap, &known);
             free(medians);
             if (cell->stop != STOP_NOT)
                 cell_end(cell, CELL_OK, "%s", "");

@@ -5,9 +5,11 @@ session's file tells about its states: by the flags of rows, and by `noise` line
 were launched twice a round and thus compared with themselves.
 """
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable
 from math import expm1, inf, log
+from pathlib import Path
 from statistics import median
 
 from attntools.cells import Cell, Row
@@ -16,6 +18,19 @@ from attntools.cells import Cell, Row
 DISTURBANCES = frozenset(
     ("preempted", "migrated", "steal", "throttled", "frequency", "oversubscribed", "paged")
 )
+
+# What was found when equal sessions were compared, by scripts/experiments/coverage.py --write.
+FOUND = Path(__file__).with_name("apart.json")
+
+
+def found_equal() -> str:
+    """How often equal sessions were called different, in a sentence."""
+    found = json.loads(FOUND.read_text(encoding="utf-8"))
+    share = 1000 * found["slower"] / found["compared"]
+    return (
+        f"Of 1000 cells of equal sessions apart in time {share:.0f} were called SLOWER "
+        f"({found['slower']} of {found['compared']}, {found['sessions']} sessions)."
+    )
 
 
 def self_difference(line: Row) -> float | None:

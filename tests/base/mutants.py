@@ -18,10 +18,11 @@ from pathlib import Path
 # What each test needs beside its own file.
 SOURCES = {
     "stats": ["stats.c"],
-    "stats_launches": ["stats.c", "stats_launches.c"],
+    "stats_dependence": ["stats.c", "stats_dependence.c"],
+    "stats_launches": ["stats.c", "stats_dependence.c", "stats_launches.c"],
     "stats_shape": ["stats.c", "stats_shape.c"],
-    "stop": ["stats.c", "stop.c"],
-    "coverage": ["stats.c", "stop.c", "random.c"],
+    "stop": ["stats.c", "stats_dependence.c", "stop.c"],
+    "coverage": ["stats.c", "stats_dependence.c", "stop.c", "random.c"],
     "noise": ["noise.c", "stats.c", "stats_shape.c", "random.c"],
 }
 
@@ -65,6 +66,16 @@ MUTANTS = [
     Mutant("stats.c", "fmax(below, above)", "above", "stats"),
     Mutant("stats.c", "const double median = stats_median(logs, rounds);",
            "const double median = 0;", "stats"),
+    # dependence
+    Mutant("stats_dependence.c", "(double)n * products / squares + 1",
+           "(double)n * products / squares", "stats_dependence"),
+    Mutant("stats_dependence.c", "(double)n - 4", "(double)n - 1", "stats_dependence"),
+    Mutant("stats_dependence.c", "BEYOND 0.4", "BEYOND 0.0", "coverage"),
+    Mutant("stats_dependence.c", "(1 - (double)k / count)", "1", "stats_dependence"),
+    Mutant("stats_dependence.c", "(1 - 1 / count)", "1", "stats_dependence"),
+    Mutant("stats_dependence.c", "fmin(MOST, ", "fmin(1, ", "stats_dependence"),
+    Mutant("stats_dependence.c", "own.freedom >= STATS_DEPENDENCE_OWN && more", "more",
+           "stats_dependence"),
     # launches
     Mutant("stats_launches.c", "s->p05 = stats_quantile(all, s->samples, 0.05)",
            "s->p05 = stats_quantile(medians, n, 0.05)", "stats_launches"),
@@ -105,6 +116,7 @@ MUTANTS = [
     # the stop rule
     Mutant("stop.c", "TARGET_HALF_WIDTH 0.01", "TARGET_HALF_WIDTH 0.013", "stop"),
     Mutant("stop.c", "(hi - lo) / 2 /", "(hi - lo) /", "stop"),
+    Mutant("stop.c", "|| known->freedom < STATS_DEPENDENCE_ENOUGH", "", "stop"),
     Mutant("stop.c", "PLATEAU_KEPT 0.95", "PLATEAU_KEPT 0.0", "stop"),
     Mutant("stop.c", "LOOK_EVERY 6", "LOOK_EVERY 1", "coverage"),
     Mutant("stop.c", "return n >= cap ? STOP_CAP : STOP_NOT;\n}",

@@ -1,6 +1,6 @@
 /*
  * coverage: how often the 95 % interval of a cell holds the true median, by simulation, with the
- * stop rule in force.
+ * stop rule in force.  ATTNBENCH_DRAWS=100000 simulates so many cells of each kind.
  *
  * A session draws launch medians from a distribution whose median is known, one after the other,
  * until the rule says stop; its interval then holds the true median or not.  Exact order
@@ -13,12 +13,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "base/random.h"
 #include "base/stats.h"
+#include "base/stats_dependence.h"
 #include "base/stop.h"
 
 enum { SESSIONS = 12000, CAP = 24 };
@@ -97,81 +99,163 @@ static const double scales[] = {0.003, 0.005, 0.007, 0.01, 0.015, 0.02, 0.03, 0.
 
 /* ---- sessions ------------------------------------------------------------------------------ */
 
-/* Launch number n of a session; `last` is the one before, for noise with memory. */
+/* Launches of a cell: `memory` is the share of the last launch's deviation that stays. */
 struct cell {
     const struct noise *noise;
-    double scale;  /* of the noise, relative to a time of 1 */
-    double memory; /* share of the last launch's deviation that stays */
+    double scale; /* of the noise, relative to a time of 1 */
+    double memory;
 };
 
-static double launch(const struct cell *cell, struct stream *s, double *deviation)
+/* A cell of a session, while it is launched. */
+struct series {
+    double medians[CAP], deviation, dependence;
+    size_t n;
+    bool done;
+};
+
+enum { CELLS_MOST = 16 };
+
+struct session {
+    struct cell cell; /* all its cells are like this one */
+    size_t cells, cap;
+};
+
+/* What became of the cells of many sessions. */
+struct found {
+    size_t cells, launches;
+    size_t covered, plain; /* by the interval, and by one that takes launches as independent */
+    size_t flagged;        /* more than twice as wide as that */
+    double widened;        /* sum of the factors */
+};
+
+static void launch(const struct cell *cell, struct stream *s, struct series *of)
 {
-    *deviation =
-        cell->memory * *deviation + sqrt(1 - cell->memory * cell->memory) * cell->noise->draw(s);
-    return 1 + cell->scale * *deviation;
+    const double kept = of->n ? cell->memory : 0;
+    of->deviation = kept * of->deviation + sqrt(1 - kept * kept) * cell->noise->draw(s);
+    of->medians[of->n++] = 1 + cell->scale * of->deviation;
 }
 
-/* Whether the interval of one session holds the true median. */
-static bool session_covers(const struct cell *cell, struct stream *s, size_t *launches)
+/* As dependence_of() in session/rounds.c. */
+static struct stats_dependence dependence_of(const struct series *series, size_t cells,
+                                             size_t which)
 {
-    double medians[CAP], lo, hi, deviation = cell->memory > 0 ? cell->noise->draw(s) : 0;
-    size_t n = 0;
-    do
-        medians[n++] = launch(cell, s, &deviation);
-    while (stop_decide(medians, n, CAP) == STOP_NOT);
-    stats_sort(medians, n);
-    assert_true(stats_median_ci95(medians, n, &lo, &hi));
-    *launches += n;
-    const double truth = 1 + cell->scale * cell->noise->median;
-    return lo <= truth && truth <= hi;
+    struct stats_dependence own = {0}, all = {0};
+    stats_dependence_add(&own, series[which].medians, series[which].n);
+    for (size_t i = 0; i < cells; i++)
+        stats_dependence_add(&all, series[i].medians, series[i].n);
+    return stats_dependence_taken(own, all);
 }
 
-static double coverage_of(const struct cell *cell, uint64_t key, double *launches)
+static void judge(const struct session *session, struct series *of, struct found *found)
 {
-    size_t covered = 0, total = 0;
-    for (uint64_t i = 0; i < SESSIONS; i++) {
-        struct stream s = {random_key(key, i), 0};
-        covered += session_covers(cell, &s, &total);
+    double lo, hi, plain_lo, plain_hi;
+    const double truth = 1 + session->cell.scale * session->cell.noise->median;
+    found->cells++;
+    found->launches += of->n;
+    stats_sort(of->medians, of->n);
+    assert_true(stats_median_ci95(of->medians, of->n, &plain_lo, &plain_hi));
+    assert_true(stats_dependent_ci95(of->medians, of->n, of->dependence, &lo, &hi));
+    found->covered += lo <= truth && truth <= hi;
+    found->plain += plain_lo <= truth && truth <= plain_hi;
+    found->widened += stats_dependence_widens(of->n, of->dependence);
+    found->flagged += stats_dependence_widens(of->n, of->dependence) > 2;
+}
+
+/* Rounds until no cell is left. */
+static void run(const struct session *session, struct stream *s, struct found *found)
+{
+    struct series series[CELLS_MOST] = {0};
+    for (size_t left = session->cells; left > 0;) {
+        for (size_t i = 0; i < session->cells; i++)
+            if (!series[i].done)
+                launch(&session->cell, s, &series[i]);
+        for (size_t i = 0; i < session->cells; i++) {
+            struct series *of = &series[i];
+            if (of->done || (of->n % 6 && of->n < session->cap)) /* the rule does not look */
+                continue;
+            const struct stats_dependence known = dependence_of(series, session->cells, i);
+            of->dependence = stats_dependence_of(&known);
+            of->done = stop_decide(of->medians, of->n, session->cap, &known) != STOP_NOT;
+            left -= of->done;
+        }
     }
-    *launches = (double)total / SESSIONS;
-    return (double)covered / SESSIONS;
+    for (size_t i = 0; i < session->cells; i++)
+        judge(session, &series[i], found);
+}
+
+/* How many cells: SESSIONS, or as many as the environment asks for. */
+static size_t wanted(void)
+{
+    const char *text = getenv("ATTNBENCH_DRAWS");
+    return text ? strtoul(text, NULL, 10) : SESSIONS;
+}
+
+static struct found found_in(const struct session *session, uint64_t key)
+{
+    struct found found = {0};
+    for (uint64_t i = 0; found.cells < wanted(); i++) {
+        struct stream s = {random_key(key, i), 0};
+        run(session, &s, &found);
+    }
+    return found;
+}
+
+static double share(size_t some, const struct found *found)
+{
+    return (double)some / (double)found->cells;
 }
 
 static void intervals_cover_under_any_noise(void **state)
 {
     (void)state;
-    double least = 1, most = 0;
+    double least = 1, most = 0, widened = 0, flagged = 0;
     for (size_t i = 0; i < sizeof noises / sizeof *noises; i++)
         for (size_t j = 0; j < sizeof scales / sizeof *scales; j++) {
-            const struct cell cell = {&noises[i], scales[j], 0};
-            double launches;
-            const double coverage = coverage_of(&cell, 1000 * i + j, &launches);
-            if (!(coverage >= 0.935 && coverage <= 0.985))
-                fail_msg("%s noise of %g: coverage %.4f after %.1f launches", noises[i].name,
-                         scales[j], coverage, launches);
+            const struct session session = {{&noises[i], scales[j], 0}, CELLS_MOST, CAP};
+            const struct found found = found_in(&session, 1000 * i + j);
+            const double coverage = share(found.covered, &found);
+            if (!(coverage >= 0.945 && coverage <= 0.985))
+                fail_msg("%s noise of %g: coverage %.4f", noises[i].name, scales[j], coverage);
             least = fmin(least, coverage);
             most = fmax(most, coverage);
+            widened = fmax(widened, found.widened / (double)found.cells);
+            flagged = fmax(flagged, share(found.flagged, &found));
         }
-    print_message("coverage %.4f to %.4f\n", least, most);
+    print_message("coverage %.4f to %.4f; up to %.1f %% wider, up to %.1f %% flagged\n", least,
+                  most, 100 * (widened - 1), 100 * flagged);
 }
 
-/* Launches that remember the one before know less than as many independent ones: the interval
- * does not see that, and covers less.  The reason why launches of cells are interleaved. */
-static void memory_costs_coverage(void **state)
+/*
+ * Launches that remember the one before know less than as many independent ones.  The interval grows
+ * by what the launches show of it, of one cell alone and of the cells of a session together, whether
+ * the rule ends them or the time.
+ */
+static void intervals_cover_launches_with_memory(void **state)
 {
     (void)state;
     static const struct {
-        double memory, at_most;
-    } known[] = {{0.3, 0.94}, {0.6, 0.83}, {0.9, 0.55}};
-    double last = 1;
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        const struct cell cell = {&noises[0], 0.05, known[i].memory};
-        double launches;
-        const double coverage = coverage_of(&cell, 77 + i, &launches);
-        print_message("autocorrelation %.1f: coverage %.3f\n", known[i].memory, coverage);
-        assert_true(coverage < known[i].at_most);
-        assert_true(coverage < last);
-        last = coverage;
+        size_t cells, cap;
+    } sessions[] = {{1, 24}, {4, 24}, {16, 24}, {16, 6}};
+    static const double memories[] = {0, 0.3, 0.6, 0.9}, noise[] = {0.002, 0.01};
+    for (size_t i = 0; i < 4 * 4 * 2; i++) {
+        const size_t of = i / 8, m = i / 2 % 4;
+        const struct session session = {
+            {&noises[0], noise[i % 2], memories[m]}, sessions[of].cells, sessions[of].cap};
+        const struct found found = found_in(&session, 77 + i);
+        const double coverage = share(found.covered, &found), plain = share(found.plain, &found);
+        const double widened = found.widened / (double)found.cells;
+        const double flagged = share(found.flagged, &found);
+        print_message("%2zu cells, at most %2zu launches, noise of %.3f, autocorrelation %.1f: "
+                      "coverage %.3f (as independent %.3f), %.2f times as wide, flagged %.3f\n",
+                      session.cells, session.cap, session.cell.scale, session.cell.memory, coverage,
+                      plain, widened, flagged);
+        assert_true(coverage >= 0.92);
+        if (session.cell.memory > 0)
+            assert_true(plain < 0.95 && plain < coverage - 0.02);
+        else
+            assert_true(widened < 1.2 && flagged < 0.04);
+        if (session.cell.memory == 0.9)
+            assert_true(flagged > 0.9);
     }
 }
 
@@ -201,7 +285,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(intervals_cover_under_any_noise),
-        cmocka_unit_test(memory_costs_coverage),
+        cmocka_unit_test(intervals_cover_launches_with_memory),
         cmocka_unit_test(fixed_numbers_cover_as_computed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

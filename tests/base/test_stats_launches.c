@@ -40,7 +40,7 @@ static void centre_is_of_launch_medians(void **state)
 {
     (void)state;
     struct stats_launches s;
-    assert_true(stats_of_launches(launches, 7, &s));
+    assert_true(stats_of_launches(launches, 7, NAN, &s));
     assert_near(s.median, 102.34);
     assert_true(s.interval);
     assert_near(s.lo, 100.105);
@@ -53,7 +53,7 @@ static void quantiles_are_of_all_samples(void **state)
 {
     (void)state;
     struct stats_launches s;
-    assert_true(stats_of_launches(launches, 7, &s));
+    assert_true(stats_of_launches(launches, 7, NAN, &s));
     assert_int_equal(s.samples, 33);
     assert_near(s.min, 99.11);
     assert_near(s.p05, 99.91);   /* [scipy] */
@@ -64,7 +64,7 @@ static void variance_is_split_between_unequal_groups(void **state)
 {
     (void)state;
     struct stats_launches s;
-    assert_true(stats_of_launches(launches, 7, &s));
+    assert_true(stats_of_launches(launches, 7, NAN, &s));
     assert_near(s.spread_within, 0.011281860931051735);  /* [scipy] */
     assert_near(s.spread_between, 0.011560615650547092); /* [scipy] */
     assert_near(s.share_between, 0.5122015321782226);    /* [scipy] */
@@ -77,7 +77,7 @@ static void equal_launches_have_nothing_between(void **state)
     static const double x[] = {1, 2, 3};
     const struct stats_launch same[] = {{x, 3}, {x, 3}, {x, 3}};
     struct stats_launches s;
-    assert_true(stats_of_launches(same, 3, &s));
+    assert_true(stats_of_launches(same, 3, NAN, &s));
     assert_true(s.spread_within > 0);
     assert_true(s.spread_between == 0);
     assert_true(s.share_between == 0);
@@ -90,7 +90,7 @@ static void constant_launches_have_nothing_within(void **state)
     static const double one[] = {1, 1}, e[] = {2.718281828459045, 2.718281828459045};
     const struct stats_launch apart[] = {{one, 2}, {e, 2}};
     struct stats_launches s;
-    assert_true(stats_of_launches(apart, 2, &s));
+    assert_true(stats_of_launches(apart, 2, NAN, &s));
     assert_true(s.spread_within == 0);
     assert_near(s.spread_between, sqrt(0.5)); /* of 0 and 1 */
     assert_near(s.share_between, 1);
@@ -101,15 +101,15 @@ static void no_claims_without_data(void **state)
 {
     (void)state;
     struct stats_launches s;
-    assert_true(stats_of_launches(launches, 5, &s));
+    assert_true(stats_of_launches(launches, 5, NAN, &s));
     assert_false(s.interval);
     assert_true(isnan(s.lo) && isnan(s.hi) && isnan(s.coverage) && isnan(s.half_width));
-    assert_true(stats_of_launches(launches, 1, &s));
+    assert_true(stats_of_launches(launches, 1, NAN, &s));
     assert_true(isnan(s.spread_between) && isnan(s.design_effect));
     const struct stats_launch single[] = {{first, 1}, {second, 1}};
-    assert_true(stats_of_launches(single, 2, &s));
+    assert_true(stats_of_launches(single, 2, NAN, &s));
     assert_true(isnan(s.spread_within) && isnan(s.share_between));
-    assert_false(stats_of_launches(launches, 0, &s));
+    assert_false(stats_of_launches(launches, 0, NAN, &s));
 }
 
 int main(void)
