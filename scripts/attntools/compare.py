@@ -22,7 +22,8 @@ from itself in these sessions (their noise lines).
 
 Launches of two files are independent samples (Hodges-Lehmann, interval of Moses); within a file
 they are compared round by round (sign-test interval).  An interval covers the noise between
-launches of these sessions: another day's session may differ by more.
+launches of these sessions: another day's session may differ by more.  Below a
+comparison of files stands how often sessions of one build, one after the other, were told apart.
 
 For CI: --fail-on slower exits with 1 where a cell is SLOWER, --fail-on wrong where one is wrong
 that was not in the base, and with 0 where none is, whether or not --only shows them.

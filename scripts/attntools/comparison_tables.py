@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 from attntools import tables
 from attntools.cells import Cell, Identity
 from attntools.cli import ToolError
+from attntools.apart import found_equal
 from attntools.comparison import Comparison, Verdict, geometric_mean
 from attntools.ranking import Ranked
 from attntools.units import change, digits, seconds
@@ -18,7 +19,7 @@ RANK_NUMERIC = (False, True, True, False, True, True, True, True, False)
 # Stands below every comparison of two files that people read.
 APART = (
     "Different sessions: these changes contain what changed on the machine in between. "
-    "scripts/gate runs two builds side by side."
+    f"{found_equal()} scripts/gate runs two builds side by side."
 )
 
 RANK_LEGEND = """\
