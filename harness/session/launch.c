@@ -188,6 +188,10 @@ static void explain(const struct process_outcome *outcome, double deadline_s, st
         launch->state = CELL_SKIPPED;
         snprintf(launch->why, size, "cannot start a worker: %s", strerror(outcome->status));
         break;
+    case PROCESS_LOST:
+        launch->state = CELL_SKIPPED;
+        snprintf(launch->why, size, "cannot talk to the worker: %s", strerror(outcome->status));
+        break;
     case PROCESS_ANSWERED:
         break;
     }

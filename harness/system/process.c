@@ -97,18 +97,23 @@ struct line {
     bool whole;
 };
 
-/* Reads what is there; false at the end of file or where the line is too long. */
-static bool read_some(int fd, struct line *line)
+/* Reads what is there; false at the end of file or where the line is too long, and with *error where
+ * this process is to blame. */
+static bool read_some(int fd, struct line *line, int *error)
 {
     if (line->length + 4096 > line->capacity) {
         const size_t capacity = line->capacity ? 2 * line->capacity : 8192;
         char *text = capacity <= ANSWER_MAX ? realloc(line->text, capacity) : NULL;
-        if (!text)
+        if (!text) {
+            *error = capacity <= ANSWER_MAX ? ENOMEM : 0;
             return false;
+        }
         line->text = text;
         line->capacity = capacity;
     }
     const ssize_t n = read(fd, line->text + line->length, line->capacity - line->length - 1);
+    if (n < 0 && errno != EINTR)
+        *error = errno;
     if (n <= 0)
         return n < 0 && errno == EINTR;
     char *end = memchr(line->text + line->length, '\n', (size_t)n);
@@ -125,6 +130,7 @@ static bool read_some(int fd, struct line *line)
 struct conversation {
     pid_t pid;
     int answer;
+    int error; /* errno of what this process could not do */
     struct line line;
     struct printed printed;
 };
@@ -150,8 +156,8 @@ static enum process_end listen(struct conversation *c, double deadline)
             continue;
         if (poll[1].revents)
             printed_take(&c->printed);
-        if (poll[0].revents && !read_some(c->answer, &c->line))
-            return PROCESS_EXITED;
+        if (poll[0].revents && !read_some(c->answer, &c->line, &c->error))
+            return c->error ? PROCESS_LOST : PROCESS_EXITED;
     }
     return PROCESS_ANSWERED;
 }
@@ -191,7 +197,8 @@ static int reap(pid_t pid, bool kill_now, struct printed *printed, bool *by_itse
     return status;
 }
 
-static void send_request(int fd, const char *request)
+/* Returns 0, or errno; a child that is gone is no error here, as its end says more. */
+static int send_request(int fd, const char *request)
 {
     struct {
         const char *text;
@@ -201,10 +208,11 @@ static void send_request(int fd, const char *request)
         while (parts[i].left) {
             const ssize_t n = write(fd, parts[i].text, parts[i].left);
             if (n < 0 && errno != EINTR)
-                return; /* the child is gone; its end says how */
+                return errno == EPIPE ? 0 : errno;
             parts[i].text += n > 0 ? n : 0;
             parts[i].left -= n > 0 ? (size_t)n : 0;
         }
+    return 0;
 }
 
 /* Talks to a started child until its end. */
@@ -214,9 +222,10 @@ static struct process_outcome converse(const struct process_spec *spec, pid_t pi
     const double start = clock_now();
     struct conversation c = {.pid = pid, .answer = answer, .printed.fd = printed};
     offer_to_oom_killer(pid);
-    send_request(request, spec->request);
+    c.error = send_request(request, spec->request);
     close(request);
-    struct process_outcome outcome = {.end = listen(&c, start + spec->deadline_s)};
+    struct process_outcome outcome = {.end = c.error ? PROCESS_LOST
+                                                     : listen(&c, start + spec->deadline_s)};
     const bool ended = outcome.end == PROCESS_ANSWERED || outcome.end == PROCESS_EXITED;
     bool by_itself;
     const int status = reap(pid, !ended, &c.printed, &by_itself);
@@ -224,7 +233,9 @@ static struct process_outcome converse(const struct process_spec *spec, pid_t pi
         outcome.end = WIFSIGNALED(status) ? PROCESS_SIGNALLED : PROCESS_EXITED;
     if (outcome.end == PROCESS_ANSWERED && by_itself && WIFSIGNALED(status))
         outcome.end = PROCESS_ENDED_BADLY;
-    outcome.status = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
+    outcome.status = c.error               ? c.error
+                     : WIFSIGNALED(status) ? WTERMSIG(status)
+                                           : WEXITSTATUS(status);
     if (outcome.end == PROCESS_ANSWERED)
         outcome.answer = c.line.text;
     else

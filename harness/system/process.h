@@ -37,7 +37,8 @@ enum process_end {
     PROCESS_ENDED_BADLY, /* likewise, but after its answer, which is not to be believed then */
     PROCESS_TIMEOUT,
     PROCESS_INTERRUPTED, /* of the parent, process_catch_interrupts() */
-    PROCESS_NOT_STARTED  /* status = errno */
+    PROCESS_NOT_STARTED, /* status = errno */
+    PROCESS_LOST         /* this process could not talk to it; status = errno */
 };
 
 struct process_outcome {
