@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "problem/outputs.h"
 #include "base/progress.h"
 #include "results/report.h"
@@ -38,13 +39,20 @@ static const char *command_name(const struct run *run)
     return run->options.command == COMMAND_CHECK ? "check" : "run";
 }
 
-/* Without --output there is no journal: nothing is written and nothing can fail. */
+/* Without --output there is no journal: nothing is written, and only memory can be missing. */
+static bool unwritten(struct run *run, json_t *line)
+{
+    const bool whole = line && !memory_ran_out();
+    if (!whole)
+        snprintf(run->message, sizeof run->message, "out of memory");
+    json_decref(line);
+    return whole;
+}
+
 static bool write_line(struct run *run, json_t *line)
 {
-    if (run->journal)
-        return journal_write(run->journal, line, run->message, sizeof run->message);
-    json_decref(line);
-    return true;
+    return run->journal ? journal_write(run->journal, line, run->message, sizeof run->message)
+                        : unwritten(run, line);
 }
 
 /* The share of finished cells, for the progress display. */
@@ -73,19 +81,19 @@ static void launching(void *context, const struct cell *cell, const char *what)
 static bool launched(void *context, json_t *record)
 {
     struct run *run = context;
-    if (run->journal)
-        return journal_note(run->journal, record, run->message, sizeof run->message);
-    json_decref(record);
-    return true;
+    return run->journal ? journal_note(run->journal, record, run->message, sizeof run->message)
+                        : unwritten(run, record);
 }
 
 static bool finished(void *context, struct cell *cell)
 {
     struct run *run = context;
     char text[1024];
+    if (!write_line(run, json_incref(cell->row)))
+        return false;
     report_line(cell->row, text, sizeof text);
     progress_line("%3.0f %%  %s", 100 * share_done(&run->session), text);
-    return write_line(run, json_incref(cell->row));
+    return true;
 }
 
 /* ---- the session ----------------------------------------------------------------------------- */
@@ -227,8 +235,10 @@ static int finish(struct run *run, enum rounds_end end)
     char message[512];
     const double wall_s = clock_now() - run->started;
     if (end == ROUNDS_STOPPED ||
-        !write_line(run, session_end_line(end == ROUNDS_DONE, wall_s, &run->time)))
+        !write_line(run, session_end_line(end == ROUNDS_DONE, wall_s, &run->time))) {
         progress_say("%s", *run->message ? run->message : "out of memory");
+        code = code == EXIT_AS_ASKED ? EXIT_ENVIRONMENT : code;
+    }
     report_summary(run->session.cells, run->session.cell_count);
     report_noise(run->noise);
     const double launched_s = run->time.working_s + run->time.probing_s;

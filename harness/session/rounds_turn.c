@@ -1,10 +1,12 @@
 /*
  * rounds_turn: one cell's turn in a round.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/clock.h"
 #include "results/launches.h"
 #include "bench/noise.h"
@@ -17,8 +19,12 @@
 
 bool rounds_finish(struct rounds *rounds, struct cell *cell)
 {
-    return cell->row || (row_finish(cell, rounds->command, rounds->session->seed) &&
-                         rounds->events->finished(rounds->events->context, cell));
+    if (cell->row)
+        return true;
+    errno = 0; /* a statistic without memory is NaN, and says no more */
+    const bool made = row_finish(cell, rounds->command, rounds->session->seed);
+    memory_note(errno);
+    return made && rounds->events->finished(rounds->events->context, cell);
 }
 
 /* Adds the times of working and of probing that a worker gives in its answer. */
@@ -37,7 +43,7 @@ void rounds_keep_log(struct cell *cell, const struct launch *launch)
     if (!launch->log || (cell->log && !cell_state_is_bad(launch->state)))
         return;
     free(cell->log);
-    cell->log = strdup(launch->log);
+    cell->log = memory_text(launch->log);
 }
 
 struct launch rounds_launch(struct rounds *rounds, const struct protocol_request *request,

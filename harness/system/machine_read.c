@@ -2,10 +2,12 @@
  * machine_read: small text files of /proc and /sys.
  */
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "machine_private.h"
 
 static void strip_end(char *text)
@@ -18,8 +20,10 @@ static void strip_end(char *text)
 bool machine_read_line(const char *path, char *text, size_t size)
 {
     FILE *file = fopen(path, "re");
-    if (!file)
+    if (!file) {
+        memory_note(errno);
         return false;
+    }
     const bool read = fgets(text, (int)size, file) != NULL;
     fclose(file);
     if (read)
@@ -39,8 +43,10 @@ double machine_read_number(const char *path, double otherwise)
 bool machine_read_field(const char *path, const char *key, char *value, size_t size)
 {
     FILE *file = fopen(path, "re");
-    if (!file)
+    if (!file) {
+        memory_note(errno);
         return false;
+    }
     char line[4096]; /* the flags of /proc/cpuinfo take 1.5 KB */
     bool found = false;
     while (!found && fgets(line, sizeof line, file)) {
