@@ -45,8 +45,8 @@ bool cases_select(struct case_list *list, const char *names, char *message, size
 void cases_free(struct case_list *list);
 
 /* Where an input's file is: its path as written, otherwise in the data directory, which is
- * $ATTNBENCH_DATA or the one of the build or the installation.  False: nowhere; found is as
- * written. */
+ * $ATTNBENCH_DATA or the one of the build or the installation, out of which neither `..` nor a link
+ * leads.  False: nowhere; found is as written. */
 #define CASES_PATH 4096
 bool cases_find_file(const char *path, char found[CASES_PATH]);
 

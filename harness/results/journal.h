@@ -42,6 +42,10 @@ json_t *journal_launches(const struct journal *journal, const char *identity);
 
 void journal_close(struct journal *journal);
 
+/* Escapes what a terminal would obey in every text of a value, as journal_resume() does: a results file may
+ * be of somebody else.  Names of fields stay. */
+void journal_make_printable(json_t *value);
+
 /* The fields that tell two cells apart, from kernel to plug-in digest, as one string. */
 #define JOURNAL_IDENTITY 2048
 void journal_identity(const json_t *cell, char *text, size_t size);

@@ -125,6 +125,31 @@ static void files_are_found_as_written_then_beside_the_suite_then_in_the_data(vo
     remove("data");
 }
 
+static void nothing_leads_out_of_the_data(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path;
+        bool found;
+    } files[] = {{"y", true},          {"deep/../y", true}, {"inner", true},
+                 {"../secret", false}, {"outer", false},    {"../database", false}};
+    char path[CASES_PATH];
+    mkdir("data", 0777);
+    mkdir("data/deep", 0777);
+    write_file("data/y", "", 0);
+    write_file("secret", "", 0);
+    write_file("database", "", 0); /* begins as the directory does */
+    assert_int_equal(symlink("y", "data/inner") | symlink("../secret", "data/outer"), 0);
+    setenv("ATTNBENCH_DATA", "data", 1);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        assert_int_equal(cases_find_file(files[i].path, path), files[i].found);
+    unsetenv("ATTNBENCH_DATA");
+    for (size_t i = 0; i < 3; i++)
+        remove((const char *[]){"data/inner", "data/outer", "data/y"}[i]);
+    for (size_t i = 0; i < 4; i++)
+        remove((const char *[]){"data/deep", "data", "secret", "database"}[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -132,6 +157,7 @@ int main(void)
         cmocka_unit_test(bad_problems_are_refused),
         cmocka_unit_test(cases_are_selected_by_name_and_pattern),
         cmocka_unit_test(files_are_found_as_written_then_beside_the_suite_then_in_the_data),
+        cmocka_unit_test(nothing_leads_out_of_the_data),
     };
     return cmocka_run_group_tests(tests, enter_directory, leave_directory);
 }

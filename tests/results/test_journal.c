@@ -150,6 +150,27 @@ static void damage_is_named_by_its_line(void **state)
     assert_non_null(strstr(message, "line 2 is damaged"));
 }
 
+static void texts_are_fit_for_a_terminal(void **state)
+{
+    (void)state;
+    struct journal *journal = created();
+    json_t *row = cell("cell", "naive", 1, 1), *first = session("a");
+    json_object_set_new(first, "command", json_pack("[s]", "run\x1b[2J"));
+    json_object_set_new(row, "why", json_string("\x1b]0;title\x07 and a\nline"));
+    char identity[JOURNAL_IDENTITY];
+    journal_identity(row, identity, sizeof identity);
+    write_line(journal, first);
+    write_line(journal, row);
+    journal_close(journal);
+    journal = journal_resume(path, message, sizeof message);
+    assert_non_null(journal);
+    const json_t *command = json_object_get(journal_session(journal), "command");
+    assert_string_equal(json_string_value(json_array_get(command, 0)), "run\\x1b[2J");
+    const json_t *why = json_object_get(journal_find(journal, identity), "why");
+    assert_string_equal(json_string_value(why), "\\x1b]0;title\\x07 and a\nline");
+    journal_close(journal);
+}
+
 static void foreign_files_are_refused(void **state)
 {
     (void)state;
@@ -208,6 +229,7 @@ int main(void)
         ON_FILE(launches_of_another_build_do_not_count),
         ON_FILE(an_unfinished_line_is_cut_off),
         ON_FILE(damage_is_named_by_its_line),
+        ON_FILE(texts_are_fit_for_a_terminal),
         ON_FILE(foreign_files_are_refused),
         ON_FILE(one_session_writes_at_a_time),
         cmocka_unit_test(a_full_disk_is_an_error),
