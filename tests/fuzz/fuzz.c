@@ -1,0 +1,49 @@
+/*
+ * fuzz: promises, texts and files.
+ */
+#define _GNU_SOURCE
+#include "fuzz.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+void require(bool kept, const char *promise)
+{
+    if (kept)
+        return;
+    fprintf(stderr, "broken promise: %s\n", promise);
+    abort();
+}
+
+void require_message(const char *message, size_t size)
+{
+    const size_t length = strnlen(message, size);
+    require(length > 0 && length < size, "a message has words and an end");
+    for (size_t i = 0; i < length; i++)
+        require(message[i] >= ' ' && message[i] <= '~', "a message is one printable line");
+}
+
+char *fuzz_text(const uint8_t *bytes, size_t size)
+{
+    char *text = malloc(size + 1);
+    require(text, "memory");
+    if (size)
+        memcpy(text, bytes, size);
+    text[size] = 0;
+    return text;
+}
+
+const char *fuzz_file(const uint8_t *bytes, size_t size)
+{
+    static int fd = -1;
+    static char path[64];
+    if (fd >= 0)
+        close(fd);
+    fd = memfd_create("fuzz", MFD_CLOEXEC);
+    require(fd >= 0 && (!size || write(fd, bytes, size) == (ssize_t)size), "a file in memory");
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    return path;
+}

@@ -1,0 +1,29 @@
+/*
+ * fuzz: what the fuzzers share.
+ *
+ * Each is a program of libFuzzer that gives any bytes to one reader.  A crash, a leak, undefined
+ * behaviour, a wrong promise of the reader's header (require()) or an input that takes seconds ends it.
+ */
+#ifndef TESTS_FUZZ_H
+#define TESTS_FUZZ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* libFuzzer calls it with each input; returns 0. */
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+/* Ends the fuzzer where a promise is broken. */
+void require(bool kept, const char *promise);
+
+/* Whether a message is one line of printable text. */
+void require_message(const char *message, size_t size);
+
+/* The bytes as a text of its own, free() it. */
+char *fuzz_text(const uint8_t *bytes, size_t size);
+
+/* The path of a file in memory with those bytes, until the next call. */
+const char *fuzz_file(const uint8_t *bytes, size_t size);
+
+#endif
