@@ -1,0 +1,39 @@
+"""Translation units of the kernels, as a build folder's compile commands name them."""
+
+import json
+import re
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A translation unit: a variant of a kernel, or a file of the library (whose isa is "")."""
+
+    kernel: str
+    isa: str
+    source: str
+    command: tuple[str, ...]  # of the compiler, up to its output
+    directory: str
+
+    @property
+    def name(self) -> str:
+        """As the command line names variants."""
+        return f"{self.kernel}/{self.isa}" if self.isa else self.kernel
+
+
+def units_of(build: Path) -> list[Unit]:
+    """The units of kernels/ in a build folder, by its compile commands."""
+    found = []
+    for entry in json.loads((build / "compile_commands.json").read_text()):
+        words = shlex.split(entry["command"])
+        output, source = words[words.index("-o") + 1], entry["file"]
+        kernel = re.search(r"attn_kernel_(\w+?)_(baseline|avx2|avx512|avx512_bf16)\.dir", output)
+        library = re.search(r"/attention\.dir/", output)
+        if not kernel and not library:
+            continue
+        name, isa = (kernel[1], kernel[2]) if kernel else (Path(source).stem, "")
+        command = tuple(words[: words.index("-o")])
+        found.append(Unit(name, isa, source, command, entry["directory"]))
+    return found
