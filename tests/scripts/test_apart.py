@@ -5,7 +5,6 @@ import json
 from pathlib import Path
 
 import pytest
-import sample
 from attntools import apart
 from attntools.comparison_tables import APART
 
@@ -19,13 +18,13 @@ script = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(script)
 
 
-def test_the_sentence_counts_in_a_thousand(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_sentence_counts_in_a_thousand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(apart, "FOUND", tmp_path / "apart.json")
     apart.FOUND.write_text(json.dumps({"sessions": 5, "compared": 400, "slower": 6, "faster": 2}))
-    said = "Of 1000 cells of equal sessions apart in time 15 were called SLOWER (6 of 400, 5 sessions)."
-    assert apart.found_equal() == said
+    assert apart.found_equal() == (
+        "Of 1000 cells of equal sessions apart in time 15 were called SLOWER "
+        "(6 of 400, 5 sessions)."
+    )
 
 
 def test_the_committed_figures_are_those_of_the_committed_sessions() -> None:
