@@ -154,10 +154,10 @@ static bool counts(const json_t *launch)
 static bool take(struct journal *journal, json_t *line)
 {
     char identity[JOURNAL_IDENTITY];
+    journal_make_printable(line);
     const char *type = json_string_value(json_object_get(line, "type"));
     if (!type)
         return false;
-    journal_make_printable(line);
     journal_identity(line, identity, sizeof identity);
     if (strcmp(type, "session") == 0)
         take_session(journal, line);
