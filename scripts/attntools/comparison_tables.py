@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from xml.etree import ElementTree
 
 from attntools import tables
+from attntools.apart import found_equal
 from attntools.cells import Cell, Identity
 from attntools.cli import ToolError
-from attntools.apart import found_equal
 from attntools.comparison import Comparison, Verdict, geometric_mean
 from attntools.ranking import Ranked
 from attntools.units import change, digits, seconds

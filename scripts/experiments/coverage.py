@@ -8,9 +8,9 @@
     cat equal-*.jsonl | grep -v '"type":"launch"' > FILE
     .venv/bin/python scripts/experiments/coverage.py FILE
 
-Prints how many intervals of cells hold the median over the cell's launches in all sessions, and of
-all ordered pairs of sessions how many cells `scripts/compare` calls slower and faster.  --write puts
-the latter where `scripts/compare` quotes it from, scripts/attntools/apart.json.
+Prints how many intervals of cells hold the median over the cell's launches in all sessions, and
+of all ordered pairs of sessions how many cells `scripts/compare` calls slower and faster.  --write
+puts the latter where `scripts/compare` quotes it from, scripts/attntools/apart.json.
 """
 
 from __future__ import annotations
