@@ -14,8 +14,8 @@ from attntools.comparison import THRESHOLD
 from attntools.database import Point
 from attntools.units import change, seconds
 
-# Sessions that a new level must last for: a single slow session is noise, not a change.
-SHORTEST = 2
+# Sessions that a new level must last for: one or two slow sessions are noise, not a change.
+SHORTEST = 3
 
 DATES = 8  # that fit below a figure
 COMMIT = 10  # letters of a commit
@@ -44,8 +44,8 @@ def changes(times: list[float], threshold: float = THRESHOLD) -> list[Change]:
     # A clock knows no more than this; without it a series of equal times would split anywhere.
     spread = max(float(spread), 1e-3)
     penalty = 3 * np.log(len(x)) * spread**2
-    # Of three neighbours the middle one: a step stays where it is, a single slow session goes.
-    level = median_filter(x, 3, mode="nearest")
+    # Of five neighbours the middle one: a step stays where it is, one or two slow sessions go.
+    level = median_filter(x, 2 * SHORTEST - 1, mode="nearest")
     search = ruptures.Pelt(model="l2", min_size=SHORTEST, jump=1).fit(level[:, None])
     ends = [0, *search.predict(pen=penalty)]
     found = []

@@ -43,6 +43,8 @@ def test_changes_of_known_series() -> None:
     spike = flat.copy()
     spike[10] *= 1.5
     assert changes(spike) == []  # one session is no level
+    spike[11] *= 1.5
+    assert changes(spike) == []  # nor are two
     assert changes([1.0, 2.0, 2.0]) == []
     assert changes([1.0] * 10) == []
 

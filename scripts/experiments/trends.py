@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""How often does `scripts/history trend` find a change that is none, and a step of 5 % in time?
+
+    .venv/bin/python scripts/experiments/trends.py results/trust/equal-sessions.jsonl
+
+Simulated histories of one cell, a session a day: 50 sessions without a change, and 30 with 5 that
+take 5 % more time.  Sessions differ by normal noise, or by what the equal sessions of FILE differed
+by, drawn anew for every day.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from attntools.trend import changes
+
+DAYS, BEFORE, WITHIN = 50, 30, 5
+
+# Relative deviations of so many sessions.
+Draw = Callable[[int], np.ndarray]
+
+
+def recorded(path: Path, rng: np.random.Generator) -> Draw:
+    """The deviations of a file's sessions from their cell's median, of a cell drawn each time."""
+    medians: dict[tuple[str, int], list[float]] = defaultdict(list)
+    for line in path.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        if row["type"] == "cell":
+            medians[row["kernel"], row["threads"]].append(np.log(row["time"]["median_s"]))
+    cells = [np.array(of) - np.median(of) for of in medians.values()]
+    return lambda n: rng.choice(cells[rng.integers(len(cells))], n)
+
+
+def step_found(deviations: np.ndarray) -> bool:
+    """Whether a slow-down near the step shows in one of the sessions after it."""
+    times = list(np.exp(deviations + np.log(1.05) * (np.arange(len(deviations)) >= BEFORE)))
+    return any(
+        abs(change.index - BEFORE) <= 2 and change.ratio > 1
+        for known in range(BEFORE + 1, BEFORE + WITHIN + 1)
+        for change in changes(times[:known])
+    )
+
+
+def figures(name: str, draw: Draw, histories: int) -> str:
+    """One line."""
+    none = sum(len(changes(list(np.exp(draw(DAYS))))) for _ in range(histories))
+    found = sum(step_found(draw(BEFORE + WITHIN)) for _ in range(histories))
+    days = DAYS * histories
+    return f"{name}: {none} changes in {days} cell-days without one; {found} of {histories} found"
+
+
+def main() -> int:
+    """Prints the figures."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("file", type=Path, help="results of equal sessions")
+    parser.add_argument("--histories", type=int, default=200)
+    options = parser.parse_args()
+    rng = np.random.default_rng(1)
+    draws: dict[str, Draw] = {
+        f"normal, {spread:g} %": lambda n, spread=spread: spread / 100 * rng.standard_normal(n)
+        for spread in (0.5, 1, 1.5, 2)
+    }
+    draws["recorded"] = recorded(options.file, rng)
+    for name, draw in draws.items():
+        print(figures(name, draw, options.histories), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
