@@ -193,7 +193,7 @@ def report(rows: Sequence[Row], excused: dict[str, str]) -> str:
     fates = Counter(row["fate"] for row in ended.values())
     none = {i for i, row in ended.items()
             if row["fate"] == SAME or (row["fate"] == SURVIVED and i in excused)}  # fmt: skip
-    count = len(ended) - len(none)
+    count = len(ended) - len(none) + len(under_way)
     dead = fates[BUILD] + fates[CHECK] + fates[CTEST]
     ran = count - fates[BUILD]
     said = [
@@ -204,8 +204,8 @@ def report(rows: Sequence[Row], excused: dict[str, str]) -> str:
         f"  by build         {fates[BUILD]}",
         f"  by check         {fates[CHECK]}, {share(fates[CHECK], ran)} of those that compile",
         f"  by ctest alone   {fates[CTEST]}",
-        f"survive            {count - dead}",
-        f"not done yet       {len(under_way)}, which passed some steps",
+        f"survive            {count - dead - len(under_way)}",
+        f"not done yet       {len(under_way)}, which passed some steps and count as alive",
     ]
     wrong = {CTEST: "passed check, died by", SURVIVED: "survived"}
     for i, row in ended.items():
