@@ -21,11 +21,13 @@ template <typename T> T *row_of(const attn_tensor &t, std::size_t b, std::size_t
     return static_cast<T *>(attn_row(&t, b, h, i));
 }
 
-template <typename T> float dot(const T *q, const T *k, std::size_t n)
+// The scale is on q: where it is on the sum, a compiler fuses that product with the subtraction of the
+// maximum, and the largest score less itself is what rounding took from it, not 0.
+template <typename T> float score(const T *q, const T *k, std::size_t n, float scale)
 {
     float sum = 0;
     for (std::size_t d = 0; d < n; d++)
-        sum += float(q[d]) * float(k[d]);
+        sum += scale * float(q[d]) * float(k[d]);
     return sum;
 }
 
@@ -41,13 +43,13 @@ void query(const attn_problem &p, const attn_tensors &t, std::size_t b, std::siz
     float m = -std::numeric_limits<float>::infinity(), l = 0;
 
     for (std::ptrdiff_t j = seen.lo; j < seen.hi; j++)
-        m = std::fmax(m, scale * dot(q, row_of<T>(t.k, b, g, std::size_t(j)), p.qk_dim));
+        m = std::fmax(m, score(q, row_of<T>(t.k, b, g, std::size_t(j)), p.qk_dim, scale));
     if (std::isinf(m) && m < 0) // no key, or none with any weight
         m = 0;
     std::fill_n(sums, p.v_dim, 0.0f);
     for (std::ptrdiff_t j = seen.lo; j < seen.hi; j++) {
         const T *k = row_of<T>(t.k, b, g, std::size_t(j)), *v = row_of<T>(t.v, b, g, std::size_t(j));
-        const float weight = std::exp(scale * dot(q, k, p.qk_dim) - m);
+        const float weight = std::exp(score(q, k, p.qk_dim, scale) - m);
         l += weight;
         for (std::size_t d = 0; d < p.v_dim; d++)
             sums[d] += weight * float(v[d]);

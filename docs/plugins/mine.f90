@@ -87,7 +87,9 @@ contains
     x(0:) => from_one
   end subroutine
 
-  ! One query: the maximum of its scores first, then the exponentials and their weighted sum.
+  ! One query: the maximum of its scores first, then the exponentials and their weighted sum.  The scale
+  ! is on q: a product with the sum would be fused with the subtraction of the maximum, which then
+  ! leaves of the largest score what rounding took from it.
   subroutine query(p, t, q, k, v, o, b, h, i)
     type(attn_problem), intent(in) :: p
     type(attn_tensors), intent(in) :: t
@@ -108,14 +110,14 @@ contains
     m = -huge(m)
     do j = 0, seen - 1
       key = row_at(t%k, b, g, j)
-      x = scale * dot_product(q(from:from + p%qk_dim - 1), k(key:key + p%qk_dim - 1))
+      x = dot_product(scale * q(from:from + p%qk_dim - 1), k(key:key + p%qk_dim - 1))
       if (x > m .or. ieee_is_nan(x)) m = x
     end do
     l = 0
     o(to:to + p%v_dim - 1) = 0
     do j = 0, seen - 1
       key = row_at(t%k, b, g, j)
-      x = scale * dot_product(q(from:from + p%qk_dim - 1), k(key:key + p%qk_dim - 1))
+      x = dot_product(scale * q(from:from + p%qk_dim - 1), k(key:key + p%qk_dim - 1))
       weight = exp(x - m)
       l = l + weight
       key = row_at(t%v, b, g, j)
