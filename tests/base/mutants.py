@@ -23,7 +23,7 @@ SOURCES = {
     "stats_shape": ["stats.c", "stats_shape.c"],
     "stop": ["stats.c", "stats_dependence.c", "stop.c"],
     "coverage": ["stats.c", "stats_dependence.c", "stop.c", "random.c"],
-    "noise": ["noise.c", "stats.c", "stats_shape.c", "random.c"],
+    "noise": ["noise.c", "base/memory.c", "stats.c", "stats_shape.c", "random.c"],
 }
 
 
@@ -118,7 +118,7 @@ MUTANTS = [
     Mutant("stop.c", "(hi - lo) / 2 /", "(hi - lo) /", "stop"),
     Mutant("stop.c", "|| known->freedom < STATS_DEPENDENCE_ENOUGH", "", "stop"),
     Mutant("stop.c", "PLATEAU_KEPT 0.95", "PLATEAU_KEPT 0.0", "stop"),
-    Mutant("stop.c", "LOOK_EVERY 6", "LOOK_EVERY 1", "coverage"),
+    Mutant("stop.c", "LOOK_EVERY 6", "LOOK_EVERY 1", "stop"),
     Mutant("stop.c", "return n >= cap ? STOP_CAP : STOP_NOT;\n}",
            "return n > cap ? STOP_CAP : STOP_NOT;\n}", "stop"),
     # flags
@@ -199,7 +199,7 @@ def compile_test(compiler: str, tree: Path, test: str, scratch: Path) -> dict[st
     """The objects of a test, unbroken: by the name of the source, and its own."""
     sources = {name: find(tree / "harness", name) for name in SOURCES[test]}
     sources["test"] = find(tree / "tests", f"test_{test}.c")
-    objects = {name: scratch / f"{test}.{name}.o" for name in sources}
+    objects = {name: scratch / f"{test}.{Path(name).name}.o" for name in sources}
     for name, source in sources.items():
         compile_one(compiler, tree, test, source, objects[name])
     return objects

@@ -35,6 +35,16 @@ static void stops_at_one_percent(void **state)
     assert_int_equal(stop_decide(wide, 6, 24, &independent), STOP_NOT);
 }
 
+/* More often would end a cell whenever chance makes its interval short. */
+static void looks_at_every_sixth_launch(void **state)
+{
+    (void)state;
+    static const double x[] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    for (size_t n = 7; n < 12; n++)
+        assert_int_equal(stop_decide(x, n, 24, &independent), STOP_NOT);
+    assert_int_equal(stop_decide(x, 12, 24, &independent), STOP_CI);
+}
+
 /* Two modes 20 % apart: no number of launches narrows the interval. */
 static void stops_at_a_plateau(void **state)
 {
@@ -92,6 +102,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(half_width_is_of_the_interval),
         cmocka_unit_test(stops_at_one_percent),
+        cmocka_unit_test(looks_at_every_sixth_launch),
         cmocka_unit_test(stops_at_a_plateau),
         cmocka_unit_test(goes_on_while_it_gets_better),
         cmocka_unit_test(stops_at_the_cap),
