@@ -194,10 +194,13 @@ static bool sample(struct bench *bench, double empty_s)
     const size_t left = calls < bench->set_count ? calls : bench->set_count;
     const size_t first = (bench->next + bench->set_count - left) % bench->set_count;
     const struct bench_options *options = bench->options;
-    if (options->verify && !options->verify(options->verify_context, first, left))
-        return false;
-    result->verified_samples += options->verify != NULL;
-    return true;
+    if (!options->verify)
+        return true;
+    const double start = clock_now();
+    const bool right = options->verify(options->verify_context, first, left);
+    result->verifying_s += clock_now() - start;
+    result->verified_samples += right;
+    return right;
 }
 
 /* In cold mode a set must be out of the caches when its turn comes, so it is poisoned long before:
@@ -225,7 +228,7 @@ static bool take_samples(struct bench *bench)
             bench->next = next;
         }
     } while (right && result->samples < bench->options->max_samples &&
-             clock_now() - start < bench->options->budget_s);
+             clock_now() - start - result->verifying_s < bench->options->budget_s);
     result->overhead_s = empty_s / (double)calls;
     result->disturbance.wall_s = clock_now() - start;
     result->overhead_again_s = empty_stretch(bench, calls) / (double)calls;

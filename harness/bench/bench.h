@@ -18,7 +18,8 @@
 struct bench_options {
     double warmup_s; /* warm up by time */
     double sample_s; /* shortest sample; at least 1000 * clock resolution in any case */
-    double budget_s; /* stop sampling after this long; at least one sample is taken */
+    double
+        budget_s; /* stop sampling after this long, verifying apart; one sample is always taken */
     size_t max_samples;
     bool cold; /* the caller's sets outgrow the last-level cache and the TLB: bench_cold_sets() */
     uint64_t seed;  /* of the numbers of stray calls */
@@ -45,6 +46,7 @@ struct bench_result {
     double overhead_s;       /* empty loop per call, already subtracted */
     double overhead_again_s; /* the same after the samples, to show how stable it is */
     double probing_s;        /* duration of the FMA probes beside the samples */
+    double verifying_s;      /* of all verify() calls */
     double clock_resolution_s;
     double busy_s, barrier_s; /* per call, over threads: mean busy, mean waiting; NaN unknown */
     double *thread_busy_s;    /* per call, of each thread; NULL unknown; owned */

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <unistd.h>
 
 #include "noting_kernel.h"
 
@@ -243,6 +244,29 @@ static void a_wrong_result_ends_the_launch(void **state)
     bench_free(&result);
 }
 
+static bool verify_slowly(void *context, size_t first, size_t count)
+{
+    usleep(60000);
+    return verify(context, first, count);
+}
+
+/* Time to look at outputs is not taken from the samples: a short launch would have one of them alone. */
+static void verifying_costs_no_samples(void **state)
+{
+    struct fixture *f = *state;
+    struct verifier v = {0};
+    const struct bench_options options = {.sample_s = 1e-5,
+                                          .budget_s = 0.05,
+                                          .max_samples = 3,
+                                          .verify = verify_slowly,
+                                          .verify_context = &v};
+    struct bench_result result;
+    assert_true(bench_run(&f->plan, f->sets, SETS, &options, &result));
+    assert_int_equal(result.samples, 3);
+    assert_true(result.verifying_s >= 0.18);
+    bench_free(&result);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -255,6 +279,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(stray_calls_are_few_and_differ, set_up, tear_down),
         cmocka_unit_test_setup_teardown(outputs_are_poisoned_before, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_wrong_result_ends_the_launch, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(verifying_costs_no_samples, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
