@@ -31,6 +31,7 @@ void journal_make_printable(json_t *value)
         escape(value);
     json_array_foreach (value, i, item)
         journal_make_printable(item);
-    json_object_foreach (value, key, item)
+    json_object_foreach (value, key, item) {
         journal_make_printable(item);
+    }
 }
