@@ -117,13 +117,13 @@ double launches_fraction(const struct cell *cell, double work, const char *ceili
 
 /* ---- samples --------------------------------------------------------------------------------- */
 
-static struct noise_launch noise_launch(const json_t *record)
+static struct noise_launch noise_launch(const struct cell *cell, const json_t *record)
 {
     const struct series samples = samples_of(record);
     return (struct noise_launch){
         .samples_s = samples.x,
         .samples = samples.n,
-        .threads = (int)number_at(record, NULL, "threads"),
+        .threads = cell->threads,
         .disturbance = disturbance_parse(json_object_get(record, "disturbance")),
     };
 }
@@ -135,7 +135,7 @@ static size_t all_launches(const struct cell *cell, struct noise_launch **launch
     size_t n = 0;
     *launches = memory_zeroed(count + 1, sizeof **launches);
     for (size_t i = 0; *launches && i < count; i++) {
-        (*launches)[n] = noise_launch(json_array_get(cell->launches, i));
+        (*launches)[n] = noise_launch(cell, json_array_get(cell->launches, i));
         if ((*launches)[n].samples)
             n++;
         else
@@ -178,7 +178,7 @@ unsigned launches_noise_of(const struct cell *cell, const json_t *record)
     const double usual = noise_clock(&(struct bench_disturbance){
         .clock_ghz = launches_median_of(cell, "disturbance", "clock_ghz"),
         .probe_before_gflops = launches_median_of(cell, "disturbance", "probe_before_gflops")});
-    struct noise_launch launch = noise_launch(record);
+    struct noise_launch launch = noise_launch(cell, record);
     const unsigned flags = noise_of_launch(&launch, isnan(usual) ? 0 : usual);
     free((void *)launch.samples_s);
     return flags;
