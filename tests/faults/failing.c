@@ -11,7 +11,7 @@
  * Once it fails, FILE gets a line: the function and who called it.  No FILE after a run means that
  * there were fewer calls.  Of KIND "none" nothing fails, and at the end FILE gets a line for each kind:
  * its name and how many calls there were.  Children are spared: the two variables are taken out of the
- * environment, and between fork and exec nothing fails; hwloc is spared, too.
+ * environment, and between fork and exec nothing fails; of_library() is spared, too.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -88,18 +88,20 @@ static bool own(void)
     return plan.pid && plan.pid == (pid_t)syscall(SYS_getpid);
 }
 
-/* hwloc 2.9 dereferences memory that it did not get, and takes a machine that it cannot read for another
- * one.  That is when a session begins, before it has written anything; its calls do not count. */
-static bool of_hwloc(const void *caller)
+/* Libraries that crash without memory, whose calls do not count.  hwloc 2.9 dereferences what it did not
+ * get, and takes a machine that it cannot read for another one: that is when a session begins, before it
+ * has written anything.  LLVM's OpenMP 14 calls itself without end when the process ends. */
+static bool of_library(const void *caller)
 {
     Dl_info info;
-    return plan.spared || (dladdr(caller, &info) && strstr(info.dli_fname, "/libhwloc."));
+    return plan.spared || (dladdr(caller, &info) && (strstr(info.dli_fname, "/libhwloc.") ||
+                                                     strstr(info.dli_fname, "/libomp.")));
 }
 
 /* Whether this call fails; errno says how. */
 static bool fails(enum kind kind, const char *function, const void *caller)
 {
-    if (!own() || of_hwloc(caller))
+    if (!own() || of_library(caller))
         return false;
     const long counted = ++plan.counted[kind];
     if (strcmp(plan.kind, names[kind]) != 0 || counted < plan.number ||
