@@ -47,7 +47,9 @@ class Samples(CommandTest):
         self.assertEqual(counts, [samples, samples, 0])
 
     def test_every_hundredth_call(self) -> None:
-        self.assert_spoiled(self.row(FAST, "spoils_every_hundredth", "--launches", "20"))
+        row = self.row(FAST, "spoils_every_hundredth", "--launches", "20")
+        self.assert_spoiled(row)
+        self.assertIn(" (b 0, ", row["why"])
 
     def test_the_last_call_of_a_sample(self) -> None:
         self.assert_spoiled(self.row(FAST, "spoils_last_of_sample", "--launches", "5"))
