@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "system/process.h"
 
@@ -20,8 +21,12 @@ struct child_try {
     int (*run)(void); /* the exit status */
 };
 
+/* Begins as a worker does, with the request: a child that ended before would break the pipe. */
 static inline int child_try(const char *name, const struct child_try *tries, size_t count)
 {
+    for (char c = 0; c != '\n';)
+        if (read(PROCESS_REQUEST_FD, &c, 1) != 1)
+            return 1;
     for (size_t n = 0; n < count; n++)
         if (strcmp(name, tries[n].name) == 0)
             return tries[n].run();

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -74,10 +75,46 @@ static int answer_badly(void)
     return write(PROCESS_ANSWER_FD, garbage, sizeof garbage) > 0 ? 0 : 1;
 }
 
-static const struct child_try tries[] = {{"print", print_little},      {"print much", print_much},
-                                         {"print on", print_for_ever}, {"abort late", abort_late},
-                                         {"garbage", answer_badly},    {"work", work},
-                                         {"sleep", sleep_on}};
+static const char *registration(pid_t pid)
+{
+    static char path[64];
+    snprintf(path, sizeof path, "/dev/shm/__KMP_REGISTERED_LIB_%d_%u", (int)pid, getuid());
+    return path;
+}
+
+static bool make_registration(pid_t pid)
+{
+    const int fd = open(registration(pid), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    return fd >= 0 && close(fd) == 0;
+}
+
+/* As OpenMP does, and is killed. */
+static int stay_registered(void)
+{
+    if (!make_registration(getpid()))
+        return 1;
+    printf("%d", (int)getpid());
+    fflush(stdout);
+    return sleep_on();
+}
+
+static int find_registration(void)
+{
+    char text[64];
+    snprintf(text, sizeof text, "%d %s", (int)getpid(),
+             access(registration(getpid()), F_OK) == 0 ? "found" : "none");
+    return answer(text);
+}
+
+static const struct child_try tries[] = {{"print", print_little},
+                                         {"print much", print_much},
+                                         {"print on", print_for_ever},
+                                         {"abort late", abort_late},
+                                         {"garbage", answer_badly},
+                                         {"work", work},
+                                         {"sleep", sleep_on},
+                                         {"stay registered", stay_registered},
+                                         {"find registration", find_registration}};
 
 /* ---- in the parent --------------------------------------------------------------------------- */
 
@@ -101,6 +138,37 @@ static void the_end_of_much_is_kept(void **state)
     assert_int_equal(strncmp(outcome.printed, note, sizeof note - 1), 0);
     assert_int_equal(strlen(outcome.printed), sizeof note - 1 + 4096);
     assert_string_equal(outcome.printed + strlen(outcome.printed) - 11, "line 99999\n");
+    release(&outcome);
+}
+
+static void a_killed_child_is_not_registered(void **state)
+{
+    (void)state;
+    struct process_outcome outcome = run("stay registered", (struct process_spec){.deadline_s = 2});
+    assert_int_equal(outcome.end, PROCESS_TIMEOUT);
+    assert_non_null(outcome.printed);
+    const int pid = atoi(outcome.printed);
+    assert_int_not_equal(pid, 0);
+    assert_int_equal(access(registration(pid), F_OK), -1);
+    release(&outcome);
+}
+
+/* The next pids are registered, one of which the child has. */
+static void a_child_finds_no_registration_of_another(void **state)
+{
+    (void)state;
+    enum { NEXT = 200 };
+    const pid_t first = fork();
+    if (first == 0)
+        _exit(0);
+    waitpid(first, NULL, 0);
+    for (pid_t pid = first; pid < first + NEXT; pid++)
+        assert_true(make_registration(pid));
+    struct process_outcome outcome = run("find registration", (struct process_spec){.argv = NULL});
+    for (pid_t pid = first; pid < first + NEXT; pid++)
+        unlink(registration(pid));
+    assert_int_equal(outcome.end, PROCESS_ANSWERED);
+    assert_non_null(strstr(outcome.answer, " none"));
     release(&outcome);
 }
 
@@ -176,6 +244,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_printed_is_kept),
         cmocka_unit_test(the_end_of_much_is_kept),
+        cmocka_unit_test(a_killed_child_is_not_registered),
+        cmocka_unit_test(a_child_finds_no_registration_of_another),
         cmocka_unit_test(waiting_for_a_cpu_is_not_the_childs_time),
         cmocka_unit_test(who_prints_for_ever_meets_the_deadline),
         cmocka_unit_test(an_answer_before_a_crash_does_not_count),
