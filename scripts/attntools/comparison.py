@@ -72,14 +72,14 @@ Pair = tuple[Sequence[float], Sequence[float], bool]
 def ratios(pairs: Sequence[Pair]) -> np.ndarray:
     """Ratio b / a, lo and hi of each pair, as rows of three; NaN where there is no interval.
 
-    Launches that ran side by side (six or more) are compared in pairs, by the sign-test interval;
-    others as two independent samples, by the interval of Moses, which assumes that the two sides'
-    noise has the same shape.
+    Launches that ran side by side (three or more) are compared in pairs, by
+    statistics.paired_interval(); others as two independent samples, by the interval of Moses, which
+    assumes that the two sides' noise has the same shape.
     """
     shapes: dict[tuple[int, int, bool], list[int]] = defaultdict(list)
     for i, (a, b, paired) in enumerate(pairs):
         n = min(len(a), len(b))
-        paired = paired and statistics.median_ranks(n) is not None
+        paired = paired and n >= min(statistics.STUDENT)
         shapes[(n, n, True) if paired else (len(a), len(b), False)].append(i)
     out = np.full((len(pairs), 3), np.nan)
     for (n, m, paired), which in shapes.items():
@@ -89,7 +89,7 @@ def ratios(pairs: Sequence[Pair]) -> np.ndarray:
             a = np.log(np.array([pairs[i][0][:n] for i in part], dtype=np.float64))
             b = np.log(np.array([pairs[i][1][:m] for i in part], dtype=np.float64))
             if paired:
-                lo, hi = statistics.median_interval(b - a)
+                lo, hi = statistics.paired_interval(b - a)
                 out[part] = np.stack((np.median(b - a, axis=-1), lo, hi), axis=-1)
             else:
                 out[part] = np.stack(statistics.shift_interval(a, b), axis=-1)

@@ -49,9 +49,22 @@ def test_ratio_of_rounds_is_that_of_their_medians() -> None:
     assert independent[1] < 0.5 < 2 < independent[2]
 
 
-def test_too_few_rounds_are_compared_as_independent() -> None:
-    a, b = [1.0, 1.1, 1.2, 1.3], [2.0, 2.2, 2.4, 2.6]
-    assert ratios([(a, b, True)])[0] == pytest.approx(ratios([(a, b, False)])[0])
+def test_few_rounds_have_an_interval_of_student() -> None:
+    a, b = [1.0, 2.0, 4.0], [1.1, 2.0, 3.6]
+    logs = np.log([1.1, 1.0, 0.9])
+    half = 4.302653 * logs.std(ddof=1) / 3**0.5
+    expected = [1.0, np.exp(logs.mean() - half), np.exp(logs.mean() + half)]
+    assert ratios([(a, b, True)])[0] == pytest.approx(expected)
+    # A fourth launch of one side has no partner.
+    assert ratios([(a, [*b, 9.0], True)])[0] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("launches", "paired"), [(2, True), (3, False)])
+def test_fewer_rounds_and_few_launches_apart_have_none(launches: int, paired: bool) -> None:
+    a, b = [1.0, 1.1, 1.2], [2.0, 2.2, 2.4]
+    ratio, *interval = ratios([(a[:launches], b[:launches], paired)])[0]
+    assert ratio == pytest.approx(2)
+    assert np.isnan(interval).all()
 
 
 def test_compare_files(files: tuple[Path, Path]) -> None:

@@ -124,6 +124,29 @@ def test_coverage(kind: str) -> None:
     assert 0.945 <= covered <= 0.975
 
 
+@pytest.mark.parametrize("n", [3, 4, 5])
+def test_students_points(n: int) -> None:
+    assert st.STUDENT[n] == pytest.approx(reference.t.ppf(0.975, n - 1), rel=1e-6)
+
+
+def test_interval_of_few_pairs() -> None:
+    # Mean 2, deviation 1: 2 +- 4.302653 / sqrt(3).
+    lo, hi = st.paired_interval([[3.0, 1.0, 2.0]])
+    assert (lo[0], hi[0]) == pytest.approx((-0.484138, 4.484138))
+    # From six on, the ranks; below three, nothing.
+    assert [float(end) for end in st.paired_interval(np.arange(9.0))] == [1, 7]
+    assert np.isnan(st.paired_interval([1.0, 2.0])).all()
+
+
+@pytest.mark.parametrize("n", [3, 4, 5])
+@pytest.mark.parametrize("kind", NOISE)
+def test_coverage_of_few_pairs(kind: str, n: int) -> None:
+    """Both sides have noise of one shape, however far from normal: at least 94.5 %."""
+    a, b = NOISE[kind](np.random.default_rng(13), (2, 20000, n))
+    lo, hi = st.paired_interval(a - b)
+    assert ((lo <= 0) & (hi >= 0)).mean() >= 0.945
+
+
 def test_detectable_is_found_with_the_promised_power() -> None:
     rng = np.random.default_rng(5)
     same = rng.normal(size=4000) * 0.02
