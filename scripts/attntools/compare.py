@@ -8,7 +8,10 @@
                                                    huge_pages, cache, group, or a key of the
                                                    problem (dtype, mask, d, ...)
     scripts/compare FILE.jsonl --by group --base rivals
-                                                   the best kernel of ours against the best rival
+                                                   the best kernel of ours against the best rival,
+                                                   with verdicts and reasons
+    scripts/compare FILE.jsonl --rivals            the same in a row a case and thread count: who
+                                                   needs less time, by how much; docs/rivals.md
 
 A change is that of the time per call: +3 % is slower.  Verdicts, at a threshold of 2 %:
 
@@ -21,9 +24,10 @@ was disturbed by something else on the machine, and where they differ by no more
 from itself in these sessions (their noise lines).
 
 Launches of two files are independent samples (Hodges-Lehmann, interval of Moses); within a file
-they are compared round by round (sign-test interval).  An interval covers the noise between
-launches of these sessions: another day's session may differ by more.  Below a
-comparison of files stands how often sessions of one build, one after the other, were told apart.
+they are compared round by round (sign-test interval; with three to five rounds Student's t).  An
+interval covers the noise between launches of these sessions: another day's session may differ by
+more.  Below a comparison of files stands how often sessions of one build, one after the other, were
+told apart.
 
 For CI: --fail-on slower exits with 1 where a cell is SLOWER, --fail-on wrong where one is wrong
 that was not in the base, and with 0 where none is, whether or not --only shows them.
@@ -36,7 +40,8 @@ import argparse
 import sys
 from collections.abc import Iterable, Sequence
 
-from attntools.cells import Results
+from attntools import ours_against_best
+from attntools.cells import RIVALS, Results
 from attntools.cli import Exit, ToolError, guard, parser, say
 from attntools.comparable import incomparable
 from attntools.comparison import (
@@ -64,6 +69,7 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     p = parser(TOOL, __doc__)
     p.add_argument("files", nargs="+", metavar="FILE", help="results files; the first is the base")
     p.add_argument("--by", metavar="COLUMN", help="compare the values of a column of one file")
+    p.add_argument("--rivals", action="store_true", help="the best of ours against the best rival")
     p.add_argument("--base", metavar="VALUE", help="the value that the others are compared to")
     p.add_argument(
         "--threshold", type=percentage, default=THRESHOLD, metavar="P", help="in percent; 2"
@@ -139,6 +145,17 @@ def column_sections(
     return list(sections.items())
 
 
+def rivals_table(results: Results, options: argparse.Namespace) -> str:
+    """What --rivals prints."""
+    if options.by or options.base or options.only or options.fail_on:
+        raise ToolError("--rivals goes with --format, --allow and --output alone")
+    if options.format == "junit":
+        raise ToolError("--rivals passes or fails nothing; --format text, markdown or csv")
+    if any(cell.group == RIVALS for cell in results.cells.values()):
+        return ours_against_best.render(results, options.format)
+    raise ToolError(f"{results.path}: no rivals")
+
+
 @without_collector()
 def run(argv: Sequence[str] | None = None) -> int:
     """The tool."""
@@ -150,9 +167,12 @@ def run(argv: Sequence[str] | None = None) -> int:
     reasons = incomparable(results, options.allow)
     if reasons:
         raise ToolError(f"\n{TOOL}: ".join(reasons), Exit.INCOMPARABLE)
-    if options.by or len(results) == 1:
+    if options.by or options.rivals or len(results) == 1:
         if len(results) > 1:
-            raise ToolError("--by compares within one file")
+            raise ToolError("--by and --rivals compare within one file")
+        if options.rivals:
+            write_text(options.output, rivals_table(results[0], options))
+            return Exit.OK
         if not options.by and options.fail_on:
             raise ToolError("a ranking finds nothing slower or wrong; --fail-on needs two files")
         if not options.by:

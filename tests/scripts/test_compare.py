@@ -86,7 +86,7 @@ def test_bad_input_leaves_the_output_alone(tool: Tool, files: tuple[Path, Path])
         (["BASE", "--by", "isa"], 4, "compare: --base is missing; the values of isa are avx2"),
         (["BASE", "--by", "isa", "--base", "sve"], 4, "no cell has isa sve; there are avx2"),
         (["BASE", "--by", "colour", "--base", "red"], 4, "no column colour"),
-        (["BASE", "NEW", "--by", "isa"], 4, "--by compares within one file"),
+        (["BASE", "NEW", "--by", "isa"], 4, "--by and --rivals compare within one file"),
         (["BASE", "NEW", "--threshold", "-3"], 4, "-3 is no percentage"),
         (["BASE", "--format", "junit"], 4, "a ranking passes or fails nothing"),
         (["BASE", "NEW", "--output", "/nowhere/out"], 3, "/nowhere/out: No such"),
