@@ -10,12 +10,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from attntools import roof, style
+from attntools import style
 from attntools.cells import Cell, Results, problem_fields
 from attntools.units import digits, seconds
 
-# Longest prefix of a legend or tick that still leaves room for the figure.
-LABEL = 34
+HEAT_ROWS = 40  # cases of a page
 
 
 def series(cells: Iterable[Cell]) -> list[str]:
@@ -100,78 +99,6 @@ def bars(results: Results, case: str) -> Figure | None:
     return fig
 
 
-# ---- roofline ------------------------------------------------------------------------------------
-
-
-def intensity(cell: Cell) -> float:
-    """Useful flops per compulsory byte."""
-    bytes_per_s = cell.number("gbytes_per_s")
-    return cell.number("gflops") / bytes_per_s if bytes_per_s else math.nan
-
-
-def _fma(cells: Sequence[Cell]) -> float:
-    """The multiply-add rate of an instruction set in GFLOP/s, 0 where none was measured.
-
-    Its kernels may compute in types of different rates (bf16, or widened to f32): the fastest is
-    the set's.
-    """
-    measured = [
-        [f for c in group if (f := c.number("ceiling.fma_gflops")) > 0]
-        for group in by(cells, lambda c: c.identity.kernel).values()
-    ]
-    return max((statistics.median(found) for found in measured if found), default=0)
-
-
-def _ceilings(cells: Sequence[Cell]) -> tuple[dict[str, float], list[float]]:
-    """The multiply-add rate of each instruction set, and the read bandwidths, of some cells."""
-    rates = {str(isa): _fma(group) for isa, group in by(cells, lambda c: c.identity.isa).items()}
-    reads = [r for c in cells if (r := c.number("ceiling.read_gbytes_per_s")) > 0]
-    return {isa: rate for isa, rate in rates.items() if rate}, reads
-
-
-def roofline(results: Results) -> Figure | None:
-    """Every cell under the ceilings that were measured beside it (Williams et al. 2009)."""
-    cells = [c for c in results.timed if intensity(c) > 0]
-    if not cells:
-        return None
-    counts = threads_of(cells)
-    looks = style.looks(sorted(series(cells)))
-    points = [(intensity(c), c.number("gflops")) for c in cells]
-    ridges = [f / r for c in cells if (r := c.number("ceiling.read_gbytes_per_s")) > 0
-              and (f := c.number("ceiling.fma_gflops")) > 0]  # fmt: skip
-    # From left of the ridges, so that the slopes are seen whatever the cells are bound by.
-    lo = min([p[0] for p in points] + [r / 2 for r in ridges]) / 2
-    hi = max(p[0] for p in points) * 2
-    of_sets, _ = _ceilings(cells)
-    rates = [p[1] for p in points]
-    low, high = roof.room(min(rates), max([*rates, *of_sets.values()]), len(of_sets))
-    columns = min(2, len(counts))
-    rows = math.ceil(len(counts) / columns)
-    fig, axes = style.figure(rows, columns, height=4.2 * rows, share_y=True)
-    for ax in axes[len(counts) :]:
-        ax.set_visible(False)
-    for ax, threads in zip(axes, counts, strict=False):
-        here = [c for c in cells if c.identity.threads == threads]
-        ax.set_xlim(lo, hi)
-        ceilings, reads = _ceilings(here)
-        if ceilings and reads:
-            roof.draw(ax, ceilings, reads, np.geomspace(lo, hi, 200))
-        for name, group in by(here, lambda c: c.identity.series).items():
-            look = looks[str(name)]
-            ax.plot([intensity(c) for c in group], [c.number("gflops") for c in group],
-                    look.marker, color=look.colour, label=name, mec="white", mew=0.4)  # fmt: skip
-        ax.set_ylim(low, high)
-        plain_log(ax, "x")
-        plain_log(ax, "y")
-        ax.set_title(threads_title(threads))
-        ax.set_xlabel("useful flops per compulsory byte")
-    for ax in axes[::columns]:
-        ax.set_ylabel("useful GFLOP/s")
-    style.legend(fig, axes)
-    style.source(fig, origin(results))
-    return fig
-
-
 # ---- over S --------------------------------------------------------------------------------------
 
 
@@ -230,51 +157,21 @@ def over_length(results: Results, family: str) -> Figure | None:
     return fig
 
 
-# ---- over threads --------------------------------------------------------------------------------
-
-
-def thread_scaling(results: Results) -> Figure | None:
-    """Speed-up over one thread of each variant, one panel a case."""
-    groups = {
-        case: group
-        for case, group in by(results.timed, lambda c: c.case).items()
-        if len(threads_of(group)) > 1
-    }
-    if not groups:
-        return None
-    columns = min(3, len(groups))
-    rows = math.ceil(len(groups) / columns)
-    fig, axes = style.figure(rows, columns, height=0.9 + 2.1 * rows, share_y=True)
-    looks = style.looks(sorted(series(results.timed)))
-    for ax, (case, group) in zip(axes, groups.items(), strict=False):
-        counts = threads_of(group)
-        ax.plot([1, counts[-1]], [1, counts[-1]], color=style.FAINT, lw=1, label="ideal")
-        for name, cells in by(group, lambda c: c.identity.series).items():
-            cells.sort(key=lambda c: c.identity.threads)
-            if cells[0].identity.threads != 1 or len(cells) < 2:
-                continue
-            look = looks[str(name)]
-            ax.plot([c.identity.threads for c in cells],
-                    [cells[0].median_s / c.median_s for c in cells], color=look.colour,
-                    marker=look.marker, ls=look.line, label=name)  # fmt: skip
-        ax.set_xticks(counts)
-        ax.set_xlabel("threads")
-        ax.set_title(str(case)[:LABEL], fontsize=8)
-    for ax in axes[len(groups) :]:
-        ax.set_visible(False)
-    fig.supylabel("times as fast as one thread", fontsize=9)
-    style.legend(fig, axes)
-    style.source(fig, origin(results))
-    return fig
-
-
 # ---- heat map ------------------------------------------------------------------------------------
 
 
-def heat(results: Results, threads: int) -> Figure | None:
-    """Share of the multiply-add ceiling, cases by variants; a cross where there is no time."""
+def heat_pages(results: Results, threads: int) -> list[list[str]]:
+    """The cases of each page of a heat map."""
     cells = [c for c in results.cells.values() if c.identity.threads == threads]
-    cases, names = list(dict.fromkeys(c.case for c in cells)), sorted(series(cells))
+    cases = list(dict.fromkeys(c.case for c in cells))
+    return [cases[i : i + HEAT_ROWS] for i in range(0, len(cases), HEAT_ROWS)]
+
+
+def heat(results: Results, threads: int, cases: Sequence[str]) -> Figure | None:
+    """Share of the multiply-add ceiling, cases by variants; a cross where there is no time."""
+    cells = [c for c in results.cells.values()
+             if c.identity.threads == threads and c.case in cases]  # fmt: skip
+    names = sorted(series(cells))
     if not any(c.timed for c in cells):
         return None
     share = np.full((len(cases), len(names)), np.nan)

@@ -1,31 +1,57 @@
 """Draws figures from a results file.
 
-    scripts/plot FILE.jsonl                        every figure that the file has data for
-    scripts/plot FILE.jsonl --kind roofline,heat   some
+    scripts/plot FILE.jsonl                        what tells the session: at most eight figures
+    scripts/plot FILE.jsonl --kind roofline,bars   some; --all draws every kind
+    scripts/plot FILE.jsonl --case decode,s512     of the cases with one of these texts in their
+                                                   names: their bars, and the kinds asked for
 
-Kinds:
-    bars      time of every variant with its interval, one figure a case
-    roofline  cells under the ceilings measured beside them
-    length    time and GFLOP/s over the sequence length
+The session in eight figures, each where the file has data for it:
+    ceiling   percent of the ceiling by shape, on the largest number of threads
+    speedup   our fastest kernel against gemm or the fastest rival, sorted
+    roofline  cells under the ceilings measured beside them; --name TEXT,TEXT names cases
+    times     time over S, per query and key
+    decode    decode over the keys, against the read bandwidth
     threads   speed-up over one thread
-    heat      share of the multiply-add ceiling, cases by variants
+    accuracy  error over bound against time
+    noise     what difference would show, and what disturbed cells
+
+More kinds:
+    bars      time of every variant with its interval, one figure a case
+    length    time and GFLOP/s over the sequence length, one figure a family of cases
+    heat      share of the multiply-add ceiling, cases by variants, also those without a time
     overview  prefill and decode over the length, as shares of the machine's ceilings
-    rivals    other people's kernels against ours, by case
+    rivals    every rival against ours, by case
     costs     masks and other options, as shares of the plain case's rate
     experiments  a figure of each experiment
 
 Writes SVG and PNG to --output (a folder, made if need be; default: the file's name without its
-ending) and prints their names.  Exit codes: 0 drawn, 3 output, 4 usage or input.
+ending) and prints their names.  No side of a PNG has more than 2000 pixels.  Exit codes: 0 drawn,
+3 output, 4 usage or input.
 """
 
 import argparse
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from attntools import costs, figures, overview, plot_experiments, rivals, style
+from attntools import (
+    accuracy,
+    ceilings,
+    costs,
+    figures,
+    lengths,
+    noise,
+    overview,
+    plot_experiments,
+    rivals,
+    roofline,
+    scaling,
+    speedup,
+    style,
+)
 from attntools.cells import Results
 from attntools.cli import Exit, ToolError, guard, parser, say
 from attntools.files import make_directory
@@ -48,55 +74,72 @@ def _length(results: Results) -> Named:
 
 def _heat(results: Results) -> Named:
     for threads in figures.threads_of(results.timed):
-        yield f"heat-{threads}", figures.heat(results, threads)
+        for number, cases in enumerate(figures.heat_pages(results, threads), 1):
+            page = "" if number == 1 else f"-{number}"
+            yield f"heat-{threads}{page}", figures.heat(results, threads, cases)
 
 
-def _roofline(results: Results) -> Named:
-    yield "roofline", figures.roofline(results)
-
-
-def _threads(results: Results) -> Named:
-    yield "threads", figures.thread_scaling(results)
-
-
-def _rivals(results: Results) -> Named:
-    yield "rivals", rivals.rivals(results)
-
-
-def _costs(results: Results) -> Named:
-    yield "costs", costs.figure(results)
-
-
-def _overview(results: Results) -> Named:
-    yield "overview", overview.overview(results)
-
-
-KINDS: dict[str, Callable[[Results], Named]] = {
-    "roofline": _roofline,
-    "heat": _heat,
-    "length": _length,
-    "threads": _threads,
+# The figures of a session, in the order in which they tell it.
+SESSION: dict[str, Callable[[Results], Figure | None]] = {
+    "ceiling": ceilings.figure,
+    "speedup": speedup.figure,
+    "roofline": roofline.figure,
+    "times": lengths.times,
+    "decode": lengths.decode,
+    "threads": scaling.figure,
+    "accuracy": accuracy.figure,
+    "noise": noise.figure,
+}
+SINGLE = SESSION | {"overview": overview.overview, "rivals": rivals.rivals, "costs": costs.figure}
+SEVERAL: dict[str, Callable[[Results], Named]] = {
     "bars": _bars,
-    "overview": _overview,
-    "rivals": _rivals,
-    "costs": _costs,
+    "length": _length,
+    "heat": _heat,
     "experiments": plot_experiments.every,
 }
+KINDS = (*SINGLE, *SEVERAL)
 
 
-def draw(results: Results, kinds: Sequence[str]) -> Iterator[tuple[str, Figure]]:
-    """Name and figure of each that there is data for."""
+def draw(
+    results: Results, kinds: Sequence[str], names: Sequence[str] = ()
+) -> Iterator[tuple[str, Figure]]:
+    """Name and figure of each that there is data for.
+
+    Args:
+        results: the file.
+        kinds: of KINDS.
+        names: texts of the cases that the roofline names.
+    """
     for kind in kinds:
-        for name, fig in KINDS[kind](results):
+        if kind == "roofline":
+            found: Named = iter([(kind, roofline.figure(results, names))])
+        else:
+            found = SEVERAL[kind](results) if kind in SEVERAL else iter(
+                [(kind, SINGLE[kind](results))])  # fmt: skip
+        for name, fig in found:
             if fig:
                 yield re.sub(r"[^\w.-]+", "-", name).strip("-"), fig
+
+
+def only(results: Results, cases: Sequence[str]) -> Results:
+    """The part of a file about the cases whose names have one of these texts."""
+    cells = {i: c for i, c in results.cells.items() if any(text in c.case for text in cases)}
+    if not cells:
+        raise ToolError(f"{results.path}: no case has {' or '.join(cases)} in its name")
+    names = {c.case for c in cells.values()}
+    noise_lines = [line for line in results.noise if line.get("case") in names]
+    return replace(results, cells=cells, noise=noise_lines)
 
 
 def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     """Parses the command line."""
     p = parser(TOOL, __doc__)
     p.add_argument("file", metavar="FILE", help="a results file")
-    p.add_argument("--kind", default=",".join(KINDS), help=f"comma list of {', '.join(KINDS)}")
+    which = p.add_mutually_exclusive_group()
+    which.add_argument("--kind", help=f"comma list of {', '.join(KINDS)}")
+    which.add_argument("--all", action="store_true", help="every kind")
+    p.add_argument("--case", metavar="TEXT,TEXT", help="only cases with one of these in their name")
+    p.add_argument("--name", metavar="TEXT,TEXT", help="the cases that the roofline names")
     p.add_argument("--format", default=",".join(style.FORMATS), help="comma list of svg, png, pdf")
     p.add_argument("--output", type=Path, metavar="DIR")
     return p.parse_args(argv)
@@ -111,23 +154,38 @@ def choices(text: str, known: Sequence[str], what: str) -> list[str]:
     return words
 
 
+def chosen(options: argparse.Namespace, results: Results) -> list[str]:
+    """The kinds to draw: those asked for, or what tells the file."""
+    if options.all:
+        return list(KINDS)
+    if options.kind:
+        return choices(options.kind, KINDS, "kind")
+    if options.case:
+        return ["bars"]
+    return list(SESSION) if results.cells else ["experiments"]
+
+
 def run(argv: Sequence[str] | None = None) -> int:
     """The tool."""
     options = arguments(argv)
-    kinds = choices(options.kind, list(KINDS), "kind")
+    if options.kind:
+        choices(options.kind, KINDS, "kind")
     formats = choices(options.format, ["svg", "png", "pdf"], "format")
     results = read(options.file)
     for note in results.notes:
         say(TOOL, note)
+    if options.case:
+        results = only(results, options.case.split(","))
+    kinds = chosen(options, results)
     output = options.output or Path(options.file).with_suffix("")
     drawn = 0
-    for name, fig in draw(results, kinds):
+    for name, fig in draw(results, kinds, options.name.split(",") if options.name else ()):
         make_directory(output)
         for path in style.save(fig, output / name, formats):
             print(path)
         drawn += 1
     if not drawn:
-        raise ToolError(f"{options.file}: no data for {options.kind}")
+        raise ToolError(f"{options.file}: no data for {', '.join(kinds)}")
     return Exit.OK
 
 

@@ -4,6 +4,7 @@ Nothing lies above the highest ceiling, so that is where all labels stand: one r
 bandwidths, each near the ridge where its slope ends, and above it a row for each instruction set.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -17,10 +18,19 @@ STEP = 0.012  # between the leaders of two of them, as a share of the width
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 
 
-def room(lowest: float, highest: float, sets: int) -> tuple[float, float]:
-    """Limits of the logarithmic y axis that leave the rows of so many sets above `highest`."""
-    lo, hi = lowest / 2, highest * 1.1
-    return lo, lo * (hi / lo) ** (1 / (1 - ROW * (sets + 2)))
+def room(lowest: float, highest: float, sets: int, below: float) -> tuple[float, float]:
+    """Limits of the logarithmic y axis that leave rows above `highest` and room below `lowest`.
+
+    Args:
+        lowest: of all points.
+        highest: of all points and lines.
+        sets: instruction sets, each a row above.
+        below: share of the axis to leave free.
+    """
+    lo, hi = lowest / 1.5, highest * 1.1
+    above = ROW * (sets + 2)
+    whole = math.log(hi / lo) / (1 - above - below)
+    return lo * math.exp(-below * whole), hi * math.exp(above * whole)
 
 
 def _slopes(ax: Axes, bandwidths: Sequence[float], top: float, x: np.ndarray, row: float) -> None:
