@@ -172,7 +172,8 @@ static const struct attn_kernel *find_kernel(struct worker *worker, char *why, s
     return kernel ? tiles_load(kernel, why, why_size) : NULL;
 }
 
-/* Whether the file of a guest is the one that the session was planned with; false ends the worker. */
+/* Whether the file of a guest is the one that the session was planned with; false ends the worker.  Asked
+ * before it is loaded and when all is done: in between it may be replaced, or written over in place. */
 static bool same_file(struct worker *worker)
 {
     const struct protocol_request *r = &worker->request;
@@ -221,12 +222,9 @@ static bool load_kernel(struct worker *worker)
 
 static void act(struct worker *worker)
 {
-    const struct protocol_request *r = &worker->request;
     const double start = clock_now();
-    if (!same_file(worker))
-        return;
-    if (actions[r->action].alone) {
-        actions[r->action].run(worker);
+    if (actions[worker->request.action].alone) {
+        actions[worker->request.action].run(worker);
         return;
     }
     if (load_kernel(worker) && open_machine(worker)) {
@@ -276,7 +274,10 @@ int worker_main(void)
         return 3;
     worker.answer = json_pack("{s:i, s:s, s:s, s:n}", "protocol", PROTOCOL_VERSION, "token",
                               worker.request.token, "state", "ok", "why");
-    act(&worker);
+    if (same_file(&worker)) {
+        act(&worker);
+        same_file(&worker);
+    }
     const bool written = write_answer(worker.answer);
     json_decref(worker.answer);
     return written ? 0 : 3;

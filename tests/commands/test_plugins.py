@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import unittest
+import unittest.mock
 
 from command import BESIDE, BRIEF, HANGS, HOST, SCHEMA, TINY, cells, lines, run, safetensors
 from command import read_safetensors as read
@@ -182,6 +183,18 @@ class Plugins(PluginTest):
         self.assertEqual(row["state"], "skipped")
         self.assertEqual(row["why"], f"{mine} has changed since the session began")
         self.assertIsNone(row["time"])
+
+    def test_a_file_that_changes_while_it_is_loaded(self) -> None:
+        """After its digest was taken, which is when the session above could miss it."""
+        mine, following = self.directory / "mine.so", self.directory / "next.so"
+        shutil.copy(self.plugin("replaced"), mine)
+        shutil.copy(self.plugin("right"), following)
+        with unittest.mock.patch.dict(os.environ, ATTNBENCH_TEST_NEXT=str(following)):
+            done, rows = self.session("--plugin", str(mine), kernels="replaced")
+        self.assertEqual(done.returncode, 3, done)
+        row = rows["replaced"]
+        self.assertEqual((row["state"], row["time"]), ("skipped", None))
+        self.assertEqual(row["why"], f"{mine} has changed since the session began")
 
     def written(self) -> list[str]:
         """The lines of the results so far."""
