@@ -1,6 +1,13 @@
-/* A file of tensors: refused with a printable message, or tensors that can be read to their last byte. */
+/* A file of tensors: refused with a printable message that begins with its path, or tensors that lie within
+ * the file, apart from each other, and can be read to their last byte. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "fuzz.h"
 #include "problem/safetensors.h"
+
+#define PREFIX ((size_t)8) /* bytes of the header's length */
+#define DATA ((size_t)16)
 
 static void read_tensor(const struct safetensor *t)
 {
@@ -17,19 +24,39 @@ static void read_tensor(const struct safetensor *t)
     safetensors_print_shape(t, text);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+static void read_file(const uint8_t *bytes, size_t size)
 {
     char message[256] = "";
-    struct safetensors *file = safetensors_open(fuzz_file(bytes, size), message, sizeof message);
+    const char *path = fuzz_file(bytes, size);
+    struct safetensors *file = safetensors_open(path, message, sizeof message);
+    size_t tensors = 0;
     if (!file) {
         require_message(message, sizeof message);
-        return 0;
+        require(strncmp(message, path, strlen(path)) == 0, "a message names the file");
+        return;
     }
     for (size_t n = 0; n < safetensors_count(file); n++) {
         const struct safetensor *t = safetensors_at(file, n);
         read_tensor(t);
         require(safetensors_find(file, t->name) == t, "a tensor is found by its name");
+        tensors += t->bytes;
     }
+    require(tensors <= size - PREFIX - strlen("{}"), "tensors lie apart, within the file");
     safetensors_close(file);
+}
+
+/* Most damage ends at the length of the header, were it not right for what the header became: so the bytes
+ * are a whole file, and then the header of one. */
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    uint8_t *file = calloc(1, PREFIX + size + DATA);
+    require(file, "memory");
+    read_file(bytes, size);
+    for (size_t i = 0; i < PREFIX; i++)
+        file[i] = (uint8_t)(size >> 8 * i);
+    if (size)
+        memcpy(file + PREFIX, bytes, size);
+    read_file(file, PREFIX + size + DATA);
+    free(file);
     return 0;
 }
