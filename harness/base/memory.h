@@ -2,8 +2,8 @@
  * memory: allocations of a process that must not write down half of what it knows.
  *
  * Where memory is missing, JSON loses a field and a statistic becomes NaN, without a word.  Neither may
- * reach a results file: what was allocated here, and whatever jansson allocates, is remembered as
- * missing, and whoever writes a row asks first.
+ * reach a results file: what was allocated here, as statistics do, and whatever jansson allocates, is
+ * remembered as missing, and whoever writes a line asks first.
  */
 #ifndef HARNESS_BASE_MEMORY_H
 #define HARNESS_BASE_MEMORY_H

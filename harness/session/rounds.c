@@ -193,14 +193,12 @@ static bool settle(struct rounds *rounds)
     for (size_t i = 0; i < rounds->count; i++) {
         struct cell *cell = &rounds->cells[i];
         double *medians;
-        errno = 0;
         const struct stats_dependence known = dependence_of(rounds, cell);
         if (!cell->row)
             cell->dependence = stats_dependence_of(&known);
         if (!cell->done) {
             const size_t n = launches_medians(cell, &medians);
             cell->stop = stop_decide(medians, n, cap, &known);
-            memory_note(errno);
             free(medians);
             if (cell->stop != STOP_NOT)
                 cell_end(cell, CELL_OK, "%s", "");

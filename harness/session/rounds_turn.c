@@ -1,7 +1,6 @@
 /*
  * rounds_turn: one cell's turn in a round.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,10 +20,8 @@ bool rounds_finish(struct rounds *rounds, struct cell *cell)
 {
     if (cell->row)
         return true;
-    errno = 0; /* a statistic without memory is NaN, and says no more */
-    const bool made = row_finish(cell, rounds->command, rounds->session->seed);
-    memory_note(errno);
-    return made && rounds->events->finished(rounds->events->context, cell);
+    return row_finish(cell, rounds->command, rounds->session->seed) &&
+           rounds->events->finished(rounds->events->context, cell);
 }
 
 /* Adds the times of working and of probing that a worker gives in its answer. */

@@ -17,12 +17,12 @@ from pathlib import Path
 
 # What each test needs beside its own file.
 SOURCES = {
-    "stats": ["stats.c"],
-    "stats_dependence": ["stats.c", "stats_dependence.c"],
-    "stats_launches": ["stats.c", "stats_dependence.c", "stats_launches.c"],
-    "stats_shape": ["stats.c", "stats_shape.c"],
-    "stop": ["stats.c", "stats_dependence.c", "stop.c"],
-    "coverage": ["stats.c", "stats_dependence.c", "stop.c", "random.c"],
+    "stats": ["base/memory.c", "stats.c"],
+    "stats_dependence": ["base/memory.c", "stats.c", "stats_dependence.c"],
+    "stats_launches": ["base/memory.c", "stats.c", "stats_dependence.c", "stats_launches.c"],
+    "stats_shape": ["base/memory.c", "stats.c", "stats_shape.c"],
+    "stop": ["base/memory.c", "stats.c", "stats_dependence.c", "stop.c"],
+    "coverage": ["base/memory.c", "stats.c", "stats_dependence.c", "stop.c", "random.c"],
     "noise": ["noise.c", "base/memory.c", "stats.c", "stats_shape.c", "random.c"],
 }
 

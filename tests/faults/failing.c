@@ -1,33 +1,40 @@
 /*
  * failing: makes one call of a program fail, as a full disk or an exhausted system would.
  *
- * Loaded by LD_PRELOAD.  The variable FAILING says what fails, "KIND NUMBER ERRNO HOW FILE": the call
- * of that number, counted from 1 at main(), of the functions of that kind, with that error:
+ * Loaded by LD_PRELOAD.  The variable FAILING says what fails, "KIND SITE NUMBER ERRNO HOW FILE": of the
+ * functions of that kind the call of that number, from 1, that comes from that site, with that error:
  *
  *   HOW   once  that call alone
- *         on    that one and all that follow
+ *         on    that one and all of the kind that follow
  *         half  that write writes half of its bytes, the next one fails
  *
- * Once it fails, FILE gets a line: the function and who called it.  No FILE after a run means that
- * there were fewer calls.  Of KIND "none" nothing fails, and at the end FILE gets a line for each kind:
- * its name and how many calls there were.  Children are spared: the two variables are taken out of the
- * environment, and between fork and exec nothing fails; of_library() is spared, too.
+ * A site is all that is under way in the program itself when it makes the call, directly or through a library:
+ * the return addresses on its stack, as one number.  Once it fails, FILE gets a line: the function and who
+ * called it.  No FILE after a run means that the call was not made.  Of KIND "none" nothing fails, and FILE gets
+ * a line for each site when it is first met: kind and site.  Children are spared: the two variables are taken
+ * out of the environment, and between fork and exec nothing fails; of_library() is spared, too.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <execinfo.h>
 #include <fcntl.h>
+#include <link.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#define DEPTH 64   /* frames of a stack */
+#define SITES 4096 /* that are told apart, a power of 2 */
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -55,12 +62,16 @@ static const char *const names[KINDS] = {
 
 static struct {
     char kind[16], how[8], file[512];
+    unsigned long site;
     long number;
     int error;
-    pid_t pid; /* whose calls fail; 0 before main() */
-    long counted[KINDS];
-    bool half;  /* the next write fails */
-    int spared; /* calls under way that do not count */
+    pid_t pid;                     /* whose calls fail; 0 before main() */
+    struct dl_find_object program; /* where it lies in memory */
+    long counted;                  /* calls from the site */
+    bool failing;                  /* that and all that follow */
+    bool half;                     /* the next write fails */
+    int spared;                    /* calls under way that do not count */
+    unsigned long met[SITES];
 } plan;
 
 /* ---- what fails ------------------------------------------------------------------------------ */
@@ -93,9 +104,45 @@ static bool own(void)
  * has written anything.  LLVM's OpenMP 14 calls itself without end when the process ends. */
 static bool of_library(const void *caller)
 {
-    Dl_info info;
-    return plan.spared || (dladdr(caller, &info) && (strstr(info.dli_fname, "/libhwloc.") ||
-                                                     strstr(info.dli_fname, "/libomp.")));
+    struct dl_find_object object;
+    if (plan.spared || _dl_find_object((void *)caller, &object) != 0)
+        return plan.spared;
+    const char *name = object.dlfo_link_map->l_name;
+    return strstr(name, "/libhwloc.") || strstr(name, "/libomp.");
+}
+
+/* FNV-1a over the addresses within the program, from its beginning on; not 0. */
+static unsigned long site_of(enum kind kind)
+{
+    void *stack[DEPTH];
+    uint64_t hash = 0xcbf29ce484222325 ^ (uint64_t)kind;
+    plan.spared++;
+    const int depth = backtrace(stack, DEPTH);
+    for (int i = 0; i < depth; i++)
+        if (stack[i] >= plan.program.dlfo_map_start && stack[i] < plan.program.dlfo_map_end)
+            hash = (hash ^ (uint64_t)((char *)stack[i] - (char *)plan.program.dlfo_map_start)) *
+                   0x100000001b3;
+    plan.spared--;
+    return hash ? hash : 1;
+}
+
+/* Whether a site is met for the first time. */
+static bool is_new(unsigned long site)
+{
+    size_t at = site % SITES;
+    while (plan.met[at] && plan.met[at] != site)
+        at = (at + 1) % SITES;
+    const bool new = !plan.met[at];
+    plan.met[at] = site;
+    return new;
+}
+
+static void tell_site(enum kind kind)
+{
+    char line[64];
+    const unsigned long site = site_of(kind);
+    if (is_new(site))
+        append(line, snprintf(line, sizeof line, "%s %lx\n", names[kind], site));
 }
 
 /* Whether this call fails; errno says how. */
@@ -103,23 +150,18 @@ static bool fails(enum kind kind, const char *function, const void *caller)
 {
     if (!own() || of_library(caller))
         return false;
-    const long counted = ++plan.counted[kind];
-    if (strcmp(plan.kind, names[kind]) != 0 || counted < plan.number ||
-        (counted > plan.number && strcmp(plan.how, "on") != 0))
+    if (strcmp(plan.kind, "none") == 0)
+        tell_site(kind);
+    if (strcmp(plan.kind, names[kind]) != 0)
         return false;
-    if (counted == plan.number)
+    if (!plan.failing) {
+        if (site_of(kind) != plan.site || ++plan.counted != plan.number)
+            return false;
+        plan.failing = strcmp(plan.how, "on") == 0;
         tell(function, caller);
+    }
     errno = plan.error;
     return true;
-}
-
-__attribute__((destructor)) static void tell_counts(void)
-{
-    char line[64];
-    if (!own() || strcmp(plan.kind, "none") != 0)
-        return;
-    for (int kind = 0; kind < KINDS; kind++)
-        append(line, snprintf(line, sizeof line, "%s %ld\n", names[kind], plan.counted[kind]));
 }
 
 #define FAILS(kind) fails(kind, __func__, __builtin_return_address(0))
@@ -177,6 +219,12 @@ EXPORT pid_t fork(void)
     return FAILS(FORK) ? -1 : NEXT(fork)();
 }
 
+EXPORT int execve(const char *path, char *const *arguments, char *const *environment)
+{
+    const char *instead = getenv("FAILING_WORKER");
+    return (int)syscall(SYS_execve, instead ? instead : path, arguments, environment);
+}
+
 EXPORT int memfd_create(const char *name, unsigned flags)
 {
     return FAILS(MEMFD) ? -1 : (int)syscall(SYS_memfd_create, name, flags);
@@ -195,13 +243,20 @@ EXPORT int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *wait,
     return FAILS(POLL) ? -1 : NEXT(ppoll)(fds, count, wait, mask);
 }
 
+static const char *own_lock(const char *path)
+{
+    static const char name[] = "/attnbench.lock";
+    const size_t length = strlen(path), end = sizeof name - 1;
+    return length > end && strcmp(path + length - end, name) == 0 ? name + 1 : path;
+}
+
 EXPORT int open(const char *path, int flags, ...)
 {
     va_list more;
     va_start(more, flags);
     const mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(more, mode_t) : 0;
     va_end(more);
-    return FAILS(OPEN) ? -1 : (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+    return FAILS(OPEN) ? -1 : (int)syscall(SYS_openat, AT_FDCWD, own_lock(path), flags, mode);
 }
 
 EXPORT int openat(int folder, const char *path, int flags, ...)
@@ -280,11 +335,14 @@ static int (*real_main)(int, char **, char **);
 static int main_that_fails(int argc, char **argv, char **environment)
 {
     const char *text = getenv("FAILING");
-    const bool read = text && sscanf(text, "%15s %ld %d %7s %511s", plan.kind, &plan.number,
-                                     &plan.error, plan.how, plan.file) == 5;
+    const bool read = text && sscanf(text, "%15s %lx %ld %d %7s %511s", plan.kind, &plan.site,
+                                     &plan.number, &plan.error, plan.how, plan.file) == 6;
+    void *first;
     unsetenv("LD_PRELOAD");
     unsetenv("FAILING");
-    plan.pid = read ? (pid_t)syscall(SYS_getpid) : 0;
+    backtrace(&first, 1); /* loads what it needs */
+    memcpy(&first, &real_main, sizeof first);
+    plan.pid = read && _dl_find_object(first, &plan.program) == 0 ? (pid_t)syscall(SYS_getpid) : 0;
     return real_main(argc, argv, environment);
 }
 
