@@ -8,6 +8,7 @@
 #define REFERENCE_KEYS_H
 
 #include <math.h>
+#include <string.h>
 
 #include "attention.h"
 #include "element.h"
@@ -22,6 +23,7 @@ struct place {
     size_t b, h, g, i;
     const uint8_t *mask; /* by key; NULL: no boolean mask */
     const void *bias;    /* likewise */
+    double scale;
 };
 
 /* What is known of the keys that a row sees: an entry each, in order, and one more for the sink,
@@ -78,11 +80,32 @@ static inline const float *row_f32(const void *row, enum attn_dtype dtype, size_
     return buffer;
 }
 
+/* Sums in lanes, which the compiler keeps in registers; its own reduction goes through memory. */
+enum { LANES = 8 };
+typedef double lanes __attribute__((vector_size(LANES * sizeof(double))));
+typedef float lanes_f32 __attribute__((vector_size(LANES * sizeof(float))));
+typedef int64_t lanes_bits __attribute__((vector_size(LANES * sizeof(int64_t))));
+
+static inline double sum_of(lanes x)
+{
+    return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));
+}
+
 static inline double dot(const double *q, const float *k, size_t n, double *magnitude)
 {
-    double sum = 0, absolute = 0;
-#pragma omp simd reduction(+ : sum, absolute)
-    for (size_t d = 0; d < n; d++) {
+    lanes sums = {0}, absolutes = {0};
+    size_t d = 0;
+    for (; d + LANES <= n; d += LANES) {
+        lanes x;
+        lanes_f32 y;
+        memcpy(&x, q + d, sizeof x);
+        memcpy(&y, k + d, sizeof y);
+        x *= __builtin_convertvector(y, lanes);
+        sums += x;
+        absolutes += (lanes)((lanes_bits)x & INT64_MAX);
+    }
+    double sum = sum_of(sums), absolute = sum_of(absolutes);
+    for (; d < n; d++) {
         const double product = q[d] * (double)k[d];
         sum += product;
         absolute += fabs(product);
@@ -104,6 +127,7 @@ static inline struct place place_of(const struct attn_problem *problem,
         .i = i,
         .mask = problem->mask & ATTN_MASK_BOOL ? attn_row(&t->mask, b, h, i) : NULL,
         .bias = problem->mask & ATTN_MASK_BIAS ? attn_row(&t->bias, b, h, i) : NULL,
+        .scale = (double)attn_problem_scale(problem),
     };
 }
 
@@ -125,7 +149,6 @@ static inline double scaled_dot(const struct place *at, size_t j, const struct d
 {
     const struct attn_problem *p = at->problem;
     const struct attn_tensors *t = at->tensors;
-    const double scale = (double)attn_problem_scale(p);
     const void *row = attn_kv_row(p, t, &t->k, &at->sequence, at->b, at->g, j);
     const float *k = row_f32(row, p->kv_dtype, 0, p->qk_dim, scratch->row);
     const double *q = scratch->q;
@@ -136,8 +159,8 @@ static inline double scaled_dot(const struct place *at, size_t j, const struct d
                 scratch->q[d] * (double)k_scale[(ptrdiff_t)d * t->k_scale.stride[3]];
         q = scratch->q_scaled;
     }
-    const double x = scale * dot(q, k, p->qk_dim, magnitude);
-    *magnitude *= fabs(scale);
+    const double x = at->scale * dot(q, k, p->qk_dim, magnitude);
+    *magnitude *= fabs(at->scale);
     return x;
 }
 
