@@ -12,6 +12,7 @@
 
 #include "watch.h"
 #include "system/fault.h"
+#include "system/machine.h"
 
 /* Rows that are judged where two thread counts differ. */
 #define DIFFERING 64
@@ -47,6 +48,7 @@ static bool map_workspace(struct trial_plan *p, size_t bytes)
     map += FAULT_GUARD;
     if (room && mprotect(map, room, PROT_READ | PROT_WRITE) != 0)
         return false;
+    machine_populate(map, room);
     memset(map, 0xff, room);
     p->workspace = map + (room - bytes) / ATTN_WORKSPACE_ALIGN * ATTN_WORKSPACE_ALIGN;
     p->workspace_bytes = bytes;

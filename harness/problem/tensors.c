@@ -13,6 +13,7 @@
 
 #include "element.h"
 #include "system/fault.h"
+#include "system/machine.h"
 #include "tensors_view.h"
 
 /* ---- memory -------------------------------------------------------------------------------- */
@@ -72,6 +73,8 @@ static bool map_views(const struct tensors_view *views, size_t count,
                      views[n].name, strerror(errno));
             return false;
         }
+        if (layout->guard != TENSORS_TIMING) /* whose pages have their own rules */
+            machine_populate(at, area);
         *views[n].t = (struct attn_tensor){at + front[layout->guard], views[n].dtype, {0}};
         tensors_set_strides(&views[n], layout->row_padding);
         at += area + guard_bytes(layout);

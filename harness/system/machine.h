@@ -110,6 +110,11 @@ bool machine_huge_pages(void *data, size_t bytes);
 void machine_huge_collapse(void *data, size_t bytes);
 size_t machine_huge_bytes(const void *data, size_t bytes);
 
+/* Gives [data, data + bytes) its pages, ready to be written, in one call, as far as the system does that.
+ * One at a time, a page that was read before it was written is made twice, and every other thread is
+ * interrupted for it: a sixth of the time of a check of small problems. */
+void machine_populate(void *data, size_t bytes);
+
 /* ---- what happened ------------------------------------------------------------------------- */
 
 /* Counted by the system since the start of the process or of the machine: subtract two readings. */

@@ -168,6 +168,17 @@ void machine_huge_collapse(void *data, size_t bytes)
         (void)!madvise(data, bytes, MADV_COLLAPSE);
 }
 
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
+#endif
+
+void machine_populate(void *data, size_t bytes)
+{
+    whole_pages(&data, &bytes);
+    if (bytes > 0)
+        (void)!madvise(data, bytes, MADV_POPULATE_WRITE);
+}
+
 /* Sums AnonHugePages and its like over the mappings that overlap the range, as
  * /proc/self/smaps lists them; a mapping that reaches beyond the range counts in full. */
 size_t machine_huge_bytes(const void *data, size_t bytes)
