@@ -37,5 +37,5 @@ void clock_utc(char text[32])
     const time_t now = time(NULL);
     struct tm utc;
     gmtime_r(&now, &utc);
-    strftime(text, 32, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    (void)strftime(text, 32, "%Y-%m-%dT%H:%M:%SZ", &utc);
 }

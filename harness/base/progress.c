@@ -24,7 +24,7 @@ void progress_clear(void)
 {
     if (shown)
         fprintf(stderr, "\r\033[K");
-    fflush(stderr);
+    (void)fflush(stderr);
     shown = false;
 }
 
@@ -39,7 +39,7 @@ void progress_show(double share, double left_s, const char *what)
     units_clock(left_s, left);
     snprintf(text, sizeof text, "[%3.0f %%, %s left] %s", 100 * share, left, what);
     fprintf(stderr, "\r\033[K%.*s", width - 1, text);
-    fflush(stderr);
+    (void)fflush(stderr);
     shown = true;
 }
 

@@ -106,7 +106,7 @@ static void generate_opposites(const void *context, struct patterns_key at, size
     const struct adversary_context *c = context;
     random_normal(x, n, random_key(c->key, at.j), at.b << 32 | at.g << 16 | first);
     for (size_t d = 0; d < n; d++)
-        x[d] = (at.j ? -2 : 2) + 0.25F * x[d];
+        x[d] = (at.j ? -2.0F : 2.0F) + 0.25F * x[d];
 }
 
 static double jitter(const struct trial *trial, uint64_t key, size_t b, size_t h, size_t i)

@@ -70,7 +70,7 @@ bool limits_memory_reached(size_t *bytes)
     if (getrlimit(RLIMIT_DATA, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
         return false;
     for (int field = 0; field < 5; field++) /* of pages: all, resident, shared, text, 0, data */
-        strtoul(at, &at, 10);
+        (void)strtoul(at, &at, 10);
     *bytes = (size_t)limit.rlim_cur;
     return strtoul(at, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE) >= *bytes / 8 * 7;
 }

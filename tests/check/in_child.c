@@ -34,7 +34,7 @@ int share_verdict(void **state)
 void in_child(void (*run)(const void *), const void *argument)
 {
     memset(verdict, 0, sizeof *verdict);
-    fflush(NULL);
+    (void)fflush(NULL);
     const pid_t child = fork();
     if (child == 0) {
         signal(SIGSEGV, SIG_DFL); /* also under a sanitizer */

@@ -56,7 +56,7 @@ static void chatter(const struct attn_plan *plan, const struct attn_tensors *ten
     if (!printed)
         printf("{\"type\":\"cell\",\"nonsense\":true}\n\x1b[2J\n");
     printed = true;
-    fflush(stdout);
+    (void)fflush(stdout);
     compute(plan, tensors);
 }
 

@@ -77,7 +77,7 @@ static bool hold_all(const void *argument)
 static bool in_child(bool (*call)(const void *), const void *argument, bool quiet)
 {
     int status;
-    fflush(NULL);
+    (void)fflush(NULL);
     const pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {

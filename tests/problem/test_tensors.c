@@ -105,7 +105,7 @@ static void shifts_move_operands_apart(void **state)
 /* Whether a child that reads (or writes) the byte dies of it. */
 static bool touching_kills(char *byte, bool write)
 {
-    fflush(NULL);
+    (void)fflush(NULL);
     const pid_t child = fork();
     if (child == 0) {
         signal(SIGSEGV, SIG_DFL); /* also under a sanitizer */

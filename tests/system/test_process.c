@@ -26,7 +26,7 @@
 static int print_little(void)
 {
     printf("out \x1b[31m\n");
-    fflush(stdout);
+    (void)fflush(stdout);
     fprintf(stderr, "err\n");
     return answer("done");
 }
@@ -35,7 +35,7 @@ static int print_much(void)
 {
     for (int n = 0; n < 100000; n++)
         printf("line %05d\n", n);
-    fflush(stdout);
+    (void)fflush(stdout);
     return answer("done");
 }
 

@@ -13,7 +13,7 @@
 static double now(void)
 {
     struct timespec t;
-    timespec_get(&t, TIME_UTC);
+    (void)timespec_get(&t, TIME_UTC);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
