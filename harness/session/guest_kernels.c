@@ -119,9 +119,11 @@ bool guest_kernels_add(const struct guest *guest, json_t *list, char *why, size_
     }
     if (right && each_once(kernels, count, why, why_size)) {
         kept = kept ? kept : json_array();
-        json_array_append(kept, list);
-        catalogue_add_guest(guest, pointers, count);
-        return true;
+        if (json_array_append(kept, list) == 0) {
+            catalogue_add_guest(guest, pointers, count);
+            return true;
+        }
+        snprintf(why, why_size, "not enough memory to keep what it says");
     }
     free(kernels);
     free(pointers);

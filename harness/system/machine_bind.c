@@ -6,6 +6,7 @@
  */
 #include "machine_private.h"
 
+#include <assert.h>
 #include <omp.h>
 #include <sched.h>
 #include <stdio.h>
@@ -37,7 +38,10 @@ bool machine_placement_parse(const char *name, enum placement *placement)
 /* First hardware thread of a core; the core itself where the topology shows no cores. */
 static hwloc_obj_t first_thread(hwloc_topology_t topology, hwloc_obj_t core)
 {
-    return hwloc_get_obj_inside_cpuset_by_type(topology, core->cpuset, HWLOC_OBJ_PU, 0);
+    const hwloc_obj_t thread =
+        hwloc_get_obj_inside_cpuset_by_type(topology, core->cpuset, HWLOC_OBJ_PU, 0);
+    assert(thread); /* hwloc leaves no core without one */
+    return thread;
 }
 
 static hwloc_obj_type_t core_type(hwloc_topology_t topology)
@@ -49,6 +53,7 @@ static hwloc_obj_type_t core_type(hwloc_topology_t topology)
 static hwloc_obj_t core_of_node(hwloc_topology_t topology, int node, int round)
 {
     const hwloc_obj_t numa = hwloc_get_obj_by_type(topology, HWLOC_OBJ_NUMANODE, (unsigned)node);
+    assert(numa); /* the caller counted them */
     return hwloc_get_obj_inside_cpuset_by_type(topology, numa->cpuset, core_type(topology),
                                                (unsigned)round);
 }

@@ -134,7 +134,9 @@ static float *copy(const struct safetensor *tensor)
     for (size_t i = 0; i < tensor->rank; i++)
         n *= tensor->shape[i];
     float *x = malloc((n ? n : 1) * sizeof *x);
-    for (size_t i = 0; x && i < n; i++)
+    if (!x)
+        return NULL;
+    for (size_t i = 0; i < n; i++)
         x[i] = (float)safetensors_get(tensor, i);
     return x;
 }

@@ -27,7 +27,9 @@ static float *copy(const struct safetensors *file, const char *prefix, const cha
     layer->dim = tensor->shape[3];
     const size_t n = layer->heads * layer->len * layer->dim;
     float *x = malloc(n * sizeof *x);
-    for (size_t i = 0; x && i < n; i++)
+    if (!x)
+        return NULL;
+    for (size_t i = 0; i < n; i++)
         x[i] = (float)safetensors_get(tensor, i);
     return x;
 }
