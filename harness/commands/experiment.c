@@ -103,7 +103,11 @@ static bool measured(void *context, json_t *row)
 /* One step's cells; false where the session cannot go on. */
 static bool measure_step(struct running *r, const json_t *step)
 {
-    const struct measured_events events = {r->asked.if_busy, r, launching, measured};
+    const struct measured_events events = {.if_busy = r->asked.if_busy,
+                                           .environment = r->experiment->environment,
+                                           .context = r,
+                                           .launching = launching,
+                                           .row = measured};
     const double start = clock_now();
     const enum rounds_end end = measured_run(step, &events, r->message, sizeof r->message);
     r->interrupted |= end == ROUNDS_INTERRUPTED;

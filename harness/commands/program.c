@@ -11,6 +11,7 @@
 #include "problem/catalogue.h"
 #include "eval.h"
 #include "experiment.h"
+#include "experiments/layouts/layouts.h"
 #include "experiments/tiles/tiles.h"
 #include "help.h"
 #include "list.h"
@@ -62,9 +63,11 @@ int program_main(int argc, char **argv)
     const char *name = argc > 1 ? argv[1] : "";
     struct options options;
     char message[512];
-    const struct attn_kernel *const *sizes;
-    const size_t size_count = tiles_kernels(&sizes);
-    catalogue_add_unlisted(sizes, size_count);
+    const struct attn_kernel *const *unlisted;
+    size_t count = tiles_kernels(&unlisted);
+    catalogue_add_unlisted(unlisted, count);
+    count = layouts_kernels(&unlisted);
+    catalogue_add_unlisted(unlisted, count);
     if (strcmp(name, "worker") == 0)
         return worker_main();
     if (strcmp(name, "--version") == 0)

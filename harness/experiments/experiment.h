@@ -33,6 +33,10 @@ struct experiment {
     /* Whether what it needs beside the program is there; false fills message.  Optional. */
     bool (*ready)(char *message, size_t message_size);
 
+    /* Sets what the next worker finds in its environment, by the name of its kernel; NULL: no longer.
+     * Optional, where steps are cells to measure. */
+    void (*environment)(const char *kernel);
+
     /* The steps, an array of objects; NULL fills message. */
     json_t *(*plan)(const json_t *asked, char *message, size_t message_size);
 

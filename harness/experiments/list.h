@@ -19,5 +19,6 @@ extern const struct experiment experiment_invariance;
 extern const struct experiment experiment_layer;
 extern const struct experiment experiment_scaling;
 extern const struct experiment experiment_tiles;
+extern const struct experiment experiment_layouts;
 
 #endif

@@ -60,6 +60,8 @@ static void launching(void *context, const struct cell *cell, const char *what)
 {
     const struct measuring *m = context;
     char variant[96], text[256];
+    if (m->events->environment)
+        m->events->environment(cell->kernel_name);
     cell_variant(cell, variant);
     snprintf(text, sizeof text, "%s  %d thr  %s", variant, cell->threads, what);
     m->events->launching(m->events->context, text);
@@ -95,6 +97,8 @@ static enum rounds_end run_session(const struct session *session, struct measuri
         .outputs = -1,
     };
     const enum rounds_end end = rounds_run(&rounds);
+    if (measuring->events->environment)
+        measuring->events->environment(NULL);
     cell_free(&rounds.twin);
     if (rounds.topology >= 0)
         close(rounds.topology);

@@ -7,14 +7,15 @@
 #include <string.h>
 
 #define MAX_TABLES 32
+#define MAX_UNLISTED 2
 
 struct table {
     const struct attn_kernel *const *kernels;
     size_t count;
     const struct guest *guest;
 };
-static struct table added[MAX_TABLES], unlisted;
-static size_t tables, missing;
+static struct table added[MAX_TABLES], unlisted[MAX_UNLISTED];
+static size_t tables, unlisted_tables, missing;
 
 void catalogue_add(const struct attn_kernel *const *kernels, size_t count)
 {
@@ -49,16 +50,18 @@ bool catalogue_is_complete(void)
 
 void catalogue_add_unlisted(const struct attn_kernel *const *kernels, size_t count)
 {
-    assert(!unlisted.count);
-    unlisted = (struct table){.kernels = kernels, .count = count};
+    assert(unlisted_tables < MAX_UNLISTED);
+    unlisted[unlisted_tables++] = (struct table){.kernels = kernels, .count = count};
 }
 
 const struct attn_kernel *catalogue_unlisted(const char *name, size_t length)
 {
-    for (size_t i = 0; i < unlisted.count; i++)
-        if (strlen(unlisted.kernels[i]->name) == length &&
-            strncmp(unlisted.kernels[i]->name, name, length) == 0)
-            return unlisted.kernels[i];
+    for (size_t t = 0; t < unlisted_tables; t++)
+        for (size_t i = 0; i < unlisted[t].count; i++) {
+            const struct attn_kernel *kernel = unlisted[t].kernels[i];
+            if (strlen(kernel->name) == length && strncmp(kernel->name, name, length) == 0)
+                return kernel;
+        }
     return NULL;
 }
 

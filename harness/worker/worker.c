@@ -14,6 +14,7 @@
 #include "plugin.h"
 #include "problem/catalogue.h"
 #include "base/clock.h"
+#include "experiments/layouts/layouts.h"
 #include "experiments/tiles/tiles.h"
 #include "system/aftermath.h"
 #include "system/fault.h"
@@ -169,6 +170,7 @@ static const struct attn_kernel *find_kernel(struct worker *worker, char *why, s
         return r->program ? rival_open(worker, why, why_size) : plugin_load(worker, why, why_size);
     snprintf(why, why_size, "no kernel %s/%s", r->kernel, attn_isa_name(r->isa));
     kernel = catalogue_find(r->kernel, r->isa);
+    kernel = kernel ? layouts_load(kernel, why, why_size) : NULL;
     return kernel ? tiles_load(kernel, why, why_size) : NULL;
 }
 

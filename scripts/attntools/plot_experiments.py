@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from matplotlib.figure import Figure
 
 from attntools import experiment_costs as costs
+from attntools import experiment_layouts as layouts
 from attntools import experiment_logits as logits
 from attntools import experiment_numerics as numerics
 from attntools.cells import Results
@@ -23,6 +24,7 @@ FIGURES: dict[str, Callable[[Results], Figure | None]] = {
     "scaling": costs.scaling,
     "invariance": numerics.invariance,
     "tiles": costs.tiles,
+    "layouts": layouts.layouts,
 }
 
 

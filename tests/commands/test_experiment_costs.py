@@ -222,5 +222,37 @@ class Tiles(Experiments):
         self.refused(["experiment", "tiles", "--keys", "48"], 2, "none of these", "flash_k64_q32")
 
 
+class Layouts(Experiments):
+    SMALL = ("--sq", "8", "--skv", "16", "--d", "8", "--launches", "1", "--kernels", "tiled")
+
+    def test_every_layout_is_checked_and_timed(self) -> None:
+        rows = self.rows("layouts", *self.SMALL, "--factors", "code")
+        numbers = {"again": range(1, 7), "code": (16, 32, 48, 1104, 2144, 3504)}
+        self.assertEqual(
+            {row["params"]["kernel"] for row in rows},
+            {f"tiled_{factor}_{n}" for factor, places in numbers.items() for n in places},
+        )
+        for row in rows:
+            self.assertEqual((row["values"]["state"], row["params"]["of"]), ("ok", "tiled"))
+            self.assertEqual(len(row["values"]["launch_medians_s"]), 1)
+        self.assertRegex(self.printed, r"(?m)^tiled +nothing +6 +1 +\d")
+        self.assertRegex(self.printed, r"(?m)^tiled +code +6 +1 +\d")
+        self.assertNotIn("environment", self.printed)
+
+    def test_layouts_are_found_but_not_listed(self) -> None:
+        self.assertNotIn("flash_stack_3504", run("list").stdout)
+        names = "flash_stack_3504,split_kv_environment_16"
+        done = run("check", "--kernel", names, "--problem", TINY, "--threads", "1")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("2 of 2 cells: 2 ok", words(done.stdout))
+
+    def test_they_come_from_modules_beside_the_program(self) -> None:
+        program = str(shutil.copy(PROGRAM, self.directory))
+        absent = "attnbench_layouts/0.so is not beside the program; build it: scripts/build release"
+        self.refused(
+            ["experiment", "layouts"], 3, f"experiment layouts: {absent}\n", program=program
+        )
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -39,3 +39,4 @@ grep -q '"kernel":"mine".*"state":"ok"' "$dir/check.jsonl" || fail "$(cat "$dir/
 
 "$dir/prefix/bin/attnbench" --version >/dev/null || fail "the installed program does not start"
 [[ -e $dir/prefix/bin/attnbench_tiles.so ]] || fail "the sizes of flash do not lie beside the program"
+[[ -e $dir/prefix/bin/attnbench_layouts/0.so ]] || fail "the layouts do not lie beside the program"

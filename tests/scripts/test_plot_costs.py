@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import sample
 from attntools import experiment_costs as costs
+from attntools import experiment_layouts
 from attntools import experiment_numerics as numerics
 from attntools.cells import Results
 from attntools.results import read
@@ -162,3 +163,30 @@ def test_tiles_is_a_map_of_keys_by_queries(results: Reader) -> None:
     assert (shown[0, 1], shown[1].tolist()) == (50, [80, 90])
     assert [t.get_text() for t in ax.texts] == ["50.0\n±7.5", "80.0\n±12.0", "90.0\n±13.5"]
     assert [t.get_text() for t in ax.get_yticklabels()] == ["32", "128"]
+
+
+def test_layouts_has_a_point_each(results: Reader) -> None:
+    """Rounds 1 and 2 take twice and three times as long, whatever the layout."""
+    rounds = np.array([1e-3, 2e-3, 3e-3])
+    rows = [
+        ({"kernel": f"{kernel}_{factor}_{i}", "of": kernel, "isa": "avx2", "addresses": "fixed"},
+         timed(list(rounds * t)))
+        for kernel, factor, times in (("flash", "again", (1, 1, 1)),
+                                      ("flash", "code", (1, 0.9, 1.2)),
+                                      ("split_kv", "stack", (1, 1, 1.05)))
+        for i, t in enumerate(times)
+    ]  # fmt: skip
+    flash, split = experiment_layouts.layouts(results("layouts", *rows)).axes
+    assert [ax.get_title(loc="left") for ax in (flash, split)] == ["flash/avx2", "split_kv/avx2"]
+    points = [line for line in flash.lines if line.get_marker() == "o"]
+    assert [list(line.get_xdata()) for line in points] == [
+        pytest.approx([0, 0, 0]),
+        pytest.approx([0, -10, 20]),
+    ]
+    assert [set(line.get_ydata()) for line in points] == [{0}, {-3}]
+    assert [t.get_text() for t in flash.get_yticklabels()] == [
+        "nothing",
+        "stack",
+        "environment",
+        "code",
+    ]
