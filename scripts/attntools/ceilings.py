@@ -19,6 +19,7 @@ ROW = 0.15  # inches a shape; more where many kernels share it
 MARK = 0.035  # inches a kernel
 TALL = 5.0  # inches of panels from which on they stand in two columns
 TITLE = 0.34  # inches above each panel
+FARTHEST = 125  # percent up to which intervals make the axis longer
 LETTER = 0.062  # inches of a label's letter
 MOST_LETTERS = 30
 
@@ -117,7 +118,8 @@ def figure(results: Results) -> Figure | None:
     most = int(1.7 * (style.MOST_HEIGHT - style.TOP - style.BOTTOM - 4 * TITLE) / row)
     panels = split(cells, most)
     dtypes = sorted({shapes.dtype(c) for c in cells}, reverse=True)
-    highest = max(shapes.share(c) for c in cells)
+    highest = max(min(FARTHEST, (shapes.share_interval(c) or (0, 0))[1]) for c in cells)
+    highest = max(highest, *(shapes.share(c) for c in cells))
     fig = _laid_out(blocks(panels, row), dtypes, row, highest, looks, labels)
     shown = sum(len(p.rows) for p in panels)
     known = sum(len(p.rows) for p in split(cells, len(cells)))

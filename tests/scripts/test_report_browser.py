@@ -1,4 +1,4 @@
-"""The report in headless Chromium: light and dark, without scripts, sorting and filtering."""
+"""The report in headless Chromium: light and dark, without scripts, narrow, sorted, filtered."""
 
 import json
 import re
@@ -12,13 +12,16 @@ import numpy as np
 import pytest
 import sample
 from attntools import report
-from attntools.results import read_all
+from attntools.page import HERE
 from matplotlib.image import imread
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = pytest.mark.skipif(
     not CHROMIUM, reason="needs chromium (apt-get install --no-install-recommends chromium)"
 )
+
+# As the policy stands in an attribute.
+SCRIPTS, NO_SCRIPTS = (f"script-src &#39;{word}&#39;" for word in ("unsafe-inline", "none"))
 
 WIDTH, HEIGHT = 1200, 900
 LIGHT, DARK = 1, 0  # Chromium's numbers for prefers-color-scheme
@@ -32,13 +35,25 @@ const head = (name) => Array.from(table.tHead.rows[0].cells)
   .find((cell) => cell.textContent === name).querySelector("button");
 const filter = document.querySelector("input[type=search]");
 const type = (text) => { filter.value = text; filter.dispatchEvent(new Event("input")); };
-const seen = {start: column(4)};
-head("median").click(); seen.ascending = column(4);
-head("median").click(); seen.descending = column(4);
-head("kernel/isa").click(); seen.kernels = column(1);
+const choose = (name, value) => {
+  const select = document.querySelector(`select[name=${name}]`);
+  select.value = value; select.dispatchEvent(new Event("change"));
+};
+const seen = {start: column(3)};
+head("median").click(); seen.ascending = column(3);
+head("median").click(); seen.descending = column(3);
+head("kernel").click(); seen.kernels = column(1);
 type("GEMM  avx2"); seen.filtered = column(1);
 type("gemm avx512"); seen.nothing = column(1);
 type(""); seen.all = column(1).length;
+seen.choices = Array.from(document.querySelectorAll("select")).map((select) => select.name);
+choose("threads", "2"); seen.two = column(1);
+seen.count = document.querySelector("[role=status]").textContent;
+choose("threads", "");
+const opener = table.querySelector("details");
+opener.open = true; opener.dispatchEvent(new Event("toggle"));
+seen.detail = table.querySelector("tr.detail").textContent;
+seen.wide = document.documentElement.scrollWidth;
 seen.images = Array.from(document.images).map((image) => image.naturalWidth > 0);
 const out = document.createElement("pre");
 out.id = "seen"; out.textContent = JSON.stringify(seen); document.body.append(out);
@@ -59,17 +74,18 @@ def chromium(page: Path, *options: str) -> str:
 
 @pytest.fixture
 def page(tmp_path: Path) -> Path:
-    """A report of four cells, one of them wrong."""
+    """A report of five cells, one of them wrong."""
     path = sample.write(
         tmp_path / "a.jsonl",
         sample.session(),
         sample.cell([2e-3] * 8, kernel="flash"),
         sample.cell([900e-6] * 8, kernel="gemm"),
         sample.cell([11e-3] * 8, kernel="naive"),
+        sample.cell([1e-3] * 8, kernel="flash", threads=2),
         sample.cell(kernel="bad", state="failed"),
     )
     out = tmp_path / "report.html"
-    out.write_text(report.page(read_all([path])))
+    out.write_text(report.page([str(path)]))
     return out
 
 
@@ -95,7 +111,7 @@ def colour(text: str) -> np.ndarray:
 
 def css(name: str, scheme: int) -> np.ndarray:
     """A colour of the page's style: the first definition is light, the second dark."""
-    found = re.findall(rf"--{name}: (#\w{{6}})", (report.HERE / "report.css").read_text())
+    found = re.findall(rf"--{name}: (#\w{{6}})", (HERE / "page.css").read_text())
     return colour(found[0 if scheme == LIGHT else 1])
 
 
@@ -109,15 +125,15 @@ def test_page_follows_the_colour_scheme(shot: Shot, scheme: int) -> None:
     picture = shot(scheme)
     assert picture.shape == (HEIGHT, WIDTH, 3)
     assert share(picture, css("paper", scheme)) > 0.5
-    assert share(picture, css("stripe", scheme)) > 0.005  # every other row of a table
+    assert share(picture, css("line", scheme)) > 0.001  # around figures and tables
     assert 0.001 < share(picture, css("ink", scheme)) < 0.2  # text
 
 
 def test_page_looks_the_same_without_scripts(shot: Shot, page: Path) -> None:
     with_scripts = shot(LIGHT)
-    page.write_text(page.read_text().replace("script-src 'unsafe-inline'", "script-src 'none'"))
+    page.write_text(page.read_text().replace(SCRIPTS, NO_SCRIPTS))
     without = shot(LIGHT)
-    for name in ("paper", "stripe", "ink"):
+    for name in ("paper", "line", "ink"):
         wanted = css(name, LIGHT)
         assert share(without, wanted) == pytest.approx(share(with_scripts, wanted), abs=0.05)
     # Without the filter's box, which a script makes, all that follows it stands higher.
@@ -129,20 +145,28 @@ def test_tables_sort_and_filter(page: Path) -> None:
     page.write_text(text.replace("</body>", f"<script>{ACTIONS}</script></body>"))
     dom = chromium(page, "--dump-dom")
     seen = json.loads(unescape(re.search('<pre id="seen">(.*?)</pre>', dom, re.DOTALL)[1]))
-    assert seen["start"] == ["2.00 ms", "900 us", "11.0 ms", "-"]
-    assert seen["ascending"] == ["900 us", "2.00 ms", "11.0 ms", "-"]
-    assert seen["descending"] == [
-        "11.0 ms",
-        "2.00 ms",
-        "900 us",
-        "-",
-    ]  # what has no time stays last
-    assert seen["kernels"] == ["bad/avx2", "flash/avx2", "gemm/avx2", "naive/avx2"]
+    assert seen["start"] == ["", "2.00 ms", "1.00 ms", "900 us", "11.0 ms"]
+    assert seen["ascending"] == ["900 us", "1.00 ms", "2.00 ms", "11.0 ms", ""]
+    assert seen["descending"] == ["11.0 ms", "2.00 ms", "1.00 ms", "900 us", ""]  # none: last
+    assert seen["kernels"][:3] == ["bad/avx2", "flash/avx2", "flash/avx2"]
     assert seen["filtered"] == ["gemm/avx2"]
     assert seen["nothing"] == []
-    assert seen["all"] == 4
+    assert seen["all"] == 5
+    assert seen["choices"] == ["threads", "kernel", "state"]  # kind and type are all the same
+    assert seen["two"] == ["flash/avx2"]
+    assert seen["count"] == "1 of 5"
+    assert "attnbench run --problem" in seen["detail"]
     assert len(seen["images"]) >= 2
     assert all(seen["images"])
+
+
+@pytest.mark.parametrize("width", [400, 1000, 1600])
+def test_no_page_is_wider_than_its_window(page: Path, width: int) -> None:
+    text = page.read_text()
+    page.write_text(text.replace("</body>", f"<script>{ACTIONS}</script></body>"))
+    dom = chromium(page, "--dump-dom", f"--window-size={width},800")
+    seen = json.loads(unescape(re.search('<pre id="seen">(.*?)</pre>', dom, re.DOTALL)[1]))
+    assert seen["wide"] <= max(width, 500)  # headless windows are no narrower
 
 
 def test_page_may_load_nothing(page: Path) -> None:
@@ -160,4 +184,4 @@ def test_page_may_load_nothing(page: Path) -> None:
         "</body>", f"<script>onload = () => {{ {script[8:-9]} }}</script></body>"
     )
     assert title(added) == "width 0"
-    assert title(added.replace("default-src 'none'; img-src data:;", "")) == "width 9"
+    assert title(added.replace("default-src &#39;none&#39;; img-src data:;", "")) == "width 9"
