@@ -1,0 +1,114 @@
+"""Sessions that something happens to: processes stopped, CPUs taken away, a clock that jumps.
+
+None of it may enter a result unseen: a launch says what happened, and another takes its place.
+"""
+
+import os
+import pathlib
+import signal
+import subprocess
+import time
+import unittest
+
+from command import BESIDE, PROGRAM, Row, cells, lines
+from sessions import Sessions, children_of, threads_of
+
+JUMPING = os.environ.get("ATTNBENCH_JUMPING", "")
+
+
+def status(pid: int, field: str) -> str:
+    """A field of /proc/PID/status; empty where there is none."""
+    try:
+        text = pathlib.Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    except OSError:
+        return ""
+    return next((x.split(":", 1)[1].strip() for x in text.split("\n") if x.startswith(field)), "")
+
+
+def samples(pid: int) -> bool:
+    """Whether a worker has begun to measure: from then on it hears that it goes on (SIGCONT)."""
+    return bool(int(status(pid, "SigCgt") or "0", 16) >> (signal.SIGCONT - 1) & 1)
+
+
+class Disturbed(Sessions):
+    def held(self) -> tuple[subprocess.Popen[str], int]:
+        """A session and its worker, which measures and stays where it is until let_go()."""
+        process = self.start(hold="check")
+        self.wait_for(
+            lambda: any(samples(pid) for pid in children_of(process.pid)), process, "samples"
+        )
+        (worker,) = children_of(process.pid)
+        return process, worker
+
+    def stop(self, process: subprocess.Popen[str], pid: int) -> None:
+        """Returns when the process has stopped."""
+        os.kill(pid, signal.SIGSTOP)
+        self.wait_for(lambda: status(pid, "State").startswith("T"), process, "stop")
+
+    def repeated(self) -> Row:
+        """The launch that was disturbed: the session's first, which does not count."""
+        self.assert_complete()
+        taken = [line for line in lines(self.output) if line["type"] == "launch"]
+        self.assertTrue(taken[0]["superseded"])
+        self.assertEqual([row["disturbance"]["halts"] for row in taken[1:]], [0] * len(taken[1:]))
+        for row in cells(self.output).values():
+            self.assertNotIn("halted", row["flags"])
+            self.assertNotIn("migrated", row["flags"])
+        return taken[0]
+
+    def test_a_worker_that_is_stopped(self) -> None:
+        process, worker = self.held()
+        for _ in range(2):
+            self.stop(process, worker)
+            os.kill(worker, signal.SIGCONT)
+        self.let_go(process)
+        self.assertIn(self.repeated()["disturbance"]["halts"], (1, 2))  # two signals may become one
+
+    def test_cpus_that_are_taken_away(self) -> None:
+        process, worker = self.held()
+        others = os.sched_getaffinity(0) - os.sched_getaffinity(worker)
+        if not others:
+            process.kill()
+            process.communicate()
+            self.skipTest("there is one CPU")
+        for thread in threads_of(worker):
+            os.sched_setaffinity(int(thread), others)
+        self.let_go(process)
+        self.assertIs(self.repeated()["disturbance"]["migrated"], True)
+
+    def test_a_parent_that_is_stopped(self) -> None:
+        """Its worker goes on, and its answer waits."""
+        process, worker = self.held()
+        self.stop(process, process.pid)
+        self.hold.unlink()
+        self.wait_for(lambda: status(worker, "State").startswith("Z"), process, "end of the worker")
+        process.send_signal(signal.SIGCONT)
+        _, err = process.communicate()
+        self.assertEqual(process.returncode, 0, err)
+        self.assert_complete()
+
+    @unittest.skipIf(not JUMPING, "sanitizers replace the same functions")
+    def test_a_clock_that_jumps(self) -> None:
+        """By a day, back or forth, whenever the time of day is asked for: only dates show it."""
+        began = time.monotonic()
+        done = subprocess.run(
+            [PROGRAM, "run", "--problem", "h=1,s=8,d=4", "--kernel", "naive,online", "--threads",
+             "1", "--launches", "2", "--output", self.output, *BESIDE],
+            capture_output=True, text=True, check=False, env={**os.environ, "LD_PRELOAD": JUMPING},
+        )  # fmt: skip
+        took = time.monotonic() - began
+        self.assertEqual(done.returncode, 0, done)
+        rows = lines(self.output)
+        dates = {row["timed_at"][:10] for row in rows if row["type"] in ("check", "launch")}
+        self.assertGreater(len(dates), 1)
+        for row in rows:
+            if row["type"] in ("launch", "check", "end"):
+                self.assertGreater(row["wall_s"], 0)
+                self.assertLess(row["wall_s"], took)
+        for row in cells(self.output).values():
+            self.assertEqual(row["state"], "ok")
+            self.assertLess(row["time"]["median_s"], took)
+
+
+if __name__ == "__main__":
+    unittest.main()
