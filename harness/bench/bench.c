@@ -303,6 +303,7 @@ bool bench_run(const struct attn_plan *plan, struct tensor_set *sets, size_t set
         return false;
     result->clock_resolution_s = clock_measure().resolution_s;
     const bool lost_before = off_its_place(&bench);
+    const long halts = machine_halts();
     warm_up(&bench);
     result->disturbance.probe_before_gflops = probe(&bench);
     run_calls(&bench, 1); /* the probe has disturbed only the branch predictor */
@@ -319,6 +320,7 @@ bool bench_run(const struct attn_plan *plan, struct tensor_set *sets, size_t set
         listen(&bench);
     result->disturbance.probe_after_gflops = probe(&bench);
     result->disturbance.migrated = lost_before || off_its_place(&bench);
+    result->disturbance.halts = machine_halts() - halts;
     return result->verified;
 }
 

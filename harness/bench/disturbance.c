@@ -27,6 +27,7 @@ static const struct {
     FIELD(steal_s, REAL),
     FIELD(throttled_periods, LONG),
     FIELD(thermal_throttles, LONG),
+    FIELD(halts, LONG),
     FIELD(runnable, INT),
     FIELD(allowed_cpus, REAL),
     FIELD(online_cpus, INT),

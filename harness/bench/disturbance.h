@@ -16,6 +16,7 @@ struct bench_disturbance {
     double steal_s;         /* of the allowed CPUs, /proc/stat; 0 where not readable */
     long throttled_periods; /* of a control group's quota */
     long thermal_throttles; /* of the CPUs, where they count them */
+    long halts;             /* stopped and continued, from the warm-up on */
     int runnable;           /* threads on the machine that wanted a CPU, larger of two readings */
     double allowed_cpus;    /* less where a quota grants less; 0 without options.machine */
     int online_cpus;        /* of the whole machine; 0 without options.machine */

@@ -47,6 +47,8 @@ const struct noise_word noise_words[] = {
     {NOISE_OVERSUBSCRIBED, 'o', "oversubscribed",
      "more runnable threads than CPUs in half of the launches"},
     {NOISE_PAGED, 'd', "paged", "memory had to be read from disk"},
+    {NOISE_HALTED, 'h', "halted",
+     "the process was stopped for a while, as by SIGSTOP or a debugger"},
     {NOISE_OUTLIERS, 'x', "outliers",
      "over 5 % of the samples lie far above their launch's median"},
     {NOISE_BIMODAL, 'b', "bimodal", "samples or launches fall into two groups over 1 % apart"},
@@ -99,6 +101,7 @@ unsigned noise_of_launch(const struct noise_launch *launch, double usual)
         {d->allowed_cpus > 0 && (launch->threads > d->allowed_cpus || d->runnable > d->online_cpus),
          NOISE_OVERSUBSCRIBED},
         {d->major_faults > 0, NOISE_PAGED},
+        {d->halts > 0, NOISE_HALTED},
     };
     unsigned flags = 0;
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
@@ -111,7 +114,7 @@ unsigned noise_of_launch(const struct noise_launch *launch, double usual)
 bool noise_repeat(unsigned flags)
 {
     return flags & (NOISE_PREEMPTED | NOISE_MIGRATED | NOISE_STEAL | NOISE_THROTTLED |
-                    NOISE_FREQUENCY | NOISE_PAGED);
+                    NOISE_FREQUENCY | NOISE_PAGED | NOISE_HALTED);
 }
 
 bool noise_may_repeat(size_t launches, size_t repeats)
@@ -128,6 +131,7 @@ static double share_needed(enum noise bit)
     case NOISE_MIGRATED:
     case NOISE_THROTTLED:
     case NOISE_PAGED:
+    case NOISE_HALTED:
         return 0; /* one is enough: an undisturbed launch never has these */
     case NOISE_FREQUENCY:
         return 0.25;

@@ -14,7 +14,7 @@
 
 #define NOISE_REPEATS 2
 
-/* A set of bits.  Those up to NOISE_PAGED are known of a single launch. */
+/* A set of bits.  Those up to NOISE_PAGED, and NOISE_HALTED, are known of a single launch. */
 enum noise {
     NOISE_PREEMPTED = 1 << 0,
     NOISE_MIGRATED = 1 << 1,
@@ -28,7 +28,8 @@ enum noise {
     NOISE_DRIFT = 1 << 9,
     NOISE_NO_INTERVAL = 1 << 10,
     NOISE_ELSEWHERE = 1 << 11, /* these two by launches_noise() */
-    NOISE_CORRELATED = 1 << 12
+    NOISE_CORRELATED = 1 << 12,
+    NOISE_HALTED = 1 << 13
 };
 
 /* One flag as text. */

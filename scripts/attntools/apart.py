@@ -16,7 +16,10 @@ from attntools.cells import Cell, Row
 
 # The flags of disturbances from outside (harness/bench/noise.h); others describe the samples.
 DISTURBANCES = frozenset(
-    ("preempted", "migrated", "steal", "throttled", "frequency", "oversubscribed", "paged")
+    (
+        *("preempted", "migrated", "steal", "throttled", "frequency", "oversubscribed", "paged"),
+        "halted",
+    )
 )
 
 # What was found when equal sessions were compared, by scripts/experiments/coverage.py --write.

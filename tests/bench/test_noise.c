@@ -50,6 +50,7 @@ static void one_launch_shows_what_was_counted(void **state)
         {{.runnable = 1}, NOISE_OVERSUBSCRIBED},        /* 2 more: 3 on 2 CPUs */
         {{.allowed_cpus = -0.5}, NOISE_OVERSUBSCRIBED}, /* 2 more: a quota of 1.5 */
         {{.major_faults = 1}, NOISE_PAGED},
+        {{.halts = 1}, NOISE_HALTED},
         {{.minor_faults = 1000, .voluntary_switches = 1000}, 0},
     };
     for (size_t i = 0; i < COUNT(known); i++) {
@@ -60,6 +61,7 @@ static void one_launch_shows_what_was_counted(void **state)
         d->voluntary_switches += c->voluntary_switches;
         d->minor_faults += c->minor_faults;
         d->major_faults += c->major_faults;
+        d->halts += c->halts;
         d->steal_s += c->steal_s;
         d->throttled_periods += c->throttled_periods;
         d->thermal_throttles += c->thermal_throttles;
@@ -107,6 +109,7 @@ static void only_what_may_pass_is_repeated(void **state)
     (void)state;
     assert_true(noise_repeat(NOISE_PREEMPTED));
     assert_true(noise_repeat(NOISE_MIGRATED | NOISE_OUTLIERS));
+    assert_true(noise_repeat(NOISE_HALTED));
     assert_false(noise_repeat(0));
     assert_false(noise_repeat(NOISE_OVERSUBSCRIBED | NOISE_OUTLIERS | NOISE_BIMODAL | NOISE_DRIFT |
                               NOISE_NO_INTERVAL));

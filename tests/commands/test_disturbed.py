@@ -1,6 +1,6 @@
 """Sessions that something happens to: processes stopped, CPUs taken away, a clock that jumps.
 
-None of it may enter a result unseen: a launch says what happened, and another takes its place.
+None of it may enter a result unseen.
 """
 
 import os
@@ -10,7 +10,7 @@ import subprocess
 import time
 import unittest
 
-from command import BESIDE, PROGRAM, Row, cells, lines
+from command import BESIDE, PROGRAM, cells, lines
 from sessions import Sessions, children_of, threads_of
 
 JUMPING = os.environ.get("ATTNBENCH_JUMPING", "")
@@ -45,28 +45,26 @@ class Disturbed(Sessions):
         os.kill(pid, signal.SIGSTOP)
         self.wait_for(lambda: status(pid, "State").startswith("T"), process, "stop")
 
-    def repeated(self) -> Row:
-        """The launch that was disturbed: the session's first, which does not count."""
-        self.assert_complete()
-        taken = [line for line in lines(self.output) if line["type"] == "launch"]
-        self.assertTrue(taken[0]["superseded"])
-        self.assertEqual([row["disturbance"]["halts"] for row in taken[1:]], [0] * len(taken[1:]))
-        for row in cells(self.output).values():
-            self.assertNotIn("halted", row["flags"])
-            self.assertNotIn("migrated", row["flags"])
-        return taken[0]
-
     def test_a_worker_that_is_stopped(self) -> None:
+        """Its launch does not count: another one takes its place."""
         process, worker = self.held()
         for _ in range(2):
             self.stop(process, worker)
             os.kill(worker, signal.SIGCONT)
         self.let_go(process)
-        self.assertIn(self.repeated()["disturbance"]["halts"], (1, 2))  # two signals may become one
+        self.assert_complete()
+        first, *rest = (line for line in lines(self.output) if line["type"] == "launch")
+        self.assertTrue(first["superseded"])
+        self.assertIn(first["disturbance"]["halts"], (1, 2))  # two signals may become one
+        self.assertEqual([row["disturbance"]["halts"] for row in rest], [0] * len(rest))
+        for row in cells(self.output).values():
+            self.assertNotIn("halted", row["flags"])
 
     def test_cpus_that_are_taken_away(self) -> None:
+        """A thread that is found elsewhere, whoever moved it, costs its row the time."""
         process, worker = self.held()
-        others = os.sched_getaffinity(0) - os.sched_getaffinity(worker)
+        (own,) = os.sched_getaffinity(worker)
+        others = os.sched_getaffinity(0) - {own}
         if not others:
             process.kill()
             process.communicate()
@@ -74,7 +72,13 @@ class Disturbed(Sessions):
         for thread in threads_of(worker):
             os.sched_setaffinity(int(thread), others)
         self.let_go(process)
-        self.assertIs(self.repeated()["disturbance"]["migrated"], True)
+        self.assertEqual(process.returncode, 1)
+        moved, *rest = cells(self.output).values()
+        self.assertEqual((moved["state"], moved["time"]), ("failed", None))
+        self.assertEqual(
+            moved["why"], f"in the timed calls: the kernel moved thread 0 off CPU {own}"
+        )
+        self.assertEqual([row["state"] for row in rest], ["ok", "ok"])
 
     def test_a_parent_that_is_stopped(self) -> None:
         """Its worker goes on, and its answer waits."""

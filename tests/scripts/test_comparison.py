@@ -165,7 +165,10 @@ def apart(tmp_path: Path, slower: float, base: list[sample.Row], **changes: obje
 @pytest.mark.parametrize("slower", [1.5, 1.0, 0.7])
 @pytest.mark.parametrize(
     "flag",
-    ["preempted", "migrated", "steal", "throttled", "frequency", "oversubscribed", "paged"],
+    [
+        *("preempted", "migrated", "steal", "throttled", "frequency", "oversubscribed", "paged"),
+        "halted",
+    ],
 )
 def test_disturbed_sessions_apart_decide_nothing(tmp_path: Path, slower: float, flag: str) -> None:
     c = apart(tmp_path, slower, [], flags=["outliers", flag])
