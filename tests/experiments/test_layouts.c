@@ -58,8 +58,7 @@ static void code_lies_as_far_on_as_its_layout_says(void **state)
 
 static void note_place(void *context)
 {
-    char local;
-    *(uintptr_t *)context = (uintptr_t)&local;
+    *(uintptr_t *)context = (uintptr_t)__builtin_frame_address(0);
 }
 
 static void the_stack_lies_further_down(void **state)

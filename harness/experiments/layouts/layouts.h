@@ -6,7 +6,8 @@
  *
  *   again        nothing moved, NUMBER counts them: what the times of equal layouts differ by
  *   stack        each call begins NUMBER bytes further down the stack
- *   environment  the environment has a variable of NUMBER bytes more, which moves the whole stack
+ *   environment  the environment has a variable of NUMBER bytes more, which moves the whole stack;
+ *                only the experiment sets it
  *   code         linked behind NUMBER bytes of padding: what another link order does to an object
  */
 #ifndef HARNESS_EXPERIMENTS_LAYOUTS_LAYOUTS_H
