@@ -4,7 +4,7 @@
  * Which core type is the fastest depends on processor and problem; with a wrong guess gemm would
  * look slower than it is.  So each is tried before anything of the case is checked or timed, and
  * the fastest is kept for every launch of the variant, at any thread count.  A try does not count
- * as a launch of a cell.
+ * as a launch of a cell.  Where nothing is timed, nothing is tried: a check of its own takes the first.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -48,7 +48,8 @@ static json_t *choose(struct rounds *rounds, const struct protocol_request *base
                       const struct cell *cell)
 {
     const char *cores[ATTN_LIBRARY_CHOICES];
-    const size_t count = cell->kernel->library->choices(&cell->c->problem, cell->isa, cores);
+    const size_t known = cell->kernel->library->choices(&cell->c->problem, cell->isa, cores);
+    const size_t count = rounds->action == PROTOCOL_CHECK ? 1 : known;
     double best[ATTN_LIBRARY_CHOICES] = {0}, wall_s = 0;
     json_t *tried = json_object();
     size_t chosen = 0;

@@ -118,6 +118,15 @@ class Blas(CommandTest):
                 self.assertIn(one["blas"]["core"], one["blas"]["tried_s"] or one["blas"]["core"])
         self.assertLessEqual(done.stdout.count("gemm/avx512 runs the BLAS"), 1)
 
+    def test_a_check_tries_no_core_type(self) -> None:
+        """Nothing is timed, so that none is the fastest: every check is of the same one."""
+        done = run("check", "--problem", TINY, "--kernel", "gemm", "--threads", "1",
+                   "--output", self.output)  # fmt: skip
+        (row,) = cells(self.output).values()
+        self.assertEqual((row["state"], row["blas"]["tried_s"]), ("ok", {}), done)
+        self.assertTrue(row["blas"]["core"])
+        self.assertNotIn("trying a core type", done.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()
