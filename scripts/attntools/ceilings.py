@@ -154,11 +154,11 @@ def _laid_out(
             used = [dtype for dtype in dtypes if dtype in panel.cells]
             for i, dtype in enumerate(used):
                 x, y = style.inches(fig, left + i * width, top)
-                size = (width - 0.12) / style.PAGE, height / fig.get_figheight()
+                size = (width - 0.2) / style.PAGE, height / fig.get_figheight()
                 ax = fig.add_axes((x, y, *size))
                 _draw(ax, panel, panel.cells[dtype], looks, labels)
                 ax.set_xlim(0, max(102, 1.04 * highest))
-                ends = ["0", "", "50", "", "100 %"] if panel is lowest[i] else []
+                ends = ["0", "", "50", "", "100"] if panel is lowest[i] else []
                 ax.set_xticks([0, 25, 50, 75, 100], ends or [""] * 5)
                 ax.set_title(f"{panel.kind}, {dtype}", fontsize=8.5, pad=3)
                 if not i:

@@ -145,10 +145,10 @@ def _ceiling(cells: Sequence[Cell], at: int, field: str) -> float:
 
 
 def _plain_decades(ax: Axes) -> None:
-    """A logarithmic axis with numbers, three a decade where there are few."""
+    """A logarithmic axis with numbers, the more a decade the fewer there are."""
     ax.set_yscale("log")
     lo, hi = ax.get_ylim()
-    steps = (1, 2, 5) if hi / lo < 300 else (1,)
+    steps = (1,) if hi / lo > 300 else (1, 2, 5) if hi / lo > 10 else (1, 2, 3, 5, 7)
     decades = range(int(np.floor(np.log10(lo))), int(np.ceil(np.log10(hi))) + 1)
     ticks = [s * 10.0**e for e in decades for s in steps]
     ax.set_yticks([t for t in ticks if lo <= t <= hi])

@@ -16,7 +16,7 @@ HERE = Path(__file__).parent / "pages"
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
 FOLDERS = re.compile(r"(?<![\w.~])~?/(?:[^\s/'\"]+/)+")
-SAFE = " <>=:;/,()'+-.!?&@#$*[]{}|^`~_"  # what a data URI in double quotes may hold as it is
+SAFE = " <>=:;/,()'+-.!?@$*[]{}|^`~_"  # what a data URI in double quotes may hold as it is
 
 _environment = jinja2.Environment(
     loader=jinja2.FileSystemLoader(HERE),
@@ -50,4 +50,4 @@ def image(fig: Figure) -> str:
     text = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>|<!DOCTYPE[^>]*>|<\?xml[^>]*>", "",
                   out.getvalue(), flags=re.DOTALL)  # fmt: skip
     text = re.sub(r"\s+", " ", text).replace("> <", "><")
-    return "data:image/svg+xml," + quote(text, safe=SAFE.replace("#", ""))
+    return "data:image/svg+xml," + quote(text, safe=SAFE)

@@ -29,14 +29,10 @@ class Speedup:
 
     ours: Cell
     other: Cell
+    among: int  # kernels of which the other is the fastest
     ratio: float
     lo: float
     hi: float
-
-    @property
-    def sure(self) -> bool:
-        """Whether there is an interval and it excludes 1."""
-        return self.lo > 1 or self.hi < 1
 
     @property
     def known(self) -> bool:
@@ -51,9 +47,10 @@ def speedups(results: Results) -> list[Speedup]:
         ours = [c for c in group if shapes.is_ours(c)]
         others = [c for c in group if shapes.is_rival(c)]
         if ours and others:
-            pairs.append((best(ours), best(others)))
+            kernels = {c.identity.kernel for c in others}
+            pairs.append((best(ours), best(others), len(kernels)))
     found = ratios(
-        [(a.launch_medians_s, b.launch_medians_s, same_rounds(a, b)) for a, b in pairs]
+        [(a.launch_medians_s, b.launch_medians_s, same_rounds(a, b)) for a, b, _ in pairs]
     ).tolist()
     return [Speedup(*pair, *ratio) for pair, ratio in zip(pairs, found, strict=True)]
 
@@ -68,7 +65,8 @@ def reach(found: Sequence[Speedup]) -> tuple[float, float]:
 def others(found: Sequence[Speedup]) -> str:
     """What ours are held against, in a word or two."""
     kernels = {s.other.identity.kernel for s in found}
-    return kernels.pop() if len(kernels) == 1 else "the fastest rival"
+    alone = len(kernels) == 1 and all(s.among == 1 for s in found)
+    return kernels.pop() if alone else "the fastest rival"
 
 
 def _name(s: Speedup, several: bool) -> str:

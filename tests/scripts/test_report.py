@@ -3,6 +3,8 @@
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import unquote
+from xml.etree import ElementTree
 
 import numpy as np
 import sample
@@ -23,6 +25,7 @@ class Page(HTMLParser):
         self.outside: list[str] = []
         self.attributes: list[dict[str, str | None]] = []  # of the rows
         self.alts: list[str | None] = []
+        self.sources: list[str] = []
         self.headings: list[str] = []
         self.said: list[str] = []  # paragraphs of the headline
         self.feed(text)
@@ -42,6 +45,7 @@ class Page(HTMLParser):
             self.rows.append([])
             self.attributes.append(dict(attrs))
         if tag == "img":
+            self.sources.append(dict(attrs).get("src") or "")
             self.alts.append(dict(attrs).get("alt"))
         if tag in ("h1", "h2"):
             self.headings.append("")
@@ -73,6 +77,7 @@ def page_of(tool: Tool, *paths: Path) -> Page:
 
 def test_a_session_begins_with_its_headline(tool: Tool, tmp_path: Path) -> None:
     launches = [0.99, 1.0, 1.0, 1.0, 1.0, 1.01]
+    equal = [1.02e-3, 0.99e-3] * 3  # one round slower than flash, the next faster
 
     def row(kernel: str, ms: float, s: int, share: float) -> sample.Row:
         medians = [ms * 1e-3 * x for x in launches]
@@ -82,15 +87,16 @@ def test_a_session_begins_with_its_headline(tool: Tool, tmp_path: Path) -> None:
         tmp_path / "mine.jsonl",
         sample.session(),
         *(row("flash", 1.0, s, share) for s, share in ((64, 0.5), (128, 0.7), (256, 0.9))),
-        *(row("gemm", ms, s, 0.4) for s, ms in ((64, 1.5), (128, 0.5), (256, 2.0))),
+        *(row("gemm", ms, s, 0.4) for s, ms in ((128, 0.5), (256, 2.0))),
+        sample.cell(equal, kernel="gemm", s=64, threads=2),
         sample.cell([1e-6] * 8, kernel="gemm", threads=1),  # not on the most threads
         sample.cell(kernel="bad", state="failed"),
     )
     page = page_of(tool, path)
     assert page.headings[:2] == ["attnbench: mine", "All cells"]
     assert page.said[:4] == [
-        "flash is fastest in 2 of 3 cases on 2 threads, in 2 of them beyond doubt; gemm in 1.",
-        "Our fastest kernel is 1.50 x as fast as gemm in the median of 3 cases, from 0.500 x "
+        "flash is fastest in 2 of 3 cases on 2 threads, in 1 of them beyond doubt; gemm in 1.",
+        "Our fastest kernel is 1.00 x as fast as gemm in the median of 3 cases, from 0.500 x "
         "(prefill-f32-s128-d64) to 2.00 x (prefill-f32-s256-d64).",
         "The fastest kernel of a case reaches 45 to 70 % of the ceiling in the middle half of the "
         "cases; farthest from it: prefill-f32-s128-d64, 40.0 %.",
@@ -156,6 +162,18 @@ def test_every_cell_is_a_row_with_its_details(tool: Tool, tmp_path: Path) -> Non
          "data-state": "ok"},
     ]  # fmt: skip
     assert 'data-filters="kind dtype threads kernel state"' in out.read_text()
+
+
+def test_figures_hold_what_a_name_may_have(tool: Tool, tmp_path: Path) -> None:
+    name = "<a> & \"b' #%"
+    path = sample.write(tmp_path / "a.jsonl", sample.session(), sample.cell(case=name))
+    page = page_of(tool, path)
+    texts = []
+    for source in page.sources:
+        kind, _, data = source.partition(",")
+        assert kind == "data:image/svg+xml"
+        texts += ["".join(e.itertext()) for e in ElementTree.fromstring(unquote(data)).iter()]
+    assert f"{name}, flash 455 %" in [text.strip() for text in texts]  # in the roofline
 
 
 def test_implausible_has_no_number_but_its_error(tool: Tool, tmp_path: Path) -> None:
@@ -231,6 +249,19 @@ def test_two_files_are_a_comparison(tool: Tool, files: tuple[Path, Path]) -> Non
     )
     assert {a["data-verdict"] for a in page.attributes[1:]} == {*verdicts}
     assert page.alts == ["Sorted dot plot: change of every cell's time."]
+
+
+def test_the_largest_changes_are_named(tool: Tool, tmp_path: Path) -> None:
+    def half(name: str, *ratios: float) -> Path:
+        rng = np.random.default_rng(3)
+        rows = [sample.cell(sample.noisy(rng, 1e-3 * r, 12, 0.002), s=s)
+                for s, r in zip((64, 128, 256, 512), ratios, strict=True)]  # fmt: skip
+        return sample.write(tmp_path / f"{name}.jsonl", sample.session(), *rows)
+
+    page = page_of(tool, half("old", 1, 1, 1, 1), half("new", 1.5, 1.2, 0.5, 0.8))
+    assert page.said[0].startswith("new against old: of 4 cells 2 slower, 2 faster, 0 the same, ")
+    assert page.said[1].startswith("Slowest: prefill-f32-s64-d64 flash/avx2, 1 threads, +50.0 % (")
+    assert page.said[2].startswith("Fastest: prefill-f32-s256-d64 flash/avx2, 1 threads, -50.0 % (")
 
 
 def test_other_machines_are_shown_but_not_compared(tool: Tool, tmp_path: Path) -> None:
