@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct attn_kernel kernel = {
-    HONEST, .name = "replaced", .isa = ATTN_ISA_BASELINE, .execute = honest_execute};
+static const struct attn_kernel kernel = {HONEST, .name = "replaced", .isa = ATTN_ISA_BASELINE,
+                                          .execute = honest_execute};
 
 /* Threads spin only where a worker measures. */
 __attribute__((constructor)) static void make_room(void)
