@@ -1,7 +1,8 @@
 """Fixtures of all Python tests."""
 
 import shutil
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +23,14 @@ class Outcome:
 
 
 Tool = Callable[..., Outcome]
+
+
+@pytest.fixture(autouse=True)
+def _no_figures_left() -> Iterator[None]:
+    """Closes what a test has drawn."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.fixture
