@@ -8,6 +8,7 @@ MEANING = {
     "frequency": "the clock was over 5 % off in a quarter of the launches",
     "oversubscribed": "more runnable threads than CPUs in half of the launches",
     "paged": "memory had to be read from disk",
+    "halted": "the process was stopped for a while, as by SIGSTOP or a debugger",
     "outliers": "over 5 % of the samples lie far above their launch's median",
     "bimodal": "samples or launches fall into two groups over 1 % apart",
     "drift": "times rise or fall by over 1 % in the course of the measurement",
