@@ -70,18 +70,25 @@ static void the_stack_lies_further_down(void **state)
     assert_in_range(usual - moved, 3504, 3504 + 64);
 }
 
+/* Bytes of the variable; -1 where there is none. */
+static int padding(void)
+{
+    const char *text = getenv("ATTNBENCH_PADDING");
+    return text ? (int)strlen(text) : -1;
+}
+
 static void only_layouts_of_the_environment_have_a_variable(void **state)
 {
     (void)state;
     layouts_environment("flash_environment_3504");
-    assert_int_equal(strlen(getenv("ATTNBENCH_PADDING")), 3504);
+    assert_int_equal(padding(), 3504);
     layouts_environment("flash_environment_16");
-    assert_string_equal(getenv("ATTNBENCH_PADDING"), "xxxxxxxxxxxxxxxx");
+    assert_int_equal(padding(), 16);
     layouts_environment("flash_stack_16");
-    assert_null(getenv("ATTNBENCH_PADDING"));
+    assert_int_equal(padding(), -1);
     layouts_environment("flash_environment_16");
     layouts_environment(NULL);
-    assert_null(getenv("ATTNBENCH_PADDING"));
+    assert_int_equal(padding(), -1);
 }
 
 /* ---- how far times move ---------------------------------------------------------------------- */
@@ -173,7 +180,8 @@ static void printed(const json_t *rows, char *text, size_t size)
     const size_t n = fread(text, 1, size - 1, file);
     text[n] = 0;
     for (char *at = text; *at; at++) /* however its lines are broken */
-        *at = *at == '\n' ? ' ' : *at;
+        if (*at == '\n')
+            *at = ' ';
     fclose(file);
 }
 
@@ -186,7 +194,7 @@ static void the_report_names_what_moves(void **state)
     json_t *stack = rows_of("flash", LAYOUTS_STACK, 1);
     json_array_extend(rows, stack);
     printed(rows, text, sizeof text);
-    assert_non_null(strstr(text, "flash: no layout moves its time by more than repeats of one"));
+    assert_non_null(strstr(text, "flash: no layout moves its time beyond chance"));
     json_array_extend(rows, code);
     printed(rows, text, sizeof text);
     assert_non_null(strstr(text, "flash: its time moves with code, by up to 5."));

@@ -1,7 +1,6 @@
 /*
  * kernels: the layouts as variants, and how a worker makes one.
  */
-#include <alloca.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,7 +92,7 @@ static void call_code(void *context)
 
 void layouts_further_down(size_t bytes, void (*call)(void *context), void *context)
 {
-    char *room = alloca(bytes);
+    char *room = __builtin_alloca(bytes);
     __asm__ volatile("" : : "r"(room) : "memory"); /* which may not be left out */
     call(context);
     __asm__ volatile("" : : "r"(room) : "memory"); /* nor given back before */
@@ -132,7 +131,7 @@ const struct attn_kernel *layouts_load(const struct attn_kernel *kernel, char *m
 bool layouts_built(char *message, size_t message_size)
 {
     char module[64];
-    snprintf(module, sizeof module, MODULE, 0);
+    snprintf(module, sizeof module, MODULE, 0U);
     bool built = module_built(module, message, message_size);
     for (size_t i = 0; built && i < LAYOUTS_PLACES; i++) {
         snprintf(module, sizeof module, MODULE, distances[i]);

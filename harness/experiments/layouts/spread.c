@@ -88,7 +88,7 @@ static void shuffle(struct layouts_times *a, struct layouts_times *b, size_t rou
         all[n++] = &a->logs[l][round];
     for (size_t l = 0; l < b->layouts; l++)
         all[n++] = &b->logs[l][round];
-    for (size_t i = n - 1; i > 0; i--) {
+    for (size_t i = n; i-- > 1;) {
         const size_t j = (size_t)random_below(key, first + i, i + 1);
         const double x = *all[i];
         *all[i] = *all[j];
