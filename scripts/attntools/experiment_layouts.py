@@ -54,7 +54,7 @@ def layouts(results: Results) -> Figure | None:
         ax.set_ylim(0.5 - len(FACTORS), 0.5)
         ax.set_yticks([-y for y in range(len(FACTORS))], FACTORS.values())
         ax.set_title(f"{kernel}/{group[0]['params']['isa']}")
-        ax.set_xlabel("time against the median layout, %")
+        ax.set_xlabel("time over the median one, %", fontsize=8)
         if ax is not axes[0]:
             ax.set_yticklabels([])
     axes[0].set_ylabel("moved")
