@@ -55,7 +55,8 @@ bool layouts_built(char *message, size_t message_size);
 const struct attn_kernel *layouts_load(const struct attn_kernel *kernel, char *message,
                                        size_t message_size);
 
-/* Calls a function with the stack so many bytes further down, rounded up to its alignment. */
+/* Calls a function with the stack so many bytes further down, but for what a compiler takes for its
+ * alignment or a sanitizer for itself, less than a cache line. */
 void layouts_further_down(size_t bytes, void (*call)(void *context), void *context);
 
 /* Sets the variable of a layout of the environment; removes it for any other kernel, and for NULL. */
