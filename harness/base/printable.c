@@ -57,3 +57,11 @@ size_t printable(const char *text, size_t length, char *out, size_t size)
     out[n] = 0;
     return n;
 }
+
+void printable_line(const char *text, char *out, size_t size)
+{
+    printable(text, strnlen(text, size), out, size);
+    for (char *at = out; *at; at++)
+        if (*at == '\n' || *at == '\t')
+            *at = ' ';
+}

@@ -13,4 +13,8 @@
  * does not fit in `size` bytes is left out.  Returns the length. */
 size_t printable(const char *text, size_t length, char *out, size_t size);
 
+/* The same of a text that fills at most `size` bytes of itself and of `out`, in one line: with spaces for line
+ * ends and tabs. */
+void printable_line(const char *text, char *out, size_t size);
+
 #endif

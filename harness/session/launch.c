@@ -140,10 +140,7 @@ static const char *doing(void)
 static void tidy(char why[LAUNCH_WHY])
 {
     char text[LAUNCH_WHY];
-    printable(why, strnlen(why, LAUNCH_WHY), text, sizeof text);
-    for (char *at = text; *at; at++)
-        if (*at == '\n' || *at == '\t')
-            *at = ' ';
+    printable_line(why, text, sizeof text);
     memcpy(why, text, sizeof text);
 }
 

@@ -7,6 +7,17 @@
 #include <stdlib.h>
 
 #include "base/build.h"
+#include "base/printable.h"
+
+#define MESSAGE ((size_t)1024) /* bytes of one that is made printable */
+
+/* A message with texts of the file in it. */
+static void tidy(char *message, size_t size)
+{
+    char line[MESSAGE];
+    printable_line(message, line, size < MESSAGE ? size : MESSAGE);
+    snprintf(message, size, "%s", line);
+}
 
 bool resume_options(const struct journal *journal, struct options *options, int argc,
                     const char *const *argv, json_t **command, char *message, size_t message_size)
@@ -28,6 +39,8 @@ bool resume_options(const struct journal *journal, struct options *options, int 
         snprintf(message, message_size, "%s was written by attnbench %s", options->resume,
                  texts[0]);
     free(texts);
+    if (!parsed)
+        tidy(message, message_size);
     if (same) {
         *options = merged;
         *command = all;

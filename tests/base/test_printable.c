@@ -49,6 +49,16 @@ static void zeros_show_too(void **state)
 }
 
 /* No escape and no character is cut in two. */
+static void a_line_has_no_other_ends(void **state)
+{
+    (void)state;
+    char text[16];
+    printable_line("a\n\tb\x1b\xc3", text, sizeof text);
+    assert_string_equal(text, "a  b\\x1b\\xc3");
+    printable_line("a\n\tb\x1b\xc3", text, 6); /* no room for what is escaped */
+    assert_string_equal(text, "a  b");
+}
+
 static void what_does_not_fit_is_left_out(void **state)
 {
     (void)state;
@@ -69,6 +79,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_stays_and_controls_show),
         cmocka_unit_test(zeros_show_too),
+        cmocka_unit_test(a_line_has_no_other_ends),
         cmocka_unit_test(what_does_not_fit_is_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -164,6 +164,13 @@ class Interrupted(Sessions):
         pathlib.Path(self.output).write_text("{}\n", encoding="utf-8")
         self.refused(["run", "--resume", self.output], 3, "line 1 is damaged", program=HOST)
 
+    def test_resume_refuses_in_one_line(self) -> None:
+        """Texts of the file stand in the message, which is still one line."""
+        self.complete()
+        path = pathlib.Path(self.output)
+        path.write_text(path.read_text(encoding="utf-8").replace('"go-on"', '"go\\non"'))
+        self.refused(["run", "--resume", self.output], 2, "--if-busy", "'go on'", program=HOST)
+
     def test_resume_refuses_another_command(self) -> None:
         self.complete()
         self.refused(["check", "--resume", self.output], 2, "attnbench run", program=HOST)

@@ -1,5 +1,8 @@
 /* A results file to go on with: refused with a printable message, or options, rows and launches that can be
  * looked up and summed up. */
+#include <string.h>
+
+#include "base/printable.h"
 #include "fuzz.h"
 #include "results/report.h"
 #include "results/row.h"
@@ -40,8 +43,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     }
     struct options options = {.command = COMMAND_RUN, .resume = "results.jsonl"};
     json_t *command = NULL;
-    if (!resume_options(journal, &options, 0, NULL, &command, message, sizeof message))
-        require_message(message, sizeof message);
+    if (!resume_options(journal, &options, 0, NULL, &command, message, sizeof message)) {
+        char line[sizeof message];
+        printable_line(message, line, sizeof line);
+        require(*message && strcmp(line, message) == 0, "a message is a line fit for a terminal");
+    }
     resume(journal);
     json_decref(command);
     journal_close(journal);
