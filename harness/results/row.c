@@ -20,10 +20,10 @@
  * correct kernel once seemed to reach 141 %. */
 #define IMPLAUSIBLE 1.1
 
-/* A count or a size. */
+/* A count or a size; null for what no integer holds, as a worker may say anything. */
 static json_t *whole(double x)
 {
-    return isfinite(x) ? json_integer((json_int_t)x) : json_null();
+    return fabs(x) < 0x1p63 ? json_integer((json_int_t)x) : json_null();
 }
 
 static json_t *medians_array(const struct cell *cell)

@@ -74,6 +74,28 @@ static void a_request_that_gave_nothing_is_flagged(void **state)
     assert_true(elsewhere(true, false, 2 << 20));
 }
 
+/* A worker may say anything. */
+static void a_size_that_no_integer_holds_is_null(void **state)
+{
+    (void)state;
+    static const double sizes[] = {4096, 0x1p62, 0x1p63, 7e66, -7e66};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct problem_case c = {.name = "a"};
+        struct cell cell;
+        attn_problem_init(&c.problem);
+        cell_init(&cell, &c, "flash", ATTN_ISA_BASELINE);
+        json_array_append_new(cell.launches,
+                              json_pack("{s:f, s:[f], s:f}", "median_s", 1.0, "samples_s", 1.0,
+                                        "peak_rss_bytes", sizes[i]));
+        cell_end(&cell, CELL_OK, "%s", "");
+        assert_true(row_finish(&cell, "run", 1));
+        const json_t *said = json_object_get(cell.row, "peak_rss_bytes");
+        assert_int_equal(json_is_null(said), i >= 2);
+        assert_true(i >= 2 || (double)json_integer_value(said) == sizes[i]);
+        cell_free(&cell);
+    }
+}
+
 static void faster_than_the_best_probe_is_implausible(void **state)
 {
     (void)state;
@@ -119,6 +141,7 @@ static void rates_are_of_counted_work(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_size_that_no_integer_holds_is_null),
         cmocka_unit_test(faster_than_the_best_probe_is_implausible),
         cmocka_unit_test(a_disturbed_probe_accuses_nobody),
         cmocka_unit_test(a_request_that_gave_nothing_is_flagged),
