@@ -1,6 +1,7 @@
 /*
  * adversary_far: scores that lie far from each other or from 0: as far as numbers go, and beyond.
  */
+#include <float.h>
 #include <math.h>
 
 #include "adversary_scores.h"
@@ -72,13 +73,18 @@ struct kind {
 /*
  * A score, or the one of its sign that is as large as it can be without an overflow on the way to it.
  *
- * Half of the largest float or a little less: then neither q . k nor the score exceeds it, in base e or
- * 2, nor an element of a key.  In f16 an element of a key is up to 1.5 times the score.
+ * The largest float itself is none of them: a kernel may keep scores in base 2, times log2(e), which is
+ * infinite from FLT_MAX / 1.4427 = 0.693 FLT_MAX on, and it may scale q . k only when that is a sum,
+ * which then is score / scale; no order of the products and sums is prescribed.  (All products have the
+ * sign of the score, so that no part of the sum exceeds it.)  So 0.68, which leaves what bf16 and int8
+ * round K by, 0.4 %, or that times the scale where it is less than 1.  An element of a key of one
+ * dimension may be twice q . k, hence half of it there; one of f16 1.5 times the score.
  */
 static double held(const struct attn_problem *p, double score)
 {
     const double scale = fabs((double)attn_problem_scale(p));
-    const double most = p->dtype == ATTN_F16 ? 3e4 : 0x1p127 * fmin(scale, 1 / 1.5);
+    const double part = p->qk_dim == 1 ? 0.34 : 0.68;
+    const double most = p->dtype == ATTN_F16 ? 3e4 : part * (double)FLT_MAX * fmin(scale, 1);
     return isinf(score) ? score : copysign(fmin(fabs(score), most), score);
 }
 
@@ -167,6 +173,14 @@ size_t largest_kinds(const struct attn_problem *p)
 double score_largest(const void *context, struct patterns_key at)
 {
     return score(context, at, largest, sizeof largest / sizeof *largest);
+}
+
+/* A scale with which scores are as large as they can be: between two of them lies more than a float
+ * holds. */
+bool shape_far_as_can_be(struct problem_case *c)
+{
+    c->problem.scale = 1;
+    return shape_own_values(c);
 }
 
 /* ---- from below 0 to above --------------------------------------------------------------------- */

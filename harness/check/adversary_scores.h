@@ -38,7 +38,7 @@ patterns_needle is_needle;
 /* adversary_far.c */
 patterns_score score_far_below, score_infinite, score_largest, score_across;
 adversary_kinds far_kinds, infinite_kinds, largest_kinds, across_kinds;
-adversary_shape shape_infinite, shape_across;
+adversary_shape shape_infinite, shape_across, shape_far_as_can_be;
 adversary_change stretch_to_twice;
 
 /* adversary_rises.c */
@@ -46,6 +46,10 @@ patterns_score score_rise;
 adversary_kinds rise_kinds;
 adversary_shape shape_rises;
 adversary_change stretch_queries, stretch_queries_and_values;
+
+/* adversary_sums.c */
+patterns_score score_beside_one;
+adversary_shape shape_few_keys, shape_many_keys;
 
 /* adversary_values.c */
 adversary_change fill_normal, subnormal_v, subnormal_qk, large_v, mean_two, nan_in_k, nan_in_v,

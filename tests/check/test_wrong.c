@@ -82,6 +82,10 @@
     X(maximum_by_differences, PLAIN, "rises through 0", "")                              \
     X(lse_without_maximum, PLAIN, "scores of 1000", "lse row")                           \
     X(lse_off_by_1e5, PLAIN, "small problem", "lse row")                                 \
+    X(lse_of_large_sums, PLAIN, "ascending", "lse row")                                  \
+    X(lse_of_short_sum, PLAIN, "sums near 1", "lse row")                                 \
+    X(lse_off_near_one, PLAIN, "sums near 1", "lse row")                                 \
+    X(lse_saturates, PLAIN, "a sum of 70001", "lse row")                                 \
     X(exp_flushes_early, PLAIN, "weights of all sizes", "")                              \
     X(exp_floors_exponent, PLAIN, "weights of all sizes", "")                            \
     X(exp_entry_off, PLAIN, "exponentials of a fraction", "less precision than claimed") \
@@ -90,7 +94,7 @@
 /* What the problem leaves at its default; at the depth of `attnbench check`. */
 #define DEFAULT "h=2,sq=70,skv=133,d=24"
 #define UNUSED_OPTIONS(X)                                                                          \
-    X(ignores_scale, DEFAULT, "scale almost 0", "1/sqrt(D), whatever the problem says")            \
+    X(ignores_scale, DEFAULT, "scores of 2e38", "1/sqrt(D), whatever the problem says")            \
     X(scale_loses_sign, DEFAULT, "negative scale", "as if the scale were positive")                \
     X(wrong_kv_head, DEFAULT, "three query heads to a KV head", "instead of 0 of 0")               \
     X(first_sequence_only, DEFAULT, "three sequences",                                             \

@@ -1,0 +1,50 @@
+/*
+ * adversary_sums: sums of weights as small and as large as they get, for the logarithm in LSE.
+ *
+ * O does not show a wrong logarithm, and on ordinary rows the sum lies between 10 and 1000.  (Sums that
+ * are large because the maximum lags behind are those of adversary_rises.c.)
+ */
+#include "adversary_scores.h"
+#include "base/random.h"
+
+/* ---- one, and little more ------------------------------------------------------------------- */
+
+#define FEW_KEYS 6
+#define SUM_ROWS 128
+
+/* One key scores 0 exactly, by a K of zeros, so that nothing but the logarithm counts; each of the others
+ * adds from a tenth down to 1e-7. */
+double score_beside_one(const void *context, struct patterns_key at)
+{
+    const struct adversary_context *c = context;
+    const size_t top = at.b % 2 ? c->trial->problem.kv_len - 1 : 0;
+    const double unit = random_unit(random_key(c->key, at.b), ((uint64_t)at.g << 40) + at.j);
+    return at.j == top ? 0 : -2.3 - 13.8 * unit;
+}
+
+/* Few keys, so that roundings of the sum are few; many rows, so that their RMS is a sample. */
+bool shape_few_keys(struct problem_case *c)
+{
+    struct attn_problem *p = &c->problem;
+    p->q_len = p->q_len > 4 ? 4 : p->q_len;
+    p->batch = SUM_ROWS / p->q_len;
+    p->kv_len = FEW_KEYS;
+    return true;
+}
+
+/* ---- more than a 16-bit number holds ---------------------------------------------------------- */
+
+#define MANY_KEYS 70001
+
+/* Two rows in few dimensions: no more than what the sum needs.  Not where keys are hidden or differ, which
+ * makes the sum smaller. */
+bool shape_many_keys(struct problem_case *c)
+{
+    struct attn_problem *p = &c->problem;
+    p->batch = p->kv_heads = p->q_len = 1;
+    p->q_heads = 2;
+    p->kv_len = MANY_KEYS;
+    p->qk_dim = p->qk_dim > 4 ? 4 : p->qk_dim;
+    p->v_dim = p->v_dim > p->qk_dim ? p->qk_dim : p->v_dim;
+    return !p->mask && !p->options;
+}
