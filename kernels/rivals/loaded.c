@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* AddressSanitizer does not run with a library that looks for its own symbols first. */
+/* AddressSanitizer and ThreadSanitizer do not run with a library that looks for its own symbols first. */
 #if defined __has_feature /* Clang */
-#if __has_feature(address_sanitizer)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define __SANITIZE_ADDRESS__ 1 /* as GCC says it */
 #endif
 #endif
