@@ -94,7 +94,7 @@ static int stay_registered(void)
     if (!make_registration(getpid()))
         return 1;
     printf("%d", (int)getpid());
-    fflush(stdout);
+    (void)fflush(stdout);
     return sleep_on();
 }
 
