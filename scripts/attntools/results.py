@@ -39,9 +39,10 @@ class _Reader:
         """One whole line; raises ResultsError."""
         if text.startswith(CELL) and self.results.sessions:
             try:
+                text.decode()  # DECODE looks at the fields alone that tools need
                 self.take_cell(line, text, DECODE(text))
                 return
-            except msgspec.MsgspecError:
+            except (msgspec.MsgspecError, UnicodeDecodeError):
                 pass  # what follows finds the reason
         row = object_of(text)
         if isinstance(row, str):

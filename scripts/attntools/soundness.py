@@ -4,6 +4,8 @@ import json
 import math
 from typing import Any
 
+import msgspec
+
 from attntools.cells import Row
 from attntools.schema import ABSENT, KEY, STATES, types_of
 
@@ -12,13 +14,56 @@ VERSION = 1
 WORDS = {int: "a whole number", str: "a text", bool: "true or false"}
 
 
+class Cache(msgspec.Struct):
+    """One of machine.caches."""
+
+    level: int | None = None
+    bytes: int | None = None
+    shared_by_threads: int | None = None
+
+
+class Machine(msgspec.Struct):
+    """What tools read of `machine`."""
+
+    cpu: str | None = None
+    host: str | None = None
+    fingerprint: str | None = None
+    governor: str | None = None
+    cores: int | None = None
+    threads: int | None = None
+    caches: list[Cache] | None = None
+
+
+class Build(msgspec.Struct):
+    """What tools read of `build`."""
+
+    commit: str | None = None
+    dirty: bool | None = None
+    compiler: str | None = None
+    flags: str | None = None
+    type: str | None = None
+
+
+class Header(msgspec.Struct):
+    """What tools read of a session line, with its types."""
+
+    id: str
+    started: str
+    machine: Machine
+    build: Build
+    command: list[str] | None = None
+    settings: dict[str, Any] | None = None
+
+
 def object_of(text: bytes) -> Row | str:
     """A line as an object, or what is wrong with it.
 
     Python's reader takes NaN and Infinity, so that the row's checks can name the field.
     """
     try:
-        value = json.loads(text)
+        value = json.loads(text.decode())
+        if b"\\u" in text:  # half a surrogate pair, which nobody can write down again
+            json.dumps(value, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as wrong:
         return f"is no JSON ({wrong})"
     return value if isinstance(value, dict) else "is no JSON object"
@@ -79,11 +124,15 @@ def wrong_header(row: Row) -> str | None:
     if not isinstance(schema, str) or not schema.startswith(SCHEMA):
         return f"is no results file of attnbench (schema {schema!r})"
     version = schema.removeprefix(SCHEMA)
-    if not version.isdigit():
+    if not (version.isascii() and version.isdigit()):
         return f"schema {schema!r} names no version"
     if int(version) > VERSION:
         return f"schema {schema} is newer than what this program reads ({SCHEMA}{VERSION})"
     for key in ("machine", "build"):
         if not isinstance(row.get(key), dict):
             return f"the session line has no {key}"
+    try:
+        msgspec.convert(row, Header)
+    except (msgspec.ValidationError, RecursionError) as wrong:
+        return f"the session line is not sound: {wrong}"
     return None
