@@ -88,16 +88,6 @@ static void offer_to_oom_killer(pid_t pid)
     close(fd);
 }
 
-/* LLVM's and Intel's OpenMP register a process in shared memory under its pid.  Where it is killed the
- * entry stays, and if it was killed before it had filled the entry, a later process of that pid dies of
- * SIGBUS when it reads it. */
-static void remove_registration(pid_t pid)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/dev/shm/__KMP_REGISTERED_LIB_%d_%u", (int)pid, getuid());
-    unlink(path);
-}
-
 /* ---- the conversation ------------------------------------------------------------------------ */
 
 /* The answer, as far as it was read. */
@@ -201,7 +191,7 @@ static int reap(pid_t pid, bool kill_now, struct printed *printed, bool *by_itse
     kill(pid, SIGKILL);
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
-    remove_registration(pid);
+    process_unregister(pid);
     if (started)
         orphans_end(started);
     printed_take(printed);
@@ -233,7 +223,6 @@ static struct process_outcome converse(const struct process_spec *spec, pid_t pi
     const double start = clock_now();
     struct conversation c = {.pid = pid, .answer = answer, .printed.fd = printed};
     offer_to_oom_killer(pid);
-    remove_registration(pid); /* of an earlier process: this one does nothing before its request */
     c.error = send_request(request, spec->request);
     close(request);
     struct process_outcome outcome = {.end = c.error ? PROCESS_LOST

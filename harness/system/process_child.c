@@ -96,11 +96,30 @@ static void leave_terminal(void)
     close(terminal);
 }
 
+/* Writes the digits of n, and returns their end. */
+static char *put_number(char *to, unsigned n)
+{
+    if (n >= 10)
+        to = put_number(to, n / 10);
+    *to = (char)('0' + n % 10);
+    return to + 1;
+}
+
+void process_unregister(pid_t pid)
+{
+    char path[64] = "/dev/shm/__KMP_REGISTERED_LIB_";
+    char *end = put_number(path + strlen(path), (unsigned)pid);
+    *end = '_';
+    *put_number(end + 1, getuid()) = 0;
+    unlink(path);
+}
+
 _Noreturn void process_become(const struct process_spec *spec, char **environment, pid_t parent,
                               const struct process_ends *ends, const sigset_t *unblock)
 {
     leave_terminal();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    process_unregister(getpid()); /* an earlier process of this pid */
     if (getppid() == parent && arrange_files(spec, ends) && limits_apply(&spec->limits)) {
         signal(SIGPIPE, SIG_DFL);
         sigprocmask(SIG_UNBLOCK, unblock, NULL);
