@@ -75,6 +75,7 @@ static _Noreturn void become_program(const struct start *s)
     const int failure = fcntl(s->failure, F_DUPFD_CLOEXEC, PARKED_FD);
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    process_unregister(getpid());
     if (getppid() == s->parent && failure >= 0 && arrange_files(s) &&
         (!s->spec->cpu_count || sched_setaffinity(0, sizeof s->cpus, &s->cpus) == 0)) {
         char *const argv[] = {(char *)s->spec->program, NULL};
@@ -94,7 +95,7 @@ static pid_t start_program(struct start *s, const int failure[2])
     int error = 0;
     s->parent = getpid();
     s->failure = failure[1];
-    const pid_t pid = fork();
+    const pid_t pid = _Fork();
     if (pid == 0)
         become_program(s);
     error = errno;
@@ -160,6 +161,7 @@ static int reap(struct conversation *talk, double patience_s)
     if (done == 0)
         while (waitpid(talk->pid, &status, 0) < 0 && errno == EINTR)
             ;
+    process_unregister(talk->pid);
     talk->pid = -1;
     return status;
 }

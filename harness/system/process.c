@@ -268,7 +268,7 @@ struct process_outcome process_run(const struct process_spec *spec)
     pid_t pid = -1;
     if (environment && pipe2(request, O_CLOEXEC) == 0 && pipe2(answer, O_CLOEXEC) == 0 &&
         (!spec->capture || pipe2(printed, O_CLOEXEC) == 0))
-        pid = fork();
+        pid = _Fork();
     const struct process_ends ends = {request[0], answer[1], printed[1]};
     if (pid == 0)
         process_become(spec, environment, parent, &ends, &set);

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "limits.h"
 
@@ -63,6 +64,13 @@ const char *process_signal_name(int signal);
  * child; SIGPIPE is ignored. */
 void process_catch_interrupts(void);
 bool process_interrupted(void);
+
+/* Removes what OpenMP has registered of a process that is no more.  LLVM's and Intel's keep a file in shared
+ * memory for each, named by its pid, from the moment that they are loaded, and for a child from fork() on:
+ * whoever starts a process uses _Fork().  Where a process is killed the file stays, and if it was killed before
+ * it had filled the file, a later process of that pid dies of SIGBUS when it reads it.  Calls nothing but
+ * what is safe between fork and exec. */
+void process_unregister(pid_t pid);
 
 /* A text that nobody can guess; false where the system gives no random numbers. */
 #define PROCESS_TOKEN 33 /* bytes, with its end */

@@ -15,12 +15,6 @@ struct process_ends {
     int printed; /* -1: what it prints goes to this process's standard error */
 };
 
-/* Removes what OpenMP has registered of a process that is no more.  LLVM's and Intel's keep a file in shared
- * memory for each, named by its pid, as soon as they are loaded.  Where the process is killed the file
- * stays, and if it was killed before it had filled the file, a later process of that pid dies of SIGBUS
- * when it reads it.  Calls nothing but what is safe after fork. */
-void process_unregister(pid_t pid);
-
 /* In the child, after fork: becomes this program again, or ends with 127.  `unblock` are the
  * signals that the parent has blocked for itself. */
 _Noreturn void process_become(const struct process_spec *spec, char **environment, pid_t parent,

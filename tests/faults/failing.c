@@ -214,9 +214,9 @@ EXPORT int pipe2(int ends[2], int flags)
     return FAILS(PIPE) ? -1 : (int)syscall(SYS_pipe2, ends, flags);
 }
 
-EXPORT pid_t fork(void)
+EXPORT pid_t _Fork(void)
 {
-    return FAILS(FORK) ? -1 : NEXT(fork)();
+    return FAILS(FORK) ? -1 : NEXT(_Fork)();
 }
 
 EXPORT int execve(const char *path, char *const *arguments, char *const *environment)
