@@ -47,7 +47,7 @@ class Samples(CommandTest):
         self.assertEqual(counts, [samples, samples, 0])
 
     def test_every_hundredth_call(self) -> None:
-        row = self.row(FAST, "spoils_every_hundredth", "--launches", "20")
+        row = self.row(FAST, "spoils_every_hundredth", "--launches", "60")
         self.assert_spoiled(row)
         self.assertIn(" (b 0, ", row["why"])
 

@@ -1,9 +1,11 @@
 /*
- * spoils_last_of_sample: knows a sample by the NaN that is put into its results, counts the calls of each,
- * and spoils the one that ended the sample before.
+ * spoils_last_of_sample: knows a sample by the NaN that is put into its results, and spoils the calls that
+ * may be its last.  How many it has is known from the one before, but for the calls that bench.c makes
+ * between two samples, up to one in STRAY.
  */
 #include "spoil.h"
 
+#define STRAY 32
 #define SHORTEST 4 /* calls: a check puts NaN in front of each of its own */
 
 static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)
@@ -16,7 +18,9 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
         calls = 0;
     }
     fresh = poisoned;
-    honest_unless(plan, tensors, ++calls == length && length >= SHORTEST);
+    calls++;
+    const bool may_be_last = calls * (STRAY + 1) >= length * STRAY && calls <= length;
+    honest_unless(plan, tensors, may_be_last && length >= SHORTEST);
 }
 
-WRONG_KERNEL(spoils_last_of_sample, "the last call of a sample is wrong");
+WRONG_KERNEL(spoils_last_of_sample, "the last calls of a sample are wrong");
