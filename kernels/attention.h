@@ -191,7 +191,8 @@ enum attn_caveat {
     ATTN_CAVEAT_EMPTY_ROWS =
         1 << 1, /* rows that see no key have any values: NaN, the mean of V, an LSE of 0 */
     ATTN_CAVEAT_INFINITE_SCORES =
-        1 << 2, /* scores of -inf that no mask makes, but an infinite key, make rows NaN */
+        1 << 2, /* scores of -inf that no mask makes, but an infinite key, make rows NaN; or scores
+                 * near the largest float outweigh a mask that is added as a finite number */
 };
 
 /* What a kernel can do: data, checked by attn_supports().  Sets are bits, as above; dtypes and

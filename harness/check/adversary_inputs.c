@@ -48,7 +48,7 @@ const struct adversary adversaries[] = {
     {"rises through 0", .score = score_across, .mean = 2, .kinds = across_kinds,
      .shape = shape_across, .change = stretch_to_twice},
     {"scores of 2e38", .score = score_largest, .noise = NOISE, .mean = 2, .kinds = largest_kinds,
-     .shape = shape_far_as_can_be},
+     .shape = shape_far_as_can_be, .caveat = ATTN_CAVEAT_INFINITE_SCORES},
     {"sums near 1", .score = score_beside_one, .mean = 2, .shape = shape_few_keys,
      .change = stretch_to_twice, .precise = true, .fine = true},
     {"a sum of 70001", .score = score_tied, .mean = 2, .shape = shape_many_keys},

@@ -13,7 +13,7 @@ CAUSAL = ["causal", "causal_top_left"]
 FLOATS = ["f32", "bf16", "f16"]
 LEAKS = "nan_leaks"  # a weight of 0 times a NaN
 EMPTY = [LEAKS, "empty_rows"]  # -inf less -inf, or a mask of large finite numbers
-INFINITE = [LEAKS, "infinite_scores"]  # -inf less -inf in the product of Q and K
+INFINITE = [LEAKS, "infinite_scores"]  # -inf less -inf in Q K; or a mask of finite numbers
 
 
 def caps(dtypes: list[str], masks: list[str], **others: Any) -> dict[str, Any]:
@@ -82,7 +82,7 @@ KERNELS = {
             "onnxruntime_mha",
             "com.microsoft.MultiHeadAttention",
             "ONNX Runtime, onnxruntime/contrib_ops/cpu/bert/multihead_attention.cc",
-            caps(["f32"], [*CAUSAL, "bool", "bias"], caveats=EMPTY),
+            caps(["f32"], [*CAUSAL, "bool", "bias"], caveats=[*EMPTY, "infinite_scores"]),
         ),
         kernel(
             "onnxruntime",
