@@ -113,8 +113,8 @@ def heads(results: Results, layer: Row) -> Figure | None:
                                  across=row is said[-1])  # fmt: skip
             ax.annotate(title, (0, 1), (0, 2), xycoords="axes fraction", fontsize=6.5,
                         textcoords="offset points", color=style.GREY)  # fmt: skip
-        text = textwrap.fill(f"Head {head} {row['values']['looks']}.", 150)
-        panels[0].annotate(text, (0, 1), (0, 12), xycoords="axes fraction", fontsize=7.2,
+        text = textwrap.fill(f"Head {head} {row['values']['looks']}.", 180)
+        panels[0].annotate(text, (0, 1), (-61, 10), xycoords="axes fraction", fontsize=7,
                            textcoords="offset points", va="bottom")  # fmt: skip
     weights.colour_bar(fig, image)
     count = layer["values"]["count"]

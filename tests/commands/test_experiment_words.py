@@ -205,7 +205,7 @@ class Words(Experiments):
         safetensors(flat, {n: ([1, 1, 2 + (n == "v"), 1], [0.0] * (2 + (n == "v"))) for n in "qkv"})
         refused(3, "v is f32 (1,1,3,1), not (1,H,S,D) with the heads and tokens of q", *trained,
                 f"{flat}:")  # fmt: skip
-        refused(2, "--trained takes FILE:PREFIX,...: 'x.safetensors'", *trained, "x.safetensors")
+        refused(2, "--trained takes all, or FILE:PREFIX,...: 'x.safetensors'", *trained, "x.safetensors")
         sentence = ("experiment", "words", "--sentence")
         refused(2, "--sentence takes 1 to 64 words: it has 0", *sentence, " ")
         refused(2, "--sentence takes 1 to 64 words: it has 65", *sentence, 65 * "a ")

@@ -27,15 +27,26 @@ static const struct {
     {"Wq", "Wq, weights to queries", false, false, 2},
     {"Wk", "Wk, weights to keys", false, false, 2},
     {"Wv", "Wv, weights to values", false, false, 2},
-    {"Q", "Q = X Wq, what each word asks for", true, false, 2},
-    {"K", "K = X Wk, what each word answers to", true, false, 2},
-    {"V", "V = X Wv, what each word says", true, false, 2},
-    {"scores", "scores Q K^T", true, true, 2},
-    {"scaled scores", "scaled scores Q K^T / sqrt(d)", true, true, 2},
-    {"weights of scores", "softmax of the scores, unscaled", true, true, 2},
-    {"weights", "weights, softmax of the scaled scores", true, true, 2},
-    {"output", "output, weights V", true, false, 2},
+    {"Q", "Q = X Wq, what it asks for", true, false, 2},
+    {"K", "K = X Wk, what it answers to", true, false, 2},
+    {"V", "V = X Wv, what it says", true, false, 2},
+    {"scores", "Q K^T, the scores", true, true, 2},
+    {"scaled scores", "Q K^T / sqrt(d), scaled", true, true, 2},
+    {"weights of scores", "softmax(Q K^T), unscaled", true, true, 2},
+    {"weights", "softmax(Q K^T / sqrt(d))", true, true, 2},
+    {"output", "weights V, the output", true, false, 2},
 };
+
+/* A layer's name without folder and endings: "minilm-preamble layer1". */
+static void short_name(const json_t *params, char text[TABLE_CELL])
+{
+    const char *layer = experiment_text(params, "layer"), *slash = strrchr(layer, '/');
+    const char *from = slash ? slash + 1 : layer, *ending = strstr(from, ".safetensors:");
+    const int stem = (int)(ending ? (size_t)(ending - from) : strlen(from));
+    const char *prefix = ending ? ending + strlen(".safetensors:") : "";
+    snprintf(text, TABLE_CELL, "%.*s%s%.*s", stem, from, *prefix ? " " : "",
+             (int)strcspn(prefix, "."), prefix);
+}
 
 /* The row of a part that is of the layer of `like`. */
 static bool same_layer(const struct experiment_part *a, const json_t *like)
@@ -89,7 +100,7 @@ static void print_matrix(const struct experiment_part *part, const json_t *token
     const size_t width = json_array_size(json_array_get(elements, 0));
     const double down = experiment_at_number(part->values, "shape", 0);
     const double across = experiment_at_number(part->values, "shape", 1);
-    char heading[TABLE_CELL * 3], cut[48] = "";
+    char heading[TABLE_CELL * 3], cut[48] = "", layer[TABLE_CELL];
     size_t n = 0, i;
     while (strcmp(matrices[n].matrix, name) != 0)
         n++;
@@ -98,14 +109,17 @@ static void print_matrix(const struct experiment_part *part, const json_t *token
     struct grid grid = {.table.columns = titles.columns, .table.column_count = width + 1};
     json_array_foreach (elements, i, row)
         print_row(&grid, tokens, matrices[n].by_word, i, row, matrices[n].decimals);
-    if ((double)height < down || (double)width < across)
-        snprintf(cut, sizeof cut, " (%zu x %zu of %.0f x %.0f)", height, width, down, across);
+    if (matrices[n].across && (double)height < down)
+        snprintf(cut, sizeof cut, " (%zu of %.0f)", height, down);
+    else if ((double)height < down || (double)width < across)
+        snprintf(cut, sizeof cut, " (%zux%zu of %.0fx%.0f)", height, width, down, across);
     const bool of_head = json_object_get(part->params, "head");
     char head[24] = "";
     if (of_head)
         snprintf(head, sizeof head, ", head %.0f", experiment_number(part->params, "head"));
-    snprintf(heading, sizeof heading, "%s%s: %s%s%s", experiment_text(part->params, "layer"), head,
-             matrices[n].formula, strcmp(mask, "causal") == 0 ? ", causal" : "", cut);
+    short_name(part->params, layer);
+    snprintf(heading, sizeof heading, "%s%s: %s%s%s", layer, head, matrices[n].formula,
+             strcmp(mask, "causal") == 0 ? ", causal" : "", cut);
     grid_print(&grid, heading);
 }
 
@@ -139,7 +153,9 @@ static bool print_looks(const json_t *rows, const struct experiment_part *layer)
     struct experiment_part part = {.rows = rows, .name = "head"};
     double worst = 0, off = NAN;
     bool right = true;
-    report_heading("%s: what each head looks at", experiment_text(layer->params, "layer"));
+    char name[TABLE_CELL];
+    short_name(layer->params, name);
+    report_heading("%s: what each head looks at", name);
     while (experiment_part_next(&part)) {
         if (!same_layer(&part, layer->params))
             continue;

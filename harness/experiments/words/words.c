@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "experiments/list.h"
+#include "experiments/shared/real.h"
 
 static const char *const parts[] = {"sentence", "trained", NULL};
 
@@ -17,10 +18,7 @@ static const struct parameter parameters[] = {
      0, NULL},
     {"heads", "N", "2", NULL, "of the sentence's layer", PARAMETER_COUNT, 1, 16, NULL},
     {"d", "N", "4", NULL, "of its heads; embeddings have heads x d", PARAMETER_COUNT, 1, 256, NULL},
-    {"trained", "LIST",
-     "minilm-preamble.safetensors:layer1.,minilm-gettysburg.safetensors:layer0.,"
-     "minilm-gettysburg.safetensors:layer3.",
-     "minilm-preamble.safetensors:layer1.",
+    {"trained", "LIST", "all", "minilm-preamble.safetensors:layer1.",
      "FILE:PREFIX of layers, each file with its tokens beside it", PARAMETER_TEXT, 0, 0, NULL},
     {"show", "N", "16", "8", "tokens and dimensions of each matrix at most", PARAMETER_COUNT, 2, 22,
      NULL},
@@ -39,23 +37,31 @@ static bool wants(const json_t *asked, const char *part)
     return false;
 }
 
-/* Calls take(item) for each item of a comma list, until one is refused. */
-static bool each_layer(const char *list, json_t *steps, const json_t *asked, char *message,
-                       size_t message_size)
+static void add_trained(json_t *steps, const json_t *asked, const char *file, const char *prefix)
 {
-    for (const char *at = list; *at;) {
+    char name[2 * WORDS_NAME];
+    snprintf(name, sizeof name, "%s:%s", file, prefix);
+    json_array_append_new(steps, json_pack("{s:s, s:s, s:O, s:O}", "part", "trained", "layer", name,
+                                           "show", json_object_get(asked, "show"), "printed",
+                                           json_object_get(asked, "printed")));
+}
+
+/* A step for each layer of --trained; "all" are those that come with the program. */
+static bool plan_trained(json_t *steps, const json_t *asked, char *message, size_t message_size)
+{
+    const char *list = experiment_text(asked, "trained");
+    const bool all = strcmp(list, "all") == 0;
+    for (const struct real_name *layer = real_layers; all && layer->file; layer++)
+        add_trained(steps, asked, layer->file, layer->prefix);
+    for (const char *at = list; !all && *at;) {
         char name[WORDS_NAME], file[WORDS_NAME], prefix[WORDS_NAME];
         const size_t length = strcspn(at, ",");
         snprintf(name, sizeof name, "%.*s", (int)length, at);
         if (!words_name(name, file, prefix)) {
-            snprintf(message, message_size, "--trained takes FILE:PREFIX,...: '%s'", name);
+            snprintf(message, message_size, "--trained takes all, or FILE:PREFIX,...: '%s'", name);
             return false;
         }
-        if (steps)
-            json_array_append_new(steps,
-                                  json_pack("{s:s, s:s, s:O, s:O}", "part", "trained", "layer",
-                                            name, "show", json_object_get(asked, "show"), "printed",
-                                            json_object_get(asked, "printed")));
+        add_trained(steps, asked, file, prefix);
         at += length + (at[length] == ',');
     }
     return true;
@@ -64,9 +70,11 @@ static bool each_layer(const char *list, json_t *steps, const json_t *asked, cha
 static bool accepts(const json_t *asked, char *message, size_t message_size)
 {
     json_t *tokens = words_split(experiment_text(asked, "sentence"), message, message_size);
+    json_t *steps = json_array();
+    const bool right = tokens && plan_trained(steps, asked, message, message_size);
     json_decref(tokens);
-    return tokens &&
-           each_layer(experiment_text(asked, "trained"), NULL, asked, message, message_size);
+    json_decref(steps);
+    return right;
 }
 
 static json_t *plan(const json_t *asked, char *message, size_t message_size)
@@ -81,7 +89,7 @@ static json_t *plan(const json_t *asked, char *message, size_t message_size)
         json_array_append_new(steps, s);
     }
     if (wants(asked, "trained"))
-        each_layer(experiment_text(asked, "trained"), steps, asked, message, message_size);
+        plan_trained(steps, asked, message, message_size); /* which accepts() has tried */
     return steps;
 }
 
