@@ -34,7 +34,7 @@ static const struct {
     {"scaled scores", "Q K^T / sqrt(d), scaled", true, true, 2},
     {"weights of scores", "softmax(Q K^T), unscaled", true, true, 2},
     {"weights", "softmax(Q K^T / sqrt(d))", true, true, 2},
-    {"output", "weights V, the output", true, false, 2},
+    {"output", "weights V, output", true, false, 2},
 };
 
 /* A layer's name without folder and endings: "minilm-preamble layer1". */
