@@ -56,16 +56,24 @@ static size_t most_looked_at(const double *p, size_t n)
     return best;
 }
 
+double looks_in_use(const double *p, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        double entropy = 0;
+        for (size_t j = 0; j < n; j++)
+            entropy -= p[i * n + j] > 0 ? p[i * n + j] * log(p[i * n + j]) : 0;
+        sum += exp(entropy);
+    }
+    return sum / (double)n;
+}
+
 static void add_row(struct looks *looks, const double *row, size_t i, size_t n, size_t seen,
                     const char *const *tokens)
 {
     size_t top = 0;
-    double entropy = 0;
-    for (size_t j = 0; j < seen; j++) {
+    for (size_t j = 0; j < seen; j++)
         top = row[j] > row[top] ? j : top;
-        entropy -= row[j] > 0 ? row[j] * log(row[j]) : 0;
-    }
-    looks->in_use += exp(entropy) / (double)n;
     looks->seen += (double)seen / (double)n;
     for (int place = 0; place < LOOKS_PLACES; place++)
         for (size_t j = 0; j < seen; j++) {
@@ -141,7 +149,7 @@ static void say(struct looks *looks, size_t n, const char *const *tokens)
 void looks_find(const double *p, size_t n, bool causal, const char *const *tokens,
                 struct looks *looks)
 {
-    *looks = (struct looks){.token = most_looked_at(p, n)};
+    *looks = (struct looks){.token = most_looked_at(p, n), .in_use = looks_in_use(p, n)};
     for (size_t i = 0; i < n; i++)
         add_row(looks, p + i * n, i, n, causal ? i + 1 : n, tokens);
     say(looks, n, tokens);

@@ -32,6 +32,9 @@ struct looks {
 void looks_find(const double *p, size_t n, bool causal, const char *const *tokens,
                 struct looks *looks);
 
+/* e^entropy, the mean over rows. */
+double looks_in_use(const double *p, size_t n);
+
 /* Its name in the rows: "previous", ... */
 const char *looks_place_name(enum looks_place place);
 

@@ -151,7 +151,7 @@ static bool within(const struct experiment_part *head, const char *difference,
 static bool print_looks(const json_t *rows, const struct experiment_part *layer)
 {
     struct experiment_part part = {.rows = rows, .name = "head"};
-    double worst = 0, off = NAN;
+    double worst = 0, off = NAN, least = INFINITY, most = 0;
     bool right = true;
     char name[TABLE_CELL];
     short_name(layer->params, name);
@@ -168,9 +168,14 @@ static bool print_looks(const json_t *rows, const struct experiment_part *layer)
         right &= within(&part, "kernels_difference", "kernels_tolerance", weights);
         right &=
             within(&part, "output_difference", "output_tolerance", "its output from the file's");
+        const double unscaled = experiment_number(part.values, "unscaled_keys_in_use");
+        least = fmin(least, unscaled);
+        most = fmax(most, unscaled);
         worst = fmax(worst, experiment_number(part.values, "kernels_difference"));
         off = fmax(off, experiment_number(part.values, "output_difference"));
     }
+    report_sentence("Without the scale a row would use %.1f to %.1f keys, by head and mask.", least,
+                    most);
     if (right && isfinite(off))
         report_sentence(
             "Every kernel gives these weights within %.2g; outputs are within %.2g of the "

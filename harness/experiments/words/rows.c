@@ -165,6 +165,7 @@ struct head {
     struct weights_head of;
     const float *v, *known; /* known: the output as the file has it, or NULL */
     double *scores, *p, *q, *o;
+    double unscaled_in_use; /* keys, by the weights of unscaled scores */
 };
 
 static double dot(const float *a, const float *b, size_t n)
@@ -265,6 +266,7 @@ static bool add_looks(const struct writer *w, const struct head *head, struct ex
             looks.in_use, "keys_seen", looks.seen, "token_text", tokens[looks.token], "token_place",
             (json_int_t)looks.token, "kernels_difference", number_json(worst), "kernels_tolerance",
             tolerance(&head->of), "kernel", whose);
+        json_object_set_new(values, "unscaled_keys_in_use", json_real(head->unscaled_in_use));
         for (int place = 0; place < LOOKS_PLACES; place++)
             json_object_set_new(values, looks_place_name((enum looks_place)place),
                                 json_pack("{s:f, s:f, s:I}", "weight", looks.places[place].weight,
@@ -287,6 +289,7 @@ static bool add_masked(struct writer *w, struct head *head, unsigned mask,
     head->of.mask = mask;
     head->of.scale = 1;
     definition_weights(&head->of, head->p);
+    head->unscaled_in_use = looks_in_use(head->p, n);
     add(w, "weights of scores", head->p, w->tokens, w->tokens, n);
     head->of.scale = 0;
     definition_weights(&head->of, head->p);
