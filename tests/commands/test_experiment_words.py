@@ -1,13 +1,16 @@
 """The experiment words: its matrices against an independent computation, and its refusals."""
 
+import json
 import math
+import re
 import unittest
 from typing import Any
 
-from command import DATA, Row, read_safetensors, run, safetensors
+from command import DATA, CommandTest, Row, lines, read_safetensors, run, safetensors
 from definition import Array, Attention, attention
 from experiments import Experiments
 
+ROOT = DATA.parents[1]
 PREAMBLE = DATA / "minilm-preamble.safetensors"
 Matrix = list[list[float]]
 
@@ -139,6 +142,8 @@ class Words(Experiments):
             self.assertAlmostEqual(values[name]["weight"], weight, delta=1e-5, msg=name)
             self.assertAlmostEqual(values[name]["even"], even, delta=1e-8, msg=name)
             self.assertEqual(values[name]["largest"], largest, name)
+        in_use = math.fsum(math.exp(-math.fsum(x * math.log(x) for x in row if x)) for row in p) / n
+        self.assertAlmostEqual(values["keys_in_use"], in_use, delta=1e-3)
         received = [math.fsum(row[j] for row in p) for j in range(n)]
         self.assertEqual(values["token_place"], received.index(max(received)))
         self.assertEqual(values["token_text"], texts[values["token_place"]])
@@ -155,6 +160,7 @@ class Words(Experiments):
             "part": "head", "layer": "minilm-gettysburg.safetensors:layer0.", "head": 2,
             "mask": "none"})  # fmt: skip
         self.assertAlmostEqual(peaked["keys_in_use"], 1.4, delta=0.05)  # tests/data/README.md
+        self.assertLess(peaked["unscaled_keys_in_use"], 1.1)
         self.assertIn(
             "Head 2 looks at the previous token with 0.75", " ".join(self.printed.split())
         )
@@ -205,10 +211,67 @@ class Words(Experiments):
         safetensors(flat, {n: ([1, 1, 2 + (n == "v"), 1], [0.0] * (2 + (n == "v"))) for n in "qkv"})
         refused(3, "v is f32 (1,1,3,1), not (1,H,S,D) with the heads and tokens of q", *trained,
                 f"{flat}:")  # fmt: skip
-        refused(2, "--trained takes all, or FILE:PREFIX,...: 'x.safetensors'", *trained, "x.safetensors")
+        refused(
+            2, "--trained takes all, or FILE:PREFIX,...: 'x.safetensors'", *trained, "x.safetensors"
+        )
         sentence = ("experiment", "words", "--sentence")
         refused(2, "--sentence takes 1 to 64 words: it has 0", *sentence, " ")
         refused(2, "--sentence takes 1 to 64 words: it has 65", *sentence, 65 * "a ")
+
+
+class Page(CommandTest):
+    """docs/attention.md: its commands are those of this program, and its figures are there."""
+
+    page = (ROOT / "docs" / "attention.md").read_text().replace("\\\n", "")
+    commands = re.findall(r"^    (build/release/attnbench|scripts/plot) (.*)$", page, re.M)
+
+    def test_commands_of_the_program_work(self) -> None:
+        known = {e["name"] for e in json.loads(run("list", "--json").stdout)["experiments"]}
+        named = set()
+        for words in (text.split() for program, text in self.commands if "attnbench" in program):
+            if words[0] == "experiment":
+                self.assertEqual(words[2:], ["--output", f"{words[1]}.jsonl"])
+                named.add(words[1])
+                continue
+            words[words.index("--output") + 1] = str(self.directory / words[0])
+            small = [word.replace("skv=131072", "skv=1024") for word in words]
+            small = ["0.1" if word == "170" else word for word in small]
+            done = run(*small, cwd=ROOT)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(named - known, set())
+        self.assertIn("words", named)
+
+    def test_what_is_drawn_is_there(self) -> None:
+        made = re.findall(r"--output (\S+)", self.page)
+        plots = [text.split()[0] for program, text in self.commands if program == "scripts/plot"]
+        self.assertGreater(len(plots), 8)
+        for file in plots:
+            self.assertTrue(file in made or (ROOT / file).is_file(), file)
+        for link in re.findall(r"\]\(([^)#:]+)\)", self.page):
+            self.assertTrue((ROOT / "docs" / link).is_file(), link)
+
+    def test_the_row_by_hand_is_that_of_the_figure(self) -> None:
+        """The table of the running maximum, from the weights of the experiment."""
+        rows = [line for line in lines(str(ROOT / "results" / "experiments" / "words.jsonl"))
+                if line.get("params", {}).get("layer") == "sentence"]  # fmt: skip
+        by = {(r["params"].get("matrix"), r["params"].get("head"), r["params"].get("mask")):
+              r["values"].get("elements") for r in rows}  # fmt: skip
+        x, v = by["scaled scores", 0, None][1], by["V", 0, None]
+        table = re.findall(r"^\| (\w+) \| (-?[\d.]+) \|(.*)\|$", self.page, re.M)
+        self.assertEqual(" ".join(word for word, *_ in table), "the cat sat on the mat")
+        m, total, o = -math.inf, 0.0, 0.0
+        for score, row, (_, first, rest) in zip(x, v, table, strict=True):
+            shrink = math.exp(m - max(m, score))
+            m = max(m, score)
+            p = math.exp(score - m)
+            total, o = total * shrink + p, o * shrink + p * row[0]
+            printed = [float(cell.strip() or 0) for cell in [first, *rest.split("|")]]
+            for got, expected, off in zip(
+                printed, (score, m, shrink, p, total, o), (5e-3, 5e-3, 5e-4, 5e-4, 5e-4, 5e-3),
+                strict=True,
+            ):  # fmt: skip
+                self.assertLessEqual(abs(got - expected), off * 1.001, rest)
+        self.assertAlmostEqual(o / total, by["output", 0, "none"][1][0], delta=1e-8)
 
 
 if __name__ == "__main__":
