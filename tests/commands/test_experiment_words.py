@@ -115,7 +115,7 @@ class Words(Experiments):
                 self.assert_near(found[head, None, name]["elements"], shown, 1e-5)
             shown = [o[i][:6] for i in places]
             self.assert_near(found[head, "none", "output"]["elements"], shown, 1e-5)
-            for mask, causal in (("none", False), ("causal", True)):
+            for mask, causal in ((("none", False), ("causal", True))[head],):
                 weights, _ = by_definition(q, k, v, is_causal=causal)
                 self.assert_near(
                     found[head, mask, "weights"]["elements"],
@@ -182,6 +182,15 @@ class Words(Experiments):
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("Head 0 DIFFERS: its output from the file's by 0.01,", done.stdout)
         self.assertNotIn("Head 1 DIFFERS", done.stdout)
+
+    def test_a_layer_that_is_not_a_number_is_said(self) -> None:
+        file = read_safetensors(str(PREAMBLE))
+        file["layer1.x"][1][0] = math.nan
+        arguments = self.own_layer()
+        safetensors(self.directory / "own.safetensors", file)
+        done = run(*arguments)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("Head 0 DIFFERS: weights of", done.stdout)
 
     def test_tokens_are_harmless(self) -> None:
         done = run(*self.own_layer(tokens="\x1b[31m\n" + "\xff\n" * 67))

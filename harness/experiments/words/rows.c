@@ -10,63 +10,8 @@
 #include "experiments/layer/file.h"
 #include "experiments/shared/kernel_call.h"
 #include "experiments/shared/kernel_weights.h"
-#include "experiments/shared/layer_call.h"
 #include "looks.h"
 #include "words.h"
-
-/* ---- layers ---------------------------------------------------------------------------------- */
-
-bool words_alloc(struct words_layer *l, bool with_o, struct experiment_work *work)
-{
-    const size_t qk = l->heads * l->dim, v = l->heads * l->v_dim;
-    const struct {
-        float **at;
-        size_t n;
-    } parts[] = {{&l->x, l->len * l->d_in}, {&l->w[0], l->d_in * qk},
-                 {&l->w[1], l->d_in * qk},  {&l->w[2], l->d_in * v},
-                 {&l->q, l->len * qk},      {&l->k, l->len * qk},
-                 {&l->v, l->len * v},       {&l->o, with_o ? l->len * v : 0}};
-    size_t total = 0;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        total += parts[i].n;
-    float *at = l->memory = calloc(total + 1, sizeof *at);
-    if (!at) {
-        snprintf(work->message, sizeof work->message, "out of memory");
-        return false;
-    }
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; at += parts[i++].n)
-        *parts[i].at = parts[i].n ? at : NULL;
-    return true;
-}
-
-void words_close(struct words_layer *layer)
-{
-    json_decref(layer->tokens);
-    free(layer->memory);
-    *layer = (struct words_layer){0};
-}
-
-/* (len, heads * dim) to (heads, len, dim). */
-static void split_heads(const float *from, size_t len, size_t heads, size_t dim, float *to)
-{
-    for (size_t h = 0; h < heads; h++)
-        for (size_t i = 0; i < len; i++)
-            memcpy(to + (h * len + i) * dim, from + (i * heads + h) * dim, dim * sizeof *to);
-}
-
-bool words_project(struct words_layer *layer, const struct attn_self_attention *l,
-                   const struct attn_self_attention_tensors *t, struct experiment_work *work)
-{
-    struct layer_call call;
-    if (!layer_call_open(&call, l, "naive", work->threads, work->message, sizeof work->message))
-        return false;
-    attn_self_attention_project(&call.plan, t);
-    split_heads(call.plan.q, l->len, l->heads, l->qk_dim, layer->q);
-    split_heads(call.plan.k, l->len, l->heads, l->qk_dim, layer->k);
-    split_heads(call.plan.v, l->len, l->heads, l->v_dim, layer->v);
-    layer_call_close(&call);
-    return true;
-}
 
 /* ---- matrices -------------------------------------------------------------------------------- */
 
@@ -136,8 +81,9 @@ static bool add_floats(const struct writer *w, const char *matrix, const float *
     if (copy)
         add(w, matrix, copy, of_tokens ? w->tokens : shown_of(height, w->most, false),
             shown_of(width, w->most, false), stride);
+    const bool copied = copy;
     free(copy);
-    return copy;
+    return copied;
 }
 
 static void add_tokens(const struct writer *w, const json_t *step)
@@ -261,16 +207,18 @@ static bool add_looks(const struct writer *w, const struct head *head, struct ex
         for (size_t i = 0; i < n; i++)
             tokens[i] = json_string_value(json_array_get(w->layer->tokens, i));
         looks_find(head->p, n, causal, tokens, &looks);
-        json_t *values = json_pack(
-            "{s:s, s:f, s:f, s:s, s:I, s:o, s:f, s:s}", "looks", looks.text, "keys_in_use",
-            looks.in_use, "keys_seen", looks.seen, "token_text", tokens[looks.token], "token_place",
-            (json_int_t)looks.token, "kernels_difference", number_json(worst), "kernels_tolerance",
-            tolerance(&head->of), "kernel", whose);
-        json_object_set_new(values, "unscaled_keys_in_use", json_real(head->unscaled_in_use));
+        json_t *values =
+            json_pack("{s:s, s:o, s:o, s:s, s:I, s:o, s:o, s:s}", "looks", looks.text,
+                      "keys_in_use", number_json(looks.in_use), "keys_seen",
+                      number_json(looks.seen), "token_text", tokens[looks.token], "token_place",
+                      (json_int_t)looks.token, "kernels_difference", number_json(worst),
+                      "kernels_tolerance", number_json(tolerance(&head->of)), "kernel", whose);
+        json_object_set_new(values, "unscaled_keys_in_use", number_json(head->unscaled_in_use));
         for (int place = 0; place < LOOKS_PLACES; place++)
             json_object_set_new(values, looks_place_name((enum looks_place)place),
-                                json_pack("{s:f, s:f, s:I}", "weight", looks.places[place].weight,
-                                          "even", looks.places[place].even, "largest",
+                                json_pack("{s:o, s:f, s:I}", "weight",
+                                          number_json(looks.places[place].weight), "even",
+                                          looks.places[place].even, "largest",
                                           (json_int_t)looks.places[place].largest));
         if (!causal && head->known)
             add_known(values, w->layer, head);
@@ -343,6 +291,7 @@ bool words_rows(json_t *rows, const struct words_layer *layer, const json_t *ste
                        .tokens = shown_of(layer->len, most, true),
                        .most = most,
                        .head = -1};
+    snprintf(work->message, sizeof work->message, "out of memory");
     add_tokens(&w, step);
     bool right =
         !layer->x || add_floats(&w, "X", layer->x, true, layer->len, layer->d_in, layer->d_in);

@@ -97,7 +97,9 @@ static json_t *compute(const json_t *step, struct experiment_work *work)
 {
     const bool trained = strcmp(experiment_text(step, "part"), "trained") == 0;
     struct words_layer layer;
-    if (!(trained ? words_trained_open : words_sentence_open)(&layer, step, work))
+    const bool open =
+        trained ? words_trained_open(&layer, step, work) : words_sentence_open(&layer, step, work);
+    if (!open)
         return NULL;
     json_t *rows = json_array();
     const bool right = words_rows(rows, &layer, step, work);
