@@ -14,7 +14,7 @@ static const struct experiment *const experiments[] = {
     &experiment_examples, &experiment_layer,   &experiment_error_growth,
     &experiment_overflow, &experiment_rescale, &experiment_exp_degree,
     &experiment_memory,   &experiment_scaling, &experiment_invariance,
-    &experiment_tiles,    &experiment_layouts,
+    &experiment_tiles,    &experiment_layouts, &experiment_words,
 };
 
 #define COUNT (sizeof experiments / sizeof *experiments)

@@ -20,5 +20,6 @@ extern const struct experiment experiment_layer;
 extern const struct experiment experiment_scaling;
 extern const struct experiment experiment_tiles;
 extern const struct experiment experiment_layouts;
+extern const struct experiment experiment_words;
 
 #endif

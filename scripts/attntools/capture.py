@@ -6,6 +6,8 @@ For each layer N the file gets layerN.q, .k, .v, .o of shape (1, H, S, D), float
 bias and before the output projection; with --weights also the layer's input layerN.x (1, S,
 d_model) and layerN.wq, .wk, .wv (d_model, H*D), .bq, .bk, .bv (H*D), so that q = x wq + bq with
 head h in columns h*D to h*D+D-1.  A case reads them as `input=file:OUTPUT.safetensors:layerN.`.
+The tokens go to OUTPUT.tokens, one a line: `attnbench experiment words` and `scripts/plot --kind
+weights` read them there.
 """
 
 import argparse
@@ -98,18 +100,18 @@ def compare(tensors: Tensors, path: Path) -> bool:
     return agree
 
 
-def trace_text(engine: str, text: str) -> tuple[minilm.Model, list[minilm.LayerTrace]]:
-    """Runs the text through the model with one of the two engines."""
+def trace_text(engine: str, text: str) -> tuple[minilm.Model, list[minilm.LayerTrace], list[str]]:
+    """Runs the text through the model with one of the two engines; the tokens come last."""
     model = minilm.load()
-    ids = minilm.tokenize(model, text)
+    ids, tokens = minilm.tokenize(model, text)
     if engine == "numpy":
-        return model, minilm.run(model, ids)
+        return model, minilm.run(model, ids), tokens
     from attntools import minilm_torch
 
     torch_ids, traces = minilm_torch.run(model, text)
     if torch_ids != ids:
         raise ValueError("the model's own tokenizer splits this text differently")
-    return model, traces
+    return model, traces, tokens
 
 
 def arguments() -> argparse.Namespace:
@@ -145,7 +147,7 @@ def run(args: argparse.Namespace) -> int:
     from safetensors.numpy import save
 
     text = args.text.read_text(encoding="utf-8")
-    model, traces = trace_text(args.engine, text)
+    model, traces, tokens = trace_text(args.engine, text)
     heads = args.heads or list(range(model.heads))
     check_selection(model, args.layers, heads)
     dim = int(model.config["hidden_size"]) // model.heads
@@ -156,8 +158,13 @@ def run(args: argparse.Namespace) -> int:
     difference = self_check(tensors, args.layers)
     if difference > AGREEMENT:
         raise ValueError(f"o is not the attention of q, k, v: relative difference {difference:.1e}")
+    lines = "".join(f"{token}\n" for token in tokens)
+    beside = args.output.with_suffix(".tokens")
     if args.compare:
-        return 0 if compare(tensors, args.output) else 1
+        same = beside.read_text(encoding="utf-8") == lines
+        if not same:
+            print(f"capture: {beside}: other tokens", file=sys.stderr)
+        return 0 if compare(tensors, args.output) and same else 1
     metadata = {
         "model": "sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0)",
         "engine": args.engine,
@@ -166,8 +173,9 @@ def run(args: argparse.Namespace) -> int:
     }
     with replacing(args.output) as aside:
         aside.write_bytes(save(tensors, metadata))
-    tokens = next(iter(tensors.values())).shape[2]
-    print(f"{args.output}: layers {args.layers}, heads {heads}, {tokens} tokens")
+    with replacing(beside) as aside:
+        aside.write_text(lines, encoding="utf-8")
+    print(f"{args.output}: layers {args.layers}, heads {heads}; {beside}: {len(tokens)} tokens")
     return 0
 
 

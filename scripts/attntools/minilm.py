@@ -74,14 +74,15 @@ def load() -> Model:
     )
 
 
-def tokenize(model: Model, text: str) -> list[int]:
-    """Token numbers of a text with [CLS] and [SEP], cut where the model cuts its input."""
+def tokenize(model: Model, text: str) -> tuple[list[int], list[str]]:
+    """Tokens of a text with [CLS] and [SEP], cut where the model cuts it: numbers and texts."""
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(str(model.folder / "tokenizer.json"))
     tokenizer.no_padding()
     tokenizer.enable_truncation(model.max_tokens)
-    return tokenizer.encode(text).ids
+    encoding = tokenizer.encode(text)
+    return encoding.ids, encoding.tokens
 
 
 def layer_weights(model: Model, layer: int) -> tuple[dict[str, Array], dict[str, Array]]:

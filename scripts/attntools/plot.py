@@ -23,6 +23,9 @@ More kinds:
     rivals    every rival against ours, by case
     costs     masks and other options, as shares of the plain case's rate
     experiments  a figure of each experiment
+    weights   attention weights, one panel a head, of what `attnbench eval` wrote with
+              outputs=o+weights: scripts/plot OUT.safetensors --kind weights [--tokens FILE],
+              with a word for each key, one a line
 
 Writes SVG and PNG to --output (a folder, made if need be; default: the file's name without its
 ending) and prints their names.  No side of a PNG has more than 2000 pixels.  Exit codes: 0 drawn,
@@ -51,6 +54,7 @@ from attntools import (
     scaling,
     speedup,
     style,
+    weights,
 )
 from attntools.cells import Results
 from attntools.cli import Exit, ToolError, guard, parser, say
@@ -98,6 +102,7 @@ SEVERAL: dict[str, Callable[[Results], Named]] = {
     "experiments": plot_experiments.every,
 }
 KINDS = (*SINGLE, *SEVERAL)
+WEIGHTS = "weights"  # of another kind of file
 
 
 def draw(
@@ -136,10 +141,11 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     p = parser(TOOL, __doc__)
     p.add_argument("file", metavar="FILE", help="a results file")
     which = p.add_mutually_exclusive_group()
-    which.add_argument("--kind", help=f"comma list of {', '.join(KINDS)}")
+    which.add_argument("--kind", help=f"comma list of {', '.join(KINDS)}; or {WEIGHTS}")
     which.add_argument("--all", action="store_true", help="every kind")
     p.add_argument("--case", metavar="TEXT,TEXT", help="only cases with one of these in their name")
     p.add_argument("--name", metavar="TEXT,TEXT", help="the cases that the roofline names")
+    p.add_argument("--tokens", metavar="FILE", help="words of the keys, one a line (weights)")
     p.add_argument("--format", default=",".join(style.FORMATS), help="comma list of svg, png, pdf")
     p.add_argument("--output", type=Path, metavar="DIR")
     return p.parse_args(argv)
@@ -165,27 +171,41 @@ def chosen(options: argparse.Namespace, results: Results) -> list[str]:
     return list(SESSION) if results.cells else ["experiments"]
 
 
-def run(argv: Sequence[str] | None = None) -> int:
-    """The tool."""
-    options = arguments(argv)
+def from_results(options: argparse.Namespace) -> Iterator[tuple[str, Figure]]:
+    """Figures of a results file; raises ToolError where it has no data for any."""
     if options.kind:
-        choices(options.kind, KINDS, "kind")
-    formats = choices(options.format, ["svg", "png", "pdf"], "format")
+        choices(options.kind, (*KINDS, WEIGHTS), "kind")
+        if WEIGHTS in options.kind:
+            raise ToolError(f"{WEIGHTS} is drawn alone, of a file of attnbench eval")
+    if options.tokens:
+        raise ToolError(f"--tokens goes with --kind {WEIGHTS}")
     results = read(options.file)
     for note in results.notes:
         say(TOOL, note)
     if options.case:
         results = only(results, options.case.split(","))
     kinds = chosen(options, results)
+    drawn = False
+    for found in draw(results, kinds, options.name.split(",") if options.name else ()):
+        drawn = True
+        yield found
+    if not drawn:
+        raise ToolError(f"{options.file}: no data for {', '.join(kinds)}")
+
+
+def run(argv: Sequence[str] | None = None) -> int:
+    """The tool."""
+    options = arguments(argv)
+    formats = choices(options.format, ["svg", "png", "pdf"], "format")
+    if options.kind == WEIGHTS:
+        found = weights.figures(options.file, options.tokens)
+    else:
+        found = from_results(options)
     output = options.output or Path(options.file).with_suffix("")
-    drawn = 0
-    for name, fig in draw(results, kinds, options.name.split(",") if options.name else ()):
+    for name, fig in found:
         make_directory(output)
         for path in style.save(fig, output / name, formats):
             print(path)
-        drawn += 1
-    if not drawn:
-        raise ToolError(f"{options.file}: no data for {', '.join(kinds)}")
     return Exit.OK
 
 

@@ -8,6 +8,7 @@ from attntools import experiment_costs as costs
 from attntools import experiment_layouts as layouts
 from attntools import experiment_logits as logits
 from attntools import experiment_numerics as numerics
+from attntools import experiment_words as words
 from attntools.cells import Results
 
 FIGURES: dict[str, Callable[[Results], Figure | None]] = {
@@ -29,6 +30,8 @@ FIGURES: dict[str, Callable[[Results], Figure | None]] = {
 
 
 def every(results: Results) -> Iterator[tuple[str, Figure | None]]:
-    """Name and figure of each experiment that has one."""
+    """Name and figure of each experiment that has one; of words there are several."""
     for name, draw in FIGURES.items():
         yield f"experiment-{name}", draw(results)
+    for name, fig in words.figures(results):
+        yield f"experiment-{name}", fig

@@ -154,8 +154,7 @@ static bool read_data(const struct reader *r, struct layer_file *file)
             return false;
         }
     const struct safetensor *output = r->found[output_of(file)];
-    const enum attn_dtype dtype = output ? output->dtype : ATTN_F32;
-    file->unit = dtype == ATTN_BF16 ? 0x1p-8 : dtype == ATTN_F16 ? 0x1p-11 : 0;
+    file->dtype = output ? output->dtype : ATTN_F32;
     return true;
 }
 
@@ -236,11 +235,17 @@ double layer_file_difference(const struct layer_file *file, const float *y)
     return worst;
 }
 
+double layer_file_allowed(double largest, size_t d_in, enum attn_dtype dtype)
+{
+    const double unit = dtype == ATTN_BF16 ? 0x1p-8 : dtype == ATTN_F16 ? 0x1p-11 : 0;
+    return largest * (MATCH * fmax(1, (double)d_in / MATCH_D_IN) + unit);
+}
+
 double layer_file_tolerance(const struct layer_file *file)
 {
     const size_t n = file->data[output_of(file)] ? layer_file_outputs(file) : 0;
     double largest = 0;
     for (size_t i = 0; i < n; i++)
         largest = fmax(largest, fabs(expected(file, i)));
-    return largest * (MATCH * fmax(1, (double)file->layer.d_in / MATCH_D_IN) + file->unit);
+    return layer_file_allowed(largest, file->layer.d_in, file->dtype);
 }

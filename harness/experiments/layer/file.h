@@ -34,7 +34,7 @@ enum layer_tensor {
 struct layer_file {
     struct attn_self_attention layer;
     float *data[LAYER_TENSORS]; /* owned; NULL where the file has none */
-    double unit;                /* roundoff of the type in which the output is stored, 0 for f32 */
+    enum attn_dtype dtype;      /* in which the output is stored */
 };
 
 /* Searches where the files of cases are.  `heads` 0: as o says.  False names the tensor that is
@@ -53,5 +53,8 @@ size_t layer_file_outputs(const struct layer_file *file);
  * rounding explains. */
 double layer_file_difference(const struct layer_file *file, const float *y);
 double layer_file_tolerance(const struct layer_file *file);
+
+/* The same of any output with such a largest element, from d_in products (0: from fewer than 384). */
+double layer_file_allowed(double largest, size_t d_in, enum attn_dtype dtype);
 
 #endif
