@@ -201,6 +201,13 @@ class Display(CommandTest):
     def test_dumb_terminal(self) -> None:
         self.assertNotIn("\x1b[K", self.on_terminal(*self.ARGUMENTS, TERM="dumb"))
 
+    def test_list_fits_its_width(self) -> None:
+        for columns, arguments in ((80, []), (120, []), (80, ["--matrix"]), (160, ["--matrix"])):
+            shown = run("list", *arguments, env={**os.environ, "COLUMNS": str(columns)}).stdout
+            widest = max(map(len, shown.splitlines()))
+            self.assertTrue(columns - 20 < widest <= columns, (columns, arguments, widest))
+            self.assertEqual("which keys a query sees" in " ".join(shown.split()), not arguments)
+
     def test_list_as_json(self) -> None:
         listed = json.loads(run("list", "--json").stdout)
         naive = [k for k in listed["kernels"] if k["name"] == "naive"]
