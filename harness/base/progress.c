@@ -1,8 +1,13 @@
 /*
- * progress: the live line on a terminal, plain lines elsewhere.
+ * progress: the live display on a terminal, plain lines elsewhere.
+ *
+ * A display is drawn over the one before, line by line, in one write.  Its cursor waits at the end of
+ * the last line, so that what others print begins below and stands.
  */
 #include "progress.h"
 
+#include <ctype.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,43 +15,106 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "halts.h"
 #include "units.h"
 
-static bool shown; /* a live line stands on the terminal */
+#define USUAL_COLUMNS 80
+#define USUAL_LINES 24
 
-static bool live(void)
+static size_t shown; /* lines of the display that stands on the terminal; 0: none */
+static long halts;   /* when it was drawn */
+
+/* Of a terminal that is not this session's nobody knows who is in front. */
+static bool in_background(void)
 {
+    const pid_t front = tcgetpgrp(STDERR_FILENO);
+    return front >= 0 && front != getpgrp();
+}
+
+bool progress_room(size_t *columns, size_t *lines)
+{
+    struct winsize size = {0};
     const char *terminal = getenv("TERM");
-    return isatty(STDERR_FILENO) && terminal && strcmp(terminal, "dumb") != 0;
+    if (!isatty(STDERR_FILENO) || !terminal || strcmp(terminal, "dumb") == 0 || in_background())
+        return false;
+    (void)ioctl(STDERR_FILENO, TIOCGWINSZ, &size);
+    *columns = size.ws_col ? size.ws_col : USUAL_COLUMNS;
+    *lines = size.ws_row ? size.ws_row : USUAL_LINES;
+    return true;
+}
+
+/* To the beginning of the display.  Who was stopped finds the cursor elsewhere: what stood there
+ * stays. */
+static void go_back(FILE *out)
+{
+    if (shown && halts != halts_count())
+        fputc('\n', out);
+    else if (shown > 1)
+        fprintf(out, "\r\033[%zuA", shown - 1);
+    else if (shown)
+        fputc('\r', out);
+    shown = 0;
 }
 
 void progress_clear(void)
 {
+    const bool stands = shown && halts == halts_count();
     if (shown)
-        fprintf(stderr, "\r\033[K");
+        go_back(stderr);
+    if (stands)
+        fprintf(stderr, "\033[J");
     (void)fflush(stderr);
-    shown = false;
 }
 
-void progress_show(double share, double left_s, const char *what)
+/* Writes what fits of a line, and returns where the next one begins.  Escapes need no room, and what
+ * is not ASCII may be twice as wide. */
+static const char *put_line(FILE *out, const char *line, size_t width)
 {
-    struct winsize size;
-    char left[UNITS_TEXT], text[400];
-    if (!live())
+    size_t used = 0;
+    bool escape = false;
+    for (; *line && *line != '\n'; line++) {
+        const unsigned char c = (unsigned char)*line;
+        escape |= c == '\033';
+        if (!escape && (c & 0xc0) != 0x80)
+            used += c < 0x80 ? 1 : 2;
+        if (escape || used <= width)
+            fputc(c, out);
+        escape &= !isalpha(c);
+    }
+    fputs("\033[K", out);
+    return *line ? line + 1 : line;
+}
+
+void progress_show(const char *lines, double share, double left_s, const char *what)
+{
+    char left[UNITS_TEXT], last[400], *drawn = NULL;
+    size_t columns, rows, size, count = 1;
+    FILE *out = progress_room(&columns, &rows) ? open_memstream(&drawn, &size) : NULL;
+    if (!out)
         return;
-    const int width =
-        ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
-    units_clock(left_s, left);
-    snprintf(text, sizeof text, "[%3.0f %%, %s left] %s", 100 * share, left, what);
-    fprintf(stderr, "\r\033[K%.*s", width - 1, text);
-    (void)fflush(stderr);
-    shown = true;
+    units_clock(fabs(left_s), left);
+    snprintf(last, sizeof last, "[%3.0f %%, %s %s] %s", 100 * share, left,
+             left_s < 0 ? "over" : "left", what);
+    go_back(out);
+    for (; *lines; count++) {
+        lines = put_line(out, lines, columns - 1);
+        fputc('\n', out);
+    }
+    put_line(out, last, columns - 1);
+    fputs("\033[J", out);
+    if (fclose(out) == 0) {
+        halts = halts_count(); /* before: a stop may come while it is drawn */
+        shown = count;
+        (void)fwrite(drawn, 1, size, stderr);
+    }
+    free(drawn);
 }
 
 void progress_line(const char *format, ...)
 {
+    size_t columns, rows;
     va_list arguments;
-    if (live())
+    if (progress_room(&columns, &rows))
         return;
     va_start(arguments, format);
     vfprintf(stderr, format, arguments);

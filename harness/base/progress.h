@@ -1,24 +1,31 @@
 /*
  * progress: what is going on, on standard error; live on a terminal, plain lines otherwise.
  *
- * Nothing is written while a worker measures: the line is drawn before it starts.
+ * Nothing is written while a worker measures: what is live is drawn before it starts.
  */
 #ifndef HARNESS_BASE_PROGRESS_H
 #define HARNESS_BASE_PROGRESS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
-/* The live line: share of the session in [0, 1], seconds left, what comes next.  Only on a
- * terminal. */
-void progress_show(double share, double left_s, const char *what);
+/* Columns and lines of the terminal; false where nothing is live: in a pipe, on a dumb terminal, or
+ * in the background of one, where others write. */
+bool progress_room(size_t *columns, size_t *lines);
 
-/* One line for something finished; not on a terminal, where the live line says it. */
+/* The live display, in place of the one before: lines of text, each with its end, or ""; below them
+ * the share of the session in [0, 1], seconds left (or over, where
+ * negative), what comes next.  Lines wider than the terminal
+ * are cut; that they are fewer than its lines is up to the caller. */
+void progress_show(const char *lines, double share, double left_s, const char *what);
+
+/* One line for something finished; not where there is a live display, which says it. */
 __attribute__((format(printf, 1, 2))) void progress_line(const char *format, ...);
 
 /* A message that is always shown, with the program's name. */
 __attribute__((format(printf, 1, 2))) void progress_say(const char *format, ...);
 
-/* Takes the live line away, before anything else is written to the terminal. */
+/* Takes the live display away, before anything else is written to the terminal. */
 void progress_clear(void);
 
 #endif

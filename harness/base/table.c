@@ -119,7 +119,7 @@ static void print_note(FILE *out, const struct table *table, const char *note, s
     const size_t indent = table->indent + 4;
     if (!*note)
         fprintf(out, "\n");
-    else if (used + 2 + strlen(note) <= width)
+    else if (table->one_line || used + 2 + strlen(note) <= width)
         fprintf(out, "  %s\n", note);
     else {
         fprintf(out, "\n%*s", (int)indent, "");

@@ -31,6 +31,7 @@ struct table {
     struct table_row *rows;
     size_t row_count;
     size_t indent;
+    bool one_line; /* notes stay behind their row, however long */
 };
 
 /* A column without a text in any row is left out.  Returns those shown: bits 1u << column. */

@@ -9,6 +9,7 @@
 
 #include "system/ceilings.h"
 #include "base/clock.h"
+#include "base/halts.h"
 #include "base/random.h"
 #include "base/stats.h"
 #include "system/teams.h"
@@ -303,7 +304,7 @@ bool bench_run(const struct attn_plan *plan, struct tensor_set *sets, size_t set
         return false;
     result->clock_resolution_s = clock_measure().resolution_s;
     const bool lost_before = off_its_place(&bench);
-    const long halts = machine_halts();
+    const long halts = halts_count();
     warm_up(&bench);
     result->disturbance.probe_before_gflops = probe(&bench);
     run_calls(&bench, 1); /* the probe has disturbed only the branch predictor */
@@ -320,7 +321,7 @@ bool bench_run(const struct attn_plan *plan, struct tensor_set *sets, size_t set
         listen(&bench);
     result->disturbance.probe_after_gflops = probe(&bench);
     result->disturbance.migrated = lost_before || off_its_place(&bench);
-    result->disturbance.halts = machine_halts() - halts;
+    result->disturbance.halts = halts_count() - halts;
     return result->verified;
 }
 

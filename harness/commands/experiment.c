@@ -39,7 +39,7 @@ static void show_progress(const struct running *r, const char *what)
     const double share = (double)r->step / (double)r->steps;
     const double elapsed = clock_now() - r->started;
     snprintf(text, sizeof text, "%s  %s", r->experiment->name, what);
-    progress_show(share, r->step ? elapsed * (1 - share) / share : 0, text);
+    progress_show("", share, r->step ? elapsed * (1 - share) / share : 0, text);
 }
 
 /* Keeps a row for the report and writes it to the journal; takes ownership. */

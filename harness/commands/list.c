@@ -3,6 +3,7 @@
  */
 #include "list.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,11 +16,12 @@
 #include "session/guests.h"
 #include "session/libraries.h"
 #include "base/table.h"
+#include "results/report.h"
+#include "results/report_rows.h"
 #include "session/session.h"
 
 #define MAX_NAMES 256
-#define WIDTH 100
-#define MATRIX_WIDTH 80
+#define FORM 24 /* bytes of the column of a key's values */
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
@@ -106,6 +108,18 @@ static bool print_json(void)
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
+/* A line, wrapped to the terminal; what does not fit is indented. */
+__attribute__((format(printf, 2, 3))) static void print_wrapped(size_t indent, const char *format,
+                                                                ...)
+{
+    char line[600];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    table_wrap(stdout, line, report_output.width, indent);
+}
+
 static void print_kernel(const char *name, int width)
 {
     const struct attn_kernel *first = NULL;
@@ -120,7 +134,8 @@ static void print_kernel(const char *name, int width)
                    available ? "" : " (unavailable)");
             separator = ", ";
         }
-    printf("\n      %s\n", first->summary);
+    printf("\n");
+    print_wrapped(6, "      %s", first->summary);
 }
 
 /* Which variants this host prefers, and instruction sets that some are built for and it lacks. */
@@ -148,15 +163,13 @@ static void print_host(void)
 /* Kernels whose library is not there. */
 static void print_libraries(const char *const *names, size_t count)
 {
-    char line[400];
     for (size_t i = 0; i < count; i++)
         for (int isa = 0; isa < ATTN_ISA_COUNT; isa++) {
             const struct attn_kernel *kernel = catalogue_find(names[i], (enum attn_isa)isa);
             const char *why = kernel ? libraries_missing(kernel) : NULL;
             if (!why)
                 continue;
-            snprintf(line, sizeof line, "  %s is unavailable: %s", names[i], why);
-            table_wrap(stdout, line, WIDTH, 4);
+            print_wrapped(4, "  %s is unavailable: %s", names[i], why);
             break;
         }
 }
@@ -167,7 +180,8 @@ static void print_suites(void)
     for (const struct suite *suite = cases_builtin; suite->name; suite++) {
         struct case_list list = {0};
         const bool loaded = cases_load(&list, suite->name, message, sizeof message);
-        printf("  %-13s %3zu cases  %s\n", suite->name, loaded ? list.count : 0, suite->summary);
+        print_wrapped(27, "  %-13s %3zu cases  %s", suite->name, loaded ? list.count : 0,
+                      suite->summary);
         cases_free(&list);
     }
 }
@@ -175,8 +189,13 @@ static void print_suites(void)
 static void print_keys(void)
 {
     const struct parse_key_help *key;
-    for (size_t i = 0; (key = parse_key_help(i)); i++)
-        printf("  %-9s %-24s %-9s %s\n", key->name, key->form, key->standard, key->meaning);
+    for (size_t i = 0; (key = parse_key_help(i)); i++) {
+        const bool fits = strlen(key->form) <= FORM;
+        if (!fits)
+            printf("  %-9s %s\n", key->name, key->form);
+        print_wrapped(23 + FORM, "  %-9s %-*s %-9s %s", fits ? key->name : "", FORM,
+                      fits ? key->form : "", key->standard, key->meaning);
+    }
 }
 
 static void print_text(void)
@@ -193,11 +212,11 @@ static void print_text(void)
     print_libraries(names, count);
     printf("\ngroups\n");
     for (size_t i = 0; catalogue_groups[i].name; i++)
-        printf("  %-13s %s\n", catalogue_groups[i].name, catalogue_groups[i].summary);
+        print_wrapped(16, "  %-13s %s", catalogue_groups[i].name, catalogue_groups[i].summary);
     printf("\nsuites\n");
     print_suites();
     printf("\nexperiments\n");
-    experiment_print_list(stdout);
+    experiment_print_list(stdout, report_output.width);
     printf("\nkeys of a problem, their values, their defaults\n");
     print_keys();
 }
@@ -207,12 +226,13 @@ int list_command(const struct options *options, int argc, const char *const *arg
     (void)argc;
     (void)argv;
     bool printed = true;
+    report_open(false);
     if (!guests_load(options->plugins, options->plugin_count, "rivals", 0) || !libraries_ask())
         return EXIT_INTERRUPTED;
     if (options->json)
         printed = print_json();
     else if (options->matrix)
-        matrix_print(stdout, MATRIX_WIDTH);
+        matrix_print(stdout, report_output.width);
     else
         print_text();
     if (fflush(stdout) == 0 && printed)

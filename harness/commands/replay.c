@@ -219,7 +219,8 @@ static void print_table(const struct capsule *then, const json_t *session, const
                                         "timed at", "CPU",    "build"};
     enum { NAMES = sizeof names / sizeof *names };
     struct table_row rows[NAMES] = {{.note = ""}};
-    const struct table table = {columns, 3, rows, NAMES, 0};
+    const struct table table = {
+        .columns = columns, .column_count = 3, .rows = rows, .row_count = NAMES};
     for (size_t n = 0; n < NAMES; n++)
         snprintf(rows[n].text[0], TABLE_CELL, "%s", names[n]);
     fill(then->session, then->row, rows, 1);

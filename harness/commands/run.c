@@ -30,6 +30,7 @@ struct run {
     struct lock lock;        /* of the machine */
     json_t *noise;           /* what the twins have shown */
     double started;
+    size_t at; /* the case under way */
     struct session_time time;
     char message[1024];
 };
@@ -37,6 +38,14 @@ struct run {
 static const char *command_name(const struct run *run)
 {
     return run->options.command == COMMAND_CHECK ? "check" : "run";
+}
+
+/* Lines of the journal may go to the terminal that has the live display. */
+static void make_way(const struct run *run)
+{
+    const char *output = run->options.output;
+    if (output && strcmp(output, "-") == 0)
+        progress_clear();
 }
 
 /* Without --output there is no journal: nothing is written, and only memory can be missing. */
@@ -51,6 +60,7 @@ static bool unwritten(struct run *run, json_t *line)
 
 static bool write_line(struct run *run, json_t *line)
 {
+    make_way(run);
     return run->journal ? journal_write(run->journal, line, run->message, sizeof run->message)
                         : unwritten(run, line);
 }
@@ -69,18 +79,29 @@ static double share_done(const struct session *session)
 static void launching(void *context, const struct cell *cell, const char *what)
 {
     const struct run *run = context;
-    char variant[96], text[256];
-    cell_variant(cell, variant);
-    snprintf(text, sizeof text, "%s  %s  %d thr  %s", cell->c->name, variant, cell->threads, what);
+    const struct session *session = &run->session;
     const double elapsed = clock_now() - run->started;
-    const double share =
-        fmax(share_done(&run->session), fmin(0.99, elapsed / run->session.seconds));
-    progress_show(share, run->session.seconds - elapsed, text);
+    const double share = fmax(share_done(session), fmin(0.99, elapsed / session->seconds));
+    char variant[96] = "", text[320];
+    size_t first, count;
+    if (cell)
+        cell_variant(cell, variant);
+    const size_t n =
+        (size_t)(cell ? snprintf(text, sizeof text, "%s  %s  %d thr", what, variant, cell->threads)
+                      : snprintf(text, sizeof text, "%s", what));
+    snprintf(text + n, sizeof text - n, "  case %zu of %zu  %s", run->at + 1, session->cases.count,
+             session->cases.items[run->at].name);
+    session_cells_of(session, run->at, &first, &count);
+    if (cell)
+        report_live(&session->cells[first], count, cell, share, session->seconds - elapsed, text);
+    else
+        progress_show("", share, session->seconds - elapsed, text);
 }
 
 static bool launched(void *context, json_t *record)
 {
     struct run *run = context;
+    make_way(run);
     return run->journal ? journal_note(run->journal, record, run->message, sizeof run->message)
                         : unwritten(run, record);
 }
@@ -126,12 +147,12 @@ static bool note_noise(struct run *run, const struct rounds *rounds)
     return write_line(run, noise);
 }
 
-static enum rounds_end run_case(struct run *run, size_t index, int topology)
+static enum rounds_end run_case(struct run *run, int topology)
 {
     struct session *session = &run->session;
     const struct rounds_events events = {run, launching, launched, finished};
     size_t first, count;
-    session_cells_of(session, index, &first, &count);
+    session_cells_of(session, run->at, &first, &count);
     const double left = session->seconds - (clock_now() - run->started);
     const bool check = run->options.command == COMMAND_CHECK;
     struct rounds rounds = {
@@ -163,8 +184,8 @@ static enum rounds_end run_cases(struct run *run)
 {
     enum rounds_end end = ROUNDS_DONE;
     const int topology = session_topology(&run->session);
-    for (size_t i = 0; end == ROUNDS_DONE && i < run->session.cases.count; i++)
-        end = process_interrupted() ? ROUNDS_INTERRUPTED : run_case(run, i, topology);
+    for (run->at = 0; end == ROUNDS_DONE && run->at < run->session.cases.count; run->at++)
+        end = process_interrupted() ? ROUNDS_INTERRUPTED : run_case(run, topology);
     if (topology >= 0)
         close(topology);
     return end;

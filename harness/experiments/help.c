@@ -6,12 +6,18 @@
 #include <string.h>
 
 #include "asked.h"
+#include "base/table.h"
 
-void experiment_print_list(FILE *out)
+#define HELP_WIDTH 80
+
+void experiment_print_list(FILE *out, size_t width)
 {
+    char line[256];
     const struct experiment *experiment;
-    for (size_t i = 0; (experiment = experiment_at(i)); i++)
-        fprintf(out, "  %-16s %s\n", experiment->name, experiment->question);
+    for (size_t i = 0; (experiment = experiment_at(i)); i++) {
+        snprintf(line, sizeof line, "  %-16s %s", experiment->name, experiment->question);
+        table_wrap(out, line, width, 19);
+    }
 }
 
 /* Lines of a text, indented. */
@@ -50,7 +56,7 @@ void experiment_print_help(FILE *out, const struct experiment *experiment)
         parameters_print(out, experiment->parameters);
     } else {
         fprintf(out, "Experiments about attention itself; `all` runs each of\n\n");
-        experiment_print_list(out);
+        experiment_print_list(out, HELP_WIDTH);
         fprintf(out, "\nattnbench experiment NAME --help has its question, method and source.\n\n");
     }
     print_common(out);

@@ -60,6 +60,10 @@ static void launching(void *context, const struct cell *cell, const char *what)
 {
     const struct measuring *m = context;
     char variant[96], text[256];
+    if (!cell) {
+        m->events->launching(m->events->context, what);
+        return;
+    }
     if (m->events->environment)
         m->events->environment(cell->kernel_name);
     cell_variant(cell, variant);

@@ -21,10 +21,16 @@
 struct report_output report_output;
 static int failed; /* the first errno of a failed write */
 
+bool report_colors(void)
+{
+    const char *no_color = getenv("NO_COLOR");
+    return !(no_color && *no_color);
+}
+
 void report_open(bool to_stderr)
 {
     struct winsize size;
-    const char *columns = getenv("COLUMNS"), *no_color = getenv("NO_COLOR");
+    const char *columns = getenv("COLUMNS");
     report_output.out = to_stderr ? stderr : stdout;
     const int fd = fileno(report_output.out);
     const bool terminal = isatty(fd);
@@ -33,7 +39,7 @@ void report_open(bool to_stderr)
         report_output.width = size.ws_col;
     if (report_output.width < 40)
         report_output.width = DEFAULT_WIDTH;
-    report_output.color = terminal && !(no_color && *no_color);
+    report_output.color = terminal && report_colors();
 }
 
 void report_flush(void)

@@ -12,6 +12,13 @@ void report_open(bool to_stderr);
 /* The finished cells of one case, fastest first at each thread count. */
 void report_case(const struct cell *cells, size_t count);
 
+/* The table of the case under way, on the terminal that has the live display, if there is one: for
+ * cells that are not finished how many launches they have and their median so far, for the others
+ * what report_case() will say.  Where it has more rows than the terminal those are left out that have
+ * changed least lately.  The rest is as for progress_show(). */
+void report_live(const struct cell *cells, size_t count, const struct cell *running, double share,
+                 double left_s, const char *what);
+
 /* The largest difference between any two kernels on a case, and which two. */
 void report_difference(double largest, const struct cell *a, const struct cell *b);
 

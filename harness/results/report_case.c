@@ -14,20 +14,13 @@
 #include "base/units.h"
 #include "base/number.h"
 
-/* States that say what a build or kernel offers, not how it did. */
-static bool absent(const json_t *row)
-{
-    const enum cell_state state = report_state(row);
-    return state == CELL_UNSUPPORTED || state == CELL_UNAVAILABLE;
-}
-
 /* Whether every kernel that could compute the case was skipped, and for the same reason: its input. */
 static bool nothing_to_compute(const struct cell *cells, size_t count)
 {
     const char *why = NULL;
     for (size_t i = 0; i < count; i++) {
         const json_t *row = cells[i].row;
-        if (!row || absent(row))
+        if (!row || report_absent(row))
             continue;
         if (report_state(row) != CELL_SKIPPED || (why && strcmp(why, report_text(row, "why")) != 0))
             return false;
@@ -57,8 +50,7 @@ static const char *mark(const struct cell *cell, const struct cell *fastest)
     return report_meets(cell->row, cell->row) ? "*" : "?";
 }
 
-/* Name, problem, input where it is not the usual one, sizes; on two lines where they need them. */
-static void print_head(const struct cell *cell)
+void report_head(FILE *out, size_t width, const struct cell *cell)
 {
     const struct problem_case *c = cell->c;
     char problem[PARSE_TEXT], input[PARSE_TEXT], flops[UNITS_TEXT], bytes[UNITS_TEXT];
@@ -71,13 +63,12 @@ static void print_head(const struct cell *cell)
     const bool plain = strcmp(input, "normal:1") == 0;
     snprintf(text, sizeof text, "%s%s%s", problem, plain ? "" : "  input=", plain ? "" : input);
     const bool named = strcmp(c->name, text) != 0;
-    fprintf(report_output.out, "\n");
-    if (named && strlen(c->name) + strlen(text) + strlen(sizes) + 4 > report_output.width) {
-        fprintf(report_output.out, "%s  %s\n    ", c->name, sizes);
-        table_wrap(report_output.out, text, report_output.width - 4, 4);
+    fprintf(out, "\n");
+    if (named && strlen(c->name) + strlen(text) + strlen(sizes) + 4 > width) {
+        fprintf(out, "%s  %s\n    ", c->name, sizes);
+        table_wrap(out, text, width - 4, 4);
     } else {
-        fprintf(report_output.out, "%s%s%s  %s\n", named ? c->name : "", named ? "  " : "", text,
-                sizes);
+        fprintf(out, "%s%s%s  %s\n", named ? c->name : "", named ? "  " : "", text, sizes);
     }
 }
 
@@ -126,7 +117,7 @@ static size_t present(const struct cell *cells, size_t count, const struct cell 
 {
     size_t n = 0;
     for (size_t i = 0; i < count; i++)
-        if (cells[i].row && !absent(cells[i].row))
+        if (cells[i].row && !report_absent(cells[i].row))
             sorted[n++] = &cells[i];
     qsort(sorted, n, sizeof *sorted, compare);
     return n;
@@ -225,7 +216,7 @@ void report_case(const struct cell *cells, size_t count)
             .columns = report_columns, .column_count = COLUMN_COUNT, .rows = rows, .row_count = n};
         fill_rows(cells, count, sorted, n, rows);
         progress_clear();
-        print_head(&cells[0]);
+        report_head(report_output.out, report_output.width, &cells[0]);
         if (n)
             report_saw(
                 &table,

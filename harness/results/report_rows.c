@@ -53,6 +53,12 @@ enum cell_state report_state(const json_t *row)
     return state;
 }
 
+bool report_absent(const json_t *row)
+{
+    const enum cell_state state = report_state(row);
+    return state == CELL_UNSUPPORTED || state == CELL_UNAVAILABLE;
+}
+
 /* Whether bandwidth and not arithmetic bounds the row, by the ceilings of its own launches. */
 static bool bandwidth_binds(const json_t *row)
 {

@@ -15,6 +15,9 @@ struct report_output {
 };
 extern struct report_output report_output;
 
+/* Whether a terminal may be coloured. */
+bool report_colors(void);
+
 /* Flushes, and remembers what went wrong. */
 void report_flush(void);
 
@@ -50,6 +53,9 @@ double report_median(const json_t *row);
 const char *report_text(const json_t *row, const char *key);
 enum cell_state report_state(const json_t *row);
 
+/* Whether the state says what a build or kernel offers, not how it did. */
+bool report_absent(const json_t *row);
+
 /* Whether the interval of a row overlaps the fastest one's; false where one of them has none. */
 bool report_meets(const json_t *row, const json_t *fastest);
 
@@ -65,6 +71,10 @@ void report_saw(const struct table *table, unsigned shown, const int *which);
 
 /* A line for each mark, column and flag that was seen and does not explain itself. */
 void report_legend(void);
+
+/* What stands above the table of a case: name, problem, input where it is not the usual one, sizes; on
+ * more than one line where they need them. */
+void report_head(FILE *out, size_t width, const struct cell *cell);
 
 /* Fills a table row; `gemm` is the median of gemm at the same thread count, NaN where there is
  * none. */

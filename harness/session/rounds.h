@@ -11,7 +11,7 @@
 /* Callbacks on launches and finished cells; they may be slow, as no worker runs meanwhile. */
 struct rounds_events {
     void *context;
-    /* A worker is about to begin; `what` it does, "launch 3". */
+    /* A worker is about to begin; `what` it does, "launch 3".  NULL: for all cells of the case. */
     void (*launching)(void *context, const struct cell *cell, const char *what);
     /* A launch or a check is over; false stops everything (the journal cannot be written). */
     bool (*launched)(void *context, json_t *record);

@@ -129,9 +129,6 @@ struct machine_usage {
 };
 void machine_usage(const struct machine *machine, struct machine_usage *usage);
 
-/* How often this process was stopped (SIGSTOP, a debugger) and went on, since the first call. */
-long machine_halts(void);
-
 /* {"cpu", "vendor", "family", "cores", "threads", "caches", "isas", "memory_bytes", "numa_nodes",
  *  "kernel", "hypervisor", "governor", "fingerprint", ...}: enough to tell two machines apart. */
 json_t *machine_describe(const struct machine *machine);

@@ -3,7 +3,6 @@
  */
 #include "machine_private.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,24 +92,6 @@ void machine_usage(const struct machine *machine, struct machine_usage *usage)
         .peak_rss_bytes = peak_rss(),
     };
     read_stat(machine, usage);
-}
-
-static volatile sig_atomic_t halts;
-
-static void went_on(int signal)
-{
-    (void)signal;
-    halts++;
-}
-
-/* Of a stop nothing else is left: it is a voluntary switch, and time that no thread waited for a CPU. */
-long machine_halts(void)
-{
-    static bool watched;
-    struct sigaction action = {.sa_handler = went_on, .sa_flags = SA_RESTART};
-    sigemptyset(&action.sa_mask);
-    watched = watched || sigaction(SIGCONT, &action, NULL) == 0;
-    return halts;
 }
 
 double machine_cpu_quota(void)

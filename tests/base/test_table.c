@@ -75,6 +75,23 @@ static void narrower_tables_close_up(void **state)
                   "    somewhere\n");
 }
 
+/* Whoever shows it cuts the line. */
+static void notes_may_stay_on_their_line(void **state)
+{
+    (void)state;
+    struct table lines = table;
+    lines.one_line = true;
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    table_print(out, &lines, 22, false);
+    fclose(out);
+    assert_string_equal(text, "name      time   %\n"
+                              "a       1.5 ms  99\n"
+                              "longer   20 us   7  went wrong somewhere\n");
+    free(text);
+}
+
 static void colors_stand_around_the_row(void **state)
 {
     (void)state;
@@ -155,6 +172,7 @@ int main(void)
         cmocka_unit_test(wide_tables_have_all_columns),
         cmocka_unit_test(narrow_tables_drop_by_priority),
         cmocka_unit_test(narrower_tables_close_up),
+        cmocka_unit_test(notes_may_stay_on_their_line),
         cmocka_unit_test(colors_stand_around_the_row),
         cmocka_unit_test(wraps_at_words),
         cmocka_unit_test(units_have_four_digits),

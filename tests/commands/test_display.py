@@ -176,7 +176,7 @@ class Display(CommandTest):
         self.assertRegex(done.stderr, r"(?m)^ *\d+ %  .*naive/\S+  1 thr  ok  \S+ .s")
 
     def on_terminal(self, *arguments: str, **environment: str) -> str:
-        """What a terminal of 80 columns shows, both streams together."""
+        """What a terminal is sent, both streams together; test_live.py has what it shows."""
         clean = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}
         controller, terminal = pty.openpty()
         done = run(*arguments, stdout=terminal, stderr=terminal,
@@ -193,11 +193,6 @@ class Display(CommandTest):
         self.assertEqual(done.returncode, 0)
         return shown.decode()
 
-    def test_a_terminal_gets_a_live_line(self) -> None:
-        shown = self.on_terminal(*self.ARGUMENTS)
-        self.assertRegex(shown, r"\r\x1b\[K\[ *\d+ %, \d+:\d\d left\] ")
-        self.assertIn("\x1b[1m", shown)
-
     def test_no_color(self) -> None:
         again = ("run", "--resume", self.session)
         self.assertIn("\x1b[1m", self.on_terminal(*again))
@@ -205,6 +200,13 @@ class Display(CommandTest):
 
     def test_dumb_terminal(self) -> None:
         self.assertNotIn("\x1b[K", self.on_terminal(*self.ARGUMENTS, TERM="dumb"))
+
+    def test_list_fits_its_width(self) -> None:
+        for columns, arguments in ((80, []), (120, []), (80, ["--matrix"]), (160, ["--matrix"])):
+            shown = run("list", *arguments, env={**os.environ, "COLUMNS": str(columns)}).stdout
+            widest = max(map(len, shown.splitlines()))
+            self.assertTrue(columns - 20 < widest <= columns, (columns, arguments, widest))
+            self.assertEqual("which keys a query sees" in " ".join(shown.split()), not arguments)
 
     def test_list_as_json(self) -> None:
         listed = json.loads(run("list", "--json").stdout)

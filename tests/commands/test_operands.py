@@ -1,6 +1,7 @@
 """Problems with masks, lengths, pages and scales, from the command line to the row."""
 
 import json
+import os
 import pathlib
 import unittest
 
@@ -91,7 +92,7 @@ class Operands(CommandTest):
     # ---- who has what ----------------------------------------------------------------------------
 
     def test_the_matrix_is_what_the_kernels_say(self) -> None:
-        shown = run("list", "--matrix")
+        shown = run("list", "--matrix", env={**os.environ, "COLUMNS": "80"})
         self.assertEqual(shown.returncode, 0, shown)
         self.assertLessEqual(max(map(len, shown.stdout.splitlines())), 80)
         words: dict[tuple[str, str], str] = {}

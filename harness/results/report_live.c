@@ -1,0 +1,202 @@
+/*
+ * report_live: the table of the case under way, drawn again before each launch.
+ */
+#define _GNU_SOURCE
+#include "report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/progress.h"
+#include "base/units.h"
+#include "launches.h"
+#include "report_rows.h"
+
+#define LIVE_COLUMNS COLUMN_FLAGS
+#define FEWEST_LINES 4 /* titles, two rows, how many more there are */
+
+/* Those of report_columns up to flags, but in another order of need: launches come before rates. */
+static const struct table_column columns[LIVE_COLUMNS] = {
+    [COLUMN_MARK] = {"", 0, true},         [COLUMN_KERNEL] = {"kernel/isa", 0, true},
+    [COLUMN_THREADS] = {"thr", 0, false},  [COLUMN_TIME] = {"median", 0, false},
+    [COLUMN_INTERVAL] = {"+-%", 0, false}, [COLUMN_GFLOPS] = {"GFLOP/s", 3, false},
+    [COLUMN_FMA] = {"%FMA", 1, false},     [COLUMN_BANDWIDTH] = {"%read", 2, false},
+    [COLUMN_GEMM] = {"x gemm", 5, false},  [COLUMN_ERROR] = {"err/bnd", 4, false},
+};
+
+/* When each cell of the case was last seen to change, counted in displays; 0: at its beginning. */
+static struct {
+    const struct cell *cells; /* the case */
+    size_t displays;
+    struct {
+        size_t progress, when;
+    } * seen; /* one a cell */
+} past;
+
+/* A number that changes whenever there is something new of a cell. */
+static size_t progress_of(const struct cell *cell)
+{
+    return 4 * json_array_size(cell->launches) + (cell->row ? 2 : 0) + (cell->check ? 1 : 0);
+}
+
+static bool same(const struct cell *a, const struct cell *b)
+{
+    return a == b || (a->isa == b->isa && a->threads == b->threads &&
+                      strcmp(a->kernel_name, b->kernel_name) == 0);
+}
+
+/* Notes what is new; false without memory. */
+static bool look(const struct cell *cells, size_t count, const struct cell *running)
+{
+    if (past.cells != cells) {
+        free(past.seen);
+        past.seen = memory_zeroed(count, sizeof *past.seen);
+        past.cells = past.seen ? cells : NULL;
+        past.displays = 0;
+        for (size_t i = 0; past.seen && i < count; i++)
+            past.seen[i].progress = progress_of(&cells[i]);
+    }
+    past.displays++;
+    for (size_t i = 0; past.seen && i < count; i++) {
+        const size_t progress = progress_of(&cells[i]);
+        if (progress != past.seen[i].progress || same(&cells[i], running))
+            past.seen[i].when = past.displays;
+        past.seen[i].progress = progress;
+    }
+    return past.seen;
+}
+
+static size_t when(const struct cell *cell)
+{
+    return past.seen[cell - past.cells].when;
+}
+
+/* By threads, then as planned: no row moves while one reads. */
+static int compare(const void *a, const void *b)
+{
+    const struct cell *x = *(const struct cell *const *)a, *y = *(const struct cell *const *)b;
+    return x->threads != y->threads ? (x->threads > y->threads) - (x->threads < y->threads)
+                                    : (x > y) - (x < y);
+}
+
+/* The cells with a line in the table, sorted; returns how many. */
+static size_t list(const struct cell *cells, size_t count, const struct cell **listed)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!cells[i].row || !report_absent(cells[i].row))
+            listed[n++] = &cells[i];
+    qsort(listed, n, sizeof *listed, compare);
+    return n;
+}
+
+/* Keeps the `room` cells that have changed last; returns how many of the others are done. */
+static size_t cut(const struct cell **listed, size_t count, size_t room, const struct cell **kept)
+{
+    size_t done = 0, n = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t before = 0;
+        for (size_t k = 0; k < count; k++)
+            before +=
+                when(listed[k]) > when(listed[i]) || (k < i && when(listed[k]) == when(listed[i]));
+        if (before < room)
+            kept[n++] = listed[i];
+        else
+            done += listed[i]->row != NULL;
+    }
+    return done;
+}
+
+static void fill_unfinished(const struct cell *cell, struct table_row *row)
+{
+    const double error = number_at(cell->check, NULL, "error_over_bound");
+    const size_t launches = json_array_size(cell->launches);
+    snprintf(row->text[COLUMN_KERNEL], TABLE_CELL, "%s/%s", cell->kernel_name,
+             attn_isa_name(cell->isa));
+    snprintf(row->text[COLUMN_THREADS], TABLE_CELL, "%d", cell->threads);
+    units_seconds(launches_median_of(cell, NULL, "median_s"), row->text[COLUMN_TIME]);
+    if (launches)
+        snprintf(row->text[COLUMN_INTERVAL], TABLE_CELL, "n=%zu", launches);
+    if (error < 1)
+        snprintf(row->text[COLUMN_ERROR], TABLE_CELL, "%.4f", error);
+}
+
+static void fill(const struct cell *cells, size_t count, const struct cell *cell,
+                 const struct cell *running, struct table_row *row)
+{
+    if (cell->row) {
+        report_fill(cell->row, report_gemm(cells, count, cell), row);
+        row->style = report_state(cell->row) != CELL_OK ? TABLE_BAD : TABLE_PLAIN;
+    } else {
+        fill_unfinished(cell, row);
+    }
+    if (same(cell, running)) {
+        snprintf(row->text[COLUMN_MARK], TABLE_CELL, ">");
+        row->style = TABLE_STRONG;
+    }
+}
+
+static void print_rows(FILE *out, size_t width, const struct cell *cells, size_t count,
+                       const struct cell *running, const struct cell *const *shown, size_t n)
+{
+    struct table_row *rows = memory_zeroed(n + 1, sizeof *rows);
+    const struct table table = {.columns = columns,
+                                .column_count = LIVE_COLUMNS,
+                                .rows = rows,
+                                .row_count = n,
+                                .one_line = true};
+    for (size_t i = 0; rows && i < n; i++)
+        fill(cells, count, shown[i], running, &rows[i]);
+    if (rows)
+        table_print(out, &table, width, report_colors());
+    free(rows);
+}
+
+/* In at most `room` lines. */
+static void print_table(FILE *out, size_t width, size_t room, const struct cell *cells,
+                        size_t count, const struct cell *running)
+{
+    const struct cell **listed = memory_zeroed(2 * count + 1, sizeof *listed);
+    const size_t n = listed ? list(cells, count, listed) : 0;
+    if (listed && n + 1 > room) {
+        const size_t kept = room - 2, done = cut(listed, n, kept, listed + count);
+        print_rows(out, width, cells, count, running, listed + count, kept);
+        fprintf(out, "   and %zu more, %zu of them done\n", n - kept, done);
+    } else if (listed) {
+        print_rows(out, width, cells, count, running, listed, n);
+    }
+    free(listed);
+}
+
+static size_t lines_of(const char *text)
+{
+    size_t n = 0;
+    for (; *text; text++)
+        n += *text == '\n';
+    return n;
+}
+
+void report_live(const struct cell *cells, size_t count, const struct cell *running, double share,
+                 double left_s, const char *what)
+{
+    char *text = NULL;
+    size_t width, height, size;
+    bool fits = false;
+    if (!progress_room(&width, &height))
+        return;
+    FILE *out = look(cells, count, running) ? open_memstream(&text, &size) : NULL;
+    if (out) {
+        report_head(out, width - 1, &cells[0]);
+        (void)fflush(out);
+        const size_t taken = lines_of(text) + 2; /* the last line, and one that others have left */
+        fits = height >= taken + FEWEST_LINES;
+        if (fits)
+            print_table(out, width - 1, height - taken, cells, count, running);
+        fits &= fclose(out) == 0;
+    }
+    progress_show(fits ? text : "", share, left_s, what);
+    free(text);
+}
