@@ -53,12 +53,13 @@ extern "C" {
 
 #define ATTN_WORKSPACE_ALIGN 64 /* bytes: one cache line, one 512-bit vector */
 
-/* Element types.  Scores, softmax and sums are f32 at least, whatever the storage. */
+/* Element types.  Scores, softmax and sums are f32 at least, whatever the storage, and f64 where that is
+ * f64. */
 enum attn_dtype {
     ATTN_F32,
     ATTN_BF16,
     ATTN_F16,
-    ATTN_F64,  /* results of the reference */
+    ATTN_F64,
     ATTN_I8,   /* quantised KV cache, with k_scale and v_scale */
     ATTN_I32,  /* lengths and tables: kv_lens, cu_seqlens, block_table */
     ATTN_BOOL, /* one byte, 0 or 1: mask operands */
@@ -163,8 +164,8 @@ struct attn_tensors {
     struct attn_tensor k;       /* (B, Hkv, Skv, D);  paged: (pages, Hkv, page_size, D) */
     struct attn_tensor v;       /* (B, Hkv, Skv, Dv); paged: (pages, Hkv, page_size, Dv) */
     struct attn_tensor o;       /* (B, Hq, Sq, Dv) */
-    struct attn_tensor lse;     /* (B, Hq, Sq) f32 */
-    struct attn_tensor weights; /* (B, Hq, Sq, Skv) f32 */
+    struct attn_tensor lse;     /* (B, Hq, Sq) f32; f64 where dtype is */
+    struct attn_tensor weights; /* (B, Hq, Sq, Skv) likewise */
     /* Broadcast to (B, Hq, Sq, Skv) by strides of 0 before the last; i and j count in their sequence,
      * packed or not.  A bias is f32 or of the problem's dtype. */
     struct attn_tensor bias;          /* added to the scores; -inf masks */
@@ -208,7 +209,8 @@ struct attn_caps {
     bool parallel;            /* false: runs on one thread whatever the plan says */
     bool varies;              /* results may differ between thread counts or repeats */
     size_t max_dim;           /* largest D and Dv; 0 = any */
-    enum attn_dtype compute;  /* what its multiply-adds take: ATTN_F32, or ATTN_BF16 (P rounded) */
+    enum attn_dtype compute;  /* what its multiply-adds take: ATTN_F32, or ATTN_BF16 (P rounded); of
+                               * problems with dtype=f64 always f64, attn_compute() */
     double bound_factor;      /* allowed multiple of the error bound; 0 = 1 */
     const char *bound_reason; /* why, where bound_factor is not 0 */
     unsigned caveats;         /* enum attn_caveat */
@@ -295,6 +297,13 @@ static inline float attn_problem_scale(const struct attn_problem *problem)
 {
     return problem->scale != 0 ? problem->scale
                                : (float)(1 / __builtin_sqrt((double)problem->qk_dim));
+}
+
+/* The same as kernels that compute in f64 (dtype=f64) take it: 1/sqrt(D) is not rounded to f32. */
+static inline double attn_problem_scale_f64(const struct attn_problem *problem)
+{
+    return problem->scale != 0 ? (double)problem->scale
+                               : 1 / __builtin_sqrt((double)problem->qk_dim);
 }
 
 /* The key that query i stands at: masks, windows and ALiBi count from there. */
@@ -402,6 +411,12 @@ static inline size_t attn_dtype_size(enum attn_dtype dtype)
     return bytes[dtype];
 }
 
+/* Type of LSE and weights. */
+static inline enum attn_dtype attn_statistics_dtype(const struct attn_problem *problem)
+{
+    return problem->dtype == ATTN_F64 ? ATTN_F64 : ATTN_F32;
+}
+
 /* "f32", "bf16", ...; parse returns false for an unknown name. */
 const char *attn_dtype_name(enum attn_dtype dtype);
 bool attn_dtype_parse(const char *name, enum attn_dtype *dtype);
@@ -454,6 +469,13 @@ const struct attn_kernel *attn_kernel_best(const struct attn_problem *problem, i
  * string. */
 bool attn_supports(const struct attn_kernel *kernel, const struct attn_problem *problem,
                    const char **why);
+
+/* What its multiply-adds take for this problem: caps.compute, and f64 where the operands are f64. */
+static inline enum attn_dtype attn_compute(const struct attn_kernel *kernel,
+                                           const struct attn_problem *problem)
+{
+    return problem->dtype == ATTN_F64 ? ATTN_F64 : kernel->caps.compute;
+}
 
 /* A shared object with kernels exports one function of this name and type: its variants, as
  * attn_kernels() gives those of the library. */

@@ -36,8 +36,10 @@ endfunction()
 #   DEFINE NAME=X...  more definitions
 #   LINK TARGET...    libraries that the objects need
 #   INCLUDE FOLDER... of libraries that they do not link
+#   F64               a second object per ISA, PREFIX_isa_f64, which computes in double
+#                     (ATTN_COMPUTE_F64); MACRO_F64 stands for its symbol in the first
 function(attn_per_isa target source macro prefix)
-  cmake_parse_arguments(arg "" "BUILT;LIST" "DEFINE;LINK;INCLUDE" ${ARGN})
+  cmake_parse_arguments(arg "F64" "BUILT;LIST" "DEFINE;LINK;INCLUDE" ${ARGN})
   set(built "")
   set(lines "")
   foreach(isa IN LISTS arg_UNPARSED_ARGUMENTS)
@@ -46,18 +48,27 @@ function(attn_per_isa target source macro prefix)
       continue()
     endif()
     string(TOUPPER ${isa} ISA)
-    set(object ${prefix}_${isa})
-    add_library(${object} OBJECT ${source})
-    target_compile_options(${object} PRIVATE ${ATTN_FLAGS_${isa}})
-    target_compile_definitions(${object} PRIVATE ${macro}=${object} ${macro}_ISA=ATTN_ISA_${ISA}
-                                                 ${arg_DEFINE})
-    target_include_directories(${object} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${ATTN_KERNELS_DIR})
-    target_include_directories(${object} SYSTEM PRIVATE ${arg_INCLUDE})
-    target_link_libraries(${object} PRIVATE attnbench_options ${arg_LINK})
-    set_target_properties(${object} PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF
-                                               POSITION_INDEPENDENT_CODE ON)
-    target_sources(${target} PRIVATE $<TARGET_OBJECTS:${object}>)
-    set_property(GLOBAL APPEND PROPERTY ATTN_OBJECTS "${object}=$<TARGET_OBJECTS:${object}>")
+    set(objects ${prefix}_${isa})
+    if(arg_F64)
+      list(APPEND objects ${prefix}_${isa}_f64)
+    endif()
+    foreach(object IN LISTS objects)
+      add_library(${object} OBJECT ${source})
+      target_compile_options(${object} PRIVATE ${ATTN_FLAGS_${isa}})
+      target_compile_definitions(${object} PRIVATE ${macro}=${object} ${macro}_ISA=ATTN_ISA_${ISA}
+                                                   ${arg_DEFINE})
+      target_include_directories(${object} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${ATTN_KERNELS_DIR})
+      target_include_directories(${object} SYSTEM PRIVATE ${arg_INCLUDE})
+      target_link_libraries(${object} PRIVATE attnbench_options ${arg_LINK})
+      set_target_properties(${object} PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF
+                                                 POSITION_INDEPENDENT_CODE ON)
+      target_sources(${target} PRIVATE $<TARGET_OBJECTS:${object}>)
+      set_property(GLOBAL APPEND PROPERTY ATTN_OBJECTS "${object}=$<TARGET_OBJECTS:${object}>")
+    endforeach()
+    if(arg_F64)
+      target_compile_definitions(${prefix}_${isa} PRIVATE ${macro}_F64=${prefix}_${isa}_f64)
+      target_compile_definitions(${prefix}_${isa}_f64 PRIVATE ATTN_COMPUTE_F64)
+    endif()
     list(APPEND built ${isa})
     string(APPEND lines "${macro}(${isa}, ${ISA})\n")
   endforeach()
@@ -76,16 +87,21 @@ endfunction()
 #   DEFINE NAME=X...  more definitions
 #   LINK TARGET...    libraries that the objects need
 #   INCLUDE FOLDER... of libraries that they do not link
+#   F64               compiled once more, for problems of double (shared/either.h)
 function(attn_kernel name)
-  cmake_parse_arguments(arg "" "SOURCE" "DEFINE;LINK;INCLUDE" ${ARGN})
+  cmake_parse_arguments(arg "F64" "SOURCE" "DEFINE;LINK;INCLUDE" ${ARGN})
   set(source ${name}.c)
   if(arg_SOURCE)
     set(source ${arg_SOURCE})
   elseif(IS_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/${name})
     set(source ${name}/${name}.c)
   endif()
+  set(f64 "")
+  if(arg_F64)
+    set(f64 F64)
+  endif()
   attn_per_isa(attention ${source} ATTN_KERNEL attn_kernel_${name} ${arg_UNPARSED_ARGUMENTS}
-               BUILT built DEFINE ${arg_DEFINE} INCLUDE ${arg_INCLUDE}
+               ${f64} BUILT built DEFINE ${arg_DEFINE} INCLUDE ${arg_INCLUDE}
                LINK OpenMP::OpenMP_C ${arg_LINK})
   foreach(isa IN LISTS built)
     set_property(GLOBAL APPEND_STRING PROPERTY ATTN_REGISTRY "ENTRY(${name}, ${isa})\n")

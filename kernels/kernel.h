@@ -6,7 +6,8 @@
  *     ATTN_KERNEL       the one external symbol of the object, e.g. attn_kernel_flash_avx512
  *     ATTN_KERNEL_ISA   the variant's ISA, e.g. ATTN_ISA_AVX512
  *
- * Everything else in the file is static.
+ * Everything else in the file is static.  A kernel that computes in f64 too is compiled twice
+ * (shared/either.h).
  */
 #ifndef ATTN_KERNEL_H
 #define ATTN_KERNEL_H
@@ -14,6 +15,7 @@
 #include <assert.h>
 
 #include "attention.h"
+#include "shared/real.h"
 
 /* The descriptor at the end of the file defines it. */
 extern const struct attn_kernel ATTN_KERNEL;
@@ -32,21 +34,21 @@ extern const struct attn_kernel ATTN_KERNEL;
 
 #define ATTN_OUTPUTS_ALL (ATTN_OUTPUT_O | ATTN_OUTPUT_LSE | ATTN_OUTPUT_WEIGHTS)
 
-/* n floats rounded up to whole cache lines, in bytes: so that neighbours in a workspace neither
+/* n reals rounded up to whole cache lines, in bytes: so that neighbours in a workspace neither
  * share a line nor lose their alignment. */
-static inline size_t attn_floats_bytes(size_t n)
+static inline size_t attn_reals_bytes(size_t n)
 {
-    return (n * sizeof(float) + ATTN_WORKSPACE_ALIGN - 1) / ATTN_WORKSPACE_ALIGN *
+    return (n * sizeof(real) + ATTN_WORKSPACE_ALIGN - 1) / ATTN_WORKSPACE_ALIGN *
            ATTN_WORKSPACE_ALIGN;
 }
 
-/* A workspace of `floats` for each thread, in bytes; SIZE_MAX where that overflows, which no caller
+/* A workspace of `reals` for each thread, in bytes; SIZE_MAX where that overflows, which no caller
  * can lend. */
-static inline size_t attn_threads_bytes(int threads, size_t floats)
+static inline size_t attn_threads_bytes(int threads, size_t reals)
 {
     size_t bytes;
-    if (floats > SIZE_MAX / sizeof(float) - ATTN_WORKSPACE_ALIGN ||
-        __builtin_mul_overflow((size_t)threads, attn_floats_bytes(floats), &bytes))
+    if (reals > SIZE_MAX / sizeof(real) - ATTN_WORKSPACE_ALIGN ||
+        __builtin_mul_overflow((size_t)threads, attn_reals_bytes(reals), &bytes))
         return SIZE_MAX;
     return bytes;
 }
@@ -66,6 +68,24 @@ static inline float *attn_row_f32(const struct attn_tensor *t, size_t b, size_t 
     assert(t->dtype == ATTN_F32);
     return (float *)t->data + (ptrdiff_t)b * t->stride[0] + (ptrdiff_t)h * t->stride[1] +
            (ptrdiff_t)i * t->stride[2];
+}
+
+/* The same of a tensor of what the kernel computes in. */
+static inline real *attn_row_real(const struct attn_tensor *t, size_t b, size_t h, size_t i)
+{
+    assert(t->dtype == REAL_DTYPE);
+    return (real *)t->data + (ptrdiff_t)b * t->stride[0] + (ptrdiff_t)h * t->stride[1] +
+           (ptrdiff_t)i * t->stride[2];
+}
+
+/* The scale of the scores. */
+static inline real attn_scale_real(const struct attn_problem *problem)
+{
+#if REAL_BYTES == 8
+    return attn_problem_scale_f64(problem);
+#else
+    return attn_problem_scale(problem);
+#endif
 }
 
 #endif

@@ -2,8 +2,8 @@
  * naive: the definition, three plain loops a row.
  *
  * Scores, softmax, weighted sum, one query at a time, in the order in which a textbook writes
- * them and in single precision throughout.  It is the yardstick of the others: of their speed,
- * and of the rounding error that float32 attention has when it is written plainly
+ * them and in the precision of its operands throughout, float or double (`real`).  It is the yardstick
+ * of the others: of their speed, and of the rounding error that attention has when it is written plainly
  * (`attnbench check` compares RMS errors with it).
  *
  *   memory    reads K and V once per query row
@@ -11,9 +11,9 @@
  *   scratch   one row of kv_len scores, one of K or V for integers
  *   instead   tiled where K and V outgrow the cache, flash for speed
  */
-#include <math.h>
+#include <tgmath.h>
 
-#include "kernel.h"
+#include "shared/either.h"
 
 /* Query i of head h of sequence b, and the KV head that serves it. */
 struct query {
@@ -27,7 +27,16 @@ static size_t workspace_size(const struct attn_problem *problem, int threads)
 {
     const size_t widest = problem->qk_dim > problem->v_dim ? problem->qk_dim : problem->v_dim;
     (void)threads;
-    return attn_floats_bytes(problem->kv_len) + attn_floats_bytes(widest);
+    return attn_reals_bytes(problem->kv_len) + attn_reals_bytes(widest);
+}
+
+/* What the bias adds to the score of key j; f32 is an exact number of either type. */
+static real bias(const struct query *at, size_t j)
+{
+    const struct attn_tensor *t = &at->tensors->bias;
+    if (t->dtype == ATTN_F32)
+        return (real)attn_row_f32(t, at->b, at->h, at->i)[j];
+    return attn_row_real(t, at->b, at->h, at->i)[j];
 }
 
 /* Whether an operand hides key j, which positional masks leave. */
@@ -37,127 +46,128 @@ static bool hidden(const struct query *at, size_t j)
     const struct attn_tensors *t = at->tensors;
     if (p->mask & ATTN_MASK_BOOL && !((const uint8_t *)attn_row(&t->mask, at->b, at->h, at->i))[j])
         return true;
-    return p->mask & ATTN_MASK_BIAS && attn_row_f32(&t->bias, at->b, at->h, at->i)[j] == -INFINITY;
+    return p->mask & ATTN_MASK_BIAS && bias(at, j) == -INFINITY;
 }
 
 /* Row j of K: where it is, or integers times their scales in `widened`. */
-static const float *key(const struct query *at, size_t j, float *widened)
+static const real *key(const struct query *at, size_t j, real *widened)
 {
     const struct attn_problem *p = at->problem;
     const struct attn_tensors *t = at->tensors;
     const void *row = attn_kv_row(p, t, &t->k, &at->sequence, at->b, at->g, j);
-    if (p->kv_dtype == ATTN_F32)
+    if (p->kv_dtype == REAL_DTYPE)
         return row;
     const float *scales = attn_row_f32(&t->k_scale, at->b, at->g, at->sequence.kv_first + j);
     for (size_t d = 0; d < p->qk_dim; d++)
-        widened[d] = scales[(ptrdiff_t)d * t->k_scale.stride[3]] * (float)((const int8_t *)row)[d];
+        widened[d] =
+            (real)scales[(ptrdiff_t)d * t->k_scale.stride[3]] * (real)((const int8_t *)row)[d];
     return widened;
 }
 
 /* The same of V, whose scale is one a row. */
-static const float *value(const struct query *at, size_t j, float *widened)
+static const real *value(const struct query *at, size_t j, real *widened)
 {
     const struct attn_problem *p = at->problem;
     const struct attn_tensors *t = at->tensors;
     const void *row = attn_kv_row(p, t, &t->v, &at->sequence, at->b, at->g, j);
-    if (p->kv_dtype == ATTN_F32)
+    if (p->kv_dtype == REAL_DTYPE)
         return row;
-    const float scale = *attn_row_f32(&t->v_scale, at->b, at->g, at->sequence.kv_first + j);
+    const real scale = (real)*attn_row_f32(&t->v_scale, at->b, at->g, at->sequence.kv_first + j);
     for (size_t d = 0; d < p->v_dim; d++)
-        widened[d] = scale * (float)((const int8_t *)row)[d];
+        widened[d] = scale * (real)((const int8_t *)row)[d];
     return widened;
 }
 
-static float dot(const float *a, const float *b, size_t n)
+static real dot(const real *a, const real *b, size_t n)
 {
-    float sum = 0;
+    real sum = 0;
     for (size_t d = 0; d < n; d++)
         sum += a[d] * b[d];
     return sum;
 }
 
-static float score(const struct query *at, const float *q, size_t j, float *widened)
+static real score(const struct query *at, const real *q, size_t j, real *widened)
 {
     const struct attn_problem *p = at->problem;
     const struct attn_tensors *t = at->tensors;
-    const float *k = key(at, j, widened);
-    float x = attn_problem_scale(p) * dot(q, k, p->qk_dim);
+    const real *k = key(at, j, widened);
+    real x = attn_scale_real(p) * dot(q, k, p->qk_dim);
     if (p->options & ATTN_OPTION_SOFTCAP)
-        x = p->softcap * tanhf(x / p->softcap);
+        x = (real)p->softcap * tanh(x / (real)p->softcap);
     if (p->options & ATTN_OPTION_ALIBI) {
         const ptrdiff_t position = attn_position(p, (ptrdiff_t)at->i, (ptrdiff_t)at->sequence.q_len,
                                                  (ptrdiff_t)at->sequence.kv_len);
-        x += ((const float *)t->slopes.data)[at->h] * (float)((ptrdiff_t)j - position);
+        x += (real)((const float *)t->slopes.data)[at->h] * (real)((ptrdiff_t)j - position);
     }
     if (p->mask & ATTN_MASK_BIAS)
-        x += attn_row_f32(&t->bias, at->b, at->h, at->i)[j];
+        x += bias(at, j);
     return x;
 }
 
 /* The score of a key that is not there and whose value is 0. */
-static float sink(const struct query *at)
+static real sink(const struct query *at)
 {
     return at->problem->options & ATTN_OPTION_SINKS
-               ? ((const float *)at->tensors->sinks.data)[at->h]
+               ? (real)((const float *)at->tensors->sinks.data)[at->h]
                : -INFINITY;
 }
 
 /* scores[0, n) become exp(score - maximum); returns their sum, and the maximum in *m, both with the
  * sink.  Where every score is -inf, as where there is none, the sum is 0 and so is the row. */
-static float exponentials(float *scores, ptrdiff_t n, float sink, float *m)
+static real exponentials(real *scores, ptrdiff_t n, real sink, real *m)
 {
     *m = sink;
     for (ptrdiff_t j = 0; j < n; j++)
         *m = scores[j] > *m ? scores[j] : *m;
-    const float shift = *m == -INFINITY ? 0 : *m;
-    float sum = expf(sink - shift);
+    const real shift = *m == -INFINITY ? 0 : *m;
+    real sum = exp(sink - shift);
     for (ptrdiff_t j = 0; j < n; j++) {
-        scores[j] = expf(scores[j] - shift); /* NaN stays NaN, and makes the sum NaN */
+        scores[j] = exp(scores[j] - shift); /* NaN stays NaN, and makes the sum NaN */
         sum += scores[j];
     }
     return sum;
 }
 
-static void write_o(const struct query *at, struct attn_range seen, const float *scores,
-                    float inverse, float *widened)
+static void write_o(const struct query *at, struct attn_range seen, const real *scores,
+                    real inverse, real *widened)
 {
     const struct attn_problem *p = at->problem;
     const struct attn_tensors *t = at->tensors;
-    float *o = attn_row_f32(&t->o, at->b, at->h, at->sequence.q_first + at->i);
+    real *o = attn_row_real(&t->o, at->b, at->h, at->sequence.q_first + at->i);
     for (size_t d = 0; d < p->v_dim; d++)
         o[d] = 0;
     for (ptrdiff_t j = seen.lo; j < seen.hi; j++) {
         if (hidden(at, (size_t)j))
             continue; /* its value may be NaN */
-        const float *v = value(at, (size_t)j, widened);
-        const float weight = scores[j] * inverse;
+        const real *v = value(at, (size_t)j, widened);
+        const real weight = scores[j] * inverse;
         for (size_t d = 0; d < p->v_dim; d++)
             o[d] += weight * v[d];
     }
 }
 
-static void row(const struct query *at, float *scores, float *widened)
+static void row(const struct query *at, real *scores, real *widened)
 {
     const struct attn_problem *p = at->problem;
     const struct attn_tensors *t = at->tensors;
     const size_t r = at->sequence.q_first + at->i; /* in operands that may be packed */
     const struct attn_range seen = attn_visible_in(
         p, (ptrdiff_t)at->i, (ptrdiff_t)at->sequence.q_len, (ptrdiff_t)at->sequence.kv_len);
-    const float *q = attn_row_f32(&t->q, at->b, at->h, r);
+    const real *q = attn_row_real(&t->q, at->b, at->h, r);
 
     for (ptrdiff_t j = seen.lo; j < seen.hi; j++)
         scores[j] = hidden(at, (size_t)j) ? -INFINITY : score(at, q, (size_t)j, widened);
 
-    float m;
-    const float sum = exponentials(scores + seen.lo, seen.hi - seen.lo, sink(at), &m);
-    const float inverse = sum == 0 ? 0 : 1 / sum;
+    real m;
+    const real sum = exponentials(scores + seen.lo, seen.hi - seen.lo, sink(at), &m);
+    const real inverse = sum == 0 ? 0 : 1 / sum;
 
     if (p->outputs & ATTN_OUTPUT_O)
         write_o(at, seen, scores, inverse, widened);
     if (p->outputs & ATTN_OUTPUT_LSE)
-        *attn_row_f32(&t->lse, at->b, at->h, r) = m + logf(sum);
+        *attn_row_real(&t->lse, at->b, at->h, r) = m + log(sum);
     if (p->outputs & ATTN_OUTPUT_WEIGHTS) {
-        float *weights = attn_row_f32(&t->weights, at->b, at->h, r);
+        real *weights = attn_row_real(&t->weights, at->b, at->h, r);
         for (ptrdiff_t j = 0; j < (ptrdiff_t)p->kv_len; j++)
             weights[j] =
                 j >= seen.lo && j < seen.hi && !hidden(at, (size_t)j) ? scores[j] * inverse : 0;
@@ -167,8 +177,8 @@ static void row(const struct query *at, float *scores, float *widened)
 static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)
 {
     const struct attn_problem *p = &plan->problem;
-    float *scores = plan->workspace;
-    float *widened = (float *)((char *)plan->workspace + attn_floats_bytes(p->kv_len));
+    real *scores = plan->workspace;
+    real *widened = (real *)((char *)plan->workspace + attn_reals_bytes(p->kv_len));
     struct query at = {.problem = p, .tensors = tensors};
     for (at.b = 0; at.b < p->batch; at.b++) {
         at.sequence = attn_sequence(p, tensors, at.b);
@@ -187,13 +197,13 @@ const struct attn_kernel ATTN_KERNEL = {
     .source = "Vaswani et al. 2017, arXiv:1706.03762, equation 1",
     .isa = ATTN_KERNEL_ISA,
     .caps.size = sizeof(struct attn_caps),
-    .caps.dtypes = ATTN_BIT(ATTN_F32),
+    .caps.dtypes = EITHER_DTYPES,
     .caps.kv_dtypes = ATTN_BIT(ATTN_I8),
     .caps.masks = ATTN_MASKS_ALL,
     .caps.options = ATTN_OPTIONS_ALL,
     .caps.outputs = ATTN_OUTPUTS_ALL,
     .caps.forward = true,
     .caps.compute = ATTN_F32,
-    .workspace_size = workspace_size,
-    .execute = execute,
+    .workspace_size = either_workspace_size,
+    .execute = either_execute,
 };

@@ -8,17 +8,20 @@
  * exp(x - m') = exp(x - m) exp(m - m'): multiply l and o by exp(m - m'), then add the new terms.
  * At the end O = o / l and LSE = m + ln l.  Nothing of length Skv is ever stored.
  *
+ * A `real` is a float, and a double where operands are (shared/real.h).
+ *
  * Keys come KEYS at a time, so that the exponentials fill vectors and o is seldom rescaled.  A sink is
  * a key whose value is 0: the row has seen it before all others.
  *
  *   memory    reads K and V once per query row (kernel tiled does better)
  *   parallel  over (batch, query head, query), the longest rows first; decode idles (see split_kv)
- *   scratch   one output row of v_dim floats per thread; KEYS rows of K or V where they are copied
+ *   scratch   one output row of v_dim numbers per thread; KEYS rows of K or V where they are copied
  *             (keys.h)
  *   instead   flash: the same idea for many queries at once
  */
 #include <omp.h>
 
+#include "shared/either.h"
 #include "shared/query.h"
 #include "shared/softmax.h"
 
@@ -29,22 +32,22 @@ enum {
 
 /* A row after some of its keys. */
 struct running {
-    float m;  /* maximum so far, -inf at first */
-    float l;  /* sum of exp(x - m) */
-    float *o; /* sum of exp(x - m) v */
+    real m;  /* maximum so far, -inf at first */
+    real l;  /* sum of exp(x - m) */
+    real *o; /* sum of exp(x - m) v */
 };
 
 static size_t workspace_size(const struct attn_problem *problem, int threads)
 {
-    return attn_threads_bytes(threads, problem->v_dim + query_copy_floats(problem, KEYS));
+    return attn_threads_bytes(threads, problem->v_dim + query_copy_reals(problem, KEYS));
 }
 
 /* Lets the row see the scores of n more keys, which become their weights. */
-static void absorb(struct running *row, float *scores, ptrdiff_t n, size_t v_dim)
+static void absorb(struct running *row, real *scores, ptrdiff_t n, size_t v_dim)
 {
-    const float m = softmax_max(scores, n, row->m);
+    const real m = softmax_max(scores, n, row->m);
     if (m > row->m) {
-        const float shrink = expf(row->m - m); /* 0 at first: e^-inf */
+        const real shrink = exp(row->m - m); /* 0 at first: e^-inf */
         row->l *= shrink;
         row_scale(row->o, row->o, shrink, v_dim);
         row->m = m;
@@ -53,19 +56,19 @@ static void absorb(struct running *row, float *scores, ptrdiff_t n, size_t v_dim
 }
 
 static void row(const struct attn_problem *problem, const struct attn_tensors *t, size_t b,
-                size_t h, size_t i, float *o)
+                size_t h, size_t i, real *o)
 {
     struct query query;
     if (!query_find(&query, problem, t, b, h, i))
         return;
-    const float sink = softmax_sink(problem, t, h);
+    const real sink = softmax_sink(problem, t, h);
     struct running row = {.m = sink, .l = softmax_sink_exp(sink, sink), .o = o};
-    float *copy = o + problem->v_dim;
+    real *copy = o + problem->v_dim;
     memset(o, 0, problem->v_dim * sizeof *o);
 
     for (ptrdiff_t j = query.seen.lo; j < query.seen.hi; j += KEYS) {
         const ptrdiff_t n = query.seen.hi - j < KEYS ? query.seen.hi - j : KEYS;
-        float scores[KEYS];
+        real scores[KEYS];
         const bool hidden = query_scores(&query, j, n, copy, scores);
         absorb(&row, scores, n, problem->v_dim);
         query_weigh(&query, hidden, j, n, copy, scores, o);
@@ -81,7 +84,7 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
     const struct attn_problem *p = &plan->problem;
 #pragma omp parallel num_threads(plan->threads)
     {
-        float *o = attn_thread_scratch(plan, omp_get_thread_num());
+        real *o = attn_thread_scratch(plan, omp_get_thread_num());
 #pragma omp for collapse(3) schedule(dynamic, ROWS)
         for (size_t b = 0; b < p->batch; b++)
             for (size_t h = 0; h < p->q_heads; h++)
@@ -97,7 +100,7 @@ const struct attn_kernel ATTN_KERNEL = {
     .source = "Milakov and Gimelshein 2018, arXiv:1805.02867",
     .isa = ATTN_KERNEL_ISA,
     .caps.size = sizeof(struct attn_caps),
-    .caps.dtypes = ATTN_BIT(ATTN_F32),
+    .caps.dtypes = EITHER_DTYPES,
     .caps.kv_dtypes = ATTN_BIT(ATTN_I8),
     .caps.masks = ATTN_MASKS_ALL,
     .caps.options = ATTN_OPTIONS_ALL,
@@ -105,6 +108,6 @@ const struct attn_kernel ATTN_KERNEL = {
     .caps.forward = true,
     .caps.parallel = true,
     .caps.compute = ATTN_F32,
-    .workspace_size = workspace_size,
-    .execute = execute,
+    .workspace_size = either_workspace_size,
+    .execute = either_execute,
 };

@@ -75,14 +75,14 @@ static bool all_present(const struct inquiry *in)
     const bool packed = p->options & ATTN_OPTION_PACKED, kv_packed = keys_packed(p);
     const bool back = p->pass == ATTN_BACKWARD, i8 = p->kv_dtype == ATTN_I8;
     const unsigned out = p->outputs;
-    const enum attn_dtype type = p->dtype, kv = p->kv_dtype;
+    const enum attn_dtype type = p->dtype, kv = p->kv_dtype, statistics = attn_statistics_dtype(p);
     const struct operand all[] = {
         OPERAND(q, true, type, type, packed),
         OPERAND(k, true, kv, kv, kv_packed),
         OPERAND(v, true, kv, kv, kv_packed),
         OPERAND(o, back || out & ATTN_OUTPUT_O, type, type, packed),
-        OPERAND(lse, back || out & ATTN_OUTPUT_LSE, ATTN_F32, ATTN_F32, packed),
-        OPERAND(weights, out & ATTN_OUTPUT_WEIGHTS, ATTN_F32, ATTN_F32, packed),
+        OPERAND(lse, back || out & ATTN_OUTPUT_LSE, statistics, statistics, packed),
+        OPERAND(weights, out & ATTN_OUTPUT_WEIGHTS, statistics, statistics, packed),
         OPERAND(bias, p->mask & ATTN_MASK_BIAS, ATTN_F32, type, false),
         OPERAND(mask, p->mask & ATTN_MASK_BOOL, ATTN_BOOL, ATTN_BOOL, false),
         OPERAND(sinks, p->options & ATTN_OPTION_SINKS, ATTN_F32, ATTN_F32, false),

@@ -45,6 +45,12 @@
  *   sink       a key whose score s is given and whose value is 0: delta = 4u (|s| + m - s), and Skv
  *              counts it.
  *
+ * f64        All of this holds with u = 2^-53, 2^-1022 in place of 2^-126 and 2^-1075 of 2^-150: kernels
+ *              do the same operations in double.  Here they have 64 bits (keys.h), so that sums of Skv
+ *              terms lose Skv 2^-64: below 1/100 of g(Skv) up to Skv = 20000, and less than that
+ *              where errors differ in sign.  What is handed on is rounded to double once more: u |O|,
+ *              u |LSE| and u p_j are counted twice.  1/sqrt(D) is the same double for all.
+ *
  * g(n) = min(n, 6 sqrt(2n)) u: rounding errors of different sign cancel as a random walk does, of
  * which 6 standard deviations are allowed; n u, the worst case, where they need not:
  *
@@ -56,13 +62,20 @@
  *              spacing, so like terms, added one after the other, round the same way every time:
  *              Skv u l, with one sign.  (The largest |p v| does the same to the sums of P V.)
  */
-#include <math.h>
+#include <tgmath.h>
 
 #include "reference.h"
 #include "reference/softmax.h"
 
 #define C_EXP 8.0
+#if defined ATTN_COMPUTE_F64
+#define SMALLEST_NORMAL 0x1p-1022
+#define OWN_ROUNDING U /* of what the reference returns: it computes in more than double */
+#else
 #define SMALLEST_NORMAL 0x1p-126
+#define OWN_ROUNDING 0
+#endif
+#define HALF_SUBNORMAL ((wide)U * SMALLEST_NORMAL)
 
 /* One external symbol per object, as kernels have. */
 void ATTN_REFERENCE(const struct attn_problem *, const struct attn_tensors *, size_t, size_t,
@@ -75,38 +88,44 @@ static const struct {
     [ATTN_F32] = {0x1p-24, 0x1p-126},
     [ATTN_BF16] = {0x1p-8, 0x1p-126},
     [ATTN_F16] = {0x1p-11, 0x1p-14},
+    [ATTN_F64] = {0x1p-53, 0x1p-1022},
 };
 
-#define CHUNK 32 /* elements of the output kept in registers at a time */
+/* Elements of the output kept in registers at a time. */
+#if defined ATTN_COMPUTE_F64
+#define CHUNK 1 /* with four sums; there are eight registers of 80 bits */
+#else
+#define CHUNK 32
+#endif
 
 /* Sums over the keys of the output elements [at, at + n), n <= CHUNK. */
 struct sums {
-    double o[CHUNK];         /* p v */
-    double magnitude[CHUNK]; /* p |v| */
-    double off[CHUNK];       /* p delta |v - O| */
-    double largest[CHUNK];   /* max |v| */
+    wide o[CHUNK];         /* p v */
+    wide magnitude[CHUNK]; /* p |v| */
+    wide off[CHUNK];       /* p delta |v - O| */
+    wide largest[CHUNK];   /* max |v| */
 };
 
 /* n is CHUNK wherever it can be, and scaled is set for int8 alone, which the compiler is told by
  * calling with the constants. */
 static inline __attribute__((always_inline)) void sum_elements(const struct keys *keys,
                                                                enum attn_dtype dtype, size_t at,
-                                                               size_t n, bool scaled, float *buffer,
-                                                               struct sums *s)
+                                                               size_t n, bool scaled,
+                                                               element *buffer, struct sums *s)
 {
-    double o[CHUNK] = {0}, magnitude[CHUNK] = {0}, off[CHUNK] = {0}, largest[CHUNK] = {0};
+    wide o[CHUNK] = {0}, magnitude[CHUNK] = {0}, off[CHUNK] = {0}, largest[CHUNK] = {0};
     for (size_t k = 0; k < keys->n; k++) {
-        const float *row = row_f32(keys->v[k], dtype, at, n, buffer);
-        const double p = scaled ? keys->p[k] * keys->v_scale[k] : keys->p[k];
+        const element *row = row_of(keys->v[k], dtype, at, n, buffer);
+        const wide p = scaled ? keys->p[k] * keys->v_scale[k] : keys->p[k];
         for (size_t d = 0; d < n; d++)
-            o[d] += p * (double)row[d];
+            o[d] += p * (wide)row[d];
     }
     for (size_t k = 0; k < keys->n; k++) {
-        const float *row = row_f32(keys->v[k], dtype, at, n, buffer);
-        const double p = keys->p[k], p_delta = p > 0 ? p * keys->delta[k] : 0;
-        const double scale = scaled ? keys->v_scale[k] : 1;
+        const element *row = row_of(keys->v[k], dtype, at, n, buffer);
+        const wide p = keys->p[k], p_delta = p > 0 ? p * keys->delta[k] : 0;
+        const wide scale = scaled ? keys->v_scale[k] : 1;
         for (size_t d = 0; d < n; d++) {
-            const double x = scaled ? scale * (double)row[d] : (double)row[d], size = fabs(x);
+            const wide x = scaled ? scale * (wide)row[d] : (wide)row[d], size = fabs(x);
             magnitude[d] += p * size;
             off[d] += p_delta * fabs(x - o[d]);
             largest[d] = size > largest[d] ? size : largest[d];
@@ -121,7 +140,7 @@ static inline __attribute__((always_inline)) void sum_elements(const struct keys
 }
 
 static void sum_chunk(const struct attn_problem *problem, const struct keys *keys, size_t at,
-                      size_t n, float *buffer, struct sums *s)
+                      size_t n, element *buffer, struct sums *s)
 {
     if (problem->kv_dtype == ATTN_I8)
         sum_elements(keys, ATTN_I8, at, n, true, buffer, s);
@@ -134,62 +153,64 @@ static void sum_chunk(const struct attn_problem *problem, const struct keys *key
             s->off[d] += keys->p[keys->n] * keys->delta[keys->n] * fabs(s->o[d]);
 }
 
-static void elements(const struct attn_problem *problem, const struct keys *keys, double factor,
-                     bool bf16, float *buffer, struct attn_reference_row *row)
+static void elements(const struct attn_problem *problem, const struct keys *keys, wide factor,
+                     bool bf16, element *buffer, struct attn_reference_row *row)
 {
-    const double n_keys = (double)keys->scores;
-    const double relative =
+    const wide n_keys = (wide)keys->scores;
+    const wide relative =
         2 * keys->g_keys + 2 * C_EXP * U + (problem->kv_dtype == ATTN_I8 ? 2 * U : 0);
-    const double u_out = types[problem->dtype].unit_roundoff;
-    const double u_p = types[ATTN_BF16].unit_roundoff;
-    const double normal = types[problem->dtype].smallest_normal;
-    const double products = problem->kv_dtype == ATTN_I8 ? 3 + 128 : 3;
+    const wide u_out = types[problem->dtype].unit_roundoff + OWN_ROUNDING;
+    const wide u_p = types[ATTN_BF16].unit_roundoff;
+    const wide normal = types[problem->dtype].smallest_normal;
+    const wide products = problem->kv_dtype == ATTN_I8 ? 3 + 128 : 3;
     struct sums s;
     for (size_t at = 0; at < problem->v_dim; at += CHUNK) {
         const size_t n = problem->v_dim - at < CHUNK ? problem->v_dim - at : CHUNK;
         sum_chunk(problem, keys, at, n, buffer, &s);
         for (size_t d = 0; d < n; d++) {
-            const double range = fabs(s.o[d]) + (1 + relative + u_p) * s.largest[d];
-            double bound = fmin(s.off[d] + relative * s.magnitude[d], range) +
-                           u_out * fmax(fabs(s.o[d]), normal) +
-                           n_keys * SMALLEST_NORMAL * s.largest[d] +
-                           (products * n_keys + 1) * 0x1p-150;
+            const wide range = fabs(s.o[d]) + (1 + relative + u_p) * s.largest[d];
+            wide bound = fmin(s.off[d] + relative * s.magnitude[d], range) +
+                         u_out * fmax(fabs(s.o[d]), normal) +
+                         n_keys * SMALLEST_NORMAL * s.largest[d] +
+                         (products * n_keys + 1) * HALF_SUBNORMAL;
             if (bf16)
-                bound += attn_reference_bf16_extra(problem, s.magnitude[d]);
-            row->o[at + d] = s.o[d];
+                bound += attn_reference_bf16_extra(problem, (double)s.magnitude[d]);
+            row->o[at + d] = (double)s.o[d];
             if (row->bound)
-                row->bound[at + d] = isnan(s.o[d]) ? s.o[d] : factor * bound;
+                row->bound[at + d] = (double)(isnan(s.o[d]) ? s.o[d] : factor * bound);
             if (row->magnitude)
-                row->magnitude[at + d] = s.magnitude[d];
+                row->magnitude[at + d] = (double)s.magnitude[d];
         }
     }
 }
 
-static void weights(const struct attn_problem *problem, const struct keys *keys, double factor,
+static void weights(const struct attn_problem *problem, const struct keys *keys, wide factor,
                     bool bf16, struct attn_reference_row *row)
 {
-    const double relative = keys->mean_off + keys->g_keys + (2 * C_EXP + 2) * U +
-                            (bf16 ? types[ATTN_BF16].unit_roundoff : 0);
+    const wide relative = keys->mean_off + keys->g_keys + (2 * C_EXP + 2) * U + OWN_ROUNDING +
+                          (bf16 ? types[ATTN_BF16].unit_roundoff : 0);
     for (size_t j = 0; row->weights && j < problem->kv_len; j++)
         row->weights[j] = 0;
     for (size_t n = 0; row->weights && n < keys->n; n++)
-        row->weights[keys->j[n]] = keys->p[n];
+        row->weights[keys->j[n]] = (double)keys->p[n];
     for (size_t j = 0; row->weights_bound && j < problem->kv_len; j++)
         row->weights_bound[j] = 0;
     for (size_t n = 0; row->weights_bound && n < keys->n; n++) {
-        const double p = keys->p[n], off = p == 0 ? 0 : p * (keys->delta[n] + relative);
-        row->weights_bound[keys->j[n]] = factor * (off + SMALLEST_NORMAL);
+        const wide p = keys->p[n], off = p == 0 ? 0 : p * (keys->delta[n] + relative);
+        row->weights_bound[keys->j[n]] = (double)(factor * (off + SMALLEST_NORMAL));
     }
 }
 
-static void lse(const struct keys *keys, double factor, bool bf16, struct attn_reference_row *row)
+static void lse(const struct keys *keys, wide factor, bool bf16, struct attn_reference_row *row)
 {
-    const double log_l = log(keys->l);
-    row->lse = keys->m + log_l;
+    const wide log_l = log(keys->l);
+    const wide lse = keys->m + log_l;
+    row->lse = (double)lse;
     row->lse_bound =
-        factor * (keys->mean_off + keys->g_keys + C_EXP * U + 4 * U * (fabs(keys->m) + log_l) +
-                  U * fabs(row->lse) + (double)keys->scores * SMALLEST_NORMAL +
-                  (bf16 ? attn_reference_bf16_extra_lse() : 0));
+        (double)(factor *
+                 (keys->mean_off + keys->g_keys + C_EXP * U + 4 * U * (fabs(keys->m) + log_l) +
+                  (U + OWN_ROUNDING) * fabs(lse) + (wide)keys->scores * SMALLEST_NORMAL +
+                  (bf16 ? attn_reference_bf16_extra_lse() : 0)));
     if (keys->scores == 0) {
         row->lse = -INFINITY;
         row->lse_bound = 0;
@@ -216,8 +237,8 @@ static struct dot_scratch carve(const struct attn_problem *problem, void *worksp
     const size_t n = problem->kv_len + 1; /* with the sink */
     char *space = (char *)workspace + -(uintptr_t)workspace % SCRATCH_ALIGN;
     struct dot_scratch scratch;
-    scratch.row = (float *)space;
-    scratch.q = (double *)(space + scratch_row_bytes(problem));
+    scratch.row = (element *)space;
+    scratch.q = (wide *)(space + scratch_row_bytes(problem));
     scratch.q_scaled = scratch.q + problem->qk_dim;
     keys->x = scratch.q_scaled + problem->qk_dim;
     keys->p = keys->x + n;
@@ -237,15 +258,15 @@ void ATTN_REFERENCE(const struct attn_problem *problem, const struct attn_tensor
 {
     const struct place at = place_of(problem, t, b, h, i);
     const bool bf16 = compute == ATTN_BF16;
-    const double factor = bound_factor > 0 ? bound_factor : 1;
+    const wide factor = bound_factor > 0 ? bound_factor : 1;
     struct keys keys;
     const struct dot_scratch scratch = carve(problem, workspace, &keys);
 
     assert(i < at.sequence.q_len);
-    const float *q = row_f32(attn_row(&t->q, b, h, at.sequence.q_first + i), problem->dtype, 0,
-                             problem->qk_dim, scratch.row);
+    const element *q = row_of(attn_row(&t->q, b, h, at.sequence.q_first + i), problem->dtype, 0,
+                              problem->qk_dim, scratch.row);
     for (size_t d = 0; d < problem->qk_dim; d++)
-        scratch.q[d] = (double)q[d];
+        scratch.q[d] = (wide)q[d];
     keys_find(&keys, &at, &scratch);
     keys_weigh(problem, &keys);
     weights(problem, &keys, factor, bf16, row);

@@ -23,11 +23,14 @@ static const struct {
 #undef ATTN_REFERENCE
 };
 
+/* In 80 bits, which are the same on every ISA. */
+reference_row attn_reference_f64_baseline;
+
 size_t attn_reference_workspace(const struct attn_problem *problem)
 {
     const size_t scores = problem->kv_len + 1; /* with the sink */
-    return SCRATCH_ALIGN + scratch_row_bytes(problem) +
-           (5 * scores + 2 * problem->qk_dim) * sizeof(double) +
+    const size_t bytes = problem->dtype == ATTN_F64 ? sizeof(long double) : sizeof(double);
+    return SCRATCH_ALIGN + scratch_row_bytes(problem) + (5 * scores + 2 * problem->qk_dim) * bytes +
            scores * (sizeof(size_t) + sizeof(void *));
 }
 
@@ -39,7 +42,9 @@ void attn_reference(const struct attn_problem *problem, const struct attn_tensor
     for (size_t k = 1; k < sizeof builds / sizeof *builds; k++)
         if (attn_isa_available(builds[k].isa))
             best = k;
-    builds[best].row(problem, tensors, b, h, i, compute, bound_factor, workspace, row);
+    reference_row *row_of_type =
+        problem->dtype == ATTN_F64 ? attn_reference_f64_baseline : builds[best].row;
+    row_of_type(problem, tensors, b, h, i, compute, bound_factor, workspace, row);
 }
 
 double attn_reference_bf16_extra(const struct attn_problem *problem, double magnitude)

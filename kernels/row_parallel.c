@@ -15,6 +15,7 @@
  */
 #include <omp.h>
 
+#include "shared/either.h"
 #include "shared/query.h"
 #include "shared/softmax.h"
 
@@ -27,13 +28,13 @@ enum {
 
 static size_t workspace_size(const struct attn_problem *problem, int threads)
 {
-    return attn_threads_bytes(threads, problem->kv_len + query_copy_floats(problem, KEYS));
+    return attn_threads_bytes(threads, problem->kv_len + query_copy_reals(problem, KEYS));
 }
 
 /* weights[0, kv_len): the visible keys' exponentials times 1 / l, else 0. */
-static void store_weights(const struct query *query, const float *exponentials, float inverse)
+static void store_weights(const struct query *query, const real *exponentials, real inverse)
 {
-    float *weights = query_row(query, &query->keys.tensors->weights);
+    real *weights = query_row(query, &query->keys.tensors->weights);
     const struct attn_range seen = query->seen;
     memset(weights, 0, query->keys.problem->kv_len * sizeof *weights);
     row_scale(weights + seen.lo, exponentials, inverse, (size_t)(seen.hi - seen.lo));
@@ -41,29 +42,29 @@ static void store_weights(const struct query *query, const float *exponentials, 
 }
 
 static void row(const struct attn_problem *problem, const struct attn_tensors *t, size_t b,
-                size_t h, size_t i, float *scores)
+                size_t h, size_t i, real *scores)
 {
     struct query query;
     if (!query_find(&query, problem, t, b, h, i))
         return;
     const ptrdiff_t n = query.seen.hi - query.seen.lo;
-    float *copy = scores + problem->kv_len;
+    real *copy = scores + problem->kv_len;
 
     bool hidden = false;
     for (ptrdiff_t x = 0; x < n; x += KEYS)
         hidden |=
             query_scores(&query, query.seen.lo + x, n - x < KEYS ? n - x : KEYS, copy, scores + x);
-    const float sink = softmax_sink(problem, t, h);
-    const float m = softmax_max(scores, n, sink);
-    const float l = softmax_exp(scores, n, softmax_shift(m)) + softmax_sink_exp(sink, m);
-    const float inverse = softmax_inverse(l);
+    const real sink = softmax_sink(problem, t, h);
+    const real m = softmax_max(scores, n, sink);
+    const real l = softmax_exp(scores, n, softmax_shift(m)) + softmax_sink_exp(sink, m);
+    const real inverse = softmax_inverse(l);
 
     if (problem->outputs & ATTN_OUTPUT_LSE)
         *query_row(&query, &t->lse) = softmax_log(m, l);
     if (problem->outputs & ATTN_OUTPUT_WEIGHTS)
         store_weights(&query, scores, inverse);
     if (problem->outputs & ATTN_OUTPUT_O) {
-        float *o = query_row(&query, &t->o);
+        real *o = query_row(&query, &t->o);
         memset(o, 0, problem->v_dim * sizeof *o);
         for (ptrdiff_t x = 0; x < n; x += KEYS)
             query_weigh(&query, hidden, query.seen.lo + x, n - x < KEYS ? n - x : KEYS, copy,
@@ -77,7 +78,7 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
     const struct attn_problem *p = &plan->problem;
 #pragma omp parallel num_threads(plan->threads)
     {
-        float *scores = attn_thread_scratch(plan, omp_get_thread_num());
+        real *scores = attn_thread_scratch(plan, omp_get_thread_num());
 #pragma omp for collapse(3) schedule(dynamic, ROWS)
         for (size_t b = 0; b < p->batch; b++)
             for (size_t h = 0; h < p->q_heads; h++)
@@ -93,7 +94,7 @@ const struct attn_kernel ATTN_KERNEL = {
     .source = "Vaswani et al. 2017, arXiv:1706.03762, equation 1",
     .isa = ATTN_KERNEL_ISA,
     .caps.size = sizeof(struct attn_caps),
-    .caps.dtypes = ATTN_BIT(ATTN_F32),
+    .caps.dtypes = EITHER_DTYPES,
     .caps.kv_dtypes = ATTN_BIT(ATTN_I8),
     .caps.masks = ATTN_MASKS_ALL,
     .caps.options = ATTN_OPTIONS_ALL,
@@ -101,6 +102,6 @@ const struct attn_kernel ATTN_KERNEL = {
     .caps.forward = true,
     .caps.parallel = true,
     .caps.compute = ATTN_F32,
-    .workspace_size = workspace_size,
-    .execute = execute,
+    .workspace_size = either_workspace_size,
+    .execute = either_execute,
 };

@@ -72,15 +72,16 @@ double attn_useful_flops(const struct attn_problem *problem)
 static double bytes_of(const struct attn_problem *p, double rows, double keys)
 {
     const double element = (double)attn_dtype_size(p->dtype);
+    const double statistic = (double)attn_dtype_size(attn_statistics_dtype(p));
     const size_t key = p->qk_dim + (p->options & ATTN_OPTION_SHARED_KV ? 0 : p->v_dim);
     double bytes = rows * (double)p->qk_dim * element +
                    keys * (double)key * (double)attn_dtype_size(p->kv_dtype);
     if (p->outputs & ATTN_OUTPUT_O)
         bytes += rows * (double)p->v_dim * element;
     if (p->outputs & ATTN_OUTPUT_LSE)
-        bytes += rows * sizeof(float);
+        bytes += rows * statistic;
     if (p->outputs & ATTN_OUTPUT_WEIGHTS)
-        bytes += rows * (double)p->kv_len * sizeof(float);
+        bytes += rows * (double)p->kv_len * statistic;
     return bytes;
 }
 
@@ -105,12 +106,16 @@ struct seen {
 /* Bytes shown[0, n) become 0 where a bias of -inf hides the key. */
 static void hide_by_bias(uint8_t *shown, const void *bias, enum attn_dtype dtype, size_t n)
 {
-    const float *wide = bias;
+    const float *singles = bias;
+    const double *doubles = bias;
     const uint16_t *halves = bias;
     const uint16_t minus_infinity = dtype == ATTN_BF16 ? 0xff80 : 0xfc00;
     if (dtype == ATTN_F32)
         for (size_t j = 0; j < n; j++)
-            shown[j] &= wide[j] != -INFINITY;
+            shown[j] &= singles[j] != -INFINITY;
+    else if (dtype == ATTN_F64)
+        for (size_t j = 0; j < n; j++)
+            shown[j] &= doubles[j] != -INFINITY;
     else
         for (size_t j = 0; j < n; j++)
             shown[j] &= halves[j] != minus_infinity;

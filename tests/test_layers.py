@@ -24,6 +24,8 @@ PRIVATE = "kernel.h"
 COMPILED_AS_KERNELS = {
     ("kernels/exp2/variant.c", "shared/exp2.h"),
     ("kernels/softcap/variant.c", "shared/softcap.h"),
+    ("kernels/f64/variant.c", "shared/exp_f64.h"),
+    ("kernels/f64/variant.c", "shared/softcap.h"),
 }
 
 # What a kernel may not know of.

@@ -42,6 +42,12 @@ void random_uniform(float *x, size_t n, uint64_t key, uint64_t first)
         x[k] = (float)((double)(int64_t)random_bits(key, first + k) * 0x1p-63);
 }
 
+void random_refine(double *x, size_t n, uint64_t key, uint64_t first)
+{
+    for (size_t k = 0; k < n; k++)
+        x[k] *= 1 + (random_unit(key, first + k) - 0.5) * 0x1p-24;
+}
+
 /*
  * Box and Muller's transform with its own logarithm, sine and cosine: series short enough to
  * vectorise, the same on every host, with errors below 1e-6, far finer than a distribution shows.

@@ -22,4 +22,8 @@ double random_unit(uint64_t key, uint64_t index);
 void random_normal(float *x, size_t n, uint64_t key, uint64_t first);
 void random_uniform(float *x, size_t n, uint64_t key, uint64_t first);
 
+/* Bits behind those of such floats, for who computes in double: x[0, n) are multiplied by 1 + e with
+ * |e| < 2^-25, so that rounding to float mostly gives them back. */
+void random_refine(double *x, size_t n, uint64_t key, uint64_t first);
+
 #endif

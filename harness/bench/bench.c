@@ -122,8 +122,8 @@ static double probe(const struct bench *bench)
     if (bench->options->probe_s <= 0)
         return 0;
     const double start = clock_now();
-    const double rate = ceilings_fma(plan->kernel->isa, plan->kernel->caps.compute, plan->threads,
-                                     bench->options->probe_s);
+    const double rate = ceilings_fma(plan->kernel->isa, attn_compute(plan->kernel, &plan->problem),
+                                     plan->threads, bench->options->probe_s);
     bench->result->probing_s += clock_now() - start;
     return rate;
 }

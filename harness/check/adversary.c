@@ -82,7 +82,7 @@ bool check_adversaries(struct checker *checker, const struct attn_problem *small
         c.problem.outputs |= checker->kernel->caps.outputs & ATTN_OUTPUT_LSE;
         if (adversaries[n].shape && !adversaries[n].shape(&c))
             continue;
-        if (adversaries[n].fine && checker->kernel->caps.compute == ATTN_BF16)
+        if (adversaries[n].fine && attn_compute(checker->kernel, small) == ATTN_BF16)
             continue; /* which rounds weights that are alike all alike */
         if (turn_of(&adversaries[n], &c.problem, small) != turn ||
             is_admitted(checker, &adversaries[n], &c.problem))

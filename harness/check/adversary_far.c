@@ -61,7 +61,7 @@ static bool is_any(size_t j, size_t n)
     return true;
 }
 
-#define BEYOND 1e39 /* more than any score */
+#define BEYOND DBL_MAX /* more than any score */
 
 /* A sort of head: which keys have the score; that of the others is so many times as large, or ordinary
  * where that is 0. */
@@ -73,18 +73,20 @@ struct kind {
 /*
  * A score, or the one of its sign that is as large as it can be without an overflow on the way to it.
  *
- * The largest float itself is none of them: a kernel may keep scores in base 2, times log2(e), which is
- * infinite from FLT_MAX / 1.4427 = 0.693 FLT_MAX on, and it may scale q . k only when that is a sum,
+ * The largest number itself is none of them: a kernel may keep scores in base 2, times log2(e), which is
+ * infinite from 1 / 1.4427 = 0.693 of it on, and it may scale q . k only when that is a sum,
  * which then is score / scale; no order of the products and sums is prescribed.  (All products have the
  * sign of the score, so that no part of the sum exceeds it.)  So 0.68, which leaves what bf16 and int8
  * round K by, 0.4 %, or that times the scale where it is less than 1.  An element of a key of one
  * dimension may be twice q . k, hence half of it there; one of f16 1.5 times the score.
  */
-static double held(const struct attn_problem *p, double score)
+static double held(const struct trial *trial, double score)
 {
+    const struct attn_problem *p = &trial->problem;
     const double scale = fabs((double)attn_problem_scale(p));
     const double part = p->qk_dim == 1 ? 0.34 : 0.68;
-    const double most = p->dtype == ATTN_F16 ? 3e4 : part * (double)FLT_MAX * fmin(scale, 1);
+    const double most =
+        p->dtype == ATTN_F16 ? 3e4 : part * adversary_range(trial)->largest * fmin(scale, 1);
     return isinf(score) ? score : copysign(fmin(fabs(score), most), score);
 }
 
@@ -100,8 +102,8 @@ static double score(const struct adversary_context *c, struct patterns_key at,
     const struct attn_problem *p = &c->trial->problem;
     const struct kind *kind = &kinds[adversary_kind(c->trial, at.b, at.g, count)];
     if (kind->is_special(at.j, p->kv_len))
-        return held(p, kind->score);
-    return kind->others < 0 ? held(p, kind->others * kind->score) : ordinary(c, at);
+        return held(c->trial, kind->score);
+    return kind->others < 0 ? held(c->trial, kind->others * kind->score) : ordinary(c, at);
 }
 
 /* ---- far below ------------------------------------------------------------------------------- */
@@ -188,7 +190,7 @@ bool shape_far_as_can_be(struct problem_case *c)
 /*
  * By more than either lies from 0: to a power of two more, where floats are further apart.  So is what a
  * maximum rises by, and added to the old one it may miss the new one by a float, which from 2^30 on is
- * more than exponents of weights can be.  Every second or so does.
+ * more than exponents of weights can be (a double from 2^62 on).  Every second or so does.
  */
 static const struct kind across[] = {
     {is_last, 0x1p31, -0.6},
@@ -208,7 +210,9 @@ size_t across_kinds(const struct attn_problem *p)
 
 double score_across(const void *context, struct patterns_key at)
 {
-    return score(context, at, across, sizeof across / sizeof *across);
+    const struct adversary_context *c = context;
+    const double further = c->trial->problem.dtype == ATTN_F64 ? 0x1p32 : 1;
+    return further * score(c, at, across, sizeof across / sizeof *across);
 }
 
 /* Up to twice: any bits in the scores. */

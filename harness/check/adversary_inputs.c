@@ -1,7 +1,8 @@
 /*
  * adversary_inputs: the inputs.
  *
- * Each is there because some wrong kernel passes all others; tests/wrong/ has those kernels.
+ * Each is there because some wrong kernel passes all others; tests/wrong/ has those kernels.  The names
+ * have the numbers of f32; in f64 they are those of its range.
  */
 #include "adversary_inputs.h"
 

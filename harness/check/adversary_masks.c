@@ -197,6 +197,12 @@ void bias_holes(struct trial *trial, uint64_t key)
     set_bias(trial, hole);
 }
 
+/* By how much numbers of f64 reach further than those of f32. */
+static double further(const struct trial *trial)
+{
+    return trial->problem.dtype == ATTN_F64 ? 0x1p895 : 1;
+}
+
 /* x, or the largest number of its sign that is finite in the bias's type. */
 static double held(const struct trial *trial, double x)
 {
@@ -206,7 +212,7 @@ static double held(const struct trial *trial, double x)
 /* Rows in turn: half of the keys, all but one, or all keys that are not hidden. */
 static double far_below(const struct trial *trial, size_t i, size_t j, double random)
 {
-    const double low = held(trial, -1e30);
+    const double low = held(trial, -1e30 * further(trial));
     const bool odd = (i + j) % 2;
     return i % 3 == 0 ? (odd ? low : random) : i % 3 == 1 ? (j ? low : 0) : odd ? -INFINITY : low;
 }
@@ -222,7 +228,7 @@ static double far_above(const struct trial *trial, size_t i, size_t j, double ra
 {
     const size_t keys = trial->problem.kv_len, one = i * 7 % keys,
                  other = i % 4 ? one : i * 5 % keys;
-    return j == one || j == other ? held(trial, 3e38) : random;
+    return j == one || j == other ? held(trial, 3e38 * further(trial)) : random;
 }
 
 void bias_far_above(struct trial *trial, uint64_t key)

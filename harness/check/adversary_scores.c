@@ -7,7 +7,6 @@
 
 #define NEEDLE_SCORE 40    /* e^-40 of every other key: a million of them weigh less than 1e-11 */
 #define NEGATIVE_SCORE -30 /* a zero beside it weighs 1e13 times as much */
-#define EXP_EDGE 88        /* e^88.7 is the largest float, e^-87.3 the smallest normal one */
 
 size_t adversary_kind(const struct trial *trial, size_t b, size_t g, size_t kinds)
 {
@@ -91,10 +90,12 @@ double score_descending(const void *context, struct patterns_key at)
     return -score_ascending(context, at);
 }
 
-/* Down by 100 half-way: later blocks lie more than 88 below the running maximum. */
+/* Down by 100 (f64: by 802) half-way: later blocks lie more than 88 below the running maximum. */
 double score_falling(const void *context, struct patterns_key at)
 {
-    return position(context, at) < 0.5 ? 50 : -50;
+    const struct adversary_context *c = context;
+    const double half = c->trial->problem.dtype == ATTN_F64 ? 401 : 50;
+    return position(context, at) < 0.5 ? half : -half;
 }
 
 double score_rising(const void *context, struct patterns_key at)
@@ -104,10 +105,11 @@ double score_rising(const void *context, struct patterns_key at)
 
 double score_exp_edge(const void *context, struct patterns_key at)
 {
-    return EXP_EDGE + 2 * dither(context, at);
+    const struct adversary_context *c = context;
+    return adversary_range(c->trial)->exp_edge + 2 * dither(context, at);
 }
 
-/* One key scores 0, the others around -88: they weigh around e^-88 of it. */
+/* One key scores 0, the others around -88 (f64: -709): they weigh around e^-88 of it. */
 double score_exp_edge_below(const void *context, struct patterns_key at)
 {
     return at.j == 0 ? 0 : -score_exp_edge(context, at);

@@ -26,6 +26,14 @@ typedef double adversary_factor(const struct trial *trial, uint64_t key, size_t 
                                 size_t i);
 void adversary_stretch(struct trial *trial, uint64_t key, adversary_factor *factor);
 
+/* What the type that the kernel computes in spans: f32 whatever the storage, or f64. */
+struct adversary_range {
+    double largest;        /* of K and V, too: scales of int8 are f32 */
+    int smallest_exponent; /* 2 to it is the smallest normal number */
+    double exp_edge;       /* e to it is nearly the largest number */
+};
+const struct adversary_range *adversary_range(const struct trial *trial);
+
 /* The largest size of V that still allows 256 times the sum of all keys, or that f16 holds. */
 double adversary_room(const struct trial *trial);
 

@@ -13,13 +13,14 @@
 #define SUM_ROWS 128
 
 /* One key scores 0 exactly, by a K of zeros, so that nothing but the logarithm counts; each of the others
- * adds from a tenth down to 1e-7. */
+ * adds from a tenth down to 1e-7 (f64: 1e-16). */
 double score_beside_one(const void *context, struct patterns_key at)
 {
     const struct adversary_context *c = context;
     const size_t top = at.b % 2 ? c->trial->problem.kv_len - 1 : 0;
     const double unit = random_unit(random_key(c->key, at.b), ((uint64_t)at.g << 40) + at.j);
-    return at.j == top ? 0 : -2.3 - 13.8 * unit;
+    const double most = c->trial->problem.dtype == ATTN_F64 ? 34 : 13.8;
+    return at.j == top ? 0 : -2.3 - most * unit;
 }
 
 /* Few keys, so that roundings of the sum are few; many rows, so that their RMS is a sample. */

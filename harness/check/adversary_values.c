@@ -7,9 +7,20 @@
 #include "adversary_scores.h"
 #include "base/random.h"
 
+const struct adversary_range *adversary_range(const struct trial *trial)
+{
+    static const struct adversary_range f32 = {(double)FLT_MAX, -126, 88},
+                                        f64 = {DBL_MAX, -1022, 709},
+                                        f64_of_i8 = {(double)FLT_MAX, -1022, 709};
+    if (trial->problem.dtype != ATTN_F64)
+        return &f32;
+    return trial->problem.kv_dtype == ATTN_I8 ? &f64_of_i8 : &f64;
+}
+
+/* Of the type of K and V, or of the scales of int8. */
 static double smallest_normal(enum attn_dtype dtype)
 {
-    return dtype == ATTN_F16 ? 0x1p-14 : 0x1p-126;
+    return dtype == ATTN_F16 ? 0x1p-14 : dtype == ATTN_F64 ? 0x1p-1022 : 0x1p-126;
 }
 
 void fill_normal(struct trial *trial, uint64_t key)
@@ -37,7 +48,7 @@ double adversary_room(const struct trial *trial)
 {
     return trial->problem.dtype == ATTN_F16
                ? 60000
-               : (double)FLT_MAX / (512 * (double)trial->problem.kv_len);
+               : adversary_range(trial)->largest / (512 * (double)trial->problem.kv_len);
 }
 
 void large_v(struct trial *trial, uint64_t key)

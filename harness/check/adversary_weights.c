@@ -18,8 +18,11 @@ bool shape_own_values(struct problem_case *c)
 
 enum { ALL_SIZES, SMALLEST_BEHIND, SMALLEST_BEFORE, SIZES };
 
-/* Above 2^-126, below which a weight may become 0. */
-#define SMALLEST (-125.05)
+/* Binades of the smallest weight below the largest: above 2^-126, below which it may become 0. */
+static double most_binades(const struct trial *trial)
+{
+    return (double)-adversary_range(trial)->smallest_exponent - 0.95;
+}
 
 size_t size_kinds(const struct attn_problem *p)
 {
@@ -39,7 +42,7 @@ static double drop(const struct adversary_context *c, struct patterns_key at)
     const size_t kind = adversary_kind(c->trial, at.b, at.g, SIZES);
     const size_t top = kind == SMALLEST_BEFORE ? c->trial->problem.kv_len - 1 : 0;
     const double unit = random_unit(random_key(c->key, at.b), ((uint64_t)at.g << 40) + at.j);
-    return kind == ALL_SIZES ? unit * binades(c->trial) : at.j == top ? 0 : -SMALLEST;
+    return kind == ALL_SIZES ? unit * binades(c->trial) : at.j == top ? 0 : most_binades(c->trial);
 }
 
 static double score_dropped(const void *context, struct patterns_key at)
@@ -49,7 +52,7 @@ static double score_dropped(const void *context, struct patterns_key at)
 
 /* As much larger as the weight is smaller, so that every key counts. */
 static void generate_values(const void *context, struct patterns_key at, size_t first, size_t n,
-                            float *x)
+                            double *x)
 {
     const struct adversary_context *c = context;
     const double down = drop(c, at), size = exp2(fmin(down, binades(c->trial)));
@@ -58,7 +61,7 @@ static void generate_values(const void *context, struct patterns_key at, size_t 
         const uint64_t bits =
             random_bits(random_key(c->key, at.j), at.b << 32 | at.g << 16 | (first + d));
         const double part = 0.5 + 0x1p-54 * (double)(bits >> 11);
-        x[d] = (float)(all ? (bits & 1 ? size : -size) * part : down > 0 ? size : 0);
+        x[d] = all ? (bits & 1 ? size : -size) * part : down > 0 ? size : 0;
     }
 }
 
@@ -101,12 +104,13 @@ static double score_fraction(const void *context, struct patterns_key at)
 
 /* The first key and the others have opposite values. */
 static void generate_opposites(const void *context, struct patterns_key at, size_t first, size_t n,
-                               float *x)
+                               double *x)
 {
     const struct adversary_context *c = context;
-    random_normal(x, n, random_key(c->key, at.j), at.b << 32 | at.g << 16 | first);
+    float normal[KEYS_CHUNK];
+    random_normal(normal, n, random_key(c->key, at.j), at.b << 32 | at.g << 16 | first);
     for (size_t d = 0; d < n; d++)
-        x[d] = (at.j ? -2.0F : 2.0F) + 0.25F * x[d];
+        x[d] = (double)((at.j ? -2.0F : 2.0F) + 0.25F * normal[d]);
 }
 
 static double jitter(const struct trial *trial, uint64_t key, size_t b, size_t h, size_t i)

@@ -18,7 +18,7 @@ struct check_result {
     double error_over_bound;   /* the same divided by the bound, largest over elements */
     double hardest_over_bound; /* the same over all inputs, and the phase it belongs to */
     char hardest[64];
-    double rms_ratio; /* RMS error over that of the plain f32 naive kernel; 0 = not taken */
+    double rms_ratio; /* RMS error over that of the plain naive kernel; 0 = not taken */
     size_t rows;      /* rows compared with the reference, all inputs together */
     char phase[64];   /* of the first failure: "needle", "negative", "repeat", ... */
     /* First failure, one line: which input, row (batch, head, query), element; got, expected,

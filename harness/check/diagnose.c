@@ -46,11 +46,12 @@ static bool is_output(const struct evidence *e, size_t d, double x)
 /* Computes the guess's row and compares it with what the kernel gave. */
 static bool fits(struct evidence *e, const struct guess *guess)
 {
-    const struct attn_caps *caps = &e->trial->checker->kernel->caps;
+    const struct attn_kernel *kernel = e->trial->checker->kernel;
     if (!single_take(&e->single, &guess->sight))
         return false;
-    attn_reference(&e->single.problem, &e->single.tensors, 0, 0, 0, caps->compute,
-                   caps->bound_factor, e->workspace, &e->row);
+    attn_reference(&e->single.problem, &e->single.tensors, 0, 0, 0,
+                   attn_compute(kernel, &e->single.problem), kernel->caps.bound_factor,
+                   e->workspace, &e->row);
     if (e->wrong->tensor[0] == 'l')
         return fabs(e->wrong->got - e->row.lse) <= e->row.lse_bound;
     for (size_t d = 0; d < guess->problem.v_dim; d++)

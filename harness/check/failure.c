@@ -92,9 +92,10 @@ bool check_fail_mismatch(struct trial *trial, const struct check_comparison *com
         snprintf(special, sizeof special,
                  "at key %zu: ", check_needle(trial, at.b, attn_kv_head(&trial->problem, at.h)));
     return fail_element(trial, wrong,
-                        "%s%s row (b %zu, h %zu, i %zu)%s: got %.9g, expected %.9g, bound %.3g "
+                        "%s%s row (b %zu, h %zu, i %zu)%s: got %.*g, expected %.*g, bound %.3g "
                         "(%zu of %zu rows wrong)%s",
-                        special, wrong->tensor, at.b, at.h, at.i, element, shown(wrong->got),
-                        shown(wrong->expected), shown(wrong->bound), comparison->wrong_rows,
-                        comparison->rows, reason);
+                        special, wrong->tensor, at.b, at.h, at.i, element,
+                        check_digits(&trial->problem), shown(wrong->got),
+                        check_digits(&trial->problem), shown(wrong->expected), shown(wrong->bound),
+                        comparison->wrong_rows, comparison->rows, reason);
 }

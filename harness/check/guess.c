@@ -281,7 +281,8 @@ void guess_nothing(struct guess *guess, const struct sight *right)
 {
     *guess =
         (struct guess){.problem = *right->problem, .tensors = *right->tensors, .sight = *right};
-    guess->problem.scale = attn_problem_scale(right->problem);
+    if (right->problem->dtype != ATTN_F64) /* whose default scale no float holds */
+        guess->problem.scale = attn_problem_scale(right->problem);
     guess->sight.problem = &guess->problem;
     guess->sight.tensors = &guess->tensors;
 }

@@ -59,13 +59,13 @@ static bool look_at_rows(struct trial *trials, size_t count, look *look_at)
 static void range_of(const struct single *seen, size_t d, double *lo, double *hi)
 {
     const struct attn_problem *one = &seen->problem;
-    const float *v = seen->tensors.v.data;
     const bool sink = one->options & ATTN_OPTION_SINKS && seen->sink > -INFINITY;
     *lo = sink ? 0 : INFINITY;
     *hi = sink ? 0 : -INFINITY;
     for (size_t j = 0; j < one->kv_len; j++) {
-        *lo = fmin(*lo, (double)v[j * one->v_dim + d]);
-        *hi = fmax(*hi, (double)v[j * one->v_dim + d]);
+        const double v = tensors_get(&seen->tensors.v, 0, 0, j, d);
+        *lo = fmin(*lo, v);
+        *hi = fmax(*hi, v);
     }
 }
 

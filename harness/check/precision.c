@@ -1,5 +1,5 @@
 /*
- * precision: the RMS error beside that of the plain f32 naive kernel.
+ * precision: the RMS error beside that of the plain naive kernel, in f32 or, of problems in f64, in that.
  *
  * The bound of the reference is loose on well-behaved data: a kernel that keeps P in f16 passes it
  * from S=1024 on.  So the RMS error of sampled rows must be at most 8 times the yardstick's, which
@@ -34,7 +34,6 @@
 #define LIMIT 8.0
 #define ROUNDING_LIMIT 1.25
 #define ROWS 256 /* at most; at least 64 however long they are */
-#define U 0x1p-24
 
 /* (row, key) pairs below which waking other threads costs more than they save. */
 #define WORTH_THREADS 20000
@@ -58,7 +57,7 @@ struct yardstick {
     void *workspace, *naive_workspace;
     struct single single;
     double *o, *weights; /* exact; weights of the keys that the row sees, one behind the other */
-    float *o_naive;
+    void *o_naive;
 };
 
 /* The naive kernel's scratch for a row of any length, with every option that a single problem has. */
@@ -66,7 +65,7 @@ static size_t naive_bytes(const struct attn_kernel *naive, const struct attn_pro
 {
     struct attn_problem one = *p;
     one.batch = one.q_heads = one.kv_heads = one.q_len = 1;
-    one.dtype = one.kv_dtype = ATTN_F32;
+    one.dtype = one.kv_dtype = attn_statistics_dtype(p);
     one.mask = p->mask & ATTN_MASK_BIAS || p->options & ATTN_OPTION_ALIBI ? ATTN_MASK_BIAS : 0;
     one.options = p->options & (ATTN_OPTION_SOFTCAP | ATTN_OPTION_SINKS);
     return attn_workspace_size(naive, &one, 1) + ATTN_WORKSPACE_ALIGN;
@@ -80,7 +79,7 @@ static bool yardstick_open(struct yardstick *y, const struct attn_problem *p)
         aligned_alloc(align, (naive_bytes(y->naive, p) + align - 1) / align * align);
     y->workspace = malloc(attn_reference_workspace(p));
     y->o = malloc((p->v_dim + p->kv_len) * sizeof *y->o);
-    y->o_naive = malloc(p->v_dim * sizeof *y->o_naive);
+    y->o_naive = malloc(p->v_dim * sizeof(double));
     if (!single_open(&y->single, p) || !y->naive_workspace || !y->workspace || !y->o || !y->o_naive)
         return false;
     y->weights = y->o + p->v_dim;
@@ -96,33 +95,33 @@ static void yardstick_close(struct yardstick *y)
     free(y->o_naive);
 }
 
-/* Runs naive on the single problem; returns its LSE. */
-static double run_naive(struct yardstick *y)
+/* Runs naive on the single problem: O into y->o_naive; returns its LSE. */
+static double run_naive(struct yardstick *y, struct attn_tensor *o)
 {
     const struct attn_problem *one = &y->single.problem;
     const ptrdiff_t dv = (ptrdiff_t)one->v_dim;
     struct attn_tensors tensors = y->single.tensors;
     struct attn_plan plan;
     const char *why;
-    float lse = NAN;
-    tensors.o = (struct attn_tensor){y->o_naive, ATTN_F32, {dv, dv, dv, 1}};
-    tensors.lse = (struct attn_tensor){&lse, ATTN_F32, {1, 1, 1, 1}};
+    double room;
+    *o = tensors.o = (struct attn_tensor){y->o_naive, one->dtype, {dv, dv, dv, 1}};
+    tensors.lse = (struct attn_tensor){&room, one->dtype, {1, 1, 1, 1}};
+    tensors_set(&tensors.lse, 0, 0, 0, 0, NAN);
     if (attn_plan_init(&plan, y->naive, one, 1, y->naive_workspace,
                        attn_workspace_size(y->naive, one, 1), &why)) {
         attn_execute(&plan, &tensors);
         attn_plan_destroy(&plan);
     }
-    return (double)lse;
+    return tensors_get(&tensors.lse, 0, 0, 0, 0);
 }
 
 /* What rounding P to bf16 does to an element of O, squared; LSE: v = 1. */
 static double rounding_p(const struct yardstick *y, size_t d, bool lse)
 {
     const struct attn_problem *one = &y->single.problem;
-    const float *v = y->single.tensors.v.data;
     double sum = 0;
     for (size_t j = 0; j < one->kv_len; j++) {
-        const double x = lse ? 1 : (double)v[j * one->v_dim + d];
+        const double x = lse ? 1 : tensors_get(&y->single.tensors.v, 0, 0, j, d);
         sum += y->weights[j] * y->weights[j] * x * x;
     }
     return RHO * RHO * 0x1p-16 * sum;
@@ -161,23 +160,24 @@ static void square(const struct trial *trial, struct yardstick *y, size_t number
     const struct attn_tensors *t = &trial->set.tensors;
     const struct tensors_place at = tensors_place(p, t, number);
     const struct sight sight = sight_of(p, t, at);
-    const bool bf16 = trial->checker->kernel->caps.compute == ATTN_BF16;
-    const bool short_products = p->dtype != ATTN_F32 && p->qk_dim > 3;
+    const bool bf16 = attn_compute(trial->checker->kernel, p) == ATTN_BF16;
+    const bool short_products = attn_dtype_size(p->dtype) == 2 && p->qk_dim > 3;
     if (!single_take(&y->single, &sight))
         return;
     struct attn_reference_row row = {.size = sizeof row, .o = y->o, .weights = y->weights};
     attn_reference(p, t, at.b, at.h, at.i, ATTN_F32, 0, y->workspace, &row);
     close_up(y, &sight);
-    const double lse = run_naive(y);
+    struct attn_tensor o;
+    const double u = p->dtype == ATTN_F64 ? 0x1p-53 : 0x1p-24, lse = run_naive(y, &o);
     for (size_t d = 0; p->outputs & ATTN_OUTPUT_O && d < p->v_dim; d++) {
         const double rounding = rounded(p->dtype, row.o[d]) - row.o[d];
         add(&sums[SQUARES_O], row.o[d], tensors_get(&t->o, at.b, at.h, at.row, d),
-            (double)y->o_naive[d], RHO * U * row.o[d],
+            tensors_get(&o, 0, 0, 0, d), RHO * u * row.o[d],
             rounding * rounding + (bf16 ? rounding_p(y, d, false) : 0));
     }
     if (p->outputs & ATTN_OUTPUT_LSE)
         add(&sums[SQUARES_LSE], row.lse, tensors_get(&t->lse, at.b, at.h, at.row, 0), lse,
-            RHO * U * row.lse * (short_products ? sqrt((double)p->qk_dim / 3) : 1),
+            RHO * u * row.lse * (short_products ? sqrt((double)p->qk_dim / 3) : 1),
             bf16 ? rounding_p(y, 0, true) : 0);
 }
 
@@ -237,7 +237,7 @@ bool check_precision(struct trial *trial, double *ratio)
         if (!(ratio_of(&sums[n]) <= limit))
             return check_fail(trial,
                               "RMS error of %s over %zu rows is %.3g, %.3g times that of the plain "
-                              "f32 naive kernel (at most %g): less precision than claimed",
+                              "naive kernel (at most %g): less precision than claimed",
                               n == SQUARES_O ? "o" : "lse", count,
                               sqrt(sums[n].kernel / (double)sums[n].count), ratio_of(&sums[n]),
                               limit);

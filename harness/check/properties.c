@@ -35,8 +35,9 @@ bool check_bounds_of(struct check_bounds *bounds, const struct trial *t, struct 
 {
     const struct attn_caps *caps = &t->checker->kernel->caps;
     struct attn_reference_row row = {.size = sizeof row, .o = bounds->o, .bound = bounds->bound};
-    attn_reference(&t->problem, &t->set.tensors, at.b, at.h, at.i, caps->compute,
-                   caps->bound_factor, bounds->workspace, &row);
+    attn_reference(&t->problem, &t->set.tensors, at.b, at.h, at.i,
+                   attn_compute(t->checker->kernel, &t->problem), caps->bound_factor,
+                   bounds->workspace, &row);
     bounds->lse_bound = row.lse_bound;
     return !(caps->caveats & ATTN_CAVEAT_EMPTY_ROWS && row.lse == -INFINITY);
 }

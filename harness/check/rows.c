@@ -136,7 +136,7 @@ static void judge_row(const struct attn_kernel *kernel, const struct attn_proble
         check_stored_row(kernel, number, judge->row.o, judge->row.bound, &judge->row.lse,
                          &judge->row.lse_bound);
     else
-        attn_reference(p, t, at.b, at.h, at.i, kernel->caps.compute, kernel->caps.bound_factor,
+        attn_reference(p, t, at.b, at.h, at.i, attn_compute(kernel, p), kernel->caps.bound_factor,
                        judge->workspace, &judge->row);
 }
 
@@ -214,9 +214,10 @@ bool check_rows(const struct attn_kernel *kernel, const struct attn_problem *pro
         result->ok = false;
         snprintf(result->phase, sizeof result->phase, "timed call");
         snprintf(result->why, sizeof result->why,
-                 "%s row (b %zu, h %zu, i %zu) element %zu: got %.9g, expected %.9g, bound %.3g",
+                 "%s row (b %zu, h %zu, i %zu) element %zu: got %.*g, expected %.*g, bound %.3g",
                  comparison.first.tensor, at.b, at.h, at.i, comparison.first.element,
-                 comparison.first.got, comparison.first.expected, comparison.first.bound);
+                 check_digits(problem), comparison.first.got, check_digits(problem),
+                 comparison.first.expected, comparison.first.bound);
     }
     return result->ok;
 }

@@ -58,6 +58,12 @@ size_t check_affordable_rows(const struct attn_problem *problem);
  * failure noted. */
 bool check_float_env(struct check_result *result);
 
+/* Decimal digits that tell any two numbers of a result apart. */
+static inline int check_digits(const struct attn_problem *problem)
+{
+    return problem->dtype == ATTN_F64 ? 17 : 9;
+}
+
 /* Adds the errors of a comparison on the case's own input to the result. */
 void check_note(struct check_result *result, const struct check_comparison *comparison);
 

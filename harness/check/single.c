@@ -9,11 +9,17 @@
 
 #include "element.h"
 
+/* Type of its operands. */
+static enum attn_dtype type_of(const struct attn_problem *p)
+{
+    return attn_statistics_dtype(p);
+}
+
 bool single_open(struct single *single, const struct attn_problem *p)
 {
     const size_t each = p->qk_dim + p->v_dim + 1;
     *single = (struct single){.tensors.size = sizeof single->tensors};
-    single->block = malloc((p->qk_dim + p->kv_len * each) * sizeof *single->block);
+    single->block = malloc((p->qk_dim + p->kv_len * each) * attn_dtype_size(type_of(p)));
     return single->block;
 }
 
@@ -23,30 +29,41 @@ void single_close(struct single *single)
     single->block = NULL;
 }
 
-/* n elements as f32, without scales. */
-static void widen(const void *row, enum attn_dtype dtype, size_t n, float *to)
+/* n elements as f32, or f64 where the problem has that, without scales. */
+static void widen(const void *row, enum attn_dtype dtype, size_t n, enum attn_dtype type, void *to)
 {
-    if (dtype == ATTN_F32) {
-        memcpy(to, row, n * sizeof *to);
+    const int8_t *bytes = row;
+    float *floats = to;
+    if (dtype == type) {
+        memcpy(to, row, n * attn_dtype_size(type));
         return;
     }
-    for (size_t d = 0; d < n; d++)
-        to[d] = dtype == ATTN_BF16  ? attn_bf16_to_f32(((const uint16_t *)row)[d])
-                : dtype == ATTN_F16 ? attn_f16_to_f32(((const uint16_t *)row)[d])
-                : dtype == ATTN_I8  ? (float)((const int8_t *)row)[d]
-                                    : (float)((const uint8_t *)row)[d]; /* supposed instead of i8 */
+    for (size_t d = 0; type == ATTN_F64 && d < n; d++)
+        ((double *)to)[d] = dtype == ATTN_I8 ? bytes[d] : (uint8_t)bytes[d];
+    for (size_t d = 0; type == ATTN_F32 && d < n; d++)
+        floats[d] = dtype == ATTN_BF16  ? attn_bf16_to_f32(((const uint16_t *)row)[d])
+                    : dtype == ATTN_F16 ? attn_f16_to_f32(((const uint16_t *)row)[d])
+                    : dtype == ATTN_I8  ? (float)bytes[d]
+                                        : (float)(uint8_t)bytes[d]; /* supposed instead of i8 */
 }
 
-static void take_key(const struct sight *s, enum keys_operand operand, size_t j, float *to)
+static void take_key(const struct sight *s, enum keys_operand operand, size_t j, void *to)
 {
     const struct attn_problem *p = s->problem;
     const struct attn_tensor *t = operand == KEYS_K ? &s->tensors->k : &s->tensors->v;
     const struct attn_sequence sequence =
         s->b == s->at.b ? s->sequence : attn_sequence(p, s->tensors, s->b);
     const size_t n = operand == KEYS_K ? p->qk_dim : p->v_dim;
-    widen(attn_kv_row(p, s->tensors, t, &sequence, s->b, s->g, j), t->dtype, n, to);
-    for (size_t d = 0; p->kv_dtype == ATTN_I8 && d < n; d++)
-        to[d] *= *keys_scale(p, s->tensors, operand, (struct patterns_key){s->b, s->g, j}, d);
+    const enum attn_dtype type = type_of(p);
+    widen(attn_kv_row(p, s->tensors, t, &sequence, s->b, s->g, j), t->dtype, n, type, to);
+    for (size_t d = 0; p->kv_dtype == ATTN_I8 && d < n; d++) {
+        const float scale =
+            *keys_scale(p, s->tensors, operand, (struct patterns_key){s->b, s->g, j}, d);
+        if (type == ATTN_F64)
+            ((double *)to)[d] *= (double)scale;
+        else
+            ((float *)to)[d] *= scale;
+    }
 }
 
 /* The problem of one query and n keys, and its tensors in the block. */
@@ -56,21 +73,25 @@ static void lay_out(struct single *single, const struct sight *s, size_t n)
     struct attn_problem *one = &single->problem;
     const ptrdiff_t d = (ptrdiff_t)p->qk_dim, dv = (ptrdiff_t)p->v_dim;
     const bool terms = p->mask & ATTN_MASK_BIAS || p->options & ATTN_OPTION_ALIBI;
-    float *q = single->block, *k = q + d, *v = k + (ptrdiff_t)n * d, *bias = v + (ptrdiff_t)n * dv;
+    const enum attn_dtype type = type_of(p);
+    const size_t size = attn_dtype_size(type);
+    char *q = single->block, *k = q + p->qk_dim * size, *v = k + n * p->qk_dim * size,
+         *bias = v + n * p->v_dim * size;
     attn_problem_init(one);
+    one->dtype = one->kv_dtype = type;
     one->kv_len = n;
     one->qk_dim = p->qk_dim;
     one->v_dim = p->v_dim;
-    one->scale = attn_problem_scale(p);
+    one->scale = p->scale; /* of 0 and the same D comes the same */
     one->softcap = p->softcap;
     one->options = p->options & (ATTN_OPTION_SOFTCAP | ATTN_OPTION_SINKS);
     one->mask = terms ? ATTN_MASK_BIAS : ATTN_MASK_NONE;
     one->outputs = ATTN_OUTPUT_O | ATTN_OUTPUT_LSE;
     single->sink = (float)s->sink;
-    single->tensors.q = (struct attn_tensor){q, ATTN_F32, {d, d, d, 1}};
-    single->tensors.k = (struct attn_tensor){k, ATTN_F32, {0, 0, d, 1}};
-    single->tensors.v = (struct attn_tensor){v, ATTN_F32, {0, 0, dv, 1}};
-    single->tensors.bias = (struct attn_tensor){terms ? bias : NULL, ATTN_F32, {0, 0, 0, 1}};
+    single->tensors.q = (struct attn_tensor){q, type, {d, d, d, 1}};
+    single->tensors.k = (struct attn_tensor){k, type, {0, 0, d, 1}};
+    single->tensors.v = (struct attn_tensor){v, type, {0, 0, dv, 1}};
+    single->tensors.bias = (struct attn_tensor){terms ? bias : NULL, type, {0, 0, 0, 1}};
     single->tensors.sinks = (struct attn_tensor){&single->sink, ATTN_F32, {1, 1, 1, 1}};
 }
 
@@ -84,18 +105,17 @@ bool single_take(struct single *single, const struct sight *s)
         return false;
     lay_out(single, s, n);
     widen(attn_row(&s->tensors->q, s->at.b, s->at.h, s->at.row), s->tensors->q.dtype, p->qk_dim,
-          single->block);
-    float *k = single->tensors.k.data, *v = single->tensors.v.data,
-          *bias = single->tensors.bias.data;
+          type_of(p), single->block);
+    const struct attn_tensors *t = &single->tensors;
+    n = 0;
     for (ptrdiff_t j = s->range.lo; j < s->range.hi; j++) {
         if (sight_hider(s, (size_t)j))
             continue;
-        take_key(s, KEYS_K, (size_t)j, k);
-        take_key(s, KEYS_V, (size_t)j, v);
-        k += p->qk_dim;
-        v += p->v_dim;
-        if (bias)
-            *bias++ = (float)sight_term(s, (size_t)j);
+        take_key(s, KEYS_K, (size_t)j, attn_row(&t->k, 0, 0, n));
+        take_key(s, KEYS_V, (size_t)j, attn_row(&t->v, 0, 0, n));
+        if (t->bias.data)
+            tensors_set(&t->bias, 0, 0, 0, n, sight_term(s, (size_t)j));
+        n++;
     }
     return true;
 }

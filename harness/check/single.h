@@ -1,7 +1,7 @@
 /*
  * single: a row of a trial as a problem of its own; for check*.c only.
  *
- * One query and the keys that it sees, one behind the other, dense and in f32 whatever and wherever they
+ * One query and the keys that it sees, one behind the other, dense and in f32 (f64 where the trial is) whatever and wherever they
  * were: no mask, no page, no other sequence.  What is left of the options are a softcap, a sink, and a
  * bias that holds all that is added to scores.
  */
@@ -14,7 +14,7 @@ struct single {
     struct attn_problem problem; /* kv_len: as many keys as the row sees */
     struct attn_tensors tensors; /* operands only */
     float sink;
-    float *block; /* of q, k, v and the bias; owned */
+    void *block; /* of q, k, v and the bias; owned */
 };
 
 /* Room for any row of the problem; false without memory. */

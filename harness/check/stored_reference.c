@@ -39,7 +39,7 @@ static struct {
 
 static size_t row_bytes(const struct attn_problem *p)
 {
-    return sizeof(struct stored_row) + p->v_dim * (sizeof(double) + 2 * sizeof(float));
+    return sizeof(struct stored_row) + p->v_dim * 3 * sizeof(double);
 }
 
 static size_t file_bytes(const struct attn_problem *p, size_t rows)
@@ -60,26 +60,16 @@ static char *row_at(const struct header *header, size_t index)
 
 /* ---- writing ------------------------------------------------------------------------------- */
 
-/* Bounds are rounded up to float. */
-static float above(double x)
-{
-    const float rounded = (float)x;
-    return (double)rounded < x ? nextafterf(rounded, INFINITY) : rounded;
-}
-
 static void store_row(const struct header *header, size_t index,
                       const struct attn_reference_row *row)
 {
     const size_t n = header->problem.v_dim;
     struct stored_row *stored = (struct stored_row *)row_at(header, index);
     double *o = (double *)(stored + 1);
-    float *bound = (float *)(o + n), *magnitude = bound + n;
     *stored = (struct stored_row){row->lse, row->lse_bound};
-    for (size_t d = 0; d < n; d++) {
-        o[d] = row->o[d];
-        bound[d] = above(row->bound[d]);
-        magnitude[d] = above(row->magnitude[d]);
-    }
+    memcpy(o, row->o, n * sizeof *o);
+    memcpy(o + n, row->bound, n * sizeof *o);
+    memcpy(o + 2 * n, row->magnitude, n * sizeof *o);
 }
 
 static bool compute_rows(const struct header *header, const struct attn_tensors *tensors)
@@ -219,14 +209,14 @@ void check_stored_row(const struct attn_kernel *kernel, size_t row, double *o, d
     const struct attn_problem *p = &lent.header->problem;
     const struct stored_row *stored = (const struct stored_row *)row_at(lent.header, index_of(row));
     const double *o_stored = (const double *)(stored + 1);
-    const float *bounds = (const float *)(o_stored + p->v_dim), *magnitudes = bounds + p->v_dim;
+    const double *bounds = o_stored + p->v_dim, *magnitudes = bounds + p->v_dim;
     const double factor = kernel->caps.bound_factor > 0 ? kernel->caps.bound_factor : 1;
-    const bool bf16 = kernel->caps.compute == ATTN_BF16;
+    const bool bf16 = attn_compute(kernel, p) == ATTN_BF16;
     const bool empty = isinf(stored->lse) && stored->lse < 0;
     for (size_t d = 0; d < p->v_dim; d++) {
-        double b = (double)bounds[d];
+        double b = bounds[d];
         if (bf16 && !empty)
-            b += attn_reference_bf16_extra(p, (double)magnitudes[d]);
+            b += attn_reference_bf16_extra(p, magnitudes[d]);
         o[d] = o_stored[d];
         bound[d] = factor * b;
     }

@@ -117,8 +117,9 @@ static bool fail_hash(struct check_timed *timed, size_t set)
     if (check_keep(&spoiled, timed->problem, &timed->sets[set]) &&
         locate(timed, set, &spoiled, &at, &d))
         snprintf(where, sizeof where,
-                 " at %s (b %zu, h %zu, i %zu) element %zu: got %.9g, first %.9g", d.tensor, at.b,
-                 at.h, at.i, d.element, d.got, d.first);
+                 " at %s (b %zu, h %zu, i %zu) element %zu: got %.*g, first %.*g", d.tensor, at.b,
+                 at.h, at.i, d.element, check_digits(timed->problem), d.got,
+                 check_digits(timed->problem), d.first);
     check_kept_free(&spoiled);
     result->max_abs_error = result->error_over_bound = NAN;
     snprintf(result->phase, sizeof result->phase, "timed call");

@@ -38,11 +38,11 @@ static void print_arithmetic(const json_t *at)
 {
     size_t i;
     json_t *isa;
-    printf("  %-14s %10s %10s %10s\n", "isa", "f32", "bf16", "exp");
+    printf("  %-14s %10s %10s %10s %10s\n", "isa", "f64", "f32", "bf16", "exp");
     json_array_foreach (json_object_get(at, "arithmetic"), i, isa)
-        printf("  %-14s %10.1f %10.1f %10.2f\n", report_text(isa, "isa"),
-               number_at(isa, NULL, "f32_gflops"), number_at(isa, NULL, "bf16_gflops"),
-               number_at(isa, NULL, "exp_g_per_s"));
+        printf("  %-14s %10.1f %10.1f %10.1f %10.2f\n", report_text(isa, "isa"),
+               number_at(isa, NULL, "f64_gflops"), number_at(isa, NULL, "f32_gflops"),
+               number_at(isa, NULL, "bf16_gflops"), number_at(isa, NULL, "exp_g_per_s"));
 }
 
 static void print_bandwidth(const json_t *at)

@@ -23,6 +23,7 @@ static const struct {
     {"dtype=f32", "h=2", ATTN_F32},
     {"dtype=bf16", "h=2", ATTN_BF16},
     {"dtype=f16", "h=2", ATTN_F16},
+    {"dtype=f64", "h=2", ATTN_F64},
     {"kv_dtype=i8", "h=2,kv_dtype=i8", ATTN_DTYPE_COUNT},
     {"hq > hkv", "hq=4,hkv=2", ATTN_DTYPE_COUNT},
     {"d=576,dv=512", "h=2,d=576,dv=512", ATTN_DTYPE_COUNT},

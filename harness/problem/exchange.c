@@ -73,7 +73,7 @@ struct tensors_shape exchange_widest(const struct attn_problem *p)
     return (struct tensors_shape){
         .bias = {p->batch, p->q_heads, p->q_len, p->kv_len},
         .mask = {p->batch, p->q_heads, p->q_len, p->kv_len},
-        .bias_dtype = ATTN_F32,
+        .bias_dtype = attn_statistics_dtype(p),
     };
 }
 

@@ -80,12 +80,13 @@ static float scale_for(float largest)
 
 static void scale_token(const struct filling *f, struct patterns_key at)
 {
-    float x[KEYS_CHUNK], largest = 0;
+    double x[KEYS_CHUNK];
+    float largest = 0;
     for (size_t d = 0; d < dim_of(f->p, f->operand); d += KEYS_CHUNK) {
         const size_t n = chunk(f, d);
         f->generate(f->context, at, d, n, x);
         for (size_t k = 0; k < n; k++)
-            largest = fmaxf(largest, fabsf(x[k]));
+            largest = fmaxf(largest, fabsf((float)x[k]));
     }
     *keys_scale(f->p, &f->set->tensors, f->operand, at, 0) = scale_for(largest);
 }
@@ -94,12 +95,13 @@ static void scale_token(const struct filling *f, struct patterns_key at)
 static void scale_channels(const struct filling *f, size_t from, size_t to, size_t g, size_t first,
                            size_t n)
 {
-    float x[KEYS_CHUNK], largest[KEYS_CHUNK] = {0};
+    double x[KEYS_CHUNK];
+    float largest[KEYS_CHUNK] = {0};
     for (size_t b = from; b < to; b++)
         for (size_t j = 0; j < attn_sequence(f->p, &f->set->tensors, b).kv_len; j++) {
             f->generate(f->context, (struct patterns_key){b, g, j}, first, n, x);
             for (size_t k = 0; k < n; k++)
-                largest[k] = fmaxf(largest[k], fabsf(x[k]));
+                largest[k] = fmaxf(largest[k], fabsf((float)x[k]));
         }
     for (size_t k = 0; k < n; k++)
         *keys_scale(f->p, &f->set->tensors, f->operand, (struct patterns_key){from, g, 0},
@@ -121,15 +123,16 @@ static void fill_row(const struct filling *f, struct patterns_key at, bool token
 {
     const struct attn_tensors *t = &f->set->tensors;
     const struct attn_tensor row = row_of(f->p, t, f->operand, at);
-    float x[KEYS_CHUNK];
+    double x[KEYS_CHUNK];
     if (token)
         scale_token(f, at);
     for (size_t d = 0; d < dim_of(f->p, f->operand); d += KEYS_CHUNK) {
         const size_t n = chunk(f, d);
         f->generate(f->context, at, d, n, x);
         for (size_t k = 0; row.dtype == ATTN_I8 && k < n; k++)
-            x[k] = x[k] == 0 ? 0 : x[k] / *keys_scale(f->p, t, f->operand, at, d + k);
-        tensors_store(&row, 0, 0, 0, d, x, n);
+            x[k] =
+                x[k] == 0 ? 0 : (double)((float)x[k] / *keys_scale(f->p, t, f->operand, at, d + k));
+        tensors_put(&row, 0, 0, 0, d, x, n);
     }
 }
 

@@ -29,7 +29,7 @@ float *keys_scale(const struct attn_problem *problem, const struct attn_tensors 
 
 /* Makes elements [first, first + n) of a row. */
 typedef void keys_generate(const void *context, struct patterns_key at, size_t first, size_t n,
-                           float *x);
+                           double *x);
 #define KEYS_CHUNK ((size_t)256) /* n at most */
 
 /* Fills all rows of K or V on all threads.  Int8: each scale is such that the largest element that it

@@ -50,7 +50,7 @@ static void note(const struct attn_problem *p, const char *name,
 bool operands_file_shape(const struct operands_file *file, const struct attn_problem *p,
                          struct tensors_shape *shape, char *message, size_t message_size)
 {
-    const struct tensors_shape none = {.bias_dtype = ATTN_F32};
+    const struct tensors_shape none = {.bias_dtype = attn_statistics_dtype(p)};
     struct attn_tensors ignored;
     struct tensors_view views[TENSORS_OPERANDS];
     *shape = none;

@@ -15,22 +15,30 @@ static size_t elements(const struct attn_problem *p)
     return p->batch * p->q_heads * p->q_len * p->v_dim;
 }
 
+/* Of an element as it is stored: f32 holds those of 16 bits exactly. */
+static size_t element_bytes(const struct attn_problem *p)
+{
+    return attn_dtype_size(attn_statistics_dtype(p));
+}
+
 size_t outputs_bytes(const struct attn_problem *problem)
 {
-    return elements(problem) * sizeof(float);
+    return elements(problem) * element_bytes(problem);
 }
 
 bool outputs_store(int fd, size_t slot, const struct attn_problem *p,
                    const struct attn_tensors *tensors)
 {
-    float *row = malloc(p->v_dim * sizeof *row);
-    const size_t bytes = p->v_dim * sizeof *row;
-    off_t at = (off_t)(slot * elements(p) * sizeof *row);
+    const size_t bytes = p->v_dim * element_bytes(p);
+    void *row = malloc(bytes);
+    const struct attn_tensor stored_row = {row, attn_statistics_dtype(p), {0}};
+    off_t at = (off_t)(slot * outputs_bytes(p));
     bool stored = row;
     for (size_t n = 0; stored && n < tensors_rows(p, tensors); n++, at += (off_t)bytes) {
         const struct tensors_place place = tensors_place(p, tensors, n);
         for (size_t d = 0; d < p->v_dim; d++)
-            row[d] = (float)tensors_get(&tensors->o, place.b, place.h, place.row, d);
+            tensors_set(&stored_row, 0, 0, 0, d,
+                        tensors_get(&tensors->o, place.b, place.h, place.row, d));
         stored = pwrite(fd, row, bytes, at) == (ssize_t)bytes;
     }
     free(row);
@@ -55,19 +63,20 @@ bool outputs_copy(int from, size_t from_slot, int to, size_t to_slot,
 }
 
 /* Smallest and largest of the slots' values of one element. */
-static void widen(const float *all, size_t n, size_t element, const size_t *slots, size_t count,
-                  struct outputs_difference *widest)
+static void widen(const struct attn_tensor *all, size_t n, size_t element, const size_t *slots,
+                  size_t count, struct outputs_difference *widest)
 {
     size_t lowest = 0, highest = 0;
+    double least = tensors_get(all, 0, 0, 0, slots[0] * n + element), most = least;
     for (size_t s = 1; s < count; s++) {
-        const float x = all[slots[s] * n + element];
-        lowest = x < all[slots[lowest] * n + element] ? s : lowest;
-        highest = x > all[slots[highest] * n + element] ? s : highest;
+        const double x = tensors_get(all, 0, 0, 0, slots[s] * n + element);
+        lowest = x < least ? s : lowest;
+        least = x < least ? x : least;
+        highest = x > most ? s : highest;
+        most = x > most ? x : most;
     }
-    const double apart =
-        (double)all[slots[highest] * n + element] - all[slots[lowest] * n + element];
-    if (apart > widest->largest)
-        *widest = (struct outputs_difference){apart, lowest, highest};
+    if (most - least > widest->largest)
+        *widest = (struct outputs_difference){most - least, lowest, highest};
 }
 
 bool outputs_compare(int fd, const struct attn_problem *problem, const size_t *slots, size_t count,
@@ -77,15 +86,16 @@ bool outputs_compare(int fd, const struct attn_problem *problem, const size_t *s
     size_t last = 0;
     for (size_t s = 0; s < count; s++)
         last = slots[s] > last ? slots[s] : last;
-    const size_t bytes = (last + 1) * n * sizeof(float);
+    const size_t bytes = (last + 1) * outputs_bytes(problem);
     if (count < 2 || lseek(fd, 0, SEEK_END) < (off_t)bytes)
         return false;
-    const float *all = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
-    if (all == MAP_FAILED)
+    void *data = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
+    if (data == MAP_FAILED)
         return false;
+    const struct attn_tensor all = {data, attn_statistics_dtype(problem), {0}};
     *difference = (struct outputs_difference){-1, 0, 0};
     for (size_t element = 0; element < n; element++)
-        widen(all, n, element, slots, count, difference);
-    munmap((void *)all, bytes);
+        widen(&all, n, element, slots, count, difference);
+    munmap(data, bytes);
     return true;
 }

@@ -11,7 +11,7 @@
 /* Bytes of a place in such a file; where sequences are packed, more than are filled. */
 size_t outputs_bytes(const struct attn_problem *problem);
 
-/* Writes O, dense and as f32, into place number `slot` of a memory file. */
+/* Writes O, dense and as f32, of f64 as that, into place number `slot` of a memory file. */
 bool outputs_store(int fd, size_t slot, const struct attn_problem *problem,
                    const struct attn_tensors *tensors);
 

@@ -13,7 +13,7 @@
  *     skv       N >= 1                     as sq       keys per sequence
  *     d         N >= 1                     64          query and key dimension
  *     dv        N >= 1                     as d        value dimension
- *     dtype     f32|bf16|f16               f32         type of Q and O
+ *     dtype     f32|bf16|f16|f64           f32         type of Q and O
  *     kv_dtype  dtype, or i8               as dtype    type of K and V
  *     mask      none, or a sum such as     none        causal: key j <= i + skv - sq;
  *               causal+bias of causal,                 causal_top_left: j <= i;

@@ -24,7 +24,7 @@ static const struct parse_name passes[] = {
     {NULL, 0},
 };
 
-#define STORED (1u << ATTN_F32 | 1u << ATTN_BF16 | 1u << ATTN_F16)
+#define STORED (1u << ATTN_F32 | 1u << ATTN_BF16 | 1u << ATTN_F16 | 1u << ATTN_F64)
 
 #define AT(name) .offset = offsetof(struct attn_problem, name)
 
@@ -59,7 +59,7 @@ const struct parse_key parse_keys[KEY_COUNT] = {
                 .kind = &parse_kind_size,
                 AT(v_dim),
                 .follows = KEY_D},
-    [KEY_DTYPE] = {.help = {"dtype", "f32|bf16|f16", "f32", "type of Q and O"},
+    [KEY_DTYPE] = {.help = {"dtype", "f32|bf16|f16|f64", "f32", "type of Q and O"},
                    .kind = &parse_kind_dtype,
                    AT(dtype),
                    .dtypes = STORED},

@@ -16,27 +16,41 @@
 
 /* ---- random numbers ------------------------------------------------------------------------ */
 
+#define STREAM_FINE UINT64_C(0x66696e65)
+
 typedef void numbers(float *x, size_t n, uint64_t key, uint64_t first);
 
 struct normal {
     numbers *generate;
     uint64_t key;
+    bool fine; /* with the bits that f64 has more */
     double mean, size;
     size_t heads, rows, cols;
 };
 
+/* n <= KEYS_CHUNK numbers from the stream on. */
+static void draw(numbers *generate, bool fine, double *x, size_t n, uint64_t key, uint64_t first)
+{
+    float floats[KEYS_CHUNK];
+    generate(floats, n, key, first);
+    for (size_t k = 0; k < n; k++)
+        x[k] = (double)floats[k];
+    if (fine)
+        random_refine(x, n, random_key(key, STREAM_FINE), first);
+}
+
 /* Elements [first, first + n) of row (b, h, r). */
 static void generate_at(const struct normal *c, size_t b, size_t h, size_t r, size_t first,
-                        size_t n, float *x)
+                        size_t n, double *x)
 {
     const uint64_t row = (b * c->heads + h) * c->rows + r;
-    c->generate(x, n, c->key, row * c->cols + first);
+    draw(c->generate, c->fine, x, n, c->key, row * c->cols + first);
     for (size_t k = 0; k < n; k++)
-        x[k] = (float)(c->mean + c->size * (double)x[k]);
+        x[k] = c->mean + c->size * x[k];
 }
 
 static void generate_key(const void *context, struct patterns_key at, size_t first, size_t n,
-                         float *x)
+                         double *x)
 {
     generate_at(context, at.b, at.g, at.j, first, n, x);
 }
@@ -50,11 +64,11 @@ static void fill_queries(struct tensor_set *set, const struct attn_problem *p,
         for (size_t h = 0; h < p->q_heads; h++)
             for (size_t i = 0; i < p->q_len; i++) {
                 const struct attn_sequence s = attn_sequence(p, &set->tensors, b);
-                float x[KEYS_CHUNK];
+                double x[KEYS_CHUNK];
                 for (size_t d = 0; i < s.q_len && d < p->qk_dim; d += KEYS_CHUNK) {
                     const size_t n = p->qk_dim - d < KEYS_CHUNK ? p->qk_dim - d : KEYS_CHUNK;
                     generate_at(c, b, h, i, d, n, x);
-                    tensors_store(&set->tensors.q, b, h, s.q_first + i, d, x, n);
+                    tensors_put(&set->tensors.q, b, h, s.q_first + i, d, x, n);
                 }
             }
 }
@@ -66,6 +80,7 @@ static void fill(struct tensor_set *set, const struct attn_problem *p,
     const bool q = operand == PATTERNS_Q;
     const struct normal c = {.generate = generate,
                              .key = key,
+                             .fine = p->dtype == ATTN_F64,
                              .mean = mean,
                              .size = size,
                              .heads = q ? p->q_heads : p->kv_heads,
@@ -99,7 +114,7 @@ static double direction(const struct attn_problem *p, uint64_t key, size_t b, si
 {
     const uint64_t bits = random_bits(random_key(key, b), ((uint64_t)g << 32) + d);
     const double x = (double)(bits >> 12) * 0x1p-52 + 0.5;
-    float room;
+    double room;
     const struct attn_tensor one = {&room, p->dtype, {0}};
     tensors_set(&one, 0, 0, 0, 0, bits & 1 ? size * x : -size * x);
     return tensors_get(&one, 0, 0, 0, 0);
@@ -158,7 +173,7 @@ static double unit_of(const struct scores *c, size_t b, size_t g)
 
 /* A row of K: as much of w as gives the score, plus noise. */
 static void generate_scored(const void *context, struct patterns_key at, size_t first, size_t n,
-                            float *x)
+                            double *x)
 {
     const struct scores *c = context;
     const struct attn_problem *p = c->p;
@@ -166,9 +181,9 @@ static void generate_scored(const void *context, struct patterns_key at, size_t 
     const double along = c->score(c->context, at) / unit;
     const double across = c->noise / sqrt(fabs(unit) * fabs((double)attn_problem_scale(p)));
     const uint64_t row = (at.b * p->kv_heads + at.g) * p->kv_len + at.j;
-    random_normal(x, n, random_key(c->key, UINT64_MAX), row * p->qk_dim + first);
+    draw(random_normal, false, x, n, random_key(c->key, UINT64_MAX), row * p->qk_dim + first);
     for (size_t d = 0; d < n; d++)
-        x[d] = (float)(along * w_of(c, at.b, at.g, first + d) + across * (double)x[d]);
+        x[d] = along * w_of(c, at.b, at.g, first + d) + across * x[d];
 }
 
 void patterns_scores(struct tensor_set *set, const struct attn_problem *p, uint64_t key,
@@ -188,10 +203,10 @@ struct one_hot {
 };
 
 static void generate_one_hot(const void *context, struct patterns_key at, size_t first, size_t n,
-                             float *x)
+                             double *x)
 {
     const struct one_hot *c = context;
-    const float hot = c->is_needle(c->context, at) ? 1 : -1;
+    const double hot = c->is_needle(c->context, at) ? 1 : -1;
     for (size_t d = 0; d < n; d++)
         x[d] = first + d == at.j % c->v_dim ? hot : 0;
 }

@@ -188,12 +188,14 @@ static inline bool tensors_unchanged(const struct tensor_set *set,
     return !tensors_changed(set, problem);
 }
 
-/* Element conversions, exact towards f64, round to nearest even back (through f32); integers and
+/* Element conversions, exact towards f64, round to nearest even back (16 bits through f32); integers and
  * booleans as they are stored, without any scale. */
 double tensors_get(const struct attn_tensor *t, size_t b, size_t h, size_t i, size_t d);
 void tensors_set(const struct attn_tensor *t, size_t b, size_t h, size_t i, size_t d, double x);
 
-/* Writes n floats to elements [at, at + n) of row (b, h, i). */
+/* Writes n numbers to elements [at, at + n) of row (b, h, i). */
+void tensors_put(const struct attn_tensor *t, size_t b, size_t h, size_t i, size_t at,
+                 const double *x, size_t n);
 void tensors_store(const struct attn_tensor *t, size_t b, size_t h, size_t i, size_t at,
                    const float *x, size_t n);
 

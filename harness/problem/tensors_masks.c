@@ -11,7 +11,12 @@
 /* Elements below which waking other threads costs more than they save. */
 #define WORTH_THREADS 100000
 
-enum { STREAM_MASK = 1000, STREAM_BIAS, STREAM_SINKS }; /* apart from those of q, k and v */
+enum {
+    STREAM_MASK = 1000,
+    STREAM_BIAS,
+    STREAM_SINKS,
+    STREAM_FINE
+}; /* apart from those of q, k and v */
 
 #define CHUNK 256 /* elements generated at a time */
 
@@ -24,10 +29,15 @@ static void fill_normal(const struct attn_tensor *t, const size_t dims[4], uint6
             for (size_t i = 0; i < dims[2]; i++)
                 for (size_t j = 0; j < dims[3]; j += CHUNK) {
                     float x[CHUNK];
+                    double fine[CHUNK];
                     const size_t n = dims[3] - j < CHUNK ? dims[3] - j : CHUNK;
                     const uint64_t row = (b * dims[1] + h) * dims[2] + i;
                     random_normal(x, n, key, row * dims[3] + j);
-                    tensors_store(t, b, h, i, j, x, n);
+                    for (size_t k = 0; k < n; k++)
+                        fine[k] = (double)x[k];
+                    if (t->dtype == ATTN_F64)
+                        random_refine(fine, n, random_key(key, STREAM_FINE), row * dims[3] + j);
+                    tensors_put(t, b, h, i, j, fine, n);
                 }
 }
 

@@ -8,24 +8,35 @@
 /* Bit patterns by dtype: a signalling NaN where nobody may read or write, a quiet one with a
  * payload that arithmetic does not produce where the kernel must write.  Integers have no NaN: numbers
  * outside every range, and no boolean. */
-uint32_t tensors_padding_poison(enum attn_dtype dtype)
+uint64_t tensors_padding_poison(enum attn_dtype dtype)
 {
-    static const uint32_t bits[ATTN_DTYPE_COUNT] = {
-        [ATTN_F32] = 0x7fadbeef, [ATTN_BF16] = 0x7fad,    [ATTN_F16] = 0x7dad,
-        [ATTN_I8] = 0x80,        [ATTN_I32] = 0x7fadbeef, [ATTN_BOOL] = 0xad};
+    static const uint64_t bits[ATTN_DTYPE_COUNT] = {[ATTN_F32] = 0x7fadbeef,
+                                                    [ATTN_BF16] = 0x7fad,
+                                                    [ATTN_F16] = 0x7dad,
+                                                    [ATTN_I8] = 0x80,
+                                                    [ATTN_I32] = 0x7fadbeef,
+                                                    [ATTN_BOOL] = 0xad,
+                                                    [ATTN_F64] = 0x7ff5adbeefadbeef};
     return bits[dtype];
 }
 
-static uint32_t result_poison(enum attn_dtype dtype)
+static uint64_t result_poison(enum attn_dtype dtype)
 {
-    return dtype == ATTN_F32 ? 0x7fd1dead : dtype == ATTN_BF16 ? 0x7fd1 : 0x7ed1;
+    static const uint64_t bits[ATTN_DTYPE_COUNT] = {[ATTN_F32] = 0x7fd1dead,
+                                                    [ATTN_BF16] = 0x7fd1,
+                                                    [ATTN_F16] = 0x7ed1,
+                                                    [ATTN_F64] = 0x7ffd1deaddeaddea};
+    return bits[dtype];
 }
 
-static void set_bits(void *row, enum attn_dtype dtype, size_t at, uint32_t bits)
+static void set_bits(void *row, enum attn_dtype dtype, size_t at, uint64_t bits)
 {
     switch (attn_dtype_size(dtype)) {
+    case 8:
+        ((uint64_t *)row)[at] = bits;
+        return;
     case 4:
-        ((uint32_t *)row)[at] = bits;
+        ((uint32_t *)row)[at] = (uint32_t)bits;
         return;
     case 2:
         ((uint16_t *)row)[at] = (uint16_t)bits;
@@ -36,9 +47,12 @@ static void set_bits(void *row, enum attn_dtype dtype, size_t at, uint32_t bits)
 }
 
 /* Of a result. */
-static uint32_t get_bits(const void *row, enum attn_dtype dtype, size_t at)
+static uint64_t get_bits(const void *row, enum attn_dtype dtype, size_t at)
 {
-    return dtype == ATTN_F32 ? ((const uint32_t *)row)[at] : ((const uint16_t *)row)[at];
+    const size_t bytes = attn_dtype_size(dtype);
+    return bytes == 8   ? ((const uint64_t *)row)[at]
+           : bytes == 4 ? ((const uint32_t *)row)[at]
+                        : ((const uint16_t *)row)[at];
 }
 
 /* Row number n of a view, n < rows_of(view). */
@@ -116,7 +130,7 @@ static struct tensors_spot spot_of(const struct tensors_view *view, const struct
 
 /* The first element among columns [from, to) of the rows whose bits are, or are not, `bits`. */
 static bool find(const struct tensors_view *view, const struct attn_problem *p,
-                 const struct attn_tensors *t, size_t from, size_t to, bool equal, uint32_t bits,
+                 const struct attn_tensors *t, size_t from, size_t to, bool equal, uint64_t bits,
                  struct tensors_spot *spot)
 {
     for (size_t n = 0; n < rows_of(view); n++) {

@@ -85,13 +85,13 @@ bool tensors_fill_tables(struct tensor_set *set, const struct problem_case *c, u
 static void poison_rows(const struct attn_tensor *t, size_t b, size_t heads, size_t from, size_t to,
                         size_t cols, uint64_t key)
 {
-    const uint32_t bits = tensors_padding_poison(t->dtype);
+    const uint64_t bits = tensors_padding_poison(t->dtype);
     for (size_t g = 0; g < heads; g++)
         for (size_t r = from; r < to; r++) {
             char *row = attn_row(t, b, g, r);
             const size_t size = attn_dtype_size(t->dtype);
             for (size_t d = 0; d < cols; d++) {
-                const uint32_t any = (uint32_t)random_bits(key, (r * heads + g) * cols + d);
+                const uint64_t any = random_bits(key, (r * heads + g) * cols + d);
                 memcpy(row + d * size, t->dtype == ATTN_I8 ? &any : &bits, size);
             }
         }
@@ -136,7 +136,7 @@ static bool poison_keys(struct tensor_set *set, const struct attn_problem *p, ui
 /* Scales of keys behind the end of a sequence. */
 static void poison_scales(struct tensor_set *set, const struct attn_problem *p)
 {
-    const uint32_t bits = tensors_padding_poison(ATTN_F32);
+    const uint32_t bits = (uint32_t)tensors_padding_poison(ATTN_F32);
     const struct attn_tensor *const both[] = {&set->tensors.k_scale, &set->tensors.v_scale};
     for (int n = 0; n < 2; n++)
         for (size_t b = 0; both[n]->stride[2] && b < p->batch; b++)

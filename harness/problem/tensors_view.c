@@ -144,9 +144,9 @@ size_t tensors_results(struct attn_tensors *t, const struct attn_problem *p,
     lse.dense = 2;
     lse.order = weights.order = ATTN_BHSD;
     if (p->outputs & ATTN_OUTPUT_LSE)
-        add(&list, "lse", &t->lse, ATTN_F32, lse);
+        add(&list, "lse", &t->lse, attn_statistics_dtype(p), lse);
     if (p->outputs & ATTN_OUTPUT_WEIGHTS)
-        add(&list, "weights", &t->weights, ATTN_F32, weights);
+        add(&list, "weights", &t->weights, attn_statistics_dtype(p), weights);
     return list.count;
 }
 

@@ -50,7 +50,7 @@ static inline size_t tensors_stagger(size_t shift, size_t index)
 size_t tensors_page(void);
 
 /* The bits that nobody may read: a signalling NaN, or a number outside every range. */
-uint32_t tensors_padding_poison(enum attn_dtype dtype);
+uint64_t tensors_padding_poison(enum attn_dtype dtype);
 
 /* Poison into every element of a result, and into the padding between rows. */
 void tensors_poison_result(const struct tensors_view *view);

@@ -68,6 +68,16 @@ static double run_fma_f32(const void *context, size_t amount, int thread, int th
     return work;
 }
 
+static double run_fma_f64(const void *context, size_t amount, int thread, int threads)
+{
+    const struct job *job = context;
+    (void)thread, (void)threads;
+    double sink;
+    const double work = job->probe->fma_f64(amount * 256, 0.5, 1.0, &sink);
+    consume(sink);
+    return work;
+}
+
 static double run_fma_bf16(const void *context, size_t amount, int thread, int threads)
 {
     const struct job *job = context;
@@ -94,7 +104,11 @@ double ceilings_fma(enum attn_isa isa, enum attn_dtype compute, int threads, dou
     if (!job.probe)
         return 0;
     const bool bf16 = compute == ATTN_BF16 && job.probe->fma_bf16;
-    return rate_apart(bf16 ? run_fma_bf16 : run_fma_f32, &job, threads, seconds) * 1e-9;
+    return rate_apart(bf16                  ? run_fma_bf16
+                      : compute == ATTN_F64 ? run_fma_f64
+                                            : run_fma_f32,
+                      &job, threads, seconds) *
+           1e-9;
 }
 
 double ceilings_fma_host(enum attn_dtype dtype, int threads, double seconds)

@@ -13,7 +13,7 @@
 #include "machine.h"
 
 /* Fastest multiply-add rate, GFLOP/s, of `isa` on `threads` bound threads for operands of
- * `compute` (ATTN_F32 or ATTN_BF16); baseline: separate multiply and add if that is all there
+ * `compute` (ATTN_F32, ATTN_F64 or ATTN_BF16); baseline: separate multiply and add if that is all there
  * is; f16 and bf16 without a dot-product instruction: the f32 rate.  Takes about `seconds`. */
 double ceilings_fma(enum attn_isa isa, enum attn_dtype compute, int threads, double seconds);
 

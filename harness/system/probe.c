@@ -41,6 +41,7 @@
 #endif
 
 typedef float vf __attribute__((vector_size(BYTES)));
+typedef double vd __attribute__((vector_size(BYTES)));
 typedef int32_t vi __attribute__((vector_size(BYTES)));
 
 static vf set1(float x)
@@ -57,6 +58,11 @@ static inline vf opaque(vf x)
     __asm__ volatile("" : "+w"(x));
 #endif
     return x;
+}
+
+static inline vd opaque_f64(vd x)
+{
+    return (vd)opaque((vf)x);
 }
 
 static float mean(const vf *x, int n)
@@ -85,6 +91,21 @@ static inline void step(vf x[CHAINS], vf m, vf c)
     }
 }
 
+static inline void step_f64(vd x[CHAINS], vd m, vd c)
+{
+    if (FUSED) {
+#pragma GCC unroll 24
+        for (int i = 0; i < CHAINS; i++)
+            x[i] = x[i] * m + c;
+    } else {
+#pragma GCC unroll 12
+        for (int i = 0; i < CHAINS; i += 2) {
+            x[i] = x[i] * m;
+            x[i + 1] = x[i + 1] + c;
+        }
+    }
+}
+
 static double fma_f32(size_t rounds, float m, float c, float *sink)
 {
     const vf vm = opaque(set1(m)), vc = opaque(set1(c));
@@ -95,6 +116,22 @@ static double fma_f32(size_t rounds, float m, float c, float *sink)
         step(x, vm, vc);
     *sink = mean(x, CHAINS);
     return (FUSED ? 2.0 : 1.0) * LANES * CHAINS * (double)rounds;
+}
+
+static double fma_f64(size_t rounds, double m, double c, double *sink)
+{
+    const vd vm = opaque_f64(m - (vd){0}), vc = opaque_f64(c - (vd){0});
+    vd x[CHAINS];
+    for (int i = 0; i < CHAINS; i++)
+        x[i] = opaque_f64(1 - (vd){0});
+    for (size_t round = 0; round < rounds; round++)
+        step_f64(x, vm, vc);
+    double sum = 0;
+    for (int i = 0; i < CHAINS; i++)
+        for (int lane = 0; lane < LANES / 2; lane++)
+            sum += x[i][lane];
+    *sink = sum / (CHAINS * LANES / 2.0);
+    return (FUSED ? 2.0 : 1.0) * (LANES / 2.0) * CHAINS * (double)rounds;
 }
 
 #if defined __AVX512BF16__
@@ -237,6 +274,7 @@ const struct probe PROBE = {
     .vector_bytes = BYTES,
     .fused = FUSED,
     .fma_f32 = fma_f32,
+    .fma_f64 = fma_f64,
 #if defined __AVX512BF16__
     .fma_bf16 = fma_bf16,
 #endif

@@ -18,6 +18,9 @@ struct probe {
      * from x = 1.  Otherwise one half holds the n-fold x * m, the other the n-fold x + c. */
     double (*fma_f32)(size_t rounds, float m, float c, float *sink);
 
+    /* The same in double. */
+    double (*fma_f64)(size_t rounds, double m, double c, double *sink);
+
     /* Likewise x += a * b over pairs of bf16, NULL where the ISA has no such instruction:
      * after n rounds *sink is 1 + 2 n a b. */
     double (*fma_bf16)(size_t rounds, float a, float b, float *sink);

@@ -41,8 +41,9 @@ void worker_ceilings(struct worker *worker)
             continue;
         json_array_append_new(
             isas,
-            json_pack("{s:s, s:o, s:o, s:o}", "isa", attn_isa_name(isa), "f32_gflops",
-                      number_json(ceilings_fma(isa, ATTN_F32, threads, PROBE_S)), "bf16_gflops",
+            json_pack("{s:s, s:o, s:o, s:o, s:o}", "isa", attn_isa_name(isa), "f32_gflops",
+                      number_json(ceilings_fma(isa, ATTN_F32, threads, PROBE_S)), "f64_gflops",
+                      number_json(ceilings_fma(isa, ATTN_F64, threads, PROBE_S)), "bf16_gflops",
                       number_json(ceilings_fma(isa, ATTN_BF16, threads, PROBE_S)), "exp_g_per_s",
                       number_json(ceilings_exp(isa, threads, PROBE_S))));
     }

@@ -127,7 +127,8 @@ static json_t *ceilings_answer(const struct worker *worker, const struct tensor_
     worker_stage("measuring ceilings");
     const double fma = (d->probe_before_gflops + d->probe_after_gflops) / 2;
     const enum attn_dtype dtype = r->c.problem.dtype;
-    const bool best = ceilings_fma_is_host(r->isa, worker->kernel->caps.compute, dtype);
+    const bool best =
+        ceilings_fma_is_host(r->isa, attn_compute(worker->kernel, &r->c.problem), dtype);
     const double host = best ? 0 : ceilings_fma_host(dtype, threads, PROBE_S);
     return json_pack("{s:o, s:o, s:o}", "fma_gflops", number_json(fma), "fma_host_gflops",
                      number_json(fmax(fma, host)), "read_gbytes_per_s",

@@ -34,13 +34,13 @@ VF_NOINLINE void pack(struct block *block)
     const struct attn_tensors *t = job->tensors;
     const bool shared = p->options & ATTN_OPTION_SHARED_KV && p->kv_dtype != ATTN_I8;
     float *k = block->packed, *v = k + (ptrdiff_t)FLASH_KEYS * job->qk_dim;
-    block->k =
-        keys_f32(&block->source, &t->k, block->first, block->keys, p->qk_dim, k, &block->k_stride);
+    block->k = keys_reals(&block->source, &t->k, block->first, block->keys, p->qk_dim, k,
+                          &block->k_stride);
     block->v = block->k;
     block->v_stride = block->k_stride;
     if (!shared)
-        block->v = keys_f32(&block->source, &t->v, block->first, block->keys, (size_t)job->v_dim, v,
-                            &block->v_stride);
+        block->v = keys_reals(&block->source, &t->v, block->first, block->keys, (size_t)job->v_dim,
+                              v, &block->v_stride);
 }
 
 /* Rows of Q become a column of a tile; `whole`: there are VF_LANES rows, of VF_LANES elements or

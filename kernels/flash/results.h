@@ -37,7 +37,7 @@ static void close_tile(const struct job *job, struct tile *t)
             if (sink != -INFINITY)
                 t->inverse[c][i] = (float)add_sink((double)sink, &m, &l);
             if (p->outputs & ATTN_OUTPUT_LSE)
-                *group_row_f32(&t->column[c], &job->tensors->lse, i) = (float)(m + log(l));
+                *group_row_real(&t->column[c], &job->tensors->lse, i) = (float)(m + log(l));
         }
     }
     if (p->outputs & ATTN_OUTPUT_O)
@@ -108,7 +108,7 @@ static void clear_weights(const struct job *job, const struct tile *t, ptrdiff_t
 {
     for (int c = 0; c < FLASH_COLS; c++)
         for (size_t i = 0; i < t->column[c].rows; i++)
-            memset(group_row_f32(&t->column[c], &job->tensors->weights, i) + from, 0,
+            memset(group_row_real(&t->column[c], &job->tensors->weights, i) + from, 0,
                    (size_t)(to - from) * sizeof(float));
 }
 

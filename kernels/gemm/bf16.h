@@ -78,7 +78,8 @@ static void weigh(struct block *block, size_t r, size_t end, ptrdiff_t j, ptrdif
     const size_t dim = block->rows.problem->v_dim;
     ptrdiff_t stride;
     if (cut(block, j, n)) {
-        const float *wide = keys_f32(&block->source, &block->t->v, j, n, dim, block->wide, &stride);
+        const float *wide =
+            keys_reals(&block->source, &block->t->v, j, n, dim, block->wide, &stride);
         if (!rows_finite(wide, stride, n, dim)) {
             weigh_rows(block, r, end, j, n, wide, stride);
             return;

@@ -37,7 +37,7 @@ static void scores(struct block *block, size_t r, size_t end, ptrdiff_t j, ptrdi
     const float scale = attn_problem_scale(block->rows.problem);
     const float *q = block->q;
     ptrdiff_t stride;
-    const float *k = keys_f32(&block->source, &block->t->k, j, n, dim, block->wide, &stride);
+    const float *k = keys_reals(&block->source, &block->t->k, j, n, dim, block->wide, &stride);
     if (is_matrix(stride, dim))
         GEMM_CBLAS.sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)(end - r), (int)n, (int)dim,
                          scale, q + (ptrdiff_t)r * block->q_stride, (int)block->q_stride, k,
@@ -54,7 +54,7 @@ static void weigh(struct block *block, size_t r, size_t end, ptrdiff_t j, ptrdif
 {
     const size_t dim = block->rows.problem->v_dim;
     ptrdiff_t stride;
-    const float *v = keys_f32(&block->source, &block->t->v, j, n, dim, block->wide, &stride);
+    const float *v = keys_reals(&block->source, &block->t->v, j, n, dim, block->wide, &stride);
     const bool leaks = cut(block, j, n) && !rows_finite(v, stride, n, dim);
     if (is_matrix(stride, dim) && !leaks)
         GEMM_CBLAS.sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)(end - r), (int)dim,

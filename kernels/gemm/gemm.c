@@ -66,7 +66,7 @@ static struct parts parts_of(const struct attn_problem *problem)
     at.s = at.o + rows * problem->v_dim;
     at.p = at.s + rows * keys;
     at.wide = at.p + (GEMM_ROUNDS_P ? (rows * keys + 1) / 2 : 0);
-    at.all = at.wide + (keys_copied(problem) ? keys_floats(problem, keys) : 0) +
+    at.all = at.wide + (keys_copied(problem) ? keys_room(problem, keys) : 0) +
              (GEMM_CBLAS.reads_on ? VF_LANES : 0);
     return at;
 }
@@ -159,10 +159,10 @@ static void store_row(const struct block *block, size_t r)
     if (p->outputs & ATTN_OUTPUT_O)
         store_output(block, r, inverse);
     if (p->outputs & ATTN_OUTPUT_LSE)
-        *group_row_f32(&block->rows, &t->lse, r) = softmax_log(block->m[r], block->l[r]);
+        *group_row_real(&block->rows, &t->lse, r) = softmax_log(block->m[r], block->l[r]);
     if (p->outputs & ATTN_OUTPUT_WEIGHTS) {
         const struct attn_range range = block->range[r];
-        float *row = group_row_f32(&block->rows, &t->weights, r);
+        float *row = group_row_real(&block->rows, &t->weights, r);
         memset(row, 0, p->kv_len * sizeof *row);
         if (range.lo < range.hi)
             row_scale(row + range.lo,

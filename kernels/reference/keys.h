@@ -7,13 +7,25 @@
 #ifndef REFERENCE_KEYS_H
 #define REFERENCE_KEYS_H
 
-#include <math.h>
 #include <string.h>
+#include <tgmath.h>
 
 #include "attention.h"
 #include "element.h"
 
-#define U 0x1p-24 /* unit roundoff of f32 */
+/* Of problems in f64 (ATTN_COMPUTE_F64) `wide` is x86's 80-bit type of 64 bits of precision, where there
+ * is one, else what the compiler has. */
+#if defined ATTN_COMPUTE_F64
+typedef long double wide;
+typedef double element; /* of operands */
+#define ELEMENT_DTYPE ATTN_F64
+#define U 0x1p-53 /* unit roundoff of what kernels compute in */
+#else
+typedef double wide;
+typedef float element;
+#define ELEMENT_DTYPE ATTN_F32
+#define U 0x1p-24
+#endif
 
 /* A row's place: query i of head h of sequence b, and where its rows of the operands are. */
 struct place {
@@ -23,31 +35,31 @@ struct place {
     size_t b, h, g, i;
     const uint8_t *mask; /* by key; NULL: no boolean mask */
     const void *bias;    /* likewise */
-    double scale;
+    wide scale;
 };
 
 /* What is known of the keys that a row sees: an entry each, in order, and one more for the sink,
  * which is a key whose value is 0. */
 struct keys {
-    size_t n;        /* keys */
-    size_t scores;   /* keys and sink */
-    size_t *j;       /* which key */
-    const void **v;  /* its row of V */
-    double *v_scale; /* set for int8 alone */
-    double *x;       /* score */
-    double *p;       /* weight */
-    double *delta;   /* how far x may be off, first s_rj */
-    double *extra;   /* what delta has beside, from softcap, ALiBi and bias; NULL: nothing */
-    double m, l;     /* maximum, sum of exp(x - m) */
-    double mean_off; /* sum_j p_j delta_j */
-    double g_keys;   /* g(Skv) */
+    size_t n;       /* keys */
+    size_t scores;  /* keys and sink */
+    size_t *j;      /* which key */
+    const void **v; /* its row of V */
+    wide *v_scale;  /* set for int8 alone */
+    wide *x;        /* score */
+    wide *p;        /* weight */
+    wide *delta;    /* how far x may be off, first s_rj */
+    wide *extra;    /* what delta has beside, from softcap, ALiBi and bias; NULL: nothing */
+    wide m, l;      /* maximum, sum of exp(x - m) */
+    wide mean_off;  /* sum_j p_j delta_j */
+    wide g_keys;    /* g(Skv) */
 };
 
 /* Scratch of a row's dot products. */
 struct dot_scratch {
-    double *q;        /* the query */
-    double *q_scaled; /* times k_scale of a key */
-    float *row;       /* of K or V, widened */
+    wide *q;        /* the query */
+    wide *q_scaled; /* times k_scale of a key */
+    element *row;   /* of K or V, widened */
 };
 
 /* Bytes.  Vectors of a widened row are stored and at once loaded again, which takes long where they
@@ -57,18 +69,23 @@ struct dot_scratch {
 static inline size_t scratch_row_bytes(const struct attn_problem *p)
 {
     const size_t widest = p->qk_dim > p->v_dim ? p->qk_dim : p->v_dim;
-    return (widest * sizeof(float) + SCRATCH_ALIGN - 1) / SCRATCH_ALIGN * SCRATCH_ALIGN;
+    const size_t bytes = p->dtype == ATTN_F64 ? sizeof(double) : sizeof(float);
+    return (widest * bytes + SCRATCH_ALIGN - 1) / SCRATCH_ALIGN * SCRATCH_ALIGN;
 }
 
-/* Elements [at, at + n) of a row of the type as float: where they are, or widened into buffer. */
-static inline const float *row_f32(const void *row, enum attn_dtype dtype, size_t at, size_t n,
-                                   float *buffer)
+/* Elements [at, at + n) of a row of the type: where they are, or widened into buffer. */
+static inline const element *row_of(const void *row, enum attn_dtype dtype, size_t at, size_t n,
+                                    element *buffer)
 {
-    if (dtype == ATTN_F32)
-        return (const float *)row + at;
+    if (dtype == ELEMENT_DTYPE)
+        return (const element *)row + at;
+    const float *floats = (const float *)row + at;
     const uint16_t *halves = (const uint16_t *)row + at;
     const int8_t *bytes = (const int8_t *)row + at;
-    if (dtype == ATTN_BF16)
+    if (dtype == ATTN_F32)
+        for (size_t d = 0; d < n; d++)
+            buffer[d] = (element)floats[d];
+    else if (dtype == ATTN_BF16)
         for (size_t d = 0; d < n; d++)
             buffer[d] = attn_bf16_to_f32(halves[d]);
     else if (dtype == ATTN_F16)
@@ -76,22 +93,35 @@ static inline const float *row_f32(const void *row, enum attn_dtype dtype, size_
             buffer[d] = attn_f16_to_f32(halves[d]);
     else
         for (size_t d = 0; d < n; d++)
-            buffer[d] = (float)bytes[d];
+            buffer[d] = (element)bytes[d];
     return buffer;
 }
 
+#if defined ATTN_COMPUTE_F64
+static inline wide dot(const wide *q, const element *k, size_t n, wide *magnitude)
+{
+    wide sum = 0, absolute = 0;
+    for (size_t d = 0; d < n; d++) {
+        const wide product = q[d] * (wide)k[d];
+        sum += product;
+        absolute += fabs(product);
+    }
+    *magnitude = absolute;
+    return sum;
+}
+#else
 /* Sums in lanes, which the compiler keeps in registers; its own reduction goes through memory. */
 enum { LANES = 8 };
-typedef double lanes __attribute__((vector_size(LANES * sizeof(double))));
+typedef wide lanes __attribute__((vector_size(LANES * sizeof(wide))));
 typedef float lanes_f32 __attribute__((vector_size(LANES * sizeof(float))));
 typedef int64_t lanes_bits __attribute__((vector_size(LANES * sizeof(int64_t))));
 
-static inline double sum_of(lanes x)
+static inline wide sum_of(lanes x)
 {
     return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));
 }
 
-static inline double dot(const double *q, const float *k, size_t n, double *magnitude)
+static inline wide dot(const wide *q, const element *k, size_t n, wide *magnitude)
 {
     lanes sums = {0}, absolutes = {0};
     size_t d = 0;
@@ -104,14 +134,25 @@ static inline double dot(const double *q, const float *k, size_t n, double *magn
         sums += x;
         absolutes += (lanes)((lanes_bits)x & INT64_MAX);
     }
-    double sum = sum_of(sums), absolute = sum_of(absolutes);
+    wide sum = sum_of(sums), absolute = sum_of(absolutes);
     for (; d < n; d++) {
-        const double product = q[d] * (double)k[d];
+        const wide product = q[d] * (wide)k[d];
         sum += product;
         absolute += fabs(product);
     }
     *magnitude = absolute;
     return sum;
+}
+#endif
+
+/* As kernels have it: rounded to the type that they compute in. */
+static inline wide scale_of(const struct attn_problem *problem)
+{
+#if defined ATTN_COMPUTE_F64
+    return attn_problem_scale_f64(problem);
+#else
+    return (wide)attn_problem_scale(problem);
+#endif
 }
 
 static inline struct place place_of(const struct attn_problem *problem,
@@ -127,14 +168,14 @@ static inline struct place place_of(const struct attn_problem *problem,
         .i = i,
         .mask = problem->mask & ATTN_MASK_BOOL ? attn_row(&t->mask, b, h, i) : NULL,
         .bias = problem->mask & ATTN_MASK_BIAS ? attn_row(&t->bias, b, h, i) : NULL,
-        .scale = (double)attn_problem_scale(problem),
+        .scale = scale_of(problem),
     };
 }
 
-static inline double bias_of(const struct place *at, size_t j)
+static inline wide bias_of(const struct place *at, size_t j)
 {
-    float widened;
-    return (double)*row_f32(at->bias, at->tensors->bias.dtype, j, 1, &widened);
+    element widened;
+    return (wide)*row_of(at->bias, at->tensors->bias.dtype, j, 1, &widened);
 }
 
 /* Whether a boolean mask or a bias hides a key that positional masks leave. */
@@ -144,58 +185,58 @@ static inline bool hidden(const struct place *at, size_t j)
 }
 
 /* scale * q . k, and *magnitude s_rj.  int8: q takes the scales of K, which is exact enough here. */
-static inline double scaled_dot(const struct place *at, size_t j, const struct dot_scratch *scratch,
-                                double *magnitude)
+static inline wide scaled_dot(const struct place *at, size_t j, const struct dot_scratch *scratch,
+                              wide *magnitude)
 {
     const struct attn_problem *p = at->problem;
     const struct attn_tensors *t = at->tensors;
     const void *row = attn_kv_row(p, t, &t->k, &at->sequence, at->b, at->g, j);
-    const float *k = row_f32(row, p->kv_dtype, 0, p->qk_dim, scratch->row);
-    const double *q = scratch->q;
+    const element *k = row_of(row, p->kv_dtype, 0, p->qk_dim, scratch->row);
+    const wide *q = scratch->q;
     if (p->kv_dtype == ATTN_I8) {
         const float *k_scale = attn_row(&t->k_scale, at->b, at->g, at->sequence.kv_first + j);
         for (size_t d = 0; d < p->qk_dim; d++)
             scratch->q_scaled[d] =
-                scratch->q[d] * (double)k_scale[(ptrdiff_t)d * t->k_scale.stride[3]];
+                scratch->q[d] * (wide)k_scale[(ptrdiff_t)d * t->k_scale.stride[3]];
         q = scratch->q_scaled;
     }
-    const double x = at->scale * dot(q, k, p->qk_dim, magnitude);
+    const wide x = at->scale * dot(q, k, p->qk_dim, magnitude);
     *magnitude *= fabs(at->scale);
     return x;
 }
 
 /* softcap(x).  Of an error of x there remains what the slope of tanh leaves: no more than the slope
  * at the point nearest to 0 that x may stand for (mean value theorem; D u bounds g(D)). */
-static inline double capped(const struct attn_problem *problem, double x, double *magnitude)
+static inline wide capped(const struct attn_problem *problem, wide x, wide *magnitude)
 {
-    const double c = (double)problem->softcap;
-    const double off = ((double)problem->qk_dim + 6) * U * *magnitude;
-    const double slope = 1 / cosh(fmax(fabs(x) - off, 0) / c);
+    const wide c = (wide)problem->softcap;
+    const wide off = ((wide)problem->qk_dim + 6) * U * *magnitude;
+    const wide slope = 1 / cosh(fmax(fabs(x) - off, 0) / c);
     *magnitude = isinf(x) ? 0 : *magnitude * slope * slope;
     return c * tanh(x / c);
 }
 
 /* The score whose scaled product is x; *magnitude becomes what is left of s_rj, *extra is added to
  * delta as it is.  See the header comment of reference.c for the numbers. */
-static inline double with_terms(const struct place *at, size_t j, double x, double *magnitude,
-                                double *extra)
+static inline wide with_terms(const struct place *at, size_t j, wide x, wide *magnitude,
+                              wide *extra)
 {
     const struct attn_problem *p = at->problem;
     *extra = 0;
     if (p->options & ATTN_OPTION_SOFTCAP) {
         x = capped(p, x, magnitude);
-        *extra = 4 * U * (double)p->softcap;
+        *extra = 4 * U * (wide)p->softcap;
     }
     if (p->options & ATTN_OPTION_ALIBI) {
         const ptrdiff_t position = attn_position(p, (ptrdiff_t)at->i, (ptrdiff_t)at->sequence.q_len,
                                                  (ptrdiff_t)at->sequence.kv_len);
-        const double slope = (double)((const float *)at->tensors->slopes.data)[at->h];
-        const double term = slope * (double)((ptrdiff_t)j - position);
+        const wide slope = (wide)((const float *)at->tensors->slopes.data)[at->h];
+        const wide term = slope * (wide)((ptrdiff_t)j - position);
         x += term;
         *extra += 4 * U * fabs(term);
     }
     if (at->bias) {
-        const double term = bias_of(at, j);
+        const wide term = bias_of(at, j);
         x += term;
         *extra += 3 * U * fabs(term);
     }
@@ -205,10 +246,10 @@ static inline double with_terms(const struct place *at, size_t j, double x, doub
 }
 
 /* The sink's score, -inf where there is none. */
-static inline double sink_of(const struct place *at)
+static inline wide sink_of(const struct place *at)
 {
     return at->problem->options & ATTN_OPTION_SINKS
-               ? (double)((const float *)at->tensors->sinks.data)[at->h]
+               ? (wide)((const float *)at->tensors->sinks.data)[at->h]
                : -INFINITY;
 }
 
@@ -222,7 +263,7 @@ static inline void keys_find(struct keys *keys, const struct place *at,
     const struct attn_tensors *t = at->tensors;
     const struct attn_range seen = attn_visible_in(
         p, (ptrdiff_t)at->i, (ptrdiff_t)at->sequence.q_len, (ptrdiff_t)at->sequence.kv_len);
-    const double sink = sink_of(at);
+    const wide sink = sink_of(at);
     const bool masked = at->mask || at->bias;
     bool weighty = false;
     size_t n = 0;
@@ -230,13 +271,13 @@ static inline void keys_find(struct keys *keys, const struct place *at,
     for (size_t j = (size_t)seen.lo; j < (size_t)seen.hi; j++) {
         if (masked && hidden(at, j))
             continue;
-        double x = scaled_dot(at, j, scratch, &keys->delta[n]);
+        wide x = scaled_dot(at, j, scratch, &keys->delta[n]);
         if (keys->extra)
             x = with_terms(at, j, x, &keys->delta[n], &keys->extra[n]);
         keys->j[n] = j;
         keys->v[n] = attn_kv_row(p, t, &t->v, &at->sequence, at->b, at->g, j);
         if (p->kv_dtype == ATTN_I8)
-            keys->v_scale[n] = (double)*(const float *)attn_row(&t->v_scale, at->b, at->g,
+            keys->v_scale[n] = (wide) * (const float *)attn_row(&t->v_scale, at->b, at->g,
                                                                 at->sequence.kv_first + j);
         keys->x[n] = x;
         keys->m = x > keys->m ? x : keys->m;

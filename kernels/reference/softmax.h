@@ -9,9 +9,9 @@
 
 static inline bool tied(const struct keys *keys)
 {
-    const double near = (double)keys->scores * U;
-    const double *x = keys->x;
-    double weight = 0, top = 0;
+    const wide near = (wide)keys->scores * U;
+    const wide *x = keys->x;
+    wide weight = 0, top = 0;
     size_t rivals = 0;
     for (size_t n = 0; n < keys->scores; n++) {
         if (keys->m - x[n] <= near) {
@@ -34,22 +34,22 @@ static inline bool dominated(const struct keys *keys)
 }
 
 /* g(n) of the header comment. */
-static inline double growth(size_t n, bool aligned)
+static inline wide growth(size_t n, bool aligned)
 {
-    const double walk = 6 * sqrt(2 * (double)n);
-    return (aligned || walk > (double)n ? (double)n : walk) * U;
+    const wide walk = 6 * sqrt(2 * (wide)n);
+    return (aligned || walk > (wide)n ? (wide)n : walk) * U;
 }
 
 /* s_rj becomes delta_j. */
-static inline void find_delta(const struct attn_problem *problem, struct keys *keys, double g_dim)
+static inline void find_delta(const struct attn_problem *problem, struct keys *keys, wide g_dim)
 {
-    const double per_score = g_dim + (problem->kv_dtype == ATTN_I8 ? 6 : 4) * U;
+    const wide per_score = g_dim + (problem->kv_dtype == ATTN_I8 ? 6 : 4) * U;
     for (size_t n = 0; n < keys->n; n++)
         keys->delta[n] = per_score * (keys->delta[n] + keys->m - keys->x[n]);
     for (size_t n = 0; keys->extra && n < keys->n; n++)
         keys->delta[n] += keys->extra[n];
     if (keys->scores > keys->n) {
-        const double sink = keys->x[keys->n];
+        const wide sink = keys->x[keys->n];
         keys->delta[keys->n] = 4 * U * (fabs(sink) + keys->m - sink);
     }
     keys->mean_off = 0;
@@ -61,7 +61,7 @@ static inline void find_delta(const struct attn_problem *problem, struct keys *k
 /* Weights from scores; then delta and the growth factors, which need to know the weights. */
 static inline void keys_weigh(const struct attn_problem *problem, struct keys *keys)
 {
-    double l = 0;
+    wide l = 0;
     for (size_t n = 0; n < keys->scores; n++)
         l += keys->p[n] = exp(keys->x[n] - keys->m);
     keys->l = l;

@@ -53,10 +53,10 @@ static inline void *group_row(const struct group_block *block, const struct attn
                     block->sequence.q_first + group_query(block, r));
 }
 
-static inline float *group_row_f32(const struct group_block *block, const struct attn_tensor *t,
+static inline real *group_row_real(const struct group_block *block, const struct attn_tensor *t,
                                    size_t r)
 {
-    assert(t->dtype == ATTN_F32);
+    assert(t->dtype == REAL_DTYPE);
     return group_row(block, t, r);
 }
 

@@ -1,8 +1,8 @@
 /*
- * keys.h: keys of a sequence as rows of floats, wherever and in whatever type they lie; for kernel
+ * keys.h: keys of a sequence as rows of reals, wherever and in whatever type they lie; for kernel
  * files only.
  *
- * Floats that follow each other are read in place.  What lies in several pages, or has 8 or 16 bits, is
+ * Reals that follow each other are read in place.  What lies in several pages, or has 8 or 16 bits, is
  * copied some keys at a time: widening is exact, and int8 gets its scales on the way.
  */
 #ifndef ATTN_KEYS_H
@@ -21,11 +21,11 @@ struct keys {
 /* Whether some are copied, and their reader has to lend memory. */
 static inline bool keys_copied(const struct attn_problem *problem)
 {
-    return problem->kv_dtype != ATTN_F32 || problem->options & ATTN_OPTION_PAGED;
+    return problem->kv_dtype != REAL_DTYPE || problem->options & ATTN_OPTION_PAGED;
 }
 
-/* Floats that a copy of n keys takes, of K or V. */
-static inline size_t keys_floats(const struct attn_problem *problem, size_t n)
+/* Reals that a copy of n keys takes, of K or V. */
+static inline size_t keys_room(const struct attn_problem *problem, size_t n)
 {
     return n * (problem->qk_dim > problem->v_dim ? problem->qk_dim : problem->v_dim);
 }
@@ -54,8 +54,8 @@ static inline bool keys_together(const struct keys *keys, ptrdiff_t j, ptrdiff_t
     return keys_run(keys, j, n) == n;
 }
 
-/* Floats of to[0, dim) from elements of a type that is no integer. */
-static inline void keys_widen(float *to, enum attn_dtype dtype, const void *from, size_t dim)
+/* Reals of to[0, dim) from elements of a type that is no integer. */
+static inline void keys_widen(real *to, enum attn_dtype dtype, const void *from, size_t dim)
 {
     const size_t bytes = attn_dtype_size(dtype);
     size_t d = 0;
@@ -68,7 +68,7 @@ static inline void keys_widen(float *to, enum attn_dtype dtype, const void *from
 
 /* Row j of int8, which lies at `from`, times its scale: one a token, or in K one a channel. */
 static inline void keys_scale(const struct keys *keys, const struct attn_tensor *kv, ptrdiff_t j,
-                              const int8_t *from, float *to, size_t dim)
+                              const int8_t *from, real *to, size_t dim)
 {
     const bool is_k = kv == &keys->tensors->k;
     const struct attn_tensor *scales = is_k ? &keys->tensors->k_scale : &keys->tensors->v_scale;
@@ -76,24 +76,24 @@ static inline void keys_scale(const struct keys *keys, const struct attn_tensor 
         attn_row_f32(scales, keys->b, keys->g, keys->sequence.kv_first + (size_t)j);
     if (is_k && scales->stride[3] != 0)
         for (size_t d = 0; d < dim; d++)
-            to[d] = scale[d] * (float)from[d];
+            to[d] = (real)scale[d] * (real)from[d];
     else
         for (size_t d = 0; d < dim; d++)
-            to[d] = *scale * (float)from[d];
+            to[d] = (real)*scale * (real)from[d];
 }
 
 /* Keys [j, j + n) of K or V, n > 0, as rows *stride apart: where they lie, or row by row in `copy`,
  * which is not looked at where keys_copied() is false. */
-static inline const float *keys_f32(const struct keys *keys, const struct attn_tensor *kv,
-                                    ptrdiff_t j, ptrdiff_t n, size_t dim, float *copy,
-                                    ptrdiff_t *stride)
+static inline const real *keys_reals(const struct keys *keys, const struct attn_tensor *kv,
+                                     ptrdiff_t j, ptrdiff_t n, size_t dim, real *copy,
+                                     ptrdiff_t *stride)
 {
     *stride = kv->stride[2];
-    if (kv->dtype == ATTN_F32 && keys_together(keys, j, n))
+    if (kv->dtype == REAL_DTYPE && keys_together(keys, j, n))
         return keys_row(keys, kv, j);
     *stride = (ptrdiff_t)dim;
     const ptrdiff_t bytes = kv->stride[2] * (ptrdiff_t)attn_dtype_size(kv->dtype);
-    float *to = copy;
+    real *to = copy;
     for (ptrdiff_t i = 0, run; i < n; i += run) {
         const char *row = keys_row(keys, kv, j + i);
         run = keys_run(keys, j + i, n - i);

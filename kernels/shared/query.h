@@ -15,7 +15,7 @@ struct query {
     struct keys keys;
     struct terms terms;
     struct attn_range seen; /* by positional masks */
-    float scale;
+    real scale;
     size_t h, row; /* query head, and row in q, o, lse and weights */
 };
 
@@ -30,7 +30,7 @@ static inline bool query_find(struct query *query, const struct attn_problem *pr
         .keys = {problem, tensors, s, b, attn_kv_head(problem, h)},
         .terms = terms_of(problem, tensors, &s, b, h, i),
         .seen = attn_visible_in(problem, (ptrdiff_t)i, (ptrdiff_t)s.q_len, (ptrdiff_t)s.kv_len),
-        .scale = attn_problem_scale(problem),
+        .scale = attn_scale_real(problem),
         .h = h,
         .row = s.q_first + i,
     };
@@ -38,36 +38,36 @@ static inline bool query_find(struct query *query, const struct attn_problem *pr
 }
 
 /* Its row of a result, or of Q. */
-static inline float *query_row(const struct query *query, const struct attn_tensor *t)
+static inline real *query_row(const struct query *query, const struct attn_tensor *t)
 {
-    return attn_row_f32(t, query->keys.b, query->h, query->row);
+    return attn_row_real(t, query->keys.b, query->h, query->row);
 }
 
-/* Floats to lend for `copy` below, where n keys at most are looked at in a call. */
-static inline size_t query_copy_floats(const struct attn_problem *problem, size_t n)
+/* Reals to lend for `copy` below, where n keys at most are looked at in a call. */
+static inline size_t query_copy_reals(const struct attn_problem *problem, size_t n)
 {
-    return keys_copied(problem) ? keys_floats(problem, n) : 0;
+    return keys_copied(problem) ? keys_room(problem, n) : 0;
 }
 
 /* scores[0, n) of keys [j, j + n), n > 0, -inf where hidden; returns whether any is. */
-static inline bool query_scores(const struct query *query, ptrdiff_t j, ptrdiff_t n, float *copy,
-                                float *scores)
+static inline bool query_scores(const struct query *query, ptrdiff_t j, ptrdiff_t n, real *copy,
+                                real *scores)
 {
     const struct attn_tensors *t = query->keys.tensors;
     const size_t dim = query->keys.problem->qk_dim;
     ptrdiff_t stride;
-    const float *k = keys_f32(&query->keys, &t->k, j, n, dim, copy, &stride);
+    const real *k = keys_reals(&query->keys, &t->k, j, n, dim, copy, &stride);
     row_scores(query_row(query, &t->q), k, stride, n, dim, query->scale, scores);
     return terms_apply(&query->terms, j, n, scores);
 }
 
 /* o += p V of keys [j, j + n), n > 0, less those that are hidden. */
 static inline void query_weigh(const struct query *query, bool hidden, ptrdiff_t j, ptrdiff_t n,
-                               float *copy, const float *p, float *o)
+                               real *copy, const real *p, real *o)
 {
     const size_t dim = query->keys.problem->v_dim;
     ptrdiff_t stride;
-    const float *v = keys_f32(&query->keys, &query->keys.tensors->v, j, n, dim, copy, &stride);
+    const real *v = keys_reals(&query->keys, &query->keys.tensors->v, j, n, dim, copy, &stride);
     if (hidden)
         terms_weigh(&query->terms, j, n, p, v, stride, o, dim);
     else

@@ -11,7 +11,7 @@
 #include "simd.h"
 
 /* Partial sums of a . b, one per lane. */
-static inline vf row_dot(const float *a, const float *b, size_t dim)
+static inline vf row_dot(const real *a, const real *b, size_t dim)
 {
     vf sum = {0};
     size_t d = 0;
@@ -24,8 +24,8 @@ static inline vf row_dot(const float *a, const float *b, size_t dim)
 
 /* scores[0, n) = scale * q . k[j].  VF_LANES keys at a time, so that their horizontal sums are one
  * reduction; past the end the last key is read again and its lanes are dropped. */
-static inline void row_scores(const float *q, const float *k, ptrdiff_t stride, ptrdiff_t n,
-                              size_t dim, float scale, float *scores)
+static inline void row_scores(const real *q, const real *k, ptrdiff_t stride, ptrdiff_t n,
+                              size_t dim, real scale, real *scores)
 {
     for (ptrdiff_t j = 0; j < n; j += VF_LANES) {
         vf sums[VF_LANES];
@@ -41,7 +41,7 @@ static inline void row_scores(const float *q, const float *k, ptrdiff_t stride, 
 
 /* o[0, vectors * VF_LANES) += sum over j of p[j] * v[j], or v[which[j]]; `vectors` is a constant at
  * each call, so that the sums stay in registers, and so is it whether `which` is NULL. */
-VF_INLINE void row_weigh_vectors(float *o, const float *p, const float *v, ptrdiff_t stride,
+VF_INLINE void row_weigh_vectors(real *o, const real *p, const real *v, ptrdiff_t stride,
                                  const ptrdiff_t *which, ptrdiff_t n, int vectors)
 {
     vf sum[8];
@@ -56,7 +56,7 @@ VF_INLINE void row_weigh_vectors(float *o, const float *p, const float *v, ptrdi
         vf_store(o + c * VF_LANES, sum[c]);
 }
 
-VF_INLINE void row_weigh_each(float *o, const float *p, const float *v, ptrdiff_t stride,
+VF_INLINE void row_weigh_each(real *o, const real *p, const real *v, ptrdiff_t stride,
                               const ptrdiff_t *which, ptrdiff_t n, size_t dim)
 {
     size_t d = 0;
@@ -77,32 +77,32 @@ VF_INLINE void row_weigh_each(float *o, const float *p, const float *v, ptrdiff_
 }
 
 /* o[0, dim) += sum over j < n of p[j] * v[j]. */
-static inline void row_weigh(float *o, const float *p, const float *v, ptrdiff_t stride,
-                             ptrdiff_t n, size_t dim)
+static inline void row_weigh(real *o, const real *p, const real *v, ptrdiff_t stride, ptrdiff_t n,
+                             size_t dim)
 {
     row_weigh_each(o, p, v, stride, NULL, n, dim);
 }
 
 /* The same with rows which[j] of v. */
-static inline void row_weigh_some(float *o, const float *p, const float *v, ptrdiff_t stride,
+static inline void row_weigh_some(real *o, const real *p, const real *v, ptrdiff_t stride,
                                   const ptrdiff_t *which, ptrdiff_t n, size_t dim)
 {
     row_weigh_each(o, p, v, stride, which, n, dim);
 }
 
 /* to[0, n) = factor * from[0, n); they may be the same. */
-static inline void row_scale(float *to, const float *from, float factor, size_t n)
+static inline void row_scale(real *to, const real *from, real factor, size_t n)
 {
     for (size_t d = 0; d < n; d++)
         to[d] = factor * from[d];
 }
 
 /* Whether n rows hold neither infinity nor NaN: x * 0 is NaN for those alone. */
-static inline bool rows_finite(const float *v, ptrdiff_t stride, ptrdiff_t n, size_t dim)
+static inline bool rows_finite(const real *v, ptrdiff_t stride, ptrdiff_t n, size_t dim)
 {
     vf zeros = {0};
     for (ptrdiff_t j = 0; j < n; j++) {
-        const float *row = v + j * stride;
+        const real *row = v + j * stride;
         size_t d = 0;
         for (; d + VF_LANES <= dim; d += VF_LANES)
             zeros += vf_load(row + d) * vf_set1(0);

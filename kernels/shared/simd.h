@@ -1,5 +1,5 @@
 /*
- * simd.h: GNU C vectors as wide as the variant's ISA, for kernel files only.
+ * simd.h: GNU C vectors of `real` as wide as the variant's ISA, for kernel files only.
  *
  * Arithmetic on `vf` and `vi` is written with the ordinary operators (a * b + c contracts to one
  * FMA where the ISA has it); here stands what the operators lack.  Loops over lanes become single
@@ -13,6 +13,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "real.h"
+
 #if defined __SSE__
 #include <immintrin.h> /* for what C cannot say, or compilers do not hear */
 #endif
@@ -25,11 +27,22 @@
 #define VF_BYTES 16
 #endif
 
-#define VF_LANES (VF_BYTES / 4)
+#define VF_LANES (VF_BYTES / REAL_BYTES)
 
-typedef float vf __attribute__((vector_size(VF_BYTES)));
-typedef int32_t vi __attribute__((vector_size(VF_BYTES)));
-typedef uint32_t vu __attribute__((vector_size(VF_BYTES))); /* wraps where vi must not */
+/* An intrinsic, or instruction, of the type. */
+#if REAL_BYTES == 8
+typedef uint64_t vu __attribute__((vector_size(VF_BYTES))); /* wraps where vi must not */
+#define VF_OF_TYPE(name) name##pd
+#define VF_MASK __mmask8 /* a bit a lane */
+#define VF_FMA "vfmadd231pd"
+#else
+typedef uint32_t vu __attribute__((vector_size(VF_BYTES)));
+#define VF_OF_TYPE(name) name##ps
+#define VF_MASK __mmask16
+#define VF_FMA "vfmadd231ps"
+#endif
+typedef real vf __attribute__((vector_size(VF_BYTES)));
+typedef real_int vi __attribute__((vector_size(VF_BYTES)));
 
 /* Before a loop over a register tile: unrolls it whole, so that the tile stays in registers. */
 #if defined __clang__
@@ -49,7 +62,7 @@ typedef uint32_t vu __attribute__((vector_size(VF_BYTES))); /* wraps where vi mu
 #define VF_NOINLINE static __attribute__((noinline, noclone))
 #endif
 
-static inline vf vf_set1(float x)
+static inline vf vf_set1(real x)
 {
     return x - (vf){0};
 }
@@ -66,29 +79,29 @@ static inline vi vi_lanes(void)
 /* All ones in the first n lanes, zero in the others; n may be anything. */
 static inline vi vi_first(ptrdiff_t n)
 {
-    const int32_t count = n < 0 ? 0 : n < VF_LANES ? (int32_t)n : VF_LANES;
+    const real_int count = n < 0 ? 0 : n < VF_LANES ? (real_int)n : VF_LANES;
     return (vi)(vi_lanes() < (count - (vi){0}));
 }
 
-static inline vf vf_load(const float *p)
+static inline vf vf_load(const real *p)
 {
     vf v;
     memcpy(&v, p, sizeof v);
     return v;
 }
 
-static inline void vf_store(float *p, vf v)
+static inline void vf_store(real *p, vf v)
 {
     memcpy(p, &v, sizeof v);
 }
 
 /* The first n < VF_LANES lanes from p, zero in the others; reads nothing past p + n. */
-static inline vf vf_load_partial(const float *p, size_t n)
+static inline vf vf_load_partial(const real *p, size_t n)
 {
 #if defined __AVX512F__
-    return _mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), p);
+    return VF_OF_TYPE(_mm512_maskz_loadu_)((VF_MASK)((1u << n) - 1), p);
 #elif defined __AVX__
-    return _mm256_maskload_ps(p, (__m256i)vi_first((ptrdiff_t)n));
+    return VF_OF_TYPE(_mm256_maskload_)(p, (__m256i)vi_first((ptrdiff_t)n));
 #else
     vf v = {0};
     for (size_t i = 0; i < n; i++)
@@ -97,12 +110,12 @@ static inline vf vf_load_partial(const float *p, size_t n)
 #endif
 }
 
-static inline void vf_store_partial(float *p, vf v, size_t n)
+static inline void vf_store_partial(real *p, vf v, size_t n)
 {
 #if defined __AVX512F__
-    _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), v);
+    VF_OF_TYPE(_mm512_mask_storeu_)(p, (VF_MASK)((1u << n) - 1), v);
 #elif defined __AVX__
-    _mm256_maskstore_ps(p, (__m256i)vi_first((ptrdiff_t)n), v);
+    VF_OF_TYPE(_mm256_maskstore_)(p, (__m256i)vi_first((ptrdiff_t)n), v);
 #else
     for (size_t i = 0; i < n; i++)
         p[i] = v[i];
@@ -121,11 +134,11 @@ static inline bool vi_any(vi mask)
 #if defined __AVX512F__
     return _mm512_test_epi32_mask((__m512i)mask, (__m512i)mask) != 0;
 #elif defined __AVX__
-    return _mm256_movemask_ps((__m256)mask) != 0;
+    return VF_OF_TYPE(_mm256_movemask_)((vf)mask) != 0;
 #elif defined __SSE__
-    return _mm_movemask_ps((__m128)mask) != 0;
+    return VF_OF_TYPE(_mm_movemask_)((vf)mask) != 0;
 #else
-    int32_t any = 0;
+    real_int any = 0;
     for (int i = 0; i < VF_LANES; i++)
         any |= mask[i];
     return any != 0;
@@ -137,11 +150,11 @@ static inline bool vi_any(vi mask)
 static inline vf vf_max(vf a, vf b)
 {
 #if defined __AVX512F__
-    return _mm512_max_ps(a, b);
+    return VF_OF_TYPE(_mm512_max_)(a, b);
 #elif defined __AVX__
-    return _mm256_max_ps(a, b);
+    return VF_OF_TYPE(_mm256_max_)(a, b);
 #elif defined __SSE__
-    return _mm_max_ps(a, b);
+    return VF_OF_TYPE(_mm_max_)(a, b);
 #else
     return vf_select((vi)(a > b), a, b);
 #endif
@@ -153,15 +166,17 @@ static inline vf vf_max(vf a, vf b)
 #define VF_EACH(F, h) VF_4(F, 0, h), VF_4(F, 4, h), VF_4(F, 8, h), VF_4(F, 12, h)
 #elif VF_LANES == 8
 #define VF_EACH(F, h) VF_4(F, 0, h), VF_4(F, 4, h)
-#else
+#elif VF_LANES == 4
 #define VF_EACH(F, h) VF_4(F, 0, h)
+#else
+#define VF_EACH(F, h) F(0, h), F(1, h)
 #endif
 
 /* Lanes at distance h exchanged. */
 #define VF_SWAPPED(t, h) ((t) ^ (h))
 #define VF_SWAP(v, h) __builtin_shufflevector(v, v, VF_EACH(VF_SWAPPED, h))
 
-static inline float vf_hmax(vf v)
+static inline real vf_hmax(vf v)
 {
 #if VF_LANES >= 16
     v = vf_max(v, VF_SWAP(v, 8));
@@ -169,12 +184,14 @@ static inline float vf_hmax(vf v)
 #if VF_LANES >= 8
     v = vf_max(v, VF_SWAP(v, 4));
 #endif
+#if VF_LANES >= 4
     v = vf_max(v, VF_SWAP(v, 2));
+#endif
     return vf_max(v, VF_SWAP(v, 1))[0];
 }
 
 /* Pairwise, so that the rounding error grows with the logarithm of the lanes. */
-static inline float vf_hsum(vf v)
+static inline real vf_hsum(vf v)
 {
 #if VF_LANES >= 16
     v += VF_SWAP(v, 8);
@@ -182,7 +199,9 @@ static inline float vf_hsum(vf v)
 #if VF_LANES >= 8
     v += VF_SWAP(v, 4);
 #endif
+#if VF_LANES >= 4
     v += VF_SWAP(v, 2);
+#endif
     return (v + VF_SWAP(v, 1))[0];
 }
 
@@ -212,8 +231,10 @@ static inline vf vf_hsum_each(vf v[VF_LANES])
     for (int i = 0; i < 4; i++)
         v[i] = VF_MERGE(v[i], v[i + 4], 4);
 #endif
+#if VF_LANES >= 4
     v[0] = VF_MERGE(v[0], v[2], 2);
     v[1] = VF_MERGE(v[1], v[3], 2);
+#endif
     return VF_MERGE(v[0], v[1], 1);
 }
 
@@ -240,10 +261,10 @@ static inline vi vi_load_bytes(const char *p, size_t n)
  * floating-point pipe and vpbroadcastd none: beside 16 multiply-adds and 8 broadcasts a step there
  * is room for an exponential in the latter case only (3.0 against 5.3 cycles a vector).
  */
-static inline vf vf_broadcast(const float *p)
+static inline vf vf_broadcast(const real *p)
 {
 #if defined __AVX512F__
-    int32_t bits;
+    real_int bits;
     memcpy(&bits, p, sizeof bits);
     return (vf)(bits - (vi){0});
 #else
@@ -258,10 +279,10 @@ static inline vf vf_broadcast(const float *p)
 static inline vf vf_fma(vf a, vf b, vf c)
 {
 #if defined __AVX512F__
-    __asm__("vfmadd231ps %2, %1, %0" : "+v"(c) : "v"(a), "v"(b));
+    __asm__(VF_FMA " %2, %1, %0" : "+v"(c) : "v"(a), "v"(b));
     return c;
 #elif defined __FMA__
-    __asm__("vfmadd231ps %2, %1, %0" : "+x"(c) : "x"(a), "x"(b));
+    __asm__(VF_FMA " %2, %1, %0" : "+x"(c) : "x"(a), "x"(b));
     return c;
 #else
     return a * b + c;

@@ -1,5 +1,6 @@
 /*
- * simd16.h: vectors of 16-bit elements to float and back, and of bytes to float, for kernel files only.
+ * simd16.h: vectors of 16-bit elements to float and back, and of bytes to float, for kernel files only;
+ * where kernels compute in double, of floats to that.
  */
 #ifndef ATTN_SIMD16_H
 #define ATTN_SIMD16_H
@@ -8,6 +9,20 @@
 #include "element.h"
 #include "simd.h"
 
+#if REAL_BYTES == 8
+/* The first n <= VF_LANES lanes from elements of a type, f64 or f32, zero in the others. */
+VF_INLINE vf vf_load_elements(enum attn_dtype dtype, const void *p, size_t n)
+{
+    float narrow[VF_LANES] = {0};
+    vf v;
+    if (dtype == REAL_DTYPE)
+        return n == VF_LANES ? vf_load(p) : vf_load_partial(p, n);
+    memcpy(narrow, p, n * sizeof *narrow);
+    for (int i = 0; i < VF_LANES; i++)
+        v[i] = (real)narrow[i];
+    return v;
+}
+#else
 typedef uint16_t vh __attribute__((vector_size(VF_BYTES / 2)));
 
 /* VF_LANES bf16. */
@@ -88,5 +103,6 @@ VF_INLINE void vf_store_elements(enum attn_dtype dtype, void *p, vf v, size_t n)
     }
     memcpy(p, h, n * sizeof *h);
 }
+#endif
 
 #endif

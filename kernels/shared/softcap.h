@@ -10,36 +10,43 @@
  * its first coefficient is ln 2, and its relative error on [-0.5, 0.5] is below 0.3 * 2^-24.
  *
  * Largest error over float32 x where x / c is not subnormal, c = 1 and 50: 4.6 ulp of the result,
- * with and without FMA (test_softcap.c).  It is odd, x = +-inf gives +-c, no |result| exceeds c but
- * by its rounding, and NaN gives NaN.
+ * with and without FMA (test_softcap.c).  In double z is -2 |x / c|, to the base e (exp_f64.h), and the
+ * largest error found 3.5 ulp (test_f64.c).  It is odd, x = +-inf gives +-c, no |result| exceeds c but by
+ * its rounding, and NaN gives NaN.
  */
 #ifndef ATTN_SOFTCAP_H
 #define ATTN_SOFTCAP_H
 
-#include <float.h>
-
 #include "kernel.h"
 #include "simd.h"
+#if REAL_BYTES == 8
+#include "exp_f64.h"
+#endif
 
 struct softcap {
-    float inner; /* times x it is z, but for the sign */
-    float limit; /* the largest result */
+    real inner; /* times x it is z, but for the sign */
+    real limit; /* the largest result */
 };
 
-/* The cap of scores that are as the definition says, not times log2(e).  The smallest c keeps inner
- * finite: infinity times 0 would be NaN. */
-static inline struct softcap softcap_natural(const struct attn_problem *problem)
-{
-    const float inner = 2 * 1.44269504088896341f / problem->softcap;
-    return (struct softcap){inner < FLT_MAX ? inner : FLT_MAX, problem->softcap};
-}
+#if REAL_BYTES == 8
+#define SOFTCAP_Z 2.0
+#define SOFTCAP_LEAST (-38.0) /* e^-38 is nothing beside 1 */
 
-/* The scores x, capped. */
-static inline vf softcap_each(const struct softcap *cap, vf x)
+/* t = e^z - 1, z <= 0. */
+VF_INLINE vf softcap_power_less_1(vf z)
+{
+    vf power;
+    const vf q = exp_parts(z, &power);
+    return power * q + (power - 1.0);
+}
+#else
+#define SOFTCAP_Z (2 * 1.44269504088896341f)
+#define SOFTCAP_LEAST (-26) /* 2^-26 is nothing beside 1 */
+
+/* t = 2^z - 1, z <= 0. */
+VF_INLINE vf softcap_power_less_1(vf z)
 {
     const vf magic = vf_set1(0x1.8p23f);
-    /* 2^-26 is nothing beside 1; NaN passes: the second operand wins */
-    const vf z = vf_max(vf_set1(-26), (vf)((vi)(x * cap->inner) | INT32_MIN));
     const vf shifted = z + magic;
     const vf r = z - (shifted - magic);
     vf p = vf_set1(0x1.42ed84p-13f);
@@ -50,8 +57,25 @@ static inline vf softcap_each(const struct softcap *cap, vf x)
     p = p * r + 0x1.62e43p-1f;
     const vf power =
         (vf)(((vu)shifted << 23) + 0x3f800000u); /* 2^n: the lower bits of shifted are n */
-    const vf t = power * (p * r) + (power - 1.0f);
-    return vf_select(INT32_MIN - (vi){0}, x, t / (t + 2.0f) * cap->limit);
+    return power * (p * r) + (power - 1.0f);
+}
+#endif
+
+/* The cap of scores that are as the definition says, not times log2(e).  The smallest c keeps inner
+ * finite: infinity times 0 would be NaN. */
+static inline struct softcap softcap_natural(const struct attn_problem *problem)
+{
+    const real inner = SOFTCAP_Z / (real)problem->softcap;
+    return (struct softcap){inner < REAL_MAX ? inner : REAL_MAX, (real)problem->softcap};
+}
+
+/* The scores x, capped. */
+static inline vf softcap_each(const struct softcap *cap, vf x)
+{
+    /* NaN passes: the second operand wins */
+    const vf z = vf_max(vf_set1(SOFTCAP_LEAST), (vf)((vi)(x * cap->inner) | REAL_SIGN));
+    const vf t = softcap_power_less_1(z);
+    return vf_select(REAL_SIGN - (vi){0}, x, t / (t + (real)2) * cap->limit);
 }
 
 #endif

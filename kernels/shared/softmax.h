@@ -13,22 +13,17 @@
 #ifndef ATTN_SOFTMAX_H
 #define ATTN_SOFTMAX_H
 
-#include <math.h>
+#include <tgmath.h>
 
-#include "exp2.h"
 #include "kernel.h"
-
-#define SOFTMAX_LOG2E 1.44269504088896341f
-#define SOFTMAX_LN2 0.693147180559945309f
-
-/* What scores are multiplied by: the problem's scale and log2(e). */
-static inline float softmax_scale(const struct attn_problem *problem)
-{
-    return attn_problem_scale(problem) * SOFTMAX_LOG2E;
-}
+#if REAL_BYTES == 8
+#include "exp_f64.h"
+#else
+#include "exp2.h"
+#endif
 
 /* What to subtract from scores whose maximum is m: -inf - -inf would be NaN. */
-static inline float softmax_shift(float m)
+static inline real softmax_shift(real m)
 {
     return m == -INFINITY ? 0 : m;
 }
@@ -39,7 +34,7 @@ static inline vf softmax_shift_each(vf m)
 }
 
 /* The largest of x[0, n) and m, NaN passed over. */
-static inline float softmax_max(const float *x, ptrdiff_t n, float m)
+static inline real softmax_max(const real *x, ptrdiff_t n, real m)
 {
     vf largest = vf_set1(m);
     ptrdiff_t j = 0;
@@ -52,7 +47,7 @@ static inline float softmax_max(const float *x, ptrdiff_t n, float m)
 }
 
 /* x[0, n) become power(x - shift); returns their sum. */
-VF_INLINE float softmax_powers(float *x, ptrdiff_t n, float shift, vf (*power)(vf x))
+VF_INLINE real softmax_powers(real *x, ptrdiff_t n, real shift, vf (*power)(vf x))
 {
     vf sum = {0};
     ptrdiff_t j = 0;
@@ -71,47 +66,61 @@ VF_INLINE float softmax_powers(float *x, ptrdiff_t n, float shift, vf (*power)(v
 }
 
 /* x[0, n) become e^(x - shift); returns their sum. */
-static inline float softmax_exp(float *x, ptrdiff_t n, float shift)
+static inline real softmax_exp(real *x, ptrdiff_t n, real shift)
 {
     return softmax_powers(x, n, shift, exp_precise);
 }
 
-/* The same in base 2. */
-static inline float softmax_exp2(float *x, ptrdiff_t n, float shift)
-{
-    return softmax_powers(x, n, shift, exp2_precise);
-}
-
 /* The sink of query head h, -inf where there is none: a score of no key. */
-static inline float softmax_sink(const struct attn_problem *problem,
-                                 const struct attn_tensors *tensors, size_t h)
+static inline real softmax_sink(const struct attn_problem *problem,
+                                const struct attn_tensors *tensors, size_t h)
 {
-    return problem->options & ATTN_OPTION_SINKS ? ((const float *)tensors->sinks.data)[h]
+    return problem->options & ATTN_OPTION_SINKS ? (real)((const float *)tensors->sinks.data)[h]
                                                 : -INFINITY;
 }
 
 /* Its exponential, where the row's maximum is m, sink included. */
-static inline float softmax_sink_exp(float sink, float m)
+static inline real softmax_sink_exp(real sink, real m)
 {
-    return sink == -INFINITY ? 0 : expf(sink - m);
+    return sink == -INFINITY ? 0 : exp(sink - m);
 }
 
 /* 1 / l; 0 for a row that saw nothing. */
-static inline float softmax_inverse(float l)
+static inline real softmax_inverse(real l)
 {
     return l == 0 ? 0 : 1 / l;
 }
 
 /* Natural logarithm of the sum of exponentials, from the maximum and the sum. */
-static inline float softmax_log(float m, float l)
+static inline real softmax_log(real m, real l)
 {
-    return m + logf(l);
+    return m + log(l);
 }
 
-/* The same of a maximum in base 2. */
+#if REAL_BYTES == 4
+/* ---- base 2 -------------------------------------------------------------------------------- */
+
+#define SOFTMAX_LOG2E 1.44269504088896341f
+#define SOFTMAX_LN2 0.693147180559945309f
+
+/* What scores are multiplied by: the problem's scale and log2(e). */
+static inline float softmax_scale(const struct attn_problem *problem)
+{
+    return attn_problem_scale(problem) * SOFTMAX_LOG2E;
+}
+
+/* x[0, n) become 2^(x - shift); returns their sum. */
+static inline float softmax_exp2(float *x, ptrdiff_t n, float shift)
+{
+    return softmax_powers(x, n, shift, exp2_precise);
+}
+
+/* LSE from a maximum in base 2. */
 static inline float softmax_lse(float m, float l)
 {
-    return m * SOFTMAX_LN2 + logf(l);
+    return m * SOFTMAX_LN2 + log(l);
 }
+
+#endif
 
 #endif

@@ -26,7 +26,7 @@ struct terms {
     bool any; /* false: its scores stay what they are */
     bool capped;
     struct softcap cap;
-    float slope;
+    real slope;
     ptrdiff_t at;     /* the key that the row stands at */
     const char *bias; /* of key 0; NULL: none */
     enum attn_dtype bias_type;
@@ -57,7 +57,7 @@ static inline struct terms terms_of(const struct attn_problem *problem,
     if (terms.capped)
         terms.cap = softcap_natural(problem);
     if (problem->options & ATTN_OPTION_ALIBI) {
-        terms.slope = ((const float *)tensors->slopes.data)[h];
+        terms.slope = (real)((const float *)tensors->slopes.data)[h];
         terms.at = attn_position(problem, (ptrdiff_t)i, (ptrdiff_t)sequence->q_len,
                                  (ptrdiff_t)sequence->kv_len);
     }
@@ -79,7 +79,7 @@ VF_INLINE vf terms_each(const struct terms *t, ptrdiff_t j, size_t n, vi *hidden
     *hidden = (vi){0};
     if (t->slope != 0)
         added = vf_set1(t->slope) *
-                (vf_set1((float)(j - t->at)) + __builtin_convertvector(vi_lanes(), vf));
+                (vf_set1((real)(j - t->at)) + __builtin_convertvector(vi_lanes(), vf));
     if (t->bias) {
         const size_t size = attn_dtype_size(t->bias_type);
         const vf bias = vf_load_elements(t->bias_type, t->bias + (size_t)j * size, n);
@@ -100,7 +100,7 @@ static inline vf terms_capped(const struct terms *t, vf score)
 }
 
 /* added[0, n): what keys [j, j + n) get, -inf where hidden. */
-static inline void terms_added(const struct terms *t, ptrdiff_t j, ptrdiff_t n, float *added)
+static inline void terms_added(const struct terms *t, ptrdiff_t j, ptrdiff_t n, real *added)
 {
     const vf minus = vf_set1(-INFINITY);
     vi hidden;
@@ -122,7 +122,7 @@ VF_INLINE vf terms_score(const struct terms *t, ptrdiff_t j, size_t n, vf score,
 }
 
 /* Scores of keys [j, j + n), in place; whether any of them is hidden. */
-static inline bool terms_apply(const struct terms *t, ptrdiff_t j, ptrdiff_t n, float *scores)
+static inline bool terms_apply(const struct terms *t, ptrdiff_t j, ptrdiff_t n, real *scores)
 {
     vi some = {0}, hidden;
     ptrdiff_t i = 0;
@@ -149,12 +149,14 @@ static inline bool terms_hides(const struct terms *t, ptrdiff_t j)
         return false;
     if (t->bias_type == ATTN_F32)
         return ((const float *)(const void *)t->bias)[j] == -INFINITY;
+    if (REAL_BYTES == 8)
+        return ((const double *)(const void *)t->bias)[j] == -INFINITY;
     return ((const uint16_t *)(const void *)t->bias)[j] ==
            (t->bias_type == ATTN_BF16 ? 0xff80 : 0xfc00);
 }
 
 /* Weights of keys [j, j + n) become 0 where hidden: divided by a sum that is NaN they would not be. */
-static inline void terms_clear(const struct terms *t, ptrdiff_t j, ptrdiff_t n, float *weights)
+static inline void terms_clear(const struct terms *t, ptrdiff_t j, ptrdiff_t n, real *weights)
 {
     for (ptrdiff_t i = 0; t->any && i < n; i++)
         if (terms_hides(t, j + i))
@@ -162,14 +164,14 @@ static inline void terms_clear(const struct terms *t, ptrdiff_t j, ptrdiff_t n, 
 }
 
 /* o += p v of those of keys [j, j + n) that are not hidden. */
-static inline void terms_weigh(const struct terms *t, ptrdiff_t j, ptrdiff_t n, const float *p,
-                               const float *v, ptrdiff_t stride, float *o, size_t dim)
+static inline void terms_weigh(const struct terms *t, ptrdiff_t j, ptrdiff_t n, const real *p,
+                               const real *v, ptrdiff_t stride, real *o, size_t dim)
 {
     enum { KEYS = 64 };
     for (ptrdiff_t from = 0; from < n; from += KEYS) {
         const ptrdiff_t to = n - from < KEYS ? n : from + KEYS;
         ptrdiff_t which[KEYS], count = 0;
-        float weights[KEYS];
+        real weights[KEYS];
         for (ptrdiff_t i = from; i < to; i++) {
             which[count] = i;
             weights[count] = p[i];

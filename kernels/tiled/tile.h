@@ -10,7 +10,7 @@
 
 enum {
     TILE = 64,             /* query rows computed together */
-    KEYS = 64,             /* keys a block: 16 KB of K at D = 64, half of an L1 */
+    KEYS = 64,             /* keys a block: 16 KB of K at D = 64 in f32, half of an L1 */
     COLUMN = 2 * VF_LANES, /* rows whose results are in registers at once: two vectors */
 #if defined __AVX512F__
     STEPS = 8 /* by COLUMN: 16 of 32 registers hold sums, 10 loads feed 16 multiply-adds */
@@ -25,20 +25,20 @@ struct tile {
     struct keys source;
     const struct attn_tensors *t;
     ptrdiff_t columns; /* COLUMNs in use, the last one possibly in part */
-    int32_t lo[TILE], hi[TILE];
-    float m[TILE], l[TILE], sink[TILE];
+    real_int lo[TILE], hi[TILE];
+    real m[TILE], l[TILE], sink[TILE];
     struct terms terms[TILE];
-    float *q;     /* qk_dim x TILE, times the scale */
-    float *s;     /* kv_len x TILE: scores, then weights before division by l */
-    float *o;     /* v_dim x TILE */
-    float *copy;  /* of a block's K or V */
-    float *added; /* KEYS x TILE, to a block's scores; -inf: hidden */
+    real *q;     /* qk_dim x TILE, times the scale */
+    real *s;     /* kv_len x TILE: scores, then weights before division by l */
+    real *o;     /* v_dim x TILE */
+    real *copy;  /* of a block's K or V */
+    real *added; /* KEYS x TILE, to a block's scores; -inf: hidden */
 };
 
 /* c[n][COLUMN] = or += sum over k of a[n][k] b[k][COLUMN], for n < steps, a constant. */
-static inline __attribute__((always_inline)) void product_steps(float *c, const float *a,
+static inline __attribute__((always_inline)) void product_steps(real *c, const real *a,
                                                                 ptrdiff_t a_n, ptrdiff_t a_k,
-                                                                const float *b, ptrdiff_t depth,
+                                                                const real *b, ptrdiff_t depth,
                                                                 bool add, int steps)
 {
     vf sum[STEPS][2];
@@ -63,8 +63,8 @@ static inline __attribute__((always_inline)) void product_steps(float *c, const 
 /* c[n][r] = or += sum over k < depth of a[n][k] b[k][r], for n < count and every row r of the
  * tile; a_n and a_k are the strides of a. */
 static inline __attribute__((always_inline)) void
-product(const struct tile *tile, float *c, const float *a, ptrdiff_t a_n, ptrdiff_t a_k,
-        const float *b, ptrdiff_t count, ptrdiff_t depth, bool add)
+product(const struct tile *tile, real *c, const real *a, ptrdiff_t a_n, ptrdiff_t a_k,
+        const real *b, ptrdiff_t count, ptrdiff_t depth, bool add)
 {
     for (ptrdiff_t column = 0; column < tile->columns * COLUMN; column += COLUMN) {
         ptrdiff_t n = 0;
@@ -82,7 +82,7 @@ static vi sees(const struct tile *tile, ptrdiff_t r, ptrdiff_t j)
     vi lo, hi;
     memcpy(&lo, tile->lo + r, sizeof lo);
     memcpy(&hi, tile->hi + r, sizeof hi);
-    const vi key = (int32_t)j - (vi){0};
+    const vi key = (real_int)j - (vi){0};
     return (vi)(lo <= key) & (vi)(key < hi);
 }
 

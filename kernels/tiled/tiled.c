@@ -24,10 +24,11 @@
  */
 #include <omp.h>
 
+#include "shared/either.h"
 #include "shared/softmax.h"
 #include "tile.h"
 
-/* Where a thread's parts lie, in floats from the start of its scratch. */
+/* Where a thread's parts lie, in reals from the start of its scratch. */
 struct parts {
     size_t s, o, copy, added, all;
 };
@@ -37,7 +38,7 @@ static struct parts parts_of(const struct attn_problem *problem)
     struct parts at = {.s = problem->qk_dim * TILE};
     at.o = at.s + problem->kv_len * TILE;
     at.copy = at.o + problem->v_dim * TILE;
-    at.added = at.copy + (keys_copied(problem) ? keys_floats(problem, KEYS) : 0);
+    at.added = at.copy + (keys_copied(problem) ? keys_room(problem, KEYS) : 0);
     at.all = at.added + (terms_any(problem) ? KEYS * TILE : 0);
     return at;
 }
@@ -62,8 +63,8 @@ static void look(struct tile *tile, size_t r)
     const bool used = r < rows->rows;
     const size_t h = group_head(rows, r);
     const struct attn_range seen = used ? group_visible(rows, r) : (struct attn_range){0, 0};
-    tile->lo[r] = (int32_t)seen.lo;
-    tile->hi[r] = (int32_t)seen.hi;
+    tile->lo[r] = (real_int)seen.lo;
+    tile->hi[r] = (real_int)seen.hi;
     tile->sink[r] = used ? softmax_sink(rows->problem, tile->t, h) : -INFINITY;
     tile->m[r] = tile->sink[r];
     if (used)
@@ -75,13 +76,13 @@ static void look(struct tile *tile, size_t r)
 static void load_rows(struct tile *tile)
 {
     const size_t dim = tile->rows.problem->qk_dim;
-    const float scale = attn_problem_scale(tile->rows.problem);
+    const real scale = attn_scale_real(tile->rows.problem);
     tile->columns = ((ptrdiff_t)tile->rows.rows + COLUMN - 1) / COLUMN;
     memset(tile->q, 0, dim * TILE * sizeof *tile->q);
     for (size_t r = 0; r < TILE; r++)
         look(tile, r);
     for (size_t r = 0; r < tile->rows.rows; r++) {
-        const float *q = group_row_f32(&tile->rows, &tile->t->q, r);
+        const real *q = group_row_real(&tile->rows, &tile->t->q, r);
         for (size_t d = 0; d < dim; d++)
             tile->q[d * TILE + r] = scale * q[d];
     }
@@ -91,7 +92,7 @@ static void load_rows(struct tile *tile)
 static void add_terms(struct tile *tile, ptrdiff_t j, ptrdiff_t n)
 {
     const vf minus = vf_set1(-INFINITY);
-    float row[KEYS];
+    real row[KEYS];
     for (size_t r = 0; r < tile->rows.rows; r++) {
         terms_added(&tile->terms[r], j, n, row);
         for (ptrdiff_t key = 0; key < n; key++)
@@ -99,7 +100,7 @@ static void add_terms(struct tile *tile, ptrdiff_t j, ptrdiff_t n)
     }
     for (ptrdiff_t key = 0; key < n; key++)
         for (ptrdiff_t r = 0; r < tile->columns * COLUMN; r += VF_LANES) {
-            float *s = tile->s + (j + key) * TILE + r;
+            real *s = tile->s + (j + key) * TILE + r;
             const vf added = vf_load(tile->added + key * TILE + r);
             const vf score = terms_capped(tile->terms, vf_load(s)) + added;
             vf_store(s, vf_select((vi)(added == minus), minus, score));
@@ -111,7 +112,7 @@ static void score_block(struct tile *tile, ptrdiff_t j, ptrdiff_t n)
 {
     const ptrdiff_t dim = (ptrdiff_t)tile->rows.problem->qk_dim;
     ptrdiff_t stride;
-    const float *k = keys_f32(&tile->source, &tile->t->k, j, n, (size_t)dim, tile->copy, &stride);
+    const real *k = keys_reals(&tile->source, &tile->t->k, j, n, (size_t)dim, tile->copy, &stride);
     product(tile, tile->s + j * TILE, k, stride, 1, tile->q, n, dim, false);
     if (tile->terms[0].any)
         add_terms(tile, j, n);
@@ -119,7 +120,7 @@ static void score_block(struct tile *tile, ptrdiff_t j, ptrdiff_t n)
     for (ptrdiff_t r = 0; r < tile->columns * COLUMN; r += VF_LANES) {
         vf m = vf_load(tile->m + r);
         for (ptrdiff_t key = j; key < j + n; key++) {
-            float *s = tile->s + key * TILE + r;
+            real *s = tile->s + key * TILE + r;
             if (edge)
                 vf_store(s, vf_select(sees(tile, r, key), vf_load(s), vf_set1(-INFINITY)));
             m = vf_max(vf_load(s), m);
@@ -130,7 +131,7 @@ static void score_block(struct tile *tile, ptrdiff_t j, ptrdiff_t n)
 
 /* As `product`, for keys that not all rows see and whose V holds an infinity or NaN.  Times a
  * weight of 0 these would be NaN, so each row takes the keys that it sees. */
-static void weigh_what_rows_see(struct tile *tile, const float *v, ptrdiff_t stride, ptrdiff_t j,
+static void weigh_what_rows_see(struct tile *tile, const real *v, ptrdiff_t stride, ptrdiff_t j,
                                 ptrdiff_t n)
 {
     for (size_t r = 0; r < tile->rows.rows; r++)
@@ -138,7 +139,7 @@ static void weigh_what_rows_see(struct tile *tile, const float *v, ptrdiff_t str
             if (j + key < tile->lo[r] || j + key >= tile->hi[r] ||
                 terms_hides(&tile->terms[r], j + key))
                 continue;
-            const float p = tile->s[(j + key) * TILE + (ptrdiff_t)r];
+            const real p = tile->s[(j + key) * TILE + (ptrdiff_t)r];
             for (size_t d = 0; d < tile->rows.problem->v_dim; d++)
                 tile->o[d * TILE + r] += p * v[key * stride + (ptrdiff_t)d];
         }
@@ -166,7 +167,7 @@ static void weigh_block(struct tile *tile, ptrdiff_t j, ptrdiff_t n)
         return;
     const ptrdiff_t dim = (ptrdiff_t)tile->rows.problem->v_dim;
     ptrdiff_t stride;
-    const float *v = keys_f32(&tile->source, &tile->t->v, j, n, (size_t)dim, tile->copy, &stride);
+    const real *v = keys_reals(&tile->source, &tile->t->v, j, n, (size_t)dim, tile->copy, &stride);
     const bool cut = group_edge(&tile->rows, j, n) || terms_may_hide(tile->rows.problem);
     if (cut && !rows_finite(v, stride, n, (size_t)dim))
         weigh_what_rows_see(tile, v, stride, j, n);
@@ -179,16 +180,16 @@ static void store_row(const struct tile *tile, size_t r)
 {
     const struct attn_problem *p = tile->rows.problem;
     const struct attn_tensors *t = tile->t;
-    const float inverse = softmax_inverse(tile->l[r]);
+    const real inverse = softmax_inverse(tile->l[r]);
     if (p->outputs & ATTN_OUTPUT_O) {
-        float *o = group_row_f32(&tile->rows, &t->o, r);
+        real *o = group_row_real(&tile->rows, &t->o, r);
         for (size_t d = 0; d < p->v_dim; d++)
             o[d] = inverse * tile->o[d * TILE + r];
     }
     if (p->outputs & ATTN_OUTPUT_LSE)
-        *group_row_f32(&tile->rows, &t->lse, r) = softmax_log(tile->m[r], tile->l[r]);
+        *group_row_real(&tile->rows, &t->lse, r) = softmax_log(tile->m[r], tile->l[r]);
     if (p->outputs & ATTN_OUTPUT_WEIGHTS) {
-        float *weights = group_row_f32(&tile->rows, &t->weights, r);
+        real *weights = group_row_real(&tile->rows, &t->weights, r);
         memset(weights, 0, p->kv_len * sizeof *weights);
         for (ptrdiff_t j = tile->lo[r]; j < tile->hi[r]; j++)
             weights[j] = inverse * tile->s[j * TILE + (ptrdiff_t)r];
@@ -223,7 +224,7 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
 #pragma omp parallel num_threads(plan->threads)
     {
         const struct parts at = parts_of(p);
-        float *q = attn_thread_scratch(plan, omp_get_thread_num());
+        real *q = attn_thread_scratch(plan, omp_get_thread_num());
         struct tile tile = {.t = tensors,
                             .q = q,
                             .s = q + at.s,
@@ -248,7 +249,7 @@ const struct attn_kernel ATTN_KERNEL = {
     .source = "Goto and van de Geijn 2008, doi:10.1145/1356052.1356053",
     .isa = ATTN_KERNEL_ISA,
     .caps.size = sizeof(struct attn_caps),
-    .caps.dtypes = ATTN_BIT(ATTN_F32),
+    .caps.dtypes = EITHER_DTYPES,
     .caps.kv_dtypes = ATTN_BIT(ATTN_I8),
     .caps.masks = ATTN_MASKS_ALL,
     .caps.options = ATTN_OPTIONS_ALL,
@@ -257,6 +258,6 @@ const struct attn_kernel ATTN_KERNEL = {
     .caps.parallel = true,
     .caps.compute = ATTN_F32,
     .supports = supports,
-    .workspace_size = workspace_size,
-    .execute = execute,
+    .workspace_size = either_workspace_size,
+    .execute = either_execute,
 };

@@ -26,7 +26,7 @@ TYPES = {
     "U8": torch.uint8,
     "BOOL": torch.bool,
 }
-DTYPES = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}
+DTYPES = {"f64": torch.float64, "f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}
 
 
 def read(path: Path) -> dict[str, Tensor]:
@@ -95,8 +95,7 @@ class Operands:
         """What q is rounded to."""
         if "dtype" in self.text:
             return DTYPES[self.text["dtype"]]
-        own = self.t["q"].dtype
-        return torch.float32 if own == torch.float64 else own
+        return self.t["q"].dtype
 
     def rows(self, name: str, heads: str) -> Tensor:
         """q, k or v as (B, H, S, D) in float64, packed with a B of 1, in pages as they are."""

@@ -22,9 +22,9 @@
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-extern const struct attn_kernel wrong_honest, wrong_honest_bf16, wrong_cached_by_plan,
-    wrong_nan_leaks, wrong_masked_rows_are_nan, wrong_starts_at_minus_infinity,
-    wrong_starts_at_minus_1e30;
+extern const struct attn_kernel wrong_honest, wrong_honest_bf16, wrong_honest_f64,
+    wrong_cached_by_plan, wrong_nan_leaks, wrong_masked_rows_are_nan,
+    wrong_starts_at_minus_infinity, wrong_starts_at_minus_1e30;
 
 int memfd_create(const char *name, unsigned flags); /* sys/mman.h shows it with _GNU_SOURCE only */
 
@@ -46,6 +46,11 @@ static void honest_kernels_pass(void **state)
         {&wrong_honest, "h=2,s=68,d=32", "file:" TEST_DATA "/minilm-preamble.safetensors:layer1."},
         {&wrong_honest, "h=2,sq=40,skv=90,d=24,dtype=bf16", "normal:1"},
         {&wrong_honest, "h=2,sq=40,skv=90,d=24,dtype=f16,mask=causal,window=30:2", "normal:1"},
+        {&wrong_honest_f64, "h=2,sq=40,skv=90,d=23,dtype=f64,mask=causal", "normal:1"},
+        {&wrong_honest_f64, CACHE ",dtype=f64,mask=bool+bias+causal,softcap=2,sinks=1,alibi=1",
+         "normal+mask:elements:0.5:full+bias:full"},
+        {&wrong_honest_f64, CACHE ",dtype=f64,ragged=1,page=16,mask=causal,kv_dtype=i8",
+         "uniform+lens:0:70"},
         {&wrong_honest_bf16, "h=2,sq=40,skv=90,d=24,dtype=bf16,mask=causal", "normal:1"},
         {&wrong_honest_bf16, "sq=64,skv=2000,d=64,dtype=bf16", "normal:1"},
         {&wrong_honest, "sq=40,skv=2000,d=24,outputs=o+lse", "sink"},
@@ -247,6 +252,7 @@ static void a_lent_reference_gives_the_same_verdict(void **state)
         const char *problem;
     } table[] = {
         {&wrong_honest, "hq=4,hkv=2,sq=40,skv=30,d=24,dv=17,mask=causal,outputs=o+lse"},
+        {&wrong_honest_f64, "h=2,sq=40,skv=30,d=24,mask=causal,dtype=f64,outputs=o+lse"},
         {&wrong_honest_bf16, "h=2,sq=40,skv=30,d=24,mask=causal,dtype=bf16,outputs=o+lse"},
     };
     for (size_t n = 0; n < COUNT(table); n++) {
@@ -272,7 +278,7 @@ static void a_lent_reference_is_used_for_its_case_only(void **state)
     const int fd = lend(&c);
     const off_t end = lseek(fd, 0, SEEK_END);
     const double wrong = 77;
-    const off_t last_row = end - 16 - 8 * 16 + 16; /* LSE and its bound stand in front of O */
+    const off_t last_row = end - 16 - 8 * 24 + 16; /* LSE and its bound stand in front of O */
     assert_int_equal(pwrite(fd, &wrong, sizeof wrong, last_row), sizeof wrong);
     struct check_result result;
     assert_false(check_kernel(&wrong_honest, &c, THREADS, CHECK_CASE, &result));

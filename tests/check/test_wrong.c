@@ -91,6 +91,13 @@
     X(exp_entry_off, PLAIN, "exponentials of a fraction", "less precision than claimed") \
     X(rows_by_thread, PLAIN, "more threads than rows", "unwritten")
 
+/* Less than f64 computes with. */
+#define F64 ",dtype=f64"
+#define IN_DOUBLE(X)                               \
+    X(computes_in_f32, PLAIN F64, "own input", "") \
+    X(exp_of_40_bits, PLAIN F64, "own input", "")  \
+    X(exp_of_47_bits, PLAIN F64, "sink", "less precision than claimed")
+
 /* What the problem leaves at its default; at the depth of `attnbench check`. */
 #define DEFAULT "h=2,sq=70,skv=133,d=24"
 #define UNUSED_OPTIONS(X)                                                                          \
@@ -113,6 +120,7 @@
 CATCHES(DECLARE)
 RARE_NUMBERS(DECLARE)
 UNUSED_OPTIONS(DECLARE)
+IN_DOUBLE(DECLARE)
 extern const struct attn_kernel wrong_restores_flush, wrong_one_element_off_of_many;
 
 static void wrong_kernels_are_caught(void **state)
@@ -121,8 +129,9 @@ static void wrong_kernels_are_caught(void **state)
 #define ROW(name, problem, phase, text) \
     {{&wrong_##name, problem, "normal", CHECK_FULL}, phase, text},
     static const struct catch table[] = {CATCHES(ROW)}, rare[] = {RARE_NUMBERS(ROW)},
-                              unused[] = {UNUSED_OPTIONS(ROW)};
+                              unused[] = {UNUSED_OPTIONS(ROW)}, in_double[] = {IN_DOUBLE(ROW)};
 #undef ROW
+    assert_int_equal(missed(in_double, sizeof in_double / sizeof *in_double), 0);
     assert_int_equal(missed(rare, sizeof rare / sizeof *rare), 0);
     assert_int_equal(missed(table, sizeof table / sizeof *table), 0);
     assert_int_equal(missed(unused, sizeof unused / sizeof *unused), 0);

@@ -195,11 +195,12 @@ class Types(EvalTest):
         self.assertIn("naive", took)
 
     def test_type_comes_from_the_file(self) -> None:
-        """Unless the text names another one; of f64 it is f32."""
+        """Unless the text names another one."""
         for dtype, text, expected in (
             ("BF16", "", "BF16"),
             ("F16", "", "F16"),
-            ("F64", "", "F32"),
+            ("F64", "", "F64"),
+            ("F64", "dtype=f32", "F32"),
             ("F32", "dtype=bf16", "BF16"),
             ("BF16", "dtype=f32", "F32"),
         ):

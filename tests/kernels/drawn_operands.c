@@ -238,8 +238,8 @@ void drawn_open(struct drawn_operands *d, const struct attn_problem *problem, bo
     }
     draw_options(d);
     t->o = drawn_rows_tensor(d, p->v_dim, p->dtype);
-    t->lse = drawn_rows_tensor(d, 1, ATTN_F32);
-    t->weights = drawn_rows_tensor(d, p->kv_len, ATTN_F32);
+    t->lse = drawn_rows_tensor(d, 1, attn_statistics_dtype(p));
+    t->weights = drawn_rows_tensor(d, p->kv_len, attn_statistics_dtype(p));
     if (poison && !d->pages_shared)
         poison_hidden(d);
 }

@@ -35,6 +35,7 @@ static const struct attn_kernel *naive(void)
 static struct attn_kernel bare(void)
 {
     struct attn_kernel kernel = *naive();
+    kernel.caps.dtypes = 1u << ATTN_F32;
     kernel.caps.kv_dtypes = kernel.caps.masks = kernel.caps.options = 0;
     kernel.caps.outputs = ATTN_OUTPUT_O;
     return kernel;

@@ -176,9 +176,9 @@ static float random_float(void)
 
 static void random_options(struct attn_problem *p)
 {
-    const enum attn_dtype dtypes[] = {ATTN_F32, ATTN_BF16, ATTN_F16};
+    const enum attn_dtype dtypes[] = {ATTN_F32, ATTN_BF16, ATTN_F16, ATTN_F64};
     const unsigned causal[] = {0, ATTN_MASK_CAUSAL, ATTN_MASK_CAUSAL_TOP_LEFT};
-    p->dtype = dtypes[below(3)];
+    p->dtype = dtypes[below(4)];
     p->kv_dtype = below(4) ? p->dtype : ATTN_I8;
     p->layout = (enum attn_layout)below(2);
     p->pass = (enum attn_pass)below(2);

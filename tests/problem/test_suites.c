@@ -312,10 +312,11 @@ static void conformance_has_every_kind_of_problem(void **state)
                                     ATTN_MASK_BIAS | ATTN_MASK_BOOL);
     assert_int_equal(all.options, (ATTN_OPTION_SHARED_KV << 1) - 1);
     assert_int_equal(all.outputs, ATTN_OUTPUT_O | ATTN_OUTPUT_LSE | ATTN_OUTPUT_WEIGHTS);
-    assert_int_equal(all.dtypes, 1u << ATTN_F32 | 1u << ATTN_BF16 | 1u << ATTN_F16);
+    assert_int_equal(all.dtypes,
+                     1u << ATTN_F32 | 1u << ATTN_BF16 | 1u << ATTN_F16 | 1u << ATTN_F64);
     assert_int_equal(all.kv_dtypes, all.dtypes | 1u << ATTN_I8);
     assert_true(all.dim_1 && all.dim_256);
-    for (int dtype = ATTN_F32; dtype <= ATTN_F16; dtype++) {
+    for (int dtype = ATTN_F32; dtype <= ATTN_F64; dtype++) {
         const struct kinds *kinds = &of[dtype];
         assert_int_equal(kinds->layouts, 1u << ATTN_BHSD | 1u << ATTN_BSHD);
         assert_int_equal(kinds->groups & (1u << 1 | 1u << 3 | 1u << 8),

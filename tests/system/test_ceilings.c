@@ -57,6 +57,22 @@ static void every_chain_runs_every_round(void **state)
         }
 }
 
+/* The same in double, half as many lanes; so many rounds that float would not hold them. */
+static void every_chain_runs_every_round_in_f64(void **state)
+{
+    (void)state;
+    size_t at = 0;
+    for (const struct probe *probe; (probe = next_probe(&at));)
+        for (size_t n = 0; n <= 40; n++) {
+            double sink;
+            float f32_sink;
+            const double flops = probe->fma_f64(n, 0.5, 1.0, &sink);
+            const double half = ldexp(1, -(int)n), apart = (half + 1 + (double)n) / 2;
+            assert_close(sink, probe->fused ? 2 - half : apart, probe->fused ? 0 : 0x1p-50);
+            assert_close(2 * flops, probe->fma_f32(n, 0.5f, 1.0f, &f32_sink), 0);
+        }
+}
+
 static void bf16_pairs_count_four_each(void **state)
 {
     (void)state;
@@ -137,13 +153,15 @@ static void rates_are_positive_and_finite(void **state)
     (void)state;
     for (int isa = 0; isa < ATTN_ISA_COUNT; isa++) {
         const double fma = ceilings_fma((enum attn_isa)isa, ATTN_F32, 2, 1e-3);
+        const double f64 = ceilings_fma((enum attn_isa)isa, ATTN_F64, 2, 1e-3);
         const double exp = ceilings_exp((enum attn_isa)isa, 1, 1e-3);
-        assert_true(isfinite(fma) && isfinite(exp));
+        assert_true(isfinite(fma) && isfinite(f64) && isfinite(exp));
         size_t at = 0;
         bool there = false;
         for (const struct probe *probe; (probe = next_probe(&at));)
             there |= probe->isa == (enum attn_isa)isa;
         assert_int_equal(fma > 0, there);
+        assert_int_equal(f64 > 0, there);
         assert_int_equal(exp > 0, there);
     }
     const double read = ceilings_read(1, 3, 1e-3), copy = ceilings_copy(100000, 2, 1e-3);
@@ -173,6 +191,7 @@ static void best_rates_are_not_measured_twice(void **state)
     for (const struct probe *probe; (probe = next_probe(&at));) {
         const bool wide = probe->vector_bytes == widest;
         assert_int_equal(ceilings_fma_is_host(probe->isa, ATTN_F32, ATTN_F32), wide);
+        assert_int_equal(ceilings_fma_is_host(probe->isa, ATTN_F64, ATTN_F64), wide);
         assert_int_equal(ceilings_fma_is_host(probe->isa, ATTN_F32, ATTN_BF16), wide && !bf16);
         assert_int_equal(ceilings_fma_is_host(probe->isa, ATTN_BF16, ATTN_BF16),
                          wide && bf16 == (probe->fma_bf16 != NULL));
@@ -213,6 +232,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(baseline_is_there),
         cmocka_unit_test(every_chain_runs_every_round),
+        cmocka_unit_test(every_chain_runs_every_round_in_f64),
         cmocka_unit_test(bf16_pairs_count_four_each),
         cmocka_unit_test(exp2_is_good_to_three_units),
         cmocka_unit_test(read_sees_every_word),

@@ -9,11 +9,20 @@
 #ifndef TESTS_WRONG_H
 #define TESTS_WRONG_H
 
-#include <math.h>
 #include <stdlib.h>
+#include <tgmath.h>
 
 #include "attention.h"
 #include "element.h"
+
+/* What it computes in and what it takes: a file may define both before. */
+#ifndef WRONG_REAL
+#define WRONG_REAL float
+#endif
+#ifndef WRONG_DTYPES
+#define WRONG_DTYPES (1u << ATTN_F32 | 1u << ATTN_BF16 | 1u << ATTN_F16)
+#endif
+typedef WRONG_REAL real;
 
 /* One query row on its way through the steps. */
 struct work {
@@ -23,17 +32,19 @@ struct work {
     size_t b, h, i, g;             /* sequence, query head, query, KV head */
     struct attn_range seen;        /* keys that positional masks leave ... */
     bool *shown;                   /* ... those of them that nothing else hides */
-    float scale, sink;             /* sink: -inf where there is none */
-    float *scores;                 /* of the shown keys; later their weights */
-    float *o;                      /* v_dim */
-    float m, l;
+    real scale, sink;              /* sink: -inf where there is none */
+    real *scores;                  /* of the shown keys; later their weights */
+    real *o;                       /* v_dim */
+    real m, l;
 };
 
 typedef void row_function(struct work *w);
 
-static inline float element(const void *row, enum attn_dtype dtype, size_t d)
+static inline real element(const void *row, enum attn_dtype dtype, size_t d)
 {
     switch (dtype) {
+    case ATTN_F64:
+        return (real)((const double *)row)[d];
     case ATTN_BF16:
         return attn_bf16_to_f32(((const uint16_t *)row)[d]);
     case ATTN_F16:
@@ -43,24 +54,26 @@ static inline float element(const void *row, enum attn_dtype dtype, size_t d)
     case ATTN_BOOL:
         return ((const uint8_t *)row)[d];
     default:
-        return ((const float *)row)[d];
+        return (real)((const float *)row)[d];
     }
 }
 
-static inline float get(const struct attn_tensor *t, size_t b, size_t h, size_t i, size_t d)
+static inline real get(const struct attn_tensor *t, size_t b, size_t h, size_t i, size_t d)
 {
     return element(attn_row(t, b, h, i), t->dtype, d);
 }
 
-static inline void put(const struct attn_tensor *t, size_t b, size_t h, size_t i, size_t d, float x)
+static inline void put(const struct attn_tensor *t, size_t b, size_t h, size_t i, size_t d, real x)
 {
     void *row = attn_row(t, b, h, i);
     if (t->dtype == ATTN_BF16)
-        ((uint16_t *)row)[d] = attn_f32_to_bf16(x);
+        ((uint16_t *)row)[d] = attn_f32_to_bf16((float)x);
     else if (t->dtype == ATTN_F16)
-        ((uint16_t *)row)[d] = attn_f32_to_f16(x);
+        ((uint16_t *)row)[d] = attn_f32_to_f16((float)x);
+    else if (t->dtype == ATTN_F64)
+        ((double *)row)[d] = (double)x;
     else
-        ((float *)row)[d] = x;
+        ((float *)row)[d] = (float)x;
 }
 
 /* ---- operands ------------------------------------------------------------------------------ */
@@ -71,7 +84,7 @@ static inline const void *kv_row(const struct work *w, const struct attn_tensor 
 }
 
 /* What element d of int8 keys is multiplied by; 1 for others. */
-static inline float key_scale(const struct work *w, ptrdiff_t j, size_t d)
+static inline real key_scale(const struct work *w, ptrdiff_t j, size_t d)
 {
     const struct attn_tensor *t = &w->tensors->k_scale;
     return w->problem->kv_dtype == ATTN_I8
@@ -79,39 +92,39 @@ static inline float key_scale(const struct work *w, ptrdiff_t j, size_t d)
                : 1;
 }
 
-static inline float value_scale(const struct work *w, ptrdiff_t j)
+static inline real value_scale(const struct work *w, ptrdiff_t j)
 {
     return w->problem->kv_dtype == ATTN_I8
                ? get(&w->tensors->v_scale, w->b, w->g, w->sequence.kv_first + (size_t)j, 0)
                : 1;
 }
 
-static inline float value(const struct work *w, ptrdiff_t j, size_t d)
+static inline real value(const struct work *w, ptrdiff_t j, size_t d)
 {
     return value_scale(w, j) * element(kv_row(w, &w->tensors->v, j), w->tensors->v.dtype, d);
 }
 
-static inline float slope_term(const struct work *w, ptrdiff_t j)
+static inline real slope_term(const struct work *w, ptrdiff_t j)
 {
     const ptrdiff_t at = attn_position(w->problem, (ptrdiff_t)w->i, (ptrdiff_t)w->sequence.q_len,
                                        (ptrdiff_t)w->sequence.kv_len);
     return w->problem->options & ATTN_OPTION_ALIBI
-               ? get(&w->tensors->slopes, 0, 0, 0, w->h) * (float)(j - at)
+               ? get(&w->tensors->slopes, 0, 0, 0, w->h) * (real)(j - at)
                : 0;
 }
 
-static inline float bias_term(const struct work *w, ptrdiff_t j)
+static inline real bias_term(const struct work *w, ptrdiff_t j)
 {
     return w->problem->mask & ATTN_MASK_BIAS ? get(&w->tensors->bias, w->b, w->h, w->i, (size_t)j)
                                              : 0;
 }
 
-static inline float honest_cap(float c, float x)
+static inline real honest_cap(real c, real x)
 {
-    return c * tanhf(x / c);
+    return c * tanh(x / c);
 }
 
-static inline float capped(const struct work *w, float x)
+static inline real capped(const struct work *w, real x)
 {
     return w->problem->options & ATTN_OPTION_SOFTCAP ? honest_cap(w->problem->softcap, x) : x;
 }
@@ -138,23 +151,23 @@ static inline void show_keys(struct work *w)
             bias_term(w, j) != -INFINITY;
 }
 
-static inline float dot(const struct work *w, ptrdiff_t j)
+static inline real dot(const struct work *w, ptrdiff_t j)
 {
     const struct attn_tensor *q = &w->tensors->q, *k = &w->tensors->k;
     const void *q_row = attn_row(q, w->b, w->h, w->sequence.q_first + w->i);
     const void *k_row = kv_row(w, k, j);
-    float sum = 0;
+    real sum = 0;
     for (size_t d = 0; d < w->problem->qk_dim; d++)
         sum += element(q_row, q->dtype, d) * (key_scale(w, j, d) * element(k_row, k->dtype, d));
     return sum;
 }
 
 /* Scores with this softcap where the problem has one. */
-static inline void make_capped_scores(struct work *w, float (*cap)(float c, float x))
+static inline void make_capped_scores(struct work *w, real (*cap)(real c, real x))
 {
     const bool caps = w->problem->options & ATTN_OPTION_SOFTCAP;
     for (ptrdiff_t j = w->seen.lo; j < w->seen.hi; j++) {
-        const float x = w->shown[j] ? w->scale * dot(w, j) : 0;
+        const real x = w->shown[j] ? w->scale * dot(w, j) : 0;
         w->scores[j] = !w->shown[j] ? -INFINITY
                                     : (caps ? cap(w->problem->softcap, x) : x) + slope_term(w, j) +
                                           bias_term(w, j);
@@ -177,15 +190,15 @@ static inline void find_maximum(struct work *w)
 /* Scores to exponentials, and their sum. */
 static inline void exponentiate(struct work *w)
 {
-    const float shift = w->m == -INFINITY ? 0 : w->m;
+    const real shift = w->m == -INFINITY ? 0 : w->m;
     w->l = 0;
     for (ptrdiff_t j = w->seen.lo; j < w->seen.hi; j++)
         if (w->shown[j])
-            w->l += w->scores[j] = expf(w->scores[j] - shift);
-    w->l += expf(w->sink - shift);
+            w->l += w->scores[j] = exp(w->scores[j] - shift);
+    w->l += exp(w->sink - shift);
 }
 
-static inline float inverse(const struct work *w)
+static inline real inverse(const struct work *w)
 {
     return w->l == 0 ? 0 : 1 / w->l;
 }
@@ -199,7 +212,7 @@ static inline void sum_values(struct work *w)
             w->o[d] += w->scores[j] * inverse(w) * value(w, j, d);
 }
 
-static inline void store_lse(struct work *w, float lse)
+static inline void store_lse(struct work *w, real lse)
 {
     if (w->problem->outputs & ATTN_OUTPUT_LSE)
         put(&w->tensors->lse, w->b, w->h, w->sequence.q_first + w->i, 0, lse);
@@ -214,7 +227,7 @@ static inline void store(struct work *w)
     for (size_t j = 0; p->outputs & ATTN_OUTPUT_WEIGHTS && j < p->kv_len; j++)
         put(&w->tensors->weights, w->b, w->h, row, j,
             is_shown(w, (ptrdiff_t)j) ? w->scores[j] * inverse(w) : 0);
-    store_lse(w, w->l == 0 ? -INFINITY : w->m + logf(w->l));
+    store_lse(w, w->l == 0 ? -INFINITY : w->m + log(w->l));
 }
 
 static inline void honest_row(struct work *w)
@@ -240,13 +253,13 @@ static inline void one_row(const struct attn_problem *p, const struct attn_tenso
         .h = h,
         .i = i,
         .g = attn_kv_head(p, h),
-        .scale = attn_problem_scale(p),
+        .scale = sizeof(real) == 8 ? (real)attn_problem_scale_f64(p) : (real)attn_problem_scale(p),
         .sink = p->options & ATTN_OPTION_SINKS ? get(&tensors->sinks, 0, 0, 0, h) : -INFINITY,
     };
     if (i >= w.sequence.q_len)
         return;
-    const size_t keys = p->kv_len + p->page_size;                /* some read a last page whole */
-    w.scores = malloc((keys + p->v_dim) * sizeof(float) + keys); /* nobody times these */
+    const size_t keys = p->kv_len + p->page_size;               /* some read a last page whole */
+    w.scores = malloc((keys + p->v_dim) * sizeof(real) + keys); /* nobody times these */
     w.o = w.scores + keys;
     w.shown = (bool *)(w.o + p->v_dim);
     see_keys(&w);
@@ -268,23 +281,22 @@ static inline void each_row(const struct attn_plan *plan, const struct attn_tens
 }
 
 /* The descriptor of the file's kernel; further members may follow. */
-#define WRONG_KERNEL_WITH(symbol, says, keys, which, results, kv, ...)                           \
-    extern const struct attn_kernel wrong_##symbol;                                              \
-    const struct attn_kernel wrong_##symbol = {.size = sizeof(struct attn_kernel),               \
-                                               .name = #symbol,                                  \
-                                               .summary = says,                                  \
-                                               .source = "tests/wrong",                          \
-                                               .isa = ATTN_ISA_BASELINE,                         \
-                                               .caps.size = sizeof(struct attn_caps),            \
-                                               .caps.dtypes = 1u << ATTN_F32 | 1u << ATTN_BF16 | \
-                                                              1u << ATTN_F16,                    \
-                                               .caps.kv_dtypes = kv,                             \
-                                               .caps.masks = keys,                               \
-                                               .caps.options = which,                            \
-                                               .caps.outputs = results,                          \
-                                               .caps.forward = true,                             \
-                                               .caps.parallel = true,                            \
-                                               .execute = execute,                               \
+#define WRONG_KERNEL_WITH(symbol, says, keys, which, results, kv, ...)                \
+    extern const struct attn_kernel wrong_##symbol;                                   \
+    const struct attn_kernel wrong_##symbol = {.size = sizeof(struct attn_kernel),    \
+                                               .name = #symbol,                       \
+                                               .summary = says,                       \
+                                               .source = "tests/wrong",               \
+                                               .isa = ATTN_ISA_BASELINE,              \
+                                               .caps.size = sizeof(struct attn_caps), \
+                                               .caps.dtypes = WRONG_DTYPES,           \
+                                               .caps.kv_dtypes = kv,                  \
+                                               .caps.masks = keys,                    \
+                                               .caps.options = which,                 \
+                                               .caps.outputs = results,               \
+                                               .caps.forward = true,                  \
+                                               .caps.parallel = true,                 \
+                                               .execute = execute,                    \
                                                __VA_ARGS__}
 
 #define WRONG_POSITIONAL (ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT)

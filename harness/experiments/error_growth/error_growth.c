@@ -80,8 +80,8 @@ static void judge_row(const struct kernel_call *call, size_t i, void *workspace,
     const struct attn_problem *p = &call->plan.problem;
     const struct attn_caps *caps = &call->plan.kernel->caps;
     struct attn_reference_row row = {.size = sizeof row, .o = o, .bound = o + p->v_dim};
-    attn_reference(p, &call->set.tensors, 0, 0, i, caps->compute, caps->bound_factor, workspace,
-                   &row);
+    attn_reference(p, &call->set.tensors, 0, 0, i, attn_compute(call->plan.kernel, p),
+                   caps->bound_factor, workspace, &row);
     for (size_t d = 0; d < p->v_dim; d++) {
         const double e = tensors_get(&call->set.tensors.o, 0, 0, i, d) - row.o[d];
         errors->n++;

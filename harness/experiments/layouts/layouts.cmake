@@ -13,14 +13,18 @@ foreach(bytes 0 ${layout_bytes})
   target_compile_definitions(${module}_padding PRIVATE LAYOUT_BYTES=${bytes})
   target_link_libraries(${module}_padding PRIVATE attnbench_options)
   set(objects $<TARGET_OBJECTS:${module}_padding>)
+  set(f64_objects "")
   foreach(kernel IN LISTS layout_kernels)
     foreach(isa baseline avx2 avx512)
       if(TARGET attn_kernel_${kernel}_${isa})
         list(APPEND objects $<TARGET_OBJECTS:attn_kernel_${kernel}_${isa}>)
       endif()
+      if(TARGET attn_kernel_${kernel}_${isa}_f64) # which those name; behind what is timed
+        list(APPEND f64_objects $<TARGET_OBJECTS:attn_kernel_${kernel}_${isa}_f64>)
+      endif()
     endforeach()
   endforeach()
-  add_library(${module} MODULE ${objects} base/build.c) # of which build: module.h looks
+  add_library(${module} MODULE ${objects} ${f64_objects} base/build.c) # of which build: module.h looks
   target_link_libraries(${module} PRIVATE attnbench_options PkgConfig::JANSSON OpenMP::OpenMP_C m)
   set_target_properties(${module} PROPERTIES
     PREFIX "" OUTPUT_NAME ${bytes} LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/attnbench_layouts)

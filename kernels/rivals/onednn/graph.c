@@ -236,7 +236,7 @@ static void mend_rows(const struct attn_plan *plan, const struct attn_tensors *t
     const struct attn_problem *p = &plan->problem;
     char *scratch =
         (char *)plan->workspace + copy_at(&((const struct state *)plan->state)->shape, TENSORS);
-    const size_t bytes = attn_floats_bytes(exact_floats(p));
+    const size_t bytes = attn_reals_bytes(exact_floats(p));
 #pragma omp parallel for collapse(3) num_threads(plan->threads)
     for (size_t b = 0; b < p->batch; b++)
         for (size_t h = 0; h < p->q_heads; h++)

@@ -42,7 +42,7 @@ static struct parts parts_of(const struct attn_problem *p)
            (DTYPE == ATTN_F32 ? 0 : up(g.rows * p->kv_len * sizeof(element), ATTN_WORKSPACE_ALIGN));
     at.v = at.k + up(p->kv_len * p->qk_dim * sizeof(element), ATTN_WORKSPACE_ALIGN);
     at.exact = at.v + up(p->kv_len * p->v_dim * sizeof(element), ATTN_WORKSPACE_ALIGN);
-    at.all = at.exact + attn_floats_bytes(exact_floats(p));
+    at.all = at.exact + attn_reals_bytes(exact_floats(p));
     return at;
 }
 

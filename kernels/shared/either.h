@@ -1,0 +1,45 @@
+/*
+ * either.h: the f32 and the f64 object of a kernel as one, for kernel files only.
+ *
+ * kernel.cmake compiles a kernel with F64 in the list twice per ISA: with float and, where
+ * ATTN_COMPUTE_F64 is defined, with double (real.h).  The descriptor of the f32 object, which is the
+ * one in the registry, names the two functions below and so leads to the other object (ATTN_KERNEL_F64)
+ * where the problem has dtype=f64.
+ */
+#ifndef ATTN_EITHER_H
+#define ATTN_EITHER_H
+
+#include "kernel.h"
+
+#if defined ATTN_KERNEL_F64
+extern const struct attn_kernel ATTN_KERNEL_F64;
+
+/* Of the kernel file; not inlined here, so that their code is what it would be without the other object. */
+static size_t workspace_size(const struct attn_problem *problem, int threads)
+    __attribute__((noinline));
+static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)
+    __attribute__((noinline));
+
+static size_t either_workspace_size(const struct attn_problem *problem, int threads)
+{
+    if (problem->dtype == ATTN_F64)
+        return ATTN_KERNEL_F64.workspace_size(problem, threads);
+    return workspace_size(problem, threads);
+}
+
+static void either_execute(const struct attn_plan *plan, const struct attn_tensors *tensors)
+{
+    if (plan->problem.dtype == ATTN_F64)
+        ATTN_KERNEL_F64.execute(plan, tensors);
+    else
+        execute(plan, tensors);
+}
+#define EITHER_DTYPES (ATTN_BIT(ATTN_F32) | ATTN_BIT(ATTN_F64))
+#else
+/* The f64 object itself, or one that has none. */
+#define EITHER_DTYPES ATTN_BIT(REAL_DTYPE)
+#define either_workspace_size workspace_size
+#define either_execute execute
+#endif
+
+#endif

@@ -1,0 +1,13 @@
+/*
+ * computes_in_f32: operands and results are f64, all between is f32: whoever stores double for the sake of
+ * the caller and has but one kernel.
+ */
+#define WRONG_DTYPES (1u << ATTN_F64)
+#include "wrong.h"
+
+static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)
+{
+    each_row(plan, tensors, honest_row);
+}
+
+WRONG_KERNEL(computes_in_f32, "f64 outside, f32 inside");
