@@ -163,7 +163,7 @@ static bool take_types(const struct completion *c)
     if (v && v->dtype != k->dtype)
         return refuse_tensor(c, V, ", of another type than k");
     if (!parse_gives(c->text, "dtype"))
-        p->dtype = q->dtype;
+        p->dtype = q->dtype == ATTN_F64 ? ATTN_F32 : q->dtype; /* double has to be asked for */
     p->kv_dtype = i8 ? ATTN_I8 : p->dtype;
     return true;
 }

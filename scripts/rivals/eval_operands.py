@@ -95,7 +95,8 @@ class Operands:
         """What q is rounded to."""
         if "dtype" in self.text:
             return DTYPES[self.text["dtype"]]
-        return self.t["q"].dtype
+        own = self.t["q"].dtype
+        return torch.float32 if own == torch.float64 else own
 
     def rows(self, name: str, heads: str) -> Tensor:
         """q, k or v as (B, H, S, D) in float64, packed with a B of 1, in pages as they are."""

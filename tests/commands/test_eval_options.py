@@ -195,12 +195,13 @@ class Types(EvalTest):
         self.assertIn("naive", took)
 
     def test_type_comes_from_the_file(self) -> None:
-        """Unless the text names another one."""
+        """Unless the text names another one; of f64 it is f32."""
         for dtype, text, expected in (
             ("BF16", "", "BF16"),
             ("F16", "", "F16"),
-            ("F64", "", "F64"),
-            ("F64", "dtype=f32", "F32"),
+            ("F64", "", "F32"),
+            ("F64", "dtype=f64", "F64"),
+            ("F32", "dtype=f64", "F64"),
             ("F32", "dtype=bf16", "BF16"),
             ("BF16", "dtype=f32", "F32"),
         ):
@@ -211,6 +212,12 @@ class Types(EvalTest):
                 continue  # no kernel has it
             self.assertEqual(done.returncode, 0, done)
             self.assertEqual(read_typed(self.result), {"o": ([1, 1, 1, 2], [1, 2], expected)})
+
+    def test_double_keeps_all_digits(self) -> None:
+        """The kernels that compute in it, to 1e-14."""
+        c = case(hq=4, hkv=2, dtype="F64", is_causal=True)
+        took = self.judge(c.tensors(), f"{c.problem()},dtype=f64", c.answers())
+        self.assertEqual(sorted(took), ["naive", "online", "row_parallel", "tiled"])
 
     def test_small_operands_of_other_types(self) -> None:
         """Sinks, slopes and a bias may have any type, a mask bytes."""
