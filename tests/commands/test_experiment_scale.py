@@ -1,5 +1,6 @@
 """Experiments on the scale of logits: variance, softmax, saturation, the worked examples."""
 
+import itertools
 import json
 import statistics
 import unittest
@@ -197,6 +198,8 @@ class WorkedExamples(Experiments):
                 in ("weights above the diagonal are 0", "first row is the first value")
             ]
             self.assertGreater(len(exact), 20)
+            of = {row["params"]["example"].rpartition(", ")[2] for row in exact}
+            self.assertEqual(of, {"causal_softmax_printed", "uniform inputs", "normal inputs"})
             for row in exact:
                 self.assertEqual(row["values"]["difference"], 0)
 
@@ -212,26 +215,30 @@ class WorkedExamples(Experiments):
         for how in ("-inf added to the scores", "by a boolean mask"):
             at = ("causal_softmax_printed", f"weights as printed, {how}")
             self.assertLessEqual(kernels, by[at])
-        layer = "layer (2, 10, 64), 4 heads, added mask (2, 4, 10, 10)"
-        for what in (
-            "weights of masked keys are 0",
-            "rows without a key are 0",
-            "first row is the first value",
-            "output is that of float64 weights",
+        for inputs, what in itertools.product(
+            ("uniform", "normal"),
+            (
+                "weights of masked keys are 0",
+                "rows without a key are 0",
+                "first row is the first value",
+                "output is that of float64 weights",
+            ),
         ):
+            layer = f"layer (2, 10, 64), 4 heads, added mask (2, 4, 10, 10), {inputs} inputs"
             self.assertLessEqual(kernels, by[layer, what])
 
     def test_masked_weights(self) -> None:
-        (row,) = (
-            row
+        uniform, normal = (
+            row["values"]["computed"]
             for row in self.rows("worked-examples")
             if row["params"].get("quantity") == "weights of sequence 1, head 0"
         )
-        for i, weights in enumerate(row["values"]["computed"]):
+        for i, weights in (*enumerate(uniform), *enumerate(normal)):
             # Head 0 looks back 2 tokens, the last 3 are padding.
             seen = [j for j in range(10) if i - 2 <= j <= i and j < 7]
             self.assertEqual([j for j, p in enumerate(weights) if p > 0], seen)
             self.assertAlmostEqual(sum(weights), 1 if seen else 0)
+        self.assertNotEqual(uniform, normal)
 
     def test_any_other_number_is_a_mismatch(self) -> None:
         altered = (
