@@ -6,6 +6,7 @@ from matplotlib.figure import Figure
 
 from attntools import experiment_costs as costs
 from attntools import experiment_layouts as layouts
+from attntools import experiment_linear as linear
 from attntools import experiment_logits as logits
 from attntools import experiment_numerics as numerics
 from attntools.cells import Results
@@ -16,6 +17,7 @@ FIGURES: dict[str, Callable[[Results], Figure | None]] = {
     "saturation": logits.saturation,
     "worked-examples": numerics.worked_examples,
     "layer": costs.layer,
+    "linear": linear.linear,
     "error-growth": numerics.error_growth,
     "overflow": numerics.overflow,
     "rescale": costs.rescale,
