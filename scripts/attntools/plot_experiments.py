@@ -9,7 +9,7 @@ from attntools import experiment_layouts as layouts
 from attntools import experiment_linear as linear
 from attntools import experiment_logits as logits
 from attntools import experiment_numerics as numerics
-from attntools.cells import Results
+from attntools.cells import Results, ResultsError
 
 FIGURES: dict[str, Callable[[Results], Figure | None]] = {
     "variance": logits.variance,
@@ -30,7 +30,19 @@ FIGURES: dict[str, Callable[[Results], Figure | None]] = {
 }
 
 
+def draw(results: Results, name: str) -> Figure | None:
+    """The figure of an experiment; None where it has none, or the file no rows for it."""
+    function = FIGURES.get(name)
+    try:
+        return function(results) if function else None
+    except (KeyError, IndexError, TypeError, ValueError) as wrong:
+        raise ResultsError(
+            f"{results.path}: rows of the experiment {name} lack what its figure shows "
+            f"({type(wrong).__name__}: {wrong})"
+        ) from wrong
+
+
 def every(results: Results) -> Iterator[tuple[str, Figure | None]]:
     """Name and figure of each experiment that has one."""
-    for name, draw in FIGURES.items():
-        yield f"experiment-{name}", draw(results)
+    for name in FIGURES:
+        yield f"experiment-{name}", draw(results, name)
