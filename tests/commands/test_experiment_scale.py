@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import math
 import statistics
 import unittest
 
@@ -102,17 +103,29 @@ class Softmax(Experiments):
 
     def test_sweep(self) -> None:
         rows = self.rows("softmax", "--multipliers", "1,64", "--keys", "256", "--rows", "50")
-        published, random = (
+        published, normal, uniform = (
             [row["values"] for row in rows if row["params"].get("input") == name]
-            for name in ("published", "normal")
+            for name in ("published", "normal", "uniform")
         )
         # By hand from softmax(x) = .2105 .1469 .2676 .0822 .2928.
         self.assertAlmostEqual(published[0]["entropy"], 1.5276, places=3)
         self.assertAlmostEqual(published[0]["largest"], 0.2928, places=3)
-        self.assertGreater(random[0]["effective_keys"], 130)
-        self.assertLess(random[1]["effective_keys"], 1.5)
-        self.assertLess(random[1]["gradient"], random[0]["gradient"] / 10)
-        self.assertLessEqual(max(v["jacobian"] for v in (*published, *random)), 0.5)
+        self.assertGreater(normal[0]["effective_keys"], 130)
+        self.assertLess(normal[1]["effective_keys"], 1.5)
+        self.assertLess(normal[1]["gradient"], normal[0]["gradient"] / 10)
+        # Of many keys with logits x e^entropy is n E e^x / e^(E x e^x / E e^x): for x uniform in
+        # +-a, a^2 = 3, that is n sinh(a)/a e^(1 - a coth a).  The largest is near a, and the next
+        # are not far: 64 times a mean gap of 2 a / 256 is 0.9.
+        a = 3**0.5
+        keys = 256 * math.sinh(a) / a * math.exp(1 - a / math.tanh(a))
+        self.assertAlmostEqual(uniform[0]["effective_keys"] / keys, 1, delta=0.03)
+        self.assertAlmostEqual(
+            uniform[0]["largest"] * 256, math.exp(a) * a / math.sinh(a), delta=0.2
+        )
+        self.assertTrue(2 < uniform[1]["effective_keys"] < 6)
+        self.assertIn("Of 256 normal logits of spread 1", self.printed)
+        self.assertRegex(self.printed, r"uniform logits of spread 1 softmax lets more\s+gradient")
+        self.assertLessEqual(max(v["jacobian"] for v in (*published, *normal, *uniform)), 0.5)
 
 
 class Saturation(Experiments):
