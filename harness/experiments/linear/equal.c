@@ -32,7 +32,8 @@ static void make_exact(float *x, size_t n, float factor)
         x[i] = fmaxf(-31, fminf(31, rintf(8 * factor * x[i]))) / 8;
 }
 
-static bool open(struct comparison *c, size_t d, enum distribution input, bool exact, uint64_t seed)
+static bool open_layers(struct comparison *c, size_t d, enum distribution input, bool exact,
+                        uint64_t seed)
 {
     struct mt19937 generator;
     const size_t n = TOKENS * d;
@@ -126,9 +127,9 @@ json_t *linear_equal(const json_t *s, struct experiment_work *work)
     struct comparison c;
     json_t *rows = NULL;
     linear_one_thread();
-    if (!open(&c, (size_t)json_integer_value(json_object_get(s, "d")),
-              distribution_find(experiment_text(s, "input")), exact,
-              (uint64_t)json_integer_value(json_object_get(s, "seed")))) {
+    if (!open_layers(&c, (size_t)json_integer_value(json_object_get(s, "d")),
+                     distribution_find(experiment_text(s, "input")), exact,
+                     (uint64_t)json_integer_value(json_object_get(s, "seed")))) {
         snprintf(work->message, sizeof work->message, "out of memory");
         return NULL;
     }
