@@ -163,12 +163,16 @@ static bool report_equal(const json_t *rows)
     if (wrong)
         report_sentence("The two versions of %zu layers differ by more than rounding explains.",
                         wrong);
+    else if (exact && worst == 0)
+        report_sentence("With the same weights both versions compute the same: not a bit differs "
+                        "where sums are exact, nor where they are rounded.");
     else if (exact)
         report_sentence("With the same weights both versions compute the same: not a bit differs "
                         "where sums are exact; elsewhere Q, K and V differ by at most %.2g of what "
-                        "two orders of summation can.  Plain loops give equal bits in %zu of %zu "
-                        "layers.",
-                        worst, loops, compared);
+                        "two orders of summation can.",
+                        worst);
+    if (compared)
+        report_sentence("Plain loops give equal bits in %zu of %zu layers.", loops, compared);
     return !wrong;
 }
 
