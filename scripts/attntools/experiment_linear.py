@@ -51,6 +51,7 @@ def _over_width(ax: Axes, ratios: dict[Product, np.ndarray]) -> None:
     ax.axhline(1, color=style.INK, lw=1)
     doubling(ax, (i for i, o, _ in ratios if i == o))
     ax.set_yscale("log", base=2)
+    ax.tick_params(axis="x", labelsize=7)
     ax.set_xlabel("d")
 
 
@@ -107,6 +108,7 @@ def _init(ax: Axes, rows: list[Row]) -> None:
         ax.text(0.98, height, text, fontsize=8, ha="right", va="center", color=looks[init].colour,
                 transform=ax.transAxes)  # fmt: skip
     doubling(ax, parameter(rows, "d"))
+    ax.tick_params(axis="x", labelsize=7)
     ax.set_ylim(0, TOKENS * 1.05)
     ax.set_xlabel("d")
     ax.set_ylabel(f"keys in use, of {TOKENS}")
