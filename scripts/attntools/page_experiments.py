@@ -21,6 +21,7 @@ ASKED = Path(__file__).with_name("experiments.json")
 
 FOUND = "README.md"  # beside the files: a section of this has what an experiment found
 CODE = re.compile(r"`([^`]+)`")
+LINK = re.compile(r"\[([^\]]+)\]\([^)]+\)")
 
 
 @dataclass
@@ -60,8 +61,11 @@ def sections(text: str) -> dict[str, list[str]]:
 
 
 def marked_up(paragraph: str) -> Markup:
-    """A paragraph whose `code` is marked as such; nothing else of Markdown is known."""
-    parts = CODE.split(paragraph)
+    """A paragraph whose `code` is marked as such and whose links are their texts.
+
+    Nothing else of Markdown is known; the page itself leads nowhere.
+    """
+    parts = CODE.split(LINK.sub(r"\1", paragraph))
     return Markup("").join(
         Markup("<code>{}</code>").format(part) if i % 2 else escape(part)
         for i, part in enumerate(parts)

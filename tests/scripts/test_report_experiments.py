@@ -114,6 +114,7 @@ def test_the_committed_folder_is_a_page(tool: Tool) -> None:
 def test_sections_of_markdown() -> None:
     assert sections("# a\n\n## b\n\none\ntwo\n\n![x](y)\n\n## c\n") == {"b": ["one two"], "c": []}
     assert marked_up("a `b <c>` & `d") == "a <code>b &lt;c&gt;</code> &amp; `d"
+    assert marked_up("[a.csv](a.csv) by [0, 1) (b)") == "a.csv by [0, 1) (b)"
 
 
 def test_bad_input_is_one_message(tool: Tool, tmp_path: Path, folder: Path) -> None:
