@@ -97,8 +97,9 @@ static bool print_json(void)
     const struct experiment *experiment;
     for (size_t i = 0; (experiment = experiment_at(i)); i++)
         json_array_append_new(experiments,
-                              json_pack("{s:s, s:s, s:s}", "name", experiment->name, "question",
-                                        experiment->question, "source", experiment->source));
+                              json_pack("{s:s, s:s, s:s, s:s}", "name", experiment->name,
+                                        "question", experiment->question, "method",
+                                        experiment->method, "source", experiment->source));
     json_t *all = json_pack("{s:o, s:o, s:o, s:o}", "kernels", kernels, "isa_preference",
                             preference_json(), "suites", suites, "experiments", experiments);
     const bool printed = json_dumpf(all, stdout, JSON_INDENT(1)) == 0 && putchar('\n') != EOF;

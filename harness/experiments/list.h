@@ -17,6 +17,7 @@ extern const struct experiment experiment_exp_degree;
 extern const struct experiment experiment_memory;
 extern const struct experiment experiment_invariance;
 extern const struct experiment experiment_layer;
+extern const struct experiment experiment_linear;
 extern const struct experiment experiment_scaling;
 extern const struct experiment experiment_tiles;
 extern const struct experiment experiment_layouts;

@@ -79,7 +79,7 @@ def _real_heads(ax: Axes, rows: list[Row]) -> None:
 
 def _logits(row: Row) -> str:
     keys = row["params"].get("keys")
-    return f"{keys} random logits" if keys else "the published 5 logits"
+    return f"{keys} {row['params']['input']} logits" if keys else "the published 5 logits"
 
 
 def softmax(results: Results) -> Figure | None:
@@ -108,7 +108,7 @@ def softmax(results: Results) -> Figure | None:
     axes[0].set_ylim(0, 1.02)
     axes[1].set_ylim(0, None)
     axes[2].set_yscale("log")
-    style.legend(fig, axes[:1])
+    style.legend(fig, axes[:1], columns=3)
     style.source(fig, origin(results))
     return fig
 

@@ -142,8 +142,10 @@ def about(results: Results) -> list[tuple[str, str]]:
 
 def commands(results: Results) -> list[str]:
     """The command of each session, once."""
-    found = [" ".join(["attnbench", *(s.header.get("command") or [])]) for s in results.sessions]
-    return list(dict.fromkeys(map(without_folders, found)))
+    found = [s.header.get("command") or [] for s in results.sessions]
+    # Those of experiments begin with the program's name.
+    named = [" ".join(c if c[:1] == ["attnbench"] else ["attnbench", *c]) for c in found]
+    return list(dict.fromkeys(map(without_folders, named)))
 
 
 def page(results: Results) -> str:

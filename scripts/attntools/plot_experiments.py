@@ -1,15 +1,17 @@
 """The figure of each experiment."""
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from matplotlib.figure import Figure
 
 from attntools import experiment_costs as costs
 from attntools import experiment_layouts as layouts
+from attntools import experiment_linear as linear
 from attntools import experiment_logits as logits
 from attntools import experiment_numerics as numerics
 from attntools import experiment_words as words
-from attntools.cells import Results
+from attntools.cells import Results, ResultsError
 
 FIGURES: dict[str, Callable[[Results], Figure | None]] = {
     "variance": logits.variance,
@@ -17,6 +19,7 @@ FIGURES: dict[str, Callable[[Results], Figure | None]] = {
     "saturation": logits.saturation,
     "worked-examples": numerics.worked_examples,
     "layer": costs.layer,
+    "linear": linear.linear,
     "error-growth": numerics.error_growth,
     "overflow": numerics.overflow,
     "rescale": costs.rescale,
@@ -29,9 +32,32 @@ FIGURES: dict[str, Callable[[Results], Figure | None]] = {
 }
 
 
+@contextmanager
+def rows_of(results: Results, name: str) -> Iterator[None]:
+    """Whatever a figure misses in the rows of an experiment is said in one message."""
+    try:
+        yield
+    except (KeyError, IndexError, TypeError, ValueError) as wrong:
+        raise ResultsError(
+            f"{results.path}: rows of the experiment {name} lack what its figure shows "
+            f"({type(wrong).__name__}: {wrong})"
+        ) from wrong
+
+
+def draw(results: Results, name: str) -> Figure | None:
+    """The figure of an experiment; None where it has none, or the file no rows for it."""
+    function = FIGURES.get(name)
+    if not function:
+        return None
+    with rows_of(results, name):
+        return function(results)
+
+
 def every(results: Results) -> Iterator[tuple[str, Figure | None]]:
     """Name and figure of each experiment that has one; of words there are several."""
-    for name, draw in FIGURES.items():
-        yield f"experiment-{name}", draw(results)
-    for name, fig in words.figures(results):
+    for name in FIGURES:
+        yield f"experiment-{name}", draw(results, name)
+    with rows_of(results, "words"):
+        sentences = list(words.figures(results))
+    for name, fig in sentences:
         yield f"experiment-{name}", fig

@@ -4,10 +4,14 @@
     scripts/report BASE.jsonl NEW.jsonl [...] --output report.html  what changed against the first
     scripts/report results-local/history.sqlite --output report.html
                                                                     how times changed, with dates
+    scripts/report --experiments results/experiments --output report.html
+                                                                    a folder of experiments
 
 A session begins with its headline in words, then what it was measured on and how far to trust it,
-two figures, and every cell in a table; noise comes last.  The page needs no network and shows no
-folder of the machine; without scripts it reads the same, with them its tables sort and filter.
+two figures, and every cell in a table; noise comes last.  Of a folder of experiments each question
+comes with what the folder's README.md says was found, its figure, method and command.  The page
+needs no network and shows no folder of the machine; without scripts it reads the same, with them
+its tables sort and filter.
 
 Exit codes: 0 written, 3 output, 4 usage or input.
 """
@@ -16,7 +20,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from attntools import database, page_comparison, page_history, page_session
+from attntools import database, page_comparison, page_experiments, page_history, page_session
 from attntools.cli import Exit, ToolError, guard, parser, say
 from attntools.files import write_text
 from attntools.results import read_all
@@ -49,10 +53,18 @@ def page(paths: Sequence[str]) -> str:
 def run(argv: Sequence[str] | None = None) -> int:
     """The tool."""
     p: argparse.ArgumentParser = parser(TOOL, __doc__)
-    p.add_argument("files", nargs="+", metavar="FILE")
+    p.add_argument("files", nargs="*", metavar="FILE")
+    p.add_argument("--experiments", metavar="FOLDER", help="of results files; takes no FILE")
     p.add_argument("--output", required=True, metavar="HTML", help="- for standard output")
     options = p.parse_args(argv)
-    write_text(options.output, page(options.files))
+    if bool(options.files) == bool(options.experiments):
+        p.error("takes files, or --experiments and a folder")
+    write_text(
+        options.output,
+        page_experiments.page(Path(options.experiments))
+        if options.experiments
+        else page(options.files),
+    )
     return Exit.OK
 
 

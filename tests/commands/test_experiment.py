@@ -24,6 +24,16 @@ class Command(Experiments):
             for word in ("Method", "Source", "Parameters", "--seed", "--quick"):
                 self.assertIn(word, page.stdout)
 
+    def test_the_python_tools_know_what_was_asked(self) -> None:
+        """The page of experiments says what the program does; `list --json` writes that file."""
+        known = pathlib.Path(__file__).parents[2] / "scripts/attntools/experiments.json"
+        listed = json.loads(run("list", "--json").stdout)["experiments"]
+        self.assertEqual(json.loads(known.read_text(encoding="utf-8")), listed)
+        for experiment in listed:
+            page = run("experiment", experiment["name"], "--help").stdout
+            for line in experiment["method"].splitlines():
+                self.assertIn(f"  {line}\n", page)
+
     def test_bad_parameters_are_refused_by_name(self) -> None:
         self.refused(["experiment", "varance"], 2, "'varance'", "'variance'")
         self.refused(["experiment"], 2, "takes a name, or all")

@@ -116,6 +116,77 @@ class Layer(Experiments):
         self.refused_file("No such file")
 
 
+class Linear(Experiments):
+    def test_equal_weights_make_both_versions_equal(self) -> None:
+        asked = ("linear", "--parts", "equal,init", "--d", "3,64,200")
+        rows = self.rows(*asked, "--threads", "1")
+        self.assertEqual(rows, self.rows(*asked, "--threads", "2"))
+        equal = [row for row in rows if row["params"]["part"] == "equal"]
+        self.assertEqual(len(equal), 12)  # 3 sizes, normal and uniform, rounded and exact sums
+        for row in equal:
+            values = row["values"]
+            self.assertLessEqual(values["over_bound"], 1, row)
+            self.assertTrue(values["loops_equal"], row)
+            if row["params"]["sums"] == "exact":
+                self.assertEqual((values["difference"], values["output_difference"]), (0, 0), row)
+                self.assertEqual(values["equal"], 1)
+            else:
+                self.assertLess(values["output_difference"], 1e-4, row)
+        self.assertIn("not a bit differs where sums are exact", words(self.printed))
+
+    def test_what_the_layers_begin_with(self) -> None:
+        rows = self.rows("linear", "--parts", "init", "--d", "16,1024")
+        seen = {
+            (row["params"]["d"], row["params"]["input"], row["params"]["init"]): row["values"]
+            for row in rows
+        }
+        self.assertEqual(len(seen), 8)
+        for (d, given, init), values in seen.items():
+            x2 = 1 if given == "normal" else 1 / 3
+            # E q^2 is d E x^2 E w^2: E w^2 is 1/3 of [0, 1), 1/(3 d) of +-1/sqrt(d).  The former
+            # have a mean, so that a token's numbers go up and down together: 64, not 64 d.
+            expected = x2 * (d if init == "rand" else 1) / 3
+            delta = 0.6 if init == "rand" else 0.2
+            self.assertAlmostEqual(values["q_squared"] / expected, 1, delta=delta, msg=(d, given))
+            if init == "linear":  # scores of a spread of E q^2, whatever d
+                self.assertAlmostEqual(values["spread"] / expected, 1, delta=0.25, msg=(d, given))
+                self.assertGreater(values["effective_keys"], 55)
+        for given in ("normal", "uniform"):
+            self.assertLess(seen[1024, given, "rand"]["effective_keys"], 1.5)
+            self.assertGreater(seen[1024, given, "rand"]["spread"], 100)
+
+    def test_every_product_is_timed_in_both_layouts(self) -> None:
+        asked = ("--parts", "time", "--d", "3,2048", "--tokens", "1,8", "--launches", "2")
+        rows = self.rows("linear", *asked)
+        keys = ("launch", "d_in", "d_out", "tokens")
+        self.assertEqual(
+            [tuple(row["params"][key] for key in keys) for row in rows],
+            list(itertools.product((1, 2), (3, 2048), (3, 2048), (1, 8))),
+        )
+        ratios = {}
+        for row in rows:
+            params, values = row["params"], row["values"]
+            small = params["tokens"] * params["d_in"] * params["d_out"] <= 2**24
+            self.assertEqual(set(values), {"gemm", "dot", "axpy"} if small else {"gemm"}, row)
+            for seconds in values.values():
+                self.assertTrue(len(seconds) == 2 and min(seconds) > 0, row)
+            product = tuple(params[key] for key in keys[1:])
+            parameter, linear = values["gemm"]
+            ratios.setdefault(product, []).append(math.log(parameter / linear))
+        medians = [math.exp(statistics.fmean(r)) for r in ratios.values()]
+        self.assertIn(
+            "gemm: over all 8 products of d_in and d_out Linear's layout is "
+            f"{min(medians):.2f} to {max(medians):.2f} times as fast as the bare matrix; the "
+            "interval lies above 1 in 0 of them, below in 0.",  # two launches have none
+            words(self.printed),
+        )
+
+    def test_bad_parameters_are_refused(self) -> None:
+        self.refused(["experiment", "linear", "--parts", "speed"], 2, "--parts", "'speed'")
+        self.refused(["experiment", "linear", "--d", "9000"], 2, "--d takes whole numbers", "9000")
+        self.refused(["experiment", "linear", "--inputs", "heavy"], 2, "normal, uniform: 'heavy'")
+
+
 class Scaling(Experiments):
     SMALL = ("--s", "16,32,64", "--at", "32", "--batches", "1,2", "--launches", "6")
 

@@ -1,6 +1,8 @@
 """Experiments on the scale of logits: variance, softmax, saturation, the worked examples."""
 
+import itertools
 import json
+import math
 import statistics
 import unittest
 
@@ -101,17 +103,29 @@ class Softmax(Experiments):
 
     def test_sweep(self) -> None:
         rows = self.rows("softmax", "--multipliers", "1,64", "--keys", "256", "--rows", "50")
-        published, random = (
+        published, normal, uniform = (
             [row["values"] for row in rows if row["params"].get("input") == name]
-            for name in ("published", "normal")
+            for name in ("published", "normal", "uniform")
         )
         # By hand from softmax(x) = .2105 .1469 .2676 .0822 .2928.
         self.assertAlmostEqual(published[0]["entropy"], 1.5276, places=3)
         self.assertAlmostEqual(published[0]["largest"], 0.2928, places=3)
-        self.assertGreater(random[0]["effective_keys"], 130)
-        self.assertLess(random[1]["effective_keys"], 1.5)
-        self.assertLess(random[1]["gradient"], random[0]["gradient"] / 10)
-        self.assertLessEqual(max(v["jacobian"] for v in (*published, *random)), 0.5)
+        self.assertGreater(normal[0]["effective_keys"], 130)
+        self.assertLess(normal[1]["effective_keys"], 1.5)
+        self.assertLess(normal[1]["gradient"], normal[0]["gradient"] / 10)
+        # Of many keys with logits x e^entropy is n E e^x / e^(E x e^x / E e^x): for x uniform in
+        # +-a, a^2 = 3, that is n sinh(a)/a e^(1 - a coth a).  The largest is near a, and the next
+        # are not far: 64 times a mean gap of 2 a / 256 is 0.9.
+        a = 3**0.5
+        keys = 256 * math.sinh(a) / a * math.exp(1 - a / math.tanh(a))
+        self.assertAlmostEqual(uniform[0]["effective_keys"] / keys, 1, delta=0.03)
+        self.assertAlmostEqual(
+            uniform[0]["largest"] * 256, math.exp(a) * a / math.sinh(a), delta=0.2
+        )
+        self.assertTrue(2 < uniform[1]["effective_keys"] < 6)
+        self.assertIn("Of 256 normal logits of spread 1", self.printed)
+        self.assertRegex(self.printed, r"uniform logits of spread 1 softmax lets more\s+gradient")
+        self.assertLessEqual(max(v["jacobian"] for v in (*published, *normal, *uniform)), 0.5)
 
 
 class Saturation(Experiments):
@@ -197,6 +211,8 @@ class WorkedExamples(Experiments):
                 in ("weights above the diagonal are 0", "first row is the first value")
             ]
             self.assertGreater(len(exact), 20)
+            of = {row["params"]["example"].rpartition(", ")[2] for row in exact}
+            self.assertEqual(of, {"causal_softmax_printed", "uniform inputs", "normal inputs"})
             for row in exact:
                 self.assertEqual(row["values"]["difference"], 0)
 
@@ -212,26 +228,30 @@ class WorkedExamples(Experiments):
         for how in ("-inf added to the scores", "by a boolean mask"):
             at = ("causal_softmax_printed", f"weights as printed, {how}")
             self.assertLessEqual(kernels, by[at])
-        layer = "layer (2, 10, 64), 4 heads, added mask (2, 4, 10, 10)"
-        for what in (
-            "weights of masked keys are 0",
-            "rows without a key are 0",
-            "first row is the first value",
-            "output is that of float64 weights",
+        for inputs, what in itertools.product(
+            ("uniform", "normal"),
+            (
+                "weights of masked keys are 0",
+                "rows without a key are 0",
+                "first row is the first value",
+                "output is that of float64 weights",
+            ),
         ):
+            layer = f"layer (2, 10, 64), 4 heads, added mask (2, 4, 10, 10), {inputs} inputs"
             self.assertLessEqual(kernels, by[layer, what])
 
     def test_masked_weights(self) -> None:
-        (row,) = (
-            row
+        uniform, normal = (
+            row["values"]["computed"]
             for row in self.rows("worked-examples")
             if row["params"].get("quantity") == "weights of sequence 1, head 0"
         )
-        for i, weights in enumerate(row["values"]["computed"]):
+        for i, weights in (*enumerate(uniform), *enumerate(normal)):
             # Head 0 looks back 2 tokens, the last 3 are padding.
             seen = [j for j in range(10) if i - 2 <= j <= i and j < 7]
             self.assertEqual([j for j, p in enumerate(weights) if p > 0], seen)
             self.assertAlmostEqual(sum(weights), 1 if seen else 0)
+        self.assertNotEqual(uniform, normal)
 
     def test_any_other_number_is_a_mismatch(self) -> None:
         altered = (

@@ -91,7 +91,7 @@ def test_variance_shows_heads_where_the_file_has_them(tmp_path: Path) -> None:
 def test_softmax_over_the_multiplier(results: Results) -> None:
     largest, _, gradient = logits.softmax(results).axes
     (line,) = largest.lines
-    assert line.get_label() == "64 random logits"
+    assert line.get_label() == "64 normal logits"
     assert list(line.get_ydata()) == [0.25 / 64, 1 / 64, 1]
     assert list(gradient.lines[0].get_ydata()) == [0.25, 1, 64]
     assert [t.get_text() for t in largest.get_xticklabels()] == ["1/4", "1", "64"]

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sample
-from attntools import report
+from attntools import page_experiments, report
 from attntools.page import HERE
 from matplotlib.image import imread
 
@@ -185,3 +185,20 @@ def test_page_may_load_nothing(page: Path) -> None:
     )
     assert title(added) == "width 0"
     assert title(added.replace("default-src &#39;none&#39;; img-src data:;", "")) == "width 9"
+
+
+@pytest.mark.parametrize("width", [400, 1000, 1600])
+def test_experiments_fit_their_window(tmp_path: Path, width: int) -> None:
+    row = sample.experiment(
+        "layer", {"part": "time", "s": 64, "d_model": 256, "threads": 2},
+        attention_share=0.5, ci95=[0.4, 0.6],
+    )  # fmt: skip
+    sample.write(tmp_path / "layer.jsonl", sample.session(), row)
+    page = tmp_path / "page.html"
+    see = """<script>document.title = [document.documentElement.scrollWidth,
+      document.images.length, document.images[0].naturalWidth > 0]</script>"""
+    page.write_text(page_experiments.page(tmp_path).replace("</body>", f"{see}</body>"))
+    dom = chromium(page, "--dump-dom", f"--window-size={width},800")
+    wide, images, whole = re.search("<title>(.*?)</title>", dom)[1].split(",")
+    assert int(wide) <= max(width, 500)  # headless windows are no narrower
+    assert (images, whole) == ("1", "true")

@@ -13,6 +13,9 @@
 
 static const struct parameter parameters[] = {{0}};
 
+/* Of what has no seed: some notebooks draw one, some the other. */
+static const char *const inputs[] = {"uniform", "normal"};
+
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 static json_t *matrix(const double *x, size_t rows, size_t columns)
@@ -84,7 +87,11 @@ static json_t *plan(const json_t *asked, char *message, size_t message_size)
             json_array_append_new(steps, step("causal", name, asked));
     }
     for (size_t i = 0; steps && examples_shape_name(i); i++)
-        json_array_append_new(steps, step("shapes", examples_shape_name(i), asked));
+        for (size_t k = 0; k < sizeof inputs / sizeof *inputs; k++) {
+            json_t *s = step("shapes", examples_shape_name(i), asked);
+            json_object_set_new(s, "input", json_string(inputs[k]));
+            json_array_append_new(steps, s);
+        }
     json_decref(file);
     return steps;
 }
@@ -115,13 +122,14 @@ const struct experiment experiment_examples = {
         "printed\n"
         "scores (8 digits): the mask as a rule, as -inf that is added, and boolean.  Examples "
         "without\n"
-        "a seed are checked by shape and property: rows of weights sum to 1, masked weights are\n"
-        "exactly 0, the first causal row is the first value, float64 inputs are rounded to "
-        "float32;\n"
-        "--seed is for these.  One is a layer of several heads with a mask of (B, H, S, S) that "
-        "is\n"
-        "added to the scores, rows that it masks whole included.  The softmax and variance\n"
-        "examples of the same file belong to the experiments softmax and variance.",
+        "a seed are checked by shape and property, with uniform and with normal inputs: rows of "
+        "weights\n"
+        "sum to 1, masked weights are exactly 0, the first causal row is the first value, float64\n"
+        "inputs are rounded to float32; --seed is for these.  One is a layer of several heads with "
+        "a mask\n"
+        "of (B, H, S, S) that is added to the scores, rows that it masks whole included.  The "
+        "softmax\n"
+        "and variance examples of the same file belong to the experiments softmax and variance.",
     .source =
         "tests/data/worked-examples.json (the notebooks' numbers); Matsumoto and Nishimura 1998;\n"
         "PyTorch 2: aten/src/ATen/core/MT19937RNGEngine.h, TransformationHelper.h",

@@ -141,7 +141,8 @@ static bool judge_head(const struct shape *s, const struct tokens *t, size_t b, 
     return true;
 }
 
-static void add(json_t *rows, const struct shape *s, const char *kernel, const struct worst *worst)
+static void add(json_t *rows, const struct shape *s, const char *example, const char *kernel,
+                const struct worst *worst)
 {
     const struct {
         const char *property;
@@ -159,17 +160,18 @@ static void add(json_t *rows, const struct shape *s, const char *kernel, const s
     for (size_t i = 0; i < sizeof properties / sizeof *properties; i++)
         if (properties[i].holds)
             json_array_append_new(rows,
-                                  examples_property(s->name, properties[i].property, kernel,
+                                  examples_property(example, properties[i].property, kernel,
                                                     properties[i].worst, properties[i].tolerance));
 }
 
 /* The masked layer as the notebook prints it: a head's weights, by the definition. */
-static void print_masked(json_t *rows, const struct shape *s, const struct tokens *t)
+static void print_masked(json_t *rows, const char *example, const struct shape *s,
+                         const struct tokens *t)
 {
     double p[MOST_LEN * MOST_LEN];
     const struct weights_head head = head_of(s, t, 1, 0);
     definition_weights(&head, p);
-    json_array_append_new(rows, examples_row(s->name, "weights of sequence 1, head 0", "definition",
+    json_array_append_new(rows, examples_row(example, "weights of sequence 1, head 0", "definition",
                                              p, t->len, t->len, NULL, 0, 4));
 }
 
@@ -177,6 +179,9 @@ bool examples_shapes(const json_t *step, json_t *rows, struct experiment_work *w
 {
     const uint64_t seed = (uint64_t)json_integer_value(json_object_get(step, "seed"));
     const char *const *kernels = kernel_call_names();
+    const char *input = experiment_text(step, "input");
+    const bool normal = strcmp(input, "normal") == 0;
+    char example[96];
     const struct shape *s = shapes;
     while (s < shapes + SHAPES && strcmp(s->name, experiment_text(step, "example")) != 0)
         s++;
@@ -184,22 +189,23 @@ bool examples_shapes(const json_t *step, json_t *rows, struct experiment_work *w
     bool right = s < shapes + SHAPES && tokens_open(&t, s);
     if (!right)
         return false;
+    snprintf(example, sizeof example, "%s, %s inputs", s->name, input);
     bool first = true;
     for (size_t i = 0; right && kernels[i]; i++) {
         struct worst worst = {0};
         if (!kernel_weights_takes(kernels[i], tokens_mask(s)))
             continue;
         if (s->d_in)
-            right = tokens_layer(&t, s, seed, kernels[i], work);
+            right = tokens_layer(&t, s, normal, seed, kernels[i], work);
         else
-            worst.rounding = tokens_draw(&t, seed);
+            worst.rounding = tokens_draw(&t, normal, seed);
         if (right && s->added && first)
-            print_masked(rows, s, &t);
+            print_masked(rows, example, s, &t);
         first = false;
         for (size_t n = 0; right && n < s->batch * s->heads; n++)
             right = judge_head(s, &t, n / s->heads, n % s->heads, kernels[i], &worst, work);
         if (right)
-            add(rows, s, kernels[i], &worst);
+            add(rows, s, example, kernels[i], &worst);
     }
     tokens_close(&t);
     return right;

@@ -47,12 +47,20 @@ void tokens_close(struct tokens *t)
     free(t->q);
 }
 
-double tokens_draw(struct tokens *t, uint64_t seed)
+/* In float64, by the polar form of Box and Muller (1958). */
+static double normal_at(uint64_t seed, size_t i)
+{
+    const double u = 1 - random_unit(random_key(seed, 7000), i);
+    return sqrt(-2 * log(u)) * cos(6.283185307179586 * random_unit(random_key(seed, 7001), i));
+}
+
+double tokens_draw(struct tokens *t, bool normal, uint64_t seed)
 {
     const size_t n = t->batch * t->len * (2 * t->dim + t->v_dim);
     double worst = 0;
     for (size_t i = 0; i < n; i++) {
-        const double x = 2 * random_unit(random_key(seed, 7000), i) - 1;
+        const double x =
+            normal ? normal_at(seed, i) : 2 * random_unit(random_key(seed, 7000), i) - 1;
         t->q[i] = (float)x;
         worst = fmax(worst, fabs((double)t->q[i] / x - 1));
     }
@@ -64,8 +72,8 @@ unsigned tokens_mask(const struct shape *s)
     return s->causal ? ATTN_MASK_CAUSAL : s->added ? ATTN_MASK_BIAS : ATTN_MASK_NONE;
 }
 
-bool tokens_layer(struct tokens *t, const struct shape *s, uint64_t seed, const char *kernel,
-                  struct experiment_work *work)
+bool tokens_layer(struct tokens *t, const struct shape *s, bool normal, uint64_t seed,
+                  const char *kernel, struct experiment_work *work)
 {
     const struct attn_self_attention layer = {.size = sizeof layer,
                                               .batch = s->batch,
@@ -84,6 +92,8 @@ bool tokens_layer(struct tokens *t, const struct shape *s, uint64_t seed, const 
     struct layer_call call;
     mt19937_seed(&generator, (uint32_t)seed);
     mt19937_uniform(&generator, x, n * s->d_in, 0, 1);
+    if (normal)
+        random_normal(x, n * s->d_in, random_key(seed, 7002), 0);
     for (size_t i = 0; i < 3; i++)
         mt19937_linear(&generator, s->d_in, dims[i], w[i], s->bias ? b[i] : NULL);
     struct attn_self_attention_tensors tensors = {

@@ -37,11 +37,13 @@ void tokens_close(struct tokens *t);
 /* The mask as the attention's problem has it, an enum attn_mask. */
 unsigned tokens_mask(const struct shape *s);
 
-/* q, k and v as NumPy has them, in float64, rounded; returns the largest relative rounding. */
-double tokens_draw(struct tokens *t, uint64_t seed);
+/* q, k and v as NumPy has them, in float64, rounded: N(0, 1), or uniform in [-1, 1); returns the largest
+ * relative rounding. */
+double tokens_draw(struct tokens *t, bool normal, uint64_t seed);
 
-/* q, k, v and y of a layer with random weights.  False fills work->message. */
-bool tokens_layer(struct tokens *t, const struct shape *s, uint64_t seed, const char *kernel,
-                  struct experiment_work *work);
+/* q, k, v and y of a layer with random weights, whose x is N(0, 1), or uniform in [0, 1).  False fills
+ * work->message. */
+bool tokens_layer(struct tokens *t, const struct shape *s, bool normal, uint64_t seed,
+                  const char *kernel, struct experiment_work *work);
 
 #endif

@@ -88,7 +88,7 @@ static void sweep_row(struct grid *grid, const json_t *params, const json_t *val
 
 /* The multiplier at which the gradient of the longest random rows is largest. */
 struct peak {
-    double keys, multiplier, gradient, last_multiplier, last_gradient;
+    double keys, multiplier, gradient, last_multiplier, last_gradient, last_largest;
 };
 
 static void note_peak(struct peak *peak, const json_t *params, const json_t *values)
@@ -101,40 +101,51 @@ static void note_peak(struct peak *peak, const json_t *params, const json_t *val
         *peak = (struct peak){.keys = keys};
     peak->last_multiplier = experiment_number(params, "multiplier");
     peak->last_gradient = gradient;
+    peak->last_largest = experiment_number(values, "largest");
     if (gradient > peak->gradient) {
         peak->gradient = gradient;
         peak->multiplier = peak->last_multiplier;
     }
 }
 
-static struct peak report_sweep(const json_t *rows)
+static void report_sweep(const json_t *rows)
 {
     static const struct table_column columns[] = {{"logits", 0, true},    {"keys", 0, false},
                                                   {"times", 0, false},    {"entropy", 0, false},
                                                   {"in use", 0, false},   {"largest", 0, false},
                                                   {"Jacobian", 0, false}, {"gradient", 0, false}};
     struct grid grid = {.table.columns = columns, .table.column_count = 8};
+    struct experiment_part part = {.rows = rows, .name = "multiplier"};
+    while (experiment_part_next(&part))
+        sweep_row(&grid, part.params, part.values);
+    grid_print(&grid, "softmax of the logits times a multiplier");
+}
+
+static void say_peak(const json_t *rows, const char *input)
+{
     struct peak peak = {0};
     struct experiment_part part = {.rows = rows, .name = "multiplier"};
-    while (experiment_part_next(&part)) {
-        const json_t *params = part.params, *values = part.values;
-        sweep_row(&grid, params, values);
-        note_peak(&peak, params, values);
-    }
-    grid_print(&grid, "softmax of the logits times a multiplier");
-    return peak;
+    while (experiment_part_next(&part))
+        if (strcmp(experiment_text(part.params, "input"), input) == 0)
+            note_peak(&peak, part.params, part.values);
+    if (peak.keys > 0 && peak.multiplier == peak.last_multiplier)
+        report_sentence("Of %.0f %s logits of spread 1 softmax lets more gradient through the "
+                        "larger the multiplier, up to %g (%.3g), where the largest weight is %.2g.",
+                        peak.keys, input, peak.multiplier, peak.gradient, peak.last_largest);
+    else if (peak.keys > 0)
+        report_sentence("Of %.0f %s logits of spread 1 softmax lets the largest gradient through "
+                        "at a multiplier of %g (%.3g); at %g the largest weight is %.2g and the "
+                        "gradient %.2g of that.",
+                        peak.keys, input, peak.multiplier, peak.gradient, peak.last_multiplier,
+                        peak.last_largest, peak.last_gradient / peak.gradient);
 }
 
 bool softmax_report(const json_t *rows)
 {
     const size_t wrong = report_published(rows);
-    const struct peak peak = report_sweep(rows);
-    if (peak.keys > 0)
-        report_sentence("Of %.0f logits of spread 1 softmax lets the largest gradient through at "
-                        "a multiplier of %g (%.3g); at %g one key has nearly all the weight and "
-                        "the gradient is %.2g of that.",
-                        peak.keys, peak.multiplier, peak.gradient, peak.last_multiplier,
-                        peak.last_gradient / peak.gradient);
+    report_sweep(rows);
+    for (const char *const *input = softmax_inputs; *input; input++)
+        say_peak(rows, *input);
     if (wrong)
         report_sentence("%zu rows differ from what was printed.", wrong);
     return wrong == 0;

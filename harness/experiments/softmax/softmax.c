@@ -20,10 +20,14 @@
 #define STREAM_LOGITS 4000
 #define MOST_PUBLISHED 64 /* logits of the published example */
 
+const char *const softmax_inputs[] = {"normal", "uniform", NULL};
+
 static const struct parameter parameters[] = {
     {"multipliers", "LIST", "0.0625..64", NULL, "of the logits", PARAMETER_NUMBERS, 1e-6, 1e6,
      NULL},
     {"keys", "LIST", "64,1024", NULL, "logits of a random row", PARAMETER_COUNTS, 2, 65536, NULL},
+    {"inputs", "LIST", "normal,uniform", NULL, "what random logits, of spread 1, are drawn from",
+     PARAMETER_WORDS, 0, 0, softmax_inputs},
     {"rows", "N", "1000", "100", "random rows that are averaged", PARAMETER_COUNT, 1, 1e6, NULL},
     {0},
 };
@@ -36,8 +40,8 @@ const struct softmax_printed softmax_printed[] = {
 
 static json_t *plan(const json_t *asked, char *message, size_t message_size)
 {
-    const json_t *keys;
-    size_t i;
+    const json_t *input, *keys;
+    size_t i, k;
     json_t *example = published_load("softmax_peaky", message, message_size);
     json_t *steps = example ? json_array() : NULL;
     if (!example)
@@ -51,12 +55,13 @@ static json_t *plan(const json_t *asked, char *message, size_t message_size)
     json_array_append_new(steps, json_pack("{s:s, s:s, s:O, s:O}", "part", "multiplier", "input",
                                            "published", "x", x, "multipliers",
                                            json_object_get(asked, "multipliers")));
-    json_array_foreach (json_object_get(asked, "keys"), i, keys)
-        json_array_append_new(steps, json_pack("{s:s, s:s, s:O, s:O, s:O, s:O}", "part",
-                                               "multiplier", "input", "normal", "keys", keys,
-                                               "rows", json_object_get(asked, "rows"), "seed",
-                                               json_object_get(asked, "seed"), "multipliers",
-                                               json_object_get(asked, "multipliers")));
+    json_array_foreach (json_object_get(asked, "inputs"), k, input)
+        json_array_foreach (json_object_get(asked, "keys"), i, keys)
+            json_array_append_new(steps, json_pack("{s:s, s:O, s:O, s:O, s:O, s:O}", "part",
+                                                   "multiplier", "input", input, "keys", keys,
+                                                   "rows", json_object_get(asked, "rows"), "seed",
+                                                   json_object_get(asked, "seed"), "multipliers",
+                                                   json_object_get(asked, "multipliers")));
     json_decref(example);
     return steps;
 }
@@ -131,6 +136,19 @@ static void sweep_close(struct sweep *sweep)
     free(sweep->gradients);
 }
 
+/* N(0, 1), or uniform in +-sqrt(3), whose variance is 1, too. */
+static void draw_logits(struct sweep *sweep, const char *input, uint64_t key)
+{
+    const size_t n = sweep->keys * sweep->rows;
+    if (strcmp(input, "uniform") == 0) {
+        random_uniform(sweep->logits, n, key, 0);
+        for (size_t j = 0; j < n; j++)
+            sweep->logits[j] *= 1.7320508f;
+    } else {
+        random_normal(sweep->logits, n, key, 0);
+    }
+}
+
 /* The logits of the published example, or random ones; false if memory runs out. */
 static bool sweep_open(struct sweep *sweep, const json_t *s)
 {
@@ -152,8 +170,8 @@ static bool sweep_open(struct sweep *sweep, const json_t *s)
     for (size_t j = 0; published && j < sweep->keys; j++)
         sweep->logits[j] = (float)json_number_value(json_array_get(published, j));
     if (!published)
-        random_normal(sweep->logits, sweep->keys * sweep->rows,
-                      random_key(seed, STREAM_LOGITS + sweep->keys), 0);
+        draw_logits(sweep, experiment_text(s, "input"),
+                    random_key(seed, STREAM_LOGITS + sweep->keys));
     return true;
 }
 
@@ -217,10 +235,11 @@ const struct experiment experiment_softmax = {
     .method =
         "Computes the published example, by the definition in float64 and by every kernel, and\n"
         "compares all digits that were printed.  Then multiplies those logits, and rows of\n"
-        "N(0, 1), by each multiplier m: entropy and the keys in use (e^entropy), the largest\n"
-        "weight, the spectral norm of the Jacobian diag(p) - p p^T, and the gradient that\n"
-        "reaches the logits before the multiplier: m times the Jacobian's Frobenius norm, the\n"
-        "root mean square over gradients N(0, I) of the weights.",
+        "N(0, 1) and of uniform ones of the same spread, by each multiplier m: entropy and the\n"
+        "keys in use (e^entropy), the largest weight, the spectral norm of the Jacobian\n"
+        "diag(p) - p p^T, and the gradient that reaches the logits before the multiplier: m times\n"
+        "the Jacobian's Frobenius norm, the root mean square over gradients N(0, I) of the "
+        "weights.",
     .source = "Vaswani et al. 2017, arXiv:1706.03762, section 3.2.1; Hinton et al. 2015,\n"
               "arXiv:1503.02531 (the multiplier is an inverse temperature)",
     .parameters = parameters,

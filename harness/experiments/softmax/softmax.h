@@ -15,6 +15,9 @@ struct softmax_printed {
 };
 extern const struct softmax_printed softmax_printed[];
 
+/* What random logits are drawn from; the last is NULL. */
+extern const char *const softmax_inputs[];
+
 /* Tables and finding; false where a weight differs in a printed digit. */
 bool softmax_report(const json_t *rows);
 
