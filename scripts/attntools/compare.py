@@ -57,6 +57,7 @@ from attntools.comparison_tables import APART, render, render_ranking
 from attntools.files import colours_wanted, write_text
 from attntools.ranking import rank
 from attntools.results import read_all, without_collector
+from attntools.tables import width_of
 
 TOOL = "compare"
 FORMATS = ("text", "markdown", "csv", "junit")
@@ -167,6 +168,7 @@ def run(argv: Sequence[str] | None = None) -> int:
     reasons = incomparable(results, options.allow)
     if reasons:
         raise ToolError(f"\n{TOOL}: ".join(reasons), Exit.INCOMPARABLE)
+    width = width_of(sys.stdout) if options.output == "-" else None
     if options.by or options.rivals or len(results) == 1:
         if len(results) > 1:
             raise ToolError("--by and --rivals compare within one file")
@@ -176,7 +178,7 @@ def run(argv: Sequence[str] | None = None) -> int:
         if not options.by and options.fail_on:
             raise ToolError("a ranking finds nothing slower or wrong; --fail-on needs two files")
         if not options.by:
-            write_text(options.output, render_ranking(rank(results[0]), options.format))
+            write_text(options.output, render_ranking(rank(results[0]), options.format, width))
             return Exit.OK
         sections = column_sections(results[0], options.by, options.base, options.threshold)
         note = ""
@@ -190,7 +192,7 @@ def run(argv: Sequence[str] | None = None) -> int:
     if options.only:
         sections = [(t, [c for c in cs if c.verdict in options.only]) for t, cs in sections]
     colours = options.output == "-" and colours_wanted(sys.stdout)
-    write_text(options.output, render(sections, options.format, colours, note))
+    write_text(options.output, render(sections, options.format, colours, note, width))
     if wanted:
         say(TOOL, f"found: {wanted}")
     return Exit.REGRESSION if wanted else Exit.OK

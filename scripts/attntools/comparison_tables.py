@@ -23,8 +23,9 @@ APART = (
 )
 
 RANK_LEGEND = """\
-rank: one more than the number of variants that are faster beyond doubt (95 % interval); tie: the
-interval of the ratio holds 1, whatever the ranks; slower by: than the first, with that interval.
+rank: one more than the number of variants that are faster beyond doubt (95 %
+interval); tie: the interval of the ratio holds 1, whatever the ranks; slower
+by: than the first, with that interval.
 """
 
 # Fields of a cell's identity that are shown only where the cells of a case differ in them.
@@ -216,8 +217,25 @@ def junit(sections: Sequence[tuple[str, Sequence[Comparison]]]) -> str:
 OUTCOMES = {Verdict.SLOWER: "failure", Verdict.UNCLEAR: "skipped"}
 
 
+def _table(
+    head: Sequence[str],
+    rows: tables.Cells,
+    numeric: Sequence[bool],
+    width: int | None,
+    colours: bool,
+) -> str:
+    """For a terminal of that width; without one each row is a line that says all, as for grep."""
+    if width is None:
+        return tables.text(head, rows, numeric, colours=colours)
+    return tables.titled(head, rows, numeric, width, colours=colours)
+
+
 def render(
-    sections: Sequence[tuple[str, Sequence[Comparison]]], form: str, colours: bool, note: str = ""
+    sections: Sequence[tuple[str, Sequence[Comparison]]],
+    form: str,
+    colours: bool,
+    note: str = "",
+    width: int | None = None,
 ) -> str:
     """All sections in one format; where people read it, with a note at the end."""
     if form == "csv":
@@ -231,12 +249,14 @@ def render(
             parts.append(f"### {title}\n\n{summary(comparisons)}\n")
             parts.append(tables.markdown(HEAD, rows, NUMERIC))
         else:
-            parts.append(tables.text(HEAD, rows, NUMERIC, colours=colours))
-            parts.append(f"{title}: {summary(comparisons)}\n")
-    return "\n".join([*parts, f"{note}\n"] if note else parts)
+            parts.append(_table(HEAD, rows, NUMERIC, width, colours))
+            parts.append(tables.wrapped(f"{title}: {summary(comparisons)}", width))
+    if note:
+        parts.append(f"{note}\n" if form == "markdown" else tables.wrapped(note, width))
+    return "\n".join(parts)
 
 
-def render_ranking(ranking: Sequence[Sequence[Ranked]], form: str) -> str:
+def render_ranking(ranking: Sequence[Sequence[Ranked]], form: str, width: int | None = None) -> str:
     """A ranking as text, Markdown or CSV."""
     if form == "csv":
         return ranking_csv(ranking)
@@ -245,4 +265,8 @@ def render_ranking(ranking: Sequence[Sequence[Ranked]], form: str) -> str:
         return tables.markdown(RANK_HEAD, rows, RANK_NUMERIC) + f"\n{RANK_LEGEND}"
     if form == "junit":
         raise ToolError("a ranking passes or fails nothing; --format text, markdown or csv")
-    return tables.text(RANK_HEAD, rows, RANK_NUMERIC, colours=False) + f"\n{RANK_LEGEND}"
+    head, numeric = RANK_HEAD, RANK_NUMERIC
+    if width is not None:  # a ranking is of one case and thread count
+        head, numeric = head[:1] + head[2:], numeric[:1] + numeric[2:]
+        rows = [(f"{case}, {n} thread{'s'[: n != '1']}", *rest) for case, n, *rest in rows]
+    return f"{_table(head, rows, numeric, width, False)}\n{RANK_LEGEND}"

@@ -2,7 +2,11 @@
 
 import csv
 import io
+import os
+import shutil
+import textwrap
 from collections.abc import Sequence
+from typing import IO
 
 Cells = Sequence[Sequence[str]]
 
@@ -18,6 +22,42 @@ def text(head: Sequence[str], rows: Cells, numeric: Sequence[bool], *, colours: 
     if colours:
         lines = [_coloured(line) for line in lines]
     return "\n".join(lines) + "\n"
+
+
+def width_of(stream: IO[str]) -> int | None:
+    """Columns of a terminal, or what COLUMNS says; None for files and pipes."""
+    if stream.isatty() or "COLUMNS" in os.environ:
+        return shutil.get_terminal_size().columns
+    return None
+
+
+def wrapped(line: str, width: int | None) -> str:
+    """A paragraph of lines that are no longer than `width`, or of one line."""
+    return (line if width is None else textwrap.fill(line, width, break_on_hyphens=False)) + "\n"
+
+
+def titled(
+    head: Sequence[str], rows: Cells, numeric: Sequence[bool], width: int, *, colours: bool
+) -> str:
+    """As text(), but what stands first in a row is a title above it and those that share it.
+
+    The last column is text of any length: what does not fit into `width` goes on below its row.
+    """
+    lines = text(head[1:-1], [row[1:-1] for row in rows], numeric[1:-1], colours=False).splitlines()
+    at = max(map(len, lines)) + 2
+    out = [f"  {lines[0]}"]
+    title = None
+    for line, row in zip(lines[1:], rows, strict=True):
+        if row[0] != title:
+            title = row[0]
+            out.append(title)
+        if 2 + at + len(row[-1]) <= width:
+            out.append(f"  {line:{at}}{row[-1]}".rstrip())
+        else:
+            indent = " " * 6
+            rest = textwrap.wrap(row[-1], width - len(indent), break_on_hyphens=False)
+            out += [f"  {line}", *(indent + more for more in rest)]
+    return "".join(f"{_coloured(line) if colours else line}\n" for line in out)
 
 
 def _coloured(line: str) -> str:

@@ -11,8 +11,8 @@ from definition import Array
 SANITIZED = os.environ["ATTNBENCH_SANITIZED"] == "ON"
 
 # Largest difference from float64, where results are of the order of 1: sums of f32, or of f64, over
-# some dozen terms; 16-bit weights and results have a relative rounding error of 2^-9 and 2^-12 each,
-# of numbers up to 4.
+# some dozen terms; 16-bit weights and results have a relative rounding error of 2^-9 and 2^-12
+# each, of numbers up to 4.
 TOLERANCE = {"F32": 5e-6, "F64": 1e-14, "BF16": 3e-2, "F16": 4e-3}
 # The plainest kernel of a type takes every option.
 PLAINEST = {"F32": "naive", "F64": "naive", "BF16": "gemm", "F16": "gemm"}

@@ -89,6 +89,32 @@ def test_rank_counts_who_is_faster_beyond_doubt(tool: Tool, tmp_path: Path) -> N
     assert "rank: " not in tool(compare, path, "--format", "csv").out
 
 
+def test_a_terminal_has_a_line_for_each_case(
+    tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What does not fit beside a row stands below it."""
+    steady, loud = [1e-3] * 8, [9e-4, 2.1e-3] * 4
+    rows = [
+        sample.cell(times, kernel=kernel, threads=threads)
+        for threads in (1, 2)
+        for kernel, times in (("split_kv_of_others", steady), ("row_parallel", loud))
+    ]
+    path = sample.write(tmp_path / "a", sample.session(), *rows)
+    monkeypatch.setenv("COLUMNS", "80")
+    narrow = tool(compare, path).out.splitlines()
+    assert narrow[1:7:5] == ["prefill-f32-s512-d64, 1 thread", "prefill-f32-s512-d64, 2 threads"]
+    assert narrow[2].split()[:2] == ["1", "split_kv_of_others/avx2"]
+    assert narrow[3] == "      tie with row_parallel/avx2"
+    assert narrow[4].split()[:2] == ["1", "row_parallel/avx2"]
+    assert narrow[5] == "      tie with split_kv_of_others/avx2"
+    assert max(map(len, narrow)) <= 80
+    monkeypatch.setenv("COLUMNS", "160")
+    wide = tool(compare, path).out.splitlines()
+    assert len(wide) == len(narrow) - 4
+    assert wide[3].startswith("     1  row_parallel/avx2 ")
+    assert wide[3].endswith("  tie with split_kv_of_others/avx2")
+
+
 def test_csv_has_numbers(tool: Tool, tmp_path: Path) -> None:
     rows = [sample.cell([t * (1 + i / 1e3) for i in range(8)], kernel=k)
             for k, t in (("gemm", 2e-3), ("flash", 1e-3))]  # fmt: skip
