@@ -128,10 +128,16 @@ def heads(results: Results, layer: Row) -> Figure | None:
     return fig
 
 
-def figures(results: Results) -> Iterator[tuple[str, Figure | None]]:
-    """Name and figure of each layer of a file; of a sentence its steps, too."""
+def words(results: Results) -> Figure | None:
+    """A sentence's embeddings, Q, K, V, scores, weights and outputs, a word at each row."""
     for layer in rows_of(results, "words", part="tokens"):
-        name = layer["params"]["layer"]
-        if name == "sentence":
-            yield "words", steps(results, layer)
-        yield f"words-{_short(name).replace(':', '-')}", heads(results, layer)
+        if layer["params"]["layer"] == "sentence":
+            return steps(results, layer)
+    return None
+
+
+def figures(results: Results) -> Iterator[tuple[str, Figure | None]]:
+    """Name and figure of the heads of each layer of a file."""
+    for layer in rows_of(results, "words", part="tokens"):
+        name = _short(layer["params"]["layer"]).replace(":", "-")
+        yield f"words-{name}", heads(results, layer)

@@ -29,6 +29,7 @@ FIGURES: dict[str, Callable[[Results], Figure | None]] = {
     "invariance": numerics.invariance,
     "tiles": costs.tiles,
     "layouts": layouts.layouts,
+    "words": words.words,
 }
 
 
@@ -54,10 +55,10 @@ def draw(results: Results, name: str) -> Figure | None:
 
 
 def every(results: Results) -> Iterator[tuple[str, Figure | None]]:
-    """Name and figure of each experiment that has one; of words there are several."""
+    """Name and figure of each experiment that has one; of words also one for each layer."""
     for name in FIGURES:
         yield f"experiment-{name}", draw(results, name)
     with rows_of(results, "words"):
-        sentences = list(words.figures(results))
-    for name, fig in sentences:
+        layers = list(words.figures(results))
+    for name, fig in layers:
         yield f"experiment-{name}", fig

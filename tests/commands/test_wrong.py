@@ -13,7 +13,7 @@ SANITIZED = os.environ["ATTNBENCH_SANITIZED"] == "ON"
 KERNELS = {path.stem for path in (pathlib.Path(__file__).parents[1] / "wrong").glob("*.c")}
 # Right, or wrong in a way that no check can see (test_wrong.c); from the second line on, right
 # unless told which call to spoil, or until they are timed (test_samples.py).
-HONEST = {"honest", "honest_bf16", "restores_flush", "one_element_off_of_many",
+HONEST = {"honest", "honest_bf16", "honest_f64", "restores_flush", "one_element_off_of_many",
           "spoils_one_call", "spoils_every_hundredth", "spoils_last_of_sample",
           "spoils_after_a_while", "spoils_beside_others"}  # fmt: skip
 
@@ -28,6 +28,7 @@ PROBLEMS = {
     "masked_rows_are_nan finite_mask",
     FEW_QUERIES: "p_in_f16 p_in_tf32",
     f"{FEW_QUERIES},dtype=bf16": "p_in_bf16 scale_in_bf16_q",
+    f"{SQUARE},dtype=f64": "computes_in_f32 exp_of_40_bits exp_of_47_bits",
     "sq=2,skv=65536,d=8": "drops_last_key_of_65536",
     "h=2,s=90,d=23": "reads_past_end",
     f"{SQUARE},mask=bool+causal": "mask_transposed mask_of_the_first_head mask_taken_for_dense "

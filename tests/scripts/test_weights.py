@@ -187,8 +187,8 @@ def test_figures_of_the_experiment(tool: Tool, tmp_path: Path) -> None:
     )
     results = read(path)
     drawn = dict(experiment_words.figures(results))
-    assert list(drawn) == ["words", "words-sentence", "words-b-l1"]
-    steps = drawn["words"].axes
+    assert list(drawn) == ["words-sentence", "words-b-l1"]
+    steps = experiment_words.words(results).axes
     assert [ax.get_title(loc="left") for ax in steps] == list(experiment_words.TITLES.values())
     texts = [text.get_text() for text in steps[0].texts]
     assert texts == [f"{x:.2f}" for x in softmax((4, 3)).flat]
@@ -200,4 +200,5 @@ def test_figures_of_the_experiment(tool: Tool, tmp_path: Path) -> None:
     assert [text.get_text() for text in heads[4].texts] == [
         "unscaled", "Head 1 looks at 1, none."]  # fmt: skip
     outcome = tool(plot, path, "--format", "svg", "--output", tmp_path / "o")
-    assert [Path(line).stem for line in outcome.out.split()] == [f"experiment-{n}" for n in drawn]
+    assert [Path(line).stem for line in outcome.out.split()] == [
+        f"experiment-{n}" for n in ("words", *drawn)]  # fmt: skip
