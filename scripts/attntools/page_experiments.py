@@ -9,6 +9,7 @@ from pathlib import Path
 from markupsafe import Markup, escape
 
 from attntools.cells import Results, ResultsError
+from attntools.cli import say
 from attntools.figures import origin
 from attntools.page import image, render, without_folders
 from attntools.page_session import Picture, commands
@@ -105,7 +106,12 @@ def _of_file(results: Results, found: dict[str, list[str]]) -> Iterator[Shown]:
 
 def experiments(paths: Iterable[Path], found: dict[str, list[str]]) -> list[Shown]:
     """Those of some files, in the order in which the program lists them; unknown ones last."""
-    shown = [one for path in paths for one in _of_file(read(path), found)]
+    shown: list[Shown] = []
+    for path in paths:
+        results = read(path)
+        for note in results.notes:
+            say("report", note)
+        shown += _of_file(results, found)
     order = {name: i for i, name in enumerate(FIGURES)}
     return sorted(shown, key=lambda one: order.get(one.name, len(order)))
 

@@ -111,6 +111,15 @@ def test_the_committed_folder_is_a_page(tool: Tool) -> None:
     assert outcome.out.count('<p class="found">') >= len(files)
 
 
+def test_what_a_file_lacks_is_said(tool: Tool, folder: Path) -> None:
+    file = folder / "layer.jsonl"
+    file.write_text(file.read_text() + '{"type": "exp')
+    outcome = tool(report, "--experiments", folder, "--output", "-")
+    assert outcome.code == 0
+    assert f"{file}:" in outcome.err
+    assert "unfinished last line" in outcome.err
+
+
 def test_sections_of_markdown() -> None:
     assert sections("# a\n\n## b\n\none\ntwo\n\n![x](y)\n\n## c\n") == {"b": ["one two"], "c": []}
     assert marked_up("a `b <c>` & `d") == "a <code>b &lt;c&gt;</code> &amp; `d"
