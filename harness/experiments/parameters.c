@@ -85,7 +85,7 @@ static void say(const struct parameter *parameter, const char *text, char *messa
     size_t n =
         (size_t)snprintf(message, size, "--%s takes %s", parameter->name, takes[parameter->kind]);
     if (parameter->kind == PARAMETER_TEXT)
-        n += (size_t)snprintf(message + n, size - n, " shorter than %d", TEXT);
+        n += (size_t)snprintf(message + n, size - n, " of UTF-8, shorter than %d bytes", TEXT);
     else if (!parameter->words)
         n +=
             (size_t)snprintf(message + n, size - n, " from %g to %g", parameter->lo, parameter->hi);
@@ -94,7 +94,7 @@ static void say(const struct parameter *parameter, const char *text, char *messa
             n += (size_t)snprintf(message + n, size - n, "%s %s",
                                   word == parameter->words ? "" : ",", *word);
     if (n < size)
-        snprintf(message + n, size - n, ": '%s'", text);
+        snprintf(message + n, size - n, ": '%.60s%s'", text, strlen(text) > 60 ? ".." : "");
 }
 
 json_t *parameter_parse(const struct parameter *parameter, const char *text, char *message,

@@ -8,12 +8,13 @@ from pathlib import Path
 
 from markupsafe import Markup, escape
 
+from attntools import experiment_words as words
 from attntools.cells import Results, ResultsError
 from attntools.cli import say
 from attntools.figures import origin
 from attntools.page import image, render, without_folders
 from attntools.page_session import Picture, commands
-from attntools.plot_experiments import FIGURES, draw
+from attntools.plot_experiments import FIGURES, drawn
 from attntools.results import read
 
 # Question, method and source of every experiment, as `attnbench list --json` says them; a test of
@@ -34,7 +35,7 @@ class Shown:
     question: str
     method: str
     source: str
-    picture: Picture | None
+    pictures: list[Picture]
     found: list[Markup]
     measured_on: str
     file: str
@@ -78,12 +79,17 @@ def names(results: Results) -> list[str]:
     return list(dict.fromkeys(row["name"] for row in results.experiments))
 
 
-def picture(results: Results, name: str) -> Picture | None:
-    """The figure of an experiment, described by what its function says that it draws."""
-    fig = draw(results, name)
-    if not fig:
-        return None
-    return Picture(name, f"{name}: {(FIGURES[name].__doc__ or '').splitlines()[0]}", image(fig))
+def pictures(results: Results, name: str) -> list[Picture]:
+    """The figures of an experiment, described by what their functions say that they draw."""
+    return [
+        Picture(figure, f"{figure}: {_drawn_by(figure)}", image(fig))
+        for figure, fig in drawn(results, name)
+        if fig
+    ]
+
+
+def _drawn_by(figure: str) -> str:
+    return (FIGURES.get(figure, words.heads).__doc__ or "").splitlines()[0]
 
 
 def _of_file(results: Results, found: dict[str, list[str]]) -> Iterator[Shown]:
@@ -96,7 +102,7 @@ def _of_file(results: Results, found: dict[str, list[str]]) -> Iterator[Shown]:
             question=known.get("question", name),
             method=" ".join(known.get("method", "").split()),
             source=" ".join(known.get("source", "").split()),
-            picture=picture(results, name),
+            pictures=pictures(results, name),
             found=[marked_up(p) for p in found.get(name, [])],
             measured_on=without_folders(origin(results)),
             file=Path(results.path).name,

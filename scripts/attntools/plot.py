@@ -197,6 +197,8 @@ def run(argv: Sequence[str] | None = None) -> int:
     """The tool."""
     options = arguments(argv)
     formats = choices(options.format, ["svg", "png", "pdf"], "format")
+    if options.kind != WEIGHTS and Path(options.file).suffix == ".safetensors":
+        raise ToolError(f"{options.file}: has tensors, of which --kind {WEIGHTS} draws the weights")
     if options.kind == WEIGHTS:
         found = weights.figures(options.file, options.tokens)
     else:

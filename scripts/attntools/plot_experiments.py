@@ -54,11 +54,17 @@ def draw(results: Results, name: str) -> Figure | None:
         return function(results)
 
 
+def drawn(results: Results, name: str) -> Iterator[tuple[str, Figure | None]]:
+    """Name and figure of each figure of an experiment: one; of words also one for each layer."""
+    yield name, draw(results, name)
+    if name == "words":
+        with rows_of(results, name):
+            layers = list(words.figures(results))
+        yield from layers
+
+
 def every(results: Results) -> Iterator[tuple[str, Figure | None]]:
-    """Name and figure of each experiment that has one; of words also one for each layer."""
-    for name in FIGURES:
-        yield f"experiment-{name}", draw(results, name)
-    with rows_of(results, "words"):
-        layers = list(words.figures(results))
-    for name, fig in layers:
-        yield f"experiment-{name}", fig
+    """Name and figure of all figures of all experiments that have one."""
+    for experiment in FIGURES:
+        for name, fig in drawn(results, experiment):
+            yield f"experiment-{name}", fig

@@ -133,7 +133,7 @@ class File:
         if path is None:
             return [], []
         try:
-            words = Path(path).read_text(encoding="utf-8").splitlines()
+            words = Path(path).read_text(encoding="utf-8").removesuffix("\n").split("\n")
         except UnicodeDecodeError:
             raise ToolError(f"{path}: is no UTF-8 text") from None
         queries, keys = self.shape[2:]

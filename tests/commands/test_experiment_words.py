@@ -223,7 +223,9 @@ class Words(Experiments):
         refused(
             2, "--trained takes all, or FILE:PREFIX,...: 'x.safetensors'", *trained, "x.safetensors"
         )
+        refused(2, "--trained names no layer; --parts sentence leaves them out", *trained, "")
         sentence = ("experiment", "words", "--sentence")
+        refused(2, f"shorter than 512 bytes: '{60 * 'a'}..'", *sentence, 600 * "a")
         refused(2, "--sentence takes 1 to 64 words: it has 0", *sentence, " ")
         refused(2, "--sentence takes 1 to 64 words: it has 65", *sentence, 65 * "a ")
 

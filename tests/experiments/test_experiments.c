@@ -74,7 +74,7 @@ static void bad_values_are_refused_by_name(void **state)
          " from 1 to 64: '1..'"},
         {3, "one,one", "--w takes a comma list, each once, of one, two: 'one,one'"},
         {4, "one,two", "--v takes one of one, two: 'one,two'"},
-        {5, "\xff", "--t takes a text shorter than 512: '\xff'"},
+        {5, "\xff", "--t takes a text of UTF-8, shorter than 512 bytes: '\xff'"},
         {3, "three", "--w takes a comma list, each once, of one, two: 'three'"},
     };
     for (size_t i = 0; i < COUNT(bad); i++) {

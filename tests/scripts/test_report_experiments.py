@@ -106,7 +106,8 @@ def test_the_committed_folder_is_a_page(tool: Tool) -> None:
     assert len(outcome.out) < 1_500_000
     files = list((ROOT / "results/experiments").glob("*.jsonl"))
     assert len(page.headings) == 1 + len(files)
-    assert len(page.alts) == len(files)
+    heads = list((ROOT / "results/experiments").glob("experiment-words-*.svg"))
+    assert len(page.alts) == len(files) + len(heads)
     assert all(page.alts)
     assert outcome.out.count('<p class="found">') >= len(files)
 

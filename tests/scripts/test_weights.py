@@ -90,6 +90,9 @@ def test_the_tool_writes_beside_the_file(tool: Tool, tmp_path: Path) -> None:
     assert outcome.out.split() == [str(tmp_path / "out" / "weights.svg")]
     text = (tmp_path / "out" / "weights.svg").read_text()
     assert "costs" in text and "$5" in text
+    outcome = tool(plot, file)
+    assert (outcome.code, outcome.out) == (4, "")
+    assert outcome.err == f"plot: {file}: has tensors, of which --kind weights draws the weights\n"
 
 
 FILES = {

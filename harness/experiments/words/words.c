@@ -51,6 +51,11 @@ static bool plan_trained(json_t *steps, const json_t *asked, char *message, size
 {
     const char *list = experiment_text(asked, "trained");
     const bool all = strcmp(list, "all") == 0;
+    if (!*list) {
+        snprintf(message, message_size,
+                 "--trained names no layer; --parts sentence leaves them out");
+        return false;
+    }
     for (const struct real_name *layer = real_layers; all && layer->file; layer++)
         add_trained(steps, asked, layer->file, layer->prefix);
     for (const char *at = list; !all && *at;) {
