@@ -16,9 +16,12 @@ Tried are the files of --commit, in a worktree below $XDG_CACHE_HOME/attnbench/m
 
 A mutant dies by `build`, by `check`, or by `ctest`.  Of `check` it is the suite conformance on all
 cores: of each kernel on the strongest variant whose code changes, and of one on those for bf16 and
-for no instruction set; four cases come first, on one core and compiled in a hurry.  Of ctest it is
-the tests of these kernels.  A mutant that leaves the machine code of the kernels as it is, is none.
+for no instruction set; four cases come first, on one core.  Of ctest it is the tests of these
+kernels.  Mutants are compiled in a hurry; one whose machine code in a release is the unbroken one is
+none.
 A first pass takes one step with each mutant, which ends most; a second goes on with the others.
+--part 1/2 and 2/2 share the sample between two cores, each with an --output and an XDG_CACHE_HOME of
+its own; the journals are joined by leaving out the second's first line.
 --excused names those that compute the same, each with its reason: a line of JSON each, `id` and
 `reason`.
 
@@ -29,6 +32,7 @@ import argparse
 import hashlib
 import json
 import os
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -64,10 +68,15 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     p.add_argument("--output", type=Path, help="the journal")
     p.add_argument("--seconds", type=float, default=1e9, help="stop after these; go on next time")
     p.add_argument("--first", type=int, help="stop after so many of the sample")
+    p.add_argument("--part", default="1/1", metavar="K/N", help="every Nth of it, from the Kth")
     p.add_argument("--list", action="store_true", help="print the sample, try nothing")
     p.add_argument("--report", type=Path, help="count the fates of a journal")
     p.add_argument("--excused", type=Path, help="mutants that compute the same, with reasons")
     options = p.parse_args(argv)
+    part = re.fullmatch(r"([1-9]\d*)/([1-9]\d*)", options.part)
+    if not part or int(part[1]) > int(part[2]):
+        p.error(f"--part {options.part}: not K/N with K from 1 to N")
+    options.part = slice(int(part[1]) - 1, options.first, int(part[2]))
     if bool(options.output) + bool(options.report) + options.list != 1:
         p.error("one of --output, --report and --list is needed")
     return options
@@ -230,7 +239,7 @@ def run(argv: Sequence[str] | None = None) -> int:
     head = {"type": "mutants", "commit": commit, "candidates": candidates, "sample": len(mutants),
             "count": options.count, "seed": options.seed, "files": options.files}  # fmt: skip
     journal = Journal(options.output, head)
-    whole = tried(grounds, mutants[: options.first], journal, time.monotonic() + options.seconds)
+    whole = tried(grounds, mutants[options.part], journal, time.monotonic() + options.seconds)
     say(TOOL, f"{len(lines(options.output)) - 1} lines in {options.output}"
         + ("; done" if whole else "; the same command goes on"))  # fmt: skip
     return Exit.OK if whole else Exit.REGRESSION

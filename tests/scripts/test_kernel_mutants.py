@@ -161,9 +161,10 @@ def test_each_file_has_its_share_of_any_beginning() -> None:
 
 # Stand-ins.  An "object" is its source without spaces; a word in it says who is to notice.
 COMPILE = """#!/bin/sh
+case $* in *-O3*) folded=UNFOLDED ;; *) folded=- ;; esac
 while [ $# -gt 1 ]; do [ "$1" = -o ] && out=$2; [ "$1" = -c ] && source=$2; shift; done
 grep -q NOBUILD "$source" && { echo "x.c:1: error: no such thing"; exit 1; }
-tr -d ' ' <"$source" >"$out"
+tr -d ' ' <"$source" | sed "s/$folded//" >"$out"
 """
 PROGRAM = """#!/bin/sh
 object=${3%.so}.o; rows=${15}
@@ -238,6 +239,7 @@ def becoming(after: str) -> Mutant:
         ("WRONG", Fate("check", "flash/avx512 later: failed, off")),
         ("SUBTLE", Fate("ctest", "kernels/shapes/flash/avx512")),
         (" 1", Fate("same code")),
+        ("1UNFOLDED", Fate("same code")),
         ("2", Fate("survived")),
     ],
 )
@@ -252,6 +254,20 @@ def test_the_suite_is_asked_of_the_variants_that_differ_most(grounds: StandIn) -
     quick, whole = ",".join(mutants_grounds.QUICK), "one,later,bf16"
     # avx512, first in a hurry; that for bf16; the weakest.
     assert grounds.asked() == [quick, whole, "bf16", whole]
+
+
+def test_a_part_is_every_so_many_of_the_sample(capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["--output", "x"]
+    assert list(range(7))[mutants.arguments(given).part] == list(range(7))
+    assert list(range(7))[mutants.arguments([*given, "--part", "2/3"]).part] == [1, 4]
+    assert list(range(7))[mutants.arguments([*given, "--part", "1/3", "--first", "4"]).part] == [
+        0,
+        3,
+    ]
+    for wrong in ("0/2", "3/2", "2", "1/0"):
+        with pytest.raises(SystemExit):
+            mutants.arguments([*given, "--part", wrong])
+        assert f"--part {wrong}: not K/N with K from 1 to N" in capsys.readouterr().err
 
 
 def test_a_command_that_hangs_is_ended() -> None:
