@@ -17,11 +17,11 @@ Tried are the files of --commit, in a worktree below $XDG_CACHE_HOME/attnbench/m
 A mutant dies by `build`, by `check`, or by `ctest`.  Of `check` it is the suite conformance on all
 cores: of each kernel on the strongest variant whose code changes, and of one on those for bf16 and
 for no instruction set; four cases come first, on one core.  Of ctest it is the tests of these
-kernels.  Mutants are compiled in a hurry; one whose machine code in a release is the unbroken one is
-none.
+kernels.  Mutants are compiled in a hurry; one whose machine code in a release is the unbroken one
+is none.
 A first pass takes one step with each mutant, which ends most; a second goes on with the others.
---part 1/2 and 2/2 share the sample between two cores, each with an --output and an XDG_CACHE_HOME of
-its own; the journals are joined by leaving out the second's first line.
+--part 1/2 and 2/2 share the sample between two cores, each with an --output and an XDG_CACHE_HOME
+of its own; the journals are joined by leaving out the second's first line.
 --excused names those that compute the same, each with its reason: a line of JSON each, `id` and
 `reason`.
 

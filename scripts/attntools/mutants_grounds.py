@@ -23,7 +23,7 @@ QUICK = ("check-f32-all", "check-f32-decode-ragged-page16", "check-bf16-causal-f
          "check-f32-page5-int8")  # fmt: skip
 
 # Seconds: of one launch of a check, of a step of one, of a test of ctest, of a build.
-LAUNCH_S, STEP_S, TEST_S, BUILD_S = 60, 600, 300, 900
+LAUNCH_S, STEP_S, TEST_S, BUILD_S = 40, 600, 300, 900
 
 # How mutants are compiled, in a third of the time; and as the kernels are released.
 HURRY, RELEASED = "-O1", "-O3"
