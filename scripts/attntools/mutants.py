@@ -19,7 +19,8 @@ cores: of each kernel on the strongest variant whose code changes, and of one on
 for no instruction set; four cases come first, on one core.  Of ctest it is the tests of these
 kernels.  Mutants are compiled in a hurry; one whose machine code in a release is the unbroken one
 is none.
-A first pass takes one step with each mutant, which ends most; a second goes on with the others.
+A first pass takes one step with each mutant, which ends most; a second asks the others the rest of
+the suite, a third those that are left the tests.
 --part 1/2 and 2/2 share the sample between two cores, each with an --output and an XDG_CACHE_HOME
 of its own; the journals are joined by leaving out the second's first line.
 --excused names those that compute the same, each with its reason: a line of JSON each, `id` and
@@ -46,7 +47,7 @@ from attntools.cli import Exit, ToolError, guard, parser, say
 from attntools.files import write_text
 from attntools.mutants_find import Mutant
 from attntools.mutants_grounds import BUILD, CHECK, CTEST, SAME, SURVIVED, Grounds
-from attntools.mutants_try import Attempt, Passed
+from attntools.mutants_try import REBUILD, Attempt, Passed
 
 TOOL = "mutants"
 
@@ -143,16 +144,18 @@ def sample(options: argparse.Namespace, grounds: Grounds, commit: str) -> tuple[
     return mutants, len(found)
 
 
-def one(grounds: Grounds, mutant: Mutant, journal: Journal, late: Callable[[], bool]) -> bool:
-    """Tries a mutant and writes down its fate; False where it got late before."""
+def one(
+    grounds: Grounds, mutant: Mutant, journal: Journal, late: Callable[[], bool], before: str = ""
+) -> bool:
+    """Tries a mutant and writes down its fate; False where it has none yet."""
     passed = journal.passed.setdefault(mutant.id, Passed())
-    start, fate = time.monotonic(), None
+    start, fate, behind = time.monotonic(), None, len(passed.steps)
     try:
-        fate = Attempt(grounds, mutant, passed).go_on(late)
+        fate = Attempt(grounds, mutant, passed).go_on(late, before)
     finally:  # after Ctrl-C, too: the steps behind it are not lost
         seconds = round(journal.seconds[mutant.id] + time.monotonic() - start, 1)
         journal.seconds[mutant.id] = seconds
-        if not fate:
+        if not fate and len(passed.steps) > behind:
             journal.write({"id": mutant.id, "passed": passed.steps, "same": passed.same,
                            "seconds": seconds})  # fmt: skip
     if not fate:
@@ -168,7 +171,8 @@ def one(grounds: Grounds, mutant: Mutant, journal: Journal, late: Callable[[], b
 def tried(grounds: Grounds, mutants: Iterable[Mutant], journal: Journal, until: float) -> bool:
     """Tries those that are not done; False where the time was over before.
 
-    A first pass takes one step with each, which ends most; a second one goes on with the others.
+    A first pass takes one step with each, which ends most; a second one asks the others the rest of
+    the suite, a third one the tests.
     """
 
     def late() -> bool:
@@ -181,8 +185,13 @@ def tried(grounds: Grounds, mutants: Iterable[Mutant], journal: Journal, until: 
         if late():
             return False
         one(grounds, mutant, journal, lambda: True)
-    left = [mutant for mutant in left if mutant.id not in journal.done]
-    return all(not late() and one(grounds, mutant, journal, late) for mutant in left)
+    for before in (REBUILD, ""):
+        for mutant in left:
+            if late():
+                return False
+            if mutant.id not in journal.done:
+                one(grounds, mutant, journal, late, before)
+    return all(mutant.id in journal.done for mutant in left)
 
 
 def excuses(path: Path | None) -> dict[str, str]:

@@ -36,6 +36,9 @@ MOST = 4
 # Cases of one step.
 CASES = 8
 
+# The first of the steps that are minutes.
+REBUILD = "rebuild"
+
 
 @dataclass
 class Passed:
@@ -154,23 +157,25 @@ class Attempt:
 
     def tests(self) -> Iterator[Step]:
         """Steps that run the tests of the kernels that the mutant reaches."""
-        yield "rebuild", self.rebuilt
+        yield REBUILD, self.rebuilt
         if not re.search(r"/(flash|split_kv)/", self.mutant.file):
             yield "ctest shared", lambda: self.grounds.tested(f"^kernels/({'|'.join(SHARED)})$")
         kernels = "|".join(sorted({unit.kernel for unit in self.units if unit.isa}))
         for name in OF_KERNELS if kernels else ():
             yield f"ctest {name}", lambda n=name: self.grounds.tested(f"^kernels/{n}/({kernels})/")
 
-    def go_on(self, late: Callable[[], bool]) -> Fate | None:
-        """Takes the steps that are left; None where it got late in between."""
+    def go_on(self, late: Callable[[], bool], before: str = "") -> Fate | None:
+        """Takes the steps that are left, or those before one; None where it has no fate then."""
         self.apply()
         try:
             for name, step in self.steps():
                 if name in self.passed.steps:
                     # The build folder may have been left with another mutant, or with none.
-                    if name == "rebuild":
+                    if name == REBUILD:
                         self.rebuilt()
                     continue
+                if name == before:
+                    return None
                 fate = step()
                 if fate:
                     return fate
