@@ -55,6 +55,9 @@ function(attn_per_isa target source macro prefix)
     foreach(object IN LISTS objects)
       add_library(${object} OBJECT ${source})
       target_compile_options(${object} PRIVATE ${ATTN_FLAGS_${isa}})
+      if(ATTNBENCH_FUZZ) # nothing is computed, and unrolled code takes two minutes to instrument
+        target_compile_options(${object} PRIVATE -O0)
+      endif()
       target_compile_definitions(${object} PRIVATE ${macro}=${object} ${macro}_ISA=ATTN_ISA_${ISA}
                                                    ${arg_DEFINE})
       target_include_directories(${object} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${ATTN_KERNELS_DIR})

@@ -16,9 +16,13 @@ Tried are the files of --commit, in a worktree below $XDG_CACHE_HOME/attnbench/m
 
 A mutant dies by `build`, by `check`, or by `ctest`.  Of `check` it is the suite conformance on all
 cores: of each kernel on the strongest variant whose code changes, and of one on those for bf16 and
-for no instruction set; four cases come first, on one core and compiled in a hurry.  Of ctest it is
-the tests of these kernels.  A mutant that leaves the machine code of the kernels as it is, is none.
-A first pass takes one step with each mutant, which ends most; a second goes on with the others.
+for no instruction set; four cases come first, on one core.  Of ctest it is the tests of these
+kernels.  Mutants are compiled in a hurry; one whose machine code in a release is the unbroken one
+is none.
+A first pass takes one step with each mutant, which ends most; a second asks the others the rest of
+the suite, a third those that are left the tests.
+--part 1/2 and 2/2 share the sample between two cores, each with an --output and an XDG_CACHE_HOME
+of its own; the journals are joined by leaving out the second's first line.
 --excused names those that compute the same, each with its reason: a line of JSON each, `id` and
 `reason`.
 
@@ -29,6 +33,7 @@ import argparse
 import hashlib
 import json
 import os
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -42,7 +47,7 @@ from attntools.cli import Exit, ToolError, guard, parser, say
 from attntools.files import write_text
 from attntools.mutants_find import Mutant
 from attntools.mutants_grounds import BUILD, CHECK, CTEST, SAME, SURVIVED, Grounds
-from attntools.mutants_try import Attempt, Passed
+from attntools.mutants_try import REBUILD, Attempt, Passed
 
 TOOL = "mutants"
 
@@ -64,10 +69,15 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     p.add_argument("--output", type=Path, help="the journal")
     p.add_argument("--seconds", type=float, default=1e9, help="stop after these; go on next time")
     p.add_argument("--first", type=int, help="stop after so many of the sample")
+    p.add_argument("--part", default="1/1", metavar="K/N", help="every Nth of it, from the Kth")
     p.add_argument("--list", action="store_true", help="print the sample, try nothing")
     p.add_argument("--report", type=Path, help="count the fates of a journal")
     p.add_argument("--excused", type=Path, help="mutants that compute the same, with reasons")
     options = p.parse_args(argv)
+    part = re.fullmatch(r"([1-9]\d*)/([1-9]\d*)", options.part)
+    if not part or int(part[1]) > int(part[2]):
+        p.error(f"--part {options.part}: not K/N with K from 1 to N")
+    options.part = slice(int(part[1]) - 1, options.first, int(part[2]))
     if bool(options.output) + bool(options.report) + options.list != 1:
         p.error("one of --output, --report and --list is needed")
     return options
@@ -134,16 +144,18 @@ def sample(options: argparse.Namespace, grounds: Grounds, commit: str) -> tuple[
     return mutants, len(found)
 
 
-def one(grounds: Grounds, mutant: Mutant, journal: Journal, late: Callable[[], bool]) -> bool:
-    """Tries a mutant and writes down its fate; False where it got late before."""
+def one(
+    grounds: Grounds, mutant: Mutant, journal: Journal, late: Callable[[], bool], before: str = ""
+) -> bool:
+    """Tries a mutant and writes down its fate; False where it has none yet."""
     passed = journal.passed.setdefault(mutant.id, Passed())
-    start, fate = time.monotonic(), None
+    start, fate, behind = time.monotonic(), None, len(passed.steps)
     try:
-        fate = Attempt(grounds, mutant, passed).go_on(late)
+        fate = Attempt(grounds, mutant, passed).go_on(late, before)
     finally:  # after Ctrl-C, too: the steps behind it are not lost
         seconds = round(journal.seconds[mutant.id] + time.monotonic() - start, 1)
         journal.seconds[mutant.id] = seconds
-        if not fate:
+        if not fate and len(passed.steps) > behind:
             journal.write({"id": mutant.id, "passed": passed.steps, "same": passed.same,
                            "seconds": seconds})  # fmt: skip
     if not fate:
@@ -159,7 +171,8 @@ def one(grounds: Grounds, mutant: Mutant, journal: Journal, late: Callable[[], b
 def tried(grounds: Grounds, mutants: Iterable[Mutant], journal: Journal, until: float) -> bool:
     """Tries those that are not done; False where the time was over before.
 
-    A first pass takes one step with each, which ends most; a second one goes on with the others.
+    A first pass takes one step with each, which ends most; a second one asks the others the rest of
+    the suite, a third one the tests.
     """
 
     def late() -> bool:
@@ -172,8 +185,13 @@ def tried(grounds: Grounds, mutants: Iterable[Mutant], journal: Journal, until: 
         if late():
             return False
         one(grounds, mutant, journal, lambda: True)
-    left = [mutant for mutant in left if mutant.id not in journal.done]
-    return all(not late() and one(grounds, mutant, journal, late) for mutant in left)
+    for before in (REBUILD, ""):
+        for mutant in left:
+            if late():
+                return False
+            if mutant.id not in journal.done:
+                one(grounds, mutant, journal, late, before)
+    return all(mutant.id in journal.done for mutant in left)
 
 
 def excuses(path: Path | None) -> dict[str, str]:
@@ -230,7 +248,7 @@ def run(argv: Sequence[str] | None = None) -> int:
     head = {"type": "mutants", "commit": commit, "candidates": candidates, "sample": len(mutants),
             "count": options.count, "seed": options.seed, "files": options.files}  # fmt: skip
     journal = Journal(options.output, head)
-    whole = tried(grounds, mutants[: options.first], journal, time.monotonic() + options.seconds)
+    whole = tried(grounds, mutants[options.part], journal, time.monotonic() + options.seconds)
     say(TOOL, f"{len(lines(options.output)) - 1} lines in {options.output}"
         + ("; done" if whole else "; the same command goes on"))  # fmt: skip
     return Exit.OK if whole else Exit.REGRESSION

@@ -23,7 +23,10 @@ QUICK = ("check-f32-all", "check-f32-decode-ragged-page16", "check-bf16-causal-f
          "check-f32-page5-int8")  # fmt: skip
 
 # Seconds: of one launch of a check, of a step of one, of a test of ctest, of a build.
-LAUNCH_S, STEP_S, TEST_S, BUILD_S = 20, 240, 120, 900
+LAUNCH_S, STEP_S, TEST_S, BUILD_S = 40, 600, 300, 900
+
+# How mutants are compiled, in a third of the time; and as the kernels are released.
+HURRY, RELEASED = "-O1", "-O3"
 
 # Address space of tests, which have no limits of their own.
 MEMORY = 16 << 30
@@ -117,7 +120,7 @@ class Grounds:
         """Takes the tree of a commit, which is built where it is not there yet."""
         self.place = gate_kept.folder().parent / "mutants"
         self.tree, self.program = self.place / "tree", self.place / "attnbench"
-        self.build = self.tree / "build/release"
+        self.build = self.tree / "build/mutants"
         stamp = self.place / "commit"
         self.place.mkdir(parents=True, exist_ok=True)
         self.lock = (self.place / "lock").open("a")
@@ -125,22 +128,27 @@ class Grounds:
             fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise ToolError(f"{self.place} is used by another run of this tool") from None
-        if not stamp.exists() or stamp.read_text() != commit:
+        made = f"{commit} {HURRY}"
+        if not stamp.exists() or stamp.read_text() != made:
             stamp.unlink(missing_ok=True)
             self.make(commit)
-            stamp.write_text(commit)
+            stamp.write_text(made)
         self.restore()
         self.units = {unit.name: unit for unit in units_of(self.build)}
 
     def make(self, commit: str) -> None:
-        """Checks the commit out and builds it."""
+        """Checks the commit out and builds it: the judge as released, the tests in a hurry."""
         if not (self.tree / ".git").exists():
             git(ROOT, "worktree", "prune")
             must(["git", "-C", ROOT, "worktree", "add", "--quiet", "--detach", self.tree, commit])
         must(["git", "-C", self.tree, "checkout", "--quiet", "--force", "--detach", commit])
-        must(["cmake", "-S", self.tree, "-B", self.build, "--preset", "release"])
-        must(["cmake", "--build", self.build, "-j1", "--target", "attnbench", *self.tests()])
-        shutil.copy2(self.build / "attnbench", self.program)
+        released = self.tree / "build/release"
+        must(["cmake", "-S", self.tree, "-B", released, "--preset", "release"])
+        must(["cmake", "--build", released, "-j1", "--target", "attnbench"])
+        shutil.copy2(released / "attnbench", self.program)
+        must(["cmake", "-S", self.tree, "-B", self.build, "--preset", "release",
+              "-D", f"CMAKE_C_FLAGS_RELEASE={HURRY} -DNDEBUG"])  # fmt: skip
+        must(["cmake", "--build", self.build, "-j1", "--target", *self.tests()])
         for old in self.place.glob("plain*"):
             shutil.rmtree(old)
         (self.place / "plugin.c").write_text(PLUGIN)
@@ -158,30 +166,30 @@ class Grounds:
         text = (self.tree / "suites/conformance.suite").read_text()
         return [c for c in re.findall(r"^([\w-]+):", text, re.MULTILINE) if c not in QUICK]
 
-    def object(self, unit: Unit) -> Path:
+    def object(self, unit: Unit, *flags: str) -> Path:
         """Where the mutant's object of a unit lies; as a plug-in it is beside it."""
-        return self.place / f"{unit.kernel}-{unit.isa}.o"
+        return self.place / f"{unit.kernel}-{unit.isa}{''.join(flags)}.o"
 
-    def compiled(self, unit: Unit, output: Path, *faster: str) -> str | None:
-        """Compiles a unit as the build does, or faster; what the compiler says if it refuses."""
-        command = [*unit.command, *faster, "-w", "-o", str(output), "-c", unit.source]
+    def compiled(self, unit: Unit, output: Path, *flags: str) -> str | None:
+        """Compiles a unit as the build does, plus flags; what the compiler says if it refuses."""
+        command = [*unit.command, *flags, "-w", "-o", str(output), "-c", unit.source]
         code, said = ended(command, BUILD_S, Path(unit.directory))
         wrong = (line for line in said.splitlines() if "error" in line)
         return None if code == 0 else next(wrong, said[:200] or "the compiler took too long")
 
-    def plain(self, unit: Unit, *faster: str) -> Path:
+    def plain(self, unit: Unit, *flags: str) -> Path:
         """The object of the unbroken unit, to be asked for before the tree is broken."""
-        path = self.place / f"plain{''.join(faster)}" / self.object(unit).name
+        path = self.place / "plain" / self.object(unit, *flags).name
         if not path.exists():
             path.parent.mkdir(exist_ok=True)
-            wrong = self.compiled(unit, path, *faster)
+            wrong = self.compiled(unit, path, *flags)
             if wrong:
                 raise ToolError(f"{unit.name} does not compile unbroken: {wrong}")
         return path
 
-    def same(self, unit: Unit, *faster: str) -> bool:
+    def same(self, unit: Unit, *flags: str) -> bool:
         """Whether the mutant's object of a unit is the unbroken one."""
-        return self.object(unit).read_bytes() == self.plain(unit, *faster).read_bytes()
+        return self.object(unit, *flags).read_bytes() == self.plain(unit, *flags).read_bytes()
 
     def plugin(self, unit: Unit) -> Path:
         """The unit's object as a plug-in."""

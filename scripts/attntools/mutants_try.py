@@ -16,6 +16,7 @@ from attntools.mutants_grounds import (
     BUILD_S,
     OF_KERNELS,
     QUICK,
+    RELEASED,
     SAME,
     SHARED,
     SURVIVED,
@@ -24,9 +25,6 @@ from attntools.mutants_grounds import (
     ended,
 )
 from attntools.mutants_units import Unit
-
-# Takes a third of the time.
-HURRY = "-O1"
 
 # Who is asked first.  Variants for bf16 compute nothing else; the others compute all types.
 FOR_BF16 = "avx512_bf16"
@@ -37,6 +35,9 @@ MOST = 4
 
 # Cases of one step.
 CASES = 8
+
+# The first of the steps that are minutes.
+REBUILD = "rebuild"
 
 
 @dataclass
@@ -69,26 +70,38 @@ class Attempt:
         """Puts the mutant into the tree; the unbroken units are compiled before."""
         for unit in self.units:
             self.grounds.plain(unit)
-            self.grounds.plain(unit, HURRY)
         path = self.grounds.tree / self.mutant.file
         path.write_bytes(self.mutant.applied(path.read_bytes()))
 
     def quick(self, unit: Unit) -> Fate | None:
-        """Asks QUICK of a unit that is compiled in a hurry."""
-        wrong = self.grounds.compiled(unit, self.grounds.object(unit), HURRY)
+        """Compiles a unit and asks it QUICK."""
+        wrong = self.grounds.compiled(unit, self.grounds.object(unit))
         if wrong:
             return Fate(BUILD, wrong)
-        if not unit.isa or self.grounds.same(unit, HURRY):
+        if not unit.isa or self.grounds.same(unit):
             return None
-        return self.grounds.checked(unit, QUICK, "1")
+        # One after the other: one that hangs would do so in each.
+        fates = (self.grounds.checked(unit, [case], "1") for case in QUICK)
+        return next(filter(None, fates), None)
 
     def compile(self, unit: Unit) -> None:
-        """Compiles a unit as it is used, and notes whether its code is the unbroken one."""
+        """Compiles a unit, and notes whether its code is the unbroken one."""
         wrong = self.grounds.compiled(unit, self.grounds.object(unit))
         assert not wrong
         self.made.add(unit.name)
         if self.grounds.same(unit):
             self.passed.same.append(unit.name)
+
+    def released(self, unit: Unit) -> Fate | None:
+        """Whether a compiler that takes its time makes the unbroken code of the unit."""
+        self.grounds.restore()
+        self.grounds.plain(unit, RELEASED)
+        self.apply()
+        wrong = self.grounds.compiled(unit, self.grounds.object(unit, RELEASED), RELEASED)
+        assert not wrong
+        if self.grounds.same(unit, RELEASED):
+            self.passed.same.append(unit.name)
+        return None
 
     def whole(self, unit: Unit, cases: Sequence[str]) -> Fate | None:
         """Some cases of the suite, of a plug-in that is made again where an earlier run had it."""
@@ -133,28 +146,36 @@ class Attempt:
             judged += yield from self.changed([weakest] if weakest not in judged else [])
         for unit in judged[:MOST]:
             yield from self.suite(unit)
-        if judged:
+        # One whose code differs is enough to make it a mutant.
+        for unit in judged and self.units:
+            if unit.name not in self.passed.same:
+                yield f"release {unit.name}", lambda u=unit: self.released(u)
+            if unit.name not in self.passed.same:
+                break
+        if len(self.passed.same) < len(self.units):
             yield from self.tests()
 
     def tests(self) -> Iterator[Step]:
         """Steps that run the tests of the kernels that the mutant reaches."""
-        yield "rebuild", self.rebuilt
+        yield REBUILD, self.rebuilt
         if not re.search(r"/(flash|split_kv)/", self.mutant.file):
             yield "ctest shared", lambda: self.grounds.tested(f"^kernels/({'|'.join(SHARED)})$")
         kernels = "|".join(sorted({unit.kernel for unit in self.units if unit.isa}))
         for name in OF_KERNELS if kernels else ():
             yield f"ctest {name}", lambda n=name: self.grounds.tested(f"^kernels/{n}/({kernels})/")
 
-    def go_on(self, late: Callable[[], bool]) -> Fate | None:
-        """Takes the steps that are left; None where it got late in between."""
+    def go_on(self, late: Callable[[], bool], before: str = "") -> Fate | None:
+        """Takes the steps that are left, or those before one; None where it has no fate then."""
         self.apply()
         try:
             for name, step in self.steps():
                 if name in self.passed.steps:
                     # The build folder may have been left with another mutant, or with none.
-                    if name == "rebuild":
+                    if name == REBUILD:
                         self.rebuilt()
                     continue
+                if name == before:
+                    return None
                 fate = step()
                 if fate:
                     return fate

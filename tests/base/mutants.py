@@ -211,8 +211,7 @@ def passes(compiler: str, objects: dict[str, Path], program: Path) -> bool:
     paths = [str(path) for path in objects.values()]
     libraries = ["-lcmocka", "-ljansson", "-lm"]
     subprocess.run([compiler, "-o", str(program), *paths, *libraries], check=True)
-    # A program ends with its first test that fails: the others, some of them simulations, would
-    # say no more.
+    # A program ends with its first test that fails: the others would say no more, some at length.
     first = os.environ | {"CMOCKA_TEST_ABORT": "1"}
     try:
         result = subprocess.run(

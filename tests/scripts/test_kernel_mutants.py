@@ -161,9 +161,10 @@ def test_each_file_has_its_share_of_any_beginning() -> None:
 
 # Stand-ins.  An "object" is its source without spaces; a word in it says who is to notice.
 COMPILE = """#!/bin/sh
+case $* in *-O3*) folded=UNFOLDED ;; *) folded=- ;; esac
 while [ $# -gt 1 ]; do [ "$1" = -o ] && out=$2; [ "$1" = -c ] && source=$2; shift; done
 grep -q NOBUILD "$source" && { echo "x.c:1: error: no such thing"; exit 1; }
-tr -d ' ' <"$source" >"$out"
+tr -d ' ' <"$source" | sed "s/$folded//" >"$out"
 """
 PROGRAM = """#!/bin/sh
 object=${3%.so}.o; rows=${15}
@@ -238,6 +239,7 @@ def becoming(after: str) -> Mutant:
         ("WRONG", Fate("check", "flash/avx512 later: failed, off")),
         ("SUBTLE", Fate("ctest", "kernels/shapes/flash/avx512")),
         (" 1", Fate("same code")),
+        ("1UNFOLDED", Fate("same code")),
         ("2", Fate("survived")),
     ],
 )
@@ -249,9 +251,20 @@ def test_a_fate_names_who_noticed(grounds: StandIn, after: str, fate: Fate) -> N
 
 def test_the_suite_is_asked_of_the_variants_that_differ_most(grounds: StandIn) -> None:
     Attempt(grounds, becoming("2"), Passed()).go_on(lambda: False)
-    quick, whole = ",".join(mutants_grounds.QUICK), "one,later,bf16"
+    quick, whole = mutants_grounds.QUICK, "one,later,bf16"
     # avx512, first in a hurry; that for bf16; the weakest.
-    assert grounds.asked() == [quick, whole, "bf16", whole]
+    assert grounds.asked() == [*quick, whole, "bf16", whole]
+
+
+def test_a_part_is_every_so_many_of_the_sample(capsys: pytest.CaptureFixture[str]) -> None:
+    given, seven = ["--output", "x"], list(range(7))
+    assert seven[mutants.arguments(given).part] == seven
+    assert seven[mutants.arguments([*given, "--part", "2/3"]).part] == [1, 4]
+    assert seven[mutants.arguments([*given, "--part", "1/3", "--first", "4"]).part] == [0, 3]
+    for wrong in ("0/2", "3/2", "2", "1/0"):
+        with pytest.raises(SystemExit):
+            mutants.arguments([*given, "--part", wrong])
+        assert f"--part {wrong}: not K/N with K from 1 to N" in capsys.readouterr().err
 
 
 def test_a_command_that_hangs_is_ended() -> None:
@@ -261,17 +274,19 @@ def test_a_command_that_hangs_is_ended() -> None:
     assert code == 1
 
 
-def test_one_step_is_taken_with_each_before_more_with_any(grounds: StandIn) -> None:
+def test_what_takes_minutes_comes_last(grounds: StandIn) -> None:
     path = grounds.place / "journal.jsonl"
     some = [becoming(after) for after in ("2", "3", "NOBUILD")]
     journal = mutants.Journal(path, HEAD)
     assert mutants.tried(grounds, some, journal, time.monotonic() + 600)
-    told = [(r["id"][-1], r.get("fate", r.get("passed"))) for r in mutants.lines(path)[1:]]
-    first = ["quick flash/avx512"]
+    told = [(r["id"][-1], r.get("fate") or r["passed"][-1]) for r in mutants.lines(path)[1:]]
+    first, suite = "quick flash/avx512", "release flash/avx512"
     assert told == [
         ("2", first),
         ("3", first),
         ("D", "build"),
+        ("2", suite),
+        ("3", suite),
         ("2", "survived"),
         ("3", "survived"),
     ]
@@ -307,7 +322,8 @@ def test_a_journal_goes_on_where_it_stopped(grounds: StandIn, tmp_path: Path) ->
     with path.open("a") as file:
         file.write('{"id": "cut o')  # as a kill leaves it
     assert go(grounds, path, 100)
-    assert len(grounds.asked()) == asked + 3 + 2  # the suite thrice; of WRONG till it fails
+    # The suite thrice; of WRONG till it fails.
+    assert len(grounds.asked()) == asked + 3 + len(mutants_grounds.QUICK) + 1
     ended = {r["id"]: r["fate"] for r in mutants.lines(path) if "fate" in r}
     assert list(ended.values()) == ["build", "survived", "check"]
     with pytest.raises(ToolError, match="a journal of another sample"):
