@@ -14,7 +14,7 @@
 VF_INLINE vf vf_load_elements(enum attn_dtype dtype, const void *p, size_t n)
 {
     float narrow[VF_LANES] = {0};
-    vf v;
+    vf v = vf_set1(0);
     if (dtype == REAL_DTYPE)
         return n == VF_LANES ? vf_load(p) : vf_load_partial(p, n);
     memcpy(narrow, p, n * sizeof *narrow);
