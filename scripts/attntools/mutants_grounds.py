@@ -174,6 +174,7 @@ class Grounds:
         """Compiles a unit as the build does, plus flags; what the compiler says if it refuses."""
         command = [*unit.command, *flags, "-w", "-o", str(output), "-c", unit.source]
         code, said = ended(command, BUILD_S, Path(unit.directory))
+        said = said.replace(f"{self.tree}/", "")  # so that results name no place on this machine
         wrong = (line for line in said.splitlines() if "error" in line)
         return None if code == 0 else next(wrong, said[:200] or "the compiler took too long")
 

@@ -163,7 +163,7 @@ def test_each_file_has_its_share_of_any_beginning() -> None:
 COMPILE = """#!/bin/sh
 case $* in *-O3*) folded=UNFOLDED ;; *) folded=- ;; esac
 while [ $# -gt 1 ]; do [ "$1" = -o ] && out=$2; [ "$1" = -c ] && source=$2; shift; done
-grep -q NOBUILD "$source" && { echo "x.c:1: error: no such thing"; exit 1; }
+grep -q NOBUILD "$source" && { echo "$source:1: error: no such thing"; exit 1; }
 tr -d ' ' <"$source" | sed "s/$folded//" >"$out"
 """
 PROGRAM = """#!/bin/sh
@@ -235,7 +235,7 @@ def becoming(after: str) -> Mutant:
 @pytest.mark.parametrize(
     ("after", "fate"),
     [
-        ("NOBUILD", Fate("build", "x.c:1: error: no such thing")),
+        ("NOBUILD", Fate("build", "kernels/flash/x.c:1: error: no such thing")),
         ("WRONG", Fate("check", "flash/avx512 later: failed, off")),
         ("SUBTLE", Fate("ctest", "kernels/shapes/flash/avx512")),
         (" 1", Fate("same code")),
