@@ -13,9 +13,10 @@
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-/* By how much the rows rise in turn, in base 2; in f64 those of 100 and more by 896 more. */
-static const double totals[] = {129, 127.5, 126, 124.5, 123, 121.5, 140, 100, 30, 200,
-                                300, 5,     150, 1,     60,  12,    250, 20,  9,  170};
+/* By how much the rows rise in turn, in base 2; in f64 those of 100 and more by 896 more.  11 is 7.6 in base
+ * e: a maximum that may be exceeded by 8 in base 2 has to follow it, whatever base its scores have. */
+static const double totals[] = {129, 127.5, 126, 124.5, 123, 121.5, 140, 100, 30,  200, 300,
+                                5,   150,   1,   60,    12,  250,   20,  9,   170, 11};
 
 /* Where a head rises: in `steps` equal ones, from key `first` on, `apart` keys apart. */
 static const struct {
@@ -77,11 +78,11 @@ void stretch_queries_and_values(struct trial *trial, uint64_t key)
     patterns_scale_v(&trial->set, p, adversary_room(trial));
 }
 
-/* Long enough for every rise, and short. */
+/* Long enough for every rise, and for a long sum after it; and short. */
 bool shape_rises(struct problem_case *c)
 {
     struct attn_problem *p = &c->problem;
-    p->kv_len = p->kv_len < 150 ? 150 : p->kv_len > 300 ? 300 : p->kv_len;
+    p->kv_len = p->kv_len < 280 ? 280 : p->kv_len > 300 ? 300 : p->kv_len;
     if (p->q_len > 1)
         p->q_len = p->q_len < COUNT(totals) ? COUNT(totals) : p->q_len > 40 ? 40 : p->q_len;
     return true;

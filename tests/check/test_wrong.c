@@ -75,6 +75,7 @@
 #define RARE_NUMBERS(X)                                                                  \
     X(follows_large_rises, PLAIN, "rises", "")                                           \
     X(follows_rises_of_30, PLAIN, "rises with large v", "")                              \
+    X(follows_rises_of_8, PLAIN, "rises with large v", "")                               \
     X(scores_from_the_first, PLAIN, "keys far below", "")                                \
     X(starts_at_minus_infinity, PLAIN, "scores of -inf", "got nan")                      \
     X(starts_at_minus_1e30, PLAIN, "scores of 1e38", "")                                 \
