@@ -194,6 +194,7 @@ enum attn_caveat {
     ATTN_CAVEAT_INFINITE_SCORES =
         1 << 2, /* scores of -inf that no mask makes, but an infinite key, make rows NaN; or scores
                  * near the largest float outweigh a mask that is added as a finite number */
+    ATTN_CAVEAT_SUBNORMALS = 1 << 3, /* numbers below the smallest normal one are taken for 0 */
 };
 
 /* What a kernel can do: data, checked by attn_supports().  Sets are bits, as above; dtypes and

@@ -29,7 +29,7 @@ const struct adversary adversaries[] = {
     {"exp edge below", .score = score_exp_edge_below, .mean = 2},
     {"ties", .score = score_tied, .mean = 2},
     {"scores of 1000", .score = score_spread, .mean = 2},
-    {"subnormal v", .fill = subnormal_v},
+    {"subnormal v", .fill = subnormal_v, .caveat = ATTN_CAVEAT_SUBNORMALS},
     {"subnormal q and k", .fill = subnormal_qk},
     {"large v", .fill = large_v},
     {"nan in k", .fill = nan_in_k, .special_keys = true, LEAKS},

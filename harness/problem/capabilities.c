@@ -46,6 +46,7 @@ static const struct word caveats[] = {
     {"nan_leaks", ATTN_CAVEAT_NAN_LEAKS},
     {"empty_rows", ATTN_CAVEAT_EMPTY_ROWS},
     {"infinite_scores", ATTN_CAVEAT_INFINITE_SCORES},
+    {"subnormals", ATTN_CAVEAT_SUBNORMALS},
     {NULL, 0},
 };
 enum { FORWARD = 1, BACKWARD = 2 };

@@ -122,7 +122,7 @@ KERNELS = {
                 [*CAUSAL, "bool", "bias"],
                 options=["window"],
                 compute="bf16",
-                caveats=EMPTY,
+                caveats=[*EMPTY, "subnormals"],
             ),
         ),
         kernel(

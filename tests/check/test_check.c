@@ -24,7 +24,7 @@
 
 extern const struct attn_kernel wrong_honest, wrong_honest_bf16, wrong_honest_f64,
     wrong_cached_by_plan, wrong_nan_leaks, wrong_masked_rows_are_nan,
-    wrong_starts_at_minus_infinity, wrong_starts_at_minus_1e30;
+    wrong_starts_at_minus_infinity, wrong_starts_at_minus_1e30, wrong_flushes_subnormals;
 
 int memfd_create(const char *name, unsigned flags); /* sys/mman.h shows it with _GNU_SOURCE only */
 
@@ -115,6 +115,18 @@ static void infinite_scores_may_be_admitted(void **state)
     kernel = wrong_starts_at_minus_1e30;
     kernel.caps.caveats = ATTN_CAVEAT_INFINITE_SCORES;
     assert_false(check_kernel(&kernel, &plain, THREADS, CHECK_FULL, &result));
+}
+
+static void subnormals_may_be_admitted(void **state)
+{
+    (void)state;
+    struct check_result result;
+    const struct problem_case plain = case_of("h=2,s=40,d=24", "normal:1");
+    struct attn_kernel kernel = wrong_flushes_subnormals;
+    assert_false(check_kernel(&kernel, &plain, THREADS, CHECK_FULL, &result));
+    assert_string_equal(result.phase, "subnormal v");
+    kernel.caps.caveats = ATTN_CAVEAT_SUBNORMALS;
+    assert_passes(&kernel, &plain);
 }
 
 /* One query and one key: a row for each input, and o = v is exact, so that the naive kernel has no
@@ -324,6 +336,7 @@ int main(void)
         cmocka_unit_test(what_is_admitted_is_not_judged),
         cmocka_unit_test(empty_rows_may_be_admitted),
         cmocka_unit_test(infinite_scores_may_be_admitted),
+        cmocka_unit_test(subnormals_may_be_admitted),
         cmocka_unit_test(the_smallest_problem_passes),
         cmocka_unit_test(sampled_rows_are_counted),
         cmocka_unit_test(timed_results_are_judged),
