@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The house (CONTRIBUTING.md): who may include whom, and who alone may do what.
+"""The source layout (CONTRIBUTING.md): who may include whom, and who alone may do what.
 
   kernels/          includes headers of kernels/ alone, and knows no clocks, files or streams
   harness/, tests/  include of kernels/ only its public headers
