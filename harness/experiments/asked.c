@@ -12,9 +12,10 @@
 static const char *const busy[] = {"wait", "go-on", NULL};
 
 const struct parameter asked_parameters[] = {
-    {"seed", "N", "1", NULL, "of all random numbers", PARAMETER_COUNT, 0, 9e15, NULL},
-    {"threads", "N", "0", NULL, "of a worker; 0: one per core", PARAMETER_COUNT, 0, 4096, NULL},
-    {"if-busy", "HOW", "wait", NULL, "times: while another session measures, wait or go-on",
+    {"seed", "N", "1", NULL, "seed of all random numbers", PARAMETER_COUNT, 0, 9e15, NULL},
+    {"threads", "N", "0", NULL, "threads of a worker; 0: one per core", PARAMETER_COUNT, 0, 4096,
+     NULL},
+    {"if-busy", "HOW", "wait", NULL, "for times, if another session measures: wait or go-on",
      PARAMETER_WORD, 0, 0, busy},
     {0},
 };

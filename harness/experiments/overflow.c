@@ -25,7 +25,7 @@
 static const char *const dtypes[] = {"f32", "bf16", "f16", NULL};
 
 static const struct parameter parameters[] = {
-    {"dtypes", "LIST", "f32,bf16,f16", NULL, "of operands, results, and the plain softmax",
+    {"dtypes", "LIST", "f32,bf16,f16", NULL, "types of operands, results, and the plain softmax",
      PARAMETER_WORDS, 0, 0, dtypes},
     {0},
 };

@@ -122,7 +122,7 @@ const struct catalogue_group catalogue_groups[] = {
     {"ours", "the kernels this project is about"},
     {"rivals", "other people's libraries behind the same interface"},
     {"plugins", "the kernels of --plugin"},
-    {"all", "every kernel of --plugin and of this program, but for rivals behind gemm"},
+    {"all", "every kernel of --plugin and of this program, except rivals other than gemm"},
     {NULL, NULL},
 };
 

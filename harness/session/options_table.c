@@ -23,12 +23,12 @@ const struct options_command options_commands[COMMAND_COUNT] = {
          "\n"
          "attnbench help explains the tables: columns, flags, states.\n"},
     [COMMAND_CHECK] =
-        {"check", "correctness only, every adversarial input", "[OPTION]...",
+        {"check", "check kernels, on every adversarial input, without timing them", "[OPTION]...",
          "Without --suite and --problem the suite is `conformance`: every mask, option, type\n"
          "and layout in small cases; about two minutes a kernel with --isa all.  What a kernel\n"
-         "does not claim is unsupported, which is no failure.\n"
+         "does not claim to compute is unsupported, which is no failure.\n"
          "\n"
-         "Prints the largest difference between any two kernels of a case as well.\n"
+         "Also prints the largest difference between any two kernels of a case.\n"
          "Exit status as for run.\n"
          "\n"
          "An element passes if its error is within a bound, derived from its inputs, on\n"
@@ -49,23 +49,23 @@ const struct options_command options_commands[COMMAND_COUNT] = {
          "--kernel K --input IN[:PREFIX] --output OUT [--problem OPTIONS]",
          "IN is a safetensors file with tensors PREFIXq, PREFIXk, PREFIXv and, if any, mask,\n"
          "bias, sinks, slopes, kv_lens, cu_seqlens, cu_seqlens_kv, block_table, k_scale and\n"
-         "v_scale (docs/eval.md).  What is there is used, and says all sizes; OPTIONS give\n"
-         "the rest, as in mask=causal,scale=0.125; a size in them must match IN.  OUT gets o,\n"
-         "and lse and weights where outputs asks for them.\n"},
+         "v_scale (docs/eval.md).  Every tensor that is there is used, and all sizes come from\n"
+         "the tensors; OPTIONS give the rest, as in mask=causal,scale=0.125, and a size in them\n"
+         "must match IN.  OUT gets o, and lse and weights if outputs asks for them.\n"},
     [COMMAND_EXPERIMENT] =
         {"experiment", "questions about attention, such as why 1/sqrt(d)", "NAME [PARAMETER]...",
          "Each experiment has parameters of its own: attnbench experiment NAME --help.\n"},
     [COMMAND_CAPSULE] =
-        {"capsule", "one row of a results file, to be repeated elsewhere",
+        {"capsule", "pack one row of a results file, to repeat it elsewhere",
          "FILE.jsonl --row N --output DIR",
-         "DIR gets the row, its session's machine, build and command, and what the row needs:\n"
-         "the plug-in that its kernel came from, the tensors of its input.\n"},
+         "DIR gets the row, its session's machine, build and command, and the files that the row\n"
+         "needs: the plug-in that its kernel came from, the tensors of its input.\n"},
     [COMMAND_REPLAY] =
         {"replay", "measure the row of a capsule again, and compare", "DIR",
          "Runs (or checks) the same cell with this program, on this machine, and prints\n"
          "both side by side.  The new results are DIR/replay-1.jsonl, and so on.\n"
          "\n"
-         "Exit status: 0 the same state as then, 1 another one, 2 usage, 3 input, output\n"
+         "Exit status: 0 the same state as before, 1 another one, 2 usage, 3 input, output\n"
          "or environment, 130 interrupted.\n"},
     [COMMAND_MACHINE] = {"machine", "topology, caches, ceilings", "[--json]", ""},
     [COMMAND_HELP] = {"help", "what columns, flags and states mean", "[TOPIC|COMMAND]", ""},
@@ -73,7 +73,7 @@ const struct options_command options_commands[COMMAND_COUNT] = {
 
 const struct option options_table[] = {
     {"suite", "NAME|FILE", offsetof(struct options, suite),
-     "cases to use: built-in suites or files, comma separated; all", TEXT, SELECTS},
+     "cases to use: built-in suites or suite files, comma separated; or all", TEXT, SELECTS},
     {"problem", "P", 0, "a problem, as in b=1,hq=8,hkv=8,s=1024,d=64,mask=causal; repeatable",
      PROBLEM, SELECTS},
     {"problem", "OPTIONS", 0,
@@ -107,8 +107,8 @@ const struct option options_table[] = {
     {"threads", "N", offsetof(struct options, threads), "one number of threads (default: 1)", TEXT,
      IN(EVAL)},
     {"row", "N", offsetof(struct options, row),
-     "which of the file's finished cells, counted from 1 in the order in which they stand there",
-     COUNT, IN(CAPSULE)},
+     "which of the file's finished cells, counted from 1 in the order of the file", COUNT,
+     IN(CAPSULE)},
     {"placement", "WHERE", offsetof(struct options, placement),
      "cores (default), threads, numa or none", PLACE, SELECTS},
     {"memory", "WHERE", offsetof(struct options, memory),
@@ -120,18 +120,18 @@ const struct option options_table[] = {
     {"cold", NULL, offsetof(struct options, cold), "rotate through more operands than caches hold",
      FLAG, IN(RUN)},
     {"seconds", "T", offsetof(struct options, seconds),
-     "session length to aim for (default: enough for six launches a cell)", SECONDS, IN(RUN)},
+     "session length to aim for (default: enough for six launches per cell)", SECONDS, IN(RUN)},
     {"launches", "N", offsetof(struct options, launches),
-     "at most so many launches a cell (below 6: no interval); without --seconds no time limit",
+     "at most this many launches per cell (below 6: no interval); without --seconds no time limit",
      COUNT, IN(RUN)},
     {"timeout", "T", offsetof(struct options, timeout_s),
-     "give up a launch after this many seconds of its own, not counting those in which others had "
+     "give up a launch after this many seconds, not counting those in which other processes had "
      "the CPUs (default: by the problem's size)",
      SECONDS, SELECTS | IN(EVAL)},
     {"seed", "N", offsetof(struct options, seed),
      "order of launches and shifts of operands (default: from the clock; recorded)", SEED, SELECTS},
     {"if-busy", "WHAT", offsetof(struct options, if_busy),
-     "where another session measures on this machine: wait (default) or go-on", BUSY,
+     "if another session measures on this machine: wait (default) or go-on", BUSY,
      IN(RUN) | IN(REPLAY)},
     {"input", "FILE[:P]", offsetof(struct options, input),
      "safetensors with Pq, Pk and Pv, as in gpt.safetensors:layer0.", TEXT, IN(EVAL)},
@@ -140,7 +140,8 @@ const struct option options_table[] = {
     {"output", "FILE", offsetof(struct options, output), "safetensors to write", TEXT, IN(EVAL)},
     {"output", "DIR", offsetof(struct options, output), "folder to make", TEXT, IN(CAPSULE)},
     {"resume", "FILE", offsetof(struct options, resume),
-     "continue an interrupted session, with its own options unless given again", TEXT, SELECTS},
+     "continue an interrupted session, with its own options unless they are given again", TEXT,
+     SELECTS},
     {"json", NULL, offsetof(struct options, json), "JSON instead of text", FLAG,
      IN(LIST) | IN(MACHINE)},
     {"matrix", NULL, offsetof(struct options, matrix),

@@ -10,8 +10,9 @@
     scripts/compare FILE.jsonl --by group --base rivals
                                                    the best kernel of ours against the best rival,
                                                    with verdicts and reasons
-    scripts/compare FILE.jsonl --rivals            the same in a row a case and thread count: who
-                                                   needs less time, by how much; docs/rivals.md
+    scripts/compare FILE.jsonl --rivals            the same with one row per case and thread count:
+                                                   which needs less time, and by how much;
+                                                   docs/rivals.md
 
 A change is that of the time per call: +3 % is slower.  Verdicts, at a threshold of 2 %:
 
@@ -26,8 +27,8 @@ from itself in these sessions (their noise lines).
 Launches of two files are independent samples (Hodges-Lehmann, interval of Moses); within a file
 they are compared round by round (sign-test interval; with three to five rounds Student's t).  An
 interval covers the noise between launches of these sessions: another day's session may differ by
-more.  Below a comparison of files stands how often sessions of one build, one after the other, were
-told apart.
+more.  Below a comparison of files is printed how often sessions of one build, one after the other,
+were told apart.
 
 For CI: --fail-on slower exits with 1 where a cell is SLOWER, --fail-on wrong where one is wrong
 that was not in the base, and with 0 where none is, whether or not --only shows them.

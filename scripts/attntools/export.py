@@ -5,9 +5,9 @@
 
 Formats:
     gbench    Google Benchmark's JSON, as github-action-benchmark, Bencher and compare.py read it:
-              one entry a launch, so that compare.py has repetitions to test, then mean, median and
-              standard deviation
-    csv       one line a cell, every number unrounded
+              one entry per launch, so that compare.py has repetitions to test, then mean, median
+              and standard deviation
+    csv       one line per cell, every number unrounded
     parquet   the same columns; needs pyarrow
 
 Only cells with a time appear in gbench; csv and parquet have all, with their state.

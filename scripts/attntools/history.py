@@ -2,8 +2,8 @@
 
     scripts/history add FILE.jsonl [...]            adds sessions; one that is known is replaced
     scripts/history list                            all sessions
-    scripts/history show SESSION                    the cells of one
-    scripts/history trend [TEXT] [--plot DIR]       change points of the cells whose name holds TEXT
+    scripts/history show SESSION                    the cells of one session
+    scripts/history trend [TEXT] [--plot DIR]       change points of cells with TEXT in their names
     scripts/history accept SESSION [TEXT] --reason WHY
                                                     the level that this session belongs to is the
                                                     new normal

@@ -5,10 +5,10 @@
 
 PROGRAM is a program, a build folder or a commit (built in a git worktree).  Every selected cell is
 checked by `attnbench check`, then launched once under valgrind's callgrind, which counts the
-instructions of one call of the kernel.  The call uses one thread: what others do while they wait is
-no work.  The count is exact: the same build gives the same one again, on any machine whose
-libraries choose the same code.  It is not a time: it ignores caches and how many instructions run
-at once.
+instructions of one call of the kernel.  The call uses one thread, because instructions of threads
+that wait are no work.  The count is exact: the same build gives the same count again, on any
+machine whose libraries choose the same code.  It is not a time: it ignores caches and how many
+instructions run at once.
 
 valgrind does not support AVX-512.  Without --isa the avx2 variants are counted (baseline where
 there are none); other instruction sets are refused.  `scripts/gate --metric instructions` compares

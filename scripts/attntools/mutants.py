@@ -1,30 +1,31 @@
 """Breaks the kernels in one place at a time and asks who notices: the build, `check`, or ctest.
 
-    scripts/mutants --output mutants.jsonl --seconds 170     again and again, until it says: done
+    scripts/mutants --output mutants.jsonl --seconds 170     repeat it until it says: done
     scripts/mutants --report mutants.jsonl --excused results/trust/mutants-excused.jsonl
     scripts/mutants --list                                   the sample, nothing tried
 
 The mutants are found in clang's syntax tree, by libclang; scripts/attntools/mutants_find.py says
-which there are.  Ready tools do not fit: Mull changes LLVM's code, where one edit of a header that
-is compiled for each instruction set, inlined and unrolled, is hundreds; universalmutator and its
-like change lines of text.  The sample is drawn by --seed, each file with its share; any beginning
-of it is a fair sample, too.
+which kinds there are.  Existing tools do not fit: Mull changes LLVM's code, where one edit of a
+header that is compiled for each instruction set, inlined and unrolled, becomes hundreds;
+universalmutator and others change lines of text.  The sample is drawn by --seed, each file in
+proportion; the first mutants of it are a fair sample, too.
 
 The file of --output is the journal: a line for each mutant that is done, and lines that say how
-far one was when it got late.  The same command goes on where it stopped, after Ctrl-C as well.
-Tried are the files of --commit, in a worktree below $XDG_CACHE_HOME/attnbench/mutants.
+far others were when time ran out.  The same command continues where it stopped, also after Ctrl-C.
+The files of --commit are mutated, in a worktree below $XDG_CACHE_HOME/attnbench/mutants.
 
-A mutant dies by `build`, by `check`, or by `ctest`.  Of `check` it is the suite conformance on all
-cores: of each kernel on the strongest variant whose code changes, and of one on those for bf16 and
-for no instruction set; four cases come first, on one core.  Of ctest it is the tests of these
-kernels.  Mutants are compiled in a hurry; one whose machine code in a release is the unbroken one
-is none.
-A first pass takes one step with each mutant, which ends most; a second asks the others the rest of
-the suite, a third those that are left the tests.
---part 1/2 and 2/2 share the sample between two cores, each with an --output and an XDG_CACHE_HOME
-of its own; the journals are joined by leaving out the second's first line.
---excused names those that compute the same, each with its reason: a line of JSON each, `id` and
-`reason`.
+A mutant is killed by `build`, by `check`, or by `ctest`.  `check` is the suite conformance on all
+cores: for each kernel the strongest variant whose code changes, and for one kernel also those for
+bf16 and for no instruction set; four cases come first, on one core.  ctest is the tests of these
+kernels.  Mutants are compiled at -O1; one with the machine code of the unbroken kernel in a release
+build does not count.
+
+The first pass takes one step with each mutant, which kills most; the second runs the rest of the
+suite on the others, the third the tests on those that are left.
+
+--part 1/2 and 2/2 divide the sample between two cores, each with an --output and an XDG_CACHE_HOME
+of its own; to join the journals, leave out the first line of the second.
+--excused names mutants that compute the same, one line of JSON each: `id` and `reason`.
 
 Exit codes: 0 done, 1 the time of --seconds is over, 4 usage, input or output.
 """

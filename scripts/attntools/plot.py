@@ -1,7 +1,7 @@
 """Draws figures from a results file.
 
-    scripts/plot FILE.jsonl                        what tells the session: at most eight figures
-    scripts/plot FILE.jsonl --kind roofline,bars   some; --all draws every kind
+    scripts/plot FILE.jsonl                        the session in at most eight figures
+    scripts/plot FILE.jsonl --kind roofline,bars   figures of these kinds; --all draws every kind
     scripts/plot FILE.jsonl --case decode,s512     of the cases with one of these texts in their
                                                    names: their bars, and the kinds asked for
 
@@ -13,19 +13,19 @@ The session in eight figures, each where the file has data for it:
     decode    decode over the keys, against the read bandwidth
     threads   speed-up over one thread
     accuracy  error over bound against time
-    noise     what difference would show, and what disturbed cells
+    noise     which difference would have been detected, and what disturbed cells
 
 More kinds:
-    bars      time of every variant with its interval, one figure a case
-    length    time and GFLOP/s over the sequence length, one figure a family of cases
+    bars      time of every variant with its interval, one figure per case
+    length    time and GFLOP/s over the sequence length, one figure per family of cases
     heat      share of the multiply-add ceiling, cases by variants, also those without a time
     overview  prefill and decode over the length, as shares of the machine's ceilings
     rivals    every rival against ours, by case
     costs     masks and other options, as shares of the plain case's rate
     experiments  a figure of each experiment
-    weights   attention weights, one panel a head, of what `attnbench eval` wrote with
+    weights   attention weights, one panel per head, of what `attnbench eval` wrote with
               outputs=o+weights: scripts/plot OUT.safetensors --kind weights [--tokens FILE],
-              with a word for each key, one a line
+              with a word for each key, one per line
 
 Writes SVG and PNG to --output (a folder, made if need be; default: the file's name without its
 ending) and prints their names.  No side of a PNG has more than 2000 pixels.  Exit codes: 0 drawn,

@@ -12,17 +12,31 @@ PAGES = [
     *sorted(ROOT.glob("docs/*.md")),
     *sorted(ROOT.glob("results/**/*.md")),
 ]
-LINK = re.compile(r"\]\(([^)#]+)\)")
+LINK = re.compile(r"\]\(([^)]+)\)")
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 FILE = re.compile(r"`([\w./]+\.(?:c|h|py|json|md))`")
 # NAME stands for whatever is added.
 NAMED = [n for n in FILE.findall((ROOT / "docs/TOUR.md").read_text()) if "NAME" not in n]
 FUNCTION = re.compile(r"\b([a-z_]+)\(\)")
 
 
+def anchors(page: Path) -> set[str]:
+    """What a link to a heading of this page has behind its #, as GitHub makes it."""
+    headings = HEADING.findall(page.read_text())
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def leads_somewhere(page: Path, link: str) -> bool:
+    """Whether the file of a link is there and has its heading."""
+    file, _, anchor = link.partition("#")
+    target = page.parent / file if file else page
+    return target.exists() and (not anchor or anchor in anchors(target))
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path) -> None:
     links = [link for link in LINK.findall(page.read_text()) if "://" not in link]
-    assert [link for link in links if not (page.parent / link).exists()] == []
+    assert [link for link in links if not leads_somewhere(page, link)] == []
 
 
 def test_the_tour_names_files_that_exist() -> None:

@@ -24,9 +24,9 @@ static const struct parameter parameters[] = {
      1 << 20, NULL},
     {"d", "N", "64", NULL, "dimension", PARAMETER_COUNT, 1, 1024, NULL},
     {"rows", "N", "64", "16", "queries", PARAMETER_COUNT, 1, 65536, NULL},
-    {"inputs", "LIST", "normal,sink", NULL, "N(0, 1); one key that outweighs all others",
-     PARAMETER_WORDS, 0, 0, inputs},
-    {"dtypes", "LIST", "f32,bf16,f16", NULL, "of operands and results", PARAMETER_WORDS, 0, 0,
+    {"inputs", "LIST", "normal,sink", NULL,
+     "N(0, 1); the same with one key that outweighs all others", PARAMETER_WORDS, 0, 0, inputs},
+    {"dtypes", "LIST", "f32,bf16,f16", NULL, "types of operands and results", PARAMETER_WORDS, 0, 0,
      dtypes},
     {0},
 };

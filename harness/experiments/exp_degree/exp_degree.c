@@ -26,12 +26,12 @@
 static const char *const dtypes[] = {"f32", "bf16", "f16", NULL};
 
 static const struct parameter parameters[] = {
-    {"degrees", "LIST", "1,2,3,4,5,6,7,8", NULL, "of the polynomial", PARAMETER_COUNTS, 1,
+    {"degrees", "LIST", "1,2,3,4,5,6,7,8", NULL, "degrees of the polynomial", PARAMETER_COUNTS, 1,
      EXP_DEGREES, NULL},
     {"s", "N", "1024", NULL, "keys of a row", PARAMETER_COUNT, 16, 1 << 20, NULL},
     {"rows", "N", "2000", "500", "rows", PARAMETER_COUNT, 1, 1e6, NULL},
-    {"dtypes", "LIST", "f32,bf16,f16", NULL, "of values and output; bf16: of the weights too",
-     PARAMETER_WORDS, 0, 0, dtypes},
+    {"dtypes", "LIST", "f32,bf16,f16", NULL,
+     "types of values and output; with bf16 also of the weights", PARAMETER_WORDS, 0, 0, dtypes},
     {"rounds", "N", "40", "12", "timings of each degree, in turns", PARAMETER_COUNT, 6, 10000,
      NULL},
     {0},

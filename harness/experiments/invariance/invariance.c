@@ -27,7 +27,8 @@ static const struct {
 static const char *const dtypes[] = {"f32", "bf16", "f16", NULL};
 
 static const struct parameter parameters[] = {
-    {"dtypes", "LIST", "f32,bf16", NULL, "of operands and results", PARAMETER_WORDS, 0, 0, dtypes},
+    {"dtypes", "LIST", "f32,bf16", NULL, "types of operands and results", PARAMETER_WORDS, 0, 0,
+     dtypes},
     {0},
 };
 

@@ -16,14 +16,15 @@
 static const struct parameter parameters[] = {
     {"kernels", "LIST", "flash,split_kv,tiled", "flash", "the kernels to move", PARAMETER_WORDS, 0,
      0, layouts_kernel_names},
-    {"factors", "LIST", "stack,environment,code", NULL, "what moves, beside repeats of one layout",
-     PARAMETER_WORDS, 0, 0, layouts_factor_names + LAYOUTS_STACK},
-    {"heads", "N", "4", NULL, "of the sequence", PARAMETER_COUNT, 1, 1024, NULL},
+    {"factors", "LIST", "stack,environment,code", NULL,
+     "what is moved, beside repeats of one layout", PARAMETER_WORDS, 0, 0,
+     layouts_factor_names + LAYOUTS_STACK},
+    {"heads", "N", "4", NULL, "heads of the sequence", PARAMETER_COUNT, 1, 1024, NULL},
     {"sq", "N", "256", NULL, "queries", PARAMETER_COUNT, 1, 1 << 20, NULL},
     {"skv", "N", "1024", NULL, "keys", PARAMETER_COUNT, 1, 1 << 20, NULL},
     {"d", "N", "64", NULL, "dimension of a head", PARAMETER_COUNT, 1, 1024, NULL},
-    {"launches", "N", "12", "6", "of each layout at most", PARAMETER_COUNT, 1, LAYOUTS_ROUNDS,
-     NULL},
+    {"launches", "N", "12", "6", "launches of each layout at most", PARAMETER_COUNT, 1,
+     LAYOUTS_ROUNDS, NULL},
     {0},
 };
 

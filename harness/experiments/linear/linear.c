@@ -16,15 +16,16 @@ static const char *const parts[] = {"equal", "init", "time", NULL};
 static const char *const inputs[] = {"normal", "uniform", NULL};
 
 static const struct parameter parameters[] = {
-    {"parts", "LIST", "equal,init,time", NULL, "which of the three", PARAMETER_WORDS, 0, 0, parts},
+    {"parts", "LIST", "equal,init,time", NULL, "which of the three parts", PARAMETER_WORDS, 0, 0,
+     parts},
     {"d", "LIST", "3,16,128,1024,4096", "3,16,128,512", "d_in and d_out", PARAMETER_COUNTS, 1,
      WIDEST, NULL},
-    {"inputs", "LIST", "normal,uniform", NULL, "what tokens are drawn from", PARAMETER_WORDS, 0, 0,
+    {"inputs", "LIST", "normal,uniform", NULL, "distributions of tokens", PARAMETER_WORDS, 0, 0,
      inputs},
     {"tokens", "LIST", "1,16,256", "1,64", "tokens of a timed product", PARAMETER_COUNTS, 1, 65536,
      NULL},
-    {"launches", "N", "6", NULL, "of each timed product; no interval below 6", PARAMETER_COUNT, 1,
-     1000, NULL},
+    {"launches", "N", "6", NULL, "launches of each timed product; no interval below 6",
+     PARAMETER_COUNT, 1, 1000, NULL},
     {0},
 };
 

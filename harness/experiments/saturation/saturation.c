@@ -30,7 +30,7 @@ static const struct parameter parameters[] = {
      65536, NULL},
     {"keys", "N", "256", NULL, "keys that a query sees", PARAMETER_COUNT, 2, 65536, NULL},
     {"rows", "N", "256", "64", "queries", PARAMETER_COUNT, 1, 1e6, NULL},
-    {"inputs", "LIST", "normal,uniform,rademacher,heavy", "normal", "what q and k are drawn from",
+    {"inputs", "LIST", "normal,uniform,rademacher,heavy", "normal", "distributions of q and k",
      PARAMETER_WORDS, 0, 0, distribution_names},
     {0},
 };

@@ -18,15 +18,15 @@
 static const struct parameter parameters[] = {
     {"s", "LIST", "64..4096", "128..1024", "queries, and keys that they see", PARAMETER_COUNTS, 1,
      1 << 20, NULL},
-    {"batches", "LIST", "1..8", "1..4", "sequences", PARAMETER_COUNTS, 1, 4096, NULL},
+    {"batches", "LIST", "1..8", "1..4", "numbers of sequences", PARAMETER_COUNTS, 1, 4096, NULL},
     {"at", "N", "1024", "512", "S of the sweeps over threads and batch", PARAMETER_COUNT, 1,
      1 << 20, NULL},
-    {"heads", "N", "4", NULL, "of each sequence", PARAMETER_COUNT, 1, 1024, NULL},
+    {"heads", "N", "4", NULL, "heads of each sequence", PARAMETER_COUNT, 1, 1024, NULL},
     {"d", "N", "64", NULL, "dimension of a head", PARAMETER_COUNT, 1, 4096, NULL},
-    {"kernels", "LIST", "flash,gemm", "flash", "as attnbench run takes them", PARAMETER_TEXT, 0, 0,
-     NULL},
-    {"launches", "N", "12", "6", "of each cell at most; no interval below 6", PARAMETER_COUNT, 1,
-     1000, NULL},
+    {"kernels", "LIST", "flash,gemm", "flash", "kernels, as for attnbench run", PARAMETER_TEXT, 0,
+     0, NULL},
+    {"launches", "N", "12", "6", "launches of each cell at most; no interval below 6",
+     PARAMETER_COUNT, 1, 1000, NULL},
     {0},
 };
 

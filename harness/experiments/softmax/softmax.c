@@ -23,11 +23,12 @@
 const char *const softmax_inputs[] = {"normal", "uniform", NULL};
 
 static const struct parameter parameters[] = {
-    {"multipliers", "LIST", "0.0625..64", NULL, "of the logits", PARAMETER_NUMBERS, 1e-6, 1e6,
-     NULL},
+    {"multipliers", "LIST", "0.0625..64", NULL, "factors on the logits", PARAMETER_NUMBERS, 1e-6,
+     1e6, NULL},
     {"keys", "LIST", "64,1024", NULL, "logits of a random row", PARAMETER_COUNTS, 2, 65536, NULL},
-    {"inputs", "LIST", "normal,uniform", NULL, "what random logits, of spread 1, are drawn from",
-     PARAMETER_WORDS, 0, 0, softmax_inputs},
+    {"inputs", "LIST", "normal,uniform", NULL,
+     "distributions of random logits, of standard deviation 1", PARAMETER_WORDS, 0, 0,
+     softmax_inputs},
     {"rows", "N", "1000", "100", "random rows that are averaged", PARAMETER_COUNT, 1, 1e6, NULL},
     {0},
 };

@@ -18,11 +18,11 @@ static const struct parameter parameters[] = {
     {"queries", "LIST", "32..256", "32,128", "Br, queries of a block", PARAMETER_COUNTS, 32, 256,
      NULL},
     {"d", "LIST", "64,128", "64", "dimension of a head", PARAMETER_COUNTS, 1, 1024, NULL},
-    {"heads", "N", "4", NULL, "of the sequence", PARAMETER_COUNT, 1, 1024, NULL},
+    {"heads", "N", "4", NULL, "heads of the sequence", PARAMETER_COUNT, 1, 1024, NULL},
     {"sq", "N", "256", NULL, "queries", PARAMETER_COUNT, 1, 1 << 20, NULL},
     {"skv", "N", "2048", "512", "keys", PARAMETER_COUNT, 1, 1 << 20, NULL},
-    {"launches", "N", "12", "6", "of each cell at most; no interval below 6", PARAMETER_COUNT, 1,
-     1000, NULL},
+    {"launches", "N", "12", "6", "launches of each cell at most; no interval below 6",
+     PARAMETER_COUNT, 1, 1000, NULL},
     {0},
 };
 

@@ -34,9 +34,9 @@ enum { STREAM_PUBLISHED = 1000, STREAM_SWEEP = 2000, STREAM_KERNELS = 3000 };
 
 static const struct parameter parameters[] = {
     {"d", "LIST", "1..16384", NULL, "dimensions of the sweep", PARAMETER_COUNTS, 1, 65536, NULL},
-    {"trials", "N", "1000000", "100000", "inner products per d; a tenth for inputs not normal",
-     PARAMETER_COUNT, 100, 1e9, NULL},
-    {"inputs", "LIST", "normal,uniform,rademacher,heavy", NULL, "what q and k are drawn from",
+    {"trials", "N", "1000000", "100000",
+     "inner products per d; a tenth for inputs other than normal", PARAMETER_COUNT, 100, 1e9, NULL},
+    {"inputs", "LIST", "normal,uniform,rademacher,heavy", NULL, "distributions of q and k",
      PARAMETER_WORDS, 0, 0, distribution_names},
     {"kernel-d", "LIST", "16,64,256,1024", NULL, "dimensions of the logits of kernels",
      PARAMETER_COUNTS, 1, 4096, NULL},
