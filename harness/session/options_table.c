@@ -24,9 +24,9 @@ const struct options_command options_commands[COMMAND_COUNT] = {
          "attnbench help explains the tables: columns, flags, states.\n"},
     [COMMAND_CHECK] =
         {"check", "check kernels, on every adversarial input, without timing them", "[OPTION]...",
-         "Without --suite and --problem the suite is `conformance`: every mask, option, type\n"
-         "and layout in small cases; about two minutes a kernel with --isa all.  What a kernel\n"
-         "does not claim to compute is unsupported, which is no failure.\n"
+         "Without --suite and --problem the suite is `conformance`: every mask, option,\n"
+         "type and layout in small cases; about two minutes a kernel with --isa all.\n"
+         "What a kernel does not claim to compute is unsupported, which is no failure.\n"
          "\n"
          "Also prints the largest difference between any two kernels of a case.\n"
          "Exit status as for run.\n"
@@ -47,26 +47,27 @@ const struct options_command options_commands[COMMAND_COUNT] = {
     [COMMAND_EVAL] =
         {"eval", "compute one attention from a file to a file",
          "--kernel K --input IN[:PREFIX] --output OUT [--problem OPTIONS]",
-         "IN is a safetensors file with tensors PREFIXq, PREFIXk, PREFIXv and, if any, mask,\n"
-         "bias, sinks, slopes, kv_lens, cu_seqlens, cu_seqlens_kv, block_table, k_scale and\n"
-         "v_scale (docs/eval.md).  Every tensor that is there is used, and all sizes come from\n"
-         "the tensors; OPTIONS give the rest, as in mask=causal,scale=0.125, and a size in them\n"
-         "must match IN.  OUT gets o, and lse and weights if outputs asks for them.\n"},
+         "IN is a safetensors file with tensors PREFIXq, PREFIXk, PREFIXv and, if any,\n"
+         "mask, bias, sinks, slopes, kv_lens, cu_seqlens, cu_seqlens_kv, block_table,\n"
+         "k_scale and v_scale (docs/eval.md).  Every tensor that is there is used, and all\n"
+         "sizes come from the tensors; OPTIONS give the rest, as in\n"
+         "mask=causal,scale=0.125, and a size in them must match IN.  OUT gets o, and lse\n"
+         "and weights if outputs asks for them.\n"},
     [COMMAND_EXPERIMENT] =
         {"experiment", "questions about attention, such as why 1/sqrt(d)", "NAME [PARAMETER]...",
          "Each experiment has parameters of its own: attnbench experiment NAME --help.\n"},
     [COMMAND_CAPSULE] =
         {"capsule", "pack one row of a results file, to repeat it elsewhere",
          "FILE.jsonl --row N --output DIR",
-         "DIR gets the row, its session's machine, build and command, and the files that the row\n"
-         "needs: the plug-in that its kernel came from, the tensors of its input.\n"},
+         "DIR gets the row, its session's machine, build and command, and the files that\n"
+         "the row needs: the plug-in that its kernel came from, the tensors of its input.\n"},
     [COMMAND_REPLAY] =
         {"replay", "measure the row of a capsule again, and compare", "DIR",
          "Runs (or checks) the same cell with this program, on this machine, and prints\n"
          "both side by side.  The new results are DIR/replay-1.jsonl, and so on.\n"
          "\n"
-         "Exit status: 0 the same state as before, 1 another one, 2 usage, 3 input, output\n"
-         "or environment, 130 interrupted.\n"},
+         "Exit status: 0 the same state as before, 1 another one, 2 usage, 3 input,\n"
+         "output or environment, 130 interrupted.\n"},
     [COMMAND_MACHINE] = {"machine", "topology, caches, ceilings", "[--json]", ""},
     [COMMAND_HELP] = {"help", "what columns, flags and states mean", "[TOPIC|COMMAND]", ""},
 };
