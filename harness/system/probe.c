@@ -74,37 +74,13 @@ static float mean(const vf *x, int n)
     return (float)(sum / (n * LANES));
 }
 
-/* One multiply-add: fused, or a multiply in one chain and an add in another.  The latter is what a
- * sum of products can reach at best, since its multiplies wait for nothing. */
-static inline void step(vf x[CHAINS], vf m, vf c)
-{
-    if (FUSED) {
-#pragma GCC unroll 24
-        for (int i = 0; i < CHAINS; i++)
-            x[i] = x[i] * m + c;
-    } else {
-#pragma GCC unroll 12
-        for (int i = 0; i < CHAINS; i += 2) {
-            x[i] = x[i] * m;
-            x[i + 1] = x[i + 1] + c;
-        }
-    }
-}
-
-static inline void step_f64(vd x[CHAINS], vd m, vd c)
-{
-    if (FUSED) {
-#pragma GCC unroll 24
-        for (int i = 0; i < CHAINS; i++)
-            x[i] = x[i] * m + c;
-    } else {
-#pragma GCC unroll 12
-        for (int i = 0; i < CHAINS; i += 2) {
-            x[i] = x[i] * m;
-            x[i + 1] = x[i + 1] + c;
-        }
-    }
-}
+/* step() of floats, step_f64() of doubles. */
+#define STEP step
+#define VECTOR vf
+#include "probe_step.h"
+#define STEP step_f64
+#define VECTOR vd
+#include "probe_step.h"
 
 static double fma_f32(size_t rounds, float m, float c, float *sink)
 {

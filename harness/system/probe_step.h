@@ -1,0 +1,26 @@
+/*
+ * probe_step: one multiply-add of each chain, as a function STEP of vectors VECTOR; for probe.c only.
+ *
+ * Fused, or a multiply in one chain and an add in another.  The latter is what a sum of products can reach
+ * at best, since its multiplies wait for nothing.
+ *
+ * Included for each type: of one function that casts vectors to the type and back, GCC 12 copies chains
+ * and stores them in every step.
+ */
+static inline void STEP(VECTOR x[CHAINS], VECTOR m, VECTOR c)
+{
+    if (FUSED) {
+#pragma GCC unroll 24
+        for (int i = 0; i < CHAINS; i++)
+            x[i] = x[i] * m + c;
+    } else {
+#pragma GCC unroll 12
+        for (int i = 0; i < CHAINS; i += 2) {
+            x[i] = x[i] * m;
+            x[i + 1] = x[i + 1] + c;
+        }
+    }
+}
+
+#undef STEP
+#undef VECTOR
