@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory.h"
+#include "alloc.h"
 
 static int ascending(const void *a, const void *b)
 {
@@ -43,7 +43,7 @@ double stats_median(const double *sorted, size_t n)
 
 double stats_median_of(const double *x, size_t n)
 {
-    double *copy = memory_take(n * sizeof *copy);
+    double *copy = alloc_take(n * sizeof *copy);
     if (!copy)
         return NAN;
     memcpy(copy, x, n * sizeof *copy);
@@ -102,7 +102,7 @@ bool stats_median_ci95(const double *sorted, size_t n, double *lo, double *hi)
 /* Sorted logarithms of b / a; NULL where memory is missing. */
 static double *log_ratios(const double *a, const double *b, size_t rounds)
 {
-    double *logs = memory_take((rounds > 0 ? rounds : 1) * sizeof *logs);
+    double *logs = alloc_take((rounds > 0 ? rounds : 1) * sizeof *logs);
     for (size_t i = 0; logs && i < rounds; i++)
         logs[i] = log(b[i] / a[i]);
     if (logs)

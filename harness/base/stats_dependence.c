@@ -16,7 +16,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "memory.h"
+#include "alloc.h"
 #include "stats.h"
 
 /* Short series understate large correlations by more than the first order, and an estimate that is
@@ -42,7 +42,7 @@ bool stats_dependence_add(struct stats_dependence *pool, const double *x, size_t
 {
     if (n < STATS_CI_MIN)
         return true;
-    double *ranks = memory_take(n * sizeof *ranks), products = 0, squares = 0;
+    double *ranks = alloc_take(n * sizeof *ranks), products = 0, squares = 0;
     if (!ranks)
         return false;
     rank(x, n, ranks);

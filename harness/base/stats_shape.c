@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory.h"
+#include "alloc.h"
 #include "stats.h"
 
 static double *sorted_copy(const double *x, size_t n)
 {
-    double *copy = memory_take((n > 0 ? n : 1) * sizeof *copy);
+    double *copy = alloc_take((n > 0 ? n : 1) * sizeof *copy);
     if (copy) {
         memcpy(copy, x, n * sizeof *copy);
         stats_sort(copy, n);
@@ -22,7 +22,7 @@ static double *sorted_copy(const double *x, size_t n)
 
 size_t stats_outliers(const double *x, size_t n, double least)
 {
-    double *away = memory_take((n > 0 ? n : 1) * sizeof *away);
+    double *away = alloc_take((n > 0 ? n : 1) * sizeof *away);
     if (!away || n == 0) {
         free(away);
         return 0;
@@ -101,7 +101,7 @@ struct stats_trend stats_trend(const double *x, size_t n)
     struct stats_trend trend = {0};
     if (n < 4)
         return trend;
-    double *slopes = memory_take(n * (n - 1) / 2 * sizeof *slopes);
+    double *slopes = alloc_take(n * (n - 1) / 2 * sizeof *slopes);
     if (!slopes)
         return trend;
     size_t pairs = 0;

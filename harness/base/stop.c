@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory.h"
+#include "alloc.h"
 #include "stats.h"
 
 #define TARGET_HALF_WIDTH 0.01
@@ -35,7 +35,7 @@ const char *stop_name(enum stop stop)
 double stop_half_width(const double *medians, size_t n, double dependence)
 {
     double lo, hi, half = NAN;
-    double *sorted = memory_take((n ? n : 1) * sizeof *sorted);
+    double *sorted = alloc_take((n ? n : 1) * sizeof *sorted);
     if (!sorted)
         return NAN;
     memcpy(sorted, medians, n * sizeof *sorted);

@@ -16,7 +16,7 @@
 #include "help.h"
 #include "list.h"
 #include "machine.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "session/options.h"
 #include "base/progress.h"
 #include "run.h"
@@ -76,7 +76,7 @@ int program_main(int argc, char **argv)
         options_print_commands(argc < 2 ? stderr : stdout);
         return argc < 2 ? EXIT_USAGE : printed();
     }
-    memory_watch();
+    alloc_watch();
     options_init(&options);
     if (!options_command(name, &options.command))
         return unknown_command(name);

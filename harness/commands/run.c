@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "problem/outputs.h"
 #include "base/progress.h"
 #include "results/report.h"
@@ -51,7 +51,7 @@ static void make_way(const struct run *run)
 /* Without --output there is no journal: nothing is written, and only memory can be missing. */
 static bool unwritten(struct run *run, json_t *line)
 {
-    const bool whole = line && !memory_ran_out();
+    const bool whole = line && !alloc_failed();
     if (!whole)
         snprintf(run->message, sizeof run->message, "out of memory");
     json_decref(line);

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "case_text.h"
 
 #define CASES_MAX 4096 /* keeps the search for duplicates cheap */
@@ -33,7 +33,7 @@ bool cases_append(struct case_list *list, const struct problem_case *c, const ch
     if (list->count == CASES_MAX)
         return false;
     if (list->count % GROWTH == 0) {
-        void *grown = memory_resized(list->items, (list->count + GROWTH) * sizeof *list->items);
+        void *grown = alloc_resized(list->items, (list->count + GROWTH) * sizeof *list->items);
         *why = "out of memory";
         if (!grown)
             return false;

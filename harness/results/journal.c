@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/memory.h"
+#include "base/alloc.h"
 
 /* 9 digits tell any two float32 apart; a time in seconds is never known to more. */
 #define DUMP_FLAGS (JSON_COMPACT | JSON_REAL_PRECISION(9))
@@ -59,7 +59,7 @@ static bool append(struct journal *journal, json_t *line, bool to_disk, char *me
     bool written = false;
     char *text = line ? json_dumps(line, DUMP_FLAGS) : NULL;
     errno = ENOMEM;
-    if (text && !memory_ran_out()) { /* jansson leaves gaps where memory is missing */
+    if (text && !alloc_failed()) { /* jansson leaves gaps where memory is missing */
         const size_t length = strlen(text);
         text[length] = '\n'; /* in place of the terminating 0 */
         written = write_all(journal->fd, text, length + 1) && (!to_disk || flush(journal->fd));

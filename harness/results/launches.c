@@ -1,7 +1,7 @@
 /*
  * launches: numbers from the records of launches.
  */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "launches.h"
 
 #include <math.h>
@@ -23,7 +23,7 @@ struct series {
 static struct series per_launch(const struct cell *cell, const char *outer, const char *key)
 {
     const size_t launches = json_array_size(cell->launches);
-    struct series s = {memory_take((launches + 1) * sizeof(double)), 0};
+    struct series s = {alloc_take((launches + 1) * sizeof(double)), 0};
     for (size_t i = 0; s.x && i < launches; i++) {
         const double x = number_at(json_array_get(cell->launches, i), outer, key);
         if (!isnan(x))
@@ -35,7 +35,7 @@ static struct series per_launch(const struct cell *cell, const char *outer, cons
 static struct series samples_of(const json_t *record)
 {
     const json_t *samples = json_object_get(record, "samples_s");
-    struct series s = {memory_take((json_array_size(samples) + 1) * sizeof(double)), 0};
+    struct series s = {alloc_take((json_array_size(samples) + 1) * sizeof(double)), 0};
     for (; s.x && s.n < json_array_size(samples); s.n++)
         s.x[s.n] = json_number_value(json_array_get(samples, s.n));
     return s;
@@ -84,7 +84,7 @@ double launches_median_of(const struct cell *cell, const char *outer, const char
 double launches_median_at(const struct cell *cell, const char *key, size_t index)
 {
     const size_t launches = json_array_size(cell->launches);
-    struct series s = {memory_take((launches + 1) * sizeof(double)), 0};
+    struct series s = {alloc_take((launches + 1) * sizeof(double)), 0};
     for (size_t i = 0; s.x && i < launches; i++) {
         const json_t *launch = json_array_get(cell->launches, i);
         const json_t *x = json_array_get(json_object_get(launch, key), index);
@@ -104,7 +104,7 @@ double launches_largest(const struct cell *cell, const char *outer, const char *
 
 double launches_fraction(const struct cell *cell, double work, const char *ceiling)
 {
-    struct series s = {memory_take((json_array_size(cell->launches) + 1) * sizeof(double)), 0};
+    struct series s = {alloc_take((json_array_size(cell->launches) + 1) * sizeof(double)), 0};
     for (size_t i = 0; s.x && i < json_array_size(cell->launches); i++) {
         const json_t *launch = json_array_get(cell->launches, i);
         const double fraction = work / number_at(launch, NULL, "median_s") / 1e9 /
@@ -133,7 +133,7 @@ static size_t all_launches(const struct cell *cell, struct noise_launch **launch
 {
     const size_t count = json_array_size(cell->launches);
     size_t n = 0;
-    *launches = memory_zeroed(count + 1, sizeof **launches);
+    *launches = alloc_zeroed(count + 1, sizeof **launches);
     for (size_t i = 0; *launches && i < count; i++) {
         (*launches)[n] = noise_launch(cell, json_array_get(cell->launches, i));
         if ((*launches)[n].samples)
@@ -155,7 +155,7 @@ bool launches_statistics(const struct cell *cell, struct stats_launches *statist
 {
     struct noise_launch *launches;
     const size_t n = all_launches(cell, &launches);
-    struct stats_launch *samples = memory_zeroed(n + 1, sizeof *samples);
+    struct stats_launch *samples = alloc_zeroed(n + 1, sizeof *samples);
     for (size_t i = 0; samples && i < n; i++)
         samples[i] = (struct stats_launch){launches[i].samples_s, launches[i].samples};
     const bool done = samples && n && stats_of_launches(samples, n, cell->dependence, statistics);

@@ -1,7 +1,7 @@
 /*
  * report: the tables of a session.
  */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "report.h"
 
 #include <errno.h>
@@ -223,7 +223,7 @@ static void print_caveats(const struct cell *cells, size_t count)
 
 void report_summary(const struct cell *cells, size_t count)
 {
-    struct table_row *rows = memory_zeroed(count + 1, sizeof *rows);
+    struct table_row *rows = alloc_zeroed(count + 1, sizeof *rows);
     const size_t n = rows ? summary_rows(cells, count, rows) : 0;
     const struct table table = {.columns = summary_columns,
                                 .column_count = sizeof summary_columns / sizeof *summary_columns,

@@ -1,7 +1,7 @@
 /*
  * report_case: the table of one case.
  */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "report.h"
 
 #include <math.h>
@@ -207,8 +207,8 @@ static void print_cores(const struct cell *const *sorted, size_t count)
 
 void report_case(const struct cell *cells, size_t count)
 {
-    const struct cell **sorted = memory_zeroed(count + 1, sizeof *sorted);
-    struct table_row *rows = memory_zeroed(count + 1, sizeof *rows);
+    const struct cell **sorted = alloc_zeroed(count + 1, sizeof *sorted);
+    struct table_row *rows = alloc_zeroed(count + 1, sizeof *rows);
     if (sorted && rows && count) {
         const bool skipped = nothing_to_compute(cells, count);
         const size_t n = skipped ? 0 : present(cells, count, sorted);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/number.h"
 #include "base/progress.h"
 #include "base/units.h"
@@ -53,7 +53,7 @@ static bool look(const struct cell *cells, size_t count, const struct cell *runn
 {
     if (past.cells != cells) {
         free(past.seen);
-        past.seen = memory_zeroed(count, sizeof *past.seen);
+        past.seen = alloc_zeroed(count, sizeof *past.seen);
         past.cells = past.seen ? cells : NULL;
         past.displays = 0;
         for (size_t i = 0; past.seen && i < count; i++)
@@ -142,7 +142,7 @@ static void fill(const struct cell *cells, size_t count, const struct cell *cell
 static void print_rows(FILE *out, size_t width, const struct cell *cells, size_t count,
                        const struct cell *running, const struct cell *const *shown, size_t n)
 {
-    struct table_row *rows = memory_zeroed(n + 1, sizeof *rows);
+    struct table_row *rows = alloc_zeroed(n + 1, sizeof *rows);
     const struct table table = {.columns = columns,
                                 .column_count = LIVE_COLUMNS,
                                 .rows = rows,
@@ -159,7 +159,7 @@ static void print_rows(FILE *out, size_t width, const struct cell *cells, size_t
 static void print_table(FILE *out, size_t width, size_t room, const struct cell *cells,
                         size_t count, const struct cell *running)
 {
-    const struct cell **listed = memory_zeroed(2 * count + 1, sizeof *listed);
+    const struct cell **listed = alloc_zeroed(2 * count + 1, sizeof *listed);
     const size_t n = listed ? list(cells, count, listed) : 0;
     if (listed && n + 1 > room) {
         const size_t kept = room - 2, done = cut(listed, n, kept, listed + count);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "report.h"
 #include "report_rows.h"
 #include "base/stats.h"
@@ -25,7 +25,7 @@ static size_t collect(const json_t *lines, const char *key, double *x)
 
 void report_noise(const json_t *lines)
 {
-    double *x = memory_zeroed(json_array_size(lines) + 1, sizeof *x);
+    double *x = alloc_zeroed(json_array_size(lines) + 1, sizeof *x);
     if (!x)
         return;
     char text[512];

@@ -1,7 +1,7 @@
 /*
  * rounds: preparing a case, launching its cells, sharing the time between them.
  */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "rounds_private.h"
 
 #include <errno.h>
@@ -129,7 +129,7 @@ static size_t live_cells(const struct rounds *rounds)
 /* Seconds that a cell may still use, by max-min fair sharing. */
 static double fair_level(const struct rounds *rounds, size_t target)
 {
-    double *needs = memory_take((rounds->count + 1) * sizeof *needs);
+    double *needs = alloc_take((rounds->count + 1) * sizeof *needs);
     size_t n = 0;
     for (size_t i = 0; needs && i < rounds->count; i++) {
         const struct cell *cell = &rounds->cells[i];
@@ -249,7 +249,7 @@ static enum rounds_end add_twin(struct rounds *rounds, const struct protocol_req
 static enum rounds_end run_rounds(struct rounds *rounds, struct protocol_request *request)
 {
     const double share = (rounds->until - clock_now()) / (double)live_cells(rounds);
-    size_t *order = memory_zeroed(rounds->count + 1, sizeof *order);
+    size_t *order = alloc_zeroed(rounds->count + 1, sizeof *order);
     enum rounds_end end = order ? ROUNDS_DONE : ROUNDS_STOPPED;
     request->budget_s =
         isinf(share) ? USUAL_S : fmin(fmax(share * SHARE_OF_CELL, SHORTEST_S), LONGEST_S);

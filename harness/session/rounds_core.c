@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "rounds_private.h"
 #include "base/stats.h"
 #include "base/number.h"
@@ -33,7 +33,7 @@ static double try_core(struct rounds *rounds, const struct protocol_request *bas
     *launch = rounds_launch(rounds, &r, rounds->deadline_s);
     const json_t *samples = json_object_get(launch->answer, "samples_s");
     const size_t n = json_array_size(samples);
-    double *x = memory_zeroed(n + 1, sizeof *x), median = INFINITY;
+    double *x = alloc_zeroed(n + 1, sizeof *x), median = INFINITY;
     for (size_t i = 0; x && i < n; i++)
         x[i] = json_number_value(json_array_get(samples, i));
     if (x && n && launch->state == CELL_OK)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "results/launches.h"
 #include "bench/noise.h"
@@ -40,7 +40,7 @@ void rounds_keep_log(struct cell *cell, const struct launch *launch)
     if (!launch->log || (cell->log && !cell_state_is_bad(launch->state)))
         return;
     free(cell->log);
-    cell->log = memory_text(launch->log);
+    cell->log = alloc_text(launch->log);
 }
 
 struct launch rounds_launch(struct rounds *rounds, const struct protocol_request *request,

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "results/launches.h"
 #include "base/random.h"
 #include "rounds_private.h"
@@ -18,7 +18,7 @@
 /* Cells that may have a twin: live ones of at most median cost, since a twin doubles the cost. */
 static size_t candidates(const struct rounds *rounds, size_t *indices)
 {
-    double *costs = memory_zeroed(rounds->count + 1, sizeof *costs);
+    double *costs = alloc_zeroed(rounds->count + 1, sizeof *costs);
     size_t live = 0, n = 0;
     for (size_t i = 0; costs && i < rounds->count; i++)
         if (!rounds->cells[i].done)
@@ -33,7 +33,7 @@ static size_t candidates(const struct rounds *rounds, size_t *indices)
 
 bool rounds_pick_twin(struct rounds *rounds)
 {
-    size_t *indices = memory_zeroed(rounds->count + 1, sizeof *indices);
+    size_t *indices = alloc_zeroed(rounds->count + 1, sizeof *indices);
     const size_t n = indices ? candidates(rounds, indices) : 0;
     if (n) {
         const uint64_t key = random_key(rounds->session->seed, rounds->count);
@@ -83,7 +83,7 @@ static size_t pairs(const struct rounds *rounds, double *a, double *b)
 json_t *rounds_noise(const struct rounds *rounds)
 {
     const size_t most = json_array_size(rounds->twin.launches);
-    double *a = memory_zeroed(most + 1, sizeof *a), *b = memory_zeroed(most + 1, sizeof *b);
+    double *a = alloc_zeroed(most + 1, sizeof *a), *b = alloc_zeroed(most + 1, sizeof *b);
     json_t *line = NULL;
     const size_t n = a && b && rounds->twin.c ? pairs(rounds, a, b) : 0;
     if (n) {

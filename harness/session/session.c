@@ -1,7 +1,7 @@
 /*
  * session: from options to cells.
  */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "session.h"
 
 #include <math.h>
@@ -163,7 +163,7 @@ static bool plan_cells(struct session *session, char *message, size_t message_si
         return false;
     const size_t variants = count * session->thread_counts * ATTN_ISA_COUNT;
     const size_t most = session->cases.count * (variants + OPTIONS_MAX_PLUGINS + 1);
-    session->cells = memory_zeroed(most ? most : 1, sizeof *session->cells);
+    session->cells = alloc_zeroed(most ? most : 1, sizeof *session->cells);
     for (size_t i = 0; session->cells && i < session->cases.count; i++) {
         const struct problem_case *c = &session->cases.items[i];
         for (size_t k = 0; k < count; k++) {
@@ -239,7 +239,7 @@ int session_plan(struct session *session, const struct options *options, char *m
         return EXIT_ENVIRONMENT;
     if (!plan_threads(session, message, message_size) ||
         !plan_cases(session, message, message_size) || !plan_cells(session, message, message_size))
-        return memory_ran_out() ? EXIT_ENVIRONMENT : EXIT_USAGE;
+        return alloc_failed() ? EXIT_ENVIRONMENT : EXIT_USAGE;
     session->limited = options->seconds > 0 || !options->launches;
     session->seconds = options->seconds > 0 ? options->seconds : plan_seconds(session);
     return EXIT_AS_ASKED;
@@ -271,7 +271,7 @@ int session_topology(const struct session *session)
 
 double session_share(const struct session *session, size_t first, size_t count, double left)
 {
-    double *needs = memory_take((session->cell_count + 1) * sizeof *needs), share = 0, all = 0;
+    double *needs = alloc_take((session->cell_count + 1) * sizeof *needs), share = 0, all = 0;
     size_t live = 0;
     for (size_t i = first; needs && i < session->cell_count; i++)
         if (!session->cells[i].done)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "machine_private.h"
 
 static void strip_end(char *text)
@@ -21,7 +21,7 @@ bool machine_read_line(const char *path, char *text, size_t size)
 {
     FILE *file = fopen(path, "re");
     if (!file) {
-        memory_note(errno);
+        alloc_note(errno);
         return false;
     }
     const bool read = fgets(text, (int)size, file) != NULL;
@@ -44,7 +44,7 @@ bool machine_read_field(const char *path, const char *key, char *value, size_t s
 {
     FILE *file = fopen(path, "re");
     if (!file) {
-        memory_note(errno);
+        alloc_note(errno);
         return false;
     }
     char line[4096]; /* the flags of /proc/cpuinfo take 1.5 KB */

@@ -18,13 +18,13 @@ from pathlib import Path
 
 # What each test needs beside its own file.
 SOURCES = {
-    "stats": ["base/memory.c", "stats.c"],
-    "stats_dependence": ["base/memory.c", "stats.c", "stats_dependence.c"],
-    "stats_launches": ["base/memory.c", "stats.c", "stats_dependence.c", "stats_launches.c"],
-    "stats_shape": ["base/memory.c", "stats.c", "stats_shape.c"],
-    "stop": ["base/memory.c", "stats.c", "stats_dependence.c", "stop.c"],
-    "coverage": ["base/memory.c", "stats.c", "stats_dependence.c", "stop.c", "random.c"],
-    "noise": ["noise.c", "base/memory.c", "stats.c", "stats_shape.c", "random.c"],
+    "stats": ["base/alloc.c", "stats.c"],
+    "stats_dependence": ["base/alloc.c", "stats.c", "stats_dependence.c"],
+    "stats_launches": ["base/alloc.c", "stats.c", "stats_dependence.c", "stats_launches.c"],
+    "stats_shape": ["base/alloc.c", "stats.c", "stats_shape.c"],
+    "stop": ["base/alloc.c", "stats.c", "stats_dependence.c", "stop.c"],
+    "coverage": ["base/alloc.c", "stats.c", "stats_dependence.c", "stop.c", "random.c"],
+    "noise": ["noise.c", "base/alloc.c", "stats.c", "stats_shape.c", "random.c"],
 }
 
 

@@ -1,5 +1,5 @@
 /*
- * memory: where the memory of a launch lies, and on what pages.
+ * place_memory: where the memory of a launch lies, and on what pages.
  *
  * The memory policy is set before the process's first allocation; operands, which another process
  * has filled, and results are moved; then where everything lies is read back.  With first touch on
