@@ -55,6 +55,12 @@ const struct experiment *experiment_find(const char *name);
 /* What a step is about: its texts and numbers, without its lists. */
 void experiment_label(const json_t *step, char *text, size_t size);
 
+/* Whether the words of the parameter "parts" have `part` among them. */
+bool experiment_wants(const json_t *asked, const char *part);
+
+/* Sets what `from` has of these keys, which end with NULL, in `to`. */
+void experiment_take(json_t *to, const json_t *from, const char *const *keys);
+
 /* The rows whose parameter "part" is `name`, every row where that is NULL:
  *     struct experiment_part part = {.rows = rows, .name = "sweep"};
  *     while (experiment_part_next(&part))

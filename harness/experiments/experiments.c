@@ -47,6 +47,23 @@ void experiment_label(const json_t *step, char *text, size_t size)
     }
 }
 
+bool experiment_wants(const json_t *asked, const char *part)
+{
+    const json_t *word;
+    size_t i;
+    json_array_foreach (json_object_get(asked, "parts"), i, word)
+        if (strcmp(json_string_value(word), part) == 0)
+            return true;
+    return false;
+}
+
+void experiment_take(json_t *to, const json_t *from, const char *const *keys)
+{
+    for (; *keys; keys++)
+        if (json_object_get(from, *keys))
+            json_object_set(to, *keys, json_object_get(from, *keys));
+}
+
 bool experiment_part_next(struct experiment_part *part)
 {
     const json_t *row;

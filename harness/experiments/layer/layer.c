@@ -40,22 +40,11 @@ static const struct parameter parameters[] = {
     {0},
 };
 
-static bool wants(const json_t *asked, const char *part)
-{
-    const json_t *word;
-    size_t i;
-    json_array_foreach (json_object_get(asked, "parts"), i, word)
-        if (strcmp(json_string_value(word), part) == 0)
-            return true;
-    return false;
-}
-
 static json_t *real_step(const json_t *asked)
 {
-    static const char *const keys[] = {"file", "prefix", "file-heads", "mask", "rounds"};
+    static const char *const keys[] = {"file", "prefix", "file-heads", "mask", "rounds", NULL};
     json_t *s = json_pack("{s:s}", "part", "real");
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        json_object_set(s, keys[i], json_object_get(asked, keys[i]));
+    experiment_take(s, asked, keys);
     return s;
 }
 
@@ -66,9 +55,9 @@ static json_t *plan(const json_t *asked, char *message, size_t message_size)
     json_t *steps = json_array();
     (void)message;
     (void)message_size;
-    if (wants(asked, "real"))
+    if (experiment_wants(asked, "real"))
         json_array_append_new(steps, real_step(asked));
-    if (!wants(asked, "time"))
+    if (!experiment_wants(asked, "time"))
         return steps;
     json_array_foreach (json_object_get(asked, "heads"), k, heads)
         json_array_foreach (json_object_get(asked, "s"), i, s)

@@ -192,12 +192,10 @@ static void sweep_run(struct sweep *sweep, double multiplier)
 
 static json_t *sweep_row(const json_t *s, double multiplier, const struct sweep *sweep)
 {
-    static const char *const keys[] = {"part", "input", "keys", "rows", "seed"};
+    static const char *const keys[] = {"part", "input", "keys", "rows", "seed", NULL};
     const double rows = (double)sweep->rows;
     json_t *params = json_object();
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (json_object_get(s, keys[i]))
-            json_object_set(params, keys[i], json_object_get(s, keys[i]));
+    experiment_take(params, s, keys);
     json_object_set_new(params, "multiplier", json_real(multiplier));
     return experiment_row(
         params, json_pack("{s:f, s:f, s:f, s:f, s:o}", "entropy", sweep->entropy / rows,

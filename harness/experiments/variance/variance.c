@@ -140,10 +140,8 @@ static void judge_published(json_t *values, const json_t *s)
 static json_t *params_of(const json_t *s, size_t d)
 {
     json_t *params = json_object();
-    static const char *const keys[] = {"part", "input", "trials", "seed", "kernel"};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (json_object_get(s, keys[i]))
-            json_object_set(params, keys[i], json_object_get(s, keys[i]));
+    static const char *const keys[] = {"part", "input", "trials", "seed", "kernel", NULL};
+    experiment_take(params, s, keys);
     json_object_set_new(params, "d", json_integer((json_int_t)d));
     return params;
 }

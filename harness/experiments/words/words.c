@@ -28,16 +28,6 @@ static const struct parameter parameters[] = {
     {0},
 };
 
-static bool wants(const json_t *asked, const char *part)
-{
-    const json_t *word;
-    size_t i;
-    json_array_foreach (json_object_get(asked, "parts"), i, word)
-        if (strcmp(json_string_value(word), part) == 0)
-            return true;
-    return false;
-}
-
 static void add_trained(json_t *steps, const json_t *asked, const char *file, const char *prefix)
 {
     char name[2 * WORDS_NAME];
@@ -85,16 +75,15 @@ static bool accepts(const json_t *asked, char *message, size_t message_size)
 
 static json_t *plan(const json_t *asked, char *message, size_t message_size)
 {
-    static const char *const keys[] = {"sentence", "heads", "d", "show", "seed"};
+    static const char *const keys[] = {"sentence", "heads", "d", "show", "seed", NULL};
     json_t *steps = json_array();
-    if (wants(asked, "sentence")) {
+    if (experiment_wants(asked, "sentence")) {
         json_t *s = json_pack("{s:s, s:s, s:O}", "part", "sentence", "layer", "sentence", "printed",
                               json_object_get(asked, "heads"));
-        for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-            json_object_set(s, keys[i], json_object_get(asked, keys[i]));
+        experiment_take(s, asked, keys);
         json_array_append_new(steps, s);
     }
-    if (wants(asked, "trained"))
+    if (experiment_wants(asked, "trained"))
         plan_trained(steps, asked, message, message_size); /* which accepts() has tried */
     return steps;
 }
