@@ -20,9 +20,6 @@
 /* Samples' worth of time that a stretch of the warm-up may take by this process's clock. */
 #define LONGEST_SAMPLES 100
 
-/* Calls of a sample for each stray one, at least. */
-#define STRAY 32
-
 /* Repeats of the empty stretch; its median is subtracted. */
 #define EMPTY_REPEATS 9
 
@@ -170,7 +167,7 @@ static void poison_next(struct bench *bench, size_t calls)
 }
 
 /* Of the calls of a sample only the last ones leave outputs to verify.  Stray calls before it, up to
- * one in STRAY of its own and neither timed nor verified, see to it that those are not always the same
+ * one in BENCH_STRAY of its own and neither timed nor verified, see to it that those are not always the same
  * ones of every hundred. */
 static void stray(struct bench *bench)
 {
@@ -178,7 +175,8 @@ static void stray(struct bench *bench)
     if (calls <= bench->set_count)
         return;
     const uint64_t n =
-        random_below(bench->options->seed, bench->result->samples, calls + STRAY) / STRAY;
+        random_below(bench->options->seed, bench->result->samples, calls + BENCH_STRAY) /
+        BENCH_STRAY;
     if (n > 0)
         run_calls(bench, (size_t)n);
 }

@@ -15,6 +15,9 @@
 #include "system/machine.h"
 #include "problem/tensors.h"
 
+/* Calls of a sample for each stray one, at least. */
+#define BENCH_STRAY 32
+
 struct bench_options {
     double warmup_s; /* warm up by time */
     double sample_s; /* shortest sample; at least 1000 * clock resolution in any case */

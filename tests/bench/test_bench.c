@@ -68,7 +68,7 @@ static void every_sample_is_its_calls(void **state)
     assert_true(result.verified);
     for (size_t i = 1; i < 7; i++)
         assert_in_range(v.calls[i] - v.calls[i - 1], result.calls_per_sample,
-                        result.calls_per_sample + 1); /* stray: one in 32, and the remainder */
+                        result.calls_per_sample + 1); /* at most one stray to so few */
     assert_int_equal(v.calls[6] + result.calls_per_sample, seen.calls); /* once more, to listen */
     assert_in_range(result.calls_per_sample, 1, 11); /* 1 ms of 0.1 ms, and a twentieth */
     for (size_t i = 0; i < 7; i++)

@@ -1,11 +1,11 @@
 /*
  * spoils_last_of_sample: knows a sample by the NaN that is put into its results, and spoils the calls that
  * may be its last.  How many it has is known from the one before, but for the calls that bench.c makes
- * between two samples, up to one in STRAY.
+ * between two samples, up to one in BENCH_STRAY.
  */
+#include "bench/bench.h"
 #include "spoil.h"
 
-#define STRAY 32   /* as in bench.c; if that makes more, some last calls stay right */
 #define SHORTEST 4 /* calls: a check puts NaN in front of each of its own */
 
 static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)
@@ -19,7 +19,7 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
     }
     fresh = poisoned;
     calls++;
-    const bool may_be_last = calls * (STRAY + 1) >= length * STRAY && calls <= length;
+    const bool may_be_last = calls * (BENCH_STRAY + 1) >= length * BENCH_STRAY && calls <= length;
     honest_unless(plan, tensors, may_be_last && length >= SHORTEST);
 }
 
