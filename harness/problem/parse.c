@@ -137,6 +137,9 @@ static bool check_whole(struct reading *r)
 {
     const struct attn_problem *p = &r->problem;
     const unsigned both = ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT;
+    char types[96];
+    snprintf(types, sizeof types, "kv_dtype=%s is neither dtype, which is %s, nor i8",
+             attn_dtype_name(p->kv_dtype), attn_dtype_name(p->dtype));
     const struct {
         bool wrong;
         enum parse_key_id key;
@@ -144,8 +147,7 @@ static bool check_whole(struct reading *r)
     } rules[] = {
         {p->q_heads % p->kv_heads != 0, r->given[KEY_HKV] ? KEY_HKV : KEY_HQ,
          "hq is not a multiple of hkv"},
-        {p->kv_dtype != p->dtype && p->kv_dtype != ATTN_I8, KEY_KV_DTYPE,
-         "kv_dtype is neither dtype nor i8"},
+        {p->kv_dtype != p->dtype && p->kv_dtype != ATTN_I8, KEY_KV_DTYPE, types},
         {(p->mask & both) == both, KEY_MASK, "mask is causal in two ways; expected one of them"},
         {p->options & ATTN_OPTION_SHARED_KV && p->v_dim > p->qk_dim, KEY_SHARED_KV,
          "shared_kv needs a dv of at most d"},
@@ -188,8 +190,11 @@ static bool value_agrees(struct piece item, const struct parse_key *key,
     key->kind->print(key, found, there);
     if (strcmp(wanted, there) == 0)
         return true;
-    snprintf(message, message_size, "%.*s, but %s=%s", (int)item.length, item.at, key->help.name,
-             there);
+    if (key == &parse_keys[KEY_KV_DTYPE] && given->kv_dtype == ATTN_I8) /* there: as converted */
+        snprintf(message, message_size, "%.*s, but k is not i8", (int)item.length, item.at);
+    else
+        snprintf(message, message_size, "%.*s, but %s=%s", (int)item.length, item.at,
+                 key->help.name, there);
     return false;
 }
 

@@ -243,7 +243,8 @@ class Refused(EvalTest):
             (dense(), "sq=4", "--problem sq=4, but sq=3 in "),
             (dense(sinks=sinks), "sinks=0", "--problem sinks=0, but sinks=1 in "),
             (paged(), "page=4", "--problem page=4, but page=2 in "),
-            (dense(), "kv_dtype=i8", "--problem kv_dtype=i8, but kv_dtype=f32 in "),
+            (dense(), "kv_dtype=i8", "--problem kv_dtype=i8, but k is not i8 in "),
+            (dense(), "dtype=f64,kv_dtype=i8", "--problem kv_dtype=i8, but k is not i8 in "),
         ):
             safetensors(self.file, tensors)
             self.refused(self.words("naive", problem), 2, message + self.file)

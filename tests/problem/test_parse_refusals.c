@@ -52,7 +52,8 @@ static const struct refusal {
     {"hkv=4", 0, "hq is not a multiple of hkv"},
     {"dtype=i32", 6, "dtype='i32' is no such type; expected f32|bf16|f16|f64"},
     {"dtype=float", 6, "dtype='float' is no such type; expected f32|bf16|f16|f64"},
-    {"d=8,kv_dtype=bf16", 4, "kv_dtype is neither dtype nor i8"},
+    {"d=8,kv_dtype=bf16", 4, "kv_dtype=bf16 is neither dtype, which is f32, nor i8"},
+    {"kv_dtype=f32,dtype=f64", 0, "kv_dtype=f32 is neither dtype, which is f64, nor i8"},
     {"kv_dtype=bool", 9, "kv_dtype='bool' is no such type; expected dtype or i8"},
     {"mask=causel", 5,
      "mask='causel' is no such sum; expected none, or a sum of causal, causal_top_left, bias, "
