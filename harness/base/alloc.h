@@ -14,7 +14,7 @@
 /* Has jansson allocate here from now on.  To be called before anything else of jansson's. */
 void alloc_watch(void);
 
-/* malloc(), calloc(), realloc() and strdup() that remember. */
+/* malloc(), calloc(), realloc() and strdup() that remember; NULL never means that nothing was asked for. */
 void *alloc_take(size_t bytes);
 void *alloc_zeroed(size_t count, size_t size);
 void *alloc_resized(void *memory, size_t bytes);

@@ -26,6 +26,16 @@ void stats_sort(double *x, size_t n)
     qsort(x, n, sizeof *x, ascending);
 }
 
+double *stats_sorted(const double *x, size_t n)
+{
+    double *copy = alloc_take(n * sizeof *copy);
+    if (copy) {
+        memcpy(copy, x, n * sizeof *copy);
+        stats_sort(copy, n);
+    }
+    return copy;
+}
+
 double stats_quantile(const double *sorted, size_t n, double q)
 {
     assert(n >= 1 && q >= 0 && q <= 1);
@@ -43,13 +53,9 @@ double stats_median(const double *sorted, size_t n)
 
 double stats_median_of(const double *x, size_t n)
 {
-    double *copy = alloc_take(n * sizeof *copy);
-    if (!copy)
-        return NAN;
-    memcpy(copy, x, n * sizeof *copy);
-    stats_sort(copy, n);
-    const double median = stats_median(copy, n);
-    free(copy);
+    double *sorted = stats_sorted(x, n);
+    const double median = sorted ? stats_median(sorted, n) : NAN;
+    free(sorted);
     return median;
 }
 
@@ -102,7 +108,7 @@ bool stats_median_ci95(const double *sorted, size_t n, double *lo, double *hi)
 /* Sorted logarithms of b / a; NULL where memory is missing. */
 static double *log_ratios(const double *a, const double *b, size_t rounds)
 {
-    double *logs = alloc_take((rounds > 0 ? rounds : 1) * sizeof *logs);
+    double *logs = alloc_take(rounds * sizeof *logs);
     for (size_t i = 0; logs && i < rounds; i++)
         logs[i] = log(b[i] / a[i]);
     if (logs)

@@ -10,8 +10,9 @@
 /* Fewest values that give an interval: with 5 even [min, max] covers only 93.75 %. */
 #define STATS_CI_MIN 6
 
-/* Ascending, in place. */
+/* Ascending: in place, and as a copy, which is NULL where memory is missing. */
 void stats_sort(double *x, size_t n);
+double *stats_sorted(const double *x, size_t n);
 
 /* Median and quantile (Hyndman and Fan type 7) of sorted x; n >= 1. */
 double stats_median(const double *sorted, size_t n);

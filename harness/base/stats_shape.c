@@ -5,24 +5,13 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "alloc.h"
 #include "stats.h"
 
-static double *sorted_copy(const double *x, size_t n)
-{
-    double *copy = alloc_take((n > 0 ? n : 1) * sizeof *copy);
-    if (copy) {
-        memcpy(copy, x, n * sizeof *copy);
-        stats_sort(copy, n);
-    }
-    return copy;
-}
-
 size_t stats_outliers(const double *x, size_t n, double least)
 {
-    double *away = alloc_take((n > 0 ? n : 1) * sizeof *away);
+    double *away = alloc_take(n * sizeof *away);
     if (!away || n == 0) {
         free(away);
         return 0;
@@ -48,7 +37,7 @@ static double about_mean(double sum, double squares, double n)
 struct stats_modes stats_modes(const double *x, size_t n)
 {
     struct stats_modes modes = {0};
-    double *sorted = sorted_copy(x, n);
+    double *sorted = stats_sorted(x, n);
     if (!sorted || n < 4)
         goto done;
     const double origin = sorted[n / 2]; /* keeps the sums of squares small */
@@ -81,7 +70,7 @@ done:
 /* Variance of Kendall's S, less what groups of equal values take. */
 static double kendall_variance(const double *x, size_t n)
 {
-    double *sorted = sorted_copy(x, n);
+    double *sorted = stats_sorted(x, n);
     if (!sorted)
         return INFINITY;
     const double all = (double)n;

@@ -6,9 +6,7 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "alloc.h"
 #include "stats.h"
 
 #define TARGET_HALF_WIDTH 0.01
@@ -35,12 +33,8 @@ const char *stop_name(enum stop stop)
 double stop_half_width(const double *medians, size_t n, double dependence)
 {
     double lo, hi, half = NAN;
-    double *sorted = alloc_take((n ? n : 1) * sizeof *sorted);
-    if (!sorted)
-        return NAN;
-    memcpy(sorted, medians, n * sizeof *sorted);
-    stats_sort(sorted, n);
-    if (n && stats_dependent_ci95(sorted, n, dependence, &lo, &hi))
+    double *sorted = stats_sorted(medians, n);
+    if (sorted && n && stats_dependent_ci95(sorted, n, dependence, &lo, &hi))
         half = (hi - lo) / 2 / stats_median(sorted, n);
     free(sorted);
     return half;

@@ -163,7 +163,7 @@ static bool plan_cells(struct session *session, char *message, size_t message_si
         return false;
     const size_t variants = count * session->thread_counts * ATTN_ISA_COUNT;
     const size_t most = session->cases.count * (variants + OPTIONS_MAX_PLUGINS + 1);
-    session->cells = alloc_zeroed(most ? most : 1, sizeof *session->cells);
+    session->cells = alloc_zeroed(most, sizeof *session->cells);
     for (size_t i = 0; session->cells && i < session->cases.count; i++) {
         const struct problem_case *c = &session->cases.items[i];
         for (size_t k = 0; k < count; k++) {

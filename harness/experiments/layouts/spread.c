@@ -10,15 +10,6 @@
 
 enum { DRAWS = 2000, BOOTSTRAP_STREAM = 1, SHUFFLE_STREAM = 2 };
 
-static double median_of(const double *x, size_t n)
-{
-    double sorted[LAYOUTS_ROUNDS];
-    for (size_t i = 0; i < n; i++)
-        sorted[i] = x[i];
-    stats_sort(sorted, n);
-    return stats_median(sorted, n);
-}
-
 /* Takes each round's median off its times. */
 static void level(struct layouts_times *t)
 {
@@ -26,7 +17,7 @@ static void level(struct layouts_times *t)
     for (size_t r = 0; r < t->rounds; r++) {
         for (size_t l = 0; l < t->layouts; l++)
             round[l] = t->logs[l][r];
-        const double middle = median_of(round, t->layouts);
+        const double middle = stats_median_of(round, t->layouts);
         for (size_t l = 0; l < t->layouts; l++)
             t->logs[l][r] -= middle;
     }
@@ -37,7 +28,7 @@ static double apart(const struct layouts_times *t)
 {
     double lo = INFINITY, hi = -INFINITY;
     for (size_t l = 0; l < t->layouts; l++) {
-        const double place = median_of(t->logs[l], t->rounds);
+        const double place = stats_median_of(t->logs[l], t->rounds);
         lo = fmin(lo, place);
         hi = fmax(hi, place);
     }
