@@ -101,11 +101,13 @@ static bool find_tensors(const json_t *row, struct enclosed *tensors, char *mess
     }
     if (input.kind != INPUT_FILE)
         return true;
-    if (cases_find_file(input.path, tensors->path) &&
-        guest_file_digest(tensors->path, tensors->digest))
-        return true;
-    cases_no_file(input.path, message, size);
-    return false;
+    if (!cases_find_file(input.path, tensors->path, message, size))
+        return false;
+    if (!guest_file_digest(tensors->path, tensors->digest)) {
+        snprintf(message, size, "%s: cannot be read", tensors->path);
+        return false;
+    }
+    return true;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */

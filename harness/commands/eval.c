@@ -89,7 +89,7 @@ static bool set_paths(const struct options *options, struct protocol_request *re
 {
     char path[CASES_PATH];
     const char *colon = strrchr(options->input, ':');
-    if (!colon || cases_find_file(options->input, path))
+    if (!colon || cases_find_file(options->input, path, message, size))
         colon = options->input + strlen(options->input);
     const int out = snprintf(request->path_out, sizeof request->path_out, "%s", options->output);
     struct input *input = &request->c.input;
@@ -99,7 +99,7 @@ static bool set_paths(const struct options *options, struct protocol_request *re
         !piece_copy(piece_from(colon + (*colon == ':'), colon + strlen(colon)), input->prefix,
                     sizeof input->prefix))
         return false;
-    cases_find_file(path, request->path_in);
+    cases_find_file(path, request->path_in, message, size); /* read_problem() asks again */
     input->kind = INPUT_FILE;
     snprintf(input->path, sizeof input->path, "-"); /* path_in has more room */
     return true;
@@ -129,10 +129,8 @@ static int read_problem(const struct options *options, struct protocol_request *
                         size_t size)
 {
     char found[CASES_PATH];
-    if (!cases_find_file(r->path_in, found)) {
-        cases_no_file(r->path_in, message, size);
+    if (!cases_find_file(r->path_in, found, message, size))
         return EXIT_ENVIRONMENT;
-    }
     struct safetensors *opened = safetensors_open(r->path_in, message, size);
     const struct operands_file file = {opened, r->path_in, r->c.input.prefix};
     const char *text = options->problem_count ? options->problems[0] : NULL;

@@ -147,7 +147,7 @@ static bool lies_in(const char *directory, const char *path)
     return inside;
 }
 
-bool cases_find_file(const char *path, char found[CASES_PATH])
+bool cases_find_file(const char *path, char found[CASES_PATH], char *message, size_t message_size)
 {
     const char *directories[2];
     const size_t count = find_directories(directories);
@@ -160,13 +160,6 @@ bool cases_find_file(const char *path, char found[CASES_PATH])
             return true;
     }
     snprintf(found, CASES_PATH, "%s", path);
-    return false;
-}
-
-void cases_no_file(const char *path, char *message, size_t message_size)
-{
-    const char *directories[2];
-    const size_t count = find_directories(directories);
     if (*path == '/')
         snprintf(message, message_size, "%s: No such file", path);
     else if (count == 1)
@@ -180,4 +173,5 @@ void cases_no_file(const char *path, char *message, size_t message_size)
             "%s: No such file in the working directory, beside its suite file, in %s or in %s; "
             "ATTNBENCH_DATA names another directory",
             path, directories[0], directories[1]);
+    return false;
 }

@@ -46,12 +46,9 @@ void cases_free(struct case_list *list);
 
 /* Where an input's file is: its path as written, otherwise in the data directory, which is
  * $ATTNBENCH_DATA or the one of the build or the installation, out of which neither `..` nor a link
- * leads.  False: nowhere; found is as written. */
+ * leads.  False: nowhere; found is as written, and message says where it was looked for. */
 #define CASES_PATH 4096
-bool cases_find_file(const char *path, char found[CASES_PATH]);
-
-/* For a file that was not found: "x: No such file", and where a relative path was looked for. */
-void cases_no_file(const char *path, char *message, size_t message_size);
+bool cases_find_file(const char *path, char found[CASES_PATH], char *message, size_t message_size);
 
 /* Built-in suites: name, one-line description, text; the last one has a NULL name. */
 struct suite {

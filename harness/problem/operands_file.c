@@ -167,10 +167,9 @@ bool operands_file_load(struct tensor_set *set, const struct attn_problem *p,
 static struct safetensors *open_input(const struct input *input, char path[CASES_PATH],
                                       char *message, size_t message_size)
 {
-    if (cases_find_file(input->path, path))
-        return safetensors_open(path, message, message_size);
-    cases_no_file(input->path, message, message_size);
-    return NULL;
+    return cases_find_file(input->path, path, message, message_size)
+               ? safetensors_open(path, message, message_size)
+               : NULL;
 }
 
 bool operands_file_shape_of(const struct problem_case *c, struct tensors_shape *shape,

@@ -92,6 +92,18 @@ class Capsule(PluginTest):
         self.assertEqual(again["state"], "ok")
         self.assertEqual(again["input"], f"file:{self.folder}/t.safetensors:layer1.")
 
+    def test_tensors_that_are_gone(self) -> None:
+        """As one message says; another that they are there and no file."""
+        tensors = self.directory / "t.safetensors"
+        shutil.copy(DATA / "minilm-preamble.safetensors", tensors)
+        problem = f"b=1,h=2,s=68,d=32 input=file:{tensors}:layer1."
+        self.session(kernels="naive", problem=problem)
+        tensors.unlink()
+        self.assertIn(f"{tensors}: No such file", self.capsule(code=3))
+        tensors.mkdir()
+        self.assertIn(f"{tensors}: cannot be read", self.capsule(code=3))
+        self.assertFalse(self.folder.exists())
+
     def test_a_failure_is_repeated_too(self) -> None:
         """And one that is none any more is another state: 1."""
         words = ["check", "--problem", "h=2,s=24,d=8", "--threads", "1,2"]

@@ -100,10 +100,10 @@ static void files_are_found_as_written_then_beside_the_suite_then_in_the_data(vo
 
     assert_true(cases_load(&list, "sub/x.suite", message, sizeof message));
     assert_input(&list.items[0], "file:sub/x:");
-    assert_true(cases_find_file(list.items[0].input.path, path));
+    assert_true(cases_find_file(list.items[0].input.path, path, message, sizeof message));
     assert_string_equal(path, "sub/x");
     assert_input(&list.items[1], "file:y:");
-    assert_true(cases_find_file(list.items[1].input.path, path));
+    assert_true(cases_find_file(list.items[1].input.path, path, message, sizeof message));
     assert_string_equal(path, "data/y");
     cases_free(&list);
 
@@ -112,10 +112,13 @@ static void files_are_found_as_written_then_beside_the_suite_then_in_the_data(vo
     assert_input(&list.items[0], "file:x:");
     cases_free(&list);
 
-    assert_false(cases_find_file(absent.path, path));
+    assert_false(cases_find_file(absent.path, path, message, sizeof message));
     assert_string_equal(path, "minilm-gettysburg.safetensors");
+    assert_string_equal(message,
+                        "minilm-gettysburg.safetensors: No such file in the working directory, "
+                        "beside its suite file or in data (ATTNBENCH_DATA)");
     unsetenv("ATTNBENCH_DATA");
-    assert_true(cases_find_file(absent.path, path));
+    assert_true(cases_find_file(absent.path, path, message, sizeof message));
 
     remove("x");
     remove("sub/x");
@@ -142,7 +145,8 @@ static void nothing_leads_out_of_the_data(void **state)
     assert_int_equal(symlink("y", "data/inner") | symlink("../secret", "data/outer"), 0);
     setenv("ATTNBENCH_DATA", "data", 1);
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        assert_int_equal(cases_find_file(files[i].path, path), files[i].found);
+        assert_int_equal(cases_find_file(files[i].path, path, message, sizeof message),
+                         files[i].found);
     unsetenv("ATTNBENCH_DATA");
     for (size_t i = 0; i < 3; i++)
         remove((const char *[]){"data/inner", "data/outer", "data/y"}[i]);

@@ -339,7 +339,7 @@ static void builtin_files_are_found(void **state)
         if (list.items[i].input.kind != INPUT_FILE)
             continue;
         files++;
-        assert_true(cases_find_file(list.items[i].input.path, path));
+        assert_true(cases_find_file(list.items[i].input.path, path, message, sizeof message));
         assert_int_equal(access(path, R_OK), 0);
     }
     assert_int_equal(files, 2);

@@ -165,10 +165,8 @@ bool layer_file_open(struct layer_file *file, const char *path, const char *pref
         .path = path, .prefix = prefix, .message = message, .message_size = message_size};
     char found[CASES_PATH];
     *file = (struct layer_file){0};
-    if (!cases_find_file(path, found)) {
-        cases_no_file(path, message, message_size);
+    if (!cases_find_file(path, found, message, message_size))
         return false;
-    }
     struct safetensors *tensors_file = safetensors_open(found, message, message_size);
     if (!tensors_file)
         return false;

@@ -39,10 +39,8 @@ bool real_open(struct real_layer *layer, const char *name, const char *prefix, c
 {
     char path[CASES_PATH];
     *layer = (struct real_layer){0};
-    if (!cases_find_file(name, path)) {
-        cases_no_file(name, message, message_size);
+    if (!cases_find_file(name, path, message, message_size))
         return false;
-    }
     struct safetensors *file = safetensors_open(path, message, message_size);
     if (!file)
         return false;

@@ -62,10 +62,8 @@ static json_t *read_tokens(const struct words_layer *layer, const char *tensors,
     const char *dot = strrchr(tensors, '.');
     const int stem = (int)(dot && !strchr(dot, '/') ? (size_t)(dot - tensors) : strlen(tensors));
     snprintf(name, sizeof name, "%.*s.tokens", stem, tensors);
-    if (!cases_find_file(name, path)) {
-        cases_no_file(name, work->message, sizeof work->message);
+    if (!cases_find_file(name, path, work->message, sizeof work->message))
         return NULL;
-    }
     json_t *tokens = json_array();
     FILE *in = fopen(path, "r");
     bool right = in && read_lines(in, path, tokens, work);
@@ -182,10 +180,8 @@ bool words_trained_open(struct words_layer *layer, const json_t *step, struct ex
     *layer = (struct words_layer){0};
     if (!words_name(experiment_text(step, "layer"), file, prefix))
         return false; /* accepts() has seen to that */
-    if (!cases_find_file(file, path)) {
-        cases_no_file(file, work->message, sizeof work->message);
+    if (!cases_find_file(file, path, work->message, sizeof work->message))
         return false;
-    }
     struct safetensors *in = safetensors_open(path, work->message, sizeof work->message);
     if (!in)
         return false;
