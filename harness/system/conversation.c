@@ -148,13 +148,20 @@ struct conversation *conversation_open(const struct conversation_spec *spec, cha
 
 /* ---- its end --------------------------------------------------------------------------------- */
 
+static void go_on(struct conversation *talk)
+{
+    if (talk->pid > 0 && talk->stopped)
+        kill(-talk->pid, SIGCONT);
+    talk->stopped = false;
+}
+
 /* Waits for the program's end, at most so long, then kills it; its wait status. */
 static int reap(struct conversation *talk, double patience_s)
 {
     const double until = clock_now() + patience_s;
     int status = 0;
     pid_t done;
-    conversation_go_on(talk);
+    go_on(talk);
     while ((done = waitpid(talk->pid, &status, WNOHANG)) == 0 && clock_now() < until)
         poll(NULL, 0, 1);
     kill(-talk->pid, SIGKILL); /* and what it has left behind */
@@ -261,7 +268,7 @@ enum conversation_end conversation_ask(struct conversation *talk, const char *re
     memmove(talk->line, talk->line + talk->taken, talk->length - talk->taken);
     talk->length -= talk->taken;
     talk->taken = 0;
-    conversation_go_on(talk);
+    go_on(talk);
     enum conversation_end end = CONVERSATION_ENDED;
     if (send_line(talk, request))
         end = listen(talk, deadline_s, answer);
@@ -281,13 +288,6 @@ void conversation_stop(struct conversation *talk)
 {
     if (talk->pid > 0 && !talk->stopped)
         talk->stopped = kill(-talk->pid, SIGSTOP) == 0;
-}
-
-void conversation_go_on(struct conversation *talk)
-{
-    if (talk->pid > 0 && talk->stopped)
-        kill(-talk->pid, SIGCONT);
-    talk->stopped = false;
 }
 
 pid_t conversation_pid(const struct conversation *talk)

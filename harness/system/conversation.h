@@ -44,9 +44,8 @@ enum conversation_end conversation_ask(struct conversation *talk, const char *re
                                        double deadline_s, const char **answer, char *why,
                                        size_t why_size);
 
-/* Stops every thread of the program until it is told to go on. */
+/* Stops every thread of the program until it is asked again. */
 void conversation_stop(struct conversation *talk);
-void conversation_go_on(struct conversation *talk);
 
 /* For task_cpus.h; -1 after its end. */
 pid_t conversation_pid(const struct conversation *talk);
