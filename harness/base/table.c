@@ -1,5 +1,5 @@
 /*
- * table: widths, dropped columns, notes.
+ * table: widths, dropped columns, titles, notes.
  */
 #include "table.h"
 
@@ -40,11 +40,12 @@ static size_t least_needed(const struct table *table, const struct layout *layou
     return least;
 }
 
-/* Two blanks between columns where that loses no column of a priority below CLOSE, else one. */
-static struct layout lay_out(const struct table *table, size_t width)
+/* Two blanks between columns where that loses no column of a priority below CLOSE, else one.  The
+ * columns begin with number `first`. */
+static struct layout lay_out(const struct table *table, size_t width, size_t first)
 {
     struct layout layout = {.gap = 2};
-    for (size_t c = 0; c < table->column_count; c++) {
+    for (size_t c = first; c < table->column_count; c++) {
         for (size_t r = 0; r < table->row_count; r++)
             layout.width[c] = larger(layout.width[c], strlen(table->rows[r].text[c]));
         if (layout.width[c])
@@ -129,18 +130,24 @@ static void print_note(FILE *out, const struct table *table, const char *note, s
 
 unsigned table_print(FILE *out, const struct table *table, size_t width, bool color)
 {
-    const struct layout layout = lay_out(table, width);
+    struct layout layout = lay_out(table, width, 0);
+    const bool titles = table->titles && layout.total > width;
+    const char *title = "";
+    if (titles)
+        layout = lay_out(table, width, 1);
     print_line(out, table, &layout, NULL);
     fprintf(out, "\n");
     for (size_t r = 0; r < table->row_count; r++) {
         const struct table_row *row = &table->rows[r];
         const char *code = begin_style(row->style, color);
+        if (titles && strcmp(title, row->text[0]) != 0)
+            fprintf(out, "%*s%s\n", (int)table->indent, "", title = row->text[0]);
         fprintf(out, "%s", code);
         const size_t used = print_line(out, table, &layout, row);
         fprintf(out, "%s", *code ? "\033[0m" : "");
         print_note(out, table, row->note, used, width);
     }
-    unsigned shown = 0;
+    unsigned shown = titles;
     for (size_t c = 0; c < table->column_count; c++)
         shown |= layout.width[c] ? 1u << c : 0;
     return shown;

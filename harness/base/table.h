@@ -32,6 +32,7 @@ struct table {
     size_t row_count;
     size_t indent;
     bool one_line; /* notes stay behind their row, however long */
+    bool titles; /* where it is too wide all the same, texts of the first column are lines above */
 };
 
 /* A column without a text in any row is left out.  Returns those shown: bits 1u << column. */

@@ -17,6 +17,7 @@
 #include "base/number.h"
 
 #define DEFAULT_WIDTH 80
+#define LEAST_WIDTH 40 /* that a table is made for */
 
 struct report_output report_output;
 static int failed; /* the first errno of a failed write */
@@ -37,8 +38,10 @@ void report_open(bool to_stderr)
     report_output.width = columns ? (size_t)strtoul(columns, NULL, 10) : 0;
     if (terminal && ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col)
         report_output.width = size.ws_col;
-    if (report_output.width < 40)
+    if (!report_output.width)
         report_output.width = DEFAULT_WIDTH;
+    if (report_output.width < LEAST_WIDTH)
+        report_output.width = LEAST_WIDTH;
     report_output.color = terminal && report_colors();
 }
 
@@ -90,7 +93,7 @@ void report_difference(double largest, const struct cell *a, const struct cell *
 static const struct table_column summary_columns[] = {
     {"case", 0, true},    {"thr", 0, false},    {"", 0, true},
     {"fastest", 0, true}, {"median", 0, false}, {"GFLOP/s", 2, false},
-    {"%FMA", 0, false},   {"%read", 1, false},  {"x gemm", 0, false},
+    {"%FMA", 0, false},   {"%read", 1, false},  {"x gemm", 1, false},
 };
 
 /* Which column of a case's table each is; -1 none. */
@@ -153,21 +156,22 @@ static size_t summary_rows(const struct cell *cells, size_t count, struct table_
 static void print_states(const struct cell *cells, size_t count)
 {
     size_t total = 0;
+    char line[64 + CELL_STATE_COUNT * 40];
     const char *separator = ": ";
     for (size_t i = 0; i < count; i++)
         total += cells[i].row != NULL;
-    fprintf(report_output.out, "%zu of %zu cells", total, count);
+    int used = snprintf(line, sizeof line, "%zu of %zu cells", total, count);
     for (int state = 0; state < CELL_STATE_COUNT; state++) {
         size_t n = 0;
         for (size_t i = 0; i < count; i++)
             n += cells[i].row && (int)report_state(cells[i].row) == state;
         if (n) {
-            fprintf(report_output.out, "%s%zu %s", separator, n,
-                    cell_state_name((enum cell_state)state));
+            used += snprintf(line + used, sizeof line - (size_t)used, "%s%zu %s", separator, n,
+                             cell_state_name((enum cell_state)state));
             separator = ", ";
         }
     }
-    fprintf(report_output.out, "\n");
+    table_wrap(report_output.out, line, report_output.width, 4);
 }
 
 /* Cells of the kernel that call the library; any library if that is NULL. */
@@ -228,7 +232,8 @@ void report_summary(const struct cell *cells, size_t count)
     const struct table table = {.columns = summary_columns,
                                 .column_count = sizeof summary_columns / sizeof *summary_columns,
                                 .rows = rows,
-                                .row_count = n};
+                                .row_count = n,
+                                .titles = true};
     progress_clear();
     fprintf(report_output.out, "\n");
     if (n) {

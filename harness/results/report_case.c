@@ -65,7 +65,10 @@ void report_head(FILE *out, size_t width, const struct cell *cell)
     const bool named = strcmp(c->name, text) != 0;
     fprintf(out, "\n");
     if (named && strlen(c->name) + strlen(text) + strlen(sizes) + 4 > width) {
-        fprintf(out, "%s  %s\n    ", c->name, sizes);
+        char first[sizeof c->name + sizeof sizes + 2];
+        snprintf(first, sizeof first, "%s  %s", c->name, sizes);
+        table_wrap(out, first, width, 4);
+        fprintf(out, "    ");
         table_wrap(out, text, width - 4, 4);
     } else {
         fprintf(out, "%s%s%s  %s\n", named ? c->name : "", named ? "  " : "", text, sizes);

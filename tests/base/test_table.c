@@ -31,15 +31,21 @@ static struct table_row rows[] = {
 static const struct table table = {
     .columns = columns, .column_count = COUNT(columns), .rows = rows, .row_count = COUNT(rows)};
 
-static void assert_prints(size_t width, bool color, const char *expected)
+static void assert_printed(const struct table *printed, size_t width, bool color,
+                           const char *expected)
 {
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
-    table_print(out, &table, width, color);
+    table_print(out, printed, width, color);
     fclose(out);
     assert_string_equal(text, expected);
     free(text);
+}
+
+static void assert_prints(size_t width, bool color, const char *expected)
+{
+    assert_printed(&table, width, color, expected);
 }
 
 static void wide_tables_have_all_columns(void **state)
@@ -75,21 +81,46 @@ static void narrower_tables_close_up(void **state)
                   "    somewhere\n");
 }
 
+/* Equal texts behind each other are one title, and what a row has beside it begins anew. */
+static void the_first_column_may_be_titles(void **state)
+{
+    (void)state;
+    struct table_row three[] = {rows[0], rows[0], rows[1]};
+    const struct table titled = {.columns = columns,
+                                 .column_count = COUNT(columns),
+                                 .rows = three,
+                                 .row_count = COUNT(three),
+                                 .titles = true};
+    assert_printed(&titled, 13, false,
+                   "name     time\n"
+                   "a      1.5 ms\n"
+                   "a      1.5 ms\n"
+                   "longer  20 us\n"
+                   "    went\n"
+                   "    wrong\n"
+                   "    somewhere\n");
+    assert_printed(&titled, 12, false,
+                   "  time   %\n"
+                   "a\n"
+                   "1.5 ms  99\n"
+                   "1.5 ms  99\n"
+                   "longer\n"
+                   " 20 us   7\n"
+                   "    went\n"
+                   "    wrong\n"
+                   "    somewhere\n");
+}
+
 /* Whoever shows it cuts the line. */
 static void notes_may_stay_on_their_line(void **state)
 {
     (void)state;
     struct table lines = table;
     lines.one_line = true;
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-    table_print(out, &lines, 22, false);
-    fclose(out);
-    assert_string_equal(text, "name      time   %\n"
-                              "a       1.5 ms  99\n"
-                              "longer   20 us   7  went wrong somewhere\n");
-    free(text);
+    assert_printed(&lines, 22, false,
+                   "name      time   %\n"
+                   "a       1.5 ms  99\n"
+                   "longer   20 us   7  went wrong somewhere\n");
 }
 
 static void colors_stand_around_the_row(void **state)
@@ -172,6 +203,7 @@ int main(void)
         cmocka_unit_test(wide_tables_have_all_columns),
         cmocka_unit_test(narrow_tables_drop_by_priority),
         cmocka_unit_test(narrower_tables_close_up),
+        cmocka_unit_test(the_first_column_may_be_titles),
         cmocka_unit_test(notes_may_stay_on_their_line),
         cmocka_unit_test(colors_stand_around_the_row),
         cmocka_unit_test(wraps_at_words),

@@ -121,19 +121,23 @@ class Display(CommandTest):
             self.assertIn("naive/", shown)
             self.assertIn("median", shown)
 
-    def test_case_of_a_bare_problem_fits_80_columns(self) -> None:
+    def test_long_names_fit_narrow_terminals(self) -> None:
         problems = [
             "hq=32,hkv=8,sq=32,skv=64,d=24,dtype=bf16,mask=causal,window=16",
             "hq=32,hkv=8,sq=32,skv=64,d=24,dtype=bf16,mask=causal,window=17",
         ]
         asked = [word for problem in problems for word in ("--problem", problem)]
-        done = run(
-            *("run", *asked, "--kernel", "split_kv", "--threads", "1", *BRIEF),
-            env={**os.environ, "COLUMNS": "80"},
-        )
-        self.assertLessEqual(max(len(line) for line in done.stdout.splitlines()), 80)
-        self.assertRegex(done.stdout, r"(?m)^h32x8-sq32-skv64-d24-bf16-causal +1 +\? ")
-        self.assertRegex(done.stdout, r"(?m)^h32x8-sq32-skv64-d24-bf16-caus-2 +1 +\? ")
+        session = str(self.directory / "bare.jsonl")
+        words = ["--kernel", "split_kv,gemm", "--threads", "1", "--output", session, *BRIEF]
+        run("run", *asked, *words)
+        for width in (40, 47, 60, 80):
+            shown = self.again(width, session)
+            lines = [x for x in shown.splitlines() if "hq=32" not in x or width == 80]
+            self.assertLessEqual(max(map(len, lines)), width)
+            between = " +" if width == 80 else "\n +"  # a title
+            for case in ("bf16-causal", "bf16-caus-2"):
+                row = rf"(?m)^h32x8-sq32-skv64-d24-{case}{between}1 +\? +\S+/"
+                self.assertRegex(shown, row)
 
     def test_memory_is_shown_where_it_was_asked_for(self) -> None:
         asked = ["--kernel", "naive,online", "--threads", "1", *BRIEF]
