@@ -147,14 +147,14 @@ def column_sections(
     return list(sections.items())
 
 
-def rivals_table(results: Results, options: argparse.Namespace) -> str:
+def rivals_table(results: Results, options: argparse.Namespace, width: int | None) -> str:
     """What --rivals prints."""
     if options.by or options.base or options.only or options.fail_on:
         raise ToolError("--rivals goes with --format, --allow and --output alone")
     if options.format == "junit":
         raise ToolError("--rivals passes or fails nothing; --format text, markdown or csv")
     if any(cell.group == RIVALS for cell in results.cells.values()):
-        return ours_against_best.render(results, options.format)
+        return ours_against_best.render(results, options.format, width)
     raise ToolError(f"{results.path}: no rivals")
 
 
@@ -174,7 +174,7 @@ def run(argv: Sequence[str] | None = None) -> int:
         if len(results) > 1:
             raise ToolError("--by and --rivals compare within one file")
         if options.rivals:
-            write_text(options.output, rivals_table(results[0], options))
+            write_text(options.output, rivals_table(results[0], options, width))
             return Exit.OK
         if not options.by and options.fail_on:
             raise ToolError("a ranking finds nothing slower or wrong; --fail-on needs two files")

@@ -56,6 +56,11 @@ def case_text(cell: Cell, varying: Sequence[str]) -> str:
     return " ".join([cell.case, *map(cell.identity.text, varying)])
 
 
+def on_threads(case: str, threads: str) -> str:
+    """A title: the case, and on how many threads."""
+    return f"{case}, {threads} thread{'s'[: threads != '1']}"
+
+
 def variant_text(comparison: Comparison) -> str:
     """Kernel and instruction set; both sides' where they differ."""
     names = [c.identity.label for c in (comparison.base, comparison.new) if c]
@@ -268,5 +273,5 @@ def render_ranking(ranking: Sequence[Sequence[Ranked]], form: str, width: int | 
     head, numeric = RANK_HEAD, RANK_NUMERIC
     if width is not None:  # a ranking is of one case and thread count
         head, numeric = head[:1] + head[2:], numeric[:1] + numeric[2:]
-        rows = [(f"{case}, {n} thread{'s'[: n != '1']}", *rest) for case, n, *rest in rows]
+        rows = [(on_threads(case, n), *rest) for case, n, *rest in rows]
     return f"{_table(head, rows, numeric, width, False)}\n{RANK_LEGEND}"

@@ -12,11 +12,20 @@ from statistics import median
 from attntools import tables
 from attntools.cells import OURS, RIVALS, Cell, Identity, Results, row_order
 from attntools.comparison import Group, best, column_of, ratios, same_rounds
-from attntools.comparison_tables import case_text, interval_text, known, varying_fields
+from attntools.comparison_tables import (
+    case_text,
+    interval_text,
+    known,
+    on_threads,
+    varying_fields,
+)
 from attntools.units import change, seconds
 
 HEAD = ("case", "threads", "best rival", "ours", "ours against it", "95 %", "less time")
 NUMERIC = (False, True, False, False, True, True, False)
+# On terminals where those are too wide: what is left beside a title.
+NARROW_HEAD = ("", "best rival", "ours", "against it", "95 %", "")
+NARROW_NUMERIC = (False, False, False, True, True, False)
 CSV_HEAD = (
     *(name for name in Identity._fields if name not in ("kernel", "isa", "plugin")),
     *("case", "ours", "ours_s", "rival", "rival_s", "ratio", "ratio_lo", "ratio_hi", "less_time"),
@@ -25,8 +34,8 @@ CSV_HEAD = (
 NEITHER = "not told apart"
 
 LEGEND = """\
-ours against it: change of the time of a call; 95 %: its interval, from launches side by side; less
-time: who needs it, where the interval excludes 0.
+ours against it: change of the time of a call; 95 %: its interval, from
+launches side by side; less time: who needs it, where the interval excludes 0.
 """
 
 
@@ -109,8 +118,22 @@ def table_rows(rows: Sequence[Best], markdown: bool) -> list[tuple[str, ...]]:
     ]
 
 
-def summary(rows: Sequence[Best], left_out: Sequence[str]) -> str:
-    """How many rows each side wins, the median and the ends of the ratios, what is left out."""
+def _text(rows: Sequence[Best], width: int | None) -> str:
+    """A line a row, or two where a terminal is too narrow for one: who wins stands in its title."""
+    cells = table_rows(rows, False)
+    whole = tables.text(HEAD, cells, NUMERIC, colours=False)
+    if width is None or max(map(len, whole.splitlines())) <= width:
+        return whole
+    says = {"": "", NEITHER: f": {NEITHER}"}
+    narrow = [
+        (on_threads(case, n) + says.get(winner, f": {winner} needs less time"), *rest, "")
+        for case, n, *rest, winner in cells
+    ]
+    return tables.titled(NARROW_HEAD, narrow, NARROW_NUMERIC, width, colours=False)
+
+
+def summary(rows: Sequence[Best], left_out: Sequence[str]) -> list[str]:
+    """How many rows each side wins, the median and the ends of the ratios; what is left out."""
     ours = sum(row.hi < 1 for row in rows)
     rivals = sum(row.lo > 1 for row in rows)
     apart = sum(row.lo <= 1 <= row.hi for row in rows)
@@ -126,8 +149,7 @@ def summary(rows: Sequence[Best], left_out: Sequence[str]) -> str:
             f"{change(row.ratio)} ({row.ours.case} on {row.ours.threads})" for row in (first, last)
         )
         parts.append(f"{middle} in the median row, {ends}")
-    text = f"{len(rows)} rows: {'; '.join(parts)}\n"
-    return text + "".join(f"left out: {words}\n" for words in left_out)
+    return [f"{len(rows)} rows: {'; '.join(parts)}", *(f"left out: {words}" for words in left_out)]
 
 
 def comma_separated(rows: Sequence[Best]) -> str:
@@ -150,13 +172,14 @@ def comma_separated(rows: Sequence[Best]) -> str:
     )
 
 
-def render(results: Results, form: str) -> str:
-    """The table as text, Markdown or CSV."""
+def render(results: Results, form: str, width: int | None = None) -> str:
+    """The table as text, for a terminal of that width, as Markdown or CSV."""
     rows, left_out = ours_against_best(results)
     if form == "csv":
         return comma_separated(rows)
     if form == "markdown":
-        table = tables.markdown(HEAD, table_rows(rows, True), NUMERIC)
+        table, width = tables.markdown(HEAD, table_rows(rows, True), NUMERIC), None
     else:
-        table = tables.text(HEAD, table_rows(rows, False), NUMERIC, colours=False)
-    return f"{table}\n{summary(rows, left_out)}{LEGEND}"
+        table = _text(rows, width)
+    lines = (tables.wrapped(line, width) for line in summary(rows, left_out))
+    return f"{table}\n{''.join(lines)}{LEGEND}"

@@ -90,6 +90,31 @@ def test_the_table_hides_no_loss(tool: Tool, path: Path) -> None:
     ]
 
 
+def test_narrow_terminals_have_titles(
+    tool: Tool, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two lines a row where one is too wide, nothing lost; one where it is not, and in a pipe."""
+    piped = tool(compare, path, "--rivals").out
+    monkeypatch.setenv("COLUMNS", "80")
+    narrow = tool(compare, path, "--rivals").out.splitlines()
+    assert max(map(len, narrow)) <= 80
+    assert narrow[:9] == [
+        "  best rival     ours             against it              95 %",
+        "prefill-f32-s64-d64, 1 thread: flash needs less time",
+        "  torch 2.00 ms  flash 1.00 ms       -50.0 %  -50.0 .. -50.0 %",
+        "prefill-f32-s64-d64, 2 threads",
+        "  jax failed     flash 1.00 ms             -                 -",
+        "prefill-f32-s128-d64, 1 thread: torch needs less time",
+        "  torch 810 us   split_kv 900 us     +11.1 %  +11.1 .. +11.1 %",
+        "prefill-f32-s256-d64, 1 thread: not told apart",
+        "  torch 1.05 ms  flash 1.00 ms        -4.8 %  -22.0 .. +16.1 %",
+    ]
+    monkeypatch.setenv("COLUMNS", "160")
+    wide = tool(compare, path, "--rivals").out
+    assert wide.split() == piped.split()
+    assert wide.splitlines()[:6] == piped.splitlines()[:6]
+
+
 def test_csv_has_both_sides(tool: Tool, path: Path) -> None:
     out = tool(compare, path, "--rivals", "--format", "csv").out
     first, without, *_ = csv.DictReader(io.StringIO(out))
