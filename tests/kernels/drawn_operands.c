@@ -17,11 +17,14 @@ static size_t below(struct drawn_operands *d, size_t n)
     return random_below(d->key, d->drawn++, n);
 }
 
+/* Of a problem in f64 with more digits than a float has. */
 static double normal(struct drawn_operands *d)
 {
-    float x;
+    float x, rest = 0;
     random_normal(&x, 1, d->key, d->drawn++);
-    return (double)x;
+    if (d->problem.dtype == ATTN_F64)
+        random_normal(&rest, 1, d->key, d->drawn++);
+    return (double)x + 0x1p-26 * (double)rest;
 }
 
 /* (B, heads, rows, columns), each of the first three dimensions shared or not. */

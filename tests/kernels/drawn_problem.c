@@ -37,7 +37,7 @@ const struct drawn_limits drawn_everything = {
     .masks = ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT | ATTN_MASK_BIAS | ATTN_MASK_BOOL,
     .options = ATTN_OPTION_WINDOW | ATTN_OPTION_SOFTCAP | ATTN_OPTION_SINKS | ATTN_OPTION_ALIBI |
                ATTN_OPTION_RAGGED | ATTN_OPTION_PAGED | ATTN_OPTION_PACKED | ATTN_OPTION_SHARED_KV,
-    .dtypes = 1u << ATTN_F32 | 1u << ATTN_BF16 | 1u << ATTN_F16,
+    .dtypes = 1u << ATTN_F32 | 1u << ATTN_BF16 | 1u << ATTN_F16 | 1u << ATTN_F64,
     .kv_dtypes = 1u << ATTN_I8,
 };
 

@@ -56,7 +56,7 @@ static void compare(const struct place *at, double got, double expected, double 
         return;
     char text[PARSE_TEXT];
     parse_print_problem(&at->t->c.problem, text);
-    fail_msg("%s (%zu, %zu, %zu, %zu) is %.9g, not within %.3g of %.9g: %s", at->tensor, at->b,
+    fail_msg("%s (%zu, %zu, %zu, %zu) is %.17g, not within %.3g of %.17g: %s", at->tensor, at->b,
              at->h, at->i, at->d, got, bound, expected, text);
 }
 

@@ -69,7 +69,7 @@ bool relate_as_bias(const struct drawn_operands *a, size_t n, struct related *to
         return false;
     keep_masks(to, 0);
     to->d.problem.mask = ATTN_MASK_BIAS;
-    to->d.tensors.bias = terms(a, to, ATTN_F32, 0, bias_or_hidden);
+    to->d.tensors.bias = terms(a, to, attn_statistics_dtype(&a->problem), 0, bias_or_hidden);
     return true;
 }
 
@@ -129,7 +129,7 @@ bool relate_sink_as_key(const struct drawn_operands *a, size_t n, struct related
     }
     keep_masks(to, 0);
     p->mask = ATTN_MASK_BIAS;
-    t->bias = terms(a, to, ATTN_F32, 1, bias_or_hidden);
+    t->bias = terms(a, to, attn_statistics_dtype(&a->problem), 1, bias_or_hidden);
     for (size_t b = 0; b < p->batch; b++)
         for (size_t h = 0; h < p->q_heads; h++)
             for (size_t i = 0; i < p->q_len; i++)
@@ -141,10 +141,10 @@ bool relate_sink_as_key(const struct drawn_operands *a, size_t n, struct related
 /* ---- softcap ------------------------------------------------------------------------------- */
 
 /* The cap c changes a score x by x^3 / (3 c^2), which for |x| < 80 is less than what the bound allows for
- * rounding c tanh(x / c): 4 * 2^-24 * c. */
+ * rounding c tanh(x / c): 4 * 2^-24 * c, of f64 4 * 2^-53 * c. */
 void relation_high_softcap(struct drawn_operands *d)
 {
-    d->problem.softcap = 10000;
+    d->problem.softcap = d->problem.dtype == ATTN_F64 ? 1e7f : 1e4f;
 }
 
 bool relate_uncapped(const struct drawn_operands *a, size_t n, struct related *to)

@@ -147,7 +147,7 @@ struct drawn_limits relation_limits(const struct relation *relation,
         .options = relation->options & caps->options,
         .must_masks = relation->must_masks,
         .must_options = relation->must_options,
-        .dtypes = caps->dtypes & (1u << ATTN_F32 | 1u << ATTN_BF16 | 1u << ATTN_F16),
+        .dtypes = caps->dtypes & drawn_everything.dtypes,
         .kv_dtypes = i8 & 1u << ATTN_I8,
         .quantised = relation->quantised == QUANTISED_ALWAYS,
     };
@@ -194,7 +194,7 @@ static void compare_element(const struct row *x, const struct row *y, bool lse, 
     char texts[2][PARSE_TEXT];
     parse_print_problem(&x->t->c.problem, texts[0]);
     parse_print_problem(&y->t->c.problem, texts[1]);
-    fail_msg("%s (%zu, %zu, %zu, %zu) is %.9g of %s, but %.9g of %s, and may differ by %.3g",
+    fail_msg("%s (%zu, %zu, %zu, %zu) is %.17g of %s, but %.17g of %s, and may differ by %.3g",
              lse ? "lse" : "o", x->b, x->h, x->i, d, one, texts[0], other, texts[1], most);
 }
 
@@ -222,7 +222,7 @@ static bool form_agrees(const struct drawn_property *property, const struct draw
     struct drawn_operands *d = &form->d;
     char message[256];
     d->tensors.o = drawn_rows_tensor(d, d->problem.v_dim, d->problem.dtype);
-    d->tensors.lse = drawn_rows_tensor(d, 1, ATTN_F32);
+    d->tensors.lse = drawn_rows_tensor(d, 1, attn_statistics_dtype(&d->problem));
     if (!attn_tensors_valid(&d->problem, &d->tensors, message, sizeof message))
         fail_msg("the other form: %s", message);
     struct judged_problem *t = judged_wrap(&d->problem, &d->tensors);

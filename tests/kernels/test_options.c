@@ -27,8 +27,7 @@ static struct drawn_limits limits_of(unsigned masks, unsigned options)
         .dim = 70,
         .masks = masks & tested->caps.masks,
         .options = options & tested->caps.options,
-        .dtypes = tested->caps.dtypes &
-                  (1u << ATTN_F32 | 1u << ATTN_BF16 | 1u << ATTN_F16 | 1u << ATTN_F64),
+        .dtypes = tested->caps.dtypes & drawn_everything.dtypes,
         .kv_dtypes = tested->caps.kv_dtypes & 1u << ATTN_I8,
     };
 }

@@ -13,6 +13,7 @@
 #include "tested_kernel.h"
 
 #define DRAWS 50
+#define F64_DRAWS 24 /* of kernels that have f64, from the same text: its reference takes long */
 #define LIBRARY_DRAWS 20 /* of kernels whose library prepares for longer than it computes */
 #define MOST_RELATIONS 32
 
@@ -39,7 +40,9 @@ static void holds(void **state)
         .kernel = tested, .holds = relation_holds, .context = *state, .test = "kernels/relations"};
     const struct drawn_limits limits = relation_limits(property.context, tested);
     const struct drawn_series series = {.limits = &limits,
-                                        .count = tested->library ? LIBRARY_DRAWS : DRAWS};
+                                        .count = tested->library                  ? LIBRARY_DRAWS
+                                                 : limits.dtypes & 1u << ATTN_F64 ? F64_DRAWS
+                                                                                  : DRAWS};
     const char *what = lacking(property.context, &limits);
     if (what) {
         print_message("%s has no %s\n", tested->name, what);

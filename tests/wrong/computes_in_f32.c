@@ -10,4 +10,4 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
     each_row(plan, tensors, honest_row);
 }
 
-WRONG_KERNEL(computes_in_f32, "f64 outside, f32 inside");
+WRONG_WHOLE_KERNEL(computes_in_f32, "f64 outside, f32 inside");
