@@ -140,26 +140,19 @@ bool operands_file_read(const struct operands_file *file, struct tensor_set *set
     return are_valid(file, set, p, message, message_size);
 }
 
-bool operands_file_load(struct tensor_set *set, const struct attn_problem *p,
-                        const struct tensors_layout *layout, const char *path, const char *prefix,
+bool operands_file_load(const struct operands_file *file, struct tensor_set *set,
+                        const struct attn_problem *p, const struct tensors_layout *layout,
                         char *message, size_t message_size)
 {
-    struct safetensors *opened = safetensors_open(path, message, message_size);
-    const struct operands_file file = {opened, path, prefix};
     struct tensors_shape shape;
     *set = (struct tensor_set){0};
-    if (!opened)
+    if (!operands_file_shape(file, p, &shape, message, message_size) ||
+        !tensors_alloc_shape(set, p, &shape, layout, message, message_size))
         return false;
-    bool ok = operands_file_shape(&file, p, &shape, message, message_size) &&
-              tensors_alloc_shape(set, p, &shape, layout, message, message_size);
-    if (ok && !operands_file_read(&file, set, p, message, message_size)) {
+    const bool read = operands_file_read(file, set, p, message, message_size);
+    if (!read)
         tensors_free(set);
-        ok = false;
-    }
-    if (ok)
-        tensors_seal(set, p);
-    safetensors_close(opened);
-    return ok;
+    return read;
 }
 
 /* ---- cases --------------------------------------------------------------------------------- */

@@ -42,9 +42,9 @@ bool operands_file_shape(const struct operands_file *file, const struct attn_pro
 bool operands_file_read(const struct operands_file *file, struct tensor_set *set,
                         const struct attn_problem *problem, char *message, size_t message_size);
 
-/* Both, of a file by its path, with the allocation between them. */
-bool operands_file_load(struct tensor_set *set, const struct attn_problem *problem,
-                        const struct tensors_layout *layout, const char *path, const char *prefix,
+/* Both, with the allocation between them; leaves nothing where it is false. */
+bool operands_file_load(const struct operands_file *file, struct tensor_set *set,
+                        const struct attn_problem *problem, const struct tensors_layout *layout,
                         char *message, size_t message_size);
 
 /* ---- of a case whose input is a file ------------------------------------------------------- */

@@ -100,21 +100,13 @@ static bool read_operands(const struct operands_file *file, const struct attn_pr
                           struct tensor_set *set, struct rows *rows, char *message, size_t size)
 {
     static const struct tensors_layout layout = {.guard = TENSORS_TIMING};
-    struct tensors_shape shape;
     char name[sizeof((struct input *)0)->prefix + 2];
-    if (!operands_file_shape(file, p, &shape, message, size) ||
-        !tensors_alloc_shape(set, p, &shape, &layout, message, size))
+    if (!operands_file_load(file, set, p, &layout, message, size))
         return false;
-    const int n = snprintf(message, size, "%s: ", file->path);
-    if (!operands_file_read(file, set, p, message, size) ||
-        !attn_tensors_valid(p, &set->tensors, message + n, size - (size_t)n)) {
-        tensors_free(set);
-        return false;
-    }
     const bool packed = p->options & ATTN_OPTION_PACKED;
     snprintf(name, sizeof name, "%sq", file->prefix);
     const bool three = safetensors_find(file->file, name)->rank == 3;
-    *rows = (struct rows){packed ? 1 : p->batch, p->q_heads, packed ? shape.q_rows : p->q_len,
+    *rows = (struct rows){packed ? 1 : p->batch, p->q_heads, packed ? set->shape.q_rows : p->q_len,
                           three && !packed, three && packed};
     return true;
 }

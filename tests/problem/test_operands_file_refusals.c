@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "problem/operands_file.h"
 #include "written_file.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
@@ -94,7 +93,6 @@ static void wrong_tensors_are_refused(void **state)
         if (!*wrong[n].options)
             text[strlen(text) - 1] = 0;
         const struct attn_problem p = problem_of(text);
-        const struct tensors_layout layout = {0};
         struct written *w = begin();
         struct tensor_set set;
         if (strcmp(wrong[n].name, "x.q") != 0)
@@ -103,7 +101,7 @@ static void wrong_tensors_are_refused(void **state)
         add(w, "x.v", ATTN_F32, 0, SHAPE(2, 3, 5, 1));
         add(w, wrong[n].name, wrong[n].dtype, 0, wrong[n].rank, wrong[n].shape);
         end(w);
-        assert_false(operands_file_load(&set, &p, &layout, w->path, "x.", message, sizeof message));
+        assert_false(load(w, &set, &p, message, sizeof message));
         assert_memory_equal(message, w->path, strlen(w->path));
         assert_string_equal(message + strlen(w->path) + 2, wrong[n].message);
         assert_null(set.mapping[0]);
@@ -133,7 +131,6 @@ static void wrong_numbers_are_refused(void **state)
     };
     for (size_t n = 0; n < COUNT(cases); n++) {
         const struct attn_problem p = problem_of(cases[n].problem);
-        const struct tensors_layout layout = {0};
         const bool packed = p.options & ATTN_OPTION_PACKED, paged = p.options & ATTN_OPTION_PAGED;
         struct written *w = begin();
         struct tensor_set set;
@@ -154,7 +151,7 @@ static void wrong_numbers_are_refused(void **state)
         memcpy(w->data[4], cases[n].q, sizeof cases[n].q);
         memcpy(w->data[5], cases[n].table, sizeof cases[n].table);
         end(w);
-        assert_false(operands_file_load(&set, &p, &layout, w->path, "x.", message, sizeof message));
+        assert_false(load(w, &set, &p, message, sizeof message));
         assert_string_equal(message + strlen(w->path) + 2, cases[n].message);
         assert_null(set.mapping[0]);
         discard(w);

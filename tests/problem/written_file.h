@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "problem/operands_file.h"
 #include "problem/parse.h"
 #include "problem/safetensors.h"
 #include "problem/tensors.h"
@@ -73,6 +74,18 @@ static inline void end(struct written *w)
     char message[256];
     if (!safetensors_write(w->path, w->tensors, w->count, message, sizeof message))
         fail_msg("%s", message);
+}
+
+/* Reads the operands that begin with "x."; false fills message. */
+static inline bool load(const struct written *w, struct tensor_set *set,
+                        const struct attn_problem *p, char *message, size_t message_size)
+{
+    static const struct tensors_layout layout = {0};
+    struct safetensors *opened = safetensors_open(w->path, message, message_size);
+    const struct operands_file file = {opened, w->path, "x."};
+    const bool loaded = opened && operands_file_load(&file, set, p, &layout, message, message_size);
+    safetensors_close(opened);
+    return loaded;
 }
 
 static inline void discard(struct written *w)
