@@ -2,16 +2,18 @@
  * cold: a rotation over more sets than caches and TLB can hold, and a test that it is cold.
  */
 #include <math.h>
+#include <unistd.h>
 
 #include "bench.h"
 #include "system/ceilings.h"
 
 /* Four times the last-level cache: with the usual pseudo-LRU replacement, twice would leave some
- * lines in it.  And more pages than any TLB holds: 2048 to 4096 entries of 4 KiB in processors of
- * 2025 (Zen 5, Golden Cove), so four times that. */
+ * lines in it.  And more pages than any TLB holds: 2048 to 4096 entries in processors of 2025 (Zen 5,
+ * Golden Cove), so four times that; pages have 4 KiB on x86, 4 to 64 on AArch64. */
 size_t bench_cold_sets(const struct machine *machine, double bytes)
 {
-    static const double tlb_reach = 4096.0 * 4096, unknown = 64 << 20;
+    static const double unknown = 64 << 20;
+    const double tlb_reach = 4096 * (double)sysconf(_SC_PAGESIZE);
     const double cache = (double)machine_last_level_bytes(machine);
     const double rotation = 4 * fmax(cache > 0 ? cache : unknown, tlb_reach);
     return (size_t)fmax(2, ceil(rotation / bytes) + 1);

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "bench/bench.h"
 #include "base/clock.h"
@@ -40,12 +41,13 @@ static inline void execute(const struct attn_plan *plan, const struct attn_tenso
     seen.calls++;
     output(t)[0] = (float)seen.calls;
     if (seen.faults > 0) {
-        char *pages = mmap(NULL, seen.faults * 4096, PROT_READ | PROT_WRITE,
+        const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+        char *pages = mmap(NULL, seen.faults * page, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        madvise(pages, seen.faults * 4096, MADV_NOHUGEPAGE);
+        madvise(pages, seen.faults * page, MADV_NOHUGEPAGE);
         for (size_t i = 0; i < seen.faults; i++)
-            pages[i * 4096] = 1;
-        munmap(pages, seen.faults * 4096);
+            pages[i * page] = 1;
+        munmap(pages, seen.faults * page);
     }
     while (clock_now() - start < seen.spin_s)
         ;
