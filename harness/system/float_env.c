@@ -1,9 +1,11 @@
 /*
- * float_env: the control words of x86; elsewhere what the C library and a subnormal number tell.
+ * float_env: the control words of x86 and AArch64; elsewhere what the C library and a subnormal number
+ * tell.
  */
 #include "float_env.h"
 
 #include <fenv.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -58,6 +60,45 @@ void float_env_reset(void)
     const unsigned short x87 = X87;
     __asm__ volatile("fldcw %0" : : "m"(x87));
     __builtin_ia32_ldmxcsr(MXCSR | (__builtin_ia32_stmxcsr() & MXCSR_FLAGS));
+}
+
+#elif defined __aarch64__
+
+/* Linux starts a process with all of FPCR 0; its flags are in another register.  Bits that a processor
+ * lacks read as 0. */
+static const struct {
+    uint64_t bits, value; /* named where the bits have that value */
+    const char *says;
+} meanings[] = {
+    {1 << 24, 1 << 24, "flush-to-zero set"},
+    {1 << 19, 1 << 19, "flush-to-zero of f16 set"},
+    {1 << 0, 1 << 0, "flush-inputs-to-zero set"},
+    {1 << 25, 1 << 25, "default NaN set"},
+    {1 << 26, 1 << 26, "alternative f16 set"},
+    {1 << 1, 1 << 1, "alternate handling set"},
+    {1 << 2, 1 << 2, "scalars keep upper elements set"},
+    {3 << 22, 1 << 22, "rounding upward"},
+    {3 << 22, 2 << 22, "rounding downward"},
+    {3 << 22, 3 << 22, "rounding towards zero"},
+};
+#define UNMASKED 0x9f00U /* bits that trap an exception */
+
+bool float_env_changed(char text[FLOAT_ENV_TEXT])
+{
+    uint64_t fpcr;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(fpcr));
+    *text = 0;
+    for (size_t n = 0; n < sizeof meanings / sizeof *meanings; n++)
+        if ((fpcr & meanings[n].bits) == meanings[n].value)
+            add(text, meanings[n].says);
+    if (fpcr & UNMASKED)
+        add(text, "an exception unmasked");
+    return *text;
+}
+
+void float_env_reset(void)
+{
+    __asm__ volatile("msr fpcr, %0" : : "r"((uint64_t)0));
 }
 
 #else

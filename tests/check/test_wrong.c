@@ -22,7 +22,7 @@
 #define UPWARD "rounding upward, x87 rounding upward"
 #else
 #define FLUSH "flush-to-zero set"
-#define UPWARD "another rounding mode set"
+#define UPWARD "rounding upward"
 #endif
 #define CHANGED "leaves the floating-point environment changed"
 
