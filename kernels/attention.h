@@ -66,9 +66,11 @@ enum attn_dtype {
     ATTN_DTYPE_COUNT
 };
 
-/* Instruction sets, weakest first within an architecture; see isa.h for what each one needs. */
+/* Instruction sets, weakest first within an architecture; see isa.h for what each one needs.  What the
+ * compiler targets without flags is BASELINE; the variants of this library for it are called NEON on
+ * AArch64. */
 enum attn_isa {
-    ATTN_ISA_BASELINE,    /* whatever the compiler targets without flags */
+    ATTN_ISA_BASELINE,
     ATTN_ISA_AVX2,        /* x86-64-v3 */
     ATTN_ISA_AVX512,      /* x86-64-v4 */
     ATTN_ISA_AVX512_BF16, /* x86-64-v4 and AVX512_BF16 */
@@ -460,7 +462,8 @@ const enum attn_isa *attn_isa_preference(void);
  * first; also those that this host cannot run. */
 const struct attn_kernel *const *attn_kernels(size_t *count);
 
-/* A variant by name and ISA; NULL where there is none. */
+/* A variant by name and ISA; NULL where there is none.  ATTN_ISA_BASELINE finds the one that every
+ * processor of this architecture runs, on AArch64 that for ATTN_ISA_NEON. */
 const struct attn_kernel *attn_find(const char *name, enum attn_isa isa);
 
 /* The variant to use on this host, from the problem and the threads alone; NULL where none supports it. */

@@ -8,6 +8,10 @@
 
 #include <string.h>
 
+#if defined __aarch64__
+#include <sys/auxv.h>
+#endif
+
 static bool always(void)
 {
     return true;
@@ -49,6 +53,20 @@ static bool has_avx512_bf16(void)
 
 #endif
 
+#if defined __aarch64__
+
+static bool has_neon(void)
+{
+    const unsigned long needed = HWCAP_FP | HWCAP_ASIMD;
+    return (getauxval(AT_HWCAP) & needed) == needed;
+}
+
+#else
+
+#define has_neon never
+
+#endif
+
 static const struct {
     const char *name;
     const char *needs;
@@ -59,7 +77,7 @@ static const struct {
     [ATTN_ISA_AVX512] = {"avx512", "x86-64-v4: AVX-512 F, BW, CD, DQ, VL", has_avx512},
     [ATTN_ISA_AVX512_BF16] = {"avx512_bf16", "x86-64-v4 and AVX512_BF16", has_avx512_bf16},
     [ATTN_ISA_AMX] = {"amx", "AMX tiles", never},
-    [ATTN_ISA_NEON] = {"neon", "AArch64 Advanced SIMD", never},
+    [ATTN_ISA_NEON] = {"neon", "AArch64 Advanced SIMD", has_neon},
     [ATTN_ISA_SVE] = {"sve", "AArch64 SVE", never},
 };
 
@@ -76,6 +94,15 @@ const char *attn_isa_needs(enum attn_isa isa)
 bool attn_isa_available(enum attn_isa isa)
 {
     return isas[isa].available();
+}
+
+enum attn_isa attn_isa_built_as(enum attn_isa isa)
+{
+#if defined __aarch64__
+    if (isa == ATTN_ISA_BASELINE)
+        return ATTN_ISA_NEON;
+#endif
+    return isa;
 }
 
 bool attn_isa_parse(const char *name, enum attn_isa *isa)

@@ -12,6 +12,10 @@
 /* What the ISA needs of the host, for `attnbench list`: "AVX2, FMA, ..." */
 const char *attn_isa_needs(enum attn_isa isa);
 
+/* What variants of ours for it are built as on this architecture: ATTN_ISA_NEON for ATTN_ISA_BASELINE on
+ * AArch64, else what it is. */
+enum attn_isa attn_isa_built_as(enum attn_isa isa);
+
 /* attn_isa_preference() of the processors of a vendor, as __builtin_cpu_is() names it: "intel", "amd". */
 const enum attn_isa *attn_isa_preference_of(const char *vendor);
 

@@ -6,13 +6,28 @@ include(CheckSymbolExists)
 # The one place that knows compiler flags per ISA.  -mprefer-vector-width: GCC and Clang would
 # otherwise split autovectorised loops of the avx512 variants into halves.
 set(ATTN_FLAGS_baseline "")
+set(ATTN_FLAGS_neon "")
 set(ATTN_FLAGS_avx2 -march=x86-64-v3)
 set(ATTN_FLAGS_avx512 -march=x86-64-v4 -mprefer-vector-width=512)
 set(ATTN_FLAGS_avx512_bf16 -march=x86-64-v4 -mavx512bf16 -mprefer-vector-width=512)
 
+# Lists of ISAs name those of all architectures; `baseline` in them is what the compiler targets without
+# flags, under the name that it has here.
+check_symbol_exists(__aarch64__ stdint.h ATTN_AARCH64)
+set(ATTN_BASELINE baseline)
+set(ATTN_ISAS_ELSEWHERE "")
+if(ATTN_AARCH64)
+  set(ATTN_BASELINE neon)
+  set(ATTN_ISAS_ELSEWHERE avx2 avx512 avx512_bf16)
+endif()
+
 set(ATTN_KERNELS_DIR ${CMAKE_CURRENT_LIST_DIR})
 
 function(attn_isa_compiles isa out)
+  if(isa IN_LIST ATTN_ISAS_ELSEWHERE)
+    set(${out} FALSE PARENT_SCOPE)
+    return()
+  endif()
   string(REPLACE ";" " " flags "${ATTN_FLAGS_${isa}}")
   set(CMAKE_REQUIRED_FLAGS "${flags} -Werror")
   set(CMAKE_REQUIRED_QUIET ON)
@@ -42,6 +57,7 @@ function(attn_per_isa target source macro prefix)
   cmake_parse_arguments(arg "F64" "BUILT;LIST" "DEFINE;LINK;INCLUDE" ${ARGN})
   set(built "")
   set(lines "")
+  list(TRANSFORM arg_UNPARSED_ARGUMENTS REPLACE "^baseline$" ${ATTN_BASELINE})
   foreach(isa IN LISTS arg_UNPARSED_ARGUMENTS)
     attn_isa_compiles(${isa} compiles)
     if(NOT compiles)

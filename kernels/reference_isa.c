@@ -23,8 +23,12 @@ static const struct {
 #undef ATTN_REFERENCE
 };
 
-/* In 80 bits, which are the same on every ISA. */
-reference_row attn_reference_f64_baseline;
+/* In long double, which is the same on every ISA. */
+#define ATTN_REFERENCE(isa, ISA)            \
+    reference_row attn_reference_f64_##isa; \
+    static reference_row *const row_of_f64 = attn_reference_f64_##isa;
+#include "reference_f64_list.h"
+#undef ATTN_REFERENCE
 
 size_t attn_reference_workspace(const struct attn_problem *problem)
 {
@@ -42,8 +46,7 @@ void attn_reference(const struct attn_problem *problem, const struct attn_tensor
     for (size_t k = 1; k < sizeof builds / sizeof *builds; k++)
         if (attn_isa_available(builds[k].isa))
             best = k;
-    reference_row *row_of_type =
-        problem->dtype == ATTN_F64 ? attn_reference_f64_baseline : builds[best].row;
+    reference_row *row_of_type = problem->dtype == ATTN_F64 ? row_of_f64 : builds[best].row;
     row_of_type(problem, tensors, b, h, i, compute, bound_factor, workspace, row);
 }
 

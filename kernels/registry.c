@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "attention.h"
+#include "isa.h"
 
 #define ENTRY(name, isa) extern const struct attn_kernel attn_kernel_##name##_##isa;
 #include "registry_list.h"
@@ -26,8 +26,9 @@ const struct attn_kernel *const *attn_kernels(size_t *count)
 
 const struct attn_kernel *attn_find(const char *name, enum attn_isa isa)
 {
+    const enum attn_isa built = attn_isa_built_as(isa);
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
-        if (kernels[i]->isa == isa && strcmp(kernels[i]->name, name) == 0)
+        if (kernels[i]->isa == built && strcmp(kernels[i]->name, name) == 0)
             return kernels[i];
     return NULL;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/scan.h"
+#include "isa.h"
 
 #define ALL_ISAS ((1u << ATTN_ISA_COUNT) - 1)
 
@@ -142,11 +143,20 @@ static int preferred(const char *name, const struct attn_problem *problem, unsig
     return -1;
 }
 
+/* The instruction sets, with baseline under the name that variants of that kernel have for it here. */
+static unsigned as_built(const char *name, unsigned isas)
+{
+    const unsigned baseline = 1u << ATTN_ISA_BASELINE;
+    if (!(isas & baseline) || catalogue_find(name, ATTN_ISA_BASELINE))
+        return isas;
+    return (isas & ~baseline) | 1u << attn_isa_built_as(ATTN_ISA_BASELINE);
+}
+
 unsigned select_variants(const struct selected *selected, unsigned isas,
                          const struct attn_problem *problem)
 {
     if (selected->variant)
-        return 1u << selected->isa;
+        return as_built(selected->name, 1u << selected->isa);
     if (isas == ALL_ISAS) {
         unsigned built = 0;
         for (int isa = 0; isa < ATTN_ISA_COUNT; isa++)
@@ -155,7 +165,7 @@ unsigned select_variants(const struct selected *selected, unsigned isas,
         return built;
     }
     if (isas)
-        return isas;
+        return as_built(selected->name, isas);
     static const unsigned demands[] = {HERE | ABLE, HERE | OF_TYPE, HERE, 0};
     int best = -1;
     for (size_t i = 0; best < 0; i++)

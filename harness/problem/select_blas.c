@@ -27,8 +27,13 @@ static size_t find(struct piece name, char *message, size_t size)
                      attn_blas_description());
             return COUNT;
         }
-        if (piece_is(name, libraries[i].library))
-            return i;
+        if (piece_is(name, libraries[i].library)) {
+            if (catalogue_named(libraries[i].kernel))
+                return i;
+            snprintf(message, size, "--blas: kernel %s is not built for this processor",
+                     libraries[i].kernel);
+            return COUNT;
+        }
         scan_offer(&choice, libraries[i].library);
     }
     snprintf(message, size, "no CBLAS library %s; %s", scan_quote(name, quoted),

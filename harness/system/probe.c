@@ -8,8 +8,10 @@
  *   baseline     14 of 16 registers, 7 multiply and 7 add: 3 to 4 cycles, up to 2 of each a cycle
  *   avx2         12 of 16; FMA, 4 to 5 cycles, 2 a cycle: 10 would do
  *   avx512       24 of 32; FMA as above; vdpbf16ps, 5 to 6 cycles, 2 a cycle: 12 would do
+ *   neon         24 of 32; FMA, 4 cycles, 2 to 4 a cycle: 16 would do
  *
- * (latencies: uops.info, Zen 2 to 5 and Skylake to Sapphire Rapids).
+ * (latencies: uops.info, Zen 2 to 5 and Skylake to Sapphire Rapids; Arm's Software Optimization Guides of
+ * Neoverse N1 and V2).
  */
 #include "probe.h"
 
@@ -217,7 +219,8 @@ static double copy(void *to, const void *from, size_t n)
     return 2.0 * (double)n;
 }
 
-/* Without the read for ownership that an ordinary store costs. */
+/* Without the read for ownership that an ordinary store costs on x86; Arm's cores leave it out of long
+ * runs of stores by themselves (write streaming, in their Technical Reference Manuals). */
 static inline void store_past_cache(char *p, vi x)
 {
 #if defined __AVX512F__

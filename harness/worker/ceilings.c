@@ -4,6 +4,7 @@
 #include "system/ceilings.h"
 #include "worker.h"
 #include "base/number.h"
+#include "isa.h"
 
 #define PROBE_S 0.05
 
@@ -37,7 +38,7 @@ void worker_ceilings(struct worker *worker)
     worker_stage("measuring ceilings");
     for (int i = 0; i < ATTN_ISA_COUNT; i++) {
         const enum attn_isa isa = (enum attn_isa)i;
-        if (!attn_isa_available(isa))
+        if (!attn_isa_available(isa) || attn_isa_built_as(isa) != isa)
             continue;
         json_array_append_new(
             isas,

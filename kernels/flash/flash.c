@@ -26,6 +26,10 @@
  *                      avx512  8 x 2: 16 accumulators + 2 + 1 = 19 of 32 registers; 10 loads per
  *                              16 FMAs.  4 cycles of latency on two pipes want 8 accumulators.
  *                      avx2    6 x 2: 12 + 2 + 1 = 15 of 16; 8 loads per 12 FMAs.
+ *                      neon    8 x 2: a vector of each of 8 keys does for 4 steps, as FMAs take
+ *                              one factor from a lane: 16 + 8 + 2 = 26 of 32 registers; 16 loads
+ *                              per 64 FMAs.  4 cycles on four pipes (Neoverse V2) want the 16.
+ *                              A broadcast would take a turn of a floating-point pipe (N1).
  *                  3 columns need 27 registers and 11 loads per 24 FMAs, but 48 queries divide
  *                  neither 64 nor 128, and loads do not bind: 10 of them take 5 to 10 cycles,
  *                  16 FMAs take 8 on two pipes and 16 on one.
@@ -46,7 +50,8 @@
  *   tiles of a     a block of K and V, 64 KB at D = 64, is read from L3 or memory once for
  *   task           FLASH_TILES tiles: 64 KB per 4 * 128 * 2 * 128 cycles are 0.5 bytes a cycle,
  *                  1.8 GB/s, where one tile would ask for 7.4 of the 10 to 40 that a core gets.
- *                  q and o of four tiles are 64 KB (128 at D = 128), of 1 MB of L2.
+ *                  q and o of four tiles are 64 KB (128 at D = 128), of 1 MB of L2.  A tile of neon
+ *                  has a quarter of the queries, so a task has 16.
  *
  * Measured on AMD Zen 4 (one 512-bit FMA a cycle), S = 1024, D = 64, one thread, by a sampling
  * profiler: scores and weights 52 % of the time, values 45, the rest calls, prefetching between

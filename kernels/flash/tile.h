@@ -20,9 +20,10 @@
 #define FLASH_COLS 2
 #define FLASH_TILE (FLASH_COLS * VF_LANES)
 
-/* Rows of the register tile: FLASH_COLS vectors each, beside two operands and a broadcast value.
- * 32 registers hold 8 x 2 with room for the compiler's temporaries, 16 hold 6 x 2. */
-#if VF_LANES == 16
+/* Rows of the register tile: FLASH_COLS vectors each, beside two operands and a broadcast value, or a
+ * vector of values for each row (VF_FACTOR_IN_LANE).  32 registers hold 8 x 2 with room for the
+ * compiler's temporaries, 16 hold 6 x 2. */
+#if VF_REGISTERS == 32
 #define FLASH_ROWS 8
 #else
 #define FLASH_ROWS 6
@@ -33,9 +34,10 @@
 #define FLASH_KEYS (FLASH_ROWS == 8 ? 128 : 120)
 #endif
 
-/* Tiles that share each block of K and V while it is in the second-level cache. */
+/* Tiles that share each block of K and V while it is in the second-level cache: 128 queries at avx512 and
+ * neon. */
 #ifndef FLASH_TILES
-#define FLASH_TILES 4
+#define FLASH_TILES (VF_FACTOR_IN_LANE ? 16 : 4)
 #endif
 
 /* Floats that the packed K and V of a block need, their dimensions rounded up to vectors. */

@@ -15,16 +15,33 @@
 
 #include "real.h"
 
+/* For what C cannot say, or compilers do not hear. */
 #if defined __SSE__
-#include <immintrin.h> /* for what C cannot say, or compilers do not hear */
+#include <immintrin.h>
+#elif defined __aarch64__
+#include <arm_neon.h>
 #endif
 
 #if defined __AVX512F__
 #define VF_BYTES 64
+#define VF_REGISTERS 32
 #elif defined __AVX__
 #define VF_BYTES 32
+#define VF_REGISTERS 16
+#elif defined __aarch64__
+#define VF_BYTES 16
+#define VF_REGISTERS 32
 #else
 #define VF_BYTES 16
+#define VF_REGISTERS 16
+#endif
+
+/* Whether a multiply-add takes a factor from one lane of a register, so that a vector loaded whole
+ * does for as many broadcasts as it has lanes (vf_fma_lane). */
+#if defined __aarch64__
+#define VF_FACTOR_IN_LANE 1
+#else
+#define VF_FACTOR_IN_LANE 0
 #endif
 
 #define VF_LANES (VF_BYTES / REAL_BYTES)
@@ -137,6 +154,8 @@ static inline bool vi_any(vi mask)
     return VF_OF_TYPE(_mm256_movemask_)((vf)mask) != 0;
 #elif defined __SSE__
     return VF_OF_TYPE(_mm_movemask_)((vf)mask) != 0;
+#elif defined __aarch64__
+    return vmaxvq_u32((uint32x4_t)mask) != 0;
 #else
     real_int any = 0;
     for (int i = 0; i < VF_LANES; i++)
@@ -284,9 +303,29 @@ static inline vf vf_fma(vf a, vf b, vf c)
 #elif defined __FMA__
     __asm__(VF_FMA " %2, %1, %0" : "+x"(c) : "x"(a), "x"(b));
     return c;
+#elif defined __aarch64__ && REAL_BYTES == 8
+    return (vf)vfmaq_f64((float64x2_t)c, (float64x2_t)a, (float64x2_t)b);
+#elif defined __aarch64__
+    return (vf)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
 #else
     return a * b + c;
 #endif
 }
+
+#if VF_FACTOR_IN_LANE && REAL_BYTES == 4
+/* A vector whose lanes are factors; GCC 12 would otherwise load each lane by itself. */
+VF_INLINE vf vf_load_factors(const real *p)
+{
+    vf v = vf_load(p);
+    __asm__("" : "+w"(v));
+    return v;
+}
+
+/* a[lane] * b + c, where lane is a constant. */
+VF_INLINE vf vf_fma_lane(vf a, const int lane, vf b, vf c)
+{
+    return vf_fma(vf_set1(a[lane]), b, c);
+}
+#endif
 
 #endif

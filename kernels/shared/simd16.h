@@ -40,6 +40,11 @@ static inline vf vf_load_i8(const int8_t *p)
     return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)p)));
 #elif defined __AVX2__
     return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)p)));
+#elif defined __aarch64__
+    int32_t four;
+    memcpy(&four, p, sizeof four);
+    const int16x8_t words = vmovl_s8(vreinterpret_s8_s32(vdup_n_s32(four)));
+    return (vf)vcvtq_f32_s32(vmovl_s16(vget_low_s16(words)));
 #else
     vf v;
     for (int i = 0; i < VF_LANES; i++)
@@ -55,6 +60,8 @@ static inline vf vf_load_f16(const uint16_t *p)
     return (vf)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p));
 #elif defined __F16C__
     return (vf)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p));
+#elif defined __aarch64__
+    return (vf)vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p)));
 #else
     vf v;
     for (int i = 0; i < VF_LANES; i++)

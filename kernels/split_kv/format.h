@@ -28,8 +28,13 @@ static inline enum format format_of(enum attn_dtype kv_dtype)
 /* Bytes of a step. */
 #define FORMAT_STEP(format) ((format) == FORMAT_I8 ? VF_BYTES / 2 : VF_BYTES)
 
-/* Whether a line is fetched beside step x: one for each that is read. */
+/* Whether a line is fetched beside step x: in avx512 one for each that is read, in avx2 and baseline, as
+ * they were measured, two and four; in neon one. */
+#if VF_FACTOR_IN_LANE
+#define FORMAT_FETCHES(format, x) ((x) % (64 / FORMAT_STEP(format)) == 0)
+#else
 #define FORMAT_FETCHES(format, x) ((format) != FORMAT_I8 || (x) % 2 == 0)
+#endif
 
 /* Vectors that a step widens to. */
 #define FORMAT_VECTORS(format) ((format) == FORMAT_F32 ? 1 : 2)

@@ -7,7 +7,8 @@
  * is one vector of scores, lane key * rows + row, on which softmax is lane-wise: maximum, shift and
  * sum of a row stand in all lanes of that row.
  *
- * Registers (avx512): 16 sums of 4 keys x 4 rows, 4 vectors of Q, 1 of K.
+ * Registers (avx512): 16 sums of 4 keys x 4 rows, 4 vectors of Q, 1 of K.  In neon these are 4 vectors of
+ * scores, made together: sums of one alone would wait for each other.
  *
  * With eight rows each row has its own lanes of a vector, which hold as many neighbouring elements
  * as there is room for: a piece, in avx512 two elements of float32.  A key's piece is copied to the
@@ -52,6 +53,31 @@ VF_INLINE void dots_step(const enum format format, const int r, const int abreas
     }
 }
 
+#define DOTS_TOGETHER (VF_REGISTERS == 32 && VF_LANES == KEYS_ABREAST)
+
+#if DOTS_TOGETHER
+/* Scores of KEYS_ABREAST keys from k on: r vectors. */
+VF_INLINE void vectors_of_dots(const enum format format, const int r, vf *s, const float *q,
+                               const char *k, ptrdiff_t stride, const struct axis *axis,
+                               struct cursor *cursor)
+{
+    const int step = r * FORMAT_K_VECTORS(format) * VF_LANES;
+    vf sum[KEYS_ABREAST * 4];
+#pragma GCC unroll 16
+    for (int i = 0; i < KEYS_ABREAST * r; i++)
+        sum[i] = (vf){0};
+#pragma GCC unroll 1
+    for (ptrdiff_t x = 0; x < axis->full; x++)
+        dots_step(format, r, KEYS_ABREAST, sum, q + x * step, k + x * FORMAT_STEP(format), stride,
+                  0, cursor);
+    if (axis->tail)
+        dots_step(format, r, KEYS_ABREAST, sum, q + axis->full * step,
+                  k + axis->full * FORMAT_STEP(format), stride, axis->tail, cursor);
+#pragma GCC unroll 4
+    for (int i = 0; i < r; i++)
+        s[i] = vf_hsum_each(sum + i * VF_LANES);
+}
+#else
 /* Scores of VF_LANES / r keys from k on. */
 VF_INLINE vf vector_of_dots(const enum format format, const int r, const float *q, const char *k,
                             ptrdiff_t stride, const struct axis *axis, struct cursor *cursor)
@@ -75,6 +101,7 @@ VF_INLINE vf vector_of_dots(const enum format format, const int r, const float *
     }
     return vf_hsum_each(sum);
 }
+#endif
 
 /* Scores of GROUP_KEYS keys from k on.  (Together with the exponentials in one function GCC 12
  * would keep the sums in memory.) */
@@ -82,10 +109,16 @@ VF_INLINE void dots(const enum format format, const int r, vf *s, const float *q
                     const struct axis *axis, struct cursor *next)
 {
     struct cursor cursor = *next; /* in registers */
+#if DOTS_TOGETHER
+#pragma GCC unroll 1
+    for (int j = 0; j < GROUP_KEYS; j += KEYS_ABREAST, s += r)
+        vectors_of_dots(format, r, s, q, k.data + j * k.stride, k.stride, axis, &cursor);
+#else
 #pragma GCC unroll 1
     for (int i = 0; i < GROUP_KEYS * r / VF_LANES; i++)
         s[i] = vector_of_dots(format, r, q, k.data + i * (VF_LANES / r) * k.stride, k.stride, axis,
                               &cursor);
+#endif
     *next = cursor;
 }
 

@@ -4,7 +4,7 @@
  * P comes back from memory as broadcasts, and each step of a V row is loaded once for all rows.
  *
  * Registers (avx512): 16 accumulators of 4 rows x 4 steps of O (or 8 x 2), 4 broadcasts of P, 1
- * vector of V.
+ * vector of V; in neon the weights of 4 rows are lanes of one register.
  *
  * In avx512_bf16 a lane of 32 bits holds the weights, or values, of two neighbouring keys, and
  * vdpbf16ps multiplies and adds both: half the multiply-adds of widened values, for which P is
@@ -38,6 +38,17 @@ VF_INLINE void store_sums(const int r, const int n, const vf *a, float *o, ptrdi
             vf_store(o + h * o_stride + x * VF_LANES, a[h * n + x]);
 }
 
+#if VF_FACTOR_IN_LANE
+/* The weights of VF_LANES rows by one load: a multiply-add takes each from its lane. */
+VF_INLINE void weights_in_lanes(vf pj[VF_LANES], const float *p)
+{
+    const vf all = vf_load_factors(p);
+#pragma GCC unroll 4
+    for (int h = 0; h < VF_LANES; h++)
+        pj[h] = vf_set1(all[h]);
+}
+#endif
+
 /* o[r rows][c steps] += p[keys][r] v[keys][c]; of a step only `tail` bytes exist, if not 0. */
 VF_INLINE void add_values(const enum format format, const int r, const int c, int tail, float *o,
                           ptrdiff_t o_stride, const float *p, ptrdiff_t p_stride, struct rows v,
@@ -52,6 +63,10 @@ VF_INLINE void add_values(const enum format format, const int r, const int c, in
 #pragma GCC unroll 8
         for (int h = 0; h < r; h++)
             pj[h] = vf_set1(p[h]);
+#if VF_FACTOR_IN_LANE
+        if (r == VF_LANES)
+            weights_in_lanes(pj, p);
+#endif
 #pragma GCC unroll 16
         for (int x = 0; x < c; x++) {
             vf vx[2];
@@ -196,7 +211,7 @@ VF_INLINE void values_of_tile(const enum format format, const int r, const struc
     float *o = t->o + row * t->o_floats;
     const float *p = t->p + row;
     const int w = FORMAT_VECTORS(format);
-    const int accumulators = VF_LANES == 16 && r > 1 ? 16 : 8;
+    const int accumulators = VF_REGISTERS == 32 && r > 1 ? 16 : 8;
     const int c = r * w < accumulators ? accumulators / (r * w) : 1;
     ptrdiff_t x = 0;
 #pragma GCC unroll 1

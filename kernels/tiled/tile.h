@@ -12,7 +12,7 @@ enum {
     TILE = 64,             /* query rows computed together */
     KEYS = 64,             /* keys a block: 16 KB of K at D = 64 in f32, half of an L1 */
     COLUMN = 2 * VF_LANES, /* rows whose results are in registers at once: two vectors */
-#if defined __AVX512F__
+#if VF_REGISTERS == 32
     STEPS = 8 /* by COLUMN: 16 of 32 registers hold sums, 10 loads feed 16 multiply-adds */
 #else
     STEPS = 4 /* 8 of 16 registers */

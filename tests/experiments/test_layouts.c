@@ -41,6 +41,9 @@ static void code_lies_as_far_on_as_its_layout_says(void **state)
 {
     (void)state;
     static const unsigned bytes[] = {0, 16, 32, 48, 1104, 2144, 3504};
+    const struct attn_kernel *flash = attn_find("flash", ATTN_ISA_BASELINE);
+    char symbol[64];
+    snprintf(symbol, sizeof symbol, "attn_kernel_flash_%s", attn_isa_name(flash->isa));
     uintptr_t base = 0;
     for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
         char path[512];
@@ -48,7 +51,7 @@ static void code_lies_as_far_on_as_its_layout_says(void **state)
         void *module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
         if (!module)
             fail_msg("%s", dlerror());
-        const struct attn_kernel *kernel = dlsym(module, "attn_kernel_flash_baseline");
+        const struct attn_kernel *kernel = dlsym(module, symbol);
         assert_non_null(kernel);
         const uintptr_t at = (uintptr_t)kernel->execute;
         base = i ? base : at;

@@ -25,7 +25,12 @@
 #define CHUNK 4096
 
 static const struct exp2_variant *const variants[] = {
+#ifdef TEST_BASELINE
     &exp2_baseline,
+#endif
+#ifdef TEST_NEON
+    &exp2_neon,
+#endif
 #ifdef TEST_AVX2
     &exp2_avx2,
 #endif

@@ -27,7 +27,12 @@
 #define CHUNKS 100
 
 static const struct f64_variant *const variants[] = {
+#ifdef TEST_BASELINE
     &f64_baseline,
+#endif
+#ifdef TEST_NEON
+    &f64_neon,
+#endif
 #ifdef TEST_AVX2
     &f64_avx2,
 #endif

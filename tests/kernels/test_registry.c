@@ -109,6 +109,14 @@ static void descriptors(void **state)
         assert_ptr_equal(attn_find(k->name, k->isa), k); /* the only one of its name and ISA */
     }
     assert_null(attn_find("no such kernel", ATTN_ISA_BASELINE));
+#if defined __aarch64__
+    const enum attn_isa baseline = ATTN_ISA_NEON;
+#else
+    const enum attn_isa baseline = ATTN_ISA_BASELINE;
+#endif
+    assert_true(attn_isa_available(baseline));
+    assert_int_equal(attn_find("naive", ATTN_ISA_BASELINE)->isa, baseline);
+    assert_ptr_equal(attn_find("naive", ATTN_ISA_BASELINE), attn_find("naive", baseline));
 }
 
 /* Its value, NULL where there is none; a name stands once. */
@@ -143,7 +151,7 @@ static size_t core_types(enum attn_isa isa, bool few_rows, bool openblas,
         cores[2] = "Haswell";
     }
 #else
-    (void)isa;
+    (void)isa, (void)openblas;
 #endif
     (void)few_rows;
     cores[0] = "its own choice";

@@ -25,7 +25,12 @@
 #define CHUNK 4096
 
 static const struct softcap_variant *const variants[] = {
+#ifdef TEST_BASELINE
     &softcap_baseline,
+#endif
+#ifdef TEST_NEON
+    &softcap_neon,
+#endif
 #ifdef TEST_AVX2
     &softcap_avx2,
 #endif

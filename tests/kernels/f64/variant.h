@@ -15,6 +15,6 @@ struct f64_variant {
     void (*softcap)(float c, const double *x, double *y, size_t n);
 };
 
-extern const struct f64_variant f64_baseline, f64_avx2, f64_avx512;
+extern const struct f64_variant f64_baseline, f64_avx2, f64_avx512, f64_neon;
 
 #endif

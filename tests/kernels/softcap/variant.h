@@ -14,6 +14,6 @@ struct softcap_variant {
     void (*run)(float c, const float *x, float *y, size_t n);
 };
 
-extern const struct softcap_variant softcap_baseline, softcap_avx2, softcap_avx512;
+extern const struct softcap_variant softcap_baseline, softcap_avx2, softcap_avx512, softcap_neon;
 
 #endif
