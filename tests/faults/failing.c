@@ -206,7 +206,7 @@ EXPORT int ftruncate(int fd, off_t size)
 
 EXPORT int rename(const char *from, const char *to)
 {
-    return FAILS(RENAME) ? -1 : (int)syscall(SYS_rename, from, to);
+    return FAILS(RENAME) ? -1 : renameat(AT_FDCWD, from, AT_FDCWD, to);
 }
 
 EXPORT int pipe2(int ends[2], int flags)

@@ -163,6 +163,38 @@ test_setup_refuses_old_tools() {
     has stderr "$err" 'gcc 9.4.0 is too old'
 }
 
+# The cross compiler, its emulator and all libraries for arm64 but jansson.
+aarch64_but_jansson() {
+    stub aarch64-linux-gnu-gcc <<<''
+    stub qemu-aarch64 <<<''
+    stub dpkg <<<"echo dpkg \"\$@\" >>'$calls'"
+    touch "$have/"{libhwloc,libmd,libxxhash,libopenblas-openmp,libcmocka}-dev:arm64
+}
+
+test_setup_of_aarch64_prints_the_line() {
+    aarch64_but_jansson
+    run "$tree/scripts/setup" --aarch64
+    status_is 3
+    has stderr "$err" 'dpkg --add-architecture arm64 && apt-get update && apt-get install --no-install-recommends libjansson-dev:arm64'
+    stub dpkg <<<'echo arm64'
+    run "$tree/scripts/setup" --aarch64
+    lacks stderr "$err" 'dpkg --add-architecture'
+    touch "$have/libjansson-dev:arm64"
+    run "$tree/scripts/setup" --aarch64
+    status_is 0
+    is output "$out$err" ''
+}
+
+test_setup_of_aarch64_adds_the_architecture() {
+    aarch64_but_jansson
+    stub id <<<'echo 0'
+    stub apt-get <<<"echo apt-get \"\$@\" >>'$calls'; touch '$have/libjansson-dev:arm64'"
+    run "$tree/scripts/setup" --aarch64
+    status_is 0
+    is calls "$(sed -n 's/^dpkg \|^apt-get .* \(update\|install\)/\1/p' <<<"$log")" \
+        $'--print-foreign-architectures\n--add-architecture arm64\nupdate\ninstall --no-install-recommends libjansson-dev:arm64'
+}
+
 test_setup_usage() {
     run "$tree/scripts/setup" --everything
     status_is 2
@@ -269,6 +301,20 @@ test_test_fails_when_one_build_fails() {
         has calls "$log" '<ctest><--preset><release>'
         has calls "$log" '<ctest><--preset><check>'
     done
+}
+
+test_test_takes_one_preset() {
+    aarch64_but_jansson
+    touch "$have/libjansson-dev:arm64"
+    run "$tree/scripts/test" --preset aarch64 -R exp2
+    status_is 0
+    has calls "$log" 'cmake --build --preset aarch64'
+    has calls "$log" '<ctest><--preset><aarch64><--no-tests=error><-R><exp2>'
+    lacks calls "$log" release
+    lacks calls "$log" check
+    rm "$have/libcmocka-dev:arm64"
+    run "$tree/scripts/test" --preset aarch64
+    status_is 3
 }
 
 test_help_is_printed_and_nothing_run() {

@@ -243,7 +243,9 @@ double layer_file_tolerance(const struct layer_file *file)
 {
     const size_t n = file->data[output_of(file)] ? layer_file_outputs(file) : 0;
     double largest = 0;
-    for (size_t i = 0; i < n; i++)
-        largest = fmax(largest, fabs(expected(file, i)));
+    for (size_t i = 0; i < n; i++) {
+        const double size = fabs(expected(file, i));
+        largest = size > largest ? size : largest; /* GCC 12.2 for AArch64 fails at fmax() here */
+    }
     return layer_file_allowed(largest, file->layer.d_in, file->dtype);
 }

@@ -20,7 +20,7 @@ size_t tiles_kernels(const struct attn_kernel *const **kernels)
     static struct attn_kernel sizes[SIZES + 1];
     static const struct attn_kernel *listed[SIZES + 1];
     const struct attn_kernel *flash = attn_find("flash", ATTN_ISA_AVX512);
-    for (size_t i = 0; i < SIZES; i++) {
+    for (size_t i = 0; names[i]; i++) {
         sizes[i] = *flash;
         sizes[i].name = names[i];
         sizes[i].execute = NULL;
