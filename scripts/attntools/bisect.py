@@ -23,12 +23,11 @@ import hashlib
 import re
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from attntools import gate, gate_kept, selection
-from attntools.cli import Exit, ToolError, guard, parser, say
+from attntools.cli import Exit, ToolError, guard, parser, say, scratch_folder
 from attntools.files import OutputError, refuse_unwritable, write_text
 from attntools.gate_builds import ROOT
 from attntools.gate_summary import Outcome, markdown
@@ -75,8 +74,8 @@ def titled(commit: str) -> str:
 def gated(options: argparse.Namespace, base: str, new: str) -> Outcome:
     """The gate's outcome for two commits."""
     both = argparse.Namespace(**vars(options) | {"base": base, "new": new})
-    with tempfile.TemporaryDirectory(prefix="attnbench-gate-") as folder:
-        return gate.gate(both, Path(folder))
+    with scratch_folder("attnbench-gate-") as folder:
+        return gate.gate(both, folder)
 
 
 class Bisection:

@@ -4,8 +4,11 @@ import argparse
 import os
 import signal
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import IntEnum
+from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
@@ -63,6 +66,21 @@ def say(tool: str, message: str) -> None:
 def _terminated(_signal: int, _frame: FrameType | None) -> NoReturn:
     """Ends the tool as an exception would: what it has begun (such as a worktree) is undone."""
     sys.exit(128 + signal.SIGTERM)
+
+
+@contextmanager
+def scratch_folder(prefix: str) -> Iterator[Path]:
+    """A temporary folder that is gone afterwards.
+
+    SIGTERM waits while it is made: between mkdir and `with` nobody would remove it.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+    try:
+        with tempfile.TemporaryDirectory(prefix=prefix) as folder:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            yield Path(folder)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def guard(tool: str, run: Callable[[], int]) -> NoReturn:

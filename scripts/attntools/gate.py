@@ -29,7 +29,6 @@ Exit codes: 0 no regression, 1 confirmed regression, 2 the new build computes so
 
 import argparse
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -37,7 +36,7 @@ from pathlib import Path
 
 from attntools import icount, selection
 from attntools.cells import RIVALS, Identity, Results
-from attntools.cli import Exit, ToolError, guard, parser, say
+from attntools.cli import Exit, ToolError, guard, parser, say, scratch_folder
 from attntools.comparable import incomparable
 from attntools.compare import percentage
 from attntools.comparison import THRESHOLD, Verdict
@@ -254,8 +253,8 @@ def run(argv: Sequence[str] | None = None) -> int:
     options = arguments(argv)
     try:
         refuse_unwritable(options.output)
-        with tempfile.TemporaryDirectory(prefix="attnbench-gate-") as folder:
-            outcome = gate(options, Path(folder))
+        with scratch_folder("attnbench-gate-") as folder:
+            outcome = gate(options, folder)
         write_text(options.output, markdown(outcome))
     except OutputError as wrong:  # the tools' usual code for this means "too noisy" here
         raise ToolError(f"{wrong.filename}: {wrong.strerror}") from None

@@ -14,7 +14,6 @@ Exit codes: 0 done (or this go's trials are), 3 output, 4 usage or input.
 
 import argparse
 import json
-import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -25,7 +24,7 @@ from scipy.stats import binomtest
 
 from attntools import gate
 from attntools.cells import Row
-from attntools.cli import Exit, ToolError, guard, parser
+from attntools.cli import Exit, ToolError, guard, parser, scratch_folder
 from attntools.files import naming
 from attntools.gate_summary import Outcome
 
@@ -128,8 +127,8 @@ def run(argv: Sequence[str] | None = None) -> int:
             break
         chosen = gate.arguments([*options.gate, "--seed", str(trial)])
         start = time.monotonic()
-        with tempfile.TemporaryDirectory(prefix="attnbench-gate-") as folder:
-            outcome = gate.gate(chosen, Path(folder))
+        with scratch_folder("attnbench-gate-") as folder:
+            outcome = gate.gate(chosen, folder)
         # Of absolute paths only the last part: the rest differs between machines.
         told = [Path(word).name if word.startswith("/") else word for word in options.gate]
         line = line_of(options.label, trial, told, outcome, time.monotonic() - start)

@@ -20,7 +20,6 @@ Exit codes: 0 counted, 2 a kernel computes something wrong, 3 output, 4 usage, i
 import argparse
 import json
 import subprocess
-import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -28,7 +27,7 @@ from pathlib import Path
 from attntools import selection, tables
 from attntools.callgrind import ISAS, Count, count, require_valgrind
 from attntools.cells import Cell
-from attntools.cli import Exit, ToolError, guard, parser, say
+from attntools.cli import Exit, ToolError, guard, parser, say, scratch_folder
 from attntools.files import refuse_unwritable, write_text
 from attntools.gate_builds import build
 from attntools.gate_pairs import launch, wrong_in
@@ -115,8 +114,7 @@ def run(argv: Sequence[str] | None = None) -> int:
     """The tool."""
     options = arguments(argv)
     refuse_unwritable(options.output)
-    with tempfile.TemporaryDirectory(prefix="attnbench-icount-") as name:
-        folder = Path(name)
+    with scratch_folder("attnbench-icount-") as folder:
         built = replace(build("program", options.program, folder), plugins=tuple(options.plugin))
         words = ["check", *selection.words(options, **defaults(options, built.program))]
         results = launch(built, words, folder / "checked.jsonl")
