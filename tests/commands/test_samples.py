@@ -55,7 +55,7 @@ class Samples(CommandTest):
         self.assert_spoiled(self.row(FAST, "spoils_last_of_sample", "--launches", "5"))
 
     def test_only_after_a_while(self) -> None:
-        self.assert_spoiled(self.row(SLOW, "spoils_after_a_while", *BRIEF, "--seconds", "20"))
+        self.assert_spoiled(self.row(SLOW, "spoils_after_a_while", *BRIEF, "--seconds", "100"))
 
     def test_only_beside_another_program(self) -> None:
         """Which starts once a launch has come through."""
