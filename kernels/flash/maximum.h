@@ -107,7 +107,8 @@ static inline void tile_follow(struct tile *t, const vf top[FLASH_COLS], float u
     vi grows = {0};
     vf factor[FLASH_COLS];
     for (int c = 0; c < FLASH_COLS; c++) {
-        /* Not the difference times unit, which overflows where scores are as low as a float can be. */
+        /* Limits are exponents of two.  The difference times unit would be one, too, but overflows where
+         * scores are as low as a float can be. */
         const vi up = (vi)(top[c] - t->m[c] > t->limit[c] * (1 / unit));
         const vf m = vf_select(up, top[c], t->m[c]);
         factor[c] = exp2_any(-vf_max(m - t->m[c], vf_set1(0)) * unit);

@@ -22,7 +22,11 @@
 #define UPWARD "rounding upward, x87 rounding upward"
 #else
 #define FLUSH "flush-to-zero set"
+#ifdef __aarch64__
 #define UPWARD "rounding upward"
+#else
+#define UPWARD "another rounding mode set"
+#endif
 #endif
 #define CHANGED "leaves the floating-point environment changed"
 

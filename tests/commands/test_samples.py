@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import subprocess
 import threading
 import unittest
@@ -33,6 +34,8 @@ class Samples(CommandTest):
             r"( at o \(b 0, h \d, i \d+\) element 0: got \S+, first \S+)?"
             r"|: o row \(b 0, h \d, i \d+\) element \d+: got \S+, expected \S+, bound \S+)$",
         )
+        for got, honest in re.findall(r"got (\S+), (?:first|expected) ([^\s,]+)", row["why"]):
+            self.assertAlmostEqual(float(got), 3 * float(honest) + 10, 5)  # tests/wrong/spoil.h
         check = row["check"]
         self.assertEqual(check["mismatches"], 1)
         self.assertEqual(check["samples"], check["verified_samples"] + 1)

@@ -17,7 +17,7 @@
 #include "problem/parse.h"
 #include "reference.h"
 
-#define PROBLEMS 3000
+#define PROBLEMS 4000
 enum { MOST = 64 };
 
 /* Unit roundoff of what kernels compute in. */
