@@ -11,6 +11,10 @@
 /* Shortest stretch: 1000 times the difference, 100 ns, at which threads leave a barrier. */
 #define STRETCH_S 2e-4
 
+/* At least so many: on a busy machine a thread may lose its CPU for longer than all stretches should take,
+ * and the only one measured would be the one that waited. */
+#define STRETCHES 8
+
 static size_t calibrate(rate_work *work, const void *context, int threads)
 {
     for (size_t amount = 1;; amount *= 2) {
@@ -26,6 +30,7 @@ double rate_together(rate_work *work, const void *context, int threads, double s
     const double deadline = clock_now() + seconds;
     const size_t amount = calibrate(work, context, threads);
     double best = 0, sum = 0, first = INFINITY, last = 0;
+    int stretches = 0;
     bool more = true;
 #pragma omp parallel num_threads(threads)
     while (more) {
@@ -43,7 +48,7 @@ double rate_together(rate_work *work, const void *context, int threads, double s
 #pragma omp single
         {
             best = fmax(best, sum / (last - first));
-            more = last < deadline;
+            more = ++stretches < STRETCHES || last < deadline;
             sum = last = 0;
             first = INFINITY;
         }
@@ -61,12 +66,12 @@ double rate_apart(rate_work *work, const void *context, int threads, double seco
 #pragma omp barrier
         const double deadline = clock_now() + seconds;
         double start = clock_now();
-        do {
+        for (int stretches = 0; stretches < STRETCHES || start < deadline; stretches++) {
             const double done = work(context, amount, omp_get_thread_num(), omp_get_num_threads());
             const double end = clock_now();
             best = fmax(best, done / (end - start));
             start = end;
-        } while (start < deadline);
+        }
         sum += best;
     }
     return sum;

@@ -11,9 +11,11 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "isa.h"
 #include "system/ceilings.h"
 #include "system/probe.h"
+#include "system/rate.h"
 
 /* Every probe of this build that this host can run. */
 static const struct probe *next_probe(size_t *at)
@@ -176,6 +178,30 @@ static void rates_are_positive_and_finite(void **state)
     assert_true(ceilings_fma_host(ATTN_BF16, 1, 1e-3) > 0);
 }
 
+/* Work that lasts 1 ms a unit.  Its second call waits for longer than all stretches should take together, as
+ * one does that loses its CPU. */
+static double waits_at_first(const void *context, size_t amount, int thread, int threads)
+{
+    int *calls = *(int *const *)context;
+    (void)thread, (void)threads;
+    const double until = clock_now() + (++*calls == 2 ? 0.02 : 1e-3) * (double)amount;
+    while (clock_now() < until)
+        continue;
+    return (double)amount;
+}
+
+static void one_interruption_is_not_the_rate(void **state)
+{
+    (void)state;
+    int calls, *counter = &calls;
+    calls = 0;
+    rate_apart(waits_at_first, &counter, 1, 4e-3);
+    assert_int_equal(calls, 1 + 8); /* one to find out how long a stretch is */
+    calls = 0;
+    rate_together(waits_at_first, &counter, 1, 4e-3);
+    assert_int_equal(calls, 1 + 8);
+}
+
 /* Only an ISA with the widest vectors, and with what multiplies pairs of bf16 where the host prefers it. */
 static void best_rates_are_not_measured_twice(void **state)
 {
@@ -238,6 +264,7 @@ int main(void)
         cmocka_unit_test(read_sees_every_word),
         cmocka_unit_test(copies_copy),
         cmocka_unit_test(rates_are_positive_and_finite),
+        cmocka_unit_test(one_interruption_is_not_the_rate),
         cmocka_unit_test(best_rates_are_not_measured_twice),
         cmocka_unit_test(footprint_stops_growing),
         cmocka_unit_test(roofline_names_what_binds),
