@@ -16,6 +16,8 @@
 #define SINGLE 0.4
 #define WAKING_S 0.001
 
+#define GROWS 2 /* times as long at least, for AUDIT_MORE times the calls */
+
 bool audit_holds(const struct audit *a, char *why, size_t why_size)
 {
     const double net = a->wall_s - a->trips_s - COPYING * a->copy_s;
@@ -41,5 +43,14 @@ bool audit_agrees(double per_call_s, double single_s, char *why, size_t why_size
         "the program says %.3g s a call for many calls, but a single one on new operands takes "
         "%.3g s",
         per_call_s, single_s);
+    return false;
+}
+
+bool audit_grows(double few_s, double many_s, char *why, size_t why_size)
+{
+    if (many_s >= GROWS * few_s)
+        return true;
+    snprintf(why, why_size, "the program says %.3g s for some calls and %.3g s for %d times as many",
+             few_s, many_s, AUDIT_MORE);
     return false;
 }

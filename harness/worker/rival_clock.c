@@ -20,6 +20,7 @@
 #define LEAST_S 1e-9   /* a call: a few cycles; less means that none was made */
 #define SINGLES 3      /* calls on exchanged operands; one where it takes longer than LONGEST_S */
 #define SINGLES_S 2    /* more of them for so long, until one is as fast as it should be */
+#define PAIRS 3        /* of a request and one with more calls; others for so long as SINGLES_S */
 #define SINGLE_ROWS 16 /* compared of each */
 
 /* Seconds that this thread and the program's first one have been ready to run without getting a CPU. */
@@ -159,6 +160,23 @@ static double single(struct rival_clock *clock, size_t set, struct check_result 
     return time.wall_s;
 }
 
+/* Whether each call of a request is made, where so many results fall into the same tensors that one of each
+ * would do. */
+static void judge_growth(struct rival_clock *clock, size_t calls)
+{
+    char why[256];
+    double few = INFINITY, many = INFINITY;
+    bool grows = calls <= clock->count;
+    const double until = clock_now() + SINGLES_S;
+    for (size_t n = 0; calls > clock->count && (n < PAIRS || (!grows && clock_now() < until)); n++) {
+        few = fmin(few, measure(clock, 0, calls).said_s);
+        many = fmin(many, measure(clock, 0, AUDIT_MORE * calls).said_s);
+        grows = audit_grows(few, many, why, sizeof why);
+    }
+    if (!grows)
+        worker_abandon(clock->worker, CELL_IMPLAUSIBLE, "%s", why);
+}
+
 void rival_clock_judge(struct rival_clock *clock, size_t calls, double per_call_s,
                        struct check_result *checked)
 {
@@ -178,4 +196,5 @@ void rival_clock_judge(struct rival_clock *clock, size_t calls, double per_call_
     }
     if (!agrees)
         worker_abandon(clock->worker, CELL_IMPLAUSIBLE, "%s", why);
+    judge_growth(clock, calls);
 }

@@ -64,11 +64,32 @@ static void single_calls_bound_many(void **state)
     }
 }
 
+static void more_calls_take_longer(void **state)
+{
+    (void)state;
+    static const struct {
+        double few_s, many_s;
+        bool grows;
+    } table[] = {
+        {10e-3, 40e-3, true},
+        {10e-3, 20e-3, true},
+        {10e-3, 19e-3, false},
+        {10e-3, 10e-3, false},
+    };
+    for (size_t n = 0; n < sizeof table / sizeof *table; n++) {
+        char why[256] = "";
+        assert_int_equal(audit_grows(table[n].few_s, table[n].many_s, why, sizeof why),
+                         table[n].grows);
+        assert_int_equal(*why == 0, table[n].grows);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_are_accounted_for),
         cmocka_unit_test(single_calls_bound_many),
+        cmocka_unit_test(more_calls_take_longer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
