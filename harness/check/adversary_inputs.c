@@ -76,7 +76,7 @@ const struct adversary adversaries[] = {
     {"hidden behind the ends in pages", .fill = fill_normal, .shape = shape_pages_and_lengths,
      .change = poison_hidden, LEAKS},
     {"bias of -inf", .fill = fill_normal, .shape = shape_bias, .change = bias_holes},
-    {"bias of -1e30", .fill = fill_normal, .shape = shape_bias, .change = bias_far_below},
+    {"bias far below", .fill = fill_normal, .shape = shape_bias, .change = bias_far_below},
     {"bias of 3e38", .fill = fill_normal, .shape = shape_bias, .change = bias_far_above},
     {"capped scores of 1000", .score = score_spread, .mean = 2, .shape = shape_softcap},
     {"capped scores of 0.001", .score = score_tiny, .mean = 2, .shape = shape_softcap_small},

@@ -1,6 +1,7 @@
 /*
  * adversary_masks: masks and biases, and what lies behind them.
  */
+#include <float.h>
 #include <math.h>
 
 #include "adversary_options.h"
@@ -206,15 +207,29 @@ static double further(const struct trial *trial)
 /* x, or the largest number of its sign that is finite in the bias's type. */
 static double held(const struct trial *trial, double x)
 {
-    return trial->set.tensors.bias.dtype == ATTN_F16 ? copysign(fmin(fabs(x), 60000), x) : x;
+    const enum attn_dtype dtype = trial->set.tensors.bias.dtype;
+    const double largest = dtype == ATTN_F16    ? 65504
+                           : dtype == ATTN_BF16 ? 0x1.FEp127
+                                                : FLT_MAX * further(trial);
+    return copysign(fmin(fabs(x), largest), x);
 }
 
-/* Rows in turn: half of the keys, all but one, or all keys that are not hidden. */
+/* Rows in turn: half of the keys, all but one, all keys that are not hidden, or all keys as far below as
+ * their type allows, which is how frameworks hide a row of padding. */
 static double far_below(const struct trial *trial, size_t i, size_t j, double random)
 {
     const double low = held(trial, -1e30 * further(trial));
     const bool odd = (i + j) % 2;
-    return i % 3 == 0 ? (odd ? low : random) : i % 3 == 1 ? (j ? low : 0) : odd ? -INFINITY : low;
+    switch (i % 4) {
+    case 0:
+        return odd ? low : random;
+    case 1:
+        return j ? low : 0;
+    case 2:
+        return odd ? -INFINITY : low;
+    default:
+        return held(trial, -INFINITY);
+    }
 }
 
 void bias_far_below(struct trial *trial, uint64_t key)
