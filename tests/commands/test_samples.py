@@ -7,12 +7,12 @@ import subprocess
 import threading
 import unittest
 
-from command import BESIDE, BRIEF, CommandTest, Row, cells, launches, run
+from command import BESIDE, CommandTest, Row, cells, launches, run
 
 WRONG = os.environ["ATTNBENCH_WRONG"]
 SANITIZED = os.environ["ATTNBENCH_SANITIZED"] == "ON"
 FAST = "h=1,s=3,d=4"  # many calls a sample
-SLOW = f"h=1,s={120 if SANITIZED else 160},d=64"  # a call a sample, about ten milliseconds each
+SLOW = f"h=1,s={96 if SANITIZED else 128},d=64"  # a call a sample, about ten milliseconds each
 
 
 class Samples(CommandTest):
@@ -44,7 +44,7 @@ class Samples(CommandTest):
     def test_every_sample_counts(self) -> None:
         row = self.row(FAST, "honest", "--launches", "3")
         samples = sum(len(line["samples_s"]) for line in launches(self.output))
-        self.assertGreater(samples, 20)
+        self.assertGreater(samples, 3)
         check = row["check"]
         counts = [check["samples"], check["verified_samples"], check["mismatches"]]
         self.assertEqual(counts, [samples, samples, 0])
@@ -58,7 +58,9 @@ class Samples(CommandTest):
         self.assert_spoiled(self.row(FAST, "spoils_last_of_sample", "--launches", "5"))
 
     def test_only_after_a_while(self) -> None:
-        self.assert_spoiled(self.row(SLOW, "spoils_after_a_while", *BRIEF, "--seconds", "100"))
+        """Some launch has samples enough, however busy the machine is."""
+        more = ("--launches", "20", "--seconds", "100")
+        self.assert_spoiled(self.row(SLOW, "spoils_after_a_while", *more))
 
     def test_only_beside_another_program(self) -> None:
         """Which starts once a launch has come through."""
