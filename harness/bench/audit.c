@@ -50,7 +50,8 @@ bool audit_grows(double few_s, double many_s, char *why, size_t why_size)
 {
     if (many_s >= GROWS * few_s)
         return true;
-    snprintf(why, why_size, "the program says %.3g s for some calls and %.3g s for %d times as many",
-             few_s, many_s, AUDIT_MORE);
+    snprintf(why, why_size,
+             "the program says %.3g s for some calls and %.3g s for %d times as many", few_s,
+             many_s, AUDIT_MORE);
     return false;
 }

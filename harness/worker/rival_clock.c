@@ -31,7 +31,7 @@ static double waited_s(const struct rival_clock *clock)
 
 static size_t place_of(const struct rival_clock *clock, size_t set)
 {
-    return (set + clock->turned) % clock->count;
+    return clock->count > 1 ? (set + clock->turned) % clock->count : 0;
 }
 
 /* Copies every set to its place; a request of no call lets the program renew copies of its own. */
@@ -166,9 +166,9 @@ static void judge_growth(struct rival_clock *clock, size_t calls)
 {
     char why[256];
     double few = INFINITY, many = INFINITY;
-    bool grows = calls <= clock->count;
+    bool grows = false;
     const double until = clock_now() + SINGLES_S;
-    for (size_t n = 0; calls > clock->count && (n < PAIRS || (!grows && clock_now() < until)); n++) {
+    for (size_t n = 0; n < PAIRS || (!grows && clock_now() < until); n++) {
         few = fmin(few, measure(clock, 0, calls).said_s);
         many = fmin(many, measure(clock, 0, AUDIT_MORE * calls).said_s);
         grows = audit_grows(few, many, why, sizeof why);
@@ -196,5 +196,6 @@ void rival_clock_judge(struct rival_clock *clock, size_t calls, double per_call_
     }
     if (!agrees)
         worker_abandon(clock->worker, CELL_IMPLAUSIBLE, "%s", why);
-    judge_growth(clock, calls);
+    if (calls > clock->count)
+        judge_growth(clock, calls);
 }

@@ -27,7 +27,7 @@
       "at key 69")                                                                                \
     X(full_block_misses_last_row, SQUARE ",mask=bool", "normal", "mask in blocks of 64",          \
       "which the boolean mask hides")                                                             \
-    X(hides_by_minus_1e9, SQUARE ",mask=bias", "normal", "bias far below", "")                     \
+    X(hides_by_minus_1e9, SQUARE ",mask=bias", "normal", "bias far below", "")                    \
     X(nan_leaks_through_weights, SQUARE ",mask=bool", "normal", "nan in v", "got nan")            \
     X(bias_before_scale, SQUARE ",mask=bias", "normal", "own input", "")                          \
     X(bias_before_softcap, SQUARE ",mask=bias,softcap=1", "normal", "own input", "")              \
@@ -79,8 +79,8 @@
     X(full_block_counts_as_empty, PLAIN_SMALL, "normal", "mask hides the needle", "")            \
     X(nan_leaks_through_weights, PLAIN_SMALL, "normal", "nan in v behind a mask", "")            \
     X(mask_added, PLAIN_SMALL, "normal", "nan in k behind a mask", "got nan")                    \
-    X(hides_by_minus_1e9, PLAIN_SMALL, "normal", "bias far below", "")                            \
-    X(lowest_means_hidden, PLAIN_SMALL, "normal", "bias far below", "")                           \
+    X(hides_by_minus_1e9, PLAIN_SMALL, "normal", "bias far below", "")                           \
+    X(lowest_means_hidden, PLAIN_SMALL, "normal", "bias far below", "")                          \
     X(tanh_overflows, PLAIN_SMALL, "normal", "capped scores of 1000", "")                        \
     X(empty_sequence_is_nan, PLAIN_SMALL, "normal", "sequences of 0 to 2 keys", "")              \
     X(packed_reads_on, PLAIN_SMALL, "normal", "packed sequences of 0 to 2", "")                  \
