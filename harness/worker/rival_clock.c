@@ -31,7 +31,8 @@ static double waited_s(const struct rival_clock *clock)
 
 static size_t place_of(const struct rival_clock *clock, size_t set)
 {
-    return clock->count > 1 ? (set + clock->turned) % clock->count : 0;
+    /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): a session has two sets at least */
+    return (set + clock->turned) % clock->count;
 }
 
 /* Copies every set to its place; a request of no call lets the program renew copies of its own. */
@@ -184,6 +185,8 @@ void rival_clock_judge(struct rival_clock *clock, size_t calls, double per_call_
     double least = INFINITY, least_copy = INFINITY, copy_s;
     bool agrees = false;
     judge(clock, calls);
+    if (calls > clock->count)
+        judge_growth(clock, calls);
     rival_program_stays(clock->worker, clock->copy);
     const double until = clock_now() + SINGLES_S;
     for (size_t n = 0; n < SINGLES || (!agrees && clock_now() < until); n++) {
@@ -196,6 +199,4 @@ void rival_clock_judge(struct rival_clock *clock, size_t calls, double per_call_
     }
     if (!agrees)
         worker_abandon(clock->worker, CELL_IMPLAUSIBLE, "%s", why);
-    if (calls > clock->count)
-        judge_growth(clock, calls);
 }
