@@ -63,33 +63,22 @@ static struct rows cache_copy(const struct cache *c, ptrdiff_t j, ptrdiff_t n, p
     return (struct rows){to, bytes};
 }
 
-/* Fetches rows [j, j + n) of a page, n > 0, as far as they follow each other, and what comes
- * FETCH_BYTES later, which may begin in one page and end in the next. */
+/* Fetches rows [j, j + n) of a page as far as they follow each other, and as many that come
+ * FETCH_BYTES later or more: a multiple of n, so that they lie in one page as blocks do. */
 VF_NOINLINE struct cursor cache_fetch_page(const struct cache *c, const struct axis *axis,
                                            ptrdiff_t j, ptrdiff_t n)
 {
-    const ptrdiff_t ahead = j + (FETCH_BYTES + axis->bytes - 1) / axis->bytes;
     const ptrdiff_t end = (ptrdiff_t)c->keys.sequence.kv_len;
-    if (j >= end)
+    if (j >= end || n <= 0)
         return (struct cursor){0};
+    const ptrdiff_t block = n * axis->bytes, ahead = j + (FETCH_BYTES + block - 1) / block * n;
     const char *at = cache_rows(c, j).data;
-    const ptrdiff_t rows = keys_run(&c->keys, j, n);
-    struct cursor cursor = {.at = at,
-                            .row_end = at + axis->bytes,
-                            .bytes = axis->bytes,
-                            .stride = c->stride,
-                            .rows = (int)rows};
-    if (ahead < end) {
-        const ptrdiff_t here = keys_run(&c->keys, ahead, rows), beyond = ahead + here;
-        cursor.far = cache_rows(c, ahead).data - at;
-        cursor.turn = (int)(rows - here);
-        if (beyond < end)
-            cursor.turned = cache_rows(c, beyond).data - at - here * c->stride;
-    }
-    return cursor;
+    const ptrdiff_t far = ahead < end ? cache_rows(c, ahead).data - at : 0;
+    const int rows = (int)keys_run(&c->keys, j, n);
+    return (struct cursor){at, at + axis->bytes, axis->bytes, c->stride, far, rows};
 }
 
-/* Fetches rows [j, j + n), n > 0, and what comes FETCH_BYTES later.  Where all rows follow each other
+/* Fetches rows [j, j + n) and what comes FETCH_BYTES later.  Where all rows follow each other
  * they need not exist. */
 static inline struct cursor cache_fetch(const struct cache *c, const struct axis *axis, ptrdiff_t j,
                                         ptrdiff_t n)
@@ -98,7 +87,7 @@ static inline struct cursor cache_fetch(const struct cache *c, const struct axis
         return cache_fetch_page(c, axis, j, n);
     const ptrdiff_t far = (FETCH_BYTES + axis->bytes - 1) / axis->bytes * c->stride;
     const char *at = c->data + j * c->stride;
-    return (struct cursor){at, at + axis->bytes, axis->bytes, c->stride, far, far, (int)n, 0};
+    return (struct cursor){at, at + axis->bytes, axis->bytes, c->stride, far, (int)n};
 }
 
 #endif

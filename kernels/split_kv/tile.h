@@ -24,13 +24,12 @@
  * What to fetch while a tile computes: cache lines of coming key rows, in the order of their
  * addresses whatever the order of the loads.  Each line is asked for twice, `far` bytes ahead
  * into L2 and here into L1: the first hides DRAM, where few L1 misses may be outstanding, the
- * second hides L2.  Where what lies ahead is in another page from some row on, it is `turned` bytes
- * ahead from there.
+ * second hides L2.
  */
 struct cursor {
     const char *at, *row_end;
-    ptrdiff_t bytes, stride, far, turned;
-    int rows, turn; /* left; left when `far` turns */
+    ptrdiff_t bytes, stride, far;
+    int rows; /* left */
 };
 
 VF_INLINE void fetch_next(struct cursor *c)
@@ -43,8 +42,7 @@ VF_INLINE void fetch_next(struct cursor *c)
     if (c->at >= c->row_end) {
         c->row_end += c->stride;
         c->at = c->row_end - c->bytes;
-        if (--c->rows == c->turn)
-            c->far = c->turned;
+        c->rows--;
     }
 }
 
