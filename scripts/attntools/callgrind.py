@@ -35,6 +35,8 @@ ISAS = ("avx2", "baseline")
 
 COUNTED = "attn_execute"
 OPENMP = re.compile(r"/lib(gomp|i?omp)[^/]*$")
+# Keys of problems that have operands beside q, k and v, or those in another shape.
+MORE_TENSORS = ("ragged", "packed", "page", "kv_dtype", "shared_kv", "alibi", "sinks")
 SEED = 1
 TIMEOUT_S = 600
 
@@ -151,8 +153,19 @@ def require_valgrind() -> None:
 
 
 def operands(problem: str, path: Path) -> None:
-    """Writes q, k and v of a problem."""
+    """Writes q, k and v of a problem.
+
+    Raises:
+        ToolError: it has other operands, too, or those in another shape.
+    """
     fields = problem_fields(problem)
+    more = [key for key in MORE_TENSORS if fields.get(key, "0") != "0"]
+    more += [mask for mask in ("bool", "bias") if mask in fields.get("mask", "").split("+")]
+    if more:
+        named = ", ".join(more)
+        raise ToolError(
+            f"cannot count {problem}: operands are made of q, k and v alone, not for {named}"
+        )
     b, hq, hkv, sq, skv, d, dv = (
         int(fields[k]) for k in ("b", "hq", "hkv", "sq", "skv", "d", "dv")
     )

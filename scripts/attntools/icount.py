@@ -11,7 +11,8 @@ machine whose libraries choose the same code.  It is not a time: it ignores cach
 instructions run at once.
 
 valgrind does not support AVX-512.  Without --isa the avx2 variants are counted (baseline where
-there are none); other instruction sets are refused.  `scripts/gate --metric instructions` compares
+there are none); other instruction sets are refused, and so are problems with operands beside Q, K
+and V (masks in memory, lengths, pages, int8).  `scripts/gate --metric instructions` compares
 builds.
 
 Exit codes: 0 counted, 2 a kernel computes something wrong, 3 output, 4 usage, input, no valgrind.

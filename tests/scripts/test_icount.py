@@ -127,6 +127,23 @@ def test_tool_counts_what_is_right(tool: Tool) -> None:
 
 
 @real
+@pytest.mark.parametrize(
+    ("more", "named"),
+    [
+        ("page=64", "page"),
+        ("mask=causal+bias", "bias"),
+        ("mask=bool,sinks=1", "sinks, bool"),
+        ("ragged=1,kv_dtype=i8", "ragged, kv_dtype"),
+    ],
+)
+def test_problems_with_other_operands_are_refused(tool: Tool, more: str, named: str) -> None:
+    words = ["--problem", f"h=2,s=64,d=16,{more}", "--kernel", "flash"]
+    outcome = tool(icount, PROGRAM, *words)
+    assert outcome.code == 4
+    assert outcome.err.endswith(f"operands are made of q, k and v alone, not for {named}\n")
+
+
+@real
 def test_same_build_takes_the_same_instructions(tool: Tool) -> None:
     options = ["--metric", "instructions", "--problem", "s=16,d=16", "--kernel", "flash"]
     outcome = tool(gate, "--base", PROGRAM, "--new", PROGRAM, "--threshold", "0", *options)
