@@ -11,26 +11,31 @@
 /* Shortest stretch: 1000 times the difference, 100 ns, at which threads leave a barrier. */
 #define STRETCH_S 2e-4
 
-/* At least so many: on a busy machine a thread may lose its CPU for longer than all stretches should take,
- * and the only one measured would be the one that waited. */
+/* At least so many, or as many as should take the time that is given: on a busy machine a thread may lose
+ * its CPU for longer than that, and the only stretch measured would be the one that waited. */
 #define STRETCHES 8
 
-static size_t calibrate(rate_work *work, const void *context, int threads)
+/* Units of a stretch; the number of stretches goes into *least. */
+static size_t calibrate(rate_work *work, const void *context, int threads, double seconds,
+                        int *least)
 {
     for (size_t amount = 1;; amount *= 2) {
         const double start = clock_now();
         work(context, amount, 0, threads);
-        if (clock_now() - start >= STRETCH_S)
+        const double took = clock_now() - start;
+        if (took >= STRETCH_S) {
+            *least = (int)fmax(1, fmin(STRETCHES, seconds / took));
             return amount;
+        }
     }
 }
 
 double rate_together(rate_work *work, const void *context, int threads, double seconds)
 {
     const double deadline = clock_now() + seconds;
-    const size_t amount = calibrate(work, context, threads);
+    int stretches = 0, least;
+    const size_t amount = calibrate(work, context, threads, seconds, &least);
     double best = 0, sum = 0, first = INFINITY, last = 0;
-    int stretches = 0;
     bool more = true;
 #pragma omp parallel num_threads(threads)
     while (more) {
@@ -48,7 +53,7 @@ double rate_together(rate_work *work, const void *context, int threads, double s
 #pragma omp single
         {
             best = fmax(best, sum / (last - first));
-            more = ++stretches < STRETCHES || last < deadline;
+            more = ++stretches < least || last < deadline;
             sum = last = 0;
             first = INFINITY;
         }
@@ -58,7 +63,8 @@ double rate_together(rate_work *work, const void *context, int threads, double s
 
 double rate_apart(rate_work *work, const void *context, int threads, double seconds)
 {
-    const size_t amount = calibrate(work, context, threads);
+    int least;
+    const size_t amount = calibrate(work, context, threads, seconds, &least);
     double sum = 0;
 #pragma omp parallel num_threads(threads) reduction(+ : sum)
     {
@@ -66,7 +72,7 @@ double rate_apart(rate_work *work, const void *context, int threads, double seco
 #pragma omp barrier
         const double deadline = clock_now() + seconds;
         double start = clock_now();
-        for (int stretches = 0; stretches < STRETCHES || start < deadline; stretches++) {
+        for (int stretches = 0; stretches < least || start < deadline; stretches++) {
             const double done = work(context, amount, omp_get_thread_num(), omp_get_num_threads());
             const double end = clock_now();
             best = fmax(best, done / (end - start));

@@ -15,7 +15,8 @@ double rate_together(rate_work *work, const void *context, int threads, double s
 
 /* Work per second where each thread has units of its own (arithmetic): the sum of each one's best
  * stretch while all are at work.  A thread that loses its CPU for a while does not make the machine
- * look slower: 4 ms are long enough for an undisturbed stretch, and there are eight at least. */
+ * look slower: 4 ms are long enough for an undisturbed stretch, and there are eight at least
+ * where so many should fit into the time. */
 double rate_apart(rate_work *work, const void *context, int threads, double seconds);
 
 #endif

@@ -5,12 +5,13 @@ use warnings;
 use FindBin;
 require "$FindBin::Bin/honest.pl";
 
-our ( %actions, %bound );
+our ( %actions, %bound, $made );
+$made //= sub { my ( $calls, $sets ) = @_; return $calls < $sets ? $calls : $sets };
 my $measure = $actions{measure};
 $actions{measure} = sub {
     my ($request) = @_;
     my ( $calls, $sets ) = ( $request->{calls}, $bound{sets} );
-    my $made = $calls < $sets ? $calls : $sets;
-    $measure->( { %$request, calls => $made, first => $request->{first} + $calls - $made } );
+    my $last = $made->( $calls, $sets );
+    $measure->( { %$request, calls => $last, first => $request->{first} + $calls - $last } );
 };
 serve();

@@ -3,15 +3,10 @@
 use strict;
 use warnings;
 use FindBin;
-require "$FindBin::Bin/honest.pl";
 
-our ( %actions, %bound );
-my $measure = $actions{measure};
-$actions{measure} = sub {
-    my ($request) = @_;
-    my ( $calls, $sets ) = ( $request->{calls}, $bound{sets} );
-    my $made = int( $calls / 100 ) + $sets;
-    $made = $calls if $made > $calls;
-    $measure->( { %$request, calls => $made, first => $request->{first} + $calls - $made } );
+our $made = sub {
+    my ( $calls, $sets ) = @_;
+    my $some = int( $calls / 100 ) + $sets;
+    return $some < $calls ? $some : $calls;
 };
-serve();
+require "$FindBin::Bin/skips_calls.pl";

@@ -184,7 +184,7 @@ static double waits_at_first(const void *context, size_t amount, int thread, int
 {
     int *calls = *(int *const *)context;
     (void)thread, (void)threads;
-    const double until = clock_now() + (++*calls == 2 ? 0.02 : 1e-3) * (double)amount;
+    const double until = clock_now() + (++*calls == 2 ? 0.5 : 1e-3) * (double)amount;
     while (clock_now() < until)
         continue;
     return (double)amount;
@@ -195,11 +195,14 @@ static void one_interruption_is_not_the_rate(void **state)
     (void)state;
     int calls, *counter = &calls;
     calls = 0;
-    rate_apart(waits_at_first, &counter, 1, 4e-3);
+    rate_apart(waits_at_first, &counter, 1, 0.4);
     assert_int_equal(calls, 1 + 8); /* one to find out how long a stretch is */
     calls = 0;
-    rate_together(waits_at_first, &counter, 1, 4e-3);
+    rate_together(waits_at_first, &counter, 1, 0.4);
     assert_int_equal(calls, 1 + 8);
+    calls = 0;
+    rate_together(waits_at_first, &counter, 1, 1e-4); /* a long pass over memory is made once */
+    assert_int_equal(calls, 1 + 1);
 }
 
 /* Only an ISA with the widest vectors, and with what multiplies pairs of bf16 where the host prefers it. */
