@@ -77,6 +77,24 @@ static void print_caches(const json_t *caches)
     }
 }
 
+/* "4 on CPUs 4-7: LinuxCapacity 1024", a line each, the fastest first. */
+static void print_core_kinds(const json_t *kinds)
+{
+    size_t i;
+    const json_t *kind;
+    json_array_foreach (kinds, i, kind) {
+        const char *name, *separator = ": ";
+        json_t *fact;
+        printf("%-22s %.0f on CPUs %s", i ? "" : "core_kinds", number_at(kind, NULL, "cores"),
+               report_text(kind, "cpus"));
+        json_object_foreach (json_object_get(kind, "facts"), name, fact) {
+            printf("%s%s %s", separator, name, json_string_value(fact));
+            separator = ", ";
+        }
+        printf("%s\n", i ? "" : " (threads go here first)");
+    }
+}
+
 static void print_value(const char *key, const json_t *value)
 {
     size_t i;
@@ -104,6 +122,8 @@ static void print_description(const json_t *description)
     json_object_foreach ((json_t *)description, key, value)
         if (strcmp(key, "caches") == 0)
             print_caches(value);
+        else if (strcmp(key, "core_kinds") == 0)
+            print_core_kinds(value);
         else
             print_value(key, value);
 }

@@ -82,6 +82,15 @@ int machine_threads(const struct machine *machine)
 }
 
 /* Some virtual machines and cgroups show no cores: then each thread counts as one. */
+int machine_kinds(hwloc_topology_t topology)
+{
+    const int kinds = hwloc_cpukinds_get_nr(topology, 0);
+    int slowest = -1;
+    if (kinds > 1)
+        hwloc_cpukinds_get_info(topology, 0, NULL, &slowest, NULL, NULL, 0);
+    return slowest >= 0 ? kinds : 1; /* -1: they are not ranked */
+}
+
 int machine_cores(const struct machine *machine)
 {
     const int cores = hwloc_get_nbobjs_by_type(machine->topology, HWLOC_OBJ_CORE);

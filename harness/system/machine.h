@@ -53,7 +53,7 @@ size_t machine_memory_available(void);
 
 /*
  * cores    one thread a core, neighbours first: a core's second hardware thread stays idle
- * threads  every hardware thread, siblings first
+ * threads  every hardware thread, siblings first; of cores of several kinds, as of `cores`, the fastest first
  * numa     one thread a core, dealt out to the NUMA nodes in turn
  * none     the scheduler decides
  */

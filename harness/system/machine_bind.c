@@ -72,12 +72,16 @@ static int numa_places(hwloc_topology_t topology, int threads, int *cpus)
     return found;
 }
 
+/* Cores of the fastest kind first. */
 static int places_of_type(hwloc_topology_t topology, hwloc_obj_type_t type, int threads, int *cpus)
 {
+    const int kinds = machine_kinds(topology);
     int found = 0;
-    for (hwloc_obj_t obj = NULL;
-         found < threads && (obj = hwloc_get_next_obj_by_type(topology, type, obj));)
-        cpus[found++] = (int)first_thread(topology, obj)->os_index;
+    for (int kind = kinds; kind-- > 0;)
+        for (hwloc_obj_t obj = NULL;
+             found < threads && (obj = hwloc_get_next_obj_by_type(topology, type, obj));)
+            if (kinds == 1 || hwloc_cpukinds_get_by_cpuset(topology, obj->cpuset, 0) == kind)
+                cpus[found++] = (int)first_thread(topology, obj)->os_index;
     return found;
 }
 

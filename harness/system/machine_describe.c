@@ -96,6 +96,42 @@ static json_t *caches(const struct machine *machine)
     return list;
 }
 
+static json_t *set_text(hwloc_const_bitmap_t set)
+{
+    char text[1024];
+    hwloc_bitmap_list_snprintf(text, sizeof text, set);
+    return json_string(text);
+}
+
+/* What the system says of a kind of core, such as its greatest frequency or its relative capacity. */
+static json_t *facts_of(const struct hwloc_info_s *infos, unsigned count)
+{
+    json_t *facts = json_object();
+    for (unsigned i = 0; i < count; i++)
+        json_object_set_new(facts, infos[i].name, json_string(infos[i].value));
+    return facts;
+}
+
+/* The kinds of cores, the fastest first; NULL where all are alike. */
+static json_t *core_kinds(const struct machine *machine)
+{
+    const hwloc_topology_t topology = machine->topology;
+    const int kinds = machine_kinds(topology);
+    const hwloc_bitmap_t set = hwloc_bitmap_alloc();
+    json_t *list = kinds > 1 && set ? json_array() : NULL;
+    for (int kind = kinds; list && kind-- > 0;) {
+        unsigned count = 0;
+        struct hwloc_info_s *infos = NULL;
+        hwloc_cpukinds_get_info(topology, (unsigned)kind, set, NULL, &count, &infos, 0);
+        json_array_append_new(
+            list, json_pack("{s:i, s:o, s:o}", "cores",
+                            hwloc_get_nbobjs_inside_cpuset_by_type(topology, set, HWLOC_OBJ_CORE),
+                            "cpus", set_text(set), "facts", facts_of(infos, count)));
+    }
+    hwloc_bitmap_free(set);
+    return list;
+}
+
 static json_t *isas(void)
 {
     json_t *list = json_array();
@@ -107,10 +143,7 @@ static json_t *isas(void)
 
 static json_t *allowed_cpus(const struct machine *machine)
 {
-    char text[1024];
-    hwloc_bitmap_list_snprintf(text, sizeof text,
-                               hwloc_topology_get_topology_cpuset(machine->topology));
-    return json_string(text);
+    return set_text(hwloc_topology_get_topology_cpuset(machine->topology));
 }
 
 static size_t memory_bytes(void)
@@ -122,7 +155,7 @@ static size_t memory_bytes(void)
 static json_t *hardware(const struct machine *machine)
 {
     return json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:i, s:i, s:i, s:i, s:o, s:o, s:I, s:o}", "cpu",
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:i, s:i, s:i, s:i, s:o*, s:o, s:o, s:I, s:o}", "cpu",
         package_info(machine, "CPUModel"), "vendor", package_info(machine, "CPUVendor"), "family",
         package_info(machine, "CPUFamilyNumber"), "model", package_info(machine, "CPUModelNumber"),
         "stepping", package_info(machine, "CPUStepping"), "microcode", cpuinfo("microcode"),
@@ -131,7 +164,8 @@ static json_t *hardware(const struct machine *machine)
             ?: "unknown",
         "packages", hwloc_get_nbobjs_by_type(machine->topology, HWLOC_OBJ_PACKAGE), "numa_nodes",
         hwloc_get_nbobjs_by_type(machine->topology, HWLOC_OBJ_NUMANODE), "cores",
-        machine_cores(machine), "threads", machine_threads(machine), "caches", caches(machine),
+        machine_cores(machine), "threads", machine_threads(machine), "core_kinds",
+        core_kinds(machine), "caches", caches(machine),
         "isas", isas(), "memory_bytes", (json_int_t)memory_bytes(), "hypervisor", hypervisor());
 }
 

@@ -15,6 +15,9 @@ struct machine {
     int bound;                /* threads bound */
 };
 
+/* Kinds of cores that hwloc knows and ranks by speed, the slowest as number 0; 1 where it does not. */
+int machine_kinds(hwloc_topology_t topology);
+
 /* First line of a small file of /proc or /sys without its newline; false where unreadable. */
 bool machine_read_line(const char *path, char *text, size_t size);
 

@@ -57,6 +57,33 @@ static void places_follow_the_placement(void **state)
     machine_close(machine);
 }
 
+static void the_fastest_cores_come_first(void **state)
+{
+    (void)state;
+    static const int known[6] = {4, 5, 0, 1, 2, 3};
+    struct machine *machine = made_up_of("core:6 pu:1", "0-3", "4-5");
+    char message[256];
+    int cpus[6];
+    assert_true(machine_places(machine, PLACEMENT_CORES, 6, cpus, message, sizeof message));
+    assert_memory_equal(cpus, known, sizeof known);
+    assert_true(machine_places(machine, PLACEMENT_THREADS, 3, cpus, message, sizeof message));
+    assert_memory_equal(cpus, known, 3 * sizeof *cpus);
+    json_t *all = machine_describe(machine);
+    json_t *expected =
+        json_loads("[{\"cores\": 2, \"cpus\": \"4-5\", \"facts\": {\"LinuxCapacity\": \"1024\"}},"
+                   " {\"cores\": 4, \"cpus\": \"0-3\", \"facts\": {\"LinuxCapacity\": \"446\"}}]",
+                   0, NULL);
+    assert_true(json_equal(json_object_get(all, "core_kinds"), expected));
+    json_decref(expected);
+    json_decref(all);
+    machine_close(machine);
+    machine = made_up("core:6 pu:1");
+    all = machine_describe(machine);
+    assert_null(json_object_get(all, "core_kinds"));
+    json_decref(all);
+    machine_close(machine);
+}
+
 static void too_many_threads_are_refused(void **state)
 {
     (void)state;
@@ -237,6 +264,7 @@ int main(void)
         cmocka_unit_test(works_inside_a_smaller_cpuset), /* forks: before any thread exists */
         cmocka_unit_test(counts_and_caches),
         cmocka_unit_test(places_follow_the_placement),
+        cmocka_unit_test(the_fastest_cores_come_first),
         cmocka_unit_test(too_many_threads_are_refused),
         cmocka_unit_test(names_round_trip),
         cmocka_unit_test(no_placement_binds_nothing),
