@@ -1,0 +1,255 @@
+#!/usr/bin/env python3
+"""What a model of Arm's processors says of flash: of each instruction that it executes.
+
+    scripts/build aarch64
+    .venv/bin/python scripts/experiments/aarch64.py build/aarch64/attnbench
+
+Nothing here is measured.  Under qemu one call of the kernel is traced, block of instructions by
+block; llvm-mca says how many cycles a processor takes for each block when it runs again and again,
+from tables of its units, latencies and widths; the sum over all blocks is compared with the cycles
+that the useful multiply-adds alone would take on all units.  Left out of the model: caches and
+memory (all loads hit the first level), mispredicted branches, and what two blocks overlap.
+
+Exit codes: 0, or 4 where qemu-aarch64, objdump, nm or llvm-mca is missing or says something else.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from attntools import tables
+from attntools.callgrind import ENVIRONMENT, operands, request
+from attntools.cells import Identity
+from attntools.cli import ToolError, guard, parser, say
+
+TOOL = "aarch64"
+LIBRARIES = "/usr/aarch64-linux-gnu"
+LOADED_AT = 0x5500000000  # where qemu-user puts a position-independent program
+BLOCK, PAGE = 512, 4096  # qemu cuts blocks after so many instructions, and where a page ends
+BRANCH = re.compile(r"^(b|bl|br|blr|ret|cbn?z|tbn?z|b\.\w+)\b")
+PRODUCT = re.compile(r"^(fml[as]|fmad|fmsb|fnml[as]|bfdot)\b")
+UNKNOWN = re.compile(r"^ldadd")  # to llvm-mca's tables: one a task
+REPEATS = 200  # of a block: start and end are a small part of it
+
+
+@dataclass(frozen=True)
+class Processor:
+    """A core as llvm-mca names it, and multiply-adds of 128 bits that it begins a cycle."""
+
+    name: str
+    units: int
+
+
+@dataclass(frozen=True)
+class Row:
+    """A variant on a processor."""
+
+    isa: str
+    lanes: int
+    cpu: str  # qemu's
+    processor: Processor
+
+
+N1, V1, V2 = (Processor("neoverse-n1", 2), Processor("neoverse-v1", 4), Processor("neoverse-v2", 4))
+ROWS = (
+    Row("neon", 4, "max", N1),
+    Row("neon", 4, "max", V2),
+    Row("sve128", 4, "max,sve-default-vector-length=16", V2),
+    Row("sve256", 8, "max,sve-default-vector-length=32", V1),
+)
+HEAD = (
+    "variant", "D", "processor", "instructions a multiply-add", "cycles", "share of the ceiling",
+    "of the cycles in products", "exponentials", "the rest",
+)  # fmt: skip
+
+
+@dataclass
+class Block:
+    """Instructions from an address to the next branch, and how often they ran."""
+
+    function: str
+    lines: list[str]
+    count: int
+
+
+# ---- what ran ------------------------------------------------------------------------------------
+
+
+def tool(*names: str) -> str:
+    """The first of some programs that is there."""
+    for name in names:
+        if found := shutil.which(name):
+            return found
+    raise ToolError(f"{names[0]} is missing")
+
+
+def output(*command: str, **more: object) -> str:
+    """What a command prints; raises ToolError with its last line where it fails."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False, **more)  # type: ignore[call-overload]
+    if done.returncode:
+        raise ToolError(f"{command[0]}: {(done.stderr or done.stdout).strip()}")
+    return done.stdout
+
+
+def code(program: Path) -> tuple[dict[int, tuple[str, str]], int, int]:
+    """Address -> (function, instruction) of all functions of flash.c's objects, and their range."""
+    inside = False
+    wanted: dict[int, str] = {}
+    for line in output(tool("aarch64-linux-gnu-readelf"), "-sW", str(program)).splitlines():
+        word = line.split()
+        if len(word) < 8:
+            continue
+        if word[3] == "FILE":
+            inside = word[7] == "flash.c"
+        elif inside and word[3] == "FUNC":
+            wanted[int(word[1], 16)] = word[7]
+    first, last = min(wanted), max(wanted) + 65536
+    listing = output(
+        tool("aarch64-linux-gnu-objdump"), "-d", "--no-show-raw-insn",
+        f"--start-address={first}", f"--stop-address={last}", str(program),
+    )  # fmt: skip
+    at: dict[int, tuple[str, str]] = {}
+    function = ""
+    for line in listing.splitlines():
+        if head := re.match(r"([0-9a-f]+) <(.*)>:$", line):
+            function = wanted.get(int(head[1], 16), "")
+        elif (found := re.match(r" *([0-9a-f]+):\t(.*)$", line)) and function:
+            text = re.sub(r"\b[0-9a-f]+ <.*>", "L", found[2].split("//")[0])
+            at[int(found[1], 16)] = (function, text.replace("\t", " ").strip())
+    return at, first, last
+
+
+def ran(program: Path, row: Row, problem: str) -> list[Block]:
+    """The blocks of one call of flash."""
+    at, first, last = code(program)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        operands(problem, folder / "in.safetensors")
+        cell = {"problem": problem, "input": "normal", "kernel": "flash", "isa": row.isa}
+        asked = request(Identity.of(cell), folder)
+        (folder / "request").write_text(json.dumps(asked) + "\n")
+        output(
+            "bash", "-c", 'exec "$@" 3<"$0/request" 4>"$0/answer"', name,
+            tool("qemu-aarch64"), "-cpu", row.cpu, "-L", LIBRARIES, "-d", "exec,nochain",
+            "-D", f"{name}/trace", "-dfilter", f"{LOADED_AT + first:#x}..{LOADED_AT + last:#x}",
+            str(program), "worker", env=os.environ | ENVIRONMENT,
+        )  # fmt: skip
+        said = json.loads((folder / "answer").read_text())
+        if said["state"] != "ok":
+            raise ToolError(f"flash/{row.isa}: {said['state']}: {said['why']}")
+        entered: Counter[int] = Counter()
+        with (folder / "trace").open() as trace:
+            for line in trace:
+                if found := re.match(r"Trace \d+: \S+ \[\w+/(\w+)/", line):
+                    entered[int(found[1], 16) - LOADED_AT] += 1
+    blocks = []
+    for start in sorted(set(entered) & set(at)):
+        address, function, lines = start, at[start][0], []
+        while entered[start] and address in at and at[address][0] == function:
+            lines.append(at[address][1])
+            address += 4
+            if BRANCH.match(lines[-1]):
+                break
+            if len(lines) % BLOCK == 0 or address % PAGE == 0:
+                entered[address] -= entered[start]  # qemu's next block is the rest of this one
+        if lines:
+            blocks.append(Block(function, lines, entered[start]))
+    if not blocks:
+        raise ToolError(f"{program}: qemu saw no instruction of flash/{row.isa}")
+    return blocks
+
+
+# ---- what the model says -------------------------------------------------------------------------
+
+
+def cycles(blocks: list[Block], processor: Processor) -> list[float]:
+    """Cycles that each block takes once, where it runs again and again."""
+    text = "".join(
+        f"# LLVM-MCA-BEGIN {i}\n"
+        + "".join(f"{line}\n" for line in b.lines if not UNKNOWN.match(line))
+        + "# LLVM-MCA-END\n"
+        for i, b in enumerate(blocks)
+    )
+    said = json.loads(
+        output(
+            tool("llvm-mca-22"),
+            "-mtriple=aarch64",
+            f"-mcpu={processor.name}",
+            f"-iterations={REPEATS}",
+            "--json",
+            input=text + "L:\n",
+        )
+    )
+    taken = {r["Name"]: r["SummaryView"]["TotalCycles"] / REPEATS for r in said["CodeRegions"]}
+    return [taken[str(i)] for i in range(len(blocks))]
+
+
+def kind(block: Block) -> str:
+    """What a block is for."""
+    if block.function.startswith(("score_", "value_")):
+        return "products"
+    return "exponentials" if block.function.startswith("exp_strip") else "the rest"
+
+
+def say_dearest(blocks: list[Block], each: list[float], top: int) -> None:
+    """Prints the blocks that take the most cycles."""
+    total = sum(b.count * one for b, one in zip(blocks, each, strict=True))
+    order = sorted(range(len(blocks)), key=lambda i: -blocks[i].count * each[i])
+    for i in order[:top]:
+        b = blocks[i]
+        products = sum(bool(PRODUCT.match(line)) for line in b.lines)
+        say(
+            TOOL,
+            f"{100 * b.count * each[i] / total:5.1f} %  {b.function}: {b.count} times "
+            f"{len(b.lines)} instructions, {products} of them products, in {each[i]:.1f} cycles",
+        )
+
+
+def modelled(program: Path, row: Row, queries: int, dim: int, top: int) -> tuple[str, ...]:
+    """The row of the table."""
+    problem = f"b=1,hq=1,hkv=1,sq={queries},skv={queries},d={dim},dv={dim},dtype=f32,mask=none"
+    blocks = ran(program, row, problem)
+    each = cycles(blocks, row.processor)
+    spent: Counter[str] = Counter()
+    for block, one in zip(blocks, each, strict=True):
+        spent[kind(block)] += block.count * one
+    say_dearest(blocks, each, top)
+    instructions = sum(b.count * len(b.lines) for b in blocks)
+    useful = queries * queries * 2 * dim / row.lanes
+    fastest = useful / (row.processor.units * 4 / row.lanes)
+    total = spent.total()
+    shares = (f"{100 * spent[k] / total:.1f} %" for k in ("products", "exponentials", "the rest"))
+    return (
+        f"flash/{row.isa}", str(dim), row.processor.name, f"{instructions / useful:.3f}",
+        f"{total:,.0f}", f"{100 * fastest / total:.1f} %", *shares,
+    )  # fmt: skip
+
+
+def run(argv: list[str] | None = None) -> int:
+    """The script."""
+    p = parser(TOOL, __doc__)
+    p.add_argument("program", type=Path, help="attnbench, built for AArch64")
+    p.add_argument("--queries", type=int, default=512, help="and keys of the problem")
+    p.add_argument("--blocks", type=int, default=0, help="print the dearest so many of each row")
+    options = p.parse_args(argv)
+    lines = []
+    for dim in (64, 128):
+        for row in ROWS:
+            say(TOOL, f"flash/{row.isa} on {row.processor.name}, D={dim}")
+            lines.append(modelled(options.program, row, options.queries, dim, options.blocks))
+    print(tables.markdown(HEAD, lines, (False, True, False, *(True,) * 6)), end="")
+    return 0
+
+
+if __name__ == "__main__":
+    guard(TOOL, run)
