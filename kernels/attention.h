@@ -68,7 +68,7 @@ enum attn_dtype {
 
 /* Instruction sets, weakest first within an architecture; see isa.h for what each one needs.  What the
  * compiler targets without flags is BASELINE; the variants of this library for it are called NEON on
- * AArch64. */
+ * AArch64, and its variants for SVE are each built for one length of vectors. */
 enum attn_isa {
     ATTN_ISA_BASELINE,
     ATTN_ISA_AVX2,        /* x86-64-v3 */
@@ -76,7 +76,11 @@ enum attn_isa {
     ATTN_ISA_AVX512_BF16, /* x86-64-v4 and AVX512_BF16 */
     ATTN_ISA_AMX,
     ATTN_ISA_NEON,
-    ATTN_ISA_SVE,
+    ATTN_ISA_SVE, /* for vectors of any length */
+    ATTN_ISA_NEON_BF16,
+    ATTN_ISA_SVE128, /* of 128 bits alone */
+    ATTN_ISA_SVE256,
+    ATTN_ISA_SVE512,
     ATTN_ISA_COUNT
 };
 

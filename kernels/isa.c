@@ -10,6 +10,7 @@
 
 #if defined __aarch64__
 #include <sys/auxv.h>
+#include <sys/prctl.h>
 #endif
 
 static bool always(void)
@@ -61,9 +62,47 @@ static bool has_neon(void)
     return (getauxval(AT_HWCAP) & needed) == needed;
 }
 
+static bool has_neon_bf16(void)
+{
+    return has_neon() && (getauxval(AT_HWCAP2) & HWCAP2_BF16);
+}
+
+static bool has_sve(void)
+{
+    return (getauxval(AT_HWCAP) & HWCAP_SVE) != 0;
+}
+
+/* Whether the vectors that this thread has are of so many bits: the kernel may grant fewer than the
+ * processor has. */
+static bool has_sve_of(int bits)
+{
+    const int granted = has_sve() ? prctl(PR_SVE_GET_VL) : -1;
+    return granted >= 0 && (granted & PR_SVE_VL_LEN_MASK) * 8 == bits;
+}
+
+static bool has_sve128(void)
+{
+    return has_sve_of(128);
+}
+
+static bool has_sve256(void)
+{
+    return has_sve_of(256);
+}
+
+static bool has_sve512(void)
+{
+    return has_sve_of(512);
+}
+
 #else
 
 #define has_neon never
+#define has_neon_bf16 never
+#define has_sve never
+#define has_sve128 never
+#define has_sve256 never
+#define has_sve512 never
 
 #endif
 
@@ -78,7 +117,11 @@ static const struct {
     [ATTN_ISA_AVX512_BF16] = {"avx512_bf16", "x86-64-v4 and AVX512_BF16", has_avx512_bf16},
     [ATTN_ISA_AMX] = {"amx", "AMX tiles", never},
     [ATTN_ISA_NEON] = {"neon", "AArch64 Advanced SIMD", has_neon},
-    [ATTN_ISA_SVE] = {"sve", "AArch64 SVE", never},
+    [ATTN_ISA_SVE] = {"sve", "AArch64 SVE", has_sve},
+    [ATTN_ISA_NEON_BF16] = {"neon_bf16", "AArch64 Advanced SIMD with BF16", has_neon_bf16},
+    [ATTN_ISA_SVE128] = {"sve128", "AArch64 SVE, vectors of 128 bits", has_sve128},
+    [ATTN_ISA_SVE256] = {"sve256", "AArch64 SVE, vectors of 256 bits", has_sve256},
+    [ATTN_ISA_SVE512] = {"sve512", "AArch64 SVE, vectors of 512 bits", has_sve512},
 };
 
 const char *attn_isa_name(enum attn_isa isa)
@@ -101,6 +144,8 @@ enum attn_isa attn_isa_built_as(enum attn_isa isa)
 #if defined __aarch64__
     if (isa == ATTN_ISA_BASELINE)
         return ATTN_ISA_NEON;
+    if (isa == ATTN_ISA_SVE)
+        return has_sve512() ? ATTN_ISA_SVE512 : has_sve256() ? ATTN_ISA_SVE256 : ATTN_ISA_SVE128;
 #endif
     return isa;
 }
@@ -125,16 +170,20 @@ bool attn_isa_parse(const char *name, enum attn_isa *isa)
  * alike): flash S=1024 D=64 15.8 and 26.8 ms, causal 8.6 and 13.9, D=128 causal 16.5 and 27.1; split_kv
  * 24.2 and 31.1, 13.8 and 17.1, 25.0 and 31.8, decode of 8192 keys for 32 heads on 8 2.0 and 2.5.
  */
+#define ELSEWHERE                                                                        \
+    ATTN_ISA_NEON_BF16, ATTN_ISA_SVE512, ATTN_ISA_SVE256, ATTN_ISA_SVE128, ATTN_ISA_SVE, \
+        ATTN_ISA_NEON
+
 static const struct {
     const char *vendor; /* as __builtin_cpu_is() names it; NULL: all others */
     enum attn_isa order[ATTN_ISA_COUNT];
 } preferences[] = {
     {"intel",
-     {ATTN_ISA_SVE, ATTN_ISA_NEON, ATTN_ISA_AMX, ATTN_ISA_AVX512, ATTN_ISA_AVX512_BF16,
-      ATTN_ISA_AVX2, ATTN_ISA_BASELINE}},
+     {ELSEWHERE, ATTN_ISA_AMX, ATTN_ISA_AVX512, ATTN_ISA_AVX512_BF16, ATTN_ISA_AVX2,
+      ATTN_ISA_BASELINE}},
     {NULL,
-     {ATTN_ISA_SVE, ATTN_ISA_NEON, ATTN_ISA_AMX, ATTN_ISA_AVX512_BF16, ATTN_ISA_AVX512,
-      ATTN_ISA_AVX2, ATTN_ISA_BASELINE}},
+     {ELSEWHERE, ATTN_ISA_AMX, ATTN_ISA_AVX512_BF16, ATTN_ISA_AVX512, ATTN_ISA_AVX2,
+      ATTN_ISA_BASELINE}},
 };
 
 const enum attn_isa *attn_isa_preference_of(const char *vendor)

@@ -12,8 +12,9 @@
 /* What the ISA needs of the host, for `attnbench list`: "AVX2, FMA, ..." */
 const char *attn_isa_needs(enum attn_isa isa);
 
-/* What variants of ours for it are built as on this architecture: ATTN_ISA_NEON for ATTN_ISA_BASELINE on
- * AArch64, else what it is. */
+/* What variants of ours for it are built as: on AArch64 ATTN_ISA_NEON for ATTN_ISA_BASELINE, and for
+ * ATTN_ISA_SVE the one for the length of this host's vectors, of 128 bits where there are none; else what it
+ * is. */
 enum attn_isa attn_isa_built_as(enum attn_isa isa);
 
 /* attn_isa_preference() of the processors of a vendor, as __builtin_cpu_is() names it: "intel", "amd". */

@@ -10,12 +10,17 @@ set(ATTN_FLAGS_neon "")
 set(ATTN_FLAGS_avx2 -march=x86-64-v3)
 set(ATTN_FLAGS_avx512 -march=x86-64-v4 -mprefer-vector-width=512)
 set(ATTN_FLAGS_avx512_bf16 -march=x86-64-v4 -mavx512bf16 -mprefer-vector-width=512)
+set(ATTN_FLAGS_neon_bf16 -march=armv8.2-a+bf16)
+foreach(bits 128 256 512)
+  set(ATTN_FLAGS_sve${bits} -march=armv8.2-a+sve -msve-vector-bits=${bits})
+endforeach()
 
-# Lists of ISAs name those of all architectures; `baseline` in them is what the compiler targets without
-# flags, under the name that it has here.
+# Lists of ISAs name those of all architectures, and each object is built for those of this one: `baseline` in
+# them is what the compiler targets without flags, under the name that it has here, and `sve` one object for
+# each length of its vectors.
 check_symbol_exists(__aarch64__ stdint.h ATTN_AARCH64)
 set(ATTN_BASELINE baseline)
-set(ATTN_ISAS_ELSEWHERE "")
+set(ATTN_ISAS_ELSEWHERE neon_bf16 sve128 sve256 sve512)
 if(ATTN_AARCH64)
   set(ATTN_BASELINE neon)
   set(ATTN_ISAS_ELSEWHERE avx2 avx512 avx512_bf16)
@@ -58,6 +63,7 @@ function(attn_per_isa target source macro prefix)
   set(built "")
   set(lines "")
   list(TRANSFORM arg_UNPARSED_ARGUMENTS REPLACE "^baseline$" ${ATTN_BASELINE})
+  list(TRANSFORM arg_UNPARSED_ARGUMENTS REPLACE "^sve$" "sve128;sve256;sve512")
   foreach(isa IN LISTS arg_UNPARSED_ARGUMENTS)
     attn_isa_compiles(${isa} compiles)
     if(NOT compiles)

@@ -58,12 +58,24 @@ static json_t *variant_json(const struct attn_kernel *kernel)
 }
 
 /* Instruction sets of this host, the preferred one first. */
+/* Instruction sets that some kernel is built for, bits 1u << isa. */
+static unsigned built_isas(void)
+{
+    const struct attn_kernel *kernel;
+    unsigned built = 0;
+    for (size_t i = 0; (kernel = catalogue_at(i)); i++)
+        built |= 1u << kernel->isa;
+    return built;
+}
+
+/* Those that this host has, too, the preferred first. */
 static json_t *preference_json(void)
 {
     const enum attn_isa *order = attn_isa_preference();
+    const unsigned built = built_isas();
     json_t *names = json_array();
     for (size_t i = 0; i < ATTN_ISA_COUNT; i++)
-        if (attn_isa_available(order[i]))
+        if (built & 1u << order[i] && attn_isa_available(order[i]))
             json_array_append_new(names, json_string(attn_isa_name(order[i])));
     return names;
 }
@@ -125,40 +137,40 @@ static void print_kernel(const char *name, int width)
 {
     const struct attn_kernel *first = NULL;
     const char *separator = "";
+    char variants[400];
+    int n = 0;
     for (int isa = 0; isa < ATTN_ISA_COUNT && !first; isa++)
         first = catalogue_find(name, (enum attn_isa)isa);
-    printf("  %-*s %-9s ", width, name, catalogue_group_of(name));
     for (int isa = 0; isa < ATTN_ISA_COUNT; isa++)
         if (catalogue_find(name, (enum attn_isa)isa)) {
             const bool available = attn_isa_available((enum attn_isa)isa);
-            printf("%s%s%s", separator, attn_isa_name((enum attn_isa)isa),
-                   available ? "" : " (unavailable)");
+            n += snprintf(variants + n, sizeof variants - (size_t)n, "%s%s%s", separator,
+                          attn_isa_name((enum attn_isa)isa), available ? "" : " (unavailable)");
             separator = ", ";
         }
-    printf("\n");
+    print_wrapped((size_t)width + 13, "  %-*s %-9s %s", width, name, catalogue_group_of(name),
+                  variants);
     print_wrapped(6, "      %s", first->summary);
 }
 
 /* Which variants this host prefers, and instruction sets that some are built for and it lacks. */
 static void print_host(void)
 {
-    const enum attn_isa *order = attn_isa_preference();
-    const char *separator = "  preferred on this host: ";
-    for (size_t i = 0; i < ATTN_ISA_COUNT; i++)
-        if (attn_isa_available(order[i])) {
-            printf("%s%s", separator, attn_isa_name(order[i]));
-            separator = ", then ";
-        }
-    printf("\n");
-    for (int isa = 0; isa < ATTN_ISA_COUNT; isa++) {
-        bool built = false;
-        const struct attn_kernel *kernel;
-        for (size_t i = 0; (kernel = catalogue_at(i)); i++)
-            built |= (int)kernel->isa == isa;
-        if (built && !attn_isa_available((enum attn_isa)isa))
-            printf("  %s is unavailable: this host lacks %s\n", attn_isa_name((enum attn_isa)isa),
-                   attn_isa_needs((enum attn_isa)isa));
-    }
+    const unsigned built = built_isas();
+    json_t *preferred = preference_json();
+    json_t *name;
+    char names[400] = "";
+    size_t i;
+    int n = 0;
+    json_array_foreach (preferred, i, name)
+        n += snprintf(names + n, sizeof names - (size_t)n, "%s%s", i ? ", then " : "",
+                      json_string_value(name));
+    print_wrapped(6, "  preferred on this host: %s", names);
+    json_decref(preferred);
+    for (int isa = 0; isa < ATTN_ISA_COUNT; isa++)
+        if (built & 1u << isa && !attn_isa_available((enum attn_isa)isa))
+            print_wrapped(6, "  %s is unavailable: this host lacks %s",
+                          attn_isa_name((enum attn_isa)isa), attn_isa_needs((enum attn_isa)isa));
 }
 
 /* Kernels whose library is not there. */

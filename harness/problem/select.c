@@ -143,13 +143,16 @@ static int preferred(const char *name, const struct attn_problem *problem, unsig
     return -1;
 }
 
-/* The instruction sets, with baseline under the name that variants of that kernel have for it here. */
+/* The instruction sets, each under the name that variants of that kernel have for it here. */
 static unsigned as_built(const char *name, unsigned isas)
 {
-    const unsigned baseline = 1u << ATTN_ISA_BASELINE;
-    if (!(isas & baseline) || catalogue_find(name, ATTN_ISA_BASELINE))
-        return isas;
-    return (isas & ~baseline) | 1u << attn_isa_built_as(ATTN_ISA_BASELINE);
+    unsigned built = 0;
+    for (int isa = 0; isa < ATTN_ISA_COUNT; isa++) {
+        const bool found = catalogue_find(name, (enum attn_isa)isa) != NULL;
+        if (isas & 1u << isa)
+            built |= 1u << (found ? isa : (int)attn_isa_built_as((enum attn_isa)isa));
+    }
+    return built;
 }
 
 unsigned select_variants(const struct selected *selected, unsigned isas,

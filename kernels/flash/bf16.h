@@ -1,6 +1,6 @@
 /*
- * bf16.h: part of kernel flash: the arithmetic in bfloat16 with the dot product of pairs,
- * vdpbf16ps, for variant avx512_bf16.
+ * bf16.h: part of kernel flash: the arithmetic in bfloat16 with the dot product of pairs, for variants
+ * avx512_bf16 and neon_bf16.
  *
  * A lane of 32 bits holds two neighbouring elements of the dimension that is summed over.  Along
  * D, for the scores, they are neighbours in K and Q already.  Along the keys, for the results,
@@ -13,12 +13,12 @@
 #define ATTN_FLASH_BF16_H
 
 #include "bf16_operands.h"
-#include "shared/simd_bf16.h"
+#include "lanes.h"
 
 #define FLASH_DTYPES ATTN_BIT(ATTN_BF16)
-#define FLASH_KV_DTYPES 0 /* int8 times its scale is no bf16: variant avx512 computes that */
+#define FLASH_KV_DTYPES 0 /* int8 times its scale is no bf16: variants of float32 compute that */
 #define FLASH_COMPUTE ATTN_BF16
-#define FLASH_SPECULATES true
+#define FLASH_SPECULATES !VF_FACTOR_IN_LANE /* as f32.h */
 
 /* ---- scores = K Q^T -------------------------------------------------------------------------- */
 
@@ -59,8 +59,7 @@ VF_INLINE void scale_scores(const int rows, const int cols, float scale,
     for (int r = 0; r < rows; r++) {
         VF_UNROLL
         for (int c = 0; c < cols; c++) {
-            acc[r][c] *= scale;
-            __asm__("" : "+v"(acc[r][c])); /* no FMA */
+            acc[r][c] = bf16_product(acc[r][c] * scale);
         }
     }
 }
@@ -71,23 +70,18 @@ VF_INLINE void score_tile(const int rows, const int cols, struct score_args a)
     clear_sums(rows, cols, acc);
     const uint16_t *k = a.k;
     const float *q = a.q;
-    for (const uint16_t *end = k + 2 * a.dim; k < end; k += 2, q += FLASH_TILE)
+#if VF_FACTOR_IN_LANE
+    for (const uint16_t *end = k + a.dim / VF_FACTORS * VF_FACTORS * 2; k < end;
+         k += VF_FACTORS * 2, q += VF_FACTORS * FLASH_TILE)
+        score_lanes(rows, cols, k, a.k_stride * (ptrdiff_t)sizeof *k, q, acc);
+#endif
+    for (const uint16_t *end = (const uint16_t *)a.k + 2 * a.dim; k < end; k += 2, q += FLASH_TILE)
         score_step(rows, cols, k, a.k_stride, q, acc);
     scale_scores(rows, cols, a.scale, acc);
     store_scores(rows, cols, &a.to, acc);
 }
 
 /* ---- weights = 2^scores ---------------------------------------------------------------------- */
-
-/* Lane i of the result: a's lane i, rounded, in the lower half and b's in the upper. */
-VF_INLINE vi bf16_join(vf a, vf b)
-{
-    typedef int16_t v16 __attribute__((vector_size(VF_BYTES)));
-    const v16 apart = (v16)_mm512_cvtne2ps_pbh(b, a); /* all of a, then all of b */
-    return (vi)__builtin_shufflevector(apart, apart, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6,
-                                       22, 7, 23, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14,
-                                       30, 15, 31);
-}
 
 /* The weights of a row and, where `two`, of the next, joined and stored in place of the first.
  * Returns their sum. */
@@ -150,29 +144,49 @@ VF_INLINE const void *first_value(const struct block *block, int from)
 
 VF_INLINE const void *value_column(const void *first, ptrdiff_t v_stride, int d)
 {
-    return (const uint16_t *)first + d / BF16_PANEL * v_stride + d % BF16_PANEL * 2;
+    return (const uint16_t *)first + in_panels(v_stride, d);
+}
+
+/* What a pair of keys adds to `rows` value dimensions for `cols` vectors of queries. */
+VF_INLINE void value_step(const int rows, const int cols, const uint16_t *v, const float *p,
+                          vf acc[FLASH_ROWS][FLASH_COLS])
+{
+    vf b[FLASH_COLS];
+    VF_UNROLL
+    for (int c = 0; c < cols; c++)
+        b[c] = vf_load(p + c * VF_LANES);
+#if VF_FACTOR_IN_LANE
+    if (rows % VF_FACTORS == 0) {
+        value_lanes(rows, cols, v, b, acc);
+        return;
+    }
+#endif
+    VF_UNROLL
+    for (int r = 0; r < rows; r++) {
+        const vi x = bf16_pair(v + 2 * r);
+        VF_UNROLL
+        for (int c = 0; c < cols; c++)
+            acc[r][c] = bf16_dot(x, (vi)b[c], acc[r][c]);
+    }
 }
 
 VF_INLINE void value_tile(const int rows, const int cols, struct value_args a)
 {
+    const int weights = 2 * FLASH_TILE, values = 2 * BF16_PANEL; /* from pair to pair */
     vf acc[FLASH_ROWS][FLASH_COLS];
     load_results(rows, cols, &a, acc);
     const uint16_t *v = a.v;
-    const float *p = a.p;
-    for (const float *end = p + 2 * a.steps * FLASH_TILE; p < end;
-         p += 2 * FLASH_TILE, v += 2 * BF16_PANEL) {
-        vi b[FLASH_COLS];
-        VF_UNROLL
-        for (int c = 0; c < cols; c++)
-            b[c] = bf16_load(p + c * VF_LANES);
-        VF_UNROLL
-        for (int r = 0; r < rows; r++) {
-            const vi x = bf16_pair(v + 2 * r);
-            VF_UNROLL
-            for (int c = 0; c < cols; c++)
-                acc[r][c] = bf16_dot(x, b[c], acc[r][c]);
-        }
+    const float *p = a.p, *const end = p + a.steps * weights;
+#if VF_FACTOR_IN_LANE
+    for (; end - p >= 4 * weights; p += 4 * weights, v += 4 * values) { /* lanes.h says why */
+        value_step(rows, cols, v, p, acc);
+        value_step(rows, cols, v + values, p + weights, acc);
+        value_step(rows, cols, v + 2 * values, p + 2 * weights, acc);
+        value_step(rows, cols, v + 3 * values, p + 3 * weights, acc);
     }
+#endif
+    for (; p < end; p += weights, v += values)
+        value_step(rows, cols, v, p, acc);
     store_results(rows, cols, a.o, acc);
 }
 

@@ -2,15 +2,17 @@
  * bf16_operands.h: part of kernel flash: queries, keys and values as pairs of bfloat16.
  *
  * K stays where it lies if it can.  V is packed once per block for all tiles of a task: panels of
- * BF16_PANEL value dimensions, in each panel one cache line of pairs per two keys.
+ * BF16_PANEL value dimensions, in each panel one line of pairs per two keys.
  */
 #ifndef ATTN_FLASH_BF16_OPERANDS_H
 #define ATTN_FLASH_BF16_OPERANDS_H
 
 #include "operands.h"
+#include "shared/simd_bf16.h"
 
 #define PAIR 2
-#define BF16_PANEL VF_LANES
+#define BF16_PANEL \
+    (VF_LANES > FLASH_ROWS ? VF_LANES : FLASH_ROWS) /* a register tile is within one */
 
 static bool packs(const struct attn_problem *problem)
 {
@@ -92,30 +94,28 @@ static uint16_t *pack_keys(struct block *block, uint16_t *to)
     return to + (FLASH_KEYS + 1) / 2 * 2 * stride;
 }
 
-typedef uint16_t bf16_vector __attribute__((vector_size(VF_BYTES)));
+/* How far dimension d of two keys is from their first, where panels are `panel` elements apart. */
+static ptrdiff_t in_panels(ptrdiff_t panel, int d)
+{
+    return d / BF16_PANEL * panel + d % BF16_PANEL * 2;
+}
 
-/* Joins the values of keys a and b, or a and zeros where b is NULL, and stores the pairs at `to` in
- * the first panel and at the same place in each panel that follows, `panel` elements further. */
-static void pack_pair_of_values(uint16_t *to, int panel, const uint16_t *a, const uint16_t *b,
+/* Joins the values of keys a and b, or a and zeros where b is NULL, and stores the pairs. */
+static void pack_pair_of_values(uint16_t *to, ptrdiff_t panel, const uint16_t *a, const uint16_t *b,
                                 int dim)
 {
     int d = 0;
-    for (; d + 2 * VF_LANES <= dim; d += 2 * VF_LANES, to += 2 * panel) {
+    for (; d + 2 * VF_LANES <= dim; d += 2 * VF_LANES, to += in_panels(panel, 2 * VF_LANES)) {
         bf16_vector x, y = {0};
         memcpy(&x, a + d, sizeof x);
         if (b)
             memcpy(&y, b + d, sizeof y);
-        const bf16_vector lower =
-            __builtin_shufflevector(x, y, 0, 32, 1, 33, 2, 34, 3, 35, 4, 36, 5, 37, 6, 38, 7, 39, 8,
-                                    40, 9, 41, 10, 42, 11, 43, 12, 44, 13, 45, 14, 46, 15, 47);
-        const bf16_vector upper = __builtin_shufflevector(
-            x, y, 16, 48, 17, 49, 18, 50, 19, 51, 20, 52, 21, 53, 22, 54, 23, 55, 24, 56, 25, 57,
-            26, 58, 27, 59, 28, 60, 29, 61, 30, 62, 31, 63);
+        const bf16_vector lower = BF16_ZIP(BF16_LOWER, x, y), upper = BF16_ZIP(BF16_UPPER, x, y);
         memcpy(to, &lower, sizeof lower);
-        memcpy(to + panel, &upper, sizeof upper);
+        memcpy(to + in_panels(panel, VF_LANES), &upper, sizeof upper);
     }
     for (const int first = d; d < dim; d++) {
-        uint16_t *pair = to + (d - first) / BF16_PANEL * panel + d % BF16_PANEL * 2;
+        uint16_t *pair = to + in_panels(panel, d - first);
         pair[0] = a[d];
         pair[1] = b ? b[d] : 0;
     }
@@ -136,8 +136,8 @@ VF_NOINLINE void pack(struct block *block)
 
 static const uint16_t *value_address(const struct block *block, int j, int d)
 {
-    return (const uint16_t *)block->v + d / BF16_PANEL * block->v_stride +
-           (j / 2 * BF16_PANEL + d % BF16_PANEL) * 2 + j % 2;
+    return (const uint16_t *)block->v + in_panels(block->v_stride, d) + j / 2 * BF16_PANEL * 2 +
+           j % 2;
 }
 
 static float value_at(const struct block *block, int j, int d)
@@ -148,16 +148,16 @@ static float value_at(const struct block *block, int j, int d)
 /* Whole pairs of keys must be finite, as the other key of a pair is multiplied too. */
 VF_NOINLINE bool values_finite(const struct block *block, int from, int to)
 {
-    const int dim = block->job->v_dim, panels = dim / BF16_PANEL * BF16_PANEL;
+    const int dim = block->job->v_dim, vectors = dim / VF_LANES * VF_LANES;
     bf16_vector wrong = {0};
     bool finite = true;
     for (int j = from / 2 * 2; j < to; j += 2) {
-        for (int d = 0; d < panels; d += BF16_PANEL) {
+        for (int d = 0; d < vectors; d += VF_LANES) {
             bf16_vector x;
             memcpy(&x, value_address(block, j, d), sizeof x);
             wrong |= (bf16_vector)((x & 0x7f80) == 0x7f80);
         }
-        for (int d = panels; d < dim; d++)
+        for (int d = vectors; d < dim; d++)
             for (int i = 0; i < 2; i++)
                 finite &= (*value_address(block, j + i, d) & 0x7f80) != 0x7f80;
     }

@@ -16,10 +16,11 @@
 #define FLASH_KV_DTYPES ATTN_BIT(ATTN_I8)
 #define FLASH_COMPUTE ATTN_F32
 #define PAIR 1
+#include "lanes.h"
 
-/* Four lanes have too few registers beside the tile: slower by 14 % in baseline.  In neon all that an
- * exponential does takes the pipes of the multiply-adds. */
-#define FLASH_SPECULATES (VF_LANES >= 8)
+/* Four lanes have too few registers beside the tile: slower by 14 % in baseline.  On AArch64 all that
+ * an exponential does takes the pipes of the multiply-adds. */
+#define FLASH_SPECULATES (VF_LANES >= 8 && !VF_FACTOR_IN_LANE)
 
 /* ---- operands -------------------------------------------------------------------------------- */
 
@@ -135,40 +136,15 @@ VF_INLINE void score_step(const int rows, const int cols, const float *k, ptrdif
     }
 }
 
-#if VF_FACTOR_IN_LANE
-/* VF_LANES dimensions of the product: of each key they are one load. */
-VF_INLINE void score_lanes(const int rows, const int cols, const float *k, ptrdiff_t k_stride,
-                           const float *q, vf acc[FLASH_ROWS][FLASH_COLS])
-{
-    vf x[FLASH_ROWS];
-    VF_UNROLL
-    for (int r = 0; r < rows; r++)
-        x[r] = vf_load_factors(k + r * k_stride);
-    VF_UNROLL
-    for (int lane = 0; lane < VF_LANES; lane++) {
-        vf b[FLASH_COLS];
-        VF_UNROLL
-        for (int c = 0; c < cols; c++)
-            b[c] = vf_load(q + lane * FLASH_TILE + c * VF_LANES);
-        VF_UNROLL
-        for (int r = 0; r < rows; r++) {
-            VF_UNROLL
-            for (int c = 0; c < cols; c++)
-                acc[r][c] = vf_fma_lane(x[r], lane, b[c], acc[r][c]);
-        }
-    }
-}
-#endif
-
 VF_INLINE void score_tile(const int rows, const int cols, struct score_args a)
 {
     vf acc[FLASH_ROWS][FLASH_COLS];
     clear_sums(rows, cols, acc);
     const float *k = a.k, *q = a.q;
 #if VF_FACTOR_IN_LANE
-    for (const float *end = k + a.dim / VF_LANES * VF_LANES; k < end;
-         k += VF_LANES, q += VF_LANES * FLASH_TILE)
-        score_lanes(rows, cols, k, a.k_stride, q, acc);
+    for (const float *end = k + a.dim / VF_FACTORS * VF_FACTORS; k < end;
+         k += VF_FACTORS, q += VF_FACTORS * FLASH_TILE)
+        score_lanes(rows, cols, k, a.k_stride * (ptrdiff_t)sizeof *k, q, acc);
 #endif
     for (const float *end = (const float *)a.k + a.dim; k < end; k++, q += FLASH_TILE)
         score_step(rows, cols, k, a.k_stride, q, acc);
@@ -235,48 +211,45 @@ VF_INLINE const void *value_column(const void *first, ptrdiff_t v_stride, int d)
     return (const float *)first + d;
 }
 
-#if VF_FACTOR_IN_LANE
-/* One key's part of `rows` value dimensions, a multiple of VF_LANES. */
-VF_INLINE void value_lanes(const int rows, const int cols, const float *v, const vf b[FLASH_COLS],
-                           vf acc[FLASH_ROWS][FLASH_COLS])
+/* One key's part of `rows` value dimensions for `cols` vectors of queries. */
+VF_INLINE void value_step(const int rows, const int cols, const float *v, const float *p,
+                          vf acc[FLASH_ROWS][FLASH_COLS])
 {
+    vf b[FLASH_COLS];
     VF_UNROLL
-    for (int r = 0; r < rows; r += VF_LANES) {
-        const vf x = vf_load_factors(v + r);
+    for (int c = 0; c < cols; c++)
+        b[c] = vf_load(p + c * VF_LANES);
+#if VF_FACTOR_IN_LANE
+    if (rows % VF_FACTORS == 0) {
+        value_lanes(rows, cols, v, b, acc);
+        return;
+    }
+#endif
+    VF_UNROLL
+    for (int r = 0; r < rows; r++) {
+        const vf x = vf_broadcast(v + r);
         VF_UNROLL
-        for (int lane = 0; lane < VF_LANES; lane++) {
-            VF_UNROLL
-            for (int c = 0; c < cols; c++)
-                acc[r + lane][c] = vf_fma_lane(x, lane, b[c], acc[r + lane][c]);
-        }
+        for (int c = 0; c < cols; c++)
+            acc[r][c] = vf_fma(x, b[c], acc[r][c]);
     }
 }
-#endif
 
 VF_INLINE void value_tile(const int rows, const int cols, struct value_args a)
 {
     vf acc[FLASH_ROWS][FLASH_COLS];
     load_results(rows, cols, &a, acc);
-    const float *v = a.v, *p = a.p;
-    for (const float *end = p + a.steps * FLASH_TILE; p < end; p += FLASH_TILE, v += a.v_stride) {
-        vf b[FLASH_COLS];
-        VF_UNROLL
-        for (int c = 0; c < cols; c++)
-            b[c] = vf_load(p + c * VF_LANES);
+    const float *v = a.v, *p = a.p, *const end = p + a.steps * FLASH_TILE;
 #if VF_FACTOR_IN_LANE
-        if (rows % VF_LANES == 0) {
-            value_lanes(rows, cols, v, b, acc);
-            continue;
-        }
-#endif
-        VF_UNROLL
-        for (int r = 0; r < rows; r++) {
-            const vf x = vf_broadcast(v + r);
-            VF_UNROLL
-            for (int c = 0; c < cols; c++)
-                acc[r][c] = vf_fma(x, b[c], acc[r][c]);
-        }
+    for (; end - p >= 4 * FLASH_TILE;
+         p += 4 * FLASH_TILE, v += 4 * a.v_stride) { /* lanes.h says why */
+        value_step(rows, cols, v, p, acc);
+        value_step(rows, cols, v + a.v_stride, p + FLASH_TILE, acc);
+        value_step(rows, cols, v + 2 * a.v_stride, p + 2 * FLASH_TILE, acc);
+        value_step(rows, cols, v + 3 * a.v_stride, p + 3 * FLASH_TILE, acc);
     }
+#endif
+    for (; p < end; p += FLASH_TILE, v += a.v_stride)
+        value_step(rows, cols, v, p, acc);
     store_results(rows, cols, a.o, acc);
 }
 

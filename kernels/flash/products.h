@@ -23,8 +23,9 @@
 #define ATTN_FLASH_PRODUCTS_H
 
 #include "maximum.h"
+#include "shared/simd_bf16.h"
 
-#ifdef __AVX512BF16__
+#if BF16_PAIRS
 #include "bf16.h"
 #else
 #include "f32.h"
@@ -197,7 +198,7 @@ static inline bool speculate_from(const struct block *block, struct tile *t, vf 
         top[c] -= shift[c];
         for (float *s = block->s + c * VF_LANES; s < block->s + FLASH_ROWS * FLASH_TILE;
              s += FLASH_TILE)
-            vf_store(s, vf_max(t->floor[c], vf_load(s) - shift[c]));
+            vf_store(s, vf_at_least(t->floor[c], vf_load(s) - shift[c]));
     }
     return !far && !(shift && tile_has_new_lane(t));
 }
@@ -221,7 +222,7 @@ static inline bool raise_meanwhile(const struct block *block, struct tile *t, fl
         for (; at < s; at += FLASH_TILE)
             vf_store(at, vf_load(at) * factor);
         for (; at < s + FLASH_ROWS * FLASH_TILE; at += FLASH_TILE)
-            vf_store(at, vf_max(t->floor[c], vf_load(at) - shift[c]));
+            vf_store(at, vf_at_least(t->floor[c], vf_load(at) - shift[c]));
     }
     return !far;
 }

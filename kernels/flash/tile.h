@@ -35,9 +35,9 @@
 #endif
 
 /* Tiles that share each block of K and V while it is in the second-level cache: 128 queries at avx512 and
- * neon. */
+ * on AArch64. */
 #ifndef FLASH_TILES
-#define FLASH_TILES (VF_FACTOR_IN_LANE ? 16 : 4)
+#define FLASH_TILES (VF_FACTOR_IN_LANE ? 128 / FLASH_TILE : 4)
 #endif
 
 /* Floats that the packed K and V of a block need, their dimensions rounded up to vectors. */
@@ -143,7 +143,7 @@ VF_INLINE void store_scores(const int rows, const int cols, const struct score_t
         vf top = to->top[c];
         VF_UNROLL
         for (int r = 0; r < rows; r++) {
-            const vf x = vf_max(floor, acc[r][c] - m);
+            const vf x = vf_at_least(floor, acc[r][c] - m);
             vf_store(to->s + r * FLASH_TILE + c * VF_LANES, x);
             top = vf_max(x, top);
         }

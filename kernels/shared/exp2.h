@@ -9,19 +9,22 @@
  * The table.  x is rounded to the nearest multiple k / 2^B by adding 1.5 * 2^(23 - B), which leaves
  * k in the low bits.  The table gives 2^(fraction of k), an integer addition brings in the whole
  * part of k as the exponent, and a polynomial multiplies by 2^r, |r| <= 2^-(B+1).  The table is as
- * large as one permute instruction can read: the wider the ISA, the fewer the multiplications.
+ * large as one instruction can read: the larger, the fewer the multiplications.
  *
  *     ISA        B   degree   operations on the multiplier   largest error
  *     avx512     5   2        3                              2.66 ulp
  *     avx2       3   3        4                              1.96 ulp
  *     baseline   0   5        6                              2.30 ulp
  *     neon       0   5        6                              2.30 ulp
+ *     sve        6   2        3                              2.02 ulp
  *
- * AArch64's table instruction looks up bytes: making their indices costs what it saves.
+ * AArch64's table instruction looks up bytes: making their indices costs what it saves.  SVE has the table in
+ * an instruction of its own, which also puts the whole part of k into the exponent (FEXPA).
  *
  * Errors are over all float32 in [-126, 0], rounded up, against double precision, whether or not
  * the compiler contracts a * b + c: `test_exp2 1` looks at each float32 in [-150, 0] (GCC 12.2, -O3
- * and -O0, AMD Zen 4, 2026-11-21).  In (-127, -126), where 2^x is subnormal, the absolute error is
+ * and -O0, AMD Zen 4, 2026-11-21; of sve, whose products and sums are always contracted, the same arithmetic
+ * with a table in FEXPA's place, 2026-11-23).  In (-127, -126), where 2^x is subnormal, the absolute error is
  * below 0.71 * 2^-126; from -127 down the result is 0, which keeps masked keys out of sums without
  * a test of their own.  2^0 is exactly 1, and 2^NaN is NaN whatever its payload, as is 2^inf: the
  * last operation is a product, where the usual integer addition to the polynomial's bits can make
@@ -36,6 +39,8 @@
 #define EXP2_BITS 5
 #elif defined __AVX2__
 #define EXP2_BITS 3
+#elif VF_SVE
+#define EXP2_BITS 6
 #else
 #define EXP2_BITS 0
 #endif
@@ -55,6 +60,14 @@ static const int32_t exp2_table[8] __attribute__((aligned(VF_BYTES))) = {
     0x3f800000, 0x3f7b95c2, 0x3f7837f0, 0x3f75fed7, 0x3f7504f3, 0x3f75672a, 0x3f7744fd, 0x3f7ac0c7};
 #endif
 
+#if EXP2_BITS == 6
+/* 2^(k / 2^B), whose bits are the low ones of `shifted`: k mod 2^B and, above, the exponent with its bias. */
+static inline vf exp2_step(vf shifted)
+{
+    return (vf)svexpa_f32((svuint32_t)shifted);
+}
+#define EXP2_BIAS 127.0f
+#else
 /* Entry k mod 2^B of the table for each lane: the permutes look at the low bits only. */
 static inline vi exp2_entry(vi k)
 {
@@ -70,10 +83,20 @@ static inline vi exp2_entry(vi k)
 #endif
 }
 
+/* 2^(k / 2^B), where k is in the low bits of `shifted`. */
+static inline vf exp2_step(vf shifted)
+{
+    return (vf)((vu)exp2_entry((vi)shifted) + ((vu)shifted << (23 - EXP2_BITS)));
+}
+#define EXP2_BIAS 0.0f
+#endif
+
 /* (2^r - 1) / r, with errors that leave r times it, plus 1, within the table above. */
 static inline vf exp2_polynomial(vf r)
 {
-#if EXP2_BITS == 5
+#if EXP2_BITS == 6
+    return vf_set1(2.40227043629e-1f) * r + 6.93149745464e-1f;
+#elif EXP2_BITS == 5
     return vf_set1(2.40226533117e-1f) * r + 6.93157333128e-1f;
 #elif EXP2_BITS == 3
     return (vf_set1(5.54962241485e-2f) * r + 2.40257635472e-1f) * r + 6.93147214266e-1f;
@@ -86,17 +109,17 @@ static inline vf exp2_polynomial(vf r)
 /* 2^x for EXP2_FLOOR <= x < 128 or NaN; any number for others. */
 static inline vf exp2_above_floor(vf x)
 {
-    const vf magic = vf_set1(1.5f * (float)(1 << (23 - EXP2_BITS)));
+    const vf magic = vf_set1(1.5f * (float)(1 << (23 - EXP2_BITS)) + EXP2_BIAS);
     const vf shifted = x + magic;
     const vf r = x - (shifted - magic);
     const vf p = exp2_polynomial(r) * r + 1.0f;
-    return p * (vf)((vu)exp2_entry((vi)shifted) + ((vu)shifted << (23 - EXP2_BITS)));
+    return p * exp2_step(shifted);
 }
 
 /* 2^x for x < 128 or NaN. */
 static inline vf exp2_any(vf x)
 {
-    return exp2_above_floor(vf_max(vf_set1(EXP2_FLOOR), x));
+    return exp2_above_floor(vf_at_least(vf_set1(EXP2_FLOOR), x));
 }
 
 /* 2^(n + r) for |r| <= 0.5, where shifted = 1.5 * 2^23 + n: a polynomial of degree 6, and n added to
@@ -124,7 +147,7 @@ static inline vf exp2_of_parts(vf shifted, vf r)
 static inline vf exp2_precise(vf x)
 {
     const vf magic = vf_set1(12582912.0f);
-    const vf clamped = vf_max(vf_set1(-126.0f), x); /* NaN passes: the second operand wins */
+    const vf clamped = vf_at_least(vf_set1(-126.0f), x);
     const vf shifted = clamped + magic;
     const vf power = exp2_of_parts(shifted, clamped - (shifted - magic));
     const vf result = (vf)((vi)power & (vi)(x >= vf_set1(-126.0f)));
@@ -144,7 +167,7 @@ static inline vf exp2_precise(vf x)
 static inline vf exp_precise(vf x)
 {
     const vf magic = vf_set1(12582912.0f), log2e = vf_set1(1.44269504088896341f);
-    const vf clamped = vf_max(vf_set1(EXP_LEAST), x); /* NaN passes: the second operand wins */
+    const vf clamped = vf_at_least(vf_set1(EXP_LEAST), x);
     const vf shifted = vf_fma(clamped, log2e, magic);
     const vf power = exp2_of_parts(shifted, vf_fma(clamped, log2e, magic - shifted));
     const vf result = (vf)((vi)power & (vi)(x >= vf_set1(EXP_LEAST)));

@@ -46,7 +46,7 @@ static inline vf exp_precise(vf x)
 {
     vf power;
     const vf least = vf_set1(EXP_F64_LEAST);
-    const vf q = exp_parts(vf_max(least, x), &power); /* NaN passes: the second operand wins */
+    const vf q = exp_parts(vf_at_least(least, x), &power);
     const vf result = (vf)((vi)(power * q + power) & (vi)(x >= least));
     return vf_select((vi)(x == x), result, x);
 }

@@ -22,12 +22,24 @@
 #include <arm_neon.h>
 #endif
 
+/* SVE by vectors of the length that the compiler was told (kernel.cmake): GNU C vectors of that many bytes
+ * live in its registers, and its predicate for all lanes costs nothing. */
+#if defined __ARM_FEATURE_SVE && __ARM_FEATURE_SVE_BITS
+#include <arm_sve.h>
+#define VF_SVE 1
+#else
+#define VF_SVE 0
+#endif
+
 #if defined __AVX512F__
 #define VF_BYTES 64
 #define VF_REGISTERS 32
 #elif defined __AVX__
 #define VF_BYTES 32
 #define VF_REGISTERS 16
+#elif VF_SVE
+#define VF_BYTES (__ARM_FEATURE_SVE_BITS / 8)
+#define VF_REGISTERS 32
 #elif defined __aarch64__
 #define VF_BYTES 16
 #define VF_REGISTERS 32
@@ -36,10 +48,11 @@
 #define VF_REGISTERS 16
 #endif
 
-/* Whether a multiply-add takes a factor from one lane of a register, so that a vector loaded whole
- * does for as many broadcasts as it has lanes (vf_fma_lane). */
+/* Whether a multiply-add takes a factor from one lane of a register, so that one load does for VF_FACTORS
+ * broadcasts (vf_load_factors, vf_fma_lane): 128 bits of them, which SVE repeats along the vector. */
 #if defined __aarch64__
 #define VF_FACTOR_IN_LANE 1
+#define VF_FACTORS (16 / REAL_BYTES)
 #else
 #define VF_FACTOR_IN_LANE 0
 #endif
@@ -52,11 +65,15 @@ typedef uint64_t vu __attribute__((vector_size(VF_BYTES))); /* wraps where vi mu
 #define VF_OF_TYPE(name) name##pd
 #define VF_MASK __mmask8 /* a bit a lane */
 #define VF_FMA "vfmadd231pd"
+#define VF_SVE_REAL svfloat64_t
+#define VF_SVE_FMA "fmla %0.d, %3/m, %1.d, %2.d"
 #else
 typedef uint32_t vu __attribute__((vector_size(VF_BYTES)));
 #define VF_OF_TYPE(name) name##ps
 #define VF_MASK __mmask16
 #define VF_FMA "vfmadd231ps"
+#define VF_SVE_REAL svfloat32_t
+#define VF_SVE_FMA "fmla %0.s, %3/m, %1.s, %2.s"
 #endif
 typedef real vf __attribute__((vector_size(VF_BYTES)));
 typedef real_int vi __attribute__((vector_size(VF_BYTES)));
@@ -112,6 +129,18 @@ static inline void vf_store(real *p, vf v)
     memcpy(p, &v, sizeof v);
 }
 
+#if VF_SVE
+/* The predicate of the first n lanes. */
+static inline svbool_t vf_lanes_to(size_t n)
+{
+#if REAL_BYTES == 8
+    return svwhilelt_b64((uint64_t)0, (uint64_t)n);
+#else
+    return svwhilelt_b32((uint64_t)0, (uint64_t)n);
+#endif
+}
+#endif
+
 /* The first n < VF_LANES lanes from p, zero in the others; reads nothing past p + n. */
 static inline vf vf_load_partial(const real *p, size_t n)
 {
@@ -119,6 +148,8 @@ static inline vf vf_load_partial(const real *p, size_t n)
     return VF_OF_TYPE(_mm512_maskz_loadu_)((VF_MASK)((1u << n) - 1), p);
 #elif defined __AVX__
     return VF_OF_TYPE(_mm256_maskload_)(p, (__m256i)vi_first((ptrdiff_t)n));
+#elif VF_SVE
+    return (vf)svld1(vf_lanes_to(n), p);
 #else
     vf v = {0};
     for (size_t i = 0; i < n; i++)
@@ -133,6 +164,8 @@ static inline void vf_store_partial(real *p, vf v, size_t n)
     VF_OF_TYPE(_mm512_mask_storeu_)(p, (VF_MASK)((1u << n) - 1), v);
 #elif defined __AVX__
     VF_OF_TYPE(_mm256_maskstore_)(p, (__m256i)vi_first((ptrdiff_t)n), v);
+#elif VF_SVE
+    svst1(vf_lanes_to(n), p, (VF_SVE_REAL)v);
 #else
     for (size_t i = 0; i < n; i++)
         p[i] = v[i];
@@ -154,6 +187,8 @@ static inline bool vi_any(vi mask)
     return VF_OF_TYPE(_mm256_movemask_)((vf)mask) != 0;
 #elif defined __SSE__
     return VF_OF_TYPE(_mm_movemask_)((vf)mask) != 0;
+#elif VF_SVE
+    return svptest_any(svptrue_b32(), svcmpne_n_u32(svptrue_b32(), (svuint32_t)mask, 0));
 #elif defined __aarch64__
     return vmaxvq_u32((uint32x4_t)mask) != 0;
 #else
@@ -164,8 +199,8 @@ static inline bool vi_any(vi mask)
 #endif
 }
 
-/* The larger; b where either is NaN.  GCC 12 makes a compare and a blend of the C text, and scalar
- * code of it in some places. */
+/* The larger; b, which is a number, where a is NaN.  GCC 12 makes a compare and a blend of the C text, and
+ * scalar code of it in some places. */
 static inline vf vf_max(vf a, vf b)
 {
 #if defined __AVX512F__
@@ -174,8 +209,28 @@ static inline vf vf_max(vf a, vf b)
     return VF_OF_TYPE(_mm256_max_)(a, b);
 #elif defined __SSE__
     return VF_OF_TYPE(_mm_max_)(a, b);
+#elif VF_SVE
+    return (vf)svmaxnm_x(svptrue_b8(), (VF_SVE_REAL)a, (VF_SVE_REAL)b);
+#elif defined __aarch64__ && REAL_BYTES == 8
+    return (vf)vmaxnmq_f64((float64x2_t)a, (float64x2_t)b);
+#elif defined __aarch64__
+    return (vf)vmaxnmq_f32((float32x4_t)a, (float32x4_t)b);
 #else
     return vf_select((vi)(a > b), a, b);
+#endif
+}
+
+/* x, raised to `least`, which is a number; NaN stays NaN. */
+static inline vf vf_at_least(vf least, vf x)
+{
+#if VF_SVE
+    return (vf)svmax_x(svptrue_b8(), (VF_SVE_REAL)least, (VF_SVE_REAL)x);
+#elif defined __aarch64__ && REAL_BYTES == 8
+    return (vf)vmaxq_f64((float64x2_t)least, (float64x2_t)x);
+#elif defined __aarch64__
+    return (vf)vmaxq_f32((float32x4_t)least, (float32x4_t)x);
+#else
+    return vf_max(least, x); /* on x86 the second operand, where either is NaN */
 #endif
 }
 
@@ -263,6 +318,8 @@ static inline vi vi_load_bytes(const char *p, size_t n)
 {
 #if defined __AVX512BW__
     return (vi)_mm512_maskz_loadu_epi8(((__mmask64)1 << n) - 1, p);
+#elif VF_SVE
+    return (vi)svld1_u8(svwhilelt_b8((uint64_t)0, (uint64_t)n), (const uint8_t *)p);
 #else
     char bytes[VF_BYTES] = {0};
     vi v;
@@ -293,7 +350,8 @@ static inline vf vf_broadcast(const real *p)
 
 /*
  * a * b + c with its operands in registers.  GCC 12 otherwise folds a load that several products
- * share into each of them, and the loop runs at the speed of its loads.
+ * share into each of them, and the loop runs at the speed of its loads; of SVE's it makes products that
+ * overwrite a factor, with copies around them.
  */
 static inline vf vf_fma(vf a, vf b, vf c)
 {
@@ -302,6 +360,9 @@ static inline vf vf_fma(vf a, vf b, vf c)
     return c;
 #elif defined __FMA__
     __asm__(VF_FMA " %2, %1, %0" : "+x"(c) : "x"(a), "x"(b));
+    return c;
+#elif VF_SVE && VF_BYTES > 16 /* of 16 bytes they are Advanced SIMD's */
+    __asm__(VF_SVE_FMA : "+w"(c) : "w"(a), "w"(b), "Upl"(svptrue_b8()));
     return c;
 #elif defined __aarch64__ && REAL_BYTES == 8
     return (vf)vfmaq_f64((float64x2_t)c, (float64x2_t)a, (float64x2_t)b);
@@ -313,18 +374,41 @@ static inline vf vf_fma(vf a, vf b, vf c)
 }
 
 #if VF_FACTOR_IN_LANE && REAL_BYTES == 4
-/* A vector whose lanes are factors; GCC 12 would otherwise load each lane by itself. */
+/* VF_FACTORS factors; GCC 12 would otherwise load each lane by itself. */
 VF_INLINE vf vf_load_factors(const real *p)
 {
+#if VF_SVE && VF_BYTES > 16
+    vf v = (vf)svld1rq_f32(svptrue_b32(), p);
+#else
     vf v = vf_load(p);
+#endif
     __asm__("" : "+w"(v));
     return v;
 }
 
-/* a[lane] * b + c, where lane is a constant. */
+#define VF_FMLA_LANE(lane)                                                        \
+    case lane:                                                                    \
+        __asm__("fmla %0.4s, %1.4s, %2.s[" #lane "]" : "+w"(c) : "w"(b), "w"(a)); \
+        return c;
+
+/* a's factor `lane`, a constant, times b, plus c. */
 VF_INLINE vf vf_fma_lane(vf a, const int lane, vf b, vf c)
 {
-    return vf_fma(vf_set1(a[lane]), b, c);
+#if VF_SVE && VF_BYTES > 16
+#define VF_SVMLA_LANE(lane) svmla_lane_f32((svfloat32_t)c, (svfloat32_t)b, (svfloat32_t)a, lane)
+    return (vf)(lane == 0   ? VF_SVMLA_LANE(0) /* which takes nothing but literals */
+                : lane == 1 ? VF_SVMLA_LANE(1)
+                : lane == 2 ? VF_SVMLA_LANE(2)
+                            : VF_SVMLA_LANE(3));
+#else
+    switch (lane) { /* by the intrinsic GCC 12 copies sums from register to register */
+        VF_FMLA_LANE(0)
+        VF_FMLA_LANE(1)
+        VF_FMLA_LANE(2)
+        VF_FMLA_LANE(3)
+    }
+    return c;
+#endif
 }
 #endif
 

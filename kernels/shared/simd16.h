@@ -28,9 +28,13 @@ typedef uint16_t vh __attribute__((vector_size(VF_BYTES / 2)));
 /* VF_LANES bf16. */
 static inline vf vf_load_bf16(const uint16_t *p)
 {
+#if VF_SVE
+    return (vf)((vu)svld1uh_u32(svptrue_b32(), p) << 16);
+#else
     vh h;
     memcpy(&h, p, sizeof h);
     return (vf)(__builtin_convertvector(h, vi) << 16);
+#endif
 }
 
 /* VF_LANES int8.  GCC 12 makes scalar code of the C text at every width. */
@@ -40,6 +44,8 @@ static inline vf vf_load_i8(const int8_t *p)
     return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)p)));
 #elif defined __AVX2__
     return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)p)));
+#elif VF_SVE
+    return (vf)svcvt_f32_s32_x(svptrue_b32(), svld1sb_s32(svptrue_b32(), p));
 #elif defined __aarch64__
     int32_t four;
     memcpy(&four, p, sizeof four);
@@ -60,6 +66,9 @@ static inline vf vf_load_f16(const uint16_t *p)
     return (vf)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p));
 #elif defined __F16C__
     return (vf)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p));
+#elif VF_SVE
+    const svuint32_t h = svld1uh_u32(svptrue_b32(), p); /* each in the lower half of its lane */
+    return (vf)svcvt_f32_f16_x(svptrue_b32(), svreinterpret_f16_u32(h));
 #elif defined __aarch64__
     return (vf)vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p)));
 #else
@@ -70,14 +79,24 @@ static inline vf vf_load_f16(const uint16_t *p)
 #endif
 }
 
-/* Lanes rounded to the nearest bf16, ties to even; NaN stays NaN. */
-static inline vh vh_of_bf16(vf v)
+/* Lanes rounded to the nearest bf16, ties to even, in their upper halves; NaN stays NaN. */
+static inline vu vf_round_bf16(vf v)
 {
     const vi bits = (vi)v;
     const vi rounded = bits + 0x7fff + (bits >> 16 & 1);
     const vi quiet = bits | 0x400000;
-    const vi chosen = (vi)vf_select((vi)(v == v), (vf)rounded, (vf)quiet);
-    return __builtin_convertvector(chosen >> 16, vh);
+    return (vu)vf_select((vi)(v == v), (vf)rounded, (vf)quiet);
+}
+
+/* The lower halves of all lanes. */
+static inline void vu_store_halves(uint16_t *p, vu v)
+{
+#if VF_SVE
+    svst1h_u32(svptrue_b32(), p, (svuint32_t)v);
+#else
+    const vh h = __builtin_convertvector(v, vh);
+    memcpy(p, &h, sizeof h);
+#endif
 }
 
 /* The first n <= VF_LANES lanes from elements of a type, zero in the others. */
@@ -102,8 +121,7 @@ VF_INLINE void vf_store_elements(enum attn_dtype dtype, void *p, vf v, size_t n)
         return;
     }
     if (dtype == ATTN_BF16) {
-        const vh half = vh_of_bf16(v);
-        memcpy(h, &half, sizeof h);
+        vu_store_halves(h, vf_round_bf16(v) >> 16);
     } else {
         for (int i = 0; i < VF_LANES; i++)
             h[i] = attn_f32_to_f16(v[i]);

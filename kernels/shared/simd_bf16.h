@@ -1,19 +1,91 @@
 /*
- * simd_bf16.h: dot products of pairs of bf16, vdpbf16ps, for kernel files of avx512_bf16 only.
+ * simd_bf16.h: vectors of bf16 and dot products of their pairs, for kernel files of ISAs that multiply them.
  *
- * A lane of 32 bits holds two neighbouring elements.  Products are exact and sums float32;
- * subnormal operands and results count as zero.
+ * A lane of 32 bits holds two neighbouring elements.  Products are exact and sums float32; subnormal operands
+ * and results count as zero.  On AArch64 (BFDOT) a sum is rounded to odd: up to one unit in the last place
+ * off, where to nearest is half of one.
  */
 #ifndef ATTN_SIMD_BF16_H
 #define ATTN_SIMD_BF16_H
 
 #include "simd.h"
 
-/* acc + a . b, pair by pair, the operands in registers as for vf_fma(). */
+#if defined __AVX512BF16__ || (defined __ARM_FEATURE_BF16_VECTOR_ARITHMETIC && !VF_SVE)
+#define BF16_PAIRS 1
+
+typedef uint16_t bf16_vector __attribute__((vector_size(VF_BYTES)));
+
+/* acc + a . b, pair by pair, on x86 with the operands in registers as for vf_fma(). */
 VF_INLINE vf bf16_dot(vi a, vi b, vf acc)
 {
+#if defined __AVX512BF16__
     __asm__("vdpbf16ps %2, %1, %0" : "+v"(acc) : "v"(a), "v"(b));
     return acc;
+#else
+    return (vf)vbfdotq_f32((float32x4_t)acc, (bfloat16x8_t)a, (bfloat16x8_t)b);
+#endif
 }
+
+#if VF_FACTOR_IN_LANE
+/* acc + a's pair `lane`, a constant, times b's pairs. */
+VF_INLINE vf bf16_dot_lane(vf a, const int lane, vi b, vf acc)
+{
+#define BF16_DOT_LANE(lane) \
+    vbfdotq_laneq_f32((float32x4_t)acc, (bfloat16x8_t)b, (bfloat16x8_t)a, lane)
+    return (vf)(lane == 0   ? BF16_DOT_LANE(0) /* which takes nothing but literals */
+                : lane == 1 ? BF16_DOT_LANE(1)
+                : lane == 2 ? BF16_DOT_LANE(2)
+                            : BF16_DOT_LANE(3));
+}
+#endif
+
+/* Rounded to nearest even: all of a, then all of b. */
+VF_INLINE bf16_vector bf16_narrow(vf a, vf b)
+{
+#if defined __AVX512BF16__
+    return (bf16_vector)_mm512_cvtne2ps_pbh((__m512)b, (__m512)a);
+#else
+    const bfloat16x8_t lower = vcvtq_low_bf16_f32((float32x4_t)a);
+    return (bf16_vector)vcvtq_high_bf16_f32(lower, (float32x4_t)b);
+#endif
+}
+
+/* Element i of the result is element from[i] of x. */
+VF_INLINE bf16_vector bf16_permute(bf16_vector x, bf16_vector from)
+{
+#if defined __AVX512BF16__
+    return (bf16_vector)_mm512_permutexvar_epi16((__m512i)from, (__m512i)x);
+#else
+    const bf16_vector bytes = from * 0x0202 + 0x0100;
+    return (bf16_vector)vqtbl1q_u8((uint8x16_t)x, (uint8x16_t)bytes);
+#endif
+}
+
+/* Pairs of a's and b's elements, from the lower halves of both and from the upper ones. */
+#define BF16_LOWER(t, b) (t), (b) + (t)
+#define BF16_UPPER(t, b) VF_LANES + (t), (b) + VF_LANES + (t)
+#define BF16_ZIP(half, a, b) __builtin_shufflevector(a, b, VF_EACH(half, 2 * VF_LANES))
+
+/* Lane i of the result: a's lane i, rounded, in the lower half and b's in the upper. */
+VF_INLINE vi bf16_join(vf a, vf b)
+{
+    const bf16_vector apart = bf16_narrow(a, b);
+    return (vi)__builtin_shufflevector(apart, apart, VF_EACH(BF16_LOWER, VF_LANES));
+}
+
+/* x as it is: keeps the product that it is from being fused with a sum. */
+VF_INLINE vf bf16_product(vf x)
+{
+#if defined __AVX512BF16__
+    __asm__("" : "+v"(x));
+#else
+    __asm__("" : "+w"(x));
+#endif
+    return x;
+}
+
+#else
+#define BF16_PAIRS 0
+#endif
 
 #endif

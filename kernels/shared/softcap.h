@@ -72,8 +72,8 @@ static inline struct softcap softcap_natural(const struct attn_problem *problem)
 /* The scores x, capped. */
 static inline vf softcap_each(const struct softcap *cap, vf x)
 {
-    /* NaN passes: the second operand wins */
-    const vf z = vf_max(vf_set1(SOFTCAP_LEAST), (vf)((vi)(x * cap->inner) | REAL_SIGN));
+
+    const vf z = vf_at_least(vf_set1(SOFTCAP_LEAST), (vf)((vi)(x * cap->inner) | REAL_SIGN));
     const vf t = softcap_power_less_1(z);
     return vf_select(REAL_SIGN - (vi){0}, x, t / (t + (real)2) * cap->limit);
 }

@@ -91,7 +91,7 @@ static void tile_weights(const struct unit *u, struct tile *t, int row, const st
 /* P as tile_values() needs it. */
 static void ready_weights(const struct unit *u, struct tile *t, const struct block *b)
 {
-#ifdef __AVX512BF16__
+#if BF16_PAIRS
     if (FORMAT_PAIRS(u->g->format))
         pair_weights(t, (int)(b->end - b->j + GROUP_KEYS - 1) / GROUP_KEYS * GROUP_KEYS);
 #else

@@ -11,9 +11,7 @@
 #define ATTN_SPLIT_KV_FORMAT_H
 
 #include "shared/simd16.h"
-#ifdef __AVX512BF16__
 #include "shared/simd_bf16.h"
-#endif
 
 enum format { FORMAT_F32, FORMAT_BF16, FORMAT_F16, FORMAT_I8 };
 
@@ -40,7 +38,7 @@ static inline enum format format_of(enum attn_dtype kv_dtype)
 #define FORMAT_VECTORS(format) ((format) == FORMAT_F32 ? 1 : 2)
 
 /* Whether K and V are multiplied in pairs (simd_bf16.h). */
-#ifdef __AVX512BF16__
+#if BF16_PAIRS
 #define FORMAT_PAIRS(format) ((format) == FORMAT_BF16)
 #else
 #define FORMAT_PAIRS(format) 0
@@ -98,9 +96,7 @@ VF_INLINE void widen(const enum format format, const char *p, vf x[2])
 /* What widen_pairs() undoes, rounded to nearest even. */
 VF_INLINE vi narrow_pairs(const vf x[2])
 {
-    const vi even = __builtin_convertvector(vh_of_bf16(x[0]), vi);
-    const vi odd = __builtin_convertvector(vh_of_bf16(x[1]), vi);
-    return even | odd << 16;
+    return (vi)(vf_round_bf16(x[0]) >> 16 | (vf_round_bf16(x[1]) & 0xffff0000));
 }
 
 /* A step of which only the first `tail` bytes exist, where tail is not 0. */
@@ -132,7 +128,7 @@ VF_INLINE void load_k(const enum format format, int tail, const char *p, vf x[2]
 
 VF_INLINE vf multiply(const enum format format, vf q, vf k, vf sum)
 {
-#ifdef __AVX512BF16__
+#if BF16_PAIRS
     if (FORMAT_PAIRS(format))
         return bf16_dot((vi)q, (vi)k, sum);
 #else

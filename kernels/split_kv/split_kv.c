@@ -205,7 +205,7 @@ const struct attn_kernel ATTN_KERNEL = {
     .source = "Flash-Decoding, Dao, Haziza, Massa and Sizov 2023",
     .isa = ATTN_KERNEL_ISA,
     .caps.size = sizeof(struct attn_caps),
-#ifdef __AVX512BF16__
+#if BF16_PAIRS
     .caps.dtypes = ATTN_BIT(ATTN_BF16),
     .caps.compute = ATTN_BF16,
 #else

@@ -39,12 +39,12 @@ VF_INLINE void store_sums(const int r, const int n, const vf *a, float *o, ptrdi
 }
 
 #if VF_FACTOR_IN_LANE
-/* The weights of VF_LANES rows by one load: a multiply-add takes each from its lane. */
-VF_INLINE void weights_in_lanes(vf pj[VF_LANES], const float *p)
+/* The weights of VF_FACTORS rows by one load: a multiply-add takes each from its lane. */
+VF_INLINE void weights_in_lanes(vf pj[VF_FACTORS], const float *p)
 {
     const vf all = vf_load_factors(p);
 #pragma GCC unroll 4
-    for (int h = 0; h < VF_LANES; h++)
+    for (int h = 0; h < VF_FACTORS; h++)
         pj[h] = vf_set1(all[h]);
 }
 #endif
@@ -64,7 +64,7 @@ VF_INLINE void add_values(const enum format format, const int r, const int c, in
         for (int h = 0; h < r; h++)
             pj[h] = vf_set1(p[h]);
 #if VF_FACTOR_IN_LANE
-        if (r == VF_LANES)
+        if (r == VF_FACTORS)
             weights_in_lanes(pj, p);
 #endif
 #pragma GCC unroll 16
@@ -87,24 +87,22 @@ VF_INLINE void add_values(const enum format format, const int r, const int c, in
 
 /* ---- pairs of bf16 -------------------------------------------------------------------------- */
 
-#ifdef __AVX512BF16__
+#if BF16_PAIRS
 
 /* P of `keys` keys, a multiple of GROUP_KEYS, in place: [key / 2][row], both keys in a lane. */
 static void pair_weights(struct tile *t, int keys)
 {
-    typedef uint16_t words __attribute__((vector_size(VF_BYTES)));
     const uint16_t bits = (uint16_t)__builtin_ctz((unsigned)t->rows); /* rows are a power of two */
-    words lane;
+    bf16_vector lane;
     for (int i = 0; i < 2 * VF_LANES; i++)
         lane[i] = (uint16_t)i;
-    const words row = lane >> 1 & (uint16_t)(t->rows - 1), pair = lane >> (bits + 1);
-    const words from = ((2 * pair + (lane & 1)) << bits) + row;
+    const bf16_vector row = lane >> 1 & (uint16_t)(t->rows - 1), pair = lane >> (bits + 1);
+    const bf16_vector from = ((2 * pair + (lane & 1)) << bits) + row;
     const int n = keys * t->rows / VF_LANES;
     for (int i = 0; i < n; i += 2) {
         const vf a = vf_load(t->p + i * VF_LANES);
         const vf b = i + 1 < n ? vf_load(t->p + (i + 1) * VF_LANES) : (vf){0};
-        const __m512i apart = (__m512i)_mm512_cvtne2ps_pbh(b, a); /* all of a, then all of b */
-        const __m512i joined = _mm512_permutexvar_epi16((__m512i)from, apart);
+        const bf16_vector joined = bf16_permute(bf16_narrow(a, b), from);
         memcpy(t->p + i / 2 * VF_LANES, &joined, sizeof joined);
     }
 }
@@ -191,7 +189,7 @@ VF_INLINE void add_steps(const enum format format, const int r, const int c, int
 {
     o += x * FORMAT_VECTORS(format) * VF_LANES;
     v.data += x * FORMAT_STEP(format);
-#ifdef __AVX512BF16__
+#if BF16_PAIRS
     if (FORMAT_PAIRS(format)) {
         add_pairs_of_values(r, c, tail, o, o_stride, p, p_stride, v, from, to, cursor);
         return;

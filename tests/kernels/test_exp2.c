@@ -37,6 +37,15 @@ static const struct exp2_variant *const variants[] = {
 #ifdef TEST_AVX512
     &exp2_avx512,
 #endif
+#ifdef TEST_SVE128
+    &exp2_sve128,
+#endif
+#ifdef TEST_SVE256
+    &exp2_sve256,
+#endif
+#ifdef TEST_SVE512
+    &exp2_sve512,
+#endif
 };
 
 static const char *const functions[] = {"exp2_any", "exp2_above_floor", "exp2_precise",
@@ -56,7 +65,18 @@ static double stated(const struct exp2_variant *v, enum exp2_function f)
         return v->fuses() ? 1.25 : has_fma(v) ? 1.53 : 1.32;
     if (f == EXP2_EXACTER)
         return v->fuses() ? 0.97 : 1.23;
-    return isa == ATTN_ISA_AVX512 ? 2.66 : isa == ATTN_ISA_AVX2 ? 1.96 : 2.30;
+    switch (isa) {
+    case ATTN_ISA_AVX512:
+        return 2.66;
+    case ATTN_ISA_AVX2:
+        return 1.96;
+    case ATTN_ISA_SVE128:
+    case ATTN_ISA_SVE256:
+    case ATTN_ISA_SVE512:
+        return 2.02;
+    default:
+        return 2.30;
+    }
 }
 
 /* What comes on top, in |x| 2^-24 of the result. */

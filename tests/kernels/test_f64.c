@@ -39,6 +39,15 @@ static const struct f64_variant *const variants[] = {
 #ifdef TEST_AVX512
     &f64_avx512,
 #endif
+#ifdef TEST_SVE128
+    &f64_sve128,
+#endif
+#ifdef TEST_SVE256
+    &f64_sve256,
+#endif
+#ifdef TEST_SVE512
+    &f64_sve512,
+#endif
 };
 
 static unsigned long chunks = CHUNKS;

@@ -119,6 +119,27 @@ static void descriptors(void **state)
     assert_ptr_equal(attn_find("naive", ATTN_ISA_BASELINE), attn_find("naive", baseline));
 }
 
+/* Of the variants for vectors of one length the host runs those of its own; SVE stands for them. */
+static void sve_is_of_the_hosts_length(void **state)
+{
+    (void)state;
+    static const enum attn_isa lengths[] = {ATTN_ISA_SVE128, ATTN_ISA_SVE256, ATTN_ISA_SVE512};
+    const enum attn_isa built = attn_isa_built_as(ATTN_ISA_SVE);
+    int available = 0;
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        available += attn_isa_available(lengths[i]);
+        assert_int_equal(attn_isa_built_as(lengths[i]), lengths[i]);
+        assert_true(!attn_isa_available(lengths[i]) || built == lengths[i]);
+    }
+    assert_true(available <= attn_isa_available(ATTN_ISA_SVE));
+#if defined __aarch64__
+    assert_int_equal(attn_find("flash", ATTN_ISA_SVE)->isa, built);
+#else
+    assert_int_equal(built, ATTN_ISA_SVE);
+    assert_null(attn_find("flash", ATTN_ISA_SVE));
+#endif
+}
+
 /* Its value, NULL where there is none; a name stands once. */
 static const char *value_of(const struct attn_variable *v, size_t count, const char *name)
 {
@@ -209,6 +230,7 @@ int main(void)
         cmocka_unit_test(preference_is_by_vendor),
         cmocka_unit_test(this_host_prefers_what_it_can_run),
         cmocka_unit_test(descriptors),
+        cmocka_unit_test(sve_is_of_the_hosts_length),
         cmocka_unit_test(blas_environment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,6 +37,15 @@ static const struct softcap_variant *const variants[] = {
 #ifdef TEST_AVX512
     &softcap_avx512,
 #endif
+#ifdef TEST_SVE128
+    &softcap_sve128,
+#endif
+#ifdef TEST_SVE256
+    &softcap_sve256,
+#endif
+#ifdef TEST_SVE512
+    &softcap_sve512,
+#endif
 };
 
 static unsigned long stride = 4001;

@@ -24,6 +24,7 @@ struct exp2_variant {
     void (*run[EXP2_FUNCTIONS])(const float *x, float *y, size_t n);
 };
 
-extern const struct exp2_variant exp2_baseline, exp2_avx2, exp2_avx512, exp2_neon;
+extern const struct exp2_variant exp2_baseline, exp2_avx2, exp2_avx512, exp2_neon, exp2_sve128,
+    exp2_sve256, exp2_sve512;
 
 #endif

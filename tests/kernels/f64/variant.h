@@ -15,6 +15,7 @@ struct f64_variant {
     void (*softcap)(float c, const double *x, double *y, size_t n);
 };
 
-extern const struct f64_variant f64_baseline, f64_avx2, f64_avx512, f64_neon;
+extern const struct f64_variant f64_baseline, f64_avx2, f64_avx512, f64_neon, f64_sve128,
+    f64_sve256, f64_sve512;
 
 #endif

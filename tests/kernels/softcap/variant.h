@@ -14,6 +14,7 @@ struct softcap_variant {
     void (*run)(float c, const float *x, float *y, size_t n);
 };
 
-extern const struct softcap_variant softcap_baseline, softcap_avx2, softcap_avx512, softcap_neon;
+extern const struct softcap_variant softcap_baseline, softcap_avx2, softcap_avx512, softcap_neon,
+    softcap_sve128, softcap_sve256, softcap_sve512;
 
 #endif

@@ -1,0 +1,69 @@
+/*
+ * lanes.h: part of kernel flash: register tiles by multiply-adds that take a factor from a lane, on AArch64.
+ *
+ * A factor is an element of K or V, or a pair of them (PAIR); one load brings VF_FACTORS, where x86 loads and
+ * broadcasts each.  Cores of four units for multiply-adds dispatch little beside them, so that loops over values
+ * take four keys abreast: their counters and branches are then a small part (results/aarch64-model).
+ */
+#ifndef ATTN_FLASH_LANES_H
+#define ATTN_FLASH_LANES_H
+
+#include "tile.h"
+
+#if VF_FACTOR_IN_LANE
+
+VF_INLINE vf multiply_lane(vf factors, const int lane, vf b, vf acc)
+{
+#if PAIR == 2
+    return bf16_dot_lane(factors, lane, (vi)b, acc);
+#else
+    return vf_fma_lane(factors, lane, b, acc);
+#endif
+}
+
+/* VF_FACTORS steps of the product of keys `bytes` apart and queries. */
+VF_INLINE void score_lanes(const int rows, const int cols, const void *k, ptrdiff_t bytes,
+                           const float *q, vf acc[FLASH_ROWS][FLASH_COLS])
+{
+    /* Two pointers and three distances; left to itself GCC adds one up for each row. */
+    const char *upper = k, *lower = upper + 4 * bytes;
+    const ptrdiff_t third = 3 * bytes;
+    vf x[FLASH_ROWS];
+    VF_UNROLL
+    for (int r = 0; r < rows; r++)
+        x[r] = vf_load_factors(
+            (const float *)((r < 4 ? upper : lower) + (r % 4 == 3 ? third : r % 4 * bytes)));
+    VF_UNROLL
+    for (int lane = 0; lane < VF_FACTORS; lane++) {
+        vf b[FLASH_COLS];
+        VF_UNROLL
+        for (int c = 0; c < cols; c++)
+            b[c] = vf_load(q + lane * FLASH_TILE + c * VF_LANES);
+        VF_UNROLL
+        for (int r = 0; r < rows; r++) {
+            VF_UNROLL
+            for (int c = 0; c < cols; c++)
+                acc[r][c] = multiply_lane(x[r], lane, b[c], acc[r][c]);
+        }
+    }
+}
+
+/* What one key, or pair, adds to `rows` value dimensions, a multiple of VF_FACTORS; b: its weights. */
+VF_INLINE void value_lanes(const int rows, const int cols, const void *v, const vf b[FLASH_COLS],
+                           vf acc[FLASH_ROWS][FLASH_COLS])
+{
+    VF_UNROLL
+    for (int r = 0; r < rows; r += VF_FACTORS) {
+        const vf x = vf_load_factors((const float *)v + r);
+        VF_UNROLL
+        for (int lane = 0; lane < VF_FACTORS; lane++) {
+            VF_UNROLL
+            for (int c = 0; c < cols; c++)
+                acc[r + lane][c] = multiply_lane(x, lane, b[c], acc[r + lane][c]);
+        }
+    }
+}
+
+#endif
+
+#endif
