@@ -206,7 +206,9 @@ class Display(CommandTest):
         self.assertNotIn("\x1b[K", self.on_terminal(*self.ARGUMENTS, TERM="dumb"))
 
     def test_list_fits_its_width(self) -> None:
-        for columns, arguments in ((66, []), (80, []), (120, []), (80, ["--matrix"]), (160, ["--matrix"])):
+        plain = [(columns, []) for columns in (66, 80, 120)]
+        matrix = [(columns, ["--matrix"]) for columns in (80, 160)]
+        for columns, arguments in plain + matrix:
             shown = run("list", *arguments, env={**os.environ, "COLUMNS": str(columns)}).stdout
             widest = max(map(len, shown.splitlines()))
             self.assertTrue(columns - 20 < widest <= columns, (columns, arguments, widest))
