@@ -77,6 +77,8 @@ const struct adversary adversaries[] = {
      .change = poison_hidden, LEAKS},
     {"bias of -inf", .fill = fill_normal, .shape = shape_bias, .change = bias_holes},
     {"bias far below", .fill = fill_normal, .shape = shape_bias, .change = bias_far_below},
+    {"bias as low as can be", .fill = fill_normal, .shape = shape_bias, .change = bias_lowest,
+     .caveat = ATTN_CAVEAT_INFINITE_SCORES},
     {"bias of 3e38", .fill = fill_normal, .shape = shape_bias, .change = bias_far_above},
     {"capped scores of 1000", .score = score_spread, .mean = 2, .shape = shape_softcap},
     {"capped scores of 0.001", .score = score_tiny, .mean = 2, .shape = shape_softcap_small},

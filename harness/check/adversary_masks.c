@@ -214,21 +214,18 @@ static double held(const struct trial *trial, double x)
     return copysign(fmin(fabs(x), largest), x);
 }
 
-/* Rows in turn: half of the keys, all but one, all keys that are not hidden, or all keys as far below as
- * their type allows, which is how frameworks hide a row of padding. */
+/* Rows in turn: half of the keys, all but one, or all keys that are not hidden. */
 static double far_below(const struct trial *trial, size_t i, size_t j, double random)
 {
     const double low = held(trial, -1e30 * further(trial));
     const bool odd = (i + j) % 2;
-    switch (i % 4) {
+    switch (i % 3) {
     case 0:
         return odd ? low : random;
     case 1:
         return j ? low : 0;
-    case 2:
-        return odd ? -INFINITY : low;
     default:
-        return held(trial, -INFINITY);
+        return odd ? -INFINITY : low;
     }
 }
 
@@ -236,6 +233,20 @@ void bias_far_below(struct trial *trial, uint64_t key)
 {
     (void)key;
     set_bias(trial, far_below);
+}
+
+/* In every other row all keys as far below as their type allows, which is how frameworks hide a row of
+ * padding.  Where other keys are hidden by a number that is added, these are no further above. */
+static double lowest(const struct trial *trial, size_t i, size_t j, double random)
+{
+    (void)j;
+    return i % 2 ? random : held(trial, -INFINITY);
+}
+
+void bias_lowest(struct trial *trial, uint64_t key)
+{
+    (void)key;
+    set_bias(trial, lowest);
 }
 
 /* One key takes all, or two share. */

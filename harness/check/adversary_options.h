@@ -21,7 +21,7 @@ typedef size_t adversary_kinds(const struct attn_problem *problem);
 typedef void adversary_change(struct trial *trial, uint64_t key);
 /* adversary_masks.c */
 adversary_change hide_needles, show_last_key, mask_rows, mark_blocks_of_64, mark_blocks_of_128,
-    hide_columns, poison_hidden, bias_holes, bias_far_below, bias_far_above;
+    hide_columns, poison_hidden, bias_holes, bias_far_below, bias_lowest, bias_far_above;
 /* adversary_caches.c */
 adversary_change raise_sinks, vary_sinks, share_pages, clear_scales, take_extremes;
 

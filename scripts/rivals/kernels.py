@@ -122,7 +122,7 @@ KERNELS = {
                 [*CAUSAL, "bool", "bias"],
                 options=["window"],
                 compute="bf16",
-                caveats=[*EMPTY, "subnormals"],
+                caveats=[*EMPTY, "infinite_scores", "subnormals"],
             ),
         ),
         kernel(

@@ -80,7 +80,7 @@
     X(nan_leaks_through_weights, PLAIN_SMALL, "normal", "nan in v behind a mask", "")            \
     X(mask_added, PLAIN_SMALL, "normal", "nan in k behind a mask", "got nan")                    \
     X(hides_by_minus_1e9, PLAIN_SMALL, "normal", "bias far below", "")                           \
-    X(lowest_means_hidden, PLAIN_SMALL, "normal", "bias far below", "")                          \
+    X(lowest_means_hidden, PLAIN_SMALL, "normal", "bias as low as can be", "")                   \
     X(tanh_overflows, PLAIN_SMALL, "normal", "capped scores of 1000", "")                        \
     X(empty_sequence_is_nan, PLAIN_SMALL, "normal", "sequences of 0 to 2 keys", "")              \
     X(packed_reads_on, PLAIN_SMALL, "normal", "packed sequences of 0 to 2", "")                  \
