@@ -165,8 +165,8 @@ static json_t *hardware(const struct machine *machine)
         "packages", hwloc_get_nbobjs_by_type(machine->topology, HWLOC_OBJ_PACKAGE), "numa_nodes",
         hwloc_get_nbobjs_by_type(machine->topology, HWLOC_OBJ_NUMANODE), "cores",
         machine_cores(machine), "threads", machine_threads(machine), "core_kinds",
-        core_kinds(machine), "caches", caches(machine),
-        "isas", isas(), "memory_bytes", (json_int_t)memory_bytes(), "hypervisor", hypervisor());
+        core_kinds(machine), "caches", caches(machine), "isas", isas(), "memory_bytes",
+        (json_int_t)memory_bytes(), "hypervisor", hypervisor());
 }
 
 /* Its present settings. */
