@@ -15,8 +15,8 @@
  * flash.c hands out tasks (tasks.h), and prefetch.h fetches what they will read.  tile.h has the sizes
  * and maximum.h a tile's softmax, strips.h and block.h take a tile through a block of keys, sight.h,
  * passes.h and terms.h do so where masks, bias, ALiBi or a cap change scores, products.h and the
- * arithmetic of the variant (f32.h or bf16.h) compute it, operands.h moves rows in and out, and
- * results.h ends a tile.
+ * arithmetic of the variant (f32.h or bf16.h, on AArch64 with lanes.h) compute it, operands.h moves rows
+ * in and out, and results.h ends a tile.
  *
  * Why these sizes.  A vector of scores (one key, VF_LANES queries) stands for D + Dv multiply-adds
  * in the two products: 128 at D = Dv = 64, as below where nothing else is said.
@@ -30,6 +30,7 @@
  *                              one factor from a lane: 16 + 8 + 2 = 26 of 32 registers; 16 loads
  *                              per 64 FMAs.  4 cycles on four pipes (Neoverse V2) want the 16.
  *                              A broadcast would take a turn of a floating-point pipe (N1).
+ *                      sve     as neon; the vector of factors repeats four of a key.
  *                  3 columns need 27 registers and 11 loads per 24 FMAs, but 48 queries divide
  *                  neither 64 nor 128, and loads do not bind: 10 of them take 5 to 10 cycles,
  *                  16 FMAs take 8 on two pipes and 16 on one.
@@ -51,7 +52,7 @@
  *   task           FLASH_TILES tiles: 64 KB per 4 * 128 * 2 * 128 cycles are 0.5 bytes a cycle,
  *                  1.8 GB/s, where one tile would ask for 7.4 of the 10 to 40 that a core gets.
  *                  q and o of four tiles are 64 KB (128 at D = 128), of 1 MB of L2.  A tile of neon
- *                  has a quarter of the queries, so a task has 16.
+ *                  has a quarter of the queries, so a task has 16; one of sve256 half, and 8.
  *
  * Measured on AMD Zen 4 (one 512-bit FMA a cycle), S = 1024, D = 64, one thread, by a sampling
  * profiler: scores and weights 52 % of the time, values 45, the rest calls, prefetching between
