@@ -57,7 +57,6 @@ static json_t *variant_json(const struct attn_kernel *kernel)
     return variant;
 }
 
-/* Instruction sets of this host, the preferred one first. */
 /* Instruction sets that some kernel is built for, bits 1u << isa. */
 static unsigned built_isas(void)
 {
