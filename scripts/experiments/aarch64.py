@@ -10,7 +10,8 @@ from tables of its units, latencies and widths; the sum over all blocks is compa
 that the useful multiply-adds alone would take on all units.  Left out of the model: caches and
 memory (all loads hit the first level), mispredicted branches, and what two blocks overlap.
 
-Exit codes: 0, or 4 where qemu-aarch64, objdump, readelf or llvm-mca is missing or says something else.
+Exit codes: 0, or 4 where qemu-aarch64, objdump, readelf or llvm-mca is missing or says what was not
+expected.
 """
 
 from __future__ import annotations
