@@ -201,6 +201,8 @@ enum attn_caveat {
         1 << 2, /* scores of -inf that no mask makes, but an infinite key, make rows NaN; or scores
                  * near the largest float outweigh a mask that is added as a finite number */
     ATTN_CAVEAT_SUBNORMALS = 1 << 3, /* numbers below the smallest normal one are taken for 0 */
+    ATTN_CAVEAT_NAN_VANISHES =
+        1 << 4, /* a NaN in a row's query, or in a key that it sees, may come out as a number */
 };
 
 /* What a kernel can do: data, checked by attn_supports().  Sets are bits, as above; dtypes and

@@ -12,6 +12,7 @@
 #define NOISE 0.25 /* standard deviation around the prescribed scores */
 
 #define LEAKS .caveat = ATTN_CAVEAT_NAN_LEAKS
+#define LEAKS_OR_VANISHES .caveat = ATTN_CAVEAT_NAN_LEAKS | ATTN_CAVEAT_NAN_VANISHES
 
 const struct adversary adversaries[] = {
     {"small problem", .fill = fill_normal},
@@ -32,9 +33,9 @@ const struct adversary adversaries[] = {
     {"subnormal v", .fill = subnormal_v, .caveat = ATTN_CAVEAT_SUBNORMALS},
     {"subnormal q and k", .fill = subnormal_qk},
     {"large v", .fill = large_v},
-    {"nan in k", .fill = nan_in_k, .special_keys = true, LEAKS},
+    {"nan in k", .fill = nan_in_k, .special_keys = true, LEAKS_OR_VANISHES},
     {"nan in v", .fill = nan_in_v, .special_keys = true, LEAKS},
-    {"nan in q", .fill = nan_in_q},
+    {"nan in q", .fill = nan_in_q, .caveat = ATTN_CAVEAT_NAN_VANISHES},
     {"sink", .score = score_sink, .noise = NOISE, .mean = 2, .precise = true},
     {"rises", .score = score_rise, .mean = 2, .kinds = rise_kinds, .shape = shape_rises,
      .change = stretch_queries},
@@ -65,7 +66,8 @@ const struct adversary adversaries[] = {
      .change = mark_blocks_of_64},
     {"mask in blocks of 128", .fill = fill_normal, .shape = shape_mask_blocks,
      .change = mark_blocks_of_128},
-    {"nan in k behind a mask", .fill = nan_in_k, .special_keys = true, .shape = shape_mask, LEAKS},
+    {"nan in k behind a mask", .fill = nan_in_k, .special_keys = true, .shape = shape_mask,
+     LEAKS_OR_VANISHES},
     {"nan in v behind a mask", .fill = nan_in_v, .special_keys = true, .shape = shape_mask, LEAKS},
     {"hidden by a mask", .fill = fill_normal, .shape = shape_mask, .change = hide_columns, LEAKS},
     {"hidden by a bias", .fill = fill_normal, .shape = shape_bias, .change = hide_columns, LEAKS},

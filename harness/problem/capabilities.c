@@ -47,6 +47,7 @@ static const struct word caveats[] = {
     {"empty_rows", ATTN_CAVEAT_EMPTY_ROWS},
     {"infinite_scores", ATTN_CAVEAT_INFINITE_SCORES},
     {"subnormals", ATTN_CAVEAT_SUBNORMALS},
+    {"nan_vanishes", ATTN_CAVEAT_NAN_VANISHES},
     {NULL, 0},
 };
 enum { FORWARD = 1, BACKWARD = 2 };

@@ -14,6 +14,7 @@ FLOATS = ["f32", "bf16", "f16"]
 LEAKS = "nan_leaks"  # a weight of 0 times a NaN
 EMPTY = [LEAKS, "empty_rows"]  # -inf less -inf, or a mask of large finite numbers
 INFINITE = [LEAKS, "infinite_scores"]  # -inf less -inf in Q K; or a mask of finite numbers
+VANISHES = [LEAKS, "nan_vanishes"]  # a maximum that passes NaN over
 
 
 def caps(dtypes: list[str], masks: list[str], **others: Any) -> dict[str, Any]:
@@ -75,6 +76,7 @@ KERNELS = {
                 CAUSAL,
                 options=["window", "softcap"],
                 compute="bf16",
+                caveats=VANISHES,
             ),
         ),
         kernel(
@@ -89,7 +91,7 @@ KERNELS = {
             "onnxruntime_gqa",
             "com.microsoft.GroupQueryAttention with its KV cache: causal only",
             "ONNX Runtime, onnxruntime/contrib_ops/cpu/bert/group_query_attention.cc",
-            caps(["f32"], CAUSAL, options=["window", "softcap"]),
+            caps(["f32"], CAUSAL, options=["window", "softcap"], caveats=VANISHES),
         ),
         kernel(
             "onnxruntime",

@@ -24,7 +24,8 @@
 
 extern const struct attn_kernel wrong_honest, wrong_honest_bf16, wrong_honest_f64,
     wrong_cached_by_plan, wrong_nan_leaks, wrong_masked_rows_are_nan,
-    wrong_starts_at_minus_infinity, wrong_starts_at_minus_1e30, wrong_flushes_subnormals;
+    wrong_starts_at_minus_infinity, wrong_starts_at_minus_1e30, wrong_flushes_subnormals,
+    wrong_nan_vanishes;
 
 int memfd_create(const char *name, unsigned flags); /* sys/mman.h shows it with _GNU_SOURCE only */
 
@@ -127,6 +128,30 @@ static void subnormals_may_be_admitted(void **state)
     assert_string_equal(result.phase, "subnormal v");
     kernel.caps.caveats = ATTN_CAVEAT_SUBNORMALS;
     assert_passes(&kernel, &plain);
+}
+
+/* A NaN that is seen and comes out as a number; not one that comes out where it is not seen. */
+static void vanishing_nans_may_be_admitted(void **state)
+{
+    (void)state;
+    struct check_result result;
+    const struct problem_case plain = case_of("h=2,s=40,d=24", "normal:1");
+    const struct problem_case causal = case_of("h=2,s=40,d=24,mask=causal", "normal:1");
+    struct attn_kernel kernel = wrong_nan_vanishes;
+    assert_false(check_kernel(&kernel, &plain, THREADS, CHECK_FULL, &result));
+    assert_string_equal(result.phase, "nan in k");
+    kernel.caps.caveats = ATTN_CAVEAT_NAN_LEAKS;
+    assert_false(check_kernel(&kernel, &causal, THREADS, CHECK_FULL, &result));
+    assert_string_equal(result.phase, "nan in q");
+    kernel.caps.caveats = ATTN_CAVEAT_NAN_VANISHES;
+    assert_false(check_kernel(&kernel, &plain, THREADS, CHECK_FULL, &result));
+    assert_string_equal(result.phase, "scores of -inf"); /* which it gets wrong, too */
+    assert_false(check_kernel(&kernel, &causal, THREADS, CHECK_FULL, &result));
+    assert_string_equal(result.phase, "scores of -inf");
+    kernel = wrong_nan_leaks;
+    kernel.caps.caveats = ATTN_CAVEAT_NAN_VANISHES;
+    assert_false(check_kernel(&kernel, &causal, THREADS, CHECK_FULL, &result));
+    assert_string_equal(result.phase, "nan in v");
 }
 
 /* One query and one key: a row for each input, and o = v is exact, so that the naive kernel has no
@@ -337,6 +362,7 @@ int main(void)
         cmocka_unit_test(empty_rows_may_be_admitted),
         cmocka_unit_test(infinite_scores_may_be_admitted),
         cmocka_unit_test(subnormals_may_be_admitted),
+        cmocka_unit_test(vanishing_nans_may_be_admitted),
         cmocka_unit_test(the_smallest_problem_passes),
         cmocka_unit_test(sampled_rows_are_counted),
         cmocka_unit_test(timed_results_are_judged),

@@ -195,6 +195,8 @@ def refuse(name: str, p: Problem) -> None:
         return
     if p.batch > 1 and 1 < p.q_len < p.kv_len:
         raise Unsupported("GroupQueryAttention takes one sequence if it has a cache and new keys")
+    if p.qk_dim % 8:
+        raise Unsupported("GroupQueryAttention takes dimensions that are multiples of 8 only")
     if p.qk_dim != p.v_dim:
         raise Unsupported("GroupQueryAttention takes V of the dimension of Q and K only")
     if not p.causal and p.q_len > 1:
