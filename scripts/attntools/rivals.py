@@ -23,7 +23,8 @@ from attntools.comparison import (
     same_rounds,
 )
 
-TICKS = (0.5, 0.7, 1, 1.5, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100)
+TICKS = (0.5, 0.7, 1, 1.5, 2, 3, 5, 7, 10)  # an axis of one decade has room for them
+WIDE = (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000, 3000, 10000)
 
 
 @dataclass
@@ -73,10 +74,11 @@ def _panel(
                 mfc=look.colour if a.lo <= a.hi else "white")  # fmt: skip
     ax.axvline(1, color=style.INK, lw=1)
     ax.set_xscale("log")
-    lo, hi = ax.get_xlim()
-    lo, hi = min(lo, 0.9), max(hi, 2.2)
+    # As far as the ratios go.  An interval of three launches may reach a hundred times as far.
+    lo = min(0.9, *(a.ratio / 1.3 for a in found))
+    hi = max(2.2, *(a.ratio * 1.3 for a in found))
     ax.set_xlim(lo, hi)
-    ax.set_xticks([t for t in TICKS if lo <= t <= hi])
+    ax.set_xticks([t for t in (TICKS if hi <= 10 * lo else WIDE) if lo <= t <= hi])
     ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
     ax.xaxis.set_minor_formatter(NullFormatter())
     ax.set_ylim(0.6 - len(cases), 0.4)
@@ -101,5 +103,5 @@ def rivals(results: Results) -> Figure | None:
     for name, look in looks.items():
         axes[0].plot([], [], look.marker, color=look.colour, ls="", label=name)
     style.legend(fig, axes[:1], columns=5)
-    style.source(fig, f"bars: 95 % intervals · {figures.origin(results)}")
+    style.source(fig, f"bars: 95 % intervals, cut at the frame · {figures.origin(results)}")
     return fig

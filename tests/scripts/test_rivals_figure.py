@@ -69,6 +69,21 @@ def test_the_figure_has_a_panel_a_thread_count(results: Results) -> None:
     assert (one.get_title(loc="left"), two.get_title(loc="left")) == ("1 thread", "2 threads")
 
 
+def ticks_over(tmp_path: Path, ratio: float) -> tuple[list[float], tuple[float, float]]:
+    """Ticks and ends of the axis where the slowest rival takes `ratio` times as long."""
+    noisy = [ratio * x for x in (0.01, 1.0, 100.0)]
+    slow = sample.cell([1e-3 * x for x in noisy], kernel="torch", group="rivals")
+    ours = sample.cell([1e-3, 1e-3, 1e-3], kernel="flash", group="ours")
+    results = read(sample.write(tmp_path / "c.jsonl", sample.session(), ours, slow))
+    (ax,) = rivals.rivals(results).axes
+    return list(ax.get_xticks()), ax.get_xlim()
+
+
+def test_the_axis_goes_as_far_as_the_ratios(tmp_path: Path) -> None:
+    assert ticks_over(tmp_path, 4.0) == ([1, 1.5, 2, 3, 5], (0.9, pytest.approx(5.2)))
+    assert ticks_over(tmp_path, 200.0) == ([1, 3, 10, 30, 100], (0.9, pytest.approx(260)))
+
+
 def test_a_file_without_rivals_has_no_figure(tmp_path: Path, tool: Tool, path: Path) -> None:
     alone = sample.write(tmp_path / "b.jsonl", sample.session(), row("flash", "ours", 1.0))
     assert rivals.rivals(read(alone)) is None
