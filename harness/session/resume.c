@@ -27,12 +27,17 @@ bool resume_options(const struct journal *journal, struct options *options, int 
         json_array_append_new(all, json_string(argv[i]));
     const size_t count = json_array_size(all);
     const char **texts = calloc(count + 1, sizeof *texts);
-    for (size_t i = 0; texts && i < count; i++)
-        texts[i] = json_string_value(json_array_get(all, i));
+    size_t read = 0; /* the command's words up to the first that is no text */
+    while (texts && read < count && (texts[read] = json_string_value(json_array_get(all, read))))
+        read++;
     struct options merged;
     options_init(&merged);
-    snprintf(message, message_size, "%s names no command", options->resume);
-    const bool parsed = texts && count && texts[0] &&
+    if (count)
+        snprintf(message, message_size, "%s: word %zu of its command is no text", options->resume,
+                 read + 1);
+    else
+        snprintf(message, message_size, "%s names no command", options->resume);
+    const bool parsed = read && read == count &&
                         options_parse(&merged, (int)count, texts, message, message_size);
     const bool same = parsed && merged.command == options->command;
     if (parsed && !same)

@@ -171,6 +171,13 @@ class Interrupted(Sessions):
         path.write_text(path.read_text(encoding="utf-8").replace('"go-on"', '"go\\non"'))
         self.refused(["run", "--resume", self.output], 2, "--if-busy", "'go on'", program=HOST)
 
+    def test_resume_names_the_word_that_is_no_text(self) -> None:
+        self.complete()
+        path = pathlib.Path(self.output)
+        path.write_text(path.read_text(encoding="utf-8").replace('"go-on"', "null"))
+        word = lines(self.output)[0]["command"].index(None) + 1
+        self.refused(["run", "--resume", self.output], 2, f"word {word} of its", program=HOST)
+
     def test_resume_refuses_another_command(self) -> None:
         self.complete()
         self.refused(["check", "--resume", self.output], 2, "attnbench run", program=HOST)
