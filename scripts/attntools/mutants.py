@@ -25,7 +25,8 @@ suite on the others, the third the tests on those that are left.
 
 --part 1/2 and 2/2 divide the sample between two cores, each with an --output and an XDG_CACHE_HOME
 of its own; to join the journals, leave out the first line of the second.
---excused names mutants that compute the same, one line of JSON each: `id` and `reason`.
+--excused names mutants that compute the same, one line of JSON each: `id` and `reason`; a trial
+takes them last.
 
 Exit codes: 0 done, 1 the time of --seconds is over, 4 usage, input or output.
 """
@@ -37,7 +38,7 @@ import os
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -169,8 +170,14 @@ def one(
     return True
 
 
-def tried(grounds: Grounds, mutants: Iterable[Mutant], journal: Journal, until: float) -> bool:
-    """Tries those that are not done; False where the time was over before.
+def tried(
+    grounds: Grounds,
+    mutants: Iterable[Mutant],
+    journal: Journal,
+    until: float,
+    last: Container[str] = (),
+) -> bool:
+    """Tries those that are not done, those in `last` after the others; False if the time was over.
 
     A first pass takes one step with each, which ends most; a second one asks the others the rest of
     the suite, a third one the tests.
@@ -180,6 +187,7 @@ def tried(grounds: Grounds, mutants: Iterable[Mutant], journal: Journal, until: 
         return time.monotonic() >= until
 
     left = [mutant for mutant in mutants if mutant.id not in journal.done]
+    left.sort(key=lambda mutant: mutant.id in last)
     for mutant in left:
         if mutant.id in journal.passed:
             continue
@@ -249,7 +257,8 @@ def run(argv: Sequence[str] | None = None) -> int:
     head = {"type": "mutants", "commit": commit, "candidates": candidates, "sample": len(mutants),
             "count": options.count, "seed": options.seed, "files": options.files}  # fmt: skip
     journal = Journal(options.output, head)
-    whole = tried(grounds, mutants[options.part], journal, time.monotonic() + options.seconds)
+    until = time.monotonic() + options.seconds
+    whole = tried(grounds, mutants[options.part], journal, until, excuses(options.excused))
     say(TOOL, f"{len(lines(options.output)) - 1} lines in {options.output}"
         + ("; done" if whole else "; the same command goes on"))  # fmt: skip
     return Exit.OK if whole else Exit.REGRESSION

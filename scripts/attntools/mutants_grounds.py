@@ -129,7 +129,8 @@ class Grounds:
         except BlockingIOError:
             raise ToolError(f"{self.place} is used by another run of this tool") from None
         made = f"{commit} {HURRY}"
-        if not stamp.exists() or stamp.read_text() != made:
+        whole = stamp.exists() and (self.tree / ".git").exists()
+        if not whole or stamp.read_text() != made:
             stamp.unlink(missing_ok=True)
             self.make(commit)
             stamp.write_text(made)

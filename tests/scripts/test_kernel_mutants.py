@@ -1,6 +1,7 @@
 """scripts/mutants: what it finds in a file, how a mutant's fate is told, how a journal goes on."""
 
 import json
+import shutil
 import subprocess
 import time
 from pathlib import Path
@@ -267,6 +268,27 @@ def test_a_part_is_every_so_many_of_the_sample(capsys: pytest.CaptureFixture[str
         assert f"--part {wrong}: not K/N with K from 1 to N" in capsys.readouterr().err
 
 
+def test_a_tree_that_was_removed_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = []
+
+    def make(grounds: Grounds, commit: str) -> None:
+        made.append(commit)
+        (grounds.tree / ".git").mkdir(parents=True)
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(Grounds, "make", make)
+    monkeypatch.setattr(Grounds, "restore", lambda grounds: None)
+    monkeypatch.setattr(mutants_grounds, "units_of", lambda build: [])
+    for _ in range(2):
+        Grounds("c").lock.close()
+    assert made == ["c"]
+    shutil.rmtree(tmp_path / "attnbench" / "mutants" / "tree")
+    Grounds("c").lock.close()
+    assert made == ["c", "c"]
+
+
 def test_a_command_that_hangs_is_ended() -> None:
     assert mutants_grounds.ended(["sh", "-c", "echo begun; sleep 60"], 0.2) == (None, "")
     assert mutants_grounds.ended(["sh", "-c", "echo said; exit 3"], 60) == (3, "said\n")
@@ -292,6 +314,13 @@ def test_what_takes_minutes_comes_last(grounds: StandIn) -> None:
     ]
     assert not mutants.tried(grounds, [becoming("4")], journal, time.monotonic() - 1)
     assert mutants.tried(grounds, some, journal, time.monotonic() - 1)  # nothing is left
+
+
+def test_what_computes_the_same_comes_after_the_others(grounds: StandIn) -> None:
+    some = [becoming(after) for after in ("2", "3", "4")]
+    journal = mutants.Journal(grounds.place / "journal.jsonl", HEAD)
+    assert mutants.tried(grounds, some, journal, time.monotonic() + 600, {some[0].id})
+    assert [i[-1] for i in journal.done] == ["3", "4", "2"]
 
 
 HEAD = {"type": "mutants", "commit": "c", "seed": 1}
