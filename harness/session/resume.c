@@ -37,8 +37,8 @@ bool resume_options(const struct journal *journal, struct options *options, int 
                  read + 1);
     else
         snprintf(message, message_size, "%s names no command", options->resume);
-    const bool parsed = read && read == count &&
-                        options_parse(&merged, (int)count, texts, message, message_size);
+    const bool parsed =
+        read && read == count && options_parse(&merged, (int)count, texts, message, message_size);
     const bool same = parsed && merged.command == options->command;
     if (parsed && !same)
         snprintf(message, message_size, "%s was written by attnbench %s", options->resume,
