@@ -141,7 +141,7 @@ static bool may_speculate(const struct block *block, const struct strip *strip)
 /* Lets the tile's queries see the keys of the block. */
 static void tile_block(const struct block *block, struct tile *t)
 {
-    struct strip strips[5];
+    struct strip strips[3];
     const int n = split(block, t, strips);
     if (!n)
         return;

@@ -49,8 +49,9 @@ static void add_strip(struct strip *strips, int *n, const struct block *block, c
     };
 }
 
-/* Splits the block's rows by the columns that see them; returns the number of strips, at most 5. */
-static int split(const struct block *block, const struct tile *t, struct strip strips[5])
+/* Splits the block's rows by the columns that see them; returns the number of strips, at most 3.
+ * The second column's queries are the later ones, which see neither sooner nor less far. */
+static int split(const struct block *block, const struct tile *t, struct strip strips[3])
 {
     const struct attn_range keys = {block->first, block->first + block->keys};
     const struct attn_range a = whole_pairs(block, intersect(t->column[0].seen, keys));
@@ -64,8 +65,6 @@ static int split(const struct block *block, const struct tile *t, struct strip s
     }
     add_strip(strips, &n, block, t, 0, 2, both);
     add_strip(strips, &n, block, t, 0, 1, (struct attn_range){a.lo, both.lo});
-    add_strip(strips, &n, block, t, 1, 1, (struct attn_range){b.lo, both.lo});
-    add_strip(strips, &n, block, t, 0, 1, (struct attn_range){both.hi, a.hi});
     add_strip(strips, &n, block, t, 1, 1, (struct attn_range){both.hi, b.hi});
     return n;
 }

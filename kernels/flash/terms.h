@@ -102,7 +102,7 @@ static void score_strip_with_terms(const struct block *block, const struct tile 
 /* tile_block() with all that is added to scores; masked: by a boolean mask that hides some. */
 static void tile_block_with_terms(const struct block *block, struct tile *t, bool masked)
 {
-    struct strip strips[5];
+    struct strip strips[3];
     const int n = split(block, t, strips);
     if (!n)
         return;
