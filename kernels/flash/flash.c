@@ -43,16 +43,19 @@
  *                  the maximum m rise, weights that exist already are scaled or, in bf16, the block
  *                  is begun again.  This needs an m from the start, if only that of the first
  *                  FLASH_ROWS keys, and broadcasts that leave the pipes alone (vf_broadcast).
- *   block of keys  FLASH_KEYS scores of FLASH_TILE queries are 16 KB at avx512, half of a 32 KB L1;
- *                  the q of a tile (8 KB at D = 64) or 8 rows of its o lie beside them, while K and
- *                  V stream by from L2: FLASH_KEYS * D * 4 bytes per FLASH_KEYS * 2 * D cycles on
- *                  one pipe, 2 bytes a cycle of the 32 that L2 gives.  Fewer keys load and store o
- *                  more often: 32 vectors of 8 x 2 per 16 * FLASH_KEYS FMAs, 1.6 % at 128 keys.
- *   tiles of a     a block of K and V, 64 KB at D = 64, is read from L3 or memory once for
- *   task           FLASH_TILES tiles: 64 KB per 4 * 128 * 2 * 128 cycles are 0.5 bytes a cycle,
- *                  1.8 GB/s, where one tile would ask for 7.4 of the 10 to 40 that a core gets.
- *                  q and o of four tiles are 64 KB (128 at D = 128), of 1 MB of L2.  A tile of neon
- *                  has a quarter of the queries, so a task has 16; one of sve256 half, and 8.
+ *   block of keys  FLASH_KEYS scores of FLASH_TILE queries are 32 KB at avx512.  They stream through
+ *                  L1 as K and V do: a score is written and made a weight, and weights are read
+ *                  once for FLASH_ROWS dimensions of V, 128 bytes per 16 FMAs.  K and V are
+ *                  FLASH_KEYS * D * 4 bytes per FLASH_KEYS * 2 * D cycles on one pipe, 2 bytes a
+ *                  cycle of the 32 that L2 gives.  Fewer keys load and store o more often: 32
+ *                  vectors of 8 x 2 per 16 * FLASH_KEYS FMAs, 0.8 % at 256 keys.
+ *   tiles of a     a block of K and V, 128 KB at D = 64, is read from L3 or memory, and in bf16 V is
+ *   task           packed, once for FLASH_TILES tiles: 128 KB per 8 * 256 * 2 * 128 cycles are 0.25
+ *                  bytes a cycle, 0.9 GB/s, where one tile would ask for 7.4 of the 10 to 40 that
+ *                  a core gets.  q and o of eight tiles are 128 KB (256 at D = 128), of 1 MB of L2.
+ *                  A tile of neon has a quarter of the queries; a task there has half as many.
+ *                  128 keys and four tiles took 2 to 3 % longer in bf16 and avx2 and up to 1 % in
+ *                  f32 (docs/tuning.md).
  *
  * Measured on AMD Zen 4 (one 512-bit FMA a cycle), S = 1024, D = 64, one thread, by a sampling
  * profiler: scores and weights 52 % of the time, values 45, the rest calls, prefetching between

@@ -6,6 +6,7 @@
 #define ATTN_FLASH_OPERANDS_H
 
 #include "shared/simd16.h"
+#include "shared/simd_bf16.h"
 #include "shared/transpose.h"
 #include "tile.h"
 
@@ -59,6 +60,37 @@ VF_INLINE void store_column(const enum attn_dtype dtype, const bool whole, char 
     }
 }
 
+/* Two dimensions of a column of results, `factor` times, rounded and joined. */
+VF_INLINE vf result_pair(const float *o, vf factor, vi empty)
+{
+    const vf a = vf_load(o) * factor, b = vf_load(o + FLASH_TILE) * factor;
+#if BF16_PAIRS
+    const vi pair = bf16_join(a, b);
+#else
+    const vi pair = (vi)(vf_round_bf16(a) >> 16 | (vf_round_bf16(b) & 0xffff0000));
+#endif
+    return (vf)(pair & ~empty);
+}
+
+/* The same as store_column() in bf16, of 2 * VF_LANES dimensions or more: pairs of them are
+ * transposed, half as many vectors. */
+VF_INLINE void store_column_of_pairs(char *const *rows, int dim, vf factor, vi empty,
+                                     const float *o)
+{
+    for (int d = 0; d < dim; d += 2 * VF_LANES) {
+        const int at = d + 2 * VF_LANES <= dim ? d : dim - 2 * VF_LANES; /* as stretch() */
+        vf x[VF_LANES];
+        VF_UNROLL
+        for (int i = 0; i < VF_LANES; i++)
+            x[i] = result_pair(o + (ptrdiff_t)(at + 2 * i) * FLASH_TILE, factor, empty);
+        transpose(x);
+        VF_UNROLL
+        for (int i = 0; i < VF_LANES; i++)
+            if (rows[i])
+                memcpy(rows[i] + (size_t)at * 2, &x[i], sizeof x[i]);
+    }
+}
+
 /* Writes the tile's rows of O, divided by their sums; a row that saw no key gets zeros. */
 VF_NOINLINE void store_tile(const struct job *job, const struct tile *t)
 {
@@ -69,11 +101,10 @@ VF_NOINLINE void store_tile(const struct job *job, const struct tile *t)
         find_rows(&t->column[c], &job->tensors->o, t->column[c].sequence.q_first, rows);
         const vi empty = (vi)(t->l[c] == vf_set1(0));
         const float *o = t->o + c * VF_LANES;
-        const bool whole = t->column[c].rows == VF_LANES && dim >= VF_LANES;
-        if (whole && dtype == ATTN_F32)
+        if (dtype == ATTN_BF16 && dim >= 2 * VF_LANES)
+            store_column_of_pairs(rows, dim, t->inverse[c], empty, o);
+        else if (dtype == ATTN_F32 && t->column[c].rows == VF_LANES && dim >= VF_LANES)
             store_column(ATTN_F32, true, rows, dim, t->inverse[c], empty, o);
-        else if (whole && dtype == ATTN_BF16)
-            store_column(ATTN_BF16, true, rows, dim, t->inverse[c], empty, o);
         else
             store_column(dtype, false, rows, dim, t->inverse[c], empty, o);
     }
