@@ -26,8 +26,11 @@ static const struct {
     {64, 1, 1},       /* at the edge of blocks of 8 to 64 keys */
     {120, 1, 1},      /* of 120 */
     {128, 1, 1},      /* of 128 */
+    {240, 1, 1},      /* of 240 */
+    {256, 1, 1},      /* of 256 */
     {SIZE_MAX, 1, 1}, /* at the last key */
     {20, 60, 2},      /* in one block and in the next or the next but one */
+    {200, 60, 2},     /* the same where blocks are long */
     {16, 16, 3},      /* from block to block */
     {10, 13, 10},     /* at any place of a block */
     {1, 1, SIZE_MAX}, /* with every key */

@@ -78,7 +78,7 @@ static void not_finite_behind_operands(void **state)
         "hq=4,hkv=1,sq=3,skv=200,d=33,mask=bool,page=16,outputs=o+lse",
         "b=2,hq=4,hkv=2,sq=1,skv=600,d=40,mask=bool,window=100,sinks=1,outputs=o+lse",
         "hq=4,hkv=1,sq=9,skv=131,d=24,mask=bool,softcap=3,alibi=1,dtype=bf16,outputs=o+lse",
-        "hq=2,sq=70,skv=131,d=64,mask=bool+bias,dtype=bf16,outputs=o+lse",
+        "hq=2,sq=70,skv=261,d=64,mask=bool+bias,dtype=bf16,outputs=o+lse",
         "sq=20,skv=91,d=15,mask=bool,dtype=f16,outputs=o+lse",
     };
     static const double values[] = {NAN, INFINITY, -INFINITY};

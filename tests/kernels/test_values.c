@@ -32,7 +32,7 @@ static void not_finite_behind_the_mask(void **state)
         "sq=40,skv=40,d=16,mask=causal,outputs=o+lse+weights",
         "sq=70,skv=300,d=64,mask=causal,outputs=o+lse",
         "sq=200,skv=150,d=40,mask=causal,outputs=o+lse",
-        "sq=130,skv=130,d=8,dv=20,mask=causal_top_left,outputs=o+lse+weights",
+        "sq=260,skv=260,d=8,dv=20,mask=causal_top_left,outputs=o+lse+weights",
         "hq=6,hkv=2,sq=33,skv=90,d=24,mask=causal,outputs=o+lse",
         "sq=150,skv=150,d=16,window=20:5,outputs=o+lse+weights",
         "sq=100,skv=300,d=64,mask=causal,window=9,outputs=o+lse",
