@@ -4,12 +4,12 @@
  * Four kernels are the fastest somewhere.  With enough query rows per KV head flash is: a row costs
  * it the least.  With fewer rows than lanes it computes lanes that are not used, and with fewer
  * tiles than threads some threads idle.  Then split_kv is the fastest: it pays for the rows there
- * are, and splits the keys.  Where few rows meet few keys, both take longer to set up than online
- * takes in all.
+ * are, and splits the keys.  Where few rows meet few keys, both take longer to set up than
+ * row_parallel takes in all.
  *
- * The constants are crossings measured on AMD Zen 4 (2 cores, GCC 12.2, 2026-11-21): float32 and
- * bf16, D = 64 and 128, 1 to 64 rows, 1 to 8192 keys, 1 and 2 threads.  best_measured.c of tests/
- * compares the choices with committed results.
+ * The constants are crossings measured on AMD Zen 4 (2 cores, GCC 12.2; 2026-11-21, those of up to 32 rows
+ * 2026-11-25): float32 and bf16, D = 64 and 128, 1 to 64 rows, 1 to 8192 keys, 1 and 2 threads.
+ * best_measured.c of tests/ compares the choices with committed results.
  */
 #include "attention.h"
 
@@ -55,27 +55,45 @@ static bool minute(const struct shape *s)
     return s->work <= 2048;
 }
 
+/* So few keys that vectors of 16 lanes are mostly set up and summed. */
+static bool few(const struct shape *s)
+{
+    return s->rows * s->keys <= 32;
+}
+
 /* Rows one by one, each with an output row of its own and no more scratch. */
 static bool small(const struct shape *s)
 {
-    return s->rows * s->keys <= (s->rows <= 2 ? 256 : 32);
+    return s->rows * s->keys <= (s->rows <= 1 ? 512 : s->rows <= 2 ? 64 : 0);
+}
+
+/*
+ * Where half of a vector of 16 lanes would be empty, or one tile is all there is for several threads,
+ * flash wastes less in vectors of 8.  A processor that multiplies twice as fast in wide vectors loses
+ * nothing by it: it has half as much to multiply, or twice as many threads.
+ */
+static bool narrow(const struct shape *s)
+{
+    return s->flash && s->flash->isa == ATTN_ISA_AVX512 &&
+           (s->rows <= 8 || (s->rows > 16 && s->rows <= 24) ||
+            (s->rows > 24 && s->rows <= 32 && s->threads > s->heads));
 }
 
 /*
  * Costs in rows of split_kv.  split_kv's own is its rows, with 28 keys more to set up, over the
  * threads that its units of 128 rows and splits of 512 keys employ.  That of flash is a constant
- * for up to one vector of rows, a vector's lanes and a little, and 1.87 times that for two (a
- * tile), over the threads that its tiles employ.
+ * for up to one vector of rows, a vector's lanes and a little (a quarter where split_kv has wider
+ * ones), and 1.87 times that for two (a tile), over the threads that its tiles employ.
  */
 static bool starved(const struct shape *s)
 {
-    const double lanes = lanes_of(s), vector = 1.02 * lanes;
-    const double tiles = parts(s->rows, 2 * lanes);
-    const double flash = s->rows <= lanes ? vector : 1.87 * vector * tiles;
+    const double lanes = narrow(s) ? 8 : lanes_of(s), vector = (narrow(s) ? 1.25 : 1.02) * lanes;
+    const double tiles = parts(s->rows, 2 * lanes), rest = s->rows - (tiles - 1) * 2 * lanes;
+    const double flash = vector * (1.87 * (tiles - 1) + (rest <= lanes ? 1 : 1.87));
     const double split_kv = s->rows * (1 + 28 / s->keys);
     const double split_kv_parts = parts(s->rows, 128) * parts(s->keys, 512);
-    return split_kv * least(s->threads, s->heads * tiles) <
-           flash * least(s->threads, s->heads * split_kv_parts);
+    return s->rows <= 1 || split_kv * least(s->threads, s->heads * tiles) <
+                               flash * least(s->threads, s->heads * split_kv_parts);
 }
 
 static bool otherwise(const struct shape *s)
@@ -84,23 +102,27 @@ static bool otherwise(const struct shape *s)
     return true;
 }
 
-/* The first that is due and supports the problem is used. */
+/* The first that is due and supports the problem is used, in vectors of 16 lanes only if not `narrow`. */
 static const struct {
     const char *name;
     bool (*due)(const struct shape *s);
+    bool (*narrow)(const struct shape *s);
 } preference[] = {
-    {"naive", minute},     {"online", small},    {"split_kv", starved}, {"flash", otherwise},
-    {"online", otherwise}, {"tiled", otherwise}, {"naive", otherwise},
+    {"naive", minute, NULL},     {"row_parallel", few, otherwise}, {"row_parallel", small, NULL},
+    {"split_kv", starved, NULL}, {"flash", otherwise, narrow},     {"online", otherwise, NULL},
+    {"tiled", otherwise, NULL},  {"naive", otherwise, NULL},
 };
 
 /* Of the variants of a name that this host can run and that support the problem, the preferred one. */
-static const struct attn_kernel *preferred(const char *name, const struct attn_problem *problem)
+static const struct attn_kernel *preferred(const char *name, bool narrow,
+                                           const struct attn_problem *problem)
 {
     const enum attn_isa *order = attn_isa_preference();
     const char *why;
     for (size_t i = 0; i < ATTN_ISA_COUNT; i++) {
         const struct attn_kernel *kernel = attn_find(name, order[i]);
-        if (kernel && attn_isa_available(kernel->isa) && attn_supports(kernel, problem, &why))
+        if (kernel && attn_isa_available(kernel->isa) && attn_supports(kernel, problem, &why) &&
+            !(narrow && kernel->isa == ATTN_ISA_AVX512 && attn_find(name, ATTN_ISA_AVX2)))
             return kernel;
     }
     return NULL;
@@ -117,7 +139,7 @@ static struct shape shape_of(const struct attn_problem *p, int threads)
         .keys = pairs / (heads * rows),
         .work = pairs * (double)(p->qk_dim + p->v_dim),
         .threads = threads > 1 ? threads : 1,
-        .flash = preferred("flash", p),
+        .flash = preferred("flash", false, p),
     };
 }
 
@@ -128,8 +150,10 @@ const struct attn_kernel *attn_kernel_best(const struct attn_problem *problem, i
         return NULL;
     const struct shape shape = shape_of(problem, threads);
     for (size_t i = 0; i < sizeof preference / sizeof *preference; i++) {
-        const struct attn_kernel *kernel =
-            preference[i].due(&shape) ? preferred(preference[i].name, problem) : NULL;
+        if (!preference[i].due(&shape))
+            continue;
+        const bool narrow_vectors = preference[i].narrow && preference[i].narrow(&shape);
+        const struct attn_kernel *kernel = preferred(preference[i].name, narrow_vectors, problem);
         if (kernel)
             return kernel;
     }

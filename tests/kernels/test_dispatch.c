@@ -68,15 +68,15 @@ static void on_every_host(void **state)
         {"h=64,sq=64,skv=65536,d=64", 64, "flash"},
         {"h=1,sq=64,skv=512,d=64", 64, "flash"}, /* one split */
         /* a window leaves a row as few keys as if there were no more */
-        {"h=8,sq=2,skv=65536,d=64,window=8:0", 1, "online"},
+        {"h=8,sq=2,skv=65536,d=64,window=8:0", 1, "row_parallel"},
         /* next to nothing */
         {"s=1,d=64", 1, "naive"},
         {"s=2,d=64", 2, "naive"},
-        {"s=2,d=512", 1, "online"},
-        {"h=8,sq=1,skv=64,d=64", 1, "online"},
+        {"s=2,d=512", 1, "row_parallel"},
+        {"h=8,sq=1,skv=64,d=64", 1, "row_parallel"},
         /* what the first choice cannot do */
         {"s=1024,d=64,outputs=o+weights", 1, "flash"},
-        {"s=1,d=64,dtype=bf16", 1, "flash"},
+        {"s=1,d=64,dtype=bf16", 1, "split_kv"},
     };
     assert_chosen(choices, COUNT(choices));
 }
@@ -90,19 +90,42 @@ static void with_wide_vectors(void **state)
         {"hq=96,hkv=8,sq=1,skv=8192,d=128", 1, "split_kv"}, /* 12 */
         {"hq=128,hkv=8,sq=1,skv=256,d=128", 1, "flash"},    /* 16 */
         {"hq=192,hkv=8,sq=1,skv=256,d=64", 1, "split_kv"},  /* 24 */
-        {"hq=64,hkv=8,sq=1,skv=64,d=64", 1, "split_kv"},
+        {"hq=64,hkv=8,sq=1,skv=64,d=64", 1, "flash"},
         {"hq=96,hkv=8,sq=1,skv=64,d=64", 1, "flash"},
         {"hq=32,hkv=8,sq=1,skv=64,d=64", 1, "split_kv"},
-        {"hq=16,hkv=8,sq=1,skv=64,d=64", 1, "online"},
+        {"hq=16,hkv=8,sq=1,skv=64,d=64", 1, "split_kv"},
         {"hq=32,hkv=1,sq=1,skv=8192,d=128", 1, "flash"},
         {"hq=32,hkv=1,sq=1,skv=8192,d=128", 2, "split_kv"},
         {"hq=64,hkv=1,sq=1,skv=8192,d=128", 2, "flash"},
-        {"s=5,d=64", 1, "online"},
+        {"s=5,d=64", 1, "row_parallel"},
         {"s=8,d=64", 1, "flash"},
     };
     if (!attn_isa_available(ATTN_ISA_AVX512) || !attn_find("flash", ATTN_ISA_AVX512))
         skip();
     assert_chosen(choices, COUNT(choices));
+}
+
+/* Vectors of 8 lanes where half of one of 16 would be empty, or a thread. */
+static void in_narrow_vectors(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *problem;
+        int threads;
+        enum attn_isa isa;
+    } choices[] = {
+        {"s=5,d=64", 1, ATTN_ISA_AVX2},        {"h=8,sq=1,skv=64,d=64", 1, ATTN_ISA_AVX512},
+        {"s=8,d=64", 1, ATTN_ISA_AVX2},        {"s=9,d=64", 1, ATTN_ISA_AVX512},
+        {"s=16,d=64", 2, ATTN_ISA_AVX512},     {"s=24,d=64", 1, ATTN_ISA_AVX2},
+        {"s=25,d=64", 1, ATTN_ISA_AVX512},     {"s=32,d=64", 2, ATTN_ISA_AVX2},
+        {"h=2,s=32,d=64", 2, ATTN_ISA_AVX512}, {"s=33,d=64", 2, ATTN_ISA_AVX512},
+    };
+    if (!attn_isa_available(ATTN_ISA_AVX512) || !attn_find("flash", ATTN_ISA_AVX512))
+        skip();
+    for (size_t i = 0; i < COUNT(choices); i++)
+        if (best(choices[i].problem, choices[i].threads)->isa != choices[i].isa)
+            fail_msg("%s, %d threads: not %s", choices[i].problem, choices[i].threads,
+                     attn_isa_name(choices[i].isa));
 }
 
 static void with_products_of_pairs(void **state)
@@ -135,6 +158,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(on_every_host),
         cmocka_unit_test(with_wide_vectors),
+        cmocka_unit_test(in_narrow_vectors),
         cmocka_unit_test(with_products_of_pairs),
         cmocka_unit_test(invalid_problems_get_none),
     };
