@@ -35,7 +35,8 @@ struct cell {
     enum attn_isa isa;
     const struct attn_kernel *kernel; /* NULL where the build does not have the variant */
     const struct guest *guest;        /* the file that it comes from; NULL: this program */
-    int threads;
+    int threads; /* of each rank */
+    int ranks;   /* processes that compute together; 1 of kernels that compute in one */
     enum placement placement;
     enum memory_policy memory;
     bool huge_pages; /* requested */
@@ -72,8 +73,8 @@ void cell_take_work(struct cell *cell, const json_t *counted);
 __attribute__((format(printf, 3, 4))) void cell_end(struct cell *cell, enum cell_state state,
                                                     const char *why, ...);
 
-/* {"problem", "case", "kernel", "isa", "threads", "input", "placement", "memory", "huge_pages", "cache",
- * "plugin"} */
+/* {"problem", "case", "kernel", "isa", "threads", "ranks", "input", "placement", "memory", "huge_pages",
+ * "cache", "plugin"} */
 json_t *cell_identity(const struct cell *cell);
 
 /* Clears the errors in the cell's check: they are not from the call that ended it. */

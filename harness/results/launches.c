@@ -83,11 +83,17 @@ double launches_median_of(const struct cell *cell, const char *outer, const char
 
 double launches_median_at(const struct cell *cell, const char *key, size_t index)
 {
+    return launches_median_in(cell, NULL, key, index);
+}
+
+double launches_median_in(const struct cell *cell, const char *outer, const char *key, size_t index)
+{
     const size_t launches = json_array_size(cell->launches);
     struct series s = {alloc_take((launches + 1) * sizeof(double)), 0};
     for (size_t i = 0; s.x && i < launches; i++) {
         const json_t *launch = json_array_get(cell->launches, i);
-        const json_t *x = json_array_get(json_object_get(launch, key), index);
+        const json_t *in = outer ? json_object_get(launch, outer) : launch;
+        const json_t *x = json_array_get(json_object_get(in, key), index);
         if (json_is_number(x))
             s.x[s.n++] = json_number_value(x);
     }
