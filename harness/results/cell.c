@@ -117,11 +117,10 @@ json_t *cell_identity(const struct cell *cell)
     parse_print_problem(&cell->c->problem, problem);
     parse_print_input(&cell->c->input, input);
     const char *digest = cell->guest && *cell->guest->digest ? cell->guest->digest : NULL;
-    return json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:s, s:s, s:s, s:b, s:s, s:s?}", "problem", problem,
-                     "case", cell->c->name, "kernel", cell->kernel_name, "isa",
+    return json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:s, s:s, s:s, s:b, s:s, s:s?}", "problem",
+                     problem, "case", cell->c->name, "kernel", cell->kernel_name, "isa",
                      attn_isa_name(cell->isa), "threads", cell->threads, "ranks", cell->ranks,
-                     "input", input,
-                     "placement", machine_placement_name(cell->placement), "memory",
+                     "input", input, "placement", machine_placement_name(cell->placement), "memory",
                      machine_memory_name(cell->memory), "huge_pages", (int)cell->huge_pages,
                      "cache", cell->cold ? "cold" : "warm", "plugin", digest);
 }
@@ -159,9 +158,17 @@ void cell_repro(const struct cell *cell, const char *command, char text[CELL_REP
     snprintf(
         text, CELL_REPRO,
         "attnbench %s%s --problem %s --kernel %s --isa %s --threads %d%s%s --placement %s%s%s%s%s",
-        command, plugin, word, cell->kernel_name, attn_isa_name(cell->isa), cell->threads, with, ranks,
-        machine_placement_name(cell->placement), *memory ? " --memory " : "", memory,
+        command, plugin, word, cell->kernel_name, attn_isa_name(cell->isa), cell->threads, with,
+        ranks, machine_placement_name(cell->placement), *memory ? " --memory " : "", memory,
         cell->huge_pages ? " --huge-pages" : "", cell->cold ? " --cold" : "");
+}
+
+void cell_threads_text(int ranks, int threads, char text[CELL_THREADS])
+{
+    if (ranks > 1)
+        snprintf(text, CELL_THREADS, "%dx%d", ranks, threads);
+    else
+        snprintf(text, CELL_THREADS, "%d", threads);
 }
 
 void cell_variant(const struct cell *cell, char text[96])

@@ -13,8 +13,8 @@
 static const struct {
     const char *name, *usual;
 } keys[] = {
-    {"kernel", NULL},  {"isa", NULL},       {"problem", NULL},         {"input", NULL},
-    {"threads", NULL}, {"ranks", "1"},      {"placement", NULL},       {"memory", "first-touch"},
+    {"kernel", NULL},        {"isa", NULL},   {"problem", NULL},   {"input", NULL},
+    {"threads", NULL},       {"ranks", "1"},  {"placement", NULL}, {"memory", "first-touch"},
     {"huge_pages", "false"}, {"cache", NULL}, {"plugin", NULL},
 };
 

@@ -162,7 +162,8 @@ static const char *parse_numbers(json_t *line, struct protocol_request *r)
 {
     json_int_t sets, shift, seed, max_samples, launch = 0;
     int cold, huge_pages = false, program = false;
-    if (json_unpack(line, "{s:i, s:i, s:b, s?:b, s?:b, s:I, s:I, s:I, s:F, s:F, s:F, s:I, s?:I, s?:i}",
+    if (json_unpack(line,
+                    "{s:i, s:i, s:b, s?:b, s?:b, s:I, s:I, s:I, s:F, s:F, s:F, s:I, s?:I, s?:i}",
                     "threads", &r->threads, "team", &r->team, "cold", &cold, "huge_pages",
                     &huge_pages, "program", &program, "sets", &sets, "shift", &shift, "seed", &seed,
                     "warmup_s", &r->warmup_s, "sample_s", &r->sample_s, "budget_s", &r->budget_s,

@@ -75,10 +75,10 @@ struct protocol_request {
     char plugin[4096]; /* the file that the kernel comes from; "": this program */
     char digest[GUEST_DIGEST];
     bool program; /* it is a program to start, not a shared object to load */
-    int ranks;    /* processes that compute together; 0: of a kernel that has none, this process does */
+    int ranks; /* processes that compute together; 0: of a kernel that has none, this process does */
     char hostfile[4096]; /* where they run; "": here */
-    int threads;  /* of the kernel */
-    int team;     /* of the process, >= threads: what OMP_NUM_THREADS says */
+    int threads;         /* of the kernel */
+    int team;            /* of the process, >= threads: what OMP_NUM_THREADS says */
     struct protocol_count counts[CHECK_COUNTS]; /* PROTOCOL_CHECK: none above `threads` */
     size_t count;
     enum placement placement;

@@ -24,7 +24,8 @@
 #include "base/stats.h"
 
 #define MOST_RANKS 4096
-#define RANKS_START_S 1.5 /* of mpiexec and its ranks, for each launch of a cell: 0.5 to 1.5 s seen */
+#define RANKS_START_S \
+    1.5 /* of mpiexec and its ranks, for each launch of a cell: 0.5 to 1.5 s seen */
 
 /*
  * Seconds that a cell needs for its check and for the launches of an interval.  Cases share the
@@ -242,8 +243,7 @@ static bool plan_cells(struct session *session, char *message, size_t message_si
         !select_blas(session->options->blas, kernels, &count, message, message_size) ||
         !select_isas(session->options->isa, &isas, message, message_size))
         return false;
-    const size_t variants =
-        count * session->thread_counts * session->rank_counts * ATTN_ISA_COUNT;
+    const size_t variants = count * session->thread_counts * session->rank_counts * ATTN_ISA_COUNT;
     const size_t most = session->cases.count * (variants + OPTIONS_MAX_PLUGINS + 1);
     session->cells = alloc_zeroed(most, sizeof *session->cells);
     for (size_t i = 0; session->cells && i < session->cases.count; i++) {
@@ -320,7 +320,8 @@ int session_plan(struct session *session, const struct options *options, char *m
         return EXIT_ENVIRONMENT;
     if (!plan_threads(session, message, message_size) ||
         !plan_ranks(session, message, message_size) ||
-        !plan_hosts(session, message, message_size) || !plan_cases(session, message, message_size) || !plan_cells(session, message, message_size))
+        !plan_hosts(session, message, message_size) ||
+        !plan_cases(session, message, message_size) || !plan_cells(session, message, message_size))
         return alloc_failed() ? EXIT_ENVIRONMENT : EXIT_USAGE;
     session->limited = options->seconds > 0 || !options->launches;
     session->seconds = options->seconds > 0 ? options->seconds : plan_seconds(session);

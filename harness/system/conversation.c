@@ -142,8 +142,8 @@ struct conversation *conversation_open(const struct conversation_spec *spec, cha
         CPU_SET((size_t)spec->cpus[i], &s.cpus);
     signal(SIGPIPE, SIG_IGN); /* a program that is gone is noticed when it does not answer */
     pid_t pid = -1;
-    if (talk && s.environment && s.arguments && pipe2(request, O_CLOEXEC) == 0 && pipe2(answer, O_CLOEXEC) == 0 &&
-        pipe2(failure, O_CLOEXEC) == 0) {
+    if (talk && s.environment && s.arguments && pipe2(request, O_CLOEXEC) == 0 &&
+        pipe2(answer, O_CLOEXEC) == 0 && pipe2(failure, O_CLOEXEC) == 0) {
         s.request = request[0];
         s.answer = answer[1];
         pid = start_program(&s, failure);

@@ -203,8 +203,8 @@ static int share_of_node(hwloc_topology_t topology, int share, int threads, int 
 static bool share_of_all(const struct machine *machine, enum placement placement, int share,
                          int threads, int *cpus, char *message, size_t message_size)
 {
-    const int places = placement == PLACEMENT_THREADS ? machine_threads(machine)
-                                                      : machine_cores(machine);
+    const int places =
+        placement == PLACEMENT_THREADS ? machine_threads(machine) : machine_cores(machine);
     int *all = calloc((size_t)places, sizeof *all);
     const bool found =
         all && machine_places(machine, placement, places, all, message, message_size);
@@ -221,10 +221,9 @@ bool machine_bind_share(struct machine *machine, enum placement placement, int s
         return true;
     int *cpus = calloc((size_t)threads, sizeof *cpus);
     snprintf(message, message_size, "out of memory");
-    if (!cpus ||
-        ((placement != PLACEMENT_NUMA ||
-          share_of_node(machine->topology, share, threads, cpus) < threads) &&
-         !share_of_all(machine, placement, share, threads, cpus, message, message_size))) {
+    if (!cpus || ((placement != PLACEMENT_NUMA ||
+                   share_of_node(machine->topology, share, threads, cpus) < threads) &&
+                  !share_of_all(machine, placement, share, threads, cpus, message, message_size))) {
         free(cpus);
         return false;
     }

@@ -47,7 +47,8 @@ bool process_file_known(int fd, struct process_file *file)
     struct stat status;
     if (fd < 0 || fstat(fd, &status) != 0)
         return false;
-    *file = (struct process_file){getpid(), fd, status.st_dev, status.st_ino, (size_t)status.st_size};
+    *file =
+        (struct process_file){getpid(), fd, status.st_dev, status.st_ino, (size_t)status.st_size};
     return true;
 }
 

@@ -201,7 +201,9 @@ static struct bench_options options_of(const struct worker *worker, struct verif
         .machine = worker->machine,
         .verify = verify,
         .verify_context = verifier,
-        .timed = clock ? rival_clock_run : verifier->ranks ? ranks_clock_run : NULL,
+        .timed = clock             ? rival_clock_run
+                 : verifier->ranks ? ranks_clock_run
+                                   : NULL,
         .timed_context = clock,
         .probe = verifier->ranks ? ranks_probe : NULL,
     };
@@ -270,7 +272,8 @@ static bool sample_verified(struct worker *worker, const struct worker_plan *pla
 static json_t *library_of(const struct attn_kernel *kernel)
 {
     return *ranks_library()  ? json_string(ranks_library())
-           : kernel->library ? json_string(kernel->library->description()) : json_null();
+           : kernel->library ? json_string(kernel->library->description())
+                             : json_null();
 }
 
 /* Duration of all that was done once, and the library; of a program its start is part of it. */

@@ -177,14 +177,14 @@ static bool open_set(struct rank_part *part, size_t set, const json_t *offsets)
     const bool first = p->layout == ATTN_BHSD;
     struct rank_set *s = &part->set[set];
     struct rows rows[COUNT];
-    s->whole.q = tensor(part, json_array_get(offsets, Q), p->dtype, p->q_heads, p->q_len,
-                        p->qk_dim, first);
+    s->whole.q =
+        tensor(part, json_array_get(offsets, Q), p->dtype, p->q_heads, p->q_len, p->qk_dim, first);
     s->whole.k = tensor(part, json_array_get(offsets, K), p->dtype, p->kv_heads, p->kv_len,
                         p->qk_dim, first);
-    s->whole.v = tensor(part, json_array_get(offsets, V), p->dtype, p->kv_heads, p->kv_len,
-                        p->v_dim, first);
-    s->whole.o = tensor(part, json_array_get(offsets, O), p->dtype, p->q_heads, p->q_len, p->v_dim,
-                        first);
+    s->whole.v =
+        tensor(part, json_array_get(offsets, V), p->dtype, p->kv_heads, p->kv_len, p->v_dim, first);
+    s->whole.o =
+        tensor(part, json_array_get(offsets, O), p->dtype, p->q_heads, p->q_len, p->v_dim, first);
     s->whole.lse =
         tensor(part, json_array_get(offsets, LSE), ATTN_F32, p->q_heads, p->q_len, 1, true);
     rows_of(part, set, part->rank, rows);
@@ -196,8 +196,8 @@ static bool open_set(struct rank_part *part, size_t set, const json_t *offsets)
     return s->q && s->kv && s->o && s->lse;
 }
 
-bool rank_part_open(struct rank_part *part, const json_t *request, const struct ring_setting *setting,
-                    char *why, size_t why_size)
+bool rank_part_open(struct rank_part *part, const json_t *request,
+                    const struct ring_setting *setting, char *why, size_t why_size)
 {
     const json_t *offsets = json_object_get(request, "offsets");
     const char *reason = "wrong request";

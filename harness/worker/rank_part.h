@@ -31,8 +31,8 @@ struct rank_part {
 
 /* Binds the part to the problem of a request; by all ranks together.  False fills why; rank_part_close()
  * in any case. */
-bool rank_part_open(struct rank_part *part, const json_t *request, const struct ring_setting *setting,
-                    char *why, size_t why_size);
+bool rank_part_open(struct rank_part *part, const json_t *request,
+                    const struct ring_setting *setting, char *why, size_t why_size);
 void rank_part_close(struct rank_part *part);
 
 /* Copies operands of a set into each rank's memory, and results out of it; by all ranks together. */

@@ -60,7 +60,8 @@ bool ranks_available(char *why, size_t why_size)
     else if (access(ATTNBENCH_MPIEXEC, X_OK) != 0)
         snprintf(why, why_size, "%s, which starts ranks, is not there", ATTNBENCH_MPIEXEC);
     else if (!rank_program(path, sizeof path) || access(path, X_OK) != 0)
-        snprintf(why, why_size, "attnbench-rank is not beside the program; build it: scripts/build");
+        snprintf(why, why_size,
+                 "attnbench-rank is not beside the program; build it: scripts/build");
     else
         return true;
     return false;
@@ -87,8 +88,7 @@ static json_t *read_answer(const char *line)
     json_error_t error;
     enum cell_state state = CELL_CRASHED;
     json_t *answer = json_loads(line, 0, &error);
-    const bool said =
-        cell_state_parse(json_string_value(json_object_get(answer, "state")), &state);
+    const bool said = cell_state_parse(json_string_value(json_object_get(answer, "state")), &state);
     const char *why = json_string_value(json_object_get(answer, "why"));
     if (!answer || !said)
         give_up(CELL_CRASHED, "rank 0 answers %.60s, which is no answer", line);
@@ -196,8 +196,8 @@ static void start(void)
     snprintf(threads, sizeof threads, "%d", r->threads);
     if (!rank_program(program, sizeof program))
         worker_abandon(ranks.worker, CELL_UNAVAILABLE, "%s", why);
-    const char *const arguments[] = {
-        "-n", count, program, machine_placement_name(r->placement), threads, NULL};
+    const char *const arguments[] = {"-n",    count, program, machine_placement_name(r->placement),
+                                     threads, NULL};
     environment_init(&environment, r);
     if (!ranks.file && !(ranks.file = exchange_open(why, sizeof why)))
         worker_abandon(ranks.worker, CELL_SKIPPED, "%s", why);
@@ -217,8 +217,7 @@ static void start(void)
 
 static json_t *offset_of(const struct attn_tensor *t)
 {
-    return t->data ? json_integer((const char *)t->data -
-                                  (const char *)exchange_begin(ranks.file))
+    return t->data ? json_integer((const char *)t->data - (const char *)exchange_begin(ranks.file))
                    : json_null();
 }
 
@@ -256,8 +255,7 @@ static void bind(const struct attn_problem *problem, int threads, size_t sets)
     if (strcmp(bound, ranks.prepared) == 0)
         return;
     *ranks.prepared = 0;
-    if (!exchange_arrange(ranks.file, problem, &shape, sets, timed ? r->shift : 0, why,
-                          sizeof why))
+    if (!exchange_arrange(ranks.file, problem, &shape, sets, timed ? r->shift : 0, why, sizeof why))
         worker_abandon(ranks.worker, CELL_SKIPPED, "%s", why);
     json_t *request = json_pack("{s:s, s:s, s:s, s:i, s:o, s:o}", "action", "prepare", "problem",
                                 text, "isa", attn_isa_name(ranks.kernel.isa), "threads", threads,
@@ -385,10 +383,9 @@ json_t *ranks_ceilings(const struct tensor_set *set, double fma_gflops, double s
 {
     json_t *answer = ask_ceilings(seconds, set->work.bytes * (double)ranks.count);
     const double host = json_number_value(json_object_get(answer, "fma_host_gflops"));
-    json_t *ceilings =
-        json_pack("{s:o, s:o, s:O}", "fma_gflops", number_json(fma_gflops), "fma_host_gflops",
-                  number_json(fmax(fma_gflops, host)), "read_gbytes_per_s",
-                  json_object_get(answer, "read_gbytes_per_s"));
+    json_t *ceilings = json_pack("{s:o, s:o, s:O}", "fma_gflops", number_json(fma_gflops),
+                                 "fma_host_gflops", number_json(fmax(fma_gflops, host)),
+                                 "read_gbytes_per_s", json_object_get(answer, "read_gbytes_per_s"));
     json_decref(answer);
     return ceilings;
 }

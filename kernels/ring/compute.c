@@ -88,9 +88,8 @@ static void call(const struct cut *cut, const struct piece *piece, const struct 
         .o = tensor(to->o, ATTN_F32, heads, apart, p->v_dim),
         .lse = tensor(to->lse, ATTN_F32, heads, apart, 1),
     };
-    const bool planned =
-        attn_plan_init(&plan, ring->setting.kernel, &part, ring->setting.threads, ring->workspace,
-                       ring->workspace_bytes, &why);
+    const bool planned = attn_plan_init(&plan, ring->setting.kernel, &part, ring->setting.threads,
+                                        ring->workspace, ring->workspace_bytes, &why);
     assert(planned); /* ring_open() has tried */
     (void)planned;
     attn_execute(&plan, &tensors);
@@ -137,8 +136,8 @@ static void size_pieces(const struct cut *cut, bool under_way, size_t *heads, si
 {
     const struct ring *ring = cut->ring;
     const struct attn_problem *p = &ring->problem;
-    const double a_row = 2.0 * (double)(p->q_heads / p->kv_heads) *
-                         (double)(p->qk_dim + p->v_dim) * (double)cut->block->k_rows;
+    const double a_row = 2.0 * (double)(p->q_heads / p->kv_heads) * (double)(p->qk_dim + p->v_dim) *
+                         (double)cut->block->k_rows;
     const double wanted = under_way ? PIECE * ring->setting.threads : INFINITY;
     const double a_head = a_row * (double)cut->block->q_rows;
     *heads = *rows = 1;

@@ -7,7 +7,8 @@
 
 static bool load(const char **why)
 {
-    *why = "computes in ranks, processes that mpiexec starts: attnbench run --kernel ring --ranks 2";
+    *why =
+        "computes in ranks, processes that mpiexec starts: attnbench run --kernel ring --ranks 2";
     return false;
 }
 

@@ -140,8 +140,8 @@ void ring_depart(struct ring *ring, const void *going, size_t going_bytes, void 
     enter(ring);
     travel->count = 0;
     ring->times->sent_bytes += (double)going_bytes;
-    for (char *at = coming; coming_bytes; at += message(coming_bytes),
-              coming_bytes -= (size_t)message(coming_bytes))
+    for (char *at = coming; coming_bytes;
+         at += message(coming_bytes), coming_bytes -= (size_t)message(coming_bytes))
         MPI_Irecv(at, message(coming_bytes), MPI_BYTE, before, TRAVEL, MPI_COMM_WORLD,
                   &requests(travel)[travel->count++]);
     for (const char *at = going; going_bytes;

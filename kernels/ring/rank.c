@@ -52,8 +52,7 @@ static bool take_workspace(struct ring *ring, const char **why)
         p.q_heads = p.kv_heads * (ring->problem.q_heads / ring->problem.kv_heads);
         if (p.q_len && p.kv_len && !attn_supports(ring->setting.kernel, &p, why))
             return false;
-        const size_t bytes =
-            attn_workspace_size(ring->setting.kernel, &p, ring->setting.threads);
+        const size_t bytes = attn_workspace_size(ring->setting.kernel, &p, ring->setting.threads);
         ring->workspace_bytes = bytes > ring->workspace_bytes ? bytes : ring->workspace_bytes;
     }
     ring->workspace = take(ring, ring->workspace_bytes);
@@ -195,8 +194,7 @@ static void end(struct ring *ring)
     ring->times->computing_s += ring->setting.clock() - ring->entered_s;
 }
 
-void ring_execute(struct ring *ring, const struct ring_operands *operands,
-                  struct ring_times *times)
+void ring_execute(struct ring *ring, const struct ring_operands *operands, struct ring_times *times)
 {
     float *const own = ring->sums.o;
     struct ring_travel nothing = {.count = 0};
