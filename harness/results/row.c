@@ -146,7 +146,8 @@ static json_t *memory_in_place(const struct cell *cell)
 /* What ranks sent and waited for; null of kernels without. */
 static json_t *ring_of(const struct cell *cell)
 {
-    static const char *const numbers[] = {"sent_bytes", "waiting_s", "exchange_s", "overlap"};
+    static const char *const numbers[] = {"sent_bytes", "waiting_s", "exchange_s",
+                                          "overlap",    "latency_s", "link_gbytes_per_s"};
     static const char *const of_ranks[] = {"rank_computing_s", "rank_waiting_s"};
     const json_t *first = json_object_get(json_array_get(cell->launches, 0), "ring");
     if (!first)

@@ -199,12 +199,13 @@ static int share_of_node(hwloc_topology_t topology, int share, int threads, int 
     return found;
 }
 
-/* Share number `share` of all places, from the first on again where there are too few. */
+/* Share number `share` of all places, from the first on again where there are too few for all shares. */
 static bool share_of_all(const struct machine *machine, enum placement placement, int share,
                          int threads, int *cpus, char *message, size_t message_size)
 {
-    const int places =
+    const int there =
         placement == PLACEMENT_THREADS ? machine_threads(machine) : machine_cores(machine);
+    const int places = there > threads ? there : threads;
     int *all = calloc((size_t)places, sizeof *all);
     const bool found =
         all && machine_places(machine, placement, places, all, message, message_size);

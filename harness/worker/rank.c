@@ -12,12 +12,13 @@
  *   execute   {"set":N}                 takes the operands from the file and puts the results there
  *   take      {}                        takes the operands of all sets
  *   measure   {"calls":N, "first":SET}  over the sets in rotation; then their results are in the file
- *   exchange  {"calls":N}               the messages of calls alone
+ *   exchange  {"calls":N}               the messages of calls alone, and a ping-pong on each link
  *   ceilings  {"isa":NAME, "compute":TYPE, "dtype":TYPE, "seconds":S, "bytes":N}
  *   placed    {}                        whether each thread still is where it was bound to
  *
  * The first line that rank 0 writes says where the ranks are.  Ranks sleep while nothing is asked.
  */
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +39,12 @@
 #define WHY 240
 #define BATCH 256 /* calls whose times are compared at once */
 #define CPUS 64   /* of a rank that are reported */
+
+/* Ping-pong: round trips, and bytes of the larger message; the links looked at, at most. */
+#define TRIPS 50
+#define LARGE_TRIPS 3
+#define LARGE ((size_t)4 << 20)
+#define LINKS 16
 
 static struct {
     struct ring_ranks ranks;
@@ -255,19 +262,64 @@ static void measure(const json_t *request, json_t *answer)
         rank_part_give(&self.part, (first + i) % sets);
 }
 
+/* Half the round trip of so many bytes between two ranks, the shortest of some; on other ranks 0. */
+static double trip(char *memory, size_t bytes, int trips, int to, int from)
+{
+    double least = INFINITY;
+    const int rank = self.ranks.rank;
+    for (int n = 0; n < trips && (rank == to || rank == from); n++) {
+        const double start = clock_now();
+        if (rank == from) {
+            ring_send(memory, bytes, to);
+            ring_receive(memory, bytes, to);
+        } else {
+            ring_receive(memory, bytes, from);
+            ring_send(memory, bytes, from);
+        }
+        least = fmin(least, (clock_now() - start) / 2);
+    }
+    return rank == to || rank == from ? least : 0;
+}
+
+/* Ping-pong on the ring's links, one after the other: latency and bandwidth of the slowest. */
+static void say_link(json_t *answer)
+{
+    const int ranks = self.ranks.count, links = ranks < LINKS ? ranks : LINKS;
+    char *memory = calloc(1, LARGE);
+    double slowest[2] = {0}; /* seconds of nothing, and of a byte more */
+    if (!memory)
+        ring_abort(3);
+    for (int from = 0; ranks > 1 && from < links; from++) {
+        const int to = (from + 1) % ranks;
+        const double small = trip(memory, 1, TRIPS, to, from);
+        const double large = trip(memory, LARGE, LARGE_TRIPS, to, from);
+        const double each[2] = {small, (large - small) / LARGE};
+        for (int i = 0; i < 2; i++)
+            slowest[i] = fmax(slowest[i], each[i]);
+        ring_barrier();
+    }
+    free(memory);
+    ring_largest(slowest, 2);
+    json_object_set_new(answer, "latency_s", json_real(slowest[0]));
+    json_object_set_new(answer, "link_gbytes_per_s",
+                        slowest[1] > 0 ? json_real(1e-9 / slowest[1]) : json_null());
+}
+
 static void exchange(const json_t *request, json_t *answer)
 {
     const size_t calls = (size_t)json_integer_value(json_object_get(request, "calls"));
     struct ring_times times = {0};
     const double seconds = loop(ring_exchange, 0, calls, &times);
     say_loop(answer, seconds, &times);
+    say_link(answer);
 }
 
 /* Whether this rank has cores of its own.  One without would be measured in turns with another, each as if it
  * were alone; it sleeps while they measure. */
 static bool has_cores(double seconds)
 {
-    const bool has = (self.ranks.local + 1) * self.threads <= machine_cores(self.machine);
+    const bool has = self.ranks.local == 0 ||
+                     (self.ranks.local + 1) * self.threads <= machine_cores(self.machine);
     const double until = clock_now() + 2 * seconds;
     while (!has && clock_now() < until)
         nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);

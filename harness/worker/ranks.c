@@ -408,13 +408,18 @@ static double mean(const double *sums)
     return sum / ranks.worker->request.ranks / ranks.calls;
 }
 
-/* Seconds that the messages of a call take without the computation; the fastest of some. */
-static double alone(void)
+/* Seconds that the messages of a call take without the computation, the fastest of some; and what a ping-pong
+ * beside them says of the slowest link. */
+static double alone(double *latency_s, double *link_gbytes_per_s)
 {
     double least = INFINITY;
+    *latency_s = *link_gbytes_per_s = NAN;
     for (int n = 0; n < ALONE; n++) {
         json_t *answer =
             ask(json_pack("{s:s, s:i}", "action", "exchange", "calls", 1), deadline(1));
+        const double latency = number_at(answer, NULL, "latency_s");
+        *latency_s = fmin(*latency_s, latency); /* the first is not NaN, and fmin() takes it */
+        *link_gbytes_per_s = fmax(*link_gbytes_per_s, number_at(answer, NULL, "link_gbytes_per_s"));
         least = fmin(least, json_number_value(json_object_get(answer, "seconds")));
         json_decref(answer);
     }
@@ -424,15 +429,18 @@ static double alone(void)
 json_t *ranks_answer(size_t *workspace_bytes, size_t *peak_rss_bytes)
 {
     const bool several = ranks.worker->request.ranks > 1;
-    const double exchange_s = several ? alone() : NAN, waiting_s = mean(ranks.waiting_s);
+    double latency_s = NAN, link = NAN;
+    const double exchange_s = several ? alone(&latency_s, &link) : NAN,
+                 waiting_s = mean(ranks.waiting_s);
     const double overlap = several ? fmin(fmax(1 - waiting_s / exchange_s, 0), 1) : NAN;
     json_t *placed = ask(json_pack("{s:s}", "action", "placed"), CALL_S);
     *peak_rss_bytes = (size_t)json_number_value(json_object_get(placed, "peak_rss_bytes"));
     *workspace_bytes = (size_t)ranks.workspace_bytes;
     json_decref(placed);
-    return json_pack("{s:O, s:f, s:o, s:o, s:o, s:o, s:o}", "places", ranks.places, "sent_bytes",
-                     ranks.sent_bytes / ranks.calls, "waiting_s", number_json(waiting_s),
-                     "exchange_s", number_json(exchange_s), "overlap", number_json(overlap),
-                     "rank_computing_s", per_call(ranks.computing_s), "rank_waiting_s",
-                     per_call(ranks.waiting_s));
+    return json_pack("{s:o, s:o, s:O, s:f, s:o, s:o, s:o, s:o, s:o}", "latency_s",
+                     number_json(latency_s), "link_gbytes_per_s", number_json(link), "places",
+                     ranks.places, "sent_bytes", ranks.sent_bytes / ranks.calls, "waiting_s",
+                     number_json(waiting_s), "exchange_s", number_json(exchange_s), "overlap",
+                     number_json(overlap), "rank_computing_s", per_call(ranks.computing_s),
+                     "rank_waiting_s", per_call(ranks.waiting_s));
 }

@@ -1,4 +1,4 @@
-"""Kernel ring: ranks that mpiexec starts are checked as any kernel, placed, counted, and cost their cell alone."""
+"""Kernel ring: ranks are checked as any kernel, placed, counted, and cost their cell alone."""
 
 import json
 import os
@@ -112,6 +112,8 @@ class Ranks(Session):
             self.assertGreater(min(ring["rank_computing_s"]), 0)
         self.assertIsNone(rows["ring", 1]["ring"]["overlap"])
         self.assertTrue(0 <= rows["ring", 3]["ring"]["overlap"] <= 1)
+        self.assertGreater(rows["ring", 3]["ring"]["latency_s"], 0)
+        self.assertGreater(rows["ring", 3]["ring"]["link_gbytes_per_s"], 0)
         self.assertIn("--ranks 3", rows["ring", 3]["repro"])
         self.assertIn("MPI", rows["ring", 3]["library"])
 
@@ -135,7 +137,7 @@ class Ranks(Session):
         hosts = self.directory / "hosts"
         hosts.write_text(f"{platform.node()} slots=1\nelsewhere slots=1\n", encoding="utf-8")
         agent = pathlib.Path(__file__).parents[1] / "programs" / "other_host.sh"
-        os.environ["OMPI_MCA_plm_rsh_agent"] = str(agent)
+        os.environ.update(OMPI_MCA_plm_rsh_agent=str(agent))
         self.addCleanup(os.environ.pop, "OMPI_MCA_plm_rsh_agent")
         done, rows = self.session("--hostfile", str(hosts))
         self.assertEqual(done.returncode, 0, done)
