@@ -9,6 +9,7 @@ import time
 import unittest
 
 from command import BRIEF, HANGS, CommandTest, Row, lines, run
+from experiments import Experiments
 
 # Programs of a rank, each wrong in its way; empty where the build found no MPI.
 WRONG = os.environ["ATTNBENCH_WRONG_RANKS"]
@@ -88,6 +89,30 @@ class Ring(Session):
         done, rows = self.session(program="/nonexistent/rank")
         self.assertEqual(done.returncode, 0, done)
         self.assertEqual(rows["ring", 2]["state"], "unavailable")
+
+
+@unittest.skipUnless(WRONG, "this build found no MPI")
+class Distributed(Experiments):
+    def test_rows_have_ranks_and_the_report_the_models_times(self) -> None:
+        rows = self.rows("distributed", "--s", "64", "--ranks", "2", "--launches", "1")
+        by_kernel = {row["params"]["kernel"]: row for row in rows}
+        params, values = by_kernel["ring"]["params"], by_kernel["ring"]["values"]
+        self.assertEqual((params["ranks"], params["threads"], params["s"]), (2, 1, 64))
+        self.assertEqual((params["network"], values["state"]), ("shared memory", "ok"))
+        self.assertNotIn("hostfile", params)
+        bytes_of_kv = 2 * 64 * 8 * 64 * 4
+        self.assertEqual(values["ring"]["sent_bytes"], bytes_of_kv)
+        # The most threads of flash that are no more than two, and how often the ranks take turns.
+        flash = [row for row in rows if row["params"]["kernel"] == "flash"]
+        on = max(row["params"]["threads"] for row in flash if row["params"]["threads"] <= 2)
+        rate = next(1e9 * row["values"]["gflops"] / on for row in flash
+                    if row["params"]["threads"] == on)  # fmt: skip
+        computing = 1e9 * values["gflops"] * values["median_s"] / 4 / rate * (2 / on)
+        link = 1e9 * values["ring"]["link_gbytes_per_s"]
+        moving = values["ring"]["latency_s"] + bytes_of_kv / 2 / link
+        error = 100 * ((max(computing, moving) + computing) / values["median_s"] - 1)
+        self.assertRegex(self.printed, rf" 64 +2 +1 .* {error:+.1f} ".replace("+", r"\+", 1))
+        self.assertIn("x 32  100 Gbit/s  16M   1024", self.printed)
 
 
 @unittest.skipUnless(WRONG, "this build found no MPI")
