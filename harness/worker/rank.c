@@ -18,7 +18,6 @@
  *
  * The first line that rank 0 writes says where the ranks are.  Ranks sleep while nothing is asked.
  */
-#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,20 +30,12 @@
 #include "base/progress.h"
 #include "problem/parse.h"
 #include "rank_part.h"
-#include "system/ceilings.h"
+#include "rank_say.h"
 #include "system/machine.h"
 
 #define SPIN_S 0.002 /* a rank that hears nothing for so long begins to sleep between looks */
 #define NAP_NS 100000
-#define WHY 240
 #define BATCH 256 /* calls whose times are compared at once */
-#define CPUS 64   /* of a rank that are reported */
-
-/* Ping-pong: round trips, and bytes of the larger message; the links looked at, at most. */
-#define TRIPS 50
-#define LARGE_TRIPS 3
-#define LARGE ((size_t)4 << 20)
-#define LINKS 16
 
 static struct {
     struct ring_ranks ranks;
@@ -56,94 +47,19 @@ static struct {
     bool prepared;
 } self;
 
-/* ---- what ranks have to say ------------------------------------------------------------------ */
-
-struct report {
-    bool right;
-    char why[WHY];
-};
-
-/* The first rank that is not right, in words, into the answer; by all ranks together.  Whether all are. */
-static bool all_right(const struct report *mine, json_t *answer)
-{
-    const int count = self.ranks.count;
-    double wrong = !mine->right;
-    struct report *reports = calloc((size_t)count, sizeof *reports);
-    if (!reports)
-        ring_abort(3);
-    ring_gather(mine, sizeof *mine, reports);
-    for (int r = count; self.ranks.rank == 0 && r-- > 0;)
-        if (!reports[r].right) {
-            char text[WHY + 32];
-            snprintf(text, sizeof text, "rank %d: %s", r, reports[r].why);
-            json_object_set_new(answer, "state", json_string("skipped"));
-            json_object_set_new(answer, "why", json_string(text));
-        }
-    free(reports);
-    ring_largest(&wrong, 1);
-    return wrong == 0;
-}
-
-/* One number of every rank, an array. */
-static void say_each(json_t *answer, const char *key, double mine)
-{
-    double *all = calloc((size_t)self.ranks.count, sizeof *all);
-    json_t *array = json_array();
-    if (!all)
-        ring_abort(3);
-    ring_gather(&mine, sizeof mine, all);
-    for (int r = 0; self.ranks.rank == 0 && r < self.ranks.count; r++)
-        json_array_append_new(array, json_real(all[r]));
-    json_object_set_new(answer, key, array);
-    free(all);
-}
-
-/* ---- where it runs --------------------------------------------------------------------------- */
-
-struct place {
-    char host[64];
-    int cpus[CPUS], count;
-};
-
-static void say_places(json_t *answer)
-{
-    const int count = self.ranks.count;
-    struct place mine = {.count = 0}, *all = calloc((size_t)count, sizeof *all);
-    json_t *places = json_array();
-    const int *cpus = machine_bound(self.machine);
-    char library[RING_NAME];
-    if (!all)
-        ring_abort(3);
-    gethostname(mine.host, sizeof mine.host - 1);
-    for (; cpus && mine.count < self.threads && mine.count < CPUS; mine.count++)
-        mine.cpus[mine.count] = cpus[mine.count];
-    ring_gather(&mine, sizeof mine, all);
-    for (int r = 0; self.ranks.rank == 0 && r < count; r++) {
-        json_t *numbers = json_array();
-        for (int t = 0; t < all[r].count; t++)
-            json_array_append_new(numbers, json_integer(all[r].cpus[t]));
-        json_array_append_new(places,
-                              json_pack("{s:s, s:o}", "host", all[r].host, "cpus", numbers));
-    }
-    ring_library(library);
-    json_object_set_new(answer, "places", places);
-    json_object_set_new(answer, "library", json_string(library));
-    free(all);
-}
+/* ---- actions --------------------------------------------------------------------------------- */
 
 static bool settle(json_t *answer)
 {
-    struct report mine = {.right = false};
+    struct rank_report mine = {.right = false};
     self.machine = machine_open(NULL, mine.why, sizeof mine.why);
     mine.right = self.machine && machine_bind_share(self.machine, self.placement, self.ranks.local,
                                                     self.threads, mine.why, sizeof mine.why);
-    if (!all_right(&mine, answer))
+    if (!rank_all_right(&self.ranks, &mine, answer))
         return false;
-    say_places(answer);
+    rank_say_places(&self.ranks, machine_bound(self.machine), self.threads, answer);
     return true;
 }
-
-/* ---- actions --------------------------------------------------------------------------------- */
 
 /* The kernel that computes a block. */
 static const struct attn_kernel *block_kernel(const json_t *request, const struct attn_problem *p)
@@ -172,20 +88,20 @@ static bool open_part(const json_t *request, char *why)
     if (*text && setting.threads >= 1)
         setting.kernel = block_kernel(request, &problem);
     if (setting.kernel)
-        return rank_part_open(&self.part, request, &setting, why, WHY);
-    snprintf(why, WHY, "this host does not compute %s", *text ? text : "that");
+        return rank_part_open(&self.part, request, &setting, why, RANK_WHY);
+    snprintf(why, RANK_WHY, "this host does not compute %s", *text ? text : "that");
     return false;
 }
 
 static void prepare(const json_t *request, json_t *answer)
 {
-    struct report mine = {.right = false};
+    struct rank_report mine = {.right = false};
     if (self.prepared)
         rank_part_close(&self.part);
     mine.right = open_part(request, mine.why);
     double bytes = (double)(mine.right ? ring_bytes(self.part.ring) : 0);
     self.prepared = true;
-    if (!all_right(&mine, answer)) {
+    if (!rank_all_right(&self.ranks, &mine, answer)) {
         rank_part_close(&self.part);
         self.prepared = false;
     }
@@ -244,8 +160,8 @@ static void say_loop(json_t *answer, double seconds, const struct ring_times *ti
     ring_sum(&sent, 1);
     json_object_set_new(answer, "seconds", json_real(seconds));
     json_object_set_new(answer, "sent_bytes", json_real(sent));
-    say_each(answer, "computing_s", times->computing_s);
-    say_each(answer, "waiting_s", times->waiting_s);
+    rank_say_each(&self.ranks, answer, "computing_s", times->computing_s);
+    rank_say_each(&self.ranks, answer, "waiting_s", times->waiting_s);
 }
 
 static void measure(const json_t *request, json_t *answer)
@@ -262,108 +178,31 @@ static void measure(const json_t *request, json_t *answer)
         rank_part_give(&self.part, (first + i) % sets);
 }
 
-/* Half the round trip of so many bytes between two ranks, the shortest of some; on other ranks 0. */
-static double trip(char *memory, size_t bytes, int trips, int to, int from)
-{
-    double least = INFINITY;
-    const int rank = self.ranks.rank;
-    for (int n = 0; n < trips && (rank == to || rank == from); n++) {
-        const double start = clock_now();
-        if (rank == from) {
-            ring_send(memory, bytes, to);
-            ring_receive(memory, bytes, to);
-        } else {
-            ring_receive(memory, bytes, from);
-            ring_send(memory, bytes, from);
-        }
-        least = fmin(least, (clock_now() - start) / 2);
-    }
-    return rank == to || rank == from ? least : 0;
-}
-
-/* Ping-pong on the ring's links, one after the other: latency and bandwidth of the slowest. */
-static void say_link(json_t *answer)
-{
-    const int ranks = self.ranks.count, links = ranks < LINKS ? ranks : LINKS;
-    char *memory = calloc(1, LARGE);
-    double slowest[2] = {0}; /* seconds of nothing, and of a byte more */
-    if (!memory)
-        ring_abort(3);
-    for (int from = 0; ranks > 1 && from < links; from++) {
-        const int to = (from + 1) % ranks;
-        const double small = trip(memory, 1, TRIPS, to, from);
-        const double large = trip(memory, LARGE, LARGE_TRIPS, to, from);
-        const double each[2] = {small, (large - small) / LARGE};
-        for (int i = 0; i < 2; i++)
-            slowest[i] = fmax(slowest[i], each[i]);
-        ring_barrier();
-    }
-    free(memory);
-    ring_largest(slowest, 2);
-    json_object_set_new(answer, "latency_s", json_real(slowest[0]));
-    json_object_set_new(answer, "link_gbytes_per_s",
-                        slowest[1] > 0 ? json_real(1e-9 / slowest[1]) : json_null());
-}
-
 static void exchange(const json_t *request, json_t *answer)
 {
     const size_t calls = (size_t)json_integer_value(json_object_get(request, "calls"));
     struct ring_times times = {0};
     const double seconds = loop(ring_exchange, 0, calls, &times);
     say_loop(answer, seconds, &times);
-    say_link(answer);
+    rank_say_link(&self.ranks, answer);
 }
 
-/* Whether this rank has cores of its own.  One without would be measured in turns with another, each as if it
- * were alone; it sleeps while they measure. */
-static bool has_cores(double seconds)
-{
-    const bool has = self.ranks.local == 0 ||
-                     (self.ranks.local + 1) * self.threads <= machine_cores(self.machine);
-    const double until = clock_now() + 2 * seconds;
-    while (!has && clock_now() < until)
-        nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
-    return has;
-}
-
-/* What all ranks can do together: their rates at the same time, added up. */
 static void ceilings(const json_t *request, json_t *answer)
 {
-    enum attn_isa isa = ATTN_ISA_BASELINE;
-    enum attn_dtype compute = ATTN_F32, dtype = ATTN_F32;
-    const double seconds = json_number_value(json_object_get(request, "seconds"));
-    const double bytes = json_number_value(json_object_get(request, "bytes"));
-    attn_isa_parse(json_string_value(json_object_get(request, "isa")), &isa);
-    attn_dtype_parse(json_string_value(json_object_get(request, "compute")), &compute);
-    attn_dtype_parse(json_string_value(json_object_get(request, "dtype")), &dtype);
-    double rates[3] = {0};
-    ring_barrier();
-    if (has_cores(bytes > 0 ? 3 * seconds : seconds)) {
-        rates[0] = ceilings_fma(isa, compute, self.threads, seconds);
-        if (bytes > 0) {
-            const size_t share = (size_t)(bytes / self.ranks.count);
-            rates[1] = ceilings_fma_host(dtype, self.threads, seconds);
-            rates[2] =
-                ceilings_read(ceilings_footprint(self.machine, share), self.threads, seconds);
-        }
-    }
-    ring_sum(rates, 3);
-    json_object_set_new(answer, "fma_gflops", json_real(rates[0]));
-    json_object_set_new(answer, "fma_host_gflops", json_real(rates[1]));
-    json_object_set_new(answer, "read_gbytes_per_s", json_real(rates[2]));
+    rank_ceilings(&self.ranks, self.machine, self.threads, request, answer);
 }
 
 static void placed(const json_t *request, json_t *answer)
 {
     struct machine_usage usage;
-    struct report mine = {.right = machine_binding_holds(self.machine, self.threads)};
+    struct rank_report mine = {.right = machine_binding_holds(self.machine, self.threads)};
     (void)request;
     machine_usage(self.machine, &usage);
     double peak = (double)usage.peak_rss_bytes;
     ring_sum(&peak, 1);
     json_object_set_new(answer, "peak_rss_bytes", json_real(peak));
     snprintf(mine.why, sizeof mine.why, "a thread is not on the CPU that it was bound to");
-    all_right(&mine, answer);
+    rank_all_right(&self.ranks, &mine, answer);
 }
 
 static const struct {

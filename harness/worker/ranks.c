@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/number.h"
 #include "problem/exchange.h"
@@ -39,33 +38,6 @@ static struct {
     double calls, seconds, sent_bytes;
     double *computing_s, *waiting_s;
 } ranks;
-
-/* ---- whether there are any ------------------------------------------------------------------- */
-
-static bool rank_program(char *path, size_t size)
-{
-    const char *chosen = getenv("ATTNBENCH_RANK");
-    if (chosen)
-        return snprintf(path, size, "%s", chosen) < (int)size;
-    return process_beside("attnbench-rank", path, size);
-}
-
-bool ranks_available(char *why, size_t why_size)
-{
-    char path[4096];
-    if (!*ATTNBENCH_MPIEXEC)
-        snprintf(why, why_size,
-                 "this build found no MPI: install one (Debian and Ubuntu: openmpi-bin "
-                 "libopenmpi-dev), then build again");
-    else if (access(ATTNBENCH_MPIEXEC, X_OK) != 0)
-        snprintf(why, why_size, "%s, which starts ranks, is not there", ATTNBENCH_MPIEXEC);
-    else if (!rank_program(path, sizeof path) || access(path, X_OK) != 0)
-        snprintf(why, why_size,
-                 "attnbench-rank is not beside the program; build it: scripts/build");
-    else
-        return true;
-    return false;
-}
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
@@ -125,55 +97,6 @@ static double deadline(double calls)
 
 /* ---- starting -------------------------------------------------------------------------------- */
 
-/* What mpiexec and the ranks go by.  Options of mpiexec differ from one MPI to the other; these
- * variables are for Open MPI and MPICH alike, each ignores those of the other.  Ranks bind their own
- * threads, may be more than there are cores, and root may start them as it may start workers. */
-struct environment {
-    char threads[32], hosts[2][4200];
-    const char *variables[20];
-};
-
-static void environment_init(struct environment *e, const struct protocol_request *r)
-{
-    static const char *const fixed[] = {
-        "OMPI_ALLOW_RUN_AS_ROOT=1",
-        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
-        "OMPI_MCA_rmaps_base_oversubscribe=1",
-        "OMPI_MCA_hwloc_base_binding_policy=none",
-        "OMP_PROC_BIND=false",
-        "OMP_DYNAMIC=false",
-        "OMP_PLACES",
-        "OMP_THREAD_LIMIT",
-        "GOMP_CPU_AFFINITY",
-        "GOMP_SPINCOUNT",
-        "KMP_AFFINITY",
-        "KMP_BLOCKTIME",
-    };
-    size_t n = 0;
-    snprintf(e->threads, sizeof e->threads, "OMP_NUM_THREADS=%d", r->threads);
-    e->variables[n++] = e->threads;
-    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
-        e->variables[n++] = fixed[i];
-    if (*r->hostfile) {
-        snprintf(e->hosts[0], sizeof e->hosts[0], "OMPI_MCA_orte_default_hostfile=%s", r->hostfile);
-        snprintf(e->hosts[1], sizeof e->hosts[1], "HYDRA_HOST_FILE=%s", r->hostfile);
-        e->variables[n++] = e->hosts[0];
-        e->variables[n++] = e->hosts[1];
-    }
-    e->variables[n] = NULL;
-}
-
-/* Any CPU that this process's machine has: this thread is bound to one. */
-static size_t all_cpus(int *cpus, size_t capacity)
-{
-    char message[128];
-    const int count = machine_threads(ranks.worker->machine);
-    if (count > (int)capacity || !machine_places(ranks.worker->machine, PLACEMENT_THREADS, count,
-                                                 cpus, message, sizeof message))
-        return 0;
-    return (size_t)count;
-}
-
 static void take_places(void)
 {
     json_t *hello = ask(NULL, START_S);
@@ -182,33 +105,16 @@ static void take_places(void)
     ranks.places = json_incref(json_object_get(hello, "places"));
     json_decref(hello);
     if (json_array_size(ranks.places) != (size_t)ranks.worker->request.ranks)
-        give_up(CELL_CRASHED, "%s started %zu ranks, not %d", ATTNBENCH_MPIEXEC,
-                json_array_size(ranks.places), ranks.worker->request.ranks);
+        give_up(CELL_CRASHED, "mpiexec started %zu ranks, not %d", json_array_size(ranks.places),
+                ranks.worker->request.ranks);
 }
 
 static void start(void)
 {
-    const struct protocol_request *r = &ranks.worker->request;
-    struct environment environment;
-    char program[4096], count[16], threads[16], why[512] = "attnbench-rank has too long a path";
-    int cpus[1024];
-    snprintf(count, sizeof count, "%d", r->ranks);
-    snprintf(threads, sizeof threads, "%d", r->threads);
-    if (!rank_program(program, sizeof program))
-        worker_abandon(ranks.worker, CELL_UNAVAILABLE, "%s", why);
-    const char *const arguments[] = {"-n",    count, program, machine_placement_name(r->placement),
-                                     threads, NULL};
-    environment_init(&environment, r);
+    char why[512];
     if (!ranks.file && !(ranks.file = exchange_open(why, sizeof why)))
         worker_abandon(ranks.worker, CELL_SKIPPED, "%s", why);
-    const struct conversation_spec spec = {.program = ATTNBENCH_MPIEXEC,
-                                           .arguments = arguments,
-                                           .launcher = true,
-                                           .environment = environment.variables,
-                                           .cpus = cpus,
-                                           .cpu_count = all_cpus(cpus, sizeof cpus / sizeof *cpus),
-                                           .file = -1};
-    if (!(ranks.talk = conversation_open(&spec, why, sizeof why)))
+    if (!(ranks.talk = ranks_start(ranks.worker, why, sizeof why)))
         worker_abandon(ranks.worker, CELL_CRASHED, "%s", why);
     take_places();
 }

@@ -9,10 +9,14 @@
 #define HARNESS_WORKER_RANKS_H
 
 #include "bench/bench.h"
+#include "system/conversation.h"
 #include "worker.h"
 
 /* Whether ranks can be started here; false fills why. */
 bool ranks_available(char *why, size_t why_size);
+
+/* Starts those of the request; NULL fills why.  The first line that they say is theirs, rank.c. */
+struct conversation *ranks_start(const struct worker *worker, char *why, size_t why_size);
 
 /* The kernel that the request names, computed by request.ranks ranks; NULL fills why.  They are started when
  * the first plan is made. */
