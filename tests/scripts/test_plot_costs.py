@@ -206,7 +206,7 @@ def test_distributed_draws_the_model_beside_what_was_measured(results: Reader) -
     assert list(points.get_ydata()) == [2.0, 1.25, 1.0]
     # 2 Gflop at 1 Gflop/s of a rank; of four ranks two compute at once, so that none is faster.
     assert list(model.get_ydata()) == pytest.approx([2, 1, 1])
-    assert measured.get_title() == "wire\nmodel (lines) within 20 %"
+    assert measured.get_title(loc="left") == "wire\nmodel (lines) within 20 %"
     assert len(predicted.lines) == 9
 
 
