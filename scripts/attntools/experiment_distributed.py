@@ -131,7 +131,9 @@ def distributed(results: Results) -> Figure | None:
     if not rings:
         return None
     networks = series(rings, "network")
-    fig, axes = style.figure(1, len(networks) + 1, height=3.6)
+    rows = (len(networks) + 2) // 2
+    fig, axes = style.figure(rows, 2, height=3 * rows + 0.6)
+    predicted = axes.pop(len(networks))
     looks = style.looks(sorted({r["params"]["s"] for r in rings}))
     for ax, (network, here) in zip(axes, networks.items(), strict=False):
         for s, line in series(here, "s").items():
@@ -141,8 +143,10 @@ def distributed(results: Results) -> Figure | None:
         ax.set_xlabel("ranks of one thread")
         ax.set_xticks(sorted({r["params"]["ranks"] for r in here}))
         plain_log(ax, "y", seconds)
-    _predicted(axes[-1], every, max(rings, key=lambda r: r["params"]["s"]))
-    style.legend(fig, axes)
+    _predicted(predicted, every, max(rings, key=lambda r: r["params"]["s"]))
+    for empty in axes[len(networks) :]:
+        empty.set_axis_off()
+    style.legend(fig, [*axes, predicted])
     params = rings[0]["params"]
     style.source(fig, f"{params['heads']} heads, d = {params['d']}, causal · {origin(results)}")
     return fig
