@@ -85,7 +85,7 @@ static size_t all_cpus(const struct machine *machine, int *cpus, size_t capacity
 struct conversation *ranks_start(const struct worker *worker, char *why, size_t why_size)
 {
     const struct protocol_request *r = &worker->request;
-    struct environment environment;
+    struct environment environment = {.threads = ""};
     char program[4096], count[16], threads[16];
     int cpus[1024];
     snprintf(count, sizeof count, "%d", r->ranks);
