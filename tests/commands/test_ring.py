@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import platform
+import re
 import subprocess
 import time
 import unittest
@@ -111,7 +112,8 @@ class Distributed(Experiments):
         link = 1e9 * values["ring"]["link_gbytes_per_s"]
         moving = values["ring"]["latency_s"] + bytes_of_kv / 2 / link
         error = 100 * ((max(computing, moving) + computing) / values["median_s"] - 1)
-        self.assertRegex(self.printed, rf" 64 +2 +1 .* {error:+.1f} ".replace("+", r"\+", 1))
+        said = re.escape(f"{error:+.1f}")
+        self.assertRegex(self.printed, rf"\b64 +2 +1 .* {said} ")
         self.assertIn("x 32  100 Gbit/s  16M   1024", self.printed)
 
 
