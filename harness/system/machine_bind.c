@@ -190,7 +190,7 @@ static int share_of_node(hwloc_topology_t topology, int share, int threads, int 
 {
     const int nodes = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE);
     int found = 0;
-    for (hwloc_obj_t core; found < threads; found++) {
+    for (hwloc_obj_t core; nodes > 0 && found < threads; found++) {
         core = core_of_node(topology, share % nodes, share / nodes * threads + found);
         if (!core)
             break;
