@@ -59,12 +59,16 @@ static bool take_workspace(struct ring *ring, const char **why)
     return ring->workspace;
 }
 
-static bool take_memory(struct ring *ring)
+static bool take_memory(struct ring *ring, const char **why)
 {
     const struct attn_problem *p = &ring->problem;
     const struct ring_part most = {.rows = {most_keys(ring), 0}};
     const size_t rows = ring_sum_rows(ring), floats = rows * p->v_dim;
     const bool travels = ring->setting.ranks > 1 && !ring->keys_stay;
+    *why = "more than 64 GiB of keys and values a rank: take more ranks";
+    if (travels && ring_kv_bytes(ring, &most) > RING_MESSAGES * RING_MESSAGE)
+        return false;
+    *why = "out of memory";
     const bool in_place = p->dtype == ATTN_F32 && !ring->keys_stay; /* adds up in the results */
     for (int n = 0; travels && n < 2; n++)
         if (!(ring->arriving[n] = take(ring, ring_kv_bytes(ring, &most))))
@@ -89,7 +93,7 @@ struct ring *ring_open(const struct ring_setting *setting, const char **why)
     ring->kv_elements = p->qk_dim + p->v_dim;
     ring->keys_stay = setting->ranks > 1 && keys_stay(p, setting->ranks);
     ring->parts = ring_parts(ring, setting->rank);
-    if (take_workspace(ring, why) && take_memory(ring))
+    if (take_workspace(ring, why) && take_memory(ring, why))
         return ring;
     ring_close(ring);
     return NULL;

@@ -6,7 +6,8 @@
 
 #include "ring.h"
 
-#define RING_MESSAGES 32 /* under way at once in each direction */
+#define RING_MESSAGE ((size_t)1 << 30) /* bytes of a message at most: MPI counts in int */
+#define RING_MESSAGES 64               /* under way at once in each direction */
 
 /* Partial results: (B, Hq, rows, Dv) and (B, Hq, rows). */
 struct ring_sums {
@@ -32,10 +33,10 @@ struct ring {
 void ring_merge(float *o, float *lse, const float *other_o, float other_lse, size_t dim);
 void ring_merge_all(struct ring *ring, const struct ring_sums *into, const struct ring_sums *from);
 
-/* Keys and values on their way to the next rank, and those of the rank before on theirs to this one. */
+/* Keys and values on their way to the next rank, and those of the rank before on theirs to this one; one
+ * journey at a time. */
 struct ring_travel {
-    void *requests[2 * RING_MESSAGES];
-    int count;
+    int count; /* messages under way */
 };
 void ring_depart(struct ring *ring, const void *going, size_t going_bytes, void *coming,
                  size_t coming_bytes, struct ring_travel *travel);
