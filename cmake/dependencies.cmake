@@ -44,3 +44,12 @@ if(NOT DNNL_INCLUDE_DIR)
   message(STATUS "oneDNN's headers not found: its kernels will be unavailable "
                  "(scripts/rivals/setup onednn, or -DDNNL_ROOT=FOLDER)")
 endif()
+
+# MPI, optional: any that CMake finds.  Only the program of a rank is linked with it.
+if(NOT CMAKE_CROSSCOMPILING)
+  find_package(MPI COMPONENTS C)
+endif()
+if(NOT MPI_C_FOUND)
+  message(STATUS "MPI not found: kernel ring will be unavailable (Debian and Ubuntu: apt-get install "
+                 "libopenmpi-dev openmpi-bin)")
+endif()

@@ -116,11 +116,14 @@ static void warm_up(struct bench *bench)
 static double probe(const struct bench *bench)
 {
     const struct attn_plan *plan = bench->plan;
-    if (bench->options->probe_s <= 0)
+    const struct bench_options *o = bench->options;
+    if (o->probe_s <= 0)
         return 0;
     const double start = clock_now();
-    const double rate = ceilings_fma(plan->kernel->isa, attn_compute(plan->kernel, &plan->problem),
-                                     plan->threads, bench->options->probe_s);
+    const double rate =
+        o->probe ? o->probe(o->timed_context, o->probe_s)
+                 : ceilings_fma(plan->kernel->isa, attn_compute(plan->kernel, &plan->problem),
+                                plan->threads, o->probe_s);
     bench->result->probing_s += clock_now() - start;
     return rate;
 }

@@ -40,6 +40,8 @@ struct bench_options {
      * clock.  What only this process's threads show (empty loop, team times) is then not taken. */
     double (*timed)(void *context, size_t first, size_t calls);
     void *timed_context;
+    /* Measures the FMA rate of such a plan, GFLOP/s, for so many seconds; NULL: this process's threads do. */
+    double (*probe)(void *context, double seconds);
 };
 
 struct bench_result {

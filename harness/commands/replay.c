@@ -122,6 +122,11 @@ static void add_threads(struct words *words, const json_t *row)
     snprintf(counts, sizeof counts, json_is_integer(failed_at) ? "%d,%d" : "%d", own,
              (int)json_integer_value(failed_at));
     add_option(words, "threads", counts);
+    const json_int_t ranks = json_integer_value(json_object_get(row, "ranks"));
+    if (ranks > 1) {
+        snprintf(counts, sizeof counts, "%d", (int)ranks);
+        add_option(words, "ranks", counts);
+    }
 }
 
 /* A file that is not there yet, for the new results. */

@@ -82,12 +82,14 @@ static void launching(void *context, const struct cell *cell, const char *what)
     const struct session *session = &run->session;
     const double elapsed = clock_now() - run->started;
     const double share = fmax(share_done(session), fmin(0.99, elapsed / session->seconds));
-    char variant[96] = "", text[320];
+    char variant[96] = "", threads[CELL_THREADS] = "", text[320];
     size_t first, count;
-    if (cell)
+    if (cell) {
         cell_variant(cell, variant);
+        cell_threads_text(cell->ranks, cell->threads, threads);
+    }
     const size_t n =
-        (size_t)(cell ? snprintf(text, sizeof text, "%s  %s  %d thr", what, variant, cell->threads)
+        (size_t)(cell ? snprintf(text, sizeof text, "%s  %s  %s thr", what, variant, threads)
                       : snprintf(text, sizeof text, "%s", what));
     snprintf(text + n, sizeof text - n, "  case %zu of %zu  %s", run->at + 1, session->cases.count,
              session->cases.items[run->at].name);

@@ -10,10 +10,11 @@
 #include "base/number.h"
 
 static const struct experiment *const experiments[] = {
-    &experiment_variance,   &experiment_softmax,    &experiment_saturation,   &experiment_examples,
-    &experiment_layer,      &experiment_linear,     &experiment_error_growth, &experiment_overflow,
-    &experiment_rescale,    &experiment_exp_degree, &experiment_memory,       &experiment_scaling,
-    &experiment_invariance, &experiment_tiles,      &experiment_layouts,      &experiment_words,
+    &experiment_variance,    &experiment_softmax,    &experiment_saturation,   &experiment_examples,
+    &experiment_layer,       &experiment_linear,     &experiment_error_growth, &experiment_overflow,
+    &experiment_rescale,     &experiment_exp_degree, &experiment_memory,       &experiment_scaling,
+    &experiment_distributed, &experiment_invariance, &experiment_tiles,        &experiment_layouts,
+    &experiment_words,
 };
 
 #define COUNT (sizeof experiments / sizeof *experiments)

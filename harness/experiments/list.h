@@ -22,5 +22,6 @@ extern const struct experiment experiment_scaling;
 extern const struct experiment experiment_tiles;
 extern const struct experiment experiment_layouts;
 extern const struct experiment experiment_words;
+extern const struct experiment experiment_distributed;
 
 #endif

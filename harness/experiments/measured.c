@@ -18,10 +18,11 @@ struct measuring {
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 /* What a row takes from a cell's row, by where it is there. */
-static const char *const identity[] = {"kernel", "isa", "threads", "problem", "input", NULL};
+static const char *const identity[] = {"kernel",  "isa",   "threads", "ranks",
+                                       "problem", "input", NULL};
 static const char *const outcome[] = {
-    "state", "why",   "gflops", "gbytes_per_s", "fraction_of_fma", "fraction_of_machine",
-    "flags", "repro", NULL};
+    "state", "why",  "gflops", "gbytes_per_s", "fraction_of_fma", "fraction_of_machine", "flags",
+    "repro", "ring", NULL};
 static const char *const of_time[] = {"median_s",         "ci95_s", "launches",
                                       "launch_medians_s", "stop",   NULL};
 static const char *const of_check[] = {"error_over_bound", NULL};
@@ -40,6 +41,8 @@ static json_t *row_of(const json_t *step, const json_t *cell)
     json_t *params = json_copy((json_t *)step), *values = json_object();
     json_object_del(params, "kernels");
     json_object_del(params, "teams");
+    json_object_del(params, "numbers");
+    json_object_del(params, "hostfile");
     copy(params, cell, identity);
     copy(values, cell, outcome);
     copy(values, json_object_get(cell, "time"), of_time);
@@ -59,7 +62,7 @@ bool measured_went_well(const json_t *row)
 static void launching(void *context, const struct cell *cell, const char *what)
 {
     const struct measuring *m = context;
-    char variant[96], text[256];
+    char variant[96], threads[CELL_THREADS], text[256];
     if (!cell) {
         m->events->launching(m->events->context, what);
         return;
@@ -67,7 +70,8 @@ static void launching(void *context, const struct cell *cell, const char *what)
     if (m->events->environment)
         m->events->environment(cell->kernel_name);
     cell_variant(cell, variant);
-    snprintf(text, sizeof text, "%s  %d thr  %s", variant, cell->threads, what);
+    cell_threads_text(cell->ranks, cell->threads, threads);
+    snprintf(text, sizeof text, "%s  %s thr  %s", variant, threads, what);
     m->events->launching(m->events->context, text);
 }
 
@@ -129,6 +133,10 @@ enum rounds_end measured_run(const json_t *step, const struct measured_events *e
     options.problems[options.problem_count++] = experiment_text(step, "problem");
     options.kernel = experiment_text(step, "kernels");
     options.threads = experiment_text(step, "teams");
+    if (*experiment_text(step, "numbers"))
+        options.ranks = experiment_text(step, "numbers");
+    if (*experiment_text(step, "hostfile") && strcmp(experiment_text(step, "hostfile"), "-") != 0)
+        options.hostfile = experiment_text(step, "hostfile");
     options.launches = (size_t)json_integer_value(json_object_get(step, "launches"));
     options.seed = (uint64_t)json_integer_value(json_object_get(step, "seed"));
     options.seeded = true;

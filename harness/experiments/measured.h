@@ -5,6 +5,8 @@
  *
  *     {"problem": TEXT [input=TEXT], "kernels": LIST, "teams": LIST, "launches": N, "seed": N, ...}
  *
+ * with "numbers": LIST of ranks and "hostfile": FILE (-: none) where kernel ring is among them.
+ *
  * Its cells are checked, then launched in shuffled rounds, a worker process each time, until their
  * intervals are narrow or there have been N launches.
  */

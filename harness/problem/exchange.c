@@ -248,6 +248,18 @@ static size_t set_views(const struct exchange *e, size_t set, struct attn_tensor
     return count;
 }
 
+void exchange_tensors(const struct exchange *e, size_t set, struct attn_tensors *tensors)
+{
+    struct tensors_view views[ABREAST];
+    size_t operands;
+    set_views(e, set, tensors, views, &operands);
+}
+
+const void *exchange_begin(const struct exchange *e)
+{
+    return e->map;
+}
+
 /* The member of other tensors that a view of `of` stands for. */
 static const struct attn_tensor *counterpart(const struct tensors_view *view,
                                              const struct attn_tensors *of,

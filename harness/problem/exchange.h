@@ -19,6 +19,10 @@ struct exchange *exchange_open(char *message, size_t message_size);
 void exchange_close(struct exchange *exchange);
 int exchange_file(const struct exchange *exchange);
 
+/* Where operands and results of a set lie, as addresses in this process, and where the file begins there. */
+void exchange_tensors(const struct exchange *exchange, size_t set, struct attn_tensors *tensors);
+const void *exchange_begin(const struct exchange *exchange);
+
 /* Leaves of a program's capabilities what the file can carry: dense q, k and v, biases and masks. */
 void exchange_limit(struct attn_caps *caps);
 

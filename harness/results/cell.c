@@ -54,7 +54,7 @@ void cell_init(struct cell *cell, const struct problem_case *c, const char *kern
                enum attn_isa isa)
 {
     *cell = (struct cell){
-        .c = c, .isa = isa, .threads = 1, .dependence = NAN, .launches = json_array()};
+        .c = c, .isa = isa, .threads = 1, .ranks = 1, .dependence = NAN, .launches = json_array()};
     snprintf(cell->kernel_name, sizeof cell->kernel_name, "%s", kernel_name);
 }
 
@@ -117,10 +117,10 @@ json_t *cell_identity(const struct cell *cell)
     parse_print_problem(&cell->c->problem, problem);
     parse_print_input(&cell->c->input, input);
     const char *digest = cell->guest && *cell->guest->digest ? cell->guest->digest : NULL;
-    return json_pack("{s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:b, s:s, s:s?}", "problem", problem,
-                     "case", cell->c->name, "kernel", cell->kernel_name, "isa",
-                     attn_isa_name(cell->isa), "threads", cell->threads, "input", input,
-                     "placement", machine_placement_name(cell->placement), "memory",
+    return json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:s, s:s, s:s, s:b, s:s, s:s?}", "problem",
+                     problem, "case", cell->c->name, "kernel", cell->kernel_name, "isa",
+                     attn_isa_name(cell->isa), "threads", cell->threads, "ranks", cell->ranks,
+                     "input", input, "placement", machine_placement_name(cell->placement), "memory",
                      machine_memory_name(cell->memory), "huge_pages", (int)cell->huge_pages,
                      "cache", cell->cold ? "cold" : "warm", "plugin", digest);
 }
@@ -140,11 +140,13 @@ static void quote(const char *text, char *out, size_t size)
 void cell_repro(const struct cell *cell, const char *command, char text[CELL_REPRO])
 {
     char problem[PARSE_TEXT], input[PARSE_TEXT], both[2 * PARSE_TEXT + 8], word[CELL_WORD];
-    char with[16] = "", plugin[CELL_PLUGIN] = "";
+    char with[16] = "", ranks[32] = "", plugin[CELL_PLUGIN] = "";
     parse_print_problem(&cell->c->problem, problem);
     parse_print_input(&cell->c->input, input);
     if (cell->failed_at)
         snprintf(with, sizeof with, ",%d", cell->failed_at);
+    if (cell->ranks > 1)
+        snprintf(ranks, sizeof ranks, " --ranks %d", cell->ranks);
     const char *memory =
         cell->memory == MEMORY_FIRST_TOUCH ? "" : machine_memory_name(cell->memory);
     if (cell->guest && !cell->guest->rivals) {
@@ -155,10 +157,18 @@ void cell_repro(const struct cell *cell, const char *command, char text[CELL_REP
     quote(both, word, sizeof word);
     snprintf(
         text, CELL_REPRO,
-        "attnbench %s%s --problem %s --kernel %s --isa %s --threads %d%s --placement %s%s%s%s%s",
+        "attnbench %s%s --problem %s --kernel %s --isa %s --threads %d%s%s --placement %s%s%s%s%s",
         command, plugin, word, cell->kernel_name, attn_isa_name(cell->isa), cell->threads, with,
-        machine_placement_name(cell->placement), *memory ? " --memory " : "", memory,
+        ranks, machine_placement_name(cell->placement), *memory ? " --memory " : "", memory,
         cell->huge_pages ? " --huge-pages" : "", cell->cold ? " --cold" : "");
+}
+
+void cell_threads_text(int ranks, int threads, char text[CELL_THREADS])
+{
+    if (ranks > 1)
+        snprintf(text, CELL_THREADS, "%dx%d", ranks, threads);
+    else
+        snprintf(text, CELL_THREADS, "%d", threads);
 }
 
 void cell_variant(const struct cell *cell, char text[96])

@@ -13,9 +13,9 @@
 static const struct {
     const char *name, *usual;
 } keys[] = {
-    {"kernel", NULL},  {"isa", NULL},       {"problem", NULL},         {"input", NULL},
-    {"threads", NULL}, {"placement", NULL}, {"memory", "first-touch"}, {"huge_pages", "false"},
-    {"cache", NULL},   {"plugin", NULL},
+    {"kernel", NULL},        {"isa", NULL},   {"problem", NULL},   {"input", NULL},
+    {"threads", NULL},       {"ranks", "1"},  {"placement", NULL}, {"memory", "first-touch"},
+    {"huge_pages", "false"}, {"cache", NULL}, {"plugin", NULL},
 };
 
 static void print_value(const json_t *value, const char *absent, char *text, size_t size)

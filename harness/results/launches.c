@@ -83,11 +83,17 @@ double launches_median_of(const struct cell *cell, const char *outer, const char
 
 double launches_median_at(const struct cell *cell, const char *key, size_t index)
 {
+    return launches_median_in(cell, NULL, key, index);
+}
+
+double launches_median_in(const struct cell *cell, const char *outer, const char *key, size_t index)
+{
     const size_t launches = json_array_size(cell->launches);
     struct series s = {alloc_take((launches + 1) * sizeof(double)), 0};
     for (size_t i = 0; s.x && i < launches; i++) {
         const json_t *launch = json_array_get(cell->launches, i);
-        const json_t *x = json_array_get(json_object_get(launch, key), index);
+        const json_t *in = outer ? json_object_get(launch, outer) : launch;
+        const json_t *x = json_array_get(json_object_get(in, key), index);
         if (json_is_number(x))
             s.x[s.n++] = json_number_value(x);
     }
@@ -117,13 +123,25 @@ double launches_fraction(const struct cell *cell, double work, const char *ceili
 
 /* ---- samples --------------------------------------------------------------------------------- */
 
+/* Threads on the host of the first rank, which is this one. */
+static int threads_here(const struct cell *cell, const json_t *record)
+{
+    const json_t *places = json_object_get(json_object_get(record, "ring"), "places"), *place;
+    const json_t *here = json_object_get(json_array_get(places, 0), "host");
+    int ranks = 0;
+    size_t i;
+    json_array_foreach (places, i, place)
+        ranks += json_equal(json_object_get(place, "host"), here);
+    return cell->threads * (ranks ? ranks : 1);
+}
+
 static struct noise_launch noise_launch(const struct cell *cell, const json_t *record)
 {
     const struct series samples = samples_of(record);
     return (struct noise_launch){
         .samples_s = samples.x,
         .samples = samples.n,
-        .threads = cell->threads,
+        .threads = threads_here(cell, record),
         .disturbance = disturbance_parse(json_object_get(record, "disturbance")),
     };
 }

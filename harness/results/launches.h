@@ -30,6 +30,8 @@ double launches_largest(const struct cell *cell, const char *outer, const char *
 
 /* The median of element number `index` of an array. */
 double launches_median_at(const struct cell *cell, const char *key, size_t index);
+double launches_median_in(const struct cell *cell, const char *outer, const char *key,
+                          size_t index);
 
 /* Median over launches of work / time / ceiling: each launch against the ceiling measured in it. */
 double launches_fraction(const struct cell *cell, double work, const char *ceiling);

@@ -64,26 +64,28 @@ bool report_close(char *message, size_t message_size)
 
 void report_line(const json_t *row, char *text, size_t size)
 {
-    char time[UNITS_TEXT], gflops[UNITS_TEXT];
+    char time[UNITS_TEXT], gflops[UNITS_TEXT], threads[CELL_THREADS];
     const char *state = report_text(row, "state"), *why = report_text(row, "why");
     units_seconds(report_median(row), time);
     units_number(number_at(row, NULL, "gflops"), gflops);
-    snprintf(text, size, "%s  %s/%s  %.0f thr  %s%s%s%s%s%s%s", report_text(row, "case"),
-             report_text(row, "kernel"), report_text(row, "isa"), number_at(row, NULL, "threads"),
-             state, *why ? ": " : "", why, *time ? "  " : "", time, *time ? "  " : "",
-             *time ? gflops : "");
+    report_threads_text(row, threads);
+    snprintf(text, size, "%s  %s/%s  %s thr  %s%s%s%s%s%s%s", report_text(row, "case"),
+             report_text(row, "kernel"), report_text(row, "isa"), threads, state, *why ? ": " : "",
+             why, *time ? "  " : "", time, *time ? "  " : "", *time ? gflops : "");
     if (*time)
         strncat(text, " GFLOP/s", size - strlen(text) - 1);
 }
 
 void report_difference(double largest, const struct cell *a, const struct cell *b)
 {
-    char first[96], second[96], line[320];
+    char first[96], second[96], line[320], on_first[CELL_THREADS], on_second[CELL_THREADS];
     cell_variant(a, first);
     cell_variant(b, second);
+    cell_threads_text(a->ranks, a->threads, on_first);
+    cell_threads_text(b->ranks, b->threads, on_second);
     snprintf(line, sizeof line,
-             "  largest difference between two kernels: %.3g, %s %d thr and %s %d thr", largest,
-             first, a->threads, second, b->threads);
+             "  largest difference between two kernels: %.3g, %s %s thr and %s %s thr", largest,
+             first, on_first, second, on_second);
     table_wrap(report_output.out, line, report_output.width, 4);
     report_flush();
 }
@@ -144,7 +146,7 @@ static size_t summary_rows(const struct cell *cells, size_t count, struct table_
     for (size_t i = 0; i < count; i++) {
         bool seen = false;
         for (size_t j = 0; j < i; j++)
-            seen |= cells[j].c == cells[i].c && cells[j].threads == cells[i].threads;
+            seen |= cells[j].c == cells[i].c && cell_threads(&cells[j]) == cell_threads(&cells[i]);
         const struct cell *best = seen ? NULL : fastest(cells, count, &cells[i]);
         if (best)
             summary_row(best, mark(cells, count, best), report_gemm(cells, count, best),

@@ -34,7 +34,7 @@ static int compare(const void *a, const void *b)
 {
     const json_t *x = (*(const struct cell *const *)a)->row;
     const json_t *y = (*(const struct cell *const *)b)->row;
-    const double threads = number_at(x, NULL, "threads") - number_at(y, NULL, "threads");
+    const double threads = report_threads(x) - report_threads(y);
     const double s = report_median(x), t = report_median(y);
     if (threads != 0)
         return threads < 0 ? -1 : 1;
@@ -133,7 +133,7 @@ static void fill_rows(const struct cell *cells, size_t cell_count, const struct 
     for (size_t i = 0; i < count; i++) {
         const struct cell *cell = sorted[i];
         const bool timed = !isnan(report_median(cell->row));
-        if (timed && (!fastest || fastest->threads != cell->threads))
+        if (timed && (!fastest || cell_threads(fastest) != cell_threads(cell)))
             fastest = cell;
         report_fill(cell->row, report_gemm(cells, cell_count, cell), &rows[i]);
         if (timed)

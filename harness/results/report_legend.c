@@ -26,7 +26,8 @@ static const struct {
     bool plain;
 } columns[COLUMN_COUNT] = {
     [COLUMN_KERNEL] = {"the kernel, and the instruction set that this variant was built for", true},
-    [COLUMN_THREADS] = {"OpenMP threads", true},
+    [COLUMN_THREADS] =
+        {"OpenMP threads; 4x2 is 4 ranks (processes) of 2 each, compared with 8 threads", true},
     [COLUMN_TIME] = {"time of a call: median over launches (processes) of their medians", false},
     [COLUMN_INTERVAL] = {"half the 95 % interval of the median, in percent of it", false},
     [COLUMN_GFLOPS] = {"useful work over time; masked keys and recomputation do not count", true},

@@ -35,6 +35,22 @@ const struct table_column report_columns[COLUMN_COUNT] = {
     [COLUMN_CHECK] = {"check", 11, true},
 };
 
+static int ranks_of(const json_t *row)
+{
+    const json_t *ranks = json_object_get(row, "ranks"); /* not in older files */
+    return ranks ? (int)json_integer_value(ranks) : 1;
+}
+
+double report_threads(const json_t *row)
+{
+    return ranks_of(row) * number_at(row, NULL, "threads");
+}
+
+void report_threads_text(const json_t *row, char text[CELL_THREADS])
+{
+    cell_threads_text(ranks_of(row), (int)number_at(row, NULL, "threads"), text);
+}
+
 double report_median(const json_t *row)
 {
     return report_state(row) == CELL_OK ? number_at(row, "time", "median_s") : NAN;
@@ -79,7 +95,7 @@ bool report_meets(const json_t *row, const json_t *fastest)
 
 bool report_rivals(const struct cell *a, const struct cell *b)
 {
-    return a->c == b->c && a->threads == b->threads && a->row && b->row;
+    return a->c == b->c && cell_threads(a) == cell_threads(b) && a->row && b->row;
 }
 
 double report_gemm(const struct cell *cells, size_t count, const struct cell *like)
@@ -160,7 +176,7 @@ void report_fill(const json_t *row, double gemm, struct table_row *out)
     };
     snprintf(text[COLUMN_KERNEL], TABLE_CELL, "%s/%s", report_text(row, "kernel"),
              report_text(row, "isa"));
-    snprintf(text[COLUMN_THREADS], TABLE_CELL, "%.0f", number_at(row, NULL, "threads"));
+    report_threads_text(row, text[COLUMN_THREADS]);
     fill_error(row, text[COLUMN_ERROR]);
     fill_check(row, text[COLUMN_CHECK]);
     snprintf(out->note, sizeof out->note, "%s", report_text(row, "why"));

@@ -49,6 +49,10 @@ enum {
 extern const struct table_column report_columns[COLUMN_COUNT];
 
 /* What a row has; NaN or "" where it has not.  Only an ok row has a median. */
+/* Threads of all ranks of a row, and as a column says it: "4x2". */
+double report_threads(const json_t *row);
+void report_threads_text(const json_t *row, char text[CELL_THREADS]);
+
 double report_median(const json_t *row);
 const char *report_text(const json_t *row, const char *key);
 enum cell_state report_state(const json_t *row);

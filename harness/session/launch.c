@@ -93,8 +93,8 @@ static void environment_init(struct environment *e, const struct protocol_reques
     size_t n = 0;
     snprintf(e->threads, sizeof e->threads, "OMP_NUM_THREADS=%d", r->team);
     e->variables[n++] = e->threads;
-    e->variables[n++] = r->action == PROTOCOL_MEASURE && !r->program ? "OMP_WAIT_POLICY=active"
-                                                                     : "OMP_WAIT_POLICY=passive";
+    const bool computes = r->action == PROTOCOL_MEASURE && !r->program && !r->ranks;
+    e->variables[n++] = computes ? "OMP_WAIT_POLICY=active" : "OMP_WAIT_POLICY=passive";
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         e->variables[n++] = fixed[i];
     const size_t library = r->program ? 0 : library_variables(e, r);
@@ -148,7 +148,7 @@ void launch_quote(const struct launch *launch, char why[LAUNCH_WHY])
 {
     const char *log = launch->log ? launch->log : "";
     size_t end = strlen(log), begin, at = strlen(why);
-    while (end && strchr("\n\t ", log[end - 1]))
+    while (end && strchr("\n\t -", log[end - 1])) /* also what mpiexec frames its messages with */
         end--;
     for (begin = end; begin && log[begin - 1] != '\n';)
         begin--;
@@ -246,7 +246,7 @@ struct launch launch_worker(const struct protocol_request *request, double deadl
         .file_count = PROTOCOL_FILE_COUNT,
         .request = line,
         .deadline_s = deadline_s,
-        .limits = {.memory_bytes = limits_memory(), .processes = r.program},
+        .limits = {.memory_bytes = limits_memory(), .processes = r.program || r.ranks},
         .capture = runs_kernel(&r),
     };
     const struct process_outcome outcome = process_run(&spec);

@@ -30,7 +30,7 @@ enum command {
 struct options {
     enum command command;
     bool help;
-    const char *suite, *kernel, *blas, *isa, *cases, *threads;
+    const char *suite, *kernel, *blas, *isa, *cases, *threads, *ranks;
     const char *problems[OPTIONS_MAX_PROBLEMS];
     size_t problem_count;
     const char *plugins[OPTIONS_MAX_PLUGINS];
@@ -45,7 +45,7 @@ struct options {
     uint64_t seed;
     bool seeded;
     enum if_busy if_busy;
-    const char *output, *resume, *input;
+    const char *output, *resume, *input, *hostfile;
     const char *operand; /* the one word that is no option, of commands that take one */
     size_t row;
     bool json;

@@ -7,7 +7,7 @@
  *
  *   request  {"protocol":1, "action":"prepare|check|measure|eval|ceilings|experiment|describe",
  *             "problem":TEXT, "input":TEXT, "case":NAME, "kernel":NAME, "isa":NAME,
- *             "plugin":PATH, "digest":TEXT, "program":BOOL,
+ *             "plugin":PATH, "digest":TEXT, "program":BOOL, "ranks":N, "hostfile":PATH,
  *             "threads":N, "team":N, "counts":[[N, SLOT], ...], "placement":NAME, "memory":NAME, "huge_pages":BOOL, "cold":BOOL,
  *             "files":{"operands":FD, "reference":FD, "topology":FD, "progress":FD, "outputs":FD},
  *             "sets":N, "shift":BYTES, "depth":"rows|case|full|thorough", "seed":N, "launch":N,
@@ -75,8 +75,10 @@ struct protocol_request {
     char plugin[4096]; /* the file that the kernel comes from; "": this program */
     char digest[GUEST_DIGEST];
     bool program; /* it is a program to start, not a shared object to load */
-    int threads;  /* of the kernel */
-    int team;     /* of the process, >= threads: what OMP_NUM_THREADS says */
+    int ranks; /* processes that compute together; 0: of a kernel that has none, this process does */
+    char hostfile[4096]; /* where they run; "": here */
+    int threads;         /* of the kernel */
+    int team;            /* of the process, >= threads: what OMP_NUM_THREADS says */
     struct protocol_count counts[CHECK_COUNTS]; /* PROTOCOL_CHECK: none above `threads` */
     size_t count;
     enum placement placement;

@@ -24,7 +24,8 @@ bool rounds_is_wrong(const struct cell *cell)
 
 static bool same_variant(const struct cell *a, const struct cell *b)
 {
-    return a->isa == b->isa && a->guest == b->guest && strcmp(a->kernel_name, b->kernel_name) == 0;
+    return a->isa == b->isa && a->guest == b->guest && a->ranks == b->ranks &&
+           strcmp(a->kernel_name, b->kernel_name) == 0;
 }
 
 /* Whether a cell has no result yet, or a good one. */
@@ -196,8 +197,7 @@ enum rounds_end rounds_judge(struct rounds *rounds, const struct protocol_reques
         if (cell->done || cell->check)
             continue;
         r.action = PROTOCOL_CHECK;
-        protocol_kernel(&r, cell->kernel_name, cell->isa, cell->guest);
-        r.blas_core = rounds_core(cell);
+        rounds_name(rounds, cell, &r);
         const struct group group = group_of(rounds, cell, &r);
         r.team = r.threads > cores ? r.threads : cores;
         r.depth = rounds->action == PROTOCOL_CHECK ? CHECK_THOROUGH : CHECK_FULL;

@@ -22,6 +22,10 @@ static inline const char *rounds_core(const struct cell *cell)
     return json_string_value(json_object_get(cell->blas, "core"));
 }
 
+/* Names the cell's kernel in a request, and what it is computed by: core type, ranks. */
+void rounds_name(const struct rounds *rounds, const struct cell *cell,
+                 struct protocol_request *request);
+
 /* Seconds that the worker of a request has, by one launch: longer where a program has a library to load. */
 double rounds_deadline(const struct rounds *rounds, const struct protocol_request *request);
 

@@ -10,6 +10,7 @@
 #include "results/launches.h"
 #include "bench/noise.h"
 #include "base/random.h"
+#include "ring.h"
 #include "rounds_private.h"
 #include "results/row.h"
 
@@ -66,6 +67,15 @@ static bool give_way(const struct rounds *rounds, struct cell *cell, json_t *rec
     return true;
 }
 
+void rounds_name(const struct rounds *rounds, const struct cell *cell,
+                 struct protocol_request *request)
+{
+    protocol_kernel(request, cell->kernel_name, cell->isa, cell->guest);
+    request->blas_core = rounds_core(cell);
+    request->ranks = cell->kernel && ring_is(cell->kernel) ? cell->ranks : 0;
+    snprintf(request->hostfile, sizeof request->hostfile, "%s", rounds->session->hostfile);
+}
+
 /* All launches of a round have one shift: kernels are compared at the same addresses, and the
  * operands, which all launches share, move once a round and not once a launch. */
 static size_t shift_of(const struct rounds *rounds, size_t round)
@@ -83,8 +93,7 @@ static struct protocol_request request_for(struct rounds *rounds,
     const struct cell *cell = rounds_cell(rounds, index);
     struct protocol_request r = *base;
     r.action = PROTOCOL_MEASURE;
-    protocol_kernel(&r, cell->kernel_name, cell->isa, cell->guest);
-    r.blas_core = rounds_core(cell);
+    rounds_name(rounds, cell, &r);
     r.threads = r.team = cell->threads;
     r.seed = key >> 1; /* JSON integers are signed */
     r.launch = round + 1;

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "session.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include "bench/bench.h"
 #include "base/clock.h"
 #include "guests.h"
+#include "ring.h"
 #include "isa.h"
 #include "problem/lengths.h"
 #include "problem/tensors.h"
@@ -20,6 +22,10 @@
 #include "problem/select.h"
 #include "share.h"
 #include "base/stats.h"
+
+#define MOST_RANKS 4096
+#define RANKS_START_S \
+    1.5 /* of mpiexec and its ranks, for each launch of a cell: 0.5 to 1.5 s seen */
 
 /*
  * Seconds that a cell needs for its check and for the launches of an interval.  Cases share the
@@ -31,7 +37,8 @@ static double cell_need(const struct cell *cell)
 {
     const double flops = attn_useful_flops(&cell->c->problem);
     const double bytes = attn_compulsory_bytes(&cell->c->problem);
-    return STATS_CI_MIN * (0.06 + 2 * flops / 20e9 + 2e-9 * bytes) + 0.2 + 12e-9 * bytes;
+    const double start = cell->kernel && ring_is(cell->kernel) ? RANKS_START_S : 0.06;
+    return STATS_CI_MIN * (start + 2 * flops / 20e9 + 2e-9 * bytes) + 0.2 + 12e-9 * bytes;
 }
 
 /* The seconds that built-in suites are made for, on two cores; other selections get what their
@@ -74,6 +81,66 @@ static bool plan_threads(struct session *session, char *message, size_t message_
     return true;
 }
 
+/* ---- ranks ----------------------------------------------------------------------------------- */
+
+static bool plan_ranks(struct session *session, char *message, size_t message_size)
+{
+    const char *list = session->options->ranks ? session->options->ranks : "1";
+    for (const char *at = list; *at;) {
+        const size_t length = strcspn(at, ",");
+        char *end;
+        const long n = strtol(at, &end, 10);
+        bool known = false;
+        if (session->rank_counts == SESSION_MAX_THREAD_COUNTS || end != at + length || n < 1 ||
+            n > MOST_RANKS) {
+            snprintf(message, message_size, "--ranks takes numbers from 1 to %d, not '%s'",
+                     MOST_RANKS, list);
+            return false;
+        }
+        for (size_t i = 0; i < session->rank_counts; i++)
+            known |= session->ranks[i] == n;
+        if (!known)
+            session->ranks[session->rank_counts++] = (int)n;
+        at += length + (at[length] == ',');
+    }
+    return true;
+}
+
+/* A host a line, comments with #. */
+static bool plan_hosts(struct session *session, char *message, size_t message_size)
+{
+    const char *path = session->options->hostfile;
+    char line[512];
+    session->hosts = 1;
+    if (!path)
+        return true;
+    FILE *file = realpath(path, session->hostfile) ? fopen(session->hostfile, "r") : NULL;
+    if (!file) {
+        snprintf(message, message_size, "cannot read %s: %s", path, strerror(errno));
+        return false;
+    }
+    session->hosts = 0;
+    while (fgets(line, sizeof line, file)) {
+        const char *word = line + strspn(line, " \t\n");
+        session->hosts += *word && *word != '#';
+    }
+    fclose(file);
+    if (!session->hosts)
+        snprintf(message, message_size, "%s names no host", path);
+    return session->hosts;
+}
+
+/* Whether the ranks of a host have a core for each of their threads; one thread each is always taken, so that
+ * more ranks than cores can be tried, and is flagged. */
+static bool ranks_fit(const struct session *session, const struct cell *cell)
+{
+    const int on_a_host = (cell->ranks + session->hosts - 1) / session->hosts;
+    const int places = session->options->placement == PLACEMENT_THREADS
+                           ? machine_threads(session->machine)
+                           : machine_cores(session->machine);
+    return cell->threads == 1 || on_a_host * cell->threads <= places;
+}
+
 /* ---- cells ----------------------------------------------------------------------------------- */
 
 /* Ends a cell that needs more memory than is available. */
@@ -102,6 +169,9 @@ static void refuse(const struct session *session, struct cell *cell, bool one_th
         cell_end(cell, CELL_UNSUPPORTED, "%s", why);
     } else if (cell->threads > 1 && !cell->kernel->caps.parallel && !one_thread_asked) {
         cell_end(cell, CELL_UNSUPPORTED, "runs on one thread only");
+    } else if (ring_is(cell->kernel) && !ranks_fit(session, cell)) {
+        cell_end(cell, CELL_UNSUPPORTED, "%d ranks of %d threads need more cores than there are",
+                 cell->ranks, cell->threads);
     } else if (cold_sets > TENSORS_FILE_SETS) {
         cell_end(cell, CELL_UNSUPPORTED, "too small for --cold: takes %zu sets of operands",
                  cold_sets);
@@ -111,7 +181,7 @@ static void refuse(const struct session *session, struct cell *cell, bool one_th
 }
 
 static void add_cell(struct session *session, const struct problem_case *c, const char *name,
-                     enum attn_isa isa, size_t thread_index)
+                     enum attn_isa isa, size_t thread_index, int ranks)
 {
     const struct attn_kernel *kernel = catalogue_find(name, isa);
     const int threads = session->threads[thread_index];
@@ -125,11 +195,23 @@ static void add_cell(struct session *session, const struct problem_case *c, cons
     cell->kernel = kernel;
     cell->guest = kernel ? catalogue_guest(kernel) : NULL;
     cell->threads = threads;
+    cell->ranks = ranks;
     cell->placement = session->options->placement;
     cell->memory = session->options->memory;
     cell->huge_pages = session->options->huge_pages;
     cell->cold = session->options->cold;
     refuse(session, cell, one);
+}
+
+/* The cells of a variant: on each number of threads, and in each number of ranks where it has any. */
+static void add_cells(struct session *session, const struct problem_case *c, const char *name,
+                      enum attn_isa isa)
+{
+    const struct attn_kernel *kernel = catalogue_find(name, isa);
+    const bool in_ranks = kernel && ring_is(kernel);
+    for (size_t t = 0; t < session->thread_counts; t++)
+        for (size_t n = 0; n < (in_ranks ? session->rank_counts : 1); n++)
+            add_cell(session, c, name, isa, t, in_ranks ? session->ranks[n] : 1);
 }
 
 /* A row for each plug-in that was refused, so that the results say why its kernels are not there. */
@@ -161,7 +243,7 @@ static bool plan_cells(struct session *session, char *message, size_t message_si
         !select_blas(session->options->blas, kernels, &count, message, message_size) ||
         !select_isas(session->options->isa, &isas, message, message_size))
         return false;
-    const size_t variants = count * session->thread_counts * ATTN_ISA_COUNT;
+    const size_t variants = count * session->thread_counts * session->rank_counts * ATTN_ISA_COUNT;
     const size_t most = session->cases.count * (variants + OPTIONS_MAX_PLUGINS + 1);
     session->cells = alloc_zeroed(most, sizeof *session->cells);
     for (size_t i = 0; session->cells && i < session->cases.count; i++) {
@@ -169,9 +251,8 @@ static bool plan_cells(struct session *session, char *message, size_t message_si
         for (size_t k = 0; k < count; k++) {
             const unsigned chosen = select_variants(&kernels[k], isas, &c->problem);
             for (int isa = 0; isa < ATTN_ISA_COUNT; isa++)
-                for (size_t t = 0; t < session->thread_counts; t++)
-                    if (chosen & 1u << isa)
-                        add_cell(session, c, kernels[k].name, (enum attn_isa)isa, t);
+                if (chosen & 1u << isa)
+                    add_cells(session, c, kernels[k].name, (enum attn_isa)isa);
         }
         add_refused(session, c);
     }
@@ -238,6 +319,8 @@ int session_plan(struct session *session, const struct options *options, char *m
     if (!session->machine)
         return EXIT_ENVIRONMENT;
     if (!plan_threads(session, message, message_size) ||
+        !plan_ranks(session, message, message_size) ||
+        !plan_hosts(session, message, message_size) ||
         !plan_cases(session, message, message_size) || !plan_cells(session, message, message_size))
         return alloc_failed() ? EXIT_ENVIRONMENT : EXIT_USAGE;
     session->limited = options->seconds > 0 || !options->launches;

@@ -27,6 +27,10 @@ struct session {
     size_t cell_count;
     int threads[SESSION_MAX_THREAD_COUNTS];
     size_t thread_counts;
+    int ranks[SESSION_MAX_THREAD_COUNTS];
+    size_t rank_counts;
+    int hosts;           /* of ranks */
+    char hostfile[4096]; /* absolute; "": none */
     uint64_t seed;
     double seconds; /* to aim for, or to expect */
     bool limited;   /* whether it is aimed for: not with --launches alone */

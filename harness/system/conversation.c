@@ -27,7 +27,7 @@
 struct conversation {
     pid_t pid;
     int requests, answers; /* descriptors; -1 closed */
-    bool stopped;
+    bool stopped, launcher;
     size_t length, taken; /* bytes read, and of them those of the last answer */
     char line[CONVERSATION_ANSWER];
 };
@@ -39,6 +39,7 @@ struct start {
     const struct conversation_spec *spec;
     char **environment;
     cpu_set_t cpus;
+    char **arguments;
     pid_t parent;
     int request, answer, failure; /* `failure` gets errno where the program cannot be executed */
 };
@@ -54,18 +55,21 @@ static bool leave_open_only(int last)
 
 static bool arrange_files(const struct start *s)
 {
+    const bool launcher = s->spec->launcher;
+    const int first = launcher ? STDIN_FILENO : PROCESS_REQUEST_FD;
     int from[] = {s->request, s->answer, s->spec->file};
-    const int count = s->spec->file >= 0 ? 3 : 2;
+    const int count = !launcher && s->spec->file >= 0 ? 3 : 2;
     for (int i = 0; i < count; i++)
         if ((from[i] = fcntl(from[i], F_DUPFD_CLOEXEC, PARKED_FD)) < 0)
             return false;
     for (int i = 0; i < count; i++)
-        if (dup2(from[i], PROCESS_REQUEST_FD + i) < 0)
+        if (dup2(from[i], first + i) < 0)
             return false;
+    if (launcher)
+        return leave_open_only(STDERR_FILENO);
     const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
     return nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 &&
-           dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 &&
-           leave_open_only(PROCESS_REQUEST_FD + count - 1);
+           dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 && leave_open_only(first + count - 1);
 }
 
 static _Noreturn void become_program(const struct start *s)
@@ -78,10 +82,9 @@ static _Noreturn void become_program(const struct start *s)
     process_unregister(getpid());
     if (getppid() == s->parent && failure >= 0 && arrange_files(s) &&
         (!s->spec->cpu_count || sched_setaffinity(0, sizeof s->cpus, &s->cpus) == 0)) {
-        char *const argv[] = {(char *)s->spec->program, NULL};
         signal(SIGPIPE, SIG_DFL);
         sigprocmask(SIG_SETMASK, &none, NULL);
-        execve(s->spec->program, argv, s->environment);
+        execve(s->spec->program, s->arguments, s->environment);
     }
     const int error = errno;
     if (write(failure, &error, sizeof error) != sizeof error)
@@ -111,19 +114,36 @@ static pid_t start_program(struct start *s, const int failure[2])
     return -1;
 }
 
+/* argv of the program; free() it. */
+static char **arguments_of(const struct conversation_spec *spec)
+{
+    size_t count = 0;
+    while (spec->arguments && spec->arguments[count])
+        count++;
+    char **argv = calloc(count + 2, sizeof *argv);
+    if (!argv)
+        return NULL;
+    argv[0] = (char *)spec->program;
+    for (size_t i = 0; i < count; i++)
+        argv[i + 1] = (char *)spec->arguments[i];
+    return argv;
+}
+
 struct conversation *conversation_open(const struct conversation_spec *spec, char *why,
                                        size_t why_size)
 {
     struct conversation *talk = calloc(1, sizeof *talk);
-    struct start s = {.spec = spec, .environment = process_environment(spec->environment)};
+    struct start s = {.spec = spec,
+                      .environment = process_environment(spec->environment),
+                      .arguments = arguments_of(spec)};
     int request[2] = {-1, -1}, answer[2] = {-1, -1}, failure[2] = {-1, -1};
     CPU_ZERO(&s.cpus);
     for (size_t i = 0; i < spec->cpu_count; i++)
         CPU_SET((size_t)spec->cpus[i], &s.cpus);
     signal(SIGPIPE, SIG_IGN); /* a program that is gone is noticed when it does not answer */
     pid_t pid = -1;
-    if (talk && s.environment && pipe2(request, O_CLOEXEC) == 0 && pipe2(answer, O_CLOEXEC) == 0 &&
-        pipe2(failure, O_CLOEXEC) == 0) {
+    if (talk && s.environment && s.arguments && pipe2(request, O_CLOEXEC) == 0 &&
+        pipe2(answer, O_CLOEXEC) == 0 && pipe2(failure, O_CLOEXEC) == 0) {
         s.request = request[0];
         s.answer = answer[1];
         pid = start_program(&s, failure);
@@ -134,8 +154,10 @@ struct conversation *conversation_open(const struct conversation_spec *spec, cha
     close(request[0]);
     close(answer[1]);
     free(s.environment);
+    free(s.arguments);
     if (pid > 0) {
         talk->pid = pid;
+        talk->launcher = spec->launcher;
         talk->requests = request[1];
         talk->answers = answer[0];
         return talk;
@@ -270,10 +292,12 @@ enum conversation_end conversation_ask(struct conversation *talk, const char *re
     talk->taken = 0;
     go_on(talk);
     enum conversation_end end = CONVERSATION_ENDED;
-    if (send_line(talk, request))
+    if (!request || send_line(talk, request))
         end = listen(talk, deadline_s, answer);
     if (end == CONVERSATION_LATE) {
-        reap(talk, 0);
+        if (talk->launcher)
+            kill(talk->pid, SIGTERM);
+        reap(talk, talk->launcher ? PATIENCE_S : 0);
         snprintf(why, why_size, "gave no answer within %.3g s", deadline_s);
     } else if (end == CONVERSATION_ENDED) {
         hang_up(talk);

@@ -4,6 +4,9 @@
  * The program reads requests from descriptor 3 and writes answers to descriptor 4; descriptor 5 is a
  * file that both share.  Its standard output is this process's standard error, it inherits nothing
  * else, has a process group of its own, and dies with this process.
+ *
+ * A launcher, such as mpiexec, hands on only its standard streams: there requests go to its standard input,
+ * answers come from its standard output, and it is asked to end (SIGTERM) before it is killed.
  */
 #ifndef HARNESS_SYSTEM_CONVERSATION_H
 #define HARNESS_SYSTEM_CONVERSATION_H
@@ -18,6 +21,8 @@ struct conversation;
 
 struct conversation_spec {
     const char *program;
+    const char *const *arguments; /* NULL-terminated; NULL: none */
+    bool launcher;
     const char *const *environment; /* "NAME=value" or "NAME" to remove; NULL-terminated */
     const int *cpus;                /* on which it may run */
     size_t cpu_count;               /* 0: where this process may */
@@ -37,7 +42,7 @@ enum conversation_end {
     CONVERSATION_LATE
 };
 
-/* Sends one line and waits for the line that answers it, which stays until the next request.  Unless
+/* Sends one line (NULL: none) and waits for the line that answers it, which stays until the next request.  Unless
  * it is answered, why says how the program ended, and nothing more can be asked.  The deadline is of the
  * program's own time, as in process.h. */
 enum conversation_end conversation_ask(struct conversation *talk, const char *request,

@@ -73,6 +73,15 @@ bool machine_places(const struct machine *machine, enum placement placement, int
 bool machine_bind(struct machine *machine, enum placement placement, int threads, char *message,
                   size_t message_size);
 
+/* The same for one of several processes that share the machine, each with as many threads: they get
+ * neighbouring places, with PLACEMENT_NUMA on one node each, and shares of a machine with too few places begin
+ * with the first place again. */
+bool machine_bind_share(struct machine *machine, enum placement placement, int share, int threads,
+                        char *message, size_t message_size);
+
+/* The CPU of each bound thread, as read back; NULL where none is bound. */
+const int *machine_bound(const struct machine *machine);
+
 /* Whether every thread still is where machine_bind() put it. */
 bool machine_binding_holds(const struct machine *machine, int threads);
 

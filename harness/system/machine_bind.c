@@ -142,20 +142,10 @@ static void wait_for_team(int *arrived)
         sched_yield();
 }
 
-bool machine_bind(struct machine *machine, enum placement placement, int threads, char *message,
-                  size_t message_size)
+/* Binds threads to as many CPUs, an array that the machine then owns. */
+static bool bind_to(struct machine *machine, int *cpus, int threads, char *message,
+                    size_t message_size)
 {
-    free(machine->cpus);
-    machine->cpus = NULL;
-    machine->bound = 0;
-    machine->placement = placement;
-    if (placement == PLACEMENT_NONE)
-        return true;
-    int *cpus = calloc((size_t)threads, sizeof *cpus);
-    if (!cpus || !machine_places(machine, placement, threads, cpus, message, message_size)) {
-        free(cpus);
-        return false;
-    }
     int landed = 0, arrived = 0;
 #pragma omp parallel num_threads(threads) reduction(+ : landed)
     {
@@ -168,6 +158,82 @@ bool machine_bind(struct machine *machine, enum placement placement, int threads
         snprintf(message, message_size, "%d of %d threads are not on the CPU they were bound to",
                  threads - landed, threads);
     return landed == threads;
+}
+
+/* Whether anything is to be bound; forgets what was. */
+static bool binds(struct machine *machine, enum placement placement)
+{
+    free(machine->cpus);
+    machine->cpus = NULL;
+    machine->bound = 0;
+    machine->placement = placement;
+    return placement != PLACEMENT_NONE;
+}
+
+bool machine_bind(struct machine *machine, enum placement placement, int threads, char *message,
+                  size_t message_size)
+{
+    if (!binds(machine, placement))
+        return true;
+    int *cpus = calloc((size_t)threads, sizeof *cpus);
+    if (!cpus || !machine_places(machine, placement, threads, cpus, message, message_size)) {
+        free(cpus);
+        return false;
+    }
+    return bind_to(machine, cpus, threads, message, message_size);
+}
+
+/* ---- shares ---------------------------------------------------------------------------------- */
+
+/* Share number `share` on nodes in turn, each on neighbouring cores of its node; returns how many. */
+static int share_of_node(hwloc_topology_t topology, int share, int threads, int *cpus)
+{
+    const int nodes = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE);
+    int found = 0;
+    for (hwloc_obj_t core; nodes > 0 && found < threads; found++) {
+        core = core_of_node(topology, share % nodes, share / nodes * threads + found);
+        if (!core)
+            break;
+        cpus[found] = (int)first_thread(topology, core)->os_index;
+    }
+    return found;
+}
+
+/* Share number `share` of all places, from the first on again where there are too few for all shares. */
+static bool share_of_all(const struct machine *machine, enum placement placement, int share,
+                         int threads, int *cpus, char *message, size_t message_size)
+{
+    const int there =
+        placement == PLACEMENT_THREADS ? machine_threads(machine) : machine_cores(machine);
+    const int places = there > threads ? there : threads;
+    int *all = calloc((size_t)places, sizeof *all);
+    const bool found =
+        all && machine_places(machine, placement, places, all, message, message_size);
+    for (int t = 0; found && t < threads; t++)
+        cpus[t] = all[(share * threads + t) % places];
+    free(all);
+    return found;
+}
+
+bool machine_bind_share(struct machine *machine, enum placement placement, int share, int threads,
+                        char *message, size_t message_size)
+{
+    if (!binds(machine, placement))
+        return true;
+    int *cpus = calloc((size_t)threads, sizeof *cpus);
+    snprintf(message, message_size, "out of memory");
+    if (!cpus || ((placement != PLACEMENT_NUMA ||
+                   share_of_node(machine->topology, share, threads, cpus) < threads) &&
+                  !share_of_all(machine, placement, share, threads, cpus, message, message_size))) {
+        free(cpus);
+        return false;
+    }
+    return bind_to(machine, cpus, threads, message, message_size);
+}
+
+const int *machine_bound(const struct machine *machine)
+{
+    return machine->cpus;
 }
 
 bool machine_binding_holds(const struct machine *machine, int threads)

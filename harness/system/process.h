@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "limits.h"
@@ -86,6 +87,18 @@ int process_room_file(const char *name, size_t bytes);
  * there are already.  Returns a descriptor of it, to lend to children, that cannot write; -1 sets
  * errno. */
 int process_read_only(int fd);
+
+/* A descriptor of this process, as others that it has not started can find the file. */
+struct process_file {
+    pid_t pid;
+    int fd;
+    uint64_t device, inode;
+    size_t bytes;
+};
+bool process_file_known(int fd, struct process_file *file);
+
+/* Opens it in another process, to read and write; -1 where it is not there, as on another host. */
+int process_file_of(const struct process_file *file);
 
 /* Path of `name` beside the program, also where the program's file was replaced since it was started;
  * false where that does not fit. */

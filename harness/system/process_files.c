@@ -42,6 +42,30 @@ int process_read_only(int fd)
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
+bool process_file_known(int fd, struct process_file *file)
+{
+    struct stat status;
+    if (fd < 0 || fstat(fd, &status) != 0)
+        return false;
+    *file =
+        (struct process_file){getpid(), fd, status.st_dev, status.st_ino, (size_t)status.st_size};
+    return true;
+}
+
+int process_file_of(const struct process_file *file)
+{
+    char path[64];
+    struct stat status;
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)file->pid, file->fd);
+    const int fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd >= 0 && fstat(fd, &status) == 0 && status.st_dev == file->device &&
+        status.st_ino == file->inode)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
 bool process_token(char token[PROCESS_TOKEN])
 {
     unsigned char bytes[(PROCESS_TOKEN - 1) / 2];

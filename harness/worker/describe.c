@@ -8,6 +8,8 @@
 #include "plugin.h"
 #include "problem/capabilities.h"
 #include "problem/catalogue.h"
+#include "ranks.h"
+#include "ring.h"
 #include "rival.h"
 
 #define TEXT 200 /* bytes of a text that a plug-in gives */
@@ -52,6 +54,8 @@ static bool load_library(const struct protocol_request *r, char *why, size_t why
 {
     const struct attn_kernel *kernel = catalogue_find(r->kernel, r->isa);
     const char *missing = "there is no such kernel";
+    if (kernel && ring_is(kernel))
+        return ranks_available(why, why_size);
     if (kernel && attn_load(kernel, &missing))
         return true;
     snprintf(why, why_size, "%s", missing);

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/stats.h"
 #include "bench/disturbance.h"
+#include "ranks.h"
 #include "rival_clock.h"
 #include "worker.h"
 #include "base/number.h"
@@ -30,6 +31,7 @@ struct verifier {
     struct check_timed timed;
     const struct attn_plan *plan;
     struct rival_clock *clock; /* of the program that computes; NULL: this process does */
+    bool ranks;                /* or ranks do, ranks.h */
 };
 
 static void call_once(void *context, size_t set)
@@ -37,6 +39,8 @@ static void call_once(void *context, size_t set)
     const struct verifier *v = context;
     if (v->clock)
         rival_clock_run(v->clock, set, 1);
+    else if (v->ranks)
+        ranks_clock_run(NULL, set, 1);
     else
         attn_execute(v->plan, &v->timed.sets[set].tensors);
 }
@@ -125,6 +129,8 @@ static json_t *ceilings_answer(const struct worker *worker, const struct tensor_
     const struct protocol_request *r = &worker->request;
     const int threads = worker->kernel->caps.parallel ? r->threads : 1;
     worker_stage("measuring ceilings");
+    if (r->ranks)
+        return ranks_ceilings(set, (d->probe_before_gflops + d->probe_after_gflops) / 2, PROBE_S);
     const double fma = (d->probe_before_gflops + d->probe_after_gflops) / 2;
     const enum attn_dtype dtype = r->c.problem.dtype;
     const bool best =
@@ -158,6 +164,16 @@ static struct tensor_set *map_sets(struct worker *worker)
     return sets;
 }
 
+/* Where ranks ran, what they sent and waited for, and the memory of all together. */
+static void note_ranks(struct worker *worker)
+{
+    size_t workspace_bytes, peak_bytes;
+    json_object_set_new(worker->answer, "ring", ranks_answer(&workspace_bytes, &peak_bytes));
+    json_object_set_new(worker->answer, "workspace_bytes",
+                        json_integer((json_int_t)workspace_bytes));
+    json_object_set_new(worker->answer, "peak_rss_bytes", json_integer((json_int_t)peak_bytes));
+}
+
 /* The largest memory of the process that computes. */
 static void note_memory(struct worker *worker, const struct rival_clock *clock)
 {
@@ -181,12 +197,15 @@ static struct bench_options options_of(const struct worker *worker, struct verif
         .cold = r->cold,
         .seed = r->seed,
         .probe_s = PROBE_S,
-        .counters = !clock, /* they count this process's threads */
+        .counters = !clock && !verifier->ranks, /* they count this process's threads */
         .machine = worker->machine,
         .verify = verify,
         .verify_context = verifier,
-        .timed = clock ? rival_clock_run : NULL,
+        .timed = clock             ? rival_clock_run
+                 : verifier->ranks ? ranks_clock_run
+                                   : NULL,
         .timed_context = clock,
+        .probe = verifier->ranks ? ranks_probe : NULL,
     };
 }
 
@@ -209,6 +228,8 @@ static void sample(struct worker *worker, const struct worker_plan *plan, struct
             rival_clock_judge(clock, result.calls_per_sample,
                               stats_median_of(result.samples_s, result.samples), checked);
         note_memory(worker, clock); /* before the ceilings take some of their own */
+        if (verifier->ranks)
+            note_ranks(worker);
         bench_answer(&result, worker->answer);
         const double probing = clock_now();
         json_object_set_new(worker->answer, "ceiling",
@@ -228,7 +249,7 @@ static bool sample_verified(struct worker *worker, const struct worker_plan *pla
                             struct tensor_set *sets, struct rival_clock *clock)
 {
     const struct protocol_request *r = &worker->request;
-    struct verifier verifier = {.plan = &plan->plan, .clock = clock};
+    struct verifier verifier = {.plan = &plan->plan, .clock = clock, .ranks = r->ranks};
     verifier.timed = (struct check_timed){.kernel = worker->kernel,
                                           .problem = &r->c.problem,
                                           .sets = sets,
@@ -250,7 +271,9 @@ static bool sample_verified(struct worker *worker, const struct worker_plan *pla
 /* The library that the kernel calls, as loaded into this process; null where it calls none. */
 static json_t *library_of(const struct attn_kernel *kernel)
 {
-    return kernel->library ? json_string(kernel->library->description()) : json_null();
+    return *ranks_library()  ? json_string(ranks_library())
+           : kernel->library ? json_string(kernel->library->description())
+                             : json_null();
 }
 
 /* Duration of all that was done once, and the library; of a program its start is part of it. */
@@ -283,6 +306,8 @@ void worker_measure(struct worker *worker)
     json_object_set_new(worker->answer, "placed_s", number_json(clock_now() - start));
     if (placed && program)
         rival_clock_open(program, worker, &plan.plan, sets, worker->request.sets);
+    if (placed && worker->request.ranks)
+        ranks_clock_open(worker, &plan.plan, sets, worker->request.sets);
     note_preparation(worker, &plan, program);
     const bool right = !placed || sample_verified(worker, &plan, sets, program);
     if (!aftermath_end(worker->request.threads, left) && right)

@@ -19,6 +19,8 @@
 #include "system/aftermath.h"
 #include "system/fault.h"
 #include "problem/select.h"
+#include "ranks.h"
+#include "ring.h"
 #include "rival.h"
 #include "session/guest_file.h"
 #include "base/number.h"
@@ -170,6 +172,8 @@ static const struct attn_kernel *find_kernel(struct worker *worker, char *why, s
         return r->program ? rival_open(worker, why, why_size) : plugin_load(worker, why, why_size);
     snprintf(why, why_size, "no kernel %s/%s", r->kernel, attn_isa_name(r->isa));
     kernel = catalogue_find(r->kernel, r->isa);
+    if (kernel && ring_is(kernel))
+        return ranks_open(worker, kernel, why, why_size);
     kernel = kernel ? layouts_load(kernel, why, why_size) : NULL;
     return kernel ? tiles_load(kernel, why, why_size) : NULL;
 }
@@ -197,6 +201,7 @@ static void run(struct worker *worker)
     if (setjmp(worker->abandoned) == 0)
         actions[worker->request.action].run(worker);
     rival_close();
+    ranks_close();
 }
 
 /* Takes the kernel that the request names; false ends the worker, also where loading it has left

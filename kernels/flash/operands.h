@@ -95,7 +95,7 @@ VF_INLINE void store_column_of_pairs(char *const *rows, int dim, vf factor, vi e
 VF_NOINLINE void store_tile(const struct job *job, const struct tile *t)
 {
     const int dim = job->v_dim;
-    const enum attn_dtype dtype = job->problem->dtype;
+    const enum attn_dtype dtype = job->tensors->o.dtype; /* f32 where parts are merged (ring) */
     for (int c = 0; c < FLASH_COLS && t->column[c].rows; c++) {
         char *rows[VF_LANES];
         find_rows(&t->column[c], &job->tensors->o, t->column[c].sequence.q_first, rows);

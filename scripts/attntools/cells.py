@@ -16,7 +16,7 @@ from attntools.schema import ABSENT, KEY, STATES, USUAL, Identified
 WRONG_STATES = frozenset(("failed", "implausible", "crashed", "timeout"))
 
 # The fields of an identity that say how something was measured, not what.
-MEASURED = ("placement", "memory", "huge_pages", "cache")
+MEASURED = ("ranks", "placement", "memory", "huge_pages", "cache")
 
 # Groups of kernels, as --kernel takes them: this project's, and those of other people's libraries.
 OURS, RIVALS = "ours", "rivals"
@@ -44,6 +44,8 @@ class Identity(namedtuple("Identity", KEY)):
         value = getattr(self, name)
         if isinstance(value, bool):
             return ("" if value else "no-") + name.replace("_", "-")
+        if name == "ranks":
+            return f"{value} rank{'s'[: value != 1]}"
         return "none" if value is None else str(value)
 
     @property

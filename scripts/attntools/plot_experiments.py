@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from matplotlib.figure import Figure
 
 from attntools import experiment_costs as costs
+from attntools import experiment_distributed as distributed
 from attntools import experiment_layouts as layouts
 from attntools import experiment_linear as linear
 from attntools import experiment_logits as logits
@@ -26,6 +27,7 @@ FIGURES: dict[str, Callable[[Results], Figure | None]] = {
     "exp-degree": numerics.exp_degree,
     "memory": costs.memory,
     "scaling": costs.scaling,
+    "distributed": distributed.distributed,
     "invariance": numerics.invariance,
     "tiles": costs.tiles,
     "layouts": layouts.layouts,

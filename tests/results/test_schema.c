@@ -119,7 +119,7 @@ static void a_field_that_may_be_missing_has_its_default(void **state)
         json_decref(identity);
         optional++;
     }
-    assert_int_equal(optional, 2);
+    assert_int_equal(optional, 3);
 }
 
 static void states_are_those_of_the_schema(void **state)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import sample
 from attntools import experiment_costs as costs
+from attntools import experiment_distributed as distributed
 from attntools import experiment_layouts
 from attntools import experiment_numerics as numerics
 from attntools.cells import Results
@@ -190,3 +191,27 @@ def test_layouts_has_a_point_each(results: Reader) -> None:
         "environment",
         "code",
     ]
+
+
+def test_distributed_draws_the_model_beside_what_was_measured(results: Reader) -> None:
+    base = {"part": "measured", "s": 1024, "heads": 8, "d": 64, "network": "wire"}
+    ring = {"latency_s": 1e-3, "link_gbytes_per_s": 1.0}
+    rows = [({**base, "kernel": "flash", "ranks": 1, "threads": n}, {**timed([1.0]), "gflops": n})
+            for n in (1, 2)]  # fmt: skip
+    for ranks, median in ((1, 2.0), (2, 1.25), (4, 1.0)):
+        values = {**timed([median]), "gflops": 2 / median, "ring": ring}
+        rows.append(({**base, "kernel": "ring", "ranks": ranks, "threads": 1}, values))
+    measured, predicted = distributed.distributed(results("distributed", *rows)).axes
+    model, points = measured.lines[0], measured.lines[-1]
+    assert list(points.get_ydata()) == [2.0, 1.25, 1.0]
+    # 2 Gflop at 1 Gflop/s of a rank; of four ranks two compute at once, so that none is faster.
+    assert list(model.get_ydata()) == pytest.approx([2, 1, 1])
+    assert measured.get_title(loc="left") == "wire\nmodel (lines) within 20 %"
+    assert len(predicted.lines) == 9
+
+
+def test_a_slow_link_takes_as_long_as_its_bytes() -> None:
+    fast = distributed.Call(flops=1e9, kv_bytes=8e6, ranks=4, turns=1, flops_per_s=1e9)
+    assert fast.seconds == pytest.approx(4 * 1 / 16)
+    slow = distributed.Call(1e9, 8e6, 4, 1, 1e9, latency_s=0.1, bytes_per_s=1e6)
+    assert slow.seconds == pytest.approx(3 * (0.1 + 2) + 1 / 16)

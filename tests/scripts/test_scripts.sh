@@ -30,12 +30,13 @@ fresh_machine() {
     for program in bash env dirname cat sed sort mkdir date uname cp cmp touch; do
         ln -s "$(type -P "$program")" "$bin/$program"
     done
-    touch "$have/"{hwloc,jansson,libmd,libxxhash,cmocka,libopenblas-openmp-dev}
+    touch "$have/"{hwloc,jansson,libmd,libxxhash,cmocka,mpi-c,libopenblas-openmp-dev}
     stub id <<<"echo 1000"
     stub gcc <<<'[[ $1 != -dumpfullversion ]] || echo 12.2.0'
     stub cmake <<<"if [[ \$1 == --version ]]; then echo 'cmake version 3.25.1'; else
         echo cmake \"\$@\" >>'$calls'; echo noise of a build; fi"
     stub ninja <<<''
+    stub mpiexec <<<''
     stub python3 <<<''
     stub pkg-config <<<"[[ -e '$have'/\$2 ]]"
     stub dpkg-query <<<"[[ ! -e '$have'/\$4 ]] || echo install ok installed"

@@ -1,0 +1,33 @@
+/*
+ * distributed: what its files share.
+ */
+#ifndef HARNESS_EXPERIMENTS_DISTRIBUTED_DISTRIBUTED_H
+#define HARNESS_EXPERIMENTS_DISTRIBUTED_DISTRIBUTED_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+/* A call of kernel ring, for the model. */
+struct distributed_call {
+    double flops;       /* useful, of all ranks */
+    double kv_bytes;    /* K and V, of all ranks */
+    double ranks;       /* that compute at once; those above the cores take turns */
+    double turns;       /* ranks for each that computes at once, at least 1 */
+    double flops_per_s; /* of a rank while it computes */
+    double latency_s;   /* of a message */
+    double bytes_per_s; /* of a link */
+};
+
+struct distributed_time {
+    double seconds;
+    double communicating_s; /* of a rank, all steps */
+    double exposed_s;       /* of that, what computing does not hide */
+};
+
+/* N steps of computing, and under all but the last the keys and values of a rank on their way to the next:
+ * whichever takes longer. */
+struct distributed_time distributed_model(const struct distributed_call *call);
+
+bool distributed_report(const json_t *rows);
+
+#endif

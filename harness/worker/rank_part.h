@@ -1,0 +1,47 @@
+/*
+ * rank_part: what one rank of kernel ring holds of a problem's operands and results, and where it comes
+ * from: the file of the worker that asks, or, where that is on another host, rank 0.
+ */
+#ifndef HARNESS_WORKER_RANK_PART_H
+#define HARNESS_WORKER_RANK_PART_H
+
+#include <jansson.h>
+
+#include "ring.h"
+#include "system/process.h"
+
+#define RANK_SETS 64
+
+/* A set: addresses in the file, none where it is not here, and the rank's own memory. */
+struct rank_set {
+    struct attn_tensors whole;
+    void *q, *kv, *o;
+    float *lse;
+};
+
+struct rank_part {
+    struct attn_problem problem;
+    struct ring *ring;
+    int rank, ranks;
+    bool *has_file; /* each rank; on rank 0 only */
+    char *file;     /* NULL where it is on another host */
+    size_t file_bytes, sets;
+    struct rank_set set[RANK_SETS];
+};
+
+/* Binds the part to the problem of a request; by all ranks together.  False fills why; rank_part_close()
+ * in any case. */
+bool rank_part_open(struct rank_part *part, const json_t *request,
+                    const struct ring_setting *setting, char *why, size_t why_size);
+void rank_part_close(struct rank_part *part);
+
+/* Copies operands of a set into each rank's memory, and results out of it; by all ranks together. */
+void rank_part_take(struct rank_part *part, size_t set);
+void rank_part_give(struct rank_part *part, size_t set);
+
+/* NaN into results, so that rows which nobody writes are noticed. */
+void rank_part_poison(struct rank_part *part, size_t set);
+
+struct ring_operands rank_part_operands(const struct rank_part *part, size_t set);
+
+#endif
