@@ -8,9 +8,18 @@
 #ifndef ATTN_FLASH_LANES_H
 #define ATTN_FLASH_LANES_H
 
+#include "shared/simd_f16.h"
 #include "tile.h"
 
 #if VF_FACTOR_IN_LANE
+
+#if F16_PRODUCTS
+#define KEY_FACTORS F16_FACTORS
+#define load_key_factors f16_load_factors
+#else
+#define KEY_FACTORS VF_FACTORS
+#define load_key_factors(p) vf_load_factors((const float *)(p))
+#endif
 
 VF_INLINE vf multiply_lane(vf factors, const int lane, vf b, vf acc)
 {
@@ -21,7 +30,23 @@ VF_INLINE vf multiply_lane(vf factors, const int lane, vf b, vf acc)
 #endif
 }
 
-/* VF_FACTORS steps of the product of keys `bytes` apart and queries. */
+/* Adds what factor `lane` of x makes of one dimension of the queries in `cols` columns. */
+VF_INLINE void multiply_queries(const int cols, vf x, const int lane, const float *q,
+                                vf acc[FLASH_COLS])
+{
+#if F16_PRODUCTS
+    const vf b = vf_load(q); /* halves: of both columns, or of one and something */
+    acc[0] = f16_fma_lane(x, lane, b, acc[0]);
+    if (cols == 2)
+        acc[1] = f16_fma_lane_upper(x, lane, b, acc[1]);
+#else
+    VF_UNROLL
+    for (int c = 0; c < cols; c++)
+        acc[c] = multiply_lane(x, lane, vf_load(q + c * VF_LANES), acc[c]);
+#endif
+}
+
+/* KEY_FACTORS steps of the product of keys `bytes` apart and queries. */
 VF_INLINE void score_lanes(const int rows, const int cols, const void *k, ptrdiff_t bytes,
                            const float *q, vf acc[FLASH_ROWS][FLASH_COLS])
 {
@@ -31,20 +56,13 @@ VF_INLINE void score_lanes(const int rows, const int cols, const void *k, ptrdif
     vf x[FLASH_ROWS];
     VF_UNROLL
     for (int r = 0; r < rows; r++)
-        x[r] = vf_load_factors(
-            (const float *)((r < 4 ? upper : lower) + (r % 4 == 3 ? third : r % 4 * bytes)));
+        x[r] = load_key_factors((const key_element *)((r < 4 ? upper : lower) +
+                                                      (r % 4 == 3 ? third : r % 4 * bytes)));
     VF_UNROLL
-    for (int lane = 0; lane < VF_FACTORS; lane++) {
-        vf b[FLASH_COLS];
+    for (int lane = 0; lane < KEY_FACTORS; lane++) {
         VF_UNROLL
-        for (int c = 0; c < cols; c++)
-            b[c] = vf_load(q + lane * FLASH_TILE + c * VF_LANES);
-        VF_UNROLL
-        for (int r = 0; r < rows; r++) {
-            VF_UNROLL
-            for (int c = 0; c < cols; c++)
-                acc[r][c] = multiply_lane(x[r], lane, b[c], acc[r][c]);
-        }
+        for (int r = 0; r < rows; r++)
+            multiply_queries(cols, x[r], lane, q + lane * FLASH_TILE, acc[r]);
     }
 }
 

@@ -5,6 +5,7 @@
  * An object file has one arithmetic.  f32.h and bf16.h define the same names:
  *
  *   FLASH_DTYPES, FLASH_KV_DTYPES, FLASH_COMPUTE  what the descriptor says of it
+ *   key_element      of K, as it is multiplied
  *   PAIR             elements that a lane of 32 bits holds and one instruction multiplies: 1 or 2
  *   FLASH_SPECULATES whether score_and_exp() pays
  *   packs            whether pack() may copy anything
@@ -80,7 +81,7 @@ static size_t count_register_tiles(const struct job *job, int keys)
 /* Bytes of `rows` rows of a block's K. */
 VF_INLINE ptrdiff_t key_bytes(const struct block *block, int rows)
 {
-    return rows * block->k_stride * (ptrdiff_t)sizeof(float) / PAIR;
+    return rows * block->k_stride * (ptrdiff_t)sizeof(key_element);
 }
 
 /* What scores of a tile are relative to, and where their maximum goes. */

@@ -124,6 +124,22 @@ VF_INLINE void clear_sums(const int rows, const int cols, vf acc[FLASH_ROWS][FLA
     }
 }
 
+/*
+ * Products with queries as they are become scores, each rounded before m is subtracted: m was made of such scores.  One FMA
+ * would do both, and leave of the largest score itself what rounding took from m: half an ulp, which from
+ * scores of 2^31 on is more than exponents of weights can be.
+ */
+VF_INLINE void scale_scores(const int rows, const int cols, float scale,
+                            vf acc[FLASH_ROWS][FLASH_COLS])
+{
+    VF_UNROLL
+    for (int r = 0; r < rows; r++) {
+        VF_UNROLL
+        for (int c = 0; c < cols; c++)
+            acc[r][c] = vf_product(acc[r][c] * scale);
+    }
+}
+
 /* Where products of K and Q become scores, and what they are compared with. */
 struct score_target {
     float *s;

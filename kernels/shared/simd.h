@@ -373,6 +373,19 @@ static inline vf vf_fma(vf a, vf b, vf c)
 #endif
 }
 
+/* x as it is: keeps the product that it is from being fused with a sum. */
+static inline vf vf_product(vf x)
+{
+#if defined __x86_64__
+    __asm__("" : "+v"(x));
+#elif defined __aarch64__
+    __asm__("" : "+w"(x));
+#else
+    __asm__("" : "+m"(x));
+#endif
+    return x;
+}
+
 #if VF_FACTOR_IN_LANE && REAL_BYTES == 4
 /* VF_FACTORS factors; GCC 12 would otherwise load each lane by itself. */
 VF_INLINE vf vf_load_factors(const real *p)
