@@ -58,7 +58,7 @@ VF_INLINE void score_tile(const int rows, const int cols, struct score_args a)
 #if VF_FACTOR_IN_LANE
     for (const uint16_t *end = k + a.dim / VF_FACTORS * VF_FACTORS * 2; k < end;
          k += VF_FACTORS * 2, q += VF_FACTORS * FLASH_TILE)
-        score_lanes(rows, cols, k, a.k_stride * (ptrdiff_t)sizeof *k, q, acc);
+        score_lanes(rows, cols, false, k, a.k_stride * (ptrdiff_t)sizeof *k, q, acc);
 #endif
     for (const uint16_t *end = (const uint16_t *)a.k + 2 * a.dim; k < end; k += 2, q += FLASH_TILE)
         score_step(rows, cols, k, a.k_stride, q, acc);

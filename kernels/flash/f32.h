@@ -1,11 +1,14 @@
 /*
- * f32.h: part of kernel flash: the arithmetic in float32, for every variant but avx512_bf16.
+ * f32.h: part of kernel flash: the arithmetic in float32, for every variant but those of bf16 pairs.
  *
  * K and V are read where they lie, one scalar broadcast at a time.  16-bit types are widened to
  * float32 first, int8 with its scales, and rows in several pages put together, a block of K and V
  * once for all tiles of the task.
  *
- * Defines what products.h lists; bf16.h defines the same for avx512_bf16.
+ * neon_f16 multiplies Q and K as they are, in f16, and adds in float32; its V is widened as elsewhere.  Weights in f16
+ * would not do: those of keys 2^-14 below the largest would lose bits, those 2^-25 below it all.
+ *
+ * Defines what products.h lists; bf16.h defines the same for bf16 pairs.
  */
 #ifndef ATTN_FLASH_F32_H
 #define ATTN_FLASH_F32_H
@@ -59,7 +62,7 @@ VF_INLINE vf load_query(const float *q)
 
 VF_INLINE vf broadcast_key(const key_element *k)
 {
-    return vf_set1(attn_f16_to_f32(*k));
+    return (vf)vcvt_f32_f16(vreinterpret_f16_u16(vld1_dup_u16(k)));
 }
 
 static void join_columns(const struct tile *t, int dim)
@@ -208,13 +211,18 @@ VF_INLINE void score_step(const int rows, const int cols, const key_element *k, 
 VF_INLINE void score_tile(const int rows, const int cols, struct score_args a)
 {
     vf acc[FLASH_ROWS][FLASH_COLS];
-    clear_sums(rows, cols, acc);
     const key_element *k = a.k;
     const float *q = a.q;
 #if VF_FACTOR_IN_LANE
-    for (const key_element *end = k + a.dim / KEY_FACTORS * KEY_FACTORS; k < end;
-         k += KEY_FACTORS, q += KEY_FACTORS * FLASH_TILE)
-        score_lanes(rows, cols, k, a.k_stride * (ptrdiff_t)sizeof *k, q, acc);
+    if (begin_scores(rows, cols, &a, acc)) {
+        k += KEY_FACTORS;
+        q += KEY_FACTORS * FLASH_TILE;
+    }
+    const key_element *whole = (const key_element *)a.k + a.dim / KEY_FACTORS * KEY_FACTORS;
+    for (; k < whole; k += KEY_FACTORS, q += KEY_FACTORS * FLASH_TILE)
+        score_lanes(rows, cols, false, k, a.k_stride * (ptrdiff_t)sizeof *k, q, acc);
+#else
+    clear_sums(rows, cols, acc);
 #endif
     for (const key_element *end = (const key_element *)a.k + a.dim; k < end; k++, q += FLASH_TILE)
         score_step(rows, cols, k, a.k_stride, q, acc);
@@ -232,6 +240,11 @@ VF_INLINE void exponentials(const int cols, const enum exponent kind, float *s, 
     VF_UNROLL
     for (int c = 0; c < cols; c++)
         sum[c] = vf_set1(0);
+#if VF_FACTOR_IN_LANE /* storing weights might change it in memory, for all the compiler knows */
+    vf held[FLASH_COLS];
+    memcpy(held, shift, (size_t)cols * sizeof *held);
+    shift = held;
+#endif
     for (const float *end = s + keys * FLASH_TILE; s < end; s += FLASH_TILE) {
         VF_UNROLL
         for (int c = 0; c < cols; c++) {

@@ -30,6 +30,7 @@
  *                              one factor from a lane: 16 + 8 + 2 = 26 of 32 registers; 16 loads
  *                              per 64 FMAs.  4 cycles on four pipes (Neoverse V2) want the 16.
  *                              A broadcast would take a turn of a floating-point pipe (N1).
+ *                              Of neon_f16 a vector of a key does for 8 steps.
  *                      sve     as neon; the vector of factors repeats four of a key.
  *                  3 columns need 27 registers and 11 loads per 24 FMAs, but 48 queries divide
  *                  neither 64 nor 128, and loads do not bind: 10 of them take 5 to 10 cycles,
@@ -47,7 +48,8 @@
  *                  the q of a tile (8 KB at D = 64) or 8 rows of its o lie beside them, while K and
  *                  V stream by from L2: FLASH_KEYS * D * 4 bytes per FLASH_KEYS * 2 * D cycles on
  *                  one pipe, 2 bytes a cycle of the 32 that L2 gives.  Fewer keys load and store o
- *                  more often: 32 vectors of 8 x 2 per 16 * FLASH_KEYS FMAs, 1.6 % at 128 keys.
+ *                  more often: 32 vectors of 8 x 2 per 16 * FLASH_KEYS FMAs, 1.6 % at 128 keys.  With
+ *                  vectors of 128 bits on AArch64 scores of 256 keys are 8 KB of an L1 of 64.
  *   tiles of a     a block of K and V, 64 KB at D = 64, is read from L3 or memory once for
  *   task           FLASH_TILES tiles: 64 KB per 4 * 128 * 2 * 128 cycles are 0.5 bytes a cycle,
  *                  1.8 GB/s, where one tile would ask for 7.4 of the 10 to 40 that a core gets.

@@ -18,8 +18,7 @@
 /* acc + a . b: element i and element i + VF_LANES into lane i. */
 VF_INLINE vf f16_dot(vf a, vf b, vf acc)
 {
-    const float32x4_t lower =
-        vfmlalq_low_f16((float32x4_t)acc, (float16x8_t)a, (float16x8_t)b);
+    const float32x4_t lower = vfmlalq_low_f16((float32x4_t)acc, (float16x8_t)a, (float16x8_t)b);
     return (vf)vfmlalq_high_f16(lower, (float16x8_t)a, (float16x8_t)b);
 }
 
@@ -32,12 +31,12 @@ VF_INLINE vf f16_load_factors(const uint16_t *p)
     return v;
 }
 
-#define F16_FMLAL_LANE(half, lane)                                                           \
-    case lane:                                                                               \
+#define F16_FMLAL_LANE(half, lane)                                                         \
+    case lane:                                                                             \
         __asm__("fmlal" half " %0.4s, %1.4h, %2.h[" #lane "]" : "+w"(c) : "w"(b), "x"(a)); \
         return c;
-#define F16_FMLAL(half)        \
-    switch (lane) {            \
+#define F16_FMLAL(half)         \
+    switch (lane) {             \
         F16_FMLAL_LANE(half, 0) \
         F16_FMLAL_LANE(half, 1) \
         F16_FMLAL_LANE(half, 2) \
