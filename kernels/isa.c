@@ -142,7 +142,7 @@ static const struct {
     [ATTN_ISA_SVE512] = {"sve512", "AArch64 SVE, vectors of 512 bits", has_sve512},
     [ATTN_ISA_NEON_F16] = {"neon_f16", "AArch64 Advanced SIMD with FP16 and FHM", has_neon_f16},
     [ATTN_ISA_AVX512_FP16] = {"avx512_fp16",
-                              "x86-64-v4 and AVX512-FP16; built and never run so far",
+                              "x86-64-v4 and AVX512-FP16 (so far built, and run nowhere)",
                               has_avx512_fp16},
 };
 
@@ -192,9 +192,9 @@ bool attn_isa_parse(const char *name, enum attn_isa *isa)
  * alike): flash S=1024 D=64 15.8 and 26.8 ms, causal 8.6 and 13.9, D=128 causal 16.5 and 27.1; split_kv
  * 24.2 and 31.1, 13.8 and 17.1, 25.0 and 31.8, decode of 8192 keys for 32 heads on 8 2.0 and 2.5.
  */
-#define ELSEWHERE                                                                        \
-    ATTN_ISA_NEON_BF16, ATTN_ISA_NEON_F16, ATTN_ISA_SVE512, ATTN_ISA_SVE256, \
-        ATTN_ISA_SVE128, ATTN_ISA_SVE, ATTN_ISA_NEON
+#define ELSEWHERE                                                                             \
+    ATTN_ISA_NEON_BF16, ATTN_ISA_NEON_F16, ATTN_ISA_SVE512, ATTN_ISA_SVE256, ATTN_ISA_SVE128, \
+        ATTN_ISA_SVE, ATTN_ISA_NEON
 
 static const struct {
     const char *vendor; /* as __builtin_cpu_is() names it; NULL: all others */
