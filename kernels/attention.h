@@ -66,7 +66,7 @@ enum attn_dtype {
     ATTN_DTYPE_COUNT
 };
 
-/* Instruction sets, weakest first within an architecture; see isa.h for what each one needs.  What the
+/* Instruction sets, in the order in which they were added; see isa.h for what each one needs.  What the
  * compiler targets without flags is BASELINE; the variants of this library for it are called NEON on
  * AArch64, and its variants for SVE are each built for one length of vectors. */
 enum attn_isa {
@@ -81,6 +81,8 @@ enum attn_isa {
     ATTN_ISA_SVE128, /* of 128 bits alone */
     ATTN_ISA_SVE256,
     ATTN_ISA_SVE512,
+    ATTN_ISA_NEON_F16,    /* NEON with products of f16 that are added in f32 */
+    ATTN_ISA_AVX512_FP16, /* x86-64-v4 and AVX512-FP16 */
     ATTN_ISA_COUNT
 };
 

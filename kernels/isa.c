@@ -8,7 +8,9 @@
 
 #include <string.h>
 
-#if defined __aarch64__
+#if defined __x86_64__
+#include <cpuid.h>
+#elif defined __aarch64__
 #include <sys/auxv.h>
 #include <sys/prctl.h>
 #endif
@@ -46,11 +48,19 @@ static bool has_avx512_bf16(void)
     return has_avx512() && __builtin_cpu_supports("avx512bf16");
 }
 
+/* Clang 14 does not know its name. */
+static bool has_avx512_fp16(void)
+{
+    unsigned a, b, c, d;
+    return has_avx512() && __get_cpuid_count(7, 0, &a, &b, &c, &d) && d >> 23 & 1;
+}
+
 #else
 
 #define has_avx2 never
 #define has_avx512 never
 #define has_avx512_bf16 never
+#define has_avx512_fp16 never
 
 #endif
 
@@ -65,6 +75,13 @@ static bool has_neon(void)
 static bool has_neon_bf16(void)
 {
     return has_neon() && (getauxval(AT_HWCAP2) & HWCAP2_BF16);
+}
+
+/* FMLAL: optional before Armv8.4, so that Neoverse N1 has f16 and lacks it. */
+static bool has_neon_f16(void)
+{
+    const unsigned long needed = HWCAP_FPHP | HWCAP_ASIMDHP | HWCAP_ASIMDFHM;
+    return has_neon() && (getauxval(AT_HWCAP) & needed) == needed;
 }
 
 static bool has_sve(void)
@@ -99,6 +116,7 @@ static bool has_sve512(void)
 
 #define has_neon never
 #define has_neon_bf16 never
+#define has_neon_f16 never
 #define has_sve never
 #define has_sve128 never
 #define has_sve256 never
@@ -122,6 +140,10 @@ static const struct {
     [ATTN_ISA_SVE128] = {"sve128", "AArch64 SVE, vectors of 128 bits", has_sve128},
     [ATTN_ISA_SVE256] = {"sve256", "AArch64 SVE, vectors of 256 bits", has_sve256},
     [ATTN_ISA_SVE512] = {"sve512", "AArch64 SVE, vectors of 512 bits", has_sve512},
+    [ATTN_ISA_NEON_F16] = {"neon_f16", "AArch64 Advanced SIMD with FP16 and FHM", has_neon_f16},
+    [ATTN_ISA_AVX512_FP16] = {"avx512_fp16",
+                              "x86-64-v4 and AVX512-FP16 (so far built, and run nowhere)",
+                              has_avx512_fp16},
 };
 
 const char *attn_isa_name(enum attn_isa isa)
@@ -170,20 +192,20 @@ bool attn_isa_parse(const char *name, enum attn_isa *isa)
  * alike): flash S=1024 D=64 15.8 and 26.8 ms, causal 8.6 and 13.9, D=128 causal 16.5 and 27.1; split_kv
  * 24.2 and 31.1, 13.8 and 17.1, 25.0 and 31.8, decode of 8192 keys for 32 heads on 8 2.0 and 2.5.
  */
-#define ELSEWHERE                                                                        \
-    ATTN_ISA_NEON_BF16, ATTN_ISA_SVE512, ATTN_ISA_SVE256, ATTN_ISA_SVE128, ATTN_ISA_SVE, \
-        ATTN_ISA_NEON
+#define ELSEWHERE                                                                             \
+    ATTN_ISA_NEON_BF16, ATTN_ISA_NEON_F16, ATTN_ISA_SVE512, ATTN_ISA_SVE256, ATTN_ISA_SVE128, \
+        ATTN_ISA_SVE, ATTN_ISA_NEON
 
 static const struct {
     const char *vendor; /* as __builtin_cpu_is() names it; NULL: all others */
     enum attn_isa order[ATTN_ISA_COUNT];
 } preferences[] = {
     {"intel",
-     {ELSEWHERE, ATTN_ISA_AMX, ATTN_ISA_AVX512, ATTN_ISA_AVX512_BF16, ATTN_ISA_AVX2,
-      ATTN_ISA_BASELINE}},
+     {ELSEWHERE, ATTN_ISA_AMX, ATTN_ISA_AVX512, ATTN_ISA_AVX512_BF16, ATTN_ISA_AVX512_FP16,
+      ATTN_ISA_AVX2, ATTN_ISA_BASELINE}},
     {NULL,
-     {ELSEWHERE, ATTN_ISA_AMX, ATTN_ISA_AVX512_BF16, ATTN_ISA_AVX512, ATTN_ISA_AVX2,
-      ATTN_ISA_BASELINE}},
+     {ELSEWHERE, ATTN_ISA_AMX, ATTN_ISA_AVX512_BF16, ATTN_ISA_AVX512, ATTN_ISA_AVX512_FP16,
+      ATTN_ISA_AVX2, ATTN_ISA_BASELINE}},
 };
 
 const enum attn_isa *attn_isa_preference_of(const char *vendor)

@@ -13,12 +13,14 @@
 #define ATTN_FLASH_BF16_H
 
 #include "bf16_operands.h"
-#include "lanes.h"
 
 #define FLASH_DTYPES ATTN_BIT(ATTN_BF16)
 #define FLASH_KV_DTYPES 0 /* int8 times its scale is no bf16: variants of float32 compute that */
 #define FLASH_COMPUTE ATTN_BF16
 #define FLASH_SPECULATES !VF_FACTOR_IN_LANE /* as f32.h */
+
+typedef uint16_t key_element; /* of K, as it is multiplied */
+#include "lanes.h"
 
 /* ---- scores = K Q^T -------------------------------------------------------------------------- */
 
@@ -47,23 +49,6 @@ VF_INLINE void score_step(const int rows, const int cols, const uint16_t *k, ptr
     }
 }
 
-/*
- * The products become scores, each rounded before m is subtracted: m was made of such scores.  One FMA
- * would do both, and leave of the largest score itself what rounding took from m: half an ulp, which from
- * scores of 2^31 on is more than exponents of weights can be.
- */
-VF_INLINE void scale_scores(const int rows, const int cols, float scale,
-                            vf acc[FLASH_ROWS][FLASH_COLS])
-{
-    VF_UNROLL
-    for (int r = 0; r < rows; r++) {
-        VF_UNROLL
-        for (int c = 0; c < cols; c++) {
-            acc[r][c] = bf16_product(acc[r][c] * scale);
-        }
-    }
-}
-
 VF_INLINE void score_tile(const int rows, const int cols, struct score_args a)
 {
     vf acc[FLASH_ROWS][FLASH_COLS];
@@ -73,7 +58,7 @@ VF_INLINE void score_tile(const int rows, const int cols, struct score_args a)
 #if VF_FACTOR_IN_LANE
     for (const uint16_t *end = k + a.dim / VF_FACTORS * VF_FACTORS * 2; k < end;
          k += VF_FACTORS * 2, q += VF_FACTORS * FLASH_TILE)
-        score_lanes(rows, cols, k, a.k_stride * (ptrdiff_t)sizeof *k, q, acc);
+        score_lanes(rows, cols, false, k, a.k_stride * (ptrdiff_t)sizeof *k, q, acc);
 #endif
     for (const uint16_t *end = (const uint16_t *)a.k + 2 * a.dim; k < end; k += 2, q += FLASH_TILE)
         score_step(rows, cols, k, a.k_stride, q, acc);

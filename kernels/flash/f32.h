@@ -1,21 +1,37 @@
 /*
- * f32.h: part of kernel flash: the arithmetic in float32, for every variant but avx512_bf16.
+ * f32.h: part of kernel flash: the arithmetic in float32, for every variant but those of bf16 pairs.
  *
  * K and V are read where they lie, one scalar broadcast at a time.  16-bit types are widened to
  * float32 first, int8 with its scales, and rows in several pages put together, a block of K and V
  * once for all tiles of the task.
  *
- * Defines what products.h lists; bf16.h defines the same for avx512_bf16.
+ * neon_f16 multiplies Q and K as they are, in f16, and adds in float32; its V is widened as elsewhere.  Weights in f16
+ * would not do: those of keys 2^-14 below the largest would lose bits, those 2^-25 below it all.
+ *
+ * Defines what products.h lists; bf16.h defines the same for bf16 pairs.
  */
 #ifndef ATTN_FLASH_F32_H
 #define ATTN_FLASH_F32_H
 
 #include "operands.h"
+#include "shared/simd_f16.h"
 
+#if F16_ALONE
+#define FLASH_DTYPES ATTN_BIT(ATTN_F16)
+#define FLASH_KV_DTYPES 0 /* int8 times its scale is no f16: other variants compute that */
+#else
 #define FLASH_DTYPES (ATTN_BIT(ATTN_F32) | ATTN_BIT(ATTN_BF16) | ATTN_BIT(ATTN_F16))
 #define FLASH_KV_DTYPES ATTN_BIT(ATTN_I8)
+#endif
 #define FLASH_COMPUTE ATTN_F32
 #define PAIR 1
+
+/* An element of K as it is multiplied. */
+#if F16_PRODUCTS
+typedef uint16_t key_element;
+#else
+typedef float key_element;
+#endif
 #include "lanes.h"
 
 /* Four lanes have too few registers beside the tile: slower by 14 % in baseline.  On AArch64 all that
@@ -28,6 +44,58 @@ static bool packs(const struct attn_problem *problem)
 {
     return keys_copied(problem);
 }
+
+#if F16_PRODUCTS
+/* A column of queries in lane-wise float32 becomes what f16_fma_lane() reads: a dimension is 16 halves, eight
+ * for both columns and again, where a tile of one column begins, those of the second. */
+#define QUERY_SCALE(job) 1.0f /* scores are scaled instead */
+
+VF_INLINE void store_query(float *q, vf x)
+{
+    vf_store_f16((uint16_t *)q, x);
+}
+
+VF_INLINE vf load_query(const float *q)
+{
+    return vf_load_f16((const uint16_t *)q);
+}
+
+VF_INLINE vf broadcast_key(const key_element *k)
+{
+    return (vf)vcvt_f32_f16(vreinterpret_f16_u16(vld1_dup_u16(k)));
+}
+
+static void join_columns(const struct tile *t, int dim)
+{
+    for (float *q = t->q; q < t->q + (ptrdiff_t)dim * FLASH_TILE; q += FLASH_TILE)
+        memcpy((uint16_t *)q + VF_LANES, q + VF_LANES, VF_LANES * sizeof(uint16_t));
+}
+
+/* K where it lies, or copied from several pages; V in float32. */
+VF_NOINLINE void pack(struct block *block)
+{
+    const struct job *job = block->job;
+    const struct attn_tensors *t = job->tensors;
+    const size_t dim = job->problem->qk_dim;
+    uint16_t *k = block->packed;
+    float *v = (float *)block->packed + (ptrdiff_t)FLASH_KEYS * job->qk_dim;
+    block->k = keys_row(&block->source, &t->k, block->first);
+    block->k_stride = t->k.stride[2];
+    if (!keys_together(&block->source, block->first, block->keys)) {
+        for (int j = 0; j < block->keys; j++)
+            memcpy(k + (size_t)j * dim, keys_row(&block->source, &t->k, block->first + j),
+                   dim * sizeof *k);
+        block->k = k;
+        block->k_stride = job->qk_dim;
+    }
+    block->v = keys_reals(&block->source, &t->v, block->first, block->keys, (size_t)job->v_dim, v,
+                          &block->v_stride);
+}
+#else
+#define QUERY_SCALE(job) (job)->scale
+#define store_query vf_store
+#define load_query vf_load
+#define broadcast_key vf_broadcast
 
 VF_NOINLINE void pack(struct block *block)
 {
@@ -44,6 +112,7 @@ VF_NOINLINE void pack(struct block *block)
         block->v = keys_reals(&block->source, &t->v, block->first, block->keys, (size_t)job->v_dim,
                               v, &block->v_stride);
 }
+#endif
 
 /* Rows of Q become a column of a tile; `whole`: there are VF_LANES rows, of VF_LANES elements or
  * more. */
@@ -63,7 +132,7 @@ VF_INLINE void load_column(const enum attn_dtype dtype, const bool whole, char *
         VF_UNROLL
         for (int i = 0; i < VF_LANES; i++)
             if (whole || i < n)
-                vf_store(q + (ptrdiff_t)(at + i) * FLASH_TILE, x[i] * scale);
+                store_query(q + (ptrdiff_t)(at + i) * FLASH_TILE, x[i] * scale);
     }
 }
 
@@ -71,7 +140,7 @@ VF_NOINLINE void load_queries(const struct job *job, struct tile *t)
 {
     const int dim = job->qk_dim;
     const enum attn_dtype dtype = job->problem->dtype;
-    const vf scale = vf_set1(job->scale);
+    const vf scale = vf_set1(QUERY_SCALE(job));
     for (int c = 0; c < FLASH_COLS && t->column[c].rows; c++) {
         char *rows[VF_LANES];
         find_rows(&t->column[c], &job->tensors->q, t->column[c].sequence.q_first, rows);
@@ -81,6 +150,9 @@ VF_NOINLINE void load_queries(const struct job *job, struct tile *t)
         else
             load_column(dtype, false, rows, dim, scale, q);
     }
+#if F16_PRODUCTS
+    join_columns(t, dim);
+#endif
 }
 
 VF_NOINLINE bool values_finite(const struct block *block, int from, int to)
@@ -120,16 +192,16 @@ static vf weight_at(const struct block *block, int j, int column)
 /* ---- scores = K Q^T -------------------------------------------------------------------------- */
 
 /* One dimension of the product: k[.][0] times a vector of queries, for `rows` keys. */
-VF_INLINE void score_step(const int rows, const int cols, const float *k, ptrdiff_t k_stride,
+VF_INLINE void score_step(const int rows, const int cols, const key_element *k, ptrdiff_t k_stride,
                           const float *q, vf acc[FLASH_ROWS][FLASH_COLS])
 {
     vf b[FLASH_COLS];
     VF_UNROLL
     for (int c = 0; c < cols; c++)
-        b[c] = vf_load(q + c * VF_LANES);
+        b[c] = load_query(q + c * VF_LANES);
     VF_UNROLL
     for (int r = 0; r < rows; r++) {
-        const vf x = vf_broadcast(k + r * k_stride);
+        const vf x = broadcast_key(k + r * k_stride);
         VF_UNROLL
         for (int c = 0; c < cols; c++)
             acc[r][c] = vf_fma(x, b[c], acc[r][c]);
@@ -139,15 +211,23 @@ VF_INLINE void score_step(const int rows, const int cols, const float *k, ptrdif
 VF_INLINE void score_tile(const int rows, const int cols, struct score_args a)
 {
     vf acc[FLASH_ROWS][FLASH_COLS];
-    clear_sums(rows, cols, acc);
-    const float *k = a.k, *q = a.q;
+    const key_element *k = a.k;
+    const float *q = a.q;
 #if VF_FACTOR_IN_LANE
-    for (const float *end = k + a.dim / VF_FACTORS * VF_FACTORS; k < end;
-         k += VF_FACTORS, q += VF_FACTORS * FLASH_TILE)
-        score_lanes(rows, cols, k, a.k_stride * (ptrdiff_t)sizeof *k, q, acc);
+    if (begin_scores(rows, cols, &a, acc)) {
+        k += KEY_FACTORS;
+        q += KEY_FACTORS * FLASH_TILE;
+    }
+    const key_element *whole = (const key_element *)a.k + a.dim / KEY_FACTORS * KEY_FACTORS;
+    for (; k < whole; k += KEY_FACTORS, q += KEY_FACTORS * FLASH_TILE)
+        score_lanes(rows, cols, false, k, a.k_stride * (ptrdiff_t)sizeof *k, q, acc);
+#else
+    clear_sums(rows, cols, acc);
 #endif
-    for (const float *end = (const float *)a.k + a.dim; k < end; k++, q += FLASH_TILE)
+    for (const key_element *end = (const key_element *)a.k + a.dim; k < end; k++, q += FLASH_TILE)
         score_step(rows, cols, k, a.k_stride, q, acc);
+    if (F16_PRODUCTS)
+        scale_scores(rows, cols, a.scale, acc);
     store_scores(rows, cols, &a.to, acc);
 }
 
@@ -160,6 +240,11 @@ VF_INLINE void exponentials(const int cols, const enum exponent kind, float *s, 
     VF_UNROLL
     for (int c = 0; c < cols; c++)
         sum[c] = vf_set1(0);
+#if VF_FACTOR_IN_LANE /* storing weights might change it in memory, for all the compiler knows */
+    vf held[FLASH_COLS];
+    memcpy(held, shift, (size_t)cols * sizeof *held);
+    shift = held;
+#endif
     for (const float *end = s + keys * FLASH_TILE; s < end; s += FLASH_TILE) {
         VF_UNROLL
         for (int c = 0; c < cols; c++) {
@@ -181,7 +266,8 @@ VF_INLINE void score_and_exp(struct score_args a, vf sum[FLASH_COLS])
     vf acc[FLASH_ROWS][FLASH_COLS];
     clear_sums(FLASH_ROWS, FLASH_COLS, acc);
     const ptrdiff_t each = a.dim / (FLASH_ROWS * FLASH_COLS);
-    const float *k = a.k, *q = a.q, *end = k;
+    const key_element *k = a.k, *end = k;
+    const float *q = a.q;
     float *p = a.to.s - FLASH_ROWS * FLASH_TILE;
     do {
         VF_UNROLL
@@ -193,8 +279,10 @@ VF_INLINE void score_and_exp(struct score_args a, vf sum[FLASH_COLS])
                 score_step(FLASH_ROWS, FLASH_COLS, k, a.k_stride, q, acc);
         }
     } while (p < a.to.s);
-    for (end = (const float *)a.k + a.dim; k < end; k++, q += FLASH_TILE)
+    for (end = (const key_element *)a.k + a.dim; k < end; k++, q += FLASH_TILE)
         score_step(FLASH_ROWS, FLASH_COLS, k, a.k_stride, q, acc);
+    if (F16_PRODUCTS)
+        scale_scores(FLASH_ROWS, FLASH_COLS, a.scale, acc);
     store_scores(FLASH_ROWS, FLASH_COLS, &a.to, acc);
 }
 

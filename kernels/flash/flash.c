@@ -30,6 +30,7 @@
  *                              one factor from a lane: 16 + 8 + 2 = 26 of 32 registers; 16 loads
  *                              per 64 FMAs.  4 cycles on four pipes (Neoverse V2) want the 16.
  *                              A broadcast would take a turn of a floating-point pipe (N1).
+ *                              Of neon_f16 a vector of a key does for 8 steps.
  *                      sve     as neon; the vector of factors repeats four of a key.
  *                  3 columns need 27 registers and 11 loads per 24 FMAs, but 48 queries divide
  *                  neither 64 nor 128, and loads do not bind: 10 of them take 5 to 10 cycles,
@@ -55,7 +56,8 @@
  *                  a core gets.  q and o of eight tiles are 128 KB (256 at D = 128), of 1 MB of L2.
  *                  A tile of neon has a quarter of the queries; a task there has half as many.
  *                  128 keys and four tiles took 2 to 3 % longer in bf16 and avx2 and up to 1 % in
- *                  f32 (docs/tuning.md).
+ *                  f32 (docs/tuning.md).  With vectors of 128 bits on AArch64 scores of 256 keys are
+ *                  8 KB of an L1 of 64.
  *
  * Measured on AMD Zen 4 (one 512-bit FMA a cycle), S = 1024, D = 64, one thread, by a sampling
  * profiler: scores and weights 52 % of the time, values 45, the rest calls, prefetching between

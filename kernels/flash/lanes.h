@@ -8,9 +8,18 @@
 #ifndef ATTN_FLASH_LANES_H
 #define ATTN_FLASH_LANES_H
 
+#include "shared/simd_f16.h"
 #include "tile.h"
 
 #if VF_FACTOR_IN_LANE
+
+#if F16_PRODUCTS
+#define KEY_FACTORS F16_FACTORS
+#define load_key_factors f16_load_factors
+#else
+#define KEY_FACTORS VF_FACTORS
+#define load_key_factors(p) vf_load_factors((const float *)(p))
+#endif
 
 VF_INLINE vf multiply_lane(vf factors, const int lane, vf b, vf acc)
 {
@@ -21,9 +30,28 @@ VF_INLINE vf multiply_lane(vf factors, const int lane, vf b, vf acc)
 #endif
 }
 
-/* VF_FACTORS steps of the product of keys `bytes` apart and queries. */
-VF_INLINE void score_lanes(const int rows, const int cols, const void *k, ptrdiff_t bytes,
-                           const float *q, vf acc[FLASH_ROWS][FLASH_COLS])
+/* Adds what factor `lane` of x makes of one dimension of the queries in `cols` columns. */
+VF_INLINE void multiply_queries(const int cols, const bool first, vf x, const int lane,
+                                const float *q, vf acc[FLASH_COLS])
+{
+#if F16_PRODUCTS
+    (void)first;
+    const vf b = vf_load(q); /* halves: of both columns, or of one and something */
+    acc[0] = f16_fma_lane(x, lane, b, acc[0]);
+    if (cols == 2)
+        acc[1] = f16_fma_lane_upper(x, lane, b, acc[1]);
+#else
+    VF_UNROLL
+    for (int c = 0; c < cols; c++) {
+        const vf b = vf_load(q + c * VF_LANES);
+        acc[c] = first ? vf_multiply_lane(x, lane, b) : multiply_lane(x, lane, b, acc[c]);
+    }
+#endif
+}
+
+/* KEY_FACTORS steps of the product of keys `bytes` apart and queries; `first`: the sums are not set. */
+VF_INLINE void score_lanes(const int rows, const int cols, const bool first, const void *k,
+                           ptrdiff_t bytes, const float *q, vf acc[FLASH_ROWS][FLASH_COLS])
 {
     /* Two pointers and three distances; left to itself GCC adds one up for each row. */
     const char *upper = k, *lower = upper + 4 * bytes;
@@ -31,22 +59,30 @@ VF_INLINE void score_lanes(const int rows, const int cols, const void *k, ptrdif
     vf x[FLASH_ROWS];
     VF_UNROLL
     for (int r = 0; r < rows; r++)
-        x[r] = vf_load_factors(
-            (const float *)((r < 4 ? upper : lower) + (r % 4 == 3 ? third : r % 4 * bytes)));
+        x[r] = load_key_factors(
+            (const key_element *)((r < 4 ? upper : lower) + (r % 4 == 3 ? third : r % 4 * bytes)));
     VF_UNROLL
-    for (int lane = 0; lane < VF_FACTORS; lane++) {
-        vf b[FLASH_COLS];
+    for (int lane = 0; lane < KEY_FACTORS; lane++) {
         VF_UNROLL
-        for (int c = 0; c < cols; c++)
-            b[c] = vf_load(q + lane * FLASH_TILE + c * VF_LANES);
-        VF_UNROLL
-        for (int r = 0; r < rows; r++) {
-            VF_UNROLL
-            for (int c = 0; c < cols; c++)
-                acc[r][c] = multiply_lane(x[r], lane, b[c], acc[r][c]);
-        }
+        for (int r = 0; r < rows; r++)
+            multiply_queries(cols, first && lane == 0, x[r], lane, q + lane * FLASH_TILE, acc[r]);
     }
 }
+
+#if PAIR == 1
+/* The first KEY_FACTORS steps, if there are so many, without an addition to 0 where products do without;
+ * else clears the sums. */
+VF_INLINE bool begin_scores(const int rows, const int cols, const struct score_args *a,
+                            vf acc[FLASH_ROWS][FLASH_COLS])
+{
+    if (F16_PRODUCTS || FLASH_STACK == 1 || a->dim < KEY_FACTORS) {
+        clear_sums(rows, cols, acc);
+        return false;
+    }
+    score_lanes(rows, cols, true, a->k, a->k_stride * (ptrdiff_t)sizeof(key_element), a->q, acc);
+    return true;
+}
+#endif
 
 /* What one key, or pair, adds to `rows` value dimensions, a multiple of VF_FACTORS; b: its weights. */
 VF_INLINE void value_lanes(const int rows, const int cols, const void *v, const vf b[FLASH_COLS],

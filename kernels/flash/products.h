@@ -5,6 +5,7 @@
  * An object file has one arithmetic.  f32.h and bf16.h define the same names:
  *
  *   FLASH_DTYPES, FLASH_KV_DTYPES, FLASH_COMPUTE  what the descriptor says of it
+ *   key_element      of K, as it is multiplied
  *   PAIR             elements that a lane of 32 bits holds and one instruction multiplies: 1 or 2
  *   FLASH_SPECULATES whether score_and_exp() pays
  *   packs            whether pack() may copy anything
@@ -56,23 +57,59 @@ REGISTER_TILE(value_2_2, value_tile, value_args, 2, 2)
 REGISTER_TILE(value_1_1, value_tile, value_args, 1, 1)
 REGISTER_TILE(value_1_2, value_tile, value_args, 1, 2)
 
+#if FLASH_STACK > 1
+VF_INLINE void score_stack(const int rows, const int cols, struct score_args a)
+{
+#pragma GCC unroll 1
+    for (int r = 0; r < rows; r += FLASH_ROWS) {
+        score_tile(FLASH_ROWS, cols, a);
+        a.k = (const key_element *)a.k + FLASH_ROWS * a.k_stride;
+        a.to.s += FLASH_ROWS * FLASH_TILE;
+    }
+}
+
+VF_INLINE void value_stack(const int rows, const int cols, struct value_args a)
+{
+    const void *first = a.v;
+#pragma GCC unroll 1
+    for (int r = 0; r < rows; r += FLASH_ROWS) {
+        a.v = value_column(first, a.v_stride, r);
+        value_tile(FLASH_ROWS, cols, a);
+        a.o += FLASH_ROWS * FLASH_TILE;
+    }
+}
+REGISTER_TILE(score_stack_1, score_stack, score_args, FLASH_STACK *FLASH_ROWS, 1)
+REGISTER_TILE(score_stack_2, score_stack, score_args, FLASH_STACK *FLASH_ROWS, 2)
+REGISTER_TILE(value_stack_1, value_stack, value_args, FLASH_STACK *FLASH_ROWS, 1)
+REGISTER_TILE(value_stack_2, value_stack, value_args, FLASH_STACK *FLASH_ROWS, 2)
+#endif
+
 /* Any number of rows is a sum of these heights, the highest that fits taken first. */
 static const struct register_tile {
     int rows;
     void (*score[FLASH_COLS])(const struct score_args *args); /* for one column and for two */
     void (*value[FLASH_COLS])(const struct value_args *args);
 } register_tiles[] = {
+#if FLASH_STACK > 1
+    {FLASH_STACK * FLASH_ROWS, {score_stack_1, score_stack_2}, {value_stack_1, value_stack_2}},
+#endif
     {FLASH_ROWS, {score_full_1, score_full_2}, {value_full_1, value_full_2}},
     {4, {score_4_1, score_4_2}, {value_4_1, value_4_2}},
     {2, {score_2_1, score_2_2}, {value_2_1, value_2_2}},
     {1, {score_1_1, score_1_2}, {value_1_1, value_1_2}},
 };
 
-/* Register tiles of a tile of queries and so many keys: each calls prefetch_share() once. */
+/* Calls for so many rows. */
+static inline size_t count_calls(size_t n)
+{
+    const size_t rows = FLASH_ROWS, stack = FLASH_STACK * rows;
+    return FLASH_STACK > 1 ? n / stack + (n % stack + rows - 1) / rows : (n + rows - 1) / rows;
+}
+
+/* Calls for a tile of queries and so many keys: after each comes one of prefetch_share(). */
 static size_t count_register_tiles(const struct job *job, int keys)
 {
-    const size_t rows = FLASH_ROWS, k = (size_t)keys, v = (size_t)job->v_dim;
-    return (k + rows - 1) / rows + (v + rows - 1) / rows;
+    return count_calls((size_t)keys) + count_calls((size_t)job->v_dim);
 }
 
 /* ---- scores and results ---------------------------------------------------------------------- */
@@ -80,7 +117,7 @@ static size_t count_register_tiles(const struct job *job, int keys)
 /* Bytes of `rows` rows of a block's K. */
 VF_INLINE ptrdiff_t key_bytes(const struct block *block, int rows)
 {
-    return rows * block->k_stride * (ptrdiff_t)sizeof(float) / PAIR;
+    return rows * block->k_stride * (ptrdiff_t)sizeof(key_element);
 }
 
 /* What scores of a tile are relative to, and where their maximum goes. */

@@ -31,8 +31,12 @@
 
 /* Keys of a block, a multiple of FLASH_ROWS.  AArch64's were chosen by a model without caches. */
 #ifndef FLASH_KEYS
-#define FLASH_KEYS (FLASH_ROWS < 8 ? 240 : VF_FACTOR_IN_LANE ? 128 : 256)
+#define FLASH_KEYS (FLASH_ROWS < 8 ? 240 : VF_FACTOR_IN_LANE && VF_BYTES > 16 ? 128 : 256)
 #endif
+
+/* Register tiles that one call computes, one after the other: those of AArch64 are short, and calls a part
+ * of their time.  Of longer vectors than 128 bits GCC 12 then copies sums in the loops of scores. */
+#define FLASH_STACK (VF_FACTOR_IN_LANE && VF_BYTES == 16 ? 4 : 1)
 
 /* Tiles that share each block of K and V while it is in the second-level cache: 256 queries at avx512, 128
  * on AArch64. */
@@ -120,7 +124,27 @@ VF_INLINE void clear_sums(const int rows, const int cols, vf acc[FLASH_ROWS][FLA
     for (int r = 0; r < rows; r++) {
         VF_UNROLL
         for (int c = 0; c < cols; c++)
+#if VF_FACTOR_IN_LANE /* each by itself: GCC 12 copies one, which takes a turn of the multipliers */
+            acc[r][c] = vf_product(vf_set1(0));
+#else
             acc[r][c] = vf_set1(0);
+#endif
+    }
+}
+
+/*
+ * Products with queries as they are become scores, each rounded before m is subtracted: m was made of such scores.  One FMA
+ * would do both, and leave of the largest score itself what rounding took from m: half an ulp, which from
+ * scores of 2^31 on is more than exponents of weights can be.
+ */
+VF_INLINE void scale_scores(const int rows, const int cols, float scale,
+                            vf acc[FLASH_ROWS][FLASH_COLS])
+{
+    VF_UNROLL
+    for (int r = 0; r < rows; r++) {
+        VF_UNROLL
+        for (int c = 0; c < cols; c++)
+            acc[r][c] = vf_product(acc[r][c] * scale);
     }
 }
 
@@ -141,12 +165,25 @@ VF_INLINE void store_scores(const int rows, const int cols, const struct score_t
     for (int c = 0; c < cols; c++) {
         const vf m = to->m[c], floor = to->floor[c];
         vf top = to->top[c];
+#if VF_FACTOR_IN_LANE /* of pairs first: a maximum waits for the one before it */
+        vf other = top;
+        VF_UNROLL
+        for (int r = 0; r < rows; r++) {
+            const vf x = vf_at_least(floor, acc[r][c] - m);
+            vf_store(to->s + r * FLASH_TILE + c * VF_LANES, x);
+            if (r % 2 || r + 1 == rows)
+                top = vf_max(vf_max(x, other), top);
+            else
+                other = x;
+        }
+#else
         VF_UNROLL
         for (int r = 0; r < rows; r++) {
             const vf x = vf_at_least(floor, acc[r][c] - m);
             vf_store(to->s + r * FLASH_TILE + c * VF_LANES, x);
             top = vf_max(x, top);
         }
+#endif
         to->top[c] = top;
     }
 }

@@ -112,7 +112,13 @@ static inline vf exp2_above_floor(vf x)
     const vf magic = vf_set1(1.5f * (float)(1 << (23 - EXP2_BITS)) + EXP2_BIAS);
     const vf shifted = x + magic;
     const vf r = x - (shifted - magic);
+#if EXP2_BITS == 6
+    /* FMAD needs no copy of the 1; GCC takes FMLA for vectors of 128 bits. */
+    const vf p = (vf)svmad_x(svptrue_b32(), (svfloat32_t)exp2_polynomial(r), (svfloat32_t)r,
+                             (svfloat32_t)vf_set1(1));
+#else
     const vf p = exp2_polynomial(r) * r + 1.0f;
+#endif
     return p * exp2_step(shifted);
 }
 

@@ -373,6 +373,19 @@ static inline vf vf_fma(vf a, vf b, vf c)
 #endif
 }
 
+/* x as it is: keeps the product that it is from being fused with a sum. */
+static inline vf vf_product(vf x)
+{
+#if defined __x86_64__
+    __asm__("" : "+v"(x));
+#elif defined __aarch64__
+    __asm__("" : "+w"(x));
+#else
+    __asm__("" : "+m"(x));
+#endif
+    return x;
+}
+
 #if VF_FACTOR_IN_LANE && REAL_BYTES == 4
 /* VF_FACTORS factors; GCC 12 would otherwise load each lane by itself. */
 VF_INLINE vf vf_load_factors(const real *p)
@@ -386,10 +399,35 @@ VF_INLINE vf vf_load_factors(const real *p)
     return v;
 }
 
+#define VF_FMUL_LANE(lane)                                                        \
+    case lane:                                                                    \
+        __asm__("fmul %0.4s, %1.4s, %2.s[" #lane "]" : "=w"(c) : "w"(b), "w"(a)); \
+        return c;
 #define VF_FMLA_LANE(lane)                                                        \
     case lane:                                                                    \
         __asm__("fmla %0.4s, %1.4s, %2.s[" #lane "]" : "+w"(c) : "w"(b), "w"(a)); \
         return c;
+
+/* a's factor `lane`, a constant, times b. */
+VF_INLINE vf vf_multiply_lane(vf a, const int lane, vf b)
+{
+    vf c = b;
+#if VF_SVE && VF_BYTES > 16
+#define VF_SVMUL_LANE(lane) svmul_lane_f32((svfloat32_t)b, (svfloat32_t)a, lane)
+    c = (vf)(lane == 0   ? VF_SVMUL_LANE(0) /* which takes nothing but literals */
+             : lane == 1 ? VF_SVMUL_LANE(1)
+             : lane == 2 ? VF_SVMUL_LANE(2)
+                         : VF_SVMUL_LANE(3));
+#else
+    switch (lane) {
+        VF_FMUL_LANE(0)
+        VF_FMUL_LANE(1)
+        VF_FMUL_LANE(2)
+        VF_FMUL_LANE(3)
+    }
+#endif
+    return c;
+}
 
 /* a's factor `lane`, a constant, times b, plus c. */
 VF_INLINE vf vf_fma_lane(vf a, const int lane, vf b, vf c)

@@ -62,7 +62,9 @@ static inline vf vf_load_i8(const int8_t *p)
 /* VF_LANES f16. */
 static inline vf vf_load_f16(const uint16_t *p)
 {
-#if defined __AVX512F__
+#if defined __AVX512FP16__
+    return (vf)_mm512_cvtxph_ps((__m256h)_mm256_loadu_si256((const __m256i *)p));
+#elif defined __AVX512F__
     return (vf)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p));
 #elif defined __F16C__
     return (vf)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p));
@@ -99,6 +101,20 @@ static inline void vu_store_halves(uint16_t *p, vu v)
 #endif
 }
 
+#if defined __AVX512FP16__ || defined __aarch64__
+/* VF_LANES f16, rounded to nearest even. */
+static inline void vf_store_f16(uint16_t *p, vf v)
+{
+#if defined __AVX512FP16__
+    _mm256_storeu_si256((__m256i *)p, (__m256i)_mm512_cvtxps_ph((__m512)v));
+#elif VF_SVE /* each in the lower half of its lane */
+    vu_store_halves(p, (vu)svreinterpret_u32_f16(svcvt_f16_f32_x(svptrue_b32(), (svfloat32_t)v)));
+#else
+    vst1_u16(p, vreinterpret_u16_f16(vcvt_f16_f32((float32x4_t)v)));
+#endif
+}
+#endif
+
 /* The first n <= VF_LANES lanes from elements of a type, zero in the others. */
 VF_INLINE vf vf_load_elements(enum attn_dtype dtype, const void *p, size_t n)
 {
@@ -123,8 +139,12 @@ VF_INLINE void vf_store_elements(enum attn_dtype dtype, void *p, vf v, size_t n)
     if (dtype == ATTN_BF16) {
         vu_store_halves(h, vf_round_bf16(v) >> 16);
     } else {
+#if defined __AVX512FP16__ || defined __aarch64__
+        vf_store_f16(h, v);
+#else
         for (int i = 0; i < VF_LANES; i++)
             h[i] = attn_f32_to_f16(v[i]);
+#endif
     }
     memcpy(p, h, n * sizeof *h);
 }

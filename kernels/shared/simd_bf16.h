@@ -73,17 +73,6 @@ VF_INLINE vi bf16_join(vf a, vf b)
     return (vi)__builtin_shufflevector(apart, apart, VF_EACH(BF16_LOWER, VF_LANES));
 }
 
-/* x as it is: keeps the product that it is from being fused with a sum. */
-VF_INLINE vf bf16_product(vf x)
-{
-#if defined __AVX512BF16__
-    __asm__("" : "+v"(x));
-#else
-    __asm__("" : "+w"(x));
-#endif
-    return x;
-}
-
 #else
 #define BF16_PAIRS 0
 #endif

@@ -12,6 +12,7 @@
 
 #include "shared/simd16.h"
 #include "shared/simd_bf16.h"
+#include "shared/simd_f16.h"
 
 enum format { FORMAT_F32, FORMAT_BF16, FORMAT_F16, FORMAT_I8 };
 
@@ -44,8 +45,15 @@ static inline enum format format_of(enum attn_dtype kv_dtype)
 #define FORMAT_PAIRS(format) 0
 #endif
 
+/* Whether K is multiplied as it lies. */
+#if F16_PRODUCTS
+#define FORMAT_AS_IT_LIES(format) ((format) == FORMAT_F16)
+#else
+#define FORMAT_AS_IT_LIES(format) FORMAT_PAIRS(format)
+#endif
+
 /* Vectors of K and of Q in a step. */
-#define FORMAT_K_VECTORS(format) (FORMAT_PAIRS(format) ? 1 : FORMAT_VECTORS(format))
+#define FORMAT_K_VECTORS(format) (FORMAT_AS_IT_LIES(format) ? 1 : FORMAT_VECTORS(format))
 
 /* A row of K or V: `full` whole steps and, where `tail` is not 0, one of `tail` bytes. */
 struct axis {
@@ -118,7 +126,7 @@ VF_INLINE void widen_step(const enum format format, int tail, const char *p, vf 
 /* A step of K as it is multiplied. */
 VF_INLINE void load_k(const enum format format, int tail, const char *p, vf x[2])
 {
-    if (!FORMAT_PAIRS(format))
+    if (!FORMAT_AS_IT_LIES(format))
         widen_step(format, tail, p, x);
     else if (tail)
         x[0] = (vf)vi_load_bytes(p, (size_t)tail);
@@ -131,6 +139,9 @@ VF_INLINE vf multiply(const enum format format, vf q, vf k, vf sum)
 #if BF16_PAIRS
     if (FORMAT_PAIRS(format))
         return bf16_dot((vi)q, (vi)k, sum);
+#elif F16_PRODUCTS
+    if (FORMAT_AS_IT_LIES(format))
+        return f16_dot(q, k, sum);
 #else
     (void)format;
 #endif

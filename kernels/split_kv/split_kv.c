@@ -208,6 +208,9 @@ const struct attn_kernel ATTN_KERNEL = {
 #if BF16_PAIRS
     .caps.dtypes = ATTN_BIT(ATTN_BF16),
     .caps.compute = ATTN_BF16,
+#elif F16_ALONE
+    .caps.dtypes = ATTN_BIT(ATTN_F16),
+    .caps.compute = ATTN_F32,
 #else
     .caps.dtypes = ATTN_BIT(ATTN_F32) | ATTN_BIT(ATTN_BF16) | ATTN_BIT(ATTN_F16),
     .caps.compute = ATTN_F32,

@@ -64,6 +64,7 @@ static void preference_is_by_vendor(void **state)
         assert_int_equal(order[ATTN_ISA_COUNT - 2], ATTN_ISA_AVX2);
         const bool pairs = place(order, ATTN_ISA_AVX512_BF16) < place(order, ATTN_ISA_AVX512);
         assert_int_equal(pairs, strcmp(vendors[v], "intel") != 0);
+        assert_true(place(order, ATTN_ISA_AVX512) < place(order, ATTN_ISA_AVX512_FP16));
     }
 }
 
@@ -117,6 +118,28 @@ static void descriptors(void **state)
     assert_true(attn_isa_available(baseline));
     assert_int_equal(attn_find("naive", ATTN_ISA_BASELINE)->isa, baseline);
     assert_ptr_equal(attn_find("naive", ATTN_ISA_BASELINE), attn_find("naive", baseline));
+}
+
+/* Others of their processors compute other types; products of f16 are added in float32, which is what
+ * is claimed and judged. */
+static void variants_of_f16_take_nothing_else(void **state)
+{
+    (void)state;
+    size_t count, found = 0;
+    const struct attn_kernel *const *kernels = attn_kernels(&count);
+    for (size_t i = 0; i < count; i++) {
+        const struct attn_kernel *k = kernels[i];
+        if (k->isa != ATTN_ISA_AVX512_FP16 && k->isa != ATTN_ISA_NEON_F16)
+            continue;
+        assert_int_equal(k->caps.dtypes, 1u << ATTN_F16);
+        assert_int_equal(k->caps.compute, ATTN_F32);
+        found++;
+    }
+#if defined __x86_64__ || defined __aarch64__
+    assert_int_equal(found, 2); /* flash and split_kv */
+#else
+    assert_int_equal(found, 0);
+#endif
 }
 
 /* Of the variants for vectors of one length the host runs those of its own; SVE stands for them. */
@@ -230,6 +253,7 @@ int main(void)
         cmocka_unit_test(preference_is_by_vendor),
         cmocka_unit_test(this_host_prefers_what_it_can_run),
         cmocka_unit_test(descriptors),
+        cmocka_unit_test(variants_of_f16_take_nothing_else),
         cmocka_unit_test(sve_is_of_the_hosts_length),
         cmocka_unit_test(blas_environment),
     };
