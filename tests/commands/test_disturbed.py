@@ -85,7 +85,7 @@ class Disturbed(Sessions):
         self.assertEqual([row["state"] for row in rest], ["ok", "ok"])
 
     def cpuset(self) -> pathlib.Path:
-        """A control group of all CPUs, for processes that are then left with fewer; gone at the end."""
+        """A control group of all CPUs, to take some of them away from; gone at the end."""
         for root in CPUSETS:
             group = root / f"attnbench-test-{os.getpid()}"
             try:
@@ -120,7 +120,9 @@ class Disturbed(Sessions):
         )
         self.assertEqual([(row["state"], row["time"]) for row in rest], [("skipped", None)] * 2)
         for row in rest:
-            self.assertRegex(row["why"], r"^1 of \d+ threads are not on the CPU they were bound to$")
+            self.assertRegex(
+                row["why"], r"^1 of \d+ threads are not on the CPU they were bound to$"
+            )
 
     def test_a_parent_that_is_stopped(self) -> None:
         """Its worker goes on, and its answer waits."""
