@@ -1,13 +1,13 @@
 """Where a series of times changed, and by how much."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
-import ruptures
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
-from scipy.ndimage import median_filter
 
 from attntools import style
 from attntools.comparison import THRESHOLD
@@ -17,9 +17,21 @@ from attntools.units import change, seconds
 # Sessions that a new level must last for: one or two slow sessions are noise, not a change.
 SHORTEST = 3
 
+# Changes that are none, for each session: what a permutation test may be wrong by.
+FALSE = 1e-3
+ORDERS = 999
+
+# Beyond so many deviations from the middle a time says no more than that it is far.
+FAR = 3
+
+# Half an interval, relative; sessions that know their own time less well weigh less.
+SURE = 0.02
+
 DATES = 8  # that fit below a figure
 COMMIT = 10  # letters of a commit
 LANE_INCHES = 0.4  # height of a change's label
+
+Array = np.ndarray
 
 
 @dataclass
@@ -30,30 +42,83 @@ class Change:
     ratio: float  # median after over median before
 
 
-def changes(times: list[float], threshold: float = THRESHOLD) -> list[Change]:
-    """Change points of a series, oldest first (PELT, Killick et al. 2012, through ruptures).
+def middle(x: Array, weights: Array) -> float:
+    """The weighted median."""
+    order = np.argsort(x)
+    sums = np.cumsum(weights[order])
+    return float(x[order][np.searchsorted(sums, sums[-1] / 2)])
 
-    On logarithms, with the penalty of a normal model whose spread comes from the differences
-    of neighbours (their median absolute deviation, so that the changes themselves do not count).
-    """
-    if len(times) < 2 * SHORTEST:
-        return []
-    x = np.log(np.array(times))
-    steps = np.diff(x)
-    spread = 1.4826 * np.median(np.abs(steps - np.median(steps))) / np.sqrt(2)
+
+def scores(x: Array, weights: Array) -> Array:
+    """Deviations from the middle, in units of their own median and no larger than FAR."""
+    off = x - middle(x, weights)
     # A clock knows no more than this; without it a series of equal times would split anywhere.
-    spread = max(float(spread), 1e-3)
-    penalty = 3 * np.log(len(x)) * spread**2
-    # Of five neighbours the middle one: a step stays where it is, one or two slow sessions go.
-    level = median_filter(x, 2 * SHORTEST - 1, mode="nearest")
-    search = ruptures.Pelt(model="l2", min_size=SHORTEST, jump=1).fit(level[:, None])
-    ends = [0, *search.predict(pen=penalty)]
-    found = []
-    for before, at, after in zip(ends, ends[1:], ends[2:], strict=False):
-        ratio = float(np.exp(np.median(x[at:after]) - np.median(x[before:at])))
-        if not 1 / (1 + threshold) <= ratio <= 1 + threshold:
-            found.append(Change(at, ratio))
-    return found
+    spread = max(1.4826 * middle(abs(off), weights), 1e-3)
+    return np.clip(off / spread, -FAR, FAR)
+
+
+def steps(y: Array, weights: Array) -> Array:
+    """How large a step is at each split of a series, or of each row, less what chance adds."""
+    counts, sums = np.cumsum(weights, -1), np.cumsum(weights * y, -1)
+    inner = slice(SHORTEST - 1, y.shape[-1] - SHORTEST)
+    before, after = counts[..., inner], counts[..., -1:] - counts[..., inner]
+    means = sums[..., inner] / before - (sums[..., -1:] - sums[..., inner]) / after
+    return abs(means) * np.sqrt(before * after / (before + after))
+
+
+@cache
+def orders(n: int) -> Array:
+    """Rows of n numbers in a random order, the same in every run."""
+    return np.argsort(np.random.default_rng(n).random((ORDERS, n)), axis=1)
+
+
+def split(x: Array, weights: Array) -> int:
+    """Where the largest step of a series is; 0 where its sessions in another order have such, too.
+
+    The share of orders with a step as large is the probability of one if no order is more likely
+    than another (Westfall and Young 1993: a permutation test of the largest of many statistics).
+    It holds for any noise; only sessions that resemble the ones before them make it too low.
+    """
+    if len(x) < 2 * SHORTEST:
+        return 0
+    y = scores(x, weights)
+    found = steps(y, weights)
+    order = orders(len(x))
+    chance = steps(y[order], weights[order]).max(1)
+    as_large = 1 + np.count_nonzero(chance >= found.max() * (1 - 1e-9))
+    return int(found.argmax()) + SHORTEST if as_large <= FALSE * len(x) * (ORDERS + 1) else 0
+
+
+def changes(
+    times: Sequence[float], halves: Sequence[float] = (), threshold: float = THRESHOLD
+) -> list[Change]:
+    """Change points of a series, oldest first, by binary segmentation of the logarithms.
+
+    Args:
+        times: the sessions' medians.
+        halves: half of their intervals, relative to them; 0 counts as sure.
+        threshold: the smallest change.
+    """
+    x = np.log(np.array(times))
+    wide = np.maximum(np.array(halves) if halves else np.zeros(len(x)), SURE)
+    weights = (SURE / wide) ** 2
+    ends, todo = {0, len(x)}, [(0, len(x))]
+    while todo:
+        start, end = todo.pop()
+        at = split(x[start:end], weights[start:end])
+        if at:
+            ends.add(start + at)
+            todo += [(start, start + at), (start + at, end)]
+    levels = [(i, middle(x[i:j], weights[i:j])) for i, j in pairwise(sorted(ends))]
+    found = [
+        Change(i, float(np.exp(level - before))) for (_, before), (i, level) in pairwise(levels)
+    ]
+    return [c for c in found if not 1 / (1 + threshold) <= c.ratio <= 1 + threshold]
+
+
+def of(points: Sequence[Point]) -> list[Change]:
+    """Change points of a cell's sessions."""
+    return changes([p.median_s for p in points], [p.half for p in points])
 
 
 def dates(started: list[str]) -> list[str]:
