@@ -162,15 +162,13 @@ class Point:
     started: str
     commit: str
     median_s: float
-    half: float = 0  # of its interval, relative; 0 where it has none
 
 
 def series(connection: sqlite3.Connection, pattern: str) -> dict[tuple[str, str, str], list[Point]]:
     """The times of cells whose name holds a text, by name, machine and build, oldest first."""
     found: dict[tuple[str, str, str], list[Point]] = {}
     for name, machine, build, *point in connection.execute(
-        "SELECT name, machine, build, number, started, coalesce(commit_id, '?'), median_s,"
-        " coalesce((hi_s - lo_s) / 2 / median_s, 0)"
+        "SELECT name, machine, build, number, started, coalesce(commit_id, '?'), median_s"
         " FROM cell JOIN session ON session = number"
         " WHERE median_s IS NOT NULL AND instr(name, ?) ORDER BY name, started, number",
         (pattern,),

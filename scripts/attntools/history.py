@@ -86,7 +86,7 @@ def show_trend(connection: sqlite3.Connection, options: argparse.Namespace) -> N
     }
     rows, followed = [], database.series(connection, options.text)
     for number, ((name, _machine, _build), points) in enumerate(followed.items()):
-        found = trend.of(points)
+        found = trend.changes([p.median_s for p in points])
         ends = [*(c.index for c in found), len(points)][1:]
         for c, end in zip(found, ends, strict=True):
             at = points[c.index]
@@ -111,7 +111,7 @@ def accept(connection: sqlite3.Connection, options: argparse.Namespace) -> None:
         numbers = [p.session for p in points]
         if session not in numbers:
             continue
-        found = trend.of(points)
+        found = trend.changes([p.median_s for p in points])
         begin |= {numbers[c.index] for c in found}
         if found and numbers.index(session) >= found[0].index:
             changed.append(name)

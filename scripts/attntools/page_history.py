@@ -76,7 +76,7 @@ def page(connection: sqlite3.Connection, name: str) -> str:
     reasons = _reasons(connection)
     found, drawn = [], []
     for (cell, _machine, _build), points in database.series(connection, "").items():
-        changes = trend.of(points)
+        changes = trend.changes([p.median_s for p in points])
         found.append(_followed(cell, points, changes, reasons))
         drawn.append((found[-1].largest, cell, points, changes))
     drawn = sorted((d for d in drawn if d[0]), key=lambda d: -d[0])[:MOST_FIGURES]

@@ -24,9 +24,6 @@ ORDERS = 999
 # Beyond so many deviations from the middle a time says no more than that it is far.
 FAR = 3
 
-# Half an interval, relative; sessions that know their own time less well weigh less.
-SURE = 0.02
-
 DATES = 8  # that fit below a figure
 COMMIT = 10  # letters of a commit
 LANE_INCHES = 0.4  # height of a change's label
@@ -42,28 +39,25 @@ class Change:
     ratio: float  # median after over median before
 
 
-def middle(x: Array, weights: Array) -> float:
-    """The weighted median."""
-    order = np.argsort(x)
-    sums = np.cumsum(weights[order])
-    return float(x[order][np.searchsorted(sums, sums[-1] / 2)])
-
-
-def scores(x: Array, weights: Array) -> Array:
-    """Deviations from the middle, in units of their own median and no larger than FAR."""
-    off = x - middle(x, weights)
+def scores(x: Array) -> Array:
+    """Deviations from the median, in units of the median one and no larger than FAR."""
+    off = x - np.median(x)
     # A clock knows no more than this; without it a series of equal times would split anywhere.
-    spread = max(1.4826 * middle(abs(off), weights), 1e-3)
+    spread = max(1.4826 * np.median(abs(off)), 1e-3)
     return np.clip(off / spread, -FAR, FAR)
 
 
-def steps(y: Array, weights: Array) -> Array:
-    """How large a step is at each split of a series, or of each row, less what chance adds."""
-    counts, sums = np.cumsum(weights, -1), np.cumsum(weights * y, -1)
-    inner = slice(SHORTEST - 1, y.shape[-1] - SHORTEST)
-    before, after = counts[..., inner], counts[..., -1:] - counts[..., inner]
-    means = sums[..., inner] / before - (sums[..., -1:] - sums[..., inner]) / after
-    return abs(means) * np.sqrt(before * after / (before + after))
+def steps(y: Array) -> Array:
+    """The size of the step at each split of a series, or of each row, in units of its noise."""
+    n = y.shape[-1]
+    before = np.arange(SHORTEST, n - SHORTEST + 1)
+    sums = np.cumsum(y - y.mean(-1, keepdims=True), -1)[..., before - 1]
+    return abs(sums) / np.sqrt(before * (n - before) / n)
+
+
+def distance(x: Array) -> float:
+    """How far numbers lie from their median, in all: single slow sessions weigh little."""
+    return float(abs(x - np.median(x)).sum())
 
 
 @cache
@@ -72,8 +66,8 @@ def orders(n: int) -> Array:
     return np.argsort(np.random.default_rng(n).random((ORDERS, n)), axis=1)
 
 
-def split(x: Array, weights: Array) -> int:
-    """Where the largest step of a series is; 0 where its sessions in another order have such, too.
+def split(x: Array) -> int:
+    """Where a series changes; 0 where its sessions in another order have steps as large.
 
     The share of orders with a step as large is the probability of one if no order is more likely
     than another (Westfall and Young 1993: a permutation test of the largest of many statistics).
@@ -81,44 +75,28 @@ def split(x: Array, weights: Array) -> int:
     """
     if len(x) < 2 * SHORTEST:
         return 0
-    y = scores(x, weights)
-    found = steps(y, weights)
-    order = orders(len(x))
-    chance = steps(y[order], weights[order]).max(1)
-    as_large = 1 + np.count_nonzero(chance >= found.max() * (1 - 1e-9))
-    return int(found.argmax()) + SHORTEST if as_large <= FALSE * len(x) * (ORDERS + 1) else 0
+    y = scores(x)
+    chance = steps(y[orders(len(x))]).max(1)
+    as_large = 1 + np.count_nonzero(chance >= steps(y).max() * (1 - 1e-9))
+    if as_large > FALSE * len(x) * (ORDERS + 1):
+        return 0
+    parted = [distance(x[:at]) + distance(x[at:]) for at in range(SHORTEST, len(x) - SHORTEST + 1)]
+    return int(np.argmin(parted)) + SHORTEST
 
 
-def changes(
-    times: Sequence[float], halves: Sequence[float] = (), threshold: float = THRESHOLD
-) -> list[Change]:
-    """Change points of a series, oldest first, by binary segmentation of the logarithms.
-
-    Args:
-        times: the sessions' medians.
-        halves: half of their intervals, relative to them; 0 counts as sure.
-        threshold: the smallest change.
-    """
+def changes(times: Sequence[float], threshold: float = THRESHOLD) -> list[Change]:
+    """Change points of a series, oldest first, by binary segmentation of the logarithms."""
     x = np.log(np.array(times))
-    wide = np.maximum(np.array(halves) if halves else np.zeros(len(x)), SURE)
-    weights = (SURE / wide) ** 2
     ends, todo = {0, len(x)}, [(0, len(x))]
     while todo:
         start, end = todo.pop()
-        at = split(x[start:end], weights[start:end])
+        at = split(x[start:end])
         if at:
             ends.add(start + at)
             todo += [(start, start + at), (start + at, end)]
-    levels = [(i, middle(x[i:j], weights[i:j])) for i, j in pairwise(sorted(ends))]
-    found = [
-        Change(i, float(np.exp(level - before))) for (_, before), (i, level) in pairwise(levels)
-    ]
+    levels = [(i, float(np.median(x[i:j]))) for i, j in pairwise(sorted(ends))]
+    found = [Change(i, float(np.exp(new - old))) for (_, old), (i, new) in pairwise(levels)]
     return [c for c in found if not 1 / (1 + threshold) <= c.ratio <= 1 + threshold]
-
-
-def of(points: Sequence[Point]) -> list[Change]:
-    """Change points of a cell's sessions."""
-    return changes([p.median_s for p in points], [p.half for p in points])
 
 
 def dates(started: list[str]) -> list[str]:

@@ -5,7 +5,7 @@
 
 Simulated histories of one cell, a session a day: 50 sessions without a change, and 30 with 5 that
 take 5 % more time.  Sessions differ by noise of several kinds, or by what the equal sessions of
-FILE differed by, drawn anew for every day, each with its interval.
+FILE differed by, drawn anew for every day.
 """
 
 from __future__ import annotations
@@ -24,20 +24,19 @@ from attntools.trend import Change, changes
 
 DAYS, BEFORE, WITHIN = 50, 30, 5
 
-# Of so many sessions: their relative deviations, and half of their intervals.
+# Relative deviations of so many sessions.
 Draw = Callable[[int], np.ndarray]
 
 
 def recorded(path: Path, rng: np.random.Generator) -> Draw:
-    """The sessions of a file, of a cell drawn each time: deviations from the cell's median."""
-    sessions: dict[tuple[str, int], list[tuple[float, float]]] = defaultdict(list)
+    """The deviations of a file's sessions from their cell's median, of a cell drawn each time."""
+    medians: dict[tuple[str, int], list[float]] = defaultdict(list)
     for line in path.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
-        if row["type"] == "cell" and row["state"] == "ok":
-            median, (lo, hi) = row["time"]["median_s"], row["time"]["ci95_s"] or (0, 0)
-            sessions[row["kernel"], row["threads"]].append((np.log(median), (hi - lo) / 2 / median))
-    cells = [np.array(of) - (np.median([x for x, _ in of]), 0) for of in sessions.values()]
-    return lambda n: rng.choice(cells[rng.integers(len(cells))], n).T
+        if row["type"] == "cell":
+            medians[row["kernel"], row["threads"]].append(np.log(row["time"]["median_s"]))
+    cells = [np.array(of) - np.median(of) for of in medians.values()]
+    return lambda n: rng.choice(cells[rng.integers(len(cells))], n)
 
 
 def correlated(x: np.ndarray, by: float) -> np.ndarray:
@@ -47,19 +46,18 @@ def correlated(x: np.ndarray, by: float) -> np.ndarray:
     return x
 
 
-def found_in(sessions: np.ndarray) -> list[Change]:
+def found_in(deviations: np.ndarray) -> list[Change]:
     """The changes of a history."""
-    deviations, halves = sessions
-    return changes(list(np.exp(deviations)), list(halves))
+    return changes(list(np.exp(deviations)))
 
 
-def step_found(sessions: np.ndarray) -> bool:
+def step_found(deviations: np.ndarray) -> bool:
     """Whether a slow-down near the step shows in one of the sessions after it."""
-    sessions[0] += np.log(1.05) * (np.arange(sessions.shape[1]) >= BEFORE)
+    stepped = deviations + np.log(1.05) * (np.arange(len(deviations)) >= BEFORE)
     return any(
         abs(change.index - BEFORE) <= 2 and change.ratio > 1
         for known in range(BEFORE + 1, BEFORE + WITHIN + 1)
-        for change in found_in(sessions[:, :known])
+        for change in found_in(stepped[:known])
     )
 
 
@@ -85,16 +83,13 @@ def main() -> int:
     options = parser.parse_args()
     rng = np.random.default_rng(options.seed)
 
-    def sure(draw: Callable[[int], np.ndarray]) -> Draw:
-        return lambda n: np.array([draw(n), np.zeros(n)])
-
     draws: dict[str, Draw] = {
-        f"normal, {spread:g} %": sure(lambda n, s=spread: s / 100 * rng.standard_normal(n))
+        f"normal, {spread:g} %": lambda n, spread=spread: spread / 100 * rng.standard_normal(n)
         for spread in (0.5, 1, 1.5, 2)
     }
-    draws["heavy tails (t, 2 degrees), 1 %"] = sure(lambda n: 0.01 * rng.standard_t(2, n))
-    draws["normal, 1 %, correlated by 0.5"] = sure(
-        lambda n: 0.01 * correlated(rng.standard_normal(n), 0.5)
+    draws["heavy tails (t, 2 degrees), 1 %"] = lambda n: 0.01 * rng.standard_t(2, n)
+    draws["normal, 1 %, correlated by 0.5"] = lambda n: (
+        0.01 * correlated(rng.standard_normal(n), 0.5)
     )
     for path in options.files:
         draws[f"recorded, {path.stem}"] = recorded(path, rng)
