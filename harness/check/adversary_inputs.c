@@ -35,7 +35,6 @@ const struct adversary adversaries[] = {
     {"large v", .fill = large_v},
     {"nan in k", .fill = nan_in_k, .special_keys = true, LEAKS_OR_VANISHES},
     {"nan in v", .fill = nan_in_v, .special_keys = true, LEAKS},
-    {"nan in v's last column", .fill = nan_in_last_column, .special_keys = true, LEAKS},
     {"nan in q", .fill = nan_in_q, .caveat = ATTN_CAVEAT_NAN_VANISHES},
     {"sink", .score = score_sink, .noise = NOISE, .mean = 2, .precise = true},
     {"rises", .score = score_rise, .mean = 2, .kinds = rise_kinds, .shape = shape_rises,
@@ -70,8 +69,6 @@ const struct adversary adversaries[] = {
     {"nan in k behind a mask", .fill = nan_in_k, .special_keys = true, .shape = shape_mask,
      LEAKS_OR_VANISHES},
     {"nan in v behind a mask", .fill = nan_in_v, .special_keys = true, .shape = shape_mask, LEAKS},
-    {"nan in v's last column behind a mask", .fill = nan_in_last_column, .special_keys = true,
-     .shape = shape_mask, LEAKS},
     {"hidden by a mask", .fill = fill_normal, .shape = shape_mask, .change = hide_columns, LEAKS},
     {"hidden by a bias", .fill = fill_normal, .shape = shape_bias, .change = hide_columns, LEAKS},
     {"hidden by a window", .fill = fill_normal, .shape = shape_window, .change = poison_hidden,
@@ -100,6 +97,9 @@ const struct adversary adversaries[] = {
     {"scales of 0 for channels", .fill = fill_normal, .shape = shape_int8_channels,
      .change = clear_scales},
     {"int8 of -128 and 127", .fill = fill_normal, .shape = shape_int8, .change = take_extremes},
+    {"nan in v's last column", .fill = nan_in_last_column, .special_keys = true, LEAKS},
+    {"nan in v's last column behind a mask", .fill = nan_in_last_column, .special_keys = true,
+     .shape = shape_mask, LEAKS},
 };
 
 const size_t adversary_count = sizeof adversaries / sizeof *adversaries;
