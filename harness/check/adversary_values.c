@@ -64,15 +64,16 @@ void mean_two(struct trial *trial, uint64_t key)
     patterns_normal(&trial->set, &trial->problem, PATTERNS_V, key, 2, 1);
 }
 
-/* NaN in the special key of every other KV head (of every head where there is one). */
-static void put_nan(struct trial *trial, enum keys_operand operand, size_t dim)
+/* NaN in dimensions [from, to) of the special key of every other KV head, of every head where there is
+ * one. */
+static void put_nan(struct trial *trial, enum keys_operand operand, size_t from, size_t to)
 {
     const struct attn_problem *p = &trial->problem;
     const struct attn_tensors *t = &trial->set.tensors;
     for (size_t b = 0; b < p->batch; b++)
         for (size_t g = b % 2; g < p->kv_heads; g += 2) {
             const struct patterns_key at = {b, g, check_needle(trial, b, g)};
-            for (size_t d = 0; at.j < attn_sequence(p, t, b).kv_len && d < dim; d++)
+            for (size_t d = from; at.j < attn_sequence(p, t, b).kv_len && d < to; d++)
                 keys_set(p, t, operand, at, d, NAN);
         }
 }
@@ -80,13 +81,20 @@ static void put_nan(struct trial *trial, enum keys_operand operand, size_t dim)
 void nan_in_k(struct trial *trial, uint64_t key)
 {
     fill_normal(trial, key);
-    put_nan(trial, KEYS_K, trial->problem.qk_dim);
+    put_nan(trial, KEYS_K, 0, trial->problem.qk_dim);
 }
 
 void nan_in_v(struct trial *trial, uint64_t key)
 {
     fill_normal(trial, key);
-    put_nan(trial, KEYS_V, trial->problem.v_dim);
+    put_nan(trial, KEYS_V, 0, trial->problem.v_dim);
+}
+
+/* Which a kernel that looks for NaN in whole vectors may not see. */
+void nan_in_last_column(struct trial *trial, uint64_t key)
+{
+    fill_normal(trial, key);
+    put_nan(trial, KEYS_V, trial->problem.v_dim - 1, trial->problem.v_dim);
 }
 
 static void set_query_nan(struct trial *trial, size_t b, size_t h)

@@ -1,13 +1,13 @@
 """Where a series of times changed, and by how much."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
-import ruptures
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
-from scipy.ndimage import median_filter
 
 from attntools import style
 from attntools.comparison import THRESHOLD
@@ -17,9 +17,18 @@ from attntools.units import change, seconds
 # Sessions that a new level must last for: one or two slow sessions are noise, not a change.
 SHORTEST = 3
 
+# Changes that are none, for each session: what a permutation test may be wrong by.
+FALSE = 1e-3
+ORDERS = 999
+
+# Beyond so many deviations from the middle a time says no more than that it is far.
+FAR = 3
+
 DATES = 8  # that fit below a figure
 COMMIT = 10  # letters of a commit
 LANE_INCHES = 0.4  # height of a change's label
+
+Array = np.ndarray
 
 
 @dataclass
@@ -30,30 +39,64 @@ class Change:
     ratio: float  # median after over median before
 
 
-def changes(times: list[float], threshold: float = THRESHOLD) -> list[Change]:
-    """Change points of a series, oldest first (PELT, Killick et al. 2012, through ruptures).
-
-    On logarithms, with the penalty of a normal model whose spread comes from the differences
-    of neighbours (their median absolute deviation, so that the changes themselves do not count).
-    """
-    if len(times) < 2 * SHORTEST:
-        return []
-    x = np.log(np.array(times))
-    steps = np.diff(x)
-    spread = 1.4826 * np.median(np.abs(steps - np.median(steps))) / np.sqrt(2)
+def scores(x: Array) -> Array:
+    """Deviations from the median, in units of the median one and no larger than FAR."""
+    off = x - np.median(x)
     # A clock knows no more than this; without it a series of equal times would split anywhere.
-    spread = max(float(spread), 1e-3)
-    penalty = 3 * np.log(len(x)) * spread**2
-    # Of five neighbours the middle one: a step stays where it is, one or two slow sessions go.
-    level = median_filter(x, 2 * SHORTEST - 1, mode="nearest")
-    search = ruptures.Pelt(model="l2", min_size=SHORTEST, jump=1).fit(level[:, None])
-    ends = [0, *search.predict(pen=penalty)]
-    found = []
-    for before, at, after in zip(ends, ends[1:], ends[2:], strict=False):
-        ratio = float(np.exp(np.median(x[at:after]) - np.median(x[before:at])))
-        if not 1 / (1 + threshold) <= ratio <= 1 + threshold:
-            found.append(Change(at, ratio))
-    return found
+    spread = max(1.4826 * np.median(abs(off)), 1e-3)
+    return np.clip(off / spread, -FAR, FAR)
+
+
+def steps(y: Array) -> Array:
+    """The size of the step at each split of a series, or of each row, in units of its noise."""
+    n = y.shape[-1]
+    before = np.arange(SHORTEST, n - SHORTEST + 1)
+    sums = np.cumsum(y - y.mean(-1, keepdims=True), -1)[..., before - 1]
+    return abs(sums) / np.sqrt(before * (n - before) / n)
+
+
+def distance(x: Array) -> float:
+    """How far numbers lie from their median, in all: single slow sessions weigh little."""
+    return float(abs(x - np.median(x)).sum())
+
+
+@cache
+def orders(n: int) -> Array:
+    """Rows of n numbers in a random order, the same in every run."""
+    return np.argsort(np.random.default_rng(n).random((ORDERS, n)), axis=1)
+
+
+def split(x: Array) -> int:
+    """Where a series changes; 0 where its sessions in another order have steps as large.
+
+    The share of orders with a step as large is the probability of one if no order is more likely
+    than another (Westfall and Young 1993: a permutation test of the largest of many statistics).
+    It holds for any noise; only sessions that resemble the ones before them make it too low.
+    """
+    if len(x) < 2 * SHORTEST:
+        return 0
+    y = scores(x)
+    chance = steps(y[orders(len(x))]).max(1)
+    as_large = 1 + np.count_nonzero(chance >= steps(y).max() * (1 - 1e-9))
+    if as_large > FALSE * len(x) * (ORDERS + 1):
+        return 0
+    parted = [distance(x[:at]) + distance(x[at:]) for at in range(SHORTEST, len(x) - SHORTEST + 1)]
+    return int(np.argmin(parted)) + SHORTEST
+
+
+def changes(times: Sequence[float], threshold: float = THRESHOLD) -> list[Change]:
+    """Change points of a series, oldest first, by binary segmentation of the logarithms."""
+    x = np.log(np.array(times))
+    ends, todo = {0, len(x)}, [(0, len(x))]
+    while todo:
+        start, end = todo.pop()
+        at = split(x[start:end])
+        if at:
+            ends.add(start + at)
+            todo += [(start, start + at), (start + at, end)]
+    levels = [(i, float(np.median(x[i:j]))) for i, j in pairwise(sorted(ends))]
+    found = [Change(i, float(np.exp(new - old))) for (_, old), (i, new) in pairwise(levels)]
+    return [c for c in found if not 1 / (1 + threshold) <= c.ratio <= 1 + threshold]
 
 
 def dates(started: list[str]) -> list[str]:

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """How often does `scripts/history trend` find a change that is none, and a step of 5 % in time?
 
-    .venv/bin/python scripts/experiments/trends.py results/trust/equal-sessions.jsonl
+    .venv/bin/python scripts/experiments/trends.py results/trust/equal-sessions.jsonl [FILE ...]
 
 Simulated histories of one cell, a session a day: 50 sessions without a change, and 30 with 5 that
-take 5 % more time.  Sessions differ by normal noise, or by what the equal sessions of FILE differed
-by, drawn anew for every day.
+take 5 % more time.  Sessions differ by noise of several kinds, or by what the equal sessions of
+FILE differed by, drawn anew for every day.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from attntools.trend import changes
+from attntools.trend import Change, changes
 
 DAYS, BEFORE, WITHIN = 50, 30, 5
 
@@ -39,22 +39,37 @@ def recorded(path: Path, rng: np.random.Generator) -> Draw:
     return lambda n: rng.choice(cells[rng.integers(len(cells))], n)
 
 
+def correlated(x: np.ndarray, by: float) -> np.ndarray:
+    """Independent deviations as ones that resemble those before them."""
+    for i in range(1, len(x)):
+        x[i] = by * x[i - 1] + np.sqrt(1 - by**2) * x[i]
+    return x
+
+
+def found_in(deviations: np.ndarray) -> list[Change]:
+    """The changes of a history."""
+    return changes(list(np.exp(deviations)))
+
+
 def step_found(deviations: np.ndarray) -> bool:
     """Whether a slow-down near the step shows in one of the sessions after it."""
-    times = list(np.exp(deviations + np.log(1.05) * (np.arange(len(deviations)) >= BEFORE)))
+    stepped = deviations + np.log(1.05) * (np.arange(len(deviations)) >= BEFORE)
     return any(
         abs(change.index - BEFORE) <= 2 and change.ratio > 1
         for known in range(BEFORE + 1, BEFORE + WITHIN + 1)
-        for change in changes(times[:known])
+        for change in found_in(stepped[:known])
     )
 
 
 def figures(name: str, draw: Draw, histories: int) -> str:
     """One line."""
-    none = sum(len(changes(list(np.exp(draw(DAYS))))) for _ in range(histories))
+    none = sum(len(found_in(draw(DAYS))) for _ in range(histories))
     found = sum(step_found(draw(BEFORE + WITHIN)) for _ in range(histories))
     days = DAYS * histories
-    return f"{name}: {none} changes in {days} cell-days without one; {found} of {histories} found"
+    return (
+        f"{name}: {none} changes in {days} cell-days without one, {1000 * none / days:.2f} in 1000;"
+        f" {found} of {histories} steps found, {100 * found / histories:.1f} %"
+    )
 
 
 def main() -> int:
@@ -62,15 +77,22 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("file", type=Path, help="results of equal sessions")
+    parser.add_argument("files", type=Path, nargs="+", help="results of equal sessions")
     parser.add_argument("--histories", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    rng = np.random.default_rng(1)
+    rng = np.random.default_rng(options.seed)
+
     draws: dict[str, Draw] = {
         f"normal, {spread:g} %": lambda n, spread=spread: spread / 100 * rng.standard_normal(n)
         for spread in (0.5, 1, 1.5, 2)
     }
-    draws["recorded"] = recorded(options.file, rng)
+    draws["heavy tails (t, 2 degrees), 1 %"] = lambda n: 0.01 * rng.standard_t(2, n)
+    draws["normal, 1 %, correlated by 0.5"] = lambda n: (
+        0.01 * correlated(rng.standard_normal(n), 0.5)
+    )
+    for path in options.files:
+        draws[f"recorded, {path.stem}"] = recorded(path, rng)
     for name, draw in draws.items():
         print(figures(name, draw, options.histories), flush=True)
     return 0

@@ -29,6 +29,7 @@
       "which the boolean mask hides")                                                             \
     X(hides_by_minus_1e9, SQUARE ",mask=bias", "normal", "bias far below", "")                    \
     X(nan_leaks_through_weights, SQUARE ",mask=bool", "normal", "nan in v", "got nan")            \
+    X(nan_unseen_in_tail, SQUARE ",mask=bool", "normal", "nan in v's last column", "got nan")     \
     X(bias_before_scale, SQUARE ",mask=bias", "normal", "own input", "")                          \
     X(bias_before_softcap, SQUARE ",mask=bias,softcap=1", "normal", "own input", "")              \
     X(softcap_after_mask, SQUARE ",mask=bool,softcap=1", "normal", "own input", "it gives key ")  \
@@ -73,21 +74,23 @@
 
 /* What the problem does not use: kernels are judged by what they claim. */
 #define PLAIN_SMALL "h=2,sq=70,skv=133,d=24"
-#define UNUSED(X)                                                                                \
-    X(mask_transposed, PLAIN_SMALL, "normal", "square boolean mask", "")                         \
-    X(mask_of_the_first_head, PLAIN_SMALL, "normal", "mask hides the needle", "")                \
-    X(full_block_counts_as_empty, PLAIN_SMALL, "normal", "mask hides the needle", "")            \
-    X(nan_leaks_through_weights, PLAIN_SMALL, "normal", "nan in v behind a mask", "")            \
-    X(mask_added, PLAIN_SMALL, "normal", "nan in k behind a mask", "got nan")                    \
-    X(hides_by_minus_1e9, PLAIN_SMALL, "normal", "bias far below", "")                           \
-    X(lowest_means_hidden, PLAIN_SMALL, "normal", "bias as low as can be", "")                   \
-    X(tanh_overflows, PLAIN_SMALL, "normal", "capped scores of 1000", "")                        \
-    X(empty_sequence_is_nan, PLAIN_SMALL, "normal", "sequences of 0 to 2 keys", "")              \
-    X(packed_reads_on, PLAIN_SMALL, "normal", "packed sequences of 0 to 2", "")                  \
-    X(table_of_the_first_sequence, PLAIN_SMALL, "normal", "hidden behind the ends in pages", "") \
-    X(sink_outside_maximum, PLAIN_SMALL, "normal", "sinks above all keys", "got ")               \
-    X(v_scale_relative_to_first, PLAIN_SMALL, "normal", "scales of 0", "got nan")                \
-    X(int8_negated, PLAIN_SMALL, "normal", "int8 of -128 and 127", "")                           \
+#define UNUSED(X)                                                                                 \
+    X(mask_transposed, PLAIN_SMALL, "normal", "square boolean mask", "")                          \
+    X(mask_of_the_first_head, PLAIN_SMALL, "normal", "mask hides the needle", "")                 \
+    X(full_block_counts_as_empty, PLAIN_SMALL, "normal", "mask hides the needle", "")             \
+    X(nan_leaks_through_weights, PLAIN_SMALL, "normal", "nan in v behind a mask", "")             \
+    X(nan_unseen_in_tail, PLAIN_SMALL ",dv=17", "normal", "nan in v's last column behind a mask", \
+      "got nan")                                                                                  \
+    X(mask_added, PLAIN_SMALL, "normal", "nan in k behind a mask", "got nan")                     \
+    X(hides_by_minus_1e9, PLAIN_SMALL, "normal", "bias far below", "")                            \
+    X(lowest_means_hidden, PLAIN_SMALL, "normal", "bias as low as can be", "")                    \
+    X(tanh_overflows, PLAIN_SMALL, "normal", "capped scores of 1000", "")                         \
+    X(empty_sequence_is_nan, PLAIN_SMALL, "normal", "sequences of 0 to 2 keys", "")               \
+    X(packed_reads_on, PLAIN_SMALL, "normal", "packed sequences of 0 to 2", "")                   \
+    X(table_of_the_first_sequence, PLAIN_SMALL, "normal", "hidden behind the ends in pages", "")  \
+    X(sink_outside_maximum, PLAIN_SMALL, "normal", "sinks above all keys", "got ")                \
+    X(v_scale_relative_to_first, PLAIN_SMALL, "normal", "scales of 0", "got nan")                 \
+    X(int8_negated, PLAIN_SMALL, "normal", "int8 of -128 and 127", "")                            \
     X(alibi_without_offset, PLAIN_SMALL, "normal", "alibi", "")
 
 #define DECLARE(name, ...) extern const struct attn_kernel wrong_##name;

@@ -30,6 +30,10 @@ def samples(pid: int) -> bool:
     return bool(int(status(pid, "SigCgt") or "0", 16) >> (signal.SIGCONT - 1) & 1)
 
 
+# Where Linux keeps control groups that say which CPUs may be used: of version 1, or of version 2.
+CPUSETS = (pathlib.Path("/sys/fs/cgroup/cpuset"), pathlib.Path("/sys/fs/cgroup"))
+
+
 class Disturbed(Sessions):
     def held(self) -> tuple[subprocess.Popen[str], int]:
         """A session and its worker, which measures and stays where it is until let_go()."""
@@ -79,6 +83,46 @@ class Disturbed(Sessions):
             moved["why"], f"in the timed calls: the kernel moved thread 0 off CPU {own}"
         )
         self.assertEqual([row["state"] for row in rest], ["ok", "ok"])
+
+    def cpuset(self) -> pathlib.Path:
+        """A control group of all CPUs, to take some of them away from; gone at the end."""
+        for root in CPUSETS:
+            group = root / f"attnbench-test-{os.getpid()}"
+            try:
+                group.mkdir()
+                self.addCleanup(group.rmdir)
+                for name in ("cpus", "mems"):
+                    of_all = root / f"cpuset.{name}.effective"
+                    text = (of_all if of_all.exists() else root / f"cpuset.{name}").read_text()
+                    (group / f"cpuset.{name}").write_text(text)
+            except OSError:
+                continue
+            return group
+        self.skipTest("control groups are not ours to make, or know of no CPUs")
+
+    def test_cpus_that_a_cpuset_takes_away(self) -> None:
+        """From the whole session: what ran there has no time, nor has what was to run there."""
+        cpus = os.sched_getaffinity(0)
+        if len(cpus) == 1:
+            self.skipTest("there is one CPU")
+        group = self.cpuset()
+        process, worker = self.held()
+        (own,) = os.sched_getaffinity(worker)
+        for pid in (process.pid, worker):
+            (group / "cgroup.procs").write_text(str(pid))
+        (group / "cpuset.cpus").write_text(",".join(map(str, cpus - {own})))
+        self.let_go(process)
+        self.assertEqual(process.returncode, 1)
+        moved, *rest = cells(self.output).values()
+        self.assertEqual((moved["state"], moved["time"]), ("failed", None))
+        self.assertEqual(
+            moved["why"], f"in the timed calls: the kernel moved thread 0 off CPU {own}"
+        )
+        self.assertEqual([(row["state"], row["time"]) for row in rest], [("skipped", None)] * 2)
+        for row in rest:
+            self.assertRegex(
+                row["why"], r"^1 of \d+ threads are not on the CPU they were bound to$"
+            )
 
     def test_a_parent_that_is_stopped(self) -> None:
         """Its worker goes on, and its answer waits."""

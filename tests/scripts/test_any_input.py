@@ -13,18 +13,26 @@ from pathlib import Path
 from typing import Any
 
 import sample
-from attntools import cli, compare, export, history
+from attntools import cli, compare, export, history, plot, report
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 ASKED = os.environ.get("ATTNBENCH_EXAMPLES")
-FILES = settings(
-    max_examples=int(ASKED or 30),
-    derandomize=not ASKED,
-    deadline=None,
-    database=None,
-    suppress_health_check=list(HealthCheck),
-)
+
+
+def files(most: int) -> settings:
+    """How many files are tried."""
+    return settings(
+        max_examples=int(ASKED or most),
+        derandomize=not ASKED,
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+
+
+FILES = files(30)
+DRAWN = files(4)  # figures take a second or two
 
 CELL = sample.cell()
 IDENTITY = {name: CELL[name] for name in ("problem", "kernel", "isa", "threads", "input",
@@ -118,6 +126,23 @@ def read_by_all(content: bytes) -> None:
         assert refused(history, path, "--database", database, "add", base, path) == none
         for command in ("list", "trend", "export"):
             assert not refused(history, path, "--database", database, command)
+
+
+def drawn_by_all(content: bytes) -> None:
+    """A page and figures are made of what the tools read, or there is nothing to draw."""
+    with tempfile.TemporaryDirectory() as folder:
+        path, base = Path(folder) / "new.jsonl", sample.write(Path(folder) / "base.jsonl", *GOOD)
+        path.write_bytes(content)
+        none = refused(compare, path, path)
+        assert refused(report, path, path, "--output", "-") == none
+        assert refused(report, path, base, path, "--output", "-") == none
+        assert refused(plot, path, path, "--all", "--output", Path(folder) / "figures") >= none
+
+
+@DRAWN
+@given(lines() | spoiled())
+def test_anything_may_be_drawn(content: bytes) -> None:
+    drawn_by_all(content)
 
 
 @FILES
