@@ -65,7 +65,8 @@ static void weights(const struct unit *u, struct tile *t, struct rows k, int key
     const int n = GROUP_KEYS * t->rows / VF_LANES;
     for (int j = 0; j < keys; j += GROUP_KEYS) {
         vf s[GROUP_KEYS * TILE_ROWS / VF_LANES];
-        arithmetic->dots(s, t->q, (struct rows){k.data + j * k.stride, k.stride}, &u->g->qk, next);
+        arithmetic->dots[u->g->apart](s, t->q, (struct rows){k.data + j * k.stride, k.stride},
+                                      &u->g->qk, next);
         if (terms)
             weigh_natural(t, s, n, j, terms, seen);
         else
@@ -205,8 +206,11 @@ static void unit_block(const struct unit *u, const struct block *b, uint64_t all
     const struct geometry *g = u->g;
     const ptrdiff_t n = b->end - b->j;
     struct rows k = cache_rows(&u->k, b->j), v = cache_rows(&u->v, b->j);
-    struct cursor next_v = cache_fetch(&u->v, &g->v, b->j, g->shared ? 0 : n);
-    struct cursor next_k = cache_fetch(&after->k, &g->qk, next->j, next->end - next->j);
+    struct cursor next_v = {0}, next_k = {0};
+    if (!u->streams) {
+        next_v = cache_fetch(&u->v, &g->v, b->j, g->shared ? 0 : n);
+        next_k = cache_fetch(&after->k, &g->qk, next->j, next->end - next->j);
+    }
     if (b->copied)
         copy_rows(u, b, &k, &v);
     const bool whole =

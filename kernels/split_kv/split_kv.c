@@ -10,7 +10,8 @@
  * keys: a row's bits depend on its own operands alone, not on threads, repeats or batch.
  *
  * The query heads that share a KV head are rows of one unit, as are a head's queries: a block of
- * keys is read from memory once, and all of them use it while it is in L1.  geometry.h cuts the
+ * keys is read from memory once, and all of them use it while it is in L1.  Where the rows of a key's
+ * KV heads are neighbours, units of several heads take their blocks in turn.  geometry.h cuts the
  * problem up and schedule.h deals it out, sequences of their own lengths by their keys.  unit.h is
  * a unit at work; block.h takes it through blocks of keys in tiles of up to eight rows (tile.h), and
  * the arithmetic is in format.h, scores.h and values.h.
@@ -21,9 +22,9 @@
  *
  *   memory    K and V once per 128 query rows of a KV head, pages where they lie, int8 as it is
  *   parallel  over (sequence, KV head, split), or (sequence, KV head) where there are many
- *   scratch   threads * (Q and P of a unit), and one part per split: of a unit per thread where
- *             units are many, of every unit where they are few, which is O(threads) too (a part
- *             is Dv + 2 floats a row)
+ *   scratch   threads * (Q and P of a unit, or of one of each head abreast), and one part per split:
+ *             of a unit per thread where units are many, of every unit where they are few, which
+ *             is O(threads) too (a part is Dv + 2 floats a row)
  *   instead   flash from about 16 query rows per KV head on: its products need no reductions
  */
 #include <omp.h>
