@@ -81,6 +81,14 @@ static bool bandwidth_binds(const json_t *row)
     return number_at(row, NULL, "fraction_of_bandwidth") > number_at(row, NULL, "fraction_of_fma");
 }
 
+/* Of what was read where K and V lie; of rows that do not have that, of what was read elsewhere. */
+static double read_number(const json_t *row, const char *object, const char *in_place,
+                          const char *elsewhere)
+{
+    const double x = number_at(row, object, in_place);
+    return isfinite(x) ? x : number_at(row, object, elsewhere);
+}
+
 /* An end of the 95 % interval, NaN where there is none. */
 static double bound(const json_t *row, size_t side)
 {
@@ -172,7 +180,9 @@ void report_fill(const json_t *row, double gemm, struct table_row *out)
         {COLUMN_SPREAD, number_at(row, "time", "spread_between")},
         {COLUMN_MACHINE, number_at(row, NULL, "fraction_of_machine")},
         {COLUMN_BANDWIDTH,
-         bandwidth_binds(row) ? number_at(row, NULL, "fraction_of_bandwidth") : NAN},
+         bandwidth_binds(row)
+             ? read_number(row, NULL, "fraction_of_bandwidth_in_place", "fraction_of_bandwidth")
+             : NAN},
     };
     snprintf(text[COLUMN_KERNEL], TABLE_CELL, "%s/%s", report_text(row, "kernel"),
              report_text(row, "isa"));
@@ -196,7 +206,8 @@ void report_fill(const json_t *row, double gemm, struct table_row *out)
     units_seconds(number_at(row, "time", "min_s"), text[COLUMN_MIN]);
     units_seconds(number_at(row, "time", "p95_s"), text[COLUMN_P95]);
     units_number(number_at(row, NULL, "gbytes_per_s"), text[COLUMN_BYTES]);
-    units_number(number_at(row, "ceiling", "read_gbytes_per_s"), text[COLUMN_READ]);
+    units_number(read_number(row, "ceiling", "read_in_place_gbytes_per_s", "read_gbytes_per_s"),
+                 text[COLUMN_READ]);
     units_bytes(huge, text[COLUMN_HUGE]);
     if (huge == 0)
         snprintf(text[COLUMN_HUGE], TABLE_CELL, "none");

@@ -106,13 +106,17 @@ static json_t *rates_of(const struct cell *cell)
         {"fraction_of_fma", launches_fraction(cell, flops, "fma_gflops")},
         {"fraction_of_machine", launches_fraction(cell, flops, "fma_host_gflops")},
         {"fraction_of_bandwidth", launches_fraction(cell, bytes, "read_gbytes_per_s")},
+        {"fraction_of_bandwidth_in_place",
+         launches_fraction(cell, bytes, "read_in_place_gbytes_per_s")},
     };
     json_t *rates = json_pack(
-        "{s:o, s:o, s:{s:o, s:o}}", "workspace_bytes",
+        "{s:o, s:o, s:{s:o, s:o, s:o}}", "workspace_bytes",
         whole(launches_median_of(cell, NULL, "workspace_bytes")), "peak_rss_bytes",
         whole(launches_median_of(cell, NULL, "peak_rss_bytes")), "ceiling", "fma_gflops",
         number_json(launches_median_of(cell, "ceiling", "fma_gflops")), "read_gbytes_per_s",
-        number_json(launches_median_of(cell, "ceiling", "read_gbytes_per_s")));
+        number_json(launches_median_of(cell, "ceiling", "read_gbytes_per_s")),
+        "read_in_place_gbytes_per_s",
+        number_json(launches_median_of(cell, "ceiling", "read_in_place_gbytes_per_s")));
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         json_object_set_new(rates, numbers[i].key, number_json(numbers[i].value));
     add_roofline(cell, rates);

@@ -27,10 +27,15 @@ bool ceilings_fma_is_host(enum attn_isa isa, enum attn_dtype compute, enum attn_
 /* Two-stream read, GB/s (1e9), of a footprint of `bytes` split between `threads`, as K and V are. */
 double ceilings_read(size_t bytes, int threads, double seconds);
 
-/* The same of K and V themselves, `bytes` of each, 64-byte aligned, which saves the first touch of
- * another footprint.  0 where a thread's share of `bytes` is below 1 KiB: then use ceilings_read()
- * of the same footprint. */
-double ceilings_read_operands(const void *k, const void *v, size_t bytes, int threads,
+/* K and V, or the first `bytes` of each, 64-byte aligned. */
+struct ceilings_kv {
+    const void *k, *v;
+    size_t bytes;
+};
+
+/* The same of K and V themselves, of one set after the other: on pages as they lie on, where
+ * ceilings_read() has huge pages if it can.  0 where a thread's share of `bytes` is below 1 KiB. */
+double ceilings_read_operands(const struct ceilings_kv *sets, size_t count, int threads,
                               double seconds);
 
 /* Seconds that the calling thread takes to read them once; NaN below 1 KiB. */

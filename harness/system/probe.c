@@ -187,13 +187,25 @@ static inline vi load(const char *p)
     return *(const vi *)p;
 }
 
-/* `ahead` bytes are prefetched, if any: past the 4 KiB page where hardware prefetchers stop. */
+/* A line of each page of `bytes` bytes, so that the walks of the page tables overlap. */
+static inline void touch_pages(const char *p, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += 4096)
+        __builtin_prefetch(p + at, 0, 2);
+}
+
+/* `ahead` bytes are prefetched, if any: past the 4 KiB page where hardware prefetchers stop.  Every
+ * `touched` bytes, if any, the pages of the next so many are looked up. */
 static inline double read_streams(const char *a, const char *b, size_t n, size_t ahead,
-                                  uint32_t *sink)
+                                  size_t touched, uint32_t *sink)
 {
     enum { STEP = 256, LINE = 64 };
     vi sa[4] = {{0}}, sb[4] = {{0}};
     for (size_t at = 0; at < n; at += STEP) {
+        if (touched && at % touched == 0) {
+            touch_pages(a + at + touched, touched);
+            touch_pages(b + at + touched, touched);
+        }
 #pragma GCC unroll 4
         for (int line = 0; ahead > 0 && line < STEP; line += LINE) {
             __builtin_prefetch(a + at + ahead + line);
@@ -215,12 +227,17 @@ static inline double read_streams(const char *a, const char *b, size_t n, size_t
 
 static double read_plain(const void *a, const void *b, size_t n, uint32_t *sink)
 {
-    return read_streams(a, b, n, 0, sink);
+    return read_streams(a, b, n, 0, 0, sink);
 }
 
 static double read_ahead(const void *a, const void *b, size_t n, uint32_t *sink)
 {
-    return read_streams(a, b, n, 8192, sink);
+    return read_streams(a, b, n, 8192, 0, sink);
+}
+
+static double read_touched(const void *a, const void *b, size_t n, uint32_t *sink)
+{
+    return read_streams(a, b, n, 0, 65536, sink);
 }
 
 static double copy(void *to, const void *from, size_t n)
@@ -275,6 +292,7 @@ const struct probe PROBE = {
     .exp2_f32 = exp2_f32,
     .read = read_plain,
     .read_ahead = read_ahead,
+    .read_touched = read_touched,
     .copy = copy,
     .stream = stream,
 };

@@ -31,9 +31,10 @@ struct probe {
 
     /* Bytes read: two streams side by side, n bytes each (a multiple of 1024, 64-byte aligned);
      * *sink is the exclusive or of their 32-bit words.  `read` leaves prefetching to the hardware,
-     * `read_ahead` does it. */
+     * `read_ahead` does it, and `read_touched` looks up pages before it reads them. */
     double (*read)(const void *a, const void *b, size_t n, uint32_t *sink);
     double (*read_ahead)(const void *a, const void *b, size_t n, uint32_t *sink);
+    double (*read_touched)(const void *a, const void *b, size_t n, uint32_t *sink);
 
     /* Bytes read plus bytes written; `copy` stores through the cache, `stream` past it. */
     double (*copy)(void *to, const void *from, size_t n);

@@ -102,6 +102,23 @@ static void bench_answer(const struct bench_result *result, json_t *answer)
     json_object_set_new(answer, "disturbance", disturbance_json(&result->disturbance));
 }
 
+/* Read bandwidth of K and V of so many sets where they lie, or of as much of them as comes from memory
+ * whatever is read of the rest.  0 where that is too little to measure. */
+static double read_in_place(const struct worker *worker, const struct tensor_set *sets,
+                            size_t count, int threads)
+{
+    const struct attn_problem *problem = &worker->request.c.problem;
+    const size_t most = ceilings_footprint(worker->machine, SIZE_MAX) / 2 / count;
+    struct ceilings_kv *kv = calloc(count, sizeof *kv);
+    for (size_t i = 0; kv && i < count; i++) {
+        const struct tensors_kv all = tensors_kv(&sets[i], problem);
+        kv[i] = (struct ceilings_kv){all.k, all.v, all.bytes < most ? all.bytes : most};
+    }
+    const double rate = kv ? ceilings_read_operands(kv, count, threads, PROBE_S) : 0;
+    free(kv);
+    return rate;
+}
+
 /*
  * Read bandwidth over the memory that the calls rotate through.  Touching that much for the first
  * time takes longer than the samples do, so where arithmetic is the limit on any processor the
@@ -110,9 +127,8 @@ static void bench_answer(const struct bench_result *result, json_t *answer)
 static double read_ceiling(const struct worker *worker, const struct tensor_set *set, int threads)
 {
     const struct protocol_request *r = &worker->request;
-    const struct tensors_kv kv = tensors_kv(set, &r->c.problem);
     if (set->work.flops > COMPUTE_BOUND_INTENSITY * set->work.bytes) {
-        const double rate = ceilings_read_operands(kv.k, kv.v, kv.bytes, threads, PROBE_S);
+        const double rate = read_in_place(worker, set, 1, threads);
         if (rate > 0)
             return rate;
     }
@@ -123,7 +139,7 @@ static double read_ceiling(const struct worker *worker, const struct tensor_set 
 /* What the machine could do during this launch.  The probes beside the samples are of the
  * variant's own ISA; the host's best differs only for those that it does not prefer, and is measured only
  * there. */
-static json_t *ceilings_answer(const struct worker *worker, const struct tensor_set *set,
+static json_t *ceilings_answer(const struct worker *worker, const struct tensor_set *sets,
                                const struct bench_disturbance *d)
 {
     const struct protocol_request *r = &worker->request;
@@ -136,9 +152,11 @@ static json_t *ceilings_answer(const struct worker *worker, const struct tensor_
     const bool best =
         ceilings_fma_is_host(r->isa, attn_compute(worker->kernel, &r->c.problem), dtype);
     const double host = best ? 0 : ceilings_fma_host(dtype, threads, PROBE_S);
-    return json_pack("{s:o, s:o, s:o}", "fma_gflops", number_json(fma), "fma_host_gflops",
+    const double in_place = read_in_place(worker, sets, r->sets, threads);
+    return json_pack("{s:o, s:o, s:o, s:o}", "fma_gflops", number_json(fma), "fma_host_gflops",
                      number_json(fmax(fma, host)), "read_gbytes_per_s",
-                     number_json(read_ceiling(worker, set, threads)));
+                     number_json(read_ceiling(worker, sets, threads)), "read_in_place_gbytes_per_s",
+                     number_json(in_place > 0 ? in_place : NAN));
 }
 
 /* ---- the launch ------------------------------------------------------------------------------ */

@@ -65,7 +65,8 @@ static void weights(const struct unit *u, struct tile *t, struct rows k, int key
     const int n = GROUP_KEYS * t->rows / VF_LANES;
     for (int j = 0; j < keys; j += GROUP_KEYS) {
         vf s[GROUP_KEYS * TILE_ROWS / VF_LANES];
-        arithmetic->dots(s, t->q, (struct rows){k.data + j * k.stride, k.stride}, &u->g->qk, next);
+        arithmetic->dots[u->g->apart](s, t->q, (struct rows){k.data + j * k.stride, k.stride},
+                                      &u->g->qk, next);
         if (terms)
             weigh_natural(t, s, n, j, terms, seen);
         else
@@ -197,16 +198,19 @@ VF_NOINLINE void copy_rows(const struct unit *u, const struct block *b, struct r
         *v = cache_copy(&u->v, b->j, n, n, u->g->v.bytes, u->v_copy);
 }
 
-/* A block against all rows of the unit, all of which see `all` of it by the operands; `next` is the
- * block behind it. */
+/* A block against all rows of the unit, all of which see `all` of it by the operands; then comes block
+ * `next` of unit `after`. */
 static void unit_block(const struct unit *u, const struct block *b, uint64_t all,
-                       const struct block *next)
+                       const struct unit *after, const struct block *next)
 {
     const struct geometry *g = u->g;
     const ptrdiff_t n = b->end - b->j;
     struct rows k = cache_rows(&u->k, b->j), v = cache_rows(&u->v, b->j);
-    struct cursor next_v = cache_fetch(&u->v, &g->v, b->j, g->shared ? 0 : n);
-    struct cursor next_k = cache_fetch(&u->k, &g->qk, next->j, next->end - next->j);
+    struct cursor next_v = {0}, next_k = {0};
+    if (!u->streams) {
+        next_v = cache_fetch(&u->v, &g->v, b->j, g->shared ? 0 : n);
+        next_k = cache_fetch(&after->k, &g->qk, next->j, next->end - next->j);
+    }
     if (b->copied)
         copy_rows(u, b, &k, &v);
     const bool whole =
@@ -226,27 +230,61 @@ static ptrdiff_t unit_first(const struct unit *u, struct attn_range keys)
     return u->k.paged ? keys.lo / GROUP_KEYS * GROUP_KEYS : keys.lo;
 }
 
-/* Keys [keys.lo, keys.hi) of a split. */
-static void unit_keys(struct unit *u, struct attn_range keys)
+/* A unit on its way through the keys of a split. */
+struct walk {
+    struct block next;
+    ptrdiff_t touched; /* pages of the keys before have been looked up */
+    uint64_t *bits[2]; /* of the block that is computed, and of the next one, in turn */
+    struct sight sight[2];
+    int turn;
+};
+
+static void walk_start(const struct unit *u, struct walk *w, struct attn_range keys)
+{
+    w->touched = unit_first(u, keys);
+    w->bits[0] = u->bits;
+    w->bits[1] = u->bits + u->rows;
+    w->turn = 0;
+    w->next = block_from(u, w->touched, keys.hi, w->bits[0], &w->sight[0]);
+}
+
+/* The next block of a unit; then it is the turn of unit `after`, which is at `next`. */
+static void walk_on(struct unit *u, struct walk *w, ptrdiff_t hi, const struct unit *after,
+                    const struct walk *next)
 {
     const ptrdiff_t each = u->g->touch_keys;
-    uint64_t *bits[2] = {u->bits, u->bits + u->rows};
-    struct sight sight[2] = {{0}};
-    ptrdiff_t touched = unit_first(u, keys);
-    struct block next = block_from(u, touched, keys.hi, bits[0], &sight[0]);
-    for (int turn = 0; next.j < keys.hi; turn ^= 1) {
-        const struct block b = next;
-        u->bits = bits[turn];
-        next = block_from(u, b.end, keys.hi, bits[turn ^ 1], &sight[turn ^ 1]);
-        if (b.j >= touched) {
-            cache_touch(&u->k, b.j + each, each);
-            if (!u->g->shared)
-                cache_touch(&u->v, b.j + each, each);
-            touched = b.j + each;
-        }
-        unit_block(u, &b, sight[turn].all, &next);
+    const struct block b = w->next;
+    const uint64_t all = w->sight[w->turn].all;
+    u->bits = w->bits[w->turn];
+    w->turn ^= 1;
+    w->next = block_from(u, b.end, hi, w->bits[w->turn], &w->sight[w->turn]);
+    if (b.j >= w->touched) {
+        cache_touch(&u->k, b.j + each, each);
+        if (!u->g->shared)
+            cache_touch(&u->v, b.j + each, each);
+        w->touched = b.j + each;
     }
-    u->bits = bits[0];
+    unit_block(u, &b, all, after, &next->next);
+}
+
+/* Keys [keys.lo, keys.hi) of a split, n units in turn, block by block. */
+static void unit_keys(struct unit *u, int n, struct attn_range keys)
+{
+    struct walk w[HEADS_ABREAST];
+    for (int i = 0; i < n; i++)
+        walk_start(&u[i], &w[i], keys);
+    for (bool more = true; more;) {
+        more = false;
+        for (int i = 0; i < n; i++) {
+            const int after = i + 1 < n ? i + 1 : 0;
+            if (w[i].next.j >= keys.hi)
+                continue;
+            walk_on(&u[i], &w[i], keys.hi, &u[after], &w[after]);
+            more = true;
+        }
+    }
+    for (int i = 0; i < n; i++)
+        u[i].bits = w[i].bits[0];
 }
 
 #endif

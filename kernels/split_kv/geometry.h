@@ -18,6 +18,8 @@
 #define BLOCK_KEYS 64      /* most keys of a block: bits of a word (sight.h) */
 #define BLOCK_BYTES 8192   /* of K in a block: its K, its V, Q and O share 32 KB of L1 */
 #define UNITS_PER_THREAD 8 /* from here on threads take whole units */
+#define FAR_BYTES 0x1p25   /* of K and V: so many are taken to come from memory */
+#define HEADS_ABREAST 8    /* most KV heads that a task takes together */
 
 /* What a unit's row sees: its keys, and its rows of the operands that say more, NULL where there is
  * none. */
@@ -27,7 +29,7 @@ struct view {
     const char *bias;
 };
 
-/* A thread's scratch, in this order. */
+/* Scratch of a unit, in this order. */
 enum scratch {
     SCRATCH_Q, /* and a row of O when merging */
     SCRATCH_P, /* of a unit in a block, or of a row alone in a split */
@@ -44,25 +46,29 @@ enum scratch {
 struct geometry {
     enum format format;
     struct axis qk, v;
-    bool alone;                   /* a row that is a unit's only one takes its keys as one stream */
-    bool natural;                 /* there is more to a score than Q and K (terms.h) */
-    bool looks;                   /* which keys a row sees depends on operands (sight.h) */
-    bool shared;                  /* V is part of K */
-    bool uneven;                  /* sequences have lengths of their own */
-    size_t group;                 /* query heads of a KV head */
-    size_t unit_rows;             /* most rows of a unit */
-    int tile_rows;                /* most rows of a tile */
-    ptrdiff_t block_keys;         /* a multiple of GROUP_KEYS */
-    ptrdiff_t touch_keys;         /* whose pages are looked up together: whole blocks */
+    bool streams;         /* a row that is a unit's only one reads rows without a gap unfetched */
+    bool alone;           /* a row that is a unit's only one takes its keys as one stream */
+    bool natural;         /* there is more to a score than Q and K (terms.h) */
+    bool looks;           /* which keys a row sees depends on operands (sight.h) */
+    bool shared;          /* V is part of K */
+    bool uneven;          /* sequences have lengths of their own */
+    size_t abreast;       /* KV heads that a task takes together, block by block */
+    bool apart;           /* keys are read one after the other */
+    size_t group;         /* query heads of a KV head */
+    size_t unit_rows;     /* most rows of a unit */
+    int tile_rows;        /* most rows of a tile */
+    ptrdiff_t block_keys; /* a multiple of GROUP_KEYS */
+    ptrdiff_t touch_keys; /* whose pages are looked up together: whole blocks */
     ptrdiff_t q_floats, o_floats; /* of a row */
     /* The most there can be. */
     size_t units, splits;
     bool whole; /* a thread takes all splits of a unit, where all units are alike */
     /* Bytes, all multiples of ATTN_WORKSPACE_ALIGN. */
-    size_t scratch[SCRATCH_COUNT], thread_bytes; /* where each begins, and their sum */
-    size_t o_bytes, part_bytes;                  /* a part is O and then m and l of each row */
-    size_t slots;                                /* for the parts of one unit */
-    size_t table_bytes;                          /* of a schedule (schedule.h) */
+    size_t scratch[SCRATCH_COUNT], unit_bytes; /* where each begins, and their sum */
+    size_t thread_bytes;                       /* of all units of a task */
+    size_t o_bytes, part_bytes;                /* a part is O and then m and l of each row */
+    size_t slots;                              /* for the parts of one unit */
+    size_t table_bytes;                        /* of a schedule (schedule.h) */
 };
 
 static inline size_t geometry_lines(size_t bytes)
@@ -119,23 +125,77 @@ static inline void geometry_bytes(struct geometry *g)
         [SCRATCH_TERMS] = g->natural ? TERMS_ARRAYS * lanes * sizeof(float) : 0,
     };
     for (int i = 0; i < SCRATCH_COUNT; i++) {
-        g->scratch[i] = g->thread_bytes;
-        g->thread_bytes += geometry_lines(bytes[i]);
+        g->scratch[i] = g->unit_bytes;
+        g->unit_bytes += geometry_lines(bytes[i]);
     }
+    g->thread_bytes = g->abreast * g->unit_bytes;
     g->o_bytes = geometry_lines(rows * (size_t)g->o_floats * sizeof(float));
     g->part_bytes = g->o_bytes + geometry_lines(2 * rows * sizeof(float));
+}
+
+/* Whether the rows of a key's heads are neighbours.  Then a head's own rows may have a page each, and heads
+ * one after the other look it up and fetch from it as often as there are heads: abreast they take 0.48 to
+ * 0.75 of the time (1 thread, AMD Zen 4, 8 heads of 128 x 16384 keys, 2026-11-25).  Sequences of their
+ * own lengths, and weights, are computed head by head. */
+static inline bool geometry_neighbours(const struct attn_problem *p)
+{
+    const unsigned apart = ATTN_OPTION_PAGED | ATTN_OPTION_RAGGED | ATTN_OPTION_PACKED;
+    return p->layout == ATTN_BSHD && p->kv_heads > 1 && !(p->options & apart) &&
+           !(p->outputs & ATTN_OUTPUT_WEIGHTS);
 }
 
 /* Slots, and which threads need them: see schedule.h for sequences that are uneven. */
 static inline void geometry_share(struct geometry *g, const struct attn_problem *p, int threads)
 {
     const size_t each = threads > 1 ? (size_t)threads : 0, many = UNITS_PER_THREAD * each;
-    g->whole = threads == 1 || g->splits == 1 || g->units >= many;
-    g->slots = g->whole ? (size_t)threads : g->units;
+    g->abreast =
+        !g->alone && geometry_neighbours(p) ? geometry_minimum(p->kv_heads, HEADS_ABREAST) : 1;
+    while (g->abreast > 1 && g->units / g->abreast * g->splits < many)
+        g->abreast = (g->abreast + 1) / 2;
+    g->whole = threads == 1 || g->splits == 1 || g->units / g->abreast >= many;
+    g->slots = g->whole ? (size_t)threads * g->abreast : g->units;
     if (!g->uneven)
         return;
     g->slots = (size_t)threads + geometry_minimum(g->units, many);
     g->table_bytes = geometry_lines(3 * (p->batch + 1) * sizeof(size_t));
+}
+
+/* One row reads K, and V where its steps fit the accumulators, in the order of memory.  Hardware recognises
+ * that and fetches more lines at a time than there can be prefetches under way: 0.77 to 0.82 of the time of
+ * four keys abreast with prefetches (bf16, 8 heads from memory, AMD Zen 4, 2026-11-25). */
+static inline bool geometry_streams(const struct geometry *g, const struct attn_problem *p)
+{
+    const ptrdiff_t most = 8 / FORMAT_VECTORS(g->format);
+    const bool power = (g->v.steps & (g->v.steps - 1)) == 0;
+    return g->unit_rows == 1 && g->format == FORMAT_BF16 && p->layout == ATTN_BHSD &&
+           !(p->options & (ATTN_OPTION_PAGED | ATTN_OPTION_SHARED_KV)) && g->v.tail == 0 &&
+           g->v.steps <= most && power;
+}
+
+/* Whether so many sequences come from memory, more or less. */
+static inline bool geometry_far(const struct geometry *g, const struct attn_problem *p,
+                                size_t batch)
+{
+    const double rows = (double)batch * (double)p->kv_heads * (double)p->kv_len;
+    return rows * (double)(g->qk.bytes + g->v.bytes) > FAR_BYTES;
+}
+
+/* Keys one after the other are read faster from memory than four abreast (0.89 to 0.97 of the time, AMD
+ * Zen 4, 2026-11-25); in a cache they are not (1.06 to 1.7), nor with rows of two lines (1.03), nor where
+ * bf16 is widened (1.09). */
+static inline bool geometry_apart(const struct geometry *g, const struct attn_problem *p)
+{
+    return (g->format == FORMAT_F32 || FORMAT_PAIRS(g->format)) && g->qk.bytes >= 256 &&
+           geometry_far(g, p, p->batch);
+}
+
+/* A row that is a unit's only one and takes its keys as one stream: where the rows of a key's heads are
+ * neighbours, from a cache alone (in L3 1.2 times as fast as heads abreast, from memory half as fast).  A
+ * row's bits do not depend on the batch. */
+static inline bool geometry_rows_alone(const struct geometry *g, const struct attn_problem *p)
+{
+    return g->group == 1 && g->format == FORMAT_F32 && !g->natural && !g->looks &&
+           !(geometry_neighbours(p) && geometry_far(g, p, 1));
 }
 
 static inline struct geometry geometry_of(const struct attn_problem *p, int threads)
@@ -160,8 +220,10 @@ static inline struct geometry geometry_of(const struct attn_problem *p, int thre
     };
     const ptrdiff_t blocks = TOUCH_BYTES / g.block_keys / g.qk.bytes;
     g.touch_keys = (blocks > 1 ? blocks : 1) * g.block_keys;
+    g.streams = geometry_streams(&g, p);
+    g.apart = g.streams || geometry_apart(&g, p);
     g.splits = (p->kv_len + SPLIT_KEYS - 1) / SPLIT_KEYS;
-    g.alone = g.group == 1 && format == FORMAT_F32 && !g.natural && !g.looks;
+    g.alone = geometry_rows_alone(&g, p);
     if (!g.uneven)
         g.splits = geometry_splits(&g, &longest);
     g.units = p->batch * p->kv_heads * geometry_units(&g, &longest);

@@ -27,10 +27,11 @@ struct schedule {
     size_t *order, *first_task, *first_unit;
 };
 
-/* One unit, or one split of it. */
+/* One unit, or one split of it; or units of several heads from `head` on, abreast. */
 struct task {
     size_t b, head, index;
-    size_t split;
+    size_t heads;
+    size_t split, slot; /* and that of the first head's part, where units are split */
     bool whole;
 };
 
@@ -123,6 +124,12 @@ static size_t schedule_find(const size_t *first, size_t count, size_t index)
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
+/* Of the KV heads of a sequence, those that a task takes together. */
+static size_t schedule_groups(const struct geometry *g, const struct attn_problem *problem)
+{
+    return (problem->kv_heads + g->abreast - 1) / g->abreast;
+}
+
 static struct schedule schedule_of(const struct geometry *g, const struct attn_problem *problem,
                                    const struct attn_tensors *t, int threads, void *table)
 {
@@ -131,7 +138,9 @@ static struct schedule schedule_of(const struct geometry *g, const struct attn_p
         schedule_uneven(&s, threads, table);
         return s;
     }
-    s.tasks = g->whole ? g->units : g->units * g->splits;
+    s.tasks = g->units / problem->kv_heads * schedule_groups(g, problem);
+    if (!g->whole)
+        s.tasks *= g->splits;
     s.split_tasks = g->whole ? 0 : s.tasks;
     s.split_units = g->whole ? 0 : g->units;
     return s;
@@ -140,7 +149,7 @@ static struct schedule schedule_of(const struct geometry *g, const struct attn_p
 /* Unit `unit` of a sequence, whose KV heads have `each`. */
 static struct task task_of_unit(size_t b, size_t unit, size_t each)
 {
-    return (struct task){.b = b, .head = unit / each, .index = unit % each};
+    return (struct task){.b = b, .head = unit / each, .index = unit % each, .heads = 1};
 }
 
 /* Unit `unit` of those that are split, and the slot of its first part. */
@@ -159,15 +168,27 @@ static struct task schedule_unit(const struct schedule *s, size_t unit, size_t *
     return task_of_unit(s->order[i], unit - s->first_unit[i], geometry_units(s->g, &sequence));
 }
 
+/* Of sequences that are alike. */
+static struct task schedule_even(const struct schedule *s, size_t index)
+{
+    const struct geometry *g = s->g;
+    const struct attn_sequence longest = {0, s->problem->q_len, 0, s->problem->kv_len};
+    const size_t heads = s->problem->kv_heads, groups = schedule_groups(g, s->problem);
+    const size_t each = geometry_units(g, &longest), unit = g->whole ? index : index / g->splits;
+    struct task task = task_of_unit(unit / (groups * each), unit % (groups * each), each);
+    task.head *= g->abreast;
+    task.heads = geometry_minimum(heads - task.head, g->abreast);
+    task.whole = g->whole;
+    task.split = g->whole ? 0 : index % g->splits;
+    task.slot = ((task.b * heads + task.head) * each + task.index) * g->splits + task.split;
+    return task;
+}
+
 static struct task schedule_task(const struct schedule *s, size_t index)
 {
-    size_t slot, splits = s->g->splits;
-    if (!s->order) { /* sequences are alike */
-        struct task task = schedule_unit(s, s->g->whole ? index : index / splits, &slot);
-        task.whole = s->g->whole;
-        task.split = s->g->whole ? 0 : index % splits;
-        return task;
-    }
+    if (!s->order)
+        return schedule_even(s, index);
+    size_t splits;
     const size_t i = schedule_find(s->first_task, s->problem->batch, index);
     const struct attn_sequence sequence = schedule_sequence(s, s->order[i]);
     size_t unit = index - s->first_task[i];
@@ -175,6 +196,7 @@ static struct task schedule_task(const struct schedule *s, size_t index)
     struct task task = task_of_unit(s->order[i], unit / splits, geometry_units(s->g, &sequence));
     task.whole = index >= s->split_tasks;
     task.split = unit % splits;
+    task.slot = index;
     return task;
 }
 

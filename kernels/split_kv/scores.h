@@ -78,17 +78,18 @@ VF_INLINE void vectors_of_dots(const enum format format, const int r, vf *s, con
         s[i] = vf_hsum_each(sum + i * VF_LANES);
 }
 #else
-/* Scores of VF_LANES / r keys from k on. */
-VF_INLINE vf vector_of_dots(const enum format format, const int r, const float *q, const char *k,
-                            ptrdiff_t stride, const struct axis *axis, struct cursor *cursor)
+/* Scores of VF_LANES / r keys from k on, of up to `most` at a time. */
+VF_INLINE vf vector_of_dots(const enum format format, const int r, const int most, const float *q,
+                            const char *k, ptrdiff_t stride, const struct axis *axis,
+                            struct cursor *cursor)
 {
-    const int keys = VF_LANES / r, abreast = keys < KEYS_ABREAST ? keys : KEYS_ABREAST;
+    const int keys = VF_LANES / r, abreast = keys < most ? keys : most;
     const int step = r * FORMAT_K_VECTORS(format) * VF_LANES;
     vf sum[VF_LANES];
 #pragma GCC unroll 16
     for (int i = 0; i < VF_LANES; i++)
         sum[i] = (vf){0};
-#pragma GCC unroll 4
+#pragma GCC unroll 16
     for (int s = 0; s < keys; s += abreast) {
         const char *row = k + s * stride;
 #pragma GCC unroll 1
@@ -103,21 +104,22 @@ VF_INLINE vf vector_of_dots(const enum format format, const int r, const float *
 }
 #endif
 
-/* Scores of GROUP_KEYS keys from k on.  (Together with the exponentials in one function GCC 12
- * would keep the sums in memory.) */
-VF_INLINE void dots(const enum format format, const int r, vf *s, const float *q, struct rows k,
-                    const struct axis *axis, struct cursor *next)
+/* Scores of GROUP_KEYS keys from k on, of up to `most` at a time.  (Together with the exponentials in one
+ * function GCC 12 would keep the sums in memory.) */
+VF_INLINE void dots(const enum format format, const int r, const int most, vf *s, const float *q,
+                    struct rows k, const struct axis *axis, struct cursor *next)
 {
     struct cursor cursor = *next; /* in registers */
 #if DOTS_TOGETHER
+    (void)most;
 #pragma GCC unroll 1
     for (int j = 0; j < GROUP_KEYS; j += KEYS_ABREAST, s += r)
         vectors_of_dots(format, r, s, q, k.data + j * k.stride, k.stride, axis, &cursor);
 #else
 #pragma GCC unroll 1
     for (int i = 0; i < GROUP_KEYS * r / VF_LANES; i++)
-        s[i] = vector_of_dots(format, r, q, k.data + i * (VF_LANES / r) * k.stride, k.stride, axis,
-                              &cursor);
+        s[i] = vector_of_dots(format, r, most, q, k.data + i * (VF_LANES / r) * k.stride, k.stride,
+                              axis, &cursor);
 #endif
     *next = cursor;
 }

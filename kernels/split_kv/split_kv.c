@@ -10,7 +10,8 @@
  * keys: a row's bits depend on its own operands alone, not on threads, repeats or batch.
  *
  * The query heads that share a KV head are rows of one unit, as are a head's queries: a block of
- * keys is read from memory once, and all of them use it while it is in L1.  geometry.h cuts the
+ * keys is read from memory once, and all of them use it while it is in L1.  Where the rows of a key's
+ * KV heads are neighbours, units of several heads take their blocks in turn.  geometry.h cuts the
  * problem up and schedule.h deals it out, sequences of their own lengths by their keys.  unit.h is
  * a unit at work; block.h takes it through blocks of keys in tiles of up to eight rows (tile.h), and
  * the arithmetic is in format.h, scores.h and values.h.
@@ -21,9 +22,9 @@
  *
  *   memory    K and V once per 128 query rows of a KV head, pages where they lie, int8 as it is
  *   parallel  over (sequence, KV head, split), or (sequence, KV head) where there are many
- *   scratch   threads * (Q and P of a unit), and one part per split: of a unit per thread where
- *             units are many, of every unit where they are few, which is O(threads) too (a part
- *             is Dv + 2 floats a row)
+ *   scratch   threads * (Q and P of a unit, or of one of each head abreast), and one part per split:
+ *             of a unit per thread where units are many, of every unit where they are few, which
+ *             is O(threads) too (a part is Dv + 2 floats a row)
  *   instead   flash from about 16 query rows per KV head on: its products need no reductions
  */
 #include <omp.h>
@@ -90,21 +91,28 @@ static struct attn_range keys_of_split(const struct unit *u, size_t index)
     return (struct attn_range){(ptrdiff_t)first, (ptrdiff_t)end};
 }
 
-/* Leaves O, m and l of the unit's rows over the keys of a split in `part`. */
-static void split(struct unit *u, size_t index, char *part)
+/* Leaves O, m and l of the rows of n units over the keys of a split in `part`, `step` bytes from unit to
+ * unit. */
+static void split(struct unit *u, int n, size_t index, char *part, size_t step)
 {
     const struct geometry *g = u->g;
     const struct attn_range all = keys_of_split(u, index);
-    const struct attn_range keys = unit_look(u, all.lo, all.hi);
+    struct attn_range keys =
+        all; /* of each unit: heads do not differ in what they see by position */
+    for (int i = 0; i < n; i++)
+        keys = unit_look(&u[i], all.lo, all.hi);
     if (keys.lo >= keys.hi) {
-        for (int r = 0; r < u->rows; r++)
-            *part_sums(g, part, r) = -INFINITY;
+        for (int i = 0; i < n; i++)
+            for (int r = 0; r < u->rows; r++)
+                *part_sums(g, part + (size_t)i * step, r) = -INFINITY;
     } else if (u->alone) {
         split_row(u, keys, (float *)part, part_sums(g, part, 0));
     } else {
-        start_tiles(u, (float *)part);
-        unit_keys(u, keys);
-        gather_sums(u, part);
+        for (int i = 0; i < n; i++)
+            start_tiles(&u[i], (float *)(part + (size_t)i * step));
+        unit_keys(u, n, keys);
+        for (int i = 0; i < n; i++)
+            gather_sums(&u[i], part + (size_t)i * step);
     }
 }
 
@@ -114,10 +122,21 @@ static size_t workspace_size(const struct attn_problem *problem, int threads)
     return geometry_workspace(&g, threads);
 }
 
+/* The unit of the task's first head. */
 static struct unit unit_of_task(const struct schedule *s, const struct task *task, char *scratch)
 {
     const struct attn_sequence sequence = schedule_sequence(s, task->b);
     return unit_of(s->g, s->problem, s->t, &sequence, task->b, task->head, task->index, scratch);
+}
+
+/* Those of all its heads; how many. */
+static int units_of_task(const struct schedule *s, const struct task *task, char *scratch,
+                         struct unit *u)
+{
+    struct task one = *task;
+    for (size_t i = 0; i < task->heads; i++, one.head++)
+        u[i] = unit_of_task(s, &one, scratch + i * s->g->unit_bytes);
+    return (int)task->heads;
 }
 
 /* Weights of the unit's rows over the keys of a split whose part is done with, from what merge_row()
@@ -127,14 +146,16 @@ static void report(struct unit *u, size_t index, char *parts, char *part)
     report_split(u, keys_of_split(u, index), part_merged(u->g, parts), (float *)part);
 }
 
-/* All splits of a unit, then its rows. */
-static void execute_whole(struct unit *u, char *parts)
+/* All splits of n units, then their rows. */
+static void execute_whole(struct unit *u, int n, char *parts)
 {
     const size_t splits = geometry_splits(u->g, &u->block.sequence);
+    const size_t step = splits * u->g->part_bytes;
     for (size_t s = 0; s < splits; s++)
-        split(u, s, parts + s * u->g->part_bytes);
-    for (int r = 0; r < u->rows; r++)
-        merge_row(u, r, parts, splits);
+        split(u, n, s, parts + s * u->g->part_bytes, step);
+    for (int i = 0; i < n; i++)
+        for (int r = 0; r < u->rows; r++)
+            merge_row(&u[i], r, parts + (size_t)i * step, splits);
     if (u->block.problem->outputs & ATTN_OUTPUT_WEIGHTS)
         for (size_t s = 0; s < splits; s++)
             report(u, s, parts, parts + s * u->g->part_bytes);
@@ -159,11 +180,13 @@ static void execute_tasks(const struct schedule *s, char *scratch, char *own, ch
 #pragma omp for schedule(dynamic) nowait
     for (size_t i = 0; i < s->tasks; i++) {
         const struct task task = schedule_task(s, i);
-        struct unit u = unit_of_task(s, &task, scratch);
+        struct unit u[HEADS_ABREAST];
+        const int n = units_of_task(s, &task, scratch, u);
+        const size_t head_parts = geometry_units(s->g, &u->block.sequence) * s->g->splits;
         if (task.whole)
-            execute_whole(&u, own);
+            execute_whole(u, n, own);
         else
-            split(&u, task.split, slots + i * part);
+            split(u, n, task.split, slots + task.slot * part, head_parts * part);
     }
     if (s->split_units == 0)
         return;
@@ -194,7 +217,7 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
     {
         const size_t thread = (size_t)omp_get_thread_num();
         execute_tasks(&schedule, (char *)plan->workspace + thread * g.thread_bytes,
-                      slots + thread * slot_bytes, split_slots);
+                      slots + thread * g.abreast * slot_bytes, split_slots);
     }
 }
 

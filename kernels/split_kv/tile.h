@@ -166,7 +166,7 @@ VF_INLINE void weigh(const bool natural, struct tile *t, vf *s, int n, int key,
     const vf shift = vf_load(t->shift);
     vf sum = vf_load(t->sum);
     for (int i = 0; i < n; i++) {
-        vf e = natural ? exp_precise(s[i] - shift) : exp2_precise(s[i] - shift);
+        vf e = natural ? exp_precise(s[i] - shift) : exp2_any(s[i] - shift);
         sum += e;
         if (natural)
             e = scale_weights(t, terms, seen, e, key + i * t->keys);

@@ -16,6 +16,7 @@ struct unit {
     struct group_block block; /* its rows */
     int rows, tiles;
     bool alone;   /* one row that takes its keys as one stream */
+    bool streams; /* one row that reads rows without a gap, unfetched */
     bool reports; /* P is wanted as it is, not for values (report.h) */
     struct cache k, v;
     struct softcap cap;
@@ -36,6 +37,7 @@ static struct unit unit_of(const struct geometry *g, const struct attn_problem *
     u.block = group_block_in(problem, sequence, b, head, index, UNIT_ROWS);
     u.rows = (int)u.block.rows;
     u.alone = geometry_alone(g, sequence);
+    u.streams = g->streams && u.k.stride == g->qk.bytes && u.v.stride == g->v.bytes;
     if (problem->options & ATTN_OPTION_SOFTCAP)
         u.cap = softcap_natural(problem);
     u.q = (float *)(scratch + g->scratch[SCRATCH_Q]);

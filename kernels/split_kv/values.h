@@ -169,9 +169,10 @@ VF_INLINE void add_pairs_of_values(const int r, const int c, int tail, float *o,
 
 /* ---- one function for each format and height of a tile -------------------------------------- */
 
-/* Scores of GROUP_KEYS keys from k on, lane key * r + row. */
-VF_INLINE void dots_of_tile(const enum format format, const int r, vf *s, const float *q,
-                            struct rows k, const struct axis *axis, struct cursor *next)
+/* Scores of GROUP_KEYS keys from k on, lane key * r + row; of up to `most` keys at a time where rows are few. */
+VF_INLINE void dots_of_tile(const enum format format, const int r, const int most, vf *s,
+                            const float *q, struct rows k, const struct axis *axis,
+                            struct cursor *next)
 {
 #if VF_LANES == 2 * LANE_ROWS
     if (r == LANE_ROWS) {
@@ -179,7 +180,7 @@ VF_INLINE void dots_of_tile(const enum format format, const int r, vf *s, const 
         return;
     }
 #endif
-    dots(format, r, s, q, k, axis, next);
+    dots(format, r, most, s, q, k, axis, next);
 }
 
 /* Steps [x, x + c) of O of r rows += P V over keys [from, to). */
@@ -215,6 +216,13 @@ VF_INLINE void values_of_tile(const enum format format, const int r, const struc
 #pragma GCC unroll 1
     for (; x + c <= axis->full; x += c)
         add_steps(format, r, c, 0, x, o, t->o_floats, p, t->rows, v, from, to, &cursor);
+        /* Of few rows the sums of one step are too few for the latency of a multiply-add. */
+#pragma GCC unroll 2
+    for (int n = r * w < 4 ? c / 2 : 1; n > 1; n /= 2)
+        if (x + n <= axis->full) {
+            add_steps(format, r, n, 0, x, o, t->o_floats, p, t->rows, v, from, to, &cursor);
+            x += n;
+        }
 #pragma GCC unroll 1
     for (; x < axis->steps; x++)
         add_steps(format, r, 1, x < axis->full ? 0 : axis->tail, x, o, t->o_floats, p, t->rows, v,
@@ -222,67 +230,75 @@ VF_INLINE void values_of_tile(const enum format format, const int r, const struc
     *next = cursor;
 }
 
-#define ARITHMETIC(dots, values, format, r)                                                 \
-    VF_NOINLINE void dots(vf *s, const float *q, struct rows k, const struct axis *axis,    \
-                          struct cursor *next)                                              \
-    {                                                                                       \
-        dots_of_tile(format, r, s, q, k, axis, next);                                       \
-    }                                                                                       \
-    VF_NOINLINE void values(const struct tile *t, int row, int from, int to, struct rows v, \
-                            const struct axis *axis, struct cursor *next)                   \
-    {                                                                                       \
-        values_of_tile(format, r, t, row, from, to, v, axis, next);                         \
+#define DOTS(name, format, r, most)                                                      \
+    VF_NOINLINE void name(vf *s, const float *q, struct rows k, const struct axis *axis, \
+                          struct cursor *next)                                           \
+    {                                                                                    \
+        dots_of_tile(format, r, most, s, q, k, axis, next);                              \
     }
-ARITHMETIC(dots_f32_1, values_f32_1, FORMAT_F32, 1)
-ARITHMETIC(dots_f32_2, values_f32_2, FORMAT_F32, 2)
-ARITHMETIC(dots_f32_4, values_f32_4, FORMAT_F32, 4)
-ARITHMETIC(dots_bf16_1, values_bf16_1, FORMAT_BF16, 1)
-ARITHMETIC(dots_bf16_2, values_bf16_2, FORMAT_BF16, 2)
-ARITHMETIC(dots_bf16_4, values_bf16_4, FORMAT_BF16, 4)
-ARITHMETIC(dots_f16_1, values_f16_1, FORMAT_F16, 1)
-ARITHMETIC(dots_f16_2, values_f16_2, FORMAT_F16, 2)
-ARITHMETIC(dots_f16_4, values_f16_4, FORMAT_F16, 4)
-ARITHMETIC(dots_i8_1, values_i8_1, FORMAT_I8, 1)
-ARITHMETIC(dots_i8_2, values_i8_2, FORMAT_I8, 2)
-ARITHMETIC(dots_i8_4, values_i8_4, FORMAT_I8, 4)
+#define ARITHMETIC(name, format, r)                                                                \
+    DOTS(dots_##name, format, r, KEYS_ABREAST)                                                     \
+    VF_NOINLINE void values_##name(const struct tile *t, int row, int from, int to, struct rows v, \
+                                   const struct axis *axis, struct cursor *next)                   \
+    {                                                                                              \
+        values_of_tile(format, r, t, row, from, to, v, axis, next);                                \
+    }
+ARITHMETIC(f32_1, FORMAT_F32, 1)
+ARITHMETIC(f32_2, FORMAT_F32, 2)
+ARITHMETIC(f32_4, FORMAT_F32, 4)
+ARITHMETIC(bf16_1, FORMAT_BF16, 1)
+ARITHMETIC(bf16_2, FORMAT_BF16, 2)
+ARITHMETIC(bf16_4, FORMAT_BF16, 4)
+ARITHMETIC(f16_1, FORMAT_F16, 1)
+ARITHMETIC(f16_2, FORMAT_F16, 2)
+ARITHMETIC(f16_4, FORMAT_F16, 4)
+ARITHMETIC(i8_1, FORMAT_I8, 1)
+ARITHMETIC(i8_2, FORMAT_I8, 2)
+ARITHMETIC(i8_4, FORMAT_I8, 4)
 #if VF_LANES == 2 * LANE_ROWS
-ARITHMETIC(dots_f32_8, values_f32_8, FORMAT_F32, 8)
-ARITHMETIC(dots_bf16_8, values_bf16_8, FORMAT_BF16, 8)
+ARITHMETIC(f32_8, FORMAT_F32, 8)
+ARITHMETIC(bf16_8, FORMAT_BF16, 8)
 #endif
+DOTS(apart_f32_1, FORMAT_F32, 1, 1)
+DOTS(apart_f32_2, FORMAT_F32, 2, 1)
+DOTS(apart_f32_4, FORMAT_F32, 4, 1)
+DOTS(apart_bf16_1, FORMAT_BF16, 1, 1)
+DOTS(apart_bf16_2, FORMAT_BF16, 2, 1)
+DOTS(apart_bf16_4, FORMAT_BF16, 4, 1)
 
 /* By format and height. */
 static const struct arithmetic {
-    /* Scores of GROUP_KEYS keys. */
-    void (*dots)(vf *s, const float *q, struct rows k, const struct axis *axis,
-                 struct cursor *next);
+    /* Scores of GROUP_KEYS keys; [1]: of one key after the other, where there is a difference. */
+    void (*dots[2])(vf *s, const float *q, struct rows k, const struct axis *axis,
+                    struct cursor *next);
     /* O of rows [row, row + height) of t += P V. */
     void (*values)(const struct tile *t, int row, int from, int to, struct rows v,
                    const struct axis *axis, struct cursor *next);
 } arithmetics[][TILE_ROWS + 1] = {
-    [FORMAT_F32] =
-        {
-            [1] = {dots_f32_1, values_f32_1},
-            [2] = {dots_f32_2, values_f32_2},
-            [4] = {dots_f32_4, values_f32_4},
+#define ALIKE(name)                               \
+    {                                             \
+        {dots_##name, dots_##name}, values_##name \
+    }
+#define APART(name)                                \
+    {                                              \
+        {dots_##name, apart_##name}, values_##name \
+    }
+    [FORMAT_F32] = {[1] = APART(f32_1),
+                    [2] = APART(f32_2),
+                    [4] = APART(f32_4),
 #if VF_LANES == 2 * LANE_ROWS
-            [8] = {dots_f32_8, values_f32_8},
+                    [8] = ALIKE(f32_8)
 #endif
-        },
-    [FORMAT_BF16] =
-        {
-            [1] = {dots_bf16_1, values_bf16_1},
-            [2] = {dots_bf16_2, values_bf16_2},
-            [4] = {dots_bf16_4, values_bf16_4},
+    },
+    [FORMAT_BF16] = {[1] = APART(bf16_1),
+                     [2] = APART(bf16_2),
+                     [4] = APART(bf16_4),
 #if VF_LANES == 2 * LANE_ROWS
-            [8] = {dots_bf16_8, values_bf16_8},
+                     [8] = ALIKE(bf16_8)
 #endif
-        },
-    [FORMAT_F16] = {[1] = {dots_f16_1, values_f16_1},
-                    [2] = {dots_f16_2, values_f16_2},
-                    [4] = {dots_f16_4, values_f16_4}},
-    [FORMAT_I8] = {[1] = {dots_i8_1, values_i8_1},
-                   [2] = {dots_i8_2, values_i8_2},
-                   [4] = {dots_i8_4, values_i8_4}},
+    },
+    [FORMAT_F16] = {[1] = ALIKE(f16_1), [2] = ALIKE(f16_2), [4] = ALIKE(f16_4)},
+    [FORMAT_I8] = {[1] = ALIKE(i8_1), [2] = ALIKE(i8_2), [4] = ALIKE(i8_4)},
 };
 
 static const struct arithmetic *arithmetic_of(enum format format, int rows)

@@ -60,8 +60,10 @@ def seconds(cell: Row) -> float:
 
 def share(cell: Row) -> float:
     """Percent of the ceiling by which the case is judged; NaN where it was not measured."""
-    field = "fraction_of_bandwidth" if cell["case"].startswith("decode") else "fraction_of_fma"
-    fraction = cell[field]
+    if cell["case"].startswith("decode"):  # files of before have no bandwidth in place
+        fraction = cell.get("fraction_of_bandwidth_in_place") or cell["fraction_of_bandwidth"]
+    else:
+        fraction = cell["fraction_of_fma"]
     return math.nan if fraction is None else 100 * float(fraction)
 
 

@@ -75,6 +75,26 @@ class Rows(CommandTest):
             self.assertAlmostEqual(row["fraction_of_roofline"], shares[1], places=6)
             self.assertEqual(row["fraction_of_roofline"], row[fraction])
 
+    def test_the_bandwidth_in_place(self) -> None:
+        """K and V are read where they lie; a share of that is each launch's own."""
+        row, taken = self.measured(
+            *("--problem", "h=2,sq=1,skv=512,d=64", "--kernel", "online"),
+            *("--threads", "1", "--launches", "3"),
+        )
+        moved = 4 * 2 * (2 * 64 + 2 * 512 * 64)
+        rates = [one["ceiling"]["read_in_place_gbytes_per_s"] for one in taken]
+        self.assertEqual(row["ceiling"]["read_in_place_gbytes_per_s"], sorted(rates)[1])
+        shares = sorted(moved / one["median_s"] / 1e9 / rate
+                        for one, rate in zip(taken, rates, strict=True))  # fmt: skip
+        self.assertAlmostEqual(row["fraction_of_bandwidth_in_place"], shares[1], places=6)
+
+    def test_too_little_to_read_in_place(self) -> None:
+        row, _ = self.measured(
+            *("--problem", "h=1,sq=1,skv=2,d=8", "--kernel", "online", "--threads", "1", *BRIEF)
+        )
+        self.assertIsNone(row["ceiling"]["read_in_place_gbytes_per_s"])
+        self.assertIsNone(row["fraction_of_bandwidth_in_place"])
+
     def test_every_thread_says_how_busy_it_was(self) -> None:
         row, taken = self.measured(
             "--problem", "h=4,s=64,d=32", "--kernel", "row_parallel", "--threads", "2", *BRIEF

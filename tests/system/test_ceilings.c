@@ -119,11 +119,13 @@ static void read_sees_every_word(void **state)
         expected ^= words[i];
     size_t at = 0;
     for (const struct probe *probe; (probe = next_probe(&at));) {
-        uint32_t plain, ahead;
+        uint32_t plain, ahead, touched;
         assert_close(probe->read(words, words + WORDS, BYTES, &plain), 2 * BYTES, 0);
         assert_close(probe->read_ahead(words, words + WORDS, BYTES, &ahead), 2 * BYTES, 0);
+        assert_close(probe->read_touched(words, words + WORDS, BYTES, &touched), 2 * BYTES, 0);
         assert_int_equal(plain, expected);
         assert_int_equal(ahead, expected);
+        assert_int_equal(touched, expected);
     }
     free(words);
 }
@@ -172,8 +174,12 @@ static void rates_are_positive_and_finite(void **state)
     assert_true(ceilings_read(1 << 20, 1, 1e-3) > 0); /* the room grows */
     char *operands = aligned_alloc(64, 8192);
     memset(operands, 1, 8192);
-    assert_true(ceilings_read_operands(operands, operands + 4096, 4096, 2, 1e-3) > 0);
-    assert_true(ceilings_read_operands(operands, operands + 4096, 64, 2, 1e-3) == 0);
+    struct ceilings_kv sets[2] = {{operands, operands + 4096, 4096},
+                                  {operands + 4096, operands, 2048}};
+    assert_true(ceilings_read_operands(sets, 2, 2, 1e-3) > 0);
+    sets[1].bytes = 64;
+    assert_true(ceilings_read_operands(sets, 1, 2, 1e-3) > 0);
+    assert_true(ceilings_read_operands(sets, 2, 2, 1e-3) == 0);
     free(operands);
     assert_true(ceilings_fma_host(ATTN_BF16, 1, 1e-3) > 0);
 }
