@@ -68,7 +68,7 @@ def page(fleet: Fleet) -> str:
         cases=_table("The fastest kernel of each case", "", side_by_side_head(fleet, "case"),
                      several, case_rows(fleet)),
         spreads=_table("How much hosts of a type differ", "spread: of the hosts' medians, robust; "
-                       "called from: how far a host must be off to be called so.", SPREAD_HEAD,
+                       "off from: how far a host must be off to be called so.", SPREAD_HEAD,
                        SPREAD_NUMERIC, spread_rows(fleet)),
         hosts=_table("Every host", "", HOST_HEAD, HOST_NUMERIC, host_rows(fleet, every=True)),
         commands=_commands(fleet),
