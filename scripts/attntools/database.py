@@ -10,12 +10,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from attntools.cells import WRONG_STATES, Cell, Results, row_order
+from attntools.cells import WRONG_STATES, Cell, Results, Session, row_order
 from attntools.cli import ToolError
 from attntools.comparable import build_key, machine_key
+from attntools.results import of_lines
 from attntools.schema import ABSENT
 
 # "atbn": distinguishes our files from other programs' databases.
@@ -98,6 +100,52 @@ def cell_name(cell: Cell) -> str:
     return " ".join([cell.case, identity.variant, *map(identity.text, said)])
 
 
+def _followed(session: Session) -> tuple[Any, ...]:
+    """The machine whose times are followed: the hardware, of a fleet each node by itself.
+
+    Runners of a CI come and go, and are one machine as long as their hardware is the same.
+    """
+    node = session.machine.get("node")
+    return (*machine_key(session), node) if node else machine_key(session)
+
+
+def lines_of(connection: sqlite3.Connection, session: int) -> list[str]:
+    """A session as it was written, its rows in order."""
+    (header,) = connection.execute("SELECT header FROM session WHERE number = ?", (session,))
+    rows = "SELECT row FROM cell WHERE session = ? ORDER BY place, identity"
+    return [*header, *(row for (row,) in connection.execute(rows, (session,)))]
+
+
+def sessions(connection: sqlite3.Connection) -> list[Results]:
+    """Every session as the results of a file of its own, named after the host."""
+    known = connection.execute(
+        "SELECT number, json_extract(header, '$.machine.host') FROM session"
+        " ORDER BY started, number"
+    ).fetchall()
+    found = []
+    for number, host in known:
+        name = f"host {host[:8]}" if host else f"session {number}"
+        results = of_lines(name, lines_of(connection, number))
+        results.notes.clear()  # whether it ended was said when it was added
+        found.append(results)
+    return found
+
+
+def machine_name(cpu: str | None, node: str | None) -> str:
+    """The processor, behind the node where there is one."""
+    return f"{node} ({cpu or '?'})" if node else cpu or "?"
+
+
+def machines(connection: sqlite3.Connection) -> dict[str, str]:
+    """Names of the machines that are followed: the processor, and the node where there is one."""
+    return {
+        machine: machine_name(cpu, node)
+        for machine, cpu, node in connection.execute(
+            "SELECT DISTINCT machine, cpu, json_extract(header, '$.machine.node') FROM session"
+        )
+    }
+
+
 def add(connection: sqlite3.Connection, results: Results) -> int:
     """Adds the sessions of a file; returns how many were new.  A known one is replaced."""
     new = 0
@@ -112,7 +160,7 @@ def add(connection: sqlite3.Connection, results: Results) -> int:
         row = known.fetchone()
         values = (
             *key,
-            msgspec.json.encode(machine_key(session)).decode(),
+            msgspec.json.encode(_followed(session)).decode(),
             msgspec.json.encode(build_key(session)).decode(),
             session.machine.get("cpu"),
             session.build.get("commit"),

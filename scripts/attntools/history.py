@@ -4,13 +4,15 @@
     scripts/history list                            all sessions
     scripts/history show SESSION                    the cells of one session
     scripts/history trend [TEXT] [--plot DIR]       change points of cells with TEXT in their names
+    scripts/history fleet [--hosts]                 machine types side by side, hosts that are off
     scripts/history accept SESSION [TEXT] --reason WHY
                                                     the level that this session belongs to is the
                                                     new normal
     scripts/history export [SESSION] --output FILE  as a results file again
 
-Times are followed per cell, machine and compiler.  A session with a wrong result is kept, but
-cannot be accepted.  The database is --database (default: results-local/history.sqlite).
+Times are followed per cell, machine and compiler; of a fleet each node by itself.  A session with
+a wrong result is kept, but cannot be accepted.  The database is --database (default:
+results-local/history.sqlite).
 
 Exit codes: 0 done, 3 output, 4 usage, input or a database that is locked, read-only or foreign.
 """
@@ -18,14 +20,17 @@ Exit codes: 0 done, 3 output, 4 usage, input or a database that is locked, read-
 import argparse
 import re
 import sqlite3
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from attntools import database, style, tables, trend
 from attntools.cli import Exit, ToolError, guard, parser, say
 from attntools.files import make_directory, write_text
+from attntools.fleet_tables import fleet_of, fleet_text
 from attntools.gate_builds import ROOT
 from attntools.results import read
+from attntools.tables import width_of
 from attntools.units import change, seconds
 
 TOOL = "history"
@@ -44,10 +49,11 @@ def add(connection: sqlite3.Connection, options: argparse.Namespace) -> None:
 def list_sessions(connection: sqlite3.Connection, _options: argparse.Namespace) -> None:
     """One line a session."""
     rows = [
-        (str(number), started, cpu or "?", (commit or "?")[:12] + ("+" if dirty else ""),
-         str(cells), str(wrong))
-        for number, started, cpu, commit, dirty, wrong, cells in connection.execute(
-            "SELECT number, started, cpu, commit_id, dirty, wrong, count(identity)"
+        (str(number), started, database.machine_name(cpu, node),
+         (commit or "?")[:12] + ("+" if dirty else ""), str(cells), str(wrong))
+        for number, started, cpu, node, commit, dirty, wrong, cells in connection.execute(
+            "SELECT number, started, cpu, json_extract(header, '$.machine.node'), commit_id, dirty,"
+            " wrong, count(identity)"
             " FROM session LEFT JOIN cell ON session = number GROUP BY number ORDER BY started"
         )
     ]  # fmt: skip
@@ -85,20 +91,25 @@ def show_trend(connection: sqlite3.Connection, options: argparse.Namespace) -> N
         )
     }
     rows, followed = [], database.series(connection, options.text)
-    for number, ((name, _machine, _build), points) in enumerate(followed.items()):
+    machines = database.machines(connection)
+    several = len(machines) > 1
+    for number, ((name, machine, _build), points) in enumerate(followed.items()):
         found = trend.changes([p.median_s for p in points])
         ends = [*(c.index for c in found), len(points)][1:]
         for c, end in zip(found, ends, strict=True):
             at = points[c.index]
             level = (accepted.get((name, p.session)) for p in points[c.index : end])
             reason = next(filter(None, level), "")
-            rows.append((name, at.started, at.commit[:12], change(c.ratio), reason))
+            where = (machines[machine],) if several else ()
+            rows.append((name, *where, at.started, at.commit[:12], change(c.ratio), reason))
         if options.plot and len(points) > 1:
             make_directory(options.plot)
             stem = re.sub(r"[^\w.-]+", "-", f"history-{number:03}-{name}").strip("-")
-            style.save(trend.draw(name, points, found), options.plot / stem)
-    head = ("cell", "since", "commit", "change", "accepted")
-    print(tables.text(head, rows, (False, False, False, True, False), colours=False), end="")
+            title = f"{name}, {machines[machine]}" if several else name
+            style.save(trend.draw(title, points, found), options.plot / stem)
+    head = ("cell", *(("machine",) if several else ()), "since", "commit", "change", "accepted")
+    numeric = [word == "change" for word in head]
+    print(tables.text(head, rows, numeric, colours=False), end="")
     print(f"{len(followed)} cells followed, {len(rows)} changes")
 
 
@@ -135,16 +146,19 @@ def export(connection: sqlite3.Connection, options: argparse.Namespace) -> None:
     """Sessions as a results file."""
     if options.session is not None:
         _known(connection, options.session)
-    lines = []
-    for number, header in connection.execute(
-        "SELECT number, header FROM session WHERE ? IS NULL OR number = ? ORDER BY started",
+    numbers = connection.execute(
+        "SELECT number FROM session WHERE ? IS NULL OR number = ? ORDER BY started",
         (options.session, options.session),
-    ):
-        lines.append(header)
-        rows = "SELECT row FROM cell WHERE session = ? ORDER BY place, identity"
-        lines += [row for (row,) in connection.execute(rows, (number,))]
+    ).fetchall()
+    lines = [line for (number,) in numbers for line in database.lines_of(connection, number)]
     lines.append('{"type":"end","complete":true}')
     write_text(options.output, "\n".join(lines) + "\n")
+
+
+def show_fleet(connection: sqlite3.Connection, options: argparse.Namespace) -> None:
+    """Machine types side by side, and hosts that are off: of each host the latest."""
+    found = fleet_of(database.sessions(connection))
+    print(fleet_text(found, every=options.hosts, width=width_of(sys.stdout)), end="")
 
 
 def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
@@ -163,6 +177,9 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     one.add_argument("text", nargs="?", default="")
     one.add_argument("--plot", type=Path, metavar="DIR")
     one.set_defaults(act=show_trend)
+    one = actions.add_parser("fleet")
+    one.add_argument("--hosts", action="store_true", help="the deviations of every host")
+    one.set_defaults(act=show_fleet)
     one = actions.add_parser("accept")
     one.add_argument("session", type=int)
     one.add_argument("text", nargs="?", default="")

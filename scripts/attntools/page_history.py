@@ -75,10 +75,12 @@ def page(connection: sqlite3.Connection, name: str) -> str:
     """The whole page; the cells that changed most come first, with a figure each."""
     reasons = _reasons(connection)
     found, drawn = [], []
-    for (cell, _machine, _build), points in database.series(connection, "").items():
+    machines = database.machines(connection)
+    for (cell, machine, _build), points in database.series(connection, "").items():
         changes = trend.changes([p.median_s for p in points])
         found.append(_followed(cell, points, changes, reasons))
-        drawn.append((found[-1].largest, cell, points, changes))
+        found[-1].name = title = f"{cell}, {machines[machine]}" if len(machines) > 1 else cell
+        drawn.append((found[-1].largest, title, points, changes))
     drawn = sorted((d for d in drawn if d[0]), key=lambda d: -d[0])[:MOST_FIGURES]
     pictures = [
         Picture(cell, f"Times of {cell} over the sessions, with its changes.",

@@ -28,9 +28,9 @@ class Ranked:
     hi: float
 
 
-def _rank_group(cells: list[Cell]) -> list[Ranked]:
+def rank_cells(cells: Sequence[Cell]) -> list[Ranked]:
     """The variants of one group, fastest first."""
-    cells.sort(key=lambda c: c.median_s)
+    cells = sorted(cells, key=lambda c: c.median_s)
     medians = [c.launch_medians_s for c in cells]
     pairs = [
         (medians[i], medians[j], same_rounds(cells[i], cells[j]))
@@ -72,4 +72,4 @@ def rank(results: Results) -> list[list[Ranked]]:
         groups[column_of(cell, "kernel")[0]].append(cell)
     order = row_order(results.timed)
     by_case = sorted(groups.values(), key=lambda cells: (order(cells[0])[0], cells[0].threads))
-    return [_rank_group(cells) for cells in by_case]
+    return [rank_cells(cells) for cells in by_case]

@@ -170,6 +170,18 @@ def read(path: Path | str, *, with_launches: bool = False) -> Results:
     return reader.finish()
 
 
+def of_lines(path: str, lines: Iterable[str]) -> Results:
+    """What lines from elsewhere hold, such as those of one session in a history.
+
+    Raises:
+        ResultsError: as read().
+    """
+    reader = _Reader(path, with_launches=False)
+    for number, line in enumerate(lines, 1):
+        reader.take(number, line.encode())
+    return reader.finish()
+
+
 def _take_tail(reader: _Reader, number: int, tail: bytes) -> None:
     """What stands after the last newline: a whole line without one, or what a kill left."""
     if isinstance(object_of(tail), dict):

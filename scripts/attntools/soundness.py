@@ -27,6 +27,7 @@ class Machine(msgspec.Struct):
 
     cpu: str | None = None
     host: str | None = None
+    node: str | None = None
     fingerprint: str | None = None
     governor: str | None = None
     cores: int | None = None

@@ -196,6 +196,18 @@ test_setup_of_aarch64_adds_the_architecture() {
         $'--print-foreign-architectures\n--add-architecture arm64\nupdate\ninstall --no-install-recommends libjansson-dev:arm64'
 }
 
+test_setup_of_a_fleet_prints_the_line() {
+    run "$tree/scripts/setup" --fleet
+    status_is 3
+    has stderr "$err" 'munge slurmctld slurmd slurm-client'
+    stub munged <<<''
+    touch "$have/slurmctld" "$have/slurmd"
+    run "$tree/scripts/setup" --fleet
+    status_is 3
+    has stderr "$err" 'apt-get install --no-install-recommends slurm-client'
+    lacks stderr "$err" munge
+}
+
 test_setup_usage() {
     run "$tree/scripts/setup" --everything
     status_is 2
