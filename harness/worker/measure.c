@@ -146,7 +146,7 @@ static json_t *ceilings_answer(const struct worker *worker, const struct tensor_
     const int threads = worker->kernel->caps.parallel ? r->threads : 1;
     worker_stage("measuring ceilings");
     if (r->ranks)
-        return ranks_ceilings(set, (d->probe_before_gflops + d->probe_after_gflops) / 2, PROBE_S);
+        return ranks_ceilings(sets, (d->probe_before_gflops + d->probe_after_gflops) / 2, PROBE_S);
     const double fma = (d->probe_before_gflops + d->probe_after_gflops) / 2;
     const enum attn_dtype dtype = r->c.problem.dtype;
     const bool best =

@@ -63,9 +63,22 @@ VF_INLINE void score_lanes(const int rows, const int cols, const bool first, con
             (const key_element *)((r < 4 ? upper : lower) + (r % 4 == 3 ? third : r % 4 * bytes)));
     VF_UNROLL
     for (int lane = 0; lane < KEY_FACTORS; lane++) {
+#if F16_PRODUCTS || VF_BYTES == 16
         VF_UNROLL
         for (int r = 0; r < rows; r++)
             multiply_queries(cols, first && lane == 0, x[r], lane, q + lane * FLASH_TILE, acc[r]);
+#else
+        vf b[FLASH_COLS];
+        VF_UNROLL
+        for (int c = 0; c < cols; c++)
+            b[c] = vf_load(q + lane * FLASH_TILE + c * VF_LANES);
+        VF_UNROLL
+        for (int r = 0; r < rows; r++) {
+            VF_UNROLL
+            for (int c = 0; c < cols; c++)
+                acc[r][c] = multiply_lane(x[r], lane, b[c], acc[r][c]);
+        }
+#endif
     }
 }
 
