@@ -133,9 +133,9 @@ VF_INLINE void clear_sums(const int rows, const int cols, vf acc[FLASH_ROWS][FLA
 }
 
 /*
- * Products with queries as they are become scores, each rounded before m is subtracted: m was made of such scores.  One FMA
- * would do both, and leave of the largest score itself what rounding took from m: half an ulp, which from
- * scores of 2^31 on is more than exponents of weights can be.
+ * Products with queries as they are become scores, each rounded before m is subtracted: m was made of
+ * such scores.  One FMA would do both, and leave of the largest score itself what rounding took from m:
+ * half an ulp, which from scores of 2^31 on is more than exponents of weights can be.
  */
 VF_INLINE void scale_scores(const int rows, const int cols, float scale,
                             vf acc[FLASH_ROWS][FLASH_COLS])
