@@ -11,7 +11,7 @@
  *   scratch   that of flash
  *   instead   flash where the sequence fits one memory and its cores suffice
  *
- * This file only describes it: a process of its own cannot compute it.  parts.c, compute.c, merge.c, rank.c
+ * This file only describes it: a single process cannot compute it.  parts.c, compute.c, merge.c, rank.c
  * and messages.c are what a rank runs.
  */
 #include "kernel.h"
