@@ -42,9 +42,9 @@ enum conversation_end {
     CONVERSATION_LATE
 };
 
-/* Sends one line (NULL: none) and waits for the line that answers it, which stays until the next request.  Unless
- * it is answered, why says how the program ended, and nothing more can be asked.  The deadline is of the
- * program's own time, as in process.h. */
+/* Sends one line (NULL: none) and waits for the line that answers it, which stays until the next request.
+ * Unless it is answered, why says how the program ended, and nothing more can be asked.  The deadline is of
+ * the program's own time, as in process.h. */
 enum conversation_end conversation_ask(struct conversation *talk, const char *request,
                                        double deadline_s, const char **answer, char *why,
                                        size_t why_size);

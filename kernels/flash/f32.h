@@ -5,8 +5,9 @@
  * float32 first, int8 with its scales, and rows in several pages put together, a block of K and V
  * once for all tiles of the task.
  *
- * neon_f16 multiplies Q and K as they are, in f16, and adds in float32; its V is widened as elsewhere.  Weights in f16
- * would not do: those of keys 2^-14 below the largest would lose bits, those 2^-25 below it all.
+ * neon_f16 multiplies Q and K as they are, in f16, and adds in float32; its V is widened as elsewhere.
+ * Weights in f16 would not do: those of less than 2^-14 times the largest would lose bits, and those of
+ * less than 2^-25 times it would be 0.
  *
  * Defines what products.h lists; bf16.h defines the same for bf16 pairs.
  */

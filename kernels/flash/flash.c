@@ -55,8 +55,8 @@
  *                  bytes a cycle, 0.9 GB/s, where one tile would ask for 7.4 of the 10 to 40 that
  *                  a core gets.  q and o of eight tiles are 128 KB (256 at D = 128), of 1 MB of L2.
  *                  A tile of neon has a quarter of the queries; a task there has half as many.
- *                  128 keys and four tiles took 2 to 3 % longer in bf16 and avx2 and up to 1 % in
- *                  f32 (docs/tuning.md).  With vectors of 128 bits on AArch64 scores of 256 keys are
+ *                  128 keys and four tiles took 2 to 3 % longer in bf16 and avx2 and about 1 % or
+ *                  less in f32 (docs/tuning.md).  With vectors of 128 bits on AArch64 scores of 256 keys are
  *                  8 KB of an L1 of 64.
  *
  * Measured on AMD Zen 4 (one 512-bit FMA a cycle), S = 1024, D = 64, one thread, by a sampling

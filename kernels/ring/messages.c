@@ -2,7 +2,8 @@
  * messages: all that is said to MPI.
  *
  * MPI libraries need not move data while nobody calls them, and Open MPI over TCP does not: ring_progress()
- * is called between pieces of the computation.  All time in here counts as waiting, as nothing is computed in it.
+ * is called between pieces of the computation.  All time in here counts as waiting, as nothing is computed
+ * in it.
  */
 #include <mpi.h>
 #include <limits.h>

@@ -169,7 +169,8 @@ VF_INLINE void add_pairs_of_values(const int r, const int c, int tail, float *o,
 
 /* ---- one function for each format and height of a tile -------------------------------------- */
 
-/* Scores of GROUP_KEYS keys from k on, lane key * r + row; of up to `most` keys at a time where rows are few. */
+/* Scores of GROUP_KEYS keys from k on, lane key * r + row; of up to `most` keys at a time where rows are
+ * few. */
 VF_INLINE void dots_of_tile(const enum format format, const int r, const int most, vf *s,
                             const float *q, struct rows k, const struct axis *axis,
                             struct cursor *next)
