@@ -68,6 +68,7 @@ VF_INLINE void score_lanes(const int rows, const int cols, const bool first, con
         for (int r = 0; r < rows; r++)
             multiply_queries(cols, first && lane == 0, x[r], lane, q + lane * FLASH_TILE, acc[r]);
 #else
+        (void)first; /* never, as FLASH_STACK is 1 */
         vf b[FLASH_COLS];
         VF_UNROLL
         for (int c = 0; c < cols; c++)
