@@ -29,7 +29,8 @@ static const struct {
     [COLUMN_THREADS] =
         {"OpenMP threads; 4x2 is 4 ranks (processes) of 2 each, compared with 8 threads", true},
     [COLUMN_TIME] = {"time of a call: median over launches (processes) of their medians", false},
-    [COLUMN_INTERVAL] = {"half the 95 % interval of this session's median, in percent of it", false},
+    [COLUMN_INTERVAL] = {"half the 95 % interval of this session's median, in percent of it",
+                         false},
     [COLUMN_GFLOPS] = {"useful work over time; masked keys and recomputation do not count", true},
     [COLUMN_FMA] = {"percent of the multiply-add rate, measured in the same processes", false},
     [COLUMN_BANDWIDTH] = {"percent of the read bandwidth, shown where it is the nearer limit",

@@ -35,7 +35,8 @@ static const struct {
 static const size_t lengths[] = {1, 2, 15, 16, 17, 63, 64, 65, 127, 129};
 static const struct {
     size_t q_len, kv_len;
-} long_lengths[] = {{1, 1000}, {3, 1000}, {40, 1000}, {1000, 17}, {200, 333}, {255, 270}, {257, 512}};
+} long_lengths[] = {{1, 1000},  {3, 1000},  {40, 1000}, {1000, 17},
+                    {200, 333}, {255, 270}, {257, 512}};
 
 static const size_t dims[] = {1, 3, 8, 40, 64, 80, 96, 128, 256};
 static const struct {
