@@ -39,6 +39,7 @@ static double lanes_of(const struct shape *s)
     switch (isa) {
     case ATTN_ISA_AVX512:
     case ATTN_ISA_AVX512_BF16:
+    case ATTN_ISA_AVX512_FP16:
     case ATTN_ISA_SVE512:
         return 16;
     case ATTN_ISA_AVX2:

@@ -78,25 +78,14 @@ static size_t library_variables(struct environment *e, const struct protocol_req
 
 static void environment_init(struct environment *e, const struct protocol_request *r)
 {
-    static const char *const fixed[] = {
-        "OMP_PROC_BIND=false",
-        "OMP_DYNAMIC=false",
-        "OPENBLAS_NUM_THREADS=1",
-        /* unset: the user may have set them for another program */
-        "OMP_PLACES",
-        "OMP_THREAD_LIMIT",
-        "GOMP_CPU_AFFINITY",
-        "GOMP_SPINCOUNT",
-        "KMP_AFFINITY",
-        "KMP_BLOCKTIME",
-    };
     size_t n = 0;
     snprintf(e->threads, sizeof e->threads, "OMP_NUM_THREADS=%d", r->team);
     e->variables[n++] = e->threads;
     const bool computes = r->action == PROTOCOL_MEASURE && !r->program && !r->ranks;
     e->variables[n++] = computes ? "OMP_WAIT_POLICY=active" : "OMP_WAIT_POLICY=passive";
-    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
-        e->variables[n++] = fixed[i];
+    e->variables[n++] = "OPENBLAS_NUM_THREADS=1";
+    for (size_t i = 0; i < PROCESS_OPENMP; i++)
+        e->variables[n++] = process_openmp[i];
     const size_t library = r->program ? 0 : library_variables(e, r);
     for (size_t i = 0; i < library; i++)
         e->variables[n++] = e->library[i];

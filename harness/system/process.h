@@ -54,6 +54,10 @@ struct process_outcome {
 /* Runs a child to its end; sleeps in poll meanwhile. */
 struct process_outcome process_run(const struct process_spec *spec);
 
+/* Such changes with which hwloc alone binds OpenMP's threads, whatever the user has set for another program. */
+#define PROCESS_OPENMP 8
+extern const char *const process_openmp[PROCESS_OPENMP];
+
 /* This process's environment with changes as in process_spec (NULL: none), for free(); the strings are
  * not copied.  NULL where memory is missing. */
 char **process_environment(const char *const *changes);

@@ -27,6 +27,11 @@ static bool overridden(const char *variable, const char *const *environment)
     return false;
 }
 
+const char *const process_openmp[PROCESS_OPENMP] = {
+    "OMP_PROC_BIND=false", "OMP_DYNAMIC=false", "OMP_PLACES",   "OMP_THREAD_LIMIT",
+    "GOMP_CPU_AFFINITY",   "GOMP_SPINCOUNT",    "KMP_AFFINITY", "KMP_BLOCKTIME",
+};
+
 char **process_environment(const char *const *changes)
 {
     static const char *const none[] = {NULL};

@@ -48,20 +48,14 @@ static void environment_init(struct environment *e, const struct protocol_reques
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
         "OMPI_MCA_rmaps_base_oversubscribe=1",
         "OMPI_MCA_hwloc_base_binding_policy=none",
-        "OMP_PROC_BIND=false",
-        "OMP_DYNAMIC=false",
-        "OMP_PLACES",
-        "OMP_THREAD_LIMIT",
-        "GOMP_CPU_AFFINITY",
-        "GOMP_SPINCOUNT",
-        "KMP_AFFINITY",
-        "KMP_BLOCKTIME",
     };
     size_t n = 0;
     snprintf(e->threads, sizeof e->threads, "OMP_NUM_THREADS=%d", r->threads);
     e->variables[n++] = e->threads;
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         e->variables[n++] = fixed[i];
+    for (size_t i = 0; i < PROCESS_OPENMP; i++)
+        e->variables[n++] = process_openmp[i];
     if (*r->hostfile) {
         snprintf(e->hosts[0], sizeof e->hosts[0], "OMPI_MCA_orte_default_hostfile=%s", r->hostfile);
         snprintf(e->hosts[1], sizeof e->hosts[1], "HYDRA_HOST_FILE=%s", r->hostfile);
