@@ -32,7 +32,7 @@ static void interrupt(int signal)
     interrupted = 1;
 }
 
-static const int caught[] = {SIGINT, SIGTERM, SIGHUP};
+const int process_interrupts[PROCESS_INTERRUPTS] = {SIGINT, SIGTERM, SIGHUP};
 
 /* Interrupts, blocked outside of ppoll() so that none comes between reading the flag and sleeping;
  * and the signal of a child's end, which reap() waits for. */
@@ -41,8 +41,8 @@ static sigset_t caught_set(void)
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGCHLD);
-    for (size_t i = 0; i < sizeof caught / sizeof *caught; i++)
-        sigaddset(&set, caught[i]);
+    for (size_t i = 0; i < PROCESS_INTERRUPTS; i++)
+        sigaddset(&set, process_interrupts[i]);
     return set;
 }
 
@@ -50,11 +50,11 @@ void process_catch_interrupts(void)
 {
     struct sigaction action = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};
     sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < sizeof caught / sizeof *caught; i++) {
+    for (size_t i = 0; i < PROCESS_INTERRUPTS; i++) {
         struct sigaction before;
-        sigaction(caught[i], NULL, &before);
+        sigaction(process_interrupts[i], NULL, &before);
         if (before.sa_handler != SIG_IGN) /* nohup and background jobs keep ignoring them */
-            sigaction(caught[i], &action, NULL);
+            sigaction(process_interrupts[i], &action, NULL);
     }
     signal(SIGPIPE, SIG_IGN);
 }
@@ -140,8 +140,8 @@ static enum process_end listen(struct conversation *c, double deadline)
 {
     sigset_t unblocked;
     sigprocmask(SIG_SETMASK, NULL, &unblocked);
-    for (size_t i = 0; i < sizeof caught / sizeof *caught; i++)
-        sigdelset(&unblocked, caught[i]);
+    for (size_t i = 0; i < PROCESS_INTERRUPTS; i++)
+        sigdelset(&unblocked, process_interrupts[i]);
     while (!c->line.whole) {
         const double left = deadline + task_waited_longest_s(c->pid) - clock_now();
         if (interrupted)

@@ -3,8 +3,8 @@
  *
  * The child is this same program (/proc/self/exe): a rebuild in the middle of a session changes
  * nothing.  It gets a request of one line on descriptor 3 and answers with one line on
- * descriptor 4; it has no terminal and no descriptors but those it is given, and it dies with its
- * parent.  Whatever it has started is killed when it ends.
+ * descriptor 4; it has no terminal and no descriptors but those it is given, ignores what asks a session
+ * to end (the parent ends it), and dies with its parent.  Whatever it has started is killed when it ends.
  */
 #ifndef HARNESS_SYSTEM_PROCESS_H
 #define HARNESS_SYSTEM_PROCESS_H

@@ -126,6 +126,8 @@ _Noreturn void process_become(const struct process_spec *spec, char **environmen
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     process_unregister(getpid()); /* an earlier process of this pid */
     if (getppid() == parent && arrange_files(spec, ends) && limits_apply(&spec->limits)) {
+        for (size_t i = 0; i < PROCESS_INTERRUPTS; i++)
+            signal(process_interrupts[i], SIG_IGN);
         signal(SIGPIPE, SIG_DFL);
         sigprocmask(SIG_UNBLOCK, unblock, NULL);
         execve("/proc/self/exe", spec->argv, environment);

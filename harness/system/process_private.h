@@ -15,6 +15,11 @@ struct process_ends {
     int printed; /* -1: what it prints goes to this process's standard error */
 };
 
+/* What asks a session to end.  A scheduler that cancels a job sends it to every process of the job: the
+ * parent alone decides, so that no worker's end is taken for a crash of its kernel. */
+#define PROCESS_INTERRUPTS 3
+extern const int process_interrupts[PROCESS_INTERRUPTS];
+
 /* In the child, after fork: becomes this program again, or ends with 127.  `unblock` are the
  * signals that the parent has blocked for itself. */
 _Noreturn void process_become(const struct process_spec *spec, char **environment, pid_t parent,

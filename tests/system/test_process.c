@@ -70,6 +70,15 @@ static int abort_late(void)
     abort();
 }
 
+/* As where a scheduler cancels a job. */
+static int be_asked_to_end(void)
+{
+    raise(SIGTERM);
+    raise(SIGINT);
+    raise(SIGHUP);
+    return answer("still here");
+}
+
 static int answer_badly(void)
 {
     const char garbage[] = "a\0b\nmore";
@@ -111,6 +120,7 @@ static const struct child_try tries[] = {{"print", print_little},
                                          {"print much", print_much},
                                          {"print on", print_for_ever},
                                          {"abort late", abort_late},
+                                         {"asked to end", be_asked_to_end},
                                          {"garbage", answer_badly},
                                          {"work", work},
                                          {"sleep", sleep_on},
@@ -222,6 +232,12 @@ static void an_answer_before_a_crash_does_not_count(void **state)
     release(&outcome);
 }
 
+static void the_parent_alone_decides_to_end(void **state)
+{
+    (void)state;
+    assert_answers("asked to end", (struct process_spec){.argv = NULL}, "still here");
+}
+
 /* Up to its end of line, whatever it holds. */
 static void garbage_is_an_answer(void **state)
 {
@@ -250,6 +266,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(waiting_for_a_cpu_is_not_the_childs_time),
         cmocka_unit_test(who_prints_for_ever_meets_the_deadline),
         cmocka_unit_test(an_answer_before_a_crash_does_not_count),
+        cmocka_unit_test(the_parent_alone_decides_to_end),
         cmocka_unit_test(garbage_is_an_answer),
         cmocka_unit_test(tokens_differ),
     };
