@@ -4,7 +4,6 @@
 #include "base/alloc.h"
 #include "session.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +22,6 @@
 #include "share.h"
 #include "base/stats.h"
 
-#define MOST_RANKS 4096
 #define RANKS_START_S \
     1.5 /* of mpiexec and its ranks, for each launch of a cell: 0.5 to 1.5 s seen */
 
@@ -49,86 +47,7 @@ static const struct {
 } sized[] = {{"quick", 20}, {"default", 120}};
 #define SECONDS_PER_CELL 1.0 /* at least */
 
-/* ---- threads --------------------------------------------------------------------------------- */
-
-static void add_threads(struct session *session, int threads)
-{
-    for (size_t i = 0; i < session->thread_counts; i++)
-        if (session->threads[i] == threads)
-            return;
-    session->threads[session->thread_counts++] = threads;
-}
-
-static bool plan_threads(struct session *session, char *message, size_t message_size)
-{
-    const char *list = session->options->threads ? session->options->threads : "1,all";
-    const int all = session->options->placement == PLACEMENT_THREADS
-                        ? machine_threads(session->machine)
-                        : machine_cores(session->machine);
-    for (const char *at = list; *at;) {
-        const size_t length = strcspn(at, ",");
-        char *end;
-        const long n = strtol(at, &end, 10);
-        const bool word = length == 3 && strncmp(at, "all", 3) == 0;
-        if (session->thread_counts == SESSION_MAX_THREAD_COUNTS ||
-            (!word && (end != at + length || n < 1 || n > 4096))) {
-            snprintf(message, message_size, "--threads takes numbers or all, not '%s'", list);
-            return false;
-        }
-        add_threads(session, word ? all : (int)n);
-        at += length + (at[length] == ',');
-    }
-    return true;
-}
-
-/* ---- ranks ----------------------------------------------------------------------------------- */
-
-static bool plan_ranks(struct session *session, char *message, size_t message_size)
-{
-    const char *list = session->options->ranks ? session->options->ranks : "1";
-    for (const char *at = list; *at;) {
-        const size_t length = strcspn(at, ",");
-        char *end;
-        const long n = strtol(at, &end, 10);
-        bool known = false;
-        if (session->rank_counts == SESSION_MAX_THREAD_COUNTS || end != at + length || n < 1 ||
-            n > MOST_RANKS) {
-            snprintf(message, message_size, "--ranks takes numbers from 1 to %d, not '%s'",
-                     MOST_RANKS, list);
-            return false;
-        }
-        for (size_t i = 0; i < session->rank_counts; i++)
-            known |= session->ranks[i] == n;
-        if (!known)
-            session->ranks[session->rank_counts++] = (int)n;
-        at += length + (at[length] == ',');
-    }
-    return true;
-}
-
-/* A host a line, comments with #. */
-static bool plan_hosts(struct session *session, char *message, size_t message_size)
-{
-    const char *path = session->options->hostfile;
-    char line[512];
-    session->hosts = 1;
-    if (!path)
-        return true;
-    FILE *file = realpath(path, session->hostfile) ? fopen(session->hostfile, "r") : NULL;
-    if (!file) {
-        snprintf(message, message_size, "cannot read %s: %s", path, strerror(errno));
-        return false;
-    }
-    session->hosts = 0;
-    while (fgets(line, sizeof line, file)) {
-        const char *word = line + strspn(line, " \t\n");
-        session->hosts += *word && *word != '#';
-    }
-    fclose(file);
-    if (!session->hosts)
-        snprintf(message, message_size, "%s names no host", path);
-    return session->hosts;
-}
+/* ---- cells ----------------------------------------------------------------------------------- */
 
 /* Whether the ranks of a host have a core for each of their threads; one thread each is always taken, so that
  * more ranks than cores can be tried, and is flagged. */
@@ -140,8 +59,6 @@ static bool ranks_fit(const struct session *session, const struct cell *cell)
                            : machine_cores(session->machine);
     return cell->threads == 1 || on_a_host * cell->threads <= places;
 }
-
-/* ---- cells ----------------------------------------------------------------------------------- */
 
 /* Ends a cell that needs more memory than is available. */
 static void refuse_memory(struct cell *cell)
@@ -318,9 +235,7 @@ int session_plan(struct session *session, const struct options *options, char *m
     session->machine = machine_open(NULL, message, message_size);
     if (!session->machine)
         return EXIT_ENVIRONMENT;
-    if (!plan_threads(session, message, message_size) ||
-        !plan_ranks(session, message, message_size) ||
-        !plan_hosts(session, message, message_size) ||
+    if (!session_count(session, message, message_size) ||
         !plan_cases(session, message, message_size) || !plan_cells(session, message, message_size))
         return alloc_failed() ? EXIT_ENVIRONMENT : EXIT_USAGE;
     session->limited = options->seconds > 0 || !options->launches;

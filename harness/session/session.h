@@ -40,6 +40,8 @@ struct session {
  * EXIT_AS_ASKED, or another code and its message. */
 int session_plan(struct session *session, const struct options *options, char *message,
                  size_t message_size);
+/* The first step of it: reads --threads, --ranks and --hostfile. */
+bool session_count(struct session *session, char *message, size_t message_size);
 void session_free(struct session *session);
 
 /* Cells [first, first + count) belong to case number `index`. */
