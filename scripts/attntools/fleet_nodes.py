@@ -11,10 +11,14 @@ from attntools.results import read
 
 @dataclass
 class FileState:
-    """Whether a node's file is whole; `foreign` says why it is not of this command."""
+    """Whether a node's file is whole.
+
+    `foreign` says why it is not of this command, `unreadable` what is wrong where in one that is there.
+    """
 
     whole: bool = False
     foreign: str = ""
+    unreadable: str = ""
 
 
 def state_of(path: Path, arguments: list[str]) -> FileState:
@@ -26,8 +30,8 @@ def state_of(path: Path, arguments: list[str]) -> FileState:
     """
     try:
         results = read(path)
-    except (ResultsError, OSError):
-        return FileState()
+    except (ResultsError, OSError) as wrong:
+        return FileState(unreadable=str(wrong) if path.exists() else "")
     command = results.sessions[0].header.get("command") or []
     if command[1 : 1 + len(arguments)] != arguments or command[1 + len(arguments) :][:1] not in (
         [],

@@ -89,8 +89,10 @@ def look(work: Work, node: str) -> None:
         raise ToolError(f"{result_of(work, node)}: {state.foreign}; take another folder")
     elif work.tried[node] >= work.options.attempts:
         last = last_line(work, node)
-        work.given_up[node] = f"{work.tried[node]} attempts" + (
-            f", its log ends: {last}" * bool(last)
+        work.given_up[node] = (
+            f"{work.tried[node]} attempts"
+            + f"; {state.unreadable}" * bool(state.unreadable)
+            + f", its log ends: {last}" * bool(last)
         )
         say(TOOL, f"{node}: given up after {work.given_up[node]}")
 

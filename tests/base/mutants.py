@@ -23,7 +23,6 @@ SOURCES = {
     "stats_launches": ["base/alloc.c", "stats.c", "stats_dependence.c", "stats_launches.c"],
     "stats_shape": ["base/alloc.c", "stats.c", "stats_shape.c"],
     "stop": ["base/alloc.c", "stats.c", "stats_dependence.c", "stop.c"],
-    "coverage": ["base/alloc.c", "stats.c", "stats_dependence.c", "stop.c", "random.c"],
     "noise": ["noise.c", "base/alloc.c", "stats.c", "stats_shape.c", "random.c"],
 }
 
@@ -71,7 +70,9 @@ MUTANTS = [
     Mutant("stats_dependence.c", "(double)n * products / squares + 1",
            "(double)n * products / squares", "stats_dependence"),
     Mutant("stats_dependence.c", "(double)n - 4", "(double)n - 1", "stats_dependence"),
-    Mutant("stats_dependence.c", "BEYOND 0.4", "BEYOND 0.0", "coverage"),
+    Mutant("stats_dependence.c", "BEYOND 0.4", "BEYOND 0.0", "stats_dependence"),
+    Mutant("stats_dependence.c", "LASTS 0.85", "LASTS 0.0", "stats_dependence"),
+    Mutant("stats_dependence.c", "pool->freedom + error", "pool->freedom", "stats_dependence"),
     Mutant("stats_dependence.c", "(1 - (double)k / count)", "1", "stats_dependence"),
     Mutant("stats_dependence.c", "(1 - 1 / count)", "1", "stats_dependence"),
     Mutant("stats_dependence.c", "fmin(MOST, ", "fmin(1, ", "stats_dependence"),

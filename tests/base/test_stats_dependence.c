@@ -52,8 +52,13 @@ static void estimate_is_within_bounds(void **state)
         struct stats_dependence pool;
         double expected;
     } known[] = {
-        {{4, 8}, 0.5 * 1.2}, {{10, 40}, 0.25 * 1.1}, {{-3, 10}, 0},
-        {{9, 10}, 0.97},     {{30, 10}, 0.97},
+        {{4, 8}, 0.5 + sqrt(0.75 / 8)},
+        {{10, 40}, 0.25 + sqrt(0.9375 / 40)},
+        {{-3, 10}, -0.3 + sqrt(1 / 10.0)}, /* not certain to be below 0 */
+        {{-4, 10}, 0},
+        {{300, 600}, 0.5 * 1.2}, /* certain, but short series understate it */
+        {{9, 10}, 0.97},
+        {{30, 10}, 0.97},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         assert_near(stats_dependence_of(&known[i].pool), known[i].expected);
@@ -69,11 +74,14 @@ static void the_larger_estimate_counts(void **state)
     assert_near(stats_dependence_taken(few, all).freedom, 100);
 }
 
-/* V of 6 values at 1/2: 1 + 2 (5/12 + 4/24 + 3/48 + 2/96 + 1/192) = 2.34375. */
+/* Correlations of 6 values at distances of 1 to 5: 1/2 and each 0.85 of the one before; powers of 0.9. */
 static void width_follows_the_variance_of_a_mean(void **state)
 {
     (void)state;
-    assert_near(stats_dependence_widens(6, 0.5), sqrt(2.34375 * (5 / 6.0) / (1 - 2.34375 / 6)));
+    double v = 1 + 2 * 0.5 * (5 + 4 * 0.85 + 3 * 0.7225 + 2 * 0.614125 + 0.52200625) / 6;
+    assert_near(stats_dependence_widens(6, 0.5), sqrt(v * (5 / 6.0) / (1 - v / 6)));
+    v = 1 + 2 * (5 * 0.9 + 4 * 0.81 + 3 * 0.729 + 2 * 0.6561 + 0.59049) / 6;
+    assert_near(stats_dependence_widens(6, 0.9), sqrt(v * (5 / 6.0) / (1 - v / 6)));
     assert_near(stats_dependence_widens(6, 0), 1);
     assert_near(stats_dependence_widens(6, NAN), 1);
     for (size_t n = STATS_CI_MIN; n < 200; n++)

@@ -13,7 +13,8 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-static const struct stats_dependence independent = {0, 40}, unknown = {0, 39}, half = {20, 40};
+/* None can be there in the first, none is known of the second. */
+static const struct stats_dependence independent = {-8, 40}, unknown = {-8, 39}, half = {20, 40};
 
 /* Six values: the interval is [min, max]. */
 static void half_width_is_of_the_interval(void **state)

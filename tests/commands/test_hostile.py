@@ -96,6 +96,7 @@ class Hostile(CommandTest):
         self.assertIn("\\x1b]0;garbage\\xff", rows["scribbles"]["log"])
         self.assertLess(len(rows["scribbles"]["log"]), 4 * 4096 + 64)
 
+    @unittest.skipIf(SANITIZED, "test_run checks each of them, in workers of the same kind")
     def test_check(self) -> None:
         """One of those that end at their deadline will do: forks is checked below."""
         self.expect("check", leave_out=("forks", "sleeps"))

@@ -1,6 +1,7 @@
 """Results: the numbers in them, the repro line."""
 
 import json
+import os
 import pathlib
 import re
 import shlex
@@ -9,8 +10,14 @@ import unittest
 
 from command import BRIEF, DATA, TINY, CommandTest, Row, cells, launches, lines, run
 
+# Many launches, as other tests have them, whose numbers alone are looked at.
+of_numbers = unittest.skipIf(
+    os.environ["ATTNBENCH_SANITIZED"] == "ON", "the sanitizers see the same launches elsewhere"
+)
+
 
 class Rows(CommandTest):
+    @of_numbers
     def test_numbers_belong_together(self) -> None:
         arguments = ["--problem", "h=2,s=64,d=32,mask=causal", "--kernel", "online"]
         done = run("run", *arguments, "--launches", "7", "--threads", "1",
@@ -51,6 +58,7 @@ class Rows(CommandTest):
         (row,) = cells(self.output).values()
         return row, launches(self.output)
 
+    @of_numbers
     def test_the_roofline(self) -> None:
         """Whatever takes longer at its ceiling binds; many queries a key make it arithmetic."""
         for queries in (128, 1):
@@ -226,6 +234,7 @@ class Rows(CommandTest):
         self.assertEqual(row["blas"], other)
         self.assertTrue(all(line["blas"] == other for line in launches(self.output)))
 
+    @of_numbers
     def test_launches_differ_in_order_and_shift(self) -> None:
         arguments = ["--problem", TINY, "--kernel", "naive,online,tiled", "--threads", "1"]
         run("run", *arguments, "--launches", "5", "--seed", "3", "--output", self.output)
@@ -243,6 +252,7 @@ class Rows(CommandTest):
         self.assertGreater(len({shift for _, shift in shifts}), 3)
         self.assertTrue(all(shift % 64 == 0 for _, shift in shifts))
 
+    @of_numbers
     def test_thread_counts_stay_together(self) -> None:
         """In each round what is compared is launched one after the other, in any order."""
         arguments = ["--problem", TINY, "--kernel", "row_parallel,online,tiled", "--threads", "1,2"]
@@ -254,6 +264,7 @@ class Rows(CommandTest):
             self.assertIn(order, (sorted(order), sorted(order, reverse=True)))
         self.assertEqual({order[0] for order in orders.values()}, {1, 2})
 
+    @of_numbers
     def test_a_seed_repeats_the_order(self) -> None:
         orders = []
         for name in "ab":

@@ -107,7 +107,7 @@ def test_missing_cells_are_unclear_and_counted(tool: Tool, tmp_path: Path) -> No
 
 
 def test_every_reader_is_here() -> None:
-    """A new tool that reads results files joins the table; submit reads what it collects alone."""
+    """A new tool that reads results files joins the table; test_submit.py goes through it, too."""
     folder = Path(compare.__file__).parent
     readers = {
         path.stem

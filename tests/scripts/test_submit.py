@@ -10,6 +10,7 @@ from attntools import slurm, submit
 from attntools.fleet_nodes import name_node, state_of
 from attntools.results import read
 from conftest import Tool
+from test_bad_input import BAD
 
 ARGUMENTS = ["--suite", "quick"]
 
@@ -129,6 +130,27 @@ def test_attempts_are_counted(tool: Tool, queue: Queue) -> None:
     assert outcome.code == 1
     assert len(queue.asked("sbatch")) == 2
     assert "n1: no whole results: 2 attempts, its log ends: attnbench: no memory\n" in outcome.err
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_a_bad_file_is_no_result(tool: Tool, queue: Queue, kind: str) -> None:
+    """What a job left that no tool reads: the node is given up with file and line, the other kept."""
+    make, message = BAD[kind]
+
+    def work(node: str) -> None:
+        if node == "n2":
+            queue.finish(node)
+        elif not (queue.folder / "n1.jsonl").exists():
+            make(queue.folder / "n1.jsonl")
+
+    queue.work = work
+    outcome = tool(submit, *options(queue, "--attempts", "2"))
+    assert outcome.code == submit.MISSING
+    said = f"; {queue.folder}/n1.jsonl{message}" if kind != "missing" else ""
+    assert f"n1: no whole results: 2 attempts{said}" in outcome.err
+    assert "Traceback" not in outcome.err
+    assert "1 node" in outcome.out
+    assert (queue.folder / submit.REPORT).exists()
 
 
 def test_elements_without_a_node_are_cancelled(tool: Tool, queue: Queue) -> None:
