@@ -95,7 +95,7 @@ size_t ring_blocks(const struct attn_problem *problem, const struct ring_part *q
 
 struct ring_setting {
     const struct attn_problem *problem; /* of all ranks together */
-    const struct attn_kernel *kernel;   /* computes a block */
+    enum attn_isa isa;                  /* of the kernel that computes a block */
     int threads;                        /* of each rank */
     int rank, ranks;
     double (*clock)(void); /* seconds */
@@ -115,6 +115,9 @@ struct ring_parts {
     struct ring_part q, kv, o;
 };
 struct ring_parts ring_parts(const struct ring *ring, int rank);
+
+/* What computes a block: flash, or in decode with few queries split_kv. */
+const struct attn_kernel *ring_block_kernel(const struct ring *ring);
 
 /* Bytes that ring_open() has allocated. */
 size_t ring_bytes(const struct ring *ring);
