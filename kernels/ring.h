@@ -6,7 +6,8 @@
  * keys and values travel around the ranks in blocks.  While a rank computes with one block, by a kernel
  * for a single process, the next one arrives; the partial results of a query are merged by their LSE.
  * Where there are so few queries that they are less to send than the keys (decode), the keys stay:
- * each rank computes all queries on its keys, and the partial results are merged in a tree, at rank 0.
+ * each rank computes all queries on its keys, by a kernel for few queries where there are few, and the
+ * partial results are merged in a tree, at rank 0.
  *
  * Sequences are cut into twice as many stretches as there are ranks, and rank r holds stretch r and
  * stretch 2N - 1 - r: under a causal mask every rank then has the same work in every step (zigzag order,

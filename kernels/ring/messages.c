@@ -53,6 +53,8 @@ void ring_library(char text[RING_NAME])
     const size_t taken = n < RING_NAME ? n : RING_NAME - 1;
     memcpy(text, version, taken);
     text[taken] = 0;
+    for (char *tab; (tab = strchr(text, '\t'));) /* MPICH has one */
+        *tab = ' ';
 }
 
 void ring_tell(const char *text, int ranks)

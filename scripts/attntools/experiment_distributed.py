@@ -12,8 +12,8 @@ from attntools.experiment_rows import Row, rows_of, series
 from attntools.figures import origin, plain_log
 from attntools.units import seconds
 
-# Networks by a link's bytes a second and a message's seconds.  These and the model are as in model.c of the
-# experiment; tests/data/ring-model.csv holds both to it.
+# Networks by a link's bytes a second and a message's seconds.  These and the model are as in
+# model.c of the experiment; tests/data/ring-model.csv holds both to it.
 NETWORKS = {
     "1 Gbit/s": (0.125e9, 50e-6),
     "10 Gbit/s": (1.25e9, 20e-6),

@@ -215,10 +215,12 @@ def test_distributed_draws_the_model_beside_what_was_measured(results: Reader) -
 
 
 def test_distributed_has_the_programs_model() -> None:
-    """The table that tests/experiments/test_distributed.c holds the program to; in fractions here."""
+    """The table that test_distributed.c holds the program to; in fractions here."""
     with (DATA / "ring-model.csv").open(newline="") as lines:
         table = list(csv.DictReader(lines))
-    networks = {row["network"]: (float(row["bytes_per_s"]), float(row["latency_s"])) for row in table}
+    networks = {
+        row["network"]: (float(row["bytes_per_s"]), float(row["latency_s"])) for row in table
+    }
     assert networks == distributed.NETWORKS
     for row in table:
         call = {field.name: Fraction(row[field.name]) for field in fields(distributed.Call)}
