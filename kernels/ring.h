@@ -6,7 +6,8 @@
  * keys and values travel around the ranks in blocks.  While a rank computes with one block, by a kernel
  * for a single process, the next one arrives; the partial results of a query are merged by their LSE.
  * Where there are so few queries that they are less to send than the keys (decode), the keys stay:
- * each rank computes all queries on its keys, and the partial results are merged in a tree, at rank 0.
+ * each rank computes all queries on its keys, by a kernel for few queries where there are few, and the
+ * partial results are merged in a tree, at rank 0.
  *
  * Sequences are cut into twice as many stretches as there are ranks, and rank r holds stretch r and
  * stretch 2N - 1 - r: under a causal mask every rank then has the same work in every step (zigzag order,
@@ -95,7 +96,7 @@ size_t ring_blocks(const struct attn_problem *problem, const struct ring_part *q
 
 struct ring_setting {
     const struct attn_problem *problem; /* of all ranks together */
-    const struct attn_kernel *kernel;   /* computes a block */
+    enum attn_isa isa;                  /* of the kernel that computes a block */
     int threads;                        /* of each rank */
     int rank, ranks;
     double (*clock)(void); /* seconds */
@@ -115,6 +116,9 @@ struct ring_parts {
     struct ring_part q, kv, o;
 };
 struct ring_parts ring_parts(const struct ring *ring, int rank);
+
+/* What computes a block: flash, or in decode with few queries split_kv. */
+const struct attn_kernel *ring_block_kernel(const struct ring *ring);
 
 /* Bytes that ring_open() has allocated. */
 size_t ring_bytes(const struct ring *ring);

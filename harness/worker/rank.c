@@ -61,23 +61,12 @@ static bool settle(json_t *answer)
     return true;
 }
 
-/* The kernel that computes a block. */
-static const struct attn_kernel *block_kernel(const json_t *request, const struct attn_problem *p)
-{
-    enum attn_isa isa;
-    const char *name = json_string_value(json_object_get(request, "isa")), *why;
-    const struct attn_kernel *kernel =
-        name && attn_isa_parse(name, &isa) ? attn_find("flash", isa) : NULL;
-    return kernel && attn_isa_available(isa) && attn_supports(kernel, p, &why) ? kernel : NULL;
-}
-
 static bool open_part(const json_t *request, char *why)
 {
     struct parse_error error;
     const char *text = json_string_value(json_object_get(request, "problem"));
+    const char *isa = json_string_value(json_object_get(request, "isa"));
     static struct attn_problem problem;
-    if (!text || !parse_problem(text, &problem, &error))
-        text = "";
     struct ring_setting setting = {
         .problem = &problem,
         .threads = (int)json_integer_value(json_object_get(request, "threads")),
@@ -85,11 +74,11 @@ static bool open_part(const json_t *request, char *why)
         .ranks = self.ranks.count,
         .clock = clock_now,
     };
-    if (*text && setting.threads >= 1)
-        setting.kernel = block_kernel(request, &problem);
-    if (setting.kernel)
+    if (text && parse_problem(text, &problem, &error) && isa && attn_isa_parse(isa, &setting.isa) &&
+        attn_isa_available(setting.isa) && setting.threads >= 1)
         return rank_part_open(&self.part, request, &setting, why, RANK_WHY);
-    snprintf(why, RANK_WHY, "this host does not compute %s", *text ? text : "that");
+    snprintf(why, RANK_WHY, "this host does not compute %s in %s", text ? text : "that",
+             isa ? isa : "any instruction set");
     return false;
 }
 

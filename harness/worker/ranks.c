@@ -4,7 +4,6 @@
 #include "ranks.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,12 +12,8 @@
 #include "problem/exchange.h"
 #include "ring.h"
 #include "system/conversation.h"
-#include "system/fault.h"
 
-/* Deadlines, seconds; a call has more by its work, as in launch.c. */
-#define START_S 60.0
-#define CALL_S 60.0
-#define SLOWEST_FLOPS 5e7
+#define START_S 60.0 /* until rank 0 has said something */
 
 #define ALONE 3 /* times that the messages of a call are exchanged alone */
 
@@ -41,19 +36,6 @@ static struct {
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-/* Ends the launch: "rank 1 ..., while checking at threads=1: needle". */
-__attribute__((format(printf, 2, 3))) static _Noreturn void give_up(enum cell_state state,
-                                                                    const char *format, ...)
-{
-    char text[400], stage[200];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    fault_told(stage, sizeof stage);
-    worker_abandon(ranks.worker, state, "%s%s%s", text, *stage ? ", while " : "", stage);
-}
-
 /* The answer in a line; anything but "ok" ends the launch. */
 static json_t *read_answer(const char *line)
 {
@@ -63,7 +45,8 @@ static json_t *read_answer(const char *line)
     const bool said = cell_state_parse(json_string_value(json_object_get(answer, "state")), &state);
     const char *why = json_string_value(json_object_get(answer, "why"));
     if (!answer || !said)
-        give_up(CELL_CRASHED, "rank 0 answers %.60s, which is no answer", line);
+        worker_give_up(ranks.worker, CELL_CRASHED, "rank 0 answers %.60s, which is no answer",
+                       line);
     if (state == CELL_OK)
         return answer;
     char text[320];
@@ -86,13 +69,14 @@ static json_t *ask(json_t *request, double deadline_s)
     free(text);
     if (end == CONVERSATION_ANSWERED)
         return read_answer(line);
-    give_up(end == CONVERSATION_LATE ? CELL_TIMEOUT : CELL_CRASHED, "mpiexec with %d rank%s %s",
-            ranks.worker->request.ranks, ranks.worker->request.ranks > 1 ? "s" : "", why);
+    worker_give_up(ranks.worker, end == CONVERSATION_LATE ? CELL_TIMEOUT : CELL_CRASHED,
+                   "mpiexec with %d rank%s %s", ranks.worker->request.ranks,
+                   ranks.worker->request.ranks > 1 ? "s" : "", why);
 }
 
 static double deadline(double calls)
 {
-    return CALL_S + calls * attn_useful_flops(&ranks.worker->request.c.problem) / SLOWEST_FLOPS;
+    return worker_call_deadline(ranks.worker, calls);
 }
 
 /* ---- starting -------------------------------------------------------------------------------- */
@@ -105,8 +89,8 @@ static void take_places(void)
     ranks.places = json_incref(json_object_get(hello, "places"));
     json_decref(hello);
     if (json_array_size(ranks.places) != (size_t)ranks.worker->request.ranks)
-        give_up(CELL_CRASHED, "mpiexec started %zu ranks, not %d", json_array_size(ranks.places),
-                ranks.worker->request.ranks);
+        worker_give_up(ranks.worker, CELL_CRASHED, "mpiexec started %zu ranks, not %d",
+                       json_array_size(ranks.places), ranks.worker->request.ranks);
 }
 
 static void start(void)
@@ -273,7 +257,7 @@ static json_t *ask_ceilings(double seconds, double bytes)
                          attn_isa_name(ranks.kernel.isa), "compute",
                          attn_dtype_name(attn_compute(&ranks.kernel, p)), "dtype",
                          attn_dtype_name(p->dtype), "seconds", seconds, "bytes", bytes),
-               CALL_S);
+               deadline(0));
 }
 
 double ranks_probe(void *context, double seconds)
@@ -339,7 +323,7 @@ json_t *ranks_answer(size_t *workspace_bytes, size_t *peak_rss_bytes)
     const double exchange_s = several ? alone(&latency_s, &link) : NAN,
                  waiting_s = mean(ranks.waiting_s);
     const double overlap = several ? fmin(fmax(1 - waiting_s / exchange_s, 0), 1) : NAN;
-    json_t *placed = ask(json_pack("{s:s}", "action", "placed"), CALL_S);
+    json_t *placed = ask(json_pack("{s:s}", "action", "placed"), deadline(0));
     *peak_rss_bytes = (size_t)json_number_value(json_object_get(placed, "peak_rss_bytes"));
     *workspace_bytes = (size_t)ranks.workspace_bytes;
     json_decref(placed);

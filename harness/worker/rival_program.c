@@ -3,39 +3,20 @@
  */
 #include "rival_program.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "rival_request.h"
-#include "system/fault.h"
 #include "system/task_cpus.h"
 
 /* Deadlines, seconds: docs/protocol.md states them. */
 #define DESCRIBE_S 15.0
 #define PREPARE_S 300.0
-#define CALL_S 60.0
-#define SLOWEST_FLOPS 5e7 /* useful ones a second, beyond CALL_S */
 
 static struct rival_copy copies[RIVAL_COPIES];
 static unsigned long uses;
-
-/* ---- failures -------------------------------------------------------------------------------- */
-
-/* Ends the launch: "the program ..., while checking at threads=2: needle". */
-__attribute__((format(printf, 3, 4))) static _Noreturn void
-give_up(struct worker *worker, enum cell_state state, const char *format, ...)
-{
-    char text[400], stage[200];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    fault_told(stage, sizeof stage);
-    worker_abandon(worker, state, "the program %s%s%s", text, *stage ? ", while " : "", stage);
-}
 
 /* ---- one request ----------------------------------------------------------------------------- */
 
@@ -61,7 +42,7 @@ static json_t *demand(struct worker *worker, struct rival_copy *copy, json_t *re
     enum cell_state state;
     json_t *answer = ask(copy->talk, request, deadline_s, &state, why, sizeof why);
     if (!answer)
-        give_up(worker, state, "%s", why);
+        worker_give_up(worker, state, "the program %s", why);
     if (state == CELL_OK)
         return answer;
     const char *reason = json_string_value(json_object_get(answer, "why"));
@@ -73,7 +54,7 @@ static json_t *demand(struct worker *worker, struct rival_copy *copy, json_t *re
     }
     if (state == CELL_UNAVAILABLE || state == CELL_UNSUPPORTED)
         worker_abandon(worker, state, "%s", why);
-    give_up(worker, state, "says: %s", why);
+    worker_give_up(worker, state, "the program says: %s", why);
 }
 
 json_t *rival_program_describe(const char *program, enum cell_state *state, char *why,
@@ -175,7 +156,7 @@ void rival_program_stays(struct worker *worker, const struct rival_copy *copy)
     char why[256];
     if (!task_cpus_within(conversation_pid(copy->talk), copy->cpus, copy->cpu_count, why,
                           sizeof why))
-        give_up(worker, CELL_FAILED, "does not stay on its CPUs: %s", why);
+        worker_give_up(worker, CELL_FAILED, "the program does not stay on its CPUs: %s", why);
 }
 
 /* Whether the program runs on the threads and CPUs that it was asked for, by its own account; false
@@ -235,7 +216,7 @@ static void prepare(struct worker *worker, struct rival_copy *copy,
     const bool right = !answer || runs_as_asked(copy, answer, message, sizeof message);
     json_decref(answer);
     if (!right)
-        give_up(worker, CELL_FAILED, "%s", message);
+        worker_give_up(worker, CELL_FAILED, "the program %s", message);
     rival_program_stays(worker, copy);
     snprintf(copy->prepared, sizeof copy->prepared, "%s", text);
 }
@@ -268,16 +249,11 @@ static json_t *call(struct rival_copy *copy, const char *action)
     return request;
 }
 
-static double call_deadline(const struct worker *worker, size_t calls)
-{
-    return CALL_S + (double)calls * attn_useful_flops(&worker->request.c.problem) / SLOWEST_FLOPS;
-}
-
 void rival_program_execute(struct worker *worker, struct rival_copy *copy, size_t place)
 {
     json_t *request = call(copy, "execute");
     json_object_set_new(request, "set", json_integer((json_int_t)place));
-    json_decref(demand(worker, copy, request, call_deadline(worker, 1), NULL, 0));
+    json_decref(demand(worker, copy, request, worker_call_deadline(worker, 1), NULL, 0));
 }
 
 struct rival_time rival_program_measure(struct worker *worker, struct rival_copy *copy,
@@ -288,12 +264,13 @@ struct rival_time rival_program_measure(struct worker *worker, struct rival_copy
     json_object_set_new(request, "calls", json_integer((json_int_t)calls));
     json_object_set_new(request, "first", json_integer((json_int_t)first));
     const double start = clock_now();
-    json_t *answer = demand(worker, copy, request, call_deadline(worker, calls), NULL, 0);
+    json_t *answer =
+        demand(worker, copy, request, worker_call_deadline(worker, (double)calls), NULL, 0);
     time.wall_s = clock_now() - start;
     const json_t *seconds = json_object_get(answer, "seconds");
     time.said_s = json_is_number(seconds) ? json_number_value(seconds) : -1;
     json_decref(answer);
     if (time.said_s < 0)
-        give_up(worker, CELL_CRASHED, "does not say how long its calls took");
+        worker_give_up(worker, CELL_CRASHED, "the program does not say how long its calls took");
     return time;
 }

@@ -59,6 +59,24 @@ void worker_abandon(struct worker *worker, enum cell_state state, const char *wh
     longjmp(worker->abandoned, 1);
 }
 
+void worker_give_up(struct worker *worker, enum cell_state state, const char *why, ...)
+{
+    char text[400], stage[200];
+    va_list arguments;
+    va_start(arguments, why);
+    vsnprintf(text, sizeof text, why, arguments);
+    va_end(arguments);
+    fault_told(stage, sizeof stage);
+    worker_abandon(worker, state, "%s%s%s", text, *stage ? ", while " : "", stage);
+}
+
+/* Stated in docs/protocol.md. */
+double worker_call_deadline(const struct worker *worker, double calls)
+{
+    const double at_least_s = 60, slowest_flops_per_s = 5e7;
+    return at_least_s + calls * attn_useful_flops(&worker->request.c.problem) / slowest_flops_per_s;
+}
+
 /* ---- plans ----------------------------------------------------------------------------------- */
 
 bool worker_takes(struct worker *worker)

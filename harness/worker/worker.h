@@ -35,6 +35,13 @@ __attribute__((format(printf, 3, 4))) void worker_end(struct worker *worker, enu
 __attribute__((format(printf, 3, 4))) _Noreturn void
 worker_abandon(struct worker *worker, enum cell_state state, const char *why, ...);
 
+/* The same with what was being done behind it: "..., while checking at threads=2: needle". */
+__attribute__((format(printf, 3, 4))) _Noreturn void
+worker_give_up(struct worker *worker, enum cell_state state, const char *why, ...);
+
+/* Seconds that a program of its own (of a rival, or rank 0) has for so many calls. */
+double worker_call_deadline(const struct worker *worker, double calls);
+
 /* The actions, one file each. */
 void worker_prepare(struct worker *worker);
 void worker_check(struct worker *worker);

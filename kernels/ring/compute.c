@@ -88,7 +88,7 @@ static void call(const struct cut *cut, const struct piece *piece, const struct 
         .o = tensor(to->o, ATTN_F32, heads, apart, p->v_dim),
         .lse = tensor(to->lse, ATTN_F32, heads, apart, 1),
     };
-    const bool planned = attn_plan_init(&plan, ring->setting.kernel, &part, ring->setting.threads,
+    const bool planned = attn_plan_init(&plan, ring->kernel, &part, ring->setting.threads,
                                         ring->workspace, ring->workspace_bytes, &why);
     assert(planned); /* ring_open() has tried */
     (void)planned;

@@ -53,6 +53,8 @@ void ring_library(char text[RING_NAME])
     const size_t taken = n < RING_NAME ? n : RING_NAME - 1;
     memcpy(text, version, taken);
     text[taken] = 0;
+    for (char *tab; (tab = strchr(text, '\t'));) /* MPICH has one */
+        *tab = ' ';
 }
 
 void ring_tell(const char *text, int ranks)
@@ -96,16 +98,25 @@ static int message(size_t bytes)
     return (int)(bytes < RING_MESSAGE ? bytes : RING_MESSAGE);
 }
 
+/* Sends or receives, in as many messages as it takes. */
+static void move(void *data, size_t bytes, int other, bool send)
+{
+    for (char *at = data; bytes; at += message(bytes), bytes -= (size_t)message(bytes))
+        if (send)
+            MPI_Send(at, message(bytes), MPI_BYTE, other, MEMORY, MPI_COMM_WORLD);
+        else
+            MPI_Recv(at, message(bytes), MPI_BYTE, other, MEMORY, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
+}
+
 void ring_send(const void *data, size_t bytes, int to)
 {
-    for (const char *at = data; bytes; at += message(bytes), bytes -= (size_t)message(bytes))
-        MPI_Send(at, message(bytes), MPI_BYTE, to, MEMORY, MPI_COMM_WORLD);
+    move((void *)data, bytes, to, true);
 }
 
 void ring_receive(void *data, size_t bytes, int from)
 {
-    for (char *at = data; bytes; at += message(bytes), bytes -= (size_t)message(bytes))
-        MPI_Recv(at, message(bytes), MPI_BYTE, from, MEMORY, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    move(data, bytes, from, false);
 }
 
 /* ---- messages of a call ---------------------------------------------------------------------- */
@@ -167,21 +178,23 @@ void ring_arrive(struct ring *ring, struct ring_travel *travel)
     leave(ring);
 }
 
-void ring_send_sums(struct ring *ring, const struct ring_sums *sums, int to)
+static void move_sums(struct ring *ring, const struct ring_sums *sums, int other, bool send)
 {
     const size_t rows = ring_sum_rows(ring), dim = ring->problem.v_dim;
     enter(ring);
-    ring_send(sums->o, rows * dim * sizeof *sums->o, to);
-    ring_send(sums->lse, rows * sizeof *sums->lse, to);
-    ring->times->sent_bytes += (double)(rows * (dim + 1) * sizeof *sums->o);
+    move(sums->o, rows * dim * sizeof *sums->o, other, send);
+    move(sums->lse, rows * sizeof *sums->lse, other, send);
+    if (send)
+        ring->times->sent_bytes += (double)(rows * (dim + 1) * sizeof *sums->o);
     leave(ring);
+}
+
+void ring_send_sums(struct ring *ring, const struct ring_sums *sums, int to)
+{
+    move_sums(ring, sums, to, true);
 }
 
 void ring_receive_sums(struct ring *ring, const struct ring_sums *sums, int from)
 {
-    const size_t rows = ring_sum_rows(ring), dim = ring->problem.v_dim;
-    enter(ring);
-    ring_receive(sums->o, rows * dim * sizeof *sums->o, from);
-    ring_receive(sums->lse, rows * sizeof *sums->lse, from);
-    leave(ring);
+    move_sums(ring, sums, from, false);
 }

@@ -30,6 +30,17 @@ static size_t most_keys(const struct ring *ring)
     return 2 * (ring->problem.kv_len / stretches + (ring->problem.kv_len % stretches > 0));
 }
 
+/* split_kv where that is the faster one for a rank's keys, which is where few queries keep them in their
+ * places.  As for one thread: results do not depend on how many there are. */
+static const struct attn_kernel *block_kernel(const struct ring *ring)
+{
+    struct attn_problem p = ring->problem;
+    p.kv_len = most_keys(ring);
+    const struct attn_kernel *best = ring->keys_stay ? attn_kernel_best(&p, 1) : NULL;
+    const bool split = best && strcmp(best->name, "split_kv") == 0;
+    return attn_find(split ? "split_kv" : "flash", ring->setting.isa);
+}
+
 /* Adds the bytes to those of the ring; NULL without memory. */
 static void *take(struct ring *ring, size_t bytes)
 {
@@ -50,9 +61,9 @@ static bool take_workspace(struct ring *ring, const char **why)
         p.mask = n % 2 ? ATTN_MASK_CAUSAL : ATTN_MASK_NONE;
         p.kv_heads = n / 2 ? ring->problem.kv_heads : 1;
         p.q_heads = p.kv_heads * (ring->problem.q_heads / ring->problem.kv_heads);
-        if (p.q_len && p.kv_len && !attn_supports(ring->setting.kernel, &p, why))
+        if (p.q_len && p.kv_len && !attn_supports(ring->kernel, &p, why))
             return false;
-        const size_t bytes = attn_workspace_size(ring->setting.kernel, &p, ring->setting.threads);
+        const size_t bytes = attn_workspace_size(ring->kernel, &p, ring->setting.threads);
         ring->workspace_bytes = bytes > ring->workspace_bytes ? bytes : ring->workspace_bytes;
     }
     ring->workspace = take(ring, ring->workspace_bytes);
@@ -93,6 +104,7 @@ struct ring *ring_open(const struct ring_setting *setting, const char **why)
     ring->kv_elements = p->qk_dim + p->v_dim;
     ring->keys_stay = setting->ranks > 1 && keys_stay(p, setting->ranks);
     ring->parts = ring_parts(ring, setting->rank);
+    ring->kernel = block_kernel(ring);
     if (take_workspace(ring, why) && take_memory(ring, why))
         return ring;
     ring_close(ring);
@@ -121,6 +133,11 @@ struct ring_parts ring_parts(const struct ring *ring, int rank)
     parts.q = ring->keys_stay ? all : ring_part(p->q_len, rank, ring->setting.ranks);
     parts.o = ring->keys_stay && rank > 0 ? nothing : parts.q;
     return parts;
+}
+
+const struct attn_kernel *ring_block_kernel(const struct ring *ring)
+{
+    return ring->kernel;
 }
 
 size_t ring_bytes(const struct ring *ring)

@@ -8,7 +8,7 @@
  *   memory    of each rank: its 1/N of Q, K, V and O, twice that of K and V under way, and partial
  *             results in f32 of its queries
  *   parallel  over ranks, and over threads in each as flash is
- *   scratch   that of flash
+ *   scratch   that of flash, in decode of split_kv
  *   instead   flash where the sequence fits one memory and its cores suffice
  *
  * This file only describes it: a single process cannot compute it.  parts.c, compute.c, merge.c, rank.c

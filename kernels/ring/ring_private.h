@@ -17,6 +17,7 @@ struct ring_sums {
 struct ring {
     struct ring_setting setting;
     struct attn_problem problem;
+    const struct attn_kernel *kernel; /* computes a block */
     bool keys_stay;
     struct ring_parts parts;
     size_t kv_elements;     /* of K and V, a key */

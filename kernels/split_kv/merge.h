@@ -38,8 +38,16 @@ static void store_o(const struct unit *u, int r, const float *sum, float inverse
     }
     for (size_t d = 0; d < dim; d += 2 * VF_LANES) {
         const vf x[2] = {vf_load(sum + d) * inverse, vf_load(sum + d + VF_LANES) * inverse};
+        const size_t bytes = (dim - d) * element;
+        if (dtype == ATTN_F32) { /* where parts are merged (ring) */
+            float both[2 * VF_LANES];
+            for (int i = 0; i < 2 * VF_LANES; i++)
+                both[i] = x[i % 2][i / 2];
+            memcpy(to + d * element, both, geometry_minimum(bytes, sizeof both));
+            continue;
+        }
         const vi pairs = narrow_pairs(x);
-        memcpy(to + d * element, &pairs, geometry_minimum((dim - d) * element, VF_BYTES));
+        memcpy(to + d * element, &pairs, geometry_minimum(bytes, VF_BYTES));
     }
 }
 

@@ -10,6 +10,7 @@ folder, each named after its node: `scripts/report --fleet output --output fleet
 Variables, to be set as in -S attnbench_suite.suite=default:
     attnbench_suite.suite       of the program's suites (quick)
     attnbench_suite.options     more options of `attnbench run`, comma separated
+    attnbench_build.options     more options of `cmake`, space separated
     attnbench_build.program     a program that is there already, instead of a build
 """
 
@@ -30,6 +31,7 @@ class attnbench_build(rfm.CompileOnlyRegressionTest):
     """The program, by the compiler of the environment."""
 
     program = variable(str, value="")
+    options = variable(str, value="")
     sourcesdir = None
     build_system = "CustomBuild"
 
@@ -39,7 +41,7 @@ class attnbench_build(rfm.CompileOnlyRegressionTest):
         compiler = self.current_environ.cc or "gcc"
         built = [
             f"cmake -S '{ROOT}' -B build -G Ninja -D CMAKE_BUILD_TYPE=Release"
-            f" -D BUILD_TESTING=OFF -D CMAKE_C_COMPILER={compiler}",
+            f" -D BUILD_TESTING=OFF -D CMAKE_C_COMPILER={compiler} {self.options}",
             "cmake --build build --target attnbench",
         ]
         given = ["mkdir -p build", f"ln -sf '{self.program}' build/attnbench"]

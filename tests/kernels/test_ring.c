@@ -143,6 +143,38 @@ static void own_keys_and_queries_are_one_block(void **state)
         }
 }
 
+/* What one of three ranks computes blocks with. */
+static const char *block_kernel(size_t group, size_t q_len, size_t kv_len, int threads)
+{
+    struct attn_problem p;
+    const char *why;
+    attn_problem_init(&p);
+    p.q_heads = 2 * group;
+    p.kv_heads = 2;
+    p.q_len = q_len;
+    p.kv_len = kv_len;
+    p.qk_dim = p.v_dim = 16;
+    const struct ring_setting setting = {
+        .problem = &p, .isa = ATTN_ISA_BASELINE, .threads = threads, .rank = 1, .ranks = 3};
+    struct ring *ring = ring_open(&setting, &why);
+    assert_non_null(ring);
+    const char *name = ring_block_kernel(ring)->name;
+    assert_int_equal(ring_block_kernel(ring)->isa, ATTN_ISA_BASELINE);
+    ring_close(ring);
+    return name;
+}
+
+static void few_queries_are_for_split_kv(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= 8; threads++) { /* which change no result */
+        assert_string_equal(block_kernel(1, 1, 3000, threads), "split_kv");
+        assert_string_equal(block_kernel(2, 1, 3000, threads), "split_kv");
+        assert_string_equal(block_kernel(8, 8, 30000, threads), "flash"); /* keys stay, too */
+        assert_string_equal(block_kernel(1, 3000, 3000, threads), "flash");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -150,6 +182,7 @@ int main(void)
         cmocka_unit_test(every_visible_pair_is_computed_once),
         cmocka_unit_test(causal_work_is_the_same_in_every_rank_and_step),
         cmocka_unit_test(own_keys_and_queries_are_one_block),
+        cmocka_unit_test(few_queries_are_for_split_kv),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

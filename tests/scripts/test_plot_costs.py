@@ -1,6 +1,9 @@
 """Figures of experiments on exactness, time and memory show the numbers of their rows."""
 
+import csv
 from collections.abc import Callable
+from dataclasses import fields
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +16,7 @@ from attntools import experiment_numerics as numerics
 from attntools.cells import Results
 from attntools.results import read
 
+DATA = Path(__file__).parents[1] / "data"
 Reader = Callable[..., Results]
 
 
@@ -195,7 +199,7 @@ def test_layouts_has_a_point_each(results: Reader) -> None:
 
 def test_distributed_draws_the_model_beside_what_was_measured(results: Reader) -> None:
     base = {"part": "measured", "s": 1024, "heads": 8, "d": 64, "network": "wire"}
-    ring = {"latency_s": 1e-3, "link_gbytes_per_s": 1.0}
+    ring = {"latency_s": 1e-3, "link_gbytes_per_s": 1.0, "places": [{"host": "a"}, {"host": "b"}]}
     rows = [({**base, "kernel": "flash", "ranks": 1, "threads": n}, {**timed([1.0]), "gflops": n})
             for n in (1, 2)]  # fmt: skip
     for ranks, median in ((1, 2.0), (2, 1.25), (4, 1.0)):
@@ -210,8 +214,16 @@ def test_distributed_draws_the_model_beside_what_was_measured(results: Reader) -
     assert len(predicted.lines) == 9
 
 
-def test_a_slow_link_takes_as_long_as_its_bytes() -> None:
-    fast = distributed.Call(flops=1e9, kv_bytes=8e6, ranks=4, turns=1, flops_per_s=1e9)
-    assert fast.seconds == pytest.approx(4 * 1 / 16)
-    slow = distributed.Call(1e9, 8e6, 4, 1, 1e9, latency_s=0.1, bytes_per_s=1e6)
-    assert slow.seconds == pytest.approx(3 * (0.1 + 2) + 1 / 16)
+def test_distributed_has_the_programs_model() -> None:
+    """The table that test_distributed.c holds the program to; in fractions here."""
+    with (DATA / "ring-model.csv").open(newline="") as lines:
+        table = list(csv.DictReader(lines))
+    networks = {
+        row["network"]: (float(row["bytes_per_s"]), float(row["latency_s"])) for row in table
+    }
+    assert networks == distributed.NETWORKS
+    for row in table:
+        call = {field.name: Fraction(row[field.name]) for field in fields(distributed.Call)}
+        assert float(row["seconds"]) == float(distributed.Call(**call).seconds)
+    first = table[2]  # by hand: 4 steps of 0.4 s, and under 3 of them 6.40005 s of a link
+    assert (first["ranks"], first["seconds"]) == ("4", "19.60015")

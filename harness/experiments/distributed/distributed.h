@@ -16,6 +16,7 @@ struct distributed_call {
     double flops_per_s; /* of a rank while it computes */
     double latency_s;   /* of a message */
     double bytes_per_s; /* of a link */
+    bool by_cores;      /* the cores that compute move the data, too: all ranks are on one host */
 };
 
 struct distributed_time {
@@ -25,8 +26,16 @@ struct distributed_time {
 };
 
 /* N steps of computing, and under all but the last the keys and values of a rank on their way to the next:
- * whichever takes longer. */
+ * whichever takes longer, or one after the other where the same cores do both. */
 struct distributed_time distributed_model(const struct distributed_call *call);
+
+/* Networks that predictions are for. */
+struct distributed_network {
+    const char *name;
+    double bytes_per_s, latency_s; /* of a host's link; of a message */
+};
+#define DISTRIBUTED_NETWORKS 3
+extern const struct distributed_network distributed_networks[DISTRIBUTED_NETWORKS];
 
 bool distributed_report(const json_t *rows);
 

@@ -12,15 +12,6 @@
 #include "experiments/shared/grid.h"
 #include "results/report_experiment.h"
 
-/* Networks by the rate of a host's link, bytes a second, and what a message takes. */
-static const struct {
-    const char *name;
-    double bytes_per_s, latency_s;
-} networks[] = {
-    {"1 Gbit/s", 0.125e9, 50e-6},
-    {"10 Gbit/s", 1.25e9, 20e-6},
-    {"100 Gbit/s", 12.5e9, 3e-6},
-};
 static const double lengths[] = {1 << 20, 1 << 22, 1 << 24};
 static const double clusters[] = {8, 64, 1024};
 static const double hosts[] = {1, 32}; /* times as fast as this one */
@@ -53,6 +44,18 @@ static double rate_of_flash(const json_t *rows, double s, double threads, double
     return rate;
 }
 
+/* Whether the ranks of a row were all on one host. */
+static bool on_one_host(const json_t *ring)
+{
+    const json_t *places = json_object_get(ring, "places"), *place;
+    const char *first = experiment_text(json_array_get(places, 0), "host");
+    size_t i;
+    json_array_foreach (places, i, place)
+        if (strcmp(experiment_text(place, "host"), first) != 0)
+            return false;
+    return true;
+}
+
 /* What the model needs of a measured row; false where that is not there. */
 static bool call_of(const json_t *rows, const json_t *params, const json_t *values,
                     struct distributed_call *call)
@@ -71,9 +74,16 @@ static bool call_of(const json_t *rows, const json_t *params, const json_t *valu
         .flops_per_s = rate * threads,
         .latency_s = ranks > 1 ? experiment_number(ring, "latency_s") : 0,
         .bytes_per_s = ranks > 1 ? 1e9 * experiment_number(ring, "link_gbytes_per_s") : INFINITY,
+        .by_cores = on_one_host(ring),
     };
     return isfinite(call->flops) && isfinite(rate) && isfinite(call->latency_s) &&
            !isnan(call->bytes_per_s);
+}
+
+/* Percent of the communication that the model hides; NaN without any. */
+static double hidden(const struct distributed_time *time)
+{
+    return 100 * (1 - time->exposed_s / time->communicating_s);
 }
 
 static void seconds_cell(struct grid *grid, double seconds)
@@ -108,9 +118,10 @@ static void print_measured(const json_t *rows)
 {
     struct experiment_part part = {.rows = rows, .name = "measured"};
     static const struct table_column columns[] = {
-        {"S", 0, false},       {"ranks", 0, false},    {"thr", 0, false},
-        {"median", 0, false},  {"95 %", 1, true},      {"model", 0, false},
-        {"error %", 0, false}, {"hidden %", 0, false}, {"imbalance %", 0, false},
+        {"S", 0, false},           {"ranks", 0, false},    {"thr", 0, false},
+        {"median", 0, false},      {"95 %", 1, true},      {"model", 0, false},
+        {"error %", 0, false},     {"hidden %", 0, false}, {"allowed %", 0, false},
+        {"imbalance %", 0, false},
     };
     struct grid grid = {.table = {.columns = columns, .column_count = COUNT(columns)}};
     struct distributed_call call;
@@ -130,6 +141,7 @@ static void print_measured(const json_t *rows)
         seconds_cell(&grid, model.seconds);
         grid_number(&grid, "%+.1f", 100 * (model.seconds / seconds - 1));
         grid_number(&grid, "%.0f", 100 * overlap);
+        grid_number(&grid, "%.0f", hidden(&model));
         grid_number(&grid, "%.1f", call.ranks > 1 ? imbalance(ring) : NAN);
     }
     grid_print(&grid, "kernel ring against the model");
@@ -148,7 +160,7 @@ static void predict_row(struct grid *grid, double host, const char *network, dou
     grid_text(grid, "%.0f", call->ranks);
     seconds_cell(grid, time.seconds);
     grid_number(grid, "%.1f", 100 * call->flops / call->ranks / call->flops_per_s / time.seconds);
-    grid_number(grid, "%.0f", 100 * (1 - time.exposed_s / time.communicating_s));
+    grid_number(grid, "%.0f", hidden(&time));
 }
 
 /* A problem of that length, for each network and number of ranks. */
@@ -156,7 +168,7 @@ static void predict_length(struct grid *grid, double host, double rate, double s
                            const json_t *like)
 {
     const double heads = experiment_number(like, "heads"), d = experiment_number(like, "d");
-    for (size_t n = 0; n < COUNT(networks); n++)
+    for (size_t n = 0; n < DISTRIBUTED_NETWORKS; n++)
         for (size_t c = 0; c < COUNT(clusters); c++) {
             const struct distributed_call call = {
                 .flops = 2 * d * s * (s + 1) * heads, /* causal: half the pairs */
@@ -164,10 +176,10 @@ static void predict_length(struct grid *grid, double host, double rate, double s
                 .ranks = clusters[c],
                 .turns = 1,
                 .flops_per_s = host * rate,
-                .latency_s = networks[n].latency_s,
-                .bytes_per_s = networks[n].bytes_per_s,
+                .latency_s = distributed_networks[n].latency_s,
+                .bytes_per_s = distributed_networks[n].bytes_per_s,
             };
-            predict_row(grid, host, networks[n].name, s, &call);
+            predict_row(grid, host, distributed_networks[n].name, s, &call);
         }
 }
 

@@ -26,13 +26,20 @@ site_configuration = {
 """
 
 
-def reframe(cluster: Cluster, folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+# The fewest objects, compiled without optimisation.
+WIDER = ("avx2", "avx512", "avx512_bf16", "avx512_fp16", "neon_bf16", "neon_f16", "sve")
+QUICKLY = " ".join(["-DCMAKE_BUILD_TYPE=Debug", *(f"-DATTN_COMPILES_{isa}=OFF" for isa in WIDER)])
+
+
+def reframe(
+    cluster: Cluster, folder: Path, *options: str, program: str = os.environ["ATTNBENCH_PROGRAM"]
+) -> subprocess.CompletedProcess[str]:
     site = folder / "site.py"
     site.write_text(SITE)
     return cluster.run(
         str(REFRAME), "-C", str(site), "-c", str(ROOT / "scripts/fleet/attnbench_check.py"),
         "--prefix", str(folder), "--exec-policy=async", "-r", "-S",
-        f"attnbench_build.program={os.environ['ATTNBENCH_PROGRAM']}", "-S",
+        f"attnbench_build.program={program}", "-S",
         "attnbench_suite.options=--case,tiny-f32-s64-d64,--kernel,flash,--threads,1,--launches,3,"
         "--if-busy,go-on", *options, cwd=folder,
     )  # fmt: skip
@@ -62,6 +69,22 @@ def test_a_program_that_fails_is_a_failure(cluster: Cluster, tmp_path: Path) -> 
     program = tmp_path / "attnbench"
     program.write_text("#!/bin/sh\necho broken >&2\nexit 3\n")
     program.chmod(0o755)
-    done = reframe(cluster, tmp_path, "-S", f"attnbench_build.program={program}")
+    done = reframe(cluster, tmp_path, program=str(program))
     assert done.returncode == 1
     assert "attnbench has written no results" in done.stdout
+
+
+@pytest.mark.skipif(not REFRAME.exists(), reason="no .venv-fleet (scripts/setup --fleet)")
+def test_the_program_is_built_on_a_node_of_the_partition(cluster: Cluster, tmp_path: Path) -> None:
+    done = reframe(
+        cluster, tmp_path, "-S", "attnbench_build.build_locally=no", "-S",
+        f"attnbench_build.options={QUICKLY}", program="",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    (path,) = (tmp_path / "output").rglob("*.jsonl")
+    results = read(path)
+    (session,) = results.sessions
+    (cell,) = results.cells.values()
+    assert (cell.state, cell.kernel) == ("ok", "flash")
+    assert cell.isa in ("baseline", "neon")  # options of cmake have come through
+    assert session.machine["node"] in cluster.nodes
