@@ -69,8 +69,8 @@ def orders(n: int) -> Array:
 def resemblance(x: Array, ends: list[int]) -> float:
     """The correlation of sessions with the ones before them, about the levels between ends.
 
-    Less three quarters of its standard error, a choice: with more, days that resemble each other show
-    changes that are none; with less, steps of 5 % are missed (scripts/experiments/trends.py).
+    Less three quarters of its standard error, a choice: with more, days that resemble each other
+    show changes that are none; with less, steps of 5 % are missed (scripts/experiments/trends.py).
     """
     y = scores(np.concatenate([x[i:j] - np.median(x[i:j]) for i, j in pairwise(ends)]))
     squares = float((y**2).sum())
