@@ -13,7 +13,8 @@ from attntools.results import read
 class FileState:
     """Whether a node's file is whole.
 
-    `foreign` says why it is not of this command, `unreadable` what is wrong where in one that is there.
+    `foreign` says why it is not of this command, `unreadable` what is wrong where in one that is
+    there.
     """
 
     whole: bool = False
@@ -30,7 +31,9 @@ def state_of(path: Path, arguments: list[str]) -> FileState:
     """
     try:
         results = read(path)
-    except (ResultsError, OSError) as wrong:
+    except OSError as wrong:
+        return FileState(unreadable=f"{path}: {wrong.strerror}" if path.exists() else "")
+    except ResultsError as wrong:
         return FileState(unreadable=str(wrong) if path.exists() else "")
     command = results.sessions[0].header.get("command") or []
     if command[1 : 1 + len(arguments)] != arguments or command[1 + len(arguments) :][:1] not in (

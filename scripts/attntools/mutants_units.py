@@ -26,8 +26,8 @@ class Unit:
 def units_of(build: Path) -> list[Unit]:
     """The units of kernels/ in a build folder, by its compile commands.
 
-    Without those of avx512_fp16: they are avx512's but for two conversions, and where no processor has them,
-    as on the machines of the trials, their mutants could only survive.
+    Without those of avx512_fp16: they are avx512's but for two conversions, and where no processor
+    has them, as on the machines of the trials, their mutants could only survive.
     """
     found = []
     for entry in json.loads((build / "compile_commands.json").read_text()):

@@ -48,7 +48,7 @@ static void equal_values_share_a_rank(void **state)
 static void estimate_is_within_bounds(void **state)
 {
     (void)state;
-    static const struct {
+    const struct {
         struct stats_dependence pool;
         double expected;
     } known[] = {

@@ -36,6 +36,18 @@ def test_a_step_of_5_percent_is_found_within_five_commits() -> None:
     assert found >= 38
 
 
+def test_days_that_resemble_the_day_before_are_no_change() -> None:
+    """Correlated by 0.5: as independent, 10 changes are found, 2 in 1000 cell-days."""
+    rng = np.random.default_rng(6)
+    found = 0
+    for _ in range(100):
+        noise = rng.standard_normal(SESSIONS)
+        for i in range(1, SESSIONS):
+            noise[i] = 0.5 * noise[i - 1] + 0.75**0.5 * noise[i]
+        found += len(changes(list(1e-3 * np.exp(0.01 * noise))))
+    assert found <= 5
+
+
 def test_slow_sessions_among_others_are_no_change() -> None:
     """One in seven sessions is slower by up to 20 %, as on a shared machine."""
     rng = np.random.default_rng(3)
