@@ -58,6 +58,7 @@ static json_t *read_answer(const char *line)
 /* Asks, or with NULL only listens; the request is used up. */
 static json_t *ask(json_t *request, double deadline_s)
 {
+    const struct protocol_request *r = &ranks.worker->request;
     char why[320];
     const char *line;
     char *text = request ? json_dumps(request, JSON_COMPACT) : NULL;
@@ -70,8 +71,8 @@ static json_t *ask(json_t *request, double deadline_s)
     if (end == CONVERSATION_ANSWERED)
         return read_answer(line);
     worker_give_up(ranks.worker, end == CONVERSATION_LATE ? CELL_TIMEOUT : CELL_CRASHED,
-                   "mpiexec with %d rank%s %s", ranks.worker->request.ranks,
-                   ranks.worker->request.ranks > 1 ? "s" : "", why);
+                   "mpiexec with %d rank%s%s%s %s", r->ranks, r->ranks > 1 ? "s" : "",
+                   *r->hostfile ? " on the hosts of " : "", r->hostfile, why);
 }
 
 static double deadline(double calls)

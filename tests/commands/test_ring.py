@@ -173,6 +173,14 @@ class Ranks(Session):
                 self.assertLess(row["check"]["error_over_bound"], 1)
                 self.assertEqual(row["ring"]["sent_bytes"], 2 * sums)
 
+    def test_a_host_file_that_mpi_does_not_read_is_named(self) -> None:
+        hosts = self.directory / "hosts"
+        hosts.write_text(f"{platform.node()} slots=many\n", encoding="utf-8")
+        _, rows = self.session("--hostfile", str(hosts))
+        row = rows["ring", 2]
+        self.assertEqual(row["state"], "crashed")
+        self.assertIn(f"mpiexec with 2 ranks on the hosts of {hosts} ", row["why"])
+
     @unittest.skipUnless(FAR, "this user may not make namespaces")
     def test_a_rank_of_another_host_is_sent_its_part(self) -> None:
         hosts = self.directory / "hosts"
