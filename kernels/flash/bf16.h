@@ -1,6 +1,6 @@
 /*
- * bf16.h: part of kernel flash: the arithmetic in bfloat16 with the dot product of pairs, for variants
- * avx512_bf16 and neon_bf16.
+ * bf16.h: part of kernel flash: the arithmetic in bfloat16 with the dot product of pairs, for variant
+ * avx512_bf16; matrices.h is neon_bf16's.
  *
  * A lane of 32 bits holds two neighbouring elements of the dimension that is summed over.  Along
  * D, for the scores, they are neighbours in K and Q already.  Along the keys, for the results,
@@ -17,10 +17,9 @@
 #define FLASH_DTYPES ATTN_BIT(ATTN_BF16)
 #define FLASH_KV_DTYPES 0 /* int8 times its scale is no bf16: variants of float32 compute that */
 #define FLASH_COMPUTE ATTN_BF16
-#define FLASH_SPECULATES !VF_FACTOR_IN_LANE /* as f32.h */
+#define FLASH_SPECULATES 1
 
 typedef uint16_t key_element; /* of K, as it is multiplied */
-#include "lanes.h"
 
 /* ---- scores = K Q^T -------------------------------------------------------------------------- */
 
@@ -55,11 +54,6 @@ VF_INLINE void score_tile(const int rows, const int cols, struct score_args a)
     clear_sums(rows, cols, acc);
     const uint16_t *k = a.k;
     const float *q = a.q;
-#if VF_FACTOR_IN_LANE
-    for (const uint16_t *end = k + a.dim / VF_FACTORS * VF_FACTORS * 2; k < end;
-         k += VF_FACTORS * 2, q += VF_FACTORS * FLASH_TILE)
-        score_lanes(rows, cols, false, k, a.k_stride * (ptrdiff_t)sizeof *k, q, acc);
-#endif
     for (const uint16_t *end = (const uint16_t *)a.k + 2 * a.dim; k < end; k += 2, q += FLASH_TILE)
         score_step(rows, cols, k, a.k_stride, q, acc);
     scale_scores(rows, cols, a.scale, acc);
@@ -140,12 +134,6 @@ VF_INLINE void value_step(const int rows, const int cols, const uint16_t *v, con
     VF_UNROLL
     for (int c = 0; c < cols; c++)
         b[c] = vf_load(p + c * VF_LANES);
-#if VF_FACTOR_IN_LANE
-    if (rows % VF_FACTORS == 0) {
-        value_lanes(rows, cols, v, b, acc);
-        return;
-    }
-#endif
     VF_UNROLL
     for (int r = 0; r < rows; r++) {
         const vi x = bf16_pair(v + 2 * r);
@@ -157,20 +145,11 @@ VF_INLINE void value_step(const int rows, const int cols, const uint16_t *v, con
 
 VF_INLINE void value_tile(const int rows, const int cols, struct value_args a)
 {
-    const int weights = 2 * FLASH_TILE, values = 2 * BF16_PANEL; /* from pair to pair */
     vf acc[FLASH_ROWS][FLASH_COLS];
     load_results(rows, cols, &a, acc);
     const uint16_t *v = a.v;
-    const float *p = a.p, *const end = p + a.steps * weights;
-#if VF_FACTOR_IN_LANE
-    for (; end - p >= 4 * weights; p += 4 * weights, v += 4 * values) { /* lanes.h says why */
-        value_step(rows, cols, v, p, acc);
-        value_step(rows, cols, v + values, p + weights, acc);
-        value_step(rows, cols, v + 2 * values, p + 2 * weights, acc);
-        value_step(rows, cols, v + 3 * values, p + 3 * weights, acc);
-    }
-#endif
-    for (; p < end; p += weights, v += values)
+    const float *p = a.p, *const end = p + a.steps * 2 * FLASH_TILE;
+    for (; p < end; p += 2 * FLASH_TILE, v += 2 * BF16_PANEL)
         value_step(rows, cols, v, p, acc);
     store_results(rows, cols, a.o, acc);
 }

@@ -20,13 +20,6 @@ static bool packs(const struct attn_problem *problem)
     return true;
 }
 
-VF_INLINE vi bf16_load(const void *p)
-{
-    vi v;
-    memcpy(&v, p, sizeof v);
-    return v;
-}
-
 /* Rows of Q become a column of a tile, VF_LANES pairs of elements at a time; `whole`: there are
  * VF_LANES rows, and their length is a multiple of VF_LANES pairs. */
 VF_INLINE void load_column_of_pairs(const bool whole, char *const *rows, int bytes, float *q)
@@ -58,18 +51,6 @@ VF_NOINLINE void load_queries(const struct job *job, struct tile *t)
             load_column_of_pairs(true, rows, bytes, t->q + c * VF_LANES);
         else
             load_column_of_pairs(false, rows, bytes, t->q + c * VF_LANES);
-    }
-}
-
-/* Addresses of a block's rows of K or V. */
-static void find_keys(const struct block *block, const struct attn_tensor *kv,
-                      const uint16_t *rows[FLASH_KEYS])
-{
-    for (int j = 0, n; j < block->keys; j += n) {
-        n = (int)keys_run(&block->source, block->first + j, block->keys - j);
-        const uint16_t *row = keys_row(&block->source, kv, block->first + j);
-        for (int i = 0; i < n; i++)
-            rows[j + i] = row + i * kv->stride[2];
     }
 }
 

@@ -109,7 +109,7 @@ static void value_strip(const struct block *block, struct tile *t, const struct 
 {
     int from = strip->from, to = strip->to;
     if (!values_finite(block, from, strip->full_from))
-        from = strip->full_from + strip->full_from % PAIR;
+        from = strip->full_from + (-strip->full_from & (PAIR - 1));
     if (!values_finite(block, strip->full_to, to))
         to = strip->full_to - strip->full_to % PAIR;
     from = from < to ? from : to;
@@ -130,31 +130,74 @@ static inline void value_strips(const struct block *block, struct tile *t,
         value_strip(block, t, &strips[i], fresh);
 }
 
+/* Rows of a block as a block. */
+static struct block block_part(const struct block *block, int from, int to)
+{
+    struct block part = *block;
+    part.first += from;
+    part.keys = to - from;
+    part.s += from * FLASH_TILE;
+    part.k = (const char *)block->k + key_bytes(block, from);
+    part.v = first_value(block, from);
+    return part;
+}
+
+#if FLASH_SPECULATES
 /* Whether scores and weights of a block are tried at once: all queries see all of it, in whole
  * register tiles. */
 static bool may_speculate(const struct block *block, const struct strip *strip)
 {
-    return FLASH_SPECULATES && strip->cols == FLASH_COLS && strip->full_from == 0 &&
-           strip->full_to == block->keys && block->keys % FLASH_ROWS == 0;
+    return strip->cols == FLASH_COLS && strip->full_from == 0 && strip->full_to == block->keys &&
+           block->keys % FLASH_ROWS == 0;
+}
+#endif
+
+/* The first rows of a block that is not seen whole, as many as all queries see, in whole register tiles; 0 where
+ * these are not worth a pass over the results of their own. */
+static int rows_seen_first(const struct block *block, const struct strip *strip)
+{
+    const int rows = strip->full_to / FLASH_ROWS * FLASH_ROWS;
+    const bool worth = VF_FACTOR_IN_LANE && FLASH_SPECULATES && strip->cols == FLASH_COLS &&
+                       strip->full_from == 0 && rows >= 4 * FLASH_ROWS;
+    return worth && rows < block->keys ? rows : 0;
+}
+
+/* Lets the tile's queries see what is in the strips. */
+static void tile_strips(const struct block *block, struct tile *t, const struct strip *strips,
+                        int n)
+{
+    if (!n)
+        return;
+#if FLASH_SPECULATES
+    if (n == 1 && may_speculate(block, &strips[0]) && score_and_exp_block(block, t)) {
+        add_values(block, t, &strips[0], 0, block->keys, !t->started);
+        t->started = true;
+        return;
+    }
+#endif
+    vf shifts[FLASH_COLS];
+    const vf *shift = score_strips(block, t, strips, n, shifts);
+    for (int i = 0; i < n; i++)
+        exp_strip(block, t, &strips[i], shift);
+    value_strips(block, t, strips, n);
 }
 
 /* Lets the tile's queries see the keys of the block. */
 static void tile_block(const struct block *block, struct tile *t)
 {
     struct strip strips[3];
-    const int n = split(block, t, strips);
-    if (!n)
-        return;
-    if (n == 1 && may_speculate(block, &strips[0]) && score_and_exp_block(block, t)) {
-        add_values(block, t, &strips[0], 0, block->keys, !t->started);
-        t->started = true;
+    int n = split(block, t, strips);
+    const int first = n ? rows_seen_first(block, &strips[0]) : 0;
+    if (!first) {
+        tile_strips(block, t, strips, n);
         return;
     }
-    vf shifts[FLASH_COLS];
-    const vf *shift = score_strips(block, t, strips, n, shifts);
-    for (int i = 0; i < n; i++)
-        exp_strip(block, t, &strips[i], shift);
-    value_strips(block, t, strips, n);
+    struct block part = block_part(block, 0, first);
+    n = split(&part, t, strips);
+    tile_strips(&part, t, strips, n);
+    part = block_part(block, first, block->keys);
+    n = split(&part, t, strips);
+    tile_strips(&part, t, strips, n);
 }
 
 #endif

@@ -9,7 +9,7 @@
  * Weights in f16 would not do: those of less than 2^-14 times the largest would lose bits, and those of
  * less than 2^-25 times it would be 0.
  *
- * Defines what products.h lists; bf16.h defines the same for bf16 pairs.
+ * Defines what products.h lists; bf16.h and matrices.h define the same for bf16.
  */
 #ifndef ATTN_FLASH_F32_H
 #define ATTN_FLASH_F32_H
@@ -35,9 +35,8 @@ typedef float key_element;
 #endif
 #include "lanes.h"
 
-/* Four lanes have too few registers beside the tile: slower by 14 % in baseline.  On AArch64 all that
- * an exponential does takes the pipes of the multiply-adds. */
-#define FLASH_SPECULATES (VF_LANES >= 8 && !VF_FACTOR_IN_LANE)
+/* Four lanes have too few registers beside the tile: slower by 14 % in baseline. */
+#define FLASH_SPECULATES (VF_LANES >= 8 || VF_FACTOR_IN_LANE)
 
 /* ---- operands -------------------------------------------------------------------------------- */
 
@@ -209,26 +208,29 @@ VF_INLINE void score_step(const int rows, const int cols, const key_element *k, 
     }
 }
 
-VF_INLINE void score_tile(const int rows, const int cols, struct score_args a)
+VF_INLINE void score_sums(const int rows, const int cols, const struct score_args *a,
+                          vf acc[FLASH_ROWS][FLASH_COLS])
 {
-    vf acc[FLASH_ROWS][FLASH_COLS];
-    const key_element *k = a.k;
-    const float *q = a.q;
+    const key_element *k = a->k;
+    const float *q = a->q;
 #if VF_FACTOR_IN_LANE
-    if (begin_scores(rows, cols, &a, acc)) {
-        k += KEY_FACTORS;
-        q += KEY_FACTORS * FLASH_TILE;
-    }
-    const key_element *whole = (const key_element *)a.k + a.dim / KEY_FACTORS * KEY_FACTORS;
-    for (; k < whole; k += KEY_FACTORS, q += KEY_FACTORS * FLASH_TILE)
-        score_lanes(rows, cols, false, k, a.k_stride * (ptrdiff_t)sizeof *k, q, acc);
+    const int whole = a->dim / KEY_FACTORS * KEY_FACTORS;
+    score_fours(rows, cols, a, whole, acc);
+    k += whole; /* from the start: GCC 12 would count how often the loop ran */
+    q += whole * FLASH_TILE;
 #else
     clear_sums(rows, cols, acc);
 #endif
-    for (const key_element *end = (const key_element *)a.k + a.dim; k < end; k++, q += FLASH_TILE)
-        score_step(rows, cols, k, a.k_stride, q, acc);
+    for (const key_element *end = (const key_element *)a->k + a->dim; k < end; k++, q += FLASH_TILE)
+        score_step(rows, cols, k, a->k_stride, q, acc);
     if (F16_PRODUCTS)
-        scale_scores(rows, cols, a.scale, acc);
+        scale_scores(rows, cols, a->scale, acc);
+}
+
+VF_INLINE void score_tile(const int rows, const int cols, struct score_args a)
+{
+    vf acc[FLASH_ROWS][FLASH_COLS];
+    score_sums(rows, cols, &a, acc);
     store_scores(rows, cols, &a.to, acc);
 }
 
@@ -260,6 +262,20 @@ VF_INLINE void exponentials(const int cols, const enum exponent kind, float *s, 
         l[c] += sum[c];
 }
 
+#if VF_FACTOR_IN_LANE
+VF_INLINE void store_weights_of(vf x[FLASH_ROWS][FLASH_COLS], float *s, vf sum[FLASH_COLS])
+{
+    VF_UNROLL
+    for (int r = 0; r < FLASH_ROWS; r++) {
+        VF_UNROLL
+        for (int c = 0; c < FLASH_COLS; c++) {
+            const vf p = exp2_above_floor(x[r][c]);
+            vf_store(s + r * FLASH_TILE + c * VF_LANES, p);
+            sum[c] += p;
+        }
+    }
+}
+#else
 /* Of an exponential's instructions only three need a multiplier; the others find theirs idle while
  * the product keeps the multipliers busy, if they are spread thinly. */
 VF_INLINE void score_and_exp(struct score_args a, vf sum[FLASH_COLS])
@@ -286,6 +302,7 @@ VF_INLINE void score_and_exp(struct score_args a, vf sum[FLASH_COLS])
         scale_scores(FLASH_ROWS, FLASH_COLS, a.scale, acc);
     store_scores(FLASH_ROWS, FLASH_COLS, &a.to, acc);
 }
+#endif
 
 /* ---- results += V^T weights ------------------------------------------------------------------ */
 

@@ -15,7 +15,7 @@
  * flash.c hands out tasks (tasks.h), and prefetch.h fetches what they will read.  tile.h has the sizes
  * and maximum.h a tile's softmax, strips.h and block.h take a tile through a block of keys, sight.h,
  * passes.h and terms.h do so where masks, bias, ALiBi or a cap change scores, products.h and the
- * arithmetic of the variant (f32.h or bf16.h, on AArch64 with lanes.h) compute it, operands.h moves rows
+ * arithmetic of the variant (f32.h, on AArch64 with lanes.h, bf16.h or matrices.h) compute it, operands.h moves rows
  * in and out, and results.h ends a tile.
  *
  * Why these sizes.  A vector of scores (one key, VF_LANES queries) stands for D + Dv multiply-adds
@@ -31,6 +31,9 @@
  *                              per 64 FMAs.  4 cycles on four pipes (Neoverse V2) want the 16.
  *                              A broadcast would take a turn of a floating-point pipe (N1).
  *                              Of neon_f16 a vector of a key does for 8 steps.
+ *                      neon_bf16  8 x 2, as 16 sums of 2 keys by 2 queries: 16 + 4 + 4 = 24 of 32;
+ *                              8 loads per 16 BFMMLAs, which four pipes begin in 4 cycles, while
+ *                              three loads a cycle take 2.7.
  *                      sve     as neon; the vector of factors repeats four of a key.
  *                  3 columns need 27 registers and 11 loads per 24 FMAs, but 48 queries divide
  *                  neither 64 nor 128, and loads do not bind: 10 of them take 5 to 10 cycles,
@@ -44,6 +47,8 @@
  *                  the maximum m rise, weights that exist already are scaled or, in bf16, the block
  *                  is begun again.  This needs an m from the start, if only that of the first
  *                  FLASH_ROWS keys, and broadcasts that leave the pipes alone (vf_broadcast).
+ *                  On AArch64 exponentials want the pipes of the multiply-adds: there weights are
+ *                  made of scores in registers, which are stored only where one makes m rise.
  *   block of keys  FLASH_KEYS scores of FLASH_TILE queries are 32 KB at avx512.  They stream through
  *                  L1 as K and V do: a score is written and made a weight, and weights are read
  *                  once for FLASH_ROWS dimensions of V, 128 bytes per 16 FMAs.  K and V are
@@ -56,8 +61,8 @@
  *                  a core gets.  q and o of eight tiles are 128 KB (256 at D = 128), of 1 MB of L2.
  *                  A tile of neon has a quarter of the queries; a task there has half as many.
  *                  128 keys and four tiles took 2 to 3 % longer in bf16 and avx2 and about 1 % or
- *                  less in f32 (docs/tuning.md).  With vectors of 128 bits on AArch64 scores of 256 keys are
- *                  8 KB of an L1 of 64.
+ *                  less in f32 (docs/tuning.md).  With vectors of 128 bits on AArch64 scores of 512 keys are
+ *                  16 KB of an L1 of 64, and K and V of D = 128 half a megabyte of an L2 of one.
  *
  * Measured on AMD Zen 4 (one 512-bit FMA a cycle), S = 1024, D = 64, one thread, by a sampling
  * profiler: scores and weights 52 % of the time, values 45, the rest calls, prefetching between
@@ -75,9 +80,16 @@
 
 /* ---- scratch: scores, each tile's q and o, K and V where they are packed --------------------- */
 
+/* Rows of FLASH_TILE floats that a tile's queries need: whole fours of dimensions (PAIR) of
+ * two bytes are more than as many floats where there is one dimension. */
+static size_t query_rows(const struct attn_problem *p)
+{
+    return PAIR == 4 && p->qk_dim == 1 ? 2 : p->qk_dim;
+}
+
 static size_t block_floats(const struct attn_problem *p)
 {
-    const size_t dims = p->qk_dim + p->v_dim;
+    const size_t dims = query_rows(p) + p->v_dim;
     return FLASH_TILE * (FLASH_KEYS + FLASH_TILES * dims) + (packs(p) ? FLASH_PACKED(dims) : 0);
 }
 
@@ -98,7 +110,7 @@ static void open_tile(const struct job *job, struct tile *t, const struct group_
         t->rows += (int)t->column[c].rows;
     }
     t->q = memory;
-    t->o = memory + job->problem->qk_dim * FLASH_TILE;
+    t->o = memory + query_rows(job->problem) * FLASH_TILE;
     load_queries(job, t);
     tile_reset(t);
     if (task->full.lo > task->seen.lo || task->full.hi < task->seen.hi ||
@@ -147,7 +159,7 @@ static void plan_prefetch(const struct job *job, struct prefetch *prefetch,
 static struct group_block run_task(const struct job *job, const struct group_block *task,
                                    float *scratch)
 {
-    const size_t floats = FLASH_TILE * (job->problem->qk_dim + job->problem->v_dim);
+    const size_t floats = FLASH_TILE * (query_rows(job->problem) + job->problem->v_dim);
     struct tile tiles[FLASH_TILES];
     int n = 0;
     for (size_t at = 0; at < task->rows; at += FLASH_TILE, n++)

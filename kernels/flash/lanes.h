@@ -1,8 +1,7 @@
 /*
  * lanes.h: part of kernel flash: register tiles by multiply-adds that take a factor from a lane, on AArch64.
  *
- * A factor is an element of K or V, or a pair of them (PAIR); one load brings VF_FACTORS, where x86 loads and
- * broadcasts each.  Cores of four units for multiply-adds dispatch little beside them, so that loops over values
+ * A factor is an element of K or V; one load brings VF_FACTORS, where x86 loads and broadcasts each.  Cores of four units for multiply-adds dispatch little beside them, so that loops over values
  * take four keys abreast: their counters and branches are then a small part (results/aarch64-model).
  */
 #ifndef ATTN_FLASH_LANES_H
@@ -21,15 +20,6 @@
 #define load_key_factors(p) vf_load_factors((const float *)(p))
 #endif
 
-VF_INLINE vf multiply_lane(vf factors, const int lane, vf b, vf acc)
-{
-#if PAIR == 2
-    return bf16_dot_lane(factors, lane, (vi)b, acc);
-#else
-    return vf_fma_lane(factors, lane, b, acc);
-#endif
-}
-
 /* Adds what factor `lane` of x makes of one dimension of the queries in `cols` columns. */
 VF_INLINE void multiply_queries(const int cols, const bool first, vf x, const int lane,
                                 const float *q, vf acc[FLASH_COLS])
@@ -44,7 +34,7 @@ VF_INLINE void multiply_queries(const int cols, const bool first, vf x, const in
     VF_UNROLL
     for (int c = 0; c < cols; c++) {
         const vf b = vf_load(q + c * VF_LANES);
-        acc[c] = first ? vf_multiply_lane(x, lane, b) : multiply_lane(x, lane, b, acc[c]);
+        acc[c] = first ? vf_multiply_lane(x, lane, b) : vf_fma_lane(x, lane, b, acc[c]);
     }
 #endif
 }
@@ -77,28 +67,32 @@ VF_INLINE void score_lanes(const int rows, const int cols, const bool first, con
         for (int r = 0; r < rows; r++) {
             VF_UNROLL
             for (int c = 0; c < cols; c++)
-                acc[r][c] = multiply_lane(x[r], lane, b[c], acc[r][c]);
+                acc[r][c] = vf_fma_lane(x[r], lane, b[c], acc[r][c]);
         }
 #endif
     }
 }
 
-#if PAIR == 1
-/* The first KEY_FACTORS steps, if there are so many, without an addition to 0 where products do without;
- * else clears the sums. */
-VF_INLINE bool begin_scores(const int rows, const int cols, const struct score_args *a,
-                            vf acc[FLASH_ROWS][FLASH_COLS])
+/* The first `dim` dimensions of a register tile, a multiple of KEY_FACTORS.  The very first products are not added
+ * to 0 where products do without an addition. */
+VF_INLINE void score_fours(const int rows, const int cols, const struct score_args *a, int dim,
+                           vf acc[FLASH_ROWS][FLASH_COLS])
 {
-    if (F16_PRODUCTS || FLASH_STACK == 1 || a->dim < KEY_FACTORS) {
+    const ptrdiff_t bytes = a->k_stride * (ptrdiff_t)sizeof(key_element);
+    const key_element *k = a->k, *end = k + dim;
+    const float *q = a->q;
+    if (F16_PRODUCTS || FLASH_STACK == 1 || dim == 0) {
         clear_sums(rows, cols, acc);
-        return false;
+    } else {
+        score_lanes(rows, cols, true, k, bytes, q, acc);
+        k += KEY_FACTORS;
+        q += KEY_FACTORS * FLASH_TILE;
     }
-    score_lanes(rows, cols, true, a->k, a->k_stride * (ptrdiff_t)sizeof(key_element), a->q, acc);
-    return true;
+    for (; k < end; k += KEY_FACTORS, q += KEY_FACTORS * FLASH_TILE)
+        score_lanes(rows, cols, false, k, bytes, q, acc);
 }
-#endif
 
-/* What one key, or pair, adds to `rows` value dimensions, a multiple of VF_FACTORS; b: its weights. */
+/* What one key adds to `rows` value dimensions, a multiple of VF_FACTORS; b: its weights. */
 VF_INLINE void value_lanes(const int rows, const int cols, const void *v, const vf b[FLASH_COLS],
                            vf acc[FLASH_ROWS][FLASH_COLS])
 {
@@ -109,7 +103,7 @@ VF_INLINE void value_lanes(const int rows, const int cols, const void *v, const 
         for (int lane = 0; lane < VF_FACTORS; lane++) {
             VF_UNROLL
             for (int c = 0; c < cols; c++)
-                acc[r + lane][c] = multiply_lane(x, lane, b[c], acc[r + lane][c]);
+                acc[r + lane][c] = vf_fma_lane(x, lane, b[c], acc[r + lane][c]);
         }
     }
 }

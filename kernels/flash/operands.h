@@ -30,6 +30,27 @@ static void find_rows(const struct group_block *column, const struct attn_tensor
     }
 }
 
+#if BF16_PAIRS
+VF_INLINE vi bf16_load(const void *p)
+{
+    vi v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+/* Addresses of a block's rows of K or V. */
+static void find_keys(const struct block *block, const struct attn_tensor *kv,
+                      const uint16_t *rows[FLASH_KEYS])
+{
+    for (int j = 0, n; j < block->keys; j += n) {
+        n = (int)keys_run(&block->source, block->first + j, block->keys - j);
+        const uint16_t *row = keys_row(&block->source, kv, block->first + j);
+        for (int i = 0; i < n; i++)
+            rows[j + i] = row + i * kv->stride[2];
+    }
+}
+#endif
+
 /* First of the VF_LANES dimensions to copy together from d on.  The last stretch begins early
  * enough to be whole, and copies some dimensions again, unless there are fewer than VF_LANES in
  * all. */

@@ -2,11 +2,11 @@
  * products.h: part of kernel flash: scores, weights and results by register tiles, in the
  * arithmetic of the variant.
  *
- * An object file has one arithmetic.  f32.h and bf16.h define the same names:
+ * An object file has one arithmetic.  f32.h, bf16.h and matrices.h define the same names:
  *
  *   FLASH_DTYPES, FLASH_KV_DTYPES, FLASH_COMPUTE  what the descriptor says of it
  *   key_element      of K, as it is multiplied
- *   PAIR             elements that a lane of 32 bits holds and one instruction multiplies: 1 or 2
+ *   PAIR             elements that one instruction multiplies and adds to one sum: 1, 2 or 4
  *   FLASH_SPECULATES whether score_and_exp() pays
  *   packs            whether pack() may copy anything
  *   pack             sets the block's k and v, copied into block->packed where the others want that
@@ -14,7 +14,9 @@
  *   score_tile       scores of `rows` keys for `cols` vectors of queries
  *   exponentials     scores of some rows become weights, l grows by their sums
  *   score_and_exp    scores of a whole register tile and, between its multiply-adds, the weights of
- *                    the FLASH_ROWS rows before it, with their sums
+ *                    the FLASH_ROWS rows before it, with their sums; not where VF_FACTOR_IN_LANE, but
+ *   score_sums       products of a register tile that store_scores() makes scores of
+ *   store_weights_of stores the weights of a whole register tile; adds them up
  *   value_tile       o += weights * V for `rows` value dimensions and `cols` vectors of queries
  *   first_value, value_column  where the values of row `from` begin; where its dimension d is
  *   values_finite    whether rows [from, to) of V hold neither infinity nor NaN
@@ -26,7 +28,9 @@
 #include "maximum.h"
 #include "shared/simd_bf16.h"
 
-#if BF16_PAIRS
+#if BF16_MATRICES
+#include "matrices.h"
+#elif BF16_PAIRS
 #include "bf16.h"
 #else
 #include "f32.h"
@@ -198,6 +202,11 @@ VF_NOINLINE void add_values(const struct block *block, const struct tile *t,
 {
     const int col = strip->col * VF_LANES;
     const void *first = first_value(block, from);
+    if (from == to) {
+        if (fresh) /* what the strip's columns hold is all that counts */
+            memset(t->o, 0, (size_t)block->job->v_dim * FLASH_TILE * sizeof *t->o);
+        return;
+    }
     struct value_args args = {
         .v_stride = block->v_stride,
         .p = block->s + from * FLASH_TILE + col,
@@ -215,6 +224,7 @@ VF_NOINLINE void add_values(const struct block *block, const struct tile *t,
         }
 }
 
+#if FLASH_SPECULATES
 /* ---- scores and weights at once, speculatively ----------------------------------------------- */
 
 /*
@@ -264,6 +274,101 @@ static inline bool raise_meanwhile(const struct block *block, struct tile *t, fl
     return !far;
 }
 
+#if VF_FACTOR_IN_LANE
+#define EXP_STACK \
+    (2 * FLASH_STACK) /* register tiles of a call: each saves and restores registers */
+
+/* Scores of a whole register tile, less m, become weights in registers; sum grows by them.  False where one exceeds
+ * its limit: they are stored as scores. */
+VF_INLINE bool score_then_exp(const struct score_args *a, vf sum[FLASH_COLS])
+{
+    vf x[FLASH_ROWS][FLASH_COLS];
+    vf top[2] = {vf_set1(-INFINITY),
+                 vf_set1(-INFINITY)}; /* as a maximum waits for the one before it */
+    score_sums(FLASH_ROWS, FLASH_COLS, a, x);
+    VF_UNROLL
+    for (int c = 0; c < FLASH_COLS; c++) {
+        const vf m = a->to.m[c];
+        VF_UNROLL
+        for (int r = 0; r < FLASH_ROWS; r++) {
+            x[r][c] = vf_at_least(vf_set1(EXP2_FLOOR), x[r][c] - m);
+            top[r % 2] = vf_max(x[r][c], top[r % 2]);
+        }
+    }
+    if (vf_any_above(vf_max(top[0], top[1]), LAZY_LIMIT)) {
+        store_results(FLASH_ROWS, FLASH_COLS, a->to.s, x);
+        return false;
+    }
+    store_weights_of(x, a->to.s, sum);
+    return true;
+}
+
+/* The same of some register tiles, until one has such a score; returns how many are weights. */
+VF_NOINLINE int score_then_exp_stack(const struct score_args *args, int tiles, vf sum[FLASH_COLS])
+{
+    struct score_args a = *args;
+    vf sums[FLASH_COLS];
+    memcpy(sums, sum, sizeof sums);
+    int done = 0;
+    while (done < tiles && score_then_exp(&a, sums)) {
+        a.k = (const key_element *)a.k + FLASH_ROWS * a.k_stride;
+        a.to.s += FLASH_ROWS * FLASH_TILE;
+        done++;
+    }
+    memcpy(sum, sums, sizeof sums);
+    return done;
+}
+
+/* Maxima of the FLASH_ROWS rows of scores at s. */
+static inline void find_top(const float *s, vf top[FLASH_COLS])
+{
+    for (int c = 0; c < FLASH_COLS; c++) {
+        top[c] = vf_set1(-INFINITY);
+        for (int r = 0; r < FLASH_ROWS; r++)
+            top[c] = vf_max(vf_load(s + r * FLASH_TILE + c * VF_LANES), top[c]);
+    }
+}
+
+/*
+ * Scores and weights of a block that all queries see whole, in whole register tiles, with l.  What an exponential
+ * does takes the pipes of the multiply-adds, so that nothing is gained by doing both at once; but scores that are
+ * made weights where they are need not be stored.  If they make m rise, weights in float32 that exist already are
+ * scaled; joined ones cannot be.  False: as below.
+ */
+VF_NOINLINE bool score_and_exp_block(const struct block *block, struct tile *t)
+{
+    vf top[FLASH_COLS] = {vf_set1(-INFINITY), vf_set1(-INFINITY)}, sum[FLASH_COLS] = {{0}};
+    struct score_args args = scores_from(block, t, 0, 0, relative_to(t, top));
+    int left = block->keys / FLASH_ROWS;
+    if (tile_has_new_lane(t)) {
+        score_full_2(&args);
+        if (!speculate_from(block, t, top))
+            return false;
+        exponentials(FLASH_COLS, EXPONENT_READY, args.to.s, FLASH_ROWS, t->m, 1, sum);
+        scores_advance(block, FLASH_ROWS, &args);
+        left--;
+    }
+    while (left > 0) {
+        const int tiles = left < EXP_STACK ? left : EXP_STACK;
+        for (int i = 0; i < tiles; i += FLASH_STACK)
+            prefetch_share(block->prefetch);
+        const int done = score_then_exp_stack(&args, tiles, sum);
+        scores_advance(block, done * FLASH_ROWS, &args);
+        left -= done;
+        if (done == tiles)
+            continue;
+        find_top(args.to.s, top);
+        if (PAIR > 1 || !raise_meanwhile(block, t, args.to.s, top, sum))
+            return false;
+        exponentials(FLASH_COLS, EXPONENT_READY, args.to.s, FLASH_ROWS, t->m, 1, sum);
+        scores_advance(block, FLASH_ROWS, &args);
+        left--;
+    }
+    for (int c = 0; c < FLASH_COLS; c++)
+        t->l[c] += sum[c];
+    return true;
+}
+#else
 /*
  * Scores and weights of a block that all queries see whole, in whole register tiles, with l.  The
  * weights of a register tile's rows are made between the products of the next one's, before it is
@@ -295,5 +400,7 @@ VF_NOINLINE bool score_and_exp_block(const struct block *block, struct tile *t)
         t->l[c] += sum[c];
     return true;
 }
+#endif
+#endif
 
 #endif

@@ -126,7 +126,8 @@ static bool next_run(const struct sight *sight, int keys, struct run *run)
         next = skip(sight->some, to, keys, false);
     }
     run->from = from - from % PAIR;
-    run->to = to + to % PAIR < keys ? to + to % PAIR : keys;
+    run->to = to + (-to & (PAIR - 1));
+    run->to = run->to < keys ? run->to : keys;
     run->full = skip(sight->all, run->from, run->to, true) == run->to;
     return from < keys;
 }

@@ -24,7 +24,7 @@ static struct attn_range whole_pairs(const struct block *block, struct attn_rang
     if (keys.lo == keys.hi)
         return keys;
     keys.lo -= (keys.lo - block->first) % PAIR;
-    keys.hi += (keys.hi - block->first) % PAIR;
+    keys.hi += -(keys.hi - block->first) & (PAIR - 1);
     keys.hi = keys.hi < end ? keys.hi : end;
     return keys;
 }

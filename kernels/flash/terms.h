@@ -122,18 +122,6 @@ static void tile_block_with_terms(const struct block *block, struct tile *t, boo
     value_strips(block, t, strips, n);
 }
 
-/* Rows of a block as a block. */
-static struct block block_part(const struct block *block, int from, int to)
-{
-    struct block part = *block;
-    part.first += from;
-    part.keys = to - from;
-    part.s += from * FLASH_TILE;
-    part.k = (const char *)block->k + key_bytes(block, from);
-    part.v = first_value(block, from);
-    return part;
-}
-
 /* Lets the tile's queries see those keys of the block that mask and bias leave. */
 static void tile_block_seen(struct block *block, struct tile *t)
 {

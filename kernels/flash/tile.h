@@ -31,7 +31,7 @@
 
 /* Keys of a block, a multiple of FLASH_ROWS.  AArch64's were chosen by a model without caches. */
 #ifndef FLASH_KEYS
-#define FLASH_KEYS (FLASH_ROWS < 8 ? 240 : VF_FACTOR_IN_LANE && VF_BYTES > 16 ? 128 : 256)
+#define FLASH_KEYS (FLASH_ROWS < 8 ? 240 : !VF_FACTOR_IN_LANE ? 256 : VF_BYTES > 16 ? 128 : 512)
 #endif
 
 /* Register tiles that one call computes, one after the other: those of AArch64 are short, and calls a part
@@ -207,7 +207,7 @@ struct score_args {
     const void *k; /* its first key */
     ptrdiff_t k_stride;
     const float *q;
-    int dim; /* in lanes: dimensions, or pairs of them */
+    int dim; /* dimensions, or groups of PAIR */
     float scale;
     struct score_target to;
 };
@@ -217,7 +217,7 @@ struct value_args {
     const void *v; /* its first value dimension */
     ptrdiff_t v_stride;
     const float *p; /* weights */
-    int steps;      /* keys, or pairs of them */
+    int steps;      /* keys, or groups of PAIR; not 0 */
     float *o;
     bool fresh; /* o holds nothing yet */
 };

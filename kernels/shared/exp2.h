@@ -91,11 +91,24 @@ static inline vf exp2_step(vf shifted)
 #define EXP2_BIAS 0.0f
 #endif
 
+#define EXP2_EACH(t, x) x
+#define EXP2_CONSTANT(x)      \
+    {                         \
+        VF_EACH(EXP2_EACH, x) \
+    }
+
 /* (2^r - 1) / r, with errors that leave r times it, plus 1, within the table above. */
 static inline vf exp2_polynomial(vf r)
 {
 #if EXP2_BITS == 6
-    return vf_set1(2.40227043629e-1f) * r + 6.93149745464e-1f;
+    static const vf c = EXP2_CONSTANT(6.93149745464e-1f);
+    return vf_fma(vf_set1(2.40227043629e-1f), r, vf_addend(&c));
+#elif defined __aarch64__
+    static const vf c[] = {EXP2_CONSTANT(6.93146977766e-1f), EXP2_CONSTANT(2.40222420855e-1f),
+                           EXP2_CONSTANT(5.55073336995e-2f), EXP2_CONSTANT(9.67151479701e-3f)};
+    const vf a = vf_fma(vf_set1(1.32648645391e-3f), r, vf_addend(&c[3]));
+    const vf b = vf_fma(vf_fma(a, r, vf_addend(&c[2])), r, vf_addend(&c[1]));
+    return vf_fma(b, r, vf_addend(&c[0]));
 #elif EXP2_BITS == 5
     return vf_set1(2.40226533117e-1f) * r + 6.93157333128e-1f;
 #elif EXP2_BITS == 3
@@ -116,6 +129,9 @@ static inline vf exp2_above_floor(vf x)
     /* FMAD needs no copy of the 1; GCC takes FMLA for vectors of 128 bits. */
     const vf p = (vf)svmad_x(svptrue_b32(), (svfloat32_t)exp2_polynomial(r), (svfloat32_t)r,
                              (svfloat32_t)vf_set1(1));
+#elif defined __aarch64__
+    static const vf one = EXP2_CONSTANT(1.0f);
+    const vf p = vf_fma(exp2_polynomial(r), r, vf_addend(&one));
 #else
     const vf p = exp2_polynomial(r) * r + 1.0f;
 #endif

@@ -199,6 +199,35 @@ static inline bool vi_any(vi mask)
 #endif
 }
 
+/* Whether any lane is above a limit; NaN is not. */
+static inline bool vf_any_above(vf x, real limit)
+{
+#if VF_SVE && REAL_BYTES == 4
+    return svptest_any(svptrue_b32(), svcmpgt(svptrue_b32(), (svfloat32_t)x, limit));
+#elif defined __aarch64__ && REAL_BYTES == 4
+    return vmaxnmvq_f32((float32x4_t)x) > limit;
+#else
+    return vi_any((vi)(x > vf_set1(limit)));
+#endif
+}
+
+/* A constant for a multiply-add to overwrite.  Where that is what it does with its addend, on AArch64, a load of
+ * the constant leaves the multipliers alone, which a copy of a register does not. */
+static inline vf vf_addend(const vf *constant)
+{
+#if VF_SVE && VF_BYTES > 16
+    vf v;
+    __asm__ volatile("ldr %0, %1" : "=w"(v) : "Q"(*constant));
+    return v;
+#elif defined __aarch64__
+    vf v;
+    __asm__ volatile("ldr %q0, %1" : "=w"(v) : "m"(*constant));
+    return v;
+#else
+    return *constant;
+#endif
+}
+
 /* The larger; b, which is a number, where a is NaN.  GCC 12 makes a compare and a blend of the C text, and
  * scalar code of it in some places. */
 static inline vf vf_max(vf a, vf b)
@@ -209,7 +238,7 @@ static inline vf vf_max(vf a, vf b)
     return VF_OF_TYPE(_mm256_max_)(a, b);
 #elif defined __SSE__
     return VF_OF_TYPE(_mm_max_)(a, b);
-#elif VF_SVE
+#elif VF_SVE && VF_BYTES > 16 /* of 16 Advanced SIMD has it with a result of its own */
     return (vf)svmaxnm_x(svptrue_b8(), (VF_SVE_REAL)a, (VF_SVE_REAL)b);
 #elif defined __aarch64__ && REAL_BYTES == 8
     return (vf)vmaxnmq_f64((float64x2_t)a, (float64x2_t)b);
@@ -223,7 +252,7 @@ static inline vf vf_max(vf a, vf b)
 /* x, raised to `least`, which is a number; NaN stays NaN. */
 static inline vf vf_at_least(vf least, vf x)
 {
-#if VF_SVE
+#if VF_SVE && VF_BYTES > 16
     return (vf)svmax_x(svptrue_b8(), (VF_SVE_REAL)least, (VF_SVE_REAL)x);
 #elif defined __aarch64__ && REAL_BYTES == 8
     return (vf)vmaxq_f64((float64x2_t)least, (float64x2_t)x);

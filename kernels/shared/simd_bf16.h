@@ -2,8 +2,8 @@
  * simd_bf16.h: vectors of bf16 and dot products of their pairs, for kernel files of ISAs that multiply them.
  *
  * A lane of 32 bits holds two neighbouring elements.  Products are exact and sums float32; subnormal operands
- * and results count as zero.  On AArch64 (BFDOT) a sum is rounded to odd: up to one unit in the last place
- * off, where to nearest is half of one.
+ * and results count as zero.  On AArch64 (BFDOT, BFMMLA) a sum is rounded to odd: up to one unit in the last
+ * place off, where to nearest is half of one.
  */
 #ifndef ATTN_SIMD_BF16_H
 #define ATTN_SIMD_BF16_H
@@ -26,17 +26,23 @@ VF_INLINE vf bf16_dot(vi a, vi b, vf acc)
 #endif
 }
 
-#if VF_FACTOR_IN_LANE
-/* acc + a's pair `lane`, a constant, times b's pairs. */
-VF_INLINE vf bf16_dot_lane(vf a, const int lane, vi b, vf acc)
+#if defined __aarch64__
+#define BF16_MATRICES 1
+
+/* acc + a . b^T for matrices of 2 rows by 4 elements, row by row: 2 x 2 sums, those of a's first row first. */
+VF_INLINE vf bf16_matrix(vf a, vf b, vf acc)
 {
-#define BF16_DOT_LANE(lane) \
-    vbfdotq_laneq_f32((float32x4_t)acc, (bfloat16x8_t)b, (bfloat16x8_t)a, lane)
-    return (vf)(lane == 0   ? BF16_DOT_LANE(0) /* which takes nothing but literals */
-                : lane == 1 ? BF16_DOT_LANE(1)
-                : lane == 2 ? BF16_DOT_LANE(2)
-                            : BF16_DOT_LANE(3));
+    return (vf)vbfmmlaq_f32((float32x4_t)acc, (bfloat16x8_t)a, (bfloat16x8_t)b);
 }
+
+/* The lower, or upper, 64 bits of both. */
+VF_INLINE vf bf16_halves(const bool upper, vf a, vf b)
+{
+    const uint64x2_t x = (uint64x2_t)a, y = (uint64x2_t)b;
+    return upper ? (vf)vzip2q_u64(x, y) : (vf)vzip1q_u64(x, y);
+}
+#else
+#define BF16_MATRICES 0
 #endif
 
 /* Rounded to nearest even: all of a, then all of b. */
@@ -75,6 +81,7 @@ VF_INLINE vi bf16_join(vf a, vf b)
 
 #else
 #define BF16_PAIRS 0
+#define BF16_MATRICES 0
 #endif
 
 #endif

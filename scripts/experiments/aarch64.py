@@ -34,11 +34,11 @@ from attntools.cells import Identity
 from attntools.cli import ToolError, guard, parser, say
 
 TOOL = "aarch64"
-LIBRARIES = "/usr/aarch64-linux-gnu"
 LOADED_AT = 0x5500000000  # where qemu-user puts a position-independent program
 BLOCK, PAGE = 512, 4096  # qemu cuts blocks after so many instructions, and where a page ends
 BRANCH = re.compile(r"^(b|bl|br|blr|ret|cbn?z|tbn?z|b\.\w+)\b")
-PRODUCT = re.compile(r"^(fml[as]|fmad|fmsb|fnml[as]|bfdot)\b")
+PRODUCT = re.compile(r"^(fml[as]|fmad|fmsb|fnml[as]|bfdot|bfmmla)\b")
+OF_A_TILE = re.compile(r"\[|^bf")  # a product takes a factor from a lane, or is one of bf16
 UNKNOWN = re.compile(r"^ldadd")  # to llvm-mca's tables: one a task
 REPEATS = 200  # of a block: start and end are a small part of it
 
@@ -53,12 +53,14 @@ class Processor:
 
 @dataclass(frozen=True)
 class Row:
-    """A variant on a processor."""
+    """A variant on a processor; `lanes`: multiply-adds of one of its instructions."""
 
     isa: str
     lanes: int
     cpu: str  # qemu's
     processor: Processor
+    bits: int = 128
+    dtype: str = "f32"
 
 
 N1, V1, V2 = (Processor("neoverse-n1", 2), Processor("neoverse-v1", 4), Processor("neoverse-v2", 4))
@@ -66,11 +68,12 @@ ROWS = (
     Row("neon", 4, "max", N1),
     Row("neon", 4, "max", V2),
     Row("sve128", 4, "max,sve-default-vector-length=16", V2),
-    Row("sve256", 8, "max,sve-default-vector-length=32", V1),
+    Row("sve256", 8, "max,sve-default-vector-length=32", V1, 256),
+    Row("neon_bf16", 16, "max", V2, dtype="bf16"),
 )
 HEAD = (
     "variant", "D", "processor", "instructions a multiply-add", "cycles", "share of the ceiling",
-    "of the cycles in products", "exponentials", "the rest",
+    "of the cycles in products", "softmax", "the rest",
 )  # fmt: skip
 
 
@@ -141,7 +144,7 @@ def ran(program: Path, row: Row, problem: str) -> list[Block]:
         (folder / "request").write_text(json.dumps(asked) + "\n")
         output(
             "bash", "-c", 'exec "$@" 3<"$0/request" 4>"$0/answer"', name,
-            tool("qemu-aarch64"), "-cpu", row.cpu, "-L", LIBRARIES, "-d", "exec,nochain",
+            tool("qemu-aarch64"), "-cpu", row.cpu, "-d", "exec,nochain",
             "-D", f"{name}/trace", "-dfilter", f"{LOADED_AT + first:#x}..{LOADED_AT + last:#x}",
             str(program), "worker", env=os.environ | ENVIRONMENT,
         )  # fmt: skip
@@ -197,9 +200,12 @@ def cycles(blocks: list[Block], processor: Processor) -> list[float]:
 
 def kind(block: Block) -> str:
     """What a block is for."""
-    if block.function.startswith(("score_", "value_")):
-        return "products"
-    return "exponentials" if block.function.startswith("exp_strip") else "the rest"
+    multiplies = any(PRODUCT.match(line) and OF_A_TILE.search(line) for line in block.lines)
+    if block.function.startswith("exp_strip") or (
+        block.function.startswith("score_") and not multiplies
+    ):
+        return "softmax"
+    return "products" if block.function.startswith(("score_", "value_")) else "the rest"
 
 
 def say_dearest(blocks: list[Block], each: list[float], top: int) -> None:
@@ -218,7 +224,8 @@ def say_dearest(blocks: list[Block], each: list[float], top: int) -> None:
 
 def modelled(program: Path, row: Row, queries: int, dim: int, top: int) -> tuple[str, ...]:
     """The row of the table."""
-    problem = f"b=1,hq=1,hkv=1,sq={queries},skv={queries},d={dim},dv={dim},dtype=f32,mask=none"
+    sizes = f"b=1,hq=1,hkv=1,sq={queries},skv={queries},d={dim},dv={dim}"
+    problem = f"{sizes},dtype={row.dtype},mask=none"
     blocks = ran(program, row, problem)
     each = cycles(blocks, row.processor)
     spent: Counter[str] = Counter()
@@ -227,9 +234,9 @@ def modelled(program: Path, row: Row, queries: int, dim: int, top: int) -> tuple
     say_dearest(blocks, each, top)
     instructions = sum(b.count * len(b.lines) for b in blocks)
     useful = queries * queries * 2 * dim / row.lanes
-    fastest = useful / (row.processor.units * 4 / row.lanes)
+    fastest = useful / (row.processor.units * 128 / row.bits)
     total = spent.total()
-    shares = (f"{100 * spent[k] / total:.1f} %" for k in ("products", "exponentials", "the rest"))
+    shares = (f"{100 * spent[k] / total:.1f} %" for k in ("products", "softmax", "the rest"))
     return (
         f"flash/{row.isa}", str(dim), row.processor.name, f"{instructions / useful:.3f}",
         f"{total:,.0f}", f"{100 * fastest / total:.1f} %", *shares,

@@ -98,10 +98,11 @@
 
 /* Less than f64 computes with. */
 #define F64 ",dtype=f64"
-#define IN_DOUBLE(X)                               \
-    X(computes_in_f32, PLAIN F64, "own input", "") \
-    X(exp_of_40_bits, PLAIN F64, "own input", "")  \
-    X(exp_of_47_bits, PLAIN F64, "sink", "less precision than claimed")
+#define IN_DOUBLE(X)                                                    \
+    X(computes_in_f32, PLAIN F64, "own input", "")                      \
+    X(exp_of_40_bits, PLAIN F64, "own input", "")                       \
+    X(exp_of_45_bits, PLAIN F64, "sink", "less precision than claimed") \
+    X(exp_of_47_bits, PLAIN F64 ",mask=causal_top_left", "own input", "bound")
 
 /* What the problem leaves at its default; at the depth of `attnbench check`. */
 #define DEFAULT "h=2,sq=70,skv=133,d=24"

@@ -28,7 +28,7 @@ PROBLEMS = {
     "masked_rows_are_nan finite_mask",
     FEW_QUERIES: "p_in_f16 p_in_tf32",
     f"{FEW_QUERIES},dtype=bf16": "p_in_bf16 scale_in_bf16_q",
-    f"{SQUARE},dtype=f64": "computes_in_f32 exp_of_40_bits exp_of_47_bits",
+    f"{SQUARE},dtype=f64": "computes_in_f32 exp_of_40_bits exp_of_45_bits exp_of_47_bits",
     "sq=2,skv=65536,d=8": "drops_last_key_of_65536",
     "h=2,s=90,d=23": "reads_past_end",
     f"{SQUARE},mask=bool+causal": "mask_transposed mask_of_the_first_head mask_taken_for_dense "

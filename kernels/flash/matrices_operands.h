@@ -1,0 +1,158 @@
+/*
+ * matrices_operands.h: part of kernel flash: queries, keys and values as matrices of two rows by four bfloat16,
+ * which one instruction multiplies (BFMMLA).
+ *
+ * Every operand is such matrices: of two queries by four dimensions, of two keys by four dimensions, of two value
+ * dimensions by four keys.  K and V are packed once per block for all tiles of a task: K by pairs of keys, V in
+ * panels of BF16_PANEL value dimensions, in each panel one line per four keys.  What is missing of the last
+ * matrices is zeros.
+ */
+#ifndef ATTN_FLASH_MATRICES_OPERANDS_H
+#define ATTN_FLASH_MATRICES_OPERANDS_H
+
+#include "operands.h"
+
+#define PAIR 4
+#define MATRIX 8                 /* elements */
+#define BF16_PANEL FLASH_ROWS    /* a register tile is within one */
+#define LINE (BF16_PANEL * PAIR) /* elements of a panel's line */
+
+static bool packs(const struct attn_problem *problem)
+{
+    (void)problem;
+    return true;
+}
+
+/* Elements of a row whose last four are completed. */
+static int in_fours(int dim)
+{
+    return (dim + 3) / 4 * 4;
+}
+
+/* Up to MATRIX elements from p, zeros behind them and where p is NULL. */
+VF_INLINE vf load_up_to(const uint16_t *p, int n)
+{
+    uint16_t x[MATRIX] = {0};
+    if (n >= MATRIX && p)
+        return (vf)bf16_load(p);
+    if (p)
+        memcpy(x, p, (size_t)n * sizeof *x);
+    return (vf)bf16_load(x);
+}
+
+/* Rows of Q become a column of a tile: four dimensions are two matrices, of the column's first two queries and of
+ * its others, each in a row of the tile. */
+VF_NOINLINE void load_queries(const struct job *job, struct tile *t)
+{
+    const int dim = job->qk_dim;
+    for (int c = 0; c < FLASH_COLS && t->column[c].rows; c++) {
+        char *rows[VF_LANES];
+        find_rows(&t->column[c], &job->tensors->q, t->column[c].sequence.q_first, rows);
+        for (int i = 0; i < VF_LANES; i += 2) {
+            float *q = t->q + c * VF_LANES + i / 2 * FLASH_TILE;
+            const uint16_t *a = (const uint16_t *)rows[i], *b = (const uint16_t *)rows[i + 1];
+            for (int d = 0; d < dim; d += MATRIX, q += 4 * FLASH_TILE) {
+                const vf x = load_up_to(a ? a + d : a, dim - d);
+                const vf y = load_up_to(b ? b + d : b, dim - d);
+                vf_store(q, bf16_halves(false, x, y));
+                if (dim - d > 4)
+                    vf_store(q + 2 * FLASH_TILE, bf16_halves(true, x, y));
+            }
+        }
+    }
+}
+
+/* Two rows of K, or one and zeros where b is NULL. */
+static void pack_two_keys(uint16_t *to, const uint16_t *a, const uint16_t *b, int dim)
+{
+    for (int d = 0; d < dim; d += MATRIX, to += 2 * MATRIX) {
+        const vf x = load_up_to(a + d, dim - d), y = load_up_to(b ? b + d : b, dim - d);
+        const vf lower = bf16_halves(false, x, y), upper = bf16_halves(true, x, y);
+        memcpy(to, &lower, sizeof lower);
+        if (dim - d > 4)
+            memcpy(to + MATRIX, &upper, sizeof upper);
+    }
+}
+
+/* How far the matrix of dimension d is from the first of its line, where panels are `panel` elements apart. */
+static ptrdiff_t in_panels(ptrdiff_t panel, int d)
+{
+    return d / BF16_PANEL * panel + d % BF16_PANEL * PAIR;
+}
+
+/* Values of four keys, zeros where there is none, become a line of each panel: those of a dimension side by side. */
+static void pack_four_values(uint16_t *to, ptrdiff_t panel, const uint16_t *const rows[PAIR],
+                             int dim)
+{
+    for (int d = 0; d < dim; d += MATRIX, to += panel) {
+        bf16_vector x[PAIR], line[PAIR];
+        for (int i = 0; i < PAIR; i++)
+            x[i] = (bf16_vector)load_up_to(rows[i] ? rows[i] + d : NULL, dim - d);
+        const bf16_vector a = BF16_ZIP(BF16_LOWER, x[0], x[2]);
+        const bf16_vector b = BF16_ZIP(BF16_LOWER, x[1], x[3]);
+        const bf16_vector c = BF16_ZIP(BF16_UPPER, x[0], x[2]);
+        const bf16_vector e = BF16_ZIP(BF16_UPPER, x[1], x[3]);
+        line[0] = BF16_ZIP(BF16_LOWER, a, b);
+        line[1] = BF16_ZIP(BF16_UPPER, a, b);
+        line[2] = BF16_ZIP(BF16_LOWER, c, e);
+        line[3] = BF16_ZIP(BF16_UPPER, c, e);
+        memcpy(to, line, sizeof line);
+    }
+}
+
+VF_NOINLINE void pack(struct block *block)
+{
+    const struct job *job = block->job;
+    const int keys = block->keys, k_stride = in_fours(job->qk_dim);
+    const uint16_t *rows[FLASH_KEYS + PAIR] = {0};
+    uint16_t *k = block->packed, *v = k + FLASH_KEYS * k_stride;
+    find_keys(block, &job->tensors->k, rows);
+    for (int j = 0; j < keys; j += 2)
+        pack_two_keys(k + j * k_stride, rows[j], rows[j + 1], job->qk_dim);
+    find_keys(block, &job->tensors->v, rows);
+    for (int j = 0; j < keys; j += PAIR)
+        pack_four_values(v + j * BF16_PANEL, FLASH_KEYS * BF16_PANEL, rows + j, job->v_dim);
+    block->k = k;
+    block->k_stride = k_stride;
+    block->v = v;
+    block->v_stride = FLASH_KEYS * BF16_PANEL;
+}
+
+static const uint16_t *value_address(const struct block *block, int j, int d)
+{
+    return (const uint16_t *)block->v + in_panels(block->v_stride, d) + j / PAIR * LINE + j % PAIR;
+}
+
+static float value_at(const struct block *block, int j, int d)
+{
+    return attn_bf16_to_f32(*value_address(block, j, d));
+}
+
+/* Whole fours of keys must be finite, as the others of four are multiplied too. */
+VF_NOINLINE bool values_finite(const struct block *block, int from, int to)
+{
+    const int dim = block->job->v_dim;
+    bf16_vector wrong = {0};
+    bool finite = true;
+    for (int j = from / PAIR * PAIR; j < to; j += PAIR) {
+        for (int d = 0; d + 2 <= dim; d += 2) {
+            const bf16_vector x = (bf16_vector)bf16_load(value_address(block, j, d));
+            wrong |= (bf16_vector)((x & 0x7f80) == 0x7f80);
+        }
+        for (int i = 0; dim % 2 && i < PAIR; i++)
+            finite &= (*value_address(block, j + i, dim - 1) & 0x7f80) != 0x7f80;
+    }
+    return finite && !vi_any((vi)wrong);
+}
+
+/* The weights of four keys lie in two rows: of the column's first two queries and of its others. */
+static vf weight_at(const struct block *block, int j, int column)
+{
+    const float *s = block->s + (j - j % PAIR) * FLASH_TILE + column * VF_LANES;
+    const vi a = bf16_load(s), b = bf16_load(s + FLASH_TILE);
+    const int word = j % PAIR / 2;
+    const vi pair = {a[word], a[2 + word], b[word], b[2 + word]};
+    return (vf)(j % 2 ? pair & (int32_t)0xffff0000 : pair << 16);
+}
+
+#endif
