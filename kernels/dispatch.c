@@ -97,9 +97,8 @@ static bool starved(const struct shape *s)
     const double start = s->flash && s->flash->isa == ATTN_ISA_AVX512_BF16 ? 40 : 28;
     const double split_kv = s->rows * (1 + start / s->keys);
     const double split_kv_parts = parts(s->rows, 128) * parts(s->keys, 512);
-    return (s->rows <= 1 && s->keys > 1) ||
-           split_kv * least(s->threads, s->heads * tiles) <
-               flash * least(s->threads, s->heads * split_kv_parts);
+    return s->rows <= 1 || split_kv * least(s->threads, s->heads * tiles) <
+                               flash * least(s->threads, s->heads * split_kv_parts);
 }
 
 static bool otherwise(const struct shape *s)

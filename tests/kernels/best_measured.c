@@ -49,6 +49,24 @@ static bool same_case(const struct row *a, const struct row *b)
            strcmp(a->input, b->input) == 0;
 }
 
+static const struct attn_kernel *kernel_of(const struct row *row)
+{
+    for (size_t isa = 0; isa < ATTN_ISA_COUNT; isa++)
+        if (strcmp(row->isa, attn_isa_name((enum attn_isa)isa)) == 0)
+            return attn_find(row->kernel, (enum attn_isa)isa);
+    return NULL;
+}
+
+/* Whether r is what its kernel takes for the case and threads of `at`: a serial one has rows of one thread. */
+static bool competes(const struct row *r, const struct row *at)
+{
+    const struct attn_kernel *kernel = kernel_of(r);
+    struct row alike = *r;
+    if (kernel && !kernel->caps.parallel && r->threads == 1)
+        alike.threads = at->threads;
+    return same_case(&alike, at) && !isnan(r->seconds);
+}
+
 static bool same_kernel(const struct row *a, const char *kernel, const char *isa)
 {
     return strcmp(a->kernel, kernel) == 0 && strcmp(a->isa, isa) == 0;
@@ -126,9 +144,9 @@ static void judge(const struct rows *rows, size_t first, struct tally *tally)
     if (!parse_problem(at->problem, &problem, &error))
         return;
     const struct attn_kernel *kernel = attn_kernel_best(&problem, at->threads);
-    for (size_t i = first; i < rows->n; i++) {
+    for (size_t i = 0; i < rows->n; i++) {
         const struct row *r = &rows->row[i];
-        if (!same_case(r, at) || isnan(r->seconds))
+        if (!competes(r, at))
             continue;
         if (!best || r->seconds < best->seconds)
             best = r;

@@ -76,8 +76,7 @@ static void on_every_host(void **state)
         {"h=8,sq=1,skv=64,d=64", 1, "row_parallel"},
         /* what the first choice cannot do */
         {"s=1024,d=64,outputs=o+weights", 1, "flash"},
-        {"s=1,d=64,dtype=bf16", 1, "flash"},
-        {"sq=1,skv=2,d=64,dtype=bf16", 1, "split_kv"},
+        {"s=1,d=64,dtype=bf16", 1, "split_kv"},
     };
     assert_chosen(choices, COUNT(choices));
 }
