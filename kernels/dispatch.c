@@ -62,10 +62,13 @@ static bool few(const struct shape *s)
     return s->rows * s->keys <= 32;
 }
 
-/* Rows one by one, each with an output row of its own and no more scratch. */
+/* Rows one by one, each with an output row of its own and no more scratch; heads share threads more evenly
+ * than as one task of split_kv each. */
 static bool small(const struct shape *s)
 {
-    return s->rows * s->keys <= (s->rows <= 1 ? 512 : s->rows <= 2 ? 64 : 0);
+    if (s->rows <= 1)
+        return s->keys <= 512;
+    return s->rows <= 4 && s->work / s->heads <= (s->threads > 1 && s->heads > 1 ? 32768 : 16384);
 }
 
 /*
@@ -81,7 +84,7 @@ static bool narrow(const struct shape *s)
 }
 
 /*
- * Costs in rows of split_kv.  split_kv's own is its rows, with 28 keys more to set up, over the
+ * Costs in rows of split_kv.  split_kv's own is its rows, with 28 keys more to set up (40 in bf16), over the
  * threads that its units of 128 rows and splits of 512 keys employ.  That of flash is a constant
  * for up to one vector of rows, a vector's lanes and a little (a quarter where split_kv has wider
  * ones), and 1.87 times that for two (a tile), over the threads that its tiles employ.
@@ -91,7 +94,8 @@ static bool starved(const struct shape *s)
     const double lanes = narrow(s) ? 8 : lanes_of(s), vector = (narrow(s) ? 1.25 : 1.02) * lanes;
     const double tiles = parts(s->rows, 2 * lanes), rest = s->rows - (tiles - 1) * 2 * lanes;
     const double flash = vector * (1.87 * (tiles - 1) + (rest <= lanes ? 1 : 1.87));
-    const double split_kv = s->rows * (1 + 28 / s->keys);
+    const double start = s->flash && s->flash->isa == ATTN_ISA_AVX512_BF16 ? 40 : 28;
+    const double split_kv = s->rows * (1 + start / s->keys);
     const double split_kv_parts = parts(s->rows, 128) * parts(s->keys, 512);
     return s->rows <= 1 || split_kv * least(s->threads, s->heads * tiles) <
                                flash * least(s->threads, s->heads * split_kv_parts);

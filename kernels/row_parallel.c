@@ -76,7 +76,8 @@ static void row(const struct attn_problem *problem, const struct attn_tensors *t
 static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)
 {
     const struct attn_problem *p = &plan->problem;
-#pragma omp parallel num_threads(plan->threads)
+    const size_t rows = p->batch * p->q_heads * p->q_len; /* of one turn wake no other thread */
+#pragma omp parallel num_threads(plan->threads) if (rows > ROWS)
     {
         real *scores = attn_thread_scratch(plan, omp_get_thread_num());
 #pragma omp for collapse(3) schedule(dynamic, ROWS)

@@ -223,7 +223,9 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
 {
     size_t taken = 0;
     const struct job job = make_job(plan, tensors, &taken);
-#pragma omp parallel num_threads(plan->threads) if (plan->threads > 1)
+    /* For one task no other thread is woken. */
+    const bool several = plan->threads > 1 && task_at(&job, 1).rows;
+#pragma omp parallel num_threads(plan->threads) if (several)
     {
         float *scratch = attn_thread_scratch(plan, omp_get_thread_num());
         struct group_block task = take(&job);

@@ -65,8 +65,8 @@ static void weights(const struct unit *u, struct tile *t, struct rows k, int key
     const int n = GROUP_KEYS * t->rows / VF_LANES;
     for (int j = 0; j < keys; j += GROUP_KEYS) {
         vf s[GROUP_KEYS * TILE_ROWS / VF_LANES];
-        arithmetic->dots[u->g->apart](s, t->q, (struct rows){k.data + j * k.stride, k.stride},
-                                      &u->g->qk, next);
+        arithmetic->dots[u->reading](s, t->q, (struct rows){k.data + j * k.stride, k.stride},
+                                     &u->g->qk, next);
         if (terms)
             weigh_natural(t, s, n, j, terms, seen);
         else
@@ -127,7 +127,7 @@ static void row_values(const struct unit *u, const struct tile *t, int row, uint
     while (bits) {
         const struct attn_range run = sight_run(bits);
         arithmetic_of(u->g->format, 1)
-            ->values(t, row, (int)run.lo, (int)run.hi, v, &u->g->v, &none);
+            ->values[u->reading](t, row, (int)run.lo, (int)run.hi, v, &u->g->v, &none);
         bits &= ~sight_first(run.hi);
     }
 }
@@ -142,7 +142,7 @@ static void tile_values(const struct unit *u, const struct tile *t, const uint64
         return;
     if (!(unsafe & sight_span(s.any) & ~s.all)) {
         const int from = __builtin_ctzll(s.any), to = 64 - __builtin_clzll(s.any);
-        arithmetic_of(u->g->format, t->rows)->values(t, 0, from, to, v, &u->g->v, next);
+        arithmetic_of(u->g->format, t->rows)->values[u->reading](t, 0, from, to, v, &u->g->v, next);
         return;
     }
     for (int h = 0; h < t->rows; h++)
@@ -162,7 +162,8 @@ static void block_whole(const struct unit *u, const struct block *b, struct rows
     }
     for (int i = 0; i < u->tiles; i++) {
         const struct tile *t = &u->tile[i];
-        arithmetic_of(u->g->format, t->rows)->values(t, 0, 0, keys, v, &u->g->v, next_k);
+        arithmetic_of(u->g->format, t->rows)
+            ->values[u->reading](t, 0, 0, keys, v, &u->g->v, next_k);
     }
 }
 
@@ -207,9 +208,9 @@ static void unit_block(const struct unit *u, const struct block *b, uint64_t all
     const ptrdiff_t n = b->end - b->j;
     struct rows k = cache_rows(&u->k, b->j), v = cache_rows(&u->v, b->j);
     struct cursor next_v = {0}, next_k = {0};
-    if (!u->streams) {
-        next_v = cache_fetch(&u->v, &g->v, b->j, g->shared ? 0 : n);
-        next_k = cache_fetch(&after->k, &g->qk, next->j, next->end - next->j);
+    if (u->reading != READING_BARE) {
+        cache_fetch(&next_v, &u->v, &g->v, b->j, g->shared ? 0 : n);
+        cache_fetch(&next_k, &after->k, &g->qk, next->j, next->end - next->j);
     }
     if (b->copied)
         copy_rows(u, b, &k, &v);

@@ -213,7 +213,8 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
     const struct schedule schedule =
         schedule_of(&g, &plan->problem, tensors, plan->threads, slots + g.slots * slot_bytes);
     char *const split_slots = g.uneven ? slots + threads * slot_bytes : slots;
-#pragma omp parallel num_threads(plan->threads)
+    /* For one task no other thread is woken. */
+#pragma omp parallel num_threads(plan->threads) if (schedule.tasks > 1)
     {
         const size_t thread = (size_t)omp_get_thread_num();
         execute_tasks(&schedule, (char *)plan->workspace + thread * g.thread_bytes,

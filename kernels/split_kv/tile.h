@@ -29,21 +29,21 @@
 struct cursor {
     const char *at, *row_end;
     ptrdiff_t bytes, stride, far;
-    int rows; /* left */
+    int rows; /* behind this one */
 };
 
 VF_INLINE void fetch_next(struct cursor *c)
 {
-    if (c->rows <= 0)
-        return;
-    __builtin_prefetch(c->at, 0, 3);
-    __builtin_prefetch(c->at + c->far, 0, 2);
-    c->at += 64;
-    if (c->at >= c->row_end) {
+    if (__builtin_expect(c->at >= c->row_end, 0)) {
+        if (c->rows <= 0)
+            return;
         c->row_end += c->stride;
         c->at = c->row_end - c->bytes;
         c->rows--;
     }
+    __builtin_prefetch(c->at, 0, 3);
+    __builtin_prefetch(c->at + c->far, 0, 2);
+    c->at += 64;
 }
 
 /* Key or value rows of one head. */

@@ -15,8 +15,8 @@ struct unit {
     const struct attn_tensors *t;
     struct group_block block; /* its rows */
     int rows, tiles;
-    bool alone;   /* one row that takes its keys as one stream */
-    bool streams; /* one row that reads rows without a gap, unfetched */
+    bool alone; /* one row that takes its keys as one stream */
+    enum reading reading;
     bool reports; /* P is wanted as it is, not for values (report.h) */
     struct cache k, v;
     struct softcap cap;
@@ -37,7 +37,10 @@ static struct unit unit_of(const struct geometry *g, const struct attn_problem *
     u.block = group_block_in(problem, sequence, b, head, index, UNIT_ROWS);
     u.rows = (int)u.block.rows;
     u.alone = geometry_alone(g, sequence);
-    u.streams = g->streams && u.k.stride == g->qk.bytes && u.v.stride == g->v.bytes;
+    const bool dense = u.k.stride == g->qk.bytes && u.v.stride == g->v.bytes;
+    u.reading = g->near || (g->streams && dense) ? READING_BARE
+                : g->apart                       ? READING_APART
+                                                 : READING_ABREAST;
     if (problem->options & ATTN_OPTION_SOFTCAP)
         u.cap = softcap_natural(problem);
     u.q = (float *)(scratch + g->scratch[SCRATCH_Q]);

@@ -231,19 +231,26 @@ VF_INLINE void values_of_tile(const enum format format, const int r, const struc
     *next = cursor;
 }
 
-#define DOTS(name, format, r, most)                                                      \
+/* Either fetches what `next` says, or nothing, and then has no instruction for it. */
+#define DOTS(name, format, r, most, lines)                                               \
     VF_NOINLINE void name(vf *s, const float *q, struct rows k, const struct axis *axis, \
                           struct cursor *next)                                           \
     {                                                                                    \
-        dots_of_tile(format, r, most, s, q, k, axis, next);                              \
+        struct cursor none = {0};                                                        \
+        (void)next, (void)none;                                                          \
+        dots_of_tile(format, r, most, s, q, k, axis, lines);                             \
     }
-#define ARITHMETIC(name, format, r)                                                                \
-    DOTS(dots_##name, format, r, KEYS_ABREAST)                                                     \
-    VF_NOINLINE void values_##name(const struct tile *t, int row, int from, int to, struct rows v, \
-                                   const struct axis *axis, struct cursor *next)                   \
-    {                                                                                              \
-        values_of_tile(format, r, t, row, from, to, v, axis, next);                                \
+#define VALUES(name, format, r, lines)                                                    \
+    VF_NOINLINE void name(const struct tile *t, int row, int from, int to, struct rows v, \
+                          const struct axis *axis, struct cursor *next)                   \
+    {                                                                                     \
+        struct cursor none = {0};                                                         \
+        (void)next, (void)none;                                                           \
+        values_of_tile(format, r, t, row, from, to, v, axis, lines);                      \
     }
+#define ARITHMETIC(name, format, r)                  \
+    DOTS(dots_##name, format, r, KEYS_ABREAST, next) \
+    VALUES(values_##name, format, r, next)
 ARITHMETIC(f32_1, FORMAT_F32, 1)
 ARITHMETIC(f32_2, FORMAT_F32, 2)
 ARITHMETIC(f32_4, FORMAT_F32, 4)
@@ -260,39 +267,47 @@ ARITHMETIC(i8_4, FORMAT_I8, 4)
 ARITHMETIC(f32_8, FORMAT_F32, 8)
 ARITHMETIC(bf16_8, FORMAT_BF16, 8)
 #endif
-DOTS(apart_f32_1, FORMAT_F32, 1, 1)
-DOTS(apart_f32_2, FORMAT_F32, 2, 1)
-DOTS(apart_f32_4, FORMAT_F32, 4, 1)
-DOTS(apart_bf16_1, FORMAT_BF16, 1, 1)
-DOTS(apart_bf16_2, FORMAT_BF16, 2, 1)
-DOTS(apart_bf16_4, FORMAT_BF16, 4, 1)
+DOTS(apart_f32_1, FORMAT_F32, 1, 1, next)
+DOTS(apart_f32_2, FORMAT_F32, 2, 1, next)
+DOTS(apart_f32_4, FORMAT_F32, 4, 1, next)
+DOTS(apart_bf16_1, FORMAT_BF16, 1, 1, next)
+DOTS(apart_bf16_2, FORMAT_BF16, 2, 1, next)
+DOTS(apart_bf16_4, FORMAT_BF16, 4, 1, next)
+DOTS(bare_bf16_1, FORMAT_BF16, 1, 1, &none)
+VALUES(bare_values_bf16_1, FORMAT_BF16, 1, &none)
+DOTS(bare_f32_2, FORMAT_F32, 2, KEYS_ABREAST, &none)
+VALUES(bare_values_f32_2, FORMAT_F32, 2, &none)
+DOTS(bare_bf16_2, FORMAT_BF16, 2, KEYS_ABREAST, &none)
+VALUES(bare_values_bf16_2, FORMAT_BF16, 2, &none)
 
 /* By format and height. */
 static const struct arithmetic {
-    /* Scores of GROUP_KEYS keys; [1]: of one key after the other, where there is a difference. */
-    void (*dots[2])(vf *s, const float *q, struct rows k, const struct axis *axis,
-                    struct cursor *next);
+    /* Scores of GROUP_KEYS keys, by how they are read (format.h). */
+    void (*dots[READINGS])(vf *s, const float *q, struct rows k, const struct axis *axis,
+                           struct cursor *next);
     /* O of rows [row, row + height) of t += P V. */
-    void (*values)(const struct tile *t, int row, int from, int to, struct rows v,
-                   const struct axis *axis, struct cursor *next);
+    void (*values[READINGS])(const struct tile *t, int row, int from, int to, struct rows v,
+                             const struct axis *axis, struct cursor *next);
 } arithmetics[][TILE_ROWS + 1] = {
-#define ALIKE(name)                               \
-    {                                             \
-        {dots_##name, dots_##name}, values_##name \
+#define EACH(dots, apart, bare, values, bare_values) \
+    {                                                \
+        {dots, apart, bare},                         \
+        {                                            \
+            values, values, bare_values              \
+        }                                            \
     }
-#define APART(name)                                \
-    {                                              \
-        {dots_##name, apart_##name}, values_##name \
-    }
+#define ALIKE(name) EACH(dots_##name, dots_##name, dots_##name, values_##name, values_##name)
+#define APART(name) EACH(dots_##name, apart_##name, dots_##name, values_##name, values_##name)
+#define BARE(name) EACH(dots_##name, apart_##name, bare_##name, values_##name, bare_values_##name)
     [FORMAT_F32] = {[1] = APART(f32_1),
-                    [2] = APART(f32_2),
+                    [2] = BARE(f32_2),
                     [4] = APART(f32_4),
 #if VF_LANES == 2 * LANE_ROWS
                     [8] = ALIKE(f32_8)
 #endif
     },
-    [FORMAT_BF16] = {[1] = APART(bf16_1),
-                     [2] = APART(bf16_2),
+    [FORMAT_BF16] = {[1] = BARE(bf16_1),
+                     [2] = BARE(bf16_2),
                      [4] = APART(bf16_4),
 #if VF_LANES == 2 * LANE_ROWS
                      [8] = ALIKE(bf16_8)

@@ -93,7 +93,10 @@ static void with_wide_vectors(void **state)
         {"hq=64,hkv=8,sq=1,skv=64,d=64", 1, "flash"},
         {"hq=96,hkv=8,sq=1,skv=64,d=64", 1, "flash"},
         {"hq=32,hkv=8,sq=1,skv=64,d=64", 1, "split_kv"},
-        {"hq=16,hkv=8,sq=1,skv=64,d=64", 1, "split_kv"},
+        {"hq=16,hkv=8,sq=1,skv=64,d=64", 1, "row_parallel"},
+        {"hq=16,hkv=8,sq=1,skv=65,d=64", 1, "split_kv"},
+        {"hq=16,hkv=8,sq=1,skv=64,d=128", 1, "split_kv"},
+        {"hq=16,hkv=8,sq=1,skv=64,d=128", 2, "row_parallel"},
         {"hq=32,hkv=1,sq=1,skv=8192,d=128", 1, "flash"},
         {"hq=32,hkv=1,sq=1,skv=8192,d=128", 2, "split_kv"},
         {"hq=64,hkv=1,sq=1,skv=8192,d=128", 2, "flash"},
@@ -135,6 +138,8 @@ static void with_products_of_pairs(void **state)
         {"hq=64,hkv=8,sq=1,skv=8192,d=128,dtype=bf16", 1, "split_kv"},
         {"hq=96,hkv=8,sq=1,skv=8192,d=128,dtype=bf16", 1, "split_kv"},
         {"hq=128,hkv=8,sq=1,skv=64,d=64,dtype=bf16", 1, "flash"},
+        {"sq=24,skv=128,d=64,dtype=bf16", 1, "flash"},
+        {"sq=24,skv=512,d=64,dtype=bf16", 1, "split_kv"},
     };
     if (!attn_isa_available(ATTN_ISA_AVX512_BF16) || !attn_find("flash", ATTN_ISA_AVX512_BF16))
         skip();
