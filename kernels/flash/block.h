@@ -156,10 +156,11 @@ static bool may_speculate(const struct block *block, const struct strip *strip)
  * these are not worth a pass over the results of their own. */
 static int rows_seen_first(const struct block *block, const struct strip *strip)
 {
+    if (!VF_FACTOR_IN_LANE || !FLASH_SPECULATES || strip->cols != FLASH_COLS ||
+        strip->full_from != 0)
+        return 0;
     const int rows = strip->full_to / FLASH_ROWS * FLASH_ROWS;
-    const bool worth = VF_FACTOR_IN_LANE && FLASH_SPECULATES && strip->cols == FLASH_COLS &&
-                       strip->full_from == 0 && rows >= 4 * FLASH_ROWS;
-    return worth && rows < block->keys ? rows : 0;
+    return rows >= 4 * FLASH_ROWS && rows < block->keys ? rows : 0;
 }
 
 /* Lets the tile's queries see what is in the strips. */

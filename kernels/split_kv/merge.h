@@ -40,9 +40,11 @@ static void store_o(const struct unit *u, int r, const float *sum, float inverse
         const vf x[2] = {vf_load(sum + d) * inverse, vf_load(sum + d + VF_LANES) * inverse};
         const size_t bytes = (dim - d) * element;
         if (dtype == ATTN_F32) { /* where parts are merged (ring) */
-            float both[2 * VF_LANES];
+            float halves[2][VF_LANES], both[2 * VF_LANES];
+            vf_store(halves[0], x[0]);
+            vf_store(halves[1], x[1]);
             for (int i = 0; i < 2 * VF_LANES; i++)
-                both[i] = x[i % 2][i / 2];
+                both[i] = halves[i % 2][i / 2];
             memcpy(to + d * element, both, geometry_minimum(bytes, sizeof both));
             continue;
         }
