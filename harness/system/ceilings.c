@@ -127,7 +127,8 @@ bool ceilings_fma_is_host(enum attn_isa isa, enum attn_dtype compute, enum attn_
 {
     const struct probe *probe = probe_for(isa), *first = probe_for(attn_isa_preferred());
     const bool pairs_are_best = dtype == ATTN_BF16 && first && first->fma_bf16;
-    return probe && probe->vector_bytes == widest()->vector_bytes &&
+    const struct probe *best = pairs_are_best ? first : widest();
+    return probe && probe->vector_bytes == best->vector_bytes &&
            (compute == ATTN_BF16 && probe->fma_bf16) == pairs_are_best;
 }
 

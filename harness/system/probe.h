@@ -21,8 +21,8 @@ struct probe {
     /* The same in double. */
     double (*fma_f64)(size_t rounds, double m, double c, double *sink);
 
-    /* Likewise x += a * b over pairs of bf16, NULL where the ISA has no such instruction:
-     * after n rounds *sink is 1 + 2 n a b. */
+    /* Likewise x += k a b in bf16, with the k = 2 or 4 products that the widest instruction sums in a lane;
+     * NULL where the ISA has none: after n rounds *sink is 1 + k n a b. */
     double (*fma_bf16)(size_t rounds, float a, float b, float *sink);
 
     /* Evaluations of 2^x done, rounds * vectors of them; *sink is the mean of the results.  The
