@@ -43,6 +43,7 @@ static json_t *row_of(const json_t *step, const json_t *cell)
     json_object_del(params, "teams");
     json_object_del(params, "numbers");
     json_object_del(params, "hostfile");
+    json_object_del(params, "all_launches");
     copy(params, cell, identity);
     copy(values, cell, outcome);
     copy(values, json_object_get(cell, "time"), of_time);
@@ -138,6 +139,7 @@ enum rounds_end measured_run(const json_t *step, const struct measured_events *e
     if (*experiment_text(step, "hostfile") && strcmp(experiment_text(step, "hostfile"), "-") != 0)
         options.hostfile = experiment_text(step, "hostfile");
     options.launches = (size_t)json_integer_value(json_object_get(step, "launches"));
+    options.all_launches = json_is_true(json_object_get(step, "all_launches"));
     options.seed = (uint64_t)json_integer_value(json_object_get(step, "seed"));
     options.seeded = true;
     if (!queue_enter(&lock, "attnbench experiment", events->if_busy, &alone))

@@ -39,9 +39,10 @@ struct options {
     enum memory_policy memory;
     bool huge_pages;
     bool cold;
-    double seconds;   /* of the session */
-    double timeout_s; /* of one launch */
-    size_t launches;  /* at most, per cell */
+    double seconds;    /* of the session */
+    double timeout_s;  /* of one launch */
+    size_t launches;   /* at most, per cell */
+    bool all_launches; /* as many, however narrow its interval is before */
     uint64_t seed;
     bool seeded;
     enum if_busy if_busy;

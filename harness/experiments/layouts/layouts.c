@@ -23,8 +23,8 @@ static const struct parameter parameters[] = {
     {"sq", "N", "256", NULL, "queries", PARAMETER_COUNT, 1, 1 << 20, NULL},
     {"skv", "N", "1024", NULL, "keys", PARAMETER_COUNT, 1, 1 << 20, NULL},
     {"d", "N", "64", NULL, "dimension of a head", PARAMETER_COUNT, 1, 1024, NULL},
-    {"launches", "N", "12", "6", "launches of each layout at most", PARAMETER_COUNT, 1,
-     LAYOUTS_ROUNDS, NULL},
+    {"launches", "N", "12", "6", "launches of each layout", PARAMETER_COUNT, 1, LAYOUTS_ROUNDS,
+     NULL},
     {0},
 };
 
@@ -67,10 +67,11 @@ static json_t *plan(const json_t *asked, char *message, size_t message_size)
              experiment_number(asked, "seed"));
     json_array_foreach (json_object_get(asked, "kernels"), i, kernel) {
         layouts_of(asked, json_string_value(kernel), text, sizeof text);
-        json_array_append_new(
-            steps, json_pack("{s:O, s:s, s:s, s:s, s:s, s:O, s:O}", "of", kernel, "addresses",
-                             addresses_are_drawn() ? "drawn" : "fixed", "problem", problem,
-                             "kernels", text, "teams", "1", "launches", launches, "seed", seed));
+        json_array_append_new(steps,
+                              json_pack("{s:O, s:s, s:s, s:s, s:s, s:O, s:b, s:O}", "of", kernel,
+                                        "addresses", addresses_are_drawn() ? "drawn" : "fixed",
+                                        "problem", problem, "kernels", text, "teams", "1",
+                                        "launches", launches, "all_launches", 1, "seed", seed));
     }
     return steps;
 }
