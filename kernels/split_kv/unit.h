@@ -38,9 +38,10 @@ static struct unit unit_of(const struct geometry *g, const struct attn_problem *
     u.rows = (int)u.block.rows;
     u.alone = geometry_alone(g, sequence);
     const bool dense = u.k.stride == g->qk.bytes && u.v.stride == g->v.bytes;
-    u.reading = g->near || (g->streams && dense) ? READING_BARE
-                : g->apart                       ? READING_APART
-                                                 : READING_ABREAST;
+    u.reading = g->streams && dense ? READING_STREAM
+                : g->near           ? READING_BARE
+                : g->apart          ? READING_APART
+                                    : READING_ABREAST;
     if (problem->options & ATTN_OPTION_SOFTCAP)
         u.cap = softcap_natural(problem);
     u.q = (float *)(scratch + g->scratch[SCRATCH_Q]);
