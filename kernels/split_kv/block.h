@@ -259,7 +259,7 @@ static void walk_on(struct unit *u, struct walk *w, ptrdiff_t hi, const struct u
     u->bits = w->bits[w->turn];
     w->turn ^= 1;
     w->next = block_from(u, b.end, hi, w->bits[w->turn], &w->sight[w->turn]);
-    if (b.j >= w->touched) {
+    if (b.j >= w->touched && u->reading != READING_BARE) {
         cache_touch(&u->k, b.j + each, each);
         if (!u->g->shared)
             cache_touch(&u->v, b.j + each, each);
