@@ -98,7 +98,7 @@ static void with_wide_vectors(void **state)
         {"hq=24,hkv=8,sq=1,skv=31,d=64", 1, "row_parallel"}, /* two tiles */
         {"hq=2,hkv=1,sq=1,skv=48,d=64", 1, "row_parallel"},
         {"hq=2,hkv=1,sq=1,skv=49,d=64", 1, "split_kv"},
-        {"hq=16,hkv=8,sq=1,skv=16,d=128", 2, "split_kv"},
+        {"hq=16,hkv=8,sq=1,skv=17,d=128", 2, "split_kv"},
         {"hq=32,hkv=1,sq=1,skv=8192,d=128", 1, "flash"},
         {"hq=32,hkv=1,sq=1,skv=8192,d=128", 2, "split_kv"},
         {"hq=64,hkv=1,sq=1,skv=8192,d=128", 2, "flash"},
