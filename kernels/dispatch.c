@@ -62,13 +62,14 @@ static bool few(const struct shape *s)
     return s->rows * s->keys <= 32;
 }
 
-/* Rows one by one, each with an output row of its own and no more scratch; heads share threads more evenly
- * than as one task of split_kv each. */
+/* Rows one by one, each with an output row of its own and no more scratch, until their multiplications cost more
+ * than split_kv takes to set up a call, and a head with one tile (three rows are two). */
 static bool small(const struct shape *s)
 {
     if (s->rows <= 1)
         return s->keys <= 512;
-    return s->rows <= 4 && s->work / s->heads <= (s->threads > 1 && s->heads > 1 ? 32768 : 16384);
+    const double tiles = s->rows > 2 && s->rows < 4 ? 2 : 1;
+    return s->rows <= 4 && s->work / s->heads <= tiles * (7168 + 5120 / s->heads);
 }
 
 /*

@@ -136,6 +136,7 @@ static struct block block_part(const struct block *block, int from, int to)
     struct block part = *block;
     part.first += from;
     part.keys = to - from;
+    part.whole = true;
     part.s += from * FLASH_TILE;
     part.k = (const char *)block->k + key_bytes(block, from);
     part.v = first_value(block, from);
@@ -144,11 +145,12 @@ static struct block block_part(const struct block *block, int from, int to)
 
 #if FLASH_SPECULATES
 /* Whether scores and weights of a block are tried at once: all queries see all of it, in whole
- * register tiles. */
+ * register tiles.  Not where it ends with what the task's queries see: of queries of one position, in another
+ * task, it would end later, and with fewer or more threads a task has others. */
 static bool may_speculate(const struct block *block, const struct strip *strip)
 {
     return strip->cols == FLASH_COLS && strip->full_from == 0 && strip->full_to == block->keys &&
-           block->keys % FLASH_ROWS == 0;
+           block->keys % FLASH_ROWS == 0 && block->whole;
 }
 #endif
 
@@ -160,7 +162,7 @@ static int rows_seen_first(const struct block *block, const struct strip *strip)
         strip->full_from != 0)
         return 0;
     const int rows = strip->full_to / FLASH_ROWS * FLASH_ROWS;
-    return rows >= 4 * FLASH_ROWS && rows < block->keys ? rows : 0;
+    return rows >= 4 * FLASH_ROWS && (rows < block->keys || !block->whole) ? rows : 0;
 }
 
 /* Lets the tile's queries see what is in the strips. */

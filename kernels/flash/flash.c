@@ -173,6 +173,7 @@ static struct group_block run_task(const struct job *job, const struct group_blo
     for (block.first = block_start(task->seen.lo); block.first < task->seen.hi;
          block.first += FLASH_KEYS) {
         block.keys = (int)block_keys(block.first, task->seen.hi);
+        block.whole = block.keys == FLASH_KEYS || task->seen.hi == (ptrdiff_t)task->sequence.kv_len;
         block.packed_yet = !job->terms;
         block.values = VALUES_UNKNOWN;
         if (block.packed_yet)

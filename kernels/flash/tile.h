@@ -104,6 +104,7 @@ struct block {
     void *packed;    /* FLASH_PACKED(qk_dim + v_dim) floats, where pack() copies */
     ptrdiff_t first; /* index of the first key */
     int keys;
+    bool whole; /* ends after FLASH_KEYS or with the sequence, not where its task's queries do */
     bool packed_yet;    /* pack() has been called */
     enum values values; /* of all keys: neither infinite nor NaN */
     float *s;           /* [FLASH_KEYS][FLASH_TILE] scores, then weights or pairs of them */

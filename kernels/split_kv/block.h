@@ -208,7 +208,7 @@ static void unit_block(const struct unit *u, const struct block *b, uint64_t all
     const ptrdiff_t n = b->end - b->j;
     struct rows k = cache_rows(&u->k, b->j), v = cache_rows(&u->v, b->j);
     struct cursor next_v = {0}, next_k = {0};
-    if (u->reading != READING_BARE) {
+    if (u->reading == READING_ABREAST || u->reading == READING_APART) {
         cache_fetch(&next_v, &u->v, &g->v, b->j, g->shared ? 0 : n);
         cache_fetch(&next_k, &after->k, &g->qk, next->j, next->end - next->j);
     }
@@ -259,7 +259,7 @@ static void walk_on(struct unit *u, struct walk *w, ptrdiff_t hi, const struct u
     u->bits = w->bits[w->turn];
     w->turn ^= 1;
     w->next = block_from(u, b.end, hi, w->bits[w->turn], &w->sight[w->turn]);
-    if (b.j >= w->touched) {
+    if (b.j >= w->touched && u->reading != READING_BARE) {
         cache_touch(&u->k, b.j + each, each);
         if (!u->g->shared)
             cache_touch(&u->v, b.j + each, each);

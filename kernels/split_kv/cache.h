@@ -22,13 +22,14 @@ struct cache {
     ptrdiff_t stride; /* bytes from row to row */
 };
 
-static struct cache cache_of(const struct keys *keys, const struct attn_tensor *kv)
+static inline void cache_start(struct cache *c, const struct keys *keys,
+                               const struct attn_tensor *kv)
 {
-    struct cache c = {.keys = *keys, .kv = kv};
-    c.paged = keys->problem->options & ATTN_OPTION_PAGED;
-    c.data = c.paged ? NULL : keys_row(keys, kv, 0);
-    c.stride = kv->stride[2] * (ptrdiff_t)attn_dtype_size(kv->dtype);
-    return c;
+    c->keys = *keys;
+    c->kv = kv;
+    c->paged = keys->problem->options & ATTN_OPTION_PAGED;
+    c->data = c->paged ? NULL : keys_row(keys, kv, 0);
+    c->stride = kv->stride[2] * (ptrdiff_t)attn_dtype_size(kv->dtype);
 }
 
 /* From row j on. */

@@ -16,8 +16,9 @@
 
 enum format { FORMAT_F32, FORMAT_BF16, FORMAT_F16, FORMAT_I8 };
 
-/* How rows are read: some keys abreast or one after the other, beside prefetches, or without any. */
-enum reading { READING_ABREAST, READING_APART, READING_BARE, READINGS };
+/* How rows are read: some keys abreast or one after the other, beside prefetches, or without any: abreast,
+ * or one after the other and so in the order of memory. */
+enum reading { READING_ABREAST, READING_APART, READING_BARE, READING_STREAM, READINGS };
 
 static inline enum format format_of(enum attn_dtype kv_dtype)
 {

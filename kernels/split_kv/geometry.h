@@ -18,7 +18,7 @@
 #define BLOCK_KEYS 64      /* most keys of a block: bits of a word (sight.h) */
 #define BLOCK_BYTES 8192   /* of K in a block: its K, its V, Q and O share 32 KB of L1 */
 #define UNITS_PER_THREAD 8 /* from here on threads take whole units */
-#define FAR_BYTES 0x1p25   /* of K and V: so many are taken to come from memory */
+#define FAR_BYTES 0x14p20  /* of K and V: so many are taken to come from memory */
 #define NEAR_BYTES 0x1p23  /* and so few from a cache, in which hardware finds them in time */
 #define HEADS_ABREAST 8    /* most KV heads that a task takes together */
 
@@ -47,7 +47,7 @@ enum scratch {
 struct geometry {
     enum format format;
     struct axis qk, v;
-    bool streams;         /* a row that is a unit's only one reads rows without a gap unfetched */
+    bool streams;         /* one or two rows read rows without a gap in order, unfetched */
     bool near;            /* K and V are in a cache, so that fetching costs more than it gains */
     bool alone;           /* a row that is a unit's only one takes its keys as one stream */
     bool natural;         /* there is more to a score than Q and K (terms.h) */
@@ -162,18 +162,6 @@ static inline void geometry_share(struct geometry *g, const struct attn_problem 
     g->table_bytes = geometry_lines(3 * (p->batch + 1) * sizeof(size_t));
 }
 
-/* One row reads K, and V where its steps fit the accumulators, in the order of memory.  Hardware recognises
- * that and fetches more lines at a time than there can be prefetches under way: 0.77 to 0.82 of the time of
- * four keys abreast with prefetches (bf16, 8 heads from memory, AMD Zen 4, 2026-11-25). */
-static inline bool geometry_streams(const struct geometry *g, const struct attn_problem *p)
-{
-    const ptrdiff_t most = 8 / FORMAT_VECTORS(g->format);
-    const bool power = (g->v.steps & (g->v.steps - 1)) == 0;
-    return g->unit_rows == 1 && g->format == FORMAT_BF16 && p->layout == ATTN_BHSD &&
-           !(p->options & (ATTN_OPTION_PAGED | ATTN_OPTION_SHARED_KV)) && g->v.tail == 0 &&
-           g->v.steps <= most && power;
-}
-
 /* Of K and V of so many sequences. */
 static inline double geometry_kv_bytes(const struct geometry *g, const struct attn_problem *p,
                                        size_t batch)
@@ -182,44 +170,68 @@ static inline double geometry_kv_bytes(const struct geometry *g, const struct at
     return rows * (double)(g->qk.bytes + g->v.bytes);
 }
 
-/* Whether so many sequences come from memory, more or less. */
-static inline bool geometry_far(const struct geometry *g, const struct attn_problem *p,
-                                size_t batch)
+/*
+ * Which of four ways to read rows of K and V is the fastest, by the bytes that a call reads.  No bit depends on
+ * it.  The crossings are those of AMD Zen 4, one thread and two, 8 heads of 64 and 128, calls that alternate
+ * between two caches of keys (2026-11-25): what is said to come from memory is then more than its L3 holds.
+ *
+ * One row in bf16, and two rows, read K in the order of memory, and V where all its steps fit the
+ * accumulators.  Hardware recognises that and fetches more lines at a time than there can be
+ * prefetches under way: one row 0.77 to 0.82 of the time of four keys abreast with prefetches, two
+ * 0.74 to 0.91 from memory, and in f32 from 8 MB on (0.86 to 1.02, where bf16 takes 1.0 to 1.1).
+ */
+static inline bool geometry_streams(const struct geometry *g, const struct attn_problem *p)
 {
-    return geometry_kv_bytes(g, p, batch) > FAR_BYTES;
+    const ptrdiff_t rows = (ptrdiff_t)g->unit_rows, n = g->v.steps;
+    const ptrdiff_t accumulators = VF_REGISTERS == 32 && rows > 1 ? 16 : 8;
+    const double least = g->format == FORMAT_F32 ? NEAR_BYTES : FAR_BYTES;
+    return (rows == 1 ? g->format == FORMAT_BF16
+                      : rows == 2 && (g->format == FORMAT_F32 || FORMAT_PAIRS(g->format)) &&
+                            geometry_kv_bytes(g, p, p->batch) > least) &&
+           p->layout == ATTN_BHSD && !(p->options & (ATTN_OPTION_PAGED | ATTN_OPTION_SHARED_KV)) &&
+           g->v.tail == 0 && (n & (n - 1)) == 0 &&
+           rows * n * FORMAT_VECTORS(g->format) <= accumulators;
 }
 
-/* With two rows a line of K or V has two multiply-adds and five instructions that fetch the next one.  In a
- * cache they take 0.91 to 0.97 of the time without, four rows 1.0 to 1.1 (8 heads of 128, up to 8 MB, AMD Zen 4,
- * 2026-11-25).  No bit depends on it. */
+/* Two rows in a cache read keys abreast, unfetched: a line has two multiply-adds, and five instructions would
+ * fetch the next one (0.91 to 0.97 of the time with them; four rows 1.0 to 1.1). */
 static inline bool geometry_near(const struct geometry *g, const struct attn_problem *p)
 {
     return g->unit_rows == 2 && (g->format == FORMAT_F32 || FORMAT_PAIRS(g->format)) &&
            geometry_kv_bytes(g, p, p->batch) <= NEAR_BYTES;
 }
 
-/* Keys one after the other are read faster from memory than four abreast (0.89 to 0.97 of the time, AMD
- * Zen 4, 2026-11-25); in a cache they are not (1.06 to 1.7), nor with rows of two lines (1.03), nor where
- * bf16 is widened (1.09). */
+/* From memory keys one after the other, each fetched, are read faster than four abreast (0.80 to 0.93 of the
+ * time); in a cache they are not (1.06 to 1.7), nor with rows of two lines (1.03), nor where bf16
+ * is widened (1.09). */
 static inline bool geometry_apart(const struct geometry *g, const struct attn_problem *p)
 {
     return (g->format == FORMAT_F32 || FORMAT_PAIRS(g->format)) && g->qk.bytes >= 256 &&
-           geometry_far(g, p, p->batch);
+           geometry_kv_bytes(g, p, p->batch) > FAR_BYTES;
 }
 
 /* A row that is a unit's only one and takes its keys as one stream: where the rows of a key's heads are
- * neighbours, from a cache alone (in L3 1.2 times as fast as heads abreast, from memory half as fast).  A
- * row's bits do not depend on the batch. */
+ * neighbours, from a cache alone (heads abreast take 1.3 times as long with 4 MB, 0.64 to 0.79 from 12 MB
+ * on).  A row's bits do not depend on the batch. */
 static inline bool geometry_rows_alone(const struct geometry *g, const struct attn_problem *p)
 {
     return g->group == 1 && g->format == FORMAT_F32 && !g->natural && !g->looks &&
-           !(geometry_neighbours(p) && geometry_far(g, p, 1));
+           !(geometry_neighbours(p) && geometry_kv_bytes(g, p, 1) > NEAR_BYTES);
+}
+
+/* Two rows of up to 64 floats walk over few keys in blocks of 16 KB: 0.95 to 0.97 of the time in L2, and 0.98 to
+ * 1.02 from memory (with 128 floats 0.93 to 0.99, but 1.01 to 1.12). */
+static inline size_t geometry_block_bytes(size_t rows, size_t row_bytes, size_t element)
+{
+    return rows == 2 && element == sizeof(float) && row_bytes <= 256 ? 2 * BLOCK_BYTES
+                                                                     : BLOCK_BYTES;
 }
 
 static inline struct geometry geometry_of(const struct attn_problem *p, int threads)
 {
     const size_t element = attn_dtype_size(p->kv_dtype), rows = group_rows(p);
-    const size_t fit = BLOCK_BYTES / (p->qk_dim * element) / GROUP_KEYS * GROUP_KEYS;
+    const size_t row = p->qk_dim * element, bytes = geometry_block_bytes(rows, row, element);
+    const size_t fit = bytes / row / GROUP_KEYS * GROUP_KEYS;
     const enum format format = format_of(p->kv_dtype);
     const struct attn_sequence longest = {0, p->q_len, 0, p->kv_len};
     struct geometry g = {

@@ -62,6 +62,36 @@ static double sink_of(const struct unit *u, int r)
     return u->g->natural ? sink : sink / M_LN2;
 }
 
+/* O of row r in the only part there is, and its l; NULL where no key was seen. */
+static const float *only_part(const struct geometry *g, char *part, int r, float *l)
+{
+    const float *sums = part_sums(g, part, r);
+    if (sums[0] == -INFINITY)
+        return NULL;
+    *l = sums[1];
+    return (const float *)part + r * g->o_floats;
+}
+
+/* sum = the parts' O of row r relative to maximum m; returns l and theirs.  What saw no key has not written O
+ * and l. */
+static float join_parts(const struct geometry *g, int r, char *parts, size_t splits, double m,
+                        double bits, float l, float *sum)
+{
+    memset(sum, 0, (size_t)g->o_floats * sizeof *sum);
+    for (size_t s = 0; s < splits; s++) {
+        char *part = parts + s * g->part_bytes;
+        const float *sums = part_sums(g, part, r);
+        const float *o = (const float *)part + r * g->o_floats;
+        if (sums[0] == -INFINITY)
+            continue;
+        const float factor = exp2f((float)(((double)sums[0] - m) * bits));
+        l += factor * sums[1];
+        for (ptrdiff_t i = 0; i < g->o_floats; i++)
+            sum[i] += factor * o[i];
+    }
+    return l;
+}
+
 /* Joins `splits` parts of row r, in the order of their keys, and stores O and LSE. */
 static void merge_row(const struct unit *u, int r, char *parts, size_t splits)
 {
@@ -73,19 +103,10 @@ static void merge_row(const struct unit *u, int r, char *parts, size_t splits)
         m = part_m > m ? part_m : m;
     }
     float l = sink == -INFINITY ? 0 : exp2f((float)((sink - m) * bits));
-    float *sum = u->q; /* the splits are done with it */
-    memset(sum, 0, (size_t)g->o_floats * sizeof *sum);
-    for (size_t s = 0; s < splits; s++) {
-        char *part = parts + s * g->part_bytes;
-        const float *sums = part_sums(g, part, r);
-        const float *o = (const float *)part + r * g->o_floats;
-        if (sums[0] == -INFINITY)
-            continue; /* O and l were not written */
-        const float factor = exp2f((float)(((double)sums[0] - m) * bits));
-        l += factor * sums[1];
-        for (ptrdiff_t i = 0; i < g->o_floats; i++)
-            sum[i] += factor * o[i];
-    }
+    const float *only = splits == 1 && l == 0 ? only_part(g, parts, r, &l) : NULL;
+    if (!only)
+        l = join_parts(g, r, parts, splits, m, bits, l, u->q); /* the splits are done with Q */
+    const float *sum = only ? only : u->q;
     const float inverse = softmax_inverse(l);
     const unsigned outputs = u->block.problem->outputs;
     if (outputs & ATTN_OUTPUT_LSE)

@@ -123,10 +123,11 @@ static size_t workspace_size(const struct attn_problem *problem, int threads)
 }
 
 /* The unit of the task's first head. */
-static struct unit unit_of_task(const struct schedule *s, const struct task *task, char *scratch)
+static void unit_of_task(struct unit *u, const struct schedule *s, const struct task *task,
+                         char *scratch)
 {
     const struct attn_sequence sequence = schedule_sequence(s, task->b);
-    return unit_of(s->g, s->problem, s->t, &sequence, task->b, task->head, task->index, scratch);
+    unit_start(u, s->g, s->problem, s->t, &sequence, task->b, task->head, task->index, scratch);
 }
 
 /* Those of all its heads; how many. */
@@ -135,7 +136,7 @@ static int units_of_task(const struct schedule *s, const struct task *task, char
 {
     struct task one = *task;
     for (size_t i = 0; i < task->heads; i++, one.head++)
-        u[i] = unit_of_task(s, &one, scratch + i * s->g->unit_bytes);
+        unit_of_task(&u[i], s, &one, scratch + i * s->g->unit_bytes);
     return (int)task->heads;
 }
 
@@ -167,7 +168,8 @@ static void merge_split(const struct schedule *s, size_t i, char *scratch, char 
     const struct geometry *g = s->g;
     size_t slot;
     const struct task task = schedule_unit(s, i / g->unit_rows, &slot);
-    const struct unit u = unit_of_task(s, &task, scratch);
+    struct unit u;
+    unit_of_task(&u, s, &task, scratch);
     const int r = (int)(i % g->unit_rows);
     if (r < u.rows)
         merge_row(&u, r, slots + slot * g->part_bytes, geometry_splits(g, &u.block.sequence));
@@ -199,7 +201,8 @@ static void execute_tasks(const struct schedule *s, char *scratch, char *own, ch
 #pragma omp for schedule(dynamic)
     for (size_t i = 0; i < s->split_tasks; i++) {
         const struct task task = schedule_task(s, i);
-        struct unit u = unit_of_task(s, &task, scratch);
+        struct unit u;
+        unit_of_task(&u, s, &task, scratch);
         report(&u, task.split, slots + (i - task.split) * part, slots + i * part);
     }
 }

@@ -28,30 +28,36 @@ struct unit {
     struct attn_range whole; /* what every row sees of the split by its position */
 };
 
-static struct unit unit_of(const struct geometry *g, const struct attn_problem *problem,
-                           const struct attn_tensors *t, const struct attn_sequence *sequence,
-                           size_t b, size_t head, size_t index, char *scratch)
+/* (In place: a unit that is returned is copied by wider loads than it has just been stored by, which wait.) */
+static void unit_start(struct unit *u, const struct geometry *g, const struct attn_problem *problem,
+                       const struct attn_tensors *t, const struct attn_sequence *sequence, size_t b,
+                       size_t head, size_t index, char *scratch)
 {
     const struct keys keys = {problem, t, *sequence, b, head};
-    struct unit u = {.g = g, .t = t, .k = cache_of(&keys, &t->k), .v = cache_of(&keys, &t->v)};
-    u.block = group_block_in(problem, sequence, b, head, index, UNIT_ROWS);
-    u.rows = (int)u.block.rows;
-    u.alone = geometry_alone(g, sequence);
-    const bool dense = u.k.stride == g->qk.bytes && u.v.stride == g->v.bytes;
-    u.reading = g->near || (g->streams && dense) ? READING_BARE
-                : g->apart                       ? READING_APART
-                                                 : READING_ABREAST;
+    u->g = g;
+    u->t = t;
+    cache_start(&u->k, &keys, &t->k);
+    cache_start(&u->v, &keys, &t->v);
+    u->block = group_block_in(problem, sequence, b, head, index, UNIT_ROWS);
+    u->rows = (int)u->block.rows;
+    u->tiles = 0;
+    u->alone = geometry_alone(g, sequence);
+    u->reports = false;
+    const bool dense = u->k.stride == g->qk.bytes && u->v.stride == g->v.bytes;
+    u->reading = g->streams && dense ? READING_STREAM
+                 : g->near           ? READING_BARE
+                 : g->apart          ? READING_APART
+                                     : READING_ABREAST;
     if (problem->options & ATTN_OPTION_SOFTCAP)
-        u.cap = softcap_natural(problem);
-    u.q = (float *)(scratch + g->scratch[SCRATCH_Q]);
-    u.p = (float *)(scratch + g->scratch[SCRATCH_P]);
-    u.k_copy = scratch + g->scratch[SCRATCH_K];
-    u.v_copy = scratch + g->scratch[SCRATCH_V];
-    u.tile = (struct tile *)(scratch + g->scratch[SCRATCH_TILES]);
-    u.view = (struct view *)(scratch + g->scratch[SCRATCH_VIEWS]);
-    u.bits = (uint64_t *)(scratch + g->scratch[SCRATCH_BITS]);
-    u.terms = (float *)(scratch + g->scratch[SCRATCH_TERMS]);
-    return u;
+        u->cap = softcap_natural(problem);
+    u->q = (float *)(scratch + g->scratch[SCRATCH_Q]);
+    u->p = (float *)(scratch + g->scratch[SCRATCH_P]);
+    u->k_copy = scratch + g->scratch[SCRATCH_K];
+    u->v_copy = scratch + g->scratch[SCRATCH_V];
+    u->tile = (struct tile *)(scratch + g->scratch[SCRATCH_TILES]);
+    u->view = (struct view *)(scratch + g->scratch[SCRATCH_VIEWS]);
+    u->bits = (uint64_t *)(scratch + g->scratch[SCRATCH_BITS]);
+    u->terms = (float *)(scratch + g->scratch[SCRATCH_TERMS]);
 }
 
 /* Address of the unit's row r in Q, O or LSE. */

@@ -219,7 +219,7 @@ VF_INLINE void values_of_tile(const enum format format, const int r, const struc
         add_steps(format, r, c, 0, x, o, t->o_floats, p, t->rows, v, from, to, &cursor);
         /* Of few rows the sums of one step are too few for the latency of a multiply-add. */
 #pragma GCC unroll 2
-    for (int n = r * w < 4 ? c / 2 : 1; n > 1; n /= 2)
+    for (int n = r <= 2 ? c / 2 : 1; n > 1; n /= 2)
         if (x + n <= axis->full) {
             add_steps(format, r, n, 0, x, o, t->o_floats, p, t->rows, v, from, to, &cursor);
             x += n;
@@ -273,11 +273,13 @@ DOTS(apart_f32_4, FORMAT_F32, 4, 1, next)
 DOTS(apart_bf16_1, FORMAT_BF16, 1, 1, next)
 DOTS(apart_bf16_2, FORMAT_BF16, 2, 1, next)
 DOTS(apart_bf16_4, FORMAT_BF16, 4, 1, next)
-DOTS(bare_bf16_1, FORMAT_BF16, 1, 1, &none)
+DOTS(stream_bf16_1, FORMAT_BF16, 1, 1, &none)
 VALUES(bare_values_bf16_1, FORMAT_BF16, 1, &none)
 DOTS(bare_f32_2, FORMAT_F32, 2, KEYS_ABREAST, &none)
+DOTS(stream_f32_2, FORMAT_F32, 2, 1, &none)
 VALUES(bare_values_f32_2, FORMAT_F32, 2, &none)
 DOTS(bare_bf16_2, FORMAT_BF16, 2, KEYS_ABREAST, &none)
+DOTS(stream_bf16_2, FORMAT_BF16, 2, 1, &none)
 VALUES(bare_values_bf16_2, FORMAT_BF16, 2, &none)
 
 /* By format and height. */
@@ -289,16 +291,17 @@ static const struct arithmetic {
     void (*values[READINGS])(const struct tile *t, int row, int from, int to, struct rows v,
                              const struct axis *axis, struct cursor *next);
 } arithmetics[][TILE_ROWS + 1] = {
-#define EACH(dots, apart, bare, values, bare_values) \
-    {                                                \
-        {dots, apart, bare},                         \
-        {                                            \
-            values, values, bare_values              \
-        }                                            \
+#define EACH(name, apart, bare, stream, bare_values)               \
+    {                                                              \
+        {dots_##name, apart, bare, stream},                        \
+        {                                                          \
+            values_##name, values_##name, bare_values, bare_values \
+        }                                                          \
     }
-#define ALIKE(name) EACH(dots_##name, dots_##name, dots_##name, values_##name, values_##name)
-#define APART(name) EACH(dots_##name, apart_##name, dots_##name, values_##name, values_##name)
-#define BARE(name) EACH(dots_##name, apart_##name, bare_##name, values_##name, bare_values_##name)
+#define ALIKE(name) EACH(name, dots_##name, dots_##name, dots_##name, values_##name)
+#define APART(name) EACH(name, apart_##name, dots_##name, apart_##name, values_##name)
+#define STREAM(name) EACH(name, apart_##name, dots_##name, stream_##name, bare_values_##name)
+#define BARE(name) EACH(name, apart_##name, bare_##name, stream_##name, bare_values_##name)
     [FORMAT_F32] = {[1] = APART(f32_1),
                     [2] = BARE(f32_2),
                     [4] = APART(f32_4),
@@ -306,7 +309,7 @@ static const struct arithmetic {
                     [8] = ALIKE(f32_8)
 #endif
     },
-    [FORMAT_BF16] = {[1] = BARE(bf16_1),
+    [FORMAT_BF16] = {[1] = STREAM(bf16_1),
                      [2] = BARE(bf16_2),
                      [4] = APART(bf16_4),
 #if VF_LANES == 2 * LANE_ROWS

@@ -15,22 +15,33 @@
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 #define BATCH 3
 
-/* Tails in every dimension, masks, groups, one split and several, one task and several, and keys that fill
- * a cache for one sequence and memory for the batch. */
+/* Tails in every dimension, masks, groups, tiles of queries of one position, one split and several, one task and
+ * several, and keys that fill a cache for one sequence and memory for the batch: with two rows in f32,
+ * in bf16, and with four. */
 static const char *const shapes[] = {
     "hq=4,hkv=2,sq=70,skv=301,d=40,mask=causal,outputs=o+lse",
     "hq=8,hkv=2,sq=1,skv=1500,d=64,outputs=o+lse",
     "h=2,sq=130,skv=260,d=64,outputs=o+lse",
     "hq=4,hkv=1,sq=33,skv=700,d=64,dv=48,window=200:5,outputs=o+lse",
+    "hq=32,hkv=1,sq=40,skv=88,d=32,mask=causal,outputs=o+lse",
     "hq=2,hkv=1,sq=1,skv=12000,d=64,outputs=o+lse",
+    "hq=2,hkv=1,sq=1,skv=28000,d=64,outputs=o+lse",
+    "hq=4,hkv=1,sq=1,skv=7000,d=128,outputs=o+lse",
 };
 static const char *const dtypes[] = {"f32", "bf16", "f16"};
 
+/* One sequence has gaps between its rows, as caches may have, and a batch has none: the bits are the same. */
 static struct judged_problem *open_shape(size_t batch, const char *dtype, const char *shape)
 {
+    const struct tensors_layout layout = {.guard = TENSORS_GUARD_BACK,
+                                          .row_padding = batch == 1 ? 3 : 0};
     char text[PARSE_TEXT];
+    struct attn_problem problem;
+    struct parse_error error;
     snprintf(text, sizeof text, "b=%zu,dtype=%s,%s", batch, dtype, shape);
-    return tested_open(text);
+    if (!parse_problem(text, &problem, &error))
+        fail_msg("%s: %s", text, error.message);
+    return judged_open(&problem, &layout);
 }
 
 /* Calls visit() for each row of one sequence of an operand. */
