@@ -6,7 +6,7 @@ import re
 import unittest
 from typing import Any
 
-from command import DATA, CommandTest, Row, lines, read_safetensors, run, safetensors
+from command import BRIEF, DATA, CommandTest, Row, lines, read_safetensors, run, safetensors
 from definition import Array, Attention, attention
 from experiments import Experiments
 
@@ -247,7 +247,7 @@ class Page(CommandTest):
             words[words.index("--output") + 1] = str(self.directory / words[0])
             small = [word.replace("skv=131072", "skv=1024") for word in words]
             small = ["0.1" if word == "170" else word for word in small]
-            done = run(*small, cwd=ROOT)
+            done = run(*small, *(BRIEF if words[0] == "run" else []), cwd=ROOT)
             self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(named - known, set())
         self.assertIn("words", named)
