@@ -45,7 +45,7 @@ def _of_one_thread(arguments: Sequence[str]) -> bool:
     if counts:
         return counts == {"1"}
     if "--resume" in arguments:
-        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
             path = pathlib.Path(arguments[arguments.index("--resume") + 1])
             return _of_one_thread(json.loads(path.read_text().split("\n")[0])["command"])
     return False
