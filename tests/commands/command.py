@@ -40,14 +40,17 @@ BRIEF = ["--launches", "1"]
 
 
 def _of_one_thread(arguments: Sequence[str]) -> bool:
-    """Whether a session is asked for one thread and no more; one that is resumed, by its file."""
+    """Whether a session is asked for one thread and no more; one that is repeated, by its file."""
     counts = {after for word, after in itertools.pairwise(arguments) if word == "--threads"}
     if counts:
         return counts == {"1"}
-    if "--resume" in arguments:
-        with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
+    with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
+        if "--resume" in arguments:
             path = pathlib.Path(arguments[arguments.index("--resume") + 1])
             return _of_one_thread(json.loads(path.read_text().split("\n")[0])["command"])
+        if arguments[0] == "replay":
+            capsule = json.loads(pathlib.Path(arguments[1], "capsule.json").read_text())
+            return _of_one_thread(capsule["session"]["command"])
     return False
 
 
