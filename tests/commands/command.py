@@ -4,6 +4,8 @@ Standard library only.  ATTNBENCH and ATTNBENCH_HOST name the program and the on
 kernels (tests/commands/host.c).
 """
 
+import contextlib
+import itertools
 import json
 import os
 import pathlib
@@ -11,6 +13,7 @@ import struct
 import subprocess
 import tempfile
 import unittest
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 PROGRAM = os.environ["ATTNBENCH"]
@@ -36,6 +39,37 @@ HANGS = 1200
 BRIEF = ["--launches", "1"]
 
 
+def _of_one_thread(arguments: Sequence[str]) -> bool:
+    """Whether a session is asked for one thread and no more; one that is repeated, by its file."""
+    counts = {after for word, after in itertools.pairwise(arguments) if word == "--threads"}
+    if counts:
+        return counts == {"1"}
+    with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
+        if "--resume" in arguments:
+            path = pathlib.Path(arguments[arguments.index("--resume") + 1])
+            return _of_one_thread(json.loads(path.read_text().split("\n")[0])["command"])
+        if arguments[0] == "replay":
+            capsule = json.loads(pathlib.Path(arguments[1], "capsule.json").read_text())
+            return _of_one_thread(capsule["session"]["command"])
+    return False
+
+
+@contextlib.contextmanager
+def on_a_core(arguments: Sequence[str]) -> Iterator[None]:
+    """A session of one thread that starts here stays on a core, each process's own.
+
+    The program puts one thread on the first core, always: the sessions of tests side by side would
+    share it while the others idle.
+    """
+    allowed = os.sched_getaffinity(0)
+    if _of_one_thread(arguments):
+        os.sched_setaffinity(0, {sorted(allowed)[os.getpid() % len(allowed)]})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, allowed)
+
+
 def run(
     *arguments: str, program: str = PROGRAM, timeout: float = HANGS, **options: Any
 ) -> subprocess.CompletedProcess[str]:
@@ -45,7 +79,10 @@ def run(
     if arguments[:1] == ("experiment",) and "--help" not in arguments:
         arguments = (*arguments[:2], *BESIDE, *arguments[2:])
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
-    return subprocess.run([program, *arguments], text=True, timeout=timeout, check=False, **options)
+    with on_a_core(arguments):
+        return subprocess.run(
+            [program, *arguments], text=True, timeout=timeout, check=False, **options
+        )
 
 
 def lines(path: str) -> list[Row]:

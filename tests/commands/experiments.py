@@ -1,8 +1,11 @@
 """Running experiments and reading their rows, for the tests of them.  Standard library only."""
 
+import copy
+import functools
 import json
 import os
 import pathlib
+import tempfile
 
 from command import SCHEMA, CommandTest, Row, lines, run
 from schema import Validator
@@ -10,25 +13,34 @@ from schema import Validator
 PUBLISHED = pathlib.Path(__file__).parents[1] / "data" / "worked-examples.json"
 
 
+@functools.cache
+def session(name: str, arguments: tuple[str, ...], code: int) -> tuple[list[Row], str]:
+    """The rows of one experiment, every line of whose file is valid, and what it printed.
+
+    The tests of a file that ask for the same share one session.
+    """
+    with tempfile.TemporaryDirectory() as directory:
+        path = f"{directory}/results.jsonl"
+        done = run("experiment", name, *arguments, "--output", path)
+        assert done.returncode == code, done.stderr + done.stdout
+        written = lines(path)
+    validator = Validator(SCHEMA)
+    for line in written:
+        assert validator.errors(line) == [], (validator.errors(line), line)
+    assert written[0]["type"] == "session", written[0]
+    assert (written[-1]["type"], written[-1]["complete"]) == ("end", True), written[-1]
+    rows = [line for line in written if line["type"] == "experiment"]
+    assert {row["name"] for row in rows} == {name}, name
+    return rows, done.stdout
+
+
 class Experiments(CommandTest):
     """A test of experiments."""
 
     def rows(self, name: str, *arguments: str, code: int = 0) -> list[Row]:
-        """The rows of one experiment, every line of whose file is valid."""
-        path = pathlib.Path(self.output)
-        path.unlink(missing_ok=True)
-        done = run("experiment", name, *arguments, "--output", self.output)
-        self.assertEqual(done.returncode, code, done.stderr + done.stdout)
-        self.printed = done.stdout
-        validator = Validator(SCHEMA)
-        written = lines(self.output)
-        for line in written:
-            self.assertEqual(validator.errors(line), [], line)
-        self.assertEqual(written[0]["type"], "session")
-        self.assertEqual(written[-1], {**written[-1], "type": "end", "complete": True})
-        rows = [line for line in written if line["type"] == "experiment"]
-        self.assertEqual({row["name"] for row in rows}, {name})
-        return rows
+        """The rows of one experiment; `printed` is what it printed."""
+        rows, self.printed = session(name, arguments, code)
+        return copy.deepcopy(rows)
 
     def altered_data(self, path: list[str | int], value: float) -> dict[str, str]:
         """An environment whose published numbers differ in one place."""

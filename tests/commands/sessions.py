@@ -7,7 +7,7 @@ import subprocess
 import time
 from collections.abc import Callable
 
-from command import BESIDE, HANGS, HOST, CommandTest, cells, lines, run
+from command import BESIDE, HANGS, HOST, CommandTest, cells, lines, on_a_core, run
 
 # Three cells whose launches take some tens of milliseconds each.
 SESSION = [
@@ -41,11 +41,13 @@ class Sessions(CommandTest):
         if hold:
             self.hold.write_text(f'{self.output}\n"type":"{hold}"\n', encoding="utf-8")
         # not a group of the test's own: an interrupt is sent to the parent alone
-        process = subprocess.Popen(
-            [HOST, "run", *SESSION, "--output", self.output, *BESIDE, *more],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=hears_interrupts,
-            env={**os.environ, "ATTNBENCH_TEST_HOLD": str(self.hold)},
-        )  # fmt: skip
+        with on_a_core(SESSION):
+            process = subprocess.Popen(
+                [HOST, "run", *SESSION, "--output", self.output, *BESIDE, *more],
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                preexec_fn=hears_interrupts,
+                env={**os.environ, "ATTNBENCH_TEST_HOLD": str(self.hold)},
+            )  # fmt: skip
         self.addCleanup(process.kill)
         return process
 

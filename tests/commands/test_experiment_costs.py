@@ -189,7 +189,7 @@ class Linear(Experiments):
 
 
 class Scaling(Experiments):
-    SMALL = ("--s", "16,32,64", "--at", "32", "--batches", "1,2", "--launches", "6")
+    SMALL = ("--s", "16,32,64", "--at", "32", "--batches", "1,2", "--launches", "2")
 
     def test_times_of_the_harness_and_their_exponents(self) -> None:
         rows = self.rows("scaling", *self.SMALL, "--kernels", "flash", "--threads", "2")

@@ -10,7 +10,7 @@ import unittest
 from collections.abc import Callable
 from typing import Any
 
-from command import BESIDE, BRIEF, HANGS, HOST, CommandTest, launches, lines, run
+from command import BESIDE, BRIEF, HANGS, HOST, CommandTest, launches, lines, on_a_core, run
 from sessions import hears_interrupts
 from terminal import Terminal
 
@@ -44,13 +44,14 @@ class Live(CommandTest):
         if hold:
             self.hold.write_text(f'{self.output}\n"type":"{hold}"\n', encoding="utf-8")
         clean = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}
-        environment = options.pop("environment", {})
-        process = subprocess.Popen(
-            [HOST, "run", *arguments, "--timeout", str(HANGS), *BESIDE],
-            env={**clean, "TERM": "xterm", "ATTNBENCH_TEST_HOLD": str(self.hold), **environment},
-            preexec_fn=hears_interrupts,
-            **{"stdout": terminal.end, "stderr": terminal.end, **options},
-        )
+        environment = {"ATTNBENCH_TEST_HOLD": str(self.hold), **options.pop("environment", {})}
+        with on_a_core(arguments):
+            process = subprocess.Popen(
+                [HOST, "run", *arguments, "--timeout", str(HANGS), *BESIDE],
+                env={**clean, "TERM": "xterm", **environment},
+                preexec_fn=hears_interrupts,
+                **{"stdout": terminal.end, "stderr": terminal.end, **options},
+            )
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         return process

@@ -10,7 +10,7 @@ import subprocess
 import time
 import unittest
 
-from command import BESIDE, HANGS, HOST, cells, launches, lines, run
+from command import BESIDE, HANGS, HOST, cells, launches, lines, on_a_core, run
 from sessions import Sessions, children_of, hears_interrupts, threads_of
 
 # ATTNBENCH_KILLS=600 ATTNBENCH_SEED=7 ctest --preset release -R commands/resume: more than CI
@@ -23,10 +23,11 @@ class Killed(Sessions):
         if not self.written("session"):  # killed before its first line
             pathlib.Path(self.output).unlink(missing_ok=True)
             return self.start()
-        return subprocess.Popen(
-            [HOST, "run", "--resume", self.output, *BESIDE],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
+        words = ["run", "--resume", self.output, *BESIDE]
+        with on_a_core(words):
+            return subprocess.Popen(
+                [HOST, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            )
 
     def strike(self, process: subprocess.Popen[str], victims: str) -> bool:
         """Kills the workers of the moment, the parent or all; whether there was one."""
