@@ -200,8 +200,11 @@ def could_tell(found: Sequence[Spread]) -> list[str]:
         else:
             known = [s for s in own if s.called < float("inf")]
             limits = sorted(float(np.expm1(s.called)) for s in known)
+            least, largest = (f"{100 * limit:.1f}" for limit in (limits[0], limits[-1]))
+            one = least == largest
             said.append(
-                f"{kind.letter}: of {most} hosts one that is {100 * limits[0]:.1f} to"
-                f" {100 * limits[-1]:.1f} % off would have been called, depending on the quantity."
+                f"{kind.letter}: of {most} hosts one that is"
+                f" {least if one else f'{least} to {largest}'} % off would have been called"
+                f"{'' if one else ', depending on the quantity'}."
             )
     return said

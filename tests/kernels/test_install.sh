@@ -15,7 +15,9 @@ fail() {
 
 cmake --install "$build" --prefix "$dir/prefix" >"$dir/log" || fail "$(cat "$dir/log")"
 
-cmake -S "$program" -B "$dir/cmake" -D CMAKE_C_COMPILER="$compiler" \
+# By the build's generator: CMake's own choice, make, need not be there.
+generator=$(sed -n 's/^CMAKE_GENERATOR:INTERNAL=//p' "$build/CMakeCache.txt")
+cmake -G "$generator" -S "$program" -B "$dir/cmake" -D CMAKE_C_COMPILER="$compiler" \
     -D CMAKE_PREFIX_PATH="$dir/prefix" >"$dir/log" || fail "$(cat "$dir/log")"
 cmake --build "$dir/cmake" >"$dir/log" || fail "$(cat "$dir/log")"
 [[ $("$dir/cmake/embed") == 1.5 ]] || fail "through CMake: not 1.5"

@@ -165,6 +165,20 @@ def test_one_host_has_nothing_to_be_compared_with(tmp_path: Path) -> None:
     assert outliers.could_tell(found) == ["A: one host, which nothing can be compared with."]
 
 
+def test_from_which_difference_on_a_host_would_be_called(tmp_path: Path) -> None:
+    for i in range(8):
+        node(tmp_path, f"n{i}")
+    found = outliers.spreads(types_of(tmp_path))
+    assert outliers.could_tell(found) == [
+        "A: of 8 hosts one that is 2.0 % off would have been called."
+    ]
+    found[0].called = np.log(1.035)
+    assert outliers.could_tell(found) == [
+        "A: of 8 hosts one that is 2.0 to 3.5 % off would have been called,"
+        " depending on the quantity."
+    ]
+
+
 @pytest.mark.parametrize("hosts", [5, 8, 20, 300])
 def test_the_limit_is_exceeded_as_often_as_promised(hosts: int) -> None:
     """By the farthest of hosts that are alike: 5 in 100, with the spread estimated from them."""

@@ -2,12 +2,14 @@
  * machine: what a process has used, where its pages lie, and how large they are.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -64,6 +66,14 @@ static void memory_policies_are_accepted(void **state)
     machine_close(machine);
 }
 
+/* Whether the system says on which nodes pages lie; a container's filter of system calls may refuse it. */
+static bool pages_are_located(char *memory)
+{
+    void *page = memory;
+    int node;
+    return syscall(SYS_move_pages, 0, 1ul, &page, NULL, &node, 0) == 0 || errno != EPERM;
+}
+
 /* On a machine of two nodes (made up; the pages are real, and all on one) nothing is interleaved. */
 static void pages_elsewhere_are_found_out(void **state)
 {
@@ -75,7 +85,10 @@ static void pages_elsewhere_are_found_out(void **state)
     assert_true(memory != MAP_FAILED);
     memset(memory, 1, bytes);
     assert_int_equal(machine_numa_nodes(two), 2);
-    assert_true(machine_memory_holds(two, memory, bytes, MEMORY_FIRST_TOUCH, 1));
+    const bool located = pages_are_located(memory);
+    if (!located) /* what cannot be shown is not claimed */
+        print_message("move_pages() is refused here\n");
+    assert_int_equal(machine_memory_holds(two, memory, bytes, MEMORY_FIRST_TOUCH, 1), located);
     if (machine_numa_nodes(one) == 1) {
         assert_false(machine_memory_holds(two, memory, bytes, MEMORY_INTERLEAVE, 1));
         assert_true(machine_memory_holds(one, memory, bytes, MEMORY_INTERLEAVE, 1));

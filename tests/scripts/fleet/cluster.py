@@ -205,6 +205,10 @@ def why_not() -> str:
     absent = missing()
     if absent:
         return f"{', '.join(absent)} not installed (scripts/setup --fleet)"
+    try:  # as Slurm's daemons ask where to listen
+        socket.getaddrinfo(None, 1, socket.AF_INET, 0, 0, socket.AI_PASSIVE | socket.AI_ADDRCONFIG)
+    except socket.gaierror:
+        return "Slurm needs an address other than 127.0.0.1, and this machine or container has none"
     with tempfile.TemporaryDirectory(prefix="attnbench-slurm-") as folder:
         try:
             with Cluster(Path(folder), {"all": ["node1"]}, 1):
