@@ -11,10 +11,14 @@ import struct
 import subprocess
 import tempfile
 import unittest
+from collections.abc import Callable
 from typing import Any
 
 PROGRAM = os.environ["ATTNBENCH"]
 HOST = os.environ["ATTNBENCH_HOST"]
+# The instruction set that every host of the program's processor has, by its name there.
+BASELINE = os.environ["ATTNBENCH_BASELINE"]
+EMULATED = os.environ["ATTNBENCH_EMULATED"] == "1"
 DATA = pathlib.Path(__file__).parents[1] / "data"
 SCHEMA = pathlib.Path(__file__).parents[2] / "results" / "schema.json"
 
@@ -46,6 +50,11 @@ def run(
         arguments = (*arguments[:2], *BESIDE, *arguments[2:])
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
     return subprocess.run([program, *arguments], text=True, timeout=timeout, check=False, **options)
+
+
+def unless_emulated(what: str) -> Callable[[Any], Any]:
+    """Skips a test under qemu-user; `what` ends the sentence "the emulator ..."."""
+    return unittest.skipIf(EMULATED, f"the emulator {what}")
 
 
 def lines(path: str) -> list[Row]:
