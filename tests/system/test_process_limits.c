@@ -27,6 +27,7 @@
 #include "system/machine.h"
 
 #define NUMBER 1234 /* of bytes, prime to those of pages */
+#define NO_ORPHANS "does not let a process adopt orphans"
 
 /* ---- in the child ---------------------------------------------------------------------------- */
 
@@ -145,7 +146,7 @@ static void threads_start_and_processes_do_not(void **state)
 static void nothing_is_left_behind(void **state)
 {
     (void)state;
-    unless_emulated("does not let a process adopt orphans");
+    unless_emulated(NO_ORPHANS);
     struct process_outcome outcome = run("daemon", (struct process_spec){.limits.processes = true});
     assert_int_equal(outcome.end, PROCESS_ANSWERED);
     const pid_t daemon_id = (pid_t)strtol(outcome.answer, NULL, 10);
@@ -159,6 +160,7 @@ static void nothing_is_left_behind(void **state)
 static void other_children_stay(void **state)
 {
     (void)state;
+    unless_emulated(NO_ORPHANS);
     const pid_t other = fork();
     if (other == 0)
         for (;;)
