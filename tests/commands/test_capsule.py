@@ -6,7 +6,7 @@ import pathlib
 import shutil
 import unittest
 
-from command import BESIDE, DATA, Row, cells, lines, run
+from command import BASELINE, BESIDE, DATA, Row, cells, lines, run
 from plugins import PluginTest
 
 WRONG = os.environ["ATTNBENCH_WRONG"]
@@ -49,7 +49,7 @@ class Capsule(PluginTest):
         for key in ("problem", "input", "kernel", "isa", "threads", "placement", "memory",
                     "huge_pages", "cache", "seed", "state"):  # fmt: skip
             self.assertEqual(row[key], second[key], key)
-        self.assertIn(f"replay of {self.folder}: {second['kernel']}/baseline", said)
+        self.assertIn(f"replay of {self.folder}: {second['kernel']}/{BASELINE}", said)
         self.assertRegex(said, r"(?m)^state +ok +ok$")
         self.assertRegex(said, r"(?m)^median +\d\S* [mun]s.* +\d\S* [mun]s")
         self.assertRegex(said, r"[+-]\d+\.\d % time, on the same machine; the intervals ")

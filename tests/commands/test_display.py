@@ -9,6 +9,7 @@ import tempfile
 import unittest
 
 from command import (
+    BASELINE,
     BRIEF,
     PROGRAM,
     TINY,
@@ -217,9 +218,9 @@ class Display(CommandTest):
     def test_list_as_json(self) -> None:
         listed = json.loads(run("list", "--json").stdout)
         naive = [k for k in listed["kernels"] if k["name"] == "naive"]
-        self.assertIn("baseline", {k["isa"] for k in naive})
+        self.assertIn(BASELINE, {k["isa"] for k in naive})
         self.assertTrue(all(k["available"] or k["needs"] for k in listed["kernels"]))
-        self.assertEqual(listed["isa_preference"][-1], "baseline")
+        self.assertEqual(listed["isa_preference"][-1], BASELINE)
         available = {k["isa"] for k in listed["kernels"] if k["available"]}
         self.assertLessEqual(available, set(listed["isa_preference"]))
         preferred = ", then ".join(listed["isa_preference"])
@@ -244,7 +245,7 @@ class Machine(CommandTest):
         self.assertEqual(done.returncode, 0, done)
         self.assertIn("ceilings, 1 thread ", done.stdout)
         self.assertRegex(done.stdout, r"(?m)^fingerprint +[0-9a-f]{16}$")
-        self.assertRegex(done.stdout, r"(?m)^isas +baseline(, \w+)*$")
+        self.assertRegex(done.stdout, rf"(?m)^isas +{BASELINE}(, \w+)*$")
         self.assertRegex(done.stdout, r"(?m)^caches +\d+ of L1, \d+ KiB, ")
 
 

@@ -10,7 +10,7 @@ import subprocess
 import time
 import unittest
 
-from command import BESIDE, PROGRAM, cells, lines
+from command import BESIDE, PROGRAM, cells, lines, unless_emulated
 from sessions import Sessions, children_of, threads_of
 
 JUMPING = os.environ.get("ATTNBENCH_JUMPING", "")
@@ -135,6 +135,7 @@ class Disturbed(Sessions):
         self.assertEqual(process.returncode, 0, err)
         self.assert_complete()
 
+    @unless_emulated("is preloaded itself, not its program")
     @unittest.skipIf(not JUMPING, "sanitizers replace the same functions")
     def test_a_clock_that_jumps(self) -> None:
         """By a day, back or forth, whenever the time of day is asked for: only dates show it."""

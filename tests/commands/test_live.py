@@ -10,7 +10,18 @@ import unittest
 from collections.abc import Callable
 from typing import Any
 
-from command import BESIDE, BRIEF, HANGS, HOST, CommandTest, launches, lines, on_a_core, run
+from command import (
+    BASELINE,
+    BESIDE,
+    BRIEF,
+    HANGS,
+    HOST,
+    CommandTest,
+    launches,
+    lines,
+    on_a_core,
+    run,
+)
 from sessions import hears_interrupts
 from terminal import Terminal
 
@@ -93,7 +104,7 @@ class Live(CommandTest):
         self.assertEqual(head, HEAD)
         self.assertEqual(titles.split(), ["kernel/isa", "thr", "median", "+-%", "err/bnd"])
         (launch,) = launches(self.output)
-        of = re.match(r"   naive/baseline +1 +(\S+) (.?s) +n=1 +0\.\d{4}$", naive)
+        of = re.match(rf"   naive/{BASELINE} +1 +(\S+) (.?s) +n=1 +0\.\d{{4}}$", naive)
         self.assertTrue(of, naive)
         self.assertAlmostEqual(float(of[1]) * UNITS[of[2]] / launch["median_s"], 1, 3)
         self.assertRegex(slow, r"^>  broken_slow/baseline +1 +0\.\d{4}$")
@@ -118,7 +129,7 @@ class Live(CommandTest):
         self.assertEqual(titles.split(), ["kernel/isa", "thr", "median", "+-%", "GFLOP/s", "%FMA",
                                           *read, "err/bnd"])  # fmt: skip
         words = naive_row.split()
-        self.assertEqual((words[0], words[1], words[4]), ("naive/baseline", "1", "n=1"))
+        self.assertEqual((words[0], words[1], words[4]), (f"naive/{BASELINE}", "1", "n=1"))
         percent = 100 * row["fraction_of_fma"]
         self.assertEqual(
             words[6], f"{percent:.{2 if percent < 9.995 else 1 if percent < 99.95 else 0}f}"
@@ -155,7 +166,7 @@ class Live(CommandTest):
         asked = ["--launches", "3", "--output", self.output]
         process = self.start(terminal, *PROBLEM, *SLOW, *asked, hold="launch")
         shown = self.wait(terminal, lambda text: HELD[:19] in text, process)
-        self.assertRegex(shown, r"(?m)^  naive/baseline +1 +\d\S* .?s n=1$")
+        self.assertRegex(shown, rf"(?m)^  naive/{BASELINE} +1 +\d\S* .?s n=1$")
         table = shown[shown.index("h1-s8-d4") :].split("\n")
         self.assertEqual(len(table), 6)
         self.assertLess(max(map(len, table)), 40, shown)

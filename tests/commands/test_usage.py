@@ -2,7 +2,7 @@
 
 import unittest
 
-from command import BRIEF, TINY, CommandTest, cells, run
+from command import BASELINE, BRIEF, TINY, CommandTest, cells, run
 
 
 class Usage(CommandTest):
@@ -110,7 +110,7 @@ class Usage(CommandTest):
     def test_list_names_kernels_and_suites(self) -> None:
         done = run("list")
         self.assertEqual(done.returncode, 0)
-        for word in ("naive", "baseline", "textbook", "quick", "default", "dtype", "variance"):
+        for word in ("naive", BASELINE, "textbook", "quick", "default", "dtype", "variance"):
             self.assertIn(word, done.stdout)
 
 

@@ -13,12 +13,14 @@
 #endif
 #include HEADER
 
+/* The scale is on q: where there is FMA, a product with the sum would be fused with what is subtracted later. */
 static inline float honest_score(const struct attn_problem *p, const float *q, const float *k)
 {
+    const float scale = attn_problem_scale(p);
     float x = 0;
     for (size_t d = 0; d < p->qk_dim; d++)
-        x += q[d] * k[d];
-    return attn_problem_scale(p) * x;
+        x += scale * q[d] * k[d];
+    return x;
 }
 
 static inline void honest_row(const struct attn_problem *p, const struct attn_tensors *t, size_t b,

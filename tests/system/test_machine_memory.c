@@ -14,7 +14,10 @@
 
 #include <cmocka.h>
 
+#include "emulated.h"
 #include "machines.h"
+
+#define NO_POLICIES "has no calls about the memory of nodes"
 
 static void usage_counts_faults(void **state)
 {
@@ -43,6 +46,7 @@ static void usage_counts_faults(void **state)
 static void memory_policies_are_accepted(void **state)
 {
     (void)state;
+    unless_emulated(NO_POLICIES);
     struct machine *machine = this_one();
     const size_t bytes = 16u << 20;
     char message[256] = "";
@@ -78,6 +82,7 @@ static bool pages_are_located(char *memory)
 static void pages_elsewhere_are_found_out(void **state)
 {
     (void)state;
+    unless_emulated(NO_POLICIES);
     struct machine *two = made_up(TWO_NODES);
     struct machine *one = this_one();
     const size_t bytes = 1u << 20;

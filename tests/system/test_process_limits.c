@@ -21,11 +21,13 @@
 #include <unistd.h>
 
 #include "child.h"
+#include "emulated.h"
 #include "system/fault.h"
 #include "system/limits.h"
 #include "system/machine.h"
 
 #define NUMBER 1234 /* of bytes, prime to those of pages */
+#define NO_ORPHANS "does not let a process adopt orphans"
 
 /* ---- in the child ---------------------------------------------------------------------------- */
 
@@ -135,6 +137,7 @@ static const struct child_try tries[] = {{"fork", try_fork},       {"thread", tr
 static void threads_start_and_processes_do_not(void **state)
 {
     (void)state;
+    unless_emulated("has no seccomp()");
     const struct process_spec none = {.limits.processes = false};
     assert_answers("fork", none, "-1 1 trying; it was refused to start a process");
     assert_answers("thread", none, "0 1");
@@ -143,6 +146,7 @@ static void threads_start_and_processes_do_not(void **state)
 static void nothing_is_left_behind(void **state)
 {
     (void)state;
+    unless_emulated(NO_ORPHANS);
     struct process_outcome outcome = run("daemon", (struct process_spec){.limits.processes = true});
     assert_int_equal(outcome.end, PROCESS_ANSWERED);
     const pid_t daemon_id = (pid_t)strtol(outcome.answer, NULL, 10);
@@ -156,6 +160,7 @@ static void nothing_is_left_behind(void **state)
 static void other_children_stay(void **state)
 {
     (void)state;
+    unless_emulated(NO_ORPHANS);
     const pid_t other = fork();
     if (other == 0)
         for (;;)
@@ -170,6 +175,7 @@ static void other_children_stay(void **state)
 static void memory_and_core_dumps_are_limited(void **state)
 {
     (void)state;
+    unless_emulated("keeps no limit of memory");
     if (!limits_memory()) /* under a sanitizer there is no such limit */
         assert_answers("limits", (struct process_spec){.request = NULL}, "0 0 0");
     else

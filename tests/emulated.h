@@ -1,0 +1,20 @@
+/*
+ * emulated: tests of what qemu-user does otherwise than the system.
+ *
+ * Included after cmocka.h.
+ */
+#ifndef TESTS_EMULATED_H
+#define TESTS_EMULATED_H
+
+/* Skips a test under an emulator; `what` ends the sentence "the emulator ...". */
+static inline void unless_emulated(const char *what)
+{
+#ifdef EMULATED
+    print_message("skipped: the emulator %s\n", what);
+    skip();
+#else
+    (void)what;
+#endif
+}
+
+#endif
