@@ -23,7 +23,7 @@ class Samples(CommandTest):
         self.assertEqual(done.returncode, 0 if row["state"] == "ok" else 1, done)
         return row
 
-    def assert_spoiled(self, row: Row) -> None:
+    def assert_spoiled(self, row: Row, earliest: int = 2) -> None:
         """In one sample, told from the first output of its operands or, if it is that, by rows."""
         self.assertEqual(row["state"], "failed", row)
         self.assertIsNone(row["time"])
@@ -39,7 +39,7 @@ class Samples(CommandTest):
         check = row["check"]
         self.assertEqual(check["mismatches"], 1)
         self.assertEqual(check["samples"], check["verified_samples"] + 1)
-        self.assertGreater(check["samples"], 1)
+        self.assertGreaterEqual(check["samples"], earliest)
 
     def test_every_sample_counts(self) -> None:
         row = self.row(FAST, "honest", "--launches", "12")
@@ -51,7 +51,7 @@ class Samples(CommandTest):
 
     def test_every_hundredth_call(self) -> None:
         row = self.row(FAST, "spoils_every_hundredth", "--launches", "60")
-        self.assert_spoiled(row)
+        self.assert_spoiled(row, earliest=1)  # the first sample may end with such a call
         self.assertIn(" (b 0, ", row["why"])
 
     def test_the_last_call_of_a_sample(self) -> None:

@@ -275,7 +275,8 @@ static void builtin_suites_come_in_f32_and_bf16(void **state)
 
 /* What the cases of a suite have between them. */
 struct kinds {
-    unsigned masks, options, outputs, dtypes, kv_dtypes, layouts, groups, lengths;
+    unsigned masks, options, outputs, dtypes, kv_dtypes, layouts, lengths;
+    uint64_t groups;
     bool batch, decode, unequal_dims, odd_dims, dim_1, dim_256;
 };
 
@@ -287,7 +288,7 @@ static void note(struct kinds *kinds, const struct attn_problem *p)
     kinds->dtypes |= 1u << p->dtype;
     kinds->kv_dtypes |= 1u << p->kv_dtype;
     kinds->layouts |= 1u << p->layout;
-    kinds->groups |= 1u << p->q_heads / p->kv_heads;
+    kinds->groups |= UINT64_C(1) << p->q_heads / p->kv_heads;
     kinds->lengths |= p->q_len < p->kv_len ? 1 : p->q_len == p->kv_len ? 2 : 4;
     kinds->batch |= p->batch > 1;
     kinds->decode |= p->q_len == 1 && p->kv_len > 256;
