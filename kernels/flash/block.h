@@ -136,7 +136,7 @@ static struct block block_part(const struct block *block, int from, int to)
     struct block part = *block;
     part.first += from;
     part.keys = to - from;
-    part.whole = true;
+    part.whole = to < block->keys || block->whole;
     part.s += from * FLASH_TILE;
     part.k = (const char *)block->k + key_bytes(block, from);
     part.v = first_value(block, from);
@@ -196,6 +196,7 @@ static void tile_block(const struct block *block, struct tile *t)
         return;
     }
     struct block part = block_part(block, 0, first);
+    part.whole = true;
     n = split(&part, t, strips);
     tile_strips(&part, t, strips, n);
     part = block_part(block, first, block->keys);

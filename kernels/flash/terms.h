@@ -122,18 +122,32 @@ static void tile_block_with_terms(const struct block *block, struct tile *t, boo
     value_strips(block, t, strips, n);
 }
 
+/* Rows of the block up to the last that a query of the tile sees by its place, in whole pairs: what lies behind
+ * belongs to other tiles of the task, and a mask there must not change how this one is computed. */
+static int keys_seen_by_place(const struct block *block, const struct tile *t)
+{
+    ptrdiff_t hi = t->column[0].seen.hi;
+    for (int c = 1; c < FLASH_COLS && t->column[c].rows; c++)
+        hi = t->column[c].seen.hi > hi ? t->column[c].seen.hi : hi;
+    hi -= block->first;
+    hi = hi < 0 ? 0 : hi + (-hi & (PAIR - 1));
+    return hi < block->keys ? (int)hi : block->keys;
+}
+
 /* Lets the tile's queries see those keys of the block that mask and bias leave. */
 static void tile_block_seen(struct block *block, struct tile *t)
 {
     const struct job *job = block->job;
+    const int keys = keys_seen_by_place(block, t);
     struct sight sight;
     look(block, t, &sight);
-    for (struct run run = {0}; next_run(&sight, block->keys, &run);) {
+    for (struct run run = {0}; next_run(&sight, keys, &run);) {
         if (!block->packed_yet)
             pack(block);
         block->packed_yet = true;
         if (run.full && !job->natural) {
-            const struct block part = block_part(block, run.from, run.to);
+            struct block part = block_part(block, run.from, run.to);
+            part.whole = run.to < keys || (block->whole && keys == block->keys);
             tile_block(&part, t);
             continue;
         }
