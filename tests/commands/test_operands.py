@@ -41,6 +41,13 @@ class Operands(CommandTest):
                 self.assertEqual(row["state"], "ok")
                 self.assertGreater(row["check"]["rows"], 1000)
 
+    def test_where_tasks_end_changes_no_bit(self) -> None:
+        """A tile of queries of one position is the last of its task or not, as threads are."""
+        case = ("--suite", "conformance", "--case", "check-f32-causal-one-position")
+        done = run("check", "--kernel", "flash", *case, "--threads", "1,2")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertIn("2 of 2 cells: 2 ok", done.stdout)
+
     def test_flops_are_of_the_keys_that_are_seen(self) -> None:
         plain = "b=4,h=2,sq=3,skv=64,d=8"  # 4 sequences, 2 heads, 3 queries; 32 flops a pair
         pairs = {
