@@ -194,7 +194,7 @@ static inline bool geometry_streams(const struct geometry *g, const struct attn_
 }
 
 /* Two rows in a cache read keys abreast, unfetched: a line has two multiply-adds, and five instructions would
- * fetch the next one (0.91 to 0.97 of the time with them; four rows 1.0 to 1.1). */
+ * fetch the next one (without these 0.91 to 0.97 of the time, with four rows 1.0 to 1.1). */
 static inline bool geometry_near(const struct geometry *g, const struct attn_problem *p)
 {
     return g->unit_rows == 2 && (g->format == FORMAT_F32 || FORMAT_PAIRS(g->format)) &&
