@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "problem/tensors.h"
+#include "problem/tensors_view.h"
 #include "system/process.h"
 
 static struct problem_case test_case(void)
@@ -185,9 +186,9 @@ static void what_the_file_lacks_is_refused(void **state)
     large.batch = 1 << 10;
     static const struct tensors_shape plain;
     assert_true(tensors_file_bytes(&large, &plain, (size_t)1 << 30) == SIZE_MAX);
-    assert_in_range(tensors_file_bytes(&c.problem, &plain, 1),
-                    4 * (4 * 2 * 17 * 40 + 2 * 2 * 33 * 64),
-                    4 * (4 * 2 * 17 * 40 + 2 * 2 * 33 * 64) + 3 * 8192 + 128 * TENSORS_FILE_SETS);
+    const size_t operands = 4 * (4 * 2 * 17 * 40 + 2 * 2 * 33 * 64), page = tensors_page();
+    assert_in_range(tensors_file_bytes(&c.problem, &plain, 1), operands,
+                    operands + 3 * (TENSORS_SHIFT_RANGE + page) + 128 * TENSORS_FILE_SETS + page);
 }
 
 /* Address and place in the file agree within 2 MiB, and the operands are there. */
