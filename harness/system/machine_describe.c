@@ -53,17 +53,52 @@ static json_t *cpuinfo(const char *key)
     return text_or_null(known, value);
 }
 
-/* hwloc reads these on every architecture and hands them over in the XML. */
-static json_t *package_info(const struct machine *machine, const char *name)
+/* What hwloc read of the processor; NULL where it names no such thing.  It comes with the XML. */
+static const char *processor_says(const struct machine *machine, const char *name)
 {
     const hwloc_obj_t package = hwloc_get_obj_by_type(machine->topology, HWLOC_OBJ_PACKAGE, 0);
     const char *text = package ? hwloc_obj_get_info_by_name(package, name) : NULL;
-    if (!text)
-        text = hwloc_obj_get_info_by_name(hwloc_get_root_obj(machine->topology), name);
+    return text ? text : hwloc_obj_get_info_by_name(hwloc_get_root_obj(machine->topology), name);
+}
+
+/* By its name on x86, or on AArch64. */
+static json_t *processor_fact(const struct machine *machine, const char *x86, const char *aarch64)
+{
+    const char *text = processor_says(machine, x86) ?: processor_says(machine, aarch64);
     return text_or_null(text != NULL, text);
 }
 
-/* The hypervisor's signature from its CPUID leaf, "KVMKVMKVM"; null on bare metal. */
+/* AArch64 has numbers where x86 has a name: MIDR_EL1, as each core's Technical Reference Manual has it. */
+static json_t *processor_name(const struct machine *machine)
+{
+    static const struct {
+        const char *part, *name;
+    } of_arm[] = {{"0xd08", "Cortex-A72"},
+                  {"0xd0c", "Neoverse N1"},
+                  {"0xd40", "Neoverse V1"},
+                  {"0xd49", "Neoverse N2"},
+                  {"0xd4f", "Neoverse V2"}};
+    const char *name = processor_says(machine, "CPUModel");
+    const char *maker = processor_says(machine, "CPUImplementer");
+    const char *part = processor_says(machine, "CPUPart");
+    if (name || !maker || !part)
+        return text_or_null(name != NULL, name);
+    for (size_t i = 0; i < sizeof of_arm / sizeof *of_arm; i++)
+        if (strcmp(maker, "0x41") == 0 && strcmp(part, of_arm[i].part) == 0)
+            return json_string(of_arm[i].name);
+    return json_sprintf("implementer %s, part %s", maker, part);
+}
+
+static json_t *stepping(const struct machine *machine)
+{
+    const char *variant = processor_says(machine, "CPUVariant");
+    const char *revision = processor_says(machine, "CPURevision");
+    return variant && revision ? json_sprintf("r%ldp%s", strtol(variant, NULL, 0), revision)
+                               : processor_fact(machine, "CPUStepping", "CPURevision");
+}
+
+/* The hypervisor's signature from its CPUID leaf, "KVMKVMKVM"; null on bare metal.  Elsewhere few systems name
+ * theirs: null says nothing. */
 static json_t *hypervisor(void)
 {
 #if defined __x86_64__
@@ -156,10 +191,10 @@ static json_t *hardware(const struct machine *machine)
 {
     return json_pack(
         "{s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:i, s:i, s:i, s:i, s:o*, s:o, s:o, s:I, s:o}", "cpu",
-        package_info(machine, "CPUModel"), "vendor", package_info(machine, "CPUVendor"), "family",
-        package_info(machine, "CPUFamilyNumber"), "model", package_info(machine, "CPUModelNumber"),
-        "stepping", package_info(machine, "CPUStepping"), "microcode", cpuinfo("microcode"),
-        "architecture",
+        processor_name(machine), "vendor", processor_fact(machine, "CPUVendor", "CPUImplementer"),
+        "family", processor_fact(machine, "CPUFamilyNumber", "CPUArchitecture"), "model",
+        processor_fact(machine, "CPUModelNumber", "CPUPart"), "stepping", stepping(machine),
+        "microcode", cpuinfo("microcode"), "architecture",
         hwloc_obj_get_info_by_name(hwloc_get_root_obj(machine->topology), "Architecture")
             ?: "unknown",
         "packages", hwloc_get_nbobjs_by_type(machine->topology, HWLOC_OBJ_PACKAGE), "numa_nodes",

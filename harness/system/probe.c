@@ -201,7 +201,7 @@ static inline void touch_pages(const char *p, size_t bytes)
 static inline double read_streams(const char *a, const char *b, size_t n, size_t ahead,
                                   size_t touched, uint32_t *sink)
 {
-    enum { STEP = 256, LINE = 64 };
+    enum { STEP = 256, LINE = 64 }; /* of a longer line some requests are in vain */
     vi sa[4] = {{0}}, sb[4] = {{0}};
     for (size_t at = 0; at < n; at += STEP) {
         if (touched && at % touched == 0) {

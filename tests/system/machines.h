@@ -26,13 +26,24 @@ static inline void add_kind(hwloc_topology_t topology, const char *cpus, int ran
     hwloc_bitmap_free(set);
 }
 
+/* The machine of a topology, which is given up. */
+static inline struct machine *opened(hwloc_topology_t topology)
+{
+    char *xml, message[256];
+    int length;
+    assert_int_equal(0, hwloc_topology_export_xmlbuffer(topology, &xml, &length, 0));
+    struct machine *machine = machine_open(xml, message, sizeof message);
+    assert_non_null(machine);
+    hwloc_free_xmlbuffer(topology, xml);
+    hwloc_topology_destroy(topology);
+    return machine;
+}
+
 /* Of two kinds where `little` names the CPUs of the slower one and `big` those of the faster. */
 static inline struct machine *made_up_of(const char *description, const char *little,
                                          const char *big)
 {
     hwloc_topology_t topology;
-    char *xml, message[256];
-    int length;
     assert_int_equal(0, hwloc_topology_init(&topology));
     assert_int_equal(0, hwloc_topology_set_synthetic(topology, description));
     assert_int_equal(0, hwloc_topology_load(topology));
@@ -40,12 +51,7 @@ static inline struct machine *made_up_of(const char *description, const char *li
         add_kind(topology, little, 0, "446");
         add_kind(topology, big, 1, "1024");
     }
-    assert_int_equal(0, hwloc_topology_export_xmlbuffer(topology, &xml, &length, 0));
-    struct machine *machine = machine_open(xml, message, sizeof message);
-    assert_non_null(machine);
-    hwloc_free_xmlbuffer(topology, xml);
-    hwloc_topology_destroy(topology);
-    return machine;
+    return opened(topology);
 }
 
 static inline struct machine *made_up(const char *description)

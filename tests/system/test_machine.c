@@ -85,6 +85,47 @@ static void the_fastest_cores_come_first(void **state)
     machine_close(machine);
 }
 
+/* What hwloc reads of an AArch64 processor, with this part number. */
+static json_t *processor(const char *maker, const char *part)
+{
+    const char *facts[][2] = {{"CPUImplementer", maker},
+                              {"CPUArchitecture", "8"},
+                              {"CPUVariant", "0x1"},
+                              {"CPUPart", part},
+                              {"CPURevision", "2"}};
+    hwloc_topology_t topology;
+    assert_int_equal(0, hwloc_topology_init(&topology));
+    assert_int_equal(0, hwloc_topology_set_synthetic(topology, "package:1 core:2 pu:1"));
+    assert_int_equal(0, hwloc_topology_load(topology));
+    const hwloc_obj_t package = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0);
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+        assert_int_equal(0, hwloc_obj_add_info(package, facts[i][0], facts[i][1]));
+    struct machine *machine = opened(topology);
+    json_t *all = machine_describe(machine);
+    machine_close(machine);
+    return all;
+}
+
+/* Numbers name them, and two with different numbers are two machines. */
+static void processors_of_arm_have_names(void **state)
+{
+    (void)state;
+    static const char *const known[][2] = {
+        {"vendor", "0x41"}, {"family", "8"}, {"model", "0xd4f"}, {"stepping", "r1p2"}};
+    json_t *v2 = processor("0x41", "0xd4f"), *v1 = processor("0x41", "0xd40"),
+           *other = processor("0x61", "0x022");
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        assert_string_equal(json_string_value(json_object_get(v2, known[i][0])), known[i][1]);
+    assert_string_equal(json_string_value(json_object_get(v2, "cpu")), "Neoverse V2");
+    assert_string_equal(json_string_value(json_object_get(other, "cpu")),
+                        "implementer 0x61, part 0x022");
+    assert_false(
+        json_equal(json_object_get(v2, "fingerprint"), json_object_get(v1, "fingerprint")));
+    json_decref(v2);
+    json_decref(v1);
+    json_decref(other);
+}
+
 static void too_many_threads_are_refused(void **state)
 {
     (void)state;
@@ -267,6 +308,7 @@ int main(void)
         cmocka_unit_test(counts_and_caches),
         cmocka_unit_test(places_follow_the_placement),
         cmocka_unit_test(the_fastest_cores_come_first),
+        cmocka_unit_test(processors_of_arm_have_names),
         cmocka_unit_test(too_many_threads_are_refused),
         cmocka_unit_test(names_round_trip),
         cmocka_unit_test(no_placement_binds_nothing),
