@@ -8,7 +8,7 @@
 
 #define PROBE_S 0.05
 
-/* Footprints that lie in each cache and beyond the last: half a cache, four times the last. */
+/* Footprints that lie in each cache and beyond the last: half a cache; all that ceilings_footprint() takes. */
 static json_t *bandwidths(const struct worker *worker)
 {
     const int threads = worker->request.threads;
@@ -16,7 +16,7 @@ static json_t *bandwidths(const struct worker *worker)
     json_t *levels = json_array();
     for (int level = 1; level <= last + 1; level++) {
         const size_t bytes = level <= last ? machine_cache_bytes(worker->machine, level) / 2
-                                           : 4 * machine_last_level_bytes(worker->machine);
+                                           : ceilings_footprint(worker->machine, SIZE_MAX);
         if (!bytes)
             continue;
         /* private caches: every thread has its own */
