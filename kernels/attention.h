@@ -51,7 +51,7 @@
 extern "C" {
 #endif
 
-#define ATTN_WORKSPACE_ALIGN 64 /* bytes: one cache line, one 512-bit vector */
+#define ATTN_WORKSPACE_ALIGN 64 /* bytes: one 512-bit vector */
 
 /* Element types.  Scores, softmax and sums are f32 at least, whatever the storage, and f64 where that is
  * f64. */

@@ -34,8 +34,8 @@ extern const struct attn_kernel ATTN_KERNEL;
 
 #define ATTN_OUTPUTS_ALL (ATTN_OUTPUT_O | ATTN_OUTPUT_LSE | ATTN_OUTPUT_WEIGHTS)
 
-/* n reals rounded up to whole cache lines, in bytes: so that neighbours in a workspace neither
- * share a line nor lose their alignment. */
+/* n reals rounded up, in bytes, so that neighbours in a workspace keep their alignment.  Where a cache line is
+ * no longer than that they share none; where it is (128 bytes at Apple, 256 in A64FX), only the line between them. */
 static inline size_t attn_reals_bytes(size_t n)
 {
     return (n * sizeof(real) + ATTN_WORKSPACE_ALIGN - 1) / ATTN_WORKSPACE_ALIGN *

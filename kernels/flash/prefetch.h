@@ -16,7 +16,7 @@
 #include "shared/keys.h"
 #include "shared/pages.h"
 
-#define LINE_BYTES 64
+#define LINE_BYTES 64 /* between two requests: of a longer line some ask in vain */
 
 /* Rows of memory: `outer` steps of `inner` rows each; strides in bytes. */
 struct prefetch_rows {

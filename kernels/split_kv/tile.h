@@ -43,7 +43,7 @@ VF_INLINE void fetch_next(struct cursor *c)
     }
     __builtin_prefetch(c->at, 0, 3);
     __builtin_prefetch(c->at + c->far, 0, 2);
-    c->at += 64;
+    c->at += 64; /* of a longer line some requests are in vain */
 }
 
 /* Key or value rows of one head. */
