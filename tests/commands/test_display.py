@@ -240,6 +240,15 @@ class Machine(CommandTest):
             self.assertGreater(ceilings["arithmetic"][0]["f32_gflops"], 0)
             self.assertGreater(ceilings["bandwidth"][-1]["read_gbytes_per_s"], 0)
 
+    def test_memory_is_measured_where_no_cache_is_known(self) -> None:
+        made_up = {**os.environ, "HWLOC_SYNTHETIC": "core:1 pu:1", "HWLOC_THISSYSTEM": "1"}
+        done = run("machine", "--json", env=made_up)
+        self.assertEqual(done.returncode, 0, done)
+        for ceilings in json.loads(done.stdout)["ceilings"]:
+            (memory,) = ceilings["bandwidth"]
+            self.assertEqual((memory["memory"], memory["bytes"]), (True, 4 * 64 << 20))
+            self.assertGreater(memory["read_gbytes_per_s"], 0)
+
     def test_machine_as_text(self) -> None:
         done = run("machine")
         self.assertEqual(done.returncode, 0, done)
