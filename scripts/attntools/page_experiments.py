@@ -1,12 +1,13 @@
 """The page of a folder of experiments: each question, its figure, findings and method."""
 
 import json
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
-from markupsafe import Markup, escape
+from markdown_it import MarkdownIt
+from markupsafe import Markup
 
 from attntools import experiment_words as words
 from attntools.cells import Results, ResultsError
@@ -22,8 +23,11 @@ from attntools.results import read
 ASKED = Path(__file__).with_name("experiments.json")
 
 FOUND = "README.md"  # beside the files: a section of this has what an experiment found
-CODE = re.compile(r"`([^`]+)`")
-LINK = re.compile(r"\[([^\]]+)\]\([^)]+\)")
+
+# The page leads nowhere, so links are their texts, and what looks like HTML is text.
+MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
+for rule in ("link_open", "link_close", "image"):
+    MARKDOWN.add_render_rule(rule, lambda *_: "")
 
 
 @dataclass
@@ -36,7 +40,7 @@ class Shown:
     method: str
     source: str
     pictures: list[Picture]
-    found: list[Markup]
+    found: Markup
     measured_on: str
     file: str
     commands: list[str]
@@ -52,26 +56,23 @@ def files(folder: Path) -> list[Path]:
     return found
 
 
-def sections(text: str) -> dict[str, list[str]]:
-    """Paragraphs below each heading of second order, without pictures."""
-    found: dict[str, list[str]] = {}
-    for part in re.split(r"(?m)^## ", text)[1:]:
-        name, _, body = part.partition("\n")
-        paragraphs = (" ".join(p.split()) for p in re.split(r"\n\s*\n", body))
-        found[name.strip()] = [p for p in paragraphs if p and not p.startswith("![")]
+def sections(text: str) -> dict[str, Markup]:
+    """What stands below each heading of second order, as HTML without pictures."""
+    found: dict[str, Markup] = {}
+    tokens = MARKDOWN.parse(text)
+    begins = [i for i, t in enumerate(tokens) if (t.type, t.tag) == ("heading_open", "h2")]
+    for begin, end in pairwise([*begins, len(tokens)]):
+        below = tokens[begin + 3 : end]
+        pictures = {
+            j
+            for i, t in enumerate(below)
+            if t.children and all(c.type == "image" for c in t.children)
+            for j in (i - 1, i, i + 1)
+        }
+        kept = [t for i, t in enumerate(below) if i not in pictures]
+        html = MARKDOWN.renderer.render(kept, MARKDOWN.options, {})
+        found[tokens[begin + 1].content.strip()] = Markup(html)
     return found
-
-
-def marked_up(paragraph: str) -> Markup:
-    """A paragraph whose `code` is marked as such and whose links are their texts.
-
-    Nothing else of Markdown is known; the page itself leads nowhere.
-    """
-    parts = CODE.split(LINK.sub(r"\1", paragraph))
-    return Markup("").join(
-        Markup("<code>{}</code>").format(part) if i % 2 else escape(part)
-        for i, part in enumerate(parts)
-    )
 
 
 def names(results: Results) -> list[str]:
@@ -92,7 +93,7 @@ def _drawn_by(figure: str) -> str:
     return (FIGURES.get(figure, words.heads).__doc__ or "").splitlines()[0]
 
 
-def _of_file(results: Results, found: dict[str, list[str]]) -> Iterator[Shown]:
+def _of_file(results: Results, found: dict[str, Markup]) -> Iterator[Shown]:
     asked = {e["name"]: e for e in json.loads(ASKED.read_text(encoding="utf-8"))}
     for name in names(results):
         known = asked.get(name, {})
@@ -103,14 +104,14 @@ def _of_file(results: Results, found: dict[str, list[str]]) -> Iterator[Shown]:
             method=" ".join(known.get("method", "").split()),
             source=" ".join(known.get("source", "").split()),
             pictures=pictures(results, name),
-            found=[marked_up(p) for p in found.get(name, [])],
+            found=found.get(name, Markup("")),
             measured_on=without_folders(origin(results)),
             file=Path(results.path).name,
             commands=commands(results),
         )
 
 
-def experiments(paths: Iterable[Path], found: dict[str, list[str]]) -> list[Shown]:
+def experiments(paths: Iterable[Path], found: dict[str, Markup]) -> list[Shown]:
     """Those of some files, in the order in which the program lists them; unknown ones last."""
     shown: list[Shown] = []
     for path in paths:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import sample
 from attntools import report
-from attntools.page_experiments import ASKED, marked_up, sections
+from attntools.page_experiments import ASKED, sections
 from attntools.plot_experiments import FIGURES
 from conftest import Tool
 from test_report import Page
@@ -74,7 +74,7 @@ def test_each_experiment_is_a_section(tool: Tool, folder: Path, tmp_path: Path) 
         "future",
     ]
     assert page.alts == [f"layer: {FIGURES['layer'].__doc__.splitlines()[0]}"]
-    assert page.said == [
+    assert [" ".join(text.split()) for text in page.said] == [
         "3 questions about attention, and what was measured.",
         "Attention takes half of it, at S = 64 & <more>.",
         "Second paragraph.",
@@ -109,7 +109,7 @@ def test_the_committed_folder_is_a_page(tool: Tool) -> None:
     heads = list((ROOT / "results/experiments").glob("experiment-words-*.svg"))
     assert len(page.alts) == len(files) + len(heads)
     assert all(page.alts)
-    assert outcome.out.count('<p class="found">') >= len(files)
+    assert outcome.out.count('<div class="found">') == len(files)
 
 
 def test_what_a_file_lacks_is_said(tool: Tool, folder: Path) -> None:
@@ -122,9 +122,28 @@ def test_what_a_file_lacks_is_said(tool: Tool, folder: Path) -> None:
 
 
 def test_sections_of_markdown() -> None:
-    assert sections("# a\n\n## b\n\none\ntwo\n\n![x](y)\n\n## c\n") == {"b": ["one two"], "c": []}
-    assert marked_up("a `b <c>` & `d") == "a <code>b &lt;c&gt;</code> &amp; `d"
-    assert marked_up("[a.csv](a.csv) by [0, 1) (b)") == "a.csv by [0, 1) (b)"
+    text = "# a\n\n## b\n\none\ntwo\n\n![x](y)\n\n## c\n"
+    assert sections(text) == {"b": "<p>one\ntwo</p>\n", "c": ""}
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("a `b <c>` & `d", "<p>a <code>b &lt;c&gt;</code> &amp; `d</p>"),
+        ("[a.csv](a.csv) by [0, 1) (b)", "<p>a.csv by [0, 1) (b)</p>"),
+        ("<b>bold</b>", "<p>&lt;b&gt;bold&lt;/b&gt;</p>"),
+        ("- **x** y\n", "<ul>\n<li><strong>x</strong> y</li>\n</ul>"),
+        ("    run --s 64 < x\n", "<pre><code>run --s 64 &lt; x\n</code></pre>"),
+    ],
+)
+def test_what_was_found_is_marked_up(text: str, html: str) -> None:
+    assert sections(f"## a\n\n{text}")["a"].strip() == html
+
+
+def test_tables_of_what_was_found_are_tables() -> None:
+    found = sections("## a\n\n- b:\n\n  | S | time |\n  |---|---:|\n  | 64 | 2 ms |\n")["a"]
+    assert '<th style="text-align:right">time</th>' in found
+    assert "<td>64</td>" in found
 
 
 def test_bad_input_is_one_message(tool: Tool, tmp_path: Path, folder: Path) -> None:
