@@ -181,19 +181,43 @@ class Ranks(Session):
         self.assertEqual(row["state"], "crashed")
         self.assertIn(f"mpiexec with 2 ranks on the hosts of {hosts} ", row["why"])
 
-    @unittest.skipUnless(FAR, "this user may not make namespaces")
-    def test_a_rank_of_another_host_is_sent_its_part(self) -> None:
+    def on_two_hosts(self, words: str, ranks: int, *more: str) -> Row:
+        """The row of ranks on this host and another one, each with these words in the host file."""
         hosts = self.directory / "hosts"
-        hosts.write_text(f"{platform.node()} slots=1\nelsewhere slots=1\n", encoding="utf-8")
+        hosts.write_text(f"{platform.node()}{words}\nelsewhere{words}\n", encoding="utf-8")
         agent = pathlib.Path(__file__).parents[1] / "programs" / "other_host.sh"
         os.environ.update(OMPI_MCA_plm_rsh_agent=str(agent))
-        self.addCleanup(os.environ.pop, "OMPI_MCA_plm_rsh_agent")
-        done, rows = self.session("--hostfile", str(hosts))
+        self.addCleanup(os.environ.pop, "OMPI_MCA_plm_rsh_agent", None)
+        done, rows = self.session("--hostfile", str(hosts), *more, ranks=str(ranks))
         self.assertEqual(done.returncode, 0, done)
-        row = rows["ring", 2]
-        places = [place["host"] for place in row["ring"]["places"]]
-        self.assertEqual((row["state"], places), ("ok", [platform.node(), "elsewhere"]))
-        self.assertEqual(row["ring"]["sent_bytes"], SHAPE)
+        return rows["ring", ranks]
+
+    @unittest.skipUnless(FAR, "this user may not make namespaces")
+    def test_each_host_has_as_many_ranks_and_sends_the_others_their_part(self) -> None:
+        for words, each in ((" slots=1", 1), (" slots=2", 1), ("", 2)):
+            with self.subTest(words):
+                self.output = str(self.directory / f"hosts{words}.jsonl")
+                row = self.on_two_hosts(words, 2 * each)
+                places = [place["host"] for place in row["ring"]["places"]]
+                hosts = [platform.node()] * each + ["elsewhere"] * each
+                self.assertEqual((row["state"], places), ("ok", hosts))
+                self.assertEqual(row["ring"]["sent_bytes"], (2 * each - 1) * SHAPE)
+
+    @unittest.skipUnless(FAR, "this user may not make namespaces")
+    def test_ranks_that_share_a_host_need_its_cores(self) -> None:
+        """The user's MPI is told to fill the first host, which has cores enough for one of them."""
+        os.environ.update(OMPI_MCA_rmaps_base_mapping_policy="slot")
+        self.addCleanup(os.environ.pop, "OMPI_MCA_rmaps_base_mapping_policy")
+        row = self.on_two_hosts(" slots=2", 2, "--threads", "all")
+        cores = row["threads"]
+        if cores == 1:
+            self.skipTest("one thread each is always taken")
+        self.assertEqual((row["state"], row["time"]), ("unsupported", None))
+        self.assertEqual(
+            row["why"],
+            f"rank 0: {platform.node()} has {cores} cores, "
+            f"too few for its 2 ranks of {cores} threads",
+        )
 
     def test_wrong_ranks_are_caught(self) -> None:
         for name, says in (
