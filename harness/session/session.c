@@ -112,6 +112,8 @@ static void add_cell(struct session *session, const struct problem_case *c, cons
     cell->guest = kernel ? catalogue_guest(kernel) : NULL;
     cell->threads = threads;
     cell->ranks = ranks;
+    if (kernel && ring_is(kernel) && *session->hostfile)
+        cell->hostfile = session->hostfile;
     cell->placement = session->options->placement;
     cell->memory = session->options->memory;
     cell->huge_pages = session->options->huge_pages;
