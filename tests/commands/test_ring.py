@@ -200,6 +200,20 @@ class Ranks(Session):
         self.assertEqual(row["state"], "crashed")
         self.assertIn(f"mpiexec with 2 ranks on the hosts of {hosts} ", row["why"])
 
+    def test_what_mpi_says_first_is_quoted(self) -> None:
+        """Its advice comes behind the cause, in a frame of dashes."""
+        hosts, agent = self.directory / "hosts", self.directory / "agent"
+        hosts.write_text(f"{platform.node()} slots=1\nelsewhere slots=1\n", encoding="utf-8")
+        said = r"\n-----\nno way to %s\n"
+        agent.write_text(f"#!/bin/sh\nprintf '{said}' $1 >&2\nexit 255\n", encoding="utf-8")
+        agent.chmod(0o700)
+        os.environ.update(OMPI_MCA_plm_rsh_agent=str(agent))
+        self.addCleanup(os.environ.pop, "OMPI_MCA_plm_rsh_agent", None)
+        done, rows = self.session("--hostfile", str(hosts))
+        self.assertEqual(done.returncode, 1, done)
+        self.assertEqual(rows["ring", 2]["state"], "crashed")
+        self.assertIn("; it printed 'no way to elsewhere'", rows["ring", 2]["why"])
+
     def on_two_hosts(self, words: str, ranks: int, *more: str) -> Row:
         """The row of ranks on this host and another one, each with these words in the host file."""
         hosts = self.directory / "hosts"
