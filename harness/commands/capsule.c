@@ -25,7 +25,7 @@ struct enclosed {
     char digest[GUEST_DIGEST];
 };
 
-enum { PLUGIN, TENSORS, ENCLOSED };
+enum { PLUGIN, TENSORS, HOSTS, ENCLOSED };
 
 /* ---- the row --------------------------------------------------------------------------------- */
 
@@ -66,6 +66,17 @@ bool capsule_find_row(const char *path, size_t number, json_t **session, json_t 
 
 /* ---- what it needs --------------------------------------------------------------------------- */
 
+/* The value of an option in a command, its word number i, or the next behind it; NULL: that is another word. */
+static const char *value_at(const json_t *command, size_t i, const char *option)
+{
+    const char *word = json_string_value(json_array_get(command, i));
+    const size_t length = strlen(option);
+    if (!word || strncmp(word, option, length) != 0)
+        return NULL;
+    return word[length] == '=' ? word + length + 1
+                               : json_string_value(json_array_get(command, i + 1));
+}
+
 /* The plug-in among the files of the session's command that has the row's digest. */
 static bool find_plugin(const json_t *session, const json_t *row, struct enclosed *plugin,
                         char *message, size_t size)
@@ -76,11 +87,7 @@ static bool find_plugin(const json_t *session, const json_t *row, struct enclose
     if (!*digest)
         return true;
     for (size_t i = 0; i < json_array_size(command); i++) {
-        const char *word = json_string_value(json_array_get(command, i));
-        if (!word || strncmp(word, "--plugin", 8) != 0)
-            continue;
-        const char *path =
-            word[8] == '=' ? word + 9 : json_string_value(json_array_get(command, i + 1));
+        const char *path = value_at(command, i, "--plugin");
         if (path && guest_file_digest(path, plugin->digest) && !strcmp(plugin->digest, digest)) {
             snprintf(plugin->path, sizeof plugin->path, "%s", path);
             return true;
@@ -108,6 +115,25 @@ static bool find_tensors(const json_t *row, struct enclosed *tensors, char *mess
         return false;
     }
     return true;
+}
+
+/* The host file of the session's command, where the row is of ranks. */
+static bool find_hosts(const json_t *session, const json_t *row, struct enclosed *hosts,
+                       char *message, size_t size)
+{
+    const json_t *command = json_object_get(session, "command");
+    *hosts = (struct enclosed){.key = "hostfile"};
+    if (strcmp(report_text(row, "kernel"), "ring") != 0)
+        return true;
+    for (size_t i = 0; i < json_array_size(command); i++) {
+        const char *path = value_at(command, i, "--hostfile");
+        if (path)
+            snprintf(hosts->path, sizeof hosts->path, "%s", path);
+    }
+    if (!*hosts->path || guest_file_digest(hosts->path, hosts->digest))
+        return true;
+    snprintf(message, size, "%s, the row's host file, cannot be read", hosts->path);
+    return false;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -195,11 +221,13 @@ int capsule_command(const struct options *options, int argc, const char *const *
     bool right =
         capsule_find_row(options->operand, options->row, &session, &row, message, sizeof message) &&
         find_plugin(session, row, &files[PLUGIN], message, sizeof message) &&
-        find_tensors(row, &files[TENSORS], message, sizeof message);
+        find_tensors(row, &files[TENSORS], message, sizeof message) &&
+        find_hosts(session, row, &files[HOSTS], message, sizeof message);
     if (right) {
-        json_t *capsule = json_pack(
-            "{s:s, s:O, s:O, s:o, s:o}", "schema", CAPSULE_SCHEMA, "session", session, "row", row,
-            "plugin", described(&files[PLUGIN]), "tensors", described(&files[TENSORS]));
+        json_t *capsule =
+            json_pack("{s:s, s:O, s:O, s:o, s:o, s:o}", "schema", CAPSULE_SCHEMA, "session",
+                      session, "row", row, "plugin", described(&files[PLUGIN]), "tensors",
+                      described(&files[TENSORS]), "hostfile", described(&files[HOSTS]));
         right = write_all(options->output, files, capsule);
         snprintf(message, sizeof message, "%s: %s", options->output, strerror(errno));
         json_decref(capsule);

@@ -2,11 +2,12 @@
  * capsule: the commands `capsule` and `replay`: one row of a results file, to be repeated elsewhere.
  *
  * A capsule is a folder with capsule.json, which holds the row, its session's line and the digests of the
- * other files: the plug-in that the kernel came from, the tensors of the row's input.
+ * other files: the plug-in that the kernel came from, the tensors of the row's input, the hosts of ranks.
  *
  *     {"schema":"attnbench.capsule/1", "session":{...}, "row":{...},
  *      "plugin":{"name":"mine.so", "digest":"sha256:..."}|null,
- *      "tensors":{"name":"gpt.safetensors", "digest":"sha256:..."}|null}
+ *      "tensors":{"name":"gpt.safetensors", "digest":"sha256:..."}|null,
+ *      "hostfile":{"name":"hosts", "digest":"sha256:..."}|null}
  */
 #ifndef HARNESS_COMMANDS_CAPSULE_H
 #define HARNESS_COMMANDS_CAPSULE_H

@@ -148,13 +148,14 @@ static bool add_output(struct words *words, const char *folder, char *message, s
 /* The command line that measures, or checks, the row again. */
 static bool build(const struct capsule *capsule, struct words *words, char *message, size_t size)
 {
-    char plugin[WORD], tensors[WORD], seed[32];
+    char plugin[WORD], tensors[WORD], hosts[WORD], seed[32];
     const json_t *row = capsule->row;
     const char *command =
         json_string_value(json_array_get(json_object_get(capsule->session, "command"), 0));
     const bool check = command && strcmp(command, "check") == 0;
     if (!intact(capsule, "plugin", plugin, message, size) ||
-        !intact(capsule, "tensors", tensors, message, size))
+        !intact(capsule, "tensors", tensors, message, size) ||
+        !intact(capsule, "hostfile", hosts, message, size))
         return false;
     add(words, check ? "check" : "run", "");
     if (!add_problem(words, row, tensors, message, size))
@@ -168,6 +169,8 @@ static bool build(const struct capsule *capsule, struct words *words, char *mess
     add_option(words, "seed", seed);
     if (*plugin)
         add_option(words, "plugin", plugin);
+    if (*hosts)
+        add_option(words, "hostfile", hosts);
     if (!check) {
         add_option(words, "memory", report_text(row, "memory"));
         if (json_is_true(json_object_get(row, "huge_pages")))

@@ -137,10 +137,17 @@ static void quote(const char *text, char *out, size_t size)
     memcpy(out + n, "'", sizeof "'");
 }
 
+/* " --NAME 'PATH'" */
+static void path_option(const char *name, const char *path, char out[CELL_PATH])
+{
+    const size_t n = (size_t)snprintf(out, CELL_PATH, " --%s ", name);
+    quote(path, out + n, CELL_PATH - n);
+}
+
 void cell_repro(const struct cell *cell, const char *command, char text[CELL_REPRO])
 {
     char problem[PARSE_TEXT], input[PARSE_TEXT], both[2 * PARSE_TEXT + 8], word[CELL_WORD];
-    char with[16] = "", ranks[32] = "", plugin[CELL_PLUGIN] = "";
+    char with[16] = "", ranks[32] = "", plugin[CELL_PATH] = "", hosts[CELL_PATH] = "";
     parse_print_problem(&cell->c->problem, problem);
     parse_print_input(&cell->c->input, input);
     if (cell->failed_at)
@@ -149,18 +156,19 @@ void cell_repro(const struct cell *cell, const char *command, char text[CELL_REP
         snprintf(ranks, sizeof ranks, " --ranks %d", cell->ranks);
     const char *memory =
         cell->memory == MEMORY_FIRST_TOUCH ? "" : machine_memory_name(cell->memory);
-    if (cell->guest && !cell->guest->rivals) {
-        const size_t n = (size_t)snprintf(plugin, sizeof plugin, " --plugin ");
-        quote(cell->guest->path, plugin + n, sizeof plugin - n);
-    }
+    if (cell->guest && !cell->guest->rivals)
+        path_option("plugin", cell->guest->path, plugin);
+    if (cell->hostfile)
+        path_option("hostfile", cell->hostfile, hosts);
     snprintf(both, sizeof both, "%s input=%s", problem, input);
     quote(both, word, sizeof word);
-    snprintf(
-        text, CELL_REPRO,
-        "attnbench %s%s --problem %s --kernel %s --isa %s --threads %d%s%s --placement %s%s%s%s%s",
-        command, plugin, word, cell->kernel_name, attn_isa_name(cell->isa), cell->threads, with,
-        ranks, machine_placement_name(cell->placement), *memory ? " --memory " : "", memory,
-        cell->huge_pages ? " --huge-pages" : "", cell->cold ? " --cold" : "");
+    snprintf(text, CELL_REPRO,
+             "attnbench %s%s --problem %s --kernel %s --isa %s --threads %d%s%s%s --placement "
+             "%s%s%s%s%s",
+             command, plugin, word, cell->kernel_name, attn_isa_name(cell->isa), cell->threads,
+             with, ranks, hosts, machine_placement_name(cell->placement),
+             *memory ? " --memory " : "", memory, cell->huge_pages ? " --huge-pages" : "",
+             cell->cold ? " --cold" : "");
 }
 
 void cell_threads_text(int ranks, int threads, char text[CELL_THREADS])

@@ -36,7 +36,8 @@ struct cell {
     const struct attn_kernel *kernel; /* NULL where the build does not have the variant */
     const struct guest *guest;        /* the file that it comes from; NULL: this program */
     int threads;                      /* of each rank */
-    int ranks; /* processes that compute together; 1 of kernels that compute in one */
+    int ranks;            /* processes that compute together; 1 of kernels that compute in one */
+    const char *hostfile; /* where those are; NULL: here */
     enum placement placement;
     enum memory_policy memory;
     bool huge_pages; /* requested */
@@ -87,8 +88,8 @@ void cell_inherit(struct cell *cell, const struct cell *failed);
 /* A command line that measures this cell alone; with the thread count too on which its variant
  * failed, where that is another. */
 #define CELL_WORD (4 * (2 * PARSE_TEXT + 16)) /* problem and input, every byte of them quoted */
-#define CELL_PLUGIN (4 * 4096 + 16)           /* the option and its path, likewise */
-#define CELL_REPRO (CELL_WORD + CELL_PLUGIN + 256)
+#define CELL_PATH (4 * 4096 + 16)             /* an option and its path, likewise */
+#define CELL_REPRO (CELL_WORD + 2 * CELL_PATH + 256)
 void cell_repro(const struct cell *cell, const char *command, char text[CELL_REPRO]);
 
 /* Of all ranks together: what cells are compared at. */

@@ -19,7 +19,7 @@
 #define DEADLINE_FLOOR_S 60.0
 
 #define MAX_LIBRARY 8
-#define LAST_LINE 120 /* bytes of it in a reason */
+#define QUOTED 120 /* bytes of a line in a reason */
 
 /* Whether a worker runs a kernel, which may print and do anything. */
 static bool runs_kernel(const struct protocol_request *r)
@@ -133,17 +133,30 @@ static void tidy(char why[LAUNCH_WHY])
     memcpy(why, text, sizeof text);
 }
 
+/* The first or the last line that says something, without what is blank around it and the dashes with which
+ * mpiexec frames its messages. */
+static const char *telling_line(const char *log, bool first, size_t *length)
+{
+    static const char silent[] = "\n\t -";
+    const char *begin = log + strspn(log, silent), *end = log + strlen(log);
+    if (first)
+        end = begin + strcspn(begin, "\n");
+    while (end > begin && strchr(silent, end[-1]))
+        end--;
+    for (const char *at = begin; !first && at < end; at++)
+        if (*at == '\n')
+            begin = at + 1;
+    *length = (size_t)(end - begin);
+    return begin;
+}
+
 void launch_quote(const struct launch *launch, char why[LAUNCH_WHY])
 {
-    const char *log = launch->log ? launch->log : "";
-    size_t end = strlen(log), begin, at = strlen(why);
-    while (end && strchr("\n\t -", log[end - 1])) /* also what mpiexec frames its messages with */
-        end--;
-    for (begin = end; begin && log[begin - 1] != '\n';)
-        begin--;
-    const int length = end - begin < LAST_LINE ? (int)(end - begin) : LAST_LINE;
+    size_t length, at = strlen(why);
+    const char *line = telling_line(launch->log ? launch->log : "", launch->launcher, &length);
     if (length && at < LAUNCH_WHY)
-        snprintf(why + at, LAUNCH_WHY - at, "; it printed '%.*s'", length, log + begin);
+        snprintf(why + at, LAUNCH_WHY - at, "; it printed '%.*s'",
+                 (int)(length < QUOTED ? length : QUOTED), line);
     tidy(why);
 }
 
@@ -204,6 +217,7 @@ static void take(const struct process_outcome *outcome, const struct protocol_re
     launch->why[0] = 0;
     launch->wall_s = outcome->wall_s;
     launch->log = outcome->printed;
+    launch->launcher = r->ranks;
     if (outcome->answer)
         read_answer(outcome->answer, r->token, launch);
     else

@@ -49,15 +49,14 @@ static const struct {
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
-/* Whether the ranks of a host have a core for each of their threads; one thread each is always taken, so that
- * more ranks than cores can be tried, and is flagged. */
+/* Whether the ranks of a host have a core for each of their threads, if all hosts are as this one and have as
+ * many ranks; else the ranks find it out (settle() in rank.c).  One thread each is always taken, so that more
+ * ranks than cores can be tried, and is flagged. */
 static bool ranks_fit(const struct session *session, const struct cell *cell)
 {
     const int on_a_host = (cell->ranks + session->hosts - 1) / session->hosts;
-    const int places = session->options->placement == PLACEMENT_THREADS
-                           ? machine_threads(session->machine)
-                           : machine_cores(session->machine);
-    return cell->threads == 1 || on_a_host * cell->threads <= places;
+    return cell->threads == 1 ||
+           on_a_host * cell->threads <= machine_room(session->machine, session->options->placement);
 }
 
 /* Ends a cell that needs more memory than is available. */
@@ -113,6 +112,8 @@ static void add_cell(struct session *session, const struct problem_case *c, cons
     cell->guest = kernel ? catalogue_guest(kernel) : NULL;
     cell->threads = threads;
     cell->ranks = ranks;
+    if (kernel && ring_is(kernel) && *session->hostfile)
+        cell->hostfile = session->hostfile;
     cell->placement = session->options->placement;
     cell->memory = session->options->memory;
     cell->huge_pages = session->options->huge_pages;

@@ -39,9 +39,7 @@ static bool read_list(const char *list, int all, int *items, size_t *count)
 static bool count_threads(struct session *session, char *message, size_t message_size)
 {
     const char *list = session->options->threads ? session->options->threads : "1,all";
-    const int all = session->options->placement == PLACEMENT_THREADS
-                        ? machine_threads(session->machine)
-                        : machine_cores(session->machine);
+    const int all = machine_room(session->machine, session->options->placement);
     const bool read = read_list(list, all, session->threads, &session->thread_counts);
     if (!read)
         snprintf(message, message_size, "--threads takes numbers or all, not '%s'", list);

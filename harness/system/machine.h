@@ -62,6 +62,9 @@ enum placement { PLACEMENT_CORES, PLACEMENT_THREADS, PLACEMENT_NUMA, PLACEMENT_N
 const char *machine_placement_name(enum placement placement);
 bool machine_placement_parse(const char *name, enum placement *placement);
 
+/* How many threads have a place of their own: hardware threads with PLACEMENT_THREADS, else cores. */
+int machine_room(const struct machine *machine, enum placement placement);
+
 /* Operating system's number of the CPU for each of threads 0..threads-1 into cpus.  False where
  * the placement has fewer places than threads (message says how many), and for PLACEMENT_NONE. */
 bool machine_places(const struct machine *machine, enum placement placement, int threads, int *cpus,

@@ -85,6 +85,11 @@ static int places_of_type(hwloc_topology_t topology, hwloc_obj_type_t type, int 
     return found;
 }
 
+int machine_room(const struct machine *machine, enum placement placement)
+{
+    return placement == PLACEMENT_THREADS ? machine_threads(machine) : machine_cores(machine);
+}
+
 bool machine_places(const struct machine *machine, enum placement placement, int threads, int *cpus,
                     char *message, size_t message_size)
 {
@@ -203,8 +208,7 @@ static int share_of_node(hwloc_topology_t topology, int share, int threads, int 
 static bool share_of_all(const struct machine *machine, enum placement placement, int share,
                          int threads, int *cpus, char *message, size_t message_size)
 {
-    const int there =
-        placement == PLACEMENT_THREADS ? machine_threads(machine) : machine_cores(machine);
+    const int there = machine_room(machine, placement);
     const int places = there > threads ? there : threads;
     int *all = calloc((size_t)places, sizeof *all);
     const bool found =

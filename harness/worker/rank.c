@@ -49,13 +49,33 @@ static struct {
 
 /* ---- actions --------------------------------------------------------------------------------- */
 
+/* Whether the ranks of this host have a core for each of their threads; how many there are is known here only,
+ * as the user's MPI deals them out.  One thread each is always taken. */
+static bool fits(json_t *answer)
+{
+    struct rank_report mine = {.right = true};
+    const int room = machine_room(self.machine, self.placement), locals = self.ranks.locals;
+    char host[64] = "";
+    gethostname(host, sizeof host - 1);
+    if (self.threads > 1 && locals * self.threads > room) {
+        mine.right = false;
+        snprintf(mine.why, sizeof mine.why, "%s has %d %s, too few for its %d rank%s of %d threads",
+                 host, room, self.placement == PLACEMENT_THREADS ? "hardware threads" : "cores",
+                 locals, locals > 1 ? "s" : "", self.threads);
+    }
+    if (rank_all_right(&self.ranks, &mine, answer))
+        return true;
+    json_object_set_new(answer, "state", json_string("unsupported"));
+    return false;
+}
+
 static bool settle(json_t *answer)
 {
     struct rank_report mine = {.right = false};
     self.machine = machine_open(NULL, mine.why, sizeof mine.why);
     mine.right = self.machine && machine_bind_share(self.machine, self.placement, self.ranks.local,
                                                     self.threads, mine.why, sizeof mine.why);
-    if (!rank_all_right(&self.ranks, &mine, answer))
+    if (!rank_all_right(&self.ranks, &mine, answer) || !fits(answer))
         return false;
     rank_say_places(&self.ranks, machine_bound(self.machine), self.threads, answer);
     return true;

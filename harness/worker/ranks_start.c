@@ -3,6 +3,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "ranks.h"
@@ -41,6 +42,13 @@ struct environment {
     const char *variables[20];
 };
 
+static bool is_set(const char *variable)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(variable, "="), variable);
+    return getenv(name);
+}
+
 static void environment_init(struct environment *e, const struct protocol_request *r)
 {
     static const char *const fixed[] = {
@@ -49,11 +57,20 @@ static void environment_init(struct environment *e, const struct protocol_reques
         "OMPI_MCA_rmaps_base_oversubscribe=1",
         "OMPI_MCA_hwloc_base_binding_policy=none",
     };
+    /* Unless the user sets them: else Open MPI fills the first host before it takes the next.  Each host has
+     * neighbours in the ring. */
+    static const char *const dealt[] = {
+        "OMPI_MCA_rmaps_base_mapping_policy=node",
+        "OMPI_MCA_rmaps_base_ranking_policy=slot",
+    };
     size_t n = 0;
     snprintf(e->threads, sizeof e->threads, "OMP_NUM_THREADS=%d", r->threads);
     e->variables[n++] = e->threads;
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         e->variables[n++] = fixed[i];
+    for (size_t i = 0; i < sizeof dealt / sizeof *dealt; i++)
+        if (!is_set(dealt[i]))
+            e->variables[n++] = dealt[i];
     for (size_t i = 0; i < PROCESS_OPENMP; i++)
         e->variables[n++] = process_openmp[i];
     if (*r->hostfile) {

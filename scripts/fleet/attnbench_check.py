@@ -9,13 +9,14 @@ folder, each named after its node: `scripts/report --fleet output --output fleet
 
 Variables, to be set as in -S attnbench_suite.suite=default:
     attnbench_suite.suite       of the program's suites (quick)
-    attnbench_suite.options     more options of `attnbench run`, comma separated
+    attnbench_suite.options     more options of `attnbench run`, words as of a shell
     attnbench_build.options     more options of `cmake`, space separated
     attnbench_build.program     a program that is there already, instead of a build
 """
 
 import json
 import os
+import shlex
 from pathlib import Path
 
 import reframe as rfm
@@ -73,7 +74,7 @@ class attnbench_suite(rfm.RunOnlyRegressionTest):
     def set_command(self) -> None:
         """The results file has the name of the node, and says it."""
         self.executable = str(Path(self.build.stagedir) / "build/attnbench")
-        more = self.options.split(",") if self.options else []
+        more = [shlex.quote(word) for word in shlex.split(self.options)]  # for the job's script
         chosen = ["--suite", self.suite] if self.suite else []
         self.executable_opts = ["run", *chosen, *more, "--output", '"$node.jsonl"']
         self.prerun_cmds = ["node=${SLURMD_NODENAME:-$(uname -n)}", 'rm -f "$node.jsonl"']

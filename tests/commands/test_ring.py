@@ -9,7 +9,7 @@ import subprocess
 import time
 import unittest
 
-from command import BRIEF, HANGS, CommandTest, Row, lines, run
+from command import BESIDE, BRIEF, HANGS, CommandTest, Row, lines, run
 from experiments import Experiments
 
 # Programs of a rank, each wrong in its way; empty where the build found no MPI.
@@ -83,6 +83,25 @@ class Ring(Session):
         row = rows["ring", 1000]
         self.assertEqual(row["state"], "unsupported")
         self.assertIn("1000 ranks of 2 threads need more cores than there are", row["why"])
+
+    def test_hosts_are_named_where_a_row_is_repeated(self) -> None:
+        """By its command, and by a capsule, which holds the host file."""
+        hosts, folder = self.directory / "some hosts", self.directory / "capsule"
+        hosts.write_text(f"{platform.node()} slots=2\n", encoding="utf-8")
+        _, rows = self.session("--hostfile", str(hosts), kernel="ring,naive")
+        self.assertIn(f" --ranks 2 --hostfile '{hosts.resolve()}' ", rows["ring", 2]["repro"])
+        self.assertNotIn("hostfile", rows["naive", 1]["repro"])
+        taken = [line["kernel"] for line in lines(self.output) if line["type"] == "cell"]
+        run("capsule", self.output, "--row", str(taken.index("ring") + 1), "--output", str(folder))
+        hosts.unlink()
+        done = run("replay", str(folder), *BESIDE)
+        self.assertEqual(done.returncode, 0, done)
+        command = lines(str(folder / "replay-1.jsonl"))[0]["command"]
+        self.assertEqual(command[command.index("--hostfile") + 1], f"{folder}/some hosts")
+        (folder / "some hosts").write_text("elsewhere\n", encoding="utf-8")
+        done = run("replay", str(folder), *BESIDE)
+        self.assertEqual(done.returncode, 3, done)
+        self.assertIn("some hosts is not the file that was put there", done.stderr)
 
     def test_without_its_program_it_is_unavailable(self) -> None:
         done, rows = self.session(program="/nonexistent/rank")
@@ -181,19 +200,57 @@ class Ranks(Session):
         self.assertEqual(row["state"], "crashed")
         self.assertIn(f"mpiexec with 2 ranks on the hosts of {hosts} ", row["why"])
 
-    @unittest.skipUnless(FAR, "this user may not make namespaces")
-    def test_a_rank_of_another_host_is_sent_its_part(self) -> None:
-        hosts = self.directory / "hosts"
+    def test_what_mpi_says_first_is_quoted(self) -> None:
+        """Its advice comes behind the cause, in a frame of dashes."""
+        hosts, agent = self.directory / "hosts", self.directory / "agent"
         hosts.write_text(f"{platform.node()} slots=1\nelsewhere slots=1\n", encoding="utf-8")
+        said = r"\n-----\nno way to %s\n"
+        agent.write_text(f"#!/bin/sh\nprintf '{said}' $1 >&2\nexit 255\n", encoding="utf-8")
+        agent.chmod(0o700)
+        os.environ.update(OMPI_MCA_plm_rsh_agent=str(agent))
+        self.addCleanup(os.environ.pop, "OMPI_MCA_plm_rsh_agent", None)
+        done, rows = self.session("--hostfile", str(hosts))
+        self.assertEqual(done.returncode, 1, done)
+        self.assertEqual(rows["ring", 2]["state"], "crashed")
+        self.assertIn("; it printed 'no way to elsewhere'", rows["ring", 2]["why"])
+
+    def on_two_hosts(self, words: str, ranks: int, *more: str) -> Row:
+        """The row of ranks on this host and another one, each with these words in the host file."""
+        hosts = self.directory / "hosts"
+        hosts.write_text(f"{platform.node()}{words}\nelsewhere{words}\n", encoding="utf-8")
         agent = pathlib.Path(__file__).parents[1] / "programs" / "other_host.sh"
         os.environ.update(OMPI_MCA_plm_rsh_agent=str(agent))
-        self.addCleanup(os.environ.pop, "OMPI_MCA_plm_rsh_agent")
-        done, rows = self.session("--hostfile", str(hosts))
+        self.addCleanup(os.environ.pop, "OMPI_MCA_plm_rsh_agent", None)
+        done, rows = self.session("--hostfile", str(hosts), *more, ranks=str(ranks))
         self.assertEqual(done.returncode, 0, done)
-        row = rows["ring", 2]
-        places = [place["host"] for place in row["ring"]["places"]]
-        self.assertEqual((row["state"], places), ("ok", [platform.node(), "elsewhere"]))
-        self.assertEqual(row["ring"]["sent_bytes"], SHAPE)
+        return rows["ring", ranks]
+
+    @unittest.skipUnless(FAR, "this user may not make namespaces")
+    def test_each_host_has_as_many_ranks_and_sends_the_others_their_part(self) -> None:
+        for words, each in ((" slots=1", 1), (" slots=2", 1), ("", 2)):
+            with self.subTest(words):
+                self.output = str(self.directory / f"hosts{words}.jsonl")
+                row = self.on_two_hosts(words, 2 * each)
+                places = [place["host"] for place in row["ring"]["places"]]
+                hosts = [platform.node()] * each + ["elsewhere"] * each
+                self.assertEqual((row["state"], places), ("ok", hosts))
+                self.assertEqual(row["ring"]["sent_bytes"], (2 * each - 1) * SHAPE)
+
+    @unittest.skipUnless(FAR, "this user may not make namespaces")
+    def test_ranks_that_share_a_host_need_its_cores(self) -> None:
+        """The user's MPI is told to fill the first host, which has cores enough for one of them."""
+        os.environ.update(OMPI_MCA_rmaps_base_mapping_policy="slot")
+        self.addCleanup(os.environ.pop, "OMPI_MCA_rmaps_base_mapping_policy")
+        row = self.on_two_hosts(" slots=2", 2, "--threads", "all")
+        cores = row["threads"]
+        if cores == 1:
+            self.skipTest("one thread each is always taken")
+        self.assertEqual((row["state"], row["time"]), ("unsupported", None))
+        self.assertEqual(
+            row["why"],
+            f"rank 0: {platform.node()} has {cores} cores, "
+            f"too few for its 2 ranks of {cores} threads",
+        )
 
     def test_wrong_ranks_are_caught(self) -> None:
         for name, says in (

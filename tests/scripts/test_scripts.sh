@@ -330,6 +330,17 @@ test_test_takes_one_preset() {
     status_is 3
 }
 
+test_networks_names_the_program_that_is_missing() {
+    run "$tree/scripts/experiments/networks" 1gbit out.jsonl
+    status_is 3
+    is stderr "$err" 'networks: no program ip; Debian has it in iproute2'
+    stub ip <<<"echo ip >>'$calls'"
+    run "$tree/scripts/experiments/networks" 1gbit out.jsonl
+    status_is 3
+    is stderr "$err" 'networks: no program tc; Debian has it in iproute2'
+    is calls "$log" ''
+}
+
 test_help_is_printed_and_nothing_run() {
     local script
     for script in lint test build; do

@@ -139,6 +139,30 @@ static void too_many_threads_are_refused(void **state)
     machine_close(machine);
 }
 
+/* Share 2 of two threads gets what the two before it leave, share 6 of one the first core again.  Where threads
+ * land is another question: this machine need not have those CPUs. */
+static void shares_of_numa_are_dealt_out_to_the_nodes(void **state)
+{
+    (void)state;
+    static const struct {
+        int share, threads;
+        int cpus[3];
+    } known[] = {
+        {0, 1, {0}},    {1, 1, {3}},    {2, 1, {1}},    {5, 1, {5}},       {6, 1, {0}},
+        {0, 2, {0, 1}}, {1, 2, {3, 4}}, {2, 2, {2, 5}}, {0, 3, {0, 1, 2}}, {1, 3, {3, 4, 5}},
+    };
+    struct machine *machine = made_up(TWO_NODES);
+    char message[256];
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        machine_bind_share(machine, PLACEMENT_NUMA, known[i].share, known[i].threads, message,
+                           sizeof message);
+        assert_non_null(machine_bound(machine));
+        assert_memory_equal(machine_bound(machine), known[i].cpus,
+                            (size_t)known[i].threads * sizeof *known[i].cpus);
+    }
+    machine_close(machine);
+}
+
 static void names_round_trip(void **state)
 {
     (void)state;
@@ -310,6 +334,7 @@ int main(void)
         cmocka_unit_test(the_fastest_cores_come_first),
         cmocka_unit_test(processors_of_arm_have_names),
         cmocka_unit_test(too_many_threads_are_refused),
+        cmocka_unit_test(shares_of_numa_are_dealt_out_to_the_nodes),
         cmocka_unit_test(names_round_trip),
         cmocka_unit_test(no_placement_binds_nothing),
         cmocka_unit_test(binding_lands_and_holds),

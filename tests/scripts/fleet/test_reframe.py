@@ -31,6 +31,10 @@ WIDER = ("avx2", "avx512", "avx512_bf16", "avx512_fp16", "neon_bf16", "neon_f16"
 QUICKLY = " ".join(["-DCMAKE_BUILD_TYPE=Debug", *(f"-DATTN_COMPILES_{isa}=OFF" for isa in WIDER)])
 
 
+# What is asked for below: inputs and kernels, words with a comma or a space in them.
+WORK = [(given, kernel) for given in ("normal:1", "uniform:3") for kernel in ("flash", "naive")]
+
+
 def reframe(
     cluster: Cluster, folder: Path, *options: str, program: str = os.environ["ATTNBENCH_PROGRAM"]
 ) -> subprocess.CompletedProcess[str]:
@@ -40,8 +44,9 @@ def reframe(
         str(REFRAME), "-C", str(site), "-c", str(ROOT / "scripts/fleet/attnbench_check.py"),
         "--prefix", str(folder), "--exec-policy=async", "-r", "-S",
         f"attnbench_build.program={program}", "-S",
-        "attnbench_suite.options=--case,tiny-f32-s64-d64,--kernel,flash,--threads,1,--launches,3,"
-        "--if-busy,go-on", *options, cwd=folder,
+        "attnbench_suite.options=--case tiny-f32-s64-d64,h2-s24-d8-uniform3 --problem "
+        "'h=2,s=24,d=8 input=uniform:3' --kernel flash,naive --threads 1 --launches 3 "
+        "--if-busy go-on", *options, cwd=folder,
     )  # fmt: skip
 
 
@@ -55,10 +60,12 @@ def test_each_node_is_a_check(cluster: Cluster, tmp_path: Path) -> None:
         results = read(path)
         (session,) = results.sessions
         assert session.machine["node"] == name.removesuffix(".jsonl")
-        (cell,) = results.cells.values()
-        label = f"{cell.case}/flash/{cell.isa}/1"
-        assert label in done.stdout
-        assert f"{label}/ceiling" in done.stdout
+        cells = results.cells.values()
+        assert sorted((cell.row["input"], cell.kernel) for cell in cells) == WORK
+        for cell in cells:
+            label = f"{cell.case}/{cell.kernel}/{cell.isa}/1"
+            assert label in done.stdout
+            assert f"{label}/ceiling" in done.stdout
     page = tmp_path / "fleet.html"
     assert report.run(["--fleet", str(tmp_path / "output"), "--output", str(page)]) == 0
     assert "2 hosts of 1 machine type." in page.read_text()
@@ -84,7 +91,8 @@ def test_the_program_is_built_on_a_node_of_the_partition(cluster: Cluster, tmp_p
     (path,) = (tmp_path / "output").rglob("*.jsonl")
     results = read(path)
     (session,) = results.sessions
-    (cell,) = results.cells.values()
-    assert (cell.state, cell.kernel) == ("ok", "flash")
-    assert cell.isa in ("baseline", "neon")  # options of cmake have come through
+    assert sorted((cell.row["input"], cell.kernel) for cell in results.cells.values()) == WORK
+    for cell in results.cells.values():
+        assert cell.state == "ok"
+        assert cell.isa in ("baseline", "neon")  # options of cmake have come through
     assert session.machine["node"] in cluster.nodes
