@@ -35,7 +35,6 @@ from attntools.cli import ToolError, guard, parser, say
 
 TOOL = "aarch64"
 LOADED_AT = 0x5500000000  # where qemu-user puts a position-independent program
-BLOCK, PAGE = 512, 4096  # qemu cuts blocks after so many instructions, and where a page ends
 BRANCH = re.compile(r"^(b|bl|br|blr|ret|cbn?z|tbn?z|b\.\w+)\b")
 PRODUCT = re.compile(r"^(fml[as]|fmad|fmsb|fnml[as]|bfdot|bfmmla)\b")
 OF_A_TILE = re.compile(r"\[|^bf")  # a product takes a factor from a lane, or is one of bf16
@@ -144,28 +143,40 @@ def ran(program: Path, row: Row, problem: str) -> list[Block]:
         (folder / "request").write_text(json.dumps(asked) + "\n")
         output(
             "bash", "-c", 'exec "$@" 3<"$0/request" 4>"$0/answer"', name,
-            tool("qemu-aarch64"), "-cpu", row.cpu, "-d", "exec,nochain",
+            tool("qemu-aarch64"), "-cpu", row.cpu, "-d", "exec,nochain,in_asm",
             "-D", f"{name}/trace", "-dfilter", f"{LOADED_AT + first:#x}..{LOADED_AT + last:#x}",
             str(program), "worker", env=os.environ | ENVIRONMENT,
         )  # fmt: skip
         said = json.loads((folder / "answer").read_text())
         if said["state"] != "ok":
             raise ToolError(f"flash/{row.isa}: {said['state']}: {said['why']}")
+        # How often qemu entered each of its blocks, and the address behind it: it cuts them also
+        # where there is no branch, at the end of a page or where one grows too long.
         entered: Counter[int] = Counter()
+        behind: dict[int, int] = {}
         with (folder / "trace").open() as trace:
             for line in trace:
                 if found := re.match(r"Trace \d+: \S+ \[\w+/(\w+)/", line):
                     entered[int(found[1], 16) - LOADED_AT] += 1
+                elif line.startswith("IN:"):
+                    begin = None
+                elif found := re.match(r"0x(\w+):", line):
+                    address = int(found[1], 16) - LOADED_AT
+                    begin = address if begin is None else begin
+                    behind[begin] = address + 4
     blocks = []
     for start in sorted(set(entered) & set(at)):
-        address, function, lines = start, at[start][0], []
-        while entered[start] and address in at and at[address][0] == function:
+        address, function, lines, cut = start, at[start][0], [], behind[start]
+        while entered[start] > 0 and address in at and at[address][0] == function:
             lines.append(at[address][1])
             address += 4
             if BRANCH.match(lines[-1]):
                 break
-            if len(lines) % BLOCK == 0 or address % PAGE == 0:
-                entered[address] -= entered[start]  # qemu's next block is the rest of this one
+            if address == cut:  # qemu's next block is the rest of this one
+                entered[address] -= entered[start]
+                cut = behind.get(address, 0)
+        if entered[start] < 0:
+            raise ToolError(f"{program}: a block at {start:#x} that is the rest of more than ran")
         if lines:
             blocks.append(Block(function, lines, entered[start]))
     if not blocks:
