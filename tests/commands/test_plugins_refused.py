@@ -69,7 +69,7 @@ class Refused(PluginTest):
         self.refuses({self.plugin("crashes"): why}, state="crashed", code=1)
 
     def test_hanging_constructor(self) -> None:
-        limit = "60" if EMULATED else "2"  # what does not hang must end in time
+        limit = "20" if EMULATED else "2"  # what does not hang must end in time
         why = f"no answer within {limit} s, while loading the plug-in"
         self.refuses({self.plugin("hangs"): why}, "--timeout", limit, state="timeout", code=1)
 
