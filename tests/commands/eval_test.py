@@ -20,14 +20,14 @@ PLAINEST = {"F32": "naive", "F64": "naive", "BF16": "gemm", "F16": "gemm"}
 
 @functools.cache
 def kernels() -> list[str]:
-    """All of this program but the rivals behind gemm.
+    """All of this program that run here, but the rivals behind gemm.
 
     With sanitizers a few: kernels/options has every one of them then, and the way from a file to a
     kernel and back is the same.
     """
     if SANITIZED:
         return ["naive", "flash", "gemm"]
-    listed = json.loads(run("list", "--json").stdout)["kernels"]
+    listed = [k for k in json.loads(run("list", "--json").stdout)["kernels"] if k["available"]]
     names = [k["name"] for k in listed if k["group"] != "rivals" or k["name"] == "gemm"]
     return list(dict.fromkeys(names))
 
