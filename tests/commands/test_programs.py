@@ -198,7 +198,7 @@ class Programs(CommandTest):
         return found
 
     def test_one_without_kernels_is_refused(self) -> None:
-        limit = "20" if EMULATED else "2"  # in which a kernel of the session must end
+        limit = "15" if EMULATED else "2"  # in which a kernel of the session must end
         for program, state, why, code in (
             ("ends_at_once.sh", "crashed", "the program ended (exit status 3)", 1),
             ("has_no_kernels.sh", "unavailable", "the program describes no kernels", 3),
