@@ -40,6 +40,8 @@ BESIDE = ["--if-busy", "go-on"]
 BUSY = " is measuring on this machine too: expect noise"
 # Seconds that nothing takes but what hangs, however busy the machine is.
 HANGS = 1200
+# For a session of large cells: an emulator takes long for them.
+PATIENCE = ["--timeout", str(HANGS)] if EMULATED else []
 # One launch a cell.
 BRIEF = ["--launches", "1"]
 

@@ -5,7 +5,19 @@ import pathlib
 import subprocess
 import unittest
 
-from command import BRIEF, EMULATED, HOST, TINY, CommandTest, Row, cells, lines, run, safetensors
+from command import (
+    BRIEF,
+    EMULATED,
+    HOST,
+    PATIENCE,
+    TINY,
+    CommandTest,
+    Row,
+    cells,
+    lines,
+    run,
+    safetensors,
+)
 
 SANITIZED = os.environ.get("ATTNBENCH_SANITIZED") == "ON"
 
@@ -107,7 +119,7 @@ class Faults(CommandTest):
     def test_faster_than_the_machine(self) -> None:
         """A kernel that remembers every operand it ever saw is right, and too fast to be true."""
         arguments = ["--problem", "h=1,s=256,d=64", "--kernel", "broken_cheat", "--threads", "1"]
-        done = run("run", *arguments, *BRIEF, "--output", self.output, program=HOST)
+        done = run("run", *arguments, *BRIEF, *PATIENCE, "--output", self.output, program=HOST)
         (row,) = cells(self.output).values()
         self.assertEqual((done.returncode, row["state"]), (1, "implausible"), row)
         self.assertRegex(row["why"], r"\d+ % of the multiply-add rate")
