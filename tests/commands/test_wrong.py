@@ -6,7 +6,7 @@ import re
 import shlex
 import unittest
 
-from command import BRIEF, CommandTest, Row, cells, lines, run
+from command import BRIEF, PATIENCE, CommandTest, Row, cells, lines, run
 
 WRONG = os.environ["ATTNBENCH_WRONG"]
 SANITIZED = os.environ["ATTNBENCH_SANITIZED"] == "ON"
@@ -51,8 +51,8 @@ ELSEWHERE = {name for names in PROBLEMS.values() if names for name in names.spli
 class Wrong(CommandTest):
     def rows(self, command: str, problem: str, kernels: str, *more: str) -> list[Row]:
         """The rows of a session with default threads but for their number, by kernel."""
-        brief = BRIEF if command == "run" else []
-        arguments = ["--problem", problem, "--kernel", kernels, "--threads", "1,2", *brief, *more]
+        how = [*(BRIEF if command == "run" else []), *PATIENCE, *more]
+        arguments = ["--problem", problem, "--kernel", kernels, "--threads", "1,2", *how]
         done = run(command, *arguments, "--output", self.output, program=WRONG)
         self.stdout = done.stdout
         self.code = done.returncode
