@@ -8,7 +8,19 @@ import shlex
 import shutil
 import unittest
 
-from command import BRIEF, DATA, TINY, CommandTest, Row, cells, launches, lines, run
+from command import (
+    BRIEF,
+    DATA,
+    PATIENCE,
+    TINY,
+    CommandTest,
+    Row,
+    cells,
+    launches,
+    lines,
+    run,
+    unless_emulated,
+)
 
 # Many launches, as other tests have them, whose numbers alone are looked at.
 of_numbers = unittest.skipIf(
@@ -53,7 +65,7 @@ class Rows(CommandTest):
 
     def measured(self, *arguments: str) -> tuple[Row, list[Row]]:
         """The one row of a session, and its launches."""
-        done = run("run", *arguments, "--output", self.output)
+        done = run("run", *arguments, *PATIENCE, "--output", self.output)
         self.assertEqual(done.returncode, 0, done)
         (row,) = cells(self.output).values()
         return row, launches(self.output)
@@ -133,6 +145,7 @@ class Rows(CommandTest):
         (said,) = [line for line in done.stdout.splitlines() if line.startswith("time: ")]
         self.assertIn(f"ceilings took {shares[0]} and the harness itself {shares[1]}", said)
 
+    @unless_emulated("knows no policies of memory")
     def test_memory_lies_where_it_was_asked_to(self) -> None:
         """Policy, read-back and huge pages of launches and row; another policy is another cell."""
         arguments = ["--problem", TINY, "--kernel", "naive", "--threads", "1", *BRIEF]
