@@ -5,15 +5,18 @@ import os
 import subprocess
 import unittest
 
-from command import BESIDE, BRIEF, HANGS, PROGRAM, TINY, CommandTest, cells, lines, run
+from command import BASELINE, BESIDE, BRIEF, HANGS, PROGRAM, TINY, CommandTest, cells, lines, run
 
 SANITIZED = os.environ.get("ATTNBENCH_SANITIZED") == "ON"
 
 LOADED = {"gemm_blis": "BLIS", "gemm_mkl": "MKL", "onednn": "ONEDNN", "onednn_graph": "ONEDNN"}
 NOWHERE = {f"ATTNBENCH_{name}": "/nowhere/lib.so" for name in LOADED.values()}
 
+of_x86 = unittest.skipUnless(BASELINE == "baseline", "these libraries are called on x86 alone")
+
 
 class Libraries(CommandTest):
+    @of_x86
     def test_a_library_that_is_not_there_costs_its_own_rows(self) -> None:
         """The reason says how to get it, the session is as asked."""
         kernels = ",".join(["naive", "gemm", *LOADED])
@@ -28,6 +31,7 @@ class Libraries(CommandTest):
             self.assertIsNone(rows[kernel]["library"])
             self.assertIsNone(rows[kernel]["blas"])
 
+    @of_x86
     def test_check_too(self) -> None:
         done = run("check", "--problem", TINY, "--kernel", "gemm_mkl", "--threads", "1",
                    "--output", self.output, env={**os.environ, **NOWHERE})  # fmt: skip
@@ -35,6 +39,7 @@ class Libraries(CommandTest):
         (row,) = cells(self.output).values()
         self.assertEqual(row["state"], "unavailable")
 
+    @of_x86
     def test_the_list_says_what_is_missing(self) -> None:
         done = run("list", "--json", env={**os.environ, **NOWHERE})
         variants = json.loads(done.stdout)["kernels"]
@@ -60,6 +65,7 @@ class Libraries(CommandTest):
             self.assertEqual(process.wait(timeout=HANGS), 0)
         return process.pid, {int(pid) for pid in note.read_text().split()}
 
+    @of_x86
     def test_the_program_itself_loads_none(self) -> None:
         """Workers do.  AddressSanitizer rules out loading some of them at all."""
         session = ["run", "--problem", TINY, "--threads", "1", *BRIEF, *BESIDE,
@@ -78,6 +84,7 @@ class Libraries(CommandTest):
 
 
 class Blas(CommandTest):
+    @of_x86
     def test_each_library_is_a_row(self) -> None:
         done = run("run", "--problem", TINY, "--kernel", "gemm,naive", "--blas", "mkl,blis",
                    "--threads", "1", *BRIEF, "--output", self.output)  # fmt: skip
@@ -91,6 +98,7 @@ class Blas(CommandTest):
             if row["state"] == "ok":
                 self.assertIn(library, row["library"])
 
+    @of_x86
     def test_refusals(self) -> None:
         for arguments, said in (
             (("--blas", "mlk"), "no CBLAS library 'mlk'; did you mean 'mkl'?"),
@@ -102,6 +110,7 @@ class Blas(CommandTest):
                 self.assertEqual(done.returncode, 2, done)
                 self.assertIn(said, " ".join(done.stderr.split()))
 
+    @of_x86
     def test_one_core_type_a_variant(self) -> None:
         """Each library's own: what OpenBLAS runs says nothing of BLIS."""
         done = run("run", "--problem", TINY, "--kernel", "gemm", "--blas", "openblas,blis",
