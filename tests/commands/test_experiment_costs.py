@@ -11,7 +11,7 @@ import statistics
 import unittest
 from random import Random
 
-from command import HOST, PROGRAM, TINY, Tensor, lines, run, safetensors
+from command import BASELINE, HOST, PROGRAM, TINY, Tensor, lines, run, safetensors
 from experiments import Experiments
 
 
@@ -232,6 +232,7 @@ def words(text: str) -> str:
     return " ".join(text.split())
 
 
+@unittest.skipUnless(BASELINE == "baseline", "the sizes are built for x86's AVX-512 alone")
 class Tiles(Experiments):
     SMALL = ("--sq", "40", "--skv", "200", "--d", "16", "--launches", "1")
 
