@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What a session of the suites reached, as Markdown: by target, against the rival, by case.
+"""What sessions of the suites reached, as Markdown: by target, against the rival, by case.
 
-    scripts/experiments/suites.py FILE
+    scripts/experiments/suites.py FILE...
 
-FILE is what `attnbench run --suite prefill,gqa,decode,short,tiny --kernel flash,split_kv,gemm
---threads 1,2` wrote.  A share is that of a ceiling measured in the same processes: the
-multiply-adds, or for `decode` the read bandwidth.  [] is the 95 % interval of the median over
-launches, ? stands where there are too few launches for one.
+FILEs are what `attnbench run --suite prefill,gqa,decode,short,tiny --kernel flash,split_kv,gemm
+--threads 1,2` wrote, or parts of it.  A share is that of a ceiling measured in the same processes:
+the multiply-adds, or for `decode` the lower of theirs and that of reading where K and V lie.  [] is
+the 95 % interval of the median over launches, ? stands where there are too few launches for one.
 """
 
 from __future__ import annotations
@@ -23,22 +23,37 @@ OURS, RIVAL = ("flash", "split_kv"), "gemm"
 THREADS = 1, 2
 
 # Name; target in percent by D, on 1 thread and on all; what names of its cases contain, and lack.
-TARGETS: list[tuple[str, dict[int, tuple[int, int]], list[str], list[str]]] = [
-    ("f32 prefill", {64: (92, 92), 128: (93, 93)}, ["prefill-f32"], ["causal", "s512-"]),
-    ("f32 causal", {64: (87, 87), 128: (87, 87)}, ["prefill-f32", "causal"], ["s512-"]),
-    (
-        "f32 short, B32 H12 S128",
-        {64: (85, 85), 128: (86, 86)},
-        ["short-f32-b32-h12-s128"],
-        ["causal"],
+CACHED, SHORT = ["-s1024-", "-s4096-"], ["-s512-", "-s1024-", "-s2048-"]
+TARGETS: list[tuple[str, dict[int, tuple[float, float]], list[str], list[str]]] = [
+    ("bf16 prefill", {64: (87, 86), 128: (90, 89)}, ["prefill-bf16"], ["causal", "-s512-"]),
+    ("bf16 causal", {64: (84, 84), 128: (88, 88)}, ["prefill-bf16", "causal"], ["-s512-"]),
+    ("f32 prefill", {64: (94, 94), 128: (95.5, 95.5)}, ["prefill-f32"], ["causal", "-s512-"]),
+    ("f32 causal, S=1024", {64: (91, 91)}, ["prefill-f32-s1024", "causal"], []),
+    ("f32 causal from S=4096 on", {64: (93.5, 93.5)}, ["prefill-f32", "causal"], SHORT),
+    ("f32 short, B32 H12 S128", {64: (90, 89)}, ["short-f32-b32-h12-s128"], ["causal"]),
+    ("f32 tiny, S=64", {64: (86, 75)}, ["tiny-f32-s64"], []),
+    *(
+        (
+            f"{dtype} decode from memory, group {group}",
+            {64: target, 128: target},
+            [f"decode-{dtype}", f"-g{group}-"],
+            CACHED,
+        )
+        for dtype, targets in (
+            ("f32", {1: (95, 97), 4: (93, 96), 8: (88, 93)}),
+            ("bf16", {1: (92, 95), 4: (90, 94), 8: (80, 90)}),
+        )
+        for group, target in targets.items()
     ),
-    ("f32 tiny, S=64", {64: (80, 0), 128: (80, 0)}, ["tiny-f32-s64"], []),
-    ("bf16 prefill", {64: (82, 82), 128: (84, 84)}, ["prefill-bf16"], ["causal", "s512-"]),
-    ("bf16 causal", {64: (75, 75), 128: (77, 77)}, ["prefill-bf16", "causal"], ["s512-"]),
-    ("f32 decode, groups 1 and 4", {64: (75, 88), 128: (75, 88)}, ["decode-f32"], ["-g8-"]),
-    ("f32 decode, group 8", {64: (60, 75), 128: (60, 75)}, ["decode-f32", "-g8-"], []),
-    ("bf16 decode, groups 1 and 4", {64: (75, 88), 128: (75, 88)}, ["decode-bf16"], ["-g8-"]),
-    ("bf16 decode, group 8", {64: (60, 75), 128: (60, 75)}, ["decode-bf16", "-g8-"], []),
+    *(
+        (
+            f"{dtype} decode in caches, groups 4 and 8",
+            {64: (75, 75), 128: (75, 75)},
+            [f"decode-{dtype}"],
+            ["-g1-", "-s16384-", "-s65536-"],
+        )
+        for dtype in ("f32", "bf16")
+    ),
 ]
 
 
@@ -60,11 +75,11 @@ def seconds(cell: Row) -> float:
 
 def share(cell: Row) -> float:
     """Percent of the ceiling by which the case is judged; NaN where it was not measured."""
+    fractions = [cell["fraction_of_fma"]]
     if cell["case"].startswith("decode"):  # files of before have no bandwidth in place
-        fraction = cell.get("fraction_of_bandwidth_in_place") or cell["fraction_of_bandwidth"]
-    else:
-        fraction = cell["fraction_of_fma"]
-    return math.nan if fraction is None else 100 * float(fraction)
+        in_place = cell.get("fraction_of_bandwidth_in_place")
+        fractions.append(in_place or cell["fraction_of_bandwidth"])
+    return math.nan if None in fractions else 100 * max(fractions)
 
 
 def share_text(cell: Row | None) -> str:
@@ -79,12 +94,12 @@ def share_text(cell: Row | None) -> str:
 
 
 class Session:
-    """The measured cells of a results file: the variants of one name by their fastest."""
+    """The measured cells of results files: the variants of one name by their fastest."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, paths: list[Path]) -> None:
         """Read the cells that were measured."""
         self.fastest: dict[tuple[str, str, int], Row] = {}
-        for line in path.read_text(encoding="utf-8").splitlines():
+        for line in (line for path in paths for line in path.read_text("utf-8").splitlines()):
             cell = json.loads(line)
             if cell["type"] != "cell" or cell["state"] != "ok":
                 continue
@@ -120,16 +135,16 @@ def named(session: Session, has: list[str], lacks: list[str]) -> list[str]:
     ]
 
 
-def target_text(session: Session, cases: list[str], targets: tuple[int, int]) -> str:
-    """Of the shares on each thread count the spread, and how many reach the target."""
+def target_text(session: Session, cases: list[str], targets: tuple[float, float] | None) -> str:
+    """Of the shares on each thread count the spread, and how many reach the target, if any."""
     texts = []
-    for threads, target in zip(THREADS, targets, strict=True):
+    for threads, target in zip(THREADS, targets or (0, 0), strict=True):
         cells = [session.best(case, threads) for case in cases]
         shares = [share(cell) for cell in cells if cell]
         if not shares or not target:
             continue
         reached = sum(percent >= target for percent in shares)
-        texts.append(f"{spread(shares, 1)} ({target}: {reached} of {len(shares)})")
+        texts.append(f"{spread(shares, 1)} ({target:g}: {reached} of {len(shares)})")
     return "; ".join(texts)
 
 
@@ -138,8 +153,8 @@ def print_targets(session: Session) -> None:
     print("| figure | D=64: 1 thread; 2 threads | D=128: 1 thread; 2 threads |\n|---|---|---|")
     for name, targets, has, lacks in TARGETS:
         texts = [
-            target_text(session, named(session, [*has, f"-d{dim}"], lacks), target)
-            for dim, target in targets.items()
+            target_text(session, named(session, [*has, f"-d{dim}"], lacks), targets.get(dim))
+            for dim in (64, 128)
         ]
         print(f"| {name} | {' | '.join(texts)} |")
 
@@ -169,12 +184,12 @@ def print_cases(session: Session) -> None:
 
 
 def main() -> None:
-    """Print the three tables of the file named on the command line."""
+    """Print the three tables of the files named on the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("file", type=Path)
-    session = Session(parser.parse_args().file)
+    parser.add_argument("files", type=Path, nargs="+", metavar="FILE")
+    session = Session(parser.parse_args().files)
     print_targets(session)
     print()
     print_rival(session)
