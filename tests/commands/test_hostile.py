@@ -37,8 +37,8 @@ EXPECTED = [
     ("moves_thread", "failed", r"the kernel moved thread 1 off CPU \d+;", "moved thread 1 off CPU"),
 ]
 if EMULATED:
-    # It does not say which access it was, and has the last word of what is printed.  It has no
-    # filter that keeps processes from being started, and dies of a memory limit itself.
+    # The emulator does not say which access it was, and has the last word of what is printed.  It
+    # has no filter that keeps processes from being started, and dies of a memory limit itself.
     OTHERWISE = {
         "segfaults": "SIGSEGV while .* own input: access at a null pointer",
         "corrupts_heap": "SIGABRT while ",

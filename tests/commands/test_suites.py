@@ -29,11 +29,10 @@ def cell(case: str, kernel: str, threads: int, seconds: float, **more: object) -
 class Suites(unittest.TestCase):
     def printed(self, *cells: dict[str, object]) -> list[str]:
         with tempfile.TemporaryDirectory() as folder:
-            paths = [pathlib.Path(folder) / name for name in ("first.jsonl", "second.jsonl")]
-            for path, half in zip(
-                paths, (cells[: len(cells) // 2], cells[len(cells) // 2 :]), strict=True
-            ):
-                path.write_text("".join(json.dumps(row) + "\n" for row in half), encoding="utf-8")
+            paths = [pathlib.Path(folder) / f"{half}.jsonl" for half in (0, 1)]
+            for half, path in enumerate(paths):
+                text = "".join(json.dumps(row) + "\n" for row in cells[half::2])
+                path.write_text(text, encoding="utf-8")
             command = [sys.executable, str(SCRIPT), *map(str, paths)]
             return subprocess.run(
                 command, check=True, capture_output=True, text=True
