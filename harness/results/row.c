@@ -228,7 +228,7 @@ bool row_finish(struct cell *cell, const char *command, uint64_t seed)
                         json_array_size(cell->launches) ? counters_of(cell) : json_null());
     json_t *library = json_object_get(json_array_get(cell->launches, 0), "library");
     json_object_set_new(row, "library", library ? json_incref(library) : json_null());
-    const bool called = cell->blas && cell->state != CELL_UNAVAILABLE; /* not only chosen for */
+    const bool called = cell->blas && cell->state != CELL_UNAVAILABLE; /* else none ran */
     json_object_set_new(row, "blas", called ? json_incref(cell->blas) : json_null());
     json_object_set_new(row, "ring", ring_of(cell));
     json_object_set_new(row, "memory_in_place", memory_in_place(cell));

@@ -26,9 +26,9 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from attntools import gate, gate_kept, selection
+from attntools import gate, selection
 from attntools.cli import Exit, ToolError, guard, parser, say, scratch_folder
-from attntools.files import OutputError, refuse_unwritable, write_text
+from attntools.files import OutputError, cache, refuse_unwritable, write_text
 from attntools.gate_builds import ROOT
 from attntools.gate_summary import Outcome, markdown
 
@@ -86,7 +86,7 @@ class Bisection:
         asked = [str(ROOT), good, bad, selection.words(options), options.memory]
         asked += [options.huge_pages, options.metric, options.threshold]
         key = hashlib.sha256(repr(asked).encode()).hexdigest()[:40]
-        self.tree = gate_kept.folder().parent / TOOL / key
+        self.tree = cache(TOOL) / key
         if not (self.tree / ".git").exists():
             self.begin(good, bad)
         self.known = len(re.findall(r"^git bisect (good|bad|skip) ", self.log(), re.MULTILINE))

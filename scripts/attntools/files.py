@@ -1,4 +1,4 @@
-"""Writes output to files, devices and pipes.
+"""Writes output to files, devices and pipes; says where tools keep what they can do without.
 
 A regular file is replaced as a whole, so that a reader never sees half of one: a temporary file is
 written, then renamed.  A device or a pipe is written to, never replaced.  Standard library only.
@@ -20,6 +20,12 @@ ORDINARY_MODE = 0o666
 
 class OutputError(OSError):
     """An output could not be written; `filename` is the one that the user gave."""
+
+
+def cache(tool: str) -> Path:
+    """A tool's folder there; a relative XDG_CACHE_HOME counts as none, as its standard says."""
+    chosen = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return (chosen if chosen.is_absolute() else Path.home() / ".cache") / "attnbench" / tool
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from attntools.cli import say
-from attntools.files import replacing
+from attntools.files import cache, replacing
 
 # Programs kept, of some 2 MB each; above that the least recently used goes.
 MOST = 20
@@ -25,9 +25,8 @@ ENVIRONMENT = ("CC", "CFLAGS", "CPPFLAGS", "LDFLAGS", "CMAKE_PREFIX_PATH", "PKG_
 
 
 def folder() -> Path:
-    """Where programs are kept; a relative XDG_CACHE_HOME counts as none, as its standard says."""
-    chosen = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    return (chosen if chosen.is_absolute() else Path.home() / ".cache") / "attnbench/gate"
+    """Where programs are kept."""
+    return cache("gate")
 
 
 def _lock(tool: str):  # noqa: ANN202

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from attntools import gate_kept
 from attntools.bisect import git
 from attntools.cli import ToolError
+from attntools.files import cache
 from attntools.gate_builds import ROOT
 from attntools.mutants_units import Unit, units_of
 
@@ -118,7 +118,7 @@ class Grounds:
 
     def __init__(self, commit: str) -> None:
         """Takes the tree of a commit, which is built where it is not there yet."""
-        self.place = gate_kept.folder().parent / "mutants"
+        self.place = cache("mutants")
         self.tree, self.program = self.place / "tree", self.place / "attnbench"
         self.build = self.tree / "build/mutants"
         stamp = self.place / "commit"

@@ -16,6 +16,7 @@ import functools
 import hashlib
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -23,14 +24,10 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-TIDY = "clang-tidy-14"
+from attntools.files import cache
+
+TOOL, TIDY = "tidy", "clang-tidy-14"
 DAYS = 60  # without use, after which an answer is forgotten
-
-
-def folder() -> Path:
-    """Where it is remembered what passed."""
-    chosen = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    return (chosen if chosen.is_absolute() else Path.home() / ".cache") / "attnbench/tidy"
 
 
 def _headers(command: list[str], where: str) -> list[Path]:
@@ -74,7 +71,7 @@ def passes(
     known = None
     # What is wrong with a file that does not even give a digest, clang-tidy says.
     with contextlib.suppress(OSError, subprocess.CalledProcessError):
-        known = folder() / digest(entries, same) if entries else None
+        known = cache(TOOL) / digest(entries, same) if entries else None
     if known and known.exists():
         known.touch()
         return True
@@ -82,8 +79,8 @@ def passes(
         [TIDY, "--quiet", "-p", str(commands), f"--checks={checks}", name],
         check=False, capture_output=True, text=True,
     )  # fmt: skip
-    noise = ("warning generated", "warnings generated", "Suppressed ")
-    errors = [line for line in said.stderr.splitlines() if not any(n in line for n in noise)]
+    noise = re.compile(r".* warnings? generated|Suppressed ")
+    errors = [line for line in said.stderr.splitlines() if not noise.match(line)]
     told = said.stdout + "".join(line + "\n" for line in errors)
     sys.stdout.write(told)
     if known and said.returncode == 0 and not told:
@@ -104,7 +101,7 @@ def run(commands: Path, checks: str, names: list[str]) -> bool:
         passed = list(
             pool.map(lambda n: passes(commands, checks, n, by_file.get(n, []), same), names)
         )
-    for known in folder().glob("*") if folder().is_dir() else ():
+    for known in cache(TOOL).glob("*"):
         if known.stat().st_mtime < time.time() - DAYS * 86400:
             known.unlink(missing_ok=True)
     return all(passed)

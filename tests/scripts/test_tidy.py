@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from attntools import tidy
+from attntools import files, tidy
 
 # Says something of files with BUG in them, and writes down what it was asked for.
 FAKE = """#!/bin/sh
@@ -124,9 +124,9 @@ def test_without_a_place_to_remember_everything_is_looked_at(tree: Tree, tmp_pat
 
 def test_what_nobody_asked_for_in_two_months_is_forgotten(tree: Tree) -> None:
     tree.asked()
-    (known,) = tidy.folder().iterdir()
+    (known,) = files.cache("tidy").iterdir()
     os.utime(known, (0, 0))
     tree.write("a.h", "#define A 2\n")
     tidy._contents.cache_clear()
     tree.asked()
-    assert known.name not in [path.name for path in tidy.folder().iterdir()]
+    assert known.name not in [path.name for path in files.cache("tidy").iterdir()]
