@@ -151,13 +151,36 @@ static inline void show_keys(struct work *w)
             bias_term(w, j) != -INFINITY;
 }
 
+/* Of rows of one type, which the compiler is told by calling with the constant; in lanes, so that it can
+ * use vectors. */
+static inline __attribute__((always_inline)) real dot_of(const void *q, const void *k,
+                                                         enum attn_dtype dtype, size_t n)
+{
+    enum { LANES = 8 };
+    real lanes[LANES] = {0}, sum = 0;
+    size_t d = 0;
+    for (; d + LANES <= n; d += LANES)
+        for (size_t l = 0; l < LANES; l++)
+            lanes[l] += element(q, dtype, d + l) * element(k, dtype, d + l);
+    for (; d < n; d++)
+        sum += element(q, dtype, d) * element(k, dtype, d);
+    for (size_t l = 0; l < LANES; l++)
+        sum += lanes[l];
+    return sum;
+}
+
 static inline real dot(const struct work *w, ptrdiff_t j)
 {
     const struct attn_tensor *q = &w->tensors->q, *k = &w->tensors->k;
     const void *q_row = attn_row(q, w->b, w->h, w->sequence.q_first + w->i);
     const void *k_row = kv_row(w, k, j);
+    const size_t n = w->problem->qk_dim;
     real sum = 0;
-    for (size_t d = 0; d < w->problem->qk_dim; d++)
+    if (q->dtype == ATTN_F32 && k->dtype == ATTN_F32)
+        return dot_of(q_row, k_row, ATTN_F32, n);
+    if (q->dtype == ATTN_BF16 && k->dtype == ATTN_BF16)
+        return dot_of(q_row, k_row, ATTN_BF16, n);
+    for (size_t d = 0; d < n; d++)
         sum += element(q_row, q->dtype, d) * (key_scale(w, j, d) * element(k_row, k->dtype, d));
     return sum;
 }
@@ -203,13 +226,35 @@ static inline real inverse(const struct work *w)
     return w->l == 0 ? 0 : 1 / w->l;
 }
 
+/* Adds p times so many elements of a row of values. */
+static inline __attribute__((always_inline)) void add_of(real *restrict o, real p, const void *v,
+                                                         enum attn_dtype dtype, size_t n)
+{
+    for (size_t d = 0; d < n; d++)
+        o[d] += p * element(v, dtype, d);
+}
+
+static inline void add_value(struct work *w, ptrdiff_t j, real p)
+{
+    const struct attn_tensor *v = &w->tensors->v;
+    const size_t n = w->problem->v_dim;
+    if (v->dtype == ATTN_F32)
+        add_of(w->o, p, kv_row(w, v, j), ATTN_F32, n);
+    else if (v->dtype == ATTN_BF16)
+        add_of(w->o, p, kv_row(w, v, j), ATTN_BF16, n);
+    else
+        for (size_t d = 0; d < n; d++)
+            w->o[d] += p * value(w, j, d);
+}
+
 static inline void sum_values(struct work *w)
 {
+    const real factor = inverse(w);
     for (size_t d = 0; d < w->problem->v_dim; d++)
         w->o[d] = 0;
     for (ptrdiff_t j = w->seen.lo; j < w->seen.hi; j++)
-        for (size_t d = 0; w->shown[j] && d < w->problem->v_dim; d++)
-            w->o[d] += w->scores[j] * inverse(w) * value(w, j, d);
+        if (w->shown[j])
+            add_value(w, j, w->scores[j] * factor);
 }
 
 static inline void store_lse(struct work *w, real lse)
