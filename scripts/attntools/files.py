@@ -23,7 +23,7 @@ class OutputError(OSError):
 
 
 def cache(tool: str) -> Path:
-    """A tool's folder there; a relative XDG_CACHE_HOME counts as none, as its standard says."""
+    """A tool's cache folder; a relative XDG_CACHE_HOME counts as none, as its standard says."""
     chosen = Path(os.environ.get("XDG_CACHE_HOME", ""))
     return (chosen if chosen.is_absolute() else Path.home() / ".cache") / "attnbench" / tool
 

@@ -14,7 +14,7 @@ endif()
 # ThreadSanitizer sees the code that it compiled; Archer, which LLVM's OpenMP loads, tells it which
 # threads wait for which.  What else of OpenMP's own code it sees is none of its business.
 find_library(ATTNBENCH_ARCHER archer HINTS /usr/lib/llvm-14/lib REQUIRED)
-set(race_environment TSAN_OPTIONS=ignore_noninstrumented_modules=1 OMP_WAIT_POLICY=passive
+set(race_environment TSAN_OPTIONS=ignore_noninstrumented_modules=1
                      OMP_TOOL_LIBRARIES=${ATTNBENCH_ARCHER})
 
 # The race is reported, its twin is not.  Without Archer the twin is: its silence is Archer's doing.
