@@ -56,6 +56,22 @@ static size_t at(size_t heads, size_t rows, size_t b, size_t head, size_t row)
     return (b * heads + head) * rows + row;
 }
 
+/* What the kernel computes for a piece. */
+static struct attn_problem problem_of(const struct ring *ring, const struct piece *piece)
+{
+    struct attn_problem part = ring->problem;
+    part.batch = 1;
+    part.q_heads = piece->heads * (part.q_heads / part.kv_heads);
+    part.kv_heads = piece->heads;
+    part.q_len = piece->rows;
+    part.kv_len = piece->keys;
+    part.mask = piece->causal ? ATTN_MASK_CAUSAL : ATTN_MASK_NONE;
+    part.outputs = ATTN_OUTPUT_O | ATTN_OUTPUT_LSE;
+    part.layout = ATTN_BHSD;
+    part.scale = attn_problem_scale(&ring->problem);
+    return part;
+}
+
 /* Calls the kernel for a piece, its results into o and lse, whose heads are so many rows apart. */
 static void call(const struct cut *cut, const struct piece *piece, const struct ring_sums *to,
                  size_t apart)
@@ -68,18 +84,9 @@ static void call(const struct cut *cut, const struct piece *piece, const struct 
     const size_t q_at =
         at(p->q_heads, q_rows, piece->b, piece->g * group, cut->block->q_first + piece->row);
     const size_t k_at = at(p->kv_heads, cut->k_rows, piece->b, piece->g, cut->block->k_first);
-    struct attn_problem part = *p;
+    const struct attn_problem part = problem_of(ring, piece);
     struct attn_plan plan;
     const char *why;
-    part.batch = 1;
-    part.q_heads = heads;
-    part.kv_heads = piece->heads;
-    part.q_len = piece->rows;
-    part.kv_len = piece->keys;
-    part.mask = piece->causal ? ATTN_MASK_CAUSAL : ATTN_MASK_NONE;
-    part.outputs = ATTN_OUTPUT_O | ATTN_OUTPUT_LSE;
-    part.layout = ATTN_BHSD;
-    part.scale = attn_problem_scale(p);
     struct attn_tensors tensors = {
         .size = sizeof tensors,
         .q = tensor(cut->q + q_at * p->qk_dim * element, p->dtype, heads, q_rows, p->qk_dim),
@@ -90,7 +97,7 @@ static void call(const struct cut *cut, const struct piece *piece, const struct 
     };
     const bool planned = attn_plan_init(&plan, ring->kernel, &part, ring->setting.threads,
                                         ring->workspace, ring->workspace_bytes, &why);
-    assert(planned); /* ring_open() has tried */
+    assert(planned); /* ring_workspace() has asked for each piece */
     (void)planned;
     attn_execute(&plan, &tensors);
     attn_plan_destroy(&plan);
@@ -115,7 +122,7 @@ static void merge_piece(const struct cut *cut, const struct piece *piece)
         }
 }
 
-static void run(const struct cut *cut, const struct piece *piece)
+static void run(const struct cut *cut, const struct piece *piece, void *travel)
 {
     const struct ring *ring = cut->ring;
     const struct attn_problem *p = &ring->problem;
@@ -129,6 +136,7 @@ static void run(const struct cut *cut, const struct piece *piece)
         call(cut, piece, &ring->piece, piece->rows);
         merge_piece(cut, piece);
     }
+    ring_progress(cut->ring, travel);
 }
 
 /* How many KV heads and queries of a block a piece takes: all where nothing is under way. */
@@ -149,30 +157,71 @@ static void size_pieces(const struct cut *cut, bool under_way, size_t *heads, si
     }
 }
 
-static void run_block(const struct cut *cut, struct ring_travel *travel)
+/* Hands over each piece of a block of sequence b. */
+static void each_piece(const struct cut *cut, size_t b, bool under_way,
+                       void (*take)(const struct cut *cut, const struct piece *piece,
+                                    void *context),
+                       void *context)
 {
     const struct ring_block *block = cut->block;
-    const struct attn_problem *p = &cut->ring->problem;
+    const size_t kv_heads = cut->ring->problem.kv_heads;
     const ptrdiff_t ahead = (ptrdiff_t)block->k_rows - (ptrdiff_t)block->q_rows;
     size_t heads, rows;
-    size_pieces(cut, travel->count, &heads, &rows);
-    for (size_t b = 0; b < p->batch; b++)
-        for (size_t g = 0; g < p->kv_heads; g += heads)
-            for (size_t row = 0; row < block->q_rows; row += rows) {
-                const struct piece piece = {
-                    .b = b,
-                    .g = g,
-                    .heads = at_most(heads, p->kv_heads - g),
-                    .row = row,
-                    .rows = at_most(rows, block->q_rows - row),
-                    .keys = block->causal
-                                ? (size_t)((ptrdiff_t)at_most(row + rows, block->q_rows) + ahead)
-                                : block->k_rows,
-                    .causal = block->causal,
-                };
-                run(cut, &piece);
-                ring_progress(cut->ring, travel);
-            }
+    size_pieces(cut, under_way, &heads, &rows);
+    for (size_t g = 0; g < kv_heads; g += heads)
+        for (size_t row = 0; row < block->q_rows; row += rows) {
+            const struct piece piece = {
+                .b = b,
+                .g = g,
+                .heads = at_most(heads, kv_heads - g),
+                .row = row,
+                .rows = at_most(rows, block->q_rows - row),
+                .keys = block->causal
+                            ? (size_t)((ptrdiff_t)at_most(row + rows, block->q_rows) + ahead)
+                            : block->k_rows,
+                .causal = block->causal,
+            };
+            take(cut, &piece, context);
+        }
+}
+
+/* What the kernel needs for pieces. */
+struct needs {
+    size_t bytes;        /* most workspace */
+    const char *missing; /* what it does not do; NULL: nothing */
+};
+
+static void note_needs(const struct cut *cut, const struct piece *piece, void *context)
+{
+    const struct ring *ring = cut->ring;
+    const struct attn_problem part = problem_of(ring, piece);
+    struct needs *needs = context;
+    const char *why;
+    if (!attn_supports(ring->kernel, &part, &why))
+        needs->missing = why;
+    else
+        needs->bytes =
+            at_least(needs->bytes, attn_workspace_size(ring->kernel, &part, ring->setting.threads));
+}
+
+bool ring_workspace(struct ring *ring, size_t *bytes, const char **why)
+{
+    struct needs needs = {.missing = NULL};
+    for (int from = 0; from < ring->setting.ranks; from++) {
+        const struct ring_part keys = ring_part(ring->problem.kv_len, from, ring->setting.ranks);
+        struct ring_block blocks[RING_BLOCKS];
+        const bool met = !ring->keys_stay || from == ring->setting.rank;
+        const size_t count = met ? ring_blocks(&ring->problem, &ring->parts.q, &keys, blocks) : 0;
+        for (size_t i = 0; i < count; i++) {
+            const struct cut cut = {.ring = ring, .block = &blocks[i]};
+            each_piece(&cut, 0, false, note_needs, &needs); /* sequences are alike */
+            if (!ring->keys_stay)
+                each_piece(&cut, 0, true, note_needs, &needs);
+        }
+    }
+    *bytes = needs.bytes;
+    *why = needs.missing;
+    return !needs.missing;
 }
 
 /* Nothing seen yet: O = 0 and LSE = -inf. */
@@ -206,7 +255,8 @@ void ring_compute(struct ring *ring, const void *q, const void *kv, const struct
             .k_rows = k_rows,
             .direct = direct,
         };
-        run_block(&cut, travel);
+        for (size_t b = 0; b < p->batch; b++)
+            each_piece(&cut, b, travel->count, run, travel);
     }
 }
 

@@ -49,23 +49,11 @@ static void *take(struct ring *ring, size_t bytes)
     return aligned_alloc(align, rounded);
 }
 
-/* What the kernel needs for a piece: the most of one head or all, masked or not, of this rank's keys. */
 static bool take_workspace(struct ring *ring, const char **why)
 {
-    struct attn_problem p = ring->problem;
-    p.outputs = ATTN_OUTPUT_O | ATTN_OUTPUT_LSE;
-    p.batch = 1;
-    p.q_len = ring_part_rows(&ring->parts.q);
-    p.kv_len = most_keys(ring);
-    for (int n = 0; n < 4; n++) {
-        p.mask = n % 2 ? ATTN_MASK_CAUSAL : ATTN_MASK_NONE;
-        p.kv_heads = n / 2 ? ring->problem.kv_heads : 1;
-        p.q_heads = p.kv_heads * (ring->problem.q_heads / ring->problem.kv_heads);
-        if (p.q_len && p.kv_len && !attn_supports(ring->kernel, &p, why))
-            return false;
-        const size_t bytes = attn_workspace_size(ring->kernel, &p, ring->setting.threads);
-        ring->workspace_bytes = bytes > ring->workspace_bytes ? bytes : ring->workspace_bytes;
-    }
+    if (!ring_workspace(ring, &ring->workspace_bytes, why))
+        return false;
+    *why = "out of memory";
     ring->workspace = take(ring, ring->workspace_bytes);
     return ring->workspace;
 }

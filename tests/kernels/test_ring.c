@@ -9,8 +9,10 @@
 
 #include <cmocka.h>
 
+#include <math.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/random.h"
 #include "ring.h"
 
@@ -175,6 +177,61 @@ static void few_queries_are_for_split_kv(void **state)
     }
 }
 
+/* The other ranks, which have nothing to add. */
+struct ring_sums;
+void __wrap_ring_receive_sums(struct ring *ring, const struct ring_sums *sums, int from);
+void __wrap_ring_merge_all(struct ring *ring, const struct ring_sums *into,
+                           const struct ring_sums *from);
+
+void __wrap_ring_receive_sums(struct ring *ring, const struct ring_sums *sums, int from)
+{
+    (void)ring, (void)sums, (void)from;
+}
+
+void __wrap_ring_merge_all(struct ring *ring, const struct ring_sums *into,
+                           const struct ring_sums *from)
+{
+    (void)ring, (void)into, (void)from;
+}
+
+/* The two stretches of rank 0 are a block each, as the queries do not see all of the second: one split of keys
+ * where both together are two, for which split_kv needs more memory if it has many threads. */
+static void its_memory_is_enough_for_any_number_of_keys(void **state)
+{
+    enum { RANKS = 3, DIM = 16, ROWS = 2, KEYS = 2400 };
+    static const float zeros[KEYS * 2 * DIM];
+    static float o[2 * ROWS * DIM], lse[2 * ROWS];
+    struct attn_problem p;
+    (void)state;
+    attn_problem_init(&p);
+    p.q_heads = 2;
+    p.kv_heads = 1;
+    p.qk_dim = p.v_dim = DIM;
+    p.q_len = ROWS;
+    p.mask = ATTN_MASK_CAUSAL;
+    for (int threads = 1; threads <= 8; threads += 7)
+        for (p.kv_len = 400; p.kv_len <= KEYS; p.kv_len += 1 + below(100)) {
+            const struct ring_setting setting = {.problem = &p,
+                                                 .isa = ATTN_ISA_BASELINE,
+                                                 .threads = threads,
+                                                 .ranks = RANKS,
+                                                 .clock = clock_now};
+            const struct ring_operands operands = {zeros, zeros, o, lse};
+            const struct ring_part keys = ring_part(p.kv_len, 0, RANKS);
+            struct ring_times times = {0};
+            const char *why;
+            struct ring *ring = ring_open(&setting, &why);
+            assert_non_null(ring);
+            assert_string_equal(ring_block_kernel(ring)->name, "split_kv");
+            ring_execute(ring, &operands, &times);
+            for (size_t row = 0; row < 2 * ROWS; row++) {
+                const size_t unseen = ROWS - 1 - row % ROWS;
+                assert_float_equal(lse[row], logf((float)(ring_part_rows(&keys) - unseen)), 1e-5f);
+            }
+            ring_close(ring);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -183,6 +240,7 @@ int main(void)
         cmocka_unit_test(causal_work_is_the_same_in_every_rank_and_step),
         cmocka_unit_test(own_keys_and_queries_are_one_block),
         cmocka_unit_test(few_queries_are_for_split_kv),
+        cmocka_unit_test(its_memory_is_enough_for_any_number_of_keys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
