@@ -14,18 +14,24 @@ static bool seems_finite(const struct work *w, ptrdiff_t j)
     return true;
 }
 
+static void show_hidden(struct work *w)
+{
+    const struct attn_range seen = w->seen;
+    w->seen = (struct attn_range){0, (ptrdiff_t)w->sequence.kv_len};
+    for (ptrdiff_t j = 0; j < w->seen.hi; j++)
+        if (j < seen.lo || j >= seen.hi || !w->shown[j]) {
+            w->scores[j] = 0;
+            w->shown[j] = seems_finite(w, j);
+        }
+}
+
 static void row(struct work *w)
 {
     make_scores(w);
     find_maximum(w);
     exponentiate(w);
-    const struct attn_range seen = w->seen;
-    w->seen = (struct attn_range){0, (ptrdiff_t)w->sequence.kv_len};
-    for (ptrdiff_t j = 0; w->l != 0 && j < w->seen.hi; j++)
-        if (j < seen.lo || j >= seen.hi || !w->shown[j]) {
-            w->scores[j] = 0;
-            w->shown[j] = seems_finite(w, j);
-        }
+    if (w->l != 0) /* the row has keys */
+        show_hidden(w);
     sum_values(w);
     store(w);
 }
