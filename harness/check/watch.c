@@ -3,8 +3,6 @@
  */
 #include "watch.h"
 
-#include <omp.h>
-
 #include "system/aftermath.h"
 #include "system/fault.h"
 
@@ -41,8 +39,6 @@ static void expect(const struct trial *trial)
 void check_watch_begin(const struct trial *trial, int threads)
 {
     expect(trial);
-#pragma omp parallel num_threads(threads)
-    fault_thread(omp_get_thread_num());
     aftermath_begin(threads);
 }
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "fault.h"
 #include "float_env.h"
 
 #define MOST_CPUS 8192   /* of any kernel's configuration */
@@ -136,6 +137,7 @@ void aftermath_begin(int threads)
     calls++;
 #pragma omp parallel num_threads(threads)
     {
+        fault_thread(omp_get_thread_num());
         float_env_reset();
         note_place();
     }

@@ -11,8 +11,9 @@
 
 #define AFTERMATH_TEXT 256
 
-/* Gives `threads` threads the floating-point environment that a program starts with, and notes
- * where they may run and which threads the process has. */
+/* Gives `threads` threads the floating-point environment that a program starts with and their numbers
+ * for messages about faults (fault.h), and notes where they may run and which threads the process
+ * has. */
 void aftermath_begin(int threads);
 
 /* Puts environment and places back; false where there was something to put back, or where the
