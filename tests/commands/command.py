@@ -42,8 +42,8 @@ BUSY = " is measuring on this machine too: expect noise"
 HANGS = 1200
 # For a session of large cells: an emulator takes long for them.
 PATIENCE = ["--timeout", str(HANGS)] if EMULATED else []
-# One launch a cell.
-BRIEF = ["--launches", "1"]
+# One launch a cell, of a few samples.
+BRIEF = ["--launches", "1", "--seconds", "0.01"]
 
 
 def _of_one_thread(arguments: Sequence[str]) -> bool:

@@ -81,12 +81,12 @@ sub visible {
     return ( $first, $last );
 }
 
-# Where row (b, h, i) of a tensor of so many heads, rows and columns begins.
-sub row {
-    my ( $b, $h, $i, $heads, $rows, $columns ) = @_;
+# Where the rows of (b, h) begin in a tensor of so many heads, rows and columns, and how far each is from the next.
+sub rows {
+    my ( $b, $h, $heads, $rows, $columns ) = @_;
     return $bound{shape}{layout} eq 'bshd'
-      ? ( ( $b * $rows + $i ) * $heads + $h ) * $columns
-      : ( ( $b * $heads + $h ) * $rows + $i ) * $columns;
+      ? ( ( $b * $rows * $heads + $h ) * $columns, $heads * $columns )
+      : ( ( $b * $heads + $h ) * $rows * $columns, $columns );
 }
 
 # Where element (b, h, i, 0) of bias or mask is, and how far the next key's: dimensions of 1 are shared.
@@ -122,11 +122,15 @@ sub attend {
     my ( $d, $dv, $n ) = @$s{qw(qk_dim v_dim kv_len)};
     my $g = floor( $h / ( $s->{q_heads} / $s->{kv_heads} ) );
     my ( $keys, $add ) = masked( $bias, $mask, $b, $h, $i, visible($i) );
-    my $at = row( $b, $h, $i, $s->{q_heads}, $s->{q_len}, $d );
+    my ( $query, $next_query ) = rows( $b, $h, $s->{q_heads}, $s->{q_len}, $d );
+    my ( $key, $next_key ) = rows( $b, $g, $s->{kv_heads}, $n, $d );
+    my ( $value, $next_value ) = rows( $b, $g, $s->{kv_heads}, $n, $dv );
+    $query += $i * $next_query;
+    my @q = @$q[ $query .. $query + $d - 1 ];
     my ( @x, $most );
     for my $j (@$keys) {
-        my ( $key, $dot ) = ( row( $b, $g, $j, $s->{kv_heads}, $n, $d ), 0 );
-        $dot += $q->[ $at + $_ ] * $k->[ $key + $_ ] for 0 .. $d - 1;
+        my ( $at, $dot ) = ( $key + $j * $next_key, 0 );
+        $dot += $_ * $k->[ $at++ ] for @q;
         push @x, my $x = $s->{scale} * $dot + ( $add->{$j} // 0 );
         $most = $x if !defined $most || $x > $most || $x != $x;
     }
@@ -134,10 +138,10 @@ sub attend {
     my @sum   = (0) x $dv;
     my $total = 0;
     for my $j (@$keys) {
-        my $p     = exp( shift(@x) - $most );
-        my $value = row( $b, $g, $j, $s->{kv_heads}, $n, $dv );
+        my $p  = exp( shift(@x) - $most );
+        my $at = $value + $j * $next_value;
         $total += $p;
-        $sum[$_] += $p * $v->[ $value + $_ ] for 0 .. $dv - 1;
+        $_ += $p * $v->[ $at++ ] for @sum;
     }
     $o->[ $to + $_ ] = $total ? $sum[$_] / $total : 0 for 0 .. $dv - 1;
     return $total ? $most + log $total : -9**9**9;
@@ -150,10 +154,8 @@ sub call {
     my ( @o, @lse );
     for my $b ( 0 .. $s->{batch} - 1 ) {
         for my $h ( 0 .. $s->{q_heads} - 1 ) {
-            for my $i ( 0 .. $s->{q_len} - 1 ) {
-                my $to = row( $b, $h, $i, $s->{q_heads}, $s->{q_len}, $s->{v_dim} );
-                push @lse, attend( @inputs, \@o, $b, $h, $i, $to );
-            }
+            my ( $to, $next ) = rows( $b, $h, $s->{q_heads}, $s->{q_len}, $s->{v_dim} );
+            push @lse, attend( @inputs, \@o, $b, $h, $_, $to + $_ * $next ) for 0 .. $s->{q_len} - 1;
         }
     }
     return ( \@o, \@lse );
