@@ -76,7 +76,10 @@ class Cluster:
         self.nodes = [node for nodes in partitions.values() for node in nodes]
         self.cpus = cpus
         self.daemons: dict[str, subprocess.Popen[bytes]] = {}
-        self.environment = os.environ | {"SLURM_CONF": str(folder / "slurm.conf")}
+        self.environment = os.environ | {
+            "SLURM_CONF": str(folder / "slurm.conf"),
+            "TMPDIR": str(folder),  # ReFrame leaves a log there
+        }
         self.stack = ExitStack()
 
     def configure(self) -> None:
