@@ -97,7 +97,7 @@ static void call(const struct cut *cut, const struct piece *piece, const struct 
     };
     const bool planned = attn_plan_init(&plan, ring->kernel, &part, ring->setting.threads,
                                         ring->workspace, ring->workspace_bytes, &why);
-    assert(planned); /* ring_workspace() has asked for each piece */
+    assert(planned); /* ring_note_workspace() has asked for each piece */
     (void)planned;
     attn_execute(&plan, &tensors);
     attn_plan_destroy(&plan);
@@ -185,28 +185,22 @@ static void each_piece(const struct cut *cut, size_t b, bool under_way,
         }
 }
 
-/* What the kernel needs for pieces. */
-struct needs {
-    size_t bytes;        /* most workspace */
-    const char *missing; /* what it does not do; NULL: nothing */
-};
-
-static void note_needs(const struct cut *cut, const struct piece *piece, void *context)
+/* `missing`: where to say what the kernel does not do. */
+static void note_workspace(const struct cut *cut, const struct piece *piece, void *missing)
 {
-    const struct ring *ring = cut->ring;
+    struct ring *ring = cut->ring;
     const struct attn_problem part = problem_of(ring, piece);
-    struct needs *needs = context;
     const char *why;
-    if (!attn_supports(ring->kernel, &part, &why))
-        needs->missing = why;
+    if (attn_supports(ring->kernel, &part, &why))
+        ring->workspace_bytes = at_least(
+            ring->workspace_bytes, attn_workspace_size(ring->kernel, &part, ring->setting.threads));
     else
-        needs->bytes =
-            at_least(needs->bytes, attn_workspace_size(ring->kernel, &part, ring->setting.threads));
+        *(const char **)missing = why;
 }
 
-bool ring_workspace(struct ring *ring, size_t *bytes, const char **why)
+const char *ring_note_workspace(struct ring *ring)
 {
-    struct needs needs = {.missing = NULL};
+    const char *missing = NULL;
     for (int from = 0; from < ring->setting.ranks; from++) {
         const struct ring_part keys = ring_part(ring->problem.kv_len, from, ring->setting.ranks);
         struct ring_block blocks[RING_BLOCKS];
@@ -214,14 +208,12 @@ bool ring_workspace(struct ring *ring, size_t *bytes, const char **why)
         const size_t count = met ? ring_blocks(&ring->problem, &ring->parts.q, &keys, blocks) : 0;
         for (size_t i = 0; i < count; i++) {
             const struct cut cut = {.ring = ring, .block = &blocks[i]};
-            each_piece(&cut, 0, false, note_needs, &needs); /* sequences are alike */
+            each_piece(&cut, 0, false, note_workspace, &missing); /* sequences are alike */
             if (!ring->keys_stay)
-                each_piece(&cut, 0, true, note_needs, &needs);
+                each_piece(&cut, 0, true, note_workspace, &missing);
         }
     }
-    *bytes = needs.bytes;
-    *why = needs.missing;
-    return !needs.missing;
+    return missing;
 }
 
 /* Nothing seen yet: O = 0 and LSE = -inf. */

@@ -51,9 +51,10 @@ static void *take(struct ring *ring, size_t bytes)
 
 static bool take_workspace(struct ring *ring, const char **why)
 {
-    if (!ring_workspace(ring, &ring->workspace_bytes, why))
+    const char *missing = ring_note_workspace(ring);
+    *why = missing ? missing : "out of memory";
+    if (missing)
         return false;
-    *why = "out of memory";
     ring->workspace = take(ring, ring->workspace_bytes);
     return ring->workspace;
 }

@@ -7,8 +7,6 @@ import unittest
 
 from command import BRIEF, PATIENCE, CommandTest, Row, cells, launches, run
 
-SANITIZED = os.environ["ATTNBENCH_SANITIZED"] == "ON"
-
 # One of each, and some of them together.
 PROBLEMS = (
     "b=3,hq=4,hkv=2,s=40,d=16,packed=1",
@@ -43,7 +41,6 @@ class Operands(CommandTest):
                 self.assertEqual(row["state"], "ok")
                 self.assertGreater(row["check"]["rows"], 1000)
 
-    @unittest.skipIf(SANITIZED, "asks for bits alone; kernels/shapes is about memory")
     def test_where_tasks_end_changes_no_bit(self) -> None:
         """A tile of queries of one position is the last of its task or not, as threads are."""
         case = ("--suite", "conformance", "--case", "check-f32-causal-one-position")

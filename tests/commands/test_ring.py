@@ -178,12 +178,15 @@ class Ranks(Session):
     def test_decode_sends_partial_results_in_a_tree(self) -> None:
         """By split_kv, and by flash where there are more queries; each against the reference."""
         few = "hq=4,hkv=2,sq=2,skv=301,d=24,dv=17,mask=causal"
-        many = few.replace("sq=2", "sq=32").replace("skv=301", "skv=2001")
+        many = few.replace("sq=2", "sq=32").replace("skv=301", "skv=5001")
+        # two blocks of one split each, which need more memory than one of both
+        shorter = many.replace("skv=5001", "skv=2001")
         for problem, sums in (
             (f"{few},dtype=bf16", 4 * 2 * (17 + 1) * 4),
             (few, 4 * 2 * (17 + 1) * 4),
             (f"{many},dtype=bf16", 4 * 32 * (17 + 1) * 4),
             (many, 4 * 32 * (17 + 1) * 4),
+            (shorter, 4 * 32 * (17 + 1) * 4),
         ):
             with self.subTest(problem):
                 self.output = str(self.directory / f"{problem}.jsonl")

@@ -1,5 +1,5 @@
 /*
- * hangs: the last rank does, in a call, and the others leave the processor to who needs it: MPI spins.
+ * hangs: the last rank does, in a call.
  */
 #include <unistd.h>
 
@@ -13,7 +13,6 @@ void __wrap_ring_compute(struct ring *ring, const void *q, const void *kv,
                          const struct ring_part *keys, bool first, struct ring_travel *travel)
 {
     (void)ring, (void)q, (void)kv, (void)first, (void)travel;
-    nice(19);
     while (keys->first[0] > 0)
         pause();
 }
