@@ -10,9 +10,8 @@ import unittest
 from command import BESIDE, CommandTest, Row, cells, launches, run
 
 WRONG = os.environ["ATTNBENCH_WRONG"]
-SANITIZED = os.environ["ATTNBENCH_SANITIZED"] == "ON"
 FAST = "h=1,s=3,d=4"  # many calls a sample
-SLOW = f"h=1,s={96 if SANITIZED else 128},d=64"  # a call a sample, about ten milliseconds each
+SLOW = "h=1,s=768,d=64"  # a call a sample, about ten milliseconds each
 
 
 class Samples(CommandTest):
