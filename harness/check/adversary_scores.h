@@ -64,7 +64,7 @@ adversary_change fill_normal, subnormal_v, subnormal_qk, large_v, mean_two, nan_
     nan_in_last_column, nan_in_q;
 
 /* adversary_weights.c */
-adversary_change fill_all_sizes, fill_fractions;
+adversary_change fill_all_sizes, fill_fractions, jitter_queries;
 adversary_kinds size_kinds, fraction_kinds;
 adversary_shape shape_own_values, shape_fractions;
 

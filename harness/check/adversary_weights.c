@@ -120,13 +120,18 @@ static double jitter(const struct trial *trial, uint64_t key, size_t b, size_t h
     return 1 + JITTER * (2 * random_unit(key, h << 20 | i) - 1);
 }
 
+void jitter_queries(struct trial *trial, uint64_t key)
+{
+    adversary_stretch(trial, key, jitter);
+}
+
 void fill_fractions(struct trial *trial, uint64_t key)
 {
     const struct adversary_context context = {trial, key};
     const struct attn_problem *p = &trial->problem;
     patterns_scores(&trial->set, p, key, score_fraction, &context, 0);
     keys_fill(&trial->set, p, KEYS_V, generate_opposites, &context);
-    adversary_stretch(trial, key, jitter);
+    jitter_queries(trial, key);
 }
 
 /* Few keys, so that the sum is small and each weighs something. */
