@@ -31,15 +31,13 @@ static bool fail(struct trial *trial, double error, double over_bound, const cha
 {
     struct checker *checker = trial->checker;
     struct check_result failure = {.max_abs_error = error, .error_over_bound = over_bound};
-    char problem[PARSE_TEXT], input[PARSE_TEXT];
-    parse_print_problem(&trial->problem, problem);
+    char input[PARSE_TEXT];
     parse_print_input(&trial->input, input);
     memcpy(failure.phase, trial->phase, sizeof failure.phase);
     const size_t size = sizeof failure.why;
     const size_t at = (size_t)snprintf(failure.why, size, "%s: ", trial->phase);
     vsnprintf(failure.why + at, size - at, format, arguments);
-    append(failure.why, size, "; problem ");
-    append(failure.why, size, problem);
+    append(failure.why, size, trial->of_problem);
     if (strchr(input,
                '+')) { /* it says more of the operands than which numbers are in q, k and v */
         append(failure.why, size, " input=");

@@ -57,14 +57,12 @@ static bool map_workspace(struct trial_plan *p, size_t bytes)
 
 static void say_progress(const struct trial *trial, int threads)
 {
-    char problem[PARSE_TEXT], what[112], detail[64], rest[PARSE_TEXT + 16];
-    parse_print_problem(&trial->problem, problem);
+    char what[112], detail[64];
     snprintf(what, sizeof what, CHECK_RUNNING "%s", threads, trial->phase);
     snprintf(detail, sizeof detail, ", guard page %s%s",
              trial->set.layout.guard == TENSORS_GUARD_FRONT ? "in front" : "behind",
              trial->set.layout.row_padding ? ", rows padded" : "");
-    snprintf(rest, sizeof rest, "; problem %s", problem);
-    fault_stage(what, detail, rest);
+    fault_stage(what, detail, trial->of_problem);
 }
 
 static bool open_plan(struct trial *trial, int threads)
@@ -91,8 +89,10 @@ bool check_trial_open(struct trial *trial, struct checker *checker, const char *
                       bool *unsupported)
 {
     const char *why;
-    char message[256];
+    char message[256], problem[PARSE_TEXT];
     *trial = (struct trial){.checker = checker, .problem = c->problem, .input = c->input};
+    parse_print_problem(&trial->problem, problem);
+    snprintf(trial->of_problem, sizeof trial->of_problem, "; problem %s", problem);
     snprintf(trial->phase, sizeof trial->phase, "%s", phase);
     checker->blamed = UINT_MAX;
     *unsupported = !attn_supports(checker->kernel, &c->problem, &why);

@@ -44,6 +44,7 @@ struct trial {
     size_t needle_count;
     size_t heads_before; /* KV heads in earlier runs of the same input: adversary_kind() */
     struct attn_problem problem;
+    char of_problem[PARSE_TEXT + 16]; /* "; problem b=1,..." */
     struct input input;
     struct tensor_set set;
     struct trial_plan plans[CHECK_COUNTS];

@@ -150,23 +150,28 @@ struct scores {
     double noise;
 };
 
-/* Element d of w: read from the first query, where there is one. */
-static double w_of(const struct scores *c, size_t b, size_t g, size_t d)
+/* Elements [first, first + n) of w: read from the first query, where there is one. */
+static void take_w(const struct scores *c, size_t b, size_t g, size_t first, size_t n, double *w)
 {
     const struct attn_problem *p = c->p;
     const struct attn_sequence s = attn_sequence(p, c->tensors, b);
     const size_t h = g * (p->q_heads / p->kv_heads);
-    return s.q_len ? tensors_get(&c->tensors->q, b, h, s.q_first, d)
-                   : direction(p, c->key, b, g, d, balanced_size(p));
+    if (s.q_len)
+        tensors_take(&c->tensors->q, b, h, s.q_first, first, w, n);
+    else
+        for (size_t d = 0; d < n; d++)
+            w[d] = direction(p, c->key, b, g, first + d, balanced_size(p));
 }
 
 /* Score of a key w / unit is 1. */
 static double unit_of(const struct scores *c, size_t b, size_t g)
 {
-    double norm2 = 0;
-    for (size_t d = 0; d < c->p->qk_dim; d++) {
-        const double w = w_of(c, b, g, d);
-        norm2 += w * w;
+    double w[KEYS_CHUNK], norm2 = 0;
+    for (size_t first = 0; first < c->p->qk_dim; first += KEYS_CHUNK) {
+        const size_t rest = c->p->qk_dim - first, n = rest < KEYS_CHUNK ? rest : KEYS_CHUNK;
+        take_w(c, b, g, first, n, w);
+        for (size_t d = 0; d < n; d++)
+            norm2 += w[d] * w[d];
     }
     return (double)attn_problem_scale(c->p) * norm2;
 }
@@ -181,9 +186,11 @@ static void generate_scored(const void *context, struct patterns_key at, size_t 
     const double along = c->score(c->context, at) / unit;
     const double across = c->noise / sqrt(fabs(unit) * fabs((double)attn_problem_scale(p)));
     const uint64_t row = (at.b * p->kv_heads + at.g) * p->kv_len + at.j;
+    double w[KEYS_CHUNK];
+    take_w(c, at.b, at.g, first, n, w);
     draw(random_normal, false, x, n, random_key(c->key, UINT64_MAX), row * p->qk_dim + first);
     for (size_t d = 0; d < n; d++)
-        x[d] = along * w_of(c, at.b, at.g, first + d) + across * x[d];
+        x[d] = along * w[d] + across * x[d];
 }
 
 void patterns_scores(struct tensor_set *set, const struct attn_problem *p, uint64_t key,

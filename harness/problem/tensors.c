@@ -213,26 +213,39 @@ const char *tensors_changed(const struct tensor_set *set, const struct attn_prob
 
 /* ---- elements ------------------------------------------------------------------------------ */
 
-double tensors_get(const struct attn_tensor *t, size_t b, size_t h, size_t i, size_t d)
+void tensors_take(const struct attn_tensor *t, size_t b, size_t h, size_t i, size_t at, double *x,
+                  size_t n)
 {
     const void *row = attn_row(t, b, h, i);
-    switch (t->dtype) {
-    case ATTN_BF16:
-        return (double)attn_bf16_to_f32(((const uint16_t *)row)[d]);
-    case ATTN_F16:
-        return (double)attn_f16_to_f32(((const uint16_t *)row)[d]);
-    case ATTN_F64:
-        return ((const double *)row)[d];
-    case ATTN_I8:
-        return ((const int8_t *)row)[d];
-    case ATTN_I32:
-        return ((const int32_t *)row)[d];
-    case ATTN_BOOL:
-        return ((const uint8_t *)row)[d];
-    default:
-        assert(t->dtype == ATTN_F32);
-        return (double)((const float *)row)[d];
+    if (t->dtype == ATTN_F64) {
+        memcpy(x, (const double *)row + at, n * sizeof *x);
+    } else if (t->dtype == ATTN_F32) {
+        for (size_t d = 0; d < n; d++)
+            x[d] = (double)((const float *)row)[at + d];
+    } else if (t->dtype == ATTN_BF16) {
+        for (size_t d = 0; d < n; d++)
+            x[d] = (double)attn_bf16_to_f32(((const uint16_t *)row)[at + d]);
+    } else if (t->dtype == ATTN_F16) {
+        for (size_t d = 0; d < n; d++)
+            x[d] = (double)attn_f16_to_f32(((const uint16_t *)row)[at + d]);
+    } else if (t->dtype == ATTN_I8) {
+        for (size_t d = 0; d < n; d++)
+            x[d] = ((const int8_t *)row)[at + d];
+    } else if (t->dtype == ATTN_I32) {
+        for (size_t d = 0; d < n; d++)
+            x[d] = ((const int32_t *)row)[at + d];
+    } else {
+        assert(t->dtype == ATTN_BOOL);
+        for (size_t d = 0; d < n; d++)
+            x[d] = ((const uint8_t *)row)[at + d];
     }
+}
+
+double tensors_get(const struct attn_tensor *t, size_t b, size_t h, size_t i, size_t d)
+{
+    double x;
+    tensors_take(t, b, h, i, d, &x, 1);
+    return x;
 }
 
 void tensors_put(const struct attn_tensor *t, size_t b, size_t h, size_t i, size_t at,

@@ -193,7 +193,9 @@ static inline bool tensors_unchanged(const struct tensor_set *set,
 double tensors_get(const struct attn_tensor *t, size_t b, size_t h, size_t i, size_t d);
 void tensors_set(const struct attn_tensor *t, size_t b, size_t h, size_t i, size_t d, double x);
 
-/* Writes n numbers to elements [at, at + n) of row (b, h, i). */
+/* Reads, and writes, n numbers: elements [at, at + n) of row (b, h, i). */
+void tensors_take(const struct attn_tensor *t, size_t b, size_t h, size_t i, size_t at, double *x,
+                  size_t n);
 void tensors_put(const struct attn_tensor *t, size_t b, size_t h, size_t i, size_t at,
                  const double *x, size_t n);
 void tensors_store(const struct attn_tensor *t, size_t b, size_t h, size_t i, size_t at,
