@@ -81,6 +81,37 @@ static void a_rounding_of_one_score_is_no_lost_precision(void **state)
     }
 }
 
+/* Moves LSE of a problem of two queries by as much, unless it is small, and bound more narrowly. */
+static double further;
+
+static void move_lse(const struct attn_plan *plan, const struct attn_tensors *t)
+{
+    wrong_honest.execute(plan, t);
+    if (plan->problem.q_len != 2 || !(plan->problem.outputs & ATTN_OUTPUT_LSE))
+        return;
+    for (size_t i = 0; i < 2; i++) {
+        const double lse = tensors_get(&t->lse, 0, 0, i, 0);
+        tensors_set(&t->lse, 0, 0, i, 0, fabs(lse) > 0.8 ? lse + further : lse);
+    }
+}
+
+/* Two numbers are no sample: of these naive's sums of 255 products happen to be exact to a tenth of what is
+ * to be expected, 2e-7. */
+static void two_rows_are_no_sample(void **state)
+{
+    (void)state;
+    struct attn_kernel kernel = wrong_honest;
+    struct check_result result;
+    const struct problem_case c = case_of("sq=2,skv=2,d=255,kv_dtype=i8", "normal:1");
+    kernel.execute = move_lse;
+    further = 2.5e-7;
+    assert_passes(&kernel, &c);
+    further = 4e-6;
+    assert_false(check_kernel(&kernel, &c, THREADS, CHECK_FULL, &result));
+    if (!strstr(result.why, "RMS error of lse over 2 rows is "))
+        fail_msg("%s", result.why);
+}
+
 /* What a kernel admits is left out where a mask hides keys, and nowhere else. */
 static void what_is_admitted_is_not_judged(void **state)
 {
@@ -372,6 +403,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(honest_kernels_pass),
         cmocka_unit_test(a_rounding_of_one_score_is_no_lost_precision),
+        cmocka_unit_test(two_rows_are_no_sample),
         cmocka_unit_test(what_is_admitted_is_not_judged),
         cmocka_unit_test(empty_rows_may_be_admitted),
         cmocka_unit_test(infinite_scores_may_be_admitted),
