@@ -49,22 +49,19 @@ static void add(struct list *list, pid_t id)
     list->ids[list->count++] = id;
 }
 
-/* Those that are not in `known`, or all where that is NULL.  The folder stays open: a check looks into it
- * a thousand times. */
+/* Those that are not in `known`, or all where that is NULL. */
 static void find(struct list *list, const struct list *known)
 {
-    static DIR *all;
+    DIR *all = opendir("/proc/self/task");
     const struct dirent *entry;
     list->count = 0;
-    if (all)
-        rewinddir(all);
-    else
-        all = opendir("/proc/self/task");
     while (all && (entry = readdir(all))) {
         const pid_t id = (pid_t)strtol(entry->d_name, NULL, 10);
         if (id > 0 && !(known && holds(known, id)))
             add(list, id);
     }
+    if (all)
+        closedir(all);
 }
 
 /* How many there are that were not there before and are not of the team. */
