@@ -6,7 +6,7 @@ from pathlib import Path
 
 import sample
 
-# Started a thousand times: without what Python does for packages, and each import where it is needed.
+# Started a thousand times: without what Python does for packages, each import where it is needed.
 SCRIPT = """#!{python} -IS
 import json, random, sys, time
 settings = json.loads({settings!r})
