@@ -10,9 +10,10 @@
 
 #include "tensors.h"
 
+/* None where O is not asked for. */
 static size_t elements(const struct attn_problem *p)
 {
-    return p->batch * p->q_heads * p->q_len * p->v_dim;
+    return p->outputs & ATTN_OUTPUT_O ? p->batch * p->q_heads * p->q_len * p->v_dim : 0;
 }
 
 /* Of an element as it is stored: f32 holds those of 16 bits exactly. */
@@ -29,6 +30,8 @@ size_t outputs_bytes(const struct attn_problem *problem)
 bool outputs_store(int fd, size_t slot, const struct attn_problem *p,
                    const struct attn_tensors *tensors)
 {
+    if (!elements(p))
+        return true;
     const size_t bytes = p->v_dim * element_bytes(p);
     void *row = malloc(bytes);
     const struct attn_tensor stored_row = {row, attn_statistics_dtype(p), {0}};
@@ -87,7 +90,7 @@ bool outputs_compare(int fd, const struct attn_problem *problem, const size_t *s
     for (size_t s = 0; s < count; s++)
         last = slots[s] > last ? slots[s] : last;
     const size_t bytes = (last + 1) * outputs_bytes(problem);
-    if (count < 2 || lseek(fd, 0, SEEK_END) < (off_t)bytes)
+    if (count < 2 || !n || lseek(fd, 0, SEEK_END) < (off_t)bytes)
         return false;
     void *data = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
     if (data == MAP_FAILED)

@@ -8,7 +8,8 @@
 
 #define OUTPUTS_MAX ((size_t)1024) /* slots that outputs_compare() takes */
 
-/* Bytes of a place in such a file; where sequences are packed, more than are filled. */
+/* Bytes of a place in such a file; where sequences are packed, more than are filled; where O is not asked
+ * for, none. */
 size_t outputs_bytes(const struct attn_problem *problem);
 
 /* Writes O, dense and as f32, of f64 as that, into place number `slot` of a memory file. */
@@ -20,7 +21,8 @@ bool outputs_copy(int from, size_t from_slot, int to, size_t to_slot,
                   const struct attn_problem *problem);
 
 /* The largest difference of one element between any two of the given slots, and which two (indices
- * into slots).  False where fewer than two slots are given or the file cannot be read. */
+ * into slots).  False where fewer than two slots are given, O was not asked for or the file
+ * cannot be read. */
 struct outputs_difference {
     double largest;
     size_t a, b;

@@ -41,6 +41,13 @@ class Schema(CommandTest):
             self.assertGreater(row["check"]["rows"], 0)
             self.assertIsNone(row["time"])
 
+    def test_check_without_o_compares_nothing(self) -> None:
+        arguments = ["--kernel", "naive,online", "--threads", "1", "--output", self.output]
+        done = run("check", "--problem", "h=1,s=16,d=8,outputs=lse", *arguments)
+        self.assertEqual(done.returncode, 0, done)
+        self.assertNotIn("difference", {line["type"] for line in self.validate(self.output)})
+        self.assertEqual({row["state"] for row in cells(self.output).values()}, {"ok"})
+
     def test_the_validator_can_fail(self) -> None:
         run("run", "--problem", TINY, "--kernel", "naive", *BRIEF, "--output", self.output)
         by_type = {line["type"]: line for line in lines(self.output)}
