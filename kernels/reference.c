@@ -27,7 +27,8 @@
  *
  *   LSE        dLSE = sum_j p_j delta_j + (the sum l: g(Skv) + c_exp u + u_p) + 4u (|m| + |log l|)
  *              (m and log2 l times ln 2, the logarithm itself) + u |LSE| + Skv 2^-126.
- *   weight j   p_j (delta_j + sum_k p_k delta_k + g(Skv) + 2 c_exp u + 2u + u_p) + 2^-126.
+ *   weight j   p_j (delta_j + sum_k p_k delta_k + g(Skv) + 2 c_exp u + 2u + u_p) + 2^-126; where what is in
+ *              brackets is above 1, to all orders: anything from 0 to p_j times its exponential, and at most 1.
  *
  * What options add to delta_j, and to the rest:
  *
@@ -184,6 +185,17 @@ static void elements(const struct attn_problem *problem, const struct keys *keys
     }
 }
 
+/* By how much a weight may be off, whose score and sum may be by `off` in all. */
+static wide weight_off(const struct keys *keys, size_t n, wide off)
+{
+    const wide p = keys->p[n];
+    if (p == 0 && keys->x[n] == -INFINITY)
+        return 0;
+    if (isnan(p) || !(off > 1))
+        return p == 0 ? 0 : p * off;
+    return fmax(p, exp(fmin(keys->x[n] - keys->m - log(keys->l) + off, 0)) - p);
+}
+
 static void weights(const struct attn_problem *problem, const struct keys *keys, wide factor,
                     bool bf16, struct attn_reference_row *row)
 {
@@ -196,7 +208,7 @@ static void weights(const struct attn_problem *problem, const struct keys *keys,
     for (size_t j = 0; row->weights_bound && j < problem->kv_len; j++)
         row->weights_bound[j] = 0;
     for (size_t n = 0; row->weights_bound && n < keys->n; n++) {
-        const wide p = keys->p[n], off = p == 0 ? 0 : p * (keys->delta[n] + relative);
+        const wide off = weight_off(keys, n, keys->delta[n] + relative);
         row->weights_bound[keys->j[n]] = (double)(factor * (off + SMALLEST_NORMAL));
     }
 }

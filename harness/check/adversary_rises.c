@@ -78,7 +78,7 @@ void stretch_queries_and_values(struct trial *trial, uint64_t key)
     const struct attn_problem *p = &trial->problem;
     stretch_queries(trial, key);
     patterns_normal(&trial->set, p, PATTERNS_V, key, 0.75, 0.05);
-    patterns_scale_v(&trial->set, p, adversary_room(trial));
+    adversary_enlarge_v(trial);
 }
 
 /* Long enough for every rise, and for a long sum after it; and short. */

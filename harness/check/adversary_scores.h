@@ -37,6 +37,9 @@ const struct adversary_range *adversary_range(const struct trial *trial);
 /* The largest size of V that still allows 256 times the sum of all keys, or that f16 holds. */
 double adversary_room(const struct trial *trial);
 
+/* Makes V so much larger that its largest element, or 1 where all are smaller, becomes that. */
+void adversary_enlarge_v(struct trial *trial);
+
 /* adversary_scores.c */
 patterns_score score_needle, score_sink, score_negative, score_needle_or_negative, score_ascending,
     score_descending, score_falling, score_rising, score_exp_edge, score_exp_edge_below, score_tied,

@@ -51,11 +51,34 @@ double adversary_room(const struct trial *trial)
                : adversary_range(trial)->largest / (512 * (double)trial->problem.kv_len);
 }
 
+/* The largest element of V, or of the K that it is part of, but at least 1. */
+static double largest_value(const struct trial *trial)
+{
+    const struct attn_problem *p = &trial->problem;
+    const struct attn_tensors *t = &trial->set.tensors;
+    const bool shared = p->options & ATTN_OPTION_SHARED_KV;
+    const size_t dims = shared ? p->qk_dim : p->v_dim;
+    double most = 1;
+    for (size_t b = 0; b < p->batch; b++)
+        for (size_t g = 0; g < p->kv_heads; g++)
+            for (size_t j = 0; j < attn_sequence(p, t, b).kv_len; j++)
+                for (size_t d = 0; d < dims; d++) {
+                    const struct patterns_key at = {b, g, j};
+                    most = fmax(most, fabs(keys_get(p, t, shared ? KEYS_K : KEYS_V, at, d)));
+                }
+    return most;
+}
+
+void adversary_enlarge_v(struct trial *trial)
+{
+    patterns_scale_v(&trial->set, &trial->problem, adversary_room(trial) / largest_value(trial));
+}
+
 void large_v(struct trial *trial, uint64_t key)
 {
     fill_normal(trial, key);
     patterns_uniform(&trial->set, &trial->problem, PATTERNS_V, key);
-    patterns_scale_v(&trial->set, &trial->problem, adversary_room(trial));
+    adversary_enlarge_v(trial);
 }
 
 void mean_two(struct trial *trial, uint64_t key)

@@ -109,28 +109,30 @@ enum { WHOLE, FIRST, SECOND, PARTS };
 
 /*
  * O = w1 O1 + w2 O2 with w1 = 1 / (1 + exp(LSE2 - LSE1)).  An error e of LSE2 - LSE1 changes w1 by
- * at most w1 w2 e (and a little of second order), hence O by w1 w2 e |O1 - O2|.
+ * at most w1 w2 e (and a little of second order), hence O by w1 w2 e |O1 - O2|.  In long double: w2 is
+ * small where one part has the weight, and a kernel that computes in double has no bound to spare for 1 - w1.
  */
 static bool is_merged(struct trial *trials, struct check_bounds *bounds, struct tensors_place at)
 {
     double o[PARTS], lse[PARTS];
     for (int k = WHOLE; k < PARTS; k++)
         lse[k] = tensors_get(&trials[k].set.tensors.lse, at.b, at.h, at.row, 0);
-    const double w1 = isinf(lse[FIRST]) ? 0 : 1 / (1 + exp(lse[SECOND] - lse[FIRST])), w2 = 1 - w1;
+    const long double apart = (long double)lse[SECOND] - lse[FIRST];
+    const long double w1 = isinf(lse[FIRST]) ? 0 : 1 / (1 + expl(apart)), w2 = 1 - w1;
     const double e = 1.01 * (bounds[FIRST].lse_bound + bounds[SECOND].lse_bound);
     for (size_t d = 0; d < trials[WHOLE].problem.v_dim; d++) {
         for (int k = WHOLE; k < PARTS; k++)
             o[k] = tensors_get(&trials[k].set.tensors.o, at.b, at.h, at.row, d);
-        const double merged = w1 * o[FIRST] + w2 * o[SECOND];
-        const double allowed = bounds[WHOLE].bound[d] + w1 * bounds[FIRST].bound[d] +
-                               w2 * bounds[SECOND].bound[d] +
-                               w1 * w2 * e * fabs(o[FIRST] - o[SECOND]);
-        if (!(fabs(merged - o[WHOLE]) <= allowed))
+        const long double merged = w1 * o[FIRST] + w2 * o[SECOND];
+        const long double allowed = bounds[WHOLE].bound[d] + w1 * bounds[FIRST].bound[d] +
+                                    w2 * bounds[SECOND].bound[d] +
+                                    w1 * w2 * e * fabs(o[FIRST] - o[SECOND]);
+        if (!(fabsl(merged - o[WHOLE]) <= allowed))
             return check_fail(&trials[WHOLE],
                               "row (b %zu, h %zu, i %zu) element %zu is %.9g, merged from keys [0, "
                               "%zu) and the others %.9g, bound %.3g",
-                              at.b, at.h, at.i, d, o[WHOLE], trials[FIRST].problem.kv_len, merged,
-                              allowed);
+                              at.b, at.h, at.i, d, o[WHOLE], trials[FIRST].problem.kv_len,
+                              (double)merged, (double)allowed);
     }
     return true;
 }

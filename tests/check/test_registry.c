@@ -1,5 +1,6 @@
 /*
- * Every variant of the registry passes the check, on problems of every kind that it computes.
+ * Every variant of the registry passes the check, on problems of every kind that it computes, and on
+ * drawn ones: what a check takes for an error may be one on some problems alone.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,6 +10,7 @@
 #include <cmocka.h>
 
 #include "passes.h"
+#include "kernels/drawn_search.h"
 #include "kernels/tested_kernel.h"
 #include "problem/filled_tensors.h"
 
@@ -41,9 +43,45 @@ static void passes(void **state)
     tested_skip_unless_ran();
 }
 
+static bool passes_the_check(const struct drawn_property *property, const struct drawn_case *c)
+{
+    struct problem_case drawn = {.problem = c->problem};
+    struct check_result result;
+    struct parse_error error;
+    const char *why;
+    char input[32];
+    if (!attn_supports(property->kernel, &c->problem, &why))
+        return false;
+    snprintf(input, sizeof input, "normal:%d", 1 + (int)(c->seed % 1000));
+    assert_true(parse_input_for(input, &drawn.problem, &drawn.input, &error));
+    const int threads = property->kernel->caps.parallel ? drawn_threads(c) : 1;
+    if (!check_kernel(property->kernel, &drawn, threads, CHECK_FULL, &result))
+        fail_msg("%s", result.why);
+    return true;
+}
+
+static void passes_what_is_drawn(void **state)
+{
+    (void)state;
+    const struct drawn_limits limits = {
+        .q_len = 40,
+        .kv_len = 100,
+        .dim = 128,
+        .masks = tested->caps.masks,
+        .options = tested->caps.options,
+        .dtypes = tested->caps.dtypes & drawn_everything.dtypes,
+        .kv_dtypes = tested->caps.kv_dtypes & 1u << ATTN_I8,
+    };
+    const struct drawn_property property = {
+        .kernel = tested, .holds = passes_the_check, .test = "check/registry"};
+    tested_ran += drawn_hold(&property, &(struct drawn_series){.limits = &limits, .count = 1});
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        /* first: in a child, which GCC's OpenMP does not survive once its parent has used it */
+        cmocka_unit_test_setup(passes_what_is_drawn, tested_start),
         cmocka_unit_test_setup(passes, tested_start),
     };
     int status = tested_choose(argc, argv);
