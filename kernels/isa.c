@@ -10,6 +10,9 @@
 
 #if defined __x86_64__
 #include <cpuid.h>
+#include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #elif defined __aarch64__
 #include <sys/auxv.h>
 #include <sys/prctl.h>
@@ -124,16 +127,78 @@ static bool has_sve512(void)
 
 #endif
 
+#if defined ATTN_TILES_EMULATED
+
+#define AMX_NEEDS "nothing: this build emulates AMX tiles"
+
+static const char *amx_lacks(void)
+{
+    return NULL;
+}
+
+#else
+
+#define AMX_NEEDS "AMX-TILE, AMX-BF16 and AMX-INT8"
+
+#if defined __x86_64__
+
+/* XCR0: the parts of a thread's state that the system saves. */
+static unsigned long long saved_state(void)
+{
+    unsigned low, high;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return (unsigned long long)high << 32 | low;
+}
+
+/*
+ * What this process lacks for amx, NULL where nothing.  Linux lends tiles to a process that asks: one call is
+ * for all of its threads, also those that run already, and for what it forks; exec loses it.  It refuses
+ * with ENOSPC while a thread has an alternate signal stack on which a frame with tiles, 11 KiB, has no room.
+ */
+static const char *amx_lacks(void)
+{
+    enum { REQ_XCOMP_PERM = 0x1023, TILE_DATA = 18 }; /* of <asm/prctl.h> since Linux 5.16 */
+    const unsigned vbmi = 1u << 1, bf16_tile_int8 = 1u << 22 | 1u << 24 | 1u << 25;
+    const unsigned long long tile_state = 3ull << 17;
+    unsigned a, b, c, d;
+    if (!has_avx512_bf16() || !__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(c & vbmi))
+        return "x86-64-v4 with AVX512_BF16 and AVX512_VBMI";
+    if ((d & bf16_tile_int8) != bf16_tile_int8)
+        return AMX_NEEDS;
+    if ((saved_state() & tile_state) != tile_state)
+        return "an operating system that saves AMX tiles (XCR0)";
+    if (syscall(SYS_arch_prctl, REQ_XCOMP_PERM, TILE_DATA) == 0)
+        return NULL;
+    return errno == ENOSPC ? "alternate signal stacks with room for AMX tiles (sigaltstack)"
+                           : "the kernel's permission to use AMX tiles (arch_prctl)";
+}
+
+#else
+
+static const char *amx_lacks(void)
+{
+    return AMX_NEEDS;
+}
+
+#endif
+#endif
+
+static bool has_amx(void)
+{
+    return !amx_lacks();
+}
+
 static const struct {
     const char *name;
     const char *needs;
     bool (*available)(void);
+    const char *(*lacks)(void); /* of what it needs, where that is known in part; NULL: nothing */
 } isas[ATTN_ISA_COUNT] = {
     [ATTN_ISA_BASELINE] = {"baseline", "any processor of this architecture", always},
     [ATTN_ISA_AVX2] = {"avx2", "x86-64-v3: AVX2, FMA, F16C", has_avx2},
     [ATTN_ISA_AVX512] = {"avx512", "x86-64-v4: AVX-512 F, BW, CD, DQ, VL", has_avx512},
     [ATTN_ISA_AVX512_BF16] = {"avx512_bf16", "x86-64-v4 and AVX512_BF16", has_avx512_bf16},
-    [ATTN_ISA_AMX] = {"amx", "AMX tiles", never},
+    [ATTN_ISA_AMX] = {"amx", AMX_NEEDS, has_amx, amx_lacks},
     [ATTN_ISA_NEON] = {"neon", "AArch64 Advanced SIMD", has_neon},
     [ATTN_ISA_SVE] = {"sve", "AArch64 SVE", has_sve},
     [ATTN_ISA_NEON_BF16] = {"neon_bf16", "AArch64 Advanced SIMD with BF16", has_neon_bf16},
@@ -152,7 +217,8 @@ const char *attn_isa_name(enum attn_isa isa)
 
 const char *attn_isa_needs(enum attn_isa isa)
 {
-    return isas[isa].needs;
+    const char *lacks = isas[isa].lacks ? isas[isa].lacks() : NULL;
+    return lacks ? lacks : isas[isa].needs;
 }
 
 bool attn_isa_available(enum attn_isa isa)
