@@ -85,6 +85,16 @@ static inline real softmax_sink_exp(real sink, real m)
     return sink == -INFINITY ? 0 : exp(sink - m);
 }
 
+/* Lets a sink enter m and l of a row, in natural units; returns what results relative to the old m are times to be
+ * relative to the new one and divided by the new l. */
+static inline double softmax_add_sink(double sink, double *m, double *l)
+{
+    const double old = *l == 0 ? -INFINITY : *m;
+    *m = old > sink ? old : sink; /* NaN: the sink's */
+    *l = *l * exp(old - *m) + exp(sink - *m);
+    return exp(old - *m) / *l;
+}
+
 /* 1 / l; 0 for a row that saw nothing. */
 static inline real softmax_inverse(real l)
 {

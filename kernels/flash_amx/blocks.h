@@ -1,0 +1,215 @@
+/*
+ * blocks.h: part of kernel flash for matrix units: blocks of queries, and the jobs that they have in the keys that
+ * are packed.
+ *
+ * Strips of keys that no query of a block sees make no job, whether their place, a boolean mask or a bias of -inf
+ * hides them.  Four that some see make one, and where all see all of them it is computed without a mask.
+ */
+#ifndef ATTN_FLASH_AMX_BLOCKS_H
+#define ATTN_FLASH_AMX_BLOCKS_H
+
+#include "results.h"
+
+/* ---- products -------------------------------------------------------------------------------- */
+
+static const uint16_t *packed_k(const struct call *call, const struct scratch *scratch, int strip)
+{
+    return scratch->k + (size_t)strip * (size_t)call->q_steps * PAIR_ELEMENTS;
+}
+
+static struct product score_product(const struct call *call, const struct block *block,
+                                    const uint16_t *k, float *scores)
+{
+    const ptrdiff_t row = STRIP_KEYS * sizeof(float);
+    return (struct product){.a = block->q,
+                            .b = k,
+                            .at = tiles_in_a_row,
+                            .steps = call->q_steps,
+                            .scores = true,
+                            .to = {scores, row, TILE_ROW_BYTES, TILE_ROWS * row}};
+}
+
+/* What a job's keys add to 32 value dimensions, those of product d. */
+static struct product value_product(const struct job *job, int d, const uint16_t *weights,
+                                    const uint16_t *v)
+{
+    const ptrdiff_t tile = TILE_ROWS * TILE_ROW_BYTES;
+    return (struct product){
+        .a = weights,
+        .b = v + d * PAIR_ELEMENTS,
+        .at = job->values,
+        .steps = job->strips,
+        .add = job->block->started,
+        .to = {job->block->o + d * RESULT_FLOATS, TILE_ROW_BYTES, tile, 2 * tile}};
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+static void open_block(const struct call *call, const struct group_block *task, size_t first,
+                       struct block *block)
+{
+    const struct attn_problem *p = call->problem;
+    block->rows = group_part(task, first, BLOCK_ROWS);
+    block->begun = block->started = false;
+    block->sums = 0;
+    memset(block->l[0], 0, sizeof block->l[0]);
+    for (int i = 0; i < BLOCK_ROWS; i++) {
+        const bool there = (size_t)i < block->rows.rows;
+        const struct attn_range seen =
+            there ? group_visible(&block->rows, (size_t)i) : (struct attn_range){0, 0};
+        block->lo[i] = seen.lo;
+        block->hi[i] = seen.hi;
+        block->m[i] = there ? -INFINITY : 0;
+        block->bias[i] = weight_bias(block->m[i]);
+        if (call->terms && there)
+            block->terms[i] =
+                terms_of(p, call->tensors, &block->rows.sequence, block->rows.b,
+                         group_head(&block->rows, (size_t)i), group_query(&block->rows, (size_t)i));
+    }
+    pack_q(call, block);
+}
+
+/* ---- which keys are seen --------------------------------------------------------------------- */
+
+/* Bits [from, to) of 32, from and to being anything. */
+static inline uint32_t bits_between(ptrdiff_t from, ptrdiff_t to)
+{
+    from = from < 0 ? 0 : from > 32 ? 32 : from;
+    to = to < from ? from : to > 32 ? 32 : to;
+    return (uint32_t)((UINT64_C(1) << to) - (UINT64_C(1) << from));
+}
+
+/* Bits of those of n <= 32 keys from j on that mask and bias leave. */
+static uint32_t bits_left(const struct terms *t, ptrdiff_t j, ptrdiff_t n)
+{
+    uint32_t bits = 0;
+#ifndef ATTN_TILES_EMULATED
+    if (n == STRIP_KEYS) {
+        const __m256i bytes =
+            t->mask ? _mm256_loadu_si256((const void *)(t->mask + j)) : _mm256_set1_epi8(1);
+        bits = _mm256_test_epi8_mask(bytes, bytes);
+        for (int i = 0; t->bias && i < STRIP_KEYS; i += VF_LANES) {
+            const char *at = t->bias + (size_t)(j + i) * attn_dtype_size(t->bias_type);
+            const vf x = vf_load_elements(t->bias_type, at, VF_LANES);
+            bits &= ~((uint32_t)_mm512_cmp_ps_mask(x, vf_set1(-INFINITY), _CMP_EQ_OQ) << i);
+        }
+        return bits;
+    }
+#endif
+    for (ptrdiff_t i = 0; i < n; i++)
+        bits |= (uint32_t)!terms_hides(t, j + i) << i;
+    return bits;
+}
+
+/* Which keys of the strip at key j a block's queries see; whether some see some.  *all: all see all. */
+static bool look(const struct call *call, const struct block *block, ptrdiff_t j,
+                 uint32_t seen[BLOCK_ROWS], bool *all)
+{
+    const size_t rows = block->rows.rows;
+    const ptrdiff_t end = (ptrdiff_t)block->rows.sequence.kv_len;
+    const ptrdiff_t n = end - j < STRIP_KEYS ? end - j : STRIP_KEYS;
+    uint32_t some = 0, every = ~0u;
+    for (size_t i = 0; i < rows; i++) {
+        seen[i] = bits_between(block->lo[i] - j, block->hi[i] - j);
+        if (call->hides && seen[i]) {
+            const struct terms *t = &block->terms[i];
+            const bool as_before = i > 0 && t->mask == t[-1].mask && t->bias == t[-1].bias &&
+                                   block->lo[i] == block->lo[i - 1] &&
+                                   block->hi[i] == block->hi[i - 1];
+            seen[i] = as_before ? seen[i - 1] : seen[i] & bits_left(t, j, n);
+        }
+        some |= seen[i];
+        every &= seen[i];
+    }
+    for (size_t i = rows; i < BLOCK_ROWS; i++) /* rows that are not there hide nothing */
+        seen[i] = 0;
+    *all = every == ~0u;
+    return some != 0;
+}
+
+/* ---- jobs ------------------------------------------------------------------------------------ */
+
+/* Goes through the jobs of a task in the keys that are packed. */
+struct jobs {
+    const struct call *call;
+    const struct group_block *task;
+    const struct scratch *scratch;
+    ptrdiff_t first, end; /* keys that are packed */
+    bool first_part;      /* of the task's keys */
+    int number;           /* of the block that is looked at */
+    bool open;            /* it is */
+    bool idle;            /* and it had no job yet */
+    ptrdiff_t next;       /* key of its next strip */
+};
+
+/* Blocks that are kept until their results are written: those of two jobs, and one that is looked ahead to. */
+#define BLOCKS_IN_FLIGHT 4
+
+static struct block *block_at(const struct call *call, const struct scratch *scratch, int number)
+{
+    return &scratch->blocks[call->in_parts ? number : number % BLOCKS_IN_FLIGHT];
+}
+
+static ptrdiff_t strip_start(ptrdiff_t j)
+{
+    return j / STRIP_KEYS * STRIP_KEYS;
+}
+
+/* Turns to the next block; false where the task has no more. */
+static bool next_block(struct jobs *jobs)
+{
+    const size_t first = (size_t)jobs->number * BLOCK_ROWS;
+    if (first >= jobs->task->rows)
+        return false;
+    struct block *block = block_at(jobs->call, jobs->scratch, jobs->number);
+    if (jobs->first_part)
+        open_block(jobs->call, jobs->task, first, block);
+    const struct attn_range seen = block->rows.seen;
+    const ptrdiff_t lo = seen.lo < seen.hi ? strip_start(seen.lo) : jobs->end;
+    jobs->next = lo > jobs->first ? lo : jobs->first;
+    jobs->open = jobs->idle = true;
+    return true;
+}
+
+/* Adds the strip at key j to a job, where its block sees something of it. */
+static void add_strip(const struct jobs *jobs, ptrdiff_t j, struct job *job)
+{
+    const struct call *call = jobs->call;
+    const struct group_block *rows = &job->block->rows;
+    const int strip = (int)((j - jobs->first) / STRIP_KEYS);
+    bool all = !call->hides && rows->full.lo <= j && j + STRIP_KEYS <= rows->full.hi;
+    uint32_t *seen = job->seen[job->strips];
+    if (all)
+        for (size_t i = 0; i < BLOCK_ROWS; i++)
+            seen[i] = i < rows->rows ? ~0u : 0;
+    else if (!look(call, job->block, j, seen, &all))
+        return;
+    job->strip[job->strips] = strip;
+    job->key[job->strips] = j;
+    job->values[job->strips] = (int32_t)(strip * call->v_steps * PAIR_ELEMENTS);
+    job->strips++;
+    job->masked |= !all;
+}
+
+/* The next job; false where there is none. */
+static bool next_job(struct jobs *jobs, struct job *job)
+{
+    while (jobs->open || next_block(jobs)) {
+        struct block *block = block_at(jobs->call, jobs->scratch, jobs->number);
+        const ptrdiff_t seen = block->rows.seen.hi, end = seen < jobs->end ? seen : jobs->end;
+        job->block = block;
+        job->strips = 0;
+        job->masked = false;
+        for (; job->strips < JOB_STRIPS && jobs->next < end; jobs->next += STRIP_KEYS)
+            add_strip(jobs, jobs->next, job);
+        if (job->strips || jobs->idle) {
+            jobs->idle = false;
+            return true;
+        }
+        jobs->open = false;
+        jobs->number++;
+    }
+    return false;
+}
+
+#endif

@@ -1,0 +1,204 @@
+/*
+ * exactly.h: part of kernel flash for matrix units: what weigh.h cannot do, in float32 and one row after the other.
+ *
+ * A score that is above m by WEIGHT_HIGHEST or more, NaN or infinite, or a row that has seen no key yet: the job is computed
+ * once more, m is raised where a score is higher, results and sums are scaled by the power of two that it rose by,
+ * which is exact.  Rows whose m is no longer a number of 23 bits are computed here from then on.  Values that are
+ * not finite are added here to the rows that see them.  Rows of the softmax, where they are wanted, are made of
+ * scores that are computed again.
+ */
+#ifndef ATTN_FLASH_AMX_EXACTLY_H
+#define ATTN_FLASH_AMX_EXACTLY_H
+
+#include "blocks.h"
+
+/* Scores of a block and n strips of packed keys, and nothing beside. */
+static void score_strips(const struct call *call, const struct block *block,
+                         const uint16_t *const *k, int n, float *scores)
+{
+    struct pending pending = {.to.at = NULL};
+    struct progress none = {.flags = weigh_no_flags()};
+    struct product list[JOB_STRIPS];
+    for (int s = 0; s < n; s++)
+        list[s] = score_product(call, block, k[s], scores + s * STRIP_SCORES);
+    multiply(call->q_steps, WEIGH_ALL, list, n, NULL, &none, &pending);
+    flush(&pending);
+}
+
+/* A row of scores as the problem has them, -inf where a key is hidden. */
+static void see_row(const struct call *call, const struct block *block, int i,
+                    const float *products, ptrdiff_t key, uint32_t seen, float *scores)
+{
+    const ptrdiff_t end = (ptrdiff_t)block->rows.sequence.kv_len;
+    memcpy(scores, products, STRIP_KEYS * sizeof *scores);
+    if (call->natural && seen)
+        change_row(scores, &block->terms[i], call->scale, key, end);
+    for (int j = 0; j < STRIP_KEYS; j++) {
+        const float score = call->natural ? scores[j] : scores[j] * call->scale;
+        scores[j] = seen >> j & 1 ? score : -INFINITY;
+    }
+}
+
+/* Largest of n scores that is a number. */
+static float largest(const float *scores, int n)
+{
+    float m = -INFINITY;
+    for (int j = 0; j < n; j++)
+        m = scores[j] > m ? scores[j] : m;
+    return m;
+}
+
+/* m of a row for scores of which `top`, a number, is the largest. */
+static void set_m(const struct call *call, struct block *block, int i, float top)
+{
+    const float m = ceilf(top * call->unit);
+    const bool far = !(fabsf(m) <= WEIGHT_LARGEST_M);
+    block->bias[i] = far ? NAN : weight_bias(m);
+    block->m[i] = far ? top : m;
+}
+
+/* m of all rows from their first strips' scores, before which they have seen nothing. */
+static void first_m(const struct call *call, const struct job *job, float *const *scores,
+                    int strips)
+{
+    struct block *block = job->block;
+    block->begun = strips > 0;
+    for (int i = 0; (size_t)i < block->rows.rows; i++) {
+        float row[STRIP_KEYS], top = -INFINITY;
+        for (int s = 0; s < strips; s++) {
+            see_row(call, block, i, scores[s] + i * STRIP_KEYS, job->key[s], job->seen[s][i], row);
+            top = softmax_max(row, STRIP_KEYS, top);
+        }
+        if (top > -INFINITY && top < INFINITY)
+            set_m(call, block, i, top);
+    }
+}
+
+/* Raises m of a row to where scores up to `top` have weights. */
+static void raise_m(const struct call *call, struct block *block, int i, float top)
+{
+    const float m = block->m[i];
+    const bool far = isnan(block->bias[i]);
+    if (!(far ? top > m : top > -INFINITY && !(top * call->unit <= m)))
+        return;
+    set_m(call, block, i, top);
+    const bool far_now = isnan(block->bias[i]);
+    const float by = far       ? (m - top) * call->unit
+                     : far_now ? m - top * call->unit
+                               : m - block->m[i];
+    const float factor = exp2f(by);
+    for (int lane = 0; lane < TILE_ROWS; lane++)
+        block->l[block->sums][i][lane] *= factor;
+    for (int d = 0; block->started && d < call->v_steps; d++)
+        for (int c = 0; c < STEP_DIMS; c++)
+            block->o[result_at(d * STEP_DIMS + c, i)] *= factor;
+}
+
+/* 2^(x - m), where x is a score of row i. */
+static float power_of(const struct call *call, const struct block *block, int i, float x)
+{
+    if (x == -INFINITY)
+        return 0;
+    const float y =
+        isnan(block->bias[i]) ? (x - block->m[i]) * call->unit : x * call->unit - block->m[i];
+    return exp2f(y);
+}
+
+static void weigh_exactly(const struct call *call, const struct job *job,
+                          const struct scratch *scratch, int i, uint16_t *weights)
+{
+    struct block *block = job->block;
+    float rows[JOB_STRIPS][STRIP_KEYS];
+    for (int s = 0; s < job->strips; s++)
+        see_row(call, block, i, scratch->again + (s * BLOCK_ROWS + i) * STRIP_KEYS, job->key[s],
+                job->seen[s][i], rows[s]);
+    raise_m(call, block, i, largest(rows[0], job->strips * STRIP_KEYS));
+    const float *before = block->l[block->sums][i];
+    float *after = block->l[!block->sums][i];
+    memcpy(after, before, TILE_ROWS * sizeof *after);
+    for (int s = 0; s < job->strips; s++)
+        for (int w = 0; w < STRIP_KEYS; w++) {
+            const float weight = power_of(call, block, i, rows[s][WEIGHT_KEY(w)]);
+            const uint16_t rounded = attn_f32_to_bf16(weight);
+            weights[(s * BLOCK_ROWS + i) * STRIP_KEYS + w] = rounded;
+            after[w / 2] += attn_bf16_to_f32(rounded);
+        }
+}
+
+/* Weights and sums of a job. */
+VF_NOINLINE void weigh_job_exactly(const struct call *call, const struct job *job,
+                                   const struct scratch *scratch, uint16_t *weights)
+{
+    const uint16_t *k[JOB_STRIPS];
+    for (int s = 0; s < job->strips; s++)
+        k[s] = packed_k(call, scratch, job->strip[s]);
+    score_strips(call, job->block, k, job->strips, scratch->again);
+    for (int i = 0; (size_t)i < job->block->rows.rows; i++)
+        weigh_exactly(call, job, scratch, i, weights);
+}
+
+/* ---- values that are not finite -------------------------------------------------------------- */
+
+/* Adds those of a key to the row that sees it, where they were packed as 0. */
+static void add_infinite_row(const struct call *call, struct block *block, int i, const uint16_t *v,
+                             float weight)
+{
+    for (int d = 0; (size_t)d < call->problem->v_dim; d++)
+        if ((v[d] & 0x7f80) == 0x7f80)
+            block->o[result_at(d, i)] += weight * attn_bf16_to_f32(v[d]);
+}
+
+static void add_infinite(const struct call *call, const struct keys *keys, const struct job *job,
+                         const struct scratch *scratch, const uint16_t *weights)
+{
+    for (int s = 0; s < job->strips; s++)
+        for (int w = 0; w < STRIP_KEYS && !scratch->finite[job->strip[s]]; w++) {
+            const ptrdiff_t key = job->key[s] + WEIGHT_KEY(w);
+            if (key >= (ptrdiff_t)keys->sequence.kv_len)
+                continue;
+            const uint16_t *v = keys_row(keys, &call->tensors->v, key);
+            for (int i = 0; (size_t)i < job->block->rows.rows; i++)
+                if (job->seen[s][i] >> WEIGHT_KEY(w) & 1)
+                    add_infinite_row(
+                        call, job->block, i, v,
+                        attn_bf16_to_f32(weights[(s * BLOCK_ROWS + i) * STRIP_KEYS + w]));
+        }
+}
+
+/* ---- rows of the softmax --------------------------------------------------------------------- */
+
+/* Writes a block's weights for the strip at key j. */
+static void report_strip(const struct call *call, const struct keys *keys, struct block *block,
+                         ptrdiff_t j, const struct scratch *scratch)
+{
+    const ptrdiff_t n = (ptrdiff_t)call->problem->kv_len - j,
+                    end = (ptrdiff_t)keys->sequence.kv_len;
+    const size_t bytes = (size_t)(n < STRIP_KEYS ? n : STRIP_KEYS) * sizeof(float);
+    uint32_t seen[BLOCK_ROWS] = {0};
+    bool all;
+    if (j < end && look(call, block, j, seen, &all)) {
+        const uint16_t *rows[STRIP_KEYS], *k = scratch->strip;
+        key_rows(keys, &call->tensors->k, j, end - j < STRIP_KEYS ? end - j : STRIP_KEYS,
+                 STRIP_KEYS, rows);
+        pack_k(rows, call->problem->qk_dim, scratch->strip);
+        score_strips(call, block, &k, 1, scratch->again);
+    }
+    for (int i = 0; (size_t)i < block->rows.rows; i++) {
+        float row[STRIP_KEYS] = {0};
+        if (seen[i])
+            see_row(call, block, i, scratch->again + i * STRIP_KEYS, j, seen[i], row);
+        for (int key = 0; key < STRIP_KEYS; key++)
+            row[key] =
+                seen[i] >> key & 1 ? power_of(call, block, i, row[key]) * block->inverse[i] : 0;
+        memcpy(group_row_real(&block->rows, &call->tensors->weights, (size_t)i) + j, row, bytes);
+    }
+}
+
+static void report_block(const struct call *call, const struct keys *keys, struct block *block,
+                         const struct scratch *scratch)
+{
+    for (ptrdiff_t j = 0; j < (ptrdiff_t)call->problem->kv_len; j += STRIP_KEYS)
+        report_strip(call, keys, block, j, scratch);
+}
+
+#endif

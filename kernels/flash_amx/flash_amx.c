@@ -1,0 +1,422 @@
+/*
+ * flash for matrix units (AMX): one pass over the keys in blocks of queries and strips of keys, in bfloat16.
+ *
+ * The algorithm is that of flash (FlashAttention-2, Dao 2023, arXiv:2307.08691): scores are made, exponentiated and
+ * used while they are in the first-level cache.  Its geometry is not: there queries lie in the lanes and K and V
+ * are read where they lie, one element for many lanes.  A matrix unit multiplies tiles of 16 rows, and wants one
+ * factor in rows and the other in pairs of rows.  So scores are S = Q K^T and results O = P V with queries in rows;
+ * K and V are packed once for many queries; a row of scores becomes a row of weights, which is a row of the next
+ * product's factor as it is.
+ *
+ *   memory    reads K and V once per TASK_ROWS query rows, and packs them; skips what no query sees
+ *   parallel  over (batch, KV head, TASK_ROWS query rows), those with the most keys of a head first
+ *   scratch   per thread half a megabyte of packed K and V, and the blocks of a task where these are
+ *             not all of its keys: below 4 MB, whatever the lengths
+ *   instead   split_kv for a few queries and long caches: one thread works on all keys of a KV head here
+ *
+ * geometry.h has sizes and what is kept, pack.h makes tiles, weigh.h the softmax, multiply.h runs it beside
+ * products, blocks.h finds what a block of queries has to do, results.h ends it, and exactly.h does what is rare.
+ * Here jobs are put in line: while the softmax of one is computed, the unit makes the scores of the next and adds
+ * up the results of the one before.
+ *
+ * A caller's tiles do not survive a call: each thread configures the unit and releases it in the end.
+ */
+#include <omp.h>
+
+#include "exactly.h"
+
+/* ---- scratch --------------------------------------------------------------------------------- */
+
+static int packed_strips(const struct attn_problem *p)
+{
+    const int steps = steps_of_dims(p->qk_dim) + steps_of_dims(p->v_dim);
+    const size_t most = PACKED_BYTES / (PAIR_ELEMENTS * sizeof(uint16_t)) / (size_t)steps;
+    const size_t all = (p->kv_len + STRIP_KEYS - 1) / STRIP_KEYS;
+    return (int)(all < most ? all : most);
+}
+
+static bool in_parts(const struct attn_problem *p)
+{
+    return p->kv_len > (size_t)packed_strips(p) * STRIP_KEYS;
+}
+
+/* Rows of a task: fewer where threads would have none. */
+static size_t task_rows(const struct attn_problem *p, int threads)
+{
+    const size_t heads = p->batch * p->kv_heads;
+    size_t rows = TASK_ROWS;
+    while (threads > 1 && rows > BLOCK_ROWS &&
+           heads * ((group_rows(p) + rows - 1) / rows) < 2 * (size_t)threads)
+        rows /= 2;
+    return rows;
+}
+
+static size_t kept_blocks(const struct attn_problem *p)
+{
+    const size_t all = (group_rows(p) + BLOCK_ROWS - 1) / BLOCK_ROWS;
+    const size_t most = in_parts(p) ? TASK_ROWS / BLOCK_ROWS : BLOCKS_IN_FLIGHT;
+    return all < most ? all : most;
+}
+
+/* Parts of a thread's scratch, in bytes; each keeps the alignment of a tile's rows. */
+struct parts {
+    size_t k, v, ring, again, weights, strip, blocks, q, o, finite, all;
+};
+
+static struct parts parts_of(const struct attn_problem *p)
+{
+    const size_t tiles = PAIR_ELEMENTS * sizeof(uint16_t), strips = (size_t)packed_strips(p);
+    const size_t q = (size_t)steps_of_dims(p->qk_dim), v = (size_t)steps_of_dims(p->v_dim);
+    struct parts parts = {
+        .k = strips * q * tiles,
+        .v = strips * v * tiles,
+        .ring = RING * STRIP_SCORES * sizeof(float),
+        .again = JOB_STRIPS * STRIP_SCORES * sizeof(float),
+        .weights = JOB_STRIPS * tiles,
+        .strip = q * tiles,
+        .blocks = round_up(kept_blocks(p) * sizeof(struct block), ATTN_WORKSPACE_ALIGN),
+        .q = q * tiles,
+        .o = v * RESULT_FLOATS * sizeof(float),
+        .finite = round_up(strips, ATTN_WORKSPACE_ALIGN),
+    };
+    parts.all = parts.k + parts.v + parts.ring + parts.again + 2 * parts.weights + parts.strip +
+                parts.blocks + kept_blocks(p) * (parts.q + parts.o) + parts.finite;
+    return parts;
+}
+
+static size_t workspace_size(const struct attn_problem *problem, int threads)
+{
+    return attn_threads_bytes(threads,
+                              parts_of(problem).all / sizeof(float) + tasks_floats(problem));
+}
+
+static void *carve(char **at, size_t bytes)
+{
+    void *here = *at;
+    *at += bytes;
+    return here;
+}
+
+static struct scratch scratch_at(const struct attn_problem *p, char *at)
+{
+    const struct parts parts = parts_of(p);
+    struct scratch s = {
+        .k = carve(&at, parts.k),
+        .v = carve(&at, parts.v),
+        .ring = carve(&at, parts.ring),
+        .again = carve(&at, parts.again),
+        .weights = {carve(&at, parts.weights), carve(&at, parts.weights)},
+        .strip = carve(&at, parts.strip),
+        .blocks = carve(&at, parts.blocks),
+        .finite = carve(&at, parts.finite),
+    };
+    for (size_t i = 0; i < kept_blocks(p); i++) {
+        s.blocks[i].q = carve(&at, parts.q);
+        s.blocks[i].o = carve(&at, parts.o);
+    }
+    return s;
+}
+
+/* ---- jobs in line ---------------------------------------------------------------------------- */
+
+#define JOBS_IN_LINE 8
+
+/* Jobs, numbered as they come, and strips of theirs. */
+struct line {
+    struct jobs source;
+    struct job jobs[JOBS_IN_LINE];
+    int made;                       /* jobs */
+    int scored, scored_strip;       /* the next strip to multiply is this one of this job */
+    int strips_scored, strips_done; /* of all jobs, since the line began */
+    int ring, ahead; /* strips of scores that there is room for; that are multiplied ahead */
+    bool over;       /* there is no further job */
+};
+
+static struct job *job_at(struct line *line, int number)
+{
+    while (line->made <= number && !line->over) {
+        if (next_job(&line->source, &line->jobs[line->made % JOBS_IN_LINE]))
+            line->made++;
+        else
+            line->over = true;
+    }
+    return number < line->made ? &line->jobs[number % JOBS_IN_LINE] : NULL;
+}
+
+static float *ring_at(const struct line *line, int strip)
+{
+    return line->source.scratch->ring + strip % line->ring * STRIP_SCORES;
+}
+
+/* Scores of the next strip; false where there is none. */
+static bool next_score(struct line *line, int total, struct product *product)
+{
+    const struct scratch *scratch = line->source.scratch;
+    const struct job *job = job_at(line, line->scored);
+    if (!job || !job->strips)
+        return false;
+    const int at =
+        line->strips_scored - line->strips_done; /* counted from the current job's first */
+    *product = score_product(line->source.call, job->block,
+                             packed_k(line->source.call, scratch, job->strip[line->scored_strip]),
+                             ring_at(line, line->strips_scored));
+    product->ready = at < total ? (at + 1) * BLOCK_ROWS : 0;
+    product->taken = (at + 1 - line->ring) * BLOCK_ROWS;
+    line->strips_scored++;
+    if (++line->scored_strip == job->strips) {
+        line->scored_strip = 0;
+        line->scored++;
+    }
+    return true;
+}
+
+/* Products of a turn: scores up to those that are to be ahead of `job`, and results of the job before, in turns. */
+static int list_products(struct line *line, const struct job *job, const struct job *before,
+                         const uint16_t *weights, struct product *list)
+{
+    const struct call *call = line->source.call;
+    const int total = job ? job->strips : 0, values = before && before->strips ? call->v_steps : 0;
+    const int scores = line->strips_done + total + line->ahead - line->strips_scored;
+    int n = 0;
+    for (int d = 0, made = 0; d < (values ? values : 1); d++) {
+        const int due = values ? (d + 1) * scores / values : scores;
+        for (; made < due && next_score(line, total, &list[n]); made++)
+            n++;
+        if (values)
+            list[n++] = value_product(before, d, weights, line->source.scratch->v);
+    }
+    return n;
+}
+
+static struct weighing weighing_of(const struct line *line, const struct job *job,
+                                   uint16_t *weights)
+{
+    const struct call *call = line->source.call;
+    const struct block *block = job->block;
+    struct weighing w = {
+        .seen = job->seen,
+        .bias = block->bias,
+        .sums_before = block->l[block->sums],
+        .sums = (float(*)[TILE_ROWS])block->l[!block->sums],
+        .weights = weights,
+        .unit = call->unit * (call->natural ? 1 : call->scale) * WEIGHT_UNIT,
+        .terms = block->terms,
+        .end = (ptrdiff_t)block->rows.sequence.kv_len,
+        .scale = call->scale,
+    };
+    for (int s = 0; s < job->strips; s++) {
+        w.scores[s] = ring_at(line, line->strips_done + s);
+        w.key[s] = job->key[s];
+    }
+    return w;
+}
+
+/* The first strips of a job where nothing is under way, so that its block gets an m. */
+static void begin(struct line *line, const struct job *job, int turn, struct pending *pending)
+{
+    if (line->scored < turn) {
+        line->scored = turn;
+        line->scored_strip = 0;
+    }
+    struct progress none = {.flags = weigh_no_flags()};
+    struct product list[JOB_STRIPS];
+    int n = 0;
+    const int strips = job->strips < line->ahead ? job->strips : line->ahead;
+    while (line->strips_scored - line->strips_done < strips &&
+           next_score(line, job->strips, &list[n]))
+        n++;
+    if (!n)
+        return;
+    for (int i = 0; i < n; i++)
+        list[i].ready = list[i].taken = 0;
+    multiply(line->source.call->q_steps, WEIGH_ALL, list, n, NULL, &none, pending);
+}
+
+/* Ends a block that has had its last job. */
+static void end_block(const struct line *line, const struct keys *keys, struct block *block,
+                      struct pending *pending)
+{
+    const struct call *call = line->source.call;
+    flush(pending);
+    finish_block(call, block);
+    if (call->problem->outputs & ATTN_OUTPUT_WEIGHTS)
+        report_block(call, keys, block, line->source.scratch);
+}
+
+/* Whether all values of a job's keys are finite. */
+static bool all_finite(const struct scratch *scratch, const struct job *job)
+{
+    bool finite = true;
+    for (int s = 0; s < job->strips; s++)
+        finite &= scratch->finite[job->strip[s]];
+    return finite;
+}
+
+/* Multiplies for one turn: the softmax of `job` beside the scores of the next and the results of the one before. */
+static void take_turn(struct line *line, const struct keys *keys, int turn, struct job *job,
+                      struct job *before, struct pending *pending)
+{
+    const struct call *call = line->source.call;
+    const struct scratch *scratch = line->source.scratch;
+    uint16_t *weights = scratch->weights[turn & 1], *weights_before = scratch->weights[!(turn & 1)];
+    struct product list[MAX_STEPS + 2 * JOB_STRIPS];
+    struct weighing w;
+    struct progress at = {.flags = weigh_no_flags()};
+    enum weigh_kind kind = WEIGH_ALL;
+    if (job) {
+        begin(line, job, turn, pending);
+        w = weighing_of(line, job, weights);
+        const int ready = line->strips_scored - line->strips_done;
+        at.total = job->strips * BLOCK_ROWS;
+        at.ready = ready < job->strips ? ready * BLOCK_ROWS : at.total;
+        kind = call->natural ? WEIGH_CHANGED : job->masked ? WEIGH_SEEN : WEIGH_ALL;
+        if (!job->block->begun)
+            first_m(call, job, w.scores, at.ready / BLOCK_ROWS);
+    }
+    const int n = list_products(line, job, before, weights_before, list);
+    multiply(JOB_STRIPS * (call->q_steps + call->v_steps), kind, list, n, &w, &at, pending);
+    if (before && before->strips && call->v_steps) {
+        before->block->started = true;
+        if (!all_finite(scratch, before)) {
+            flush(pending);
+            add_infinite(call, keys, before, scratch, weights_before);
+        }
+    }
+    if (job && weigh_flagged(at.flags)) {
+        flush(pending);
+        weigh_job_exactly(call, job, scratch, weights);
+    }
+    if (job && job->strips) {
+        job->block->sums ^= 1;
+        line->strips_done += job->strips;
+    }
+}
+
+/* All blocks of a task and the keys that are packed. */
+static void run_part(struct line *line, const struct keys *keys)
+{
+    struct pending pending = {.to.at = NULL};
+    struct job *before = NULL, *job;
+    for (int turn = 0; (job = job_at(line, turn)) || before; turn++, before = job) {
+        take_turn(line, keys, turn, job, before, &pending);
+        if (before && !line->source.call->in_parts && (!job || job->block != before->block))
+            end_block(line, keys, before->block, &pending);
+    }
+    flush(&pending);
+}
+
+/* ---- a task ---------------------------------------------------------------------------------- */
+
+/* What is packed in a thread's scratch. */
+struct packed {
+    size_t b, g;
+    ptrdiff_t first, end;
+};
+
+static void pack_once(const struct call *call, const struct keys *keys, struct packed now,
+                      const struct scratch *scratch, struct packed *packed)
+{
+    if (now.b == packed->b && now.g == packed->g && now.first == packed->first &&
+        now.end <= packed->end)
+        return;
+    pack(call, keys, now.first, now.end, scratch);
+    *packed = now;
+}
+
+static void run_task(const struct call *call, const struct group_block *task,
+                     const struct scratch *scratch, struct packed *packed)
+{
+    const struct keys keys = {call->problem, call->tensors, task->sequence, task->b, task->g};
+    const bool any = task->seen.lo < task->seen.hi;
+    const ptrdiff_t start = any ? strip_start(task->seen.lo) : 0, end = any ? task->seen.hi : 0;
+    const ptrdiff_t most = (ptrdiff_t)call->strips * STRIP_KEYS;
+    struct line line;
+    for (ptrdiff_t first = start; first == start || first < end; first += most) {
+        line.source = (struct jobs){.call = call,
+                                    .task = task,
+                                    .scratch = scratch,
+                                    .first = first,
+                                    .end = end - first < most ? end : first + most,
+                                    .first_part = first == start};
+        line.made = line.scored = line.scored_strip = line.strips_scored = line.strips_done = 0;
+        line.over = false;
+        line.ahead = call->ahead;
+        line.ring = call->ahead + 1;
+        pack_once(call, &keys, (struct packed){task->b, task->g, first, line.source.end}, scratch,
+                  packed);
+        run_part(&line, &keys);
+    }
+    struct pending nothing = {.to.at = NULL};
+    for (int i = 0; call->in_parts && (size_t)i * BLOCK_ROWS < task->rows; i++)
+        end_block(&line, &keys, &scratch->blocks[i], &nothing);
+}
+
+/* ---- the whole problem ----------------------------------------------------------------------- */
+
+static struct call make_call(const struct attn_plan *plan, const struct attn_tensors *tensors,
+                             size_t *taken)
+{
+    const struct attn_problem *p = &plan->problem;
+    const bool natural =
+        p->options & (ATTN_OPTION_SOFTCAP | ATTN_OPTION_ALIBI) || p->mask & ATTN_MASK_BIAS;
+    struct call call = {
+        .problem = p,
+        .tensors = tensors,
+        .tasks = {p, tensors, task_rows(p, plan->threads), NULL, taken},
+        .q_steps = steps_of_dims(p->qk_dim),
+        .v_steps = p->outputs & ATTN_OUTPUT_O ? steps_of_dims(p->v_dim) : 0,
+        .terms = terms_any(p),
+        .natural = natural,
+        .hides = terms_may_hide(p),
+        .scale = (float)((double)attn_problem_scale(p) * (natural ? 1 : M_LOG2E)),
+        .unit = natural ? (float)M_LOG2E : 1,
+        .strips = packed_strips(p),
+        .in_parts = in_parts(p),
+        /* Two strips where products are short beside the softmax, or where a query may see nothing of the first. */
+        .ahead = p->qk_dim <= 2 * STEP_DIMS || p->options & ATTN_OPTION_WINDOW ? 2 : 1,
+    };
+    if (tasks_vary(p)) /* behind the first thread's scratch */
+        tasks_order(&call.tasks, (struct turn *)((char *)plan->workspace + parts_of(p).all));
+    return call;
+}
+
+static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)
+{
+    size_t taken = 0;
+    const struct call call = make_call(plan, tensors, &taken);
+    /* For one task no other thread is woken. */
+    const bool several = plan->threads > 1 && tasks_at(&call.tasks, 1).rows;
+#pragma omp parallel num_threads(plan->threads) if (several)
+    {
+        const struct scratch scratch =
+            scratch_at(&plan->problem, attn_thread_scratch(plan, omp_get_thread_num()));
+        struct packed packed = {.first = -1};
+        tiles_configure();
+        for (struct group_block task = tasks_take(&call.tasks); task.rows;
+             task = tasks_take(&call.tasks))
+            run_task(&call, &task, &scratch, &packed);
+        tiles_release();
+    }
+}
+
+const struct attn_kernel ATTN_KERNEL = {
+    .size = sizeof(struct attn_kernel),
+    .name = "flash",
+    .summary = "fused tiles, online softmax, products of a matrix unit, parallel",
+    .source = "Dao 2023, FlashAttention-2, arXiv:2307.08691",
+    .isa = ATTN_KERNEL_ISA,
+    .caps.size = sizeof(struct attn_caps),
+    .caps.dtypes = ATTN_BIT(ATTN_BF16),
+    .caps.compute = ATTN_BF16,
+    .caps.masks = ATTN_MASKS_ALL,
+    .caps.options = ATTN_OPTIONS_ALL,
+    .caps.outputs = ATTN_OUTPUTS_ALL,
+    .caps.forward = true,
+    .caps.parallel = true,
+    .caps.max_dim = AMX_MAX_DIM,
+    .caps.bound_factor = WEIGHT_ERROR,
+    .caps.bound_reason =
+        "weights are made as 16-bit integers: each is off by up to 1.51 roundings to bfloat16",
+    .workspace_size = workspace_size,
+    .execute = execute,
+};

@@ -1,0 +1,111 @@
+/*
+ * geometry.h: part of kernel flash for matrix units: sizes, and what a thread keeps.
+ *
+ * A tile holds 16 rows of 64 bytes.  Queries are taken 32 at a time (two tiles of A), keys in strips of 32 (two
+ * tiles of B), so that each tile that is loaded takes part in two products: 2 x 2 accumulators, 4 loads for 4
+ * products.  A row of scores of a strip is one vector of 32 weights in bfloat16, which is a row of A again.
+ */
+#ifndef ATTN_FLASH_AMX_GEOMETRY_H
+#define ATTN_FLASH_AMX_GEOMETRY_H
+
+#include <math.h>
+#include <string.h>
+
+#include "kernel.h"
+#include "shared/group.h"
+#include "shared/keys.h"
+#include "shared/tasks.h"
+#include "shared/terms.h"
+#include "tiles.h"
+
+enum {
+    TILE_ELEMENTS = TILE_ROWS * 32, /* of 16 bits */
+    PAIR_ELEMENTS = 2 * TILE_ELEMENTS,
+    BLOCK_ROWS = 32, /* queries of a block: two tiles */
+    STRIP_KEYS = 32, /* keys of a strip: two tiles of their columns */
+    STEP_DIMS = 32,  /* dimensions that one product sums over; also value dimensions of two tiles */
+    JOB_STRIPS = 4,  /* strips of a job: softmax of one, beside the products of its neighbours */
+    STRIP_SCORES = BLOCK_ROWS * STRIP_KEYS,
+    RESULT_FLOATS = BLOCK_ROWS * STEP_DIMS, /* of a block, for 32 value dimensions */
+    AMX_MAX_DIM = 576,                      /* as in DeepSeek's MLA */
+    MAX_STEPS = AMX_MAX_DIM / STEP_DIMS,
+};
+
+/* Bytes of K and V that are packed at a time: with the queries and results of a block they stay in a second-level
+ * cache of 2 MB. */
+#define PACKED_BYTES (1 << 19)
+
+/* Query rows of a task: what packing a head's keys costs is shared by so many. */
+#define TASK_ROWS 1024
+
+/* 32 queries of a KV head: what is kept between their jobs. */
+struct block {
+    /* Sums of weights, lane by lane: a job reads one and writes the other, so that it can be begun again. */
+    float l[2][BLOCK_ROWS][TILE_ROWS] __attribute__((aligned(ATTN_WORKSPACE_ALIGN)));
+    int sums; /* which of the two is valid */
+    /* A whole number near the maximum of the scores in base 2; -INFINITY: no key was seen yet. */
+    float m[BLOCK_ROWS];
+    float bias
+        [BLOCK_ROWS]; /* what turns a score into a weight's bits (weigh.h); NAN: only exactly.h can */
+    float inverse[BLOCK_ROWS]; /* in the end 1 / l, sink included */
+    bool begun;                /* m was looked for */
+    bool started;              /* o holds a sum */
+    struct group_block rows;
+    ptrdiff_t lo[BLOCK_ROWS], hi[BLOCK_ROWS]; /* keys that a row sees by its place */
+    struct terms terms[BLOCK_ROWS];           /* where rows have any */
+    uint16_t *q;                              /* tiles of A, two for each 32 dimensions */
+    float *o; /* four tiles of results for each 32 value dimensions */
+};
+
+/* Up to JOB_STRIPS strips that some query of a block sees; none for a block whose queries see nothing. */
+struct job {
+    struct block *block;
+    int strips;
+    bool masked;                /* some query does not see all of them */
+    int strip[JOB_STRIPS];      /* number among those that are packed */
+    ptrdiff_t key[JOB_STRIPS];  /* first of each strip */
+    int32_t values[JOB_STRIPS]; /* where each strip's V lies: elements, from the first of V */
+    uint32_t seen[JOB_STRIPS][BLOCK_ROWS]; /* a bit for each key */
+};
+
+/* The whole call. */
+struct call {
+    const struct attn_problem *problem;
+    const struct attn_tensors *tensors;
+    struct tasks tasks;
+    int q_steps, v_steps; /* products of 32 dimensions each, for scores; for results */
+    bool terms;           /* rows have terms.h's */
+    bool natural;         /* scores get more than their product, and are not in base 2 before */
+    bool hides;           /* a boolean mask or a bias of -inf may */
+    float scale;          /* of products, to scores */
+    float unit;           /* of scores, to base 2 */
+    int strips;           /* that are packed at a time */
+    int ahead;            /* of the softmax, strips whose scores are made */
+    bool in_parts;        /* a task's keys are packed in several parts: all its blocks are kept */
+};
+
+/* What a thread has. */
+struct scratch {
+    uint16_t *k, *v;      /* packed */
+    float *ring;          /* strips of scores between their products and their softmax */
+    float *again;         /* those of a job that is computed again */
+    uint16_t *weights[2]; /* of the job whose softmax is under way and of the one before */
+    uint16_t *strip;      /* keys that are packed for rows of the softmax that are wanted */
+    struct block *blocks;
+    bool *finite; /* by strip: all of V is */
+};
+
+#define RING \
+    3 /* strips of scores that there is room for: call.ahead at most, and the one that is read */
+
+static inline size_t round_up(size_t n, size_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
+static inline int steps_of_dims(size_t dim)
+{
+    return (int)((dim + STEP_DIMS - 1) / STEP_DIMS);
+}
+
+#endif

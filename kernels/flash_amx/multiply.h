@@ -1,0 +1,180 @@
+/*
+ * multiply.h: part of kernel flash for matrix units: products of tiles, with a softmax between them.
+ *
+ * A product of the unit takes 16 cycles, in which the core's vectors have nothing to do with it.  So the rows of
+ * one job's softmax are computed between the products of its neighbours: the scores of strips to come, and the
+ * results of the job before.  What is multiplied is a list of products, each of 2 x 2 tiles of results.  A list
+ * begins by storing, tile by tile as they are needed again, the results of the list before: waiting for a store
+ * costs as much as half a product (16.5 instead of 24.3 cycles each on Emerald Rapids).
+ */
+#ifndef ATTN_FLASH_AMX_MULTIPLY_H
+#define ATTN_FLASH_AMX_MULTIPLY_H
+
+#include "weigh.h"
+
+/* Where the four tiles of a product go. */
+struct results {
+    float *at;
+    ptrdiff_t row, right, lower; /* bytes to the next row, to the right tiles, to the lower ones */
+};
+
+/* Sum over `steps` of A's next two tiles times B's two tiles at b + at[step]. */
+struct product {
+    const uint16_t *a, *b;
+    const int32_t *at;
+    int steps;
+    bool add; /* to what is there */
+    struct results to;
+    bool scores; /* of a strip; else they are results */
+    int ready; /* rows of the job whose scores are there once it is stored; 0: it is another job's */
+    int taken; /* rows of the job that must be done before it is stored, as it takes their scores' place */
+};
+
+/* 0, 2, 4 ... tiles: of B's that follow each other. */
+static const int32_t tiles_in_a_row[MAX_STEPS] = {0,     1024,  2048,  3072,  4096,  5120,
+                                                  6144,  7168,  8192,  9216,  10240, 11264,
+                                                  12288, 13312, 14336, 15360, 16384, 17408};
+
+/* What the unit has computed and not stored; at = NULL: nothing. */
+struct pending {
+    struct results to;
+    bool scores;
+    int ready, taken;
+};
+
+/* Stores one of the four tiles of what is pending, whose register is needed. */
+#define STORE_PENDING(pending, tile)                                                 \
+    do {                                                                             \
+        if ((pending)->to.at)                                                        \
+            TILE_STORE(tile,                                                         \
+                       (char *)(pending)->to.at + ((tile)&1) * (pending)->to.right + \
+                           ((tile) / 2) * (pending)->to.lower,                       \
+                       (pending)->to.row);                                           \
+    } while (0)
+
+/* Begins one of the four tiles of a product: the one before it is stored, and it is 0 or what it is added to. */
+#define BEGIN_TILE(pending, product, tile)                                                  \
+    do {                                                                                    \
+        STORE_PENDING(pending, tile);                                                       \
+        if ((product)->add)                                                                 \
+            TILE_LOAD_PAST_L1(tile,                                                         \
+                              (char *)(product)->to.at + ((tile)&1) * (product)->to.right + \
+                                  ((tile) / 2) * (product)->to.lower,                       \
+                              (product)->to.row);                                           \
+        else                                                                                \
+            TILE_ZERO(tile);                                                                \
+    } while (0)
+
+static inline void flush(struct pending *pending)
+{
+    STORE_PENDING(pending, 0);
+    STORE_PENDING(pending, 1);
+    STORE_PENDING(pending, 2);
+    STORE_PENDING(pending, 3);
+    *pending = (struct pending){.to.at = NULL};
+}
+
+/* A softmax that is under way. */
+struct progress {
+    int done, ready, total; /* rows */
+    struct weigh_flags flags;
+};
+
+/* Some rows, where their scores are ready. */
+VF_INLINE void weigh_some(const int rows, const enum weigh_kind kind, bool go,
+                          const struct weighing *w, struct progress *at)
+{
+    VF_UNROLL
+    for (int i = 0; go && i < rows; i++)
+        weigh_next(w, kind, at->done + i, &at->flags);
+    at->done += go ? rows : 0;
+}
+
+/* One step of a product: four tiles loaded, four products, `rows` rows of the softmax between them.  B is read past
+ * the first-level cache, which keeps scores, weights and queries. */
+VF_INLINE void step(const bool first, const int rows, const enum weigh_kind kind,
+                    const struct product *p, const uint16_t *a, const uint16_t *b,
+                    struct pending *pending, const struct weighing *w, struct progress *at)
+{
+    const bool go = at->done + rows <= at->ready;
+    TILE_LOAD(4, a, TILE_ROW_BYTES);
+    TILE_LOAD_PAST_L1(6, b, TILE_ROW_BYTES);
+    if (first)
+        BEGIN_TILE(pending, p, 0);
+    TILE_DOT_BF16(0, 4, 6);
+    weigh_some((rows + 3) / 4, kind, go, w, at);
+    TILE_LOAD_PAST_L1(7, b + TILE_ELEMENTS, TILE_ROW_BYTES);
+    if (first)
+        BEGIN_TILE(pending, p, 1);
+    TILE_DOT_BF16(1, 4, 7);
+    weigh_some(rows / 4, kind, go, w, at);
+    TILE_LOAD(5, a + TILE_ELEMENTS, TILE_ROW_BYTES);
+    if (first)
+        BEGIN_TILE(pending, p, 2);
+    TILE_DOT_BF16(2, 5, 6);
+    weigh_some((rows + 2) / 4, kind, go, w, at);
+    if (first)
+        BEGIN_TILE(pending, p, 3);
+    TILE_DOT_BF16(3, 5, 7);
+    weigh_some(rows / 4, kind, go, w, at);
+}
+
+/* Computes a list of products and all rows of a softmax.  What the last product gave stays pending, but for scores. */
+VF_INLINE void multiply_beside(const int rows, const enum weigh_kind kind,
+                               const struct product *list, int n, const struct weighing *w,
+                               struct progress *progress, struct pending *last)
+{
+    struct pending pending = *last;
+    struct progress at = *progress;
+    for (const struct product *p = list; p < list + n; p++) {
+        while (at.done < pending.taken)
+            weigh_next(w, kind, at.done++, &at.flags);
+        step(true, rows, kind, p, p->a, p->b + p->at[0], &pending, w, &at);
+        at.ready = pending.ready > at.ready ? pending.ready : at.ready;
+        for (int i = 1; i < p->steps; i++)
+            step(false, rows, kind, p, p->a + i * PAIR_ELEMENTS, p->b + p->at[i], &pending, w, &at);
+        pending = (struct pending){p->to, p->scores, p->ready, p->taken};
+    }
+    if (pending.scores) {
+        while (at.done < pending.taken)
+            weigh_next(w, kind, at.done++, &at.flags);
+        flush(&pending);
+    }
+    for (; at.done < at.total; at.done++)
+        weigh_next(w, kind, at.done, &at.flags);
+    *progress = at;
+    *last = pending;
+}
+
+#define MULTIPLY(rows, kind)                                                                 \
+    VF_NOINLINE void multiply_##rows##_##kind(const struct product *list, int n,             \
+                                              const struct weighing *w, struct progress *at, \
+                                              struct pending *pending)                       \
+    {                                                                                        \
+        multiply_beside(rows, kind, list, n, w, at, pending);                                \
+    }
+MULTIPLY(8, WEIGH_ALL)
+MULTIPLY(8, WEIGH_SEEN)
+MULTIPLY(8, WEIGH_CHANGED)
+MULTIPLY(4, WEIGH_ALL)
+MULTIPLY(4, WEIGH_SEEN)
+MULTIPLY(4, WEIGH_CHANGED)
+MULTIPLY(2, WEIGH_ALL)
+MULTIPLY(2, WEIGH_SEEN)
+MULTIPLY(2, WEIGH_CHANGED)
+
+/* With so many rows of the softmax a step that they end about when the products do, `steps` for a whole job. */
+static void multiply(int steps, enum weigh_kind kind, const struct product *list, int n,
+                     const struct weighing *w, struct progress *at, struct pending *pending)
+{
+    typedef void way(const struct product *, int, const struct weighing *, struct progress *,
+                     struct pending *);
+    static way *const ways[3][3] = {
+        {multiply_8_WEIGH_ALL, multiply_8_WEIGH_SEEN, multiply_8_WEIGH_CHANGED},
+        {multiply_4_WEIGH_ALL, multiply_4_WEIGH_SEEN, multiply_4_WEIGH_CHANGED},
+        {multiply_2_WEIGH_ALL, multiply_2_WEIGH_SEEN, multiply_2_WEIGH_CHANGED}};
+    const int all = JOB_STRIPS * BLOCK_ROWS;
+    ways[steps * 4 < all ? 0 : steps * 2 < all ? 1 : 2][kind](list, n, w, at, pending);
+}
+
+#endif

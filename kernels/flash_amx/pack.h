@@ -1,0 +1,186 @@
+/*
+ * pack.h: part of kernel flash for matrix units: queries, keys and values as tiles.
+ *
+ * Scores are Q K^T.  Q is A as it lies, 16 rows of 32 dimensions a tile.  K is B: row k of a tile has dimensions
+ * 2k and 2k + 1 of 16 keys, so that 16 x 16 pairs are transposed.  For the results V is B, too: row k has two keys
+ * of 16 value dimensions, so that the rows of two keys are interleaved.
+ *
+ * Two orders are chosen for speed.  Weights come out of the softmax in the order in which an instruction packs two
+ * vectors into one (WEIGHT_KEY); V's keys follow it.  Interleaving works within 128 bits, so that the two tiles of
+ * 32 value dimensions hold them in turns of four (RESULT_DIM); results are put in order when they are written.
+ */
+#ifndef ATTN_FLASH_AMX_PACK_H
+#define ATTN_FLASH_AMX_PACK_H
+
+#include "geometry.h"
+
+/* Key of a strip whose weight is element w of a row of weights. */
+#define WEIGHT_KEY(w) ((w) / 8 * 4 + (w) % 4 + ((w) / 4 % 2) * 16)
+
+/* Value dimension, of 32, of column c of tile t. */
+#define RESULT_DIM(t, c) ((c) / 4 * 8 + (t)*4 + (c) % 4)
+
+static const uint16_t zero_row[AMX_MAX_DIM];
+
+/* ---- tiles ----------------------------------------------------------------------------------- */
+
+#ifdef ATTN_TILES_EMULATED
+
+/* Transposes 16 rows of 16 pairs. */
+static inline void transpose_pairs(const uint16_t *const rows[TILE_ROWS], uint16_t *to)
+{
+    for (int i = 0; i < TILE_ROWS; i++)
+        for (int k = 0; k < TILE_ROWS; k++)
+            memcpy(to + k * 32 + i * 2, rows[i] + k * 2, 4);
+}
+
+/* Row r of the two tiles of 32 value dimensions of two keys; whether all are finite. */
+static inline bool interleave(const uint16_t *a, const uint16_t *b, uint16_t *to)
+{
+    bool finite = true;
+    for (int t = 0; t < 2; t++)
+        for (int c = 0; c < TILE_ROWS; c++) {
+            const uint16_t x = a[RESULT_DIM(t, c)], y = b[RESULT_DIM(t, c)];
+            to[t * TILE_ELEMENTS + 2 * c] = x;
+            to[t * TILE_ELEMENTS + 2 * c + 1] = y;
+            finite &= (x & 0x7f80) != 0x7f80 && (y & 0x7f80) != 0x7f80;
+        }
+    return finite;
+}
+
+#else
+
+VF_INLINE __m512i four_rows(const uint16_t *const rows[TILE_ROWS], int first, int at)
+{
+    const __m512i x = _mm512_castsi128_si512(_mm_loadu_si128((const void *)(rows[first] + at)));
+    const __m512i y =
+        _mm512_inserti32x4(x, _mm_loadu_si128((const void *)(rows[first + 4] + at)), 1);
+    const __m512i z =
+        _mm512_inserti32x4(y, _mm_loadu_si128((const void *)(rows[first + 8] + at)), 2);
+    return _mm512_inserti32x4(z, _mm_loadu_si128((const void *)(rows[first + 12] + at)), 3);
+}
+
+static inline void transpose_pairs(const uint16_t *const rows[TILE_ROWS], uint16_t *to)
+{
+    VF_UNROLL
+    for (int c = 0; c < 4; c++, to += 4 * 32) {
+        const __m512i r0 = four_rows(rows, 0, c * 8), r1 = four_rows(rows, 1, c * 8);
+        const __m512i r2 = four_rows(rows, 2, c * 8), r3 = four_rows(rows, 3, c * 8);
+        const __m512i a = _mm512_unpacklo_epi32(r0, r1), b = _mm512_unpackhi_epi32(r0, r1);
+        const __m512i d = _mm512_unpacklo_epi32(r2, r3), e = _mm512_unpackhi_epi32(r2, r3);
+        _mm512_store_si512(to, _mm512_unpacklo_epi64(a, d));
+        _mm512_store_si512(to + 32, _mm512_unpackhi_epi64(a, d));
+        _mm512_store_si512(to + 64, _mm512_unpacklo_epi64(b, e));
+        _mm512_store_si512(to + 96, _mm512_unpackhi_epi64(b, e));
+    }
+}
+
+static inline bool interleave(const uint16_t *a, const uint16_t *b, uint16_t *to)
+{
+    const __m512i x = _mm512_loadu_si512(a), y = _mm512_loadu_si512(b);
+    const __m512i exponent = _mm512_set1_epi16(0x7f80);
+    _mm512_store_si512(to, _mm512_unpacklo_epi16(x, y));
+    _mm512_store_si512(to + TILE_ELEMENTS, _mm512_unpackhi_epi16(x, y));
+    return !(_mm512_cmpeq_epi16_mask(_mm512_and_si512(x, exponent), exponent) |
+             _mm512_cmpeq_epi16_mask(_mm512_and_si512(y, exponent), exponent));
+}
+
+#endif
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+/* The 32 dimensions from d on of a row of `dim`, those past its end 0, in `room` where they are not all there. */
+VF_INLINE const uint16_t *dims_of(const uint16_t *row, size_t d, size_t dim,
+                                  uint16_t room[STEP_DIMS])
+{
+    if (d + STEP_DIMS <= dim)
+        return row + d;
+    memset(room, 0, STEP_DIMS * sizeof *room);
+    memcpy(room, row + d, (dim - d) * sizeof *room);
+    return room;
+}
+
+/* Rows of keys [first, first + n), n <= `most`; behind them rows of zeros. */
+static inline void key_rows(const struct keys *keys, const struct attn_tensor *t, ptrdiff_t first,
+                            ptrdiff_t n, int most, const uint16_t **rows)
+{
+    ptrdiff_t i = 0;
+    for (ptrdiff_t run; i < n; i += run) {
+        const uint16_t *row = keys_row(keys, t, first + i);
+        run = keys_run(keys, first + i, n - i);
+        for (ptrdiff_t r = 0; r < run; r++)
+            rows[i + r] = row + r * t->stride[2];
+    }
+    for (; i < most; i++)
+        rows[i] = zero_row;
+}
+
+/* A strip's keys: 32 dimensions after the other, each two tiles of 16 keys. */
+VF_NOINLINE void pack_k(const uint16_t *const rows[STRIP_KEYS], size_t dim, uint16_t *to)
+{
+    for (size_t d = 0; d < dim; d += STEP_DIMS)
+        for (int half = 0; half < 2; half++, to += TILE_ELEMENTS) {
+            uint16_t room[TILE_ROWS][STEP_DIMS];
+            const uint16_t *part[TILE_ROWS];
+            for (int i = 0; i < TILE_ROWS; i++)
+                part[i] = dims_of(rows[half * TILE_ROWS + i], d, dim, room[i]);
+            transpose_pairs(part, to);
+        }
+}
+
+/* What is not finite becomes 0: times a weight of 0 it would be NaN.  exactly.h adds it where it is seen. */
+static void clear_infinite(uint16_t *tile, int n)
+{
+    for (int i = 0; i < n; i++)
+        if ((tile[i] & 0x7f80) == 0x7f80)
+            tile[i] = 0;
+}
+
+/* A strip's values: 32 dimensions after the other, each two tiles of 16 of them.  Whether all are finite. */
+VF_NOINLINE bool pack_v(const uint16_t *const rows[STRIP_KEYS], size_t dim, uint16_t *to)
+{
+    bool finite = true;
+    for (int r = 0; r < TILE_ROWS; r++) {
+        const uint16_t *a = rows[WEIGHT_KEY(2 * r)], *b = rows[WEIGHT_KEY(2 * r + 1)];
+        uint16_t *at = to + r * 32, room[2][STEP_DIMS];
+        for (size_t d = 0; d < dim; d += STEP_DIMS, at += PAIR_ELEMENTS)
+            finite &= interleave(dims_of(a, d, dim, room[0]), dims_of(b, d, dim, room[1]), at);
+    }
+    if (!finite)
+        clear_infinite(to, steps_of_dims(dim) * PAIR_ELEMENTS);
+    return finite;
+}
+
+/* Packs keys [first, end) of a task's sequence, from strip 0 on. */
+static void pack(const struct call *call, const struct keys *keys, ptrdiff_t first, ptrdiff_t end,
+                 const struct scratch *scratch)
+{
+    const struct attn_problem *p = call->problem;
+    const uint16_t *rows[STRIP_KEYS];
+    for (int strip = 0; first < end; strip++, first += STRIP_KEYS) {
+        const ptrdiff_t n = end - first < STRIP_KEYS ? end - first : STRIP_KEYS;
+        key_rows(keys, &call->tensors->k, first, n, STRIP_KEYS, rows);
+        pack_k(rows, p->qk_dim, scratch->k + (size_t)strip * (size_t)call->q_steps * PAIR_ELEMENTS);
+        if (!call->v_steps)
+            continue;
+        key_rows(keys, &call->tensors->v, first, n, STRIP_KEYS, rows);
+        scratch->finite[strip] = pack_v(
+            rows, p->v_dim, scratch->v + (size_t)strip * (size_t)call->v_steps * PAIR_ELEMENTS);
+    }
+}
+
+/* A block's queries: 32 dimensions after the other, each two tiles of 16 queries. */
+static void pack_q(const struct call *call, struct block *block)
+{
+    uint16_t room[STEP_DIMS];
+    for (int i = 0; i < BLOCK_ROWS; i++) {
+        const uint16_t *row = (size_t)i < block->rows.rows
+                                  ? group_row(&block->rows, &call->tensors->q, (size_t)i)
+                                  : zero_row;
+        uint16_t *to = block->q + i * STEP_DIMS;
+        for (size_t d = 0; d < call->problem->qk_dim; d += STEP_DIMS, to += PAIR_ELEMENTS)
+            memcpy(to, dims_of(row, d, call->problem->qk_dim, room), STEP_DIMS * sizeof *to);
+    }
+}
+
+#endif

@@ -1,0 +1,129 @@
+/*
+ * tasks.h: hands out tasks, some rows of queries of a KV head each, to threads; for kernel files only.
+ *
+ * Of each head the last queries come first: under a causal mask they have the most keys.  Sequences
+ * of their own lengths take turns, those whose tasks have the most keys first, so that the last tasks
+ * of all, for which some threads wait, are short ones.  What a task computes does not depend on that.
+ */
+#ifndef ATTN_TASKS_H
+#define ATTN_TASKS_H
+
+#include "group.h"
+
+/* A sequence in the order in which they are worked on. */
+struct turn {
+    size_t b, first; /* its first task */
+};
+
+struct tasks {
+    const struct attn_problem *problem;
+    const struct attn_tensors *tensors;
+    size_t rows;              /* of a task, at most */
+    const struct turn *turns; /* NULL where all sequences have the same lengths */
+    size_t *taken;            /* how many tasks are */
+};
+
+/* Whether sequences have their own lengths. */
+static inline bool tasks_vary(const struct attn_problem *problem)
+{
+    return problem->options & (ATTN_OPTION_RAGGED | ATTN_OPTION_PACKED);
+}
+
+/* Floats that the order of sequences takes; it has an end. */
+static inline size_t tasks_floats(const struct attn_problem *problem)
+{
+    return tasks_vary(problem) ? (problem->batch + 1) * (sizeof(struct turn) / sizeof(float)) : 0;
+}
+
+/* Tasks of a KV head of a sequence. */
+static inline size_t tasks_of_head(const struct tasks *tasks, const struct attn_sequence *sequence)
+{
+    const size_t group = tasks->problem->q_heads / tasks->problem->kv_heads;
+    return (group * sequence->q_len + tasks->rows - 1) / tasks->rows;
+}
+
+/* What a task of the sequence may cost. */
+static inline size_t tasks_cost(const struct tasks *tasks, size_t b)
+{
+    const struct attn_sequence s = attn_sequence(tasks->problem, tasks->tensors, b);
+    const size_t rows = tasks->problem->q_heads / tasks->problem->kv_heads * s.q_len;
+    return s.kv_len * (rows < tasks->rows ? rows : tasks->rows);
+}
+
+/* Puts sequences in order, by Shell's method, and counts their tasks. */
+static inline void tasks_order(struct tasks *tasks, struct turn *turns)
+{
+    const size_t batch = tasks->problem->batch;
+    for (size_t b = 0; b < batch; b++)
+        turns[b] = (struct turn){b, tasks_cost(tasks, b)};
+    for (size_t gap = batch / 2; gap > 0; gap /= 2)
+        for (size_t n = gap; n < batch; n++) {
+            const struct turn turn = turns[n];
+            size_t at = n;
+            for (; at >= gap && turns[at - gap].first < turn.first; at -= gap)
+                turns[at] = turns[at - gap];
+            turns[at] = turn;
+        }
+    size_t count = 0;
+    for (size_t n = 0; n < batch; n++) {
+        const struct attn_sequence s = attn_sequence(tasks->problem, tasks->tensors, turns[n].b);
+        turns[n].first = count;
+        count += tasks->problem->kv_heads * tasks_of_head(tasks, &s);
+    }
+    turns[batch] = (struct turn){batch, count};
+    tasks->turns = turns;
+}
+
+/* The sequence whose turn task `index` falls in; turns of no tasks are passed over. */
+static inline struct turn tasks_turn(const struct tasks *tasks, size_t index)
+{
+    size_t lo = 0,
+           hi = tasks->problem->batch; /* of those in lo .. hi the last that begins before */
+    while (lo < hi) {
+        const size_t middle = (lo + hi + 1) / 2;
+        if (tasks->turns[middle].first <= index)
+            lo = middle;
+        else
+            hi = middle - 1;
+    }
+    return tasks->turns[lo];
+}
+
+/* Task `index`, with no rows past the last. */
+static inline struct group_block tasks_at(const struct tasks *tasks, size_t index)
+{
+    const struct attn_problem *p = tasks->problem;
+    struct attn_sequence sequence = {0, p->q_len, 0, p->kv_len};
+    struct turn turn = {0, 0};
+    if (tasks->turns)
+        turn = tasks_turn(tasks, index);
+    else
+        turn.b = index / (p->kv_heads * tasks_of_head(tasks, &sequence));
+    if (turn.b >= p->batch)
+        return (struct group_block){0};
+    if (tasks->turns)
+        sequence = attn_sequence(p, tasks->tensors, turn.b);
+    const size_t steps = tasks_of_head(tasks, &sequence), step = (index - turn.first) % steps;
+    return group_block_in(p, &sequence, turn.b, (index - turn.first) / steps % p->kv_heads,
+                          steps - 1 - step, tasks->rows);
+}
+
+/* The next task that no thread has taken. */
+static inline struct group_block tasks_take(const struct tasks *tasks)
+{
+    size_t index, *taken = tasks->taken;
+#pragma omp atomic capture
+    index = (*taken)++;
+    return tasks_at(tasks, index);
+}
+
+/* The one that is likely to come next. */
+static inline struct group_block tasks_peek(const struct tasks *tasks)
+{
+    size_t index;
+#pragma omp atomic read
+    index = *tasks->taken;
+    return tasks_at(tasks, index);
+}
+
+#endif
