@@ -12,6 +12,17 @@
 #include "attention.h"
 #include "machine.h"
 
+/* What is this far above the best rate that was measured beside it is not noise: the clock changes by up to
+ * 8 % between a probe and the samples (3.5 to 3.8 GHz seen on one machine), hardly ever by more. */
+#define CEILINGS_TOLERANCE 1.1
+
+/* Whether that much work a second is more than a ceiling of so many 1e9 a second allows; no ceiling forbids
+ * what it does not know. */
+static inline bool ceilings_passed(double per_second, double ceiling)
+{
+    return ceiling > 0 && per_second > CEILINGS_TOLERANCE * ceiling * 1e9;
+}
+
 /* Fastest multiply-add rate, GFLOP/s, of `isa` on `threads` bound threads for operands of
  * `compute` (ATTN_F32, ATTN_F64 or ATTN_BF16); baseline: separate multiply and add if that is all there
  * is; f16 and bf16 without a dot-product instruction: the f32 rate.  Takes about `seconds`. */
