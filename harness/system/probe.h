@@ -45,4 +45,7 @@ struct probe {
 extern const struct probe *const probes[];
 extern const size_t probe_count;
 
+/* One with the widest vectors that this host has. */
+const struct probe *probe_widest(void);
+
 #endif
