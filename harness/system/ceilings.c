@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "base/random.h"
 #include "isa.h"
 #include "probe.h"
 #include "rate.h"
@@ -23,7 +24,10 @@ const size_t probe_count = sizeof probes / sizeof *probes;
 /* What the threads do: the loops of a probe. */
 struct job {
     const struct probe *probe;
+    double (*tiles)(size_t rounds, const void *operands, void *results);
 };
+
+enum { TILE_WORDS = 256 }; /* of 32 bits: 16 x 16 results */
 
 static const struct probe *probe_for(enum attn_isa isa)
 {
@@ -82,36 +86,95 @@ static double run_exp2(const void *context, size_t amount, int thread, int threa
     return work;
 }
 
+/* Four tiles of numbers between 1 and 2, of either sign, as bf16; as int8 they are any number.  Made once, before
+ * threads ask for them. */
+static const uint16_t *tile_operands(void)
+{
+    static _Alignas(64) uint16_t halves[4 * 2 * TILE_WORDS];
+    for (size_t i = 0; !halves[0] && i < sizeof halves / sizeof *halves; i++)
+        halves[sizeof halves / sizeof *halves - 1 - i] =
+            (uint16_t)(0x3f80 | (random_bits(1, i) & 0x807f));
+    return halves;
+}
+
+static double run_tiles(const void *context, size_t amount, int thread, int threads)
+{
+    const struct job *job = context;
+    _Alignas(64) float results[4 * TILE_WORDS];
+    (void)thread, (void)threads;
+    const double work = job->tiles(amount * 64, tile_operands(), results);
+    rate_consume((double)results[0]);
+    return work;
+}
+
+/* Whether the ISA has a matrix unit for operands of this type. */
+static bool has_tiles(const struct probe *probe, enum attn_dtype type)
+{
+    return !probe->tiles_emulated &&
+           ((type == ATTN_BF16 && probe->tiles_bf16) || (type == ATTN_I8 && probe->tiles_i8));
+}
+
 double ceilings_fma(enum attn_isa isa, enum attn_dtype compute, int threads, double seconds)
 {
-    const struct job job = {.probe = probe_for(isa)};
-    if (!job.probe)
+    struct job job = {.probe = probe_for(isa)};
+    if (!job.probe || (compute == ATTN_I8 && !has_tiles(job.probe, compute)))
         return 0;
-    const bool bf16 = compute == ATTN_BF16 && job.probe->fma_bf16;
-    return rate_apart(bf16                  ? run_fma_bf16
+    const bool tiles = has_tiles(job.probe, compute);
+    const bool pairs = compute == ATTN_BF16 && job.probe->fma_bf16;
+    job.tiles = compute == ATTN_I8 ? job.probe->tiles_i8 : job.probe->tiles_bf16;
+    tile_operands();
+    return rate_apart(tiles                 ? run_tiles
+                      : pairs               ? run_fma_bf16
                       : compute == ATTN_F64 ? run_fma_f64
                                             : run_fma_f32,
                       &job, threads, seconds) *
            1e-9;
 }
 
-double ceilings_fma_host(enum attn_dtype dtype, int threads, double seconds)
+bool ceilings_fma_is_best(const struct probe *probe, enum attn_dtype compute, enum attn_dtype dtype,
+                          const struct probe *const *host, size_t count)
 {
-    double best = 0;
-    for (size_t i = 0; i < probe_count; i++)
-        if (attn_isa_available(probes[i]->isa))
-            best = fmax(
-                best, ceilings_fma(probes[i]->isa, dtype, threads, seconds / (double)probe_count));
-    return best;
+    const struct probe *first = NULL, *best = probe;
+    for (size_t i = 0; i < count; i++) {
+        if (has_tiles(host[i], dtype))
+            return compute == dtype && has_tiles(probe, dtype);
+        if (!first && !host[i]->tiles_emulated)
+            first = host[i];
+        if (host[i]->vector_bytes > best->vector_bytes)
+            best = host[i];
+    }
+    const bool pairs_are_best = dtype == ATTN_BF16 && first && first->fma_bf16;
+    return probe->vector_bytes == (pairs_are_best ? first : best)->vector_bytes &&
+           (compute == ATTN_BF16 && probe->fma_bf16) == pairs_are_best;
 }
 
 bool ceilings_fma_is_host(enum attn_isa isa, enum attn_dtype compute, enum attn_dtype dtype)
 {
-    const struct probe *probe = probe_for(isa), *first = probe_for(attn_isa_preferred());
-    const bool pairs_are_best = dtype == ATTN_BF16 && first && first->fma_bf16;
-    const struct probe *best = pairs_are_best ? first : probe_widest();
-    return probe && probe->vector_bytes == best->vector_bytes &&
-           (compute == ATTN_BF16 && probe->fma_bf16) == pairs_are_best;
+    const enum attn_isa *order = attn_isa_preference();
+    const struct probe *host[ATTN_ISA_COUNT], *probe = probe_for(isa);
+    size_t count = 0;
+    for (int i = 0; i < ATTN_ISA_COUNT; i++)
+        if ((host[count] = probe_for(order[i])))
+            count++;
+    return probe && ceilings_fma_is_best(probe, compute, dtype, host, count);
+}
+
+double ceilings_fma_host(enum attn_dtype dtype, int threads, double seconds)
+{
+    double best = 0;
+    int count = 0;
+    for (size_t i = 0; i < probe_count; i++)
+        count += ceilings_fma_is_host(probes[i]->isa, dtype, dtype);
+    for (size_t i = 0; i < probe_count; i++)
+        if (ceilings_fma_is_host(probes[i]->isa, dtype, dtype))
+            best = fmax(best, ceilings_fma(probes[i]->isa, dtype, threads, seconds / count));
+    return best;
+}
+
+bool ceilings_emulated(enum attn_isa isa)
+{
+    const struct probe *probe = probe_for(isa);
+    return probe && probe->tiles_emulated;
 }
 
 double ceilings_exp(enum attn_isa isa, int threads, double seconds)

@@ -69,9 +69,13 @@ static double read_elsewhere(const struct worker *worker, const struct tensor_se
 static double fma_of_host(const struct worker *worker, double seconds)
 {
     const struct attn_problem *p = &worker->request.c.problem;
-    const enum attn_dtype compute = attn_compute(worker->kernel, p);
-    const bool best = ceilings_fma_is_host(worker->request.isa, compute, p->dtype);
-    return best ? 0 : ceilings_fma_host(p->dtype, threads_of(worker), seconds);
+    const enum attn_dtype compute = attn_compute(worker->kernel, p),
+                          types[] = {p->dtype, p->kv_dtype};
+    double rate = 0;
+    for (int i = 0; i < 1 + (types[1] != types[0]); i++)
+        if (!ceilings_fma_is_host(worker->request.isa, compute, types[i]))
+            rate = fmax(rate, ceilings_fma_host(types[i], threads_of(worker), seconds));
+    return rate;
 }
 
 /* Measures again, and longer, what a launch seems to have passed, before it is called implausible: the probe
@@ -117,7 +121,7 @@ json_t *worker_launch_ceilings(const struct worker *worker, const struct tensor_
 
 /* ---- of a machine ------------------------------------------------------------------------------ */
 
-#define PROBE_S 0.05
+#define MACHINE_S 0.05 /* for each ceiling */
 
 /* Footprints that lie in each cache and beyond the last: half a cache; all that ceilings_footprint() takes. */
 static json_t *bandwidths(const struct worker *worker)
@@ -132,14 +136,34 @@ static json_t *bandwidths(const struct worker *worker)
             continue;
         /* private caches: every thread has its own */
         const size_t footprint = level < last ? bytes * (size_t)threads : bytes;
-        json_array_append_new(
-            levels,
-            json_pack("{s:i, s:b, s:I, s:o, s:o}", "level", level, "memory", (int)(level > last),
-                      "bytes", (json_int_t)footprint, "read_gbytes_per_s",
-                      number_json(ceilings_read(footprint, threads, PROBE_S)), "copy_gbytes_per_s",
-                      number_json(ceilings_copy(footprint, threads, PROBE_S))));
+        json_array_append_new(levels,
+                              json_pack("{s:i, s:b, s:I, s:o, s:o}", "level", level, "memory",
+                                        (int)(level > last), "bytes", (json_int_t)footprint,
+                                        "read_gbytes_per_s",
+                                        number_json(ceilings_read(footprint, threads, MACHINE_S)),
+                                        "copy_gbytes_per_s",
+                                        number_json(ceilings_copy(footprint, threads, MACHINE_S))));
     }
     return levels;
+}
+
+/* Rates of an instruction set; null of what it has no instructions for. */
+static json_t *arithmetic(enum attn_isa isa, int threads)
+{
+    static const struct {
+        const char *key;
+        enum attn_dtype type;
+    } rates[] = {{"f64_gflops", ATTN_F64},
+                 {"f32_gflops", ATTN_F32},
+                 {"bf16_gflops", ATTN_BF16},
+                 {"i8_gops", ATTN_I8}};
+    json_t *answer = json_pack("{s:s}", "isa", attn_isa_name(isa));
+    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
+        const double rate = ceilings_fma(isa, rates[i].type, threads, MACHINE_S);
+        json_object_set_new(answer, rates[i].key, number_json(rate > 0 ? rate : NAN));
+    }
+    json_object_set_new(answer, "exp_g_per_s", number_json(ceilings_exp(isa, threads, MACHINE_S)));
+    return answer;
 }
 
 void worker_ceilings(struct worker *worker)
@@ -149,15 +173,8 @@ void worker_ceilings(struct worker *worker)
     worker_stage("measuring ceilings");
     for (int i = 0; i < ATTN_ISA_COUNT; i++) {
         const enum attn_isa isa = (enum attn_isa)i;
-        if (!attn_isa_available(isa) || attn_isa_built_as(isa) != isa)
-            continue;
-        json_array_append_new(
-            isas,
-            json_pack("{s:s, s:o, s:o, s:o, s:o}", "isa", attn_isa_name(isa), "f32_gflops",
-                      number_json(ceilings_fma(isa, ATTN_F32, threads, PROBE_S)), "f64_gflops",
-                      number_json(ceilings_fma(isa, ATTN_F64, threads, PROBE_S)), "bf16_gflops",
-                      number_json(ceilings_fma(isa, ATTN_BF16, threads, PROBE_S)), "exp_g_per_s",
-                      number_json(ceilings_exp(isa, threads, PROBE_S))));
+        if (attn_isa_available(isa) && attn_isa_built_as(isa) == isa && !ceilings_emulated(isa))
+            json_array_append_new(isas, arithmetic(isa, threads));
     }
     json_object_set_new(worker->answer, "threads", json_integer(threads));
     json_object_set_new(worker->answer, "arithmetic", isas);
