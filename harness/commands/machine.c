@@ -34,15 +34,31 @@ static json_t *ceilings_at(int threads, char *message, size_t size)
     return NULL;
 }
 
+/* "-" where the instruction set has no instructions for it. */
 static void print_arithmetic(const json_t *at)
 {
+    static const struct {
+        const char *title, *key;
+    } columns[] = {{"f64", "f64_gflops"},
+                   {"f32", "f32_gflops"},
+                   {"bf16", "bf16_gflops"},
+                   {"int8", "i8_gops"},
+                   {"exp", "exp_g_per_s"}};
+    const size_t count = sizeof columns / sizeof *columns;
     size_t i;
     json_t *isa;
-    printf("  %-14s %10s %10s %10s %10s\n", "isa", "f64", "f32", "bf16", "exp");
-    json_array_foreach (json_object_get(at, "arithmetic"), i, isa)
-        printf("  %-14s %10.1f %10.1f %10.1f %10.2f\n", report_text(isa, "isa"),
-               number_at(isa, NULL, "f64_gflops"), number_at(isa, NULL, "f32_gflops"),
-               number_at(isa, NULL, "bf16_gflops"), number_at(isa, NULL, "exp_g_per_s"));
+    printf("  %-14s", "isa");
+    for (size_t c = 0; c < count; c++)
+        printf(" %9s", columns[c].title);
+    json_array_foreach (json_object_get(at, "arithmetic"), i, isa) {
+        printf("\n  %-14s", report_text(isa, "isa"));
+        for (size_t c = 0; c < count; c++) {
+            char number[UNITS_TEXT];
+            units_number(number_at(isa, NULL, columns[c].key), number);
+            printf(" %9s", *number ? number : "-");
+        }
+    }
+    printf("\n");
 }
 
 static void print_bandwidth(const json_t *at)

@@ -1,14 +1,11 @@
 /*
- * ceilings: runs the probes on all threads and turns their work into rates (rate.h).
+ * ceilings: runs the probes of arithmetic on all threads and turns their work into rates (rate.h).
  */
 #include "ceilings.h"
 
 #include <math.h>
-#include <omp.h>
-#include <string.h>
-#include <sys/mman.h>
 
-#include "base/clock.h"
+#include "base/random.h"
 #include "isa.h"
 #include "probe.h"
 #include "rate.h"
@@ -24,22 +21,13 @@ const struct probe *const probes[] = {
 };
 const size_t probe_count = sizeof probes / sizeof *probes;
 
-/* What the threads do: the loops of a probe, and the memory that they read or copy. */
+/* What the threads do: the loops of a probe. */
 struct job {
     const struct probe *probe;
-    char *half[2];                  /* the two streams: target and source */
-    size_t bytes;                   /* of each */
-    const struct ceilings_kv *sets; /* the two streams to read, one pair after the other */
-    size_t count;
-    double (*read)(const void *a, const void *b, size_t n, uint32_t *sink);
-    double (*copy)(void *to, const void *from, size_t n);
+    double (*tiles)(size_t rounds, const void *operands, void *results);
 };
 
-/* Keeps a result alive. */
-static void consume(double x)
-{
-    __asm__ volatile("" : : "g"(&x) : "memory");
-}
+enum { TILE_WORDS = 256 }; /* of 32 bits: 16 x 16 results */
 
 static const struct probe *probe_for(enum attn_isa isa)
 {
@@ -49,7 +37,7 @@ static const struct probe *probe_for(enum attn_isa isa)
     return NULL;
 }
 
-static const struct probe *widest(void)
+const struct probe *probe_widest(void)
 {
     const struct probe *best = probes[0];
     for (size_t i = 0; i < probe_count; i++)
@@ -58,15 +46,13 @@ static const struct probe *widest(void)
     return best;
 }
 
-/* ---- arithmetic ---------------------------------------------------------------------------- */
-
 static double run_fma_f32(const void *context, size_t amount, int thread, int threads)
 {
     const struct job *job = context;
     (void)thread, (void)threads;
     float sink;
     const double work = job->probe->fma_f32(amount * 256, 0.5f, 1.0f, &sink);
-    consume(sink);
+    rate_consume(sink);
     return work;
 }
 
@@ -76,7 +62,7 @@ static double run_fma_f64(const void *context, size_t amount, int thread, int th
     (void)thread, (void)threads;
     double sink;
     const double work = job->probe->fma_f64(amount * 256, 0.5, 1.0, &sink);
-    consume(sink);
+    rate_consume(sink);
     return work;
 }
 
@@ -86,7 +72,7 @@ static double run_fma_bf16(const void *context, size_t amount, int thread, int t
     (void)thread, (void)threads;
     float sink;
     const double work = job->probe->fma_bf16(amount * 256, 0.5f, 0.125f, &sink);
-    consume(sink);
+    rate_consume(sink);
     return work;
 }
 
@@ -96,194 +82,105 @@ static double run_exp2(const void *context, size_t amount, int thread, int threa
     (void)thread, (void)threads;
     float sink;
     const double work = job->probe->exp2_f32(amount * 256, -1.3f, &sink);
-    consume(sink);
+    rate_consume(sink);
     return work;
+}
+
+/* Four tiles of numbers between 1 and 2, of either sign, as bf16; as int8 they are any number.  Made once, before
+ * threads ask for them. */
+static const uint16_t *tile_operands(void)
+{
+    static _Alignas(64) uint16_t halves[4 * 2 * TILE_WORDS];
+    for (size_t i = 0; !halves[0] && i < sizeof halves / sizeof *halves; i++)
+        halves[sizeof halves / sizeof *halves - 1 - i] =
+            (uint16_t)(0x3f80 | (random_bits(1, i) & 0x807f));
+    return halves;
+}
+
+static double run_tiles(const void *context, size_t amount, int thread, int threads)
+{
+    const struct job *job = context;
+    _Alignas(64) float results[4 * TILE_WORDS];
+    (void)thread, (void)threads;
+    const double work = job->tiles(amount * 64, tile_operands(), results);
+    rate_consume((double)results[0]);
+    return work;
+}
+
+/* Whether the ISA has a matrix unit for operands of this type. */
+static bool has_tiles(const struct probe *probe, enum attn_dtype type)
+{
+    return !probe->tiles_emulated &&
+           ((type == ATTN_BF16 && probe->tiles_bf16) || (type == ATTN_I8 && probe->tiles_i8));
 }
 
 double ceilings_fma(enum attn_isa isa, enum attn_dtype compute, int threads, double seconds)
 {
-    const struct job job = {.probe = probe_for(isa)};
-    if (!job.probe)
+    struct job job = {.probe = probe_for(isa)};
+    if (!job.probe || (compute == ATTN_I8 && !has_tiles(job.probe, compute)))
         return 0;
-    const bool bf16 = compute == ATTN_BF16 && job.probe->fma_bf16;
-    return rate_apart(bf16                  ? run_fma_bf16
+    const bool tiles = has_tiles(job.probe, compute);
+    const bool pairs = compute == ATTN_BF16 && job.probe->fma_bf16;
+    job.tiles = compute == ATTN_I8 ? job.probe->tiles_i8 : job.probe->tiles_bf16;
+    tile_operands();
+    return rate_apart(tiles                 ? run_tiles
+                      : pairs               ? run_fma_bf16
                       : compute == ATTN_F64 ? run_fma_f64
                                             : run_fma_f32,
                       &job, threads, seconds) *
            1e-9;
 }
 
-double ceilings_fma_host(enum attn_dtype dtype, int threads, double seconds)
+bool ceilings_fma_is_best(const struct probe *probe, enum attn_dtype compute, enum attn_dtype dtype,
+                          const struct probe *const *host, size_t count)
 {
-    double best = 0;
-    for (size_t i = 0; i < probe_count; i++)
-        if (attn_isa_available(probes[i]->isa))
-            best = fmax(
-                best, ceilings_fma(probes[i]->isa, dtype, threads, seconds / (double)probe_count));
-    return best;
+    const struct probe *first = NULL, *best = probe;
+    for (size_t i = 0; i < count; i++) {
+        if (has_tiles(host[i], dtype))
+            return compute == dtype && has_tiles(probe, dtype);
+        if (!first && !host[i]->tiles_emulated)
+            first = host[i];
+        if (host[i]->vector_bytes > best->vector_bytes)
+            best = host[i];
+    }
+    const bool pairs_are_best = dtype == ATTN_BF16 && first && first->fma_bf16;
+    return probe->vector_bytes == (pairs_are_best ? first : best)->vector_bytes &&
+           (compute == ATTN_BF16 && probe->fma_bf16) == pairs_are_best;
 }
 
 bool ceilings_fma_is_host(enum attn_isa isa, enum attn_dtype compute, enum attn_dtype dtype)
 {
-    const struct probe *probe = probe_for(isa), *first = probe_for(attn_isa_preferred());
-    const bool pairs_are_best = dtype == ATTN_BF16 && first && first->fma_bf16;
-    const struct probe *best = pairs_are_best ? first : widest();
-    return probe && probe->vector_bytes == best->vector_bytes &&
-           (compute == ATTN_BF16 && probe->fma_bf16) == pairs_are_best;
+    const enum attn_isa *order = attn_isa_preference();
+    const struct probe *host[ATTN_ISA_COUNT], *probe = probe_for(isa);
+    size_t count = 0;
+    for (int i = 0; i < ATTN_ISA_COUNT; i++)
+        if ((host[count] = probe_for(order[i])))
+            count++;
+    return probe && ceilings_fma_is_best(probe, compute, dtype, host, count);
+}
+
+double ceilings_fma_host(enum attn_dtype dtype, int threads, double seconds)
+{
+    double best = 0;
+    int count = 0;
+    for (size_t i = 0; i < probe_count; i++)
+        count += ceilings_fma_is_host(probes[i]->isa, dtype, dtype);
+    for (size_t i = 0; i < probe_count; i++)
+        if (ceilings_fma_is_host(probes[i]->isa, dtype, dtype))
+            best = fmax(best, ceilings_fma(probes[i]->isa, dtype, threads, seconds / count));
+    return best;
+}
+
+bool ceilings_emulated(enum attn_isa isa)
+{
+    const struct probe *probe = probe_for(isa);
+    return probe && probe->tiles_emulated;
 }
 
 double ceilings_exp(enum attn_isa isa, int threads, double seconds)
 {
     const struct job job = {.probe = probe_for(isa)};
     return job.probe ? rate_apart(run_exp2, &job, threads, seconds) * 1e-9 : 0;
-}
-
-/* ---- memory -------------------------------------------------------------------------------- */
-
-#define BLOCK ((size_t)1024) /* bytes; the probes take multiples of it */
-
-/* Thread's share of n bytes, in whole blocks. */
-static size_t share(size_t n, int thread, int threads, size_t *from)
-{
-    const size_t blocks = n / BLOCK, t = (size_t)thread, all = (size_t)threads;
-    *from = blocks * t / all * BLOCK;
-    return blocks * (t + 1) / all * BLOCK - *from;
-}
-
-/* Each thread reads the same part of both streams, of one set after the other. */
-static double run_read(const void *context, size_t amount, int thread, int threads)
-{
-    const struct job *job = context;
-    double work = 0;
-    for (size_t i = 0; i < amount * job->count; i++) {
-        const struct ceilings_kv *set = &job->sets[i % job->count];
-        size_t from;
-        const size_t n = share(set->bytes, thread, threads, &from);
-        uint32_t sink;
-        work += job->read((const char *)set->k + from, (const char *)set->v + from, n, &sink);
-        consume(sink);
-    }
-    return work;
-}
-
-static double run_copy(const void *context, size_t amount, int thread, int threads)
-{
-    const struct job *job = context;
-    size_t from;
-    const size_t n = share(job->bytes, thread, threads, &from);
-    double work = 0;
-    for (size_t pass = 0; pass < amount; pass++) {
-        work += job->copy(job->half[0] + from, job->half[1] + from, n);
-        consume(job->half[0][from]);
-    }
-    return work;
-}
-
-/* Bytes of each half of a footprint, so that all threads have a block of both. */
-static size_t half_footprint(size_t bytes, int threads)
-{
-    const size_t unit = BLOCK * (size_t)threads;
-    return bytes / 2 < unit ? unit : bytes / 2 / unit * unit;
-}
-
-/* Room for the largest footprint so far, kept until the process ends: touching pages for the first
- * time can cost 10 us each.  Each thread touches its own share first, on huge pages if it can. */
-static char *room(size_t bytes, int threads)
-{
-    static char *memory;
-    static size_t size;
-    enum { GUARD = 1 << 16 }; /* prefetches run ahead of the end */
-    if (size >= bytes)
-        return memory;
-    if (memory)
-        munmap(memory, size + GUARD);
-    size = 0;
-    memory = mmap(NULL, bytes + GUARD, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) {
-        memory = NULL;
-        return NULL;
-    }
-    size = bytes;
-    machine_huge_pages(memory, bytes);
-#pragma omp parallel num_threads(threads)
-    {
-        size_t from;
-        const size_t n = share(bytes / 2, omp_get_thread_num(), omp_get_num_threads(), &from);
-        memset(memory + from, 1, n);
-        memset(memory + bytes / 2 + from, 2, n);
-    }
-    return memory;
-}
-
-static bool find_room(struct job *job, size_t bytes, int threads)
-{
-    job->bytes = half_footprint(bytes, threads);
-    job->half[0] = room(2 * job->bytes, threads);
-    job->half[1] = job->half[0] + job->bytes;
-    return job->half[0] != NULL;
-}
-
-static double read_rate(struct job *job, int threads, double seconds)
-{
-    const struct probe *p = job->probe;
-    double (*const ways[])(const void *, const void *, size_t,
-                           uint32_t *) = {p->read, p->read_ahead, p->read_touched};
-    double best = 0;
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        job->read = ways[i];
-        best = fmax(best, rate_together(run_read, job, threads, seconds / 3));
-    }
-    return best * 1e-9;
-}
-
-double ceilings_read(size_t bytes, int threads, double seconds)
-{
-    struct job job = {.probe = widest(), .count = 1};
-    if (!find_room(&job, bytes, threads))
-        return 0;
-    const struct ceilings_kv halves = {job.half[0], job.half[1], job.bytes};
-    job.sets = &halves;
-    return read_rate(&job, threads, seconds);
-}
-
-double ceilings_read_operands(const struct ceilings_kv *sets, size_t count, int threads,
-                              double seconds)
-{
-    struct job job = {.probe = widest(), .sets = sets, .count = count};
-    for (size_t i = 0; i < count; i++)
-        if (sets[i].bytes / (size_t)threads < BLOCK)
-            return 0;
-    return count ? read_rate(&job, threads, seconds) : 0;
-}
-
-double ceilings_read_once(const void *k, const void *v, size_t bytes)
-{
-    uint32_t sink;
-    if (bytes < BLOCK)
-        return NAN;
-    const double start = clock_now();
-    widest()->read(k, v, bytes / BLOCK * BLOCK, &sink);
-    consume(sink);
-    return clock_now() - start;
-}
-
-double ceilings_copy(size_t bytes, int threads, double seconds)
-{
-    struct job job = {.probe = widest()};
-    if (!find_room(&job, bytes, threads))
-        return 0;
-    job.copy = job.probe->copy;
-    const double plain = rate_together(run_copy, &job, threads, seconds / 2);
-    job.copy = job.probe->stream;
-    return fmax(plain, rate_together(run_copy, &job, threads, seconds / 2)) * 1e-9;
-}
-
-size_t ceilings_footprint(const struct machine *machine, size_t bytes)
-{
-    static const size_t unknown = (size_t)64 << 20; /* where the cache size is unknown */
-    const size_t cache = machine_last_level_bytes(machine);
-    const size_t enough = 4 * (cache > 0 ? cache : unknown);
-    return bytes < enough ? bytes : enough;
 }
 
 struct roofline ceilings_roofline(double flops, double bytes, double fma_gflops,

@@ -12,17 +12,37 @@
 #include "attention.h"
 #include "machine.h"
 
+/* What is this far above the best rate that was measured beside it is not noise: the clock changes by up to
+ * 8 % between a probe and the samples (3.5 to 3.8 GHz seen on one machine), hardly ever by more. */
+#define CEILINGS_TOLERANCE 1.1
+
+/* Whether that much work a second is more than a ceiling of so many 1e9 a second allows; no ceiling forbids
+ * what it does not know. */
+static inline bool ceilings_passed(double per_second, double ceiling)
+{
+    return ceiling > 0 && per_second > CEILINGS_TOLERANCE * ceiling * 1e9;
+}
+
 /* Fastest multiply-add rate, GFLOP/s, of `isa` on `threads` bound threads for operands of
- * `compute` (ATTN_F32, ATTN_F64 or ATTN_BF16); baseline: separate multiply and add if that is all there
- * is; f16 and bf16 without a dot-product instruction: the f32 rate.  Takes about `seconds`. */
+ * `compute` (ATTN_F32, ATTN_F64, ATTN_BF16 or ATTN_I8), by a matrix unit where the ISA has one; baseline:
+ * separate multiply and add if that is all there is; f16 and bf16 without a dot-product instruction: the f32
+ * rate; int8 without a matrix unit: 0.  Takes about `seconds`. */
 double ceilings_fma(enum attn_isa isa, enum attn_dtype compute, int threads, double seconds);
 
 /* Best over what this host has: for fraction_of_machine. */
 double ceilings_fma_host(enum attn_dtype dtype, int threads, double seconds);
 
-/* Whether ceilings_fma() of this ISA is that best already: with the widest vectors, and in pairs of bf16
- * where this host prefers them. */
+/* Whether ceilings_fma() of this ISA is that best already: by a matrix unit where this host has one for the
+ * type, else with the widest vectors, and in pairs of bf16 where this host prefers them. */
 bool ceilings_fma_is_host(enum attn_isa isa, enum attn_dtype compute, enum attn_dtype dtype);
+
+/* The same of one probe among those of a host, in its order of preference. */
+struct probe;
+bool ceilings_fma_is_best(const struct probe *probe, enum attn_dtype compute, enum attn_dtype dtype,
+                          const struct probe *const *host, size_t count);
+
+/* Whether this build emulates instructions of the ISA, for tests: it has no ceiling of its own. */
+bool ceilings_emulated(enum attn_isa isa);
 
 /* Two-stream read, GB/s (1e9), of a footprint of `bytes` split between `threads`, as K and V are. */
 double ceilings_read(size_t bytes, int threads, double seconds);

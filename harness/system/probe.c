@@ -9,6 +9,7 @@
  *   avx2         12 of 16; FMA, 4 to 5 cycles, 2 a cycle: 10 would do
  *   avx512       24 of 32; FMA as above; vdpbf16ps, 5 to 6 cycles, 2 a cycle: 12 would do
  *   neon, sve    24 of 32; FMA, 4 cycles, 2 to 4 a cycle: 16 would do; BFMMLA, 5 cycles, 2 to 4 a cycle: 20
+ *   amx          4 of 8 tiles; tdpbf16ps and tdpbssd, 52 cycles, one in 16
  *
  * (latencies: uops.info, Zen 2 to 5 and Skylake to Sapphire Rapids; Arm's Software Optimization Guides of
  * Neoverse N1 and V2).
@@ -171,6 +172,10 @@ static inline vf exp2_vector(vf x)
 #endif
 }
 
+#if defined __AMX_TILE__ || defined ATTN_TILES_EMULATED
+#include "probe_tiles.h"
+#endif
+
 static double exp2_f32(size_t rounds, float x, float *sink)
 {
     enum { SUMS = 4 };
@@ -290,6 +295,13 @@ const struct probe PROBE = {
     .fma_f64 = fma_f64,
 #if defined PAIRS
     .fma_bf16 = fma_bf16,
+#endif
+#if defined __AMX_TILE__ || defined ATTN_TILES_EMULATED
+    .tiles_bf16 = tiles_bf16,
+    .tiles_i8 = tiles_i8,
+#endif
+#if defined ATTN_TILES_EMULATED
+    .tiles_emulated = true,
 #endif
     .exp2_f32 = exp2_f32,
     .read = read_plain,

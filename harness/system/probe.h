@@ -11,7 +11,8 @@
 struct probe {
     enum attn_isa isa;
     int vector_bytes;
-    bool fused; /* has a fused multiply-add */
+    bool fused;          /* has a fused multiply-add */
+    bool tiles_emulated; /* they are C, for tests: no ceiling of anything */
 
     /* Floating-point operations done in independent chains, enough to hide their latency; *sink
      * receives the mean of the chains.  Fused: after n rounds each holds the n-fold x = x * m + c
@@ -24,6 +25,12 @@ struct probe {
     /* Likewise x += k a b in bf16, with the k = 2 or 4 products that the widest instruction sums in a lane;
      * NULL where the ISA has none: after n rounds *sink is 1 + k n a b. */
     double (*fma_bf16)(size_t rounds, float a, float b, float *sink);
+
+    /* Operations of a matrix unit, a multiply-add being two; NULL where the ISA has none.  `operands` are
+     * two tiles of A and two of B as tiles.h has them, `results` the four products of one of each, C[2 i + j] =
+     * A[i] B[j], summed over the rounds. */
+    double (*tiles_bf16)(size_t rounds, const void *operands, void *results);
+    double (*tiles_i8)(size_t rounds, const void *operands, void *results);
 
     /* Evaluations of 2^x done, rounds * vectors of them; *sink is the mean of the results.  The
      * values are good to 3 units in the last place for -126 <= x <= 0. */
@@ -44,5 +51,8 @@ struct probe {
 /* Every ISA the compiler could target, weakest first. */
 extern const struct probe *const probes[];
 extern const size_t probe_count;
+
+/* One with the widest vectors that this host has. */
+const struct probe *probe_widest(void);
 
 #endif

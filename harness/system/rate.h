@@ -9,6 +9,12 @@
 /* What one thread does, `amount` times; returns its work (operations or bytes). */
 typedef double rate_work(const void *context, size_t amount, int thread, int threads);
 
+/* Keeps a result alive. */
+static inline void rate_consume(double x)
+{
+    __asm__ volatile("" : : "g"(&x) : "memory");
+}
+
 /* Work per second where threads share what is measured (memory): of the best stretch that all begin
  * together, from the first thread's start to the last one's end. */
 double rate_together(rate_work *work, const void *context, int threads, double seconds);

@@ -1,12 +1,127 @@
 /*
- * ceilings: what the machine can do, for `attnbench machine`.
+ * ceilings: what the machine can do, beside the samples of a launch and for `attnbench machine`.
  */
 #include "system/ceilings.h"
-#include "worker.h"
-#include "base/number.h"
-#include "isa.h"
 
-#define PROBE_S 0.05
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/number.h"
+#include "bench/disturbance.h"
+#include "isa.h"
+#include "ranks.h"
+#include "worker.h"
+
+/* ---- of a launch ------------------------------------------------------------------------------ */
+
+#define LAUNCH_S 0.004 /* for each ceiling */
+#define AGAIN_S 0.1    /* for one that seems too low */
+
+/* Flop per compulsory byte above which no processor waits for memory: they do at most some ten
+ * multiply-adds in the time of a byte (200 GFLOP/s over 20 GB/s a core). */
+#define COMPUTE_BOUND_INTENSITY 64
+
+static int threads_of(const struct worker *worker)
+{
+    return worker->kernel->caps.parallel ? worker->request.threads : 1;
+}
+
+/* Read bandwidth of K and V of so many sets where they lie, or of as much of them as comes from memory
+ * whatever is read of the rest.  0 where that is too little to measure. */
+static double read_in_place(const struct worker *worker, const struct tensor_set *sets,
+                            size_t count)
+{
+    const struct attn_problem *problem = &worker->request.c.problem;
+    const size_t most = ceilings_footprint(worker->machine, SIZE_MAX) / 2 / count;
+    struct ceilings_kv *kv = calloc(count, sizeof *kv);
+    for (size_t i = 0; kv && i < count; i++) {
+        const struct tensors_kv all = tensors_kv(&sets[i], problem);
+        kv[i] = (struct ceilings_kv){all.k, all.v, all.bytes < most ? all.bytes : most};
+    }
+    const double rate = kv ? ceilings_read_operands(kv, count, threads_of(worker), LAUNCH_S) : 0;
+    free(kv);
+    return rate;
+}
+
+/* Bytes that the calls rotate through, or fewer that are read at the same rate. */
+static size_t rotation(const struct worker *worker, const struct tensor_set *set)
+{
+    return ceilings_footprint(worker->machine, (size_t)set->work.bytes * worker->request.sets);
+}
+
+/*
+ * Read bandwidth over the memory that the calls rotate through.  Touching that much for the first
+ * time takes longer than the samples do, so where arithmetic is the limit on any processor the
+ * probe reads K and V of one set instead, which have been touched already.
+ */
+static double read_elsewhere(const struct worker *worker, const struct tensor_set *set)
+{
+    if (set->work.flops > COMPUTE_BOUND_INTENSITY * set->work.bytes) {
+        const double rate = read_in_place(worker, set, 1);
+        if (rate > 0)
+            return rate;
+    }
+    return ceilings_read(rotation(worker, set), threads_of(worker), LAUNCH_S);
+}
+
+/* The highest multiply-add rate of this host for the types of a problem, beside that of the variant itself,
+ * which is measured already. */
+static double fma_of_host(const struct worker *worker, double seconds)
+{
+    const struct attn_problem *p = &worker->request.c.problem;
+    const enum attn_dtype compute = attn_compute(worker->kernel, p),
+                          types[] = {p->dtype, p->kv_dtype};
+    double rate = 0;
+    for (int i = 0; i < 1 + (types[1] != types[0]); i++)
+        if (!ceilings_fma_is_host(worker->request.isa, compute, types[i]))
+            rate = fmax(rate, ceilings_fma_host(types[i], threads_of(worker), seconds));
+    return rate;
+}
+
+/* Measures again, and longer, what a launch seems to have passed, before it is called implausible: the probe
+ * may have been disturbed.  Half the bytes, too: of operands about as large as a cache it may hold a part,
+ * whatever the probe found. */
+static void look_again(const struct worker *worker, const struct tensor_set *set, double median_s,
+                       json_t *ceilings)
+{
+    const int threads = threads_of(worker);
+    if (ceilings_passed(set->work.flops / median_s, number_at(ceilings, NULL, "fma_gflops"))) {
+        const enum attn_dtype compute = attn_compute(worker->kernel, &worker->request.c.problem);
+        const double fma = ceilings_fma(worker->request.isa, compute, threads, AGAIN_S);
+        json_object_set_new(ceilings, "fma_again_gflops", number_json(fma));
+        json_object_set_new(ceilings, "fma_host_again_gflops",
+                            number_json(fmax(fma, fma_of_host(worker, AGAIN_S))));
+    }
+    if (ceilings_passed(set->work.bytes / median_s,
+                        number_at(ceilings, NULL, "read_gbytes_per_s"))) {
+        const size_t bytes = rotation(worker, set);
+        json_object_set_new(ceilings, "read_again_gbytes_per_s",
+                            number_json(fmax(ceilings_read(bytes, threads, AGAIN_S),
+                                             ceilings_read(bytes / 2, threads, AGAIN_S))));
+    }
+}
+
+json_t *worker_launch_ceilings(const struct worker *worker, const struct tensor_set *sets,
+                               const struct bench_disturbance *d, double median_s)
+{
+    const double fma = (d->probe_before_gflops + d->probe_after_gflops) / 2;
+    worker_stage("measuring ceilings");
+    if (worker->request.ranks)
+        return ranks_ceilings(sets, fma, LAUNCH_S);
+    const double in_place = read_in_place(worker, sets, worker->request.sets);
+    const double read = read_elsewhere(worker, sets);
+    json_t *ceilings =
+        json_pack("{s:o, s:o, s:o, s:o}", "fma_gflops", number_json(fma), "fma_host_gflops",
+                  number_json(fmax(fma, fma_of_host(worker, LAUNCH_S))), "read_gbytes_per_s",
+                  number_json(read), "read_in_place_gbytes_per_s",
+                  number_json(in_place > 0 ? in_place : NAN));
+    look_again(worker, sets, median_s, ceilings);
+    return ceilings;
+}
+
+/* ---- of a machine ------------------------------------------------------------------------------ */
+
+#define MACHINE_S 0.05 /* for each ceiling */
 
 /* Footprints that lie in each cache and beyond the last: half a cache; all that ceilings_footprint() takes. */
 static json_t *bandwidths(const struct worker *worker)
@@ -21,14 +136,34 @@ static json_t *bandwidths(const struct worker *worker)
             continue;
         /* private caches: every thread has its own */
         const size_t footprint = level < last ? bytes * (size_t)threads : bytes;
-        json_array_append_new(
-            levels,
-            json_pack("{s:i, s:b, s:I, s:o, s:o}", "level", level, "memory", (int)(level > last),
-                      "bytes", (json_int_t)footprint, "read_gbytes_per_s",
-                      number_json(ceilings_read(footprint, threads, PROBE_S)), "copy_gbytes_per_s",
-                      number_json(ceilings_copy(footprint, threads, PROBE_S))));
+        json_array_append_new(levels,
+                              json_pack("{s:i, s:b, s:I, s:o, s:o}", "level", level, "memory",
+                                        (int)(level > last), "bytes", (json_int_t)footprint,
+                                        "read_gbytes_per_s",
+                                        number_json(ceilings_read(footprint, threads, MACHINE_S)),
+                                        "copy_gbytes_per_s",
+                                        number_json(ceilings_copy(footprint, threads, MACHINE_S))));
     }
     return levels;
+}
+
+/* Rates of an instruction set; null of what it has no instructions for. */
+static json_t *arithmetic(enum attn_isa isa, int threads)
+{
+    static const struct {
+        const char *key;
+        enum attn_dtype type;
+    } rates[] = {{"f64_gflops", ATTN_F64},
+                 {"f32_gflops", ATTN_F32},
+                 {"bf16_gflops", ATTN_BF16},
+                 {"i8_gops", ATTN_I8}};
+    json_t *answer = json_pack("{s:s}", "isa", attn_isa_name(isa));
+    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
+        const double rate = ceilings_fma(isa, rates[i].type, threads, MACHINE_S);
+        json_object_set_new(answer, rates[i].key, number_json(rate > 0 ? rate : NAN));
+    }
+    json_object_set_new(answer, "exp_g_per_s", number_json(ceilings_exp(isa, threads, MACHINE_S)));
+    return answer;
 }
 
 void worker_ceilings(struct worker *worker)
@@ -38,15 +173,8 @@ void worker_ceilings(struct worker *worker)
     worker_stage("measuring ceilings");
     for (int i = 0; i < ATTN_ISA_COUNT; i++) {
         const enum attn_isa isa = (enum attn_isa)i;
-        if (!attn_isa_available(isa) || attn_isa_built_as(isa) != isa)
-            continue;
-        json_array_append_new(
-            isas,
-            json_pack("{s:s, s:o, s:o, s:o, s:o}", "isa", attn_isa_name(isa), "f32_gflops",
-                      number_json(ceilings_fma(isa, ATTN_F32, threads, PROBE_S)), "f64_gflops",
-                      number_json(ceilings_fma(isa, ATTN_F64, threads, PROBE_S)), "bf16_gflops",
-                      number_json(ceilings_fma(isa, ATTN_BF16, threads, PROBE_S)), "exp_g_per_s",
-                      number_json(ceilings_exp(isa, threads, PROBE_S))));
+        if (attn_isa_available(isa) && attn_isa_built_as(isa) == isa && !ceilings_emulated(isa))
+            json_array_append_new(isas, arithmetic(isa, threads));
     }
     json_object_set_new(worker->answer, "threads", json_integer(threads));
     json_object_set_new(worker->answer, "arithmetic", isas);

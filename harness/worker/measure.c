@@ -8,7 +8,6 @@
 
 #include "bench/bench.h"
 #include "system/aftermath.h"
-#include "system/ceilings.h"
 #include "system/task_cpus.h"
 #include "check/timed.h"
 #include "base/clock.h"
@@ -20,10 +19,6 @@
 #include "base/number.h"
 
 #define PROBE_S 0.004 /* of each ceiling */
-
-/* Flop per compulsory byte above which no processor waits for memory: they do at most some ten
- * multiply-adds in the time of a byte (200 GFLOP/s over 20 GB/s a core). */
-#define COMPUTE_BOUND_INTENSITY 64
 
 /* ---- timed calls are verified too ------------------------------------------------------------ */
 
@@ -100,63 +95,6 @@ static void bench_answer(const struct bench_result *result, json_t *answer)
         answer, "counters",
         counters_json(&result->counters, (double)(result->samples * result->calls_per_sample)));
     json_object_set_new(answer, "disturbance", disturbance_json(&result->disturbance));
-}
-
-/* Read bandwidth of K and V of so many sets where they lie, or of as much of them as comes from memory
- * whatever is read of the rest.  0 where that is too little to measure. */
-static double read_in_place(const struct worker *worker, const struct tensor_set *sets,
-                            size_t count, int threads)
-{
-    const struct attn_problem *problem = &worker->request.c.problem;
-    const size_t most = ceilings_footprint(worker->machine, SIZE_MAX) / 2 / count;
-    struct ceilings_kv *kv = calloc(count, sizeof *kv);
-    for (size_t i = 0; kv && i < count; i++) {
-        const struct tensors_kv all = tensors_kv(&sets[i], problem);
-        kv[i] = (struct ceilings_kv){all.k, all.v, all.bytes < most ? all.bytes : most};
-    }
-    const double rate = kv ? ceilings_read_operands(kv, count, threads, PROBE_S) : 0;
-    free(kv);
-    return rate;
-}
-
-/*
- * Read bandwidth over the memory that the calls rotate through.  Touching that much for the first
- * time takes longer than the samples do, so where arithmetic is the limit on any processor the
- * probe reads K and V of one set instead, which have been touched already.
- */
-static double read_ceiling(const struct worker *worker, const struct tensor_set *set, int threads)
-{
-    const struct protocol_request *r = &worker->request;
-    if (set->work.flops > COMPUTE_BOUND_INTENSITY * set->work.bytes) {
-        const double rate = read_in_place(worker, set, 1, threads);
-        if (rate > 0)
-            return rate;
-    }
-    const size_t rotation = (size_t)set->work.bytes * r->sets;
-    return ceilings_read(ceilings_footprint(worker->machine, rotation), threads, PROBE_S);
-}
-
-/* What the machine could do during this launch.  The probes beside the samples are of the
- * variant's own ISA; the host's best differs only for those that it does not prefer, and is measured only
- * there. */
-static json_t *ceilings_answer(const struct worker *worker, const struct tensor_set *sets,
-                               const struct bench_disturbance *d)
-{
-    const struct protocol_request *r = &worker->request;
-    const int threads = worker->kernel->caps.parallel ? r->threads : 1;
-    worker_stage("measuring ceilings");
-    if (r->ranks)
-        return ranks_ceilings(sets, (d->probe_before_gflops + d->probe_after_gflops) / 2, PROBE_S);
-    const double fma = (d->probe_before_gflops + d->probe_after_gflops) / 2;
-    const enum attn_dtype dtype = r->c.problem.dtype;
-    const bool best =
-        ceilings_fma_is_host(r->isa, attn_compute(worker->kernel, &r->c.problem), dtype);
-    const double host = best ? 0 : ceilings_fma_host(dtype, threads, PROBE_S);
-    const double in_place = read_in_place(worker, sets, r->sets, threads);
-    return json_pack("{s:o, s:o, s:o, s:o}", "fma_gflops", number_json(fma), "fma_host_gflops",
-                     number_json(fmax(fma, host)), "read_gbytes_per_s",
-                     number_json(read_ceiling(worker, sets, threads)), "read_in_place_gbytes_per_s",
-                     number_json(in_place > 0 ? in_place : NAN));
 }
 
 /* ---- the launch ------------------------------------------------------------------------------ */
@@ -242,16 +180,16 @@ static void sample(struct worker *worker, const struct worker_plan *plan, struct
                         number_json(clock_now() - start - result.probing_s));
     json_object_set_new(worker->answer, "verifying_s", number_json(result.verifying_s));
     if (ran) {
+        const double median_s = stats_median_of(result.samples_s, result.samples);
         if (clock)
-            rival_clock_judge(clock, result.calls_per_sample,
-                              stats_median_of(result.samples_s, result.samples), checked);
+            rival_clock_judge(clock, result.calls_per_sample, median_s, checked);
         note_memory(worker, clock); /* before the ceilings take some of their own */
         if (verifier->ranks)
             note_ranks(worker);
         bench_answer(&result, worker->answer);
         const double probing = clock_now();
         json_object_set_new(worker->answer, "ceiling",
-                            ceilings_answer(worker, &sets[0], &result.disturbance));
+                            worker_launch_ceilings(worker, sets, &result.disturbance, median_s));
         json_object_set_new(worker->answer, "probed_s",
                             number_json(clock_now() - probing + result.probing_s));
     } else if (!result.samples) {

@@ -72,6 +72,12 @@ bool worker_memory_policy(struct worker *worker);
 bool worker_memory_place(struct worker *worker, const struct worker_plan *plan,
                          const struct tensor_set *sets);
 
+struct bench_disturbance;
+
+/* "ceiling" of the answer: what the machine could do during a launch whose samples have this median. */
+json_t *worker_launch_ceilings(const struct worker *worker, const struct tensor_set *sets,
+                               const struct bench_disturbance *disturbance, double median_s);
+
 struct check_result;
 
 /* "check" of the answer. */

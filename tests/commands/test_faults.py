@@ -127,7 +127,11 @@ class Faults(CommandTest):
         self.assertIsNone(row["gflops"])
         self.assertRegex(done.stdout, r"(?m)^broken_cheat/baseline +1 +implausible  full 1$")
         self.assertNotRegex(done.stdout, r"[*?=] +broken_cheat|GFLOP/s|fastest")
-        self.assertIn("launch", {line["type"] for line in lines(self.output)})  # the evidence
+        launches = [line for line in lines(self.output) if line["type"] == "launch"]
+        self.assertTrue(launches)  # the evidence
+        for launch in launches:  # for which the machine was measured twice
+            self.assertGreater(launch["ceiling"]["fma_again_gflops"], 0)
+            self.assertGreater(launch["ceiling"]["fma_host_again_gflops"], 0)
 
     def test_a_row_of_an_older_program_is_not_ranked_either(self) -> None:
         """Rows of a file may have the time of what was implausible: it is not shown."""

@@ -12,30 +12,38 @@
 
 #include "results/row.h"
 
-/* A cell of 1 GFLOP whose only launch ran at so many GFLOP/s between two probes of the ceiling. */
-static enum cell_state state_at(double gflops, double before, double after)
+/* The state of a row with one launch, of 1 ms, in which these ceilings and probes were measured; consumes
+ * them.  Whoever has a state instead of a time has no rate either. */
+static enum cell_state judged(const char *kernel, const char *problem, json_t *ceilings,
+                              json_t *disturbance)
 {
     struct problem_case c = {.name = "a"};
     struct parse_error error;
     struct cell cell;
-    assert_true(parse_problem("h=1,s=2000,d=62,dv=63", &c.problem, &error));
-    assert_true(attn_useful_flops(&c.problem) == 1e9);
-    cell_init(&cell, &c, "flash", ATTN_ISA_BASELINE);
-    const double seconds = 1 / gflops;
+    assert_true(parse_problem(problem, &c.problem, &error));
+    cell_init(&cell, &c, kernel, ATTN_ISA_BASELINE);
     json_array_append_new(cell.launches,
-                          json_pack("{s:f, s:[f], s:i, s:{s:f}, s:{s:f, s:f}}", "median_s", seconds,
-                                    "samples_s", seconds, "calls_per_sample", 1, "ceiling",
-                                    "fma_gflops", (before + after) / 2, "disturbance",
-                                    "probe_before_gflops", before, "probe_after_gflops", after));
+                          json_pack("{s:f, s:[f], s:i, s:o, s:o}", "median_s", 1e-3, "samples_s",
+                                    1e-3, "calls_per_sample", 1, "ceiling", ceilings, "disturbance",
+                                    disturbance));
     cell_end(&cell, CELL_OK, "%s", "");
     assert_true(row_finish(&cell, "run", 1));
     const enum cell_state state = cell.state;
-    const bool ok = state == CELL_OK; /* else a state instead of a time */
+    const bool ok = state == CELL_OK;
     assert_int_equal(json_is_object(json_object_get(cell.row, "time")), ok);
     assert_int_equal(json_is_number(json_object_get(cell.row, "gflops")), ok);
-    assert_int_equal(json_is_number(json_object_get(cell.row, "fraction_of_fma")), ok);
+    assert_int_equal(json_is_number(json_object_get(cell.row, "fraction_of_fma")),
+                     ok && json_is_number(json_object_get(ceilings, "fma_gflops")));
     cell_free(&cell);
     return state;
+}
+
+/* Of 1 GFLOP, that is 1000 GFLOP/s, between two probes of the ceiling. */
+static enum cell_state state_between(double before, double after)
+{
+    return judged(
+        "flash", "h=1,s=2000,d=62,dv=63", json_pack("{s:f}", "fma_gflops", (before + after) / 2),
+        json_pack("{s:f, s:f}", "probe_before_gflops", before, "probe_after_gflops", after));
 }
 
 /* Whether a launch whose memory was placed so makes its row say that it lay elsewhere. */
@@ -99,16 +107,63 @@ static void a_size_that_no_integer_holds_is_null(void **state)
 static void faster_than_the_best_probe_is_implausible(void **state)
 {
     (void)state;
-    assert_int_equal(state_at(105, 100, 100), CELL_OK);
-    assert_int_equal(state_at(115, 100, 100), CELL_IMPLAUSIBLE);
+    assert_int_equal(state_between(950, 950), CELL_OK);
+    assert_int_equal(state_between(870, 870), CELL_IMPLAUSIBLE);
 }
 
 static void a_disturbed_probe_accuses_nobody(void **state)
 {
     (void)state;
-    assert_int_equal(state_at(95, 40, 100), CELL_OK);
-    assert_int_equal(state_at(95, 100, 40), CELL_OK);
-    assert_int_equal(state_at(115, 40, 100), CELL_IMPLAUSIBLE);
+    assert_int_equal(state_between(400, 1050), CELL_OK);
+    assert_int_equal(state_between(1050, 400), CELL_OK);
+    assert_int_equal(state_between(400, 870), CELL_IMPLAUSIBLE);
+}
+
+/* The same at 1000 GFLOP/s, where the variant's instruction set and the host have these rates. */
+static enum cell_state state_of(const char *kernel, double own, double host)
+{
+    return judged(kernel, "h=1,s=2000,d=62,dv=63",
+                  json_pack("{s:f, s:f}", "fma_gflops", own, "fma_host_gflops", host),
+                  json_object());
+}
+
+/* A library is free to use a matrix unit; a variant of ours that does more than its name says is wrong. */
+static void guests_may_use_the_whole_host(void **state)
+{
+    (void)state;
+    static const struct attn_kernel plugin = {
+        .size = sizeof plugin, .name = "of_a_plugin", .isa = ATTN_ISA_BASELINE};
+    static const struct attn_kernel *const added[] = {&plugin};
+    static const struct guest guest = {.path = "a.so"};
+    catalogue_add_guest(&guest, added, 1);
+    static const char *const any[] = {"gemm", "of_a_plugin"}, *const ours[] = {"flash", "naive"};
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(state_of(any[i], 200, 2000), CELL_OK);
+        assert_int_equal(state_of(any[i], 200, 870), CELL_IMPLAUSIBLE);
+        assert_int_equal(state_of(ours[i], 200, 2000), CELL_IMPLAUSIBLE);
+        assert_int_equal(state_of(ours[i], 950, 950), CELL_OK);
+    }
+}
+
+/* Decode: about 2 MB of K and V in 1 ms, where these read rates were measured in GB/s. */
+static enum cell_state state_reading(double elsewhere, double in_place, double again)
+{
+    return judged("flash", "h=1,sq=1,skv=3906,d=64",
+                  json_pack("{s:f, s:f, s:f}", "read_gbytes_per_s", elsewhere,
+                            "read_in_place_gbytes_per_s", in_place, "read_again_gbytes_per_s",
+                            again),
+                  json_object());
+}
+
+/* As where a kernel returns results that it has kept. */
+static void faster_than_memory_is_implausible(void **state)
+{
+    (void)state;
+    assert_int_equal(state_reading(1.9, 1.5, 0), CELL_OK);
+    assert_int_equal(state_reading(1.5, 1.9, 0), CELL_OK);
+    assert_int_equal(state_reading(1.7, 1.7, 0), CELL_IMPLAUSIBLE);
+    assert_int_equal(state_reading(1.7, 1.7, 1.9), CELL_OK);
+    assert_int_equal(state_reading(0, 0, 0), CELL_OK); /* unknown */
 }
 
 /* Work that was counted in the operands, not what the problem would ask for without its mask. */
@@ -144,6 +199,8 @@ int main(void)
         cmocka_unit_test(a_size_that_no_integer_holds_is_null),
         cmocka_unit_test(faster_than_the_best_probe_is_implausible),
         cmocka_unit_test(a_disturbed_probe_accuses_nobody),
+        cmocka_unit_test(guests_may_use_the_whole_host),
+        cmocka_unit_test(faster_than_memory_is_implausible),
         cmocka_unit_test(a_request_that_gave_nothing_is_flagged),
         cmocka_unit_test(rates_are_of_counted_work),
     };

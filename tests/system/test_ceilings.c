@@ -89,6 +89,68 @@ static void each_product_of_bf16_counts_two(void **state)
         }
 }
 
+/* Operands of two tiles of A and two of B, and what four products of them are: exact in float, as the numbers
+ * have 8 bits and their products are summed 3 times 32 at most. */
+enum { SIDE = 16, ROUNDS = 3 };
+
+static float bf16_value(uint16_t half)
+{
+    const uint32_t bits = (uint32_t)half << 16;
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* C[2 i + j] = A[i] B[j] of bf16; element k of column n of B is B[k / 2][2 n + k % 2]. */
+static void multiply_bf16(const uint16_t operands[4][SIDE][32], double c[4][SIDE][SIDE])
+{
+    for (int t = 0; t < 4; t++)
+        for (int m = 0; m < SIDE; m++)
+            for (int n = 0; n < SIDE; n++)
+                for (int k = 0; k < 32; k++)
+                    c[t][m][n] += (double)bf16_value(operands[t / 2][m][k]) *
+                                  (double)bf16_value(operands[2 + t % 2][k / 2][2 * n + k % 2]);
+}
+
+/* The same of int8, four to a group. */
+static void multiply_i8(const int8_t operands[4][SIDE][64], double c[4][SIDE][SIDE])
+{
+    for (int t = 0; t < 4; t++)
+        for (int m = 0; m < SIDE; m++)
+            for (int n = 0; n < SIDE; n++)
+                for (int k = 0; k < 64; k++)
+                    c[t][m][n] += operands[t / 2][m][k] * operands[2 + t % 2][k / 4][4 * n + k % 4];
+}
+
+static void tiles_multiply_what_they_are_given(void **state)
+{
+    (void)state;
+    _Alignas(64) uint16_t operands[4][SIDE][32];
+    _Alignas(64) float floats[4][SIDE][SIDE];
+    _Alignas(64) int32_t integers[4][SIDE][SIDE];
+    uint32_t bits = 1;
+    for (size_t i = 0; i < 4 * SIDE * 32; i++) {
+        bits = bits * 1664525 + 1013904223;
+        ((uint16_t *)operands)[i] = (uint16_t)(0x3f80 | (bits >> 16 & 0x807f));
+    }
+    double c[4][SIDE][SIDE] = {{{0}}}, c8[4][SIDE][SIDE] = {{{0}}};
+    multiply_bf16(operands, c);
+    multiply_i8((const int8_t(*)[SIDE][64])operands, c8);
+    size_t at = 0;
+    for (const struct probe *probe; (probe = next_probe(&at));) {
+        if (!probe->tiles_bf16)
+            continue;
+        assert_close(probe->tiles_bf16(ROUNDS, operands, floats), ROUNDS * 4 * 2.0 * 16 * 16 * 32,
+                     0);
+        assert_close(probe->tiles_i8(ROUNDS, operands, integers), ROUNDS * 4 * 2.0 * 16 * 16 * 64,
+                     0);
+        for (size_t i = 0; i < 4 * SIDE * SIDE; i++) {
+            assert_close((double)(&floats[0][0][0])[i], ROUNDS * (&c[0][0][0])[i], 0);
+            assert_close((&integers[0][0][0])[i], ROUNDS * (&c8[0][0][0])[i], 0);
+        }
+    }
+}
+
 static void exp2_is_good_to_three_units(void **state)
 {
     (void)state;
@@ -182,7 +244,11 @@ static void rates_are_positive_and_finite(void **state)
     assert_true(ceilings_read_operands(sets, 1, 2, 1e-3) > 0);
     assert_true(ceilings_read_operands(sets, 2, 2, 1e-3) == 0);
     free(operands);
+    const bool tiles = attn_isa_available(ATTN_ISA_AMX) && !ceilings_emulated(ATTN_ISA_AMX);
     assert_true(ceilings_fma_host(ATTN_BF16, 1, 1e-3) > 0);
+    assert_int_equal(ceilings_fma_host(ATTN_I8, 1, 1e-3) > 0, tiles);
+    assert_int_equal(ceilings_fma(ATTN_ISA_AMX, ATTN_I8, 1, 1e-3) > 0, tiles);
+    assert_true(ceilings_fma(ATTN_ISA_BASELINE, ATTN_I8, 1, 1e-3) == 0);
 }
 
 /* Work that lasts 1 ms a unit.  Its second call waits for longer than all stretches should take together, as
@@ -212,32 +278,70 @@ static void one_interruption_is_not_the_rate(void **state)
     assert_int_equal(calls, 1 + 1);
 }
 
-/* Only an ISA with the widest vectors, and in bf16 one that multiplies pairs where the host prefers such a one,
- * however wide others are. */
+static double no_pairs(size_t rounds, float a, float b, float *sink)
+{
+    (void)rounds, (void)a, (void)b, (void)sink;
+    return 0;
+}
+
+static double no_tiles(size_t rounds, const void *operands, void *results)
+{
+    (void)rounds, (void)operands, (void)results;
+    return 0;
+}
+
+/* Of hosts made up of these, in their order of preference: where they have f32's and bf16's best rate. */
 static void best_rates_are_not_measured_twice(void **state)
 {
     (void)state;
-    int widest = 0, pairs = 0; /* bytes of a vector; pairs: 0 where the host prefers none of them */
-    bool f32_best = false, bf16_best = false;
-    size_t at = 0;
-    for (const struct probe *probe; (probe = next_probe(&at));) {
-        widest = probe->vector_bytes > widest ? probe->vector_bytes : widest;
-        if (probe->isa == attn_isa_preferred() && probe->fma_bf16)
-            pairs = probe->vector_bytes;
+    static const struct probe baseline = {.isa = ATTN_ISA_BASELINE, .vector_bytes = 16},
+                              avx2 = {.isa = ATTN_ISA_AVX2, .vector_bytes = 32},
+                              avx512 = {.isa = ATTN_ISA_AVX512, .vector_bytes = 64},
+                              pairs = {.isa = ATTN_ISA_AVX512_BF16,
+                                       .vector_bytes = 64,
+                                       .fma_bf16 = no_pairs},
+                              amx = {.isa = ATTN_ISA_AMX,
+                                     .vector_bytes = 64,
+                                     .fma_bf16 = no_pairs,
+                                     .tiles_bf16 = no_tiles,
+                                     .tiles_i8 = no_tiles},
+                              in_c = {.isa = ATTN_ISA_AMX,
+                                      .vector_bytes = 16,
+                                      .tiles_emulated = true,
+                                      .tiles_bf16 = no_tiles,
+                                      .tiles_i8 = no_tiles};
+    static const struct {
+        const struct probe *host[6];
+        size_t count;
+        /* bits 1u << isa: best in f32 and f64; in bf16 of variants that widen to f32; of those that do not */
+        unsigned singles, widening, bf16;
+    } known[] = {
+        {{&baseline}, 1, 1, 1, 1},
+        {{&avx2, &baseline}, 2, 2, 2, 2},
+        {{&avx512, &avx2, &baseline}, 3, 4, 4, 4},
+        {{&pairs, &avx512, &avx2, &baseline}, 4, 12, 0, 8},  /* Zen 4 */
+        {{&avx512, &pairs, &avx2, &baseline}, 4, 12, 12, 4}, /* Xeons prefer no pairs */
+        {{&amx, &avx512, &pairs, &avx2, &baseline}, 5, 28, 0, 16},
+        {{&in_c, &pairs, &avx512, &avx2, &baseline}, 5, 12, 0, 8}, /* tests emulate tiles */
+        {{&in_c, &avx512, &pairs, &avx2, &baseline}, 5, 12, 12, 4},
+    };
+    for (size_t n = 0; n < sizeof known / sizeof *known; n++) {
+        unsigned singles = 0, doubles = 0, widening = 0, bf16 = 0, i8 = 0;
+        for (size_t i = 0; i < known[n].count; i++) {
+            const struct probe *p = known[n].host[i], *const *host = known[n].host;
+            const size_t count = known[n].count;
+            const unsigned bit = 1u << p->isa;
+            singles |= ceilings_fma_is_best(p, ATTN_F32, ATTN_F32, host, count) ? bit : 0;
+            doubles |= ceilings_fma_is_best(p, ATTN_F64, ATTN_F64, host, count) ? bit : 0;
+            widening |= ceilings_fma_is_best(p, ATTN_F32, ATTN_BF16, host, count) ? bit : 0;
+            bf16 |= ceilings_fma_is_best(p, ATTN_BF16, ATTN_BF16, host, count) ? bit : 0;
+            i8 |= p->tiles_i8 && ceilings_fma_is_best(p, ATTN_BF16, ATTN_I8, host, count);
+        }
+        if (singles != known[n].singles || doubles != singles || widening != known[n].widening ||
+            bf16 != known[n].bf16 || i8)
+            fail_msg("host %zu: f32 %x, f64 %x, bf16 widened %x, bf16 %x, int8 %x", n, singles,
+                     doubles, widening, bf16, i8);
     }
-    at = 0;
-    for (const struct probe *probe; (probe = next_probe(&at));) {
-        const bool wide = probe->vector_bytes == widest;
-        assert_int_equal(ceilings_fma_is_host(probe->isa, ATTN_F32, ATTN_F32), wide);
-        assert_int_equal(ceilings_fma_is_host(probe->isa, ATTN_F64, ATTN_F64), wide);
-        assert_int_equal(ceilings_fma_is_host(probe->isa, ATTN_F32, ATTN_BF16), wide && !pairs);
-        assert_int_equal(ceilings_fma_is_host(probe->isa, ATTN_BF16, ATTN_BF16),
-                         pairs ? probe->fma_bf16 && probe->vector_bytes == pairs
-                               : wide && !probe->fma_bf16);
-        f32_best |= ceilings_fma_is_host(probe->isa, ATTN_F32, ATTN_F32);
-        bf16_best |= ceilings_fma_is_host(probe->isa, ATTN_BF16, ATTN_BF16);
-    }
-    assert_true(f32_best && bf16_best);
 }
 
 static void footprint_stops_growing(void **state)
@@ -273,6 +377,7 @@ int main(void)
         cmocka_unit_test(every_chain_runs_every_round),
         cmocka_unit_test(every_chain_runs_every_round_in_f64),
         cmocka_unit_test(each_product_of_bf16_counts_two),
+        cmocka_unit_test(tiles_multiply_what_they_are_given),
         cmocka_unit_test(exp2_is_good_to_three_units),
         cmocka_unit_test(read_sees_every_word),
         cmocka_unit_test(copies_copy),
