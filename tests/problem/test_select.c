@@ -31,9 +31,18 @@ static bool refuses(const struct attn_problem *problem, const char **why)
         .supports = s                                                                         \
     }
 
+/* An instruction set of another architecture. */
+#if defined __aarch64__
+#define FOREIGN_ISA ATTN_ISA_AVX2
+#define FOREIGN "avx2"
+#else
+#define FOREIGN_ISA ATTN_ISA_NEON
+#define FOREIGN "neon"
+#endif
+
 static const struct attn_kernel everywhere = VARIANT("everywhere", ATTN_ISA_BASELINE, NULL);
-static const struct attn_kernel everywhere_amx = VARIANT("everywhere", ATTN_ISA_AMX, NULL);
-static const struct attn_kernel nowhere = VARIANT("nowhere", ATTN_ISA_AMX, NULL);
+static const struct attn_kernel everywhere_foreign = VARIANT("everywhere", FOREIGN_ISA, NULL);
+static const struct attn_kernel nowhere = VARIANT("nowhere", FOREIGN_ISA, NULL);
 static const struct attn_kernel picky = VARIANT("picky", ATTN_ISA_BASELINE, refuses);
 static const struct attn_kernel typed = VARIANT("typed", ATTN_ISA_BASELINE, NULL);
 static const struct attn_kernel typed_bf16 = {
@@ -48,7 +57,7 @@ static const struct attn_kernel typed_bf16 = {
 static const struct attn_kernel both = VARIANT("both", ATTN_ISA_AVX512, NULL);
 static const struct attn_kernel both_bf16 = VARIANT("both", ATTN_ISA_AVX512_BF16, NULL);
 static const struct attn_kernel *const added[] = {
-    &everywhere, &everywhere_amx, &nowhere, &picky, &typed, &typed_bf16, &both, &both_bf16};
+    &everywhere, &everywhere_foreign, &nowhere, &picky, &typed, &typed_bf16, &both, &both_bf16};
 
 static struct selected selected[SELECT_MAX];
 static size_t count;
@@ -57,14 +66,15 @@ static char message[512];
 static void selects_names_and_variants_once(void **state)
 {
     (void)state;
-    assert_true(select_kernels("picky,naive,everywhere/amx,naive", selected, &count, message, 512));
+    assert_true(
+        select_kernels("picky,naive,everywhere/" FOREIGN ",naive", selected, &count, message, 512));
     assert_int_equal(count, 3);
     assert_string_equal(selected[0].name, "picky");
     assert_string_equal(selected[1].name, "naive");
     assert_false(selected[1].variant);
     assert_string_equal(selected[2].name, "everywhere");
     assert_true(selected[2].variant);
-    assert_int_equal(selected[2].isa, ATTN_ISA_AMX);
+    assert_int_equal(selected[2].isa, FOREIGN_ISA);
 }
 
 static void groups_are_disjoint_and_cover_all(void **state)
@@ -172,11 +182,11 @@ static void best_is_what_this_host_can_run(void **state)
 {
     (void)state;
     assert_int_equal(variants("everywhere", NULL), 1u << ATTN_ISA_BASELINE);
-    assert_int_equal(variants("nowhere", NULL), 1u << ATTN_ISA_AMX);
+    assert_int_equal(variants("nowhere", NULL), 1u << FOREIGN_ISA);
     assert_int_equal(variants("picky", NULL), 1u << ATTN_ISA_BASELINE);
-    assert_int_equal(variants("everywhere", "all"), 1u << ATTN_ISA_BASELINE | 1u << ATTN_ISA_AMX);
-    assert_int_equal(variants("everywhere", "avx2"), 1u << ATTN_ISA_AVX2);
-    assert_int_equal(variants("everywhere/amx", "avx2"), 1u << ATTN_ISA_AMX);
+    assert_int_equal(variants("everywhere", "all"), 1u << ATTN_ISA_BASELINE | 1u << FOREIGN_ISA);
+    assert_int_equal(variants("everywhere", "avx512"), 1u << ATTN_ISA_AVX512);
+    assert_int_equal(variants("everywhere/" FOREIGN, "avx512"), 1u << FOREIGN_ISA);
     /* ours have that one under the name of this architecture */
     const unsigned least = 1u << attn_find("naive", ATTN_ISA_BASELINE)->isa;
     assert_int_equal(variants("naive", "baseline"), least);
