@@ -17,30 +17,38 @@ static const uint16_t *packed_k(const struct call *call, const struct scratch *s
     return scratch->k + (size_t)strip * (size_t)call->q_steps * PAIR_ELEMENTS;
 }
 
-static struct product score_product(const struct call *call, const struct block *block,
-                                    const uint16_t *k, float *scores)
+/* Products are filled in field by field: copied whole, they would wait for what was just written. */
+static inline void score_product(const struct call *call, const struct block *block,
+                                 const uint16_t *k, float *scores, struct product *p)
 {
-    const ptrdiff_t row = STRIP_KEYS * sizeof(float);
-    return (struct product){.a = block->q,
-                            .b = k,
-                            .at = tiles_in_a_row,
-                            .steps = call->q_steps,
-                            .scores = true,
-                            .to = {scores, row, TILE_ROW_BYTES, TILE_ROWS * row}};
+    p->a = block->q;
+    p->b = k;
+    p->at = tiles_in_a_row;
+    p->steps = call->q_steps;
+    p->add = false;
+    p->to.at = scores;
+    p->to.row = STRIP_KEYS * sizeof(float);
+    p->to.right = TILE_ROW_BYTES;
+    p->to.lower = TILE_ROWS * STRIP_KEYS * sizeof(float);
+    p->scores = true;
+    p->ready = p->taken = 0;
 }
 
 /* What a job's keys add to 32 value dimensions, those of product d. */
-static struct product value_product(const struct job *job, int d, const uint16_t *weights,
-                                    const uint16_t *v)
+static inline void value_product(const struct job *job, int d, const uint16_t *weights,
+                                 const uint16_t *v, struct product *p)
 {
-    const ptrdiff_t tile = TILE_ROWS * TILE_ROW_BYTES;
-    return (struct product){
-        .a = weights,
-        .b = v + d * PAIR_ELEMENTS,
-        .at = job->values,
-        .steps = job->strips,
-        .add = job->block->started,
-        .to = {job->block->o + d * RESULT_FLOATS, TILE_ROW_BYTES, tile, 2 * tile}};
+    p->a = weights;
+    p->b = v + d * PAIR_ELEMENTS;
+    p->at = job->values;
+    p->steps = job->strips;
+    p->add = job->block->started;
+    p->to.at = job->block->o + d * RESULT_FLOATS;
+    p->to.row = TILE_ROW_BYTES;
+    p->to.right = TILE_ROWS * TILE_ROW_BYTES;
+    p->to.lower = 2 * TILE_ROWS * TILE_ROW_BYTES;
+    p->scores = false;
+    p->ready = p->taken = 0;
 }
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
@@ -48,23 +56,24 @@ static struct product value_product(const struct job *job, int d, const uint16_t
 static void open_block(const struct call *call, const struct group_block *task, size_t first,
                        struct block *block)
 {
-    const struct attn_problem *p = call->problem;
     block->rows = group_part(task, first, BLOCK_ROWS);
     block->begun = block->started = false;
     block->sums = 0;
     memset(block->l[0], 0, sizeof block->l[0]);
-    for (int i = 0; i < BLOCK_ROWS; i++) {
-        const bool there = (size_t)i < block->rows.rows;
-        const struct attn_range seen =
-            there ? group_visible(&block->rows, (size_t)i) : (struct attn_range){0, 0};
+    const struct group_block *rows = &block->rows;
+    const bool alike = rows->full.lo == rows->seen.lo && rows->full.hi == rows->seen.hi;
+    for (size_t i = 0; i < BLOCK_ROWS; i++) {
+        const bool there = i < rows->rows;
+        const struct attn_range seen = !there  ? (struct attn_range){0, 0}
+                                       : alike ? rows->seen
+                                               : group_visible(rows, i);
         block->lo[i] = seen.lo;
         block->hi[i] = seen.hi;
         block->m[i] = there ? -INFINITY : 0;
         block->bias[i] = weight_bias(block->m[i]);
         if (call->terms && there)
-            block->terms[i] =
-                terms_of(p, call->tensors, &block->rows.sequence, block->rows.b,
-                         group_head(&block->rows, (size_t)i), group_query(&block->rows, (size_t)i));
+            block->terms[i] = terms_of(call->problem, call->tensors, &rows->sequence, rows->b,
+                                       group_head(rows, i), group_query(rows, i));
     }
     pack_q(call, block);
 }

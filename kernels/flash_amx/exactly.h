@@ -16,12 +16,11 @@
 static void score_strips(const struct call *call, const struct block *block,
                          const uint16_t *const *k, int n, float *scores)
 {
-    struct pending pending = {.to.at = NULL};
-    struct progress none = {.flags = weigh_no_flags()};
+    struct product pending = {.to.at = NULL};
     struct product list[JOB_STRIPS];
     for (int s = 0; s < n; s++)
-        list[s] = score_product(call, block, k[s], scores + s * STRIP_SCORES);
-    multiply(call->q_steps, WEIGH_ALL, list, n, NULL, &none, &pending);
+        score_product(call, block, k[s], scores + s * STRIP_SCORES, &list[s]);
+    multiply_alone(call->q_steps, list, n, &pending);
     flush(&pending);
 }
 
@@ -57,20 +56,49 @@ static void set_m(const struct call *call, struct block *block, int i, float top
     block->m[i] = far ? top : m;
 }
 
+/* Largest score, lane by lane, of row i in the first strips of a job. */
+VF_INLINE vf top_of_row(const struct call *call, const struct job *job, int i, float *const *scores,
+                        int strips)
+{
+    vf top = vf_set1(-INFINITY);
+    for (int s = 0; s < strips; s++) {
+        const float *products = scores[s] + i * STRIP_KEYS;
+        const vu seen = (vu)vf_set1(0) + job->seen[s][i];
+        float row[STRIP_KEYS];
+        if (call->natural) {
+            see_row(call, job->block, i, products, job->key[s], job->seen[s][i], row);
+            products = row;
+        }
+        const vf scale = vf_set1(call->natural ? 1 : call->scale);
+        for (int j = 0; j < STRIP_KEYS; j += VF_LANES) {
+            const vi shown = (vi)((seen >> (vu)(vi_lanes() + j) & 1) != 0);
+            top = vf_max(vf_select(shown, vf_load(products + j) * scale, vf_set1(-INFINITY)), top);
+        }
+    }
+    return top;
+}
+
 /* m of all rows from their first strips' scores, before which they have seen nothing. */
-static void first_m(const struct call *call, const struct job *job, float *const *scores,
-                    int strips)
+VF_NOINLINE void first_m(const struct call *call, const struct job *job, float *const *scores,
+                         int strips)
 {
     struct block *block = job->block;
     block->begun = strips > 0;
-    for (int i = 0; (size_t)i < block->rows.rows; i++) {
-        float row[STRIP_KEYS], top = -INFINITY;
-        for (int s = 0; s < strips; s++) {
-            see_row(call, block, i, scores[s] + i * STRIP_KEYS, job->key[s], job->seen[s][i], row);
-            top = softmax_max(row, STRIP_KEYS, top);
+    for (int first = 0; first < BLOCK_ROWS; first += VF_LANES) {
+        vf tops[VF_LANES];
+        for (int lane = 0; lane < VF_LANES; lane++)
+            tops[lane] = top_of_row(call, job, first + lane, scores, strips);
+        const vf top = vf_hmax_each(tops), rounded = top * vf_set1(call->unit) + vf_set1(0x1.8p23f);
+        const vf m = rounded - vf_set1(0x1.8p23f), far = vf_set1(WEIGHT_LARGEST_M);
+        if (!vi_any((vi)(top * vf_set1(call->unit) < far) + 1) && !vi_any((vi)(m > -far) + 1)) {
+            vf_store(block->m + first, m);
+            vf_store(block->bias + first,
+                     (vf_set1(WEIGHT_ABOVE) - m) * vf_set1(WEIGHT_UNIT) + vf_set1(WEIGHT_MAGIC));
+            continue;
         }
-        if (top > -INFINITY && top < INFINITY)
-            set_m(call, block, i, top);
+        for (int lane = 0; lane < VF_LANES; lane++)
+            if (top[lane] > -INFINITY && top[lane] < INFINITY)
+                set_m(call, block, first + lane, top[lane]);
     }
 }
 

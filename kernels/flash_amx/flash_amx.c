@@ -121,6 +121,13 @@ static struct scratch scratch_at(const struct attn_problem *p, char *at)
 
 #define JOBS_IN_LINE 8
 
+/* What is needed when a task's keys that are packed now are done with. */
+struct after {
+    struct keys keys;
+    ptrdiff_t first, end;    /* keys to pack; first >= end: none */
+    struct group_block rows; /* of the task that begins */
+};
+
 /* Jobs, numbered as they come, and strips of theirs. */
 struct line {
     struct jobs source;
@@ -129,7 +136,9 @@ struct line {
     int scored, scored_strip;       /* the next strip to multiply is this one of this job */
     int strips_scored, strips_done; /* of all jobs, since the line began */
     int ring, ahead; /* strips of scores that there is room for; that are multiplied ahead */
-    bool over;       /* there is no further job */
+    struct after after;
+    struct prefetch prefetch;
+    bool over; /* there is no further job */
 };
 
 static struct job *job_at(struct line *line, int number)
@@ -157,9 +166,9 @@ static bool next_score(struct line *line, int total, struct product *product)
         return false;
     const int at =
         line->strips_scored - line->strips_done; /* counted from the current job's first */
-    *product = score_product(line->source.call, job->block,
-                             packed_k(line->source.call, scratch, job->strip[line->scored_strip]),
-                             ring_at(line, line->strips_scored));
+    score_product(line->source.call, job->block,
+                  packed_k(line->source.call, scratch, job->strip[line->scored_strip]),
+                  ring_at(line, line->strips_scored), product);
     product->ready = at < total ? (at + 1) * BLOCK_ROWS : 0;
     product->taken = (at + 1 - line->ring) * BLOCK_ROWS;
     line->strips_scored++;
@@ -183,42 +192,38 @@ static int list_products(struct line *line, const struct job *job, const struct 
         for (; made < due && next_score(line, total, &list[n]); made++)
             n++;
         if (values)
-            list[n++] = value_product(before, d, weights, line->source.scratch->v);
+            value_product(before, d, weights, line->source.scratch->v, &list[n++]);
     }
     return n;
 }
 
-static struct weighing weighing_of(const struct line *line, const struct job *job,
-                                   uint16_t *weights)
+static void set_weighing(const struct line *line, const struct job *job, uint16_t *weights,
+                         struct weighing *w)
 {
     const struct call *call = line->source.call;
-    const struct block *block = job->block;
-    struct weighing w = {
-        .seen = job->seen,
-        .bias = block->bias,
-        .sums_before = block->l[block->sums],
-        .sums = (float(*)[TILE_ROWS])block->l[!block->sums],
-        .weights = weights,
-        .unit = call->unit * (call->natural ? 1 : call->scale) * WEIGHT_UNIT,
-        .terms = block->terms,
-        .end = (ptrdiff_t)block->rows.sequence.kv_len,
-        .scale = call->scale,
-    };
+    struct block *block = job->block;
+    w->seen = job->seen;
+    w->bias = block->bias;
+    w->sums_before = (const float(*)[TILE_ROWS])block->l[block->sums];
+    w->sums = block->l[!block->sums];
+    w->weights = weights;
+    w->unit = call->unit * (call->natural ? 1 : call->scale) * WEIGHT_UNIT;
+    w->terms = block->terms;
+    w->end = (ptrdiff_t)block->rows.sequence.kv_len;
+    w->scale = call->scale;
     for (int s = 0; s < job->strips; s++) {
-        w.scores[s] = ring_at(line, line->strips_done + s);
-        w.key[s] = job->key[s];
+        w->scores[s] = ring_at(line, line->strips_done + s);
+        w->key[s] = job->key[s];
     }
-    return w;
 }
 
 /* The first strips of a job where nothing is under way, so that its block gets an m. */
-static void begin(struct line *line, const struct job *job, int turn, struct pending *pending)
+static void begin(struct line *line, const struct job *job, int turn, struct product *pending)
 {
     if (line->scored < turn) {
         line->scored = turn;
         line->scored_strip = 0;
     }
-    struct progress none = {.flags = weigh_no_flags()};
     struct product list[JOB_STRIPS];
     int n = 0;
     const int strips = job->strips < line->ahead ? job->strips : line->ahead;
@@ -229,12 +234,12 @@ static void begin(struct line *line, const struct job *job, int turn, struct pen
         return;
     for (int i = 0; i < n; i++)
         list[i].ready = list[i].taken = 0;
-    multiply(line->source.call->q_steps, WEIGH_ALL, list, n, NULL, &none, pending);
+    multiply_alone(line->source.call->q_steps, list, n, pending);
 }
 
 /* Ends a block that has had its last job. */
 static void end_block(const struct line *line, const struct keys *keys, struct block *block,
-                      struct pending *pending)
+                      struct product *pending)
 {
     const struct call *call = line->source.call;
     flush(pending);
@@ -252,20 +257,55 @@ static bool all_finite(const struct scratch *scratch, const struct job *job)
     return finite;
 }
 
+/* Plans what to fetch during the jobs of a block: the lines of its results, the queries of the next and its part of
+ * the keys that will be packed next. */
+static void plan_prefetch(struct line *line, const struct block *block)
+{
+    const struct call *call = line->source.call;
+    const struct attn_problem *p = call->problem;
+    const struct group_block *rows = &block->rows, *task = line->source.task;
+    const struct after *after = &line->after;
+    struct group_block next = group_part(task, rows->first - task->first + BLOCK_ROWS, BLOCK_ROWS);
+    prefetch_clear(&line->prefetch);
+    if (call->v_steps)
+        prefetch_queries(&line->prefetch, &call->tensors->o, rows, p->v_dim);
+    if (!next.rows)
+        next = group_part(&after->rows, 0, BLOCK_ROWS);
+    if (next.rows)
+        prefetch_queries(&line->prefetch, &call->tensors->q, &next, p->qk_dim);
+    if (after->first < after->end) {
+        const ptrdiff_t n = after->end - after->first, all = (ptrdiff_t)task->rows;
+        const ptrdiff_t at = (ptrdiff_t)(rows->first - task->first);
+        const ptrdiff_t from = n * at / all, to = n * (at + (ptrdiff_t)rows->rows) / all;
+        prefetch_keys(&line->prefetch, &after->keys, &call->tensors->k, p->qk_dim,
+                      after->first + from, to - from);
+        prefetch_keys(&line->prefetch, &after->keys, &call->tensors->v, p->v_dim,
+                      after->first + from, to - from);
+    }
+    const ptrdiff_t hi = rows->seen.hi < line->source.end ? rows->seen.hi : line->source.end;
+    const ptrdiff_t lo = rows->seen.lo > line->source.first ? rows->seen.lo : line->source.first;
+    const ptrdiff_t strips = hi > lo ? (hi - lo + STRIP_KEYS - 1) / STRIP_KEYS : 1;
+    prefetch_divide(&line->prefetch, (size_t)strips + (size_t)((strips + JOB_STRIPS - 1) /
+                                                               JOB_STRIPS * call->v_steps));
+}
+
 /* Multiplies for one turn: the softmax of `job` beside the scores of the next and the results of the one before. */
 static void take_turn(struct line *line, const struct keys *keys, int turn, struct job *job,
-                      struct job *before, struct pending *pending)
+                      struct job *before, struct product *pending)
 {
     const struct call *call = line->source.call;
     const struct scratch *scratch = line->source.scratch;
     uint16_t *weights = scratch->weights[turn & 1], *weights_before = scratch->weights[!(turn & 1)];
     struct product list[MAX_STEPS + 2 * JOB_STRIPS];
-    struct weighing w;
+    struct weighing w = {.unit = 0};
     struct progress at = {.flags = weigh_no_flags()};
     enum weigh_kind kind = WEIGH_ALL;
+    w.prefetch = &line->prefetch;
     if (job) {
+        if (!before || before->block != job->block)
+            plan_prefetch(line, job->block);
         begin(line, job, turn, pending);
-        w = weighing_of(line, job, weights);
+        set_weighing(line, job, weights, &w);
         const int ready = line->strips_scored - line->strips_done;
         at.total = job->strips * BLOCK_ROWS;
         at.ready = ready < job->strips ? ready * BLOCK_ROWS : at.total;
@@ -295,7 +335,7 @@ static void take_turn(struct line *line, const struct keys *keys, int turn, stru
 /* All blocks of a task and the keys that are packed. */
 static void run_part(struct line *line, const struct keys *keys)
 {
-    struct pending pending = {.to.at = NULL};
+    struct product pending = {.to.at = NULL};
     struct job *before = NULL, *job;
     for (int turn = 0; (job = job_at(line, turn)) || before; turn++, before = job) {
         take_turn(line, keys, turn, job, before, &pending);
@@ -323,6 +363,20 @@ static void pack_once(const struct call *call, const struct keys *keys, struct p
     *packed = now;
 }
 
+/* What follows a task whose keys are packed at once.  Longer ones are read in a stream, which the processor fetches by
+ * itself: there more requests made D = 576 a fifth slower. */
+static struct after after_task(const struct call *call, const struct group_block *task)
+{
+    const struct group_block next = tasks_peek(&call->tasks);
+    const struct keys keys = {call->problem, call->tensors, next.sequence, next.b, next.g};
+    struct after after = {.keys = keys, .rows = next};
+    if (next.rows && (next.b != task->b || next.g != task->g) && !call->in_parts) {
+        after.first = next.seen.lo;
+        after.end = next.seen.hi;
+    }
+    return after;
+}
+
 static void run_task(const struct call *call, const struct group_block *task,
                      const struct scratch *scratch, struct packed *packed)
 {
@@ -340,13 +394,15 @@ static void run_task(const struct call *call, const struct group_block *task,
                                     .first_part = first == start};
         line.made = line.scored = line.scored_strip = line.strips_scored = line.strips_done = 0;
         line.over = false;
+        line.after = after_task(call, task);
+        prefetch_clear(&line.prefetch);
         line.ahead = call->ahead;
         line.ring = call->ahead + 1;
         pack_once(call, &keys, (struct packed){task->b, task->g, first, line.source.end}, scratch,
                   packed);
         run_part(&line, &keys);
     }
-    struct pending nothing = {.to.at = NULL};
+    struct product nothing = {.to.at = NULL};
     for (int i = 0; call->in_parts && (size_t)i * BLOCK_ROWS < task->rows; i++)
         end_block(&line, &keys, &scratch->blocks[i], &nothing);
 }

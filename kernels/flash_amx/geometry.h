@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "flash/prefetch.h"
 #include "kernel.h"
 #include "shared/group.h"
 #include "shared/keys.h"

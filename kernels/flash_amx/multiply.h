@@ -35,13 +35,6 @@ static const int32_t tiles_in_a_row[MAX_STEPS] = {0,     1024,  2048,  3072,  40
                                                   6144,  7168,  8192,  9216,  10240, 11264,
                                                   12288, 13312, 14336, 15360, 16384, 17408};
 
-/* What the unit has computed and not stored; at = NULL: nothing. */
-struct pending {
-    struct results to;
-    bool scores;
-    int ready, taken;
-};
-
 /* Stores one of the four tiles of what is pending, whose register is needed. */
 #define STORE_PENDING(pending, tile)                                                 \
     do {                                                                             \
@@ -65,13 +58,23 @@ struct pending {
             TILE_ZERO(tile);                                                                \
     } while (0)
 
-static inline void flush(struct pending *pending)
+/* Rows [from, to) of those that a step has, where their scores are there. */
+#define WEIGH_SOME(from, to)                      \
+    do {                                          \
+        VF_UNROLL                                 \
+        for (int i = (from); go && i < (to); i++) \
+            weigh(w, kind, &r, i, c, &at->flags); \
+    } while (0)
+
+static inline void flush(struct product *pending)
 {
     STORE_PENDING(pending, 0);
     STORE_PENDING(pending, 1);
     STORE_PENDING(pending, 2);
     STORE_PENDING(pending, 3);
-    *pending = (struct pending){.to.at = NULL};
+    pending->to.at = NULL;
+    pending->scores = false;
+    pending->ready = pending->taken = 0;
 }
 
 /* A softmax that is under way. */
@@ -80,76 +83,79 @@ struct progress {
     struct weigh_flags flags;
 };
 
-/* Some rows, where their scores are ready. */
-VF_INLINE void weigh_some(const int rows, const enum weigh_kind kind, bool go,
-                          const struct weighing *w, struct progress *at)
-{
-    VF_UNROLL
-    for (int i = 0; go && i < rows; i++)
-        weigh_next(w, kind, at->done + i, &at->flags);
-    at->done += go ? rows : 0;
-}
-
 /* One step of a product: four tiles loaded, four products, `rows` rows of the softmax between them.  B is read past
  * the first-level cache, which keeps scores, weights and queries. */
 VF_INLINE void step(const bool first, const int rows, const enum weigh_kind kind,
                     const struct product *p, const uint16_t *a, const uint16_t *b,
-                    struct pending *pending, const struct weighing *w, struct progress *at)
+                    const struct product *pending, const struct weighing *w,
+                    const struct weigh_constants *c, struct progress *at)
 {
     const bool go = at->done + rows <= at->ready;
+    const struct weigh_rows r = weigh_rows_at(w, (unsigned)at->done);
     TILE_LOAD(4, a, TILE_ROW_BYTES);
     TILE_LOAD_PAST_L1(6, b, TILE_ROW_BYTES);
     if (first)
         BEGIN_TILE(pending, p, 0);
     TILE_DOT_BF16(0, 4, 6);
-    weigh_some((rows + 3) / 4, kind, go, w, at);
+    WEIGH_SOME(0, (rows + 3) / 4);
     TILE_LOAD_PAST_L1(7, b + TILE_ELEMENTS, TILE_ROW_BYTES);
     if (first)
         BEGIN_TILE(pending, p, 1);
     TILE_DOT_BF16(1, 4, 7);
-    weigh_some(rows / 4, kind, go, w, at);
+    WEIGH_SOME((rows + 3) / 4, (rows + 1) / 2);
     TILE_LOAD(5, a + TILE_ELEMENTS, TILE_ROW_BYTES);
     if (first)
         BEGIN_TILE(pending, p, 2);
     TILE_DOT_BF16(2, 5, 6);
-    weigh_some((rows + 2) / 4, kind, go, w, at);
+    WEIGH_SOME((rows + 1) / 2, (3 * rows + 3) / 4);
     if (first)
         BEGIN_TILE(pending, p, 3);
     TILE_DOT_BF16(3, 5, 7);
-    weigh_some(rows / 4, kind, go, w, at);
+    WEIGH_SOME((3 * rows + 3) / 4, rows);
+    at->done += go ? rows : 0;
 }
 
-/* Computes a list of products and all rows of a softmax.  What the last product gave stays pending, but for scores. */
+/* Rows up to `end`, whatever is under way. */
+VF_INLINE void weigh_up_to(int end, const enum weigh_kind kind, const struct weighing *w,
+                           const struct weigh_constants *c, struct progress *at)
+{
+    for (; at->done < end; at->done++) {
+        const struct weigh_rows r = weigh_rows_at(w, (unsigned)at->done);
+        weigh(w, kind, &r, 0, c, &at->flags);
+    }
+}
+
+/* Computes a list of products and all rows of a softmax.  *pending is a product that is not stored yet, or its
+ * results are NULL; in the end it is the last one, unless that gave scores. */
 VF_INLINE void multiply_beside(const int rows, const enum weigh_kind kind,
                                const struct product *list, int n, const struct weighing *w,
-                               struct progress *progress, struct pending *last)
+                               struct progress *progress, struct product *pending)
 {
-    struct pending pending = *last;
+    const struct weigh_constants c = weigh_constants_of(w->unit);
+    const struct product *before = pending;
     struct progress at = *progress;
-    for (const struct product *p = list; p < list + n; p++) {
-        while (at.done < pending.taken)
-            weigh_next(w, kind, at.done++, &at.flags);
-        step(true, rows, kind, p, p->a, p->b + p->at[0], &pending, w, &at);
-        at.ready = pending.ready > at.ready ? pending.ready : at.ready;
+    for (const struct product *p = list; p < list + n; before = p++) {
+        prefetch_share(w->prefetch);
+        weigh_up_to(before->taken, kind, w, &c, &at);
+        step(true, rows, kind, p, p->a, p->b + p->at[0], before, w, &c, &at);
+        at.ready = before->ready > at.ready ? before->ready : at.ready;
         for (int i = 1; i < p->steps; i++)
-            step(false, rows, kind, p, p->a + i * PAIR_ELEMENTS, p->b + p->at[i], &pending, w, &at);
-        pending = (struct pending){p->to, p->scores, p->ready, p->taken};
+            step(false, rows, kind, p, p->a + i * PAIR_ELEMENTS, p->b + p->at[i], before, w, &c,
+                 &at);
     }
-    if (pending.scores) {
-        while (at.done < pending.taken)
-            weigh_next(w, kind, at.done++, &at.flags);
-        flush(&pending);
+    *pending = *before;
+    if (pending->scores) {
+        weigh_up_to(pending->taken, kind, w, &c, &at);
+        flush(pending);
     }
-    for (; at.done < at.total; at.done++)
-        weigh_next(w, kind, at.done, &at.flags);
+    weigh_up_to(at.total, kind, w, &c, &at);
     *progress = at;
-    *last = pending;
 }
 
 #define MULTIPLY(rows, kind)                                                                 \
     VF_NOINLINE void multiply_##rows##_##kind(const struct product *list, int n,             \
                                               const struct weighing *w, struct progress *at, \
-                                              struct pending *pending)                       \
+                                              struct product *pending)                       \
     {                                                                                        \
         multiply_beside(rows, kind, list, n, w, at, pending);                                \
     }
@@ -165,16 +171,26 @@ MULTIPLY(2, WEIGH_CHANGED)
 
 /* With so many rows of the softmax a step that they end about when the products do, `steps` for a whole job. */
 static void multiply(int steps, enum weigh_kind kind, const struct product *list, int n,
-                     const struct weighing *w, struct progress *at, struct pending *pending)
+                     const struct weighing *w, struct progress *at, struct product *pending)
 {
     typedef void way(const struct product *, int, const struct weighing *, struct progress *,
-                     struct pending *);
+                     struct product *);
     static way *const ways[3][3] = {
         {multiply_8_WEIGH_ALL, multiply_8_WEIGH_SEEN, multiply_8_WEIGH_CHANGED},
         {multiply_4_WEIGH_ALL, multiply_4_WEIGH_SEEN, multiply_4_WEIGH_CHANGED},
         {multiply_2_WEIGH_ALL, multiply_2_WEIGH_SEEN, multiply_2_WEIGH_CHANGED}};
     const int all = JOB_STRIPS * BLOCK_ROWS;
     ways[steps * 4 < all ? 0 : steps * 2 < all ? 1 : 2][kind](list, n, w, at, pending);
+}
+
+/* The same with no softmax beside. */
+static void multiply_alone(int steps, const struct product *list, int n, struct product *pending)
+{
+    struct prefetch nothing;
+    const struct weighing w = {.prefetch = &nothing};
+    struct progress at = {.flags = weigh_no_flags()};
+    prefetch_clear(&nothing);
+    multiply(steps, WEIGH_ALL, list, n, &w, &at, pending);
 }
 
 #endif

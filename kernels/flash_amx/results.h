@@ -33,7 +33,12 @@ VF_INLINE void store_row(const struct block *block, int i, float factor, size_t 
         const __m512i fours = _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7);
         const __m512i both =
             (__m512i)_mm512_cvtne2ps_pbh(vf_load(right) * factor, vf_load(o) * factor);
-        _mm512_store_si512(x, _mm512_permutexvar_epi64(fours, both));
+        const __m512i ordered = _mm512_permutexvar_epi64(fours, both);
+        if (d + STEP_DIMS <= dim) {
+            _mm512_storeu_si512(to + d, ordered);
+            continue;
+        }
+        _mm512_store_si512(x, ordered);
 #endif
         memcpy(to + d, x, (dim - d < STEP_DIMS ? dim - d : STEP_DIMS) * sizeof *x);
     }
@@ -46,30 +51,46 @@ static double natural_m(const struct call *call, const struct block *block, int 
     return isnan(block->bias[i]) ? m * (double)call->unit * M_LN2 : m * M_LN2;
 }
 
-/* Writes a block's results but weights, which need `inverse`. */
-static void finish_block(const struct call *call, struct block *block)
+/* The row's LSE, and 1 / l with its sink in block->inverse. */
+static void finish_row(const struct call *call, struct block *block, int i, float sum)
 {
     const struct attn_problem *p = call->problem;
-    const float *sinks = p->options & ATTN_OPTION_SINKS ? call->tensors->sinks.data : NULL;
+    const float sink = softmax_sink(p, call->tensors, group_head(&block->rows, (size_t)i));
+    double m = natural_m(call, block, i), l = (double)sum;
+    if (sink != -INFINITY)
+        block->inverse[i] = (float)softmax_add_sink((double)sink, &m, &l);
+    if (p->outputs & ATTN_OUTPUT_LSE)
+        *group_row_real(&block->rows, &call->tensors->lse, (size_t)i) =
+            (float)(m + log(l) - (sink == -INFINITY ? WEIGHT_MEAN : 0));
+}
+
+/* Writes a block's results but weights, which need `inverse`. */
+VF_NOINLINE void finish_block(const struct call *call, struct block *block)
+{
+    const struct attn_problem *p = call->problem;
+    float sums[BLOCK_ROWS];
+    for (int first = 0; first < BLOCK_ROWS; first += VF_LANES) {
+        vf lanes[VF_LANES];
+        for (int i = 0; i < VF_LANES; i++) {
+            const float *l = block->l[block->sums][first + i];
+            lanes[i] = vf_load(l);
+            for (int at = VF_LANES; at < TILE_ROWS; at += VF_LANES)
+                lanes[i] += vf_load(l + at);
+        }
+        const vf sum = vf_hsum_each(lanes), one = vf_set1(1);
+        const vi none = (vi)(sum == vf_set1(0));
+        vf_store(sums + first, sum);
+        vf_store(block->inverse + first,
+                 vf_select(none, vf_set1(0), one / vf_select(none, one, sum)));
+    }
     for (int i = 0; (size_t)i < block->rows.rows; i++) {
-        const size_t row = (size_t)i;
-        float sum = 0;
-        for (int lane = 0; lane < TILE_ROWS; lane++)
-            sum += block->l[block->sums][i][lane];
-        double m = natural_m(call, block, i), l = (double)sum;
-        double factor = l == 0 ? 0 : 1 / l;
-        const float sink = sinks ? sinks[group_head(&block->rows, row)] : -INFINITY;
-        if (sink != -INFINITY)
-            factor = softmax_add_sink((double)sink, &m, &l);
-        block->inverse[i] = (float)factor;
-        if (p->outputs & ATTN_OUTPUT_LSE)
-            *group_row_real(&block->rows, &call->tensors->lse, row) =
-                (float)(m + log(l) - (sink == -INFINITY ? WEIGHT_MEAN : 0));
+        if (p->outputs & ATTN_OUTPUT_LSE || p->options & ATTN_OPTION_SINKS)
+            finish_row(call, block, i, sums[i]);
         if (!(p->outputs & ATTN_OUTPUT_O))
             continue;
-        uint16_t *to = group_row(&block->rows, &call->tensors->o, row);
+        uint16_t *to = group_row(&block->rows, &call->tensors->o, (size_t)i);
         if (block->started)
-            store_row(block, i, (float)factor, p->v_dim, to);
+            store_row(block, i, block->inverse[i], p->v_dim, to);
         else
             memset(to, 0, p->v_dim * sizeof *to);
     }

@@ -68,6 +68,7 @@ struct weighing {
     const struct terms *terms;
     ptrdiff_t key[JOB_STRIPS], end; /* first of each strip; where the sequence ends */
     float scale;
+    struct prefetch *prefetch; /* what is fetched between products */
 };
 
 /* Makes the score of a product one of the problem, by the terms of its row. */
@@ -91,6 +92,15 @@ struct weigh_flags {
     uint32_t high, low;
 };
 
+struct weigh_constants {
+    float unit;
+};
+
+static inline struct weigh_constants weigh_constants_of(float unit)
+{
+    return (struct weigh_constants){unit};
+}
+
 static inline struct weigh_flags weigh_no_flags(void)
 {
     return (struct weigh_flags){0, 0};
@@ -101,15 +111,15 @@ static inline bool weigh_flagged(struct weigh_flags flags)
     return flags.high >= WEIGHT_TOO_HIGH || flags.low >> 31;
 }
 
-VF_INLINE void weigh_row(const float *scores, const bool masked, uint32_t seen, float unit,
-                         float bias, const float *before, float *after, uint16_t *weights,
-                         struct weigh_flags *flags)
+VF_INLINE void weigh_row(const float *scores, const bool masked, uint32_t seen,
+                         const struct weigh_constants *c, float bias, const float *before,
+                         float *after, uint16_t *weights, struct weigh_flags *flags)
 {
     for (int w = 0; w < STRIP_KEYS; w++) {
         const int key = WEIGHT_KEY(w);
         const float y = masked && !(seen >> key & 1)
                             ? 0
-                            : (float)((double)scores[key] * (double)unit + (double)bias);
+                            : (float)((double)scores[key] * (double)c->unit + (double)bias);
         const int64_t above = (int64_t)(int32_t)attn_float_bits(y) - attn_float_bits(WEIGHT_MAGIC);
         const int32_t n = above < 0 ? 0 : above > 65535 ? 65535 : (int32_t)above;
         const int32_t less = n - weight_table[n >> 2 & 63];
@@ -128,6 +138,21 @@ struct weigh_flags {
     __m512i high, low;
 };
 
+/* Operands that stay in registers: GCC would make them anew for each row, on the port that has the most to do. */
+struct weigh_constants {
+    __m512 unit;
+    __m512i magic, table, ones, zero;
+};
+
+VF_INLINE struct weigh_constants weigh_constants_of(float unit)
+{
+    struct weigh_constants c = {_mm512_set1_ps(unit), _mm512_set1_epi32(0x4b400000),
+                                _mm512_load_si512(weight_table), _mm512_set1_epi16(0x3f80),
+                                _mm512_setzero_si512()};
+    __asm__("" : "+v"(c.unit), "+v"(c.magic), "+v"(c.table), "+v"(c.ones), "+v"(c.zero));
+    return c;
+}
+
 VF_INLINE struct weigh_flags weigh_no_flags(void)
 {
     return (struct weigh_flags){_mm512_setzero_si512(), _mm512_setzero_si512()};
@@ -140,43 +165,69 @@ VF_INLINE bool weigh_flagged(struct weigh_flags flags)
 }
 
 /* One row of a strip: 32 scores to 32 weights, whose sums go lane by lane from `before` to `after`. */
-VF_INLINE void weigh_row(const float *scores, const bool masked, uint32_t seen, float unit,
-                         float bias, const float *before, float *after, uint16_t *weights,
-                         struct weigh_flags *flags)
+VF_INLINE void weigh_row(const float *scores, const bool masked, uint32_t seen,
+                         const struct weigh_constants *c, float bias, const float *before,
+                         float *after, uint16_t *weights, struct weigh_flags *flags)
 {
-    const __m512 times = _mm512_set1_ps(unit), plus = _mm512_set1_ps(bias);
+    const __m512 plus = _mm512_set1_ps(bias);
     const __m512 s0 = _mm512_load_ps(scores), s1 = _mm512_load_ps(scores + 16);
-    const __m512i y0 = (__m512i)(masked ? _mm512_maskz_fmadd_ps((__mmask16)seen, s0, times, plus)
-                                        : _mm512_fmadd_ps(s0, times, plus));
+    const __m512i y0 = (__m512i)(masked ? _mm512_maskz_fmadd_ps((__mmask16)seen, s0, c->unit, plus)
+                                        : _mm512_fmadd_ps(s0, c->unit, plus));
     const __m512i y1 =
-        (__m512i)(masked ? _mm512_maskz_fmadd_ps((__mmask16)(seen >> 16), s1, times, plus)
-                         : _mm512_fmadd_ps(s1, times, plus));
-    const __m512i magic = _mm512_set1_epi32(0x4b400000), table = _mm512_load_si512(weight_table);
-    const __m512i n = _mm512_packus_epi32(_mm512_sub_epi32(y0, magic), _mm512_sub_epi32(y1, magic));
+        (__m512i)(masked ? _mm512_maskz_fmadd_ps((__mmask16)(seen >> 16), s1, c->unit, plus)
+                         : _mm512_fmadd_ps(s1, c->unit, plus));
+    const __m512i n =
+        _mm512_packus_epi32(_mm512_sub_epi32(y0, c->magic), _mm512_sub_epi32(y1, c->magic));
     const __m512i less =
-        _mm512_maskz_permutexvar_epi8(0x5555555555555555u, _mm512_srli_epi16(n, 2), table);
-    const __m512i w = _mm512_avg_epu16(_mm512_subs_epu16(n, less), _mm512_setzero_si512());
+        _mm512_maskz_permutexvar_epi8(0x5555555555555555u, _mm512_srli_epi16(n, 2), c->table);
+    const __m512i w = _mm512_avg_epu16(_mm512_subs_epu16(n, less), c->zero);
     _mm512_store_si512(weights, w);
     flags->high = _mm512_max_epu16(flags->high, n);
     flags->low = _mm512_ternarylogic_epi32(flags->low, y0, y1, 0xfe); /* the three of them or-ed */
     const __m512 sum = _mm512_load_ps(before);
-    _mm512_store_ps(after, _mm512_dpbf16_ps(sum, (__m512bh)w, (__m512bh)_mm512_set1_epi16(0x3f80)));
+    _mm512_store_ps(after, _mm512_dpbf16_ps(sum, (__m512bh)w, (__m512bh)c->ones));
 }
 
 #endif
 
-/* Row `done` of a job, 32 a strip. */
-VF_INLINE void weigh_next(const struct weighing *w, const enum weigh_kind kind, int done,
-                          struct weigh_flags *flags)
+/* Some rows of a strip of a job. */
+struct weigh_rows {
+    float *scores;
+    const uint32_t *seen;
+    const float *bias;
+    const float *sums_before;
+    float *sums;
+    uint16_t *weights;
+    int row, strip;
+};
+
+/* From row `done` of the job on, 32 a strip. */
+VF_INLINE struct weigh_rows weigh_rows_at(const struct weighing *w, unsigned done)
 {
-    const int strip = done / BLOCK_ROWS, row = done % BLOCK_ROWS;
-    const uint32_t seen = kind == WEIGH_ALL ? 0 : w->seen[strip][row];
-    float *scores = w->scores[strip] + row * STRIP_KEYS;
+    const unsigned strip = done / BLOCK_ROWS, row = done % BLOCK_ROWS;
+    return (struct weigh_rows){
+        .scores = w->scores[strip] + (size_t)row * STRIP_KEYS,
+        .seen = w->seen[strip] + row,
+        .bias = w->bias + row,
+        .sums_before = strip ? w->sums[row] : w->sums_before[row],
+        .sums = w->sums[row],
+        .weights = w->weights + (size_t)done * STRIP_KEYS,
+        .row = (int)row,
+        .strip = (int)strip,
+    };
+}
+
+/* Row i of these. */
+VF_INLINE void weigh(const struct weighing *w, const enum weigh_kind kind,
+                     const struct weigh_rows *r, int i, const struct weigh_constants *c,
+                     struct weigh_flags *flags)
+{
+    const uint32_t seen = kind == WEIGH_ALL ? 0 : r->seen[i];
+    float *scores = r->scores + i * STRIP_KEYS;
     if (kind == WEIGH_CHANGED && seen)
-        change_row(scores, &w->terms[row], w->scale, w->key[strip], w->end);
-    weigh_row(scores, kind != WEIGH_ALL, seen, w->unit, w->bias[row],
-              strip ? w->sums[row] : w->sums_before[row], w->sums[row],
-              w->weights + done * STRIP_KEYS, flags);
+        change_row(scores, &w->terms[r->row + i], w->scale, w->key[r->strip], w->end);
+    weigh_row(scores, kind != WEIGH_ALL, seen, c, r->bias[i], r->sums_before + i * TILE_ROWS,
+              r->sums + i * TILE_ROWS, r->weights + i * STRIP_KEYS, flags);
 }
 
 #endif

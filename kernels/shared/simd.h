@@ -309,36 +309,52 @@ static inline real vf_hsum(vf v)
 }
 
 /*
- * Lane i of the result is the sum of v[i]: VF_LANES dot products end here together, for about
+ * Lane i of the result is v[i]'s lanes joined: VF_LANES dot products end here together, for about
  * three instructions each.  Merging two vectors at distance h keeps, in each stretch of 2h lanes,
- * the halves of the first vector added in the lower h lanes and those of the second in the upper
- * h; after the distances VF_LANES / 2, ..., 1 every lane holds one complete sum.  Of the two terms
+ * the halves of the first vector joined in the lower h lanes and those of the second in the upper
+ * h; after the distances VF_LANES / 2, ..., 1 every lane holds one complete result.  Of the two operands
  * the one that stays in its lanes is a blend, which any port takes, and only one is a shuffle.
  */
 #define VF_MERGE_STAY(t, h) ((t) % (2 * (h)) < (h) ? (t) : VF_LANES + (t))
 #define VF_MERGE_SWAP(t, h) ((t) % (2 * (h)) < (h) ? (t) + (h) : VF_LANES + (t) - (h))
-#define VF_MERGE(a, b, h)                                       \
-    (__builtin_shufflevector(a, b, VF_EACH(VF_MERGE_STAY, h)) + \
-     __builtin_shufflevector(a, b, VF_EACH(VF_MERGE_SWAP, h)))
+#define VF_MERGE(join, a, b, h)                                    \
+    join(__builtin_shufflevector(a, b, VF_EACH(VF_MERGE_STAY, h)), \
+         __builtin_shufflevector(a, b, VF_EACH(VF_MERGE_SWAP, h)))
 
 /* Overwrites v.  The loops are unrolled so that an array in registers stays there. */
-static inline vf vf_hsum_each(vf v[VF_LANES])
+VF_INLINE vf vf_join_each(vf v[VF_LANES], vf (*join)(vf a, vf b))
 {
 #if VF_LANES >= 16
 #pragma GCC unroll 8
     for (int i = 0; i < 8; i++)
-        v[i] = VF_MERGE(v[i], v[i + 8], 8);
+        v[i] = VF_MERGE(join, v[i], v[i + 8], 8);
 #endif
 #if VF_LANES >= 8
 #pragma GCC unroll 4
     for (int i = 0; i < 4; i++)
-        v[i] = VF_MERGE(v[i], v[i + 4], 4);
+        v[i] = VF_MERGE(join, v[i], v[i + 4], 4);
 #endif
 #if VF_LANES >= 4
-    v[0] = VF_MERGE(v[0], v[2], 2);
-    v[1] = VF_MERGE(v[1], v[3], 2);
+    v[0] = VF_MERGE(join, v[0], v[2], 2);
+    v[1] = VF_MERGE(join, v[1], v[3], 2);
 #endif
-    return VF_MERGE(v[0], v[1], 1);
+    return VF_MERGE(join, v[0], v[1], 1);
+}
+
+VF_INLINE vf vf_add(vf a, vf b)
+{
+    return a + b;
+}
+
+/* Sums, and maxima, of the lanes of each. */
+static inline vf vf_hsum_each(vf v[VF_LANES])
+{
+    return vf_join_each(v, vf_add);
+}
+
+static inline vf vf_hmax_each(vf v[VF_LANES])
+{
+    return vf_join_each(v, vf_max);
 }
 
 /* The first n < VF_BYTES bytes, n even, from p, zero behind; reads nothing past p + n and calls
