@@ -41,6 +41,7 @@ static double lanes_of(const struct shape *s)
     case ATTN_ISA_AVX512_BF16:
     case ATTN_ISA_AVX512_FP16:
     case ATTN_ISA_SVE512:
+    case ATTN_ISA_AMX: /* two tiles of 16 rows */
         return 16;
     case ATTN_ISA_AVX2:
     case ATTN_ISA_SVE256:
