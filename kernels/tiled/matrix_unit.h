@@ -1,10 +1,10 @@
 /*
  * matrix_unit.h: part of kernel tiled: operands as a matrix unit wants them, and their product.
  *
- * TILE_DOT_BF16 multiplies a tile of 16 rows of 32 bf16 by one of 32 rows of 16 columns and adds the product to
- * 16 x 16 floats: 8192 multiply-adds, where a vector instruction does 16 or 32.  Its left operand is rows as
- * they lie.  The right one holds pairs, since products are summed in pairs: word [k][c] of the tile is elements
- * 2k and 2k + 1 of column c.  So K and V are packed before they are multiplied:
+ * TILE_DOT_BF16 multiplies a tile of 16 rows of 32 bf16 by one of 32 rows of 16 columns and adds the product
+ * to 16 x 16 floats: 8192 multiply-adds, where a vector instruction does 16 or 32.  Its left operand is rows as
+ * they lie.  The right one holds pairs, since products are summed in pairs: word [k][c] of the tile is
+ * elements 2k and 2k + 1 of column c.  So K and V are packed before they are multiplied:
  *
  *     S = Q K^T   a pair is two neighbours in a row of K, and the key is its column: a transpose of words
  *     O = P V     a pair is one column of two rows of V, which are interleaved
@@ -21,7 +21,7 @@
 enum {
     SIDE = 16,  /* rows and columns of a product */
     DEPTH = 32, /* what it sums over: bf16 in a row of the left tile, rows in the right one */
-    ROWS = 64   /* queries computed together: a packed tile serves four of them */
+    ROWS = 256  /* queries computed together: a packed tile serves 16 tiles of them */
 };
 
 enum { SUM, LEFT, RIGHT }; /* tiles of a product */
@@ -29,7 +29,7 @@ enum { SUM, LEFT, RIGHT }; /* tiles of a product */
 /* A right tile: 16 rows of 16 columns' pairs. */
 typedef uint16_t pairs[SIDE][SIDE][2];
 
-/* What a thread works on.  Lengths of rows are whole tiles, and the first column of s and p is key `first`. */
+/* What a thread works on.  Rows are filled up to whole tiles; column 0 of s and p is key `first`. */
 struct block {
     struct group_block rows;
     struct keys source;
@@ -44,8 +44,8 @@ struct block {
     real m[ROWS], l[ROWS];
 };
 
-/* c = or += a b, 16 x 16 floats: the sum over `steps` tiles of a, side by side in its rows, and of b.  Strides
- * of rows are in elements. */
+/* c = or += a b, 16 x 16 floats: the sum over `steps` tiles of a, side by side in its rows, and of b.
+ * Strides of rows are in elements. */
 static inline void multiply(float *c, ptrdiff_t c_stride, const uint16_t *a, ptrdiff_t a_stride,
                             const pairs *b, ptrdiff_t steps, bool add)
 {
