@@ -1,6 +1,6 @@
 /*
- * The tiles of tiles.h in C and those of the processor, bit for bit on random tiles, where this host has them; why
- * it may not have them; and that kernels give them back.
+ * The tiles of tiles.h in C and those of the processor, bit for bit on random tiles, where this host has
+ * them; why it may not have them; and that kernels give them back.
  */
 #define _GNU_SOURCE /* sigaltstack */
 #include <setjmp.h>
