@@ -459,7 +459,8 @@ static inline void *attn_kv_row(const struct attn_problem *problem,
 const char *attn_isa_name(enum attn_isa isa);
 bool attn_isa_parse(const char *name, enum attn_isa *isa);
 
-/* Whether this host can run it. */
+/* Whether this host can run it.  For ATTN_ISA_AMX this asks Linux to let the process use tiles, which holds until
+ * exec; signal stacks (sigaltstack) then need room for them, and where one has none the answer is no. */
 bool attn_isa_available(enum attn_isa isa);
 
 /* All ATTN_ISA_COUNT of them in the order in which this processor prefers them, which is not always that
@@ -510,6 +511,8 @@ size_t attn_workspace_size(const struct attn_kernel *kernel, const struct attn_p
 bool attn_plan_init(struct attn_plan *plan, const struct attn_kernel *kernel,
                     const struct attn_problem *problem, int threads, void *workspace,
                     size_t workspace_bytes, const char **why);
+/* A variant for ATTN_ISA_AMX configures the tiles of each thread that it runs on, the caller's too, and then
+ * releases them: what a caller had in its tiles is lost. */
 void attn_execute(const struct attn_plan *plan, const struct attn_tensors *tensors);
 void attn_plan_destroy(struct attn_plan *plan);
 

@@ -9,8 +9,8 @@
 
 #include "attention.h"
 
-/* What the ISA needs of the host, for `attnbench list`: "AVX2, FMA, ..."; the part of it that this host lacks,
- * where that is known. */
+/* What the ISA needs of the host, for `attnbench list`: "AVX2, FMA, ..."; where it is known, the part of it
+ * that this host lacks. */
 const char *attn_isa_needs(enum attn_isa isa);
 
 /* What variants of ours for it are built as: on AArch64 ATTN_ISA_NEON for ATTN_ISA_BASELINE, and for

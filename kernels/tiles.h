@@ -1,5 +1,5 @@
 /*
- * tiles.h: the matrix unit that Intel calls AMX: eight registers of 16 rows of 64 bytes, and products of them.
+ * tiles.h: the matrix unit that Intel calls AMX: eight registers of 16 rows of 64 bytes, and their products.
  *
  *     tiles_configure()                the calling thread's tiles: all eight of 16 x 64 bytes, of zeros
  *     tiles_release()                  gives them up; what they held is lost
@@ -7,8 +7,8 @@
  *     TILE_LOAD_PAST_L1(t, p, stride)  the same for what is not soon read again: L1 keeps what it has
  *     TILE_STORE(t, p, stride)         16 rows of 64 bytes at p = tile t
  *     TILE_ZERO(t)                     tile t = 0
- *     TILE_DOT_BF16(c, a, b)           c += a b: 16 x 16 floats, of 16 rows of 32 bf16 and 16 rows of 16 pairs
- *     TILE_DOT_I8(c, a, b)             the same of 16 x 16 int32, modulo 2^32: 64 int8, and 16 rows of 16 fours
+ *     TILE_DOT_BF16(c, a, b)           c += a b: 16 x 16 floats of 16 rows of 32 bf16 and 16 of 16 pairs
+ *     TILE_DOT_I8(c, a, b)             the same of int32, modulo 2^32: 16 rows of 64 int8 and 16 of 16 fours
  *
  * Tile numbers are constants.  Row k of b holds elements 2k and 2k + 1 of each column side by side, or
  * 4k to 4k + 3.  Use needs attn_isa_available(ATTN_ISA_AMX), which asks the system for the tiles.
@@ -38,8 +38,8 @@ enum { TILE_ROWS = 16, TILE_ROW_BYTES = 64, TILE_COUNT = 8 };
 
 /*
  * Not <amxintrin.h>: GCC 12's _tile_loadd() and _tile_loadconfig() do not say which memory they read, so
- * that stores to an array which only tiles load are deleted.  Hence "memory" in what touches any; `volatile` keeps
- * the order of all.
+ * that stores to an array which only tiles load are deleted.  Hence "memory" in what touches any; `volatile`
+ * keeps the order of all.
  */
 #define TILE_LOAD(t, p, stride)                                                      \
     __asm__ volatile("tileloadd (%1,%2), %%tmm%c0" ::"i"(t), "r"((const void *)(p)), \

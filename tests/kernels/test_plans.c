@@ -27,6 +27,7 @@ static void unusual_strides(void **state)
         assert_true(parse_problem("b=2,hq=4,hkv=2,sq=37,skv=81,d=24,mask=causal,"
                                   "outputs=o+lse+weights",
                                   &problem, &error));
+        tested_type(&problem);
         struct judged_problem *t = judged_open(&problem, &layout);
         struct attn_tensor *k = &t->tensors.k, *v = &t->tensors.v, *q = &t->tensors.q;
         switch (c) {
@@ -87,14 +88,15 @@ struct bits {
 static struct bits copy_bits(const struct judged_problem *t)
 {
     const struct attn_problem *p = &t->c.problem;
-    struct bits bits = {.bytes = p->batch * p->q_heads * p->q_len * (p->v_dim + 1) * 4};
+    const size_t row = p->v_dim * attn_dtype_size(p->dtype);
+    struct bits bits = {.bytes = p->batch * p->q_heads * p->q_len * (row + 4)};
     unsigned char *at = bits.o = calloc(bits.bytes, 1);
     assert_non_null(at);
     for (size_t b = 0; b < p->batch; b++)
         for (size_t h = 0; h < p->q_heads; h++)
             for (size_t i = 0; i < p->q_len; i++) {
-                memcpy(at, attn_row(&t->tensors.o, b, h, i), p->v_dim * 4);
-                at += p->v_dim * 4;
+                memcpy(at, attn_row(&t->tensors.o, b, h, i), row);
+                at += row;
                 if (t->outputs & ATTN_OUTPUT_LSE)
                     memcpy(at, attn_row(&t->tensors.lse, b, h, i), 4);
                 at += 4;

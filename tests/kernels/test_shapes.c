@@ -68,6 +68,7 @@ static void try(struct attn_problem *p, size_t turn)
         .row_padding = turn % 3 == 1 ? 5 : 0,
     };
     p->layout = turn % 5 < 2 ? ATTN_BSHD : ATTN_BHSD;
+    tested_type(p);
     struct judged_problem *t = judged_open(p, &layout);
     tested_compare(t, 1 + (int)(turn % 4));
     judged_close(t);

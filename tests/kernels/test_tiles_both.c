@@ -1,6 +1,6 @@
 /*
- * The tiles of tiles.h in C and those of the processor, bit for bit on random tiles, where this host has them; and
- * why it may not have them.
+ * The tiles of tiles.h in C and those of the processor, bit for bit on random tiles, where this host has
+ * them; why it may not have them; and that kernels give them back.
  */
 #define _GNU_SOURCE /* sigaltstack */
 #include <setjmp.h>
@@ -15,6 +15,7 @@
 
 #include "base/random.h"
 #include "isa.h"
+#include "judged_problem.h"
 #include "kernels/tiles/unit.h"
 #include "system/fault.h"
 
@@ -167,6 +168,34 @@ static void both_alike_in_int8(void **state)
     }
 }
 
+/* As attention.h says: tiles that a caller had are gone after a call, and no thread keeps any. */
+static void kernels_release_tiles(void **state)
+{
+    (void)state;
+    const struct tensors_layout layout = {0};
+    struct attn_problem problem;
+    size_t count, ran = 0, held = 0;
+    skip_without_hardware();
+    attn_problem_init(&problem);
+    problem.dtype = problem.kv_dtype = ATTN_BF16;
+    problem.q_len = problem.kv_len = 70;
+    struct judged_problem *t = judged_open(&problem, &layout);
+    const struct attn_kernel *const *kernels = attn_kernels(&count);
+    for (size_t i = 0; i < count; i++) {
+        tile_unit_hardware.configure();
+        assert_true(tile_unit_hardware.configured());
+        if (kernels[i]->isa != ATTN_ISA_AMX || !judged_run(t, kernels[i], 2))
+            continue;
+        ran++;
+#pragma omp parallel num_threads(2) reduction(+ : held)
+        held += tile_unit_hardware.configured();
+        if (held)
+            fail_msg("%s/amx leaves tiles on %zu threads", kernels[i]->name, held);
+    }
+    assert_true(ran > 0);
+    judged_close(t);
+}
+
 /* First of all tests, as nothing takes back what the kernel has granted: it grants no tiles to a process that
  * has a signal stack without room for them. */
 static void small_signal_stacks_are_the_reason(void **state)
@@ -191,6 +220,7 @@ int main(void)
         cmocka_unit_test(small_signal_stacks_are_the_reason),
         cmocka_unit_test(both_alike_in_bf16),
         cmocka_unit_test(both_alike_in_int8),
+        cmocka_unit_test(kernels_release_tiles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,6 +41,17 @@ static inline int tested_choose(int argc, char **argv)
     return 0;
 }
 
+/* A problem in f32 becomes one in a type of 16 bits where the variant has those alone. */
+static inline void tested_type(struct attn_problem *problem)
+{
+    const unsigned types = tested->caps.dtypes;
+    if (problem->dtype != ATTN_F32 || types & 1u << ATTN_F32)
+        return;
+    if (problem->kv_dtype == problem->dtype)
+        problem->kv_dtype = types & 1u << ATTN_BF16 ? ATTN_BF16 : ATTN_F16;
+    problem->dtype = types & 1u << ATTN_BF16 ? ATTN_BF16 : ATTN_F16;
+}
+
 /* Operands of a problem in text form; rows padded, a guard page behind. */
 static inline struct judged_problem *tested_open(const char *text)
 {
@@ -49,6 +60,7 @@ static inline struct judged_problem *tested_open(const char *text)
     struct parse_error error;
     if (!parse_problem(text, &problem, &error))
         fail_msg("%s: %s", text, error.message);
+    tested_type(&problem);
     return judged_open(&problem, &layout);
 }
 

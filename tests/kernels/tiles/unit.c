@@ -58,6 +58,17 @@ static void zero(void *to, const void *filled, int configured)
     store(to);
 }
 
+static bool configured(void)
+{
+#ifdef ATTN_TILES_EMULATED
+    return tile_unit.configured;
+#else
+    unsigned char configuration[64]; /* of which the first byte is 0 where there are no tiles */
+    __asm__ volatile("sttilecfg %0" : "=m"(configuration));
+    return configuration[0] != 0;
+#endif
+}
+
 const struct tile_unit TILE_UNIT = {
 #ifdef ATTN_TILES_EMULATED
     .name = "in C",
@@ -68,4 +79,6 @@ const struct tile_unit TILE_UNIT = {
     .dot_i8 = dot_i8,
     .copy = copy,
     .zero = zero,
+    .configure = tiles_configure,
+    .configured = configured,
 };

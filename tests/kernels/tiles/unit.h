@@ -4,6 +4,7 @@
 #ifndef TESTS_TILES_UNIT_H
 #define TESTS_TILES_UNIT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { UNIT_WORDS = 256 }; /* a tile: 16 rows of 16 words of 32 bits */
@@ -18,6 +19,9 @@ struct tile_unit {
                  int past_l1);
     /* What a tile holds that was filled, and then set to zero or configured anew. */
     void (*zero)(void *to, const void *filled, int configured);
+    /* Configures the calling thread's tiles; whether they are. */
+    void (*configure)(void);
+    bool (*configured)(void);
 };
 
 extern const struct tile_unit tile_unit_hardware, tile_unit_emulated;

@@ -1,0 +1,230 @@
+/*
+ * tiled for a matrix unit: blocks of queries and keys as in tiled.c, multiplied 16 x 16 at a time.
+ *
+ * matrix_unit.h says what the unit wants: K and V packed.  A product takes 16 cycles, and packing a tile for
+ * it, an element at a time as here, half a microsecond: a packed tile must serve many rows, so a block has 256
+ * of them (docs/attention.md has the times).  Between the products lies the softmax of whole rows, as in the
+ * definition; weights are rounded to bf16 for the second one.  An element of V that is infinite or NaN must not
+ * reach rows that do not see it, and 0 times it is NaN: it is packed as 0, and then added to the rows that see
+ * it.
+ *
+ *   memory    reads K and V once per ROWS rows, and packs them as often
+ *   parallel  over (batch, KV head, ROWS rows), the longest first
+ *   scratch   per thread ROWS rows of kv_len scores and weights, of Q and of O, and some keys packed
+ *   instead   flash: softmax between the products of each block, whose scores then stay in L1
+ */
+#include <omp.h>
+
+#include "element.h"
+#include "matrix_unit.h"
+#include "shared/softmax.h"
+#include "shared/terms.h"
+
+static ptrdiff_t whole(size_t n, ptrdiff_t step)
+{
+    return ((ptrdiff_t)n + step - 1) / step * step;
+}
+
+/* Lays the arrays out from `scratch` on; returns how many reals they take. */
+static size_t lay_out(struct block *block, const struct attn_problem *problem, real *scratch)
+{
+    block->depth = whole(problem->qk_dim, DEPTH);
+    block->width = whole(problem->kv_len, DEPTH);
+    block->columns = whole(problem->v_dim, SIDE);
+    const size_t keys = (size_t)(block->depth / DEPTH), values = (size_t)(block->columns / SIDE);
+    const size_t s = ROWS * (size_t)block->depth / 2;
+    const size_t o = s + ROWS * (size_t)block->width;
+    const size_t p = o + ROWS * (size_t)block->columns;
+    const size_t packed = p + ROWS * (size_t)block->width / 2;
+    if (scratch) {
+        block->q = (uint16_t *)scratch;
+        block->s = scratch + s;
+        block->o = scratch + o;
+        block->p = (uint16_t *)(scratch + p);
+        block->packed = (pairs *)(scratch + packed);
+    }
+    return packed + (keys > values ? keys : values) * (sizeof(pairs) / sizeof(real));
+}
+
+static bool supports(const struct attn_problem *problem, const char **why)
+{
+    if (problem->kv_len <= INT32_MAX && problem->qk_dim <= INT32_MAX && problem->v_dim <= INT32_MAX)
+        return true;
+    *why = "a length of 2^31 or more";
+    return false;
+}
+
+static size_t workspace_size(const struct attn_problem *problem, int threads)
+{
+    struct block block;
+    return attn_threads_bytes(threads, lay_out(&block, problem, NULL));
+}
+
+/* ---- products ------------------------------------------------------------------------------ */
+
+/* S = Q K^T for keys [j, j + n), n <= SIDE. */
+static void score_keys(struct block *block, ptrdiff_t j, ptrdiff_t n)
+{
+    pack_keys(block, j, n);
+    for (ptrdiff_t r = 0; r < (ptrdiff_t)block->rows.rows; r += SIDE)
+        multiply(block->s + r * block->width + j - block->first, block->width,
+                 block->q + r * block->depth, block->depth, block->packed, block->depth / DEPTH,
+                 false);
+}
+
+static struct terms row_terms(const struct block *block, size_t r)
+{
+    const struct group_block *rows = &block->rows;
+    return terms_of(rows->problem, block->t, &rows->sequence, rows->b, group_head(rows, r),
+                    group_query(rows, r));
+}
+
+/* Adds what pack_values() left out of V to row r, as far as the row sees it. */
+static void add_left_out(struct block *block, size_t r, ptrdiff_t j, ptrdiff_t n)
+{
+    const struct attn_range seen = group_visible(&block->rows, r);
+    const struct terms terms = row_terms(block, r);
+    const real *weights = block->s + (ptrdiff_t)r * block->width - block->first;
+    real *o = block->o + (ptrdiff_t)r * block->columns;
+    for (ptrdiff_t key = j; key < j + n; key++) {
+        const uint16_t *v = keys_row(&block->source, &block->t->v, key);
+        if (key < seen.lo || key >= seen.hi || terms_hides(&terms, key))
+            continue;
+        for (size_t d = 0; d < block->rows.problem->v_dim; d++)
+            if (!is_finite(v[d]))
+                o[d] += weights[key] * attn_bf16_to_f32(v[d]);
+    }
+}
+
+/* O += P V for keys [j, j + n), n <= DEPTH. */
+static void weigh_values(struct block *block, ptrdiff_t j, ptrdiff_t n)
+{
+    const bool all = pack_values(block, j, n);
+    for (ptrdiff_t r = 0; r < (ptrdiff_t)block->rows.rows; r += SIDE)
+        for (ptrdiff_t d = 0; d < block->columns; d += SIDE)
+            multiply(block->o + r * block->columns + d, block->columns,
+                     block->p + r * block->width + j - block->first, block->width,
+                     block->packed + d / SIDE, 1, true);
+    for (size_t r = 0; !all && r < block->rows.rows; r++)
+        add_left_out(block, r, j, n);
+}
+
+/* ---- rows ---------------------------------------------------------------------------------- */
+
+/* The block's rows of Q, and rows of 0 up to a whole tile. */
+static void load_rows(struct block *block)
+{
+    const size_t row = (size_t)block->depth * sizeof *block->q;
+    memset(block->q, 0, ROWS * row);
+    for (size_t r = 0; r < block->rows.rows; r++)
+        memcpy(block->q + (ptrdiff_t)r * block->depth, group_row(&block->rows, &block->t->q, r),
+               block->rows.problem->qk_dim * sizeof *block->q);
+}
+
+/* The products of row r become its weights; what it does not see is 0 in p. */
+static void weigh_row(struct block *block, size_t r)
+{
+    const struct attn_problem *problem = block->rows.problem;
+    const struct attn_range seen = group_visible(&block->rows, r);
+    const struct terms terms = row_terms(block, r);
+    const ptrdiff_t n = seen.lo < seen.hi ? seen.hi - seen.lo : 0;
+    const ptrdiff_t at = (ptrdiff_t)r * block->width + (n ? seen.lo - block->first : 0);
+    real *x = block->s + at;
+    row_scale(x, x, attn_scale_real(problem), (size_t)n);
+    terms_apply(&terms, seen.lo, n, x);
+    const real sink = softmax_sink(problem, block->t, group_head(&block->rows, r));
+    block->m[r] = softmax_max(x, n, sink);
+    block->l[r] =
+        softmax_sink_exp(sink, block->m[r]) + softmax_exp(x, n, softmax_shift(block->m[r]));
+    for (ptrdiff_t i = 0; i < n; i++)
+        block->p[at + i] = attn_f32_to_bf16(x[i]);
+}
+
+/* Row r of the results, divided by its sum. */
+static void store_row(const struct block *block, size_t r)
+{
+    const struct attn_problem *problem = block->rows.problem;
+    const struct attn_tensors *t = block->t;
+    const real inverse = softmax_inverse(block->l[r]);
+    const struct attn_range seen = group_visible(&block->rows, r);
+    if (problem->outputs & ATTN_OUTPUT_O) {
+        uint16_t *o = group_row(&block->rows, &t->o, r);
+        for (size_t d = 0; d < problem->v_dim; d++)
+            o[d] = attn_f32_to_bf16(inverse * block->o[r * (size_t)block->columns + d]);
+    }
+    if (problem->outputs & ATTN_OUTPUT_LSE)
+        *group_row_real(&block->rows, &t->lse, r) = softmax_log(block->m[r], block->l[r]);
+    if (problem->outputs & ATTN_OUTPUT_WEIGHTS) {
+        const struct terms terms = row_terms(block, r);
+        real *weights = group_row_real(&block->rows, &t->weights, r);
+        memset(weights, 0, problem->kv_len * sizeof *weights);
+        for (ptrdiff_t j = seen.lo; j < seen.hi; j++)
+            weights[j] = inverse * block->s[(ptrdiff_t)r * block->width + j - block->first];
+        terms_clear(&terms, seen.lo, seen.hi - seen.lo, weights + seen.lo);
+    }
+}
+
+static ptrdiff_t least(ptrdiff_t a, ptrdiff_t b)
+{
+    return a < b ? a : b;
+}
+
+static void run_block(struct block *block)
+{
+    const struct attn_range seen = block->rows.seen;
+    if (block->rows.rows == 0)
+        return;
+    block->first = seen.lo;
+    load_rows(block);
+    for (ptrdiff_t j = seen.lo; j < seen.hi; j += SIDE)
+        score_keys(block, j, least(seen.hi - j, SIDE));
+    memset(block->p, 0, ROWS * (size_t)block->width * sizeof *block->p);
+    for (size_t r = 0; r < block->rows.rows; r++)
+        weigh_row(block, r);
+    memset(block->o, 0, ROWS * (size_t)block->columns * sizeof *block->o);
+    if (block->rows.problem->outputs & ATTN_OUTPUT_O)
+        for (ptrdiff_t j = seen.lo; j < seen.hi; j += DEPTH)
+            weigh_values(block, j, least(seen.hi - j, DEPTH));
+    for (size_t r = 0; r < block->rows.rows; r++)
+        store_row(block, r);
+}
+
+static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)
+{
+    const struct attn_problem *p = &plan->problem;
+    const size_t blocks = (group_rows(p) + ROWS - 1) / ROWS;
+#pragma omp parallel num_threads(plan->threads)
+    {
+        struct block block = {.t = tensors};
+        lay_out(&block, p, attn_thread_scratch(plan, omp_get_thread_num()));
+        tiles_configure();
+#pragma omp for collapse(3) schedule(dynamic, 1)
+        for (size_t b = 0; b < p->batch; b++)
+            for (size_t g = 0; g < p->kv_heads; g++)
+                for (size_t left = blocks; left > 0; left--) {
+                    block.source = (struct keys){p, tensors, attn_sequence(p, tensors, b), b, g};
+                    block.rows = group_block_in(p, &block.source.sequence, b, g, left - 1, ROWS);
+                    run_block(&block);
+                }
+        tiles_release();
+    }
+}
+
+const struct attn_kernel ATTN_KERNEL = {
+    .size = sizeof(struct attn_kernel),
+    .name = "tiled",
+    .summary = "blocks of queries and keys from cache, multiplied in tiles of a matrix unit",
+    .source = "Goto and van de Geijn 2008, doi:10.1145/1356052.1356053",
+    .isa = ATTN_KERNEL_ISA,
+    .caps.size = sizeof(struct attn_caps),
+    .caps.dtypes = ATTN_BIT(ATTN_BF16),
+    .caps.masks = ATTN_MASKS_ALL,
+    .caps.options = ATTN_OPTIONS_ALL,
+    .caps.outputs = ATTN_OUTPUTS_ALL,
+    .caps.forward = true,
+    .caps.parallel = true,
+    .caps.compute = ATTN_BF16,
+    .supports = supports,
+    .workspace_size = workspace_size,
+    .execute = execute,
+};
