@@ -41,21 +41,23 @@ static void print_arithmetic(const json_t *at)
         const char *title, *key;
     } columns[] = {{"f64", "f64_gflops"},
                    {"f32", "f32_gflops"},
+                   {"from L1", "f32_from_l1_gflops"},
                    {"bf16", "bf16_gflops"},
+                   {"from L1", "bf16_from_l1_gflops"},
                    {"int8", "i8_gops"},
                    {"exp", "exp_g_per_s"}};
     const size_t count = sizeof columns / sizeof *columns;
     size_t i;
     json_t *isa;
-    printf("  %-14s", "isa");
+    printf("  %-12s", "isa");
     for (size_t c = 0; c < count; c++)
-        printf(" %9s", columns[c].title);
+        printf(" %8s", columns[c].title);
     json_array_foreach (json_object_get(at, "arithmetic"), i, isa) {
-        printf("\n  %-14s", report_text(isa, "isa"));
+        printf("\n  %-12s", report_text(isa, "isa"));
         for (size_t c = 0; c < count; c++) {
             char number[UNITS_TEXT];
             units_number(number_at(isa, NULL, columns[c].key), number);
-            printf(" %9s", *number ? number : "-");
+            printf(" %8s", *number ? number : "-");
         }
     }
     printf("\n");

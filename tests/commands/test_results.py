@@ -53,6 +53,7 @@ class Rows(CommandTest):
         self.assertGreater(row["check"]["rows"], 0)
         self.assertTrue(all(line["check"]["verified_samples"] > 0 for line in taken))
         self.assertGreater(row["ceiling"]["fma_gflops"], 0)
+        self.assertGreater(row["ceiling"]["fma_from_l1_gflops"], 0)
         self.assertGreater(row["fraction_of_fma"], 0)
         self.assertLess(row["fraction_of_fma"], 1)
         self.assertGreater(row["peak_rss_bytes"], 1e6)
