@@ -9,6 +9,8 @@
 
 #include "session/launch.h"
 #include "base/progress.h"
+#include "base/table.h"
+#include "results/report.h"
 #include "results/report_rows.h"
 #include "session/session.h"
 #include "base/units.h"
@@ -41,21 +43,23 @@ static void print_arithmetic(const json_t *at)
         const char *title, *key;
     } columns[] = {{"f64", "f64_gflops"},
                    {"f32", "f32_gflops"},
+                   {"from L1", "f32_from_l1_gflops"},
                    {"bf16", "bf16_gflops"},
+                   {"from L1", "bf16_from_l1_gflops"},
                    {"int8", "i8_gops"},
                    {"exp", "exp_g_per_s"}};
     const size_t count = sizeof columns / sizeof *columns;
     size_t i;
     json_t *isa;
-    printf("  %-14s", "isa");
+    printf("  %-12s", "isa");
     for (size_t c = 0; c < count; c++)
-        printf(" %9s", columns[c].title);
+        printf(" %8s", columns[c].title);
     json_array_foreach (json_object_get(at, "arithmetic"), i, isa) {
-        printf("\n  %-14s", report_text(isa, "isa"));
+        printf("\n  %-12s", report_text(isa, "isa"));
         for (size_t c = 0; c < count; c++) {
             char number[UNITS_TEXT];
             units_number(number_at(isa, NULL, columns[c].key), number);
-            printf(" %9s", *number ? number : "-");
+            printf(" %8s", *number ? number : "-");
         }
     }
     printf("\n");
@@ -111,18 +115,27 @@ static void print_core_kinds(const json_t *kinds)
     }
 }
 
+/* "avx, avx2, ...", wrapped to the terminal. */
+static void print_words(const char *key, const json_t *words)
+{
+    char line[4096];
+    size_t i;
+    const json_t *word;
+    size_t n = (size_t)snprintf(line, sizeof line, "%-22s", key);
+    json_array_foreach (words, i, word)
+        if (n < sizeof line)
+            n += (size_t)snprintf(line + n, sizeof line - n, "%s %s", i ? "," : "",
+                                  json_string_value(word));
+    table_wrap(stdout, line, report_output.width, 23);
+}
+
 static void print_value(const char *key, const json_t *value)
 {
-    size_t i;
-    const json_t *item;
     printf("%-22s ", key);
     if (json_is_null(value))
         printf("unknown");
     else if (json_is_string(value))
         printf("%s", json_string_value(value));
-    else if (json_is_array(value))
-        json_array_foreach (value, i, item)
-            printf("%s%s", i ? ", " : "", json_string_value(item));
     else if (json_is_number(value))
         printf("%.15g", json_number_value(value));
     else
@@ -140,6 +153,8 @@ static void print_description(const json_t *description)
             print_caches(value);
         else if (strcmp(key, "core_kinds") == 0)
             print_core_kinds(value);
+        else if (json_is_array(value))
+            print_words(key, value);
         else
             print_value(key, value);
 }
@@ -168,6 +183,7 @@ int machine_command(const struct options *options, int argc, const char *const *
         machine ? json_pack("{s:o, s:[]}", "machine", machine_describe(machine), "ceilings") : NULL;
     const int cores = machine ? machine_cores(machine) : 0;
     bool measured = machine;
+    report_open(false);
     process_catch_interrupts();
     for (int threads = 1; measured && threads <= cores;
          threads = threads < cores ? cores : cores + 1) {

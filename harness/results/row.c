@@ -105,10 +105,11 @@ static json_t *rates_of(const struct cell *cell)
          launches_fraction(cell, bytes, "read_in_place_gbytes_per_s")},
     };
     json_t *rates = json_pack(
-        "{s:o, s:o, s:{s:o, s:o, s:o}}", "workspace_bytes",
+        "{s:o, s:o, s:{s:o, s:o, s:o, s:o}}", "workspace_bytes",
         whole(launches_median_of(cell, NULL, "workspace_bytes")), "peak_rss_bytes",
         whole(launches_median_of(cell, NULL, "peak_rss_bytes")), "ceiling", "fma_gflops",
-        number_json(launches_median_of(cell, "ceiling", "fma_gflops")), "read_gbytes_per_s",
+        number_json(launches_median_of(cell, "ceiling", "fma_gflops")), "fma_from_l1_gflops",
+        number_json(launches_median_of(cell, "ceiling", "fma_from_l1_gflops")), "read_gbytes_per_s",
         number_json(launches_median_of(cell, "ceiling", "read_gbytes_per_s")),
         "read_in_place_gbytes_per_s",
         number_json(launches_median_of(cell, "ceiling", "read_in_place_gbytes_per_s")));

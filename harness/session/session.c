@@ -71,6 +71,17 @@ static void refuse_memory(struct cell *cell)
                  available / 1e9);
 }
 
+/* Ends a cell of a variant that this build does not have: the host may have all that it would need. */
+static void refuse_unbuilt(struct cell *cell)
+{
+    const char *isa = attn_isa_name(cell->isa);
+    if (attn_isa_available(cell->isa))
+        cell_end(cell, CELL_UNAVAILABLE, "no variant for %s yet, though this host has it", isa);
+    else
+        cell_end(cell, CELL_UNAVAILABLE, "no variant for %s, and this host lacks %s", isa,
+                 attn_isa_needs(cell->isa));
+}
+
 /* Ends a cell that cannot run, with the reason. */
 static void refuse(const struct session *session, struct cell *cell, bool one_thread_asked)
 {
@@ -78,7 +89,7 @@ static void refuse(const struct session *session, struct cell *cell, bool one_th
     const double bytes = lengths_least_bytes(cell->c);
     const size_t cold_sets = cell->cold ? bench_cold_sets(session->machine, bytes) : 0;
     if (!cell->kernel) {
-        cell_end(cell, CELL_UNAVAILABLE, "not built for %s", attn_isa_name(cell->isa));
+        refuse_unbuilt(cell);
     } else if (!attn_isa_available(cell->isa)) {
         cell_end(cell, CELL_UNAVAILABLE, "this host lacks %s", attn_isa_needs(cell->isa));
     } else if (select_refusal(cell->kernel, &cell->c->problem, why, sizeof why)) {

@@ -29,6 +29,20 @@ struct job {
 
 enum { TILE_WORDS = 256 }; /* of 32 bits: 16 x 16 results */
 
+/* What is multiplied: bf16 between 1 and 2, of either sign, which as int8 are any number; floats between -1 and 1.
+ * Made once, before threads ask for them. */
+static _Alignas(64) uint16_t halves[PROBE_TILE_DEPTH * 4 * 2 * TILE_WORDS];
+static _Alignas(64) float singles[PROBE_DEPTH * (PROBE_COLUMNS + PROBE_ROWS)];
+
+static void make_operands(void)
+{
+    if (halves[0])
+        return;
+    for (size_t i = 0; i < sizeof halves / sizeof *halves; i++)
+        halves[i] = (uint16_t)(0x3f80 | (random_bits(1, i) & 0x807f));
+    random_uniform(singles, sizeof singles / sizeof *singles, 2, 0);
+}
+
 static const struct probe *probe_for(enum attn_isa isa)
 {
     for (size_t i = probe_count; i-- > 0;)
@@ -86,23 +100,23 @@ static double run_exp2(const void *context, size_t amount, int thread, int threa
     return work;
 }
 
-/* Four tiles of numbers between 1 and 2, of either sign, as bf16; as int8 they are any number.  Made once, before
- * threads ask for them. */
-static const uint16_t *tile_operands(void)
-{
-    static _Alignas(64) uint16_t halves[4 * 2 * TILE_WORDS];
-    for (size_t i = 0; !halves[0] && i < sizeof halves / sizeof *halves; i++)
-        halves[sizeof halves / sizeof *halves - 1 - i] =
-            (uint16_t)(0x3f80 | (random_bits(1, i) & 0x807f));
-    return halves;
-}
-
 static double run_tiles(const void *context, size_t amount, int thread, int threads)
 {
     const struct job *job = context;
     _Alignas(64) float results[4 * TILE_WORDS];
     (void)thread, (void)threads;
-    const double work = job->tiles(amount * 64, tile_operands(), results);
+    const double work = job->tiles(amount * 64, halves, results);
+    rate_consume((double)results[0]);
+    return work;
+}
+
+static double run_from_l1(const void *context, size_t amount, int thread, int threads)
+{
+    const struct job *job = context;
+    float results[PROBE_ROWS * PROBE_COLUMNS];
+    (void)thread, (void)threads;
+    const double work = job->probe->fma_f32_from_l1(
+        amount * 8, singles + PROBE_DEPTH * PROBE_COLUMNS, singles, results);
     rate_consume((double)results[0]);
     return work;
 }
@@ -122,7 +136,7 @@ double ceilings_fma(enum attn_isa isa, enum attn_dtype compute, int threads, dou
     const bool tiles = has_tiles(job.probe, compute);
     const bool pairs = compute == ATTN_BF16 && job.probe->fma_bf16;
     job.tiles = compute == ATTN_I8 ? job.probe->tiles_i8 : job.probe->tiles_bf16;
-    tile_operands();
+    make_operands();
     return rate_apart(tiles                 ? run_tiles
                       : pairs               ? run_fma_bf16
                       : compute == ATTN_F64 ? run_fma_f64
@@ -175,6 +189,20 @@ bool ceilings_emulated(enum attn_isa isa)
 {
     const struct probe *probe = probe_for(isa);
     return probe && probe->tiles_emulated;
+}
+
+double ceilings_fma_from_l1(enum attn_isa isa, enum attn_dtype compute, int threads, double seconds)
+{
+    struct job job = {.probe = probe_for(isa)};
+    const bool tiles = job.probe && compute == ATTN_BF16 && has_tiles(job.probe, compute);
+    if (!job.probe || (compute != ATTN_F32 && !tiles))
+        return 0;
+    job.tiles = job.probe->tiles_bf16_from_l1;
+    rate_work *const work = tiles ? run_tiles : run_from_l1;
+    make_operands();
+    rate_apart(work, &job, threads,
+               seconds / 2); /* until the clock has fallen as far as these loads make it */
+    return rate_apart(work, &job, threads, seconds / 2) * 1e-9;
 }
 
 double ceilings_exp(enum attn_isa isa, int threads, double seconds)

@@ -29,6 +29,11 @@ static inline bool ceilings_passed(double per_second, double ceiling)
  * rate; int8 without a matrix unit: 0.  Takes about `seconds`. */
 double ceilings_fma(enum attn_isa isa, enum attn_dtype compute, int threads, double seconds);
 
+/* The same with operands from the first-level cache, loaded as the inner loop of a GEMM loads them: what a
+ * kernel's products can reach.  Of ATTN_F32, and of ATTN_BF16 by a matrix unit; 0 of others. */
+double ceilings_fma_from_l1(enum attn_isa isa, enum attn_dtype compute, int threads,
+                            double seconds);
+
 /* Best over what this host has: for fraction_of_machine. */
 double ceilings_fma_host(enum attn_dtype dtype, int threads, double seconds);
 

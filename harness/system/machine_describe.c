@@ -176,6 +176,42 @@ static json_t *isas(void)
     return list;
 }
 
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+json_t *machine_flags(const char *words)
+{
+    /* of x86; of AArch64, where SME has names such as smei8i32, and x86's smep is no such thing */
+    static const char *const matter[] = {"amx",  "avx",  "f16c", "fma",  "sse4", "asimd", "bf16",
+                                         "fphp", "i8mm", "sme2", "smeb", "smef", "smei",  "sve"};
+    char text[4096], *found[256] = {NULL}, *rest = text;
+    size_t count = 0;
+    snprintf(text, sizeof text, "%s", words);
+    for (char *word; count < sizeof found / sizeof *found && (word = strtok_r(rest, " ", &rest));)
+        for (size_t i = 0; i < sizeof matter / sizeof *matter; i++)
+            if (strncmp(word, matter[i], strlen(matter[i])) == 0) {
+                found[count++] = word;
+                break;
+            }
+    qsort(found, count, sizeof *found, by_name);
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(list, json_string(found[i]));
+    return list;
+}
+
+/* What the system says that the processor has, also what this program has no variant for. */
+static json_t *cpu_flags(void)
+{
+    char words[4096];
+    const bool known =
+        machine_read_field("/proc/cpuinfo", "flags", words, sizeof words) ||  /* x86 */
+        machine_read_field("/proc/cpuinfo", "Features", words, sizeof words); /* AArch64 */
+    return known ? machine_flags(words) : json_null();
+}
+
 static json_t *allowed_cpus(const struct machine *machine)
 {
     return set_text(hwloc_topology_get_topology_cpuset(machine->topology));
@@ -236,7 +272,7 @@ static void hash_text(const char *text, char hex[17])
 }
 
 /* The fingerprint names the hardware, so two like machines share it; `host` tells them apart
- * without giving away a name. */
+ * without giving away a name.  The flags are not in it: a later system may know more names for the same. */
 json_t *machine_describe(const struct machine *machine)
 {
     json_t *description = hardware(machine);
@@ -252,6 +288,7 @@ json_t *machine_describe(const struct machine *machine)
         hash_text(host, hex);
         json_object_set_new(description, "host", json_string(hex));
     }
+    json_object_set_new(description, "cpu_flags", cpu_flags());
     json_t *now = settings(machine);
     json_object_update(description, now);
     json_decref(now);

@@ -27,4 +27,8 @@ double machine_read_number(const char *path, double otherwise);
 /* Value of the line "key...: value" of a file such as /proc/meminfo; false where absent. */
 bool machine_read_field(const char *path, const char *key, char *value, size_t size);
 
+/* Those words of a line of flags, as /proc/cpuinfo has it, that name vectors, matrix units and what they compute
+ * with, in the order of the alphabet. */
+json_t *machine_flags(const char *words);
+
 #endif

@@ -172,6 +172,8 @@ static inline vf exp2_vector(vf x)
 #endif
 }
 
+#include "probe_from_l1.h"
+
 #if defined __AMX_TILE__ || defined ATTN_TILES_EMULATED
 #include "probe_tiles.h"
 #endif
@@ -293,12 +295,16 @@ const struct probe PROBE = {
     .fused = FUSED,
     .fma_f32 = fma_f32,
     .fma_f64 = fma_f64,
+    .rows = TILE_HEIGHT,
+    .columns = TILE_VECTORS * LANES,
+    .fma_f32_from_l1 = fma_f32_from_l1,
 #if defined PAIRS
     .fma_bf16 = fma_bf16,
 #endif
 #if defined __AMX_TILE__ || defined ATTN_TILES_EMULATED
     .tiles_bf16 = tiles_bf16,
     .tiles_i8 = tiles_i8,
+    .tiles_bf16_from_l1 = tiles_bf16_from_l1,
 #endif
 #if defined ATTN_TILES_EMULATED
     .tiles_emulated = true,

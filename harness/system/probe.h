@@ -8,6 +8,9 @@
 
 #include "attention.h"
 
+/* Steps whose operands the probes of a GEMM take from the first-level cache: at most 18 KB. */
+enum { PROBE_ROWS = 6, PROBE_COLUMNS = 64, PROBE_DEPTH = 64, PROBE_TILE_DEPTH = 4 };
+
 struct probe {
     enum attn_isa isa;
     int vector_bytes;
@@ -22,6 +25,12 @@ struct probe {
     /* The same in double. */
     double (*fma_f64)(size_t rounds, double m, double c, double *sink);
 
+    /* The same with operands from the first-level cache: adds A[k][i] B[k][j] of PROBE_DEPTH steps k to
+     * C[i][j], dense arrays, from 0 and in each round, for `rows` i and `columns` j, at most PROBE_ROWS and
+     * PROBE_COLUMNS.  B is aligned to 64 bytes. */
+    int rows, columns;
+    double (*fma_f32_from_l1)(size_t rounds, const float *a, const float *b, float *c);
+
     /* Likewise x += k a b in bf16, with the k = 2 or 4 products that the widest instruction sums in a lane;
      * NULL where the ISA has none: after n rounds *sink is 1 + k n a b. */
     double (*fma_bf16)(size_t rounds, float a, float b, float *sink);
@@ -31,6 +40,9 @@ struct probe {
      * A[i] B[j], summed over the rounds. */
     double (*tiles_bf16)(size_t rounds, const void *operands, void *results);
     double (*tiles_i8)(size_t rounds, const void *operands, void *results);
+
+    /* The same over PROBE_TILE_DEPTH such sets of operands, one after the other, loaded every time. */
+    double (*tiles_bf16_from_l1)(size_t rounds, const void *operands, void *results);
 
     /* Evaluations of 2^x done, rounds * vectors of them; *sink is the mean of the results.  The
      * values are good to 3 units in the last place for -126 <= x <= 0. */

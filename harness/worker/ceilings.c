@@ -108,10 +108,14 @@ json_t *worker_launch_ceilings(const struct worker *worker, const struct tensor_
     worker_stage("measuring ceilings");
     if (worker->request.ranks)
         return ranks_ceilings(sets, fma, LAUNCH_S);
+    const double from_l1 = ceilings_fma_from_l1(
+        worker->request.isa, attn_compute(worker->kernel, &worker->request.c.problem),
+        threads_of(worker), LAUNCH_S);
     const double in_place = read_in_place(worker, sets, worker->request.sets);
     const double read = read_elsewhere(worker, sets);
     json_t *ceilings =
-        json_pack("{s:o, s:o, s:o, s:o}", "fma_gflops", number_json(fma), "fma_host_gflops",
+        json_pack("{s:o, s:o, s:o, s:o, s:o}", "fma_gflops", number_json(fma), "fma_from_l1_gflops",
+                  number_json(from_l1 > 0 ? from_l1 : NAN), "fma_host_gflops",
                   number_json(fmax(fma, fma_of_host(worker, LAUNCH_S))), "read_gbytes_per_s",
                   number_json(read), "read_in_place_gbytes_per_s",
                   number_json(in_place > 0 ? in_place : NAN));
@@ -152,14 +156,17 @@ static json_t *arithmetic(enum attn_isa isa, int threads)
 {
     static const struct {
         const char *key;
+        double (*measure)(enum attn_isa isa, enum attn_dtype type, int threads, double seconds);
         enum attn_dtype type;
-    } rates[] = {{"f64_gflops", ATTN_F64},
-                 {"f32_gflops", ATTN_F32},
-                 {"bf16_gflops", ATTN_BF16},
-                 {"i8_gops", ATTN_I8}};
+    } rates[] = {{"f64_gflops", ceilings_fma, ATTN_F64},
+                 {"f32_gflops", ceilings_fma, ATTN_F32},
+                 {"f32_from_l1_gflops", ceilings_fma_from_l1, ATTN_F32},
+                 {"bf16_gflops", ceilings_fma, ATTN_BF16},
+                 {"bf16_from_l1_gflops", ceilings_fma_from_l1, ATTN_BF16},
+                 {"i8_gops", ceilings_fma, ATTN_I8}};
     json_t *answer = json_pack("{s:s}", "isa", attn_isa_name(isa));
     for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
-        const double rate = ceilings_fma(isa, rates[i].type, threads, MACHINE_S);
+        const double rate = rates[i].measure(isa, rates[i].type, threads, MACHINE_S);
         json_object_set_new(answer, rates[i].key, number_json(rate > 0 ? rate : NAN));
     }
     json_object_set_new(answer, "exp_g_per_s", number_json(ceilings_exp(isa, threads, MACHINE_S)));

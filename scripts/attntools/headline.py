@@ -110,7 +110,7 @@ def machine(results: Results) -> str:
         f"{about.get('cpu', '?')}, {about.get('cores', '?')} cores,"
         f" {about.get('threads', '?')} threads",
         size(about["memory_bytes"]) if about.get("memory_bytes") else "",
-        (about.get("isas") or [""])[-1],
+        " ".join(about.get("isas", [])[1:]),
         f"under {about['hypervisor']}" if about.get("hypervisor") else "",
     ]
     return ", ".join(part for part in parts if part)

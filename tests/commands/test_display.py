@@ -242,6 +242,10 @@ class Machine(CommandTest):
         for ceilings in machine["ceilings"]:
             self.assertGreater(ceilings["arithmetic"][0]["f32_gflops"], 0)
             self.assertGreater(ceilings["bandwidth"][-1]["read_gbytes_per_s"], 0)
+            for isa in ceilings["arithmetic"]:
+                self.assertGreater(isa["f32_from_l1_gflops"], 0)
+                for key in ("bf16_from_l1_gflops", "i8_gops"):
+                    self.assertEqual(isa[key] is not None, isa["isa"] == "amx", isa)
 
     def test_memory_is_measured_where_no_cache_is_known(self) -> None:
         made_up = {**os.environ, "HWLOC_SYNTHETIC": "core:1 pu:1", "HWLOC_THISSYSTEM": "1"}
@@ -253,12 +257,15 @@ class Machine(CommandTest):
             self.assertGreater(memory["read_gbytes_per_s"], 0)
 
     def test_machine_as_text(self) -> None:
-        done = run("machine")
+        done = run("machine", env={**os.environ, "COLUMNS": "80"})
         self.assertEqual(done.returncode, 0, done)
         self.assertIn("ceilings, 1 thread ", done.stdout)
+        self.assertRegex(done.stdout, rf"(?m)^  {BASELINE}( +[0-9.]+){{4}} +- +- +[0-9.]+$")
         self.assertRegex(done.stdout, r"(?m)^fingerprint +[0-9a-f]{16}$")
         self.assertRegex(done.stdout, rf"(?m)^isas +(\w+, )*{BASELINE}(, \w+)*$")
         self.assertRegex(done.stdout, r"(?m)^caches +\d+ of L1, \d+ KiB, ")
+        self.assertRegex(done.stdout, r"(?m)^cpu_flags +\w+")
+        self.assertLessEqual(max(map(len, done.stdout.splitlines())), 80)
 
 
 if __name__ == "__main__":

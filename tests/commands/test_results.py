@@ -53,6 +53,7 @@ class Rows(CommandTest):
         self.assertGreater(row["check"]["rows"], 0)
         self.assertTrue(all(line["check"]["verified_samples"] > 0 for line in taken))
         self.assertGreater(row["ceiling"]["fma_gflops"], 0)
+        self.assertGreater(row["ceiling"]["fma_from_l1_gflops"], 0)
         self.assertGreater(row["fraction_of_fma"], 0)
         self.assertLess(row["fraction_of_fma"], 1)
         self.assertGreater(row["peak_rss_bytes"], 1e6)
@@ -367,9 +368,19 @@ class Rows(CommandTest):
         self.assertEqual(states, expected)
 
     def test_variants_that_are_not_built(self) -> None:
-        run("run", "--problem", TINY, "--kernel", "naive/amx", "--output", self.output)
-        for row in cells(self.output).values():
-            self.assertEqual((row["state"], row["why"]), ("unavailable", "not built for amx"))
+        """Of any instruction set, in words that do not deny the host what it has."""
+        known = json.loads(run("list", "--json").stdout)["kernels"]
+        built = {k["isa"] for k in known if k["name"] == "naive"}
+        for isa in {"avx512_bf16", "amx", "neon_bf16"} - built:
+            output = str(self.directory / f"{isa}.jsonl")
+            done = run("run", "--problem", TINY, "--kernel", f"naive/{isa}", "--output", output)
+            self.assertEqual(done.returncode, 0, done)
+            here = isa in lines(output)[0]["machine"]["isas"]
+            says = f"no variant for {isa} yet, though" if here else f"no variant for {isa}, and"
+            rest = "this host has it" if here else "this host lacks "
+            for row in cells(output).values():
+                self.assertEqual(row["state"], "unavailable")
+                self.assertTrue(row["why"].startswith(f"{says} {rest}"), row["why"])
 
 
 if __name__ == "__main__":

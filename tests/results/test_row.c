@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "base/number.h"
 #include "results/row.h"
 
 /* The state of a row with one launch, of 1 ms, in which these ceilings and probes were measured; consumes
@@ -182,14 +183,16 @@ static void rates_are_of_counted_work(void **state)
     json_decref(counted);
     assert_true(cell_work(&cell).flops == 2.5e8 && cell_work(&cell).pairs == 1e6);
     json_array_append_new(cell.launches,
-                          json_pack("{s:f, s:[f], s:{s:f}, s:{}}", "median_s", 0.01, "samples_s",
-                                    0.01, "ceiling", "fma_gflops", 100.0, "disturbance"));
+                          json_pack("{s:f, s:[f], s:{s:f, s:f}, s:{}}", "median_s", 0.01,
+                                    "samples_s", 0.01, "ceiling", "fma_gflops", 100.0,
+                                    "fma_from_l1_gflops", 90.0, "disturbance"));
     cell_end(&cell, CELL_OK, "%s", "");
     assert_true(row_finish(&cell, "run", 1));
     assert_true(json_number_value(json_object_get(cell.row, "useful_flops")) == 2.5e8);
     assert_true(json_number_value(json_object_get(cell.row, "gflops")) == 25);
     assert_true(json_number_value(json_object_get(cell.row, "gbytes_per_s")) == 0.1);
     assert_true(json_number_value(json_object_get(cell.row, "fraction_of_fma")) == 0.25);
+    assert_true(number_at(cell.row, "ceiling", "fma_from_l1_gflops") == 90);
     cell_free(&cell);
 }
 

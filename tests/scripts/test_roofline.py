@@ -69,6 +69,8 @@ def with_ceilings(threads: int, s: int, isa: str, fma: float, read: float) -> sa
         [(1, 64, "avx2", 118.0, 40.0), (1, 128, "avx2", 118.0, 40.5)],  # slopes side by side
         [(1, 64, isa, f, 90.0 / (i + 1)) for i, (isa, f) in enumerate(
             [("baseline", 60.0), ("avx2", 117.0), ("avx512", 118.0), ("avx512_bf16", 236.0)])],
+        [(1, 64 << i, isa, f, 40.0) for i, (isa, f) in enumerate(
+            [("avx2", 117.0), ("avx512", 217.0), ("avx512_bf16", 119.0), ("amx", 3100.0)])],
         [(n, s, "avx512_bf16", 236.0 * n, 1.1e3 / s) for n in (1, 2, 4) for s in (1, 64, 16384)],
     ],
 )  # fmt: skip

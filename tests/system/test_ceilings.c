@@ -89,8 +89,33 @@ static void each_product_of_bf16_counts_two(void **state)
         }
 }
 
+/* Of small integers, so exactly. */
+static void a_product_from_l1_is_that_of_its_operands(void **state)
+{
+    (void)state;
+    _Alignas(64) float b[PROBE_DEPTH * PROBE_COLUMNS];
+    float a[PROBE_DEPTH * PROBE_ROWS], c[PROBE_ROWS * PROBE_COLUMNS];
+    for (int i = 0; i < PROBE_DEPTH * PROBE_COLUMNS; i++)
+        b[i] = (float)(i * 7 % 31 - 15);
+    for (int i = 0; i < PROBE_DEPTH * PROBE_ROWS; i++)
+        a[i] = (float)(i * 5 % 17 - 8);
+    size_t at = 0;
+    for (const struct probe *probe; (probe = next_probe(&at));) {
+        const int rows = probe->rows, columns = probe->columns;
+        assert_true(rows <= PROBE_ROWS && columns <= PROBE_COLUMNS);
+        assert_close(probe->fma_f32_from_l1(3, a, b, c), 3 * 2.0 * PROBE_DEPTH * rows * columns, 0);
+        for (int i = 0; i < rows; i++)
+            for (int j = 0; j < columns; j++) {
+                double sum = 0;
+                for (int k = 0; k < PROBE_DEPTH; k++)
+                    sum += (double)a[k * rows + i] * (double)b[k * columns + j];
+                assert_close((double)c[i * columns + j], 3 * sum, 0);
+            }
+    }
+}
+
 /* Operands of two tiles of A and two of B, and what four products of them are: exact in float, as the numbers
- * have 8 bits and their products are summed 3 times 32 at most. */
+ * have 8 bits and no more than 128 of their products are summed. */
 enum { SIDE = 16, ROUNDS = 3 };
 
 static float bf16_value(uint16_t half)
@@ -125,16 +150,19 @@ static void multiply_i8(const int8_t operands[4][SIDE][64], double c[4][SIDE][SI
 static void tiles_multiply_what_they_are_given(void **state)
 {
     (void)state;
-    _Alignas(64) uint16_t operands[4][SIDE][32];
+    static _Alignas(64) uint16_t steps[PROBE_TILE_DEPTH][4][SIDE][32];
+    const uint16_t(*operands)[SIDE][32] = steps[0];
     _Alignas(64) float floats[4][SIDE][SIDE];
     _Alignas(64) int32_t integers[4][SIDE][SIDE];
     uint32_t bits = 1;
-    for (size_t i = 0; i < 4 * SIDE * 32; i++) {
+    for (size_t i = 0; i < sizeof steps / sizeof ****steps; i++) {
         bits = bits * 1664525 + 1013904223;
-        ((uint16_t *)operands)[i] = (uint16_t)(0x3f80 | (bits >> 16 & 0x807f));
+        (&steps[0][0][0][0])[i] = (uint16_t)(0x3f80 | (bits >> 16 & 0x807f));
     }
-    double c[4][SIDE][SIDE] = {{{0}}}, c8[4][SIDE][SIDE] = {{{0}}};
+    double c[4][SIDE][SIDE] = {{{0}}}, c8[4][SIDE][SIDE] = {{{0}}}, all[4][SIDE][SIDE] = {{{0}}};
     multiply_bf16(operands, c);
+    for (int step = 0; step < PROBE_TILE_DEPTH; step++)
+        multiply_bf16((const uint16_t(*)[SIDE][32])steps[step], all);
     multiply_i8((const int8_t(*)[SIDE][64])operands, c8);
     size_t at = 0;
     for (const struct probe *probe; (probe = next_probe(&at));) {
@@ -148,6 +176,10 @@ static void tiles_multiply_what_they_are_given(void **state)
             assert_close((double)(&floats[0][0][0])[i], ROUNDS * (&c[0][0][0])[i], 0);
             assert_close((&integers[0][0][0])[i], ROUNDS * (&c8[0][0][0])[i], 0);
         }
+        assert_close(probe->tiles_bf16_from_l1(1, steps, floats),
+                     PROBE_TILE_DEPTH * 4 * 2.0 * 16 * 16 * 32, 0);
+        for (size_t i = 0; i < 4 * SIDE * SIDE; i++)
+            assert_close((double)(&floats[0][0][0])[i], (&all[0][0][0])[i], 0);
     }
 }
 
@@ -228,6 +260,8 @@ static void rates_are_positive_and_finite(void **state)
         for (const struct probe *probe; (probe = next_probe(&at));)
             there |= probe->isa == attn_isa_built_as((enum attn_isa)isa);
         assert_int_equal(fma > 0, there);
+        assert_int_equal(ceilings_fma_from_l1((enum attn_isa)isa, ATTN_F32, 2, 1e-3) > 0, there);
+        assert_true(ceilings_fma_from_l1((enum attn_isa)isa, ATTN_F64, 2, 1e-3) == 0);
         assert_int_equal(f64 > 0, there);
         assert_int_equal(exp > 0, there);
     }
@@ -249,6 +283,7 @@ static void rates_are_positive_and_finite(void **state)
     assert_int_equal(ceilings_fma_host(ATTN_I8, 1, 1e-3) > 0, tiles);
     assert_int_equal(ceilings_fma(ATTN_ISA_AMX, ATTN_I8, 1, 1e-3) > 0, tiles);
     assert_true(ceilings_fma(ATTN_ISA_BASELINE, ATTN_I8, 1, 1e-3) == 0);
+    assert_int_equal(ceilings_fma_from_l1(ATTN_ISA_AMX, ATTN_BF16, 1, 1e-3) > 0, tiles);
 }
 
 /* Work that lasts 1 ms a unit.  Its second call waits for longer than all stretches should take together, as
@@ -377,6 +412,7 @@ int main(void)
         cmocka_unit_test(every_chain_runs_every_round),
         cmocka_unit_test(every_chain_runs_every_round_in_f64),
         cmocka_unit_test(each_product_of_bf16_counts_two),
+        cmocka_unit_test(a_product_from_l1_is_that_of_its_operands),
         cmocka_unit_test(tiles_multiply_what_they_are_given),
         cmocka_unit_test(exp2_is_good_to_three_units),
         cmocka_unit_test(read_sees_every_word),

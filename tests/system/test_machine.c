@@ -17,6 +17,7 @@
 
 #include "emulated.h"
 #include "machines.h"
+#include "system/machine_private.h"
 
 static void counts_and_caches(void **state)
 {
@@ -124,6 +125,32 @@ static void processors_of_arm_have_names(void **state)
     json_decref(v2);
     json_decref(v1);
     json_decref(other);
+}
+
+/* Those of an Intel Xeon and of a Neoverse V1, shortened. */
+static void flags_are_those_of_vectors_and_matrices(void **state)
+{
+    (void)state;
+    static const char *const known[][2] = {
+        {"fpu vme sse sse2 fma cx16 sse4_1 avx f16c hypervisor bmi1 smep avx2 avx512f avx512_bf16 "
+         "avx_vnni "
+         "avx512_vnni amx_bf16 avx512_fp16 amx_tile amx_int8 arch_capabilities",
+         "[\"amx_bf16\", \"amx_int8\", \"amx_tile\", \"avx\", \"avx2\", \"avx512_bf16\", "
+         "\"avx512_fp16\", \"avx512_vnni\", \"avx512f\", \"avx_vnni\", \"f16c\", \"fma\", "
+         "\"sse4_1\"]"},
+        {"fp asimd evtstrm aes fphp asimdhp cpuid asimddp sve smef32f32 asimdfhm svei8mm i8mm bf16 "
+         "dgh",
+         "[\"asimd\", \"asimddp\", \"asimdfhm\", \"asimdhp\", \"bf16\", \"fphp\", \"i8mm\", "
+         "\"smef32f32\", \"sve\", \"svei8mm\"]"},
+        {"", "[]"},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        json_t *flags = machine_flags(known[i][0]);
+        char *text = json_dumps(flags, 0);
+        assert_string_equal(text, known[i][1]);
+        free(text);
+        json_decref(flags);
+    }
 }
 
 static void too_many_threads_are_refused(void **state)
@@ -304,10 +331,10 @@ static void description_tells_machines_apart(void **state)
     struct machine *machine = this_one(), *other = made_up(TWO_NODES);
     json_t *a = machine_describe(machine), *b = machine_describe(other);
     static const char *const keys[] = {
-        "cpu",        "vendor",     "family",       "cores",         "threads",
-        "caches",     "isas",       "memory_bytes", "numa_nodes",    "kernel",
-        "hypervisor", "governor",   "host",         "fingerprint",   "microcode",
-        "boost",      "page_bytes", "allowed_cpus", "online_threads"};
+        "cpu",        "vendor",     "family",       "cores",          "threads",
+        "caches",     "isas",       "memory_bytes", "numa_nodes",     "kernel",
+        "hypervisor", "governor",   "host",         "fingerprint",    "microcode",
+        "boost",      "page_bytes", "allowed_cpus", "online_threads", "cpu_flags"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (!json_object_get(a, keys[i]))
             fail_msg("no %s", keys[i]);
@@ -333,6 +360,7 @@ int main(void)
         cmocka_unit_test(places_follow_the_placement),
         cmocka_unit_test(the_fastest_cores_come_first),
         cmocka_unit_test(processors_of_arm_have_names),
+        cmocka_unit_test(flags_are_those_of_vectors_and_matrices),
         cmocka_unit_test(too_many_threads_are_refused),
         cmocka_unit_test(shares_of_numa_are_dealt_out_to_the_nodes),
         cmocka_unit_test(names_round_trip),
