@@ -2,13 +2,13 @@
  * onednn_graph: the attention pattern of oneDNN's Graph API, compiled as one partition.
  *
  * What oneDNN advises for attention: the pattern is drawn once, the library finds its own way to
- * compute it, from a chain of its primitives in 3.2 to a fused kernel in later versions, and its
+ * compute it, from a chain of its primitives in 3.2 to a fused kernel in 3.6 and later, and its
  * threads, which are OpenMP's.  Nothing of ours runs inside.
  *
  *   groups    the query heads of a KV head are rows of one matrix, so that K and V are not repeated
  *   masks     as a tensor of 0 and -inf, made in prepare, that is added to the scores: a mask saves
  *             the library nothing.  Rows that come out wrong are mended (exact.h)
- *   memory    3.2 writes and reads all scores
+ *   memory    3.2 writes and reads all scores, 3.6 and later those of a head
  *   parallel  as the library does it
  *   scratch   operands and O, used where they do not lie densely; the library keeps its own
  *   instead   onednn, whose blocks keep scores in cache and leave out what the mask hides
@@ -83,6 +83,7 @@ static void shape_of(const struct attn_problem *p, struct sdpa_shape *shape)
     }
     shape->dims[SCALE][0] = shape->strides[SCALE][0] = 1;
     shape->type = TYPE;
+    shape->masked = hides(p);
 }
 
 /* ---- plans ----------------------------------------------------------------------------------- */
@@ -154,8 +155,9 @@ static bool open_state(struct state *state, const struct attn_problem *p, const 
         return false;
     shape_of(p, &state->shape);
     if (!sdpa_open(&state->sdpa, &state->shape, attn_onednn_pool_take, attn_onednn_pool_give)) {
-        *why = DTYPE == ATTN_F32 ? "this oneDNN compiles no such graph"
-                                 : "this oneDNN has no attention with float scores of bf16";
+        *why = DTYPE == ATTN_F32
+                   ? "this oneDNN compiles no such graph"
+                   : "this oneDNN has no attention with float scores of bf16: 3.12 has";
         return false;
     }
     sdpa_place(&state->sdpa, SCALE, &state->scale);
