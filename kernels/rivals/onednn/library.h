@@ -15,6 +15,7 @@
 /* What is called of it, without the prefix dnnl_. */
 #define ONEDNN_FUNCTIONS(F)                   \
     F(version)                                \
+    F(get_effective_cpu_isa)                  \
     F(engine_create)                          \
     F(engine_destroy)                         \
     F(stream_create)                          \
