@@ -4,6 +4,7 @@
  * Builds of oneDNN differ in what runs their threads.  Only one on OpenMP runs inside the team that
  * the kernel's caller has bound to its cores, so others are refused: those on TBB or SYCL (the
  * wheels `onednn` of 2024 and later) start threads of their own.
+ * Debian 13 calls its library libdnnl.so.3.6, also that of later versions.
  *
  * It writes its code for the best instructions that it finds, AMX among them, and asks the kernel for its
  * tiles itself.  ONEDNN_MAX_CPU_ISA, read when it is loaded, keeps it to those of a variant that is
@@ -28,7 +29,7 @@ static bool find_all(void *handle)
 
 static bool load(const char **why)
 {
-    static const char *const files[] = {"libdnnl.so.3", NULL};
+    static const char *const files[] = {"libdnnl.so.3", "libdnnl.so.3.6", NULL};
     static const struct loaded library = {"onednn", "ATTNBENCH_ONEDNN", files, LOADED_SHARED};
     static const char *missing;
     static bool tried;

@@ -175,7 +175,9 @@ static bool open_drawing(struct sdpa *s, const struct sdpa_shape *shape)
 static bool sdpa_open(struct sdpa *s, const struct sdpa_shape *shape,
                       dnnl_graph_host_allocate_f take, dnnl_graph_host_deallocate_f give)
 {
-    return attn_onednn.graph_allocator_create(&s->allocator, take, give) == dnnl_success &&
+    /* A partition that is kept would be used for the next plan, whose engine is another: 3.6 aborts. */
+    return attn_onednn.graph_set_compiled_partition_cache_capacity(0) == dnnl_success &&
+           attn_onednn.graph_allocator_create(&s->allocator, take, give) == dnnl_success &&
            attn_onednn.graph_make_engine_with_allocator(&s->engine, dnnl_cpu, 0, s->allocator) ==
                dnnl_success &&
            attn_onednn.stream_create(&s->stream, s->engine, dnnl_stream_in_order) == dnnl_success &&
