@@ -6,7 +6,8 @@
  * sequential layer, which starts none).  BLIS picks its code by the processor, as OpenBLAS does, and
  * takes what it does not know for something older, so other code is tried beside its own choice;
  * BLIS_ARCH_TYPE takes the numbers of enum arch_t of blis.h, the same in 0.8 to 2.0.  MKL takes the
- * best that its dispatcher allows on a processor; MKL_ENABLE_INSTRUCTIONS only caps it.
+ * best that its dispatcher allows on a processor; MKL_ENABLE_INSTRUCTIONS only caps it, in variants that are
+ * less than the host has (loaded_is_less).
  */
 #define _GNU_SOURCE
 #include "blas_library.h"
@@ -111,9 +112,23 @@ struct cblas attn_cblas_blis = {
 
 #define MKL_SEQUENTIAL 1 /* mkl_service.h: MKL_THREADING_SEQUENTIAL */
 
+#define MKL_SEQUENTIALLY                    \
+    {                                       \
+        "MKL_THREADING_LAYER", "SEQUENTIAL" \
+    }
+
+/* MKLVersion of mkl_types.h. */
+struct mkl_version {
+    int major, minor, update;
+    const char *status, *build;
+    const char *processor; /* whose instructions its code uses */
+    const char *platform;
+};
+
 static struct {
     int (*set_threading_layer)(int layer);
     void (*get_version_string)(char *text, int size);
+    void (*get_version)(struct mkl_version *version);
 } mkl;
 
 /* The sequential layer has no threads. */
@@ -130,7 +145,8 @@ static bool mkl_load(const char **why)
         loaded_find(handle, "cblas_gemm_bf16bf16f32", &attn_cblas_mkl.bf16);
         if (!loaded_find(handle, "cblas_sgemm", &attn_cblas_mkl.sgemm) ||
             !loaded_find(handle, "MKL_Set_Threading_Layer", &mkl.set_threading_layer) ||
-            !loaded_find(handle, "MKL_Get_Version_String", &mkl.get_version_string))
+            !loaded_find(handle, "MKL_Get_Version_String", &mkl.get_version_string) ||
+            !loaded_find(handle, "MKL_Get_Version", &mkl.get_version))
             attn_cblas_mkl.sgemm = NULL;
         else
             mkl.set_threading_layer(MKL_SEQUENTIAL);
@@ -140,29 +156,31 @@ static bool mkl_load(const char **why)
     return attn_cblas_mkl.sgemm;
 }
 
+/* "Intel(R) oneAPI Math Kernel Library 2026.2, Intel(R) Advanced Vector Extensions 2 ..." */
 static const char *mkl_description(void)
 {
-    static char text[256];
-    const char *cap = getenv("MKL_ENABLE_INSTRUCTIONS");
-    mkl.get_version_string(text, (int)sizeof text - 32);
-    text[strcspn(text, "\n")] = 0;
-    loaded_say(text, sizeof text, cap ? " " : "");
-    loaded_say(text, sizeof text, cap ? cap : "");
+    static char text[384];
+    struct mkl_version version;
+    mkl.get_version_string(text, (int)sizeof text);
+    text[strcspn(text, "-\n")] = 0;
+    mkl.get_version(&version);
+    loaded_say(text, sizeof text, ", ");
+    loaded_say(text, sizeof text, version.processor);
     return text;
 }
 
 static const struct attn_variable *mkl_environment(enum attn_isa isa, const char *choice,
                                                    size_t *count)
 {
-    static const struct attn_variable variables[][2] = {
-        {{"MKL_THREADING_LAYER", "SEQUENTIAL"}, {"MKL_ENABLE_INSTRUCTIONS", "SSE4_2"}},
-        {{"MKL_THREADING_LAYER", "SEQUENTIAL"}, {"MKL_ENABLE_INSTRUCTIONS", "AVX2"}},
-        {{"MKL_THREADING_LAYER", "SEQUENTIAL"}, {"MKL_ENABLE_INSTRUCTIONS", "AVX512"}},
-        {{"MKL_THREADING_LAYER", "SEQUENTIAL"}, {"MKL_ENABLE_INSTRUCTIONS", "AVX512_E3"}},
+    static const struct attn_variable capped[][2] = {
+        [ATTN_ISA_BASELINE] = {MKL_SEQUENTIALLY, {"MKL_ENABLE_INSTRUCTIONS", "SSE4_2"}},
+        [ATTN_ISA_AVX2] = {MKL_SEQUENTIALLY, {"MKL_ENABLE_INSTRUCTIONS", "AVX2"}},
+        [ATTN_ISA_AVX512_BF16] = {MKL_SEQUENTIALLY, {"MKL_ENABLE_INSTRUCTIONS", "AVX512_E3"}},
     };
+    const bool less = loaded_is_less(isa);
     (void)choice;
-    *count = 2;
-    return variables[isa <= ATTN_ISA_AVX512_BF16 ? isa : ATTN_ISA_AVX512_BF16];
+    *count = less ? 2 : 1;
+    return capped[less ? isa : 0];
 }
 
 struct cblas attn_cblas_mkl = {

@@ -87,3 +87,9 @@ bool loaded_find(void *handle, const char *function, void *pointer)
     memcpy(pointer, &address, sizeof address);
     return address;
 }
+
+bool loaded_is_less(enum attn_isa isa)
+{
+    return (isa <= ATTN_ISA_AVX2 && attn_isa_available(ATTN_ISA_AVX512)) ||
+           (isa == ATTN_ISA_AVX512_BF16 && attn_isa_available(ATTN_ISA_AMX));
+}

@@ -14,6 +14,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "attention.h"
+
 /* How a library's symbols find their own kind. */
 enum loaded_symbols {
     LOADED_SHARED, /* in the program and its libraries first: OpenMP is the program's */
@@ -32,6 +34,13 @@ void *loaded_open(const struct loaded *library);
 
 /* Stores the address of a function of that name; false where the library has none. */
 bool loaded_find(void *handle, const char *function, void *pointer);
+
+/*
+ * Whether variants for an instruction set are less than this host offers, for each type that they take: `--isa`
+ * alone chooses them.  Then a library is kept to these instructions; in all other variants it chooses
+ * by itself, as it does for its users.  avx512 is never less, as it computes f32.
+ */
+bool loaded_is_less(enum attn_isa isa);
 
 /* For descriptions: appends to a text of `size` bytes what fits. */
 void loaded_say(char *text, size_t size, const char *more);

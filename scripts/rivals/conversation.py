@@ -53,7 +53,8 @@ class Rival:
         operations.collect_garbage()
         self.operation = operation
         where = operations.cpus_of_threads()
-        return {"threads": operation.threads, "cpus": where, "library": label(library)}
+        used = f"{label(library)} {operation.instructions}".rstrip()
+        return {"threads": operation.threads, "cpus": where, "library": used}
 
     def execute(self, request: dict[str, Any]) -> dict[str, Any]:
         """Computes one set into the memory file."""

@@ -31,6 +31,7 @@ class Operation:
     def __init__(self, sets: int, threads: int) -> None:
         """For a number of sets, on as many threads as the library says that it uses."""
         self.threads = threads
+        self.instructions = ""  # the instruction set that the library uses, where it can tell
         self.call: list[Callable[[], Any]] = []
         self.before: list[list[Callable[[], None]]] = [[] for _ in range(sets)]
         self.after: list[list[Callable[[Any], None]]] = [[] for _ in range(sets)]

@@ -246,6 +246,63 @@ static void blas_environment(void **state)
         }
 }
 
+/* What keeps the library of a variant below what it would choose; NULL where nothing does. */
+static const char *cap_of(const struct attn_kernel *kernel)
+{
+    static const char *const caps[] = {"ONEDNN_MAX_CPU_ISA", "MKL_ENABLE_INSTRUCTIONS"};
+    const struct attn_library *library = kernel->library;
+    const char *cap = NULL;
+    size_t count = 0;
+    const struct attn_variable *v =
+        library && library->environment ? library->environment(kernel->isa, NULL, &count) : NULL;
+    for (size_t i = 0; !cap && i < sizeof caps / sizeof *caps; i++)
+        cap = value_of(v, count, caps[i]);
+    return cap;
+}
+
+/* Rivals run as their users run them. */
+static void what_a_run_takes_has_no_cap(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"gemm_mkl", "onednn", "onednn_graph"};
+    const enum attn_isa *order = attn_isa_preference();
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++)
+        for (int dtype = 0; dtype < ATTN_DTYPE_COUNT; dtype++) {
+            const struct attn_kernel *first = NULL;
+            for (size_t i = 0; !first && i < ATTN_ISA_COUNT; i++) {
+                const struct attn_kernel *kernel = attn_find(names[n], order[i]);
+                if (kernel && attn_isa_available(order[i]) && kernel->caps.dtypes & 1u << dtype)
+                    first = kernel;
+            }
+            if (first)
+                assert_null(cap_of(first));
+        }
+}
+
+static void variants_below_the_host_have_one(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        enum attn_isa isa, better;
+        const char *cap;
+    } below[] = {
+        {"gemm_mkl", ATTN_ISA_AVX2, ATTN_ISA_AVX512, "AVX2"},
+        {"gemm_mkl", ATTN_ISA_AVX512_BF16, ATTN_ISA_AMX, "AVX512_E3"},
+        {"onednn", ATTN_ISA_AVX2, ATTN_ISA_AVX512, "AVX2"},
+        {"onednn", ATTN_ISA_AVX512_BF16, ATTN_ISA_AMX, "AVX512_CORE_BF16"},
+        {"onednn_graph", ATTN_ISA_AVX512_BF16, ATTN_ISA_AMX, "AVX512_CORE_BF16"},
+    };
+    for (size_t i = 0; i < sizeof below / sizeof *below; i++) {
+        const struct attn_kernel *kernel = attn_find(below[i].name, below[i].isa);
+        if (!kernel || !kernel->library->environment) /* of another processor, or no headers */
+            continue;
+        const char *cap = cap_of(kernel);
+        assert_string_equal(cap ? cap : "",
+                            attn_isa_available(below[i].better) ? below[i].cap : "");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -256,6 +313,8 @@ int main(void)
         cmocka_unit_test(variants_of_f16_take_nothing_else),
         cmocka_unit_test(sve_is_of_the_hosts_length),
         cmocka_unit_test(blas_environment),
+        cmocka_unit_test(what_a_run_takes_has_no_cap),
+        cmocka_unit_test(variants_below_the_host_have_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

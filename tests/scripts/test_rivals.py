@@ -127,6 +127,18 @@ def test_threads(home: Path, kernel: str, threads: int) -> None:
             assert os.sched_getaffinity(int(task.name)) <= set(cpus)
 
 
+@pytest.mark.parametrize("kernel", ["torch", "openvino", "ggml", "numpy"])
+def test_instruction_set_is_said(home: Path, kernel: str) -> None:
+    """Behind name and version; the others cannot tell."""
+    present(home, kernel)
+    tensors = Tensors(shape_of(sq=40, d=64))
+    with Program(home, tensors) as program:
+        described = {k["name"]: k["library"] for k in program.ask("describe")["kernels"]}
+        name, said = described[kernel], program.prepare(kernel)["library"]
+        assert said.startswith(f"{name} ")
+        assert len(said) > len(name) + 1
+
+
 def test_prepare_again(home: Path) -> None:
     """The file is read anew: other lengths, more sets, the same program."""
     tensors = Tensors(shape_of(sq=3), sets=1)

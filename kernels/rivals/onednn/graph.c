@@ -2,13 +2,14 @@
  * onednn_graph: the attention pattern of oneDNN's Graph API, compiled as one partition.
  *
  * What oneDNN advises for attention: the pattern is drawn once, the library finds its own way to
- * compute it, from a chain of its primitives in 3.2 to a fused kernel in later versions, and its
+ * compute it, from a chain of its primitives in 3.2 to a fused kernel in 3.6 and later, and its
  * threads, which are OpenMP's.  Nothing of ours runs inside.
  *
  *   groups    the query heads of a KV head are rows of one matrix, so that K and V are not repeated
+ *   batches   are further heads: 3.6 reads a mask for each batch, where there is one for all
  *   masks     as a tensor of 0 and -inf, made in prepare, that is added to the scores: a mask saves
  *             the library nothing.  Rows that come out wrong are mended (exact.h)
- *   memory    3.2 writes and reads all scores
+ *   memory    3.2 writes and reads all scores, 3.6 and later those of a head
  *   parallel  as the library does it
  *   scratch   operands and O, used where they do not lie densely; the library keeps its own
  *   instead   onednn, whose blocks keep scores in cache and leave out what the mask hides
@@ -56,7 +57,7 @@ static const struct attn_tensor *tensor_of(const struct attn_tensors *t, int whi
 
 static void shape_of(const struct attn_problem *p, struct sdpa_shape *shape)
 {
-    const dnnl_dim_t batch = (dnnl_dim_t)p->batch, heads = (dnnl_dim_t)p->kv_heads;
+    const dnnl_dim_t heads = (dnnl_dim_t)p->kv_heads, all = (dnnl_dim_t)p->batch * heads;
     const dnnl_dim_t rows = (dnnl_dim_t)(group_of(p) * p->q_len), keys = (dnnl_dim_t)p->kv_len;
     const dnnl_dim_t lengths[TENSORS][2] = {
         [Q] = {rows, (dnnl_dim_t)p->qk_dim},
@@ -72,10 +73,10 @@ static void shape_of(const struct attn_problem *p, struct sdpa_shape *shape)
         [MASK] = {hides(p) ? rows : 1, hides(p) ? keys : 1},
     };
     for (int i = 0; i < TENSORS; i++) {
-        const bool sequences =
-            p->layout == ATTN_BSHD && group_of(p) == 1 && (i == Q || i == K || i == V || i == O);
+        const bool sequences = p->layout == ATTN_BSHD && group_of(p) == 1 && p->batch == 1 &&
+                               (i == Q || i == K || i == V || i == O);
         const dnnl_dim_t n = lengths[i][0], dim = lengths[i][1];
-        const dnnl_dim_t dims[4] = {i == MASK ? 1 : batch, i == MASK ? 1 : heads, n, dim};
+        const dnnl_dim_t dims[4] = {1, i == MASK ? 1 : all, n, dim};
         const dnnl_dim_t strides[4] = {heads * n * dim, sequences ? dim : n * dim,
                                        sequences ? heads * dim : dim, 1};
         memcpy(shape->dims[i], dims, sizeof dims);
@@ -83,6 +84,15 @@ static void shape_of(const struct attn_problem *p, struct sdpa_shape *shape)
     }
     shape->dims[SCALE][0] = shape->strides[SCALE][0] = 1;
     shape->type = TYPE;
+    shape->masked = hides(p);
+}
+
+/* What 3.6 computes wrongly, or aborts at, is left out in all versions. */
+static bool supports(const struct attn_problem *p, const char **why)
+{
+    const bool same = p->qk_dim == p->v_dim && p->qk_dim > 1;
+    *why = "dimensions of Q and V that differ, or of 1";
+    return same && exact_supports(p, why);
 }
 
 /* ---- plans ----------------------------------------------------------------------------------- */
@@ -154,8 +164,9 @@ static bool open_state(struct state *state, const struct attn_problem *p, const 
         return false;
     shape_of(p, &state->shape);
     if (!sdpa_open(&state->sdpa, &state->shape, attn_onednn_pool_take, attn_onednn_pool_give)) {
-        *why = DTYPE == ATTN_F32 ? "this oneDNN compiles no such graph"
-                                 : "this oneDNN has no attention with float scores of bf16";
+        *why = DTYPE == ATTN_F32
+                   ? "this oneDNN compiles no such graph"
+                   : "this oneDNN has no attention with float scores of bf16: 3.12 has";
         return false;
     }
     sdpa_place(&state->sdpa, SCALE, &state->scale);
@@ -284,7 +295,7 @@ const struct attn_kernel ATTN_KERNEL = {
     .caps.parallel = true,
     .caps.varies = true, /* with the threads: they share a product's rows and sums as it sees fit */
     .caps.compute = DTYPE,
-    .supports = exact_supports,
+    .supports = supports,
     .workspace_size = workspace_size,
     .prepare = prepare,
     .execute = execute,

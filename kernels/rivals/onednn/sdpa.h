@@ -4,24 +4,28 @@
  *     MatMul(Q, K, transpose_b) -> Multiply(scale) -> Add(mask) -> SoftMax -> MatMul(V)
  *     -> StaticTranspose(heads and rows) -> Reorder
  *
- * Version 3.2 knows the pattern as one with the mask and with the turned output that frameworks
- * want; later ones take it too.  Here the mask is a single 0 where nothing is hidden, and the
- * strides of the output turn it back.  Intermediate results are float: in bf16 they would round
- * scores, and where the library cannot do otherwise the pattern is refused.
+ * The mask is left out where nothing is hidden, and so are the last two.  Version 3.2 knows the
+ * pattern as one with the mask and with the turned output that frameworks want: it gets a mask of a
+ * single 0, and the strides of the output turn it back.  Scores are float: in bf16 they would be rounded,
+ * and where the library cannot do otherwise (3.7 cannot, 3.12 can) the pattern is refused.  Weights are of
+ * the type of V.
  */
 #ifndef ATTN_ONEDNN_SDPA_H
 #define ATTN_ONEDNN_SDPA_H
 
+#include <string.h>
+
 #include "library.h"
 
 /* Inputs in the order of their numbers, then the output, then what stands between them. */
-enum { Q, K, SCALE, MASK, V, O, SCORES, SCALED, MASKED, WEIGHTS, PRODUCT, TURNED, TENSORS };
-enum { INPUTS = V + 1 };
+enum { Q, K, SCALE, V, MASK, O, SCORES, SCALED, MASKED, WEIGHTS, PRODUCT, TURNED, TENSORS };
+enum { INPUTS = MASK + 1 };
 
 /* (batch, heads, rows, dim) of each, and their strides in elements. */
 struct sdpa_shape {
     dnnl_dims_t dims[TENSORS], strides[TENSORS];
     dnnl_data_type_t type;
+    bool masked; /* the mask hides something */
 };
 
 struct sdpa {
@@ -33,9 +37,12 @@ struct sdpa {
     dnnl_graph_compiled_partition_t compiled;
     dnnl_graph_logical_tensor_t logical[TENSORS];
     dnnl_graph_tensor_t tensor[O + 1];
+    int inputs; /* the first so many */
+    bool turned;
 };
 
-static void sdpa_close(struct sdpa *s)
+/* Drops what was drawn and compiled. */
+static void erase(struct sdpa *s)
 {
     for (int i = 0; i <= O; i++)
         if (s->tensor[i])
@@ -46,6 +53,15 @@ static void sdpa_close(struct sdpa *s)
         attn_onednn.graph_partition_destroy(s->partition);
     if (s->graph)
         attn_onednn.graph_graph_destroy(s->graph);
+    memset(s->tensor, 0, sizeof s->tensor);
+    s->compiled = NULL;
+    s->partition = NULL;
+    s->graph = NULL;
+}
+
+static void sdpa_close(struct sdpa *s)
+{
+    erase(s);
     if (s->stream)
         attn_onednn.stream_destroy(s->stream);
     if (s->engine)
@@ -58,7 +74,7 @@ static bool describe(struct sdpa *s, const struct sdpa_shape *shape)
 {
     bool described = true;
     for (int i = 0; described && i < TENSORS; i++) {
-        const bool inside = i > O && i < PRODUCT, turned = i == O || i == TURNED;
+        const bool inside = i > O && i < WEIGHTS, turned = i == TURNED || (i == O && s->turned);
         const dnnl_dim_t *n = shape->dims[i], *stride = shape->strides[i];
         const dnnl_dims_t dims = {n[0], n[turned ? 2 : 1], n[turned ? 1 : 2], n[3]};
         const dnnl_dims_t strides = {stride[0], stride[turned ? 2 : 1], stride[turned ? 1 : 2],
@@ -105,16 +121,17 @@ static bool add(struct sdpa *s, dnnl_graph_op_kind_t kind, int a, int b, int to)
 /* The pattern as one partition; false where the library takes it apart or not at all. */
 static bool draw(struct sdpa *s)
 {
+    const bool masked = s->inputs > MASK;
     size_t count = 0;
     uint8_t supported = 0;
     return attn_onednn.graph_graph_create(&s->graph, dnnl_cpu) == dnnl_success &&
            add(s, dnnl_graph_op_matmul, Q, K, SCORES) &&
            add(s, dnnl_graph_op_multiply, SCORES, SCALE, SCALED) &&
-           add(s, dnnl_graph_op_add, SCALED, MASK, MASKED) &&
-           add(s, dnnl_graph_op_softmax, MASKED, -1, WEIGHTS) &&
-           add(s, dnnl_graph_op_matmul, WEIGHTS, V, PRODUCT) &&
-           add(s, dnnl_graph_op_static_transpose, PRODUCT, -1, TURNED) &&
-           add(s, dnnl_graph_op_reorder, TURNED, -1, O) &&
+           (!masked || add(s, dnnl_graph_op_add, SCALED, MASK, MASKED)) &&
+           add(s, dnnl_graph_op_softmax, masked ? MASKED : SCALED, -1, WEIGHTS) &&
+           add(s, dnnl_graph_op_matmul, WEIGHTS, V, s->turned ? PRODUCT : O) &&
+           (!s->turned || (add(s, dnnl_graph_op_static_transpose, PRODUCT, -1, TURNED) &&
+                           add(s, dnnl_graph_op_reorder, TURNED, -1, O))) &&
            attn_onednn.graph_graph_finalize(s->graph) == dnnl_success &&
            attn_onednn.graph_graph_filter(s->graph, dnnl_graph_partition_policy_fusion) ==
                dnnl_success &&
@@ -128,41 +145,58 @@ static bool draw(struct sdpa *s)
 static bool compile(struct sdpa *s)
 {
     const dnnl_graph_logical_tensor_t *inputs[INPUTS], *output = &s->logical[O];
-    for (int i = 0; i < INPUTS; i++)
+    for (int i = 0; i < s->inputs; i++)
         inputs[i] = &s->logical[i];
     bool compiled =
         attn_onednn.graph_compiled_partition_create(&s->compiled, s->partition) == dnnl_success &&
-        attn_onednn.graph_partition_compile(s->partition, s->compiled, INPUTS, inputs, 1, &output,
-                                            s->engine) == dnnl_success;
+        attn_onednn.graph_partition_compile(s->partition, s->compiled, (size_t)s->inputs, inputs, 1,
+                                            &output, s->engine) == dnnl_success;
     for (int i = 0; compiled && i <= O; i++)
-        compiled = attn_onednn.graph_tensor_create(&s->tensor[i], &s->logical[i], s->engine,
+        compiled = (i >= s->inputs && i != O) ||
+                   attn_onednn.graph_tensor_create(&s->tensor[i], &s->logical[i], s->engine,
                                                    NULL) == dnnl_success;
     return compiled;
+}
+
+/* The pattern without what it does not need, else as 3.2 knows it. */
+static bool open_drawing(struct sdpa *s, const struct sdpa_shape *shape)
+{
+    for (int old = 0; old <= 1; old++) {
+        s->inputs = shape->masked || old ? INPUTS : MASK;
+        s->turned = old;
+        if (describe(s, shape) && draw(s) && compile(s))
+            return true;
+        erase(s);
+    }
+    return false;
 }
 
 /* False where the library does not compile it; the caller closes it then too. */
 static bool sdpa_open(struct sdpa *s, const struct sdpa_shape *shape,
                       dnnl_graph_host_allocate_f take, dnnl_graph_host_deallocate_f give)
 {
-    return attn_onednn.graph_allocator_create(&s->allocator, take, give) == dnnl_success &&
+    /* A partition that is kept would be used for the next plan, whose engine is another: 3.6 aborts. */
+    return attn_onednn.graph_set_compiled_partition_cache_capacity(0) == dnnl_success &&
+           attn_onednn.graph_allocator_create(&s->allocator, take, give) == dnnl_success &&
            attn_onednn.graph_make_engine_with_allocator(&s->engine, dnnl_cpu, 0, s->allocator) ==
                dnnl_success &&
            attn_onednn.stream_create(&s->stream, s->engine, dnnl_stream_in_order) == dnnl_success &&
-           describe(s, shape) && draw(s) && compile(s);
+           open_drawing(s, shape);
 }
 
 static void sdpa_place(struct sdpa *s, int tensor, const void *data)
 {
-    attn_onednn.graph_tensor_set_data_handle(s->tensor[tensor], (void *)data);
+    if (tensor < s->inputs || tensor == O)
+        attn_onednn.graph_tensor_set_data_handle(s->tensor[tensor], (void *)data);
 }
 
 static void sdpa_run(struct sdpa *s)
 {
     const_dnnl_graph_tensor_t inputs[INPUTS], output = s->tensor[O];
-    for (int i = 0; i < INPUTS; i++)
+    for (int i = 0; i < s->inputs; i++)
         inputs[i] = s->tensor[i];
-    attn_onednn.graph_compiled_partition_execute(s->compiled, s->stream, INPUTS, inputs, 1,
-                                                 &output);
+    attn_onednn.graph_compiled_partition_execute(s->compiled, s->stream, (size_t)s->inputs, inputs,
+                                                 1, &output);
     attn_onednn.stream_wait(s->stream);
 }
 

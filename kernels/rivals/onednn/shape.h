@@ -2,7 +2,8 @@
  * shape.h: part of kernel onednn: the primitives for blocks of one size.
  *
  * Matrices are dense: scores and weights rows x keys, the others as wide as the head.  K is read as
- * it lies and taken for the transposed matrix that the first product needs.
+ * it lies and taken for the transposed matrix that the first product needs.  That of heads of one element is
+ * a row, which 3.6 multiplies wrongly unless it is told so.
  */
 #ifndef ATTN_ONEDNN_SHAPE_H
 #define ATTN_ONEDNN_SHAPE_H
@@ -41,7 +42,7 @@ static bool describe(struct shape *shape, const struct attn_problem *p, dnnl_dat
         dnnl_dims_t dims, strides;
         dnnl_data_type_t type;
     } of[MATRICES] = {
-        [Q] = {{rows, d}, {d, 1}, type},           [K] = {{d, keys}, {1, d}, type},
+        [Q] = {{rows, d}, {d, 1}, type},           [K] = {{d, keys}, {d > 1 ? 1 : keys, d}, type},
         [S] = {{rows, keys}, {keys, 1}, dnnl_f32}, [P] = {{rows, keys}, {keys, 1}, type},
         [V] = {{keys, dv}, {dv, 1}, type},         [O] = {{rows, dv}, {dv, 1}, type},
     };

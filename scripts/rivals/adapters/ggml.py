@@ -24,6 +24,7 @@ from rivals.problem import Problem
 
 # enum ggml_type; BF16 comes as its bits.
 TYPES = {np.dtype(np.float32): 0, np.dtype(np.float16): 1, np.dtype(np.uint16): 30}
+INSTRUCTIONS = ("avx512_bf16", "avx512", "avx2", "avx")  # best first; it has AMX for int8 weights
 MEMORY = 1 << 20  # bytes for the descriptions of a graph of one operation; tensors lie elsewhere
 
 
@@ -72,6 +73,7 @@ def library() -> dict[str, Any]:
         "ggml_backend_cpu_init": (cpu, pointer, []),
         "ggml_backend_cpu_set_n_threads": (cpu, None, [pointer, ctypes.c_int]),
         "ggml_backend_cpu_set_threadpool": (cpu, None, [pointer, pointer]),
+        **{f"ggml_cpu_has_{name}": (cpu, ctypes.c_int, []) for name in INSTRUCTIONS},
         "ggml_threadpool_params_default": (base, PoolParams, [ctypes.c_int]),
         "ggml_threadpool_new": (cpu, pointer, [ctypes.POINTER(PoolParams)]),
     }
@@ -165,6 +167,8 @@ def prepare(
 ) -> Operation:
     """A graph for each set."""
     operation = Operation(len(sets), pool(threads, tuple(cpus)))
+    built = (name for name in INSTRUCTIONS if C[f"ggml_cpu_has_{name}"]())
+    operation.instructions = next(built, "").upper()
     for n, s in enumerate(sets):
         q = s.q
         if q.dtype != np.float32:

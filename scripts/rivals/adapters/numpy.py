@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -61,18 +62,32 @@ def bias_of(operation: Operation, n: int, bias: np.ndarray) -> np.ndarray:
     return bias if bias.dtype == np.float32 else operation.computed(n, partial(floats, bias))
 
 
-def blas_threads() -> int:
-    """As many as OpenBLAS says that it uses; its functions are renamed in NumPy's wheels."""
+def blas(call: str) -> Any:
+    """A function of OpenBLAS, which NumPy's wheels rename; None where there is none."""
     maps = Path("/proc/self/maps").read_text().splitlines()
     paths = {line.split()[-1] for line in maps if "openblas" in line}
-    call = "openblas_get_num_threads"
     names = [first + call + last for first in ("scipy_", "") for last in ("64_", "")]
     for path in paths:
         library = ctypes.CDLL(path)
         for name in names:
             if hasattr(library, name):
-                return int(getattr(library, name)())
-    return 1
+                return getattr(library, name)
+    return None
+
+
+def blas_threads() -> int:
+    """As many as OpenBLAS says that it uses."""
+    threads = blas("openblas_get_num_threads")
+    return int(threads()) if threads else 1
+
+
+def blas_core() -> str:
+    """The processor whose code OpenBLAS runs: "SkylakeX"."""
+    core = blas("openblas_get_corename")
+    if core is None:
+        return ""
+    core.restype = ctypes.c_char_p
+    return core().decode()
 
 
 def prepare(
@@ -80,6 +95,7 @@ def prepare(
 ) -> Operation:
     """Nothing to compile: masks are arrays."""
     operation = Operation(len(sets), blas_threads())
+    operation.instructions = blas_core()
     for n, s in enumerate(sets):
         seen = boolean(problem, None)
         if s.mask is not None:

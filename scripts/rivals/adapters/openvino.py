@@ -24,6 +24,7 @@ from rivals.problem import Problem
 
 TYPES = {"f32": ov.Type.f32, "bf16": ov.Type.bf16}
 CORE = ov.Core()
+ATTENTION = "attention"  # the node
 
 
 def tensor(array: np.ndarray, kind: ov.Type) -> ov.Tensor:
@@ -68,6 +69,7 @@ def model_of(
     node = ops.scaled_dot_product_attention(
         *parameters[:3], attention_mask=attention_mask, scale=scale, causal=causal
     )
+    node.set_friendly_name(ATTENTION)
     return ov.Model([node], parameters, "attention")
 
 
@@ -85,6 +87,14 @@ def compiled(model: ov.Model, problem: Problem, threads: int) -> ov.CompiledMode
             "KV_CACHE_PRECISION": problem.dtype,
         },
     )
+
+
+def instructions(model: ov.CompiledModel) -> str:
+    """How the attention node was compiled, as the plugin names it: "jit_avx512_f32"."""
+    for node in model.get_runtime_model().get_ops():
+        if node.get_friendly_name() == ATTENTION and "primitiveType" in node.rt_info:
+            return node.rt_info["primitiveType"].astype(str)
+    return ""
 
 
 def prepare(
@@ -113,4 +123,5 @@ def prepare(
         operation.kept += [*operands, result]
         operation.call.append(partial(request.infer, share_outputs=True))
     operation.threads = model.get_property("INFERENCE_NUM_THREADS")
+    operation.instructions = instructions(model)
     return operation

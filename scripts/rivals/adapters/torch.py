@@ -128,6 +128,15 @@ def refuse(name: str, problem: Problem) -> None:
         raise Unavailable("torch.compile needs a C++ compiler: apt-get install g++")
 
 
+def instructions(problem: Problem) -> str:
+    """What ATen was compiled for, and AMX where this process may use its tiles.
+
+    Products of bf16 go to oneDNN, which then does.
+    """
+    tiles = problem.dtype == "bf16" and torch.cpu._init_amx()
+    return torch.backends.cpu.get_cpu_capability() + (" AMX" if tiles else "")
+
+
 def prepare(
     name: str, problem: Problem, sets: list[Operands], threads: int, _cpus: list[int]
 ) -> Operation:
@@ -139,6 +148,7 @@ def prepare(
     torch.backends.cuda.enable_flash_sdp(name == "torch")
     torch.backends.cuda.enable_math_sdp(name != "torch")
     operation = Operation(len(sets), torch.get_num_threads())
+    operation.instructions = instructions(problem)
     for n, s in enumerate(sets):
         if name == "torch_flex":
             operation.call.append(flex_call(problem, s))
