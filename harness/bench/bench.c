@@ -184,6 +184,19 @@ static void stray(struct bench *bench)
         run_calls(bench, (size_t)n);
 }
 
+/* New operands for the sample, or in cold mode for one that comes later. */
+static void renew(struct bench *bench)
+{
+    const struct bench_options *o = bench->options;
+    const size_t count = bench->set_count, calls = bench->result->calls_per_sample;
+    const size_t first = (bench->next + (o->cold ? count / 2 : 0)) % count;
+    if (!o->renew)
+        return;
+    const double start = clock_now();
+    o->renew(o->verify_context, first, calls < count ? calls : count);
+    bench->result->verifying_s += clock_now() - start;
+}
+
 /* One sample into the result; false where an output is wrong. */
 static bool sample(struct bench *bench, double empty_s)
 {
@@ -221,6 +234,7 @@ static bool take_samples(struct bench *bench)
             stray(bench);
             poison_next(bench, calls);
         }
+        renew(bench);
         const size_t first = bench->next;
         right = sample(bench, empty_s);
         if (cold) {

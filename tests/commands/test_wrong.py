@@ -15,7 +15,8 @@ KERNELS = {path.stem for path in (pathlib.Path(__file__).parents[1] / "wrong").g
 # unless told which call to spoil, or until they are timed (test_samples.py).
 HONEST = {"honest", "honest_bf16", "honest_f64", "restores_flush", "one_element_off_of_many",
           "spoils_one_call", "spoils_every_hundredth", "spoils_last_of_sample",
-          "spoils_after_a_while", "spoils_beside_others"}  # fmt: skip
+          "spoils_after_a_while", "spoils_beside_others",
+          "keeps_known_operands"}  # fmt: skip
 
 CAUSAL = "hq=4,hkv=2,s=90,d=24,dv=17,mask=causal"
 FEW_QUERIES = "sq=64,skv=2000,d=64"
