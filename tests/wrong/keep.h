@@ -79,10 +79,10 @@ static inline void compute_until_known(const struct attn_plan *plan,
 {
     const struct attn_problem *p = &plan->problem;
     struct kept_results *kept = find_kept(p, tensors);
-    const bool known = kept->calls++ >= calls && p->options == 0;
+    const bool known = kept->calls++ >= calls && p->options == 0 && p->outputs & ATTN_OUTPUT_O;
     if (!known)
         each_row(plan, tensors, honest_row);
-    if (known || kept->calls == calls)
+    if (p->outputs & ATTN_OUTPUT_O && (known || kept->calls == calls))
         keep_results(p, tensors, kept, known);
 }
 
