@@ -114,6 +114,8 @@ static bool finished(void *context, struct cell *cell)
     char text[1024];
     if (!write_line(run, json_incref(cell->row)))
         return false;
+    if (run->options.command == COMMAND_CHECK && report_is_absent(cell, 1))
+        return true; /* finish() says it of all of them together */
     report_line(cell->row, text, sizeof text);
     progress_line("%3.0f %%  %s", 100 * share_done(&run->session), text);
     return true;
@@ -172,7 +174,7 @@ static enum rounds_end run_case(struct run *run, int topology)
     enum rounds_end end = rounds_run(&rounds);
     run->time.working_s += rounds.time.working_s;
     run->time.probing_s += rounds.time.probing_s;
-    if (end == ROUNDS_DONE)
+    if (end == ROUNDS_DONE && !(check && report_is_absent(rounds.cells, count)))
         report_case(rounds.cells, count);
     if (end == ROUNDS_DONE && !(check ? compare_outputs(run, &rounds) : note_noise(run, &rounds)))
         end = ROUNDS_STOPPED;
@@ -251,17 +253,50 @@ static int begin(struct run *run, int argc, const char *const *argv)
     return EXIT_AS_ASKED;
 }
 
+/* Whether a comma list of kernels and variants has that name. */
+static bool is_named(const char *list, const char *name)
+{
+    const size_t length = strlen(name);
+    for (const char *at = list; at && *at; at += strcspn(at, ","), at += *at == ',')
+        if (strncmp(at, name, length) == 0 && strchr(",/", at[length]))
+            return true;
+    return false;
+}
+
+/* Whether each kernel that a check names was checked on something; else says why it was not. */
+static bool each_was_checked(const struct session *session)
+{
+    bool all = true;
+    for (size_t i = 0; i < session->cell_count; i++) {
+        const struct cell *cell = &session->cells[i];
+        bool checked = !is_named(session->options->kernel, cell->kernel_name);
+        bool said = false;
+        for (size_t k = 0; k < session->cell_count; k++)
+            if (strcmp(session->cells[k].kernel_name, cell->kernel_name) == 0) {
+                checked = checked || !report_is_absent(&session->cells[k], 1);
+                said = said || k < i;
+            }
+        if (!checked && !said)
+            progress_say("nothing of %s was checked: %s", cell->kernel_name, cell->why);
+        all = all && checked;
+    }
+    return all;
+}
+
 /* Records in the journal how the session ended, and prints it. */
 static int finish(struct run *run, enum rounds_end end)
 {
     int code = exit_code(&run->session, end);
     char message[512];
     const double wall_s = clock_now() - run->started;
+    const bool check = run->options.command == COMMAND_CHECK;
     if (end == ROUNDS_STOPPED ||
         !write_line(run, session_end_line(end == ROUNDS_DONE, wall_s, &run->time))) {
         progress_say("%s", *run->message ? run->message : "out of memory");
         code = code == EXIT_AS_ASKED ? EXIT_ENVIRONMENT : code;
     }
+    if (check)
+        report_absent_cases(run->session.cells, run->session.cell_count);
     report_summary(run->session.cells, run->session.cell_count);
     report_noise(run->noise);
     const double launched_s = run->time.working_s + run->time.probing_s;
@@ -272,6 +307,8 @@ static int finish(struct run *run, enum rounds_end end)
                      run->options.output);
     else if (end == ROUNDS_INTERRUPTED)
         progress_say("interrupted; with --output FILE a session can be resumed");
+    if (check && code == EXIT_AS_ASKED && !each_was_checked(&run->session))
+        code = EXIT_KERNEL;
     if (!report_close(message, sizeof message)) {
         progress_say("%s", message);
         code = code == EXIT_AS_ASKED ? EXIT_ENVIRONMENT : code;

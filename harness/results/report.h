@@ -19,6 +19,10 @@ void report_case(const struct cell *cells, size_t count);
 void report_live(const struct cell *cells, size_t count, const struct cell *running, double share,
                  double left_s, const char *what);
 
+/* Whether no kernel could compute the case; and each variant once for all that it does not compute. */
+bool report_is_absent(const struct cell *cells, size_t count);
+void report_absent_cases(const struct cell *cells, size_t count);
+
 /* The largest difference between any two kernels on a case, and which two. */
 void report_difference(double largest, const struct cell *a, const struct cell *b);
 

@@ -57,6 +57,18 @@ class Usage(CommandTest):
         )
         self.refused(["run", "--case", "check-f32-one"], 2, "no case 'check-f32-one'")
 
+    def test_check_of_nothing_is_no_success(self) -> None:
+        """Of a kernel that is named; what it does not compute is one line for all cases."""
+        words = ["--isa", "baseline", "--case", "check-bf16-square,check-bf16-more", "--threads", "1"]
+        done = run("check", "--kernel", "flash,naive", *words)
+        self.assertEqual(done.returncode, 1, done)
+        self.assertIn("nothing of naive was checked: no kernel variant takes dtype=bf16", done.stderr)
+        self.assertIn("unsupported: naive/baseline in 2 cases (no kernel variant takes", done.stdout)
+        done = run("check", "--kernel", "textbook", *words)
+        self.assertEqual((done.returncode, done.stdout.count("naive")), (0, 1), done)
+        done = run("run", "--kernel", "naive", "--problem", "h=1,s=9,d=8,dtype=bf16")
+        self.assertEqual(done.returncode, 0, done)
+
     def test_version_names_the_build(self) -> None:
         done = run("--version")
         self.assertEqual(done.returncode, 0)
