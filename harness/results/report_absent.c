@@ -1,5 +1,5 @@
 /*
- * report_absent: the cases of a check of which nothing was computed.
+ * report_absent: what a check says of many cases together: those of which nothing was computed, and drawn ones.
  */
 #include <stdio.h>
 #include <string.h>
@@ -50,4 +50,25 @@ void report_absent_cases(const struct cell *cells, size_t count)
                  variant, cases, cases == 1 ? "" : "s", cells[i].why);
         table_wrap(report_output.out, line, report_output.width, 4);
     }
+}
+
+void report_drawn(size_t count, uint64_t seed)
+{
+    char line[160];
+    snprintf(line, sizeof line, "%zu problem%s drawn from --seed %llu", count,
+             count == 1 ? " was" : "s were", (unsigned long long)seed);
+    table_wrap(report_output.out, line, report_output.width, 4);
+}
+
+void report_simplest(const struct cell *cell, const struct problem_case *simplest)
+{
+    char problem[PARSE_TEXT], input[PARSE_TEXT], line[2 * PARSE_TEXT + 192];
+    parse_print_problem(&simplest->problem, problem);
+    parse_print_input(&simplest->input, input);
+    snprintf(line, sizeof line,
+             "  simpler, and fails as well: attnbench check --problem '%s input=%s' --kernel %s "
+             "--isa %s "
+             "--threads %d",
+             problem, input, cell->kernel_name, attn_isa_name(cell->isa), cell->threads);
+    table_wrap(report_output.out, line, report_output.width, 4);
 }

@@ -85,6 +85,12 @@ static const char *store(struct options *options, const struct option *option, c
     case SEED:
         options->seeded = true;
         return unsigned_number(value, field) ? NULL : "takes a whole number";
+    case DRAWS:
+        if (!number(value, 0, 1e4, &x) || x != floor(x))
+            return "takes a whole number from 0 to 10000";
+        *(size_t *)field = (size_t)x;
+        options->drawn = true;
+        return NULL;
     case PLACE:
         return machine_placement_parse(value, field) ? NULL : "is cores, threads, numa or none";
     case MEMORY:

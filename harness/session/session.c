@@ -15,6 +15,7 @@
 #include "guests.h"
 #include "ring.h"
 #include "isa.h"
+#include "problem/draw.h"
 #include "problem/lengths.h"
 #include "problem/tensors.h"
 #include "system/process.h"
@@ -46,6 +47,8 @@ static const struct {
     double seconds;
 } sized[] = {{"quick", 20}, {"default", 120}};
 #define SECONDS_PER_CELL 1.0 /* at least */
+
+#define DRAWN_PROBLEMS 500 /* of a check that selects none */
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
@@ -200,6 +203,26 @@ static const char *suites_of(const struct options *o)
                                          : "default";
 }
 
+/* Problems drawn for a check that selects no others, or for one that asks for them. */
+static bool draw_cases(struct session *session, char *message, size_t message_size)
+{
+    const struct options *o = session->options;
+    const bool selects = o->suite || o->problem_count || o->cases;
+    const size_t draws = o->drawn                                  ? o->draws
+                         : o->command == COMMAND_CHECK && !selects ? DRAWN_PROBLEMS
+                                                                   : 0;
+    for (size_t n = 0; n < draws; n++) {
+        struct problem_case c;
+        const char *why;
+        draw_case(&c, session->seed, n);
+        if (attn_problem_valid(&c.problem, &why) && !cases_append(&session->cases, &c, &why)) {
+            snprintf(message, message_size, "--draw: %s", why);
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool plan_cases(struct session *session, char *message, size_t message_size)
 {
     const struct options *o = session->options;
@@ -209,7 +232,10 @@ static bool plan_cases(struct session *session, char *message, size_t message_si
             return false;
     if (suites && !cases_load(&session->cases, suites, message, message_size))
         return false;
-    return !o->cases || cases_select(&session->cases, o->cases, message, message_size);
+    if (o->cases && !cases_select(&session->cases, o->cases, message, message_size))
+        return false;
+    session->first_drawn = session->cases.count;
+    return draw_cases(session, message, message_size);
 }
 
 static double plan_seconds(const struct session *session)
