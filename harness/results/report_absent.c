@@ -22,13 +22,23 @@ static bool alike(const struct cell *a, const struct cell *b)
            strcmp(a->kernel_name, b->kernel_name) == 0 && strcmp(a->why, b->why) == 0;
 }
 
+/* Whether the table of a cell's case has said it: it has one where another kernel computes the case. */
+static bool is_told(const struct cell *cells, size_t count, const struct cell *cell)
+{
+    for (size_t i = 0; i < count; i++)
+        if (cells[i].c == cell->c && !report_is_absent(&cells[i], 1))
+            return true;
+    return false;
+}
+
 /* Cases in which the variant is absent for the same reason. */
 static size_t cases_like(const struct cell *cells, size_t count, const struct cell *cell)
 {
     size_t n = 0;
     const struct problem_case *last = NULL;
     for (size_t i = 0; i < count; i++)
-        if (cells[i].row && alike(&cells[i], cell) && cells[i].c != last) {
+        if (cells[i].row && alike(&cells[i], cell) && cells[i].c != last &&
+            !is_told(cells, count, &cells[i])) {
             last = cells[i].c;
             n++;
         }
@@ -40,8 +50,8 @@ void report_absent_cases(const struct cell *cells, size_t count)
     for (size_t i = 0; i < count; i++) {
         bool said = !cells[i].row || !report_absent(cells[i].row);
         for (size_t k = 0; !said && k < i; k++)
-            said = cells[k].row && alike(&cells[k], &cells[i]);
-        if (said)
+            said = cells[k].row && alike(&cells[k], &cells[i]) && !is_told(cells, count, &cells[k]);
+        if (said || is_told(cells, count, &cells[i]))
             continue;
         char variant[96], line[sizeof cells[i].why + 192];
         const size_t cases = cases_like(cells, count, &cells[i]);

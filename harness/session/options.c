@@ -212,7 +212,9 @@ void options_print_commands(FILE *out)
     for (int i = 0; i < COMMAND_COUNT; i++)
         fprintf(out, "  %-11s %s\n", options_commands[i].name, options_commands[i].summary);
     fprintf(out, "\nattnbench COMMAND --help tells more, attnbench help explains the tables;\n"
-                 "attnbench --version names the build.\n");
+                 "attnbench --version names the build.\n\n"
+                 "ATTN_ISA_MASK=avx2 in the environment: as on a host that has of all instruction\n"
+                 "sets but the baseline those named, comma separated (attnbench list).\n");
 }
 
 void options_print_help(FILE *out, enum command command)

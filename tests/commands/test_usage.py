@@ -1,8 +1,10 @@
 """What a person gets who types something wrong: one line, the right exit code, no results."""
 
+import json
+import os
 import unittest
 
-from command import BASELINE, BRIEF, TINY, CommandTest, cells, run
+from command import BASELINE, BRIEF, TINY, CommandTest, cells, lines, run
 
 
 class Usage(CommandTest):
@@ -68,6 +70,31 @@ class Usage(CommandTest):
         self.assertEqual((done.returncode, done.stdout.count("naive")), (0, 1), done)
         done = run("run", "--kernel", "naive", "--problem", "h=1,s=9,d=8,dtype=bf16")
         self.assertEqual(done.returncode, 0, done)
+
+    def test_a_mask_makes_other_hosts_of_this_one(self) -> None:
+        """With the baseline alone, or with some instruction sets, if this host has them."""
+        unmasked = {name: os.environ[name] for name in os.environ if name != "ATTN_ISA_MASK"}
+        every = json.loads(run("list", "--json", env=unmasked).stdout)["kernels"]
+        own = {kernel["isa"] for kernel in every if kernel["available"]}
+        for mask in ("", "avx2", "avx2,avx512", "avx2,avx512,avx512_bf16"):
+            masked = {**os.environ, "ATTN_ISA_MASK": mask}
+            listed = json.loads(run("list", "--json", env=masked).stdout)
+            available = {k["isa"] for k in listed["kernels"] if k["available"]}
+            self.assertEqual(available, own & {BASELINE, *mask.split(",")})
+            self.output = str(self.directory / f"mask-{mask}.jsonl")
+            words = ["--problem", "s=4,d=4", "--kernel", "flash", "--isa", "all", "--output", self.output]
+            done = run("check", *words, env=masked)
+            self.assertEqual(done.returncode, 0, done)
+            rows = [line for line in lines(self.output) if line["type"] == "cell"]
+            states = {row["isa"]: row["state"] for row in rows}
+            self.assertEqual(
+                {isa for isa in states if states[isa] != "unavailable"}, available & set(states)
+            )
+            self.assertEqual(states[BASELINE], "ok")
+        refused = run("list", env={**os.environ, "ATTN_ISA_MASK": "avx52"})
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("no instruction set 'avx52'; did you mean 'avx2'?", refused.stderr)
+        self.assertIn("ATTN_ISA_MASK", run("--help").stdout)
 
     def test_version_names_the_build(self) -> None:
         done = run("--version")
