@@ -74,6 +74,20 @@ static void refuse_memory(struct cell *cell)
                  available / 1e9);
 }
 
+/* Whether each of a cell's threads has a place to be bound to: cells of fewer threads run all the same. */
+static bool has_places(const struct session *session, const struct cell *cell, char *why,
+                       size_t size)
+{
+    if (cell->placement == PLACEMENT_NONE)
+        return true;
+    int *cpus = alloc_zeroed((size_t)cell->threads, sizeof *cpus);
+    snprintf(why, size, "out of memory");
+    const bool has =
+        cpus && machine_places(session->machine, cell->placement, cell->threads, cpus, why, size);
+    free(cpus);
+    return has;
+}
+
 /* Ends a cell that cannot run, with the reason. */
 static void refuse(const struct session *session, struct cell *cell, bool one_thread_asked)
 {
@@ -91,6 +105,8 @@ static void refuse(const struct session *session, struct cell *cell, bool one_th
     } else if (ring_is(cell->kernel) && !ranks_fit(session, cell)) {
         cell_end(cell, CELL_UNSUPPORTED, "%d ranks of %d threads need more cores than there are",
                  cell->ranks, cell->threads);
+    } else if (!ring_is(cell->kernel) && !has_places(session, cell, why, sizeof why)) {
+        cell_end(cell, CELL_SKIPPED, "%s", why);
     } else if (cold_sets > TENSORS_FILE_SETS) {
         cell_end(cell, CELL_UNSUPPORTED, "too small for --cold: takes %zu sets of operands",
                  cold_sets);

@@ -71,6 +71,15 @@ class Usage(CommandTest):
         done = run("run", "--kernel", "naive", "--problem", "h=1,s=9,d=8,dtype=bf16")
         self.assertEqual(done.returncode, 0, done)
 
+    def test_more_threads_than_places_cost_their_own_cell(self) -> None:
+        self.output = str(self.directory / "places.jsonl")
+        words = ["check", "--problem", TINY, "--kernel", "flash", "--threads", "1,4000"]
+        done = run(*words, "--output", self.output)
+        self.assertEqual(done.returncode, 3, done)
+        states = {threads: row["state"] for (_, _, threads), row in cells(self.output).items()}
+        self.assertEqual(states, {1: "ok", 4000: "skipped"})
+        self.assertIn("4000 threads requested", done.stdout)
+
     def test_a_mask_makes_other_hosts_of_this_one(self) -> None:
         """With the baseline alone, or with some instruction sets, if this host has them."""
         unmasked = {name: os.environ[name] for name in os.environ if name != "ATTN_ISA_MASK"}
