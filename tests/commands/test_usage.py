@@ -71,6 +71,19 @@ class Usage(CommandTest):
         done = run("run", "--kernel", "naive", "--problem", "h=1,s=9,d=8,dtype=bf16")
         self.assertEqual(done.returncode, 0, done)
 
+    def test_variables_of_openmp_do_not_shrink_the_machine(self) -> None:
+        """Which would bind the first thread, and with it the session, to one core."""
+        cores = json.loads(run("machine", "--json").stdout)["machine"]["cores"]
+        binding = {"OMP_PROC_BIND": "true", "OMP_PLACES": "{0}", "OMP_MAX_ACTIVE_LEVELS": "0"}
+        done = run("machine", "--json", env={**os.environ, **binding})
+        self.assertEqual(json.loads(done.stdout)["machine"]["cores"], cores)
+        for name in binding:
+            self.assertIn(name, done.stderr)
+        words = ["check", "--problem", TINY, "--kernel", "flash", "--threads", "1,all"]
+        done = run(*words, env={**os.environ, **binding, "GOMP_CPU_AFFINITY": "0"})
+        self.assertEqual(done.returncode, 0, done)
+        self.assertEqual(done.stderr.count("ignored: "), 1)
+
     def test_more_threads_than_places_cost_their_own_cell(self) -> None:
         self.output = str(self.directory / "places.jsonl")
         words = ["check", "--problem", TINY, "--kernel", "flash", "--threads", "1,4000"]
