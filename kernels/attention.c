@@ -71,10 +71,24 @@ bool attn_problem_valid(const struct attn_problem *p, const char **why)
         {!p->batch || !p->q_heads || !p->kv_heads || !p->q_len || !p->kv_len || !p->qk_dim ||
              !p->v_dim,
          "a length is zero"},
+        {(unsigned)p->dtype >= ATTN_DTYPE_COUNT || (unsigned)p->kv_dtype >= ATTN_DTYPE_COUNT,
+         "an unknown data type"},
+        {(unsigned)p->pass > ATTN_BACKWARD, "an unknown pass"},
+        {(unsigned)p->layout > ATTN_BSHD, "an unknown layout"},
+        {p->mask >= ATTN_MASK_BOOL << 1, "an unknown mask"},
+        {p->options >= ATTN_OPTION_SHARED_KV << 1, "an unknown option"},
+        {p->outputs >= ATTN_OUTPUT_DV << 1, "an unknown output"},
         {p->kv_heads && p->q_heads % p->kv_heads != 0, "q_heads is not a multiple of kv_heads"},
         {(p->mask & both) == both, "two causal masks at once"},
         {!(isfinite(p->scale) && isfinite(p->softcap)), "scale or softcap is not finite"},
         {p->options & ATTN_OPTION_SOFTCAP && p->softcap <= 0, "softcap is not positive"},
+        {!(p->options & ATTN_OPTION_SOFTCAP) && p->softcap != 0,
+         "a softcap without ATTN_OPTION_SOFTCAP"},
+        {!(p->options & ATTN_OPTION_WINDOW) && (p->window_left != -1 || p->window_right != -1),
+         "a window without ATTN_OPTION_WINDOW (-1 is none)"},
+        {!(p->options & ATTN_OPTION_PAGED) && p->page_size != 0,
+         "a page_size without ATTN_OPTION_PAGED"},
+        {p->window_left < -1 || p->window_right < -1, "a window is less than -1"},
         {p->options & ATTN_OPTION_WINDOW &&
              (p->window_left > PTRDIFF_MAX / 2 || p->window_right > PTRDIFF_MAX / 2),
          "a window is too wide to be added to a position"},
@@ -185,6 +199,10 @@ bool attn_plan_init(struct attn_plan *plan, const struct attn_kernel *kernel,
 {
     if (!attn_supports(kernel, problem, why))
         return false;
+    if (threads < 1) {
+        *why = "threads is less than 1";
+        return false;
+    }
     if (!attn_isa_available(kernel->isa)) {
         *why = "this host lacks the instruction set";
         return false;

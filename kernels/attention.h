@@ -459,8 +459,9 @@ static inline void *attn_kv_row(const struct attn_problem *problem,
 const char *attn_isa_name(enum attn_isa isa);
 bool attn_isa_parse(const char *name, enum attn_isa *isa);
 
-/* Whether this host can run it.  For ATTN_ISA_AMX this asks Linux to let the process use tiles, which holds until
- * exec; signal stacks (sigaltstack) then need room for them, and where one has none the answer is no. */
+/* Whether this host can run it, and the environment variable ATTN_ISA_MASK, if there is one, names it.  For
+ * ATTN_ISA_AMX this asks Linux to let the process use tiles, which holds until exec; signal stacks (sigaltstack) then
+ * need room for them, and where one has none the answer is no. */
 bool attn_isa_available(enum attn_isa isa);
 
 /* All ATTN_ISA_COUNT of them in the order in which this processor prefers them, which is not always that

@@ -6,6 +6,7 @@
  */
 #include "isa.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #if defined __x86_64__
@@ -215,15 +216,33 @@ const char *attn_isa_name(enum attn_isa isa)
     return isas[isa].name;
 }
 
+/* ---- the mask ---------------------------------------------------------------------------------- */
+
+bool attn_isa_is_masked(enum attn_isa isa)
+{
+    const char *name = isas[isa].name, *mask = getenv(ATTN_ISA_MASK);
+    const size_t length = strlen(name);
+    if (!mask || isa == attn_isa_built_as(ATTN_ISA_BASELINE) || isa == ATTN_ISA_BASELINE)
+        return false;
+    for (const char *at = mask; *at; at += strcspn(at, ","), at += *at == ',')
+        if (strncmp(at, name, length) == 0 && strchr(",", at[length]))
+            return false;
+    return true;
+}
+
+/* ---- availability ------------------------------------------------------------------------------ */
+
 const char *attn_isa_needs(enum attn_isa isa)
 {
+    if (attn_isa_is_masked(isa))
+        return "what " ATTN_ISA_MASK " leaves out";
     const char *lacks = isas[isa].lacks ? isas[isa].lacks() : NULL;
     return lacks ? lacks : isas[isa].needs;
 }
 
 bool attn_isa_available(enum attn_isa isa)
 {
-    return isas[isa].available();
+    return !attn_isa_is_masked(isa) && isas[isa].available();
 }
 
 enum attn_isa attn_isa_built_as(enum attn_isa isa)

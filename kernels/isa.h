@@ -13,6 +13,11 @@
  * that this host lacks. */
 const char *attn_isa_needs(enum attn_isa isa);
 
+/* The environment variable that makes a host seem to have these instruction sets alone, comma separated,
+ * and the baseline, for tests; and whether it leaves one out. */
+#define ATTN_ISA_MASK "ATTN_ISA_MASK"
+bool attn_isa_is_masked(enum attn_isa isa);
+
 /* What variants of ours for it are built as: on AArch64 ATTN_ISA_NEON for ATTN_ISA_BASELINE, and for
  * ATTN_ISA_SVE the one for the length of this host's vectors, of 128 bits where there are none; else what it
  * is. */

@@ -104,6 +104,61 @@ static bool all_present(const struct inquiry *in)
     return true;
 }
 
+/* A tensor whose last dimension is number `last`, and of a result how many elements of the others there are;
+ * 0: it may lie as it likes. */
+struct strided {
+    const char *name;
+    const struct attn_tensor *tensor;
+    bool used;
+    int last;
+    size_t row, extent[3]; /* of the last dimension; of those before it */
+};
+
+/* Rows of a result must not overlap, and the last dimension of every tensor is dense. */
+static bool rows_fit(const struct inquiry *in, const struct strided *s)
+{
+    const ptrdiff_t *stride = s->tensor->stride;
+    if (!s->used)
+        return true;
+    if (s->row > 1 && stride[s->last] != 1)
+        return refuse(in, "%s has stride[%d] %td, not 1", s->name, s->last, stride[s->last]);
+    for (int n = 0; n < s->last; n++) {
+        const size_t distance = stride[n] < 0 ? -(size_t)stride[n] : (size_t)stride[n];
+        if (s->extent[n] > 1 && distance < s->row)
+            return refuse(in, "%s has stride[%d] %td: its rows of %zu elements overlap", s->name, n,
+                          stride[n], s->row);
+    }
+    return true;
+}
+
+static bool all_rows_fit(const struct inquiry *in)
+{
+    const struct attn_problem *p = in->problem;
+    const struct attn_tensors *t = in->tensors;
+    const bool packed = p->options & ATTN_OPTION_PACKED;
+    const size_t batch = packed ? 1 : p->batch;
+    const unsigned out = packed && !t->q_rows ? 0 : p->outputs; /* none has a row */
+    const struct strided all[] = {
+        {"q", &t->q, true, 3, p->qk_dim, {0}},
+        {"k", &t->k, true, 3, p->qk_dim, {0}},
+        {"v", &t->v, true, 3, p->v_dim, {0}},
+        {"bias", &t->bias, p->mask & ATTN_MASK_BIAS, 3, p->kv_len, {0}},
+        {"mask", &t->mask, p->mask & ATTN_MASK_BOOL, 3, p->kv_len, {0}},
+        {"o", &t->o, out & ATTN_OUTPUT_O, 3, p->v_dim, {batch, p->q_heads, p->q_len}},
+        {"lse", &t->lse, out & ATTN_OUTPUT_LSE, 3, 1, {batch, p->q_heads, p->q_len}},
+        {"weights",
+         &t->weights,
+         out & ATTN_OUTPUT_WEIGHTS,
+         3,
+         p->kv_len,
+         {batch, p->q_heads, p->q_len}},
+    };
+    for (size_t n = 0; n < sizeof all / sizeof *all; n++)
+        if (!rows_fit(in, &all[n]))
+            return false;
+    return true;
+}
+
 static bool strides_fit(const struct inquiry *in)
 {
     const struct attn_problem *p = in->problem;
@@ -247,6 +302,6 @@ bool attn_tensors_valid(const struct attn_problem *problem, const struct attn_te
         return refuse(&in, "%s", why);
     if (tensors->size < sizeof *tensors)
         return refuse(&in, "the size field of the operands is not set");
-    return all_present(&in) && strides_fit(&in) && lengths_fit(&in) && all_offsets_fit(&in) &&
-           pages_fit(&in) && mask_is_bool(&in);
+    return all_present(&in) && all_rows_fit(&in) && strides_fit(&in) && lengths_fit(&in) &&
+           all_offsets_fit(&in) && pages_fit(&in) && mask_is_bool(&in);
 }

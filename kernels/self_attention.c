@@ -67,8 +67,11 @@ void attn_self_attention_problem(const struct attn_self_attention *layer,
         problem->scale = (float)(1 / __builtin_sqrt((double)layer->v_dim));
     problem->options = layer->options;
     problem->softcap = layer->softcap;
-    problem->window_left = layer->window_left;
-    problem->window_right = layer->window_right;
+    /* a layer that leaves them out has 0, which means none where the option is off */
+    const bool none =
+        !(layer->options & ATTN_OPTION_WINDOW) && !layer->window_left && !layer->window_right;
+    problem->window_left = none ? -1 : layer->window_left;
+    problem->window_right = none ? -1 : layer->window_right;
 }
 
 /* Bytes of one projected operand. */

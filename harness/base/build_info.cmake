@@ -4,7 +4,14 @@
 set(commit "")
 set(dirty 0)
 find_program(GIT git)
+set(top "")
 if(GIT)
+  execute_process(COMMAND ${GIT} -C ${SOURCE} rev-parse --show-toplevel
+                  OUTPUT_VARIABLE top OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+endif()
+file(REAL_PATH ${SOURCE} source)
+# The repository of an archive's surroundings says nothing of it.
+if(top STREQUAL source)
   execute_process(COMMAND ${GIT} -C ${SOURCE} rev-parse HEAD
                   OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
   execute_process(COMMAND ${GIT} -C ${SOURCE} status --porcelain --untracked-files=no
@@ -13,6 +20,12 @@ if(GIT)
     set(dirty 1)
   endif()
 endif()
+
+# As text of a C string.
+foreach(value FLAGS COMPILER)
+  string(REPLACE "\\" "\\\\" ${value} "${${value}}")
+  string(REPLACE "\"" "\\\"" ${value} "${${value}}")
+endforeach()
 
 set(text "#define BUILD_VERSION \"${VERSION}\"
 #define BUILD_COMMIT \"${commit}\"

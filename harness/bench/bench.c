@@ -20,6 +20,9 @@
 /* Samples' worth of time that a stretch of the warm-up may take by this process's clock. */
 #define LONGEST_SAMPLES 100
 
+/* Samples after which the heap has all that verifying takes: some MB where sequences are long. */
+#define SETTLED 3
+
 /* Repeats of the empty stretch; its median is subtracted. */
 #define EMPTY_REPEATS 9
 
@@ -184,6 +187,19 @@ static void stray(struct bench *bench)
         run_calls(bench, (size_t)n);
 }
 
+/* New operands for the sample, or in cold mode for one that comes later. */
+static void renew(struct bench *bench)
+{
+    const struct bench_options *o = bench->options;
+    const size_t count = bench->set_count, calls = bench->result->calls_per_sample;
+    const size_t first = (bench->next + (o->cold ? count / 2 : 0)) % count;
+    if (!o->renew)
+        return;
+    const double start = clock_now();
+    o->renew(o->verify_context, first, calls < count ? calls : count);
+    bench->result->verifying_s += clock_now() - start;
+}
+
 /* One sample into the result; false where an output is wrong. */
 static bool sample(struct bench *bench, double empty_s)
 {
@@ -214,6 +230,7 @@ static bool take_samples(struct bench *bench)
     const double start = clock_now(), empty_s = empty_stretch(bench, calls);
     const bool cold = bench->options->cold;
     bool right = true;
+    size_t own = 0;
     if (cold)
         poison_next(bench, bench->set_count);
     do {
@@ -221,8 +238,11 @@ static bool take_samples(struct bench *bench)
             stray(bench);
             poison_next(bench, calls);
         }
+        renew(bench);
         const size_t first = bench->next;
         right = sample(bench, empty_s);
+        if (result->samples == SETTLED && !bench->options->timed)
+            own = machine_own_memory();
         if (cold) {
             const size_t next = bench->next;
             bench->next = first;
@@ -233,6 +253,8 @@ static bool take_samples(struct bench *bench)
              clock_now() - start - result->verifying_s < bench->options->budget_s);
     result->overhead_s = empty_s / (double)calls;
     result->disturbance.wall_s = clock_now() - start;
+    if (own)
+        result->disturbance.grown_bytes = (long)machine_own_memory() - (long)own;
     result->overhead_again_s = empty_stretch(bench, calls) / (double)calls;
     return right;
 }

@@ -35,6 +35,10 @@ struct bench_options {
      * gets a time. */
     bool (*verify)(void *context, size_t first, size_t count);
     void *verify_context;
+    /* Called before each sample, outside the timed stretch, with the sets that its calls will use; in
+     * cold mode, where a set must be out of the caches when its turn comes, with as many whose turn is
+     * half a rotation away.  Changes operands, so that no sample is of calls that were made before. */
+    void (*renew)(void *verify_context, size_t first, size_t count);
     /* Runs `calls` calls over the sets in rotation, from number `first` on, and returns their seconds:
      * for a plan that another process computes and times.  NULL: attn_execute() and this process's
      * clock.  What only this process's threads show (empty loop, team times) is then not taken. */
@@ -51,7 +55,7 @@ struct bench_result {
     double overhead_s;       /* empty loop per call, already subtracted */
     double overhead_again_s; /* the same after the samples, to show how stable it is */
     double probing_s;        /* duration of the FMA probes beside the samples */
-    double verifying_s;      /* of all verify() calls */
+    double verifying_s;      /* of all verify() and renew() calls */
     double clock_resolution_s;
     double busy_s, barrier_s; /* per call, over threads: mean busy, mean waiting; NaN unknown */
     double *thread_busy_s;    /* per call, of each thread; NULL unknown; owned */

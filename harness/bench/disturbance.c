@@ -34,6 +34,7 @@ static const struct {
     FIELD(migrated, BOOL),
     FIELD(probe_before_gflops, REAL),
     FIELD(probe_after_gflops, REAL),
+    FIELD(grown_bytes, LONG),
     FIELD(clock_ghz, REAL),
 };
 #define COUNT (sizeof fields / sizeof *fields)

@@ -22,6 +22,7 @@ struct bench_disturbance {
     int online_cpus;        /* of the whole machine; 0 without options.machine */
     bool migrated;          /* binding read back before and after differ, or CPU outside it */
     double probe_before_gflops, probe_after_gflops; /* FMA probe beside the samples; 0 = none */
+    long grown_bytes; /* memory of this process after the last sample, more than after the third */
     double clock_ghz; /* cycles of a thread over the time of the samples; 0 without counters */
 };
 

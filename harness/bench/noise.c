@@ -18,8 +18,9 @@
 #define SWITCHES_PER_S 100.0
 #define SWITCHES_FREE 2.0
 
-#define STEAL 0.02     /* of the time of the threads */
-#define FREQUENCY 0.05 /* change of the multiply-add rate; more than a quiet probe varies */
+#define STEAL 0.02      /* of the time of the threads */
+#define GROWN (1 << 20) /* bytes: `execute` allocates nothing, and the harness some KiB */
+#define FREQUENCY 0.05  /* change of the multiply-add rate; more than a quiet probe varies */
 
 /* Shape: the share of outliers that moves p95; the change or the gap that matters to an interval of
  * 1 %; z that chance exceeds in 1 % of cases; the least share of a mode, above which the smaller
@@ -49,6 +50,9 @@ const struct noise_word noise_words[] = {
     {NOISE_PAGED, 'd', "paged", "memory had to be read from disk"},
     {NOISE_HALTED, 'h', "halted",
      "the process was stopped for a while, as by SIGSTOP or a debugger"},
+    {NOISE_GROWS, 'g', "grows",
+     "the process took over 1 MiB more memory during the samples of half of the launches: a leak?"},
+    {NOISE_PRINTS, 'w', "prints", "the kernel wrote to standard output or error (log of the row)"},
     {NOISE_OUTLIERS, 'x', "outliers",
      "over 5 % of the samples lie far above their launch's median"},
     {NOISE_BIMODAL, 'b', "bimodal", "samples or launches fall into two groups over 1 % apart"},
@@ -103,6 +107,7 @@ unsigned noise_of_launch(const struct noise_launch *launch, double usual)
          NOISE_OVERSUBSCRIBED},
         {d->major_faults > 0, NOISE_PAGED},
         {d->halts > 0, NOISE_HALTED},
+        {d->grown_bytes > GROWN, NOISE_GROWS},
     };
     unsigned flags = 0;
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)

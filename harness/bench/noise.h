@@ -14,7 +14,7 @@
 
 #define NOISE_REPEATS 2
 
-/* A set of bits.  Those up to NOISE_PAGED, and NOISE_HALTED, are known of a single launch. */
+/* A set of bits.  Those up to NOISE_PAGED, NOISE_HALTED and NOISE_GROWS, are known of a single launch. */
 enum noise {
     NOISE_PREEMPTED = 1 << 0,
     NOISE_MIGRATED = 1 << 1,
@@ -29,7 +29,9 @@ enum noise {
     NOISE_NO_INTERVAL = 1 << 10,
     NOISE_ELSEWHERE = 1 << 11, /* these two by launches_noise() */
     NOISE_CORRELATED = 1 << 12,
-    NOISE_HALTED = 1 << 13
+    NOISE_HALTED = 1 << 13,
+    NOISE_GROWS = 1 << 14,
+    NOISE_PRINTS = 1 << 15 /* by launches_noise(), too */
 };
 
 /* One flag as text. */

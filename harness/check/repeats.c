@@ -95,6 +95,61 @@ static bool check_second_input(struct checker *checker, const struct trial *firs
     return right;
 }
 
+/* Negates elements [0, dims) of a row; of int8 to the number opposite, as -128 has no negative. */
+static void negate(const struct attn_tensor *t, void *row, size_t dims)
+{
+    const struct attn_tensor one = {row, t->dtype, {0}};
+    for (size_t d = 0; d < dims; d++)
+        tensors_set(&one, 0, 0, 0, d,
+                    -tensors_get(&one, 0, 0, 0, d) - (t->dtype == ATTN_I8 ? 1 : 0));
+}
+
+/* Other numbers in the second half of each sequence's queries and keys; its first ones stay. */
+static void change_late_elements(const struct attn_problem *p, const struct attn_tensors *t)
+{
+    for (size_t b = 0; b < p->batch; b++) {
+        const struct attn_sequence s = attn_sequence(p, t, b);
+        for (size_t h = 0; h < p->q_heads; h++)
+            for (size_t i = (s.q_len + 1) / 2; i < s.q_len; i++)
+                negate(&t->q, attn_row(&t->q, b, h, s.q_first + i), p->qk_dim);
+        for (size_t g = 0; g < p->kv_heads; g++)
+            for (size_t j = (s.kv_len + 1) / 2; j < s.kv_len; j++) {
+                void *k = attn_kv_row(p, t, &t->k, &s, b, g, j);
+                void *v = attn_kv_row(p, t, &t->v, &s, b, g, j);
+                negate(&t->k, k, p->qk_dim);
+                if (v != k)
+                    negate(&t->v, v, p->v_dim);
+            }
+    }
+}
+
+/* Whether the last query sees keys whose values have changed. */
+static bool last_query_sees_all(const struct attn_problem *p)
+{
+    return p->kv_len > 1 && !(p->mask & ~(unsigned)ATTN_MASK_CAUSAL) && !p->options;
+}
+
+/* One plan, and operands that differ from those before in late elements alone: a kernel must not take the
+ * first bytes of its operands for all of them. */
+static bool check_late_elements(struct checker *checker, const struct trial *first)
+{
+    const struct attn_problem *problem = &first->problem;
+    struct tensors_place at;
+    struct trial trial;
+    if (!open_normal(&trial, checker, "late elements", problem, CHECK_EVERY_COUNT, 1))
+        return false;
+    bool right = check_trial_judge(&trial, 64);
+    change_late_elements(problem, &trial.set.tensors);
+    tensors_seal(&trial.set, problem);
+    right = right && check_trial_run(&trial);
+    if (right && last_query_sees_all(problem) &&
+        !first_difference(first, &trial, ATTN_OUTPUT_O, &at))
+        right = check_fail(&trial, "the result is that of earlier operands which begin alike");
+    right = right && check_trial_look(&trial, SIZE_MAX);
+    check_trial_close(&trial);
+    return right;
+}
+
 /* Threads for which no row is left. */
 #define IDLE_THREADS 3
 
@@ -130,6 +185,7 @@ bool check_repeats(struct checker *checker, const struct attn_problem *small)
     if (!open_normal(&first, checker, "repeat", &problem, CHECK_EVERY_COUNT, 1))
         return checker->result->ok;
     bool right = check_trial_judge(&first, SIZE_MAX) && check_second_input(checker, &first) &&
+                 check_late_elements(checker, &first) &&
                  check_again(checker, &first, CHECK_EVERY_COUNT);
     for (int threads = checker->threads - 1; right && threads >= 1; threads--)
         right = is_one_of(checker, threads) || check_again(checker, &first, threads);

@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "kept.h"
+#include "problem/negation.h"
 #include "rows.h"
 
 #define ROWS 32      /* compared of all first outputs together */
@@ -17,23 +19,51 @@
 
 struct check_timed_output {
     bool known;
-    uint64_t hash;
+    uint64_t hash; /* as if nothing were negated */
+    struct negation negation;
 };
 
 bool check_timed_open(struct check_timed *timed)
 {
-    timed->outputs = calloc(timed->count, sizeof *timed->outputs);
-    return timed->outputs;
+    /* Only some rows of a kernel that varies are compared: any of them must show it. */
+    const bool all = timed->kernel->caps.varies;
+    bool memory = (timed->outputs = calloc(timed->count, sizeof *timed->outputs));
+    for (size_t n = 0; memory && n < timed->count; n++)
+        memory = negation_open(&timed->outputs[n].negation, timed->problem, all,
+                               random_key(timed->seed, n));
+    return memory;
 }
 
 void check_timed_close(struct check_timed *timed)
 {
+    for (size_t n = 0; timed->outputs && n < timed->count; n++)
+        negation_close(&timed->outputs[n].negation);
     free(timed->outputs);
     timed->outputs = NULL;
 }
 
+bool check_timed_own(struct check_timed *timed, char *message, size_t message_size)
+{
+    bool right = true;
+    for (size_t n = 0; right && n < timed->count; n++)
+        right = negation_own(&timed->outputs[n].negation, &timed->sets[n], timed->problem, message,
+                             message_size);
+    return right;
+}
+
+void check_timed_renew(struct check_timed *timed, size_t first, size_t count)
+{
+    for (size_t n = 0; n < count; n++) {
+        const size_t set = (first + n) % timed->count;
+        negation_turn(&timed->outputs[set].negation, &timed->sets[set], timed->problem,
+                      random_key(timed->seed + timed->launch, timed->turns++));
+    }
+}
+
+/* Of the outputs that a set would have if nothing were negated, which it has from then on. */
 static uint64_t hash_of(const struct check_timed *timed, size_t set)
 {
+    negation_undo(&timed->outputs[set].negation, &timed->sets[set], timed->problem);
     return tensors_results_hash(&timed->sets[set], timed->problem);
 }
 
@@ -55,6 +85,7 @@ struct difference {
     const char *tensor;
     size_t element;
     double got, first;
+    bool is_o, turned; /* turned: both are negated in what the call gave */
 };
 
 static bool differ(double x, double y)
@@ -81,7 +112,7 @@ static bool find(const struct attn_problem *p, const struct attn_tensors *got,
             const double x = tensors_get(results[n].got, at.b, at.h, at.row, e);
             const double y = tensors_get(results[n].first, at.b, at.h, at.row, e);
             if (differ(x, y)) {
-                *d = (struct difference){results[n].name, e, x, y};
+                *d = (struct difference){results[n].name, e, x, y, n == 0, false};
                 return true;
             }
         }
@@ -103,7 +134,11 @@ static bool locate(const struct check_timed *timed, size_t set, const struct che
     if (!back || !check_differing(p, &spoiled->tensors, first, &row, 1))
         return false;
     *at = tensors_place(p, first, row);
-    return find(p, &spoiled->tensors, first, *at, d);
+    if (!find(p, &spoiled->tensors, first, *at, d))
+        return false;
+    d->turned =
+        d->is_o && negation_is_of(&timed->outputs[set].negation, p, at->b, at->h, d->element);
+    return true;
 }
 
 /* Always false. */
@@ -115,11 +150,15 @@ static bool fail_hash(struct check_timed *timed, size_t set)
     struct difference d;
     char where[256] = "";
     if (check_keep(&spoiled, timed->problem, &timed->sets[set]) &&
-        locate(timed, set, &spoiled, &at, &d))
-        snprintf(where, sizeof where,
-                 " at %s (b %zu, h %zu, i %zu) element %zu: got %.*g, first %.*g", d.tensor, at.b,
-                 at.h, at.i, d.element, check_digits(timed->problem), d.got,
-                 check_digits(timed->problem), d.first);
+        locate(timed, set, &spoiled, &at, &d)) {
+        const double sign = d.turned ? -1 : 1;
+        snprintf(
+            where, sizeof where, " at %s (b %zu, h %zu, i %zu) element %zu: got %.*g, first %.*g%s",
+            d.tensor, at.b, at.h, at.i, d.element, check_digits(timed->problem), sign * d.got,
+            check_digits(timed->problem), sign * d.first,
+            d.got == -d.first && d.is_o ? ": as before V was negated: a kept result is not computed"
+                                        : "");
+    }
     check_kept_free(&spoiled);
     result->max_abs_error = result->error_over_bound = NAN;
     snprintf(result->phase, sizeof result->phase, "timed call");
@@ -145,12 +184,15 @@ static bool judge(struct check_timed *timed, size_t set)
     struct check_timed_output *output = &timed->outputs[set];
     if (timed->kernel->caps.varies)
         return by_rows(timed, set, LEAST_ROWS);
+    const size_t rows = ROWS / timed->count;
+    if (!output->known && !by_rows(timed, set, rows > LEAST_ROWS ? rows : LEAST_ROWS))
+        return false;
     const uint64_t hash = hash_of(timed, set);
     if (output->known)
         return hash == output->hash || fail_hash(timed, set);
-    *output = (struct check_timed_output){true, hash};
-    const size_t rows = ROWS / timed->count;
-    return by_rows(timed, set, rows > LEAST_ROWS ? rows : LEAST_ROWS);
+    output->known = true;
+    output->hash = hash;
+    return true;
 }
 
 bool check_timed_sample(struct check_timed *timed, size_t first, size_t count)

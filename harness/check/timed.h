@@ -4,7 +4,8 @@
  * Kernels give the same bits at every call unless their caps say that they vary.  So the first output
  * of each set of operands is compared with the reference by sampled rows and hashed, and after
  * every sample each output that it left behind must have that hash.  Of a kernel that varies, rows are
- * compared after every sample.
+ * compared after every sample.  Before each sample operands change so that the outputs are known all the
+ * same (problem/negation.h): a kernel that returns results which it has kept is found.
  */
 #ifndef HARNESS_CHECK_TIMED_H
 #define HARNESS_CHECK_TIMED_H
@@ -14,7 +15,7 @@
 struct check_timed {
     const struct attn_kernel *kernel;
     const struct attn_problem *problem;
-    const struct tensor_set *sets; /* those that the calls rotate over */
+    struct tensor_set *sets; /* those that the calls rotate over */
     size_t count;
     size_t launch; /* its number from 1, for messages */
     uint64_t seed; /* picks rows */
@@ -22,6 +23,7 @@ struct check_timed {
     void (*call)(void *context, size_t set);
     void *call_context;
     size_t samples, mismatches;
+    size_t turns; /* of operands, so far */
     struct check_result result;
     struct check_timed_output *outputs; /* what is known of each set's; owned */
 };
@@ -29,6 +31,12 @@ struct check_timed {
 /* Before the first sample, with the members above set; false without memory. */
 bool check_timed_open(struct check_timed *timed);
 void check_timed_close(struct check_timed *timed);
+
+/* Gives each set its own copy of what check_timed_renew() changes, where sets are mapped to be read. */
+bool check_timed_own(struct check_timed *timed, char *message, size_t message_size);
+
+/* Before a sample: new operands in `count` sets from number `first` on. */
+void check_timed_renew(struct check_timed *timed, size_t first, size_t count);
 
 /*
  * Judges a sample that has just ended: the outputs of `count` sets, from number `first` on and after

@@ -4,6 +4,7 @@
 #include "program.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/build.h"
@@ -14,6 +15,7 @@
 #include "experiments/layouts/layouts.h"
 #include "experiments/tiles/tiles.h"
 #include "help.h"
+#include "isa.h"
 #include "list.h"
 #include "machine.h"
 #include "base/alloc.h"
@@ -22,6 +24,7 @@
 #include "run.h"
 #include "base/scan.h"
 #include "session/session.h"
+#include "system/openmp_environment.h"
 #include "worker/worker.h"
 
 static int (*const commands[COMMAND_COUNT])(const struct options *options, int argc,
@@ -57,6 +60,30 @@ static int unknown_command(const char *name)
     return EXIT_USAGE;
 }
 
+/* Whether every name of the mask is one of an instruction set. */
+static bool mask_is_known(void)
+{
+    const char *at = getenv(ATTN_ISA_MASK);
+    for (size_t length; at && *at; at += length + (at[length] == ',')) {
+        char quoted[SCAN_QUOTED], advice[SCAN_ADVICE];
+        length = strcspn(at, ",");
+        struct scan_choice choice = {.given = piece_from(at, at + length)};
+        bool known = false;
+        for (int isa = 0; isa < ATTN_ISA_COUNT; isa++) {
+            const char *name = attn_isa_name((enum attn_isa)isa);
+            known = known || piece_is(choice.given, name);
+            scan_offer(&choice, name);
+        }
+        if (!known) {
+            progress_say(ATTN_ISA_MASK " has no instruction set %s; %s",
+                         scan_quote(choice.given, quoted),
+                         scan_advice(&choice, "there are", advice));
+            return false;
+        }
+    }
+    return true;
+}
+
 int program_main(int argc, char **argv)
 {
     const char *const *arguments = (const char *const *)argv + 1;
@@ -76,6 +103,8 @@ int program_main(int argc, char **argv)
         options_print_commands(argc < 2 ? stderr : stdout);
         return argc < 2 ? EXIT_USAGE : printed();
     }
+    if (!mask_is_known())
+        return EXIT_USAGE;
     alloc_watch();
     options_init(&options);
     if (!options_command(name, &options.command))
@@ -92,5 +121,8 @@ int program_main(int argc, char **argv)
         options_print_help(stdout, options.command);
         return printed();
     }
+    if (*openmp_environment_ignored() && options.command != COMMAND_LIST)
+        progress_say("ignored: %s; attnbench binds its threads itself (--placement)",
+                     openmp_environment_ignored());
     return commands[options.command](&options, argc - 1, arguments);
 }

@@ -16,10 +16,13 @@
 #include "base/alloc.h"
 #include "problem/outputs.h"
 #include "base/progress.h"
+#include "drawn.h"
 #include "results/report.h"
 #include "session/guests.h"
 #include "session/resume.h"
 #include "session/rounds.h"
+
+#define MOST_SIMPLIFIED 3 /* problems on which kernels fail: the same error mostly */
 
 /* State of one call of run_command(). */
 struct run {
@@ -30,7 +33,8 @@ struct run {
     struct lock lock;        /* of the machine */
     json_t *noise;           /* what the twins have shown */
     double started;
-    size_t at; /* the case under way */
+    size_t at;         /* the case under way */
+    size_t simplified; /* drawn problems so far */
     struct session_time time;
     char message[1024];
 };
@@ -114,6 +118,10 @@ static bool finished(void *context, struct cell *cell)
     char text[1024];
     if (!write_line(run, json_incref(cell->row)))
         return false;
+    if (run->options.command == COMMAND_CHECK && report_is_absent(cell, 1))
+        return true; /* finish() says it of all of them together */
+    if (cell->state == CELL_OK && drawn_is(&run->session, cell))
+        return true; /* a report of those that fail alone */
     report_line(cell->row, text, sizeof text);
     progress_line("%3.0f %%  %s", 100 * share_done(&run->session), text);
     return true;
@@ -149,6 +157,22 @@ static bool note_noise(struct run *run, const struct rounds *rounds)
     return write_line(run, noise);
 }
 
+/* The table of a case; of a drawn one only where a kernel fails, and for the first of those with a simple problem on
+ * which it does. */
+static void tell_case(struct run *run, int topology, const struct cell *cells, size_t count)
+{
+    const struct cell *bad = NULL;
+    for (size_t i = 0; !bad && i < count; i++)
+        bad = cells[i].row && cell_state_is_bad(cells[i].state) ? &cells[i] : NULL;
+    const bool drawn = drawn_is(&run->session, &cells[0]);
+    if (!drawn || bad)
+        report_case(cells, count);
+    if (drawn && bad && run->simplified++ < MOST_SIMPLIFIED) {
+        const struct problem_case simplest = drawn_simplest(&run->session, topology, bad);
+        report_simplest(bad, &simplest);
+    }
+}
+
 static enum rounds_end run_case(struct run *run, int topology)
 {
     struct session *session = &run->session;
@@ -157,24 +181,28 @@ static enum rounds_end run_case(struct run *run, int topology)
     session_cells_of(session, run->at, &first, &count);
     const double left = session->seconds - (clock_now() - run->started);
     const bool check = run->options.command == COMMAND_CHECK;
+    const bool drawn = drawn_is(session, &session->cells[first]);
     struct rounds rounds = {
         .session = session,
         .events = &events,
         .action = check ? PROTOCOL_CHECK : PROTOCOL_MEASURE,
+        .own_input = drawn,
         .command = command_name(run),
         .topology = topology,
         .cells = &session->cells[first],
         .count = count,
         .until =
             session->limited ? clock_now() + session_share(session, first, count, left) : INFINITY,
-        .outputs = check ? process_memory_file("attnbench-outputs") : -1,
+        .outputs = check && !drawn ? process_memory_file("attnbench-outputs") : -1,
     };
     enum rounds_end end = rounds_run(&rounds);
     run->time.working_s += rounds.time.working_s;
     run->time.probing_s += rounds.time.probing_s;
-    if (end == ROUNDS_DONE)
-        report_case(rounds.cells, count);
-    if (end == ROUNDS_DONE && !(check ? compare_outputs(run, &rounds) : note_noise(run, &rounds)))
+    if (end == ROUNDS_DONE && !(check && report_is_absent(rounds.cells, count)))
+        tell_case(run, topology, rounds.cells, count);
+    if (end == ROUNDS_DONE && !(drawn   ? true
+                                : check ? compare_outputs(run, &rounds)
+                                        : note_noise(run, &rounds)))
         end = ROUNDS_STOPPED;
     cell_free(&rounds.twin);
     if (rounds.outputs >= 0)
@@ -251,17 +279,52 @@ static int begin(struct run *run, int argc, const char *const *argv)
     return EXIT_AS_ASKED;
 }
 
+/* Whether a comma list of kernels and variants has that name. */
+static bool is_named(const char *list, const char *name)
+{
+    const size_t length = strlen(name);
+    for (const char *at = list; at && *at; at += strcspn(at, ","), at += *at == ',')
+        if (strncmp(at, name, length) == 0 && strchr(",/", at[length]))
+            return true;
+    return false;
+}
+
+/* Whether each kernel that a check names was checked on something; else says why it was not. */
+static bool each_was_checked(const struct session *session)
+{
+    bool all = true;
+    for (size_t i = 0; i < session->cell_count; i++) {
+        const struct cell *cell = &session->cells[i];
+        bool checked = !is_named(session->options->kernel, cell->kernel_name);
+        bool said = false;
+        for (size_t k = 0; k < session->cell_count; k++)
+            if (strcmp(session->cells[k].kernel_name, cell->kernel_name) == 0) {
+                checked = checked || !report_is_absent(&session->cells[k], 1);
+                said = said || k < i;
+            }
+        if (!checked && !said)
+            progress_say("nothing of %s was checked: %s", cell->kernel_name, cell->why);
+        all = all && checked;
+    }
+    return all;
+}
+
 /* Records in the journal how the session ended, and prints it. */
 static int finish(struct run *run, enum rounds_end end)
 {
     int code = exit_code(&run->session, end);
     char message[512];
     const double wall_s = clock_now() - run->started;
+    const bool check = run->options.command == COMMAND_CHECK;
     if (end == ROUNDS_STOPPED ||
         !write_line(run, session_end_line(end == ROUNDS_DONE, wall_s, &run->time))) {
         progress_say("%s", *run->message ? run->message : "out of memory");
         code = code == EXIT_AS_ASKED ? EXIT_ENVIRONMENT : code;
     }
+    if (check)
+        report_absent_cases(run->session.cells, run->session.cell_count);
+    if (run->session.first_drawn < run->session.cases.count)
+        report_drawn(run->session.cases.count - run->session.first_drawn, run->session.seed);
     report_summary(run->session.cells, run->session.cell_count);
     report_noise(run->noise);
     const double launched_s = run->time.working_s + run->time.probing_s;
@@ -272,6 +335,8 @@ static int finish(struct run *run, enum rounds_end end)
                      run->options.output);
     else if (end == ROUNDS_INTERRUPTED)
         progress_say("interrupted; with --output FILE a session can be resumed");
+    if (check && code == EXIT_AS_ASKED && !each_was_checked(&run->session))
+        code = EXIT_KERNEL;
     if (!report_close(message, sizeof message)) {
         progress_say("%s", message);
         code = code == EXIT_AS_ASKED ? EXIT_ENVIRONMENT : code;

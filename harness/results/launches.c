@@ -224,6 +224,8 @@ unsigned launches_noise(const struct cell *cell)
     unsigned flags = n ? noise_of_cell(launches, n) : 0;
     if (n && (no_huge || !launches_in_place(cell)))
         flags |= NOISE_ELSEWHERE;
+    if (n && cell->log && *cell->log)
+        flags |= NOISE_PRINTS;
     if (n >= STATS_CI_MIN && stats_dependence_widens(n, cell->dependence) > WIDENED)
         flags |= NOISE_CORRELATED;
     release(launches, n);

@@ -19,6 +19,14 @@ void report_case(const struct cell *cells, size_t count);
 void report_live(const struct cell *cells, size_t count, const struct cell *running, double share,
                  double left_s, const char *what);
 
+/* Whether no kernel could compute the case; and each variant once for all that it does not compute. */
+bool report_is_absent(const struct cell *cells, size_t count);
+void report_absent_cases(const struct cell *cells, size_t count);
+
+/* How many problems a check drew from which seed; and a simple one on which a cell's kernel fails as well. */
+void report_drawn(size_t count, uint64_t seed);
+void report_simplest(const struct cell *cell, const struct problem_case *simplest);
+
 /* The largest difference between any two kernels on a case, and which two. */
 void report_difference(double largest, const struct cell *a, const struct cell *b);
 

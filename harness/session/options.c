@@ -85,6 +85,12 @@ static const char *store(struct options *options, const struct option *option, c
     case SEED:
         options->seeded = true;
         return unsigned_number(value, field) ? NULL : "takes a whole number";
+    case DRAWS:
+        if (!number(value, 0, 1e4, &x) || x != floor(x))
+            return "takes a whole number from 0 to 10000";
+        *(size_t *)field = (size_t)x;
+        options->drawn = true;
+        return NULL;
     case PLACE:
         return machine_placement_parse(value, field) ? NULL : "is cores, threads, numa or none";
     case MEMORY:
@@ -206,7 +212,9 @@ void options_print_commands(FILE *out)
     for (int i = 0; i < COMMAND_COUNT; i++)
         fprintf(out, "  %-11s %s\n", options_commands[i].name, options_commands[i].summary);
     fprintf(out, "\nattnbench COMMAND --help tells more, attnbench help explains the tables;\n"
-                 "attnbench --version names the build.\n");
+                 "attnbench --version names the build.\n\n"
+                 "ATTN_ISA_MASK=avx2 in the environment: as on a host that has of all instruction\n"
+                 "sets but the baseline those named, comma separated (attnbench list).\n");
 }
 
 void options_print_help(FILE *out, enum command command)

@@ -45,6 +45,8 @@ struct options {
     bool all_launches; /* as many, however narrow its interval is before */
     uint64_t seed;
     bool seeded;
+    size_t draws; /* problems to draw, where drawn */
+    bool drawn;
     enum if_busy if_busy;
     const char *output, *resume, *input, *hostfile;
     const char *operand; /* the one word that is no option, of commands that take one */

@@ -26,10 +26,13 @@ const struct options_command options_commands[COMMAND_COUNT] = {
         {"check", "check kernels, on every adversarial input, without timing them", "[OPTION]...",
          "Without --suite and --problem the suite is `conformance`: every mask, option,\n"
          "type and layout in small cases; about two minutes a kernel with --isa all.\n"
-         "What a kernel does not claim to compute is unsupported, which is no failure.\n"
+         "Behind them come problems drawn at random (--draw).\n"
+         "What a kernel does not claim to compute is unsupported, which is no failure,\n"
+         "unless that is all there is: exit status 1 if nothing of a kernel that --kernel\n"
+         "names was checked.\n"
          "\n"
          "Also prints the largest difference between any two kernels of a case.\n"
-         "Exit status as for run.\n"
+         "Otherwise the exit status is as for run.\n"
          "\n"
          "An element passes if its error is within a bound, derived from its inputs, on\n"
          "what rounding can do to a correct kernel.  Results on normal input must also\n"
@@ -138,6 +141,11 @@ const struct option options_table[] = {
      SECONDS, SELECTS | IN(EVAL)},
     {"seed", "N", offsetof(struct options, seed),
      "order of launches and shifts of operands (default: from the clock; recorded)", SEED, SELECTS},
+    {"draw", "N", offsetof(struct options, draws),
+     "and so many problems drawn at random from --seed, each on its own input; a failure is "
+     "reduced "
+     "to a simple problem (default: 500, with --suite, --problem or --case 0)",
+     DRAWS, IN(CHECK)},
     {"if-busy", "WHAT", offsetof(struct options, if_busy),
      "if another session measures on this machine: wait (default) or go-on", BUSY,
      IN(RUN) | IN(REPLAY)},

@@ -11,7 +11,7 @@ struct options_command {
 };
 extern const struct options_command options_commands[COMMAND_COUNT];
 
-enum kind { FLAG, TEXT, PROBLEM, PLUGIN, SECONDS, COUNT, SEED, PLACE, MEMORY, BUSY };
+enum kind { FLAG, TEXT, PROBLEM, PLUGIN, SECONDS, COUNT, SEED, DRAWS, PLACE, MEMORY, BUSY };
 
 struct option {
     const char *name, *value;

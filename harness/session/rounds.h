@@ -23,6 +23,7 @@ struct rounds {
     const struct session *session;
     const struct rounds_events *events;
     enum protocol_action action; /* PROTOCOL_MEASURE or PROTOCOL_CHECK */
+    bool own_input;              /* PROTOCOL_CHECK: nothing else is made up */
     const char *command;         /* for repro lines */
     int topology;                /* descriptor of the XML, -1 where there is none */
     struct cell *cells;          /* of one case */

@@ -15,6 +15,7 @@
 #include "guests.h"
 #include "ring.h"
 #include "isa.h"
+#include "problem/draw.h"
 #include "problem/lengths.h"
 #include "problem/tensors.h"
 #include "system/process.h"
@@ -46,6 +47,8 @@ static const struct {
     double seconds;
 } sized[] = {{"quick", 20}, {"default", 120}};
 #define SECONDS_PER_CELL 1.0 /* at least */
+
+#define DRAWN_PROBLEMS 500 /* of a check that selects none */
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
@@ -82,6 +85,20 @@ static void refuse_unbuilt(struct cell *cell)
                  attn_isa_needs(cell->isa));
 }
 
+/* Whether each of a cell's threads has a place to be bound to: cells of fewer threads run all the same. */
+static bool has_places(const struct session *session, const struct cell *cell, char *why,
+                       size_t size)
+{
+    if (cell->placement == PLACEMENT_NONE)
+        return true;
+    int *cpus = alloc_zeroed((size_t)cell->threads, sizeof *cpus);
+    snprintf(why, size, "out of memory");
+    const bool has =
+        cpus && machine_places(session->machine, cell->placement, cell->threads, cpus, why, size);
+    free(cpus);
+    return has;
+}
+
 /* Ends a cell that cannot run, with the reason. */
 static void refuse(const struct session *session, struct cell *cell, bool one_thread_asked)
 {
@@ -99,6 +116,8 @@ static void refuse(const struct session *session, struct cell *cell, bool one_th
     } else if (ring_is(cell->kernel) && !ranks_fit(session, cell)) {
         cell_end(cell, CELL_UNSUPPORTED, "%d ranks of %d threads need more cores than there are",
                  cell->ranks, cell->threads);
+    } else if (!ring_is(cell->kernel) && !has_places(session, cell, why, sizeof why)) {
+        cell_end(cell, CELL_SKIPPED, "%s", why);
     } else if (cold_sets > TENSORS_FILE_SETS) {
         cell_end(cell, CELL_UNSUPPORTED, "too small for --cold: takes %zu sets of operands",
                  cold_sets);
@@ -211,6 +230,26 @@ static const char *suites_of(const struct options *o)
                                          : "default";
 }
 
+/* Problems drawn for a check that selects no others, or for one that asks for them. */
+static bool draw_cases(struct session *session, char *message, size_t message_size)
+{
+    const struct options *o = session->options;
+    const bool selects = o->suite || o->problem_count || o->cases;
+    const size_t draws = o->drawn                                  ? o->draws
+                         : o->command == COMMAND_CHECK && !selects ? DRAWN_PROBLEMS
+                                                                   : 0;
+    for (size_t n = 0; n < draws; n++) {
+        struct problem_case c;
+        const char *why;
+        draw_case(&c, session->seed, n);
+        if (attn_problem_valid(&c.problem, &why) && !cases_append(&session->cases, &c, &why)) {
+            snprintf(message, message_size, "--draw: %s", why);
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool plan_cases(struct session *session, char *message, size_t message_size)
 {
     const struct options *o = session->options;
@@ -220,7 +259,10 @@ static bool plan_cases(struct session *session, char *message, size_t message_si
             return false;
     if (suites && !cases_load(&session->cases, suites, message, message_size))
         return false;
-    return !o->cases || cases_select(&session->cases, o->cases, message, message_size);
+    if (o->cases && !cases_select(&session->cases, o->cases, message, message_size))
+        return false;
+    session->first_drawn = session->cases.count;
+    return draw_cases(session, message, message_size);
 }
 
 static double plan_seconds(const struct session *session)

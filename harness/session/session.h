@@ -23,6 +23,7 @@ struct session {
     const struct options *options;
     struct machine *machine; /* owned */
     struct case_list cases;  /* owned */
+    size_t first_drawn;      /* of the cases: it and all behind it were drawn from the seed */
     struct cell *cells;      /* owned; those of a case stand together, in the order of cases */
     size_t cell_count;
     int threads[SESSION_MAX_THREAD_COUNTS];

@@ -139,6 +139,10 @@ struct machine_usage {
     int runnable;           /* threads that want a CPU now, on the whole machine; 0 unreadable */
     size_t peak_rss_bytes;
 };
+
+/* Memory that is this process's alone and resident now, bytes; 0 unreadable. */
+size_t machine_own_memory(void);
+
 void machine_usage(const struct machine *machine, struct machine_usage *usage);
 
 /* {"cpu", "vendor", "family", "cores", "threads", "caches", "isas", "memory_bytes", "numa_nodes",

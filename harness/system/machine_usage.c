@@ -78,6 +78,14 @@ static size_t peak_rss(void)
     return (size_t)strtoull(value, NULL, 10) * 1024;
 }
 
+size_t machine_own_memory(void)
+{
+    char value[64];
+    if (!machine_read_field("/proc/self/status", "RssAnon", value, sizeof value))
+        return 0;
+    return (size_t)strtoull(value, NULL, 10) * 1024;
+}
+
 void machine_usage(const struct machine *machine, struct machine_usage *usage)
 {
     struct rusage self;

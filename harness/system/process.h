@@ -55,7 +55,7 @@ struct process_outcome {
 struct process_outcome process_run(const struct process_spec *spec);
 
 /* Such changes with which hwloc alone binds OpenMP's threads, whatever the user has set for another program. */
-#define PROCESS_OPENMP 8
+#define PROCESS_OPENMP 9
 extern const char *const process_openmp[PROCESS_OPENMP];
 
 /* This process's environment with changes as in process_spec (NULL: none), for free(); the strings are

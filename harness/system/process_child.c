@@ -28,8 +28,9 @@ static bool overridden(const char *variable, const char *const *environment)
 }
 
 const char *const process_openmp[PROCESS_OPENMP] = {
-    "OMP_PROC_BIND=false", "OMP_DYNAMIC=false", "OMP_PLACES",   "OMP_THREAD_LIMIT",
-    "GOMP_CPU_AFFINITY",   "GOMP_SPINCOUNT",    "KMP_AFFINITY", "KMP_BLOCKTIME",
+    "OMP_PROC_BIND=false", "OMP_DYNAMIC=false", "OMP_PLACES",
+    "OMP_THREAD_LIMIT",    "GOMP_CPU_AFFINITY", "GOMP_SPINCOUNT",
+    "KMP_AFFINITY",        "KMP_BLOCKTIME",     "OMP_MAX_ACTIVE_LEVELS",
 };
 
 char **process_environment(const char *const *changes)

@@ -49,6 +49,14 @@ static bool verify(void *context, size_t first, size_t count)
     return check_timed_sample(&v->timed, first, count);
 }
 
+static void renew(void *context, size_t first, size_t count)
+{
+    struct verifier *v = context;
+    check_timed_renew(&v->timed, first, count);
+    if (v->clock)
+        rival_clock_renew(v->clock, first, count);
+}
+
 /* ---- answers --------------------------------------------------------------------------------- */
 
 /* How many samples were taken, how many of them verified, and how many found wrong. */
@@ -160,6 +168,7 @@ static struct bench_options options_of(const struct worker *worker, struct verif
         .machine = worker->machine,
         .verify = verify,
         .verify_context = verifier,
+        .renew = verifier->ranks ? NULL : renew, /* whose parts of the operands are their own */
         .timed = clock             ? rival_clock_run
                  : verifier->ranks ? ranks_clock_run
                                    : NULL,
@@ -203,28 +212,36 @@ static void sample(struct worker *worker, const struct worker_plan *plan, struct
     bench_free(&result);
 }
 
-/* The same with every sample verified; false where one was wrong. */
-static bool sample_verified(struct worker *worker, const struct worker_plan *plan,
-                            struct tensor_set *sets, struct rival_clock *clock)
+/* Room to verify samples, and operands that can change between them; false ends the cell. */
+static bool verifier_open(struct verifier *verifier, struct worker *worker,
+                          const struct worker_plan *plan, struct tensor_set *sets)
 {
     const struct protocol_request *r = &worker->request;
-    struct verifier verifier = {.plan = &plan->plan, .clock = clock, .ranks = r->ranks};
-    verifier.timed = (struct check_timed){.kernel = worker->kernel,
-                                          .problem = &r->c.problem,
-                                          .sets = sets,
-                                          .count = r->sets,
-                                          .launch = r->launch,
-                                          .seed = r->seed,
-                                          .call = call_once,
-                                          .call_context = &verifier,
-                                          .result = {.ok = true}};
-    if (check_timed_open(&verifier.timed))
-        sample(worker, plan, &verifier, sets);
-    else
-        worker_end(worker, CELL_SKIPPED, "no memory to verify samples");
-    json_object_set_new(worker->answer, "check", timed_answer(&verifier.timed));
-    check_timed_close(&verifier.timed);
-    return verifier.timed.result.ok;
+    char message[256] = "no memory to verify samples";
+    *verifier = (struct verifier){.plan = &plan->plan, .ranks = r->ranks};
+    verifier->timed = (struct check_timed){.kernel = worker->kernel,
+                                           .problem = &r->c.problem,
+                                           .sets = sets,
+                                           .count = r->sets,
+                                           .launch = r->launch,
+                                           .seed = r->seed,
+                                           .call = call_once,
+                                           .call_context = verifier,
+                                           .result = {.ok = true}};
+    if (check_timed_open(&verifier->timed) &&
+        check_timed_own(&verifier->timed, message, sizeof message))
+        return true;
+    worker_end(worker, CELL_SKIPPED, "%s", message);
+    return false;
+}
+
+/* Samples, every one of them verified; false where one was wrong. */
+static bool sample_verified(struct worker *worker, const struct worker_plan *plan,
+                            struct verifier *verifier)
+{
+    sample(worker, plan, verifier, verifier->timed.sets);
+    json_object_set_new(worker->answer, "check", timed_answer(&verifier->timed));
+    return verifier->timed.result.ok;
 }
 
 /* The library that the kernel calls, as loaded into this process; null where it calls none. */
@@ -247,10 +264,23 @@ static void note_preparation(struct worker *worker, const struct worker_plan *pl
                                                : library_of(worker->kernel));
 }
 
+/* Operands at their places, and whoever verifies what is made of them. */
+static bool place(struct worker *worker, const struct worker_plan *plan, struct verifier *verifier,
+                  struct tensor_set **sets)
+{
+    const double start = clock_now();
+    const bool placed = (*sets = map_sets(worker)) &&
+                        verifier_open(verifier, worker, plan, *sets) &&
+                        worker_memory_place(worker, plan, *sets);
+    json_object_set_new(worker->answer, "placed_s", number_json(clock_now() - start));
+    return placed;
+}
+
 void worker_measure(struct worker *worker)
 {
     struct worker_plan plan;
     struct tensor_set *sets = NULL;
+    struct verifier verifier = {0};
     struct rival_clock clock = {0}, *program = worker->request.program ? &clock : NULL;
     char left[AFTERMATH_TEXT];
     if (!worker_memory_policy(worker))
@@ -260,17 +290,17 @@ void worker_measure(struct worker *worker)
         return;
     json_object_set_new(worker->answer, "workspace_bytes",
                         json_integer((json_int_t)plan.workspace_bytes));
-    const double start = clock_now();
-    const bool placed = (sets = map_sets(worker)) && worker_memory_place(worker, &plan, sets);
-    json_object_set_new(worker->answer, "placed_s", number_json(clock_now() - start));
+    const bool placed = place(worker, &plan, &verifier, &sets);
+    verifier.clock = program;
     if (placed && program)
         rival_clock_open(program, worker, &plan.plan, sets, worker->request.sets);
     if (placed && worker->request.ranks)
         ranks_clock_open(worker, &plan.plan, sets, worker->request.sets);
     note_preparation(worker, &plan, program);
-    const bool right = !placed || sample_verified(worker, &plan, sets, program);
+    const bool right = !placed || sample_verified(worker, &plan, &verifier);
     if (!aftermath_end(worker->request.threads, left) && right)
         worker_end(worker, CELL_FAILED, "in the timed calls: the kernel %s", left);
+    check_timed_close(&verifier.timed);
     for (size_t i = 0; sets && i < worker->request.sets; i++)
         tensors_free(&sets[i]);
     free(sets);

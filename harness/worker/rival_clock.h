@@ -33,6 +33,10 @@ double rival_clock_sample(const struct rival_clock *clock);
 /* bench_options.timed; its context is the clock.  A clock that cannot be believed ends the launch. */
 double rival_clock_run(void *clock, size_t first, size_t calls);
 
+/* Copies sets whose operands have changed to their places; a request of no call lets the program renew
+ * copies of its own. */
+void rival_clock_renew(struct rival_clock *clock, size_t first, size_t count);
+
 /* After the samples of so many calls, each of which took per_call_s: judges the clock, and single calls on
  * exchanged operands, whose results go into *checked.  What is wrong ends the launch. */
 void rival_clock_judge(struct rival_clock *clock, size_t calls, double per_call_s,

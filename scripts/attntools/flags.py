@@ -9,6 +9,9 @@ MEANING = {
     "oversubscribed": "more runnable threads than CPUs in half of the launches",
     "paged": "memory had to be read from disk",
     "halted": "the process was stopped for a while, as by SIGSTOP or a debugger",
+    "grows": "the process took over 1 MiB more memory during the samples of half of the launches: "
+    "a leak?",
+    "prints": "the kernel wrote to standard output or error (log of the row)",
     "outliers": "over 5 % of the samples lie far above their launch's median",
     "bimodal": "samples or launches fall into two groups over 1 % apart",
     "drift": "times rise or fall by over 1 % in the course of the measurement",

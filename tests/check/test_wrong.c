@@ -50,6 +50,7 @@
     X(races, PLAIN, "own input", "")                                                          \
     X(cached_output, PLAIN, "mean 2", "")                                                     \
     X(cached_by_plan, PLAIN, "second input", "returned the result of its first")              \
+    X(keeps_by_first_bytes, PLAIN, "late elements", "which begin alike")                      \
     X(p_in_f16, FEW_QUERIES, "needle", "expected -1.66")                                      \
     X(p_in_tf32, FEW_QUERIES, "rises", "")                                                    \
     X(p_in_bf16, BF16, "own input", "")                                                       \

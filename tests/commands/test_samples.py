@@ -61,6 +61,23 @@ class Samples(CommandTest):
         more = ("--launches", "20", "--seconds", "100")
         self.assert_spoiled(self.row(SLOW, "spoils_after_a_while", *more))
 
+    def test_a_leak_and_prints_are_flagged(self) -> None:
+        row = self.row("h=2,s=64,d=16", "leaks", "--launches", "2")
+        self.assertEqual(row["state"], "ok", row)
+        self.assertLessEqual({"grows", "prints"}, set(row["flags"]))
+        pathlib.Path(self.output).unlink()
+        row = self.row("h=2,s=64,d=16", "honest", "--launches", "2")
+        self.assertFalse({"grows", "prints"} & set(row["flags"]))
+
+    def test_kept_results(self) -> None:
+        """Of operands that do not seem to have changed, as long as nothing in them does."""
+        for problem in ("h=4,s=9,d=24", "b=3,hq=4,hkv=2,s=9,d=40,dtype=bf16,layout=bshd"):
+            row = self.row(problem, "keeps_known_operands", "--launches", "3")
+            self.assertEqual(row["state"], "failed", row)
+            self.assertIsNone(row["time"])
+            pathlib.Path(self.output).unlink()
+            self.assertRegex(row["why"], r"^in a timed call: sample \d+ of launch \d( differs from |: o row )")
+
     def test_only_beside_another_program(self) -> None:
         """Which starts once a launch has come through."""
         beside = self.directory / "beside"

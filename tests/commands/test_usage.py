@@ -1,8 +1,10 @@
 """What a person gets who types something wrong: one line, the right exit code, no results."""
 
+import json
+import os
 import unittest
 
-from command import BASELINE, BRIEF, TINY, CommandTest, cells, run
+from command import BASELINE, BRIEF, TINY, CommandTest, cells, lines, run
 
 
 class Usage(CommandTest):
@@ -56,6 +58,65 @@ class Usage(CommandTest):
             },
         )
         self.refused(["run", "--case", "check-f32-one"], 2, "no case 'check-f32-one'")
+
+    def test_check_of_nothing_is_no_success(self) -> None:
+        """Of a kernel that is named; what it does not compute is one line for all cases."""
+        words = ["--isa", "baseline", "--case", "check-bf16-square,check-bf16-more", "--threads", "1"]
+        done = run("check", "--kernel", "flash,naive", *words)
+        self.assertEqual(done.returncode, 1, done)
+        self.assertIn("nothing of naive was checked: no kernel variant takes dtype=bf16", done.stderr)
+        self.assertIn("unsupported: naive/baseline in 2 cases (no kernel variant takes", done.stdout)
+        done = run("check", "--kernel", "textbook", *words)
+        self.assertEqual((done.returncode, done.stdout.count("naive")), (0, 1), done)
+        done = run("run", "--kernel", "naive", "--problem", "h=1,s=9,d=8,dtype=bf16")
+        self.assertEqual(done.returncode, 0, done)
+
+    def test_variables_of_openmp_do_not_shrink_the_machine(self) -> None:
+        """Which would bind the first thread, and with it the session, to one core."""
+        cores = json.loads(run("machine", "--json").stdout)["machine"]["cores"]
+        binding = {"OMP_PROC_BIND": "true", "OMP_PLACES": "{0}", "OMP_MAX_ACTIVE_LEVELS": "0"}
+        done = run("machine", "--json", env={**os.environ, **binding})
+        self.assertEqual(json.loads(done.stdout)["machine"]["cores"], cores)
+        for name in binding:
+            self.assertIn(name, done.stderr)
+        words = ["check", "--problem", TINY, "--kernel", "flash", "--threads", "1,all"]
+        done = run(*words, env={**os.environ, **binding, "GOMP_CPU_AFFINITY": "0"})
+        self.assertEqual(done.returncode, 0, done)
+        self.assertEqual(done.stderr.count("ignored: "), 1)
+
+    def test_more_threads_than_places_cost_their_own_cell(self) -> None:
+        self.output = str(self.directory / "places.jsonl")
+        words = ["check", "--problem", TINY, "--kernel", "flash", "--threads", "1,4000"]
+        done = run(*words, "--output", self.output)
+        self.assertEqual(done.returncode, 3, done)
+        states = {threads: row["state"] for (_, _, threads), row in cells(self.output).items()}
+        self.assertEqual(states, {1: "ok", 4000: "skipped"})
+        self.assertIn("4000 threads requested", done.stdout)
+
+    def test_a_mask_makes_other_hosts_of_this_one(self) -> None:
+        """With the baseline alone, or with some instruction sets, if this host has them."""
+        unmasked = {name: os.environ[name] for name in os.environ if name != "ATTN_ISA_MASK"}
+        every = json.loads(run("list", "--json", env=unmasked).stdout)["kernels"]
+        own = {kernel["isa"] for kernel in every if kernel["available"]}
+        for mask in ("", "avx2", "avx2,avx512", "avx2,avx512,avx512_bf16"):
+            masked = {**os.environ, "ATTN_ISA_MASK": mask}
+            listed = json.loads(run("list", "--json", env=masked).stdout)
+            available = {k["isa"] for k in listed["kernels"] if k["available"]}
+            self.assertEqual(available, own & {BASELINE, *mask.split(",")})
+            self.output = str(self.directory / f"mask-{mask}.jsonl")
+            words = ["--problem", "s=4,d=4", "--kernel", "flash", "--isa", "all", "--output", self.output]
+            done = run("check", *words, env=masked)
+            self.assertEqual(done.returncode, 0, done)
+            rows = [line for line in lines(self.output) if line["type"] == "cell"]
+            states = {row["isa"]: row["state"] for row in rows}
+            self.assertEqual(
+                {isa for isa in states if states[isa] != "unavailable"}, available & set(states)
+            )
+            self.assertEqual(states[BASELINE], "ok")
+        refused = run("list", env={**os.environ, "ATTN_ISA_MASK": "avx52"})
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("no instruction set 'avx52'; did you mean 'avx2'?", refused.stderr)
+        self.assertIn("ATTN_ISA_MASK", run("--help").stdout)
 
     def test_version_names_the_build(self) -> None:
         done = run("--version")

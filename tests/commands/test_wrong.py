@@ -11,11 +11,14 @@ from command import BRIEF, PATIENCE, CommandTest, Row, cells, lines, run
 WRONG = os.environ["ATTNBENCH_WRONG"]
 SANITIZED = os.environ["ATTNBENCH_SANITIZED"] == "ON"
 KERNELS = {path.stem for path in (pathlib.Path(__file__).parents[1] / "wrong").glob("*.c")}
+# Wrong in few shapes, which no given case has.
+DRAWN = {"scale_of_80": "d=80", "causal_before_64": "mask=causal", "last_row_from_1024": "sq="}
 # Right, or wrong in a way that no check can see (test_wrong.c); from the second line on, right
 # unless told which call to spoil, or until they are timed (test_samples.py).
 HONEST = {"honest", "honest_bf16", "honest_f64", "restores_flush", "one_element_off_of_many",
           "spoils_one_call", "spoils_every_hundredth", "spoils_last_of_sample",
-          "spoils_after_a_while", "spoils_beside_others"}  # fmt: skip
+          "spoils_after_a_while", "spoils_beside_others",
+          "keeps_known_operands", "leaks", *DRAWN}  # fmt: skip
 
 CAUSAL = "hq=4,hkv=2,s=90,d=24,dv=17,mask=causal"
 FEW_QUERIES = "sq=64,skv=2000,d=64"
@@ -49,6 +52,21 @@ ELSEWHERE = {name for names in PROBLEMS.values() if names for name in names.spli
 
 
 class Wrong(CommandTest):
+    @unittest.skipIf(SANITIZED, "minutes; problem/draw and check/wrong run under the sanitizers")
+    def test_drawn_problems_show_what_is_wrong_in_few_shapes(self) -> None:
+        """And a simple one is named, which shows it again."""
+        for kernel, part in DRAWN.items():
+            words = ["check", "--kernel", kernel, "--threads", "1", "--problem", "s=4"]
+            self.assertEqual(run(*words, program=WRONG).returncode, 0)
+            done = run(*words, "--draw", "300", "--seed", "3", program=WRONG)
+            self.assertEqual(done.returncode, 1, done.stdout[-2000:])
+            self.assertIn("problems were drawn from --seed 3", done.stdout)
+            text = " ".join(done.stdout.split())
+            repro = re.search(r"simpler, and fails as well: attnbench (check .*? --threads 1)", text)
+            self.assertIn(part, repro[1])
+            again = run(*shlex.split(repro[1]), program=WRONG)
+            self.assertEqual(again.returncode, 1, again)
+
     def rows(self, command: str, problem: str, kernels: str, *more: str) -> list[Row]:
         """The rows of a session with default threads but for their number, by kernel."""
         how = [*(BRIEF if command == "run" else []), *PATIENCE, *more]

@@ -71,6 +71,37 @@ static void bad_problems_are_refused(void **state)
     assert_invalid(&p, "address space");
 }
 
+/* What no enumeration has, and values whose option is off, which nobody would look at. */
+static void what_has_no_meaning_is_refused(void **state)
+{
+    (void)state;
+    struct attn_problem p = problem();
+    p.dtype = (enum attn_dtype)99;
+    assert_invalid(&p, "unknown data type");
+    p = problem(), p.kv_dtype = (enum attn_dtype)-1;
+    assert_invalid(&p, "unknown data type");
+    p = problem(), p.pass = (enum attn_pass)2;
+    assert_invalid(&p, "unknown pass");
+    p = problem(), p.layout = (enum attn_layout)2;
+    assert_invalid(&p, "unknown layout");
+    p = problem(), p.mask = 1u << 4;
+    assert_invalid(&p, "unknown mask");
+    p = problem(), p.options = 1u << 8;
+    assert_invalid(&p, "unknown option");
+    p = problem(), p.outputs = 1u << 6;
+    assert_invalid(&p, "unknown output");
+    p = problem(), p.softcap = 30;
+    assert_invalid(&p, "softcap without");
+    p = problem(), p.window_left = 5;
+    assert_invalid(&p, "window without");
+    p = problem(), p.window_right = 0;
+    assert_invalid(&p, "window without");
+    p = problem(), p.page_size = 16;
+    assert_invalid(&p, "page_size without");
+    p = problem(), p.options = ATTN_OPTION_WINDOW, p.window_left = -2;
+    assert_invalid(&p, "less than -1");
+}
+
 /* The rule of attention.h in its own words, key by key. */
 static bool sees(const struct attn_problem *p, ptrdiff_t i, ptrdiff_t j)
 {
@@ -148,6 +179,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bad_problems_are_refused),
+        cmocka_unit_test(what_has_no_meaning_is_refused),
         cmocka_unit_test(mask_rule),
         cmocka_unit_test(useful_work),
         cmocka_unit_test(default_scale),

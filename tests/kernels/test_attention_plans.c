@@ -79,8 +79,8 @@ static void refusals_say_why(void **state)
         p.dtype = cases[i].dtype;
         p.kv_dtype = cases[i].kv_dtype;
         p.pass = cases[i].pass;
-        p.softcap = 1;
-        p.page_size = 1;
+        p.softcap = p.options & ATTN_OPTION_SOFTCAP ? 1 : 0;
+        p.page_size = p.options & ATTN_OPTION_PAGED ? 1 : 0;
         assert_false(attn_supports(&kernel, &p, &why));
         assert_string_equal(why, cases[i].why);
         if (cases[i].dtype == ATTN_F32 && !p.pass && !(cases[i].outputs & ATTN_OUTPUT_DQ))
@@ -166,6 +166,9 @@ static void plans_refuse_bad_workspaces(void **state)
     assert_false(attn_plan_init(&plan, naive(), &p, 3, NULL, bytes, &why));
     assert_false(attn_plan_init(&plan, naive(), &p, 3, memory + 4, bytes, &why));
     assert_non_null(strstr(why, "aligned"));
+    assert_false(attn_plan_init(&plan, naive(), &p, 0, memory, bytes, &why));
+    assert_non_null(strstr(why, "threads"));
+    assert_false(attn_plan_init(&plan, naive(), &p, -3, memory, bytes, &why));
     struct attn_kernel foreign = *naive();
     foreign.isa = attn_isa_available(ATTN_ISA_SVE) ? ATTN_ISA_AVX2 : ATTN_ISA_SVE;
     assert_false(attn_plan_init(&plan, &foreign, &p, 3, memory, bytes, &why));

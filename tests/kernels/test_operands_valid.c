@@ -64,8 +64,8 @@ static void start(unsigned masks, unsigned options)
     p.qk_dim = p.v_dim = 2;
     p.mask = masks;
     p.options = options;
-    p.softcap = 1;
-    p.page_size = 2;
+    p.softcap = options & ATTN_OPTION_SOFTCAP ? 1 : 0;
+    p.page_size = options & ATTN_OPTION_PAGED ? 2 : 0;
     p.outputs = ATTN_OUTPUT_O | ATTN_OUTPUT_LSE | ATTN_OUTPUT_WEIGHTS;
     memset(mask, 1, sizeof mask);
     memcpy(lens, (const int32_t[]){8, 3}, sizeof lens);
@@ -235,6 +235,34 @@ static void strides(void **state)
     assert_valid();
 }
 
+/* Kernels take the last dimension for dense, and write rows of results beside each other. */
+static void rows(void **state)
+{
+    (void)state;
+    start(0, 0);
+    t.q.stride[3] = 2;
+    assert_message("q has stride[3] 2, not 1");
+    start(0, 0);
+    t.o.stride[3] = 2;
+    assert_message("o has stride[3] 2, not 1");
+    start(0, 0);
+    t.o.stride[2] = 0;
+    assert_message("o has stride[2] 0: its rows of 2 elements overlap");
+    start(0, 0);
+    t.lse.stride[1] = 0;
+    assert_message("lse has stride[1] 0: its rows of 1 elements overlap");
+    start(0, 0);
+    t.weights.stride[0] = 7;
+    assert_message("weights has stride[0] 7: its rows of 8 elements overlap");
+    start(0, 0);
+    t.k.stride[1] = t.v.stride[2] = 0; /* operands may share what they like */
+    t.o.stride[2] = -2;
+    assert_valid();
+    p.v_dim = 1;
+    t.o.stride[3] = 0; /* of one element */
+    assert_valid();
+}
+
 static void lengths_and_offsets(void **state)
 {
     (void)state;
@@ -327,6 +355,7 @@ int main(void)
         cmocka_unit_test(each_is_needed_where_it_is_used),
         cmocka_unit_test(types),
         cmocka_unit_test(strides),
+        cmocka_unit_test(rows),
         cmocka_unit_test(lengths_and_offsets),
         cmocka_unit_test(pages),
         cmocka_unit_test(mask_elements),

@@ -118,9 +118,12 @@ static void options_go_through(void **state)
             struct attn_self_attention l = layer_small;
             l.mask = options[n] & ATTN_OPTION_RAGGED ? ATTN_MASK_NONE : ATTN_MASK_CAUSAL;
             l.options = options[n];
-            l.softcap = 2;
-            l.window_left = 3;
-            l.window_right = -1;
+            if (l.options & ATTN_OPTION_SOFTCAP)
+                l.softcap = 2;
+            if (l.options & ATTN_OPTION_WINDOW) {
+                l.window_left = 3;
+                l.window_right = -1;
+            }
             l.scale = n % 2 ? 0.75F : 0;
             struct layer_operands o = layer_operands(&l);
             give(&o.t, &e, shapes[0]);

@@ -1,0 +1,216 @@
+/*
+ * draw: problems at random.
+ */
+#include "draw.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#include "base/random.h"
+
+/* Multiply-adds, and elements of a mask, that a reference computes in some hundredths of a second. */
+#define MOST_WORK 2e7
+
+/* Random numbers, and how many were taken. */
+struct stream {
+    uint64_t key, taken;
+};
+
+static size_t below(struct stream *s, size_t n)
+{
+    return (size_t)random_below(s->key, s->taken++, n);
+}
+
+/* Once in n times. */
+static bool once_in(struct stream *s, size_t n)
+{
+    return below(s, n) == 0;
+}
+
+/* ---- sizes ----------------------------------------------------------------------------------- */
+
+/* Around a power of two, or any number of two digits. */
+static size_t length(struct stream *s, size_t longest_log2)
+{
+    if (once_in(s, 4))
+        return 1 + below(s, 99);
+    const size_t n = ((size_t)1 << below(s, longest_log2 + 1)) + below(s, 3);
+    return n > 1 ? n - 1 : 1;
+}
+
+static size_t dimension(struct stream *s)
+{
+    static const size_t dims[] = {8, 16, 32, 40, 64, 72, 80, 96, 112, 128, 160, 192, 256};
+    return once_in(s, 5) ? 1 + below(s, 40) : dims[below(s, sizeof dims / sizeof *dims)];
+}
+
+static double work(const struct attn_problem *p)
+{
+    return (double)p->batch * (double)p->q_heads * (double)p->q_len * (double)p->kv_len *
+           (double)(p->qk_dim + p->v_dim);
+}
+
+static void draw_lengths(struct stream *s, struct attn_problem *p)
+{
+    p->kv_len = length(s, 13);
+    p->q_len = once_in(s, 4) ? 1 : once_in(s, 2) ? p->kv_len : length(s, 13);
+}
+
+/* Few heads, then small dimensions, then few queries, until it is cheap enough. */
+static void make_cheap(struct stream *s, struct attn_problem *p)
+{
+    if (work(p) > MOST_WORK)
+        p->batch = 1;
+    if (work(p) > MOST_WORK) {
+        p->q_heads /= p->kv_heads;
+        p->kv_heads = 1;
+    }
+    if (work(p) > MOST_WORK)
+        p->q_heads = 1;
+    if (work(p) > MOST_WORK)
+        p->qk_dim = p->v_dim = 8;
+    while (work(p) > MOST_WORK)
+        if (p->q_len > p->kv_len && once_in(s, 2))
+            p->kv_len = length(s, 10);
+        else
+            p->q_len = length(s, 10);
+}
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+static void draw_types(struct stream *s, struct attn_problem *p)
+{
+    static const enum attn_dtype types[] = {ATTN_F32, ATTN_F32,  ATTN_F32,  ATTN_F32,
+                                            ATTN_F16, ATTN_BF16, ATTN_BF16, ATTN_F64};
+    p->dtype = p->kv_dtype = types[below(s, sizeof types / sizeof *types)];
+    if (p->dtype != ATTN_F64 && once_in(s, 8))
+        p->kv_dtype = ATTN_I8;
+    p->layout = once_in(s, 3) ? ATTN_BSHD : ATTN_BHSD;
+    if (once_in(s, 3))
+        p->outputs |= ATTN_OUTPUT_LSE;
+    if (once_in(s, 8))
+        p->scale = (float[]){0.7f, -0.3f}[below(s, 2)];
+}
+
+static void draw_masks(struct stream *s, struct attn_problem *p)
+{
+    if (once_in(s, 3))
+        p->mask |= once_in(s, 3) ? ATTN_MASK_CAUSAL_TOP_LEFT : ATTN_MASK_CAUSAL;
+    if (once_in(s, 6))
+        p->mask |= ATTN_MASK_BOOL;
+    if (once_in(s, 8))
+        p->mask |= ATTN_MASK_BIAS;
+}
+
+static void draw_options(struct stream *s, struct attn_problem *p)
+{
+    static const unsigned options[] = {ATTN_OPTION_WINDOW, ATTN_OPTION_SOFTCAP,  ATTN_OPTION_SINKS,
+                                       ATTN_OPTION_ALIBI,  ATTN_OPTION_RAGGED,   ATTN_OPTION_PAGED,
+                                       ATTN_OPTION_PACKED, ATTN_OPTION_SHARED_KV};
+    for (size_t n = 0; n < sizeof options / sizeof *options; n++)
+        if (once_in(s, 7))
+            p->options |= options[n];
+    if (p->options & ATTN_OPTION_WINDOW) {
+        p->window_left = (ptrdiff_t)below(s, p->kv_len + 1);
+        p->window_right = once_in(s, 2) ? -1 : (ptrdiff_t)below(s, p->kv_len + 1);
+    }
+    if (p->options & ATTN_OPTION_SOFTCAP)
+        p->softcap = (float[]){0.5f, 5, 30}[below(s, 3)];
+    if (p->options & ATTN_OPTION_PAGED)
+        p->page_size = once_in(s, 2) ? 16 : 1 + below(s, 40);
+    if (p->options & ATTN_OPTION_SHARED_KV && p->v_dim > p->qk_dim)
+        p->v_dim = p->qk_dim;
+}
+
+static void draw_input(struct stream *s, struct problem_case *c)
+{
+    const struct attn_problem *p = &c->problem;
+    struct parse_error error;
+    char text[PARSE_TEXT];
+    const bool own = once_in(s, 2); /* tensors that sequences and heads do not share */
+    snprintf(text, sizeof text, "normal:%zu%s%s%s", 1 + below(s, 1000),
+             own && p->mask & ATTN_MASK_BOOL ? "+mask:elements:0.6:full" : "",
+             own && p->mask & ATTN_MASK_BIAS ? "+bias:full" : "",
+             own && p->kv_dtype == ATTN_I8 ? "+scales:channel" : "");
+    if (!parse_input_for(text, p, &c->input, &error))
+        assert(!"an input that suits the problem");
+}
+
+void draw_case(struct problem_case *c, uint64_t seed, size_t n)
+{
+    struct stream stream = {.key = random_key(seed, n)}, *s = &stream;
+    struct attn_problem *p = &c->problem;
+    *c = (struct problem_case){.name = ""};
+    snprintf(c->name, sizeof c->name, "draw-%zu", n + 1);
+    attn_problem_init(p);
+    p->batch = 1 + below(s, 3);
+    p->kv_heads = 1 + below(s, 3);
+    p->q_heads = p->kv_heads * ((size_t[]){1, 1, 2, 3, 4, 8}[below(s, 6)]);
+    p->qk_dim = dimension(s);
+    p->v_dim = once_in(s, 4) ? dimension(s) : p->qk_dim;
+    draw_lengths(s, p);
+    make_cheap(s, p);
+    if (n % 2 == 0) {
+        p->mask = once_in(s, 2) ? ATTN_MASK_CAUSAL : ATTN_MASK_NONE;
+    } else {
+        draw_types(s, p);
+        draw_masks(s, p);
+        draw_options(s, p);
+    }
+    draw_input(s, c);
+}
+
+/* ---- simpler ones ---------------------------------------------------------------------------- */
+
+static void drop_option(struct attn_problem *p, unsigned option)
+{
+    p->options &= ~option;
+    if (option == ATTN_OPTION_WINDOW)
+        p->window_left = p->window_right = -1;
+    if (option == ATTN_OPTION_SOFTCAP)
+        p->softcap = 0;
+    if (option == ATTN_OPTION_PAGED)
+        p->page_size = 0;
+}
+
+static void drop_other(struct attn_problem *p, size_t n)
+{
+    if (n == 0)
+        p->kv_dtype = p->dtype;
+    else if (n == 1)
+        p->kv_dtype = p->dtype = ATTN_F32;
+    else if (n == 2)
+        p->outputs = ATTN_OUTPUT_O;
+    else if (n == 3)
+        p->layout = ATTN_BHSD;
+    else if (n == 4)
+        p->scale = 0;
+    else if (n == 5)
+        p->q_heads = p->kv_heads;
+}
+
+/* To the least, to a half, by one. */
+static void shorten(size_t *size, size_t step)
+{
+    *size = step == 0 ? 1 : step == 1 ? (*size + 1) / 2 : *size - (*size > 1);
+}
+
+bool draw_simplify(struct attn_problem *p, size_t n)
+{
+    const size_t masks = 4, options = 8, others = 6, sizes = 5, steps = 3;
+    size_t *const size[] = {&p->batch, &p->q_len, &p->kv_len, &p->v_dim, &p->qk_dim};
+    const size_t group = p->q_heads / p->kv_heads;
+    if (n < masks)
+        p->mask &= ~(1u << n);
+    else if ((n -= masks) < options)
+        drop_option(p, 1u << n);
+    else if ((n -= options) < others)
+        drop_other(p, n);
+    else if ((n -= others) < 1)
+        p->q_heads = group * (p->kv_heads = 1);
+    else if ((n -= 1) < sizes * steps)
+        shorten(size[n % sizes], n / sizes);
+    else
+        return false;
+    return true;
+}

@@ -1,0 +1,84 @@
+/*
+ * report_absent: what a check says of many cases together: those of which nothing was computed, and drawn ones.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/progress.h"
+#include "report.h"
+#include "report_rows.h"
+
+bool report_is_absent(const struct cell *cells, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!cells[i].row || !report_absent(cells[i].row))
+            return false;
+    return count > 0;
+}
+
+static bool alike(const struct cell *a, const struct cell *b)
+{
+    return a->state == b->state && a->isa == b->isa &&
+           strcmp(a->kernel_name, b->kernel_name) == 0 && strcmp(a->why, b->why) == 0;
+}
+
+/* Whether the table of a cell's case has said it: it has one where another kernel computes the case. */
+static bool is_told(const struct cell *cells, size_t count, const struct cell *cell)
+{
+    for (size_t i = 0; i < count; i++)
+        if (cells[i].c == cell->c && !report_is_absent(&cells[i], 1))
+            return true;
+    return false;
+}
+
+/* Cases in which the variant is absent for the same reason. */
+static size_t cases_like(const struct cell *cells, size_t count, const struct cell *cell)
+{
+    size_t n = 0;
+    const struct problem_case *last = NULL;
+    for (size_t i = 0; i < count; i++)
+        if (cells[i].row && alike(&cells[i], cell) && cells[i].c != last &&
+            !is_told(cells, count, &cells[i])) {
+            last = cells[i].c;
+            n++;
+        }
+    return n;
+}
+
+void report_absent_cases(const struct cell *cells, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        bool said = !cells[i].row || !report_absent(cells[i].row);
+        for (size_t k = 0; !said && k < i; k++)
+            said = cells[k].row && alike(&cells[k], &cells[i]) && !is_told(cells, count, &cells[k]);
+        if (said || is_told(cells, count, &cells[i]))
+            continue;
+        char variant[96], line[sizeof cells[i].why + 192];
+        const size_t cases = cases_like(cells, count, &cells[i]);
+        cell_variant(&cells[i], variant);
+        snprintf(line, sizeof line, "  %s: %s in %zu case%s (%s)", cell_state_name(cells[i].state),
+                 variant, cases, cases == 1 ? "" : "s", cells[i].why);
+        table_wrap(report_output.out, line, report_output.width, 4);
+    }
+}
+
+void report_drawn(size_t count, uint64_t seed)
+{
+    char line[160];
+    snprintf(line, sizeof line, "%zu problem%s drawn from --seed %llu", count,
+             count == 1 ? " was" : "s were", (unsigned long long)seed);
+    table_wrap(report_output.out, line, report_output.width, 4);
+}
+
+void report_simplest(const struct cell *cell, const struct problem_case *simplest)
+{
+    char problem[PARSE_TEXT], input[PARSE_TEXT], line[2 * PARSE_TEXT + 192];
+    parse_print_problem(&simplest->problem, problem);
+    parse_print_input(&simplest->input, input);
+    snprintf(line, sizeof line,
+             "  simpler, and fails as well: attnbench check --problem '%s input=%s' --kernel %s "
+             "--isa %s "
+             "--threads %d",
+             problem, input, cell->kernel_name, attn_isa_name(cell->isa), cell->threads);
+    table_wrap(report_output.out, line, report_output.width, 4);
+}

@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# What a build says of itself: flags with quotes are text, and the commit is that of its own repository alone.
+# And a kernel that is listed too late is an error.
+#
+#   test_build_info.sh SOURCE_DIR
+set -euo pipefail
+source_dir=$1
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+fail() {
+    printf 'test_build_info: %s\n' "$1"
+    exit 1
+}
+
+# info FOLDER FLAGS: the header.
+info() {
+    cmake -DOUT="$dir/info.h" -DSOURCE="$1" -DVERSION=1 -DTYPE=Release -DFLAGS="$2" -DCOMPILER=cc \
+        -P "$source_dir/harness/base/build_info.cmake"
+    cat "$dir/info.h"
+}
+
+said=$(info "$dir" '-DNAME="a b" -DPATH=\x')
+[[ $said == *'#define BUILD_FLAGS "-DNAME=\"a b\" -DPATH=\\x"'* ]] || fail "flags: $said"
+
+git=(git -C "$dir" -c user.name=test -c user.email=test@example.org)
+"${git[@]}" init -q
+"${git[@]}" commit -q --allow-empty -m outer
+commit=$("${git[@]}" rev-parse HEAD)
+[[ $(info "$dir" '') == *"BUILD_COMMIT \"$commit\""* ]] || fail 'its own repository'
+mkdir "$dir/inner"
+[[ $(info "$dir/inner" '') == *'BUILD_COMMIT ""'* ]] || fail 'the repository around an archive'
+
+mkdir "$dir/copy"
+tar -C "$source_dir" --exclude=./build --exclude=./results --exclude=.git -cf - . | tar -C "$dir/copy" -xf -
+printf 'attn_kernel(late baseline)\n' >>"$dir/copy/kernels/CMakeLists.txt"
+! said=$(cmake -S "$dir/copy" -B "$dir/build" 2>&1) || fail 'a late kernel is taken'
+said=$(tr -s ' \n' ' ' <<<"$said")
+[[ $said == *'attn_kernel(late ...) stands behind attn_write_registry()'* ]] || fail "a late kernel: $said"
