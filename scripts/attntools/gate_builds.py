@@ -140,6 +140,30 @@ def _from_commit(side: str, commit: str, tree: Path, kept: Path, code: Exit) -> 
         _remove(git, tree)
 
 
+def _git(*words: str) -> str:
+    """What a git command prints about this tree; empty where it fails."""
+    done = subprocess.run(
+        ["git", "-C", str(ROOT), *words], capture_output=True, text=True, check=False
+    )
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def _how_to_deepen() -> str:
+    """What to do where the clone is shallow, which is why `git merge-base` finds nothing."""
+    if _git("rev-parse", "--is-shallow-repository") != "true":
+        return ""
+    return "; this clone is shallow: git fetch --unshallow (actions/checkout: fetch-depth: 0)"
+
+
+def _commit_of(side: str, text: str, code: Exit) -> str:
+    """The full name of a commit."""
+    commit = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{text}^{{commit}}")
+    if not commit:
+        what = f"the {side}, {text}, is neither a program, a build folder nor a commit"
+        raise ToolError(f"{what}{_how_to_deepen()}", code)
+    return commit
+
+
 def _plugin(text: str) -> Build | None:
     """This tree's program with a plug-in, where the text is the path of one."""
     if not PLUGIN.search(text):
@@ -163,18 +187,16 @@ def build(side: str, text: str, folder: Path) -> Build:
     Raises:
         ToolError: neither a program nor a commit, or it does not build (the base: code 5).
     """
+    code = Exit.INCOMPARABLE if side == "base" else Exit.USAGE
+    if not text.strip():  # Path("") would be the current folder, and so this tree's own build
+        raise ToolError(f"the {side} is an empty text{_how_to_deepen()}", code)
     plugin = _plugin(text)
     if plugin:
         return plugin
     program = _program_of(text)
     if program:
         return Build(program, text)
-    code = Exit.INCOMPARABLE if side == "base" else Exit.USAGE
-    commit = _command(
-        ["git", "-C", str(ROOT), "rev-parse", "--verify", "--quiet", f"{text}^{{commit}}"],
-        f"the {side}, {text}, is neither a program, a build folder nor a commit: looking it up",
-        code,
-    )
+    commit = _commit_of(side, text, code)
     copy = folder / FOLDERS[side] / "attnbench"
     copy.parent.mkdir()
     with gate_kept.opened(TOOL, folder) as place:

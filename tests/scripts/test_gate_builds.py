@@ -30,6 +30,26 @@ def test_commits_are_built_and_compared(repository: Repository) -> None:
     assert repository.left() == []
 
 
+def test_a_base_that_is_not_there_says_how_to_deepen(repository: Repository) -> None:
+    """In a shallow clone `git merge-base` prints nothing, which is no folder of a build."""
+    fake.program(repository.path / "attnbench")  # which an empty path would mean
+    for base in ("", " ", "0" * 40):
+        gate = repository.gate("--base", base, "--new", str(repository.path / "attnbench"))
+        _, err = gate.communicate()
+        assert gate.returncode == 5
+        assert err.startswith("gate: the base")
+        assert "shallow" not in err
+    repository.commit(1.0)
+    (repository.path / ".git/shallow").write_text(repository.commit(1.0) + "\n")
+    for base in ("", "v1"):
+        gate = repository.gate("--base", base, "--new", "HEAD")
+        _, err = gate.communicate()
+        assert gate.returncode == 5
+        assert "this clone is shallow: git fetch --unshallow" in err
+    gate = repository.gate("--base", "HEAD", "--new", "")
+    assert (gate.communicate()[0], gate.returncode) == ("", 4)
+
+
 @pytest.mark.parametrize(("sides", "code"), [(("broken", "HEAD"), 5), (("HEAD", "broken"), 4)])
 def test_commit_that_does_not_build(
     repository: Repository, sides: tuple[str, str], code: int
