@@ -241,6 +241,8 @@ def gate(options: argparse.Namespace, folder: Path) -> Outcome:
     outcome.machine = first.sessions[0].machine
     outcome.build = second.sessions[0].build_text()
     cells = matched(first, second, outcome)
+    if not (cells or outcome.wrong or outcome.base_wrong or outcome.new_only or outcome.base_only):
+        raise ToolError("the selection has no cell that either build can run")
     (compare_instructions if counting else compare_times)(plan, cells, outcome, options)
     outcome.code = decide(outcome, options.noise_limit)
     outcome.noise_limit = options.noise_limit

@@ -79,7 +79,9 @@ def test_rivals_are_left_out(gated) -> None:  # noqa: ANN001
     assert outcome.code == 0
     assert "no regression in 1 cells" in outcome.out
     assert "gate: 1 cells of rivals are left out" in outcome.err
-    assert gated(None, "--kernel", "torch", rivals=["torch"]).code == 5
+    outcome = gated(None, "--kernel", "torch", rivals=["torch"])
+    assert (outcome.code, outcome.out) == (4, "")
+    assert "the selection has no cell that either build can run" in outcome.err
 
 
 @pytest.mark.parametrize("state", ["failed", "crashed", "timeout", "implausible"])
@@ -155,7 +157,20 @@ def test_base_that_cannot_run_the_selection(gated) -> None:  # noqa: ANN001
 
 
 def test_new_that_cannot_run_the_selection(gated) -> None:  # noqa: ANN001
-    assert gated(usage=True).code == 4
+    outcome = gated(usage=True)
+    assert outcome.code == 4
+    assert "the new cannot run this selection: " in outcome.err
+
+
+def test_a_selection_that_neither_can_run(gated) -> None:  # noqa: ANN001
+    """A misspelt problem is no fault of the base, which a CI takes for a warning."""
+    outcome = gated({"usage": True}, usage=True)
+    assert outcome.code == 4
+    assert "neither build can run this selection: " in outcome.err
+    assert "no kernel of this name" in outcome.err
+    outcome = gated({"state": "unsupported"}, state="unsupported")
+    assert outcome.code == 4
+    assert "the selection has no cell that either build can run" in outcome.err
 
 
 def test_builds_of_other_flags_are_incomparable(gated) -> None:  # noqa: ANN001
