@@ -25,6 +25,7 @@ class Exit(IntEnum):
     TOO_NOISY = 3
     USAGE = 4
     INCOMPARABLE = 5
+    NOT_BUILT = 6  # of the gate: the new commit does not build
 
 
 # An output could not be written; of every tool but the gate, whose 3 says that it is too noisy.

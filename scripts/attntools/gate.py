@@ -24,7 +24,8 @@ exact: no pairs, no noise; for machines that are too noisy for time.
 Rivals (other people's libraries, gemm among them) are left out: no commit makes those slower.
 
 Exit codes: 0 no regression, 1 confirmed regression, 2 the new build computes something wrong,
-3 too noisy to tell, 4 usage, input or output, 5 the base is missing, wrong or incomparable.
+3 too noisy to tell, 4 usage, input or output, 5 the base is missing, does not build, is wrong or
+incomparable, 6 the new commit does not build.  A summary goes to --output FILE in each case.
 """
 
 import argparse
@@ -45,7 +46,7 @@ from attntools.gate_builds import build
 from attntools.gate_instructions import count_pairs, instead_of_counters
 from attntools.gate_pairs import NEW, Collected, Plan, Samples, pilot, wrong_in
 from attntools.gate_sessions import Patience, run_until_clear
-from attntools.gate_summary import Outcome, markdown
+from attntools.gate_summary import Outcome, markdown, no_answer
 from attntools.gating import counts_instructions, explain, judge, standing, too_noisy
 
 TOOL = "gate"
@@ -255,8 +256,13 @@ def run(argv: Sequence[str] | None = None) -> int:
     options = arguments(argv)
     try:
         refuse_unwritable(options.output)
-        with scratch_folder("attnbench-gate-") as folder:
-            outcome = gate(options, folder)
+        try:
+            with scratch_folder("attnbench-gate-") as folder:
+                outcome = gate(options, folder)
+        except ToolError as wrong:
+            if options.output != "-":  # standard error has it already
+                write_text(options.output, no_answer(str(wrong)))
+            raise
         write_text(options.output, markdown(outcome))
     except OutputError as wrong:  # the tools' usual code for this means "too noisy" here
         raise ToolError(f"{wrong.filename}: {wrong.strerror}") from None

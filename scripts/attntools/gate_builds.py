@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +24,11 @@ FOLDERS = {"base": "base", "new": "head", "program": "prog"}
 # Seconds at least between two reports of a build's progress.
 EVERY_S = 5.0
 STEP = re.compile(r"\[(\d+)/(\d+)\]")  # as ninja writes it
+
+# What compilers, linkers and CMake call an error; ninja goes on with other files after one, so the
+# last lines may be about something else.
+ERROR = re.compile(r"\berror\b ?:|undefined reference to|^CMake Error", re.IGNORECASE)
+LINES = 12  # of a command's output in a message
 
 # The path of a shared object, as in mine.so or libmine.so.1.
 PLUGIN = re.compile(r"\.so(\.\d+)*$")
@@ -71,8 +77,15 @@ class Build:
         return next(found, "") if identity.plugin else ""
 
 
+def telling(lines: Sequence[str]) -> list[str]:
+    """The lines of a failed command that say why: its errors or, without any, its last ones."""
+    errors = [line for line in lines if ERROR.search(line)]
+    more = [f"and {len(errors) - LINES} more errors"] if len(errors) > LINES else []
+    return [*errors[:LINES], *more] or list(lines[-LINES:])
+
+
 def _failed(what: str, arguments: list[str], lines: list[str], code: Exit) -> ToolError:
-    told = [f"{what} failed ({' '.join(arguments[:3])} ...):", *lines[-12:]]
+    told = [f"{what} failed ({' '.join(arguments[:3])} ...):", *telling(lines)]
     return ToolError("\n  ".join(told), code)
 
 
@@ -126,6 +139,7 @@ def _remove(git: list[str], tree: Path) -> None:
 
 def _from_commit(side: str, commit: str, tree: Path, kept: Path, code: Exit) -> None:
     """Checks a commit out, builds it and keeps the program; the tree is removed again."""
+    unbuilt = code if side == "base" else Exit.NOT_BUILT
     git = ["git", "-C", str(ROOT)]
     out = str(tree / "build/release")
     configure = ["cmake", "-S", str(tree), "-B", out, "--preset", "release"]
@@ -133,8 +147,8 @@ def _from_commit(side: str, commit: str, tree: Path, kept: Path, code: Exit) -> 
     try:
         _remove(git, tree)
         _command([*git, "worktree", "add", "--detach", str(tree), commit], "git worktree add", code)
-        _command(configure, f"configuring {side}", code)
-        _told(["cmake", "--build", out, "--target", "attnbench"], f"building {side}", code)
+        _command(configure, f"configuring {side}", unbuilt)
+        _told(["cmake", "--build", out, "--target", "attnbench"], f"building {side}", unbuilt)
         gate_kept.keep(tree / "build/release/attnbench", kept)
     finally:
         _remove(git, tree)
@@ -185,7 +199,7 @@ def build(side: str, text: str, folder: Path) -> Build:
         folder: of this gate; gets a copy of the program, which nobody else removes.
 
     Raises:
-        ToolError: neither a program nor a commit, or it does not build (the base: code 5).
+        ToolError: neither a program nor a commit, or it does not build (code 6; the base: 5).
     """
     code = Exit.INCOMPARABLE if side == "base" else Exit.USAGE
     if not text.strip():  # Path("") would be the current folder, and so this tree's own build

@@ -211,6 +211,13 @@ def _undecided(outcome: Outcome) -> list[str]:
     ]
 
 
+def no_answer(why: str) -> str:
+    """The summary of a gate that could not compare: the reason, and what was printed below it."""
+    first, *rest = why.splitlines()
+    told = ["", "```", *(line.strip() for line in rest), "```"] if rest else []
+    return "\n".join([f"### ❌ attnbench gate: {first}", *told]) + "\n"
+
+
 def markdown(outcome: Outcome) -> str:
     """The whole summary."""
     icon = {Exit.OK: "✅", Exit.TOO_NOISY: "⚠️"}.get(outcome.code, "❌")

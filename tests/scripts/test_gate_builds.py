@@ -50,17 +50,28 @@ def test_a_base_that_is_not_there_says_how_to_deepen(repository: Repository) -> 
     assert (gate.communicate()[0], gate.returncode) == ("", 4)
 
 
-@pytest.mark.parametrize(("sides", "code"), [(("broken", "HEAD"), 5), (("HEAD", "broken"), 4)])
+@pytest.mark.parametrize(("sides", "code"), [(("broken", "HEAD"), 5), (("HEAD", "broken"), 6)])
 def test_commit_that_does_not_build(
     repository: Repository, sides: tuple[str, str], code: int
 ) -> None:
-    repository.commit(1.0, "COMMAND false")
+    """The compiler's words stand in message and summary, whatever else is printed after them."""
+    noise = "; ".join(f"echo note {i}" for i in range(40))
+    wrong = f"COMMAND echo mine.c:3:1: error: no such thing COMMAND sh -c '{noise}' COMMAND false"
+    repository.commit(1.0, wrong)
     repository.git("tag", "broken")
     repository.commit(1.0)
-    gate = repository.gate("--base", sides[0], "--new", sides[1])
+    summary = repository.path / "tmp/summary.md"
+    gate = repository.gate("--base", sides[0], "--new", sides[1], "--output", str(summary))
     _, err = gate.communicate()
     assert gate.returncode == code
-    assert f"building {'base' if code == 5 else 'new'} failed (cmake --build " in err
+    what = f"building {'base' if code == 5 else 'new'} failed (cmake --build "
+    assert what in err
+    assert "\n  mine.c:3:1: error: no such thing\n" in err
+    said = summary.read_text()
+    assert said.startswith(f"### ❌ attnbench gate: {what}")
+    assert "\nmine.c:3:1: error: no such thing\n" in said
+    assert "\nnote 39" not in said
+    summary.unlink()
     assert repository.left() == []
 
 
