@@ -26,6 +26,7 @@ class Exit(IntEnum):
     USAGE = 4
     INCOMPARABLE = 5
     NOT_BUILT = 6  # of the gate: the new commit does not build
+    REMOVED = 7  # of the gate, where --fail-on removed asks for it: a cell is in the base alone
 
 
 # An output could not be written; of every tool but the gate, whose 3 says that it is too noisy.

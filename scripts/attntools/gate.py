@@ -25,7 +25,8 @@ Rivals (other people's libraries, gemm among them) are left out: no commit makes
 
 Exit codes: 0 no regression, 1 confirmed regression, 2 the new build computes something wrong,
 3 too noisy to tell, 4 usage, input or output, 5 the base is missing, does not build, is wrong or
-incomparable, 6 the new commit does not build.  A summary goes to --output FILE in each case.
+incomparable, 6 the new commit does not build, 7 as --fail-on asks for.  A summary goes to --output
+FILE in each case.
 """
 
 import argparse
@@ -72,6 +73,10 @@ def add_to(p: argparse.ArgumentParser) -> None:
         help="a slow-down of this size must be ruled out, else the answer is 3 (the threshold)",
     )  # fmt: skip
     p.add_argument("--sample-s", type=float, default=0.02, help="sampling time of a launch (0.02)")
+    p.add_argument(
+        "--fail-on", choices=("removed",),
+        help="exit with 7 where a cell of the base, such as a renamed kernel's, is not in NEW",
+    )  # fmt: skip
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--allow", action="append", default=[], choices=("build",))
     p.add_argument("--output", default="-", metavar="FILE", help="the summary, Markdown")
@@ -181,12 +186,14 @@ def causes(plan: Plan, identity: Identity, samples: Samples) -> list[str]:
     return said
 
 
-def decide(outcome: Outcome, noise_limit: float) -> Exit:
+def decide(outcome: Outcome, noise_limit: float, fail_on: str | None = None) -> Exit:
     """The exit code: that of the first condition that holds."""
     if outcome.wrong:
         return Exit.WRONG_RESULT
     if outcome.slower():
         return Exit.REGRESSION
+    if outcome.base_only and fail_on:
+        return Exit.REMOVED
     if not outcome.cells() or outcome.base_wrong:
         return Exit.INCOMPARABLE
     if any(too_noisy(j, noise_limit) for j in standing(outcome.judged, outcome.again)):
@@ -245,7 +252,7 @@ def gate(options: argparse.Namespace, folder: Path) -> Outcome:
     if not (cells or outcome.wrong or outcome.base_wrong or outcome.new_only or outcome.base_only):
         raise ToolError("the selection has no cell that either build can run")
     (compare_instructions if counting else compare_times)(plan, cells, outcome, options)
-    outcome.code = decide(outcome, options.noise_limit)
+    outcome.code = decide(outcome, options.noise_limit, options.fail_on)
     outcome.noise_limit = options.noise_limit
     outcome.seconds = time.monotonic() - start
     return outcome

@@ -27,6 +27,8 @@ HEAD = (
 )
 NUMERIC = (False, False, True, True, True, True, True, True, True, False)
 
+MOST_NAMED = 4  # variants in the heading
+
 
 @dataclass
 class Outcome:
@@ -56,7 +58,7 @@ class Outcome:
         """One line."""
         noisy = [j for j in self.standing() if too_noisy(j, self.noise_limit)]
         limit = f"{100 * self.noise_limit:.3g} %"
-        return {
+        said = {
             Exit.OK: self.no_regression(),
             Exit.REGRESSION: f"{self.slower()} of {self.cells()} cells "
             + ("take more instructions" if self.counted else "are slower"),
@@ -64,7 +66,16 @@ class Outcome:
             Exit.TOO_NOISY: f"undecided, too noisy to tell: a change of {limit} cannot be ruled "
             f"out in {len(noisy)} of {len(self.judged)} cells{seen_there(noisy)}",
             Exit.INCOMPARABLE: f"no base to compare with: {self.base_trouble()}",
+            Exit.REMOVED: self.no_regression(),
         }.get(self.code, "")
+        return f"{said}; {self.removed()}" if self.base_only else said
+
+    def removed(self) -> str:
+        """Which cells the new build lacks: nobody said that a kernel was removed or renamed."""
+        labels = list(dict.fromkeys(i.label for i in self.base_only))
+        more = f" and {len(labels) - MOST_NAMED} more" if len(labels) > MOST_NAMED else ""
+        named = ", ".join(labels[:MOST_NAMED]) + more
+        return f"{len(self.base_only)} cells are in the base alone: {named}"
 
     def no_regression(self) -> str:
         """What was ruled out: with --noise-limit that may be less than the threshold asks for."""
@@ -221,7 +232,8 @@ def no_answer(why: str) -> str:
 def markdown(outcome: Outcome) -> str:
     """The whole summary."""
     icon = {Exit.OK: "✅", Exit.TOO_NOISY: "⚠️"}.get(outcome.code, "❌")
-    icon = "⚠️" if outcome.code == Exit.OK and outcome.undecided() else icon
+    doubtful = outcome.undecided() or outcome.base_only
+    icon = "⚠️" if outcome.code == Exit.OK and doubtful else icon
     lines = [f"### {icon} attnbench gate: {outcome.headline()}\n", _method(outcome)]
     lines += _sensitivity(outcome)
     lines += _list("Confirmed:", _confirmed(outcome))

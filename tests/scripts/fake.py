@@ -40,6 +40,8 @@ with open(options.get("output") or options["resume"], "a") as out:
     if not session["resumed"]:
         out.write('{{"type":"check","kernel":"' + kernels[0] + '"}}\\n')
     for kernel in kernels:
+        if kernel in settings.get("lacks", "").split(","):
+            continue
         row = json.loads({cell!r})
         row["kernel"] = kernel
         if kernel in settings.get("rivals", []):

@@ -133,6 +133,28 @@ def test_undecided_is_not_called_no_regression(gated) -> None:  # noqa: ANN001
     )
 
 
+def test_a_kernel_of_the_base_alone(gated) -> None:  # noqa: ANN001
+    """Removed or renamed: what is left is compared, and the heading says what is not."""
+    chosen = ("--kernel", "flash,gemm")
+    outcome = gated(None, *chosen, lacks="gemm")
+    assert outcome.code == 0
+    assert outcome.out.startswith(
+        "### ⚠️ attnbench gate: no regression in 1 cells; 1 cells are in the base alone: gemm/avx2\n"
+    )
+    outcome = gated(None, *chosen, "--fail-on", "removed", lacks="gemm")
+    assert outcome.code == 7
+    assert outcome.out.startswith(
+        "### ❌ attnbench gate: no regression in 1 cells; 1 cells are in "
+    )
+    outcome = gated(None, *chosen, "--fail-on", "removed", lacks="gemm", factor=1.05)
+    assert outcome.code == 1
+    assert "1 of 1 cells are slower; 1 cells are in the base alone: gemm/avx2\n" in outcome.out
+    assert gated(None, *chosen, "--fail-on", "removed").code == 0
+    only_the_base = gated(None, *chosen, lacks="flash,gemm")
+    assert only_the_base.code == 5
+    assert "no cell has a time in both builds; 2 cells are in the base alone" in only_the_base.out
+
+
 def test_memory_and_huge_pages_reach_every_launch(gated) -> None:  # noqa: ANN001
     """A launch without them would be of another cell, so a pair without a row."""
     outcome = gated(None, "--memory", "interleave", "--huge-pages", factor=1.05)
