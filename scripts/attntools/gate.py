@@ -43,7 +43,7 @@ from attntools.comparable import incomparable
 from attntools.compare import percentage
 from attntools.comparison import THRESHOLD, Verdict
 from attntools.files import OutputError, refuse_unwritable, write_text
-from attntools.gate_builds import build
+from attntools.gate_builds import Build, build, left_out
 from attntools.gate_instructions import count_pairs, instead_of_counters
 from attntools.gate_pairs import NEW, Collected, Plan, Samples, pilot, wrong_in
 from attntools.gate_sessions import Patience, run_until_clear
@@ -221,6 +221,18 @@ def compare_instructions(
     outcome.counted = count_pairs(plan.builds, cells, options.threshold, plan.folder, tell)
 
 
+def doubts(base: Build, new: Build) -> list[str]:
+    """Why a gate may not compare what its user has in mind."""
+    said = []
+    if base.digests() == new.digests():
+        said.append("base and new are the same program to the byte: nothing can be found")
+    changed = left_out(new)
+    if changed:
+        more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
+        said.append(f"uncommitted changes are not in {new.label}: {changed[0]}{more}")
+    return said
+
+
 def gate(options: argparse.Namespace, folder: Path) -> Outcome:
     """Builds, runs, judges, confirms."""
     start = time.monotonic()
@@ -234,6 +246,9 @@ def gate(options: argparse.Namespace, folder: Path) -> Outcome:
     plan = Plan((base, new), folder, options.sample_s, options.seed)
     outcome = Outcome(base.label, new.label, options.pairs, options.threshold)
     outcome.building_s = time.monotonic() - start
+    outcome.doubts = doubts(base, new)
+    for doubt in outcome.doubts:
+        say(TOOL, doubt)
     if counting:
         counted = {"kernel": GATED} | icount.defaults(options, new.program)
         command = ["check", *selection.words(options, **counted)]

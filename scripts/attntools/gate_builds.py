@@ -28,6 +28,7 @@ STEP = re.compile(r"\[(\d+)/(\d+)\]")  # as ninja writes it
 # What compilers, linkers and CMake call an error; ninja goes on with other files after one, so the
 # last lines may be about something else.
 ERROR = re.compile(r"\berror\b ?:|undefined reference to|^CMake Error", re.IGNORECASE)
+UNCOMMITTED = ("status", "--porcelain", "--untracked-files=no")
 LINES = 12  # of a command's output in a message
 
 # The path of a shared object, as in mine.so or libmine.so.1.
@@ -53,6 +54,11 @@ class Build:
     label: str
     plugins: tuple[str, ...] = ()
     compared: str = ""
+    commit: str = ""  # that it was built of here
+
+    def digests(self) -> tuple[str, str]:
+        """What runs: the program, and the plug-in that is compared."""
+        return digest_of(self.program), digest_of(self.compared) if self.compared else ""
 
     def words(self) -> list[str]:
         """The options that name the plug-ins, for attnbench."""
@@ -225,4 +231,12 @@ def build(side: str, text: str, folder: Path) -> Build:
                 raise ToolError(f"the {side}, {text}, builds, but does not run", code)
     # The tree with its inputs is gone: both sides take those of this checkout.
     os.environ.setdefault("ATTNBENCH_DATA", str(ROOT / "tests/data"))
-    return Build(copy, f"{text} ({commit[:12]})")
+    return Build(copy, f"{text} ({commit[:12]})", commit=commit)
+
+
+def left_out(new: Build) -> list[str]:
+    """Files that were changed here since the commit that is gated: it is built without them."""
+    if not new.commit or new.commit != _git("rev-parse", "HEAD"):
+        return []
+    # Untracked files are many people's notes.
+    return [line.split(maxsplit=1)[1] for line in _git(*UNCOMMITTED).splitlines()]

@@ -49,6 +49,7 @@ class Outcome:
     base_wrong: dict[Identity, str] = field(default_factory=dict)
     new_only: list[Identity] = field(default_factory=list)
     base_only: list[Identity] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)  # about what is compared
     seconds: float = 0  # of the whole gate
     building_s: float = 0  # of these, for builds
     noise_limit: float = 0
@@ -232,9 +233,10 @@ def no_answer(why: str) -> str:
 def markdown(outcome: Outcome) -> str:
     """The whole summary."""
     icon = {Exit.OK: "✅", Exit.TOO_NOISY: "⚠️"}.get(outcome.code, "❌")
-    doubtful = outcome.undecided() or outcome.base_only
+    doubtful = outcome.undecided() or outcome.base_only or outcome.doubts
     icon = "⚠️" if outcome.code == Exit.OK and doubtful else icon
     lines = [f"### {icon} attnbench gate: {outcome.headline()}\n", _method(outcome)]
+    lines += [f"**{doubt[0].upper()}{doubt[1:]}.**\n" for doubt in outcome.doubts]
     lines += _sensitivity(outcome)
     lines += _list("Confirmed:", _confirmed(outcome))
     lines += _list("Slower once, but not confirmed:", _unconfirmed(outcome))

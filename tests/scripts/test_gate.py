@@ -228,9 +228,9 @@ def test_terminated_gate_leaves_nothing_behind(tmp_path: Path) -> None:
 
 
 def test_summary_goes_to_a_file(tool: Tool, tmp_path: Path) -> None:
-    program = fake.program(tmp_path / "base")
+    base, new = fake.program(tmp_path / "base"), fake.program(tmp_path / "next")
     out = tmp_path / "summary.md"
-    outcome = tool(gate, "--base", program, "--new", program, "-n", "6", *ONCE, "--output", out)
+    outcome = tool(gate, "--base", base, "--new", new, "-n", "6", *ONCE, "--output", out)
     assert outcome.code == 0
     assert out.read_text().startswith("### ✅ attnbench gate")
     assert outcome.err.endswith("gate: no regression in 1 cells\n")

@@ -30,6 +30,28 @@ def test_commits_are_built_and_compared(repository: Repository) -> None:
     assert repository.left() == []
 
 
+def test_what_is_not_compared_is_said(repository: Repository) -> None:
+    repository.commit(1.0)
+    repository.commit(1.0)
+    fake.program(repository.path / "program", 2.0)  # slower, and not committed
+    gate = repository.gate("--base", "HEAD~1", "--new", "HEAD")
+    out, err = gate.communicate()
+    assert gate.returncode == 0
+    assert re.search(r"gate: uncommitted changes are not in HEAD \(\w+\): program\n", err)
+    assert out.startswith("### ⚠️ attnbench gate: no regression in 1 cells\n")
+    assert "\n**Uncommitted changes are not in HEAD (" in out
+    gate = repository.gate("--base", "HEAD", "--new", "HEAD~1")
+    assert "uncommitted" not in "".join(gate.communicate())
+    repository.git("checkout", ".")
+    gate = repository.gate("--base", "HEAD", "--new", "HEAD")
+    out, err = gate.communicate()
+    assert gate.returncode == 0
+    assert "gate: base and new are the same program to the byte: nothing can be found\n" in err
+    assert out.startswith("### ⚠️ ")
+    assert "\n**Base and new are the same program to the byte: nothing can be found.**\n" in out
+    assert "ncommitted" not in out + err
+
+
 def test_a_base_that_is_not_there_says_how_to_deepen(repository: Repository) -> None:
     """In a shallow clone `git merge-base` prints nothing, which is no folder of a build."""
     fake.program(repository.path / "attnbench")  # which an empty path would mean
