@@ -205,6 +205,8 @@ def compare_times(
     plan: Plan, cells: Sequence[Identity], outcome: Outcome, options: argparse.Namespace
 ) -> None:
     """Runs pairs of launches, judges, confirms."""
+    if not cells:  # all of them are wrong, or on one side alone
+        return
     say(TOOL, f"{len(cells)} cells, {options.pairs} pairs of launches each")
     collected = measure(plan, cells, "pairs", options)
     take_failures(collected, outcome)

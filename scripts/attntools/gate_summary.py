@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import expm1, isfinite
+from math import exp, expm1, isfinite
+
+import numpy as np
 
 from attntools import tables
 from attntools.cells import Identity, Row
@@ -11,7 +13,7 @@ from attntools.comparison import Verdict
 from attntools.gate_instructions import Counted
 from attntools.gate_instructions import table as table_of_counts
 from attntools.gating import Judged, standing, too_noisy
-from attntools.units import seconds
+from attntools.units import digits, seconds
 
 HEAD = (
     "problem",
@@ -28,6 +30,7 @@ HEAD = (
 NUMERIC = (False, False, True, True, True, True, True, True, True, False)
 
 MOST_NAMED = 4  # variants in the heading
+MOST_PERCENT = 2  # larger changes, as fractions, are factors: 149 x says more than +14766.0 %
 
 
 @dataclass
@@ -111,14 +114,23 @@ class Outcome:
         return "no cell has a time in both builds"
 
     def smallest(self) -> float:
-        """The smallest effect that every cell would have shown, as a fraction."""
-        return max((expm1(j.detectable) for j in self.judged), default=float("nan"))
+        """The smallest effect that every cell would have shown, as a fraction; NaN: not known."""
+        return expm1(least_seen(self.judged))
+
+
+def least_seen(judged: Sequence[Judged]) -> float:
+    """The smallest effect that every one of some cells would have shown, as a logarithm."""
+    return float(np.max([j.detectable for j in judged])) if judged else float("nan")
 
 
 def seen(judged: Sequence[Judged]) -> str:
     """What would have been seen in every one of some cells; empty where that is not known."""
-    least = max((j.detectable for j in judged), default=float("nan"))
-    return f"; a slow-down of {100 * expm1(least):.1f} % would have been seen" if least > 0 else ""
+    least = least_seen(judged)
+    if not least > 0:
+        return ""
+    if expm1(least) < MOST_PERCENT:
+        return f"; a slow-down of {100 * expm1(least):.1f} % would have been seen"
+    return f"; only what takes {times(least)} as long would have been seen"
 
 
 def seen_there(judged: Sequence[Judged]) -> str:
@@ -127,8 +139,16 @@ def seen_there(judged: Sequence[Judged]) -> str:
 
 
 def percent(log_ratio: float) -> str:
-    """A logarithm of a ratio as a change."""
-    return f"{100 * expm1(log_ratio):+.1f} %" if isfinite(log_ratio) else "-"
+    """A logarithm of a ratio as a change, of large ones as a factor."""
+    if not isfinite(log_ratio):
+        return "-"
+    large = expm1(log_ratio) >= MOST_PERCENT
+    return times(log_ratio) if large else f"{100 * expm1(log_ratio):+.1f} %"
+
+
+def times(log_ratio: float) -> str:
+    """A logarithm of a ratio as a factor."""
+    return f"{digits(exp(log_ratio))} x"
 
 
 def cell_text(identity: Identity) -> str:
@@ -181,7 +201,7 @@ def _method(outcome: Outcome) -> str:
     machine = outcome.machine
     counts = sorted({j.pairs for j in outcome.judged}) or [outcome.pairs]
     several = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}"
-    how = f"{several} pairs of launches a cell"
+    how = f"{several} pairs of launches a cell" if outcome.judged else "no launches to compare"
     if outcome.counted:
         how = "instructions of one call, counted by callgrind,"
     builds = f" ({outcome.building_s:.0f} s of them for builds)" if outcome.building_s >= 1 else ""
@@ -197,13 +217,25 @@ def _sensitivity(outcome: Outcome) -> list[str]:
         return [f"Threshold {100 * outcome.threshold:.3g} %; counts are exact.\n"]
     if not outcome.judged:
         return []
-    floor = max(expm1(j.floor) for j in outcome.judged)
+    floors = [j.floor for j in outcome.judged if isfinite(j.floor)]
+    here = f" (here up to {percent(max(floors)).lstrip('+')})" if floors else ""
     return [
         f"Threshold {100 * outcome.threshold:.3g} %, raised where launches of one build differ "
-        f"by more (here up to {100 * floor:.1f} %). The smallest slow-down that would have "
-        f"been seen in every cell (power 0.8): **{100 * outcome.smallest():.1f} %**. In the table "
+        f"by more{here}. {_power(outcome)} In the table "
         "base is the median of its launches, new the same with the median change of the pairs.\n",
     ]
+
+
+def _power(outcome: Outcome) -> str:
+    """Which slow-down would have been seen in every cell."""
+    least = least_seen(outcome.judged)
+    if isfinite(least):
+        return (
+            "The smallest slow-down that would have been seen in every cell (power 0.8): "
+            f"**{percent(least).lstrip('+')}**."
+        )
+    fewest, cells = min(j.pairs for j in outcome.judged), len(outcome.judged)
+    return f"No slow-down can be shown by {fewest} pairs where {cells} cells are judged together."
 
 
 def _unconfirmed(outcome: Outcome) -> list[str]:

@@ -46,7 +46,7 @@ with open(options.get("output") or options["resume"], "a") as out:
         row["kernel"] = kernel
         if kernel in settings.get("rivals", []):
             row["group"] = "rivals"
-        seconds = 1e-3 * settings["factor"] * (1 + settings["noise"] * rng.gauss(0, 1))
+        seconds = 1e-3 * settings["factor"] * max(0.01, 1 + settings["noise"] * rng.gauss(0, 1))
         if "plugin" in options:  # its content is by what it is slower
             import hashlib
             content = open(options["plugin"], "rb").read()

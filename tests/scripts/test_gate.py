@@ -155,6 +155,23 @@ def test_a_kernel_of_the_base_alone(gated) -> None:  # noqa: ANN001
     assert "no cell has a time in both builds; 2 cells are in the base alone" in only_the_base.out
 
 
+def test_what_would_have_been_seen_in_true_words(gated) -> None:  # noqa: ANN001
+    """NaN is no percentage, 14766 % no help, and nothing was launched where all is wrong."""
+    outcome = gated({"noise": 0.003}, "--kernel", "flash,gemm,a,b", "-n", "6", noise=0.003)
+    assert "No slow-down can be shown by 6 pairs where 4 cells are judged together." in outcome.out
+    outcome = gated({"noise": 2.0}, noise=2.0)
+    assert outcome.code == 3
+    first = outcome.out.splitlines()[0]
+    (factor,) = re.findall(r"cells; only what takes ([\d.]+) x as long would have been seen", first)
+    assert float(factor) > 3
+    assert f"in every cell (power 0.8): **{factor} x**." in outcome.out
+    assert f"| {factor} x | UNCLEAR |" in outcome.out
+    outcome = gated(state="failed")
+    assert outcome.code == 2
+    assert re.search(r"`.*next` against `.*base`, no launches to compare in \d+ s on ", outcome.out)
+    assert "pairs" not in outcome.out + outcome.err
+
+
 def test_memory_and_huge_pages_reach_every_launch(gated) -> None:  # noqa: ANN001
     """A launch without them would be of another cell, so a pair without a row."""
     outcome = gated(None, "--memory", "interleave", "--huge-pages", factor=1.05)
