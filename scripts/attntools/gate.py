@@ -30,10 +30,9 @@ FILE in each case.
 """
 
 import argparse
-import sys
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from attntools import icount, selection
@@ -45,6 +44,7 @@ from attntools.comparison import THRESHOLD, Verdict
 from attntools.files import OutputError, refuse_unwritable, write_text
 from attntools.gate_builds import Build, build, left_out
 from attntools.gate_instructions import count_pairs, instead_of_counters
+from attntools.gate_pace import Progress, estimate, progress
 from attntools.gate_pairs import NEW, Collected, Plan, Samples, pilot, wrong_in
 from attntools.gate_sessions import Patience, run_until_clear
 from attntools.gate_summary import Outcome, markdown, no_answer
@@ -97,6 +97,9 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     p = parser(TOOL, __doc__)
     p.add_argument("--base", required=True, metavar="REF|BUILD")
     p.add_argument("--new", required=True, metavar="REF|BUILD")
+    p.add_argument(
+        "--dry-run", action="store_true", help="build, check, say how long it takes, and end"
+    )
     add_to(p)
     return parse(p, argv)
 
@@ -138,16 +141,6 @@ def take_failures(collected: Collected, outcome: Outcome) -> None:
         side.setdefault(failure.identity, failure.why)
 
 
-def progress(what: str, start: float):  # noqa: ANN201
-    """Says now and then how far the pairs are."""
-
-    def tell(done: int, total: int) -> None:
-        if done == total or sys.stderr.isatty():
-            say(TOOL, f"{what}: {done} of {total}, {time.monotonic() - start:.0f} s")
-
-    return tell
-
-
 def measure(
     plan: Plan, cells: Sequence[Identity], what: str, options: argparse.Namespace
 ) -> Collected:
@@ -155,7 +148,7 @@ def measure(
     start = time.monotonic()
     patience = Patience(max(1, options.sessions), options.patience)
 
-    def tell(count: int):  # noqa: ANN202
+    def tell(count: int) -> Progress:
         return progress(f"{what}, blocks of {count} cells", start)
 
     return run_until_clear(plan, cells, options.pairs, options.threshold, patience, tell)
@@ -235,10 +228,18 @@ def doubts(base: Build, new: Build) -> list[str]:
     return said
 
 
-def gate(options: argparse.Namespace, folder: Path) -> Outcome:
-    """Builds, runs, judges, confirms."""
+@dataclass
+class Prepared:
+    """What a gate compares: both sides have run and been checked once."""
+
+    plan: Plan
+    cells: list[Identity]
+    outcome: Outcome
+
+
+def prepare(options: argparse.Namespace, folder: Path) -> Prepared:
+    """Builds both sides and runs each cell once."""
     start = time.monotonic()
-    counting = options.metric == "instructions"
     base, new = (
         replace(build(side, text, folder), plugins=tuple(options.plugin))
         for side, text in (("base", options.base), ("new", options.new))
@@ -251,7 +252,7 @@ def gate(options: argparse.Namespace, folder: Path) -> Outcome:
     outcome.doubts = doubts(base, new)
     for doubt in outcome.doubts:
         say(TOOL, doubt)
-    if counting:
+    if options.metric == "instructions":
         counted = {"kernel": GATED} | icount.defaults(options, new.program)
         command = ["check", *selection.words(options, **counted)]
     else:
@@ -268,16 +269,34 @@ def gate(options: argparse.Namespace, folder: Path) -> Outcome:
     cells = matched(first, second, outcome)
     if not (cells or outcome.wrong or outcome.base_wrong or outcome.new_only or outcome.base_only):
         raise ToolError("the selection has no cell that either build can run")
-    (compare_instructions if counting else compare_times)(plan, cells, outcome, options)
-    outcome.code = decide(outcome, options.noise_limit, options.fail_on)
-    outcome.noise_limit = options.noise_limit
-    outcome.seconds = time.monotonic() - start
-    return outcome
+    return Prepared(plan, cells, outcome)
+
+
+def gate(options: argparse.Namespace, folder: Path) -> Outcome:
+    """Builds, runs, judges, confirms."""
+    start = time.monotonic()
+    p = prepare(options, folder)
+    compare = compare_instructions if options.metric == "instructions" else compare_times
+    compare(p.plan, p.cells, p.outcome, options)
+    p.outcome.code = decide(p.outcome, options.noise_limit, options.fail_on)
+    p.outcome.noise_limit = options.noise_limit
+    p.outcome.seconds = time.monotonic() - start
+    return p.outcome
+
+
+def dry_run(options: argparse.Namespace) -> int:
+    """Says how long the gate would take."""
+    with scratch_folder("attnbench-gate-") as folder:
+        p = prepare(options, folder)
+        print(estimate(p.plan, p.cells, options) if p.cells else "no cells to compare")
+    return Exit.OK
 
 
 def run(argv: Sequence[str] | None = None) -> int:
     """The tool."""
     options = arguments(argv)
+    if options.dry_run:
+        return dry_run(options)
     try:
         refuse_unwritable(options.output)
         try:

@@ -14,7 +14,7 @@ import fake
 import numpy as np
 import pytest
 import sample
-from attntools import gate, gate_builds, gating
+from attntools import gate, gate_builds, gate_pace, gating
 from attntools.cells import Identity
 from attntools.comparison import Verdict
 from attntools.gate_builds import Build
@@ -170,6 +170,32 @@ def test_what_would_have_been_seen_in_true_words(gated) -> None:  # noqa: ANN001
     assert outcome.code == 2
     assert re.search(r"`.*next` against `.*base`, no launches to compare in \d+ s on ", outcome.out)
     assert "pairs" not in outcome.out + outcome.err
+
+
+def test_dry_run_says_how_long_it_takes(gated, tmp_path: Path) -> None:  # noqa: ANN001
+    log = tmp_path / "log"
+    outcome = gated(None, "--kernel", "flash,gemm", "--dry-run", log=log)
+    assert outcome.code == 0
+    assert re.fullmatch(
+        r"2 cells; 8 pairs of launches of each take about \d+ s\. Cells that stay open get as many "
+        r"again, at most 1 times, and not after 150 s; those that look slower are then launched "
+        r"afresh\n",
+        outcome.out,
+    )
+    assert log.read_text().split() == ["next"] * 3  # the pilot, and a block of two pairs
+
+
+def test_progress_is_told_each_minute(capsys: pytest.CaptureFixture[str]) -> None:
+    now = 100.0
+    tell = gate_pace.progress("pairs", 90.0, lambda: now)
+    for done, seconds in ((1, 30), (2, 31), (3, 59), (4, 92), (5, 93), (10, 95)):
+        now = 100.0 + seconds
+        tell(done, 10)
+    assert capsys.readouterr().err.splitlines() == [
+        "gate: pairs: 1 of 10, 40 s, about 270 s more",
+        "gate: pairs: 4 of 10, 102 s, about 138 s more",
+        "gate: pairs: 10 of 10, 105 s",
+    ]
 
 
 def test_memory_and_huge_pages_reach_every_launch(gated) -> None:  # noqa: ANN001
