@@ -1,6 +1,7 @@
 """What the command lines of all tools share: exit codes, messages, argument errors."""
 
 import argparse
+import io
 import os
 import signal
 import sys
@@ -85,9 +86,32 @@ def scratch_folder(prefix: str) -> Iterator[Path]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+def _open_streams() -> None:
+    """Standard streams that can be written to in UTF-8, whatever the locale and the caller.
+
+    A descriptor that is closed would become that of the next file, which then got the output.  One
+    that can only be read stands in its place, so that writing to it is an error as it should be;
+    what is said on standard error is dropped.
+    """
+    for number, name, flags in ((0, "stdin", os.O_WRONLY), (1, "stdout", os.O_RDONLY),
+                                (2, "stderr", os.O_WRONLY)):  # fmt: skip
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, flags), True)  # the lowest number that is free
+            setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115
+    for stream, errors in ((sys.stdout, "surrogateescape"), (sys.stderr, "backslashreplace")):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors=errors)
+
+
 def guard(tool: str, run: Callable[[], int]) -> NoReturn:
-    """Runs a tool and exits; whatever the user can mend becomes one line, not a traceback."""
+    """Runs a tool and exits; whatever the user can mend becomes one line, not a traceback.
+
+    What nobody foresaw is left to attntools._internal(): exit code 70.
+    """
     signal.signal(signal.SIGTERM, _terminated)
+    _open_streams()
     try:
         code = run()
         with naming("standard output"):
