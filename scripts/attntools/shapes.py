@@ -119,8 +119,8 @@ def is_ours(cell: Cell) -> bool:
 
 
 def most_threads(cells: Iterable[Cell]) -> int:
-    """The largest thread count."""
-    return max(c.identity.threads for c in cells)
+    """The largest thread count; 1 of no cells."""
+    return max((c.identity.threads for c in cells), default=1)
 
 
 def thinned(items: list[Item], most: int) -> list[Item]:
