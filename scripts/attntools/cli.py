@@ -15,6 +15,7 @@ from typing import NoReturn
 
 from attntools.cells import ResultsError
 from attntools.files import OutputError, naming
+from attntools.soundness import PICTURES
 
 
 class Exit(IntEnum):
@@ -62,8 +63,9 @@ def parser(tool: str, description: str | None) -> Parser:
 
 
 def say(tool: str, message: str) -> None:
-    """A line for people, on standard error."""
-    print(f"{tool}: {message}", file=sys.stderr, flush=True)
+    """A line for people, on standard error; control characters, as in a file's name, are shown."""
+    told = message.translate({c: p for c, p in PICTURES.items() if c != ord("\n")})
+    print(f"{tool}: {told}", file=sys.stderr, flush=True)
 
 
 def _terminated(_signal: int, _frame: FrameType | None) -> NoReturn:

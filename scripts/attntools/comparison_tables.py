@@ -2,13 +2,13 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from xml.etree import ElementTree
 
 from attntools import tables
 from attntools.apart import found_equal
 from attntools.cells import Cell, Identity
 from attntools.cli import ToolError
 from attntools.comparison import Comparison, Verdict, geometric_mean
+from attntools.junit import Case, document
 from attntools.ranking import Ranked
 from attntools.units import change, digits, seconds
 
@@ -196,27 +196,22 @@ def comparison_csv(comparisons: Iterable[Comparison]) -> str:
 
 def junit(sections: Sequence[tuple[str, Sequence[Comparison]]]) -> str:
     """JUnit XML: SLOWER fails, a wrong result is an error, UNCLEAR and missing are skipped."""
-    root = ElementTree.Element("testsuites", name="attnbench compare")
+    suites = []
     for title, comparisons in sections:
-        suite = ElementTree.SubElement(root, "testsuite", name=title, tests=str(len(comparisons)))
         varying = varying_fields(c.cell for c in comparisons)
-        counts: Counter[str] = Counter()
-        for c in comparisons:
-            name = f"{variant_text(c)} {threads_text(c)} threads"
-            case = ElementTree.SubElement(
-                suite, "testcase", classname=case_text(c.cell, varying), name=name
-            )
-            if c.new and c.new.timed:
-                case.set("time", f"{c.new.median_s:.9g}")
-            outcome = "error" if c.wrong else OUTCOMES.get(c.verdict)
-            if outcome:
-                counts[outcome] += 1
-                message = f"{c.verdict.value} {change(c.ratio)}: {c.reason}"
-                ElementTree.SubElement(case, outcome, message=message)
-        for outcome, key in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
-            suite.set(key, str(counts[outcome]))
-    ElementTree.indent(root)
-    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+        suites.append((title, [_case(c, varying) for c in comparisons]))
+    return document("attnbench compare", suites)
+
+
+def _case(c: Comparison, varying: Sequence[str]) -> Case:
+    """One comparison as a test."""
+    return Case(
+        case_text(c.cell, varying),
+        f"{variant_text(c)} {threads_text(c)} threads",
+        c.new.median_s if c.new and c.new.timed else None,
+        "error" if c.wrong else OUTCOMES.get(c.verdict),
+        f"{c.verdict.value} {change(c.ratio)}: {c.reason}",
+    )
 
 
 OUTCOMES = {Verdict.SLOWER: "failure", Verdict.UNCLEAR: "skipped"}
