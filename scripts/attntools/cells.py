@@ -228,6 +228,7 @@ class Results:
     path: str
     sessions: list[Session]
     cells: dict[Identity, Cell]
+    earlier: list[Cell] = field(default_factory=list)  # that a later session of the file replaced
     experiments: list[Row] = field(default_factory=list)
     noise: list[Row] = field(default_factory=list)
     launches: dict[Identity, list[Row]] = field(default_factory=dict)

@@ -68,6 +68,13 @@ def say(tool: str, message: str) -> None:
     print(f"{tool}: {told}", file=sys.stderr, flush=True)
 
 
+def reason(wrong: Exception) -> str:
+    """What a message says of an error, with the file that it is about."""
+    if not isinstance(wrong, OSError):
+        return str(wrong)
+    return f"{f'{wrong.filename}: ' if wrong.filename else ''}{wrong.strerror or wrong}"
+
+
 def _terminated(_signal: int, _frame: FrameType | None) -> NoReturn:
     """Ends the tool as an exception would: what it has begun (such as a worktree) is undone."""
     sys.exit(128 + signal.SIGTERM)
@@ -127,8 +134,7 @@ def guard(tool: str, run: Callable[[], int]) -> NoReturn:
     except BrokenPipeError:
         code = Exit.OK  # the reader of the output closed the pipe
     except OSError as wrong:
-        where = f"{wrong.filename}: " if wrong.filename else ""
-        say(tool, f"{where}{wrong.strerror or wrong}")
+        say(tool, reason(wrong))
         code = UNWRITTEN if isinstance(wrong, OutputError) else Exit.USAGE
     except KeyboardInterrupt:
         say(tool, "interrupted")

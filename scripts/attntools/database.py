@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from attntools.cells import WRONG_STATES, Cell, Results, Session, row_order
+from attntools.cells import WRONG_STATES, Cell, Results, ResultsError, Session, row_order
 from attntools.cli import ToolError
 from attntools.comparable import build_key, machine_key
 from attntools.results import of_lines
@@ -146,11 +146,35 @@ def machines(connection: sqlite3.Connection) -> dict[str, str]:
     }
 
 
-def add(connection: sqlite3.Connection, results: Results) -> int:
-    """Adds the sessions of a file; returns how many were new.  A known one is replaced."""
+def _refuse_fewer(
+    connection: sqlite3.Connection, number: int, session: Session, cells: list[Cell]
+) -> None:
+    """A cut copy of a session must not take the place of the whole one."""
+    identities = {msgspec.json.encode(c.identity).decode() for c in cells}
+    known = connection.execute("SELECT identity FROM cell WHERE session = ?", (number,)).fetchall()
+    lost = sum(identity not in identities for (identity,) in known)
+    if lost:
+        raise ResultsError(
+            f"{session.path}:{session.line}: session {number} has {len(known)} cells, of which "
+            f"{lost} are not in this file; --force replaces it all the same"
+        )
+
+
+def add(connection: sqlite3.Connection, results: Results, *, force: bool = False) -> int:
+    """Adds the sessions of a file; returns how many were new.  A known one is replaced.
+
+    Args:
+        connection: the history.
+        results: the file; a cell that several of its sessions have counts in each of them.
+        force: whether a known session may lose cells.
+
+    Raises:
+        ResultsError: a known session would lose cells.
+    """
     new = 0
     for session in results.sessions:
-        cells = [c for c in results.cells.values() if c.session is session]
+        every = [*results.earlier, *results.cells.values()]
+        cells = [*{c.identity: c for c in every if c.session is session}.values()]
         cells.sort(key=row_order(cells))
         header, key = (
             session.header,
@@ -170,6 +194,8 @@ def add(connection: sqlite3.Connection, results: Results) -> int:
         )
         if row:
             (number,) = row
+            if not force:
+                _refuse_fewer(connection, number, session, cells)
             connection.execute("DELETE FROM cell WHERE session = ?", (number,))
             connection.execute(
                 "UPDATE session SET (id, started, machine, build, cpu, commit_id, dirty, wrong,"

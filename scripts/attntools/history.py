@@ -1,6 +1,8 @@
 """Keeps sessions in a database, and shows how times changed.
 
-    scripts/history add FILE.jsonl [...]            adds sessions; one that is known is replaced
+    scripts/history add FILE.jsonl [...]            adds sessions; one that is known is replaced, if
+                                                    the file has all of its cells, or --force is
+                                                    given; unusable files keep no others out
     scripts/history list                            all sessions
     scripts/history show SESSION                    the cells of one session
     scripts/history trend [TEXT] [--plot DIR]       change points of cells with TEXT in their names
@@ -25,7 +27,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from attntools import database, style, tables, trend
-from attntools.cli import Exit, ToolError, guard, parser, say
+from attntools.cells import ResultsError
+from attntools.cli import Exit, ToolError, guard, parser, reason, say
 from attntools.files import make_directory, write_text
 from attntools.fleet_tables import fleet_of, fleet_text
 from attntools.gate_builds import ROOT
@@ -36,14 +39,26 @@ from attntools.units import change, seconds
 TOOL = "history"
 
 
-def add(connection: sqlite3.Connection, options: argparse.Namespace) -> None:
-    """Adds files; all of them or, if one is unsound, none."""
-    files = [read(path) for path in options.files]
-    for results in files:
+def add(connection: sqlite3.Connection, options: argparse.Namespace) -> Exit:
+    """Adds files, each of them whole or not at all; the exit code says whether one was refused."""
+    refused = 0
+    for path in options.files:
+        connection.execute("SAVEPOINT file")
+        try:
+            results = read(path)
+            new = database.add(connection, results, force=options.force)
+        except (ResultsError, OSError) as wrong:
+            connection.execute("ROLLBACK TO file")
+            say(TOOL, reason(wrong))
+            refused += 1
+            continue
+        finally:
+            connection.execute("RELEASE file")
         for note in results.notes:
-            say(TOOL, note)
-        new = database.add(connection, results)
+            if not results.earlier or " rows replace " not in note:  # each session keeps its own
+                say(TOOL, note)
         print(f"{results.path}: {len(results.sessions)} sessions, {new} new")
+    return Exit.USAGE if refused else Exit.OK
 
 
 def list_sessions(connection: sqlite3.Connection, _options: argparse.Namespace) -> None:
@@ -168,6 +183,7 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     actions = p.add_subparsers(dest="action", required=True, metavar="ACTION")
     one = actions.add_parser("add")
     one.add_argument("files", nargs="+", metavar="FILE")
+    one.add_argument("--force", action="store_true", help="also where a session loses cells")
     one.set_defaults(act=add)
     actions.add_parser("list").set_defaults(act=list_sessions)
     one = actions.add_parser("show")
@@ -199,8 +215,7 @@ def run(argv: Sequence[str] | None = None) -> int:
     if create:
         make_directory(options.database.parent)
     with database.opened(options.database, create=create) as connection:
-        options.act(connection, options)
-    return Exit.OK
+        return options.act(connection, options) or Exit.OK
 
 
 if __name__ == "__main__":

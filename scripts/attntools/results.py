@@ -50,7 +50,7 @@ class _Reader:
     def __init__(self, path: str, with_launches: bool) -> None:
         self.results = Results(path, [], {})
         self.with_launches = with_launches
-        self.replaced: list[tuple[int, int]] = []
+        self.replaced: list[tuple[Cell, int]] = []
 
     def error(self, line: int, message: str) -> ResultsError:
         return ResultsError(f"{self.results.path}:{line}: {message}")
@@ -119,7 +119,9 @@ class _Reader:
         cell.case = cell.case or cell.problem
         earlier = self.results.cells.get(cell.identity)
         if earlier:
-            self.replaced.append((earlier.line, line))
+            self.replaced.append((earlier, line))
+            if earlier.session is not cell.session:
+                self.results.earlier.append(earlier)
         self.results.cells[cell.identity] = cell
 
     def take_other_cell(self, line: int, row: Row) -> None:
@@ -150,7 +152,7 @@ class _Reader:
             first, last = self.replaced[0]
             self.note(
                 f":{last}: {len(self.replaced)} rows replace earlier ones of the same cell"
-                f" (the first that of line {first})"
+                f" (the first that of line {first.line})"
             )
         if not self.results.complete:
             self.note(": the session did not end: cells may be missing")

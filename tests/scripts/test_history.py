@@ -167,14 +167,53 @@ def test_failing_session_never_becomes_a_base(kept, tmp_path: Path) -> None:  # 
     assert outcome.err == "history: session 1 has 1 wrong results: it cannot become a base\n"
 
 
-def test_one_bad_file_adds_none(kept, tmp_path: Path) -> None:  # noqa: ANN001
-    good = session_file(tmp_path, 1, 1e-3)
+def test_one_bad_file_does_not_keep_the_others_out(kept, tmp_path: Path) -> None:  # noqa: ANN001
+    files = [session_file(tmp_path, day, 1e-3) for day in (1, 2)]
     bad = tmp_path / "bad.jsonl"
     bad.write_text("{}\n")
-    outcome = kept("add", good, bad)
+    outcome = kept("add", files[0], bad, tmp_path / "none", files[1])
     assert outcome.code == 4
-    assert outcome.err.startswith(f"history: {bad}:1: ")
-    assert len(kept("list").out.splitlines()) == 1
+    wrong, missing = outcome.err.splitlines()
+    assert wrong.startswith(f"history: {bad}:1: ")
+    assert missing == f"history: {tmp_path / 'none'}: No such file or directory"
+    assert outcome.out == "".join(f"{path}: 1 sessions, 1 new\n" for path in files)
+    assert len(kept("list").out.splitlines()) == 3
+
+
+def test_a_cut_copy_replaces_nothing(kept, tmp_path: Path) -> None:  # noqa: ANN001
+    gemm = sample.cell(kernel="gemm")
+    path = session_file(tmp_path, 1, 1e-3, gemm)
+    kept("add", path)
+    whole = path.read_text()
+    lines = whole.splitlines(keepends=True)
+    other = session_file(tmp_path, 2, 1e-3)
+    for count, lost in ((1, 2), (2, 1)):
+        path.write_text("".join(lines[:count]))
+        outcome = kept("add", path, other)
+        assert outcome.code == 4
+        assert outcome.err.splitlines()[0] == (
+            f"history: {path}:1: session 1 has 2 cells, of which {lost} are not in this file; "
+            "--force replaces it all the same"
+        )
+        assert len(kept("show", 1).out.splitlines()) == 3
+        assert len(kept("list").out.splitlines()) == 3
+    assert kept("add", "--force", path).code == 0
+    assert len(kept("show", 1).out.splitlines()) == 2
+    path.write_text(whole)
+    assert kept("add", path).code == 0
+    assert len(kept("show", 1).out.splitlines()) == 3
+
+
+def test_what_was_exported_can_be_added(kept, tool: Tool, tmp_path: Path) -> None:  # noqa: ANN001
+    """The same cells in every session: each keeps its own rows."""
+    kept("add", *(session_file(tmp_path, day, 1e-3) for day in (1, 2, 3)))
+    out = tmp_path / "out.jsonl"
+    kept("export", "--output", out)
+    other = ("--database", tmp_path / "other.sqlite")
+    added = tool(history, *other, "add", out)
+    assert (added.code, added.out, added.err) == (0, f"{out}: 3 sessions, 3 new\n", "")
+    for session in (1, 2, 3):
+        assert tool(history, *other, "show", session).out == kept("show", session).out
 
 
 def test_missing_foreign_newer_and_locked(kept, tmp_path: Path) -> None:  # noqa: ANN001
