@@ -4,6 +4,7 @@ A session's lines are stored whole, so that an export is a results file again.  
 cells of a session for readers; cells added by version 1 have none and come by their identity.
 """
 
+import json
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -248,6 +249,45 @@ def series(connection: sqlite3.Connection, pattern: str) -> dict[tuple[str, str,
         (pattern,),
     ):
         found.setdefault((name, machine, build), []).append(Point(*point))
+    return found
+
+
+@dataclass
+class Break:
+    """A session that begins something new on its machine."""
+
+    machine: str
+    started: str
+    what: str
+    compared: bool  # whether times are followed across it
+
+
+# What a session's header says of a build, beyond which times are not followed, and of a machine
+# that is otherwise the same.
+BUILT = ("compiler", "flags", "type")
+SYSTEM = ("kernel", "microcode")
+
+
+def breaks(connection: sqlite3.Connection) -> list[Break]:
+    """Where compiler, flags, kernel or microcode of a machine became others, oldest first.
+
+    Of those that come again and again, such as two compilers of one CI, the first time.
+    """
+    found, last, known = [], {}, {}
+    for machine, started, text in connection.execute(
+        "SELECT machine, started, header FROM session ORDER BY started, number"
+    ):
+        header = json.loads(text)
+        for part, names in (("build", BUILT), ("machine", SYSTEM)):
+            now = tuple(header[part].get(name) for name in names)
+            before = last.get((machine, part), now)
+            seen = known.setdefault((machine, part), {now})
+            if now not in seen:
+                pairs = zip(names, before, now, strict=True)
+                what = ", ".join(f"{n} {a or '?'} -> {b or '?'}" for n, a, b in pairs if a != b)
+                found.append(Break(machine, started, what, part == "machine"))
+                seen.add(now)
+            last[machine, part] = now
     return found
 
 

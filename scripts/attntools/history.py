@@ -6,6 +6,8 @@
     scripts/history list                            all sessions
     scripts/history show SESSION                    the cells of one session
     scripts/history trend [TEXT] [--plot DIR]       change points of cells with TEXT in their names
+                                                    that are not accepted; --all: all of them
+    scripts/history trend --fail-on new             the same for CI: exit 1 where one is slower
     scripts/history fleet [--hosts]                 machine types side by side, hosts that are off
     scripts/history accept SESSION [TEXT] --reason WHY
                                                     the level that this session belongs to is the
@@ -16,7 +18,8 @@ Times are followed per cell, machine and compiler; of a fleet each node by itsel
 a wrong result is kept, but cannot be accepted.  The database is --database (default:
 results-local/history.sqlite).
 
-Exit codes: 0 done, 3 output, 4 usage, input or a database that is locked, read-only or foreign.
+Exit codes: 0 done, 1 trend --fail-on new found a slow-down that is not accepted, 3 output, 4 usage,
+input (what could be read was added), or a database that is locked, read-only or foreign.
 """
 
 import argparse
@@ -34,7 +37,7 @@ from attntools.fleet_tables import fleet_of, fleet_text
 from attntools.gate_builds import ROOT
 from attntools.results import read
 from attntools.tables import width_of
-from attntools.units import change, seconds
+from attntools.units import seconds
 
 TOOL = "history"
 
@@ -97,7 +100,7 @@ def show(connection: sqlite3.Connection, options: argparse.Namespace) -> None:
     print(tables.text(head, rows, (False, True, False), colours=False), end="")
 
 
-def show_trend(connection: sqlite3.Connection, options: argparse.Namespace) -> None:
+def show_trend(connection: sqlite3.Connection, options: argparse.Namespace) -> Exit:
     """Change points, with date, commit and size; drawn on request."""
     accepted = {
         (name, session): reason
@@ -105,7 +108,7 @@ def show_trend(connection: sqlite3.Connection, options: argparse.Namespace) -> N
             "SELECT name, session, reason FROM accepted"
         )
     }
-    rows, followed = [], database.series(connection, options.text)
+    rows, followed, known, new = [], database.series(connection, options.text), 0, 0
     machines = database.machines(connection)
     several = len(machines) > 1
     for number, ((name, machine, _build), points) in enumerate(followed.items()):
@@ -115,8 +118,11 @@ def show_trend(connection: sqlite3.Connection, options: argparse.Namespace) -> N
             at = points[c.index]
             level = (accepted.get((name, p.session)) for p in points[c.index : end])
             reason = next(filter(None, level), "")
+            known += bool(reason)
+            new += not reason and c.ratio > 1
             where = (machines[machine],) if several else ()
-            rows.append((name, *where, at.started, at.commit[:12], change(c.ratio), reason))
+            if options.all or not reason:
+                rows.append((name, *where, at.started, at.commit[:12], c.text(points), reason))
         if options.plot and len(points) > 1:
             make_directory(options.plot)
             stem = re.sub(r"[^\w.-]+", "-", f"history-{number:03}-{name}").strip("-")
@@ -125,7 +131,16 @@ def show_trend(connection: sqlite3.Connection, options: argparse.Namespace) -> N
     head = ("cell", *(("machine",) if several else ()), "since", "commit", "change", "accepted")
     numeric = [word == "change" for word in head]
     print(tables.text(head, rows, numeric, colours=False), end="")
-    print(f"{len(followed)} cells followed, {len(rows)} changes")
+    for b in database.breaks(connection):
+        where = f" on {machines[b.machine]}" if several else ""
+        print(f"{'compared all the same' if b.compared else 'not compared'}: {b.what}"
+              f", from {b.started} on{where}")  # fmt: skip
+    hidden = f", {known} of them accepted (--all lists them)" if known and not options.all else ""
+    print(f"{len(followed)} cells followed, {len(rows) + (known if hidden else 0)} changes{hidden}")
+    if options.fail_on and new:
+        say(TOOL, f"{new} slow-downs are not accepted")
+        return Exit.REGRESSION
+    return Exit.OK
 
 
 def accept(connection: sqlite3.Connection, options: argparse.Namespace) -> None:
@@ -192,6 +207,10 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     one = actions.add_parser("trend")
     one.add_argument("text", nargs="?", default="")
     one.add_argument("--plot", type=Path, metavar="DIR")
+    one.add_argument("--all", action="store_true", help="accepted changes, too")
+    one.add_argument(
+        "--fail-on", choices=("new",), help="exit with 1 where a slow-down is not accepted"
+    )
     one.set_defaults(act=show_trend)
     one = actions.add_parser("fleet")
     one.add_argument("--hosts", action="store_true", help="the deviations of every host")
