@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
@@ -60,6 +60,21 @@ def parser(tool: str, description: str | None) -> Parser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+
+
+def refuse_over(output: Path | str, inputs: Iterable[Path | str]) -> None:
+    """Ends a tool whose output would take the place of a file that it reads.
+
+    Raises:
+        ToolError: they are the same file, by whatever names.
+    """
+    for path in inputs:
+        try:
+            same = os.path.samefile(output, path)
+        except OSError:  # one of them is not there
+            continue
+        if same and Path(path).is_file():
+            raise ToolError(f"{output}: is an input, which this would write over")
 
 
 def say(tool: str, message: str) -> None:

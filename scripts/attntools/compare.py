@@ -43,7 +43,7 @@ from collections.abc import Iterable, Sequence
 
 from attntools import ours_against_best
 from attntools.cells import RIVALS, Results
-from attntools.cli import Exit, ToolError, guard, parser, say
+from attntools.cli import Exit, ToolError, guard, parser, refuse_over, say
 from attntools.comparable import incomparable
 from attntools.comparison import (
     COLUMNS,
@@ -162,6 +162,7 @@ def rivals_table(results: Results, options: argparse.Namespace, width: int | Non
 def run(argv: Sequence[str] | None = None) -> int:
     """The tool."""
     options = arguments(argv)
+    refuse_over(options.output, options.files)
     results = read_all(options.files)
     for r in results:
         for note in r.notes:

@@ -22,7 +22,7 @@ from typing import Any
 import msgspec
 
 from attntools.cells import Cell, Identity, Results, Row
-from attntools.cli import Exit, ToolError, guard, parser, say
+from attntools.cli import Exit, ToolError, guard, parser, refuse_over, say
 from attntools.files import replacing, write_text
 from attntools.results import read
 from attntools.schema import USUAL
@@ -175,6 +175,7 @@ def run(argv: Sequence[str] | None = None) -> int:
     p.add_argument("--format", choices=("gbench", "csv", "parquet"), required=True)
     p.add_argument("--output", default="-", metavar="FILE", help="- for standard output")
     options = p.parse_args(argv)
+    refuse_over(options.output, [options.file])
     results = read(options.file)
     for note in results.notes:
         say(TOOL, note)

@@ -37,7 +37,7 @@ from pathlib import Path
 
 from attntools import icount, selection
 from attntools.cells import RIVALS, Identity, Results
-from attntools.cli import Exit, ToolError, guard, parser, say, scratch_folder
+from attntools.cli import Exit, ToolError, guard, parser, refuse_over, say, scratch_folder
 from attntools.comparable import incomparable
 from attntools.compare import percentage
 from attntools.comparison import THRESHOLD, Verdict
@@ -297,6 +297,7 @@ def run(argv: Sequence[str] | None = None) -> int:
     options = arguments(argv)
     if options.dry_run:
         return dry_run(options)
+    refuse_over(options.output, [options.base, options.new, *options.plugin])
     try:
         refuse_unwritable(options.output)
         try:

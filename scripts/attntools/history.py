@@ -31,7 +31,7 @@ from pathlib import Path
 
 from attntools import database, style, tables, trend
 from attntools.cells import ResultsError
-from attntools.cli import Exit, ToolError, guard, parser, reason, say
+from attntools.cli import Exit, ToolError, guard, parser, reason, refuse_over, say
 from attntools.files import make_directory, write_text
 from attntools.fleet_tables import fleet_of, fleet_text
 from attntools.gate_builds import ROOT
@@ -174,6 +174,7 @@ def accept(connection: sqlite3.Connection, options: argparse.Namespace) -> None:
 
 def export(connection: sqlite3.Connection, options: argparse.Namespace) -> None:
     """Sessions as a results file."""
+    refuse_over(options.output, [options.database])
     if options.session is not None:
         _known(connection, options.session)
     numbers = connection.execute(

@@ -288,6 +288,13 @@ def test_unwritable_summary_is_refused_before_anything_runs(tool: Tool, tmp_path
     assert not log.exists()
 
 
+def test_a_summary_over_a_program_is_refused(tool: Tool, tmp_path: Path) -> None:
+    base, new = fake.program(tmp_path / "base"), fake.program(tmp_path / "next")
+    outcome = tool(gate, "--base", base, "--new", new, "--output", new)
+    assert (outcome.code, "write over" in outcome.err) == (4, True)
+    assert new.read_text().startswith("#!")
+
+
 def test_launches_are_in_abba_order(tool: Tool, tmp_path: Path) -> None:
     log = tmp_path / "log"
     first = fake.program(tmp_path / "A", log=log)
