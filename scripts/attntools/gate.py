@@ -35,7 +35,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from attntools import icount, selection
+from attntools import gate_junit, icount, selection
 from attntools.cells import RIVALS, Identity, Results
 from attntools.cli import Exit, ToolError, guard, parser, refuse_over, say, scratch_folder
 from attntools.comparable import incomparable
@@ -97,6 +97,7 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     p = parser(TOOL, __doc__)
     p.add_argument("--base", required=True, metavar="REF|BUILD")
     p.add_argument("--new", required=True, metavar="REF|BUILD")
+    p.add_argument("--junit", metavar="FILE", help="the same as JUnit XML, one test per cell")
     p.add_argument(
         "--dry-run", action="store_true", help="build, check, say how long it takes, and end"
     )
@@ -299,15 +300,20 @@ def run(argv: Sequence[str] | None = None) -> int:
         return dry_run(options)
     refuse_over(options.output, [options.base, options.new, *options.plugin])
     try:
-        refuse_unwritable(options.output)
+        for path in filter(None, (options.output, options.junit)):
+            refuse_unwritable(path)
         try:
             with scratch_folder("attnbench-gate-") as folder:
                 outcome = gate(options, folder)
         except ToolError as wrong:
             if options.output != "-":  # standard error has it already
                 write_text(options.output, no_answer(str(wrong)))
+            if options.junit:
+                write_text(options.junit, gate_junit.no_answer(str(wrong)))
             raise
         write_text(options.output, markdown(outcome))
+        if options.junit:
+            write_text(options.junit, gate_junit.junit(outcome))
     except OutputError as wrong:  # the tools' usual code for this means "too noisy" here
         raise ToolError(f"{wrong.filename}: {wrong.strerror}") from None
     if options.output != "-":

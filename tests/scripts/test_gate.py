@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from xml.etree import ElementTree
 
 import fake
 import numpy as np
@@ -170,6 +171,28 @@ def test_what_would_have_been_seen_in_true_words(gated) -> None:  # noqa: ANN001
     assert outcome.code == 2
     assert re.search(r"`.*next` against `.*base`, no launches to compare in \d+ s on ", outcome.out)
     assert "pairs" not in outcome.out + outcome.err
+
+
+def test_junit_has_a_test_per_cell(gated, tmp_path: Path) -> None:  # noqa: ANN001
+    out, chosen = tmp_path / "gate.xml", ("--kernel", "flash,gemm")
+
+    def tests(*options: str, **new: object) -> dict[str, str]:
+        gated(None, *chosen, *options, "--junit", str(out), **new)
+        suite = ElementTree.parse(out).getroot()[0]
+        kinds = {c.get("name"): c[0].tag if len(c) else "passed" for c in suite}
+        for kind, key in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
+            assert suite.get(key) == str(list(kinds.values()).count(kind))
+        return kinds
+
+    flash, gemm = "flash/avx2 1 threads", "gemm/avx2 1 threads"
+    assert tests() == {flash: "passed", gemm: "passed"}
+    assert tests(factor=1.05) == {flash: "failure", gemm: "failure"}
+    assert tests(state="failed", broken="gemm") == {flash: "passed", gemm: "error"}
+    assert tests(noise=0.2) == {flash: "skipped", gemm: "skipped"}
+    assert tests(lacks="gemm") == {flash: "passed", gemm: "skipped"}
+    assert tests(usage=True) == {"the comparison": "error"}
+    why = ElementTree.parse(out).getroot()[0][0][0].get("message")
+    assert "no kernel of this name" in why
 
 
 def test_dry_run_says_how_long_it_takes(gated, tmp_path: Path) -> None:  # noqa: ANN001
