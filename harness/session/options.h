@@ -60,6 +60,9 @@ void options_init(struct options *options);
 bool options_parse(struct options *options, int argc, const char *const *argv, char *message,
                    size_t message_size);
 
+/* Whether an argument asks for help: --help or -h. */
+bool options_is_help(const char *argument);
+
 /* Overview of the commands, and one command's page. */
 void options_print_commands(FILE *out);
 void options_print_help(FILE *out, enum command command);
