@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "session/launch.h"
 #include "base/progress.h"
@@ -107,6 +108,18 @@ static bool set_paths(const struct options *options, struct protocol_request *re
     return true;
 }
 
+/* Whether the output would take the place of the input, by whatever names; devices do not. */
+static bool writes_over(const struct protocol_request *request, char *message, size_t size)
+{
+    struct stat in, out;
+    if (stat(request->path_in, &in) != 0 || stat(request->path_out, &out) != 0 ||
+        !S_ISREG(in.st_mode) || in.st_dev != out.st_dev || in.st_ino != out.st_ino)
+        return false;
+    snprintf(message, size, "--output %s is the input, which it would write over",
+             request->path_out);
+    return true;
+}
+
 /* Completes the problem from an open file; returns EXIT_AS_ASKED, or another code and its message. */
 static int complete(const struct operands_file *file, const char *text, struct attn_problem *p,
                     char *message, size_t size)
@@ -149,7 +162,7 @@ static int prepare(const struct options *options, struct protocol_request *reque
                    size_t size)
 {
     if (!fill_request(options, request, message, size) ||
-        !set_paths(options, request, message, size))
+        !set_paths(options, request, message, size) || writes_over(request, message, size))
         return EXIT_USAGE;
     if (!safetensors_writable(request->path_out, message, size))
         return EXIT_ENVIRONMENT;

@@ -250,6 +250,15 @@ class Refused(EvalTest):
             self.refused(self.words("naive", problem), 2, message + self.file)
             self.assertFalse(os.path.exists(self.result))
 
+    def test_the_input_is_not_written_over(self) -> None:
+        safetensors(self.file, dense())
+        before = pathlib.Path(self.file).read_bytes()
+        link = self.directory / "link"
+        link.symlink_to(self.file)
+        for self.result in (self.file, str(link), f"{self.directory}/./in.safetensors"):
+            self.refused(self.words("naive", ""), 2, f"--output {self.result} is the input")
+            self.assertEqual(pathlib.Path(self.file).read_bytes(), before)
+
     def test_infinities_are_no_mistake(self) -> None:
         """A bias of -inf hides, a sink of -inf is none, also where nothing is left."""
         safetensors(self.file, dense(bias=([6], [-INF] * 6, "F32"), sinks=([2], [-INF] * 2, "F32")))
