@@ -43,7 +43,7 @@ static bool find_experiment(struct asked *asked, const char *name, char *message
     return false;
 }
 
-static const char *const flags[] = {"quick", "output", "plugin", "help"};
+static const char *const flags[] = {"quick", "output", "force", "plugin", "help"};
 
 static void unknown(const struct asked *asked, const char *argument, char *message, size_t size)
 {
@@ -80,8 +80,12 @@ static int take(struct asked *asked, int argc, const char *const *argv, char *me
     const bool joined = name[length] == '=';
     const char *value = joined ? name + length + 1 : argc > 1 ? argv[1] : NULL;
     const int used = joined ? 1 : 2;
-    if (options_is_help(argv[0]) || strcmp(name, "quick") == 0) {
-        *(options_is_help(argv[0]) ? &asked->help : &asked->quick) = true;
+    bool *const flag = options_is_help(argv[0])     ? &asked->help
+                       : strcmp(name, "quick") == 0 ? &asked->quick
+                       : strcmp(name, "force") == 0 ? &asked->force
+                                                    : NULL;
+    if (flag) {
+        *flag = true;
         return 1;
     }
     const bool output = length == 6 && strncmp(name, "output", 6) == 0;

@@ -49,6 +49,7 @@ struct options {
     const char *output, *resume, *input, *hostfile;
     const char *operand; /* the one word that is no option, of commands that take one */
     size_t row;
+    bool force; /* to replace the file of output */
     bool json;
     bool matrix;
 };

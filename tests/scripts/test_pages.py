@@ -40,6 +40,19 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert [link for link in links if not leads_somewhere(page, link)] == []
 
 
+@pytest.mark.parametrize("page", ["README.md", "docs/attention.md", "docs/TOUR.md"])
+def test_commands_can_be_given_twice(page: str) -> None:
+    """A results file that is there is replaced where --force says so alone."""
+    text = (ROOT / page).read_text().replace("\\\n", " ")
+    writes = [
+        line
+        for line in text.splitlines()
+        if re.match(r" {4}\S*(attnbench (run|experiment)|scripts/bench) .*--output ", line)
+    ]
+    assert writes
+    assert [line for line in writes if "--force" not in line] == []
+
+
 def test_the_page_on_eval_writes_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/eval.md").read_text(), re.DOTALL)
     monkeypatch.chdir(tmp_path)
