@@ -54,7 +54,7 @@ def test_commands_can_be_given_twice(page: str) -> None:
 
 
 def test_the_page_on_eval_writes_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/eval.md").read_text(), re.DOTALL)
+    code, _ = re.findall(r"```python\n(.*?)```", (ROOT / "docs/eval.md").read_text(), re.DOTALL)
     monkeypatch.chdir(tmp_path)
     exec(compile(code, "docs/eval.md", "exec"), {})
     found = load_file("in.safetensors")
