@@ -3,6 +3,7 @@
 import hashlib
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import time
@@ -91,7 +92,7 @@ def telling(lines: Sequence[str]) -> list[str]:
 
 
 def _failed(what: str, arguments: list[str], lines: list[str], code: Exit) -> ToolError:
-    told = [f"{what} failed ({' '.join(arguments[:3])} ...):", *telling(lines)]
+    told = [f"{what} failed ({shlex.join(arguments[:3])} ...):", *telling(lines)]
     return ToolError("\n  ".join(told), code)
 
 
