@@ -112,6 +112,17 @@ bool scan_number(struct piece piece, uint64_t max, uint64_t *value, const char *
     return true;
 }
 
+bool scan_count(struct piece piece, uint64_t max, uint64_t *value, const char **why)
+{
+    const char unit = piece.length > 1 ? piece.at[piece.length - 1] : 0;
+    const uint64_t factor = unit == 'k' ? 1 << 10 : unit == 'M' ? 1 << 20 : 1;
+    piece.length -= factor > 1;
+    if (!scan_number(piece, max, value, why))
+        return false;
+    *why = "is too large";
+    return *value <= max / factor && ((*value *= factor), true);
+}
+
 bool scan_float(struct piece piece, float *value, const char **why)
 {
     char text[64], *end;
@@ -194,17 +205,36 @@ size_t scan_distance(struct piece piece, const char *word)
     return rows[piece.length % 3][n];
 }
 
+static bool begins(const char *word, struct piece with)
+{
+    return strncmp(word, with.at, with.length) == 0;
+}
+
 void scan_offer(struct scan_choice *choice, const char *word)
 {
     const size_t distance = scan_distance(choice->given, word);
     const size_t allowed = choice->given.length < 3 ? 1 : 2;
     const size_t used = strlen(choice->all);
     snprintf(choice->all + used, sizeof choice->all - used, "%s%s", used ? ", " : "", word);
-    if (distance > allowed || distance >= choice->given.length ||
-        (choice->nearest && distance >= choice->distance))
+    if (distance > allowed || distance >= choice->given.length)
+        return;
+    /* Of words that are as near the first, or the first that begins as the given one: sk is skv. */
+    if (choice->nearest &&
+        (distance > choice->distance ||
+         (distance == choice->distance &&
+          !(begins(word, choice->given) && !begins(choice->nearest, choice->given)))))
         return;
     choice->nearest = word;
     choice->distance = distance;
+}
+
+void scan_offer_synonyms(struct scan_choice *choice, const struct scan_synonym *synonyms)
+{
+    for (; synonyms->given; synonyms++)
+        if (piece_is(choice->given, synonyms->given)) {
+            choice->nearest = synonyms->word;
+            choice->distance = 0;
+        }
 }
 
 const char *scan_advice(const struct scan_choice *choice, const char *otherwise,

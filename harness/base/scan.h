@@ -38,6 +38,9 @@ bool piece_is_text(struct piece piece);
 /* Decimal digits only, at most `max`.  False sets *why: "is not a whole number", ... */
 bool scan_number(struct piece piece, uint64_t max, uint64_t *value, const char **why);
 
+/* The same with a unit: 16k is 16384, 2M is 2097152. */
+bool scan_count(struct piece piece, uint64_t max, uint64_t *value, const char **why);
+
 /* A finite decimal f32, such as 0.125 or -1e-3; -0 becomes 0. */
 bool scan_float(struct piece piece, float *value, const char **why);
 
@@ -61,6 +64,13 @@ struct scan_choice {
     char all[160]; /* the words offered, comma between */
 };
 void scan_offer(struct scan_choice *choice, const char *word);
+
+/* Words of other programs, and what they are called here; the last has no name. */
+struct scan_synonym {
+    const char *given, *word;
+};
+/* Takes what the given word is called here for the nearest word, however far its letters are. */
+void scan_offer_synonyms(struct scan_choice *choice, const struct scan_synonym *synonyms);
 
 #define SCAN_ADVICE 192
 /* "did you mean 'x'?", or where nothing is near `otherwise` and all words: "keys are a, b". */

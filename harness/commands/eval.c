@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "session/launch.h"
 #include "base/progress.h"
@@ -107,6 +108,18 @@ static bool set_paths(const struct options *options, struct protocol_request *re
     return true;
 }
 
+/* Whether the output would take the place of the input, by whatever names; devices do not. */
+static bool writes_over(const struct protocol_request *request, char *message, size_t size)
+{
+    struct stat in, out;
+    if (stat(request->path_in, &in) != 0 || stat(request->path_out, &out) != 0 ||
+        !S_ISREG(in.st_mode) || in.st_dev != out.st_dev || in.st_ino != out.st_ino)
+        return false;
+    snprintf(message, size, "--output %s is the input, which it would write over",
+             request->path_out);
+    return true;
+}
+
 /* Completes the problem from an open file; returns EXIT_AS_ASKED, or another code and its message. */
 static int complete(const struct operands_file *file, const char *text, struct attn_problem *p,
                     char *message, size_t size)
@@ -127,6 +140,58 @@ static int complete(const struct operands_file *file, const char *text, struct a
     return operands_file_shape(file, p, &shape, message, size) ? EXIT_AS_ASKED : EXIT_ENVIRONMENT;
 }
 
+/* ---- what a user may not have meant ---------------------------------------------------------- */
+
+#define NAMES 256 /* of kernels, in a message */
+
+/* The kernels that compute in double, comma between. */
+static void double_kernels(char names[NAMES])
+{
+    const struct attn_kernel *kernel;
+    const char *last = "";
+    size_t n = 0;
+    *names = 0;
+    for (size_t i = 0; (kernel = catalogue_at(i)); i++)
+        if (kernel->caps.dtypes & 1u << ATTN_F64 && strcmp(kernel->name, last) != 0 && n < NAMES) {
+            last = kernel->name;
+            n += (size_t)snprintf(names + n, NAMES - n, "%s%s", n ? ", " : "", last);
+        }
+}
+
+/* Whether there are no numbers but 0 and 1, and a 1. */
+static bool of_zeros_and_ones(const struct safetensor *t)
+{
+    size_t count = 1;
+    bool one = false;
+    for (size_t n = 0; n < t->rank; n++)
+        count *= t->shape[n];
+    for (size_t n = 0; n < count; n++) {
+        const double x = safetensors_get(t, n);
+        if (x != 0 && x != 1)
+            return false;
+        one |= x == 1;
+    }
+    return one;
+}
+
+static void note(const struct operands_file *file, const char *text, const struct attn_problem *p)
+{
+    char name[sizeof((struct input *)0)->prefix + 8], kernels[NAMES];
+    snprintf(name, sizeof name, "%sq", file->prefix);
+    const struct safetensor *q = safetensors_find(file->file, name);
+    if (q && q->dtype == ATTN_F64 && !parse_gives(text, "dtype")) {
+        double_kernels(kernels);
+        progress_say("%s is f64 and is computed in f32; with --problem dtype=f64 in double, by %s",
+                     name, kernels);
+    }
+    snprintf(name, sizeof name, "%smask", file->prefix);
+    const struct safetensor *mask = safetensors_find(file->file, name);
+    if (mask && p->mask & ATTN_MASK_BIAS && !(p->mask & ATTN_MASK_BOOL) && of_zeros_and_ones(mask))
+        progress_say("%s has zeros and ones alone and is added to the scores; for a boolean mask, "
+                     "1 = attend, store bool",
+                     name);
+}
+
 static int read_problem(const struct options *options, struct protocol_request *r, char *message,
                         size_t size)
 {
@@ -138,6 +203,8 @@ static int read_problem(const struct options *options, struct protocol_request *
     const char *text = options->problem_count ? options->problems[0] : NULL;
     const int code =
         opened ? complete(&file, text, &r->c.problem, message, size) : EXIT_ENVIRONMENT;
+    if (code == EXIT_AS_ASKED)
+        note(&file, text, &r->c.problem);
     safetensors_close(opened);
     return code;
 }
@@ -149,7 +216,7 @@ static int prepare(const struct options *options, struct protocol_request *reque
                    size_t size)
 {
     if (!fill_request(options, request, message, size) ||
-        !set_paths(options, request, message, size))
+        !set_paths(options, request, message, size) || writes_over(request, message, size))
         return EXIT_USAGE;
     if (!safetensors_writable(request->path_out, message, size))
         return EXIT_ENVIRONMENT;
@@ -188,6 +255,11 @@ int eval_command(const struct options *options, int argc, const char *const *arg
     if (!launch.interrupted && launch.state != CELL_OK)
         progress_say("%s/%s: %s: %s", request.kernel, isa, cell_state_name(launch.state),
                      launch.why);
+    if (launch.state == CELL_UNSUPPORTED && request.c.problem.dtype == ATTN_F64) {
+        char kernels[NAMES];
+        double_kernels(kernels);
+        progress_say("kernels that compute in f64: %s", kernels);
+    }
     launch_free(&launch);
     if (launch.interrupted)
         return EXIT_INTERRUPTED;

@@ -201,7 +201,9 @@ static bool open_session(struct running *r, int argc, const char *const *argv)
     options_init(&options);
     r->machine = machine_open(NULL, r->message, sizeof r->message);
     if (r->machine && r->asked.output)
-        r->journal = journal_create(r->asked.output, r->message, sizeof r->message);
+        r->journal =
+            journal_create(r->asked.output, r->asked.force ? JOURNAL_REPLACE : JOURNAL_ONCE,
+                           r->message, sizeof r->message);
     if (!r->machine || (r->asked.output && !r->journal)) {
         json_decref(command);
         return false;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "session/options.h"
+#include "list.h"
 #include "base/progress.h"
 #include "results/report.h"
 #include "base/scan.h"
@@ -20,6 +21,9 @@ static const struct {
      "Marks and columns; a wider terminal shows more columns.", report_help_columns},
     {"flags", "letters that say how to read a row",
      "Flags say how to read a row; no sample is dropped because of one.", report_help_flags},
+    {"problem", "keys of a problem, their values and their defaults",
+     "A problem is key=value,...; lengths may have a unit: 16k is 16384, 2M is 2097152.",
+     list_keys},
     {"states", "words that stand in place of a time",
      "A row without a time has a state instead, with its reason.", report_help_states},
 };
@@ -67,7 +71,7 @@ int help_command(int argc, const char *const *argv)
         progress_say("help takes one topic");
         return EXIT_USAGE;
     }
-    if (argc < 2 || strcmp(argv[1], "--help") == 0)
+    if (argc < 2 || options_is_help(argv[1]))
         print_topics();
     else if (options_command(argv[1], &command) && command != COMMAND_HELP)
         options_print_help(stdout, command);

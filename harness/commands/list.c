@@ -198,7 +198,7 @@ static void print_suites(void)
     }
 }
 
-static void print_keys(void)
+void list_keys(void)
 {
     const struct parse_key_help *key;
     for (size_t i = 0; (key = parse_key_help(i)); i++) {
@@ -230,7 +230,7 @@ static void print_text(void)
     printf("\nexperiments\n");
     experiment_print_list(stdout, report_output.width);
     printf("\nkeys of a problem, their values, their defaults\n");
-    print_keys();
+    list_keys();
 }
 
 int list_command(const struct options *options, int argc, const char *const *argv)

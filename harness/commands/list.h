@@ -6,6 +6,9 @@
 
 #include "session/options.h"
 
+/* The keys of a problem, a line each. */
+void list_keys(void);
+
 int list_command(const struct options *options, int argc, const char *const *argv);
 
 #endif

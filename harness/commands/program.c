@@ -99,7 +99,7 @@ int program_main(int argc, char **argv)
         return worker_main();
     if (strcmp(name, "--version") == 0)
         return print_version();
-    if (argc < 2 || strcmp(name, "--help") == 0) {
+    if (argc < 2 || options_is_help(name)) {
         options_print_commands(argc < 2 ? stderr : stdout);
         return argc < 2 ? EXIT_USAGE : printed();
     }

@@ -274,7 +274,9 @@ static int begin(struct run *run, int argc, const char *const *argv)
     if (resumed && resume_cells(run->journal, &run->session))
         progress_say("%s was begun by another build: unfinished cells start over", resumed);
     if (!resumed && run->options.output &&
-        !(run->journal = journal_create(run->options.output, message, size)))
+        !(run->journal = journal_create(run->options.output,
+                                        run->options.force ? JOURNAL_REPLACE : JOURNAL_RESUMABLE,
+                                        message, size)))
         return EXIT_ENVIRONMENT;
     return EXIT_AS_ASKED;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/scan.h"
+#include "session/options.h"
 
 static const char *const busy[] = {"wait", "go-on", NULL};
 
@@ -42,7 +43,7 @@ static bool find_experiment(struct asked *asked, const char *name, char *message
     return false;
 }
 
-static const char *const flags[] = {"quick", "output", "plugin", "help"};
+static const char *const flags[] = {"quick", "output", "force", "plugin", "help"};
 
 static void unknown(const struct asked *asked, const char *argument, char *message, size_t size)
 {
@@ -79,8 +80,12 @@ static int take(struct asked *asked, int argc, const char *const *argv, char *me
     const bool joined = name[length] == '=';
     const char *value = joined ? name + length + 1 : argc > 1 ? argv[1] : NULL;
     const int used = joined ? 1 : 2;
-    if (strcmp(name, "help") == 0 || strcmp(name, "quick") == 0) {
-        *(strcmp(name, "help") == 0 ? &asked->help : &asked->quick) = true;
+    bool *const flag = options_is_help(argv[0])     ? &asked->help
+                       : strcmp(name, "quick") == 0 ? &asked->quick
+                       : strcmp(name, "force") == 0 ? &asked->force
+                                                    : NULL;
+    if (flag) {
+        *flag = true;
         return 1;
     }
     const bool output = length == 6 && strncmp(name, "output", 6) == 0;
@@ -126,7 +131,8 @@ bool asked_parse(struct asked *asked, int argc, const char *const *argv, char *m
 {
     *asked = (struct asked){.given = json_object()};
     int i = 1;
-    if (argc > 1 && strncmp(argv[1], "--", 2) != 0) {
+    const bool named = argc > 1 && strncmp(argv[1], "--", 2) != 0 && !options_is_help(argv[1]);
+    if (named) {
         if (!find_experiment(asked, argv[1], message, message_size))
             return false;
         i = 2;
@@ -134,7 +140,7 @@ bool asked_parse(struct asked *asked, int argc, const char *const *argv, char *m
     for (int used; i < argc; i += used)
         if ((used = take(asked, argc - i, argv + i, message, message_size)) == 0)
             return false;
-    if (argc < 2 || (strncmp(argv[1], "--", 2) == 0 && !asked->help)) {
+    if (!named && !asked->help) {
         snprintf(message, message_size,
                  "experiment takes a name, or all; attnbench experiment --help lists them");
         return false;

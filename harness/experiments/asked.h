@@ -9,7 +9,7 @@
 
 struct asked {
     const struct experiment *experiment; /* NULL: all of them */
-    bool help, quick;
+    bool help, quick, force;
     const char *output;
     int threads; /* 0: every core */
     json_int_t seed;

@@ -37,6 +37,7 @@ static void print_common(FILE *out)
         {"--quick", "smaller numbers, in seconds"},
         {"--plugin FILE", "kernels from a shared object or a program; repeatable"},
         {"--output FILE", "results as JSON Lines; - for standard output"},
+        {"--force", "replace the file of --output"},
         {"--help", "this page"},
     };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)

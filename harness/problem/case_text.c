@@ -37,12 +37,24 @@ static bool read_input(struct piece text, struct problem_case *c, struct parse_e
     return true;
 }
 
+/* Up to the first blank that stands behind no comma; *rest is what follows. */
+static struct piece split_problem(struct piece *rest)
+{
+    const char *const end = rest->at + rest->length, *at = rest->at;
+    bool goes_on = false;
+    for (; at < end && (goes_on || !strchr(SCAN_BLANKS, *at)); at++)
+        if (!strchr(SCAN_BLANKS, *at))
+            goes_on = *at == ',';
+    const struct piece problem = piece_trim(piece_from(rest->at, at));
+    *rest = piece_from(at, end);
+    return problem;
+}
+
 bool case_text_read(struct piece text, struct problem_case *c, struct parse_error *error)
 {
     char copy[PARSE_TEXT];
-    bool more;
     struct piece rest = piece_trim(text);
-    const struct piece problem = piece_split(&rest, SCAN_BLANKS, &more);
+    const struct piece problem = split_problem(&rest);
     const struct piece input = piece_trim(rest);
     const size_t problem_at = (size_t)(problem.at - text.at);
     const size_t input_at = (size_t)(input.at - text.at);

@@ -216,8 +216,11 @@ static bool take_dense(const struct completion *c, enum operand which, size_t *b
 {
     const struct safetensor *t = c->t[which];
     const bool given = parse_gives(c->text, "hq") || parse_gives(c->text, "hkv");
+    if (t->rank == 2)
+        return refuse_tensor(c, which, ", not (B, H, S, D); of one head, store x[None, None]");
     if (t->rank == 3 && !given)
-        return refuse_tensor(c, which, ": (B, S, H * D) needs hq and hkv in --problem");
+        return refuse_tensor(c, which,
+                             ": (B, S, H * D) needs hq and hkv in --problem; (H, S, D) is x[None]");
     if (t->rank == 3 && t->shape[2] % *heads)
         return refuse_tensor(c, which, ", whose last dimension its heads do not divide");
     if (t->rank != 3 && t->rank != 4)

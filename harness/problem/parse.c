@@ -73,12 +73,25 @@ static bool read_value(struct reading *r, enum parse_key_id id, struct piece val
     for (size_t i = 0; i < targets; i++) {
         const struct parse_key *target = key->kind ? key : &parse_keys[key->sets[i]];
         const char *why;
-        char quoted[SCAN_QUOTED];
-        if (!target->kind->read(target, value, &r->problem, &why))
-            return fail(r, value.at, "%s=%s %s; expected %s", key->help.name,
-                        scan_quote(value, quoted), why, key->help.form);
+        char quoted[SCAN_QUOTED], advice[SCAN_ADVICE];
+        if (target->kind->read(target, value, &r->problem, &why))
+            continue;
+        scan_quote(value, quoted);
+        if (parse_meant(target, value, advice))
+            return fail(r, value.at, "%s=%s %s; %s", key->help.name, quoted, why, advice);
+        return fail(r, value.at, "%s=%s %s; expected %s", key->help.name, quoted, why,
+                    key->help.form);
     }
     return true;
+}
+
+/* Up to the next comma, behind which blanks may stand. */
+static struct piece next_item(struct piece *rest, bool *more)
+{
+    struct piece item = piece_split(rest, ",", more);
+    for (; item.length && strchr(SCAN_BLANKS, *item.at); item.length--)
+        item.at++;
+    return item;
 }
 
 /* One key=value. */
@@ -170,7 +183,7 @@ bool parse_problem(const char *text, struct attn_problem *problem, struct parse_
     if (!rest.length)
         return fail(&r, text, "the problem is empty; expected key=value,...");
     for (bool more = true; more;)
-        if (!read_item(&r, piece_split(&rest, ",", &more)))
+        if (!read_item(&r, next_item(&rest, &more)))
             return false;
     read_standards(&r);
     if (!check_whole(&r))
@@ -233,7 +246,7 @@ bool parse_agrees_with_file(const char *text, const struct attn_problem *found, 
     bool agree = parse_problem(text, &given, &error);
     assert(agree);
     for (bool more = true; more && agree;) {
-        const struct piece item = piece_split(&rest, ",", &more);
+        const struct piece item = next_item(&rest, &more);
         const enum parse_key_id id = key_of(item);
         for (size_t i = 0; agree && i < (parse_keys[id].kind ? 1 : 2); i++) {
             const enum parse_key_id target = parse_keys[id].kind ? id : parse_keys[id].sets[i];
@@ -249,7 +262,7 @@ bool parse_gives(const char *text, const char *key)
     struct piece rest = {text, text ? strlen(text) : 0};
     bool given = false;
     for (bool more = rest.length; more && !given;) {
-        const struct parse_key *k = &parse_keys[key_of(piece_split(&rest, ",", &more))];
+        const struct parse_key *k = &parse_keys[key_of(next_item(&rest, &more))];
         given = strcmp(k->help.name, key) == 0 ||
                 (!k->kind && (strcmp(parse_keys[k->sets[0]].help.name, key) == 0 ||
                               strcmp(parse_keys[k->sets[1]].help.name, key) == 0));

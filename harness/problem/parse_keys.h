@@ -77,4 +77,7 @@ struct parse_key {
 
 extern const struct parse_key parse_keys[KEY_COUNT];
 
+/* "did you mean 'bf16'?" where a value is near one of the key's words, or what others call it. */
+bool parse_meant(const struct parse_key *key, struct piece value, char text[SCAN_ADVICE]);
+
 #endif

@@ -25,7 +25,7 @@ static bool read_size(const struct parse_key *key, struct piece value, struct at
                       const char **why)
 {
     uint64_t n;
-    if (!scan_number(value, PTRDIFF_MAX, &n, why))
+    if (!scan_count(value, PTRDIFF_MAX, &n, why))
         return false;
     *why = "is less than 1";
     if (!n && !key->option)
@@ -103,6 +103,46 @@ static const struct parse_name *find_name(const struct parse_name *names, struct
     return NULL;
 }
 
+/* Types as other programs call them. */
+static const struct scan_synonym types[] = {
+    {"float", "f32"},  {"float32", "f32"},   {"single", "f32"},  {"fp32", "f32"},
+    {"half", "f16"},   {"float16", "f16"},   {"fp16", "f16"},    {"bfloat", "bf16"},
+    {"double", "f64"}, {"bfloat16", "bf16"}, {"float64", "f64"}, {"fp64", "f64"},
+    {"int8", "i8"},    {NULL, NULL},
+};
+
+/* The types of this key; nothing for a word that is another type. */
+static void offer_types(const struct parse_key *key, struct piece value, struct scan_choice *choice)
+{
+    char name[PARSE_VALUE];
+    enum attn_dtype dtype;
+    if (piece_copy(value, name, sizeof name) && attn_dtype_parse(name, &dtype))
+        return;
+    for (size_t i = 0; i < ATTN_DTYPE_COUNT; i++)
+        if (key->dtypes & 1u << i)
+            scan_offer(choice, attn_dtype_name((enum attn_dtype)i));
+    const char *const near = choice->nearest;
+    scan_offer_synonyms(choice, types);
+    if (choice->nearest &&
+        (!attn_dtype_parse(choice->nearest, &dtype) || !(key->dtypes & 1u << dtype)))
+        choice->nearest = near;
+}
+
+bool parse_meant(const struct parse_key *key, struct piece value, char text[SCAN_ADVICE])
+{
+    struct scan_choice choice = {.given = value};
+    if (key->dtypes)
+        offer_types(key, value, &choice);
+    for (bool more = key->kind == &parse_kind_set; more && !choice.nearest;) {
+        choice = (struct scan_choice){.given = piece_split(&value, "+", &more)};
+        const bool known = find_name(key->names, choice.given);
+        for (const struct parse_name *name = key->names; name->name && !known; name++)
+            scan_offer(&choice, name->name);
+    }
+    scan_advice(&choice, "", text);
+    return choice.nearest;
+}
+
 /* One of the names. */
 static bool read_choice(const struct parse_key *key, struct piece value,
                         struct attn_problem *problem, const char **why)
@@ -161,7 +201,7 @@ static bool read_limit(struct piece value, ptrdiff_t *limit, const char **why)
     *limit = -1;
     if (piece_is(value, "-1"))
         return true;
-    if (!scan_number(value, PTRDIFF_MAX / 2, &n, why))
+    if (!scan_count(value, PTRDIFF_MAX / 2, &n, why))
         return false;
     *limit = (ptrdiff_t)n;
     return true;

@@ -122,12 +122,21 @@ static struct journal *open_file(const char *path, int flags, char *message, siz
     return journal;
 }
 
-struct journal *journal_create(const char *path, char *message, size_t message_size)
+struct journal *journal_create(const char *path, enum journal_over over, char *message,
+                               size_t message_size)
 {
     struct journal *journal = open_file(path, O_WRONLY | O_CREAT, message, message_size);
-    if (journal && journal->regular && journal->length > 0)
-        return fail(journal, "exists; go on with it by --resume, or name another file", message,
-                    message_size);
+    if (!journal || !journal->regular || !journal->length)
+        return journal;
+    if (over != JOURNAL_REPLACE)
+        return fail(journal,
+                    over == JOURNAL_RESUMABLE
+                        ? "exists; go on with it by --resume, or replace it by --force"
+                        : "exists; replace it by --force, or name another file",
+                    message, message_size);
+    if (ftruncate(journal->fd, 0) != 0)
+        return fail(journal, strerror(errno), message, message_size);
+    journal->length = 0;
     return journal;
 }
 

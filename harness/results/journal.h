@@ -17,10 +17,15 @@
 
 struct journal;
 
-/* A new file (refused where one exists with content; "-" is standard output), or one to go on
+/* What becomes of a file that exists with content: it is refused, with the remedies of a session or of
+ * an experiment, or replaced. */
+enum journal_over { JOURNAL_RESUMABLE, JOURNAL_ONCE, JOURNAL_REPLACE };
+
+/* A new file ("-" is standard output), or one to go on
  * with.  What a killed session left of an unfinished line is cut off, and said in message, which
  * is empty otherwise.  NULL fills message. */
-struct journal *journal_create(const char *path, char *message, size_t message_size);
+struct journal *journal_create(const char *path, enum journal_over over, char *message,
+                               size_t message_size);
 struct journal *journal_resume(const char *path, char *message, size_t message_size);
 
 /* Appends one line and flushes it to disk; steals the reference.  False on a full disk or I/O

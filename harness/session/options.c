@@ -35,6 +35,11 @@ const char *options_command_name(enum command command)
     return options_commands[command].name;
 }
 
+bool options_is_help(const char *argument)
+{
+    return strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0;
+}
+
 /* ---- parsing --------------------------------------------------------------------------------- */
 
 /* The whole of text as a number; false beyond [lo, hi]. */
@@ -168,6 +173,10 @@ static int take(struct options *options, int argc, const char *const *argv, char
     const char *name = strncmp(argv[0], "--", 2) == 0 ? argv[0] + 2 : "";
     const size_t length = strcspn(name, "=");
     const struct option *option = find(options->command, name, length);
+    if (options_is_help(argv[0])) {
+        options->help = true;
+        return 1;
+    }
     if (!*name && argv[0][0] && takes_operand(options->command) && !options->operand) {
         options->operand = argv[0];
         return 1;

@@ -51,6 +51,7 @@ struct options {
     const char *output, *resume, *input, *hostfile;
     const char *operand; /* the one word that is no option, of commands that take one */
     size_t row;
+    bool force; /* to replace the file of output */
     bool json;
     bool matrix;
 };
@@ -61,6 +62,9 @@ void options_init(struct options *options);
  * message with one line that names the argument. */
 bool options_parse(struct options *options, int argc, const char *const *argv, char *message,
                    size_t message_size);
+
+/* Whether an argument asks for help: --help or -h. */
+bool options_is_help(const char *argument);
 
 /* Overview of the commands, and one command's page. */
 void options_print_commands(FILE *out);

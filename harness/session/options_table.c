@@ -155,6 +155,7 @@ const struct option options_table[] = {
      "results as JSON Lines; - for standard output", TEXT, SELECTS},
     {"output", "FILE", offsetof(struct options, output), "safetensors to write", TEXT, IN(EVAL)},
     {"output", "DIR", offsetof(struct options, output), "folder to make", TEXT, IN(CAPSULE)},
+    {"force", NULL, offsetof(struct options, force), "replace the file of --output", FLAG, SELECTS},
     {"resume", "FILE", offsetof(struct options, resume),
      "continue an interrupted session, with its own options unless they are given again", TEXT,
      SELECTS},

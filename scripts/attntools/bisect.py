@@ -15,7 +15,7 @@ touched.
 
 Exit codes: 0 found, 1 BAD is not slower than GOOD, 2 BAD computes something wrong, 3 too noisy to
 tell, or only skipped commits are left (they are listed), 4 usage, input or output, 5 GOOD is
-missing, wrong or incomparable.
+missing, does not build, is wrong or incomparable, 6 BAD does not build.
 """
 
 import argparse

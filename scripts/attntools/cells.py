@@ -1,6 +1,8 @@
 """What a results file holds: sessions and cells, as the tools use them."""
 
 import math
+import os
+import sys
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -22,7 +24,9 @@ MEASURED = ("ranks", "placement", "memory", "huge_pages", "cache")
 OURS, RIVALS = "ours", "rivals"
 
 Row = dict[str, Any]
-Positive = Annotated[float, msgspec.Meta(gt=0)]
+LARGEST = sys.float_info.max
+Positive = Annotated[float, msgspec.Meta(gt=0, le=LARGEST)]
+Number = Annotated[float, msgspec.Meta(ge=-LARGEST, le=LARGEST)] | None
 
 
 class ResultsError(Exception):
@@ -99,6 +103,49 @@ class Time(msgspec.Struct, gc=False):
     min_s: Positive
     launch_medians_s: Annotated[list[Positive], msgspec.Meta(min_length=1)]
     ci95_s: tuple[Positive, Positive] | None = None
+    p05_s: Number = None
+    p95_s: Number = None
+    launches: Number = None
+    samples: Number = None
+    calls_per_sample: Number = None
+
+
+class Check(msgspec.Struct, gc=False):
+    """What tools read of `check`."""
+
+    max_abs_error: Number = None
+    error_over_bound: Number = None
+
+
+class Ceiling(msgspec.Struct, gc=False):
+    """What tools read of `ceiling`."""
+
+    fma_gflops: Number = None
+    read_gbytes_per_s: Number = None
+
+
+class Counters(msgspec.Struct, gc=False):
+    """What tools read of `counters`."""
+
+    instructions: Number = None
+    cycles: Number = None
+
+
+class Noise(msgspec.Struct, gc=False):
+    """What tools read of a noise line."""
+
+    case: str | None = None
+    rounds: Number = None
+    ratio: Number = None
+    detectable: Number = None
+
+
+class Experiment(msgspec.Struct, gc=False):
+    """What tools read of every row of an experiment."""
+
+    name: str
+    params: dict[str, Any]
+    values: dict[str, Any]
 
 
 class Cell(Identified, kw_only=True, gc=False, eq=False):
@@ -110,6 +157,23 @@ class Cell(Identified, kw_only=True, gc=False, eq=False):
     why: str | None = None
     time: Time | None = None
     flags: list[str] = msgspec.field(default_factory=list)
+    # What tools read besides: typed, so that a text in place of a number is refused.
+    gflops: Number = None
+    gbytes_per_s: Number = None
+    fraction_of_fma: Number = None
+    fraction_of_machine: Number = None
+    fraction_of_bandwidth: Number = None
+    fraction_of_bandwidth_in_place: Number = None
+    prepare_s: Number = None
+    busy_s: Number = None
+    barrier_s: Number = None
+    workspace_bytes: Number = None
+    peak_rss_bytes: Number = None
+    check: Check | None = None
+    ceiling: Ceiling | None = None
+    counters: Counters | None = None
+    bound_by: str | None = None
+    repro: str | None = None
     text: bytes = b""
     line: int = 0
     identity: Any = None
@@ -164,6 +228,7 @@ class Results:
     path: str
     sessions: list[Session]
     cells: dict[Identity, Cell]
+    earlier: list[Cell] = field(default_factory=list)  # that a later session of the file replaced
     experiments: list[Row] = field(default_factory=list)
     noise: list[Row] = field(default_factory=list)
     launches: dict[Identity, list[Row]] = field(default_factory=dict)
@@ -183,7 +248,8 @@ class Results:
     @property
     def name(self) -> str:
         """The file's name without folder and ending, for headings."""
-        return Path(self.path).name.removesuffix(".jsonl")
+        name = Path(self.path).name.removesuffix(".jsonl")
+        return os.fsencode(name).decode(errors="replace")  # figures are drawn of no other letters
 
 
 def row_order(cells: Iterable[Cell]) -> Callable[[Cell], tuple[Any, ...]]:

@@ -1,11 +1,12 @@
 """What the command lines of all tools share: exit codes, messages, argument errors."""
 
 import argparse
+import io
 import os
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import NoReturn
 
 from attntools.cells import ResultsError
 from attntools.files import OutputError, naming
+from attntools.soundness import PICTURES
 
 
 class Exit(IntEnum):
@@ -25,6 +27,8 @@ class Exit(IntEnum):
     TOO_NOISY = 3
     USAGE = 4
     INCOMPARABLE = 5
+    NOT_BUILT = 6  # of the gate: the new commit does not build
+    REMOVED = 7  # of the gate, where --fail-on removed asks for it: a cell is in the base alone
 
 
 # An output could not be written; of every tool but the gate, whose 3 says that it is too noisy.
@@ -58,9 +62,32 @@ def parser(tool: str, description: str | None) -> Parser:
     )
 
 
+def refuse_over(output: Path | str, inputs: Iterable[Path | str]) -> None:
+    """Ends a tool whose output would take the place of a file that it reads.
+
+    Raises:
+        ToolError: they are the same file, by whatever names.
+    """
+    for path in inputs:
+        try:
+            same = os.path.samefile(output, path)
+        except OSError:  # one of them is not there
+            continue
+        if same and Path(path).is_file():
+            raise ToolError(f"{output}: is an input, which this would write over")
+
+
 def say(tool: str, message: str) -> None:
-    """A line for people, on standard error."""
-    print(f"{tool}: {message}", file=sys.stderr, flush=True)
+    """A line for people, on standard error; control characters, as in a file's name, are shown."""
+    told = message.translate({c: p for c, p in PICTURES.items() if c != ord("\n")})
+    print(f"{tool}: {told}", file=sys.stderr, flush=True)
+
+
+def reason(wrong: Exception) -> str:
+    """What a message says of an error, with the file that it is about."""
+    if not isinstance(wrong, OSError):
+        return str(wrong)
+    return f"{f'{wrong.filename}: ' if wrong.filename else ''}{wrong.strerror or wrong}"
 
 
 def _terminated(_signal: int, _frame: FrameType | None) -> NoReturn:
@@ -83,9 +110,32 @@ def scratch_folder(prefix: str) -> Iterator[Path]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+def _open_streams() -> None:
+    """Standard streams that can be written to in UTF-8, whatever the locale and the caller.
+
+    A descriptor that is closed would become that of the next file, which then got the output.  One
+    that can only be read stands in its place, so that writing to it is an error as it should be;
+    what is said on standard error is dropped.
+    """
+    for number, name, flags in ((0, "stdin", os.O_WRONLY), (1, "stdout", os.O_RDONLY),
+                                (2, "stderr", os.O_WRONLY)):  # fmt: skip
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, flags), True)  # the lowest number that is free
+            setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115
+    for stream, errors in ((sys.stdout, "surrogateescape"), (sys.stderr, "backslashreplace")):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors=errors)
+
+
 def guard(tool: str, run: Callable[[], int]) -> NoReturn:
-    """Runs a tool and exits; whatever the user can mend becomes one line, not a traceback."""
+    """Runs a tool and exits; whatever the user can mend becomes one line, not a traceback.
+
+    What nobody foresaw is left to attntools._internal(): exit code 70.
+    """
     signal.signal(signal.SIGTERM, _terminated)
+    _open_streams()
     try:
         code = run()
         with naming("standard output"):
@@ -99,8 +149,7 @@ def guard(tool: str, run: Callable[[], int]) -> NoReturn:
     except BrokenPipeError:
         code = Exit.OK  # the reader of the output closed the pipe
     except OSError as wrong:
-        where = f"{wrong.filename}: " if wrong.filename else ""
-        say(tool, f"{where}{wrong.strerror or wrong}")
+        say(tool, reason(wrong))
         code = UNWRITTEN if isinstance(wrong, OutputError) else Exit.USAGE
     except KeyboardInterrupt:
         say(tool, "interrupted")

@@ -34,7 +34,7 @@ For CI: --fail-on slower exits with 1 where a cell is SLOWER, --fail-on wrong wh
 that was not in the base, and with 0 where none is, whether or not --only shows them.
 
 Exit codes: 0 compared, 1 --fail-on found something, 3 output, 4 usage or input, 5 the files must
-not be compared.
+not be compared, or have no cell in common.
 """
 
 import argparse
@@ -43,7 +43,7 @@ from collections.abc import Iterable, Sequence
 
 from attntools import ours_against_best
 from attntools.cells import RIVALS, Results
-from attntools.cli import Exit, ToolError, guard, parser, say
+from attntools.cli import Exit, ToolError, guard, parser, refuse_over, say
 from attntools.comparable import incomparable
 from attntools.comparison import (
     COLUMNS,
@@ -53,6 +53,7 @@ from attntools.comparison import (
     column_values,
     compare_columns,
     compare_files,
+    in_common,
 )
 from attntools.comparison_tables import APART, render, render_ranking
 from attntools.files import colours_wanted, write_text
@@ -162,6 +163,7 @@ def rivals_table(results: Results, options: argparse.Namespace, width: int | Non
 def run(argv: Sequence[str] | None = None) -> int:
     """The tool."""
     options = arguments(argv)
+    refuse_over(options.output, options.files)
     results = read_all(options.files)
     for r in results:
         for note in r.notes:
@@ -190,13 +192,16 @@ def run(argv: Sequence[str] | None = None) -> int:
         ]
         note = APART
     wanted = found((c for _, cs in sections for c in cs), options.fail_on)
-    if options.only:
-        sections = [(t, [c for c in cs if c.verdict in options.only]) for t, cs in sections]
+    only = options.only or Verdict
     colours = options.output == "-" and colours_wanted(sys.stdout)
-    write_text(options.output, render(sections, options.format, colours, note, width))
+    write_text(options.output, render(sections, options.format, colours, note, width, only))
+    apart = [title for title, cs in sections if not in_common(cs)]
+    for title in apart:
+        say(TOOL, f"{title}: they have no cell in common")
     if wanted:
         say(TOOL, f"found: {wanted}")
-    return Exit.REGRESSION if wanted else Exit.OK
+        return Exit.REGRESSION
+    return Exit.INCOMPARABLE if apart else Exit.OK
 
 
 if __name__ == "__main__":

@@ -192,6 +192,16 @@ def compare_files(base: Results, new: Results, threshold: float = THRESHOLD) -> 
     return _compare(matches, threshold, Noise([*base.noise, *new.noise]))
 
 
+def in_common(comparisons: Iterable[Comparison]) -> bool:
+    """Whether there is a cell that both sides have."""
+    return any(c.base is not None and c.new is not None for c in comparisons)
+
+
+def decided(comparisons: Iterable[Comparison]) -> bool:
+    """Whether the change of any cell is known: if not, their mean says nothing either."""
+    return any(c.ratio == c.ratio and c.verdict is not Verdict.UNCLEAR for c in comparisons)
+
+
 # ---- column against column -----------------------------------------------------------------------
 
 # `group` (ours, textbook, rivals, plug-ins) is no part of a cell's identity: its kernel says it.

@@ -1,14 +1,14 @@
 """Comparisons and rankings as text, Markdown, CSV and JUnit XML."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
-from xml.etree import ElementTree
+from collections.abc import Container, Iterable, Sequence
 
 from attntools import tables
 from attntools.apart import found_equal
 from attntools.cells import Cell, Identity
 from attntools.cli import ToolError
-from attntools.comparison import Comparison, Verdict, geometric_mean
+from attntools.comparison import Comparison, Verdict, decided, geometric_mean
+from attntools.junit import Case, document
 from attntools.ranking import Ranked
 from attntools.units import change, digits, seconds
 
@@ -134,7 +134,7 @@ def summary(comparisons: Sequence[Comparison]) -> str:
         line += f"; {wrong} with a wrong result only in the new file"
     if missing:
         line += f"; {missing} in one file only"
-    if known:
+    if decided(comparisons):
         line += f"; geometric mean {change(geometric_mean(c.ratio for c in known))}"
     if len(known) >= 20:
         line += f"; by chance alone {0.05 * len(known):.0f} intervals would exclude 0"
@@ -196,27 +196,22 @@ def comparison_csv(comparisons: Iterable[Comparison]) -> str:
 
 def junit(sections: Sequence[tuple[str, Sequence[Comparison]]]) -> str:
     """JUnit XML: SLOWER fails, a wrong result is an error, UNCLEAR and missing are skipped."""
-    root = ElementTree.Element("testsuites", name="attnbench compare")
+    suites = []
     for title, comparisons in sections:
-        suite = ElementTree.SubElement(root, "testsuite", name=title, tests=str(len(comparisons)))
         varying = varying_fields(c.cell for c in comparisons)
-        counts: Counter[str] = Counter()
-        for c in comparisons:
-            name = f"{variant_text(c)} {threads_text(c)} threads"
-            case = ElementTree.SubElement(
-                suite, "testcase", classname=case_text(c.cell, varying), name=name
-            )
-            if c.new and c.new.timed:
-                case.set("time", f"{c.new.median_s:.9g}")
-            outcome = "error" if c.wrong else OUTCOMES.get(c.verdict)
-            if outcome:
-                counts[outcome] += 1
-                message = f"{c.verdict.value} {change(c.ratio)}: {c.reason}"
-                ElementTree.SubElement(case, outcome, message=message)
-        for outcome, key in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
-            suite.set(key, str(counts[outcome]))
-    ElementTree.indent(root)
-    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+        suites.append((title, [_case(c, varying) for c in comparisons]))
+    return document("attnbench compare", suites)
+
+
+def _case(c: Comparison, varying: Sequence[str]) -> Case:
+    """One comparison as a test."""
+    return Case(
+        case_text(c.cell, varying),
+        f"{variant_text(c)} {threads_text(c)} threads",
+        c.new.median_s if c.new and c.new.timed else None,
+        "error" if c.wrong else OUTCOMES.get(c.verdict),
+        f"{c.verdict.value} {change(c.ratio)}: {c.reason}",
+    )
 
 
 OUTCOMES = {Verdict.SLOWER: "failure", Verdict.UNCLEAR: "skipped"}
@@ -241,21 +236,27 @@ def render(
     colours: bool,
     note: str = "",
     width: int | None = None,
+    only: Container[Verdict] = Verdict,
 ) -> str:
-    """All sections in one format; where people read it, with a note at the end."""
+    """All sections in one format; where people read it, with a note at the end.
+
+    Of `only` some verdicts the rows are shown; headlines are of all.
+    """
+    whole = [comparisons for _, comparisons in sections]
+    sections = [(title, [c for c in cs if c.verdict in only]) for title, cs in sections]
     if form == "csv":
         return comparison_csv(c for _, comparisons in sections for c in comparisons)
     if form == "junit":
         return junit(sections)
     parts = []
-    for title, comparisons in sections:
+    for (title, comparisons), every in zip(sections, whole, strict=True):
         rows = comparison_rows(comparisons)
         if form == "markdown":
-            parts.append(f"### {title}\n\n{summary(comparisons)}\n")
+            parts.append(f"### {title}\n\n{summary(every)}\n")
             parts.append(tables.markdown(HEAD, rows, NUMERIC))
         else:
             parts.append(_table(HEAD, rows, NUMERIC, width, colours))
-            parts.append(tables.wrapped(f"{title}: {summary(comparisons)}", width))
+            parts.append(tables.wrapped(f"{title}: {summary(every)}", width))
     if note:
         parts.append(f"{note}\n" if form == "markdown" else tables.wrapped(note, width))
     return "\n".join(parts)

@@ -4,6 +4,7 @@ A session's lines are stored whole, so that an export is a results file again.  
 cells of a session for readers; cells added by version 1 have none and come by their identity.
 """
 
+import json
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from attntools.cells import WRONG_STATES, Cell, Results, Session, row_order
+from attntools.cells import WRONG_STATES, Cell, Results, ResultsError, Session, row_order
 from attntools.cli import ToolError
 from attntools.comparable import build_key, machine_key
 from attntools.results import of_lines
@@ -146,11 +147,35 @@ def machines(connection: sqlite3.Connection) -> dict[str, str]:
     }
 
 
-def add(connection: sqlite3.Connection, results: Results) -> int:
-    """Adds the sessions of a file; returns how many were new.  A known one is replaced."""
+def _refuse_fewer(
+    connection: sqlite3.Connection, number: int, session: Session, cells: list[Cell]
+) -> None:
+    """A cut copy of a session must not take the place of the whole one."""
+    identities = {msgspec.json.encode(c.identity).decode() for c in cells}
+    known = connection.execute("SELECT identity FROM cell WHERE session = ?", (number,)).fetchall()
+    lost = sum(identity not in identities for (identity,) in known)
+    if lost:
+        raise ResultsError(
+            f"{session.path}:{session.line}: session {number} has {len(known)} cells, of which "
+            f"{lost} are not in this file; --force replaces it all the same"
+        )
+
+
+def add(connection: sqlite3.Connection, results: Results, *, force: bool = False) -> int:
+    """Adds the sessions of a file; returns how many were new.  A known one is replaced.
+
+    Args:
+        connection: the history.
+        results: the file; a cell that several of its sessions have counts in each of them.
+        force: whether a known session may lose cells.
+
+    Raises:
+        ResultsError: a known session would lose cells.
+    """
     new = 0
     for session in results.sessions:
-        cells = [c for c in results.cells.values() if c.session is session]
+        every = [*results.earlier, *results.cells.values()]
+        cells = [*{c.identity: c for c in every if c.session is session}.values()]
         cells.sort(key=row_order(cells))
         header, key = (
             session.header,
@@ -170,6 +195,8 @@ def add(connection: sqlite3.Connection, results: Results) -> int:
         )
         if row:
             (number,) = row
+            if not force:
+                _refuse_fewer(connection, number, session, cells)
             connection.execute("DELETE FROM cell WHERE session = ?", (number,))
             connection.execute(
                 "UPDATE session SET (id, started, machine, build, cpu, commit_id, dirty, wrong,"
@@ -222,6 +249,45 @@ def series(connection: sqlite3.Connection, pattern: str) -> dict[tuple[str, str,
         (pattern,),
     ):
         found.setdefault((name, machine, build), []).append(Point(*point))
+    return found
+
+
+@dataclass
+class Break:
+    """A session that begins something new on its machine."""
+
+    machine: str
+    started: str
+    what: str
+    compared: bool  # whether times are followed across it
+
+
+# What a session's header says of a build, beyond which times are not followed, and of a machine
+# that is otherwise the same.
+BUILT = ("compiler", "flags", "type")
+SYSTEM = ("kernel", "microcode")
+
+
+def breaks(connection: sqlite3.Connection) -> list[Break]:
+    """Where compiler, flags, kernel or microcode of a machine became others, oldest first.
+
+    Of those that come again and again, such as two compilers of one CI, the first time.
+    """
+    found, last, known = [], {}, {}
+    for machine, started, text in connection.execute(
+        "SELECT machine, started, header FROM session ORDER BY started, number"
+    ):
+        header = json.loads(text)
+        for part, names in (("build", BUILT), ("machine", SYSTEM)):
+            now = tuple(header[part].get(name) for name in names)
+            before = last.get((machine, part), now)
+            seen = known.setdefault((machine, part), {now})
+            if now not in seen:
+                pairs = zip(names, before, now, strict=True)
+                what = ", ".join(f"{n} {a or '?'} -> {b or '?'}" for n, a, b in pairs if a != b)
+                found.append(Break(machine, started, what, part == "machine"))
+                seen.add(now)
+            last[machine, part] = now
     return found
 
 

@@ -4,13 +4,17 @@
     scripts/export FILE.jsonl --format csv
 
 Formats:
-    gbench    Google Benchmark's JSON, as github-action-benchmark, Bencher and compare.py read it:
-              one entry per launch, so that compare.py has repetitions to test, then mean, median
-              and standard deviation
-    csv       one line per cell, every number unrounded
+    gbench    Google Benchmark's JSON, as github-action-benchmark and compare.py read it: the
+              median of each cell.  With --launches one entry per launch, so that compare.py has
+              repetitions to test, then mean, median and standard deviation; not for dashboards,
+              which would take launches and deviations for benchmarks that became slower
+    customSmallerIsBetter
+              github-action-benchmark's own: the median in ns, and the interval as its range
+    bmf       Bencher Metric Format: latency in ns with the interval's ends
+    csv       one line per cell, every number unrounded; the percentages are those of the tables
     parquet   the same columns; needs pyarrow
 
-Only cells with a time appear in gbench; csv and parquet have all, with their state.
+Only cells with a time appear in the first three; csv and parquet have all, with their state.
 
 Exit codes: 0 written, 3 output, 4 usage or input.
 """
@@ -21,8 +25,8 @@ from typing import Any
 
 import msgspec
 
-from attntools.cells import Cell, Identity, Results, Row
-from attntools.cli import Exit, ToolError, guard, parser, say
+from attntools.cells import Cell, Identity, Results, Row, problem_fields
+from attntools.cli import Exit, ToolError, guard, parser, refuse_over, say
 from attntools.files import replacing, write_text
 from attntools.results import read
 from attntools.schema import USUAL
@@ -32,24 +36,37 @@ TOOL = "export"
 
 NUMBERS = (
     *("gflops", "gbytes_per_s", "fraction_of_fma", "fraction_of_machine"),
-    *("fraction_of_bandwidth", "prepare_s", "workspace_bytes", "peak_rss_bytes"),
+    *(
+        "fraction_of_bandwidth",
+        "fraction_of_bandwidth_in_place",
+        "prepare_s",
+        "workspace_bytes",
+        "peak_rss_bytes",
+    ),
     *("check.max_abs_error", "check.error_over_bound"),
     *("ceiling.fma_gflops", "ceiling.read_gbytes_per_s"),
     *("time.min_s", "time.p05_s", "time.p95_s", "time.launches", "time.samples"),
 )
+# Of a problem: each has a column, also where the problem's text leaves its usual value out.
+DIMENSIONS = ("b", "hq", "hkv", "sq", "skv", "d", "dv", "dtype", "mask")
+# As the program's tables show them.
+PERCENTAGES = ("percent_of_fma", "percent_of_read")
 COLUMNS = (
-    *("session", "started", "commit", "fingerprint", "case", *Identity._fields),
+    *("session", "started", "commit", "fingerprint", "case", *Identity._fields, *DIMENSIONS),
     *("state", "why", "flags", "median_s", "ci95_lo_s", "ci95_hi_s", "repro"),
+    *("bound_by", *PERCENTAGES),
     *(name.replace(".", "_") for name in NUMBERS),
 )
-FLOATS = (*COLUMNS[-len(NUMBERS) :], "median_s", "ci95_lo_s", "ci95_hi_s")
+FLOATS = (*COLUMNS[-len(NUMBERS) :], *PERCENTAGES, "median_s", "ci95_lo_s", "ci95_hi_s")
 
 
 def record(cell: Cell) -> dict[str, Any]:
     """One cell as flat columns; unknown values are None."""
     session = cell.session
     lo, hi = (cell.interval_s if cell.timed else None) or (None, None)
-    row = cell.row
+    fields = problem_fields(cell.problem)
+    read = cell.number("fraction_of_bandwidth_in_place")
+    read = read if read == read else cell.number("fraction_of_bandwidth")
     fixed = {
         "session": session.header.get("id"),
         "started": session.header.get("started"),
@@ -57,15 +74,20 @@ def record(cell: Cell) -> dict[str, Any]:
         "fingerprint": session.machine.get("fingerprint"),
         "case": cell.case,
         **cell.identity._asdict(),
+        **{name: fields.get(name) for name in DIMENSIONS},
         "state": cell.state,
         "why": cell.why,
         "flags": " ".join(cell.flags),
         "median_s": cell.median_s if cell.timed else None,
         "ci95_lo_s": lo,
         "ci95_hi_s": hi,
-        "repro": row.get("repro"),
+        "repro": cell.repro,
+        "bound_by": cell.bound_by,
     }
     numbers = {name.replace(".", "_"): cell.number(name) for name in NUMBERS}
+    numbers |= dict(
+        zip(PERCENTAGES, (100 * cell.number("fraction_of_fma"), 100 * read), strict=True)
+    )
     return fixed | {k: v if v == v else None for k, v in numbers.items()}
 
 
@@ -100,20 +122,22 @@ def _entry(cell: Cell, index: int, name: str, seconds: float, **more: Any) -> Ro
     }
 
 
-def entries(cell: Cell, index: int) -> Iterator[Row]:
-    """The launches of a cell as repetitions, then their aggregates."""
+def entries(cell: Cell, index: int, *, launches: bool) -> Iterator[Row]:
+    """The median of a cell; or its launches as repetitions, then their aggregates."""
     name, x = entry_name(cell), cell.launch_medians_s
-    for i, seconds in enumerate(x):
-        yield _entry(cell, index, name, seconds, run_type="iteration", repetition_index=i)
-    aggregates = {"mean": statistics.fmean(x), "median": statistics.median(x)}
-    if len(x) > 1:
+    aggregates = {"median": statistics.median(x)}
+    if launches:
+        for i, seconds in enumerate(x):
+            yield _entry(cell, index, name, seconds, run_type="iteration", repetition_index=i)
+        aggregates = {"mean": statistics.fmean(x)} | aggregates
+    if launches and len(x) > 1:
         aggregates["stddev"] = statistics.stdev(x)
     for aggregate, seconds in aggregates.items():
         kind = {"run_type": "aggregate", "aggregate_name": aggregate, "aggregate_unit": "time"}
         yield _entry(cell, index, f"{name}_{aggregate}", seconds, **kind)
 
 
-def google_benchmark(results: Results) -> Row:
+def google_benchmark(results: Results, *, launches: bool = False) -> Row:
     """The file as Google Benchmark 1.8 writes its own; cpu_time is wall time, as real_time is."""
     session = results.sessions[0]
     machine = session.machine
@@ -139,8 +163,40 @@ def google_benchmark(results: Results) -> Row:
             "library_build_type": "release",
             "attnbench_commit": session.build.get("commit"),
         },
-        "benchmarks": [e for i, cell in enumerate(results.timed) for e in entries(cell, i)],
+        "benchmarks": [
+            e for i, cell in enumerate(results.timed) for e in entries(cell, i, launches=launches)
+        ],
     }
+
+
+# ---- other dashboards ----------------------------------------------------------------------------
+
+
+def smaller_is_better(results: Results) -> list[Row]:
+    """github-action-benchmark's customSmallerIsBetter: name, unit and value, more to be shown."""
+    found = []
+    for cell in results.timed:
+        row: Row = {"name": entry_name(cell), "unit": "ns", "value": cell.median_s * 1e9}
+        if cell.interval_s:
+            lo, hi = cell.interval_s
+            row["range"] = f"{lo * 1e9:.6g} .. {hi * 1e9:.6g}"
+        found.append(row | {"extra": cell.repro or cell.problem})
+    return found
+
+
+def bencher(results: Results) -> Row:
+    """Bencher Metric Format: measures of each benchmark, by its name."""
+    found: Row = {}
+    for cell in results.timed:
+        latency = {"value": cell.median_s * 1e9}
+        if cell.interval_s:
+            lo, hi = cell.interval_s
+            latency |= {"lower_value": lo * 1e9, "upper_value": hi * 1e9}
+        found[entry_name(cell)] = {"latency": latency}
+    return found
+
+
+JSON = {"gbench": google_benchmark, "customSmallerIsBetter": smaller_is_better, "bmf": bencher}
 
 
 # ---- writing -------------------------------------------------------------------------------------
@@ -172,9 +228,13 @@ def run(argv: Sequence[str] | None = None) -> int:
     """The tool."""
     p = parser(TOOL, __doc__)
     p.add_argument("file", metavar="FILE")
-    p.add_argument("--format", choices=("gbench", "csv", "parquet"), required=True)
+    p.add_argument("--format", choices=(*JSON, "csv", "parquet"), required=True)
+    p.add_argument("--launches", action="store_true", help="gbench: every launch, and deviations")
     p.add_argument("--output", default="-", metavar="FILE", help="- for standard output")
     options = p.parse_args(argv)
+    refuse_over(options.output, [options.file])
+    if options.launches and options.format != "gbench":
+        p.error("--launches is of --format gbench")
     results = read(options.file)
     for note in results.notes:
         say(TOOL, note)
@@ -184,7 +244,9 @@ def run(argv: Sequence[str] | None = None) -> int:
         rows = [list(map(record(c).get, COLUMNS)) for c in results.cells.values()]
         write_text(options.output, comma_separated(COLUMNS, rows))
     else:
-        text = msgspec.json.format(msgspec.json.encode(google_benchmark(results)), indent=1)
+        more = {"launches": True} if options.launches else {}
+        made = JSON[options.format](results, **more)
+        text = msgspec.json.format(msgspec.json.encode(made), indent=1)
         write_text(options.output, text.decode() + "\n")
     return Exit.OK
 

@@ -126,6 +126,7 @@ def write_text(path: Path | str, text: str) -> None:
     if str(path) == "-" or _is_standard_output(path):
         with naming("standard output"):
             sys.stdout.write(text)
+            sys.stdout.flush()
         return
     with replacing(path) as aside:
         aside.write_text(text, encoding="utf-8")

@@ -116,10 +116,21 @@ def cases_of(types: Sequence[MachineType]) -> list[Case]:
     ]
 
 
-def _behind(one: dict[tuple[int, Host], float], other: dict[tuple[int, Host], float]) -> bool:
-    """Whether `one` takes longer beyond doubt, in the median of the cases and hosts of both."""
-    logs = [np.log(one[at] / other[at]) for at in one.keys() & other.keys()]
-    return len(logs) > 2 and bool(statistics.paired_interval(logs)[0] > 0)
+def _behind(one: dict[tuple[int, Host], Cell], other: dict[tuple[int, Host], Cell]) -> bool:
+    """Whether `one` takes longer beyond doubt, in the median of the cases and hosts of both.
+
+    Few cases have no such interval, or a wide one: then if it does in each by its launches.
+    """
+    pairs = [(one[at], other[at]) for at in one.keys() & other.keys()]
+    logs = [np.log(a.median_s / b.median_s) for a, b in pairs]
+    if len(logs) > 2 and statistics.paired_interval(logs)[0] > 0:
+        return True
+    return bool(pairs) and all(_slower(a, b) for a, b in pairs)
+
+
+def _slower(cell: Cell, other: Cell) -> bool:
+    """Whether a cell takes longer than another of its session beyond doubt."""
+    return next(r.rank for r in rank_cells([cell, other]) if r.cell is cell) > 1
 
 
 def standings(cases: Sequence[Case], letter: str) -> list[Standing]:
@@ -129,13 +140,13 @@ def standings(cases: Sequence[Case], letter: str) -> list[Standing]:
     of the cases and hosts that both have, so that kernels which cannot be told apart share one.
     """
     own = [case.on[letter] for case in cases if letter in case.on]
-    times: dict[str, dict[tuple[int, Host], float]] = defaultdict(dict)
+    times: dict[str, dict[tuple[int, Host], Cell]] = defaultdict(dict)
     ratios: dict[str, list[float]] = defaultdict(list)
     shares: dict[str, list[float]] = defaultdict(list)
     for i, case in enumerate(own):
         least = case.kernels[case.fastest].median_s
         for kernel, known in case.kernels.items():
-            times[kernel] |= {(i, host): cell.median_s for host, cell in known.cells.items()}
+            times[kernel] |= {(i, host): cell for host, cell in known.cells.items()}
             ratios[kernel].append(known.median_s / least)
             shares[kernel].append(known.share)
     found = [

@@ -24,28 +24,30 @@ exact: no pairs, no noise; for machines that are too noisy for time.
 Rivals (other people's libraries, gemm among them) are left out: no commit makes those slower.
 
 Exit codes: 0 no regression, 1 confirmed regression, 2 the new build computes something wrong,
-3 too noisy to tell, 4 usage, input or output, 5 the base is missing, wrong or incomparable.
+3 too noisy to tell, 4 usage, input or output, 5 the base is missing, does not build, is wrong or
+incomparable, 6 the new commit does not build, 7 as --fail-on asks for.  A summary goes to --output
+FILE in each case.
 """
 
 import argparse
-import sys
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from attntools import icount, selection
+from attntools import gate_junit, icount, selection
 from attntools.cells import RIVALS, Identity, Results
-from attntools.cli import Exit, ToolError, guard, parser, say, scratch_folder
+from attntools.cli import Exit, ToolError, guard, parser, refuse_over, say, scratch_folder
 from attntools.comparable import incomparable
 from attntools.compare import percentage
 from attntools.comparison import THRESHOLD, Verdict
 from attntools.files import OutputError, refuse_unwritable, write_text
-from attntools.gate_builds import build
+from attntools.gate_builds import Build, build, left_out
 from attntools.gate_instructions import count_pairs, instead_of_counters
+from attntools.gate_pace import Progress, estimate, progress
 from attntools.gate_pairs import NEW, Collected, Plan, Samples, pilot, wrong_in
 from attntools.gate_sessions import Patience, run_until_clear
-from attntools.gate_summary import Outcome, markdown
+from attntools.gate_summary import Outcome, markdown, no_answer
 from attntools.gating import counts_instructions, explain, judge, standing, too_noisy
 
 TOOL = "gate"
@@ -71,6 +73,10 @@ def add_to(p: argparse.ArgumentParser) -> None:
         help="a slow-down of this size must be ruled out, else the answer is 3 (the threshold)",
     )  # fmt: skip
     p.add_argument("--sample-s", type=float, default=0.02, help="sampling time of a launch (0.02)")
+    p.add_argument(
+        "--fail-on", choices=("removed",),
+        help="exit with 7 where a cell of the base, such as a renamed kernel's, is not in NEW",
+    )  # fmt: skip
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--allow", action="append", default=[], choices=("build",))
     p.add_argument("--output", default="-", metavar="FILE", help="the summary, Markdown")
@@ -91,6 +97,10 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     p = parser(TOOL, __doc__)
     p.add_argument("--base", required=True, metavar="REF|BUILD")
     p.add_argument("--new", required=True, metavar="REF|BUILD")
+    p.add_argument("--junit", metavar="FILE", help="the same as JUnit XML, one test per cell")
+    p.add_argument(
+        "--dry-run", action="store_true", help="build, check, say how long it takes, and end"
+    )
     add_to(p)
     return parse(p, argv)
 
@@ -132,16 +142,6 @@ def take_failures(collected: Collected, outcome: Outcome) -> None:
         side.setdefault(failure.identity, failure.why)
 
 
-def progress(what: str, start: float):  # noqa: ANN201
-    """Says now and then how far the pairs are."""
-
-    def tell(done: int, total: int) -> None:
-        if done == total or sys.stderr.isatty():
-            say(TOOL, f"{what}: {done} of {total}, {time.monotonic() - start:.0f} s")
-
-    return tell
-
-
 def measure(
     plan: Plan, cells: Sequence[Identity], what: str, options: argparse.Namespace
 ) -> Collected:
@@ -149,7 +149,7 @@ def measure(
     start = time.monotonic()
     patience = Patience(max(1, options.sessions), options.patience)
 
-    def tell(count: int):  # noqa: ANN202
+    def tell(count: int) -> Progress:
         return progress(f"{what}, blocks of {count} cells", start)
 
     return run_until_clear(plan, cells, options.pairs, options.threshold, patience, tell)
@@ -180,12 +180,14 @@ def causes(plan: Plan, identity: Identity, samples: Samples) -> list[str]:
     return said
 
 
-def decide(outcome: Outcome, noise_limit: float) -> Exit:
+def decide(outcome: Outcome, noise_limit: float, fail_on: str | None = None) -> Exit:
     """The exit code: that of the first condition that holds."""
     if outcome.wrong:
         return Exit.WRONG_RESULT
     if outcome.slower():
         return Exit.REGRESSION
+    if outcome.base_only and fail_on:
+        return Exit.REMOVED
     if not outcome.cells() or outcome.base_wrong:
         return Exit.INCOMPARABLE
     if any(too_noisy(j, noise_limit) for j in standing(outcome.judged, outcome.again)):
@@ -197,6 +199,8 @@ def compare_times(
     plan: Plan, cells: Sequence[Identity], outcome: Outcome, options: argparse.Namespace
 ) -> None:
     """Runs pairs of launches, judges, confirms."""
+    if not cells:  # all of them are wrong, or on one side alone
+        return
     say(TOOL, f"{len(cells)} cells, {options.pairs} pairs of launches each")
     collected = measure(plan, cells, "pairs", options)
     take_failures(collected, outcome)
@@ -213,10 +217,30 @@ def compare_instructions(
     outcome.counted = count_pairs(plan.builds, cells, options.threshold, plan.folder, tell)
 
 
-def gate(options: argparse.Namespace, folder: Path) -> Outcome:
-    """Builds, runs, judges, confirms."""
+def doubts(base: Build, new: Build) -> list[str]:
+    """Why a gate may not compare what its user has in mind."""
+    said = []
+    if base.digests() == new.digests():
+        said.append("base and new are the same program to the byte: nothing can be found")
+    changed = left_out(new)
+    if changed:
+        more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
+        said.append(f"uncommitted changes are not in {new.label}: {changed[0]}{more}")
+    return said
+
+
+@dataclass
+class Prepared:
+    """What a gate compares: both sides have run and been checked once."""
+
+    plan: Plan
+    cells: list[Identity]
+    outcome: Outcome
+
+
+def prepare(options: argparse.Namespace, folder: Path) -> Prepared:
+    """Builds both sides and runs each cell once."""
     start = time.monotonic()
-    counting = options.metric == "instructions"
     base, new = (
         replace(build(side, text, folder), plugins=tuple(options.plugin))
         for side, text in (("base", options.base), ("new", options.new))
@@ -226,7 +250,10 @@ def gate(options: argparse.Namespace, folder: Path) -> Outcome:
     plan = Plan((base, new), folder, options.sample_s, options.seed)
     outcome = Outcome(base.label, new.label, options.pairs, options.threshold)
     outcome.building_s = time.monotonic() - start
-    if counting:
+    outcome.doubts = doubts(base, new)
+    for doubt in outcome.doubts:
+        say(TOOL, doubt)
+    if options.metric == "instructions":
         counted = {"kernel": GATED} | icount.defaults(options, new.program)
         command = ["check", *selection.words(options, **counted)]
     else:
@@ -241,21 +268,52 @@ def gate(options: argparse.Namespace, folder: Path) -> Outcome:
     outcome.machine = first.sessions[0].machine
     outcome.build = second.sessions[0].build_text()
     cells = matched(first, second, outcome)
-    (compare_instructions if counting else compare_times)(plan, cells, outcome, options)
-    outcome.code = decide(outcome, options.noise_limit)
-    outcome.noise_limit = options.noise_limit
-    outcome.seconds = time.monotonic() - start
-    return outcome
+    if not (cells or outcome.wrong or outcome.base_wrong or outcome.new_only or outcome.base_only):
+        raise ToolError("the selection has no cell that either build can run")
+    return Prepared(plan, cells, outcome)
+
+
+def gate(options: argparse.Namespace, folder: Path) -> Outcome:
+    """Builds, runs, judges, confirms."""
+    start = time.monotonic()
+    p = prepare(options, folder)
+    compare = compare_instructions if options.metric == "instructions" else compare_times
+    compare(p.plan, p.cells, p.outcome, options)
+    p.outcome.code = decide(p.outcome, options.noise_limit, options.fail_on)
+    p.outcome.noise_limit = options.noise_limit
+    p.outcome.seconds = time.monotonic() - start
+    return p.outcome
+
+
+def dry_run(options: argparse.Namespace) -> int:
+    """Says how long the gate would take."""
+    with scratch_folder("attnbench-gate-") as folder:
+        p = prepare(options, folder)
+        print(estimate(p.plan, p.cells, options) if p.cells else "no cells to compare")
+    return Exit.OK
 
 
 def run(argv: Sequence[str] | None = None) -> int:
     """The tool."""
     options = arguments(argv)
+    if options.dry_run:
+        return dry_run(options)
+    refuse_over(options.output, [options.base, options.new, *options.plugin])
     try:
-        refuse_unwritable(options.output)
-        with scratch_folder("attnbench-gate-") as folder:
-            outcome = gate(options, folder)
+        for path in filter(None, (options.output, options.junit)):
+            refuse_unwritable(path)
+        try:
+            with scratch_folder("attnbench-gate-") as folder:
+                outcome = gate(options, folder)
+        except ToolError as wrong:
+            if options.output != "-":  # standard error has it already
+                write_text(options.output, no_answer(str(wrong)))
+            if options.junit:
+                write_text(options.junit, gate_junit.no_answer(str(wrong)))
+            raise
         write_text(options.output, markdown(outcome))
+        if options.junit:
+            write_text(options.junit, gate_junit.junit(outcome))
     except OutputError as wrong:  # the tools' usual code for this means "too noisy" here
         raise ToolError(f"{wrong.filename}: {wrong.strerror}") from None
     if options.output != "-":

@@ -3,9 +3,11 @@
 import hashlib
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +25,12 @@ FOLDERS = {"base": "base", "new": "head", "program": "prog"}
 # Seconds at least between two reports of a build's progress.
 EVERY_S = 5.0
 STEP = re.compile(r"\[(\d+)/(\d+)\]")  # as ninja writes it
+
+# What compilers, linkers and CMake call an error; ninja goes on with other files after one, so the
+# last lines may be about something else.
+ERROR = re.compile(r"\berror\b ?:|undefined reference to|^CMake Error", re.IGNORECASE)
+UNCOMMITTED = ("status", "--porcelain", "--untracked-files=no")
+LINES = 12  # of a command's output in a message
 
 # The path of a shared object, as in mine.so or libmine.so.1.
 PLUGIN = re.compile(r"\.so(\.\d+)*$")
@@ -47,6 +55,11 @@ class Build:
     label: str
     plugins: tuple[str, ...] = ()
     compared: str = ""
+    commit: str = ""  # that it was built of here
+
+    def digests(self) -> tuple[str, str]:
+        """What runs: the program, and the plug-in that is compared."""
+        return digest_of(self.program), digest_of(self.compared) if self.compared else ""
 
     def words(self) -> list[str]:
         """The options that name the plug-ins, for attnbench."""
@@ -71,8 +84,15 @@ class Build:
         return next(found, "") if identity.plugin else ""
 
 
+def telling(lines: Sequence[str]) -> list[str]:
+    """The lines of a failed command that say why: its errors or, without any, its last ones."""
+    errors = [line for line in lines if ERROR.search(line)]
+    more = [f"and {len(errors) - LINES} more errors"] if len(errors) > LINES else []
+    return [*errors[:LINES], *more] or list(lines[-LINES:])
+
+
 def _failed(what: str, arguments: list[str], lines: list[str], code: Exit) -> ToolError:
-    told = [f"{what} failed ({' '.join(arguments[:3])} ...):", *lines[-12:]]
+    told = [f"{what} failed ({shlex.join(arguments[:3])} ...):", *telling(lines)]
     return ToolError("\n  ".join(told), code)
 
 
@@ -126,6 +146,7 @@ def _remove(git: list[str], tree: Path) -> None:
 
 def _from_commit(side: str, commit: str, tree: Path, kept: Path, code: Exit) -> None:
     """Checks a commit out, builds it and keeps the program; the tree is removed again."""
+    unbuilt = code if side == "base" else Exit.NOT_BUILT
     git = ["git", "-C", str(ROOT)]
     out = str(tree / "build/release")
     configure = ["cmake", "-S", str(tree), "-B", out, "--preset", "release"]
@@ -133,11 +154,35 @@ def _from_commit(side: str, commit: str, tree: Path, kept: Path, code: Exit) -> 
     try:
         _remove(git, tree)
         _command([*git, "worktree", "add", "--detach", str(tree), commit], "git worktree add", code)
-        _command(configure, f"configuring {side}", code)
-        _told(["cmake", "--build", out, "--target", "attnbench"], f"building {side}", code)
+        _command(configure, f"configuring {side}", unbuilt)
+        _told(["cmake", "--build", out, "--target", "attnbench"], f"building {side}", unbuilt)
         gate_kept.keep(tree / "build/release/attnbench", kept)
     finally:
         _remove(git, tree)
+
+
+def _git(*words: str) -> str:
+    """What a git command prints about this tree; empty where it fails."""
+    done = subprocess.run(
+        ["git", "-C", str(ROOT), *words], capture_output=True, text=True, check=False
+    )
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def _how_to_deepen() -> str:
+    """What to do where the clone is shallow, which is why `git merge-base` finds nothing."""
+    if _git("rev-parse", "--is-shallow-repository") != "true":
+        return ""
+    return "; this clone is shallow: git fetch --unshallow (actions/checkout: fetch-depth: 0)"
+
+
+def _commit_of(side: str, text: str, code: Exit) -> str:
+    """The full name of a commit."""
+    commit = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{text}^{{commit}}")
+    if not commit:
+        what = f"the {side}, {text}, is neither a program, a build folder nor a commit"
+        raise ToolError(f"{what}{_how_to_deepen()}", code)
+    return commit
 
 
 def _plugin(text: str) -> Build | None:
@@ -161,20 +206,18 @@ def build(side: str, text: str, folder: Path) -> Build:
         folder: of this gate; gets a copy of the program, which nobody else removes.
 
     Raises:
-        ToolError: neither a program nor a commit, or it does not build (the base: code 5).
+        ToolError: neither a program nor a commit, or it does not build (code 6; the base: 5).
     """
+    code = Exit.INCOMPARABLE if side == "base" else Exit.USAGE
+    if not text.strip():  # Path("") would be the current folder, and so this tree's own build
+        raise ToolError(f"the {side} is an empty text{_how_to_deepen()}", code)
     plugin = _plugin(text)
     if plugin:
         return plugin
     program = _program_of(text)
     if program:
         return Build(program, text)
-    code = Exit.INCOMPARABLE if side == "base" else Exit.USAGE
-    commit = _command(
-        ["git", "-C", str(ROOT), "rev-parse", "--verify", "--quiet", f"{text}^{{commit}}"],
-        f"the {side}, {text}, is neither a program, a build folder nor a commit: looking it up",
-        code,
-    )
+    commit = _commit_of(side, text, code)
     copy = folder / FOLDERS[side] / "attnbench"
     copy.parent.mkdir()
     with gate_kept.opened(TOOL, folder) as place:
@@ -189,4 +232,12 @@ def build(side: str, text: str, folder: Path) -> Build:
                 raise ToolError(f"the {side}, {text}, builds, but does not run", code)
     # The tree with its inputs is gone: both sides take those of this checkout.
     os.environ.setdefault("ATTNBENCH_DATA", str(ROOT / "tests/data"))
-    return Build(copy, f"{text} ({commit[:12]})")
+    return Build(copy, f"{text} ({commit[:12]})", commit=commit)
+
+
+def left_out(new: Build) -> list[str]:
+    """Files that were changed here since the commit that is gated: it is built without them."""
+    if not new.commit or new.commit != _git("rev-parse", "HEAD"):
+        return []
+    # Untracked files are many people's notes.
+    return [line.split(maxsplit=1)[1] for line in _git(*UNCOMMITTED).splitlines()]

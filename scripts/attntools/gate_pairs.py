@@ -155,18 +155,23 @@ def pilot(plan: Plan, command: Sequence[str]) -> tuple[Results, Results]:
     """Runs and checks every selected cell once on both sides, which shows which cells there are.
 
     Raises:
-        ToolError: with INCOMPARABLE if the base cannot run the selection.
+        ToolError: with INCOMPARABLE if the base alone cannot run the selection.  What the new build
+            cannot run either is no fault of the base: a misspelt problem, say.
     """
-    found = []
+    found, refused = {}, {}
     for side, build in enumerate(plan.builds):
         try:
             arguments, output = [*command, "--seed", str(plan.seed)], plan.folder / "pilot.jsonl"
-            found.append(launch_believably(build, arguments, output))
+            found[side] = launch_believably(build, arguments, output)
             begin(output, plan.begun(side))
         except (ToolError, ResultsError) as wrong:
-            code = Exit.INCOMPARABLE if side == BASE else Exit.USAGE
-            name = ("base", "new")[side]
-            raise ToolError(f"the {name} cannot run this selection: {wrong}", code) from None
+            refused[side] = str(wrong)
+    if NEW in refused:
+        who = "neither build can" if BASE in refused else "the new cannot"
+        raise ToolError(f"{who} run this selection: {refused[NEW]}", Exit.USAGE)
+    if BASE in refused:
+        why = f"the base cannot run this selection: {refused[BASE]}"
+        raise ToolError(why, Exit.INCOMPARABLE)
     return found[BASE], found[NEW]
 
 

@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import expm1, isfinite
+from math import exp, expm1, isfinite
+
+import numpy as np
 
 from attntools import tables
 from attntools.cells import Identity, Row
@@ -11,7 +13,7 @@ from attntools.comparison import Verdict
 from attntools.gate_instructions import Counted
 from attntools.gate_instructions import table as table_of_counts
 from attntools.gating import Judged, standing, too_noisy
-from attntools.units import seconds
+from attntools.units import digits, seconds
 
 HEAD = (
     "problem",
@@ -26,6 +28,9 @@ HEAD = (
     "",
 )
 NUMERIC = (False, False, True, True, True, True, True, True, True, False)
+
+MOST_NAMED = 4  # variants in the heading
+MOST_PERCENT = 2  # larger changes, as fractions, are factors: 149 x says more than +14766.0 %
 
 
 @dataclass
@@ -47,6 +52,7 @@ class Outcome:
     base_wrong: dict[Identity, str] = field(default_factory=dict)
     new_only: list[Identity] = field(default_factory=list)
     base_only: list[Identity] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)  # about what is compared
     seconds: float = 0  # of the whole gate
     building_s: float = 0  # of these, for builds
     noise_limit: float = 0
@@ -56,7 +62,7 @@ class Outcome:
         """One line."""
         noisy = [j for j in self.standing() if too_noisy(j, self.noise_limit)]
         limit = f"{100 * self.noise_limit:.3g} %"
-        return {
+        said = {
             Exit.OK: self.no_regression(),
             Exit.REGRESSION: f"{self.slower()} of {self.cells()} cells "
             + ("take more instructions" if self.counted else "are slower"),
@@ -64,7 +70,16 @@ class Outcome:
             Exit.TOO_NOISY: f"undecided, too noisy to tell: a change of {limit} cannot be ruled "
             f"out in {len(noisy)} of {len(self.judged)} cells{seen_there(noisy)}",
             Exit.INCOMPARABLE: f"no base to compare with: {self.base_trouble()}",
+            Exit.REMOVED: self.no_regression(),
         }.get(self.code, "")
+        return f"{said}; {self.removed()}" if self.base_only else said
+
+    def removed(self) -> str:
+        """Which cells the new build lacks: nobody said that a kernel was removed or renamed."""
+        labels = list(dict.fromkeys(i.label for i in self.base_only))
+        more = f" and {len(labels) - MOST_NAMED} more" if len(labels) > MOST_NAMED else ""
+        named = ", ".join(labels[:MOST_NAMED]) + more
+        return f"{len(self.base_only)} cells are in the base alone: {named}"
 
     def no_regression(self) -> str:
         """What was ruled out: with --noise-limit that may be less than the threshold asks for."""
@@ -99,14 +114,23 @@ class Outcome:
         return "no cell has a time in both builds"
 
     def smallest(self) -> float:
-        """The smallest effect that every cell would have shown, as a fraction."""
-        return max((expm1(j.detectable) for j in self.judged), default=float("nan"))
+        """The smallest effect that every cell would have shown, as a fraction; NaN: not known."""
+        return expm1(least_seen(self.judged))
+
+
+def least_seen(judged: Sequence[Judged]) -> float:
+    """The smallest effect that every one of some cells would have shown, as a logarithm."""
+    return float(np.max([j.detectable for j in judged])) if judged else float("nan")
 
 
 def seen(judged: Sequence[Judged]) -> str:
     """What would have been seen in every one of some cells; empty where that is not known."""
-    least = max((j.detectable for j in judged), default=float("nan"))
-    return f"; a slow-down of {100 * expm1(least):.1f} % would have been seen" if least > 0 else ""
+    least = least_seen(judged)
+    if not least > 0:
+        return ""
+    if expm1(least) < MOST_PERCENT:
+        return f"; a slow-down of {100 * expm1(least):.1f} % would have been seen"
+    return f"; only what takes {times(least)} as long would have been seen"
 
 
 def seen_there(judged: Sequence[Judged]) -> str:
@@ -115,8 +139,16 @@ def seen_there(judged: Sequence[Judged]) -> str:
 
 
 def percent(log_ratio: float) -> str:
-    """A logarithm of a ratio as a change."""
-    return f"{100 * expm1(log_ratio):+.1f} %" if isfinite(log_ratio) else "-"
+    """A logarithm of a ratio as a change, of large ones as a factor."""
+    if not isfinite(log_ratio):
+        return "-"
+    large = expm1(log_ratio) >= MOST_PERCENT
+    return times(log_ratio) if large else f"{100 * expm1(log_ratio):+.1f} %"
+
+
+def times(log_ratio: float) -> str:
+    """A logarithm of a ratio as a factor."""
+    return f"{digits(exp(log_ratio))} x"
 
 
 def cell_text(identity: Identity) -> str:
@@ -169,7 +201,7 @@ def _method(outcome: Outcome) -> str:
     machine = outcome.machine
     counts = sorted({j.pairs for j in outcome.judged}) or [outcome.pairs]
     several = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}"
-    how = f"{several} pairs of launches a cell"
+    how = f"{several} pairs of launches a cell" if outcome.judged else "no launches to compare"
     if outcome.counted:
         how = "instructions of one call, counted by callgrind,"
     builds = f" ({outcome.building_s:.0f} s of them for builds)" if outcome.building_s >= 1 else ""
@@ -185,13 +217,25 @@ def _sensitivity(outcome: Outcome) -> list[str]:
         return [f"Threshold {100 * outcome.threshold:.3g} %; counts are exact.\n"]
     if not outcome.judged:
         return []
-    floor = max(expm1(j.floor) for j in outcome.judged)
+    floors = [j.floor for j in outcome.judged if isfinite(j.floor)]
+    here = f" (here up to {percent(max(floors)).lstrip('+')})" if floors else ""
     return [
         f"Threshold {100 * outcome.threshold:.3g} %, raised where launches of one build differ "
-        f"by more (here up to {100 * floor:.1f} %). The smallest slow-down that would have "
-        f"been seen in every cell (power 0.8): **{100 * outcome.smallest():.1f} %**. In the table "
+        f"by more{here}. {_power(outcome)} In the table "
         "base is the median of its launches, new the same with the median change of the pairs.\n",
     ]
+
+
+def _power(outcome: Outcome) -> str:
+    """Which slow-down would have been seen in every cell."""
+    least = least_seen(outcome.judged)
+    if isfinite(least):
+        return (
+            "The smallest slow-down that would have been seen in every cell (power 0.8): "
+            f"**{percent(least).lstrip('+')}**."
+        )
+    fewest, cells = min(j.pairs for j in outcome.judged), len(outcome.judged)
+    return f"No slow-down can be shown by {fewest} pairs where {cells} cells are judged together."
 
 
 def _unconfirmed(outcome: Outcome) -> list[str]:
@@ -211,11 +255,20 @@ def _undecided(outcome: Outcome) -> list[str]:
     ]
 
 
+def no_answer(why: str) -> str:
+    """The summary of a gate that could not compare: the reason, and what was printed below it."""
+    first, *rest = why.splitlines()
+    told = ["", "```", *(line.strip() for line in rest), "```"] if rest else []
+    return "\n".join([f"### ❌ attnbench gate: {first}", *told]) + "\n"
+
+
 def markdown(outcome: Outcome) -> str:
     """The whole summary."""
     icon = {Exit.OK: "✅", Exit.TOO_NOISY: "⚠️"}.get(outcome.code, "❌")
-    icon = "⚠️" if outcome.code == Exit.OK and outcome.undecided() else icon
+    doubtful = outcome.undecided() or outcome.base_only or outcome.doubts
+    icon = "⚠️" if outcome.code == Exit.OK and doubtful else icon
     lines = [f"### {icon} attnbench gate: {outcome.headline()}\n", _method(outcome)]
+    lines += [f"**{doubt[0].upper()}{doubt[1:]}.**\n" for doubt in outcome.doubts]
     lines += _sensitivity(outcome)
     lines += _list("Confirmed:", _confirmed(outcome))
     lines += _list("Slower once, but not confirmed:", _unconfirmed(outcome))

@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
+import msgspec
 from scipy.stats import binomtest
 
 from attntools import gate
@@ -27,8 +28,18 @@ from attntools.cells import Row
 from attntools.cli import Exit, ToolError, guard, parser, scratch_folder
 from attntools.files import naming
 from attntools.gate_summary import Outcome
+from attntools.soundness import object_of, wrong_fields
 
 TOOL = "gate-trials"
+
+
+class Trial(msgspec.Struct):
+    """What is read of a recorded trial."""
+
+    label: str
+    code: int
+    floors: list[float]
+    seconds: float
 
 
 def all_recorded(path: Path) -> dict[str, list[Row]]:
@@ -38,11 +49,11 @@ def all_recorded(path: Path) -> dict[str, list[Row]]:
         return found
     if not path.is_file():  # a device may never end
         raise ToolError(f"{path}: is no regular file")
-    for number, line in enumerate(path.read_text().splitlines(), 1):
-        try:
-            row = json.loads(line)
-        except ValueError:
-            raise ToolError(f"{path}:{number}: is no JSON; remove the line to go on") from None
+    for number, line in enumerate(path.read_bytes().splitlines(), 1):
+        row = object_of(line)
+        wrong = row if isinstance(row, str) else wrong_fields(row, Trial)
+        if wrong:
+            raise ToolError(f"{path}:{number}: {wrong}; remove the line to go on")
         found[row["label"]].append(row)
     return found
 

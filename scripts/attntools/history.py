@@ -1,9 +1,13 @@
 """Keeps sessions in a database, and shows how times changed.
 
-    scripts/history add FILE.jsonl [...]            adds sessions; one that is known is replaced
+    scripts/history add FILE.jsonl [...]            adds sessions; one that is known is replaced, if
+                                                    the file has all of its cells, or --force is
+                                                    given; unusable files keep no others out
     scripts/history list                            all sessions
     scripts/history show SESSION                    the cells of one session
     scripts/history trend [TEXT] [--plot DIR]       change points of cells with TEXT in their names
+                                                    that are not accepted; --all: all of them
+    scripts/history trend --fail-on new             the same for CI: exit 1 where one is slower
     scripts/history fleet [--hosts]                 machine types side by side, hosts that are off
     scripts/history accept SESSION [TEXT] --reason WHY
                                                     the level that this session belongs to is the
@@ -14,7 +18,8 @@ Times are followed per cell, machine and compiler; of a fleet each node by itsel
 a wrong result is kept, but cannot be accepted.  The database is --database (default:
 results-local/history.sqlite).
 
-Exit codes: 0 done, 3 output, 4 usage, input or a database that is locked, read-only or foreign.
+Exit codes: 0 done, 1 trend --fail-on new found a slow-down that is not accepted, 3 output, 4 usage,
+input (what could be read was added), or a database that is locked, read-only or foreign.
 """
 
 import argparse
@@ -25,25 +30,38 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from attntools import database, style, tables, trend
-from attntools.cli import Exit, ToolError, guard, parser, say
+from attntools.cells import ResultsError
+from attntools.cli import Exit, ToolError, guard, parser, reason, refuse_over, say
 from attntools.files import make_directory, write_text
 from attntools.fleet_tables import fleet_of, fleet_text
 from attntools.gate_builds import ROOT
 from attntools.results import read
 from attntools.tables import width_of
-from attntools.units import change, seconds
+from attntools.units import seconds
 
 TOOL = "history"
 
 
-def add(connection: sqlite3.Connection, options: argparse.Namespace) -> None:
-    """Adds files; all of them or, if one is unsound, none."""
-    files = [read(path) for path in options.files]
-    for results in files:
+def add(connection: sqlite3.Connection, options: argparse.Namespace) -> Exit:
+    """Adds files, each of them whole or not at all; the exit code says whether one was refused."""
+    refused = 0
+    for path in options.files:
+        connection.execute("SAVEPOINT file")
+        try:
+            results = read(path)
+            new = database.add(connection, results, force=options.force)
+        except (ResultsError, OSError) as wrong:
+            connection.execute("ROLLBACK TO file")
+            say(TOOL, reason(wrong))
+            refused += 1
+            continue
+        finally:
+            connection.execute("RELEASE file")
         for note in results.notes:
-            say(TOOL, note)
-        new = database.add(connection, results)
+            if not results.earlier or " rows replace " not in note:  # each session keeps its own
+                say(TOOL, note)
         print(f"{results.path}: {len(results.sessions)} sessions, {new} new")
+    return Exit.USAGE if refused else Exit.OK
 
 
 def list_sessions(connection: sqlite3.Connection, _options: argparse.Namespace) -> None:
@@ -82,7 +100,7 @@ def show(connection: sqlite3.Connection, options: argparse.Namespace) -> None:
     print(tables.text(head, rows, (False, True, False), colours=False), end="")
 
 
-def show_trend(connection: sqlite3.Connection, options: argparse.Namespace) -> None:
+def show_trend(connection: sqlite3.Connection, options: argparse.Namespace) -> Exit:
     """Change points, with date, commit and size; drawn on request."""
     accepted = {
         (name, session): reason
@@ -90,7 +108,7 @@ def show_trend(connection: sqlite3.Connection, options: argparse.Namespace) -> N
             "SELECT name, session, reason FROM accepted"
         )
     }
-    rows, followed = [], database.series(connection, options.text)
+    rows, followed, known, new = [], database.series(connection, options.text), 0, 0
     machines = database.machines(connection)
     several = len(machines) > 1
     for number, ((name, machine, _build), points) in enumerate(followed.items()):
@@ -100,8 +118,11 @@ def show_trend(connection: sqlite3.Connection, options: argparse.Namespace) -> N
             at = points[c.index]
             level = (accepted.get((name, p.session)) for p in points[c.index : end])
             reason = next(filter(None, level), "")
+            known += bool(reason)
+            new += not reason and c.ratio > 1
             where = (machines[machine],) if several else ()
-            rows.append((name, *where, at.started, at.commit[:12], change(c.ratio), reason))
+            if options.all or not reason:
+                rows.append((name, *where, at.started, at.commit[:12], c.text(points), reason))
         if options.plot and len(points) > 1:
             make_directory(options.plot)
             stem = re.sub(r"[^\w.-]+", "-", f"history-{number:03}-{name}").strip("-")
@@ -110,7 +131,16 @@ def show_trend(connection: sqlite3.Connection, options: argparse.Namespace) -> N
     head = ("cell", *(("machine",) if several else ()), "since", "commit", "change", "accepted")
     numeric = [word == "change" for word in head]
     print(tables.text(head, rows, numeric, colours=False), end="")
-    print(f"{len(followed)} cells followed, {len(rows)} changes")
+    for b in database.breaks(connection):
+        where = f" on {machines[b.machine]}" if several else ""
+        print(f"{'compared all the same' if b.compared else 'not compared'}: {b.what}"
+              f", from {b.started} on{where}")  # fmt: skip
+    hidden = f", {known} of them accepted (--all lists them)" if known and not options.all else ""
+    print(f"{len(followed)} cells followed, {len(rows) + (known if hidden else 0)} changes{hidden}")
+    if options.fail_on and new:
+        say(TOOL, f"{new} slow-downs are not accepted")
+        return Exit.REGRESSION
+    return Exit.OK
 
 
 def accept(connection: sqlite3.Connection, options: argparse.Namespace) -> None:
@@ -144,6 +174,7 @@ def accept(connection: sqlite3.Connection, options: argparse.Namespace) -> None:
 
 def export(connection: sqlite3.Connection, options: argparse.Namespace) -> None:
     """Sessions as a results file."""
+    refuse_over(options.output, [options.database])
     if options.session is not None:
         _known(connection, options.session)
     numbers = connection.execute(
@@ -168,6 +199,7 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     actions = p.add_subparsers(dest="action", required=True, metavar="ACTION")
     one = actions.add_parser("add")
     one.add_argument("files", nargs="+", metavar="FILE")
+    one.add_argument("--force", action="store_true", help="also where a session loses cells")
     one.set_defaults(act=add)
     actions.add_parser("list").set_defaults(act=list_sessions)
     one = actions.add_parser("show")
@@ -176,6 +208,10 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     one = actions.add_parser("trend")
     one.add_argument("text", nargs="?", default="")
     one.add_argument("--plot", type=Path, metavar="DIR")
+    one.add_argument("--all", action="store_true", help="accepted changes, too")
+    one.add_argument(
+        "--fail-on", choices=("new",), help="exit with 1 where a slow-down is not accepted"
+    )
     one.set_defaults(act=show_trend)
     one = actions.add_parser("fleet")
     one.add_argument("--hosts", action="store_true", help="the deviations of every host")
@@ -199,8 +235,7 @@ def run(argv: Sequence[str] | None = None) -> int:
     if create:
         make_directory(options.database.parent)
     with database.opened(options.database, create=create) as connection:
-        options.act(connection, options)
-    return Exit.OK
+        return options.act(connection, options) or Exit.OK
 
 
 if __name__ == "__main__":

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from attntools import changes, headline
 from attntools.cells import Results
 from attntools.comparable import incomparable
-from attntools.comparison import Comparison, Verdict, compare_files, geometric_mean
+from attntools.comparison import (
+    Comparison,
+    Verdict,
+    compare_files,
+    decided,
+    geometric_mean,
+    in_common,
+)
 from attntools.comparison_tables import APART, interval_text, threads_text
 from attntools.page import image, render, without_folders
 from attntools.page_rows import Row, rows
@@ -37,8 +44,10 @@ def sentences(comparisons: Sequence[Comparison], base: str, new: str) -> list[st
     said = [f"{counts[v]} {word}" for v, word in (
         (Verdict.SLOWER, "slower"), (Verdict.FASTER, "faster"), (Verdict.SAME, "the same"),
         (Verdict.UNCLEAR, "unclear"))]  # fmt: skip
-    mean = change(geometric_mean(c.ratio for c in found))
-    texts = [f"{new} against {base}: of {len(found)} cells {', '.join(said)}; {mean} in the mean."]
+    text = f"{new} against {base}: of {len(found)} cells {', '.join(said)}"
+    if decided(found):
+        text += f"; {change(geometric_mean(c.ratio for c in found))} in the mean"
+    texts = [f"{text}."]
     for verdict, word in ((Verdict.SLOWER, "Slowest"), (Verdict.FASTER, "Fastest")):
         of = [c for c in found if c.verdict is verdict]
         if of:
@@ -60,6 +69,9 @@ def against(base: Results, new: Results) -> Against:
     if reasons:
         return Against(new.name, reasons, [], None, [])
     comparisons = compare_files(base, new)
+    if not in_common(comparisons):
+        why = f"{new.name} and {base.name} have no cell in common"
+        return Against(new.name, [why], [], None, [])
     title = f"Change of the time, {new.name} against {base.name}"
     fig = changes.figure(comparisons, title)
     drawn = Picture("changes", "Sorted dot plot: change of every cell's time.", image(fig)) \

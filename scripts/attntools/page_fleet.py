@@ -1,6 +1,7 @@
 """The page of a fleet: machine types side by side, kernels on them, and hosts that are off."""
 
 import re
+import shlex
 
 from attntools import fleet_figures
 from attntools.fleet_tables import (
@@ -48,7 +49,9 @@ def _table(
 def _commands(fleet: Fleet) -> list[str]:
     """The command of each host's latest session, once."""
     latest = (host.latest.header.get("command") or [] for t in fleet.types for host in t.hosts)
-    return list(dict.fromkeys(without_folders(" ".join(["attnbench", *words])) for words in latest))
+    return list(
+        dict.fromkeys(without_folders(shlex.join(["attnbench", *words])) for words in latest)
+    )
 
 
 def page(fleet: Fleet) -> str:

@@ -56,7 +56,7 @@ def _followed(
         at = points[c.index]
         known = (reasons.get((name, p.session)) for p in points[c.index : end])
         accepted = next(filter(None, known), "")
-        listed.append((at.started[:10], at.commit[:12], change(c.ratio), accepted))
+        listed.append((at.started[:10], at.commit[:12], c.text(points), accepted))
     return Followed(
         name=name,
         sessions=len(points),

@@ -1,5 +1,6 @@
 """The page of one session: headline, two figures, every cell, noise."""
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -144,7 +145,7 @@ def commands(results: Results) -> list[str]:
     """The command of each session, once."""
     found = [s.header.get("command") or [] for s in results.sessions]
     # Those of experiments begin with the program's name.
-    named = [" ".join(c if c[:1] == ["attnbench"] else ["attnbench", *c]) for c in found]
+    named = [shlex.join(c if c[:1] == ["attnbench"] else ["attnbench", *c]) for c in found]
     return list(dict.fromkeys(map(without_folders, named)))
 
 

@@ -32,7 +32,7 @@ from attntools import (
     page_session,
 )
 from attntools.cells import Results
-from attntools.cli import Exit, ToolError, guard, parser, say
+from attntools.cli import Exit, ToolError, guard, parser, refuse_over, say
 from attntools.files import write_text
 from attntools.fleet import files_of
 from attntools.fleet_tables import fleet_of
@@ -97,6 +97,7 @@ def run(argv: Sequence[str] | None = None) -> int:
         p.error("takes files, or --experiments and a folder")
     if options.fleet and options.experiments:
         p.error("--fleet takes files, folders or histories, not --experiments")
+    refuse_over(options.output, options.files)
     write_text(options.output, written(options))
     return Exit.OK
 

@@ -15,8 +15,28 @@ from pathlib import Path
 
 import msgspec
 
-from attntools.cells import Cell, Identity, Results, ResultsError, Row, Session, row_order
-from attntools.soundness import object_of, wrong_cell, wrong_header, wrong_identity
+from attntools.cells import (
+    Cell,
+    Experiment,
+    Identity,
+    Noise,
+    Results,
+    ResultsError,
+    Row,
+    Session,
+    row_order,
+)
+from attntools.soundness import (
+    CONTROL,
+    object_of,
+    shown,
+    without_nan,
+    wrong_cell,
+    wrong_fields,
+    wrong_header,
+    wrong_identity,
+    wrong_problem,
+)
 
 CELL = b'{"type":"cell",'  # as the program writes it: the type is the first key
 LAUNCH = b'{"type":"launch"'
@@ -30,14 +50,14 @@ class _Reader:
     def __init__(self, path: str, with_launches: bool) -> None:
         self.results = Results(path, [], {})
         self.with_launches = with_launches
-        self.replaced: list[tuple[int, int]] = []
+        self.replaced: list[tuple[Cell, int]] = []
 
     def error(self, line: int, message: str) -> ResultsError:
         return ResultsError(f"{self.results.path}:{line}: {message}")
 
     def take(self, line: int, text: bytes) -> None:
         """One whole line; raises ResultsError."""
-        if text.startswith(CELL) and self.results.sessions:
+        if text.startswith(CELL) and self.results.sessions and not CONTROL.search(text):
             try:
                 text.decode()  # DECODE looks at the fields alone that tools need
                 self.take_cell(line, text, DECODE(text))
@@ -47,6 +67,7 @@ class _Reader:
         row = object_of(text)
         if isinstance(row, str):
             raise self.error(line, row)
+        row = shown(row)
         kind = row.get("type")
         if kind == "session":
             self.take_session(line, row)
@@ -57,14 +78,21 @@ class _Reader:
         elif kind == "launch":
             self.take_launch(line, row)
         elif kind == "experiment":
-            self.results.experiments.append(row)
+            self.results.experiments.append(self.sound(line, row, Experiment))
         elif kind == "noise":
-            self.results.noise.append(row)
+            self.results.noise.append(self.sound(line, row, Noise))
         elif kind == "end":
             self.results.complete = row.get("complete") is True
         elif not isinstance(kind, str):
             raise self.error(line, f"has no type (keys: {', '.join(list(row)[:5]) or 'none'})")
         # Types that later programs add are skipped: fields and lines are added within a version.
+
+    def sound(self, line: int, row: Row, kind: type) -> Row:
+        """A row whose fields have their types; raises ResultsError."""
+        wrong = wrong_fields(row, kind)
+        if wrong:
+            raise self.error(line, wrong)
+        return row
 
     def only_checks(self) -> bool:
         """Whether this session times nothing: `attnbench check`."""
@@ -78,6 +106,9 @@ class _Reader:
         self.results.complete = False
 
     def take_cell(self, line: int, text: bytes, cell: Cell) -> None:
+        wrong = wrong_problem(cell.problem)
+        if wrong:
+            raise self.error(line, wrong)
         sound = math.isfinite(sum(cell.launch_medians_s)) if cell.time else self.only_checks()
         if cell.state == "ok" and not sound:
             raise self.error(line, wrong_cell(json.loads(text)))
@@ -88,19 +119,20 @@ class _Reader:
         cell.case = cell.case or cell.problem
         earlier = self.results.cells.get(cell.identity)
         if earlier:
-            self.replaced.append((earlier.line, line))
+            self.replaced.append((earlier, line))
+            if earlier.session is not cell.session:
+                self.results.earlier.append(earlier)
         self.results.cells[cell.identity] = cell
 
     def take_other_cell(self, line: int, row: Row) -> None:
         """A cell with its keys in another order, or one that is not sound."""
         if row.get("state") != "ok":
             row = row | {"time": None}
-        try:
-            cell = msgspec.convert(row, Cell)
-        except msgspec.ValidationError:
-            raise self.error(line, wrong_cell(row)) from None
-        # Encoded again: a NaN in a field that no tool needs becomes null.
-        self.take_cell(line, msgspec.json.encode(row), cell)
+        without = without_nan(row)
+        wrong = wrong_fields(without, Cell)
+        if wrong:
+            raise self.error(line, wrong_cell(row) or wrong)
+        self.take_cell(line, msgspec.json.encode(without), msgspec.convert(without, Cell))
 
     def take_launch(self, line: int, row: Row) -> None:
         wrong = wrong_identity(row)
@@ -120,7 +152,7 @@ class _Reader:
             first, last = self.replaced[0]
             self.note(
                 f":{last}: {len(self.replaced)} rows replace earlier ones of the same cell"
-                f" (the first that of line {first})"
+                f" (the first that of line {first.line})"
             )
         if not self.results.complete:
             self.note(": the session did not end: cells may be missing")

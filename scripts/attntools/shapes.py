@@ -43,7 +43,7 @@ def shape(cell: Cell) -> str:
         return " ".join(word for i, word in enumerate(words[1:]) if i or word != dtype(cell))
     fields = problem_fields(cell.problem)
     for short, long in (("s", ("sq", "skv")), ("h", ("hq", "hkv"))):
-        if fields.get(long[0]) == fields.get(long[1]):
+        if long[0] in fields and fields[long[0]] == fields.get(long[1]):
             fields = {short: fields.pop(long[0]), **fields}
             fields.pop(long[1])
     if fields["dv"] == fields.get("d"):
@@ -119,8 +119,8 @@ def is_ours(cell: Cell) -> bool:
 
 
 def most_threads(cells: Iterable[Cell]) -> int:
-    """The largest thread count."""
-    return max(c.identity.threads for c in cells)
+    """The largest thread count; 1 of no cells."""
+    return max((c.identity.threads for c in cells), default=1)
 
 
 def thinned(items: list[Item], most: int) -> list[Item]:

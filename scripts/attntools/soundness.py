@@ -2,6 +2,8 @@
 
 import json
 import math
+import re
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -32,6 +34,9 @@ class Machine(msgspec.Struct):
     governor: str | None = None
     cores: int | None = None
     threads: int | None = None
+    memory_bytes: int | None = None
+    isas: list[str] | None = None
+    hypervisor: str | None = None
     caches: list[Cache] | None = None
 
 
@@ -109,14 +114,81 @@ def wrong_identity(row: Row) -> str | None:
     return None if row["threads"] > 0 else f"threads is {row['threads']}, not a positive number"
 
 
-def wrong_cell(row: Row) -> str:
+# What a text may hold that moves a terminal's cursor, breaks a table, or no XML may have: escapes
+# of JSON, and the characters that may stand there as they are.
+CONTROL = re.compile(rb"\\(?:[bfnrt]|u00[01]|u00[789])|\x7f|\xc2[\x80-\x9f]")
+# Each as what people see: control pictures, of which Unicode has one for each up to a space.
+PICTURES = {c: 0x2400 + c for c in range(0x20)} | {0x7F: 0x2421}
+PICTURES |= dict.fromkeys(range(0x80, 0xA0), 0xFFFD) | {0xFFFE: 0xFFFD, 0xFFFF: 0xFFFD}
+
+
+def shown(value: Any) -> Any:
+    """A row whose texts have no control characters, at any depth; experiments print theirs."""
+    if isinstance(value, str):
+        return value.translate(PICTURES)
+    if isinstance(value, dict):
+        if value.get("type") == "experiment":
+            return value
+        return {key.translate(PICTURES): shown(inner) for key, inner in value.items()}
+    return [shown(inner) for inner in value] if isinstance(value, list) else value
+
+
+def without_nan(value: Any) -> Any:
+    """A row in which NaN is null, as the program writes it."""
+    if isinstance(value, dict):
+        return {key: without_nan(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [without_nan(inner) for inner in value]
+    return None if value != value else value
+
+
+# msgspec's words for types, and ours.
+TYPES = {"float": "a number", "int": "a number", "str": "a text", "object": "an object",
+         "array": "a list", "bool": "true or false"}  # fmt: skip
+
+
+def _in_words(wrong: Exception) -> str:
+    """An error of msgspec: the field first."""
+    told, _, field = str(wrong).partition(" - at `$")
+    told = re.sub(r"`([^`]*)`", lambda m: _types(m[1]), told)
+    return f"{field.strip('.`') or 'the line'}: {told[:1].lower()}{told[1:]}"
+
+
+def _types(text: str) -> str:
+    return " or ".join(dict.fromkeys(TYPES.get(word, word) for word in text.split(" | ")))
+
+
+def wrong_fields(row: Row, kind: type) -> str | None:
+    """What is wrong with the types of a row's fields; None where nothing is."""
+    try:
+        msgspec.convert(row, kind)
+    except (msgspec.ValidationError, RecursionError, OverflowError) as wrong:
+        return _in_words(wrong)
+    return None
+
+
+SIZES = ("b", "hq", "hkv", "sq", "skv", "d", "dv")
+
+
+@cache
+def wrong_problem(text: str) -> str | None:
+    """Why a problem has no sizes that tools can compute with; None where it has."""
+    fields = dict(part.split("=", 1) for part in text.split(",") if "=" in part)
+    for name in SIZES:
+        value = fields.get(name)
+        if value is not None and not (value.isascii() and value.isdigit() and len(value) < 19):
+            return f"problem {text[:60]!r}: {name} is no whole number"
+    return None
+
+
+def wrong_cell(row: Row) -> str | None:
     """Why a row could not be decoded: the first of our own reasons, in words."""
     state = row.get("state")
     if wrong := wrong_identity(row):
         return wrong
     if state not in STATES:
         return f"state is {state!r}, none of {', '.join(sorted(STATES))}"
-    return _wrong_time(row.get("time")) or "a field of this row is of the wrong type"
+    return _wrong_time(row.get("time")) if state == "ok" else None
 
 
 def wrong_header(row: Row) -> str | None:
@@ -134,6 +206,6 @@ def wrong_header(row: Row) -> str | None:
             return f"the session line has no {key}"
     try:
         msgspec.convert(row, Header)
-    except (msgspec.ValidationError, RecursionError) as wrong:
-        return f"the session line is not sound: {wrong}"
+    except (msgspec.ValidationError, RecursionError, OverflowError) as wrong:
+        return f"the session line is not sound: {_in_words(wrong)}"
     return None

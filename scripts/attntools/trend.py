@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -33,10 +33,20 @@ Array = np.ndarray
 
 @dataclass
 class Change:
-    """The first session of a new level."""
+    """The first session of a new level, or the first and last of a drift."""
 
     index: int
     ratio: float  # median after over median before
+    last: int = -1  # index, but of a drift that of its last step
+
+    def __post_init__(self) -> None:
+        """A step ends where it begins."""
+        self.last = max(self.last, self.index)
+
+    def text(self, points: Sequence[Point]) -> str:
+        """The change as people read it."""
+        drift = f" drift, until {points[self.last].started[:10]}" if self.last > self.index else ""
+        return change(self.ratio) + drift
 
 
 def scores(x: Array) -> Array:
@@ -123,7 +133,32 @@ def changes(times: Sequence[float], threshold: float = THRESHOLD) -> list[Change
         ends = segments(x, resemblance(x, ends))
     levels = [(i, float(np.median(x[i:j]))) for i, j in pairwise(ends)]
     found = [Change(i, float(np.exp(new - old))) for (_, old), (i, new) in pairwise(levels)]
-    return [c for c in found if not 1 / (1 + threshold) <= c.ratio <= 1 + threshold]
+    found = [c for c in found if not 1 / (1 + threshold) <= c.ratio <= 1 + threshold]
+    runs = [list(run) for _, run in groupby(found, key=lambda c: c.ratio > 1)]
+    return [c for number in range(len(runs)) for c in _one_thing(x, runs, number)]
+
+
+def _one_thing(x: Array, runs: list[list[Change]], number: int) -> list[Change]:
+    """Steps in one direction; one change where a line through their levels fits better than they.
+
+    The line goes through the middles of the levels, so that it has as many parameters as the steps.
+    It begins and ends in the outer ones as near as it passes through their neighbours.
+    """
+    run = runs[number]
+    if len(run) < 2:
+        return run
+    start = runs[number - 1][-1].index if number else 0
+    end = runs[number + 1][0].index if number + 1 < len(runs) else len(x)
+    ends = [start, *(c.index for c in run), end]
+    levels = [float(np.median(x[i:j])) for i, j in pairwise(ends)]
+    middles = [(i + j - 1) / 2 for i, j in pairwise(ends)]
+    middles[0] = max(middles[0], 2 * ends[1] - middles[1])
+    middles[-1] = min(middles[-1], 2 * ends[-2] - middles[-2])
+    line = np.interp(np.arange(start, end), middles, levels)
+    step = np.repeat(levels, np.diff(ends))
+    if abs(x[start:end] - line).sum() >= abs(x[start:end] - step).sum():
+        return run
+    return [Change(run[0].index, float(np.prod([c.ratio for c in run])), run[-1].index)]
 
 
 def dates(started: list[str]) -> list[str]:
@@ -138,8 +173,8 @@ def draw(name: str, points: list[Point], found: list[Change]) -> Figure:
     times = [p.median_s for p in points]
     look = style.Look(0)
     ax.plot(range(len(times)), times, look.marker, color=look.colour)
-    ends = [0, *(c.index for c in found), len(times)]
-    for start, end in pairwise(ends):
+    begin = [0, *(c.last for c in found)]
+    for start, end in zip(begin, [*(c.index for c in found), len(times)], strict=True):
         level = float(np.median(times[start:end]))
         ax.plot([start - 0.4, end - 0.6], [level, level], color=style.INK, lw=1)
     # Labels of changes that are close stand in lanes one below the other, above all times.

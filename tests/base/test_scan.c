@@ -187,17 +187,18 @@ static const struct {
 } advices[] = {
     {"tinny", "did you mean 'tiny'?"},
     {"tyni", "did you mean 'tiny'?"},
-    {"b", "words are tiny, short, a, bc"}, /* a one-letter word is not near another */
+    {"b", "words are tiny, short, a, bc, sq, skv"}, /* a one-letter word is not near another */
     {"ac", "did you mean 'a'?"},
     {"bc1", "did you mean 'bc'?"},
-    {"axyz", "words are tiny, short, a, bc"},
-    {"something", "words are tiny, short, a, bc"},
+    {"sk", "did you mean 'skv'?"}, /* as near as sq, and begins it */
+    {"axyz", "words are tiny, short, a, bc, sq, skv"},
+    {"something", "words are tiny, short, a, bc, sq, skv"},
 };
 
 static void the_nearest_word_is_advised(void **state)
 {
     (void)state;
-    static const char *const words[] = {"tiny", "short", "a", "bc"};
+    static const char *const words[] = {"tiny", "short", "a", "bc", "sq", "skv"};
     for (size_t i = 0; i < COUNT(advices); i++) {
         struct scan_choice choice = {.given = piece(advices[i].given)};
         char text[SCAN_ADVICE];

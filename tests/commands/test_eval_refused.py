@@ -236,6 +236,14 @@ class Refused(EvalTest):
                 self.assertEqual(old.read_text(), "old")
                 old.unlink()
 
+    def test_other_dimensions_say_what_to_store(self) -> None:
+        for shape, message in (
+            ([3, 4], "q is f32 (3,4), not (B, H, S, D); of one head, store x[None, None]"),
+            ([2, 3, 4], "(B, S, H * D) needs hq and hkv in --problem; (H, S, D) is x[None]"),
+        ):
+            safetensors(self.file, {n: normal(shape, 1).tensor() for n in "qkv"})
+            self.refused(self.words("naive", ""), 3, message)
+
     def test_what_the_text_says_otherwise(self) -> None:
         """Sizes and options of the file that --problem contradicts are a usage error."""
         sinks = ([2], [0.0, 0.0], "F32")
@@ -249,6 +257,40 @@ class Refused(EvalTest):
             safetensors(self.file, tensors)
             self.refused(self.words("naive", problem), 2, message + self.file)
             self.assertFalse(os.path.exists(self.result))
+
+    def test_what_may_not_have_been_meant_is_said(self) -> None:
+        """Computed all the same: double in single, zeros and ones that are added."""
+        ones = ([3, 6], [float(n % 2) for n in range(18)], "F32")
+        f64 = {n: (t[0], t[1], "F64") for n, t in dense().items()}
+        by = "naive, row_parallel, tiled, online"
+        for tensors, problem, said in (
+            (dense(), "", ""),
+            (dense(mask=ones), "", "mask has zeros and ones alone and is added to the scores; for "
+             "a boolean mask, 1 = attend, store bool"),
+            (dense(mask=(ones[0], [0.0] * 18, "F32")), "", ""),
+            (dense(bias=ones), "", ""),
+            (f64, "", "q is f64 and is computed in f32; with --problem dtype=f64 in double, by "
+             f"{by}"),
+            (f64, "dtype=f32", ""),
+            (f64, "dtype=f64", ""),
+        ):  # fmt: skip
+            safetensors(self.file, tensors)
+            done = run(*self.words("naive", problem))
+            told = f"attnbench: {said}\n" if said else ""
+            self.assertEqual((done.returncode, done.stderr), (0, told))
+        done = run(*self.words("flash", "dtype=f64"))
+        self.assertEqual(done.returncode, 2)
+        self.assertTrue(done.stderr.endswith(f"kernels that compute in f64: {by}\n"), done.stderr)
+
+    def test_the_input_is_not_written_over(self) -> None:
+        safetensors(self.file, dense())
+        before = pathlib.Path(self.file).read_bytes()
+        link = self.directory / "link"
+        link.symlink_to(self.file)
+        for result in (self.file, str(link), f"{self.directory}/./in.safetensors"):
+            self.result = result
+            self.refused(self.words("naive", ""), 2, f"--output {result} is the input")
+            self.assertEqual(pathlib.Path(self.file).read_bytes(), before)
 
     def test_infinities_are_no_mistake(self) -> None:
         """A bias of -inf hides, a sink of -inf is none, also where nothing is left."""

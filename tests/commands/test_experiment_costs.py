@@ -85,6 +85,33 @@ class Layer(Experiments):
                 self.assertLess(row["values"]["difference"], 3e-6)
         self.assertNotIn("DIFFERS", self.printed)
 
+    def test_a_layer_as_pytorch_stores_it(self) -> None:
+        """Weights as (output, input), under the names of a state_dict; one sequence."""
+        stored = layer_tensors(False)
+        for n in "qkv":
+            shape, w = stored.pop(f"w{n}")
+            turned = [w[4 * i + o] for o in range(4) for i in range(4)]
+            stored[f"w{n}.weight"] = (shape, turned)
+            if f"b{n}" in stored:
+                stored[f"w{n}.bias"] = stored.pop(f"b{n}")
+        stored["x"] = ([3, 4], stored["x"][1])
+        stored["o"] = ([2, 3, 2], stored["o"][1])
+        for row in self.rows(*self.real(stored)):
+            self.assertLess(row["values"]["difference"], 3e-6)
+        whole = layer_tensors(False)
+        wide = {n: ([4, 6], [0.5 * i for i in range(24)]) for n in ("wq", "wk", "wv")}
+        output = {"y": ([1, 3, 6], [0.0] * 18)}
+        plain = {"x": whole["x"]} | wide | output
+        linear = {"x": whole["x"]} | output
+        for name, (_, w) in wide.items():
+            linear[f"{name}.weight"] = ([6, 4], [w[6 * i + o] for o in range(6) for i in range(4)])
+        first, second = (
+            {row["params"]["kernel"]: row["values"]["difference"]
+             for row in self.rows(*self.real(t, "--file-heads", "3"), code=1)}
+            for t in (plain, linear)
+        )  # fmt: skip
+        self.assertEqual(first, second)
+
     def test_another_output_is_a_mismatch(self) -> None:
         tensors = layer_tensors(False)
         tensors["o"][1][5] += 1e-3
@@ -105,8 +132,8 @@ class Layer(Experiments):
         self.refused_file(f"{self.path}: there is no tensor p.wk; a layer has p.x, wq, wk and wv")
         self.real({**whole, "wk": ([4, 2], whole["wk"][1][:8])})
         self.refused_file("p.wk is f32 (4,2), not floating-point (4,4)")
-        self.real({**whole, "x": ([3, 4], whole["x"][1])})
-        self.refused_file("p.x is f32 (3,4), not floating-point (B,S,d_in)")
+        self.real({**whole, "x": ([12], whole["x"][1])})
+        self.refused_file("p.x is f32 (12), not floating-point (B,S,d_in)")
         self.real({**whole, "bq": ([3], whole["bq"][1][:3])})
         self.refused_file("p.bq is f32 (3), not floating-point (4)")
         self.real(whole)

@@ -123,6 +123,25 @@ class Usage(CommandTest):
         self.assertEqual(done.returncode, 0)
         self.assertRegex(done.stdout, r"^attnbench \d+\.\d+\.\d+ \((commit|no commit)")
 
+    def test_help_has_a_short_form(self) -> None:
+        self.assertEqual(run("-h").stdout, run("--help").stdout)
+        for command in ("run", "list", "experiment", "help"):
+            done = run(command, "-h")
+            self.assertEqual((done.returncode, done.stdout), (0, run(command, "--help").stdout))
+        self.assertEqual(
+            run("experiment", "variance", "-h").stdout,
+            run("experiment", "variance", "--help").stdout,
+        )
+
+    def test_problems_as_they_are_typed(self) -> None:
+        """A blank behind a comma, and a unit; also before input=..."""
+        done = run("eval", "--kernel", "naive", "--problem", "d=8, s=1k", *("--input", "x"),
+                   *("--output", "y"))  # fmt: skip
+        self.assertNotIn("position", done.stderr)
+        text = "h=1, s=2k,  d=8 input=normal:3"
+        done = run("run", "--problem", text, "--kernel", "no-such")
+        self.assertIn("no kernel or group 'no-such'", done.stderr)
+
     def test_unknown_command(self) -> None:
         self.refused(["rum"], 2, "no command 'rum'", "did you mean 'run'?")
 

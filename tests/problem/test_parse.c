@@ -61,6 +61,23 @@ static void every_key_sets_its_field(void **state)
     assert_int_equal(p.pass, ATTN_BACKWARD);
 }
 
+static void sizes_have_units_and_blanks_follow_commas(void **state)
+{
+    (void)state;
+    const struct attn_problem p = parsed("d=64, sq=16k,\t skv=2M,window=1k:2k,page=1k");
+    assert_int_equal(p.q_len, 16384);
+    assert_int_equal(p.kv_len, 2097152);
+    assert_int_equal(p.window_left, 1024);
+    assert_int_equal(p.window_right, 2048);
+    assert_int_equal(p.page_size, 1024);
+    assert_true(parse_gives("d=64, s=1k", "skv"));
+    assert_false(parse_gives("d=64, s=1k", "b"));
+    char differs[2 * PARSE_TEXT];
+    assert_true(parse_agrees_with_file("d=64, skv=2M", &p, differs, sizeof differs));
+    assert_false(parse_agrees_with_file("d=64, skv=2k", &p, differs, sizeof differs));
+    assert_string_equal(differs, "skv=2k, but skv=2097152");
+}
+
 static void what_is_left_out_follows_its_partner(void **state)
 {
     (void)state;
@@ -254,6 +271,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_key_sets_its_field),
+        cmocka_unit_test(sizes_have_units_and_blanks_follow_commas),
         cmocka_unit_test(what_is_left_out_follows_its_partner),
         cmocka_unit_test(printing_gives_the_canonical_form),
         cmocka_unit_test(options_that_are_off_are_not_printed),

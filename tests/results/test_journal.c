@@ -56,7 +56,7 @@ static void append(const char *text)
 
 static struct journal *created(void)
 {
-    struct journal *journal = journal_create(path, message, sizeof message);
+    struct journal *journal = journal_create(path, JOURNAL_ONCE, message, sizeof message);
     if (!journal)
         fail_msg("%s", message);
     return journal;
@@ -179,10 +179,26 @@ static void foreign_files_are_refused(void **state)
     append("{\"type\":\"session\",\"schema\":\"something/9\"}\n");
     assert_null(journal_resume(path, message, sizeof message));
     assert_non_null(strstr(message, "no results file of schema"));
-    assert_null(journal_create(path, message, sizeof message));
-    assert_non_null(strstr(message, "exists; go on with it by --resume"));
+    assert_null(journal_create(path, JOURNAL_RESUMABLE, message, sizeof message));
+    assert_non_null(strstr(message, "exists; go on with it by --resume, or replace it by --force"));
+    assert_null(journal_create(path, JOURNAL_ONCE, message, sizeof message));
+    assert_non_null(strstr(message, "exists; replace it by --force, or name another file"));
     assert_null(journal_resume("/nonexistent/file", message, sizeof message));
     assert_non_null(strstr(message, "No such file or directory"));
+}
+
+static void a_file_is_replaced_where_that_is_asked_for(void **state)
+{
+    (void)state;
+    append("something else, and longer than what follows\n");
+    struct journal *journal = journal_create(path, JOURNAL_REPLACE, message, sizeof message);
+    assert_non_null(journal);
+    write_line(journal, session("a"));
+    journal_close(journal);
+    journal = journal_resume(path, message, sizeof message);
+    assert_non_null(journal);
+    assert_string_equal(message, "");
+    journal_close(journal);
 }
 
 static void one_session_writes_at_a_time(void **state)
@@ -198,7 +214,7 @@ static void one_session_writes_at_a_time(void **state)
 static void a_full_disk_is_an_error(void **state)
 {
     (void)state;
-    struct journal *journal = journal_create("/dev/full", message, sizeof message);
+    struct journal *journal = journal_create("/dev/full", JOURNAL_REPLACE, message, sizeof message);
     assert_non_null(journal);
     assert_false(journal_write(journal, session("a"), message, sizeof message));
     assert_string_equal(message, "/dev/full: No space left on device");
@@ -231,6 +247,7 @@ int main(void)
         ON_FILE(damage_is_named_by_its_line),
         ON_FILE(texts_are_fit_for_a_terminal),
         ON_FILE(foreign_files_are_refused),
+        ON_FILE(a_file_is_replaced_where_that_is_asked_for),
         ON_FILE(one_session_writes_at_a_time),
         cmocka_unit_test(a_full_disk_is_an_error),
         cmocka_unit_test(numbers_that_json_lacks_are_null),

@@ -40,11 +40,13 @@ with open(options.get("output") or options["resume"], "a") as out:
     if not session["resumed"]:
         out.write('{{"type":"check","kernel":"' + kernels[0] + '"}}\\n')
     for kernel in kernels:
+        if kernel in settings.get("lacks", "").split(","):
+            continue
         row = json.loads({cell!r})
         row["kernel"] = kernel
         if kernel in settings.get("rivals", []):
             row["group"] = "rivals"
-        seconds = 1e-3 * settings["factor"] * (1 + settings["noise"] * rng.gauss(0, 1))
+        seconds = 1e-3 * settings["factor"] * max(0.01, 1 + settings["noise"] * rng.gauss(0, 1))
         if "plugin" in options:  # its content is by what it is slower
             import hashlib
             content = open(options["plugin"], "rb").read()

@@ -123,7 +123,8 @@ def read_by_all(content: bytes) -> None:
         assert refused(compare, path, base, path) == none
         assert refused(export, path, path, "--format", "gbench") == none
         assert refused(export, path, path, "--format", "csv") == none
-        assert refused(history, path, "--database", database, "add", base, path) == none
+        assert not refused(history, base, "--database", database, "add", base)
+        assert refused(history, path, "--database", database, "add", "--force", path) == none
         for command in ("list", "trend", "export"):
             assert not refused(history, path, "--database", database, command)
 

@@ -3,7 +3,10 @@
 One message with file and line, exit code 4, nothing written.
 """
 
+import json
+import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 import sample
@@ -33,6 +36,24 @@ def damaged(path: Path) -> None:
     path.write_text("".join([lines[0], lines[1][:80] + "\n", *lines[2:]]))
 
 
+def text_of(row: sample.Row, old: str, new: str):  # noqa: ANN201
+    """Makes a file of a session and a row in whose text something is replaced."""
+
+    def make(path: Path) -> None:
+        assert old in json.dumps(row)
+        path.write_text(f"{json.dumps(SESSION)}\n{json.dumps(row).replace(old, new)}\n")
+
+    return make
+
+
+def machine(**changes: object) -> sample.Row:
+    """A session of a machine with these fields."""
+    return sample.session(machine=sample.MACHINE | changes)
+
+
+CELL = sample.cell()
+DEEP = "[" * 1100 + "]" * 1100
+
 BAD = {
     "missing": (lambda _path: None, ": No such file or directory"),
     "folder": (lambda path: path.mkdir(), ": Is a directory"),
@@ -43,6 +64,41 @@ BAD = {
     "damaged": (damaged, ":2: is no JSON"),
     "newer": (written(NEWER), ":1: schema attnbench.results/2 is newer"),
     "newer later": (written(SESSION, sample.cell(), NEWER), ":3: schema attnbench.results/2 is"),
+    "a text for a number": (
+        written(SESSION, sample.cell(gflops="fast")),
+        ":2: gflops: expected a number or null, got a text",
+    ),
+    "deep inside": (
+        written(SESSION, sample.cell(ceiling={"fma_gflops": "x"})),
+        ":2: ceiling.fma_gflops: expected a number or null, got a text",
+    ),
+    "calls": (
+        written(SESSION, sample.cell(time=CELL["time"] | {"calls_per_sample": "x"})),
+        ":2: time.calls_per_sample: expected a number or null, got a text",
+    ),
+    "beyond a number": (
+        text_of(CELL, '"median_s": 0.001', '"median_s": 1e999'),
+        ":2: time.median_s is inf, not a positive number",
+    ),
+    "rate beyond a number": (text_of(CELL, '"gflops": ', '"gflops": 1e999, "x": '), ":2: gflops: "),
+    "many digits": (written(SESSION, sample.cell(gflops=10**400)), ":2: gflops: "),
+    "many brackets": (text_of(CELL, '"flags": []', f'"flags": {DEEP}'), ":2: is no JSON ("),
+    "a problem without sizes": (
+        written(SESSION, sample.cell(problem="b=1,hq=1,hkv=1,sq=few,skv=1,d=1")),
+        ":2: problem 'b=1,hq=1,hkv=1,sq=few,skv=1,d=1': sq is no whole number",
+    ),
+    "noise": (
+        written(SESSION, CELL, {"type": "noise", "ratio": "x"}),
+        ":3: ratio: expected a number or null, got a text",
+    ),
+    "experiment": (
+        written(SESSION, {"type": "experiment", "name": 5}),
+        ":2: name: expected a text, got a number",
+    ),
+    "machine": (
+        written(machine(memory_bytes="x")),
+        ":1: the session line is not sound: machine.memory_bytes: expected a number or null, got",
+    ),
     "NaN": (written(SESSION, sample.cell(), NAN), ":3: time.median_s is nan"),
 }
 TOOLS = {
@@ -72,10 +128,9 @@ def test_bad_file_is_refused(tool: Tool, tmp_path: Path, name: str, kind: str) -
 def test_history_takes_no_bad_file(tool: Tool, tmp_path: Path, kind: str) -> None:
     make, message = BAD[kind]
     bad, database = tmp_path / "bad.jsonl", tmp_path / "h.sqlite"
-    good = sample.write(tmp_path / "good.jsonl", SESSION, sample.cell())
     make(bad)
-    outcome = tool(history, "--database", database, "add", good, bad)
-    assert (outcome.code, outcome.err.count("\n")) == (4, 1)
+    outcome = tool(history, "--database", database, "add", bad)
+    assert (outcome.code, outcome.out, outcome.err.count("\n")) == (4, "", 1)
     assert outcome.err.startswith(f"history: {bad}{message}")
     assert len(tool(history, "--database", database, "list").out.splitlines()) == 1
 
@@ -94,6 +149,31 @@ def test_unfinished_and_repeated_rows_are_told(tool: Tool, tmp_path: Path, name:
         " (the first that of line 2)",
         f"{name}: {path}: the session did not end: cells may be missing",
     ]
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_control_characters_are_shown(tool: Tool, tmp_path: Path, name: str) -> None:
+    """A kernel's own words may hold any: none moves a cursor, and XML may have none."""
+    odd = "a\x1b[31m\x00\x08\r\x9b\ufffeb\nc"
+    rows = [sample.cell(case=odd, why=odd, repro=odd), sample.cell(threads=2, state="failed")]
+    rows[1]["why"] = odd
+    compiler = sample.BUILD | {"compiler": odd}
+    path = sample.write(tmp_path / "a.jsonl", sample.session(build=compiler), *rows)
+    module, options = TOOLS[name]
+    out = tmp_path / "out"
+    words = [out if word == "OUT" else word for word in options]
+    files = [path, path] if module is compare else [path]
+    for more in ([], ["--format", "junit"]) if module is compare else ([],):
+        outcome = tool(module, *files, *words, *more)
+        assert outcome.code == 0
+        written = out.rglob("*.svg") if out.is_dir() else [out]
+        for text in [outcome.out, outcome.err, *(p.read_text() for p in written)]:
+            assert not re.search("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\ufffe]", text)
+        assert (
+            out.is_dir() or "a\u241b[31m\u2400\u2408\u240d\ufffd\ufffdb\u240ac" in out.read_text()
+        )
+        if more:
+            ElementTree.parse(out)
 
 
 def test_missing_cells_are_unclear_and_counted(tool: Tool, tmp_path: Path) -> None:

@@ -5,9 +5,10 @@ import io
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 import sample
-from attntools import compare
+from attntools import compare, report
 from conftest import Tool
 
 
@@ -131,6 +132,37 @@ def test_fail_on(
     assert outcome.code == code
     assert said in outcome.err
     assert ("found" in outcome.err) == (code == 1)
+
+
+def test_the_headline_is_of_all_cells(tool: Tool, files: tuple[Path, Path]) -> None:
+    whole = tool(compare, *files).out
+    (line,) = [line for line in whole.splitlines() if " cells: " in line]
+    shown = tool(compare, *files, "--only", "SLOWER").out
+    assert line in shown
+    assert "FASTER  " not in shown
+    assert len(shown.splitlines()) < len(whole.splitlines())
+
+
+def test_no_mean_of_what_is_not_known(tool: Tool, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    paths = [
+        sample.write(tmp_path / name, sample.session(), sample.cell(sample.noisy(rng, t, 8, 0.5)))
+        for name, t in (("a", 1e-3), ("b", 1.1e-3))
+    ]
+    outcome = tool(compare, *paths)
+    assert "1 cells: 0 SLOWER, 1 UNCLEAR, 0 FASTER, 0 SAME" in outcome.out
+    assert "geometric mean" not in outcome.out
+    page = tool(report, *paths, "--output", "-").out
+    assert "of 1 cells 0 slower, 0 faster, 0 the same, 1 unclear." in page
+    assert "in the mean" not in page
+
+
+def test_files_without_a_common_cell(tool: Tool, tmp_path: Path) -> None:
+    paths = [sample.write(tmp_path / f"{s}", sample.session(), sample.cell(s=s)) for s in (1, 2)]
+    outcome = tool(compare, *paths)
+    assert (outcome.code, "2 in one file only" in outcome.out) == (5, True)
+    assert outcome.err == (f"compare: {paths[1]} against {paths[0]}: they have no cell in common\n")
+    assert "2 and 1 have no cell in common" in tool(report, *paths, "--output", "-").out
 
 
 def test_fail_on_what_is_not_there(tool: Tool, files: tuple[Path, Path]) -> None:

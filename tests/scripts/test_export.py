@@ -24,7 +24,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_google_benchmark(tool: Tool, path: Path) -> None:
-    data = json.loads(tool(export, path, "--format", "gbench").out)
+    data = json.loads(tool(export, path, "--format", "gbench", "--launches").out)
     assert data["context"]["num_cpus"] == 2
     assert data["context"]["library_build_type"] == "release"
     first = [b for b in data["benchmarks"] if b["family_index"] == 0]
@@ -36,6 +36,50 @@ def test_google_benchmark(tool: Tool, path: Path) -> None:
     assert {b["time_unit"] for b in first} == {"ns"}
     names = {b["run_name"] for b in data["benchmarks"]}
     assert names == {name, "prefill-f32-s512-d64/flash/avx2/threads:2/none/cold"}
+
+
+def test_dashboards_get_medians_alone(tool: Tool, path: Path) -> None:
+    """They take every entry for a benchmark: a deviation that doubled was a false alarm."""
+    first = "prefill-f32-s512-d64/flash/avx2/threads:1"
+    second = "prefill-f32-s512-d64/flash/avx2/threads:2/none/cold"
+    data = json.loads(tool(export, path, "--format", "gbench").out)
+    told = [(b["name"], b["run_type"], b["real_time"]) for b in data["benchmarks"]]
+    assert told == [
+        (f"{first}_median", "aggregate", pytest.approx(2e6)),
+        (f"{second}_median", "aggregate", pytest.approx(1e6)),
+    ]
+    rows = json.loads(tool(export, path, "--format", "customSmallerIsBetter").out)
+    assert [(r["name"], r["unit"], r["value"]) for r in rows] == [
+        (first, "ns", pytest.approx(2e6)),
+        (second, "ns", pytest.approx(1e6)),
+    ]
+    assert "range" not in rows[0]
+    assert rows[1]["range"] == "1e+06 .. 1e+06"
+    assert rows[0]["extra"].startswith("attnbench run --problem ")
+    metrics = json.loads(tool(export, path, "--format", "bmf").out)
+    assert metrics == {
+        first: {"latency": {"value": pytest.approx(2e6)}},
+        second: {"latency": dict.fromkeys(("value", "lower_value", "upper_value"),
+                                          pytest.approx(1e6))},
+    }  # fmt: skip
+    assert tool(export, path, "--format", "bmf", "--launches").code == 4
+
+
+def test_csv_has_dimensions_and_the_percentages_of_the_table(tool: Tool, tmp_path: Path) -> None:
+    in_place = sample.cell(
+        problem="b=2,hq=8,hkv=2,sq=1,skv=64,d=128,dtype=bf16,mask=causal",
+        fraction_of_fma=0.25, fraction_of_bandwidth=0.5, fraction_of_bandwidth_in_place=0.75,
+        bound_by="read",
+    )  # fmt: skip
+    older = sample.cell(kernel="naive", fraction_of_bandwidth=0.5)
+    path = sample.write(tmp_path / "c.jsonl", sample.session(), in_place, older)
+    first, second = csv.DictReader(io.StringIO(tool(export, path, "--format", "csv").out))
+    sizes = [first[name] for name in export.DIMENSIONS]
+    assert sizes == ["2", "8", "2", "1", "64", "128", "128", "bf16", "causal"]
+    assert (second["dv"], second["dtype"], second["mask"]) == ("64", "f32", "none")
+    assert (first["bound_by"], second["bound_by"]) == ("read", "")
+    assert (first["percent_of_fma"], first["percent_of_read"]) == ("25.0", "75.0")
+    assert second["percent_of_read"] == "50.0"
 
 
 def test_names_say_what_is_unusual(tool: Tool, tmp_path: Path) -> None:

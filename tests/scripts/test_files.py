@@ -100,6 +100,22 @@ def test_links_are_followed(tool: Tool, results: Path, tmp_path: Path, name: str
 
 
 @pytest.mark.parametrize("name", WRITERS)
+def test_no_input_is_written_over(tool: Tool, results: Path, tmp_path: Path, name: str) -> None:
+    """Whatever name it goes by."""
+    source = tmp_path / "h.sqlite" if name == "history" else results
+    written(tool, name, results, tmp_path / "out")
+    before, link = source.read_bytes(), tmp_path / "link"
+    link.symlink_to(source)
+    module, words = WRITERS[name]
+    names = {"IN": results, "DB": tmp_path / "h.sqlite"}
+    for out in (source, link):
+        outcome = tool(module, *(out if word == "OUT" else names.get(word, word) for word in words))
+        assert outcome.code == 4
+        assert outcome.err == (f"{module.TOOL}: {out}: is an input, which this would write over\n")
+        assert source.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", WRITERS)
 def test_errors_name_what_was_asked_for(
     tool: Tool, results: Path, tmp_path: Path, name: str
 ) -> None:

@@ -235,6 +235,23 @@ def test_kernels_side_by_side(tmp_path: Path) -> None:
     assert rows["flash"][0].startswith("1. 1.00 x ")
 
 
+def test_one_case_is_enough_for_a_kernel_that_takes_twice_as_long(tmp_path: Path) -> None:
+    """One case or two have no interval of their median: 2.28 x shared rank 1."""
+    rng = np.random.default_rng(3)
+    for count in (1, 2, 4):
+        rows = [
+            sample.cell(sample.noisy(rng, behind * 1e-3, 8, QUIET), kernel=kernel, s=512 + i)
+            for i in range(count)
+            for kernel, behind in (("flash", 1.0), ("twin", 1.0), ("gemm", 2.28 + i))
+        ]
+        session = sample.session(machine=sample.MACHINE | {"node": "n"})
+        folder = tmp_path / str(count)
+        folder.mkdir()
+        sample.write(folder / "n.jsonl", session, *rows)
+        found = fleet_kernels.standings(fleet_kernels.cases_of(types_of(folder)), "A")
+        assert {s.kernel: s.rank for s in found} == {"flash": 1, "twin": 1, "gemm": 3}
+
+
 def test_kernels_that_cannot_be_told_apart_share_a_rank(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     rows = [

@@ -9,12 +9,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from xml.etree import ElementTree
 
 import fake
 import numpy as np
 import pytest
 import sample
-from attntools import gate, gate_builds, gating
+from attntools import gate, gate_builds, gate_pace, gating
 from attntools.cells import Identity
 from attntools.comparison import Verdict
 from attntools.gate_builds import Build
@@ -79,7 +80,9 @@ def test_rivals_are_left_out(gated) -> None:  # noqa: ANN001
     assert outcome.code == 0
     assert "no regression in 1 cells" in outcome.out
     assert "gate: 1 cells of rivals are left out" in outcome.err
-    assert gated(None, "--kernel", "torch", rivals=["torch"]).code == 5
+    outcome = gated(None, "--kernel", "torch", rivals=["torch"])
+    assert (outcome.code, outcome.out) == (4, "")
+    assert "the selection has no cell that either build can run" in outcome.err
 
 
 @pytest.mark.parametrize("state", ["failed", "crashed", "timeout", "implausible"])
@@ -131,6 +134,93 @@ def test_undecided_is_not_called_no_regression(gated) -> None:  # noqa: ANN001
     )
 
 
+def test_a_kernel_of_the_base_alone(gated) -> None:  # noqa: ANN001
+    """Removed or renamed: what is left is compared, and the heading says what is not."""
+    chosen = ("--kernel", "flash,gemm")
+    outcome = gated(None, *chosen, lacks="gemm")
+    assert outcome.code == 0
+    assert outcome.out.startswith(
+        "### ⚠️ attnbench gate: no regression in 1 cells; 1 cells are in the base alone: gemm/avx2\n"
+    )
+    outcome = gated(None, *chosen, "--fail-on", "removed", lacks="gemm")
+    assert outcome.code == 7
+    assert outcome.out.startswith(
+        "### ❌ attnbench gate: no regression in 1 cells; 1 cells are in "
+    )
+    outcome = gated(None, *chosen, "--fail-on", "removed", lacks="gemm", factor=1.05)
+    assert outcome.code == 1
+    assert "1 of 1 cells are slower; 1 cells are in the base alone: gemm/avx2\n" in outcome.out
+    assert gated(None, *chosen, "--fail-on", "removed").code == 0
+    only_the_base = gated(None, *chosen, lacks="flash,gemm")
+    assert only_the_base.code == 5
+    assert "no cell has a time in both builds; 2 cells are in the base alone" in only_the_base.out
+
+
+def test_what_would_have_been_seen_in_true_words(gated) -> None:  # noqa: ANN001
+    """NaN is no percentage, 14766 % no help, and nothing was launched where all is wrong."""
+    outcome = gated({"noise": 0.003}, "--kernel", "flash,gemm,a,b", "-n", "6", noise=0.003)
+    assert "No slow-down can be shown by 6 pairs where 4 cells are judged together." in outcome.out
+    outcome = gated({"noise": 2.0}, noise=2.0)
+    assert outcome.code == 3
+    first = outcome.out.splitlines()[0]
+    (factor,) = re.findall(r"cells; only what takes ([\d.]+) x as long would have been seen", first)
+    assert float(factor) > 3
+    assert f"in every cell (power 0.8): **{factor} x**." in outcome.out
+    assert f"| {factor} x | UNCLEAR |" in outcome.out
+    outcome = gated(state="failed")
+    assert outcome.code == 2
+    assert re.search(r"`.*next` against `.*base`, no launches to compare in \d+ s on ", outcome.out)
+    assert "pairs" not in outcome.out + outcome.err
+
+
+def test_junit_has_a_test_per_cell(gated, tmp_path: Path) -> None:  # noqa: ANN001
+    out, chosen = tmp_path / "gate.xml", ("--kernel", "flash,gemm")
+
+    def tests(*options: str, **new: object) -> dict[str, str]:
+        gated(None, *chosen, *options, "--junit", str(out), **new)
+        suite = ElementTree.parse(out).getroot()[0]
+        kinds = {c.get("name"): c[0].tag if len(c) else "passed" for c in suite}
+        for kind, key in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
+            assert suite.get(key) == str(list(kinds.values()).count(kind))
+        return kinds
+
+    flash, gemm = "flash/avx2 1 threads", "gemm/avx2 1 threads"
+    assert tests() == {flash: "passed", gemm: "passed"}
+    assert tests(factor=1.05) == {flash: "failure", gemm: "failure"}
+    assert tests(state="failed", broken="gemm") == {flash: "passed", gemm: "error"}
+    assert tests(noise=0.2) == {flash: "skipped", gemm: "skipped"}
+    assert tests(lacks="gemm") == {flash: "passed", gemm: "skipped"}
+    assert tests(usage=True) == {"the comparison": "error"}
+    why = ElementTree.parse(out).getroot()[0][0][0].get("message")
+    assert "no kernel of this name" in why
+
+
+def test_dry_run_says_how_long_it_takes(gated, tmp_path: Path) -> None:  # noqa: ANN001
+    log = tmp_path / "log"
+    outcome = gated(None, "--kernel", "flash,gemm", "--dry-run", log=log)
+    assert outcome.code == 0
+    assert re.fullmatch(
+        r"2 cells; 8 pairs of launches of each take about \d+ s\. Cells that stay open get as many "
+        r"again, at most 1 times, and not after 150 s; those that look slower are then launched "
+        r"afresh\n",
+        outcome.out,
+    )
+    assert log.read_text().split() == ["next"] * 3  # the pilot, and a block of two pairs
+
+
+def test_progress_is_told_each_minute(capsys: pytest.CaptureFixture[str]) -> None:
+    now = 100.0
+    tell = gate_pace.progress("pairs", 90.0, lambda: now)
+    for done, seconds in ((1, 30), (2, 31), (3, 59), (4, 92), (5, 93), (10, 95)):
+        now = 100.0 + seconds
+        tell(done, 10)
+    assert capsys.readouterr().err.splitlines() == [
+        "gate: pairs: 1 of 10, 40 s, about 270 s more",
+        "gate: pairs: 4 of 10, 102 s, about 138 s more",
+        "gate: pairs: 10 of 10, 105 s",
+    ]
+
+
 def test_memory_and_huge_pages_reach_every_launch(gated) -> None:  # noqa: ANN001
     """A launch without them would be of another cell, so a pair without a row."""
     outcome = gated(None, "--memory", "interleave", "--huge-pages", factor=1.05)
@@ -155,7 +245,20 @@ def test_base_that_cannot_run_the_selection(gated) -> None:  # noqa: ANN001
 
 
 def test_new_that_cannot_run_the_selection(gated) -> None:  # noqa: ANN001
-    assert gated(usage=True).code == 4
+    outcome = gated(usage=True)
+    assert outcome.code == 4
+    assert "the new cannot run this selection: " in outcome.err
+
+
+def test_a_selection_that_neither_can_run(gated) -> None:  # noqa: ANN001
+    """A misspelt problem is no fault of the base, which a CI takes for a warning."""
+    outcome = gated({"usage": True}, usage=True)
+    assert outcome.code == 4
+    assert "neither build can run this selection: " in outcome.err
+    assert "no kernel of this name" in outcome.err
+    outcome = gated({"state": "unsupported"}, state="unsupported")
+    assert outcome.code == 4
+    assert "the selection has no cell that either build can run" in outcome.err
 
 
 def test_builds_of_other_flags_are_incomparable(gated) -> None:  # noqa: ANN001
@@ -191,9 +294,9 @@ def test_terminated_gate_leaves_nothing_behind(tmp_path: Path) -> None:
 
 
 def test_summary_goes_to_a_file(tool: Tool, tmp_path: Path) -> None:
-    program = fake.program(tmp_path / "base")
+    base, new = fake.program(tmp_path / "base"), fake.program(tmp_path / "next")
     out = tmp_path / "summary.md"
-    outcome = tool(gate, "--base", program, "--new", program, "-n", "6", *ONCE, "--output", out)
+    outcome = tool(gate, "--base", base, "--new", new, "-n", "6", *ONCE, "--output", out)
     assert outcome.code == 0
     assert out.read_text().startswith("### ✅ attnbench gate")
     assert outcome.err.endswith("gate: no regression in 1 cells\n")
@@ -206,6 +309,13 @@ def test_unwritable_summary_is_refused_before_anything_runs(tool: Tool, tmp_path
     outcome = tool(gate, "--base", program, "--new", program, "--output", out)
     assert (outcome.code, outcome.err) == (4, f"gate: {out}: No such file or directory\n")
     assert not log.exists()
+
+
+def test_a_summary_over_a_program_is_refused(tool: Tool, tmp_path: Path) -> None:
+    base, new = fake.program(tmp_path / "base"), fake.program(tmp_path / "next")
+    outcome = tool(gate, "--base", base, "--new", new, "--output", new)
+    assert (outcome.code, "write over" in outcome.err) == (4, True)
+    assert new.read_text().startswith("#!")
 
 
 def test_launches_are_in_abba_order(tool: Tool, tmp_path: Path) -> None:

@@ -30,17 +30,70 @@ def test_commits_are_built_and_compared(repository: Repository) -> None:
     assert repository.left() == []
 
 
-@pytest.mark.parametrize(("sides", "code"), [(("broken", "HEAD"), 5), (("HEAD", "broken"), 4)])
+def test_what_is_not_compared_is_said(repository: Repository) -> None:
+    repository.commit(1.0)
+    repository.commit(1.0)
+    fake.program(repository.path / "program", 2.0)  # slower, and not committed
+    gate = repository.gate("--base", "HEAD~1", "--new", "HEAD")
+    out, err = gate.communicate()
+    assert gate.returncode == 0
+    assert re.search(r"gate: uncommitted changes are not in HEAD \(\w+\): program\n", err)
+    assert out.startswith("### ⚠️ attnbench gate: no regression in 1 cells\n")
+    assert "\n**Uncommitted changes are not in HEAD (" in out
+    gate = repository.gate("--base", "HEAD", "--new", "HEAD~1")
+    assert "uncommitted" not in "".join(gate.communicate())
+    repository.git("checkout", ".")
+    gate = repository.gate("--base", "HEAD", "--new", "HEAD")
+    out, err = gate.communicate()
+    assert gate.returncode == 0
+    assert "gate: base and new are the same program to the byte: nothing can be found\n" in err
+    assert out.startswith("### ⚠️ ")
+    assert "\n**Base and new are the same program to the byte: nothing can be found.**\n" in out
+    assert "ncommitted" not in out + err
+
+
+def test_a_base_that_is_not_there_says_how_to_deepen(repository: Repository) -> None:
+    """In a shallow clone `git merge-base` prints nothing, which is no folder of a build."""
+    fake.program(repository.path / "attnbench")  # which an empty path would mean
+    for base in ("", " ", "0" * 40):
+        gate = repository.gate("--base", base, "--new", str(repository.path / "attnbench"))
+        _, err = gate.communicate()
+        assert gate.returncode == 5
+        assert err.startswith("gate: the base")
+        assert "shallow" not in err
+    repository.commit(1.0)
+    (repository.path / ".git/shallow").write_text(repository.commit(1.0) + "\n")
+    for base in ("", "v1"):
+        gate = repository.gate("--base", base, "--new", "HEAD")
+        _, err = gate.communicate()
+        assert gate.returncode == 5
+        assert "this clone is shallow: git fetch --unshallow" in err
+    gate = repository.gate("--base", "HEAD", "--new", "")
+    assert (gate.communicate()[0], gate.returncode) == ("", 4)
+
+
+@pytest.mark.parametrize(("sides", "code"), [(("broken", "HEAD"), 5), (("HEAD", "broken"), 6)])
 def test_commit_that_does_not_build(
     repository: Repository, sides: tuple[str, str], code: int
 ) -> None:
-    repository.commit(1.0, "COMMAND false")
+    """The compiler's words stand in message and summary, whatever else is printed after them."""
+    noise = "; ".join(f"echo note {i}" for i in range(40))
+    wrong = f"COMMAND echo mine.c:3:1: error: no such thing COMMAND sh -c '{noise}' COMMAND false"
+    repository.commit(1.0, wrong)
     repository.git("tag", "broken")
     repository.commit(1.0)
-    gate = repository.gate("--base", sides[0], "--new", sides[1])
+    summary = repository.path / "tmp/summary.md"
+    gate = repository.gate("--base", sides[0], "--new", sides[1], "--output", str(summary))
     _, err = gate.communicate()
     assert gate.returncode == code
-    assert f"building {'base' if code == 5 else 'new'} failed (cmake --build " in err
+    what = f"building {'base' if code == 5 else 'new'} failed (cmake --build "
+    assert what in err
+    assert "\n  mine.c:3:1: error: no such thing\n" in err
+    said = summary.read_text()
+    assert said.startswith(f"### ❌ attnbench gate: {what}")
+    assert "\nmine.c:3:1: error: no such thing\n" in said
+    assert "\nnote 39" not in said
+    summary.unlink()
     assert repository.left() == []
 
 

@@ -38,7 +38,17 @@ def test_tells_every_label_and_begins_nothing_late(tool: Tool, tmp_path: Path) -
 
 def test_damaged_record_is_named(tool: Tool, tmp_path: Path) -> None:
     out = tmp_path / "trials.jsonl"
-    out.write_text('{"label":')
-    outcome = tool(gate_trials, "--label", "x", "--output", out, "--", "--base", "a", "--new", "b")
-    assert outcome.code == 4
-    assert outcome.err == f"gate-trials: {out}:1: is no JSON; remove the line to go on\n"
+    for line, wrong in (
+        (b'{"label":', "is no JSON ("),
+        (b"\xff", "is no JSON ("),
+        (b"[1]", "is no JSON object;"),
+        (b'{"label":5}', "label: expected a text, got a number;"),
+        (b'{"label":"x","code":0,"floors":["x"]}', "floors[0]: expected a number, got a text;"),
+        (b"[" * 100000, "is no JSON ("),
+    ):
+        out.write_bytes(line)
+        words = ["--label", "x", "--output", out, "--", "--base", "a", "--new", "b"]
+        outcome = tool(gate_trials, *words)
+        assert outcome.code == 4
+        assert outcome.err.startswith(f"gate-trials: {out}:1: {wrong}")
+        assert outcome.err.endswith("; remove the line to go on\n")

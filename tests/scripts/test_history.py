@@ -60,8 +60,14 @@ def test_add_list_show_trend_accept(kept, tmp_path: Path) -> None:  # noqa: ANN0
     assert lines[-1] == "1 cells followed, 1 changes"
     assert "2026-01-08T00:00:00Z  000000000000" in lines[1]
     assert "+10." in lines[1] or "+9." in lines[1]
+    outcome = kept("trend", "--fail-on", "new")
+    assert (outcome.code, outcome.err) == (1, "history: 1 slow-downs are not accepted\n")
     assert kept("accept", 8, "--reason", "checks more").out == "1 cells accepted\n"
-    assert kept("trend").out.splitlines()[1].endswith("checks more")
+    assert kept("trend", "--fail-on", "new").code == 0
+    assert kept("trend").out.splitlines()[1:] == [
+        "1 cells followed, 1 changes, 1 of them accepted (--all lists them)"
+    ]
+    assert kept("trend", "--all").out.splitlines()[1].endswith("checks more")
     assert kept("trend", "--plot", tmp_path / "figures").code == 0
     assert len(list((tmp_path / "figures").glob("history-000-*"))) == 2
 
@@ -95,7 +101,7 @@ def test_any_session_of_a_level_accepts_it(kept, tmp_path: Path, session: int) -
     outcome = kept("accept", session, "--reason", "checks more")
     assert (outcome.code, outcome.out) == (0, "1 cells accepted\n")
     assert outcome.err == f"history: 1 others did not change up to session {session}\n"
-    first, second = kept("trend").out.splitlines()[1:3]
+    first, second = kept("trend", "--all").out.splitlines()[1:3]
     assert "2026-01-07T" in first
     assert first.endswith("checks more")
     assert "2026-01-13T" in second
@@ -113,7 +119,7 @@ def test_nothing_to_accept_is_refused(kept, tmp_path: Path) -> None:  # noqa: AN
     outcome = kept("accept", 9, "gemm", "--reason", "why not")
     assert outcome.code == 4
     assert outcome.err.endswith("nothing had changed; no other level is known\n")
-    assert "why not" not in kept("trend").out + kept("show", 3).out + kept("show", 9).out
+    assert "why not" not in kept("trend", "--all").out + kept("show", 3).out + kept("show", 9).out
 
 
 def test_adding_twice_replaces(kept, tmp_path: Path) -> None:  # noqa: ANN001
@@ -167,14 +173,53 @@ def test_failing_session_never_becomes_a_base(kept, tmp_path: Path) -> None:  # 
     assert outcome.err == "history: session 1 has 1 wrong results: it cannot become a base\n"
 
 
-def test_one_bad_file_adds_none(kept, tmp_path: Path) -> None:  # noqa: ANN001
-    good = session_file(tmp_path, 1, 1e-3)
+def test_one_bad_file_does_not_keep_the_others_out(kept, tmp_path: Path) -> None:  # noqa: ANN001
+    files = [session_file(tmp_path, day, 1e-3) for day in (1, 2)]
     bad = tmp_path / "bad.jsonl"
     bad.write_text("{}\n")
-    outcome = kept("add", good, bad)
+    outcome = kept("add", files[0], bad, tmp_path / "none", files[1])
     assert outcome.code == 4
-    assert outcome.err.startswith(f"history: {bad}:1: ")
-    assert len(kept("list").out.splitlines()) == 1
+    wrong, missing = outcome.err.splitlines()
+    assert wrong.startswith(f"history: {bad}:1: ")
+    assert missing == f"history: {tmp_path / 'none'}: No such file or directory"
+    assert outcome.out == "".join(f"{path}: 1 sessions, 1 new\n" for path in files)
+    assert len(kept("list").out.splitlines()) == 3
+
+
+def test_a_cut_copy_replaces_nothing(kept, tmp_path: Path) -> None:  # noqa: ANN001
+    gemm = sample.cell(kernel="gemm")
+    path = session_file(tmp_path, 1, 1e-3, gemm)
+    kept("add", path)
+    whole = path.read_text()
+    lines = whole.splitlines(keepends=True)
+    other = session_file(tmp_path, 2, 1e-3)
+    for count, lost in ((1, 2), (2, 1)):
+        path.write_text("".join(lines[:count]))
+        outcome = kept("add", path, other)
+        assert outcome.code == 4
+        assert outcome.err.splitlines()[0] == (
+            f"history: {path}:1: session 1 has 2 cells, of which {lost} are not in this file; "
+            "--force replaces it all the same"
+        )
+        assert len(kept("show", 1).out.splitlines()) == 3
+        assert len(kept("list").out.splitlines()) == 3
+    assert kept("add", "--force", path).code == 0
+    assert len(kept("show", 1).out.splitlines()) == 2
+    path.write_text(whole)
+    assert kept("add", path).code == 0
+    assert len(kept("show", 1).out.splitlines()) == 3
+
+
+def test_what_was_exported_can_be_added(kept, tool: Tool, tmp_path: Path) -> None:  # noqa: ANN001
+    """The same cells in every session: each keeps its own rows."""
+    kept("add", *(session_file(tmp_path, day, 1e-3) for day in (1, 2, 3)))
+    out = tmp_path / "out.jsonl"
+    kept("export", "--output", out)
+    other = ("--database", tmp_path / "other.sqlite")
+    added = tool(history, *other, "add", out)
+    assert (added.code, added.out, added.err) == (0, f"{out}: 3 sessions, 3 new\n", "")
+    for session in (1, 2, 3):
+        assert tool(history, *other, "show", session).out == kept("show", session).out
 
 
 def test_missing_foreign_newer_and_locked(kept, tmp_path: Path) -> None:  # noqa: ANN001
@@ -232,6 +277,24 @@ def test_series_of_other_compilers_are_kept_apart(kept, tmp_path: Path) -> None:
     kept("add", sample.write(tmp_path / "o.jsonl", other, sample.cell()))
     with database.opened(tmp_path / "h.sqlite") as connection:
         assert sorted(len(p) for p in database.series(connection, "").values()) == [1, 1]
+
+
+def test_another_compiler_is_said_once(kept, tmp_path: Path) -> None:  # noqa: ANN001
+    """Its times begin a series of their own, which was silence; a CI may have two in turn."""
+    compilers = ("GNU 12.2.0", "GNU 13.1.0", "GNU 12.2.0", "GNU 13.1.0")
+    for day, compiler in enumerate(compilers, 1):
+        header = sample.session(
+            id=f"s{day}",
+            started=f"2026-01-{day:02}T00:00:00Z",
+            build=sample.BUILD | {"compiler": compiler},
+            machine=sample.MACHINE | {"kernel": "6.1" if day < 3 else "6.5", "microcode": "0x1"},
+        )
+        kept("add", sample.write(tmp_path / f"{day}.jsonl", header, sample.cell()))
+    assert kept("trend").out.splitlines()[1:] == [
+        "not compared: compiler GNU 12.2.0 -> GNU 13.1.0, from 2026-01-02T00:00:00Z on",
+        "compared all the same: kernel 6.1 -> 6.5, from 2026-01-03T00:00:00Z on",
+        "2 cells followed, 0 changes",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from safetensors.numpy import load_file
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [
@@ -37,6 +38,31 @@ def leads_somewhere(page: Path, link: str) -> bool:
 def test_links_lead_somewhere(page: Path) -> None:
     links = [link for link in LINK.findall(page.read_text()) if "://" not in link]
     assert [link for link in links if not leads_somewhere(page, link)] == []
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/attention.md", "docs/TOUR.md"])
+def test_commands_can_be_given_twice(page: str) -> None:
+    """A results file that is there is replaced where --force says so alone."""
+    text = (ROOT / page).read_text().replace("\\\n", " ")
+    writes = [
+        line
+        for line in text.splitlines()
+        if re.match(r" {4}\S*(attnbench (run|experiment)|scripts/bench) .*--output ", line)
+    ]
+    assert writes
+    assert [line for line in writes if "--force" not in line] == []
+
+
+def test_the_page_on_eval_writes_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code, _ = re.findall(r"```python\n(.*?)```", (ROOT / "docs/eval.md").read_text(), re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "docs/eval.md", "exec"), {})
+    found = load_file("in.safetensors")
+    assert {name: (t.shape, str(t.dtype)) for name, t in found.items()} == {
+        **dict.fromkeys("qkv", ((1, 8, 512, 64), "float32")),
+        "mask": ((512, 512), "bool"),
+    }
+    assert found["mask"][3].tolist() == [True] * 4 + [False] * 508
 
 
 def test_the_tour_names_files_that_exist() -> None:

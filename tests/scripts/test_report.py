@@ -303,3 +303,31 @@ def test_bad_input_writes_nothing(tool: Tool, tmp_path: Path) -> None:
     empty.touch()
     assert tool(report, empty, "--output", tmp_path / "out.html").code == 4
     assert not (tmp_path / "out.html").exists()
+
+
+def test_commands_can_be_pasted_into_a_shell(tool: Tool, tmp_path: Path) -> None:
+    command = ["run", "--problem", "h=1, s=2 input=negative", "--kernel", "flash"]
+    session = sample.session(command=command, machine=sample.MACHINE | {"node": "n"})
+    path = sample.write(tmp_path / "a.jsonl", session, sample.cell())
+    told = "attnbench run --problem &#39;h=1, s=2 input=negative&#39; --kernel flash"
+    for words in ((), ("--fleet",)):
+        assert told in tool(report, *words, path, "--output", "-").out
+
+
+def test_pages_of_files_without_a_time(tool: Tool, tmp_path: Path) -> None:
+    """Of `attnbench check`, where all failed, or killed after its first line."""
+    good = sample.write(tmp_path / "good.jsonl", sample.session(), sample.cell())
+    check = sample.session(command=["check"])
+    for name, rows in {
+        "checked": (check, sample.cell(time=None)),
+        "failed": (sample.session(), sample.cell(state="failed")),
+        "alone": (sample.session(),),
+    }.items():
+        bare = sample.write(tmp_path / f"{name}.jsonl", *rows)
+        outcome = tool(report, bare, "--output", "-")
+        assert outcome.code == 0
+        assert "No cell of this file has a time." in Page(outcome.out).said
+        for pair in ((good, bare), (bare, good)):
+            outcome = tool(report, *pair, "--output", "-")
+            assert outcome.code == 0
+            Page(outcome.out)

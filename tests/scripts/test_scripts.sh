@@ -76,6 +76,26 @@ test_setup_is_silent_when_all_is_there() {
     is output "$out$err$log" ''
 }
 
+# Nothing may be installed or built for a page of help, nor may any package be there.
+test_help_prints_at_once() {
+    local script
+    rm -rf "$have" "$bin/python3" "$bin/ninja"
+    for script in bench build setup test lint fuzz races compare gate gate-trials history report export plot \
+        icount bisect mutants capture fleet/submit fleet/node experiments/networks; do
+        for option in --help -h; do
+            rm -f "$calls"
+            run "$tree/scripts/$script" "$option"
+            is "$script $option: calls" "$log" ''
+            is "$script $option: errors" "$err" ''
+            has "$script $option: page" "$out" "$script"
+            status_is 0
+        done
+    done
+    run "$tree/scripts/gate" --base a --new b --help
+    has page "$out" 'Exit codes: 0 no regression'
+    has page "$out" 'scripts/setup --python tools'
+}
+
 test_setup_without_root_prints_the_line() {
     rm "$bin/ninja" "$bin/python3" "$have/hwloc" "$have/libopenblas-openmp-dev"
     run "$tree/scripts/setup"

@@ -77,3 +77,19 @@ def test_few_sessions_tell_of_no_change() -> None:
     times = history(np.random.default_rng(5), 12, 0.003)
     assert changes(times[:3] + [1.1 * t for t in times[3:6]]) == []
     assert [c.index for c in changes(times[:6] + [1.1 * t for t in times[6:]])] == [6]
+
+
+def test_a_drift_is_one_thing() -> None:
+    """Ten per cent over thirty sessions, which were four steps; two real steps stay two."""
+    rng = np.random.default_rng(7)
+    for flat in (10, 20):
+        slope = np.concatenate([np.zeros(flat), np.linspace(0, 0.1, 30), np.full(flat, 0.1)])
+        times = list(1e-3 * np.exp(0.002 * rng.standard_normal(len(slope)) + slope))
+        (drift,) = changes(times)
+        assert flat <= drift.index < drift.last < flat + 30
+        assert 0.05 < drift.ratio - 1 < 0.11
+    for noise in (0.002, 0.01):
+        times = 1e-3 * np.exp(noise * rng.standard_normal(36) + np.repeat([0.0, 0.05, 0.1], 12))
+        first, second = changes(list(times))
+        assert (first.last, second.last) == (first.index, second.index)
+        assert max(abs(first.index - 12), abs(second.index - 24)) <= 1

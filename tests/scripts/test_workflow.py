@@ -36,6 +36,8 @@ def script(step: str) -> str:
         (3, 4, 4, ["time"]),
         (4, 9, 4, []),
         (5, 9, 0, ["time"]),
+        (6, 9, 6, ["time"]),
+        (70, 9, 70, ["time"]),
     ],
 )
 def test_gate_step(tmp_path: Path, timed: int, counted: int, code: int, summary: list[str]) -> None:
@@ -63,4 +65,97 @@ def test_gate_step(tmp_path: Path, timed: int, counted: int, code: int, summary:
         path = tmp_path / name
         assert (path.read_text() if path.exists() else "") == said
     first = (tmp_path / "asked").read_text().splitlines()[0]
-    assert first == "--base c0ffee --new HEAD --kernel ours --output part.md"
+    assert first == (
+        "--base c0ffee --new HEAD --kernel ours --output part.md --junit gate-time.xml"
+    )
+
+
+GH = """#!/bin/sh
+case "$*" in
+*--jq*) [ -z "$KNOWN" ] || printf '%s\\n' $KNOWN;;
+*) echo "$@" >>asked;;
+esac
+"""
+
+
+@pytest.mark.parametrize(
+    ("known", "asked"),
+    [
+        ("", "api repos/o/r/issues/7/comments -F body=@comment.md"),
+        ("41 42", "api --method PATCH repos/o/r/issues/comments/41 -F body=@comment.md"),
+    ],
+)
+def test_one_comment_that_is_written_anew(tmp_path: Path, known: str, asked: str) -> None:
+    (tmp_path / "gh").write_text(GH)
+    (tmp_path / "gh").chmod(0o755)
+    (tmp_path / "gate.md").write_text("### summary\n")
+    environment = os.environ | {
+        "PATH": f"{tmp_path}:{os.environ['PATH']}",
+        "GITHUB_REPOSITORY": "o/r",
+        "NUMBER": "7",
+        "KNOWN": known,
+    }
+    subprocess.run(
+        ["bash", "-eo", "pipefail", "-c", script("comment")],
+        cwd=tmp_path, env=environment, check=True,
+    )  # fmt: skip
+    assert (tmp_path / "asked").read_text() == f"{asked}\n"
+    assert (tmp_path / "comment.md").read_text() == "<!-- attnbench gate -->\n### summary\n"
+
+
+def jobs() -> dict[str, str]:
+    """The text of each job."""
+    text = WORKFLOW.read_text().split("\njobs:\n")[1]
+    parts = re.split(r"^  (\w+):\n", text, flags=re.MULTILINE)[1:]
+    return dict(zip(parts[::2], parts[1::2], strict=True))
+
+
+def test_nothing_moves_beneath_the_workflow() -> None:
+    """Actions by commit, images by digest, and no credentials left in a checkout."""
+    text = WORKFLOW.read_text()
+    used = re.findall(r"uses: (\S+)(.*)", text)
+    assert used
+    for action, comment in used:
+        assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", action), action
+        assert re.fullmatch(r" # v\d+(\.\d+)+", comment), action
+    for image in re.findall(r"container: (\S+)", text):
+        assert re.fullmatch(r"debian:12@sha256:[0-9a-f]{64}", image), image
+    assert text.count("persist-credentials: false") == text.count("actions/checkout@")
+    for run in re.findall(r"run: \|\n(.*?)\n      - ", text, flags=re.DOTALL):
+        assert "${{" not in run  # what a pull request's author chose would be run
+
+
+def test_no_run_of_main_is_lost() -> None:
+    text = WORKFLOW.read_text()
+    assert (
+        "group: ${{ github.workflow }}-${{ github.event.pull_request.number || github.run_id }}"
+        in (text)
+    )
+    history = jobs()["history"]
+    assert "concurrency" not in history
+    assert "actions/cache" not in text
+    assert "gh release upload" in history
+    assert "scripts/report results-local/history.sqlite" in history
+    for name in ("gate", "history"):
+        upload = jobs()[name].split("actions/upload-artifact@")[1]
+        assert "if: always()" in upload
+
+
+def test_the_image_is_pinned_and_not_root() -> None:
+    text = (WORKFLOW.parents[2] / "Containerfile").read_text()
+    assert re.search(r"^ARG BASE=docker.io/library/debian:12@sha256:[0-9a-f]{64}$", text, re.M)
+    assert text.index("\nUSER attnbench\n") > text.index("scripts/build check")
+
+
+@pytest.mark.parametrize(("worktree", "code"), [(False, 0), (True, 1)])
+def test_an_image_of_a_worktree_is_refused(tmp_path: Path, worktree: bool, code: int) -> None:
+    """Its .git is a file that leads out of the image: results would name no commit."""
+    text = (WORKFLOW.parents[2] / "Containerfile").read_text()
+    (check,) = re.findall(r"^RUN (\[ ! -f \.git \].*?)$", text, flags=re.MULTILINE)
+    if worktree:
+        (tmp_path / ".git").write_text("gitdir: /elsewhere\n")
+    done = subprocess.run(
+        ["sh", "-c", check], cwd=tmp_path, check=False, capture_output=True, text=True
+    )
+    assert done.returncode == code
+    assert ("git clone" in done.stderr) == worktree

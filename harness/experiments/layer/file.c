@@ -19,18 +19,31 @@
 
 static const struct {
     const char *name;
+    const char *linear; /* what a state_dict of PyTorch has instead, weights as (output, input) */
     bool needed;
+    size_t batched; /* dimensions, of which the first may be left out; 0: all are needed */
 } tensors[LAYER_TENSORS] = {
-    [LAYER_X] = {"x", true},    [LAYER_WQ] = {"wq", true},  [LAYER_WK] = {"wk", true},
-    [LAYER_WV] = {"wv", true},  [LAYER_BQ] = {"bq", false}, [LAYER_BK] = {"bk", false},
-    [LAYER_BV] = {"bv", false}, [LAYER_WO] = {"wo", false}, [LAYER_BO] = {"bo", false},
-    [LAYER_O] = {"o", false},   [LAYER_Y] = {"y", false},
+    [LAYER_X] = {.name = "x", .needed = true, .batched = 3},
+    [LAYER_WQ] = {.name = "wq", .linear = "wq.weight", .needed = true},
+    [LAYER_WK] = {.name = "wk", .linear = "wk.weight", .needed = true},
+    [LAYER_WV] = {.name = "wv", .linear = "wv.weight", .needed = true},
+    [LAYER_BQ] = {.name = "bq", .linear = "wq.bias"},
+    [LAYER_BK] = {.name = "bk", .linear = "wk.bias"},
+    [LAYER_BV] = {.name = "bv", .linear = "wv.bias"},
+    [LAYER_WO] = {.name = "wo", .linear = "wo.weight"},
+    [LAYER_BO] = {.name = "bo", .linear = "wo.bias"},
+    [LAYER_O] = {.name = "o", .batched = 4},
+    [LAYER_Y] = {.name = "y", .batched = 3},
 };
+
+#define NAME 256 /* of a tensor, with its prefix */
 
 /* A file that is being read. */
 struct reader {
     const char *path, *prefix;
-    const struct safetensor *found[LAYER_TENSORS];
+    const struct safetensor *found[LAYER_TENSORS]; /* NULL, or the tensor in `as` */
+    struct safetensor as[LAYER_TENSORS];           /* with the dimensions that a layer has */
+    bool turned[LAYER_TENSORS];                    /* stored as (output, input) */
     char *message;
     size_t message_size;
 };
@@ -44,13 +57,45 @@ static bool refuse(const struct reader *r, enum layer_tensor which, const char *
     return false;
 }
 
+static const struct safetensor *find(const struct reader *r, const struct safetensors *file,
+                                     const char *name, char full[NAME])
+{
+    snprintf(full, NAME, "%s%s", r->prefix, name);
+    return safetensors_find(file, full);
+}
+
+/* A tensor with the dimensions that a layer has, of whatever it was stored with. */
+static void take(struct reader *r, int i, const struct safetensor *t, bool linear)
+{
+    struct safetensor *as = &r->as[i];
+    *as = *t;
+    if ((r->turned[i] = linear && t->rank == 2)) {
+        as->shape[0] = t->shape[1];
+        as->shape[1] = t->shape[0];
+    }
+    if (tensors[i].batched && t->rank + 1 == tensors[i].batched) {
+        memmove(as->shape + 1, as->shape, t->rank * sizeof *as->shape);
+        as->shape[0] = 1;
+        as->rank++;
+    }
+    r->found[i] = as;
+}
+
 static bool find_tensors(struct reader *r, const struct safetensors *file)
 {
     for (int i = 0; i < LAYER_TENSORS; i++) {
-        char name[256];
-        snprintf(name, sizeof name, "%s%s", r->prefix, tensors[i].name);
-        r->found[i] = safetensors_find(file, name);
-        if (!r->found[i] && tensors[i].needed) {
+        char name[NAME];
+        bool linear = false;
+        const struct safetensor *t =
+            tensors[i].linear ? find(r, file, tensors[i].linear, name) : NULL;
+        const struct safetensor *plain = find(r, file, tensors[i].name, name);
+        if (!plain)
+            linear = t;
+        else
+            t = plain;
+        if (t)
+            take(r, i, t, linear);
+        else if (tensors[i].needed) {
             snprintf(r->message, r->message_size,
                      "%s: there is no tensor %s; a layer has %sx, wq, wk and wv", r->path, name,
                      r->prefix);
@@ -128,8 +173,9 @@ static bool check_shapes(const struct reader *r, const struct attn_self_attentio
     return true;
 }
 
-static float *copy(const struct safetensor *tensor)
+static float *copy(const struct safetensor *tensor, bool turned)
 {
+    const size_t rows = tensor->shape[0], cols = turned ? tensor->shape[1] : 1;
     size_t n = 1;
     for (size_t i = 0; i < tensor->rank; i++)
         n *= tensor->shape[i];
@@ -137,7 +183,7 @@ static float *copy(const struct safetensor *tensor)
     if (!x)
         return NULL;
     for (size_t i = 0; i < n; i++)
-        x[i] = (float)safetensors_get(tensor, i);
+        x[i] = (float)safetensors_get(tensor, turned ? i % cols * rows + i / cols : i);
     return x;
 }
 
@@ -149,7 +195,7 @@ static enum layer_tensor output_of(const struct layer_file *file)
 static bool read_data(const struct reader *r, struct layer_file *file)
 {
     for (int i = 0; i < LAYER_TENSORS; i++)
-        if (r->found[i] && !(file->data[i] = copy(r->found[i]))) {
+        if (r->found[i] && !(file->data[i] = copy(r->found[i], r->turned[i]))) {
             snprintf(r->message, r->message_size, "out of memory");
             return false;
         }

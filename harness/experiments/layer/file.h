@@ -1,8 +1,9 @@
 /*
  * file: a self-attention layer from a safetensors file.
  *
- *     PREFIXx                 (B, S, d_in)       input
- *     PREFIXwq, wk, wv        (d_in, H * D)      weights, as (input, output)
+ *     PREFIXx                 (B, S, d_in)       input; (S, d_in) of one sequence, and o and y then, too
+ *     PREFIXwq, wk, wv        (d_in, H * D)      weights, as (input, output); wq.weight and wq.bias of a
+ *                                                torch.nn.Linear, as (output, input), are taken, too
  *     PREFIXbq, bk, bv        (H * D)            biases, each optional
  *     PREFIXwo, bo            (H * D, d_out), (d_out)   output projection, optional
  *     PREFIXo                 (B, H, S, D)       what attention gave, optional: checked where there

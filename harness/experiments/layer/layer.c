@@ -25,8 +25,10 @@ static const struct parameter parameters[] = {
     {"parts", "LIST", "real,time", NULL, "a layer of a file, and random ones", PARAMETER_WORDS, 0,
      0, parts},
     {"file", "PATH", "minilm-preamble.safetensors", NULL,
-     "safetensors with PREFIXx, wq, wk, wv [, bq, bk, bv, wo, bo, o or y]", PARAMETER_TEXT, 0, 0,
-     NULL},
+     "safetensors with PREFIXx, wq, wk, wv [, bq, bk, bv, wo, bo, o or y], or wq.weight, wq.bias "
+     "and so "
+     "on of torch.nn.Linear",
+     PARAMETER_TEXT, 0, 0, NULL},
     {"prefix", "TEXT", "layer1.", NULL, "prefix of the file's tensors", PARAMETER_TEXT, 0, 0, NULL},
     {"file-heads", "N", "0", NULL, "heads of the file's layer; 0: as its o says", PARAMETER_COUNT,
      0, 65536, NULL},
