@@ -59,11 +59,11 @@ static const int32_t tiles_in_a_row[MAX_STEPS] = {0,     1024,  2048,  3072,  40
     } while (0)
 
 /* Rows [from, to) of those that a step has, where their scores are there. */
-#define WEIGH_SOME(from, to)                      \
-    do {                                          \
-        VF_UNROLL                                 \
-        for (int i = (from); go && i < (to); i++) \
-            weigh(w, kind, &r, i, c, &at->flags); \
+#define WEIGH_SOME(from, to)                          \
+    do {                                              \
+        if (go)                                       \
+            for (int i = (from); i < (to); i++)       \
+                weigh(w, kind, &r, i, c, &at->flags); \
     } while (0)
 
 static inline void flush(struct product *pending)
