@@ -134,23 +134,23 @@ static inline uint32_t tile_element(uint32_t c, const uint32_t *a, tile_words b,
     return tile_fma(one, c, tile_fma(one, even, odd));
 }
 
-enum { TILE_VECTORS = TILE_ROWS / 2 }; /* tile_f64 a row of c */
+enum { TILE_PAIRS = TILE_ROWS / 2 }; /* tile_f64 a row of c */
 
 /* A row of c: false where NaN comes up, and then c is not changed.  b[k] are the columns of its elements
  * 2k, then those of 2k + 1. */
-static inline bool tile_row(uint32_t *c, const uint32_t *a, tile_f64 b[][2 * TILE_VECTORS])
+static inline bool tile_row(uint32_t *c, const uint32_t *a, tile_f64 b[][2 * TILE_PAIRS])
 {
-    tile_f64 even[TILE_VECTORS] = {{0}}, odd[TILE_VECTORS] = {{0}};
+    tile_f64 even[TILE_PAIRS] = {{0}}, odd[TILE_PAIRS] = {{0}};
     for (int k = 0; k < TILE_ROWS; k++) {
         const double a0 = tile_operand(a[k] << 16), a1 = tile_operand(a[k] & 0xffff0000);
-        for (int n = 0; n < TILE_VECTORS; n++) {
+        for (int n = 0; n < TILE_PAIRS; n++) {
             even[n] = tile_rounded(a0 * b[k][n] + even[n]);
-            odd[n] = tile_rounded(a1 * b[k][TILE_VECTORS + n] + odd[n]);
+            odd[n] = tile_rounded(a1 * b[k][TILE_PAIRS + n] + odd[n]);
         }
     }
     float result[TILE_ROWS];
     bool number = true;
-    for (int n = 0; n < TILE_VECTORS; n++) {
+    for (int n = 0; n < TILE_PAIRS; n++) {
         const tile_f64 before = {tile_operand(c[2 * n]), tile_operand(c[2 * n + 1])};
         const tile_f64 after = tile_rounded(before + tile_rounded(even[n] + odd[n]));
         result[2 * n] = (float)after[0];
@@ -165,11 +165,11 @@ static inline bool tile_row(uint32_t *c, const uint32_t *a, tile_f64 b[][2 * TIL
 /* Not inlined: its arithmetic stays between the settings of the environment in tile_dot_bf16(). */
 static __attribute__((noinline, unused)) void tile_product(tile_words c, tile_words a, tile_words b)
 {
-    tile_f64 columns[TILE_ROWS][2 * TILE_VECTORS];
+    tile_f64 columns[TILE_ROWS][2 * TILE_PAIRS];
     for (int k = 0; k < TILE_ROWS; k++)
         for (int n = 0; n < TILE_ROWS; n++) {
             columns[k][n / 2][n % 2] = tile_operand(b[k][n] << 16);
-            columns[k][TILE_VECTORS + n / 2][n % 2] = tile_operand(b[k][n] & 0xffff0000);
+            columns[k][TILE_PAIRS + n / 2][n % 2] = tile_operand(b[k][n] & 0xffff0000);
         }
     for (int m = 0; m < TILE_ROWS; m++)
         if (!tile_row(c[m], a[m], columns))
