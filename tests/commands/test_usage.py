@@ -71,6 +71,15 @@ class Usage(CommandTest):
         done = run("run", "--kernel", "naive", "--problem", "h=1,s=9,d=8,dtype=bf16")
         self.assertEqual(done.returncode, 0, done)
 
+    def test_pages_are_counted_before_memory_is_taken(self) -> None:
+        """Whole pages are stored, however few keys there are."""
+        self.output = str(self.directory / "pages.jsonl")
+        words = ["--problem", "page=9999999999,s=8", "--kernel", "flash", "--threads", "1"]
+        done = run("check", *words, "--output", self.output)
+        self.assertEqual(done.returncode, 3, done)
+        (row,) = cells(self.output).values()
+        self.assertRegex(row["why"], r"^needs \S+ GB of memory, \S+ GB are available$")
+
     def test_variables_of_openmp_do_not_shrink_the_machine(self) -> None:
         """Which would bind the first thread, and with it the session, to one core."""
         cores = json.loads(run("machine", "--json").stdout)["machine"]["cores"]
