@@ -80,6 +80,20 @@ class Usage(CommandTest):
         (row,) = cells(self.output).values()
         self.assertRegex(row["why"], r"^needs \S+ GB of memory, \S+ GB are available$")
 
+    def test_named_pipes_are_refused(self) -> None:
+        """And not waited for."""
+        pipe = str(self.directory / "pipe")
+        os.mkfifo(pipe)
+        for words in (
+            ["run", "--suite", pipe],
+            ["eval", "--kernel", "flash", "--input", pipe, "--output", "/dev/null"],
+            ["check", "--problem", f"s=4 input=file:{pipe}:"],
+            ["capsule", pipe, "--row", "1", "--output", str(self.directory / "capsule")],
+        ):
+            done = run(*words, timeout=20)
+            self.assertIn(done.returncode, (2, 3), done)
+            self.assertIn("is a named pipe", " ".join((done.stdout + done.stderr).split()))
+
     def test_variables_of_openmp_do_not_shrink_the_machine(self) -> None:
         """Which would bind the first thread, and with it the session, to one core."""
         cores = json.loads(run("machine", "--json").stdout)["machine"]["cores"]
