@@ -2,6 +2,8 @@
 
 import json
 import os
+import shlex
+import subprocess
 import unittest
 
 from command import BASELINE, BRIEF, TINY, CommandTest, cells, lines, run
@@ -93,6 +95,14 @@ class Usage(CommandTest):
             done = run(*words, timeout=20)
             self.assertIn(done.returncode, (2, 3), done)
             self.assertIn("is a named pipe", " ".join((done.stdout + done.stderr).split()))
+
+    def test_closed_descriptors_do_not_become_the_results_file(self) -> None:
+        for closed in (1, 2):
+            self.output = str(self.directory / f"closed-{closed}.jsonl")
+            words = ["check", "--problem", TINY, "--kernel", "naive", "--output", self.output]
+            command = shlex.join([os.environ["ATTNBENCH"], *words]) + f" {closed}>&-"
+            subprocess.run(command, shell=True, check=False, capture_output=True)
+            self.assertEqual(len(cells(self.output)), 1)  # every line is JSON
 
     def test_variables_of_openmp_do_not_shrink_the_machine(self) -> None:
         """Which would bind the first thread, and with it the session, to one core."""
