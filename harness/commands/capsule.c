@@ -17,6 +17,7 @@
 #include "results/report_rows.h"
 #include "session/guest_file.h"
 #include "session/session.h"
+#include "base/named_pipe.h"
 
 /* A file that goes into the capsule. */
 struct enclosed {
@@ -34,10 +35,14 @@ bool capsule_find_row(const char *path, size_t number, json_t **session, json_t 
 {
     char *text = NULL;
     size_t room = 0, line = 0, cells = 0;
-    FILE *file = fopen(path, "r");
+    const bool pipe = named_pipe_is(path);
+    FILE *file = pipe ? NULL : fopen(path, "r");
     *session = *row = NULL;
     bool sound = file;
-    snprintf(message, message_size, "%s: %s", path, file ? "is no results file" : strerror(errno));
+    snprintf(message, message_size, "%s: %s", path,
+             pipe   ? NAMED_PIPE_REFUSAL
+             : file ? "is no results file"
+                    : strerror(errno));
     while (sound && cells < number && getline(&text, &room, file) > 0) {
         json_t *object = json_loads(text, 0, NULL);
         const char *type = json_string_value(json_object_get(object, "type"));

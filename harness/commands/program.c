@@ -25,6 +25,7 @@
 #include "base/scan.h"
 #include "session/session.h"
 #include "system/openmp_environment.h"
+#include "system/process.h"
 #include "worker/worker.h"
 
 static int (*const commands[COMMAND_COUNT])(const struct options *options, int argc,
@@ -90,6 +91,7 @@ int program_main(int argc, char **argv)
     const char *name = argc > 1 ? argv[1] : "";
     struct options options;
     char message[512];
+    process_standard_files();
     const struct attn_kernel *const *unlisted;
     size_t count = tiles_kernels(&unlisted);
     catalogue_add_unlisted(unlisted, count);

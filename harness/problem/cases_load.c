@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/named_pipe.h"
+
 #include "case_text.h"
 
 #define SUITE_BYTES ((size_t)1 << 20) /* of a suite file: thousands of cases */
@@ -136,9 +138,14 @@ static bool unknown_suite(struct reader *r)
 
 static bool read_file(struct reader *r)
 {
+    const bool pipe = named_pipe_is(r->source);
     char *bytes = malloc(SUITE_BYTES + 1);
-    FILE *file = fopen(r->source, "rb");
+    FILE *file = pipe ? NULL : fopen(r->source, "rb");
     bool ok = false;
+    if (pipe) {
+        fail(r, "%s " NAMED_PIPE_REFUSAL, r->source);
+        goto done;
+    }
     if (!file && errno == ENOENT) {
         unknown_suite(r);
         goto done;

@@ -17,6 +17,7 @@
 #include <jansson.h>
 
 #include "safetensors_types.h"
+#include "base/named_pipe.h"
 
 #define PREFIX_BYTES 8
 #define HEADER_LIMIT 100000000 /* bytes, as the reference implementation has it */
@@ -248,6 +249,11 @@ struct safetensors *safetensors_open(const char *path, char *message, size_t mes
     struct safetensors *file = calloc(1, sizeof *file);
     if (!file) {
         refuse(message, message_size, path, "out of memory");
+        return NULL;
+    }
+    if (named_pipe_is(path)) {
+        refuse(message, message_size, path, NAMED_PIPE_REFUSAL);
+        free(file);
         return NULL;
     }
     const int fd = open(path, O_RDONLY | O_CLOEXEC);

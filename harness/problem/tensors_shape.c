@@ -108,16 +108,24 @@ static double elements(const size_t dims[4])
     return (double)dims[0] * (double)dims[1] * (double)dims[2] * (double)dims[3];
 }
 
+/* Rows of K that whole pages have, those that no table names among them, where every sequence is full. */
+static double paged_keys(const struct attn_problem *p)
+{
+    const double named = (double)p->batch * (double)pages_of(p->kv_len, p->page_size);
+    return (named + UNNAMED(named)) * (double)p->page_size * (double)p->kv_heads;
+}
+
 double tensors_case_bytes(const struct problem_case *c)
 {
     const struct attn_problem *p = &c->problem;
     const double rows = (double)p->batch * (double)p->q_heads * (double)p->q_len;
     const double keys = (double)p->batch * (double)p->kv_heads * (double)p->kv_len;
     const double dims = (double)(p->qk_dim + p->v_dim);
+    const double stored = p->options & ATTN_OPTION_PAGED ? paged_keys(p) : keys;
     struct tensors_shape shape = {0};
     shape_masks(c, &shape);
     double bytes = rows * dims * (double)attn_dtype_size(p->dtype) +
-                   keys * dims * (double)attn_dtype_size(p->kv_dtype);
+                   stored * dims * (double)attn_dtype_size(p->kv_dtype);
     if (p->outputs & ATTN_OUTPUT_WEIGHTS)
         bytes += rows * (double)p->kv_len * (double)attn_dtype_size(attn_statistics_dtype(p));
     if (p->mask & ATTN_MASK_BIAS)

@@ -62,11 +62,19 @@ static bool ranks_fit(const struct session *session, const struct cell *cell)
            on_a_host * cell->threads <= machine_room(session->machine, session->options->placement);
 }
 
+/* Bytes of V. */
+static double v_bytes(const struct attn_problem *p)
+{
+    return (double)p->batch * (double)p->kv_heads * (double)p->kv_len * (double)p->v_dim *
+           (double)attn_dtype_size(p->kv_dtype);
+}
+
 /* Ends a cell that needs more memory than is available. */
 static void refuse_memory(struct cell *cell)
 {
     const double needed =
         2 * tensors_case_bytes(cell->c) +
+        2 * v_bytes(&cell->c->problem) + /* which workers change, in copies */
         (double)attn_workspace_size(cell->kernel, &cell->c->problem, cell->threads);
     const double available = (double)machine_memory_available();
     if (needed > available)

@@ -82,6 +82,10 @@ void process_unregister(pid_t pid);
 bool process_token(char token[PROCESS_TOKEN]);
 
 /* An empty file in memory, closed on exec; -1 sets errno. */
+/* Makes sure that descriptors 0 to 2 are open, so that no file gets one of them and what is printed: on
+ * /dev/null, where using a closed one fails as it did. */
+void process_standard_files(void);
+
 int process_memory_file(const char *name);
 
 /* One of so many bytes, zeros, for a child to write to: nobody can change its size. */

@@ -87,3 +87,11 @@ bool process_beside(const char *name, char *path, size_t size)
     strcpy(path + folder, name);
     return true;
 }
+
+void process_standard_files(void)
+{
+    static const int flags[] = {O_WRONLY, O_RDONLY, O_RDONLY};
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            (void)!open("/dev/null", flags[fd]); /* the lowest number that is free */
+}

@@ -2,6 +2,8 @@
 
 import json
 import os
+import shlex
+import subprocess
 import unittest
 
 from command import BASELINE, BRIEF, TINY, CommandTest, cells, lines, run
@@ -70,6 +72,37 @@ class Usage(CommandTest):
         self.assertEqual((done.returncode, done.stdout.count("naive")), (0, 1), done)
         done = run("run", "--kernel", "naive", "--problem", "h=1,s=9,d=8,dtype=bf16")
         self.assertEqual(done.returncode, 0, done)
+
+    def test_pages_are_counted_before_memory_is_taken(self) -> None:
+        """Whole pages are stored, however few keys there are."""
+        self.output = str(self.directory / "pages.jsonl")
+        words = ["--problem", "page=9999999999,s=8", "--kernel", "flash", "--threads", "1"]
+        done = run("check", *words, "--output", self.output)
+        self.assertEqual(done.returncode, 3, done)
+        (row,) = cells(self.output).values()
+        self.assertRegex(row["why"], r"^needs \S+ GB of memory, \S+ GB are available$")
+
+    def test_named_pipes_are_refused(self) -> None:
+        """And not waited for."""
+        pipe = str(self.directory / "pipe")
+        os.mkfifo(pipe)
+        for words in (
+            ["run", "--suite", pipe],
+            ["eval", "--kernel", "flash", "--input", pipe, "--output", "/dev/null"],
+            ["check", "--problem", f"s=4 input=file:{pipe}:"],
+            ["capsule", pipe, "--row", "1", "--output", str(self.directory / "capsule")],
+        ):
+            done = run(*words, timeout=20)
+            self.assertIn(done.returncode, (2, 3), done)
+            self.assertIn("is a named pipe", " ".join((done.stdout + done.stderr).split()))
+
+    def test_closed_descriptors_do_not_become_the_results_file(self) -> None:
+        for closed in (1, 2):
+            self.output = str(self.directory / f"closed-{closed}.jsonl")
+            words = ["check", "--problem", TINY, "--kernel", "naive", "--output", self.output]
+            command = shlex.join([os.environ["ATTNBENCH"], *words]) + f" {closed}>&-"
+            subprocess.run(command, shell=True, check=False, capture_output=True)
+            self.assertEqual(len(cells(self.output)), 1)  # every line is JSON
 
     def test_variables_of_openmp_do_not_shrink_the_machine(self) -> None:
         """Which would bind the first thread, and with it the session, to one core."""

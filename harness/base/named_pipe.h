@@ -1,0 +1,21 @@
+/*
+ * named_pipe: whether opening a file would wait for somebody to write it.
+ *
+ * Pipes that a shell has opened (/dev/fd, /dev/stdin) have a writer, and are read.
+ */
+#ifndef HARNESS_BASE_NAMED_PIPE_H
+#define HARNESS_BASE_NAMED_PIPE_H
+
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define NAMED_PIPE_REFUSAL "is a named pipe; a file is needed"
+
+static inline bool named_pipe_is(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISFIFO(status.st_mode) && strncmp(path, "/dev/", 5) != 0;
+}
+
+#endif
