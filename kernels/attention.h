@@ -83,6 +83,7 @@ enum attn_isa {
     ATTN_ISA_SVE512,
     ATTN_ISA_NEON_F16,    /* NEON with products of f16 that are added in f32 */
     ATTN_ISA_AVX512_FP16, /* x86-64-v4 and AVX512-FP16 */
+    ATTN_ISA_AVX512_2FMA, /* AVX512, as suits processors with two units for multiply-adds of 512 bits */
     ATTN_ISA_COUNT
 };
 

@@ -38,6 +38,7 @@ static double lanes_of(const struct shape *s)
     const enum attn_isa isa = s->flash ? s->flash->isa : ATTN_ISA_BASELINE;
     switch (isa) {
     case ATTN_ISA_AVX512:
+    case ATTN_ISA_AVX512_2FMA:
     case ATTN_ISA_AVX512_BF16:
     case ATTN_ISA_AVX512_FP16:
     case ATTN_ISA_SVE512:
@@ -73,6 +74,12 @@ static bool small(const struct shape *s)
     return s->rows <= 4 && s->work / s->heads <= tiles * (7168 + 5120 / s->heads);
 }
 
+/* Vectors of 16 lanes without products of pairs. */
+static bool of_f32_in_16(enum attn_isa isa)
+{
+    return isa == ATTN_ISA_AVX512 || isa == ATTN_ISA_AVX512_2FMA;
+}
+
 /*
  * Where half of a vector of 16 lanes would be empty, or one tile is all there is for several threads,
  * flash wastes less in vectors of 8.  A processor that multiplies twice as fast in wide vectors loses
@@ -80,7 +87,7 @@ static bool small(const struct shape *s)
  */
 static bool narrow(const struct shape *s)
 {
-    return s->flash && s->flash->isa == ATTN_ISA_AVX512 &&
+    return s->flash && of_f32_in_16(s->flash->isa) &&
            (s->rows <= 8 || (s->rows > 16 && s->rows <= 24) ||
             (s->rows > 24 && s->rows <= 32 && s->threads > s->heads));
 }
@@ -129,7 +136,7 @@ static const struct attn_kernel *preferred(const char *name, bool narrow,
     for (size_t i = 0; i < ATTN_ISA_COUNT; i++) {
         const struct attn_kernel *kernel = attn_find(name, order[i]);
         if (kernel && attn_isa_available(kernel->isa) && attn_supports(kernel, problem, &why) &&
-            !(narrow && kernel->isa == ATTN_ISA_AVX512 && attn_find(name, ATTN_ISA_AVX2)))
+            !(narrow && of_f32_in_16(kernel->isa) && attn_find(name, ATTN_ISA_AVX2)))
             return kernel;
     }
     return NULL;

@@ -209,6 +209,7 @@ static const struct {
     [ATTN_ISA_NEON_F16] = {"neon_f16", "AArch64 Advanced SIMD with FP16 and FHM", has_neon_f16},
     [ATTN_ISA_AVX512_FP16] = {"avx512_fp16", "AVX512-FP16 (so far its variants are only compiled)",
                               has_avx512_fp16},
+    [ATTN_ISA_AVX512_2FMA] = {"avx512_2fma", "x86-64-v4, as avx512", has_avx512},
 };
 
 const char *attn_isa_name(enum attn_isa isa)
@@ -275,6 +276,9 @@ bool attn_isa_parse(const char *name, enum attn_isa *isa)
  * before avx512_bf16 (2 cores, GCC 12.2, 2026-11-22, attnbench run --suite rivals, one thread; two are
  * alike): flash S=1024 D=64 15.8 and 26.8 ms, causal 8.6 and 13.9, D=128 causal 16.5 and 27.1; split_kv
  * 24.2 and 31.1, 13.8 and 17.1, 25.0 and 31.8, decode of 8192 keys for 32 heads on 8 2.0 and 2.5.
+ *
+ * avx512_2fma suits two multiply-add units of 512 bits that other vector instructions take turns of, which
+ * processors of Intel with AVX-512 are taken to have (few have one).  Zen 4 has one, beside others: avx512.
  */
 #define ELSEWHERE                                                                             \
     ATTN_ISA_NEON_BF16, ATTN_ISA_NEON_F16, ATTN_ISA_SVE512, ATTN_ISA_SVE256, ATTN_ISA_SVE128, \
@@ -285,11 +289,11 @@ static const struct {
     enum attn_isa order[ATTN_ISA_COUNT];
 } preferences[] = {
     {"intel",
-     {ELSEWHERE, ATTN_ISA_AMX, ATTN_ISA_AVX512, ATTN_ISA_AVX512_BF16, ATTN_ISA_AVX512_FP16,
-      ATTN_ISA_AVX2, ATTN_ISA_BASELINE}},
+     {ELSEWHERE, ATTN_ISA_AMX, ATTN_ISA_AVX512_2FMA, ATTN_ISA_AVX512, ATTN_ISA_AVX512_BF16,
+      ATTN_ISA_AVX512_FP16, ATTN_ISA_AVX2, ATTN_ISA_BASELINE}},
     {NULL,
-     {ELSEWHERE, ATTN_ISA_AMX, ATTN_ISA_AVX512_BF16, ATTN_ISA_AVX512, ATTN_ISA_AVX512_FP16,
-      ATTN_ISA_AVX2, ATTN_ISA_BASELINE}},
+     {ELSEWHERE, ATTN_ISA_AMX, ATTN_ISA_AVX512_BF16, ATTN_ISA_AVX512, ATTN_ISA_AVX512_2FMA,
+      ATTN_ISA_AVX512_FP16, ATTN_ISA_AVX2, ATTN_ISA_BASELINE}},
 };
 
 const enum attn_isa *attn_isa_preference_of(const char *vendor)
@@ -312,7 +316,7 @@ const enum attn_isa *attn_isa_preference(void)
 enum attn_isa attn_isa_preferred(void)
 {
     const enum attn_isa *isa = attn_isa_preference();
-    while (!attn_isa_available(*isa))
+    while (!attn_isa_available(*isa) || *isa == ATTN_ISA_AVX512_2FMA)
         isa++;
     return *isa;
 }

@@ -166,6 +166,10 @@ static void print_host(void)
                       json_string_value(name));
     print_wrapped(6, "  preferred on this host: %s", names);
     json_decref(preferred);
+    if (built & 1u << ATTN_ISA_AVX512_2FMA)
+        print_wrapped(
+            6, "  avx512_2fma is avx512 in an order for two 512-bit multiply-add units, which "
+               "processors of Intel are taken to have");
     for (int isa = 0; isa < ATTN_ISA_COUNT; isa++)
         if (built & 1u << isa && !attn_isa_available((enum attn_isa)isa))
             print_wrapped(6, "  %s is unavailable: this host lacks %s",

@@ -33,7 +33,7 @@ VF_INLINE vi bf16_pair(const uint16_t *p)
 
 /* Two dimensions of the product for `rows` keys and `cols` vectors of queries. */
 VF_INLINE void score_step(const int rows, const int cols, const uint16_t *k, ptrdiff_t k_stride,
-                          const float *q, vf acc[FLASH_ROWS][FLASH_COLS])
+                          const float *q, vf acc[FLASH_HIGHEST][FLASH_COLS])
 {
     vi b[FLASH_COLS];
     VF_UNROLL
@@ -50,7 +50,7 @@ VF_INLINE void score_step(const int rows, const int cols, const uint16_t *k, ptr
 
 VF_INLINE void score_tile(const int rows, const int cols, struct score_args a)
 {
-    vf acc[FLASH_ROWS][FLASH_COLS];
+    vf acc[FLASH_HIGHEST][FLASH_COLS];
     clear_sums(rows, cols, acc);
     const uint16_t *k = a.k;
     const float *q = a.q;
@@ -95,7 +95,7 @@ VF_INLINE void exponentials(const int cols, const enum exponent kind, float *s, 
 /* The exponentials are spread between the products as those of f32.h are. */
 VF_INLINE void score_and_exp(struct score_args a, vf sum[FLASH_COLS])
 {
-    vf acc[FLASH_ROWS][FLASH_COLS];
+    vf acc[FLASH_HIGHEST][FLASH_COLS];
     clear_sums(FLASH_ROWS, FLASH_COLS, acc);
     const ptrdiff_t each = 2 * (a.dim / (FLASH_ROWS / 2 * FLASH_COLS));
     const uint16_t *k = a.k, *end = k;
@@ -128,7 +128,7 @@ VF_INLINE const void *value_column(const void *first, ptrdiff_t v_stride, int d)
 
 /* What a pair of keys adds to `rows` value dimensions for `cols` vectors of queries. */
 VF_INLINE void value_step(const int rows, const int cols, const uint16_t *v, const float *p,
-                          vf acc[FLASH_ROWS][FLASH_COLS])
+                          vf acc[FLASH_HIGHEST][FLASH_COLS])
 {
     vf b[FLASH_COLS];
     VF_UNROLL
@@ -145,7 +145,7 @@ VF_INLINE void value_step(const int rows, const int cols, const uint16_t *v, con
 
 VF_INLINE void value_tile(const int rows, const int cols, struct value_args a)
 {
-    vf acc[FLASH_ROWS][FLASH_COLS];
+    vf acc[FLASH_HIGHEST][FLASH_COLS];
     load_results(rows, cols, &a, acc);
     const uint16_t *v = a.v;
     const float *p = a.p, *const end = p + a.steps * 2 * FLASH_TILE;

@@ -7,7 +7,7 @@
 #ifndef ATTN_FLASH_BLOCK_H
 #define ATTN_FLASH_BLOCK_H
 
-#include "strips.h"
+#include "direct.h"
 
 /* ---- values that not all lanes may see -------------------------------------------------------- */
 
@@ -65,6 +65,7 @@ static inline void add_values_guarded(const struct block *block, struct tile *t,
 
 /* ---- the block ------------------------------------------------------------------------------- */
 
+#if !FLASH_DIRECT
 /* Scores of a strip.  Its fully visible rows make the maximum on the way; the rows before and
  * after, rounded to whole register tiles, go through the mask. */
 static void score_strip(const struct block *block, const struct tile *t, const struct strip *strip,
@@ -101,6 +102,7 @@ static const vf *score_strips(const struct block *block, struct tile *t, const s
     } while (far);
     return shift;
 }
+#endif
 
 /* Weighted values of a strip; where a key is masked for some queries its values must be finite to
  * be multiplied by 0. */
@@ -122,12 +124,12 @@ static void value_strip(const struct block *block, struct tile *t, const struct 
 static inline void value_strips(const struct block *block, struct tile *t,
                                 const struct strip *strips, int n)
 {
-    const bool fresh = !t->started && n == 1 && strips[0].cols * VF_LANES >= t->rows;
+    const bool fresh = !t->started && strips[0].cols * VF_LANES >= t->rows;
     if (!t->started && !fresh)
         memset(t->o, 0, (size_t)block->job->v_dim * FLASH_TILE * sizeof *t->o);
     t->started = true;
     for (int i = 0; i < n; i++)
-        value_strip(block, t, &strips[i], fresh);
+        value_strip(block, t, &strips[i], fresh && i == 0);
 }
 
 /* Rows of a block as a block. */
@@ -178,17 +180,21 @@ static void tile_strips(const struct block *block, struct tile *t, const struct 
         return;
     }
 #endif
+#if FLASH_DIRECT
+    weigh_strips(block, t, strips, n);
+#else
     vf shifts[FLASH_COLS];
     const vf *shift = score_strips(block, t, strips, n, shifts);
     for (int i = 0; i < n; i++)
         exp_strip(block, t, &strips[i], shift);
+#endif
     value_strips(block, t, strips, n);
 }
 
 /* Lets the tile's queries see the keys of the block. */
 static void tile_block(const struct block *block, struct tile *t)
 {
-    struct strip strips[3];
+    struct strip strips[FLASH_STRIPS];
     int n = split(block, t, strips);
     const int first = n ? rows_seen_first(block, &strips[0]) : 0;
     if (!first) {

@@ -36,7 +36,7 @@ typedef float key_element;
 #include "lanes.h"
 
 /* Four lanes have too few registers beside the tile: slower by 14 % in baseline. */
-#define FLASH_SPECULATES (VF_LANES >= 8 || VF_FACTOR_IN_LANE)
+#define FLASH_SPECULATES ((VF_LANES >= 8 || VF_FACTOR_IN_LANE) && !FLASH_DIRECT)
 
 /* ---- operands -------------------------------------------------------------------------------- */
 
@@ -189,11 +189,14 @@ static vf weight_at(const struct block *block, int j, int column)
     return vf_load(block->s + j * FLASH_TILE + column * VF_LANES);
 }
 
+/* An address as it is: else GCC keeps another in a register for each row of each step. */
+#define HIDE(address) __asm__("" : "+r"(address))
+
 /* ---- scores = K Q^T -------------------------------------------------------------------------- */
 
 /* One dimension of the product: k[.][0] times a vector of queries, for `rows` keys. */
 VF_INLINE void score_step(const int rows, const int cols, const key_element *k, ptrdiff_t k_stride,
-                          const float *q, vf acc[FLASH_ROWS][FLASH_COLS])
+                          const float *q, vf acc[FLASH_HIGHEST][FLASH_COLS])
 {
     vf b[FLASH_COLS];
     VF_UNROLL
@@ -209,7 +212,7 @@ VF_INLINE void score_step(const int rows, const int cols, const key_element *k, 
 }
 
 VF_INLINE void score_sums(const int rows, const int cols, const struct score_args *a,
-                          vf acc[FLASH_ROWS][FLASH_COLS])
+                          vf acc[FLASH_HIGHEST][FLASH_COLS])
 {
     const key_element *k = a->k;
     const float *q = a->q;
@@ -219,17 +222,31 @@ VF_INLINE void score_sums(const int rows, const int cols, const struct score_arg
     k += whole; /* from the start: GCC 12 would count how often the loop ran */
     q += whole * FLASH_TILE;
 #else
-    clear_sums(rows, cols, acc);
+    if (FLASH_DIRECT)
+        start_sums(rows, cols, a->start, acc);
+    else
+        clear_sums(rows, cols, acc);
 #endif
-    for (const key_element *end = (const key_element *)a->k + a->dim; k < end; k++, q += FLASH_TILE)
+    const key_element *const end = (const key_element *)a->k + a->dim;
+    struct fetch fetch = a->fetch;
+    for (; FLASH_DIRECT && k < end; k++, q += 2 * FLASH_TILE) {
         score_step(rows, cols, k, a->k_stride, q, acc);
+        if (++k == end) /* not another loop for what is left: GCC copies sums between two */
+            break;
+        HIDE(k);
+        score_step(rows, cols, k, a->k_stride, q + FLASH_TILE, acc);
+        fetch_next(&fetch);
+    }
+    if (!FLASH_DIRECT)
+        for (; k < end; k++, q += FLASH_TILE)
+            score_step(rows, cols, k, a->k_stride, q, acc);
     if (F16_PRODUCTS)
         scale_scores(rows, cols, a->scale, acc);
 }
 
 VF_INLINE void score_tile(const int rows, const int cols, struct score_args a)
 {
-    vf acc[FLASH_ROWS][FLASH_COLS];
+    vf acc[FLASH_HIGHEST][FLASH_COLS];
     score_sums(rows, cols, &a, acc);
     store_scores(rows, cols, &a.to, acc);
 }
@@ -263,7 +280,7 @@ VF_INLINE void exponentials(const int cols, const enum exponent kind, float *s, 
 }
 
 #if VF_FACTOR_IN_LANE
-VF_INLINE void store_weights_of(vf x[FLASH_ROWS][FLASH_COLS], float *s, vf sum[FLASH_COLS])
+VF_INLINE void store_weights_of(vf x[FLASH_HIGHEST][FLASH_COLS], float *s, vf sum[FLASH_COLS])
 {
     VF_UNROLL
     for (int r = 0; r < FLASH_ROWS; r++) {
@@ -275,12 +292,12 @@ VF_INLINE void store_weights_of(vf x[FLASH_ROWS][FLASH_COLS], float *s, vf sum[F
         }
     }
 }
-#else
+#elif FLASH_SPECULATES
 /* Of an exponential's instructions only three need a multiplier; the others find theirs idle while
  * the product keeps the multipliers busy, if they are spread thinly. */
 VF_INLINE void score_and_exp(struct score_args a, vf sum[FLASH_COLS])
 {
-    vf acc[FLASH_ROWS][FLASH_COLS];
+    vf acc[FLASH_HIGHEST][FLASH_COLS];
     clear_sums(FLASH_ROWS, FLASH_COLS, acc);
     const ptrdiff_t each = a.dim / (FLASH_ROWS * FLASH_COLS);
     const key_element *k = a.k, *end = k;
@@ -304,6 +321,45 @@ VF_INLINE void score_and_exp(struct score_args a, vf sum[FLASH_COLS])
 }
 #endif
 
+#if FLASH_DIRECT
+/* Sums less m become weights, those of keys that a lane does not see 0. */
+VF_INLINE void make_weights(const int rows, const int cols, const bool masked,
+                            const struct weigh_args *a, vf x[FLASH_HIGHEST][FLASH_COLS])
+{
+    vf sum[FLASH_COLS], all = {0};
+    float *const s = a->scores.to.s;
+    VF_UNROLL
+    for (int c = 0; c < cols; c++) {
+        VF_UNROLL
+        for (int r = 0; r < rows; r++) {
+            vf p = exp2_scaled(masked ? vf_product(x[r][c])
+                                      : x[r][c]); /* else GCC makes all parts of it for both */
+            if (masked)
+                p = (vf)((vi)p & seeing_lanes(&a->lanes[c], a->row + r));
+            vf_store(s + r * FLASH_TILE + c * VF_LANES, p);
+            sum[c] = r ? sum[c] + p : p;
+        }
+        all = c ? all + sum[c] : sum[c];
+    }
+    *a->fit = !vi_any(~(vi)(all <= vf_set1(WEIGHTS_LIMIT * (float)rows))); /* NaN does not fit */
+    if (!*a->fit)
+        return;
+    VF_UNROLL
+    for (int c = 0; c < cols; c++)
+        a->l[c] += sum[c];
+}
+
+VF_INLINE void weigh_tile(const int rows, const int cols, struct weigh_args a)
+{
+    vf x[FLASH_HIGHEST][FLASH_COLS];
+    score_sums(rows, cols, &a.scores, x);
+    if (a.lanes)
+        make_weights(rows, cols, true, &a, x);
+    else
+        make_weights(rows, cols, false, &a, x);
+}
+#endif
+
 /* ---- results += V^T weights ------------------------------------------------------------------ */
 
 VF_INLINE const void *first_value(const struct block *block, int from)
@@ -319,7 +375,7 @@ VF_INLINE const void *value_column(const void *first, ptrdiff_t v_stride, int d)
 
 /* One key's part of `rows` value dimensions for `cols` vectors of queries. */
 VF_INLINE void value_step(const int rows, const int cols, const float *v, const float *p,
-                          vf acc[FLASH_ROWS][FLASH_COLS])
+                          vf acc[FLASH_HIGHEST][FLASH_COLS])
 {
     vf b[FLASH_COLS];
     VF_UNROLL
@@ -342,7 +398,7 @@ VF_INLINE void value_step(const int rows, const int cols, const float *v, const 
 
 VF_INLINE void value_tile(const int rows, const int cols, struct value_args a)
 {
-    vf acc[FLASH_ROWS][FLASH_COLS];
+    vf acc[FLASH_HIGHEST][FLASH_COLS];
     load_results(rows, cols, &a, acc);
     const float *v = a.v, *p = a.p, *const end = p + a.steps * FLASH_TILE;
 #if VF_FACTOR_IN_LANE
@@ -354,8 +410,18 @@ VF_INLINE void value_tile(const int rows, const int cols, struct value_args a)
         value_step(rows, cols, v + 3 * a.v_stride, p + 3 * FLASH_TILE, acc);
     }
 #endif
-    for (; p < end; p += FLASH_TILE, v += a.v_stride)
+    for (; FLASH_DIRECT && p < end; p += FLASH_TILE, v += a.v_stride) {
         value_step(rows, cols, v, p, acc);
+        v += a.v_stride;
+        if ((p += FLASH_TILE) == end)
+            break;
+        HIDE(v);
+        value_step(rows, cols, v, p, acc);
+        fetch_next(&a.fetch);
+    }
+    if (!FLASH_DIRECT)
+        for (; p < end; p += FLASH_TILE, v += a.v_stride)
+            value_step(rows, cols, v, p, acc);
     store_results(rows, cols, a.o, acc);
 }
 

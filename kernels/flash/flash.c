@@ -13,7 +13,7 @@
  *   instead   split_kv for decode: a few queries leave most lanes and threads idle here
  *
  * flash.c hands out tasks (tasks.h), and prefetch.h fetches what they will read.  tile.h has the sizes
- * and maximum.h a tile's softmax, strips.h and block.h take a tile through a block of keys, sight.h,
+ * and maximum.h a tile's softmax, strips.h, direct.h and block.h take a tile through a block of keys, sight.h,
  * passes.h and terms.h do so where masks, bias, ALiBi or a cap change scores, products.h and the
  * arithmetic of the variant (f32.h, on AArch64 with lanes.h, bf16.h or matrices.h) compute it, operands.h moves rows
  * in and out, and results.h ends a tile.
@@ -23,50 +23,36 @@
  *
  *   register tile  FLASH_ROWS x FLASH_COLS accumulators; a step of the summed dimension loads
  *                  FLASH_COLS vectors and broadcasts FLASH_ROWS scalars for ROWS * COLS FMAs.
- *                      avx512  8 x 2: 16 accumulators + 2 + 1 = 19 of 32 registers; 10 loads per
- *                              16 FMAs.  4 cycles of latency on two pipes want 8 accumulators.
- *                      avx2    6 x 2: 12 + 2 + 1 = 15 of 16; 8 loads per 12 FMAs.
- *                      neon    8 x 2: a vector of each of 8 keys does for 4 steps, as FMAs take
- *                              one factor from a lane: 16 + 8 + 2 = 26 of 32 registers; 16 loads
- *                              per 64 FMAs.  4 cycles on four pipes (Neoverse V2) want the 16.
- *                              A broadcast would take a turn of a floating-point pipe (N1).
- *                              Of neon_f16 a vector of a key does for 8 steps.
- *                      neon_bf16  8 x 2, as 16 sums of 2 keys by 2 queries: 16 + 4 + 4 = 24 of 32;
- *                              8 loads per 16 BFMMLAs, which four pipes begin in 4 cycles, while
- *                              three loads a cycle take 2.7.
- *                      sve     as neon; the vector of factors repeats four of a key.
- *                  3 columns need 27 registers and 11 loads per 24 FMAs, but 48 queries divide
- *                  neither 64 nor 128, and loads do not bind: 10 of them take 5 to 10 cycles,
- *                  16 FMAs take 8 on two pipes and 16 on one.
- *   exponentials   12 instructions a vector: load, 3 additions to round and reduce, 2 FMAs,
- *                  permute, shift, integer add, multiply, store, sum.  On Zen 4 they take 6.0
- *                  cycles by themselves, which is 4.5 % of 128 FMAs on one pipe.  Spread thinly over other
- *                  FMAs they take 3.0, those of the 2 FMAs and the multiply, as the others run on
- *                  pipes that are idle.  So the weights of a register tile are made while the
- *                  next tile's scores are (score_and_exp), speculatively: where these scores make
- *                  the maximum m rise, weights that exist already are scaled or, in bf16, the block
- *                  is begun again.  This needs an m from the start, if only that of the first
- *                  FLASH_ROWS keys, and broadcasts that leave the pipes alone (vf_broadcast).
- *                  On AArch64 exponentials want the pipes of the multiply-adds: there weights are
- *                  made of scores in registers, which are stored only where one makes m rise.
- *   block of keys  FLASH_KEYS scores of FLASH_TILE queries are 32 KB at avx512.  They stream through
- *                  L1 as K and V do: a score is written and made a weight, and weights are read
- *                  once for FLASH_ROWS dimensions of V, 128 bytes per 16 FMAs.  K and V are
- *                  FLASH_KEYS * D * 4 bytes per FLASH_KEYS * 2 * D cycles on one pipe, 2 bytes a
- *                  cycle of the 32 that L2 gives.  Fewer keys load and store o more often: 32
- *                  vectors of 8 x 2 per 16 * FLASH_KEYS FMAs, 0.8 % at 256 keys.
- *   tiles of a     a block of K and V, 128 KB at D = 64, is read from L3 or memory, and in bf16 V is
- *   task           packed, once for FLASH_TILES tiles: 128 KB per 8 * 256 * 2 * 128 cycles are 0.25
- *                  bytes a cycle, 0.9 GB/s, where one tile would ask for 7.4 of the 10 to 40 that
- *                  a core gets.  q and o of eight tiles are 128 KB (256 at D = 128), of 1 MB of L2.
- *                  A tile of neon has a quarter of the queries; a task there has half as many.
- *                  128 keys and four tiles took 2 to 3 % longer in bf16 and avx2 and about 1 % or
- *                  less in f32 (docs/tuning.md).  With vectors of 128 bits on AArch64 scores of 512 keys are
- *                  16 KB of an L1 of 64, and K and V of D = 128 half a megabyte of an L2 of one.
+ *                      avx512       8 x 2, 19 of 32 registers; 10 loads per 16 FMAs, which take Zen 4's
+ *                                   one unit 16 cycles, so that loads do not bind.
+ *                      avx512_2fma  6 x 4, 29 of 32; 10 loads per 24 FMAs.  Intel's clock falls with
+ *                                   what feeds two units: to 90 % of that of FMAs between registers,
+ *                                   to 85 with 8 x 2.
+ *                      avx2         6 x 2, 15 of 16; 8 loads per 12 FMAs.
+ *                      neon, sve    8 x 2: an FMA takes one factor from a lane, so that a vector of
+ *                                   each of 8 keys does for 4 steps (neon_f16: 8): 26 of 32
+ *                                   registers, 16 loads per 64 FMAs; four pipes want the 16 sums.
+ *                      neon_bf16    8 x 2, as 16 sums of 2 keys by 2 queries: 24 of 32; 8 loads per 16
+ *                                   BFMMLAs, which four pipes begin in 4 cycles.
+ *   exponentials   12 instructions a vector.  On Zen 4 all but 3 run on pipes that FMAs leave idle: they
+ *                  are spread between the next tile's products (score_and_exp), speculatively: where
+ *                  its scores make m rise, weights that exist are scaled or, in bf16, the block is
+ *                  begun again.  Elsewhere they want the pipes of the FMAs and are made of scores in
+ *                  registers: on AArch64 as they are, on Intel in 8 instructions without a
+ *                  subtraction, floor or maximum (direct.h).
+ *   block of keys  FLASH_KEYS scores of FLASH_TILE queries are 32 KB in 512 bits.  They stream through
+ *                  L1 as K and V do: weights are read once for FLASH_ROWS dimensions of V.  K and V
+ *                  are 2 bytes a cycle of the 32 that L2 gives.  Fewer keys load and store o more
+ *                  often: 0.8 % of 8 x 2 at 256 keys.  Of 6 x 4, 96 to 256 are within 3 %, 128 the best.
+ *   tiles of a     a block of K and V, 128 KB at D = 64 and 256 keys, is read from L3 or memory, and in
+ *   task           bf16 V is packed, once for 256 queries: 0.9 GB/s, where one tile would ask for 7.4 of
+ *                  the 10 to 40 that a core gets.  q and o of them are 128 KB (256 at D = 128) of L2.
+ *                  On AArch64 a task has half as many; scores of 512 keys are 16 KB of an L1 of 64.
+ *   prefetches     between register tiles; in avx512_2fma, where nothing else is idle, one line each two
+ *                  steps of a product.
  *
- * Measured on AMD Zen 4 (one 512-bit FMA a cycle), S = 1024, D = 64, one thread, by a sampling
- * profiler: scores and weights 52 % of the time, values 45, the rest calls, prefetching between
- * values and transposing.  `attnbench experiment tiles` times other sizes.
+ * Measured on AMD Zen 4, S = 1024, D = 64, one thread: scores and weights 52 % of the time, values 45; on Intel
+ * with two units 51 and 44.  `attnbench experiment tiles` times other sizes of avx512.
  */
 #include <omp.h>
 
@@ -152,7 +138,10 @@ static void plan_prefetch(const struct job *job, struct prefetch *prefetch,
         if (p->mask & ATTN_MASK_BIAS)
             prefetch_pairs(prefetch, &job->tensors->bias, task, first, n);
     }
-    prefetch_divide(prefetch, calls);
+    if (FLASH_DIRECT)
+        prefetch_divide_lines(prefetch, calls);
+    else
+        prefetch_divide(prefetch, calls);
 }
 
 /* Computes a task; returns the one to do next. */
@@ -220,19 +209,25 @@ static struct job make_job(const struct attn_plan *plan, const struct attn_tenso
     return job;
 }
 
+/* What a thread does. */
+static void run_tasks(const struct job *job, float *scratch)
+{
+    struct group_block task = take(job);
+    while (task.rows)
+        task = run_task(job, &task, scratch);
+}
+
 static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)
 {
     size_t taken = 0;
-    const struct job job = make_job(plan, tensors, &taken);
-    /* For one task no other thread is woken. */
-    const bool several = plan->threads > 1 && task_at(&job, 1).rows;
-#pragma omp parallel num_threads(plan->threads) if (several)
-    {
-        float *scratch = attn_thread_scratch(plan, omp_get_thread_num());
-        struct group_block task = take(&job);
-        while (task.rows)
-            task = run_task(&job, &task, scratch);
+    struct job job = make_job(plan, tensors, &taken);
+    job.several = plan->threads > 1 && task_at(&job, 1).rows;
+    if (!job.several) { /* no thread is woken, and none has to be counted */
+        run_tasks(&job, attn_thread_scratch(plan, 0));
+        return;
     }
+#pragma omp parallel num_threads(plan->threads)
+    run_tasks(&job, attn_thread_scratch(plan, omp_get_thread_num()));
 }
 
 const struct attn_kernel ATTN_KERNEL = {

@@ -41,7 +41,7 @@ VF_INLINE void multiply_queries(const int cols, const bool first, vf x, const in
 
 /* KEY_FACTORS steps of the product of keys `bytes` apart and queries; `first`: the sums are not set. */
 VF_INLINE void score_lanes(const int rows, const int cols, const bool first, const void *k,
-                           ptrdiff_t bytes, const float *q, vf acc[FLASH_ROWS][FLASH_COLS])
+                           ptrdiff_t bytes, const float *q, vf acc[FLASH_HIGHEST][FLASH_COLS])
 {
     /* Two pointers and three distances; left to itself GCC adds one up for each row. */
     const char *upper = k, *lower = upper + 4 * bytes;
@@ -76,7 +76,7 @@ VF_INLINE void score_lanes(const int rows, const int cols, const bool first, con
 /* The first `dim` dimensions of a register tile, a multiple of KEY_FACTORS.  The very first products are not added
  * to 0 where products do without an addition. */
 VF_INLINE void score_fours(const int rows, const int cols, const struct score_args *a, int dim,
-                           vf acc[FLASH_ROWS][FLASH_COLS])
+                           vf acc[FLASH_HIGHEST][FLASH_COLS])
 {
     const ptrdiff_t bytes = a->k_stride * (ptrdiff_t)sizeof(key_element);
     const key_element *k = a->k, *end = k + dim;
@@ -94,7 +94,7 @@ VF_INLINE void score_fours(const int rows, const int cols, const struct score_ar
 
 /* What one key adds to `rows` value dimensions, a multiple of VF_FACTORS; b: its weights. */
 VF_INLINE void value_lanes(const int rows, const int cols, const void *v, const vf b[FLASH_COLS],
-                           vf acc[FLASH_ROWS][FLASH_COLS])
+                           vf acc[FLASH_HIGHEST][FLASH_COLS])
 {
     VF_UNROLL
     for (int r = 0; r < rows; r += VF_FACTORS) {

@@ -43,7 +43,7 @@ VF_INLINE void multiply(const int rows, const int cols, const uint16_t *a, ptrdi
 
 /* Sums become rows, each of one key or value dimension, and back. */
 VF_INLINE void take_apart(const int rows, const int cols, vf acc[SUMS_ROWS][SUMS_COLS],
-                          vf row[FLASH_ROWS][FLASH_COLS])
+                          vf row[FLASH_HIGHEST][FLASH_COLS])
 {
     VF_UNROLL
     for (int r = 0; r < rows; r++) {
@@ -53,7 +53,7 @@ VF_INLINE void take_apart(const int rows, const int cols, vf acc[SUMS_ROWS][SUMS
     }
 }
 
-VF_INLINE void put_together(const int rows, const int cols, vf row[FLASH_ROWS][FLASH_COLS],
+VF_INLINE void put_together(const int rows, const int cols, vf row[FLASH_HIGHEST][FLASH_COLS],
                             vf acc[SUMS_ROWS][SUMS_COLS])
 {
     VF_UNROLL
@@ -68,7 +68,7 @@ VF_INLINE void put_together(const int rows, const int cols, vf row[FLASH_ROWS][F
 /* ---- scores = K Q^T -------------------------------------------------------------------------- */
 
 VF_INLINE void score_sums(const int rows, const int cols, const struct score_args *a,
-                          vf row[FLASH_ROWS][FLASH_COLS])
+                          vf row[FLASH_HIGHEST][FLASH_COLS])
 {
     vf acc[SUMS_ROWS][SUMS_COLS];
     VF_UNROLL
@@ -89,7 +89,7 @@ VF_INLINE void score_sums(const int rows, const int cols, const struct score_arg
 
 VF_INLINE void score_tile(const int rows, const int cols, struct score_args a)
 {
-    vf row[FLASH_ROWS][FLASH_COLS];
+    vf row[FLASH_HIGHEST][FLASH_COLS];
     score_sums(rows, cols, &a, row);
     store_scores(rows, cols, &a.to, row);
 }
@@ -118,7 +118,7 @@ VF_INLINE vf exponentials_of_four(const enum exponent kind, int rows, float *s, 
     return store_four(p, s);
 }
 
-VF_INLINE void store_weights_of(vf x[FLASH_ROWS][FLASH_COLS], float *s, vf sum[FLASH_COLS])
+VF_INLINE void store_weights_of(vf x[FLASH_HIGHEST][FLASH_COLS], float *s, vf sum[FLASH_COLS])
 {
     VF_UNROLL
     for (int r = 0; r < FLASH_ROWS; r += PAIR) {
@@ -168,7 +168,7 @@ VF_INLINE const void *value_column(const void *first, ptrdiff_t v_stride, int d)
 
 VF_INLINE void value_tile(const int rows, const int cols, struct value_args a)
 {
-    vf acc[SUMS_ROWS][SUMS_COLS], row[FLASH_ROWS][FLASH_COLS];
+    vf acc[SUMS_ROWS][SUMS_COLS], row[FLASH_HIGHEST][FLASH_COLS];
     load_results(rows, cols, &a, row);
     put_together(rows, cols, row, acc);
     const uint16_t *v = a.v;

@@ -20,6 +20,10 @@
 /* Weights relative to an m that is exceeded by more are 0 in float32 relative to what exceeds it. */
 #define FORGET_LIMIT 256.0f
 
+/* Where weights are made before m has risen, those of a lane that add up to more than this for each key are too
+ * large: 2^LAZY_LIMIT, so that sums of weights stay as small as where each is looked at. */
+#define WEIGHTS_LIMIT 256.0f
+
 /* No key seen yet.  Columns without queries never ask for m to rise. */
 static inline void tile_reset(struct tile *t)
 {
@@ -100,16 +104,19 @@ static inline const vf *tile_raise(struct tile *t, const vf top[FLASH_COLS], vf 
     return shift;
 }
 
-/* Lets m follow top, the maximum of scores themselves, as tile_raise() does.  They are kept as they
- * are, so that nothing is left to be subtracted but m. */
-static inline void tile_follow(struct tile *t, const vf top[FLASH_COLS], float unit, int v_dim)
+/* Lets m follow top, the maximum of scores themselves, as tile_raise() does, where they exceed it by more than
+ * `limit`, if they were seen before.  They are kept as they are, so that nothing is left to be subtracted but m.
+ * Old weights are times `factor`. */
+static inline void tile_follow(struct tile *t, const vf top[FLASH_COLS], float limit, float unit,
+                               int v_dim, vf factor[FLASH_COLS])
 {
     vi grows = {0};
-    vf factor[FLASH_COLS];
     for (int c = 0; c < FLASH_COLS; c++) {
         /* Limits are exponents of two.  The difference times unit would be one, too, but overflows where
          * scores are as low as a float can be. */
-        const vi up = (vi)(top[c] - t->m[c] > t->limit[c] * (1 / unit));
+        const vf known = vf_set1(limit / unit);
+        const vf least = vf_select((vi)(t->limit[c] == vf_set1(LAZY_LIMIT)), known, t->limit[c]);
+        const vi up = (vi)(top[c] - t->m[c] > least);
         const vf m = vf_select(up, top[c], t->m[c]);
         factor[c] = exp2_any(-vf_max(m - t->m[c], vf_set1(0)) * unit);
         grows |= up;

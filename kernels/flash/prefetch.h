@@ -15,6 +15,7 @@
 #include "shared/group.h"
 #include "shared/keys.h"
 #include "shared/pages.h"
+#include "shared/simd.h"
 
 #define LINE_BYTES 64 /* between two requests: of a longer line some ask in vain */
 
@@ -33,13 +34,15 @@ struct prefetch {
     int count;           /* of them */
     int at;              /* the one being fetched */
     size_t outer, inner; /* the next row of it */
-    size_t share;        /* rows to fetch at a time */
+    size_t column;       /* and byte, of prefetch_lines() */
+    size_t share;        /* rows to fetch at a time, or lines */
+    size_t due;          /* lines of earlier shares */
 };
 
 static inline void prefetch_clear(struct prefetch *prefetch)
 {
     prefetch->count = prefetch->at = 0;
-    prefetch->outer = prefetch->inner = prefetch->share = 0;
+    prefetch->outer = prefetch->inner = prefetch->column = prefetch->share = prefetch->due = 0;
 }
 
 /* Plans rows [first, first + n) of K or V, as many pages of them as there is room for: others are
@@ -107,6 +110,67 @@ static inline void prefetch_divide(struct prefetch *prefetch, size_t calls)
                         (ptrdiff_t)r->outer);
     }
     prefetch->share = (rows + calls - 1) / calls;
+}
+
+/*
+ * Lines that a loop fetches as it goes, each FETCH_STEPS one.  Beside multiply-adds that leave no pipe idle a burst of requests
+ * costs its own time, and lines that are asked for evenly come evenly.
+ */
+struct fetch {
+    const char *line;
+    ptrdiff_t stride; /* bytes to the next; 0: the same again, nothing to do */
+};
+
+#define FETCH_STEPS 2 /* of a loop, for a line */
+
+VF_INLINE void fetch_next(struct fetch *fetch)
+{
+    __builtin_prefetch(fetch->line, 0, 2);
+    fetch->line += fetch->stride;
+}
+
+/* prefetch_divide() for loops: shares are lines, and rows behind each other are one row of lines. */
+static inline void prefetch_divide_lines(struct prefetch *prefetch, size_t calls)
+{
+    size_t lines = 0;
+    prefetch_divide(prefetch, calls);
+    for (int i = 0; i < prefetch->count; i++) {
+        struct prefetch_rows *r = &prefetch->planned[i];
+        if (r->inner == 1 && r->outer_stride == (ptrdiff_t)r->bytes) {
+            r->outer = (r->outer * r->bytes + LINE_BYTES - 1) / LINE_BYTES;
+            r->outer_stride = r->bytes = LINE_BYTES;
+        }
+        lines += r->inner * r->outer * ((r->bytes + LINE_BYTES - 1) / LINE_BYTES);
+    }
+    prefetch->share = lines / calls + 1;
+}
+
+/* What a loop fetches, a line of each of so many rows, as soon as shares come to so many lines. */
+static inline struct fetch prefetch_lines(struct prefetch *prefetch, size_t lines)
+{
+    prefetch->due += prefetch->share;
+    if (prefetch->at == prefetch->count || prefetch->due < lines)
+        return (struct fetch){(const char *)prefetch, 0};
+    const struct prefetch_rows *r = &prefetch->planned[prefetch->at];
+    const struct fetch fetch = {r->row + (ptrdiff_t)prefetch->outer * r->outer_stride +
+                                    (ptrdiff_t)prefetch->inner * r->inner_stride +
+                                    (ptrdiff_t)prefetch->column,
+                                r->outer_stride};
+    const size_t left = r->outer - prefetch->outer;
+    prefetch->due -= lines < left ? lines : left;
+    prefetch->outer += lines;
+    if (lines < left)
+        return fetch;
+    prefetch->outer = 0;
+    prefetch->column += LINE_BYTES;
+    if (prefetch->column < r->bytes)
+        return fetch;
+    prefetch->column = 0;
+    if (++prefetch->inner < r->inner)
+        return fetch;
+    prefetch->inner = 0;
+    prefetch->at++;
+    return fetch;
 }
 
 /* Fetches the next share of the rows that are planned. */

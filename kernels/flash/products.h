@@ -44,22 +44,38 @@
     {                                                    \
         make(rows, cols, *args);                         \
     }
-REGISTER_TILE(score_full_1, score_tile, score_args, FLASH_ROWS, 1)
-REGISTER_TILE(score_full_2, score_tile, score_args, FLASH_ROWS, 2)
-REGISTER_TILE(score_4_1, score_tile, score_args, 4, 1)
-REGISTER_TILE(score_4_2, score_tile, score_args, 4, 2)
-REGISTER_TILE(score_2_1, score_tile, score_args, 2, 1)
-REGISTER_TILE(score_2_2, score_tile, score_args, 2, 2)
-REGISTER_TILE(score_1_1, score_tile, score_args, 1, 1)
-REGISTER_TILE(score_1_2, score_tile, score_args, 1, 2)
-REGISTER_TILE(value_full_1, value_tile, value_args, FLASH_ROWS, 1)
-REGISTER_TILE(value_full_2, value_tile, value_args, FLASH_ROWS, 2)
-REGISTER_TILE(value_4_1, value_tile, value_args, 4, 1)
-REGISTER_TILE(value_4_2, value_tile, value_args, 4, 2)
-REGISTER_TILE(value_2_1, value_tile, value_args, 2, 1)
-REGISTER_TILE(value_2_2, value_tile, value_args, 2, 2)
-REGISTER_TILE(value_1_1, value_tile, value_args, 1, 1)
-REGISTER_TILE(value_1_2, value_tile, value_args, 1, 2)
+/* One for each number of columns. */
+#if FLASH_COLS == 4
+#define REGISTER_TILES(name, make, arguments, rows)   \
+    REGISTER_TILE(name##_1, make, arguments, rows, 1) \
+    REGISTER_TILE(name##_2, make, arguments, rows, 2) \
+    REGISTER_TILE(name##_3, make, arguments, rows, 3) \
+    REGISTER_TILE(name##_4, make, arguments, rows, 4)
+#define OF_COLUMNS(name)                       \
+    {                                          \
+        name##_1, name##_2, name##_3, name##_4 \
+    }
+#define OF_FEW_COLUMNS(name) \
+    {                        \
+        name##_1, name##_2   \
+    }
+#else
+#define REGISTER_TILES(name, make, arguments, rows)   \
+    REGISTER_TILE(name##_1, make, arguments, rows, 1) \
+    REGISTER_TILE(name##_2, make, arguments, rows, 2)
+#define OF_COLUMNS(name)   \
+    {                      \
+        name##_1, name##_2 \
+    }
+#endif
+REGISTER_TILES(score_full, score_tile, score_args, FLASH_ROWS)
+REGISTER_TILES(score_4, score_tile, score_args, 4)
+REGISTER_TILES(score_2, score_tile, score_args, 2)
+REGISTER_TILES(score_1, score_tile, score_args, 1)
+REGISTER_TILES(value_full, value_tile, value_args, FLASH_ROWS)
+REGISTER_TILES(value_4, value_tile, value_args, 4)
+REGISTER_TILES(value_2, value_tile, value_args, 2)
+REGISTER_TILES(value_1, value_tile, value_args, 1)
 
 #if FLASH_STACK > 1
 VF_INLINE void score_stack(const int rows, const int cols, struct score_args a)
@@ -82,26 +98,55 @@ VF_INLINE void value_stack(const int rows, const int cols, struct value_args a)
         a.o += FLASH_ROWS * FLASH_TILE;
     }
 }
-REGISTER_TILE(score_stack_1, score_stack, score_args, FLASH_STACK *FLASH_ROWS, 1)
-REGISTER_TILE(score_stack_2, score_stack, score_args, FLASH_STACK *FLASH_ROWS, 2)
-REGISTER_TILE(value_stack_1, value_stack, value_args, FLASH_STACK *FLASH_ROWS, 1)
-REGISTER_TILE(value_stack_2, value_stack, value_args, FLASH_STACK *FLASH_ROWS, 2)
+REGISTER_TILES(score_stack, score_stack, score_args, FLASH_STACK *FLASH_ROWS)
+REGISTER_TILES(value_stack, value_stack, value_args, FLASH_STACK *FLASH_ROWS)
+#endif
+
+#if FLASH_DIRECT
+REGISTER_TILE(score_12_1, score_tile, score_args, 12, 1)
+REGISTER_TILE(score_12_2, score_tile, score_args, 12, 2)
+REGISTER_TILE(value_12_1, value_tile, value_args, 12, 1)
+REGISTER_TILE(value_12_2, value_tile, value_args, 12, 2)
+REGISTER_TILE(weigh_12_1, weigh_tile, weigh_args, 12, 1)
+REGISTER_TILE(weigh_12_2, weigh_tile, weigh_args, 12, 2)
+REGISTER_TILES(weigh_full, weigh_tile, weigh_args, FLASH_ROWS)
+REGISTER_TILES(weigh_4, weigh_tile, weigh_args, 4)
+REGISTER_TILES(weigh_2, weigh_tile, weigh_args, 2)
+REGISTER_TILES(weigh_1, weigh_tile, weigh_args, 1)
+#define WEIGH(name) , OF_COLUMNS(name)
+#else
+#define WEIGH(name)
 #endif
 
 /* Any number of rows is a sum of these heights, the highest that fits taken first. */
 static const struct register_tile {
     int rows;
-    void (*score[FLASH_COLS])(const struct score_args *args); /* for one column and for two */
+    void (*score[FLASH_COLS])(const struct score_args *args); /* for one column and more */
     void (*value[FLASH_COLS])(const struct value_args *args);
+#if FLASH_DIRECT
+    void (*weigh[FLASH_COLS])(const struct weigh_args *args);
+#endif
 } register_tiles[] = {
 #if FLASH_STACK > 1
-    {FLASH_STACK * FLASH_ROWS, {score_stack_1, score_stack_2}, {value_stack_1, value_stack_2}},
+    {FLASH_STACK * FLASH_ROWS, OF_COLUMNS(score_stack), OF_COLUMNS(value_stack)},
 #endif
-    {FLASH_ROWS, {score_full_1, score_full_2}, {value_full_1, value_full_2}},
-    {4, {score_4_1, score_4_2}, {value_4_1, value_4_2}},
-    {2, {score_2_1, score_2_2}, {value_2_1, value_2_2}},
-    {1, {score_1_1, score_1_2}, {value_1_1, value_1_2}},
+#if FLASH_DIRECT
+    {12, OF_FEW_COLUMNS(score_12), OF_FEW_COLUMNS(value_12), OF_FEW_COLUMNS(weigh_12)},
+#endif
+    {FLASH_ROWS, OF_COLUMNS(score_full), OF_COLUMNS(value_full) WEIGH(weigh_full)},
+    {4, OF_COLUMNS(score_4), OF_COLUMNS(value_4) WEIGH(weigh_4)},
+    {2, OF_COLUMNS(score_2), OF_COLUMNS(value_2) WEIGH(weigh_2)},
+    {1, OF_COLUMNS(score_1), OF_COLUMNS(value_1) WEIGH(weigh_1)},
 };
+
+/* The register tile to begin so many rows with: the highest that fits, but 8 rows are two of 4 and not 6 and 2. */
+static inline const struct register_tile *tile_of(int rows, int cols)
+{
+    const struct register_tile *tile = register_tiles;
+    while (tile->rows > rows || !tile->value[cols - 1] || (rows == 8 && tile->rows == 6))
+        tile++;
+    return tile;
+}
 
 /* Calls for so many rows. */
 static inline size_t count_calls(size_t n)
@@ -124,11 +169,22 @@ VF_INLINE ptrdiff_t key_bytes(const struct block *block, int rows)
     return rows * block->k_stride * (ptrdiff_t)sizeof(key_element);
 }
 
+/* Before a register tile of so many steps: what its loop is to fetch, or, fetched at once, nothing. */
+VF_INLINE struct fetch fetch_meanwhile(const struct block *block, int steps)
+{
+    if (FLASH_DIRECT)
+        return prefetch_lines(block->prefetch, (size_t)steps / FETCH_STEPS);
+    prefetch_share(block->prefetch);
+    return (struct fetch){0};
+}
+
 /* What scores of a tile are relative to, and where their maximum goes. */
 VF_INLINE struct score_target relative_to(const struct tile *t, vf top[FLASH_COLS])
 {
     return (struct score_target){.m = t->m, .floor = t->floor, .top = top};
 }
+
+static const vf no_start[FLASH_COLS]; /* what scores begin at that are stored as they are */
 
 /* For the scores from row `row` and column `col` on. */
 VF_INLINE struct score_args scores_from(const struct block *block, const struct tile *t, int col,
@@ -140,6 +196,7 @@ VF_INLINE struct score_args scores_from(const struct block *block, const struct 
         .q = t->q + col * VF_LANES,
         .dim = (block->job->qk_dim + PAIR - 1) / PAIR,
         .scale = block->job->scale,
+        .start = no_start,
         .to = {block->s + row * FLASH_TILE + col * VF_LANES, to.m + col, to.floor + col,
                to.top + col},
     };
@@ -157,14 +214,16 @@ VF_NOINLINE void score_rows(const struct block *block, const struct tile *t,
                             const struct strip *strip, int from, int to, struct score_target target)
 {
     struct score_args args = scores_from(block, t, strip->col, from, target);
-    for (const struct register_tile *tile = register_tiles; from < to; tile++)
-        for (const int rows = tile->rows; to - from >= rows; from += rows) {
-            tile->score[strip->cols - 1](&args);
-            prefetch_share(block->prefetch);
-            scores_advance(block, rows, &args);
-        }
+    for (int rows; from < to; from += rows) {
+        const struct register_tile *tile = tile_of(to - from, strip->cols);
+        rows = tile->rows;
+        args.fetch = fetch_meanwhile(block, args.dim);
+        tile->score[strip->cols - 1](&args);
+        scores_advance(block, rows, &args);
+    }
 }
 
+#if !FLASH_DIRECT
 /* Scores of the strip become weights, 2^(score - shift), 2^score without shift; l grows by their
  * sums. */
 VF_NOINLINE void exp_strip(const struct block *block, struct tile *t, const struct strip *strip,
@@ -182,18 +241,21 @@ VF_NOINLINE void exp_strip(const struct block *block, struct tile *t, const stru
     else
         exponentials(2, EXPONENT_READY, s, keys, t->m, 1, l);
 }
+#endif
 
-/* The same from scores that are as they are: weights are 2^((score - m) * unit). */
+/* From scores that are as they are weights are 2^((score - m) * unit). */
 VF_NOINLINE void exp_strip_scaled(const struct block *block, struct tile *t,
                                   const struct strip *strip)
 {
-    float *s = block->s + strip->from * FLASH_TILE + strip->col * VF_LANES;
-    const int keys = strip->to - strip->from, c = strip->col;
+    const int keys = strip->to - strip->from, end = strip->col + strip->cols;
     const float unit = block->job->unit;
-    if (strip->cols == 1)
-        exponentials(1, EXPONENT_SCALED, s, keys, t->m + c, unit, t->l + c);
-    else
-        exponentials(2, EXPONENT_SCALED, s, keys, t->m, unit, t->l);
+    for (int c = strip->col; c < end; c += 2) {
+        float *s = block->s + strip->from * FLASH_TILE + c * VF_LANES;
+        if (c + 1 == end)
+            exponentials(1, EXPONENT_SCALED, s, keys, t->m + c, unit, t->l + c);
+        else
+            exponentials(2, EXPONENT_SCALED, s, keys, t->m + c, unit, t->l + c);
+    }
 }
 
 /* o += weights * V of rows [from, to) for the strip's columns; `fresh`: o = that. */
@@ -214,14 +276,14 @@ VF_NOINLINE void add_values(const struct block *block, const struct tile *t,
         .o = t->o + col,
         .fresh = fresh,
     };
-    int d = 0;
-    for (const struct register_tile *tile = register_tiles; d < block->job->v_dim; tile++)
-        for (const int rows = tile->rows; block->job->v_dim - d >= rows; d += rows) {
-            args.v = value_column(first, args.v_stride, d);
-            tile->value[strip->cols - 1](&args);
-            prefetch_share(block->prefetch);
-            args.o += rows * FLASH_TILE;
-        }
+    for (int d = 0, rows; d < block->job->v_dim; d += rows) {
+        const struct register_tile *tile = tile_of(block->job->v_dim - d, strip->cols);
+        rows = tile->rows;
+        args.v = value_column(first, args.v_stride, d);
+        args.fetch = fetch_meanwhile(block, args.steps);
+        tile->value[strip->cols - 1](&args);
+        args.o += rows * FLASH_TILE;
+    }
 }
 
 #if FLASH_SPECULATES
@@ -282,7 +344,7 @@ static inline bool raise_meanwhile(const struct block *block, struct tile *t, fl
  * its limit: they are stored as scores. */
 VF_INLINE bool score_then_exp(const struct score_args *a, vf sum[FLASH_COLS])
 {
-    vf x[FLASH_ROWS][FLASH_COLS];
+    vf x[FLASH_HIGHEST][FLASH_COLS];
     vf top[2] = {vf_set1(-INFINITY),
                  vf_set1(-INFINITY)}; /* as a maximum waits for the one before it */
     score_sums(FLASH_ROWS, FLASH_COLS, a, x);

@@ -63,7 +63,7 @@ static void weigh_strip(const struct block *block, const struct tile *t, const s
  * that it is not one of a hidden key: it is NaN in a row where others are. */
 static void weigh_part(const struct block *block, const struct tile *t, bool masked)
 {
-    struct strip strips[3];
+    struct strip strips[FLASH_STRIPS];
     const int n = split(block, t, strips);
     vf unused[FLASH_COLS] = {{0}};
     for (int i = 0; i < n; i++) {

@@ -1,9 +1,9 @@
 /*
  * strips.h: part of kernel flash: what the columns of a tile see of a block by their place.
  *
- * A positional mask leaves each query an interval of keys, so that a tile's two columns see at most
- * five strips of a block: what both see, and what either alone sees before and behind it.  Whatever
- * no column sees is not computed.  Within a strip the rows that all of its queries see, nearly
+ * A positional mask leaves each query an interval of keys, so that a tile's columns see strips of a
+ * block: what all see, and what some alone see before and behind it.  Whatever no column sees is not
+ * computed.  Within a strip the rows that all of its queries see, nearly
  * always all rows, need no mask.
  */
 #ifndef ATTN_FLASH_STRIPS_H
@@ -29,17 +29,15 @@ static struct attn_range whole_pairs(const struct block *block, struct attn_rang
     return keys;
 }
 
-/* Appends the rows `keys` of the block for these columns, unless there are none. */
-static void add_strip(struct strip *strips, int *n, const struct block *block, const struct tile *t,
-                      int col, int cols, struct attn_range keys)
+/* Keys [lo, hi), which these columns alone see, as a strip. */
+static struct strip strip_of(const struct block *block, const struct tile *t, int col, int cols,
+                             struct attn_range keys)
 {
-    if (keys.lo >= keys.hi)
-        return;
-    struct attn_range all = t->column[col].full;
-    if (cols == 2)
-        all = intersect(t->column[1].full, all);
+    struct attn_range all = keys;
+    for (int c = col; c < col + cols; c++)
+        all = intersect(t->column[c].full, all);
     all = intersect(all, keys);
-    strips[(*n)++] = (struct strip){
+    return (struct strip){
         .col = col,
         .cols = cols,
         .from = (int)(keys.lo - block->first),
@@ -49,23 +47,31 @@ static void add_strip(struct strip *strips, int *n, const struct block *block, c
     };
 }
 
-/* Splits the block's rows by the columns that see them; returns the number of strips, at most 3.
- * The second column's queries are the later ones, which see neither sooner nor less far. */
-static int split(const struct block *block, const struct tile *t, struct strip strips[3])
+/* Splits the block's rows by the columns that see them, in order; returns the number of strips.  Columns that see a
+ * key are neighbours: later queries see neither sooner nor less far. */
+static int split(const struct block *block, const struct tile *t, struct strip strips[FLASH_STRIPS])
 {
     const struct attn_range keys = {block->first, block->first + block->keys};
-    const struct attn_range a = whole_pairs(block, intersect(t->column[0].seen, keys));
-    const struct attn_range b = whole_pairs(block, intersect(t->column[1].seen, keys));
-    const struct attn_range both = intersect(a, b);
+    struct attn_range seen[FLASH_COLS];
+    for (int c = 0; c < FLASH_COLS; c++)
+        seen[c] = whole_pairs(block, intersect(t->column[c].seen, keys));
     int n = 0;
-    if (both.lo == both.hi) {
-        add_strip(strips, &n, block, t, 0, 1, a);
-        add_strip(strips, &n, block, t, 1, 1, b);
-        return n;
+    for (struct attn_range part = keys; part.lo < keys.hi; part.lo = part.hi) {
+        int col = 0, cols = 0;
+        part.hi = keys.hi;
+        for (int c = FLASH_COLS - 1; c >= 0; c--) {
+            const bool sees = seen[c].lo <= part.lo && part.lo < seen[c].hi;
+            const ptrdiff_t edge = sees ? seen[c].hi : seen[c].lo;
+            if (edge > part.lo && edge < part.hi)
+                part.hi = edge;
+            if (sees) {
+                col = c;
+                cols++;
+            }
+        }
+        if (cols)
+            strips[n++] = strip_of(block, t, col, cols, part);
     }
-    add_strip(strips, &n, block, t, 0, 2, both);
-    add_strip(strips, &n, block, t, 0, 1, (struct attn_range){a.lo, both.lo});
-    add_strip(strips, &n, block, t, 1, 1, (struct attn_range){both.hi, b.hi});
     return n;
 }
 
@@ -88,11 +94,7 @@ static int32_t within_block(ptrdiff_t j)
     return (int32_t)(j < 0 ? 0 : j > FLASH_KEYS ? FLASH_KEYS : j);
 }
 
-/* Lanes of a column that see row 0, 1, ... of a block whose first key is `first`. */
-struct lane_range {
-    vi lo, hi;
-};
-
+/* For the rows of a block whose first key is `first`. */
 static inline struct lane_range lanes_that_see(const struct tile *t, int c, ptrdiff_t first)
 {
     int32_t lo[VF_LANES], hi[VF_LANES];
@@ -104,12 +106,6 @@ static inline struct lane_range lanes_that_see(const struct tile *t, int c, ptrd
     memcpy(&lanes.lo, lo, sizeof lo);
     memcpy(&lanes.hi, hi, sizeof hi);
     return lanes;
-}
-
-static inline vi seeing_lanes(const struct lane_range *lanes, int row)
-{
-    const vi j = row - (vi){0};
-    return (vi)(lanes->lo <= j) & (vi)(j < lanes->hi);
 }
 
 /* Masked scores of rows [from, to) become the floor; raises top to the others. */

@@ -103,6 +103,8 @@ static struct group_block task_at(const struct job *job, size_t index)
 static struct group_block take(const struct job *job)
 {
     size_t index, *taken = job->taken;
+    if (!job->several) /* an atomic addition waits for all stores before it */
+        return task_at(job, (*taken)++);
 #pragma omp atomic capture
     index = (*taken)++;
     return task_at(job, index);

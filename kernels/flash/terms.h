@@ -91,9 +91,10 @@ static void score_strip_with_terms(const struct block *block, const struct tile 
                                    const struct strip *strip, bool masked, float lowest,
                                    vf top[FLASH_COLS])
 {
-    const vf zero[FLASH_COLS] = {{0}}, floor[FLASH_COLS] = {vf_set1(lowest), vf_set1(lowest)};
-    vf unused[FLASH_COLS] = {{0}};
-    const struct score_target target = {.m = zero, .floor = floor, .top = unused};
+    vf floor[FLASH_COLS], unused[FLASH_COLS] = {{0}};
+    for (int c = 0; c < FLASH_COLS; c++)
+        floor[c] = vf_set1(lowest);
+    const struct score_target target = {.m = no_start, .floor = floor, .top = unused};
     score_rows(block, t, strip, strip->from, strip->to, target);
     for (int c = strip->col; c < strip->col + strip->cols; c++)
         top[c] = vf_max(change_column(block, t, strip, c, masked), top[c]);
@@ -102,16 +103,16 @@ static void score_strip_with_terms(const struct block *block, const struct tile 
 /* tile_block() with all that is added to scores; masked: by a boolean mask that hides some. */
 static void tile_block_with_terms(const struct block *block, struct tile *t, bool masked)
 {
-    struct strip strips[3];
+    struct strip strips[FLASH_STRIPS];
     const int n = split(block, t, strips);
     if (!n)
         return;
-    vf top[FLASH_COLS];
+    vf top[FLASH_COLS], factor[FLASH_COLS];
     for (int c = 0; c < FLASH_COLS; c++)
         top[c] = vf_set1(-INFINITY);
     for (int i = 0; i < n; i++)
         score_strip_with_terms(block, t, &strips[i], masked, -INFINITY, top);
-    tile_follow(t, top, block->job->unit, block->job->v_dim);
+    tile_follow(t, top, LAZY_LIMIT, block->job->unit, block->job->v_dim, factor);
     for (int i = 0; i < n; i++) {
         exp_strip_scaled(block, t, &strips[i]);
         if (block->values == VALUES_UNKNOWN) /* nothing but its place hides a key */

@@ -17,21 +17,38 @@
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
+/* Whether exponentials want the units of the multiply-adds, and lines are fetched inside the products' loops: for
+ * two units of 512 bits.  flash.c says why. */
+#ifdef VF_TWO_FMA_UNITS
+#define FLASH_DIRECT 1
+#define FLASH_COLS 4
+#else
+#define FLASH_DIRECT 0
 #define FLASH_COLS 2
+#endif
 #define FLASH_TILE (FLASH_COLS * VF_LANES)
+#define FLASH_STRIPS (2 * FLASH_COLS - 1) /* of a block: strips.h */
 
 /* Rows of the register tile: FLASH_COLS vectors each, beside two operands and a broadcast value, or a
- * vector of values for each row (VF_FACTOR_IN_LANE).  32 registers hold 8 x 2 with room for the
+ * vector of values for each row (VF_FACTOR_IN_LANE).  32 registers hold 6 x 4, or 8 x 2 with room for the
  * compiler's temporaries, 16 hold 6 x 2. */
-#if VF_REGISTERS == 32
+#if VF_REGISTERS == 32 && !FLASH_DIRECT
 #define FLASH_ROWS 8
 #else
 #define FLASH_ROWS 6
 #endif
 
+/* Where the columns are four, one or two of them alone take higher register tiles: 6 sums in turn wait for each other. */
+#define FLASH_HIGHEST (FLASH_DIRECT ? 12 : FLASH_ROWS)
+
 /* Keys of a block, a multiple of FLASH_ROWS.  AArch64's were chosen by a model without caches. */
 #ifndef FLASH_KEYS
-#define FLASH_KEYS (FLASH_ROWS < 8 ? 240 : !VF_FACTOR_IN_LANE ? 256 : VF_BYTES > 16 ? 128 : 512)
+#define FLASH_KEYS              \
+    (FLASH_DIRECT         ? 128 \
+     : FLASH_ROWS < 8     ? 240 \
+     : !VF_FACTOR_IN_LANE ? 256 \
+     : VF_BYTES > 16      ? 128 \
+                          : 512)
 #endif
 
 /* Register tiles that one call computes, one after the other: those of AArch64 are short, and calls a part
@@ -41,7 +58,7 @@
 /* Tiles that share each block of K and V while it is in the second-level cache: 256 queries at avx512, 128
  * on AArch64. */
 #ifndef FLASH_TILES
-#define FLASH_TILES (VF_FACTOR_IN_LANE ? 128 / FLASH_TILE : 8)
+#define FLASH_TILES (VF_FACTOR_IN_LANE ? 128 / FLASH_TILE : 16 / FLASH_COLS)
 #endif
 
 /* Floats that the packed K and V of a block need, their dimensions rounded up to vectors. */
@@ -54,6 +71,7 @@ struct job {
     const struct attn_problem *problem;
     const struct attn_tensors *tensors;
     size_t *taken;            /* tasks that threads have begun, all of them together */
+    bool several;             /* threads */
     const struct turn *turns; /* of sequences with their own lengths: tasks.h; NULL where equal */
     size_t rows;              /* of a task: whole tiles, but for the last task of a KV head */
     int qk_dim, v_dim;
@@ -117,9 +135,20 @@ struct strip {
     int full_from, full_to; /* rows that all of these columns' queries see */
 };
 
+/* Of each lane of a column the rows of a block that it sees by its place. */
+struct lane_range {
+    vi lo, hi;
+};
+
+static inline vi seeing_lanes(const struct lane_range *lanes, int row)
+{
+    const vi j = row - (vi){0};
+    return (vi)(lanes->lo <= j) & (vi)(j < lanes->hi);
+}
+
 /* ---- register tiles -------------------------------------------------------------------------- */
 
-VF_INLINE void clear_sums(const int rows, const int cols, vf acc[FLASH_ROWS][FLASH_COLS])
+VF_INLINE void clear_sums(const int rows, const int cols, vf acc[FLASH_HIGHEST][FLASH_COLS])
 {
     VF_UNROLL
     for (int r = 0; r < rows; r++) {
@@ -133,13 +162,24 @@ VF_INLINE void clear_sums(const int rows, const int cols, vf acc[FLASH_ROWS][FLA
     }
 }
 
+VF_INLINE void start_sums(const int rows, const int cols, const vf *start,
+                          vf acc[FLASH_HIGHEST][FLASH_COLS])
+{
+    VF_UNROLL
+    for (int r = 0; r < rows; r++) {
+        VF_UNROLL
+        for (int c = 0; c < cols; c++)
+            acc[r][c] = start[c];
+    }
+}
+
 /*
  * Products with queries as they are become scores, each rounded before m is subtracted: m was made of
  * such scores.  One FMA would do both, and leave of the largest score itself what rounding took from m:
  * half an ulp, which from scores of 2^31 on is more than exponents of weights can be.
  */
 VF_INLINE void scale_scores(const int rows, const int cols, float scale,
-                            vf acc[FLASH_ROWS][FLASH_COLS])
+                            vf acc[FLASH_HIGHEST][FLASH_COLS])
 {
     VF_UNROLL
     for (int r = 0; r < rows; r++) {
@@ -160,7 +200,7 @@ struct score_target {
  * m and floor are copied first, as storing scores might change them in memory for all the compiler
  * knows. */
 VF_INLINE void store_scores(const int rows, const int cols, const struct score_target *to,
-                            vf acc[FLASH_ROWS][FLASH_COLS])
+                            vf acc[FLASH_HIGHEST][FLASH_COLS])
 {
     VF_UNROLL
     for (int c = 0; c < cols; c++) {
@@ -211,6 +251,17 @@ struct score_args {
     int dim; /* dimensions, or groups of PAIR */
     float scale;
     struct score_target to;
+    const vf *start;    /* what sums of each column begin at, and */
+    struct fetch fetch; /* what to fetch meanwhile, both where FLASH_DIRECT */
+};
+
+/* What the weights of a register tile are made of, where they are made of scores in registers. */
+struct weigh_args {
+    struct score_args scores;       /* start: -m of each column, or infinity: no key seen yet */
+    const struct lane_range *lanes; /* of each column; NULL: all see all */
+    int row;                        /* of the block */
+    vf *l;
+    bool *fit; /* set to whether none is too large for m to stay: only then l has grown */
 };
 
 /* What the results of a register tile are made of. */
@@ -220,11 +271,12 @@ struct value_args {
     const float *p; /* weights */
     int steps;      /* keys, or groups of PAIR; not 0 */
     float *o;
-    bool fresh; /* o holds nothing yet */
+    bool fresh;         /* o holds nothing yet */
+    struct fetch fetch; /* as above */
 };
 
 VF_INLINE void load_results(const int rows, const int cols, const struct value_args *a,
-                            vf acc[FLASH_ROWS][FLASH_COLS])
+                            vf acc[FLASH_HIGHEST][FLASH_COLS])
 {
     VF_UNROLL
     for (int r = 0; r < rows; r++) {
@@ -235,7 +287,7 @@ VF_INLINE void load_results(const int rows, const int cols, const struct value_a
 }
 
 VF_INLINE void store_results(const int rows, const int cols, float *o,
-                             vf acc[FLASH_ROWS][FLASH_COLS])
+                             vf acc[FLASH_HIGHEST][FLASH_COLS])
 {
     VF_UNROLL
     for (int r = 0; r < rows; r++) {

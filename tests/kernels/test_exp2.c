@@ -287,12 +287,39 @@ static void clamp_edge(void **state)
             }
 }
 
+/* exp2_scaled() has no clamp: powers may be subnormal, and scores above m make them large or infinite. */
+static void scaled_has_no_clamp(void **state)
+{
+    (void)state;
+    static const struct {
+        float x, y;
+    } exact[] = {{0, 1},          {-1, 0.5f},          {7, 128},
+                 {127, 0x1p127f}, {-126, 0x1p-126f},   {-149, 0x1p-149f},
+                 {-151, 0},       {-1e30f, 0},         {-INFINITY, 0},
+                 {128, INFINITY}, {INFINITY, INFINITY}};
+    for (size_t v = 0; v < COUNT(variants); v++) {
+        if (!variants[v]->run[EXP2_SCALED] || !attn_isa_available(variants[v]->isa))
+            continue;
+        double worst = 0;
+        for (float x = -126; x < 128; x += 0x1.3p-13f) {
+            const double y = exp2((double)x);
+            worst = fmax(worst, fabs((double)one(variants[v], EXP2_SCALED, x) - y) * per_ulp(y));
+        }
+        assert_true(worst > 2.2 && worst <= 2.79); /* as exp2.h says */
+        for (size_t i = 0; i < COUNT(exact); i++)
+            assert_int_equal(bits_of(one(variants[v], EXP2_SCALED, exact[i].x)),
+                             bits_of(exact[i].y));
+        assert_true(isnan(one(variants[v], EXP2_SCALED, NAN)));
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(errors_are_as_stated),
         cmocka_unit_test(special_values),
         cmocka_unit_test(clamp_edge),
+        cmocka_unit_test(scaled_has_no_clamp),
     };
     if (argc > 1)
         stride = strtoul(argv[1], NULL, 10);

@@ -15,6 +15,11 @@ RUN(any, exp2_any)
 RUN(above_floor, exp2_above_floor)
 RUN(exacter, exp2_precise)
 RUN(exacter_e, exp_precise)
+#if EXP2_BITS == 5
+RUN(scaled, exp2_scaled)
+#else
+#define scaled NULL
+#endif
 
 /* The square of 1 + 2^-12 has a bit too many for a float. */
 static bool fuses(void)
@@ -32,5 +37,6 @@ const struct exp2_variant EXP2_VARIANT = {
     .run = {[EXP2_ANY] = any,
             [EXP2_ABOVE_FLOOR] = above_floor,
             [EXP2_EXACTER] = exacter,
-            [EXP_EXACTER] = exacter_e},
+            [EXP_EXACTER] = exacter_e,
+            [EXP2_SCALED] = scaled},
 };
