@@ -12,7 +12,7 @@
  *   scratch   per thread one block of scores and FLASH_TILES tiles of queries and results
  *   instead   split_kv for decode: a few queries leave most lanes and threads idle here
  *
- * flash.c hands out tasks (tasks.h), and prefetch.h fetches what they will read.  tile.h has the sizes
+ * flash.c takes tasks (tasks.h), and shared/prefetch.h fetches what they will read.  tile.h has the sizes
  * and maximum.h a tile's softmax, strips.h, direct.h and block.h take a tile through a block of keys, sight.h,
  * passes.h and terms.h do so where masks, bias, ALiBi or a cap change scores, products.h and the
  * arithmetic of the variant (f32.h, on AArch64 with lanes.h, bf16.h or matrices.h) compute it, operands.h moves rows
@@ -81,7 +81,7 @@ static size_t block_floats(const struct attn_problem *p)
 
 static size_t workspace_size(const struct attn_problem *problem, int threads)
 {
-    return attn_threads_bytes(threads, block_floats(problem) + turns_floats(problem));
+    return attn_threads_bytes(threads, block_floats(problem) + tasks_floats(problem));
 }
 
 /* ---- a task: a few tiles of queries of a KV head, and all their keys ------------------------- */
@@ -119,7 +119,7 @@ static void plan_prefetch(const struct job *job, struct prefetch *prefetch,
     prefetch_clear(prefetch);
     first += FLASH_KEYS;
     if (first >= task->seen.hi) {
-        *next = take(job);
+        *next = tasks_take(&job->tasks);
         if (job->v_dim)
             prefetch_queries(prefetch, &job->tensors->o, task, p->v_dim);
         if (next->rows)
@@ -179,7 +179,7 @@ static struct group_block run_task(const struct job *job, const struct group_blo
         close_tile(job, &tiles[i]);
     if (job->problem->outputs & ATTN_OUTPUT_WEIGHTS)
         weigh_task(job, task, tiles, n, &block);
-    return task->seen.lo < task->seen.hi ? next : take(job);
+    return task->seen.lo < task->seen.hi ? next : tasks_take(&job->tasks);
 }
 
 /* ---- the whole problem ----------------------------------------------------------------------- */
@@ -193,8 +193,7 @@ static struct job make_job(const struct attn_plan *plan, const struct attn_tenso
     struct job job = {
         .problem = p,
         .tensors = tensors,
-        .taken = taken,
-        .rows = task_rows(p, tensors, plan->threads),
+        .tasks = {p, tensors, task_rows(p, tensors, plan->threads), NULL, taken, false},
         .qk_dim = (int)p->qk_dim,
         .v_dim = p->outputs & ATTN_OUTPUT_O ? (int)p->v_dim : 0,
         .terms = natural || p->mask & ATTN_MASK_BOOL,
@@ -204,15 +203,15 @@ static struct job make_job(const struct attn_plan *plan, const struct attn_tenso
     };
     if (p->options & ATTN_OPTION_SOFTCAP)
         job.cap = softcap_natural(p);
-    if (lengths_vary(p)) /* behind the first thread's scratch */
-        order_turns(&job, (struct turn *)((float *)plan->workspace + block_floats(p)));
+    if (tasks_vary(p)) /* behind the first thread's scratch */
+        tasks_order(&job.tasks, (struct turn *)((float *)plan->workspace + block_floats(p)));
     return job;
 }
 
 /* What a thread does. */
 static void run_tasks(const struct job *job, float *scratch)
 {
-    struct group_block task = take(job);
+    struct group_block task = tasks_take(&job->tasks);
     while (task.rows)
         task = run_task(job, &task, scratch);
 }
@@ -221,8 +220,8 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
 {
     size_t taken = 0;
     struct job job = make_job(plan, tensors, &taken);
-    job.several = plan->threads > 1 && task_at(&job, 1).rows;
-    if (!job.several) { /* no thread is woken, and none has to be counted */
+    job.tasks.several = plan->threads > 1 && tasks_at(&job.tasks, 1).rows;
+    if (!job.tasks.several) { /* no thread is woken, and none has to be counted */
         run_tasks(&job, attn_thread_scratch(plan, 0));
         return;
     }

@@ -10,18 +10,9 @@
 
 #include <float.h>
 
+#include "shared/softmax.h"
 #include "tasks.h"
 #include "terms.h"
-
-/* Lets a sink enter m and l; returns what results relative to the old m are times to be relative to
- * the new one and divided by the new l. */
-static double add_sink(double sink, double *m, double *l)
-{
-    const double old = *l == 0 ? -INFINITY : *m;
-    *m = old > sink ? old : sink; /* NaN: the sink's */
-    *l = *l * exp(old - *m) + exp(sink - *m);
-    return exp(old - *m) / *l;
-}
 
 /* Writes the tile's results but weights. */
 static void close_tile(const struct job *job, struct tile *t)
@@ -35,7 +26,7 @@ static void close_tile(const struct job *job, struct tile *t)
             double m = (double)t->m[c][i] * to_natural, l = (double)t->l[c][i];
             const float sink = sinks ? sinks[group_head(&t->column[c], i)] : -INFINITY;
             if (sink != -INFINITY)
-                t->inverse[c][i] = (float)add_sink((double)sink, &m, &l);
+                t->inverse[c][i] = (float)softmax_add_sink((double)sink, &m, &l);
             if (p->outputs & ATTN_OUTPUT_LSE)
                 *group_row_real(&t->column[c], &job->tensors->lse, i) = (float)(m + log(l));
         }

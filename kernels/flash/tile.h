@@ -11,9 +11,10 @@
 
 #include <math.h>
 
-#include "prefetch.h"
 #include "shared/exp2.h"
+#include "shared/prefetch.h"
 #include "shared/softcap.h"
+#include "shared/tasks.h"
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
@@ -70,10 +71,7 @@
 struct job {
     const struct attn_problem *problem;
     const struct attn_tensors *tensors;
-    size_t *taken;            /* tasks that threads have begun, all of them together */
-    bool several;             /* threads */
-    const struct turn *turns; /* of sequences with their own lengths: tasks.h; NULL where equal */
-    size_t rows;              /* of a task: whole tiles, but for the last task of a KV head */
+    struct tasks tasks; /* of whole tiles, but for the last task of a KV head */
     int qk_dim, v_dim;
     bool terms;   /* more than the scale and the place of a key decides on its score: terms.h */
     bool natural; /* something is added to the scores, or they are capped */

@@ -418,7 +418,7 @@ static struct call make_call(const struct attn_plan *plan, const struct attn_ten
     struct call call = {
         .problem = p,
         .tensors = tensors,
-        .tasks = {p, tensors, task_rows(p, plan->threads), NULL, taken},
+        .tasks = {p, tensors, task_rows(p, plan->threads), NULL, taken, false},
         .q_steps = steps_of_dims(p->qk_dim),
         .v_steps = p->outputs & ATTN_OUTPUT_O ? steps_of_dims(p->v_dim) : 0,
         .terms = terms_any(p),
@@ -436,23 +436,29 @@ static struct call make_call(const struct attn_plan *plan, const struct attn_ten
     return call;
 }
 
+/* What a thread does. */
+static void run_tasks(const struct attn_plan *plan, const struct call *call, int thread)
+{
+    const struct scratch scratch = scratch_at(&plan->problem, attn_thread_scratch(plan, thread));
+    struct packed packed = {.first = -1};
+    struct group_block task = tasks_take(&call->tasks);
+    tiles_configure();
+    for (; task.rows; task = tasks_take(&call->tasks))
+        run_task(call, &task, &scratch, &packed);
+    tiles_release();
+}
+
 static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)
 {
     size_t taken = 0;
-    const struct call call = make_call(plan, tensors, &taken);
-    /* For one task no other thread is woken. */
-    const bool several = plan->threads > 1 && tasks_at(&call.tasks, 1).rows;
-#pragma omp parallel num_threads(plan->threads) if (several)
-    {
-        const struct scratch scratch =
-            scratch_at(&plan->problem, attn_thread_scratch(plan, omp_get_thread_num()));
-        struct packed packed = {.first = -1};
-        tiles_configure();
-        for (struct group_block task = tasks_take(&call.tasks); task.rows;
-             task = tasks_take(&call.tasks))
-            run_task(&call, &task, &scratch, &packed);
-        tiles_release();
+    struct call call = make_call(plan, tensors, &taken);
+    call.tasks.several = plan->threads > 1 && tasks_at(&call.tasks, 1).rows;
+    if (!call.tasks.several) { /* no thread is woken, and none has to be counted */
+        run_tasks(plan, &call, 0);
+        return;
     }
+#pragma omp parallel num_threads(plan->threads)
+    run_tasks(plan, &call, omp_get_thread_num());
 }
 
 const struct attn_kernel ATTN_KERNEL = {

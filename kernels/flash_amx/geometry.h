@@ -11,10 +11,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "flash/prefetch.h"
 #include "kernel.h"
 #include "shared/group.h"
 #include "shared/keys.h"
+#include "shared/prefetch.h"
 #include "shared/tasks.h"
 #include "shared/terms.h"
 #include "tiles.h"

@@ -20,7 +20,8 @@ struct tasks {
     const struct attn_tensors *tensors;
     size_t rows;              /* of a task, at most */
     const struct turn *turns; /* NULL where all sequences have the same lengths */
-    size_t *taken;            /* how many tasks are */
+    size_t *taken;            /* how many tasks threads have begun, all of them together */
+    bool several;             /* threads */
 };
 
 /* Whether sequences have their own lengths. */
@@ -112,6 +113,8 @@ static inline struct group_block tasks_at(const struct tasks *tasks, size_t inde
 static inline struct group_block tasks_take(const struct tasks *tasks)
 {
     size_t index, *taken = tasks->taken;
+    if (!tasks->several) /* an atomic addition waits for all stores before it */
+        return tasks_at(tasks, (*taken)++);
 #pragma omp atomic capture
     index = (*taken)++;
     return tasks_at(tasks, index);

@@ -1,5 +1,5 @@
 /*
- * prefetch.h: part of kernel flash: fetches early what the kernel will touch next.
+ * prefetch.h: fetches early what a kernel will touch next; for kernel files only.
  *
  * While a block of keys is worked on, the next block is fetched into the second-level cache.
  * During a task's last block the first operands of the next task are fetched, and the lines that
@@ -9,13 +9,13 @@
  * their pages are looked up before, all together (shared/pages.h), which makes short heads 4 to 7 %
  * faster and S = 1024 0.5 to 2.5 %.
  */
-#ifndef ATTN_FLASH_PREFETCH_H
-#define ATTN_FLASH_PREFETCH_H
+#ifndef ATTN_PREFETCH_H
+#define ATTN_PREFETCH_H
 
-#include "shared/group.h"
-#include "shared/keys.h"
-#include "shared/pages.h"
-#include "shared/simd.h"
+#include "group.h"
+#include "keys.h"
+#include "pages.h"
+#include "simd.h"
 
 #define LINE_BYTES 64 /* between two requests: of a longer line some ask in vain */
 
