@@ -8,7 +8,7 @@
 #ifndef ATTN_FLASH_AMX_BLOCKS_H
 #define ATTN_FLASH_AMX_BLOCKS_H
 
-#include "results.h"
+#include "finish.h"
 
 /* ---- products -------------------------------------------------------------------------------- */
 

@@ -1,10 +1,10 @@
 /*
- * results.h: part of kernel flash for matrix units: what a block writes when its queries have seen their keys.
+ * finish.h: part of kernel flash for matrix units: what a block writes when its queries have seen their keys.
  *
  * A sink enters last, as a key whose value is 0.
  */
-#ifndef ATTN_FLASH_AMX_RESULTS_H
-#define ATTN_FLASH_AMX_RESULTS_H
+#ifndef ATTN_FLASH_AMX_FINISH_H
+#define ATTN_FLASH_AMX_FINISH_H
 
 #include "multiply.h"
 #include "shared/softmax.h"

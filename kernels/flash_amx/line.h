@@ -1,0 +1,238 @@
+/*
+ * line.h: part of kernel flash for matrix units: jobs in line.
+ *
+ * In a turn the softmax of one job is computed beside the scores of the next strips and the results of the job
+ * before.  Weights have two places, for the job under way and the one before; scores a ring of strips.
+ */
+#ifndef ATTN_FLASH_AMX_LINE_H
+#define ATTN_FLASH_AMX_LINE_H
+
+#include "exactly.h"
+
+#define JOBS_IN_LINE 8
+
+/* What is needed when a task's keys that are packed now are done with. */
+struct after {
+    struct keys keys;
+    ptrdiff_t first, end;    /* keys to pack; first >= end: none */
+    struct group_block rows; /* of the task that begins */
+};
+
+/* Jobs, numbered as they come, and strips of theirs. */
+struct line {
+    struct jobs source;
+    struct job jobs[JOBS_IN_LINE];
+    int made;                       /* jobs */
+    int scored, scored_strip;       /* the next strip to multiply is this one of this job */
+    int strips_scored, strips_done; /* of all jobs, since the line began */
+    int ring, ahead; /* strips of scores that there is room for; that are multiplied ahead */
+    struct after after;
+    struct prefetch prefetch;
+    bool over; /* there is no further job */
+};
+
+static struct job *job_at(struct line *line, int number)
+{
+    while (line->made <= number && !line->over) {
+        if (next_job(&line->source, &line->jobs[line->made % JOBS_IN_LINE]))
+            line->made++;
+        else
+            line->over = true;
+    }
+    return number < line->made ? &line->jobs[number % JOBS_IN_LINE] : NULL;
+}
+
+static float *ring_at(const struct line *line, int strip)
+{
+    return line->source.scratch->ring + strip % line->ring * STRIP_SCORES;
+}
+
+/* Scores of the next strip; false where there is none. */
+static bool next_score(struct line *line, int total, struct product *product)
+{
+    const struct scratch *scratch = line->source.scratch;
+    const struct job *job = job_at(line, line->scored);
+    if (!job || !job->strips)
+        return false;
+    const int at =
+        line->strips_scored - line->strips_done; /* counted from the current job's first */
+    score_product(line->source.call, job->block,
+                  packed_k(line->source.call, scratch, job->strip[line->scored_strip]),
+                  ring_at(line, line->strips_scored), product);
+    product->ready = at < total ? (at + 1) * BLOCK_ROWS : 0;
+    product->taken = (at + 1 - line->ring) * BLOCK_ROWS;
+    line->strips_scored++;
+    if (++line->scored_strip == job->strips) {
+        line->scored_strip = 0;
+        line->scored++;
+    }
+    return true;
+}
+
+/* Products of a turn: scores up to those that are to be ahead of `job`, and results of the job before, in turns. */
+static int list_products(struct line *line, const struct job *job, const struct job *before,
+                         const uint16_t *weights, struct product *list)
+{
+    const struct call *call = line->source.call;
+    const int total = job ? job->strips : 0, values = before && before->strips ? call->v_steps : 0;
+    const int scores = line->strips_done + total + line->ahead - line->strips_scored;
+    int n = 0;
+    for (int d = 0, made = 0; d < (values ? values : 1); d++) {
+        const int due = values ? (d + 1) * scores / values : scores;
+        for (; made < due && next_score(line, total, &list[n]); made++)
+            n++;
+        if (values)
+            value_product(before, d, weights, line->source.scratch->v, &list[n++]);
+    }
+    return n;
+}
+
+static void set_weighing(const struct line *line, const struct job *job, uint16_t *weights,
+                         struct weighing *w)
+{
+    const struct call *call = line->source.call;
+    struct block *block = job->block;
+    w->seen = job->seen;
+    w->bias = block->bias;
+    w->sums_before = (const float(*)[TILE_ROWS])block->l[block->sums];
+    w->sums = block->l[!block->sums];
+    w->weights = weights;
+    w->unit = call->unit * (call->natural ? 1 : call->scale) * WEIGHT_UNIT;
+    w->terms = block->terms;
+    w->end = (ptrdiff_t)block->rows.sequence.kv_len;
+    w->scale = call->scale;
+    for (int s = 0; s < job->strips; s++) {
+        w->scores[s] = ring_at(line, line->strips_done + s);
+        w->key[s] = job->key[s];
+    }
+}
+
+/* The first strips of a job where nothing is under way, so that its block gets an m. */
+static void begin(struct line *line, const struct job *job, int turn, struct product *pending)
+{
+    if (line->scored < turn) {
+        line->scored = turn;
+        line->scored_strip = 0;
+    }
+    struct product list[JOB_STRIPS];
+    int n = 0;
+    const int strips = job->strips < line->ahead ? job->strips : line->ahead;
+    while (line->strips_scored - line->strips_done < strips &&
+           next_score(line, job->strips, &list[n]))
+        n++;
+    if (!n)
+        return;
+    for (int i = 0; i < n; i++)
+        list[i].ready = list[i].taken = 0;
+    multiply_alone(line->source.call->q_steps, list, n, pending);
+}
+
+/* Ends a block that has had its last job. */
+static void end_block(const struct line *line, const struct keys *keys, struct block *block,
+                      struct product *pending)
+{
+    const struct call *call = line->source.call;
+    flush(pending);
+    finish_block(call, block);
+    if (call->problem->outputs & ATTN_OUTPUT_WEIGHTS)
+        report_block(call, keys, block, line->source.scratch);
+}
+
+/* Whether all values of a job's keys are finite. */
+static bool all_finite(const struct scratch *scratch, const struct job *job)
+{
+    bool finite = true;
+    for (int s = 0; s < job->strips; s++)
+        finite &= scratch->finite[job->strip[s]];
+    return finite;
+}
+
+/* Plans what to fetch during the jobs of a block: the lines of its results, the queries of the next and its part of
+ * the keys that will be packed next. */
+static void plan_prefetch(struct line *line, const struct block *block)
+{
+    const struct call *call = line->source.call;
+    const struct attn_problem *p = call->problem;
+    const struct group_block *rows = &block->rows, *task = line->source.task;
+    const struct after *after = &line->after;
+    struct group_block next = group_part(task, rows->first - task->first + BLOCK_ROWS, BLOCK_ROWS);
+    prefetch_clear(&line->prefetch);
+    if (call->v_steps)
+        prefetch_queries(&line->prefetch, &call->tensors->o, rows, p->v_dim);
+    if (!next.rows)
+        next = group_part(&after->rows, 0, BLOCK_ROWS);
+    if (next.rows)
+        prefetch_queries(&line->prefetch, &call->tensors->q, &next, p->qk_dim);
+    if (after->first < after->end) {
+        const ptrdiff_t n = after->end - after->first, all = (ptrdiff_t)task->rows;
+        const ptrdiff_t at = (ptrdiff_t)(rows->first - task->first);
+        const ptrdiff_t from = n * at / all, to = n * (at + (ptrdiff_t)rows->rows) / all;
+        prefetch_keys(&line->prefetch, &after->keys, &call->tensors->k, p->qk_dim,
+                      after->first + from, to - from);
+        prefetch_keys(&line->prefetch, &after->keys, &call->tensors->v, p->v_dim,
+                      after->first + from, to - from);
+    }
+    const ptrdiff_t hi = rows->seen.hi < line->source.end ? rows->seen.hi : line->source.end;
+    const ptrdiff_t lo = rows->seen.lo > line->source.first ? rows->seen.lo : line->source.first;
+    const ptrdiff_t strips = hi > lo ? (hi - lo + STRIP_KEYS - 1) / STRIP_KEYS : 1;
+    prefetch_divide(&line->prefetch, (size_t)strips + (size_t)((strips + JOB_STRIPS - 1) /
+                                                               JOB_STRIPS * call->v_steps));
+}
+
+/* Multiplies for one turn: the softmax of `job` beside the scores of the next and the results of the one before. */
+static void take_turn(struct line *line, const struct keys *keys, int turn, struct job *job,
+                      struct job *before, struct product *pending)
+{
+    const struct call *call = line->source.call;
+    const struct scratch *scratch = line->source.scratch;
+    uint16_t *weights = scratch->weights[turn & 1], *weights_before = scratch->weights[!(turn & 1)];
+    struct product list[MAX_STEPS + 2 * JOB_STRIPS];
+    struct weighing w = {.unit = 0};
+    struct progress at = {.flags = weigh_no_flags()};
+    enum weigh_kind kind = WEIGH_ALL;
+    w.prefetch = &line->prefetch;
+    if (job) {
+        if (!before || before->block != job->block)
+            plan_prefetch(line, job->block);
+        begin(line, job, turn, pending);
+        set_weighing(line, job, weights, &w);
+        const int ready = line->strips_scored - line->strips_done;
+        at.total = job->strips * BLOCK_ROWS;
+        at.ready = ready < job->strips ? ready * BLOCK_ROWS : at.total;
+        kind = call->natural ? WEIGH_CHANGED : job->masked ? WEIGH_SEEN : WEIGH_ALL;
+        if (!job->block->begun)
+            first_m(call, job, w.scores, at.ready / BLOCK_ROWS);
+    }
+    const int n = list_products(line, job, before, weights_before, list);
+    multiply(JOB_STRIPS * (call->q_steps + call->v_steps), kind, list, n, &w, &at, pending);
+    if (before && before->strips && call->v_steps) {
+        before->block->started = true;
+        if (!all_finite(scratch, before)) {
+            flush(pending);
+            add_infinite(call, keys, before, scratch, weights_before);
+        }
+    }
+    if (job && weigh_flagged(at.flags)) {
+        flush(pending);
+        weigh_job_exactly(call, job, scratch, weights);
+    }
+    if (job && job->strips) {
+        job->block->sums ^= 1;
+        line->strips_done += job->strips;
+    }
+}
+
+/* All blocks of a task and the keys that are packed. */
+static void run_part(struct line *line, const struct keys *keys)
+{
+    struct product pending = {.to.at = NULL};
+    struct job *before = NULL, *job;
+    for (int turn = 0; (job = job_at(line, turn)) || before; turn++, before = job) {
+        take_turn(line, keys, turn, job, before, &pending);
+        if (before && !line->source.call->in_parts && (!job || job->block != before->block))
+            end_block(line, keys, before->block, &pending);
+    }
+    flush(&pending);
+}
+
+#endif
