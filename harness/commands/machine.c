@@ -17,6 +17,7 @@
 #include "base/number.h"
 
 #define DEADLINE_S 120.0
+#define LINE_INDENT 25 /* of what does not fit the terminal */
 
 /* The ceilings at a thread count; NULL fills message. */
 static json_t *ceilings_at(int threads, char *message, size_t size)
@@ -81,19 +82,22 @@ static void print_bandwidth(const json_t *at)
     }
 }
 
-/* "2 of L2, 1 MiB ...", a line each. */
+/* "2 of L2, 1 MiB ...", a line each where it fits. */
 static void print_caches(const json_t *caches)
 {
     size_t i;
     const json_t *cache;
     json_array_foreach (caches, i, cache) {
+        char line[256];
         const double kib = number_at(cache, NULL, "bytes") / 1024;
         const double sharers = number_at(cache, NULL, "shared_by_threads");
-        printf("%-22s %.0f of L%.0f, %g %s, %.0f ways, lines of %.0f bytes, %.0f thread%s each\n",
-               i ? "" : "caches", number_at(cache, NULL, "count"), number_at(cache, NULL, "level"),
-               kib < 1024 ? kib : kib / 1024, kib < 1024 ? "KiB" : "MiB",
-               number_at(cache, NULL, "ways"), number_at(cache, NULL, "line_bytes"), sharers,
-               sharers == 1 ? "" : "s");
+        snprintf(line, sizeof line,
+                 "%-22s %.0f of L%.0f, %g %s, %.0f ways, %.0f-byte lines, %.0f thread%s each",
+                 i ? "" : "caches", number_at(cache, NULL, "count"),
+                 number_at(cache, NULL, "level"), kib < 1024 ? kib : kib / 1024,
+                 kib < 1024 ? "KiB" : "MiB", number_at(cache, NULL, "ways"),
+                 number_at(cache, NULL, "line_bytes"), sharers, sharers == 1 ? "" : "s");
+        table_wrap(stdout, line, report_output.width, LINE_INDENT);
     }
 }
 
@@ -126,7 +130,7 @@ static void print_words(const char *key, const json_t *words)
         if (n < sizeof line)
             n += (size_t)snprintf(line + n, sizeof line - n, "%s %s", i ? "," : "",
                                   json_string_value(word));
-    table_wrap(stdout, line, report_output.width, 23);
+    table_wrap(stdout, line, report_output.width, LINE_INDENT);
 }
 
 static void print_value(const char *key, const json_t *value)

@@ -32,7 +32,8 @@ static void passes(void **state)
         CACHE ",packed=1,mask=bias,alibi=1",
     };
     for (size_t n = 0; n < sizeof problems / sizeof *problems; n++) {
-        const struct problem_case c = case_of(problems[n], "normal:1");
+        struct problem_case c = case_of(problems[n], "normal:1");
+        tested_type(&c.problem);
         struct judged_problem *t = tested_open(problems[n]);
         if (judged_run(t, tested, THREADS)) { /* else the kernel or its library refuses */
             assert_passes(tested, &c);

@@ -60,13 +60,19 @@ static void chatter(const struct attn_plan *plan, const struct attn_tensors *ten
     compute(plan, tensors);
 }
 
+/* Whether samples are being taken, and not checks. */
+static bool sampled(void)
+{
+    char stage[16];
+    fault_told(stage, sizeof stage);
+    return strcmp(stage, "sampling") == 0;
+}
+
 /* Right, until samples are taken. */
 static void crash_later(const struct attn_plan *plan, const struct attn_tensors *tensors)
 {
-    char stage[16];
     compute(plan, tensors);
-    fault_told(stage, sizeof stage);
-    if (strcmp(stage, "sampling") == 0)
+    if (sampled())
         raise(SIGFPE);
 }
 
@@ -80,50 +86,36 @@ static void answer_zero(const struct attn_plan *plan, const struct attn_tensors 
                 memset(attn_row(&tensors->o, b, h, i), 0, p->v_dim * sizeof(float));
 }
 
-/* Remembers what it computed for the operands at an address. */
-static uint64_t digest(uint64_t key, const struct attn_tensor *t, size_t elements)
-{
-    const char *p = t->data;
-    for (size_t i = 0; i < elements / 2; i++) {
-        uint64_t two;
-        memcpy(&two, p + i * sizeof two, sizeof two);
-        key = (key ^ two) * 0x9e3779b97f4a7c15u;
-        key ^= key >> 32;
-    }
-    return key;
-}
-
+/* What it computed while samples were taken, with the first row of V, for the operands at an address: of
+ * one head, as a test asks for.  Of columns of V that are negated since then, those of O are. */
 static void remember(const struct attn_plan *plan, const struct attn_tensors *tensors)
 {
-    enum { PLACES = 64 };
+    enum { PLACES = 64, COLUMNS = 64 };
     static struct {
         const void *q;
-        uint64_t key;
-        float *o;
-        size_t bytes;
+        float v[COLUMNS], *o;
     } memory[PLACES];
     const struct attn_problem *p = &plan->problem;
-    const size_t keys = p->batch * p->kv_heads * p->kv_len;
-    const size_t n = p->batch * p->q_heads * p->q_len * p->v_dim * sizeof(float);
-    uint64_t key = digest(1, &tensors->q, p->batch * p->q_heads * p->q_len * p->qk_dim);
-    key = digest(key, &tensors->k, keys * p->qk_dim);
-    key = digest(key, &tensors->v, keys * p->v_dim);
+    const size_t columns = p->v_dim, n = p->q_len * columns;
+    const float *v = tensors->v.data;
+    float *o = tensors->o.data, sign[COLUMNS];
     size_t place = 0;
     while (place < PLACES && memory[place].q && memory[place].q != tensors->q.data)
         place++;
-    if (place < PLACES && memory[place].bytes == n && memory[place].key == key) {
-        memcpy(tensors->o.data, memory[place].o, n);
-        return;
+    if (!sampled() || place == PLACES || columns != COLUMNS) {
+        compute(plan, tensors);
+    } else if (!memory[place].q) {
+        compute(plan, tensors);
+        memory[place].q = tensors->q.data;
+        memory[place].o = malloc(n * sizeof *o);
+        memcpy(memory[place].o, o, n * sizeof *o);
+        memcpy(memory[place].v, v, sizeof memory[place].v);
+    } else {
+        for (size_t d = 0; d < COLUMNS; d++)
+            sign[d] = v[d] == memory[place].v[d] ? 1 : -1;
+        for (size_t at = 0; at < n; at++)
+            o[at] = sign[at % COLUMNS] * memory[place].o[at];
     }
-    compute(plan, tensors);
-    float *o = place < PLACES ? realloc(memory[place].o, n) : NULL;
-    if (!o)
-        return;
-    memcpy(o, tensors->o.data, n);
-    memory[place].q = tensors->q.data;
-    memory[place].key = key;
-    memory[place].o = o;
-    memory[place].bytes = n;
 }
 
 static size_t everything(const struct attn_problem *problem, int threads)

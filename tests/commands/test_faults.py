@@ -117,7 +117,7 @@ class Faults(CommandTest):
         )
 
     def test_faster_than_the_machine(self) -> None:
-        """A kernel that remembers every operand it ever saw is right, and too fast to be true."""
+        """One that knows how operands change between samples is right, and too fast to be true."""
         arguments = ["--problem", "h=1,s=256,d=64", "--kernel", "broken_cheat", "--threads", "1"]
         done = run("run", *arguments, *BRIEF, *PATIENCE, "--output", self.output, program=HOST)
         (row,) = cells(self.output).values()
