@@ -257,6 +257,11 @@ enum attn_isa attn_isa_built_as(enum attn_isa isa)
     return isa;
 }
 
+enum attn_isa attn_isa_instructions(enum attn_isa isa)
+{
+    return isa == ATTN_ISA_AVX512_2FMA ? ATTN_ISA_AVX512 : isa;
+}
+
 bool attn_isa_parse(const char *name, enum attn_isa *isa)
 {
     for (int i = 0; i < ATTN_ISA_COUNT; i++)
@@ -316,7 +321,7 @@ const enum attn_isa *attn_isa_preference(void)
 enum attn_isa attn_isa_preferred(void)
 {
     const enum attn_isa *isa = attn_isa_preference();
-    while (!attn_isa_available(*isa) || *isa == ATTN_ISA_AVX512_2FMA)
+    while (!attn_isa_available(*isa) || attn_isa_instructions(*isa) != *isa)
         isa++;
     return *isa;
 }

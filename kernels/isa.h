@@ -23,6 +23,9 @@ bool attn_isa_is_masked(enum attn_isa isa);
  * is. */
 enum attn_isa attn_isa_built_as(enum attn_isa isa);
 
+/* The one whose instructions it has: ATTN_ISA_AVX512 for ATTN_ISA_AVX512_2FMA, else itself. */
+enum attn_isa attn_isa_instructions(enum attn_isa isa);
+
 /* attn_isa_preference() of the processors of a vendor, as __builtin_cpu_is() names it: "intel", "amd". */
 const enum attn_isa *attn_isa_preference_of(const char *vendor);
 

@@ -46,7 +46,7 @@ static void make_operands(void)
 static const struct probe *probe_for(enum attn_isa isa)
 {
     for (size_t i = probe_count; i-- > 0;)
-        if (probes[i]->isa == attn_isa_built_as(isa))
+        if (probes[i]->isa == attn_isa_instructions(attn_isa_built_as(isa)))
             return attn_isa_available(isa) ? probes[i] : NULL;
     return NULL;
 }

@@ -180,7 +180,8 @@ void worker_ceilings(struct worker *worker)
     worker_stage("measuring ceilings");
     for (int i = 0; i < ATTN_ISA_COUNT; i++) {
         const enum attn_isa isa = (enum attn_isa)i;
-        if (attn_isa_available(isa) && attn_isa_built_as(isa) == isa && !ceilings_emulated(isa))
+        if (attn_isa_available(isa) && attn_isa_built_as(isa) == isa &&
+            attn_isa_instructions(isa) == isa && !ceilings_emulated(isa))
             json_array_append_new(isas, arithmetic(isa, threads));
     }
     json_object_set_new(worker->answer, "threads", json_integer(threads));
