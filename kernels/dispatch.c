@@ -13,6 +13,10 @@
  */
 #include "attention.h"
 
+/* Of flash with a matrix unit, in rows of split_kv: see flash_rows(). */
+#define PACKING 10.0
+#define BLOCK 4.0
+
 /* What decides.  A row is a query of one of the heads that share a KV head. */
 struct shape {
     double heads;      /* KV heads of all sequences */
@@ -42,7 +46,6 @@ static double lanes_of(const struct shape *s)
     case ATTN_ISA_AVX512_BF16:
     case ATTN_ISA_AVX512_FP16:
     case ATTN_ISA_SVE512:
-    case ATTN_ISA_AMX: /* two tiles of 16 rows */
         return 16;
     case ATTN_ISA_AVX2:
     case ATTN_ISA_SVE256:
@@ -93,16 +96,32 @@ static bool narrow(const struct shape *s)
 }
 
 /*
- * Costs in rows of split_kv.  split_kv's own is its rows, with 28 keys more to set up (40 in bf16), over the
- * threads that its units of 128 rows and splits of 512 keys employ.  That of flash is a constant
- * for up to one vector of rows, a vector's lanes and a little (a quarter where split_kv has wider
- * ones), and 1.87 times that for two (a tile), over the threads that its tiles employ.
+ * What flash costs in rows of split_kv, where it has its own: a constant for up to one vector of rows, a vector's
+ * lanes and a little (a quarter where split_kv has wider ones), and 1.87 times that for two (a tile).  With a matrix
+ * unit packing the keys takes as long as PACKING rows of split_kv, and a block of 32 rows as long as BLOCK: 12 to
+ * 16 rows cross at D = 128, and at D = 576 the unit is ahead with 16 rows on one thread, not on two (Intel Xeon with
+ * AMX, GCC 12.2, 2026-11-26: results/intel-amx-2core/crossings.jsonl).
+ */
+static double flash_rows(const struct shape *s, double *tiles)
+{
+    if (s->flash && s->flash->isa == ATTN_ISA_AMX) {
+        *tiles = parts(s->rows, 32);
+        return PACKING + BLOCK * *tiles;
+    }
+    const double lanes = narrow(s) ? 8 : lanes_of(s), vector = (narrow(s) ? 1.25 : 1.02) * lanes;
+    *tiles = parts(s->rows, 2 * lanes);
+    const double rest = s->rows - (*tiles - 1) * 2 * lanes;
+    return vector * (1.87 * (*tiles - 1) + (rest <= lanes ? 1 : 1.87));
+}
+
+/*
+ * split_kv's own cost is its rows, with 28 keys more to set up (40 in bf16), over the threads that its units of 128
+ * rows and splits of 512 keys employ; that of flash over the threads that its tiles employ.
  */
 static bool starved(const struct shape *s)
 {
-    const double lanes = narrow(s) ? 8 : lanes_of(s), vector = (narrow(s) ? 1.25 : 1.02) * lanes;
-    const double tiles = parts(s->rows, 2 * lanes), rest = s->rows - (tiles - 1) * 2 * lanes;
-    const double flash = vector * (1.87 * (tiles - 1) + (rest <= lanes ? 1 : 1.87));
+    double tiles;
+    const double flash = flash_rows(s, &tiles);
     const double start = s->flash && s->flash->isa == ATTN_ISA_AVX512_BF16 ? 40 : 28;
     const double split_kv = s->rows * (1 + start / s->keys);
     const double split_kv_parts = parts(s->rows, 128) * parts(s->keys, 512);

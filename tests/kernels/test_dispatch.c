@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "attention.h"
@@ -155,11 +156,34 @@ static void with_products_of_pairs(void **state)
     };
     if (!attn_isa_available(ATTN_ISA_AVX512_BF16) || !attn_find("flash", ATTN_ISA_AVX512_BF16))
         skip();
+    setenv("ATTN_ISA_MASK", "baseline,avx2,avx512,avx512_bf16", 1); /* no matrix unit */
     assert_chosen(choices, COUNT(choices));
     assert_int_equal(best("h=8,s=512,d=64,dtype=bf16", 1)->isa, preferred_for("flash"));
     assert_int_equal(best("h=8,sq=1,skv=8192,d=128,dtype=bf16", 1)->isa, preferred_for("split_kv"));
     const enum attn_isa isa = best("h=8,s=512,d=64", 1)->isa; /* bf16 only */
-    assert_true(isa == ATTN_ISA_AVX512 || isa == ATTN_ISA_AVX512_2FMA);
+    assert_int_equal(isa, ATTN_ISA_AVX512);
+    unsetenv("ATTN_ISA_MASK");
+}
+
+/* A block of 32 rows costs it as much as 14 rows of split_kv. */
+static void with_a_matrix_unit(void **state)
+{
+    (void)state;
+    static const struct choice choices[] = {
+        {"hq=32,hkv=8,sq=1,skv=8192,d=128,dtype=bf16", 1, "split_kv"}, /* 4 rows */
+        {"hq=64,hkv=8,sq=1,skv=8192,d=128,dtype=bf16", 1, "split_kv"}, /* 8 */
+        {"hq=128,hkv=8,sq=1,skv=8192,d=128,dtype=bf16", 1, "flash"},   /* 16 */
+        {"hq=128,hkv=1,sq=1,skv=4096,d=576,dv=512,dtype=bf16", 1, "flash"},
+        {"h=1,sq=16,skv=65536,d=64,dtype=bf16", 1, "flash"},
+        {"h=1,sq=16,skv=65536,d=64,dtype=bf16", 64,
+         "split_kv"}, /* threads that one block cannot employ */
+        {"h=8,s=64,d=64,dtype=bf16", 1, "flash"},
+    };
+    if (!attn_isa_available(ATTN_ISA_AMX) || !attn_find("flash", ATTN_ISA_AMX))
+        skip();
+    assert_chosen(choices, COUNT(choices));
+    assert_int_equal(best("h=8,s=512,d=64,dtype=bf16", 1)->isa, ATTN_ISA_AMX);
+    assert_int_not_equal(best("h=8,s=512,d=64", 1)->isa, ATTN_ISA_AMX); /* bf16 only */
 }
 
 static void invalid_problems_get_none(void **state)
@@ -174,11 +198,9 @@ static void invalid_problems_get_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(on_every_host),
-        cmocka_unit_test(with_wide_vectors),
-        cmocka_unit_test(in_narrow_vectors),
-        cmocka_unit_test(with_products_of_pairs),
-        cmocka_unit_test(invalid_problems_get_none),
+        cmocka_unit_test(on_every_host),      cmocka_unit_test(with_wide_vectors),
+        cmocka_unit_test(in_narrow_vectors),  cmocka_unit_test(with_products_of_pairs),
+        cmocka_unit_test(with_a_matrix_unit), cmocka_unit_test(invalid_problems_get_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
