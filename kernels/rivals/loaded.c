@@ -90,6 +90,8 @@ bool loaded_find(void *handle, const char *function, void *pointer)
 
 bool loaded_is_less(enum attn_isa isa)
 {
+    /* where tiles are emulated, amx is there and no library is built for it */
+    const bool amx = attn_isa_available(ATTN_ISA_AMX) && attn_find("onednn", ATTN_ISA_AMX);
     return (isa <= ATTN_ISA_AVX2 && attn_isa_available(ATTN_ISA_AVX512)) ||
-           (isa == ATTN_ISA_AVX512_BF16 && attn_isa_available(ATTN_ISA_AMX));
+           (isa == ATTN_ISA_AVX512_BF16 && amx);
 }
