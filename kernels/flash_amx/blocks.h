@@ -88,50 +88,95 @@ static inline uint32_t bits_between(ptrdiff_t from, ptrdiff_t to)
     return (uint32_t)((UINT64_C(1) << to) - (UINT64_C(1) << from));
 }
 
-/* Bits of those of n <= 32 keys from j on that mask and bias leave. */
+/* Bits of those of n <= 32 keys from j on that a row's mask and bias leave. */
 static uint32_t bits_left(const struct terms *t, ptrdiff_t j, ptrdiff_t n)
 {
     uint32_t bits = 0;
-#ifndef ATTN_TILES_EMULATED
-    if (n == STRIP_KEYS) {
-        const __m256i bytes =
-            t->mask ? _mm256_loadu_si256((const void *)(t->mask + j)) : _mm256_set1_epi8(1);
-        bits = _mm256_test_epi8_mask(bytes, bytes);
-        for (int i = 0; t->bias && i < STRIP_KEYS; i += VF_LANES) {
-            const char *at = t->bias + (size_t)(j + i) * attn_dtype_size(t->bias_type);
-            const vf x = vf_load_elements(t->bias_type, at, VF_LANES);
-            bits &= ~((uint32_t)_mm512_cmp_ps_mask(x, vf_set1(-INFINITY), _CMP_EQ_OQ) << i);
-        }
-        return bits;
-    }
-#endif
     for (ptrdiff_t i = 0; i < n; i++)
         bits |= (uint32_t)!terms_hides(t, j + i) << i;
     return bits;
 }
 
+/* The same of the strips of a whole job, a job's strips of keys from j on. */
+#ifdef ATTN_TILES_EMULATED
+static void bits_left_of_job(const struct terms *t, ptrdiff_t j, uint32_t bits[JOB_STRIPS])
+{
+    for (int s = 0; s < JOB_STRIPS; s++)
+        bits[s] = bits_left(t, j + s * STRIP_KEYS, STRIP_KEYS);
+}
+#else
+VF_INLINE void bits_left_of_job(const struct terms *t, ptrdiff_t j, uint32_t bits[JOB_STRIPS])
+{
+    for (int s = 0; s < JOB_STRIPS; s += 2) {
+        uint64_t left = UINT64_MAX;
+        if (t->mask) {
+            const __m512i bytes = _mm512_loadu_si512(t->mask + j + s * STRIP_KEYS);
+            left = _mm512_test_epi8_mask(bytes, bytes);
+        }
+        for (int i = 0; t->bias && i < 2 * STRIP_KEYS; i += VF_LANES) {
+            const size_t at = (size_t)(j + s * STRIP_KEYS + i) * attn_dtype_size(t->bias_type);
+            const vf x = vf_load_elements(t->bias_type, t->bias + at, VF_LANES);
+            left &= ~((uint64_t)_mm512_cmp_ps_mask(x, vf_set1(-INFINITY), _CMP_EQ_OQ) << i);
+        }
+        bits[s] = (uint32_t)left;
+        bits[s + 1] = (uint32_t)(left >> 32);
+    }
+}
+#endif
+
+/* What masks and biases leave of the keys of a job's strips, looked at together: rows of a mask lie far apart. */
+struct left {
+    ptrdiff_t from; /* first key; -1: nothing was looked at */
+    uint32_t bits[JOB_STRIPS][BLOCK_ROWS];
+};
+
+static void look_at_operands(const struct block *block, ptrdiff_t from, struct left *left)
+{
+    const ptrdiff_t n = (ptrdiff_t)block->rows.sequence.kv_len - from;
+    left->from = from;
+    for (size_t i = 0; i < block->rows.rows; i++) {
+        const struct terms *t = &block->terms[i];
+        uint32_t bits[JOB_STRIPS];
+        if (i > 0 && t->mask == t[-1].mask && t->bias == t[-1].bias) /* another head's */
+            for (int s = 0; s < JOB_STRIPS; s++)
+                bits[s] = left->bits[s][i - 1];
+        else if (n >= JOB_STRIPS * STRIP_KEYS)
+            bits_left_of_job(t, from, bits);
+        else
+            for (ptrdiff_t s = 0; s < JOB_STRIPS; s++) {
+                const ptrdiff_t rest = n - s * STRIP_KEYS;
+                bits[s] =
+                    bits_left(t, from + s * STRIP_KEYS, rest < STRIP_KEYS ? rest : STRIP_KEYS);
+            }
+        for (int s = 0; s < JOB_STRIPS; s++)
+            left->bits[s][i] = bits[s];
+    }
+}
+
 /* Which keys of the strip at key j a block's queries see; whether some see some.  *all: all see all. */
-static bool look(const struct call *call, const struct block *block, ptrdiff_t j,
+static bool look(const struct call *call, const struct block *block, ptrdiff_t j, struct left *left,
                  uint32_t seen[BLOCK_ROWS], bool *all)
 {
-    const size_t rows = block->rows.rows;
-    const ptrdiff_t end = (ptrdiff_t)block->rows.sequence.kv_len;
-    const ptrdiff_t n = end - j < STRIP_KEYS ? end - j : STRIP_KEYS;
+    const struct group_block *rows = &block->rows;
+    const ptrdiff_t width = JOB_STRIPS * STRIP_KEYS, from = j / width * width;
+    const bool inside = rows->full.lo <= j && j + STRIP_KEYS <= rows->full.hi;
     uint32_t some = 0, every = ~0u;
-    for (size_t i = 0; i < rows; i++) {
-        seen[i] = bits_between(block->lo[i] - j, block->hi[i] - j);
-        if (call->hides && seen[i]) {
-            const struct terms *t = &block->terms[i];
-            const bool as_before = i > 0 && t->mask == t[-1].mask && t->bias == t[-1].bias &&
-                                   block->lo[i] == block->lo[i - 1] &&
-                                   block->hi[i] == block->hi[i - 1];
-            seen[i] = as_before ? seen[i - 1] : seen[i] & bits_left(t, j, n);
-        }
-        some |= seen[i];
-        every &= seen[i];
+    if (!call->hides && inside && rows->rows == BLOCK_ROWS) {
+        memset(seen, 0xff, BLOCK_ROWS * sizeof *seen);
+        return *all = true;
     }
-    for (size_t i = rows; i < BLOCK_ROWS; i++) /* rows that are not there hide nothing */
-        seen[i] = 0;
+    if (call->hides && left->from != from)
+        look_at_operands(block, from, left);
+    const uint32_t *bits = call->hides ? left->bits[(j - from) / STRIP_KEYS] : NULL;
+    for (size_t i = 0; i < BLOCK_ROWS; i++) {
+        seen[i] = i >= rows->rows ? 0
+                  : inside        ? ~0u
+                                  : bits_between(block->lo[i] - j, block->hi[i] - j);
+        if (bits)
+            seen[i] &= i < rows->rows ? bits[i] : 0;
+        some |= seen[i];
+        every &= i < rows->rows ? seen[i] : ~0u; /* rows that are not there hide nothing */
+    }
     *all = every == ~0u;
     return some != 0;
 }
@@ -149,6 +194,7 @@ struct jobs {
     bool open;            /* it is */
     bool idle;            /* and it had no job yet */
     ptrdiff_t next;       /* key of its next strip */
+    struct left left;     /* of the block */
 };
 
 /* Blocks that are kept until their results are written: those of two jobs, and one that is looked ahead to. */
@@ -177,21 +223,17 @@ static bool next_block(struct jobs *jobs)
     const ptrdiff_t lo = seen.lo < seen.hi ? strip_start(seen.lo) : jobs->end;
     jobs->next = lo > jobs->first ? lo : jobs->first;
     jobs->open = jobs->idle = true;
+    jobs->left.from = -1;
     return true;
 }
 
 /* Adds the strip at key j to a job, where its block sees something of it. */
-static void add_strip(const struct jobs *jobs, ptrdiff_t j, struct job *job)
+static void add_strip(struct jobs *jobs, ptrdiff_t j, struct job *job)
 {
     const struct call *call = jobs->call;
-    const struct group_block *rows = &job->block->rows;
     const int strip = (int)((j - jobs->first) / STRIP_KEYS);
-    bool all = !call->hides && rows->full.lo <= j && j + STRIP_KEYS <= rows->full.hi;
-    uint32_t *seen = job->seen[job->strips];
-    if (all)
-        for (size_t i = 0; i < BLOCK_ROWS; i++)
-            seen[i] = i < rows->rows ? ~0u : 0;
-    else if (!look(call, job->block, j, seen, &all))
+    bool all;
+    if (!look(call, job->block, j, &jobs->left, job->seen[job->strips], &all))
         return;
     job->strip[job->strips] = strip;
     job->key[job->strips] = j;

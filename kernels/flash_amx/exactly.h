@@ -203,8 +203,9 @@ static void report_strip(const struct call *call, const struct keys *keys, struc
                     end = (ptrdiff_t)keys->sequence.kv_len;
     const size_t bytes = (size_t)(n < STRIP_KEYS ? n : STRIP_KEYS) * sizeof(float);
     uint32_t seen[BLOCK_ROWS] = {0};
+    struct left left = {.from = -1};
     bool all;
-    if (j < end && look(call, block, j, seen, &all)) {
+    if (j < end && look(call, block, j, &left, seen, &all)) {
         const uint16_t *rows[STRIP_KEYS], *k = scratch->strip;
         key_rows(keys, &call->tensors->k, j, end - j < STRIP_KEYS ? end - j : STRIP_KEYS,
                  STRIP_KEYS, rows);
