@@ -76,7 +76,9 @@ class Samples(CommandTest):
             self.assertEqual(row["state"], "failed", row)
             self.assertIsNone(row["time"])
             pathlib.Path(self.output).unlink()
-            self.assertRegex(row["why"], r"^in a timed call: sample \d+ of launch \d( differs from |: o row )")
+            self.assertRegex(
+                row["why"], r"^in a timed call: sample \d+ of launch \d( differs from |: o row )"
+            )
 
     def test_only_beside_another_program(self) -> None:
         """Which starts once a launch has come through."""

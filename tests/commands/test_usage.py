@@ -63,11 +63,22 @@ class Usage(CommandTest):
 
     def test_check_of_nothing_is_no_success(self) -> None:
         """Of a kernel that is named; what it does not compute is one line for all cases."""
-        words = ["--isa", "baseline", "--case", "check-bf16-square,check-bf16-more", "--threads", "1"]
+        words = [
+            "--isa",
+            "baseline",
+            "--case",
+            "check-bf16-square,check-bf16-more",
+            "--threads",
+            "1",
+        ]
         done = run("check", "--kernel", "flash,naive", *words)
         self.assertEqual(done.returncode, 1, done)
-        self.assertIn("nothing of naive was checked: no kernel variant takes dtype=bf16", done.stderr)
-        self.assertIn("unsupported: naive/baseline in 2 cases (no kernel variant takes", done.stdout)
+        self.assertIn(
+            "nothing of naive was checked: no kernel variant takes dtype=bf16", done.stderr
+        )
+        self.assertIn(
+            "unsupported: naive/baseline in 2 cases (no kernel variant takes", done.stdout
+        )
         done = run("check", "--kernel", "textbook", *words)
         self.assertEqual((done.returncode, done.stdout.count("naive")), (0, 1), done)
         done = run("run", "--kernel", "naive", "--problem", "h=1,s=9,d=8,dtype=bf16")
@@ -137,7 +148,16 @@ class Usage(CommandTest):
             available = {k["isa"] for k in listed["kernels"] if k["available"]}
             self.assertEqual(available, own & {BASELINE, *mask.split(",")})
             self.output = str(self.directory / f"mask-{mask}.jsonl")
-            words = ["--problem", "s=4,d=4", "--kernel", "flash", "--isa", "all", "--output", self.output]
+            words = [
+                "--problem",
+                "s=4,d=4",
+                "--kernel",
+                "flash",
+                "--isa",
+                "all",
+                "--output",
+                self.output,
+            ]
             done = run("check", *words, env=masked)
             self.assertEqual(done.returncode, 0, done)
             rows = [line for line in lines(self.output) if line["type"] == "cell"]

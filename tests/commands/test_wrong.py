@@ -62,7 +62,9 @@ class Wrong(CommandTest):
             self.assertEqual(done.returncode, 1, done.stdout[-2000:])
             self.assertIn("problems were drawn from --seed 3", done.stdout)
             text = " ".join(done.stdout.split())
-            repro = re.search(r"simpler, and fails as well: attnbench (check .*? --threads 1)", text)
+            repro = re.search(
+                r"simpler, and fails as well: attnbench (check .*? --threads 1)", text
+            )
             self.assertIn(part, repro[1])
             again = run(*shlex.split(repro[1]), program=WRONG)
             self.assertEqual(again.returncode, 1, again)

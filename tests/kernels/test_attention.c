@@ -78,7 +78,7 @@ static void what_has_no_meaning_is_refused(void **state)
     struct attn_problem p = problem();
     p.dtype = (enum attn_dtype)99;
     assert_invalid(&p, "unknown data type");
-    p = problem(), p.kv_dtype = (enum attn_dtype)-1;
+    p = problem(), p.kv_dtype = (enum attn_dtype) - 1;
     assert_invalid(&p, "unknown data type");
     p = problem(), p.pass = (enum attn_pass)2;
     assert_invalid(&p, "unknown pass");
