@@ -193,13 +193,12 @@ static const struct {
     const char *name;
     const char *needs;
     bool (*available)(void);
-    const char *(*lacks)(void); /* of what it needs, where that is known in part; NULL: nothing */
 } isas[ATTN_ISA_COUNT] = {
     [ATTN_ISA_BASELINE] = {"baseline", "any processor of this architecture", always},
     [ATTN_ISA_AVX2] = {"avx2", "x86-64-v3: AVX2, FMA, F16C", has_avx2},
     [ATTN_ISA_AVX512] = {"avx512", "x86-64-v4: AVX-512 F, BW, CD, DQ, VL", has_avx512},
     [ATTN_ISA_AVX512_BF16] = {"avx512_bf16", "x86-64-v4 and AVX512_BF16", has_avx512_bf16},
-    [ATTN_ISA_AMX] = {"amx", AMX_NEEDS, has_amx, amx_lacks},
+    [ATTN_ISA_AMX] = {"amx", AMX_NEEDS, has_amx},
     [ATTN_ISA_NEON] = {"neon", "AArch64 Advanced SIMD", has_neon},
     [ATTN_ISA_SVE] = {"sve", "AArch64 SVE", has_sve},
     [ATTN_ISA_NEON_BF16] = {"neon_bf16", "AArch64 Advanced SIMD with BF16", has_neon_bf16},
@@ -237,7 +236,7 @@ const char *attn_isa_needs(enum attn_isa isa)
 {
     if (attn_isa_is_masked(isa))
         return "what " ATTN_ISA_MASK " leaves out";
-    const char *lacks = isas[isa].lacks ? isas[isa].lacks() : NULL;
+    const char *lacks = isa == ATTN_ISA_AMX ? amx_lacks() : NULL; /* of it all, what is missing */
     return lacks ? lacks : isas[isa].needs;
 }
 

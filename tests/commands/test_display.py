@@ -267,7 +267,7 @@ class Machine(CommandTest):
         self.assertIn("ceilings, 1 thread ", done.stdout)
         self.assertRegex(done.stdout, rf"(?m)^  {BASELINE}( +[0-9.]+){{4}} +- +- +[0-9.]+$")
         self.assertRegex(done.stdout, r"(?m)^fingerprint +[0-9a-f]{16}$")
-        self.assertRegex(done.stdout, rf"(?m)^isas +(\w+, )*{BASELINE}(, \w+)*$")
+        self.assertRegex(done.stdout, rf"(?m)^isas +(\w+, )*{BASELINE}(, \w+)*,?$")
         self.assertRegex(done.stdout, r"(?m)^caches +\d+ of L1, \d+ KiB, ")
         self.assertRegex(done.stdout, r"(?m)^cpu_flags +\w+")
         self.assertLessEqual(max(map(len, done.stdout.splitlines())), 80)

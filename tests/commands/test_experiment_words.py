@@ -241,7 +241,7 @@ class Page(CommandTest):
         named = set()
         for words in (text.split() for program, text in self.commands if "attnbench" in program):
             if words[0] == "experiment":
-                self.assertEqual(words[2:], ["--output", f"{words[1]}.jsonl"])
+                self.assertEqual(words[2:], ["--output", f"{words[1]}.jsonl", "--force"])
                 named.add(words[1])
                 continue
             words[words.index("--output") + 1] = str(self.directory / words[0])
@@ -269,7 +269,8 @@ class Page(CommandTest):
         by = {(r["params"].get("matrix"), r["params"].get("head"), r["params"].get("mask")):
               r["values"].get("elements") for r in rows}  # fmt: skip
         x, v = by["scaled scores", 0, None][1], by["V", 0, None]
-        table = re.findall(r"^\| (\w+) \| (-?[\d.]+) \|(.*)\|$", self.page, re.M)
+        by_hand = self.page.partition("## Matrix units")[0]
+        table = re.findall(r"^\| (\w+) \| (-?[\d.]+) \|(.*)\|$", by_hand, re.M)
         self.assertEqual(" ".join(word for word, *_ in table), "the cat sat on the mat")
         m, total, o = -math.inf, 0.0, 0.0
         for score, row, (_, first, rest) in zip(x, v, table, strict=True):

@@ -55,7 +55,7 @@ class Refused(PluginTest):
             "upper_case": names + "'Refused'",
             "long_name": names + "'a234567890" + "1234567890" * 5 + "1234'",
             "group_name": "kernel ours has the name of a group",
-            "no_isa": "kernel refused is for instruction set 77; 0 to 12 are known",
+            "no_isa": "kernel refused is for instruction set 77; 0 to 13 are known",
             "no_compute": "kernel refused computes in data type 77; 0 to 6 are known",
             "of_library": "there is a kernel flash already, in this program",
             "twice": "it has two kernels refused/baseline",

@@ -184,7 +184,8 @@ static void kernels_release_tiles(void **state)
     for (size_t i = 0; i < count; i++) {
         tile_unit_hardware.configure();
         assert_true(tile_unit_hardware.configured());
-        if (kernels[i]->isa != ATTN_ISA_AMX || !judged_run(t, kernels[i], 2))
+        /* a library does as it likes: oneDNN keeps its tiles for the next call */
+        if (kernels[i]->isa != ATTN_ISA_AMX || kernels[i]->library || !judged_run(t, kernels[i], 2))
             continue;
         ran++;
 #pragma omp parallel num_threads(2) reduction(+ : held)

@@ -27,7 +27,10 @@ site_configuration = {
 
 
 # The fewest objects, compiled without optimisation.
-WIDER = ("avx2", "avx512", "avx512_bf16", "avx512_fp16", "neon_bf16", "neon_f16", "sve")
+WIDER = (
+    "avx2", "avx512", "avx512_2fma", "avx512_bf16", "avx512_fp16", "amx", "neon_bf16", "neon_f16",
+    "sve",
+)  # fmt: skip
 QUICKLY = " ".join(["-DCMAKE_BUILD_TYPE=Debug", *(f"-DATTN_COMPILES_{isa}=OFF" for isa in WIDER)])
 
 
