@@ -513,8 +513,8 @@ size_t attn_workspace_size(const struct attn_kernel *kernel, const struct attn_p
 bool attn_plan_init(struct attn_plan *plan, const struct attn_kernel *kernel,
                     const struct attn_problem *problem, int threads, void *workspace,
                     size_t workspace_bytes, const char **why);
-/* A variant for ATTN_ISA_AMX configures the tiles of each thread that it runs on, the caller's too, and then
- * releases them: what a caller had in its tiles is lost. */
+/* A variant of this library for ATTN_ISA_AMX configures the tiles of each thread that it runs on, the caller's
+ * too, and then releases them: what a caller had in its tiles is lost. */
 void attn_execute(const struct attn_plan *plan, const struct attn_tensors *tensors);
 void attn_plan_destroy(struct attn_plan *plan);
 
