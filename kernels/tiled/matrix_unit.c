@@ -20,30 +20,29 @@
 #include "shared/softmax.h"
 #include "shared/terms.h"
 
-static ptrdiff_t whole(size_t n, ptrdiff_t step)
+static ptrdiff_t filled_up(size_t n, ptrdiff_t step)
 {
     return ((ptrdiff_t)n + step - 1) / step * step;
 }
 
-/* Lays the arrays out from `scratch` on; returns how many reals they take. */
-static size_t lay_out(struct block *block, const struct attn_problem *problem, real *scratch)
+/* Lengths of rows, and where a thread's parts lie, in reals from the start of its scratch. */
+struct parts {
+    ptrdiff_t depth, width, columns;
+    size_t s, o, p, packed, all;
+};
+
+static struct parts parts_of(const struct attn_problem *problem)
 {
-    block->depth = whole(problem->qk_dim, DEPTH);
-    block->width = whole(problem->kv_len, DEPTH);
-    block->columns = whole(problem->v_dim, SIDE);
-    const size_t keys = (size_t)(block->depth / DEPTH), values = (size_t)(block->columns / SIDE);
-    const size_t s = ROWS * (size_t)block->depth / 2;
-    const size_t o = s + ROWS * (size_t)block->width;
-    const size_t p = o + ROWS * (size_t)block->columns;
-    const size_t packed = p + ROWS * (size_t)block->width / 2;
-    if (scratch) {
-        block->q = (uint16_t *)scratch;
-        block->s = scratch + s;
-        block->o = scratch + o;
-        block->p = (uint16_t *)(scratch + p);
-        block->packed = (pairs *)(scratch + packed);
-    }
-    return packed + (keys > values ? keys : values) * (sizeof(pairs) / sizeof(real));
+    struct parts at = {.depth = filled_up(problem->qk_dim, DEPTH),
+                       .width = filled_up(problem->kv_len, DEPTH),
+                       .columns = filled_up(problem->v_dim, SIDE)};
+    const size_t keys = (size_t)(at.depth / DEPTH), values = (size_t)(at.columns / SIDE);
+    at.s = ROWS * (size_t)at.depth / 2;
+    at.o = at.s + ROWS * (size_t)at.width;
+    at.p = at.o + ROWS * (size_t)at.columns;
+    at.packed = at.p + ROWS * (size_t)at.width / 2;
+    at.all = at.packed + (keys > values ? keys : values) * (sizeof(pairs) / sizeof(real));
+    return at;
 }
 
 static bool supports(const struct attn_problem *problem, const char **why)
@@ -56,8 +55,7 @@ static bool supports(const struct attn_problem *problem, const char **why)
 
 static size_t workspace_size(const struct attn_problem *problem, int threads)
 {
-    struct block block;
-    return attn_threads_bytes(threads, lay_out(&block, problem, NULL));
+    return attn_threads_bytes(threads, parts_of(problem).all);
 }
 
 /* ---- products ------------------------------------------------------------------------------ */
@@ -195,8 +193,17 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
     const size_t blocks = (group_rows(p) + ROWS - 1) / ROWS;
 #pragma omp parallel num_threads(plan->threads)
     {
-        struct block block = {.t = tensors};
-        lay_out(&block, p, attn_thread_scratch(plan, omp_get_thread_num()));
+        const struct parts at = parts_of(p);
+        real *q = attn_thread_scratch(plan, omp_get_thread_num());
+        struct block block = {.t = tensors,
+                              .depth = at.depth,
+                              .width = at.width,
+                              .columns = at.columns,
+                              .q = (uint16_t *)q,
+                              .s = q + at.s,
+                              .o = q + at.o,
+                              .p = (uint16_t *)(q + at.p),
+                              .packed = (pairs *)(q + at.packed)};
         tiles_configure();
 #pragma omp for collapse(3) schedule(dynamic, 1)
         for (size_t b = 0; b < p->batch; b++)

@@ -209,7 +209,7 @@ static void check_copy(const struct tile_unit *unit, int past_l1, int back)
     for (size_t i = 0; i < sizeof from; i++)
         from[i] = (unsigned char)random_bits(1, i);
     memset(to, 0xa5, sizeof to);
-    unit->copy(to, TO, from + (back ? 15 * FROM : 0), back ? -FROM : FROM, past_l1);
+    unit->copy[past_l1](to, TO, from + (back ? 15 * FROM : 0), back ? -FROM : FROM);
     for (size_t i = 0; i < sizeof to; i++) {
         const size_t row = back ? 15 - i / TO : i / TO;
         assert_int_equal(to[i], i % TO < 64 ? from[row * FROM + i % TO] : 0xa5);

@@ -35,14 +35,18 @@ static void dot_i8(void *c, const void *a, const void *b, int times)
     store(c);
 }
 
-static void copy(void *to, ptrdiff_t to_stride, const void *from, ptrdiff_t from_stride,
-                 int past_l1)
+static void copy(void *to, ptrdiff_t to_stride, const void *from, ptrdiff_t from_stride)
 {
     tiles_configure();
-    if (past_l1)
-        TILE_LOAD_PAST_L1(3, from, from_stride);
-    else
-        TILE_LOAD(3, from, from_stride);
+    TILE_LOAD(3, from, from_stride);
+    TILE_STORE(3, to, to_stride);
+    tiles_release();
+}
+
+static void copy_past_l1(void *to, ptrdiff_t to_stride, const void *from, ptrdiff_t from_stride)
+{
+    tiles_configure();
+    TILE_LOAD_PAST_L1(3, from, from_stride);
     TILE_STORE(3, to, to_stride);
     tiles_release();
 }
@@ -77,7 +81,7 @@ const struct tile_unit TILE_UNIT = {
 #endif
     .dot_bf16 = dot_bf16,
     .dot_i8 = dot_i8,
-    .copy = copy,
+    .copy = {copy, copy_past_l1},
     .zero = zero,
     .configure = tiles_configure,
     .configured = configured,

@@ -14,9 +14,8 @@ struct tile_unit {
     /* c[UNIT_WORDS] += a b, `times` times over. */
     void (*dot_bf16)(void *c, const void *a, const void *b, int times);
     void (*dot_i8)(void *c, const void *a, const void *b, int times);
-    /* Rows `from_stride` bytes apart to rows `to_stride` bytes apart, through a tile. */
-    void (*copy)(void *to, ptrdiff_t to_stride, const void *from, ptrdiff_t from_stride,
-                 int past_l1);
+    /* Rows `from_stride` bytes apart to rows `to_stride` bytes apart, through a tile; [1]: past L1. */
+    void (*copy[2])(void *to, ptrdiff_t to_stride, const void *from, ptrdiff_t from_stride);
     /* What a tile holds that was filled, and then set to zero or configured anew. */
     void (*zero)(void *to, const void *filled, int configured);
     /* Configures the calling thread's tiles; whether they are. */
