@@ -90,7 +90,7 @@ VF_NOINLINE void first_m(const struct call *call, const struct job *job, float *
             tops[lane] = top_of_row(call, job, first + lane, scores, strips);
         const vf top = vf_hmax_each(tops), rounded = top * vf_set1(call->unit) + vf_set1(0x1.8p23f);
         const vf m = rounded - vf_set1(0x1.8p23f), far = vf_set1(WEIGHT_LARGEST_M);
-        if (!vi_any((vi)(top * vf_set1(call->unit) < far) + 1) && !vi_any((vi)(m > -far) + 1)) {
+        if (!vi_any(~(vi)(top * vf_set1(call->unit) < far)) && !vi_any(~(vi)(m > -far))) {
             vf_store(block->m + first, m);
             vf_store(block->bias + first,
                      (vf_set1(WEIGHT_ABOVE) - m) * vf_set1(WEIGHT_UNIT) + vf_set1(WEIGHT_MAGIC));

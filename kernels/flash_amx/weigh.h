@@ -57,7 +57,7 @@ enum weigh_kind {
 
 /* The softmax of a job, row after row of its strips. */
 struct weighing {
-    float *scores[JOB_STRIPS]; /* rows of STRIP_KEYS */
+    float *scores[JOB_STRIPS + 1]; /* rows of STRIP_KEYS; behind them NULL, which step() may read */
     const uint32_t (*seen)[BLOCK_ROWS];
     const float *bias;
     const float (*sums_before)[TILE_ROWS];
