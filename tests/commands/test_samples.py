@@ -67,7 +67,9 @@ class Samples(CommandTest):
         self.assertLessEqual({"grows", "prints"}, set(row["flags"]))
         pathlib.Path(self.output).unlink()
         row = self.row("h=2,s=64,d=16", "honest", "--launches", "2")
-        self.assertFalse({"grows", "prints"} & set(row["flags"]))
+        # AddressSanitizer keeps what is freed: there every process grows
+        own = {"prints"} if os.environ.get("ATTNBENCH_SANITIZED") == "ON" else {"grows", "prints"}
+        self.assertFalse(own & set(row["flags"]))
 
     def test_kept_results(self) -> None:
         """Of operands that do not seem to have changed, as long as nothing in them does."""
