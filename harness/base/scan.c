@@ -114,7 +114,7 @@ bool scan_number(struct piece piece, uint64_t max, uint64_t *value, const char *
 
 bool scan_count(struct piece piece, uint64_t max, uint64_t *value, const char **why)
 {
-    const char unit = piece.length > 1 ? piece.at[piece.length - 1] : 0;
+    const char unit = (char)(piece.length > 1 ? piece.at[piece.length - 1] : 0);
     const uint64_t factor = unit == 'k' ? 1 << 10 : unit == 'M' ? 1 << 20 : 1;
     piece.length -= factor > 1;
     if (!scan_number(piece, max, value, why))
