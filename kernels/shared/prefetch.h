@@ -138,7 +138,8 @@ static inline void prefetch_divide_lines(struct prefetch *prefetch, size_t calls
         struct prefetch_rows *r = &prefetch->planned[i];
         if (r->inner == 1 && r->outer_stride == (ptrdiff_t)r->bytes) {
             r->outer = (r->outer * r->bytes + LINE_BYTES - 1) / LINE_BYTES;
-            r->outer_stride = r->bytes = LINE_BYTES;
+            r->outer_stride = LINE_BYTES;
+            r->bytes = LINE_BYTES;
         }
         lines += r->inner * r->outer * ((r->bytes + LINE_BYTES - 1) / LINE_BYTES);
     }
