@@ -13,8 +13,8 @@
 static inline size_t result_at(int d, int i)
 {
     const int tile = i / TILE_ROWS * 2 + d % 8 / 4, column = d % STEP_DIMS / 8 * 4 + d % 4;
-    return (size_t)(d / STEP_DIMS * RESULT_FLOATS + (tile * TILE_ROWS + i % TILE_ROWS) * TILE_ROWS +
-                    column);
+    return (size_t)(d / STEP_DIMS) * RESULT_FLOATS +
+           (size_t)(tile * TILE_ROWS + i % TILE_ROWS) * TILE_ROWS + (size_t)column;
 }
 
 /* One row of results, times `factor`, which is 0 for a row that saw nothing. */
