@@ -67,7 +67,7 @@ static double binomial_half(size_t n, size_t k)
 }
 
 /*
- * The innermost symmetric pair that still covers 0.95, as scripts/attntools/statistics.py has it;
+ * The innermost symmetric pair that still covers 0.95, as scripts/attntools/base/statistics.py has it;
  * both are tested against tests/data/interval-ranks.csv.  A pair with one end moved inwards can lie
  * nearer to 0.95, but misses the median at that end with a probability of up to 0.04 instead of
  * 0.025: a reader of one end of the interval, "slower by at least so much", would be wrong more

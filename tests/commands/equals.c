@@ -2,7 +2,7 @@
  * equals: attnbench with the same kernel under two names, and once more slowed (3 % unless built
  * otherwise).
  *
- * For the experiments of docs/measuring.md (scripts/experiments/pairs.py): two names must not be
+ * For the experiments of docs/measuring.md (scripts/dev/studies/pairs.py): two names must not be
  * told apart more often than chance does, and the slow one must be.
  */
 #include "problem/catalogue.h"

@@ -26,7 +26,7 @@ class Command(Experiments):
 
     def test_the_python_tools_know_what_was_asked(self) -> None:
         """The page of experiments says what the program does; `list --json` writes that file."""
-        known = pathlib.Path(__file__).parents[2] / "scripts/attntools/experiments.json"
+        known = pathlib.Path(__file__).parents[2] / "scripts/attntools/report/experiments.json"
         listed = json.loads(run("list", "--json").stdout)["experiments"]
         self.assertEqual(json.loads(known.read_text(encoding="utf-8")), listed)
         for experiment in listed:

@@ -1,4 +1,4 @@
-"""scripts/experiments/pairs.py: figures with known answers, and sessions that survive a kill."""
+"""scripts/dev/studies/pairs.py: figures with known answers, and sessions that survive a kill."""
 
 import importlib.util
 import json
@@ -24,7 +24,9 @@ spec.loader.exec_module(pairs)
 class Figures(unittest.TestCase):
     def test_intervals_of_paired_ratios(self) -> None:
         """Of 6 rounds the extremes, of 9 all but them; rounds that one lacks are left out."""
-        self.assertEqual(pairs.median_ranks.__module__, "attntools.ranks")  # no rule of its own
+        self.assertEqual(
+            pairs.median_ranks.__module__, "attntools.base.ranks"
+        )  # no rule of its own
         a = [1.0, 2.0, 1.0, 1.0, None, 4.0, 1.0]
         b = [1.1, 2.4, 0.9, 1.3, 9.0, 4.0, 1.5]
         compared = pairs.compare(a, b)

@@ -1,4 +1,4 @@
-"""scripts/experiments/suites.py: shares, bars and times of a session whose cells are known."""
+"""scripts/dev/studies/suites.py: shares, bars and times of a session whose cells are known."""
 
 import json
 import pathlib

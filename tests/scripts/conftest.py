@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sample
-from attntools import cli
+from attntools.base import cli
 from repository import Repository
 
 

@@ -65,7 +65,7 @@ class Repository:
 
     def gate(self, *arguments: str) -> subprocess.Popen[str]:
         """The gate under way."""
-        return self.tool("gate", *arguments)
+        return self.tool("gate.gate", *arguments)
 
     def kept(self) -> list[Path]:
         """The programs in the cache."""

@@ -8,5 +8,5 @@ if [[ ! -x .venv/bin/pytest ]]; then
     echo "skipped: no .venv here (scripts/setup --python tools)"
     exit 77
 fi
-PYTHONPATH=scripts exec .venv/bin/pytest -q -p no:cacheprovider "${@:2}" --ignore tests/scripts/fleet \
+PYTHONPATH=scripts exec .venv/bin/pytest -q -p no:cacheprovider "${@:2}" --ignore tests/scripts/cluster \
     tests/scripts

@@ -351,11 +351,11 @@ test_test_takes_one_preset() {
 }
 
 test_networks_names_the_program_that_is_missing() {
-    run "$tree/scripts/experiments/networks" 1gbit out.jsonl
+    run "$tree/scripts/dev/studies/networks" 1gbit out.jsonl
     status_is 3
     is stderr "$err" 'networks: no program ip; Debian has it in iproute2'
     stub ip <<<"echo ip >>'$calls'"
-    run "$tree/scripts/experiments/networks" 1gbit out.jsonl
+    run "$tree/scripts/dev/studies/networks" 1gbit out.jsonl
     status_is 3
     is stderr "$err" 'networks: no program tc; Debian has it in iproute2'
     is calls "$log" ''
@@ -370,7 +370,7 @@ test_help_is_printed_and_nothing_run() {
         lacks stdout "$out" '#'
         is calls "$log" ''
     done
-    run "$tree/scripts/lint" --fixx
+    run "$tree/scripts/dev/lint" --fixx
     status_is 2
     has stderr "$err" "lint: unknown option '--fixx'"
     is calls "$log" ''

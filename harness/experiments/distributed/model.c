@@ -1,7 +1,7 @@
 /*
  * model: the time of a call from the rate of a rank and from latency and bandwidth of its link.
  *
- * scripts/attntools/experiment_distributed.py draws the same model; tests/data/ring-model.csv holds both to it.
+ * scripts/attntools/experiments/experiment_distributed.py draws the same model; tests/data/ring-model.csv holds both to it.
  */
 #include "distributed.h"
 

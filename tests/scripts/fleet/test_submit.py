@@ -1,138 +1,222 @@
-"""A real Slurm measures a fleet; nodes that die and jobs that are cancelled go on."""
+"""scripts/fleet/submit against a stand-in for Slurm; tests/scripts/cluster has a real one."""
 
 import json
-import os
-import subprocess
-import time
-from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
-from cluster import Cluster
+import pytest
+import sample
+from attntools.fleet import slurm, submit
+from attntools.fleet.fleet_nodes import name_node, state_of
+from attntools.results.results import read
+from bad_files import BAD
+from conftest import Tool
 
-ROOT = Path(__file__).parents[3]
-PROGRAM = os.environ["ATTNBENCH_PROGRAM"]
-
-# Nine cells in some four seconds, whatever else measures on this machine.
-WORK = (
-    *("--problem", "h=1,s=64", "--problem", "h=1,s=96", "--problem", "h=1,s=128"),
-    *("--kernel", "naive,flash,online", "--threads", "1", "--seconds", "4"),
-    *("--if-busy", "go-on"),
-)
+ARGUMENTS = ["--suite", "quick"]
 
 
-class Submission:
-    """scripts/fleet/submit, running."""
+class Queue:
+    """Nodes and elements; what was asked of it."""
 
-    def __init__(self, cluster: Cluster, folder: Path, *options: str) -> None:
-        command = (ROOT / "scripts/fleet/submit", folder, "--program", PROGRAM, "--poll", "0.3")
-        self.cluster, self.folder = cluster, folder
-        self.process = subprocess.Popen(
-            [*map(str, command), "--partition", "cpu", *options, "--", *WORK],
-            env=cluster.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        )  # fmt: skip
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.states = {"n1": "idle", "n2": "idle"}
+        self.queued: dict[str, str] = {}  # element: its node
+        self.said: list[tuple[str, ...]] = []
+        self.work: Callable[[str], None] = self.finish
+        self.refuse = ""
 
-    def lines(self, node: str) -> list[dict]:
-        """The whole lines of a node's file."""
-        path = self.folder / f"{node}.jsonl"
-        text = path.read_text() if path.exists() else ""
-        return [json.loads(line) for line in text.splitlines(keepends=True) if line[-1] == "\n"]
+    def finish(self, node: str, *, end: bool = True) -> None:
+        """What a job leaves."""
+        command = ["run", *ARGUMENTS, "--output", f"{node}.jsonl"]
+        header = sample.session(id=node, command=command)
+        sample.write(self.folder / f"{node}.jsonl", header, sample.cell(), end=end)
 
-    def cells(self, node: str) -> list[str]:
-        """What the finished cells of a node are."""
-        return [f"{r['kernel']} {r['problem']}" for r in self.lines(node) if r["type"] == "cell"]
+    def __call__(self, *command: str) -> str:
+        """As slurm.slurm()."""
+        self.said.append(command)
+        if command[0] == self.refuse:
+            raise slurm.SlurmError(f"{command[0]}: not today")
+        return getattr(self, command[0])(*command[1:])
 
-    def until_cells(self, least: int) -> str:
-        """Waits until a node that is not done has so many cells; returns its name."""
-        end = time.monotonic() + 30
-        while time.monotonic() < end:
-            for node in ("node1", "node2"):
-                if least <= len(self.cells(node)) < 9:
-                    return node
-            time.sleep(0.05)
-        raise AssertionError(f"no node has {least} cells\n{self.cluster.logs()}")
+    def sinfo(self, *words: str) -> str:
+        return "".join(f"{n}|cpu|{s}\n" for n, s in self.states.items())
 
-    def end(self) -> tuple[int, str]:
-        """Exit code and output."""
-        out, _ = self.process.communicate(timeout=60)
-        return self.process.returncode, out
+    def squeue(self, *words: str) -> str:
+        """Afterwards what could run has run."""
+        lines = [f"{e}|PENDING|{n}\n" for e, n in self.queued.items()]
+        for element, node in [*self.queued.items()]:
+            if node and self.states[node] == "idle":
+                self.work(node)
+                del self.queued[element]
+        return "7_9|COMPLETED|n1\n" + "".join(lines)
 
+    def sbatch(self, *words: str) -> str:
+        return "7;cluster\n"
 
-def whole(submission: Submission, node: str, sessions: int) -> None:
-    """A node's file has each cell once, however often it was gone on with."""
-    rows = submission.lines(node)
-    headers = [row for row in rows if row["type"] == "session"]
-    assert len(headers) == sessions
-    assert {row["machine"]["node"] for row in headers} == {node}
-    assert Counter(submission.cells(node)) == Counter({*submission.cells(node)})
-    assert len(submission.cells(node)) == 9
-    assert rows[-1] == rows[-1] | {"type": "end", "complete": True}
+    def scontrol(self, *words: str) -> str:
+        if words[0] == "update":
+            fields = dict(word.split("=") for word in words[1:])
+            self.queued[fields["jobid"]] = fields["reqnodelist"]
+        return ""
 
+    def scancel(self, *jobs: str) -> str:
+        self.queued = {e: n for e, n in self.queued.items() if not e.startswith(jobs)}
+        return ""
 
-def cancel_job_on(cluster: Cluster, node: str) -> None:
-    """As an operator does; a time limit that has run out does the same."""
-    lines = cluster.run("squeue", "-h", "-r", "-o", "%i|%N|%C|%D").stdout.split()
-    (job,) = (line.split("|") for line in lines if line.split("|")[1] == node)
-    assert job[2:] == ["2", "1"]  # all processors of one node
-    assert cluster.run("scancel", job[0]).returncode == 0
+    def asked(self, what: str) -> list[tuple[str, ...]]:
+        """The commands of a kind."""
+        return [command for command in self.said if command[0] == what]
 
 
-def test_a_node_that_dies_and_a_job_that_is_cancelled_go_on(
-    cluster: Cluster, tmp_path: Path
-) -> None:
-    """The power of one node fails in mid-job, and Slurm requeues what ran there.
-
-    The other's job is cancelled, and submitted again.
-    """
-    submission = Submission(cluster, tmp_path / "fleet")
-    victim = submission.until_cells(1)
-    other = {"node1": "node2", "node2": "node1"}[victim]
-    cluster.kill_node(victim)
-    kept = submission.cells(victim)
-    cancel_job_on(cluster, other)
-    time.sleep(1)
-    cluster.start_node(victim)
-    code, out = submission.end()
-    assert code == 0, out + cluster.logs()
-    whole(submission, victim, 2)
-    whole(submission, other, 2)
-    assert submission.cells(victim)[: len(kept)] == kept
-    assert f"1 node, to go on: {other}\n" in out
-    assert "2 hosts of 1 machine type.\n" in out
-    assert "A: 2 hosts are too few to say that one of them is off" in out
-    page = (tmp_path / "fleet/report.html").read_text()
-    assert ">node1 (A)<" in page
-    assert ">node2 (A)<" in page
-    # All is there: the same command submits nothing, and says the same.
-    code, out = Submission(cluster, tmp_path / "fleet").end()
-    assert code == 0
-    assert "job" not in out
-    assert "2 hosts of 1 machine type.\n" in out
+@pytest.fixture
+def queue(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Queue:
+    found = Queue(tmp_path)
+    monkeypatch.setattr(slurm, "slurm", found)
+    return found
 
 
-def test_nodes_that_cannot_be_measured(cluster: Cluster, tmp_path: Path) -> None:
-    """What is drained is left out; what has no program to run is given up, with the reason."""
-    cluster.run("scontrol", "update", "nodename=node1", "state=drain", "reason=test")
-    try:
-        program = tmp_path / "attnbench"
-        program.write_text("#!/bin/sh\necho the program is broken >&2\nexit 3\n")
-        program.chmod(0o755)
-        submission = Submission(
-            cluster, tmp_path / "fleet", "--attempts", "2", "--program", str(program)
-        )
-        code, out = submission.end()
-    finally:
-        cluster.run("scontrol", "update", "nodename=node1", "state=resume")
-    assert code == 1
-    assert "node1: is drain, left out\n" in out
-    assert "node2: no whole results: 2 attempts, its log ends: the program is broken\n" in out
-    assert out.count("1 node") == 2
+def options(queue: Queue, *more: str) -> list[str]:
+    return [str(queue.folder), "--program", "/bin/true", "--poll", "0.01", *more, "--", *ARGUMENTS]
 
 
-def test_slurm_says_what_is_wrong(cluster: Cluster, tmp_path: Path) -> None:
-    submission = Submission(
-        cluster, tmp_path / "fleet", "--sbatch=--qos=nonsense,", "--sbatch=--wckeyy"
+def test_every_node_has_an_element_of_its_own(tool: Tool, queue: Queue) -> None:
+    outcome = tool(submit, *options(queue, "--at-once", "1", "--sbatch=--account=x"))
+    assert outcome.code == 0, outcome.err
+    (sbatch,) = queue.asked("sbatch")
+    assert {"--exclusive", "--nodes=1", "--mem=0", "--array=0-1%1", "--hold", "--account=x"} <= {
+        *sbatch
+    }
+    assert [*sbatch[-2:]] == ARGUMENTS
+    told = [c[2:4] for c in queue.asked("scontrol") if c[1] == "update"]
+    assert told == [("jobid=7_0", "reqnodelist=n1"), ("jobid=7_1", "reqnodelist=n2")]
+    assert queue.asked("scontrol")[-1] == ("scontrol", "release", "7")
+    assert outcome.out.startswith("2 hosts of 1 machine type.\n")
+    assert (queue.folder / "report.html").exists()
+    for node in ("n1", "n2"):
+        (session,) = read(queue.folder / f"{node}.jsonl").sessions
+        assert session.machine["node"] == node
+
+
+def test_what_is_whole_is_not_measured_again(tool: Tool, queue: Queue) -> None:
+    queue.finish("n1")
+    queue.finish("n2", end=False)
+    outcome = tool(submit, *options(queue))
+    assert outcome.code == 0
+    assert [c[3] for c in queue.asked("scontrol") if c[1] == "update"] == ["reqnodelist=n2"]
+    assert "1 node, to go on: n2\n" in outcome.err
+
+
+def test_a_node_that_stays_away_is_given_up(tool: Tool, queue: Queue) -> None:
+    def work(node: str) -> None:
+        queue.states["n2"] = "down*"
+        queue.finish(node)
+
+    queue.work = work
+    outcome = tool(submit, *options(queue, "--patience", "0.0001"))
+    assert outcome.code == 1
+    assert "n2: is down*; its job waits for it\n" in outcome.err
+    assert "n2: no whole results: it has been down* for 0.0001 minutes\n" in outcome.err
+    assert queue.queued == {}
+    assert outcome.out.startswith("1 host of 1 machine type.\n")
+
+
+def test_attempts_are_counted(tool: Tool, queue: Queue) -> None:
+    def work(node: str) -> None:
+        (queue.folder / f"{node}.log").write_text("attempt\nattnbench: no memory\n\n")
+
+    queue.work = work
+    outcome = tool(submit, *options(queue, "--attempts", "2"))
+    assert outcome.code == 1
+    assert len(queue.asked("sbatch")) == 2
+    assert "n1: no whole results: 2 attempts, its log ends: attnbench: no memory\n" in outcome.err
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_a_bad_file_is_no_result(tool: Tool, queue: Queue, kind: str) -> None:
+    """What a job left that no tool reads: the node is given up with file and line."""
+    make, message = BAD[kind]
+
+    def work(node: str) -> None:
+        if node == "n2":
+            queue.finish(node)
+        elif not (queue.folder / "n1.jsonl").exists():
+            make(queue.folder / "n1.jsonl")
+
+    queue.work = work
+    outcome = tool(submit, *options(queue, "--attempts", "2"))
+    assert outcome.code == submit.MISSING
+    said = f"; {queue.folder}/n1.jsonl{message}" if kind != "missing" else ""
+    assert f"n1: no whole results: 2 attempts{said}" in outcome.err
+    assert "Traceback" not in outcome.err
+    assert outcome.out.startswith("1 host of 1 machine type.\n")
+    assert (queue.folder / submit.REPORT).exists()
+
+
+def test_elements_without_a_node_are_cancelled(tool: Tool, queue: Queue) -> None:
+    """They are of a submission that was interrupted before it told them."""
+    queue.queued = {"3_0": ""}
+    assert tool(submit, *options(queue)).code == 0
+    assert queue.asked("scancel") == [("scancel", "3_0")]
+
+
+@pytest.mark.parametrize("refuse", ["sbatch", "scontrol", "squeue"])
+def test_what_slurm_refuses_is_said(tool: Tool, queue: Queue, refuse: str) -> None:
+    queue.refuse = refuse
+    outcome = tool(submit, *options(queue))
+    assert outcome.code == 4
+    assert outcome.err.splitlines()[-1] == f"fleet/submit: {refuse}: not today"
+    assert queue.queued == {}
+    assert queue.asked("scancel") == ([("scancel", "7")] if refuse == "scontrol" else [])
+
+
+def test_a_folder_of_another_command_is_refused(tool: Tool, queue: Queue) -> None:
+    queue.finish("n1")
+    words = [word if word != "quick" else "default" for word in options(queue)]
+    outcome = tool(submit, *words)
+    assert outcome.code == 4
+    assert "n1.jsonl: has results of another command (run --suite quick" in outcome.err
+
+
+def test_a_wrong_kernel_is_an_exit_code(tool: Tool, queue: Queue) -> None:
+    def work(node: str) -> None:
+        command = ["run", *ARGUMENTS, "--output", f"{node}.jsonl"]
+        header = sample.session(id=node, command=command)
+        sample.write(queue.folder / f"{node}.jsonl", header, sample.cell(state="failed"))
+
+    queue.work = work
+    assert tool(submit, *options(queue)).code == 2
+
+
+def test_bad_options(tool: Tool, queue: Queue) -> None:
+    for words, said in (
+        (["--attempts", "0"], "--attempts and --poll are above 0"),
+        (["--program", "/nowhere"], "/nowhere: no such program"),
+    ):
+        outcome = tool(submit, *options(queue, *words))
+        assert outcome.code == 4
+        assert said in outcome.err
+    outcome = tool(submit, *options(queue), "--output", "x")
+    assert "--output and --resume are not for attnbench here" in outcome.err
+    queue.states = {"n1": "drain"}
+    outcome = tool(submit, *options(queue))
+    assert outcome.err == (
+        "fleet/submit: n1: is drain, left out\nfleet/submit: no node to measure; sinfo shows what"
+        " there is\n"
     )
-    code, out = submission.end()
-    assert code == 4
-    assert "fleet/submit: sbatch: " in out
-    assert cluster.run("squeue", "-h").stdout == ""
+
+
+def test_states_of_files(tmp_path: Path) -> None:
+    path = tmp_path / "n.jsonl"
+    assert not state_of(path, ARGUMENTS).whole
+    path.write_text('{"schema":"attnbench.res')
+    assert not state_of(path, ARGUMENTS).whole
+    header = sample.session(command=["run", *ARGUMENTS, "--output", "n.jsonl"])
+    sample.write(path, header, sample.cell(), header | {"id": "2"})
+    assert state_of(path, ARGUMENTS).whole
+    assert state_of(path, ["--suite"]).foreign
+    before = path.read_text()
+    name_node(path, "n")
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [row["machine"]["node"] for row in rows if row["type"] == "session"] == ["n", "n"]
+    assert path.read_text().replace(',"node":"n"', "") == before

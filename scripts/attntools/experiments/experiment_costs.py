@@ -1,0 +1,270 @@
+"""Figures of experiments on time and memory."""
+
+import re
+from typing import Any
+
+import numpy as np
+from attntools.base.statistics import median_interval
+from attntools.base.units import seconds
+from attntools.experiments.experiment_rows import Row, column, doubling, parameter, rows_of, series
+from attntools.plot import style
+from attntools.plot.figures import origin, plain_log
+from attntools.results.cells import Results
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+# ---- rescale -------------------------------------------------------------------------------------
+
+
+def rescale(results: Results) -> Figure | None:
+    """Rescales per row by block size and threshold, and the time of the worst order of keys."""
+    rows = rows_of(results, "rescale", part="count")
+    timed = rows_of(results, "rescale", part="time")
+    if not rows:
+        return None
+    fig, axes = style.figure(1, 3 if timed else 2, height=3.6)
+    for ax, name, title in zip(axes, ("normal", "layer0."), ("random logits", "a real layer"),
+                               strict=False):  # fmt: skip
+        group = [r for r in rows if r["params"]["input"] == name]
+        groups = series(group, "threshold")
+        looks = style.looks(groups)
+        for threshold, line in groups.items():
+            look = looks[threshold]
+            ax.plot(parameter(line, "block"), column(line, "rescales"), color=look.colour,
+                    marker=look.marker, ls=look.line,
+                    label=f"if the maximum grew by more than $2^{{{threshold:g}}}$")  # fmt: skip
+        if group:
+            doubling(ax, parameter(group, "block"), 4)
+        ax.set_xlabel("keys in a block")
+        ax.set_title(title, fontsize=9)
+        ax.set_ylim(0, None)
+    axes[0].set_ylabel("rescales per row")
+    style.legend(fig, axes[:1], columns=2)
+    if timed:
+        _order_times(axes[2], timed)
+    style.source(fig, origin(results))
+    return fig
+
+
+def _order_times(ax: Axes, rows: list[Row]) -> None:
+    """Ratios of times with their intervals."""
+    shown = [r for r in rows if r["params"]["input"] != "descending"]
+    for y, row in enumerate(shown):
+        ratio, interval = row["values"]["ratio"], row["values"]["ci95"]
+        ax.plot(ratio, y, "o", color=style.COLOURS[0])
+        if interval:
+            ax.plot(interval, [y, y], color=style.COLOURS[0])
+    names = [f"{r['params']['kernel']}, {r['params']['input']}" for r in shown]
+    ax.set_yticks(range(len(names)), names, fontsize=7)
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    ax.axvline(1, color=style.INK, lw=1)
+    ax.set_xlabel("time / descending")
+    ax.set_title("what the order costs", fontsize=9)
+
+
+# ---- memory --------------------------------------------------------------------------------------
+
+
+def memory(results: Results) -> Figure | None:
+    """Workspace, operands and results over S, with and without weights."""
+    rows = rows_of(results, "memory")
+    if not rows:
+        return None
+    looks = style.looks(row["params"]["kernel"] for row in rows)
+    fig, axes = style.figure(1, 2, height=3.8, share_y=True)
+    titles = {"o": "outputs only", "o+weights": "outputs and weights"}
+    for ax, (outputs, title) in zip(axes, titles.items(), strict=True):
+        group = [r for r in rows if r["params"]["outputs"] == outputs]
+        for kernel, line in series(group, "kernel").items():
+            look = looks[kernel]
+            total = column(line, "workspace_bytes") + column(line, "operand_bytes")
+            ax.plot(parameter(line, "s"), total / 1e6, color=look.colour, marker=look.marker,
+                    ls=look.line, label=kernel, ms=4)  # fmt: skip
+        doubling(ax, parameter(rows, "s"), 6)
+        ax.set_yscale("log")
+        ax.set_xlabel("queries and keys")
+        ax.set_title(title)
+    axes[0].set_ylabel("operands, results and workspace, MB")
+    style.legend(fig, axes)
+    style.source(fig, origin(results))
+    return fig
+
+
+# ---- layer ---------------------------------------------------------------------------------------
+
+
+def layer(results: Results) -> Figure | None:
+    """Share of attention in a layer's time over S, a line per width."""
+    rows = rows_of(results, "layer", part="time")
+    if not rows:
+        return None
+    fig, (ax,) = style.figure(height=3.8)
+    widths = series(rows, "d_model")
+    looks = style.looks(widths)
+    for width, line in widths.items():
+        look, share = looks[width], 100 * column(line, "attention_share")
+        interval = 100 * np.array([r["values"]["ci95"] for r in line], dtype=float).T
+        ax.errorbar(parameter(line, "s"), share, abs(interval - share), color=look.colour,
+                    marker=look.marker, ls=look.line, capsize=2,
+                    label=f"$d_{{model}}$ = {width}")  # fmt: skip
+    ax.axhline(50, color=style.INK, lw=1)
+    doubling(ax, parameter(rows, "s"))
+    ax.set_ylim(0, 100)
+    ax.set_xlabel("tokens S")
+    ax.set_ylabel("attention's share of the layer's time, %")
+    style.legend(fig, [ax])
+    threads = rows[0]["params"]["threads"]
+    style.source(fig, f"the rest: projections · {threads} threads · {origin(results)}")
+    return fig
+
+
+# ---- scaling -------------------------------------------------------------------------------------
+
+
+def scaling(results: Results) -> Figure | None:
+    """Time over S, speed-up over threads, time of a sequence over the batch."""
+    rows = rows_of(results, "scaling")
+    rows = [r for r in rows if r["values"]["median_s"] is not None]
+    if not rows:
+        return None
+    looks = style.looks(r["params"]["kernel"] for r in rows)
+    fig, axes = style.figure(1, 3, height=3.6)
+    draws = (("length", _over_length), ("threads", _over_threads), ("batch", _over_batch))
+    for ax, (part, draw) in zip(axes, draws, strict=True):
+        here = [r for r in rows if r["params"]["part"] == part]
+        for kernel, line in series(here, "kernel").items():
+            look = looks[kernel]
+            draw(ax, line, color=look.colour, marker=look.marker, ls=look.line, label=kernel)
+        if here and part != "threads":
+            doubling(ax, parameter(here, "s" if part == "length" else "batch"), 4)
+        ax.autoscale()
+    _square(axes[0], [r for r in rows if r["params"]["part"] == "length"])
+    _ideal(axes[1], [r for r in rows if r["params"]["part"] == "threads"])
+    plain_log(axes[0], "y", seconds)
+    axes[0].set_title("time over S")
+    axes[0].set_xlabel("queries and keys S")
+    axes[1].set_title("times as fast as one thread")
+    axes[1].set_xlabel("threads")
+    axes[2].set_title("time per sequence")
+    axes[2].set_xlabel("sequences in a batch")
+    axes[2].yaxis.set_major_formatter(FuncFormatter(lambda x, _: seconds(x) if x else "0"))
+    axes[2].set_ylim(0, None)
+    style.legend(fig, axes)
+    params = rows[0]["params"]
+    style.source(fig, f"{params['heads']} heads, d = {params['d']} · {origin(results)}")
+    return fig
+
+
+def _bars(rows: list[Row], divisor: np.ndarray | float = 1) -> tuple[np.ndarray, np.ndarray]:
+    """Medians and the lengths of their intervals' arms, each over the divisor."""
+    middle = column(rows, "median_s")
+    spans = [r["values"]["ci95_s"] or [r["values"]["median_s"]] * 2 for r in rows]
+    return middle / divisor, abs(np.array(spans).T - middle) / divisor
+
+
+def _over_length(ax: Axes, rows: list[Row], **look: Any) -> None:
+    """Medians with intervals."""
+    middle, arms = _bars(rows)
+    ax.errorbar(parameter(rows, "s"), middle, arms, capsize=2, **look)
+
+
+def _square(ax: Axes, rows: list[Row]) -> None:
+    """A line of slope 2 below the last times."""
+    s = np.unique(parameter(rows, "s"))[-2:]
+    if len(s) == 2:
+        last = min(r["values"]["median_s"] for r in rows if r["params"]["s"] == s[-1])
+        square = last * (s / s[-1]) ** 2 / 3
+        ax.plot(s, square, color=style.INK, lw=1)
+        ax.annotate("S²", (s[-1], square[-1]), fontsize=8, xytext=(-6, -14),
+                    textcoords="offset points")  # fmt: skip
+
+
+def _ideal(ax: Axes, rows: list[Row]) -> None:
+    """The line of an ideal speed-up: as many times as fast as there are threads."""
+    threads = np.unique(parameter(rows, "threads"))
+    if len(threads):
+        ax.plot(threads[[0, -1]], threads[[0, -1]], "--", color=style.INK, lw=1, label="ideal",
+                zorder=3)  # fmt: skip
+        ax.set_xticks(threads)
+    ax.set_ylim(0, None)
+
+
+def _over_threads(ax: Axes, rows: list[Row], **look: Any) -> None:
+    """Speed-up by launches of the same round, with its interval."""
+    one = next((r for r in rows if r["params"]["threads"] == 1), None)
+    if not one:
+        return
+    threads = parameter(rows, "threads")
+    pairs = [_speedups(one, row) for row in rows]
+    middle = np.array([np.median(p) for p in pairs])
+    spans = np.array([median_interval(p) for p in pairs], dtype=float).T
+    spans = np.where(np.isfinite(spans), spans, middle)
+    ax.errorbar(threads, middle, abs(spans - middle), capsize=2, **look)
+
+
+def _speedups(one: Row, row: Row) -> np.ndarray:
+    """One thread's time over this row's, round by round."""
+    pairs = zip(one["values"]["launch_medians_s"], row["values"]["launch_medians_s"], strict=False)
+    return np.array([a / b for a, b in pairs])
+
+
+def _over_batch(ax: Axes, rows: list[Row], **look: Any) -> None:
+    batch = parameter(rows, "batch")
+    middle, arms = _bars(rows, batch)
+    ax.errorbar(batch, middle, arms, capsize=2, **look)
+
+
+# ---- tiles ---------------------------------------------------------------------------------------
+
+TILE = re.compile(r"flash_k(\d+)_q(\d+)$")
+
+
+def tiles(results: Results) -> Figure | None:
+    """Share of the multiply-add rate by queries and keys of flash's blocks, a map per dimension."""
+    rows = [r for r in rows_of(results, "tiles") if r["values"]["fraction_of_fma"] is not None]
+    sizes = {size for r in rows if (size := _size(r))}
+    if not sizes:
+        return None
+    keys, queries = (sorted({size[i] for size in sizes}) for i in (0, 1))
+    dims = series(rows, "d")
+    shares = 100 * column([r for r in rows if _size(r)], "fraction_of_fma")
+    fig, axes = style.figure(1, len(dims), height=1.5 + 0.45 * len(keys))
+    for ax, (d, group) in zip(axes, dims.items(), strict=True):
+        share = np.full((len(keys), len(queries)), np.nan)
+        for row in group:
+            if size := _size(row):
+                at = keys.index(size[0]), queries.index(size[1])
+                share[at] = 100 * row["values"]["fraction_of_fma"]
+                text = f"{share[at]:.1f}\n{_half(row)}"
+                light = share[at] > (shares.min() + shares.max()) / 2
+                ax.text(at[1], at[0], text, ha="center", va="center", fontsize=7,
+                        color="k" if light else "w")  # fmt: skip
+        image = ax.imshow(share, cmap=style.SEQUENTIAL, vmin=shares.min(), vmax=shares.max(),
+                          aspect="auto")  # fmt: skip
+        itself = [r for r in group if not _size(r)]
+        known = f" (flash: {100 * itself[0]['values']['fraction_of_fma']:.1f})" if itself else ""
+        ax.set_title(f"d = {d}{known}")
+        ax.set_xticks(range(len(queries)), queries)
+        ax.set_yticks(range(len(keys)), keys)
+        ax.set_xlabel("queries of a block")
+        ax.grid(visible=False)
+    axes[0].set_ylabel("keys of a block")
+    fig.colorbar(image, ax=axes, pad=0.01, label="% of the multiply-add rate")
+    style.source(fig, origin(results))
+    return fig
+
+
+def _size(row: Row) -> tuple[int, int] | None:
+    """Keys and queries of a block by the kernel's name; None of flash itself."""
+    match = TILE.match(row["params"]["kernel"])
+    return (int(match[1]), int(match[2])) if match else None
+
+
+def _half(row: Row) -> str:
+    """Half of the interval, in percent of the multiply-add rate."""
+    values = row["values"]
+    if not values["ci95_s"]:
+        return ""
+    lo, hi = values["ci95_s"]
+    return f"±{100 * values['fraction_of_fma'] * (hi - lo) / 2 / values['median_s']:.1f}"

@@ -1,0 +1,136 @@
+"""The figure of the experiment linear: layouts of weights, and what they begin with."""
+
+import numpy as np
+from attntools.base.statistics import median_interval
+from attntools.experiments.experiment_rows import Row, column, doubling, parameter, rows_of, series
+from attntools.plot import style
+from attntools.plot.figures import origin
+from attntools.results.cells import Results
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+WAYS = {
+    "gemm": "by the library (sgemm)",
+    "dot": "loop, dot products",
+    "axpy": "loop, rows added",
+}
+INITS = {"linear": ("Linear, ±1/√d", 0.8), "rand": ("torch.rand, [0, 1)", 0.2)}  # text, height
+TOKENS = 64  # of the part init
+
+Product = tuple[int, int, int]  # d_in, d_out, tokens
+
+
+def _tokens(count: int) -> str:
+    return f"{count} token{'s' if count > 1 else ''}"
+
+
+def speedups(rows: list[Row], way: str) -> dict[Product, np.ndarray]:
+    """How many times as fast Linear's layout was, launch by launch."""
+    found: dict[Product, list[float]] = {}
+    for row in rows:
+        p = row["params"]
+        if way in row["values"]:
+            parameter_s, linear_s = row["values"][way]
+            product = (p["d_in"], p["d_out"], p["tokens"])
+            found.setdefault(product, []).append(parameter_s / linear_s)
+    return {product: np.array(ratios) for product, ratios in found.items()}
+
+
+def _over_width(ax: Axes, ratios: dict[Product, np.ndarray]) -> None:
+    """Of square weights, a line for each number of tokens."""
+    looks = style.looks(_tokens(tokens) for _, _, tokens in ratios)
+    for tokens, look in looks.items():
+        line = {i: r for (i, o, t), r in ratios.items() if i == o and _tokens(t) == tokens}
+        middle = np.array([np.median(r) for r in line.values()])
+        ends = np.array([median_interval(r) for r in line.values()], dtype=float).T
+        ends = np.where(np.isfinite(ends), ends, middle)
+        ax.errorbar(list(line), middle, abs(ends - middle), color=look.colour, marker=look.marker,
+                    ls=look.line, capsize=2, ms=4, label=tokens)  # fmt: skip
+    ax.axhline(1, color=style.INK, lw=1)
+    doubling(ax, (i for i, o, _ in ratios if i == o))
+    ax.set_yscale("log", base=2)
+    ax.tick_params(axis="x", labelsize=7)
+    ax.set_xlabel("d")
+
+
+def _times(axes: list[Axes], rows: list[Row]) -> None:
+    """A panel for each way, on one scale."""
+    for ax, (way, title) in zip(axes, WAYS.items(), strict=True):
+        _over_width(ax, speedups(rows, way))
+        ax.set_title(title, fontsize=9)
+    ends = np.array([ax.get_ylim() for ax in axes])
+    ticks = 2.0 ** np.arange(np.floor(np.log2(ends.min())), np.ceil(np.log2(ends.max())) + 1)
+    for ax in axes:
+        ax.set_ylim(ends.min(), ends.max())
+        ax.yaxis.set_major_locator(FixedLocator(ticks))
+        ax.yaxis.set_minor_locator(NullLocator())
+        ax.yaxis.set_major_formatter(
+            FuncFormatter(lambda x, _: f"{x:g}" if x >= 1 else f"1/{1 / x:g}")
+        )
+    axes[0].set_ylabel("times as fast with\nLinear's layout")
+
+
+def _maps(axes: list[Axes], ratios: dict[Product, np.ndarray]) -> None:
+    """Every d_in by d_out, of the fewest tokens and of the most, in the same colours."""
+    ins, outs, tokens = (sorted({product[i] for product in ratios}) for i in range(3))
+    shown = dict.fromkeys((tokens[0], tokens[-1]))
+    logs = {t: np.log2([[np.median(ratios[i, o, t]) for o in outs] for i in ins]) for t in shown}
+    far = max(0.1, *(abs(share).max() for share in logs.values()))
+    for ax in axes[len(logs) :]:
+        ax.set_visible(False)
+    for ax, (count, share) in zip(axes, logs.items(), strict=False):
+        ax.imshow(share, cmap="PuOr", vmin=-far, vmax=far, aspect="auto")
+        for i, o in np.ndindex(share.shape):
+            light = abs(share[i, o]) < 0.6 * far
+            ax.text(o, i, f"{2 ** share[i, o]:.2f}", ha="center", va="center", fontsize=7,
+                    color="k" if light else "w")  # fmt: skip
+        ax.set_xticks(range(len(outs)), outs, fontsize=7)
+        ax.set_yticks(range(len(ins)), ins, fontsize=7)
+        ax.set_xlabel("d_out")
+        ax.set_ylabel("d_in")
+        ax.grid(visible=False)
+        ax.set_title(f"sgemm, {_tokens(count)}", fontsize=9)
+
+
+def _init(ax: Axes, rows: list[Row]) -> None:
+    """Keys in use over d, by what the weights begin with."""
+    looks = style.looks(INITS)
+    for init, line in series(rows, "init").items():
+        for given, marked in series(line, "input").items():
+            look = looks[init]
+            face = look.colour if given == "normal" else "white"
+            ax.plot(parameter(marked, "d"), column(marked, "effective_keys"), color=look.colour,
+                    marker=look.marker, mfc=face, ls="-" if given == "normal" else ":",
+                    ms=4)  # fmt: skip
+        text, height = INITS[init]
+        ax.text(0.98, height, text, fontsize=8, ha="right", va="center", color=looks[init].colour,
+                transform=ax.transAxes)  # fmt: skip
+    doubling(ax, parameter(rows, "d"))
+    ax.tick_params(axis="x", labelsize=7)
+    ax.set_ylim(0, TOKENS * 1.05)
+    ax.set_xlabel("d")
+    ax.set_ylabel(f"keys in use, of {TOKENS}")
+    ax.set_title("behind fresh weights", fontsize=9)
+
+
+def linear(results: Results) -> Figure | None:
+    """Speed-up by way, tokens and width; keys in use behind what each layer begins with."""
+    timed, init = (rows_of(results, "linear", part=part) for part in ("time", "init"))
+    if not timed and not init:
+        return None
+    if not timed:
+        fig, (ax,) = style.figure(height=3)
+        _init(ax, init)
+    else:
+        fig, axes = style.figure(2, 3, height=5.6)
+        _times(axes[:3], timed)
+        _maps(axes[3:5], speedups(timed, "gemm"))
+        if init:
+            _init(axes[5], init)
+        else:
+            axes[5].set_visible(False)
+        style.legend(fig, axes[:1])
+    note = "dotted: uniform tokens, else normal · " if init else ""
+    style.source(fig, f"{note}one thread · {origin(results)}")
+    return fig

@@ -1,0 +1,145 @@
+"""Figures of experiments on logits and softmax: variance, softmax, saturation."""
+
+import numpy as np
+from attntools.experiments.experiment_rows import Row, column, doubling, parameter, rows_of, series
+from attntools.plot import style
+from attntools.plot.figures import origin, plain_log
+from attntools.results.cells import Results
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+# How scales are written on paper.
+SCALES = {"1": "1", "d^-1/4": "$d^{-1/4}$", "d^-1/2": "$1/\\sqrt{d}$", "1/d": "$1/d$"}
+
+
+# ---- variance ------------------------------------------------------------------------------------
+
+
+def variance(results: Results) -> Figure | None:
+    """var(q.k) and var(q.k)/d over d, with the exact values and the published ones."""
+    rows = rows_of(results, "variance", part="sweep")
+    if not rows:
+        return None
+    real = rows_of(results, "variance", part="real")
+    fig, axes = style.figure(1, 3 if real else 2, height=3.8)
+    groups = series(rows, "input")
+    looks = style.looks(groups)
+    for name, group in groups.items():
+        look, d = looks[name], parameter(group, "d")
+        for ax, value, exact in zip(
+            axes[:2], ("variance", "scaled"), ("theory", "scaled_theory"), strict=True
+        ):
+            interval = np.array(
+                [r["values"]["ci95" if value == "variance" else "scaled_ci95"] for r in group]
+            ).T
+            middle = column(group, value)
+            ax.plot(d, column(group, exact), color=look.colour, lw=1, alpha=0.6)
+            ax.errorbar(d, middle, abs(interval - middle), fmt=look.marker, color=look.colour,
+                        capsize=2, label=name, ms=4)  # fmt: skip
+    published = rows_of(results, "variance", part="published")
+    for ax, key in zip(axes[:2], ("before", "after"), strict=True):
+        if published:
+            ax.plot(parameter(published, "d"), column(published, key), "x", color=style.INK,
+                    ms=8, mew=1.6, label="published")  # fmt: skip
+        doubling(ax, parameter(rows, "d"), 4 if real else 8)
+        ax.set_xlabel("dimension d")
+    plain_log(axes[0], "y")
+    axes[0].set_title("var(q·k)")
+    axes[1].set_title("var(q·k / √d)")
+    axes[1].set_ylim(0, None)
+    if real:
+        _real_heads(axes[2], real)
+    style.legend(fig, axes, columns=4)
+    style.source(fig, f"lines: exact; bars: 95 % intervals · {origin(results)}")
+    return fig
+
+
+def _real_heads(ax: Axes, rows: list[Row]) -> None:
+    """Scaled variances of a transformer's heads, and what independent dimensions would give."""
+    y = np.arange(len(rows))
+    middle = column(rows, "scaled")
+    spans = np.array([r["values"]["scaled_ci95"] for r in rows], dtype=float).T
+    ax.errorbar(middle, y, xerr=abs(spans - middle), fmt="o", color=style.INK, capsize=2, ms=4,
+                label="a head of MiniLM")  # fmt: skip
+    ax.plot(column(rows, "scaled_independent"), y, "|", color=style.INK, ms=8,
+            label="if dimensions were independent")  # fmt: skip
+    ax.axvline(1, color=style.FAINT, lw=1)
+    names = [f"{r['params']['prefix']}{r['params']['head']}" for r in rows]
+    ax.set_yticks(y, [name.replace("layer", "layer ").replace(".", ", head ") for name in names],
+                  fontsize=7)  # fmt: skip
+    ax.set_ylim(len(rows) - 0.5, -0.5)
+    plain_log(ax, "x")
+    ax.set_title("var(q·k / √d), trained")
+    ax.grid(visible=False, axis="y")
+
+
+# ---- softmax -------------------------------------------------------------------------------------
+
+
+def _logits(row: Row) -> str:
+    keys = row["params"].get("keys")
+    return f"{keys} {row['params']['input']} logits" if keys else "the published 5 logits"
+
+
+def softmax(results: Results) -> Figure | None:
+    """What a multiplier does to softmax: keys in use, Jacobian, gradient."""
+    rows = rows_of(results, "softmax", part="multiplier")
+    if not rows:
+        return None
+    panels = (
+        ("largest", "largest weight"),
+        ("jacobian", "norm of the Jacobian"),
+        ("gradient", "gradient to the logits"),
+    )
+    fig, axes = style.figure(1, 3, height=3.4)
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(_logits(row), []).append(row)
+    looks = style.looks(groups)
+    for ax, (value, title) in zip(axes, panels, strict=True):
+        for name, group in groups.items():
+            look = looks[name]
+            ax.plot(parameter(group, "multiplier"), column(group, value), color=look.colour,
+                    marker=look.marker, ls=look.line, label=name)  # fmt: skip
+        doubling(ax, parameter(rows, "multiplier"), 6)
+        ax.set_xlabel("multiplier of the logits")
+        ax.set_title(title, fontsize=9)
+    axes[0].set_ylim(0, 1.02)
+    axes[1].set_ylim(0, None)
+    axes[2].set_yscale("log")
+    style.legend(fig, axes[:1], columns=3)
+    style.source(fig, origin(results))
+    return fig
+
+
+# ---- saturation ----------------------------------------------------------------------------------
+
+
+def saturation(results: Results) -> Figure | None:
+    """Keys in use, gradient and dead rows over d, a line per scale, for normal inputs."""
+    rows = rows_of(results, "saturation", part="random", input="normal")
+    rows = rows or rows_of(results, "saturation", part="random")
+    rows = [r for r in rows if r["params"]["input"] == rows[0]["params"]["input"]]
+    if not rows:
+        return None
+    fig, axes = style.figure(1, 3, height=3.4)
+    groups = series(rows, "scale")
+    looks = style.looks(groups)
+    panels = (("effective_keys", "keys in use"), ("gradient", "gradient to a query"),
+              ("dead", "rows that do not learn, %"))  # fmt: skip
+    for ax, (value, title) in zip(axes, panels, strict=True):
+        for name, group in groups.items():
+            look, factor = looks[name], 100 if value == "dead" else 1
+            ax.plot(parameter(group, "d"), factor * column(group, value), color=look.colour,
+                    marker=look.marker, ls=look.line,
+                    label=f"scale {SCALES.get(name, name)}")  # fmt: skip
+        doubling(ax, parameter(rows, "d"), 7)
+        ax.set_xlabel("dimension d")
+        ax.set_title(title, fontsize=9)
+    plain_log(axes[0], "y")
+    plain_log(axes[1], "y")
+    axes[2].set_ylim(0, 100)
+    params = rows[0]["params"]
+    style.legend(fig, axes[:1])
+    style.source(fig, f"{params['keys']} {params['input']} keys · {origin(results)}")
+    return fig

@@ -1,0 +1,325 @@
+"""Says whether one build is slower than another, on this machine, now.
+
+    scripts/gate --base origin/main --new HEAD
+    scripts/gate --base OLD/attnbench --new NEW/attnbench --suite quick --kernel flash
+
+BASE and NEW are commits (built in a git worktree; the programs of the last 20 are kept in
+$XDG_CACHE_HOME/attnbench/gate), programs or build folders; or shared objects, OLD/mine.so and
+NEW/mine.so: then this tree's build is run with each as its --plugin.  Both are
+launched in pairs, base new new base, and each pair gives ln(new / base) of every cell, from the 5th
+percentile of each launch's samples, since what disturbs a launch only adds time.  A cell is
+SLOWER if the sign-test interval of their median lies above 0, also with all cells considered
+(Holm), and the median is above the threshold: the larger of --threshold and what launches of one
+build differ by in this very session; and if all that holds again on fresh pairs.  A cell whose 99 %
+interval holds the threshold is undecided: it gets as many pairs again, and all of them count,
+--sessions times at most, and not after --patience seconds.  One that is still undecided then may
+be slower by more than the threshold: then the answer is 3, not 0, unless --noise-limit allows
+for it.
+
+    scripts/gate --base origin/main --new HEAD --metric instructions
+
+compares the instructions of a call instead, counted under valgrind (see scripts/icount).  They are
+exact: no pairs, no noise; for machines that are too noisy for time.
+
+Rivals (other people's libraries, gemm among them) are left out: no commit makes those slower.
+
+Exit codes: 0 no regression, 1 confirmed regression, 2 the new build computes something wrong,
+3 too noisy to tell, 4 usage, input or output, 5 the base is missing, does not build, is wrong or
+incomparable, 6 the new commit does not build, 7 as --fail-on asks for.  A summary goes to --output
+FILE in each case.
+"""
+
+import argparse
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from attntools.base.cli import Exit, ToolError, guard, parser, refuse_over, say, scratch_folder
+from attntools.base.files import OutputError, refuse_unwritable, write_text
+from attntools.compare.comparable import incomparable
+from attntools.compare.compare import percentage
+from attntools.compare.comparison import THRESHOLD, Verdict
+from attntools.gate import gate_junit, icount, selection
+from attntools.gate.gate_builds import Build, build, left_out
+from attntools.gate.gate_instructions import count_pairs, instead_of_counters
+from attntools.gate.gate_pace import Progress, estimate, progress
+from attntools.gate.gate_pairs import NEW, Collected, Plan, Samples, pilot, wrong_in
+from attntools.gate.gate_sessions import Patience, run_until_clear
+from attntools.gate.gate_summary import Outcome, markdown, no_answer
+from attntools.gate.gating import counts_instructions, explain, judge, standing, too_noisy
+from attntools.results.cells import RIVALS, Identity, Results
+
+TOOL = "gate"
+PAIRS = 20
+SESSIONS = 15
+PATIENCE_S = 150.0
+METRICS = ("time", "instructions")
+# The kernels that a commit can make slower, where --kernel does not say which.
+GATED = "ours,textbook"
+
+
+def add_to(p: argparse.ArgumentParser) -> None:
+    """Adds the options that say what is gated, and how."""
+    selection.add_to(p)
+    selection.add_memory_to(p)
+    p.add_argument("--metric", choices=METRICS, default="time")
+    p.add_argument("-n", "--pairs", type=pair_count, default=PAIRS, metavar="N", help="20")
+    p.add_argument("--sessions", type=int, default=SESSIONS, metavar="N", help="15")
+    p.add_argument("--patience", type=float, default=PATIENCE_S, metavar="S", help="150")
+    p.add_argument("--threshold", type=percentage, default=THRESHOLD, metavar="P", help="2 %%")
+    p.add_argument(
+        "--noise-limit", type=percentage, metavar="P",
+        help="a slow-down of this size must be ruled out, else the answer is 3 (the threshold)",
+    )  # fmt: skip
+    p.add_argument("--sample-s", type=float, default=0.02, help="sampling time of a launch (0.02)")
+    p.add_argument(
+        "--fail-on", choices=("removed",),
+        help="exit with 7 where a cell of the base, such as a renamed kernel's, is not in NEW",
+    )  # fmt: skip
+    p.add_argument("--seed", type=int, default=1)
+    p.add_argument("--allow", action="append", default=[], choices=("build",))
+    p.add_argument("--output", default="-", metavar="FILE", help="the summary, Markdown")
+
+
+def parse(p: argparse.ArgumentParser, argv: Sequence[str] | None) -> argparse.Namespace:
+    """Parses a command line that has the options of add_to()."""
+    options = p.parse_args(argv)
+    if options.metric == "instructions" and (options.memory or options.huge_pages):
+        p.error("instructions do not depend on --memory and --huge-pages")
+    if options.noise_limit is None:
+        options.noise_limit = options.threshold
+    return options
+
+
+def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
+    """Parses the gate's own."""
+    p = parser(TOOL, __doc__)
+    p.add_argument("--base", required=True, metavar="REF|BUILD")
+    p.add_argument("--new", required=True, metavar="REF|BUILD")
+    p.add_argument("--junit", metavar="FILE", help="the same as JUnit XML, one test per cell")
+    p.add_argument(
+        "--dry-run", action="store_true", help="build, check, say how long it takes, and end"
+    )
+    add_to(p)
+    return parse(p, argv)
+
+
+def pair_count(text: str) -> int:
+    """Whole blocks of two pairs, and at least 6 pairs, which is what an interval needs."""
+    count = int(text)
+    if count < 6 or count % 2:
+        raise argparse.ArgumentTypeError(
+            "pairs come by two (base new, new base), and 6 are the fewest that give an interval"
+        )
+    return count
+
+
+def leave_out_rivals(base: Results, new: Results) -> None:
+    """Drops the cells of other people's libraries: no commit of ours makes those slower."""
+    rivals = {i for side in (base, new) for i, c in side.cells.items() if c.group == RIVALS}
+    for side in (base, new):
+        side.cells = {i: c for i, c in side.cells.items() if i not in rivals}
+    if rivals:
+        say(TOOL, f"{len(rivals)} cells of rivals are left out")
+
+
+def matched(base: Results, new: Results, outcome: Outcome) -> list[Identity]:
+    """The cells that can be compared; what cannot is written into the outcome."""
+    outcome.wrong = wrong_in(new)
+    outcome.base_wrong = wrong_in(base)
+    outcome.wrong = {i: w for i, w in outcome.wrong.items() if i not in outcome.base_wrong}
+    first, second = ({c.identity for c in side.right} for side in (base, new))
+    outcome.new_only = sorted(second - first - outcome.base_wrong.keys())
+    outcome.base_only = sorted(first - second - outcome.wrong.keys())
+    return [c.identity for c in new.right if c.identity in first]
+
+
+def take_failures(collected: Collected, outcome: Outcome) -> None:
+    """Launches that went wrong while pairs were run."""
+    for failure in collected.failures:
+        side = outcome.wrong if failure.side == NEW else outcome.base_wrong
+        side.setdefault(failure.identity, failure.why)
+
+
+def measure(
+    plan: Plan, cells: Sequence[Identity], what: str, options: argparse.Namespace
+) -> Collected:
+    """Pairs of launches of each cell, more where they leave the answer open."""
+    start = time.monotonic()
+    patience = Patience(max(1, options.sessions), options.patience)
+
+    def tell(count: int) -> Progress:
+        return progress(f"{what}, blocks of {count} cells", start)
+
+    return run_until_clear(plan, cells, options.pairs, options.threshold, patience, tell)
+
+
+def confirm(plan: Plan, outcome: Outcome, options: argparse.Namespace) -> None:
+    """Judges the suspects again, on fresh pairs; the others' verdict stands."""
+    suspects = [j.identity for j in outcome.judged if j.verdict is Verdict.SLOWER]
+    if not suspects:
+        return
+    say(TOOL, f"{len(suspects)} cells look slower; confirming on fresh pairs")
+    fresh = Plan(plan.builds, plan.folder, plan.sample_s, plan.seed + 10**6)
+    again = measure(fresh, suspects, "confirming", options)
+    take_failures(again, outcome)
+    outcome.again = judge(again.samples, options.threshold)
+    outcome.confirmed = [j for j in outcome.again if j.verdict is Verdict.SLOWER]
+    outcome.causes = {
+        j.identity: causes(plan, j.identity, again.samples[j.identity]) for j in outcome.confirmed
+    }
+
+
+def causes(plan: Plan, identity: Identity, samples: Samples) -> list[str]:
+    """What changed in a cell that became slower, by the counters of its fresh pairs."""
+    said = explain(samples)
+    if not counts_instructions(samples):
+        say(TOOL, "no counters on this machine; counting instructions under callgrind")
+        said.append(instead_of_counters(plan.builds, identity, plan.folder))
+    return said
+
+
+def decide(outcome: Outcome, noise_limit: float, fail_on: str | None = None) -> Exit:
+    """The exit code: that of the first condition that holds."""
+    if outcome.wrong:
+        return Exit.WRONG_RESULT
+    if outcome.slower():
+        return Exit.REGRESSION
+    if outcome.base_only and fail_on:
+        return Exit.REMOVED
+    if not outcome.cells() or outcome.base_wrong:
+        return Exit.INCOMPARABLE
+    if any(too_noisy(j, noise_limit) for j in standing(outcome.judged, outcome.again)):
+        return Exit.TOO_NOISY
+    return Exit.OK
+
+
+def compare_times(
+    plan: Plan, cells: Sequence[Identity], outcome: Outcome, options: argparse.Namespace
+) -> None:
+    """Runs pairs of launches, judges, confirms."""
+    if not cells:  # all of them are wrong, or on one side alone
+        return
+    say(TOOL, f"{len(cells)} cells, {options.pairs} pairs of launches each")
+    collected = measure(plan, cells, "pairs", options)
+    take_failures(collected, outcome)
+    outcome.judged = judge(collected.samples, options.threshold)
+    confirm(plan, outcome, options)
+
+
+def compare_instructions(
+    plan: Plan, cells: Sequence[Identity], outcome: Outcome, options: argparse.Namespace
+) -> None:
+    """Counts both builds."""
+    say(TOOL, f"{len(cells)} cells, counted under callgrind")
+    tell = progress("counted", time.monotonic())
+    outcome.counted = count_pairs(plan.builds, cells, options.threshold, plan.folder, tell)
+
+
+def doubts(base: Build, new: Build) -> list[str]:
+    """Why a gate may not compare what its user has in mind."""
+    said = []
+    if base.digests() == new.digests():
+        said.append("base and new are the same program to the byte: nothing can be found")
+    changed = left_out(new)
+    if changed:
+        more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
+        said.append(f"uncommitted changes are not in {new.label}: {changed[0]}{more}")
+    return said
+
+
+@dataclass
+class Prepared:
+    """What a gate compares: both sides have run and been checked once."""
+
+    plan: Plan
+    cells: list[Identity]
+    outcome: Outcome
+
+
+def prepare(options: argparse.Namespace, folder: Path) -> Prepared:
+    """Builds both sides and runs each cell once."""
+    start = time.monotonic()
+    base, new = (
+        replace(build(side, text, folder), plugins=tuple(options.plugin))
+        for side, text in (("base", options.base), ("new", options.new))
+    )
+    if base.compared and new.compared:
+        options.kernel = options.kernel or "plugins"
+    plan = Plan((base, new), folder, options.sample_s, options.seed)
+    outcome = Outcome(base.label, new.label, options.pairs, options.threshold)
+    outcome.building_s = time.monotonic() - start
+    outcome.doubts = doubts(base, new)
+    for doubt in outcome.doubts:
+        say(TOOL, doubt)
+    if options.metric == "instructions":
+        counted = {"kernel": GATED} | icount.defaults(options, new.program)
+        command = ["check", *selection.words(options, **counted)]
+    else:
+        chosen = selection.words(options, kernel=GATED)
+        chosen += selection.memory_words(options.memory, huge_pages=options.huge_pages)
+        command = ["run", "--launches", "1", "--seconds", "1", *chosen]
+    first, second = pilot(plan, command)
+    leave_out_rivals(first, second)
+    reasons = incomparable([first, second], options.allow)
+    if reasons:
+        raise ToolError("; ".join(reasons), Exit.INCOMPARABLE)
+    outcome.machine = first.sessions[0].machine
+    outcome.build = second.sessions[0].build_text()
+    cells = matched(first, second, outcome)
+    if not (cells or outcome.wrong or outcome.base_wrong or outcome.new_only or outcome.base_only):
+        raise ToolError("the selection has no cell that either build can run")
+    return Prepared(plan, cells, outcome)
+
+
+def gate(options: argparse.Namespace, folder: Path) -> Outcome:
+    """Builds, runs, judges, confirms."""
+    start = time.monotonic()
+    p = prepare(options, folder)
+    compare = compare_instructions if options.metric == "instructions" else compare_times
+    compare(p.plan, p.cells, p.outcome, options)
+    p.outcome.code = decide(p.outcome, options.noise_limit, options.fail_on)
+    p.outcome.noise_limit = options.noise_limit
+    p.outcome.seconds = time.monotonic() - start
+    return p.outcome
+
+
+def dry_run(options: argparse.Namespace) -> int:
+    """Says how long the gate would take."""
+    with scratch_folder("attnbench-gate-") as folder:
+        p = prepare(options, folder)
+        print(estimate(p.plan, p.cells, options) if p.cells else "no cells to compare")
+    return Exit.OK
+
+
+def run(argv: Sequence[str] | None = None) -> int:
+    """The tool."""
+    options = arguments(argv)
+    if options.dry_run:
+        return dry_run(options)
+    refuse_over(options.output, [options.base, options.new, *options.plugin])
+    try:
+        for path in filter(None, (options.output, options.junit)):
+            refuse_unwritable(path)
+        try:
+            with scratch_folder("attnbench-gate-") as folder:
+                outcome = gate(options, folder)
+        except ToolError as wrong:
+            if options.output != "-":  # standard error has it already
+                write_text(options.output, no_answer(str(wrong)))
+            if options.junit:
+                write_text(options.junit, gate_junit.no_answer(str(wrong)))
+            raise
+        write_text(options.output, markdown(outcome))
+        if options.junit:
+            write_text(options.junit, gate_junit.junit(outcome))
+    except OutputError as wrong:  # the tools' usual code for this means "too noisy" here
+        raise ToolError(f"{wrong.filename}: {wrong.strerror}") from None
+    if options.output != "-":
+        say(TOOL, outcome.headline())
+    return outcome.code
+
+
+if __name__ == "__main__":
+    guard(TOOL, run)

@@ -1,0 +1,44 @@
+"""Which cells a tool makes the program run: the options of `attnbench run`."""
+
+import argparse
+
+from attntools.results.schema import ABSENT
+
+NAMES = ("suite", "case", "kernel", "isa", "threads", "placement")
+
+
+def add_to(p: argparse.ArgumentParser) -> None:
+    """Adds the options that choose cells."""
+    for name in NAMES:
+        p.add_argument(f"--{name}", help="as for attnbench run")
+    p.add_argument("--problem", action="append", default=[], help="as for attnbench run")
+    p.add_argument("--plugin", action="append", default=[], metavar="FILE",
+                   help="as for attnbench run")  # fmt: skip
+
+
+def words(options: argparse.Namespace, **defaults: str) -> list[str]:
+    """The options that choose cells, for attnbench; without any the suite `quick`.
+
+    Args:
+        options: as parsed.
+        defaults: values of options that were not given.
+    """
+    chosen = []
+    for name in NAMES:
+        value = getattr(options, name) or defaults.get(name)
+        chosen += [f"--{name}", value] if value else []
+    for problem in options.problem:
+        chosen += ["--problem", problem]
+    return chosen if options.suite or options.problem else ["--suite", "quick", *chosen]
+
+
+def add_memory_to(p: argparse.ArgumentParser) -> None:
+    """Adds the options that say how memory is placed, which only measuring takes."""
+    p.add_argument("--memory", help="as for attnbench run")
+    p.add_argument("--huge-pages", action="store_true", help="as for attnbench run")
+
+
+def memory_words(memory: str | None, *, huge_pages: bool) -> list[str]:
+    """How memory is placed, for attnbench run; nothing where as usual, which older builds know."""
+    placed = ["--memory", memory] if memory and memory != ABSENT["memory"] else []
+    return placed + (["--huge-pages"] if huge_pages else [])

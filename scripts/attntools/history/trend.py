@@ -1,0 +1,198 @@
+"""Where a series of times changed, and by how much."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import groupby, pairwise
+
+import numpy as np
+from attntools.base.units import change, seconds
+from attntools.compare.comparison import THRESHOLD
+from attntools.history.database import Point
+from attntools.plot import style
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+# Sessions that a new level must last for: one or two slow sessions are noise, not a change.
+SHORTEST = 3
+
+# Changes that are none, for each session: what a permutation test may be wrong by.
+FALSE = 1e-3
+ORDERS = 999
+
+# Beyond so many deviations from the middle a time says no more than that it is far.
+FAR = 3
+
+DATES = 8  # that fit below a figure
+COMMIT = 10  # letters of a commit
+LANE_INCHES = 0.4  # height of a change's label
+
+Array = np.ndarray
+
+
+@dataclass
+class Change:
+    """The first session of a new level, or the first and last of a drift."""
+
+    index: int
+    ratio: float  # median after over median before
+    last: int = -1  # index, but of a drift that of its last step
+
+    def __post_init__(self) -> None:
+        """A step ends where it begins."""
+        self.last = max(self.last, self.index)
+
+    def text(self, points: Sequence[Point]) -> str:
+        """The change as people read it."""
+        drift = f" drift, until {points[self.last].started[:10]}" if self.last > self.index else ""
+        return change(self.ratio) + drift
+
+
+def scores(x: Array) -> Array:
+    """Deviations from the median, in units of the median one and no larger than FAR."""
+    off = x - np.median(x)
+    # A clock knows no more than this; without it a series of equal times would split anywhere.
+    spread = max(1.4826 * np.median(abs(off)), 1e-3)
+    return np.clip(off / spread, -FAR, FAR)
+
+
+def steps(y: Array) -> Array:
+    """The size of the step at each split of a series, or of each row, in units of its noise."""
+    n = y.shape[-1]
+    before = np.arange(SHORTEST, n - SHORTEST + 1)
+    sums = np.cumsum(y - y.mean(-1, keepdims=True), -1)[..., before - 1]
+    return abs(sums) / np.sqrt(before * (n - before) / n)
+
+
+def distance(x: Array) -> float:
+    """How far numbers lie from their median, in all: single slow sessions weigh little."""
+    return float(abs(x - np.median(x)).sum())
+
+
+@cache
+def orders(n: int) -> Array:
+    """Rows of n numbers in a random order, the same in every run."""
+    return np.argsort(np.random.default_rng(n).random((ORDERS, n)), axis=1)
+
+
+def resemblance(x: Array, ends: list[int]) -> float:
+    """The correlation of sessions with the ones before them, about the levels between ends.
+
+    Less three quarters of its standard error, a choice: with more, days that resemble each other
+    show changes that are none; with less, steps of 5 % are missed (scripts/dev/studies/trends.py).
+    """
+    y = scores(np.concatenate([x[i:j] - np.median(x[i:j]) for i, j in pairwise(ends)]))
+    squares = float((y**2).sum())
+    if not squares:
+        return 0
+    return float(np.clip((y[1:] * y[:-1]).sum() / squares - 0.75 * len(x) ** -0.5, 0, 0.9))
+
+
+def split(x: Array, rho: float) -> int:
+    """Where a series changes; 0 where its sessions in another order have steps as large.
+
+    The share of orders with a step as large is the probability of one if no order is more likely
+    than another (Westfall and Young 1993: a permutation test of the largest of many statistics).
+    It holds for any noise.  Of sessions that resemble the ones before them, by rho, a sum varies
+    (1 + rho) / (1 - rho) times as much, which is taken off the step.
+    """
+    if len(x) < 2 * SHORTEST:
+        return 0
+    y = scores(x)
+    chance = steps(y[orders(len(x))]).max(1)
+    step = steps(y).max() * ((1 - rho) / (1 + rho)) ** 0.5
+    as_large = 1 + np.count_nonzero(chance >= step * (1 - 1e-9))
+    if as_large > FALSE * len(x) * (ORDERS + 1):
+        return 0
+    parted = [distance(x[:at]) + distance(x[at:]) for at in range(SHORTEST, len(x) - SHORTEST + 1)]
+    return int(np.argmin(parted)) + SHORTEST
+
+
+def segments(x: Array, rho: float) -> list[int]:
+    """Where the levels of a series begin and end, by binary segmentation."""
+    ends, todo = {0, len(x)}, [(0, len(x))]
+    while todo:
+        start, end = todo.pop()
+        at = split(x[start:end], rho)
+        if at:
+            ends.add(start + at)
+            todo += [(start, start + at), (start + at, end)]
+    return sorted(ends)
+
+
+def changes(times: Sequence[float], threshold: float = THRESHOLD) -> list[Change]:
+    """Change points of a series, oldest first, of its logarithms.
+
+    Found as if sessions were independent, and again by how much they turn out to resemble each
+    other.
+    """
+    x = np.log(np.array(times))
+    ends = segments(x, 0)
+    if len(ends) > 2:
+        ends = segments(x, resemblance(x, ends))
+    levels = [(i, float(np.median(x[i:j]))) for i, j in pairwise(ends)]
+    found = [Change(i, float(np.exp(new - old))) for (_, old), (i, new) in pairwise(levels)]
+    found = [c for c in found if not 1 / (1 + threshold) <= c.ratio <= 1 + threshold]
+    runs = [list(run) for _, run in groupby(found, key=lambda c: c.ratio > 1)]
+    return [c for number in range(len(runs)) for c in _one_thing(x, runs, number)]
+
+
+def _one_thing(x: Array, runs: list[list[Change]], number: int) -> list[Change]:
+    """Steps in one direction; one change where a line through their levels fits better than they.
+
+    The line goes through the middles of the levels, so that it has as many parameters as the steps.
+    It begins and ends in the outer ones as near as it passes through their neighbours.
+    """
+    run = runs[number]
+    if len(run) < 2:
+        return run
+    start = runs[number - 1][-1].index if number else 0
+    end = runs[number + 1][0].index if number + 1 < len(runs) else len(x)
+    ends = [start, *(c.index for c in run), end]
+    levels = [float(np.median(x[i:j])) for i, j in pairwise(ends)]
+    middles = [(i + j - 1) / 2 for i, j in pairwise(ends)]
+    middles[0] = max(middles[0], 2 * ends[1] - middles[1])
+    middles[-1] = min(middles[-1], 2 * ends[-2] - middles[-2])
+    line = np.interp(np.arange(start, end), middles, levels)
+    step = np.repeat(levels, np.diff(ends))
+    if abs(x[start:end] - line).sum() >= abs(x[start:end] - step).sum():
+        return run
+    return [Change(run[0].index, float(np.prod([c.ratio for c in run])), run[-1].index)]
+
+
+def dates(started: list[str]) -> list[str]:
+    """Times of sessions as labels: days or, where two of them are of one day, hours too."""
+    days = [text[:10] for text in started]
+    return days if len({*days}) == len(days) else [text[5:16].replace("T", " ") for text in started]
+
+
+def draw(name: str, points: list[Point], found: list[Change]) -> Figure:
+    """The series with its change points, date by date."""
+    fig, (ax,) = style.figure()
+    times = [p.median_s for p in points]
+    look = style.Look(0)
+    ax.plot(range(len(times)), times, look.marker, color=look.colour)
+    begin = [0, *(c.last for c in found)]
+    for start, end in zip(begin, [*(c.index for c in found), len(times)], strict=True):
+        level = float(np.median(times[start:end]))
+        ax.plot([start - 0.4, end - 0.6], [level, level], color=style.INK, lw=1)
+    # Labels of changes that are close stand in lanes one below the other, above all times.
+    width = len(times) * style.share_of_width(ax, "0" * COMMIT)
+    starts = [min(c.index - 0.4, len(times) - width) for c in found]
+    lanes = style.lanes(starts, width)
+    height = 2.4 + LANE_INCHES * (1 + max(lanes, default=0))
+    fig.set_figheight(height)
+    step = LANE_INCHES / (height - 0.5)  # as a share of the axes, which ticks and title are beside
+    for c, start, lane in zip(found, starts, lanes, strict=True):
+        ax.axvline(c.index - 0.5, color=style.COLOURS[1], ls="--", lw=1.2)
+        ax.annotate(
+            f"{change(c.ratio)}\n{points[c.index].commit[:COMMIT]}", (start, 0.98 - step * lane),
+            xycoords=("data", "axes fraction"), va="top", fontsize=7,
+            bbox={"color": "white", "pad": 0.5},
+        )  # fmt: skip
+    ticks = range(0, len(points), -(-len(points) // DATES))
+    ax.set_xticks(ticks, dates([points[i].started for i in ticks]), fontsize=7)
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: seconds(y)))
+    ax.set_ylim(0, max(times) / (0.95 - step * (1 + max(lanes, default=0))))
+    ax.set_title(name, fontsize=8)
+    return fig

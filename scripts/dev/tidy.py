@@ -1,0 +1,111 @@
+"""Runs clang-tidy over C files, but not over one that it has passed before as it is.
+
+    python3 -m dev.tidy FOLDER CHECKS FILE...       (scripts/dev/lint calls it)
+
+FOLDER holds compile_commands.json, CHECKS goes to clang-tidy behind those of .clang-tidy.  What
+passed is remembered in $XDG_CACHE_HOME/attnbench/tidy, as an empty file whose name is a digest of
+all that the answer depends on: clang-tidy's version, .clang-tidy, the checks, the compile commands,
+names and contents of the file and of each header that it includes.  Paths count from the top of the
+tree, so that clones share it.  What clang-tidy says about a file is printed, each time again.
+
+Exit 1: clang-tidy found something.  Needs no packages.
+"""
+
+import contextlib
+import functools
+import hashlib
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from attntools.base.files import cache
+
+TOOL, TIDY = "tidy", "clang-tidy-14"
+DAYS = 60  # without use, after which an answer is forgotten
+
+
+def _headers(command: list[str], where: str) -> list[Path]:
+    """The files that a compilation reads, its source among them: what its compiler says with -M."""
+    kept, words = [], iter(command)
+    for word in words:
+        if word in ("-o", "-MF", "-MT", "-MQ"):
+            next(words)
+        elif word not in ("-c", "-MD", "-MMD"):
+            kept.append(word)
+    made = subprocess.run([*kept, "-M"], cwd=where, check=True, capture_output=True, text=True)
+    names = made.stdout.replace("\\\n", " ").split(":", 1)[1]
+    return [Path(where, name) for name in shlex.split(names)]
+
+
+@functools.cache
+def _contents(name: str) -> bytes:
+    """A digest of a file."""
+    return hashlib.sha256(Path(name).read_bytes()).digest()
+
+
+def digest(entries: list[dict[str, str]], constant: str) -> str:
+    """Of a file's compilations, and of what is the same for all files."""
+    top = str(Path.cwd())
+    text = hashlib.sha256(constant.encode())
+    for entry in entries:
+        command = shlex.split(entry["command"])
+        if Path(command[0]).name == "ccache":  # or not: it is the same compilation
+            command = command[1:]
+        text.update(shlex.join(command).replace(top, ".").encode())
+        for header in _headers(command, entry["directory"]):
+            name = os.path.normpath(header)
+            text.update(f"\0{name.replace(top, '.')}\0".encode() + _contents(name))
+    return text.hexdigest()
+
+
+def passes(
+    commands: Path, checks: str, name: str, entries: list[dict[str, str]], same: str
+) -> bool:
+    """Whether clang-tidy has nothing to say about a file, now or before; prints what it says."""
+    known = None
+    # What is wrong with a file that does not even give a digest, clang-tidy says.
+    with contextlib.suppress(OSError, subprocess.CalledProcessError):
+        known = cache(TOOL) / digest(entries, same) if entries else None
+    if known and known.exists():
+        known.touch()
+        return True
+    said = subprocess.run(
+        [TIDY, "--quiet", "-p", str(commands), f"--checks={checks}", name],
+        check=False, capture_output=True, text=True,
+    )  # fmt: skip
+    noise = re.compile(r".* warnings? generated|Suppressed ")
+    errors = [line for line in said.stderr.splitlines() if not noise.match(line)]
+    told = said.stdout + "".join(line + "\n" for line in errors)
+    sys.stdout.write(told)
+    if known and said.returncode == 0 and not told:
+        with contextlib.suppress(OSError):
+            known.parent.mkdir(parents=True, exist_ok=True)
+            known.touch()
+    return said.returncode == 0
+
+
+def run(commands: Path, checks: str, names: list[str]) -> bool:
+    """Whether clang-tidy finds nothing in any of the files; as many at a time as there are CPUs."""
+    by_file: dict[str, list[dict[str, str]]] = {}
+    for entry in json.loads((commands / "compile_commands.json").read_text()):
+        by_file.setdefault(os.path.relpath(entry["file"]), []).append(entry)
+    version = subprocess.run([TIDY, "--version"], check=True, capture_output=True, text=True).stdout
+    same = "\0".join((version, Path(".clang-tidy").read_text(), checks))
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        passed = list(
+            pool.map(lambda n: passes(commands, checks, n, by_file.get(n, []), same), names)
+        )
+    for known in cache(TOOL).glob("*"):
+        if known.stat().st_mtime < time.time() - DAYS * 86400:
+            known.unlink(missing_ok=True)
+    return all(passed)
+
+
+if __name__ == "__main__":
+    sys.exit(not run(Path(sys.argv[1]), sys.argv[2], sys.argv[3:]))

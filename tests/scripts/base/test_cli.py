@@ -1,0 +1,105 @@
+"""How every tool ends, and what it prints to, whatever its caller's environment."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import fake
+import pytest
+import sample
+
+SCRIPTS = Path(__file__).parents[3] / "scripts"
+
+
+def python(
+    *words: object, close: str = "", **environment: str
+) -> subprocess.CompletedProcess[bytes]:
+    """Runs Python as scripts/tool does; `close` is what the shell closes, as in 1>&-."""
+    variables = os.environ | {"PYTHONPATH": str(SCRIPTS)} | environment
+    command = ["bash", "-c", f'exec "$@" {close}', "-", sys.executable, *map(str, words)]
+    return subprocess.run(command, env=variables, capture_output=True, check=False)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from attntools.base import cli; cli.guard('gate', lambda: {}['key'])",
+        "import attntools.gate.gate; import attntools.no_such_module",
+    ],
+)
+def test_an_internal_error_is_no_regression(code: str) -> None:
+    """Python ends with 1, which means "confirmed regression" in the gate."""
+    done = python("-c", code)
+    assert done.returncode == 70
+    assert b"Traceback" in done.stderr
+
+
+@pytest.mark.parametrize("coding", ["latin-1", "ascii"])
+def test_output_is_utf8_whatever_the_locale(tmp_path: Path, coding: str) -> None:
+    base, new = fake.program(tmp_path / "base"), fake.program(tmp_path / "next")
+    sides = (
+        "-m",
+        "attntools.gate.gate",
+        "--base",
+        base,
+        "--new",
+        new,
+        "-n",
+        "8",
+        "--sessions",
+        "1",
+    )
+    done = python(*sides, PYTHONIOENCODING=coding)
+    assert done.returncode == 0
+    assert done.stdout.decode().startswith("### ✅ attnbench gate: no regression in 1 cells\n")
+
+
+def test_a_name_that_is_no_utf8(tmp_path: Path) -> None:
+    path = os.fsdecode(bytes(tmp_path) + b"/caf\xe9.jsonl")
+    sample.write(Path(path), sample.session(), sample.cell(), sample.cell(kernel="gemm"))
+    done = python("-m", "attntools.compare.compare", path, path)
+    assert done.returncode == 0
+    assert os.fsencode(path) in done.stdout
+    done = python("-m", "attntools.compare.compare", path + "x")
+    assert done.returncode == 4
+    assert b"No such file or directory" in done.stderr
+
+
+def test_closed_streams(tmp_path: Path) -> None:
+    """What is printed goes into no file that the tool opens, and is not lost without a word."""
+    results = sample.write(tmp_path / "a.jsonl", sample.session(), sample.cell())
+    out = tmp_path / "out.csv"
+    export = ("-m", "attntools.results.export", results, "--format", "csv")
+    whole = python(*export).stdout
+    for close in ("1>&-", "2>&-", "0<&- 1>&- 2>&-"):
+        done = python(*export, "--output", out, close=close)
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+        assert out.read_bytes() == whole
+    done = python(*export, close="1>&-")
+    assert done.returncode == 3
+    assert done.stderr == b"export: standard output: Bad file descriptor\n"
+    assert python("-m", "attntools.compare.compare", "none", close="2>&-").stdout == b""
+    base = fake.program(tmp_path / "base")
+    sides = (
+        "-m",
+        "attntools.gate.gate",
+        "--base",
+        base,
+        "--new",
+        base,
+        "-n",
+        "8",
+        "--sessions",
+        "1",
+    )
+    assert python(*sides, close="1>&-").returncode == 4
+
+
+def test_a_setup_that_fails_is_no_answer_of_the_gate(tmp_path: Path) -> None:
+    """It ends with 3, which means "too noisy to tell" there."""
+    (tmp_path / "tool").write_bytes((SCRIPTS / "tool").read_bytes())
+    (tmp_path / "setup").write_text("#!/bin/sh\nexit 3\n")
+    (tmp_path / "setup").chmod(0o755)
+    done = subprocess.run(["bash", tmp_path / "tool", "gate"], capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (4, b"")

@@ -1,0 +1,170 @@
+"""Ranking the kernels of one file, and what its table says of each."""
+
+import csv
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sample
+from attntools.compare import compare
+from attntools.compare.ranking import rank
+from attntools.history import database, history
+from attntools.report import report
+from attntools.results.results import read
+from conftest import Tool
+
+
+def test_ranking_shares_ranks_that_cannot_be_told_apart(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    rows = [
+        sample.cell(sample.noisy(rng, t, 10, 0.01), kernel=k)
+        for k, t in (("slow", 3.0), ("a", 1.0), ("b", 1.001), ("middle", 2.0))
+    ]
+    results = read(sample.write(tmp_path / "a", sample.session(), *rows))
+    (group,) = rank(results)
+    assert [(r.rank, r.note) for r in group] == [
+        (1, "tie with b/avx2"),
+        (1, "tie with a/avx2"),
+        (3, ""),
+        (4, ""),
+    ]
+    assert [r.cell.identity.kernel for r in group[2:]] == ["middle", "slow"]
+    assert group[2].lo < 2 < group[2].hi
+
+
+def test_ranking_says_where_there_are_too_few_launches(tmp_path: Path) -> None:
+    rows = [sample.cell([t], kernel=k) for k, t in (("a", 1.0), ("b", 2.0))]
+    results = read(sample.write(tmp_path / "a", sample.session(), *rows))
+    (group,) = rank(results)
+    assert [(r.rank, r.note) for r in group] == [
+        (1, "too few launches (1) to tell from 1 of the others")
+    ] * 2
+
+
+def test_ranking_names_some_of_many_ties(tmp_path: Path) -> None:
+    rows = [sample.cell([1.0, 1.1] * 4, kernel=k) for k in "abcde"]
+    (group,) = rank(read(sample.write(tmp_path / "a", sample.session(), *rows)))
+    assert [r.rank for r in group] == [1] * 5
+    assert group[0].note == "tie with b/avx2, c/avx2, d/avx2 and 1 more"
+
+
+def test_two_builds_of_a_plugin_are_two_variants(tool: Tool, tmp_path: Path) -> None:
+    """Rows of one kernel from two files are told apart by the beginning of their digests."""
+    files = {digit: "sha256:" + digit * 64 for digit in "ab"}
+    rows = [
+        sample.cell([t * (1 + 1e-4 * i) for i in range(8)], kernel="mine", plugin=files[digit])
+        for digit, t in (("a", 1.0), ("b", 2.0))
+    ]
+    path = sample.write(tmp_path / "a.jsonl", sample.session(), *rows)
+    (group,) = rank(read(path))
+    assert [r.cell.identity.label for r in group] == ["mine/avx2@aaaaaaaa", "mine/avx2@bbbbbbbb"]
+    outcome = tool(compare, path)
+    assert outcome.code == 0
+    assert "mine/avx2@bbbbbbbb" in outcome.out
+    outcome = tool(history, "--database", tmp_path / "h.db", "add", path)
+    assert outcome.code == 0, outcome
+    with database.opened(tmp_path / "h.db") as connection:
+        names = [name for name, _, _ in database.series(connection, "mine")]
+    assert names == [f"prefill-f32-s512-d64 mine/avx2 1 cores warm {f}" for f in files.values()]
+    outcome = tool(report, path, "--output", tmp_path / "page.html")
+    assert "mine/avx2@aaaaaaaa" in (tmp_path / "page.html").read_text()
+
+
+def test_rank_counts_who_is_faster_beyond_doubt(tool: Tool, tmp_path: Path) -> None:
+    """Round by round a < c surely, but b spreads over both: 1, 1, 2 and not 1, 1, 3."""
+    rounds = range(10)
+    rows = [
+        sample.cell([m * (1 + 1e-3 * i) for i in rounds], kernel=k) for k, m in (("a", 1), ("c", 2))
+    ]
+    rows.insert(1, sample.cell([(0.9, 2.1)[i % 2] for i in rounds], kernel="b"))
+    path = sample.write(tmp_path / "a", sample.session(), *rows)
+    (group,) = rank(read(path))
+    assert [(r.cell.identity.kernel, r.rank, r.note) for r in group] == [
+        ("a", 1, "tie with b/avx2"),
+        ("b", 1, "tie with a/avx2, c/avx2"),
+        ("c", 2, "tie with b/avx2"),
+    ]
+    for form in ("text", "markdown"):
+        out = tool(compare, path, "--format", form).out
+        assert "\nrank: one more than the number of variants that are faster beyond doubt" in out
+    assert "rank: " not in tool(compare, path, "--format", "csv").out
+
+
+def test_a_terminal_has_a_line_for_each_case(
+    tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What does not fit beside a row stands below it."""
+    steady, loud = [1e-3] * 8, [9e-4, 2.1e-3] * 4
+    rows = [
+        sample.cell(times, kernel=kernel, threads=threads)
+        for threads in (1, 2)
+        for kernel, times in (("split_kv_of_others", steady), ("row_parallel", loud))
+    ]
+    path = sample.write(tmp_path / "a", sample.session(), *rows)
+    monkeypatch.setenv("COLUMNS", "80")
+    narrow = tool(compare, path).out.splitlines()
+    assert narrow[1:7:5] == ["prefill-f32-s512-d64, 1 thread", "prefill-f32-s512-d64, 2 threads"]
+    assert narrow[2].split()[:2] == ["1", "split_kv_of_others/avx2"]
+    assert narrow[3] == "      tie with row_parallel/avx2"
+    assert narrow[4].split()[:2] == ["1", "row_parallel/avx2"]
+    assert narrow[5] == "      tie with split_kv_of_others/avx2"
+    assert max(map(len, narrow)) <= 80
+    monkeypatch.setenv("COLUMNS", "160")
+    wide = tool(compare, path).out.splitlines()
+    assert len(wide) == len(narrow) - 4
+    assert wide[3].startswith("     1  row_parallel/avx2 ")
+    assert wide[3].endswith("  tie with split_kv_of_others/avx2")
+
+
+def test_csv_has_numbers(tool: Tool, tmp_path: Path) -> None:
+    rows = [sample.cell([t * (1 + i / 1e3) for i in range(8)], kernel=k)
+            for k, t in (("gemm", 2e-3), ("flash", 1e-3))]  # fmt: skip
+    one = sample.cell([3e-3], kernel="online", gflops=None)
+    path = sample.write(tmp_path / "a", sample.session(), *rows, one)
+    first, alone, last = csv.DictReader(io.StringIO(tool(compare, path, "--format", "csv").out))
+    assert (first["case"], first["kernel"], first["isa"]) == (
+        "prefill-f32-s512-d64",
+        "flash",
+        "avx2",
+    )
+    assert (first["threads"], first["rank"], first["memory"]) == ("1", "1", "first-touch")
+    assert float(first["median_s"]) == pytest.approx(1.0035e-3)
+    assert float(first["gflops"]) == pytest.approx(2 * 8 * 512 * 512 * 128 / 1.0035e6)
+    assert [float(first[key]) for key in ("ratio", "ratio_lo", "ratio_hi")] == [1, 1, 1]
+    assert (last["kernel"], last["rank"]) == ("gemm", "2")
+    ratios = [float(last[key]) for key in ("ratio", "ratio_lo", "ratio_hi")]
+    assert ratios == pytest.approx([2, 2, 2])
+    assert float(alone["ratio"]) == pytest.approx(3e-3 / 1.0035e-3)
+    assert (alone["gflops"], alone["ratio_lo"], alone["ratio_hi"]) == ("", "", "")
+
+
+def test_groups_come_by_case_and_threads(tmp_path: Path) -> None:
+    """Cases as the session has them, 16 threads after 2; not as kernels happened to end."""
+    rows = [
+        sample.cell(kernel="b", s=512, threads=16),
+        sample.cell(kernel="a", s=512, threads=16),
+        sample.cell(kernel="b", s=512, threads=2),
+        sample.cell(kernel="a", s=64, threads=2),
+        sample.cell(kernel="a", s=512, threads=1),
+    ]
+    groups = rank(read(sample.write(tmp_path / "a", sample.session(), *rows)))
+    assert [(g[0].cell.case, g[0].cell.threads, len(g)) for g in groups] == [
+        ("prefill-f32-s512-d64", 1, 1),
+        ("prefill-f32-s512-d64", 2, 1),
+        ("prefill-f32-s512-d64", 16, 2),
+        ("prefill-f32-s64-d64", 2, 1),
+    ]
+
+
+def test_inputs_are_named_where_a_case_has_several(tool: Tool, tmp_path: Path) -> None:
+    one = [sample.cell(s=16), sample.cell(s=32, input="negative")]
+    lines = tool(compare, sample.write(tmp_path / "one", sample.session(), *one)).out.splitlines()
+    assert [line.split()[:2] for line in lines[1:3]] == [
+        ["prefill-f32-s16-d64", "1"],
+        ["prefill-f32-s32-d64", "1"],
+    ]
+    two = [sample.cell(), sample.cell(input="negative")]
+    out = tool(compare, sample.write(tmp_path / "two", sample.session(), *two)).out
+    assert " normal:1 " in out
+    assert " negative " in out

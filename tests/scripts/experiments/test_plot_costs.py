@@ -1,0 +1,229 @@
+"""Figures of experiments on exactness, time and memory show the numbers of their rows."""
+
+import csv
+from collections.abc import Callable
+from dataclasses import fields
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sample
+from attntools.experiments import experiment_costs as costs
+from attntools.experiments import experiment_distributed as distributed
+from attntools.experiments import experiment_layouts
+from attntools.experiments import experiment_numerics as numerics
+from attntools.results.cells import Results
+from attntools.results.results import read
+
+DATA = Path(__file__).parents[2] / "data"
+Reader = Callable[..., Results]
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Reader:
+    """A results file with these rows of one experiment, as it is read back."""
+
+    def written(name: str, *rows: tuple[sample.Row, sample.Row]) -> Results:
+        made = [sample.experiment(name, params, **values) for params, values in rows]
+        return read(sample.write(tmp_path / "a.jsonl", sample.session(), *made))
+
+    return written
+
+
+def timed(medians: list[float]) -> sample.Row:
+    """Values of a measured cell."""
+    middle = float(np.median(medians))
+    ends = [min(medians), max(medians)] if len(medians) >= 6 else None
+    return {"median_s": middle, "ci95_s": ends, "launch_medians_s": medians, "state": "ok"}
+
+
+def test_error_growth_is_relative_and_beside_its_bound(results: Reader) -> None:
+    rows = [
+        ({"kernel": k, "input": i, "dtype": t, "s": s},
+         {"rms": e * s, "output_rms": o, "bound_rms": 100 * s})
+        for i, o in (("normal", 2.0), ("sink", 4.0)) for t in ("f32", "bf16")
+        for k, e in (("naive", 1), ("flash", 3)) for s in (16, 32)
+    ]  # fmt: skip
+    axes = numerics.error_growth(results("error-growth", *rows)).axes
+    titles = ["f32", "bf16", "f32 behind a sink", "bf16 behind a sink"]
+    assert [ax.get_title(loc="left") for ax in axes] == titles
+    lines = [{line.get_label(): list(line.get_ydata()) for line in ax.lines} for ax in axes]
+    assert lines[0] == {"naive": [8, 16], "flash": [24, 48], "bound of the checks": [800, 1600]}
+    assert lines[2] == {"naive": [4, 8], "flash": [12, 24], "bound of the checks": [400, 800]}
+
+
+def test_overflow_shows_the_nearer_failure_and_arrows_without(results: Reader) -> None:
+    rows = (
+        ({"by": "plain", "dtype": "f32"}, {"up": 88.0, "down": 103.0, "most": 1e38}),
+        ({"by": "naive", "dtype": "f32"}, {"up": None, "down": None, "most": 3e38}),
+    )
+    (ax,) = numerics.overflow(results("overflow", *rows)).axes
+    drawn = [(line.get_xdata()[0], line.get_marker()) for line in ax.lines if len(line.get_xdata())]
+    assert drawn == [(88.0, "o"), (3e38, ">")]
+
+
+def test_invariance_writes_the_differences(results: Reader) -> None:
+    rows = (
+        ({"kernel": "naive", "dtype": "f32", "problem": "decode", "change": "threads"},
+         {"equal": True, "largest": 0}),
+        ({"kernel": "naive", "dtype": "f32", "problem": "decode", "change": "ISA"},
+         {"equal": False, "largest": 3e-7}),
+    )  # fmt: skip
+    (ax,) = numerics.invariance(results("invariance", *rows)).axes
+    assert [(t.get_text(), t.get_position()) for t in ax.texts] == [
+        ("same bits", (0, 0)),
+        ("3e-07", (1, 0)),
+    ]
+    assert [t.get_text() for t in ax.get_yticklabels()] == ["naive, f32, decode"]
+
+
+def test_exp_degree_has_errors_and_times(results: Reader) -> None:
+    rows = [
+        ({"part": "error", "dtype": "f32", "degree": d},
+         {"exp_error": 10.0**-d, "relative": 0.5**d})
+        for d in (1, 2)
+    ]  # fmt: skip
+    rows += [({"part": "time", "degree": d}, {"seconds": d * 1e-9}) for d in (1, 2)]
+    errors, times = numerics.exp_degree(results("exp-degree", *rows)).axes
+    assert [list(line.get_ydata()) for line in errors.lines] == [[0.5, 0.25], [0.1, 0.01]]
+    assert [bar.get_height() for bar in times.patches] == pytest.approx([1, 2])
+
+
+def test_rescale_counts_and_ratios(results: Reader) -> None:
+    counted = [
+        ({"part": "count", "input": i, "threshold": t, "block": b}, {"rescales": 10 * t + b})
+        for i in ("normal", "layer0.") for t in (0, 8) for b in (1, 64)
+    ]  # fmt: skip
+    times = [
+        ({"part": "time", "kernel": "flash", "input": i}, {"ratio": r, "ci95": [r - 0.1, r + 0.1]})
+        for i, r in (("ascending", 1.5), ("descending", 1.0))
+    ]
+    normal, real, order = costs.rescale(results("rescale", *counted, *times)).axes
+    assert [list(line.get_ydata()) for line in normal.lines] == [[1, 64], [81, 144]]
+    assert len(real.lines) == 2
+    ratio, interval, one = order.lines
+    assert list(ratio.get_xdata()) == [1.5]
+    assert list(interval.get_xdata()) == [1.4, 1.6]
+    assert list(one.get_xdata()) == [1, 1]
+
+
+def test_memory_adds_operands_and_workspace(results: Reader) -> None:
+    rows = [
+        ({"kernel": "naive", "outputs": o, "s": s},
+         {"workspace_bytes": 1e6, "operand_bytes": s * 1e6})
+        for o in ("o", "o+weights") for s in (256, 512)
+    ]  # fmt: skip
+    alone, weights = costs.memory(results("memory", *rows)).axes
+    assert list(alone.lines[0].get_ydata()) == [257, 513]
+    assert list(weights.lines[0].get_xdata()) == [256, 512]
+
+
+def test_layer_shows_shares_with_intervals(results: Reader) -> None:
+    rows = [
+        ({"part": "time", "d_model": 256, "s": s, "threads": 2},
+         {"attention_share": share, "ci95": [share - 0.05, share + 0.1]})
+        for s, share in ((64, 0.25), (128, 0.5))
+    ]  # fmt: skip
+    (ax,) = costs.layer(results("layer", *rows)).axes
+    (container,) = ax.containers
+    assert list(container.lines[0].get_ydata()) == [25, 50]
+    (bars,) = container.lines[2]
+    assert [s[:, 1].tolist() for s in bars.get_segments()] == [
+        pytest.approx([20, 35]),
+        pytest.approx([45, 60]),
+    ]
+
+
+def test_scaling_pairs_launches_of_the_same_round(results: Reader) -> None:
+    base = {"kernel": "flash", "heads": 4, "d": 64, "threads": 1, "batch": 1}
+    rows = [({**base, "part": "length", "s": s}, timed([s * 1e-6] * 6)) for s in (64, 128)]
+    one, two = [1, 2, 3, 4, 5, 6, 7], [0.5, 1, 2, 2, 2.5, 6, 3.5]
+    rows += [
+        ({**base, "part": "threads", "s": 64, "threads": n}, timed([x * 1e-3 for x in medians]))
+        for n, medians in ((1, one), (2, two))
+    ]
+    rows.append(({**base, "part": "batch", "s": 64, "batch": 4}, timed([8e-3, 8e-3])))
+    length, threads, batch = costs.scaling(results("scaling", *rows)).axes
+    assert list(length.lines[0].get_ydata()) == pytest.approx([64e-6, 128e-6])
+    (container,) = threads.containers
+    assert list(container.lines[0].get_ydata()) == pytest.approx([1, 2])
+    # Of seven ratios 2 2 1.5 2 2 1 2 the interval goes from the least to the largest.
+    assert container.lines[2][0].get_segments()[1][:, 1].tolist() == pytest.approx([1, 2])
+    assert list(batch.containers[0].lines[0].get_ydata()) == pytest.approx([2e-3])
+
+
+def test_tiles_is_a_map_of_keys_by_queries(results: Reader) -> None:
+    rows = [
+        ({"kernel": k, "d": 64},
+         {"fraction_of_fma": f, "median_s": 1e-3, "ci95_s": [0.9e-3, 1.2e-3]})
+        for k, f in (("flash", 0.85), ("flash_k32_q64", 0.5), ("flash_k128_q32", 0.8),
+                     ("flash_k128_q64", 0.9))
+    ]  # fmt: skip
+    ax, _ = costs.tiles(results("tiles", *rows)).axes
+    assert ax.get_title(loc="left") == "d = 64 (flash: 85.0)"
+    (image,) = ax.images
+    shown = np.asarray(image.get_array())
+    assert np.isnan(shown[0, 0])
+    assert (shown[0, 1], shown[1].tolist()) == (50, [80, 90])
+    assert [t.get_text() for t in ax.texts] == ["50.0\n±7.5", "80.0\n±12.0", "90.0\n±13.5"]
+    assert [t.get_text() for t in ax.get_yticklabels()] == ["32", "128"]
+
+
+def test_layouts_has_a_point_each(results: Reader) -> None:
+    """Rounds 1 and 2 take twice and three times as long, whatever the layout."""
+    rounds = np.array([1e-3, 2e-3, 3e-3])
+    rows = [
+        ({"kernel": f"{kernel}_{factor}_{i}", "of": kernel, "isa": "avx2", "addresses": "fixed"},
+         timed(list(rounds * t)))
+        for kernel, factor, times in (("flash", "again", (1, 1, 1)),
+                                      ("flash", "code", (1, 0.9, 1.2)),
+                                      ("split_kv", "stack", (1, 1, 1.05)))
+        for i, t in enumerate(times)
+    ]  # fmt: skip
+    flash, split = experiment_layouts.layouts(results("layouts", *rows)).axes
+    assert [ax.get_title(loc="left") for ax in (flash, split)] == ["flash/avx2", "split_kv/avx2"]
+    points = [line for line in flash.lines if line.get_marker() == "o"]
+    assert [list(line.get_xdata()) for line in points] == [
+        pytest.approx([0, 0, 0]),
+        pytest.approx([0, -10, 20]),
+    ]
+    assert [set(line.get_ydata()) for line in points] == [{0}, {-3}]
+    assert [t.get_text() for t in flash.get_yticklabels()] == [
+        "nothing",
+        "stack",
+        "environment",
+        "code",
+    ]
+
+
+def test_distributed_draws_the_model_beside_what_was_measured(results: Reader) -> None:
+    base = {"part": "measured", "s": 1024, "heads": 8, "d": 64, "network": "wire"}
+    ring = {"latency_s": 1e-3, "link_gbytes_per_s": 1.0, "places": [{"host": "a"}, {"host": "b"}]}
+    rows = [({**base, "kernel": "flash", "ranks": 1, "threads": n}, {**timed([1.0]), "gflops": n})
+            for n in (1, 2)]  # fmt: skip
+    for ranks, median in ((1, 2.0), (2, 1.25), (4, 1.0)):
+        values = {**timed([median]), "gflops": 2 / median, "ring": ring}
+        rows.append(({**base, "kernel": "ring", "ranks": ranks, "threads": 1}, values))
+    measured, predicted = distributed.distributed(results("distributed", *rows)).axes
+    model, points = measured.lines[0], measured.lines[-1]
+    assert list(points.get_ydata()) == [2.0, 1.25, 1.0]
+    # 2 Gflop at 1 Gflop/s of a rank; of four ranks two compute at once, so that none is faster.
+    assert list(model.get_ydata()) == pytest.approx([2, 1, 1])
+    assert measured.get_title(loc="left") == "wire\nmodel (lines) within 20 %"
+    assert len(predicted.lines) == 9
+
+
+def test_distributed_has_the_programs_model() -> None:
+    """The table that test_distributed.c holds the program to; in fractions here."""
+    with (DATA / "ring-model.csv").open(newline="") as lines:
+        table = list(csv.DictReader(lines))
+    networks = {
+        row["network"]: (float(row["bytes_per_s"]), float(row["latency_s"])) for row in table
+    }
+    assert networks == distributed.NETWORKS
+    for row in table:
+        call = {field.name: Fraction(row[field.name]) for field in fields(distributed.Call)}
+        assert float(row["seconds"]) == float(distributed.Call(**call).seconds)
+    first = table[2]  # by hand: 4 steps of 0.4 s, and under 3 of them 6.40005 s of a link
+    assert (first["ranks"], first["seconds"]) == ("4", "19.60015")

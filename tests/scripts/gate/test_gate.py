@@ -1,0 +1,459 @@
+"""Every exit code of the gate, on programs whose times are known."""
+
+import hashlib
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from xml.etree import ElementTree
+
+import fake
+import numpy as np
+import pytest
+import sample
+from attntools.compare.comparison import Verdict
+from attntools.gate import gate, gate_builds, gate_pace, gating
+from attntools.gate.gate_builds import Build
+from attntools.gate.gate_pairs import Plan, Samples, pilot, run_pairs
+from attntools.results.cells import Identity
+from attntools.results.results import read
+from conftest import Outcome, Tool
+
+ONCE = ("--sessions", "1")  # noisy fakes do not become quieter
+
+
+@pytest.fixture
+def gated(tool: Tool, tmp_path: Path):  # noqa: ANN201
+    """Runs the gate on two fakes; settings of the new one as keyword arguments."""
+
+    def run(base: dict[str, object] | None = None, *options: str, **new: object) -> Outcome:
+        first = fake.program(tmp_path / "base", **(base or {}))
+        second = fake.program(tmp_path / "next", **new)
+        return tool(gate, "--base", first, "--new", second, "-n", "8", *ONCE, *options)
+
+    return run
+
+
+def test_equal_builds_pass(gated) -> None:  # noqa: ANN001
+    outcome = gated()
+    assert outcome.code == 0
+    assert outcome.out.startswith("### ✅ attnbench gate: no regression in 1 cells\n")
+    assert "The smallest slow-down that would have been seen in every cell (power 0.8): **" in (
+        outcome.out
+    )
+
+
+def test_slower_build_is_confirmed_and_explained(gated) -> None:  # noqa: ANN001
+    outcome = gated(factor=1.05)
+    assert outcome.code == 1
+    assert "1 of 1 cells are slower" in outcome.out
+    assert "| **SLOWER**, confirmed |" in outcome.out
+    assert "instructions +5.0 %; cycles per instruction +0.0 %" in outcome.out
+    assert "gate: 1 cells look slower; confirming on fresh pairs" in outcome.err
+
+
+def test_faster_build_passes(gated) -> None:  # noqa: ANN001
+    outcome = gated(factor=0.9)
+    assert outcome.code == 0
+    assert "| FASTER |" in outcome.out
+
+
+def test_change_below_the_threshold_passes(gated) -> None:  # noqa: ANN001
+    assert gated(factor=1.012, noise=0.0005).code == 0
+    assert gated(None, "--threshold", "0.5", factor=1.012, noise=0.0005).code == 1
+
+
+def test_only_the_slow_cell_is_blamed(gated) -> None:  # noqa: ANN001
+    outcome = gated(None, "--kernel", "flash,gemm", factor=1.05)
+    assert outcome.code == 1
+    assert "2 of 2 cells are slower" in outcome.out
+
+
+def test_rivals_are_left_out(gated) -> None:  # noqa: ANN001
+    """The base is older and does not say which kernels are rivals."""
+    outcome = gated(None, "--kernel", "flash,torch", rivals=["torch"], broken="torch",
+                    state="failed")  # fmt: skip
+    assert outcome.code == 0
+    assert "no regression in 1 cells" in outcome.out
+    assert "gate: 1 cells of rivals are left out" in outcome.err
+    outcome = gated(None, "--kernel", "torch", rivals=["torch"])
+    assert (outcome.code, outcome.out) == (4, "")
+    assert "the selection has no cell that either build can run" in outcome.err
+
+
+@pytest.mark.parametrize("state", ["failed", "crashed", "timeout", "implausible"])
+def test_wrong_result(gated, state: str) -> None:  # noqa: ANN001
+    outcome = gated(None, "--kernel", "flash,gemm", state=state, broken="gemm")
+    assert outcome.code == 2
+    assert f"gemm/avx2, 1 threads: {state}: row 3 is off" in outcome.out
+
+
+def test_implausible_once_is_launched_again(gated, tmp_path: Path) -> None:  # noqa: ANN001
+    log = tmp_path / "log"
+    assert gated(log=log, disturbed=[1, 3, 4]).code == 0
+    assert log.read_text().split().count("next") == 9 + 3  # the pilot and 8 pairs, 3 repeated
+    log.unlink()
+    assert gated(log=log, disturbed=[3, 4, 5]).code == 2
+
+
+def test_too_noisy(gated) -> None:  # noqa: ANN001
+    outcome = gated({"noise": 0.2}, noise=0.2)
+    assert outcome.code == 3
+    assert outcome.out.startswith("### ⚠️ attnbench gate: undecided, ")
+    assert "too noisy to tell: a change of 2 % cannot be ruled out in 1 of 1" in outcome.out
+    outcome = gated({"noise": 0.2}, "--noise-limit", "10", noise=0.2)
+    assert outcome.code == 3
+    assert "too noisy to tell: a change of 10 % cannot be ruled out in 1 of 1" in outcome.out
+
+
+def test_undecided_is_not_called_no_regression(gated) -> None:  # noqa: ANN001
+    """An interval that holds the threshold, but nothing worse: no answer at that threshold."""
+    outcome = gated({"noise": 0.02}, noise=0.02)
+    (row,) = re.findall(
+        r"\| ([+-][\d.]+) % .. ([+-][\d.]+) % \| \+([\d.]+) % \| UNCLEAR", outcome.out
+    )
+    lo, hi, seen = map(float, row)
+    assert lo < 2 < hi < 10
+    assert outcome.code == 3
+    assert outcome.out.startswith(
+        "### ⚠️ attnbench gate: undecided, too noisy to tell: a change of 2 % cannot be ruled out "
+        f"in 1 of 1 cells; a slow-down of {seen} % would have been seen there\n"
+    )
+    assert "no regression" not in outcome.out
+    assert f"up to {hi} % possible; a slow-down of {seen} % would have been seen\n" in outcome.out
+    # Who can live with more says so, and is told what was left open.
+    outcome = gated({"noise": 0.02}, "--noise-limit", "10", noise=0.02)
+    assert outcome.code == 0
+    assert outcome.out.startswith(
+        "### ⚠️ attnbench gate: no regression of 10 % in 1 cells; undecided above 2 % in 1 of them; "
+        f"a slow-down of {seen} % would have been seen there\n"
+    )
+
+
+def test_a_kernel_of_the_base_alone(gated) -> None:  # noqa: ANN001
+    """Removed or renamed: what is left is compared, and the heading says what is not."""
+    chosen = ("--kernel", "flash,gemm")
+    outcome = gated(None, *chosen, lacks="gemm")
+    assert outcome.code == 0
+    assert outcome.out.startswith(
+        "### ⚠️ attnbench gate: no regression in 1 cells; 1 cells are in the base alone: gemm/avx2\n"
+    )
+    outcome = gated(None, *chosen, "--fail-on", "removed", lacks="gemm")
+    assert outcome.code == 7
+    assert outcome.out.startswith(
+        "### ❌ attnbench gate: no regression in 1 cells; 1 cells are in "
+    )
+    outcome = gated(None, *chosen, "--fail-on", "removed", lacks="gemm", factor=1.05)
+    assert outcome.code == 1
+    assert "1 of 1 cells are slower; 1 cells are in the base alone: gemm/avx2\n" in outcome.out
+    assert gated(None, *chosen, "--fail-on", "removed").code == 0
+    only_the_base = gated(None, *chosen, lacks="flash,gemm")
+    assert only_the_base.code == 5
+    assert "no cell has a time in both builds; 2 cells are in the base alone" in only_the_base.out
+
+
+def test_what_would_have_been_seen_in_true_words(gated) -> None:  # noqa: ANN001
+    """NaN is no percentage, 14766 % no help, and nothing was launched where all is wrong."""
+    outcome = gated({"noise": 0.003}, "--kernel", "flash,gemm,a,b", "-n", "6", noise=0.003)
+    assert "No slow-down can be shown by 6 pairs where 4 cells are judged together." in outcome.out
+    outcome = gated({"noise": 2.0}, noise=2.0)
+    assert outcome.code == 3
+    first = outcome.out.splitlines()[0]
+    (factor,) = re.findall(r"cells; only what takes ([\d.]+) x as long would have been seen", first)
+    assert float(factor) > 3
+    assert f"in every cell (power 0.8): **{factor} x**." in outcome.out
+    assert f"| {factor} x | UNCLEAR |" in outcome.out
+    outcome = gated(state="failed")
+    assert outcome.code == 2
+    assert re.search(r"`.*next` against `.*base`, no launches to compare in \d+ s on ", outcome.out)
+    assert "pairs" not in outcome.out + outcome.err
+
+
+def test_junit_has_a_test_per_cell(gated, tmp_path: Path) -> None:  # noqa: ANN001
+    out, chosen = tmp_path / "gate.xml", ("--kernel", "flash,gemm")
+
+    def tests(*options: str, **new: object) -> dict[str, str]:
+        gated(None, *chosen, *options, "--junit", str(out), **new)
+        suite = ElementTree.parse(out).getroot()[0]
+        kinds = {c.get("name"): c[0].tag if len(c) else "passed" for c in suite}
+        for kind, key in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
+            assert suite.get(key) == str(list(kinds.values()).count(kind))
+        return kinds
+
+    flash, gemm = "flash/avx2 1 threads", "gemm/avx2 1 threads"
+    assert tests() == {flash: "passed", gemm: "passed"}
+    assert tests(factor=1.05) == {flash: "failure", gemm: "failure"}
+    assert tests(state="failed", broken="gemm") == {flash: "passed", gemm: "error"}
+    assert tests(noise=0.2) == {flash: "skipped", gemm: "skipped"}
+    assert tests(lacks="gemm") == {flash: "passed", gemm: "skipped"}
+    assert tests(usage=True) == {"the comparison": "error"}
+    why = ElementTree.parse(out).getroot()[0][0][0].get("message")
+    assert "no kernel of this name" in why
+
+
+def test_dry_run_says_how_long_it_takes(gated, tmp_path: Path) -> None:  # noqa: ANN001
+    log = tmp_path / "log"
+    outcome = gated(None, "--kernel", "flash,gemm", "--dry-run", log=log)
+    assert outcome.code == 0
+    assert re.fullmatch(
+        r"2 cells; 8 pairs of launches of each take about \d+ s\. Cells that stay open get as many "
+        r"again, at most 1 times, and not after 150 s; those that look slower are then launched "
+        r"afresh\n",
+        outcome.out,
+    )
+    assert log.read_text().split() == ["next"] * 3  # the pilot, and a block of two pairs
+
+
+def test_progress_is_told_each_minute(capsys: pytest.CaptureFixture[str]) -> None:
+    now = 100.0
+    tell = gate_pace.progress("pairs", 90.0, lambda: now)
+    for done, seconds in ((1, 30), (2, 31), (3, 59), (4, 92), (5, 93), (10, 95)):
+        now = 100.0 + seconds
+        tell(done, 10)
+    assert capsys.readouterr().err.splitlines() == [
+        "gate: pairs: 1 of 10, 40 s, about 270 s more",
+        "gate: pairs: 4 of 10, 102 s, about 138 s more",
+        "gate: pairs: 10 of 10, 105 s",
+    ]
+
+
+def test_memory_and_huge_pages_reach_every_launch(gated) -> None:  # noqa: ANN001
+    """A launch without them would be of another cell, so a pair without a row."""
+    outcome = gated(None, "--memory", "interleave", "--huge-pages", factor=1.05)
+    assert outcome.code == 1
+    assert "1 of 1 cells are slower" in outcome.out
+    outcome = gated(None, "--metric", "instructions", "--huge-pages")
+    assert outcome.code == 4
+    assert "instructions do not depend on --memory and --huge-pages" in outcome.err
+
+
+def test_wrong_base_is_no_base(gated) -> None:  # noqa: ANN001
+    outcome = gated({"state": "failed"})
+    assert outcome.code == 5
+    assert "no base to compare with: 1 cells of the base compute something wrong" in outcome.out
+
+
+def test_base_that_cannot_run_the_selection(gated) -> None:  # noqa: ANN001
+    outcome = gated({"usage": True})
+    assert outcome.code == 5
+    assert "the base cannot run this selection: " in outcome.err
+    assert "no kernel of this name" in outcome.err
+
+
+def test_new_that_cannot_run_the_selection(gated) -> None:  # noqa: ANN001
+    outcome = gated(usage=True)
+    assert outcome.code == 4
+    assert "the new cannot run this selection: " in outcome.err
+
+
+def test_a_selection_that_neither_can_run(gated) -> None:  # noqa: ANN001
+    """A misspelt problem is no fault of the base, which a CI takes for a warning."""
+    outcome = gated({"usage": True}, usage=True)
+    assert outcome.code == 4
+    assert "neither build can run this selection: " in outcome.err
+    assert "no kernel of this name" in outcome.err
+    outcome = gated({"state": "unsupported"}, state="unsupported")
+    assert outcome.code == 4
+    assert "the selection has no cell that either build can run" in outcome.err
+
+
+def test_builds_of_other_flags_are_incomparable(gated) -> None:  # noqa: ANN001
+    outcome = gated(build={"flags": "-O0"})
+    assert outcome.code == 5
+    assert "are of different builds" in outcome.err
+    assert gated(None, "--allow", "build", build={"flags": "-O0"}).code == 0
+
+
+def test_missing_sides(tool: Tool, tmp_path: Path) -> None:
+    program = fake.program(tmp_path / "base")
+    outcome = tool(gate, "--base", "no-such-ref", "--new", program)
+    assert outcome.code == 5
+    assert "the base, no-such-ref, is neither a program, a build folder nor a commit" in outcome.err
+    assert tool(gate, "--base", program, "--new", "no-such-ref").code == 4
+    for few_or_odd in ("5", "7", "0", "x"):
+        assert tool(gate, "--base", program, "--new", program, "-n", few_or_odd).code == 4
+    assert tool(gate, "--base", program).code == 4
+
+
+def test_terminated_gate_leaves_nothing_behind(tmp_path: Path) -> None:
+    slow = fake.program(tmp_path / "slow", sleep=60)
+    command = [sys.executable, "-m", "attntools.gate.gate", "--base", slow, "--new", slow]
+    folders = tmp_path / "tmp"
+    folders.mkdir()
+    environment = os.environ | {"TMPDIR": str(folders)}
+    with subprocess.Popen(command, env=environment) as process:
+        while not list(folders.glob("*")):
+            time.sleep(0.01)
+        process.terminate()
+        assert process.wait() == 143
+    assert list(folders.glob("*")) == []
+
+
+def test_summary_goes_to_a_file(tool: Tool, tmp_path: Path) -> None:
+    base, new = fake.program(tmp_path / "base"), fake.program(tmp_path / "next")
+    out = tmp_path / "summary.md"
+    outcome = tool(gate, "--base", base, "--new", new, "-n", "6", *ONCE, "--output", out)
+    assert outcome.code == 0
+    assert out.read_text().startswith("### ✅ attnbench gate")
+    assert outcome.err.endswith("gate: no regression in 1 cells\n")
+
+
+def test_unwritable_summary_is_refused_before_anything_runs(tool: Tool, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    program = fake.program(tmp_path / "base", log=log)
+    out = tmp_path / "no" / "summary.md"
+    outcome = tool(gate, "--base", program, "--new", program, "--output", out)
+    assert (outcome.code, outcome.err) == (4, f"gate: {out}: No such file or directory\n")
+    assert not log.exists()
+
+
+def test_a_summary_over_a_program_is_refused(tool: Tool, tmp_path: Path) -> None:
+    base, new = fake.program(tmp_path / "base"), fake.program(tmp_path / "next")
+    outcome = tool(gate, "--base", base, "--new", new, "--output", new)
+    assert (outcome.code, "write over" in outcome.err) == (4, True)
+    assert new.read_text().startswith("#!")
+
+
+def test_launches_are_in_abba_order(tool: Tool, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    first = fake.program(tmp_path / "A", log=log)
+    second = fake.program(tmp_path / "B", log=log)
+    tool(gate, "--base", first, "--new", second, "-n", "6", *ONCE)
+    order = "".join(log.read_text().split())
+    assert order == "AB" + "ABBA" * 3  # the pilot, then three blocks of two pairs
+
+
+def test_launches_go_on_with_the_checks_of_the_pilot(tmp_path: Path) -> None:
+    program = fake.program(tmp_path / "new")
+    plan = Plan((Build(program, "a"), Build(program, "b")), tmp_path, 0.05, 1)
+    first, _ = pilot(plan, ["run", "--kernel", "flash"])
+    (identity,) = first.cells
+    collected = run_pairs(plan, [identity], 6)
+    lines = [json.loads(t) for t in (tmp_path / "launch.jsonl").read_text().splitlines()]
+    assert [line["type"] for line in lines] == ["session", "check", "session", "cell", "end"]
+    assert lines[0]["command"] == ["run"]
+    assert not lines[0]["resumed"]
+    assert lines[2]["resumed"]
+    assert len(collected.samples[identity].pairs) == 6
+
+
+# ---- plug-ins ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def compare_plugins(tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # noqa: ANN201
+    """Runs the gate on two plug-ins of a fake, that are slower by these factors."""
+    program = tmp_path / "build/release/attnbench"
+    program.parent.mkdir(parents=True)
+    fake.program(program)
+    monkeypatch.setattr(gate_builds, "ROOT", tmp_path)
+
+    def run(base: float, new: float) -> Outcome:
+        (tmp_path / "base.so").write_text(str(base))
+        (tmp_path / "new.so").write_text(str(new))
+        sides = ["--base", tmp_path / "base.so", "--new", tmp_path / "new.so"]
+        return tool(gate, *sides, "-n", "20", *ONCE)
+
+    return run
+
+
+def test_two_plugins_are_compared(compare_plugins) -> None:  # noqa: ANN001
+    outcome = compare_plugins(1.0, 1.0)
+    assert outcome.code == 0, outcome
+    assert "no regression in 1 cells" in outcome.out
+    assert "| plugins/avx2 |" in outcome.out  # the kernel that was asked for, without a digest
+    assert compare_plugins(1.0, 1.2).code == 1
+
+
+def test_a_plugin_for_both_sides(tool: Tool, tmp_path: Path) -> None:
+    program, plugin = fake.program(tmp_path / "base"), tmp_path / "mine.so"
+    plugin.write_text("1.5")
+    digest = hashlib.sha256(b"1.5").hexdigest()
+    sides = ["--base", program, "--new", program, "--plugin", plugin]
+    outcome = tool(gate, *sides, "-n", "6", *ONCE)
+    assert outcome.code == 0, outcome
+    assert f"| flash/avx2@{digest[:8]} |" in outcome.out
+
+
+def test_a_plugin_that_is_not_there(tool: Tool, tmp_path: Path, monkeypatch) -> None:  # noqa: ANN001
+    monkeypatch.setattr(gate_builds, "ROOT", tmp_path)
+    outcome = tool(gate, "--base", tmp_path / "no.so", "--new", tmp_path / "no.so")
+    assert (outcome.code, outcome.out) == (4, "")
+    assert "plug-ins are compared by this tree's program: scripts/build release" in outcome.err
+    fake.program(tmp_path / "attnbench")
+    outcome = tool(gate, "--base", tmp_path / "no.so", "--new", tmp_path / "no.so")
+    assert f"{tmp_path / 'no.so'}: no such plug-in" in outcome.err
+
+
+def test_the_file_of_a_cell(tmp_path: Path) -> None:
+    ours, theirs = str(tmp_path / "ours.so"), str(tmp_path / "theirs.so")
+    Path(ours).write_text("1")
+    Path(theirs).write_text("2")
+    side = Build(tmp_path, "", plugins=(ours,), compared=theirs)
+    cell = Identity.of(sample.cell([1e-3]))
+    assert side.file_of(cell) == ""
+    assert side.file_of(cell._replace(plugin=gate_builds.digest_of(ours))) == ours
+    assert side.file_of(cell._replace(plugin=gate_builds.COMPARED)) == theirs
+    assert side.words() == ["--plugin", ours, "--plugin", theirs]
+
+
+# ---- the statistics of a gate --------------------------------------------------------------------
+
+
+def samples_of(tmp_path: Path, ratio: float, noise: float, seed: int, n: int = 20) -> Samples:
+    rng = np.random.default_rng(seed)
+    rows = [sample.cell([1e-3 * math.exp(noise * z)]) for z in rng.standard_normal(2 * n)]
+    cells = []
+    for i, row in enumerate(rows):
+        if i % 2:
+            time = json.loads(json.dumps(row["time"]))
+            time["p05_s"] *= ratio
+            row = row | {"time": time}
+        path = sample.write(tmp_path / "x.jsonl", sample.session(), row)
+        (cell,) = read(path).cells.values()
+        cells.append(cell)
+    return Samples(list(zip(cells[::2], cells[1::2], strict=True)))
+
+
+def test_same_side_is_taken_within_blocks(tmp_path: Path) -> None:
+    samples = samples_of(tmp_path, 2.0, 0.0, 1, n=4)
+    assert samples.log_ratios() == pytest.approx([math.log(2)] * 4)
+    assert samples.same_side() == pytest.approx([0.0] * 4)
+
+
+def test_noise_floor_raises_the_threshold(tmp_path: Path) -> None:
+    (identity,) = {c.identity for c, _ in samples_of(tmp_path, 1, 0, 1, 1).pairs}
+    (quiet,) = gating.judge({identity: samples_of(tmp_path, 1.03, 0.001, 1)}, 0.02)
+    (loud,) = gating.judge({identity: samples_of(tmp_path, 1.03, 0.1, 1)}, 0.02)
+    assert quiet.verdict is Verdict.SLOWER
+    assert quiet.threshold == pytest.approx(math.log(1.02))
+    assert loud.verdict is not Verdict.SLOWER
+    assert loud.threshold == loud.floor > 0.02
+    assert gating.too_noisy(loud, math.expm1(loud.hi))
+    assert not gating.too_noisy(loud, math.expm1(loud.hi) + 1e-9)
+    assert not gating.too_noisy(quiet, 0.01)  # SLOWER is an answer
+
+
+def test_figures_agree_with_the_change(tmp_path: Path) -> None:
+    """Of pairs in a machine that speeds up the medians of the sides differ otherwise."""
+    samples = samples_of(tmp_path, 1.0, 0.0, 1, 9)
+    for i, (base, new) in enumerate(samples.pairs):
+        slow = 1.3 if i < 5 else 1.0
+        drift = 1.0 if i == 4 else slow  # the new side's middle launch already had the fast machine
+        for cell, factor in ((base, slow), (new, 1.01 * drift)):
+            cell.text = json.dumps({"time": {"p05_s": 1e-3 * factor}}).encode()
+    (identity,) = {base.identity for base, _ in samples.pairs}
+    (judged,) = gating.judge({identity: samples}, 0.02)
+    assert judged.median == pytest.approx(math.log(1.01))
+    assert judged.base_s == pytest.approx(1.3e-3)
+    assert judged.new_s == pytest.approx(1.01 * judged.base_s)
+
+
+def test_explanation_names_what_was_not_measured(tmp_path: Path) -> None:
+    text = "; ".join(gating.explain(samples_of(tmp_path, 1.03, 0.001, 1, 2)))
+    assert text.startswith("frequency (multiply-add rate beside the samples) +0.0 %; not measured")
+    assert "instructions" in text.split("not measured")[1]

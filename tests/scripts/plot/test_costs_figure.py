@@ -1,0 +1,59 @@
+"""The figure of what options cost: each case against the plain one of its size."""
+
+from pathlib import Path
+
+import pytest
+import sample
+from attntools.plot import costs
+from attntools.results.cells import Results
+from attntools.results.results import read
+
+LAUNCHES = [0.98, 0.99, 1.0, 1.0, 1.01, 1.02]
+
+
+def row(case: str, ms: float, gflop: float, kernel: str = "flash", threads: int = 1) -> sample.Row:
+    """A cell whose useful work is `gflop`."""
+    medians = [ms * 1e-3 * x for x in LAUNCHES]
+    made = sample.cell(medians, kernel=kernel, threads=threads, case=case)
+    problem = made["problem"] + f",scale={1 + len(case)}"  # another identity for each case
+    return made | {"problem": problem, "gflops": gflop / (ms * 1e-3)}
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Results:
+    rows = [
+        row("mask-s64", 1.0, 1.0),
+        row("mask-s64-window8", 0.5, 0.4),
+        row("mask-s64-bias", 1.25, 1.0),
+        row("mask-s64-bias-keys", 1.25, 0.8),
+        row("mask-s640", 1.0, 1.0),
+        row("mask-s64", 2.0, 1.0, kernel="gemm"),
+        row("mask-s64-bias", 8.0, 1.0, kernel="gemm"),
+        row("mask-s64-bias", 8.0, 1.0, kernel="naive"),  # no plain case
+        row("mask-s64-bias", 1.0, 1.0, threads=2),
+    ]
+    return read(sample.write(tmp_path / "a.jsonl", sample.session(), *rows))
+
+
+def test_shares_of_the_plain_case(results: Results) -> None:
+    found = {(c.cell.case, c.cell.identity.kernel): c for c in costs.costs(results)}
+    assert {key: (c.plain, round(c.share, 6)) for key, c in found.items()} == {
+        ("mask-s64-window8", "flash"): ("mask-s64", 0.8),
+        ("mask-s64-bias", "flash"): ("mask-s64", 0.8),
+        ("mask-s64-bias-keys", "flash"): ("mask-s64", 0.64),
+        ("mask-s64-bias", "gemm"): ("mask-s64", 0.25),
+    }
+    assert all(c.lo <= c.share <= c.hi for c in found.values())
+
+
+def test_the_figure_has_a_row_a_case(results: Results) -> None:
+    (axes,) = costs.figure(results).axes
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    assert labels == ["mask-s64-window8", "mask-s64-bias", "mask-s64-bias-keys"]
+    points = [line for line in axes.lines if len(line.get_xdata()) == 1]
+    assert sorted(round(float(line.get_xdata()[0]), 6) for line in points) == [25, 64, 80, 80]
+
+
+def test_no_figure_without_a_plain_case(tmp_path: Path) -> None:
+    path = sample.write(tmp_path / "b.jsonl", sample.session(), row("mask-s64", 1.0, 1.0))
+    assert costs.figure(read(path)) is None
