@@ -80,8 +80,8 @@ test_setup_is_silent_when_all_is_there() {
 test_help_prints_at_once() {
     local script
     rm -rf "$have" "$bin/python3" "$bin/ninja"
-    for script in bench build setup test lint fuzz races compare gate gate-trials history report export plot \
-        icount bisect mutants capture fleet/submit fleet/node experiments/networks; do
+    for script in bench build setup test compare gate history report export plot icount bisect capture fleet/submit \
+        fleet/node dev/lint dev/fuzz dev/races dev/gate-trials dev/gate-replay dev/mutate dev/studies/networks; do
         for option in --help -h; do
             rm -f "$calls"
             run "$tree/scripts/$script" "$option"
@@ -363,7 +363,7 @@ test_networks_names_the_program_that_is_missing() {
 
 test_help_is_printed_and_nothing_run() {
     local script
-    for script in lint test build; do
+    for script in dev/lint test build; do
         run "$tree/scripts/$script" --help
         status_is 0
         has stdout "$out" "  scripts/$script "
