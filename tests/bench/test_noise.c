@@ -312,7 +312,6 @@ int main(void)
         cmocka_unit_test(a_cell_needs_enough_disturbed_launches),
         cmocka_unit_test(few_launches_are_said_to_be_few),
         cmocka_unit_test(words_are_complete_and_distinct),
-        /* The longest last: tests/base/mutants.py ends with the first that fails. */
         cmocka_unit_test(quiet_cells_are_seldom_flagged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

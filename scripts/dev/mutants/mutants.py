@@ -1,4 +1,4 @@
-"""Breaks the kernels in one place at a time and asks who notices: the build, `check`, or ctest.
+"""Breaks kernels and statistics in one place at a time and asks who notices it.
 
     scripts/dev/mutate --output mutants.jsonl --seconds 170     repeat it until it says: done
     scripts/dev/mutate --report mutants.jsonl --excused results/trust/mutants-excused.jsonl
@@ -17,8 +17,8 @@ The files of --commit are mutated, in a worktree below $XDG_CACHE_HOME/attnbench
 A mutant is killed by `build`, by `check`, or by `ctest`.  `check` is the suite conformance on all
 cores: for each kernel the strongest variant whose code changes, and for one kernel also those for
 bf16 and for no instruction set; four cases come first, on one core.  ctest is the tests of these
-kernels.  Mutants are compiled at -O1; one with the machine code of the unbroken kernel in a release
-build does not count.
+kernels, or of the statistics.  Mutants are compiled at -O1; one with the machine code of the
+unbroken source in a release build does not count.
 
 The first pass takes one step with each mutant, which kills most; the second runs the rest of the
 suite on the others, the third the tests on those that are left.
@@ -50,13 +50,15 @@ from dev.mutants import mutants_find, mutants_sample
 from dev.mutants.mutants_find import Mutant
 from dev.mutants.mutants_grounds import BUILD, CHECK, CTEST, SAME, SURVIVED, Grounds
 from dev.mutants.mutants_try import REBUILD, Attempt, Passed
+from dev.mutants.mutants_units import STATISTICS
 
 TOOL = "mutants"
 
 # What is mutated, and the kernels that show it.
 FILES = ("kernels/flash/*", "kernels/split_kv/*", "kernels/shared/*", "kernels/attention.h",
-         "kernels/dispatch.c")  # fmt: skip
-KERNELS = ("flash", "split_kv", "online", "tiled", "dispatch")
+         "kernels/dispatch.c", *(f"harness/{name}.c" for name in STATISTICS))  # fmt: skip
+KERNELS = ("flash", "split_kv", "online", "tiled", "dispatch",
+           *(name.partition("/")[2] for name in STATISTICS))  # fmt: skip
 
 Row = dict[str, Any]
 

@@ -16,7 +16,7 @@ from attntools.base.cli import ToolError
 from attntools.base.files import cache
 from attntools.gate.bisect import git
 from attntools.gate.gate_builds import ROOT
-from dev.mutants.mutants_units import Unit, units_of
+from dev.mutants.mutants_units import STATISTICS, Unit, units_of
 
 # Asked first: between them much of what kernels do, in two or three seconds.
 QUICK = ("check-f32-all", "check-f32-decode-ragged-page16", "check-bf16-causal-fewer",
@@ -155,8 +155,10 @@ class Grounds:
         (self.place / "plugin.c").write_text(PLUGIN)
 
     def tests(self) -> list[str]:
-        """The test programs that ask about kernels."""
-        return [f"test_kernels_{name}" for name in OF_KERNELS + SHARED]
+        """The test programs that ask about kernels and statistics."""
+        return [f"test_kernels_{name}" for name in OF_KERNELS + SHARED] + [
+            f"test_{name.replace('/', '_')}" for name in STATISTICS
+        ]
 
     def restore(self) -> None:
         """Puts the unbroken files back."""

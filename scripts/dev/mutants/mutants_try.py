@@ -24,7 +24,7 @@ from dev.mutants.mutants_grounds import (
     Grounds,
     ended,
 )
-from dev.mutants.mutants_units import Unit
+from dev.mutants.mutants_units import STATISTICS, Unit
 
 # Who is asked first.  Variants for bf16 compute nothing else; the others compute all types.
 FOR_BF16 = "avx512_bf16"
@@ -156,8 +156,11 @@ class Attempt:
             yield from self.tests()
 
     def tests(self) -> Iterator[Step]:
-        """Steps that run the tests of the kernels that the mutant reaches."""
+        """Steps that run the tests of what the mutant reaches: kernels, or statistics."""
         yield REBUILD, self.rebuilt
+        if self.mutant.file.startswith("harness/"):
+            yield "ctest statistics", lambda: self.grounds.tested(f"^({'|'.join(STATISTICS)})$")
+            return
         if not re.search(r"/(flash|split_kv)/", self.mutant.file):
             yield "ctest shared", lambda: self.grounds.tested(f"^kernels/({'|'.join(SHARED)})$")
         kernels = "|".join(sorted({unit.kernel for unit in self.units if unit.isa}))

@@ -1,4 +1,4 @@
-"""Translation units of the kernels, as a build folder's compile commands name them."""
+"""Translation units that are mutated, as a build folder's compile commands name them."""
 
 import json
 import re
@@ -6,10 +6,14 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
+# The statistics behind every verdict, in harness/: each file's tests have its name.
+STATISTICS = ("base/stats", "base/stats_dependence", "base/stats_launches", "base/stats_shape",
+              "base/stop", "bench/noise")  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Unit:
-    """A translation unit: a variant of a kernel, or a file of the library (whose isa is "")."""
+    """A variant of a kernel, or a file of the library or of the statistics (whose isa is "")."""
 
     kernel: str
     isa: str
@@ -24,7 +28,7 @@ class Unit:
 
 
 def units_of(build: Path) -> list[Unit]:
-    """The units of kernels/ in a build folder, by its compile commands.
+    """The units of kernels/ and of STATISTICS in a build folder, by its compile commands.
 
     Without those of avx512_fp16: they are avx512's but for two conversions, and where no processor
     has them, as on the machines of the trials, their mutants could only survive.
@@ -35,7 +39,8 @@ def units_of(build: Path) -> list[Unit]:
         output, source = words[words.index("-o") + 1], entry["file"]
         kernel = re.search(r"attn_kernel_(\w+?)_(baseline|avx2|avx512|avx512_bf16)\.dir", output)
         library = re.search(r"/attention\.dir/", output)
-        if not kernel and not library:
+        statistic = re.search(rf"/harness\.dir/({'|'.join(STATISTICS)})\.c\.o$", output)
+        if not kernel and not library and not statistic:
             continue
         name, isa = (kernel[1], kernel[2]) if kernel else (Path(source).stem, "")
         command = tuple(words[: words.index("-o")])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from attntools.base.cli import ToolError
-from dev.mutants import mutants, mutants_find, mutants_grounds
+from dev.mutants import mutants, mutants_find, mutants_grounds, mutants_units
 from dev.mutants.mutants_find import Mutant, of_unit
 from dev.mutants.mutants_grounds import Fate, Grounds
 from dev.mutants.mutants_sample import chosen
@@ -255,6 +255,30 @@ def test_the_suite_is_asked_of_the_variants_that_differ_most(grounds: StandIn) -
     quick, whole = mutants_grounds.QUICK, "one,later,bf16"
     # avx512, first in a hurry; that for bf16; the weakest.
     assert grounds.asked() == [*quick, whole, "bf16", whole]
+
+
+def test_statistics_are_asked_of_their_tests_alone(grounds: StandIn, tmp_path: Path) -> None:
+    source = grounds.tree / "harness/base/stats.c"
+    source.parent.mkdir(parents=True)
+    source.write_text("int x = 1;\n")
+    command = ("-C", grounds.tree, "-c", "user.name=a", "-c", "user.email=b")
+    for words in (("add", "."), ("commit", "-qm", "c")):
+        subprocess.run(["git", *command, *words], check=True)
+    grounds.units["stats"] = Unit(
+        "stats", "", str(source), grounds.units["flash/avx2"].command, str(tmp_path)
+    )
+    (tmp_path / "ctest").write_text(
+        f"""#!/bin/sh
+[ "$4" = '^({"|".join(mutants_units.STATISTICS)})$' ] || exit 0
+grep -q SUBTLE {source} || exit 0
+echo " 1/2 Test  #7: base/stats ......***Failed    0.02 sec"
+exit 8
+"""
+    )
+    for after, fate in (("SUBTLE", Fate("ctest", "base/stats")), ("2", Fate("survived"))):
+        mutant = Mutant("harness/base/stats.c", 8, 1, 9, "f", "constant", "1", after, ("stats",))
+        assert Attempt(grounds, mutant, Passed()).go_on(lambda: False) == fate
+    assert grounds.asked() == []
 
 
 def test_a_part_is_every_so_many_of_the_sample(capsys: pytest.CaptureFixture[str]) -> None:
