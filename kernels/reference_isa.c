@@ -49,14 +49,3 @@ void attn_reference(const struct attn_problem *problem, const struct attn_tensor
     reference_row *row_of_type = problem->dtype == ATTN_F64 ? row_of_f64 : builds[best].row;
     row_of_type(problem, tensors, b, h, i, compute, bound_factor, workspace, row);
 }
-
-double attn_reference_bf16_extra(const struct attn_problem *problem, double magnitude)
-{
-    const double operations = 3 * (double)problem->kv_len + 1;
-    return 0x1p-8 * magnitude + operations * 0x1p-126;
-}
-
-double attn_reference_bf16_extra_lse(void)
-{
-    return 0x1p-8;
-}

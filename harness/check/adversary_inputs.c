@@ -129,7 +129,7 @@ void adversary_fill(struct trial *trial, const struct adversary *adversary, uint
     else
         patterns_scores(&trial->set, p, key, adversary->score, &context, adversary->noise);
     if (adversary->one_hot)
-        patterns_one_hot(&trial->set, p, is_needle, &context);
+        patterns_one_hot(&trial->set, p, adversary_is_needle, &context);
     else if (adversary->score)
         patterns_normal(&trial->set, p, PATTERNS_V, key, adversary->mean, 1);
     if (adversary->change)

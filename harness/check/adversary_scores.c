@@ -49,7 +49,7 @@ static double dither(const struct adversary_context *c, struct patterns_key at)
     return 2 * random_unit(random_key(c->key, at.b), ((uint64_t)at.g << 40) + at.j) - 1;
 }
 
-bool is_needle(const void *context, struct patterns_key at)
+bool adversary_is_needle(const void *context, struct patterns_key at)
 {
     const struct adversary_context *c = context;
     return at.j == check_needle(c->trial, at.b, at.g);
@@ -57,7 +57,7 @@ bool is_needle(const void *context, struct patterns_key at)
 
 double score_needle(const void *context, struct patterns_key at)
 {
-    return is_needle(context, at) ? NEEDLE_SCORE : 0;
+    return adversary_is_needle(context, at) ? NEEDLE_SCORE : 0;
 }
 
 /* As an attention sink: the others weigh next to nothing each, and something together. */

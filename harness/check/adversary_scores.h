@@ -44,7 +44,7 @@ void adversary_enlarge_v(struct trial *trial);
 patterns_score score_needle, score_sink, score_negative, score_needle_or_negative, score_ascending,
     score_descending, score_falling, score_rising, score_exp_edge, score_exp_edge_below, score_tied,
     score_spread, score_tiny;
-patterns_needle is_needle;
+patterns_needle adversary_is_needle;
 
 /* adversary_far.c */
 patterns_score score_far_below, score_infinite, score_largest, score_across;

@@ -17,14 +17,6 @@
 /* Rows that are judged where two thread counts differ. */
 #define DIFFERING 64
 
-/* Where a sequence is shorter, as far from its end. */
-size_t check_needle(const struct trial *trial, size_t b, size_t g)
-{
-    const size_t needle = trial->needles[(b * trial->problem.kv_heads + g) % trial->needle_count];
-    const size_t keys = attn_sequence(&trial->problem, &trial->set.tensors, b).kv_len;
-    return needle < keys || !keys ? needle : keys - 1 - (trial->problem.kv_len - 1 - needle) % keys;
-}
-
 /* ---- memory -------------------------------------------------------------------------------- */
 
 struct tensors_layout check_layout(unsigned turn)

@@ -60,8 +60,14 @@ struct trial {
  * time. */
 struct tensors_layout check_layout(unsigned turn);
 
-/* The special key of a KV head; only where needle_count > 0. */
-size_t check_needle(const struct trial *trial, size_t b, size_t g);
+/* The special key of a KV head; where a sequence is shorter, as far from its end.  Only where
+ * needle_count > 0. */
+static inline size_t check_needle(const struct trial *trial, size_t b, size_t g)
+{
+    const size_t needle = trial->needles[(b * trial->problem.kv_heads + g) % trial->needle_count];
+    const size_t keys = attn_sequence(&trial->problem, &trial->set.tensors, b).kv_len;
+    return needle < keys || !keys ? needle : keys - 1 - (trial->problem.kv_len - 1 - needle) % keys;
+}
 
 /* A problem, which may be smaller, with what the case's input says of lengths, masks and scales, as far
  * as it suits it, and q, k and v from N(0, 1). */

@@ -30,9 +30,6 @@
 #define LONGEST_S 0.5
 #define USUAL_S 0.05 /* without a time limit */
 
-/* A program loads and compiles its library first, for which docs/protocol.md grants it so long. */
-#define PROGRAM_S 300.0
-
 #define SAMPLE_S 1e-3 /* and at least 1000 times the clock's resolution, which bench ensures */
 #define MAX_SAMPLES 64
 
@@ -283,12 +280,6 @@ static enum rounds_end run_prepared(struct rounds *rounds, struct protocol_reque
         if (!rounds->cells[i].done)
             cell_end(&rounds->cells[i], CELL_SKIPPED, "%s", prepared.why);
     return settle(rounds) ? ROUNDS_DONE : ROUNDS_STOPPED;
-}
-
-double rounds_deadline(const struct rounds *rounds, const struct protocol_request *r)
-{
-    const bool asked = rounds->session->options->timeout_s > 0;
-    return rounds->deadline_s + (r->program && !asked ? PROGRAM_S : 0);
 }
 
 enum rounds_end rounds_run(struct rounds *rounds)

@@ -78,7 +78,7 @@ static json_t *choose(struct rounds *rounds, const struct protocol_request *base
     return json_pack("{s:s, s:o}", "core", cores[chosen], "tried_s", tried);
 }
 
-static bool same_variant(const struct cell *a, const struct cell *b)
+static bool share_core(const struct cell *a, const struct cell *b)
 {
     return a->isa == b->isa && strcmp(a->kernel_name, b->kernel_name) == 0;
 }
@@ -90,7 +90,7 @@ static json_t *known(const struct rounds *rounds, const struct cell *like)
     for (size_t i = 0; i < rounds->count; i++) {
         const struct cell *cell = &rounds->cells[i];
         json_t *recorded = json_object_get(json_array_get(cell->launches, 0), "blas");
-        if (!same_variant(cell, like))
+        if (!share_core(cell, like))
             continue;
         if (cell->blas)
             return json_incref(cell->blas);

@@ -10,50 +10,10 @@
 #include "results/launches.h"
 #include "bench/noise.h"
 #include "base/random.h"
-#include "ring.h"
 #include "rounds_private.h"
-#include "results/row.h"
 
 #define SHIFT_LINES 64 /* operands are shifted by up to a page */
 #define SHIFT_STREAM UINT64_MAX
-
-bool rounds_finish(struct rounds *rounds, struct cell *cell)
-{
-    if (cell->row)
-        return true;
-    return row_finish(cell, rounds->command, rounds->session->seed) &&
-           rounds->events->finished(rounds->events->context, cell);
-}
-
-/* Adds the times of working and of probing that a worker gives in its answer. */
-static void note_work(struct rounds *rounds, const struct launch *launch)
-{
-    static const char *const phases[] = {"prepare_s", "filled_s", "placed_s", "check_s",
-                                         "sampled_s"};
-    for (size_t i = 0; i < sizeof phases / sizeof *phases; i++)
-        rounds->time.working_s += json_number_value(json_object_get(launch->answer, phases[i]));
-    rounds->time.probing_s += json_number_value(json_object_get(launch->answer, "probed_s"));
-}
-
-void rounds_keep_log(struct cell *cell, const struct launch *launch)
-{
-    cell->memory_limit_bytes = launch->memory_limit_bytes;
-    if (!launch->log || (cell->log && !cell_state_is_bad(launch->state)))
-        return;
-    free(cell->log);
-    cell->log = alloc_text(launch->log);
-}
-
-struct launch rounds_launch(struct rounds *rounds, const struct protocol_request *request,
-                            double deadline_s)
-{
-    const double start = clock_now();
-    tensors_file_move(&rounds->operands, request->shift);
-    rounds->time.working_s += clock_now() - start;
-    struct launch launch = launch_worker(request, deadline_s);
-    note_work(rounds, &launch);
-    return launch;
-}
 
 /* Whether a launch was disturbed and will be repeated; its record then says "superseded". */
 static bool give_way(const struct rounds *rounds, struct cell *cell, json_t *record, size_t repeat)
@@ -65,15 +25,6 @@ static bool give_way(const struct rounds *rounds, struct cell *cell, json_t *rec
     cell->repeats++;
     json_object_set_new(record, "superseded", json_true());
     return true;
-}
-
-void rounds_name(const struct rounds *rounds, const struct cell *cell,
-                 struct protocol_request *request)
-{
-    protocol_kernel(request, cell->kernel_name, cell->isa, cell->guest);
-    request->blas_core = rounds_core(cell);
-    request->ranks = cell->kernel && ring_is(cell->kernel) ? cell->ranks : 0;
-    snprintf(request->hostfile, sizeof request->hostfile, "%s", rounds->session->hostfile);
 }
 
 /* All launches of a round have one shift: kernels are compared at the same addresses, and the
