@@ -264,19 +264,6 @@ static bool left_out(size_t n, struct guess *guess, char *text, size_t size)
     return had;
 }
 
-/* Numbers past both tables: another KV head, of any sequence that has as many keys. */
-static bool other_head(size_t n, const struct sight *right, struct guess *guess, char *text,
-                       size_t size)
-{
-    struct sight *s = &guess->sight;
-    s->b = n / guess->problem.kv_heads;
-    s->g = n % guess->problem.kv_heads;
-    snprintf(text, size, "as if it read KV head %zu of sequence %zu instead of %zu of %zu", s->g,
-             s->b, right->g, right->b);
-    return (s->b != right->b || s->g != right->g) &&
-           attn_sequence(&guess->problem, &guess->tensors, s->b).kv_len >= s->sequence.kv_len;
-}
-
 void guess_nothing(struct guess *guess, const struct sight *right)
 {
     *guess =
@@ -290,12 +277,9 @@ void guess_nothing(struct guess *guess, const struct sight *right)
 bool guess_make(size_t n, const struct sight *right, struct guess *guess, bool *fits, char *text,
                 size_t size)
 {
-    const size_t heads = right->problem->batch * right->problem->kv_heads;
-    const size_t end = GUESSES + PARTS + heads;
     guess_nothing(guess, right);
-    *fits = n < GUESSES ? guesses[n](guess, text, size)
-            : n < GUESSES + PARTS
-                ? left_out(n - GUESSES, guess, text, size)
-                : n < end && other_head(n - GUESSES - PARTS, right, guess, text, size);
-    return n < end;
+    if (n >= GUESSES + PARTS)
+        return guess_place(n - GUESSES - PARTS, right, guess, fits, text, size);
+    *fits = n < GUESSES ? guesses[n](guess, text, size) : left_out(n - GUESSES, guess, text, size);
+    return true;
 }

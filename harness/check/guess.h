@@ -21,4 +21,8 @@ void guess_nothing(struct guess *guess, const struct sight *right);
 bool guess_make(size_t n, const struct sight *right, struct guess *guess, bool *fits, char *text,
                 size_t size);
 
+/* The same of those that are about where K and V lie; `guess` is what is right before. */
+bool guess_place(size_t n, const struct sight *right, struct guess *guess, bool *fits, char *text,
+                 size_t size);
+
 #endif

@@ -16,6 +16,8 @@ struct sight sight_of(const struct attn_problem *p, const struct attn_tensors *t
                       .sequence = attn_sequence(p, tensors, at.b),
                       .b = at.b,
                       .g = attn_kv_head(p, at.h),
+                      .v_b = at.b,
+                      .v_g = attn_kv_head(p, at.h),
                       .sink = p->options & ATTN_OPTION_SINKS
                                   ? tensors_get(&tensors->sinks, 0, 0, 0, at.h)
                                   : -INFINITY,

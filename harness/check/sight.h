@@ -14,7 +14,8 @@ struct sight {
     struct attn_sequence sequence; /* of at.b */
     struct attn_range range;       /* keys that positional masks leave */
     ptrdiff_t position;            /* of the query among the keys */
-    size_t b, g;                   /* whose K and V */
+    size_t b, g;                   /* whose K ... */
+    size_t v_b, v_g;               /* ... and whose V */
     double sink;                   /* -inf where there is none */
     size_t shown;                  /* a hidden key that it sees all the same; SIZE_MAX: none */
 };

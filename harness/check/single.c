@@ -51,14 +51,14 @@ static void take_key(const struct sight *s, enum keys_operand operand, size_t j,
 {
     const struct attn_problem *p = s->problem;
     const struct attn_tensor *t = operand == KEYS_K ? &s->tensors->k : &s->tensors->v;
+    const size_t b = operand == KEYS_K ? s->b : s->v_b, g = operand == KEYS_K ? s->g : s->v_g;
     const struct attn_sequence sequence =
-        s->b == s->at.b ? s->sequence : attn_sequence(p, s->tensors, s->b);
+        b == s->at.b ? s->sequence : attn_sequence(p, s->tensors, b);
     const size_t n = operand == KEYS_K ? p->qk_dim : p->v_dim;
     const enum attn_dtype type = type_of(p);
-    widen(attn_kv_row(p, s->tensors, t, &sequence, s->b, s->g, j), t->dtype, n, type, to);
+    widen(attn_kv_row(p, s->tensors, t, &sequence, b, g, j), t->dtype, n, type, to);
     for (size_t d = 0; p->kv_dtype == ATTN_I8 && d < n; d++) {
-        const float scale =
-            *keys_scale(p, s->tensors, operand, (struct patterns_key){s->b, s->g, j}, d);
+        const float scale = *keys_scale(p, s->tensors, operand, (struct patterns_key){b, g, j}, d);
         if (type == ATTN_F64)
             ((double *)to)[d] *= (double)scale;
         else

@@ -113,6 +113,8 @@
     X(wrong_kv_head, DEFAULT, "three query heads to a KV head", "instead of 0 of 0")               \
     X(first_sequence_only, DEFAULT, "three sequences",                                             \
       "KV head 0 of sequence 0 instead of 0 of 1")                                                 \
+    X(values_of_first_sequence, DEFAULT, "three sequences",                                        \
+      "as if it read V of KV head 0 of sequence 0 instead of 0 of 1")                              \
     X(drops_odd_dimension, DEFAULT, "odd dimensions", "")                                          \
     X(dense_rows, DEFAULT, "other layout", "")                                                     \
     X(drops_lse, DEFAULT, "small problem", "left lse row (b 0, h 0, i 0)")                         \
