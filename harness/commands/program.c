@@ -24,7 +24,7 @@
 #include "run.h"
 #include "base/scan.h"
 #include "session/session.h"
-#include "system/openmp_environment.h"
+#include "system/environment.h"
 #include "system/process.h"
 #include "worker/worker.h"
 
@@ -123,8 +123,8 @@ int program_main(int argc, char **argv)
         options_print_help(stdout, options.command);
         return printed();
     }
-    if (*openmp_environment_ignored() && options.command != COMMAND_LIST)
-        progress_say("ignored: %s; attnbench binds its threads itself (--placement)",
-                     openmp_environment_ignored());
+    if (*environment_ignored() && options.command != COMMAND_LIST)
+        progress_say("ignored: %s; attnbench finds CPUs and binds threads itself (--placement)",
+                     environment_ignored());
     return commands[options.command](&options, argc - 1, arguments);
 }

@@ -2,11 +2,28 @@
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import unittest
 
 from command import BASELINE, BRIEF, TINY, CommandTest, cells, lines, run
+
+# A machine of four CPUs, as hwloc writes one.
+FOUR_CPUS = (
+    '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE topology SYSTEM "hwloc2.dtd">\n'
+    '<topology version="2.0"><object type="Machine" os_index="0" {0} nodeset="0x1" '
+    'allowed_cpuset="0xf" allowed_nodeset="0x1" complete_nodeset="0x1">'
+    '<object type="NUMANode" os_index="0" {0} nodeset="0x1" complete_nodeset="0x1" '
+    'local_memory="1073741824"/>{1}</object></topology>\n'
+).format(
+    'cpuset="0xf" complete_cpuset="0xf"',
+    "".join(
+        f'<object type="PU" os_index="{n}" cpuset="{1 << n:#x}" complete_cpuset="{1 << n:#x}" '
+        'nodeset="0x1" complete_nodeset="0x1"/>'
+        for n in range(4)
+    ),
+)
 
 
 class Usage(CommandTest):
@@ -127,6 +144,23 @@ class Usage(CommandTest):
         done = run(*words, env={**os.environ, **binding, "GOMP_CPU_AFFINITY": "0"})
         self.assertEqual(done.returncode, 0, done)
         self.assertEqual(done.stderr.count("ignored: "), 1)
+
+    def test_variables_of_hwloc_make_up_no_machine(self) -> None:
+        """One of CPUs that this process may not use, or that are not there."""
+        words = ["check", "--problem", TINY, "--kernel", "naive", "--threads", "1"]
+        four = self.directory / "four.xml"
+        four.write_text(FOUR_CPUS)
+        for number, (made_up, ignored) in enumerate((
+            ({"HWLOC_SYNTHETIC": "core:4 pu:1"}, ["HWLOC_SYNTHETIC"]),
+            ({"HWLOC_XMLFILE": str(four)}, ["HWLOC_XMLFILE"]),
+            ({"HWLOC_HIDE_ERRORS": "2"}, []),
+        )):  # fmt: skip
+            self.output = str(self.directory / f"made-up-{number}.jsonl")
+            done = run(*words, "--output", self.output, env={**os.environ, **made_up})
+            self.assertEqual(done.returncode, 0, done)
+            machine = lines(self.output)[0]["machine"]
+            self.assertEqual(machine["threads"], 1)  # command.py leaves it one CPU
+            self.assertEqual(re.findall(r"ignored: (.*); attnbench", done.stderr), ignored)
 
     def test_more_threads_than_places_cost_their_own_cell(self) -> None:
         self.output = str(self.directory / "places.jsonl")
