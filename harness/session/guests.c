@@ -98,13 +98,27 @@ static bool ask(struct guest *guest, double deadline_s)
     return true;
 }
 
-/* A name without a slash is a file in this folder, not one to search for. */
+/* The path of a file, absolute, as a kernel may go to another folder; false where that is too long. */
+static bool absolute(const char *path, char *whole, size_t size)
+{
+    if (*path == '/')
+        return snprintf(whole, size, "%s", path) < (int)size;
+    if (!getcwd(whole, size))
+        return false;
+    while (strncmp(path, "./", 2) == 0)
+        path += 2 + strspn(path + 2, "/");
+    const size_t n = strcmp(whole, "/") == 0 ? 0 : strlen(whole);
+    return snprintf(whole + n, size - n, "/%s", path) < (int)(size - n);
+}
+
+/* A name without a slash is a file in this folder, not one to search for.  NULL: it is there already. */
 static struct guest *guest_at(const char *path)
 {
     static struct guest guests[OPTIONS_MAX_PLUGINS + 1];
     static size_t count;
     char whole[sizeof guests->path];
-    snprintf(whole, sizeof whole, "%s%s", strchr(path, '/') ? "" : "./", path);
+    if (!absolute(path, whole, sizeof whole))
+        snprintf(whole, sizeof whole, "%s", path); /* nor will it open */
     for (size_t i = 0; i < count; i++)
         if (strcmp(guests[i].path, whole) == 0)
             return NULL;

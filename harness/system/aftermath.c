@@ -5,6 +5,8 @@
 #include "aftermath.h"
 
 #include <dirent.h>
+#include <fcntl.h>
+#include <locale.h>
 #include <omp.h>
 #include <sched.h>
 #include <stdio.h>
@@ -130,11 +132,29 @@ static bool has_moved(char text[AFTERMATH_TEXT])
     return true;
 }
 
+/* ---- language and folder ---------------------------------------------------------------------- */
+
+/* Numbers have a point, and relative paths mean what they meant when this was called first: a kernel may call
+ * setlocale() and chdir(), and has done nothing wrong. */
+static void settle(void)
+{
+    static locale_t plain;
+    static int folder = -1;
+    if (!plain) {
+        plain = newlocale(LC_ALL_MASK, "C", NULL);
+        folder = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    }
+    uselocale(plain); /* this thread's; setlocale() changes it no more */
+    if (folder >= 0)
+        (void)!fchdir(folder);
+}
+
 /* ---- a call ---------------------------------------------------------------------------------- */
 
 void aftermath_begin(int threads)
 {
     calls++;
+    settle();
 #pragma omp parallel num_threads(threads)
     {
         fault_thread(omp_get_thread_num());
@@ -175,6 +195,7 @@ bool aftermath_end(int threads, char text[AFTERMATH_TEXT])
 {
     struct word unsettled = {0, ""}, moved = {0, ""};
     const size_t left = left_behind(threads);
+    settle();
 #pragma omp parallel num_threads(threads)
     {
         char changed[AFTERMATH_TEXT], away[AFTERMATH_TEXT];

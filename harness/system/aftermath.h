@@ -2,7 +2,8 @@
  * aftermath: what a call of a kernel leaves behind in the threads that it ran on, and beside them.
  *
  * The threads of a team outlive a parallel region, and so does what a kernel does to them.
- * Whatever it changes, later calls and other code would run with.
+ * Whatever it changes, later calls and other code would run with.  So are the process's language, of which
+ * the way numbers are written is a part, and its working directory; these are put back without a word.
  */
 #ifndef HARNESS_SYSTEM_AFTERMATH_H
 #define HARNESS_SYSTEM_AFTERMATH_H

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "problem/operands_file.h"
+#include "system/aftermath.h"
 #include "worker.h"
 
 /* ---- out ------------------------------------------------------------------------------------- */
@@ -119,7 +120,8 @@ void worker_eval(struct worker *worker)
     struct worker_plan plan;
     struct tensor_set set;
     struct rows rows;
-    char message[sizeof r->path_in + 512];
+    char message[sizeof r->path_in + 512], left[AFTERMATH_TEXT];
+    aftermath_begin(r->threads);
     if (!worker_plan_open(worker, &plan))
         return;
     worker_stage("reading the input");
@@ -128,6 +130,7 @@ void worker_eval(struct worker *worker)
     if (file.file && read_operands(&file, &r->c.problem, &set, &rows, message, sizeof message)) {
         worker_stage("computing");
         attn_execute(&plan.plan, &set.tensors);
+        aftermath_end(r->threads, left); /* what was computed is written in any case */
         write_results(worker, &set.tensors, &rows);
         tensors_free(&set);
     } else {

@@ -4,10 +4,23 @@ import os
 import pathlib
 import re
 import resource
+import shutil
+import struct
 import subprocess
 import unittest
 
-from command import BRIEF, EMULATED, CommandTest, Row, cells, lines, run, unless_emulated
+from command import (
+    BRIEF,
+    EMULATED,
+    CommandTest,
+    Row,
+    cells,
+    lines,
+    read_safetensors,
+    run,
+    safetensors,
+    unless_emulated,
+)
 
 OBJECTS = pathlib.Path(os.environ["ATTNBENCH_HOSTILE"])
 SANITIZED = os.environ["ATTNBENCH_SANITIZED"] == "ON"
@@ -148,6 +161,32 @@ class Hostile(CommandTest):
             except OSError:  # of another user, or gone
                 continue
         self.assertEqual(left, [])
+
+    def test_folder_and_language_are_put_back(self) -> None:
+        """A plug-in that is given as ./NAME, and a language in which 0.5 is written 0,5."""
+        shutil.copy(OBJECTS / "wanders.so", self.directory)
+        numbers = self.directory / "comma" / "LC_NUMERIC"
+        numbers.parent.mkdir()
+        texts = [b",\0", b"\0", b"\0\0", struct.pack("<I", ord(",")), bytes(4), b"ANSI_X3.4-1968\0"]
+        offsets = [32, 34, 36, 40, 44, 48]  # behind the magic number and the number of texts
+        data = b"".join(text.ljust(to - at, b"\0") for text, at, to in
+                        zip(texts, offsets, [*offsets[1:], 64], strict=True))  # fmt: skip
+        numbers.write_bytes(struct.pack("<8I", 0x20031114, 6, *offsets) + data)
+        spoken = {**os.environ, "LOCPATH": str(self.directory), "LC_ALL": "", "LC_NUMERIC": "comma"}
+        common = ["--plugin", "./wanders.so", "--kernel", "wanders", "--threads", "1"]
+        done = run(
+            "check", *common, "--problem", "h=1,s=4,d=4,scale=0.25", "--output", self.output,
+            cwd=self.directory, env=spoken,
+        )  # fmt: skip
+        self.assertEqual(done.returncode, 1, done)
+        (row,) = cells(self.output).values()
+        self.assertEqual(row["state"], "failed", row)
+        self.assertRegex(row["why"], r"got -?\d+\.\d+, expected -?\d+\.\d+.*scale=0\.25")
+        operand = ([1, 1, 2, 2], [0.0, 1.0, 2.0, 3.0])
+        safetensors(self.directory / "in", {"q": operand, "k": operand, "v": operand})
+        done = run("eval", *common, "--input", "in", "--output", "out", cwd=self.directory)
+        self.assertEqual(done.returncode, 0, done)
+        self.assertEqual(read_safetensors(str(self.directory / "out"))["o"][0], [1, 1, 2, 2])
 
     def test_clocks_are_the_systems(self) -> None:
         """A kernel that takes a millisecond and brings clocks that stand still gets its time."""
