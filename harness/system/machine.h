@@ -5,6 +5,7 @@
  *   machine_bind.c       where threads go, and whether they are there
  *   machine_memory.c     where pages go: NUMA policy, huge pages
  *   machine_usage.c      what the process suffered: switches, faults, steal, throttling
+ *   machine_groups.c     what control groups grant
  *   machine_describe.c   the machine as JSON, and its fingerprint
  */
 #ifndef HARNESS_SYSTEM_MACHINE_H
@@ -134,7 +135,7 @@ struct machine_usage {
     long voluntary_switches, involuntary_switches;
     long minor_faults, major_faults;
     double steal_s;         /* taken by the hypervisor from the allowed CPUs; 0 unreadable */
-    long throttled_periods; /* of the control group's quota; 0 where there is none */
+    long throttled_periods; /* of the control groups' quotas; 0 where there is none */
     long thermal_throttles; /* of all CPUs, by heat; 0 where they do not count */
     int runnable;           /* threads that want a CPU now, on the whole machine; 0 unreadable */
     size_t peak_rss_bytes;

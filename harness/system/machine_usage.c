@@ -9,9 +9,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Control group of this process, mounted where every distribution and container mounts it. */
-#define CGROUP "/sys/fs/cgroup/"
-
 /* Seconds that the hypervisor took from the allowed CPUs; and the runnable threads. */
 static void read_stat(const struct machine *machine, struct machine_usage *usage)
 {
@@ -32,25 +29,6 @@ static void read_stat(const struct machine *machine, struct machine_usage *usage
             usage->runnable = runnable;
     }
     fclose(file);
-}
-
-/* "nr_throttled N" of cpu.stat: version 2, then version 1 of control groups. */
-static long read_throttled(void)
-{
-    static const char *const paths[] = {CGROUP "cpu.stat", CGROUP "cpu/cpu.stat"};
-    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
-        FILE *file = fopen(paths[i], "re");
-        if (!file)
-            continue;
-        char line[128];
-        long periods = 0;
-        while (fgets(line, sizeof line, file))
-            if (sscanf(line, "nr_throttled %ld", &periods) == 1)
-                break;
-        fclose(file);
-        return periods;
-    }
-    return 0;
 }
 
 /* Intel counts them per core, AMD and virtual machines do not. */
@@ -95,7 +73,7 @@ void machine_usage(const struct machine *machine, struct machine_usage *usage)
         .involuntary_switches = self.ru_nivcsw,
         .minor_faults = self.ru_minflt,
         .major_faults = self.ru_majflt,
-        .throttled_periods = read_throttled(),
+        .throttled_periods = machine_groups_throttled(""),
         .thermal_throttles = read_thermal(machine),
         .peak_rss_bytes = peak_rss(),
     };
@@ -104,13 +82,7 @@ void machine_usage(const struct machine *machine, struct machine_usage *usage)
 
 double machine_cpu_quota(void)
 {
-    char text[64];
-    double quota, period;
-    if (machine_read_line(CGROUP "cpu.max", text, sizeof text))
-        return sscanf(text, "%lf %lf", &quota, &period) == 2 && period > 0 ? quota / period : 0;
-    quota = machine_read_number(CGROUP "cpu/cpu.cfs_quota_us", -1);
-    period = machine_read_number(CGROUP "cpu/cpu.cfs_period_us", 0);
-    return quota > 0 && period > 0 ? quota / period : 0;
+    return machine_groups_quota("");
 }
 
 double machine_allowed_cpus(const struct machine *machine)
@@ -124,25 +96,6 @@ int machine_online_cpus(void)
     return (int)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-/* What a control group leaves, or more than any machine has where it sets no limit. */
-static double cgroup_memory_left(void)
-{
-    static const struct {
-        const char *limit, *used;
-    } files[] = {
-        {CGROUP "memory.max", CGROUP "memory.current"},
-        {CGROUP "memory/memory.limit_in_bytes", CGROUP "memory/memory.usage_in_bytes"},
-    };
-    double left = 1e18;
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        const double limit = machine_read_number(files[i].limit, 1e18);
-        const double used = machine_read_number(files[i].used, 0);
-        if (limit - used < left)
-            left = limit > used ? limit - used : 0;
-    }
-    return left;
-}
-
 size_t machine_memory_available(void)
 {
     char value[64];
@@ -151,6 +104,6 @@ size_t machine_memory_available(void)
         machine_read_field("/proc/meminfo", "MemAvailable", value, sizeof value)
             ? strtod(value, NULL) * 1024
             : free_bytes;
-    const double left = cgroup_memory_left();
+    const double left = machine_groups_memory("");
     return (size_t)(available < left ? available : left);
 }

@@ -1,14 +1,18 @@
 /*
- * machine: what a process has used, where its pages lie, and how large they are.
+ * machine: what a process has used and may use, where its pages lie, and how large they are.
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -16,6 +20,7 @@
 
 #include "emulated.h"
 #include "machines.h"
+#include "system/machine_private.h"
 
 #define NO_POLICIES "has no calls about the memory of nodes"
 
@@ -120,6 +125,85 @@ static void huge_pages_are_read_back(void **state)
     munmap(memory, bytes);
 }
 
+/* ---- control groups -------------------------------------------------------------------------- */
+
+#define GROUPS "/sys/fs/cgroup"
+
+/* Writes a file below a folder, with the folders above it. */
+static void write_below(const char *root, const char *name, const char *text)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s%s", root, name);
+    for (char *at = path + strlen(root) + 1; (at = strchr(at, '/')); *at++ = '/') {
+        *at = 0;
+        mkdir(path, 0700);
+    }
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *where)
+{
+    (void)status, (void)kind, (void)where;
+    return remove(path);
+}
+
+/* The least of a group and all above it; a container sees its own group as the root, by whatever path. */
+static void limits_are_those_of_the_own_group(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *group;
+        const char *files[8][2];
+        double quota, memory;
+        long throttled;
+    } known[] = {
+        {"0::/\n", {{NULL}}, 0, 1e18, 0},
+        {"0::/slurm/job_1/step_0\n",
+         {{GROUPS "/slurm/job_1/step_0/cpu.max", "max 100000\n"},
+          {GROUPS "/slurm/job_1/step_0/memory.max", "max\n"},
+          {GROUPS "/slurm/job_1/step_0/cpu.stat", "usage_usec 5\nnr_throttled 2\n"},
+          {GROUPS "/slurm/job_1/cpu.max", "30000 100000\n"},
+          {GROUPS "/slurm/job_1/cpu.stat", "nr_periods 20\nnr_throttled 7\n"},
+          {GROUPS "/slurm/job_1/memory.max", "1000000\n"},
+          {GROUPS "/slurm/job_1/memory.current", "500000\n"},
+          {GROUPS "/slurm/job_1/memory.stat", "anon 4\ninactive_file 200000\n"}},
+         0.3,
+         700000,
+         9},
+        {"4:memory:/a/b\n3:cpu,cpuacct:/c\n1:name=systemd:/d\n0::/\n",
+         {{GROUPS "/cpu/c/cpu.cfs_quota_us", "150000\n"},
+          {GROUPS "/cpu/c/cpu.cfs_period_us", "50000\n"},
+          {GROUPS "/cpu/c/cpu.stat", "nr_throttled 3\n"},
+          {GROUPS "/cpu/cpu.cfs_quota_us", "-1\n"},
+          {GROUPS "/memory/a/b/memory.limit_in_bytes", "9223372036854771712\n"},
+          {GROUPS "/memory/a/memory.limit_in_bytes", "4096\n"},
+          {GROUPS "/memory/a/memory.usage_in_bytes", "5000\n"}},
+         3,
+         0,
+         3},
+        {"0::/docker/0123\n",
+         {{GROUPS "/cpu.max", "200000 100000\n"}, {GROUPS "/memory.max", "64\n"}},
+         2,
+         64,
+         0},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        char root[] = "/tmp/attnbench-groups-XXXXXX";
+        assert_non_null(mkdtemp(root));
+        write_below(root, "/proc/self/cgroup", known[i].group);
+        for (size_t n = 0; n < 8 && known[i].files[n][0]; n++)
+            write_below(root, known[i].files[n][0], known[i].files[n][1]);
+        const double quota = machine_groups_quota(root), memory = machine_groups_memory(root);
+        const long throttled = machine_groups_throttled(root);
+        if (quota != known[i].quota || memory != known[i].memory || throttled != known[i].throttled)
+            fail_msg("%zu: quota %g, memory %g, throttled %ld", i, quota, memory, throttled);
+        nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -127,6 +211,7 @@ int main(void)
         cmocka_unit_test(memory_policies_are_accepted),
         cmocka_unit_test(pages_elsewhere_are_found_out),
         cmocka_unit_test(huge_pages_are_read_back),
+        cmocka_unit_test(limits_are_those_of_the_own_group),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,197 @@
+/*
+ * machine_groups: what control groups grant this process: its own group's limits and those of every group
+ * above it, of version 1 and 2 of the interface, mounted where every distribution and container mounts them.
+ *
+ * A container may be told the path of its group on the host and see that group as the root: what is not
+ * there is passed over, and the root is looked at in any case.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "machine_private.h"
+
+#define FOLDER ((size_t)4608) /* of a path */
+#define NO_LIMIT 1e18 /* bytes: more than any machine has; version 1 says 2^63 less a page */
+
+/* Takes the files of one group into a result. */
+typedef void visitor(const char *folder, double *result);
+
+struct kind {
+    const char *controller;  /* of version 1 */
+    visitor *first, *second; /* of the two versions */
+};
+
+static double number_of(const char *folder, const char *file, double otherwise)
+{
+    char path[FOLDER + 64];
+    snprintf(path, sizeof path, "%s/%s", folder, file);
+    return machine_read_number(path, otherwise);
+}
+
+static FILE *opened(const char *path)
+{
+    FILE *file = fopen(path, "re");
+    if (!file)
+        alloc_note(errno);
+    return file;
+}
+
+/* The number behind `key` and a blank in a file of such lines; 0 where it is absent. */
+static double entry_of(const char *folder, const char *file, const char *key)
+{
+    char line[256], path[FOLDER + 64];
+    const size_t n = strlen(key);
+    double value = 0;
+    snprintf(path, sizeof path, "%s/%s", folder, file);
+    FILE *lines = opened(path);
+    while (lines && fgets(line, sizeof line, lines))
+        if (strncmp(line, key, n) == 0 && line[n] == ' ')
+            value = strtod(line + n, NULL);
+    if (lines)
+        fclose(lines);
+    return value;
+}
+
+/* Visits a group and those above it, the root last. */
+static void climb(const char *mount, const char *group, visitor *visit, double *result)
+{
+    char folder[FOLDER];
+    const int n = snprintf(folder, sizeof folder, "%s%s", mount, group);
+    if (n < 0 || n >= (int)sizeof folder)
+        return;
+    const size_t root = strlen(mount);
+    for (;;) {
+        char *slash = strrchr(folder + root, '/');
+        if (slash && !slash[1]) { /* the root's own path is "/" */
+            *slash = 0;
+            continue;
+        }
+        visit(folder, result);
+        if (!slash)
+            return;
+        *slash = 0;
+    }
+}
+
+/* Whether a comma-separated list has the word. */
+static bool lists(const char *list, const char *word)
+{
+    const size_t n = strlen(word);
+    for (; *list; list += strcspn(list, ","), list += *list == ',')
+        if (strncmp(list, word, n) == 0 && (list[n] == ',' || !list[n]))
+            return true;
+    return false;
+}
+
+/* One line of /proc/self/cgroup, "4:cpu,cpuacct:/a/b" or "0::/a/b". */
+static void visit_line(const char *root, const struct kind *kind, char *line, double *result)
+{
+    /* the second one beside version 1 */
+    static const char *const mounts[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
+    char mount[FOLDER];
+    char *controllers = strchr(line, ':'),
+         *group = controllers ? strchr(controllers + 1, ':') : NULL;
+    if (!group)
+        return;
+    *group++ = 0;
+    group[strcspn(group, "\n")] = 0;
+    if (!*++controllers) {
+        for (size_t n = 0; n < sizeof mounts / sizeof *mounts; n++) {
+            snprintf(mount, sizeof mount, "%s%s", root, mounts[n]);
+            climb(mount, group, kind->second, result);
+        }
+    } else if (lists(controllers, kind->controller)) {
+        snprintf(mount, sizeof mount, "%s/sys/fs/cgroup/%s", root, kind->controller);
+        climb(mount, group, kind->first, result);
+    }
+}
+
+static void visit_groups(const char *root, const struct kind *kind, double *result)
+{
+    char path[FOLDER], line[FOLDER];
+    snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
+    FILE *groups = opened(path);
+    while (groups && fgets(line, sizeof line, groups))
+        visit_line(root, kind, line, result);
+    if (groups)
+        fclose(groups);
+}
+
+/* ---- time ------------------------------------------------------------------------------------ */
+
+static void least_quota(double quota, double period, double *least)
+{
+    if (quota > 0 && period > 0)
+        *least = fmin(*least, quota / period);
+}
+
+static void first_quota(const char *folder, double *least)
+{
+    least_quota(number_of(folder, "cpu.cfs_quota_us", -1),
+                number_of(folder, "cpu.cfs_period_us", 0), least);
+}
+
+/* "30000 100000", or "max 100000". */
+static void second_quota(const char *folder, double *least)
+{
+    char path[FOLDER + 64], text[64];
+    double quota, period;
+    snprintf(path, sizeof path, "%s/cpu.max", folder);
+    if (machine_read_line(path, text, sizeof text) && sscanf(text, "%lf %lf", &quota, &period) == 2)
+        least_quota(quota, period, least);
+}
+
+double machine_groups_quota(const char *root)
+{
+    static const struct kind kind = {"cpu", first_quota, second_quota};
+    double least = INFINITY;
+    visit_groups(root, &kind, &least);
+    return isfinite(least) ? least : 0;
+}
+
+static void add_throttled(const char *folder, double *sum)
+{
+    *sum += entry_of(folder, "cpu.stat", "nr_throttled");
+}
+
+long machine_groups_throttled(const char *root)
+{
+    static const struct kind kind = {"cpu", add_throttled, add_throttled};
+    double sum = 0;
+    visit_groups(root, &kind, &sum);
+    return (long)sum;
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+/* Copies of files that nobody has used lately are given up before anything is refused. */
+static void least_memory(double limit, double used, double files, double *least)
+{
+    if (limit < NO_LIMIT)
+        *least = fmin(*least, fmax(limit - fmax(used - files, 0), 0));
+}
+
+static void first_memory(const char *folder, double *least)
+{
+    least_memory(number_of(folder, "memory.limit_in_bytes", NO_LIMIT),
+                 number_of(folder, "memory.usage_in_bytes", 0),
+                 entry_of(folder, "memory.stat", "total_inactive_file"), least);
+}
+
+static void second_memory(const char *folder, double *least)
+{
+    least_memory(number_of(folder, "memory.max", NO_LIMIT), number_of(folder, "memory.current", 0),
+                 entry_of(folder, "memory.stat", "inactive_file"), least);
+}
+
+double machine_groups_memory(const char *root)
+{
+    static const struct kind kind = {"memory", first_memory, second_memory};
+    double least = NO_LIMIT;
+    visit_groups(root, &kind, &least);
+    return least;
+}
