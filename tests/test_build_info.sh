@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What a build says of itself: flags with quotes are text, and the commit is that of its own repository alone.
-# And a kernel that is listed too late is an error.
+# A system without cmocka builds the program.  And a kernel that is listed too late is an error.
 #
 #   test_build_info.sh SOURCE_DIR
 set -euo pipefail
@@ -33,7 +33,15 @@ mkdir "$dir/inner"
 
 mkdir "$dir/copy"
 tar -C "$source_dir" --exclude=./build --exclude=./results --exclude=.git -cf - . | tar -C "$dir/copy" -xf -
+printf '#!/bin/sh\ncase "$*" in *cmocka*) exit 1 ;; esac\nexec pkg-config "$@"\n' >"$dir/pkg-config"
+chmod +x "$dir/pkg-config"
+configure=(cmake -S "$dir/copy" -B "$dir/build" -D PKG_CONFIG_EXECUTABLE="$dir/pkg-config")
+said=$("${configure[@]}" 2>&1) || fail "the program needs cmocka: $said"
+[[ $said != *cmocka* ]] || fail "cmocka is looked for though nobody asked for tests: $said"
+said=$("${configure[@]}" -D BUILD_TESTING=ON 2>&1) || fail "where tests are asked for the program needs cmocka: $said"
+[[ $said == *'cmocka not found: no tests'* ]] || fail "nothing of cmocka: $said"
+
 printf 'attn_kernel(late baseline)\n' >>"$dir/copy/kernels/CMakeLists.txt"
-! said=$(cmake -S "$dir/copy" -B "$dir/build" 2>&1) || fail 'a late kernel is taken'
+! said=$("${configure[@]}" 2>&1) || fail 'a late kernel is taken'
 said=$(tr -s ' \n' ' ' <<<"$said")
 [[ $said == *'attn_kernel(late ...) stands behind attn_write_registry()'* ]] || fail "a late kernel: $said"

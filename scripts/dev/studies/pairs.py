@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How often are two equal kernels told apart, and a kernel slowed by 3 % seen?
 
-    scripts/build release --target attnbench_equals
+    scripts/build --tests release --target attnbench_equals
     scripts/dev/studies/pairs.py build/release/tests/attnbench_equals OUTPUT --sessions 40
 
 Runs sessions of attnbench_equals (tests/commands/equals.c: a kernel under two names, and once more
