@@ -87,6 +87,20 @@ enum attn_isa {
     ATTN_ISA_COUNT
 };
 
+/* The instruction set whose vectors the compiler may use in the file that includes this header, as its flags say: what
+ * a plug-in that is one source compiled once claims. */
+#if defined __AVX512BF16__ && defined __AVX512VL__
+#define ATTN_ISA_COMPILED ATTN_ISA_AVX512_BF16
+#elif defined __AVX512BW__ && defined __AVX512CD__ && defined __AVX512DQ__ && defined __AVX512VL__
+#define ATTN_ISA_COMPILED ATTN_ISA_AVX512
+#elif defined __AVX2__ && defined __FMA__
+#define ATTN_ISA_COMPILED ATTN_ISA_AVX2
+#elif defined __ARM_FEATURE_SVE
+#define ATTN_ISA_COMPILED ATTN_ISA_SVE
+#else
+#define ATTN_ISA_COMPILED ATTN_ISA_BASELINE
+#endif
+
 /* Masks, a set of bits: CAUSAL and CAUSAL_TOP_LEFT exclude each other, the others combine. */
 enum attn_mask {
     ATTN_MASK_NONE = 0,

@@ -91,7 +91,7 @@ attn_kernel describe()
     kernel.name = "mine_cpp";
     kernel.summary = "every score computed twice, in C++";
     kernel.source = "docs/plugins/mine.cpp";
-    kernel.isa = ATTN_ISA_BASELINE;
+    kernel.isa = ATTN_ISA_COMPILED;
     kernel.workspace_size = workspace_size;
     kernel.execute = execute;
     kernel.caps.size = sizeof kernel.caps;

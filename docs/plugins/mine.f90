@@ -1,6 +1,8 @@
 ! mine: a plug-in in Fortran.
 !
-!   gfortran -O3 -march=native -fopenmp -shared -fPIC -o mine.so mine.f90
+!   gfortran -O3 -fopenmp -shared -fPIC -o mine.so mine.f90
+!
+! With an -march, isa below is the number of what it allows in attention.h's attn_isa: x86-64-v4 is avx512, 2.
 !
 ! The types repeat those of attention.h, as far as this kernel needs them: a struct may end early, if
 ! its size says so.  What that header computes inline (mask, KV head, address of a row) is written out.
