@@ -128,7 +128,8 @@ static bool run_steps(struct running *r, const json_t *steps)
     for (r->step = 0; going_on && r->step < r->steps; r->step++) {
         json_t *step = json_array_get(steps, r->step);
         show_progress(r, "");
-        going_on = r->experiment->compute ? compute_step(r, step) : measure_step(r, step);
+        going_on = r->experiment->compute || r->experiment->compute_rows ? compute_step(r, step)
+                                                                         : measure_step(r, step);
     }
     return going_on;
 }
@@ -147,7 +148,8 @@ static bool ready(struct running *r)
 static json_t *plan_steps(struct running *r)
 {
     json_t *steps = NULL, *asked = asked_of(&r->asked, r->experiment);
-    if (!r->experiment->compute) /* what is computed is the same on any number of threads */
+    if (!r->experiment->compute &&
+        !r->experiment->compute_rows) /* what is computed is the same on any number of threads */
         json_object_set_new(asked, "threads", json_integer(r->threads));
     bool able = accepts(r->experiment, asked, r);
     if (able && !ready(r)) {

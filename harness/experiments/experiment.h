@@ -19,7 +19,9 @@ struct machine;
 struct experiment_work {
     int threads;
     const struct machine *machine; /* bound to */
-    char message[256];             /* why there are no rows */
+    char message[256];             /* why a step failed: "out of memory" unless it says otherwise */
+    void **memory;                 /* of experiment_alloc() */
+    size_t blocks;
 };
 
 struct experiment {
@@ -44,6 +46,9 @@ struct experiment {
      * steps are cells to measure (measured.h). */
     json_t *(*compute)(const json_t *step, struct experiment_work *work);
 
+    /* Adds the rows of a step; false may fill work->message. */
+    bool (*compute_rows)(const json_t *step, json_t *rows, struct experiment_work *work);
+
     /* Prints tables and the finding.  False where a number differs from one that is known. */
     bool (*report)(const json_t *rows);
 };
@@ -52,14 +57,63 @@ struct experiment {
 const struct experiment *experiment_at(size_t index);
 const struct experiment *experiment_find(const char *name);
 
+/* ---- steps ----------------------------------------------------------------------------------- */
+
 /* What a step is about: its texts and numbers, without its lists. */
 void experiment_label(const json_t *step, char *text, size_t size);
 
 /* Whether the words of the parameter "parts" have `part` among them. */
 bool experiment_wants(const json_t *asked, const char *part);
 
-/* Sets what `from` has of these keys, which end with NULL, in `to`. */
-void experiment_take(json_t *to, const json_t *from, const char *const *keys);
+/* Sets what `from` has of these keys, which end with NULL, in `to`; returns that. */
+__attribute__((sentinel)) json_t *experiment_pick(json_t *to, const json_t *from, ...);
+
+/* The values that a key of a step takes: of an array, or of words, which end with NULL. */
+struct experiment_axis {
+    const char *key;
+    const json_t *values;
+    const char *const *words;
+};
+
+/* Adds a copy of `base` for each combination of values, the last axis fastest; axes end with a NULL key.
+ * Steals base. */
+void experiment_steps(json_t *steps, json_t *base, const struct experiment_axis *axes);
+
+/* ---- computing ------------------------------------------------------------------------------- */
+
+/* `count` zeros of `size` bytes, which are freed behind the step; NULL if memory runs out. */
+void *experiment_alloc(struct experiment_work *work, size_t count, size_t size);
+void experiment_free(struct experiment_work *work);
+
+/* Fills the message; returns false. */
+__attribute__((format(printf, 2, 3))) bool experiment_fail(struct experiment_work *work,
+                                                           const char *format, ...);
+
+/* Computes `count` blocks on all threads, each thread with scratch of so many bytes.  A block must depend on
+ * its index alone.  False if memory runs out. */
+typedef void experiment_block(void *context, size_t index, void *scratch);
+bool experiment_blocks(size_t count, int threads, size_t scratch, experiment_block *compute,
+                       void *context);
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+/* {"params", "values"}; steals both. */
+json_t *experiment_row(json_t *params, json_t *values);
+void experiment_add(json_t *rows, json_t *params, json_t *values);
+
+/* Numbers by name, which end with a NULL key; null where one is not finite. */
+struct experiment_value {
+    const char *key;
+    double x;
+};
+json_t *experiment_values(const struct experiment_value *values);
+
+/* Median seconds by this name, their median ratio to those of `base`, round by round, and its interval. */
+json_t *experiment_ratio(const char *key, const double *base, const double *seconds, size_t rounds);
+
+/* Arrays of numbers, null where one is not finite: n of them, and the ends of a range. */
+json_t *experiment_numbers(const double *x, size_t n);
+json_t *experiment_range(double lo, double hi);
 
 /* The rows whose parameter "part" is `name`, every row where that is NULL:
  *     struct experiment_part part = {.rows = rows, .name = "sweep"};
@@ -76,12 +130,16 @@ bool experiment_part_next(struct experiment_part *part);
 /* Number `index` of an array in an object, and a number of an object: NaN where it has none. */
 double experiment_at_number(const json_t *object, const char *key, size_t index);
 double experiment_number(const json_t *object, const char *key);
+
+/* A whole number, 0 where there is none; a text, "" where there is none; whether it is `text`. */
+size_t experiment_count(const json_t *object, const char *key);
 const char *experiment_text(const json_t *object, const char *key);
+bool experiment_is(const json_t *object, const char *key, const char *text);
 
-/* {"params", "values"}; steals both. */
-json_t *experiment_row(json_t *params, json_t *values);
+/* A list of whole numbers into x, at most `capacity`; returns how many. */
+size_t experiment_counts(const json_t *object, const char *key, size_t *x, size_t capacity);
 
-/* An array of numbers; null where one is not finite. */
-json_t *experiment_numbers(const double *x, size_t n);
+/* Whether two objects have the same at these keys, which end with NULL. */
+__attribute__((sentinel)) bool experiment_same(const json_t *a, const json_t *b, ...);
 
 #endif

@@ -2,12 +2,15 @@
  * experiments: the table of them, and how their rows are read and made.
  */
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "experiment.h"
 #include "list.h"
 #include "base/number.h"
+#include "base/stats.h"
 
 static const struct experiment *const experiments[] = {
     &experiment_variance,    &experiment_softmax,    &experiment_saturation,   &experiment_examples,
@@ -31,6 +34,8 @@ const struct experiment *experiment_find(const char *name)
             return experiments[i];
     return NULL;
 }
+
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 void experiment_label(const json_t *step, char *text, size_t size)
 {
@@ -58,12 +63,86 @@ bool experiment_wants(const json_t *asked, const char *part)
     return false;
 }
 
-void experiment_take(json_t *to, const json_t *from, const char *const *keys)
+json_t *experiment_pick(json_t *to, const json_t *from, ...)
 {
-    for (; *keys; keys++)
-        if (json_object_get(from, *keys))
-            json_object_set(to, *keys, json_object_get(from, *keys));
+    const char *key;
+    va_list keys;
+    va_start(keys, from);
+    while ((key = va_arg(keys, const char *)))
+        if (json_object_get(from, key))
+            json_object_set(to, key, json_object_get(from, key));
+    va_end(keys);
+    return to;
 }
+
+void experiment_steps(json_t *steps, json_t *base, const struct experiment_axis *axes)
+{
+    const size_t count = json_array_size(axes->values);
+    if (!axes->key) {
+        json_array_append_new(steps, base);
+        return;
+    }
+    for (size_t i = 0; axes->words ? axes->words[i] != NULL : i < count; i++) {
+        json_t *step = json_copy(base);
+        if (axes->words)
+            json_object_set_new(step, axes->key, json_string(axes->words[i]));
+        else
+            json_object_set(step, axes->key, json_array_get(axes->values, i));
+        experiment_steps(steps, step, axes + 1);
+    }
+    json_decref(base);
+}
+
+/* ---- computing ------------------------------------------------------------------------------- */
+
+void *experiment_alloc(struct experiment_work *work, size_t count, size_t size)
+{
+    void **memory = realloc(work->memory, (work->blocks + 1) * sizeof *memory);
+    if (!memory)
+        return NULL;
+    work->memory = memory;
+    memory[work->blocks] = calloc(count + !count, size);
+    return memory[work->blocks] ? memory[work->blocks++] : NULL;
+}
+
+void experiment_free(struct experiment_work *work)
+{
+    while (work->blocks)
+        free(work->memory[--work->blocks]);
+    free(work->memory);
+    work->memory = NULL;
+}
+
+bool experiment_fail(struct experiment_work *work, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(work->message, sizeof work->message, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+bool experiment_blocks(size_t count, int threads, size_t scratch, experiment_block *compute,
+                       void *context)
+{
+    bool allocated = true;
+#pragma omp parallel num_threads(threads)
+    {
+        void *mine = calloc(scratch + 1, 1);
+        if (!mine) {
+#pragma omp atomic write
+            allocated = false;
+        }
+#pragma omp for schedule(dynamic, 1)
+        for (size_t i = 0; i < count; i++)
+            if (mine)
+                compute(context, i, mine);
+        free(mine);
+    }
+    return allocated;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 bool experiment_part_next(struct experiment_part *part)
 {
@@ -72,7 +151,7 @@ bool experiment_part_next(struct experiment_part *part)
         part->next++;
         part->params = json_object_get(row, "params");
         part->values = json_object_get(row, "values");
-        if (!part->name || strcmp(experiment_text(part->params, "part"), part->name) == 0)
+        if (!part->name || experiment_is(part->params, "part", part->name))
             return true;
     }
     return false;
@@ -89,15 +168,69 @@ double experiment_number(const json_t *object, const char *key)
     return number_at(object, NULL, key);
 }
 
+size_t experiment_count(const json_t *object, const char *key)
+{
+    return (size_t)json_integer_value(json_object_get(object, key));
+}
+
 const char *experiment_text(const json_t *object, const char *key)
 {
     const char *text = json_string_value(json_object_get(object, key));
     return text ? text : "";
 }
 
+bool experiment_is(const json_t *object, const char *key, const char *text)
+{
+    return strcmp(experiment_text(object, key), text) == 0;
+}
+
+size_t experiment_counts(const json_t *object, const char *key, size_t *x, size_t capacity)
+{
+    const json_t *list = json_object_get(object, key), *value;
+    size_t i;
+    json_array_foreach (list, i, value)
+        if (i < capacity)
+            x[i] = (size_t)json_integer_value(value);
+    return json_array_size(list) < capacity ? json_array_size(list) : capacity;
+}
+
+bool experiment_same(const json_t *a, const json_t *b, ...)
+{
+    bool same = true;
+    const char *key;
+    va_list keys;
+    va_start(keys, b);
+    while ((key = va_arg(keys, const char *)))
+        same &= json_equal(json_object_get(a, key), json_object_get(b, key)) ||
+                (!json_object_get(a, key) && !json_object_get(b, key));
+    va_end(keys);
+    return same;
+}
+
 json_t *experiment_row(json_t *params, json_t *values)
 {
     return json_pack("{s:o, s:o}", "params", params, "values", values);
+}
+
+void experiment_add(json_t *rows, json_t *params, json_t *values)
+{
+    json_array_append_new(rows, experiment_row(params, values));
+}
+
+json_t *experiment_values(const struct experiment_value *values)
+{
+    json_t *object = json_object();
+    for (; values->key; values++)
+        json_object_set_new(object, values->key, number_json(values->x));
+    return object;
+}
+
+json_t *experiment_ratio(const char *key, const double *base, const double *seconds, size_t rounds)
+{
+    const struct stats_ratio ratio = stats_paired_ratio(base, seconds, rounds);
+    return json_pack("{s:o, s:o, s:o}", key, number_json(stats_median_of(seconds, rounds)), "ratio",
+                     number_json(ratio.ratio), "ci95",
+                     ratio.interval ? experiment_range(ratio.lo, ratio.hi) : json_null());
 }
 
 json_t *experiment_numbers(const double *x, size_t n)
@@ -106,4 +239,9 @@ json_t *experiment_numbers(const double *x, size_t n)
     for (size_t i = 0; i < n; i++)
         json_array_append_new(array, number_json(x[i]));
     return array;
+}
+
+json_t *experiment_range(double lo, double hi)
+{
+    return experiment_numbers((double[]){lo, hi}, 2);
 }

@@ -69,12 +69,11 @@ static json_t *compute(const json_t *s, struct experiment_work *work)
     p->qk_dim = p->v_dim = (size_t)json_integer_value(json_object_get(s, "d"));
     if (strcmp(experiment_text(s, "outputs"), "o+weights") == 0)
         p->outputs |= ATTN_OUTPUT_WEIGHTS;
-    const struct attn_kernel *kernel =
-        kernel_call_find(experiment_text(s, "kernel"), p, work->message, size);
+    const struct attn_kernel *kernel = kernel_call_find(experiment_text(s, "kernel"), p, work);
     if (!kernel) /* does not return weights: no row */
         return json_array();
     const double before = peak(work);
-    if (!kernel_call_open(&call, kernel, p, 1, work->message, size))
+    if (!kernel_call_open(&call, kernel, p, 1, work))
         return NULL;
     const bool filled = tensors_fill(&call.set, &c, 0, work->message, size);
     if (filled)

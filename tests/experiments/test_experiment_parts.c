@@ -12,7 +12,7 @@
 #include "experiments/error_growth/error_growth.h"
 #include "experiments/exp_degree/exp_degree.h"
 #include "experiments/shared/fit.h"
-#include "experiments/rescale/rescale.h"
+#include "experiments/parts.h"
 #include "experiments/shared/speedup.h"
 #include "base/random.h"
 
@@ -114,15 +114,13 @@ static void errors_are_those_that_were_made(void **state)
     struct problem_case c = {.name = "errors", .input = {.kind = INPUT_NORMAL, .seed = 3}};
     struct kernel_call call;
     struct error_growth before, after;
-    char message[256];
+    struct experiment_work work = {.threads = 1};
     attn_problem_init(&c.problem);
     c.problem.q_len = 5;
     c.problem.kv_len = 40;
     c.problem.qk_dim = c.problem.v_dim = 8;
-    const struct attn_kernel *kernel =
-        kernel_call_find("naive", &c.problem, message, sizeof message);
-    assert_true(kernel_call_open(&call, kernel, &c.problem, 1, message, sizeof message));
-    assert_true(tensors_fill(&call.set, &c, 0, message, sizeof message));
+    const struct attn_kernel *kernel = kernel_call_find("naive", &c.problem, &work);
+    assert_true(kernel_call_case(&call, kernel, &c, 1, &work));
     kernel_call_run(&call);
     assert_true(error_growth_judge(&call, 1, &before));
     assert_true(before.n == 40 && before.over_bound <= 1 && before.largest < 1e-6);

@@ -13,7 +13,6 @@
 #include "experiments/shared/dots.h"
 #include "experiments/experiment.h"
 #include "experiments/shared/moments.h"
-#include "experiments/variance/variance.h"
 #include "base/random.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -124,8 +123,7 @@ static void intervals_cover_the_exact_variance(void **state)
     size_t held = 0;
     for (uint64_t stream = 0; stream < 500; stream++) {
         struct moments m = {0};
-        assert_true(
-            variance_dots(DISTRIBUTION_NORMAL, random_key(7, stream), 1000, dims, 1, 2, &m));
+        assert_true(dots_moments(DISTRIBUTION_NORMAL, random_key(7, stream), 1000, dims, 1, 2, &m));
         const struct variance v = moments_variance(&m);
         held += v.lo <= 10 && v.hi >= 10;
     }
@@ -141,7 +139,7 @@ static void moments_are_those_of_the_distribution(void **state)
     for (int d = 0; d < DISTRIBUTION_COUNT; d++) {
         struct moments m[2] = {0};
         const struct distribution_facts *facts = &distributions[d];
-        assert_true(variance_dots((enum distribution)d, random_key(3, 0), 200000, dims, 2, 2, m));
+        assert_true(dots_moments((enum distribution)d, random_key(3, 0), 200000, dims, 2, 2, m));
         const double product2 = facts->variance * facts->variance;
         assert_close(m[0].sum[0] / m[0].n / sqrt(product2), 0, 0.01);
         assert_close(moments_variance(&m[0]).variance / product2, 1, 0.05);
@@ -190,8 +188,8 @@ static void threads_change_nothing(void **state)
     (void)state;
     static const size_t dims[] = {3, 16};
     struct moments one[2] = {0}, three[2] = {0};
-    assert_true(variance_dots(DISTRIBUTION_HEAVY, 11, 20001, dims, 2, 1, one));
-    assert_true(variance_dots(DISTRIBUTION_HEAVY, 11, 20001, dims, 2, 3, three));
+    assert_true(dots_moments(DISTRIBUTION_HEAVY, 11, 20001, dims, 2, 1, one));
+    assert_true(dots_moments(DISTRIBUTION_HEAVY, 11, 20001, dims, 2, 3, three));
     assert_true(one[0].n == 20001);
     assert_memory_equal(one, three, sizeof one);
 }

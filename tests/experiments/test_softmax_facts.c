@@ -1,5 +1,5 @@
 /*
- * softmax_facts and saturation_rows against matrices written out.
+ * softmax_facts and softmax_rows against matrices written out.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -10,9 +10,8 @@
 
 #include <cmocka.h>
 
-#include "experiments/shared/draw.h"
+#include "experiments/shared/dots.h"
 #include "experiments/shared/moments.h"
-#include "experiments/saturation/saturation.h"
 #include "experiments/shared/softmax_facts.h"
 #include "base/random.h"
 
@@ -108,7 +107,7 @@ static void equal_logits_are_known(void **state)
 }
 
 /* scale ||K^T J||_F, entry by entry. */
-static double gradient_norm(const struct saturation_head *head, size_t i, double scale)
+static double gradient_norm(const struct softmax_head *head, size_t i, double scale)
 {
     double x[KEYS], p[KEYS], sum = 0;
     for (size_t j = 0; j < KEYS; j++) {
@@ -132,12 +131,12 @@ static void gradients_are_those_of_the_matrix(void **state)
 {
     (void)state;
     float q[ROWS * DIM], k[KEYS * DIM];
-    draw_elements(DISTRIBUTION_HEAVY, q, ROWS * DIM, 1, 0);
-    draw_elements(DISTRIBUTION_NORMAL, k, KEYS * DIM, 2, 0);
-    const struct saturation_head head = {.q = q, .k = k, .rows = ROWS, .keys = KEYS, .d = DIM};
-    struct saturation_row one[ROWS], three[ROWS];
-    assert_true(saturation_rows(&head, 0.75, 1, one));
-    assert_true(saturation_rows(&head, 0.75, 3, three));
+    distribution_draw(DISTRIBUTION_HEAVY, q, ROWS * DIM, 1, 0);
+    distribution_draw(DISTRIBUTION_NORMAL, k, KEYS * DIM, 2, 0);
+    const struct softmax_head head = {.q = q, .k = k, .rows = ROWS, .keys = KEYS, .d = DIM};
+    struct softmax_row one[ROWS], three[ROWS];
+    assert_true(softmax_rows(&head, 0.75, 1, one));
+    assert_true(softmax_rows(&head, 0.75, 3, three));
     assert_memory_equal(one, three, sizeof one);
     for (size_t i = 0; i < ROWS; i++)
         assert_ratio(one[i].gradient, gradient_norm(&head, i, 0.75), 1e-10);
@@ -151,14 +150,14 @@ static void drawn_elements_have_their_moments(void **state)
     assert_non_null(x);
     for (int d = 0; d < DISTRIBUTION_COUNT; d++) {
         struct moments m = {0};
-        draw_elements((enum distribution)d, x, N, random_key(8, (uint64_t)d), 0);
+        distribution_draw((enum distribution)d, x, N, random_key(8, (uint64_t)d), 0);
         for (size_t i = 0; i < N; i++)
             moments_add(&m, (double)x[i]);
         assert_ratio(moments_variance(&m).variance, distributions[d].variance, 0.02);
         if (d != DISTRIBUTION_HEAVY)
             assert_ratio(m.sum[3] / m.n, distributions[d].fourth, 0.02);
         float part[10];
-        draw_elements((enum distribution)d, part, 10, random_key(8, (uint64_t)d), 77);
+        distribution_draw((enum distribution)d, part, 10, random_key(8, (uint64_t)d), 77);
         assert_memory_equal(part, x + 77, sizeof part);
     }
     free(x);

@@ -40,8 +40,6 @@ static void list_text(const json_t *list, char *text, size_t size)
 /* Cells of one kernel at one length. */
 static json_t *step_of(const json_t *asked, json_int_t s, const char *kernel, const char *teams)
 {
-    static const char *const taken[] = {"heads",    "d",    "network", "hostfile",
-                                        "launches", "seed", NULL};
     char problem[160], ranks[160];
     snprintf(problem, sizeof problem,
              "h=%.0f,s=%" JSON_INTEGER_FORMAT ",d=%.0f,mask=causal input=normal:%.0f",
@@ -51,8 +49,8 @@ static json_t *step_of(const json_t *asked, json_int_t s, const char *kernel, co
     json_t *step =
         json_pack("{s:s, s:I, s:s, s:s, s:s, s:s}", "part", "measured", "s", s, "problem", problem,
                   "kernels", kernel, "teams", teams, "numbers", ranks);
-    experiment_take(step, asked, taken);
-    return step;
+    return experiment_pick(step, asked, "heads", "d", "network", "hostfile", "launches", "seed",
+                           NULL);
 }
 
 /* flash on one thread and on all, between the ranks of one thread each. */

@@ -152,10 +152,10 @@ static bool one_length(const json_t *s, size_t keys, json_t *rows, struct experi
     struct error_growth errors;
     struct kernel_call call;
     const struct attn_kernel *kernel =
-        kernel_call_find(experiment_text(s, "kernel"), &c.problem, work->message, size);
+        kernel_call_find(experiment_text(s, "kernel"), &c.problem, work);
     if (!kernel) /* does not take the type: a result, and the table has a gap */
         return true;
-    if (!kernel_call_open(&call, kernel, &c.problem, work->threads, work->message, size))
+    if (!kernel_call_open(&call, kernel, &c.problem, work->threads, work))
         return false;
     bool right = tensors_fill(&call.set, &c, 0, work->message, size);
     if (right) {

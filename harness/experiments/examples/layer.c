@@ -137,7 +137,7 @@ static bool add_kernel(json_t *rows, const struct example *e, const char *kernel
     const struct attn_self_attention_tensors t = {
         .size = sizeof t, .x = e->x, .wq = e->w[0], .wk = e->w[1], .wv = e->w[2], .y = y};
     struct layer_call call;
-    if (!layer_call_open(&call, &layer, kernel, work->threads, work->message, sizeof work->message))
+    if (!layer_call_open(&call, &layer, kernel, work))
         return false;
     attn_self_attention_execute(&call.plan, &t);
     const float *const projected[] = {call.plan.q, call.plan.k, call.plan.v};

@@ -104,7 +104,7 @@ bool tokens_layer(struct tokens *t, const struct shape *s, bool normal, uint64_t
         tensors.bv = b[2];
     }
     tensors.bias = (struct attn_tensor){t->mask, ATTN_F32, {heads * len * len, len * len, len, 1}};
-    if (!layer_call_open(&call, &layer, kernel, work->threads, work->message, sizeof work->message))
+    if (!layer_call_open(&call, &layer, kernel, work))
         return false;
     attn_self_attention_execute(&call.plan, &tensors);
     memcpy(t->q, call.plan.q, n * qk * sizeof *t->q);

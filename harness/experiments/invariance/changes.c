@@ -51,7 +51,7 @@ static bool try_part(const struct kernel_call *whole, const struct attn_kernel *
 {
     struct kernel_call part;
     const struct attn_problem *p = problem;
-    if (!kernel_call_open(&part, kernel, problem, threads, work->message, sizeof work->message))
+    if (!kernel_call_open(&part, kernel, problem, threads, work))
         return false;
     const struct attn_tensors *to = &part.set.tensors, *from = &whole->set.tensors;
     const struct place keys = {at.b, 0};

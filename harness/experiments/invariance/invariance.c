@@ -67,7 +67,7 @@ static bool try_all(const json_t *s, const struct attn_kernel *kernel, const str
                     json_t *rows, struct experiment_work *work)
 {
     struct kernel_call whole;
-    if (!kernel_call_open(&whole, kernel, &c->problem, 1, work->message, sizeof work->message))
+    if (!kernel_call_open(&whole, kernel, &c->problem, 1, work))
         return false;
     bool right = tensors_fill(&whole.set, c, 0, work->message, sizeof work->message);
     if (right)
@@ -95,9 +95,7 @@ static json_t *compute(const json_t *s, struct experiment_work *work)
     attn_dtype_parse(experiment_text(s, "dtype"), &c.problem.dtype);
     c.problem.kv_dtype = c.problem.dtype;
     const struct attn_kernel *kernel =
-        right ? kernel_call_find(experiment_text(s, "kernel"), &c.problem, work->message,
-                                 sizeof work->message)
-              : NULL;
+        right ? kernel_call_find(experiment_text(s, "kernel"), &c.problem, work) : NULL;
     if (kernel) /* one that does not take the type has no row */
         right = try_all(s, kernel, &c, rows, work);
     if (right)

@@ -44,9 +44,8 @@ static const struct parameter parameters[] = {
 
 static json_t *real_step(const json_t *asked)
 {
-    static const char *const keys[] = {"file", "prefix", "file-heads", "mask", "rounds", NULL};
     json_t *s = json_pack("{s:s}", "part", "real");
-    experiment_take(s, asked, keys);
+    experiment_pick(s, asked, "file", "prefix", "file-heads", "mask", "rounds", NULL);
     return s;
 }
 
@@ -122,8 +121,7 @@ static json_t *compute_time(const json_t *s, struct experiment_work *work)
     snprintf(work->message, sizeof work->message, "out of memory");
     if (!draw(&layer, (uint64_t)json_integer_value(json_object_get(s, "seed")), &tensors))
         return NULL;
-    if (layer_call_open(&call, &layer, "flash", work->threads, work->message,
-                        sizeof work->message)) {
+    if (layer_call_open(&call, &layer, "flash", work)) {
         if ((values = layer_time(&call, &tensors, rounds)))
             rows = json_pack("[o]", experiment_row(params_of(s, &call), values));
         layer_call_close(&call);

@@ -35,8 +35,7 @@ static json_t *run(const json_t *step, const struct layer_file *file, const char
     const size_t rounds = (size_t)json_integer_value(json_object_get(step, "rounds"));
     const struct attn_self_attention_tensors tensors = layer_file_tensors(file, y);
     struct layer_call call;
-    if (!layer_call_open(&call, &file->layer, kernel, work->threads, work->message,
-                         sizeof work->message))
+    if (!layer_call_open(&call, &file->layer, kernel, work))
         return NULL;
     json_t *row = NULL, *values = layer_time(&call, &tensors, rounds);
     if (values) {

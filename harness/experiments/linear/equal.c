@@ -7,7 +7,7 @@
 
 #include "base/number.h"
 #include "base/random.h"
-#include "experiments/shared/draw.h"
+#include "experiments/shared/dots.h"
 #include "experiments/shared/layer_call.h"
 #include "experiments/shared/mt19937.h"
 #include "linear.h"
@@ -45,7 +45,7 @@ static bool open_layers(struct comparison *c, size_t d, enum distribution input,
     c->y[0] = c->x + 2 * n;
     c->y[1] = c->x + 3 * n;
     c->stored = c->x + 4 * n;
-    draw_elements(input, c->x, n, random_key(seed, STREAM), 0);
+    distribution_draw(input, c->x, n, random_key(seed, STREAM), 0);
     mt19937_seed(&generator, (uint32_t)seed);
     for (size_t i = 0; i < 3; i++) {
         c->w[i] = c->stored + (i + 1) * d * d;
@@ -104,8 +104,7 @@ static bool compare_layers(struct comparison *c, struct experiment_work *work)
     struct attn_self_attention_tensors t = {
         .size = sizeof t, .x = c->x, .wq = c->w[0], .wk = c->w[1], .wv = c->w[2], .y = c->y[0]};
     struct layer_call call;
-    if (!layer_call_open(&call, &layer, "flash", work->threads, work->message,
-                         sizeof work->message))
+    if (!layer_call_open(&call, &layer, "flash", work))
         return false;
     attn_self_attention_execute(&call.plan, &t);
     compare(c, 0, call.plan.q);

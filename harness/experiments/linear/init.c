@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "experiments/shared/draw.h"
+#include "experiments/shared/dots.h"
 #include "experiments/shared/mt19937.h"
 #include "experiments/shared/softmax_facts.h"
 #include "linear.h"
@@ -65,8 +65,8 @@ json_t *linear_init(const json_t *s, struct experiment_work *work)
     }
     float *q = x + n, *k = q + n, *w = k + n;
     linear_one_thread();
-    draw_elements(distribution_find(experiment_text(s, "input")), x, n, random_key(seed, STREAM),
-                  0);
+    distribution_draw(distribution_find(experiment_text(s, "input")), x, n,
+                      random_key(seed, STREAM), 0);
     mt19937_seed(&generator, (uint32_t)seed);
     draw_weight(&generator, experiment_text(s, "init"), d, w);
     linear_ways[0].run(&shape, x, w, LINEAR_PARAMETER, q);

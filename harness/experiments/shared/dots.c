@@ -1,9 +1,14 @@
 /*
- * dots: the distributions, and which variant to take.
+ * dots: the distributions, and many trials on all threads, summed up in an order that threads do not change.
  */
 #include "dots.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/random.h"
+#include "experiments/experiment.h"
 
 #define DOTS(isa, ISA) extern const struct dots dots_##isa;
 #include "dots_list.h"
@@ -41,4 +46,88 @@ const struct dots *dots_best(void)
         if (attn_isa_available(dots_variants[i]->isa))
             best = i;
     return dots_variants[best];
+}
+
+const struct scale_of_d scales_of_d[SCALES_OF_D] = {
+    {"1", 0}, {"d^-1/4", -0.25}, [SCALE_ROOT] = {"d^-1/2", -0.5}, {"1/d", -1}};
+
+#define HEAVY_DEGREES 5
+
+/* Student's t as a normal number over the root mean square of as many others as it has degrees. */
+static void heavy(float *x, size_t n, uint64_t key, uint64_t first)
+{
+    float z[HEAVY_DEGREES + 1];
+    for (size_t k = 0; k < n; k++) {
+        double squares = 0;
+        random_normal(z, HEAVY_DEGREES + 1, key, (first + k) * (HEAVY_DEGREES + 1));
+        for (size_t i = 1; i <= HEAVY_DEGREES; i++)
+            squares += (double)z[i] * (double)z[i];
+        x[k] = (float)((double)z[0] / sqrt(squares / HEAVY_DEGREES));
+    }
+}
+
+void distribution_draw(enum distribution distribution, float *x, size_t n, uint64_t key,
+                       uint64_t first)
+{
+    switch (distribution) {
+    case DISTRIBUTION_NORMAL:
+        random_normal(x, n, key, first);
+        break;
+    case DISTRIBUTION_UNIFORM:
+        random_uniform(x, n, key, first);
+        break;
+    case DISTRIBUTION_RADEMACHER:
+        for (size_t k = 0; k < n; k++)
+            x[k] = random_bits(key, first + k) >> 63 ? 1 : -1;
+        break;
+    default:
+        heavy(x, n, key, first);
+    }
+}
+
+/* ---- moments --------------------------------------------------------------------------------- */
+
+/* Calls of DOTS_TRIALS trials that are summed up together. */
+#define CALLS ((size_t)64)
+#define BLOCK (CALLS * DOTS_TRIALS)
+
+struct sums {
+    enum distribution distribution;
+    uint64_t key;
+    size_t trials;
+    const size_t *dims;
+    size_t count;
+    struct moments *partial; /* (blocks, count) */
+};
+
+/* Trials [index * BLOCK, (index + 1) * BLOCK), of those that there are. */
+static void sum_block(void *context, size_t index, void *scratch)
+{
+    const struct sums *s = context;
+    struct moments *moments = s->partial + index * s->count;
+    float *z = scratch;
+    size_t first = index * BLOCK;
+    for (size_t call = 0; call < CALLS && first < s->trials; call++, first += DOTS_TRIALS) {
+        const size_t n = s->trials - first < DOTS_TRIALS ? s->trials - first : DOTS_TRIALS;
+        dots_best()->run(s->distribution, s->key, first, s->dims, s->count, z);
+        for (size_t c = 0; c < s->count; c++)
+            for (size_t trial = 0; trial < n; trial++)
+                moments_add(&moments[c], (double)z[c * DOTS_TRIALS + trial]);
+    }
+}
+
+bool dots_moments(enum distribution distribution, uint64_t key, size_t trials, const size_t *dims,
+                  size_t count, int threads, struct moments *moments)
+{
+    const size_t blocks = (trials + BLOCK - 1) / BLOCK;
+    struct sums sums = {distribution, key,   trials,
+                        dims,         count, calloc(blocks * count, sizeof *sums.partial)};
+    const bool right =
+        sums.partial &&
+        experiment_blocks(blocks, threads, count * DOTS_TRIALS * sizeof(float), sum_block, &sums);
+    for (size_t b = 0; right && b < blocks; b++)
+        for (size_t c = 0; c < count; c++)
+            moments_merge(&moments[c], &sums.partial[b * count + c]);
+    free(sums.partial);
+    return right;
 }

@@ -7,10 +7,12 @@
 #ifndef HARNESS_EXPERIMENTS_SHARED_DOTS_H
 #define HARNESS_EXPERIMENTS_SHARED_DOTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "attention.h"
+#include "moments.h"
 
 /* What the elements of q and k are drawn from, independently. */
 enum distribution {
@@ -32,6 +34,10 @@ extern const struct distribution_facts distributions[DISTRIBUTION_COUNT];
 extern const char *const distribution_names[];
 enum distribution distribution_find(const char *name);
 
+/* Elements [first, first + n) of a stream, independent of each other. */
+void distribution_draw(enum distribution distribution, float *x, size_t n, uint64_t key,
+                       uint64_t first);
+
 #define DOTS_TRIALS ((size_t)64) /* of one call, a multiple of any vector's lanes */
 
 struct dots {
@@ -47,5 +53,19 @@ struct dots {
 extern const struct dots *const dots_variants[];
 extern const size_t dots_variant_count;
 const struct dots *dots_best(void);
+
+/* Moments of q.k over the first dims[c] dimensions, for each of `count` ascending dims.  The same for any
+ * number of threads.  False if memory runs out. */
+bool dots_moments(enum distribution distribution, uint64_t key, size_t trials, const size_t *dims,
+                  size_t count, int threads, struct moments *moments);
+
+/* Scales of logits that are compared: d to a power. */
+struct scale_of_d {
+    const char *name;
+    double power;
+};
+#define SCALES_OF_D 4
+#define SCALE_ROOT 2 /* the index of 1/sqrt(d) */
+extern const struct scale_of_d scales_of_d[SCALES_OF_D];
 
 #endif

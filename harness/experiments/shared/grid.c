@@ -6,8 +6,20 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "results/report_experiment.h"
+
+void grid_open(struct grid *grid, const struct grid_column *columns)
+{
+    size_t n = 0;
+    *grid = (struct grid){.described = columns};
+    for (; columns[n].title; n++)
+        grid->columns[n] =
+            (struct table_column){columns[n].title, columns[n].priority, !columns[n].format};
+    grid->table.columns = grid->columns;
+    grid->table.column_count = n;
+}
 
 static struct table_row *last_row(struct grid *grid)
 {
@@ -69,6 +81,45 @@ void grid_style(struct grid *grid, enum table_style style)
     struct table_row *row = last_row(grid);
     if (row)
         row->style = style;
+}
+
+static void add_cell(struct grid *grid, const struct grid_column *column,
+                     const struct experiment_part *row)
+{
+    const json_t *x = json_object_get(row->values, column->key);
+    const double factor = column->format && strstr(column->format, "%%") ? 100 : 1;
+    x = x ? x : json_object_get(row->params, column->key);
+    if (json_is_string(x) || !column->format)
+        grid_text(grid, "%s", x ? json_string_value(x) : "");
+    else if (json_is_array(x))
+        grid_range(grid, column->format, factor * json_number_value(json_array_get(x, 0)),
+                   factor * json_number_value(json_array_get(x, 1)));
+    else
+        grid_number(grid, column->format, json_is_number(x) ? factor * json_number_value(x) : NAN);
+}
+
+void grid_add(struct grid *grid, const struct experiment_part *row, ...)
+{
+    va_list texts;
+    va_start(texts, row);
+    grid_row(grid);
+    for (const struct grid_column *column = grid->described; column->title; column++)
+        if (column->key)
+            add_cell(grid, column, row);
+        else
+            grid_text(grid, "%s", va_arg(texts, const char *));
+    va_end(texts);
+}
+
+void grid_part(const struct grid_column *columns, const json_t *rows, const char *part,
+               const char *heading)
+{
+    struct experiment_part row = {.rows = rows, .name = part};
+    struct grid grid;
+    grid_open(&grid, columns);
+    while (experiment_part_next(&row))
+        grid_add(&grid, &row);
+    grid_print(&grid, heading);
 }
 
 void grid_print(struct grid *grid, const char *heading)

@@ -5,13 +5,35 @@
 #define HARNESS_EXPERIMENTS_SHARED_GRID_H
 
 #include "base/table.h"
+#include "experiments/experiment.h"
 
-/* Begin with .columns and .column_count. */
+/* A column, and the cell that a row of results has there: a text, a number or a range of two numbers, among
+ * its values or its parameters.  A format is that of one double; NULL: texts, aligned left. */
+struct grid_column {
+    const char *title;
+    const char *key;    /* NULL: the caller's text */
+    const char *format; /* "%s": the caller's text, aligned right; with %%: a share in percent */
+    int priority;       /* as in struct table_column */
+};
+
+/* Open it, or begin with .table.columns and .table.column_count. */
 struct grid {
     struct table table;
+    const struct grid_column *described;
+    struct table_column columns[TABLE_COLUMNS];
     size_t capacity;
     size_t cell; /* the next one of the last row */
 };
+
+/* Columns end with a NULL title. */
+void grid_open(struct grid *grid, const struct grid_column *columns);
+
+/* A row of results as a row of the table; behind it a text, a const char *, for each column without a key. */
+void grid_add(struct grid *grid, const struct experiment_part *row, ...);
+
+/* Every row of a part as a table that needs no texts of the caller. */
+void grid_part(const struct grid_column *columns, const json_t *rows, const char *part,
+               const char *heading);
 
 void grid_row(struct grid *grid);
 

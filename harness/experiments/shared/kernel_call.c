@@ -23,7 +23,7 @@ const char *const *kernel_call_names(void)
 }
 
 const struct attn_kernel *kernel_call_find(const char *name, const struct attn_problem *problem,
-                                           char *message, size_t message_size)
+                                           struct experiment_work *work)
 {
     const enum attn_isa *order = attn_isa_preference();
     const char *why = "there is no such kernel";
@@ -34,33 +34,43 @@ const struct attn_kernel *kernel_call_find(const char *name, const struct attn_p
         else if (kernel && attn_supports(kernel, problem, &why))
             return kernel;
     }
-    snprintf(message, message_size, "%s: %s", name, why);
+    experiment_fail(work, "%s: %s", name, why);
     return NULL;
 }
 
 bool kernel_call_open(struct kernel_call *call, const struct attn_kernel *kernel,
-                      const struct attn_problem *problem, int threads, char *message,
-                      size_t message_size)
+                      const struct attn_problem *problem, int threads, struct experiment_work *work)
 {
     static const struct tensors_layout layout = {.guard = TENSORS_TIMING};
     const size_t align = ATTN_WORKSPACE_ALIGN;
     const size_t bytes = attn_workspace_size(kernel, problem, threads);
     const char *why = "no memory for the workspace";
     *call = (struct kernel_call){0};
-    if (!tensors_alloc(&call->set, problem, &layout, message, message_size))
+    if (!tensors_alloc(&call->set, problem, &layout, work->message, sizeof work->message))
         return false;
     tensors_poison(&call->set, problem);
     call->workspace = aligned_alloc(align, (bytes / align + 1) * align);
     if (call->workspace &&
         attn_plan_init(&call->plan, kernel, problem, threads, call->workspace, bytes, &why))
         return true;
-    snprintf(message, message_size, "%s: %s", kernel->name, why);
+    experiment_fail(work, "%s: %s", kernel->name, why);
     free(call->workspace);
     tensors_free(&call->set);
     return false;
 }
 
-bool kernel_call_scale(struct kernel_call *call, float scale, char *message, size_t message_size)
+bool kernel_call_case(struct kernel_call *call, const struct attn_kernel *kernel,
+                      const struct problem_case *c, int threads, struct experiment_work *work)
+{
+    if (!kernel_call_open(call, kernel, &c->problem, threads, work))
+        return false;
+    if (tensors_fill(&call->set, c, 0, work->message, sizeof work->message))
+        return true;
+    kernel_call_close(call);
+    return false;
+}
+
+bool kernel_call_scale(struct kernel_call *call, float scale, struct experiment_work *work)
 {
     const struct attn_kernel *kernel = call->plan.kernel;
     struct attn_problem problem = call->plan.problem;
@@ -71,7 +81,7 @@ bool kernel_call_scale(struct kernel_call *call, float scale, char *message, siz
     attn_plan_destroy(&call->plan);
     if (attn_plan_init(&call->plan, kernel, &problem, threads, call->workspace, bytes, &why))
         return true;
-    snprintf(message, message_size, "%s: %s", kernel->name, why);
+    experiment_fail(work, "%s: %s", kernel->name, why);
     call->plan = (struct attn_plan){0};
     return false;
 }
@@ -87,4 +97,12 @@ void kernel_call_close(struct kernel_call *call)
         attn_plan_destroy(&call->plan);
     free(call->workspace);
     tensors_free(&call->set);
+}
+
+double kernel_dot(const float *a, const float *b, size_t n)
+{
+    double sum = 0;
+    for (size_t d = 0; d < n; d++)
+        sum += (double)a[d] * (double)b[d];
+    return sum;
 }

@@ -4,6 +4,7 @@
 #ifndef HARNESS_EXPERIMENTS_SHARED_KERNEL_CALL_H
 #define HARNESS_EXPERIMENTS_SHARED_KERNEL_CALL_H
 
+#include "experiments/experiment.h"
 #include "problem/tensors.h"
 
 struct kernel_call {
@@ -15,18 +16,26 @@ struct kernel_call {
 /* Names of every kernel that needs nothing but this program, the last NULL. */
 const char *const *kernel_call_names(void);
 
-/* The variant of that name that this host prefers for the problem; NULL with a reason. */
+/* The variant of that name that this host prefers for the problem; NULL fills work->message. */
 const struct attn_kernel *kernel_call_find(const char *name, const struct attn_problem *problem,
-                                           char *message, size_t message_size);
+                                           struct experiment_work *work);
 
-/* A plan, its workspace and operands of zeros, results poisoned.  False leaves nothing open. */
+/* A plan, its workspace and operands of zeros, results poisoned.  False fills work->message and leaves nothing
+ * open. */
 bool kernel_call_open(struct kernel_call *call, const struct attn_kernel *kernel,
-                      const struct attn_problem *problem, int threads, char *message,
-                      size_t message_size);
+                      const struct attn_problem *problem, int threads,
+                      struct experiment_work *work);
+/* The same with the operands of the case. */
+bool kernel_call_case(struct kernel_call *call, const struct attn_kernel *kernel,
+                      const struct problem_case *c, int threads, struct experiment_work *work);
+
 /* Another scale for the same operands. */
-bool kernel_call_scale(struct kernel_call *call, float scale, char *message, size_t message_size);
+bool kernel_call_scale(struct kernel_call *call, float scale, struct experiment_work *work);
 
 void kernel_call_run(struct kernel_call *call);
 void kernel_call_close(struct kernel_call *call);
+
+/* The dot product of n elements, in float64. */
+double kernel_dot(const float *a, const float *b, size_t n);
 
 #endif

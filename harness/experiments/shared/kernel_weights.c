@@ -28,8 +28,8 @@ bool kernel_weights_takes(const char *name, unsigned mask)
 {
     const struct weights_head head = {.rows = 1, .keys = 1, .dim = 1, .mask = mask};
     const struct attn_problem problem = problem_of(&head, 1);
-    char message[256];
-    return kernel_call_find(name, &problem, message, sizeof message);
+    struct experiment_work work;
+    return kernel_call_find(name, &problem, &work);
 }
 
 /* Operands that mask the scores of query i. */
@@ -48,10 +48,9 @@ bool kernel_values(const char *name, const struct weights_head *head, const floa
                    double *o, struct experiment_work *work)
 {
     const struct attn_problem problem = problem_of(head, v_dim);
-    const size_t size = sizeof work->message;
     struct kernel_call call;
-    const struct attn_kernel *kernel = kernel_call_find(name, &problem, work->message, size);
-    if (!kernel || !kernel_call_open(&call, kernel, &problem, work->threads, work->message, size))
+    const struct attn_kernel *kernel = kernel_call_find(name, &problem, work);
+    if (!kernel || !kernel_call_open(&call, kernel, &problem, work->threads, work))
         return false;
     const struct attn_tensors *t = &call.set.tensors;
     for (size_t i = 0; i < head->rows; i++) {

@@ -9,20 +9,20 @@
 #include "kernel_call.h"
 
 bool layer_call_open(struct layer_call *call, const struct attn_self_attention *layer,
-                     const char *name, int threads, char *message, size_t message_size)
+                     const char *name, struct experiment_work *work)
 {
     struct attn_problem problem;
     const char *why = "no memory for the workspace";
     attn_self_attention_problem(layer, &problem);
-    const struct attn_kernel *kernel = kernel_call_find(name, &problem, message, message_size);
+    const struct attn_kernel *kernel = kernel_call_find(name, &problem, work);
     if (!kernel)
         return false;
-    const size_t bytes = attn_self_attention_workspace(layer, kernel, threads);
+    const size_t bytes = attn_self_attention_workspace(layer, kernel, work->threads);
     call->workspace = bytes ? aligned_alloc(ATTN_WORKSPACE_ALIGN, bytes) : NULL;
-    if (call->workspace &&
-        attn_self_attention_init(&call->plan, layer, kernel, threads, call->workspace, bytes, &why))
+    if (call->workspace && attn_self_attention_init(&call->plan, layer, kernel, work->threads,
+                                                    call->workspace, bytes, &why))
         return true;
-    snprintf(message, message_size, "%s: %s", name, why);
+    experiment_fail(work, "%s: %s", name, why);
     free(call->workspace);
     return false;
 }

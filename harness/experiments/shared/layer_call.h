@@ -4,6 +4,7 @@
 #ifndef HARNESS_EXPERIMENTS_SHARED_LAYER_CALL_H
 #define HARNESS_EXPERIMENTS_SHARED_LAYER_CALL_H
 
+#include "experiments/experiment.h"
 #include "self_attention.h"
 
 struct layer_call {
@@ -11,9 +12,9 @@ struct layer_call {
     void *workspace;
 };
 
-/* With the variant of that name that this host prefers.  False leaves nothing open. */
+/* With the variant of that name that this host prefers.  False fills work->message and leaves nothing open. */
 bool layer_call_open(struct layer_call *call, const struct attn_self_attention *layer,
-                     const char *kernel, int threads, char *message, size_t message_size);
+                     const char *kernel, struct experiment_work *work);
 void layer_call_close(struct layer_call *call);
 
 #endif

@@ -6,8 +6,6 @@
 
 #include <math.h>
 
-#define NORMAL_975 1.959963985 /* quantile 0.975 of N(0, 1) */
-
 void moments_add(struct moments *m, double x)
 {
     double power = 1;
@@ -27,7 +25,7 @@ void moments_merge(struct moments *into, const struct moments *from)
 double moments_half_width(double n, double variance, double fourth)
 {
     const double spread = (fourth - variance * variance * (n - 3) / (n - 1)) / n;
-    return NORMAL_975 * sqrt(fmax(0, spread));
+    return MOMENTS_NORMAL_975 * sqrt(fmax(0, spread));
 }
 
 struct variance moments_variance(const struct moments *m)

@@ -6,6 +6,8 @@
 
 #include <stddef.h>
 
+#define MOMENTS_NORMAL_975 1.959963985 /* quantile 0.975 of N(0, 1) */
+
 /* Sums of powers; those of two samples are added term by term. */
 struct moments {
     double n, sum[4]; /* of x, x^2, x^3, x^4 */

@@ -4,7 +4,6 @@
 #include "real.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "problem/cases.h"
 #include "problem/safetensors.h"
@@ -14,8 +13,19 @@ const struct real_name real_layers[] = {{"minilm-gettysburg.safetensors", "layer
                                         {"minilm-preamble.safetensors", "layer1."},
                                         {0}};
 
+void real_steps(json_t *steps, json_t *base)
+{
+    for (const struct real_name *name = real_layers; name->file; name++) {
+        json_t *step = json_copy(base);
+        json_object_set_new(step, "file", json_string(name->file));
+        json_object_set_new(step, "prefix", json_string(name->prefix));
+        json_array_append_new(steps, step);
+    }
+    json_decref(base);
+}
+
 static float *copy(const struct safetensors *file, const char *prefix, const char *name,
-                   struct real_layer *layer)
+                   struct real_layer *layer, struct experiment_work *work)
 {
     char full[96];
     snprintf(full, sizeof full, "%s%s", prefix, name);
@@ -26,37 +36,35 @@ static float *copy(const struct safetensors *file, const char *prefix, const cha
     layer->len = tensor->shape[2];
     layer->dim = tensor->shape[3];
     const size_t n = layer->heads * layer->len * layer->dim;
-    float *x = malloc(n * sizeof *x);
-    if (!x)
-        return NULL;
-    for (size_t i = 0; i < n; i++)
+    float *x = experiment_alloc(work, n, sizeof *x);
+    for (size_t i = 0; x && i < n; i++)
         x[i] = (float)safetensors_get(tensor, i);
     return x;
 }
 
-bool real_open(struct real_layer *layer, const char *name, const char *prefix, char *message,
-               size_t message_size)
+bool real_open(struct real_layer *layer, const json_t *step, struct experiment_work *work)
 {
+    const char *prefix = experiment_text(step, "prefix");
     char path[CASES_PATH];
     *layer = (struct real_layer){0};
-    if (!cases_find_file(name, path, message, message_size))
+    if (!cases_find_file(experiment_text(step, "file"), path, work->message, sizeof work->message))
         return false;
-    struct safetensors *file = safetensors_open(path, message, message_size);
+    struct safetensors *file = safetensors_open(path, work->message, sizeof work->message);
     if (!file)
         return false;
-    layer->q = copy(file, prefix, "q", layer);
-    layer->k = copy(file, prefix, "k", layer);
+    layer->q = copy(file, prefix, "q", layer, work);
+    layer->k = copy(file, prefix, "k", layer, work);
     safetensors_close(file);
-    if (layer->q && layer->k)
-        return true;
-    snprintf(message, message_size, "%s: no %sq and %sk of one batch", path, prefix, prefix);
-    real_close(layer);
-    return false;
+    return (layer->q && layer->k) ||
+           experiment_fail(work, "%s: no %sq and %sk of one batch", path, prefix, prefix);
 }
 
-void real_close(struct real_layer *layer)
+json_t *real_params(const json_t *step, const struct real_layer *layer, size_t h,
+                    const char *length)
 {
-    free(layer->q);
-    free(layer->k);
-    *layer = (struct real_layer){0};
+    json_t *params = json_copy((json_t *)step);
+    json_object_set_new(params, "head", json_integer((json_int_t)h));
+    json_object_set_new(params, "d", json_integer((json_int_t)layer->dim));
+    json_object_set_new(params, length, json_integer((json_int_t)layer->len));
+    return params;
 }

@@ -5,6 +5,9 @@
 
 #include <math.h>
 
+#include "experiments/experiment.h"
+#include "kernel_call.h"
+
 /* Weights, the sum of those beside the largest, and the entropy log l - sum p (x - m). */
 static double weigh(const double *x, size_t n, double *p, size_t *top, double *rest)
 {
@@ -62,4 +65,55 @@ struct softmax_facts softmax_facts(const double *x, size_t n, double *p)
     facts.frobenius = sqrt(sum);
     facts.jacobian = spectral(p, n, facts.top);
     return facts;
+}
+
+/* ---- rows of a head -------------------------------------------------------------------------- */
+
+/* sum_j p_j^2 |k_j - mean|^2 with everything relative to the top key, so that the other keys' terms
+ * keep their precision where its weight is 1 up to rounding.  `mean` is scratch of d elements. */
+static double spread(const struct softmax_head *head, const double *p, size_t top, double *mean)
+{
+    const float *k_top = head->k + top * head->d;
+    double sum = 0;
+    for (size_t e = 0; e < head->d; e++)
+        mean[e] = 0;
+    for (size_t j = 0; j < head->keys; j++)
+        for (size_t e = 0; p[j] > 0 && e < head->d; e++)
+            mean[e] += p[j] * ((double)head->k[j * head->d + e] - (double)k_top[e]);
+    for (size_t j = 0; j < head->keys; j++) {
+        double distance2 = 0;
+        for (size_t e = 0; p[j] > 0 && e < head->d; e++) {
+            const double x = ((double)head->k[j * head->d + e] - (double)k_top[e]) - mean[e];
+            distance2 += x * x;
+        }
+        sum += p[j] * p[j] * distance2;
+    }
+    return sum;
+}
+
+struct scaled_head {
+    const struct softmax_head *head;
+    double scale;
+    struct softmax_row *rows;
+};
+
+/* Scratch of 2 * keys + d elements. */
+static void one_row(void *context, size_t i, void *scratch)
+{
+    const struct scaled_head *s = context;
+    const struct softmax_head *h = s->head;
+    double *x = scratch, *p = x + h->keys, *mean = p + h->keys;
+    for (size_t j = 0; j < h->keys; j++)
+        x[j] = s->scale * kernel_dot(h->q + i * h->d, h->k + j * h->d, h->d);
+    const struct softmax_facts facts = softmax_facts(x, h->keys, p);
+    s->rows[i] = (struct softmax_row){facts.entropy, facts.largest, facts.jacobian,
+                                      fabs(s->scale) * sqrt(spread(h, p, facts.top, mean))};
+}
+
+bool softmax_rows(const struct softmax_head *head, double scale, int threads,
+                  struct softmax_row *rows)
+{
+    struct scaled_head s = {head, scale, rows};
+    return experiment_blocks(head->rows, threads, (2 * head->keys + head->d) * sizeof(double),
+                             one_row, &s);
 }

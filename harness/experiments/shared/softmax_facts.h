@@ -4,6 +4,7 @@
 #ifndef HARNESS_EXPERIMENTS_SHARED_SOFTMAX_FACTS_H
 #define HARNESS_EXPERIMENTS_SHARED_SOFTMAX_FACTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -20,5 +21,25 @@ struct softmax_facts {
 
 /* x of n logits; p receives the weights. */
 struct softmax_facts softmax_facts(const double *x, size_t n, double *p);
+
+/* Queries and keys of one head, row-major, d elements a row. */
+struct softmax_head {
+    const float *q, *k;
+    size_t rows, keys, d;
+};
+
+/* What one row of attention does at a scale. */
+struct softmax_row {
+    double entropy, largest, jacobian, gradient;
+};
+
+/*
+ * All rows of a head at a scale.  `gradient` is the root mean square of the gradient that reaches q
+ * from gradients N(0, I) of the weights: with s = scale q K^T and J the softmax's Jacobian it is
+ *   scale ||K^T J||_F = scale sqrt(sum_j p_j^2 |k_j - sum_i p_i k_i|^2).
+ * False if memory runs out.
+ */
+bool softmax_rows(const struct softmax_head *head, double scale, int threads,
+                  struct softmax_row *rows);
 
 #endif

@@ -192,10 +192,9 @@ static void sweep_run(struct sweep *sweep, double multiplier)
 
 static json_t *sweep_row(const json_t *s, double multiplier, const struct sweep *sweep)
 {
-    static const char *const keys[] = {"part", "input", "keys", "rows", "seed", NULL};
     const double rows = (double)sweep->rows;
     json_t *params = json_object();
-    experiment_take(params, s, keys);
+    experiment_pick(params, s, "part", "input", "keys", "rows", "seed", NULL);
     json_object_set_new(params, "multiplier", json_real(multiplier));
     return experiment_row(
         params, json_pack("{s:f, s:f, s:f, s:f, s:o}", "entropy", sweep->entropy / rows,

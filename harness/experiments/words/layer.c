@@ -50,7 +50,7 @@ bool words_project(struct words_layer *layer, const struct attn_self_attention *
                    const struct attn_self_attention_tensors *t, struct experiment_work *work)
 {
     struct layer_call call;
-    if (!layer_call_open(&call, l, "naive", work->threads, work->message, sizeof work->message))
+    if (!layer_call_open(&call, l, "naive", work))
         return false;
     attn_self_attention_project(&call.plan, t);
     split_heads(call.plan.q, l->len, l->heads, l->qk_dim, layer->q);

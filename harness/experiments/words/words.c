@@ -75,12 +75,11 @@ static bool accepts(const json_t *asked, char *message, size_t message_size)
 
 static json_t *plan(const json_t *asked, char *message, size_t message_size)
 {
-    static const char *const keys[] = {"sentence", "heads", "d", "show", "seed", NULL};
     json_t *steps = json_array();
     if (experiment_wants(asked, "sentence")) {
         json_t *s = json_pack("{s:s, s:s, s:O}", "part", "sentence", "layer", "sentence", "printed",
                               json_object_get(asked, "heads"));
-        experiment_take(s, asked, keys);
+        experiment_pick(s, asked, "sentence", "heads", "d", "show", "seed", NULL);
         json_array_append_new(steps, s);
     }
     if (experiment_wants(asked, "trained"))

@@ -1,0 +1,370 @@
+/*
+ * rescale: how often an online softmax finds a new maximum, and what that costs.
+ *
+ * An online softmax keeps the maximum of the keys seen so far.  A block of keys with a higher one
+ * makes it rescale its sum and its output row; a lazy one does so only where the maximum grew by
+ * more than a threshold, and lets weights exceed 1 until then.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "base/stats.h"
+#include "experiment.h"
+#include "experiments/shared/grid.h"
+#include "experiments/shared/kernel_call.h"
+#include "experiments/shared/real.h"
+#include "list.h"
+#include "parts.h"
+#include "results/report_experiment.h"
+
+enum { STREAM = 10000, STREAM_TIME = 11000, QUERIES = 64, DIM = 64 };
+#define LOG2_E 1.4426950408889634
+
+static const char *const inputs[] = {"normal", "ascending", "descending", NULL};
+
+static const struct parameter parameters[] = {
+    {"s", "N", "4096", "1024", "keys of a random row", PARAMETER_COUNT, 2, 1 << 20, NULL},
+    {"rows", "N", "200", "50", "random rows", PARAMETER_COUNT, 1, 1e6, NULL},
+    {"blocks", "LIST", "1,16,64,128,256", NULL, "keys that are taken together", PARAMETER_COUNTS, 1,
+     65536, NULL},
+    {"thresholds", "LIST", "0,1,4,8", NULL,
+     "growth of the maximum, as a power of 2, that is tolerated", PARAMETER_NUMBERS, 0, 64, NULL},
+    {"inputs", "LIST", "normal,ascending,descending", NULL,
+     "N(0, 1) logits, or the same times 16 and sorted", PARAMETER_WORDS, 0, 0, inputs},
+    {"rounds", "N", "30", "10", "timings of each order of keys, in turns", PARAMETER_COUNT, 6,
+     10000, NULL},
+    {0},
+};
+
+static json_t *plan(const json_t *asked, char *message, size_t message_size)
+{
+    static const char *const timed[] = {"online", "gemm", "split_kv", "flash", NULL};
+    json_t *steps = json_array(), *base = json_copy((json_t *)asked);
+    (void)message;
+    (void)message_size;
+    json_object_set_new(base, "part", json_string("count"));
+    experiment_steps(
+        steps, json_copy(base),
+        (struct experiment_axis[]){{"input", json_object_get(asked, "inputs"), NULL}, {0}});
+    real_steps(steps, json_copy(base));
+    json_object_set_new(base, "part", json_string("time"));
+    experiment_steps(steps, base, (struct experiment_axis[]){{"kernel", NULL, timed}, {0}});
+    return steps;
+}
+
+/* ---- counting -------------------------------------------------------------------------------- */
+
+size_t rescale_count(const float *x, size_t n, size_t block, double threshold)
+{
+    double m = -INFINITY;
+    size_t count = 0;
+    for (size_t j = 0; j < n; j += block) {
+        double highest = -INFINITY;
+        for (size_t k = j; k < n && k < j + block; k++)
+            highest = fmax(highest, (double)x[k] * LOG2_E);
+        if (highest > m + threshold || j == 0) {
+            count += j > 0;
+            m = highest;
+        }
+    }
+    return count;
+}
+
+static int compare_floats(const void *a, const void *b)
+{
+    const float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+void rescale_draw(const char *input, float *x, size_t n, uint64_t key)
+{
+    random_normal(x, n, key, 0);
+    if (strcmp(input, "normal") == 0)
+        return;
+    qsort(x, n, sizeof *x, compare_floats);
+    for (size_t j = 0; j < n; j++)
+        x[j] *= 16;
+    for (size_t j = 0; strcmp(input, "descending") == 0 && j < n / 2; j++) {
+        const float last = x[n - 1 - j];
+        x[n - 1 - j] = x[j];
+        x[j] = last;
+    }
+}
+
+/* Rows of logits. */
+struct logits {
+    size_t rows, keys;
+    float *x;
+};
+
+static bool real_logits(const json_t *s, struct logits *l, struct experiment_work *work)
+{
+    struct real_layer layer;
+    if (!real_open(&layer, s, work))
+        return false;
+    l->rows = layer.heads * layer.len;
+    l->keys = layer.len;
+    l->x = experiment_alloc(work, l->rows * l->keys, sizeof *l->x);
+    for (size_t r = 0; l->x && r < l->rows; r++)
+        for (size_t j = 0; j < l->keys; j++) {
+            const float *k = layer.k + (r / layer.len * layer.len + j) * layer.dim;
+            l->x[r * l->keys + j] = (float)(kernel_dot(layer.q + r * layer.dim, k, layer.dim) /
+                                            sqrt((double)layer.dim));
+        }
+    return l->x;
+}
+
+static bool random_logits(const json_t *s, struct logits *l, struct experiment_work *work)
+{
+    l->rows = experiment_count(s, "rows");
+    l->keys = experiment_count(s, "s");
+    l->x = experiment_alloc(work, l->rows * l->keys, sizeof *l->x);
+    for (size_t r = 0; l->x && r < l->rows; r++)
+        rescale_draw(experiment_text(s, "input"), l->x + r * l->keys, l->keys,
+                     random_key(experiment_count(s, "seed"), STREAM + r));
+    return l->x;
+}
+
+static void count_row(const json_t *s, const struct logits *l, size_t block, double threshold,
+                      json_t *rows)
+{
+    const bool real = json_object_get(s, "file");
+    const size_t chances = (l->keys + block - 1) / block - 1;
+    size_t total = 0;
+    for (size_t r = 0; r < l->rows; r++)
+        total += rescale_count(l->x + r * l->keys, l->keys, block, threshold);
+    const double mean = (double)total / (double)l->rows;
+    json_t *params =
+        json_pack("{s:s, s:s, s:I, s:I, s:I, s:f}", "part", "count", "input",
+                  experiment_text(s, real ? "prefix" : "input"), "s", (json_int_t)l->keys, "rows",
+                  (json_int_t)l->rows, "block", (json_int_t)block, "threshold", threshold);
+    experiment_add(rows, real ? params : experiment_pick(params, s, "seed", NULL),
+                   experiment_values((struct experiment_value[]){
+                       {"rescales", mean}, {"share", mean / (double)chances}, {0}}));
+}
+
+static bool compute_counts(const json_t *s, json_t *rows, struct experiment_work *work)
+{
+    size_t b, t;
+    const json_t *block, *threshold;
+    struct logits l;
+    const bool real = json_object_get(s, "file");
+    if (!(real ? real_logits(s, &l, work) : random_logits(s, &l, work)))
+        return false;
+    json_array_foreach (json_object_get(s, "blocks"), b, block)
+        json_array_foreach (json_object_get(s, "thresholds"), t, threshold)
+            if ((size_t)json_integer_value(block) < l.keys)
+                count_row(s, &l, (size_t)json_integer_value(block), json_number_value(threshold),
+                          rows);
+    return true;
+}
+
+/* ---- time ------------------------------------------------------------------------------------ */
+
+/* The others are compared with the last. */
+static const char *const orders[] = {"ascending", "normal", "descending"};
+#define ORDERS 3
+
+/* Every query is the first unit vector, so that the first dimension of a key is its logit. */
+static bool open_order(struct kernel_call *call, const json_t *s, const char *order,
+                       struct experiment_work *work)
+{
+    const size_t keys = experiment_count(s, "s"), seed = experiment_count(s, "seed");
+    struct attn_problem problem;
+    attn_problem_init(&problem);
+    problem.q_len = QUERIES;
+    problem.kv_len = keys;
+    problem.qk_dim = problem.v_dim = DIM;
+    problem.scale = 1;
+    float *x = experiment_alloc(work, keys, sizeof *x), row[DIM];
+    const struct attn_kernel *kernel =
+        x ? kernel_call_find(experiment_text(s, "kernel"), &problem, work) : NULL;
+    if (!kernel || !kernel_call_open(call, kernel, &problem, 1, work))
+        return false;
+    rescale_draw(order, x, keys, random_key(seed, STREAM_TIME));
+    for (size_t i = 0; i < QUERIES; i++)
+        tensors_set(&call->set.tensors.q, 0, 0, i, 0, 1);
+    for (size_t j = 0; j < keys; j++) {
+        random_normal(row, DIM, random_key(seed, STREAM_TIME + 1), j * DIM);
+        tensors_store(&call->set.tensors.v, 0, 0, j, 0, row, DIM);
+        row[0] = x[j];
+        tensors_store(&call->set.tensors.k, 0, 0, j, 0, row, DIM);
+    }
+    return true;
+}
+
+static double time_of(struct kernel_call *call)
+{
+    const double start = clock_now();
+    kernel_call_run(call);
+    return clock_now() - start;
+}
+
+/* Seconds of each order in turns, `rounds` of them, into times[order * rounds + round]. */
+static void measure(struct kernel_call *calls, size_t rounds, double *times)
+{
+    for (size_t o = 0; o < ORDERS; o++) /* warms caches, pages and clocks */
+        time_of(&calls[o]);
+    for (size_t r = 0; r < rounds; r++)
+        for (size_t turn = 0; turn < ORDERS; turn++) {
+            const size_t o = (turn + r) % ORDERS;
+            times[o * rounds + r] = time_of(&calls[o]);
+        }
+}
+
+static bool compute_times(const json_t *s, json_t *rows, struct experiment_work *work)
+{
+    const size_t rounds = experiment_count(s, "rounds");
+    struct kernel_call calls[ORDERS];
+    double *times = experiment_alloc(work, ORDERS * rounds, sizeof *times);
+    size_t opened = 0;
+    while (times && opened < ORDERS && open_order(&calls[opened], s, orders[opened], work))
+        opened++;
+    const bool right = opened == ORDERS;
+    if (right)
+        measure(calls, rounds, times);
+    for (size_t o = 0; right && o < ORDERS; o++) {
+        json_t *params = json_pack("{s:s, s:s}", "isa", attn_isa_name(calls[o].plan.kernel->isa),
+                                   "input", orders[o]);
+        experiment_add(rows,
+                       experiment_pick(params, s, "part", "kernel", "s", "rounds", "seed", NULL),
+                       experiment_ratio("median_s", times + (ORDERS - 1) * rounds,
+                                        times + o * rounds, rounds));
+    }
+    while (opened > 0)
+        kernel_call_close(&calls[--opened]);
+    return right;
+}
+
+static bool compute(const json_t *s, json_t *rows, struct experiment_work *work)
+{
+    const bool time = experiment_is(s, "part", "time");
+    return time ? compute_times(s, rows, work) : compute_counts(s, rows, work);
+}
+
+/* ---- the report ------------------------------------------------------------------------------ */
+
+#define MOST_THRESHOLDS 8
+
+/* The thresholds of a file of rows, in order of appearance. */
+static size_t thresholds_of(const json_t *rows, double thresholds[MOST_THRESHOLDS])
+{
+    struct experiment_part part = {.rows = rows};
+    size_t n = 0;
+    while (experiment_part_next(&part)) {
+        const double t = experiment_number(part.params, "threshold");
+        bool known = !isfinite(t);
+        for (size_t k = 0; k < n; k++)
+            known |= thresholds[k] == t;
+        if (!known && n < MOST_THRESHOLDS)
+            thresholds[n++] = t;
+    }
+    return n;
+}
+
+/* Columns: input, keys, block, then a threshold each.  Rows come threshold by threshold. */
+static void print_counts(const json_t *rows)
+{
+    double thresholds[MOST_THRESHOLDS];
+    const size_t count = thresholds_of(rows, thresholds);
+    char titles[MOST_THRESHOLDS][24];
+    struct table_column columns[3 + MOST_THRESHOLDS] = {
+        {"logits", 0, true}, {"keys", 0, false}, {"block", 0, false}};
+    for (size_t t = 0; t < count; t++) {
+        snprintf(titles[t], sizeof titles[t], "2^%g", thresholds[t]);
+        columns[3 + t] = (struct table_column){titles[t], 0, false};
+    }
+    struct grid grid = {.table.columns = columns, .table.column_count = 3 + count};
+    struct experiment_part part = {.rows = rows, .name = "count"};
+    for (size_t cells = 0; experiment_part_next(&part); cells++) {
+        if (cells % count == 0) {
+            grid_row(&grid);
+            grid_text(&grid, "%s", experiment_text(part.params, "input"));
+            grid_number(&grid, "%.0f", experiment_number(part.params, "s"));
+            grid_number(&grid, "%.0f", experiment_number(part.params, "block"));
+        }
+        grid_text(&grid, "%.2f (%.1f%%)", experiment_number(part.values, "rescales"),
+                  100 * experiment_number(part.values, "share"));
+    }
+    grid_print(&grid, "rescales per row (share of the blocks), by tolerated growth of the maximum");
+}
+
+/* Returns how many times as long the worst order of keys takes in flash. */
+static double print_times(const json_t *rows)
+{
+    static const struct grid_column columns[] = {{"kernel", NULL, NULL, 0},
+                                                 {"keys", "input", NULL, 0},
+                                                 {"median", NULL, "%s", 0},
+                                                 {"x descending", "ratio", "%.3f", 0},
+                                                 {"95 % interval", "ci95", "%.3f", 0},
+                                                 {0}};
+    struct experiment_part part = {.rows = rows, .name = "time"};
+    struct grid grid;
+    double flash = NAN;
+    grid_open(&grid, columns);
+    while (experiment_part_next(&part)) {
+        const char *kernel = experiment_text(part.params, "kernel");
+        char variant[TABLE_CELL], median[TABLE_CELL];
+        snprintf(variant, sizeof variant, "%.40s/%.30s", kernel,
+                 experiment_text(part.params, "isa"));
+        snprintf(median, sizeof median, "%.1f us",
+                 1e6 * experiment_number(part.values, "median_s"));
+        grid_add(&grid, &part, variant, median);
+        if (strcmp(kernel, "flash") == 0 && experiment_is(part.params, "input", "ascending"))
+            flash = experiment_number(part.values, "ratio");
+    }
+    grid_print(&grid, "time of 64 queries by the order of the keys, one thread");
+    return flash;
+}
+
+/* Rescales per row of normal logits at a block and threshold, NaN where not counted. */
+static double normal_at(const json_t *rows, double block, double threshold)
+{
+    struct experiment_part part = {.rows = rows};
+    while (experiment_part_next(&part))
+        if (experiment_is(part.params, "input", "normal") &&
+            experiment_number(part.params, "block") == block &&
+            experiment_number(part.params, "threshold") == threshold)
+            return experiment_number(part.values, "rescales");
+    return NAN;
+}
+
+static bool report(const json_t *rows)
+{
+    print_counts(rows);
+    const double flash = print_times(rows);
+    const double often = normal_at(rows, 1, 0), blocks = normal_at(rows, 64, 0);
+    const double lazy = normal_at(rows, 64, 8);
+    if (isfinite(often) && isfinite(blocks) && isfinite(lazy))
+        report_sentence("On random logits a row of keys taken one by one rescales %.1f times, in "
+                        "blocks of 64 %.1f times, and with a lazy threshold of 2^8 %.2g times.",
+                        often, blocks, lazy);
+    if (isfinite(flash))
+        report_sentence("In flash the worst order of keys takes %.2f times as long as the best.",
+                        flash);
+    return true;
+}
+
+const struct experiment experiment_rescale = {
+    .name = "rescale",
+    .question = "How often does an online softmax find a new maximum, and what does that cost?",
+    .method =
+        "Counts over rows of logits how many blocks of keys raise the maximum by more than a\n"
+        "threshold (a power of 2; 0: at all), for N(0, 1) logits, for sorted ones (ascending: the\n"
+        "worst order, descending: the best) and for a transformer's own heads.  Then times "
+        "kernels\n"
+        "on one thread with keys in ascending and in random against descending order, in turns: "
+        "the\n"
+        "median ratio and its exact 95 % interval.",
+    .source =
+        "Milakov and Gimelshein 2018, arXiv:1805.02867; Zadouri et al. 2026, arXiv:2603.05451\n"
+        "(the lazy threshold)",
+    .parameters = parameters,
+    .plan = plan,
+    .compute_rows = compute,
+    .report = report,
+};

@@ -1,0 +1,218 @@
+/*
+ * saturation: where softmax stops letting gradients through, over d and scale.
+ */
+#include <math.h>
+
+#include "base/number.h"
+#include "base/random.h"
+#include "base/stats.h"
+#include "experiment.h"
+#include "experiments/shared/dots.h"
+#include "experiments/shared/grid.h"
+#include "experiments/shared/real.h"
+#include "experiments/shared/softmax_facts.h"
+#include "list.h"
+#include "results/report_experiment.h"
+
+enum { STREAM_Q = 5000, STREAM_K = 6000 };
+
+/* A row whose gradient is below this share of the median at 1/sqrt(d) does not learn. */
+#define DEAD 1e-3
+
+static const struct parameter parameters[] = {
+    {"d", "LIST", "1,4,16,64,256,1024,4096", "4,16,64,256,1024", "dimensions", PARAMETER_COUNTS, 1,
+     65536, NULL},
+    {"keys", "N", "256", NULL, "keys that a query sees", PARAMETER_COUNT, 2, 65536, NULL},
+    {"rows", "N", "256", "64", "queries", PARAMETER_COUNT, 1, 1e6, NULL},
+    {"inputs", "LIST", "normal,uniform,rademacher,heavy", "normal", "distributions of q and k",
+     PARAMETER_WORDS, 0, 0, distribution_names},
+    {0},
+};
+
+static json_t *plan(const json_t *asked, char *message, size_t message_size)
+{
+    json_t *steps = json_array(), *base = json_pack("{s:s}", "part", "random");
+    (void)message;
+    (void)message_size;
+    experiment_steps(steps, experiment_pick(base, asked, "keys", "rows", "seed", NULL),
+                     (struct experiment_axis[]){{"input", json_object_get(asked, "inputs"), NULL},
+                                                {"d", json_object_get(asked, "d"), NULL},
+                                                {0}});
+    real_steps(steps, json_pack("{s:s}", "part", "real"));
+    return steps;
+}
+
+/* ---- one head at all scales ------------------------------------------------------------------ */
+
+static double median_gradient(const struct softmax_row *rows, size_t n, double *gradients)
+{
+    for (size_t i = 0; i < n; i++)
+        gradients[i] = rows[i].gradient;
+    stats_sort(gradients, n);
+    return stats_median(gradients, n);
+}
+
+/* Means over rows at a scale; `root` is the median gradient at 1/sqrt(d). */
+static json_t *values_of(const struct softmax_row *rows, size_t n, double *gradients, double root)
+{
+    const double count = (double)n, median = median_gradient(rows, n, gradients);
+    struct softmax_row sum = {0};
+    size_t dead = 0;
+    for (size_t i = 0; i < n; i++) {
+        sum.entropy += rows[i].entropy;
+        sum.largest += rows[i].largest;
+        sum.jacobian += rows[i].jacobian;
+        dead += rows[i].gradient < DEAD * root;
+    }
+    return experiment_values((struct experiment_value[]){
+        {"entropy", sum.entropy / count},
+        {"effective_keys", exp(sum.entropy / count)},
+        {"largest", sum.largest / count},
+        {"jacobian", sum.jacobian / count},
+        {"gradient", median},
+        {"gradient_p05", stats_quantile(gradients, n, 0.05)},
+        {"gradient_p95", stats_quantile(gradients, n, 0.95)},
+        {"dead", (double)dead / count},
+        {0},
+    });
+}
+
+/* A row of results per scale; steals `params`, those that all share. */
+static bool head_rows(const struct softmax_head *head, json_t *params, json_t *result,
+                      struct experiment_work *work)
+{
+    const size_t n = head->rows;
+    struct softmax_row *rows = experiment_alloc(work, n * SCALES_OF_D, sizeof *rows);
+    double *gradients = experiment_alloc(work, n, sizeof *gradients);
+    bool right = rows && gradients;
+    for (size_t s = 0; right && s < SCALES_OF_D; s++)
+        right = softmax_rows(head, pow((double)head->d, scales_of_d[s].power), work->threads,
+                             rows + s * n);
+    const double root = right ? median_gradient(rows + SCALE_ROOT * n, n, gradients) : NAN;
+    for (size_t s = 0; right && s < SCALES_OF_D; s++) {
+        json_t *mine = json_copy(params);
+        json_object_set_new(mine, "scale", json_string(scales_of_d[s].name));
+        experiment_add(result, mine, values_of(rows + s * n, n, gradients, root));
+    }
+    json_decref(params);
+    return right;
+}
+
+static bool random_head(const json_t *s, json_t *result, struct experiment_work *work)
+{
+    const size_t seed = experiment_count(s, "seed"), d = experiment_count(s, "d");
+    const size_t rows = experiment_count(s, "rows"), keys = experiment_count(s, "keys");
+    const enum distribution input = distribution_find(experiment_text(s, "input"));
+    float *q = experiment_alloc(work, rows * d, sizeof *q);
+    float *k = experiment_alloc(work, keys * d, sizeof *k);
+    if (!q || !k)
+        return false;
+    distribution_draw(input, q, rows * d, random_key(seed, STREAM_Q + d), 0);
+    distribution_draw(input, k, keys * d, random_key(seed, STREAM_K + d), 0);
+    return head_rows(&(struct softmax_head){q, k, rows, keys, d}, json_copy((json_t *)s), result,
+                     work);
+}
+
+static bool compute(const json_t *s, json_t *result, struct experiment_work *work)
+{
+    struct real_layer l;
+    if (experiment_is(s, "part", "random"))
+        return random_head(s, result, work);
+    bool right = real_open(&l, s, work);
+    for (size_t h = 0; right && h < l.heads; h++) {
+        const size_t at = h * l.len * l.dim;
+        const struct softmax_head head = {l.q + at, l.k + at, l.len, l.len, l.dim};
+        right = head_rows(&head, real_params(s, &l, h, "keys"), result, work);
+    }
+    return right;
+}
+
+/* ---- the report ------------------------------------------------------------------------------ */
+
+static void print_part(const json_t *rows, const char *name, const char *heading)
+{
+    static const struct grid_column columns[] = {{"input", NULL, NULL, 0},
+                                                 {"d", "d", "%.0f", 0},
+                                                 {"scale", "scale", NULL, 0},
+                                                 {"entropy", "entropy", "%.3f", 0},
+                                                 {"in use", "effective_keys", "%.1f", 0},
+                                                 {"largest", "largest", "%.3f", 0},
+                                                 {"Jacobian", "jacobian", "%.3g", 0},
+                                                 {"gradient", "gradient", "%.3g", 0},
+                                                 {"dead", "dead", "%.0f%%", 0},
+                                                 {0}};
+    struct experiment_part part = {.rows = rows, .name = name};
+    struct grid grid;
+    grid_open(&grid, columns);
+    while (experiment_part_next(&part)) {
+        char text[TABLE_CELL];
+        snprintf(text, sizeof text, "%.50shead %.0f", experiment_text(part.params, "prefix"),
+                 experiment_number(part.params, "head"));
+        const bool real = json_object_get(part.params, "head");
+        grid_add(&grid, &part, real ? text : experiment_text(part.params, "input"));
+    }
+    grid_print(&grid, heading);
+}
+
+/* What normal inputs show at scale 1 and at 1/sqrt(d). */
+struct end {
+    double stops;            /* the first d at which most rows are dead, NaN where there is none */
+    double last, dead, keys; /* at the largest d: share of dead rows, keys in use */
+    double lowest, highest;  /* keys in use at 1/sqrt(d) over all d */
+};
+
+static struct end find_end(const json_t *rows)
+{
+    struct experiment_part part = {.rows = rows};
+    struct end end = {.stops = NAN, .lowest = INFINITY};
+    while (experiment_part_next(&part)) {
+        const double keys = experiment_number(part.values, "effective_keys");
+        if (!experiment_is(part.params, "input", "normal"))
+            continue;
+        if (experiment_is(part.params, "scale", "d^-1/2")) {
+            end.lowest = fmin(end.lowest, keys);
+            end.highest = fmax(end.highest, keys);
+        }
+        if (!experiment_is(part.params, "scale", "1"))
+            continue;
+        end.last = experiment_number(part.params, "d");
+        end.keys = keys;
+        end.dead = experiment_number(part.values, "dead");
+        if (isnan(end.stops) && end.dead > 0.5)
+            end.stops = end.last;
+    }
+    return end;
+}
+
+static bool report(const json_t *rows)
+{
+    print_part(rows, "random", "random queries and keys");
+    print_part(rows, "real", "heads of all-MiniLM-L6-v2");
+    const struct end end = find_end(rows);
+    if (end.last > 0)
+        report_sentence("Without a scale %.1f keys are in use at d = %.0f and %.0f %% of the rows "
+                        "are dead; with 1/sqrt(d) there are %.0f to %.0f at every d.",
+                        end.keys, end.last, 100 * end.dead, end.lowest, end.highest);
+    if (isfinite(end.stops))
+        report_sentence("Learning stops at d = %.0f: from there on most rows pass less than a "
+                        "thousandth of the gradient that they pass with 1/sqrt(d).",
+                        end.stops);
+    return true;
+}
+
+const struct experiment experiment_saturation = {
+    .name = "saturation",
+    .question = "At which scale and d does softmax stop letting gradients through?",
+    .method =
+        "Attention of random queries and keys, and of a transformer's own heads, in float64 at "
+        "the\n"
+        "scales 1, d^-1/4, d^-1/2 and 1/d.  Per scale: entropy, keys in use (e^entropy), largest\n"
+        "weight, spectral norm of the softmax's Jacobian (means over rows), and the gradient that\n"
+        "reaches a query, the root mean square over gradients N(0, I) of the weights: median over\n"
+        "rows.  A row is dead where that gradient is below a thousandth of the median at d^-1/2.",
+    .source = "Vaswani et al. 2017, arXiv:1706.03762, section 3.2.1",
+    .parameters = parameters,
+    .plan = plan,
+    .compute_rows = compute,
+    .report = report,
+};

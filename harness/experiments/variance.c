@@ -1,0 +1,467 @@
+/*
+ * variance: why 1/sqrt(d).
+ *
+ * Four parts: the published experiment repeated, the same over all d with many trials, the logits
+ * of a transformer's heads, and those that the kernels themselves see.  The inner product at each
+ * d is that of a trial's first d dimensions, so that a sweep costs as much as its largest d; each
+ * d has a million trials, but rows of one sweep are not independent of each other.
+ *
+ * With one key the logarithm of a row's sum of exponentials is the row's logit: LSE shows what a
+ * kernel computed.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "experiment.h"
+#include "experiments/shared/dots.h"
+#include "experiments/shared/grid.h"
+#include "experiments/shared/kernel_call.h"
+#include "experiments/shared/published.h"
+#include "experiments/shared/real.h"
+#include "list.h"
+#include "results/report_experiment.h"
+
+#define PUBLISHED_TRIALS 1000
+#define OTHERS_SHARE 10 /* inputs that are not normal get a tenth of the trials */
+#define KERNEL_TRIALS 4096
+
+/* Streams of a seed: far from each other, so that parts do not share numbers. */
+enum { STREAM_PUBLISHED = 1000, STREAM_SWEEP = 2000, STREAM_KERNELS = 3000 };
+
+static const struct parameter parameters[] = {
+    {"d", "LIST", "1..16384", NULL, "dimensions of the sweep", PARAMETER_COUNTS, 1, 65536, NULL},
+    {"trials", "N", "1000000", "100000",
+     "inner products per d; a tenth for inputs other than normal", PARAMETER_COUNT, 100, 1e9, NULL},
+    {"inputs", "LIST", "normal,uniform,rademacher,heavy", NULL, "distributions of q and k",
+     PARAMETER_WORDS, 0, 0, distribution_names},
+    {"kernel-d", "LIST", "16,64,256,1024", NULL, "dimensions of the logits of kernels",
+     PARAMETER_COUNTS, 1, 4096, NULL},
+    {0},
+};
+
+/* ---- the plan -------------------------------------------------------------------------------- */
+
+static void plan_published(json_t *steps, const json_t *published, const json_t *seed)
+{
+    const json_t *d, *before = json_object_get(published, "before");
+    const json_t *after = json_object_get(published, "after");
+    size_t i;
+    json_array_foreach (json_object_get(published, "dims"), i, d)
+        json_array_append_new(
+            steps, json_pack("{s:s, s:s, s:i, s:O, s:[O], s:O, s:O}", "part", "published", "input",
+                             "normal", "trials", PUBLISHED_TRIALS, "seed", seed, "d", d, "before",
+                             json_array_get(before, i), "after", json_array_get(after, i)));
+}
+
+static json_t *plan(const json_t *asked, char *message, size_t message_size)
+{
+    const json_t *seed = json_object_get(asked, "seed"), *input;
+    const size_t trials = experiment_count(asked, "trials");
+    const size_t fewer = trials < OTHERS_SHARE * 100 ? trials : trials / OTHERS_SHARE;
+    json_t *published = published_load("variance_of_dot_products", message, message_size);
+    json_t *steps = published ? json_array() : NULL;
+    size_t i;
+    if (!steps)
+        return NULL;
+    plan_published(steps, published, seed);
+    json_decref(published);
+    json_array_foreach (json_object_get(asked, "inputs"), i, input) {
+        const bool normal = strcmp(json_string_value(input), "normal") == 0;
+        json_array_append_new(steps,
+                              json_pack("{s:s, s:O, s:I, s:O, s:O}", "part", "sweep", "input",
+                                        input, "trials", (json_int_t)(normal ? trials : fewer),
+                                        "seed", seed, "d", json_object_get(asked, "d")));
+    }
+    real_steps(steps, json_pack("{s:s}", "part", "real"));
+    experiment_steps(steps,
+                     json_pack("{s:s, s:s, s:i, s:O, s:O}", "part", "kernels", "input", "normal",
+                               "trials", KERNEL_TRIALS, "seed", seed, "d",
+                               json_object_get(asked, "kernel-d")),
+                     (struct experiment_axis[]){{"kernel", NULL, kernel_call_names()}, {0}});
+    return steps;
+}
+
+static json_t *params_of(const json_t *s, size_t d)
+{
+    return experiment_pick(json_pack("{s:I}", "d", (json_int_t)d), s, "part", "input", "trials",
+                           "seed", "kernel", NULL);
+}
+
+/* ---- rows of random inner products ----------------------------------------------------------- */
+
+/* A variance, its interval and its theory, of a sum of `d` products. */
+static json_t *describe(const struct moments *m, const struct distribution_facts *facts, double d)
+{
+    const struct variance v = moments_variance(m);
+    const double product2 = facts->variance * facts->variance;
+    const double product4 = facts->fourth * facts->fourth;
+    const double theory = d * product2;
+    /* Fourth moment of a sum of d independent products of mean 0. */
+    const double fourth = d * product4 + 3 * d * (d - 1) * product2 * product2;
+    const double half = moments_half_width(m->n, theory, fourth);
+    json_t *values = experiment_values((struct experiment_value[]){{"mean", v.mean},
+                                                                   {"variance", v.variance},
+                                                                   {"scaled", v.variance / d},
+                                                                   {"theory", theory},
+                                                                   {"scaled_theory", product2},
+                                                                   {0}});
+    json_object_set_new(values, "ci95", experiment_range(v.lo, v.hi));
+    json_object_set_new(values, "scaled_ci95", experiment_range(v.lo / d, v.hi / d));
+    json_object_set_new(values, "theory_range95", experiment_range(theory - half, theory + half));
+    return values;
+}
+
+static bool holds(const json_t *values, const char *interval, double x)
+{
+    return x >= experiment_at_number(values, interval, 0) &&
+           x <= experiment_at_number(values, interval, 1);
+}
+
+/* What was printed, and whether it lies inside the interval. */
+static void judge_published(json_t *values, const json_t *s)
+{
+    const double before = experiment_number(s, "before"), after = experiment_number(s, "after");
+    json_object_set_new(values, "before", json_real(before));
+    json_object_set_new(values, "before_inside", json_boolean(holds(values, "ci95", before)));
+    json_object_set_new(values, "after", json_real(after));
+    json_object_set_new(values, "after_inside", json_boolean(holds(values, "scaled_ci95", after)));
+}
+
+static bool compute_dots(const json_t *s, const size_t *dims, size_t count, json_t *rows,
+                         struct experiment_work *work)
+{
+    const bool published = experiment_is(s, "part", "published");
+    const enum distribution input = distribution_find(experiment_text(s, "input"));
+    const uint64_t stream = published ? STREAM_PUBLISHED + dims[0] : STREAM_SWEEP + input;
+    struct moments *moments = experiment_alloc(work, count, sizeof *moments);
+    if (!moments ||
+        !dots_moments(input, random_key(experiment_count(s, "seed"), stream),
+                      experiment_count(s, "trials"), dims, count, work->threads, moments))
+        return false;
+    for (size_t c = 0; c < count; c++) {
+        json_t *values = describe(&moments[c], &distributions[input], (double)dims[c]);
+        if (published)
+            judge_published(values, s);
+        experiment_add(rows, params_of(s, dims[c]), values);
+    }
+    return true;
+}
+
+/* ---- rows of real heads ---------------------------------------------------------------------- */
+
+/* One head: q and k of its tokens, and scratch for the sums of x and x^2 that each token is in. */
+struct head {
+    const float *q, *k;
+    size_t tokens, d;
+    double *sum, *square;
+};
+
+static double variance_of(double sum, double square, double n)
+{
+    return square / n - sum / n * (sum / n);
+}
+
+/*
+ * Variance of all logits, and half of its interval.  A text is one sample of tokens, and each token is in a
+ * row and in a column of logits.  How far the variance of all of them may be from that of the model is
+ * estimated by leaving out each token in turn (jackknife), as if tokens were independent, which neighbours in a
+ * text are not quite.
+ */
+static double jackknife(const struct head *h, double *half)
+{
+    const double n = (double)h->tokens;
+    double sum = 0, square = 0, mean = 0, spread = 0;
+    for (size_t i = 0; i < h->tokens; i++)
+        h->sum[i] = h->square[i] = 0;
+    for (size_t i = 0; i < h->tokens; i++)
+        for (size_t j = 0; j < h->tokens; j++) {
+            const double x = kernel_dot(h->q + i * h->d, h->k + j * h->d, h->d);
+            sum += x;
+            square += x * x;
+            h->sum[i] += x;
+            h->square[i] += x * x;
+            if (i == j)
+                continue;
+            h->sum[j] += x;
+            h->square[j] += x * x;
+        }
+    for (size_t t = 0; t < h->tokens; t++) {
+        const double without =
+            variance_of(sum - h->sum[t], square - h->square[t], (n - 1) * (n - 1));
+        mean += without / n;
+        h->sum[t] = without;
+    }
+    for (size_t t = 0; t < h->tokens; t++)
+        spread += (h->sum[t] - mean) * (h->sum[t] - mean);
+    *half = MOMENTS_NORMAL_975 * sqrt((n - 1) / n * spread);
+    return variance_of(sum, square, n * n);
+}
+
+/* What the variance would be if a head's dimensions were independent: the sum of the variances of
+ * q_d k_d over all pairs of tokens. */
+static double independent(const struct head *h)
+{
+    const double n = (double)h->tokens;
+    double total = 0;
+    for (size_t d = 0; d < h->d; d++) {
+        double q = 0, q2 = 0, k = 0, k2 = 0;
+        for (size_t i = 0; i < h->tokens; i++) {
+            const double a = (double)h->q[i * h->d + d], b = (double)h->k[i * h->d + d];
+            q += a / n;
+            q2 += a * a / n;
+            k += b / n;
+            k2 += b * b / n;
+        }
+        total += q2 * k2 - q * q * k * k;
+    }
+    return total;
+}
+
+static bool compute_real(const json_t *s, json_t *rows, struct experiment_work *work)
+{
+    struct real_layer l;
+    double *scratch, half;
+    if (!real_open(&l, s, work) || !(scratch = experiment_alloc(work, 2 * l.len, sizeof *scratch)))
+        return false;
+    for (size_t h = 0; h < l.heads; h++) {
+        const size_t at = h * l.len * l.dim;
+        const struct head head = {l.q + at, l.k + at, l.len, l.dim, scratch, scratch + l.len};
+        const double variance = jackknife(&head, &half), theory = independent(&head);
+        const double d = (double)l.dim, lo = variance - half, hi = variance + half;
+        json_t *values = experiment_values((struct experiment_value[]){
+            {"variance", variance},
+            {"scaled", variance / d},
+            {"independent", theory},
+            {"scaled_independent", theory / d},
+            {0},
+        });
+        json_object_set_new(values, "ci95", experiment_range(lo, hi));
+        json_object_set_new(values, "scaled_ci95", experiment_range(lo / d, hi / d));
+        experiment_add(rows, real_params(s, &l, h, "tokens"), values);
+    }
+    return true;
+}
+
+/* ---- rows of kernels ------------------------------------------------------------------------- */
+
+static void kernel_row(const json_t *s, size_t d, size_t scale, struct kernel_call *call,
+                       json_t *rows)
+{
+    struct moments m = {0};
+    json_t *params = params_of(s, d);
+    kernel_call_run(call);
+    for (size_t b = 0; b < call->plan.problem.batch; b++)
+        moments_add(&m, (double)*(const float *)attn_row(&call->set.tensors.lse, b, 0, 0));
+    const struct variance v = moments_variance(&m);
+    const double theory = (double)d * pow((double)d, 2 * scales_of_d[scale].power);
+    json_t *values = experiment_values((struct experiment_value[]){
+        {"mean", v.mean}, {"variance", v.variance}, {"theory", theory}, {0}});
+    json_object_set_new(values, "ci95", experiment_range(v.lo, v.hi));
+    json_object_set_new(params, "isa", json_string(attn_isa_name(call->plan.kernel->isa)));
+    json_object_set_new(params, "scale", json_string(scales_of_d[scale].name));
+    experiment_add(rows, params, values);
+}
+
+/* One kernel at one d: all scales on the same operands.  The LSE of the problem is the logit of a random query
+ * and a random key, for each of its sequences. */
+static bool kernel_rows(const json_t *s, size_t d, json_t *rows, struct experiment_work *work)
+{
+    struct problem_case c = {.name = "logits", .input = {.kind = INPUT_NORMAL}};
+    struct kernel_call call;
+    attn_problem_init(&c.problem);
+    c.problem.batch = experiment_count(s, "trials");
+    c.problem.qk_dim = c.problem.v_dim = d;
+    c.problem.outputs = ATTN_OUTPUT_O | ATTN_OUTPUT_LSE;
+    c.input.seed = random_key(experiment_count(s, "seed"), STREAM_KERNELS + d);
+    const struct attn_kernel *kernel =
+        kernel_call_find(experiment_text(s, "kernel"), &c.problem, work);
+    if (!kernel || !kernel_call_case(&call, kernel, &c, work->threads, work))
+        return false;
+    bool right = true;
+    for (size_t i = 0; right && i < SCALES_OF_D; i++)
+        if ((right = kernel_call_scale(&call, (float)pow((double)d, scales_of_d[i].power), work)))
+            kernel_row(s, d, i, &call, rows);
+    kernel_call_close(&call);
+    return right;
+}
+
+static bool compute(const json_t *s, json_t *rows, struct experiment_work *work)
+{
+    size_t dims[64];
+    const size_t count = experiment_counts(s, "d", dims, sizeof dims / sizeof *dims);
+    bool right = true;
+    if (experiment_is(s, "part", "real"))
+        return compute_real(s, rows, work);
+    if (!experiment_is(s, "part", "kernels"))
+        return compute_dots(s, dims, count, rows, work);
+    for (size_t c = 0; right && c < count; c++)
+        right = kernel_rows(s, dims[c], rows, work);
+    return right;
+}
+
+/* ---- the report ------------------------------------------------------------------------------ */
+
+/* How many published numbers lie outside of their intervals. */
+static size_t report_published(const json_t *rows)
+{
+    static const struct grid_column columns[] = {{"d", "d", "%.0f", 0},
+                                                 {"var(q.k)", "variance", "%.4g", 0},
+                                                 {"95 % interval", "ci95", "%.4g", 0},
+                                                 {"printed", "before", "%.5g", 0},
+                                                 {"", NULL, NULL, 0},
+                                                 {"/ d", "scaled", "%.4f", 0},
+                                                 {"95 % interval", "scaled_ci95", "%.4f", 0},
+                                                 {"printed", "after", "%.5f", 0},
+                                                 {"", NULL, NULL, 0},
+                                                 {0}};
+    struct experiment_part part = {.rows = rows, .name = "published"};
+    struct grid grid;
+    size_t outside = 0;
+    grid_open(&grid, columns);
+    while (experiment_part_next(&part)) {
+        const bool before = json_is_true(json_object_get(part.values, "before_inside"));
+        const bool after = json_is_true(json_object_get(part.values, "after_inside"));
+        grid_add(&grid, &part, before ? "inside" : "OUTSIDE", after ? "inside" : "OUTSIDE");
+        outside += !before + !after;
+    }
+    grid_print(&grid, "var(q.k) and var(q.k / sqrt(d)) of 1000 trials, beside those printed");
+    return outside;
+}
+
+/* What the sweeps say together. */
+struct sweep {
+    size_t rows, held; /* rows; those whose interval holds the exact variance */
+    double farthest;   /* largest |variance / exact - 1| */
+};
+
+static struct sweep report_sweep(const json_t *rows)
+{
+    static const struct grid_column columns[] = {
+        {"input", "input", NULL, 0},           {"d", "d", "%.0f", 0},
+        {"var(q.k)", "variance", "%.6g", 0},   {"95 % interval", "ci95", "%.6g", 2},
+        {"exact", "theory", "%.6g", 0},        {"", NULL, NULL, 0},
+        {"/ d", "scaled", "%.5f", 0},          {"95 % interval", "scaled_ci95", "%.5f", 1},
+        {"exact", "scaled_theory", "%.5f", 0}, {0}};
+    struct experiment_part part = {.rows = rows, .name = "sweep"};
+    struct sweep sweep = {0};
+    struct grid grid;
+    grid_open(&grid, columns);
+    while (experiment_part_next(&part)) {
+        const double theory = experiment_number(part.values, "theory");
+        const bool held = holds(part.values, "ci95", theory);
+        sweep.rows++;
+        sweep.held += held;
+        sweep.farthest =
+            fmax(sweep.farthest, fabs(experiment_number(part.values, "variance") / theory - 1));
+        grid_add(&grid, &part, held ? "" : "outside");
+    }
+    grid_print(&grid, "var(q.k) and var(q.k / sqrt(d)) over d");
+    return sweep;
+}
+
+/* Rows of kernels that belong together, as one line: the same d and scale. */
+static void kernel_line(struct grid *grid, const struct experiment_part *like)
+{
+    double lo = INFINITY, hi = -INFINITY;
+    char texts[3][TABLE_CELL];
+    size_t n = 0;
+    struct experiment_part part = {.rows = like->rows, .name = like->name};
+    while (experiment_part_next(&part)) {
+        if (!experiment_same(part.params, like->params, "d", "scale", NULL))
+            continue;
+        lo = fmin(lo, experiment_number(part.values, "variance"));
+        hi = fmax(hi, experiment_number(part.values, "variance"));
+        n++;
+    }
+    snprintf(texts[0], sizeof *texts, "%.9g", lo);
+    snprintf(texts[1], sizeof *texts, "%.9g", hi);
+    snprintf(texts[2], sizeof *texts, "%zu", n);
+    grid_add(grid, like, texts[0], texts[1], texts[2]);
+}
+
+static void report_kernels(const json_t *rows)
+{
+    static const struct grid_column columns[] = {
+        {"d", "d", "%.0f", 0},          {"scale", "scale", NULL, 0},
+        {"exact", "theory", "%.6g", 0}, {"95 % interval", "ci95", "%.5g", 0},
+        {"lowest", NULL, "%s", 0},      {"highest", NULL, "%s", 0},
+        {"kernels", NULL, "%s", 0},     {0}};
+    struct experiment_part part = {.rows = rows, .name = "kernels"};
+    const char *first = NULL;
+    struct grid grid;
+    grid_open(&grid, columns);
+    while (experiment_part_next(&part)) {
+        first = first ? first : experiment_text(part.params, "kernel");
+        if (experiment_is(part.params, "kernel", first))
+            kernel_line(&grid, &part);
+    }
+    grid_print(&grid, "variance of the logits that the kernels saw, by the scale they were given");
+}
+
+/* Scaled variances of the heads, from the least to the largest. */
+static void report_real(const json_t *rows)
+{
+    static const struct grid_column columns[] = {{"head", NULL, NULL, 0},
+                                                 {"d", "d", "%.0f", 0},
+                                                 {"var(q.k)", "variance", "%.4g", 1},
+                                                 {"/ d", "scaled", "%.3g", 0},
+                                                 {"95 % interval", "scaled_ci95", "%.3g", 0},
+                                                 {"independent", "scaled_independent", "%.3g", 0},
+                                                 {0}};
+    struct experiment_part part = {.rows = rows, .name = "real"};
+    double least = INFINITY, most = 0;
+    struct grid grid;
+    grid_open(&grid, columns);
+    while (experiment_part_next(&part)) {
+        char head[TABLE_CELL];
+        snprintf(head, sizeof head, "%.60s%.0f", experiment_text(part.params, "prefix"),
+                 experiment_number(part.params, "head"));
+        least = fmin(least, experiment_number(part.values, "scaled"));
+        most = fmax(most, experiment_number(part.values, "scaled"));
+        grid_add(&grid, &part, head);
+    }
+    grid_print(&grid, "var(q.k) and var(q.k / sqrt(d)) of a transformer's heads, and the latter if "
+                      "dimensions were independent");
+    if (most > 0)
+        report_sentence(
+            "A trained model does not keep the variance at 1: var(q.k / sqrt(d)) of its heads is "
+            "%.2g to %.3g, which it learnt on top of the scale.",
+            least, most);
+}
+
+static bool report(const json_t *rows)
+{
+    const size_t outside = report_published(rows);
+    const struct sweep sweep = report_sweep(rows);
+    report_real(rows);
+    report_kernels(rows);
+    if (sweep.rows)
+        report_sentence(
+            "The variance of q.k is d times that of one product, whatever the elements' "
+            "distribution (%zu of %zu intervals hold the exact value, the farthest estimate is "
+            "%.2g %% off), so only 1/sqrt(d) keeps the logits' spread the same at every d.",
+            sweep.held, sweep.rows, 100 * sweep.farthest);
+    if (outside)
+        report_sentence("%zu published variances lie outside of their intervals.", outside);
+    return outside == 0;
+}
+
+const struct experiment experiment_variance = {
+    .name = "variance",
+    .question = "Why are the scores divided by sqrt(d)?",
+    .method =
+        "Draws q and k of independent elements, takes q.k, and compares the variance over many\n"
+        "trials with the exact one, d times the elements' variances: with the published 1000\n"
+        "trials at d = 10, 100 and 1000, then over a sweep of d, then of the heads of a real\n"
+        "transformer, then as logits that each kernel saw (LSE of a row with one key).  Intervals\n"
+        "are 95 %, from the fourth moment; of real heads from leaving out each token.  Fails\n"
+        "where a published variance lies outside of its interval, which another seed may bring\n"
+        "about by chance: two estimates of 1000 trials differ by more than one's interval in one\n"
+        "case of six.",
+    .source = "Vaswani et al. 2017, arXiv:1706.03762, footnote 4",
+    .parameters = parameters,
+    .plan = plan,
+    .compute_rows = compute,
+    .report = report,
+};
