@@ -48,6 +48,8 @@
     X(modifies_q, PLAIN, "own input", "changed its operand q")                                \
     X(ignores_strides, PLAIN, "mean 2", "got nan")                                            \
     X(races, PLAIN, "own input", "")                                                          \
+    X(sum_in_bf16, PLAIN, "own input", "as if weights were summed in bf16")                   \
+    X(sum_counts_twice, PLAIN, "own input", "as if the sum of weights were 1.004 times")      \
     X(cached_output, PLAIN, "mean 2", "")                                                     \
     X(cached_by_plan, PLAIN, "second input", "returned the result of its first")              \
     X(keeps_by_first_bytes, PLAIN, "late elements", "which begin alike")                      \

@@ -1,0 +1,43 @@
+/*
+ * evidence: a wrong row, and what reasons are tested with; for diagnose.c and its parts.
+ *
+ * A part is a function that looks for reasons of one kind: it says one in `text` (no more than `size`
+ * bytes) and returns true, or returns false.
+ */
+#ifndef HARNESS_CHECK_EVIDENCE_H
+#define HARNESS_CHECK_EVIDENCE_H
+
+#include "guess.h"
+#include "single.h"
+#include "trial.h"
+#include "reference.h"
+
+struct evidence {
+    struct trial *trial;
+    struct sight sight; /* of the wrong row */
+    struct check_mismatch wrong;
+    struct single single;
+    struct attn_reference_row row; /* of what is supposed, or what is right */
+    void *workspace;
+};
+
+typedef bool evidence_part(struct evidence *e, char *text, size_t size);
+
+/* What the kernel gave: an element of O. */
+double evidence_output(const struct evidence *e, size_t d);
+
+/* Whether that is x within the bound of e->row, and the rounding of a type of 16 bits, of which the
+ * supposed row in f32 knows nothing.  NaN is NaN. */
+bool evidence_is_output(const struct evidence *e, size_t d, double x);
+
+/* Computes into e->row the row of a guess; false where it sees no key. */
+bool evidence_suppose(struct evidence *e, const struct guess *guess);
+
+/* The same of what is right. */
+bool evidence_right(struct evidence *e);
+
+/* sums.c: LSE, or the sum of the weights, alone is wrong. */
+evidence_part lse_reason;
+evidence_part sums_reason;
+
+#endif

@@ -1,0 +1,134 @@
+/*
+ * sums: reasons that leave every weight's share as it is: the sum of the weights, or what is made of it.
+ *
+ * Where the sum alone is wrong, all elements of a row are the same multiple of what is right.
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "evidence.h"
+#include "element.h"
+
+/* ---- the sum ------------------------------------------------------------------------------- */
+
+static bool all_are(const struct evidence *e, double ratio)
+{
+    for (size_t d = 0; d < e->trial->problem.v_dim; d++)
+        if (!evidence_is_output(e, d, ratio * e->row.o[d]))
+            return false;
+    return true;
+}
+
+/* What all elements are times what is right, of which e->row has the largest; NaN where none. */
+static double common_ratio(const struct evidence *e)
+{
+    const size_t v_dim = e->trial->problem.v_dim;
+    size_t largest = 0;
+    for (size_t d = 1; d < v_dim; d++)
+        if (fabs(e->row.o[d]) > fabs(e->row.o[largest]))
+            largest = d;
+    const double ratio = evidence_output(e, largest) / e->row.o[largest];
+    return v_dim > 1 && isfinite(ratio) && ratio != 0 && all_are(e, ratio) ? ratio : NAN;
+}
+
+/* Keys of zeros have the score 0 and add e^0 each to the sum, nothing to O: O = r O_right with
+ * r = 1 / (1 + n e^-LSE).  A whole n that fits all elements tells how many there were. */
+static bool zero_keys(const struct evidence *e, double ratio, char *text, size_t size)
+{
+    const double n = round((1 / ratio - 1) * exp(e->row.lse));
+    if (!(n >= 1 && n < 4096) || !all_are(e, 1 / (1 + n * exp(-e->row.lse))))
+        return false;
+    snprintf(text, size, "as if %.0f key%s of zeros were seen as well", n, n > 1 ? "s" : "");
+    return true;
+}
+
+static float in_bf16(float x)
+{
+    return attn_bf16_to_f32(attn_f32_to_bf16(x));
+}
+
+static float in_f16(float x)
+{
+    return attn_f16_to_f32(attn_f32_to_f16(x));
+}
+
+/* By how much more than a sum, added key by key, one comes out that is rounded each time. */
+static double gain_of(const struct evidence *e, float (*rounded)(float))
+{
+    double largest = 0, exact = 0;
+    float sum = 0;
+    for (size_t j = 0; j < e->single.problem.kv_len; j++)
+        largest = fmax(largest, e->row.weights[j]);
+    for (size_t j = 0; j < e->single.problem.kv_len; j++) {
+        const double p = e->row.weights[j] / largest;
+        exact += p;
+        sum = rounded(sum + (float)p);
+    }
+    return (double)sum / exact;
+}
+
+/* Parts of what is off that a sum which is rounded may be off otherwise, as it has its keys in another
+ * order or its exponentials another last bit. */
+#define OF_ROUNDING 0.1
+
+/* A ratio of less may be anything. */
+#define TELLING 1e-4
+
+static bool short_sum(const struct evidence *e, double ratio, char *text, size_t size)
+{
+    const struct {
+        const char *name;
+        float (*rounded)(float);
+    } types[] = {{"bf16", in_bf16}, {"f16", in_f16}};
+    const double gain = 1 / ratio;
+    if (!(fabs(gain - 1) > TELLING))
+        return false;
+    for (size_t n = 0; n < sizeof types / sizeof *types; n++)
+        if (fabs(gain_of(e, types[n].rounded) - gain) < OF_ROUNDING * fabs(gain - 1)) {
+            snprintf(text, size, "as if weights were summed in %s", types[n].name);
+            return true;
+        }
+    snprintf(text, size, "as if the sum of weights were %.4g times as large", gain);
+    return true;
+}
+
+bool sums_reason(struct evidence *e, char *text, size_t size)
+{
+    if (e->wrong.tensor[0] != 'o' || !evidence_right(e))
+        return false;
+    const double ratio = common_ratio(e);
+    return ratio > 0 && (zero_keys(e, ratio, text, size) || short_sum(e, ratio, text, size));
+}
+
+/* ---- LSE ----------------------------------------------------------------------------------- */
+
+/* Above it the bound is so large that anything fits. */
+#define LARGEST_LSE 1e4
+
+/* In multiples of the bound: what lies nearer to what is right is not it by accident. */
+#define TELLING_LSE 16
+
+/* In another base, or a part of it. */
+bool lse_reason(struct evidence *e, char *text, size_t size)
+{
+    if (e->wrong.tensor[0] != 'l' || !evidence_right(e))
+        return false;
+    const double got = e->wrong.got, lse = e->row.lse, slack = 2 * e->row.lse_bound;
+    if (!(fabs(lse) < LARGEST_LSE))
+        return false;
+    const struct {
+        double value;
+        const char *text;
+    } table[] = {
+        {lse / log(2), "as if it were in base 2"},
+        {exp(lse), "as if the logarithm were not taken"},
+        {-lse, "as if its sign were changed"},
+    };
+    for (size_t n = 0; n < sizeof table / sizeof *table; n++)
+        if (fabs(table[n].value - lse) > TELLING_LSE * slack &&
+            fabs(got - table[n].value) <= slack * fmax(1, fabs(table[n].value / lse))) {
+            snprintf(text, size, "%s", table[n].text);
+            return true;
+        }
+    return false;
+}
