@@ -101,8 +101,9 @@ void check_diagnose(struct trial *trial, const struct check_mismatch *wrong, cha
         .workspace = malloc(attn_reference_workspace(p)),
     };
     const bool room = single_open(&e.single, p) && e.row.o && e.workspace && text_size > 2;
+    const bool told = wrong->tensor[0] == 'l' || p->outputs & ATTN_OUTPUT_O;
     text[0] = 0;
-    if (room && p->outputs & ATTN_OUTPUT_O) {
+    if (room && told) {
         e.row.bound = e.row.o + p->v_dim;
         e.row.weights = e.row.bound + p->v_dim;
         if (find_reason(&e, text + 2, text_size - 2)) {

@@ -116,11 +116,20 @@ bool lse_reason(struct evidence *e, char *text, size_t size)
     const double got = e->wrong.got, lse = e->row.lse, slack = 2 * e->row.lse_bound;
     if (!(fabs(lse) < LARGEST_LSE))
         return false;
+    double largest = 0;
+    for (size_t j = 0; j < e->single.problem.kv_len; j++)
+        largest = fmax(largest, e->row.weights[j]);
+    const double sum = -log(largest), m = lse - sum; /* lse = m + log(sum of exponentials) */
     const struct {
         double value;
         const char *text;
     } table[] = {
         {lse / log(2), "as if it were in base 2"},
+        {lse / log(10), "as if it were in base 10"},
+        {m / log(2) + sum, "as if its maximum were in base 2, its sum natural"},
+        {m + sum / log(2), "as if its sum were in base 2, its maximum natural"},
+        {sum, "as if it were without its maximum"},
+        {m, "as if it were without its sum"},
         {exp(lse), "as if the logarithm were not taken"},
         {-lse, "as if its sign were changed"},
     };

@@ -62,6 +62,8 @@
     X(masked_rows_are_nan, CAUSAL, "fully masked rows", "got nan, expected 0")                \
     X(finite_mask, CAUSAL, "fully masked rows", "which the mask hides, the weight 0.005")     \
     X(lse_in_base_2, PLAIN, "small problem", "as if it were in base 2")                       \
+    X(lse_in_base_2, PLAIN ",outputs=lse", "own input", "as if it were in base 2")            \
+    X(lse_half_in_base_2, PLAIN, "small problem", "as if its maximum were in base 2")         \
     X(flushes_subnormals, PLAIN, "subnormal v", "got 0")                                      \
     X(weights_scaled_up, PLAIN, "large v", "got ")                                            \
     X(exp_wraps, PLAIN, "falling by 100", "")                                                 \
