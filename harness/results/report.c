@@ -118,14 +118,14 @@ static const struct cell *fastest(const struct cell *cells, size_t count, const 
     return best;
 }
 
-/* "*" for one that alone is the fastest, "=" for one tied, "?" where launches are too few. */
+/* "*" for one that alone is the fastest, "=" for one tied. */
 static const char *mark(const struct cell *cells, size_t count, const struct cell *best)
 {
     for (size_t i = 0; i < count; i++)
         if (&cells[i] != best && report_rivals(&cells[i], best) && cells[i].state == CELL_OK &&
             report_meets(cells[i].row, best->row))
             return "=";
-    return report_meets(best->row, best->row) ? "*" : "?";
+    return "*";
 }
 
 static void summary_row(const struct cell *cell, const char *marked, double gemm,
@@ -139,8 +139,10 @@ static void summary_row(const struct cell *cell, const char *marked, double gemm
                  summary_from[c] < 0 ? cell->c->name : whole.text[summary_from[c]]);
 }
 
-/* One line per case and thread count, in the order in which they first come; returns how many. */
-static size_t summary_rows(const struct cell *cells, size_t count, struct table_row *rows)
+/* One line per case and thread count, in the order in which they first come; returns how many.
+ * *unranked: of how many the lowest median has no interval, and nothing is called the fastest. */
+static size_t summary_rows(const struct cell *cells, size_t count, struct table_row *rows,
+                           size_t *unranked)
 {
     size_t n = 0;
     for (size_t i = 0; i < count; i++) {
@@ -148,7 +150,9 @@ static size_t summary_rows(const struct cell *cells, size_t count, struct table_
         for (size_t j = 0; j < i; j++)
             seen |= cells[j].c == cells[i].c && cell_threads(&cells[j]) == cell_threads(&cells[i]);
         const struct cell *best = seen ? NULL : fastest(cells, count, &cells[i]);
-        if (best)
+        if (best && !report_is_ranked(best->row))
+            (*unranked)++;
+        else if (best)
             summary_row(best, mark(cells, count, best), report_gemm(cells, count, best),
                         &rows[n++]);
     }
@@ -230,7 +234,8 @@ static void print_caveats(const struct cell *cells, size_t count)
 void report_summary(const struct cell *cells, size_t count)
 {
     struct table_row *rows = alloc_zeroed(count + 1, sizeof *rows);
-    const size_t n = rows ? summary_rows(cells, count, rows) : 0;
+    size_t unranked = 0;
+    const size_t n = rows ? summary_rows(cells, count, rows, &unranked) : 0;
     const struct table table = {.columns = summary_columns,
                                 .column_count = sizeof summary_columns / sizeof *summary_columns,
                                 .rows = rows,
@@ -238,10 +243,12 @@ void report_summary(const struct cell *cells, size_t count)
                                 .titles = true};
     progress_clear();
     fprintf(report_output.out, "\n");
-    if (n) {
+    if (n)
         report_saw(&table,
                    table_print(report_output.out, &table, report_output.width, report_output.color),
                    summary_from);
+    report_unranked(unranked, n + unranked, "cases");
+    if (n || unranked) {
         report_legend();
         print_libraries(cells, count);
         print_caveats(cells, count);

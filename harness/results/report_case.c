@@ -47,7 +47,7 @@ static const char *mark(const struct cell *cell, const struct cell *fastest)
 {
     if (cell != fastest)
         return report_meets(cell->row, fastest->row) ? "=" : "";
-    return report_meets(cell->row, cell->row) ? "*" : "?";
+    return report_is_ranked(cell->row) ? "*" : "";
 }
 
 void report_head(FILE *out, size_t width, const struct cell *cell)
@@ -139,8 +139,21 @@ static void fill_rows(const struct cell *cells, size_t cell_count, const struct 
         if (timed)
             snprintf(rows[i].text[COLUMN_MARK], TABLE_CELL, "%s", mark(cell, fastest));
         const enum cell_state state = report_state(cell->row);
-        rows[i].style = state != CELL_OK ? TABLE_BAD : cell == fastest ? TABLE_STRONG : TABLE_PLAIN;
+        rows[i].style = state != CELL_OK                                 ? TABLE_BAD
+                        : cell == fastest && report_is_ranked(cell->row) ? TABLE_STRONG
+                                                                         : TABLE_PLAIN;
     }
+}
+
+static void print_unranked(const struct cell *const *sorted, size_t count)
+{
+    size_t timed = 0, unranked = 0;
+    for (size_t i = 0; i < count; i++) {
+        const bool has_time = !isnan(report_median(sorted[i]->row));
+        timed += has_time;
+        unranked += has_time && !report_is_ranked(sorted[i]->row);
+    }
+    report_unranked(unranked, timed, "rows");
 }
 
 /* "  memory: interleave, in place; on huge pages: 2.097 MB to 4.194 MB", where either was asked for. */
@@ -225,6 +238,7 @@ void report_case(const struct cell *cells, size_t count)
                 &table,
                 table_print(report_output.out, &table, report_output.width, report_output.color),
                 NULL);
+        print_unranked(sorted, n);
         print_memory(sorted, n);
         print_cores(sorted, n);
         if (skipped)

@@ -16,7 +16,6 @@ static const struct {
     const char *meaning;
 } marks[] = {
     {'*', "fastest at its thread count"},
-    {'?', "fastest, with too few launches to be sure"},
     {'=', "tied: intervals overlap"},
 };
 

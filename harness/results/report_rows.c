@@ -101,6 +101,21 @@ bool report_meets(const json_t *row, const json_t *fastest)
     return bound(row, 0) <= bound(fastest, 1);
 }
 
+bool report_is_ranked(const json_t *row)
+{
+    return report_meets(row, row);
+}
+
+void report_unranked(size_t unranked, size_t all, const char *what)
+{
+    char text[128];
+    if (!unranked)
+        return;
+    snprintf(text, sizeof text, "  no rank in %zu of %zu %s: too few launches for a 95 %% interval",
+             unranked, all, what);
+    table_wrap(report_output.out, text, report_output.width, 4);
+}
+
 bool report_rivals(const struct cell *a, const struct cell *b)
 {
     return a->c == b->c && cell_threads(a) == cell_threads(b) && a->row && b->row;

@@ -63,6 +63,11 @@ bool report_absent(const json_t *row);
 /* Whether the interval of a row overlaps the fastest one's; false where one of them has none. */
 bool report_meets(const json_t *row, const json_t *fastest);
 
+/* Whether it has an interval, without which nothing has a rank; and the line that says of how many of what
+ * there is none, if of any. */
+bool report_is_ranked(const json_t *row);
+void report_unranked(size_t unranked, size_t all, const char *what);
+
 /* Whether two finished cells are of one case and thread count. */
 bool report_rivals(const struct cell *a, const struct cell *b);
 

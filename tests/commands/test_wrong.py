@@ -99,7 +99,7 @@ class Wrong(CommandTest):
             )
             for row in rows:
                 self.assert_no_time(row)
-            self.assertNotRegex(self.stdout, r"(?m)^[*?=] |GFLOP/s|fastest")
+            self.assertNotRegex(self.stdout, r"(?m)^[*=] |GFLOP/s|fastest")
 
     def test_run(self) -> None:
         self.are_caught("run", None)
@@ -196,7 +196,7 @@ class Wrong(CommandTest):
         for row in rows.values():
             self.assert_no_time(row)
         self.assertEqual(rows[1]["failed_at"], 2)
-        self.assertFalse(re.search(r"(?m)^[*?=] ", done.stdout), done.stdout)
+        self.assertFalse(re.search(r"(?m)^[*=] ", done.stdout), done.stdout)
 
 
 if __name__ == "__main__":

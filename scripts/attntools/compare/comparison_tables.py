@@ -106,17 +106,24 @@ def rank_rows(ranking: Sequence[Sequence[Ranked]]) -> list[tuple[str, ...]]:
         (
             case_text(r.cell, varying),
             str(r.cell.identity.threads),
-            str(r.rank),
+            "-" if r.rank is None else str(r.rank),
             r.cell.identity.label,
             seconds(r.cell.median_s),
             digits(r.cell.number("gflops")),
             change(r.ratio) if r.ratio != 1 else "",
             interval_text(r.lo, r.hi) if r.ratio != 1 else "",
-            r.note,
+            "" if r.rank is None else r.note,
         )
         for group in ranking
         for r in group
     ]
+
+
+def unranked(ranking: Sequence[Sequence[Ranked]]) -> str:
+    """The line that says how many rows have no rank; empty where all have one."""
+    ranks = [r.rank for group in ranking for r in group]
+    few = "-: no rank in {} of {} rows, too few launches for a 95 % interval\n\n"
+    return few.format(ranks.count(None), len(ranks)) if None in ranks else ""
 
 
 # ---- summaries -----------------------------------------------------------------------------------
@@ -267,12 +274,13 @@ def render_ranking(ranking: Sequence[Sequence[Ranked]], form: str, width: int | 
     if form == "csv":
         return ranking_csv(ranking)
     rows = rank_rows(ranking)
+    legend = unranked(ranking) + RANK_LEGEND
     if form == "markdown":
-        return tables.markdown(RANK_HEAD, rows, RANK_NUMERIC) + f"\n{RANK_LEGEND}"
+        return tables.markdown(RANK_HEAD, rows, RANK_NUMERIC) + f"\n{legend}"
     if form == "junit":
         raise ToolError("a ranking passes or fails nothing; --format text, markdown or csv")
     head, numeric = RANK_HEAD, RANK_NUMERIC
     if width is not None:  # a ranking is of one case and thread count
         head, numeric = head[:1] + head[2:], numeric[:1] + numeric[2:]
         rows = [(on_threads(case, n), *rest) for case, n, *rest in rows]
-    return f"{_table(head, rows, numeric, width, False)}\n{RANK_LEGEND}"
+    return f"{_table(head, rows, numeric, width, False)}\n{legend}"

@@ -16,10 +16,11 @@ NAMED = 3
 class Ranked:
     """A cell among those of the same identity but for kernel, isa and plugin.
 
-    The ratio is to the fastest of them; the note says what the rank alone does not.
+    The ratio is to the first of them; the note says what the rank alone does not.  Without a rank
+    are those that have too few launches to be told from any other.
     """
 
-    rank: int
+    rank: int | None
     note: str
     cell: Cell
     ratio: float
@@ -28,7 +29,7 @@ class Ranked:
 
 
 def rank_cells(cells: Sequence[Cell]) -> list[Ranked]:
-    """The variants of one group, fastest first."""
+    """The variants of one group, fastest first, those without a rank last."""
     cells = sorted(cells, key=lambda c: c.median_s)
     medians = [c.launch_medians_s for c in cells]
     pairs = [
@@ -40,14 +41,19 @@ def rank_cells(cells: Sequence[Cell]) -> list[Ranked]:
     for j in range(len(cells)):
         table[j, j] = 1
     names = [cell.identity.label for cell in cells]
+    known = [not np.isnan(np.delete(table[:, j, 1], j)).all() for j in range(len(cells))]
+    if len(cells) == 1:
+        known = [cells[0].interval_s is not None]
+    first = known.index(True) if any(known) else 0
     ranked = []
     for j, cell in enumerate(cells):
         lo, hi = table[:, j, 1], table[:, j, 2]
         others = np.arange(len(cells)) != j
         tied = [names[i] for i in np.flatnonzero((lo <= 1) & (hi >= 1) & others)]
         note = _tie_text(tied, int(np.isnan(lo).sum()), len(medians[j]))
-        ranked.append(Ranked(1 + int((lo > 1).sum()), note, cell, *table[0, j].tolist()))
-    return sorted(ranked, key=lambda r: (r.rank, r.cell.median_s))
+        standing = 1 + int((lo > 1).sum()) if known[j] else None
+        ranked.append(Ranked(standing, note, cell, *table[first, j].tolist()))
+    return sorted(ranked, key=lambda r: (r.rank is None, r.rank or 0, r.cell.median_s))
 
 
 def _tie_text(tied: Sequence[str], unknown: int, launches: int) -> str:

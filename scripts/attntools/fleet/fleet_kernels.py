@@ -58,7 +58,7 @@ class Standing:
     """A kernel among those of a type, over the cases that it has."""
 
     kernel: str
-    rank: int
+    rank: int | None  # None where nothing tells it from any other kernel
     ratio: float  # time over that of the fastest, geometric mean
     share: float  # percent of the ceiling, median
     wins: int
@@ -116,21 +116,30 @@ def cases_of(types: Sequence[MachineType]) -> list[Case]:
     ]
 
 
-def _behind(one: dict[tuple[int, Host], Cell], other: dict[tuple[int, Host], Cell]) -> bool:
+def _behind(one: dict[tuple[int, Host], Cell], other: dict[tuple[int, Host], Cell]) -> bool | None:
     """Whether `one` takes longer beyond doubt, in the median of the cases and hosts of both.
 
-    Few cases have no such interval, or a wide one: then if it does in each by its launches.
+    Few cases have no such interval, or a wide one: then if it does in each by its launches.  None
+    where there are too few of both.
     """
     pairs = [(one[at], other[at]) for at in one.keys() & other.keys()]
     logs = [np.log(a.median_s / b.median_s) for a, b in pairs]
     if len(logs) > 2 and statistics.paired_interval(logs)[0] > 0:
         return True
-    return bool(pairs) and all(_slower(a, b) for a, b in pairs)
+    slower = [_slower(a, b) for a, b in pairs]
+    return None if len(logs) <= 2 and set(slower) <= {None} else all(slower)
 
 
-def _slower(cell: Cell, other: Cell) -> bool:
-    """Whether a cell takes longer than another of its session beyond doubt."""
-    return next(r.rank for r in rank_cells([cell, other]) if r.cell is cell) > 1
+def _slower(cell: Cell, other: Cell) -> bool | None:
+    """Whether a cell takes longer than another of its session; None with too few launches."""
+    standing = next(r.rank for r in rank_cells([cell, other]) if r.cell is cell)
+    return None if standing is None else standing > 1
+
+
+def _standing(kernel: str, times: dict[str, dict[tuple[int, Host], Cell]]) -> int | None:
+    """One more than the number of kernels that this one is behind."""
+    behind = [_behind(times[kernel], times[other]) for other in times if other != kernel]
+    return None if behind and set(behind) == {None} else 1 + behind.count(True)
 
 
 def standings(cases: Sequence[Case], letter: str) -> list[Standing]:
@@ -152,7 +161,7 @@ def standings(cases: Sequence[Case], letter: str) -> list[Standing]:
     found = [
         Standing(
             kernel,
-            1 + sum(_behind(times[kernel], times[other]) for other in times if other != kernel),
+            _standing(kernel, times),
             float(np.exp(np.mean(np.log(ratios[kernel])))),
             float(np.median(shares[kernel])),
             sum(case.fastest == kernel for case in own),
@@ -160,4 +169,4 @@ def standings(cases: Sequence[Case], letter: str) -> list[Standing]:
         )
         for kernel in times
     ]
-    return sorted(found, key=lambda s: (s.rank, s.ratio))
+    return sorted(found, key=lambda s: (s.rank is None, s.rank or 0, s.ratio))

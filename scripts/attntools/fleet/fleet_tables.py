@@ -22,7 +22,8 @@ TYPES_NUMERIC = (False, False, True, False, True)
 LEGEND = (
     "Each type on all the threads it was measured on, each kernel by its fastest variant; of "
     "several hosts the median. First the rank: one more than the number of kernels that are "
-    "faster beyond doubt, in the median of cases and hosts. x: time over that of the fastest "
+    "faster beyond doubt, in the median of cases and hosts; - where there are too few launches to "
+    "tell it from any other. x: time over that of the fastest "
     "kernel, geometric mean over the kernel's cases. %: share of the ceiling, which is measured "
     "beside each cell and is what travels between machines. =: fastest, but not beyond doubt on "
     "most hosts."
@@ -92,7 +93,8 @@ def kernel_rows(fleet: Fleet) -> Rows:
         row = [kernel]
         for kind in fleet.types:
             s = known[kind.letter].get(kernel)
-            row.append(f"{s.rank}. {s.ratio:.2f} x {digits(s.share)} %" if s else "-")
+            rank = "-" if s is None or s.rank is None else f"{s.rank}."
+            row.append(f"{rank} {s.ratio:.2f} x {digits(s.share)} %" if s else "-")
         rows.append(tuple(row))
     return rows
 

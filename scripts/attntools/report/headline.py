@@ -22,11 +22,19 @@ def on_most_threads(results: Results) -> list[list[Ranked]]:
 
 def fastest(results: Results) -> str:
     """Which kernels win, in how many cases, in how many beyond doubt; empty without a choice."""
-    groups = on_most_threads(results)
+    choices = on_most_threads(results)
+    groups = [group for group in choices if group[0].rank is not None]
     if not groups:
-        return ""
+        return (
+            "No kernel is called the fastest: too few launches for 95 % intervals."
+            if choices
+            else ""
+        )
     labels = shapes.names(results.timed)
-    winners = [min(group, key=lambda r: r.cell.median_s) for group in groups]
+    winners = [
+        min((r for r in group if r.rank is not None), key=lambda r: r.cell.median_s)
+        for group in groups
+    ]
     wins = Counter(labels[r.cell.identity.series] for r in winners)
     sure = Counter(
         labels[winner.cell.identity.series]
@@ -40,6 +48,8 @@ def fastest(results: Results) -> str:
     text += f", in {sure[first]} of them beyond doubt"
     if others:
         text += "; " + ", ".join(f"{name} in {n}" for name, n in others)
+    if len(groups) < len(choices):
+        text += f"; {len(choices) - len(groups)} more have too few launches for 95 % intervals"
     return text + "."
 
 

@@ -10,7 +10,7 @@ import sample
 from attntools.compare import compare
 from attntools.compare.ranking import rank
 from attntools.history import database, history
-from attntools.report import report
+from attntools.report import headline, report
 from attntools.results.results import read
 from conftest import Tool
 
@@ -33,13 +33,44 @@ def test_ranking_shares_ranks_that_cannot_be_told_apart(tmp_path: Path) -> None:
     assert group[2].lo < 2 < group[2].hi
 
 
-def test_ranking_says_where_there_are_too_few_launches(tmp_path: Path) -> None:
+def test_too_few_launches_rank_nothing(tool: Tool, tmp_path: Path) -> None:
     rows = [sample.cell([t], kernel=k) for k, t in (("a", 1.0), ("b", 2.0))]
-    results = read(sample.write(tmp_path / "a", sample.session(), *rows))
+    one = sample.write(tmp_path / "one", sample.session(), *rows)
+    results = read(one)
     (group,) = rank(results)
     assert [(r.rank, r.note) for r in group] == [
-        (1, "too few launches (1) to tell from 1 of the others")
+        (None, "too few launches (1) to tell from 1 of the others")
     ] * 2
+    assert headline.fastest(results).startswith("No kernel is called the fastest")
+    line = "-: no rank in 2 of 2 rows, too few launches for a 95 % interval"
+    for form, row in (("text", " -  a/avx2  "), ("markdown", " | - | a/avx2 | ")):
+        outcome = tool(compare, one, "--format", form)
+        assert outcome.out.splitlines().count(line) == 1
+        assert row in outcome.out
+        assert "to tell from" not in outcome.out
+    outcome = tool(compare, one, "--format", "csv")
+    assert [row["rank"] for row in csv.DictReader(io.StringIO(outcome.out))] == ["", ""]
+
+
+def test_those_with_launches_are_ranked_beside_one_without(tool: Tool, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    rows = [
+        sample.cell(sample.noisy(rng, t, 8, 0.01), kernel=k) for k, t in (("b", 2.0), ("c", 3.0))
+    ]
+    path = sample.write(tmp_path / "a", sample.session(), sample.cell([1.0], kernel="a"), *rows)
+    results = read(path)
+    (group,) = rank(results)
+    assert [(r.cell.identity.kernel, r.rank) for r in group] == [("b", 1), ("c", 2), ("a", None)]
+    assert group[0].ratio == 1
+    assert headline.fastest(results).startswith("b is fastest in 1 of 1 case on 1 thread")
+    assert "-: no rank in 1 of 3 rows" in tool(compare, path).out
+
+
+def test_one_kernel_has_a_rank_if_it_has_an_interval(tmp_path: Path) -> None:
+    for launches, standing in ((1, None), (8, 1)):
+        cell = sample.cell([1.0 + 1e-3 * i for i in range(launches)])
+        ((only,),) = rank(read(sample.write(tmp_path / "a", sample.session(), cell)))
+        assert only.rank == standing
 
 
 def test_ranking_names_some_of_many_ties(tmp_path: Path) -> None:
@@ -122,7 +153,7 @@ def test_csv_has_numbers(tool: Tool, tmp_path: Path) -> None:
             for k, t in (("gemm", 2e-3), ("flash", 1e-3))]  # fmt: skip
     one = sample.cell([3e-3], kernel="online", gflops=None)
     path = sample.write(tmp_path / "a", sample.session(), *rows, one)
-    first, alone, last = csv.DictReader(io.StringIO(tool(compare, path, "--format", "csv").out))
+    first, last, alone = csv.DictReader(io.StringIO(tool(compare, path, "--format", "csv").out))
     assert (first["case"], first["kernel"], first["isa"]) == (
         "prefill-f32-s512-d64",
         "flash",

@@ -254,6 +254,17 @@ def test_one_case_is_enough_for_a_kernel_that_takes_twice_as_long(tmp_path: Path
         assert {s.kernel: s.rank for s in found} == {"flash": 1, "twin": 1, "gemm": 3}
 
 
+def test_one_launch_ranks_no_kernel_of_a_type(tmp_path: Path) -> None:
+    rows = [sample.cell([t], kernel=kernel) for kernel, t in (("flash", 1e-3), ("gemm", 2e-3))]
+    sample.write(tmp_path / "a.jsonl", sample.session(), *rows)
+    fleet = fleet_tables.Fleet(types_of(tmp_path))
+    assert [s.rank for s in fleet.standings["A"]] == [None, None]
+    assert [row[1].split(" x ")[0] for row in fleet_tables.kernel_rows(fleet)] == [
+        "- 1.00",
+        "- 2.00",
+    ]
+
+
 def test_kernels_that_cannot_be_told_apart_share_a_rank(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     rows = [
