@@ -9,10 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/number.h"
 #include "base/progress.h"
 #include "base/units.h"
 #include "problem/cases.h"
+#include "results/fields.h"
 #include "results/report_rows.h"
 #include "run.h"
 #include "session/guest_file.h"
@@ -188,15 +188,15 @@ static void print_time(const json_t *row, char text[TABLE_CELL])
 {
     char median[UNITS_TEXT], lo[UNITS_TEXT], hi[UNITS_TEXT];
     const json_t *interval = json_object_get(json_object_get(row, "time"), "ci95_s");
-    units_seconds(number_at(row, "time", "median_s"), median);
+    units_seconds(field_of(row, FIELD_MEDIAN), median);
     units_seconds(json_number_value(json_array_get(interval, 0)), lo);
     units_seconds(json_number_value(json_array_get(interval, 1)), hi);
     snprintf(text, TABLE_CELL, json_is_array(interval) ? "%s [%s %s]" : "%s", median, lo, hi);
 }
 
-static void print_percent(const json_t *row, const char *key, char text[TABLE_CELL])
+static void print_percent(const json_t *row, char text[TABLE_CELL])
 {
-    const double share = number_at(row, NULL, key);
+    const double share = field_of(row, FIELD_OF_ROOFLINE);
     *text = 0;
     if (!isnan(share))
         snprintf(text, TABLE_CELL, "%.1f %%", 100 * share);
@@ -210,8 +210,8 @@ static void fill(const json_t *session, const json_t *row, struct table_row *row
     const char *commit = report_text(build, "commit");
     snprintf(rows[0].text[column], TABLE_CELL, "%s", report_text(row, "state"));
     print_time(row, rows[1].text[column]);
-    print_percent(row, "fraction_of_roofline", rows[2].text[column]);
-    units_number(number_at(row, "check", "error_over_bound"), rows[3].text[column]);
+    print_percent(row, rows[2].text[column]);
+    units_number(field_of(row, FIELD_ERROR_OVER_BOUND), rows[3].text[column]);
     snprintf(rows[4].text[column], TABLE_CELL, "%s", report_text(row, "timed_at"));
     snprintf(rows[5].text[column], TABLE_CELL, "%.40s", report_text(machine, "cpu"));
     snprintf(rows[6].text[column], TABLE_CELL, "%.12s%s %.40s", commit,
@@ -241,8 +241,8 @@ static void print_table(const struct capsule *then, const json_t *session, const
 /* What the two times say. */
 static void print_verdict(const struct capsule *then, const json_t *session, const json_t *row)
 {
-    const double before = number_at(then->row, "time", "median_s");
-    const double now = number_at(row, "time", "median_s");
+    const double before = field_of(then->row, FIELD_MEDIAN);
+    const double now = field_of(row, FIELD_MEDIAN);
     const char *there = report_text(json_object_get(then->session, "machine"), "fingerprint");
     const char *here = report_text(json_object_get(session, "machine"), "fingerprint");
     char text[256];

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/progress.h"
+#include "fields.h"
 #include "report_rows.h"
 #include "base/units.h"
 #include "base/number.h"
@@ -67,7 +68,7 @@ void report_line(const json_t *row, char *text, size_t size)
     char time[UNITS_TEXT], gflops[UNITS_TEXT], threads[CELL_THREADS];
     const char *state = report_text(row, "state"), *why = report_text(row, "why");
     units_seconds(report_median(row), time);
-    units_number(number_at(row, NULL, "gflops"), gflops);
+    field_text(row, FIELD_GFLOPS, gflops);
     report_threads_text(row, threads);
     snprintf(text, size, "%s  %s/%s  %s thr  %s%s%s%s%s%s%s", report_text(row, "case"),
              report_text(row, "kernel"), report_text(row, "isa"), threads, state, *why ? ": " : "",

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/progress.h"
+#include "fields.h"
 #include "report_rows.h"
 #include "base/units.h"
 #include "base/number.h"
@@ -164,7 +165,7 @@ static void print_memory(const struct cell *const *sorted, size_t count)
     char text[256], from[UNITS_TEXT], to[UNITS_TEXT];
     for (size_t i = 0; i < count; i++) {
         const json_t *row = sorted[i]->row;
-        const double huge = number_at(row, NULL, "huge_bytes");
+        const double huge = field_of(row, FIELD_HUGE);
         timed += !isnan(report_median(row));
         elsewhere += json_is_false(json_object_get(row, "memory_in_place"));
         least = fmin(least, huge);
@@ -228,8 +229,10 @@ void report_case(const struct cell *cells, size_t count)
     if (sorted && rows && count) {
         const bool skipped = nothing_to_compute(cells, count);
         const size_t n = skipped ? 0 : present(cells, count, sorted);
-        const struct table table = {
-            .columns = report_columns, .column_count = COLUMN_COUNT, .rows = rows, .row_count = n};
+        const struct table table = {.columns = report_columns(false),
+                                    .column_count = COLUMN_COUNT,
+                                    .rows = rows,
+                                    .row_count = n};
         fill_rows(cells, count, sorted, n, rows);
         progress_clear();
         report_head(report_output.out, report_output.width, &cells[0]);

@@ -19,34 +19,6 @@ static const struct {
     {'=', "tied: intervals overlap"},
 };
 
-/* `plain` ones are explained in `help columns` only. */
-static const struct {
-    const char *meaning;
-    bool plain;
-} columns[COLUMN_COUNT] = {
-    [COLUMN_KERNEL] = {"the kernel, and the instruction set that this variant was built for", true},
-    [COLUMN_THREADS] =
-        {"OpenMP threads; 4x2 is 4 ranks (processes) of 2 each, compared with 8 threads", true},
-    [COLUMN_TIME] = {"time of a call: median over launches (processes) of their medians", false},
-    [COLUMN_INTERVAL] = {"half the 95 % interval of this session's median, in percent of it",
-                         false},
-    [COLUMN_GFLOPS] = {"useful work over time; masked keys and recomputation do not count", true},
-    [COLUMN_FMA] = {"percent of the multiply-add rate, measured in the same processes", false},
-    [COLUMN_BANDWIDTH] = {"percent of the read bandwidth, shown where it is the nearer limit",
-                          false},
-    [COLUMN_GEMM] = {"speed-up over the kernel gemm: two library GEMMs and a softmax", false},
-    [COLUMN_ERROR] = {"largest error divided by its bound; above 1 the kernel fails", false},
-    [COLUMN_FLAGS] = {"letters: attnbench help flags", true},
-    [COLUMN_LAUNCHES] = {"launches (processes) that the median is taken over", true},
-    [COLUMN_SPREAD] = {"how far the launches' medians lie apart", false},
-    [COLUMN_MIN] = {"the fastest sample", true},
-    [COLUMN_P95] = {"95 % of the samples are at most this", true},
-    [COLUMN_BYTES] = {"bytes of operands and results, each once, over time", true},
-    [COLUMN_MACHINE] = {"percent of the best multiply-add rate of this host for the data type",
-                        false},
-    [COLUMN_WORKSPACE] = {"scratch memory of the kernel", true},
-};
-
 /* What the tables so far have shown: signs and letters by their character. */
 static struct {
     bool mark[128], flag[128], column[COLUMN_COUNT];
@@ -112,8 +84,8 @@ static void add_marks(struct lines *lines, bool all)
 static void add_columns(struct lines *lines, bool all)
 {
     for (int c = 0; c < COLUMN_COUNT; c++)
-        if (columns[c].meaning && (all || (seen.column[c] && !columns[c].plain)))
-            add(lines, report_columns[c].title, "", columns[c].meaning);
+        if (report_column_meaning(c, all) && (all || seen.column[c]))
+            add(lines, report_columns(false)[c].title, "", report_column_meaning(c, all));
 }
 
 static void add_flags(struct lines *lines, bool all)

@@ -18,15 +18,6 @@
 #define LIVE_COLUMNS COLUMN_FLAGS
 #define FEWEST_LINES 4 /* titles, two rows, how many more there are */
 
-/* Those of report_columns up to flags, but in another order of need: launches come before rates. */
-static const struct table_column columns[LIVE_COLUMNS] = {
-    [COLUMN_MARK] = {"", 0, true},         [COLUMN_KERNEL] = {"kernel/isa", 0, true},
-    [COLUMN_THREADS] = {"thr", 0, false},  [COLUMN_TIME] = {"median", 0, false},
-    [COLUMN_INTERVAL] = {"+-%", 0, false}, [COLUMN_GFLOPS] = {"GFLOP/s", 3, false},
-    [COLUMN_FMA] = {"%FMA", 1, false},     [COLUMN_BANDWIDTH] = {"%read", 2, false},
-    [COLUMN_GEMM] = {"x gemm", 5, false},  [COLUMN_ERROR] = {"err/bnd", 4, false},
-};
-
 /* When each cell of the case was last seen to change, counted in displays; 0: at its beginning. */
 static struct {
     const struct cell *cells; /* the case */
@@ -143,7 +134,7 @@ static void print_rows(FILE *out, size_t width, const struct cell *cells, size_t
                        const struct cell *running, const struct cell *const *shown, size_t n)
 {
     struct table_row *rows = alloc_zeroed(n + 1, sizeof *rows);
-    const struct table table = {.columns = columns,
+    const struct table table = {.columns = report_columns(true),
                                 .column_count = LIVE_COLUMNS,
                                 .rows = rows,
                                 .row_count = n,

@@ -6,6 +6,7 @@
 
 #include "cell.h"
 #include "base/table.h"
+#include "report_columns.h"
 
 /* Where tables go. */
 struct report_output {
@@ -21,33 +22,6 @@ bool report_colors(void);
 /* Flushes, and remembers what went wrong. */
 void report_flush(void);
 
-/* Columns of the table of a case. */
-enum {
-    COLUMN_MARK,
-    COLUMN_KERNEL,
-    COLUMN_THREADS,
-    COLUMN_TIME,
-    COLUMN_INTERVAL,
-    COLUMN_GFLOPS,
-    COLUMN_FMA,
-    COLUMN_BANDWIDTH,
-    COLUMN_GEMM,
-    COLUMN_ERROR,
-    COLUMN_FLAGS,
-    COLUMN_LAUNCHES,
-    COLUMN_SPREAD,
-    COLUMN_MIN,
-    COLUMN_P95,
-    COLUMN_BYTES,
-    COLUMN_READ,
-    COLUMN_HUGE,
-    COLUMN_MACHINE,
-    COLUMN_WORKSPACE,
-    COLUMN_CHECK,
-    COLUMN_COUNT
-};
-extern const struct table_column report_columns[COLUMN_COUNT];
-
 /* What a row has; NaN or "" where it has not.  Only an ok row has a median. */
 /* Threads of all ranks of a row, and as a column says it: "4x2". */
 double report_threads(const json_t *row);
@@ -59,6 +33,9 @@ enum cell_state report_state(const json_t *row);
 
 /* Whether the state says what a build or kernel offers, not how it did. */
 bool report_absent(const json_t *row);
+
+/* An end of the 95 % interval, 0 the lower; NaN where there is none. */
+double report_bound(const json_t *row, size_t side);
 
 /* Whether the interval of a row overlaps the fastest one's; false where one of them has none. */
 bool report_meets(const json_t *row, const json_t *fastest);
@@ -84,9 +61,5 @@ void report_legend(void);
 /* What stands above the table of a case: name, problem, input where it is not the usual one, sizes; on
  * more than one line where they need them. */
 void report_head(FILE *out, size_t width, const struct cell *cell);
-
-/* Fills a table row; `gemm` is the median of gemm at the same thread count, NaN where there is
- * none. */
-void report_fill(const json_t *row, double gemm, struct table_row *out);
 
 #endif

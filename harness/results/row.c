@@ -9,17 +9,12 @@
 
 #include "system/ceilings.h"
 #include "base/clock.h"
+#include "fields.h"
 #include "system/counters.h"
 #include "launches.h"
 #include "bench/noise.h"
 #include "base/number.h"
 #include "problem/catalogue.h"
-
-/* A count or a size; null for what no integer holds, as a worker may say anything. */
-static json_t *whole(double x)
-{
-    return fabs(x) < 0x1p63 ? json_integer((json_int_t)x) : json_null();
-}
 
 static json_t *medians_array(const struct cell *cell)
 {
@@ -38,22 +33,18 @@ static json_t *time_of(const struct cell *cell)
     struct stats_launches s;
     if (!launches_statistics(cell, &s))
         return json_null();
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:I, s:s, s:o, s:o, s:o, s:o, s:o}",
-                     "median_s", number_json(s.median), "ci95_s",
-                     s.interval ? json_pack("[f, f]", s.lo, s.hi) : json_null(), "min_s",
-                     number_json(s.min), "p05_s", number_json(s.p05), "p95_s", number_json(s.p95),
-                     "launches", (json_int_t)json_array_size(cell->launches), "launch_medians_s",
-                     medians_array(cell), "calls_per_sample",
-                     whole(launches_median_of(cell, NULL, "calls_per_sample")), "samples",
-                     (json_int_t)s.samples, "stop", stop_name(cell->stop), "spread_within",
-                     number_json(s.spread_within), "spread_between", number_json(s.spread_between),
-                     "share_between", number_json(s.share_between), "design_effect",
-                     number_json(s.design_effect), "dependence", number_json(cell->dependence));
+    json_t *time = json_pack("{s:o, s:I, s:o, s:I, s:s, s:o}", "ci95_s",
+                             s.interval ? json_pack("[f, f]", s.lo, s.hi) : json_null(), "launches",
+                             (json_int_t)json_array_size(cell->launches), "launch_medians_s",
+                             medians_array(cell), "samples", (json_int_t)s.samples, "stop",
+                             stop_name(cell->stop), "dependence", number_json(cell->dependence));
+    fields_add(cell, "time", &s, time);
+    return time;
 }
 
 /* The ceiling that binds, compute or bandwidth, by the roofline of the launches' own probes; and the
  * share of it that was reached. */
-static void add_roofline(const struct cell *cell, json_t *rates)
+static void add_roofline(const struct cell *cell, json_t *row)
 {
     const double flops = cell_work(cell).flops, bytes = cell_work(cell).bytes;
     const struct roofline roof =
@@ -63,62 +54,17 @@ static void add_roofline(const struct cell *cell, json_t *rates)
                                 ? launches_fraction(cell, flops, "fma_gflops")
                                 : launches_fraction(cell, bytes, "read_gbytes_per_s");
     const char *bound = roof.compute_bound ? "compute" : "bandwidth";
-    json_object_set_new(rates, "intensity_flop_per_byte", number_json(roof.intensity));
-    json_object_set_new(rates, "bound_by", isnan(fraction) ? json_null() : json_string(bound));
-    json_object_set_new(rates, "fraction_of_roofline", number_json(fraction));
+    json_object_set_new(row, "intensity_flop_per_byte", number_json(roof.intensity));
+    json_object_set_new(row, "bound_by", isnan(fraction) ? json_null() : json_string(bound));
+    json_object_set_new(row, "fraction_of_roofline", number_json(fraction));
 }
 
-/* Seconds a call of each thread; null where the OpenMP runtime could not be observed. */
-static json_t *threads_of(const struct cell *cell, const char *key)
+/* "ceiling": what the launches' own probes measured. */
+static json_t *ceiling_of(const struct cell *cell)
 {
-    json_t *array = json_array();
-    double seconds;
-    for (size_t t = 0; !isnan(seconds = launches_median_at(cell, key, t)); t++)
-        json_array_append_new(array, json_real(seconds));
-    if (!json_array_size(array)) {
-        json_decref(array);
-        return json_null();
-    }
-    return array;
-}
-
-/* The rates and fractions; nulls where there is no time. */
-static json_t *rates_of(const struct cell *cell)
-{
-    const double flops = cell_work(cell).flops, bytes = cell_work(cell).bytes;
-    const double median = launches_median_of(cell, NULL, "median_s");
-    const struct {
-        const char *key;
-        double value;
-    } numbers[] = {
-        {"prepare_s", launches_median_of(cell, NULL, "prepare_s")},
-        {"busy_s", launches_median_of(cell, NULL, "busy_s")},
-        {"barrier_s", launches_median_of(cell, NULL, "barrier_s")},
-        {"useful_flops", flops},
-        {"compulsory_bytes", bytes},
-        {"gflops", flops / median / 1e9},
-        {"gbytes_per_s", bytes / median / 1e9},
-        {"fraction_of_fma", launches_fraction(cell, flops, "fma_gflops")},
-        {"fraction_of_machine", launches_fraction(cell, flops, "fma_host_gflops")},
-        {"fraction_of_bandwidth", launches_fraction(cell, bytes, "read_gbytes_per_s")},
-        {"fraction_of_bandwidth_in_place",
-         launches_fraction(cell, bytes, "read_in_place_gbytes_per_s")},
-    };
-    json_t *rates = json_pack(
-        "{s:o, s:o, s:{s:o, s:o, s:o, s:o}}", "workspace_bytes",
-        whole(launches_median_of(cell, NULL, "workspace_bytes")), "peak_rss_bytes",
-        whole(launches_median_of(cell, NULL, "peak_rss_bytes")), "ceiling", "fma_gflops",
-        number_json(launches_median_of(cell, "ceiling", "fma_gflops")), "fma_from_l1_gflops",
-        number_json(launches_median_of(cell, "ceiling", "fma_from_l1_gflops")), "read_gbytes_per_s",
-        number_json(launches_median_of(cell, "ceiling", "read_gbytes_per_s")),
-        "read_in_place_gbytes_per_s",
-        number_json(launches_median_of(cell, "ceiling", "read_in_place_gbytes_per_s")));
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        json_object_set_new(rates, numbers[i].key, number_json(numbers[i].value));
-    add_roofline(cell, rates);
-    json_object_set_new(rates, "thread_busy_s", threads_of(cell, "thread_busy_s"));
-    json_object_set_new(rates, "thread_barrier_s", threads_of(cell, "thread_barrier_s"));
-    return rates;
+    json_t *ceiling = json_object();
+    fields_add(cell, "ceiling", NULL, ceiling);
+    return ceiling;
 }
 
 /* Counts per call, medians over launches, and why some are unknown. */
@@ -254,7 +200,9 @@ bool row_finish(struct cell *cell, const char *command, uint64_t seed)
                   *cell->why ? json_string(cell->why) : json_null(), "check", check_of(cell),
                   "time", time_of(cell), "seed", (json_int_t)seed, "timed_at", now);
     json_object_update_new(row, rest);
-    json_object_update_new(row, rates_of(cell));
+    fields_add(cell, NULL, NULL, row);
+    json_object_set_new(row, "ceiling", ceiling_of(cell));
+    add_roofline(cell, row);
     json_object_set_new(row, "group", json_string(catalogue_group_of(cell->kernel_name)));
     json_object_set_new(row, "failed_at",
                         cell->failed_at ? json_integer(cell->failed_at) : json_null());
@@ -266,7 +214,6 @@ bool row_finish(struct cell *cell, const char *command, uint64_t seed)
     json_object_set_new(row, "blas", called ? json_incref(cell->blas) : json_null());
     json_object_set_new(row, "ring", ring_of(cell));
     json_object_set_new(row, "memory_in_place", memory_in_place(cell));
-    json_object_set_new(row, "huge_bytes", whole(launches_median_of(cell, NULL, "huge_bytes")));
     json_object_set_new(row, "memory_limit_bytes",
                         cell->memory_limit_bytes
                             ? json_integer((json_int_t)cell->memory_limit_bytes)

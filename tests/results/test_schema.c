@@ -12,6 +12,7 @@
 #include <jansson.h>
 
 #include "results/cell.h"
+#include "results/fields.h"
 #include "results/journal.h"
 #include "bench/noise.h"
 #include "session/session.h"
@@ -49,6 +50,57 @@ static const char *word(const json_t *words, size_t i)
     const char *text = json_string_value(json_array_get(words, i));
     assert_non_null(text);
     return text;
+}
+
+/* What the schema says of a row's numbers: of an object of it, or of the row itself. */
+static const json_t *numbers(const char *object)
+{
+    const json_t *definitions = json_object_get(schema, "$defs");
+    const json_t *both = json_object_get(json_object_get(definitions, "cell"), "allOf");
+    const json_t *row = json_object_get(json_array_get(both, 1), "properties");
+    if (!object)
+        return row;
+    const json_t *own = json_object_get(json_object_get(row, object), "properties");
+    return own ? own : json_object_get(json_object_get(definitions, object), "properties");
+}
+
+static bool is_number(const json_t *definition)
+{
+    const char *type = json_string_value(json_object_get(definition, "type"));
+    const char *reference = json_string_value(json_object_get(definition, "$ref"));
+    const json_t *first = json_array_get(json_object_get(definition, "type"), 0);
+    const char *named = reference ? strrchr(reference, '/') : NULL;
+    type = first ? json_string_value(first) : type;
+    return (named && (strcmp(named, "/amount") == 0 || strcmp(named, "/amounts") == 0 ||
+                      strcmp(named, "/count") == 0)) ||
+           (type && (strcmp(type, "number") == 0 || strcmp(type, "integer") == 0));
+}
+
+static void fields_are_those_of_the_schema(void **state)
+{
+    (void)state;
+    for (int f = FIELD_NONE + 1; f < FIELD_COUNT; f++) {
+        const json_t *all = numbers(field_object((enum field)f));
+        if (!is_number(json_object_get(all, field_name((enum field)f))))
+            fail_msg("%s is no number of the schema", field_name((enum field)f));
+    }
+    const char *const objects[] = {NULL, "time", "ceiling"};
+    for (size_t o = 0; o < sizeof objects / sizeof *objects; o++) {
+        json_t *all = json_copy((json_t *)numbers(objects[o])), *definition;
+        const char *name;
+        json_object_foreach (all, name, definition) {
+            bool found =
+                strcmp(name, "seed") == 0 || strcmp(name, "failed_at") == 0; /* no quantity */
+            for (int f = FIELD_NONE + 1; f < FIELD_COUNT; f++) {
+                const char *object = field_object((enum field)f);
+                found |= strcmp(field_name((enum field)f), name) == 0 &&
+                         (object ? objects[o] && strcmp(object, objects[o]) == 0 : !objects[o]);
+            }
+            if (is_number(definition) && !found)
+                fail_msg("%s of the schema is no field", name);
+        }
+        json_decref(all);
+    }
 }
 
 static json_t *identity_of_a_cell(void)
@@ -165,6 +217,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exit_codes),
+        cmocka_unit_test(fields_are_those_of_the_schema),
         cmocka_unit_test(a_cell_is_told_apart_by_the_key_alone),
         cmocka_unit_test(a_field_that_may_be_missing_has_its_default),
         cmocka_unit_test(states_are_those_of_the_schema),

@@ -26,6 +26,14 @@ def test_one_list_for_all_tools() -> None:
     assert set(KEY) <= set(DEFINITIONS["identity"]["properties"])
 
 
+def test_exported_numbers_are_fields_of_a_row() -> None:
+    row = DEFINITIONS["cell"]["allOf"][1]["properties"]
+    for name in export.NUMBERS:
+        outer, _, inner = name.rpartition(".")
+        fields = row if not outer else row[outer].get("properties")
+        assert inner in (fields or DEFINITIONS[outer]["properties"]), name
+
+
 def test_disturbances_are_flags() -> None:
     assert set(schema.FLAGS) > DISTURBANCES
 

@@ -1,0 +1,98 @@
+/*
+ * fields: the numbers of a cell's row, each in one place: where it stands in the line, its unit, and how
+ * it comes from the cell's launches.
+ *
+ * row.c writes them and the tables print them.  A new number is a line here, a definition of
+ * results/schema.json, which a test holds to this list, and a column in report_columns.c where a table
+ * shows it.
+ */
+#ifndef HARNESS_RESULTS_FIELDS_H
+#define HARNESS_RESULTS_FIELDS_H
+
+#include "base/stats_launches.h"
+#include "base/units.h"
+#include "cell.h"
+
+enum field_unit {
+    UNIT_SECONDS,
+    UNIT_BYTES,
+    UNIT_SHARE, /* tables: percent */
+    UNIT_RATE,  /* 1e9 a second */
+    UNIT_COUNT,
+    UNIT_FLOPS,
+    UNIT_RATIO
+};
+
+/*
+ * F(constant, object of the row or NULL, name, unit, how it comes from the launches): one of
+ *
+ *   MEDIAN              of the launches' numbers of this name; EACH: for each element of an array
+ *   WORK(m)             m of struct attn_work: flops or bytes of a call
+ *   RATE(m)             that over the median time
+ *   SHARE(m, ceiling)   median of each launch's rate over the ceiling that was measured in it
+ *   STATISTIC(m)        m of struct stats_launches
+ *   ELSEWHERE           row.c computes it
+ */
+#define FIELDS(F)                                                                       \
+    F(MEDIAN, "time", "median_s", SECONDS, STATISTIC(median))                           \
+    F(MIN, "time", "min_s", SECONDS, STATISTIC(min))                                    \
+    F(P05, "time", "p05_s", SECONDS, STATISTIC(p05))                                    \
+    F(P95, "time", "p95_s", SECONDS, STATISTIC(p95))                                    \
+    F(LAUNCHES, "time", "launches", COUNT, ELSEWHERE)                                   \
+    F(CALLS_PER_SAMPLE, "time", "calls_per_sample", COUNT, MEDIAN)                      \
+    F(SAMPLES, "time", "samples", COUNT, ELSEWHERE)                                     \
+    F(SPREAD_WITHIN, "time", "spread_within", SHARE, STATISTIC(spread_within))          \
+    F(SPREAD_BETWEEN, "time", "spread_between", SHARE, STATISTIC(spread_between))       \
+    F(SHARE_BETWEEN, "time", "share_between", SHARE, STATISTIC(share_between))          \
+    F(DESIGN_EFFECT, "time", "design_effect", RATIO, STATISTIC(design_effect))          \
+    F(DEPENDENCE, "time", "dependence", RATIO, ELSEWHERE)                               \
+    F(WORKSPACE, NULL, "workspace_bytes", BYTES, MEDIAN)                                \
+    F(PEAK_RSS, NULL, "peak_rss_bytes", BYTES, MEDIAN)                                  \
+    F(HUGE, NULL, "huge_bytes", BYTES, MEDIAN)                                          \
+    F(CEILING_FMA, "ceiling", "fma_gflops", RATE, MEDIAN)                               \
+    F(CEILING_FROM_L1, "ceiling", "fma_from_l1_gflops", RATE, MEDIAN)                   \
+    F(CEILING_READ, "ceiling", "read_gbytes_per_s", RATE, MEDIAN)                       \
+    F(CEILING_READ_IN_PLACE, "ceiling", "read_in_place_gbytes_per_s", RATE, MEDIAN)     \
+    F(PREPARE, NULL, "prepare_s", SECONDS, MEDIAN)                                      \
+    F(BUSY, NULL, "busy_s", SECONDS, MEDIAN)                                            \
+    F(BARRIER, NULL, "barrier_s", SECONDS, MEDIAN)                                      \
+    F(USEFUL_FLOPS, NULL, "useful_flops", FLOPS, WORK(flops))                           \
+    F(COMPULSORY_BYTES, NULL, "compulsory_bytes", BYTES, WORK(bytes))                   \
+    F(GFLOPS, NULL, "gflops", RATE, RATE(flops))                                        \
+    F(GBYTES, NULL, "gbytes_per_s", RATE, RATE(bytes))                                  \
+    F(OF_FMA, NULL, "fraction_of_fma", SHARE, SHARE(flops, "fma_gflops"))               \
+    F(OF_MACHINE, NULL, "fraction_of_machine", SHARE, SHARE(flops, "fma_host_gflops"))  \
+    F(OF_READ, NULL, "fraction_of_bandwidth", SHARE, SHARE(bytes, "read_gbytes_per_s")) \
+    F(OF_READ_IN_PLACE, NULL, "fraction_of_bandwidth_in_place", SHARE,                  \
+      SHARE(bytes, "read_in_place_gbytes_per_s"))                                       \
+    F(INTENSITY, NULL, "intensity_flop_per_byte", RATIO, ELSEWHERE)                     \
+    F(OF_ROOFLINE, NULL, "fraction_of_roofline", SHARE, ELSEWHERE)                      \
+    F(THREAD_BUSY, NULL, "thread_busy_s", SECONDS, EACH)                                \
+    F(THREAD_BARRIER, NULL, "thread_barrier_s", SECONDS, EACH)                          \
+    F(MEMORY_LIMIT, NULL, "memory_limit_bytes", BYTES, ELSEWHERE)                       \
+    F(MAX_ABS_ERROR, "check", "max_abs_error", RATIO, ELSEWHERE)                        \
+    F(ERROR_OVER_BOUND, "check", "error_over_bound", RATIO, ELSEWHERE)
+
+#define FIELD_CONSTANT(constant, object, name, unit, how) FIELD_##constant,
+enum field { FIELD_NONE, FIELDS(FIELD_CONSTANT) FIELD_COUNT };
+#undef FIELD_CONSTANT
+
+/* Where it stands: member field_name() of the row's object field_object(), NULL of the row itself. */
+const char *field_object(enum field field);
+const char *field_name(enum field field);
+
+/* A number of a finished row; NaN where it has none, and of an array. */
+double field_of(const json_t *row, enum field field);
+
+/* Adds to an object of a row, NULL the row itself, those numbers that launches give.  `statistics` NULL:
+ * there are none. */
+void fields_add(const struct cell *cell, const char *object,
+                const struct stats_launches *statistics, json_t *to);
+
+/* A count or a size; null for what no integer holds, as a worker may say anything. */
+json_t *field_whole(double x);
+
+/* Writes a row's number as tables have it, "" where it has none. */
+void field_text(const json_t *row, enum field field, char text[UNITS_TEXT]);
+
+#endif

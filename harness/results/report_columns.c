@@ -1,0 +1,256 @@
+/*
+ * report_columns: the columns of the table of a case, each in one place: its title, when a narrow terminal
+ * drops it, what the legend says of it, and what it shows of a row.
+ */
+#include "report_columns.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "bench/noise.h"
+#include "fields.h"
+#include "report_rows.h"
+
+/* ---- what is more than a number ------------------------------------------------------------- */
+
+static void show_kernel(const json_t *row, char *text)
+{
+    snprintf(text, TABLE_CELL, "%s/%s", report_text(row, "kernel"), report_text(row, "isa"));
+}
+
+/* Half the interval's width in percent, or how few launches there are. */
+static void show_interval(const json_t *row, char *text)
+{
+    const double half = (report_bound(row, 1) - report_bound(row, 0)) / 2 / report_median(row);
+    const double launches = field_of(row, FIELD_LAUNCHES);
+    if (isfinite(half))
+        units_number(100 * half, text);
+    else if (isfinite(launches))
+        snprintf(text, TABLE_CELL, "n=%.0f", launches);
+}
+
+/* Where bandwidth and not arithmetic bounds the row, by the ceilings of its own launches: in place, or of
+ * older rows elsewhere. */
+static void show_bandwidth(const json_t *row, char *text)
+{
+    const bool in_place = isfinite(field_of(row, FIELD_OF_READ_IN_PLACE));
+    if (field_of(row, FIELD_OF_READ) > field_of(row, FIELD_OF_FMA))
+        field_text(row, in_place ? FIELD_OF_READ_IN_PLACE : FIELD_OF_READ, text);
+}
+
+/* What show_bandwidth() divides by. */
+static void show_read(const json_t *row, char *text)
+{
+    const bool in_place = isfinite(field_of(row, FIELD_CEILING_READ_IN_PLACE));
+    field_text(row, in_place ? FIELD_CEILING_READ_IN_PLACE : FIELD_CEILING_READ, text);
+}
+
+/* The error of a failed row is that of its failure, or none. */
+static void show_error(const json_t *row, char *text)
+{
+    const double error = field_of(row, FIELD_ERROR_OVER_BOUND);
+    const enum cell_state state = report_state(row);
+    if (isfinite(error) && (state == CELL_OK || (state == CELL_FAILED && error > 1)))
+        snprintf(text, TABLE_CELL, error < 1 ? "%.4f" : "%.4g", error);
+}
+
+/* Which check a row has had, and on which numbers of threads together: "full 1,2". */
+static void show_check(const json_t *row, char *text)
+{
+    const json_t *check = json_object_get(row, "check"), *threads;
+    size_t n = (size_t)snprintf(text, TABLE_CELL, "%s", report_text(check, "depth")), k;
+    json_array_foreach (json_object_get(check, "threads"), k, threads)
+        if (n < TABLE_CELL)
+            n += (size_t)snprintf(text + n, TABLE_CELL - n, "%s%" JSON_INTEGER_FORMAT,
+                                  k ? "," : " ", json_integer_value(threads));
+}
+
+/* Letter of a flag; none for what n=... says in place of the interval. */
+static char letter(const char *flag)
+{
+    for (size_t w = 0; w < noise_word_count; w++)
+        if (strcmp(noise_words[w].word, flag) == 0 && noise_words[w].bit != NOISE_NO_INTERVAL)
+            return noise_words[w].letter;
+    return 0;
+}
+
+static void show_flags(const json_t *row, char *text)
+{
+    size_t f, n = 0;
+    const json_t *flag;
+    json_array_foreach (json_object_get(row, "flags"), f, flag)
+        if (n + 1 < TABLE_CELL && (text[n] = letter(json_string_value(flag))))
+            n++;
+    text[n] = 0;
+}
+
+static void show_huge(const json_t *row, char *text)
+{
+    field_text(row, FIELD_HUGE, text);
+    if (field_of(row, FIELD_HUGE) == 0)
+        snprintf(text, TABLE_CELL, "none");
+}
+
+/* ---- the columns ---------------------------------------------------------------------------- */
+
+/* A title, and for a live display, which shows the first of them, when it drops the column: launches come
+ * before rates there. */
+static const struct {
+    struct table_column column;
+    int live;
+    enum field field; /* where `show` is NULL */
+    void (*show)(const json_t *row, char *text);
+    bool always; /* also of rows that are not ok */
+    const char *meaning;
+    bool plain; /* explains itself: only in `help columns` */
+} columns[COLUMN_COUNT] = {
+    [COLUMN_MARK] = {.column = {"", 0, true}},
+    [COLUMN_KERNEL] = {{"kernel/isa", 0, true},
+                       0,
+                       0,
+                       show_kernel,
+                       true,
+                       "the kernel, and the instruction set that this variant was built for",
+                       true},
+    [COLUMN_THREADS] =
+        {{"thr", 0, false},
+         0,
+         0,
+         report_threads_text,
+         true,
+         "OpenMP threads; 4x2 is 4 ranks (processes) of 2 each, compared with 8 threads",
+         true},
+    [COLUMN_TIME] = {{"median", 0, false},
+                     0,
+                     FIELD_MEDIAN,
+                     NULL,
+                     false,
+                     "time of a call: median over launches (processes) of their medians",
+                     false},
+    [COLUMN_INTERVAL] = {{"+-%", 1, false},
+                         0,
+                         0,
+                         show_interval,
+                         false,
+                         "half the 95 % interval of this session's median, in percent of it",
+                         false},
+    [COLUMN_GFLOPS] = {{"GFLOP/s", 1, false},
+                       3,
+                       FIELD_GFLOPS,
+                       NULL,
+                       false,
+                       "useful work over time; masked keys and recomputation do not count",
+                       true},
+    [COLUMN_FMA] = {{"%FMA", 0, false},
+                    1,
+                    FIELD_OF_FMA,
+                    NULL,
+                    false,
+                    "percent of the multiply-add rate, measured in the same processes",
+                    false},
+    [COLUMN_BANDWIDTH] = {{"%read", 1, false},
+                          2,
+                          0,
+                          show_bandwidth,
+                          false,
+                          "percent of the read bandwidth, shown where it is the nearer limit",
+                          false},
+    [COLUMN_GEMM] = {{"x gemm", 2, false},
+                     5,
+                     FIELD_COUNT,
+                     NULL,
+                     false,
+                     "speed-up over the kernel gemm: two library GEMMs and a softmax",
+                     false},
+    [COLUMN_ERROR] = {{"err/bnd", 4, false},
+                      4,
+                      0,
+                      show_error,
+                      true,
+                      "largest error divided by its bound; above 1 the kernel fails",
+                      false},
+    [COLUMN_FLAGS] =
+        {{"flags", 3, true}, 0, 0, show_flags, false, "letters: attnbench help flags", true},
+    [COLUMN_LAUNCHES] = {{"launches", 5, false},
+                         0,
+                         FIELD_LAUNCHES,
+                         NULL,
+                         false,
+                         "launches (processes) that the median is taken over",
+                         true},
+    [COLUMN_SPREAD] = {{"spread%", 6, false},
+                       0,
+                       FIELD_SPREAD_BETWEEN,
+                       NULL,
+                       false,
+                       "how far the launches' medians lie apart",
+                       false},
+    [COLUMN_MIN] = {{"min", 7, false}, 0, FIELD_MIN, NULL, false, "the fastest sample", true},
+    [COLUMN_P95] = {{"p95", 7, false},
+                    0,
+                    FIELD_P95,
+                    NULL,
+                    false,
+                    "95 % of the samples are at most this",
+                    true},
+    [COLUMN_BYTES] = {{"GB/s", 8, false},
+                      0,
+                      FIELD_GBYTES,
+                      NULL,
+                      false,
+                      "bytes of operands and results, each once, over time",
+                      true},
+    [COLUMN_READ] = {{"read GB/s", 9, false}, 0, 0, show_read, false, NULL, true},
+    [COLUMN_HUGE] = {{"huge", 8, false}, 0, 0, show_huge, false, NULL, true},
+    [COLUMN_MACHINE] = {{"%machine", 11, false},
+                        0,
+                        FIELD_OF_MACHINE,
+                        NULL,
+                        false,
+                        "percent of the best multiply-add rate of this host for the data type",
+                        false},
+    [COLUMN_WORKSPACE] = {{"workspace", 10, false},
+                          0,
+                          FIELD_WORKSPACE,
+                          NULL,
+                          false,
+                          "scratch memory of the kernel",
+                          true},
+    [COLUMN_CHECK] = {{"check", 11, true}, 0, 0, show_check, true, NULL, true},
+};
+
+const struct table_column *report_columns(bool live)
+{
+    static struct table_column of_case[COLUMN_COUNT], of_display[COLUMN_COUNT];
+    for (int c = 0; c < COLUMN_COUNT; c++) {
+        of_case[c] = of_display[c] = columns[c].column;
+        of_display[c].priority = columns[c].live;
+    }
+    return live ? of_display : of_case;
+}
+
+const char *report_column_meaning(int column, bool all)
+{
+    return all || !columns[column].plain ? columns[column].meaning : NULL;
+}
+
+void report_fill(const json_t *row, double gemm, struct table_row *out)
+{
+    _Static_assert(COLUMN_COUNT <= TABLE_COLUMNS, "a table has room for every column");
+    const bool ok = report_state(row) == CELL_OK;
+    for (int c = 0; c < COLUMN_COUNT; c++) {
+        if (!ok && !columns[c].always)
+            continue;
+        if (columns[c].show)
+            columns[c].show(row, out->text[c]);
+        else if (columns[c].field)
+            field_text(row, columns[c].field, out->text[c]);
+    }
+    snprintf(out->note, sizeof out->note, "%s", report_text(row, "why"));
+    if (ok)
+        units_number(gemm / report_median(row), out->text[COLUMN_GEMM]);
+    else /* instead of a time, whatever an older row may hold */
+        snprintf(out->text[COLUMN_TIME], TABLE_CELL, "%s", report_text(row, "state"));
+}

@@ -1,0 +1,45 @@
+/*
+ * report_columns: the columns of the table of a case.
+ */
+#ifndef HARNESS_RESULTS_REPORT_COLUMNS_H
+#define HARNESS_RESULTS_REPORT_COLUMNS_H
+
+#include <jansson.h>
+
+#include "base/table.h"
+
+enum {
+    COLUMN_MARK,
+    COLUMN_KERNEL,
+    COLUMN_THREADS,
+    COLUMN_TIME,
+    COLUMN_INTERVAL,
+    COLUMN_GFLOPS,
+    COLUMN_FMA,
+    COLUMN_BANDWIDTH,
+    COLUMN_GEMM,
+    COLUMN_ERROR,
+    COLUMN_FLAGS,
+    COLUMN_LAUNCHES,
+    COLUMN_SPREAD,
+    COLUMN_MIN,
+    COLUMN_P95,
+    COLUMN_BYTES,
+    COLUMN_READ,
+    COLUMN_HUGE,
+    COLUMN_MACHINE,
+    COLUMN_WORKSPACE,
+    COLUMN_CHECK,
+    COLUMN_COUNT
+};
+
+/* All of them; `live`: for a display under way, which has those before COLUMN_FLAGS. */
+const struct table_column *report_columns(bool live);
+
+/* What a legend says of a column; NULL where it explains itself, unless all are asked for. */
+const char *report_column_meaning(int column, bool all);
+
+/* Fills a table row; `gemm` is the median of gemm at the same thread count, NaN where there is none. */
+void report_fill(const json_t *row, double gemm, struct table_row *out);
+
+#endif
