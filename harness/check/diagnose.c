@@ -69,6 +69,25 @@ static bool guess_again(struct evidence *e, char *text, size_t size)
     return false;
 }
 
+/* ---- what lies between rows ----------------------------------------------------------------- */
+
+/* The kernel once more, where its row is NaN though none is seen: on ones in place of the NaNs between
+ * rows of operands.  True where the row is another one then. */
+static bool read_gaps(struct evidence *e)
+{
+    struct trial *trial = e->trial;
+    const struct tensors_place at = e->sight.at;
+    if (!isnan(e->wrong.got) || isnan(e->wrong.expected) ||
+        !tensors_show_padding(&trial->set, &trial->problem))
+        return false;
+    tensors_poison(&trial->set, &trial->problem);
+    attn_execute(&trial->plans[trial->at].plan, &trial->set.tensors);
+    e->wrong.got = e->wrong.tensor[0] == 'o'
+                       ? evidence_output(e, e->wrong.element)
+                       : tensors_get(&trial->set.tensors.lse, at.b, at.h, at.row, 0);
+    return !isnan(e->wrong.got);
+}
+
 /* ---- the diagnosis ------------------------------------------------------------------------- */
 
 static bool ask(struct evidence *e, char *text, size_t size)
@@ -76,15 +95,18 @@ static bool ask(struct evidence *e, char *text, size_t size)
     return e->trial->problem.outputs & ATTN_OUTPUT_O && check_ask(e->trial, &e->wrong, text, size);
 }
 
-/* In this order: the first that fits is said. */
-static evidence_part *const parts[] = {lse_reason, guess_again, sums_reason, ask};
+/* In this order: the first that fits is said; where none does, the kernel is asked. */
+static evidence_part *const parts[] = {lse_reason, guess_again, sums_reason};
 
 static bool find_reason(struct evidence *e, char *text, size_t size)
 {
+    const bool reads_gaps = read_gaps(e);
     for (size_t n = 0; n < sizeof parts / sizeof *parts; n++)
         if (parts[n](e, text, size))
             return true;
-    return false;
+    if (reads_gaps)
+        snprintf(text, size, "it reads what lies between the rows of an operand");
+    return reads_gaps || ask(e, text, size);
 }
 
 void check_diagnose(struct trial *trial, const struct check_mismatch *wrong, char *text,

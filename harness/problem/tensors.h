@@ -163,6 +163,9 @@ size_t tensors_spans(const struct tensor_set *set, const struct attn_problem *pr
 /* NaN into every result element and, between rows, into the padding. */
 void tensors_poison(struct tensor_set *set, const struct attn_problem *problem);
 
+/* Ones instead of the poison between rows of q, k and v, to see who reads it; false where there is none. */
+bool tensors_show_padding(struct tensor_set *set, const struct attn_problem *problem);
+
 /* Whether every result element was written since tensors_poison(), and no padding; false: the first
  * spot (for padding the row in front of it). */
 bool tensors_written(const struct tensor_set *set, const struct attn_problem *problem,

@@ -103,6 +103,22 @@ void tensors_poison(struct tensor_set *set, const struct attn_problem *problem)
     }
 }
 
+bool tensors_show_padding(struct tensor_set *set, const struct attn_problem *problem)
+{
+    struct tensors_view views[TENSORS_OPERANDS];
+    const size_t count = tensors_operands(&set->tensors, problem, &set->shape, views);
+    for (size_t v = 0; v < count; v++) {
+        if (!strchr("qkv", views[v].name[0]) || views[v].name[1])
+            continue;
+        for (size_t n = 0; n < rows_of(&views[v]); n++) {
+            const struct row row = row_number(&views[v], n);
+            for (size_t d = 0; row.padded && d < set->layout.row_padding; d++)
+                tensors_set(views[v].t, row.b, row.h, row.r, views[v].cols + d, 1);
+        }
+    }
+    return set->layout.row_padding > 0;
+}
+
 /* The sequence that a row of packed queries is of. */
 static size_t sequence_of(const struct attn_problem *p, const struct attn_tensors *t, size_t row)
 {

@@ -46,7 +46,8 @@
     X(wrong_kv_head, PLAIN, "own input", "KV head 1 of sequence 0 instead of 0 of 0")         \
     X(leaves_last_row, PLAIN, "own input", "left o row (b 0, h 0, i 69) element 0 unwritten") \
     X(modifies_q, PLAIN, "own input", "changed its operand q")                                \
-    X(ignores_strides, PLAIN, "mean 2", "got nan")                                            \
+    X(ignores_strides, PLAIN, "mean 2", "rows of v were 17 elements apart instead of 20")     \
+    X(takes_bshd_for_bhsd, PLAIN ",layout=bshd", "own input", "as if v lay (B, H, S, D)")     \
     X(races, PLAIN, "own input", "")                                                          \
     X(sum_in_bf16, PLAIN, "own input", "as if weights were summed in bf16")                   \
     X(sum_counts_twice, PLAIN, "own input", "as if the sum of weights were 1.004 times")      \
@@ -120,7 +121,7 @@
     X(values_of_first_sequence, DEFAULT, "three sequences",                                        \
       "as if it read V of KV head 0 of sequence 0 instead of 0 of 1")                              \
     X(drops_odd_dimension, DEFAULT, "odd dimensions", "")                                          \
-    X(dense_rows, DEFAULT, "other layout", "")                                                     \
+    X(dense_rows, DEFAULT, "other layout", "as if k lay (B, H, S, D)")                             \
     X(drops_lse, DEFAULT, "small problem", "left lse row (b 0, h 0, i 0)")                         \
     X(top_left_as_causal, DEFAULT, "hidden by causal_top_left", "")                                \
     X(top_left_as_causal, DEFAULT ",mask=causal_top_left", "own input", "aligned to the last key") \
