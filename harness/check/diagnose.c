@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "evidence.h"
 
@@ -109,6 +110,20 @@ static bool find_reason(struct evidence *e, char *text, size_t size)
     return reads_gaps || ask(e, text, size);
 }
 
+/* What one thread does, and then a reason, either of which may be missing. */
+static bool find_reasons(struct evidence *e, char *text, size_t size)
+{
+    bool changes;
+    if (!alone_reason(e, &changes, text, size))
+        return find_reason(e, text, size);
+    const size_t at = strlen(text);
+    if (!changes && at + 2 < size && find_reason(e, text + at + 2, size - at - 2))
+        memcpy(text + at, "; ", 2);
+    else
+        text[at] = 0;
+    return true;
+}
+
 void check_diagnose(struct trial *trial, const struct check_mismatch *wrong, char *text,
                     size_t text_size)
 {
@@ -128,7 +143,7 @@ void check_diagnose(struct trial *trial, const struct check_mismatch *wrong, cha
     if (room && told) {
         e.row.bound = e.row.o + p->v_dim;
         e.row.weights = e.row.bound + p->v_dim;
-        if (find_reason(&e, text + 2, text_size - 2)) {
+        if (find_reasons(&e, text + 2, text_size - 2)) {
             text[0] = ';';
             text[1] = ' ';
         }

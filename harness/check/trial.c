@@ -57,7 +57,7 @@ static void say_progress(const struct trial *trial, int threads)
     fault_stage(what, detail, trial->of_problem);
 }
 
-static bool open_plan(struct trial *trial, int threads)
+bool check_trial_add(struct trial *trial, int threads)
 {
     const struct attn_kernel *kernel = trial->checker->kernel;
     const char *why;
@@ -95,7 +95,7 @@ bool check_trial_open(struct trial *trial, struct checker *checker, const char *
     const bool one = threads != CHECK_EVERY_COUNT;
     bool right = true;
     for (size_t k = 0; right && k < (one ? 1 : checker->count); k++)
-        right = open_plan(trial, one ? threads : checker->counts[k]);
+        right = check_trial_add(trial, one ? threads : checker->counts[k]);
     checker->blamed = one ? check_blame(checker, threads) : UINT_MAX;
     *unsupported = trial->refused;
     if (!right)

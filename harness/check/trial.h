@@ -47,9 +47,9 @@ struct trial {
     char of_problem[PARSE_TEXT + 16]; /* "; problem b=1,..." */
     struct input input;
     struct tensor_set set;
-    struct trial_plan plans[CHECK_COUNTS];
-    size_t plan_count, at; /* `at`: which one ran last */
-    bool refused;          /* by the library that the kernel calls, in prepare */
+    struct trial_plan plans[CHECK_COUNTS + 1]; /* the last: check_trial_add() */
+    size_t plan_count, at;                     /* `at`: which one ran last */
+    bool refused; /* by the library that the kernel calls, in prepare */
     unsigned runs;
 };
 
@@ -81,6 +81,9 @@ bool check_trial_open(struct trial *trial, struct checker *checker, const char *
                       const struct problem_case *c, struct tensors_layout layout, int threads,
                       bool *unsupported);
 void check_trial_close(struct trial *trial);
+
+/* One more plan behind the others, once; its number becomes trial->at. */
+bool check_trial_add(struct trial *trial, int threads);
 
 /* Poisons the results and runs the kernel once on each thread count, a different one first each
  * time; false where it touched what it must not or left results unwritten, or where the results of

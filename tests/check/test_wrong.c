@@ -48,7 +48,9 @@
     X(modifies_q, PLAIN, "own input", "changed its operand q")                                \
     X(ignores_strides, PLAIN, "mean 2", "rows of v were 17 elements apart instead of 20")     \
     X(takes_bshd_for_bhsd, PLAIN ",layout=bshd", "own input", "as if v lay (B, H, S, D)")     \
-    X(races, PLAIN, "own input", "")                                                          \
+    X(races, PLAIN, "own input", "; right on 1 thread, on 2 ")                                \
+    X(drops_rest_of_keys, PLAIN, "own input",                                                 \
+      "right on 1 thread, on 2 wrong in the same way each time; as if it did not see its ")   \
     X(sum_in_bf16, PLAIN, "own input", "as if weights were summed in bf16")                   \
     X(sum_counts_twice, PLAIN, "own input", "as if the sum of weights were 1.004 times")      \
     X(cached_output, PLAIN, "mean 2", "")                                                     \

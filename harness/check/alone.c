@@ -1,0 +1,69 @@
+/*
+ * alone: what fails on several threads, tried on one.
+ */
+#include <stdio.h>
+
+#include "evidence.h"
+#include "kept.h"
+
+/* Useful flops above which one thread would take longer than a failure is worth: seconds of a plain loop. */
+#define LIMIT 4e9
+
+/* Calls that must all give the same before a wrong row counts as the same each time. */
+#define AGAIN 4
+
+/* Runs a plan of the trial; its results are those of the set then. */
+static void call(struct trial *trial, size_t plan)
+{
+    tensors_poison(&trial->set, &trial->problem);
+    attn_execute(&trial->plans[plan].plan, &trial->set.tensors);
+}
+
+/* The trial's plan of one thread, where it has none, a new one; false where it cannot be made. */
+static bool find_alone(struct trial *trial, size_t *plan)
+{
+    for (*plan = 0; *plan < trial->plan_count; ++*plan)
+        if (trial->plans[*plan].plan.threads == 1)
+            return true;
+    const size_t at = trial->at;
+    const unsigned blamed = trial->checker->blamed;
+    const bool made = check_trial_add(trial, 1);
+    trial->at = at;
+    trial->checker->blamed = blamed;
+    return made;
+}
+
+/* Whether the row that was wrong is right now. */
+static bool is_right(const struct evidence *e)
+{
+    const struct trial *trial = e->trial;
+    struct check_comparison of;
+    return check_compare(trial->checker->kernel, &trial->problem, &trial->set.tensors,
+                         &e->wrong.row, 1, 1, false, &of) &&
+           !of.wrong_rows;
+}
+
+bool alone_reason(struct evidence *e, bool *changes, char *text, size_t size)
+{
+    struct trial *trial = e->trial;
+    struct check_kept kept;
+    const int threads = trial->plans[trial->at].plan.threads;
+    size_t alone, row;
+    *changes = false;
+    if (threads == 1 || attn_useful_flops(&trial->problem) > LIMIT || !find_alone(trial, &alone) ||
+        !check_keep(&kept, &trial->problem, &trial->set))
+        return false;
+    call(trial, alone);
+    const bool right = is_right(e);
+    for (int n = 0; right && !*changes && n < AGAIN; n++) {
+        call(trial, trial->at);
+        *changes = check_differing(&trial->problem, &kept.tensors, &trial->set.tensors, &row, 1);
+    }
+    check_put_back(&kept, trial);
+    check_kept_free(&kept);
+    if (right)
+        snprintf(text, size, "right on 1 thread, on %d %s", threads,
+                 *changes ? "not the same from call to call: a race?"
+                          : "wrong in the same way each time");
+    return right;
+}
