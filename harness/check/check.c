@@ -136,6 +136,7 @@ bool check_counts(const struct attn_kernel *kernel, const struct problem_case *c
         checker.threads = threads[k] > checker.threads ? threads[k] : checker.threads;
     }
     check_phases(&checker);
+    free(checker.earlier);
     for (size_t k = 0; k < count; k++)
         share_out(&all, &results[k]);
     return all.ok;

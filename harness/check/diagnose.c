@@ -97,7 +97,7 @@ static bool ask(struct evidence *e, char *text, size_t size)
 }
 
 /* In this order: the first that fits is said; where none does, the kernel is asked. */
-static evidence_part *const parts[] = {lse_reason, guess_again, sums_reason};
+static evidence_part *const parts[] = {lse_reason, guess_again, sums_reason, earlier_reason};
 
 static bool find_reason(struct evidence *e, char *text, size_t size)
 {
@@ -110,11 +110,12 @@ static bool find_reason(struct evidence *e, char *text, size_t size)
     return reads_gaps || ask(e, text, size);
 }
 
-/* What one thread does, and then a reason, either of which may be missing. */
+/* What one thread does, and then a reason, either of which may be missing.  A kept result tells nothing
+ * of threads. */
 static bool find_reasons(struct evidence *e, char *text, size_t size)
 {
     bool changes;
-    if (!alone_reason(e, &changes, text, size))
+    if (earlier_reason(e, text, size) || !alone_reason(e, &changes, text, size))
         return find_reason(e, text, size);
     const size_t at = strlen(text);
     if (!changes && at + 2 < size && find_reason(e, text + at + 2, size - at - 2))

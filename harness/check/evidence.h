@@ -40,6 +40,9 @@ bool evidence_right(struct evidence *e);
 evidence_part lse_reason;
 evidence_part sums_reason;
 
+/* earlier.c: O is that of an earlier call, with other operands. */
+evidence_part earlier_reason;
+
 /* alone.c: the row is right on one thread; *changes: on several it is not the same each time,
  * so that nothing else need be looked for. */
 bool alone_reason(struct evidence *e, bool *changes, char *text, size_t size);

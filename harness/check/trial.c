@@ -138,6 +138,7 @@ static bool run(struct trial *trial, size_t plan)
         return check_fail(trial,
                           "the kernel left %s row (b %zu, h %zu, i %zu) element %zu unwritten",
                           spot.tensor, spot.b, spot.h, spot.i, spot.d);
+    check_earlier_note(trial);
     return true;
 }
 

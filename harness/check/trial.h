@@ -18,11 +18,13 @@ struct checker {
     size_t count;
     int threads; /* the largest: for the reference, and for edges between threads' shares */
     enum check_depth depth;
-    double limit;                 /* multiply-adds of a made-up problem at most, check_shrink() */
-    struct check_result *result;  /* errors of all counts together; ok: of all */
-    struct check_result *results; /* of each count: whether, and how, it failed */
-    unsigned blamed;              /* bit k: a failure found now is recorded for counts[k] */
-    unsigned trials;              /* opened so far: layouts take turns */
+    double limit;                  /* multiply-adds of a made-up problem at most, check_shrink() */
+    struct check_result *result;   /* errors of all counts together; ok: of all */
+    struct check_result *results;  /* of each count: whether, and how, it failed */
+    unsigned blamed;               /* bit k: a failure found now is recorded for counts[k] */
+    unsigned trials;               /* opened so far: layouts take turns */
+    struct check_earlier *earlier; /* results so far: earlier.c; owned */
+    size_t earlier_count;
 };
 
 /* A kernel bound to a trial's problem and one thread count. */
@@ -102,6 +104,9 @@ bool check_trial_judge_rows(struct trial *trial, const size_t *rows, size_t coun
 /* Bits of the thread counts that fail if a run on `threads` fails: that count's, or all bits where
  * it is none of the counts. */
 unsigned check_blame(const struct checker *checker, int threads);
+
+/* Remembers the last call's O, to know it again should it come for other operands. */
+void check_earlier_note(const struct trial *trial);
 
 /* Notes a failure of the blamed counts: "PHASE: ...; problem ...". Always false. */
 bool check_fail(struct trial *trial, const char *format, ...) __attribute__((format(printf, 2, 3)));

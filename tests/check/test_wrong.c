@@ -53,7 +53,8 @@
       "right on 1 thread, on 2 wrong in the same way each time; as if it did not see its ")   \
     X(sum_in_bf16, PLAIN, "own input", "as if weights were summed in bf16")                   \
     X(sum_counts_twice, PLAIN, "own input", "as if the sum of weights were 1.004 times")      \
-    X(cached_output, PLAIN, "mean 2", "")                                                     \
+    X(cached_output, PLAIN, "mean 2", "; its result is, to the bit, that of earlier ")        \
+    X(keeps_by_address, PLAIN, "needle", "that of earlier operands (small problem)")          \
     X(cached_by_plan, PLAIN, "second input", "returned the result of its first")              \
     X(keeps_by_first_bytes, PLAIN, "late elements", "which begin alike")                      \
     X(p_in_f16, FEW_QUERIES, "needle", "expected -1.66")                                      \

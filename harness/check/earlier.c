@@ -1,0 +1,74 @@
+/*
+ * earlier: results of the calls so far, to know one again that is given back.
+ *
+ * Kept are hashes alone, of each call's operands and of its O.  A wrong O whose hash is that of an earlier
+ * call, which was right, was made for the operands of that call.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <xxhash.h>
+
+#include "evidence.h"
+
+struct check_earlier {
+    uint64_t operands, o;
+    char phase[64];
+};
+
+static uint64_t hash_operands(const struct trial *trial)
+{
+    return XXH3_64bits(trial->set.checksum, sizeof trial->set.checksum);
+}
+
+/* Whatever lies between its rows. */
+static uint64_t hash_o(const struct trial *trial)
+{
+    const struct attn_problem *p = &trial->problem;
+    const struct attn_tensor *o = &trial->set.tensors.o;
+    const size_t bytes = p->v_dim * attn_dtype_size(o->dtype);
+    uint64_t hash = 0;
+    for (size_t row = 0; row < tensors_rows(p, &trial->set.tensors); row++) {
+        const struct tensors_place at = tensors_place(p, &trial->set.tensors, row);
+        hash = XXH3_64bits_withSeed(attn_row(o, at.b, at.h, at.row), bytes, hash);
+    }
+    return hash;
+}
+
+void check_earlier_note(const struct trial *trial)
+{
+    struct checker *checker = trial->checker;
+    const size_t n = checker->earlier_count;
+    if (!(trial->problem.outputs & ATTN_OUTPUT_O))
+        return;
+    if (!(n & (n - 1))) { /* a power of two: full */
+        struct check_earlier *more = realloc(checker->earlier, (n ? 2 * n : 1) * sizeof *more);
+        if (!more)
+            return;
+        checker->earlier = more;
+    }
+    checker->earlier[n] =
+        (struct check_earlier){.operands = hash_operands(trial), .o = hash_o(trial)};
+    memcpy(checker->earlier[n].phase, trial->phase, sizeof trial->phase);
+    checker->earlier_count++;
+}
+
+bool earlier_reason(struct evidence *e, char *text, size_t size)
+{
+    const struct trial *trial = e->trial;
+    const struct checker *checker = trial->checker;
+    if (e->wrong.tensor[0] != 'o' || isnan(e->wrong.got) || e->wrong.got == 0)
+        return false; /* as many a wrong result is */
+    const uint64_t operands = hash_operands(trial), o = hash_o(trial);
+    for (size_t n = 0; n < checker->earlier_count; n++) {
+        const struct check_earlier *earlier = &checker->earlier[n];
+        if (earlier->o == o && earlier->operands != operands) {
+            snprintf(text, size, "its result is, to the bit, that of earlier operands (%s)",
+                     earlier->phase);
+            return true;
+        }
+    }
+    return false;
+}
