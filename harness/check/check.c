@@ -37,7 +37,7 @@ static bool judge(struct trial *trial, const struct problem_case *c, size_t most
                                 most < affordable ? most : affordable, checker->trials, &picked);
         rows = picked;
         if (!picked)
-            return check_fail(trial, "no memory to pick rows");
+            return check_give_up(trial, "no memory to pick rows");
     }
     const bool right = check_trial_judge_rows(trial, rows, count, stored, &comparison);
     if (c == checker->c)
@@ -59,7 +59,7 @@ static bool check_case(struct checker *checker, const char *phase, const struct 
         return false;
     }
     bool right = tensors_fill(&trial.set, c, 0, message, sizeof message) ||
-                 check_fail(&trial, "%s", message);
+                 check_give_up(&trial, "%s", message);
     right = right && check_trial_run(&trial) && judge(&trial, c, rows);
     if (right && precision) {
         snprintf(trial.phase, sizeof trial.phase, "precision");
@@ -104,6 +104,7 @@ static void share_out(const struct check_result *all, struct check_result *resul
     const struct check_result own = *result;
     *result = *all;
     result->ok = own.ok;
+    result->unfinished = own.unfinished;
     if (own.ok)
         return;
     result->max_abs_error = own.max_abs_error;

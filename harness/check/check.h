@@ -12,6 +12,7 @@
 
 struct check_result {
     bool ok;
+    bool unfinished;           /* not ok, and nothing is wrong: memory was missing */
     double max_abs_error;      /* of O, on the case's own input; of a failure, of the wrong element:
                                 NaN where the error is not finite, or where no single element is
                                 wrong */

@@ -25,12 +25,11 @@ static void append(char *text, size_t size, const char *more)
     text[at + (length < room ? length : room)] = 0;
 }
 
-/* Records a failure of the blamed counts that have not failed before. */
-static bool fail(struct trial *trial, double error, double over_bound, const char *format,
+/* Records a failure, with its error or unfinished, of the blamed counts that have not failed before. */
+static bool fail(struct trial *trial, struct check_result failure, const char *format,
                  va_list arguments)
 {
     struct checker *checker = trial->checker;
-    struct check_result failure = {.max_abs_error = error, .error_over_bound = over_bound};
     char input[PARSE_TEXT];
     parse_print_input(&trial->input, input);
     memcpy(failure.phase, trial->phase, sizeof failure.phase);
@@ -53,7 +52,19 @@ bool check_fail(struct trial *trial, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    fail(trial, NAN, NAN, format, arguments);
+    fail(trial, (struct check_result){.max_abs_error = NAN, .error_over_bound = NAN}, format,
+         arguments);
+    va_end(arguments);
+    return false;
+}
+
+bool check_give_up(struct trial *trial, const char *format, ...)
+{
+    const struct check_result result = {
+        .unfinished = true, .max_abs_error = NAN, .error_over_bound = NAN};
+    va_list arguments;
+    va_start(arguments, format);
+    fail(trial, result, format, arguments);
     va_end(arguments);
     return false;
 }
@@ -65,7 +76,9 @@ static bool fail_element(struct trial *trial, const struct check_mismatch *wrong
     const double error = fabs(wrong->got - wrong->expected);
     va_list arguments;
     va_start(arguments, format);
-    fail(trial, error, error / wrong->bound, format, arguments);
+    fail(trial,
+         (struct check_result){.max_abs_error = error, .error_over_bound = error / wrong->bound},
+         format, arguments);
     va_end(arguments);
     return false;
 }

@@ -38,7 +38,7 @@ static bool look_at_rows(struct trial *trials, size_t count, look *look_at)
     for (size_t k = 0; k < count; k++)
         memory = check_bounds_open(&bounds[k], &trials[k].problem) && memory;
     if (!memory)
-        right = check_fail(&trials[0], "no memory for bounds");
+        right = check_give_up(&trials[0], "no memory for bounds");
     for (size_t n = 0; right && rows && n < row_count; n++) {
         const struct tensors_place at =
             tensors_place(&trials[0].problem, &trials[0].set.tensors, rows[n]);
@@ -74,7 +74,7 @@ static bool in_hull(struct trial *trial, struct check_bounds *bounds, struct ten
     const struct attn_problem *p = &trial->problem;
     const struct sight sight = sight_of(p, &trial->set.tensors, at);
     struct single seen;
-    bool right = single_open(&seen, p) || check_fail(trial, "no memory for a row");
+    bool right = single_open(&seen, p) || check_give_up(trial, "no memory for a row");
     const bool any = right && single_take(&seen, &sight);
     for (size_t d = 0; right && any && d < p->v_dim; d++) {
         const double o = tensors_get(&trial->set.tensors.o, at.b, at.h, at.row, d);

@@ -284,7 +284,7 @@ bool check_precision(struct trial *trial, double *ratio)
     const bool memory = rows && square_rows(trial, rows, count, sums);
     free(rows);
     if (!memory)
-        return check_fail(trial, "no memory for the yardstick");
+        return check_give_up(trial, "no memory for the yardstick");
     *ratio = ratio_of(&sums[SQUARES_O]);
     for (int n = 0; n < SQUARES; n++)
         if (!(ratio_of(&sums[n]) <= limit))

@@ -87,7 +87,7 @@ static bool sums_to_zero(struct term *terms, size_t count)
         right = right && check_trial_run(&terms[k].trial);
     }
     if (right && !memory)
-        right = check_fail(&terms[0].trial, "no memory for bounds");
+        right = check_give_up(&terms[0].trial, "no memory for bounds");
     for (size_t n = 0; right && rows && n < row_count; n++)
         right = row_sums_to_zero(terms, count, bounds, rows[n]);
     for (size_t k = 0; k < count; k++)

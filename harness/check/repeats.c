@@ -43,7 +43,7 @@ static bool open_normal(struct trial *trial, struct checker *checker, const char
         return false;
     if (tensors_fill(&trial->set, &c, 0, message, sizeof message))
         return true;
-    check_fail(trial, "%s", message);
+    check_give_up(trial, "%s", message);
     check_trial_close(trial);
     return false;
 }
@@ -85,7 +85,7 @@ static bool check_second_input(struct checker *checker, const struct trial *firs
     bool right = check_trial_judge(&trial, 64);
     const struct problem_case other = normal(checker, &first->problem, 2);
     if (right && !tensors_fill(&trial.set, &other, 0, message, sizeof message))
-        right = check_fail(&trial, "%s", message);
+        right = check_give_up(&trial, "%s", message);
     right = right && check_trial_run(&trial);
     const bool looks = attn_work(&first->problem, &first->set.tensors).pairs > 0;
     if (right && looks && !first_difference(first, &trial, ATTN_OUTPUT_O, &at))

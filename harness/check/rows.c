@@ -204,6 +204,7 @@ bool check_rows(const struct attn_kernel *kernel, const struct attn_problem *pro
         !check_compare(kernel, problem, tensors, picked, count, threads, false, &comparison)) {
         snprintf(result->why, sizeof result->why, "no memory to compare rows");
         free(picked);
+        result->unfinished = true;
         return result->ok = false;
     }
     free(picked);

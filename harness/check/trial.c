@@ -67,7 +67,7 @@ bool check_trial_add(struct trial *trial, int threads)
     say_progress(trial, threads);
     const size_t bytes = attn_workspace_size(kernel, &trial->problem, threads);
     if (!map_workspace(p, bytes))
-        return check_fail(trial, "no memory for a workspace of %zu bytes", bytes);
+        return check_give_up(trial, "no memory for a workspace of %zu bytes", bytes);
     check_watch_begin(trial, threads);
     if (attn_plan_init(&p->plan, kernel, &trial->problem, threads, p->workspace, bytes, &why))
         return check_watch_end(trial, threads, "the kernel's prepare");
@@ -91,7 +91,7 @@ bool check_trial_open(struct trial *trial, struct checker *checker, const char *
     if (*unsupported)
         return false;
     if (!tensors_alloc_case(&trial->set, c, &layout, message, sizeof message))
-        return check_fail(trial, "%s", message);
+        return check_give_up(trial, "%s", message);
     const bool one = threads != CHECK_EVERY_COUNT;
     bool right = true;
     for (size_t k = 0; right && k < (one ? 1 : checker->count); k++)
@@ -168,7 +168,7 @@ static bool must_equal(struct trial *trial, const struct check_kept *first, size
     for (int n = 0; n < 2; n++)
         if (!check_compare(checker->kernel, &trial->problem, n ? &earlier : &trial->set.tensors,
                            rows, count, checker->threads, false, &of[n]))
-            return check_fail(trial, "no memory to compare rows");
+            return check_give_up(trial, "no memory to compare rows");
     if (of[0].wrong_rows)
         fail_plan(trial, last, &of[0]);
     else
@@ -201,7 +201,7 @@ bool check_trial_run(struct trial *trial)
         } else if (!first.block && i + 1 < n) {
             first_at = trial->at;
             right = (check_keep(&first, &trial->problem, &trial->set) ||
-                     check_fail(trial, "no memory to keep results")) &&
+                     check_give_up(trial, "no memory to keep results")) &&
                     right;
         }
     }
@@ -218,7 +218,7 @@ bool check_trial_judge_rows(struct trial *trial, const size_t *rows, size_t coun
     struct check_result *result = checker->result;
     if (!check_compare(checker->kernel, &trial->problem, &trial->set.tensors, rows, count,
                        checker->threads, stored, comparison))
-        return check_fail(trial, "no memory to compare rows");
+        return check_give_up(trial, "no memory to compare rows");
     result->rows += comparison->rows;
     if (comparison->over_bound > result->hardest_over_bound) {
         result->hardest_over_bound = comparison->over_bound;
@@ -240,7 +240,7 @@ bool check_trial_look(struct trial *trial, size_t most)
         check_pick_rows(&trial->problem, &trial->set.tensors, trial->checker->threads, most,
                         trial->checker->trials, &rows);
     const bool right = rows ? check_trial_judge_rows(trial, rows, count, false, &comparison)
-                            : check_fail(trial, "no memory to pick rows");
+                            : check_give_up(trial, "no memory to pick rows");
     free(rows);
     return right;
 }

@@ -111,6 +111,10 @@ void check_earlier_note(const struct trial *trial);
 /* Notes a failure of the blamed counts: "PHASE: ...; problem ...". Always false. */
 bool check_fail(struct trial *trial, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* The same where the check itself cannot go on, mostly for lack of memory: the kernel is not to blame. */
+bool check_give_up(struct trial *trial, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* The failure that a comparison found, in words, with what the kernel seems to do. */
 bool check_fail_mismatch(struct trial *trial, const struct check_comparison *comparison);
 

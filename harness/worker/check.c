@@ -63,9 +63,12 @@ static json_t *verdict(const struct worker *worker, const struct check_result *r
     json_decref(caps);
     json_object_set_new(check, "depth", json_string(protocol_depth_name(r->depth)));
     json_object_set_new(check, "threads", together(r));
-    json_object_set_new(check, "failed", result->ok ? json_null() : json_string(result->phase));
-    return json_pack("{s:s, s:o, s:o}", "state",
-                     cell_state_name(result->ok ? CELL_OK : CELL_FAILED), "why",
+    const enum cell_state state = result->ok           ? CELL_OK
+                                  : result->unfinished ? CELL_SKIPPED
+                                                       : CELL_FAILED;
+    json_object_set_new(check, "failed",
+                        state == CELL_FAILED ? json_string(result->phase) : json_null());
+    return json_pack("{s:s, s:o, s:o}", "state", cell_state_name(state), "why",
                      result->ok ? json_null() : json_string(result->why), "check", check);
 }
 

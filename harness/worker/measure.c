@@ -207,7 +207,8 @@ static void sample(struct worker *worker, const struct worker_plan *plan, struct
     } else if (!result.samples) {
         worker_end(worker, CELL_SKIPPED, "no memory for samples");
     } else {
-        worker_end(worker, CELL_FAILED, "in a timed call: %s", checked->why);
+        worker_end(worker, checked->unfinished ? CELL_SKIPPED : CELL_FAILED, "in a timed call: %s",
+                   checked->why);
     }
     bench_free(&result);
 }

@@ -1,5 +1,6 @@
 /*
- * Kernels that crash say what ran; kernels that are wrong on one thread count fail on that one.
+ * Kernels that crash say what ran; kernels that are wrong on one thread count fail on that one; where memory is
+ * missing none does.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,6 +10,7 @@
 #include <cmocka.h>
 
 #include <string.h>
+#include <sys/resource.h>
 
 #include "in_child.h"
 
@@ -92,11 +94,40 @@ static void either_count_is_caught(void **state)
     assert_non_null(strstr(verdict->progress, "checking at threads=1: "));
 }
 
+/* ---- lack of memory ---------------------------------------------------------------------------- */
+
+/* On threads that are there already: the runtime ends a process that cannot start one. */
+static void check_without_memory(const void *order)
+{
+#pragma omp parallel num_threads(THREADS)
+    ;
+    setrlimit(RLIMIT_DATA, &(struct rlimit){1, 1});
+    check_one(order);
+}
+
+static void lack_of_memory_is_no_failure(void **state)
+{
+    (void)state;
+#ifdef __SANITIZE_ADDRESS__
+    skip(); /* it ends the process */
+#endif
+    const struct order order = {&wrong_drops_last_key, PLAIN, "normal", CHECK_FULL};
+    in_child(check_without_memory, &order);
+    const struct check_result *r = &verdict->result;
+    assert_true(verdict->finished);
+    assert_false(r->ok);
+    if (!r->unfinished || !strstr(r->why, "Cannot allocate memory"))
+        fail_msg("%s", r->why);
+    in_child(check_one, &order);
+    assert_false(verdict->result.unfinished);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(crashes_say_what_ran),
         cmocka_unit_test(either_count_is_caught),
+        cmocka_unit_test(lack_of_memory_is_no_failure),
     };
     return cmocka_run_group_tests(tests, share_verdict, NULL);
 }
