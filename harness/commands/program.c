@@ -26,6 +26,7 @@
 #include "session/session.h"
 #include "system/environment.h"
 #include "system/process.h"
+#include "system/start.h"
 #include "worker/worker.h"
 
 static int (*const commands[COMMAND_COUNT])(const struct options *options, int argc,
@@ -92,6 +93,10 @@ int program_main(int argc, char **argv)
     struct options options;
     char message[512];
     process_standard_files();
+    if (!start_begun(message, sizeof message)) {
+        progress_say("%s", message);
+        return EXIT_ENVIRONMENT;
+    }
     const struct attn_kernel *const *unlisted;
     size_t count = tiles_kernels(&unlisted);
     catalogue_add_unlisted(unlisted, count);

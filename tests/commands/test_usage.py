@@ -1,13 +1,17 @@
 """What a person gets who types something wrong: one line, the right exit code, no results."""
 
+import functools
 import json
 import os
 import re
+import resource
 import shlex
 import subprocess
 import unittest
 
-from command import BASELINE, BRIEF, TINY, CommandTest, cells, lines, run
+from command import BASELINE, BRIEF, TINY, CommandTest, cells, lines, run, unless_emulated
+
+SANITIZED = os.environ["ATTNBENCH_SANITIZED"] == "ON"
 
 # A machine of four CPUs, as hwloc writes one.
 FOUR_CPUS = (
@@ -161,6 +165,26 @@ class Usage(CommandTest):
             machine = lines(self.output)[0]["machine"]
             self.assertEqual(machine["threads"], 1)  # command.py leaves it one CPU
             self.assertEqual(re.findall(r"ignored: (.*); attnbench", done.stderr), ignored)
+
+    @unless_emulated("has a stack and memory of its own")
+    def test_small_limits_end_with_a_message(self) -> None:
+        """Libraries that never come to an end included; what allows more is raised."""
+        kib = 1024
+        words = ["check", "--problem", TINY, "--kernel", "naive", "--threads", "1"]
+        for name, limits, code, message in (
+            ("STACK", (64 * kib, 64 * kib), 3, "the stack may have 64 KiB, 1024 are needed"),
+            ("STACK", (64 * kib, 4096 * kib), 0, ""),
+            ("AS", (150_000 * kib, 150_000 * kib), 3, "for lack of memory it seems"),
+        ):
+            if SANITIZED and name == "AS":
+                continue
+            limit = functools.partial(
+                resource.setrlimit, getattr(resource, f"RLIMIT_{name}"), limits
+            )
+            done = run(*words, preexec_fn=limit, timeout=60)
+            self.assertIn(done.returncode, {code, 0} if name == "AS" else {code}, done)
+            if done.returncode:  # without OpenBLAS that much memory may do
+                self.assertIn(message, " ".join(done.stderr.split()))
 
     def test_more_threads_than_places_cost_their_own_cell(self) -> None:
         self.output = str(self.directory / "places.jsonl")
