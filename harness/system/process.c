@@ -266,8 +266,8 @@ struct process_outcome process_run(const struct process_spec *spec)
     orphans_adopt();
     sigprocmask(SIG_BLOCK, &set, &before);
     pid_t pid = -1;
-    if (environment && pipe2(request, O_CLOEXEC) == 0 && pipe2(answer, O_CLOEXEC) == 0 &&
-        (!spec->capture || pipe2(printed, O_CLOEXEC) == 0))
+    if (process_share_error() && environment && pipe2(request, O_CLOEXEC) == 0 &&
+        pipe2(answer, O_CLOEXEC) == 0 && (!spec->capture || pipe2(printed, O_CLOEXEC) == 0))
         pid = _Fork();
     const struct process_ends ends = {request[0], answer[1], printed[1]};
     if (pid == 0)
@@ -282,6 +282,10 @@ struct process_outcome process_run(const struct process_spec *spec)
         }
         outcome = converse(spec, pid, request[1], answer[0], printed[0]);
         close(answer[0]);
+        if (outcome.end == PROCESS_EXITED && process_child_error()) {
+            outcome.end = PROCESS_NOT_STARTED;
+            outcome.status = process_child_error();
+        }
     } else {
         close_pair(request);
         close_pair(answer);

@@ -4,16 +4,16 @@
 #define _GNU_SOURCE
 #include "process_private.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#define PARKED_FD 100 /* inherited files wait here while 0 to 12 are rearranged */
 
 /* ---- environment ----------------------------------------------------------------------------- */
 
@@ -52,6 +52,27 @@ char **process_environment(const char *const *changes)
     return result;
 }
 
+/* ---- what kept a child from it --------------------------------------------------------------- */
+
+static int *child_error;
+
+bool process_share_error(void)
+{
+    void *const page = child_error ? child_error
+                                   : mmap(NULL, sizeof *child_error, PROT_READ | PROT_WRITE,
+                                          MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED)
+        return false;
+    child_error = page;
+    *child_error = 0;
+    return true;
+}
+
+int process_child_error(void)
+{
+    return *child_error;
+}
+
 /* ---- after fork: only calls that are safe there ---------------------------------------------- */
 
 /* Closes descriptors from `first` on. */
@@ -64,6 +85,22 @@ static void close_from(unsigned first)
         close((int)fd);
 }
 
+/* Closes descriptors from `first` on that are not in the list. */
+static void close_others(int first, const int *kept, size_t count)
+{
+    int last = first - 1;
+    for (size_t i = 0; i < count; i++)
+        last = kept[i] > last ? kept[i] : last;
+    close_from((unsigned)last + 1);
+    for (int fd = first; fd < last; fd++) {
+        size_t i = 0;
+        while (i < count && kept[i] != fd)
+            i++;
+        if (i == count)
+            close(fd);
+    }
+}
+
 /* Moves what the child inherits to its places, and leaves nothing else open: what somebody left
  * open in the parent, a kernel could write to. */
 static bool arrange_files(const struct process_spec *spec, const struct process_ends *ends)
@@ -73,11 +110,15 @@ static bool arrange_files(const struct process_spec *spec, const struct process_
     const size_t count = spec->file_count + 2;
     for (size_t i = 0; i < spec->file_count; i++)
         from[i + 2] = spec->files[i];
+    const int behind = PROCESS_REQUEST_FD + (int)count; /* where they wait for their places */
     if (dup2(printed, STDOUT_FILENO) < 0 || dup2(STDOUT_FILENO, STDERR_FILENO) < 0)
         return false;
+    close_others(STDERR_FILENO + 1, from, count); /* there may be room for few */
     for (size_t i = 0; i < count; i++)
-        if (from[i] >= 0 && (from[i] = fcntl(from[i], F_DUPFD_CLOEXEC, PARKED_FD)) < 0)
+        if (from[i] >= 0 && (from[i] = fcntl(from[i], F_DUPFD_CLOEXEC, behind)) < 0) {
+            errno = EMFILE; /* EINVAL where none is allowed behind */
             return false;
+        }
     for (size_t i = 0; i < count; i++) {
         const int to = PROCESS_REQUEST_FD + (int)i;
         if (from[i] < 0)
@@ -85,7 +126,7 @@ static bool arrange_files(const struct process_spec *spec, const struct process_
         else if (dup2(from[i], to) < 0)
             return false;
     }
-    close_from(PROCESS_REQUEST_FD + (unsigned)count);
+    close_from((unsigned)behind);
     const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
     return nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0;
 }
@@ -133,5 +174,6 @@ _Noreturn void process_become(const struct process_spec *spec, char **environmen
         sigprocmask(SIG_UNBLOCK, unblock, NULL);
         execve("/proc/self/exe", spec->argv, environment);
     }
+    *child_error = errno;
     _exit(127);
 }

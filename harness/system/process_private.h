@@ -20,7 +20,12 @@ struct process_ends {
 #define PROCESS_INTERRUPTS 3
 extern const int process_interrupts[PROCESS_INTERRUPTS];
 
-/* In the child, after fork: becomes this program again, or ends with 127.  `unblock` are the
+/* Memory in which a child says what kept it from becoming this program, shared before fork: false sets errno.
+ * And its errno; 0: nothing did. */
+bool process_share_error(void);
+int process_child_error(void);
+
+/* In the child, after fork: becomes this program again, or says why not.  `unblock` are the
  * signals that the parent has blocked for itself. */
 _Noreturn void process_become(const struct process_spec *spec, char **environment, pid_t parent,
                               const struct process_ends *ends, const sigset_t *unblock);

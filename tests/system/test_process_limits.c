@@ -206,6 +206,29 @@ static void only_lent_files_are_open(void **state)
     close(file);
 }
 
+/* Three files and two pipes have their places, and wait behind them. */
+static void few_descriptors_do_or_are_named(void **state)
+{
+    (void)state;
+    const int file = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    const int files[] = {file, file, file};
+    const struct process_spec spec = {.files = files, .file_count = 3};
+    struct rlimit before;
+    getrlimit(RLIMIT_NOFILE, &before);
+    for (rlim_t most = 13; most > 11; most--) {
+        setrlimit(RLIMIT_NOFILE, &(struct rlimit){most, before.rlim_max});
+        struct process_outcome outcome = run("files", spec);
+        setrlimit(RLIMIT_NOFILE, &before);
+        assert_int_equal(outcome.end, most == 13 ? PROCESS_ANSWERED : PROCESS_NOT_STARTED);
+        if (most == 13)
+            assert_string_equal(outcome.answer, " 0 1 2 3 4 5 6 7");
+        else
+            assert_int_equal(outcome.status, EMFILE);
+        release(&outcome);
+    }
+    close(file);
+}
+
 static void frozen_files_cannot_be_written(void **state)
 {
     (void)state;
@@ -242,6 +265,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(memory_and_core_dumps_are_limited),
         cmocka_unit_test(the_limit_is_below_what_is_available),
         cmocka_unit_test(only_lent_files_are_open),
+        cmocka_unit_test(few_descriptors_do_or_are_named),
         cmocka_unit_test(frozen_files_cannot_be_written),
         cmocka_unit_test(room_is_limited),
     };
