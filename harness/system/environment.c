@@ -12,6 +12,11 @@ static const char *const names[] = {"OMP_PROC_BIND",         "OMP_PLACES",   "GO
 static const char *const harmless[] = {"HWLOC_HIDE_ERRORS"};
 static char ignored[512];
 
+/* Sizes of threads' stacks, in bytes and in KiB where no unit is given.  Thread-local data comes out of a stack:
+ * below 100 KiB no thread can be started (OpenBLAS takes 60 of them), and kernels need some for themselves. */
+static const char *const stacks[] = {"KMP_STACKSIZE", "OMP_STACKSIZE", "GOMP_STACKSIZE"};
+#define STACK_LEAST ((size_t)512 << 10)
+
 /* Nothing here calls a library, which may not be ready yet, nor is watched by a sanitizer, which is not. */
 #define EARLY __attribute__((no_sanitize("address", "undefined", "thread")))
 
@@ -34,18 +39,54 @@ EARLY static bool is_one_of(const char *variable, const char *const *list, size_
     return false;
 }
 
-EARLY static void note(const char *variable)
+/* Appends a text up to its end or a character. */
+EARLY static void append(const char *text, char end)
 {
     size_t at = 0;
     while (ignored[at])
         at++;
-    for (const char *c = at ? ", " : ""; *c && at + 1 < sizeof ignored; c++)
-        ignored[at++] = *c;
-    for (const char *c = variable; *c && *c != '=' && at + 1 < sizeof ignored; c++)
-        ignored[at++] = *c;
+    for (; *text && *text != end && at + 1 < sizeof ignored; text++)
+        ignored[at++] = *text;
+}
+
+EARLY static void note(const char *variable, const char *why)
+{
+    append(*ignored ? ", " : "", 0);
+    append(variable, '=');
+    append(why, 0);
 }
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
+
+/* "64k", " 2 M": whether a number of bytes is below the least; a text that is no such number is not. */
+EARLY static bool is_small(const char *text, unsigned shift)
+{
+    static const char units[] = "bBkKmMgG";
+    size_t n = 0;
+    while (*text == ' ')
+        text++;
+    const char *digits = text;
+    for (; *text >= '0' && *text <= '9' && n < STACK_LEAST; text++)
+        n = 10 * n + (size_t)(*text - '0');
+    if (text == digits || n >= STACK_LEAST)
+        return false;
+    while (*text == ' ')
+        text++;
+    for (unsigned u = 0; *text && u < sizeof units - 1; u++)
+        if (*text == units[u])
+            shift = 10 * (u / 2);
+    return n << shift < STACK_LEAST;
+}
+
+EARLY static bool is_small_stack(const char *variable)
+{
+    for (unsigned n = 0; n < COUNT(stacks); n++) {
+        const char *rest = after(variable, stacks[n]);
+        if (rest && *rest == '=')
+            return is_small(rest + 1, n ? 10 : 0);
+    }
+    return false;
+}
 
 EARLY static void take_out(int argc, char **argv, char **variables)
 {
@@ -56,7 +97,9 @@ EARLY static void take_out(int argc, char **argv, char **variables)
     for (; *variables; variables++)
         if (is_one_of(*variables, names, COUNT(names)) &&
             !is_one_of(*variables, harmless, COUNT(harmless)))
-            note(*variables);
+            note(*variables, "");
+        else if (is_small_stack(*variables))
+            note(*variables, " (below 512 KiB)");
         else
             *kept++ = *variables;
     *kept = NULL;

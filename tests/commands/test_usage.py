@@ -149,6 +149,19 @@ class Usage(CommandTest):
         self.assertEqual(done.returncode, 0, done)
         self.assertEqual(done.stderr.count("ignored: "), 1)
 
+    def test_stacks_too_small_for_a_thread_are_ignored(self) -> None:
+        words = ["check", "--problem", TINY, "--kernel", "flash", "--threads", "2"]
+        for name, text, ignored in (
+            ("OMP_STACKSIZE", "64k", True),
+            ("OMP_STACKSIZE", "90", True),
+            ("GOMP_STACKSIZE", " 65536 B", True),
+            ("OMP_STACKSIZE", "2M", False),
+        ):
+            done = run(*words, env={**os.environ, name: text})
+            self.assertEqual(done.returncode, 0, done)
+            said = f"ignored: {name} (below 512 KiB); " in done.stderr
+            self.assertEqual(said, ignored, (text, done.stderr))
+
     def test_variables_of_hwloc_make_up_no_machine(self) -> None:
         """One of CPUs that this process may not use, or that are not there."""
         words = ["check", "--problem", TINY, "--kernel", "naive", "--threads", "1"]
