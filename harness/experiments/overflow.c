@@ -6,16 +6,13 @@
  * not finite or is off by more than a hundredth, more than any storage type rounds.
  */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "element.h"
 #include "experiment.h"
 #include "experiments/shared/grid.h"
 #include "experiments/shared/kernel_call.h"
 #include "experiments/shared/kernel_weights.h"
 #include "list.h"
-#include "base/number.h"
 #include "results/report_experiment.h"
 
 #define KEYS 3
@@ -37,27 +34,22 @@ static const struct parameter parameters[] = {
 static json_t *plan(const json_t *asked, char *message, size_t message_size)
 {
     static const char *const plain[] = {PLAIN, SAFE, NULL};
-    const char *const *const lists[] = {plain, kernel_call_names()};
     const json_t *dtype;
     size_t i;
     json_t *steps = json_array();
     (void)message;
     (void)message_size;
-    json_array_foreach (json_object_get(asked, "dtypes"), i, dtype)
-        for (size_t l = 0; l < 2; l++)
-            for (const char *const *by = lists[l]; *by; by++)
-                json_array_append_new(steps, json_pack("{s:O, s:s}", "dtype", dtype, "by", *by));
+    json_array_foreach (json_object_get(asked, "dtypes"), i, dtype) {
+        json_t *base = json_pack("{s:O}", "dtype", dtype);
+        experiment_steps(steps, json_copy(base),
+                         (struct experiment_axis[]){{"by", NULL, plain}, {0}});
+        experiment_steps(steps, base,
+                         (struct experiment_axis[]){{"by", NULL, kernel_call_names()}, {0}});
+    }
     return steps;
 }
 
 /* ---- one softmax ----------------------------------------------------------------------------- */
-
-static float rounded(float x, enum attn_dtype dtype)
-{
-    return dtype == ATTN_BF16  ? attn_bf16_to_f32(attn_f32_to_bf16(x))
-           : dtype == ATTN_F16 ? attn_f16_to_f32(attn_f32_to_f16(x))
-                               : x;
-}
 
 /* The formula as it stands, every step rounded to the type. */
 static void plain_softmax(const float *x, enum attn_dtype dtype, bool safe, double *p)
@@ -66,11 +58,11 @@ static void plain_softmax(const float *x, enum attn_dtype dtype, bool safe, doub
     for (int j = 0; safe && j < KEYS; j++)
         m = j == 0 || x[j] > m ? x[j] : m;
     for (int j = 0; j < KEYS; j++) {
-        e[j] = rounded(expf(rounded(x[j] - m, dtype)), dtype);
-        sum = rounded(sum + e[j], dtype);
+        e[j] = kernel_round(expf(kernel_round(x[j] - m, dtype)), dtype);
+        sum = kernel_round(sum + e[j], dtype);
     }
     for (int j = 0; j < KEYS; j++)
-        p[j] = (double)rounded(e[j] / sum, dtype);
+        p[j] = (double)kernel_round(e[j] / sum, dtype);
 }
 
 /* One softmax under test. */
@@ -93,7 +85,7 @@ static float representable(float x, enum attn_dtype dtype, float *k)
 {
     *k = x > half_range(dtype) ? x / half_range(dtype) : 1;
     *k = exp2f(ceilf(log2f(*k)));
-    return rounded(x / *k, dtype) * *k;
+    return kernel_round(x / *k, dtype) * *k;
 }
 
 static bool weights(struct trial *t, float x, double *p)
@@ -163,57 +155,54 @@ static double first_failure(struct trial *t)
     return (double)representable(hi, t->dtype, &k);
 }
 
-static json_t *compute(const json_t *s, struct experiment_work *work)
+static bool compute(const json_t *s, json_t *rows, struct experiment_work *work)
 {
     struct trial t = {.by = experiment_text(s, "by"), .work = work};
     attn_dtype_parse(experiment_text(s, "dtype"), &t.dtype);
     const double up = first_failure(&t);
     t.down = true;
     const double down = first_failure(&t);
-    if (t.impossible)
-        return json_array();
-    return json_pack("[o]",
-                     experiment_row(json_copy((json_t *)s),
-                                    json_pack("{s:o, s:o, s:f}", "up", number_json(up), "down",
-                                              number_json(down), "most", (double)most(t.dtype))));
+    if (!t.impossible)
+        experiment_add(rows, json_copy((json_t *)s),
+                       experiment_values((struct experiment_value[]){
+                           {"up", up}, {"down", down}, {"most", (double)most(t.dtype)}, {0}}));
+    return true;
 }
 
 /* ---- the report ------------------------------------------------------------------------------ */
 
-static void limit(struct grid *grid, const json_t *values, const char *key)
+static void limit(const json_t *values, const char *key, char text[TABLE_CELL])
 {
     const double x = experiment_number(values, key);
     if (isfinite(x))
-        grid_text(grid, "%.6g", x);
+        snprintf(text, TABLE_CELL, "%.6g", x);
     else
-        grid_text(grid, "none up to %.2g", experiment_number(values, "most"));
+        snprintf(text, TABLE_CELL, "none up to %.2g", experiment_number(values, "most"));
 }
 
 static bool report(const json_t *rows)
 {
-    static const struct table_column columns[] = {{"type", 0, true},
-                                                  {"softmax", 0, true},
-                                                  {"fails from", 0, false},
-                                                  {"fails from minus", 0, false}};
-    struct grid grid = {.table.columns = columns, .table.column_count = 4};
+    static const struct grid_column columns[] = {{"type", "dtype", NULL, 0},
+                                                 {"softmax", "by", NULL, 0},
+                                                 {"fails from", NULL, "%s", 0},
+                                                 {"fails from minus", NULL, "%s", 0},
+                                                 {0}};
+    struct experiment_part part = {.rows = rows};
+    struct grid grid;
     double plain = NAN, kernel = INFINITY;
-    const json_t *row;
-    size_t i;
-    json_array_foreach (rows, i, row) {
-        const json_t *params = json_object_get(row, "params");
-        const json_t *values = json_object_get(row, "values");
-        const char *by = experiment_text(params, "by");
-        grid_row(&grid);
-        grid_text(&grid, "%s", experiment_text(params, "dtype"));
-        grid_text(&grid, "%s", by);
-        limit(&grid, values, "up");
-        limit(&grid, values, "down");
-        const bool f32 = strcmp(experiment_text(params, "dtype"), "f32") == 0;
-        if (f32 && strcmp(by, PLAIN) == 0)
-            plain = experiment_number(values, "up");
-        else if (f32 && strcmp(by, SAFE) != 0)
-            kernel = fmin(kernel,
-                          fmin(experiment_number(values, "up"), experiment_number(values, "down")));
+    grid_open(&grid, columns);
+    while (experiment_part_next(&part)) {
+        const double up = experiment_number(part.values, "up");
+        char texts[2][TABLE_CELL];
+        limit(part.values, "up", texts[0]);
+        limit(part.values, "down", texts[1]);
+        grid_add(&grid, &part, texts[0], texts[1]);
+        if (!experiment_is(part.params, "dtype", "f32"))
+            continue;
+        if (experiment_is(part.params, "by", PLAIN))
+            plain = up;
+        else if (!experiment_is(part.params, "by", SAFE))
+            kernel = fmin(kernel, fmin(up, experiment_number(part.values, "down")));
     }
     grid_print(&grid, "the first logit at which a softmax fails");
     if (isfinite(plain))
@@ -236,6 +225,6 @@ const struct experiment experiment_overflow = {
               "doi:10.1093/imanum/draa038",
     .parameters = parameters,
     .plan = plan,
-    .compute = compute,
+    .compute_rows = compute,
     .report = report,
 };

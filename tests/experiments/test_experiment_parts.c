@@ -9,8 +9,6 @@
 
 #include <cmocka.h>
 
-#include "experiments/error_growth/error_growth.h"
-#include "experiments/exp_degree/exp_degree.h"
 #include "experiments/shared/fit.h"
 #include "experiments/parts.h"
 #include "experiments/shared/speedup.h"
@@ -122,19 +120,21 @@ static void errors_are_those_that_were_made(void **state)
     const struct attn_kernel *kernel = kernel_call_find("naive", &c.problem, &work);
     assert_true(kernel_call_case(&call, kernel, &c, 1, &work));
     kernel_call_run(&call);
-    assert_true(error_growth_judge(&call, 1, &before));
+    assert_true(error_growth_judge(&call, &work, &before));
     assert_true(before.n == 40 && before.over_bound <= 1 && before.largest < 1e-6);
     for (size_t i = 0; i < 5; i++)
         for (size_t d = 0; d < 8; d++) {
             const double o = tensors_get(&call.set.tensors.o, 0, 0, i, d);
             tensors_set(&call.set.tensors.o, 0, 0, i, d, o + (d == 2 && i == 1 ? 0.5 : 0.25));
         }
-    assert_true(error_growth_judge(&call, 3, &after));
+    work.threads = 3;
+    assert_true(error_growth_judge(&call, &work, &after));
     assert_true(fabs(after.largest - 0.5) < 1e-6);
     assert_true(fabs(after.sum - 10.25) < 1e-5);
     assert_true(fabs(after.squares - 39 * 0.0625 - 0.25) < 1e-5);
     assert_true(after.over_bound > 1000);
     kernel_call_close(&call);
+    experiment_free(&work);
 }
 
 /* A degree more is 5 to 40 times as exact, until float32 itself is all that is left. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "element.h"
 #include "problem/catalogue.h"
 
 #define MOST_KERNELS 64
@@ -105,4 +106,11 @@ double kernel_dot(const float *a, const float *b, size_t n)
     for (size_t d = 0; d < n; d++)
         sum += (double)a[d] * (double)b[d];
     return sum;
+}
+
+float kernel_round(float x, enum attn_dtype dtype)
+{
+    return dtype == ATTN_BF16  ? attn_bf16_to_f32(attn_f32_to_bf16(x))
+           : dtype == ATTN_F16 ? attn_f16_to_f32(attn_f32_to_f16(x))
+                               : x;
 }

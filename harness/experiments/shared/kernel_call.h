@@ -38,4 +38,7 @@ void kernel_call_close(struct kernel_call *call);
 /* The dot product of n elements, in float64. */
 double kernel_dot(const float *a, const float *b, size_t n);
 
+/* x rounded to a storage type. */
+float kernel_round(float x, enum attn_dtype dtype);
+
 #endif

@@ -1,12 +1,12 @@
 /*
- * lanes: 2^x by polynomials of each degree, in vectors; compiled once per ISA.
+ * exp_lanes: 2^x by polynomials of each degree, in vectors; compiled once per ISA.
  *
  * As exp2_precise() of kernels/shared/exp2.h: x is rounded to a whole number by adding 1.5 * 2^23,
  * the rest goes through the polynomial, the whole number into the exponent.
  */
 #include <string.h>
 
-#include "exp_degree.h"
+#include "exp_lanes.h"
 
 #if defined __AVX512F__
 #define BYTES 64

@@ -1,0 +1,289 @@
+/*
+ * error_growth: how far each kernel is from float64, over the number of keys.
+ */
+#include <math.h>
+
+#include "base/random.h"
+#include "experiment.h"
+#include "experiments/shared/grid.h"
+#include "list.h"
+#include "parts.h"
+#include "reference.h"
+#include "results/report_experiment.h"
+
+#define STREAM 8000
+
+static const char *const dtypes[] = {"f32", "bf16", "f16", NULL};
+static const char *const inputs[] = {"normal", "sink", NULL};
+
+static const struct parameter parameters[] = {
+    {"s", "LIST", "16..65536", "16,128,1024,8192", "keys that a query sees", PARAMETER_COUNTS, 1,
+     1 << 20, NULL},
+    {"d", "N", "64", NULL, "dimension", PARAMETER_COUNT, 1, 1024, NULL},
+    {"rows", "N", "64", "16", "queries", PARAMETER_COUNT, 1, 65536, NULL},
+    {"inputs", "LIST", "normal,sink", NULL,
+     "N(0, 1); the same with one key that outweighs all others", PARAMETER_WORDS, 0, 0, inputs},
+    {"dtypes", "LIST", "f32,bf16,f16", NULL, "types of operands and results", PARAMETER_WORDS, 0, 0,
+     dtypes},
+    {0},
+};
+
+static json_t *plan(const json_t *asked, char *message, size_t message_size)
+{
+    json_t *steps = json_array();
+    (void)message;
+    (void)message_size;
+    experiment_steps(steps, experiment_pick(json_object(), asked, "s", "d", "rows", "seed", NULL),
+                     (struct experiment_axis[]){{"input", json_object_get(asked, "inputs"), NULL},
+                                                {"dtype", json_object_get(asked, "dtypes"), NULL},
+                                                {"kernel", NULL, kernel_call_names()},
+                                                {0}});
+    return steps;
+}
+
+/* ---- errors ---------------------------------------------------------------------------------- */
+
+struct judging {
+    const struct kernel_call *call;
+    struct error_growth *rows;
+};
+
+/* Errors of one row, element by element; scratch has an output, its bound and the reference's workspace. */
+static void judge_row(void *context, size_t i, void *scratch)
+{
+    const struct judging *judging = context;
+    const struct kernel_call *call = judging->call;
+    const struct attn_problem *p = &call->plan.problem;
+    struct error_growth *errors = &judging->rows[i];
+    double *o = scratch, *workspace = o + 2 * p->v_dim;
+    struct attn_reference_row row = {.size = sizeof row, .o = o, .bound = o + p->v_dim};
+    attn_reference(p, &call->set.tensors, 0, 0, i, attn_compute(call->plan.kernel, p),
+                   call->plan.kernel->caps.bound_factor, workspace, &row);
+    for (size_t d = 0; d < p->v_dim; d++) {
+        const double e = tensors_get(&call->set.tensors.o, 0, 0, i, d) - row.o[d];
+        errors->n++;
+        errors->sum += e;
+        errors->squares += e * e;
+        errors->output2 += row.o[d] * row.o[d];
+        errors->bound2 += row.bound[d] * row.bound[d];
+        errors->largest = fabs(e) <= errors->largest ? errors->largest : fabs(e);
+        const double share = fabs(e) / row.bound[d];
+        errors->over_bound = share <= errors->over_bound ? errors->over_bound : share;
+    }
+}
+
+bool error_growth_judge(const struct kernel_call *call, struct experiment_work *work,
+                        struct error_growth *errors)
+{
+    const struct attn_problem *p = &call->plan.problem;
+    struct error_growth *rows = experiment_alloc(work, p->q_len, sizeof *rows);
+    const size_t scratch = 2 * p->v_dim * sizeof(double) + attn_reference_workspace(p);
+    *errors = (struct error_growth){0};
+    if (!rows || !experiment_blocks(p->q_len, work->threads, scratch, judge_row,
+                                    &(struct judging){call, rows}))
+        return false;
+    for (size_t i = 0; i < p->q_len; i++) {
+        errors->n += rows[i].n;
+        errors->sum += rows[i].sum;
+        errors->squares += rows[i].squares;
+        errors->output2 += rows[i].output2;
+        errors->bound2 += rows[i].bound2;
+        errors->largest = fmax(errors->largest, rows[i].largest);
+        errors->over_bound = fmax(errors->over_bound, rows[i].over_bound);
+    }
+    return true;
+}
+
+static json_t *values_of(const struct error_growth *e)
+{
+    const double mean = e->sum / e->n;
+    return experiment_values((struct experiment_value[]){
+        {"max", e->largest},
+        {"rms", sqrt(e->squares / e->n)},
+        {"mean", mean},
+        {"mean_se", sqrt((e->squares / e->n - mean * mean) / e->n)},
+        {"output_rms", sqrt(e->output2 / e->n)},
+        {"bound_rms", sqrt(e->bound2 / e->n)},
+        {"error_over_bound", e->over_bound},
+        {0},
+    });
+}
+
+static bool one_length(const json_t *s, size_t keys, json_t *rows, struct experiment_work *work)
+{
+    const bool sink = experiment_is(s, "input", "sink");
+    struct problem_case c = {.name = "growth", .input = {.kind = sink ? INPUT_SINK : INPUT_NORMAL}};
+    struct error_growth errors;
+    struct kernel_call call;
+    attn_problem_init(&c.problem);
+    attn_dtype_parse(experiment_text(s, "dtype"), &c.problem.dtype);
+    c.problem.kv_dtype = c.problem.dtype;
+    c.problem.q_len = experiment_count(s, "rows");
+    c.problem.kv_len = keys;
+    c.problem.qk_dim = c.problem.v_dim = experiment_count(s, "d");
+    c.input.seed = random_key(experiment_count(s, "seed"), STREAM + keys);
+    const struct attn_kernel *kernel =
+        kernel_call_find(experiment_text(s, "kernel"), &c.problem, work);
+    if (!kernel) /* does not take the type: a result, and the table has a gap */
+        return true;
+    if (!kernel_call_case(&call, kernel, &c, work->threads, work))
+        return false;
+    kernel_call_run(&call);
+    const bool right = error_growth_judge(&call, work, &errors);
+    if (right) {
+        json_t *params = json_copy((json_t *)s);
+        json_object_set_new(params, "s", json_integer((json_int_t)keys));
+        json_object_set_new(params, "isa", json_string(attn_isa_name(kernel->isa)));
+        experiment_add(rows, params, values_of(&errors));
+    }
+    kernel_call_close(&call);
+    return right;
+}
+
+static bool compute(const json_t *s, json_t *rows, struct experiment_work *work)
+{
+    const json_t *keys;
+    size_t i;
+    bool right = true;
+    json_array_foreach (json_object_get(s, "s"), i, keys)
+        right = right && one_length(s, (size_t)json_integer_value(keys), rows, work);
+    return right;
+}
+
+/* ---- the report ------------------------------------------------------------------------------ */
+
+/* Returns the largest error of all as a share of its bound. */
+static double print_errors(const json_t *rows)
+{
+    static const struct grid_column columns[] = {{"input", "input", NULL, 0},
+                                                 {"type", "dtype", NULL, 0},
+                                                 {"kernel", "kernel", NULL, 0},
+                                                 {"keys", "s", "%.0f", 0},
+                                                 {"max", "max", "%.2e", 0},
+                                                 {"RMS", "rms", "%.2e", 0},
+                                                 {"/ |O|", NULL, "%s", 0},
+                                                 {"mean", "mean", "%+.1e", 1},
+                                                 {"/ s.e.", NULL, "%s", 1},
+                                                 {"bound", "bound_rms", "%.2e", 0},
+                                                 {"err/bnd", "error_over_bound", "%.4f", 0},
+                                                 {0}};
+    struct experiment_part part = {.rows = rows};
+    struct grid grid;
+    double worst = 0;
+    grid_open(&grid, columns);
+    while (experiment_part_next(&part)) {
+        const json_t *v = part.values;
+        const double share = experiment_number(v, "error_over_bound");
+        const double relative = experiment_number(v, "rms") / experiment_number(v, "output_rms");
+        const double bias = experiment_number(v, "mean") / experiment_number(v, "mean_se");
+        char texts[2][TABLE_CELL] = {"", ""};
+        if (isfinite(relative))
+            snprintf(texts[0], sizeof *texts, "%.1e", relative);
+        if (isfinite(bias))
+            snprintf(texts[1], sizeof *texts, "%+.1f", bias);
+        grid_add(&grid, &part, texts[0], texts[1]);
+        grid_style(&grid, share <= 1 ? TABLE_PLAIN : TABLE_BAD);
+        worst = share <= worst ? worst : share;
+    }
+    grid_print(&grid, "errors against float64, over the number of keys");
+    return worst;
+}
+
+/* Least squares slope of log(rms / output) over log(s) for f32 and N(0, 1), all kernels together. */
+static double slope(const json_t *rows)
+{
+    struct experiment_part part = {.rows = rows};
+    double n = 0, x1 = 0, y1 = 0, xx = 0, xy = 0;
+    while (experiment_part_next(&part)) {
+        const double x = log(experiment_number(part.params, "s"));
+        const double y = log(experiment_number(part.values, "rms") /
+                             experiment_number(part.values, "output_rms"));
+        if (!experiment_is(part.params, "dtype", "f32") ||
+            !experiment_is(part.params, "input", "normal") || !isfinite(y))
+            continue;
+        n++;
+        x1 += x;
+        y1 += y;
+        xx += x * x;
+        xy += x * y;
+    }
+    return (n * xy - x1 * y1) / (n * xx - x1 * x1);
+}
+
+/* How errors grow on normal inputs, and whether their mean is a bias. */
+static void report_normal(const json_t *rows)
+{
+    struct experiment_part part = {.rows = rows};
+    size_t biased = 0, count = 0;
+    while (experiment_part_next(&part)) {
+        if (!experiment_is(part.params, "input", "normal"))
+            continue;
+        count++;
+        biased += fabs(experiment_number(part.values, "mean")) >
+                  3 * experiment_number(part.values, "mean_se");
+    }
+    if (count)
+        report_sentence("In f32 the error relative to the output grows as the keys to the power of "
+                        "%.2f, and the mean lies beyond 3 standard errors in %zu of %zu rows.",
+                        slope(rows), biased, count);
+}
+
+/* Which kernels come nearest to their bound behind a sink of the most keys, in f32, and furthest. */
+static void report_sink(const json_t *rows)
+{
+    struct experiment_part part = {.rows = rows};
+    const char *worst_name = "", *best_name = "";
+    double keys = 0, worst = -1, best = INFINITY;
+    while (experiment_part_next(&part)) {
+        const double s = experiment_number(part.params, "s");
+        const double share = experiment_number(part.values, "error_over_bound");
+        if (!experiment_is(part.params, "input", "sink") ||
+            !experiment_is(part.params, "dtype", "f32") || s < keys)
+            continue;
+        if (s > keys) {
+            worst = -1;
+            best = INFINITY;
+        }
+        keys = s;
+        worst_name = share > worst ? experiment_text(part.params, "kernel") : worst_name;
+        worst = fmax(worst, share);
+        best_name = share < best ? experiment_text(part.params, "kernel") : best_name;
+        best = fmin(best, share);
+    }
+    if (worst >= 0)
+        report_sentence(
+            "Behind a sink among %.0f keys in f32 %s comes to %.3g of its bound, %s, which "
+            "sums in lanes and blocks, to %.3g.",
+            keys, worst_name, worst, best_name, best);
+}
+
+static bool report(const json_t *rows)
+{
+    const double worst = print_errors(rows);
+    report_normal(rows);
+    report_sink(rows);
+    report_sentence("The largest error of all is %.3f of its bound.", worst);
+    return worst <= 1;
+}
+
+const struct experiment experiment_error_growth = {
+    .name = "error-growth",
+    .question = "How does the rounding error of each kernel grow with the number of keys?",
+    .method =
+        "N(0, 1) queries, keys and values in each storage type, and a sink: a first key that "
+        "scores\n"
+        "15 above the rest.  Every element of every kernel's output against the float64 attention "
+        "of\n"
+        "the same stored operands: largest, root mean square and signed mean error, beside the\n"
+        "derived bound that every check uses.  A mean beyond twice its standard error would be a\n"
+        "bias.  Behind a sink the bound grows as the keys, not as their root: each addition may "
+        "round\n"
+        "by half a unit of the whole sum, and like terms round alike.",
+    .source =
+        "Higham 2002, Accuracy and Stability of Numerical Algorithms, chapter 4; Golden et al.\n"
+        "2024, arXiv:2405.02803; kernels/reference.c (the bound)",
+    .parameters = parameters,
+    .plan = plan,
+    .compute_rows = compute,
+    .report = report,
+};

@@ -1,0 +1,287 @@
+/*
+ * invariance: under which changes that should not matter a kernel gives the same bits.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "base/random.h"
+#include "experiment.h"
+#include "experiments/shared/grid.h"
+#include "experiments/shared/kernel_call.h"
+#include "list.h"
+#include "problem/catalogue.h"
+#include "results/report_experiment.h"
+
+#define STREAM 9000
+#define REPEATS 3
+#define MOST_THREADS 4
+
+/* Sequences of several heads: a prefill with a causal mask, and a decode of a group of heads. */
+static const struct {
+    const char *name, *text;
+} problems[] = {
+    {"prefill", "b=3,hq=2,hkv=2,sq=150,skv=150,d=32,dv=32,mask=causal"},
+    {"decode", "b=3,hq=4,hkv=1,sq=4,skv=1500,d=32,dv=32,mask=causal"},
+};
+
+static const char *const dtypes[] = {"f32", "bf16", "f16", NULL};
+
+static const struct parameter parameters[] = {
+    {"dtypes", "LIST", "f32,bf16", NULL, "types of operands and results", PARAMETER_WORDS, 0, 0,
+     dtypes},
+    {0},
+};
+
+static json_t *plan(const json_t *asked, char *message, size_t message_size)
+{
+    json_t *steps = json_array();
+    const json_t *dtype;
+    size_t i;
+    (void)message;
+    (void)message_size;
+    json_array_foreach (json_object_get(asked, "dtypes"), i, dtype)
+        for (const char *const *name = kernel_call_names(); *name; name++)
+            for (size_t p = 0; p < sizeof problems / sizeof *problems; p++)
+                json_array_append_new(steps, json_pack("{s:s, s:O, s:s, s:s, s:O}", "kernel", *name,
+                                                       "dtype", dtype, "problem", problems[p].name,
+                                                       "text", problems[p].text, "seed",
+                                                       json_object_get(asked, "seed")));
+    return steps;
+}
+
+/* A change to a call on one thread, and how its results differ. */
+struct change {
+    const struct kernel_call *whole;
+    struct experiment_work *work;
+    size_t elements, differing;
+    double largest;
+    bool tried; /* false where a kernel has nothing to change to */
+};
+
+/* ---- comparing ------------------------------------------------------------------------------- */
+
+/* Where a smaller call's rows are in the whole one. */
+struct place {
+    size_t b, i;
+};
+
+static void copy_operand(const struct attn_tensor *to, const struct attn_tensor *from,
+                         const size_t shape[4], struct place at)
+{
+    for (size_t b = 0; b < shape[0]; b++)
+        for (size_t h = 0; h < shape[1]; h++)
+            for (size_t i = 0; i < shape[2]; i++)
+                memcpy(attn_row(to, b, h, i), attn_row(from, at.b + b, h, at.i + i),
+                       shape[3] * attn_dtype_size(to->dtype));
+}
+
+static void compare(const struct kernel_call *part, const struct kernel_call *whole,
+                    struct place at, struct change *change)
+{
+    const struct attn_problem *p = &part->plan.problem;
+    change->tried = true;
+    for (size_t b = 0; b < p->batch; b++)
+        for (size_t h = 0; h < p->q_heads; h++)
+            for (size_t i = 0; i < p->q_len; i++)
+                for (size_t d = 0; d < p->v_dim; d++) {
+                    const double x = tensors_get(&part->set.tensors.o, b, h, i, d);
+                    const double y = tensors_get(&whole->set.tensors.o, at.b + b, h, at.i + i, d);
+                    change->elements++;
+                    change->differing += !(x == y);
+                    change->largest = fmax(change->largest, fabs(x - y));
+                }
+}
+
+/* Runs a part of the whole problem by some kernel and compares. */
+static bool try_part(struct change *change, const struct attn_kernel *kernel,
+                     const struct attn_problem *p, struct place at, int threads)
+{
+    const struct kernel_call *whole = change->whole;
+    struct kernel_call part;
+    if (!kernel_call_open(&part, kernel, p, threads, change->work))
+        return false;
+    const struct attn_tensors *to = &part.set.tensors, *from = &whole->set.tensors;
+    const struct place keys = {at.b, 0};
+    copy_operand(&to->q, &from->q, (size_t[]){p->batch, p->q_heads, p->q_len, p->qk_dim}, at);
+    copy_operand(&to->k, &from->k, (size_t[]){p->batch, p->kv_heads, p->kv_len, p->qk_dim}, keys);
+    copy_operand(&to->v, &from->v, (size_t[]){p->batch, p->kv_heads, p->kv_len, p->v_dim}, keys);
+    kernel_call_run(&part);
+    compare(&part, whole, at, change);
+    kernel_call_close(&part);
+    return true;
+}
+
+/* ---- the changes: false fills the message ----------------------------------------------------- */
+
+static bool try_threads(struct change *change)
+{
+    const struct attn_plan *whole = &change->whole->plan;
+    bool right = true;
+    for (int threads = 2; right && threads <= MOST_THREADS; threads++)
+        right = try_part(change, whole->kernel, &whole->problem, (struct place){0}, threads);
+    return right;
+}
+
+static bool try_repeats(struct change *change)
+{
+    const struct attn_plan *whole = &change->whole->plan;
+    const int threads = change->work->threads;
+    bool right = true;
+    for (int i = 0; right && i < REPEATS; i++)
+        right = try_part(change, whole->kernel, &whole->problem, (struct place){0}, threads);
+    return right;
+}
+
+/* Each sequence alone. */
+static bool try_batch(struct change *change)
+{
+    const struct attn_plan *whole = &change->whole->plan;
+    struct attn_problem alone = whole->problem;
+    bool right = true;
+    alone.batch = 1;
+    for (size_t b = 0; right && b < whole->problem.batch; b++)
+        right = try_part(change, whole->kernel, &alone, (struct place){b, 0}, 1);
+    return right;
+}
+
+/* The last queries alone, as a prefill in chunks has them: as many as a tile, and fewer. */
+static bool try_split(struct change *change)
+{
+    static const size_t chunks[] = {1, 3, 64};
+    const struct attn_plan *whole = &change->whole->plan;
+    struct attn_problem chunk = whole->problem;
+    bool right = true;
+    for (size_t c = 0; right && c < sizeof chunks / sizeof *chunks; c++) {
+        chunk.q_len = chunks[c];
+        if (chunks[c] < whole->problem.q_len)
+            right = try_part(change, whole->kernel, &chunk,
+                             (struct place){0, whole->problem.q_len - chunks[c]}, 1);
+    }
+    return right;
+}
+
+static bool try_isa(struct change *change)
+{
+    const struct attn_plan *whole = &change->whole->plan;
+    const struct attn_kernel *other;
+    const char *why;
+    bool right = true;
+    for (size_t i = 0; right && (other = catalogue_at(i)); i++)
+        if (other != whole->kernel && strcmp(other->name, whole->kernel->name) == 0 &&
+            attn_isa_available(other->isa) && attn_supports(other, &whole->problem, &why))
+            right = try_part(change, other, &whole->problem, (struct place){0}, 1);
+    return right;
+}
+
+static const struct {
+    const char *name;
+    bool (*run)(struct change *change);
+} changes[] = {
+    {"threads", try_threads}, {"repeats", try_repeats}, {"batch position", try_batch},
+    {"chunks", try_split},    {"ISA", try_isa},
+};
+#define CHANGES (sizeof changes / sizeof *changes)
+
+/* ---- the experiment -------------------------------------------------------------------------- */
+
+static bool compute(const json_t *s, json_t *rows, struct experiment_work *work)
+{
+    struct problem_case c = {.name = "invariance", .input = {.kind = INPUT_NORMAL}};
+    struct kernel_call whole;
+    struct parse_error error;
+    c.input.seed = random_key(experiment_count(s, "seed"), STREAM) & INT64_MAX;
+    if (!parse_problem(experiment_text(s, "text"), &c.problem, &error))
+        return experiment_fail(work, "%s", error.message);
+    attn_dtype_parse(experiment_text(s, "dtype"), &c.problem.dtype);
+    c.problem.kv_dtype = c.problem.dtype;
+    const struct attn_kernel *kernel =
+        kernel_call_find(experiment_text(s, "kernel"), &c.problem, work);
+    if (!kernel) /* one that does not take the type has no row */
+        return true;
+    if (!kernel_call_case(&whole, kernel, &c, 1, work))
+        return false;
+    kernel_call_run(&whole);
+    bool right = true;
+    for (size_t i = 0; right && i < CHANGES; i++) {
+        struct change change = {.whole = &whole, .work = work};
+        right = changes[i].run(&change);
+        if (!right || !change.tried)
+            continue;
+        json_t *params = json_copy((json_t *)s);
+        json_object_set_new(params, "isa", json_string(attn_isa_name(kernel->isa)));
+        json_object_set_new(params, "change", json_string(changes[i].name));
+        experiment_add(rows, params,
+                       json_pack("{s:b, s:f, s:o}", "equal", change.differing == 0, "differing",
+                                 (double)change.differing / (double)change.elements, "largest",
+                                 number_json(change.largest)));
+    }
+    kernel_call_close(&whole);
+    return right;
+}
+
+/* ---- the report ------------------------------------------------------------------------------ */
+
+/* One line for the kernel, type and problem of `like`; returns how many changes keep all bits. */
+static size_t print_cell(struct grid *grid, const struct experiment_part *like)
+{
+    char texts[CHANGES][TABLE_CELL] = {{0}};
+    struct experiment_part part = {.rows = like->rows};
+    size_t equal = 0;
+    while (experiment_part_next(&part)) {
+        size_t c = 0;
+        if (!experiment_same(part.params, like->params, "kernel", "dtype", "problem", NULL))
+            continue;
+        while (!experiment_is(part.params, "change", changes[c].name))
+            c++;
+        const bool same = json_is_true(json_object_get(part.values, "equal"));
+        snprintf(texts[c], TABLE_CELL, "%.1e", experiment_number(part.values, "largest"));
+        if (same)
+            strcpy(texts[c], "same bits");
+        equal += same;
+    }
+    grid_add(grid, like, texts[0], texts[1], texts[2], texts[3], texts[4]);
+    return equal;
+}
+
+static bool report(const json_t *rows)
+{
+    static const struct grid_column columns[] = {{"type", "dtype", NULL, 0},
+                                                 {"kernel", "kernel", NULL, 0},
+                                                 {"problem", "problem", NULL, 0},
+                                                 {"threads", NULL, NULL, 0},
+                                                 {"repeats", NULL, NULL, 0},
+                                                 {"batch position", NULL, NULL, 0},
+                                                 {"chunks", NULL, NULL, 0},
+                                                 {"ISA", NULL, NULL, 0},
+                                                 {0}};
+    struct experiment_part part = {.rows = rows};
+    const json_t *before = NULL;
+    struct grid grid;
+    size_t equal = 0;
+    grid_open(&grid, columns);
+    while (experiment_part_next(&part)) {
+        if (!before || !experiment_same(part.params, before, "kernel", "dtype", "problem", NULL))
+            equal += print_cell(&grid, &part);
+        before = part.params;
+    }
+    grid_print(&grid, "same bits, or the largest difference");
+    report_sentence("%zu of %zu changes that should not matter keep every bit.", equal,
+                    json_array_size(rows));
+    return true;
+}
+
+const struct experiment experiment_invariance = {
+    .name = "invariance",
+    .question = "Which changes that should not matter change the bits of the output?",
+    .method =
+        "One problem on one thread, compared element by element with the same on 2 to 4 threads,\n"
+        "repeated, with each sequence alone instead of in a batch, with the last queries alone (a\n"
+        "prefill in chunks of 1, 3 and 64), and by the kernel's variants for other instruction\n"
+        "sets.  A prefill and a decode.",
+    .source = "He and Thinking Machines Lab 2025, Defeating Nondeterminism in LLM Inference",
+    .parameters = parameters,
+    .plan = plan,
+    .compute_rows = compute,
+    .report = report,
+};

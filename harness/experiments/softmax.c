@@ -1,0 +1,324 @@
+/*
+ * softmax: what a multiplier in front of the logits does.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "base/stats.h"
+#include "experiment.h"
+#include "experiments/shared/grid.h"
+#include "experiments/shared/kernel_call.h"
+#include "experiments/shared/kernel_weights.h"
+#include "experiments/shared/published.h"
+#include "experiments/shared/softmax_facts.h"
+#include "list.h"
+#include "results/report_experiment.h"
+
+#define STREAM_LOGITS 4000
+#define MOST_PUBLISHED 64 /* logits of the published example */
+#define DIGITS 32         /* bytes of a printed number */
+
+static const char *const inputs[] = {"normal", "uniform", NULL};
+
+static const struct parameter parameters[] = {
+    {"multipliers", "LIST", "0.0625..64", NULL, "factors on the logits", PARAMETER_NUMBERS, 1e-6,
+     1e6, NULL},
+    {"keys", "LIST", "64,1024", NULL, "logits of a random row", PARAMETER_COUNTS, 2, 65536, NULL},
+    {"inputs", "LIST", "normal,uniform", NULL,
+     "distributions of random logits, of standard deviation 1", PARAMETER_WORDS, 0, 0, inputs},
+    {"rows", "N", "1000", "100", "random rows that are averaged", PARAMETER_COUNT, 1, 1e6, NULL},
+    {0},
+};
+
+/* How the notebook printed each: a name in the file, the multiplier, its format of numbers. */
+static const struct {
+    const char *key;
+    double multiplier;
+    const char *format;
+} printed[] = {{"softmax", 1, "%.4f"}, {"softmax_of_8x", 8, "%.4e"}};
+#define PRINTED (sizeof printed / sizeof *printed)
+
+static json_t *plan(const json_t *asked, char *message, size_t message_size)
+{
+    static const char *const definition[] = {"definition", NULL};
+    json_t *example = published_load("softmax_peaky", message, message_size);
+    json_t *steps = json_array();
+    if (!example)
+        return NULL;
+    json_t *base = json_pack("{s:s, s:O}", "part", "published", "x", json_object_get(example, "x"));
+    experiment_steps(steps, json_copy(base),
+                     (struct experiment_axis[]){{"by", NULL, definition}, {0}});
+    experiment_steps(steps, json_copy(base),
+                     (struct experiment_axis[]){{"by", NULL, kernel_call_names()}, {0}});
+    json_object_set_new(base, "part", json_string("multiplier"));
+    json_object_set_new(base, "input", json_string("published"));
+    json_array_append_new(steps, experiment_pick(base, asked, "multipliers", NULL));
+    base = experiment_pick(json_pack("{s:s}", "part", "multiplier"), asked, "rows", "seed",
+                           "multipliers", NULL);
+    experiment_steps(steps, base,
+                     (struct experiment_axis[]){{"input", json_object_get(asked, "inputs"), NULL},
+                                                {"keys", json_object_get(asked, "keys"), NULL},
+                                                {0}});
+    json_decref(example);
+    return steps;
+}
+
+/* ---- the published example ------------------------------------------------------------------- */
+
+/* Weights of one query, 1, and keys x, so that its logits are x times the multiplier. */
+static bool weights_of(const char *by, const double *x, size_t n, double multiplier, double *p,
+                       struct experiment_work *work)
+{
+    const float q = 1;
+    float k[MOST_PUBLISHED];
+    double scaled[MOST_PUBLISHED];
+    for (size_t j = 0; j < n; j++) {
+        scaled[j] = multiplier * x[j];
+        k[j] = (float)x[j];
+    }
+    const struct weights_head head = {
+        .q = &q, .k = k, .rows = 1, .keys = n, .dim = 1, .stride = 1, .scale = (float)multiplier};
+    if (strcmp(by, "definition") != 0)
+        return kernel_weights(by, &head, p, work);
+    softmax_facts(scaled, n, p);
+    return true;
+}
+
+static bool compute_published(const json_t *s, json_t *rows, struct experiment_work *work)
+{
+    double x[MOST_PUBLISHED], p[MOST_PUBLISHED];
+    const json_t *logits = json_object_get(s, "x");
+    const size_t n = json_array_size(logits);
+    json_t *example = published_load("softmax_peaky", work->message, sizeof work->message);
+    bool right = example && n <= MOST_PUBLISHED;
+    for (size_t j = 0; right && j < n; j++)
+        x[j] = experiment_at_number(s, "x", j);
+    for (size_t i = 0; right && i < PRINTED; i++) {
+        right = weights_of(experiment_text(s, "by"), x, n, printed[i].multiplier, p, work);
+        if (right)
+            experiment_add(rows,
+                           experiment_pick(json_pack("{s:s, s:f}", "printed", printed[i].key,
+                                                     "multiplier", printed[i].multiplier),
+                                           s, "part", "by", "x", NULL),
+                           json_pack("{s:o, s:O}", "weights", experiment_numbers(p, n), "printed",
+                                     json_object_get(example, printed[i].key)));
+    }
+    json_decref(example);
+    return right;
+}
+
+/* ---- the sweep ------------------------------------------------------------------------------- */
+
+/* Rows of logits, `keys` each, and scratch for one row, and for the gradients of all. */
+struct sweep {
+    size_t keys, rows;
+    float *logits;
+    double *x, *p, *gradients;
+};
+
+/* N(0, 1), or uniform in +-sqrt(3), whose variance is 1, too. */
+static void draw_logits(struct sweep *sweep, const char *input, uint64_t key)
+{
+    const size_t n = sweep->keys * sweep->rows;
+    if (strcmp(input, "uniform") == 0) {
+        random_uniform(sweep->logits, n, key, 0);
+        for (size_t j = 0; j < n; j++)
+            sweep->logits[j] *= 1.7320508f;
+    } else {
+        random_normal(sweep->logits, n, key, 0);
+    }
+}
+
+/* The logits of the published example, or random ones; false if memory runs out. */
+static bool sweep_open(struct sweep *sweep, const json_t *s, struct experiment_work *work)
+{
+    const json_t *published = json_object_get(s, "x");
+    sweep->keys = published ? json_array_size(published) : experiment_count(s, "keys");
+    sweep->rows = published ? 1 : experiment_count(s, "rows");
+    sweep->logits = experiment_alloc(work, sweep->keys * sweep->rows, sizeof *sweep->logits);
+    sweep->x = experiment_alloc(work, sweep->keys, sizeof *sweep->x);
+    sweep->p = experiment_alloc(work, sweep->keys, sizeof *sweep->p);
+    sweep->gradients = experiment_alloc(work, sweep->rows, sizeof *sweep->gradients);
+    if (!sweep->logits || !sweep->x || !sweep->p || !sweep->gradients)
+        return false;
+    for (size_t j = 0; published && j < sweep->keys; j++)
+        sweep->logits[j] = (float)experiment_at_number(s, "x", j);
+    if (!published)
+        draw_logits(sweep, experiment_text(s, "input"),
+                    random_key(experiment_count(s, "seed"), STREAM_LOGITS + sweep->keys));
+    return true;
+}
+
+/* Means over the rows, and the median gradient. */
+static json_t *sweep_values(const struct sweep *sweep, double multiplier)
+{
+    const double rows = (double)sweep->rows;
+    struct softmax_facts sum = {0};
+    for (size_t row = 0; row < sweep->rows; row++) {
+        for (size_t j = 0; j < sweep->keys; j++)
+            sweep->x[j] = multiplier * (double)sweep->logits[row * sweep->keys + j];
+        const struct softmax_facts facts = softmax_facts(sweep->x, sweep->keys, sweep->p);
+        sum.entropy += facts.entropy;
+        sum.largest += facts.largest;
+        sum.jacobian += facts.jacobian;
+        sweep->gradients[row] = multiplier * facts.frobenius;
+    }
+    return experiment_values((struct experiment_value[]){
+        {"entropy", sum.entropy / rows},
+        {"effective_keys", exp(sum.entropy / rows)},
+        {"largest", sum.largest / rows},
+        {"jacobian", sum.jacobian / rows},
+        {"gradient", stats_median_of(sweep->gradients, sweep->rows)},
+        {0},
+    });
+}
+
+static bool compute(const json_t *s, json_t *rows, struct experiment_work *work)
+{
+    struct sweep sweep;
+    const json_t *multiplier;
+    size_t i;
+    if (experiment_is(s, "part", "published"))
+        return compute_published(s, rows, work);
+    if (!sweep_open(&sweep, s, work))
+        return false;
+    json_array_foreach (json_object_get(s, "multipliers"), i, multiplier)
+        experiment_add(rows,
+                       experiment_pick(json_pack("{s:O}", "multiplier", multiplier), s, "part",
+                                       "input", "keys", "rows", "seed", NULL),
+                       sweep_values(&sweep, json_number_value(multiplier)));
+    return true;
+}
+
+/* ---- the report ------------------------------------------------------------------------------ */
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral" /* the formats of the table above */
+
+/* Writes the weight in the notebook's format; returns whether it equals the notebook's. */
+static bool compare(const char *key, double weight, double expected, char text[DIGITS])
+{
+    char wanted[DIGITS];
+    const char *format = printed[strcmp(printed[0].key, key) != 0].format;
+    snprintf(text, DIGITS, format, weight);
+    snprintf(wanted, DIGITS, format, expected);
+    return strcmp(text, wanted) == 0;
+}
+
+#pragma GCC diagnostic pop
+
+/* Returns how many rows of weights are not as printed. */
+static size_t report_published(const json_t *rows)
+{
+    static const struct grid_column columns[] = {{"times", "multiplier", "%g", 0},
+                                                 {"by", "by", NULL, 0},
+                                                 {"p1", NULL, "%s", 0},
+                                                 {"p2", NULL, "%s", 0},
+                                                 {"p3", NULL, "%s", 0},
+                                                 {"p4", NULL, "%s", 0},
+                                                 {"p5", NULL, "%s", 0},
+                                                 {"", NULL, NULL, 0},
+                                                 {0}};
+    struct experiment_part part = {.rows = rows, .name = "published"};
+    struct grid grid;
+    size_t wrong = 0;
+    grid_open(&grid, columns);
+    while (experiment_part_next(&part)) {
+        const size_t n = json_array_size(json_object_get(part.values, "weights"));
+        char p[MOST_PUBLISHED][DIGITS] = {{0}};
+        bool same = n > 0;
+        for (size_t j = 0; j < n && j < MOST_PUBLISHED; j++)
+            same &= compare(experiment_text(part.params, "printed"),
+                            experiment_at_number(part.values, "weights", j),
+                            experiment_at_number(part.values, "printed", j), p[j]);
+        grid_add(&grid, &part, p[0], p[1], p[2], p[3], p[4], same ? "ok" : "DIFFERS");
+        grid_style(&grid, same ? TABLE_PLAIN : TABLE_BAD);
+        wrong += !same;
+    }
+    grid_print(&grid, "softmax of the published logits, in the digits that were printed");
+    return wrong;
+}
+
+static void report_sweep(const json_t *rows)
+{
+    static const struct grid_column columns[] = {{"logits", "input", NULL, 0},
+                                                 {"keys", "keys", "%.0f", 0},
+                                                 {"times", "multiplier", "%g", 0},
+                                                 {"entropy", "entropy", "%.4f", 0},
+                                                 {"in use", "effective_keys", "%.2f", 0},
+                                                 {"largest", "largest", "%.4f", 0},
+                                                 {"Jacobian", "jacobian", "%.3g", 0},
+                                                 {"gradient", "gradient", "%.3g", 0},
+                                                 {0}};
+    grid_part(columns, rows, "multiplier", "softmax of the logits times a multiplier");
+}
+
+/* The multiplier at which the gradient of the longest random rows is largest. */
+struct peak {
+    double keys, multiplier, gradient, last_multiplier, last_gradient, last_largest;
+};
+
+static struct peak find_peak(const json_t *rows, const char *input)
+{
+    struct experiment_part part = {.rows = rows, .name = "multiplier"};
+    struct peak peak = {0};
+    while (experiment_part_next(&part)) {
+        const double keys = experiment_number(part.params, "keys");
+        if (!experiment_is(part.params, "input", input) || !(keys >= peak.keys))
+            continue;
+        if (keys > peak.keys)
+            peak = (struct peak){.keys = keys};
+        peak.last_multiplier = experiment_number(part.params, "multiplier");
+        peak.last_gradient = experiment_number(part.values, "gradient");
+        peak.last_largest = experiment_number(part.values, "largest");
+        if (peak.last_gradient > peak.gradient) {
+            peak.gradient = peak.last_gradient;
+            peak.multiplier = peak.last_multiplier;
+        }
+    }
+    return peak;
+}
+
+static bool report(const json_t *rows)
+{
+    const size_t wrong = report_published(rows);
+    report_sweep(rows);
+    for (const char *const *input = inputs; *input; input++) {
+        const struct peak peak = find_peak(rows, *input);
+        if (peak.keys > 0 && peak.multiplier == peak.last_multiplier)
+            report_sentence(
+                "Of %.0f %s logits of spread 1 softmax lets more gradient through the "
+                "larger the multiplier, up to %g (%.3g), where the largest weight is %.2g.",
+                peak.keys, *input, peak.multiplier, peak.gradient, peak.last_largest);
+        else if (peak.keys > 0)
+            report_sentence("Of %.0f %s logits of spread 1 softmax lets the largest gradient "
+                            "through at a multiplier of %g (%.3g); at %g the largest weight is "
+                            "%.2g and the gradient %.2g of that.",
+                            peak.keys, *input, peak.multiplier, peak.gradient, peak.last_multiplier,
+                            peak.last_largest, peak.last_gradient / peak.gradient);
+    }
+    if (wrong)
+        report_sentence("%zu rows differ from what was printed.", wrong);
+    return wrong == 0;
+}
+
+const struct experiment experiment_softmax = {
+    .name = "softmax",
+    .question = "What does a factor in front of the logits do to softmax?",
+    .method =
+        "Computes the published example, by the definition in float64 and by every kernel, and\n"
+        "compares all digits that were printed.  Then multiplies those logits, and rows of\n"
+        "N(0, 1) and of uniform ones of the same spread, by each multiplier m: entropy and the\n"
+        "keys in use (e^entropy), the largest weight, the spectral norm of the Jacobian\n"
+        "diag(p) - p p^T, and the gradient that reaches the logits before the multiplier: m times\n"
+        "the Jacobian's Frobenius norm, the root mean square over gradients N(0, I) of the "
+        "weights.",
+    .source = "Vaswani et al. 2017, arXiv:1706.03762, section 3.2.1; Hinton et al. 2015,\n"
+              "arXiv:1503.02531 (the multiplier is an inverse temperature)",
+    .parameters = parameters,
+    .plan = plan,
+    .compute_rows = compute,
+    .report = report,
+};
