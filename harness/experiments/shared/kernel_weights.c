@@ -79,6 +79,24 @@ bool kernel_weights(const char *name, const struct weights_head *head, double *p
     return kernel_values(name, head, NULL, head->keys, p, work);
 }
 
+void definition_scores(const struct weights_head *head, double factor, double *x)
+{
+    for (size_t i = 0; i < head->rows; i++)
+        for (size_t j = 0; j < head->keys; j++)
+            x[i * head->keys + j] = factor * kernel_dot(head->q + i * head->stride,
+                                                        head->k + j * head->stride, head->dim);
+}
+
+void definition_output(const struct weights_head *head, const double *p, const float *v,
+                       size_t v_stride, size_t v_dim, double *o)
+{
+    memset(o, 0, head->rows * v_dim * sizeof *o);
+    for (size_t i = 0; i < head->rows; i++)
+        for (size_t j = 0; j < head->keys; j++)
+            for (size_t d = 0; d < v_dim; d++)
+                o[i * v_dim + d] += p[i * head->keys + j] * (double)v[j * v_stride + d];
+}
+
 void definition_weights(const struct weights_head *head, double *p)
 {
     const struct attn_problem problem = problem_of(head, 1);
@@ -89,11 +107,9 @@ void definition_weights(const struct weights_head *head, double *p)
         memset(row, 0, head->keys * sizeof *row);
         bool any = false;
         for (ptrdiff_t j = range.lo; j < range.hi; j++) {
-            double dot = 0;
-            for (size_t d = 0; d < head->dim; d++)
-                dot += (double)head->q[i * head->stride + d] *
-                       (double)head->k[(size_t)j * head->stride + d];
-            x[j] = dot * (double)attn_problem_scale(&problem);
+            x[j] = kernel_dot(head->q + i * head->stride, head->k + (size_t)j * head->stride,
+                              head->dim) *
+                   (double)attn_problem_scale(&problem);
             if (head->added)
                 x[j] += (double)head->added[i * head->keys + (size_t)j];
             any |= x[j] > -INFINITY;

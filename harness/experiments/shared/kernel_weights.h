@@ -30,7 +30,11 @@ bool kernel_values(const char *kernel, const struct weights_head *head, const fl
 /* Whether the kernel has a variant on this host that takes these masks. */
 bool kernel_weights_takes(const char *kernel, unsigned mask);
 
-/* By the definition in float64, without LSE.  Masked keys have weight 0. */
+/* By the definition in float64: scores times a factor, without mask; weights, without LSE; and the output
+ * (rows, v_dim) of weights and values whose rows are `v_stride` elements apart.  Masked keys have weight 0. */
+void definition_scores(const struct weights_head *head, double factor, double *x);
 void definition_weights(const struct weights_head *head, double *p);
+void definition_output(const struct weights_head *head, const double *p, const float *v,
+                       size_t v_stride, size_t v_dim, double *o);
 
 #endif

@@ -8,6 +8,17 @@
 
 #include "kernel_call.h"
 
+struct attn_self_attention layer_shape(size_t len, size_t d_in, size_t heads, size_t dim)
+{
+    return (struct attn_self_attention){.size = sizeof(struct attn_self_attention),
+                                        .batch = 1,
+                                        .len = len,
+                                        .d_in = d_in,
+                                        .heads = heads,
+                                        .qk_dim = dim,
+                                        .v_dim = dim};
+}
+
 bool layer_call_open(struct layer_call *call, const struct attn_self_attention *layer,
                      const char *name, struct experiment_work *work)
 {
