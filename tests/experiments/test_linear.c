@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "experiments/linear/linear.h"
+#include "experiments/parts.h"
 #include "results/report.h"
 
 /* x w for 2 tokens, 3 inputs and 4 outputs, by hand. */
