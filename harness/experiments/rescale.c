@@ -16,7 +16,7 @@
 #include "experiment.h"
 #include "experiments/shared/grid.h"
 #include "experiments/shared/kernel_call.h"
-#include "experiments/shared/real.h"
+#include "experiments/shared/layer_file.h"
 #include "list.h"
 #include "parts.h"
 #include "results/report_experiment.h"
@@ -103,7 +103,7 @@ struct logits {
 
 static bool real_logits(const json_t *s, struct logits *l, struct experiment_work *work)
 {
-    struct real_layer layer;
+    struct layer_heads layer;
     if (!real_open(&layer, s, work))
         return false;
     l->rows = layer.heads * layer.len;

@@ -9,7 +9,7 @@
 #include "experiment.h"
 #include "experiments/shared/dots.h"
 #include "experiments/shared/grid.h"
-#include "experiments/shared/real.h"
+#include "experiments/shared/layer_file.h"
 #include "experiments/shared/softmax_facts.h"
 #include "list.h"
 #include "results/report_experiment.h"
@@ -115,7 +115,7 @@ static bool random_head(const json_t *s, json_t *result, struct experiment_work 
 
 static bool compute(const json_t *s, json_t *result, struct experiment_work *work)
 {
-    struct real_layer l;
+    struct layer_heads l;
     if (experiment_is(s, "part", "random"))
         return random_head(s, result, work);
     bool right = real_open(&l, s, work);

@@ -18,7 +18,7 @@
 #include "experiments/shared/grid.h"
 #include "experiments/shared/kernel_call.h"
 #include "experiments/shared/published.h"
-#include "experiments/shared/real.h"
+#include "experiments/shared/layer_file.h"
 #include "list.h"
 #include "results/report_experiment.h"
 
@@ -220,7 +220,7 @@ static double independent(const struct head *h)
 
 static bool compute_real(const json_t *s, json_t *rows, struct experiment_work *work)
 {
-    struct real_layer l;
+    struct layer_heads l;
     double *scratch, half;
     if (!real_open(&l, s, work) || !(scratch = experiment_alloc(work, 2 * l.len, sizeof *scratch)))
         return false;

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "experiments/words/looks.h"
+#include "experiments/shared/looks.h"
 
 #define N 5
 

@@ -1,8 +1,8 @@
 /*
  * looks: what a head looks at, from its weights.
  */
-#ifndef HARNESS_EXPERIMENTS_WORDS_LOOKS_H
-#define HARNESS_EXPERIMENTS_WORDS_LOOKS_H
+#ifndef HARNESS_EXPERIMENTS_SHARED_LOOKS_H
+#define HARNESS_EXPERIMENTS_SHARED_LOOKS_H
 
 #include <stdbool.h>
 #include <stddef.h>

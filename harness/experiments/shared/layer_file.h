@@ -1,5 +1,7 @@
 /*
- * file: a self-attention layer from a safetensors file.
+ * layer_file: layers of safetensors files, found where the files of cases are (tests/data/README.md).
+ *
+ * A layer with its input and weights:
  *
  *     PREFIXx                 (B, S, d_in)       input; (S, d_in) of one sequence, and o and y then, too
  *     PREFIXwq, wk, wv        (d_in, H * D)      weights, as (input, output); wq.weight and wq.bias of a
@@ -9,12 +11,16 @@
  *     PREFIXo                 (B, H, S, D)       what attention gave, optional: checked where there
  *                                                is no wo, and says how many heads there are
  *     PREFIXy                 (B, S, d_out or H * D)    what the layer gave, optional: checked
+ *
+ * or what attention is of, for one sequence:
+ *
+ *     PREFIXq, k              (1, H, S, D)
+ *     PREFIXv, o              (1, H, S, Dv)      o is optional
  */
-#ifndef HARNESS_EXPERIMENTS_LAYER_FILE_H
-#define HARNESS_EXPERIMENTS_LAYER_FILE_H
+#ifndef HARNESS_EXPERIMENTS_SHARED_LAYER_FILE_H
+#define HARNESS_EXPERIMENTS_SHARED_LAYER_FILE_H
 
-#include <stdbool.h>
-
+#include "experiments/experiment.h"
 #include "self_attention.h"
 
 enum layer_tensor {
@@ -32,17 +38,16 @@ enum layer_tensor {
     LAYER_TENSORS
 };
 
+/* Data of a file lies in memory of the step. */
 struct layer_file {
     struct attn_self_attention layer;
-    float *data[LAYER_TENSORS]; /* owned; NULL where the file has none */
+    float *data[LAYER_TENSORS]; /* NULL where the file has none */
     enum attn_dtype dtype;      /* in which the output is stored */
 };
 
-/* Searches where the files of cases are.  `heads` 0: as o says.  False names the tensor that is
- * missing, of another shape or of another type, and leaves nothing open. */
+/* `heads` 0: as o says.  False names the tensor that is missing, of another shape or of another type. */
 bool layer_file_open(struct layer_file *file, const char *path, const char *prefix, size_t heads,
-                     char *message, size_t message_size);
-void layer_file_close(struct layer_file *file);
+                     struct experiment_work *work);
 
 /* Operands for the layer, with its output in y. */
 struct attn_self_attention_tensors layer_file_tensors(const struct layer_file *file, float *y);
@@ -57,5 +62,34 @@ double layer_file_tolerance(const struct layer_file *file);
 
 /* The same of any output with such a largest element, from d_in products (0: from fewer than 384). */
 double layer_file_allowed(double largest, size_t d_in, enum attn_dtype dtype);
+
+/* (heads, len, dim) each, v and o (heads, len, v_dim); o NULL where the file has none. */
+struct layer_heads {
+    size_t heads, len, dim, v_dim;
+    float *q, *k, *v, *o;
+    enum attn_dtype o_dtype;
+};
+
+/* Those of a file; false names the tensor that is missing or of another shape. */
+bool layer_heads_open(struct layer_heads *heads, const char *path, const char *prefix,
+                      struct experiment_work *work);
+
+/* ---- the layers of a transformer that come with the program ----------------------------------- */
+
+/* The last has a NULL file. */
+struct real_name {
+    const char *file, *prefix;
+};
+extern const struct real_name real_layers[];
+
+/* A copy of `base` with file and prefix of each; steals it. */
+void real_steps(json_t *steps, json_t *base);
+
+/* The heads of a step's file and prefix. */
+bool real_open(struct layer_heads *heads, const json_t *step, struct experiment_work *work);
+
+/* Parameters of a row of head `h`: those of the step, head, d, and its length by this name. */
+json_t *real_params(const json_t *step, const struct layer_heads *heads, size_t h,
+                    const char *length);
 
 #endif

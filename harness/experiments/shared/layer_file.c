@@ -1,11 +1,10 @@
 /*
- * file: shapes are taken from x, wq, wv and o, and every other tensor must agree.
+ * layer_file: shapes of a layer are taken from x, wq, wv and o, and every other tensor must agree.
  */
-#include "file.h"
+#include "layer_file.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "problem/cases.h"
@@ -44,17 +43,15 @@ struct reader {
     const struct safetensor *found[LAYER_TENSORS]; /* NULL, or the tensor in `as` */
     struct safetensor as[LAYER_TENSORS];           /* with the dimensions that a layer has */
     bool turned[LAYER_TENSORS];                    /* stored as (output, input) */
-    char *message;
-    size_t message_size;
+    struct experiment_work *work;
 };
 
 static bool refuse(const struct reader *r, enum layer_tensor which, const char *wanted)
 {
     char shape[SAFETENSORS_SHAPE_TEXT];
     safetensors_print_shape(r->found[which], shape);
-    snprintf(r->message, r->message_size, "%s: %s%s is %s, not %s", r->path, r->prefix,
-             tensors[which].name, shape, wanted);
-    return false;
+    return experiment_fail(r->work, "%s: %s%s is %s, not %s", r->path, r->prefix,
+                           tensors[which].name, shape, wanted);
 }
 
 static const struct safetensor *find(const struct reader *r, const struct safetensors *file,
@@ -65,7 +62,7 @@ static const struct safetensor *find(const struct reader *r, const struct safete
 }
 
 /* A tensor with the dimensions that a layer has, of whatever it was stored with. */
-static void take(struct reader *r, int i, const struct safetensor *t, bool linear)
+static void use(struct reader *r, int i, const struct safetensor *t, bool linear)
 {
     struct safetensor *as = &r->as[i];
     *as = *t;
@@ -94,13 +91,11 @@ static bool find_tensors(struct reader *r, const struct safetensors *file)
         else
             t = plain;
         if (t)
-            take(r, i, t, linear);
-        else if (tensors[i].needed) {
-            snprintf(r->message, r->message_size,
-                     "%s: there is no tensor %s; a layer has %sx, wq, wk and wv", r->path, name,
-                     r->prefix);
-            return false;
-        }
+            use(r, i, t, linear);
+        else if (tensors[i].needed)
+            return experiment_fail(r->work,
+                                   "%s: there is no tensor %s; a layer has %sx, wq, wk and wv",
+                                   r->path, name, r->prefix);
     }
     return true;
 }
@@ -119,7 +114,7 @@ static bool has_shape(const struct reader *r, enum layer_tensor which, const siz
 }
 
 /* Lengths from x, wq and wv, which have the right rank, and heads. */
-static bool take_lengths(const struct reader *r, size_t heads, struct attn_self_attention *l)
+static bool read_lengths(const struct reader *r, size_t heads, struct attn_self_attention *l)
 {
     const struct safetensor *const *t = r->found;
     if (t[LAYER_X]->rank != 3)
@@ -134,14 +129,16 @@ static bool take_lengths(const struct reader *r, size_t heads, struct attn_self_
     if (!heads && t[LAYER_O])
         heads = t[LAYER_O]->shape[1];
     const size_t wide[] = {t[LAYER_WQ]->shape[1], t[LAYER_WV]->shape[1]};
-    if (!heads || wide[0] % heads || wide[1] % heads) {
-        snprintf(r->message, r->message_size,
-                 heads ? "%s: %zu and %zu columns of %swq and %swv do not divide into %zu heads"
-                       : "%s: the number of heads in the %zu and %zu columns of %swq and %swv is "
-                         "unknown; without a tensor o, --file-heads gives it",
-                 r->path, wide[0], wide[1], r->prefix, r->prefix, heads);
-        return false;
-    }
+    if (!heads)
+        return experiment_fail(
+            r->work,
+            "%s: the number of heads in the %zu and %zu columns of %swq and %swv "
+            "is unknown; without a tensor o, --file-heads gives it",
+            r->path, wide[0], wide[1], r->prefix, r->prefix);
+    if (wide[0] % heads || wide[1] % heads)
+        return experiment_fail(
+            r->work, "%s: %zu and %zu columns of %swq and %swv do not divide into %zu heads",
+            r->path, wide[0], wide[1], r->prefix, r->prefix, heads);
     *l = (struct attn_self_attention){.size = sizeof *l,
                                       .batch = t[LAYER_X]->shape[0],
                                       .len = t[LAYER_X]->shape[1],
@@ -173,16 +170,17 @@ static bool check_shapes(const struct reader *r, const struct attn_self_attentio
     return true;
 }
 
-static float *copy(const struct safetensor *tensor, bool turned)
+/* `turned`: a matrix that is stored the other way round. */
+static float *copy(const struct safetensor *tensor, bool turned, struct experiment_work *work)
 {
     const size_t rows = tensor->shape[0], cols = turned ? tensor->shape[1] : 1;
     size_t n = 1;
     for (size_t i = 0; i < tensor->rank; i++)
         n *= tensor->shape[i];
-    float *x = malloc((n ? n : 1) * sizeof *x);
+    float *x = experiment_alloc(work, n, sizeof *x);
     if (!x)
-        return NULL;
-    for (size_t i = 0; i < n; i++)
+        experiment_fail(work, "out of memory");
+    for (size_t i = 0; x && i < n; i++)
         x[i] = (float)safetensors_get(tensor, turned ? i % cols * rows + i / cols : i);
     return x;
 }
@@ -195,40 +193,31 @@ static enum layer_tensor output_of(const struct layer_file *file)
 static bool read_data(const struct reader *r, struct layer_file *file)
 {
     for (int i = 0; i < LAYER_TENSORS; i++)
-        if (r->found[i] && !(file->data[i] = copy(r->found[i], r->turned[i]))) {
-            snprintf(r->message, r->message_size, "out of memory");
+        if (r->found[i] && !(file->data[i] = copy(r->found[i], r->turned[i], r->work)))
             return false;
-        }
     const struct safetensor *output = r->found[output_of(file)];
     file->dtype = output ? output->dtype : ATTN_F32;
     return true;
 }
 
-bool layer_file_open(struct layer_file *file, const char *path, const char *prefix, size_t heads,
-                     char *message, size_t message_size)
+static struct safetensors *open_file(const char *path, struct experiment_work *work)
 {
-    struct reader r = {
-        .path = path, .prefix = prefix, .message = message, .message_size = message_size};
     char found[CASES_PATH];
-    *file = (struct layer_file){0};
-    if (!cases_find_file(path, found, message, message_size))
-        return false;
-    struct safetensors *tensors_file = safetensors_open(found, message, message_size);
-    if (!tensors_file)
-        return false;
-    const bool right = find_tensors(&r, tensors_file) && take_lengths(&r, heads, &file->layer) &&
-                       check_shapes(&r, &file->layer) && read_data(&r, file);
-    safetensors_close(tensors_file);
-    if (!right)
-        layer_file_close(file);
-    return right;
+    return cases_find_file(path, found, work->message, sizeof work->message)
+               ? safetensors_open(found, work->message, sizeof work->message)
+               : NULL;
 }
 
-void layer_file_close(struct layer_file *file)
+bool layer_file_open(struct layer_file *file, const char *path, const char *prefix, size_t heads,
+                     struct experiment_work *work)
 {
-    for (size_t i = 0; i < LAYER_TENSORS; i++)
-        free(file->data[i]);
+    struct reader r = {.path = path, .prefix = prefix, .work = work};
+    struct safetensors *in = open_file(path, work);
     *file = (struct layer_file){0};
+    const bool right = in && find_tensors(&r, in) && read_lengths(&r, heads, &file->layer) &&
+                       check_shapes(&r, &file->layer) && read_data(&r, file);
+    safetensors_close(in);
+    return right;
 }
 
 struct attn_self_attention_tensors layer_file_tensors(const struct layer_file *file, float *y)
@@ -294,4 +283,100 @@ double layer_file_tolerance(const struct layer_file *file)
         largest = size > largest ? size : largest; /* GCC 12.2 for AArch64 fails at fmax() here */
     }
     return layer_file_allowed(largest, file->layer.d_in, file->dtype);
+}
+
+/* ---- heads ----------------------------------------------------------------------------------- */
+
+/* A tensor of one batch with as many heads and tokens as q; NULL fills the message. */
+static const struct safetensor *find_like(const struct safetensors *in, const char *file,
+                                          const char *prefix, const char *name,
+                                          const struct safetensor *q, struct experiment_work *work)
+{
+    char full[NAME], shape[SAFETENSORS_SHAPE_TEXT];
+    snprintf(full, sizeof full, "%s%s", prefix, name);
+    const struct safetensor *t = safetensors_find(in, full);
+    if (!t) {
+        experiment_fail(
+            work, "%s: there is no tensor %s; a layer has %sq, k and v, or %sx, wq, wk and wv",
+            file, full, prefix, prefix);
+        return NULL;
+    }
+    const bool like_q =
+        !q || (t->rank == 4 && t->shape[1] == q->shape[1] && t->shape[2] == q->shape[2]);
+    if (t->rank == 4 && t->shape[0] == 1 && like_q && t->dtype != ATTN_DTYPE_COUNT)
+        return t;
+    safetensors_print_shape(t, shape);
+    experiment_fail(work, "%s: %s is %s, not (1,H,S,D)%s", file, full, shape,
+                    q ? " with the heads and tokens of q" : "");
+    return NULL;
+}
+
+static bool read_heads(struct layer_heads *heads, const struct safetensors *in, const char *file,
+                       const char *prefix, struct experiment_work *work)
+{
+    char name[NAME];
+    snprintf(name, sizeof name, "%so", prefix);
+    const bool with_o = safetensors_find(in, name);
+    const struct safetensor *q = find_like(in, file, prefix, "q", NULL, work), *o = NULL;
+    const struct safetensor *k = q ? find_like(in, file, prefix, "k", q, work) : NULL;
+    const struct safetensor *v = k ? find_like(in, file, prefix, "v", q, work) : NULL;
+    if (!v || (with_o && !(o = find_like(in, file, prefix, "o", q, work))))
+        return false;
+    if (k->shape[3] != q->shape[3] || (o && o->shape[3] != v->shape[3]))
+        return experiment_fail(work,
+                               "%s: %sq and %sk, or %sv and %so, have rows of different lengths",
+                               file, prefix, prefix, prefix, prefix);
+    *heads = (struct layer_heads){.heads = q->shape[1],
+                                  .len = q->shape[2],
+                                  .dim = q->shape[3],
+                                  .v_dim = v->shape[3],
+                                  .q = copy(q, false, work),
+                                  .k = copy(k, false, work),
+                                  .v = copy(v, false, work),
+                                  .o = o ? copy(o, false, work) : NULL,
+                                  .o_dtype = o ? o->dtype : ATTN_F32};
+    return heads->q && heads->k && heads->v && (heads->o || !o);
+}
+
+bool layer_heads_open(struct layer_heads *heads, const char *path, const char *prefix,
+                      struct experiment_work *work)
+{
+    struct safetensors *in = open_file(path, work);
+    const bool right = in && read_heads(heads, in, path, prefix, work);
+    safetensors_close(in);
+    return right;
+}
+
+/* ---- the layers that come with the program ---------------------------------------------------- */
+
+const struct real_name real_layers[] = {{"minilm-gettysburg.safetensors", "layer0."},
+                                        {"minilm-gettysburg.safetensors", "layer3."},
+                                        {"minilm-preamble.safetensors", "layer1."},
+                                        {0}};
+
+void real_steps(json_t *steps, json_t *base)
+{
+    for (const struct real_name *name = real_layers; name->file; name++) {
+        json_t *step = json_copy(base);
+        json_object_set_new(step, "file", json_string(name->file));
+        json_object_set_new(step, "prefix", json_string(name->prefix));
+        json_array_append_new(steps, step);
+    }
+    json_decref(base);
+}
+
+bool real_open(struct layer_heads *heads, const json_t *step, struct experiment_work *work)
+{
+    return layer_heads_open(heads, experiment_text(step, "file"), experiment_text(step, "prefix"),
+                            work);
+}
+
+json_t *real_params(const json_t *step, const struct layer_heads *heads, size_t h,
+                    const char *length)
+{
+    json_t *params = json_copy((json_t *)step);
+    json_object_set_new(params, "head", json_integer((json_int_t)h));
+    json_object_set_new(params, "d", json_integer((json_int_t)heads->dim));
+    json_object_set_new(params, length, json_integer((json_int_t)heads->len));
+    return params;
 }
