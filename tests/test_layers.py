@@ -6,6 +6,7 @@
   harness/          a file includes its own folder and folders further down, in the order in
                     which CONTRIBUTING.md lists them; its own folder by file name, any other by
                     its path from harness/
+  harness/worker/   no circles: a file never includes what includes it, by way of others or not
   harness/          the rules of ONLY below
 
 Usage: test_layers.py SOURCE_DIRECTORY
@@ -48,6 +49,9 @@ ONLY = [
     ("the machine's files", r'"/(proc|sys)/', ("system/",)),
     ("the machine's topology", r"#include <hwloc", ("system/",)),
 ]
+
+# Folders of harness/ whose files form no circle; a name with .c and .h is one file here.
+WITHOUT_CIRCLES = ("worker/",)
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]', re.MULTILINE)
 FOLDER = re.compile(r"^- `(\w+)/`", re.MULTILINE)
@@ -134,6 +138,29 @@ def check_harness(root: Path, order: list[str]) -> list[str]:
     return wrong
 
 
+def check_circles(root: Path) -> list[str]:
+    """Return the files of folders without circles that include themselves by way of others."""
+    top = root / "harness"
+    graph: dict[str, set[str]] = {}
+    for path in sources(top):
+        mine = str(path.relative_to(top).with_suffix(""))
+        named = {Path(name) for name, quoted in includes(path) if quoted}
+        own = {path.parent.relative_to(top) / n for n in named if (path.parent / n).exists()}
+        others = {n for n in named if (top / n).exists()}
+        graph.setdefault(mine, set()).update(str(n.with_suffix("")) for n in own | others)
+        graph[mine].discard(mine)
+    wrong = []
+    for file in sorted(graph):
+        seen: set[str] = set()
+        left = list(graph[file]) if file.startswith(WITHOUT_CIRCLES) else []
+        while left:
+            left += graph.get(name := left.pop(), set()) - seen
+            seen |= graph.get(name, set()) | {name}
+        if file in seen:
+            wrong.append(f"harness/{file}: includes itself by way of others")
+    return wrong
+
+
 def check_only(root: Path) -> list[str]:
     """Return what files of harness/ name that is the business of others."""
     top = root / "harness"
@@ -156,6 +183,7 @@ def main() -> int:
         + check_kernels(root)
         + check_public(root)
         + check_harness(root, order)
+        + check_circles(root)
         + check_only(root)
     )
     for line in wrong:

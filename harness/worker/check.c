@@ -10,7 +10,9 @@
 #include "base/clock.h"
 #include "problem/capabilities.h"
 #include "problem/outputs.h"
-#include "worker.h"
+#include "problem/tensors.h"
+#include "actions.h"
+#include "plan.h"
 #include "base/number.h"
 
 /* Runs the kernel once on the case's own input and stores O for the parent to compare. */
@@ -42,16 +44,6 @@ static json_t *together(const struct protocol_request *r)
     for (size_t k = 0; k < r->count; k++)
         json_array_append_new(threads, json_integer(r->counts[k].threads));
     return threads;
-}
-
-json_t *worker_check_answer(const struct check_result *result)
-{
-    return json_pack(
-        "{s:o, s:o, s:o, s:s, s:o, s:I}", "max_abs_error", number_json(result->max_abs_error),
-        "error_over_bound", number_json(result->error_over_bound), "hardest_over_bound",
-        number_json(result->hardest_over_bound), "hardest", result->hardest, "rms_ratio",
-        result->rms_ratio > 0 ? number_json(result->rms_ratio) : json_null(), "rows",
-        (json_int_t)result->rows);
 }
 
 /* One count's part of the answer. */

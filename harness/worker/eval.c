@@ -9,8 +9,10 @@
 #include <string.h>
 
 #include "problem/operands_file.h"
+#include "problem/tensors.h"
 #include "system/aftermath.h"
-#include "worker.h"
+#include "actions.h"
+#include "plan.h"
 
 /* ---- out ------------------------------------------------------------------------------------- */
 

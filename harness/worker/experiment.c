@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "experiments/experiment.h"
-#include "worker.h"
+#include "actions.h"
 
 static json_t *compute_rows(const struct experiment *experiment, const json_t *step,
                             struct experiment_work *work)

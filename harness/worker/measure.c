@@ -8,15 +8,14 @@
 
 #include "bench/bench.h"
 #include "system/aftermath.h"
-#include "system/task_cpus.h"
 #include "check/timed.h"
 #include "base/clock.h"
 #include "base/stats.h"
 #include "bench/disturbance.h"
-#include "ranks.h"
-#include "rival_clock.h"
-#include "worker.h"
 #include "base/number.h"
+#include "actions.h"
+#include "backend.h"
+#include "place_memory.h"
 
 /* Of multiply-adds, beside the samples: short enough to end while the clock is what the kernel has made it.  Loads
  * between AVX-512 multiply-adds lower it by up to 15 % on Intel's cores, and it comes back 2 to 4 ms after the last
@@ -27,20 +26,13 @@
 
 struct verifier {
     struct check_timed timed;
-    const struct attn_plan *plan;
-    struct rival_clock *clock; /* of the program that computes; NULL: this process does */
-    bool ranks;                /* or ranks do, ranks.h */
+    const struct backend *backend;
 };
 
 static void call_once(void *context, size_t set)
 {
     const struct verifier *v = context;
-    if (v->clock)
-        rival_clock_run(v->clock, set, 1);
-    else if (v->ranks)
-        ranks_clock_run(NULL, set, 1);
-    else
-        attn_execute(v->plan, &v->timed.sets[set].tensors);
+    v->backend->call(set);
 }
 
 static bool verify(void *context, size_t first, size_t count)
@@ -53,8 +45,7 @@ static void renew(void *context, size_t first, size_t count)
 {
     struct verifier *v = context;
     check_timed_renew(&v->timed, first, count);
-    if (v->clock)
-        rival_clock_renew(v->clock, first, count);
+    v->backend->renew(first, count);
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
@@ -131,59 +122,35 @@ static struct tensor_set *map_sets(struct worker *worker)
     return sets;
 }
 
-/* Where ranks ran, what they sent and waited for, and the memory of all together. */
-static void note_ranks(struct worker *worker)
-{
-    size_t workspace_bytes, peak_bytes;
-    json_object_set_new(worker->answer, "ring", ranks_answer(&workspace_bytes, &peak_bytes));
-    json_object_set_new(worker->answer, "workspace_bytes",
-                        json_integer((json_int_t)workspace_bytes));
-    json_object_set_new(worker->answer, "peak_rss_bytes", json_integer((json_int_t)peak_bytes));
-}
-
-/* The largest memory of the process that computes. */
-static void note_memory(struct worker *worker, const struct rival_clock *clock)
-{
-    struct machine_usage usage;
-    machine_usage(worker->machine, &usage);
-    const size_t bytes =
-        clock ? task_peak_bytes(conversation_pid(clock->copy->talk)) : usage.peak_rss_bytes;
-    json_object_set_new(worker->answer, "peak_rss_bytes",
-                        bytes ? json_integer((json_int_t)bytes) : json_null());
-}
-
 static struct bench_options options_of(const struct worker *worker, struct verifier *verifier)
 {
     const struct protocol_request *r = &worker->request;
-    struct rival_clock *clock = verifier->clock;
+    const struct backend *backend = worker->backend;
     return (struct bench_options){
         .warmup_s = r->warmup_s,
-        .sample_s = clock ? fmax(r->sample_s, rival_clock_sample(clock)) : r->sample_s,
+        .sample_s = fmax(r->sample_s, backend->least_sample_s()),
         .budget_s = r->budget_s,
         .max_samples = r->max_samples,
         .cold = r->cold,
         .seed = r->seed,
         .probe_s = PROBE_S,
-        .counters = !clock && !verifier->ranks, /* they count this process's threads */
+        .counters = backend->here, /* they count this process's threads */
         .machine = worker->machine,
         .verify = verify,
         .verify_context = verifier,
-        .renew = verifier->ranks ? NULL : renew, /* whose parts of the operands are their own */
-        .timed = clock             ? rival_clock_run
-                 : verifier->ranks ? ranks_clock_run
-                                   : NULL,
-        .timed_context = clock,
-        .probe = verifier->ranks ? ranks_probe : NULL,
+        .renew = renew,
+        .timed = backend->timed,
+        .probe = backend->probe,
     };
 }
 
-/* Samples into the answer, by the clock of a program if there is one. */
+/* Samples into the answer, by the clock of what computes. */
 static void sample(struct worker *worker, const struct worker_plan *plan, struct verifier *verifier,
                    struct tensor_set *sets)
 {
     const struct bench_options options = options_of(worker, verifier);
     struct check_result *checked = &verifier->timed.result;
-    struct rival_clock *clock = verifier->clock;
+    const struct backend *backend = worker->backend;
     struct bench_result result = {0};
     worker_stage("sampling");
     const double start = clock_now();
@@ -193,15 +160,12 @@ static void sample(struct worker *worker, const struct worker_plan *plan, struct
     json_object_set_new(worker->answer, "verifying_s", number_json(result.verifying_s));
     if (ran) {
         const double median_s = stats_median_of(result.samples_s, result.samples);
-        if (clock)
-            rival_clock_judge(clock, result.calls_per_sample, median_s, checked);
-        note_memory(worker, clock); /* before the ceilings take some of their own */
-        if (verifier->ranks)
-            note_ranks(worker);
+        backend->judge(result.calls_per_sample, median_s, checked);
+        backend->note_samples(worker); /* before the ceilings take memory of their own */
         bench_answer(&result, worker->answer);
         const double probing = clock_now();
         json_object_set_new(worker->answer, "ceiling",
-                            worker_launch_ceilings(worker, sets, &result.disturbance, median_s));
+                            backend->ceilings(worker, sets, &result.disturbance, median_s));
         json_object_set_new(worker->answer, "probed_s",
                             number_json(clock_now() - probing + result.probing_s));
     } else if (!result.samples) {
@@ -214,12 +178,11 @@ static void sample(struct worker *worker, const struct worker_plan *plan, struct
 }
 
 /* Room to verify samples, and operands that can change between them; false ends the cell. */
-static bool verifier_open(struct verifier *verifier, struct worker *worker,
-                          const struct worker_plan *plan, struct tensor_set *sets)
+static bool verifier_open(struct verifier *verifier, struct worker *worker, struct tensor_set *sets)
 {
     const struct protocol_request *r = &worker->request;
     char message[256] = "no memory to verify samples";
-    *verifier = (struct verifier){.plan = &plan->plan, .ranks = r->ranks};
+    *verifier = (struct verifier){.backend = worker->backend};
     verifier->timed = (struct check_timed){.kernel = worker->kernel,
                                            .problem = &r->c.problem,
                                            .sets = sets,
@@ -245,33 +208,12 @@ static bool sample_verified(struct worker *worker, const struct worker_plan *pla
     return verifier->timed.result.ok;
 }
 
-/* The library that the kernel calls, as loaded into this process; null where it calls none. */
-static json_t *library_of(const struct attn_kernel *kernel)
-{
-    return *ranks_library()  ? json_string(ranks_library())
-           : kernel->library ? json_string(kernel->library->description())
-                             : json_null();
-}
-
-/* Duration of all that was done once, and the library; of a program its start is part of it. */
-static void note_preparation(struct worker *worker, const struct worker_plan *plan,
-                             const struct rival_clock *clock)
-{
-    const struct rival_copy *copy = clock ? clock->copy : NULL;
-    json_object_set_new(worker->answer, "prepare_s",
-                        number_json(copy ? copy->start_s + copy->prepare_s : plan->prepare_s));
-    json_object_set_new(worker->answer, "library",
-                        copy && *copy->library ? json_string(copy->library)
-                                               : library_of(worker->kernel));
-}
-
 /* Operands at their places, and whoever verifies what is made of them. */
 static bool place(struct worker *worker, const struct worker_plan *plan, struct verifier *verifier,
                   struct tensor_set **sets)
 {
     const double start = clock_now();
-    const bool placed = (*sets = map_sets(worker)) &&
-                        verifier_open(verifier, worker, plan, *sets) &&
+    const bool placed = (*sets = map_sets(worker)) && verifier_open(verifier, worker, *sets) &&
                         worker_memory_place(worker, plan, *sets);
     json_object_set_new(worker->answer, "placed_s", number_json(clock_now() - start));
     return placed;
@@ -282,7 +224,6 @@ void worker_measure(struct worker *worker)
     struct worker_plan plan;
     struct tensor_set *sets = NULL;
     struct verifier verifier = {0};
-    struct rival_clock clock = {0}, *program = worker->request.program ? &clock : NULL;
     char left[AFTERMATH_TEXT];
     if (!worker_memory_policy(worker))
         return;
@@ -292,12 +233,9 @@ void worker_measure(struct worker *worker)
     json_object_set_new(worker->answer, "workspace_bytes",
                         json_integer((json_int_t)plan.workspace_bytes));
     const bool placed = place(worker, &plan, &verifier, &sets);
-    verifier.clock = program;
-    if (placed && program)
-        rival_clock_open(program, worker, &plan.plan, sets, worker->request.sets);
-    if (placed && worker->request.ranks)
-        ranks_clock_open(worker, &plan.plan, sets, worker->request.sets);
-    note_preparation(worker, &plan, program);
+    if (placed)
+        worker->backend->begin(worker, &plan.plan, sets, worker->request.sets);
+    worker->backend->note_preparation(worker, plan.prepare_s);
     const bool right = !placed || sample_verified(worker, &plan, &verifier);
     if (!aftermath_end(worker->request.threads, left) && right)
         worker_end(worker, CELL_FAILED, "in the timed calls: the kernel %s", left);

@@ -5,17 +5,18 @@
  * has filled, and results are moved; then where everything lies is read back.  With first touch on
  * a machine of one NUMA node there is nothing to move.
  */
+#include "place_memory.h"
+
 #include <stdio.h>
 
-#include "worker.h"
+#include "backend.h"
 
 bool worker_memory_policy(struct worker *worker)
 {
     const struct protocol_request *r = &worker->request;
     char message[256];
-    if (r->huge_pages && r->program) {
-        worker_end(worker, CELL_UNSUPPORTED,
-                   "huge pages: the operands of a program lie in a file in memory of its own");
+    if (r->huge_pages && worker->backend->no_huge_pages) {
+        worker_end(worker, CELL_UNSUPPORTED, "huge pages: %s", worker->backend->no_huge_pages);
         return false;
     }
     if (r->memory == MEMORY_FIRST_TOUCH ||

@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer.h"
+#include "problem/capabilities.h"
 #include "problem/catalogue.h"
 
 /* What every kernel says: all up to caps.max_dim, which 0 leaves open. */
@@ -120,10 +122,9 @@ size_t plugin_open(const char *path, const struct attn_kernel **kernels, char *w
     return count;
 }
 
-const struct attn_kernel *plugin_load(struct worker *worker, char *why, size_t why_size)
+const struct attn_kernel *plugin_load(const struct protocol_request *r, char *why, size_t why_size)
 {
     static const struct attn_kernel *variants[PLUGIN_KERNELS];
-    const struct protocol_request *r = &worker->request;
     const struct attn_kernel *kernels;
     const size_t count = plugin_open(r->plugin, &kernels, why, why_size);
     for (size_t i = 0; i < count; i++)
@@ -136,4 +137,44 @@ const struct attn_kernel *plugin_load(struct worker *worker, char *why, size_t w
         snprintf(why, why_size, "the plug-in no longer has %s/%s", r->kernel,
                  attn_isa_name(r->isa));
     return NULL;
+}
+
+/* ---- described -------------------------------------------------------------------------------- */
+
+#define TEXT 200 /* bytes of a text that a plug-in gives */
+
+/* A text for one line of a terminal; what is not UTF-8 is left out as a whole. */
+static json_t *text_of(const char *text)
+{
+    char line[TEXT];
+    snprintf(line, sizeof line, "%s", text ? text : "");
+    for (char *c = line; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 127)
+            *c = ' ';
+    json_t *string = json_string(line);
+    return string ? string : json_string("");
+}
+
+static json_t *kernel_json(const struct attn_kernel *kernel)
+{
+    struct attn_caps caps = kernel->caps;
+    json_t *reason = text_of(caps.bound_reason);
+    caps.bound_reason = caps.bound_reason ? json_string_value(reason) : NULL;
+    json_t *object =
+        json_pack("{s:o, s:s, s:o, s:o, s:n, s:o}", "name", text_of(kernel->name), "isa",
+                  attn_isa_name(kernel->isa), "summary", text_of(kernel->summary), "source",
+                  text_of(kernel->source), "library", "caps", capabilities_json(&caps));
+    json_decref(reason);
+    return object;
+}
+
+bool plugin_describe(const char *path, json_t *answer, char *why, size_t why_size)
+{
+    const struct attn_kernel *kernels;
+    const size_t count = plugin_open(path, &kernels, why, why_size);
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(list, kernel_json(&kernels[i]));
+    json_object_set_new(answer, "kernels", list);
+    return count;
 }

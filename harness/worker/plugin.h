@@ -4,7 +4,7 @@
 #ifndef HARNESS_WORKER_PLUGIN_H
 #define HARNESS_WORKER_PLUGIN_H
 
-#include "worker.h"
+#include "session/protocol.h"
 
 #define PLUGIN_KERNELS 64 /* most of one file */
 
@@ -14,7 +14,11 @@ size_t plugin_open(const char *path, const struct attn_kernel **kernels, char *w
                    size_t why_size);
 
 /* The variant that the request names; NULL fills why. */
-const struct attn_kernel *plugin_load(struct worker *worker, char *why, size_t why_size);
+const struct attn_kernel *plugin_load(const struct protocol_request *request, char *why,
+                                      size_t why_size);
+
+/* "kernels" of the answer: what they are, as data for the parent, which never loads the file. */
+bool plugin_describe(const char *path, json_t *answer, char *why, size_t why_size);
 
 /* A kernel as a plug-in has it, whose struct may be shorter or longer than ours: what both know is
  * copied, the rest of ours is 0.  `number` names it in messages.  False fills why. */

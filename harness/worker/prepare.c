@@ -5,8 +5,9 @@
 
 #include "check/check.h"
 #include "base/clock.h"
-#include "worker.h"
+#include "actions.h"
 #include "base/number.h"
+#include "problem/tensors.h"
 
 void worker_prepare(struct worker *worker)
 {

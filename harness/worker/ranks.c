@@ -9,9 +9,11 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "bench/disturbance.h"
+#include "launch_ceilings.h"
 #include "problem/exchange.h"
-#include "ring.h"
-#include "system/conversation.h"
+#include "problem/select.h"
+#include "ranks_start.h"
 
 #define START_S 60.0 /* until rank 0 has said something */
 
@@ -177,9 +179,16 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
     exchange_take(ranks.file, 0, tensors);
 }
 
-const struct attn_kernel *ranks_open(struct worker *worker, const struct attn_kernel *kernel,
-                                     char *why, size_t why_size)
+static bool describe(struct worker *worker, enum cell_state *state, char *why, size_t why_size)
 {
+    (void)worker;
+    *state = CELL_UNAVAILABLE;
+    return ranks_available(why, why_size);
+}
+
+static const struct attn_kernel *open_kernel(struct worker *worker, char *why, size_t why_size)
+{
+    const struct attn_kernel *kernel = catalogue_find(worker->request.kernel, worker->request.isa);
     if (!ranks_available(why, why_size))
         return NULL;
     ranks.worker = worker;
@@ -190,7 +199,7 @@ const struct attn_kernel *ranks_open(struct worker *worker, const struct attn_ke
     return &ranks.kernel;
 }
 
-void ranks_close(void)
+static void close_kernel(void)
 {
     conversation_close(ranks.talk);
     exchange_close(ranks.file);
@@ -201,15 +210,20 @@ void ranks_close(void)
     ranks.file = NULL;
 }
 
-const char *ranks_library(void)
-{
-    return ranks.library;
-}
-
 /* ---- the clock ------------------------------------------------------------------------------- */
 
-void ranks_clock_open(struct worker *worker, const struct attn_plan *plan, struct tensor_set *sets,
-                      size_t count)
+/* The operands of some sets to where each rank takes its part from. */
+static void renew(size_t first, size_t count)
+{
+    for (size_t n = 0; n < count; n++) {
+        const size_t set = (first + n) % ranks.count;
+        exchange_give(ranks.file, set, &ranks.sets[set].tensors);
+    }
+    json_decref(ask(json_pack("{s:s}", "action", "take"), deadline(1)));
+}
+
+static void begin(struct worker *worker, const struct attn_plan *plan, struct tensor_set *sets,
+                  size_t count)
 {
     const size_t n = (size_t)worker->request.ranks;
     ranks.sets = sets;
@@ -219,9 +233,7 @@ void ranks_clock_open(struct worker *worker, const struct attn_plan *plan, struc
     if (!ranks.computing_s || !ranks.waiting_s)
         worker_abandon(worker, CELL_SKIPPED, "out of memory");
     bind(&plan->problem, plan->threads, count);
-    for (size_t s = 0; s < count; s++)
-        exchange_give(ranks.file, s, &sets[s].tensors);
-    json_decref(ask(json_pack("{s:s}", "action", "take"), deadline(1)));
+    renew(0, count);
 }
 
 static void add_up(double *sums, const json_t *each)
@@ -230,7 +242,7 @@ static void add_up(double *sums, const json_t *each)
         sums[r] += json_number_value(json_array_get(each, (size_t)r));
 }
 
-double ranks_clock_run(void *context, size_t first, size_t calls)
+static double timed(void *context, size_t first, size_t calls)
 {
     const size_t used = calls < ranks.count ? calls : ranks.count;
     (void)context;
@@ -251,6 +263,11 @@ double ranks_clock_run(void *context, size_t first, size_t calls)
     return seconds;
 }
 
+static void call(size_t set)
+{
+    timed(NULL, set, 1);
+}
+
 static json_t *ask_ceilings(double seconds, double bytes)
 {
     const struct attn_problem *p = &ranks.worker->request.c.problem;
@@ -261,7 +278,7 @@ static json_t *ask_ceilings(double seconds, double bytes)
                deadline(0));
 }
 
-double ranks_probe(void *context, double seconds)
+static double probe(void *context, double seconds)
 {
     (void)context;
     json_t *answer = ask_ceilings(seconds, 0);
@@ -270,15 +287,21 @@ double ranks_probe(void *context, double seconds)
     return rate;
 }
 
-json_t *ranks_ceilings(const struct tensor_set *set, double fma_gflops, double seconds)
+static json_t *ceilings(const struct worker *worker, const struct tensor_set *sets,
+                        const struct bench_disturbance *disturbance, double median_s)
 {
-    json_t *answer = ask_ceilings(seconds, set->work.bytes * (double)ranks.count);
+    (void)median_s;
+    const double fma_gflops =
+        (disturbance->probe_before_gflops + disturbance->probe_after_gflops) / 2;
+    const double bytes = sets->work.bytes * (double)worker->request.sets;
+    worker_stage("measuring ceilings");
+    json_t *answer = ask_ceilings(LAUNCH_CEILINGS_S, bytes);
     const double host = json_number_value(json_object_get(answer, "fma_host_gflops"));
-    json_t *ceilings = json_pack("{s:o, s:o, s:O}", "fma_gflops", number_json(fma_gflops),
-                                 "fma_host_gflops", number_json(fmax(fma_gflops, host)),
-                                 "read_gbytes_per_s", json_object_get(answer, "read_gbytes_per_s"));
+    json_t *rates = json_pack("{s:o, s:o, s:O}", "fma_gflops", number_json(fma_gflops),
+                              "fma_host_gflops", number_json(fmax(fma_gflops, host)),
+                              "read_gbytes_per_s", json_object_get(answer, "read_gbytes_per_s"));
     json_decref(answer);
-    return ceilings;
+    return rates;
 }
 
 /* ---- the answer ------------------------------------------------------------------------------ */
@@ -317,17 +340,32 @@ static double alone(double *latency_s, double *link_gbytes_per_s)
     return least;
 }
 
-json_t *ranks_answer(size_t *workspace_bytes, size_t *peak_rss_bytes)
+static double least_sample_s(void)
+{
+    return 0;
+}
+
+/* Nobody else knows when the slowest rank has finished. */
+static void judge(size_t calls, double per_call_s, struct check_result *checked)
+{
+    (void)calls, (void)per_call_s, (void)checked;
+}
+
+static void note_preparation(struct worker *worker, double prepare_s)
+{
+    json_object_set_new(worker->answer, "prepare_s", number_json(prepare_s));
+    json_object_set_new(worker->answer, "library",
+                        *ranks.library ? json_string(ranks.library) : json_null());
+}
+
+/* Where ranks ran, what they sent and waited for: the object "ring" of results/schema.json. */
+static json_t *ring_answer(void)
 {
     const bool several = ranks.worker->request.ranks > 1;
     double latency_s = NAN, link = NAN;
     const double exchange_s = several ? alone(&latency_s, &link) : NAN,
                  waiting_s = mean(ranks.waiting_s);
     const double overlap = several ? fmin(fmax(1 - waiting_s / exchange_s, 0), 1) : NAN;
-    json_t *placed = ask(json_pack("{s:s}", "action", "placed"), deadline(0));
-    *peak_rss_bytes = (size_t)json_number_value(json_object_get(placed, "peak_rss_bytes"));
-    *workspace_bytes = (size_t)ranks.workspace_bytes;
-    json_decref(placed);
     return json_pack("{s:o, s:o, s:O, s:f, s:o, s:o, s:o, s:o, s:o}", "latency_s",
                      number_json(latency_s), "link_gbytes_per_s", number_json(link), "places",
                      ranks.places, "sent_bytes", ranks.sent_bytes / ranks.calls, "waiting_s",
@@ -335,3 +373,32 @@ json_t *ranks_answer(size_t *workspace_bytes, size_t *peak_rss_bytes)
                      number_json(overlap), "rank_computing_s", per_call(ranks.computing_s),
                      "rank_waiting_s", per_call(ranks.waiting_s));
 }
+
+/* The memory is that of all ranks together.  A rank that has left its place ends the launch. */
+static void note_samples(struct worker *worker)
+{
+    json_object_set_new(worker->answer, "ring", ring_answer());
+    json_t *placed = ask(json_pack("{s:s}", "action", "placed"), deadline(0));
+    const double peak = json_number_value(json_object_get(placed, "peak_rss_bytes"));
+    json_decref(placed);
+    json_object_set_new(worker->answer, "workspace_bytes",
+                        json_integer((json_int_t)ranks.workspace_bytes));
+    json_object_set_new(worker->answer, "peak_rss_bytes", json_integer((json_int_t)peak));
+}
+
+const struct backend ranks_backend = {
+    .describe = describe,
+    .open = open_kernel,
+    .close = close_kernel,
+    .refuses = select_refusal,
+    .begin = begin,
+    .call = call,
+    .renew = renew,
+    .timed = timed,
+    .probe = probe,
+    .least_sample_s = least_sample_s,
+    .judge = judge,
+    .note_preparation = note_preparation,
+    .note_samples = note_samples,
+    .ceilings = ceilings,
+};

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ranks.h"
+#include "ranks_start.h"
 #include "system/process.h"
 
 static bool rank_program(char *path, size_t size)

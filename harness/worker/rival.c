@@ -6,15 +6,20 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/number.h"
+#include "launch_ceilings.h"
 #include "problem/capabilities.h"
 #include "problem/exchange.h"
+#include "rival_clock.h"
 #include "rival_program.h"
+#include "system/task_cpus.h"
 
 /* A struct attn_kernel has no place for a context, and a worker runs one kernel. */
 static struct {
     struct worker *worker;
     json_t *description; /* owns the kernel's texts */
     struct attn_kernel kernel;
+    struct rival_clock clock; /* of a measurement */
 } rival;
 
 /* ---- the kernel ------------------------------------------------------------------------------ */
@@ -111,11 +116,89 @@ void rival_close(void)
     rival.description = NULL;
 }
 
-bool rival_describe(const char *program, json_t *answer, enum cell_state *state, char *why,
-                    size_t why_size)
+static bool describe(struct worker *worker, enum cell_state *state, char *why, size_t why_size)
 {
-    json_t *kernels = rival_program_describe(program, state, why, why_size);
+    json_t *kernels = rival_program_describe(worker->request.plugin, state, why, why_size);
     if (kernels)
-        json_object_set_new(answer, "kernels", kernels);
+        json_object_set_new(worker->answer, "kernels", kernels);
     return kernels;
 }
+
+/* It has no variants, and says itself what it does not take. */
+static bool refuses(const struct attn_kernel *kernel, const struct attn_problem *problem, char *why,
+                    size_t why_size)
+{
+    const char *reason;
+    if (attn_supports(kernel, problem, &reason))
+        return false;
+    snprintf(why, why_size, "%s", reason);
+    return true;
+}
+
+/* ---- a measurement --------------------------------------------------------------------------- */
+
+static void begin(struct worker *worker, const struct attn_plan *plan, struct tensor_set *sets,
+                  size_t count)
+{
+    rival_clock_open(&rival.clock, worker, plan, sets, count);
+}
+
+static void call(size_t set)
+{
+    rival_clock_run(&rival.clock, set, 1);
+}
+
+static void renew(size_t first, size_t count)
+{
+    rival_clock_renew(&rival.clock, first, count);
+}
+
+static double timed(void *context, size_t first, size_t calls)
+{
+    (void)context;
+    return rival_clock_run(&rival.clock, first, calls);
+}
+
+static double least_sample_s(void)
+{
+    return rival_clock_sample(&rival.clock);
+}
+
+static void judge(size_t calls, double per_call_s, struct check_result *checked)
+{
+    rival_clock_judge(&rival.clock, calls, per_call_s, checked);
+}
+
+/* The start of the program is part of it. */
+static void note_preparation(struct worker *worker, double prepare_s)
+{
+    const struct rival_copy *copy = rival.clock.copy; /* NULL: the launch has failed before */
+    json_object_set_new(worker->answer, "prepare_s",
+                        number_json(copy ? copy->start_s + copy->prepare_s : prepare_s));
+    json_object_set_new(worker->answer, "library",
+                        copy && *copy->library ? json_string(copy->library) : json_null());
+}
+
+static void note_samples(struct worker *worker)
+{
+    const size_t bytes = task_peak_bytes(conversation_pid(rival.clock.copy->talk));
+    json_object_set_new(worker->answer, "peak_rss_bytes",
+                        bytes ? json_integer((json_int_t)bytes) : json_null());
+}
+
+const struct backend rival_backend = {
+    .no_huge_pages = "the operands of a program lie in a file in memory of its own",
+    .describe = describe,
+    .open = rival_open,
+    .close = rival_close,
+    .refuses = refuses,
+    .begin = begin,
+    .call = call,
+    .renew = renew,
+    .timed = timed,
+    .least_sample_s = least_sample_s,
+    .judge = judge,
+    .note_preparation = note_preparation,
+    .note_samples = note_samples,
+    .ceilings = worker_launch_ceilings,
+};

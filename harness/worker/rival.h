@@ -7,7 +7,7 @@
 #ifndef HARNESS_WORKER_RIVAL_H
 #define HARNESS_WORKER_RIVAL_H
 
-#include "worker.h"
+#include "backend.h"
 
 /* The kernel that the request names, computed by the program request.plugin, which is started; NULL
  * fills why.  One at a time. */
@@ -16,9 +16,6 @@ const struct attn_kernel *rival_open(struct worker *worker, char *why, size_t wh
 /* Ends the program. */
 void rival_close(void);
 
-/* Asks a program which kernels it has: "kernels" of the answer, as worker_describe() gives them.  False
- * fills why and state. */
-bool rival_describe(const char *program, json_t *answer, enum cell_state *state, char *why,
-                    size_t why_size);
+extern const struct backend rival_backend;
 
 #endif

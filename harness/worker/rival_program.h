@@ -10,7 +10,7 @@
 
 #include "problem/exchange.h"
 #include "system/conversation.h"
-#include "worker.h"
+#include "answer.h"
 
 #define RIVAL_CPUS 1024
 #define RIVAL_COPIES 4 /* that run at once: each holds a library of hundreds of megabytes */

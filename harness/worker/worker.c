@@ -3,7 +3,6 @@
  */
 #include "worker.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,122 +10,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "plugin.h"
-#include "problem/catalogue.h"
+#include "actions.h"
 #include "base/clock.h"
-#include "experiments/layouts/layouts.h"
-#include "experiments/tiles/tiles.h"
-#include "system/aftermath.h"
-#include "system/fault.h"
-#include "problem/select.h"
+#include "base/number.h"
+#include "in_process.h"
+#include "problem/catalogue.h"
 #include "ranks.h"
 #include "ring.h"
 #include "rival.h"
 #include "session/guest_file.h"
-#include "base/number.h"
-#include "base/printable.h"
+#include "system/aftermath.h"
+#include "system/fault.h"
 
 #define REQUEST_MAX ((size_t)65536) /* bytes */
-
-void worker_stage(const char *what)
-{
-    fault_stage(what, "", "");
-}
-
-static void end(struct worker *worker, enum cell_state state, const char *why, va_list arguments)
-{
-    char text[640], shown[640];
-    vsnprintf(text, sizeof text, why, arguments);
-    printable(text, strlen(text), shown, sizeof shown); /* a kernel's own reasons may be in it */
-    json_object_set_new(worker->answer, "state", json_string(cell_state_name(state)));
-    json_object_set_new(worker->answer, "why", json_string(shown));
-}
-
-void worker_end(struct worker *worker, enum cell_state state, const char *why, ...)
-{
-    va_list arguments;
-    va_start(arguments, why);
-    end(worker, state, why, arguments);
-    va_end(arguments);
-}
-
-void worker_abandon(struct worker *worker, enum cell_state state, const char *why, ...)
-{
-    va_list arguments;
-    va_start(arguments, why);
-    end(worker, state, why, arguments);
-    va_end(arguments);
-    longjmp(worker->abandoned, 1);
-}
-
-void worker_give_up(struct worker *worker, enum cell_state state, const char *why, ...)
-{
-    char text[400], stage[200];
-    va_list arguments;
-    va_start(arguments, why);
-    vsnprintf(text, sizeof text, why, arguments);
-    va_end(arguments);
-    fault_told(stage, sizeof stage);
-    worker_abandon(worker, state, "%s%s%s", text, *stage ? ", while " : "", stage);
-}
-
-/* Stated in docs/protocol.md. */
-double worker_call_deadline(const struct worker *worker, double calls)
-{
-    const double at_least_s = 60, slowest_flops_per_s = 5e7;
-    return at_least_s + calls * attn_useful_flops(&worker->request.c.problem) / slowest_flops_per_s;
-}
-
-/* ---- plans ----------------------------------------------------------------------------------- */
-
-bool worker_takes(struct worker *worker)
-{
-    const struct protocol_request *r = &worker->request;
-    char refusal[320];
-    const char *why;
-    worker_stage("preparing");
-    if (r->program) { /* it has no variants, and says itself what it does not take */
-        if (attn_supports(worker->kernel, &r->c.problem, &why))
-            return true;
-        snprintf(refusal, sizeof refusal, "%s", why);
-    } else if (!select_refusal(worker->kernel, &r->c.problem, refusal, sizeof refusal)) {
-        return true;
-    }
-    worker_end(worker, CELL_UNSUPPORTED, "%s", refusal);
-    return false;
-}
-
-bool worker_plan_open(struct worker *worker, struct worker_plan *plan)
-{
-    const struct protocol_request *r = &worker->request;
-    const struct attn_problem *problem = &r->c.problem;
-    const char *why = "";
-    if (!worker_takes(worker))
-        return false;
-    const size_t bytes = attn_workspace_size(worker->kernel, problem, r->threads);
-    *plan = (struct worker_plan){.workspace_bytes = bytes};
-    const size_t align = ATTN_WORKSPACE_ALIGN;
-    if (bytes && !(plan->workspace = aligned_alloc(align, (bytes + align - 1) / align * align))) {
-        worker_end(worker, CELL_SKIPPED, "no memory for a workspace of %zu bytes", bytes);
-        return false;
-    }
-    worker_stage("preparing");
-    const double start = clock_now();
-    if (!attn_plan_init(&plan->plan, worker->kernel, problem, r->threads, plan->workspace, bytes,
-                        &why)) {
-        free(plan->workspace);
-        worker_end(worker, CELL_UNSUPPORTED, "%s", why);
-        return false;
-    }
-    plan->prepare_s = clock_now() - start;
-    return true;
-}
-
-void worker_plan_close(struct worker_plan *plan)
-{
-    attn_plan_destroy(&plan->plan);
-    free(plan->workspace);
-}
 
 /* ---- set-up ---------------------------------------------------------------------------------- */
 
@@ -167,6 +63,15 @@ static bool share_progress(int fd)
     return true;
 }
 
+/* Whether there is what the request names: a kernel with what it needs, or a plug-in. */
+static void describe(struct worker *worker)
+{
+    char why[640] = "";
+    enum cell_state state;
+    if (!worker->backend->describe(worker, &state, why, sizeof why))
+        worker_end(worker, state, "%s", why);
+}
+
 static const struct {
     void (*run)(struct worker *worker);
     bool kernel; /* needs one */
@@ -178,22 +83,16 @@ static const struct {
     [PROTOCOL_EVAL] = {worker_eval, true, false},
     [PROTOCOL_CEILINGS] = {worker_ceilings, false, false},
     [PROTOCOL_EXPERIMENT] = {worker_experiment, false, false},
-    [PROTOCOL_DESCRIBE] = {worker_describe, false, true},
+    [PROTOCOL_DESCRIBE] = {describe, false, true},
 };
 
-/* The variant that the request names, with its code; NULL fills why. */
-static const struct attn_kernel *find_kernel(struct worker *worker, char *why, size_t why_size)
+/* What computes the kernel that the request names. */
+static const struct backend *backend_of(const struct protocol_request *r)
 {
-    const struct protocol_request *r = &worker->request;
-    const struct attn_kernel *kernel;
-    if (*r->plugin)
-        return r->program ? rival_open(worker, why, why_size) : plugin_load(worker, why, why_size);
-    snprintf(why, why_size, "no kernel %s/%s", r->kernel, attn_isa_name(r->isa));
-    kernel = catalogue_find(r->kernel, r->isa);
-    if (kernel && ring_is(kernel))
-        return ranks_open(worker, kernel, why, why_size);
-    kernel = kernel ? layouts_load(kernel, why, why_size) : NULL;
-    return kernel ? tiles_load(kernel, why, why_size) : NULL;
+    const struct attn_kernel *kernel = *r->plugin ? NULL : catalogue_find(r->kernel, r->isa);
+    return r->program                  ? &rival_backend
+           : kernel && ring_is(kernel) ? &ranks_backend
+                                       : &in_process_backend;
 }
 
 /* Whether the file of a guest is the one that the session was planned with; false ends the worker.  Asked
@@ -218,8 +117,7 @@ static void run(struct worker *worker)
 {
     if (setjmp(worker->abandoned) == 0)
         actions[worker->request.action].run(worker);
-    rival_close();
-    ranks_close();
+    worker->backend->close();
 }
 
 /* Takes the kernel that the request names; false ends the worker, also where loading it has left
@@ -229,10 +127,10 @@ static bool load_kernel(struct worker *worker)
     const struct protocol_request *r = &worker->request;
     char why[640] = "", left[AFTERMATH_TEXT];
     const char *missing;
-    const bool foreign = *r->plugin && !r->program;
+    const bool foreign = *r->plugin && worker->backend->here;
     if (foreign)
         aftermath_begin(1);
-    worker->kernel = find_kernel(worker, why, sizeof why);
+    worker->kernel = worker->backend->open(worker, why, sizeof why);
     if (foreign && !aftermath_end(1, left)) {
         worker_end(worker, CELL_FAILED, "loading the plug-in %s", left);
         return false;
@@ -299,6 +197,7 @@ int worker_main(void)
         return 3;
     worker.answer = json_pack("{s:i, s:s, s:s, s:n}", "protocol", PROTOCOL_VERSION, "token",
                               worker.request.token, "state", "ok", "why");
+    worker.backend = backend_of(&worker.request);
     if (same_file(&worker)) {
         act(&worker);
         same_file(&worker);

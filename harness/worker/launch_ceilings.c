@@ -1,7 +1,7 @@
 /*
- * ceilings: what the machine can do, beside the samples of a launch and for `attnbench machine`.
+ * launch_ceilings: of multiply-adds and of reading, once and where they seem too low again.
  */
-#include "system/ceilings.h"
+#include "launch_ceilings.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,13 +9,9 @@
 #include "base/number.h"
 #include "bench/disturbance.h"
 #include "isa.h"
-#include "ranks.h"
-#include "worker.h"
+#include "system/ceilings.h"
 
-/* ---- of a launch ------------------------------------------------------------------------------ */
-
-#define LAUNCH_S 0.004 /* for each ceiling */
-#define AGAIN_S 0.1    /* for one that seems too low */
+#define AGAIN_S 0.1 /* for one that seems too low */
 
 /* Flop per compulsory byte above which no processor waits for memory: they do at most some ten
  * multiply-adds in the time of a byte (200 GFLOP/s over 20 GB/s a core). */
@@ -38,7 +34,8 @@ static double read_in_place(const struct worker *worker, const struct tensor_set
         const struct tensors_kv all = tensors_kv(&sets[i], problem);
         kv[i] = (struct ceilings_kv){all.k, all.v, all.bytes < most ? all.bytes : most};
     }
-    const double rate = kv ? ceilings_read_operands(kv, count, threads_of(worker), LAUNCH_S) : 0;
+    const double rate =
+        kv ? ceilings_read_operands(kv, count, threads_of(worker), LAUNCH_CEILINGS_S) : 0;
     free(kv);
     return rate;
 }
@@ -61,7 +58,7 @@ static double read_elsewhere(const struct worker *worker, const struct tensor_se
         if (rate > 0)
             return rate;
     }
-    return ceilings_read(rotation(worker, set), threads_of(worker), LAUNCH_S);
+    return ceilings_read(rotation(worker, set), threads_of(worker), LAUNCH_CEILINGS_S);
 }
 
 /* The highest multiply-add rate of this host for the types of a problem, beside that of the variant itself,
@@ -106,85 +103,17 @@ json_t *worker_launch_ceilings(const struct worker *worker, const struct tensor_
 {
     const double fma = (d->probe_before_gflops + d->probe_after_gflops) / 2;
     worker_stage("measuring ceilings");
-    if (worker->request.ranks)
-        return ranks_ceilings(sets, fma, LAUNCH_S);
     const double from_l1 = ceilings_fma_from_l1(
         worker->request.isa, attn_compute(worker->kernel, &worker->request.c.problem),
-        threads_of(worker), LAUNCH_S);
+        threads_of(worker), LAUNCH_CEILINGS_S);
     const double in_place = read_in_place(worker, sets, worker->request.sets);
     const double read = read_elsewhere(worker, sets);
     json_t *ceilings =
         json_pack("{s:o, s:o, s:o, s:o, s:o}", "fma_gflops", number_json(fma), "fma_from_l1_gflops",
                   number_json(from_l1 > 0 ? from_l1 : NAN), "fma_host_gflops",
-                  number_json(fmax(fma, fma_of_host(worker, LAUNCH_S))), "read_gbytes_per_s",
-                  number_json(read), "read_in_place_gbytes_per_s",
+                  number_json(fmax(fma, fma_of_host(worker, LAUNCH_CEILINGS_S))),
+                  "read_gbytes_per_s", number_json(read), "read_in_place_gbytes_per_s",
                   number_json(in_place > 0 ? in_place : NAN));
     look_again(worker, sets, median_s, ceilings);
     return ceilings;
-}
-
-/* ---- of a machine ------------------------------------------------------------------------------ */
-
-#define MACHINE_S 0.05 /* for each ceiling */
-
-/* Footprints that lie in each cache and beyond the last: half a cache; all that ceilings_footprint() takes. */
-static json_t *bandwidths(const struct worker *worker)
-{
-    const int threads = worker->request.threads;
-    const int last = machine_last_level(worker->machine);
-    json_t *levels = json_array();
-    for (int level = 1; level <= last + 1; level++) {
-        const size_t bytes = level <= last ? machine_cache_bytes(worker->machine, level) / 2
-                                           : ceilings_footprint(worker->machine, SIZE_MAX);
-        if (!bytes)
-            continue;
-        /* private caches: every thread has its own */
-        const size_t footprint = level < last ? bytes * (size_t)threads : bytes;
-        json_array_append_new(levels,
-                              json_pack("{s:i, s:b, s:I, s:o, s:o}", "level", level, "memory",
-                                        (int)(level > last), "bytes", (json_int_t)footprint,
-                                        "read_gbytes_per_s",
-                                        number_json(ceilings_read(footprint, threads, MACHINE_S)),
-                                        "copy_gbytes_per_s",
-                                        number_json(ceilings_copy(footprint, threads, MACHINE_S))));
-    }
-    return levels;
-}
-
-/* Rates of an instruction set; null of what it has no instructions for. */
-static json_t *arithmetic(enum attn_isa isa, int threads)
-{
-    static const struct {
-        const char *key;
-        double (*measure)(enum attn_isa isa, enum attn_dtype type, int threads, double seconds);
-        enum attn_dtype type;
-    } rates[] = {{"f64_gflops", ceilings_fma, ATTN_F64},
-                 {"f32_gflops", ceilings_fma, ATTN_F32},
-                 {"f32_from_l1_gflops", ceilings_fma_from_l1, ATTN_F32},
-                 {"bf16_gflops", ceilings_fma, ATTN_BF16},
-                 {"bf16_from_l1_gflops", ceilings_fma_from_l1, ATTN_BF16},
-                 {"i8_gops", ceilings_fma, ATTN_I8}};
-    json_t *answer = json_pack("{s:s}", "isa", attn_isa_name(isa));
-    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
-        const double rate = rates[i].measure(isa, rates[i].type, threads, MACHINE_S);
-        json_object_set_new(answer, rates[i].key, number_json(rate > 0 ? rate : NAN));
-    }
-    json_object_set_new(answer, "exp_g_per_s", number_json(ceilings_exp(isa, threads, MACHINE_S)));
-    return answer;
-}
-
-void worker_ceilings(struct worker *worker)
-{
-    const int threads = worker->request.threads;
-    json_t *isas = json_array();
-    worker_stage("measuring ceilings");
-    for (int i = 0; i < ATTN_ISA_COUNT; i++) {
-        const enum attn_isa isa = (enum attn_isa)i;
-        if (attn_isa_available(isa) && attn_isa_built_as(isa) == isa &&
-            attn_isa_instructions(isa) == isa && !ceilings_emulated(isa))
-            json_array_append_new(isas, arithmetic(isa, threads));
-    }
-    json_object_set_new(worker->answer, "threads", json_integer(threads));
-    json_object_set_new(worker->answer, "arithmetic", isas);
-    json_object_set_new(worker->answer, "bandwidth", bandwidths(worker));
 }

@@ -1,0 +1,71 @@
+/*
+ * answer: states and reasons.
+ */
+#include "answer.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "base/printable.h"
+#include "check/check.h"
+#include "system/fault.h"
+
+void worker_stage(const char *what)
+{
+    fault_stage(what, "", "");
+}
+
+static void end(struct worker *worker, enum cell_state state, const char *why, va_list arguments)
+{
+    char text[640], shown[640];
+    vsnprintf(text, sizeof text, why, arguments);
+    printable(text, strlen(text), shown, sizeof shown); /* a kernel's own reasons may be in it */
+    json_object_set_new(worker->answer, "state", json_string(cell_state_name(state)));
+    json_object_set_new(worker->answer, "why", json_string(shown));
+}
+
+void worker_end(struct worker *worker, enum cell_state state, const char *why, ...)
+{
+    va_list arguments;
+    va_start(arguments, why);
+    end(worker, state, why, arguments);
+    va_end(arguments);
+}
+
+void worker_abandon(struct worker *worker, enum cell_state state, const char *why, ...)
+{
+    va_list arguments;
+    va_start(arguments, why);
+    end(worker, state, why, arguments);
+    va_end(arguments);
+    longjmp(worker->abandoned, 1);
+}
+
+void worker_give_up(struct worker *worker, enum cell_state state, const char *why, ...)
+{
+    char text[400], stage[200];
+    va_list arguments;
+    va_start(arguments, why);
+    vsnprintf(text, sizeof text, why, arguments);
+    va_end(arguments);
+    fault_told(stage, sizeof stage);
+    worker_abandon(worker, state, "%s%s%s", text, *stage ? ", while " : "", stage);
+}
+
+double worker_call_deadline(const struct worker *worker, double calls)
+{
+    const double at_least_s = 60, slowest_flops_per_s = 5e7;
+    return at_least_s + calls * attn_useful_flops(&worker->request.c.problem) / slowest_flops_per_s;
+}
+
+json_t *worker_check_answer(const struct check_result *result)
+{
+    return json_pack(
+        "{s:o, s:o, s:o, s:s, s:o, s:I}", "max_abs_error", number_json(result->max_abs_error),
+        "error_over_bound", number_json(result->error_over_bound), "hardest_over_bound",
+        number_json(result->hardest_over_bound), "hardest", result->hardest, "rms_ratio",
+        result->rms_ratio > 0 ? number_json(result->rms_ratio) : json_null(), "rows",
+        (json_int_t)result->rows);
+}

@@ -1,0 +1,66 @@
+/*
+ * backend: where a worker's kernel computes: in this process (in_process.h), in a program (rival.h), or in
+ * ranks (ranks.h).
+ *
+ * Each is one table of functions, and keeps its state in its own file: a worker runs one kernel.
+ */
+#ifndef HARNESS_WORKER_BACKEND_H
+#define HARNESS_WORKER_BACKEND_H
+
+#include "answer.h"
+#include "problem/tensors.h"
+
+struct bench_disturbance;
+
+struct backend {
+    /* In this process: hardware counters see it, and to load its code may leave something behind. */
+    bool here;
+    /* Why its operands cannot lie on huge pages; NULL: they can. */
+    const char *no_huge_pages;
+
+    /* Whether there is what the request names, and "kernels" of the answer where that is a plug-in.  False
+     * fills state and why. */
+    bool (*describe)(struct worker *worker, enum cell_state *state, char *why, size_t why_size);
+
+    /* The kernel that the request names, with its code; NULL fills why. */
+    const struct attn_kernel *(*open)(struct worker *worker, char *why, size_t why_size);
+    void (*close)(void);
+
+    /* Whether it does not compute a problem; true fills why. */
+    bool (*refuses)(const struct attn_kernel *kernel, const struct attn_problem *problem, char *why,
+                    size_t why_size);
+
+    /* ---- a measurement ---- */
+
+    /* Takes the operands to where it computes.  The sets stay the caller's, and results come back to them. */
+    void (*begin)(struct worker *worker, const struct attn_plan *plan, struct tensor_set *sets,
+                  size_t count);
+
+    /* One call on a set, not timed. */
+    void (*call)(size_t set);
+
+    /* The same for operands of `count` sets that have changed, from `first` on. */
+    void (*renew)(size_t first, size_t count);
+
+    /* bench_options.timed and probe, which do not look at their context; NULL: bench's own. */
+    double (*timed)(void *context, size_t first, size_t calls);
+    double (*probe)(void *context, double seconds);
+
+    /* Seconds of the shortest sample that its clock is good for. */
+    double (*least_sample_s)(void);
+
+    /* After the samples, of so many calls of per_call_s each: judges its clock.  What is wrong ends the launch. */
+    void (*judge)(size_t calls, double per_call_s, struct check_result *checked);
+
+    /* "prepare_s", where making the plan took prepare_s, and "library" of the answer. */
+    void (*note_preparation)(struct worker *worker, double prepare_s);
+
+    /* "peak_rss_bytes" of the answer, and what else it alone knows of the samples. */
+    void (*note_samples)(struct worker *worker);
+
+    /* "ceiling" of the answer, as worker_launch_ceilings(). */
+    json_t *(*ceilings)(const struct worker *worker, const struct tensor_set *sets,
+                        const struct bench_disturbance *disturbance, double median_s);
+};
+
+#endif

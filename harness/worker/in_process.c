@@ -1,0 +1,115 @@
+/*
+ * in_process: loading a variant's code, and measuring it by this process's own clock.
+ */
+#include "in_process.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "launch_ceilings.h"
+#include "experiments/layouts/layouts.h"
+#include "experiments/tiles/tiles.h"
+#include "plugin.h"
+#include "problem/catalogue.h"
+#include "problem/select.h"
+
+static const struct attn_plan *measured;
+static struct tensor_set *operands;
+
+/* ---- the kernel ------------------------------------------------------------------------------ */
+
+static bool describe(struct worker *worker, enum cell_state *state, char *why, size_t why_size)
+{
+    const struct protocol_request *r = &worker->request;
+    const struct attn_kernel *kernel = catalogue_find(r->kernel, r->isa);
+    const char *missing = "there is no such kernel";
+    *state = CELL_UNAVAILABLE;
+    if (*r->plugin)
+        return plugin_describe(r->plugin, worker->answer, why, why_size);
+    if (kernel && attn_load(kernel, &missing))
+        return true;
+    snprintf(why, why_size, "%s", missing);
+    return false;
+}
+
+static const struct attn_kernel *open_kernel(struct worker *worker, char *why, size_t why_size)
+{
+    const struct protocol_request *r = &worker->request;
+    const struct attn_kernel *kernel = catalogue_find(r->kernel, r->isa);
+    if (*r->plugin)
+        return plugin_load(r, why, why_size);
+    snprintf(why, why_size, "no kernel %s/%s", r->kernel, attn_isa_name(r->isa));
+    kernel = kernel ? layouts_load(kernel, why, why_size) : NULL;
+    return kernel ? tiles_load(kernel, why, why_size) : NULL;
+}
+
+static void close_kernel(void)
+{
+}
+
+/* ---- a measurement --------------------------------------------------------------------------- */
+
+static void begin(struct worker *worker, const struct attn_plan *plan, struct tensor_set *sets,
+                  size_t count)
+{
+    (void)worker, (void)count;
+    measured = plan;
+    operands = sets;
+}
+
+static void call(size_t set)
+{
+    attn_execute(measured, &operands[set].tensors);
+}
+
+/* They lie where they are computed. */
+static void renew(size_t first, size_t count)
+{
+    (void)first, (void)count;
+}
+
+static double least_sample_s(void)
+{
+    return 0;
+}
+
+/* It is ours. */
+static void judge(size_t calls, double per_call_s, struct check_result *checked)
+{
+    (void)calls, (void)per_call_s, (void)checked;
+}
+
+/* The library is the one that is loaded into this process. */
+static void note_preparation(struct worker *worker, double prepare_s)
+{
+    const struct attn_library *library = worker->kernel->library;
+    json_object_set_new(worker->answer, "prepare_s", number_json(prepare_s));
+    json_object_set_new(worker->answer, "library",
+                        library ? json_string(library->description()) : json_null());
+}
+
+static void note_samples(struct worker *worker)
+{
+    struct machine_usage usage;
+    machine_usage(worker->machine, &usage);
+    json_object_set_new(worker->answer, "peak_rss_bytes",
+                        usage.peak_rss_bytes ? json_integer((json_int_t)usage.peak_rss_bytes)
+                                             : json_null());
+}
+
+const struct backend in_process_backend = {
+    .here = true,
+    .describe = describe,
+    .open = open_kernel,
+    .close = close_kernel,
+    .refuses = select_refusal,
+    .begin = begin,
+    .call = call,
+    .renew = renew,
+    .least_sample_s = least_sample_s,
+    .judge = judge,
+    .note_preparation = note_preparation,
+    .note_samples = note_samples,
+    .ceilings = worker_launch_ceilings,
+};

@@ -1,0 +1,23 @@
+/*
+ * plan: a plan with the workspace that it asked for.
+ */
+#ifndef HARNESS_WORKER_PLAN_H
+#define HARNESS_WORKER_PLAN_H
+
+#include "answer.h"
+
+struct worker_plan {
+    struct attn_plan plan;
+    void *workspace;
+    size_t workspace_bytes;
+    double prepare_s;
+};
+
+/* Whether the kernel computes the problem; false ends the worker with its reason. */
+bool worker_takes(struct worker *worker);
+
+/* False ends the worker with its reason. */
+bool worker_plan_open(struct worker *worker, struct worker_plan *plan);
+void worker_plan_close(struct worker_plan *plan);
+
+#endif
