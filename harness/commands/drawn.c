@@ -4,7 +4,6 @@
 #include "drawn.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "problem/draw.h"
 #include "problem/select.h"
@@ -18,8 +17,6 @@ bool drawn_is(const struct session *session, const struct cell *cell)
     const struct problem_case *items = session->cases.items;
     return cell->c >= items + session->first_drawn && cell->c < items + session->cases.count;
 }
-
-/* ---- one attempt ----------------------------------------------------------------------------- */
 
 static void launching(void *context, const struct cell *cell, const char *what)
 {
@@ -39,14 +36,23 @@ static bool finished(void *context, struct cell *cell)
     return true;
 }
 
+/* What fails, and where. */
+struct attempt {
+    const struct session *session;
+    int topology;
+    const struct cell *like;
+};
+
 /* Whether the kernel of a cell fails on another problem, too. */
-static bool fails(const struct session *session, int topology, const struct cell *like,
-                  const struct problem_case *c)
+static bool fails(const void *context, struct problem_case *c)
 {
+    const struct attempt *attempt = context;
+    const struct cell *like = attempt->like;
     static const struct rounds_events events = {NULL, launching, launched, finished};
     char why[160];
     struct cell cell;
-    if (!like->kernel || select_refusal(like->kernel, &c->problem, why, sizeof why))
+    if (process_interrupted() || !like->kernel ||
+        select_refusal(like->kernel, &c->problem, why, sizeof why))
         return false;
     cell_init(&cell, c, like->kernel_name, like->isa);
     cell.kernel = like->kernel;
@@ -56,12 +62,12 @@ static bool fails(const struct session *session, int topology, const struct cell
     cell.hostfile = like->hostfile;
     cell.placement = like->placement;
     cell.memory = like->memory;
-    struct rounds rounds = {.session = session,
+    struct rounds rounds = {.session = attempt->session,
                             .events = &events,
                             .action = PROTOCOL_CHECK,
                             .own_input = true,
                             .command = "check",
-                            .topology = topology,
+                            .topology = attempt->topology,
                             .cells = &cell,
                             .count = 1,
                             .until = INFINITY,
@@ -72,40 +78,9 @@ static bool fails(const struct session *session, int topology, const struct cell
     return failed;
 }
 
-/* ---- all of them ----------------------------------------------------------------------------- */
-
-/* The next simpler problem with its input; false where number n does not make it simpler. */
-static bool simpler(struct problem_case *c, size_t n)
-{
-    const struct attn_problem before = c->problem;
-    char texts[2][PARSE_TEXT];
-    const char *why;
-    draw_simplify(&c->problem, n);
-    if (!attn_problem_valid(&c->problem, &why))
-        return false;
-    parse_fit_input(&c->input, &c->problem);
-    parse_print_problem(&before, texts[0]);
-    parse_print_problem(&c->problem, texts[1]);
-    return strcmp(texts[0], texts[1]) != 0;
-}
-
 struct problem_case drawn_simplest(const struct session *session, int topology,
                                    const struct cell *failed)
 {
-    struct problem_case simplest = *failed->c, next = simplest;
-    struct attn_problem scratch = simplest.problem;
-    size_t tries = 0;
-    for (bool any = true; any && tries < MOST_TRIES;) {
-        any = false;
-        for (size_t n = 0; draw_simplify(&scratch, n) && tries < MOST_TRIES; next = simplest) {
-            const bool found = simpler(&next, n) && ++tries && !process_interrupted() &&
-                               fails(session, topology, failed, &next);
-            if (found)
-                simplest = next;
-            n += !found;
-            any = any || found;
-            scratch = simplest.problem;
-        }
-    }
-    return simplest;
+    const struct attempt attempt = {session, topology, failed};
+    return draw_simplest(failed->c, fails, &attempt, MOST_TRIES);
 }

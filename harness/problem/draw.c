@@ -5,11 +5,9 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/random.h"
-
-/* Multiply-adds, and elements of a mask, that a reference computes in some hundredths of a second. */
-#define MOST_WORK 2e7
 
 /* Random numbers, and how many were taken. */
 struct stream {
@@ -57,19 +55,19 @@ static void draw_lengths(struct stream *s, struct attn_problem *p)
 }
 
 /* Few heads, then small dimensions, then few queries, until it is cheap enough. */
-static void make_cheap(struct stream *s, struct attn_problem *p)
+static void make_cheap(struct stream *s, struct attn_problem *p, double most)
 {
-    if (work(p) > MOST_WORK)
+    if (work(p) > most)
         p->batch = 1;
-    if (work(p) > MOST_WORK) {
+    if (work(p) > most) {
         p->q_heads /= p->kv_heads;
         p->kv_heads = 1;
     }
-    if (work(p) > MOST_WORK)
+    if (work(p) > most)
         p->q_heads = 1;
-    if (work(p) > MOST_WORK)
+    if (work(p) > most)
         p->qk_dim = p->v_dim = 8;
-    while (work(p) > MOST_WORK)
+    while (work(p) > most)
         if (p->q_len > p->kv_len && once_in(s, 2))
             p->kv_len = length(s, 10);
         else
@@ -136,7 +134,7 @@ static void draw_input(struct stream *s, struct problem_case *c)
         assert(!"an input that suits the problem");
 }
 
-void draw_case(struct problem_case *c, uint64_t seed, size_t n)
+void draw_case(struct problem_case *c, uint64_t seed, size_t n, double most_work)
 {
     struct stream stream = {.key = random_key(seed, n)}, *s = &stream;
     struct attn_problem *p = &c->problem;
@@ -149,7 +147,7 @@ void draw_case(struct problem_case *c, uint64_t seed, size_t n)
     p->qk_dim = dimension(s);
     p->v_dim = once_in(s, 4) ? dimension(s) : p->qk_dim;
     draw_lengths(s, p);
-    make_cheap(s, p);
+    make_cheap(s, p, most_work);
     if (n % 2 == 0) {
         p->mask = once_in(s, 2) ? ATTN_MASK_CAUSAL : ATTN_MASK_NONE;
     } else {
@@ -189,28 +187,91 @@ static void drop_other(struct attn_problem *p, size_t n)
         p->q_heads = p->kv_heads;
 }
 
+/* What few problems have. */
+static void drop_rare(struct attn_problem *p, size_t n)
+{
+    if (n == 0)
+        p->window_left = -1;
+    else if (n == 1)
+        p->window_right = -1;
+    else if (n == 2)
+        p->outputs &= ATTN_OUTPUT_LSE;
+    else if (p->q_heads > p->kv_heads)
+        p->q_heads -= p->kv_heads;
+}
+
 /* To the least, to a half, by one. */
 static void shorten(size_t *size, size_t step)
 {
-    *size = step == 0 ? 1 : step == 1 ? (*size + 1) / 2 : *size - (*size > 1);
+    if (*size > 1)
+        *size = step == 0 ? 1 : step == 1 ? (*size + 1) / 2 : *size - 1;
 }
 
-bool draw_simplify(struct attn_problem *p, size_t n)
+static void narrow(ptrdiff_t *side, size_t step)
 {
-    const size_t masks = 4, options = 8, others = 6, sizes = 5, steps = 3;
-    size_t *const size[] = {&p->batch, &p->q_len, &p->kv_len, &p->v_dim, &p->qk_dim};
+    if (*side > 0)
+        *side = step == 0 ? 0 : step == 1 ? *side / 2 : *side - 1;
+}
+
+/* Simplification number n; false past the last one.  It may leave the problem as it is, or make it one that
+ * is none. */
+static bool simplify(struct attn_problem *p, size_t n)
+{
+    enum { MASKS = 4, OPTIONS = 8, OTHERS = 6, SIZES = 5, STEPS = 3, RARE = 4 };
+    size_t *const sizes[] = {&p->batch, &p->q_len, &p->kv_len, &p->v_dim, &p->qk_dim};
+    ptrdiff_t *const sides[] = {&p->window_left, &p->window_right};
     const size_t group = p->q_heads / p->kv_heads;
-    if (n < masks)
+    if (n < MASKS)
         p->mask &= ~(1u << n);
-    else if ((n -= masks) < options)
+    else if ((n -= MASKS) < OPTIONS)
         drop_option(p, 1u << n);
-    else if ((n -= options) < others)
+    else if ((n -= OPTIONS) < OTHERS)
         drop_other(p, n);
-    else if ((n -= others) < 1)
+    else if ((n -= OTHERS) < 1)
         p->q_heads = group * (p->kv_heads = 1);
-    else if ((n -= 1) < sizes * steps)
-        shorten(size[n % sizes], n / sizes);
+    else if ((n -= 1) < SIZES * STEPS)
+        shorten(sizes[n % SIZES], n / SIZES);
+    else if ((n -= SIZES * STEPS) < RARE)
+        drop_rare(p, n);
+    else if ((n -= RARE) < 2 * STEPS)
+        narrow(sides[n % 2], n / 2);
+    else if ((n -= 2 * STEPS) < STEPS)
+        shorten(&p->page_size, n);
     else
         return false;
     return true;
+}
+
+/* The next simpler problem with its input; false where number n does not make it simpler. */
+static bool simpler(struct problem_case *c, size_t n)
+{
+    char before[PARSE_TEXT], after[PARSE_TEXT];
+    const char *why;
+    parse_print_problem(&c->problem, before);
+    simplify(&c->problem, n);
+    if (!attn_problem_valid(&c->problem, &why))
+        return false;
+    parse_fit_input(&c->input, &c->problem);
+    parse_print_problem(&c->problem, after);
+    return strcmp(before, after) != 0;
+}
+
+struct problem_case draw_simplest(const struct problem_case *failing, draw_fails *fails,
+                                  const void *context, size_t most_tries)
+{
+    struct problem_case simplest = *failing, next = simplest;
+    struct attn_problem scratch = simplest.problem;
+    size_t tries = 0;
+    for (bool any = true; any && tries < most_tries;) {
+        any = false;
+        for (size_t n = 0; simplify(&scratch, n) && tries < most_tries; next = simplest) {
+            const bool found = simpler(&next, n) && ++tries && fails(context, &next);
+            if (found)
+                simplest = next;
+            n += !found;
+            any = any || found;
+            scratch = simplest.problem;
+        }
+    }
+    return simplest;
 }

@@ -10,11 +10,18 @@
 
 #include "cases.h"
 
-/* Problem number n of a seed, with its input; named draw-1 for n = 0. */
-void draw_case(struct problem_case *c, uint64_t seed, size_t n);
+/* Multiply-adds, and elements of a mask, that a reference computes in some hundredths of a second. */
+#define DRAW_WORK 2e7
 
-/* Simplification number n of a problem; false past the last one.  It may leave it as it is, or make it one
- * that is none. */
-bool draw_simplify(struct attn_problem *problem, size_t n);
+/* Problem number n of a seed, with its input, of so much work at most; named draw-1 for n = 0. */
+void draw_case(struct problem_case *c, uint64_t seed, size_t n, double most_work);
+
+/* Whether something fails on a case, with its input or with another one, which the case then has. */
+typedef bool draw_fails(const void *context, struct problem_case *c);
+
+/* A case on which it fails as on the one that is given, and on which no simplification that is known changes
+ * that; after so many tries the simplest until then. */
+struct problem_case draw_simplest(const struct problem_case *failing, draw_fails *fails,
+                                  const void *context, size_t most_tries);
 
 #endif

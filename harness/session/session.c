@@ -249,7 +249,7 @@ static bool draw_cases(struct session *session, char *message, size_t message_si
     for (size_t n = 0; n < draws; n++) {
         struct problem_case c;
         const char *why;
-        draw_case(&c, session->seed, n);
+        draw_case(&c, session->seed, n, DRAW_WORK);
         if (attn_problem_valid(&c.problem, &why) && !cases_append(&session->cases, &c, &why)) {
             snprintf(message, message_size, "--draw: %s", why);
             return false;

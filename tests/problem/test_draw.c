@@ -24,8 +24,8 @@ static void problems_are_valid_and_cheap(void **state)
             struct parse_error error;
             char text[PARSE_TEXT], other[PARSE_TEXT];
             const char *why;
-            draw_case(&c, seed, n);
-            draw_case(&again, seed, n);
+            draw_case(&c, seed, n, DRAW_WORK);
+            draw_case(&again, seed, n, DRAW_WORK);
             if (!attn_problem_valid(&c.problem, &why))
                 fail_msg("seed %d, number %zu: %s", (int)seed, n, why);
             parse_print_problem(&c.problem, text);
@@ -45,7 +45,7 @@ static void shapes_are_those_that_errors_hide_in(void **state)
     (void)state;
     for (size_t n = 0; n < COUNT; n++) {
         struct problem_case c;
-        draw_case(&c, 1, n);
+        draw_case(&c, 1, n, DRAW_WORK);
         const struct attn_problem *p = &c.problem;
         plain += p->dtype == ATTN_F32 && !p->options && !(p->mask & ~(unsigned)ATTN_MASK_CAUSAL);
         for (size_t k = 0; k < sizeof dims / sizeof *dims; k++)
@@ -61,22 +61,54 @@ static void shapes_are_those_that_errors_hide_in(void **state)
     assert_in_range(longest, 8191, 8193);
 }
 
+static bool always(const void *context, struct problem_case *c)
+{
+    (void)context;
+    (void)c;
+    return true;
+}
+
 /* To one head of one query and one key, f32. */
 static void every_problem_can_be_made_simple(void **state)
 {
-    struct problem_case c;
     char text[PARSE_TEXT];
     (void)state;
-    draw_case(&c, 1, 7);
-    for (int step = 0; step < 20; step++) {
-        struct attn_problem next = c.problem;
-        const char *why;
-        for (size_t n = 0; draw_simplify(&next, n); n++, next = c.problem)
-            if (attn_problem_valid(&next, &why))
-                c.problem = next;
+    for (size_t n = 0; n < 20; n++) {
+        struct problem_case c;
+        draw_case(&c, 1, n, DRAW_WORK);
+        c = draw_simplest(&c, always, NULL, 1000);
+        parse_print_problem(&c.problem, text);
+        assert_string_equal(text, "b=1,hq=1,hkv=1,sq=1,skv=1,d=1");
     }
+}
+
+static bool few_keys_in_pages(const void *context, struct problem_case *c)
+{
+    const struct attn_problem *p = &c->problem;
+    ++*(size_t *)(uintptr_t)context;
+    return p->options & ATTN_OPTION_PAGED && p->kv_len >= 17 && p->q_heads > p->kv_heads;
+}
+
+/* What is needed stays. */
+static void the_simplest_case_is_found(void **state)
+{
+    struct problem_case c = {.input.seed = 1};
+    struct parse_error error;
+    char text[PARSE_TEXT];
+    size_t tries = 0;
+    (void)state;
+    assert_true(parse_problem("b=3,hq=9,hkv=3,sq=40,skv=70,d=24,page=16,window=30:5,mask=causal,"
+                              "dtype=bf16,outputs=o+lse,scale=2",
+                              &c.problem, &error));
+    c = draw_simplest(&c, few_keys_in_pages, &tries, 1000);
     parse_print_problem(&c.problem, text);
-    assert_string_equal(text, "b=1,hq=1,hkv=1,sq=1,skv=1,d=1");
+    assert_string_equal(text, "b=1,hq=2,hkv=1,sq=1,skv=17,d=1,page=1");
+    assert_in_range(tries, 20, 200);
+    const size_t all = tries;
+    tries = 0;
+    draw_simplest(&c, few_keys_in_pages, &tries, 5);
+    assert_int_equal(tries, 5);
+    assert_true(all > tries);
 }
 
 int main(void)
@@ -85,6 +117,7 @@ int main(void)
         cmocka_unit_test(problems_are_valid_and_cheap),
         cmocka_unit_test(shapes_are_those_that_errors_hide_in),
         cmocka_unit_test(every_problem_can_be_made_simple),
+        cmocka_unit_test(the_simplest_case_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
