@@ -54,7 +54,7 @@ class Legend(CommandTest):
     def letters(self, tables: str) -> set[str]:
         """The flags in the table of a case."""
         heading, *rows = tables.split("\n\n")[0].strip().splitlines()[1:]
-        rows = [row for row in rows if re.match(r"[*= ]  \w+/", row)]  # not the notes below
+        rows = [row for row in rows if re.match(r"([*= ]  )?\w+/", row)]  # not the notes below
         at = heading.find("flags")
         if at < 0:  # no row has any
             return set()
