@@ -4,6 +4,7 @@
 #include "launch.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,19 +161,37 @@ void launch_quote(const struct launch *launch, char why[LAUNCH_WHY])
     tidy(why);
 }
 
+/* Lines that begin so are the OpenMP runtime's last where threads or memory are missing. */
+static bool says_lack(const char *printed)
+{
+    static const char *const lines[] = {"libgomp: Thread creation failed", "libgomp: Out of memory",
+                                        "OMP: Error #34"};
+    for (size_t n = 0; printed && n < sizeof lines / sizeof *lines; n++) {
+        const char *at = strstr(printed, lines[n]);
+        if (at && (at == printed || at[-1] == '\n'))
+            return true;
+    }
+    return false;
+}
+
 /* Takes state and reason from the way in which a worker ended that gave no answer. */
-static void explain(const struct process_outcome *outcome, double deadline_s, struct launch *launch)
+static void explain(const struct process_outcome *outcome, double deadline_s, bool starved,
+                    struct launch *launch)
 {
     const size_t size = sizeof launch->why;
     launch->state = CELL_CRASHED;
     switch (outcome->end) {
     case PROCESS_SIGNALLED:
-        snprintf(launch->why, size, "%s while %s", process_signal_name(outcome->status), doing());
+        starved = starved && outcome->status == SIGKILL;
+        launch->state = starved ? CELL_SKIPPED : CELL_CRASHED;
+        snprintf(launch->why, size, "%s%s while %s", process_signal_name(outcome->status),
+                 starved ? " for lack of memory" : "", doing());
         break;
     case PROCESS_ENDED_BADLY:
         snprintf(launch->why, size, "%s after its answer", process_signal_name(outcome->status));
         break;
     case PROCESS_EXITED:
+        launch->state = says_lack(outcome->printed) ? CELL_SKIPPED : CELL_CRASHED;
         snprintf(launch->why, size, "ended without an answer (exit status %d) while %s",
                  outcome->status, doing());
         break;
@@ -210,9 +229,10 @@ static void read_answer(const char *line, const char *token, struct launch *laun
     snprintf(launch->why, sizeof launch->why, "%s", why ? why : "");
 }
 
-/* Takes an outcome apart; its texts are freed or taken over. */
+/* Takes an outcome apart; its texts are freed or taken over.  Starved: meanwhile the system has ended a process
+ * for lack of memory. */
 static void take(const struct process_outcome *outcome, const struct protocol_request *r,
-                 double deadline_s, struct launch *launch)
+                 double deadline_s, bool starved, struct launch *launch)
 {
     launch->why[0] = 0;
     launch->wall_s = outcome->wall_s;
@@ -221,8 +241,8 @@ static void take(const struct process_outcome *outcome, const struct protocol_re
     if (outcome->answer)
         read_answer(outcome->answer, r->token, launch);
     else
-        explain(outcome, deadline_s, launch);
-    if (cell_state_is_bad(launch->state))
+        explain(outcome, deadline_s, starved, launch);
+    if (cell_state_is_bad(launch->state) || says_lack(outcome->printed))
         launch_quote(launch, launch->why);
     tidy(launch->why);
     free(outcome->answer);
@@ -252,9 +272,10 @@ struct launch launch_worker(const struct protocol_request *request, double deadl
         .limits = {.memory_bytes = limits_memory(), .processes = r.program || r.ranks},
         .capture = runs_kernel(&r),
     };
+    const long starved = machine_oom_kills();
     const struct process_outcome outcome = process_run(&spec);
     launch.memory_limit_bytes = spec.limits.memory_bytes;
-    take(&outcome, &r, deadline_s, &launch);
+    take(&outcome, &r, deadline_s, machine_oom_kills() > starved, &launch);
     free(line);
     return launch;
 }

@@ -50,6 +50,9 @@ size_t machine_last_level_bytes(const struct machine *machine);
  * group allows less. */
 size_t machine_memory_available(void);
 
+/* Processes that the system has ended for lack of memory, its own or a control group's; 0 where it does not say. */
+long machine_oom_kills(void);
+
 /* ---- threads ------------------------------------------------------------------------------- */
 
 /*

@@ -195,3 +195,10 @@ double machine_groups_memory(const char *root)
     visit_groups(root, &kind, &least);
     return least;
 }
+
+long machine_groups_ended(const char *root)
+{
+    char proc[FOLDER];
+    snprintf(proc, sizeof proc, "%s/proc", root);
+    return (long)entry_of(proc, "vmstat", "oom_kill");
+}

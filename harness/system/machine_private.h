@@ -34,6 +34,9 @@ double machine_groups_quota(const char *root);
 long machine_groups_throttled(const char *root);
 double machine_groups_memory(const char *root);
 
+/* machine_oom_kills() */
+long machine_groups_ended(const char *root);
+
 /* Those words of a line of flags, as /proc/cpuinfo has it, that name vectors, matrix units and what they compute
  * with, in the order of the alphabet. */
 json_t *machine_flags(const char *words);

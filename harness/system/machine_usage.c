@@ -96,6 +96,11 @@ int machine_online_cpus(void)
     return (int)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
+long machine_oom_kills(void)
+{
+    return machine_groups_ended("");
+}
+
 size_t machine_memory_available(void)
 {
     char value[64];

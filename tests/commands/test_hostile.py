@@ -39,6 +39,7 @@ EXPECTED = [
     ("scribbles", "crashed", r"the worker's answer is not JSON", "not JSON"),
     ("exits", "crashed", r"ended without an answer \(exit status 0\)", r"exit status 0"),
     ("exits_at_once", "crashed", r"ended without an answer \(exit status 3\)", r"exit status 3"),
+    ("lacks_threads", "skipped", r"it printed 'libgomp: Thread creation failed", "creation failed"),
     ("forges", "crashed", r"not its own: the kernel wrote to descriptor 4", "not its own"),
     ("corrupts_heap", "crashed", r"SIGABRT while .*; it printed '.*free\(\)", "exit status"),
     ("sleeps", "timeout", TIMEOUT, TIMEOUT),

@@ -198,6 +198,8 @@ static void limits_are_those_of_the_own_group(void **state)
             write_below(root, known[i].files[n][0], known[i].files[n][1]);
         const double quota = machine_groups_quota(root), memory = machine_groups_memory(root);
         const long throttled = machine_groups_throttled(root);
+        write_below(root, "/proc/vmstat", "oom_kill_disable 5\noom_kill 3\nthp 2\n");
+        assert_int_equal(machine_groups_ended(root), 3);
         if (quota != known[i].quota || memory != known[i].memory || throttled != known[i].throttled)
             fail_msg("%zu: quota %g, memory %g, throttled %ld", i, quota, memory, throttled);
         nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS);
