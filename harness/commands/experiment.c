@@ -237,9 +237,9 @@ static int run(struct running *r, int argc, const char *const *argv)
     if (right)
         right = run_all(r) || r->interrupted;
     progress_clear();
-    const struct session_time time = {.working_s = clock_now() - start};
+    const struct session_time time = {.timing_s = clock_now() - start};
     if (right)
-        right = write_line(r, session_end_line(!r->interrupted, time.working_s, &time));
+        right = write_line(r, session_end_line(!r->interrupted, time.timing_s, &time));
     right = right && report_close(r->message, sizeof r->message);
     if (!right)
         progress_say("%s", r->message);

@@ -32,7 +32,7 @@ struct run {
     json_t *command;         /* the arguments that are recorded */
     struct lock lock;        /* of the machine */
     json_t *noise;           /* what the twins have shown */
-    double started;
+    double started, expected_s;
     size_t at;         /* the case under way */
     size_t simplified; /* drawn problems so far */
     struct session_time time;
@@ -85,7 +85,7 @@ static void launching(void *context, const struct cell *cell, const char *what)
     const struct run *run = context;
     const struct session *session = &run->session;
     const double elapsed = clock_now() - run->started;
-    const double share = fmax(share_done(session), fmin(0.99, elapsed / session->seconds));
+    const double share = fmax(share_done(session), fmin(0.99, elapsed / run->expected_s));
     char variant[96] = "", threads[CELL_THREADS] = "", text[320];
     size_t first, count;
     if (cell) {
@@ -99,9 +99,9 @@ static void launching(void *context, const struct cell *cell, const char *what)
              session->cases.items[run->at].name);
     session_cells_of(session, run->at, &first, &count);
     if (cell)
-        report_live(&session->cells[first], count, cell, share, session->seconds - elapsed, text);
+        report_live(&session->cells[first], count, cell, share, run->expected_s - elapsed, text);
     else
-        progress_show("", share, session->seconds - elapsed, text);
+        progress_show("", share, run->expected_s - elapsed, text);
 }
 
 static bool launched(void *context, json_t *record)
@@ -196,7 +196,9 @@ static enum rounds_end run_case(struct run *run, int topology)
         .outputs = check && !drawn ? process_memory_file("attnbench-outputs") : -1,
     };
     enum rounds_end end = rounds_run(&rounds);
-    run->time.working_s += rounds.time.working_s;
+    run->time.preparing_s += rounds.time.preparing_s;
+    run->time.checking_s += rounds.time.checking_s;
+    run->time.timing_s += rounds.time.timing_s;
     run->time.probing_s += rounds.time.probing_s;
     if (end == ROUNDS_DONE && !(check && report_is_absent(rounds.cells, count)))
         tell_case(run, topology, rounds.cells, count);
@@ -318,8 +320,8 @@ static int finish(struct run *run, enum rounds_end end)
     char message[512];
     const double wall_s = clock_now() - run->started;
     const bool check = run->options.command == COMMAND_CHECK;
-    if (end == ROUNDS_STOPPED ||
-        !write_line(run, session_end_line(end == ROUNDS_DONE, wall_s, &run->time))) {
+    json_t *ended = session_end_line(end == ROUNDS_DONE, wall_s, &run->time);
+    if (end == ROUNDS_STOPPED || !write_line(run, json_incref(ended))) {
         progress_say("%s", *run->message ? run->message : "out of memory");
         code = code == EXIT_AS_ASKED ? EXIT_ENVIRONMENT : code;
     }
@@ -329,9 +331,9 @@ static int finish(struct run *run, enum rounds_end end)
         report_drawn(run->session.cases.count - run->session.first_drawn, run->session.seed);
     report_summary(run->session.cells, run->session.cell_count);
     report_noise(run->noise);
-    const double launched_s = run->time.working_s + run->time.probing_s;
-    if (launched_s > 0)
-        report_time(wall_s, run->time.probing_s, wall_s - launched_s);
+    if (session_worked(&run->time) > 0)
+        report_time(ended);
+    json_decref(ended);
     if (end == ROUNDS_INTERRUPTED && run->journal)
         progress_say("interrupted; go on with: attnbench %s --resume %s", command_name(run),
                      run->options.output);
@@ -346,6 +348,19 @@ static int finish(struct run *run, enum rounds_end end)
     return code;
 }
 
+/* Says beforehand where a session will take longer than was asked: what is not checked gets no time. */
+static void tell_length(struct run *run)
+{
+    const struct session_least least = session_least(&run->session);
+    const double asked = run->options.seconds, least_s = least.checks_s + least.launches_s;
+    run->expected_s = fmax(run->session.seconds, least_s);
+    if (asked > 0 && least_s > asked)
+        progress_say(
+            "%g s asked; at least about %.0f are needed: checks of %zu variants alone take "
+            "about %.0f, one launch of each cell %.0f",
+            asked, least_s, least.checks, least.checks_s, least.launches_s);
+}
+
 /* Takes the machine's lock, which only measuring needs, then begins the session.  Returns
  * EXIT_AS_ASKED or the code to end with. */
 static int enter(struct run *run)
@@ -354,6 +369,9 @@ static int enter(struct run *run)
     bool alone = false;
     if (!check && !queue_enter(&run->lock, "attnbench run", run->options.if_busy, &alone))
         return EXIT_INTERRUPTED;
+    run->expected_s = run->session.seconds;
+    if (!check)
+        tell_length(run);
     run->started = clock_now();
     if (write_line(run, session_line(&run->session, run->command, alone)))
         return EXIT_AS_ASKED;

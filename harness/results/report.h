@@ -36,8 +36,8 @@ void report_summary(const struct cell *cells, size_t count);
 /* How noisy the session was: lines of type noise. */
 void report_noise(const json_t *lines);
 
-/* How long it took, and how much of that the harness took for itself. */
-void report_time(double wall_s, double probing_s, double own_s);
+/* How long it took and for what, from the session's last line. */
+void report_time(const json_t *end);
 
 /* One plain line for one row, as progress in a pipe shows it. */
 void report_line(const json_t *row, char *text, size_t size);

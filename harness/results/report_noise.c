@@ -53,12 +53,21 @@ void report_noise(const json_t *lines)
     free(x);
 }
 
-void report_time(double wall_s, double probing_s, double own_s)
+void report_time(const json_t *end)
 {
-    char text[160];
-    snprintf(text, sizeof text,
-             "time: %.1f s, of which measuring ceilings took %.1f%% and the harness itself %.1f%%",
-             wall_s, 100 * probing_s / wall_s, 100 * own_s / wall_s);
+    static const struct {
+        const char *key, *what;
+    } parts[] = {{"preparing_s", "preparing"},
+                 {"checking_s", "checking"},
+                 {"timing_s", "timing"},
+                 {"probing_s", "measuring ceilings"},
+                 {"overhead_s", "the harness itself"}};
+    const double wall_s = number_at(end, NULL, "wall_s");
+    char text[256];
+    size_t n = (size_t)snprintf(text, sizeof text, "time: %.1f s", wall_s);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s %.1f%%", i ? ", " : ": ",
+                              parts[i].what, 100 * number_at(end, NULL, parts[i].key) / wall_s);
     table_wrap(report_output.out, text, report_output.width, 0);
     report_flush();
 }

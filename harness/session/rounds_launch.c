@@ -29,14 +29,18 @@ double rounds_deadline(const struct rounds *rounds, const struct protocol_reques
     return rounds->deadline_s + (r->program && !asked ? PROGRAM_S : 0);
 }
 
-/* Adds the times of working and of probing that a worker gives in its answer. */
+/* Adds the times that a worker gives in its answer. */
 static void note_work(struct rounds *rounds, const struct launch *launch)
 {
-    static const char *const phases[] = {"prepare_s", "filled_s", "placed_s", "check_s",
-                                         "sampled_s"};
+    struct session_time *time = &rounds->time;
+    const struct {
+        const char *phase;
+        double *sum;
+    } phases[] = {{"prepare_s", &time->preparing_s}, {"filled_s", &time->preparing_s},
+                  {"placed_s", &time->preparing_s},  {"check_s", &time->checking_s},
+                  {"sampled_s", &time->timing_s},    {"probed_s", &time->probing_s}};
     for (size_t i = 0; i < sizeof phases / sizeof *phases; i++)
-        rounds->time.working_s += json_number_value(json_object_get(launch->answer, phases[i]));
-    rounds->time.probing_s += json_number_value(json_object_get(launch->answer, "probed_s"));
+        *phases[i].sum += json_number_value(json_object_get(launch->answer, phases[i].phase));
 }
 
 void rounds_keep_log(struct cell *cell, const struct launch *launch)
@@ -53,7 +57,7 @@ struct launch rounds_launch(struct rounds *rounds, const struct protocol_request
 {
     const double start = clock_now();
     tensors_file_move(&rounds->operands, request->shift);
-    rounds->time.working_s += clock_now() - start;
+    rounds->time.preparing_s += clock_now() - start;
     struct launch launch = launch_worker(request, deadline_s);
     note_work(rounds, &launch);
     return launch;

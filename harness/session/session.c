@@ -32,12 +32,18 @@
  * as measured on the default suite (Zen 4, 2026-11-21): a launch takes 60 ms, some two calls at
  * 20 GFLOP/s, and 2 ns a byte; a check 0.2 s and 12 ns a byte.
  */
-static double cell_need(const struct cell *cell)
+static double launch_need(const struct cell *cell)
 {
     const double flops = attn_useful_flops(&cell->c->problem);
     const double bytes = attn_compulsory_bytes(&cell->c->problem);
     const double start = cell->kernel && ring_is(cell->kernel) ? RANKS_START_S : 0.06;
-    return STATS_CI_MIN * (start + 2 * flops / 20e9 + 2e-9 * bytes) + 0.2 + 12e-9 * bytes;
+    return start + 2 * flops / 20e9 + 2e-9 * bytes;
+}
+
+static double cell_need(const struct cell *cell)
+{
+    return STATS_CI_MIN * launch_need(cell) + 0.2 +
+           12e-9 * attn_compulsory_bytes(&cell->c->problem);
 }
 
 /* The seconds that built-in suites are made for, on two cores; other selections get what their
@@ -47,6 +53,10 @@ static const struct {
     double seconds;
 } sized[] = {{"quick", 20}, {"default", 120}};
 #define SECONDS_PER_CELL 1.0 /* at least */
+
+/* Of the check of a variant in a case, at all its thread counts: the mean over the default suite; 0.4 to 3
+ * were seen (Intel Xeon, 2 cores, `run --seconds 8`, 2026-11-26). */
+#define SECONDS_PER_CHECK 1.0
 
 #define DRAWN_PROBLEMS 500 /* of a check that selects none */
 
@@ -286,6 +296,35 @@ static double plan_seconds(const struct session *session)
             !o->problem_count)
             return sized[i].seconds;
     return needed;
+}
+
+/* Whether an earlier cell of the case is of the same variant, with which this one is checked. */
+static bool is_checked_before(const struct session *session, size_t i)
+{
+    const struct cell *cell = &session->cells[i];
+    for (size_t k = i; k-- > 0 && session->cells[k].c == cell->c;) {
+        const struct cell *other = &session->cells[k];
+        if (!other->done && !other->check && other->isa == cell->isa &&
+            other->guest == cell->guest && other->ranks == cell->ranks &&
+            strcmp(other->kernel_name, cell->kernel_name) == 0)
+            return true;
+    }
+    return false;
+}
+
+struct session_least session_least(const struct session *session)
+{
+    struct session_least least = {0};
+    for (size_t i = 0; i < session->cell_count; i++) {
+        const struct cell *cell = &session->cells[i];
+        if (cell->done)
+            continue;
+        least.checks += !cell->check && !is_checked_before(session, i);
+        if (!json_array_size(cell->launches))
+            least.launches_s += launch_need(cell);
+    }
+    least.checks_s = SECONDS_PER_CHECK * (double)least.checks;
+    return least;
 }
 
 int session_plan(struct session *session, const struct options *options, char *message,

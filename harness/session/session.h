@@ -57,10 +57,23 @@ json_t *session_line(const struct session *session, json_t *command, bool alone)
 
 /* Where a session's time went; the rest is the harness's overhead. */
 struct session_time {
-    double working_s; /* preparing, checking, warming, sampling */
+    double preparing_s; /* operands, references, what a kernel does once */
+    double checking_s;
+    double timing_s;  /* warming up and sampling; computing of an experiment */
     double probing_s; /* measuring ceilings */
 };
+
+/* What is not overhead. */
+double session_worked(const struct session_time *time);
+
 json_t *session_end_line(bool complete, double wall_s, const struct session_time *time);
+
+/* Seconds that checks and one launch of each cell take, about: no session is shorter. */
+struct session_least {
+    double checks_s, launches_s;
+    size_t checks; /* variants of a case that are checked */
+};
+struct session_least session_least(const struct session *session);
 
 /* Seconds for the `count` cells from number `first` on, of `left` that remain for them and all
  * later ones: each cell gets what an interval needs, or its max-min fair share if there is too

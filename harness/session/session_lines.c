@@ -35,9 +35,15 @@ json_t *session_line(const struct session *session, json_t *command, bool alone)
                      settings(session, alone));
 }
 
+double session_worked(const struct session_time *time)
+{
+    return time->preparing_s + time->checking_s + time->timing_s + time->probing_s;
+}
+
 json_t *session_end_line(bool complete, double wall_s, const struct session_time *time)
 {
-    return json_pack("{s:s, s:b, s:f, s:f, s:f}", "type", "end", "complete", (int)complete,
-                     "wall_s", wall_s, "probing_s", time->probing_s, "overhead_s",
-                     wall_s - time->working_s - time->probing_s);
+    return json_pack("{s:s, s:b, s:f, s:f, s:f, s:f, s:f, s:f}", "type", "end", "complete",
+                     (int)complete, "wall_s", wall_s, "preparing_s", time->preparing_s,
+                     "checking_s", time->checking_s, "timing_s", time->timing_s, "probing_s",
+                     time->probing_s, "overhead_s", wall_s - session_worked(time));
 }

@@ -142,9 +142,26 @@ class Rows(CommandTest):
         work = end["wall_s"] - end["probing_s"] - end["overhead_s"]
         self.assertGreater(work, sum(launch["sampled_s"] for launch in taken))
         self.assertGreater(end["overhead_s"], sum(launch["open_s"] for launch in taken))
-        shares = [f"{100 * end[key] / end['wall_s']:.1f}%" for key in ("probing_s", "overhead_s")]
-        (said,) = [line for line in done.stdout.splitlines() if line.startswith("time: ")]
-        self.assertIn(f"ceilings took {shares[0]} and the harness itself {shares[1]}", said)
+        sampled = sum(launch["sampled_s"] for launch in taken)
+        self.assertAlmostEqual(end["timing_s"], sampled, delta=1e-6)
+        parts = ("preparing", "checking", "timing", "probing", "overhead")
+        seconds = [end[f"{part}_s"] for part in parts]
+        self.assertGreater(min(seconds), 0)
+        self.assertAlmostEqual(sum(seconds), end["wall_s"], delta=1e-6)
+        (said,) = re.findall(r"(?m)^time: (?:.+\n)+", done.stdout)
+        shares = [f"{100 * part / end['wall_s']:.1f}%" for part in seconds]
+        self.assertEqual(re.findall(r"[0-9.]+%", said), shares)
+
+    def test_too_few_seconds_are_said_beforehand(self) -> None:
+        """A second is granted to each check and 0.06 s to each launch of something tiny."""
+        cells = ["--problem", TINY, "--kernel", "naive,online", "--threads", "1", "--launches", "1"]
+        said = run("run", *cells, "--seconds", "0.5").stderr.splitlines()
+        self.assertIn(
+            "attnbench: 0.5 s asked; at least about 2 are needed: checks of 2 variants alone take "
+            "about 2, one launch of each cell 0",
+            said[:2],  # behind one of another session on this machine
+        )
+        self.assertNotIn("asked", run("run", *cells, "--seconds", "5").stderr)
 
     @unless_emulated("knows no policies of memory")
     def test_memory_lies_where_it_was_asked_to(self) -> None:
