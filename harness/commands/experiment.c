@@ -128,8 +128,7 @@ static bool run_steps(struct running *r, const json_t *steps)
     for (r->step = 0; going_on && r->step < r->steps; r->step++) {
         json_t *step = json_array_get(steps, r->step);
         show_progress(r, "");
-        going_on = r->experiment->compute || r->experiment->compute_rows ? compute_step(r, step)
-                                                                         : measure_step(r, step);
+        going_on = r->experiment->compute ? compute_step(r, step) : measure_step(r, step);
     }
     return going_on;
 }
@@ -147,21 +146,18 @@ static bool ready(struct running *r)
 /* The steps for the given parameters; none where this build cannot run the experiment. */
 static json_t *plan_steps(struct running *r)
 {
-    json_t *steps = NULL, *asked = asked_of(&r->asked, r->experiment);
-    if (!r->experiment->compute &&
-        !r->experiment->compute_rows) /* what is computed is the same on any number of threads */
+    json_t *steps = json_array(), *asked = asked_of(&r->asked, r->experiment);
+    if (!r->experiment->compute) /* what is computed is the same on any number of threads */
         json_object_set_new(asked, "threads", json_integer(r->threads));
     bool able = accepts(r->experiment, asked, r);
     if (able && !ready(r)) {
         able = false;
         r->skipped = true;
     }
-    if (able) {
-        steps = r->experiment->plan(asked, r->message, sizeof r->message);
-    } else {
+    if (able)
+        r->experiment->plan(asked, steps);
+    else
         progress_say("experiment %s: %s", r->experiment->name, r->message);
-        steps = json_array();
-    }
     json_decref(asked);
     return steps;
 }
@@ -172,7 +168,7 @@ static bool run_experiment(struct running *r, const struct experiment *experimen
     r->experiment = experiment;
     r->rows = json_array();
     json_t *steps = plan_steps(r);
-    const bool going_on = steps && run_steps(r, steps);
+    const bool going_on = run_steps(r, steps);
     if (json_array_size(r->rows)) {
         report_heading("experiment %s: %s", experiment->name, experiment->question);
         r->mismatched |= !experiment->report(r->rows);

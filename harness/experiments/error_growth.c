@@ -28,17 +28,13 @@ static const struct parameter parameters[] = {
     {0},
 };
 
-static json_t *plan(const json_t *asked, char *message, size_t message_size)
+static void plan(const json_t *asked, json_t *steps)
 {
-    json_t *steps = json_array();
-    (void)message;
-    (void)message_size;
     experiment_steps(steps, experiment_pick(json_object(), asked, "s", "d", "rows", "seed", NULL),
                      (struct experiment_axis[]){{"input", json_object_get(asked, "inputs"), NULL},
                                                 {"dtype", json_object_get(asked, "dtypes"), NULL},
                                                 {"kernel", NULL, kernel_call_names()},
                                                 {0}});
-    return steps;
 }
 
 /* ---- errors ---------------------------------------------------------------------------------- */
@@ -284,6 +280,6 @@ const struct experiment experiment_error_growth = {
         "2024, arXiv:2405.02803; kernels/reference.c (the bound)",
     .parameters = parameters,
     .plan = plan,
-    .compute_rows = compute,
+    .compute = compute,
     .report = report,
 };

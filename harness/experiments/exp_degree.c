@@ -36,18 +36,15 @@ static const struct parameter parameters[] = {
     {0},
 };
 
-static json_t *plan(const json_t *asked, char *message, size_t message_size)
+static void plan(const json_t *asked, json_t *steps)
 {
-    json_t *steps = json_array(), *base = json_copy((json_t *)asked);
-    (void)message;
-    (void)message_size;
+    json_t *base = json_copy((json_t *)asked);
     json_object_set_new(base, "part", json_string("error"));
     experiment_steps(
         steps, json_copy(base),
         (struct experiment_axis[]){{"dtype", json_object_get(asked, "dtypes"), NULL}, {0}});
     json_object_set_new(base, "part", json_string("time"));
     json_array_append_new(steps, base);
-    return steps;
 }
 
 /* ---- polynomials ----------------------------------------------------------------------------- */
@@ -322,6 +319,6 @@ const struct experiment experiment_exp_degree = {
               "arXiv:2603.05451 (polynomial exponentials in FlashAttention-4)",
     .parameters = parameters,
     .plan = plan,
-    .compute_rows = compute,
+    .compute = compute,
     .report = report,
 };

@@ -39,15 +39,12 @@ struct experiment {
      * Optional, where steps are cells to measure. */
     void (*environment)(const char *kernel);
 
-    /* The steps, an array of objects; NULL fills message. */
-    json_t *(*plan)(const json_t *asked, char *message, size_t message_size);
+    /* Adds the steps. */
+    void (*plan)(const json_t *asked, json_t *steps);
 
-    /* The rows of a step, an array of {"params", "values"}; NULL fills work->message.  Absent where
-     * steps are cells to measure (measured.h). */
-    json_t *(*compute)(const json_t *step, struct experiment_work *work);
-
-    /* Adds the rows of a step; false may fill work->message. */
-    bool (*compute_rows)(const json_t *step, json_t *rows, struct experiment_work *work);
+    /* Adds the rows of a step, {"params", "values"}; false may fill work->message.  Absent where steps are cells
+     * to measure (measured.h). */
+    bool (*compute)(const json_t *step, json_t *rows, struct experiment_work *work);
 
     /* Prints tables and the finding.  False where a number differs from one that is known. */
     bool (*report)(const json_t *rows);

@@ -33,13 +33,10 @@ static const struct parameter parameters[] = {
     {0},
 };
 
-static json_t *plan(const json_t *asked, char *message, size_t message_size)
+static void plan(const json_t *asked, json_t *steps)
 {
-    json_t *steps = json_array();
     const json_t *dtype;
     size_t i;
-    (void)message;
-    (void)message_size;
     json_array_foreach (json_object_get(asked, "dtypes"), i, dtype)
         for (const char *const *name = kernel_call_names(); *name; name++)
             for (size_t p = 0; p < sizeof problems / sizeof *problems; p++)
@@ -47,7 +44,6 @@ static json_t *plan(const json_t *asked, char *message, size_t message_size)
                                                        "dtype", dtype, "problem", problems[p].name,
                                                        "text", problems[p].text, "seed",
                                                        json_object_get(asked, "seed")));
-    return steps;
 }
 
 /* A change to a call on one thread, and how its results differ. */
@@ -282,6 +278,6 @@ const struct experiment experiment_invariance = {
     .source = "He and Thinking Machines Lab 2025, Defeating Nondeterminism in LLM Inference",
     .parameters = parameters,
     .plan = plan,
-    .compute_rows = compute,
+    .compute = compute,
     .report = report,
 };

@@ -44,26 +44,22 @@ static const struct parameter parameters[] = {
     {0},
 };
 
-static json_t *plan(const json_t *asked, char *message, size_t message_size)
+static void plan(const json_t *asked, json_t *steps)
 {
-    json_t *steps = json_array();
     const json_t *heads;
     size_t i;
-    (void)message;
-    (void)message_size;
     if (experiment_wants(asked, "real"))
         json_array_append_new(steps,
                               experiment_pick(json_pack("{s:s}", "part", "real"), asked, "file",
                                               "prefix", "file-heads", "mask", "rounds", NULL));
     if (!experiment_wants(asked, "time"))
-        return steps;
+        return;
     json_array_foreach (json_object_get(asked, "heads"), i, heads) {
         const json_int_t width = HEAD_DIM * json_integer_value(heads);
         json_t *base = json_pack("{s:s, s:I}", "part", "time", "d_model", width);
         experiment_steps(steps, experiment_pick(base, asked, "rounds", "seed", NULL),
                          (struct experiment_axis[]){{"s", json_object_get(asked, "s"), NULL}, {0}});
     }
-    return steps;
 }
 
 /* ---- time ------------------------------------------------------------------------------------ */
@@ -304,6 +300,6 @@ const struct experiment experiment_layer = {
     .source = "Vaswani et al. 2017, arXiv:1706.03762, table 1; tests/data/README.md",
     .parameters = parameters,
     .plan = plan,
-    .compute_rows = compute,
+    .compute = compute,
     .report = report,
 };

@@ -71,15 +71,12 @@ static void plan_layers(const json_t *asked, const char *part, const char *key,
                                                 {0}});
 }
 
-static json_t *plan(const json_t *asked, char *message, size_t message_size)
+static void plan(const json_t *asked, json_t *steps)
 {
     static const char *const sums[] = {"rounded", "exact", NULL}, *const init[] = {"rand", "linear",
                                                                                    NULL};
     const json_t *part;
     size_t i;
-    json_t *steps = json_array();
-    (void)message;
-    (void)message_size;
     json_array_foreach (json_object_get(asked, "parts"), i, part) {
         const char *name = json_string_value(part);
         if (strcmp(name, "equal") == 0)
@@ -89,7 +86,6 @@ static json_t *plan(const json_t *asked, char *message, size_t message_size)
         else
             plan_times(asked, steps);
     }
-    return steps;
 }
 
 /* ---- ways -------------------------------------------------------------------------------------
@@ -707,6 +703,6 @@ const struct experiment experiment_linear = {
               "(initialisation)",
     .parameters = parameters,
     .plan = plan,
-    .compute_rows = compute,
+    .compute = compute,
     .report = linear_report,
 };

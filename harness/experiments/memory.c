@@ -26,20 +26,16 @@ static const struct parameter parameters[] = {
     {0},
 };
 
-static json_t *plan(const json_t *asked, char *message, size_t message_size)
+static void plan(const json_t *asked, json_t *steps)
 {
     const json_t *s;
     size_t i;
-    json_t *steps = json_array();
-    (void)message;
-    (void)message_size;
     for (const char *const *name = kernel_call_names(); *name; name++)
         for (int weights = 0; weights < 2; weights++)
             json_array_foreach (json_object_get(asked, "s"), i, s)
                 json_array_append_new(steps, json_pack("{s:s, s:s, s:O, s:O}", "kernel", *name,
                                                        "outputs", weights ? "o+weights" : "o", "s",
                                                        s, "d", json_object_get(asked, "d")));
-    return steps;
 }
 
 /* Bytes of operands and results. */
@@ -58,38 +54,35 @@ static double peak(const struct experiment_work *work)
     return (double)usage.peak_rss_bytes;
 }
 
-static json_t *compute(const json_t *s, struct experiment_work *work)
+static bool compute(const json_t *s, json_t *rows, struct experiment_work *work)
 {
     struct problem_case c = {.name = "memory", .input = {.kind = INPUT_NORMAL, .seed = 1}};
     struct attn_problem *p = &c.problem;
-    const size_t size = sizeof work->message;
     struct kernel_call call;
     attn_problem_init(p);
-    p->q_len = p->kv_len = (size_t)json_integer_value(json_object_get(s, "s"));
-    p->qk_dim = p->v_dim = (size_t)json_integer_value(json_object_get(s, "d"));
-    if (strcmp(experiment_text(s, "outputs"), "o+weights") == 0)
+    p->q_len = p->kv_len = experiment_count(s, "s");
+    p->qk_dim = p->v_dim = experiment_count(s, "d");
+    if (experiment_is(s, "outputs", "o+weights"))
         p->outputs |= ATTN_OUTPUT_WEIGHTS;
     const struct attn_kernel *kernel = kernel_call_find(experiment_text(s, "kernel"), p, work);
     if (!kernel) /* does not return weights: no row */
-        return json_array();
+        return true;
     const double before = peak(work);
-    if (!kernel_call_open(&call, kernel, p, 1, work))
-        return NULL;
-    const bool filled = tensors_fill(&call.set, &c, 0, work->message, size);
-    if (filled)
-        kernel_call_run(&call);
-    const double after = peak(work);
-    const double workspace = (double)call.plan.workspace_bytes;
+    if (!kernel_call_case(&call, kernel, &c, 1, work))
+        return false;
+    kernel_call_run(&call);
+    const double after = peak(work), workspace = (double)call.plan.workspace_bytes;
     kernel_call_close(&call);
-    if (!filled)
-        return NULL;
     json_t *params = json_copy((json_t *)s);
     json_object_set_new(params, "isa", json_string(attn_isa_name(kernel->isa)));
-    return json_pack(
-        "[o]",
-        experiment_row(params, json_pack("{s:f, s:f, s:f, s:f}", "workspace_bytes", workspace,
-                                         "operand_bytes", operand_bytes(p), "peak_rss_bytes", after,
-                                         "grown_bytes", after - before)));
+    experiment_add(
+        rows, params,
+        experiment_values((struct experiment_value[]){{"workspace_bytes", workspace},
+                                                      {"operand_bytes", operand_bytes(p)},
+                                                      {"peak_rss_bytes", after},
+                                                      {"grown_bytes", after - before},
+                                                      {0}}));
+    return true;
 }
 
 /* ---- the report ------------------------------------------------------------------------------ */

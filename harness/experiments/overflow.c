@@ -31,14 +31,11 @@ static const struct parameter parameters[] = {
 #define PLAIN "exp without maximum"
 #define SAFE "exp with maximum"
 
-static json_t *plan(const json_t *asked, char *message, size_t message_size)
+static void plan(const json_t *asked, json_t *steps)
 {
     static const char *const plain[] = {PLAIN, SAFE, NULL};
     const json_t *dtype;
     size_t i;
-    json_t *steps = json_array();
-    (void)message;
-    (void)message_size;
     json_array_foreach (json_object_get(asked, "dtypes"), i, dtype) {
         json_t *base = json_pack("{s:O}", "dtype", dtype);
         experiment_steps(steps, json_copy(base),
@@ -46,7 +43,6 @@ static json_t *plan(const json_t *asked, char *message, size_t message_size)
         experiment_steps(steps, base,
                          (struct experiment_axis[]){{"by", NULL, kernel_call_names()}, {0}});
     }
-    return steps;
 }
 
 /* ---- one softmax ----------------------------------------------------------------------------- */
@@ -225,6 +221,6 @@ const struct experiment experiment_overflow = {
               "doi:10.1093/imanum/draa038",
     .parameters = parameters,
     .plan = plan,
-    .compute_rows = compute,
+    .compute = compute,
     .report = report,
 };

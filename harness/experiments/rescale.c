@@ -40,12 +40,10 @@ static const struct parameter parameters[] = {
     {0},
 };
 
-static json_t *plan(const json_t *asked, char *message, size_t message_size)
+static void plan(const json_t *asked, json_t *steps)
 {
     static const char *const timed[] = {"online", "gemm", "split_kv", "flash", NULL};
-    json_t *steps = json_array(), *base = json_copy((json_t *)asked);
-    (void)message;
-    (void)message_size;
+    json_t *base = json_copy((json_t *)asked);
     json_object_set_new(base, "part", json_string("count"));
     experiment_steps(
         steps, json_copy(base),
@@ -53,7 +51,6 @@ static json_t *plan(const json_t *asked, char *message, size_t message_size)
     real_steps(steps, json_copy(base));
     json_object_set_new(base, "part", json_string("time"));
     experiment_steps(steps, base, (struct experiment_axis[]){{"kernel", NULL, timed}, {0}});
-    return steps;
 }
 
 /* ---- counting -------------------------------------------------------------------------------- */
@@ -365,6 +362,6 @@ const struct experiment experiment_rescale = {
         "(the lazy threshold)",
     .parameters = parameters,
     .plan = plan,
-    .compute_rows = compute,
+    .compute = compute,
     .report = report,
 };

@@ -29,17 +29,14 @@ static const struct parameter parameters[] = {
     {0},
 };
 
-static json_t *plan(const json_t *asked, char *message, size_t message_size)
+static void plan(const json_t *asked, json_t *steps)
 {
-    json_t *steps = json_array(), *base = json_pack("{s:s}", "part", "random");
-    (void)message;
-    (void)message_size;
+    json_t *base = json_pack("{s:s}", "part", "random");
     experiment_steps(steps, experiment_pick(base, asked, "keys", "rows", "seed", NULL),
                      (struct experiment_axis[]){{"input", json_object_get(asked, "inputs"), NULL},
                                                 {"d", json_object_get(asked, "d"), NULL},
                                                 {0}});
     real_steps(steps, json_pack("{s:s}", "part", "real"));
-    return steps;
 }
 
 /* ---- one head at all scales ------------------------------------------------------------------ */
@@ -213,6 +210,6 @@ const struct experiment experiment_saturation = {
     .source = "Vaswani et al. 2017, arXiv:1706.03762, section 3.2.1",
     .parameters = parameters,
     .plan = plan,
-    .compute_rows = compute,
+    .compute = compute,
     .report = report,
 };

@@ -40,13 +40,10 @@ static const struct {
 } printed[] = {{"softmax", 1, "%.4f"}, {"softmax_of_8x", 8, "%.4e"}};
 #define PRINTED (sizeof printed / sizeof *printed)
 
-static json_t *plan(const json_t *asked, char *message, size_t message_size)
+static void plan(const json_t *asked, json_t *steps)
 {
     static const char *const definition[] = {"definition", NULL};
-    json_t *example = published_load("softmax_peaky", message, message_size);
-    json_t *steps = json_array();
-    if (!example)
-        return NULL;
+    json_t *example = published_load("softmax_peaky", NULL);
     json_t *base = json_pack("{s:s, s:O}", "part", "published", "x", json_object_get(example, "x"));
     experiment_steps(steps, json_copy(base),
                      (struct experiment_axis[]){{"by", NULL, definition}, {0}});
@@ -62,7 +59,6 @@ static json_t *plan(const json_t *asked, char *message, size_t message_size)
                                                 {"keys", json_object_get(asked, "keys"), NULL},
                                                 {0}});
     json_decref(example);
-    return steps;
 }
 
 /* ---- the published example ------------------------------------------------------------------- */
@@ -91,7 +87,7 @@ static bool compute_published(const json_t *s, json_t *rows, struct experiment_w
     double x[MOST_PUBLISHED], p[MOST_PUBLISHED];
     const json_t *logits = json_object_get(s, "x");
     const size_t n = json_array_size(logits);
-    json_t *example = published_load("softmax_peaky", work->message, sizeof work->message);
+    json_t *example = published_load("softmax_peaky", work);
     bool right = example && n <= MOST_PUBLISHED;
     for (size_t j = 0; right && j < n; j++)
         x[j] = experiment_at_number(s, "x", j);
@@ -318,7 +314,8 @@ const struct experiment experiment_softmax = {
     .source = "Vaswani et al. 2017, arXiv:1706.03762, section 3.2.1; Hinton et al. 2015,\n"
               "arXiv:1503.02531 (the multiplier is an inverse temperature)",
     .parameters = parameters,
+    .ready = published_ready,
     .plan = plan,
-    .compute_rows = compute,
+    .compute = compute,
     .report = report,
 };

@@ -54,16 +54,13 @@ static void plan_published(json_t *steps, const json_t *published, const json_t 
                              json_array_get(before, i), "after", json_array_get(after, i)));
 }
 
-static json_t *plan(const json_t *asked, char *message, size_t message_size)
+static void plan(const json_t *asked, json_t *steps)
 {
     const json_t *seed = json_object_get(asked, "seed"), *input;
     const size_t trials = experiment_count(asked, "trials");
     const size_t fewer = trials < OTHERS_SHARE * 100 ? trials : trials / OTHERS_SHARE;
-    json_t *published = published_load("variance_of_dot_products", message, message_size);
-    json_t *steps = published ? json_array() : NULL;
+    json_t *published = published_load("variance_of_dot_products", NULL);
     size_t i;
-    if (!steps)
-        return NULL;
     plan_published(steps, published, seed);
     json_decref(published);
     json_array_foreach (json_object_get(asked, "inputs"), i, input) {
@@ -79,7 +76,6 @@ static json_t *plan(const json_t *asked, char *message, size_t message_size)
                                "trials", KERNEL_TRIALS, "seed", seed, "d",
                                json_object_get(asked, "kernel-d")),
                      (struct experiment_axis[]){{"kernel", NULL, kernel_call_names()}, {0}});
-    return steps;
 }
 
 static json_t *params_of(const json_t *s, size_t d)
@@ -461,7 +457,8 @@ const struct experiment experiment_variance = {
         "case of six.",
     .source = "Vaswani et al. 2017, arXiv:1706.03762, footnote 4",
     .parameters = parameters,
+    .ready = published_ready,
     .plan = plan,
-    .compute_rows = compute,
+    .compute = compute,
     .report = report,
 };

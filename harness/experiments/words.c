@@ -133,9 +133,9 @@ static bool accepts(const json_t *asked, char *message, size_t message_size)
     return right;
 }
 
-static json_t *plan(const json_t *asked, char *message, size_t message_size)
+static void plan(const json_t *asked, json_t *steps)
 {
-    json_t *steps = json_array();
+    char message[256];
     if (experiment_wants(asked, "sentence"))
         json_array_append_new(
             steps,
@@ -143,8 +143,7 @@ static json_t *plan(const json_t *asked, char *message, size_t message_size)
                                       "printed", json_object_get(asked, "heads")),
                             asked, "sentence", "heads", "d", "show", "seed", NULL));
     if (experiment_wants(asked, "trained"))
-        plan_trained(steps, asked, message, message_size); /* which accepts() has tried */
-    return steps;
+        plan_trained(steps, asked, message, sizeof message); /* which accepts() has tried */
 }
 
 /* ---- layers ---------------------------------------------------------------------------------- */
@@ -796,6 +795,6 @@ const struct experiment experiment_words = {
     .parameters = parameters,
     .accepts = accepts,
     .plan = plan,
-    .compute_rows = compute,
+    .compute = compute,
     .report = report,
 };

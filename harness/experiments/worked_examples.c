@@ -636,12 +636,11 @@ static bool compute_shapes(struct writer *w, const json_t *step)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-static json_t *plan(const json_t *asked, char *message, size_t message_size)
+static void plan(const json_t *asked, json_t *steps)
 {
     const json_t *seed = json_object_get(asked, "seed");
     const char *name;
-    json_t *example, *file = published_load(NULL, message, message_size);
-    json_t *steps = file ? json_array() : NULL;
+    json_t *example, *file = published_load(NULL, NULL);
     json_object_foreach (file, name, example) {
         const bool layer = json_object_get(example, "init");
         if (layer || json_object_get(example, "scaled_scores"))
@@ -649,13 +648,12 @@ static json_t *plan(const json_t *asked, char *message, size_t message_size)
                                   json_pack("{s:s, s:s, s:O}", "kind", layer ? "layer" : "causal",
                                             "example", name, "seed", seed));
     }
-    for (size_t i = 0; steps && i < SHAPES; i++)
+    for (size_t i = 0; i < SHAPES; i++)
         experiment_steps(
             steps,
             json_pack("{s:s, s:s, s:O}", "kind", "shapes", "example", shapes[i].name, "seed", seed),
             (struct experiment_axis[]){{"input", NULL, inputs}, {0}});
     json_decref(file);
-    return steps;
 }
 
 static bool compute(const json_t *s, json_t *rows, struct experiment_work *work)
@@ -663,7 +661,7 @@ static bool compute(const json_t *s, json_t *rows, struct experiment_work *work)
     struct writer w = {experiment_text(s, "example"), rows, work};
     if (experiment_is(s, "kind", "shapes"))
         return compute_shapes(&w, s);
-    json_t *published = published_load(w.example, work->message, sizeof work->message);
+    json_t *published = published_load(w.example, work);
     const bool layer = experiment_is(s, "kind", "layer");
     const bool right =
         published && (layer ? compute_layer(&w, published) : compute_causal(&w, published));
@@ -840,7 +838,8 @@ const struct experiment experiment_examples = {
         "tests/data/worked-examples.json (the notebooks' numbers); Matsumoto and Nishimura 1998;\n"
         "PyTorch 2: aten/src/ATen/core/MT19937RNGEngine.h, TransformationHelper.h",
     .parameters = parameters,
+    .ready = published_ready,
     .plan = plan,
-    .compute_rows = compute,
+    .compute = compute,
     .report = report,
 };

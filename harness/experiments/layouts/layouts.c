@@ -51,16 +51,13 @@ static void layouts_of(const json_t *asked, const char *kernel, char *text, size
     }
 }
 
-static json_t *plan(const json_t *asked, char *message, size_t message_size)
+static void plan(const json_t *asked, json_t *steps)
 {
     char text[1024], problem[128];
     const json_t *kernel;
     size_t i;
-    json_t *steps = json_array();
     const json_t *launches = json_object_get(asked, "launches");
     const json_t *seed = json_object_get(asked, "seed");
-    (void)message;
-    (void)message_size;
     snprintf(problem, sizeof problem, "h=%.0f,sq=%.0f,skv=%.0f,d=%.0f input=normal:%.0f",
              experiment_number(asked, "heads"), experiment_number(asked, "sq"),
              experiment_number(asked, "skv"), experiment_number(asked, "d"),
@@ -73,7 +70,6 @@ static json_t *plan(const json_t *asked, char *message, size_t message_size)
                                         "problem", problem, "kernels", text, "teams", "1",
                                         "launches", launches, "all_launches", 1, "seed", seed));
     }
-    return steps;
 }
 
 const struct experiment experiment_layouts = {

@@ -66,24 +66,20 @@ static bool accepts(const json_t *asked, char *message, size_t message_size)
     return measured_kernels(experiment_text(asked, "kernels"), message, message_size);
 }
 
-static json_t *plan(const json_t *asked, char *message, size_t message_size)
+static void plan(const json_t *asked, json_t *steps)
 {
     const json_t *value;
     size_t i;
     char teams[160], all[32];
     const json_int_t at = json_integer_value(json_object_get(asked, "at"));
     const double most = experiment_number(asked, "threads");
-    (void)message;
-    (void)message_size;
     teams_up_to(most, teams, sizeof teams);
     snprintf(all, sizeof all, "%.0f", most);
-    json_t *steps = json_array();
     json_array_foreach (json_object_get(asked, "s"), i, value)
         json_array_append_new(steps, step_of(asked, "length", 1, json_integer_value(value), "1"));
     json_array_append_new(steps, step_of(asked, "threads", 1, at, teams));
     json_array_foreach (json_object_get(asked, "batches"), i, value)
         json_array_append_new(steps, step_of(asked, "batch", json_integer_value(value), at, all));
-    return steps;
 }
 
 const struct experiment experiment_scaling = {

@@ -7,19 +7,26 @@
 
 #include "problem/cases.h"
 
-json_t *published_load(const char *name, char *message, size_t message_size)
+#define FILE_NAME "worked-examples.json"
+
+bool published_ready(char *message, size_t message_size)
 {
-    static const char where[] = "worked-examples.json";
     char path[CASES_PATH];
-    json_error_t error;
-    if (!cases_find_file(where, path, message, message_size))
-        return NULL;
-    json_t *file = json_load_file(path, 0, &error);
+    return cases_find_file(FILE_NAME, path, message, message_size);
+}
+
+json_t *published_load(const char *name, struct experiment_work *work)
+{
+    char path[CASES_PATH], message[256];
+    json_error_t error = {.text = "not found"};
+    json_t *file = cases_find_file(FILE_NAME, path, message, sizeof message)
+                       ? json_load_file(path, 0, &error)
+                       : NULL;
     json_t *example = json_incref(name ? json_object_get(file, name) : file);
-    if (!file)
-        snprintf(message, message_size, "%s: %s", path, error.text);
-    else if (!example)
-        snprintf(message, message_size, "%s: has no %s", path, name);
+    if (!file && work)
+        experiment_fail(work, FILE_NAME ": %s", error.text);
+    else if (!example && work)
+        experiment_fail(work, FILE_NAME " has no %s", name);
     json_decref(file);
     return example;
 }

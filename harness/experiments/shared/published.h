@@ -4,10 +4,13 @@
 #ifndef HARNESS_EXPERIMENTS_SHARED_PUBLISHED_H
 #define HARNESS_EXPERIMENTS_SHARED_PUBLISHED_H
 
-#include <jansson.h>
+#include "experiments/experiment.h"
 
-/* One of the file's objects, or with a NULL name the whole file; owned by the caller.  NULL fills
- * message. */
-json_t *published_load(const char *name, char *message, size_t message_size);
+/* Whether the file is there; false fills message. */
+bool published_ready(char *message, size_t message_size);
+
+/* One of its objects, or with a NULL name all of it; owned by the caller.  NULL fills work->message, where work is
+ * not NULL. */
+json_t *published_load(const char *name, struct experiment_work *work);
 
 #endif
