@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "experiments/asked.h"
 #include "experiments/computed.h"
-#include "experiments/help.h"
 #include "experiments/measured.h"
 #include "session/guests.h"
 #include "base/progress.h"
@@ -272,7 +271,7 @@ int experiment_command(int argc, const char *const *argv)
     if (!asked_parse(&r.asked, argc, argv, r.message, sizeof r.message) || !accepted(&r)) {
         progress_say("%s", r.message);
     } else if (r.asked.help) {
-        experiment_print_help(stdout, r.asked.experiment);
+        asked_print_help(stdout, r.asked.experiment);
         code = fflush(stdout) == 0 ? EXIT_AS_ASKED : EXIT_ENVIRONMENT;
     } else {
         code = run(&r, argc, argv);

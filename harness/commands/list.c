@@ -10,7 +10,7 @@
 #include "matrix.h"
 #include "problem/cases.h"
 #include "problem/catalogue.h"
-#include "experiments/help.h"
+#include "experiments/asked.h"
 #include "isa.h"
 #include "base/progress.h"
 #include "session/guests.h"
@@ -232,7 +232,7 @@ static void print_text(void)
     printf("\nsuites\n");
     print_suites();
     printf("\nexperiments\n");
-    experiment_print_list(stdout, report_output.width);
+    asked_print_list(stdout, report_output.width);
     printf("\nkeys of a problem, their values, their defaults\n");
     list_keys();
 }

@@ -1,5 +1,5 @@
 /*
- * asked: the command line of an experiment.
+ * asked: the command line of an experiment, and its help.
  */
 #ifndef HARNESS_EXPERIMENTS_ASKED_H
 #define HARNESS_EXPERIMENTS_ASKED_H
@@ -10,8 +10,8 @@
 struct asked {
     const struct experiment *experiment; /* NULL: all of them */
     bool help, quick, force;
-    const char *output;
-    int threads; /* 0: every core */
+    const char *output; /* NULL: none */
+    int threads;        /* 0: every core */
     json_int_t seed;
     enum if_busy if_busy;
     json_t *given; /* parameters of the one experiment, owned */
@@ -30,7 +30,8 @@ void asked_free(struct asked *asked);
 /* All parameters of an experiment, given or standard, with the seed. */
 json_t *asked_of(const struct asked *asked, const struct experiment *experiment);
 
-/* Parameters that every experiment has, but for flags. */
-extern const struct parameter asked_parameters[];
+/* A line for each experiment, wrapped to the width; the page of one, or of all where it is NULL. */
+void asked_print_list(FILE *out, size_t width);
+void asked_print_help(FILE *out, const struct experiment *experiment);
 
 #endif

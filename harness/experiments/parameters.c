@@ -81,10 +81,11 @@ static void say(const struct parameter *parameter, const char *text, char *messa
         [PARAMETER_WORDS] = "a comma list, each once, of",
         [PARAMETER_WORD] = "one of",
         [PARAMETER_TEXT] = "a text",
+        [PARAMETER_FILE] = "a file",
     };
     size_t n =
         (size_t)snprintf(message, size, "--%s takes %s", parameter->name, takes[parameter->kind]);
-    if (parameter->kind == PARAMETER_TEXT)
+    if (parameter->kind == PARAMETER_TEXT || parameter->kind == PARAMETER_FILE)
         n += (size_t)snprintf(message + n, size - n, " of UTF-8, shorter than %d bytes", TEXT);
     else if (!parameter->words)
         n +=
@@ -107,7 +108,10 @@ json_t *parameter_parse(const struct parameter *parameter, const char *text, cha
     if (parameter->kind == PARAMETER_COUNT) {
         right = right && number(parameter, copy, &x);
         value = right ? json_integer((json_int_t)x) : NULL;
-    } else if (parameter->kind == PARAMETER_TEXT || parameter->kind == PARAMETER_WORD) {
+    } else if (parameter->kind == PARAMETER_FLAG) {
+        value = json_true();
+    } else if (parameter->kind == PARAMETER_TEXT || parameter->kind == PARAMETER_WORD ||
+               parameter->kind == PARAMETER_FILE) {
         value = json_string(copy); /* NULL where it is not UTF-8 */
         right = right && value && (!parameter->words || is_word(parameter, copy));
     } else {
@@ -153,7 +157,10 @@ void parameters_print(FILE *out, const struct parameter *parameters)
     for (const struct parameter *p = parameters; p->name; p++) {
         char left[40];
         snprintf(left, sizeof left, "--%s %s", p->name, p->form);
-        fprintf(out, "  %-19s %s (default: %s", left, p->help, p->standard);
-        fprintf(out, p->quick ? "; --quick: %s)\n" : ")\n", p->quick);
+        fprintf(out, "  %-19s %s", left, p->help);
+        if (p->standard)
+            fprintf(out, " (default: %s%s%s)", p->standard, p->quick ? "; --quick: " : "",
+                    p->quick ? p->quick : "");
+        fprintf(out, "\n");
     }
 }

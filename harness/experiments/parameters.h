@@ -16,19 +16,22 @@ enum parameter_kind {
     PARAMETER_NUMBERS, /* a list of numbers in [lo, hi], ascending */
     PARAMETER_WORDS,   /* a list of `words` */
     PARAMETER_WORD,    /* one of them */
-    PARAMETER_TEXT     /* any, judged by the experiment's accepts() */
+    PARAMETER_TEXT,    /* any, judged by the experiment's accepts() */
+    PARAMETER_FILE,    /* a name of one */
+    PARAMETER_FLAG     /* without a value */
 };
 
 struct parameter {
     const char *name, *form;
-    const char *standard, *quick; /* texts; quick NULL: the same with --quick */
+    const char *standard,
+        *quick; /* texts; standard NULL: nothing; quick NULL: the same with --quick */
     const char *help;
     enum parameter_kind kind;
     double lo, hi;
     const char *const *words; /* the last is NULL */
 };
 
-/* The value of a text: an integer, an array, or a string.  NULL fills message with what it takes. */
+/* The value of a text: an integer, an array, a string, or true for a flag.  NULL fills message with what it takes. */
 json_t *parameter_parse(const struct parameter *parameter, const char *text, char *message,
                         size_t message_size);
 
