@@ -685,123 +685,102 @@ static void numbers(const json_t *matrix, size_t i, int decimals, char text[TABL
     }
 }
 
-/* ok, or how far off; empty where there is nothing to compare with. */
-static void verdict(struct grid *grid, const json_t *values)
+/* A line: what, by whom, a text, and of the values that they are ok, or how far off; NULL: nothing. */
+static void add_line(struct grid *grid, const char *what, const char *by, const char *text,
+                     const json_t *values)
 {
+    static const struct experiment_part none = {0};
     const json_t *ok = json_object_get(values, "ok");
-    if (!ok)
-        grid_text(grid, "%s", "");
-    else if (json_is_true(ok))
-        grid_text(grid, "%s", "ok");
-    else
-        grid_text(grid, "off by %.2g", experiment_number(values, "difference"));
+    char off[TABLE_CELL] = "";
+    if (json_is_false(ok))
+        snprintf(off, sizeof off, "off by %.2g", experiment_number(values, "difference"));
+    grid_add(grid, &none, what, by, text, json_is_true(ok) ? "ok" : off);
     grid_style(grid, json_is_false(ok) ? TABLE_BAD : TABLE_PLAIN);
 }
 
 /* A matrix of the definition: each row computed, and under it as printed. */
-static void print_matrix(struct grid *grid, const char *quantity, const json_t *values)
+static void print_matrix(struct grid *grid, const struct experiment_part *row)
 {
-    const json_t *computed = json_object_get(values, "computed");
-    const json_t *published = json_object_get(values, "published");
-    const int decimals = (int)experiment_number(values, "decimals");
+    const json_t *computed = json_object_get(row->values, "computed");
+    const json_t *published = json_object_get(row->values, "published");
+    const int decimals = (int)experiment_number(row->values, "decimals");
     for (size_t i = 0; i < json_array_size(computed); i++) {
         char text[TABLE_CELL];
-        grid_row(grid);
-        grid_text(grid, "%s", i ? "" : quantity);
-        grid_text(grid, "%s", "computed");
         numbers(computed, i, decimals, text);
-        grid_text(grid, "%s", text);
-        if (i == 0)
-            verdict(grid, values);
-        if (!json_is_array(published))
-            continue;
-        grid_row(grid);
-        grid_text(grid, "%s", "");
-        grid_text(grid, "%s", "printed");
+        add_line(grid, i ? "" : experiment_text(row->params, "quantity"), "computed", text,
+                 i ? NULL : row->values);
         numbers(published, i, decimals, text);
-        grid_text(grid, "%s", text);
+        if (json_is_array(published))
+            add_line(grid, "", "printed", text, NULL);
     }
-}
-
-/* One line for a kernel's quantity. */
-static void print_line(struct grid *grid, const json_t *params, const json_t *values)
-{
-    grid_row(grid);
-    grid_text(grid, "%s", experiment_text(params, "quantity"));
-    grid_text(grid, "%s", experiment_text(params, "by"));
-    grid_text(grid, "within %.2g of what was printed", experiment_number(values, "difference"));
-    verdict(grid, values);
-}
-
-/* Whether two rows are of the same property of the same example. */
-static bool same_property(const json_t *a, const json_t *b)
-{
-    const json_t *x = json_object_get(a, "params"), *y = json_object_get(b, "params");
-    return json_equal(json_object_get(x, "property"), json_object_get(y, "property")) &&
-           json_equal(json_object_get(x, "example"), json_object_get(y, "example"));
 }
 
 /* One line for a property of all kernels, the worst of them; only at the first of its rows. */
-static void print_property(struct grid *grid, const json_t *rows, size_t at)
+static void print_property(struct grid *grid, const struct experiment_part *mine)
 {
-    const json_t *mine = json_array_get(rows, at), *row;
-    const json_t *worst = mine;
-    size_t i, kernels = 0;
-    for (i = 0; i < at; i++)
-        if (same_property(json_array_get(rows, i), mine))
-            return;
-    json_array_foreach (rows, i, row) {
-        if (!same_property(row, mine))
+    struct experiment_part row = {.rows = mine->rows}, worst = *mine;
+    char kernels[TABLE_CELL], text[TABLE_CELL];
+    size_t count = 0;
+    while (experiment_part_next(&row)) {
+        if (!experiment_same(row.params, mine->params, "example", "property", NULL))
             continue;
-        const json_t *a = json_object_get(row, "values"), *b = json_object_get(worst, "values");
-        kernels++;
-        if (json_is_false(json_object_get(a, "ok")) ||
-            experiment_number(a, "difference") > experiment_number(b, "difference"))
+        if (row.next < mine->next)
+            return;
+        count++;
+        if (json_is_false(json_object_get(row.values, "ok")) ||
+            experiment_number(row.values, "difference") >
+                experiment_number(worst.values, "difference"))
             worst = row;
     }
-    const json_t *values = json_object_get(worst, "values");
-    grid_row(grid);
-    grid_text(grid, "%s", experiment_text(json_object_get(mine, "params"), "property"));
-    grid_text(grid, "%zu kernels", kernels);
-    grid_text(grid, "within %.2g (%s)", experiment_number(values, "difference"),
-              experiment_text(json_object_get(worst, "params"), "by"));
-    verdict(grid, values);
+    snprintf(kernels, sizeof kernels, "%zu kernels", count);
+    snprintf(text, sizeof text, "within %.2g (%.50s)",
+             experiment_number(worst.values, "difference"), experiment_text(worst.params, "by"));
+    add_line(grid, experiment_text(mine->params, "property"), kernels, text, worst.values);
 }
 
-/* Rows of an example from number `first` on; returns the number of the next example's first. */
-static size_t print_example(const json_t *rows, size_t first)
+static void print_row(struct grid *grid, const struct experiment_part *row)
 {
-    static const struct table_column columns[] = {
-        {"", 0, true}, {"by", 0, true}, {"", 0, true}, {"", 0, true}};
-    struct grid grid = {.table.columns = columns, .table.column_count = 4};
-    const char *name =
-        experiment_text(json_object_get(json_array_get(rows, first), "params"), "example");
-    size_t i = first;
-    for (; i < json_array_size(rows); i++) {
-        const json_t *params = json_object_get(json_array_get(rows, i), "params");
-        const json_t *values = json_object_get(json_array_get(rows, i), "values");
-        if (strcmp(experiment_text(params, "example"), name) != 0)
-            break;
-        if (strcmp(experiment_text(params, "by"), "definition") == 0)
-            print_matrix(&grid, experiment_text(params, "quantity"), values);
-        else if (json_object_get(params, "property"))
-            print_property(&grid, rows, i);
-        else
-            print_line(&grid, params, values);
+    char text[TABLE_CELL];
+    if (experiment_is(row->params, "by", "definition")) {
+        print_matrix(grid, row);
+    } else if (json_object_get(row->params, "property")) {
+        print_property(grid, row);
+    } else {
+        snprintf(text, sizeof text, "within %.2g of what was printed",
+                 experiment_number(row->values, "difference"));
+        add_line(grid, experiment_text(row->params, "quantity"), experiment_text(row->params, "by"),
+                 text, row->values);
+    }
+}
+
+/* A table for each example, whose rows follow each other. */
+static void print_examples(const json_t *rows)
+{
+    static const struct grid_column columns[] = {
+        {"", NULL, NULL, 0}, {"by", NULL, NULL, 0}, {"", NULL, NULL, 0}, {"", NULL, NULL, 0}, {0}};
+    struct experiment_part row = {.rows = rows};
+    const char *name = NULL;
+    struct grid grid;
+    grid_open(&grid, columns);
+    while (experiment_part_next(&row)) {
+        if (name && !experiment_is(row.params, "example", name)) {
+            grid_print(&grid, name);
+            grid_open(&grid, columns);
+        }
+        name = experiment_text(row.params, "example");
+        print_row(&grid, &row);
     }
     grid_print(&grid, name);
-    return i;
 }
 
 static bool report(const json_t *rows)
 {
-    size_t compared = 0, properties = 0, wrong = 0, i;
-    const json_t *row;
-    for (size_t at = 0; at < json_array_size(rows);)
-        at = print_example(rows, at);
-    json_array_foreach (rows, i, row) {
-        const json_t *ok = json_object_get(json_object_get(row, "values"), "ok");
-        const bool property = json_object_get(json_object_get(row, "params"), "property");
+    struct experiment_part row = {.rows = rows};
+    size_t compared = 0, properties = 0, wrong = 0;
+    print_examples(rows);
+    while (experiment_part_next(&row)) {
+        const json_t *ok = json_object_get(row.values, "ok");
+        const bool property = json_object_get(row.params, "property");
         compared += ok && !property;
         properties += ok && property;
         wrong += json_is_false(ok);
