@@ -82,23 +82,32 @@ static const char *value_at(const json_t *command, size_t i, const char *option)
                                : json_string_value(json_array_get(command, i + 1));
 }
 
-/* The plug-in among the files of the session's command that has the row's digest. */
+/* The plug-in among those of the session's command that has the row's digest and arguments. */
 static bool find_plugin(const json_t *session, const json_t *row, struct enclosed *plugin,
                         char *message, size_t size)
 {
-    const char *digest = report_text(row, "plugin");
+    const char *of_row = report_text(row, "plugin");
+    struct guest guest;
+    char its[GUEST_IDENTITY];
     const json_t *command = json_object_get(session, "command");
     *plugin = (struct enclosed){.key = "plugin"};
-    if (!*digest)
+    if (!*of_row)
         return true;
     for (size_t i = 0; i < json_array_size(command); i++) {
-        const char *path = value_at(command, i, "--plugin");
-        if (path && guest_file_digest(path, plugin->digest) && !strcmp(plugin->digest, digest)) {
-            snprintf(plugin->path, sizeof plugin->path, "%s", path);
+        const char *text = value_at(command, i, "--plugin");
+        if (!text)
+            continue;
+        guest_file_name(text, &guest);
+        if (!guest_file_digest(guest.path, guest.digest))
+            continue;
+        guest_identity(&guest, its);
+        if (strcmp(its, of_row) == 0) {
+            memcpy(plugin->path, guest.path, sizeof plugin->path);
+            memcpy(plugin->digest, guest.digest, sizeof plugin->digest);
             return true;
         }
     }
-    snprintf(message, size, "the row's plug-in, %s, is not where its session found it", digest);
+    snprintf(message, size, "the row's plug-in, %s, is not where its session found it", of_row);
     return false;
 }
 

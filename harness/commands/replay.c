@@ -19,7 +19,7 @@
 #include "session/session.h"
 
 #define WORDS 32
-#define WORD 4600
+#define WORD 5200
 #define REPLAYS 1000 /* in one folder */
 
 /* A command line in the making. */
@@ -129,6 +129,18 @@ static void add_threads(struct words *words, const json_t *row)
     }
 }
 
+/* The enclosed file, with the arguments that the row's `plugin` has behind the digest. */
+static void add_plugin(struct words *words, const json_t *row, const char *path)
+{
+    const char *arguments = strchr(report_text(row, "plugin"), ' ');
+    char text[GUEST_TEXT];
+    struct guest guest = {.arguments = ""};
+    snprintf(guest.path, sizeof guest.path, "%.*s", (int)sizeof guest.path - 1, path);
+    if (arguments)
+        snprintf(guest.arguments, sizeof guest.arguments, "%s", arguments + 1);
+    add_option(words, "plugin", guest_text(&guest, text));
+}
+
 /* A file that is not there yet, for the new results. */
 static bool add_output(struct words *words, const char *folder, char *message, size_t size)
 {
@@ -168,7 +180,7 @@ static bool build(const struct capsule *capsule, struct words *words, char *mess
              json_integer_value(json_object_get(row, "seed")));
     add_option(words, "seed", seed);
     if (*plugin)
-        add_option(words, "plugin", plugin);
+        add_plugin(words, row, plugin);
     if (*hosts)
         add_option(words, "hostfile", hosts);
     if (!check) {

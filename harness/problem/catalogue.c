@@ -4,8 +4,10 @@
 #include "catalogue.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/shell_words.h"
 #include "ring.h"
 
 #define MAX_TABLES 32
@@ -38,6 +40,22 @@ const struct guest *catalogue_guest(const struct attn_kernel *kernel)
             if (added[t].kernels[i] == kernel)
                 return added[t].guest;
     return NULL;
+}
+
+void guest_identity(const struct guest *guest, char text[GUEST_IDENTITY])
+{
+    snprintf(text, GUEST_IDENTITY, "%s%s%s", guest->digest, *guest->arguments ? " " : "",
+             guest->arguments);
+}
+
+const char *guest_text(const struct guest *guest, char text[GUEST_TEXT])
+{
+    const struct shell_words path = {.word = {guest->path}, .count = 1};
+    if (!*guest->arguments)
+        snprintf(text, GUEST_TEXT, "%s", guest->path);
+    else if (shell_words_join(&path, 0, text, GUEST_TEXT))
+        snprintf(text + strlen(text), GUEST_TEXT - strlen(text), " %s", guest->arguments);
+    return text;
 }
 
 void catalogue_incomplete(size_t guests)

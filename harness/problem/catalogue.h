@@ -14,12 +14,22 @@ void catalogue_add(const struct attn_kernel *const *kernels, size_t count);
  * process never loads it; what it knows of the kernels is what a worker said. */
 #define GUEST_DIGEST \
     sizeof "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define GUEST_ARGUMENTS 1024
 struct guest {
     char path[4096];
+    char arguments[GUEST_ARGUMENTS]; /* of a program, as base/shell_words.h joins them; "" none */
     char digest[GUEST_DIGEST]; /* of the file; "" of the rivals, which come with this program */
     bool program;              /* to start, not a shared object to load */
     bool rivals;               /* its kernels stand in the group of rivals, and not in `all` */
 };
+
+/* What its cells have in `plugin`: the digest, and the arguments behind it.  "" of the rivals. */
+#define GUEST_IDENTITY (GUEST_DIGEST + 1 + GUEST_ARGUMENTS)
+void guest_identity(const struct guest *guest, char text[GUEST_IDENTITY]);
+
+/* What --plugin takes for it: the path, which is quoted where arguments follow. */
+#define GUEST_TEXT (4096 + 16 + GUEST_ARGUMENTS)
+const char *guest_text(const struct guest *guest, char text[GUEST_TEXT]);
 
 /* The variants of a guest, as data: without code to execute.  All of it must outlive the program. */
 void catalogue_add_guest(const struct guest *guest, const struct attn_kernel *const *kernels,

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/shell_words.h"
 
 static const struct {
     const char *name, *meaning;
@@ -116,38 +117,29 @@ json_t *cell_identity(const struct cell *cell)
     char problem[PARSE_TEXT], input[PARSE_TEXT];
     parse_print_problem(&cell->c->problem, problem);
     parse_print_input(&cell->c->input, input);
-    const char *digest = cell->guest && *cell->guest->digest ? cell->guest->digest : NULL;
+    char plugin[GUEST_IDENTITY] = "";
+    if (cell->guest && *cell->guest->digest)
+        guest_identity(cell->guest, plugin);
     return json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:s, s:s, s:s, s:b, s:s, s:s?}", "problem",
                      problem, "case", cell->c->name, "kernel", cell->kernel_name, "isa",
                      attn_isa_name(cell->isa), "threads", cell->threads, "ranks", cell->ranks,
                      "input", input, "placement", machine_placement_name(cell->placement), "memory",
                      machine_memory_name(cell->memory), "huge_pages", (int)cell->huge_pages,
-                     "cache", cell->cold ? "cold" : "warm", "plugin", digest);
-}
-
-/* The text as one word of a shell, in single quotes; a quote in it becomes '\''. */
-static void quote(const char *text, char *out, size_t size)
-{
-    size_t n = 0;
-    out[n++] = '\'';
-    for (; *text && n < size - 6; text++) {
-        const char plain[] = {*text, 0};
-        n += (size_t)snprintf(out + n, size - n, "%s", *text == '\'' ? "'\\''" : plain);
-    }
-    memcpy(out + n, "'", sizeof "'");
+                     "cache", cell->cold ? "cold" : "warm", "plugin", *plugin ? plugin : NULL);
 }
 
 /* " --NAME 'PATH'" */
 static void path_option(const char *name, const char *path, char out[CELL_PATH])
 {
     const size_t n = (size_t)snprintf(out, CELL_PATH, " --%s ", name);
-    quote(path, out + n, CELL_PATH - n);
+    shell_words_quote(path, out + n, CELL_PATH - n);
 }
 
 void cell_repro(const struct cell *cell, const char *command, char text[CELL_REPRO])
 {
     char problem[PARSE_TEXT], input[PARSE_TEXT], both[2 * PARSE_TEXT + 8], word[CELL_WORD];
     char with[16] = "", ranks[32] = "", plugin[CELL_PATH] = "", hosts[CELL_PATH] = "";
+    char of_guest[GUEST_TEXT];
     parse_print_problem(&cell->c->problem, problem);
     parse_print_input(&cell->c->input, input);
     if (cell->failed_at)
@@ -157,11 +149,11 @@ void cell_repro(const struct cell *cell, const char *command, char text[CELL_REP
     const char *memory =
         cell->memory == MEMORY_FIRST_TOUCH ? "" : machine_memory_name(cell->memory);
     if (cell->guest && !cell->guest->rivals)
-        path_option("plugin", cell->guest->path, plugin);
+        path_option("plugin", guest_text(cell->guest, of_guest), plugin);
     if (cell->hostfile)
         path_option("hostfile", cell->hostfile, hosts);
     snprintf(both, sizeof both, "%s input=%s", problem, input);
-    quote(both, word, sizeof word);
+    shell_words_quote(both, word, sizeof word);
     snprintf(text, CELL_REPRO,
              "attnbench %s%s --problem %s --kernel %s --isa %s --threads %d%s%s%s --placement "
              "%s%s%s%s%s",

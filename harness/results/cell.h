@@ -88,7 +88,7 @@ void cell_inherit(struct cell *cell, const struct cell *failed);
 /* A command line that measures this cell alone; with the thread count too on which its variant
  * failed, where that is another. */
 #define CELL_WORD (4 * (2 * PARSE_TEXT + 16)) /* problem and input, every byte of them quoted */
-#define CELL_PATH (4 * 4096 + 16)             /* an option and its path, likewise */
+#define CELL_PATH (4 * GUEST_TEXT + 16)       /* an option and its path, likewise */
 #define CELL_REPRO (CELL_WORD + 2 * CELL_PATH + 256)
 void cell_repro(const struct cell *cell, const char *command, char text[CELL_REPRO]);
 

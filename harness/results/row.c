@@ -113,6 +113,19 @@ static json_t *ring_of(const struct cell *cell)
     return ring;
 }
 
+/* Takes what a program gave beside its times, medians over launches, into the row. */
+static void add_extra(const struct cell *cell, json_t *row)
+{
+    json_t *first = json_object_get(json_array_get(cell->launches, 0), "extra"), *value;
+    json_t *extra = json_object();
+    const char *name;
+    json_object_foreach (first, name, value)
+        json_object_set_new(extra, name, number_json(launches_median_of(cell, "extra", name)));
+    if (json_object_size(extra))
+        json_object_set(row, "extra", extra);
+    json_decref(extra);
+}
+
 struct number {
     const char *outer, *key;
 };
@@ -213,6 +226,7 @@ bool row_finish(struct cell *cell, const char *command, uint64_t seed)
     const bool called = cell->blas && cell->state != CELL_UNAVAILABLE; /* else none ran */
     json_object_set_new(row, "blas", called ? json_incref(cell->blas) : json_null());
     json_object_set_new(row, "ring", ring_of(cell));
+    add_extra(cell, row);
     json_object_set_new(row, "memory_in_place", memory_in_place(cell));
     json_object_set_new(row, "memory_limit_bytes",
                         cell->memory_limit_bytes

@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/shell_words.h"
+
 /* What this program itself is. */
 #define HERE_CLASS (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32)
 #define HERE_DATA (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB)
@@ -159,9 +161,45 @@ static bool read_open(int fd, struct guest *guest, char *why, size_t size)
         if (!is_of_here(head, why, size) || !read_elf(fd, &guest->program, why, size))
             return false;
     }
+    if (!guest->program && *guest->arguments)
+        return refuse(why, size, "a shared object, which takes no arguments");
     if (guest->program && access(guest->path, X_OK) != 0)
         return refuse(why, size, "a program, but not executable: chmod +x");
     return true;
+}
+
+/* The path of a file, absolute, as a kernel may go to another folder; false where that is too long. */
+static bool absolute(const char *path, char *whole, size_t size)
+{
+    if (*path == '/')
+        return snprintf(whole, size, "%s", path) < (int)size;
+    if (!getcwd(whole, size))
+        return false;
+    while (strncmp(path, "./", 2) == 0)
+        path += 2 + strspn(path + 2, "/");
+    const size_t n = strcmp(whole, "/") == 0 ? 0 : strlen(whole);
+    return snprintf(whole + n, size - n, "/%s", path) < (int)(size - n);
+}
+
+/* Absolute, as a kernel may go to another folder.  A name without a slash is a file in this folder, not one to
+ * search for. */
+static void set_path(struct guest *guest, const char *path)
+{
+    if (!absolute(path, guest->path, sizeof guest->path))
+        snprintf(guest->path, sizeof guest->path, "%s", path); /* nor will it open */
+}
+
+void guest_file_name(const char *text, struct guest *guest)
+{
+    struct shell_words words;
+    set_path(guest, text);
+    *guest->arguments = 0;
+    if (access(guest->path, F_OK) == 0 || !shell_words_split(text, &words) || words.count < 2)
+        return;
+    if (shell_words_join(&words, 1, guest->arguments, sizeof guest->arguments))
+        set_path(guest, words.word[0]);
+    else
+        *guest->arguments = 0;
 }
 
 bool guest_file_digest(const char *path, char digest[GUEST_DIGEST])

@@ -9,6 +9,10 @@
 /* The digest of a file that cannot be read. */
 #define GUEST_UNREAD "unread"
 
+/* Fills guest->path and guest->arguments from what --plugin was given: a path if there is such a file, else a
+ * path and arguments, as a shell reads them. */
+void guest_file_name(const char *text, struct guest *guest);
+
 /* Fills guest->digest and guest->program from guest->path.  False fills why: the file is neither a shared
  * object nor a program that can run here; the digest is set all the same. */
 bool guest_file_read(struct guest *guest, char *why, size_t why_size);

@@ -98,32 +98,19 @@ static bool ask(struct guest *guest, double deadline_s)
     return true;
 }
 
-/* The path of a file, absolute, as a kernel may go to another folder; false where that is too long. */
-static bool absolute(const char *path, char *whole, size_t size)
-{
-    if (*path == '/')
-        return snprintf(whole, size, "%s", path) < (int)size;
-    if (!getcwd(whole, size))
-        return false;
-    while (strncmp(path, "./", 2) == 0)
-        path += 2 + strspn(path + 2, "/");
-    const size_t n = strcmp(whole, "/") == 0 ? 0 : strlen(whole);
-    return snprintf(whole + n, size - n, "/%s", path) < (int)(size - n);
-}
-
-/* A name without a slash is a file in this folder, not one to search for.  NULL: it is there already. */
-static struct guest *guest_at(const char *path)
+/* What --plugin was given, once. */
+static struct guest *guest_of(const char *text)
 {
     static struct guest guests[OPTIONS_MAX_PLUGINS + 1];
     static size_t count;
-    char whole[sizeof guests->path];
-    if (!absolute(path, whole, sizeof whole))
-        snprintf(whole, sizeof whole, "%s", path); /* nor will it open */
+    struct guest *guest = &guests[count];
+    guest_file_name(text, guest);
     for (size_t i = 0; i < count; i++)
-        if (strcmp(guests[i].path, whole) == 0)
+        if (strcmp(guests[i].path, guest->path) == 0 &&
+            strcmp(guests[i].arguments, guest->arguments) == 0)
             return NULL;
-    memcpy(guests[count].path, whole, sizeof whole);
-    return &guests[count++];
+    count++;
+    return guest;
 }
 
 /* ---- rivals ---------------------------------------------------------------------------------- */
@@ -155,12 +142,12 @@ bool guests_load(const char *const *paths, size_t count, const char *kernels, do
     const double deadline_s = timeout_s > 0 ? fmin(timeout_s, DEADLINE_S) : DEADLINE_S;
     const char *program = rivals_program();
     for (size_t i = 0; i < count; i++) {
-        struct guest *guest = guest_at(paths[i]);
+        struct guest *guest = guest_of(paths[i]);
         if (guest && !ask(guest, deadline_s))
             return false;
     }
     if (program && names_rivals(kernels)) {
-        struct guest *guest = guest_at(program);
+        struct guest *guest = guest_of(program);
         if (guest) {
             guest->rivals = true;
             if (!ask(guest, deadline_s))

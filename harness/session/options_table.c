@@ -91,7 +91,9 @@ const struct option options_table[] = {
     {"kernel", "K", offsetof(struct options, kernel), "one kernel (flash) or variant (flash/avx2)",
      TEXT, IN(EVAL)},
     {"plugin", "FILE", 0,
-     "kernels from a shared object, or from a program that speaks docs/protocol.md; repeatable",
+     "kernels from a shared object, or from a program that speaks docs/protocol.md ('FILE "
+     "ARGUMENT...' "
+     "in one word); repeatable",
      PLUGIN, SELECTS | IN(EVAL) | IN(LIST)},
     {"blas", "L", offsetof(struct options, blas),
      "libraries that kernel gemm runs on, comma separated: openblas, blis, mkl; each is a row "

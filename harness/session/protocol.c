@@ -38,6 +38,7 @@ void protocol_kernel(struct protocol_request *request, const char *name, enum at
 {
     snprintf(request->kernel, sizeof request->kernel, "%s", name);
     snprintf(request->plugin, sizeof request->plugin, "%s", guest ? guest->path : "");
+    snprintf(request->arguments, sizeof request->arguments, "%s", guest ? guest->arguments : "");
     snprintf(request->digest, sizeof request->digest, "%s", guest ? guest->digest : "");
     request->isa = isa;
     request->program = guest && guest->program;
@@ -85,6 +86,7 @@ char *protocol_print(const struct protocol_request *r)
         r->plugin, "digest", r->digest, "program", (int)r->program);
     json_object_set_new(rest, "token", json_string(r->token));
     json_object_set_new(rest, "launch", json_integer((json_int_t)r->launch));
+    json_object_set_new(rest, "arguments", json_string(r->arguments));
     json_object_set_new(rest, "ranks", json_integer(r->ranks));
     json_object_set_new(rest, "hostfile", json_string(r->hostfile));
     char *text = NULL;
@@ -115,17 +117,18 @@ static bool copy(const char *from, char *to, size_t size)
 static const char *parse_texts(json_t *line, struct protocol_request *r)
 {
     const char *action, *problem, *input, *name, *kernel, *isa, *placement, *depth, *in, *out;
-    const char *experiment = "", *step = "", *plugin = "", *digest = "", *hostfile = "";
+    const char *experiment = "", *step = "", *plugin = "", *digest = "", *hostfile = "",
+               *arguments = "";
     const char *memory = machine_memory_name(MEMORY_FIRST_TOUCH);
     struct parse_error error;
     if (json_unpack(line,
                     "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s?:s, s?:s, s?:s, s?:s, "
-                    "s?:s, s?:s}",
+                    "s?:s, s?:s, s?:s}",
                     "action", &action, "problem", &problem, "input", &input, "case", &name,
                     "kernel", &kernel, "isa", &isa, "placement", &placement, "depth", &depth,
                     "path_in", &in, "path_out", &out, "memory", &memory, "experiment", &experiment,
-                    "step", &step, "plugin", &plugin, "digest", &digest, "hostfile",
-                    &hostfile) != 0)
+                    "step", &step, "plugin", &plugin, "digest", &digest, "hostfile", &hostfile,
+                    "arguments", &arguments) != 0)
         return "a text";
     const int a = index_of(action, actions, PROTOCOL_ACTION_COUNT);
     const int d = index_of(depth, depths, DEPTHS);
@@ -148,6 +151,7 @@ static const char *parse_texts(json_t *line, struct protocol_request *r)
         {copy(step, r->step, sizeof r->step), "step"},
         {copy(plugin, r->plugin, sizeof r->plugin), "plugin"},
         {copy(digest, r->digest, sizeof r->digest), "digest"},
+        {copy(arguments, r->arguments, sizeof r->arguments), "arguments"},
         {copy(hostfile, r->hostfile, sizeof r->hostfile), "hostfile"},
     };
     r->action = (enum protocol_action)a;

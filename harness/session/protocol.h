@@ -7,7 +7,7 @@
  *
  *   request  {"protocol":1, "action":"prepare|check|measure|eval|ceilings|experiment|describe",
  *             "problem":TEXT, "input":TEXT, "case":NAME, "kernel":NAME, "isa":NAME,
- *             "plugin":PATH, "digest":TEXT, "program":BOOL, "ranks":N, "hostfile":PATH,
+ *             "plugin":PATH, "arguments":TEXT, "digest":TEXT, "program":BOOL, "ranks":N, "hostfile":PATH,
  *             "threads":N, "team":N, "counts":[[N, SLOT], ...], "placement":NAME, "memory":NAME, "huge_pages":BOOL, "cold":BOOL,
  *             "files":{"operands":FD, "reference":FD, "topology":FD, "progress":FD, "outputs":FD},
  *             "sets":N, "shift":BYTES, "depth":"rows|case|full|thorough", "seed":N, "launch":N,
@@ -72,7 +72,8 @@ struct protocol_request {
     struct problem_case c;
     char kernel[64];
     enum attn_isa isa;
-    char plugin[4096]; /* the file that the kernel comes from; "": this program */
+    char plugin[4096];               /* the file that the kernel comes from; "": this program */
+    char arguments[GUEST_ARGUMENTS]; /* of that file where it is a program, as in struct guest */
     char digest[GUEST_DIGEST];
     bool program; /* it is a program to start, not a shared object to load */
     int ranks; /* processes that compute together; 0: of a kernel that has none, this process does */

@@ -3,15 +3,18 @@
  */
 #include "rival.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/number.h"
+#include "bench/disturbance.h"
 #include "launch_ceilings.h"
 #include "problem/capabilities.h"
 #include "problem/exchange.h"
 #include "rival_clock.h"
 #include "rival_program.h"
+#include "system/ceilings.h"
 #include "system/task_cpus.h"
 
 /* A struct attn_kernel has no place for a context, and a worker runs one kernel. */
@@ -19,6 +22,7 @@ static struct {
     struct worker *worker;
     json_t *description; /* owns the kernel's texts */
     struct attn_kernel kernel;
+    bool ceilings;            /* the program says what its processors can do */
     struct rival_clock clock; /* of a measurement */
 } rival;
 
@@ -80,7 +84,7 @@ const struct attn_kernel *rival_open(struct worker *worker, char *why, size_t wh
     const struct protocol_request *r = &worker->request;
     char wrong[128] = "";
     enum cell_state state;
-    json_t *kernels = rival_program_describe(r->plugin, &state, why, why_size);
+    json_t *kernels = rival_program_describe(r, &state, why, why_size);
     if (!kernels)
         return NULL;
     const json_t *kernel = find(kernels, r->kernel);
@@ -101,6 +105,7 @@ const struct attn_kernel *rival_open(struct worker *worker, char *why, size_t wh
         snprintf(why, why_size, "%s describes %s with wrong %s", r->plugin, r->kernel, wrong);
     else {
         exchange_limit(&k->caps);
+        rival.ceilings = json_is_true(json_object_get(kernel, "ceilings"));
         if (r->c.problem.dtype == ATTN_F32)
             k->caps.compute = ATTN_F32; /* said of kernels of several types: P is rounded in bf16 */
         return k;
@@ -118,7 +123,7 @@ void rival_close(void)
 
 static bool describe(struct worker *worker, enum cell_state *state, char *why, size_t why_size)
 {
-    json_t *kernels = rival_program_describe(worker->request.plugin, state, why, why_size);
+    json_t *kernels = rival_program_describe(&worker->request, state, why, why_size);
     if (kernels)
         json_object_set_new(worker->answer, "kernels", kernels);
     return kernels;
@@ -159,6 +164,17 @@ static double timed(void *context, size_t first, size_t calls)
     return rival_clock_run(&rival.clock, first, calls);
 }
 
+/* Of multiply-adds: this process's, unless the program knows better. */
+static double probe(void *context, double seconds)
+{
+    const struct attn_plan *plan = rival.clock.plan;
+    (void)context;
+    if (rival.ceilings)
+        return rival_program_ceilings(rival.worker, rival.clock.copy, seconds, 0).fma_gflops;
+    return ceilings_fma(plan->kernel->isa, attn_compute(plan->kernel, &plan->problem),
+                        plan->threads, seconds);
+}
+
 static double least_sample_s(void)
 {
     return rival_clock_sample(&rival.clock);
@@ -179,11 +195,39 @@ static void note_preparation(struct worker *worker, double prepare_s)
                         copy && *copy->library ? json_string(copy->library) : json_null());
 }
 
+/* Each a mean over the calls of the launch; none where the program gives none. */
+static void note_extras(struct worker *worker)
+{
+    const struct rival_copy *copy = rival.clock.copy;
+    json_t *extra = copy->extra_count ? json_object() : NULL;
+    for (size_t i = 0; i < copy->extra_count; i++)
+        json_object_set_new(extra, copy->extras[i].name,
+                            number_json(copy->extras[i].sum / copy->extras[i].calls));
+    if (extra)
+        json_object_set_new(worker->answer, "extra", extra);
+}
+
 static void note_samples(struct worker *worker)
 {
     const size_t bytes = task_peak_bytes(conversation_pid(rival.clock.copy->talk));
     json_object_set_new(worker->answer, "peak_rss_bytes",
                         bytes ? json_integer((json_int_t)bytes) : json_null());
+    note_extras(worker);
+}
+
+static json_t *ceilings(const struct worker *worker, const struct tensor_set *sets,
+                        const struct bench_disturbance *disturbance, double median_s)
+{
+    if (!rival.ceilings)
+        return worker_launch_ceilings(worker, sets, disturbance, median_s);
+    worker_stage("measuring ceilings");
+    const double fma = (disturbance->probe_before_gflops + disturbance->probe_after_gflops) / 2;
+    const double bytes = sets->work.bytes * (double)worker->request.sets;
+    const struct rival_ceilings its =
+        rival_program_ceilings(rival.worker, rival.clock.copy, LAUNCH_CEILINGS_S, bytes);
+    return json_pack("{s:o, s:o, s:o}", "fma_gflops", number_json(fma), "fma_host_gflops",
+                     number_json(fmax(fma, its.fma_host_gflops)), "read_gbytes_per_s",
+                     number_json(its.read_gbytes_per_s));
 }
 
 const struct backend rival_backend = {
@@ -196,9 +240,10 @@ const struct backend rival_backend = {
     .call = call,
     .renew = renew,
     .timed = timed,
+    .probe = probe,
     .least_sample_s = least_sample_s,
     .judge = judge,
     .note_preparation = note_preparation,
     .note_samples = note_samples,
-    .ceilings = worker_launch_ceilings,
+    .ceilings = ceilings,
 };

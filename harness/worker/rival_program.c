@@ -3,11 +3,14 @@
  */
 #include "rival_program.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/number.h"
+#include "base/shell_words.h"
 #include "rival_request.h"
 #include "system/task_cpus.h"
 
@@ -57,10 +60,18 @@ static json_t *demand(struct worker *worker, struct rival_copy *copy, json_t *re
     worker_give_up(worker, state, "the program says: %s", why);
 }
 
-json_t *rival_program_describe(const char *program, enum cell_state *state, char *why,
-                               size_t why_size)
+/* The arguments that the program is started with; they stay until the next call. */
+static const char *const *arguments_of(const struct protocol_request *r)
 {
-    const struct conversation_spec spec = {.program = program, .file = -1};
+    static struct shell_words words;
+    return shell_words_split(r->arguments, &words) ? words.word : NULL;
+}
+
+json_t *rival_program_describe(const struct protocol_request *request, enum cell_state *state,
+                               char *why, size_t why_size)
+{
+    const struct conversation_spec spec = {
+        .program = request->plugin, .arguments = arguments_of(request), .file = -1};
     struct conversation *talk = conversation_open(&spec, why, why_size);
     *state = CELL_UNAVAILABLE;
     if (!talk)
@@ -122,6 +133,7 @@ static void start_copy(struct worker *worker, struct rival_copy *copy, int threa
     if (!(copy->file = exchange_open(why, sizeof why)))
         worker_abandon(worker, CELL_SKIPPED, "%s", why);
     const struct conversation_spec spec = {.program = r->plugin,
+                                           .arguments = arguments_of(r),
                                            .environment = environment.variables,
                                            .cpus = copy->cpus,
                                            .cpu_count = copy->cpu_count,
@@ -202,6 +214,7 @@ static void prepare(struct worker *worker, struct rival_copy *copy,
                                                .cpu_count = copy->cpu_count,
                                                .sets = sets};
     copy->prepared[0] = copy->refusal[0] = 0;
+    copy->extra_count = 0;
     copy->changed = true;
     if ((timed && !tensors_shape_of(&r->c, &shape, message, sizeof message)) ||
         !exchange_arrange(copy->file, problem, &shape, sets, timed ? r->shift : 0, message,
@@ -256,6 +269,45 @@ void rival_program_execute(struct worker *worker, struct rival_copy *copy, size_
     json_decref(demand(worker, copy, request, worker_call_deadline(worker, 1), NULL, 0));
 }
 
+static bool is_name(const char *name)
+{
+    const size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
+    return *name >= 'a' && *name <= 'z' && !name[length] && length < RIVAL_NAME;
+}
+
+/* The place of a number of that name; NULL: there are too many. */
+static struct rival_extra *extra_named(struct rival_copy *copy, const char *name)
+{
+    size_t n = 0;
+    while (n < copy->extra_count && strcmp(copy->extras[n].name, name) != 0)
+        n++;
+    if (n == RIVAL_EXTRAS)
+        return NULL;
+    if (n == copy->extra_count) {
+        copy->extras[n] = (struct rival_extra){.calls = 0};
+        snprintf(copy->extras[n].name, RIVAL_NAME, "%s", name);
+        copy->extra_count++;
+    }
+    return &copy->extras[n];
+}
+
+/* Takes "extra" of an answer to so many calls. */
+static void take_extras(struct worker *worker, struct rival_copy *copy, json_t *extra, double calls)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach (extra, name, value) {
+        struct rival_extra *of = is_name(name) ? extra_named(copy, name) : NULL;
+        if (!of || !json_is_number(value))
+            worker_give_up(worker, CELL_FAILED,
+                           "the program's extra '%.40s' is not one of at most %d numbers that have "
+                           "names of a-z, 0-9 and _",
+                           name, RIVAL_EXTRAS);
+        of->sum += calls * json_number_value(value);
+        of->calls += calls;
+    }
+}
+
 struct rival_time rival_program_measure(struct worker *worker, struct rival_copy *copy,
                                         size_t calls, size_t first)
 {
@@ -269,8 +321,42 @@ struct rival_time rival_program_measure(struct worker *worker, struct rival_copy
     time.wall_s = clock_now() - start;
     const json_t *seconds = json_object_get(answer, "seconds");
     time.said_s = json_is_number(seconds) ? json_number_value(seconds) : -1;
+    if (calls)
+        take_extras(worker, copy, json_object_get(answer, "extra"), (double)calls);
     json_decref(answer);
     if (time.said_s < 0)
         worker_give_up(worker, CELL_CRASHED, "the program does not say how long its calls took");
     return time;
+}
+
+/* A rate of an answer; what is none ends the launch. */
+static double rate_of(struct worker *worker, const json_t *answer, const char *key)
+{
+    const double rate = number_at(answer, NULL, key);
+    if (!(rate > 0))
+        worker_give_up(worker, CELL_FAILED, "the program gives no %s among its ceilings", key);
+    return rate;
+}
+
+struct rival_ceilings rival_program_ceilings(struct worker *worker, struct rival_copy *copy,
+                                             double seconds, double bytes)
+{
+    const struct protocol_request *r = &worker->request;
+    const struct attn_problem *p = &r->c.problem;
+    struct rival_ceilings ceilings = {.fma_host_gflops = NAN, .read_gbytes_per_s = NAN};
+    json_t *request = rival_request_plain("ceilings");
+    json_object_set_new(request, "isa", json_string(attn_isa_name(r->isa)));
+    json_object_set_new(request, "compute",
+                        json_string(attn_dtype_name(attn_compute(worker->kernel, p))));
+    json_object_set_new(request, "dtype", json_string(attn_dtype_name(p->dtype)));
+    json_object_set_new(request, "seconds", json_real(seconds));
+    json_object_set_new(request, "bytes", json_real(bytes));
+    json_t *answer = demand(worker, copy, request, worker_call_deadline(worker, 0), NULL, 0);
+    ceilings.fma_gflops = rate_of(worker, answer, "fma_gflops");
+    if (bytes > 0) {
+        ceilings.fma_host_gflops = rate_of(worker, answer, "fma_host_gflops");
+        ceilings.read_gbytes_per_s = rate_of(worker, answer, "read_gbytes_per_s");
+    }
+    json_decref(answer);
+    return ceilings;
 }

@@ -13,7 +13,15 @@
 #include "answer.h"
 
 #define RIVAL_CPUS 1024
+#define RIVAL_EXTRAS 32
+#define RIVAL_NAME 32  /* bytes of the name of an extra number */
 #define RIVAL_COPIES 4 /* that run at once: each holds a library of hundreds of megabytes */
+
+/* A number that the program gives beside its times, over all calls that it has come with. */
+struct rival_extra {
+    char name[RIVAL_NAME];
+    double sum, calls; /* each answer's counts as often as it has calls */
+};
 
 /* A copy of the program. */
 struct rival_copy {
@@ -27,13 +35,15 @@ struct rival_copy {
     char library[128];         /* "" unknown */
     bool changed;              /* operands were copied into the file since the last request */
     double start_s, prepare_s; /* duration of its start and of the last prepare */
-    unsigned long used;        /* the copy with the smallest number is ended for another one */
+    struct rival_extra extras[RIVAL_EXTRAS]; /* of the problem that it is bound to */
+    size_t extra_count;
+    unsigned long used; /* the copy with the smallest number is ended for another one */
 };
 
 /* Asks a program, not started yet, for its kernels: "kernels" of its answer, a new reference; NULL fills
  * why and state. */
-json_t *rival_program_describe(const char *program, enum cell_state *state, char *why,
-                               size_t why_size);
+json_t *rival_program_describe(const struct protocol_request *request, enum cell_state *state,
+                               char *why, size_t why_size);
 
 /* The copy for so many threads, bound to the problem; its refusal says where it does not compute it. */
 struct rival_copy *rival_program_bind(struct worker *worker, const struct attn_problem *problem,
@@ -51,6 +61,14 @@ struct rival_time {
 };
 struct rival_time rival_program_measure(struct worker *worker, struct rival_copy *copy,
                                         size_t calls, size_t first);
+
+/* What the program says that its processors can do, each rate looked at for so many seconds: of multiply-adds,
+ * and, where `bytes` is not 0, of the host's best instructions and of reading so many bytes. */
+struct rival_ceilings {
+    double fma_gflops, fma_host_gflops, read_gbytes_per_s; /* the last two NaN where bytes is 0 */
+};
+struct rival_ceilings rival_program_ceilings(struct worker *worker, struct rival_copy *copy,
+                                             double seconds, double bytes);
 
 /* Whether the program's threads are where they should be; else the launch ends. */
 void rival_program_stays(struct worker *worker, const struct rival_copy *copy);

@@ -9,9 +9,11 @@
 #include <cmocka.h>
 
 #include <float.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/scan.h"
+#include "base/shell_words.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
@@ -208,6 +210,45 @@ static void the_nearest_word_is_advised(void **state)
     }
 }
 
+/* Words of a text with a | between, and as they are joined again. */
+static const struct {
+    const char *text, *words, *joined;
+} shell[] = {
+    {"", "", ""},
+    {"  one\ttwo  ", "one|two", "one two"},
+    {"'a b' \"c 'd'\" e\\ f", "a b|c 'd'|e f", "'a b' 'c '\\''d'\\''' 'e f'"},
+    {"--ranks=2 '' x'y'z", "--ranks=2||xyz", "--ranks=2 '' xyz"},
+    {"\"a\\\"b\\c\" '\\'", "a\"b\\c|\\", "'a\"b\\c' '\\'"},
+    {"$HOME;*", "$HOME;*", "'$HOME;*'"},
+    {"'open", NULL, NULL},
+    {"a \"b", NULL, NULL},
+};
+
+static void words_are_those_of_a_shell(void **state)
+{
+    (void)state;
+    static struct shell_words words;
+    char text[200];
+    for (size_t i = 0; i < COUNT(shell); i++) {
+        size_t n = 0;
+        *text = 0;
+        const bool split = shell_words_split(shell[i].text, &words);
+        for (size_t w = 0; split && w < words.count; w++)
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", w ? "|" : "", words.word[w]);
+        if (split != (shell[i].words != NULL) || (split && strcmp(text, shell[i].words) != 0))
+            fail_msg("%s: %s", shell[i].text, text);
+        if (!split)
+            continue;
+        assert_null(words.word[words.count]);
+        assert_true(shell_words_join(&words, 0, text, sizeof text));
+        assert_string_equal(text, shell[i].joined);
+    }
+    assert_true(shell_words_split("one two", &words));
+    assert_true(shell_words_join(&words, 1, text, 4));
+    assert_string_equal(text, "two");
+    assert_false(shell_words_join(&words, 1, text, 3));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -220,6 +261,7 @@ int main(void)
         cmocka_unit_test(quotes_escape_and_cut),
         cmocka_unit_test(distances_count_edits_and_swaps),
         cmocka_unit_test(the_nearest_word_is_advised),
+        cmocka_unit_test(words_are_those_of_a_shell),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -103,6 +103,10 @@ class Refused(PluginTest):
         (self.directory / "folder").mkdir()
         done, rows = self.session("--plugin", str(self.directory / "folder"))
         self.assertEqual((done.returncode, rows["folder"]["why"]), (3, "not a regular file"))
+        self.output = str(self.directory / "arguments.jsonl")
+        done, rows = self.session("--plugin", f"{self.plugin('right')} --fast")
+        self.assertEqual(done.returncode, 3, done)
+        self.assertEqual(rows["right"]["why"], "a shared object, which takes no arguments")
 
     def test_a_file_that_is_cut_off(self) -> None:
         """The loader refuses it, or dies."""

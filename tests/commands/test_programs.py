@@ -3,12 +3,25 @@
 import hashlib
 import os
 import pathlib
+import shlex
 import shutil
 import subprocess
 import time
 import unittest
 
-from command import BRIEF, EMULATED, HANGS, TINY, CommandTest, Row, cells, run, safetensors
+from command import (
+    BESIDE,
+    BRIEF,
+    EMULATED,
+    HANGS,
+    TINY,
+    CommandTest,
+    Row,
+    cells,
+    lines,
+    run,
+    safetensors,
+)
 from command import read_safetensors as read
 
 PROGRAMS = pathlib.Path(__file__).parents[1] / "programs"
@@ -50,6 +63,42 @@ class Programs(CommandTest):
         self.assertGreater(row["peak_rss_bytes"], 1 << 20)
         digest = hashlib.sha256((PROGRAMS / "honest.pl").read_bytes()).hexdigest()
         self.assertEqual(row["plugin"], f"sha256:{digest}")
+
+    def test_arguments_are_handed_on_and_tell_cells_apart(self) -> None:
+        file = PROGRAMS / "knows_more.pl"
+        digest = hashlib.sha256(file.read_bytes()).hexdigest()
+        done, rows = self.session(
+            "knows_more.pl one", "--plugin", f"'{file}' two \"it's\" ''", kernel="one,two"
+        )
+        self.assertEqual(done.returncode, 0, done)
+        self.assertEqual(rows["one"]["plugin"], f"sha256:{digest} one")
+        self.assertEqual(rows["one"]["extra"], {"sent_bytes": 64, "arguments": 1})
+        row = rows["two"]
+        self.assertEqual(row["plugin"], f"sha256:{digest} two 'it'\\''s' ''")
+        self.assertEqual(row["extra"], {"sent_bytes": 64, "arguments": 3})
+        self.assertEqual(shlex.split(row["repro"])[3], f"{file} two 'it'\\''s' ''")
+        folder = self.directory / "capsule"
+        number = 1 + [x["kernel"] for x in lines(self.output) if x["type"] == "cell"].index("two")
+        run("capsule", self.output, "--row", str(number), "--output", str(folder))
+        shutil.copy(PROGRAMS / "honest.pl", folder)  # which this program is made of
+        done = run("replay", str(folder), *BESIDE)
+        self.assertEqual(done.returncode, 0, done)
+        (again,) = cells(str(folder / "replay-1.jsonl")).values()
+        self.assertEqual((again["plugin"], again["extra"]), (row["plugin"], row["extra"]))
+
+    def test_it_may_say_what_its_processors_can_do(self) -> None:
+        _, rows = self.session("knows_more.pl far", kernel="far")
+        row = rows["far"]
+        self.assertEqual(row["state"], "ok")
+        self.assertEqual(row["ceiling"]["fma_gflops"], 1000)
+        self.assertEqual(row["ceiling"]["read_gbytes_per_s"], 3000)
+        self.assertAlmostEqual(row["fraction_of_machine"], row["gflops"] / 2000, 6)
+
+    def test_extra_numbers_are_numbers(self) -> None:
+        done, rows = self.session("knows_more.pl far bad", kernel="far")
+        self.assertEqual(done.returncode, 1, done)
+        self.assertEqual(rows["far"]["state"], "failed")
+        self.assertIn("the program's extra 'sent_bytes' is not one of", rows["far"]["why"])
 
     def test_masks_that_it_claims_are_handed_over(self) -> None:
         shape = "b=2,hq=2,hkv=1,sq=3,skv=6,d=2,outputs=o+lse"

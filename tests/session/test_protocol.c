@@ -23,6 +23,7 @@ static struct protocol_request sample(void)
         .kernel = "flash",
         .isa = ATTN_ISA_AVX512_BF16,
         .plugin = "./mine.so",
+        .arguments = "--ranks 2",
         .digest = "sha256:12",
         .program = true,
         .threads = 3,
@@ -77,6 +78,7 @@ static void requests_survive(void **state)
     assert_int_equal(got.action, sent.action);
     assert_int_equal(got.isa, sent.isa);
     assert_string_equal(got.plugin, sent.plugin);
+    assert_string_equal(got.arguments, sent.arguments);
     assert_string_equal(got.digest, sent.digest);
     assert_true(got.program);
     assert_int_equal(got.threads, sent.threads);

@@ -44,6 +44,14 @@ def digest_of(path: Path | str) -> str:
     return "sha256:" + hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
+def said_of(plugin: str) -> str:
+    """What a row's `plugin` says of a value of --plugin: a file, or a program and its arguments."""
+    if Path(plugin).exists():
+        return digest_of(plugin)
+    file, *arguments = shlex.split(plugin)
+    return " ".join([digest_of(file), *map(shlex.quote, arguments)])
+
+
 @dataclass
 class Build:
     """A program to launch, and what to call it.
@@ -80,7 +88,7 @@ class Build:
         """The plug-in that a cell's kernel comes from; "" where that is the program itself."""
         if identity.plugin == COMPARED:
             return self.compared
-        found = (file for file in self.plugins if digest_of(file) == identity.plugin)
+        found = (file for file in self.plugins if said_of(file) == identity.plugin)
         return next(found, "") if identity.plugin else ""
 
 

@@ -393,12 +393,15 @@ def test_the_file_of_a_cell(tmp_path: Path) -> None:
     ours, theirs = str(tmp_path / "ours.so"), str(tmp_path / "theirs.so")
     Path(ours).write_text("1")
     Path(theirs).write_text("2")
-    side = Build(tmp_path, "", plugins=(ours,), compared=theirs)
+    program = f"{ours} -n 'a b'"
+    side = Build(tmp_path, "", plugins=(ours, program), compared=theirs)
     cell = Identity.of(sample.cell([1e-3]))
     assert side.file_of(cell) == ""
     assert side.file_of(cell._replace(plugin=gate_builds.digest_of(ours))) == ours
     assert side.file_of(cell._replace(plugin=gate_builds.COMPARED)) == theirs
-    assert side.words() == ["--plugin", ours, "--plugin", theirs]
+    said = gate_builds.digest_of(ours) + " -n 'a b'"
+    assert side.file_of(cell._replace(plugin=said)) == program
+    assert side.words() == ["--plugin", ours, "--plugin", program, "--plugin", theirs]
 
 
 # ---- the statistics of a gate --------------------------------------------------------------------

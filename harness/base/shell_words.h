@@ -1,0 +1,29 @@
+/*
+ * shell_words: a text in words as a shell reads them, with quotes and backslashes and nothing else of it.
+ */
+#ifndef HARNESS_BASE_SHELL_WORDS_H
+#define HARNESS_BASE_SHELL_WORDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define SHELL_WORDS_TEXT 8192
+#define SHELL_WORDS_MOST 64
+
+struct shell_words {
+    char text[SHELL_WORDS_TEXT];            /* the words, a 0 behind each */
+    const char *word[SHELL_WORDS_MOST + 1]; /* NULL behind the last */
+    size_t count;
+};
+
+/* False where a quote is not closed, or there are too many words. */
+bool shell_words_split(const char *text, struct shell_words *words);
+
+/* The text as one word in single quotes; a quote in it becomes '\''. */
+void shell_words_quote(const char *text, char *out, size_t size);
+
+/* The words from `first` on with a blank between, those in quotes that need them; "" where there are none.
+ * False: it does not fit. */
+bool shell_words_join(const struct shell_words *words, size_t first, char *out, size_t size);
+
+#endif
