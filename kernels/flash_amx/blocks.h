@@ -242,6 +242,29 @@ static void add_strip(struct jobs *jobs, ptrdiff_t j, struct job *job)
     job->masked |= !all;
 }
 
+/* Makes four strips a job where all of a block's queries see all of them. */
+static bool add_seen(struct jobs *jobs, ptrdiff_t end, struct job *job)
+{
+    const struct group_block *rows = &job->block->rows;
+    const ptrdiff_t j = jobs->next, behind = j + JOB_STRIPS * STRIP_KEYS;
+    if (jobs->call->hides || rows->rows < BLOCK_ROWS || j < rows->full.lo ||
+        behind > rows->full.hi || behind > end)
+        return false;
+    const int strip = (int)((j - jobs->first) / STRIP_KEYS);
+    const int32_t stride = (int32_t)(jobs->call->v_steps * PAIR_ELEMENTS);
+    for (int s = 0; s < JOB_STRIPS; s++) {
+        job->strip[s] = strip + s;
+        job->key[s] = j + s * STRIP_KEYS;
+        job->values[s] = (strip + s) * stride;
+    }
+    if (!job->shown)
+        memset(job->seen, 0xff, sizeof job->seen);
+    job->shown = true;
+    job->strips = JOB_STRIPS;
+    jobs->next = behind;
+    return true;
+}
+
 /* The next job; false where there is none. */
 static bool next_job(struct jobs *jobs, struct job *job)
 {
@@ -251,8 +274,11 @@ static bool next_job(struct jobs *jobs, struct job *job)
         job->block = block;
         job->strips = 0;
         job->masked = false;
-        for (; job->strips < JOB_STRIPS && jobs->next < end; jobs->next += STRIP_KEYS)
-            add_strip(jobs, jobs->next, job);
+        if (!add_seen(jobs, end, job)) {
+            job->shown = false;
+            for (; job->strips < JOB_STRIPS && jobs->next < end; jobs->next += STRIP_KEYS)
+                add_strip(jobs, jobs->next, job);
+        }
         if (job->strips || jobs->idle) {
             jobs->idle = false;
             return true;

@@ -15,8 +15,8 @@
  *   instead   split_kv for a few queries and long caches: one thread works on all keys of a KV head here
  *
  * scratch.h has sizes and what is kept, pack.h makes tiles, weigh.h the softmax, multiply.h runs it beside
- * products, blocks.h finds what a block of queries has to do, finish.h ends it, and exactly.h does what is rare.
- * line.h puts jobs in line: while the softmax of one is computed, the unit makes the scores of the next and adds
+ * products, whole.h where nothing is in their way, blocks.h finds what a block of queries has to do, finish.h ends it,
+ * and exactly.h does what is rare.  line.h puts jobs in line: while the softmax of one is computed, the unit makes the scores of the next and adds
  * up the results of the one before.
  *
  * A caller's tiles do not survive a call: each thread configures the unit and releases it in the end.
@@ -168,6 +168,8 @@ static void run_task(const struct call *call, const struct group_block *task,
                                     .first_part = first == start};
         line.made = line.scored = line.scored_strip = line.strips_scored = line.strips_done = 0;
         line.over = false;
+        for (int i = 0; i < JOBS_IN_LINE; i++)
+            line.jobs[i].shown = false;
         line.after = after_task(call, task);
         prefetch_clear(&line.prefetch);
         line.ahead = call->ahead;
@@ -206,6 +208,8 @@ static struct call make_call(const struct attn_plan *plan, const struct attn_ten
         /* Two strips where products are short beside the softmax, or where a query may see nothing of the first. */
         .ahead = p->qk_dim <= 2 * STEP_DIMS || p->options & ATTN_OPTION_WINDOW ? 2 : 1,
     };
+    call.whole =
+        !natural && call.q_steps == call.v_steps && (call.q_steps == 2 || call.q_steps == 4);
     if (tasks_vary(p)) /* behind the first thread's scratch */
         tasks_order(&call.tasks, (struct turn *)((char *)plan->workspace + parts_of(p).all));
     return call;

@@ -8,6 +8,7 @@
 #define ATTN_FLASH_AMX_LINE_H
 
 #include "exactly.h"
+#include "whole.h"
 
 #define JOBS_IN_LINE 8
 
@@ -179,6 +180,46 @@ static void plan_prefetch(struct line *line, const struct block *block)
                                                                JOB_STRIPS * call->v_steps));
 }
 
+/* Whether a turn has nothing in its way: the scores of the next job's first strips are the last to make. */
+static bool is_whole(struct line *line, int turn, const struct job *job, const struct job *before)
+{
+    const struct call *call = line->source.call;
+    if (!call->whole || !job || !before || job->strips != JOB_STRIPS ||
+        before->strips != JOB_STRIPS || line->scored != turn || line->scored_strip != line->ahead)
+        return false;
+    const struct job *next = job_at(line, turn + 1);
+    return next && next->strips >= line->ahead;
+}
+
+static void whole_turn(struct line *line, int turn, const struct job *job, const struct job *before,
+                       const uint16_t *weights, const struct weighing *w, struct progress *at,
+                       struct product *pending)
+{
+    const struct call *call = line->source.call;
+    const struct scratch *scratch = line->source.scratch;
+    struct whole whole = {
+        .weights = weights,
+        .v = scratch->v,
+        .values = before->values,
+        .o = before->block->o,
+        .add = before->block->started,
+    };
+    for (int s = 0; s < JOB_STRIPS; s++) {
+        const int at_strip = line->ahead + s;
+        const struct job *of = at_strip < JOB_STRIPS ? job : job_at(line, turn + 1);
+        whole.q[s] = of->block->q;
+        whole.k[s] = packed_k(call, scratch, of->strip[at_strip % JOB_STRIPS]);
+        whole.scores[s] = ring_at(line, line->strips_scored + s);
+    }
+    line->strips_scored += JOB_STRIPS;
+    line->scored = turn + 1;
+    if (job_at(line, turn + 1)->strips == line->ahead) {
+        line->scored = turn + 2;
+        line->scored_strip = 0;
+    }
+    multiply_whole(call->q_steps, job->masked, &whole, w, at, pending);
+}
+
 /* Multiplies for one turn: the softmax of `job` beside the scores of the next and the results of the one before. */
 static void take_turn(struct line *line, const struct keys *keys, int turn, struct job *job,
                       struct job *before, struct product *pending)
@@ -186,7 +227,6 @@ static void take_turn(struct line *line, const struct keys *keys, int turn, stru
     const struct call *call = line->source.call;
     const struct scratch *scratch = line->source.scratch;
     uint16_t *weights = scratch->weights[turn & 1], *weights_before = scratch->weights[!(turn & 1)];
-    struct product list[MAX_STEPS + 2 * JOB_STRIPS];
     struct weighing w = {.unit = 0};
     struct progress at = {.flags = weigh_no_flags()};
     enum weigh_kind kind = WEIGH_ALL;
@@ -203,8 +243,13 @@ static void take_turn(struct line *line, const struct keys *keys, int turn, stru
         if (!job->block->begun)
             first_m(call, job, w.scores, at.ready / BLOCK_ROWS);
     }
-    const int n = list_products(line, job, before, weights_before, list);
-    multiply(JOB_STRIPS * (call->q_steps + call->v_steps), kind, list, n, &w, &at, pending);
+    if (is_whole(line, turn, job, before)) {
+        whole_turn(line, turn, job, before, weights_before, &w, &at, pending);
+    } else {
+        struct product list[MAX_STEPS + 2 * JOB_STRIPS];
+        const int n = list_products(line, job, before, weights_before, list);
+        multiply(JOB_STRIPS * (call->q_steps + call->v_steps), kind, list, n, &w, &at, pending);
+    }
     if (before && before->strips && call->v_steps) {
         before->block->started = true;
         if (!all_finite(scratch, before)) {

@@ -84,13 +84,13 @@ struct progress {
 };
 
 /* One step of a product: four tiles loaded, four products, `rows` rows of the softmax between them.  B is read past
- * the first-level cache, which keeps scores, weights and queries. */
-VF_INLINE void step(const bool first, const int rows, const enum weigh_kind kind,
+ * the first-level cache, which keeps scores, weights and queries.  `ready`: scores are known to be there. */
+VF_INLINE void step(const bool first, const bool ready, const int rows, const enum weigh_kind kind,
                     const struct product *p, const uint16_t *a, const uint16_t *b,
                     const struct product *pending, const struct weighing *w,
                     const struct weigh_constants *c, struct progress *at)
 {
-    const bool go = at->done + rows <= at->ready;
+    const bool go = ready || at->done + rows <= at->ready;
     const struct weigh_rows r = weigh_rows_at(w, (unsigned)at->done);
     TILE_LOAD(4, a, TILE_ROW_BYTES);
     TILE_LOAD_PAST_L1(6, b, TILE_ROW_BYTES);
@@ -137,11 +137,11 @@ VF_INLINE void multiply_beside(const int rows, const enum weigh_kind kind,
     for (const struct product *p = list; p < list + n; before = p++) {
         prefetch_share(w->prefetch);
         weigh_up_to(before->taken, kind, w, &c, &at);
-        step(true, rows, kind, p, p->a, p->b + p->at[0], before, w, &c, &at);
+        step(true, false, rows, kind, p, p->a, p->b + p->at[0], before, w, &c, &at);
         at.ready = before->ready > at.ready ? before->ready : at.ready;
         for (int i = 1; i < p->steps; i++)
-            step(false, rows, kind, p, p->a + i * PAIR_ELEMENTS, p->b + p->at[i], before, w, &c,
-                 &at);
+            step(false, false, rows, kind, p, p->a + i * PAIR_ELEMENTS, p->b + p->at[i], before, w,
+                 &c, &at);
     }
     *pending = *before;
     if (pending->scores) {

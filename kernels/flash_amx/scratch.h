@@ -67,6 +67,7 @@ struct job {
     ptrdiff_t key[JOB_STRIPS];  /* first of each strip */
     int32_t values[JOB_STRIPS]; /* where each strip's V lies: elements, from the first of V */
     uint32_t seen[JOB_STRIPS][BLOCK_ROWS]; /* a bit for each key */
+    bool shown;                            /* all of these are set */
 };
 
 /* The whole call. */
@@ -82,6 +83,7 @@ struct call {
     float unit;           /* of scores, to base 2 */
     int strips;           /* that are packed at a time */
     int ahead;            /* of the softmax, strips whose scores are made */
+    bool whole;           /* turns may be those of whole.h */
     bool in_parts;        /* a task's keys are packed in several parts: all its blocks are kept */
 };
 

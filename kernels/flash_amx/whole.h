@@ -1,0 +1,92 @@
+/*
+ * whole.h: part of kernel flash for matrix units: a turn with nothing in its way.
+ *
+ * Most turns of long sequences are alike: four strips of softmax, as many strips of scores to come, and the results of
+ * four strips.  Where products have 64 or 128 dimensions, their number and order is known when this is compiled, and with
+ * them that the scores of a row are there before its turn, and that they have been read before others take their place.
+ */
+#ifndef ATTN_FLASH_AMX_WHOLE_H
+#define ATTN_FLASH_AMX_WHOLE_H
+
+#include "multiply.h"
+
+struct whole {
+    const uint16_t *q[JOB_STRIPS], *k[JOB_STRIPS]; /* factors of the strips of scores to come */
+    float *scores[JOB_STRIPS];                     /* and where they go */
+    const uint16_t *weights, *v;                   /* factors of results */
+    const int32_t *values;                         /* where each strip's V lies behind v */
+    float *o;
+    bool add; /* to what is there */
+};
+
+/* A product of tiles: a's follow each other, b's lie at b + at[]. */
+VF_INLINE void multiply_one(const int rows, const int steps, const enum weigh_kind kind,
+                            const struct product *p, struct product *before,
+                            const struct weighing *w, const struct weigh_constants *c,
+                            struct progress *at)
+{
+    prefetch_share(w->prefetch);
+    step(true, true, rows, kind, p, p->a, p->b + p->at[0], before, w, c, at);
+#pragma GCC unroll 1
+    for (int i = 1; i < steps; i++)
+        step(false, true, rows, kind, p, p->a + i * PAIR_ELEMENTS, p->b + p->at[i], before, w, c,
+             at);
+    before->to = p->to;
+}
+
+/* For scores and results of `steps` times 32 dimensions. */
+VF_INLINE void multiply_all(const int steps, const enum weigh_kind kind, const struct whole *whole,
+                            const struct weighing *w, struct progress *progress,
+                            struct product *pending)
+{
+    const int rows = BLOCK_ROWS / (2 * steps);
+    const struct weigh_constants c = weigh_constants_of(w->unit);
+    struct product before = *pending;
+    struct progress at = *progress;
+    for (int d = 0, s = 0; d < steps; d++) {
+        for (; s < (d + 1) * JOB_STRIPS / steps; s++) {
+            const struct product scores = {
+                .a = whole->q[s],
+                .b = whole->k[s],
+                .at = tiles_in_a_row,
+                .to = {whole->scores[s], STRIP_KEYS * sizeof(float), TILE_ROW_BYTES,
+                       TILE_ROWS * STRIP_KEYS * sizeof(float)},
+            };
+            multiply_one(rows, steps, kind, &scores, &before, w, &c, &at);
+        }
+        const struct product values = {
+            .a = whole->weights,
+            .b = whole->v + d * PAIR_ELEMENTS,
+            .at = whole->values,
+            .add = whole->add,
+            .to = {whole->o + d * RESULT_FLOATS, TILE_ROW_BYTES, TILE_ROWS * TILE_ROW_BYTES,
+                   2 * TILE_ROWS * TILE_ROW_BYTES},
+        };
+        multiply_one(rows, JOB_STRIPS, kind, &values, &before, w, &c, &at);
+    }
+    pending->to = before.to;
+    *progress = at;
+}
+
+#define WHOLE(steps, kind)                                                                        \
+    VF_NOINLINE void multiply_all_##steps##_##kind(const struct whole *whole,                     \
+                                                   const struct weighing *w, struct progress *at, \
+                                                   struct product *pending)                       \
+    {                                                                                             \
+        multiply_all(steps, kind, whole, w, at, pending);                                         \
+    }
+WHOLE(2, WEIGH_ALL)
+WHOLE(2, WEIGH_SEEN)
+WHOLE(4, WEIGH_ALL)
+WHOLE(4, WEIGH_SEEN)
+
+static void multiply_whole(int steps, bool masked, const struct whole *whole,
+                           const struct weighing *w, struct progress *at, struct product *pending)
+{
+    if (steps == 2)
+        (masked ? multiply_all_2_WEIGH_SEEN : multiply_all_2_WEIGH_ALL)(whole, w, at, pending);
+    else
+        (masked ? multiply_all_4_WEIGH_SEEN : multiply_all_4_WEIGH_ALL)(whole, w, at, pending);
+}
+
+#endif
