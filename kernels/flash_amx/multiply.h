@@ -46,16 +46,16 @@ static const int32_t tiles_in_a_row[MAX_STEPS] = {0,     1024,  2048,  3072,  40
     } while (0)
 
 /* Begins one of the four tiles of a product: the one before it is stored, and it is 0 or what it is added to. */
-#define BEGIN_TILE(pending, product, tile)                                                  \
-    do {                                                                                    \
-        STORE_PENDING(pending, tile);                                                       \
-        if ((product)->add)                                                                 \
-            TILE_LOAD_PAST_L1(tile,                                                         \
-                              (char *)(product)->to.at + ((tile)&1) * (product)->to.right + \
-                                  ((tile) / 2) * (product)->to.lower,                       \
-                              (product)->to.row);                                           \
-        else                                                                                \
-            TILE_ZERO(tile);                                                                \
+#define BEGIN_TILE(pending, product, tile)                                          \
+    do {                                                                            \
+        STORE_PENDING(pending, tile);                                               \
+        if ((product)->add)                                                         \
+            TILE_LOAD(tile,                                                         \
+                      (char *)(product)->to.at + ((tile)&1) * (product)->to.right + \
+                          ((tile) / 2) * (product)->to.lower,                       \
+                      (product)->to.row);                                           \
+        else                                                                        \
+            TILE_ZERO(tile);                                                        \
     } while (0)
 
 /* Rows [from, to) of those that a step has, where their scores are there. */
