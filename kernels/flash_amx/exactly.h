@@ -61,6 +61,12 @@ VF_INLINE vf top_of_row(const struct call *call, const struct job *job, int i, f
                         int strips)
 {
     vf top = vf_set1(-INFINITY);
+    if (job->shown && !call->natural) {
+        for (int s = 0; s < strips; s++)
+            for (int j = 0; j < STRIP_KEYS; j += VF_LANES)
+                top = vf_max(vf_load(scores[s] + i * STRIP_KEYS + j) * vf_set1(call->scale), top);
+        return top;
+    }
     for (int s = 0; s < strips; s++) {
         const float *products = scores[s] + i * STRIP_KEYS;
         const vu seen = (vu)vf_set1(0) + job->seen[s][i];

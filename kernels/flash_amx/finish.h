@@ -83,12 +83,14 @@ VF_NOINLINE void finish_block(const struct call *call, struct block *block)
         vf_store(block->inverse + first,
                  vf_select(none, vf_set1(0), one / vf_select(none, one, sum)));
     }
+    const bool o = p->outputs & ATTN_OUTPUT_O;
+    const struct rows rows = o ? rows_of(&block->rows, &call->tensors->o) : (struct rows){0};
     for (int i = 0; (size_t)i < block->rows.rows; i++) {
         if (p->outputs & ATTN_OUTPUT_LSE || p->options & ATTN_OPTION_SINKS)
             finish_row(call, block, i, sums[i]);
-        if (!(p->outputs & ATTN_OUTPUT_O))
+        if (!o)
             continue;
-        uint16_t *to = group_row(&block->rows, &call->tensors->o, (size_t)i);
+        uint16_t *to = rows_at(&rows, (size_t)i);
         if (block->started)
             store_row(block, i, block->inverse[i], p->v_dim, to);
         else

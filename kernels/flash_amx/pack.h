@@ -169,14 +169,31 @@ static void pack(const struct call *call, const struct keys *keys, ptrdiff_t fir
     }
 }
 
+/* Rows of a block in an operand that is laid out like Q. */
+struct rows {
+    const struct group_block *block;
+    const struct attn_tensor *t;
+    uint16_t *first; /* row 0, where the others follow it */
+};
+
+static inline struct rows rows_of(const struct group_block *block, const struct attn_tensor *t)
+{
+    return (struct rows){block, t, block->group == 1 ? group_row(block, t, 0) : NULL};
+}
+
+VF_INLINE uint16_t *rows_at(const struct rows *rows, size_t i)
+{
+    return rows->first ? rows->first + (ptrdiff_t)i * rows->t->stride[2]
+                       : group_row(rows->block, rows->t, i);
+}
+
 /* A block's queries: 32 dimensions after the other, each two tiles of 16 queries. */
 static void pack_q(const struct call *call, struct block *block)
 {
+    const struct rows rows = rows_of(&block->rows, &call->tensors->q);
     uint16_t room[STEP_DIMS];
     for (int i = 0; i < BLOCK_ROWS; i++) {
-        const uint16_t *row = (size_t)i < block->rows.rows
-                                  ? group_row(&block->rows, &call->tensors->q, (size_t)i)
-                                  : zero_row;
+        const uint16_t *row = (size_t)i < block->rows.rows ? rows_at(&rows, (size_t)i) : zero_row;
         uint16_t *to = block->q + i * STEP_DIMS;
         for (size_t d = 0; d < call->problem->qk_dim; d += STEP_DIMS, to += PAIR_ELEMENTS)
             memcpy(to, dims_of(row, d, call->problem->qk_dim, room), STEP_DIMS * sizeof *to);
