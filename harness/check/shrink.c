@@ -1,17 +1,22 @@
 /*
  * shrink: a smaller problem on which a kernel takes the same branches.
  */
+#include <math.h>
+
 #include "adversary.h"
 #include "trial.h"
 
 /* Making, laying out and checksumming an element of K or V costs about as much as this many
- * multiply-adds: decode has many elements and few queries. */
+ * multiply-adds: decode has many elements and few queries.  Pages are filled whole. */
 #define FILLING 32
 
 static double multiply_adds(const struct attn_problem *p)
 {
-    const double elements = (double)p->batch * (double)p->kv_len * (double)(p->qk_dim + p->v_dim);
-    return elements * ((double)p->q_heads * (double)p->q_len + FILLING * (double)p->kv_heads);
+    const size_t page = p->options & ATTN_OPTION_PAGED ? p->page_size : 1;
+    const double elements = (double)p->batch * (double)(p->qk_dim + p->v_dim);
+    const double stored = ceil((double)p->kv_len / (double)page) * (double)page;
+    return elements * ((double)p->kv_len * (double)p->q_heads * (double)p->q_len +
+                       FILLING * stored * (double)p->kv_heads);
 }
 
 /* A length that is the same modulo `base`, and less than 2 * base where n is more. */
@@ -31,7 +36,8 @@ struct attn_problem check_shrink(const struct attn_problem *problem, double limi
     p.batch = p.batch > sequences ? sequences : p.batch;
     p.kv_heads = p.kv_heads > 2 ? 2 : p.kv_heads;
     p.q_heads = p.kv_heads * group;
-    for (size_t base = 512; base >= 32 && multiply_adds(&p) > limit; base /= 2)
+    for (size_t base = 512; base >= 32 && multiply_adds(&p) > limit; base /= 2) {
+        p.page_size = shorten(problem->page_size, base);
         if (problem->kv_len >= problem->q_len) {
             p.q_len = shorten(problem->q_len, base);
             p.kv_len = p.q_len + shorten(problem->kv_len - problem->q_len, base);
@@ -39,6 +45,7 @@ struct attn_problem check_shrink(const struct attn_problem *problem, double limi
             p.kv_len = shorten(problem->kv_len, base);
             p.q_len = p.kv_len + shorten(problem->q_len - problem->kv_len, base);
         }
+    }
     return p;
 }
 

@@ -45,6 +45,16 @@ static void smaller_problems_keep_their_tails(void **state)
     assert_memory_equal(&same, &c.problem, sizeof same);
 }
 
+/* Pages are filled whole, however few keys they hold. */
+static void long_pages_are_shortened(void **state)
+{
+    (void)state;
+    const struct problem_case c = case_of("b=3,h=2,s=8,d=64,page=200016", "normal:1");
+    const struct attn_problem small = check_shrink(&c.problem, 5e7);
+    assert_int_equal(small.kv_len, 8);
+    assert_int_equal(small.page_size, 512 + 200016 % 512);
+}
+
 /* A small case has every option of the large one, four sequences where lengths differ, and lengths in
  * proportion. */
 static void smaller_cases_keep_their_options(void **state)
@@ -155,6 +165,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(smaller_problems_keep_their_tails),
+        cmocka_unit_test(long_pages_are_shortened),
         cmocka_unit_test(smaller_cases_keep_their_options),
         cmocka_unit_test(adversaries_of_decode_are_small),
         cmocka_unit_test(rows_are_picked_everywhere),
