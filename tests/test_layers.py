@@ -6,8 +6,9 @@
   harness/          a file includes its own folder and folders further down, in the order in
                     which CONTRIBUTING.md lists them; its own folder by file name, any other by
                     its path from harness/
-  harness/worker/   no circles: a file never includes what includes it, by way of others or not
   harness/          the rules of ONLY below
+  both              no circle of files: a C file calls functions of files that do not, by any way,
+                    call its own
 
 Usage: test_layers.py SOURCE_DIRECTORY
 """
@@ -50,12 +51,17 @@ ONLY = [
     ("the machine's topology", r"#include <hwloc", ("system/",)),
 ]
 
-# Folders of harness/ whose files form no circle; a name with .c and .h is one file here.
-WITHOUT_CIRCLES = ("worker/",)
-
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]', re.MULTILINE)
 FOLDER = re.compile(r"^- `(\w+)/`", re.MULTILINE)
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
+LITERAL = re.compile(r'"(?:\\.|[^"\\\n])*"')
+WORD = re.compile(r"\b[A-Za-z_]\w+\b")
+
+# A function that other files may call, as clang-format lays it out; and names that a file keeps.
+DEFINITION = re.compile(
+    r"^(?!static\b)[A-Za-z_][\w \t*\n]*?\b(\w+)\([^;{}]*\)\s*\n\{", re.MULTILINE
+)
+STATIC = re.compile(r"^static\b[^;{=]*?\b(\w+)\s*[(;=]", re.MULTILINE)
 
 
 def includes(path: Path) -> list[tuple[str, bool]]:
@@ -138,29 +144,6 @@ def check_harness(root: Path, order: list[str]) -> list[str]:
     return wrong
 
 
-def check_circles(root: Path) -> list[str]:
-    """Return the files of folders without circles that include themselves by way of others."""
-    top = root / "harness"
-    graph: dict[str, set[str]] = {}
-    for path in sources(top):
-        mine = str(path.relative_to(top).with_suffix(""))
-        named = {Path(name) for name, quoted in includes(path) if quoted}
-        own = {path.parent.relative_to(top) / n for n in named if (path.parent / n).exists()}
-        others = {n for n in named if (top / n).exists()}
-        graph.setdefault(mine, set()).update(str(n.with_suffix("")) for n in own | others)
-        graph[mine].discard(mine)
-    wrong = []
-    for file in sorted(graph):
-        seen: set[str] = set()
-        left = list(graph[file]) if file.startswith(WITHOUT_CIRCLES) else []
-        while left:
-            left += graph.get(name := left.pop(), set()) - seen
-            seen |= graph.get(name, set()) | {name}
-        if file in seen:
-            wrong.append(f"harness/{file}: includes itself by way of others")
-    return wrong
-
-
 def check_only(root: Path) -> list[str]:
     """Return what files of harness/ name that is the business of others."""
     top = root / "harness"
@@ -174,6 +157,54 @@ def check_only(root: Path) -> list[str]:
     return wrong
 
 
+def calls(root: Path) -> dict[str, set[str]]:
+    """Return, for each C file, the other files whose functions it names."""
+    texts, defined = {}, {}
+    for path in sources(root / "kernels") + sources(root / "harness"):
+        if path.suffix == ".c":
+            text = LITERAL.sub(" ", COMMENT.sub(" ", path.read_text(encoding="utf-8")))
+            texts[str(path.relative_to(root))] = text
+    for name, text in texts.items():
+        own = set(STATIC.findall(text))
+        for function in set(DEFINITION.findall(text)) - own:
+            defined.setdefault(function, set()).add(name)
+    graph = {}
+    for name, text in texts.items():
+        words = set(WORD.findall(text)) - set(STATIC.findall(text))
+        homes = [defined[w] for w in words if w in defined and name not in defined[w]]
+        graph[name] = {home for each in homes if len(each) == 1 for home in each}
+    return graph
+
+
+def circles(graph: dict[str, set[str]]) -> list[list[str]]:
+    """Return the sets of files that reach each other (Tarjan's strongly connected components)."""
+    index, low, stack, found = {}, {}, [], []
+
+    def visit(name: str) -> None:
+        index[name] = low[name] = len(index)
+        stack.append(name)
+        for other in sorted(graph[name]):
+            if other not in index:
+                visit(other)
+                low[name] = min(low[name], low[other])
+            elif other in stack:
+                low[name] = min(low[name], index[other])
+        if low[name] == index[name]:
+            at = stack.index(name)
+            found.append(sorted(stack[at:]))
+            del stack[at:]
+
+    for name in graph:
+        if name not in index:
+            visit(name)
+    return [each for each in found if len(each) > 1]
+
+
+def check_circles(root: Path) -> list[str]:
+    """Return the circles of files."""
+    return [f"a circle of files: {', '.join(each)}" for each in circles(calls(root))]
+
+
 def main() -> int:
     """Print what is wrong and return the exit status."""
     root = Path(sys.argv[1])
@@ -183,8 +214,8 @@ def main() -> int:
         + check_kernels(root)
         + check_public(root)
         + check_harness(root, order)
-        + check_circles(root)
         + check_only(root)
+        + check_circles(root)
     )
     for line in wrong:
         print(line)

@@ -14,38 +14,7 @@
 
 #include "evidence.h"
 
-double evidence_output(const struct evidence *e, size_t d)
-{
-    const struct tensors_place at = e->sight.at;
-    return tensors_get(&e->trial->set.tensors.o, at.b, at.h, at.row, d);
-}
-
-bool evidence_is_output(const struct evidence *e, size_t d, double x)
-{
-    const enum attn_dtype dtype = e->trial->problem.dtype;
-    const double u = dtype == ATTN_BF16 ? 0x1p-8 : dtype == ATTN_F16 ? 0x1p-11 : 0;
-    return fabs(evidence_output(e, d) - x) <= e->row.bound[d] + u * fabs(x);
-}
-
 /* ---- guesses ------------------------------------------------------------------------------- */
-
-bool evidence_suppose(struct evidence *e, const struct guess *guess)
-{
-    const struct attn_kernel *kernel = e->trial->checker->kernel;
-    if (!single_take(&e->single, &guess->sight))
-        return false;
-    attn_reference(&e->single.problem, &e->single.tensors, 0, 0, 0,
-                   attn_compute(kernel, &e->single.problem), kernel->caps.bound_factor,
-                   e->workspace, &e->row);
-    return true;
-}
-
-bool evidence_right(struct evidence *e)
-{
-    struct guess right;
-    guess_nothing(&right, &e->sight);
-    return evidence_suppose(e, &right);
-}
 
 /* Whether the kernel gave the guess's row. */
 static bool fits(struct evidence *e, const struct guess *guess)
@@ -125,8 +94,10 @@ static bool find_reasons(struct evidence *e, char *text, size_t size)
     return true;
 }
 
-void check_diagnose(struct trial *trial, const struct check_mismatch *wrong, char *text,
-                    size_t text_size)
+/* What the kernel did to the wrong row, as far as can be told: "; query 63 sees key 64, which the mask
+ * hides".  Empty where nothing fits.  May run the kernel again, with other contents of V. */
+static void diagnose(struct trial *trial, const struct check_mismatch *wrong, char *text,
+                     size_t text_size)
 {
     const struct attn_problem *p = &trial->problem;
     const struct attn_tensors *t = &trial->set.tensors;
@@ -152,4 +123,34 @@ void check_diagnose(struct trial *trial, const struct check_mismatch *wrong, cha
     single_close(&e.single);
     free(e.row.o);
     free(e.workspace);
+}
+
+/* ---- the message ----------------------------------------------------------------------------- */
+
+/* Drops the sign of NaN, which means nothing. */
+static double shown(double x)
+{
+    return isnan(x) ? (double)NAN : x;
+}
+
+/* "row (b 0, h 3, i 63) element 5: got 1, expected 0.5, bound 1e-6" */
+bool check_fail_mismatch(struct trial *trial, const struct check_comparison *comparison)
+{
+    const struct check_mismatch *wrong = &comparison->first;
+    const struct tensors_place at = tensors_place(&trial->problem, &trial->set.tensors, wrong->row);
+    char reason[256] = "", element[48] = "", special[48] = "";
+    if (trial->checker->result->ok) /* else V may have been changed already */
+        diagnose(trial, wrong, reason, sizeof reason);
+    if (strcmp(wrong->tensor, "lse") != 0)
+        snprintf(element, sizeof element, " element %zu", wrong->element);
+    if (trial->needle_count)
+        snprintf(special, sizeof special,
+                 "at key %zu: ", check_needle(trial, at.b, attn_kv_head(&trial->problem, at.h)));
+    return check_fail_element(
+        trial, wrong,
+        "%s%s row (b %zu, h %zu, i %zu)%s: got %.*g, expected %.*g, bound %.3g "
+        "(%zu of %zu rows wrong)%s",
+        special, wrong->tensor, at.b, at.h, at.i, element, check_digits(&trial->problem),
+        shown(wrong->got), check_digits(&trial->problem), shown(wrong->expected),
+        shown(wrong->bound), comparison->wrong_rows, comparison->rows, reason);
 }

@@ -69,9 +69,8 @@ bool check_give_up(struct trial *trial, const char *format, ...)
     return false;
 }
 
-/* The same for a wrong element. */
-static bool fail_element(struct trial *trial, const struct check_mismatch *wrong,
-                         const char *format, ...)
+bool check_fail_element(struct trial *trial, const struct check_mismatch *wrong, const char *format,
+                        ...)
 {
     const double error = fabs(wrong->got - wrong->expected);
     va_list arguments;
@@ -81,32 +80,4 @@ static bool fail_element(struct trial *trial, const struct check_mismatch *wrong
          format, arguments);
     va_end(arguments);
     return false;
-}
-
-/* Drops the sign of NaN, which means nothing. */
-static double shown(double x)
-{
-    return isnan(x) ? (double)NAN : x;
-}
-
-/* "row (b 0, h 3, i 63) element 5: got 1, expected 0.5, bound 1e-6" */
-bool check_fail_mismatch(struct trial *trial, const struct check_comparison *comparison)
-{
-    const struct check_mismatch *wrong = &comparison->first;
-    const struct tensors_place at = tensors_place(&trial->problem, &trial->set.tensors, wrong->row);
-    char reason[256] = "", element[48] = "", special[48] = "";
-    if (trial->checker->result->ok) /* else V may have been changed already */
-        check_diagnose(trial, wrong, reason, sizeof reason);
-    if (strcmp(wrong->tensor, "lse") != 0)
-        snprintf(element, sizeof element, " element %zu", wrong->element);
-    if (trial->needle_count)
-        snprintf(special, sizeof special,
-                 "at key %zu: ", check_needle(trial, at.b, attn_kv_head(&trial->problem, at.h)));
-    return fail_element(trial, wrong,
-                        "%s%s row (b %zu, h %zu, i %zu)%s: got %.*g, expected %.*g, bound %.3g "
-                        "(%zu of %zu rows wrong)%s",
-                        special, wrong->tensor, at.b, at.h, at.i, element,
-                        check_digits(&trial->problem), shown(wrong->got),
-                        check_digits(&trial->problem), shown(wrong->expected), shown(wrong->bound),
-                        comparison->wrong_rows, comparison->rows, reason);
 }

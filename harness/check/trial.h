@@ -87,6 +87,9 @@ void check_trial_close(struct trial *trial);
 /* One more plan behind the others, once; its number becomes trial->at. */
 bool check_trial_add(struct trial *trial, int threads);
 
+/* Says for a worker that may die what the trial is doing on so many threads. */
+void check_trial_stage(const struct trial *trial, int threads);
+
 /* Poisons the results and runs the kernel once on each thread count, a different one first each
  * time; false where it touched what it must not or left results unwritten, or where the results of
  * two counts differ.  What is judged afterwards is judged for all of them. */
@@ -115,15 +118,14 @@ bool check_fail(struct trial *trial, const char *format, ...) __attribute__((for
 bool check_give_up(struct trial *trial, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* The same for a wrong element. */
+bool check_fail_element(struct trial *trial, const struct check_mismatch *wrong, const char *format,
+                        ...) __attribute__((format(printf, 3, 4)));
+
 /* The failure that a comparison found, in words, with what the kernel seems to do. */
 bool check_fail_mismatch(struct trial *trial, const struct check_comparison *comparison);
 
-/* What the kernel did to the wrong row, as far as can be told: "; query 63 sees key 64, which the
- * mask hides".  Empty where nothing fits.  May run the kernel again, with other contents of V. */
-void check_diagnose(struct trial *trial, const struct check_mismatch *wrong, char *text,
-                    size_t text_size);
-
-/* Its second step: finds a key to which the wrong row gives a wrong weight. */
+/* A diagnosis' second step: finds a key to which the wrong row gives a wrong weight. */
 bool check_ask(struct trial *trial, const struct check_mismatch *wrong, char *text, size_t size);
 
 #endif

@@ -1,17 +1,15 @@
 /*
- * tensors: sets in process memory, guard pages, checksums, elements.
+ * tensors: sets in process memory, guard pages, checksums.
  */
 #include "tensors.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <xxhash.h>
 
-#include "element.h"
 #include "system/fault.h"
 #include "system/machine.h"
 #include "tensors_view.h"
@@ -184,78 +182,4 @@ const char *tensors_changed(const struct tensor_set *set, const struct attn_prob
         if (now.checksum[n] != set->checksum[n])
             return views[n].name;
     return NULL;
-}
-
-/* ---- elements ------------------------------------------------------------------------------ */
-
-void tensors_take(const struct attn_tensor *t, size_t b, size_t h, size_t i, size_t at, double *x,
-                  size_t n)
-{
-    const void *row = attn_row(t, b, h, i);
-    if (t->dtype == ATTN_F64) {
-        memcpy(x, (const double *)row + at, n * sizeof *x);
-    } else if (t->dtype == ATTN_F32) {
-        for (size_t d = 0; d < n; d++)
-            x[d] = (double)((const float *)row)[at + d];
-    } else if (t->dtype == ATTN_BF16) {
-        for (size_t d = 0; d < n; d++)
-            x[d] = (double)attn_bf16_to_f32(((const uint16_t *)row)[at + d]);
-    } else if (t->dtype == ATTN_F16) {
-        for (size_t d = 0; d < n; d++)
-            x[d] = (double)attn_f16_to_f32(((const uint16_t *)row)[at + d]);
-    } else if (t->dtype == ATTN_I8) {
-        for (size_t d = 0; d < n; d++)
-            x[d] = ((const int8_t *)row)[at + d];
-    } else if (t->dtype == ATTN_I32) {
-        for (size_t d = 0; d < n; d++)
-            x[d] = ((const int32_t *)row)[at + d];
-    } else {
-        assert(t->dtype == ATTN_BOOL);
-        for (size_t d = 0; d < n; d++)
-            x[d] = ((const uint8_t *)row)[at + d];
-    }
-}
-
-double tensors_get(const struct attn_tensor *t, size_t b, size_t h, size_t i, size_t d)
-{
-    double x;
-    tensors_take(t, b, h, i, d, &x, 1);
-    return x;
-}
-
-void tensors_put(const struct attn_tensor *t, size_t b, size_t h, size_t i, size_t at,
-                 const double *x, size_t n)
-{
-    void *row = attn_row(t, b, h, i);
-    if (t->dtype == ATTN_F64) {
-        memcpy((double *)row + at, x, n * sizeof *x);
-    } else if (t->dtype == ATTN_F32) {
-        for (size_t d = 0; d < n; d++)
-            ((float *)row)[at + d] = (float)x[d];
-    } else if (t->dtype == ATTN_BF16) {
-        for (size_t d = 0; d < n; d++)
-            ((uint16_t *)row)[at + d] = attn_f32_to_bf16((float)x[d]);
-    } else if (t->dtype == ATTN_I8) {
-        for (size_t d = 0; d < n; d++)
-            ((int8_t *)row)[at + d] = (int8_t)lrint(fmin(fmax(x[d], -128), 127));
-    } else if (t->dtype == ATTN_BOOL) {
-        for (size_t d = 0; d < n; d++)
-            ((uint8_t *)row)[at + d] = x[d] != 0;
-    } else {
-        assert(t->dtype == ATTN_F16);
-        for (size_t d = 0; d < n; d++)
-            ((uint16_t *)row)[at + d] = attn_f32_to_f16((float)x[d]);
-    }
-}
-
-void tensors_store(const struct attn_tensor *t, size_t b, size_t h, size_t i, size_t at,
-                   const float *x, size_t n)
-{
-    for (size_t d = 0; d < n; d++)
-        tensors_put(t, b, h, i, at + d, &(double){(double)x[d]}, 1);
-}
-
-void tensors_set(const struct attn_tensor *t, size_t b, size_t h, size_t i, size_t d, double x)
-{
-    tensors_put(t, b, h, i, d, &x, 1);
 }

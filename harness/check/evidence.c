@@ -1,0 +1,37 @@
+/*
+ * evidence: the row that a wrong one is held against.
+ */
+#include "evidence.h"
+
+#include <math.h>
+
+double evidence_output(const struct evidence *e, size_t d)
+{
+    const struct tensors_place at = e->sight.at;
+    return tensors_get(&e->trial->set.tensors.o, at.b, at.h, at.row, d);
+}
+
+bool evidence_is_output(const struct evidence *e, size_t d, double x)
+{
+    const enum attn_dtype dtype = e->trial->problem.dtype;
+    const double u = dtype == ATTN_BF16 ? 0x1p-8 : dtype == ATTN_F16 ? 0x1p-11 : 0;
+    return fabs(evidence_output(e, d) - x) <= e->row.bound[d] + u * fabs(x);
+}
+
+bool evidence_suppose(struct evidence *e, const struct guess *guess)
+{
+    const struct attn_kernel *kernel = e->trial->checker->kernel;
+    if (!single_take(&e->single, &guess->sight))
+        return false;
+    attn_reference(&e->single.problem, &e->single.tensors, 0, 0, 0,
+                   attn_compute(kernel, &e->single.problem), kernel->caps.bound_factor,
+                   e->workspace, &e->row);
+    return true;
+}
+
+bool evidence_right(struct evidence *e)
+{
+    struct guess right;
+    guess_nothing(&right, &e->sight);
+    return evidence_suppose(e, &right);
+}

@@ -1,0 +1,62 @@
+/*
+ * trial_plan: the plans of a trial: a workspace between inaccessible pages, and the kernel's prepare watched.
+ */
+#include "kept.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "system/fault.h"
+#include "system/machine.h"
+#include "watch.h"
+
+/* The workspace ends (to its alignment) where inaccessible pages begin, and holds NaN. */
+static bool map_workspace(struct trial_plan *p, size_t bytes)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const size_t room = (bytes + page - 1) / page * page;
+    p->mapping_bytes = room + 2 * FAULT_GUARD;
+    char *map = mmap(NULL, p->mapping_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (map == MAP_FAILED)
+        return false;
+    p->mapping = map;
+    map += FAULT_GUARD;
+    if (room && mprotect(map, room, PROT_READ | PROT_WRITE) != 0)
+        return false;
+    machine_populate(map, room);
+    memset(map, 0xff, room);
+    p->workspace = map + (room - bytes) / ATTN_WORKSPACE_ALIGN * ATTN_WORKSPACE_ALIGN;
+    p->workspace_bytes = bytes;
+    return true;
+}
+
+void check_trial_stage(const struct trial *trial, int threads)
+{
+    char what[112], detail[64];
+    snprintf(what, sizeof what, CHECK_RUNNING "%s", threads, trial->phase);
+    snprintf(detail, sizeof detail, ", guard page %s%s",
+             trial->set.layout.guard == TENSORS_GUARD_FRONT ? "in front" : "behind",
+             trial->set.layout.row_padding ? ", rows padded" : "");
+    fault_stage(what, detail, trial->of_problem);
+}
+
+bool check_trial_add(struct trial *trial, int threads)
+{
+    const struct attn_kernel *kernel = trial->checker->kernel;
+    const char *why;
+    trial->at = trial->plan_count++;
+    struct trial_plan *p = &trial->plans[trial->at];
+    trial->checker->blamed = check_blame(trial->checker, threads);
+    check_trial_stage(trial, threads);
+    const size_t bytes = attn_workspace_size(kernel, &trial->problem, threads);
+    if (!map_workspace(p, bytes))
+        return check_give_up(trial, "no memory for a workspace of %zu bytes", bytes);
+    check_watch_begin(trial, threads);
+    if (attn_plan_init(&p->plan, kernel, &trial->problem, threads, p->workspace, bytes, &why))
+        return check_watch_end(trial, threads, "the kernel's prepare");
+    p->plan.kernel = NULL;
+    trial->refused = true;
+    return false;
+}
