@@ -5,10 +5,13 @@
 #include "aftermath.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <fcntl.h>
+#include <link.h>
 #include <locale.h>
 #include <omp.h>
 #include <sched.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +67,45 @@ static void find(struct list *list, const struct list *known)
     }
     if (all)
         closedir(all);
+}
+
+/* "libomp.so.5" of a path that ends so; NULL where it is no OpenMP runtime of GCC, LLVM or Intel. */
+static const char *runtime_name(const char *path)
+{
+    static const char *const names[] = {"libgomp", "libomp", "libiomp"};
+    const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
+        const size_t length = strlen(names[n]);
+        if (strncmp(file, names[n], length) == 0 && strchr(".-5", file[length]))
+            return file;
+    }
+    return NULL;
+}
+
+struct runtimes {
+    const char *own, *second; /* files, NULL where there is none */
+};
+
+static int note_runtime(struct dl_phdr_info *object, size_t size, void *context)
+{
+    struct runtimes *found = context;
+    const char *name = runtime_name(object->dlpi_name);
+    (void)size;
+    if (name && (!found->own || strcmp(name, found->own) != 0))
+        found->second = name;
+    return found->second != NULL;
+}
+
+/* Where threads may come from: a runtime that is not the one that this program calls. */
+static struct runtimes runtimes(void)
+{
+    Dl_info info;
+    const bool known =
+        dladdr((const void *)(uintptr_t)omp_get_max_threads, &info) && info.dli_fname;
+    struct runtimes found = {.own = known ? runtime_name(info.dli_fname) : NULL};
+    if (found.own)
+        dl_iterate_phdr(note_runtime, &found);
+    return found;
 }
 
 /* How many there are that were not there before and are not of the team. */
@@ -191,6 +233,16 @@ static void take_word(struct word *first, const char text[AFTERMATH_TEXT])
     memcpy(first->text, text, sizeof first->text);
 }
 
+static void say_left(size_t left, char text[AFTERMATH_TEXT])
+{
+    const struct runtimes found = runtimes();
+    const int n =
+        snprintf(text, AFTERMATH_TEXT, "left %zu thread%s running", left, left > 1 ? "s" : "");
+    if (found.second)
+        snprintf(text + n, AFTERMATH_TEXT - (size_t)n,
+                 " (%.60s is a second OpenMP runtime beside %.60s)", found.second, found.own);
+}
+
 bool aftermath_end(int threads, char text[AFTERMATH_TEXT])
 {
     struct word unsettled = {0, ""}, moved = {0, ""};
@@ -210,6 +262,6 @@ bool aftermath_end(int threads, char text[AFTERMATH_TEXT])
     }
     memcpy(text, *moved.text ? moved.text : unsettled.text, AFTERMATH_TEXT);
     if (left)
-        snprintf(text, AFTERMATH_TEXT, "left %zu thread%s running", left, left > 1 ? "s" : "");
+        say_left(left, text);
     return !*text;
 }

@@ -47,6 +47,12 @@ EXPECTED = [
     ("leaves_rounding", "failed", r"floating-point environment changed: rounding upward", "upward"),
     ("leaves_flush_in_others", "failed", r"changed: flush-to-zero set.* in thread 1;", "flush"),
     ("leaves_threads", "failed", r"the kernel left 2 threads running;", "left 2 threads running"),
+    (
+        "second_runtime",
+        "failed",
+        r"left \d+ threads? running \(libiomp5\.so is a second OpenMP runtime beside \w+\.so",
+        "libiomp5.so is a second OpenMP runtime",
+    ),
     ("loads_threads", "failed", r"^loading the plug-in left 1 thread running$", "left 1 thread"),
     ("moves_thread", "failed", r"the kernel moved thread 1 off CPU \d+;", "moved thread 1 off CPU"),
 ]
