@@ -52,8 +52,8 @@ struct row_error {
     double over_bound;
 };
 
-static void take(struct row_error *error, const char *tensor, size_t element, double got,
-                 double expected, double bound)
+static void note_worst(struct row_error *error, const char *tensor, size_t element, double got,
+                       double expected, double bound)
 {
     const double over = over_bound(got, expected, bound);
     if (over <= error->over_bound)
@@ -72,7 +72,7 @@ static void compare_o(const struct attn_problem *p, const struct attn_tensors *t
 {
     for (size_t d = 0; d < p->v_dim; d++) {
         const double got = tensors_get(&t->o, at.b, at.h, at.row, d);
-        take(error, "o", d, got, row->o[d], row->bound[d]);
+        note_worst(error, "o", d, got, row->o[d], row->bound[d]);
         const double difference = fabs(got - row->o[d]);
         if (isfinite(difference)) {
             sum->square_error += difference * difference;
@@ -87,7 +87,7 @@ static void compare_lse(const struct attn_tensors *t, struct tensors_place at,
                         struct check_comparison *sum)
 {
     const double got = tensors_get(&t->lse, at.b, at.h, at.row, 0);
-    take(error, "lse", 0, got, row->lse, row->lse_bound);
+    note_worst(error, "lse", 0, got, row->lse, row->lse_bound);
     const double difference = fabs(got - row->lse);
     if (isfinite(difference)) {
         sum->square_error_lse += difference * difference;
@@ -105,8 +105,8 @@ static void compare_row(const struct attn_problem *p, const struct attn_tensors 
     if (p->outputs & ATTN_OUTPUT_LSE)
         compare_lse(t, at, row, &error, sum);
     for (size_t j = 0; p->outputs & ATTN_OUTPUT_WEIGHTS && j < p->kv_len; j++)
-        take(&error, "weights", j, tensors_get(&t->weights, at.b, at.h, at.row, j), row->weights[j],
-             row->weights_bound[j]);
+        note_worst(&error, "weights", j, tensors_get(&t->weights, at.b, at.h, at.row, j),
+                   row->weights[j], row->weights_bound[j]);
     sum->rows++;
     sum->over_bound = fmax(sum->over_bound, error.over_bound);
     if (error.over_bound > 1 && (!sum->wrong_rows++ || number < sum->first.row))

@@ -141,7 +141,7 @@ struct journal *journal_create(const char *path, enum journal_over over, char *m
 }
 
 /* Launches of another build do not count: they are forgotten. */
-static void take_session(struct journal *journal, json_t *session)
+static void merge_session(struct journal *journal, json_t *session)
 {
     const json_t *before = json_object_get(journal->session, "build");
     if (!json_equal(before, json_object_get(session, "build"))) {
@@ -159,8 +159,8 @@ static bool counts(const json_t *launch)
            !json_is_true(json_object_get(launch, "twin"));
 }
 
-/* Takes one line of a resumed file in. */
-static bool take(struct journal *journal, json_t *line)
+/* Merges one line of a resumed file. */
+static bool merge_line(struct journal *journal, json_t *line)
 {
     char identity[JOURNAL_IDENTITY];
     journal_make_printable(line);
@@ -169,7 +169,7 @@ static bool take(struct journal *journal, json_t *line)
         return false;
     journal_identity(line, identity, sizeof identity);
     if (strcmp(type, "session") == 0)
-        take_session(journal, line);
+        merge_session(journal, line);
     else if (strcmp(type, "cell") == 0)
         json_object_set(journal->cells, identity, line);
     else if (strcmp(type, "check") == 0)
@@ -190,7 +190,7 @@ static size_t take_all(struct journal *journal, const char *text, size_t length)
     for (size_t at = 0; at < length; number++) {
         const size_t n = (size_t)((const char *)memchr(text + at, '\n', length - at) - text) - at;
         json_t *line = json_loadb(text + at, n, 0, NULL);
-        const bool taken = json_is_object(line) && take(journal, line);
+        const bool taken = json_is_object(line) && merge_line(journal, line);
         json_decref(line);
         if (!taken)
             return number + 1;

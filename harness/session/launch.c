@@ -229,10 +229,10 @@ static void read_answer(const char *line, const char *token, struct launch *laun
     snprintf(launch->why, sizeof launch->why, "%s", why ? why : "");
 }
 
-/* Takes an outcome apart; its texts are freed or taken over.  Starved: meanwhile the system has ended a process
+/* Reads an outcome; its texts are freed or move to the launch.  Starved: meanwhile the system has ended a process
  * for lack of memory. */
-static void take(const struct process_outcome *outcome, const struct protocol_request *r,
-                 double deadline_s, bool starved, struct launch *launch)
+static void read_outcome(const struct process_outcome *outcome, const struct protocol_request *r,
+                         double deadline_s, bool starved, struct launch *launch)
 {
     launch->why[0] = 0;
     launch->wall_s = outcome->wall_s;
@@ -275,7 +275,7 @@ struct launch launch_worker(const struct protocol_request *request, double deadl
     const long starved = machine_oom_kills();
     const struct process_outcome outcome = process_run(&spec);
     launch.memory_limit_bytes = spec.limits.memory_bytes;
-    take(&outcome, &r, deadline_s, machine_oom_kills() > starved, &launch);
+    read_outcome(&outcome, &r, deadline_s, machine_oom_kills() > starved, &launch);
     free(line);
     return launch;
 }

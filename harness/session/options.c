@@ -167,8 +167,8 @@ static bool takes_operand(enum command command)
 }
 
 /* One argument, and the next where that is its value; returns how many were used, 0 where wrong. */
-static int take(struct options *options, int argc, const char *const *argv, char *message,
-                size_t size)
+static int parse_argument(struct options *options, int argc, const char *const *argv, char *message,
+                          size_t size)
 {
     const char *name = strncmp(argv[0], "--", 2) == 0 ? argv[0] + 2 : "";
     const size_t length = strcspn(name, "=");
@@ -208,7 +208,7 @@ bool options_parse(struct options *options, int argc, const char *const *argv, c
         return false;
     }
     for (int i = 1, used; i < argc; i += used)
-        if ((used = take(options, argc - i, argv + i, message, message_size)) == 0)
+        if ((used = parse_argument(options, argc - i, argv + i, message, message_size)) == 0)
             return false;
     return true;
 }

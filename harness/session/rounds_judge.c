@@ -55,7 +55,8 @@ static bool fail(struct rounds *rounds, struct cell *cell, enum cell_state state
 }
 
 /* For a worker that gave no verdicts: ends the cell that it was checking; if unknown, all. */
-static bool take_end(struct rounds *rounds, const struct group *group, const struct launch *launch)
+static bool end_unjudged(struct rounds *rounds, const struct group *group,
+                         const struct launch *launch)
 {
     const int threads = threads_of(launch);
     const bool wrong = launch->state == CELL_CRASHED || launch->state == CELL_TIMEOUT;
@@ -72,8 +73,8 @@ static bool take_end(struct rounds *rounds, const struct group *group, const str
 
 /* For a worker that gave verdicts.  If it ended badly after them, a cell that passed takes the
  * worker's state and reason, and does not count as failed. */
-static bool take_verdict(struct rounds *rounds, struct cell *cell, const json_t *verdict,
-                         const struct launch *launch)
+static bool apply_verdict(struct rounds *rounds, struct cell *cell, const json_t *verdict,
+                          const struct launch *launch)
 {
     assert(cell);
     enum cell_state state = CELL_FAILED;
@@ -111,12 +112,13 @@ static bool pass(struct rounds *rounds, struct cell *cell, const struct launch *
 }
 
 /* Takes a check that is over: first what failed, then what that means for the others. */
-static bool take(struct rounds *rounds, const struct group *group, const struct launch *launch)
+static bool apply_verdicts(struct rounds *rounds, const struct group *group,
+                           const struct launch *launch)
 {
     const json_t *verdicts = json_object_get(launch->answer, "verdicts");
-    bool written = json_is_array(verdicts) || take_end(rounds, group, launch);
+    bool written = json_is_array(verdicts) || end_unjudged(rounds, group, launch);
     for (size_t k = 0; written && k < json_array_size(verdicts); k++)
-        written = take_verdict(rounds, group->cells[k], json_array_get(verdicts, k), launch);
+        written = apply_verdict(rounds, group->cells[k], json_array_get(verdicts, k), launch);
     written = written && rounds_spread(rounds);
     for (size_t k = 0; written && k < group->count; k++)
         if (!group->cells[k]->done)
@@ -168,9 +170,9 @@ enum rounds_end rounds_judge(struct rounds *rounds, const struct protocol_reques
                                                      : CHECK_FULL;
         rounds->events->launching(rounds->events->context, cell, "checking");
         struct launch launch = launch_check(rounds, &r, &group);
-        end = launch.interrupted              ? ROUNDS_INTERRUPTED
-              : take(rounds, &group, &launch) ? ROUNDS_DONE
-                                              : ROUNDS_STOPPED;
+        end = launch.interrupted                        ? ROUNDS_INTERRUPTED
+              : apply_verdicts(rounds, &group, &launch) ? ROUNDS_DONE
+                                                        : ROUNDS_STOPPED;
         launch_free(&launch);
     }
     return end;
