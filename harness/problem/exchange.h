@@ -23,7 +23,7 @@ int exchange_file(const struct exchange *exchange);
 void exchange_tensors(const struct exchange *exchange, size_t set, struct attn_tensors *tensors);
 const void *exchange_begin(const struct exchange *exchange);
 
-/* Leaves of a program's capabilities what the file can carry: dense q, k and v, biases and masks. */
+/* Clears capabilities of a program that the file cannot carry. It carries dense q, k and v, biases and masks. */
 void exchange_limit(struct attn_caps *caps);
 
 /* Lays out `sets` sets of the problem: operands 0, results NaN.  `shift` (bytes, a multiple of 64) moves

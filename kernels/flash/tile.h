@@ -77,7 +77,7 @@ struct job {
     bool natural; /* something is added to the scores, or they are capped */
     float scale;  /* of the scores, times log2(e): the softmax is one of powers of two; not
                            where they are natural: log2(e) times the largest bias is infinite */
-    float unit;   /* what differences of scores are times to be exponents of two */
+    float unit;   /* factor from a score difference to a base-2 exponent */
     struct softcap cap; /* of natural scores */
 };
 
@@ -100,7 +100,7 @@ struct tile {
     vf limit[FLASH_COLS];    /* m rises when a score exceeds it by more: 8; -inf: no key seen yet */
     vf floor[FLASH_COLS];    /* a score less m below this may be stored as this */
     vf l[FLASH_COLS];        /* sum of the weights */
-    vf inverse[FLASH_COLS];  /* what o is times to be the results, when all keys are seen */
+    vf inverse[FLASH_COLS];  /* factor from o to the results (1/l), when all keys are seen */
     float *q;                /* [qk_dim][FLASH_TILE] queries, scaled */
     float *o;                /* [v_dim][FLASH_TILE] weighted sum of values, not yet divided by l */
     bool started;            /* o holds something */

@@ -194,7 +194,7 @@ int main(int argc, char **argv)
         if (!judge_file(argv[i], &tally))
             return 3;
     const size_t measured = tally.cases - tally.chosen_unmeasured;
-    printf("%zu of %zu choices within %.0f %% of the best, of the others %zu not told apart; %zu "
+    printf("%zu of %zu choices within %.0f %% of the best, of the others %zu ties; %zu "
            "more not "
            "measured\n",
            tally.within, measured, 100 * (MOST - 1), tally.untold, tally.chosen_unmeasured);

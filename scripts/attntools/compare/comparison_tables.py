@@ -23,8 +23,8 @@ APART = (
 )
 
 RANK_LEGEND = """\
-rank: one more than the number of variants that are faster beyond doubt (95 %
-interval); tie: the interval of the ratio holds 1, whatever the ranks; slower
+rank: 1 where no variant is certainly faster (95 % interval), 2 where one is,
+and so on; tie: the interval of the ratio holds 1, whatever the ranks; slower
 by: than the first, with that interval.
 """
 

@@ -31,7 +31,7 @@ CSV_HEAD = (
     *("case", "ours", "ours_s", "rival", "rival_s", "ratio", "ratio_lo", "ratio_hi", "less_time"),
 )
 
-NEITHER = "not told apart"
+NEITHER = "tie"
 
 LEGEND = """\
 ours against it: change of the time of a call; 95 %: its interval, from
@@ -51,7 +51,7 @@ class Best:
 
     @property
     def less_time(self) -> str:
-        """The kernel that needs less time beyond doubt; empty where they have no interval."""
+        """The kernel that certainly needs less time; empty where they have no interval."""
         if not self.lo <= self.hi:
             return ""
         if self.hi < 1:

@@ -68,8 +68,8 @@ def _tie_text(tied: Sequence[str], unknown: int, launches: int) -> str:
 def rank(results: Results) -> list[list[Ranked]]:
     """The variants of each group, fastest first; groups by case and threads.
 
-    A variant's rank is one more than the number of those that are faster beyond doubt (their
-    ratio's interval excludes 1).  Ties are not transitive: where a ties with b and b with c, but
+    A variant's rank is 1 where no other is certainly faster (their ratio's interval excludes
+    1), 2 where one is, and so on.  Ties are not transitive: where a ties with b and b with c, but
     not a with c, the ranks are 1, 1, 2.  So the notes name the ties.
     """
     groups: dict[Group, list[Cell]] = defaultdict(list)

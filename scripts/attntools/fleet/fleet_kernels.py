@@ -36,7 +36,7 @@ class TypeCase:
     """A case on a type, kernels fastest first."""
 
     kernels: dict[str, KernelCase]
-    sure: int  # hosts on which the fastest is first beyond doubt
+    sure: int  # hosts on which the fastest is certainly first
     hosts: int
 
     @property
@@ -117,7 +117,7 @@ def cases_of(types: Sequence[MachineType]) -> list[Case]:
 
 
 def _behind(one: dict[tuple[int, Host], Cell], other: dict[tuple[int, Host], Cell]) -> bool | None:
-    """Whether `one` takes longer beyond doubt, in the median of the cases and hosts of both.
+    """Whether `one` certainly takes longer, in the median of the cases and hosts of both.
 
     Few cases have no such interval, or a wide one: then if it does in each by its launches.  None
     where there are too few of both.
@@ -145,7 +145,7 @@ def _standing(kernel: str, times: dict[str, dict[tuple[int, Host], Cell]]) -> in
 def standings(cases: Sequence[Case], letter: str) -> list[Standing]:
     """The kernels of a type, the first ranked first.
 
-    A kernel's rank is one more than the number of those that are faster beyond doubt in the median
+    A kernel's rank is 1 where no other is certainly faster, 2 where one is, ..., in the median
     of the cases and hosts that both have, so that kernels which cannot be told apart share one.
     """
     own = [case.on[letter] for case in cases if letter in case.on]

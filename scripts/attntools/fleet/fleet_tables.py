@@ -21,11 +21,11 @@ TYPES_HEAD = ("type", "machine", "hosts", "fastest most often", "% of ceiling")
 TYPES_NUMERIC = (False, False, True, False, True)
 LEGEND = (
     "Each type on all the threads it was measured on, each kernel by its fastest variant; of "
-    "several hosts the median. First the rank: one more than the number of kernels that are "
-    "faster beyond doubt, in the median of cases and hosts; - where there are too few launches to "
+    "several hosts the median. First the rank; 1: no kernel is certainly faster in the "
+    "median of cases and hosts, 2: one kernel is, and so on; - where there are too few launches to "
     "tell it from any other. x: time over that of the fastest "
     "kernel, geometric mean over the kernel's cases. %: share of the ceiling, which is measured "
-    "beside each cell and is what travels between machines. =: fastest, but not beyond doubt on "
+    "beside each cell and is what travels between machines. =: fastest, but not certainly on "
     "most hosts."
 )
 

@@ -11,8 +11,8 @@ percentile of each launch's samples, since what disturbs a launch only adds time
 SLOWER if the sign-test interval of their median lies above 0, also with all cells considered
 (Holm), and the median is above the threshold: the larger of --threshold and what launches of one
 build differ by in this very session; and if all that holds again on fresh pairs.  A cell whose 99 %
-interval holds the threshold is undecided: it gets as many pairs again, and all of them count,
---sessions times at most, and not after --patience seconds.  One that is still undecided then may
+interval holds the threshold is undecided: it is measured again with as many pairs, all of which
+count, for up to --sessions rounds or --patience seconds.  One that is still undecided then may
 be slower by more than the threshold: then the answer is 3, not 0, unless --noise-limit allows
 for it.
 

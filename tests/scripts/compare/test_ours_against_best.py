@@ -54,7 +54,7 @@ def test_who_needs_less_time(path: Path) -> None:
         ("prefill-f32-s256-d64", 1, "flash"),
     ]
     assert [r.rival.identity.kernel for r in rows] == ["torch", "jax", "torch", "torch"]
-    assert [r.less_time for r in rows] == ["flash", "", "torch", "not told apart"]
+    assert [r.less_time for r in rows] == ["flash", "", "torch", "tie"]
     assert [(r.ratio, r.lo, r.hi) for r in rows[::2]] == [
         pytest.approx((0.5, 0.5, 0.5)),
         pytest.approx((10 / 9,) * 3),
@@ -80,10 +80,10 @@ def test_the_table_hides_no_loss(tool: Tool, path: Path) -> None:
         "| `prefill-f32-s128-d64` | 1 | torch 810 us | split_kv 900 us | **+11.1 %** "
         "| +11.1 .. +11.1 % | torch |",
         "| `prefill-f32-s256-d64` | 1 | torch 1.05 ms | flash 1.00 ms | -4.8 % "
-        "| -22.0 .. +16.1 % | not told apart |",
+        "| -22.0 .. +16.1 % | tie |",
     ]
     assert lines[7:9] == [
-        "4 rows: ours needs less time in 1, a rival in 1, not told apart 1; 1 without an interval; "
+        "4 rows: ours needs less time in 1, a rival in 1, tie 1; 1 without an interval; "
         "-4.8 % in the median row, -50.0 % (prefill-f32-s64-d64 on 1) to +11.1 % "
         "(prefill-f32-s128-d64 on 1)",
         "left out: prefill-f32-s512-d64 on 1, without split_kv, jax",
@@ -106,7 +106,7 @@ def test_narrow_terminals_have_titles(
         "  jax failed     flash 1.00 ms             -                 -",
         "prefill-f32-s128-d64, 1 thread: torch needs less time",
         "  torch 810 us   split_kv 900 us     +11.1 %  +11.1 .. +11.1 %",
-        "prefill-f32-s256-d64, 1 thread: not told apart",
+        "prefill-f32-s256-d64, 1 thread: tie",
         "  torch 1.05 ms  flash 1.00 ms        -4.8 %  -22.0 .. +16.1 %",
     ]
     monkeypatch.setenv("COLUMNS", "160")
