@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/build.h"
-#include "capsule.h"
 #include "problem/catalogue.h"
 #include "eval.h"
 #include "experiment.h"
@@ -33,8 +32,7 @@ static int (*const commands[COMMAND_COUNT])(const struct options *options, int a
                                             const char *const *argv) = {
     [COMMAND_LIST] = list_command,       [COMMAND_RUN] = run_command,
     [COMMAND_CHECK] = run_command,       [COMMAND_EVAL] = eval_command,
-    [COMMAND_MACHINE] = machine_command, [COMMAND_CAPSULE] = capsule_command,
-    [COMMAND_REPLAY] = replay_command,
+    [COMMAND_MACHINE] = machine_command,
 };
 
 /* The exit code of something that only prints. */

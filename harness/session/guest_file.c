@@ -202,15 +202,6 @@ void guest_file_name(const char *text, struct guest *guest)
         *guest->arguments = 0;
 }
 
-bool guest_file_digest(const char *path, char digest[GUEST_DIGEST])
-{
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    const bool read = fd >= 0 && digest_of(fd, digest);
-    if (fd >= 0)
-        close(fd);
-    return read;
-}
-
 bool guest_file_read(struct guest *guest, char *why, size_t why_size)
 {
     const int fd = open(guest->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

@@ -17,7 +17,4 @@ void guest_file_name(const char *text, struct guest *guest);
  * object nor a program that can run here; the digest is set all the same. */
 bool guest_file_read(struct guest *guest, char *why, size_t why_size);
 
-/* "sha256:..." of any file; false where it cannot be read. */
-bool guest_file_digest(const char *path, char digest[GUEST_DIGEST]);
-
 #endif

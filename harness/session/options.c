@@ -161,11 +161,6 @@ static void unknown(enum command command, const char *argument, char *message, s
         snprintf(message + used, size - used, "%s", scan_advice(&choice, "it has", advice));
 }
 
-static bool takes_operand(enum command command)
-{
-    return command == COMMAND_CAPSULE || command == COMMAND_REPLAY;
-}
-
 /* One argument, and the next where that is its value; returns how many were used, 0 where wrong. */
 static int parse_argument(struct options *options, int argc, const char *const *argv, char *message,
                           size_t size)
@@ -175,10 +170,6 @@ static int parse_argument(struct options *options, int argc, const char *const *
     const struct option *option = find(options->command, name, length);
     if (options_is_help(argv[0])) {
         options->help = true;
-        return 1;
-    }
-    if (!*name && argv[0][0] && takes_operand(options->command) && !options->operand) {
-        options->operand = argv[0];
         return 1;
     }
     if (!option) {

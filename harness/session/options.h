@@ -19,8 +19,6 @@ enum command {
     COMMAND_CHECK,
     COMMAND_EVAL,
     COMMAND_EXPERIMENT,
-    COMMAND_CAPSULE,
-    COMMAND_REPLAY,
     COMMAND_MACHINE,
     COMMAND_HELP,
     COMMAND_COUNT
@@ -49,8 +47,6 @@ struct options {
     bool drawn;
     enum if_busy if_busy;
     const char *output, *resume, *input, *hostfile;
-    const char *operand; /* the one word that is no option, of commands that take one */
-    size_t row;
     bool force; /* to replace the file of output */
     bool json;
     bool matrix;

@@ -59,18 +59,6 @@ const struct options_command options_commands[COMMAND_COUNT] = {
     [COMMAND_EXPERIMENT] =
         {"experiment", "questions about attention, such as why 1/sqrt(d)", "NAME [PARAMETER]...",
          "Each experiment has parameters of its own: attnbench experiment NAME --help.\n"},
-    [COMMAND_CAPSULE] =
-        {"capsule", "pack one row of a results file, to repeat it elsewhere",
-         "FILE.jsonl --row N --output DIR",
-         "DIR gets the row, its session's machine, build and command, and the files that\n"
-         "the row needs: the plug-in that its kernel came from, the tensors of its input.\n"},
-    [COMMAND_REPLAY] =
-        {"replay", "measure the row of a capsule again, and compare", "DIR",
-         "Runs (or checks) the same cell with this program, on this machine, and prints\n"
-         "both side by side.  The new results are DIR/replay-1.jsonl, and so on.\n"
-         "\n"
-         "Exit status: 0 the same state as before, 1 another one, 2 usage, 3 input,\n"
-         "output or environment, 130 interrupted.\n"},
     [COMMAND_MACHINE] = {"machine", "topology, caches, ceilings", "[--json]", ""},
     [COMMAND_HELP] = {"help", "what columns, flags and states mean", "[TOPIC|COMMAND]", ""},
 };
@@ -119,9 +107,6 @@ const struct option options_table[] = {
      SELECTS},
     {"threads", "N", offsetof(struct options, threads), "one number of threads (default: 1)", TEXT,
      IN(EVAL)},
-    {"row", "N", offsetof(struct options, row),
-     "which of the file's finished cells, counted from 1 in the order of the file", COUNT,
-     IN(CAPSULE)},
     {"placement", "WHERE", offsetof(struct options, placement),
      "cores (default), threads, numa or none", PLACE, SELECTS},
     {"memory", "WHERE", offsetof(struct options, memory),
@@ -149,14 +134,12 @@ const struct option options_table[] = {
      "to a simple problem (default: 500, with --suite, --problem or --case 0)",
      DRAWS, IN(CHECK)},
     {"if-busy", "WHAT", offsetof(struct options, if_busy),
-     "if another session measures on this machine: wait (default) or go-on", BUSY,
-     IN(RUN) | IN(REPLAY)},
+     "if another session measures on this machine: wait (default) or go-on", BUSY, IN(RUN)},
     {"input", "FILE[:P]", offsetof(struct options, input),
      "safetensors with Pq, Pk and Pv, as in gpt.safetensors:layer0.", TEXT, IN(EVAL)},
     {"output", "FILE", offsetof(struct options, output),
      "results as JSON Lines; - for standard output", TEXT, SELECTS},
     {"output", "FILE", offsetof(struct options, output), "safetensors to write", TEXT, IN(EVAL)},
-    {"output", "DIR", offsetof(struct options, output), "folder to make", TEXT, IN(CAPSULE)},
     {"force", NULL, offsetof(struct options, force), "replace the file of --output", FLAG, SELECTS},
     {"resume", "FILE", offsetof(struct options, resume),
      "continue an interrupted session, with its own options unless they are given again", TEXT,

@@ -57,9 +57,6 @@ def _of_one_thread(arguments: Sequence[str]) -> bool:
         if "--resume" in arguments:
             path = pathlib.Path(arguments[arguments.index("--resume") + 1])
             return _of_one_thread(json.loads(path.read_text().split("\n")[0])["command"])
-        if arguments[0] == "replay":
-            capsule = json.loads(pathlib.Path(arguments[1], "capsule.json").read_text())
-            return _of_one_thread(capsule["session"]["command"])
     return False
 
 

@@ -10,7 +10,6 @@ import time
 import unittest
 
 from command import (
-    BESIDE,
     BRIEF,
     EMULATED,
     HANGS,
@@ -18,7 +17,6 @@ from command import (
     CommandTest,
     Row,
     cells,
-    lines,
     run,
     safetensors,
 )
@@ -77,14 +75,6 @@ class Programs(CommandTest):
         self.assertEqual(row["plugin"], f"sha256:{digest} two 'it'\\''s' ''")
         self.assertEqual(row["extra"], {"sent_bytes": 64, "arguments": 3})
         self.assertEqual(shlex.split(row["repro"])[3], f"{file} two 'it'\\''s' ''")
-        folder = self.directory / "capsule"
-        number = 1 + [x["kernel"] for x in lines(self.output) if x["type"] == "cell"].index("two")
-        run("capsule", self.output, "--row", str(number), "--output", str(folder))
-        shutil.copy(PROGRAMS / "honest.pl", folder)  # which this program is made of
-        done = run("replay", str(folder), *BESIDE)
-        self.assertEqual(done.returncode, 0, done)
-        (again,) = cells(str(folder / "replay-1.jsonl")).values()
-        self.assertEqual((again["plugin"], again["extra"]), (row["plugin"], row["extra"]))
 
     def test_it_may_say_what_its_processors_can_do(self) -> None:
         _, rows = self.session("knows_more.pl far", kernel="far")

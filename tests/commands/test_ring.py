@@ -9,7 +9,7 @@ import subprocess
 import time
 import unittest
 
-from command import BASELINE, BESIDE, BRIEF, HANGS, CommandTest, Row, lines, run
+from command import BASELINE, BRIEF, HANGS, CommandTest, Row, lines, run
 from experiments import Experiments
 
 # Programs of a rank, each wrong in its way; empty where the build found no MPI.
@@ -87,23 +87,11 @@ class Ring(Session):
         self.assertIn("1000 ranks of 2 threads need more cores than there are", row["why"])
 
     def test_hosts_are_named_where_a_row_is_repeated(self) -> None:
-        """By its command, and by a capsule, which holds the host file."""
-        hosts, folder = self.directory / "some hosts", self.directory / "capsule"
+        hosts = self.directory / "some hosts"
         hosts.write_text(f"{platform.node()} slots=2\n", encoding="utf-8")
         _, rows = self.session("--hostfile", str(hosts), kernel="ring,naive")
         self.assertIn(f" --ranks 2 --hostfile '{hosts.resolve()}' ", rows["ring", 2]["repro"])
         self.assertNotIn("hostfile", rows["naive", 1]["repro"])
-        taken = [line["kernel"] for line in lines(self.output) if line["type"] == "cell"]
-        run("capsule", self.output, "--row", str(taken.index("ring") + 1), "--output", str(folder))
-        hosts.unlink()
-        done = run("replay", str(folder), *BESIDE)
-        self.assertEqual(done.returncode, 0, done)
-        command = lines(str(folder / "replay-1.jsonl"))[0]["command"]
-        self.assertEqual(command[command.index("--hostfile") + 1], f"{folder}/some hosts")
-        (folder / "some hosts").write_text("elsewhere\n", encoding="utf-8")
-        done = run("replay", str(folder), *BESIDE)
-        self.assertEqual(done.returncode, 3, done)
-        self.assertIn("some hosts is not the file that was put there", done.stderr)
 
     def test_without_its_program_it_is_unavailable(self) -> None:
         done, rows = self.session(program="/nonexistent/rank")

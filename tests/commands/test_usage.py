@@ -122,7 +122,6 @@ class Usage(CommandTest):
             ["run", "--suite", pipe],
             ["eval", "--kernel", "flash", "--input", pipe, "--output", "/dev/null"],
             ["check", "--problem", f"s=4 input=file:{pipe}:"],
-            ["capsule", pipe, "--row", "1", "--output", str(self.directory / "capsule")],
         ):
             done = run(*words, timeout=20)
             self.assertIn(done.returncode, (2, 3), done)
