@@ -1,6 +1,7 @@
 /*
- * Every variant of the registry passes the check, on problems of every kind that it computes, and on
- * drawn ones: what a check takes for an error may be one on some problems alone.
+ * Every variant of the registry passes the check: on the own input of many drawn problems, of lengths around the
+ * edges of tiles, dimensions of models and all that the variant claims; and in full on problems of every
+ * kind, as what a check takes for an error may be one on some problems alone.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,54 +10,71 @@
 
 #include <cmocka.h>
 
+#include <stdio.h>
+
 #include "passes.h"
 #include "kernels/drawn_search.h"
-#include "kernels/tested_kernel.h"
+#include "kernels/tested.h"
+#include "problem/draw.h"
 #include "problem/filled_tensors.h"
+
+#define DRAWS 100
+#define WORK 2e6         /* multiply-adds: a millisecond or two of reference */
+#define EACH_IN_FULL 200 /* draws */
 
 #define CACHE "b=4,hq=4,hkv=2,sq=9,skv=70,d=24,dv=17"
 
-static void passes(void **state)
+#ifdef __SANITIZE_ADDRESS__
+#define SANITIZED true
+#else
+#define SANITIZED false
+#endif
+
+/* ---- drawn problems ------------------------------------------------------------------------------ */
+
+/* Leaves of a problem what the variant claims. */
+static void claim(struct attn_problem *p)
 {
-    (void)state;
-    static const char *const problems[] = {
-        "sq=65,skv=130,d=40",
-        "hq=4,hkv=2,sq=33,skv=70,d=64,dv=24,mask=causal",
-        "b=2,hq=3,hkv=1,sq=1,skv=300,d=128",
-        "h=2,s=70,d=32,mask=causal,layout=bshd,window=20",
-        "hq=4,hkv=2,sq=33,skv=70,d=64,mask=causal,dtype=bf16",
-        "hq=4,hkv=2,sq=33,skv=70,d=64,mask=causal,dtype=f16",
-        "hq=8,hkv=2,sq=1,skv=300,d=40,dtype=f16",
-        CACHE ",mask=bool+causal,softcap=2,sinks=1",
-        CACHE ",ragged=1,page=16,kv_dtype=i8",
-        CACHE ",packed=1,mask=bias,alibi=1",
-    };
-    for (size_t n = 0; n < sizeof problems / sizeof *problems; n++) {
-        struct problem_case c = case_of(problems[n], "normal:1");
-        tested_type(&c.problem);
-        struct judged_problem *t = tested_open(problems[n]);
-        if (judged_run(t, tested, THREADS)) { /* else the kernel or its library refuses */
-            assert_passes(tested, &c);
-            tested_ran++;
-        }
-        judged_close(t);
-    }
-    tested_skip_unless_ran();
+    p->mask &= tested->caps.masks;
+    p->options &= tested->caps.options;
+    p->outputs &= tested->caps.outputs;
+    if (!(p->options & ATTN_OPTION_WINDOW))
+        p->window_left = p->window_right = -1;
+    if (!(p->options & ATTN_OPTION_SOFTCAP))
+        p->softcap = 0;
+    if (!(p->options & ATTN_OPTION_PAGED))
+        p->page_size = 0;
+    if (p->kv_dtype != p->dtype && !(tested->caps.kv_dtypes & 1u << p->kv_dtype))
+        p->kv_dtype = p->dtype;
+    tested_type(p);
 }
 
-static bool passes_the_check(const struct drawn_property *property, const struct drawn_case *c)
+/* Of every four problems one in a type of 16 bits at least, where the variant has one; of every three one
+ * without LSE, and one with weights. */
+static void draw(struct problem_case *c, uint64_t seed, size_t n)
 {
-    struct problem_case drawn = {.problem = c->problem};
+    struct attn_problem *p = &c->problem;
+    draw_case(c, seed, n, WORK);
+    if (n % 4 == 2)
+        p->dtype = p->kv_dtype = n % 8 == 2 ? ATTN_BF16 : ATTN_F16;
+    p->outputs = n % 3 ? ATTN_OUTPUT_O | ATTN_OUTPUT_LSE : ATTN_OUTPUT_O;
+    if (n % 3 == 2)
+        p->outputs |= ATTN_OUTPUT_WEIGHTS;
+    claim(p);
+    parse_fit_input(&c->input, p);
+}
+
+/* In full now and then. */
+static bool passes_draw(const struct drawn_property *property, const struct problem_case *c)
+{
     struct check_result result;
-    struct parse_error error;
-    const char *why;
-    char input[32];
-    if (!attn_supports(property->kernel, &c->problem, &why))
+    unsigned number = 1;
+    if (!drawn_passes(property, c))
         return false;
-    snprintf(input, sizeof input, "normal:%d", 1 + (int)(c->seed % 1000));
-    assert_true(parse_input_for(input, &drawn.problem, &drawn.input, &error));
+    const bool numbered = sscanf(c->name, "draw-%u", &number) == 1;
     const int threads = property->kernel->caps.parallel ? drawn_threads(c) : 1;
-    if (!check_kernel(property->kernel, &drawn, threads, CHECK_FULL, &result))
+    if (numbered && number % EACH_IN_FULL == 0 &&
+        !check_kernel(property->kernel, c, threads, CHECK_FULL, &result))
         fail_msg("%s", result.why);
     return true;
 }
@@ -64,18 +82,62 @@ static bool passes_the_check(const struct drawn_property *property, const struct
 static void passes_what_is_drawn(void **state)
 {
     (void)state;
-    const struct drawn_limits limits = {
-        .q_len = 40,
-        .kv_len = 100,
-        .dim = 128,
-        .masks = tested->caps.masks,
-        .options = tested->caps.options,
-        .dtypes = tested->caps.dtypes & drawn_everything.dtypes,
-        .kv_dtypes = tested->caps.kv_dtypes & 1u << ATTN_I8,
+    const struct drawn_property property = {.kernel = tested, .holds = passes_draw};
+    tested_ran +=
+        drawn_hold(&property, &(struct drawn_series){.draw = draw, .seed = 1, .count = DRAWS});
+    tested_skip_unless_ran();
+}
+
+/* Multi-head latent attention: one KV head, whose keys are wide and hold the values. */
+static void passes_latent_heads(void **state)
+{
+    (void)state;
+    static const char *const problems[] = {
+        "hq=16,hkv=1,sq=1,skv=70,d=576,dv=512,shared_kv=1,outputs=o+lse",
+        "b=2,hq=5,hkv=1,sq=3,skv=130,d=576,dv=512,shared_kv=1,ragged=1,mask=causal",
+        "b=2,hq=32,hkv=1,sq=1,skv=300,d=576,dv=512,shared_kv=1,ragged=1,page=16,dtype=bf16",
+        "b=2,hq=16,hkv=1,sq=1,skv=300,d=576,dv=512,shared_kv=1,ragged=1,dtype=f16",
     };
-    const struct drawn_property property = {
-        .kernel = tested, .holds = passes_the_check, .test = "check/registry"};
-    tested_ran += drawn_hold(&property, &(struct drawn_series){.limits = &limits, .count = 1});
+    struct problem_case cases[sizeof problems / sizeof *problems];
+    const struct drawn_property property = {.kernel = tested, .holds = drawn_passes};
+    for (size_t n = 0; n < sizeof problems / sizeof *problems; n++) {
+        cases[n] = case_of(problems[n], "normal:1");
+        cases[n].input.seed = n;
+        tested_type(&cases[n].problem);
+        cases[n].problem.outputs &= tested->caps.outputs;
+    }
+    tested_ran +=
+        drawn_hold(&property, &(struct drawn_series){.cases = cases,
+                                                     .count = sizeof problems / sizeof *problems});
+    tested_skip_unless_ran();
+}
+
+/* ---- in full ------------------------------------------------------------------------------------- */
+
+static void passes(void **state)
+{
+    (void)state;
+    static const char *const problems[] = {
+        "hq=4,hkv=2,sq=33,skv=70,d=40,dv=24,mask=causal",
+        "b=2,hq=3,hkv=1,sq=1,skv=300,d=64",
+        "h=2,s=70,d=32,mask=causal,layout=bshd,window=20,dtype=bf16",
+        "hq=4,hkv=2,sq=1,skv=300,d=40,dtype=f16",
+        CACHE ",mask=bool+causal,softcap=2,sinks=1",
+        CACHE ",ragged=1,page=16,kv_dtype=i8",
+        CACHE ",packed=1,mask=bias,alibi=1",
+    };
+    /* What values do to scalar code, one variant shows for all; what memory each touches, drawn problems. */
+    if (SANITIZED && tested->isa != ATTN_ISA_BASELINE)
+        skip();
+    for (size_t n = 0; n < sizeof problems / sizeof *problems; n++) {
+        struct problem_case c = case_of(problems[n], "normal:1");
+        tested_type(&c.problem);
+        if (!tested_computes(tested, &c.problem, THREADS))
+            continue;
+        assert_passes(tested, &c);
+        tested_ran++;
+    }
+    tested_skip_unless_ran();
 }
 
 int main(int argc, char **argv)
@@ -83,10 +145,9 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         /* first: in a child, which GCC's OpenMP does not survive once its parent has used it */
         cmocka_unit_test_setup(passes_what_is_drawn, tested_start),
+        cmocka_unit_test_setup(passes_latent_heads, tested_start),
         cmocka_unit_test_setup(passes, tested_start),
     };
-    int status = tested_choose(argc, argv);
-    if (!status)
-        status = cmocka_run_group_tests(tests, NULL, NULL);
-    return !status && tested_ran == 0 ? TESTED_SKIPPED : status;
+    const int status = tested_choose(argc, argv);
+    return status ? status : cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,34 +13,30 @@
 #define TESTS_DRAWN_SEARCH_H
 
 #include "drawn_operands.h"
-
-/* A problem, and the seed of its operands. */
-struct drawn_case {
-    struct attn_problem problem;
-    uint64_t seed;
-};
+#include "problem/cases.h"
 
 /* What a kernel should do. */
 struct drawn_property {
     const struct attn_kernel *kernel;
     /* False where it has nothing to say of the case; where the kernel does otherwise, the test fails,
      * or crashes. */
-    bool (*holds)(const struct drawn_property *property, const struct drawn_case *c);
+    bool (*holds)(const struct drawn_property *property, const struct problem_case *c);
     const void *context; /* for holds */
-    const char *test;    /* as ctest calls it, less the variant: "kernels/options" */
+    const char *
+        test; /* as ctest calls it, less the variant: "kernels/relations"; NULL: attnbench's check */
 };
 
-/* The property that results are within the bound of the reference; keys that nobody sees are NaN, where
- * the kernel can bear that. */
-bool drawn_is_as_reference(const struct drawn_property *property, const struct drawn_case *c);
+/* The property that the kernel passes the check of a case's own input. */
+bool drawn_passes(const struct drawn_property *property, const struct problem_case *c);
 
 /* Threads to run a case on: 1 to 3. */
-int drawn_threads(const struct drawn_case *c);
+int drawn_threads(const struct problem_case *c);
 
-/* Cases: given ones, or problems drawn from a seed on. */
+/* Cases: given ones, or number 0, 1... of a seed. */
 struct drawn_series {
-    const struct drawn_case *cases; /* NULL: drawn */
+    const struct problem_case *cases; /* NULL: drawn, by one of these */
     const struct drawn_limits *limits;
+    void (*draw)(struct problem_case *c, uint64_t seed, size_t n);
     uint64_t seed;
     size_t count;
 };
@@ -53,18 +49,18 @@ size_t drawn_hold(const struct drawn_property *property, const struct drawn_seri
 
 /* The first case, if any, on which the property does not hold; *applied as above. */
 bool drawn_find(const struct drawn_property *property, const struct drawn_series *series,
-                struct drawn_case *failing, size_t *applied);
+                struct problem_case *failing, size_t *applied);
 
 /* Whether it does not hold on this one. */
-bool drawn_fails(const struct drawn_property *property, const struct drawn_case *c);
+bool drawn_fails(const struct drawn_property *property, const struct problem_case *c);
 
-/* A case on which it does not hold either, and on which no simplification that is known changes that. */
-struct drawn_case drawn_simplest(const struct drawn_property *property,
-                                 const struct drawn_case *failing);
+/* A simple case on which it does not hold either. */
+struct problem_case drawn_simplest(const struct drawn_property *property,
+                                   const struct problem_case *failing);
 
-/* A command that shows it: the program's check where that finds it, else the test on this case. */
+/* A command that shows it. */
 #define DRAWN_REPRO 1536 /* bytes */
-void drawn_repro(const struct drawn_property *property, const struct drawn_case *c,
+void drawn_repro(const struct drawn_property *property, const struct problem_case *c,
                  char text[DRAWN_REPRO]);
 
 #endif

@@ -9,11 +9,13 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "drawn_places.h"
-#include "judged_problem.h"
+#include "reference.h"
 #include "relations.h"
+#include "tested.h"
 
 #define POSITIONAL (ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT)
 #define TERMS (ATTN_MASK_BIAS | ATTN_MASK_BOOL)
@@ -155,83 +157,119 @@ struct drawn_limits relation_limits(const struct relation *relation,
 
 /* ---- a kernel and a pair ------------------------------------------------------------------- */
 
-/* Number of a row in the order of struct judged_problem. */
-static size_t row_number(const struct judged_problem *t, size_t b, size_t h, size_t i)
-{
-    size_t row = 0;
-    for (size_t before = 0; before < b; before++)
-        row += t->c.problem.q_heads * attn_sequence(&t->c.problem, &t->tensors, before).q_len;
-    return row + h * attn_sequence(&t->c.problem, &t->tensors, b).q_len + i;
-}
-
-/* A row of one form, with its kernel's results. */
-struct row {
-    const struct judged_problem *t;
-    const struct attn_kernel *kernel;
-    size_t b, h, i;
+/* Operands with a kernel's results, and by how much these may be wrong: row by row, the elements of O and
+ * then LSE. */
+struct form {
+    const struct attn_problem *problem;
+    const struct attn_tensors *tensors;
+    unsigned outputs;
+    double *bounds;
 };
 
-static double result(const struct row *row, const struct attn_tensor *of, size_t d)
+static void bound_row(const struct form *f, const struct attn_kernel *kernel,
+                      struct tensors_place at, void *workspace, double *bounds)
 {
-    const size_t first = attn_sequence(&row->t->c.problem, &row->t->tensors, row->b).q_first;
-    return tensors_get(of, row->b, row->h, first + row->i, d);
+    const struct attn_problem *p = f->problem;
+    struct attn_reference_row row = {.size = sizeof row, .bound = bounds};
+    row.o = malloc(p->v_dim * sizeof *row.o);
+    assert_non_null(row.o);
+    attn_reference(p, f->tensors, at.b, at.h, at.i, attn_compute(kernel, p),
+                   kernel->caps.bound_factor, workspace, &row);
+    bounds[p->v_dim] = row.lse_bound;
+    free(row.o);
 }
 
-static double bound(const struct row *row, bool lse, size_t d)
+/* Calls the kernel; false where it does not compute that. */
+static bool form_open(struct form *f, const struct attn_kernel *kernel,
+                      const struct drawn_operands *d, int threads)
 {
-    const size_t number = row_number(row->t, row->b, row->h, row->i);
-    return lse ? judged_bound_lse(row->t, row->kernel, number)
-               : judged_bound_o(row->t, row->kernel, number, d);
+    *f = (struct form){.problem = &d->problem, .tensors = &d->tensors};
+    f->outputs = tested_call(kernel, f->problem, f->tensors, threads);
+    if (!f->outputs)
+        return false;
+    const size_t rows = tensors_rows(f->problem, f->tensors), wide = d->problem.v_dim + 1;
+    void *workspace = malloc(attn_reference_workspace(f->problem));
+    f->bounds = malloc((rows * wide + 1) * sizeof *f->bounds);
+    assert_true(workspace && f->bounds);
+    for (size_t n = 0; n < rows; n++)
+        bound_row(f, kernel, tensors_place(f->problem, f->tensors, n), workspace,
+                  f->bounds + n * wide);
+    free(workspace);
+    return true;
 }
 
-static void compare_element(const struct row *x, const struct row *y, bool lse, size_t d)
+/* A row of a form, by its number, that of tensors_place(). */
+struct row {
+    const struct form *form;
+    struct tensors_place at;
+    size_t number;
+};
+
+static struct row row_at(const struct form *f, size_t b, size_t h, size_t i)
 {
-    const double one = result(x, lse ? &x->t->tensors.lse : &x->t->tensors.o, d);
-    const double other = result(y, lse ? &y->t->tensors.lse : &y->t->tensors.o, d);
-    const double most = bound(x, lse, d) + bound(y, lse, d);
+    size_t before = 0;
+    for (size_t k = 0; k < b; k++)
+        before += f->problem->q_heads * attn_sequence(f->problem, f->tensors, k).q_len;
+    const size_t number = before + h * attn_sequence(f->problem, f->tensors, b).q_len + i;
+    return (struct row){f, tensors_place(f->problem, f->tensors, number), number};
+}
+
+/* Element d of O; LSE where d is v_dim. */
+static double result(const struct row *row, size_t d)
+{
+    const struct attn_tensors *t = row->form->tensors;
+    const bool lse = d == row->form->problem->v_dim;
+    return tensors_get(lse ? &t->lse : &t->o, row->at.b, row->at.h, row->at.row, lse ? 0 : d);
+}
+
+static double bound(const struct row *row, size_t d)
+{
+    return row->form->bounds[row->number * (row->form->problem->v_dim + 1) + d];
+}
+
+static void compare_element(const struct row *x, const struct row *y, size_t d)
+{
+    const double one = result(x, d), other = result(y, d), most = bound(x, d) + bound(y, d);
     if (one == other || fabs(one - other) <= most)
         return;
     char texts[2][PARSE_TEXT];
-    parse_print_problem(&x->t->c.problem, texts[0]);
-    parse_print_problem(&y->t->c.problem, texts[1]);
+    parse_print_problem(x->form->problem, texts[0]);
+    parse_print_problem(y->form->problem, texts[1]);
     fail_msg("%s (%zu, %zu, %zu, %zu) is %.17g of %s, but %.17g of %s, and may differ by %.3g",
-             lse ? "lse" : "o", x->b, x->h, x->i, d, one, texts[0], other, texts[1], most);
+             d == x->form->problem->v_dim ? "lse" : "o", x->at.b, x->at.h, x->at.i, d, one,
+             texts[0], other, texts[1], most);
 }
 
 /* Holds the rows of `y`, another form of `x`, against those of `x`. */
-static void compare(const struct judged_problem *x, const struct judged_problem *y,
-                    const struct related *form, const struct attn_kernel *kernel)
+static void compare(const struct form *x, const struct form *y, const struct related *how)
 {
-    const struct attn_problem *p = &y->c.problem;
-    for (size_t b = 0; b < p->batch; b++)
-        for (size_t h = 0; h < p->q_heads; h++)
-            for (size_t i = 0; i < attn_sequence(p, &y->tensors, b).q_len; i++) {
-                const struct row one = {x, kernel, form->b + b, h, form->i + i};
-                const struct row other = {y, kernel, b, h, i};
-                for (size_t d = 0; y->outputs & ATTN_OUTPUT_O && d < p->v_dim; d++)
-                    compare_element(&one, &other, false, d);
-                if (y->outputs & ATTN_OUTPUT_LSE)
-                    compare_element(&one, &other, true, 0);
-            }
+    const size_t v_dim = y->problem->v_dim, rows = tensors_rows(y->problem, y->tensors);
+    for (size_t n = 0; n < rows; n++) {
+        const struct tensors_place at = tensors_place(y->problem, y->tensors, n);
+        const struct row one = row_at(x, how->b + at.b, at.h, how->i + at.i), other = {y, at, n};
+        for (size_t d = 0; y->outputs & ATTN_OUTPUT_O && d < v_dim; d++)
+            compare_element(&one, &other, d);
+        if (y->outputs & ATTN_OUTPUT_LSE)
+            compare_element(&one, &other, v_dim);
+    }
 }
 
-/* Runs the kernel on the other form; false where it does not compute that. */
-static bool form_agrees(const struct drawn_property *property, const struct drawn_case *c,
-                        const struct judged_problem *first, struct related *form)
+/* Calls the kernel on the other form; false where it does not compute that. */
+static bool form_agrees(const struct attn_kernel *kernel, int threads, const struct form *first,
+                        struct related *other)
 {
-    struct drawn_operands *d = &form->d;
+    struct drawn_operands *d = &other->d;
+    struct form form;
     char message[256];
+    d->problem.outputs = ATTN_OUTPUT_O | ATTN_OUTPUT_LSE;
     d->tensors.o = drawn_rows_tensor(d, d->problem.v_dim, d->problem.dtype);
     d->tensors.lse = drawn_rows_tensor(d, 1, attn_statistics_dtype(&d->problem));
     if (!attn_tensors_valid(&d->problem, &d->tensors, message, sizeof message))
         fail_msg("the other form: %s", message);
-    struct judged_problem *t = judged_wrap(&d->problem, &d->tensors);
-    const bool ran = judged_run(t, property->kernel, drawn_threads(c));
-    if (ran) {
-        judged_fill(t);
-        compare(first, t, form, property->kernel);
-    }
-    judged_close(t);
+    const bool ran = form_open(&form, kernel, d, threads);
+    if (ran)
+        compare(first, &form, other);
+    free(form.bounds);
     return ran;
 }
 
@@ -246,33 +284,44 @@ static bool suits(const struct relation *relation, const struct attn_problem *p)
                       : relation->quantised != QUANTISED_ALWAYS);
 }
 
-bool relation_holds(const struct drawn_property *property, const struct drawn_case *c)
+static bool holds(const struct drawn_property *property, const struct problem_case *c, bool judged)
 {
     const struct relation *relation = property->context;
-    const bool poison = !(property->kernel->caps.caveats & ATTN_CAVEAT_NAN_LEAKS);
-    struct attn_problem p = c->problem;
+    const struct attn_kernel *kernel = property->kernel;
+    const int threads = drawn_threads(c);
     struct drawn_operands d;
+    struct form first;
     bool applies = false;
-    p.outputs = ATTN_OUTPUT_O | ATTN_OUTPUT_LSE;
-    if (!suits(relation, &p))
+    if (!suits(relation, &c->problem))
         return false;
-    drawn_open(&d, &p, poison, c->seed);
+    drawn_open(&d, &c->problem, !(kernel->caps.caveats & ATTN_CAVEAT_NAN_LEAKS), c->input.seed);
+    d.problem.outputs |= ATTN_OUTPUT_O | ATTN_OUTPUT_LSE;
     if (relation->prepare)
         relation->prepare(&d);
-    struct judged_problem *t = judged_wrap(&d.problem, &d.tensors);
-    if (judged_run(t, property->kernel, drawn_threads(c))) {
-        judged_fill(t);
+    if (form_open(&first, kernel, &d, threads)) {
+        if (judged)
+            tested_judge(kernel, &d.problem, &d.tensors, first.outputs);
         for (size_t n = 0;; n++) {
             struct related form = {.d = d};
             form.d.count = 0; /* those blocks are not its own */
             const bool more = relation->relate(&d, n, &form);
-            applies |= more && form_agrees(property, c, t, &form);
+            applies |= more && form_agrees(kernel, threads, &first, &form);
             drawn_close(&form.d);
             if (!more)
                 break;
         }
     }
-    judged_close(t);
+    free(first.bounds);
     drawn_close(&d);
     return applies;
+}
+
+bool relation_holds(const struct drawn_property *property, const struct problem_case *c)
+{
+    return holds(property, c, false);
+}
+
+bool relation_holds_judged(const struct drawn_property *property, const struct problem_case *c)
+{
+    return holds(property, c, true);
 }

@@ -36,8 +36,10 @@ const struct relation *relation_named(const char *name);
 struct drawn_limits relation_limits(const struct relation *relation,
                                     const struct attn_kernel *kernel);
 
-/* A property (drawn_search.h) whose context is a struct relation. */
-bool relation_holds(const struct drawn_property *property, const struct drawn_case *c);
+/* Properties (drawn_search.h) whose context is a struct relation: that both forms agree; and that the first
+ * is as the reference has it, too. */
+bool relation_holds(const struct drawn_property *property, const struct problem_case *c);
+bool relation_holds_judged(const struct drawn_property *property, const struct problem_case *c);
 
 /* ---- for the table ------------------------------------------------------------------------- */
 

@@ -12,7 +12,7 @@
 #include <stdio.h>
 
 #include "element.h"
-#include "judged_problem.h"
+#include "tested.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
@@ -24,16 +24,11 @@ static const char *const shapes[] = {
     "h=2,sq=130,skv=90,d=64,mask=causal,window=20,layout=bshd",
 };
 
-static struct judged_problem *open_as(const char *shape, const char *dtype)
+static struct operands open_as(const char *shape, const char *dtype)
 {
-    const struct tensors_layout layout = {.guard = TENSORS_GUARD_BACK, .row_padding = 3};
-    struct attn_problem problem;
-    struct parse_error error;
     char text[PARSE_TEXT];
     snprintf(text, sizeof text, "%s,dtype=%s,outputs=o+lse", shape, dtype);
-    if (!parse_problem(text, &problem, &error))
-        fail_msg("%s: %s", text, error.message);
-    return judged_open(&problem, &layout);
+    return operands_of(text);
 }
 
 static void copy_values(const struct attn_tensor *to, const struct attn_tensor *from, size_t heads,
@@ -53,15 +48,14 @@ static float rounded(enum attn_dtype dtype, double x)
 
 static void compare(const struct attn_kernel *kernel, const char *shape, const char *dtype)
 {
-    struct judged_problem *half = open_as(shape, dtype), *whole = open_as(shape, "f32");
-    const struct attn_problem *p = &half->c.problem;
-    const struct attn_tensors *from = &half->set.tensors, *to = &whole->set.tensors;
+    struct operands half = open_as(shape, dtype), whole = open_as(shape, "f32");
+    const struct attn_problem *p = &half.problem;
+    const struct attn_tensors *from = &half.set.tensors, *to = &whole.set.tensors;
     copy_values(&to->q, &from->q, p->q_heads, p->q_len, p->qk_dim);
     copy_values(&to->k, &from->k, p->kv_heads, p->kv_len, p->qk_dim);
     copy_values(&to->v, &from->v, p->kv_heads, p->kv_len, p->v_dim);
-    judged_changed(whole);
-    assert_true(judged_run(half, kernel, 2));
-    assert_true(judged_run(whole, kernel, 2));
+    assert_true(operands_call(&half, kernel, 2));
+    assert_true(operands_call(&whole, kernel, 2));
     for (size_t h = 0; h < p->q_heads; h++)
         for (size_t i = 0; i < p->q_len; i++) {
             for (size_t d = 0; d < p->v_dim; d++)
@@ -69,8 +63,8 @@ static void compare(const struct attn_kernel *kernel, const char *shape, const c
                             (double)rounded(p->dtype, tensors_get(&to->o, 0, h, i, d)));
             assert_true(tensors_get(&from->lse, 0, h, i, 0) == tensors_get(&to->lse, 0, h, i, 0));
         }
-    judged_close(half);
-    judged_close(whole);
+    operands_close(&half);
+    operands_close(&whole);
 }
 
 static void sixteen_bits_are_widened_exactly(void **state)

@@ -1,5 +1,6 @@
 /*
- * Every variant on pairs of random problems that ask for the same attention in two ways.
+ * Every variant on random problems of all masks, options, caches and types that it claims: each beside one
+ * that asks for the same attention in another way, and beside the reference.  What no row may look at is NaN.
  * drawn_search.h says how to draw more.
  */
 #include <setjmp.h>
@@ -10,7 +11,7 @@
 #include <cmocka.h>
 
 #include "relations.h"
-#include "tested_kernel.h"
+#include "tested.h"
 
 #define DRAWS 50
 #define F64_DRAWS 6      /* of f64 beside those: its reference takes long */
@@ -46,8 +47,10 @@ static size_t hold(const struct drawn_property *property, struct drawn_limits li
 static void holds(void **state)
 {
     const unsigned f64 = 1u << ATTN_F64;
-    const struct drawn_property property = {
-        .kernel = tested, .holds = relation_holds, .context = *state, .test = "kernels/relations"};
+    const struct drawn_property property = {.kernel = tested,
+                                            .holds = relation_holds_judged,
+                                            .context = *state,
+                                            .test = "kernels/relations"};
     const struct drawn_limits limits = relation_limits(property.context, tested);
     const char *what = lacking(property.context, &limits);
     if (what) {

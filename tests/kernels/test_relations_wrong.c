@@ -69,7 +69,7 @@ static const struct {
 };
 
 static bool fails(const struct relation *relation, const struct attn_kernel *kernel, size_t draws,
-                  struct drawn_case *failing, size_t *applied)
+                  struct problem_case *failing, size_t *applied)
 {
     const struct drawn_property property = {
         .kernel = kernel, .holds = relation_holds, .context = relation};
@@ -85,11 +85,11 @@ static void wrong_kernels_are_caught(void **state)
     for (size_t n = 0; n < sizeof catches / sizeof *catches; n++) {
         const struct relation *relation = relation_named(catches[n].relation);
         const struct attn_kernel *kernel = catches[n].kernel;
-        struct drawn_case failing;
+        struct problem_case failing;
         assert_non_null(relation);
         if (fails(relation, kernel, DRAWS, &failing, &applied)) {
             print_message("%s: %s, by problem %llu\n", kernel->name, relation->name,
-                          (unsigned long long)failing.seed);
+                          (unsigned long long)failing.input.seed);
             continue;
         }
         print_error("%s: not caught by: %s\n", kernel->name, relation->name);
@@ -113,11 +113,11 @@ static void honest_kernels_are_not(void **state)
     for (size_t n = 0; relation_at(n / 2); n++) {
         const struct relation *relation = relation_at(n / 2);
         const struct attn_kernel *kernel = kernels[n % 2];
-        struct drawn_case failing;
+        struct problem_case failing;
         size_t applied;
         if (fails(relation, kernel, HONEST_DRAWS, &failing, &applied))
             fail_msg("%s: %s: not of problem %llu", kernel->name, relation->name,
-                     (unsigned long long)failing.seed);
+                     (unsigned long long)failing.input.seed);
         if (!proven(relation))
             fail_msg("%s: catches no kernel", relation->name);
         print_message("%s: %s: %zu pairs\n", kernel->name, relation->name, applied);
@@ -132,7 +132,7 @@ static void pairs_are_made_simpler(void **state)
     const struct relation *relation = relation_named("a sink is a key of value 0");
     const struct drawn_property property = {
         .kernel = &wrong_sink_scaled, .holds = relation_holds, .context = relation};
-    struct drawn_case failing;
+    struct problem_case failing;
     size_t applied;
     assert_true(fails(relation, property.kernel, DRAWS, &failing, &applied));
     failing = drawn_simplest(&property, &failing);

@@ -15,7 +15,7 @@
 
 #include "base/random.h"
 #include "isa.h"
-#include "judged_problem.h"
+#include "tested.h"
 #include "kernels/tiles/unit.h"
 #include "system/fault.h"
 
@@ -172,20 +172,20 @@ static void both_alike_in_int8(void **state)
 static void kernels_release_tiles(void **state)
 {
     (void)state;
-    const struct tensors_layout layout = {0};
     struct attn_problem problem;
     size_t count, ran = 0, held = 0;
     skip_without_hardware();
     attn_problem_init(&problem);
     problem.dtype = problem.kv_dtype = ATTN_BF16;
     problem.q_len = problem.kv_len = 70;
-    struct judged_problem *t = judged_open(&problem, &layout);
+    struct operands t = operands_open(&problem, 0);
     const struct attn_kernel *const *kernels = attn_kernels(&count);
     for (size_t i = 0; i < count; i++) {
         tile_unit_hardware.configure();
         assert_true(tile_unit_hardware.configured());
         /* a library does as it likes: oneDNN keeps its tiles for the next call */
-        if (kernels[i]->isa != ATTN_ISA_AMX || kernels[i]->library || !judged_run(t, kernels[i], 2))
+        if (kernels[i]->isa != ATTN_ISA_AMX || kernels[i]->library ||
+            !operands_call(&t, kernels[i], 2))
             continue;
         ran++;
 #pragma omp parallel num_threads(2) reduction(+ : held)
@@ -194,7 +194,7 @@ static void kernels_release_tiles(void **state)
             fail_msg("%s/amx leaves tiles on %zu threads", kernels[i]->name, held);
     }
     assert_true(ran > 0);
-    judged_close(t);
+    operands_close(&t);
 }
 
 /* First of all tests, as nothing takes back what the kernel has granted: it grants no tiles to a process that

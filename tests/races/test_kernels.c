@@ -16,7 +16,7 @@
 #include <stdlib.h>
 
 #include "kernels/drawn_operands.h"
-#include "kernels/tested_kernel.h"
+#include "kernels/tested.h"
 
 #define DRAWS 35 /* five on each number of threads */
 
@@ -29,9 +29,7 @@ static bool run(const struct attn_problem *problem, uint64_t seed)
     parse_print_problem(problem, text);
     print_message("%d threads: %s\n", threads, text); /* a report stands behind its problem */
     drawn_open(&d, problem, !(tested->caps.caveats & ATTN_CAVEAT_NAN_LEAKS), seed);
-    struct judged_problem *t = judged_wrap(problem, &d.tensors);
-    const bool ran = judged_run(t, tested, threads);
-    judged_close(t);
+    const bool ran = tested_call(tested, problem, &d.tensors, threads) != 0;
     drawn_close(&d);
     return ran;
 }

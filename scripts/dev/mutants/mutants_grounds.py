@@ -32,7 +32,7 @@ HURRY, RELEASED = "-O1", "-O3"
 MEMORY = 16 << 30
 
 # Tests of each variant of a kernel, and of what kernels share.
-OF_KERNELS = ("values", "shapes", "options", "option_values", "relations", "plans", "bits")
+OF_KERNELS = ("relations", "plans", "bits")
 SHARED = ("exp2", "softcap", "attention", "attention_plans", "dispatch", "element", "reference",
           "reference_by_hand", "reference_options", "registry", "sketches", "self_attention",
           "work", "work_operands")  # fmt: skip

@@ -181,8 +181,8 @@ esac
 CTEST = """#!/bin/sh
 grep -q SUBTLE SOURCE || exit 0
 case $4 in *values*) exit 0 ;; esac
-echo " 1/2 Test  #7: kernels/shapes/flash/avx2 ......   Passed    0.02 sec"
-echo " 2/2 Test  #8: kernels/shapes/flash/avx512 ....***Failed    0.02 sec"
+echo " 1/2 Test  #7: kernels/relations/flash/avx2 ...   Passed    0.02 sec"
+echo " 2/2 Test  #8: kernels/relations/flash/avx512 .***Failed    0.02 sec"
 exit 8
 """
 
@@ -238,7 +238,7 @@ def becoming(after: str) -> Mutant:
     [
         ("NOBUILD", Fate("build", "kernels/flash/x.c:1: error: no such thing")),
         ("WRONG", Fate("check", "flash/avx512 later: failed, off")),
-        ("SUBTLE", Fate("ctest", "kernels/shapes/flash/avx512")),
+        ("SUBTLE", Fate("ctest", "kernels/relations/flash/avx512")),
         (" 1", Fate("same code")),
         ("1UNFOLDED", Fate("same code")),
         ("2", Fate("survived")),
