@@ -26,10 +26,11 @@ static void append(char *text, size_t size, const char *more)
 }
 
 /* Records a failure, with its error or unfinished, of the blamed counts that have not failed before. */
-static bool fail(struct trial *trial, struct check_result failure, const char *format,
+static bool fail(struct trial *trial, const struct check_result *how, const char *format,
                  va_list arguments)
 {
     struct checker *checker = trial->checker;
+    struct check_result failure = *how;
     char input[PARSE_TEXT];
     parse_print_input(&trial->input, input);
     memcpy(failure.phase, trial->phase, sizeof failure.phase);
@@ -50,21 +51,21 @@ static bool fail(struct trial *trial, struct check_result failure, const char *f
 
 bool check_fail(struct trial *trial, const char *format, ...)
 {
+    const struct check_result how = {.max_abs_error = NAN, .error_over_bound = NAN};
     va_list arguments;
     va_start(arguments, format);
-    fail(trial, (struct check_result){.max_abs_error = NAN, .error_over_bound = NAN}, format,
-         arguments);
+    fail(trial, &how, format, arguments);
     va_end(arguments);
     return false;
 }
 
 bool check_give_up(struct trial *trial, const char *format, ...)
 {
-    const struct check_result result = {
+    const struct check_result how = {
         .unfinished = true, .max_abs_error = NAN, .error_over_bound = NAN};
     va_list arguments;
     va_start(arguments, format);
-    fail(trial, result, format, arguments);
+    fail(trial, &how, format, arguments);
     va_end(arguments);
     return false;
 }
@@ -73,11 +74,11 @@ bool check_fail_element(struct trial *trial, const struct check_mismatch *wrong,
                         ...)
 {
     const double error = fabs(wrong->got - wrong->expected);
+    const struct check_result how = {.max_abs_error = error,
+                                     .error_over_bound = error / wrong->bound};
     va_list arguments;
     va_start(arguments, format);
-    fail(trial,
-         (struct check_result){.max_abs_error = error, .error_over_bound = error / wrong->bound},
-         format, arguments);
+    fail(trial, &how, format, arguments);
     va_end(arguments);
     return false;
 }
