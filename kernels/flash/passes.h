@@ -71,8 +71,8 @@ VF_INLINE vf with_alibi(vf x, int j, const void *with)
 /* Adds slope * (j - position) to the scores of n keys from `first` on. */
 VF_NOINLINE vf add_alibi(const struct tile *t, int c, ptrdiff_t first, float *s, int n)
 {
-    const vi start = (int32_t)(first - t->terms.position) - t->terms.behind[c];
-    const struct line line = {__builtin_convertvector(start, vf), t->terms.slope[c]};
+    const vf start = vf_set1((float)(first - t->terms.position)) - t->terms.behind[c];
+    const struct line line = {start, t->terms.slope[c]};
     return each_score(s, n, with_alibi, &line);
 }
 

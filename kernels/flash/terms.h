@@ -35,10 +35,10 @@ static void find_slopes(const struct job *job, struct tile *t)
                       (ptrdiff_t)first->sequence.kv_len);
     for (int c = 0; c < FLASH_COLS; c++) {
         t->terms.slope[c] = vf_set1(0);
-        t->terms.behind[c] = (vi){0};
+        t->terms.behind[c] = vf_set1(0);
         for (size_t i = 0; i < t->column[c].rows; i++) {
             t->terms.slope[c][i] = slopes[group_head(&t->column[c], i)];
-            t->terms.behind[c][i] = (int32_t)(group_query(&t->column[c], i) - query);
+            t->terms.behind[c][i] = (float)(group_query(&t->column[c], i) - query);
         }
     }
 }

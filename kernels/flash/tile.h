@@ -87,7 +87,7 @@ struct lane_terms {
     char *mask[FLASH_TILE];
     bool one_bias;         /* these are all the same row */
     vf slope[FLASH_COLS];  /* of ALiBi, which counts from `position`, */
-    vi behind[FLASH_COLS]; /* more by these */
+    vf behind[FLASH_COLS]; /* more by these */
     ptrdiff_t position;
 };
 

@@ -2,6 +2,7 @@
  * Every variant as a plan: any strides, one after the other; and a workspace whose size does not overflow.
  * And rows whose results are known by hand, where the reference's bound says little.
  */
+#define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,6 +13,8 @@
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 
 #include "tested.h"
 
@@ -188,6 +191,46 @@ static void rows_without_keys(void **state)
     tested_skip_unless_ran();
 }
 
+/* The first and the last of more keys than an int32 counts, which ALiBi sets one unit apart: all others are hidden by
+ * a mask of untouched pages, and one key in memory stands for all.  A second of one thread, so of one variant of
+ * the kernel that keeps no scores and looks at masks by blocks. */
+static void keys_beyond_int32(void **state)
+{
+    (void)state;
+    const size_t keys = ((size_t)1 << 31) + 100;
+    float q = 0, kv = 1, o = NAN, lse = NAN, slope = 0x1p-31f;
+    struct attn_problem p;
+#ifdef __SANITIZE_ADDRESS__ /* ten times as long */
+    skip();
+#endif
+    if (strcmp(tested->name, "flash") != 0 ||
+        (tested->isa != ATTN_ISA_AVX2 && tested->isa != ATTN_ISA_NEON))
+        skip();
+    attn_problem_init(&p);
+    p.kv_len = keys;
+    p.qk_dim = p.v_dim = 1;
+    p.mask = ATTN_MASK_BOOL;
+    p.options = ATTN_OPTION_ALIBI;
+    p.outputs = ATTN_OUTPUT_O | ATTN_OUTPUT_LSE;
+    uint8_t *mask = mmap(NULL, keys, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    assert_ptr_not_equal(mask, MAP_FAILED);
+    mask[0] = mask[keys - 1] = 1;
+    const struct attn_tensors tensors = {
+        .size = sizeof tensors,
+        .q = {&q, ATTN_F32, {1, 1, 1, 1}},
+        .k = {&kv, ATTN_F32, {0, 0, 0, 1}},
+        .v = {&kv, ATTN_F32, {0, 0, 0, 1}},
+        .o = {&o, ATTN_F32, {1, 1, 1, 1}},
+        .lse = {&lse, ATTN_F32, {1, 1, 1, 1}},
+        .mask = {mask, ATTN_BOOL, {0, 0, 0, 1}},
+        .slopes = {&slope, ATTN_F32, {1, 1, 1, 1}},
+    };
+    assert_int_equal(tested_call(tested, &p, &tensors, 1), p.outputs);
+    assert_true(o == 1 && fabs((double)lse - log(1 + exp(-1))) < 1e-6);
+    munmap(mask, keys);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -195,6 +238,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(workspace_does_not_overflow, tested_start),
         cmocka_unit_test_setup(huge_biases, tested_start),
         cmocka_unit_test_setup(rows_without_keys, tested_start),
+        cmocka_unit_test(keys_beyond_int32),
     };
     const int status = tested_choose(argc, argv);
     return status ? status : cmocka_run_group_tests(tests, NULL, NULL);
