@@ -10,7 +10,8 @@
  *
  * A `real` is a float, and a double where operands are (shared/real.h).
  *
- * Keys come KEYS at a time, so that the exponentials fill vectors and o is seldom rescaled.  A sink is
+ * Keys come KEYS at a time, so that the exponentials fill vectors and o is seldom rescaled.  They are
+ * summed by themselves, then added: the error of a sum grows with the number of such blocks.  A sink is
  * a key whose value is 0: the row has seen it before all others.
  *
  *   memory    reads K and V once per query row (kernel tiled does better)

@@ -146,12 +146,12 @@ VF_INLINE void value_step(const int rows, const int cols, const uint16_t *v, con
 VF_INLINE void value_tile(const int rows, const int cols, struct value_args a)
 {
     vf acc[FLASH_HIGHEST][FLASH_COLS];
-    load_results(rows, cols, &a, acc);
+    clear_sums(rows, cols, acc);
     const uint16_t *v = a.v;
     const float *p = a.p, *const end = p + a.steps * 2 * FLASH_TILE;
     for (; p < end; p += 2 * FLASH_TILE, v += 2 * BF16_PANEL)
         value_step(rows, cols, v, p, acc);
-    store_results(rows, cols, a.o, acc);
+    add_results(rows, cols, &a, acc);
 }
 
 #endif

@@ -32,11 +32,11 @@ static void find_starts(const struct tile *t, vf start[FLASH_COLS])
 
 /*
  * Weights of a register tile from the scores themselves, which m follows: the first keys of a lane, or those that exceed
- * m.  Weights of the block's rows from `first` on exist.
+ * m.  Weights of the block's rows from `first` on exist; `before`: sums of earlier blocks'.
  */
 VF_NOINLINE void weigh_anew(const struct block *block, struct tile *t,
                             const struct register_tile *tile, const struct strip *strip, int first,
-                            const struct weigh_args *args)
+                            const struct weigh_args *args, vf before[FLASH_COLS])
 {
     const vf lowest = vf_set1(-INFINITY);
     const vf floor[FLASH_COLS] = {lowest, lowest, lowest, lowest};
@@ -61,6 +61,8 @@ VF_NOINLINE void weigh_anew(const struct block *block, struct tile *t,
     flush_to_zero(false);
     tile_follow(t, top, 0, 1, block->job->v_dim, factor);
     flush_to_zero(true);
+    for (int c = 0; c < FLASH_COLS; c++)
+        before[c] *= factor[c];
     for (float *at = block->s + first * FLASH_TILE; at < s; at += FLASH_TILE)
         for (int c = 0; c < FLASH_COLS; c++)
             vf_store(at + c * VF_LANES, vf_load(at + c * VF_LANES) * factor[c]);
@@ -73,9 +75,14 @@ static void weigh_strips(const struct block *block, struct tile *t, const struct
                          int n)
 {
     struct lane_range lanes[FLASH_COLS];
-    vf start[FLASH_COLS];
+    vf start[FLASH_COLS], before[FLASH_COLS];
     bool anew = tile_has_new_lane(t), fit = false, masks = false;
     find_starts(t, start);
+    for (int c = 0; c < FLASH_COLS;
+         c++) { /* a block's weights are summed by themselves, as values are */
+        before[c] = t->l[c];
+        t->l[c] = vf_set1(0);
+    }
     for (int i = 0; i < n; i++)
         masks |= strips[i].full_from > strips[i].from || strips[i].full_to < strips[i].to;
     for (int c = 0; masks && c < FLASH_COLS; c++)
@@ -97,7 +104,7 @@ static void weigh_strips(const struct block *block, struct tile *t, const struct
             if (!anew)
                 tile->weigh[strip->cols - 1](&args);
             if (anew || !fit) {
-                weigh_anew(block, t, tile, strip, strips->from, &args);
+                weigh_anew(block, t, tile, strip, strips->from, &args, before);
                 find_starts(t, start);
                 anew = false;
             }
@@ -106,6 +113,8 @@ static void weigh_strips(const struct block *block, struct tile *t, const struct
         }
     }
     flush_to_zero(false);
+    for (int c = 0; c < FLASH_COLS; c++)
+        t->l[c] += before[c];
 }
 
 #endif

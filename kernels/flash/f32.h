@@ -399,7 +399,7 @@ VF_INLINE void value_step(const int rows, const int cols, const float *v, const 
 VF_INLINE void value_tile(const int rows, const int cols, struct value_args a)
 {
     vf acc[FLASH_HIGHEST][FLASH_COLS];
-    load_results(rows, cols, &a, acc);
+    clear_sums(rows, cols, acc);
     const float *v = a.v, *p = a.p, *const end = p + a.steps * FLASH_TILE;
 #if VF_FACTOR_IN_LANE
     for (; end - p >= 4 * FLASH_TILE;
@@ -422,7 +422,7 @@ VF_INLINE void value_tile(const int rows, const int cols, struct value_args a)
     if (!FLASH_DIRECT)
         for (; p < end; p += FLASH_TILE, v += a.v_stride)
             value_step(rows, cols, v, p, acc);
-    store_results(rows, cols, a.o, acc);
+    add_results(rows, cols, &a, acc);
 }
 
 #endif

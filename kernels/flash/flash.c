@@ -18,6 +18,9 @@
  * arithmetic of the variant (f32.h, on AArch64 with lanes.h, bf16.h or matrices.h) compute it, operands.h moves rows
  * in and out, and results.h ends a tile.
  *
+ * What a block of keys adds to l and o is summed by itself: errors of sums over Skv keys are at most FLASH_KEYS +
+ * Skv / FLASH_KEYS unit roundoffs, where a sum from key to key would have Skv.
+ *
  * Why these sizes.  A vector of scores (one key, VF_LANES queries) stands for D + Dv multiply-adds
  * in the two products: 128 at D = Dv = 64, as below where nothing else is said.
  *

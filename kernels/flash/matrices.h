@@ -169,7 +169,7 @@ VF_INLINE const void *value_column(const void *first, ptrdiff_t v_stride, int d)
 VF_INLINE void value_tile(const int rows, const int cols, struct value_args a)
 {
     vf acc[SUMS_ROWS][SUMS_COLS], row[FLASH_HIGHEST][FLASH_COLS];
-    load_results(rows, cols, &a, row);
+    clear_sums(rows, cols, row);
     put_together(rows, cols, row, acc);
     const uint16_t *v = a.v;
     const float *p = a.p, *const end = p + a.steps * PAIR * FLASH_TILE;
@@ -177,7 +177,7 @@ VF_INLINE void value_tile(const int rows, const int cols, struct value_args a)
         multiply(rows, cols, v, MATRIX, p, acc);
     while (v += LINE, (p += PAIR * FLASH_TILE) < end);
     take_apart(rows, cols, acc, row);
-    store_results(rows, cols, a.o, row);
+    add_results(rows, cols, &a, row);
 }
 
 #endif

@@ -273,17 +273,6 @@ struct value_args {
     struct fetch fetch; /* as above */
 };
 
-VF_INLINE void load_results(const int rows, const int cols, const struct value_args *a,
-                            vf acc[FLASH_HIGHEST][FLASH_COLS])
-{
-    VF_UNROLL
-    for (int r = 0; r < rows; r++) {
-        VF_UNROLL
-        for (int c = 0; c < cols; c++)
-            acc[r][c] = a->fresh ? vf_set1(0) : vf_load(a->o + r * FLASH_TILE + c * VF_LANES);
-    }
-}
-
 VF_INLINE void store_results(const int rows, const int cols, float *o,
                              vf acc[FLASH_HIGHEST][FLASH_COLS])
 {
@@ -293,6 +282,22 @@ VF_INLINE void store_results(const int rows, const int cols, float *o,
         for (int c = 0; c < cols; c++)
             vf_store(o + r * FLASH_TILE + c * VF_LANES, acc[r][c]);
     }
+}
+
+/* Adds the sums of a block's keys to the results: over many keys errors grow with the number of blocks, where sums
+ * that went on from block to block would lose by each key. */
+VF_INLINE void add_results(const int rows, const int cols, const struct value_args *a,
+                           vf acc[FLASH_HIGHEST][FLASH_COLS])
+{
+    if (!a->fresh) {
+        VF_UNROLL
+        for (int r = 0; r < rows; r++) {
+            VF_UNROLL
+            for (int c = 0; c < cols; c++)
+                acc[r][c] += vf_load(a->o + r * FLASH_TILE + c * VF_LANES);
+        }
+    }
+    store_results(rows, cols, a->o, acc);
 }
 
 #endif

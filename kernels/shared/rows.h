@@ -40,20 +40,21 @@ static inline void row_scores(const real *q, const real *k, ptrdiff_t stride, pt
 }
 
 /* o[0, vectors * VF_LANES) += sum over j of p[j] * v[j], or v[which[j]]; `vectors` is a constant at
- * each call, so that the sums stay in registers, and so is it whether `which` is NULL. */
+ * each call, so that the sums stay in registers, and so is it whether `which` is NULL.  The sum is made by itself
+ * and added once, so that errors of a row of many calls grow with their number and not with that of keys. */
 VF_INLINE void row_weigh_vectors(real *o, const real *p, const real *v, ptrdiff_t stride,
                                  const ptrdiff_t *which, ptrdiff_t n, int vectors)
 {
     vf sum[8];
     for (int c = 0; c < vectors; c++)
-        sum[c] = vf_load(o + c * VF_LANES);
+        sum[c] = vf_set1(0);
     for (ptrdiff_t j = 0; j < n; j++) {
         const vf weight = vf_set1(p[j]);
         for (int c = 0; c < vectors; c++)
             sum[c] += weight * vf_load(v + (which ? which[j] : j) * stride + c * VF_LANES);
     }
     for (int c = 0; c < vectors; c++)
-        vf_store(o + c * VF_LANES, sum[c]);
+        vf_store(o + c * VF_LANES, vf_load(o + c * VF_LANES) + sum[c]);
 }
 
 VF_INLINE void row_weigh_each(real *o, const real *p, const real *v, ptrdiff_t stride,
@@ -70,10 +71,10 @@ VF_INLINE void row_weigh_each(real *o, const real *p, const real *v, ptrdiff_t s
         row_weigh_vectors(o + d, p, v + d, stride, which, n, 1);
     if (d == dim)
         return;
-    vf sum = vf_load_partial(o + d, dim - d);
+    vf sum = vf_set1(0);
     for (ptrdiff_t j = 0; j < n; j++)
         sum += vf_set1(p[j]) * vf_load_partial(v + (which ? which[j] : j) * stride + d, dim - d);
-    vf_store_partial(o + d, sum, dim - d);
+    vf_store_partial(o + d, vf_load_partial(o + d, dim - d) + sum, dim - d);
 }
 
 /* o[0, dim) += sum over j < n of p[j] * v[j]. */

@@ -46,15 +46,23 @@ static inline real softmax_max(const real *x, ptrdiff_t n, real m)
     return m;
 }
 
+/* Numbers that are summed by themselves, so that errors of a sum grow with the number of such blocks. */
+#define SOFTMAX_BLOCK ((ptrdiff_t)1024)
+
 /* x[0, n) become power(x - shift); returns their sum. */
 VF_INLINE real softmax_powers(real *x, ptrdiff_t n, real shift, vf (*power)(vf x))
 {
     vf sum = {0};
     ptrdiff_t j = 0;
-    for (; j + VF_LANES <= n; j += VF_LANES) {
-        const vf p = power(vf_load(x + j) - vf_set1(shift));
-        vf_store(x + j, p);
-        sum += p;
+    while (j + VF_LANES <= n) {
+        const ptrdiff_t end = n - j < SOFTMAX_BLOCK ? n : j + SOFTMAX_BLOCK;
+        vf part = {0};
+        for (; j + VF_LANES <= end; j += VF_LANES) {
+            const vf p = power(vf_load(x + j) - vf_set1(shift));
+            vf_store(x + j, p);
+            part += p;
+        }
+        sum += part;
     }
     if (j < n) {
         const size_t rest = (size_t)(n - j);

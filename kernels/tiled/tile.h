@@ -35,7 +35,8 @@ struct tile {
     real *added; /* KEYS x TILE, to a block's scores; -inf: hidden */
 };
 
-/* c[n][COLUMN] = or += sum over k of a[n][k] b[k][COLUMN], for n < steps, a constant. */
+/* c[n][COLUMN] = or += sum over k of a[n][k] b[k][COLUMN], for n < steps, a constant.  The sum is made by itself
+ * and added once: over many blocks of keys errors grow with their number. */
 static inline __attribute__((always_inline)) void product_steps(real *c, const real *a,
                                                                 ptrdiff_t a_n, ptrdiff_t a_k,
                                                                 const real *b, ptrdiff_t depth,
@@ -43,8 +44,8 @@ static inline __attribute__((always_inline)) void product_steps(real *c, const r
 {
     vf sum[STEPS][2];
     for (int n = 0; n < steps; n++) {
-        sum[n][0] = add ? vf_load(c + n * TILE) : (vf){0};
-        sum[n][1] = add ? vf_load(c + n * TILE + VF_LANES) : (vf){0};
+        sum[n][0] = (vf){0};
+        sum[n][1] = (vf){0};
     }
     for (ptrdiff_t k = 0; k < depth; k++) {
         const vf b0 = vf_load(b + k * TILE), b1 = vf_load(b + k * TILE + VF_LANES);
@@ -55,8 +56,9 @@ static inline __attribute__((always_inline)) void product_steps(real *c, const r
         }
     }
     for (int n = 0; n < steps; n++) {
-        vf_store(c + n * TILE, sum[n][0]);
-        vf_store(c + n * TILE + VF_LANES, sum[n][1]);
+        vf_store(c + n * TILE, add ? vf_load(c + n * TILE) + sum[n][0] : sum[n][0]);
+        vf_store(c + n * TILE + VF_LANES,
+                 add ? vf_load(c + n * TILE + VF_LANES) + sum[n][1] : sum[n][1]);
     }
 }
 

@@ -150,13 +150,13 @@ static void exp_block(struct tile *tile, ptrdiff_t j, ptrdiff_t n)
 {
     for (ptrdiff_t r = 0; r < tile->columns * COLUMN; r += VF_LANES) {
         const vf shift = softmax_shift_each(vf_load(tile->m + r));
-        vf l = vf_load(tile->l + r);
+        vf l = {0};
         for (ptrdiff_t key = j; key < j + n; key++) {
             const vf p = exp_precise(vf_load(tile->s + key * TILE + r) - shift);
             vf_store(tile->s + key * TILE + r, p);
             l += p;
         }
-        vf_store(tile->l + r, l);
+        vf_store(tile->l + r, vf_load(tile->l + r) + l);
     }
 }
 

@@ -191,6 +191,35 @@ static void rows_without_keys(void **state)
     tested_skip_unless_ran();
 }
 
+/* Keys of one weight, beside one that holds the maximum: roundings of their sums repeat, and all have one sign.  By
+ * blocks of 64 keys, no kernel's being shorter, a sum loses one unit roundoff for each key of a block and each
+ * block; naive, which is what is written plainly, for each key. */
+static void equal_weights_of_many_keys(void **state)
+{
+    (void)state;
+    enum { KEYS = 1 << 17, BLOCK = 64 };
+    const double most = (BLOCK + KEYS / BLOCK) * 0x1p-24, v = (double)1.1f;
+    struct operands t = operands_of("skv=131072,d=1,dv=3,scale=1,outputs=o+lse");
+    const struct attn_tensors *s = &t.set.tensors;
+    for (size_t j = 0; j < KEYS; j++) {
+        tensors_set(&s->k, 0, 0, j, 0, j == 0);
+        for (size_t d = 0; d < 3; d++)
+            tensors_set(&s->v, 0, 0, j, d, v);
+    }
+    tensors_set(&s->q, 0, 0, 0, 0, 1);
+    tensors_seal(&t.set, &t.problem);
+    const bool plain = strcmp(tested->name, "naive") == 0 || t.problem.dtype != ATTN_F32;
+    const unsigned outputs = plain ? 0 : operands_call(&t, tested, 2);
+    for (size_t d = 0; outputs && d < 3; d++)
+        assert_true(fabs(tensors_get(&s->o, 0, 0, 0, d) / v - 1) <= most);
+    if (outputs & ATTN_OUTPUT_LSE)
+        assert_true(fabs(tensors_get(&s->lse, 0, 0, 0, 0) - log(exp(1) + KEYS - 1)) <=
+                    most + 0x1p-20);
+    tested_ran += outputs != 0;
+    operands_close(&t);
+    tested_skip_unless_ran();
+}
+
 /* The first and the last of more keys than an int32 counts, which ALiBi sets one unit apart: all others are hidden by
  * a mask of untouched pages, and one key in memory stands for all.  A second of one thread, so of one variant of
  * the kernel that keeps no scores and looks at masks by blocks. */
@@ -238,6 +267,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(workspace_does_not_overflow, tested_start),
         cmocka_unit_test_setup(huge_biases, tested_start),
         cmocka_unit_test_setup(rows_without_keys, tested_start),
+        cmocka_unit_test_setup(equal_weights_of_many_keys, tested_start),
         cmocka_unit_test(keys_beyond_int32),
     };
     const int status = tested_choose(argc, argv);
