@@ -10,6 +10,8 @@
 
 #include "problem/select.h"
 
+const char *const measured_checks[] = {"full", "own", NULL};
+
 struct measuring {
     const json_t *step;
     const struct measured_events *events;
@@ -44,6 +46,7 @@ static json_t *row_of(const json_t *step, const json_t *cell)
     json_object_del(params, "numbers");
     json_object_del(params, "hostfile");
     json_object_del(params, "all_launches");
+    json_object_del(params, "check");
     copy(params, cell, identity);
     copy(values, cell, outcome);
     copy(values, json_object_get(cell, "time"), of_time);
@@ -98,6 +101,7 @@ static enum rounds_end run_session(const struct session *session, struct measuri
         .session = session,
         .events = &events,
         .action = PROTOCOL_MEASURE,
+        .own_input = strcmp(experiment_text(measuring->step, "check"), "own") == 0,
         .command = "run",
         .topology = session_topology(session),
         .cells = session->cells,

@@ -5,7 +5,8 @@
  *
  *     {"problem": TEXT [input=TEXT], "kernels": LIST, "teams": LIST, "launches": N, "seed": N, ...}
  *
- * with "numbers": LIST of ranks and "hostfile": FILE (-: none) where kernel ring is among them.
+ * with "numbers": LIST of ranks and "hostfile": FILE (-: none) where kernel ring is among them, and "check":
+ * "own" where each kernel is checked on the problem's own input alone.
  *
  * Its cells are checked, then launched in shuffled rounds, a worker process each time, until their
  * intervals are narrow or there have been N launches.
@@ -15,6 +16,15 @@
 
 #include "experiment.h"
 #include "session/rounds.h"
+
+/* Of each such experiment: the full check of a kernel takes a second, and --quick is to take seconds. */
+#define MEASURED_CHECK                                                                            \
+    {                                                                                             \
+        "check", "HOW", "full", "own",                                                            \
+            "of each kernel before it is timed: full, or on its own input", PARAMETER_WORD, 0, 0, \
+            measured_checks                                                                       \
+    }
+extern const char *const measured_checks[];
 
 /* What to do while another session measures, and callbacks; no worker runs meanwhile. */
 struct measured_events {

@@ -23,7 +23,7 @@ struct rounds {
     const struct session *session;
     const struct rounds_events *events;
     enum protocol_action action; /* PROTOCOL_MEASURE or PROTOCOL_CHECK */
-    bool own_input;              /* PROTOCOL_CHECK: nothing else is made up */
+    bool own_input;              /* checks make up no other input */
     const char *command;         /* for repro lines */
     int topology;                /* descriptor of the XML, -1 where there is none */
     struct cell *cells;          /* of one case */

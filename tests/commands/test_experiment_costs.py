@@ -14,6 +14,8 @@ from random import Random
 from command import BASELINE, HOST, PROGRAM, TINY, Tensor, lines, run, safetensors
 from experiments import Experiments
 
+WRONG = os.environ["ATTNBENCH_WRONG"]
+
 
 def layer_tensors(causal: bool) -> dict[str, Tensor]:
     """A layer of 2 heads of 2 for 3 tokens of 4 numbers, and what its attention gives."""
@@ -240,6 +242,18 @@ class Scaling(Experiments):
         self.assertIn(f"grows as S^{slope:.2f} ", self.printed)
         self.assertIn("2 thread counts: not enough for Amdahl's law", self.printed)
         self.assertIn("2 times over B are too few for an exponent", self.printed)
+
+    def test_a_quick_check_is_of_the_own_input_alone(self) -> None:
+        """Without a row that sees no key this kernel is right."""
+        asked = ["--s", "16", "--batches", "1", "--at", "16", "--threads", "1", "--launches", "1",
+                 "--kernels", "masked_rows_are_nan", "--output", self.output]  # fmt: skip
+        for more, state in ([], "failed"), (["--check", "own"], "ok"), (["--quick"], "ok"):
+            done = run("experiment", "scaling", *asked, "--force", *more, program=WRONG)
+            self.assertEqual(done.returncode, 0 if state == "ok" else 1, done.stderr)
+            states = {row["values"]["state"] for row in lines(self.output)[1:-1]}
+            self.assertEqual(states, {state})
+        for name in ("scaling", "tiles", "layouts", "distributed"):
+            self.assertIn("(default: full; --quick: own)", run("experiment", name, "--help").stdout)
 
     def test_a_wrong_kernel_gets_no_time(self) -> None:
         done = run(

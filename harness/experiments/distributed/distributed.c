@@ -9,9 +9,10 @@
 
 #include "experiments/experiment.h"
 #include "experiments/list.h"
+#include "experiments/measured.h"
 
 static const struct parameter parameters[] = {
-    {"s", "LIST", "2048..8192", "512..1024", "queries, and keys that they see", PARAMETER_COUNTS, 1,
+    {"s", "LIST", "2048..8192", "1024", "queries, and keys that they see", PARAMETER_COUNTS, 1,
      1 << 24, NULL},
     {"ranks", "LIST", "1,2,4", "1,2", "numbers of ranks", PARAMETER_COUNTS, 1, 4096, NULL},
     {"heads", "N", "8", NULL, "heads of each sequence", PARAMETER_COUNT, 1, 1024, NULL},
@@ -22,6 +23,7 @@ static const struct parameter parameters[] = {
      PARAMETER_TEXT, 0, 0, NULL},
     {"launches", "N", "8", "6", "launches of each cell at most; no interval below 6",
      PARAMETER_COUNT, 1, 1000, NULL},
+    MEASURED_CHECK,
     {0},
 };
 
@@ -50,7 +52,7 @@ static json_t *step_of(const json_t *asked, json_int_t s, const char *kernel, co
         json_pack("{s:s, s:I, s:s, s:s, s:s, s:s}", "part", "measured", "s", s, "problem", problem,
                   "kernels", kernel, "teams", teams, "numbers", ranks);
     return experiment_pick(step, asked, "heads", "d", "network", "hostfile", "launches", "seed",
-                           NULL);
+                           "check", NULL);
 }
 
 /* flash on one thread and on all, between the ranks of one thread each. */

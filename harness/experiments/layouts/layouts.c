@@ -11,6 +11,7 @@
 
 #include "experiments/experiment.h"
 #include "experiments/list.h"
+#include "experiments/measured.h"
 #include "system/addresses.h"
 
 static const struct parameter parameters[] = {
@@ -25,6 +26,7 @@ static const struct parameter parameters[] = {
     {"d", "N", "64", NULL, "dimension of a head", PARAMETER_COUNT, 1, 1024, NULL},
     {"launches", "N", "12", "6", "launches of each layout", PARAMETER_COUNT, 1, LAYOUTS_ROUNDS,
      NULL},
+    MEASURED_CHECK,
     {0},
 };
 
@@ -64,11 +66,12 @@ static void plan(const json_t *asked, json_t *steps)
              experiment_number(asked, "seed"));
     json_array_foreach (json_object_get(asked, "kernels"), i, kernel) {
         layouts_of(asked, json_string_value(kernel), text, sizeof text);
-        json_array_append_new(steps,
-                              json_pack("{s:O, s:s, s:s, s:s, s:s, s:O, s:b, s:O}", "of", kernel,
-                                        "addresses", addresses_are_drawn() ? "drawn" : "fixed",
-                                        "problem", problem, "kernels", text, "teams", "1",
-                                        "launches", launches, "all_launches", 1, "seed", seed));
+        json_array_append_new(steps, json_pack("{s:O, s:s, s:s, s:s, s:s, s:O, s:b, s:O, s:O}",
+                                               "of", kernel, "addresses",
+                                               addresses_are_drawn() ? "drawn" : "fixed", "problem",
+                                               problem, "kernels", text, "teams", "1", "launches",
+                                               launches, "all_launches", 1, "seed", seed, "check",
+                                               json_object_get(asked, "check")));
     }
 }
 

@@ -27,6 +27,7 @@ static const struct parameter parameters[] = {
      0, NULL},
     {"launches", "N", "12", "6", "launches of each cell at most; no interval below 6",
      PARAMETER_COUNT, 1, 1000, NULL},
+    MEASURED_CHECK,
     {0},
 };
 
@@ -55,10 +56,11 @@ static json_t *step_of(const json_t *asked, const char *part, json_int_t batch, 
              "b=%" JSON_INTEGER_FORMAT ",h=%" JSON_INTEGER_FORMAT ",s=%" JSON_INTEGER_FORMAT
              ",d=%" JSON_INTEGER_FORMAT " input=normal:%" JSON_INTEGER_FORMAT,
              batch, heads, s, d, seed);
-    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:s, s:O, s:s, s:O, s:I}", "part", part, "s", s,
-                     "batch", batch, "heads", heads, "d", d, "problem", problem, "kernels",
+    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:s, s:O, s:s, s:O, s:I, s:O}", "part", part, "s",
+                     s, "batch", batch, "heads", heads, "d", d, "problem", problem, "kernels",
                      json_object_get(asked, "kernels"), "teams", teams, "launches",
-                     json_object_get(asked, "launches"), "seed", seed);
+                     json_object_get(asked, "launches"), "seed", seed, "check",
+                     json_object_get(asked, "check"));
 }
 
 static bool accepts(const json_t *asked, char *message, size_t message_size)

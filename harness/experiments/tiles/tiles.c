@@ -23,6 +23,7 @@ static const struct parameter parameters[] = {
     {"skv", "N", "2048", "512", "keys", PARAMETER_COUNT, 1, 1 << 20, NULL},
     {"launches", "N", "12", "6", "launches of each cell at most; no interval below 6",
      PARAMETER_COUNT, 1, 1000, NULL},
+    MEASURED_CHECK,
     {0},
 };
 
@@ -83,10 +84,11 @@ static void plan(const json_t *asked, json_t *steps)
                  ",d=%" JSON_INTEGER_FORMAT " input=normal:%" JSON_INTEGER_FORMAT,
                  json_integer_value(heads), json_integer_value(sq), json_integer_value(skv),
                  json_integer_value(d), json_integer_value(seed));
-        json_array_append_new(steps, json_pack("{s:O, s:O, s:O, s:O, s:s, s:s, s:s, s:O, s:O}", "d",
-                                               d, "heads", heads, "sq", sq, "skv", skv, "problem",
-                                               problem, "kernels", text, "teams", "1", "launches",
-                                               json_object_get(asked, "launches"), "seed", seed));
+        json_array_append_new(
+            steps, json_pack("{s:O, s:O, s:O, s:O, s:s, s:s, s:s, s:O, s:O, s:O}", "d", d, "heads",
+                             heads, "sq", sq, "skv", skv, "problem", problem, "kernels", text,
+                             "teams", "1", "launches", json_object_get(asked, "launches"), "seed",
+                             seed, "check", json_object_get(asked, "check")));
     }
 }
 
