@@ -1,5 +1,5 @@
 /*
- * adversary_caches: sinks, pages and scales.
+ * adversary_caches: sinks, slopes, pages and scales.
  */
 #include <math.h>
 
@@ -27,6 +27,17 @@ void vary_sinks(struct trial *trial, uint64_t key)
     (void)key;
     for (size_t h = 0; h < trial->problem.q_heads; h++)
         set_sink(trial, h, sinks[h % 4]);
+}
+
+/* ---- slopes -------------------------------------------------------------------------------- */
+
+/* Not those that everyone computes from the number of heads, powers of two: a kernel has to read them. */
+void vary_slopes(struct trial *trial, uint64_t key)
+{
+    static const float slopes[] = {0.7F, 0.03F, 0, 1.3F};
+    (void)key;
+    for (size_t h = 0; h < trial->problem.q_heads; h++)
+        ((float *)trial->set.tensors.slopes.data)[h] = slopes[h % 4];
 }
 
 /* ---- pages --------------------------------------------------------------------------------- */

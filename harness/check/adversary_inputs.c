@@ -88,6 +88,7 @@ const struct adversary adversaries[] = {
     {"softcap of 10000", .fill = fill_normal, .shape = shape_softcap_far, .precise = true},
     {"sinks above all keys", .fill = fill_normal, .shape = shape_sinks, .change = raise_sinks},
     {"sinks of all sizes", .fill = fill_normal, .shape = shape_sinks, .change = vary_sinks},
+    {"slopes of its own", .fill = fill_normal, .shape = shape_alibi, .change = vary_slopes},
     {"masked rows and sinks", .fill = fill_normal, .shape = shape_sinks_and_masked_rows},
     {"sequences of 0 to 2 keys", .fill = fill_normal, .shape = shape_short},
     {"packed sequences of 0 to 2", .fill = fill_normal, .shape = shape_short_packed},

@@ -83,6 +83,12 @@ bool shape_sinks(struct problem_case *c)
     return true;
 }
 
+bool shape_alibi(struct problem_case *c)
+{
+    c->problem.options |= ATTN_OPTION_ALIBI;
+    return true;
+}
+
 bool shape_sinks_and_masked_rows(struct problem_case *c)
 {
     if (!(c->problem.mask & ATTN_MASK_CAUSAL_TOP_LEFT))

@@ -75,12 +75,23 @@ static struct row row_number(const struct tensors_view *view, size_t n)
     return row;
 }
 
+static void poison_row(const struct tensors_view *view, size_t padding, const struct row *row)
+{
+    const char *end = (const char *)view->t->data + tensors_extent(view, padding);
+    const size_t room = (size_t)(end - (const char *)row->data) / attn_dtype_size(view->dtype);
+    const size_t whole = tensors_pitch(view, padding), last = room < whole ? room : whole;
+    for (size_t d = row->r < view->rows ? view->cols : 0; d < last; d++)
+        set_bits(row->data, view->dtype, d, tensors_padding_poison(view->dtype));
+}
+
 void tensors_poison_padding(const struct tensors_view *view, size_t padding)
 {
-    for (size_t n = 0; padding && n < rows_of(view); n++) {
-        const struct row row = row_number(view, n);
-        for (size_t d = 0; row.padded && d < padding; d++)
-            set_bits(row.data, view->dtype, view->cols + d, tensors_padding_poison(view->dtype));
+    const size_t rows = tensors_positions(view, padding);
+    for (size_t n = 0; padding && n < view->batch * view->heads * rows; n++) {
+        struct row row = {n / rows / view->heads, n / rows % view->heads, n % rows, NULL, false};
+        row.data = attn_row(view->t, row.b, row.h, row.r);
+        if ((char *)row.data < (char *)view->t->data + tensors_extent(view, padding))
+            poison_row(view, padding, &row);
     }
 }
 

@@ -38,6 +38,7 @@ static struct tensors_view queries(const struct attn_problem *p, const struct te
         .order = p->layout,
         .dense = 3,
         .shared = packed,
+        .rows_apart = true,
     };
 }
 
@@ -57,6 +58,7 @@ static struct tensors_view keys(const struct attn_problem *p, const struct tenso
         .order = p->layout,
         .dense = 3,
         .shared = packed,
+        .rows_apart = true,
     };
 }
 
@@ -106,8 +108,10 @@ size_t tensors_operands(struct attn_tensors *t, const struct attn_problem *p,
     struct list list = {views, 0};
     add(&list, "q", &t->q, p->dtype, queries(p, shape, p->qk_dim));
     add(&list, "k", &t->k, p->kv_dtype, keys(p, shape, p->qk_dim));
+    struct tensors_view v = keys(p, shape, p->v_dim);
+    v.wide = true;
     if (!(p->options & ATTN_OPTION_SHARED_KV))
-        add(&list, "v", &t->v, p->kv_dtype, keys(p, shape, p->v_dim));
+        add(&list, "v", &t->v, p->kv_dtype, v);
     if (p->mask & ATTN_MASK_BIAS)
         add(&list, "bias", &t->bias, shape->bias_dtype, broadcast(shape->bias));
     if (p->mask & ATTN_MASK_BOOL)
@@ -143,6 +147,7 @@ size_t tensors_results(struct attn_tensors *t, const struct attn_problem *p,
     lse.rows = 1;
     lse.dense = 2;
     lse.order = weights.order = ATTN_BHSD;
+    lse.rows_apart = weights.rows_apart = false;
     if (p->outputs & ATTN_OUTPUT_LSE)
         add(&list, "lse", &t->lse, attn_statistics_dtype(p), lse);
     if (p->outputs & ATTN_OUTPUT_WEIGHTS)
@@ -162,10 +167,21 @@ void tensors_complete(struct attn_tensors *t, const struct attn_problem *p,
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
+size_t tensors_pitch(const struct tensors_view *view, size_t padding)
+{
+    return view->cols + (view->wide ? 2 : 1) * padding;
+}
+
+size_t tensors_positions(const struct tensors_view *view, size_t padding)
+{
+    return view->rows + (view->rows_apart && padding);
+}
+
 void tensors_set_strides(const struct tensors_view *view, size_t padding)
 {
-    const ptrdiff_t row = (ptrdiff_t)(view->cols + padding);
-    const ptrdiff_t heads = (ptrdiff_t)view->heads, rows = (ptrdiff_t)view->rows;
+    const ptrdiff_t row = (ptrdiff_t)tensors_pitch(view, padding);
+    const ptrdiff_t heads = (ptrdiff_t)view->heads,
+                    rows = (ptrdiff_t)tensors_positions(view, padding);
     ptrdiff_t *stride = view->t->stride;
     stride[0] = heads * rows * row;
     stride[1] = view->order == ATTN_BHSD ? rows * row : row;
@@ -179,13 +195,15 @@ void tensors_set_strides(const struct tensors_view *view, size_t padding)
 
 size_t tensors_extent(const struct tensors_view *view, size_t padding)
 {
-    size_t row, n;
-    if (__builtin_add_overflow(view->cols, padding, &row) ||
-        __builtin_mul_overflow(view->batch, view->heads, &n) ||
-        __builtin_mul_overflow(n, view->rows, &n) || __builtin_mul_overflow(n, row, &n) ||
-        (n && __builtin_mul_overflow(n - padding, attn_dtype_size(view->dtype), &n)))
+    const size_t rows = tensors_positions(view, padding), spare = rows - view->rows;
+    const size_t row = tensors_pitch(view, padding);
+    size_t n;
+    if (row < padding || __builtin_mul_overflow(view->batch, view->heads, &n) ||
+        __builtin_mul_overflow(n, rows, &n) || __builtin_mul_overflow(n, row, &n))
         return SIZE_MAX;
-    return n;
+    if (n) /* nothing lies behind the last element */
+        n -= row - view->cols + spare * row * (view->order == ATTN_BHSD ? 1 : view->heads);
+    return __builtin_mul_overflow(n, attn_dtype_size(view->dtype), &n) ? SIZE_MAX : n;
 }
 
 size_t tensors_page(void)

@@ -20,6 +20,9 @@ struct tensors_view {
     enum attn_layout order;
     unsigned dense;  /* the logical dimension, of the tensor's strides, that the columns are */
     unsigned shared; /* bit n: all of dimension n share the same elements: stride 0 */
+    bool
+        rows_apart; /* where rows have padding, heads have a row of it, too (BSHD: sequences a position) */
+    bool wide; /* and this one has twice the padding: K and V differ in their strides */
 };
 
 /* The operands that have memory of their own: q, k, v (not where it is part of k) and what else the
@@ -30,6 +33,10 @@ size_t tensors_operands(struct attn_tensors *t, const struct attn_problem *probl
 size_t tensors_results(struct attn_tensors *t, const struct attn_problem *problem,
                        const struct tensors_shape *shape,
                        struct tensors_view views[TENSORS_RESULTS]);
+
+/* Elements from a row to the next, and rows of a head (BSHD: positions of a sequence), with that padding. */
+size_t tensors_pitch(const struct tensors_view *view, size_t padding);
+size_t tensors_positions(const struct tensors_view *view, size_t padding);
 
 /* Sets the tensor's strides for rows `padding` elements apart. */
 void tensors_set_strides(const struct tensors_view *view, size_t padding);

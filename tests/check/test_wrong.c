@@ -46,7 +46,7 @@
     X(wrong_kv_head, PLAIN, "own input", "KV head 1 of sequence 0 instead of 0 of 0")         \
     X(leaves_last_row, PLAIN, "own input", "left o row (b 0, h 0, i 69) element 0 unwritten") \
     X(modifies_q, PLAIN, "own input", "changed its operand q")                                \
-    X(ignores_strides, PLAIN, "mean 2", "rows of v were 17 elements apart instead of 20")     \
+    X(ignores_strides, PLAIN, "mean 2", "rows of v were 17 elements apart instead of 23")     \
     X(takes_bshd_for_bhsd, PLAIN ",layout=bshd", "own input", "as if v lay (B, H, S, D)")     \
     X(races, PLAIN, "own input", "; right on 1 thread, on 2 ")                                \
     X(drops_rest_of_keys, PLAIN, "own input",                                                 \
@@ -55,6 +55,8 @@
     X(sum_counts_twice, PLAIN, "own input", "as if the sum of weights were 1.004 times")      \
     X(cached_output, PLAIN, "mean 2", "; its result is, to the bit, that of earlier ")        \
     X(keeps_by_address, PLAIN, "needle", "that of earlier operands (small problem)")          \
+    X(strides_of_k, "hq=4,hkv=2,sq=70,skv=333,d=24", "mean 2", "got nan")                     \
+    X(heads_adjacent, PLAIN, "mean 2", "got nan")                                             \
     X(cached_by_plan, PLAIN, "second input", "returned the result of its first")              \
     X(keeps_by_first_bytes, PLAIN, "late elements", "which begin alike")                      \
     X(p_in_f16, FEW_QUERIES, "needle", "expected -1.66")                                      \
@@ -125,6 +127,7 @@
       "as if it read V of KV head 0 of sequence 0 instead of 0 of 1")                              \
     X(drops_odd_dimension, DEFAULT, "odd dimensions", "")                                          \
     X(dense_rows, DEFAULT, "other layout", "as if k lay (B, H, S, D)")                             \
+    X(slopes_by_formula, DEFAULT, "slopes of its own", "")                                         \
     X(drops_lse, DEFAULT, "small problem", "left lse row (b 0, h 0, i 0)")                         \
     X(top_left_as_causal, DEFAULT, "hidden by causal_top_left", "")                                \
     X(top_left_as_causal, DEFAULT ",mask=causal_top_left", "own input", "aligned to the last key") \
