@@ -15,9 +15,9 @@
  *   instead   split_kv for a few queries and long caches: one thread works on all keys of a KV head here
  *
  * scratch.h has sizes and what is kept, pack.h makes tiles, weigh.h the softmax, multiply.h runs it beside
- * products, whole.h where nothing is in their way, blocks.h finds what a block of queries has to do, finish.h ends it,
- * and exactly.h does what is rare.  line.h puts jobs in line: while the softmax of one is computed, the unit makes the scores of the next and adds
- * up the results of the one before.
+ * products, whole.h where nothing is in their way, blocks.h finds what a block of queries has to do, finish.h ends
+ * it, and exactly.h does what is rare.  line.h puts jobs in line: while the softmax of one is computed, the unit
+ * makes the scores of the next and adds up the results of the one before.
  *
  * A caller's tiles do not survive a call: each thread configures the unit and releases it in the end.
  */

@@ -180,20 +180,21 @@ static void plan_prefetch(struct line *line, const struct block *block)
                                                                JOB_STRIPS * call->v_steps));
 }
 
-/* Whether a turn has nothing in its way: the scores of the next job's first strips are the last to make. */
-static bool is_whole(struct line *line, int turn, const struct job *job, const struct job *before)
+/* The next job where a turn has nothing in its way: the scores of its first strips are the last to make. */
+static const struct job *whole_next(struct line *line, int turn, const struct job *job,
+                                    const struct job *before)
 {
     const struct call *call = line->source.call;
     if (!call->whole || !job || !before || job->strips != JOB_STRIPS ||
         before->strips != JOB_STRIPS || line->scored != turn || line->scored_strip != line->ahead)
-        return false;
+        return NULL;
     const struct job *next = job_at(line, turn + 1);
-    return next && next->strips >= line->ahead;
+    return next && next->strips >= line->ahead ? next : NULL;
 }
 
 static void whole_turn(struct line *line, int turn, const struct job *job, const struct job *before,
-                       const uint16_t *weights, const struct weighing *w, struct progress *at,
-                       struct product *pending)
+                       const struct job *next, const uint16_t *weights, const struct weighing *w,
+                       struct progress *at, struct product *pending)
 {
     const struct call *call = line->source.call;
     const struct scratch *scratch = line->source.scratch;
@@ -204,16 +205,17 @@ static void whole_turn(struct line *line, int turn, const struct job *job, const
         .o = before->block->o,
         .add = before->block->started,
     };
-    for (int s = 0; s < JOB_STRIPS; s++) {
-        const int at_strip = line->ahead + s;
-        const struct job *of = at_strip < JOB_STRIPS ? job : job_at(line, turn + 1);
+    int place = line->strips_scored % line->ring;
+    for (int s = 0; s < JOB_STRIPS; s++, place = place + 1 < line->ring ? place + 1 : 0) {
+        const int strip = (line->ahead + s) % JOB_STRIPS;
+        const struct job *of = line->ahead + s < JOB_STRIPS ? job : next;
         whole.q[s] = of->block->q;
-        whole.k[s] = packed_k(call, scratch, of->strip[at_strip % JOB_STRIPS]);
-        whole.scores[s] = ring_at(line, line->strips_scored + s);
+        whole.k[s] = packed_k(call, scratch, of->strip[strip]);
+        whole.scores[s] = scratch->ring + place * STRIP_SCORES;
     }
     line->strips_scored += JOB_STRIPS;
     line->scored = turn + 1;
-    if (job_at(line, turn + 1)->strips == line->ahead) {
+    if (next->strips == line->ahead) {
         line->scored = turn + 2;
         line->scored_strip = 0;
     }
@@ -243,8 +245,9 @@ static void take_turn(struct line *line, const struct keys *keys, int turn, stru
         if (!job->block->begun)
             first_m(call, job, w.scores, at.ready / BLOCK_ROWS);
     }
-    if (is_whole(line, turn, job, before)) {
-        whole_turn(line, turn, job, before, weights_before, &w, &at, pending);
+    const struct job *next = whole_next(line, turn, job, before);
+    if (next) {
+        whole_turn(line, turn, job, before, next, weights_before, &w, &at, pending);
     } else {
         struct product list[MAX_STEPS + 2 * JOB_STRIPS];
         const int n = list_products(line, job, before, weights_before, list);
