@@ -494,7 +494,7 @@ static struct launches launches_of(const json_t *rows, const json_t *like, const
     return all;
 }
 
-/* Of all products by one way. */
+/* What all products by one way show. */
 struct range {
     double slowest, fastest;         /* speed-ups */
     size_t products, faster, slower; /* whose interval lies beyond 1 */

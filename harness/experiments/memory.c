@@ -93,7 +93,7 @@ struct curve {
     size_t n;
 };
 
-static void take(const json_t *rows, const json_t *like, struct curve *curve)
+static void collect(const json_t *rows, const json_t *like, struct curve *curve)
 {
     const json_t *row;
     size_t i;
@@ -153,7 +153,7 @@ static bool report(const json_t *rows)
     size_t i;
     json_array_foreach (rows, i, row) {
         const json_t *params = json_object_get(row, "params");
-        take(rows, params, &curve);
+        collect(rows, params, &curve);
         if (experiment_number(params, "s") != curve.s[curve.n - 1])
             continue; /* one line a curve, at its largest S */
         const struct fit fit = print_curve(&grid, params, json_object_get(row, "values"), &curve);

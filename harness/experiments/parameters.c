@@ -82,6 +82,7 @@ static void say(const struct parameter *parameter, const char *text, char *messa
         [PARAMETER_WORD] = "one of",
         [PARAMETER_TEXT] = "a text",
         [PARAMETER_FILE] = "a file",
+        [PARAMETER_FLAG] = "no value",
     };
     size_t n =
         (size_t)snprintf(message, size, "--%s takes %s", parameter->name, takes[parameter->kind]);

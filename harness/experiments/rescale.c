@@ -277,8 +277,9 @@ static void print_counts(const json_t *rows)
     }
     struct grid grid = {.table.columns = columns, .table.column_count = 3 + count};
     struct experiment_part part = {.rows = rows, .name = "count"};
-    for (size_t cells = 0; experiment_part_next(&part); cells++) {
-        if (cells % count == 0) {
+    for (size_t cells = count; experiment_part_next(&part); cells++) {
+        if (cells == count) {
+            cells = 0;
             grid_row(&grid);
             grid_text(&grid, "%s", experiment_text(part.params, "input"));
             grid_number(&grid, "%.0f", experiment_number(part.params, "s"));

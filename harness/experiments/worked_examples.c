@@ -35,7 +35,7 @@
 
 static const struct parameter parameters[] = {{0}};
 
-/* Of what has no seed: some notebooks draw one, some the other. */
+/* What draws the inputs of notebooks without a seed: some use one, some the other. */
 static const char *const inputs[] = {"uniform", "normal", NULL};
 
 /* The rows of a step, as they are made. */
@@ -166,7 +166,7 @@ static void add_four(const struct writer *w, const struct seeded *e, const char 
 static void add_floats(const struct writer *w, const struct seeded *e, const char *quantity,
                        const char *by, const float *x, size_t height, size_t width)
 {
-    double copy[MOST_ELEMENTS];
+    double copy[MOST_ELEMENTS] = {0};
     for (size_t i = 0; i < height * width; i++)
         copy[i] = (double)x[i];
     add_four(w, e, quantity, by, copy, height, width);
@@ -177,7 +177,8 @@ static void add_definition(const struct writer *w, const struct seeded *e,
                            const struct weights_head *head, const float *v)
 {
     const float *const projected[] = {head->q, head->k, v};
-    double scores[MOST_ELEMENTS], scaled[MOST_ELEMENTS], p[MOST_ELEMENTS], o[MOST_ELEMENTS];
+    double scores[MOST_ELEMENTS] = {0}, scaled[MOST_ELEMENTS] = {0}, p[MOST_ELEMENTS],
+           o[MOST_ELEMENTS];
     for (size_t n = 0; n < 3; n++)
         add_floats(w, e, names[n], "definition", projected[n], e->len, e->d_out);
     definition_scores(head, 1, scores);
@@ -314,7 +315,7 @@ static bool causal_kernel(const struct writer *w, const char *kernel, const doub
 static bool compute_causal(const struct writer *w, const json_t *published)
 {
     const json_t *weights = json_object_get(published, "weights");
-    double x[MOST_ROWS * MOST_ROWS], p[MOST_ROWS * MOST_ROWS] = {0};
+    double x[MOST_ROWS * MOST_ROWS] = {0}, p[MOST_ROWS * MOST_ROWS] = {0};
     const size_t n = scores_of(published, x);
     bool right = n > 0 || experiment_fail(w->work, "%s is too large", w->example);
     for (size_t i = 0; i < n; i++)
@@ -328,7 +329,7 @@ static bool compute_causal(const struct writer *w, const json_t *published)
 
 /* ---- tokens without a seed ------------------------------------------------------------------- */
 
-/* Of any shape. */
+/* The most that any shape has. */
 enum { MOST_LEN = 10, MOST_DIM = 512, MOST_INPUT = 2 * 10 * 64, MOST_WEIGHTS = 64 * 64 };
 
 /* An example; d_in of 0: attention of given q, k, v without a layer. */
@@ -614,21 +615,22 @@ static bool shape_kernel(const struct writer *w, const json_t *step, const struc
     return right;
 }
 
-static bool compute_shapes(struct writer *w, const json_t *step)
+/* Each kernel on an example, whose rows are named after its inputs, too. */
+static bool compute_shapes(struct writer w, const json_t *step)
 {
     char example[96];
     const struct shape *s = shapes;
     struct tokens t;
-    while (s < shapes + SHAPES && strcmp(s->name, w->example) != 0)
+    while (s < shapes + SHAPES && strcmp(s->name, w.example) != 0)
         s++;
-    bool first = true, right = s < shapes + SHAPES && tokens_open(&t, s, w->work);
-    snprintf(example, sizeof example, "%.60s, %.20s inputs", w->example,
+    bool first = true, right = s < shapes + SHAPES && tokens_open(&t, s, w.work);
+    snprintf(example, sizeof example, "%.60s, %.20s inputs", w.example,
              experiment_text(step, "input"));
-    w->example = example;
+    w.example = example;
     for (const char *const *kernel = kernel_call_names(); right && *kernel; kernel++) {
         if (!kernel_weights_takes(*kernel, tokens_mask(s)))
             continue;
-        right = shape_kernel(w, step, s, &t, *kernel, first);
+        right = shape_kernel(&w, step, s, &t, *kernel, first);
         first = false;
     }
     return right;
@@ -660,7 +662,7 @@ static bool compute(const json_t *s, json_t *rows, struct experiment_work *work)
 {
     struct writer w = {experiment_text(s, "example"), rows, work};
     if (experiment_is(s, "kind", "shapes"))
-        return compute_shapes(&w, s);
+        return compute_shapes(w, s);
     json_t *published = published_load(w.example, work);
     const bool layer = experiment_is(s, "kind", "layer");
     const bool right =

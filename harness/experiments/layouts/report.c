@@ -38,7 +38,7 @@ static size_t rounds_of(const json_t *rows, const char *kernel)
 }
 
 /* The times of a kernel's layouts by factor; those that have none are left out. */
-static void take(const json_t *rows, const char *kernel, struct layouts_times *times)
+static void collect(const json_t *rows, const char *kernel, struct layouts_times *times)
 {
     struct experiment_part part = {.rows = rows};
     const size_t rounds = rounds_of(rows, kernel);
@@ -103,7 +103,7 @@ bool layouts_report(const json_t *rows)
     for (int k = 0; k < LAYOUTS_KERNELS; k++) {
         const char *kernel = layouts_kernel_names[k];
         struct layouts_times times[LAYOUTS_FACTORS] = {{0}};
-        take(rows, kernel, times);
+        collect(rows, kernel, times);
         for (int f = 0; f < LAYOUTS_FACTORS; f++) {
             found[k][f] = layouts_judge(&times[f], &times[LAYOUTS_AGAIN], SEED);
             if (times[f].layouts)

@@ -92,10 +92,11 @@ static bool find_tensors(struct reader *r, const struct safetensors *file)
             t = plain;
         if (t)
             use(r, i, t, linear);
-        else if (tensors[i].needed)
-            return experiment_fail(r->work,
-                                   "%s: there is no tensor %s; a layer has %sx, wq, wk and wv",
-                                   r->path, name, r->prefix);
+        else if (tensors[i].needed) {
+            experiment_fail(r->work, "%s: there is no tensor %s; a layer has %sx, wq, wk and wv",
+                            r->path, name, r->prefix);
+            return false;
+        }
     }
     return true;
 }

@@ -28,7 +28,7 @@ struct looks {
     char text[480];      /* the sentence, without its subject */
 };
 
-/* Of weights (n, n), whose hidden keys have weight 0: causal hides those behind the row's own. */
+/* From weights (n, n), whose hidden keys have weight 0: causal hides those behind the row's own. */
 void looks_find(const double *p, size_t n, bool causal, const char *const *tokens,
                 struct looks *looks);
 
