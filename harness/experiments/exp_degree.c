@@ -183,7 +183,7 @@ static bool compute_errors(const json_t *s, json_t *rows, struct experiment_work
     for (size_t i = 0; i < count; i++)
         experiment_add(rows,
                        experiment_pick(json_pack("{s:I}", "degree", (json_int_t)degrees[i]), s,
-                                       "part", "dtype", "s", "rows", "seed", NULL),
+                                       "part dtype s rows seed"),
                        error_values(s, &row, degrees[i]));
     return true;
 }
@@ -230,7 +230,7 @@ static bool compute_times(const json_t *s, json_t *rows, struct experiment_work 
             rows,
             experiment_pick(json_pack("{s:I, s:s}", "degree", (json_int_t)degrees[i], "isa",
                                       attn_isa_name(exp_best()->isa)),
-                            s, "part", "rounds", NULL),
+                            s, "part rounds"),
             experiment_ratio("seconds", times + (count - 1) * rounds, times + i * rounds, rounds));
     return true;
 }

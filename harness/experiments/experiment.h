@@ -62,8 +62,8 @@ void experiment_label(const json_t *step, char *text, size_t size);
 /* Whether the words of the parameter "parts" have `part` among them. */
 bool experiment_wants(const json_t *asked, const char *part);
 
-/* Sets what `from` has of these keys, which end with NULL, in `to`; returns that. */
-__attribute__((sentinel)) json_t *experiment_pick(json_t *to, const json_t *from, ...);
+/* Sets what `from` has of these keys, a space between, in `to`; returns that. */
+json_t *experiment_pick(json_t *to, const json_t *from, const char *keys);
 
 /* The values that a key of a step takes: of an array, or of words, which end with NULL. */
 struct experiment_axis {
@@ -136,7 +136,7 @@ bool experiment_is(const json_t *object, const char *key, const char *text);
 /* A list of whole numbers into x, at most `capacity`; returns how many. */
 size_t experiment_counts(const json_t *object, const char *key, size_t *x, size_t capacity);
 
-/* Whether two objects have the same at these keys, which end with NULL. */
-__attribute__((sentinel)) bool experiment_same(const json_t *a, const json_t *b, ...);
+/* Whether two objects have the same at these keys, a space between. */
+bool experiment_same(const json_t *a, const json_t *b, const char *keys);
 
 #endif

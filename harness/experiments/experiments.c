@@ -35,6 +35,8 @@ const struct experiment *experiment_find(const char *name)
     return NULL;
 }
 
+#define KEY 32 /* bytes of a key */
+
 /* ---- steps ----------------------------------------------------------------------------------- */
 
 void experiment_label(const json_t *step, char *text, size_t size)
@@ -63,15 +65,21 @@ bool experiment_wants(const json_t *asked, const char *part)
     return false;
 }
 
-json_t *experiment_pick(json_t *to, const json_t *from, ...)
+/* The next of the keys, NULL behind the last. */
+static const char *next_key(const char **keys, char key[KEY])
 {
-    const char *key;
-    va_list keys;
-    va_start(keys, from);
-    while ((key = va_arg(keys, const char *)))
+    const size_t length = strcspn(*keys, " ");
+    snprintf(key, KEY, "%.*s", (int)length, *keys);
+    *keys += length + strspn(*keys + length, " ");
+    return length ? key : NULL;
+}
+
+json_t *experiment_pick(json_t *to, const json_t *from, const char *keys)
+{
+    char key[KEY];
+    while (next_key(&keys, key))
         if (json_object_get(from, key))
             json_object_set(to, key, json_object_get(from, key));
-    va_end(keys);
     return to;
 }
 
@@ -194,16 +202,14 @@ size_t experiment_counts(const json_t *object, const char *key, size_t *x, size_
     return json_array_size(list) < capacity ? json_array_size(list) : capacity;
 }
 
-bool experiment_same(const json_t *a, const json_t *b, ...)
+bool experiment_same(const json_t *a, const json_t *b, const char *keys)
 {
     bool same = true;
-    const char *key;
-    va_list keys;
-    va_start(keys, b);
-    while ((key = va_arg(keys, const char *)))
-        same &= json_equal(json_object_get(a, key), json_object_get(b, key)) ||
-                (!json_object_get(a, key) && !json_object_get(b, key));
-    va_end(keys);
+    char key[KEY];
+    while (next_key(&keys, key)) {
+        const json_t *x = json_object_get(a, key), *y = json_object_get(b, key);
+        same &= x ? json_equal(x, y) : !y;
+    }
     return same;
 }
 

@@ -226,7 +226,7 @@ static size_t print_cell(struct grid *grid, const struct experiment_part *like)
     size_t equal = 0;
     while (experiment_part_next(&part)) {
         size_t c = 0;
-        if (!experiment_same(part.params, like->params, "kernel", "dtype", "problem", NULL))
+        if (!experiment_same(part.params, like->params, "kernel dtype problem"))
             continue;
         while (!experiment_is(part.params, "change", changes[c].name))
             c++;
@@ -257,7 +257,7 @@ static bool report(const json_t *rows)
     size_t equal = 0;
     grid_open(&grid, columns);
     while (experiment_part_next(&part)) {
-        if (!before || !experiment_same(part.params, before, "kernel", "dtype", "problem", NULL))
+        if (!before || !experiment_same(part.params, before, "kernel dtype problem"))
             equal += print_cell(&grid, &part);
         before = part.params;
     }

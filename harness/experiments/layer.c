@@ -49,15 +49,14 @@ static void plan(const json_t *asked, json_t *steps)
     const json_t *heads;
     size_t i;
     if (experiment_wants(asked, "real"))
-        json_array_append_new(steps,
-                              experiment_pick(json_pack("{s:s}", "part", "real"), asked, "file",
-                                              "prefix", "file-heads", "mask", "rounds", NULL));
+        json_array_append_new(steps, experiment_pick(json_pack("{s:s}", "part", "real"), asked,
+                                                     "file prefix file-heads mask rounds"));
     if (!experiment_wants(asked, "time"))
         return;
     json_array_foreach (json_object_get(asked, "heads"), i, heads) {
         const json_int_t width = HEAD_DIM * json_integer_value(heads);
         json_t *base = json_pack("{s:s, s:I}", "part", "time", "d_model", width);
-        experiment_steps(steps, experiment_pick(base, asked, "rounds", "seed", NULL),
+        experiment_steps(steps, experiment_pick(base, asked, "rounds seed"),
                          (struct experiment_axis[]){{"s", json_object_get(asked, "s"), NULL}, {0}});
     }
 }
@@ -175,7 +174,7 @@ static bool real_row(const json_t *s, const struct layer_file *file, const char 
                                    (json_int_t)l->heads);
         json_object_set_new(values, "difference", number_json(layer_file_difference(file, y)));
         json_object_set_new(values, "tolerance", number_json(layer_file_tolerance(file)));
-        experiment_pick(params, s, "part", "file", "prefix", "mask", NULL);
+        experiment_pick(params, s, "part file prefix mask");
         experiment_add(rows, params_of(params, &call), values);
     }
     layer_call_close(&call);

@@ -56,7 +56,7 @@ static void plan_times(const json_t *asked, json_t *steps)
             steps,
             experiment_pick(json_pack("{s:s, s:I, s:O}", "part", "time", "launch", launch, "d_out",
                                       json_object_get(asked, "d")),
-                            asked, "tokens", "seed", NULL),
+                            asked, "tokens seed"),
             (struct experiment_axis[]){{"d_in", json_object_get(asked, "d"), NULL}, {0}});
 }
 
@@ -64,7 +64,7 @@ static void plan_times(const json_t *asked, json_t *steps)
 static void plan_layers(const json_t *asked, const char *part, const char *key,
                         const char *const *kinds, json_t *steps)
 {
-    experiment_steps(steps, experiment_pick(json_pack("{s:s}", "part", part), asked, "seed", NULL),
+    experiment_steps(steps, experiment_pick(json_pack("{s:s}", "part", part), asked, "seed"),
                      (struct experiment_axis[]){{"d", json_object_get(asked, "d"), NULL},
                                                 {"input", json_object_get(asked, "inputs"), NULL},
                                                 {key, NULL, kinds},
@@ -428,7 +428,7 @@ static void time_row(const json_t *s, const struct linear_shape *shape, const st
     experiment_add(rows,
                    experiment_pick(json_pack("{s:I, s:I}", "d_out", (json_int_t)shape->d_out,
                                              "tokens", (json_int_t)shape->len),
-                                   s, "part", "launch", "d_in", NULL),
+                                   s, "part launch d_in"),
                    values);
 }
 
@@ -484,7 +484,7 @@ static struct launches launches_of(const json_t *rows, const json_t *like, const
     for (size_t layout = 1; layout < LINEAR_LAYOUTS; layout++)
         all.seconds[layout] = all.seconds[0] + layout * most;
     while (all.seconds[0] && experiment_part_next(&part)) {
-        if (!experiment_same(part.params, like, "d_in", "d_out", "tokens", NULL) ||
+        if (!experiment_same(part.params, like, "d_in d_out tokens") ||
             !json_object_get(part.values, way))
             continue;
         for (size_t layout = 0; layout < LINEAR_LAYOUTS; layout++)

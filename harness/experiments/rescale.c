@@ -139,7 +139,7 @@ static void count_row(const json_t *s, const struct logits *l, size_t block, dou
         json_pack("{s:s, s:s, s:I, s:I, s:I, s:f}", "part", "count", "input",
                   experiment_text(s, real ? "prefix" : "input"), "s", (json_int_t)l->keys, "rows",
                   (json_int_t)l->rows, "block", (json_int_t)block, "threshold", threshold);
-    experiment_add(rows, real ? params : experiment_pick(params, s, "seed", NULL),
+    experiment_add(rows, real ? params : experiment_pick(params, s, "seed"),
                    experiment_values((struct experiment_value[]){
                        {"rescales", mean}, {"share", mean / (double)chances}, {0}}));
 }
@@ -227,8 +227,7 @@ static bool compute_times(const json_t *s, json_t *rows, struct experiment_work 
     for (size_t o = 0; right && o < ORDERS; o++) {
         json_t *params = json_pack("{s:s, s:s}", "isa", attn_isa_name(calls[o].plan.kernel->isa),
                                    "input", orders[o]);
-        experiment_add(rows,
-                       experiment_pick(params, s, "part", "kernel", "s", "rounds", "seed", NULL),
+        experiment_add(rows, experiment_pick(params, s, "part kernel s rounds seed"),
                        experiment_ratio("median_s", times + (ORDERS - 1) * rounds,
                                         times + o * rounds, rounds));
     }

@@ -51,9 +51,9 @@ static void plan(const json_t *asked, json_t *steps)
                      (struct experiment_axis[]){{"by", NULL, kernel_call_names()}, {0}});
     json_object_set_new(base, "part", json_string("multiplier"));
     json_object_set_new(base, "input", json_string("published"));
-    json_array_append_new(steps, experiment_pick(base, asked, "multipliers", NULL));
-    base = experiment_pick(json_pack("{s:s}", "part", "multiplier"), asked, "rows", "seed",
-                           "multipliers", NULL);
+    json_array_append_new(steps, experiment_pick(base, asked, "multipliers"));
+    base =
+        experiment_pick(json_pack("{s:s}", "part", "multiplier"), asked, "rows seed multipliers");
     experiment_steps(steps, base,
                      (struct experiment_axis[]){{"input", json_object_get(asked, "inputs"), NULL},
                                                 {"keys", json_object_get(asked, "keys"), NULL},
@@ -97,7 +97,7 @@ static bool compute_published(const json_t *s, json_t *rows, struct experiment_w
             experiment_add(rows,
                            experiment_pick(json_pack("{s:s, s:f}", "printed", printed[i].key,
                                                      "multiplier", printed[i].multiplier),
-                                           s, "part", "by", "x", NULL),
+                                           s, "part by x"),
                            json_pack("{s:o, s:O}", "weights", experiment_numbers(p, n), "printed",
                                      json_object_get(example, printed[i].key)));
     }
@@ -182,8 +182,8 @@ static bool compute(const json_t *s, json_t *rows, struct experiment_work *work)
         return false;
     json_array_foreach (json_object_get(s, "multipliers"), i, multiplier)
         experiment_add(rows,
-                       experiment_pick(json_pack("{s:O}", "multiplier", multiplier), s, "part",
-                                       "input", "keys", "rows", "seed", NULL),
+                       experiment_pick(json_pack("{s:O}", "multiplier", multiplier), s,
+                                       "part input keys rows seed"),
                        sweep_values(&sweep, json_number_value(multiplier)));
     return true;
 }

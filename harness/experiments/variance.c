@@ -80,8 +80,8 @@ static void plan(const json_t *asked, json_t *steps)
 
 static json_t *params_of(const json_t *s, size_t d)
 {
-    return experiment_pick(json_pack("{s:I}", "d", (json_int_t)d), s, "part", "input", "trials",
-                           "seed", "kernel", NULL);
+    return experiment_pick(json_pack("{s:I}", "d", (json_int_t)d), s,
+                           "part input trials seed kernel");
 }
 
 /* ---- rows of random inner products ----------------------------------------------------------- */
@@ -364,7 +364,7 @@ static void kernel_line(struct grid *grid, const struct experiment_part *like)
     size_t n = 0;
     struct experiment_part part = {.rows = like->rows, .name = like->name};
     while (experiment_part_next(&part)) {
-        if (!experiment_same(part.params, like->params, "d", "scale", NULL))
+        if (!experiment_same(part.params, like->params, "d scale"))
             continue;
         lo = fmin(lo, experiment_number(part.values, "variance"));
         hi = fmax(hi, experiment_number(part.values, "variance"));

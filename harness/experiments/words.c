@@ -94,7 +94,7 @@ static void add_trained(json_t *steps, const json_t *asked, const char *file, co
     snprintf(name, sizeof name, "%s:%s", file, prefix);
     json_array_append_new(steps,
                           experiment_pick(json_pack("{s:s, s:s}", "part", "trained", "layer", name),
-                                          asked, "show", "printed", NULL));
+                                          asked, "show printed"));
 }
 
 /* A step for each layer of --trained; "all" are those that come with the program. */
@@ -141,7 +141,7 @@ static void plan(const json_t *asked, json_t *steps)
             steps,
             experiment_pick(json_pack("{s:s, s:s, s:O}", "part", "sentence", "layer", "sentence",
                                       "printed", json_object_get(asked, "heads")),
-                            asked, "sentence", "heads", "d", "show", "seed", NULL));
+                            asked, "sentence heads d show seed"));
     if (experiment_wants(asked, "trained"))
         plan_trained(steps, asked, message, sizeof message); /* which accepts() has tried */
 }
@@ -396,7 +396,7 @@ static void add_tokens(const struct writer *w, const json_t *step)
         json_array_append(texts, json_array_get(w->layer->tokens, place));
         json_array_append_new(places, json_integer((json_int_t)place));
     }
-    experiment_add(w->rows, experiment_pick(params, step, "printed", NULL),
+    experiment_add(w->rows, experiment_pick(params, step, "printed"),
                    json_pack("{s:o, s:o, s:I, s:I, s:I}", "tokens", texts, "places", places,
                              "count", (json_int_t)w->layer->of.len, "heads",
                              (json_int_t)w->layer->of.heads, "d", (json_int_t)w->layer->of.dim));
@@ -626,7 +626,7 @@ static void short_name(const json_t *params, char text[TABLE_CELL])
 /* The row of a part that is of the layer of `like`. */
 static bool same_layer(const struct experiment_part *a, const json_t *like)
 {
-    return experiment_same(a->params, like, "layer", NULL);
+    return experiment_same(a->params, like, "layer");
 }
 
 /* Words stand over columns where these are few enough for a line of 80, else their numbers. */

@@ -724,7 +724,7 @@ static void print_property(struct grid *grid, const struct experiment_part *mine
     char kernels[TABLE_CELL], text[TABLE_CELL];
     size_t count = 0;
     while (experiment_part_next(&row)) {
-        if (!experiment_same(row.params, mine->params, "example", "property", NULL))
+        if (!experiment_same(row.params, mine->params, "example property"))
             continue;
         if (row.next < mine->next)
             return;

@@ -51,8 +51,7 @@ static json_t *step_of(const json_t *asked, json_int_t s, const char *kernel, co
     json_t *step =
         json_pack("{s:s, s:I, s:s, s:s, s:s, s:s}", "part", "measured", "s", s, "problem", problem,
                   "kernels", kernel, "teams", teams, "numbers", ranks);
-    return experiment_pick(step, asked, "heads", "d", "network", "hostfile", "launches", "seed",
-                           "check", NULL);
+    return experiment_pick(step, asked, "heads d network hostfile launches seed check");
 }
 
 /* flash on one thread and on all, between the ranks of one thread each. */
