@@ -108,9 +108,6 @@ struct ring;
 struct ring *ring_open(const struct ring_setting *setting, const char **why);
 void ring_close(struct ring *ring);
 
-/* Whether a kernel of this name computes in ranks: all that a single process knows of it. */
-bool ring_is(const struct attn_kernel *kernel);
-
 /* Which rows of operands and results a rank holds, this one or another. */
 struct ring_parts {
     struct ring_part q, kv, o;

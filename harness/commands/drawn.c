@@ -58,8 +58,6 @@ static bool fails(const void *context, struct problem_case *c)
     cell.kernel = like->kernel;
     cell.guest = like->guest;
     cell.threads = like->threads;
-    cell.ranks = like->ranks;
-    cell.hostfile = like->hostfile;
     cell.placement = like->placement;
     cell.memory = like->memory;
     struct rounds rounds = {.session = attempt->session,

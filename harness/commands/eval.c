@@ -16,7 +16,6 @@
 #include "problem/select.h"
 #include "session/guests.h"
 #include "session/session.h"
-#include "ring.h"
 
 /* The one variant that the options name; false fills message. */
 static bool pick(const struct options *options, const struct attn_problem *problem,
@@ -40,7 +39,6 @@ static bool pick(const struct options *options, const struct attn_problem *probl
     const enum attn_isa isa = (enum attn_isa)__builtin_ctz(variants);
     const struct attn_kernel *kernel = catalogue_find(selected[0].name, isa);
     protocol_kernel(request, selected[0].name, isa, kernel ? catalogue_guest(kernel) : NULL);
-    request->ranks = kernel && ring_is(kernel);
     return true;
 }
 

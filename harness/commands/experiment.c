@@ -142,6 +142,20 @@ static bool ready(struct running *r)
     return !r->experiment->ready || r->experiment->ready(r->message, sizeof r->message);
 }
 
+/* The kernels that it brings; false: interrupted. */
+static bool load_plugins(const struct experiment *experiment, const json_t *asked)
+{
+    const char *texts[OPTIONS_MAX_PLUGINS];
+    json_t *plugins = experiment->plugins ? experiment->plugins(asked) : NULL, *text;
+    size_t i, count = 0;
+    json_array_foreach (plugins, i, text)
+        if (count < OPTIONS_MAX_PLUGINS)
+            texts[count++] = json_string_value(text);
+    const bool loaded = guests_load(texts, count, NULL, 0);
+    json_decref(plugins);
+    return loaded;
+}
+
 /* The steps for the given parameters; none where this build cannot run the experiment. */
 static json_t *plan_steps(struct running *r)
 {
@@ -153,7 +167,9 @@ static json_t *plan_steps(struct running *r)
         able = false;
         r->skipped = true;
     }
-    if (able)
+    if (able && !load_plugins(r->experiment, asked))
+        r->interrupted = true;
+    else if (able)
         r->experiment->plan(asked, steps);
     else
         progress_say("experiment %s: %s", r->experiment->name, r->message);

@@ -86,11 +86,11 @@ static void launching(void *context, const struct cell *cell, const char *what)
     const struct session *session = &run->session;
     const double elapsed = clock_now() - run->started;
     const double share = fmax(share_done(session), fmin(0.99, elapsed / run->expected_s));
-    char variant[96] = "", threads[CELL_THREADS] = "", text[320];
+    char variant[96] = "", threads[16] = "", text[320];
     size_t first, count;
     if (cell) {
         cell_variant(cell, variant);
-        cell_threads_text(cell->ranks, cell->threads, threads);
+        snprintf(threads, sizeof threads, "%d", cell->threads);
     }
     const size_t n =
         (size_t)(cell ? snprintf(text, sizeof text, "%s  %s  %s thr", what, variant, threads)

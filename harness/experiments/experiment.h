@@ -35,6 +35,9 @@ struct experiment {
     /* Whether what it needs beside the program is there; false fills message.  Optional. */
     bool (*ready)(char *message, size_t message_size);
 
+    /* What its kernels come from, an array of texts as of --plugin.  Optional. */
+    json_t *(*plugins)(const json_t *asked);
+
     /* Sets what the next worker finds in its environment, by the name of its kernel; NULL: no longer.
      * Optional, where steps are cells to measure. */
     void (*environment)(const char *kernel);

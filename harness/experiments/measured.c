@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -20,11 +21,10 @@ struct measuring {
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 /* What a row takes from a cell's row, by where it is there. */
-static const char *const identity[] = {"kernel",  "isa",   "threads", "ranks",
-                                       "problem", "input", NULL};
+static const char *const identity[] = {"kernel", "isa", "threads", "problem", "input", NULL};
 static const char *const outcome[] = {
-    "state", "why",  "gflops", "gbytes_per_s", "fraction_of_fma", "fraction_of_machine", "flags",
-    "repro", "ring", NULL};
+    "state", "why",   "gflops", "gbytes_per_s", "fraction_of_fma", "fraction_of_machine",
+    "flags", "repro", NULL};
 static const char *const of_time[] = {"median_s",         "ci95_s", "launches",
                                       "launch_medians_s", "stop",   NULL};
 static const char *const of_check[] = {"error_over_bound", NULL};
@@ -43,12 +43,13 @@ static json_t *row_of(const json_t *step, const json_t *cell)
     json_t *params = json_copy((json_t *)step), *values = json_object();
     json_object_del(params, "kernels");
     json_object_del(params, "teams");
-    json_object_del(params, "numbers");
-    json_object_del(params, "hostfile");
+    json_object_del(params, "unbound");
     json_object_del(params, "all_launches");
     json_object_del(params, "check");
     copy(params, cell, identity);
     copy(values, cell, outcome);
+    json_object_set(values, "extra",
+                    json_object_get(cell, "extra")); /* of programs that give any */
     copy(values, json_object_get(cell, "time"), of_time);
     copy(values, json_object_get(cell, "check"), of_check);
     return experiment_row(params, values);
@@ -66,7 +67,7 @@ bool measured_went_well(const json_t *row)
 static void launching(void *context, const struct cell *cell, const char *what)
 {
     const struct measuring *m = context;
-    char variant[96], threads[CELL_THREADS], text[256];
+    char variant[96], text[256];
     if (!cell) {
         m->events->launching(m->events->context, what);
         return;
@@ -74,8 +75,7 @@ static void launching(void *context, const struct cell *cell, const char *what)
     if (m->events->environment)
         m->events->environment(cell->kernel_name);
     cell_variant(cell, variant);
-    cell_threads_text(cell->ranks, cell->threads, threads);
-    snprintf(text, sizeof text, "%s  %s thr  %s", variant, threads, what);
+    snprintf(text, sizeof text, "%s  %d thr  %s", variant, cell->threads, what);
     m->events->launching(m->events->context, text);
 }
 
@@ -118,6 +118,17 @@ static enum rounds_end run_session(const struct session *session, struct measuri
     return end;
 }
 
+/* Whether there is a core for each of so many threads. */
+static bool has_cores(const char *threads)
+{
+    char message[256];
+    struct machine *machine = machine_open(NULL, message, sizeof message);
+    const bool has = machine && machine_cores(machine) >= strtol(threads, NULL, 10);
+    if (machine)
+        machine_close(machine);
+    return has;
+}
+
 bool measured_kernels(const char *list, char *message, size_t message_size)
 {
     struct selected selected[SELECT_MAX];
@@ -138,10 +149,8 @@ enum rounds_end measured_run(const json_t *step, const struct measured_events *e
     options.problems[options.problem_count++] = experiment_text(step, "problem");
     options.kernel = experiment_text(step, "kernels");
     options.threads = experiment_text(step, "teams");
-    if (*experiment_text(step, "numbers"))
-        options.ranks = experiment_text(step, "numbers");
-    if (*experiment_text(step, "hostfile") && strcmp(experiment_text(step, "hostfile"), "-") != 0)
-        options.hostfile = experiment_text(step, "hostfile");
+    if (json_is_true(json_object_get(step, "unbound")) && !has_cores(options.threads))
+        options.placement = PLACEMENT_NONE;
     options.launches = (size_t)json_integer_value(json_object_get(step, "launches"));
     options.all_launches = json_is_true(json_object_get(step, "all_launches"));
     options.seed = (uint64_t)json_integer_value(json_object_get(step, "seed"));

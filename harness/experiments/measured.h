@@ -5,7 +5,7 @@
  *
  *     {"problem": TEXT [input=TEXT], "kernels": LIST, "teams": LIST, "launches": N, "seed": N, ...}
  *
- * with "numbers": LIST of ranks and "hostfile": FILE (-: none) where kernel ring is among them, and "check":
+ * with "unbound": true where there may be more threads than cores: then they are not bound; and "check":
  * "own" where each kernel is checked on the problem's own input alone.
  *
  * Its cells are checked, then launched in shuffled rounds, a worker process each time, until their

@@ -55,7 +55,7 @@ void cell_init(struct cell *cell, const struct problem_case *c, const char *kern
                enum attn_isa isa)
 {
     *cell = (struct cell){
-        .c = c, .isa = isa, .threads = 1, .ranks = 1, .dependence = NAN, .launches = json_array()};
+        .c = c, .isa = isa, .threads = 1, .dependence = NAN, .launches = json_array()};
     snprintf(cell->kernel_name, sizeof cell->kernel_name, "%s", kernel_name);
 }
 
@@ -120,10 +120,10 @@ json_t *cell_identity(const struct cell *cell)
     char plugin[GUEST_IDENTITY] = "";
     if (cell->guest && *cell->guest->digest)
         guest_identity(cell->guest, plugin);
-    return json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:s, s:s, s:s, s:b, s:s, s:s?}", "problem",
-                     problem, "case", cell->c->name, "kernel", cell->kernel_name, "isa",
-                     attn_isa_name(cell->isa), "threads", cell->threads, "ranks", cell->ranks,
-                     "input", input, "placement", machine_placement_name(cell->placement), "memory",
+    return json_pack("{s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:b, s:s, s:s?}", "problem", problem,
+                     "case", cell->c->name, "kernel", cell->kernel_name, "isa",
+                     attn_isa_name(cell->isa), "threads", cell->threads, "input", input,
+                     "placement", machine_placement_name(cell->placement), "memory",
                      machine_memory_name(cell->memory), "huge_pages", (int)cell->huge_pages,
                      "cache", cell->cold ? "cold" : "warm", "plugin", *plugin ? plugin : NULL);
 }
@@ -138,37 +138,24 @@ static void path_option(const char *name, const char *path, char out[CELL_PATH])
 void cell_repro(const struct cell *cell, const char *command, char text[CELL_REPRO])
 {
     char problem[PARSE_TEXT], input[PARSE_TEXT], both[2 * PARSE_TEXT + 8], word[CELL_WORD];
-    char with[16] = "", ranks[32] = "", plugin[CELL_PATH] = "", hosts[CELL_PATH] = "";
+    char with[16] = "", plugin[CELL_PATH] = "";
     char of_guest[GUEST_TEXT];
     parse_print_problem(&cell->c->problem, problem);
     parse_print_input(&cell->c->input, input);
     if (cell->failed_at)
         snprintf(with, sizeof with, ",%d", cell->failed_at);
-    if (cell->ranks > 1)
-        snprintf(ranks, sizeof ranks, " --ranks %d", cell->ranks);
     const char *memory =
         cell->memory == MEMORY_FIRST_TOUCH ? "" : machine_memory_name(cell->memory);
     if (cell->guest && !cell->guest->rivals)
         path_option("plugin", guest_text(cell->guest, of_guest), plugin);
-    if (cell->hostfile)
-        path_option("hostfile", cell->hostfile, hosts);
     snprintf(both, sizeof both, "%s input=%s", problem, input);
     shell_words_quote(both, word, sizeof word);
     snprintf(text, CELL_REPRO,
-             "attnbench %s%s --problem %s --kernel %s --isa %s --threads %d%s%s%s --placement "
+             "attnbench %s%s --problem %s --kernel %s --isa %s --threads %d%s --placement "
              "%s%s%s%s%s",
              command, plugin, word, cell->kernel_name, attn_isa_name(cell->isa), cell->threads,
-             with, ranks, hosts, machine_placement_name(cell->placement),
-             *memory ? " --memory " : "", memory, cell->huge_pages ? " --huge-pages" : "",
-             cell->cold ? " --cold" : "");
-}
-
-void cell_threads_text(int ranks, int threads, char text[CELL_THREADS])
-{
-    if (ranks > 1)
-        snprintf(text, CELL_THREADS, "%dx%d", ranks, threads);
-    else
-        snprintf(text, CELL_THREADS, "%d", threads);
+             with, machine_placement_name(cell->placement), *memory ? " --memory " : "", memory,
+             cell->huge_pages ? " --huge-pages" : "", cell->cold ? " --cold" : "");
 }
 
 void cell_variant(const struct cell *cell, char text[96])

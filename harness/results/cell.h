@@ -35,9 +35,7 @@ struct cell {
     enum attn_isa isa;
     const struct attn_kernel *kernel; /* NULL where the build does not have the variant */
     const struct guest *guest;        /* the file that it comes from; NULL: this program */
-    int threads;                      /* of each rank */
-    int ranks;            /* processes that compute together; 1 of kernels that compute in one */
-    const char *hostfile; /* where those are; NULL: here */
+    int threads;
     enum placement placement;
     enum memory_policy memory;
     bool huge_pages; /* requested */
@@ -74,7 +72,7 @@ void cell_take_work(struct cell *cell, const json_t *counted);
 __attribute__((format(printf, 3, 4))) void cell_end(struct cell *cell, enum cell_state state,
                                                     const char *why, ...);
 
-/* {"problem", "case", "kernel", "isa", "threads", "ranks", "input", "placement", "memory", "huge_pages",
+/* {"problem", "case", "kernel", "isa", "threads", "input", "placement", "memory", "huge_pages",
  * "cache", "plugin"} */
 json_t *cell_identity(const struct cell *cell);
 
@@ -89,18 +87,8 @@ void cell_inherit(struct cell *cell, const struct cell *failed);
  * failed, where that is another. */
 #define CELL_WORD (4 * (2 * PARSE_TEXT + 16)) /* problem and input, every byte of them quoted */
 #define CELL_PATH (4 * GUEST_TEXT + 16)       /* an option and its path, likewise */
-#define CELL_REPRO (CELL_WORD + 2 * CELL_PATH + 256)
+#define CELL_REPRO (CELL_WORD + CELL_PATH + 256)
 void cell_repro(const struct cell *cell, const char *command, char text[CELL_REPRO]);
-
-/* Of all ranks together: what cells are compared at. */
-static inline int cell_threads(const struct cell *cell)
-{
-    return cell->ranks * cell->threads;
-}
-
-/* "2", or "4x2" of 4 ranks with 2 threads each. */
-#define CELL_THREADS 24
-void cell_threads_text(int ranks, int threads, char text[CELL_THREADS]);
 
 /* "flash/avx512" */
 void cell_variant(const struct cell *cell, char text[96]);

@@ -123,25 +123,13 @@ double launches_fraction(const struct cell *cell, double work, const char *ceili
 
 /* ---- samples --------------------------------------------------------------------------------- */
 
-/* Threads on the host of the first rank, which is this one. */
-static int threads_here(const struct cell *cell, const json_t *record)
-{
-    const json_t *places = json_object_get(json_object_get(record, "ring"), "places"), *place;
-    const json_t *here = json_object_get(json_array_get(places, 0), "host");
-    int ranks = 0;
-    size_t i;
-    json_array_foreach (places, i, place)
-        ranks += json_equal(json_object_get(place, "host"), here);
-    return cell->threads * (ranks ? ranks : 1);
-}
-
 static struct noise_launch noise_launch(const struct cell *cell, const json_t *record)
 {
     const struct series samples = samples_of(record);
     return (struct noise_launch){
         .samples_s = samples.x,
         .samples = samples.n,
-        .threads = threads_here(cell, record),
+        .threads = cell->threads,
         .disturbance = disturbance_parse(json_object_get(record, "disturbance")),
     };
 }

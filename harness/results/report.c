@@ -65,7 +65,7 @@ bool report_close(char *message, size_t message_size)
 
 void report_line(const json_t *row, char *text, size_t size)
 {
-    char time[UNITS_TEXT], gflops[UNITS_TEXT], threads[CELL_THREADS];
+    char time[UNITS_TEXT], gflops[UNITS_TEXT], threads[REPORT_THREADS];
     const char *state = report_text(row, "state"), *why = report_text(row, "why");
     units_seconds(report_median(row), time);
     field_text(row, FIELD_GFLOPS, gflops);
@@ -79,14 +79,12 @@ void report_line(const json_t *row, char *text, size_t size)
 
 void report_difference(double largest, const struct cell *a, const struct cell *b)
 {
-    char first[96], second[96], line[320], on_first[CELL_THREADS], on_second[CELL_THREADS];
+    char first[96], second[96], line[320];
     cell_variant(a, first);
     cell_variant(b, second);
-    cell_threads_text(a->ranks, a->threads, on_first);
-    cell_threads_text(b->ranks, b->threads, on_second);
     snprintf(line, sizeof line,
-             "  largest difference between two kernels: %.3g, %s %s thr and %s %s thr", largest,
-             first, on_first, second, on_second);
+             "  largest difference between two kernels: %.3g, %s %d thr and %s %d thr", largest,
+             first, a->threads, second, b->threads);
     table_wrap(report_output.out, line, report_output.width, 4);
     report_flush();
 }
@@ -149,7 +147,7 @@ static size_t summary_rows(const struct cell *cells, size_t count, struct table_
     for (size_t i = 0; i < count; i++) {
         bool seen = false;
         for (size_t j = 0; j < i; j++)
-            seen |= cells[j].c == cells[i].c && cell_threads(&cells[j]) == cell_threads(&cells[i]);
+            seen |= cells[j].c == cells[i].c && cells[j].threads == cells[i].threads;
         const struct cell *best = seen ? NULL : fastest(cells, count, &cells[i]);
         if (best && !report_is_ranked(best->row))
             (*unranked)++;

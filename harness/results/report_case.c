@@ -134,7 +134,7 @@ static void fill_rows(const struct cell *cells, size_t cell_count, const struct 
     for (size_t i = 0; i < count; i++) {
         const struct cell *cell = sorted[i];
         const bool timed = !isnan(report_median(cell->row));
-        if (timed && (!fastest || cell_threads(fastest) != cell_threads(cell)))
+        if (timed && (!fastest || fastest->threads != cell->threads))
             fastest = cell;
         report_fill(cell->row, report_gemm(cells, cell_count, cell), &rows[i]);
         if (timed)

@@ -35,7 +35,7 @@ static size_t progress_of(const struct cell *cell)
 
 static bool same(const struct cell *a, const struct cell *b)
 {
-    return a == b || (a->isa == b->isa && a->threads == b->threads && a->ranks == b->ranks &&
+    return a == b || (a->isa == b->isa && a->threads == b->threads &&
                       strcmp(a->kernel_name, b->kernel_name) == 0);
 }
 
@@ -69,7 +69,7 @@ static size_t when(const struct cell *cell)
 static int compare(const void *a, const void *b)
 {
     const struct cell *x = *(const struct cell *const *)a, *y = *(const struct cell *const *)b;
-    const int threads = cell_threads(x) - cell_threads(y);
+    const int threads = x->threads - y->threads;
     return threads ? threads : (x > y) - (x < y);
 }
 
@@ -107,7 +107,7 @@ static void fill_unfinished(const struct cell *cell, struct table_row *row)
     const size_t launches = json_array_size(cell->launches);
     snprintf(row->text[COLUMN_KERNEL], TABLE_CELL, "%s/%s", cell->kernel_name,
              attn_isa_name(cell->isa));
-    cell_threads_text(cell->ranks, cell->threads, row->text[COLUMN_THREADS]);
+    snprintf(row->text[COLUMN_THREADS], TABLE_CELL, "%d", cell->threads);
     units_seconds(launches_median_of(cell, NULL, "median_s"), row->text[COLUMN_TIME]);
     if (launches)
         snprintf(row->text[COLUMN_INTERVAL], TABLE_CELL, "n=%zu", launches);

@@ -12,7 +12,7 @@
 
 static int ranks_of(const json_t *row)
 {
-    const json_t *ranks = json_object_get(row, "ranks"); /* not in older files */
+    const json_t *ranks = json_object_get(row, "ranks"); /* of kernel ring, in older files */
     return ranks ? (int)json_integer_value(ranks) : 1;
 }
 
@@ -21,9 +21,13 @@ double report_threads(const json_t *row)
     return ranks_of(row) * number_at(row, NULL, "threads");
 }
 
-void report_threads_text(const json_t *row, char text[CELL_THREADS])
+void report_threads_text(const json_t *row, char text[REPORT_THREADS])
 {
-    cell_threads_text(ranks_of(row), (int)number_at(row, NULL, "threads"), text);
+    const int ranks = ranks_of(row), threads = (int)number_at(row, NULL, "threads");
+    if (ranks > 1)
+        snprintf(text, REPORT_THREADS, "%dx%d", ranks, threads);
+    else
+        snprintf(text, REPORT_THREADS, "%d", threads);
 }
 
 double report_median(const json_t *row)
@@ -78,7 +82,7 @@ void report_unranked(size_t unranked, size_t all, const char *what)
 
 bool report_rivals(const struct cell *a, const struct cell *b)
 {
-    return a->c == b->c && cell_threads(a) == cell_threads(b) && a->row && b->row;
+    return a->c == b->c && a->threads == b->threads && a->row && b->row;
 }
 
 double report_gemm(const struct cell *cells, size_t count, const struct cell *like)

@@ -23,9 +23,10 @@ bool report_colors(void);
 void report_flush(void);
 
 /* What a row has; NaN or "" where it has not.  Only an ok row has a median. */
-/* Threads of all ranks of a row, and as a column says it: "4x2". */
+/* Threads of a row, and as a column says it: "2"; "4x2" of an older file's row of 4 ranks with 2 each. */
+#define REPORT_THREADS 24
 double report_threads(const json_t *row);
-void report_threads_text(const json_t *row, char text[CELL_THREADS]);
+void report_threads_text(const json_t *row, char text[REPORT_THREADS]);
 
 double report_median(const json_t *row);
 const char *report_text(const json_t *row, const char *key);

@@ -89,30 +89,6 @@ static json_t *memory_in_place(const struct cell *cell)
     return json_array_size(cell->launches) ? json_boolean(launches_in_place(cell)) : json_null();
 }
 
-/* What ranks sent and waited for; null of kernels without. */
-static json_t *ring_of(const struct cell *cell)
-{
-    static const char *const numbers[] = {"sent_bytes", "waiting_s", "exchange_s",
-                                          "overlap",    "latency_s", "link_gbytes_per_s"};
-    static const char *const of_ranks[] = {"rank_computing_s", "rank_waiting_s"};
-    const json_t *first = json_object_get(json_array_get(cell->launches, 0), "ring");
-    if (!first)
-        return json_null();
-    json_t *ring = json_object();
-    json_object_set(ring, "places", json_object_get(first, "places"));
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        json_object_set_new(ring, numbers[i],
-                            number_json(launches_median_of(cell, "ring", numbers[i])));
-    for (size_t i = 0; i < sizeof of_ranks / sizeof *of_ranks; i++) {
-        json_t *each = json_array();
-        for (int r = 0; r < cell->ranks; r++)
-            json_array_append_new(
-                each, number_json(launches_median_in(cell, "ring", of_ranks[i], (size_t)r)));
-        json_object_set_new(ring, of_ranks[i], each);
-    }
-    return ring;
-}
-
 /* Takes what a program gave beside its times, medians over launches, into the row. */
 static void add_extra(const struct cell *cell, json_t *row)
 {
@@ -225,7 +201,6 @@ bool row_finish(struct cell *cell, const char *command, uint64_t seed)
     json_object_set_new(row, "library", library ? json_incref(library) : json_null());
     const bool called = cell->blas && cell->state != CELL_UNAVAILABLE; /* else none ran */
     json_object_set_new(row, "blas", called ? json_incref(cell->blas) : json_null());
-    json_object_set_new(row, "ring", ring_of(cell));
     add_extra(cell, row);
     json_object_set_new(row, "memory_in_place", memory_in_place(cell));
     json_object_set_new(row, "memory_limit_bytes",

@@ -17,9 +17,11 @@
 #include "problem/select.h"
 #include "session.h"
 
-#define DEADLINE_S 20.0 /* to load a file and say what it has */
+#define GUESTS \
+    (2 * OPTIONS_MAX_PLUGINS + 1) /* of the command line, of an experiment, and the rivals */
+#define DEADLINE_S 20.0           /* to load a file and say what it has */
 
-static struct guest_refusal refusals[OPTIONS_MAX_PLUGINS + 1];
+static struct guest_refusal refusals[GUESTS];
 static size_t refused;
 
 const struct guest_refusal *guests_refused(size_t i)
@@ -101,8 +103,10 @@ static bool ask(struct guest *guest, double deadline_s)
 /* What --plugin was given, once. */
 static struct guest *guest_of(const char *text)
 {
-    static struct guest guests[OPTIONS_MAX_PLUGINS + 1];
+    static struct guest guests[GUESTS];
     static size_t count;
+    if (count == GUESTS)
+        return NULL;
     struct guest *guest = &guests[count];
     guest_file_name(text, guest);
     for (size_t i = 0; i < count; i++)

@@ -19,7 +19,7 @@ struct guest_refusal {
 
 /* Adds the kernels of the files to the catalogue, and says on standard error which are refused.  The
  * rivals' program is asked where `kernels`, a list as of --kernel or NULL, has their group or a name
- * that is not known otherwise.  Called once.  False: interrupted. */
+ * that is not known otherwise.  False: interrupted. */
 bool guests_load(const char *const *paths, size_t count, const char *kernels, double timeout_s);
 
 /* Refused file number i; NULL beyond the last. */

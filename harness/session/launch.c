@@ -82,7 +82,7 @@ static void environment_init(struct environment *e, const struct protocol_reques
     size_t n = 0;
     snprintf(e->threads, sizeof e->threads, "OMP_NUM_THREADS=%d", r->team);
     e->variables[n++] = e->threads;
-    const bool computes = r->action == PROTOCOL_MEASURE && !r->program && !r->ranks;
+    const bool computes = r->action == PROTOCOL_MEASURE && !r->program;
     e->variables[n++] = computes ? "OMP_WAIT_POLICY=active" : "OMP_WAIT_POLICY=passive";
     e->variables[n++] = "OPENBLAS_NUM_THREADS=1";
     for (size_t i = 0; i < PROCESS_OPENMP; i++)
@@ -134,17 +134,14 @@ static void tidy(char why[LAUNCH_WHY])
     memcpy(why, text, sizeof text);
 }
 
-/* The first or the last line that says something, without what is blank around it and the dashes with which
- * mpiexec frames its messages. */
-static const char *telling_line(const char *log, bool first, size_t *length)
+/* The last line that says something, without what is blank around it. */
+static const char *telling_line(const char *log, size_t *length)
 {
-    static const char silent[] = "\n\t -";
+    static const char silent[] = "\n\t ";
     const char *begin = log + strspn(log, silent), *end = log + strlen(log);
-    if (first)
-        end = begin + strcspn(begin, "\n");
     while (end > begin && strchr(silent, end[-1]))
         end--;
-    for (const char *at = begin; !first && at < end; at++)
+    for (const char *at = begin; at < end; at++)
         if (*at == '\n')
             begin = at + 1;
     *length = (size_t)(end - begin);
@@ -154,7 +151,7 @@ static const char *telling_line(const char *log, bool first, size_t *length)
 void launch_quote(const struct launch *launch, char why[LAUNCH_WHY])
 {
     size_t length, at = strlen(why);
-    const char *line = telling_line(launch->log ? launch->log : "", launch->launcher, &length);
+    const char *line = telling_line(launch->log ? launch->log : "", &length);
     if (length && at < LAUNCH_WHY)
         snprintf(why + at, LAUNCH_WHY - at, "; it printed '%.*s'",
                  (int)(length < QUOTED ? length : QUOTED), line);
@@ -237,7 +234,6 @@ static void read_outcome(const struct process_outcome *outcome, const struct pro
     launch->why[0] = 0;
     launch->wall_s = outcome->wall_s;
     launch->log = outcome->printed;
-    launch->launcher = r->ranks;
     if (outcome->answer)
         read_answer(outcome->answer, r->token, launch);
     else
@@ -269,7 +265,7 @@ struct launch launch_worker(const struct protocol_request *request, double deadl
         .file_count = PROTOCOL_FILE_COUNT,
         .request = line,
         .deadline_s = deadline_s,
-        .limits = {.memory_bytes = limits_memory(), .processes = r.program || r.ranks},
+        .limits = {.memory_bytes = limits_memory(), .processes = r.program},
         .capture = runs_kernel(&r),
     };
     const long starved = machine_oom_kills();

@@ -15,7 +15,6 @@ struct launch {
     char why[LAUNCH_WHY];
     json_t *answer;            /* NULL where the worker gave none */
     char *log;                 /* what it printed while it ran a kernel; NULL: nothing */
-    bool launcher;             /* mpiexec printed it, too */
     size_t memory_limit_bytes; /* 0: none */
     double wall_s;
 };
@@ -27,8 +26,7 @@ struct launch launch_worker(const struct protocol_request *request, double deadl
 void launch_free(struct launch *launch);
 
 /* Adds the last line that the worker printed to the reason of a bad end: what a library says before it
- * aborts; of a launcher the first line, as its advice comes behind the cause.  What the worker ran may have
- * written any bytes: afterwards it is one line of printable text. */
+ * aborts.  What the worker ran may have written any bytes: afterwards it is one line of printable text. */
 void launch_quote(const struct launch *launch, char why[LAUNCH_WHY]);
 
 /* A deadline that only a hanging kernel misses, in seconds: by the useful work of the problem. */

@@ -28,7 +28,7 @@ enum command {
 struct options {
     enum command command;
     bool help;
-    const char *suite, *kernel, *blas, *isa, *cases, *threads, *ranks;
+    const char *suite, *kernel, *blas, *isa, *cases, *threads;
     const char *problems[OPTIONS_MAX_PROBLEMS];
     size_t problem_count;
     const char *plugins[OPTIONS_MAX_PLUGINS];
@@ -46,7 +46,7 @@ struct options {
     size_t draws; /* problems to draw, where drawn */
     bool drawn;
     enum if_busy if_busy;
-    const char *output, *resume, *input, *hostfile;
+    const char *output, *resume, *input;
     bool force; /* to replace the file of output */
     bool json;
     bool matrix;

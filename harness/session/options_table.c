@@ -98,13 +98,6 @@ const struct option options_table[] = {
      TEXT, IN(EVAL)},
     {"threads", "N", offsetof(struct options, threads),
      "thread counts, comma separated; all = every core (default: 1,all)", TEXT, SELECTS},
-    {"ranks", "N", offsetof(struct options, ranks),
-     "numbers of processes, comma separated, that kernel ring computes in together, each with "
-     "--threads threads (default: 1)",
-     TEXT, SELECTS},
-    {"hostfile", "FILE", offsetof(struct options, hostfile),
-     "hosts of the ranks, as mpiexec reads them, this one first (default: all here)", TEXT,
-     SELECTS},
     {"threads", "N", offsetof(struct options, threads), "one number of threads (default: 1)", TEXT,
      IN(EVAL)},
     {"placement", "WHERE", offsetof(struct options, placement),

@@ -87,8 +87,6 @@ char *protocol_print(const struct protocol_request *r)
     json_object_set_new(rest, "token", json_string(r->token));
     json_object_set_new(rest, "launch", json_integer((json_int_t)r->launch));
     json_object_set_new(rest, "arguments", json_string(r->arguments));
-    json_object_set_new(rest, "ranks", json_integer(r->ranks));
-    json_object_set_new(rest, "hostfile", json_string(r->hostfile));
     char *text = NULL;
     if (line && rest && json_object_update(line, rest) == 0)
         text = json_dumps(line, JSON_COMPACT);
@@ -117,18 +115,17 @@ static bool copy(const char *from, char *to, size_t size)
 static const char *parse_texts(json_t *line, struct protocol_request *r)
 {
     const char *action, *problem, *input, *name, *kernel, *isa, *placement, *depth, *in, *out;
-    const char *experiment = "", *step = "", *plugin = "", *digest = "", *hostfile = "",
-               *arguments = "";
+    const char *experiment = "", *step = "", *plugin = "", *digest = "", *arguments = "";
     const char *memory = machine_memory_name(MEMORY_FIRST_TOUCH);
     struct parse_error error;
     if (json_unpack(line,
                     "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s?:s, s?:s, s?:s, s?:s, "
-                    "s?:s, s?:s, s?:s}",
+                    "s?:s, s?:s}",
                     "action", &action, "problem", &problem, "input", &input, "case", &name,
                     "kernel", &kernel, "isa", &isa, "placement", &placement, "depth", &depth,
                     "path_in", &in, "path_out", &out, "memory", &memory, "experiment", &experiment,
-                    "step", &step, "plugin", &plugin, "digest", &digest, "hostfile", &hostfile,
-                    "arguments", &arguments) != 0)
+                    "step", &step, "plugin", &plugin, "digest", &digest, "arguments",
+                    &arguments) != 0)
         return "a text";
     const int a = index_of(action, actions, PROTOCOL_ACTION_COUNT);
     const int d = index_of(depth, depths, DEPTHS);
@@ -152,7 +149,6 @@ static const char *parse_texts(json_t *line, struct protocol_request *r)
         {copy(plugin, r->plugin, sizeof r->plugin), "plugin"},
         {copy(digest, r->digest, sizeof r->digest), "digest"},
         {copy(arguments, r->arguments, sizeof r->arguments), "arguments"},
-        {copy(hostfile, r->hostfile, sizeof r->hostfile), "hostfile"},
     };
     r->action = (enum protocol_action)a;
     r->depth = (enum check_depth)d;
@@ -166,12 +162,11 @@ static const char *parse_numbers(json_t *line, struct protocol_request *r)
 {
     json_int_t sets, shift, seed, max_samples, launch = 0;
     int cold, huge_pages = false, program = false;
-    if (json_unpack(line,
-                    "{s:i, s:i, s:b, s?:b, s?:b, s:I, s:I, s:I, s:F, s:F, s:F, s:I, s?:I, s?:i}",
+    if (json_unpack(line, "{s:i, s:i, s:b, s?:b, s?:b, s:I, s:I, s:I, s:F, s:F, s:F, s:I, s?:I}",
                     "threads", &r->threads, "team", &r->team, "cold", &cold, "huge_pages",
                     &huge_pages, "program", &program, "sets", &sets, "shift", &shift, "seed", &seed,
                     "warmup_s", &r->warmup_s, "sample_s", &r->sample_s, "budget_s", &r->budget_s,
-                    "max_samples", &max_samples, "launch", &launch, "ranks", &r->ranks) != 0)
+                    "max_samples", &max_samples, "launch", &launch) != 0)
         return "a number";
     r->cold = cold;
     r->huge_pages = huge_pages;
@@ -181,10 +176,7 @@ static const char *parse_numbers(json_t *line, struct protocol_request *r)
     r->seed = (uint64_t)seed;
     r->max_samples = (size_t)max_samples;
     r->launch = (size_t)launch;
-    return r->threads < 1         ? "threads"
-           : r->team < r->threads ? "team"
-           : r->ranks < 0         ? "ranks"
-                                  : NULL;
+    return r->threads < 1 ? "threads" : r->team < r->threads ? "team" : NULL;
 }
 
 /* Returns the name of what is wrong. */

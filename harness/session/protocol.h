@@ -7,7 +7,7 @@
  *
  *   request  {"protocol":1, "action":"prepare|check|measure|eval|ceilings|experiment|describe",
  *             "problem":TEXT, "input":TEXT, "case":NAME, "kernel":NAME, "isa":NAME,
- *             "plugin":PATH, "arguments":TEXT, "digest":TEXT, "program":BOOL, "ranks":N, "hostfile":PATH,
+ *             "plugin":PATH, "arguments":TEXT, "digest":TEXT, "program":BOOL,
  *             "threads":N, "team":N, "counts":[[N, SLOT], ...], "placement":NAME, "memory":NAME, "huge_pages":BOOL, "cold":BOOL,
  *             "files":{"operands":FD, "reference":FD, "topology":FD, "progress":FD, "outputs":FD},
  *             "sets":N, "shift":BYTES, "depth":"rows|case|full|thorough", "seed":N, "launch":N,
@@ -76,10 +76,8 @@ struct protocol_request {
     char arguments[GUEST_ARGUMENTS]; /* of that file where it is a program, as in struct guest */
     char digest[GUEST_DIGEST];
     bool program; /* it is a program to start, not a shared object to load */
-    int ranks; /* processes that compute together; 0: of a kernel that has none, this process does */
-    char hostfile[4096]; /* where they run; "": here */
-    int threads;         /* of the kernel */
-    int team;            /* of the process, >= threads: what OMP_NUM_THREADS says */
+    int threads;  /* of the kernel */
+    int team;     /* of the process, >= threads: what OMP_NUM_THREADS says */
     struct protocol_count counts[CHECK_COUNTS]; /* PROTOCOL_CHECK: none above `threads` */
     size_t count;
     enum placement placement;

@@ -86,7 +86,8 @@ static bool apply_verdict(struct rounds *rounds, struct cell *cell, const json_t
     json_decref(cell->check);
     cell->check = json_incref(json_object_get(verdict, "check"));
     snprintf(reason, sizeof reason, "%s", why ? why : "");
-    launch_quote(launch, reason);
+    if (cell_state_is_bad(state))
+        launch_quote(launch, reason);
     if (state != CELL_OK)
         return fail(rounds, cell, state, reason);
     return launch->state == CELL_OK || fail(rounds, cell, launch->state, launch->why);
@@ -162,7 +163,7 @@ enum rounds_end rounds_judge(struct rounds *rounds, const struct protocol_reques
         if (cell->done || cell->check)
             continue;
         r.action = PROTOCOL_CHECK;
-        rounds_name(rounds, cell, &r);
+        rounds_name(cell, &r);
         const struct group group = group_of(rounds, cell, &r);
         r.team = r.threads > cores ? r.threads : cores;
         r.depth = rounds->own_input                  ? CHECK_CASE

@@ -8,19 +8,15 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "results/row.h"
-#include "ring.h"
 #include "rounds_private.h"
 
 /* A program loads and compiles its library first, for which docs/protocol.md grants it so long. */
 #define PROGRAM_S 300.0
 
-void rounds_name(const struct rounds *rounds, const struct cell *cell,
-                 struct protocol_request *request)
+void rounds_name(const struct cell *cell, struct protocol_request *request)
 {
     protocol_kernel(request, cell->kernel_name, cell->isa, cell->guest);
     request->blas_core = rounds_core(cell);
-    request->ranks = cell->kernel && ring_is(cell->kernel) ? cell->ranks : 0;
-    snprintf(request->hostfile, sizeof request->hostfile, "%s", rounds->session->hostfile);
 }
 
 double rounds_deadline(const struct rounds *rounds, const struct protocol_request *r)
@@ -82,8 +78,7 @@ bool rounds_is_wrong(const struct cell *cell)
 
 bool rounds_same_variant(const struct cell *a, const struct cell *b)
 {
-    return a->isa == b->isa && a->guest == b->guest && a->ranks == b->ranks &&
-           strcmp(a->kernel_name, b->kernel_name) == 0;
+    return a->isa == b->isa && a->guest == b->guest && strcmp(a->kernel_name, b->kernel_name) == 0;
 }
 
 bool rounds_runs(const struct cell *cell)

@@ -22,9 +22,8 @@ static inline const char *rounds_core(const struct cell *cell)
     return json_string_value(json_object_get(cell->blas, "core"));
 }
 
-/* Names the cell's kernel in a request, and what it is computed by: core type, ranks. */
-void rounds_name(const struct rounds *rounds, const struct cell *cell,
-                 struct protocol_request *request);
+/* Names the cell's kernel in a request, and the core type that its library runs as. */
+void rounds_name(const struct cell *cell, struct protocol_request *request);
 
 /* Seconds that the worker of a request has, by one launch: longer where a program has a library to load. */
 double rounds_deadline(const struct rounds *rounds, const struct protocol_request *request);
@@ -49,7 +48,7 @@ enum rounds_end rounds_turn(struct rounds *rounds, const struct protocol_request
 /* Picks the cell that is launched twice a round; false where no cell is fit for it. */
 bool rounds_pick_twin(struct rounds *rounds);
 
-/* Cells of one kernel, instruction set, plug-in and number of ranks, whose thread counts are judged together. */
+/* Cells of one kernel, instruction set and plug-in, whose thread counts are judged together. */
 bool rounds_same_variant(const struct cell *a, const struct cell *b);
 
 /* Whether a cell has no result yet, or a good one. */

@@ -44,7 +44,7 @@ static struct protocol_request request_for(struct rounds *rounds,
     const struct cell *cell = rounds_cell(rounds, index);
     struct protocol_request r = *base;
     r.action = PROTOCOL_MEASURE;
-    rounds_name(rounds, cell, &r);
+    rounds_name(cell, &r);
     r.threads = r.team = cell->threads;
     r.seed = key >> 1; /* JSON integers are signed */
     r.launch = round + 1;

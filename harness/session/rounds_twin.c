@@ -44,7 +44,6 @@ bool rounds_pick_twin(struct rounds *rounds)
         rounds->twin.kernel = like->kernel;
         rounds->twin.guest = like->guest;
         rounds->twin.threads = like->threads;
-        rounds->twin.ranks = like->ranks;
         rounds->twin.blas = json_incref(like->blas);
         rounds->twin.placement = like->placement;
         rounds->twin.memory = like->memory;

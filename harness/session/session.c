@@ -13,7 +13,6 @@
 #include "bench/bench.h"
 #include "base/clock.h"
 #include "guests.h"
-#include "ring.h"
 #include "isa.h"
 #include "problem/draw.h"
 #include "problem/lengths.h"
@@ -22,9 +21,6 @@
 #include "problem/select.h"
 #include "share.h"
 #include "base/stats.h"
-
-#define RANKS_START_S \
-    1.5 /* of mpiexec and its ranks, for each launch of a cell: 0.5 to 1.5 s seen */
 
 /*
  * Seconds that a cell needs for its check and for the launches of an interval.  Cases share the
@@ -36,8 +32,7 @@ static double launch_need(const struct cell *cell)
 {
     const double flops = attn_useful_flops(&cell->c->problem);
     const double bytes = attn_compulsory_bytes(&cell->c->problem);
-    const double start = cell->kernel && ring_is(cell->kernel) ? RANKS_START_S : 0.06;
-    return start + 2 * flops / 20e9 + 2e-9 * bytes;
+    return 0.06 + 2 * flops / 20e9 + 2e-9 * bytes;
 }
 
 static double cell_need(const struct cell *cell)
@@ -61,16 +56,6 @@ static const struct {
 #define DRAWN_PROBLEMS 500 /* of a check that selects none */
 
 /* ---- cells ----------------------------------------------------------------------------------- */
-
-/* Whether the ranks of a host have a core for each of their threads, if all hosts are as this one and have as
- * many ranks; else the ranks find it out (settle() in rank.c).  One thread each is always taken, so that more
- * ranks than cores can be tried, and is flagged. */
-static bool ranks_fit(const struct session *session, const struct cell *cell)
-{
-    const int on_a_host = (cell->ranks + session->hosts - 1) / session->hosts;
-    return cell->threads == 1 ||
-           on_a_host * cell->threads <= machine_room(session->machine, session->options->placement);
-}
 
 /* Bytes of V. */
 static double v_bytes(const struct attn_problem *p)
@@ -131,10 +116,7 @@ static void refuse(const struct session *session, struct cell *cell, bool one_th
         cell_end(cell, CELL_UNSUPPORTED, "%s", why);
     } else if (cell->threads > 1 && !cell->kernel->caps.parallel && !one_thread_asked) {
         cell_end(cell, CELL_UNSUPPORTED, "runs on one thread only");
-    } else if (ring_is(cell->kernel) && !ranks_fit(session, cell)) {
-        cell_end(cell, CELL_UNSUPPORTED, "%d ranks of %d threads need more cores than there are",
-                 cell->ranks, cell->threads);
-    } else if (!ring_is(cell->kernel) && !has_places(session, cell, why, sizeof why)) {
+    } else if (!has_places(session, cell, why, sizeof why)) {
         cell_end(cell, CELL_SKIPPED, "%s", why);
     } else if (cold_sets > TENSORS_FILE_SETS) {
         cell_end(cell, CELL_UNSUPPORTED, "too small for --cold: takes %zu sets of operands",
@@ -145,7 +127,7 @@ static void refuse(const struct session *session, struct cell *cell, bool one_th
 }
 
 static void add_cell(struct session *session, const struct problem_case *c, const char *name,
-                     enum attn_isa isa, size_t thread_index, int ranks)
+                     enum attn_isa isa, size_t thread_index)
 {
     const struct attn_kernel *kernel = catalogue_find(name, isa);
     const int threads = session->threads[thread_index];
@@ -159,25 +141,11 @@ static void add_cell(struct session *session, const struct problem_case *c, cons
     cell->kernel = kernel;
     cell->guest = kernel ? catalogue_guest(kernel) : NULL;
     cell->threads = threads;
-    cell->ranks = ranks;
-    if (kernel && ring_is(kernel) && *session->hostfile)
-        cell->hostfile = session->hostfile;
     cell->placement = session->options->placement;
     cell->memory = session->options->memory;
     cell->huge_pages = session->options->huge_pages;
     cell->cold = session->options->cold;
     refuse(session, cell, one);
-}
-
-/* The cells of a variant: on each number of threads, and in each number of ranks where it has any. */
-static void add_cells(struct session *session, const struct problem_case *c, const char *name,
-                      enum attn_isa isa)
-{
-    const struct attn_kernel *kernel = catalogue_find(name, isa);
-    const bool in_ranks = kernel && ring_is(kernel);
-    for (size_t t = 0; t < session->thread_counts; t++)
-        for (size_t n = 0; n < (in_ranks ? session->rank_counts : 1); n++)
-            add_cell(session, c, name, isa, t, in_ranks ? session->ranks[n] : 1);
 }
 
 /* A row for each plug-in that was refused, so that the results say why its kernels are not there. */
@@ -209,8 +177,8 @@ static bool plan_cells(struct session *session, char *message, size_t message_si
         !select_blas(session->options->blas, kernels, &count, message, message_size) ||
         !select_isas(session->options->isa, &isas, message, message_size))
         return false;
-    const size_t variants = count * session->thread_counts * session->rank_counts * ATTN_ISA_COUNT;
-    const size_t most = session->cases.count * (variants + OPTIONS_MAX_PLUGINS + 1);
+    const size_t variants = count * session->thread_counts * ATTN_ISA_COUNT;
+    const size_t most = session->cases.count * (variants + 2 * OPTIONS_MAX_PLUGINS + 1);
     session->cells = alloc_zeroed(most, sizeof *session->cells);
     for (size_t i = 0; session->cells && i < session->cases.count; i++) {
         const struct problem_case *c = &session->cases.items[i];
@@ -218,7 +186,8 @@ static bool plan_cells(struct session *session, char *message, size_t message_si
             const unsigned chosen = select_variants(&kernels[k], isas, &c->problem);
             for (int isa = 0; isa < ATTN_ISA_COUNT; isa++)
                 if (chosen & 1u << isa)
-                    add_cells(session, c, kernels[k].name, (enum attn_isa)isa);
+                    for (size_t t = 0; t < session->thread_counts; t++)
+                        add_cell(session, c, kernels[k].name, (enum attn_isa)isa, t);
         }
         add_refused(session, c);
     }
@@ -305,8 +274,7 @@ static bool is_checked_before(const struct session *session, size_t i)
     for (size_t k = i; k-- > 0 && session->cells[k].c == cell->c;) {
         const struct cell *other = &session->cells[k];
         if (!other->done && !other->check && other->isa == cell->isa &&
-            other->guest == cell->guest && other->ranks == cell->ranks &&
-            strcmp(other->kernel_name, cell->kernel_name) == 0)
+            other->guest == cell->guest && strcmp(other->kernel_name, cell->kernel_name) == 0)
             return true;
     }
     return false;

@@ -28,10 +28,6 @@ struct session {
     size_t cell_count;
     int threads[SESSION_MAX_THREAD_COUNTS];
     size_t thread_counts;
-    int ranks[SESSION_MAX_THREAD_COUNTS];
-    size_t rank_counts;
-    int hosts;           /* of ranks */
-    char hostfile[4096]; /* absolute; "": none */
     uint64_t seed;
     double seconds; /* to aim for, or to expect */
     bool limited;   /* whether it is aimed for: not with --launches alone */
@@ -41,7 +37,7 @@ struct session {
  * EXIT_AS_ASKED, or another code and its message. */
 int session_plan(struct session *session, const struct options *options, char *message,
                  size_t message_size);
-/* The first step of it: reads --threads, --ranks and --hostfile. */
+/* The first step of it: reads --threads. */
 bool session_count(struct session *session, char *message, size_t message_size);
 void session_free(struct session *session);
 

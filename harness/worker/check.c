@@ -12,6 +12,7 @@
 #include "problem/outputs.h"
 #include "problem/tensors.h"
 #include "actions.h"
+#include "backend.h"
 #include "plan.h"
 #include "base/number.h"
 
@@ -37,24 +38,30 @@ static void leave_output(struct worker *worker, size_t slot)
     worker_plan_close(&plan);
 }
 
-/* The thread counts that were judged together. */
-static json_t *together(const struct protocol_request *r)
+/* Thread counts that are judged together, by their numbers in the request. */
+struct counts {
+    size_t count, number[CHECK_COUNTS];
+    int threads[CHECK_COUNTS];
+};
+
+static json_t *together(const struct counts *counts)
 {
     json_t *threads = json_array();
-    for (size_t k = 0; k < r->count; k++)
-        json_array_append_new(threads, json_integer(r->counts[k].threads));
+    for (size_t k = 0; k < counts->count; k++)
+        json_array_append_new(threads, json_integer(counts->threads[k]));
     return threads;
 }
 
 /* One count's part of the answer. */
-static json_t *verdict(const struct worker *worker, const struct check_result *result)
+static json_t *verdict(const struct worker *worker, const struct counts *counts,
+                       const struct check_result *result)
 {
     const struct protocol_request *r = &worker->request;
     json_t *check = worker_check_answer(result), *caps = capabilities_json(&worker->kernel->caps);
     json_object_set(check, "caveats", json_object_get(caps, "caveats"));
     json_decref(caps);
     json_object_set_new(check, "depth", json_string(protocol_depth_name(r->depth)));
-    json_object_set_new(check, "threads", together(r));
+    json_object_set_new(check, "threads", together(counts));
     const enum cell_state state = result->ok           ? CELL_OK
                                   : result->unfinished ? CELL_SKIPPED
                                                        : CELL_FAILED;
@@ -62,6 +69,26 @@ static json_t *verdict(const struct worker *worker, const struct check_result *r
                         state == CELL_FAILED ? json_string(result->phase) : json_null());
     return json_pack("{s:s, s:o, s:o}", "state", cell_state_name(state), "why",
                      result->ok ? json_null() : json_string(result->why), "check", check);
+}
+
+/* Those of the request that the kernel takes; the verdicts on others say why not.  Only what computes elsewhere
+ * can tell one number of threads from another. */
+static void take_counts(const struct worker *worker, struct counts *counts, json_t *verdicts)
+{
+    const struct protocol_request *r = &worker->request;
+    char why[320];
+    for (size_t k = 0; k < r->count; k++) {
+        const int threads = r->counts[k].threads;
+        if (!worker->backend->here && worker_plan_refused(worker, threads, why, sizeof why)) {
+            json_array_append_new(
+                verdicts,
+                json_pack("{s:s, s:s}", "state", cell_state_name(CELL_UNSUPPORTED), "why", why));
+            continue;
+        }
+        json_array_append_new(verdicts, json_null());
+        counts->number[counts->count] = k;
+        counts->threads[counts->count++] = threads;
+    }
 }
 
 /* Whether the library under the kernel takes the problem, which only a plan tells; false ends the
@@ -81,22 +108,23 @@ void worker_check(struct worker *worker)
 {
     struct protocol_request *r = &worker->request;
     struct check_result results[CHECK_COUNTS];
-    int threads[CHECK_COUNTS];
+    struct counts counts = {.count = 0};
     const double start = clock_now();
     /* the parent has asked a kernel of its own before; of a guest's it has no code to ask */
     if (!worker_takes(worker) || !library_takes(worker))
         return;
-    for (size_t k = 0; k < r->count; k++)
-        threads[k] = r->counts[k].threads;
+    json_t *verdicts = json_array();
+    take_counts(worker, &counts, verdicts);
     worker_stage("checking");
     check_reference_use(r->files[PROTOCOL_REFERENCE]);
-    check_counts(worker->kernel, &r->c, threads, r->count, r->depth, results);
-    json_t *verdicts = json_array();
-    for (size_t k = 0; k < r->count; k++) {
-        json_array_append_new(verdicts, verdict(worker, &results[k]));
-        r->threads = threads[k];
+    if (counts.count)
+        check_counts(worker->kernel, &r->c, counts.threads, counts.count, r->depth, results);
+    for (size_t k = 0; k < counts.count; k++) {
+        const size_t number = counts.number[k];
+        json_array_set_new(verdicts, number, verdict(worker, &counts, &results[k]));
+        r->threads = counts.threads[k];
         if (results[k].ok && r->files[PROTOCOL_OUTPUTS] >= 0)
-            leave_output(worker, r->counts[k].slot);
+            leave_output(worker, r->counts[number].slot);
     }
     json_object_set_new(worker->answer, "verdicts", verdicts);
     json_object_set_new(worker->answer, "check_s", number_json(clock_now() - start));

@@ -3,6 +3,7 @@
  */
 #include "plan.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "backend.h"
@@ -19,6 +20,29 @@ bool worker_takes(struct worker *worker)
     return false;
 }
 
+static void *workspace_of(size_t bytes)
+{
+    const size_t align = ATTN_WORKSPACE_ALIGN;
+    return aligned_alloc(align, (bytes + align - 1) / align * align);
+}
+
+bool worker_plan_refused(const struct worker *worker, int threads, char *why, size_t why_size)
+{
+    const struct attn_problem *problem = &worker->request.c.problem;
+    const size_t bytes = attn_workspace_size(worker->kernel, problem, threads);
+    void *workspace = bytes ? workspace_of(bytes) : NULL;
+    const char *reason = "out of memory";
+    struct attn_plan plan;
+    const bool taken = (workspace || !bytes) && attn_plan_init(&plan, worker->kernel, problem,
+                                                               threads, workspace, bytes, &reason);
+    if (taken)
+        attn_plan_destroy(&plan);
+    else
+        snprintf(why, why_size, "%s", reason);
+    free(workspace);
+    return !taken;
+}
+
 bool worker_plan_open(struct worker *worker, struct worker_plan *plan)
 {
     const struct protocol_request *r = &worker->request;
@@ -28,8 +52,7 @@ bool worker_plan_open(struct worker *worker, struct worker_plan *plan)
         return false;
     const size_t bytes = attn_workspace_size(worker->kernel, problem, r->threads);
     *plan = (struct worker_plan){.workspace_bytes = bytes};
-    const size_t align = ATTN_WORKSPACE_ALIGN;
-    if (bytes && !(plan->workspace = aligned_alloc(align, (bytes + align - 1) / align * align))) {
+    if (bytes && !(plan->workspace = workspace_of(bytes))) {
         worker_end(worker, CELL_SKIPPED, "no memory for a workspace of %zu bytes", bytes);
         return false;
     }

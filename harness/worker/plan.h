@@ -16,6 +16,9 @@ struct worker_plan {
 /* Whether the kernel computes the problem; false ends the worker with its reason. */
 bool worker_takes(struct worker *worker);
 
+/* Whether it does not on so many threads, which only a plan tells; true fills why. */
+bool worker_plan_refused(const struct worker *worker, int threads, char *why, size_t why_size);
+
 /* False ends the worker with its reason. */
 bool worker_plan_open(struct worker *worker, struct worker_plan *plan);
 void worker_plan_close(struct worker_plan *plan);

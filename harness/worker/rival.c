@@ -51,10 +51,11 @@ static struct rival_copy *copy_of(const struct attn_plan *plan)
  * a check may ask for more. */
 static void prepare(struct attn_plan *plan)
 {
+    const struct rival_copy *copy;
     if (plan->threads > rival.worker->request.threads)
         plan->refusal = "more threads than the program has places for";
-    else
-        copy_of(plan);
+    else if (*(copy = rival_program_bind(rival.worker, &plan->problem, plan->threads))->refusal)
+        plan->refusal = copy->refusal;
 }
 
 static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)
@@ -67,13 +68,21 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
 
 /* ---- the program ----------------------------------------------------------------------------- */
 
-static const json_t *find(const json_t *kernels, const char *name)
+/* A program need not say which instruction set a kernel uses. */
+static bool is_of(const json_t *kernel, enum attn_isa isa)
+{
+    const json_t *its = json_object_get(kernel, "isa");
+    enum attn_isa said;
+    return !its || (attn_isa_parse(json_string_value(its), &said) && said == isa);
+}
+
+static const json_t *find(const json_t *kernels, const char *name, enum attn_isa isa)
 {
     const json_t *kernel;
     size_t i;
     json_array_foreach (kernels, i, kernel) {
         const char *its = json_string_value(json_object_get(kernel, "name"));
-        if (its && strcmp(its, name) == 0)
+        if (its && strcmp(its, name) == 0 && is_of(kernel, isa))
             return kernel;
     }
     return NULL;
@@ -87,7 +96,7 @@ const struct attn_kernel *rival_open(struct worker *worker, char *why, size_t wh
     json_t *kernels = rival_program_describe(r, &state, why, why_size);
     if (!kernels)
         return NULL;
-    const json_t *kernel = find(kernels, r->kernel);
+    const json_t *kernel = find(kernels, r->kernel, r->isa);
     struct attn_kernel *k = &rival.kernel;
     rival.worker = worker;
     rival.description = kernels;
@@ -195,24 +204,14 @@ static void note_preparation(struct worker *worker, double prepare_s)
                         copy && *copy->library ? json_string(copy->library) : json_null());
 }
 
-/* Each a mean over the calls of the launch; none where the program gives none. */
-static void note_extras(struct worker *worker)
-{
-    const struct rival_copy *copy = rival.clock.copy;
-    json_t *extra = copy->extra_count ? json_object() : NULL;
-    for (size_t i = 0; i < copy->extra_count; i++)
-        json_object_set_new(extra, copy->extras[i].name,
-                            number_json(copy->extras[i].sum / copy->extras[i].calls));
-    if (extra)
-        json_object_set_new(worker->answer, "extra", extra);
-}
-
 static void note_samples(struct worker *worker)
 {
     const size_t bytes = task_peak_bytes(conversation_pid(rival.clock.copy->talk));
     json_object_set_new(worker->answer, "peak_rss_bytes",
                         bytes ? json_integer((json_int_t)bytes) : json_null());
-    note_extras(worker);
+    json_t *extra = rival_extras_means(&rival.clock.copy->extras);
+    if (extra)
+        json_object_set_new(worker->answer, "extra", extra);
 }
 
 static json_t *ceilings(const struct worker *worker, const struct tensor_set *sets,

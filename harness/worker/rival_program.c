@@ -81,8 +81,12 @@ json_t *rival_program_describe(const struct protocol_request *request, enum cell
         ask(talk, rival_request_plain("describe"), DESCRIBE_S, state, reason, sizeof reason);
     json_t *list = json_object_get(answer, "kernels");
     json_t *kernels = json_is_array(list) ? json_incref(list) : NULL;
-    if (answer)
+    if (answer) {
+        const char *said = json_string_value(json_object_get(answer, "why"));
+        if (*state != CELL_OK && said)
+            snprintf(reason, sizeof reason, "says: %s", said);
         *state = CELL_UNAVAILABLE;
+    }
     if (!kernels)
         snprintf(why, why_size, "the program %s", reason);
     json_decref(answer);
@@ -207,6 +211,7 @@ static void prepare(struct worker *worker, struct rival_copy *copy,
     struct tensors_shape shape = exchange_widest(problem); /* a check has biases of any shape */
     char message[256];
     const struct rival_request_problem what = {.kernel = r->kernel,
+                                               .isa = r->isa,
                                                .problem = problem,
                                                .text = text,
                                                .threads = copy->threads,
@@ -214,7 +219,7 @@ static void prepare(struct worker *worker, struct rival_copy *copy,
                                                .cpu_count = copy->cpu_count,
                                                .sets = sets};
     copy->prepared[0] = copy->refusal[0] = 0;
-    copy->extra_count = 0;
+    copy->extras.count = 0;
     copy->changed = true;
     if ((timed && !tensors_shape_of(&r->c, &shape, message, sizeof message)) ||
         !exchange_arrange(copy->file, problem, &shape, sets, timed ? r->shift : 0, message,
@@ -269,45 +274,6 @@ void rival_program_execute(struct worker *worker, struct rival_copy *copy, size_
     json_decref(demand(worker, copy, request, worker_call_deadline(worker, 1), NULL, 0));
 }
 
-static bool is_name(const char *name)
-{
-    const size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
-    return *name >= 'a' && *name <= 'z' && !name[length] && length < RIVAL_NAME;
-}
-
-/* The place of a number of that name; NULL: there are too many. */
-static struct rival_extra *extra_named(struct rival_copy *copy, const char *name)
-{
-    size_t n = 0;
-    while (n < copy->extra_count && strcmp(copy->extras[n].name, name) != 0)
-        n++;
-    if (n == RIVAL_EXTRAS)
-        return NULL;
-    if (n == copy->extra_count) {
-        copy->extras[n] = (struct rival_extra){.calls = 0};
-        snprintf(copy->extras[n].name, RIVAL_NAME, "%s", name);
-        copy->extra_count++;
-    }
-    return &copy->extras[n];
-}
-
-/* Takes "extra" of an answer to so many calls. */
-static void take_extras(struct worker *worker, struct rival_copy *copy, json_t *extra, double calls)
-{
-    const char *name;
-    json_t *value;
-    json_object_foreach (extra, name, value) {
-        struct rival_extra *of = is_name(name) ? extra_named(copy, name) : NULL;
-        if (!of || !json_is_number(value))
-            worker_give_up(worker, CELL_FAILED,
-                           "the program's extra '%.40s' is not one of at most %d numbers that have "
-                           "names of a-z, 0-9 and _",
-                           name, RIVAL_EXTRAS);
-        of->sum += calls * json_number_value(value);
-        of->calls += calls;
-    }
-}
-
 struct rival_time rival_program_measure(struct worker *worker, struct rival_copy *copy,
                                         size_t calls, size_t first)
 {
@@ -321,11 +287,19 @@ struct rival_time rival_program_measure(struct worker *worker, struct rival_copy
     time.wall_s = clock_now() - start;
     const json_t *seconds = json_object_get(answer, "seconds");
     time.said_s = json_is_number(seconds) ? json_number_value(seconds) : -1;
-    if (calls)
-        take_extras(worker, copy, json_object_get(answer, "extra"), (double)calls);
+    char wrong[RIVAL_NAME + 16] = "";
+    const char *name =
+        calls ? rival_extras_add(&copy->extras, json_object_get(answer, "extra"), (double)calls)
+              : NULL;
+    snprintf(wrong, sizeof wrong, "%s", name ? name : "");
     json_decref(answer);
     if (time.said_s < 0)
         worker_give_up(worker, CELL_CRASHED, "the program does not say how long its calls took");
+    if (*wrong)
+        worker_give_up(worker, CELL_FAILED,
+                       "the program's extra '%s' is not one of at most %d numbers with names of "
+                       "a-z, 0-9 and _",
+                       wrong, RIVAL_EXTRAS);
     return time;
 }
 

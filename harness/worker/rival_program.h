@@ -9,19 +9,12 @@
 #define HARNESS_WORKER_RIVAL_PROGRAM_H
 
 #include "problem/exchange.h"
+#include "rival_extras.h"
 #include "system/conversation.h"
 #include "answer.h"
 
 #define RIVAL_CPUS 1024
-#define RIVAL_EXTRAS 32
-#define RIVAL_NAME 32  /* bytes of the name of an extra number */
 #define RIVAL_COPIES 4 /* that run at once: each holds a library of hundreds of megabytes */
-
-/* A number that the program gives beside its times, over all calls that it has come with. */
-struct rival_extra {
-    char name[RIVAL_NAME];
-    double sum, calls; /* each answer's counts as often as it has calls */
-};
 
 /* A copy of the program. */
 struct rival_copy {
@@ -30,14 +23,13 @@ struct rival_copy {
     size_t cpu_count;
     struct conversation *talk;
     struct exchange *file;
-    char prepared[PARSE_TEXT]; /* the problem that it is bound to, "" none */
-    char refusal[320];         /* why it does not compute that problem; "" it does */
-    char library[128];         /* "" unknown */
-    bool changed;              /* operands were copied into the file since the last request */
-    double start_s, prepare_s; /* duration of its start and of the last prepare */
-    struct rival_extra extras[RIVAL_EXTRAS]; /* of the problem that it is bound to */
-    size_t extra_count;
-    unsigned long used; /* the copy with the smallest number is ended for another one */
+    char prepared[PARSE_TEXT];  /* the problem that it is bound to, "" none */
+    char refusal[320];          /* why it does not compute that problem; "" it does */
+    char library[128];          /* "" unknown */
+    bool changed;               /* operands were copied into the file since the last request */
+    double start_s, prepare_s;  /* duration of its start and of the last prepare */
+    struct rival_extras extras; /* of the problem that it is bound to */
+    unsigned long used;         /* the copy with the smallest number is ended for another one */
 };
 
 /* Asks a program, not started yet, for its kernels: "kernels" of its answer, a new reference; NULL fills

@@ -55,10 +55,11 @@ static json_t *shape_of(const struct attn_problem *p)
 json_t *rival_request_prepare(const struct rival_request_problem *what)
 {
     json_t *request = rival_request_plain("prepare");
-    json_t *rest = json_pack("{s:s, s:s, s:o, s:i, s:o, s:i, s:I}", "kernel", what->kernel,
-                             "problem", what->text, "shape", shape_of(what->problem), "threads",
-                             what->threads, "cpus", numbers(what->cpus, what->cpu_count), "file",
-                             PROCESS_FIRST_FILE_FD, "sets", (json_int_t)what->sets);
+    json_t *rest =
+        json_pack("{s:s, s:s, s:s, s:o, s:i, s:o, s:i, s:I}", "kernel", what->kernel, "isa",
+                  attn_isa_name(what->isa), "problem", what->text, "shape", shape_of(what->problem),
+                  "threads", what->threads, "cpus", numbers(what->cpus, what->cpu_count), "file",
+                  PROCESS_FIRST_FILE_FD, "sets", (json_int_t)what->sets);
     json_object_update(request, rest);
     json_decref(rest);
     return request;

@@ -14,6 +14,7 @@ json_t *rival_request_plain(const char *action);
 
 struct rival_request_problem {
     const char *kernel;
+    enum attn_isa isa;
     const struct attn_problem *problem;
     const char *text; /* of the problem */
     int threads;

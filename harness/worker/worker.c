@@ -14,9 +14,6 @@
 #include "base/clock.h"
 #include "base/number.h"
 #include "in_process.h"
-#include "problem/catalogue.h"
-#include "ranks.h"
-#include "ring.h"
 #include "rival.h"
 #include "session/guest_file.h"
 #include "system/aftermath.h"
@@ -85,15 +82,6 @@ static const struct {
     [PROTOCOL_EXPERIMENT] = {worker_experiment, false, false},
     [PROTOCOL_DESCRIBE] = {describe, false, true},
 };
-
-/* What computes the kernel that the request names. */
-static const struct backend *backend_of(const struct protocol_request *r)
-{
-    const struct attn_kernel *kernel = *r->plugin ? NULL : catalogue_find(r->kernel, r->isa);
-    return r->program                  ? &rival_backend
-           : kernel && ring_is(kernel) ? &ranks_backend
-                                       : &in_process_backend;
-}
 
 /* Whether the file of a guest is the one that the session was planned with; false ends the worker.  Asked
  * before it is loaded and when all is done: in between it may be replaced, or written over in place. */
@@ -197,7 +185,7 @@ int worker_main(void)
         return 3;
     worker.answer = json_pack("{s:i, s:s, s:s, s:n}", "protocol", PROTOCOL_VERSION, "token",
                               worker.request.token, "state", "ok", "why");
-    worker.backend = backend_of(&worker.request);
+    worker.backend = worker.request.program ? &rival_backend : &in_process_backend;
     if (same_file(&worker)) {
         act(&worker);
         same_file(&worker);

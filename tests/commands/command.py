@@ -48,8 +48,6 @@ BRIEF = ["--launches", "1", "--seconds", "0.01"]
 
 def _of_one_thread(arguments: Sequence[str]) -> bool:
     """Whether a session is asked for one thread and no more; one that is repeated, by its file."""
-    if "--ranks" in arguments:  # each is bound to cores of its own
-        return False
     counts = {after for word, after in itertools.pairwise(arguments) if word == "--threads"}
     if counts:
         return counts == {"1"}

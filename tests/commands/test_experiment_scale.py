@@ -171,7 +171,6 @@ class WorkedExamples(Experiments):
         published = json.loads(PUBLISHED.read_text())
         listed = json.loads(run("list", "--json").stdout)["kernels"]
         kernels = {k["name"] for k in listed if k["group"] != "rivals" or k["name"] == "gemm"}
-        kernels.remove("ring")  # whose ranks are processes of their own
         found = {
             (row["params"]["example"], row["params"]["quantity"], row["params"]["by"])
             for row in rows

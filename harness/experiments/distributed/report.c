@@ -20,9 +20,10 @@ static const double hosts[] = {1, 32}; /* times as fast as this one */
 
 /* ---- what was measured ----------------------------------------------------------------------- */
 
+/* "ring": each of ring_1, ring_2, ... */
 static bool is_kernel(const json_t *params, const char *name)
 {
-    return strcmp(experiment_text(params, "kernel"), name) == 0;
+    return strncmp(experiment_text(params, "kernel"), name, strlen(name)) == 0;
 }
 
 /* Useful flop/s of a thread of flash at length s, on at least so many threads or the most there are. */
@@ -44,25 +45,21 @@ static double rate_of_flash(const json_t *rows, double s, double threads, double
     return rate;
 }
 
-/* Whether the ranks of a row were all on one host. */
-static bool on_one_host(const json_t *ring)
+/* A row's threads are those on the host of its first rank. */
+static double threads_of_rank(const json_t *params, const json_t *values)
 {
-    const json_t *places = json_object_get(ring, "places"), *place;
-    const char *first = experiment_text(json_array_get(places, 0), "host");
-    size_t i;
-    json_array_foreach (places, i, place)
-        if (strcmp(experiment_text(place, "host"), first) != 0)
-            return false;
-    return true;
+    const double on_hosts = experiment_number(json_object_get(values, "extra"), "hosts");
+    const double here = ceil(experiment_number(params, "ranks") / on_hosts);
+    return experiment_number(params, "threads") / here;
 }
 
 /* What the model needs of a measured row; false where that is not there. */
 static bool call_of(const json_t *rows, const json_t *params, const json_t *values,
                     struct distributed_call *call)
 {
-    const json_t *ring = json_object_get(values, "ring");
+    const json_t *extra = json_object_get(values, "extra");
     const double s = experiment_number(params, "s"), ranks = experiment_number(params, "ranks");
-    const double threads = experiment_number(params, "threads");
+    const double threads = threads_of_rank(params, values);
     const double seconds = experiment_number(values, "median_s");
     double on;
     const double rate = rate_of_flash(rows, s, ranks * threads, &on);
@@ -72,9 +69,9 @@ static bool call_of(const json_t *rows, const json_t *params, const json_t *valu
         .ranks = ranks,
         .turns = fmax(1, ranks * threads / fmax(on, 1)),
         .flops_per_s = rate * threads,
-        .latency_s = ranks > 1 ? experiment_number(ring, "latency_s") : 0,
-        .bytes_per_s = ranks > 1 ? 1e9 * experiment_number(ring, "link_gbytes_per_s") : INFINITY,
-        .by_cores = on_one_host(ring),
+        .latency_s = ranks > 1 ? experiment_number(extra, "latency_s") : 0,
+        .bytes_per_s = ranks > 1 ? 1e9 * experiment_number(extra, "link_gbytes_per_s") : INFINITY,
+        .by_cores = experiment_number(extra, "hosts") == 1,
     };
     return isfinite(call->flops) && isfinite(rate) && isfinite(call->latency_s) &&
            !isnan(call->bytes_per_s);
@@ -102,16 +99,11 @@ static void interval_cell(struct grid *grid, const json_t *values)
 }
 
 /* How far the slowest rank's computing lies above the mean of all, percent. */
-static double imbalance(const json_t *ring)
+static double imbalance(const json_t *extra)
 {
-    const json_t *each = json_object_get(ring, "rank_computing_s"), *x;
-    double most = 0, sum = 0;
-    size_t i;
-    json_array_foreach (each, i, x) {
-        most = fmax(most, json_number_value(x));
-        sum += json_number_value(x);
-    }
-    return 100 * (most / sum * (double)json_array_size(each) - 1);
+    return 100 * (experiment_number(extra, "slowest_computing_s") /
+                      experiment_number(extra, "computing_s") -
+                  1);
 }
 
 static void print_measured(const json_t *rows)
@@ -128,21 +120,21 @@ static void print_measured(const json_t *rows)
     while (experiment_part_next(&part)) {
         if (!is_kernel(part.params, "ring") || !call_of(rows, part.params, part.values, &call))
             continue;
-        const json_t *ring = json_object_get(part.values, "ring");
+        const json_t *extra = json_object_get(part.values, "extra");
         const double seconds = experiment_number(part.values, "median_s");
-        const double overlap = experiment_number(ring, "overlap");
+        const double overlap = experiment_number(extra, "overlap");
         const struct distributed_time model = distributed_model(&call);
         grid_row(&grid);
         grid_text(&grid, "%.0f", experiment_number(part.params, "s"));
         grid_text(&grid, "%.0f", call.ranks);
-        grid_text(&grid, "%.0f", experiment_number(part.params, "threads"));
+        grid_text(&grid, "%.0f", threads_of_rank(part.params, part.values));
         seconds_cell(&grid, seconds);
         interval_cell(&grid, part.values);
         seconds_cell(&grid, model.seconds);
         grid_number(&grid, "%+.1f", 100 * (model.seconds / seconds - 1));
         grid_number(&grid, "%.0f", 100 * overlap);
         grid_number(&grid, "%.0f", hidden(&model));
-        grid_number(&grid, "%.1f", call.ranks > 1 ? imbalance(ring) : NAN);
+        grid_number(&grid, "%.1f", call.ranks > 1 ? imbalance(extra) : NAN);
     }
     grid_print(&grid, "kernel ring against the model");
 }

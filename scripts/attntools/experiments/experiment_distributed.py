@@ -1,6 +1,7 @@
 """The figure of the experiment distributed: kernel ring beside its model, and predictions."""
 
 from dataclasses import dataclass
+from math import ceil
 
 from attntools.base.units import seconds
 from attntools.experiments.experiment_rows import Row, rows_of, series
@@ -49,6 +50,19 @@ class Call:
         return self.ranks * self.computing + (self.ranks - 1) * exposed
 
 
+def is_ring(row: Row) -> bool:
+    """Whether a row is of ranks: ring_2, or in older files ring."""
+    return row["params"]["kernel"].split("_")[0] == "ring"
+
+
+def threads_of_rank(row: Row) -> float:
+    """The threads of each rank; a row of ring_2 has those of all ranks on the first host."""
+    params, extra = row["params"], row["values"].get("extra")
+    return (
+        params["threads"] / ceil(params["ranks"] / extra["hosts"]) if extra else params["threads"]
+    )
+
+
 def flash_rate(rows: list[Row], like: Row, threads: float) -> tuple[float, int]:
     """Useful flop/s of a thread of flash on that many threads, or the most there are; that many."""
     found = {
@@ -64,19 +78,21 @@ def flash_rate(rows: list[Row], like: Row, threads: float) -> tuple[float, int]:
 def call_of(rows: list[Row], row: Row) -> Call:
     """What the model needs of a row of kernel ring."""
     params, values = row["params"], row["values"]
-    threads = params["ranks"] * params["threads"]
+    threads = params["ranks"] * threads_of_rank(row)
     rate, on = flash_rate(rows, row, threads)
     call = Call(
         flops=1e9 * values["gflops"] * values["median_s"],
         kv_bytes=8 * params["s"] * params["heads"] * params["d"],
         ranks=params["ranks"],
         turns=max(1, threads / on),
-        flops_per_s=rate * params["threads"],
+        flops_per_s=rate * threads_of_rank(row),
     )
     if params["ranks"] > 1:
-        call.latency_s = values["ring"]["latency_s"]
-        call.bytes_per_s = 1e9 * values["ring"]["link_gbytes_per_s"]
-        call.by_cores = len({place["host"] for place in values["ring"]["places"]}) == 1
+        said = values.get("extra") or values["ring"]
+        call.latency_s = said["latency_s"]
+        call.bytes_per_s = 1e9 * said["link_gbytes_per_s"]
+        hosts = said["hosts"] if "hosts" in said else len({p["host"] for p in said["places"]})
+        call.by_cores = hosts == 1
     return call
 
 
@@ -130,7 +146,7 @@ def _predicted(ax: Axes, rows: list[Row], like: Row) -> None:
 def distributed(results: Results) -> Figure | None:
     """Measured times over ranks beside the model, a panel a network; and predictions."""
     every = [r for r in rows_of(results, "distributed") if r["values"]["median_s"] is not None]
-    rings = [r for r in every if r["params"]["kernel"] == "ring" and r["params"]["threads"] == 1]
+    rings = [r for r in every if is_ring(r) and threads_of_rank(r) == 1]
     if not rings:
         return None
     networks = series(rings, "network")

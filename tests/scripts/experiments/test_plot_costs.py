@@ -197,14 +197,18 @@ def test_layouts_has_a_point_each(results: Reader) -> None:
     ]
 
 
-def test_distributed_draws_the_model_beside_what_was_measured(results: Reader) -> None:
+@pytest.mark.parametrize("older", [False, True])
+def test_distributed_draws_the_model_beside_what_was_measured(results: Reader, older: bool) -> None:
     base = {"part": "measured", "s": 1024, "heads": 8, "d": 64, "network": "wire"}
-    ring = {"latency_s": 1e-3, "link_gbytes_per_s": 1.0, "places": [{"host": "a"}, {"host": "b"}]}
+    link = {"latency_s": 1e-3, "link_gbytes_per_s": 1.0}
+    ring = {"ring": {**link, "places": [{"host": "a"}, {"host": "b"}]}}
+    extra = {"extra": {**link, "hosts": 2}}
     rows = [({**base, "kernel": "flash", "ranks": 1, "threads": n}, {**timed([1.0]), "gflops": n})
             for n in (1, 2)]  # fmt: skip
     for ranks, median in ((1, 2.0), (2, 1.25), (4, 1.0)):
-        values = {**timed([median]), "gflops": 2 / median, "ring": ring}
-        rows.append(({**base, "kernel": "ring", "ranks": ranks, "threads": 1}, values))
+        values = {**timed([median]), "gflops": 2 / median, **(ring if older else extra)}
+        kernel, threads = ("ring", 1) if older else (f"ring_{ranks}", (ranks + 1) // 2)
+        rows.append(({**base, "kernel": kernel, "ranks": ranks, "threads": threads}, values))
     measured, predicted = distributed.distributed(results("distributed", *rows)).axes
     model, points = measured.lines[0], measured.lines[-1]
     assert list(points.get_ydata()) == [2.0, 1.25, 1.0]

@@ -139,7 +139,7 @@ struct ring_operands rank_part_operands(const struct rank_part *part, size_t set
 static bool open_file(struct rank_part *part, const json_t *request)
 {
     json_int_t pid, fd, device, inode, bytes;
-    if (json_unpack((json_t *)request, "{s:[I, I, I, I, I]}", "file", &pid, &fd, &device, &inode,
+    if (json_unpack((json_t *)request, "{s:[I, I, I, I, I]}", "memory", &pid, &fd, &device, &inode,
                     &bytes) != 0)
         return false;
     const struct process_file known = {(pid_t)pid, (int)fd, (uint64_t)device, (uint64_t)inode,
@@ -155,39 +155,57 @@ static bool open_file(struct rank_part *part, const json_t *request)
     return part->file;
 }
 
-/* A tensor of the file; where there is none here, its shape alone. */
-static struct attn_tensor tensor(const struct rank_part *part, const json_t *offset,
-                                 enum attn_dtype dtype, size_t heads, size_t rows, size_t dim,
-                                 bool heads_first)
+/* The header of the file, and where its data begin; NULL: there is none here. */
+static json_t *header_of(const struct rank_part *part, size_t *begin)
+{
+    uint64_t length;
+    json_error_t error;
+    if (!part->file || part->file_bytes < sizeof length)
+        return NULL;
+    memcpy(&length, part->file, sizeof length);
+    *begin = sizeof length + (size_t)length;
+    return *begin <= part->file_bytes
+               ? json_loadb(part->file + sizeof length, (size_t)length, 0, &error)
+               : NULL;
+}
+
+/* A tensor of a set: where it lies in the file, and how. */
+struct named {
+    const json_t *header; /* NULL: the file is not here, only the shape is known */
+    size_t begin, set;
+};
+
+static struct attn_tensor tensor(const struct rank_part *part, const struct named *in,
+                                 const char *name, enum attn_dtype dtype, size_t heads, size_t rows,
+                                 size_t dim, bool heads_first)
 {
     const ptrdiff_t d = (ptrdiff_t)dim, h = (ptrdiff_t)heads, n = (ptrdiff_t)rows;
     struct attn_tensor t = {.dtype = dtype, .stride = {h * n * d, n * d, d, 1}};
+    char key[32];
     if (!heads_first) {
         t.stride[1] = d;
         t.stride[2] = h * d;
     }
-    if (part->file && json_is_integer(offset))
-        t.data = part->file + json_integer_value(offset);
+    snprintf(key, sizeof key, "%s.%zu", name, in->set);
+    const json_t *place = json_object_get(json_object_get(in->header, key), "data_offsets");
+    if (place)
+        t.data = part->file + in->begin + json_integer_value(json_array_get(place, 0));
     return t;
 }
 
-static bool open_set(struct rank_part *part, size_t set, const json_t *offsets)
+static bool open_set(struct rank_part *part, const struct named *in)
 {
     const struct attn_problem *p = &part->problem;
     const bool first = p->layout == ATTN_BHSD;
-    struct rank_set *s = &part->set[set];
+    struct rank_set *s = &part->set[in->set];
+    struct attn_tensors *t = &s->whole;
     struct rows rows[COUNT];
-    s->whole.q =
-        tensor(part, json_array_get(offsets, Q), p->dtype, p->q_heads, p->q_len, p->qk_dim, first);
-    s->whole.k = tensor(part, json_array_get(offsets, K), p->dtype, p->kv_heads, p->kv_len,
-                        p->qk_dim, first);
-    s->whole.v =
-        tensor(part, json_array_get(offsets, V), p->dtype, p->kv_heads, p->kv_len, p->v_dim, first);
-    s->whole.o =
-        tensor(part, json_array_get(offsets, O), p->dtype, p->q_heads, p->q_len, p->v_dim, first);
-    s->whole.lse =
-        tensor(part, json_array_get(offsets, LSE), ATTN_F32, p->q_heads, p->q_len, 1, true);
-    rows_of(part, set, part->rank, rows);
+    t->q = tensor(part, in, "q", p->dtype, p->q_heads, p->q_len, p->qk_dim, first);
+    t->k = tensor(part, in, "k", p->dtype, p->kv_heads, p->kv_len, p->qk_dim, first);
+    t->v = tensor(part, in, "v", p->dtype, p->kv_heads, p->kv_len, p->v_dim, first);
+    t->o = tensor(part, in, "o", p->dtype, p->q_heads, p->q_len, p->v_dim, first);
+    t->lse = tensor(part, in, "lse", ATTN_F32, p->q_heads, p->q_len, 1, true);
+    rows_of(part, in->set, part->rank, rows);
     const size_t q_rows = p->batch * p->q_heads * ring_part_rows(&rows[Q].part);
     s->q = malloc(bytes_of(&rows[Q]) + 1);
     s->kv = malloc(bytes_of(&rows[K]) + bytes_of(&rows[V]) + 1);
@@ -197,15 +215,18 @@ static bool open_set(struct rank_part *part, size_t set, const json_t *offsets)
 }
 
 bool rank_part_open(struct rank_part *part, const json_t *request,
-                    const struct ring_setting *setting, char *why, size_t why_size)
+                    const struct ring_setting *setting, struct rank_report *report)
 {
-    const json_t *offsets = json_object_get(request, "offsets");
     const char *reason = "wrong request";
-    *part = (struct rank_part){.problem = *setting->problem,
-                               .rank = setting->rank,
-                               .ranks = setting->ranks,
-                               .sets = json_array_size(offsets)};
-    const bool here = open_file(part, request);
+    *part =
+        (struct rank_part){.problem = *setting->problem,
+                           .rank = setting->rank,
+                           .ranks = setting->ranks,
+                           .sets = (size_t)json_integer_value(json_object_get(request, "sets"))};
+    struct named in = {.begin = 0};
+    json_t *header = open_file(part, request) ? header_of(part, &in.begin) : NULL;
+    const bool here = header;
+    in.header = header;
     part->has_file = calloc((size_t)setting->ranks, sizeof *part->has_file);
     if (!part->has_file)
         ring_abort(3);
@@ -216,12 +237,16 @@ bool rank_part_open(struct rank_part *part, const json_t *request,
         reason = "rank 0 is on another host than this program: the first host of --hostfile must "
                  "be this one";
     }
-    right = right && (part->ring = ring_open(setting, &reason));
-    for (size_t s = 0; right && s < part->sets; s++)
-        if (!(right = open_set(part, s, json_array_get(offsets, s))))
+    if (right && !(part->ring = ring_open(setting, &reason))) {
+        right = false;
+        report->unsupported = true;
+    }
+    for (; right && in.set < part->sets; in.set++)
+        if (!(right = open_set(part, &in)))
             reason = "out of memory";
+    json_decref(header);
     if (!right)
-        snprintf(why, why_size, "%s", reason);
+        snprintf(report->why, sizeof report->why, "%s", reason);
     return right;
 }
 

@@ -1,7 +1,7 @@
 /*
- * rank_say: what rank 0 gathers from the others for an answer, and what they probe together.
+ * rank_gather: reports, places, links and ceilings.
  */
-#include "rank_say.h"
+#include "rank_gather.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,8 +12,9 @@
 
 #include "base/clock.h"
 #include "system/ceilings.h"
+#include "system/task_cpus.h"
 
-#define CPUS 64 /* of a rank that are reported */
+#define CPUS 1024 /* of a rank */
 #define NAP_NS 100000
 
 /* Ping-pong: round trips, and bytes of the larger message; the links looked at, at most. */
@@ -36,25 +37,13 @@ bool rank_all_right(const struct ring_ranks *ranks, const struct rank_report *mi
         if (!reports[r].right) {
             char text[RANK_WHY + 32];
             snprintf(text, sizeof text, "rank %d: %s", r, reports[r].why);
-            json_object_set_new(answer, "state", json_string("skipped"));
+            json_object_set_new(answer, "state",
+                                json_string(reports[r].unsupported ? "unsupported" : "failed"));
             json_object_set_new(answer, "why", json_string(text));
         }
     free(reports);
     ring_largest(&wrong, 1);
     return wrong == 0;
-}
-
-void rank_say_each(const struct ring_ranks *ranks, json_t *answer, const char *key, double mine)
-{
-    double *all = calloc((size_t)ranks->count, sizeof *all);
-    json_t *array = json_array();
-    if (!all)
-        ring_abort(3);
-    ring_gather(&mine, sizeof mine, all);
-    for (int r = 0; ranks->rank == 0 && r < ranks->count; r++)
-        json_array_append_new(array, json_real(all[r]));
-    json_object_set_new(answer, key, array);
-    free(all);
 }
 
 /* ---- where it runs --------------------------------------------------------------------------- */
@@ -64,27 +53,53 @@ struct place {
     int cpus[CPUS], count;
 };
 
+static int hosts = 1;
+
+int rank_hosts(void)
+{
+    return hosts;
+}
+
+/* How many different ones there are. */
+static int count_hosts(const struct place *all, int count)
+{
+    int different = 0;
+    for (int r = 0; r < count; r++) {
+        int same = 0;
+        while (strcmp(all[same].host, all[r].host) != 0)
+            same++;
+        different += same == r;
+    }
+    return different;
+}
+
 void rank_say_places(const struct ring_ranks *ranks, const int *bound, int threads, json_t *answer)
 {
     const int count = ranks->count;
-    struct place mine = {.count = 0}, *all = calloc((size_t)count, sizeof *all);
-    json_t *places = json_array();
+    static struct place mine;
+    struct place *all = calloc((size_t)count, sizeof *all);
+    json_t *cpus = json_array();
     char library[RING_NAME];
     if (!all)
         ring_abort(3);
     gethostname(mine.host, sizeof mine.host - 1);
-    for (; bound && mine.count < threads && mine.count < CPUS; mine.count++)
-        mine.cpus[mine.count] = bound[mine.count];
+    mine.count = bound ? threads : (int)task_cpus_own(mine.cpus, CPUS);
+    for (int t = 0; bound && t < threads && t < CPUS; t++)
+        mine.cpus[t] = bound[t];
     ring_gather(&mine, sizeof mine, all);
+    int here = 0;
     for (int r = 0; ranks->rank == 0 && r < count; r++) {
-        json_t *numbers = json_array();
-        for (int t = 0; t < all[r].count; t++)
-            json_array_append_new(numbers, json_integer(all[r].cpus[t]));
-        json_array_append_new(places,
-                              json_pack("{s:s, s:o}", "host", all[r].host, "cpus", numbers));
+        if (strcmp(all[r].host, mine.host) != 0)
+            continue;
+        here++;
+        for (int t = 0; t < all[r].count && t < CPUS; t++)
+            json_array_append_new(cpus, json_integer(all[r].cpus[t]));
     }
+    if (ranks->rank == 0)
+        hosts = count_hosts(all, count);
     ring_library(library);
-    json_object_set_new(answer, "places", places);
+    json_object_set_new(answer, "threads", json_integer(here * threads));
+    json_object_set_new(answer, "cpus", cpus);
     json_object_set_new(answer, "library", json_string(library));
     free(all);
 }
@@ -111,7 +126,7 @@ static double trip(const struct ring_ranks *ranks, char *memory, size_t bytes, i
     return rank == to || rank == from ? least : 0;
 }
 
-void rank_say_link(const struct ring_ranks *ranks, json_t *answer)
+void rank_link(const struct ring_ranks *ranks, double *latency_s, double *gbytes_per_s)
 {
     const int count = ranks->count, links = count < LINKS ? count : LINKS;
     char *memory = calloc(1, LARGE);
@@ -129,9 +144,8 @@ void rank_say_link(const struct ring_ranks *ranks, json_t *answer)
     }
     free(memory);
     ring_largest(slowest, 2);
-    json_object_set_new(answer, "latency_s", json_real(slowest[0]));
-    json_object_set_new(answer, "link_gbytes_per_s",
-                        slowest[1] > 0 ? json_real(1e-9 / slowest[1]) : json_null());
+    *latency_s = slowest[0];
+    *gbytes_per_s = slowest[1] > 0 ? 1e-9 / slowest[1] : 0;
 }
 
 /* ---- ceilings -------------------------------------------------------------------------------- */

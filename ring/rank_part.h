@@ -1,12 +1,13 @@
 /*
  * rank_part: what one rank of kernel ring holds of a problem's operands and results, and where it comes
- * from: the file of the worker that asks, or, where that is on another host, rank 0.
+ * from: the file of tensors (docs/protocol.md), or, where that is on another host, rank 0.
  */
-#ifndef HARNESS_WORKER_RANK_PART_H
-#define HARNESS_WORKER_RANK_PART_H
+#ifndef RING_RANK_PART_H
+#define RING_RANK_PART_H
 
 #include <jansson.h>
 
+#include "rank_gather.h"
 #include "ring.h"
 #include "system/process.h"
 
@@ -29,10 +30,10 @@ struct rank_part {
     struct rank_set set[RANK_SETS];
 };
 
-/* Binds the part to the problem of a request; by all ranks together.  False fills why; rank_part_close()
- * in any case. */
+/* Binds the part to the problem of a request to prepare; by all ranks together.  False fills the report;
+ * rank_part_close() in any case. */
 bool rank_part_open(struct rank_part *part, const json_t *request,
-                    const struct ring_setting *setting, char *why, size_t why_size);
+                    const struct ring_setting *setting, struct rank_report *report);
 void rank_part_close(struct rank_part *part);
 
 /* Copies operands of a set into each rank's memory, and results out of it; by all ranks together. */

@@ -1,0 +1,54 @@
+/*
+ * rival_extras: sums by name.
+ */
+#include "rival_extras.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/number.h"
+
+static bool is_name(const char *name)
+{
+    const size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
+    return *name >= 'a' && *name <= 'z' && !name[length] && length < RIVAL_NAME;
+}
+
+/* The number of that name; NULL: there are too many. */
+static struct rival_extra *named(struct rival_extras *extras, const char *name)
+{
+    size_t n = 0;
+    while (n < extras->count && strcmp(extras->item[n].name, name) != 0)
+        n++;
+    if (n == RIVAL_EXTRAS)
+        return NULL;
+    if (n == extras->count) {
+        extras->item[extras->count++] = (struct rival_extra){.calls = 0};
+        snprintf(extras->item[n].name, RIVAL_NAME, "%s", name);
+    }
+    return &extras->item[n];
+}
+
+const char *rival_extras_add(struct rival_extras *extras, json_t *extra, double calls)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach (extra, name, value) {
+        struct rival_extra *of = is_name(name) ? named(extras, name) : NULL;
+        if (!of || !json_is_number(value))
+            return name;
+        of->sum += calls * json_number_value(value);
+        of->calls += calls;
+    }
+    return NULL;
+}
+
+json_t *rival_extras_means(const struct rival_extras *extras)
+{
+    json_t *means = extras->count ? json_object() : NULL;
+    for (size_t n = 0; n < extras->count; n++)
+        json_object_set_new(means, extras->item[n].name,
+                            number_json(extras->item[n].sum / extras->item[n].calls));
+    return means;
+}
