@@ -26,14 +26,6 @@ static const uint16_t zero_row[AMX_MAX_DIM];
 
 #ifdef ATTN_TILES_EMULATED
 
-/* Transposes 16 rows of 16 pairs. */
-static inline void transpose_pairs(const uint16_t *const rows[TILE_ROWS], uint16_t *to)
-{
-    for (int i = 0; i < TILE_ROWS; i++)
-        for (int k = 0; k < TILE_ROWS; k++)
-            memcpy(to + k * 32 + i * 2, rows[i] + k * 2, 4);
-}
-
 /* Row r of the two tiles of 32 value dimensions of two keys; whether all are finite. */
 static inline bool interleave(const uint16_t *a, const uint16_t *b, uint16_t *to)
 {
@@ -50,31 +42,6 @@ static inline bool interleave(const uint16_t *a, const uint16_t *b, uint16_t *to
 
 #else
 
-VF_INLINE __m512i four_rows(const uint16_t *const rows[TILE_ROWS], int first, int at)
-{
-    const __m512i x = _mm512_castsi128_si512(_mm_loadu_si128((const void *)(rows[first] + at)));
-    const __m512i y =
-        _mm512_inserti32x4(x, _mm_loadu_si128((const void *)(rows[first + 4] + at)), 1);
-    const __m512i z =
-        _mm512_inserti32x4(y, _mm_loadu_si128((const void *)(rows[first + 8] + at)), 2);
-    return _mm512_inserti32x4(z, _mm_loadu_si128((const void *)(rows[first + 12] + at)), 3);
-}
-
-static inline void transpose_pairs(const uint16_t *const rows[TILE_ROWS], uint16_t *to)
-{
-    VF_UNROLL
-    for (int c = 0; c < 4; c++, to += 4 * 32) {
-        const __m512i r0 = four_rows(rows, 0, c * 8), r1 = four_rows(rows, 1, c * 8);
-        const __m512i r2 = four_rows(rows, 2, c * 8), r3 = four_rows(rows, 3, c * 8);
-        const __m512i a = _mm512_unpacklo_epi32(r0, r1), b = _mm512_unpackhi_epi32(r0, r1);
-        const __m512i d = _mm512_unpacklo_epi32(r2, r3), e = _mm512_unpackhi_epi32(r2, r3);
-        _mm512_store_si512(to, _mm512_unpacklo_epi64(a, d));
-        _mm512_store_si512(to + 32, _mm512_unpackhi_epi64(a, d));
-        _mm512_store_si512(to + 64, _mm512_unpacklo_epi64(b, e));
-        _mm512_store_si512(to + 96, _mm512_unpackhi_epi64(b, e));
-    }
-}
-
 static inline bool interleave(const uint16_t *a, const uint16_t *b, uint16_t *to)
 {
     const __m512i x = _mm512_loadu_si512(a), y = _mm512_loadu_si512(b);
@@ -88,17 +55,6 @@ static inline bool interleave(const uint16_t *a, const uint16_t *b, uint16_t *to
 #endif
 
 /* ---- rows ------------------------------------------------------------------------------------ */
-
-/* The 32 dimensions from d on of a row of `dim`, those past its end 0, in `room` where they are not all there. */
-VF_INLINE const uint16_t *dims_of(const uint16_t *row, size_t d, size_t dim,
-                                  uint16_t room[STEP_DIMS])
-{
-    if (d + STEP_DIMS <= dim)
-        return row + d;
-    memset(room, 0, STEP_DIMS * sizeof *room);
-    memcpy(room, row + d, (dim - d) * sizeof *room);
-    return room;
-}
 
 /* Rows of keys [first, first + n), n <= `most`; behind them rows of zeros. */
 static inline void key_rows(const struct keys *keys, const struct attn_tensor *t, ptrdiff_t first,

@@ -17,14 +17,12 @@
 #include "shared/prefetch.h"
 #include "shared/tasks.h"
 #include "shared/terms.h"
-#include "tiles.h"
+#include "shared/tile_rows.h"
 
 enum {
-    TILE_ELEMENTS = TILE_ROWS * 32, /* of 16 bits */
     PAIR_ELEMENTS = 2 * TILE_ELEMENTS,
     BLOCK_ROWS = 32, /* queries of a block: two tiles */
     STRIP_KEYS = 32, /* keys of a strip: two tiles of their columns */
-    STEP_DIMS = 32,  /* dimensions that one product sums over; also value dimensions of two tiles */
     JOB_STRIPS = 4,  /* strips of a job: softmax of one, beside the products of its neighbours */
     STRIP_SCORES = BLOCK_ROWS * STRIP_KEYS,
     RESULT_FLOATS = BLOCK_ROWS * STEP_DIMS, /* of a block, for 32 value dimensions */
