@@ -13,81 +13,10 @@
 #ifndef ATTN_SPLIT_KV_BLOCK_H
 #define ATTN_SPLIT_KV_BLOCK_H
 
-#include "terms.h"
+#include "start.h"
+#include "weights.h"
 
-/* Keys [j, end) of a split; what rows see of them is in unit.bits where g->looks. */
-struct block {
-    ptrdiff_t j, end;
-    bool copied; /* K, and V where it is paged */
-};
-
-/* The block that begins at key j < hi, of rows in pages or fewer than a block's. */
-VF_NOINLINE struct block part_of_block(const struct unit *u, ptrdiff_t j, ptrdiff_t hi)
-{
-    const ptrdiff_t most = u->g->block_keys, left = hi - j < most ? hi - j : most;
-    const ptrdiff_t run = keys_run(&u->k.keys, j, left), whole = run / GROUP_KEYS * GROUP_KEYS;
-    const ptrdiff_t copied = left < GROUP_KEYS ? left : GROUP_KEYS;
-    return (struct block){j, j + (whole ? whole : copied), whole == 0};
-}
-
-static inline struct block block_at(const struct unit *u, ptrdiff_t j, ptrdiff_t hi)
-{
-    if (u->k.paged || hi - j < u->g->block_keys)
-        return part_of_block(u, j, hi);
-    return (struct block){j, j + u->g->block_keys, false};
-}
-
-/* The first block from key j on of which some row sees something by the operands.  If there is none,
- * what may come behind hi. */
-static inline struct block block_from(const struct unit *u, ptrdiff_t j, ptrdiff_t hi,
-                                      uint64_t *bits, struct sight *sight)
-{
-    while (j < hi) {
-        const struct block b = block_at(u, j, hi);
-        if (!u->g->looks)
-            return b;
-        *sight = sight_look(u->view, u->rows, &u->t->bias, j, b.end - j, bits);
-        if (sight->any)
-            return b;
-        j = b.end;
-    }
-    return (struct block){hi, hi + u->g->block_keys, false};
-}
-
-/* ---- scores --------------------------------------------------------------------------------- */
-
-/* P of keys [0, keys) of k, keys a multiple of GROUP_KEYS; terms are NULL where scores have none, seen
- * where every row sees all. */
-static void weights(const struct unit *u, struct tile *t, struct rows k, int keys,
-                    const struct terms *terms, const struct seen *seen, struct cursor *next)
-{
-    const struct arithmetic *arithmetic = arithmetic_of(u->g->format, t->rows);
-    const int n = GROUP_KEYS * t->rows / VF_LANES;
-    for (int j = 0; j < keys; j += GROUP_KEYS) {
-        vf s[GROUP_KEYS * TILE_ROWS / VF_LANES];
-        arithmetic->dots[u->reading](s, t->q, (struct rows){k.data + j * k.stride, k.stride},
-                                     &u->g->qk, next);
-        if (terms)
-            weigh_natural(t, s, n, j, terms, seen);
-        else
-            weigh_in_log2(t, s, n, j, seen);
-    }
-}
-
-/* P of the tile whose rows begin at `row`, not yet paired; `bits` are what its rows see, NULL where
- * that is all. */
-static void tile_weights(const struct unit *u, struct tile *t, int row, const struct block *b,
-                         struct rows k, const uint64_t *bits, struct cursor *next)
-{
-    const int n = (int)(b->end - b->j), keys = (n + GROUP_KEYS - 1) / GROUP_KEYS * GROUP_KEYS;
-    struct seen seen;
-    struct terms terms;
-    if (bits)
-        seen = sight_of_lanes(bits, t->rows);
-    if (u->g->natural)
-        terms = terms_of(u, t, row, b->j, n, keys);
-    weights(u, t, k, keys, u->g->natural ? &terms : NULL, bits ? &seen : NULL, next);
-}
+/* ---- weights -------------------------------------------------------------------------------- */
 
 /* P as tile_values() needs it. */
 static void ready_weights(const struct unit *u, struct tile *t, const struct block *b)
@@ -194,9 +123,9 @@ VF_NOINLINE void copy_rows(const struct unit *u, const struct block *b, struct r
                            struct rows *v)
 {
     const ptrdiff_t n = b->end - b->j;
-    *k = cache_copy(&u->k, b->j, n, GROUP_KEYS, u->g->qk.bytes, u->k_copy);
+    *k = cache_copy(&u->k, b->j, n, GROUP_KEYS, u->g->qk.bytes, u->g->qk.bytes, u->k_copy);
     if (u->v.paged)
-        *v = cache_copy(&u->v, b->j, n, n, u->g->v.bytes, u->v_copy);
+        *v = cache_copy(&u->v, b->j, n, n, u->g->v.bytes, u->g->v.bytes, u->v_copy);
 }
 
 /* A block against all rows of the unit, all of which see `all` of it by the operands; then comes block
@@ -223,12 +152,6 @@ static void unit_block(const struct unit *u, const struct block *b, uint64_t all
     if (!g->looks)
         sight_look(u->view, u->rows, &u->t->bias, b->j, n, u->bits);
     block_cut(u, b, k, v, &next_v, &next_k);
-}
-
-/* Where blocks begin: in pages at a whole group, so that pages begin with one. */
-static ptrdiff_t unit_first(const struct unit *u, struct attn_range keys)
-{
-    return u->k.paged ? keys.lo / GROUP_KEYS * GROUP_KEYS : keys.lo;
 }
 
 /* A unit on its way through the keys of a split. */

@@ -54,14 +54,14 @@ static void cache_touch(const struct cache *c, ptrdiff_t j, ptrdiff_t n)
     }
 }
 
-/* Copies rows [j, j + n), `bytes` each, zeros behind them up to `total` rows. */
-static struct rows cache_copy(const struct cache *c, ptrdiff_t j, ptrdiff_t n, ptrdiff_t total,
-                              ptrdiff_t bytes, char *to)
+/* Copies rows [j, j + n), `bytes` each, to rows of `stride` bytes; zeros behind them, up to `total` rows. */
+VF_NOINLINE struct rows cache_copy(const struct cache *c, ptrdiff_t j, ptrdiff_t n, ptrdiff_t total,
+                                   ptrdiff_t bytes, ptrdiff_t stride, char *to)
 {
+    memset(to, 0, (size_t)(total * stride));
     for (ptrdiff_t i = 0; i < n; i++)
-        memcpy(to + i * bytes, cache_rows(c, j + i).data, (size_t)bytes);
-    memset(to + n * bytes, 0, (size_t)((total - n) * bytes));
-    return (struct rows){to, bytes};
+        memcpy(to + i * stride, cache_rows(c, j + i).data, (size_t)bytes);
+    return (struct rows){to, stride};
 }
 
 /* Fetches rows [j, j + n) of a page as far as they follow each other, and as many that come

@@ -9,9 +9,16 @@
 #define ATTN_SPLIT_KV_GEOMETRY_H
 
 #include "shared/group.h"
-#include "values.h"
+#include "tile.h"
+#if MATRIX_UNIT
+#include "shared/tile_rows.h"
+#endif
 
-#define SPLIT_KEYS 512     /* 256 KB of f32 K at D = 128: 10 us, against 1 us to start and merge */
+#if MATRIX_UNIT
+#define SPLIT_KEYS 1024 /* 128 rows of 512 are merged in 3 % of the time that these take */
+#else
+#define SPLIT_KEYS 512 /* 256 KB of f32 K at D = 128: 10 us, against 1 us to start and merge */
+#endif
 #define ALONE_KEYS 1024    /* the same for a row alone, which is read faster the longer it is */
 #define TOUCH_BYTES 65536  /* of K, or of V, whose pages are looked up together (pages.h) */
 #define UNIT_ROWS 128      /* Q, P and O of a unit stay in L2 beside the streams of K and V */
@@ -33,12 +40,13 @@ struct view {
 /* Scratch of a unit, in this order. */
 enum scratch {
     SCRATCH_Q, /* and a row of O when merging */
-    SCRATCH_P, /* of a unit in a block, or of a row alone in a split */
+    SCRATCH_P, /* of a unit in a block, or of a row alone in a split; a matrix unit's in a panel */
     SCRATCH_K, /* keys that are copied to be read */
-    SCRATCH_V,
+    SCRATCH_V, /* likewise; a panel's as tiles */
+    SCRATCH_A, /* a panel's P as tiles */
     SCRATCH_TILES,
     SCRATCH_VIEWS,
-    SCRATCH_BITS,  /* what a unit's rows see of a block, and of the next one */
+    SCRATCH_BITS,  /* what a unit's rows see of a block, and of the next one; of those of a panel */
     SCRATCH_TERMS, /* bias and factors of a tile in a block */
     SCRATCH_COUNT
 };
@@ -58,6 +66,7 @@ struct geometry {
     bool apart;           /* keys are read one after the other */
     size_t group;         /* query heads of a KV head */
     size_t unit_rows;     /* most rows of a unit */
+    size_t row_room;      /* the same, in whole tiles of a matrix unit */
     int tile_rows;        /* most rows of a tile */
     ptrdiff_t block_keys; /* a multiple of GROUP_KEYS */
     ptrdiff_t touch_keys; /* whose pages are looked up together: whole blocks */
@@ -110,13 +119,34 @@ static inline size_t geometry_splits(const struct geometry *g, const struct attn
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
+#if MATRIX_UNIT
+/* A panel: keys whose scores, weights and values are tiles at once.  O is read and written once for so many. */
+enum { PANEL_BLOCKS = 4, PANEL_KEYS = PANEL_BLOCKS * BLOCK_KEYS };
+
+/* Products of STEP_DIMS each that a row takes. */
+static inline size_t geometry_products(ptrdiff_t dim)
+{
+    return ((size_t)dim + STEP_DIMS - 1) / STEP_DIMS;
+}
+
+static inline void geometry_panel_bytes(const struct geometry *g, size_t bytes[SCRATCH_COUNT])
+{
+    const size_t step = STEP_DIMS * sizeof(uint16_t), rows = g->row_room;
+    bytes[SCRATCH_P] = rows * PANEL_KEYS * sizeof(float);
+    bytes[SCRATCH_K] = BLOCK_KEYS * geometry_products(g->qk.dim) * step;
+    bytes[SCRATCH_V] = PANEL_KEYS * geometry_products(g->v.dim) * step;
+    bytes[SCRATCH_A] = rows * PANEL_KEYS * sizeof(uint16_t);
+    bytes[SCRATCH_BITS] = PANEL_BLOCKS * rows * sizeof(uint64_t);
+}
+#endif
+
 static inline void geometry_bytes(struct geometry *g)
 {
-    const size_t rows = g->unit_rows, keys = (size_t)g->block_keys;
+    const size_t rows = g->row_room, keys = (size_t)g->block_keys;
     const size_t lanes = (size_t)g->tile_rows * keys + VF_LANES; /* of a tile, and past its end */
     const size_t merged = (size_t)(g->o_floats > g->q_floats ? g->o_floats : g->q_floats);
     const size_t p = rows * keys > ALONE_KEYS || !g->alone ? rows * keys : ALONE_KEYS;
-    const size_t bytes[SCRATCH_COUNT] = {
+    size_t bytes[SCRATCH_COUNT] = {
         [SCRATCH_Q] = rows * merged * sizeof(float),
         [SCRATCH_P] = p * sizeof(float),
         [SCRATCH_K] = GROUP_KEYS * (size_t)g->qk.bytes,
@@ -126,6 +156,9 @@ static inline void geometry_bytes(struct geometry *g)
         [SCRATCH_BITS] = 2 * rows * sizeof(uint64_t),
         [SCRATCH_TERMS] = g->natural ? TERMS_ARRAYS * lanes * sizeof(float) : 0,
     };
+#if MATRIX_UNIT
+    geometry_panel_bytes(g, bytes);
+#endif
     for (int i = 0; i < SCRATCH_COUNT; i++) {
         g->scratch[i] = g->unit_bytes;
         g->unit_bytes += geometry_lines(bytes[i]);
@@ -150,8 +183,9 @@ static inline bool geometry_neighbours(const struct attn_problem *p)
 static inline void geometry_share(struct geometry *g, const struct attn_problem *p, int threads)
 {
     const size_t each = threads > 1 ? (size_t)threads : 0, many = UNITS_PER_THREAD * each;
-    g->abreast =
-        !g->alone && geometry_neighbours(p) ? geometry_minimum(p->kv_heads, HEADS_ABREAST) : 1;
+    g->abreast = !MATRIX_UNIT && !g->alone && geometry_neighbours(p)
+                     ? geometry_minimum(p->kv_heads, HEADS_ABREAST)
+                     : 1;
     while (g->abreast > 1 && g->units / g->abreast * g->splits < many)
         g->abreast = (g->abreast + 1) / 2;
     g->whole = threads == 1 || g->splits == 1 || g->units / g->abreast >= many;
@@ -245,7 +279,7 @@ static inline struct geometry geometry_of(const struct attn_problem *p, int thre
         .uneven = p->options & (ATTN_OPTION_RAGGED | ATTN_OPTION_PACKED),
         .group = p->q_heads / p->kv_heads,
         .unit_rows = geometry_minimum(rows, UNIT_ROWS),
-        .tile_rows = format == FORMAT_F16 || format == FORMAT_I8 ? 4 : TILE_ROWS,
+        .tile_rows = format == FORMAT_F16 || format == FORMAT_I8 ? 4 : MOST_ROWS,
         .block_keys = (ptrdiff_t)(fit ? geometry_minimum(fit, BLOCK_KEYS) : GROUP_KEYS),
     };
     const ptrdiff_t blocks = TOUCH_BYTES / g.block_keys / g.qk.bytes;
@@ -260,6 +294,13 @@ static inline struct geometry geometry_of(const struct attn_problem *p, int thre
     g.units = p->batch * p->kv_heads * geometry_units(&g, &longest);
     g.q_floats = axis_floats(&g.qk, g.format);
     g.o_floats = axis_floats(&g.v, g.format);
+    g.row_room = g.unit_rows;
+#if MATRIX_UNIT
+    g.row_room = (g.unit_rows + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS;
+    g.block_keys = BLOCK_KEYS;
+    g.q_floats = (ptrdiff_t)geometry_products(g.qk.dim) * STEP_DIMS / 2;
+    g.o_floats = (ptrdiff_t)geometry_products(g.v.dim) * STEP_DIMS;
+#endif
     geometry_share(&g, p, threads);
     geometry_bytes(&g);
     return g;

@@ -7,29 +7,55 @@
 #ifndef ATTN_SPLIT_KV_REPORT_H
 #define ATTN_SPLIT_KV_REPORT_H
 
-#include "block.h"
 #include "merge.h"
+#if MATRIX_UNIT
+#include "matrix.h"
+#else
+#include "block.h"
+#endif
 
 /* P of a tile's rows that see something of a block, times 1 / l, to rows of weights at key j. */
 static void report_tile(const struct unit *u, const struct tile *t, int row,
                         const struct merged *merged, ptrdiff_t j)
 {
-    for (int h = 0; h < t->rows; h++) {
+    for (int h = 0; h < t->rows && row + h < u->rows; h++) {
         float *to = (float *)unit_row(u, &u->t->weights, row + h) + j;
         for (uint64_t bits = u->bits[row + h]; bits; bits &= bits - 1) {
             const int key = __builtin_ctzll(bits);
-            to[key] = t->p[key * t->rows + h] * merged[row + h].inverse;
+            to[key] = t->p[P_AT(t, key) + h] * merged[row + h].inverse;
         }
     }
 }
 
-static void report_block(const struct unit *u, const struct block *b, const struct merged *merged)
+/* What scores the rows of a block need, and what its rows see of it. */
+#if MATRIX_UNIT
+static struct rows report_scores(const struct unit *u, const struct block *b)
 {
-    struct cursor none = {0};
+    struct rows k[BLOCK_GROUPS];
+    const int n = (int)(b->end - b->j), groups = key_groups(u, b, k);
+    look_at(u, b->j, n, u->bits);
+    for (int from = 0; from < n; from += STRIP_KEYS)
+        score_strip(u, k + from / GROUP_KEYS, from / STRIP_KEYS);
+    score_last(u, k, groups, 0);
+    for (int i = 0; i < u->tiles; i++)
+        tile_at_strip(u, i, 0);
+    return k[0];
+}
+#else
+static struct rows report_scores(const struct unit *u, const struct block *b)
+{
     struct rows k = cache_rows(&u->k, b->j), v = k;
     if (b->copied)
         copy_rows(u, b, &k, &v);
     sight_look(u->view, u->rows, &u->t->bias, b->j, b->end - b->j, u->bits);
+    return k;
+}
+#endif
+
+static void report_block(const struct unit *u, const struct block *b, const struct merged *merged)
+{
+    struct cursor none = {0};
+    const struct rows k = report_scores(u, b);
     for (int i = 0, row = 0; i < u->tiles; row += u->tile[i++].rows) {
         struct tile *t = &u->tile[i];
         if (!sight_of_rows(u->bits + row, t->rows).any)
@@ -56,10 +82,16 @@ static void report_split(struct unit *u, struct attn_range split, const struct m
             t->limit[lane] = INFINITY;
         }
     struct block b;
+#if MATRIX_UNIT
+    tiles_configure();
+#endif
     for (ptrdiff_t j = unit_first(u, keys); j < keys.hi; j = b.end) {
         b = block_at(u, j, keys.hi);
         report_block(u, &b, merged);
     }
+#if MATRIX_UNIT
+    tiles_release();
+#endif
 }
 
 #endif

@@ -20,12 +20,16 @@
  * (cache.h), which of them a row sees (sight.h), what is added to a score (terms.h).  A block that
  * nobody sees is not read, and one that every row sees whole is computed as if there were no mask.
  *
+ * A matrix unit (amx) takes a unit through panels of keys in place of blocks, and tiles of 16 rows
+ * (matrix.h, matrix_products.h); all else is the same.
+ *
  *   memory    K and V once per 128 query rows of a KV head, pages where they lie, int8 as it is
  *   parallel  over (sequence, KV head, split), or (sequence, KV head) where there are many
  *   scratch   threads * (Q and P of a unit, or of one of each head abreast), and one part per split:
  *             of a unit per thread where units are many, of every unit where they are few, which
  *             is O(threads) too (a part is Dv + 2 floats a row)
- *   instead   flash from about 16 query rows per KV head on: its products need no reductions
+ *   instead   flash from about 16 query rows per KV head on: its products need no reductions, which
+ *             those of a matrix unit do not need here either
  */
 #include <omp.h>
 
@@ -225,6 +229,16 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
     }
 }
 
+#if MATRIX_UNIT
+#define LEAST_ROWS 8 /* as many as a tile has in vectors, where both are as fast on one thread */
+
+static bool supports(const struct attn_problem *problem, const char **why)
+{
+    *why = "fewer than 8 query rows of a KV head, for which avx512 is faster";
+    return group_rows(problem) >= LEAST_ROWS;
+}
+#endif
+
 const struct attn_kernel ATTN_KERNEL = {
     .size = sizeof(struct attn_kernel),
     .name = "split_kv",
@@ -232,7 +246,7 @@ const struct attn_kernel ATTN_KERNEL = {
     .source = "Flash-Decoding, Dao, Haziza, Massa and Sizov 2023",
     .isa = ATTN_KERNEL_ISA,
     .caps.size = sizeof(struct attn_caps),
-#if BF16_PAIRS
+#if BF16_PAIRS || MATRIX_UNIT
     .caps.dtypes = ATTN_BIT(ATTN_BF16),
     .caps.compute = ATTN_BF16,
 #elif F16_ALONE
@@ -244,7 +258,11 @@ const struct attn_kernel ATTN_KERNEL = {
 #endif
     .caps.masks = ATTN_MASKS_ALL,
     .caps.options = ATTN_OPTIONS_ALL,
+#if MATRIX_UNIT
+    .supports = supports,
+#else
     .caps.kv_dtypes = ATTN_BIT(ATTN_I8),
+#endif
     .caps.outputs = ATTN_OUTPUTS_ALL,
     .caps.forward = true,
     .caps.parallel = true,

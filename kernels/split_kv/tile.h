@@ -14,9 +14,23 @@
 #include "shared/exp2.h"
 #include "shared/softcap.h"
 
-#define LANE_ROWS 8 /* query rows of the highest tile where there are 16 lanes */
-#define TILE_ROWS (VF_LANES == 2 * LANE_ROWS ? LANE_ROWS : 4)
+#if defined __AMX_BF16__ || defined ATTN_TILES_EMULATED
+#define MATRIX_UNIT 1 /* multiplies (matrix.h) */
+#else
+#define MATRIX_UNIT 0
+#endif
+
 #define GROUP_KEYS 16 /* keys whose scores are compared with the running maximum at once */
+#define LANE_ROWS 8   /* query rows of the highest tile where there are 16 lanes */
+#if MATRIX_UNIT
+#define MOST_ROWS VF_LANES /* always */
+#define P_STEP 16 /* floats from one vector of P to the next: a tile of the unit has 16 rows */
+#define P_AT(t, key) ((key)*P_STEP) /* where P of a key begins */
+#else
+#define MOST_ROWS (VF_LANES == 2 * LANE_ROWS ? LANE_ROWS : 4)
+#define P_STEP VF_LANES
+#define P_AT(t, key) ((key) * (t)->rows)
+#endif
 
 /* ---- rows of K and V ------------------------------------------------------------------------ */
 
@@ -62,6 +76,7 @@ struct tile {
     float scale;        /* of the scores, log2(e) included where `bits` is 1 */
     float bits;         /* what 1 in a score is in log2: 1, or log2(e) where scores are natural */
     float *p;           /* [key][row] */
+    ptrdiff_t before;   /* keys whose P, not used yet, is in front of p */
     float *o;           /* unnormalised */
     ptrdiff_t o_floats; /* of a row */
     /* By lane, lane % rows being the row.  P is 2^(bits * (score - shift)); shift is a maximum of
@@ -74,7 +89,7 @@ struct tile {
 };
 
 /* Raises the shift of rows of which a score in s[0, n) exceeds the limit, and rescales what was
- * gathered relative to the old one; `done` weights of this block are in P already. */
+ * gathered relative to the old one; weights of `done` keys of this block are in P already. */
 VF_NOINLINE void raise_shift(struct tile *t, const vf *s, int n, int done)
 {
     for (int h = 0; h < t->rows; h++) {
@@ -90,8 +105,8 @@ VF_NOINLINE void raise_shift(struct tile *t, const vf *s, int n, int done)
             t->limit[lane] = m + 8 / t->bits;
             t->sum[lane] *= factor;
         }
-        for (int i = h; i < done; i += t->rows)
-            t->p[i] *= factor;
+        for (ptrdiff_t key = -t->before; key < done; key++)
+            t->p[P_AT(t, key) + h] *= factor;
         for (ptrdiff_t x = 0; x < t->o_floats; x++)
             t->o[h * t->o_floats + x] *= factor;
     }
@@ -160,9 +175,9 @@ VF_INLINE void weigh(const bool natural, struct tile *t, vf *s, int n, int key,
             s[i] = vf_select(hidden_lanes(seen, key + i * t->keys), vf_set1(-INFINITY), s[i]);
         over |= ~(vi)(s[i] <= limit); /* NaN too */
     }
-    float *const p = t->p + key * t->rows;
+    float *const p = t->p + P_AT(t, key);
     if (__builtin_expect(vi_any(over), 0))
-        raise_shift(t, s, n, key * t->rows);
+        raise_shift(t, s, n, key);
     const vf shift = vf_load(t->shift);
     vf sum = vf_load(t->sum);
     for (int i = 0; i < n; i++) {
@@ -170,7 +185,7 @@ VF_INLINE void weigh(const bool natural, struct tile *t, vf *s, int n, int key,
         sum += e;
         if (natural)
             e = scale_weights(t, terms, seen, e, key + i * t->keys);
-        vf_store(p + i * VF_LANES, e);
+        vf_store(p + i * P_STEP, e);
     }
     vf_store(t->sum, sum);
 }

@@ -22,6 +22,7 @@ struct unit {
     struct softcap cap;
     float *q, *p, *terms;
     char *k_copy, *v_copy;
+    uint16_t *a; /* P as tiles of a matrix unit */
     struct tile *tile;
     struct view *view;       /* per row */
     uint64_t *bits;          /* per row: what it sees of a block */
@@ -54,6 +55,7 @@ static void unit_start(struct unit *u, const struct geometry *g, const struct at
     u->p = (float *)(scratch + g->scratch[SCRATCH_P]);
     u->k_copy = scratch + g->scratch[SCRATCH_K];
     u->v_copy = scratch + g->scratch[SCRATCH_V];
+    u->a = (uint16_t *)(scratch + g->scratch[SCRATCH_A]);
     u->tile = (struct tile *)(scratch + g->scratch[SCRATCH_TILES]);
     u->view = (struct view *)(scratch + g->scratch[SCRATCH_VIEWS]);
     u->bits = (uint64_t *)(scratch + g->scratch[SCRATCH_BITS]);
@@ -99,56 +101,6 @@ static struct attn_range unit_look(struct unit *u, ptrdiff_t first, ptrdiff_t la
     return any;
 }
 
-/* ---- Q -------------------------------------------------------------------------------------- */
-
-/* A row of Q for keys of bytes, whose order of elements is that of memory; times the scale of K's
- * channels, if there is one. */
-VF_NOINLINE void load_q_for_bytes(const struct unit *u, const char *from, int rows, float *q)
-{
-    const size_t dim = (size_t)u->g->qk.dim, element = attn_dtype_size(u->t->q.dtype);
-    const struct attn_tensor *scale = &u->t->k_scale;
-    const float *factor =
-        scale->stride[3] ? attn_row_f32(scale, u->block.b, u->block.g, u->block.sequence.kv_first)
-                         : NULL;
-    const size_t all = (size_t)u->g->q_floats;
-    for (size_t d = 0; d < all; d += VF_LANES) {
-        const size_t n = d < dim ? geometry_minimum(dim - d, VF_LANES) : 0;
-        vf x = vf_load_elements(u->t->q.dtype, from + d * element, n);
-        if (factor && n)
-            x *= vf_load_elements(ATTN_F32, factor + d, n);
-        vf_store(q + d / (2 * VF_LANES) * 2 * VF_LANES * (size_t)rows + d % (2 * VF_LANES), x);
-    }
-}
-
-/* Rows of Q in the order of struct tile, 0 past the end of a row. */
-static void load_q(const struct unit *u, int row, int rows, float *q)
-{
-    const struct geometry *g = u->g;
-    const int w = FORMAT_K_VECTORS(g->format);
-#if VF_LANES == 2 * LANE_ROWS
-    if (rows == LANE_ROWS) {
-        const char *from[LANE_ROWS];
-        for (int h = 0; h < LANE_ROWS; h++)
-            from[h] = unit_row(u, &u->t->q, row + h);
-        load_q_pieces(g->format, q, from, &g->qk);
-        return;
-    }
-#endif
-    for (int h = 0; h < rows; h++) {
-        const char *from = unit_row(u, &u->t->q, row + h);
-        if (g->format == FORMAT_I8) {
-            load_q_for_bytes(u, from, rows, q + h * w * VF_LANES);
-            continue;
-        }
-        for (ptrdiff_t x = 0; x < g->qk.steps; x++) {
-            vf step[2];
-            load_k(g->format, x < g->qk.full ? 0 : g->qk.tail, from + x * VF_BYTES, step);
-            for (int i = 0; i < w; i++)
-                vf_store(q + ((x * rows + h) * w + i) * VF_LANES, step[i]);
-        }
-    }
-}
-
 /* ---- tiles ---------------------------------------------------------------------------------- */
 
 /* Where the tile's rows stand, for ALiBi. */
@@ -162,36 +114,6 @@ static void place_rows(const struct unit *u, struct tile *t, int row)
                                            (ptrdiff_t)s->q_len, (ptrdiff_t)s->kv_len);
         t->slope[lane] = slopes[group_head(&u->block, r)];
         t->at[lane] = at - lane / t->rows;
-    }
-}
-
-/* Cuts the rows into tiles of 8, 8, .. 4, 2, 1 that have seen no key yet.  Their O is that of the
- * part. */
-static void start_tiles(struct unit *u, float *o)
-{
-    const struct geometry *g = u->g;
-    const struct attn_problem *problem = u->block.problem;
-    memset(o, 0, (size_t)(u->rows * g->o_floats) * sizeof(float));
-    u->tiles = 0;
-    for (int row = 0; row < u->rows; row += u->tile[u->tiles++].rows) {
-        int rows = g->tile_rows;
-        while (rows > u->rows - row)
-            rows /= 2;
-        struct tile *t = &u->tile[u->tiles];
-        *t = (struct tile){.rows = rows,
-                           .keys = VF_LANES / rows,
-                           .q = u->q + row * g->q_floats,
-                           .scale =
-                               g->natural ? attn_problem_scale(problem) : softmax_scale(problem),
-                           .bits = g->natural ? SOFTMAX_LOG2E : 1,
-                           .p = u->p + row * g->block_keys,
-                           .o = o + row * g->o_floats,
-                           .o_floats = g->o_floats};
-        for (int lane = 0; lane < VF_LANES; lane++)
-            t->limit[lane] = -INFINITY;
-        if (problem->options & ATTN_OPTION_ALIBI)
-            place_rows(u, t, row);
-        load_q(u, row, rows, u->q + row * g->q_floats);
     }
 }
 

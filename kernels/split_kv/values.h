@@ -59,7 +59,7 @@ VF_INLINE void add_values(const enum format format, const int r, const int c, in
     load_sums(r, n, a, o, o_stride);
 #pragma GCC unroll 1
     for (int j = 0; j < keys; j++) {
-        vf pj[TILE_ROWS];
+        vf pj[MOST_ROWS];
 #pragma GCC unroll 8
         for (int h = 0; h < r; h++)
             pj[h] = vf_set1(p[h]);
@@ -290,7 +290,7 @@ static const struct arithmetic {
     /* O of rows [row, row + height) of t += P V. */
     void (*values[READINGS])(const struct tile *t, int row, int from, int to, struct rows v,
                              const struct axis *axis, struct cursor *next);
-} arithmetics[][TILE_ROWS + 1] = {
+} arithmetics[][MOST_ROWS + 1] = {
 #define EACH(name, apart, bare, stream, bare_values)               \
     {                                                              \
         {dots_##name, apart, bare, stream},                        \

@@ -1,0 +1,272 @@
+/*
+ * matrix_products.h: part of kernel split_kv: products of a matrix unit (tiles.h), and what makes its operands.
+ *
+ * Scores are made as S^T = K Q^T: rows of K are tiles of the left factor as they lie, 16 keys of 32 dimensions, and
+ * nothing of K is packed.  Q is the right one, transposed once a split.  So are weights, 16 rows of 32 keys at a
+ * time, as queries are in the columns of S^T and are rows of the left factor in O = P V.  There are as many of these
+ * for 32 keys as tiles of query rows, up to 8, where K would need 2 for each 32 dimensions, up to 36.  V is the right
+ * factor: the values of two keys are joined, in the order in which widen() has them.
+ *
+ * A product takes 16 cycles, a tile that is loaded from the first-level cache 8: four products for four or five
+ * tiles loaded, and so two tiles of 16 rows at once, or, where there is one alone, twice the keys or value dimensions.
+ */
+#ifndef ATTN_SPLIT_KV_MATRIX_PRODUCTS_H
+#define ATTN_SPLIT_KV_MATRIX_PRODUCTS_H
+
+#include "shared/tile_rows.h"
+#include "weights.h"
+
+enum {
+    STRIP_KEYS = 32, /* that a product of weights and values sums over */
+    PANEL_STRIPS = PANEL_KEYS / STRIP_KEYS,
+    BLOCK_GROUPS = BLOCK_KEYS / GROUP_KEYS,
+    SCORES = PANEL_KEYS * TILE_ROWS,           /* of 16 rows in a panel */
+    WEIGHTS = PANEL_STRIPS * TILE_ELEMENTS,    /* likewise, as tiles */
+    SQUARE_BYTES = TILE_ROWS * TILE_ROW_BYTES, /* a tile of results */
+};
+
+/* ---- operands ------------------------------------------------------------------------------- */
+
+/* Q of 16 rows from `row` on as the right factor; those that are not there are 0. */
+static void pack_q(const struct unit *u, int row, uint16_t *to)
+{
+    static const uint16_t zeros[STEP_DIMS];
+    const size_t dim = (size_t)u->g->qk.dim;
+    for (size_t d = 0; d < dim; d += STEP_DIMS, to += TILE_ELEMENTS) {
+        uint16_t room[TILE_ROWS][STEP_DIMS];
+        const uint16_t *part[TILE_ROWS];
+        for (int i = 0; i < TILE_ROWS; i++)
+            part[i] = row + i < u->rows ? dims_of(unit_row(u, &u->t->q, row + i), d, dim, room[i])
+                                        : zeros;
+        transpose_pairs(part, to);
+    }
+}
+
+#ifdef ATTN_TILES_EMULATED
+
+/* Row r of two tiles of V: 32 values of two keys, their elements in the order of widen(). */
+static inline void join_values(const uint16_t *a, const uint16_t *b, uint16_t *to)
+{
+    for (int i = 0; i < STEP_DIMS; i++) {
+        const int pair = i / (2 * VF_LANES) * 2 * VF_LANES;
+        const int from = pair + i % VF_LANES * 2 + i % (2 * VF_LANES) / VF_LANES;
+        uint16_t *const at = to + i / TILE_ROWS * TILE_ELEMENTS + i % TILE_ROWS * 2;
+        at[0] = a[from];
+        at[1] = b[from];
+    }
+}
+
+/* Weights of 32 keys and 16 rows, [key][row], as a tile of the left factor. */
+static void pack_weights(const float *p, uint16_t *to)
+{
+    for (int key = 0; key < STRIP_KEYS; key++)
+        for (int row = 0; row < TILE_ROWS; row++)
+            to[row * STRIP_KEYS + key] = attn_f32_to_bf16(p[key * TILE_ROWS + row]);
+}
+
+#else
+
+VF_INLINE void join_values(const uint16_t *a, const uint16_t *b, uint16_t *to)
+{
+    const __m512i x = _mm512_loadu_si512(a), y = _mm512_loadu_si512(b);
+    const __m512i low = _mm512_set1_epi32(0xffff); /* chooses bits of the first operand behind it */
+    _mm512_store_si512(to, _mm512_ternarylogic_epi32(low, x, _mm512_slli_epi32(y, 16), 0xca));
+    _mm512_store_si512(to + TILE_ELEMENTS,
+                       _mm512_ternarylogic_epi32(low, _mm512_srli_epi32(x, 16), y, 0xca));
+}
+
+static void pack_weights(const float *p, uint16_t *to)
+{
+    vi pairs[TILE_ROWS];
+    const uint16_t *rows[TILE_ROWS];
+    VF_UNROLL
+    for (int i = 0; i < TILE_ROWS; i++) {
+        pairs[i] = bf16_join(vf_load(p + 2 * i * TILE_ROWS), vf_load(p + (2 * i + 1) * TILE_ROWS));
+        rows[i] = (const uint16_t *)&pairs[i];
+    }
+    transpose_pairs(rows, to);
+}
+
+#endif
+
+/* Rows that will be needed later: those of a group of K and of V. */
+struct ahead {
+    struct rows k, v;
+};
+
+/* Two rows of each into the second-level cache. */
+VF_INLINE void fetch_rows(const struct rows *rows, int row, ptrdiff_t bytes)
+{
+    const char *p = rows->data + row * rows->stride;
+    for (ptrdiff_t at = 0; at < bytes; at += 64) {
+        __builtin_prefetch(p + at, 0, 2);
+        __builtin_prefetch(p + rows->stride + at, 0, 2);
+    }
+}
+
+/* A strip's values as the right factor: for each 32 dimensions two tiles.  Rows that are NULL count as 0. */
+VF_NOINLINE void pack_values(const struct geometry *g, const uint16_t *const v[STRIP_KEYS],
+                             const struct ahead *ahead, uint16_t *to)
+{
+    static const uint16_t zeros[STEP_DIMS];
+    const ptrdiff_t dim = g->v.dim;
+    for (int i = 0; i < TILE_ROWS; i++) {
+        const uint16_t *a = v[2 * i] ? v[2 * i] : zeros, *b = v[2 * i + 1] ? v[2 * i + 1] : zeros;
+        const ptrdiff_t a_step = a == zeros ? 0 : STEP_DIMS, b_step = b == zeros ? 0 : STEP_DIMS;
+        const struct ahead *next = &ahead[i / (TILE_ROWS / 2)];
+        uint16_t *at = to + i * 2 * TILE_ROWS;
+        if (next->k.data)
+            fetch_rows(&next->k, 2 * i % GROUP_KEYS, g->qk.bytes);
+        if (next->v.data)
+            fetch_rows(&next->v, 2 * i % GROUP_KEYS, g->v.bytes);
+        ptrdiff_t d = 0;
+        for (; d + STEP_DIMS <= dim; d += STEP_DIMS, at += 2 * TILE_ELEMENTS) {
+            join_values(a, b, at);
+            a += a_step;
+            b += b_step;
+        }
+        if (d < dim) {
+            uint16_t room[2][STEP_DIMS] = {{0}};
+            memcpy(room[0], a, (size_t)(dim - d) * sizeof *a);
+            memcpy(room[1], b, (size_t)(dim - d) * sizeof *b);
+            join_values(room[0], room[1], at);
+        }
+    }
+}
+
+/* ---- products ------------------------------------------------------------------------------- */
+
+/* Scores of two groups of keys for two tiles of rows: s of the first, SCORES later of the second. */
+VF_NOINLINE void score_two(const struct rows k[2], const uint16_t *q, size_t steps, float *s)
+{
+    const uint16_t *lower = q + steps * TILE_ELEMENTS;
+    TILE_ZERO(0);
+    TILE_ZERO(1);
+    TILE_ZERO(2);
+    TILE_ZERO(3);
+    for (size_t x = 0; x < steps; x++) {
+        TILE_LOAD(4, k[0].data + x * TILE_ROW_BYTES, k[0].stride);
+        TILE_LOAD_PAST_L1(6, q + x * TILE_ELEMENTS, TILE_ROW_BYTES);
+        TILE_DOT_BF16(0, 4, 6);
+        TILE_LOAD_PAST_L1(7, lower + x * TILE_ELEMENTS, TILE_ROW_BYTES);
+        TILE_DOT_BF16(1, 4, 7);
+        TILE_LOAD(5, k[1].data + x * TILE_ROW_BYTES, k[1].stride);
+        TILE_DOT_BF16(2, 5, 6);
+        TILE_DOT_BF16(3, 5, 7);
+    }
+    const ptrdiff_t next = GROUP_KEYS * TILE_ROWS;
+    TILE_STORE(0, s, TILE_ROW_BYTES);
+    TILE_STORE(1, s + SCORES, TILE_ROW_BYTES);
+    TILE_STORE(2, s + next, TILE_ROW_BYTES);
+    TILE_STORE(3, s + SCORES + next, TILE_ROW_BYTES);
+}
+
+/* Scores of four groups of keys for a tile of rows, the first `groups` of them. */
+VF_NOINLINE void score_one(const struct rows k[BLOCK_GROUPS], int groups, const uint16_t *q,
+                           size_t steps, float *s)
+{
+    TILE_ZERO(0);
+    TILE_ZERO(1);
+    TILE_ZERO(2);
+    TILE_ZERO(3);
+    for (size_t x = 0; x < steps; x++) {
+        TILE_LOAD(4, q + x * TILE_ELEMENTS, TILE_ROW_BYTES);
+        TILE_LOAD(5, k[0].data + x * TILE_ROW_BYTES, k[0].stride);
+        TILE_DOT_BF16(0, 5, 4);
+        TILE_LOAD(6, k[1].data + x * TILE_ROW_BYTES, k[1].stride);
+        TILE_DOT_BF16(1, 6, 4);
+        TILE_LOAD(7, k[2].data + x * TILE_ROW_BYTES, k[2].stride);
+        TILE_DOT_BF16(2, 7, 4);
+        TILE_LOAD(5, k[3].data + x * TILE_ROW_BYTES, k[3].stride);
+        TILE_DOT_BF16(3, 5, 4);
+    }
+    const ptrdiff_t next = GROUP_KEYS * TILE_ROWS;
+    TILE_STORE(0, s, TILE_ROW_BYTES);
+    TILE_STORE(1, s + next, TILE_ROW_BYTES);
+    if (groups > 2) {
+        TILE_STORE(2, s + 2 * next, TILE_ROW_BYTES);
+        TILE_STORE(3, s + 3 * next, TILE_ROW_BYTES);
+    }
+}
+
+/* Tile t = 16 rows of O, or 0 where it holds nothing yet. */
+#define LOAD_SUMS(t, o, row, add) \
+    do {                          \
+        if (add)                  \
+            TILE_LOAD(t, o, row); \
+        else                      \
+            TILE_ZERO(t);         \
+    } while (0)
+
+/* O of two tiles of rows += P V over a panel's strips; v_step elements from strip to strip, `row` bytes from row to
+ * row of O. */
+VF_NOINLINE void values_two(const uint16_t *a, const uint16_t *v, ptrdiff_t v_step, int strips,
+                            size_t steps, float *o, ptrdiff_t row, bool add)
+{
+    const uint16_t *lower = a + WEIGHTS;
+    for (size_t x = 0; x < steps; x++, v += 2 * TILE_ELEMENTS, o += STEP_DIMS) {
+        char *const below = (char *)o + TILE_ROWS * row;
+        LOAD_SUMS(0, o, row, add);
+        LOAD_SUMS(1, o + TILE_ROWS, row, add);
+        LOAD_SUMS(2, below, row, add);
+        LOAD_SUMS(3, below + TILE_ROW_BYTES, row, add);
+        for (int s = 0; s < strips; s++) {
+            const uint16_t *b = v + s * v_step;
+            TILE_LOAD(4, a + s * TILE_ELEMENTS, TILE_ROW_BYTES);
+            TILE_LOAD_PAST_L1(6, b, TILE_ROW_BYTES);
+            TILE_DOT_BF16(0, 4, 6);
+            TILE_LOAD_PAST_L1(7, b + TILE_ELEMENTS, TILE_ROW_BYTES);
+            TILE_DOT_BF16(1, 4, 7);
+            TILE_LOAD(5, lower + s * TILE_ELEMENTS, TILE_ROW_BYTES);
+            TILE_DOT_BF16(2, 5, 6);
+            TILE_DOT_BF16(3, 5, 7);
+        }
+        TILE_STORE(0, o, row);
+        TILE_STORE(1, o + TILE_ROWS, row);
+        TILE_STORE(2, below, row);
+        TILE_STORE(3, below + TILE_ROW_BYTES, row);
+    }
+}
+
+/* The same of one tile of rows. */
+VF_NOINLINE void values_one(const uint16_t *a, const uint16_t *v, ptrdiff_t v_step, int strips,
+                            size_t steps, float *o, ptrdiff_t row, bool add)
+{
+    for (; steps >= 2; steps -= 2, v += 4 * TILE_ELEMENTS, o += 2 * STEP_DIMS) {
+        LOAD_SUMS(0, o, row, add);
+        LOAD_SUMS(1, o + TILE_ROWS, row, add);
+        LOAD_SUMS(2, o + 2 * TILE_ROWS, row, add);
+        LOAD_SUMS(3, o + 3 * TILE_ROWS, row, add);
+        for (int s = 0; s < strips; s++) {
+            const uint16_t *b = v + s * v_step;
+            TILE_LOAD(4, a + s * TILE_ELEMENTS, TILE_ROW_BYTES);
+            TILE_LOAD(5, b, TILE_ROW_BYTES);
+            TILE_DOT_BF16(0, 4, 5);
+            TILE_LOAD(6, b + TILE_ELEMENTS, TILE_ROW_BYTES);
+            TILE_DOT_BF16(1, 4, 6);
+            TILE_LOAD(7, b + 2 * TILE_ELEMENTS, TILE_ROW_BYTES);
+            TILE_DOT_BF16(2, 4, 7);
+            TILE_LOAD(5, b + 3 * TILE_ELEMENTS, TILE_ROW_BYTES);
+            TILE_DOT_BF16(3, 4, 5);
+        }
+        TILE_STORE(0, o, row);
+        TILE_STORE(1, o + TILE_ROWS, row);
+        TILE_STORE(2, o + 2 * TILE_ROWS, row);
+        TILE_STORE(3, o + 3 * TILE_ROWS, row);
+    }
+    if (steps == 0)
+        return;
+    LOAD_SUMS(0, o, row, add);
+    LOAD_SUMS(1, o + TILE_ROWS, row, add);
+    for (int s = 0; s < strips; s++) {
+        TILE_LOAD(4, a + s * TILE_ELEMENTS, TILE_ROW_BYTES);
+        TILE_LOAD(5, v + s * v_step, TILE_ROW_BYTES);
+        TILE_DOT_BF16(0, 4, 5);
+        TILE_LOAD(6, v + s * v_step + TILE_ELEMENTS, TILE_ROW_BYTES);
+        TILE_DOT_BF16(1, 4, 6);
+    }
+    TILE_STORE(0, o, row);
+    TILE_STORE(1, o + TILE_ROWS, row);
+}
+
+#endif

@@ -1,0 +1,112 @@
+/*
+ * weights.h: part of kernel split_kv: blocks of keys, and the weights of a tile's rows for one.
+ */
+#ifndef ATTN_SPLIT_KV_WEIGHTS_H
+#define ATTN_SPLIT_KV_WEIGHTS_H
+
+#include "terms.h"
+#if !MATRIX_UNIT
+#include "values.h"
+#endif
+
+/* Keys [j, end) of a split; what rows see of them is in unit.bits where g->looks. */
+struct block {
+    ptrdiff_t j, end;
+    bool copied; /* K, and V where it is paged */
+};
+
+#if MATRIX_UNIT
+/* The block that begins at key j < hi: each group of keys may lie elsewhere (matrix.h). */
+static inline struct block block_at(const struct unit *u, ptrdiff_t j, ptrdiff_t hi)
+{
+    const ptrdiff_t each = u->g->block_keys;
+    return (struct block){j, hi - j < each ? hi : j + each, false};
+}
+#else
+/* The block that begins at key j < hi, of rows in pages or fewer than a block's. */
+VF_NOINLINE struct block part_of_block(const struct unit *u, ptrdiff_t j, ptrdiff_t hi)
+{
+    const ptrdiff_t most = u->g->block_keys, left = hi - j < most ? hi - j : most;
+    const ptrdiff_t run = keys_run(&u->k.keys, j, left), whole = run / GROUP_KEYS * GROUP_KEYS;
+    const ptrdiff_t copied = left < GROUP_KEYS ? left : GROUP_KEYS;
+    return (struct block){j, j + (whole ? whole : copied), whole == 0};
+}
+
+static inline struct block block_at(const struct unit *u, ptrdiff_t j, ptrdiff_t hi)
+{
+    if (u->k.paged || hi - j < u->g->block_keys)
+        return part_of_block(u, j, hi);
+    return (struct block){j, j + u->g->block_keys, false};
+}
+
+#endif
+
+/* The first block from key j on of which some row sees something by the operands.  If there is none,
+ * what may come behind hi. */
+static inline struct block block_from(const struct unit *u, ptrdiff_t j, ptrdiff_t hi,
+                                      uint64_t *bits, struct sight *sight)
+{
+    while (j < hi) {
+        const struct block b = block_at(u, j, hi);
+        if (!u->g->looks)
+            return b;
+        *sight = sight_look(u->view, u->rows, &u->t->bias, j, b.end - j, bits);
+        if (sight->any)
+            return b;
+        j = b.end;
+    }
+    return (struct block){hi, hi + u->g->block_keys, false};
+}
+
+/* Where blocks begin: in pages at a whole group, so that pages begin with one. */
+static ptrdiff_t unit_first(const struct unit *u, struct attn_range keys)
+{
+    return u->k.paged ? keys.lo / GROUP_KEYS * GROUP_KEYS : keys.lo;
+}
+
+/* ---- scores --------------------------------------------------------------------------------- */
+
+/* P of keys [0, keys) of k, keys a multiple of GROUP_KEYS; terms are NULL where scores have none, seen
+ * where every row sees all. */
+static void weights(const struct unit *u, struct tile *t, struct rows k, int keys,
+                    const struct terms *terms, const struct seen *seen, struct cursor *next)
+{
+#if MATRIX_UNIT /* it has left products in the place of P (matrix.h) */
+    const int n = GROUP_KEYS;
+    (void)u, (void)k, (void)next;
+#else
+    const struct arithmetic *arithmetic = arithmetic_of(u->g->format, t->rows);
+    const int n = GROUP_KEYS * t->rows / VF_LANES;
+#endif
+    for (int j = 0; j < keys; j += GROUP_KEYS) {
+        vf s[GROUP_KEYS * MOST_ROWS / VF_LANES];
+#if MATRIX_UNIT
+        for (int i = 0; i < n; i++)
+            s[i] = vf_load(t->p + P_AT(t, j + i));
+#else
+        arithmetic->dots[u->reading](s, t->q, (struct rows){k.data + j * k.stride, k.stride},
+                                     &u->g->qk, next);
+#endif
+        if (terms)
+            weigh_natural(t, s, n, j, terms, seen);
+        else
+            weigh_in_log2(t, s, n, j, seen);
+    }
+}
+
+/* P of the tile whose rows begin at `row`, not yet paired; `bits` are what its rows see, NULL where
+ * that is all. */
+static void tile_weights(const struct unit *u, struct tile *t, int row, const struct block *b,
+                         struct rows k, const uint64_t *bits, struct cursor *next)
+{
+    const int n = (int)(b->end - b->j), keys = (n + GROUP_KEYS - 1) / GROUP_KEYS * GROUP_KEYS;
+    struct seen seen;
+    struct terms terms;
+    if (bits)
+        seen = sight_of_lanes(bits, t->rows);
+    if (u->g->natural)
+        terms = terms_of(u, t, row, b->j, n, keys);
+    weights(u, t, k, keys, u->g->natural ? &terms : NULL, bits ? &seen : NULL, next);
+}
+
+#endif
