@@ -13,13 +13,10 @@
  */
 #include "attention.h"
 
-/* Of flash with a matrix unit, in rows of split_kv: see flash_rows(). */
-#define PACKING 10.0
-#define BLOCK 4.0
-
 /* What decides.  A row is a query of one of the heads that share a KV head. */
 struct shape {
     double heads;      /* KV heads of all sequences */
+    double dims;       /* of a key and its value, on average */
     double rows, keys; /* of a KV head; keys that a row sees on average */
     double work;       /* multiplications, of all heads */
     double threads;
@@ -97,21 +94,32 @@ static bool narrow(const struct shape *s)
 
 /*
  * What flash costs in rows of split_kv, where it has its own: a constant for up to one vector of rows, a vector's
- * lanes and a little (a quarter where split_kv has wider ones), and 1.87 times that for two (a tile).  With a matrix
- * unit packing the keys takes as long as PACKING rows of split_kv, and a block of 32 rows as long as BLOCK: 12 to
- * 16 rows cross at D = 128, and at D = 576 the unit is ahead with 16 rows on one thread, not on two (Intel Xeon with
- * AMX, GCC 12.2, 2026-11-26: results/intel-amx-2core/crossings.jsonl).
+ * lanes and a little (a quarter where split_kv has wider ones), and 1.87 times that for two (a tile).
  */
 static double flash_rows(const struct shape *s, double *tiles)
 {
-    if (s->flash && s->flash->isa == ATTN_ISA_AMX) {
-        *tiles = parts(s->rows, 32);
-        return PACKING + BLOCK * *tiles;
-    }
     const double lanes = narrow(s) ? 8 : lanes_of(s), vector = (narrow(s) ? 1.25 : 1.02) * lanes;
     *tiles = parts(s->rows, 2 * lanes);
     const double rest = s->rows - (*tiles - 1) * 2 * lanes;
     return vector * (1.87 * (*tiles - 1) + (rest <= lanes ? 1 : 1.87));
+}
+
+/*
+ * The same with a matrix unit, in rows of split_kv without one.  Packing keys costs flash as much as 6 rows, which each
+ * thread of a head does for itself, and split_kv 5, which packs the values alone; then a block of 32 rows costs the one
+ * and a tile of 16 the other what the products of their dimensions and a softmax take.  They cross at 24 to 32 rows with
+ * D = 64 and 128, 64 with 256, and nowhere up to 512 rows in latent attention (576, 512).  Splits have 1024 keys (Intel
+ * Xeon with AMX, GCC 12.2, 2026-11-26, 8 heads, one of latent attention; 64 to 8192 keys; docs/tuning.md).
+ */
+static bool starved_units(const struct shape *s)
+{
+    const double threads = s->threads > s->heads ? s->threads / s->heads : 1; /* of a head */
+    const double blocks = parts(parts(s->rows, 32), threads);
+    const double flash = 6 + (2.4 + 160 / s->dims) * blocks;
+    const double split_kv = s->rows < 8 ? s->rows : 5 + (1.1 + 150 / s->dims) * parts(s->rows, 16);
+    const double split_kv_parts = parts(s->rows, 128) * parts(s->keys, 1024);
+    return split_kv * least(s->threads, s->heads) <
+           flash * least(s->threads, s->heads * split_kv_parts);
 }
 
 /*
@@ -121,6 +129,8 @@ static double flash_rows(const struct shape *s, double *tiles)
 static bool starved(const struct shape *s)
 {
     double tiles;
+    if (s->rows > 1 && s->flash && s->flash->isa == ATTN_ISA_AMX)
+        return starved_units(s);
     const double flash = flash_rows(s, &tiles);
     const double start = s->flash && s->flash->isa == ATTN_ISA_AVX512_BF16 ? 40 : 28;
     const double split_kv = s->rows * (1 + start / s->keys);
@@ -168,6 +178,7 @@ static struct shape shape_of(const struct attn_problem *p, int threads)
     const double pairs = attn_visible_pairs(p);
     return (struct shape){
         .heads = heads,
+        .dims = (double)(p->qk_dim + p->v_dim) / 2,
         .rows = rows,
         .keys = pairs / (heads * rows),
         .work = pairs * (double)(p->qk_dim + p->v_dim),

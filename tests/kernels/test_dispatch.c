@@ -165,18 +165,21 @@ static void with_products_of_pairs(void **state)
     unsetenv("ATTN_ISA_MASK");
 }
 
-/* A block of 32 rows costs it as much as 14 rows of split_kv. */
+/* Up to 16 rows, or 128 of latent attention, are for split_kv, from 8 on in tiles of the unit, too. */
 static void with_a_matrix_unit(void **state)
 {
     (void)state;
     static const struct choice choices[] = {
-        {"hq=32,hkv=8,sq=1,skv=8192,d=128,dtype=bf16", 1, "split_kv"}, /* 4 rows */
-        {"hq=64,hkv=8,sq=1,skv=8192,d=128,dtype=bf16", 1, "split_kv"}, /* 8 */
-        {"hq=128,hkv=8,sq=1,skv=8192,d=128,dtype=bf16", 1, "flash"},   /* 16 */
-        {"hq=128,hkv=1,sq=1,skv=4096,d=576,dv=512,dtype=bf16", 1, "flash"},
-        {"h=1,sq=16,skv=65536,d=64,dtype=bf16", 1, "flash"},
-        {"h=1,sq=16,skv=65536,d=64,dtype=bf16", 64,
-         "split_kv"}, /* threads that one block cannot employ */
+        {"hq=32,hkv=8,sq=1,skv=8192,d=128,dtype=bf16", 1, "split_kv"},  /* 4 rows */
+        {"hq=64,hkv=8,sq=1,skv=8192,d=128,dtype=bf16", 1, "split_kv"},  /* 8 */
+        {"hq=128,hkv=8,sq=1,skv=8192,d=128,dtype=bf16", 1, "split_kv"}, /* 16 */
+        {"hq=512,hkv=8,sq=1,skv=2048,d=128,dtype=bf16", 1, "flash"},    /* 64 */
+        {"hq=128,hkv=1,sq=1,skv=4096,d=576,dv=512,dtype=bf16", 1, "split_kv"},
+        {"hq=128,hkv=1,sq=1,skv=4096,d=576,dv=512,dtype=bf16", 2, "split_kv"},
+        {"hq=128,hkv=1,sq=1,skv=512,d=576,dv=512,dtype=bf16", 2, "flash"}, /* one split */
+        {"h=1,sq=128,skv=65536,d=64,dtype=bf16", 1, "flash"},
+        {"h=1,sq=128,skv=65536,d=64,dtype=bf16", 64,
+         "split_kv"}, /* threads that four blocks cannot employ */
         {"h=8,s=64,d=64,dtype=bf16", 1, "flash"},
     };
     if (!attn_isa_available(ATTN_ISA_AMX) || !attn_find("flash", ATTN_ISA_AMX))
@@ -184,6 +187,8 @@ static void with_a_matrix_unit(void **state)
     assert_chosen(choices, COUNT(choices));
     assert_int_equal(best("h=8,s=512,d=64,dtype=bf16", 1)->isa, ATTN_ISA_AMX);
     assert_int_not_equal(best("h=8,s=512,d=64", 1)->isa, ATTN_ISA_AMX); /* bf16 only */
+    assert_int_equal(best("hq=8,hkv=1,sq=1,skv=8192,d=128,dtype=bf16", 1)->isa, ATTN_ISA_AMX);
+    assert_int_not_equal(best("hq=7,hkv=1,sq=1,skv=8192,d=128,dtype=bf16", 1)->isa, ATTN_ISA_AMX);
 }
 
 static void invalid_problems_get_none(void **state)
