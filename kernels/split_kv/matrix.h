@@ -14,7 +14,8 @@
 
 #include "matrix_products.h"
 
-#define AHEAD_KEYS 64 /* how far ahead of a strip its rows are fetched into L2 */
+#define AHEAD_KEYS 64   /* how far ahead of a strip its rows are fetched into L2 */
+#define TOUCH_AHEAD 128 /* and of a block its pages are looked up */
 
 struct panel {
     int blocks, strips;
@@ -222,11 +223,11 @@ static void add_block(const struct unit *u, struct panel *p, struct block b, str
     p->first[i] = p->strips;
     p->unsafe[i] = not_finite(u, &b, hidden);
     const int groups = key_groups(u, &b, k);
+    score_last(u, k, groups, p->first[i]); /* K first: 2 to 5 % less time with 8 rows */
     for (int from = 0; from < n; from += STRIP_KEYS, p->strips++) {
-        pack_strip(u, &b, from, p->unsafe[i], p->strips);
         score_strip(u, k + from / GROUP_KEYS, p->strips);
+        pack_strip(u, &b, from, p->unsafe[i], p->strips);
     }
-    score_last(u, k, groups, p->first[i]);
 }
 
 /* Collects blocks from key *j on; false where there is none. */
@@ -243,6 +244,9 @@ static bool collect(const struct unit *u, struct panel *p, ptrdiff_t *j, ptrdiff
         }
         for (int r = u->rows; u->g->looks && r < row_tiles(u) * TILE_ROWS; r++)
             bits[r] = bits[u->rows - 1];
+        cache_touch(&u->k, b.j + TOUCH_AHEAD, BLOCK_KEYS);
+        if (!u->g->shared)
+            cache_touch(&u->v, b.j + TOUCH_AHEAD, BLOCK_KEYS);
         add_block(u, p, b, sight);
         *j = b.end;
     }
