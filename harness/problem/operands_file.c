@@ -47,6 +47,43 @@ static void note(const struct attn_problem *p, const char *name,
         keep_dims(shape->v_scale, source);
 }
 
+/* What a problem says that has use for an operand. */
+static const struct {
+    const char *name, *option;
+} uses[] = {
+    {"bias", "mask=bias"},      {"mask", "mask=bool"},         {"sinks", "sinks=1"},
+    {"slopes", "alibi=1"},      {"kv_lens", "ragged=1"},       {"cu_seqlens", "packed=1"},
+    {"block_table", "page=N"},  {"cu_seqlens_kv", "packed=1"}, {"k_scale", "kv_dtype=i8"},
+    {"v_scale", "kv_dtype=i8"},
+};
+
+static bool is_used(const struct tensors_view *views, size_t count, const char *name)
+{
+    for (size_t n = 0; n < count; n++)
+        if (strcmp(views[n].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* A tensor that the problem has no use for: whoever stored a mask did not mean that none is applied. */
+static bool all_are_used(const struct operands_file *file, const struct tensors_view *views,
+                         size_t count, char *message, size_t message_size)
+{
+    for (size_t n = 0; n < sizeof uses / sizeof *uses; n++) {
+        const struct safetensor *t = operands_named(file, uses[n].name);
+        const bool added = t && t->dtype != ATTN_BOOL && strcmp(uses[n].name, "mask") == 0 &&
+                           is_used(views, count, "bias"); /* real numbers called mask */
+        if (!t || added || is_used(views, count, uses[n].name))
+            continue;
+        char shape[SAFETENSORS_SHAPE_TEXT];
+        safetensors_print_shape(t, shape);
+        snprintf(message, message_size, "%s: %s is %s, which the problem does not use; %s does",
+                 file->path, t->name, shape, uses[n].option);
+        return false;
+    }
+    return true;
+}
+
 bool operands_file_shape(const struct operands_file *file, const struct attn_problem *p,
                          struct tensors_shape *shape, char *message, size_t message_size)
 {
@@ -131,6 +168,8 @@ bool operands_file_read(const struct operands_file *file, struct tensor_set *set
 {
     struct tensors_view views[TENSORS_OPERANDS];
     const size_t count = tensors_operands(&set->tensors, p, &set->shape, views);
+    if (!all_are_used(file, views, count, message, message_size))
+        return false;
     for (size_t n = 0; n < count; n++) {
         struct operands_source source;
         if (!operands_locate(file, p, views[n].name, &set->shape, &source, message, message_size) ||

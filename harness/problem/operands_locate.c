@@ -231,7 +231,7 @@ static const struct {
     {"v_scale", locate_scale},
 };
 
-static const struct safetensor *named(const struct operands_file *file, const char *name)
+const struct safetensor *operands_named(const struct operands_file *file, const char *name)
 {
     char full[sizeof((struct input *)0)->prefix + 16];
     snprintf(full, sizeof full, "%s%s", file->prefix, name);
@@ -241,10 +241,10 @@ static const struct safetensor *named(const struct operands_file *file, const ch
 /* The tensor of an operand.  Real numbers called mask are the bias where there is no other. */
 static const struct safetensor *find(const struct operands_file *file, const char *name)
 {
-    const struct safetensor *found = named(file, name);
+    const struct safetensor *found = operands_named(file, name);
     if (found || strcmp(name, "bias") != 0)
         return found;
-    found = named(file, "mask");
+    found = operands_named(file, "mask");
     return found && is_real(found) ? found : NULL;
 }
 

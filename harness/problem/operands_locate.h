@@ -14,6 +14,9 @@ struct operands_source {
     size_t dims[4], stride[4];
 };
 
+/* The tensor of an operand's name, behind the file's prefix; NULL where there is none. */
+const struct safetensor *operands_named(const struct operands_file *file, const char *name);
+
 /* The tensor of that name.  False fills message: it is missing, or of another type or shape than the
  * problem (and what is known of the shape: the rows of k) needs. */
 bool operands_locate(const struct operands_file *file, const struct attn_problem *problem,

@@ -144,9 +144,9 @@ static void wrong_numbers_are_refused(void **state)
                 add(w, k ? "x.v" : "x.k", ATTN_F32, 0, SHAPE(4, 1, 2, 1));
             else
                 add(w, k ? "x.v" : "x.k", ATTN_F32, 0, SHAPE(2, 1, 4, 1));
-        add(w, "x.kv_lens", ATTN_I32, 0, SHAPE(2));
-        add(w, "x.cu_seqlens", ATTN_I32, 0, SHAPE(3));
-        add(w, "x.block_table", ATTN_I32, 0, SHAPE(2, 2));
+        add(w, p.options & ATTN_OPTION_RAGGED ? "x.kv_lens" : "y.kv_lens", ATTN_I32, 0, SHAPE(2));
+        add(w, packed ? "x.cu_seqlens" : "y.cu_seqlens", ATTN_I32, 0, SHAPE(3));
+        add(w, paged ? "x.block_table" : "y.block_table", ATTN_I32, 0, SHAPE(2, 2));
         memcpy(w->data[3], cases[n].lens, sizeof cases[n].lens);
         memcpy(w->data[4], cases[n].q, sizeof cases[n].q);
         memcpy(w->data[5], cases[n].table, sizeof cases[n].table);
@@ -158,11 +158,48 @@ static void wrong_numbers_are_refused(void **state)
     }
 }
 
+/* Whoever stored it meant it to be used. */
+static void tensors_without_use_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *tensor;
+        enum attn_dtype dtype;
+        const char *problem, *message; /* NULL: read; behind the path */
+    } cases[] = {
+        {"x.mask", ATTN_BOOL, "b=1,h=1,sq=1,skv=4,d=1",
+         "x.mask is bool (4), which the problem does not use; mask=bool does"},
+        {"x.mask", ATTN_BOOL, "b=1,h=1,sq=1,skv=4,d=1,mask=bool", NULL},
+        {"x.mask", ATTN_F32, "b=1,h=1,sq=1,skv=4,d=1,mask=bias", NULL},
+        {"x.bias", ATTN_F32, "b=1,h=1,sq=1,skv=4,d=1,mask=causal",
+         "x.bias is f32 (4), which the problem does not use; mask=bias does"},
+        {"y.mask", ATTN_BOOL, "b=1,h=1,sq=1,skv=4,d=1", NULL},
+    };
+    for (size_t n = 0; n < COUNT(cases); n++) {
+        const struct attn_problem p = problem_of(cases[n].problem);
+        struct written *w = begin();
+        struct tensor_set set;
+        char message[512];
+        add(w, "x.q", ATTN_F32, 0, SHAPE(1, 1, 1, 1));
+        add(w, "x.k", ATTN_F32, 0, SHAPE(1, 1, 4, 1));
+        add(w, "x.v", ATTN_F32, 0, SHAPE(1, 1, 4, 1));
+        add(w, cases[n].tensor, cases[n].dtype, 0, SHAPE(4));
+        end(w);
+        assert_int_equal(load(w, &set, &p, message, sizeof message), !cases[n].message);
+        if (cases[n].message)
+            assert_string_equal(message + strlen(w->path) + 2, cases[n].message);
+        else
+            tensors_free(&set);
+        discard(w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wrong_tensors_are_refused),
         cmocka_unit_test(wrong_numbers_are_refused),
+        cmocka_unit_test(tensors_without_use_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
