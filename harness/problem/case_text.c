@@ -84,9 +84,12 @@ bool case_text_same(const struct problem_case *a, const struct problem_case *b)
 
 /* ---- names --------------------------------------------------------------------------------- */
 
-#define NAME_SHOWN 32 /* bytes: a table of 80 columns has room for no more */
+#define NAME_SHOWN ((size_t)32) /* bytes: a table of 80 columns has room for no more */
 
-/* Appends "-part" to a name, as far as it fits; what a name may not hold becomes _. */
+/* Of a long name, its beginning at least, where its end is shown. */
+#define NAME_BEGIN 8
+
+/* Appends "-part" to a name of PARSE_TEXT bytes, as far as it fits; what a name may not hold becomes _. */
 __attribute__((format(printf, 2, 3))) static void add_part(char *name, const char *format, ...)
 {
     char part[PARSE_TEXT];
@@ -95,9 +98,9 @@ __attribute__((format(printf, 2, 3))) static void add_part(char *name, const cha
     va_start(arguments, format);
     vsnprintf(part, sizeof part, format, arguments);
     va_end(arguments);
-    if (n && n < NAME_SHOWN)
+    if (n && n + 1 < PARSE_TEXT)
         name[n++] = '-';
-    for (const char *c = part; *c && n < NAME_SHOWN; c++)
+    for (const char *c = part; *c && n + 1 < PARSE_TEXT; c++)
         name[n++] = isalnum((unsigned char)*c) || *c == '.' || *c == '-' ? *c : '_';
     while (n && strchr("-_.", name[n - 1]))
         n--;
@@ -162,16 +165,60 @@ static void add_input(char *name, const struct input *input)
     }
 }
 
+static void whole_name(const struct problem_case *c, char name[PARSE_TEXT])
+{
+    *name = 0;
+    add_sizes(name, &c->problem);
+    add_options(name, &c->problem);
+    add_input(name, &c->input);
+}
+
+/* As much of a whole name as is shown; of a longer one what begins at `end`, too, if that is not 0. */
+static void shorten(struct problem_case *c, const char *whole, size_t end)
+{
+    const size_t length = strlen(whole), most = NAME_SHOWN - NAME_BEGIN - 2;
+    const size_t rest = length - end < most ? length - end : most, begin = NAME_SHOWN - 2 - rest;
+    if (length > NAME_SHOWN && end > begin)
+        snprintf(c->name, sizeof c->name, "%.*s..%.*s", (int)begin, whole, (int)rest, whole + end);
+    else
+        snprintf(c->name, sizeof c->name, "%.*s", (int)NAME_SHOWN, whole);
+    for (size_t n = strlen(c->name); n && strchr("-_.", c->name[n - 1]); n--)
+        c->name[n - 1] = 0;
+}
+
 void case_text_name(struct problem_case *c, size_t number)
 {
-    char suffix[24] = "";
-    *c->name = 0;
-    add_sizes(c->name, &c->problem);
-    add_options(c->name, &c->problem);
-    add_input(c->name, &c->input);
+    char suffix[24], whole[PARSE_TEXT];
+    whole_name(c, whole);
+    shorten(c, whole, 0);
     if (number < 2)
         return;
     const size_t length = (size_t)snprintf(suffix, sizeof suffix, "-%zu", number);
     const size_t at = strlen(c->name) + length > NAME_SHOWN ? NAME_SHOWN - length : strlen(c->name);
     memcpy(c->name + at, suffix, length + 1);
+}
+
+void case_text_name_apart(struct problem_case *c, struct problem_case *others, size_t count)
+{
+    char whole[PARSE_TEXT], other[PARSE_TEXT];
+    size_t end = 0;
+    case_text_name(c, 1);
+    whole_name(c, whole);
+    for (size_t i = 0; strlen(whole) > NAME_SHOWN && i < count; i++) {
+        if (strncmp(others[i].name, whole, NAME_BEGIN) != 0 || case_text_same(&others[i], c))
+            continue;
+        size_t same = 0;
+        whole_name(&others[i], other);
+        while (whole[same] && whole[same] == other[same])
+            same++;
+        for (; same && whole[same - 1] != '-'; same--) /* to where the part begins */
+            ;
+        if (strncmp(other, whole, strlen(c->name)) != 0)
+            continue;
+        if (strcmp(others[i].name, c->name) == 0)
+            shorten(&others[i], other, same);
+        end = same > end ? same : end;
+    }
+    if (end)
+        shorten(c, whole, end);
 }

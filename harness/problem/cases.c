@@ -62,13 +62,14 @@ bool cases_add_problem(struct case_list *list, const char *text, char *message, 
                  error.message);
         return false;
     }
-    size_t there = 0;
-    for (size_t number = 1; there < list->count || number == 1; number++) {
-        case_text_name(&c, number);
-        there = cases_find(list, c.name);
-        if (there < list->count && case_text_same(&list->items[there], &c))
+    case_text_name_apart(&c, list->items, list->count);
+    const size_t first =
+        strcspn(c.name, "-"); /* what stays of a name that is changed beside others */
+    for (size_t i = 0; i < list->count; i++)
+        if (strncmp(list->items[i].name, c.name, first) == 0 && case_text_same(&list->items[i], &c))
             return true;
-    }
+    for (size_t number = 2; cases_find(list, c.name) < list->count; number++)
+        case_text_name(&c, number);
     if (!cases_append(list, &c, &why)) {
         snprintf(message, message_size, "problem %s: %s", quoted, why);
         return false;

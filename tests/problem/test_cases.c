@@ -29,17 +29,24 @@ static void problems_are_named_after_what_they_are(void **state)
         {"s=64,d=8 input=file:dir/a b\xc3\xa4~.safetensors:", "h1-s64-d8-a_b___.safetensors"},
         {"s=64,d=8 input=file:x:layer0.", "h1-s64-d8-layer0"},
         {"b=2,hq=32,hkv=8,s=16,dv=32,dtype=bf16", "b2-h32x8-s16-d64-dv32-bf16"},
-        {"skv=4096,mask=causal+bias,window=16:0", "h1-sq1-skv4096-d64-causal_bias-w"},
-        {"skv=4096,mask=causal+bias,window=17:0", "h1-sq1-skv4096-d64-causal_bias-2"},
-        {"skv=4096,mask=causal+bias,window=18:0", "h1-sq1-skv4096-d64-causal_bias-3"},
+        {"skv=4096,mask=causal+bias,window=16:0", "h1-sq1-skv4096-d64-c..window16_0"},
+        {"skv=4096,mask=causal+bias,window=17:0", "h1-sq1-skv4096-d64-c..window17_0"},
+        {"skv=4096,mask=causal+bias,window=18:0", "h1-sq1-skv4096-d64-c..window18_0"},
+        {"b=4,hq=8,hkv=2,sq=64,skv=4096,d=64,mask=causal", "b4-h8x2-sq64-skv4096-d64-causal"},
+        {"b=4,hq=8,hkv=2,sq=64,skv=65536,d=64,mask=causal", "b4-h8x2-sq64-skv65536-d64-causal"},
+        {"b=4,hq=8,hkv=2,sq=64,skv=65536,d=64,mask=causal,dtype=bf16,layout=bshd",
+         "b4-h8x2-sq64-skv65536-d64-..bshd"},
+        {"b=4,hq=8,hkv=2,sq=64,skv=65536,d=64,dtype=bf16,layout=bshd,mask=causal,softcap=1",
+         "b4-h8x2-sq64-skv6..softcap1-bshd"},
         {"s=4,softcap=30,outputs=o+lse,scale=0.5", "h1-s4-d64-softcap30-scale0.5-o_l"},
     };
     struct case_list list = {0};
     for (size_t i = 0; i < COUNT(problems); i++) {
         assert_true(cases_add_problem(&list, problems[i].text, message, sizeof message));
         assert_int_equal(list.count, i + 1);
-        assert_string_equal(list.items[i].name, problems[i].name);
     }
+    for (size_t i = 0; i < COUNT(problems); i++) /* a name may change when one like it comes */
+        assert_string_equal(list.items[i].name, problems[i].name);
     assert_input(&list.items[1], "needle:63");
     for (size_t i = 0; i < COUNT(problems); i++) /* each is there already */
         assert_true(cases_add_problem(&list, problems[i].text, message, sizeof message));
