@@ -27,6 +27,16 @@ static bool once_in(struct stream *s, size_t n)
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
+/* What blocks of keys may have, other than powers of two. */
+static const size_t blocks[] = {48, 80, 96, 112, 160, 192, 224, 320, 384};
+enum { BLOCKS = sizeof blocks / sizeof *blocks };
+
+/* Some whole blocks, one more or one less: by its number, so that each of these is drawn whatever the seed. */
+static size_t whole_blocks(struct stream *s, size_t n)
+{
+    return blocks[n % BLOCKS] * (2 + below(s, 5)) + n / BLOCKS % 3 - 1;
+}
+
 /* Around a power of two, or any number of two digits. */
 static size_t length(struct stream *s, size_t longest_log2)
 {
@@ -36,10 +46,25 @@ static size_t length(struct stream *s, size_t longest_log2)
     return n > 1 ? n - 1 : 1;
 }
 
-static size_t dimension(struct stream *s)
+/* Those of models, odd ones, and by its number each multiple of 8 up to 320, and the two of MLA. */
+static size_t dimension(struct stream *s, size_t n)
 {
     static const size_t dims[] = {8, 16, 32, 40, 64, 72, 80, 96, 112, 128, 160, 192, 256};
-    return once_in(s, 5) ? 1 + below(s, 40) : dims[below(s, sizeof dims / sizeof *dims)];
+    const size_t eights = n % 42;
+    if (once_in(s, 5))
+        return 1 + below(s, 40);
+    if (once_in(s, 3))
+        return dims[below(s, sizeof dims / sizeof *dims)];
+    return eights < 40 ? 8 * (1 + eights) : eights == 40 ? 512 : 576;
+}
+
+/* Few, or more than a byte of flags or a vector has. */
+static void draw_heads(struct stream *s, struct attn_problem *p)
+{
+    static const size_t groups[] = {1, 1, 2, 3, 4, 5, 6, 7, 8, 12, 16};
+    p->batch = once_in(s, 10) ? 8 + below(s, 10) : 1 + below(s, 3);
+    p->kv_heads = once_in(s, 8) ? 9 + below(s, 9) : 1 + below(s, 3);
+    p->q_heads = p->kv_heads * groups[below(s, sizeof groups / sizeof *groups)];
 }
 
 static double work(const struct attn_problem *p)
@@ -48,9 +73,9 @@ static double work(const struct attn_problem *p)
            (double)(p->qk_dim + p->v_dim);
 }
 
-static void draw_lengths(struct stream *s, struct attn_problem *p)
+static void draw_lengths(struct stream *s, size_t n, struct attn_problem *p)
 {
-    p->kv_len = length(s, 13);
+    p->kv_len = once_in(s, 3) ? whole_blocks(s, n) : length(s, 15);
     p->q_len = once_in(s, 4) ? 1 : once_in(s, 2) ? p->kv_len : length(s, 13);
 }
 
@@ -65,10 +90,12 @@ static void make_cheap(struct stream *s, struct attn_problem *p, double most)
     }
     if (work(p) > most)
         p->q_heads = 1;
-    if (work(p) > most)
+    if (work(p) > most && once_in(s, 2))
         p->qk_dim = p->v_dim = 8;
     while (work(p) > most)
-        if (p->q_len > p->kv_len && once_in(s, 2))
+        if (p->q_len == 1)
+            p->qk_dim = p->v_dim = 8;
+        else if (p->q_len > p->kv_len && once_in(s, 2))
             p->kv_len = length(s, 10);
         else
             p->q_len = length(s, 10);
@@ -141,12 +168,10 @@ void draw_case(struct problem_case *c, uint64_t seed, size_t n, double most_work
     *c = (struct problem_case){.name = ""};
     snprintf(c->name, sizeof c->name, "draw-%zu", n + 1);
     attn_problem_init(p);
-    p->batch = 1 + below(s, 3);
-    p->kv_heads = 1 + below(s, 3);
-    p->q_heads = p->kv_heads * ((size_t[]){1, 1, 2, 3, 4, 8}[below(s, 6)]);
-    p->qk_dim = dimension(s);
-    p->v_dim = once_in(s, 4) ? dimension(s) : p->qk_dim;
-    draw_lengths(s, p);
+    draw_heads(s, p);
+    p->qk_dim = dimension(s, n / 2); /* every other one has options */
+    p->v_dim = once_in(s, 4) ? dimension(s, n / 2 + 21) : p->qk_dim;
+    draw_lengths(s, n / 2, p);
     make_cheap(s, p, most_work);
     if (n % 2 == 0) {
         p->mask = once_in(s, 2) ? ATTN_MASK_CAUSAL : ATTN_MASK_NONE;
