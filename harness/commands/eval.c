@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "session/launch.h"
 #include "base/progress.h"
@@ -83,6 +84,23 @@ static bool fill_request(const struct options *options, struct protocol_request 
 
 /* ---- the input ------------------------------------------------------------------------------- */
 
+/* A descriptor of this process by a name that another process, the worker, can open: its own stdout is not ours. */
+static int of_this_process(const char *path, char *named, size_t size)
+{
+    static const struct {
+        const char *name, *descriptor; /* NULL: what follows the name */
+    } names[] = {
+        {"/dev/stdout", "1"}, {"/dev/stderr", "2"}, {"/dev/fd/", NULL}, {"/proc/self/fd/", NULL}};
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
+        const size_t length = strlen(names[n].name);
+        const char *number = names[n].descriptor ? names[n].descriptor : path + length;
+        if (names[n].descriptor ? strcmp(path, names[n].name) == 0
+                                : strncmp(path, names[n].name, length) == 0)
+            return snprintf(named, size, "/proc/%ld/fd/%s", (long)getpid(), number);
+    }
+    return snprintf(named, size, "%s", path);
+}
+
 /* Splits FILE:PREFIX at the last colon, unless there is a file of the whole name.  Files are
  * searched for where inputs of cases are. */
 static bool set_paths(const struct options *options, struct protocol_request *request,
@@ -92,7 +110,7 @@ static bool set_paths(const struct options *options, struct protocol_request *re
     const char *colon = strrchr(options->input, ':');
     if (!colon || cases_find_file(options->input, path, message, size))
         colon = options->input + strlen(options->input);
-    const int out = snprintf(request->path_out, sizeof request->path_out, "%s", options->output);
+    const int out = of_this_process(options->output, request->path_out, sizeof request->path_out);
     struct input *input = &request->c.input;
     snprintf(message, size, "a path or prefix is too long");
     if (out >= (int)sizeof request->path_out ||

@@ -310,6 +310,22 @@ class Eval(CommandTest):
         self.assertEqual(run(*self.arguments(), umask=0o027).returncode, 0)
         self.assertEqual(os.stat(self.result).st_mode & 0o777, 0o640)
 
+    def test_stdout_is_that_of_the_command(self) -> None:
+        """Not that of the process which computes: by each of its names."""
+        tensor = ([1, 1, 2, 1], [1, 2])
+        safetensors(self.file, {"q": tensor, "k": tensor, "v": tensor})
+        for name in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"):
+            self.result = name
+            read, write = os.pipe()
+            done = run(*self.arguments(), stdout=write)
+            os.close(write)
+            with open(read, "rb") as pipe:
+                written = pipe.read()
+            self.assertEqual(done.returncode, 0, done)
+            kept = self.directory / "kept"
+            kept.write_bytes(written)
+            self.assertEqual(read_safetensors(str(kept))["o"][0], [1, 1, 2, 1])
+
     def test_a_directory_is_no_output(self) -> None:
         tensor = ([1, 1, 2, 1], [1, 2])
         safetensors(self.file, {"q": tensor, "k": tensor, "v": tensor})
