@@ -54,7 +54,7 @@ static bool take_problem(const struct options *options, struct attn_problem *pro
         snprintf(message, size, "eval takes one --problem");
         return false;
     }
-    if (options->problem_count && !parse_problem(options->problems[0], problem, &error)) {
+    if (options->problem_count && !parse_problem_of_file(options->problems[0], problem, &error)) {
         snprintf(message, size, "--problem '%s': %s (position %zu)", options->problems[0],
                  error.message, error.position);
         return false;

@@ -215,7 +215,8 @@ static bool take_dense(const struct completion *c, enum operand which, size_t *b
                        size_t *length, size_t *dim)
 {
     const struct safetensor *t = c->t[which];
-    const bool given = parse_gives(c->text, "hq") || parse_gives(c->text, "hkv");
+    const bool given =
+        parse_gives(c->text, which == Q ? "hq" : "hkv") || parse_gives(c->text, "hq");
     if (t->rank == 2)
         return refuse_tensor(c, which, ", not (B, H, S, D); of one head, store x[None, None]");
     if (t->rank == 3 && !given)

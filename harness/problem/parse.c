@@ -146,7 +146,7 @@ static void read_standards(struct reading *r)
 }
 
 /* Conditions on several keys at once, each with the key to report. */
-static bool check_whole(struct reading *r)
+static bool check_whole(struct reading *r, bool whole)
 {
     const struct attn_problem *p = &r->problem;
     const unsigned both = ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT;
@@ -154,25 +154,28 @@ static bool check_whole(struct reading *r)
     snprintf(types, sizeof types, "kv_dtype=%s is neither dtype, which is %s, nor i8",
              attn_dtype_name(p->kv_dtype), attn_dtype_name(p->dtype));
     const struct {
-        bool wrong;
+        bool wrong, by_file; /* by_file: a file's tensors may say more */
         enum parse_key_id key;
         const char *message;
     } rules[] = {
-        {p->q_heads % p->kv_heads != 0, r->given[KEY_HKV] ? KEY_HKV : KEY_HQ,
+        {p->q_heads % p->kv_heads != 0, true, r->given[KEY_HKV] ? KEY_HKV : KEY_HQ,
          "hq is not a multiple of hkv"},
-        {p->kv_dtype != p->dtype && p->kv_dtype != ATTN_I8, KEY_KV_DTYPE, types},
-        {(p->mask & both) == both, KEY_MASK, "mask is causal in two ways; expected one of them"},
-        {p->options & ATTN_OPTION_SHARED_KV && p->v_dim > p->qk_dim, KEY_SHARED_KV,
+        {p->kv_dtype != p->dtype && p->kv_dtype != ATTN_I8, true, KEY_KV_DTYPE, types},
+        {(p->mask & both) == both, false, KEY_MASK,
+         "mask is causal in two ways; expected one of them"},
+        {p->options & ATTN_OPTION_SHARED_KV && p->v_dim > p->qk_dim, true, KEY_SHARED_KV,
          "shared_kv needs a dv of at most d"},
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-        if (rules[i].wrong)
+        if (rules[i].wrong && (whole || !rules[i].by_file))
             return fail(r, r->text + r->position[rules[i].key], "%s", rules[i].message);
     const char *why;
-    return attn_problem_valid(p, &why) || fail(r, r->text, "%s", why);
+    return !whole || attn_problem_valid(p, &why) || fail(r, r->text, "%s", why);
 }
 
-bool parse_problem(const char *text, struct attn_problem *problem, struct parse_error *error)
+/* `whole`: nothing else says more of the problem, so that it must be valid. */
+static bool read_problem(const char *text, bool whole, struct attn_problem *problem,
+                         struct parse_error *error)
 {
     struct reading r = {.text = text, .error = error};
     struct piece rest = {text, strlen(text)};
@@ -186,10 +189,21 @@ bool parse_problem(const char *text, struct attn_problem *problem, struct parse_
         if (!read_item(&r, next_item(&rest, &more)))
             return false;
     read_standards(&r);
-    if (!check_whole(&r))
+    if (!check_whole(&r, whole))
         return false;
     *problem = r.problem;
     return true;
+}
+
+bool parse_problem(const char *text, struct attn_problem *problem, struct parse_error *error)
+{
+    return read_problem(text, true, problem, error);
+}
+
+bool parse_problem_of_file(const char *text, struct attn_problem *problem,
+                           struct parse_error *error)
+{
+    return read_problem(text, false, problem, error);
 }
 
 /* Whether `found` has what `item`, key=value, gives to one key. */
@@ -243,7 +257,7 @@ bool parse_agrees_with_file(const char *text, const struct attn_problem *found, 
     struct attn_problem given;
     struct parse_error error;
     struct piece rest = {text, strlen(text)};
-    bool agree = parse_problem(text, &given, &error);
+    bool agree = parse_problem_of_file(text, &given, &error);
     assert(agree);
     for (bool more = true; more && agree;) {
         const struct piece item = next_item(&rest, &more);

@@ -124,7 +124,12 @@ struct parse_error {
 /* The problem is valid (attn_problem_valid) where this returns true, else left untouched. */
 bool parse_problem(const char *text, struct attn_problem *problem, struct parse_error *error);
 
-/* Whether `found`, the problem of a file's tensors, is what the text, a valid problem, says of it: sizes,
+/* The same of a text beside a file of tensors, whose sizes and types the file completes: what they must be together
+ * is not judged yet. */
+bool parse_problem_of_file(const char *text, struct attn_problem *problem,
+                           struct parse_error *error);
+
+/* Whether `found`, the problem of a file's tensors, is what the text, read as above, says of it: sizes,
  * and options that are tensors; false fills message, as in "s=5, but sq=4". */
 bool parse_agrees_with_file(const char *text, const struct attn_problem *found, char *message,
                             size_t message_size);
