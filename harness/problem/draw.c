@@ -135,6 +135,8 @@ static void draw_options(struct stream *s, struct attn_problem *p)
     for (size_t n = 0; n < sizeof options / sizeof *options; n++)
         if (once_in(s, 7))
             p->options |= options[n];
+    if (p->kv_len > 2048 && !once_in(s, 3)) /* few are so long that a wide window hides something */
+        p->options |= ATTN_OPTION_WINDOW;
     if (p->options & ATTN_OPTION_WINDOW) {
         p->window_left = (ptrdiff_t)below(s, p->kv_len + 1);
         p->window_right = once_in(s, 2) ? -1 : (ptrdiff_t)below(s, p->kv_len + 1);

@@ -83,7 +83,10 @@ static void shapes_are_also_unusual(void **state)
                 p->kv_len > 10000,
                 p->kv_len % 96 == 0 && p->kv_len > 96,
                 p->q_len == 1 && p->kv_len % 320 == 1 && p->kv_len > 320,
-                p->options & ATTN_OPTION_WINDOW && p->window_left >= 2048,
+                (p->options & (ATTN_OPTION_WINDOW | ATTN_OPTION_RAGGED | ATTN_OPTION_PACKED)) ==
+                        ATTN_OPTION_WINDOW &&
+                    p->dtype == ATTN_F32 && p->window_left >= 2048 &&
+                    (size_t)p->window_left + 1 < p->kv_len,
             };
             for (size_t k = 0; k < KINDS; k++)
                 count[k] += unusual[k];
