@@ -161,8 +161,8 @@ static double variance_of(double sum, double square, double n)
 /*
  * Variance of all logits, and half of its interval.  A text is one sample of tokens, and each token is in a
  * row and in a column of logits.  How far the variance of all of them may be from that of the model is
- * estimated by leaving out each token in turn (jackknife), as if tokens were independent, which neighbours in a
- * text are not quite.
+ * estimated by leaving out each token in turn (jackknife), as if tokens were independent, which neighbours
+ * in a text are not quite.
  */
 static double jackknife(const struct head *h, double *half)
 {
@@ -259,8 +259,8 @@ static void kernel_row(const json_t *s, size_t d, size_t scale, struct kernel_ca
     experiment_add(rows, params, values);
 }
 
-/* One kernel at one d: all scales on the same operands.  The LSE of the problem is the logit of a random query
- * and a random key, for each of its sequences. */
+/* One kernel at one d: all scales on the same operands.  The LSE of the problem is the logit of a random
+ * query and a random key, for each of its sequences. */
 static bool kernel_rows(const json_t *s, size_t d, json_t *rows, struct experiment_work *work)
 {
     struct problem_case c = {.name = "logits", .input = {.kind = INPUT_NORMAL}};

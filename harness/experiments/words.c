@@ -1,8 +1,8 @@
 /*
  * words: self-attention step by step, with a word at each row and column.
  *
- * Every matrix between tokens and outputs, in float64 from q, k and v, and what heads look at: of a sentence in
- * the textbook layer, and of layers of files, with their input and weights or with q, k and v alone, whose
+ * Every matrix between tokens and outputs, in float64 from q, k and v, and what heads look at: for a sentence
+ * in the textbook layer, and for layers of files, with their input and weights or with q, k and v alone, whose
  * tokens are in the file of that name that ends in .tokens, one a line.
  */
 #include <ctype.h>
@@ -204,9 +204,9 @@ static size_t first_of(const json_t *tokens, size_t i)
 }
 
 /*
- * Any words through the textbook layer.  Embeddings are N(0, 1) and weights N(0, 1/d_in), so that q and k keep
- * the spread of x and scores have the variance of q.k that 1/sqrt(d) is made for.  A word that comes twice has
- * one embedding, and no position is added: what the layer says of it is the same in both places.
+ * Any words through the textbook layer.  Embeddings are N(0, 1) and weights N(0, 1/d_in), so that q and k
+ * keep the spread of x and scores have the variance of q.k that 1/sqrt(d) is made for.  A word that comes
+ * twice has one embedding, and no position is added: what the layer says of it is the same in both places.
  */
 static bool open_sentence(struct words_layer *layer, const json_t *step,
                           struct experiment_work *work)

@@ -1,8 +1,8 @@
 /*
  * worked_examples: public notebooks on self-attention, rebuilt and compared digit by digit.
  *
- * Seeded layers, from their seed to their outputs; a printed causal softmax from its printed scores, with the
- * mask as a rule of the kernel and as the notebook has it, a matrix of 0 and -inf that is added to the scores;
+ * Seeded layers, from their seed to their outputs; a printed causal softmax from its printed scores, with
+ * the mask as a rule of the kernel and as the notebook has it, a matrix of 0 and -inf that is added to the scores;
  * and notebooks without a seed, checked by properties that hold for any numbers.
  */
 #include <math.h>
@@ -589,8 +589,8 @@ static void add_properties(const struct writer *w, const struct shape *s, const 
                          properties[i].tolerance);
 }
 
-/* One kernel on all sequences and heads; the first also gives the weights of a masked head, by the definition,
- * as the notebook prints them. */
+/* One kernel on all sequences and heads; the first also gives the weights of a masked head, by the
+ * definition, as the notebook prints them. */
 static bool shape_kernel(const struct writer *w, const json_t *step, const struct shape *s,
                          struct tokens *t, const char *kernel, bool first)
 {
