@@ -102,6 +102,12 @@ const struct adversary adversaries[] = {
     {"nan in v's last column", .fill = nan_in_last_column, .special_keys = true, LEAKS},
     {"nan in v's last column behind a mask", .fill = nan_in_last_column, .special_keys = true,
      .shape = shape_mask, LEAKS},
+    {"infinity in v", .fill = infinity_in_v, LEAKS},
+    {"infinity in v behind a mask", .fill = infinity_in_v, .shape = shape_mask, LEAKS},
+    {"nan in q, a mask, weights", .fill = nan_in_q, .shape = shape_mask_and_weights,
+     .caveat = ATTN_CAVEAT_NAN_VANISHES},
+    {"nan in a bias", .fill = fill_normal, .shape = shape_bias, .change = bias_nan,
+     LEAKS_OR_VANISHES},
 };
 
 const size_t adversary_count = sizeof adversaries / sizeof *adversaries;

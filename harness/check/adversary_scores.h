@@ -64,7 +64,7 @@ adversary_shape shape_few_keys, shape_many_keys;
 
 /* adversary_values.c */
 adversary_change fill_normal, subnormal_v, subnormal_qk, large_v, mean_two, nan_in_k, nan_in_v,
-    nan_in_last_column, nan_in_q;
+    nan_in_last_column, nan_in_q, infinity_in_v;
 
 /* adversary_weights.c */
 adversary_change fill_all_sizes, fill_fractions, jitter_queries;

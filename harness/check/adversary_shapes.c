@@ -36,6 +36,11 @@ bool shape_mask(struct problem_case *c)
     return true;
 }
 
+bool shape_mask_and_weights(struct problem_case *c)
+{
+    return shape_mask(c) && shape_weights(c);
+}
+
 /* Three blocks of 64 queries and five of 64 keys, and a part of another one. */
 bool shape_mask_blocks(struct problem_case *c)
 {

@@ -120,6 +120,22 @@ void nan_in_last_column(struct trial *trial, uint64_t key)
     put_nan(trial, KEYS_V, trial->problem.v_dim - 1, trial->problem.v_dim);
 }
 
+/* One key of each head: rows that see it are infinite, others must not notice, which a kernel that looks for
+ * NaN alone may miss.  Not where V is part of K, whose scores would be infinite. */
+void infinity_in_v(struct trial *trial, uint64_t key)
+{
+    const struct attn_problem *p = &trial->problem;
+    const struct attn_tensors *t = &trial->set.tensors;
+    fill_normal(trial, key);
+    for (size_t b = 0; b < p->batch; b++)
+        for (size_t g = 0; g < p->kv_heads && !(p->options & ATTN_OPTION_SHARED_KV); g++) {
+            const size_t keys = attn_sequence(p, t, b).kv_len, number = b + g;
+            const struct patterns_key at = {b, g, (3 - number % 3) * keys / 4};
+            for (size_t d = 0; at.j < keys && d < p->v_dim; d++)
+                keys_set(p, t, KEYS_V, at, d, number % 2 ? -INFINITY : INFINITY);
+        }
+}
+
 static void set_query_nan(struct trial *trial, size_t b, size_t h)
 {
     const struct attn_problem *p = &trial->problem;

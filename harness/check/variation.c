@@ -64,6 +64,7 @@ static const struct variation {
     {"lse alone", .outputs = ATTN_OUTPUT_LSE},
     {"o and lse", .outputs = ATTN_OUTPUT_O | ATTN_OUTPUT_LSE},
     {"weights alone", .outputs = ATTN_OUTPUT_WEIGHTS},
+    {"lse and weights", .outputs = ATTN_OUTPUT_LSE | ATTN_OUTPUT_WEIGHTS},
     {"o and weights", .outputs = ATTN_OUTPUT_O | ATTN_OUTPUT_WEIGHTS},
     {"causal, fewer queries than keys", .mask = CAUSAL, .q_len = 35, .kv_len = 67},
     {"causal, more queries than keys", .mask = CAUSAL, .q_len = 67, .kv_len = 35},

@@ -63,6 +63,7 @@
     X(p_in_tf32, FEW_QUERIES, "rises", "")                                                    \
     X(p_in_bf16, BF16, "own input", "")                                                       \
     X(scale_in_bf16_q, FEW_QUERIES ",dtype=bf16", "negative", "lse row")                      \
+    X(infinity_leaks, CAUSAL, "infinity in v", "got nan")                                     \
     X(nan_leaks, CAUSAL, "nan in v", "got nan")                                               \
     X(nan_vanishes, CAUSAL, "nan in k", "expected nan")                                       \
     X(masked_rows_are_nan, CAUSAL, "fully masked rows", "got nan, expected 0")                \

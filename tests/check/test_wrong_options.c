@@ -81,6 +81,7 @@
     X(nan_leaks_through_weights, PLAIN_SMALL, "normal", "nan in v behind a mask", "")             \
     X(nan_unseen_in_tail, PLAIN_SMALL ",dv=17", "normal", "nan in v's last column behind a mask", \
       "got nan")                                                                                  \
+    X(bias_nan_vanishes, PLAIN_SMALL, "normal", "nan in a bias", "expected nan")                  \
     X(mask_added, PLAIN_SMALL, "normal", "nan in k behind a mask", "got nan")                     \
     X(hides_by_minus_1e9, PLAIN_SMALL, "normal", "bias far below", "")                            \
     X(lowest_means_hidden, PLAIN_SMALL, "normal", "bias as low as can be", "")                    \

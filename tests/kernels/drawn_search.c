@@ -142,7 +142,7 @@ bool drawn_find(const struct drawn_property *property, const struct drawn_series
 
 /* ---- how to see it again ------------------------------------------------------------------- */
 
-#define MOST_TRIES 1000
+#define MOST_TRIES 300
 #define SEEDS \
     3 /* lengths and masks depend on the seed: in a smaller problem the old one may draw nothing special */
 
