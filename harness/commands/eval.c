@@ -17,6 +17,7 @@
 #include "problem/select.h"
 #include "session/guests.h"
 #include "session/session.h"
+#include "system/process.h"
 
 /* The one variant that the options name; false fills message. */
 static bool pick(const struct options *options, const struct attn_problem *problem,
@@ -89,14 +90,16 @@ static int of_this_process(const char *path, char *named, size_t size)
 {
     static const struct {
         const char *name, *descriptor; /* NULL: what follows the name */
-    } names[] = {
-        {"/dev/stdout", "1"}, {"/dev/stderr", "2"}, {"/dev/fd/", NULL}, {"/proc/self/fd/", NULL}};
+    } names[] = {{"/dev/stdout", "1"},
+                 {"/dev/stderr", "2"},
+                 {"/dev/fd/", NULL},
+                 {PROCESS_DESCRIPTORS, NULL}};
     for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
         const size_t length = strlen(names[n].name);
         const char *number = names[n].descriptor ? names[n].descriptor : path + length;
         if (names[n].descriptor ? strcmp(path, names[n].name) == 0
                                 : strncmp(path, names[n].name, length) == 0)
-            return snprintf(named, size, "/proc/%ld/fd/%s", (long)getpid(), number);
+            return process_descriptor(number, named, size);
     }
     return snprintf(named, size, "%s", path);
 }

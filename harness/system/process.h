@@ -108,6 +108,12 @@ bool process_file_known(int fd, struct process_file *file);
 /* Opens it in another process, to read and write; -1 where it is not there, as on another host. */
 int process_file_of(const struct process_file *file);
 
+/* Where the system names this process's own descriptors. */
+#define PROCESS_DESCRIPTORS "/proc/self/fd/"
+
+/* Writes the path by which another process opens a descriptor of this one.  Returns its length, as snprintf() does. */
+int process_descriptor(const char *number, char *path, size_t size);
+
 /* Path of `name` beside the program, also where the program's file was replaced since it was started;
  * false where that does not fit. */
 bool process_beside(const char *name, char *path, size_t size);

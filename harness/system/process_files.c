@@ -95,3 +95,8 @@ void process_standard_files(void)
         if (fcntl(fd, F_GETFD) < 0)
             (void)!open("/dev/null", flags[fd]); /* the lowest number that is free */
 }
+
+int process_descriptor(const char *number, char *path, size_t size)
+{
+    return snprintf(path, size, "/proc/%ld/fd/%s", (long)getpid(), number);
+}

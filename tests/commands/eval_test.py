@@ -24,8 +24,8 @@ PLAINEST = {"F32": "naive", "F64": "naive", "BF16": "gemm", "F16": "gemm"}
 def kernels() -> list[str]:
     """All of this program that run here, but the rivals behind gemm.
 
-    With sanitizers a few: kernels/relations has every one of them then, and the way from a file to a
-    kernel and back is the same.
+    With sanitizers a few: kernels/relations has every one of them then, and the way from a file
+    to a kernel and back is the same.
     """
     if SANITIZED:
         return ["naive", "flash", "gemm"]

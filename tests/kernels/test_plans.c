@@ -197,11 +197,11 @@ static void rows_without_keys(void **state)
 static void equal_weights_of_many_keys(void **state)
 {
     (void)state;
-    enum { KEYS = 1 << 17, BLOCK = 64 };
-    const double most = (BLOCK + KEYS / BLOCK) * 0x1p-24, v = (double)1.1f;
+    enum { MANY = 1 << 17, BLOCK = 64 };
+    const double most = (BLOCK + MANY / BLOCK) * 0x1p-24, v = (double)1.1f;
     struct operands t = operands_of("skv=131072,d=1,dv=3,scale=1,outputs=o+lse");
     const struct attn_tensors *s = &t.set.tensors;
-    for (size_t j = 0; j < KEYS; j++) {
+    for (size_t j = 0; j < MANY; j++) {
         tensors_set(&s->k, 0, 0, j, 0, j == 0);
         for (size_t d = 0; d < 3; d++)
             tensors_set(&s->v, 0, 0, j, d, v);
@@ -213,7 +213,7 @@ static void equal_weights_of_many_keys(void **state)
     for (size_t d = 0; outputs && d < 3; d++)
         assert_true(fabs(tensors_get(&s->o, 0, 0, 0, d) / v - 1) <= most);
     if (outputs & ATTN_OUTPUT_LSE)
-        assert_true(fabs(tensors_get(&s->lse, 0, 0, 0, 0) - log(exp(1) + KEYS - 1)) <=
+        assert_true(fabs(tensors_get(&s->lse, 0, 0, 0, 0) - log(exp(1) + MANY - 1)) <=
                     most + 0x1p-20);
     tested_ran += outputs != 0;
     operands_close(&t);

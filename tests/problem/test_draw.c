@@ -70,7 +70,7 @@ static void shapes_are_also_unusual(void **state)
         size_t count[KINDS] = {0};
         for (size_t n = 0; n < COUNT; n++) {
             struct problem_case c;
-            draw_case(&c, seed, n);
+            draw_case(&c, seed, n, DRAW_WORK);
             const struct attn_problem *p = &c.problem;
             const bool unusual[KINDS] = {
                 p->qk_dim == 224,
