@@ -137,7 +137,9 @@ static bool compare_outputs(struct run *run, const struct rounds *rounds)
     for (size_t i = 0; i < rounds->count && n < OUTPUTS_MAX; i++)
         if (rounds->cells[i].state == CELL_OK && rounds->cells[i].check)
             slots[n++] = i;
-    if (!outputs_compare(rounds->outputs, &rounds->cells[0].c->problem, slots, n, &difference))
+    if (n < 2 ||
+        !outputs_compare(rounds->outputs, &rounds->cells[0].c->problem, slots, n, &difference) ||
+        difference.a == difference.b)
         return true;
     const struct cell *a = &rounds->cells[slots[difference.a]];
     const struct cell *b = &rounds->cells[slots[difference.b]];

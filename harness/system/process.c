@@ -57,6 +57,7 @@ void process_catch_interrupts(void)
             sigaction(process_interrupts[i], &action, NULL);
     }
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of write() */
 }
 
 bool process_interrupted(void)

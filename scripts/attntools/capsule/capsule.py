@@ -191,6 +191,7 @@ def side(cell: Cell) -> Iterator[str]:
     ends = f" [{units.seconds(lo_hi[0])} {units.seconds(lo_hi[1])}]" if lo_hi else ""
     share = cell.number("fraction_of_roofline")
     yield cell.state
+    yield str(len(cell.launch_medians_s)) if cell.timed else ""
     yield units.seconds(cell.median_s) + ends if cell.timed else ""
     yield f"{100 * share:.1f} %" if share == share else ""
     yield units.digits(cell.number("check.error_over_bound"))
@@ -200,7 +201,16 @@ def side(cell: Cell) -> Iterator[str]:
     yield f"{str(build.get('commit', ''))[:12]}{modified} {str(build.get('compiler', ''))[:40]}"
 
 
-NAMES = ("state", "median", "of the ceiling", "error / bound", "timed at", "CPU", "build")
+NAMES = (
+    "state",
+    "launches",
+    "median",
+    "of the ceiling",
+    "error / bound",
+    "timed at",
+    "CPU",
+    "build",
+)
 
 
 def verdict(then: Cell, now: Cell) -> str:
@@ -210,9 +220,10 @@ def verdict(then: Cell, now: Cell) -> str:
     if then.session.machine.get("fingerprint") != now.session.machine.get("fingerprint"):
         return "\nAnother machine: what travels is the share of the ceiling, not the time.\n"
     a, b = then.interval_s, now.interval_s
-    meet = bool(a and b and a[0] <= b[1] and b[0] <= a[1])
     change = units.change(now.median_s / then.median_s)
-    end = "overlap" if meet else "do not overlap, or are not there"
+    if not (a and b):
+        return f"\n{change} time, on the same machine; too few launches for intervals to tell.\n"
+    end = "overlap" if a[0] <= b[1] and b[0] <= a[1] else "do not overlap"
     return f"\n{change} time, on the same machine; the intervals {end}.\n"
 
 

@@ -180,6 +180,8 @@ def run(argv: Sequence[str] | None = None) -> int:
             return Exit.OK
         if not options.by and options.fail_on:
             raise ToolError("a ranking finds nothing slower or wrong; --fail-on needs two files")
+        if not options.by and not results[0].timed:
+            raise ToolError(f"{results[0].path}: no cell has a time", Exit.INCOMPARABLE)
         if not options.by:
             write_text(options.output, render_ranking(rank(results[0]), options.format, width))
             return Exit.OK

@@ -199,3 +199,11 @@ def test_inputs_are_named_where_a_case_has_several(tool: Tool, tmp_path: Path) -
     out = tool(compare, sample.write(tmp_path / "two", sample.session(), *two)).out
     assert " normal:1 " in out
     assert " negative " in out
+
+
+def test_a_file_without_times_is_told(tool: Tool, tmp_path: Path) -> None:
+    row = sample.cell(time=None)  # as `attnbench check` writes it
+    path = sample.write(tmp_path / "a.jsonl", sample.session(), row)
+    outcome = tool(compare, path)
+    assert (outcome.code, outcome.out) == (5, "")
+    assert outcome.err == f"compare: {path}: no cell has a time\n"

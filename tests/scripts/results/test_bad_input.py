@@ -111,4 +111,4 @@ def test_every_reader_is_here() -> None:
         if "from attntools.results.results import" in path.read_text()
         and "TOOL = " in path.read_text()
     }
-    assert readers == {*TOOLS, "history", "submit"}
+    assert readers == {*TOOLS, "history", "submit", "capsule"}
