@@ -203,7 +203,7 @@ def test_inputs_are_named_where_a_case_has_several(tool: Tool, tmp_path: Path) -
 
 def test_a_file_without_times_is_told(tool: Tool, tmp_path: Path) -> None:
     row = sample.cell(time=None)  # as `attnbench check` writes it
-    path = sample.write(tmp_path / "a.jsonl", sample.session(), row)
+    path = sample.write(tmp_path / "a.jsonl", sample.session(command=["check"]), row)
     outcome = tool(compare, path)
     assert (outcome.code, outcome.out) == (5, "")
     assert outcome.err == f"compare: {path}: no cell has a time\n"
