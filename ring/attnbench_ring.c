@@ -30,14 +30,19 @@ static struct {
 
 /* ---- describe -------------------------------------------------------------------------------- */
 
-/* Whether flash and split_kv, which compute the blocks, are both there for it, in f32 or bf16: not for matrix
- * units. */
+/* Whether flash and split_kv, which compute the blocks, are both there for it, in f32 or bf16, whatever the number of
+ * rows: not for matrix units. */
 static bool has_blocks(enum attn_isa isa)
 {
     const struct attn_kernel *flash = attn_find("flash", isa),
                              *split_kv = attn_find("split_kv", isa);
-    return flash && split_kv && flash->isa == isa && split_kv->isa == isa &&
-           flash->caps.dtypes & (1u << ATTN_F32 | 1u << ATTN_BF16) && attn_isa_available(isa);
+    struct attn_problem one;
+    const char *why;
+    attn_problem_init(&one); /* of one query */
+    one.dtype = one.kv_dtype = flash && flash->caps.dtypes & 1u << ATTN_F32 ? ATTN_F32 : ATTN_BF16;
+    return flash && split_kv && attn_supports(split_kv, &one, &why) && flash->isa == isa &&
+           split_kv->isa == isa && flash->caps.dtypes & (1u << ATTN_F32 | 1u << ATTN_BF16) &&
+           attn_isa_available(isa);
 }
 
 static json_t *kernels(void)

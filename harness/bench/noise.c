@@ -60,8 +60,7 @@ const struct noise_word noise_words[] = {
     {NOISE_ELSEWHERE, 'e', "elsewhere",
      "memory was not on the requested nodes, or none of it on the requested huge pages"},
     {NOISE_CORRELATED, 'c', "correlated",
-     "launches resemble the ones before them: the interval is more than three times as wide for "
-     "it"},
+     "successive launches were alike, so the interval was widened threefold or more"},
     {NOISE_NO_INTERVAL, 'n', "no-interval", "fewer than 6 launches, too few for a 95 % interval"},
 };
 const size_t noise_word_count = sizeof noise_words / sizeof *noise_words;

@@ -11,7 +11,7 @@
 #include "queue.h"
 
 #define OPTIONS_MAX_PROBLEMS 256
-#define OPTIONS_MAX_PLUGINS 16
+#define OPTIONS_MAX_PLUGINS 32
 
 enum command {
     COMMAND_LIST,

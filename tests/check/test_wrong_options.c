@@ -92,7 +92,7 @@
     X(sink_outside_maximum, PLAIN_SMALL, "normal", "sinks above all keys", "got ")                \
     X(v_scale_relative_to_first, PLAIN_SMALL, "normal", "scales of 0", "got nan")                 \
     X(int8_negated, PLAIN_SMALL, "normal", "int8 of -128 and 127", "")                            \
-    X(alibi_without_offset, PLAIN_SMALL, "normal", "alibi", "")
+    X(alibi_without_offset, PLAIN_SMALL, "normal", "slopes of its own", "")
 
 #define DECLARE(name, ...) extern const struct attn_kernel wrong_##name;
 CATCHES(DECLARE)

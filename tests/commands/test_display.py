@@ -146,7 +146,7 @@ class Display(CommandTest):
             lines = [x for x in shown.splitlines() if "hq=32" not in x or width == 80]
             self.assertLessEqual(max(map(len, lines)), width)
             between = " +" if width == 80 else "\n +"  # a title
-            for case in ("bf16-causal", "bf16-caus-2"):
+            for case in (r"b\.\.window16", r"b\.\.window17"):
                 row = rf"(?m)^h32x8-sq32-skv64-d24-{case}{between}1 +[*=] +\S+/"
                 self.assertRegex(shown, row)
 

@@ -208,7 +208,8 @@ static void equal_weights_of_many_keys(void **state)
     }
     tensors_set(&s->q, 0, 0, 0, 0, 1);
     tensors_seal(&t.set, &t.problem);
-    const bool plain = strcmp(tested->name, "naive") == 0 || t.problem.dtype != ATTN_F32;
+    const bool plain = /* also a library, which sums as it likes */
+        strcmp(tested->name, "naive") == 0 || tested->library || t.problem.dtype != ATTN_F32;
     const unsigned outputs = plain ? 0 : operands_call(&t, tested, 2);
     for (size_t d = 0; outputs && d < 3; d++)
         assert_true(fabs(tensors_get(&s->o, 0, 0, 0, d) / v - 1) <= most);

@@ -16,7 +16,6 @@ MEANING = {
     "bimodal": "samples or launches fall into two groups over 1 % apart",
     "drift": "times rise or fall by over 1 % in the course of the measurement",
     "elsewhere": "memory was not on the requested nodes, or none of it on the requested huge pages",
-    "correlated": "launches resemble the ones before them: the interval is more than three times "
-    "as wide for it",
+    "correlated": "successive launches were alike, so the interval was widened threefold or more",
     "no-interval": "fewer than 6 launches, too few for a 95 % interval",
 }
