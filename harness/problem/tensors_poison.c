@@ -29,6 +29,19 @@ static uint64_t result_poison(enum attn_dtype dtype)
     return bits[dtype];
 }
 
+/* 1 of each type. */
+static uint64_t bits_of_one(enum attn_dtype dtype)
+{
+    static const uint64_t bits[ATTN_DTYPE_COUNT] = {[ATTN_F32] = 0x3f800000,
+                                                    [ATTN_BF16] = 0x3f80,
+                                                    [ATTN_F16] = 0x3c00,
+                                                    [ATTN_I8] = 1,
+                                                    [ATTN_I32] = 1,
+                                                    [ATTN_BOOL] = 1,
+                                                    [ATTN_F64] = 0x3ff0000000000000};
+    return bits[dtype];
+}
+
 static void set_bits(void *row, enum attn_dtype dtype, size_t at, uint64_t bits)
 {
     switch (attn_dtype_size(dtype)) {
@@ -75,24 +88,25 @@ static struct row row_number(const struct tensors_view *view, size_t n)
     return row;
 }
 
-static void poison_row(const struct tensors_view *view, size_t padding, const struct row *row)
+/* Sets the elements between the rows of a view, as its layout pads them. */
+static void fill_padding(const struct tensors_view *view, size_t padding, uint64_t bits)
 {
     const char *end = (const char *)view->t->data + tensors_extent(view, padding);
-    const size_t room = (size_t)(end - (const char *)row->data) / attn_dtype_size(view->dtype);
-    const size_t whole = tensors_pitch(view, padding), last = room < whole ? room : whole;
-    for (size_t d = row->r < view->rows ? view->cols : 0; d < last; d++)
-        set_bits(row->data, view->dtype, d, tensors_padding_poison(view->dtype));
+    const size_t rows = tensors_positions(view, padding), whole = tensors_pitch(view, padding);
+    for (size_t n = 0; padding && n < view->batch * view->heads * rows; n++) {
+        char *row = attn_row(view->t, n / rows / view->heads, n / rows % view->heads, n % rows);
+        if (row >= end)
+            continue; /* the last row of the memory has nothing behind it */
+        const size_t room = (size_t)(end - row) / attn_dtype_size(view->dtype);
+        for (size_t d = n % rows < view->rows ? view->cols : 0; d < (room < whole ? room : whole);
+             d++)
+            set_bits(row, view->dtype, d, bits);
+    }
 }
 
 void tensors_poison_padding(const struct tensors_view *view, size_t padding)
 {
-    const size_t rows = tensors_positions(view, padding);
-    for (size_t n = 0; padding && n < view->batch * view->heads * rows; n++) {
-        struct row row = {n / rows / view->heads, n / rows % view->heads, n % rows, NULL, false};
-        row.data = attn_row(view->t, row.b, row.h, row.r);
-        if ((char *)row.data < (char *)view->t->data + tensors_extent(view, padding))
-            poison_row(view, padding, &row);
-    }
+    fill_padding(view, padding, tensors_padding_poison(view->dtype));
 }
 
 void tensors_poison_result(const struct tensors_view *view)
@@ -121,11 +135,7 @@ bool tensors_show_padding(struct tensor_set *set, const struct attn_problem *pro
     for (size_t v = 0; v < count; v++) {
         if (!strchr("qkv", views[v].name[0]) || views[v].name[1])
             continue;
-        for (size_t n = 0; n < rows_of(&views[v]); n++) {
-            const struct row row = row_number(&views[v], n);
-            for (size_t d = 0; row.padded && d < set->layout.row_padding; d++)
-                tensors_set(views[v].t, row.b, row.h, row.r, views[v].cols + d, 1);
-        }
+        fill_padding(&views[v], set->layout.row_padding, bits_of_one(views[v].dtype));
     }
     return set->layout.row_padding > 0;
 }

@@ -152,7 +152,7 @@ static const struct {
                           false},
     [COLUMN_GEMM] = {{"x gemm", 2, false},
                      5,
-                     FIELD_COUNT,
+                     FIELD_NONE,
                      NULL,
                      false,
                      "speed-up over the kernel gemm: two library GEMMs and a softmax",

@@ -13,7 +13,7 @@ import unittest
 
 from command import HANGS
 
-SCRIPT = pathlib.Path(__file__).parents[2] / "scripts" / "experiments" / "pairs.py"
+SCRIPT = pathlib.Path(__file__).parents[2] / "scripts" / "dev" / "studies" / "pairs.py"
 PROGRAM = os.environ["ATTNBENCH_EQUALS"]
 
 spec = importlib.util.spec_from_file_location("pairs", SCRIPT)

@@ -7,7 +7,7 @@ import sys
 import tempfile
 import unittest
 
-SCRIPT = pathlib.Path(__file__).parents[2] / "scripts" / "experiments" / "suites.py"
+SCRIPT = pathlib.Path(__file__).parents[2] / "scripts" / "dev" / "studies" / "suites.py"
 
 
 def cell(case: str, kernel: str, threads: int, seconds: float, **more: object) -> dict[str, object]:
