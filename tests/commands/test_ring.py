@@ -70,13 +70,17 @@ class Ranks(CommandTest):
         self, *more: str, problem: str = CAUSAL, ranks: int = 2, threads: str = "",
         program: str = RING, hosts: str = "", kernel: str = "",
     ) -> tuple[subprocess.CompletedProcess[str], Row]:  # fmt: skip
-        """One session of ranks of one thread each; how it ended, and their row."""
+        """One session of ranks of one thread each; how it ended, and their row.
+
+        More ranks than cores wait for each other's turns, at any length: they are only checked.
+        """
         text = f"{program} --ranks {ranks}" + (f" --hostfile '{hosts}'" if hosts else "")
         arguments = ["--problem", problem, "--plugin", text, *more]
         arguments += ["--kernel", f"ring_{ranks}{kernel}", "--threads", threads or str(ranks)]
         if ranks > CORES:
             arguments += ["--placement", "none"]
-        done = run("run", *arguments, *BRIEF, "--output", self.output)
+        command, brief = ("check", ()) if ranks > CORES else ("run", BRIEF)
+        done = run(command, *arguments, *brief, "--output", self.output)
         self.rows = {x["kernel"]: x for x in lines(self.output) if x["type"] == "cell"}
         return done, self.rows[f"ring_{ranks}"]
 
@@ -140,7 +144,8 @@ class Ranks(CommandTest):
                 self.assertEqual(done.returncode, 0, done)
                 self.assertEqual(row["state"], "ok")
                 self.assertLess(row["check"]["error_over_bound"], 1)
-                self.assertEqual(row["extra"]["sent_bytes"], (ranks - 1) * sums)
+                if ranks <= CORES:
+                    self.assertEqual(row["extra"]["sent_bytes"], (ranks - 1) * sums)
 
     def test_a_host_file_that_mpi_does_not_read_is_named(self) -> None:
         hosts = self.directory / "some hosts"
