@@ -66,7 +66,7 @@ char **process_environment(const char *const *changes);
 const char *process_signal_name(int signal);
 
 /* From here on SIGINT, SIGTERM and SIGHUP only raise a flag (a second one kills) and end a running
- * child; SIGPIPE and SIGXFSZ are ignored. */
+ * child; SIGPIPE is ignored, and SIGXFSZ, which children ignore, too. */
 void process_catch_interrupts(void);
 bool process_interrupted(void);
 

@@ -171,7 +171,6 @@ _Noreturn void process_become(const struct process_spec *spec, char **environmen
         for (size_t i = 0; i < PROCESS_INTERRUPTS; i++)
             signal(process_interrupts[i], SIG_IGN);
         signal(SIGPIPE, SIG_DFL);
-        signal(SIGXFSZ, SIG_DFL);
         sigprocmask(SIG_UNBLOCK, unblock, NULL);
         execve("/proc/self/exe", spec->argv, environment);
     }

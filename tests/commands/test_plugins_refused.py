@@ -171,7 +171,7 @@ class Refused(PluginTest):
         self.assertIsNone(rows["rivals"]["plugin"])
 
     def test_too_many(self) -> None:
-        done = run("list", *["--plugin", "x"] * 17)
+        done = run("list", *["--plugin", "x"] * 33)
         self.assertEqual(done.returncode, 2, done)
         self.assertIn("--plugin is given too often", done.stderr)
 
