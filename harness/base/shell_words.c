@@ -17,7 +17,7 @@ static char *take_word(const char **at, char *to)
     for (; **at && (quote || !strchr(BLANKS, **at)); ++*at) {
         const char c = **at;
         if (quote ? c == quote : c == '\'' || c == '"')
-            quote = quote ? 0 : c;
+            quote = (char)(quote ? 0 : c);
         else if (c == '\\' && quote != '\'' && (*at)[1] && (!quote || strchr("\"\\", (*at)[1])))
             *to++ = *++*at;
         else

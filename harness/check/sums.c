@@ -119,6 +119,8 @@ bool lse_reason(struct evidence *e, char *text, size_t size)
     double largest = 0;
     for (size_t j = 0; j < e->single.problem.kv_len; j++)
         largest = fmax(largest, e->row.weights[j]);
+    if (!(largest > 0))
+        return false;
     const double sum = -log(largest), m = lse - sum; /* lse = m + log(sum of exponentials) */
     const struct {
         double value;

@@ -127,7 +127,8 @@ int program_main(int argc, char **argv)
         return printed();
     }
     if (*environment_ignored() && options.command != COMMAND_LIST)
-        progress_say("ignored: %s; attnbench chooses CPUs, teams and stacks of its threads itself (--placement)",
+        progress_say("ignored: %s; attnbench chooses CPUs, teams and stacks of its threads itself "
+                     "(--placement)",
                      environment_ignored());
     return commands[options.command](&options, argc - 1, arguments);
 }

@@ -95,8 +95,9 @@ static void add_extra(const struct cell *cell, json_t *row)
     json_t *first = json_object_get(json_array_get(cell->launches, 0), "extra"), *value;
     json_t *extra = json_object();
     const char *name;
-    json_object_foreach (first, name, value)
+    json_object_foreach (first, name, value) {
         json_object_set_new(extra, name, number_json(launches_median_of(cell, "extra", name)));
+    }
     if (json_object_size(extra))
         json_object_set(row, "extra", extra);
     json_decref(extra);
