@@ -238,7 +238,7 @@ static void serve(FILE *requests, FILE *answers)
             fputs(relay(request, action ? action : ""), answers);
         }
         fputc('\n', answers);
-        fflush(answers);
+        (void)fflush(answers); /* where nobody reads, the next request does not come */
         json_decref(request);
     }
     free(line);

@@ -108,7 +108,8 @@ static inline bool geometry_alone(const struct geometry *g, const struct attn_se
 /* A split begins at a multiple of so many keys of its sequence. */
 static inline size_t geometry_split_keys(const struct geometry *g, const struct attn_sequence *s)
 {
-    return geometry_alone(g, s) ? ALONE_KEYS : SPLIT_KEYS;
+    static const size_t keys[] = {SPLIT_KEYS, ALONE_KEYS}; /* the same in some variants */
+    return keys[geometry_alone(g, s)];
 }
 
 static inline size_t geometry_splits(const struct geometry *g, const struct attn_sequence *s)
