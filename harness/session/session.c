@@ -46,7 +46,7 @@ static double cell_need(const struct cell *cell)
 static const struct {
     const char *suite;
     double seconds;
-} sized[] = {{"quick", 20}, {"default", 120}};
+} sized[] = {{"quick", 20}, {"default", 180}};
 #define SECONDS_PER_CELL 1.0 /* at least */
 
 /* Of the check of a variant in a case, at all its thread counts: the mean over the default suite; 0.4 to 3
