@@ -2,12 +2,13 @@
 """The source layout (CONTRIBUTING.md): who may include whom, and who alone may do what.
 
   kernels/          includes headers of kernels/ alone, and knows no clocks, files or streams
-  harness/, tests/  include of kernels/ only its public headers
+  harness/, ring/, tests/
+                    include of kernels/ only its public headers
   harness/          a file includes its own folder and folders further down, in the order in
                     which CONTRIBUTING.md lists them; its own folder by file name, any other by
                     its path from harness/
   harness/          the rules of ONLY below
-  both              no circle of files: a C file calls functions of files that do not, by any way,
+  all three         no circle of files: a C file calls functions of files that do not, by any way,
                     call its own
 
 Usage: test_layers.py SOURCE_DIRECTORY
@@ -108,14 +109,14 @@ def check_kernels(root: Path) -> list[str]:
 
 
 def check_public(root: Path) -> list[str]:
-    """Return what harness/ and tests/ include of kernels/ that is not public."""
+    """Return what harness/, ring/ and tests/ include of kernels/ that is not public."""
     top = root / "kernels"
     public = {p.name for p in top.glob("*.h")} - {PRIVATE}
     private = {str(p.relative_to(top)) for p in sources(top)} - public
     private |= {Path(name).name for name in private}
     return [
         f"{path.relative_to(root)}: {name} is not a public header of kernels/"
-        for directory in ("harness", "tests")
+        for directory in ("harness", "ring", "tests")
         for path in sources(root / directory)
         for name, quoted in includes(path)
         if quoted
@@ -160,7 +161,7 @@ def check_only(root: Path) -> list[str]:
 def calls(root: Path) -> dict[str, set[str]]:
     """Return, for each C file, the other files whose functions it names."""
     texts, defined = {}, {}
-    for path in sources(root / "kernels") + sources(root / "harness"):
+    for path in [p for top in ("kernels", "harness", "ring") for p in sources(root / top)]:
         if path.suffix == ".c":
             text = LITERAL.sub(" ", COMMENT.sub(" ", path.read_text(encoding="utf-8")))
             texts[str(path.relative_to(root))] = text
