@@ -111,7 +111,10 @@ class Ranks(CommandTest):
 
     def test_threads_are_shared_evenly(self) -> None:
         """A number of threads that cannot be is refused, and costs no other number."""
-        done, _ = self.session("--placement", "none", threads="1,2", problem="h=1,s=16,d=8")
+        done = run(
+            "check", "--problem", "h=1,s=16,d=8", "--plugin", f"{RING} --ranks 2", "--kernel", "ring_2",
+            "--placement", "none", "--threads", "1,2", "--output", self.output,
+        )  # fmt: skip
         self.assertEqual(done.returncode, 0, done)
         found = {x["threads"]: x for x in lines(self.output) if x["type"] == "cell"}
         self.assertEqual((found[1]["state"], found[2]["state"]), ("unsupported", "ok"))
