@@ -5,7 +5,7 @@
  * Plain loops, so that they can be seen to be right; compiled once per ISA because a full check
  * spends its time here (reference_isa.c picks).  Every product of two f32 is exact in float64 and
  * sums of Skv terms lose at most Skv 2^-53, so that its own error is invisible beside the bound.
- * Which keys a row sees and their scores: reference/keys.h; their weights: reference/softmax.h.
+ * Which keys a row sees and their scores: reference/visible_keys.h; their weights: reference/softmax_error.h.
  *
  * The bound, with u = 2^-24, x_j the scores, p_j the weights, m = max_j x_j, O = sum p_j v_j
  * and g(n) u the error of a sum of n terms relative to the sum of their magnitudes:
@@ -66,7 +66,7 @@
 #include <tgmath.h>
 
 #include "reference.h"
-#include "reference/softmax.h"
+#include "reference/softmax_error.h"
 
 #define C_EXP 8.0
 #if defined ATTN_COMPUTE_F64

@@ -5,7 +5,7 @@
  * could target, weakest first.
  */
 #include "reference.h"
-#include "reference/keys.h"
+#include "reference/visible_keys.h"
 
 typedef void reference_row(const struct attn_problem *, const struct attn_tensors *, size_t, size_t,
                            size_t, enum attn_dtype, double, void *, struct attn_reference_row *);

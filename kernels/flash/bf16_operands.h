@@ -7,7 +7,7 @@
 #ifndef ATTN_FLASH_BF16_OPERANDS_H
 #define ATTN_FLASH_BF16_OPERANDS_H
 
-#include "operands.h"
+#include "tile_operands.h"
 #include "shared/simd_bf16.h"
 
 #define PAIR 2

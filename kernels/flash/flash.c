@@ -12,10 +12,10 @@
  *   scratch   per thread one block of scores and FLASH_TILES tiles of queries and results
  *   instead   split_kv for decode: a few queries leave most lanes and threads idle here
  *
- * flash.c takes tasks (tasks.h), and shared/prefetch.h fetches what they will read.  tile.h has the sizes
- * and maximum.h a tile's softmax, strips.h, direct.h and block.h take a tile through a block of keys, sight.h,
- * passes.h and terms.h do so where masks, bias, ALiBi or a cap change scores, products.h and the
- * arithmetic of the variant (f32.h, on AArch64 with lanes.h, bf16.h or matrices.h) compute it, operands.h moves rows
+ * flash.c takes tasks (flash_tasks.h), and shared/prefetch.h fetches what they will read.  flash_tile.h has the sizes
+ * and maximum.h a tile's softmax, strips.h, direct.h and tile_block.h take a tile through a block of keys, mask_runs.h,
+ * score_passes.h and flash_terms.h do so where masks, bias, ALiBi or a cap change scores, products.h and the
+ * arithmetic of the variant (products_f32.h, on AArch64 with lanes.h, products_bf16.h or matrices.h) compute it, tile_operands.h moves rows
  * in and out, and results.h ends a tile.
  *
  * What a block of keys adds to l and o is summed by itself: errors of sums over Skv keys are at most FLASH_KEYS +
@@ -60,7 +60,7 @@
 #include <omp.h>
 
 #include "results.h"
-#include "tasks.h"
+#include "flash_tasks.h"
 
 /* harness/experiments/tiles/tiles.cmake builds other sizes of blocks under other names. */
 #ifndef FLASH_NAME

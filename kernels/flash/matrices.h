@@ -6,7 +6,7 @@
  * one's lanes: a register tile is taken apart into rows of queries when it is done, by one permutation a vector,
  * and put together again where results go on.  Weights are rounded and joined four rows at a time.
  *
- * Defines what products.h lists, as f32.h and bf16.h do.
+ * Defines what products.h lists, as products_f32.h and products_bf16.h do.
  */
 #ifndef ATTN_FLASH_MATRICES_H
 #define ATTN_FLASH_MATRICES_H
@@ -136,7 +136,7 @@ VF_INLINE void store_weights_of(vf x[FLASH_HIGHEST][FLASH_COLS], float *s, vf su
 VF_INLINE void exponentials(const int cols, const enum exponent kind, float *s, int keys,
                             const vf *shift, float unit, vf *l)
 {
-    vf sum[FLASH_COLS], held[FLASH_COLS]; /* as f32.h */
+    vf sum[FLASH_COLS], held[FLASH_COLS]; /* as products_f32.h */
     VF_UNROLL
     for (int c = 0; c < cols; c++) {
         sum[c] = vf_set1(0);

@@ -10,7 +10,7 @@
 #ifndef ATTN_FLASH_MATRICES_OPERANDS_H
 #define ATTN_FLASH_MATRICES_OPERANDS_H
 
-#include "operands.h"
+#include "tile_operands.h"
 
 #define PAIR 4
 #define MATRIX 8                 /* elements */

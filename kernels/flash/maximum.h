@@ -10,7 +10,7 @@
 #ifndef ATTN_FLASH_MAXIMUM_H
 #define ATTN_FLASH_MAXIMUM_H
 
-#include "tile.h"
+#include "flash_tile.h"
 
 #define LAZY_LIMIT 8.0f
 

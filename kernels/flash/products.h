@@ -2,7 +2,7 @@
  * products.h: part of kernel flash: scores, weights and results by register tiles, in the
  * arithmetic of the variant.
  *
- * An object file has one arithmetic.  f32.h, bf16.h and matrices.h define the same names:
+ * An object file has one arithmetic.  products_f32.h, products_bf16.h and matrices.h define the same names:
  *
  *   FLASH_DTYPES, FLASH_KV_DTYPES, FLASH_COMPUTE  what the descriptor says of it
  *   key_element      of K, as it is multiplied
@@ -31,9 +31,9 @@
 #if BF16_MATRICES
 #include "matrices.h"
 #elif BF16_PAIRS
-#include "bf16.h"
+#include "products_bf16.h"
 #else
-#include "f32.h"
+#include "products_f32.h"
 #endif
 
 /* ---- register tiles -------------------------------------------------------------------------- */

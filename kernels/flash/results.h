@@ -11,8 +11,8 @@
 #include <float.h>
 
 #include "shared/softmax.h"
-#include "tasks.h"
-#include "terms.h"
+#include "flash_tasks.h"
+#include "flash_terms.h"
 
 /* Writes the tile's results but weights. */
 static void close_tile(const struct job *job, struct tile *t)

@@ -11,8 +11,8 @@
  * matrix-vector calls), keys that no row of the block sees are not multiplied, nor rows that see
  * no key of it, and the library's core type as blas.h says.
  *
- *   types     sgemm multiplies floats: 16-bit elements are widened on their way (f32.h); variant
- *             avx512_bf16 calls the product of bf16 (bf16.h) that MKL has and few builds of OpenBLAS
+ *   types     sgemm multiplies floats: 16-bit elements are widened on their way (gemm_f32.h); variant
+ *             avx512_bf16 calls the product of bf16 (gemm_bf16.h) that MKL has and few builds of OpenBLAS
  *   library   compiled once for each: gemm calls what the program is linked with, gemm_blis and
  *             gemm_mkl what is loaded when they run (rivals/blas_library.h)
  *   memory    reads K and V once per ROWS query rows, and again where the library packs them
@@ -28,9 +28,9 @@
 
 #include "shared/softmax.h"
 #ifdef __AVX512BF16__
-#include "bf16.h"
+#include "gemm_bf16.h"
 #else
-#include "f32.h"
+#include "gemm_f32.h"
 #endif
 
 static size_t block_rows(const struct attn_problem *problem)

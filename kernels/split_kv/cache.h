@@ -9,7 +9,7 @@
 
 #include "shared/keys.h"
 #include "shared/pages.h"
-#include "tile.h"
+#include "split_kv_tile.h"
 
 #define FETCH_BYTES 8192 /* how far ahead of L1 K and V are fetched into L2 */
 

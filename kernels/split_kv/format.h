@@ -5,7 +5,7 @@
  * A step is what is loaded of a row of K or V at once: VF_BYTES bytes, or half of that in int8.  Its
  * elements widen to one vector (f32) or two.  bf16 widens by a shift and a mask, so its two vectors
  * hold the even and the odd elements; Q is laid out to match and O is put in order again when it is
- * stored (merge.h).
+ * stored (split_merge.h).
  */
 #ifndef ATTN_SPLIT_KV_FORMAT_H
 #define ATTN_SPLIT_KV_FORMAT_H

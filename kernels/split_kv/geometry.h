@@ -9,7 +9,7 @@
 #define ATTN_SPLIT_KV_GEOMETRY_H
 
 #include "shared/group.h"
-#include "tile.h"
+#include "split_kv_tile.h"
 #if MATRIX_UNIT
 #include "shared/tile_rows.h"
 #endif
@@ -22,7 +22,7 @@
 #define ALONE_KEYS 1024    /* the same for a row alone, which is read faster the longer it is */
 #define TOUCH_BYTES 65536  /* of K, or of V, whose pages are looked up together (pages.h) */
 #define UNIT_ROWS 128      /* Q, P and O of a unit stay in L2 beside the streams of K and V */
-#define BLOCK_KEYS 64      /* most keys of a block: bits of a word (sight.h) */
+#define BLOCK_KEYS 64      /* most keys of a block: bits of a word (mask_bits.h) */
 #define BLOCK_BYTES 8192   /* of K in a block: its K, its V, Q and O share 32 KB of L1 */
 #define UNITS_PER_THREAD 8 /* from here on threads take whole units */
 #define FAR_BYTES 0x14p20  /* of K and V: so many are taken to come from memory */
@@ -58,8 +58,8 @@ struct geometry {
     bool streams;         /* one or two rows read rows without a gap in order, unfetched */
     bool near;            /* K and V are in a cache, so that fetching costs more than it gains */
     bool alone;           /* a row that is a unit's only one takes its keys as one stream */
-    bool natural;         /* there is more to a score than Q and K (terms.h) */
-    bool looks;           /* which keys a row sees depends on operands (sight.h) */
+    bool natural;         /* there is more to a score than Q and K (split_kv_terms.h) */
+    bool looks;           /* which keys a row sees depends on operands (mask_bits.h) */
     bool shared;          /* V is part of K */
     bool uneven;          /* sequences have lengths of their own */
     size_t abreast;       /* KV heads that a task takes together, block by block */

@@ -23,7 +23,7 @@
 #ifndef ATTN_SPLIT_KV_SCORES_H
 #define ATTN_SPLIT_KV_SCORES_H
 
-#include "tile.h"
+#include "split_kv_tile.h"
 
 #define KEYS_ABREAST 4 /* key rows read side by side: more of them defeat the hardware's streams */
 

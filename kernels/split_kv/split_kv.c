@@ -13,15 +13,15 @@
  * keys is read from memory once, and all of them use it while it is in L1.  Where the rows of a key's
  * KV heads are neighbours, units of several heads take their blocks in turn.  geometry.h cuts the
  * problem up and schedule.h deals it out, sequences of their own lengths by their keys.  unit.h is
- * a unit at work; block.h takes it through blocks of keys in tiles of up to eight rows (tile.h), and
+ * a unit at work; unit_blocks.h takes it through blocks of keys in tiles of up to eight rows (split_kv_tile.h), and
  * the arithmetic is in format.h, scores.h and values.h.
  *
  * Everything that is beside Q, K and V is looked at a block of keys at a time: where keys lie
- * (cache.h), which of them a row sees (sight.h), what is added to a score (terms.h).  A block that
+ * (cache.h), which of them a row sees (mask_bits.h), what is added to a score (split_kv_terms.h).  A block that
  * nobody sees is not read, and one that every row sees whole is computed as if there were no mask.
  *
  * A matrix unit (amx) takes a unit through panels of keys in place of blocks, and tiles of 16 rows
- * (matrix.h, matrix_products.h); all else is the same.
+ * (panels.h, matrix_products.h); all else is the same.
  *
  *   memory    K and V once per 128 query rows of a KV head, pages where they lie, int8 as it is
  *   parallel  over (sequence, KV head, split), or (sequence, KV head) where there are many
@@ -33,7 +33,7 @@
  */
 #include <omp.h>
 
-#include "report.h"
+#include "weights_output.h"
 #include "schedule.h"
 #include "shared/rows.h"
 

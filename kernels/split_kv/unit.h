@@ -7,7 +7,7 @@
 #include "cache.h"
 #include "geometry.h"
 #include "shared/softmax.h"
-#include "sight.h"
+#include "mask_bits.h"
 
 /* A unit at work in one thread. */
 struct unit {
@@ -17,7 +17,7 @@ struct unit {
     int rows, tiles;
     bool alone; /* one row that takes its keys as one stream */
     enum reading reading;
-    bool reports; /* P is wanted as it is, not for values (report.h) */
+    bool reports; /* P is wanted as it is, not for values (weights_output.h) */
     struct cache k, v;
     struct softcap cap;
     float *q, *p, *terms;

@@ -4,7 +4,7 @@
 #ifndef ATTN_SPLIT_KV_WEIGHTS_H
 #define ATTN_SPLIT_KV_WEIGHTS_H
 
-#include "terms.h"
+#include "split_kv_terms.h"
 #if !MATRIX_UNIT
 #include "values.h"
 #endif
@@ -16,7 +16,7 @@ struct block {
 };
 
 #if MATRIX_UNIT
-/* The block that begins at key j < hi: each group of keys may lie elsewhere (matrix.h). */
+/* The block that begins at key j < hi: each group of keys may lie elsewhere (panels.h). */
 static inline struct block block_at(const struct unit *u, ptrdiff_t j, ptrdiff_t hi)
 {
     const ptrdiff_t each = u->g->block_keys;
@@ -71,7 +71,7 @@ static ptrdiff_t unit_first(const struct unit *u, struct attn_range keys)
 static void weights(const struct unit *u, struct tile *t, struct rows k, int keys,
                     const struct terms *terms, const struct seen *seen, struct cursor *next)
 {
-#if MATRIX_UNIT /* it has left products in the place of P (matrix.h) */
+#if MATRIX_UNIT /* it has left products in the place of P (panels.h) */
     const int n = GROUP_KEYS;
     (void)u, (void)k, (void)next;
 #else

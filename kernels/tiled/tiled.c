@@ -26,7 +26,7 @@
 
 #include "shared/either.h"
 #include "shared/softmax.h"
-#include "tile.h"
+#include "tiled_tile.h"
 
 /* Where a thread's parts lie, in reals from the start of its scratch. */
 struct parts {

@@ -24,7 +24,7 @@
 #include <math.h>
 
 #include "exact.h"
-#include "operands.h"
+#include "dense_operands.h"
 
 /* Where a thread's parts lie, in bytes from the start of its scratch. */
 struct parts {

@@ -11,7 +11,7 @@
 #include <omp.h>
 #include <stdlib.h>
 
-#include "block.h"
+#include "onednn_block.h"
 #include "shape.h"
 
 /* Where a thread's calls of a shape find their matrices and their scratchpad. */

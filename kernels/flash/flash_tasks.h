@@ -1,10 +1,10 @@
 /*
- * tasks.h: part of kernel flash: what a task is, a few tiles of queries of a KV head; shared/tasks.h hands them out.
+ * flash_tasks.h: part of kernel flash: what a task is, a few tiles of queries of a KV head; shared/tasks.h hands them out.
  */
 #ifndef ATTN_FLASH_TASKS_H
 #define ATTN_FLASH_TASKS_H
 
-#include "tile.h"
+#include "flash_tile.h"
 
 /* Where the keys of a task are. */
 static struct keys keys_of(const struct job *job, const struct group_block *task)

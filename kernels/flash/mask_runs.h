@@ -1,14 +1,14 @@
 /*
- * sight.h: part of kernel flash: which keys of a block a tile's queries see by a boolean mask, and by
+ * mask_runs.h: part of kernel flash: which keys of a block a tile's queries see by a boolean mask, and by
  * a bias that is -inf.
  *
  * Both are looked at once per tile and block.  What comes out is the runs of keys that somebody sees:
  * the others are not computed, and a run that all queries see whole needs no mask.
  */
-#ifndef ATTN_FLASH_SIGHT_H
-#define ATTN_FLASH_SIGHT_H
+#ifndef ATTN_FLASH_MASK_RUNS_H
+#define ATTN_FLASH_MASK_RUNS_H
 
-#include "block.h"
+#include "tile_block.h"
 
 /* By row of a block, 0 or 1: whether some query sees the key by mask and bias; whether all do. */
 struct sight {

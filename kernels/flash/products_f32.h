@@ -1,5 +1,5 @@
 /*
- * f32.h: part of kernel flash: the arithmetic in float32, for every variant but those of bf16 pairs.
+ * products_f32.h: part of kernel flash: the arithmetic in float32, for every variant but those of bf16 pairs.
  *
  * K and V are read where they lie, one scalar broadcast at a time.  16-bit types are widened to
  * float32 first, int8 with its scales, and rows in several pages put together, a block of K and V
@@ -9,12 +9,12 @@
  * Weights in f16 would not do: those of less than 2^-14 times the largest would lose bits, and those of
  * less than 2^-25 times it would be 0.
  *
- * Defines what products.h lists; bf16.h and matrices.h define the same for bf16.
+ * Defines what products.h lists; products_bf16.h and matrices.h define the same for bf16.
  */
-#ifndef ATTN_FLASH_F32_H
-#define ATTN_FLASH_F32_H
+#ifndef ATTN_FLASH_PRODUCTS_F32_H
+#define ATTN_FLASH_PRODUCTS_F32_H
 
-#include "operands.h"
+#include "tile_operands.h"
 #include "shared/simd_f16.h"
 
 #if F16_ALONE

@@ -1,5 +1,5 @@
 /*
- * bf16.h: part of kernel flash: the arithmetic in bfloat16 with the dot product of pairs, for variant
+ * products_bf16.h: part of kernel flash: the arithmetic in bfloat16 with the dot product of pairs, for variant
  * avx512_bf16; matrices.h is neon_bf16's.
  *
  * A lane of 32 bits holds two neighbouring elements of the dimension that is summed over.  Along
@@ -7,10 +7,10 @@
  * weights are rounded and joined two rows at a time, and V is packed (bf16_operands.h).  The scale
  * multiplies the float32 scores.
  *
- * Defines what products.h lists, as f32.h does for the other variants.
+ * Defines what products.h lists, as products_f32.h does for the other variants.
  */
-#ifndef ATTN_FLASH_BF16_H
-#define ATTN_FLASH_BF16_H
+#ifndef ATTN_FLASH_PRODUCTS_BF16_H
+#define ATTN_FLASH_PRODUCTS_BF16_H
 
 #include "bf16_operands.h"
 
@@ -92,7 +92,7 @@ VF_INLINE void exponentials(const int cols, const enum exponent kind, float *s, 
         l[c] += sum[c];
 }
 
-/* The exponentials are spread between the products as those of f32.h are. */
+/* The exponentials are spread between the products as those of products_f32.h are. */
 VF_INLINE void score_and_exp(struct score_args a, vf sum[FLASH_COLS])
 {
     vf acc[FLASH_HIGHEST][FLASH_COLS];

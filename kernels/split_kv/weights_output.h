@@ -1,17 +1,17 @@
 /*
- * report.h: part of kernel split_kv: the weights themselves, where they are wanted.
+ * weights_output.h: part of kernel split_kv: the weights themselves, where they are wanted.
  *
  * A row's maximum and sum are known when its parts are merged; then its scores are computed once
  * more, and are weights at once.
  */
-#ifndef ATTN_SPLIT_KV_REPORT_H
-#define ATTN_SPLIT_KV_REPORT_H
+#ifndef ATTN_SPLIT_KV_WEIGHTS_OUTPUT_H
+#define ATTN_SPLIT_KV_WEIGHTS_OUTPUT_H
 
-#include "merge.h"
+#include "split_merge.h"
 #if MATRIX_UNIT
-#include "matrix.h"
+#include "panels.h"
 #else
-#include "block.h"
+#include "unit_blocks.h"
 #endif
 
 /* P of a tile's rows that see something of a block, times 1 / l, to rows of weights at key j. */

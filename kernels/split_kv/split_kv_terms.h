@@ -1,5 +1,5 @@
 /*
- * terms.h: part of kernel split_kv: what there is to a score beside Q and K.
+ * split_kv_terms.h: part of kernel split_kv: what there is to a score beside Q and K.
  *
  *     softcap(scale * k_factor * q . k) + slope * (j - at) + bias          weights times v_factor
  *

@@ -1,11 +1,11 @@
 /*
- * keys: the keys that a row of the reference sees, and their scores with what each may be off by.
+ * visible_keys: the keys that a row of the reference sees, and their scores with what each may be off by.
  *
  * Hidden keys are left out here, once: behind this file a row has a list of keys and no masks,
  * sequences or pages, so that nothing of a hidden key can enter.
  */
-#ifndef REFERENCE_KEYS_H
-#define REFERENCE_KEYS_H
+#ifndef REFERENCE_VISIBLE_KEYS_H
+#define REFERENCE_VISIBLE_KEYS_H
 
 #include <string.h>
 #include <tgmath.h>

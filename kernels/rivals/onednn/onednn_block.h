@@ -1,5 +1,5 @@
 /*
- * block.h: part of kernel onednn: query rows that are multiplied together, and the keys they need.
+ * onednn_block.h: part of kernel onednn: query rows that are multiplied together, and the keys they need.
  *
  * A block's rows share a KV head.  They are neighbouring queries of one head, or, where a head has
  * fewer queries than its group has heads (decode), the heads of one query: so a block has as many

@@ -1,12 +1,12 @@
 /*
- * sight.h: part of kernel split_kv: which keys of a block a unit's rows see, a bit for each key.
+ * mask_bits.h: part of kernel split_kv: which keys of a block a unit's rows see, a bit for each key.
  *
  * Three things hide a key from a row: its position (causal, window), a 0 in the boolean mask and a
  * bias of -inf.  What comes of them all is a word of 64 bits a row, and what they have in common
  * decides how the block is computed.
  */
-#ifndef ATTN_SPLIT_KV_SIGHT_H
-#define ATTN_SPLIT_KV_SIGHT_H
+#ifndef ATTN_SPLIT_KV_MASK_BITS_H
+#define ATTN_SPLIT_KV_MASK_BITS_H
 
 #include "geometry.h"
 

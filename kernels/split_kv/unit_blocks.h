@@ -1,5 +1,5 @@
 /*
- * block.h: part of kernel split_kv: the query rows of a unit against blocks of keys.
+ * unit_blocks.h: part of kernel split_kv: the query rows of a unit against blocks of keys.
  *
  * Every row of a unit meets a block while it is in L1.  While K of a block is multiplied its V is
  * fetched, and while V is, the next block's K; the pages of both are looked up some blocks before,
@@ -10,10 +10,10 @@
  * replaced.  But a weight of 0 does not keep out a NaN, so that values which some row does not see
  * are looked at before they are multiplied.
  */
-#ifndef ATTN_SPLIT_KV_BLOCK_H
-#define ATTN_SPLIT_KV_BLOCK_H
+#ifndef ATTN_SPLIT_KV_UNIT_BLOCKS_H
+#define ATTN_SPLIT_KV_UNIT_BLOCKS_H
 
-#include "start.h"
+#include "load_q.h"
 #include "weights.h"
 
 /* ---- weights -------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /*
- * terms.h: part of kernel flash: scores that more than the place of a key decides on.
+ * flash_terms.h: part of kernel flash: scores that more than the place of a key decides on.
  *
  * A boolean mask, and a bias of -inf, hide keys in any pattern.  They are looked at once per tile and
  * block: runs of keys that no query of the tile sees are not computed, and runs that all see take
@@ -10,7 +10,7 @@
 #ifndef ATTN_FLASH_TERMS_H
 #define ATTN_FLASH_TERMS_H
 
-#include "passes.h"
+#include "score_passes.h"
 
 /* ---- what the lanes of a tile add ------------------------------------------------------------ */
 

@@ -1,8 +1,8 @@
 /*
- * merge.h: part of kernel split_kv: the parts of a row joined, and its results stored.
+ * split_merge.h: part of kernel split_kv: the parts of a row joined, and its results stored.
  */
-#ifndef ATTN_SPLIT_KV_MERGE_H
-#define ATTN_SPLIT_KV_MERGE_H
+#ifndef ATTN_SPLIT_KV_SPLIT_MERGE_H
+#define ATTN_SPLIT_KV_SPLIT_MERGE_H
 
 #include "unit.h"
 
@@ -114,7 +114,7 @@ static void merge_row(const struct unit *u, int r, char *parts, size_t splits)
             (float)((g->natural ? m : m * M_LN2) + (double)logf(l));
     if (outputs & ATTN_OUTPUT_O)
         store_o(u, r, sum, inverse);
-    if (outputs & ATTN_OUTPUT_WEIGHTS) { /* of the keys that it sees: report.h */
+    if (outputs & ATTN_OUTPUT_WEIGHTS) { /* of the keys that it sees: weights_output.h */
         memset(unit_row(u, &u->t->weights, r), 0, u->block.problem->kv_len * sizeof(float));
         if (splits)
             part_merged(g, parts)[r] = (struct merged){(float)m, inverse};

@@ -1,5 +1,5 @@
 /*
- * tile.h: part of kernel flash: its sizes, and a tile of queries with the state of its softmax.
+ * flash_tile.h: part of kernel flash: its sizes, and a tile of queries with the state of its softmax.
  *
  * A tile is FLASH_TILE queries that share a KV head, one in each lane of FLASH_COLS vectors (the
  * tile's columns).  Scores, weights and results are kept transposed, one row of FLASH_TILE floats
@@ -73,11 +73,11 @@ struct job {
     const struct attn_tensors *tensors;
     struct tasks tasks; /* of whole tiles, but for the last task of a KV head */
     int qk_dim, v_dim;
-    bool terms;   /* more than the scale and the place of a key decides on its score: terms.h */
-    bool natural; /* something is added to the scores, or they are capped */
-    float scale;  /* of the scores, times log2(e): the softmax is one of powers of two; not
+    bool terms; /* more than the scale and the place of a key decides on its score: flash_terms.h */
+    bool natural;       /* something is added to the scores, or they are capped */
+    float scale;        /* of the scores, times log2(e): the softmax is one of powers of two; not
                            where they are natural: log2(e) times the largest bias is infinite */
-    float unit;   /* factor from a score difference to a base-2 exponent */
+    float unit;         /* factor from a score difference to a base-2 exponent */
     struct softcap cap; /* of natural scores */
 };
 

@@ -1,12 +1,12 @@
 /*
- * f32.h: part of kernel gemm: the products on floats.
+ * gemm_f32.h: part of kernel gemm: the products on floats.
  *
  * What is no matrix of floats becomes one first, as with those who have only sgemm: Q once a block of
  * rows, K and V a block of keys at a time, while it stays in cache, out of their pages, widened from 16
  * bits or times the scales of int8.  A block of keys meets up to ROWS rows, so it costs little beside
  * the product.
  */
-#include "block.h"
+#include "gemm_block.h"
 
 #define GEMM_DTYPES (ATTN_BIT(ATTN_F32) | ATTN_BIT(ATTN_BF16) | ATTN_BIT(ATTN_F16))
 #define GEMM_KV_DTYPES ATTN_BIT(ATTN_I8)

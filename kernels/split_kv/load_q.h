@@ -1,8 +1,8 @@
 /*
- * start.h: part of kernel split_kv: a unit's rows cut into tiles, and their Q in the order in which it is multiplied.
+ * load_q.h: part of kernel split_kv: a unit's rows cut into tiles, and their Q in the order in which it is multiplied.
  */
-#ifndef ATTN_SPLIT_KV_START_H
-#define ATTN_SPLIT_KV_START_H
+#ifndef ATTN_SPLIT_KV_LOAD_Q_H
+#define ATTN_SPLIT_KV_LOAD_Q_H
 
 #include "scores.h"
 #include "unit.h"

@@ -1,5 +1,5 @@
 /*
- * tile.h: part of kernel tiled: a tile of queries, and a block's product with it.
+ * tiled_tile.h: part of kernel tiled: a tile of queries, and a block's product with it.
  */
 #ifndef ATTN_TILED_TILE_H
 #define ATTN_TILED_TILE_H

@@ -1,8 +1,8 @@
 /*
- * tile.h: part of kernel split_kv: a tile of up to eight query rows with the state of its softmax.
+ * split_kv_tile.h: part of kernel split_kv: a tile of up to eight query rows with the state of its softmax.
  *
  * Scores are kept times log2(e), so that e^x is a bare 2^x, unless something is added to them
- * (terms.h): a bias may be as large as a float can be, which must not become infinite.
+ * (split_kv_terms.h): a bias may be as large as a float can be, which must not become infinite.
  */
 #ifndef ATTN_SPLIT_KV_TILE_H
 #define ATTN_SPLIT_KV_TILE_H
@@ -15,7 +15,7 @@
 #include "shared/softcap.h"
 
 #if defined __AMX_BF16__ || defined ATTN_TILES_EMULATED
-#define MATRIX_UNIT 1 /* multiplies (matrix.h) */
+#define MATRIX_UNIT 1 /* multiplies (panels.h) */
 #else
 #define MATRIX_UNIT 0
 #endif
@@ -126,7 +126,7 @@ VF_INLINE vi hidden_lanes(const struct seen *seen, int key)
     return (vi)(seen->bits[key / 32] >> (key % 32) & 1) - 1;
 }
 
-/* What there is to a score beside Q and K, for the keys of a block (terms.h).  Arrays are in the order
+/* What there is to a score beside Q and K, for the keys of a block (split_kv_terms.h).  Arrays are in the order
  * of P, NULL where absent. */
 struct terms {
     const float *k_factor, *v_factor; /* of quantised K and V */

@@ -1,5 +1,5 @@
 /*
- * merge: two partial results of the same queries, of different keys, become one.
+ * ring_merge: two partial results of the same queries, of different keys, become one.
  *
  * With LSE the logarithm of a part's sum of exponentials, the whole is the mean of the parts, weighted by
  * exp(LSE); weights are taken relative to the larger one, so that none overflows.

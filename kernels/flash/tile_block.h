@@ -1,11 +1,11 @@
 /*
- * block.h: part of kernel flash: one tile of queries against one block of keys.
+ * tile_block.h: part of kernel flash: one tile of queries against one block of keys.
  *
- * tile_block() is for scores that nothing but the place of a key changes; terms.h does the rest with
+ * tile_block() is for scores that nothing but the place of a key changes; flash_terms.h does the rest with
  * the parts that stand here.
  */
-#ifndef ATTN_FLASH_BLOCK_H
-#define ATTN_FLASH_BLOCK_H
+#ifndef ATTN_FLASH_TILE_BLOCK_H
+#define ATTN_FLASH_TILE_BLOCK_H
 
 #include "direct.h"
 

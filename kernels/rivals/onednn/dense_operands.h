@@ -1,9 +1,9 @@
 /*
- * operands.h: part of kernel onednn: rows of Q, K, V and O as the dense matrices that the primitives
+ * dense_operands.h: part of kernel onednn: rows of Q, K, V and O as the dense matrices that the primitives
  * are compiled for, where they lie or copied together.
  */
-#ifndef ATTN_ONEDNN_OPERANDS_H
-#define ATTN_ONEDNN_OPERANDS_H
+#ifndef ATTN_ONEDNN_DENSE_OPERANDS_H
+#define ATTN_ONEDNN_DENSE_OPERANDS_H
 
 #include <string.h>
 

@@ -1,11 +1,11 @@
 /*
- * bf16.h: part of kernel gemm: the products on bf16, for libraries that have them.
+ * gemm_bf16.h: part of kernel gemm: the products on bf16, for libraries that have them.
  *
  * cblas_sbgemm of OpenBLAS (builds with BUILD_BFLOAT16) and cblas_gemm_bf16bf16f32 of MKL multiply
  * bf16 and add in float.  K and V are read as they lie, or out of their pages; weights are rounded to
  * bf16 for the second product; l is the sum of what they were before.  int8 times its scale is no bf16.
  */
-#include "block.h"
+#include "gemm_block.h"
 
 #define GEMM_DTYPES ATTN_BIT(ATTN_BF16)
 #define GEMM_KV_DTYPES 0

@@ -1,13 +1,13 @@
 /*
- * passes.h: part of kernel flash: what changes scores between the two products.
+ * score_passes.h: part of kernel flash: what changes scores between the two products.
  *
  * A pass takes one column of a strip, so that what a lane adds stays in registers; a bias and a mask,
  * whose rows lie along the keys, are transposed, VF_LANES keys (of a mask four times as many) at once.
  */
-#ifndef ATTN_FLASH_PASSES_H
-#define ATTN_FLASH_PASSES_H
+#ifndef ATTN_FLASH_SCORE_PASSES_H
+#define ATTN_FLASH_SCORE_PASSES_H
 
-#include "sight.h"
+#include "mask_runs.h"
 
 /* Changes n scores, change(score, key, with) each; returns their maximum, NaN passed over, in four
  * parts, as a maximum takes some cycles. */

@@ -1,5 +1,5 @@
 /*
- * matrix.h: part of kernel split_kv: the query rows of a unit against panels of keys, for a matrix unit.
+ * panels.h: part of kernel split_kv: the query rows of a unit against panels of keys, for a matrix unit.
  *
  * A panel is up to four blocks of which some row sees something.  As a block is found its scores are made and its
  * values packed; then come the weights of all rows, tile by tile, and then their results.  Keys that some row does
@@ -9,8 +9,8 @@
  * Rows of a unit fill whole tiles.  Those that are not there have a Q of 0, see what the last row sees, and are not
  * looked at in the end.
  */
-#ifndef ATTN_SPLIT_KV_MATRIX_H
-#define ATTN_SPLIT_KV_MATRIX_H
+#ifndef ATTN_SPLIT_KV_PANELS_H
+#define ATTN_SPLIT_KV_PANELS_H
 
 #include "matrix_products.h"
 

@@ -1,5 +1,5 @@
 /*
- * block.h: part of kernel gemm: what a thread works on, and rows of 16-bit elements as floats.
+ * gemm_block.h: part of kernel gemm: what a thread works on, and rows of 16-bit elements as floats.
  */
 #ifndef ATTN_GEMM_BLOCK_H
 #define ATTN_GEMM_BLOCK_H

@@ -1,11 +1,11 @@
 /*
- * softmax: the weights of the keys that a row of the reference sees, and by how much sums over them and
+ * softmax_error: the weights of the keys that a row of the reference sees, and by how much sums over them and
  * their scores may be off (the header comment of reference.c derives it).
  */
-#ifndef REFERENCE_SOFTMAX_H
-#define REFERENCE_SOFTMAX_H
+#ifndef REFERENCE_SOFTMAX_ERROR_H
+#define REFERENCE_SOFTMAX_ERROR_H
 
-#include "keys.h"
+#include "visible_keys.h"
 
 static inline bool tied(const struct keys *keys)
 {

@@ -1,14 +1,14 @@
 /*
- * operands.h: part of kernel flash: where a tile's rows of Q and O lie, and how its results
+ * tile_operands.h: part of kernel flash: where a tile's rows of Q and O lie, and how its results
  * get there, transposed and rounded to the type.
  */
-#ifndef ATTN_FLASH_OPERANDS_H
-#define ATTN_FLASH_OPERANDS_H
+#ifndef ATTN_FLASH_TILE_OPERANDS_H
+#define ATTN_FLASH_TILE_OPERANDS_H
 
 #include "shared/simd16.h"
 #include "shared/simd_bf16.h"
 #include "shared/transpose.h"
-#include "tile.h"
+#include "flash_tile.h"
 
 /* Addresses of a column's rows in an operand whose row `q_first` is the sequence's first query's;
  * NULL for lanes without a row. */
