@@ -5,7 +5,7 @@
 
 #include "adversary_options.h"
 #include "base/random.h"
-#include "problem/keys.h"
+#include "problem/kv.h"
 
 /* ---- sinks --------------------------------------------------------------------------------- */
 
@@ -94,12 +94,12 @@ void clear_scales(struct trial *trial, uint64_t key)
     for (size_t b = 0; b < p->batch; b++)
         for (size_t g = 0; g < p->kv_heads; g++)
             for (size_t j = 0; j < attn_sequence(p, t, b).kv_len; j++) {
-                const struct patterns_key at = {b, g, j};
+                const struct kv_place at = {b, g, j};
                 for (size_t d = 0; d < (channels ? p->qk_dim : 1); d++)
                     if ((channels ? d : j) % 3 == 0)
-                        *keys_scale(p, t, KEYS_K, at, d) = 0;
+                        *kv_scale(p, t, KV_K, at, d) = 0;
                 if (j % 2 == 0)
-                    *keys_scale(p, t, KEYS_V, at, 0) = 0;
+                    *kv_scale(p, t, KV_V, at, 0) = 0;
             }
 }
 

@@ -90,14 +90,14 @@ static double held(const struct trial *trial, double score)
     return isinf(score) ? score : copysign(fmin(fabs(score), most), score);
 }
 
-static double ordinary(const struct adversary_context *c, struct patterns_key at)
+static double ordinary(const struct adversary_context *c, struct kv_place at)
 {
     return 4 * random_unit(random_key(c->key, at.b), ((uint64_t)at.g << 40) + at.j);
 }
 
 /* The score of a key of the head's kind, of `count`. */
-static double score(const struct adversary_context *c, struct patterns_key at,
-                    const struct kind *kinds, size_t count)
+static double score(const struct adversary_context *c, struct kv_place at, const struct kind *kinds,
+                    size_t count)
 {
     const struct attn_problem *p = &c->trial->problem;
     const struct kind *kind = &kinds[adversary_kind(c->trial, at.b, at.g, count)];
@@ -124,7 +124,7 @@ size_t far_kinds(const struct attn_problem *p)
     return sizeof below / sizeof *below;
 }
 
-double score_far_below(const void *context, struct patterns_key at)
+double score_far_below(const void *context, struct kv_place at)
 {
     return score(context, at, below, sizeof below / sizeof *below);
 }
@@ -144,7 +144,7 @@ size_t infinite_kinds(const struct attn_problem *p)
     return sizeof infinite / sizeof *infinite;
 }
 
-double score_infinite(const void *context, struct patterns_key at)
+double score_infinite(const void *context, struct kv_place at)
 {
     return score(context, at, infinite, sizeof infinite / sizeof *infinite);
 }
@@ -172,7 +172,7 @@ size_t largest_kinds(const struct attn_problem *p)
     return sizeof largest / sizeof *largest;
 }
 
-double score_largest(const void *context, struct patterns_key at)
+double score_largest(const void *context, struct kv_place at)
 {
     return score(context, at, largest, sizeof largest / sizeof *largest);
 }
@@ -208,7 +208,7 @@ size_t across_kinds(const struct attn_problem *p)
     return sizeof across / sizeof *across * ((ACROSS_ROWS + rows - 1) / rows);
 }
 
-double score_across(const void *context, struct patterns_key at)
+double score_across(const void *context, struct kv_place at)
 {
     const struct adversary_context *c = context;
     const double further = c->trial->problem.dtype == ATTN_F64 ? 0x1p32 : 1;

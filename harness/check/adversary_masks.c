@@ -5,9 +5,9 @@
 #include <math.h>
 
 #include "adversary_options.h"
-#include "sight.h"
+#include "row_view.h"
 #include "problem/lengths.h"
-#include "problem/keys.h"
+#include "problem/kv.h"
 
 /* ---- masks --------------------------------------------------------------------------------- */
 
@@ -130,29 +130,30 @@ static bool is_seen(const struct trial *trial, size_t b, size_t g, size_t j)
     const size_t group = p->q_heads / p->kv_heads, queries = attn_sequence(p, t, b).q_len;
     for (size_t h = g * group; h < (g + 1) * group; h++)
         for (size_t i = 0; i < queries; i++) {
-            const struct sight s = sight_of(p, t, (struct tensors_place){b, h, i, 0});
-            if (!sight_hider(&s, j))
+            const struct row_view s = row_view_of(p, t, (struct tensors_place){b, h, i, 0});
+            if (!row_view_hider(&s, j))
                 return true;
         }
     return false;
 }
 
 static void poison_key(const struct attn_problem *p, const struct attn_tensors *t,
-                       struct patterns_key at, double x)
+                       struct kv_place at, double x)
 {
     const bool channels = p->kv_dtype == ATTN_I8 && t->k_scale.stride[3];
     for (size_t d = 0; !channels && d < p->qk_dim; d++) /* a scale of all keys stays */
-        keys_set(p, t, KEYS_K, at, d, x);
+        kv_set(p, t, KV_K, at, d, x);
     for (size_t d = 0; d < p->v_dim; d++)
-        keys_set(p, t, KEYS_V, at, d, x);
+        kv_set(p, t, KV_V, at, d, x);
 }
 
 /* Keys of a sequence that nobody else has: of packed ones, those behind its end are the next one's. */
 static size_t own_keys(const struct trial *trial, size_t b)
 {
     const struct attn_problem *p = &trial->problem;
-    const struct sight s = sight_of(p, &trial->set.tensors, (struct tensors_place){b, 0, 0, 0});
-    return lengths_pack_keys(p) ? s.sequence.kv_len : sight_reach(&s);
+    const struct row_view s =
+        row_view_of(p, &trial->set.tensors, (struct tensors_place){b, 0, 0, 0});
+    return lengths_pack_keys(p) ? s.sequence.kv_len : row_view_reach(&s);
 }
 
 /* NaN, infinity and -infinity in K and V of the keys that no query sees. */
@@ -166,7 +167,7 @@ void poison_hidden(struct trial *trial, uint64_t key)
         for (size_t g = 0; g < p->kv_heads; g++)
             for (size_t j = 0; j < own_keys(trial, b); j++)
                 if (!is_seen(trial, b, g, j))
-                    poison_key(p, t, (struct patterns_key){b, g, j}, poison[(b + g + j) % 3]);
+                    poison_key(p, t, (struct kv_place){b, g, j}, poison[(b + g + j) % 3]);
 }
 
 /* ---- biases -------------------------------------------------------------------------------- */

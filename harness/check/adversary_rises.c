@@ -44,7 +44,7 @@ size_t rise_kinds(const struct attn_problem *p)
 }
 
 /* From -1/2 to 1/2, in base 2. */
-double score_rise(const void *context, struct patterns_key at)
+double score_rise(const void *context, struct kv_place at)
 {
     const struct trial *trial = ((const struct adversary_context *)context)->trial;
     const size_t kind = adversary_kind(trial, at.b, at.g, COUNT(rises)),

@@ -37,37 +37,37 @@ void adversary_stretch(struct trial *trial, uint64_t key, adversary_factor *fact
 }
 
 /* Position of a key in [0, 1]. */
-static double position(const struct adversary_context *c, struct patterns_key at)
+static double position(const struct adversary_context *c, struct kv_place at)
 {
     const size_t n = c->trial->problem.kv_len;
     return n > 1 ? (double)at.j / (double)(n - 1) : 0;
 }
 
 /* A number in [-1, 1) of a key. */
-static double dither(const struct adversary_context *c, struct patterns_key at)
+static double dither(const struct adversary_context *c, struct kv_place at)
 {
     return 2 * random_unit(random_key(c->key, at.b), ((uint64_t)at.g << 40) + at.j) - 1;
 }
 
-bool adversary_is_needle(const void *context, struct patterns_key at)
+bool adversary_is_needle(const void *context, struct kv_place at)
 {
     const struct adversary_context *c = context;
     return at.j == check_needle(c->trial, at.b, at.g);
 }
 
-double score_needle(const void *context, struct patterns_key at)
+double score_needle(const void *context, struct kv_place at)
 {
     return adversary_is_needle(context, at) ? NEEDLE_SCORE : 0;
 }
 
 /* As an attention sink: the others weigh next to nothing each, and something together. */
-double score_sink(const void *context, struct patterns_key at)
+double score_sink(const void *context, struct kv_place at)
 {
     (void)context;
     return at.j == 0 ? PATTERNS_SINK : 0;
 }
 
-double score_negative(const void *context, struct patterns_key at)
+double score_negative(const void *context, struct kv_place at)
 {
     (void)context;
     (void)at;
@@ -75,60 +75,60 @@ double score_negative(const void *context, struct patterns_key at)
 }
 
 /* Needles and negative rows at once, in alternate heads. */
-double score_needle_or_negative(const void *context, struct patterns_key at)
+double score_needle_or_negative(const void *context, struct kv_place at)
 {
     return (at.b + at.g) % 2 ? score_negative(context, at) : score_needle(context, at);
 }
 
-double score_ascending(const void *context, struct patterns_key at)
+double score_ascending(const void *context, struct kv_place at)
 {
     return 60 * position(context, at) - 30;
 }
 
-double score_descending(const void *context, struct patterns_key at)
+double score_descending(const void *context, struct kv_place at)
 {
     return -score_ascending(context, at);
 }
 
 /* Down by 100 (f64: by 802) half-way: later blocks lie more than 88 below the running maximum. */
-double score_falling(const void *context, struct patterns_key at)
+double score_falling(const void *context, struct kv_place at)
 {
     const struct adversary_context *c = context;
     const double half = c->trial->problem.dtype == ATTN_F64 ? 401 : 50;
     return position(context, at) < 0.5 ? half : -half;
 }
 
-double score_rising(const void *context, struct patterns_key at)
+double score_rising(const void *context, struct kv_place at)
 {
     return -score_falling(context, at);
 }
 
-double score_exp_edge(const void *context, struct patterns_key at)
+double score_exp_edge(const void *context, struct kv_place at)
 {
     const struct adversary_context *c = context;
     return adversary_range(c->trial)->exp_edge + 2 * dither(context, at);
 }
 
 /* One key scores 0, the others around -88 (f64: -709): they weigh around e^-88 of it. */
-double score_exp_edge_below(const void *context, struct patterns_key at)
+double score_exp_edge_below(const void *context, struct kv_place at)
 {
     return at.j == 0 ? 0 : -score_exp_edge(context, at);
 }
 
-double score_tied(const void *context, struct patterns_key at)
+double score_tied(const void *context, struct kv_place at)
 {
     (void)context;
     (void)at;
     return 1;
 }
 
-double score_spread(const void *context, struct patterns_key at)
+double score_spread(const void *context, struct kv_place at)
 {
     return 1000 * dither(context, at);
 }
 
 /* Behind a softcap they must come out as they are. */
-double score_tiny(const void *context, struct patterns_key at)
+double score_tiny(const void *context, struct kv_place at)
 {
     return 1e-3 * dither(context, at);
 }

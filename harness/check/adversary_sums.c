@@ -14,7 +14,7 @@
 
 /* One key scores 0 exactly, by a K of zeros, so that nothing but the logarithm counts; each of the others
  * adds from a tenth down to 1e-7 (f64: 1e-16). */
-double score_beside_one(const void *context, struct patterns_key at)
+double score_beside_one(const void *context, struct kv_place at)
 {
     const struct adversary_context *c = context;
     const size_t top = at.b % 2 ? c->trial->problem.kv_len - 1 : 0;

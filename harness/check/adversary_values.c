@@ -63,8 +63,8 @@ static double largest_value(const struct trial *trial)
         for (size_t g = 0; g < p->kv_heads; g++)
             for (size_t j = 0; j < attn_sequence(p, t, b).kv_len; j++)
                 for (size_t d = 0; d < dims; d++) {
-                    const struct patterns_key at = {b, g, j};
-                    most = fmax(most, fabs(keys_get(p, t, shared ? KEYS_K : KEYS_V, at, d)));
+                    const struct kv_place at = {b, g, j};
+                    most = fmax(most, fabs(kv_get(p, t, shared ? KV_K : KV_V, at, d)));
                 }
     return most;
 }
@@ -89,35 +89,35 @@ void mean_two(struct trial *trial, uint64_t key)
 
 /* NaN in dimensions [from, to) of the special key of every other KV head, of every head where there is
  * one. */
-static void put_nan(struct trial *trial, enum keys_operand operand, size_t from, size_t to)
+static void put_nan(struct trial *trial, enum kv_operand operand, size_t from, size_t to)
 {
     const struct attn_problem *p = &trial->problem;
     const struct attn_tensors *t = &trial->set.tensors;
     for (size_t b = 0; b < p->batch; b++)
         for (size_t g = b % 2; g < p->kv_heads; g += 2) {
-            const struct patterns_key at = {b, g, check_needle(trial, b, g)};
+            const struct kv_place at = {b, g, check_needle(trial, b, g)};
             for (size_t d = from; at.j < attn_sequence(p, t, b).kv_len && d < to; d++)
-                keys_set(p, t, operand, at, d, NAN);
+                kv_set(p, t, operand, at, d, NAN);
         }
 }
 
 void nan_in_k(struct trial *trial, uint64_t key)
 {
     fill_normal(trial, key);
-    put_nan(trial, KEYS_K, 0, trial->problem.qk_dim);
+    put_nan(trial, KV_K, 0, trial->problem.qk_dim);
 }
 
 void nan_in_v(struct trial *trial, uint64_t key)
 {
     fill_normal(trial, key);
-    put_nan(trial, KEYS_V, 0, trial->problem.v_dim);
+    put_nan(trial, KV_V, 0, trial->problem.v_dim);
 }
 
 /* Which a kernel that looks for NaN in whole vectors may not see. */
 void nan_in_last_column(struct trial *trial, uint64_t key)
 {
     fill_normal(trial, key);
-    put_nan(trial, KEYS_V, trial->problem.v_dim - 1, trial->problem.v_dim);
+    put_nan(trial, KV_V, trial->problem.v_dim - 1, trial->problem.v_dim);
 }
 
 /* One key of each head: rows that see it are infinite, others must not notice, which a kernel that looks for
@@ -130,9 +130,9 @@ void infinity_in_v(struct trial *trial, uint64_t key)
     for (size_t b = 0; b < p->batch; b++)
         for (size_t g = 0; g < p->kv_heads && !(p->options & ATTN_OPTION_SHARED_KV); g++) {
             const size_t keys = attn_sequence(p, t, b).kv_len, number = b + g;
-            const struct patterns_key at = {b, g, (3 - number % 3) * keys / 4};
+            const struct kv_place at = {b, g, (3 - number % 3) * keys / 4};
             for (size_t d = 0; at.j < keys && d < p->v_dim; d++)
-                keys_set(p, t, KEYS_V, at, d, number % 2 ? -INFINITY : INFINITY);
+                kv_set(p, t, KV_V, at, d, number % 2 ? -INFINITY : INFINITY);
         }
 }
 

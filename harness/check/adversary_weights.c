@@ -37,7 +37,7 @@ static double binades(const struct trial *trial)
 }
 
 /* How many binades a key lies below the maximum: any number, and the same for all but one. */
-static double drop(const struct adversary_context *c, struct patterns_key at)
+static double drop(const struct adversary_context *c, struct kv_place at)
 {
     const size_t kind = adversary_kind(c->trial, at.b, at.g, SIZES);
     const size_t top = kind == SMALLEST_BEFORE ? c->trial->problem.kv_len - 1 : 0;
@@ -45,13 +45,13 @@ static double drop(const struct adversary_context *c, struct patterns_key at)
     return kind == ALL_SIZES ? unit * binades(c->trial) : at.j == top ? 0 : most_binades(c->trial);
 }
 
-static double score_dropped(const void *context, struct patterns_key at)
+static double score_dropped(const void *context, struct kv_place at)
 {
     return -LN2 * drop(context, at);
 }
 
 /* As much larger as the weight is smaller, so that every key counts. */
-static void generate_values(const void *context, struct patterns_key at, size_t first, size_t n,
+static void generate_values(const void *context, struct kv_place at, size_t first, size_t n,
                             double *x)
 {
     const struct adversary_context *c = context;
@@ -69,7 +69,7 @@ void fill_all_sizes(struct trial *trial, uint64_t key)
 {
     const struct adversary_context context = {trial, key};
     patterns_scores(&trial->set, &trial->problem, key, score_dropped, &context, 0);
-    keys_fill(&trial->set, &trial->problem, KEYS_V, generate_values, &context);
+    kv_fill(&trial->set, &trial->problem, KV_V, generate_values, &context);
 }
 
 /* ---- fractions ------------------------------------------------------------------------------- */
@@ -94,7 +94,7 @@ size_t fraction_kinds(const struct attn_problem *p)
     return FRACTIONS * heads(p);
 }
 
-static double score_fraction(const void *context, struct patterns_key at)
+static double score_fraction(const void *context, struct kv_place at)
 {
     const struct adversary_context *c = context;
     const size_t all = fraction_kinds(&c->trial->problem);
@@ -103,11 +103,11 @@ static double score_fraction(const void *context, struct patterns_key at)
 }
 
 /* The first key and the others have opposite values. */
-static void generate_opposites(const void *context, struct patterns_key at, size_t first, size_t n,
+static void generate_opposites(const void *context, struct kv_place at, size_t first, size_t n,
                                double *x)
 {
     const struct adversary_context *c = context;
-    float normal[KEYS_CHUNK];
+    float normal[KV_CHUNK];
     random_normal(normal, n, random_key(c->key, at.j), at.b << 32 | at.g << 16 | first);
     for (size_t d = 0; d < n; d++)
         x[d] = (double)((at.j ? -2.0F : 2.0F) + 0.25F * normal[d]);
@@ -130,7 +130,7 @@ void fill_fractions(struct trial *trial, uint64_t key)
     const struct adversary_context context = {trial, key};
     const struct attn_problem *p = &trial->problem;
     patterns_scores(&trial->set, p, key, score_fraction, &context, 0);
-    keys_fill(&trial->set, p, KEYS_V, generate_opposites, &context);
+    kv_fill(&trial->set, p, KV_V, generate_opposites, &context);
     jitter_queries(trial, key);
 }
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "sight.h"
+#include "row_view.h"
 #include "trial.h"
 #include "problem/lengths.h"
 #include "reference.h"
@@ -14,41 +14,41 @@
 #define TELLING 1e-3
 
 /* Keys that a kernel may take for some of the row's. */
-static size_t askable(const struct sight *s)
+static size_t askable(const struct row_view *s)
 {
     const bool scaled = s->problem->kv_dtype == ATTN_I8;
-    return scaled || lengths_pack_keys(s->problem) ? sight_reach(s) : sight_rows(s);
+    return scaled || lengths_pack_keys(s->problem) ? row_view_reach(s) : row_view_rows(s);
 }
 
 /* V of the row's KV head: key j of [lo, hi) is one-hot at its bin, all others are 0. */
-static void sort_into_bins(struct trial *trial, const struct sight *s, size_t lo, size_t hi)
+static void sort_into_bins(struct trial *trial, const struct row_view *s, size_t lo, size_t hi)
 {
     const struct attn_problem *p = &trial->problem;
     const size_t bins = p->v_dim, width = (hi - lo + bins - 1) / bins;
     for (size_t j = 0; j < askable(s); j++)
         for (size_t d = 0; d < bins; d++)
-            keys_set(p, &trial->set.tensors, KEYS_V, (struct patterns_key){s->b, s->g, j}, d,
-                     j >= lo && j < hi && (j - lo) / width == d);
+            kv_set(p, &trial->set.tensors, KV_V, (struct kv_place){s->b, s->g, j}, d,
+                   j >= lo && j < hi && (j - lo) / width == d);
     tensors_seal(&trial->set, p);
 }
 
 /* Scales of int8 become 1, and keys that the row must not see and that may be poison become 0: so that
  * a kernel which sees one shows its weight. */
-static void make_finite(struct trial *trial, const struct sight *s)
+static void make_finite(struct trial *trial, const struct row_view *s)
 {
     const struct attn_problem *p = &trial->problem;
     const struct attn_tensors *t = &trial->set.tensors;
     for (size_t j = 0; j < askable(s); j++) {
-        const struct patterns_key at = {s->b, s->g, j};
+        const struct kv_place at = {s->b, s->g, j};
         if (p->kv_dtype == ATTN_I8)
-            *keys_scale(p, t, KEYS_V, at, 0) = 1;
-        if (!sight_hider(s, j))
+            *kv_scale(p, t, KV_V, at, 0) = 1;
+        if (!row_view_hider(s, j))
             continue;
         if (p->kv_dtype == ATTN_I8 && t->k_scale.stride[2])
-            *keys_scale(p, t, KEYS_K, at, 0) = 0;
+            *kv_scale(p, t, KV_K, at, 0) = 0;
         for (size_t d = 0; p->kv_dtype != ATTN_I8 && d < p->qk_dim; d++)
-            if (!isfinite(keys_get(p, t, KEYS_K, at, d)))
-                keys_set(p, t, KEYS_K, at, d, 0);
+            if (!isfinite(kv_get(p, t, KV_K, at, d)))
+                kv_set(p, t, KV_K, at, d, 0);
     }
 }
 
@@ -76,7 +76,7 @@ static size_t worst_bin(const struct trial *trial, struct tensors_place at, cons
     return worst;
 }
 
-static bool narrow_down(struct trial *trial, const struct sight *s, const double *weights,
+static bool narrow_down(struct trial *trial, const struct row_view *s, const double *weights,
                         size_t *key, double *got, double *expected)
 {
     const struct attn_problem *p = &trial->problem;
@@ -99,23 +99,23 @@ bool check_ask(struct trial *trial, const struct check_mismatch *wrong, char *te
 {
     const struct attn_problem *p = &trial->problem;
     const struct attn_tensors *t = &trial->set.tensors;
-    const struct sight sight = sight_of(p, t, tensors_place(p, t, wrong->row));
+    const struct row_view view = row_view_of(p, t, tensors_place(p, t, wrong->row));
     const bool shared = p->options & ATTN_OPTION_SHARED_KV; /* V cannot change alone */
     double *weights = calloc(p->kv_len + p->page_size + p->v_dim, sizeof *weights);
     void *workspace = malloc(attn_reference_workspace(p));
     size_t key = 0;
     double got = 0, expected = 0;
     bool told = false;
-    if (weights && workspace && p->v_dim > 1 && !shared && askable(&sight)) {
+    if (weights && workspace && p->v_dim > 1 && !shared && askable(&view)) {
         struct attn_reference_row row = {
             .size = sizeof row, .o = weights + p->kv_len + p->page_size, .weights = weights};
-        attn_reference(p, t, sight.at.b, sight.at.h, sight.at.i, ATTN_F32, 0, workspace, &row);
-        make_finite(trial, &sight);
-        told = narrow_down(trial, &sight, weights, &key, &got, &expected) &&
+        attn_reference(p, t, view.at.b, view.at.h, view.at.i, ATTN_F32, 0, workspace, &row);
+        make_finite(trial, &view);
+        told = narrow_down(trial, &view, weights, &key, &got, &expected) &&
                !(fabs(got - expected) < TELLING);
     }
     if (told) {
-        const char *hider = sight_hider(&sight, key);
+        const char *hider = row_view_hider(&view, key);
         snprintf(text, size, "it gives key %zu%s%s%s the weight %.4g, expected %.4g", key,
                  hider ? ", " : "", hider ? hider : "", hider ? "," : "",
                  isnan(got) ? (double)NAN : got, expected);

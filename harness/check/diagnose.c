@@ -33,7 +33,7 @@ static bool guess_again(struct evidence *e, char *text, size_t size)
 {
     struct guess guess;
     bool sensible;
-    for (size_t n = 0; guess_make(n, &e->sight, &guess, &sensible, text, size); n++)
+    for (size_t n = 0; guess_make(n, &e->view, &guess, &sensible, text, size); n++)
         if (sensible && fits(e, &guess))
             return true;
     return false;
@@ -46,7 +46,7 @@ static bool guess_again(struct evidence *e, char *text, size_t size)
 static bool read_gaps(struct evidence *e)
 {
     struct trial *trial = e->trial;
-    const struct tensors_place at = e->sight.at;
+    const struct tensors_place at = e->view.at;
     if (!isnan(e->wrong.got) || isnan(e->wrong.expected) ||
         !tensors_show_padding(&trial->set, &trial->problem))
         return false;
@@ -103,7 +103,7 @@ static void diagnose(struct trial *trial, const struct check_mismatch *wrong, ch
     const struct attn_tensors *t = &trial->set.tensors;
     struct evidence e = {
         .trial = trial,
-        .sight = sight_of(p, t, tensors_place(p, t, wrong->row)),
+        .view = row_view_of(p, t, tensors_place(p, t, wrong->row)),
         .wrong = *wrong,
         .row.size = sizeof e.row,
         .row.o = malloc((2 * p->v_dim + p->kv_len) * sizeof(double)),

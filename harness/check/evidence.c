@@ -7,7 +7,7 @@
 
 double evidence_output(const struct evidence *e, size_t d)
 {
-    const struct tensors_place at = e->sight.at;
+    const struct tensors_place at = e->view.at;
     return tensors_get(&e->trial->set.tensors.o, at.b, at.h, at.row, d);
 }
 
@@ -21,7 +21,7 @@ bool evidence_is_output(const struct evidence *e, size_t d, double x)
 bool evidence_suppose(struct evidence *e, const struct guess *guess)
 {
     const struct attn_kernel *kernel = e->trial->checker->kernel;
-    if (!single_take(&e->single, &guess->sight))
+    if (!single_take(&e->single, &guess->view))
         return false;
     attn_reference(&e->single.problem, &e->single.tensors, 0, 0, 0,
                    attn_compute(kernel, &e->single.problem), kernel->caps.bound_factor,
@@ -32,6 +32,6 @@ bool evidence_suppose(struct evidence *e, const struct guess *guess)
 bool evidence_right(struct evidence *e)
 {
     struct guess right;
-    guess_nothing(&right, &e->sight);
+    guess_nothing(&right, &e->view);
     return evidence_suppose(e, &right);
 }

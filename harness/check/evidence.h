@@ -14,7 +14,7 @@
 
 struct evidence {
     struct trial *trial;
-    struct sight sight; /* of the wrong row */
+    struct row_view view; /* of the wrong row */
     struct check_mismatch wrong;
     struct single single;
     struct attn_reference_row row; /* of what is supposed, or what is right */

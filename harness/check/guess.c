@@ -12,12 +12,12 @@ typedef bool suppose(struct guess *guess, char *text, size_t size);
 /* ---- keys ---------------------------------------------------------------------------------- */
 
 /* The first and the last key that the row sees; false where it sees none. */
-static bool ends_of(const struct sight *s, size_t *first, size_t *last)
+static bool ends_of(const struct row_view *s, size_t *first, size_t *last)
 {
     ptrdiff_t lo = s->range.lo, hi = s->range.hi - 1;
-    while (lo <= hi && sight_hider(s, (size_t)lo))
+    while (lo <= hi && row_view_hider(s, (size_t)lo))
         lo++;
-    while (lo <= hi && sight_hider(s, (size_t)hi))
+    while (lo <= hi && row_view_hider(s, (size_t)hi))
         hi--;
     *first = (size_t)lo;
     *last = (size_t)hi;
@@ -27,9 +27,9 @@ static bool ends_of(const struct sight *s, size_t *first, size_t *last)
 static bool last_key_missing(struct guess *guess, char *text, size_t size)
 {
     size_t first, last;
-    if (!ends_of(&guess->sight, &first, &last))
+    if (!ends_of(&guess->view, &first, &last))
         return false;
-    guess->sight.range.hi = (ptrdiff_t)last;
+    guess->view.range.hi = (ptrdiff_t)last;
     snprintf(text, size, "as if it did not see its last key, %zu", last);
     return first < last;
 }
@@ -37,17 +37,17 @@ static bool last_key_missing(struct guess *guess, char *text, size_t size)
 static bool first_key_missing(struct guess *guess, char *text, size_t size)
 {
     size_t first, last;
-    if (!ends_of(&guess->sight, &first, &last))
+    if (!ends_of(&guess->view, &first, &last))
         return false;
-    guess->sight.range.lo = (ptrdiff_t)first + 1;
+    guess->view.range.lo = (ptrdiff_t)first + 1;
     snprintf(text, size, "as if it did not see its first key, %zu", first);
     return first < last;
 }
 
 static bool see(struct guess *guess, size_t j, char *text, size_t size)
 {
-    struct sight *s = &guess->sight;
-    snprintf(text, size, "query %zu sees key %zu, %s", s->at.i, j, sight_hider(s, j));
+    struct row_view *s = &guess->view;
+    snprintf(text, size, "query %zu sees key %zu, %s", s->at.i, j, row_view_hider(s, j));
     s->range.lo = (ptrdiff_t)j < s->range.lo ? (ptrdiff_t)j : s->range.lo;
     s->range.hi = (ptrdiff_t)j < s->range.hi ? s->range.hi : (ptrdiff_t)j + 1;
     s->shown = j;
@@ -57,14 +57,14 @@ static bool see(struct guess *guess, size_t j, char *text, size_t size)
 static bool one_key_more(struct guess *guess, char *text, size_t size)
 {
     size_t first, last;
-    return ends_of(&guess->sight, &first, &last) && last + 1 < sight_reach(&guess->sight) &&
+    return ends_of(&guess->view, &first, &last) && last + 1 < row_view_reach(&guess->view) &&
            see(guess, last + 1, text, size);
 }
 
 static bool one_key_before(struct guess *guess, char *text, size_t size)
 {
     size_t first, last;
-    return ends_of(&guess->sight, &first, &last) && first > 0 && see(guess, first - 1, text, size);
+    return ends_of(&guess->view, &first, &last) && first > 0 && see(guess, first - 1, text, size);
 }
 
 #define POSITIONAL (unsigned)(ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT)
@@ -75,7 +75,7 @@ static bool no_mask(struct guess *guess, char *text, size_t size)
     const bool any = p->mask & POSITIONAL || p->options & ATTN_OPTION_WINDOW;
     p->mask &= ~POSITIONAL;
     p->options &= ~(unsigned)ATTN_OPTION_WINDOW;
-    guess->sight.range = (struct attn_range){0, (ptrdiff_t)guess->sight.sequence.kv_len};
+    guess->view.range = (struct attn_range){0, (ptrdiff_t)guess->view.sequence.kv_len};
     snprintf(text, size, "as if there were no mask");
     return any;
 }
@@ -85,7 +85,7 @@ static bool other_alignment(struct guess *guess, char *text, size_t size)
     struct attn_problem *p = &guess->problem;
     const bool causal = p->mask & POSITIONAL;
     p->mask ^= POSITIONAL;
-    sight_update(&guess->sight);
+    row_view_update(&guess->view);
     snprintf(text, size, "as if the mask were aligned to the %s key",
              p->mask & ATTN_MASK_CAUSAL ? "last" : "first");
     return causal;
@@ -96,27 +96,27 @@ static bool first_mask(struct guess *guess, char *text, size_t size)
     const bool several = guess->problem.mask & ATTN_MASK_BOOL && guess->tensors.mask.stride[1];
     guess->tensors.mask.stride[1] = 0;
     snprintf(text, size, "as if it read the boolean mask of head 0");
-    return several && guess->sight.at.h > 0;
+    return several && guess->view.at.h > 0;
 }
 
 static bool padded(struct guess *guess, char *text, size_t size)
 {
-    struct attn_sequence *s = &guess->sight.sequence;
-    const size_t keys = s->kv_len, b = guess->sight.at.b;
-    s->kv_len = sight_reach(&guess->sight);
-    sight_update(&guess->sight);
+    struct attn_sequence *s = &guess->view.sequence;
+    const size_t keys = s->kv_len, b = guess->view.at.b;
+    s->kv_len = row_view_reach(&guess->view);
+    row_view_update(&guess->view);
     snprintf(text, size, "as if sequence %zu had %zu keys instead of %zu", b, s->kv_len, keys);
     return s->kv_len > keys;
 }
 
 static bool length_of_neighbour(struct guess *guess, char *text, size_t size)
 {
-    struct sight *s = &guess->sight;
+    struct row_view *s = &guess->view;
     const size_t keys = s->sequence.kv_len, next = (s->at.b + 1) % guess->problem.batch;
     s->sequence.kv_len = attn_sequence(&guess->problem, &guess->tensors, next).kv_len;
     snprintf(text, size, "as if sequence %zu had the %zu keys of sequence %zu", s->at.b,
              s->sequence.kv_len, next);
-    sight_update(s);
+    row_view_update(s);
     return s->sequence.kv_len < keys;
 }
 
@@ -167,7 +167,7 @@ static bool exp2_for_exp(struct guess *guess, char *text, size_t size)
 
 static bool slope_from_first(struct guess *guess, char *text, size_t size)
 {
-    struct sight *s = &guess->sight;
+    struct row_view *s = &guess->view;
     const ptrdiff_t right = s->position;
     s->position = (ptrdiff_t)s->at.i;
     snprintf(text, size, "as if slopes began at key %zu instead of %td", s->at.i, right);
@@ -176,16 +176,16 @@ static bool slope_from_first(struct guess *guess, char *text, size_t size)
 
 static bool scaled_sink(struct guess *guess, char *text, size_t size)
 {
-    guess->sight.sink *= (double)attn_problem_scale(&guess->problem);
+    guess->view.sink *= (double)attn_problem_scale(&guess->problem);
     snprintf(text, size, "as if the sink were scaled, too");
-    return guess->problem.options & ATTN_OPTION_SINKS && isfinite(guess->sight.sink);
+    return guess->problem.options & ATTN_OPTION_SINKS && isfinite(guess->view.sink);
 }
 
 /* ---- operands ------------------------------------------------------------------------------ */
 
 static bool next_query(struct guess *guess, char *text, size_t size)
 {
-    struct sight *s = &guess->sight;
+    struct row_view *s = &guess->view;
     s->at.row++;
     s->at.i++;
     snprintf(text, size, "as if it computed query %zu", s->at.i);
@@ -194,7 +194,7 @@ static bool next_query(struct guess *guess, char *text, size_t size)
 
 static bool previous_query(struct guess *guess, char *text, size_t size)
 {
-    struct sight *s = &guess->sight;
+    struct row_view *s = &guess->view;
     s->at.row--;
     snprintf(text, size, "as if it computed query %zu", --s->at.i);
     return s->at.i != SIZE_MAX;
@@ -264,17 +264,16 @@ static bool left_out(size_t n, struct guess *guess, char *text, size_t size)
     return had;
 }
 
-void guess_nothing(struct guess *guess, const struct sight *right)
+void guess_nothing(struct guess *guess, const struct row_view *right)
 {
-    *guess =
-        (struct guess){.problem = *right->problem, .tensors = *right->tensors, .sight = *right};
+    *guess = (struct guess){.problem = *right->problem, .tensors = *right->tensors, .view = *right};
     if (right->problem->dtype != ATTN_F64) /* whose default scale no float holds */
         guess->problem.scale = attn_problem_scale(right->problem);
-    guess->sight.problem = &guess->problem;
-    guess->sight.tensors = &guess->tensors;
+    guess->view.problem = &guess->problem;
+    guess->view.tensors = &guess->tensors;
 }
 
-bool guess_make(size_t n, const struct sight *right, struct guess *guess, bool *fits, char *text,
+bool guess_make(size_t n, const struct row_view *right, struct guess *guess, bool *fits, char *text,
                 size_t size)
 {
     guess_nothing(guess, right);

@@ -4,25 +4,25 @@
 #ifndef HARNESS_CHECK_GUESS_H
 #define HARNESS_CHECK_GUESS_H
 
-#include "sight.h"
+#include "row_view.h"
 
-/* The row of sight.at, which reads these; changed from what is right. */
+/* The row of view.at, which reads these; changed from what is right. */
 struct guess {
     struct attn_problem problem;
     struct attn_tensors tensors;
-    struct sight sight;
+    struct row_view view;
 };
 
 /* What is right. */
-void guess_nothing(struct guess *guess, const struct sight *right);
+void guess_nothing(struct guess *guess, const struct row_view *right);
 
 /* Guess number `n`, and in words what it supposes; *fits is false where it makes no sense for this row.
  * False past the last one. */
-bool guess_make(size_t n, const struct sight *right, struct guess *guess, bool *fits, char *text,
+bool guess_make(size_t n, const struct row_view *right, struct guess *guess, bool *fits, char *text,
                 size_t size);
 
 /* The same of those that are about where K and V lie; `guess` is what is right before. */
-bool guess_place(size_t n, const struct sight *right, struct guess *guess, bool *fits, char *text,
-                 size_t size);
+bool guess_place(size_t n, const struct row_view *right, struct guess *guess, bool *fits,
+                 char *text, size_t size);
 
 #endif

@@ -14,10 +14,10 @@ static const char *const sides[SIDES] = {"", "V of ", "K of "};
 
 /* Number n: both operands of each KV head of each sequence, then V alone, then K alone.  Only of a
  * sequence that has as many keys. */
-static bool other_head(size_t n, const struct sight *right, struct guess *guess, char *text,
+static bool other_head(size_t n, const struct row_view *right, struct guess *guess, char *text,
                        size_t size)
 {
-    struct sight *s = &guess->sight;
+    struct row_view *s = &guess->view;
     const struct attn_problem *p = &guess->problem;
     const size_t heads = p->batch * p->kv_heads, side = n / heads;
     const size_t b = n % heads / p->kv_heads, g = n % heads % p->kv_heads;
@@ -93,8 +93,8 @@ static bool other_rows(size_t n, struct guess *guess, char *text, size_t size)
     return differs && !(of & ROWS_V && p->options & ATTN_OPTION_SHARED_KV);
 }
 
-bool guess_place(size_t n, const struct sight *right, struct guess *guess, bool *fits, char *text,
-                 size_t size)
+bool guess_place(size_t n, const struct row_view *right, struct guess *guess, bool *fits,
+                 char *text, size_t size)
 {
     const size_t heads = SIDES * right->problem->batch * right->problem->kv_heads;
     const size_t end = heads + 2 * ROW_SETS;

@@ -72,10 +72,10 @@ static void range_of(const struct single *seen, size_t d, double *lo, double *hi
 static bool in_hull(struct trial *trial, struct check_bounds *bounds, struct tensors_place at)
 {
     const struct attn_problem *p = &trial->problem;
-    const struct sight sight = sight_of(p, &trial->set.tensors, at);
+    const struct row_view view = row_view_of(p, &trial->set.tensors, at);
     struct single seen;
     bool right = single_open(&seen, p) || check_give_up(trial, "no memory for a row");
-    const bool any = right && single_take(&seen, &sight);
+    const bool any = right && single_take(&seen, &view);
     for (size_t d = 0; right && any && d < p->v_dim; d++) {
         const double o = tensors_get(&trial->set.tensors.o, at.b, at.h, at.row, d);
         double lo, hi;
@@ -181,9 +181,9 @@ static void take_part(const struct trial *whole, struct trial *part, size_t firs
     for (size_t b = 0; b < p->batch; b++)
         for (size_t g = 0; g < p->kv_heads; g++)
             for (size_t j = 0; j < attn_sequence(p, to, b).kv_len; j++)
-                for (enum keys_operand operand = KEYS_K; operand <= KEYS_V; operand++)
-                    check_copy_key(whole, (struct patterns_key){b, g, first + j}, part,
-                                   (struct patterns_key){b, g, j}, operand);
+                for (enum kv_operand operand = KV_K; operand <= KV_V; operand++)
+                    check_copy_key(whole, (struct kv_place){b, g, first + j}, part,
+                                   (struct kv_place){b, g, j}, operand);
     if (p->mask & ATTN_MASK_BOOL)
         copy_columns(&from->mask, &to->mask, part->set.shape.mask, first);
     if (p->mask & ATTN_MASK_BIAS)

@@ -3,7 +3,7 @@
  */
 #include <stdlib.h>
 
-#include "rows.h"
+#include "compare.h"
 #include "base/random.h"
 
 /* Sizes that kernels cut queries and keys into: vectors, register tiles, cache blocks, splits. */

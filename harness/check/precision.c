@@ -190,11 +190,11 @@ static void add(struct squares *sum, double expected, double kernel, double naiv
     sum->count++;
 }
 
-static void close_up(struct yardstick *y, const struct sight *sight)
+static void close_up(struct yardstick *y, const struct row_view *view)
 {
     double *next = y->weights;
-    for (ptrdiff_t j = sight->range.lo; j < sight->range.hi; j++)
-        if (!sight_hider(sight, (size_t)j))
+    for (ptrdiff_t j = view->range.lo; j < view->range.hi; j++)
+        if (!row_view_hider(view, (size_t)j))
             *next++ = y->weights[j];
 }
 
@@ -209,14 +209,14 @@ static void square(const struct trial *trial, struct yardstick *y, size_t number
     const struct attn_problem *p = &trial->problem;
     const struct attn_tensors *t = &trial->set.tensors;
     const struct tensors_place at = tensors_place(p, t, number);
-    const struct sight sight = sight_of(p, t, at);
+    const struct row_view view = row_view_of(p, t, at);
     const bool bf16 = attn_compute(trial->checker->kernel, p) == ATTN_BF16;
     const bool short_products = attn_dtype_size(p->dtype) == 2 && p->qk_dim > 3;
-    if (!single_take(&y->single, &sight))
+    if (!single_take(&y->single, &view))
         return;
     struct attn_reference_row row = {.size = sizeof row, .o = y->o, .weights = y->weights};
     attn_reference(p, t, at.b, at.h, at.i, ATTN_F32, 0, y->workspace, &row);
-    close_up(y, &sight);
+    close_up(y, &view);
     if (y->few)
         expect_losses(y);
     struct attn_tensor o;

@@ -98,16 +98,16 @@ static bool sums_to_zero(struct term *terms, size_t count)
 
 /* ---- identities ---------------------------------------------------------------------------- */
 
-void check_copy_key(const struct trial *from, struct patterns_key at, struct trial *to,
-                    struct patterns_key key, enum keys_operand operand)
+void check_copy_key(const struct trial *from, struct kv_place at, struct trial *to,
+                    struct kv_place key, enum kv_operand operand)
 {
     const struct attn_problem *p = &to->problem;
     const struct attn_tensors *s = &from->set.tensors, *t = &to->set.tensors;
-    const size_t n = operand == KEYS_K ? p->qk_dim : p->v_dim;
+    const size_t n = operand == KV_K ? p->qk_dim : p->v_dim;
     for (size_t d = 0; d < n; d++) {
         if (p->kv_dtype == ATTN_I8)
-            *keys_scale(p, t, operand, key, d) = *keys_scale(&from->problem, s, operand, at, d);
-        keys_set(p, t, operand, key, d, keys_get(&from->problem, s, operand, at, d));
+            *kv_scale(p, t, operand, key, d) = *kv_scale(&from->problem, s, operand, at, d);
+        kv_set(p, t, operand, key, d, kv_get(&from->problem, s, operand, at, d));
     }
 }
 
@@ -135,9 +135,9 @@ static void permute(struct term *terms)
     for (size_t b = 0; b < p->batch; b++)
         for (size_t g = 0; g < p->kv_heads; g++)
             for (size_t j = 0; j < p->kv_len; j++)
-                for (enum keys_operand operand = KEYS_K; operand <= KEYS_V; operand++)
-                    check_copy_key(s, (struct patterns_key){b, g, j}, t,
-                                   (struct patterns_key){b, g, moved(p, j)}, operand);
+                for (enum kv_operand operand = KV_K; operand <= KV_V; operand++)
+                    check_copy_key(s, (struct kv_place){b, g, j}, t,
+                                   (struct kv_place){b, g, moved(p, j)}, operand);
     if (p->mask & ATTN_MASK_BOOL)
         permute_columns(p, &s->set.tensors.mask, &t->set.tensors.mask, s->set.shape.mask);
     if (p->mask & ATTN_MASK_BIAS)
@@ -145,58 +145,58 @@ static void permute(struct term *terms)
 }
 
 /* Calls set() for each element of an operand. */
-typedef void set_element(struct term *terms, struct patterns_key at, size_t d, uint64_t number);
+typedef void set_element(struct term *terms, struct kv_place at, size_t d, uint64_t number);
 
-static void set_all(struct term *terms, enum keys_operand operand, set_element *set)
+static void set_all(struct term *terms, enum kv_operand operand, set_element *set)
 {
     const struct attn_problem *p = &terms[0].trial.problem;
-    const size_t n = operand == KEYS_K ? p->qk_dim : p->v_dim;
+    const size_t n = operand == KV_K ? p->qk_dim : p->v_dim;
     uint64_t number = 0;
     for (size_t b = 0; b < p->batch; b++)
         for (size_t g = 0; g < p->kv_heads; g++)
             for (size_t j = 0; j < attn_sequence(p, &terms[0].trial.set.tensors, b).kv_len; j++)
                 for (size_t d = 0; d < n; d++)
-                    set(terms, (struct patterns_key){b, g, j}, d, number++);
+                    set(terms, (struct kv_place){b, g, j}, d, number++);
 }
 
-static void set_in(struct term *term, enum keys_operand operand, struct patterns_key at, size_t d,
+static void set_in(struct term *term, enum kv_operand operand, struct kv_place at, size_t d,
                    double x)
 {
-    keys_set(&term->trial.problem, &term->trial.set.tensors, operand, at, d, x);
+    kv_set(&term->trial.problem, &term->trial.set.tensors, operand, at, d, x);
 }
 
 /* Dimension 0 of every key is 0 in the first trial and a constant in the second. */
-static void shift_element(struct term *terms, struct patterns_key at, size_t d, uint64_t number)
+static void shift_element(struct term *terms, struct kv_place at, size_t d, uint64_t number)
 {
     const double scale = fabs((double)attn_problem_scale(&terms[0].trial.problem));
     (void)number;
     for (int n = 0; d == 0 && n < 2; n++)
-        set_in(&terms[n], KEYS_K, at, d, n ? fmin(SHIFT / scale, LARGEST_SHIFT) : 0);
+        set_in(&terms[n], KV_K, at, d, n ? fmin(SHIFT / scale, LARGEST_SHIFT) : 0);
 }
 
 static void shift(struct term *terms)
 {
-    set_all(terms, KEYS_K, shift_element);
+    set_all(terms, KV_K, shift_element);
 }
 
 /* V of small multiples of 1/4, which every type holds exactly, and their sum. */
-static void split_element(struct term *terms, struct patterns_key at, size_t d, uint64_t number)
+static void split_element(struct term *terms, struct kv_place at, size_t d, uint64_t number)
 {
     const struct attn_problem *p = &terms[0].trial.problem;
     const uint64_t key = random_key(p->kv_len, p->v_dim);
     const double x = (double)random_below(key, 2 * number, 17) / 4 - 2;
     const double y = (double)random_below(key, 2 * number + 1, 17) / 4 - 2;
     for (int n = 0; p->kv_dtype == ATTN_I8 && d == 0 && n < 3; n++)
-        *keys_scale(p, &terms[n].trial.set.tensors, KEYS_V, at, d) = 0.25F;
-    set_in(&terms[0], KEYS_V, at, d, x);
-    set_in(&terms[1], KEYS_V, at, d, y);
-    set_in(&terms[2], KEYS_V, at, d, x + y);
+        *kv_scale(p, &terms[n].trial.set.tensors, KV_V, at, d) = 0.25F;
+    set_in(&terms[0], KV_V, at, d, x);
+    set_in(&terms[1], KV_V, at, d, y);
+    set_in(&terms[2], KV_V, at, d, x + y);
 }
 
 /* O(V1) + O(V2) - O(V1 + V2) */
 static void add_values(struct term *terms)
 {
-    set_all(terms, KEYS_V, split_element);
+    set_all(terms, KV_V, split_element);
     terms[1].factor = 1;
 }
 

@@ -5,7 +5,7 @@
 #define HARNESS_CHECK_PROPERTIES_H
 
 #include "trial.h"
-#include "problem/keys.h"
+#include "problem/kv.h"
 
 /* What the reference allows a row of a trial; false where the kernel admits that the row may be
  * anything. */
@@ -34,7 +34,7 @@ bool check_hull(struct checker *checker, const struct attn_problem *small);
 void check_unplaced(struct attn_problem *problem);
 
 /* Copies a key of an operand, with its scale, to a key of another trial's. */
-void check_copy_key(const struct trial *from, struct patterns_key at, struct trial *to,
-                    struct patterns_key key, enum keys_operand operand);
+void check_copy_key(const struct trial *from, struct kv_place at, struct trial *to,
+                    struct kv_place key, enum kv_operand operand);
 
 #endif

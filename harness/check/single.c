@@ -47,18 +47,18 @@ static void widen(const void *row, enum attn_dtype dtype, size_t n, enum attn_dt
                                         : (float)(uint8_t)bytes[d]; /* supposed instead of i8 */
 }
 
-static void take_key(const struct sight *s, enum keys_operand operand, size_t j, void *to)
+static void take_key(const struct row_view *s, enum kv_operand operand, size_t j, void *to)
 {
     const struct attn_problem *p = s->problem;
-    const struct attn_tensor *t = operand == KEYS_K ? &s->tensors->k : &s->tensors->v;
-    const size_t b = operand == KEYS_K ? s->b : s->v_b, g = operand == KEYS_K ? s->g : s->v_g;
+    const struct attn_tensor *t = operand == KV_K ? &s->tensors->k : &s->tensors->v;
+    const size_t b = operand == KV_K ? s->b : s->v_b, g = operand == KV_K ? s->g : s->v_g;
     const struct attn_sequence sequence =
         b == s->at.b ? s->sequence : attn_sequence(p, s->tensors, b);
-    const size_t n = operand == KEYS_K ? p->qk_dim : p->v_dim;
+    const size_t n = operand == KV_K ? p->qk_dim : p->v_dim;
     const enum attn_dtype type = type_of(p);
     widen(attn_kv_row(p, s->tensors, t, &sequence, b, g, j), t->dtype, n, type, to);
     for (size_t d = 0; p->kv_dtype == ATTN_I8 && d < n; d++) {
-        const float scale = *keys_scale(p, s->tensors, operand, (struct patterns_key){b, g, j}, d);
+        const float scale = *kv_scale(p, s->tensors, operand, (struct kv_place){b, g, j}, d);
         if (type == ATTN_F64)
             ((double *)to)[d] *= (double)scale;
         else
@@ -67,7 +67,7 @@ static void take_key(const struct sight *s, enum keys_operand operand, size_t j,
 }
 
 /* The problem of one query and n keys, and its tensors in the block. */
-static void lay_out(struct single *single, const struct sight *s, size_t n)
+static void lay_out(struct single *single, const struct row_view *s, size_t n)
 {
     const struct attn_problem *p = s->problem;
     struct attn_problem *one = &single->problem;
@@ -95,12 +95,12 @@ static void lay_out(struct single *single, const struct sight *s, size_t n)
     single->tensors.sinks = (struct attn_tensor){&single->sink, ATTN_F32, {1, 1, 1, 1}};
 }
 
-bool single_take(struct single *single, const struct sight *s)
+bool single_take(struct single *single, const struct row_view *s)
 {
     const struct attn_problem *p = s->problem;
     size_t n = 0;
     for (ptrdiff_t j = s->range.lo; j < s->range.hi; j++)
-        n += !sight_hider(s, (size_t)j);
+        n += !row_view_hider(s, (size_t)j);
     if (!n)
         return false;
     lay_out(single, s, n);
@@ -109,12 +109,12 @@ bool single_take(struct single *single, const struct sight *s)
     const struct attn_tensors *t = &single->tensors;
     n = 0;
     for (ptrdiff_t j = s->range.lo; j < s->range.hi; j++) {
-        if (sight_hider(s, (size_t)j))
+        if (row_view_hider(s, (size_t)j))
             continue;
-        take_key(s, KEYS_K, (size_t)j, attn_row(&t->k, 0, 0, n));
-        take_key(s, KEYS_V, (size_t)j, attn_row(&t->v, 0, 0, n));
+        take_key(s, KV_K, (size_t)j, attn_row(&t->k, 0, 0, n));
+        take_key(s, KV_V, (size_t)j, attn_row(&t->v, 0, 0, n));
         if (t->bias.data)
-            tensors_set(&t->bias, 0, 0, 0, n, sight_term(s, (size_t)j));
+            tensors_set(&t->bias, 0, 0, 0, n, row_view_term(s, (size_t)j));
         n++;
     }
     return true;

@@ -8,7 +8,7 @@
 #ifndef HARNESS_CHECK_SINGLE_H
 #define HARNESS_CHECK_SINGLE_H
 
-#include "sight.h"
+#include "row_view.h"
 
 struct single {
     struct attn_problem problem; /* kv_len: as many keys as the row sees */
@@ -21,7 +21,7 @@ struct single {
 bool single_open(struct single *single, const struct attn_problem *problem);
 
 /* Gathers what a row sees; false where that is nothing. */
-bool single_take(struct single *single, const struct sight *sight);
+bool single_take(struct single *single, const struct row_view *view);
 
 void single_close(struct single *single);
 

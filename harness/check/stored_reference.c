@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "rows.h"
+#include "compare.h"
 #include "reference.h"
 
 struct header {

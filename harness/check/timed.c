@@ -11,7 +11,7 @@
 #include "base/random.h"
 #include "kept.h"
 #include "problem/negation.h"
-#include "rows.h"
+#include "compare.h"
 
 #define ROWS 32      /* compared of all first outputs together */
 #define LEAST_ROWS 4 /* of one output */

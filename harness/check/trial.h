@@ -9,7 +9,7 @@
 #define HARNESS_CHECK_TRIAL_H
 
 #include "check.h"
-#include "rows.h"
+#include "compare.h"
 
 struct checker {
     const struct attn_kernel *kernel;

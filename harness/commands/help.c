@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "session/options.h"
-#include "list.h"
+#include "list_command.h"
 #include "base/progress.h"
 #include "results/report.h"
 #include "base/scan.h"

@@ -28,10 +28,10 @@ struct normal {
     size_t heads, rows, cols;
 };
 
-/* n <= KEYS_CHUNK numbers from the stream on. */
+/* n <= KV_CHUNK numbers from the stream on. */
 static void draw(numbers *generate, bool fine, double *x, size_t n, uint64_t key, uint64_t first)
 {
-    float floats[KEYS_CHUNK];
+    float floats[KV_CHUNK];
     generate(floats, n, key, first);
     for (size_t k = 0; k < n; k++)
         x[k] = (double)floats[k];
@@ -49,8 +49,7 @@ static void generate_at(const struct normal *c, size_t b, size_t h, size_t r, si
         x[k] = c->mean + c->size * x[k];
 }
 
-static void generate_key(const void *context, struct patterns_key at, size_t first, size_t n,
-                         double *x)
+static void generate_key(const void *context, struct kv_place at, size_t first, size_t n, double *x)
 {
     generate_at(context, at.b, at.g, at.j, first, n, x);
 }
@@ -64,9 +63,9 @@ static void fill_queries(struct tensor_set *set, const struct attn_problem *p,
         for (size_t h = 0; h < p->q_heads; h++)
             for (size_t i = 0; i < p->q_len; i++) {
                 const struct attn_sequence s = attn_sequence(p, &set->tensors, b);
-                double x[KEYS_CHUNK];
-                for (size_t d = 0; i < s.q_len && d < p->qk_dim; d += KEYS_CHUNK) {
-                    const size_t n = p->qk_dim - d < KEYS_CHUNK ? p->qk_dim - d : KEYS_CHUNK;
+                double x[KV_CHUNK];
+                for (size_t d = 0; i < s.q_len && d < p->qk_dim; d += KV_CHUNK) {
+                    const size_t n = p->qk_dim - d < KV_CHUNK ? p->qk_dim - d : KV_CHUNK;
                     generate_at(c, b, h, i, d, n, x);
                     tensors_put(&set->tensors.q, b, h, s.q_first + i, d, x, n);
                 }
@@ -89,7 +88,7 @@ static void fill(struct tensor_set *set, const struct attn_problem *p,
     if (q)
         fill_queries(set, p, &c);
     else
-        keys_fill(set, p, operand == PATTERNS_K ? KEYS_K : KEYS_V, generate_key, &c);
+        kv_fill(set, p, operand == PATTERNS_K ? KV_K : KV_V, generate_key, &c);
 }
 
 void patterns_normal(struct tensor_set *set, const struct attn_problem *problem,
@@ -166,9 +165,9 @@ static void take_w(const struct scores *c, size_t b, size_t g, size_t first, siz
 /* Score of a key w / unit is 1. */
 static double unit_of(const struct scores *c, size_t b, size_t g)
 {
-    double w[KEYS_CHUNK], norm2 = 0;
-    for (size_t first = 0; first < c->p->qk_dim; first += KEYS_CHUNK) {
-        const size_t rest = c->p->qk_dim - first, n = rest < KEYS_CHUNK ? rest : KEYS_CHUNK;
+    double w[KV_CHUNK], norm2 = 0;
+    for (size_t first = 0; first < c->p->qk_dim; first += KV_CHUNK) {
+        const size_t rest = c->p->qk_dim - first, n = rest < KV_CHUNK ? rest : KV_CHUNK;
         take_w(c, b, g, first, n, w);
         for (size_t d = 0; d < n; d++)
             norm2 += w[d] * w[d];
@@ -177,7 +176,7 @@ static double unit_of(const struct scores *c, size_t b, size_t g)
 }
 
 /* A row of K: as much of w as gives the score, plus noise. */
-static void generate_scored(const void *context, struct patterns_key at, size_t first, size_t n,
+static void generate_scored(const void *context, struct kv_place at, size_t first, size_t n,
                             double *x)
 {
     const struct scores *c = context;
@@ -186,7 +185,7 @@ static void generate_scored(const void *context, struct patterns_key at, size_t 
     const double along = c->score(c->context, at) / unit;
     const double across = c->noise / sqrt(fabs(unit) * fabs((double)attn_problem_scale(p)));
     const uint64_t row = (at.b * p->kv_heads + at.g) * p->kv_len + at.j;
-    double w[KEYS_CHUNK];
+    double w[KV_CHUNK];
     take_w(c, at.b, at.g, first, n, w);
     draw(random_normal, false, x, n, random_key(c->key, UINT64_MAX), row * p->qk_dim + first);
     for (size_t d = 0; d < n; d++)
@@ -198,7 +197,7 @@ void patterns_scores(struct tensor_set *set, const struct attn_problem *p, uint6
 {
     const struct scores c = {p, &set->tensors, key, score, context, noise};
     fill_q(set, p, key);
-    keys_fill(set, p, KEYS_K, generate_scored, &c);
+    kv_fill(set, p, KV_K, generate_scored, &c);
 }
 
 /* ---- values -------------------------------------------------------------------------------- */
@@ -209,7 +208,7 @@ struct one_hot {
     const void *context;
 };
 
-static void generate_one_hot(const void *context, struct patterns_key at, size_t first, size_t n,
+static void generate_one_hot(const void *context, struct kv_place at, size_t first, size_t n,
                              double *x)
 {
     const struct one_hot *c = context;
@@ -222,7 +221,7 @@ void patterns_one_hot(struct tensor_set *set, const struct attn_problem *p,
                       patterns_needle *is_needle, const void *context)
 {
     const struct one_hot c = {p->v_dim, is_needle, context};
-    keys_fill(set, p, KEYS_V, generate_one_hot, &c);
+    kv_fill(set, p, KV_V, generate_one_hot, &c);
 }
 
 /* Every element in memory, also those that nobody reads: pages may belong to several sequences. */

@@ -6,12 +6,12 @@
 #ifndef HARNESS_PROBLEM_PATTERNS_H
 #define HARNESS_PROBLEM_PATTERNS_H
 
-#include "keys.h"
+#include "kv.h"
 
 #define PATTERNS_SINK 15 /* score of a key that attracts all attention; e^-15 is 3e-7 of it */
 
 /* The scaled score wanted at a key. */
-typedef double patterns_score(const void *context, struct patterns_key at);
+typedef double patterns_score(const void *context, struct kv_place at);
 
 /*
  * Fills q and k so that every query's score at key j is score(j) + N(0, noise^2), up to the
@@ -29,7 +29,7 @@ void patterns_uniform(struct tensor_set *set, const struct attn_problem *problem
                       enum patterns_operand operand, uint64_t key);
 
 /* V says which key it is: row j is one-hot at j mod Dv, 1 in a needle, -1 elsewhere. */
-typedef bool patterns_needle(const void *context, struct patterns_key at);
+typedef bool patterns_needle(const void *context, struct kv_place at);
 void patterns_one_hot(struct tensor_set *set, const struct attn_problem *problem,
                       patterns_needle *is_needle, const void *context);
 

@@ -17,24 +17,24 @@
 enum { STREAM_SCORES = PATTERNS_V + 1, STREAMS }; /* after those of q, k and v */
 #define STREAM_POISON UINT64_C(0x706f69736f6e)    /* of bytes that nobody reads */
 
-static bool is_needle(const void *context, struct patterns_key at)
+static bool is_needle(const void *context, struct kv_place at)
 {
     return at.j == *(const size_t *)context;
 }
 
-static double needle_score(const void *context, struct patterns_key at)
+static double needle_score(const void *context, struct kv_place at)
 {
     return is_needle(context, at) ? NEEDLE_SCORE : 0;
 }
 
-static double negative_score(const void *context, struct patterns_key at)
+static double negative_score(const void *context, struct kv_place at)
 {
     (void)context;
     (void)at;
     return NEGATIVE_SCORE;
 }
 
-static double sink_score(const void *context, struct patterns_key at)
+static double sink_score(const void *context, struct kv_place at)
 {
     (void)context;
     return at.j == 0 ? PATTERNS_SINK : 0;

@@ -140,9 +140,9 @@ static void tile_block_seen(struct block *block, struct tile *t)
 {
     const struct job *job = block->job;
     const int keys = keys_seen_by_place(block, t);
-    struct sight sight;
-    look(block, t, &sight);
-    for (struct run run = {0}; next_run(&sight, keys, &run);) {
+    struct visible visible;
+    look(block, t, &visible);
+    for (struct run run = {0}; next_run(&visible, keys, &run);) {
         if (!block->packed_yet)
             pack(block);
         block->packed_yet = true;

@@ -11,7 +11,7 @@
 #include "tile_block.h"
 
 /* By row of a block, 0 or 1: whether some query sees the key by mask and bias; whether all do. */
-struct sight {
+struct visible {
     uint8_t some[FLASH_KEYS], all[FLASH_KEYS];
 };
 
@@ -46,14 +46,14 @@ VF_INLINE void look_at_keys(const struct tile *t, ptrdiff_t first, int n, uint8_
     memcpy(all, &every, (size_t)n);
 }
 
-static void look_at_mask(const struct block *block, const struct tile *t, struct sight *sight)
+static void look_at_mask(const struct block *block, const struct tile *t, struct visible *visible)
 {
     const int n = block->keys;
     if (n < VF_BYTES)
-        look_at_keys(t, block->first, n, sight->some, sight->all);
+        look_at_keys(t, block->first, n, visible->some, visible->all);
     for (int j = 0; n >= VF_BYTES && j < n; j += VF_BYTES) {
         const int at = j + VF_BYTES <= n ? j : n - VF_BYTES;
-        look_at_keys(t, block->first + at, VF_BYTES, sight->some + at, sight->all + at);
+        look_at_keys(t, block->first + at, VF_BYTES, visible->some + at, visible->all + at);
     }
 }
 
@@ -74,24 +74,24 @@ static bool bias_hides(const struct job *job, const struct tile *t, ptrdiff_t j,
     return !vi_any(shown & vi_first(n));
 }
 
-static void look_at_bias(const struct block *block, const struct tile *t, struct sight *sight)
+static void look_at_bias(const struct block *block, const struct tile *t, struct visible *visible)
 {
     for (int j = 0; j < block->keys; j += VF_LANES) {
         const int n = block->keys - j < VF_LANES ? block->keys - j : VF_LANES;
         if (bias_hides(block->job, t, block->first + j, n))
-            memset(sight->some + j, 0, (size_t)n);
+            memset(visible->some + j, 0, (size_t)n);
     }
 }
 
-static void look(const struct block *block, const struct tile *t, struct sight *sight)
+static void look(const struct block *block, const struct tile *t, struct visible *visible)
 {
     const unsigned masks = block->job->problem->mask;
     if (masks & ATTN_MASK_BOOL)
-        look_at_mask(block, t, sight);
+        look_at_mask(block, t, visible);
     else
-        memset(sight, 1, sizeof *sight);
+        memset(visible, 1, sizeof *visible);
     if (masks & ATTN_MASK_BIAS)
-        look_at_bias(block, t, sight);
+        look_at_bias(block, t, visible);
 }
 
 /* The first byte from `from` on that is not 0 or 1, as `bit` says; n where there is none. */
@@ -117,18 +117,18 @@ struct run {
 
 /* The next rows that some query sees; fewer hidden rows between them than a register tile has are
  * not worth a gap.  False where there are none. */
-static bool next_run(const struct sight *sight, int keys, struct run *run)
+static bool next_run(const struct visible *visible, int keys, struct run *run)
 {
-    const int from = skip(sight->some, run->to, keys, false);
+    const int from = skip(visible->some, run->to, keys, false);
     int to = from, next = from;
     while (next < keys && next - to < FLASH_ROWS) {
-        to = skip(sight->some, next, keys, true);
-        next = skip(sight->some, to, keys, false);
+        to = skip(visible->some, next, keys, true);
+        next = skip(visible->some, to, keys, false);
     }
     run->from = from - from % PAIR;
     run->to = to + (-to & (PAIR - 1));
     run->to = run->to < keys ? run->to : keys;
-    run->full = skip(sight->all, run->from, run->to, true) == run->to;
+    run->full = skip(visible->all, run->from, run->to, true) == run->to;
     return from < keys;
 }
 

@@ -84,10 +84,10 @@ static void store_weights(const struct block *block, const struct tile *t)
 
 static void weigh_block(const struct block *block, const struct tile *t)
 {
-    struct sight sight;
+    struct visible visible;
     memset(block->s, 0, (size_t)block->keys * FLASH_TILE * sizeof *block->s);
-    look(block, t, &sight);
-    for (struct run run = {0}; next_run(&sight, block->keys, &run);) {
+    look(block, t, &visible);
+    for (struct run run = {0}; next_run(&visible, block->keys, &run);) {
         const struct block part = block_part(block, run.from, run.to);
         weigh_part(&part, t, !run.full);
     }

@@ -11,32 +11,32 @@
 #include "geometry.h"
 
 /* What some of several rows see, and what all of them do. */
-struct sight {
+struct mask_bits {
     uint64_t any, all;
 };
 
 /* The first n keys, n <= 64. */
-static inline uint64_t sight_first(ptrdiff_t n)
+static inline uint64_t bits_first(ptrdiff_t n)
 {
     return n >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << n) - 1;
 }
 
 /* From the first of them to the last. */
-static inline uint64_t sight_span(uint64_t bits)
+static inline uint64_t bits_span(uint64_t bits)
 {
-    return bits ? sight_first(64 - __builtin_clzll(bits)) & ~sight_first(__builtin_ctzll(bits)) : 0;
+    return bits ? bits_first(64 - __builtin_clzll(bits)) & ~bits_first(__builtin_ctzll(bits)) : 0;
 }
 
 /* Keys of [j, j + n) in a range. */
-static inline uint64_t sight_of_range(struct attn_range seen, ptrdiff_t j, ptrdiff_t n)
+static inline uint64_t bits_of_range(struct attn_range seen, ptrdiff_t j, ptrdiff_t n)
 {
     const ptrdiff_t lo = seen.lo > j ? seen.lo - j : 0;
     const ptrdiff_t hi = seen.hi < j + n ? seen.hi - j : n;
-    return lo < hi ? sight_first(hi) & ~sight_first(lo) : 0;
+    return lo < hi ? bits_first(hi) & ~bits_first(lo) : 0;
 }
 
 /* Bytes of 0 and 1 to bits. */
-static inline uint64_t sight_of_bytes(const unsigned char *bytes, ptrdiff_t n)
+static inline uint64_t bits_of_bytes(const unsigned char *bytes, ptrdiff_t n)
 {
     uint64_t bits = 0;
     for (ptrdiff_t i = 0; i < n; i += 8) {
@@ -49,7 +49,7 @@ static inline uint64_t sight_of_bytes(const unsigned char *bytes, ptrdiff_t n)
 }
 
 /* Keys whose bias, elements of a type, is not -inf. */
-static inline uint64_t sight_of_bias(enum attn_dtype dtype, const char *bias, ptrdiff_t n)
+static inline uint64_t bits_of_bias(enum attn_dtype dtype, const char *bias, ptrdiff_t n)
 {
     unsigned char seen[BLOCK_KEYS];
     const uint16_t hidden = dtype == ATTN_BF16 ? 0xff80 : 0xfc00;
@@ -63,28 +63,28 @@ static inline uint64_t sight_of_bias(enum attn_dtype dtype, const char *bias, pt
             memcpy(&bits, bias + i * 2, sizeof bits);
             seen[i] = bits != hidden;
         }
-    return sight_of_bytes(seen, n);
+    return bits_of_bytes(seen, n);
 }
 
 /* What `rows` rows see of keys [j, j + n), n <= BLOCK_KEYS, to bits.  Neighbours often share a row of
  * an operand. */
-static struct sight sight_look(const struct view *view, int rows, const struct attn_tensor *bias,
-                               ptrdiff_t j, ptrdiff_t n, uint64_t *bits)
+static struct mask_bits bits_look(const struct view *view, int rows, const struct attn_tensor *bias,
+                                  ptrdiff_t j, ptrdiff_t n, uint64_t *bits)
 {
     const ptrdiff_t element = (ptrdiff_t)attn_dtype_size(bias->dtype);
-    struct sight s = {0, ~UINT64_C(0)};
+    struct mask_bits s = {0, ~UINT64_C(0)};
     const unsigned char *last_mask = NULL;
     const char *last_bias = NULL;
     uint64_t of_mask = ~UINT64_C(0), of_bias = ~UINT64_C(0);
     for (int r = 0; r < rows; r++) {
-        bits[r] = sight_of_range(view[r].seen, j, n);
+        bits[r] = bits_of_range(view[r].seen, j, n);
         if (bits[r] && view[r].mask != last_mask) {
             last_mask = view[r].mask;
-            of_mask = sight_of_bytes(last_mask + j, n);
+            of_mask = bits_of_bytes(last_mask + j, n);
         }
         if (bits[r] && view[r].bias != last_bias) {
             last_bias = view[r].bias;
-            of_bias = sight_of_bias(bias->dtype, last_bias + j * element, n);
+            of_bias = bits_of_bias(bias->dtype, last_bias + j * element, n);
         }
         bits[r] &= of_mask & of_bias;
         s.any |= bits[r];
@@ -94,9 +94,9 @@ static struct sight sight_look(const struct view *view, int rows, const struct a
 }
 
 /* The same of rows that have been looked at. */
-static struct sight sight_of_rows(const uint64_t *bits, int rows)
+static struct mask_bits bits_of_rows(const uint64_t *bits, int rows)
 {
-    struct sight s = {0, ~UINT64_C(0)};
+    struct mask_bits s = {0, ~UINT64_C(0)};
     for (int r = 0; r < rows; r++) {
         s.any |= bits[r];
         s.all &= bits[r];
@@ -105,7 +105,7 @@ static struct sight sight_of_rows(const uint64_t *bits, int rows)
 }
 
 /* The first run of keys in `bits`, which are not 0: [lo, hi). */
-static inline struct attn_range sight_run(uint64_t bits)
+static inline struct attn_range bits_run(uint64_t bits)
 {
     const int lo = __builtin_ctzll(bits);
     const uint64_t gap = ~(bits >> lo);
@@ -113,7 +113,7 @@ static inline struct attn_range sight_run(uint64_t bits)
 }
 
 /* The same for the lanes of a tile of `rows` rows. */
-static struct seen sight_of_lanes(const uint64_t *bits, int rows)
+static struct seen bits_of_lanes(const uint64_t *bits, int rows)
 {
     struct seen seen;
     for (int key = 0, lane = 0; lane < VF_LANES; key++)

@@ -40,9 +40,9 @@ static uint64_t *bits_of_block(const struct unit *u, int block)
 }
 
 /* What rows see of keys [j, j + n), those that are not there included. */
-static struct sight look_at(const struct unit *u, ptrdiff_t j, ptrdiff_t n, uint64_t *bits)
+static struct mask_bits look_at(const struct unit *u, ptrdiff_t j, ptrdiff_t n, uint64_t *bits)
 {
-    const struct sight s = sight_look(u->view, u->rows, &u->t->bias, j, n, bits);
+    const struct mask_bits s = bits_look(u->view, u->rows, &u->t->bias, j, n, bits);
     for (int r = u->rows; r < row_tiles(u) * TILE_ROWS; r++)
         bits[r] = bits[u->rows - 1];
     return s;
@@ -208,14 +208,14 @@ VF_NOINLINE void add_unsafe(const struct unit *u, const struct panel *p, int blo
 /* ---- panels --------------------------------------------------------------------------------- */
 
 /* Adds a block, all of which every row sees by its operands if `all` is, to a panel. */
-static void add_block(const struct unit *u, struct panel *p, struct block b, struct sight sight)
+static void add_block(const struct unit *u, struct panel *p, struct block b, struct mask_bits mask)
 {
     const int i = p->blocks++, n = (int)(b.end - b.j);
     struct rows k[BLOCK_GROUPS];
     const bool inside = !u->g->looks && b.j >= u->whole.lo && b.end <= u->whole.hi;
     if (!inside && !u->g->looks)
-        sight = look_at(u, b.j, n, bits_of_block(u, i));
-    const uint64_t hidden = inside ? 0 : sight_first(n) & ~sight.all;
+        mask = look_at(u, b.j, n, bits_of_block(u, i));
+    const uint64_t hidden = inside ? 0 : bits_first(n) & ~mask.all;
     p->whole[i] = hidden == 0 && n % GROUP_KEYS == 0;
     if (hidden == 0 && inside && !p->whole[i])
         look_at(u, b.j, n, bits_of_block(u, i));
@@ -235,9 +235,9 @@ static bool collect(const struct unit *u, struct panel *p, ptrdiff_t *j, ptrdiff
 {
     p->blocks = p->strips = 0;
     while (p->blocks < PANEL_BLOCKS && *j < hi) {
-        struct sight sight = {0, 0};
+        struct mask_bits mask = {0, 0};
         uint64_t *bits = bits_of_block(u, p->blocks);
-        const struct block b = block_from(u, *j, hi, bits, &sight);
+        const struct block b = block_from(u, *j, hi, bits, &mask);
         if (b.j >= hi) {
             *j = hi;
             break;
@@ -247,7 +247,7 @@ static bool collect(const struct unit *u, struct panel *p, ptrdiff_t *j, ptrdiff
         cache_touch(&u->k, b.j + TOUCH_AHEAD, BLOCK_KEYS);
         if (!u->g->shared)
             cache_touch(&u->v, b.j + TOUCH_AHEAD, BLOCK_KEYS);
-        add_block(u, p, b, sight);
+        add_block(u, p, b, mask);
         *j = b.end;
     }
     return p->blocks > 0;
@@ -261,7 +261,7 @@ static void weigh_block(const struct unit *u, const struct panel *p, int i, int 
     struct tile *t = tile_at_strip(u, i, p->first[block]);
     const uint64_t *bits = p->whole[block] ? NULL : bits_of_block(u, block) + i * VF_LANES;
     ptrdiff_t n = (b->end - b->j + GROUP_KEYS - 1) / GROUP_KEYS * GROUP_KEYS;
-    if (!bits || sight_of_rows(bits, VF_LANES).any)
+    if (!bits || bits_of_rows(bits, VF_LANES).any)
         tile_weights(u, t, i * VF_LANES, b, (struct rows){NULL, 0}, bits, &none);
     else
         n = 0;

@@ -54,10 +54,10 @@ static void row_values(const struct unit *u, const struct tile *t, int row, uint
 {
     struct cursor none = {0};
     while (bits) {
-        const struct attn_range run = sight_run(bits);
+        const struct attn_range run = bits_run(bits);
         arithmetic_of(u->g->format, 1)
             ->values[u->reading](t, row, (int)run.lo, (int)run.hi, v, &u->g->v, &none);
-        bits &= ~sight_first(run.hi);
+        bits &= ~bits_first(run.hi);
     }
 }
 
@@ -66,10 +66,10 @@ static void row_values(const struct unit *u, const struct tile *t, int row, uint
 static void tile_values(const struct unit *u, const struct tile *t, const uint64_t *bits,
                         uint64_t unsafe, struct rows v, struct cursor *next)
 {
-    const struct sight s = sight_of_rows(bits, t->rows);
+    const struct mask_bits s = bits_of_rows(bits, t->rows);
     if (!s.any)
         return;
-    if (!(unsafe & sight_span(s.any) & ~s.all)) {
+    if (!(unsafe & bits_span(s.any) & ~s.all)) {
         const int from = __builtin_ctzll(s.any), to = 64 - __builtin_clzll(s.any);
         arithmetic_of(u->g->format, t->rows)->values[u->reading](t, 0, from, to, v, &u->g->v, next);
         return;
@@ -101,17 +101,17 @@ VF_NOINLINE void block_cut(const struct unit *u, const struct block *b, struct r
                            struct rows v, struct cursor *next_v, struct cursor *next_k)
 {
     const int keys = (int)(b->end - b->j);
-    uint64_t hidden = 0, every = sight_first(keys);
+    uint64_t hidden = 0, every = bits_first(keys);
     for (int i = 0, row = 0; i < u->tiles; row += u->tile[i++].rows) {
         struct tile *t = &u->tile[i];
         const uint64_t *bits = u->bits + row;
-        const struct sight s = sight_of_rows(bits, t->rows);
+        const struct mask_bits s = bits_of_rows(bits, t->rows);
         const bool all = s.all == every && keys % GROUP_KEYS == 0;
         if (s.any) {
             tile_weights(u, t, row, b, k, all ? NULL : bits, next_v);
             ready_weights(u, t, b);
         }
-        hidden |= sight_span(s.any) & ~s.all;
+        hidden |= bits_span(s.any) & ~s.all;
     }
     const uint64_t unsafe = hidden ? not_finite(u->g->format, &u->g->v, v, keys) : 0;
     for (int i = 0, row = 0; i < u->tiles; row += u->tile[i++].rows)
@@ -144,13 +144,13 @@ static void unit_block(const struct unit *u, const struct block *b, uint64_t all
     if (b->copied)
         copy_rows(u, b, &k, &v);
     const bool whole =
-        g->looks ? all == sight_first(n) : b->j >= u->whole.lo && b->end <= u->whole.hi;
+        g->looks ? all == bits_first(n) : b->j >= u->whole.lo && b->end <= u->whole.hi;
     if (whole && n % GROUP_KEYS == 0) {
         block_whole(u, b, k, v, &next_v, &next_k);
         return;
     }
     if (!g->looks)
-        sight_look(u->view, u->rows, &u->t->bias, b->j, n, u->bits);
+        bits_look(u->view, u->rows, &u->t->bias, b->j, n, u->bits);
     block_cut(u, b, k, v, &next_v, &next_k);
 }
 
@@ -159,7 +159,7 @@ struct walk {
     struct block next;
     ptrdiff_t touched; /* pages of the keys before have been looked up */
     uint64_t *bits[2]; /* of the block that is computed, and of the next one, in turn */
-    struct sight sight[2];
+    struct mask_bits mask[2];
     int turn;
 };
 
@@ -169,7 +169,7 @@ static void walk_start(const struct unit *u, struct walk *w, struct attn_range k
     w->bits[0] = u->bits;
     w->bits[1] = u->bits + u->rows;
     w->turn = 0;
-    w->next = block_from(u, w->touched, keys.hi, w->bits[0], &w->sight[0]);
+    w->next = block_from(u, w->touched, keys.hi, w->bits[0], &w->mask[0]);
 }
 
 /* The next block of a unit; then it is the turn of unit `after`, which is at `next`. */
@@ -178,10 +178,10 @@ static void walk_on(struct unit *u, struct walk *w, ptrdiff_t hi, const struct u
 {
     const ptrdiff_t each = u->g->touch_keys;
     const struct block b = w->next;
-    const uint64_t all = w->sight[w->turn].all;
+    const uint64_t all = w->mask[w->turn].all;
     u->bits = w->bits[w->turn];
     w->turn ^= 1;
-    w->next = block_from(u, b.end, hi, w->bits[w->turn], &w->sight[w->turn]);
+    w->next = block_from(u, b.end, hi, w->bits[w->turn], &w->mask[w->turn]);
     if (b.j >= w->touched && u->reading != READING_BARE) {
         cache_touch(&u->k, b.j + each, each);
         if (!u->g->shared)

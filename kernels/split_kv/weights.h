@@ -44,14 +44,14 @@ static inline struct block block_at(const struct unit *u, ptrdiff_t j, ptrdiff_t
 /* The first block from key j on of which some row sees something by the operands.  If there is none,
  * what may come behind hi. */
 static inline struct block block_from(const struct unit *u, ptrdiff_t j, ptrdiff_t hi,
-                                      uint64_t *bits, struct sight *sight)
+                                      uint64_t *bits, struct mask_bits *mask)
 {
     while (j < hi) {
         const struct block b = block_at(u, j, hi);
         if (!u->g->looks)
             return b;
-        *sight = sight_look(u->view, u->rows, &u->t->bias, j, b.end - j, bits);
-        if (sight->any)
+        *mask = bits_look(u->view, u->rows, &u->t->bias, j, b.end - j, bits);
+        if (mask->any)
             return b;
         j = b.end;
     }
@@ -103,7 +103,7 @@ static void tile_weights(const struct unit *u, struct tile *t, int row, const st
     struct seen seen;
     struct terms terms;
     if (bits)
-        seen = sight_of_lanes(bits, t->rows);
+        seen = bits_of_lanes(bits, t->rows);
     if (u->g->natural)
         terms = terms_of(u, t, row, b->j, n, keys);
     weights(u, t, k, keys, u->g->natural ? &terms : NULL, bits ? &seen : NULL, next);

@@ -47,7 +47,7 @@ static struct rows report_scores(const struct unit *u, const struct block *b)
     struct rows k = cache_rows(&u->k, b->j), v = k;
     if (b->copied)
         copy_rows(u, b, &k, &v);
-    sight_look(u->view, u->rows, &u->t->bias, b->j, b->end - b->j, u->bits);
+    bits_look(u->view, u->rows, &u->t->bias, b->j, b->end - b->j, u->bits);
     return k;
 }
 #endif
@@ -58,7 +58,7 @@ static void report_block(const struct unit *u, const struct block *b, const stru
     const struct rows k = report_scores(u, b);
     for (int i = 0, row = 0; i < u->tiles; row += u->tile[i++].rows) {
         struct tile *t = &u->tile[i];
-        if (!sight_of_rows(u->bits + row, t->rows).any)
+        if (!bits_of_rows(u->bits + row, t->rows).any)
             continue;
         tile_weights(u, t, row, b, k, u->bits + row, &none);
         report_tile(u, t, row, merged, b->j);

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "check/adversary.h"
-#include "check/rows.h"
+#include "check/compare.h"
 #include "passes.h"
 #include "problem/filled_tensors.h"
 

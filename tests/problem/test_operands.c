@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "filled_tensors.h"
-#include "problem/keys.h"
+#include "problem/kv.h"
 #include "system/process.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
@@ -34,13 +34,12 @@ static void prescribed_scores_survive_int8(void **state)
         const struct attn_problem *p = &c.problem;
         for (size_t j = 0; j < 9; j++) {
             double x = 0;
-            const struct patterns_key at = {1, 1, j};
+            const struct kv_place at = {1, 1, j};
             for (size_t d = 0; d < 64; d++)
-                x += tensors_get(&set.tensors.q, 1, 3, 2, d) *
-                     keys_get(p, &set.tensors, KEYS_K, at, d);
+                x += tensors_get(&set.tensors.q, 1, 3, 2, d) * kv_get(p, &set.tensors, KV_K, at, d);
             x *= (double)attn_problem_scale(p);
             assert_true(fabs(x - (j == 5 ? 40 : 0)) < 1.5);
-            assert_true(fabs(keys_get(p, &set.tensors, KEYS_V, at, j) - (j == 5 ? 1 : -1)) < 1e-6);
+            assert_true(fabs(kv_get(p, &set.tensors, KV_V, at, j) - (j == 5 ? 1 : -1)) < 1e-6);
         }
         tensors_free(&set);
     }
@@ -66,12 +65,12 @@ static void int8_keys_are_about_normal(void **state)
         assert_int_equal(t->v_scale.stride[0] == 0, packed);
         for (size_t b = 0; b < 2; b++)
             for (size_t j = 0; j < attn_sequence(p, t, b).kv_len; j++) {
-                const struct patterns_key at = {b, 1, j};
+                const struct kv_place at = {b, 1, j};
                 double largest = 0;
                 for (size_t d = 0; d < 64; d++, elements++) {
-                    const double k = keys_get(p, t, KEYS_K, at, d);
+                    const double k = kv_get(p, t, KV_K, at, d);
                     square += k * k;
-                    largest = fmax(largest, fabs(k / (double)*keys_scale(p, t, KEYS_K, at, d)));
+                    largest = fmax(largest, fabs(k / (double)*kv_scale(p, t, KV_K, at, d)));
                 }
                 assert_true(largest < 127.5 && (channel || largest > 126.5));
             }

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "filled_tensors.h"
-#include "problem/keys.h"
+#include "problem/kv.h"
 #include "written_file.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
@@ -116,8 +116,7 @@ static void packed_sequences_are_read(void **state)
     assert_int_equal(set.tensors.q_rows, 5);
     assert_int_equal(set.tensors.kv_rows, 9);
     assert_true(tensors_get(&set.tensors.q, 1, 1, 4, 2) == (15 + 4 * 3 + 2) / 8.0);
-    assert_true(keys_get(&p, &set.tensors, KEYS_K, (struct patterns_key){1, 0, 4}, 1) ==
-                (8 * 3 + 1) / 8.0);
+    assert_true(kv_get(&p, &set.tensors, KV_K, (struct kv_place){1, 0, 4}, 1) == (8 * 3 + 1) / 8.0);
     assert_true(((float *)set.tensors.sinks.data)[1] == 2.125F);
     tensors_free(&set);
     discard(w);
@@ -144,10 +143,10 @@ static void pages_and_int8_are_read(void **state)
     assert_memory_equal(t->k_scale.stride, channel, sizeof channel);
     assert_memory_equal(t->v_scale.stride, token, sizeof token);
     /* key 5 of sequence 1 is row 1 of page table[1][1] = 4 */
-    const struct patterns_key at = {1, 1, 5};
+    const struct kv_place at = {1, 1, 5};
     const double k = -60 + ((4 * 2 + 1) * 4 + 1) * 3 + 2, v = k + 60;
-    assert_true(keys_get(&p, t, KEYS_K, at, 2) == k * (1 + 5 / 8.0));
-    assert_true(keys_get(&p, t, KEYS_V, at, 2) == v * (1 + (6 + 6 + 6 + 5) / 8.0));
+    assert_true(kv_get(&p, t, KV_K, at, 2) == k * (1 + 5 / 8.0));
+    assert_true(kv_get(&p, t, KV_V, at, 2) == v * (1 + (6 + 6 + 6 + 5) / 8.0));
     tensors_free(&set);
     discard(w);
 }
@@ -173,8 +172,7 @@ static void cases_take_their_lengths_from_files(void **state)
     assert_int_equal(set.tensors.q_rows, 3);
     assert_int_equal(attn_sequence(&c.problem, &set.tensors, 1).kv_len, 2);
     /* stream 1: V times -1 */
-    assert_true(keys_get(&c.problem, &set.tensors, KEYS_V, (struct patterns_key){1, 0, 1}, 1) ==
-                -13 / 8.0);
+    assert_true(kv_get(&c.problem, &set.tensors, KV_V, (struct kv_place){1, 0, 1}, 1) == -13 / 8.0);
     tensors_free(&set);
     discard(w);
 }

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "filled_tensors.h"
-#include "problem/keys.h"
+#include "problem/kv.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
@@ -97,11 +97,11 @@ static void assert_same_values(const struct problem_case *a, const struct tensor
                             tensors_get(&t->tensors.q, n, 1, y.q_first + i, d));
         for (size_t j = 0; j < x.kv_len && j < y.kv_len; j++)
             for (size_t d = 0; d < p->qk_dim; d++) {
-                const struct patterns_key at = {n, j % 2, j};
-                assert_true(keys_get(p, &s->tensors, KEYS_K, at, d) ==
-                            keys_get(q, &t->tensors, KEYS_K, at, d));
-                assert_true(keys_get(p, &s->tensors, KEYS_V, at, d) ==
-                            keys_get(q, &t->tensors, KEYS_V, at, d));
+                const struct kv_place at = {n, j % 2, j};
+                assert_true(kv_get(p, &s->tensors, KV_K, at, d) ==
+                            kv_get(q, &t->tensors, KV_K, at, d));
+                assert_true(kv_get(p, &s->tensors, KV_V, at, d) ==
+                            kv_get(q, &t->tensors, KV_V, at, d));
             }
     }
 }

@@ -1,7 +1,7 @@
 /*
- * list: what this build has: kernels, their variants, suites, keys of a problem.
+ * list_command: what this build has: kernels, their variants, suites, keys of a problem.
  */
-#include "list.h"
+#include "list_command.h"
 
 #include <stdarg.h>
 #include <stdio.h>

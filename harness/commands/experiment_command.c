@@ -1,7 +1,7 @@
 /*
- * experiment: experiments one after the other, step by step, each step in a worker.
+ * experiment_command: experiments one after the other, step by step, each step in a worker.
  */
-#include "experiment.h"
+#include "experiment_command.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,13 +1,13 @@
 /*
- * sight: what a row sees, and what hides the other keys from it; for check*.c only.
+ * row_view: what a row sees, and what hides the other keys from it; for check*.c only.
  */
-#ifndef HARNESS_CHECK_SIGHT_H
-#define HARNESS_CHECK_SIGHT_H
+#ifndef HARNESS_CHECK_ROW_VIEW_H
+#define HARNESS_CHECK_ROW_VIEW_H
 
-#include "problem/keys.h"
+#include "problem/kv.h"
 
 /* A row, and where it looks.  Who supposes that a kernel looks elsewhere changes it. */
-struct sight {
+struct row_view {
     const struct attn_problem *problem;
     const struct attn_tensors *tensors;
     struct tensors_place at;
@@ -20,21 +20,21 @@ struct sight {
     size_t shown;                  /* a hidden key that it sees all the same; SIZE_MAX: none */
 };
 
-struct sight sight_of(const struct attn_problem *problem, const struct attn_tensors *tensors,
-                      struct tensors_place at);
+struct row_view row_view_of(const struct attn_problem *problem, const struct attn_tensors *tensors,
+                            struct tensors_place at);
 
 /* Range and position again, after a change of the problem or of the sequence. */
-void sight_update(struct sight *sight);
+void row_view_update(struct row_view *view);
 
 /* What hides key j from the row, as in "which the mask hides"; NULL where the row sees it. */
-const char *sight_hider(const struct sight *sight, size_t j);
+const char *row_view_hider(const struct row_view *view, size_t j);
 
 /* What is added to the score of key j: ALiBi and bias. */
-double sight_term(const struct sight *sight, size_t j);
+double row_view_term(const struct row_view *view, size_t j);
 
 /* Keys, from the first of the sequence on, that have a place in memory: those behind its end, too.  Of
- * masks, biases and scales, which have no more than kv_len, sight_reach() of them. */
-size_t sight_rows(const struct sight *sight);
-size_t sight_reach(const struct sight *sight);
+ * masks, biases and scales, which have no more than kv_len, row_view_reach() of them. */
+size_t row_view_rows(const struct row_view *view);
+size_t row_view_reach(const struct row_view *view);
 
 #endif

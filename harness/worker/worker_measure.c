@@ -1,5 +1,5 @@
 /*
- * measure: one launch of a cell: warm up, take samples, probe ceilings.
+ * worker_measure: one launch of a cell: warm up, take samples, probe ceilings.
  */
 #include <math.h>
 #include <stdio.h>

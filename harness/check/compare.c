@@ -1,7 +1,7 @@
 /*
- * rows: results against the reference, row by row.
+ * compare: results against the reference, row by row.
  */
-#include "rows.h"
+#include "compare.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /*
- * experiment: one step of an experiment.
+ * worker_experiment: one step of an experiment.
  */
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /*
- * machine: topology and ceilings, the latter from workers of one thread and of all.
+ * machine_command: topology and ceilings, the latter from workers of one thread and of all.
  */
-#include "machine.h"
+#include "machine_command.h"
 
 #include <math.h>
 #include <stdio.h>

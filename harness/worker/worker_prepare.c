@@ -1,5 +1,5 @@
 /*
- * prepare: the operands of a case and their reference, once for all its workers.
+ * worker_prepare: the operands of a case and their reference, once for all its workers.
  */
 #include <sys/mman.h>
 

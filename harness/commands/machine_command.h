@@ -1,8 +1,8 @@
 /*
- * machine: the command `machine`.
+ * machine_command: the command `machine`.
  */
-#ifndef HARNESS_COMMANDS_MACHINE_H
-#define HARNESS_COMMANDS_MACHINE_H
+#ifndef HARNESS_COMMANDS_MACHINE_COMMAND_H
+#define HARNESS_COMMANDS_MACHINE_COMMAND_H
 
 #include "session/options.h"
 

@@ -1,32 +1,32 @@
 /*
- * sight: masks, lengths and terms of scores, key by key.
+ * row_view: masks, lengths and terms of scores, key by key.
  */
-#include "sight.h"
+#include "row_view.h"
 
 #include <math.h>
 
 #include "problem/lengths.h"
 
-struct sight sight_of(const struct attn_problem *p, const struct attn_tensors *tensors,
-                      struct tensors_place at)
+struct row_view row_view_of(const struct attn_problem *p, const struct attn_tensors *tensors,
+                            struct tensors_place at)
 {
-    struct sight s = {.problem = p,
-                      .tensors = tensors,
-                      .at = at,
-                      .sequence = attn_sequence(p, tensors, at.b),
-                      .b = at.b,
-                      .g = attn_kv_head(p, at.h),
-                      .v_b = at.b,
-                      .v_g = attn_kv_head(p, at.h),
-                      .sink = p->options & ATTN_OPTION_SINKS
-                                  ? tensors_get(&tensors->sinks, 0, 0, 0, at.h)
-                                  : -INFINITY,
-                      .shown = SIZE_MAX};
-    sight_update(&s);
+    struct row_view s = {.problem = p,
+                         .tensors = tensors,
+                         .at = at,
+                         .sequence = attn_sequence(p, tensors, at.b),
+                         .b = at.b,
+                         .g = attn_kv_head(p, at.h),
+                         .v_b = at.b,
+                         .v_g = attn_kv_head(p, at.h),
+                         .sink = p->options & ATTN_OPTION_SINKS
+                                     ? tensors_get(&tensors->sinks, 0, 0, 0, at.h)
+                                     : -INFINITY,
+                         .shown = SIZE_MAX};
+    row_view_update(&s);
     return s;
 }
 
-void sight_update(struct sight *s)
+void row_view_update(struct row_view *s)
 {
     const ptrdiff_t i = (ptrdiff_t)s->at.i, q_len = (ptrdiff_t)s->sequence.q_len;
     const ptrdiff_t kv_len = (ptrdiff_t)s->sequence.kv_len;
@@ -34,12 +34,12 @@ void sight_update(struct sight *s)
     s->position = attn_position(s->problem, i, q_len, kv_len);
 }
 
-static double bias_of(const struct sight *s, size_t j)
+static double bias_of(const struct row_view *s, size_t j)
 {
     return tensors_get(&s->tensors->bias, s->at.b, s->at.h, s->at.i, j);
 }
 
-const char *sight_hider(const struct sight *s, size_t j)
+const char *row_view_hider(const struct row_view *s, size_t j)
 {
     const unsigned mask = s->problem->mask;
     if (j == s->shown)
@@ -55,7 +55,7 @@ const char *sight_hider(const struct sight *s, size_t j)
     return NULL;
 }
 
-double sight_term(const struct sight *s, size_t j)
+double row_view_term(const struct row_view *s, size_t j)
 {
     double term = 0;
     if (s->problem->options & ATTN_OPTION_ALIBI)
@@ -66,7 +66,7 @@ double sight_term(const struct sight *s, size_t j)
     return term;
 }
 
-size_t sight_rows(const struct sight *s)
+size_t row_view_rows(const struct row_view *s)
 {
     const struct attn_problem *p = s->problem;
     const size_t page = p->page_size, keys = s->sequence.kv_len;
@@ -75,8 +75,8 @@ size_t sight_rows(const struct sight *s)
     return lengths_pack_keys(p) ? s->tensors->kv_rows - s->sequence.kv_first : p->kv_len;
 }
 
-size_t sight_reach(const struct sight *s)
+size_t row_view_reach(const struct row_view *s)
 {
-    const size_t rows = sight_rows(s), most = s->problem->kv_len;
+    const size_t rows = row_view_rows(s), most = s->problem->kv_len;
     return rows < most ? rows : most;
 }

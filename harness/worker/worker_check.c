@@ -1,5 +1,5 @@
 /*
- * check: the full check of one kernel on several thread counts, and its O for comparison
+ * worker_check: the full check of one kernel on several thread counts, and its O for comparison
  * with other kernels'.
  */
 #include <stdio.h>

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "check/adversary.h"
-#include "check/rows.h"
+#include "check/compare.h"
 #include "check/trial.h"
 #include "problem/filled_tensors.h"
 

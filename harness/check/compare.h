@@ -1,8 +1,8 @@
 /*
- * rows: comparing rows of results with the reference; for check*.c only.
+ * compare: comparing rows of results with the reference; for check*.c only.
  */
-#ifndef HARNESS_CHECK_ROWS_H
-#define HARNESS_CHECK_ROWS_H
+#ifndef HARNESS_CHECK_COMPARE_H
+#define HARNESS_CHECK_COMPARE_H
 
 #include "check.h"
 

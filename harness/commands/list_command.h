@@ -1,8 +1,8 @@
 /*
- * list: the command `list`.
+ * list_command: the command `list`.
  */
-#ifndef HARNESS_COMMANDS_LIST_H
-#define HARNESS_COMMANDS_LIST_H
+#ifndef HARNESS_COMMANDS_LIST_COMMAND_H
+#define HARNESS_COMMANDS_LIST_COMMAND_H
 
 #include "session/options.h"
 
