@@ -10,6 +10,7 @@
   harness/          the rules of ONLY below
   all three         no circle of files: a C file calls functions of files that do not, by any way,
                     call its own
+  the tree          a file's name is its own, but for REPEATED
 
 Usage: test_layers.py SOURCE_DIRECTORY
 """
@@ -25,10 +26,10 @@ PRIVATE = "kernel.h"
 
 # Private headers that a test compiles as a kernel would: file of tests/ and header.
 COMPILED_AS_KERNELS = {
-    ("kernels/exp2/variant.c", "shared/exp2.h"),
-    ("kernels/softcap/variant.c", "shared/softcap.h"),
-    ("kernels/f64/variant.c", "shared/exp_f64.h"),
-    ("kernels/f64/variant.c", "shared/softcap.h"),
+    ("kernels/exp2/exp2_variant.c", "shared/exp2.h"),
+    ("kernels/softcap/softcap_variant.c", "shared/softcap.h"),
+    ("kernels/f64/f64_variant.c", "shared/exp_f64.h"),
+    ("kernels/f64/f64_variant.c", "shared/softcap.h"),
 }
 
 # What a kernel may not know of.
@@ -51,6 +52,11 @@ ONLY = [
     ("the machine's files", r'"/(proc|sys)/', ("system/",)),
     ("the machine's topology", r"#include <hwloc", ("system/",)),
 ]
+
+# Where a file's name is unique, and the names that several folders have nevertheless.
+NAMED = ("kernels", "harness", "ring", "tests", "scripts", "docs", "cmake", "suites")
+REPEATED = {"CMakeLists.txt", "README.md", "__init__.py", "conftest.py"}
+TIMED = {"kernels.c", "report.c", "tiles.h"}  # of harness/experiments/*/
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]', re.MULTILINE)
 FOLDER = re.compile(r"^- `(\w+)/`", re.MULTILINE)
@@ -206,6 +212,16 @@ def check_circles(root: Path) -> list[str]:
     return [f"a circle of files: {', '.join(each)}" for each in circles(calls(root))]
 
 
+def check_names(root: Path) -> list[str]:
+    """Return the names that several source files or pages have."""
+    suffixes = {".c", ".h", ".py", ".sh", ".cmake", ".md", ".suite"}
+    folders_of: dict[str, list[str]] = {}
+    for path in [p for top in NAMED for p in sorted((root / top).rglob("*.*"))]:
+        if path.suffix in suffixes and path.name not in REPEATED | TIMED:
+            folders_of.setdefault(path.name, []).append(str(path.parent.relative_to(root)))
+    return [f"{name}: in {' and in '.join(at)}" for name, at in folders_of.items() if len(at) > 1]
+
+
 def main() -> int:
     """Print what is wrong and return the exit status."""
     root = Path(sys.argv[1])
@@ -217,6 +233,7 @@ def main() -> int:
         + check_harness(root, order)
         + check_only(root)
         + check_circles(root)
+        + check_names(root)
     )
     for line in wrong:
         print(line)

@@ -8,7 +8,7 @@ import pathlib
 import tempfile
 
 from command import SCHEMA, CommandTest, Row, lines, run
-from schema import Validator
+from json_schema import Validator
 
 PUBLISHED = pathlib.Path(__file__).parents[1] / "data" / "worked-examples.json"
 

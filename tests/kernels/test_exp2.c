@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/exp2/variant.h"
+#include "kernels/exp2/exp2_variant.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 #define CHUNK 4096

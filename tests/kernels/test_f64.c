@@ -20,7 +20,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "kernels/f64/variant.h"
+#include "kernels/f64/f64_variant.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 #define CHUNK 4096

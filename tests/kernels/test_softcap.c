@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/softcap/variant.h"
+#include "kernels/softcap/softcap_variant.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 #define CHUNK 4096

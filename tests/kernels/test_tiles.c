@@ -13,7 +13,7 @@
 
 #include "base/random.h"
 #include "isa.h"
-#include "kernels/tiles/unit.h"
+#include "kernels/tiles/tile_unit.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 

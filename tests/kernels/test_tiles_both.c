@@ -16,7 +16,7 @@
 #include "base/random.h"
 #include "isa.h"
 #include "tested.h"
-#include "kernels/tiles/unit.h"
+#include "kernels/tiles/tile_unit.h"
 #include "system/fault.h"
 
 #ifdef TILES_HARDWARE

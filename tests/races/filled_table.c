@@ -4,7 +4,7 @@
  * Nothing is wrong with it.  A barrier of OpenMP is code that ThreadSanitizer does not see: without
  * someone who tells it of barriers, it takes this kernel for lazy_table.
  */
-#include "table.h"
+#include "shared_table.h"
 
 static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)
 {

@@ -5,7 +5,7 @@
  * them, the numbers are there before the flag is: results are right to the last bit every time, and no
  * check of results can see it.  On another machine a thread may believe the flag and read zeros.
  */
-#include "table.h"
+#include "shared_table.h"
 
 static bool filled;
 

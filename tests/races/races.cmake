@@ -2,7 +2,7 @@
 add_library(table_kernels STATIC races/lazy_table.c races/filled_table.c)
 target_include_directories(table_kernels PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
 target_link_libraries(table_kernels PUBLIC harness OpenMP::OpenMP_C m PRIVATE attnbench_options)
-test_program(races/table target)
+test_program(races/shared_table target)
 target_link_libraries(${target} PRIVATE table_kernels)
 if(NOT ATTNBENCH_RACES)
   foreach(kernel lazy_table filled_table)
@@ -29,7 +29,7 @@ set_tests_properties(races/filled_table PROPERTIES ENVIRONMENT "${race_environme
 add_test(NAME races/without_archer COMMAND ${target} filled_table)
 set_tests_properties(races/without_archer PROPERTIES
                      ENVIRONMENT "${race_environment};ARCHER_OPTIONS=enable=0"
-                     PASS_REGULAR_EXPRESSION "${reported}table.h")
+                     PASS_REGULAR_EXPRESSION "${reported}shared_table.h")
 
 attnbench_kernel_test(races/kernels kernels/tested.c ${drawn})
 get_property(variants GLOBAL PROPERTY ATTN_VARIANTS)

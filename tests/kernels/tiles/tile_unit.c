@@ -1,7 +1,7 @@
 /*
- * unit: compiled with the processor's tiles and with those in C; TILE_UNIT is its symbol.
+ * tile_unit: compiled with the processor's tiles and with those in C; TILE_UNIT is its symbol.
  */
-#include "kernels/tiles/unit.h"
+#include "kernels/tiles/tile_unit.h"
 
 #include "tiles.h"
 

@@ -1,8 +1,8 @@
 /*
- * variant: compiled once per ISA, as kernels are; SOFTCAP_VARIANT and SOFTCAP_VARIANT_ISA say which
+ * softcap_variant: compiled once per ISA, as kernels are; SOFTCAP_VARIANT and SOFTCAP_VARIANT_ISA say which
  * it is.
  */
-#include "variant.h"
+#include "softcap_variant.h"
 
 #include "shared/softcap.h"
 

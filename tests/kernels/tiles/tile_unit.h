@@ -1,8 +1,8 @@
 /*
- * unit: the tile operations of tiles.h as functions, for test_tiles.c: the processor's and those in C.
+ * tile_unit: the tile operations of tiles.h as functions, for test_tiles.c: the processor's and those in C.
  */
-#ifndef TESTS_TILES_UNIT_H
-#define TESTS_TILES_UNIT_H
+#ifndef TESTS_TILES_TILE_UNIT_H
+#define TESTS_TILES_TILE_UNIT_H
 
 #include <stdbool.h>
 #include <stddef.h>

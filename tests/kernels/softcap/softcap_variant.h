@@ -1,5 +1,5 @@
 /*
- * variant: softcap as the kernels of one ISA compute it, for test_softcap.c.
+ * softcap_variant: softcap as the kernels of one ISA compute it, for test_softcap.c.
  */
 #ifndef TESTS_SOFTCAP_VARIANT_H
 #define TESTS_SOFTCAP_VARIANT_H

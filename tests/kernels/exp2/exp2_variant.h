@@ -1,5 +1,5 @@
 /*
- * variant: 2^x and e^x as the kernels of one ISA compute it, for test_exp2.c.
+ * exp2_variant: 2^x and e^x as the kernels of one ISA compute it, for test_exp2.c.
  */
 #ifndef TESTS_EXP2_VARIANT_H
 #define TESTS_EXP2_VARIANT_H

@@ -1,5 +1,5 @@
 /*
- * variant: functions of vectors of double as the kernels of one ISA compute them, for test_f64.c.
+ * f64_variant: functions of vectors of double as the kernels of one ISA compute them, for test_f64.c.
  */
 #ifndef TESTS_F64_VARIANT_H
 #define TESTS_F64_VARIANT_H

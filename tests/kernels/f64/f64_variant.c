@@ -1,8 +1,8 @@
 /*
- * variant: compiled once per ISA with ATTN_COMPUTE_F64, as the f64 objects of kernels are; F64_VARIANT and
+ * f64_variant: compiled once per ISA with ATTN_COMPUTE_F64, as the f64 objects of kernels are; F64_VARIANT and
  * F64_VARIANT_ISA say which it is.
  */
-#include "variant.h"
+#include "f64_variant.h"
 
 #include "shared/exp_f64.h"
 #include "shared/softcap.h"

@@ -1,9 +1,9 @@
 /*
- * table.h: a kernel that takes e^x from a table that all threads share, for those of this folder that
+ * shared_table.h: a kernel that takes e^x from a table that all threads share, for those of this folder that
  * fill it.
  */
-#ifndef TESTS_RACES_TABLE_H
-#define TESTS_RACES_TABLE_H
+#ifndef TESTS_RACES_SHARED_TABLE_H
+#define TESTS_RACES_SHARED_TABLE_H
 
 #include "wrong/wrong.h"
 

@@ -3,7 +3,7 @@
 import unittest
 
 from command import BRIEF, HOST, SCHEMA, TINY, CommandTest, Row, cells, lines, run
-from schema import Validator
+from json_schema import Validator
 
 
 class Schema(CommandTest):

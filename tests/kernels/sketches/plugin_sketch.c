@@ -1,5 +1,5 @@
 /*
- * plugin: a kernel from a shared object, built with attention.h and nothing else of this project.
+ * plugin_sketch: a kernel from a shared object, built with attention.h and nothing else of this project.
  */
 #include <math.h>
 

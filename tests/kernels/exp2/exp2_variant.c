@@ -1,7 +1,7 @@
 /*
- * variant: compiled once per ISA, as kernels are; EXP2_VARIANT and EXP2_VARIANT_ISA say which it is.
+ * exp2_variant: compiled once per ISA, as kernels are; EXP2_VARIANT and EXP2_VARIANT_ISA say which it is.
  */
-#include "variant.h"
+#include "exp2_variant.h"
 
 #include "shared/exp2.h"
 
