@@ -66,8 +66,6 @@ static bool take_problem(const struct options *options, struct attn_problem *pro
 static bool fill_request(const struct options *options, struct protocol_request *request,
                          char *message, size_t size)
 {
-    char *end = NULL;
-    const long threads = options->threads ? strtol(options->threads, &end, 10) : 1;
     *request = (struct protocol_request){.action = PROTOCOL_EVAL, .placement = PLACEMENT_NONE};
     for (size_t i = 0; i < PROTOCOL_FILE_COUNT; i++)
         request->files[i] = -1;
@@ -75,11 +73,7 @@ static bool fill_request(const struct options *options, struct protocol_request 
         snprintf(message, size, "eval needs --kernel, --input and --output");
         return false;
     }
-    if (threads < 1 || threads > 4096 || (end && *end)) {
-        snprintf(message, size, "eval takes one number of --threads, not '%s'", options->threads);
-        return false;
-    }
-    request->threads = request->team = (int)threads;
+    request->threads = request->team = (int)options->team;
     return take_problem(options, &request->c.problem, message, size);
 }
 

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "experiments/asked.h"
 #include "experiments/computed.h"
 #include "experiments/measured.h"
 #include "session/guests.h"
@@ -18,7 +17,7 @@
 
 /* State of one call of experiment_command(). */
 struct running {
-    struct asked asked;
+    const struct options *options;
     struct machine *machine;
     struct journal *journal; /* NULL without --output */
     int threads;
@@ -102,7 +101,7 @@ static bool measured(void *context, json_t *row)
 /* One step's cells; false where the session cannot go on. */
 static bool measure_step(struct running *r, const json_t *step)
 {
-    const struct measured_events events = {.if_busy = r->asked.if_busy,
+    const struct measured_events events = {.if_busy = r->options->if_busy,
                                            .environment = r->experiment->environment,
                                            .context = r,
                                            .launching = launching,
@@ -132,6 +131,15 @@ static bool run_steps(struct running *r, const json_t *steps)
     return going_on;
 }
 
+/* All parameters of an experiment, given or standard, with the seed. */
+static json_t *asked_of(const struct options *options, const struct experiment *experiment)
+{
+    json_t *all = options_standard(experiment->parameters, options->quick);
+    json_object_update_existing(all, options->values);
+    json_object_set_new(all, "seed", json_integer((json_int_t)options->seed));
+    return all;
+}
+
 static bool accepts(const struct experiment *experiment, const json_t *asked, struct running *r)
 {
     return !experiment->accepts || experiment->accepts(asked, r->message, sizeof r->message);
@@ -159,7 +167,7 @@ static bool load_plugins(const struct experiment *experiment, const json_t *aske
 /* The steps for the given parameters; none where this build cannot run the experiment. */
 static json_t *plan_steps(struct running *r)
 {
-    json_t *steps = json_array(), *asked = asked_of(&r->asked, r->experiment);
+    json_t *steps = json_array(), *asked = asked_of(r->options, r->experiment);
     if (!r->experiment->compute) /* what is computed is the same on any number of threads */
         json_object_set_new(asked, "threads", json_integer(r->threads));
     bool able = accepts(r->experiment, asked, r);
@@ -213,17 +221,17 @@ static bool open_session(struct running *r, int argc, const char *const *argv)
         json_array_append_new(command, json_string(argv[i]));
     options_init(&options);
     r->machine = machine_open(NULL, r->message, sizeof r->message);
-    if (r->machine && r->asked.output)
+    if (r->machine && r->options->output)
         r->journal =
-            journal_create(r->asked.output, r->asked.force ? JOURNAL_REPLACE : JOURNAL_ONCE,
+            journal_create(r->options->output, r->options->force ? JOURNAL_REPLACE : JOURNAL_ONCE,
                            r->message, sizeof r->message);
-    if (!r->machine || (r->asked.output && !r->journal)) {
+    if (!r->machine || (r->options->output && !r->journal)) {
         json_decref(command);
         return false;
     }
-    r->threads = r->asked.threads ? r->asked.threads : machine_cores(r->machine);
+    r->threads = r->options->team ? (int)r->options->team : machine_cores(r->machine);
     session.machine = r->machine;
-    session.seed = (uint64_t)r->asked.seed;
+    session.seed = r->options->seed;
     session.threads[0] = r->threads;
     const bool written = write_line(r, session_line(&session, command, false));
     json_decref(command);
@@ -232,10 +240,10 @@ static bool open_session(struct running *r, int argc, const char *const *argv)
 
 static bool run_all(struct running *r)
 {
-    const struct experiment *experiment;
+    const struct experiment *named = experiment_find(r->options->subject), *experiment;
     bool going_on = true;
     for (size_t i = 0; going_on && (experiment = experiment_at(i)); i++)
-        if (!r->asked.experiment || r->asked.experiment == experiment)
+        if (!named || named == experiment)
             going_on = run_experiment(r, experiment);
     return going_on;
 }
@@ -243,7 +251,7 @@ static bool run_all(struct running *r)
 static int run(struct running *r, int argc, const char *const *argv)
 {
     const double start = clock_now();
-    report_open(r->asked.output && strcmp(r->asked.output, "-") == 0);
+    report_open(r->options->output && strcmp(r->options->output, "-") == 0);
     bool right = open_session(r, argc, argv);
     if (right)
         right = run_all(r) || r->interrupted;
@@ -266,33 +274,29 @@ static int run(struct running *r, int argc, const char *const *argv)
 /* Checks of the arguments that only the experiment itself can make. */
 static bool accepted(struct running *r)
 {
-    if (!r->asked.experiment || r->asked.help)
-        return true;
-    json_t *asked = asked_of(&r->asked, r->asked.experiment);
-    const bool right = accepts(r->asked.experiment, asked, r);
+    const char *name = r->options->subject;
+    const struct experiment *experiment = name ? experiment_find(name) : NULL;
+    json_t *asked = experiment ? asked_of(r->options, experiment) : NULL;
+    const bool right = name && (!experiment || accepts(experiment, asked, r));
+    if (!name)
+        snprintf(r->message, sizeof r->message,
+                 "experiment takes a name, or all; attnbench experiment --help lists them");
     json_decref(asked);
     return right;
 }
 
-int experiment_command(int argc, const char *const *argv)
+int experiment_command(const struct options *options, int argc, const char *const *argv)
 {
-    const char *plugins[OPTIONS_MAX_PLUGINS], *kernels = NULL;
-    const size_t count = asked_values(argc, argv, "plugin", plugins, OPTIONS_MAX_PLUGINS);
-    struct running r = {0};
+    struct running r = {.options = options};
     int code = EXIT_USAGE;
-    asked_values(argc, argv, "kernels", &kernels, 1);
     process_catch_interrupts();
-    if (!guests_load(plugins, count, kernels, 0))
+    const char *kernels = json_string_value(json_object_get(options->values, "kernels"));
+    if (!guests_load(options->plugins, options->plugin_count, kernels, 0))
         return EXIT_INTERRUPTED;
-    if (!asked_parse(&r.asked, argc, argv, r.message, sizeof r.message) || !accepted(&r)) {
-        progress_say("%s", r.message);
-    } else if (r.asked.help) {
-        asked_print_help(stdout, r.asked.experiment);
-        code = fflush(stdout) == 0 ? EXIT_AS_ASKED : EXIT_ENVIRONMENT;
-    } else {
+    if (accepted(&r))
         code = run(&r, argc, argv);
-    }
-    asked_free(&r.asked);
+    else
+        progress_say("%s", r.message);
     journal_close(r.journal);
     if (r.machine)
         machine_close(r.machine);

@@ -4,7 +4,9 @@
 #ifndef HARNESS_COMMANDS_EXPERIMENT_COMMAND_H
 #define HARNESS_COMMANDS_EXPERIMENT_COMMAND_H
 
-/* Runs what argv asks for, which begins with the command's name; returns the exit code. */
-int experiment_command(int argc, const char *const *argv);
+#include "session/options.h"
+
+/* Runs the experiment that is the options' subject, or all; returns the exit code. */
+int experiment_command(const struct options *options, int argc, const char *const *argv);
 
 #endif

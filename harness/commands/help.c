@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "session/options.h"
+#include "experiment_help.h"
 #include "list_command.h"
 #include "base/progress.h"
 #include "results/report.h"
@@ -64,18 +64,23 @@ static bool print_topic(const char *name)
     return true;
 }
 
-int help_command(int argc, const char *const *argv)
+void help_print_page(const struct options *options)
 {
-    enum command command;
-    if (argc > 2) {
-        progress_say("help takes one topic");
-        return EXIT_USAGE;
-    }
-    if (argc < 2 || options_is_help(argv[1]))
+    if (options->command == COMMAND_HELP)
         print_topics();
-    else if (options_command(argv[1], &command) && command != COMMAND_HELP)
-        options_print_help(stdout, command);
-    else if (!print_topic(argv[1]))
-        return unknown_topic(argv[1]);
+    else if (options->command == COMMAND_EXPERIMENT)
+        experiment_print_help(stdout, options);
+    else
+        options_print_help(stdout, options->command);
+}
+
+int help_command(const struct options *options, int argc, const char *const *argv)
+{
+    (void)argc, (void)argv;
+    struct options about = {.command = COMMAND_HELP};
+    if (!options->subject || options_command(options->subject, &about.command))
+        help_print_page(&about);
+    else if (!print_topic(options->subject))
+        return unknown_topic(options->subject);
     return fflush(stdout) == 0 ? EXIT_AS_ASKED : EXIT_ENVIRONMENT;
 }

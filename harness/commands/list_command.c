@@ -10,7 +10,8 @@
 #include "matrix.h"
 #include "problem/cases.h"
 #include "problem/catalogue.h"
-#include "experiments/asked.h"
+#include "experiment_help.h"
+#include "experiments/experiment.h"
 #include "isa.h"
 #include "base/progress.h"
 #include "session/guests.h"
@@ -232,7 +233,7 @@ static void print_text(void)
     printf("\nsuites\n");
     print_suites();
     printf("\nexperiments\n");
-    asked_print_list(stdout, report_output.width);
+    experiment_print_list(stdout, report_output.width);
     printf("\nkeys of a problem, their values, their defaults\n");
     list_keys();
 }

@@ -11,6 +11,7 @@
 #include "problem/catalogue.h"
 #include "eval.h"
 #include "experiment_command.h"
+#include "experiment_help.h"
 #include "experiments/layouts/layouts.h"
 #include "experiments/tiles/tiles.h"
 #include "help.h"
@@ -32,7 +33,8 @@ static int (*const commands[COMMAND_COUNT])(const struct options *options, int a
                                             const char *const *argv) = {
     [COMMAND_LIST] = list_command,       [COMMAND_RUN] = run_command,
     [COMMAND_CHECK] = run_command,       [COMMAND_EVAL] = eval_command,
-    [COMMAND_MACHINE] = machine_command,
+    [COMMAND_MACHINE] = machine_command, [COMMAND_EXPERIMENT] = experiment_command,
+    [COMMAND_HELP] = help_command,
 };
 
 /* The exit code of something that only prints. */
@@ -84,6 +86,20 @@ static bool mask_is_known(void)
     return true;
 }
 
+static int run(const struct options *options, int argc, const char *const *argv)
+{
+    if (options->help) {
+        help_print_page(options);
+        return printed();
+    }
+    if (*environment_ignored() && options->command != COMMAND_LIST &&
+        options->command != COMMAND_HELP)
+        progress_say("ignored: %s; attnbench chooses CPUs, teams and stacks of its threads itself "
+                     "(--placement)",
+                     environment_ignored());
+    return commands[options->command](options, argc, argv);
+}
+
 int program_main(int argc, char **argv)
 {
     const char *const *arguments = (const char *const *)argv + 1;
@@ -114,21 +130,14 @@ int program_main(int argc, char **argv)
     options_init(&options);
     if (!options_command(name, &options.command))
         return unknown_command(name);
-    if (options.command == COMMAND_EXPERIMENT) /* experiments have parameters of their own */
-        return experiment_command(argc - 1, arguments);
-    if (options.command == COMMAND_HELP) /* topics are no options */
-        return help_command(argc - 1, arguments);
-    if (!options_parse(&options, argc - 1, arguments, message, sizeof message)) {
+    if ((options.command == COMMAND_EXPERIMENT &&
+         !experiment_choose(&options, argc - 1, arguments, message, sizeof message)) ||
+        !options_parse(&options, argc - 1, arguments, message, sizeof message)) {
         progress_say("%s", message);
+        options_free(&options);
         return EXIT_USAGE;
     }
-    if (options.help) {
-        options_print_help(stdout, options.command);
-        return printed();
-    }
-    if (*environment_ignored() && options.command != COMMAND_LIST)
-        progress_say("ignored: %s; attnbench chooses CPUs, teams and stacks of its threads itself "
-                     "(--placement)",
-                     environment_ignored());
-    return commands[options.command](&options, argc - 1, arguments);
+    const int code = run(&options, argc - 1, arguments);
+    options_free(&options);
+    return code;
 }

@@ -154,7 +154,6 @@ enum rounds_end measured_run(const json_t *step, const struct measured_events *e
     options.launches = (size_t)json_integer_value(json_object_get(step, "launches"));
     options.all_launches = json_is_true(json_object_get(step, "all_launches"));
     options.seed = (uint64_t)json_integer_value(json_object_get(step, "seed"));
-    options.seeded = true;
     if (!queue_enter(&lock, "attnbench experiment", events->if_busy, &alone))
         return ROUNDS_INTERRUPTED;
     if (session_plan(&session, &options, message, message_size) == EXIT_AS_ASKED)

@@ -3,9 +3,6 @@
  */
 #include "options_table.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "problem/cases.h"
@@ -17,7 +14,13 @@
 
 void options_init(struct options *options)
 {
-    *options = (struct options){.placement = PLACEMENT_CORES};
+    *options = (struct options){.seed = OPTIONS_NOT_GIVEN, .draws = OPTIONS_NOT_GIVEN};
+}
+
+void options_free(struct options *options)
+{
+    json_decref(options->values);
+    options->values = NULL;
 }
 
 bool options_command(const char *name, enum command *command)
@@ -40,80 +43,85 @@ bool options_is_help(const char *argument)
     return strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0;
 }
 
-/* ---- parsing --------------------------------------------------------------------------------- */
-
-/* The whole of text as a number; false beyond [lo, hi]. */
-static bool number(const char *text, double lo, double hi, double *x)
+const struct option *options_of(enum command command, const struct option *own, size_t index)
 {
-    char *end;
-    *x = strtod(text, &end);
-    return end != text && !*end && *x >= lo && *x <= hi;
-}
-
-static bool unsigned_number(const char *text, uint64_t *x)
-{
-    char *end;
-    errno = 0;
-    *x = strtoull(text, &end, 0);
-    return *text >= '0' && *text <= '9' && !*end && !errno && *x <= INT64_MAX;
-}
-
-/* Stores one option's value; returns what is wrong with it, NULL where nothing. */
-static const char *store(struct options *options, const struct option *option, const char *value)
-{
-    void *field = (char *)options + option->offset;
-    double x;
-    switch (option->kind) {
-    case FLAG:
-        *(bool *)field = true;
-        return NULL;
-    case TEXT:
-        *(const char **)field = value;
-        return *value ? NULL : "is empty";
-    case PROBLEM:
-        if (options->problem_count == OPTIONS_MAX_PROBLEMS)
-            return "is given too often; write a suite file";
-        options->problems[options->problem_count++] = value;
-        return NULL;
-    case PLUGIN:
-        if (options->plugin_count == OPTIONS_MAX_PLUGINS)
-            return "is given too often";
-        options->plugins[options->plugin_count++] = value;
-        return *value ? NULL : "is empty";
-    case SECONDS:
-        return number(value, 1e-3, 1e7, field) ? NULL : "takes a positive number of seconds";
-    case COUNT:
-        if (!number(value, 1, 1e4, &x) || x != floor(x))
-            return "takes a whole number from 1 to 10000";
-        *(size_t *)field = (size_t)x;
-        return NULL;
-    case SEED:
-        options->seeded = true;
-        return unsigned_number(value, field) ? NULL : "takes a whole number";
-    case DRAWS:
-        if (!number(value, 0, 1e4, &x) || x != floor(x))
-            return "takes a whole number from 0 to 10000";
-        *(size_t *)field = (size_t)x;
-        options->drawn = true;
-        return NULL;
-    case PLACE:
-        return machine_placement_parse(value, field) ? NULL : "is cores, threads, numa or none";
-    case MEMORY:
-        return machine_memory_parse(value, field) ? NULL : "is first-touch, interleave or bind";
-    case BUSY:
-        *(enum if_busy *)field = strcmp(value, "wait") == 0 ? IF_BUSY_WAIT : IF_BUSY_GO_ON;
-        return strcmp(value, "wait") == 0 || strcmp(value, "go-on") == 0 ? NULL
-                                                                         : "is wait or go-on";
-    }
+    for (; own && own->name; own++)
+        if (index-- == 0)
+            return own;
+    for (const struct option *o = options_table; o->name; o++)
+        if (o->commands & 1u << command && index-- == 0)
+            return o;
     return NULL;
 }
 
-static const struct option *find(enum command command, const char *name, size_t length)
+/* ---- parsing --------------------------------------------------------------------------------- */
+
+static bool add(const char **list, size_t *count, size_t most, const char *value)
 {
-    for (size_t i = 0; i < options_table_size; i++)
-        if (options_table[i].commands & 1u << command && strlen(options_table[i].name) == length &&
-            strncmp(options_table[i].name, name, length) == 0)
-            return &options_table[i];
+    if (*count == most)
+        return false;
+    list[(*count)++] = value;
+    return true;
+}
+
+/* A text is argv's own, of any bytes. */
+static bool store_text(struct options *o, const struct option *option, const char *text,
+                       char *message, size_t size)
+{
+    const char *wrong = *text ? NULL : "is empty";
+    if (option->kind == OPTION_TEXT)
+        *(const char **)((char *)o + option->offset) = text;
+    else if (option->kind == OPTION_PROBLEMS &&
+             !add(o->problems, &o->problem_count, OPTIONS_MAX_PROBLEMS, text))
+        wrong = "is given too often; write a suite file";
+    else if (option->kind == OPTION_PLUGINS &&
+             !add(o->plugins, &o->plugin_count, OPTIONS_MAX_PLUGINS, text))
+        wrong = "is given too often";
+    if (wrong)
+        snprintf(message, size, "--%s %s: '%s'", option->name, wrong, text);
+    return !wrong;
+}
+
+static void store_value(struct options *options, const struct option *option, const json_t *value)
+{
+    void *field = (char *)options + option->offset;
+    unsigned word = 0;
+    if (option->kind == OPTION_SECONDS)
+        *(double *)field = json_real_value(value);
+    else if (option->kind == OPTION_COUNT)
+        *(uint64_t *)field = (uint64_t)json_integer_value(value);
+    else { /* a word; GCC and Clang give an enum without negative values this type */
+        while (strcmp(option->words[word], json_string_value(value)) != 0)
+            word++;
+        *(unsigned *)field = word;
+    }
+}
+
+/* Stores one option's value; false fills message. */
+static bool store(struct options *options, const struct option *option, const char *text,
+                  char *message, size_t size)
+{
+    if (option->commands && option->kind == OPTION_FLAG)
+        return *(bool *)((char *)options + option->offset) = true;
+    if (option->commands && option->kind <= OPTION_PLUGINS)
+        return store_text(options, option, text, message, size);
+    json_t *value = option_value(option, text, message, size);
+    if (!value)
+        return false;
+    if (option->commands)
+        store_value(options, option, value);
+    else
+        json_object_set(options->values, option->name, value);
+    json_decref(value);
+    return true;
+}
+
+static const struct option *find(const struct options *options, const char *name, size_t length)
+{
+    const struct option *option;
+    for (size_t i = 0; (option = options_of(options->command, options->own, i)); i++)
+        if (strlen(option->name) == length && strncmp(option->name, name, length) == 0)
+            return option;
     return NULL;
 }
 
@@ -138,21 +146,27 @@ static const char *option_for(const char *word)
 }
 
 /* Why `argument` is no option of this command, with the nearest that is. */
-static void unknown(enum command command, const char *argument, char *message, size_t size)
+static void unknown(const struct options *options, const char *argument, char *message, size_t size)
 {
+    const struct options_command *command = &options_commands[options->command];
     const char *meant = option_for(argument);
-    if (meant && find(command, meant, strlen(meant))) {
-        snprintf(message, size, "%s takes options only; did you mean --%s %s?",
-                 options_commands[command].name, meant, argument);
+    const struct option *option;
+    if (options->subject && *argument != '-') {
+        snprintf(message, size, "%s takes one %s", command->name, command->subject);
+        return;
+    }
+    if (meant && find(options, meant, strlen(meant))) {
+        snprintf(message, size, "%s takes options only; did you mean --%s %s?", command->name,
+                 meant, argument);
         return;
     }
     const char *name = argument + (strncmp(argument, "--", 2) == 0 ? 2 : 0);
     struct scan_choice choice = {.given = piece_from(name, name + strcspn(name, "="))};
     char advice[SCAN_ADVICE], quoted[SCAN_QUOTED];
-    for (size_t i = 0; i < options_table_size; i++)
-        if (options_table[i].commands & 1u << command)
-            scan_offer(&choice, options_table[i].name);
-    snprintf(message, size, "%s has no option %s; ", options_commands[command].name,
+    for (size_t i = 0; (option = options_of(options->command, options->own, i)); i++)
+        scan_offer(&choice, option->name);
+    snprintf(message, size, "%s%s%s has no option %s; ", command->name, options->subject ? " " : "",
+             options->subject ? options->subject : "",
              scan_quote(piece_from(argument, argument + strcspn(argument, "=")), quoted));
     const size_t used = strlen(message);
     if (choice.nearest)
@@ -165,40 +179,51 @@ static void unknown(enum command command, const char *argument, char *message, s
 static int parse_argument(struct options *options, int argc, const char *const *argv, char *message,
                           size_t size)
 {
-    const char *name = strncmp(argv[0], "--", 2) == 0 ? argv[0] + 2 : "";
+    const char *name = options_is_help(argv[0])         ? "help"
+                       : strncmp(argv[0], "--", 2) == 0 ? argv[0] + 2
+                                                        : "";
     const size_t length = strcspn(name, "=");
-    const struct option *option = find(options->command, name, length);
-    if (options_is_help(argv[0])) {
-        options->help = true;
-        return 1;
-    }
+    const struct option *option = find(options, name, length);
     if (!option) {
-        unknown(options->command, argv[0], message, size);
+        unknown(options, argv[0], message, size);
         return 0;
     }
     const bool joined = name[length] == '=';
-    const char *value = joined ? name + length + 1 : option->value && argc > 1 ? argv[1] : NULL;
-    if (!value != !option->value) {
+    const char *value = joined ? name + length + 1 : option->form && argc > 1 ? argv[1] : NULL;
+    if (!value != !option->form) {
         snprintf(message, size, "--%s takes %s", option->name,
-                 option->value ? option->value : "no value");
+                 option->form ? option->form : "no value");
         return 0;
     }
-    const char *wrong = store(options, option, value ? value : "");
-    if (wrong) {
-        snprintf(message, size, "--%s %s: '%s'", option->name, wrong, value);
+    if (!store(options, option, value, message, size))
         return 0;
-    }
     return value && !joined ? 2 : 1;
+}
+
+/* The values of options that are not given. */
+static void store_standard(struct options *options)
+{
+    const struct option *option;
+    char message[256];
+    for (size_t i = 0; (option = options_of(options->command, NULL, i)); i++)
+        if (option->standard)
+            store(options, option, option->standard, message, sizeof message);
 }
 
 bool options_parse(struct options *options, int argc, const char *const *argv, char *message,
                    size_t message_size)
 {
+    int i = 1;
     if (!options_command(argv[0], &options->command)) {
         snprintf(message, message_size, "no command '%s'", argv[0]);
         return false;
     }
-    for (int i = 1, used; i < argc; i += used)
+    store_standard(options);
+    if (options->own && !options->values)
+        options->values = json_object();
+    if (options_commands[options->command].subject && argc > 1 && *argv[1] != '-')
+        options->subject = argv[i++];
+    for (int used; i < argc; i += used)
         if ((used = parse_argument(options, argc - i, argv + i, message, message_size)) == 0)
             return false;
     return true;
@@ -217,18 +242,25 @@ void options_print_commands(FILE *out)
                  "sets but the baseline those named, comma separated (attnbench list).\n");
 }
 
+void options_print_options(FILE *out, enum command command, const struct option *own)
+{
+    const struct option *o;
+    for (size_t i = 0; (o = options_of(command, own, i)); i++) {
+        char left[40], line[400];
+        snprintf(left, sizeof left, "--%s%s%s", o->name, o->form ? " " : "",
+                 o->form ? o->form : "");
+        const size_t n = (size_t)snprintf(line, sizeof line, "  %-19s %s", left, o->help);
+        if (o->standard)
+            snprintf(line + n, sizeof line - n, " (default: %s%s%s)", o->standard,
+                     o->quick ? "; --quick: " : "", o->quick ? o->quick : "");
+        table_wrap(out, line, HELP_WIDTH, sizeof "  --placement WHERE   " - 1);
+    }
+}
+
 void options_print_help(FILE *out, enum command command)
 {
-    fprintf(out, "usage: attnbench %s %s\n\n%s.\n%s%s\n", options_commands[command].name,
-            options_commands[command].usage, options_commands[command].summary,
-            *options_commands[command].more ? "\n" : "", options_commands[command].more);
-    for (size_t i = 0; i < options_table_size; i++)
-        if (options_table[i].commands & 1u << command) {
-            char left[40], line[400];
-            snprintf(left, sizeof left, "--%s%s%s", options_table[i].name,
-                     options_table[i].value ? " " : "",
-                     options_table[i].value ? options_table[i].value : "");
-            snprintf(line, sizeof line, "  %-19s %s", left, options_table[i].help);
-            table_wrap(out, line, HELP_WIDTH, sizeof "  --placement WHERE   " - 1);
-        }
+    const struct options_command *c = &options_commands[command];
+    fprintf(out, "usage: attnbench %s %s\n\n%s.\n%s%s\n", c->name, c->usage, c->summary,
+            *c->more ? "\n" : "", c->more);
+    options_print_options(out, command, NULL);
 }

@@ -7,11 +7,14 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include <jansson.h>
+
 #include "system/machine.h"
 #include "queue.h"
 
 #define OPTIONS_MAX_PROBLEMS 256
 #define OPTIONS_MAX_PLUGINS 32
+#define OPTIONS_NOT_GIVEN UINT64_MAX
 
 enum command {
     COMMAND_LIST,
@@ -24,11 +27,41 @@ enum command {
     COMMAND_COUNT
 };
 
+/* What an option takes, and the type of its field of struct options. */
+enum option_kind {
+    OPTION_FLAG,     /* nothing: bool */
+    OPTION_TEXT,     /* const char *, not empty */
+    OPTION_PROBLEMS, /* a text; repeatable: problems */
+    OPTION_PLUGINS,  /* a text; repeatable: plugins */
+    OPTION_SECONDS,  /* double in [lo, hi] */
+    OPTION_COUNT,    /* a whole number in [lo, hi]: uint64_t */
+    OPTION_WORD,     /* one of `words`: an enum of these */
+    OPTION_COUNTS, /* a list of whole numbers, ascending; A..B stands for A, 2A, 4A up to B: JSON alone */
+    OPTION_NUMBERS, /* a list of numbers in [lo, hi], ascending: JSON alone */
+    OPTION_WORDS    /* a list of `words`, each once: JSON alone */
+};
+
+struct option {
+    const char *name, *form; /* of its value; NULL: it takes none */
+    const char *standard;    /* its value where it is not given; NULL: none */
+    const char *quick;       /* the same with --quick; NULL: the standard one */
+    const char *help;
+    enum option_kind kind;
+    double lo, hi;
+    const char *const *words; /* the last is NULL */
+    size_t offset;     /* of the field of struct options; of an experiment's own: in `values` */
+    unsigned commands; /* bits 1u << COMMAND_ ; 0: an experiment's own */
+};
+
 /* As given; lists are still text, NULL or 0 where not given.  The strings are argv's. */
 struct options {
     enum command command;
     bool help;
+    const char *subject;      /* what stands before the options: an experiment, a topic */
+    const struct option *own; /* of the experiment; the last has a NULL name */
+    json_t *values;           /* of these, those given; owned, NULL: none */
     const char *suite, *kernel, *blas, *isa, *cases, *threads;
+    uint64_t team; /* the one number of threads, where no list is taken */
     const char *problems[OPTIONS_MAX_PROBLEMS];
     size_t problem_count;
     const char *plugins[OPTIONS_MAX_PLUGINS];
@@ -39,35 +72,44 @@ struct options {
     bool cold;
     double seconds;    /* of the session */
     double timeout_s;  /* of one launch */
-    size_t launches;   /* at most, per cell */
+    uint64_t launches; /* at most, per cell */
     bool all_launches; /* as many, however narrow its interval is before */
-    uint64_t seed;
-    bool seeded;
-    size_t draws; /* problems to draw, where drawn */
-    bool drawn;
+    uint64_t seed;     /* OPTIONS_NOT_GIVEN: from the clock */
+    uint64_t draws;    /* problems to draw; OPTIONS_NOT_GIVEN: by the command */
     enum if_busy if_busy;
     const char *output, *resume, *input;
     bool force; /* to replace the file of output */
+    bool quick;
     bool json;
     bool matrix;
 };
 
 void options_init(struct options *options);
+void options_free(struct options *options);
 
 /* Applies argv, which begins with the command's name, on top of what options holds.  False fills
  * message with one line that names the argument. */
 bool options_parse(struct options *options, int argc, const char *const *argv, char *message,
                    size_t message_size);
 
-/* Whether an argument asks for help: --help or -h. */
-bool options_is_help(const char *argument);
+/* The value of a text: an integer, a real number, an array or a string.  NULL fills message with what the option
+ * takes. */
+json_t *option_value(const struct option *option, const char *text, char *message,
+                     size_t message_size);
 
-/* Overview of the commands, and one command's page. */
+/* All options of a table as an object, at their standard or quick values. */
+json_t *options_standard(const struct option *table, bool quick);
+
+/* Overview of the commands, one command's page, and its options alone, those of an experiment before them. */
 void options_print_commands(FILE *out);
 void options_print_help(FILE *out, enum command command);
+void options_print_options(FILE *out, enum command command, const struct option *own);
 
 /* The command of that name; false where there is none. */
 bool options_command(const char *name, enum command *command);
 const char *options_command_name(enum command command);
+
+/* Whether an argument asks for help: --help or -h. */
+bool options_is_help(const char *argument);
 
 #endif

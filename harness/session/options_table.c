@@ -7,6 +7,9 @@
 
 #define IN(command) (1u << COMMAND_##command)
 #define SELECTS (IN(RUN) | IN(CHECK))
+#define FIELD(member) .offset = offsetof(struct options, member)
+
+static const char *const busy[] = {[IF_BUSY_WAIT] = "wait", [IF_BUSY_GO_ON] = "go-on", NULL};
 
 const struct options_command options_commands[COMMAND_COUNT] = {
     [COMMAND_LIST] = {"list", "kernels, variants, suites, and why one is unavailable",
@@ -56,92 +59,93 @@ const struct options_command options_commands[COMMAND_COUNT] = {
          "sizes come from the tensors; OPTIONS give the rest, as in\n"
          "mask=causal,scale=0.125, and a size in them must match IN.  OUT gets o, and lse\n"
          "and weights if outputs asks for them.\n"},
-    [COMMAND_EXPERIMENT] =
-        {"experiment", "questions about attention, such as why 1/sqrt(d)", "NAME [PARAMETER]...",
-         "Each experiment has parameters of its own: attnbench experiment NAME --help.\n"},
+    [COMMAND_EXPERIMENT] = {"experiment", "questions about attention, such as why 1/sqrt(d)",
+                            .subject = "name"},
     [COMMAND_MACHINE] = {"machine", "topology, caches, ceilings", "[--json]", ""},
-    [COMMAND_HELP] = {"help", "what columns, flags and states mean", "[TOPIC|COMMAND]", ""},
+    [COMMAND_HELP] = {"help", "what columns, flags and states mean", "[TOPIC|COMMAND]", "",
+                      .subject = "topic"},
 };
 
 const struct option options_table[] = {
-    {"suite", "NAME|FILE", offsetof(struct options, suite),
-     "cases to use: built-in suites or suite files, comma separated; or all", TEXT, SELECTS},
-    {"problem", "P", 0, "a problem, as in b=1,hq=8,hkv=8,s=1024,d=64,mask=causal; repeatable",
-     PROBLEM, SELECTS},
-    {"problem", "OPTIONS", 0,
-     "what the tensors do not say, as in mask=causal,outputs=o+lse,dtype=bf16", PROBLEM, IN(EVAL)},
-    {"case", "NAME", offsetof(struct options, cases),
-     "only these cases of the suites, comma separated", TEXT, SELECTS},
-    {"kernel", "A,B", offsetof(struct options, kernel),
-     "kernels (flash), variants (flash/avx2) or groups: textbook, ours, rivals, plugins, all "
-     "(default)",
-     TEXT, SELECTS},
-    {"kernel", "K", offsetof(struct options, kernel), "one kernel (flash) or variant (flash/avx2)",
-     TEXT, IN(EVAL)},
-    {"plugin", "FILE", 0,
-     "kernels from a shared object, or from a program that speaks docs/protocol.md ('FILE "
-     "ARGUMENT...' "
-     "in one word); repeatable",
-     PLUGIN, SELECTS | IN(EVAL) | IN(LIST)},
-    {"blas", "L", offsetof(struct options, blas),
-     "libraries that kernel gemm runs on, comma separated: openblas, blis, mkl; each is a row "
-     "(default: the one this program is linked with)",
-     TEXT, SELECTS},
-    {"isa", "I", offsetof(struct options, isa),
-     "instruction sets, comma separated; best (default: per kernel and problem, the variant that "
-     "this host prefers); all",
-     TEXT, SELECTS},
-    {"isa", "I", offsetof(struct options, isa),
-     "one instruction set; best (default: of those that compute the problem, the one that this "
-     "host "
-     "prefers)",
-     TEXT, IN(EVAL)},
-    {"threads", "N", offsetof(struct options, threads),
-     "thread counts, comma separated; all = every core (default: 1,all)", TEXT, SELECTS},
-    {"threads", "N", offsetof(struct options, threads), "one number of threads (default: 1)", TEXT,
-     IN(EVAL)},
-    {"placement", "WHERE", offsetof(struct options, placement),
-     "cores (default), threads, numa or none", PLACE, SELECTS},
-    {"memory", "WHERE", offsetof(struct options, memory),
-     "first-touch (default: near the thread that uses it), interleave, or bind to the threads' "
-     "nodes",
-     MEMORY, IN(RUN)},
-    {"huge-pages", NULL, offsetof(struct options, huge_pages),
-     "ask for huge pages; results say how much lies on them", FLAG, IN(RUN)},
-    {"cold", NULL, offsetof(struct options, cold), "rotate through more operands than caches hold",
-     FLAG, IN(RUN)},
-    {"seconds", "T", offsetof(struct options, seconds),
-     "session length to aim for (default: enough for six launches per cell)", SECONDS, IN(RUN)},
-    {"launches", "N", offsetof(struct options, launches),
-     "at most this many launches per cell (below 6: no interval); without --seconds no time limit",
-     COUNT, IN(RUN)},
-    {"timeout", "T", offsetof(struct options, timeout_s),
-     "give up a launch after this many seconds, not counting those in which other processes had "
-     "the CPUs (default: by the problem's size)",
-     SECONDS, SELECTS | IN(EVAL)},
-    {"seed", "N", offsetof(struct options, seed),
-     "order of launches and shifts of operands (default: from the clock; recorded)", SEED, SELECTS},
-    {"draw", "N", offsetof(struct options, draws),
-     "and so many problems drawn at random from --seed, each on its own input; a failure is "
-     "reduced "
-     "to a simple problem (default: 500, with --suite, --problem or --case 0)",
-     DRAWS, IN(CHECK)},
-    {"if-busy", "WHAT", offsetof(struct options, if_busy),
-     "if another session measures on this machine: wait (default) or go-on", BUSY, IN(RUN)},
-    {"input", "FILE[:P]", offsetof(struct options, input),
-     "safetensors with Pq, Pk and Pv, as in gpt.safetensors:layer0.", TEXT, IN(EVAL)},
-    {"output", "FILE", offsetof(struct options, output),
-     "results as JSON Lines; - for standard output", TEXT, SELECTS},
-    {"output", "FILE", offsetof(struct options, output), "safetensors to write", TEXT, IN(EVAL)},
-    {"force", NULL, offsetof(struct options, force), "replace the file of --output", FLAG, SELECTS},
-    {"resume", "FILE", offsetof(struct options, resume),
-     "continue an interrupted session, with its own options unless they are given again", TEXT,
-     SELECTS},
-    {"json", NULL, offsetof(struct options, json), "JSON instead of text", FLAG,
-     IN(LIST) | IN(MACHINE)},
-    {"matrix", NULL, offsetof(struct options, matrix),
-     "kernels by features: which masks, caches, types and outputs each has", FLAG, IN(LIST)},
-    {"help", NULL, offsetof(struct options, help), "this page", FLAG, ~0u},
+    {"suite", "NAME|FILE", .kind = OPTION_TEXT, FIELD(suite), .commands = SELECTS,
+     .help = "cases to use: built-in suites or suite files, comma separated; or all"},
+    {"problem", "P", .kind = OPTION_PROBLEMS, .commands = SELECTS,
+     .help = "a problem, as in b=1,hq=8,hkv=8,s=1024,d=64,mask=causal; repeatable"},
+    {"problem", "OPTIONS", .kind = OPTION_PROBLEMS, .commands = IN(EVAL),
+     .help = "what the tensors do not say, as in mask=causal,outputs=o+lse,dtype=bf16"},
+    {"case", "NAME", .kind = OPTION_TEXT, FIELD(cases), .commands = SELECTS,
+     .help = "only these cases of the suites, comma separated"},
+    {"kernel", "A,B", .kind = OPTION_TEXT, FIELD(kernel), .commands = SELECTS,
+     .help = "kernels (flash), variants (flash/avx2) or groups: textbook, ours, rivals, plugins, "
+             "all (default)"},
+    {"kernel", "K", .kind = OPTION_TEXT, FIELD(kernel), .commands = IN(EVAL),
+     .help = "one kernel (flash) or variant (flash/avx2)"},
+    {"plugin", "FILE", .kind = OPTION_PLUGINS,
+     .commands = SELECTS | IN(EVAL) | IN(LIST) | IN(EXPERIMENT),
+     .help = "kernels from a shared object, or from a program that speaks docs/protocol.md ('FILE "
+             "ARGUMENT...' in one word); repeatable"},
+    {"blas", "L", .kind = OPTION_TEXT, FIELD(blas), .commands = SELECTS,
+     .help = "libraries that kernel gemm runs on, comma separated: openblas, blis, mkl; each is a "
+             "row (default: the one this program is linked with)"},
+    {"isa", "I", .kind = OPTION_TEXT, FIELD(isa), .commands = SELECTS,
+     .help = "instruction sets, comma separated; best (default: per kernel and problem, the "
+             "variant that this host prefers); all"},
+    {"isa", "I", .kind = OPTION_TEXT, FIELD(isa), .commands = IN(EVAL),
+     .help = "one instruction set; best (default: of those that compute the problem, the one that "
+             "this host prefers)"},
+    {"threads", "N", .kind = OPTION_TEXT, FIELD(threads), .commands = SELECTS,
+     .help = "thread counts, comma separated; all = every core (default: 1,all)"},
+    {"threads", "N", "1", .kind = OPTION_COUNT, .lo = 1, .hi = 4096, FIELD(team),
+     .commands = IN(EVAL), .help = "one number of threads"},
+    {"placement", "WHERE", "cores", .kind = OPTION_WORD, .words = machine_placements,
+     FIELD(placement), .commands = SELECTS, .help = "cores, threads, numa or none"},
+    {"memory", "WHERE", "first-touch", .kind = OPTION_WORD, .words = machine_memories,
+     FIELD(memory), .commands = IN(RUN),
+     .help = "first-touch, near the thread that uses it; interleave; or bind to the threads' "
+             "nodes"},
+    {"huge-pages", .kind = OPTION_FLAG, FIELD(huge_pages), .commands = IN(RUN),
+     .help = "ask for huge pages; results say how much lies on them"},
+    {"cold", .kind = OPTION_FLAG, FIELD(cold), .commands = IN(RUN),
+     .help = "rotate through more operands than caches hold"},
+    {"seconds", "T", .kind = OPTION_SECONDS, .lo = 1e-3, .hi = 1e7, FIELD(seconds),
+     .commands = IN(RUN),
+     .help = "session length to aim for (default: enough for six launches per cell)"},
+    {"launches", "N", .kind = OPTION_COUNT, .lo = 1, .hi = 1e4, FIELD(launches),
+     .commands = IN(RUN),
+     .help = "at most this many launches per cell (below 6: no interval); without --seconds no "
+             "time limit"},
+    {"timeout", "T", .kind = OPTION_SECONDS, .lo = 1e-3, .hi = 1e7, FIELD(timeout_s),
+     .commands = SELECTS | IN(EVAL),
+     .help = "give up a launch after this many seconds, not counting those in which other "
+             "processes had the CPUs (default: by the problem's size)"},
+    {"seed", "N", .kind = OPTION_COUNT, .hi = 0x1p63, FIELD(seed), .commands = SELECTS,
+     .help = "order of launches and shifts of operands (default: from the clock; recorded)"},
+    {"seed", "N", "1", .kind = OPTION_COUNT, .hi = 9e15, FIELD(seed), .commands = IN(EXPERIMENT),
+     .help = "seed of all random numbers"},
+    {"draw", "N", .kind = OPTION_COUNT, .hi = 1e4, FIELD(draws), .commands = IN(CHECK),
+     .help = "and so many problems drawn at random from --seed, each on its own input; a failure "
+             "is reduced to a simple problem (default: 500, with --suite, --problem or --case 0)"},
+    {"threads", "N", "0", .kind = OPTION_COUNT, .hi = 4096, FIELD(team), .commands = IN(EXPERIMENT),
+     .help = "threads of a worker; 0: one per core"},
+    {"if-busy", "WHAT", "wait", .kind = OPTION_WORD, .words = busy, FIELD(if_busy),
+     .commands = IN(RUN) | IN(EXPERIMENT),
+     .help = "for times, if another session measures on this machine: wait or go-on"},
+    {"quick", .kind = OPTION_FLAG, FIELD(quick), .commands = IN(EXPERIMENT),
+     .help = "smaller numbers, in seconds"},
+    {"input", "FILE[:P]", .kind = OPTION_TEXT, FIELD(input), .commands = IN(EVAL),
+     .help = "safetensors with Pq, Pk and Pv, as in gpt.safetensors:layer0."},
+    {"output", "FILE", .kind = OPTION_TEXT, FIELD(output), .commands = SELECTS | IN(EXPERIMENT),
+     .help = "results as JSON Lines; - for standard output"},
+    {"output", "FILE", .kind = OPTION_TEXT, FIELD(output), .commands = IN(EVAL),
+     .help = "safetensors to write"},
+    {"force", .kind = OPTION_FLAG, FIELD(force), .commands = SELECTS | IN(EXPERIMENT),
+     .help = "replace the file of --output"},
+    {"resume", "FILE", .kind = OPTION_TEXT, FIELD(resume), .commands = SELECTS,
+     .help = "continue an interrupted session, with its own options unless they are given again"},
+    {"json", .kind = OPTION_FLAG, FIELD(json), .commands = IN(LIST) | IN(MACHINE),
+     .help = "JSON instead of text"},
+    {"matrix", .kind = OPTION_FLAG, FIELD(matrix), .commands = IN(LIST),
+     .help = "kernels by features: which masks, caches, types and outputs each has"},
+    {"help", .kind = OPTION_FLAG, FIELD(help), .commands = ~0u, .help = "this page"},
+    {0},
 };
-
-const size_t options_table_size = sizeof options_table / sizeof *options_table;

@@ -7,20 +7,16 @@
 #include "options.h"
 
 struct options_command {
-    const char *name, *summary, *usage, *more;
+    const char *name, *summary;
+    const char *usage, *more; /* of its page; an experiment's has its own */
+    const char *subject;      /* what may stand before its options; NULL: nothing */
 };
 extern const struct options_command options_commands[COMMAND_COUNT];
 
-enum kind { FLAG, TEXT, PROBLEM, PLUGIN, SECONDS, COUNT, SEED, DRAWS, PLACE, MEMORY, BUSY };
-
-struct option {
-    const char *name, *value;
-    size_t offset; /* of the field of struct options */
-    const char *help;
-    enum kind kind;
-    unsigned commands; /* bits 1u << COMMAND_ */
-};
+/* The last has a NULL name. */
 extern const struct option options_table[];
-extern const size_t options_table_size;
+
+/* The option number `index` of a command, an experiment's own first; NULL past the last one. */
+const struct option *options_of(enum command command, const struct option *own, size_t index);
 
 #endif

@@ -46,11 +46,12 @@ bool resume_options(const struct journal *journal, struct options *options, int 
     free(texts);
     if (!parsed)
         tidy(message, message_size);
-    if (same && !merged.seeded && merged.command == COMMAND_CHECK) { /* which draws problems */
-        merged.seed = (uint64_t)json_integer_value(
-            json_object_get(json_object_get(journal_session(journal), "settings"), "seed"));
-        merged.seeded = true;
-    }
+    if (same && merged.seed == OPTIONS_NOT_GIVEN && merged.command == COMMAND_CHECK)
+        merged.seed =
+            (uint64_t)json_integer_value(/* which draws problems */
+                                         json_object_get(
+                                             json_object_get(journal_session(journal), "settings"),
+                                             "seed"));
     if (same) {
         *options = merged;
         *command = all;

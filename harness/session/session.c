@@ -222,10 +222,10 @@ static bool draw_cases(struct session *session, char *message, size_t message_si
 {
     const struct options *o = session->options;
     const bool selects = o->suite || o->problem_count || o->cases;
-    const size_t draws = o->drawn                                  ? o->draws
-                         : o->command == COMMAND_CHECK && !selects ? DRAWN_PROBLEMS
-                                                                   : 0;
-    for (size_t n = 0; n < draws; n++) {
+    const uint64_t draws = o->draws != OPTIONS_NOT_GIVEN             ? o->draws
+                           : o->command == COMMAND_CHECK && !selects ? DRAWN_PROBLEMS
+                                                                     : 0;
+    for (uint64_t n = 0; n < draws; n++) {
         struct problem_case c;
         const char *why;
         draw_case(&c, session->seed, n, DRAW_WORK);
@@ -299,7 +299,7 @@ int session_plan(struct session *session, const struct options *options, char *m
                  size_t message_size)
 {
     *session = (struct session){.options = options, .seed = options->seed};
-    if (!options->seeded)
+    if (options->seed == OPTIONS_NOT_GIVEN)
         session->seed = (uint64_t)(clock_now() * 1e9) & INT64_MAX;
     session->machine = machine_open(NULL, message, message_size);
     if (!session->machine)

@@ -63,6 +63,7 @@ long machine_oom_kills(void);
  */
 enum placement { PLACEMENT_CORES, PLACEMENT_THREADS, PLACEMENT_NUMA, PLACEMENT_NONE };
 
+extern const char *const machine_placements[]; /* their names; the last is NULL */
 const char *machine_placement_name(enum placement placement);
 bool machine_placement_parse(const char *name, enum placement *placement);
 
@@ -101,6 +102,7 @@ bool machine_binding_holds(const struct machine *machine, int threads);
  */
 enum memory_policy { MEMORY_FIRST_TOUCH, MEMORY_INTERLEAVE, MEMORY_BIND };
 
+extern const char *const machine_memories[]; /* their names; the last is NULL */
 const char *machine_memory_name(enum memory_policy policy);
 bool machine_memory_parse(const char *name, enum memory_policy *policy);
 

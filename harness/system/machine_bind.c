@@ -13,22 +13,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const placements[] = {
+const char *const machine_placements[] = {
     [PLACEMENT_CORES] = "cores",
     [PLACEMENT_THREADS] = "threads",
     [PLACEMENT_NUMA] = "numa",
     [PLACEMENT_NONE] = "none",
+    NULL,
 };
 
 const char *machine_placement_name(enum placement placement)
 {
-    return placements[placement];
+    return machine_placements[placement];
 }
 
 bool machine_placement_parse(const char *name, enum placement *placement)
 {
-    for (size_t i = 0; i < sizeof placements / sizeof *placements; i++)
-        if (strcmp(placements[i], name) == 0) {
+    for (size_t i = 0; machine_placements[i]; i++)
+        if (strcmp(machine_placements[i], name) == 0) {
             *placement = (enum placement)i;
             return true;
         }

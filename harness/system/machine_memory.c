@@ -10,21 +10,22 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static const char *const policies[] = {
+const char *const machine_memories[] = {
     [MEMORY_FIRST_TOUCH] = "first-touch",
     [MEMORY_INTERLEAVE] = "interleave",
     [MEMORY_BIND] = "bind",
+    NULL,
 };
 
 const char *machine_memory_name(enum memory_policy policy)
 {
-    return policies[policy];
+    return machine_memories[policy];
 }
 
 bool machine_memory_parse(const char *name, enum memory_policy *policy)
 {
-    for (size_t i = 0; i < sizeof policies / sizeof *policies; i++)
-        if (strcmp(policies[i], name) == 0) {
+    for (size_t i = 0; machine_memories[i]; i++)
+        if (strcmp(machine_memories[i], name) == 0) {
             *policy = (enum memory_policy)i;
             return true;
         }

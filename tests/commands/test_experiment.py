@@ -37,7 +37,7 @@ class Command(Experiments):
     def test_bad_parameters_are_refused_by_name(self) -> None:
         self.refused(["experiment", "varance"], 2, "'varance'", "'variance'")
         self.refused(["experiment"], 2, "takes a name, or all")
-        self.refused(["experiment", "variance", "--dim", "4"], 2, "'--dim'", "'d'")
+        self.refused(["experiment", "variance", "--dim", "4"], 2, "'--dim'", "mean --d?")
         self.refused(["experiment", "variance", "--trials", "few"], 2, "--trials", "'few'")
         self.refused(["experiment", "variance", "--inputs", "cauchy"], 2, "--inputs", "'cauchy'")
         self.refused(["experiment", "variance", "--d"], 2, "--d takes LIST")

@@ -1,5 +1,5 @@
 /*
- * experiments: parameters, moments and random inner products against known values.
+ * experiments: moments and random inner products against known values.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -26,66 +26,6 @@
             fail_msg("%s = %.9g, expected %.9g", #got, got_, expected_); \
     } while (0)
 
-/* ---- parameters ------------------------------------------------------------------------------ */
-
-static const char *const words[] = {"one", "two", NULL};
-static const struct parameter table[] = {
-    {"n", "N", "5", "2", "a count", PARAMETER_COUNT, 1, 9, NULL},
-    {"list", "LIST", "1..20", NULL, "counts", PARAMETER_COUNTS, 1, 64, NULL},
-    {"x", "LIST", "0.5..2", NULL, "numbers", PARAMETER_NUMBERS, 0.25, 8, NULL},
-    {"w", "LIST", "one,two", "two", "words", PARAMETER_WORDS, 0, 0, words},
-    {"v", "WORD", "two", "one", "a word", PARAMETER_WORD, 0, 0, words},
-    {"t", "TEXT", "", "any, 3", "a text", PARAMETER_TEXT, 0, 0, NULL},
-    {0},
-};
-
-static void standard_values_are_parsed(void **state)
-{
-    (void)state;
-    json_t *got = parameters_standard(table, false), *quick = parameters_standard(table, true);
-    json_t *expected = json_loads("{\"n\": 5, \"list\": [1, 2, 4, 8, 16], \"x\": [0.5, 1.0, 2.0],"
-                                  " \"w\": [\"one\", \"two\"], \"v\": \"two\", \"t\": \"\"}",
-                                  0, NULL);
-    assert_true(json_equal(got, expected));
-    json_object_set_new(expected, "n", json_integer(2));
-    json_object_set_new(expected, "w", json_pack("[s]", "two"));
-    json_object_set_new(expected, "v", json_string("one"));
-    json_object_set_new(expected, "t", json_string("any, 3"));
-    assert_true(json_equal(quick, expected));
-    json_decref(got);
-    json_decref(quick);
-    json_decref(expected);
-}
-
-static void bad_values_are_refused_by_name(void **state)
-{
-    (void)state;
-    static const struct {
-        size_t parameter;
-        const char *text, *message;
-    } bad[] = {
-        {0, "10", "--n takes a whole number from 1 to 9: '10'"},
-        {0, "2.5", "--n takes a whole number from 1 to 9: '2.5'"},
-        {0, "", "--n takes a whole number from 1 to 9: ''"},
-        {1, "4,2",
-         "--list takes whole numbers, ascending, comma separated (A..B doubles from A to B),"
-         " from 1 to 64: '4,2'"},
-        {1, "1..",
-         "--list takes whole numbers, ascending, comma separated (A..B doubles from A to B),"
-         " from 1 to 64: '1..'"},
-        {3, "one,one", "--w takes a comma list, each once, of one, two: 'one,one'"},
-        {4, "one,two", "--v takes one of one, two: 'one,two'"},
-        {5, "\xff", "--t takes a text of UTF-8, shorter than 512 bytes: '\xff'"},
-        {3, "three", "--w takes a comma list, each once, of one, two: 'three'"},
-    };
-    for (size_t i = 0; i < COUNT(bad); i++) {
-        char message[256] = "";
-        assert_null(
-            parameter_parse(&table[bad[i].parameter], bad[i].text, message, sizeof message));
-        assert_string_equal(message, bad[i].message);
-    }
-}
-
 static void every_experiment_says_what_it_is(void **state)
 {
     (void)state;
@@ -93,8 +33,8 @@ static void every_experiment_says_what_it_is(void **state)
     for (size_t i = 0; (e = experiment_at(i)); i++) {
         assert_ptr_equal(experiment_find(e->name), e);
         assert_true(strlen(e->question) > 10 && strlen(e->method) > 40 && strlen(e->source) > 5);
-        json_decref(parameters_standard(e->parameters, false));
-        json_decref(parameters_standard(e->parameters, true));
+        json_decref(options_standard(e->parameters, false));
+        json_decref(options_standard(e->parameters, true));
     }
     assert_null(experiment_find("nothing"));
 }
@@ -265,8 +205,6 @@ static void threads_change_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(standard_values_are_parsed),
-        cmocka_unit_test(bad_values_are_refused_by_name),
         cmocka_unit_test(every_experiment_says_what_it_is),
         cmocka_unit_test(steps_are_every_combination),
         cmocka_unit_test(cells_are_those_of_the_row),

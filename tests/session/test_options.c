@@ -40,7 +40,6 @@ static void takes_values_both_ways(void **state)
     assert_int_equal(o.placement, PLACEMENT_NONE);
     assert_int_equal(o.memory, MEMORY_BIND);
     assert_true(o.huge_pages);
-    assert_true(o.seeded);
     assert_int_equal(o.seed, 12);
     assert_null(o.kernel);
 }
@@ -83,13 +82,16 @@ static void refuses_with_a_reason(void **state)
         {{"run", "--seed", "-3"}, "--seed takes a whole number: '-3'"},
         {{"run", "--seed", "99999999999999999999"},
          "--seed takes a whole number: '99999999999999999999'"},
-        {{"run", "--placement", "here"}, "--placement is cores, threads, numa or none: 'here'"},
-        {{"run", "--memory", "far"}, "--memory is first-touch, interleave or bind: 'far'"},
+        {{"run", "--placement", "here"}, "--placement takes cores, threads, numa or none: 'here'"},
+        {{"run", "--memory", "far"}, "--memory takes first-touch, interleave or bind: 'far'"},
         {{"check", "--huge-pages"}, "check has no option '--huge-pages'; "},
         {{"run", "--suite", ""}, "--suite is empty: ''"},
         {{"check", "--seconds", "3"}, "check has no option '--seconds'; "},
         {{"list", "quick"}, "list has no option 'quick'; it has plugin, json, matrix, help"},
         {{"eval", "-k", "naive"}, "eval has no option '-k'; "},
+        {{"eval", "--threads", "0"}, "--threads takes a whole number from 1 to 4096: '0'"},
+        {{"help", "flags", "states"}, "help takes one topic"},
+        {{"help", "flags", "--all"}, "help flags has no option '--all'; it has help"},
     };
     for (size_t i = 0; i < COUNT(bad); i++) {
         struct options o;
@@ -102,6 +104,101 @@ static void refuses_with_a_reason(void **state)
         if (strncmp(message, bad[i].message, strlen(bad[i].message)) != 0)
             fail_msg("'%s' instead of '%s'", message, bad[i].message);
     }
+}
+
+/* ---- values of an experiment's own ----------------------------------------------------------- */
+
+static const char *const words[] = {"one", "two", NULL};
+static const struct option table[] = {
+    {"n", "N", "5", "2", "a count", .kind = OPTION_COUNT, .lo = 1, .hi = 9},
+    {"list", "LIST", "1..20", NULL, "counts", .kind = OPTION_COUNTS, .lo = 1, .hi = 64},
+    {"x", "LIST", "0.5..2", NULL, "numbers", .kind = OPTION_NUMBERS, .lo = 0.25, .hi = 8},
+    {"w", "LIST", "one,two", "two", "words", .kind = OPTION_WORDS, .words = words},
+    {"v", "WORD", "two", "one", "a word", .kind = OPTION_WORD, .words = words},
+    {"t", "TEXT", "", "any, 3", "a text", .kind = OPTION_TEXT},
+    {0},
+};
+
+static void standard_values_are_parsed(void **state)
+{
+    (void)state;
+    json_t *got = options_standard(table, false), *quick = options_standard(table, true);
+    json_t *expected = json_loads("{\"n\": 5, \"list\": [1, 2, 4, 8, 16], \"x\": [0.5, 1.0, 2.0],"
+                                  " \"w\": [\"one\", \"two\"], \"v\": \"two\", \"t\": \"\"}",
+                                  0, NULL);
+    assert_true(json_equal(got, expected));
+    json_object_set_new(expected, "n", json_integer(2));
+    json_object_set_new(expected, "w", json_pack("[s]", "two"));
+    json_object_set_new(expected, "v", json_string("one"));
+    json_object_set_new(expected, "t", json_string("any, 3"));
+    assert_true(json_equal(quick, expected));
+    json_decref(got);
+    json_decref(quick);
+    json_decref(expected);
+}
+
+static void bad_values_are_refused_by_name(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t parameter;
+        const char *text, *message;
+    } bad[] = {
+        {0, "10", "--n takes a whole number from 1 to 9: '10'"},
+        {0, "2.5", "--n takes a whole number from 1 to 9: '2.5'"},
+        {0, "", "--n takes a whole number from 1 to 9: ''"},
+        {1, "4,2",
+         "--list takes whole numbers, ascending, comma separated (A..B doubles from A to B),"
+         " from 1 to 64: '4,2'"},
+        {1, "1..",
+         "--list takes whole numbers, ascending, comma separated (A..B doubles from A to B),"
+         " from 1 to 64: '1..'"},
+        {3, "one,one", "--w takes a comma list, each once, of one, two: 'one,one'"},
+        {4, "one,two", "--v takes one or two: 'one,two'"},
+        {5, "\xff", "--t takes a text of UTF-8, shorter than 512 bytes: '\xff'"},
+        {3, "three", "--w takes a comma list, each once, of one, two: 'three'"},
+    };
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        char message[256] = "";
+        assert_null(option_value(&table[bad[i].parameter], bad[i].text, message, sizeof message));
+        assert_string_equal(message, bad[i].message);
+    }
+}
+
+/* Common options go into fields, the experiment's own by their names into an object. */
+static void an_experiments_own_are_beside_common_ones(void **state)
+{
+    (void)state;
+    static const char *const argv[] = {"experiment", "mine", "--list=2..4", "--if-busy", "go-on",
+                                       "--t",        "",     "--quick"};
+    static const char *const bad[] = {"experiment", "mine", "--lst=2"};
+    struct options o;
+    char message[256] = "";
+    options_init(&o);
+    o.own = table;
+    assert_true(options_parse(&o, COUNT(argv), argv, message, sizeof message));
+    assert_string_equal(o.subject, "mine");
+    assert_int_equal(o.seed, 1);
+    assert_int_equal(o.if_busy, IF_BUSY_GO_ON);
+    assert_true(o.quick && !o.force);
+    json_t *expected = json_pack("{s:[i, i], s:s}", "list", 2, 4, "t", "");
+    assert_true(json_equal(o.values, expected));
+    json_decref(expected);
+    assert_false(options_parse(&o, COUNT(bad), bad, message, sizeof message));
+    assert_string_equal(message, "experiment mine has no option '--lst'; did you mean --list?");
+    options_free(&o);
+}
+
+/* Also where a double would round it. */
+static void a_seed_is_exact(void **state)
+{
+    (void)state;
+    static const char *const argv[] = {"run", "--seed", "18014398509481985"};
+    struct options o;
+    char message[256] = "";
+    options_init(&o);
+    assert_true(options_parse(&o, COUNT(argv), argv, message, sizeof message));
+    assert_true(o.seed == UINT64_C(18014398509481985));
 }
 
 static void knows_its_commands(void **state)
@@ -121,6 +218,10 @@ int main(void)
         cmocka_unit_test(takes_values_both_ways),
         cmocka_unit_test(the_last_one_wins),
         cmocka_unit_test(refuses_with_a_reason),
+        cmocka_unit_test(standard_values_are_parsed),
+        cmocka_unit_test(bad_values_are_refused_by_name),
+        cmocka_unit_test(an_experiments_own_are_beside_common_ones),
+        cmocka_unit_test(a_seed_is_exact),
         cmocka_unit_test(knows_its_commands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

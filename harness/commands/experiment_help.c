@@ -1,0 +1,72 @@
+/*
+ * experiment_help: the list of experiments, and a page of each.
+ */
+#include "experiment_help.h"
+
+#include <string.h>
+
+#include "base/scan.h"
+#include "base/table.h"
+#include "experiments/experiment.h"
+
+#define HELP_WIDTH 80
+
+bool experiment_choose(struct options *options, int argc, const char *const *argv, char *message,
+                       size_t message_size)
+{
+    const char *name = argc > 1 && *argv[1] != '-' ? argv[1] : "all";
+    struct scan_choice choice = {.given = piece_from(name, name + strlen(name))};
+    char quoted[SCAN_QUOTED], advice[SCAN_ADVICE];
+    const struct experiment *experiment = experiment_find(name);
+    options->own = experiment ? experiment->parameters : NULL;
+    if (experiment || strcmp(name, "all") == 0)
+        return true;
+    for (size_t i = 0; (experiment = experiment_at(i)); i++)
+        scan_offer(&choice, experiment->name);
+    scan_offer(&choice, "all");
+    snprintf(message, message_size, "no experiment %s; %s", scan_quote(choice.given, quoted),
+             scan_advice(&choice, "experiments are", advice));
+    return false;
+}
+
+void experiment_print_list(FILE *out, size_t width)
+{
+    char line[256];
+    const struct experiment *experiment;
+    for (size_t i = 0; (experiment = experiment_at(i)); i++) {
+        snprintf(line, sizeof line, "  %-16s %s", experiment->name, experiment->question);
+        table_wrap(out, line, width, 19);
+    }
+}
+
+/* Lines of a text, indented. */
+static void print_indented(FILE *out, const char *text)
+{
+    while (*text) {
+        const size_t length = strcspn(text, "\n");
+        fprintf(out, "  %.*s\n", (int)length, text);
+        text += length + (text[length] == '\n');
+    }
+}
+
+void experiment_print_help(FILE *out, const struct options *options)
+{
+    const struct experiment *experiment =
+        options->subject ? experiment_find(options->subject) : NULL;
+    fprintf(out, "usage: attnbench experiment %s [PARAMETER]... [--output FILE]\n\n",
+            experiment ? experiment->name : "NAME|all");
+    if (experiment) {
+        fprintf(out, "Question\n  %s\n\nMethod\n", experiment->question);
+        print_indented(out, experiment->method);
+        fprintf(out, "\nSource\n");
+        print_indented(out, experiment->source);
+        fprintf(out, "\nParameters\n");
+    } else {
+        fprintf(out, "Experiments about attention itself; `all` runs each of\n\n");
+        experiment_print_list(out, HELP_WIDTH);
+        fprintf(out, "\nattnbench experiment NAME --help has its question, method and source.\n\n");
+    }
+    options_print_options(out, COMMAND_EXPERIMENT, options->own);
+    fprintf(out, "\nExit status: 0 done, 1 a number differs from one that is known or a step "
+                 "failed,\n2 usage, 3 input, output or environment, 130 interrupted.\n");
+}

@@ -1,0 +1,171 @@
+/*
+ * options_value: from an option's text to its value.
+ */
+#include "options.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TEXT 512 /* bytes of a text that becomes JSON */
+#define MOST_VALUES 64
+#define EXACT 0x1p53 /* a double has every whole number up to here */
+
+static bool is_whole(const struct option *option)
+{
+    return option->kind == OPTION_COUNT || option->kind == OPTION_COUNTS;
+}
+
+/* One item as a number of the option's kind; false where it is none. */
+static bool number(const struct option *option, const char *text, double *x)
+{
+    char *end;
+    *x = strtod(text, &end);
+    return end != text && !*end && *x >= option->lo && *x <= option->hi &&
+           (!is_whole(option) || *x == floor(*x)) &&
+           (*x < EXACT || !is_whole(option) || (!text[strspn(text, "0123456789")] && *x < 0x1p63));
+}
+
+static json_t *number_value(const struct option *option, double x)
+{
+    return is_whole(option) ? json_integer((json_int_t)x) : json_real(x);
+}
+
+/* ---- lists ----------------------------------------------------------------------------------- */
+
+static bool append(const struct option *option, json_t *list, double x)
+{
+    const size_t n = json_array_size(list);
+    return n < MOST_VALUES && (!n || x > json_number_value(json_array_get(list, n - 1))) &&
+           json_array_append_new(list, number_value(option, x)) == 0;
+}
+
+/* A, or A..B. */
+static bool append_range(const struct option *option, json_t *list, char *item)
+{
+    char *dots = strstr(item, "..");
+    double from, to;
+    if (dots)
+        *dots = 0;
+    if (!number(option, item, &from) || (dots && from <= 0))
+        return false;
+    to = from;
+    if (dots && (!number(option, dots + 2, &to) || to < from))
+        return false;
+    for (double x = from; x <= to; x *= 2) {
+        if (!append(option, list, x))
+            return false;
+        if (!dots)
+            break;
+    }
+    return true;
+}
+
+static bool is_word(const struct option *option, const char *text)
+{
+    const char *const *word = option->words;
+    while (*word && strcmp(*word, text) != 0)
+        word++;
+    return *word;
+}
+
+static bool append_word(const struct option *option, json_t *list, const char *item)
+{
+    size_t i;
+    json_t *before;
+    json_array_foreach (list, i, before) {
+        if (strcmp(json_string_value(before), item) == 0)
+            return false;
+    }
+    return is_word(option, item) && json_array_append_new(list, json_string(item)) == 0;
+}
+
+static json_t *list_value(const struct option *option, char *text)
+{
+    json_t *list = json_array();
+    bool right = true;
+    for (char *at = text, *next; right && at; at = next) {
+        if ((next = strchr(at, ',')))
+            *next++ = 0;
+        right = option->kind == OPTION_WORDS ? append_word(option, list, at)
+                                             : append_range(option, list, at);
+    }
+    if (right)
+        return list;
+    json_decref(list);
+    return NULL;
+}
+
+/* ---- one value ------------------------------------------------------------------------------- */
+
+/* "cores, threads or none" for one word, commas alone for a list. */
+static void say_words(const struct option *option, char *message, size_t size)
+{
+    size_t n = strlen(message);
+    for (const char *const *word = option->words; *word && n < size; word++)
+        n += (size_t)snprintf(message + n, size - n, "%s %s",
+                              word == option->words                     ? ""
+                              : word[1] || option->kind == OPTION_WORDS ? ","
+                                                                        : " or",
+                              *word);
+}
+
+/* What the option takes, for a message. */
+static void say(const struct option *option, const char *text, char *message, size_t size)
+{
+    static const char *const takes[] = {
+        [OPTION_TEXT] = " a text of UTF-8",
+        [OPTION_SECONDS] = " a positive number of seconds",
+        [OPTION_COUNT] = " a whole number",
+        [OPTION_WORD] = "",
+        [OPTION_COUNTS] = " whole numbers, ascending, comma separated (A..B doubles from A to B),",
+        [OPTION_NUMBERS] = " numbers, ascending, comma separated (A..B doubles from A to B),",
+        [OPTION_WORDS] = " a comma list, each once, of",
+    };
+    snprintf(message, size, "--%s takes%s", option->name, takes[option->kind]);
+    const size_t n = strlen(message);
+    if (option->kind == OPTION_TEXT)
+        snprintf(message + n, size - n, ", shorter than %d bytes", TEXT);
+    else if (option->words)
+        say_words(option, message, size);
+    else if (option->kind != OPTION_SECONDS && option->hi < EXACT)
+        snprintf(message + n, size - n, " from %g to %g", option->lo, option->hi);
+    const size_t used = strlen(message);
+    snprintf(message + used, size - used, ": '%.60s%s'", text, strlen(text) > 60 ? ".." : "");
+}
+
+json_t *option_value(const struct option *option, const char *text, char *message,
+                     size_t message_size)
+{
+    char copy[TEXT];
+    double x;
+    json_t *value = NULL;
+    const bool fits = snprintf(copy, sizeof copy, "%s", text) < (int)sizeof copy;
+    if (option->kind == OPTION_TEXT)
+        value = fits ? json_string(copy) : NULL; /* NULL where it is not UTF-8 */
+    else if (option->kind == OPTION_WORD)
+        value = fits && is_word(option, copy) ? json_string(copy) : NULL;
+    else if (option->kind == OPTION_COUNT || option->kind == OPTION_SECONDS)
+        value = !number(option, text, &x) ? NULL
+                : x < EXACT               ? number_value(option, x)
+                                          : json_integer(strtoll(text, NULL, 10));
+    else if (fits)
+        value = list_value(option, copy);
+    if (!value)
+        say(option, text, message, message_size);
+    return value;
+}
+
+json_t *options_standard(const struct option *table, bool quick)
+{
+    char message[256];
+    json_t *all = json_object();
+    for (const struct option *o = table; o->name; o++) {
+        json_t *value =
+            option_value(o, quick && o->quick ? o->quick : o->standard, message, sizeof message);
+        assert(value && "a standard value is one");
+        json_object_set_new(all, o->name, value);
+    }
+    return all;
+}
