@@ -24,6 +24,11 @@ for word in sys.argv[2:]:
 with open({log!r}, "a") as log:
     log.write({side!r} + "\\n")
 launches = open({log!r}).read().split().count({side!r})
+if launches == settings.get("queued"):
+    sys.stderr.write("attnbench: run (process 7) is measuring on this machine: waiting "
+                     "(--if-busy go-on measures beside it)\\n")
+    sys.stderr.flush()
+    time.sleep(1)
 if settings.get("usage"):
     sys.stderr.write("attnbench: no kernel of this name\\n")
     sys.exit(2)

@@ -43,7 +43,7 @@ from attntools.compare.comparison import THRESHOLD, Verdict
 from attntools.gate import gate_junit, icount, selection
 from attntools.gate.gate_builds import Build, build, left_out
 from attntools.gate.gate_instructions import count_pairs, instead_of_counters
-from attntools.gate.gate_pace import Progress, estimate, progress
+from attntools.gate.gate_pace import Progress, estimate, length, progress
 from attntools.gate.gate_pairs import NEW, Collected, Plan, Samples, pilot, wrong_in
 from attntools.gate.gate_sessions import Patience, run_until_clear
 from attntools.gate.gate_summary import Outcome, markdown, no_answer
@@ -143,14 +143,17 @@ def take_failures(collected: Collected, outcome: Outcome) -> None:
 
 
 def measure(
-    plan: Plan, cells: Sequence[Identity], what: str, options: argparse.Namespace
+    plan: Plan, cells: Sequence[Identity], what: str, options: argparse.Namespace, *, first: bool
 ) -> Collected:
     """Pairs of launches of each cell, more where they leave the answer open."""
     start = time.monotonic()
     patience = Patience(max(1, options.sessions), options.patience)
+    # Told once, when the first block has shown what one takes.
+    lengths = [lambda session_s: length(session_s, len(cells), options)] if first else []
 
     def tell(count: int) -> Progress:
-        return progress(f"{what}, blocks of {count} cells", start)
+        told = lengths.pop() if lengths else None
+        return progress(f"{what}, blocks of {count} cells", start, first=told)
 
     return run_until_clear(plan, cells, options.pairs, options.threshold, patience, tell)
 
@@ -162,7 +165,7 @@ def confirm(plan: Plan, outcome: Outcome, options: argparse.Namespace) -> None:
         return
     say(TOOL, f"{len(suspects)} cells look slower; confirming on fresh pairs")
     fresh = Plan(plan.builds, plan.folder, plan.sample_s, plan.seed + 10**6)
-    again = measure(fresh, suspects, "confirming", options)
+    again = measure(fresh, suspects, "confirming", options, first=False)
     take_failures(again, outcome)
     outcome.again = judge(again.samples, options.threshold)
     outcome.confirmed = [j for j in outcome.again if j.verdict is Verdict.SLOWER]
@@ -201,8 +204,7 @@ def compare_times(
     """Runs pairs of launches, judges, confirms."""
     if not cells:  # all of them are wrong, or on one side alone
         return
-    say(TOOL, f"{len(cells)} cells, {options.pairs} pairs of launches each")
-    collected = measure(plan, cells, "pairs", options)
+    collected = measure(plan, cells, "pairs", options, first=True)
     take_failures(collected, outcome)
     outcome.judged = judge(collected.samples, options.threshold)
     confirm(plan, outcome, options)

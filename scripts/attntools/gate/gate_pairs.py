@@ -5,13 +5,14 @@ import math
 import random
 import shutil
 import subprocess
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from attntools.base.cli import Exit, ToolError
-from attntools.gate.gate_builds import Build
+from attntools.base.cli import Exit, ToolError, say
+from attntools.gate.gate_builds import TOOL, Build
 from attntools.gate.selection import memory_words
 from attntools.results.cells import MEASURED, WRONG_STATES, Cell, Identity, Results, ResultsError
 from attntools.results.results import read
@@ -24,6 +25,13 @@ SHARE = 20
 RETRIES = 2
 
 BASE, NEW = 0, 1
+
+# Seconds between two lines about progress in a log.
+EVERY_S = 60.0
+
+# Seconds between two looks at what a launch says, and what it says while another session measures.
+POLL_S = 0.5
+QUEUED = "is measuring on this machine: waiting"
 
 
 @dataclass
@@ -94,6 +102,34 @@ class Collected:
 # ---- one run of the program ----------------------------------------------------------------------
 
 
+def _lines(said: bytes) -> list[str]:
+    return said.decode(errors="replace").strip().splitlines()
+
+
+def _run(command: Sequence[str]) -> tuple[int, bytes]:
+    """Runs a command; its exit code and what it said.
+
+    Where it waits for another session it is told at once, and each minute how long it takes.
+    """
+    pipe = subprocess.PIPE
+    start = told = time.monotonic()
+    queued = False
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe) as running:
+        while True:
+            try:
+                said = running.communicate(timeout=POLL_S)[1]
+                return running.returncode, said
+            except subprocess.TimeoutExpired as waiting:
+                last = next(iter(_lines(waiting.stderr or b"")[-1:]), "no word from it yet")
+                now = time.monotonic()
+                if now - told >= EVERY_S or (QUEUED in last and not queued):
+                    told, queued = now, True
+                    say(TOOL, f"one launch, {now - start:.0f} s so far: {last.split(' (--')[0]}")
+            except BaseException:
+                running.kill()
+                raise
+
+
 def launch(
     build: Build, arguments: Sequence[str], output: Path, begun: Path | None = None
 ) -> Results:
@@ -114,12 +150,11 @@ def launch(
     program, journal = build.program, "--resume" if begun else "--output"
     command = [str(program), *arguments, *build.words(), journal, str(output)]
     try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        code, said = _run(command)
     except OSError as wrong:
         raise ToolError(f"{program}: {wrong.strerror}") from None
-    if done.returncode not in (EXIT["as-asked"], EXIT["kernel"]):
-        tail = done.stderr.decode(errors="replace").strip().splitlines()[-3:]
-        raise ToolError(f"{program} ended with {done.returncode}: " + " / ".join(tail))
+    if code not in (EXIT["as-asked"], EXIT["kernel"]):
+        raise ToolError(f"{program} ended with {code}: " + " / ".join(_lines(said)[-3:]))
     return build.plain(read(output))
 
 

@@ -1,5 +1,6 @@
 """Every exit code of the gate, on programs whose times are known."""
 
+import argparse
 import hashlib
 import json
 import math
@@ -16,7 +17,7 @@ import numpy as np
 import pytest
 import sample
 from attntools.compare.comparison import Verdict
-from attntools.gate import gate, gate_builds, gate_pace, gating
+from attntools.gate import gate, gate_builds, gate_pace, gate_pairs, gating
 from attntools.gate.gate_builds import Build
 from attntools.gate.gate_pairs import Plan, Samples, pilot, run_pairs
 from attntools.results.cells import Identity
@@ -195,17 +196,53 @@ def test_junit_has_a_test_per_cell(gated, tmp_path: Path) -> None:  # noqa: ANN0
     assert "no kernel of this name" in why
 
 
+LENGTH = (
+    r"{cells} cells; 8 pairs of launches of each take about \d+ s, with more pairs of cells that "
+    r"stay open up to \d+ s, and up to \d+ s where some look slower and are launched afresh\n"
+)
+
+
 def test_dry_run_says_how_long_it_takes(gated, tmp_path: Path) -> None:  # noqa: ANN001
     log = tmp_path / "log"
     outcome = gated(None, "--kernel", "flash,gemm", "--dry-run", log=log)
     assert outcome.code == 0
-    assert re.fullmatch(
-        r"2 cells; 8 pairs of launches of each take about \d+ s\. Cells that stay open get as many "
-        r"again, at most 1 times, and not after 150 s; those that look slower are then launched "
-        r"afresh\n",
-        outcome.out,
-    )
+    assert re.fullmatch(LENGTH.format(cells=2), outcome.out)
     assert log.read_text().split() == ["next"] * 3  # the pilot, and a block of two pairs
+
+
+def test_the_length_is_told_at_the_start(gated) -> None:  # noqa: ANN001
+    """Once: further sessions and the confirmation are parts of it."""
+    said = gated(factor=1.05).err
+    assert len(re.findall("gate: " + LENGTH.format(cells=1), said)) == 1
+    assert said.index(" pairs of launches of each take about ") < said.index("4 of 4")
+
+
+@pytest.mark.parametrize(
+    ("pairs", "sessions", "patience", "told"),
+    [
+        (20, 15, 150, ("60", "210", "420")),  # a session may begin when patience is almost over
+        (20, 2, 150, ("60", "120", "240")),
+        (20, 15, 0, ("60", "60", "120")),
+    ],
+)
+def test_length(pairs: int, sessions: int, patience: float, told: tuple[str, ...]) -> None:
+    options = argparse.Namespace(pairs=pairs, sessions=sessions, patience=patience)
+    assert tuple(re.findall(r"(\d+) s\b", gate_pace.length(60.0, 3, options))) == told
+
+
+def test_waiting_for_another_session_is_told(
+    gated,  # noqa: ANN001
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """At once and each minute; the answer is that of a gate that never waited."""
+    monkeypatch.setattr(gate_pairs, "POLL_S", 0.05)
+    monkeypatch.setattr(gate_pairs, "EVERY_S", 0.2)
+    outcome = gated(log=tmp_path / "log", queued=2)
+    assert outcome.code == 0
+    told = re.findall(r"gate: one launch, \d s so far: (.*)", outcome.err)
+    assert len(told) > 2
+    assert set(told) == {"attnbench: run (process 7) is measuring on this machine: waiting"}
 
 
 def test_progress_is_told_each_minute(capsys: pytest.CaptureFixture[str]) -> None:
