@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "lengths.h"
 #include "safetensors.h"
 #include "tensors_view.h"
 
@@ -62,41 +63,28 @@ int exchange_file(const struct exchange *e)
     return e->fd;
 }
 
-void exchange_limit(struct attn_caps *caps)
-{
-    caps->options &= ATTN_OPTION_WINDOW | ATTN_OPTION_SOFTCAP;
-    caps->kv_dtypes = 0;
-}
-
-struct tensors_shape exchange_widest(const struct attn_problem *p)
-{
-    return (struct tensors_shape){
-        .bias = {p->batch, p->q_heads, p->q_len, p->kv_len},
-        .mask = {p->batch, p->q_heads, p->q_len, p->kv_len},
-        .bias_dtype = attn_statistics_dtype(p),
-    };
-}
-
 /* ---- layout ---------------------------------------------------------------------------------- */
 
 /* Operands, then results, of one set; `tensors` holds what the views point to. */
-static size_t views_of(const struct exchange *e, struct attn_tensors *tensors,
-                       struct tensors_view views[ABREAST])
+static size_t views_of(const struct exchange *e, const struct tensors_shape *shape,
+                       struct attn_tensors *tensors, struct tensors_view views[ABREAST])
 {
-    const size_t operands = tensors_operands(tensors, &e->problem, &e->shape, views);
-    return operands + tensors_results(tensors, &e->problem, &e->shape, views + operands);
+    const size_t operands = tensors_operands(tensors, &e->problem, shape, views);
+    return operands + tensors_results(tensors, &e->problem, shape, views + operands);
 }
 
-/* The shape as it is stored; LSE is (B, Hq, Sq). */
+/* The shape as it is stored: (B, Hq, Sq, D), LSE (B, Hq, Sq), a table (B, n), one number a head (Hq); scales of
+ * keys (B, Hkv, Skv, 1). */
 static void shape_of(const struct tensors_view *view, struct safetensor *t)
 {
     const bool heads_first = view->order == ATTN_BHSD;
-    t->rank = 0;
-    t->shape[t->rank++] = view->batch;
-    t->shape[t->rank++] = heads_first ? view->heads : view->rows;
-    if (view->dense == 3)
-        t->shape[t->rank++] = heads_first ? view->rows : view->heads;
+    const size_t before[] = {view->batch, heads_first ? view->heads : view->rows,
+                             heads_first ? view->rows : view->heads};
+    t->rank = view->dense;
+    memcpy(t->shape, before, t->rank * sizeof *before);
     t->shape[t->rank++] = view->cols;
+    if (view->dense == 2 && view->shared >> 3 & 1)
+        t->shape[t->rank++] = 1;
 }
 
 /* The header's tensors under construction. */
@@ -128,7 +116,7 @@ static bool lay_out(struct exchange *e, size_t shift, struct plan *plan)
 {
     struct attn_tensors tensors;
     struct tensors_view views[ABREAST];
-    const size_t count = views_of(e, &tensors, views);
+    const size_t count = views_of(e, &e->shape, &tensors, views);
     for (size_t s = 0; s < e->sets; s++)
         for (size_t n = 0; n < count; n++) {
             struct safetensor t = {.dtype = views[n].dtype, .bytes = tensors_extent(&views[n], 0)};
@@ -216,19 +204,37 @@ bool exchange_arrange(struct exchange *e, const struct attn_problem *problem,
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* Where the file says a dimension once, `from` has it once, too. */
-static void copy_rows(const struct tensors_view *view, const struct attn_tensor *from,
+/* How many of a row's elements there are to copy: of a page table, entries in use. */
+static size_t cols_of(const struct exchange *e, const struct tensors_view *view,
+                      const struct attn_tensors *all, const struct attn_tensor *from, size_t b)
+{
+    if (from != &all->block_table)
+        return view->cols;
+    const size_t page = e->problem.page_size, keys = attn_sequence(&e->problem, all, b).kv_len;
+    return (keys + page - 1) / page;
+}
+
+/* One row, of whose elements `from` may have one for all. */
+static void copy_row(const struct tensors_view *view, const struct attn_tensor *from,
+                     const struct attn_tensor *to, const size_t at[3], size_t cols)
+{
+    const size_t b = at[0], h = at[1], i = at[2], step = from->stride[view->dense] != 0;
+    if (from->dtype == to->dtype && step)
+        memcpy(attn_row(to, b, h, i), attn_row(from, b, h, i), cols * attn_dtype_size(to->dtype));
+    else /* a bias, or scales */
+        for (size_t j = 0; j < cols; j++)
+            tensors_set(to, b, h, i, j, tensors_get(from, b, h, i, j * step));
+}
+
+/* The rows of a view; where the file says a dimension once, `from` has it once, too. */
+static void copy_rows(const struct exchange *e, const struct tensors_view *view,
+                      const struct attn_tensors *all, const struct attn_tensor *from,
                       const struct attn_tensor *to)
 {
-    const size_t bytes = view->cols * attn_dtype_size(view->dtype);
     for (size_t b = 0; b < view->batch; b++)
         for (size_t h = 0; h < view->heads; h++)
             for (size_t i = 0; i < view->rows; i++)
-                if (from->dtype == to->dtype)
-                    memcpy(attn_row(to, b, h, i), attn_row(from, b, h, i), bytes);
-                else /* a bias */
-                    for (size_t j = 0; j < view->cols; j++)
-                        tensors_set(to, b, h, i, j, tensors_get(from, b, h, i, j));
+                copy_row(view, from, to, (size_t[]){b, h, i}, cols_of(e, view, all, from, b));
 }
 
 /* A set's views, with their tensors in the file; returns how many, the first *operands of them
@@ -236,7 +242,7 @@ static void copy_rows(const struct tensors_view *view, const struct attn_tensor 
 static size_t set_views(const struct exchange *e, size_t set, struct attn_tensors *tensors,
                         struct tensors_view views[ABREAST], size_t *operands)
 {
-    const size_t count = views_of(e, tensors, views);
+    const size_t count = views_of(e, &e->shape, tensors, views);
     struct tensors_view ignored[ABREAST];
     struct attn_tensors others;
     *operands = tensors_operands(&others, &e->problem, &e->shape, ignored);
@@ -248,18 +254,6 @@ static size_t set_views(const struct exchange *e, size_t set, struct attn_tensor
     return count;
 }
 
-void exchange_tensors(const struct exchange *e, size_t set, struct attn_tensors *tensors)
-{
-    struct tensors_view views[ABREAST];
-    size_t operands;
-    set_views(e, set, tensors, views, &operands);
-}
-
-const void *exchange_begin(const struct exchange *e)
-{
-    return e->map;
-}
-
 /* The member of other tensors that a view of `of` stands for. */
 static const struct attn_tensor *counterpart(const struct tensors_view *view,
                                              const struct attn_tensors *of,
@@ -268,31 +262,70 @@ static const struct attn_tensor *counterpart(const struct tensors_view *view,
     return (const void *)((const char *)others + ((const char *)view->t - (const char *)of));
 }
 
+/* The shape of operands that may be fewer than the file has room for. */
+static struct tensors_shape shape_held(const struct exchange *e, const struct attn_tensors *tensors)
+{
+    struct tensors_shape shape = e->shape;
+    shape.pages = tensors->pages;
+    shape.q_rows = tensors->q_rows;
+    shape.kv_rows = tensors->kv_rows;
+    if (lengths_pack_keys(&e->problem)) {
+        size_t *const scaled[] = {&shape.k_scale[2], &shape.v_scale[2]};
+        for (int n = 0; n < 2; n++)
+            *scaled[n] = *scaled[n] < shape.kv_rows ? *scaled[n] : shape.kv_rows;
+    }
+    return shape;
+}
+
+bool exchange_holds(const struct exchange *e, const struct attn_tensors *tensors)
+{
+    return tensors->pages <= e->shape.pages && tensors->q_rows <= e->shape.q_rows &&
+           tensors->kv_rows <= e->shape.kv_rows;
+}
+
+/* What nobody may read: rows and pages behind those that there are, and entries of tables that are not in use. */
+static void spoil(const struct tensors_view *view)
+{
+    const uint64_t bits = tensors_padding_poison(view->dtype);
+    const size_t size = attn_dtype_size(view->dtype), bytes = tensors_extent(view, 0);
+    char *data = view->t->data;
+    for (size_t at = 0; at < bytes; at += size)
+        memcpy(data + at, &bits, size);
+}
+
 void exchange_give(struct exchange *e, size_t set, const struct attn_tensors *from)
 {
-    struct attn_tensors tensors;
-    struct tensors_view views[ABREAST];
+    struct attn_tensors tensors, ignored;
+    struct tensors_view views[ABREAST], held[ABREAST];
+    const struct tensors_shape shape = shape_held(e, from);
     size_t operands;
     const size_t count = set_views(e, set, &tensors, views, &operands);
+    views_of(e, &shape, &ignored, held);
     for (size_t n = 0; n < count; n++) {
         const struct attn_tensor *source = counterpart(&views[n], &tensors, from);
-        if (n >= operands)
+        if (n >= operands) {
             tensors_poison_result(&views[n]);
-        else if (source->data)
-            copy_rows(&views[n], source, views[n].t);
-        else
+        } else if (source->data) {
+            if (source == &from->block_table ||
+                tensors_extent(&held[n], 0) < tensors_extent(&views[n], 0))
+                spoil(&views[n]);
+            copy_rows(e, &held[n], from, source, views[n].t);
+        } else {
             memset(views[n].t->data, 0, tensors_extent(&views[n], 0));
+        }
     }
 }
 
 void exchange_take(struct exchange *e, size_t set, const struct attn_tensors *to)
 {
-    struct attn_tensors tensors;
-    struct tensors_view views[ABREAST];
+    struct attn_tensors tensors, ignored;
+    struct tensors_view views[ABREAST], held[ABREAST];
+    const struct tensors_shape shape = shape_held(e, to);
     size_t operands;
     const size_t count = set_views(e, set, &tensors, views, &operands);
+    views_of(e, &shape, &ignored, held);
     for (size_t n = operands; n < count; n++) {
-        copy_rows(&views[n], views[n].t, counterpart(&views[n], &tensors, to));
+        copy_rows(e, &held[n], &tensors, views[n].t, counterpart(&views[n], &tensors, to));
         tensors_poison_result(&views[n]);
     }
 }

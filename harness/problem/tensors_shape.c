@@ -102,6 +102,34 @@ bool tensors_shape_of(const struct problem_case *c, struct tensors_shape *shape,
     return true;
 }
 
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+struct tensors_shape tensors_shape_most(const struct attn_problem *p,
+                                        const struct attn_tensors *tensors)
+{
+    const struct attn_tensors t = tensors ? *tensors : (struct attn_tensors){0};
+    const bool packed = lengths_pack_keys(p);
+    struct tensors_shape shape = {.bias_dtype = attn_statistics_dtype(p)};
+    if (p->options & ATTN_OPTION_PACKED)
+        shape.q_rows = larger(p->batch * p->q_len, t.q_rows);
+    if (packed)
+        shape.kv_rows = larger(p->batch * p->kv_len, t.kv_rows);
+    if (p->options & ATTN_OPTION_PAGED) {
+        shape.table_cols = pages_of(p->kv_len, p->page_size);
+        const size_t named = p->batch * shape.table_cols;
+        shape.pages = larger(named + UNNAMED(named), t.pages);
+    }
+    const size_t batch = packed ? 1 : p->batch, keys = packed ? shape.kv_rows : p->kv_len;
+    set_dims(shape.bias, p->batch, p->q_heads, p->q_len, p->kv_len);
+    set_dims(shape.mask, p->batch, p->q_heads, p->q_len, p->kv_len);
+    set_dims(shape.k_scale, batch, p->kv_heads, keys, p->qk_dim);
+    set_dims(shape.v_scale, batch, p->kv_heads, keys, 1);
+    return shape;
+}
+
 /* Elements of a bias or a mask. */
 static double elements(const size_t dims[4])
 {

@@ -11,7 +11,6 @@
 
 #include "isa.h"
 #include "problem/capabilities.h"
-#include "problem/exchange.h"
 
 #define NAME_MOST 63 /* what a cell has room for */
 #define KERNELS_MOST 64
@@ -113,8 +112,6 @@ bool guest_kernels_add(const struct guest *guest, json_t *list, char *why, size_
         snprintf(why, why_size, "it names %zu kernels; 1 to %d make sense", count, KERNELS_MOST);
     for (size_t i = 0; right && i < count; i++) {
         right = parse_kernel(json_array_get(list, i), &kernels[i], why, why_size);
-        if (guest->program)
-            exchange_limit(&kernels[i].caps);
         pointers[i] = &kernels[i];
     }
     if (right && each_once(kernels, count, why, why_size)) {

@@ -11,7 +11,6 @@
 #include "bench/disturbance.h"
 #include "launch_ceilings.h"
 #include "problem/capabilities.h"
-#include "problem/exchange.h"
 #include "rival_clock.h"
 #include "rival_program.h"
 #include "system/ceilings.h"
@@ -32,15 +31,16 @@ static struct {
 static bool supports(const struct attn_problem *problem, const char **why)
 {
     const int threads = rival.kernel.caps.parallel ? rival.worker->request.threads : 1;
-    const struct rival_copy *copy = rival_program_bind(rival.worker, problem, threads);
+    const struct rival_copy *copy = rival_program_bind(rival.worker, problem, NULL, threads);
     *why = copy->refusal;
     return !*copy->refusal;
 }
 
-/* The copy that computes a plan. */
-static struct rival_copy *copy_of(const struct attn_plan *plan)
+/* The copy that computes a plan on these operands. */
+static struct rival_copy *copy_of(const struct attn_plan *plan, const struct attn_tensors *tensors)
 {
-    struct rival_copy *copy = rival_program_bind(rival.worker, &plan->problem, plan->threads);
+    struct rival_copy *copy =
+        rival_program_bind(rival.worker, &plan->problem, tensors, plan->threads);
     if (*copy->refusal)
         worker_abandon(rival.worker, CELL_UNSUPPORTED, "at %d thread%s: %s", plan->threads,
                        plan->threads > 1 ? "s" : "", copy->refusal);
@@ -54,13 +54,14 @@ static void prepare(struct attn_plan *plan)
     const struct rival_copy *copy;
     if (plan->threads > rival.worker->request.threads)
         plan->refusal = "more threads than the program has places for";
-    else if (*(copy = rival_program_bind(rival.worker, &plan->problem, plan->threads))->refusal)
+    else if (*(copy = rival_program_bind(rival.worker, &plan->problem, NULL, plan->threads))
+                  ->refusal)
         plan->refusal = copy->refusal;
 }
 
 static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)
 {
-    struct rival_copy *copy = copy_of(plan);
+    struct rival_copy *copy = copy_of(plan, tensors);
     rival_program_give(copy, 0, tensors);
     rival_program_execute(rival.worker, copy, 0);
     exchange_take(copy->file, 0, tensors);
@@ -113,7 +114,6 @@ const struct attn_kernel *rival_open(struct worker *worker, char *why, size_t wh
     else if (!capabilities_parse(json_object_get(kernel, "caps"), &k->caps, wrong, sizeof wrong))
         snprintf(why, why_size, "%s describes %s with wrong %s", r->plugin, r->kernel, wrong);
     else {
-        exchange_limit(&k->caps);
         rival.ceilings = json_is_true(json_object_get(kernel, "ceilings"));
         if (r->c.problem.dtype == ATTN_F32)
             k->caps.compute = ATTN_F32; /* said of kernels of several types: P is rounded in bf16 */

@@ -66,7 +66,7 @@ void rival_clock_open(struct rival_clock *clock, struct worker *worker,
 {
     double trips[TRIPS];
     *clock = (struct rival_clock){.worker = worker, .plan = plan, .sets = sets, .count = count};
-    clock->copy = rival_program_bind(worker, &plan->problem, plan->threads);
+    clock->copy = rival_program_bind(worker, &plan->problem, NULL, plan->threads);
     give_all(clock);
     for (int i = 0; i < TRIPS; i++)
         trips[i] = rival_program_measure(worker, clock->copy, 0, 0).wall_s;

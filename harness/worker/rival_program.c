@@ -203,12 +203,14 @@ static bool runs_as_asked(const struct rival_copy *copy, const json_t *answer, c
 }
 
 static void prepare(struct worker *worker, struct rival_copy *copy,
-                    const struct attn_problem *problem, const char *text)
+                    const struct attn_problem *problem, const struct attn_tensors *tensors,
+                    const char *text)
 {
     const struct protocol_request *r = &worker->request;
     const bool timed = r->action == PROTOCOL_MEASURE;
     const size_t sets = timed ? r->sets : 1;
-    struct tensors_shape shape = exchange_widest(problem); /* a check has biases of any shape */
+    struct tensors_shape shape =
+        tensors_shape_most(problem, tensors); /* a check has operands of many shapes */
     char message[256];
     const struct rival_request_problem what = {.kernel = r->kernel,
                                                .isa = r->isa,
@@ -240,13 +242,13 @@ static void prepare(struct worker *worker, struct rival_copy *copy,
 }
 
 struct rival_copy *rival_program_bind(struct worker *worker, const struct attn_problem *problem,
-                                      int threads)
+                                      const struct attn_tensors *tensors, int threads)
 {
     char text[PARSE_TEXT];
     struct rival_copy *copy = copy_for(worker, threads);
     parse_print_problem(problem, text);
-    if (strcmp(copy->prepared, text) != 0)
-        prepare(worker, copy, problem, text);
+    if (strcmp(copy->prepared, text) != 0 || (tensors && !exchange_holds(copy->file, tensors)))
+        prepare(worker, copy, problem, tensors, text);
     return copy;
 }
 

@@ -37,9 +37,10 @@ struct rival_copy {
 json_t *rival_program_describe(const struct protocol_request *request, enum cell_state *state,
                                char *why, size_t why_size);
 
-/* The copy for so many threads, bound to the problem; its refusal says where it does not compute it. */
+/* The copy for so many threads, bound to the problem, with room for these operands where they are known (else NULL);
+ * its refusal says where it does not compute it. */
 struct rival_copy *rival_program_bind(struct worker *worker, const struct attn_problem *problem,
-                                      int threads);
+                                      const struct attn_tensors *tensors, int threads);
 
 /* Copies operands into place number `place` of the file. */
 void rival_program_give(struct rival_copy *copy, size_t place, const struct attn_tensors *from);

@@ -102,9 +102,47 @@ class Programs(CommandTest):
                 self.assertEqual(done.returncode, 0, done)
                 self.assertEqual(rows["perl"]["state"], "ok")
                 self.assertGreater(rows["perl"]["check"]["verified_samples"], 0)
-        done, rows = self.session("honest.pl", problem=f"{shape},sinks=1")
-        self.assertEqual(rows["perl"]["state"], "unsupported")
-        self.assertIn("sinks", rows["perl"]["why"])
+
+    def test_every_tensor_of_a_problem_is_handed_over(self) -> None:
+        """As a kernel in this process gets them; timed on operands that change."""
+        shape = "b=3,hq=2,hkv=1,sq=4,skv=6,d=3,dv=2"
+        for options in (
+            "mask=causal,sinks=1,alibi=1,outputs=o+lse",
+            "mask=bias,ragged=1,kv_dtype=i8",
+            "packed=1,mask=bool,kv_dtype=i8,layout=bshd,outputs=o+lse",
+            "packed=1,ragged=1,page=2,mask=causal,sinks=1",
+            "page=4,shared_kv=1,layout=bshd",
+        ):
+            with self.subTest(options):
+                done, rows = self.session("honest.pl", problem=f"{shape},{options}")
+                self.assertEqual(done.returncode, 0, done)
+                self.assertEqual(rows["perl"]["state"], "ok", rows)
+                self.assertGreater(rows["perl"]["check"]["rows"], 1000)
+                self.assertGreater(rows["perl"]["check"]["verified_samples"], 0)
+
+    def test_operands_that_it_misreads_fail_it(self) -> None:
+        shape = "b=3,hq=2,hkv=1,sq=4,skv=6,d=2"
+        for operand, options, why in (
+            ("sinks", "sinks=1", "as if there were no sink"),
+            ("slopes", "alibi=1", "the weight"),
+            ("block_table", "page=2", "the weight"),
+            ("kv_lens", "ragged=1", "as if it did not see its last key"),
+            ("cu_seqlens_kv", "packed=1", "the weight"),
+            ("k_scale", "kv_dtype=i8", "as if k_scale were not applied"),
+        ):
+            with self.subTest(operand):
+                done, rows = self.session(
+                    f"misreads.pl {operand}", problem=f"{shape},{options}", command="check"
+                )
+                self.assertEqual(done.returncode, 1, done)
+                self.assertEqual(rows["perl"]["state"], "failed", rows)
+                self.assertIn(why, rows["perl"]["why"])
+
+    def test_one_that_does_not_name_an_option_is_not_asked_for_it(self) -> None:
+        done, rows = self.session("constant.sh", kernel="constant", problem=f"{SMALL},sinks=1")
+        self.assertEqual(done.returncode, 0, done)
+        self.assertEqual(rows["constant"]["state"], "unsupported")
+        self.assertIn("sinks", rows["constant"]["why"])
 
     def test_options_that_it_claims_are_checked(self) -> None:
         done, rows = self.session(
@@ -160,6 +198,27 @@ class Programs(CommandTest):
         shape, (value,) = read(str(gained))["o"]
         self.assertEqual(shape, one)
         self.assertAlmostEqual(value, 7, delta=1e-5)
+
+    def test_eval_of_a_cache_with_other_sequences_in_it(self) -> None:
+        """The same two keys in page 4 of nine; what lies in the others is not looked at."""
+        given, gained = self.directory / "in.safetensors", self.directory / "out.safetensors"
+        pages, first = [9, 1, 2, 1], [float("nan")] * 8
+        safetensors(
+            given,
+            {
+                "q": ([1, 1, 1, 1], [1.0]),
+                "k": (pages, [*first, 0.0, 1.0986123, *first]),
+                "v": (pages, [*first, 4.0, 8.0, *first]),
+                "block_table": ([1, 1], [4], "I32"),
+                "sinks": ([1], [1.3862944]),
+            },
+        )
+        words = ["--kernel", "perl", "--plugin", str(PROGRAMS / "honest.pl")]
+        words += ["--problem", "scale=1,page=2,sinks=1", "--input", str(given)]
+        done = run("eval", *words, "--output", str(gained))
+        self.assertEqual(done.returncode, 0, done)
+        _, (value,) = read(str(gained))["o"]
+        self.assertAlmostEqual(value, 28 / 8, delta=1e-5)  # weights 1 and 3, and 4 of the sink
 
     def test_list(self) -> None:
         done = run("list", "--plugin", str(PROGRAMS / "honest.pl"))

@@ -92,6 +92,59 @@ static void names_and_shapes(void **state)
     exchange_close(exchange);
 }
 
+static void arrange(struct exchange *exchange, const struct attn_problem *p,
+                    const struct tensors_shape *shape)
+{
+    char message[256];
+    if (!exchange_arrange(exchange, p, shape, 3, 0, message, sizeof message))
+        fail_msg("%s", message);
+}
+
+/* As docs/protocol.md states them, and nothing else: V that is part of K is not there. */
+static void every_operand_has_its_shape(void **state)
+{
+    static const struct {
+        const char *problem, *absent;
+        struct {
+            const char *name, *shape;
+        } tensors[8];
+    } table[] = {
+        {"b=2,hq=4,hkv=2,sq=3,skv=5,d=6,dv=7,sinks=1,alibi=1,ragged=1",
+         "cu_seqlens.0",
+         {{"sinks.1", "f32 (4)"}, {"slopes.1", "f32 (4)"}, {"kv_lens.2", "i32 (2)"}}},
+        {"b=2,hq=4,hkv=2,sq=3,skv=5,d=6,dv=7,packed=1,kv_dtype=i8,outputs=o+lse+weights",
+         "kv_lens.0",
+         {{"q.0", "f32 (1,4,6,6)"},
+          {"k.0", "i8 (1,2,10,6)"},
+          {"cu_seqlens.0", "i32 (3)"},
+          {"cu_seqlens_kv.0", "i32 (3)"},
+          {"k_scale.0", "f32 (1,2,10,6)"},
+          {"v_scale.0", "f32 (1,2,10,1)"},
+          {"lse.0", "f32 (1,4,6)"},
+          {"weights.0", "f32 (1,4,6,5)"}}},
+        {"b=2,hq=4,hkv=2,sq=3,skv=5,d=6,dv=4,packed=1,page=2,shared_kv=1,layout=bshd",
+         "v.0",
+         {{"q.0", "f32 (1,6,4,6)"},
+          {"k.0", "f32 (8,2,2,6)"},
+          {"block_table.0", "i32 (2,3)"},
+          {"o.0", "f32 (1,6,4,4)"}}},
+    };
+    char message[256];
+    struct exchange *exchange = exchange_open(message, sizeof message);
+    (void)state;
+    for (size_t n = 0; n < sizeof table / sizeof *table; n++) {
+        const struct attn_problem problem = problem_of(table[n].problem);
+        const struct tensors_shape shape = tensors_shape_most(&problem, NULL);
+        arrange(exchange, &problem, &shape);
+        struct safetensors *file = look(exchange);
+        for (size_t t = 0; t < 8 && table[n].tensors[t].name; t++)
+            assert_shape(file, table[n].tensors[t].name, table[n].tensors[t].shape);
+        assert_null(safetensors_find(file, table[n].absent));
+        safetensors_close(file);
+    }
+    exchange_close(exchange);
+}
+
 /* Distances between operands change with the shift, as they do in this program's own files. */
 static void operands_are_shifted(void **state)
 {
@@ -174,7 +227,8 @@ static void masks_arrive(void **state)
     struct tensor_set set;
     assert_true(tensors_alloc_case(&set, &c, &padded, message, sizeof message));
     for (int widest = 0; widest < 2; widest++) {
-        const struct tensors_shape shape = widest ? exchange_widest(&c.problem) : set.shape;
+        const struct tensors_shape shape =
+            widest ? tensors_shape_most(&c.problem, NULL) : set.shape;
         assert_true(exchange_arrange(exchange, &c.problem, &shape, 2, 0, message, sizeof message));
         exchange_give(exchange, 1, &set.tensors);
         struct safetensors *file = look(exchange);
@@ -191,6 +245,51 @@ static void masks_arrive(void **state)
         }
         safetensors_close(file);
     }
+    tensors_free(&set);
+    exchange_close(exchange);
+}
+
+/* What lies behind the rows, pages and entries that there are is nothing that anybody may read. */
+static void fewer_rows_and_pages_than_there_is_room_for(void **state)
+{
+    static const struct tensors_layout padded = {.guard = TENSORS_GUARD_BACK, .row_padding = 3};
+    struct problem_case c = {.problem =
+                                 problem_of("b=2,h=1,sq=4,skv=6,d=2,packed=1,ragged=1,page=2")};
+    struct parse_error error;
+    struct tensor_set set;
+    char message[256];
+    (void)state;
+    assert_true(parse_input_for("normal:1+qlens:1:3+lens:1:3", &c.problem, &c.input, &error));
+    assert_true(tensors_alloc_case(&set, &c, &padded, message, sizeof message));
+    const struct attn_tensors *t = &set.tensors;
+    const struct tensors_shape shape = tensors_shape_most(&c.problem, t);
+    assert_true(t->q_rows == 4 && shape.q_rows == 8 && t->pages < shape.pages);
+    for (size_t i = 0; i < t->q_rows; i++)
+        tensors_set(&t->q, 0, 0, i, 1, (double)i);
+    struct exchange *exchange = exchange_open(message, sizeof message);
+    arrange(exchange, &c.problem, &shape);
+    assert_true(exchange_holds(exchange, t));
+    exchange_give(exchange, 1, t);
+    struct safetensors *file = look(exchange);
+    const struct safetensor *q = safetensors_find(file, "q.1"), *k = safetensors_find(file, "k.1");
+    const struct safetensor *table = safetensors_find(file, "block_table.1");
+    for (size_t i = 0; i < 8; i++)
+        assert_true(i < t->q_rows ? safetensors_get(q, 2 * i + 1) == (double)i
+                                  : isnan(safetensors_get(q, 2 * i + 1)));
+    assert_true(isnan(safetensors_get(k, shape.pages * 2 * 2 - 1)));
+    for (size_t b = 0; b < 2; b++)
+        for (size_t n = 0; n < 3; n++) {
+            const bool used = 2 * n < (size_t)((const int32_t *)t->kv_lens.data)[b];
+            const double page = safetensors_get(table, 3 * b + n);
+            assert_true(used ? page == tensors_get(&t->block_table, b, 0, 0, n)
+                             : page < 0 || page >= (double)shape.pages);
+        }
+    safetensors_close(file);
+    exchange_take(exchange, 1, t);
+    struct attn_tensors more = *t;
+    more.pages = shape.pages + 1;
+    assert_false(exchange_holds(exchange, &more));
+    assert_true(tensors_shape_most(&c.problem, &more).pages == more.pages);
     tensors_free(&set);
     exchange_close(exchange);
 }
@@ -255,22 +354,11 @@ static void smaller_problems_follow(void **state)
     exchange_close(exchange);
 }
 
-/* What a program says of itself is cut to what the file can carry. */
-static void programs_get_what_the_file_carries(void **state)
-{
-    (void)state;
-    struct attn_caps caps = {.masks = ~0u, .options = ~0u, .kv_dtypes = ~0u, .outputs = 7};
-    exchange_limit(&caps);
-    assert_int_equal(caps.masks, ~0u);
-    assert_int_equal(caps.options, ATTN_OPTION_WINDOW | ATTN_OPTION_SOFTCAP);
-    assert_int_equal(caps.kv_dtypes, 0);
-    assert_int_equal(caps.outputs, 7);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(programs_get_what_the_file_carries),
+        cmocka_unit_test(every_operand_has_its_shape),
+        cmocka_unit_test(fewer_rows_and_pages_than_there_is_room_for),
         cmocka_unit_test(names_and_shapes),
         cmocka_unit_test(operands_are_shifted),
         cmocka_unit_test(operands_arrive),

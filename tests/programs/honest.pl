@@ -14,15 +14,20 @@ our %about = (
     summary => 'the formula in Perl',
     source  => 'the definition',
     caps    => {
-        dtypes   => ['f32'],
-        masks    => [ 'causal', 'causal_top_left', 'bias', 'bool' ],
-        options  => ['window'],
-        outputs  => [ 'o', 'lse' ],
-        parallel => JSON::PP::false,
+        dtypes    => ['f32'],
+        kv_dtypes => ['i8'],
+        masks     => [ 'causal', 'causal_top_left', 'bias', 'bool' ],
+        options   => [qw(window sinks alibi ragged paged packed shared_kv)],
+        outputs   => [ 'o', 'lse' ],
+        parallel  => JSON::PP::false,
     },
 );
 
-our ( %bound, %tensors, %inputs );    # the prepared problem; name -> where the tensor lies in the file, bytes
+our ( %bound, %on, %tensors, %inputs );    # the prepared problem, its masks and options; name -> where the tensor is
+
+my $infinity  = 9**9**9;
+my @operands  = qw(q k v bias mask sinks slopes kv_lens cu_seqlens cu_seqlens_kv block_table k_scale v_scale);
+my %formats   = ( F32 => 'f<*', I32 => 'l<*', I8 => 'c*', BOOL => 'C*' );
 
 open my $requests, '<&=', 3 or die "descriptor 3: $!";
 open our $answers, '>&=', 4 or die "descriptor 4: $!";
@@ -54,7 +59,7 @@ sub read_header {
 # Its numbers; undef where the problem has no such operand.
 sub load {
     my $t = $tensors{ $_[0] } or return;
-    return [ unpack $t->{type} eq 'BOOL' ? 'C*' : 'f<*', read_at( $t->{at}, $t->{bytes} ) ];
+    return [ unpack $formats{ $t->{type} }, read_at( $t->{at}, $t->{bytes} ) ];
 }
 
 sub store {
@@ -65,31 +70,41 @@ sub store {
 
 # ---- attention --------------------------------------------------------------------------------
 
-# Keys [first, last] that query i sees.
-sub visible {
-    my ($i) = @_;
-    my $s   = $bound{shape};
-    my %on  = map { $_ => 1 } @{ $s->{mask} }, @{ $s->{options} };
-    my $at  = $on{causal_top_left} ? $i : $i + $s->{kv_len} - $s->{q_len};
-    my ( $first, $last ) = ( 0, $s->{kv_len} - 1 );
-    $last = $at if ( $on{causal} || $on{causal_top_left} ) && $at < $last;
-    if ( $on{window} ) {
-        my ( $left, $right ) = @$s{qw(window_left window_right)};
-        $last  = $at + $right if $right >= 0 && $at + $right < $last;
-        $first = $at - $left  if $left >= 0  && $at - $left > $first;
+# A sequence: its lengths, and where its rows begin among packed ones.
+sub sequence {
+    my ( $x, $b ) = @_;
+    my %at = ( b => $b, q_first => 0, kv_first => 0, q_len => $bound{shape}{q_len}, kv_len => $bound{shape}{kv_len} );
+    for my $which ( [ 'q', $x->{cu_seqlens} ], [ 'kv', $x->{cu_seqlens_kv} ] ) {
+        my ( $name, $offsets ) = @$which;
+        @at{ "${name}_first", "${name}_len" } = ( $offsets->[$b], $offsets->[ $b + 1 ] - $offsets->[$b] ) if $offsets;
     }
-    return ( $first, $last );
+    $at{kv_len} = $x->{kv_lens}[$b] if $x->{kv_lens};
+    return \%at;
 }
 
-# Where the rows of (b, h) begin in a tensor of so many heads, rows and columns, and how far each is from the next.
-sub rows {
-    my ( $b, $h, $heads, $rows, $columns ) = @_;
-    return $bound{shape}{layout} eq 'bshd'
-      ? ( ( $b * $rows * $heads + $h ) * $columns, $heads * $columns )
-      : ( ( $b * $heads + $h ) * $rows * $columns, $columns );
+# Keys [first, last] that query i of a sequence sees, and the key that it stands at.
+sub visible {
+    my ( $at,    $i )    = @_;
+    my ( $first, $last ) = ( 0, $at->{kv_len} - 1 );
+    my $stand = $on{causal_top_left} ? $i : $i + $at->{kv_len} - $at->{q_len};
+    $last = $stand if ( $on{causal} || $on{causal_top_left} ) && $stand < $last;
+    if ( $on{window} ) {
+        my ( $left, $right ) = @{ $bound{shape} }{qw(window_left window_right)};
+        $last  = $stand + $right if $right >= 0 && $stand + $right < $last;
+        $first = $stand - $left  if $left >= 0  && $stand - $left > $first;
+    }
+    return ( $first, $last, $stand );
 }
 
-# Where element (b, h, i, 0) of bias or mask is, and how far the next key's: dimensions of 1 are shared.
+# Where row (b, h, i) of q, k, v or o begins: a file has them as (B, H, S, D) or (B, S, H, D).
+sub place {
+    my ( $name, $b, $h, $i ) = @_;
+    my @n = @{ $tensors{"$name.0"}{shape} };
+    my $row = $bound{shape}{layout} eq 'bshd' ? ( $b * $n[1] + $i ) * $n[2] + $h : ( $b * $n[1] + $h ) * $n[2] + $i;
+    return $row * $n[3];
+}
+
+# Where element (b, h, i, 0) of an operand that is broadcast is, and how far the next one: dimensions of 1 are shared.
 sub shared {
     my ( $name, @at ) = @_;
     my @shape = @{ $tensors{"$name.0"}{shape} };
@@ -98,71 +113,112 @@ sub shared {
     return ( $place * $shape[3], $shape[3] > 1 ? 1 : 0 );
 }
 
-# The keys of [first, last] that a mask or a bias leaves, and what the bias adds to each.
-sub masked {
-    my ( $bias, $mask, $b, $h, $i, $first, $last ) = @_;
-    my @keys = ( $first .. $last );
-    my %add;
-    if ($mask) {
-        my ( $at, $step ) = shared( 'mask', $b, $h, $i );
-        @keys = grep { $mask->[ $at + $step * $_ ] } @keys;
+# A sequence's rows of k or v for KV head g: out of their pages, times their scales.
+sub rows {
+    my ( $x, $name, $at, $g ) = @_;
+    my ( $b, $size ) = ( $at->{b}, $bound{shape}{page_size} );
+    my $from  = $on{shared_kv} ? 'k' : $name;
+    my $width = $bound{shape}{ $name eq 'k' ? 'qk_dim' : 'v_dim' };
+    my $table = $x->{block_table} && ( $tensors{'block_table.0'}{shape}[1] );
+    my @rows;
+    for my $j ( 0 .. $at->{kv_len} - 1 ) {
+        my $place =
+            $table                ? place( $from, $x->{block_table}[ $b * $table + floor( $j / $size ) ], $g, $j % $size )
+          : $x->{cu_seqlens_kv} ? place( $from, 0, $g, $at->{kv_first} + $j )
+          :                         place( $from, $b, $g, $j );
+        my @row = @{ $x->{$from} }[ $place .. $place + $width - 1 ];
+        if ( my $scales = $x->{"${name}_scale"} ) {
+            my @key = $x->{cu_seqlens_kv} ? ( 0, $g, $at->{kv_first} + $j ) : ( $b, $g, $j );
+            my ( $scale, $step ) = shared( "${name}_scale", @key );
+            $row[$_] *= $scales->[ $scale + $step * $_ ] for 0 .. $width - 1;
+        }
+        push @rows, \@row;
     }
-    if ($bias) {
-        my ( $at, $step ) = shared( 'bias', $b, $h, $i );
-        %add  = map { $_ => $bias->[ $at + $step * $_ ] } @keys;
-        @keys = grep { $add{$_} != -9**9**9 } @keys;
+    return \@rows;
+}
+
+# The keys that query i sees, and what is added to the score of each.
+sub seen {
+    my ( $x, $at, $h, $i ) = @_;
+    my ( $first, $last, $stand ) = visible( $at, $i );
+    my @keys  = ( $first .. $last );
+    my $slope = $x->{slopes} ? $x->{slopes}[$h] : 0;
+    my %add   = map { $_ => $slope * ( $_ - $stand ) } @keys;
+    if ( $x->{mask} ) {
+        my ( $place, $step ) = shared( 'mask', $at->{b}, $h, $i );
+        @keys = grep { $x->{mask}[ $place + $step * $_ ] } @keys;
+    }
+    if ( $x->{bias} ) {
+        my ( $place, $step ) = shared( 'bias', $at->{b}, $h, $i );
+        $add{$_} += $x->{bias}[ $place + $step * $_ ] for @keys;
+        @keys = grep { $add{$_} != -$infinity } @keys;
     }
     return ( \@keys, \%add );
 }
 
-# One row into @$o from $to on; its LSE.
+# One row of query i of head h into @$o from $to on; its LSE.  @$k and @$v are the rows of its KV head.
 sub attend {
-    my ( $q, $k, $v, $bias, $mask, $o, $b, $h, $i, $to ) = @_;
-    my $s = $bound{shape};
-    my ( $d, $dv, $n ) = @$s{qw(qk_dim v_dim kv_len)};
-    my $g = floor( $h / ( $s->{q_heads} / $s->{kv_heads} ) );
-    my ( $keys, $add ) = masked( $bias, $mask, $b, $h, $i, visible($i) );
-    my ( $query, $next_query ) = rows( $b, $h, $s->{q_heads}, $s->{q_len}, $d );
-    my ( $key, $next_key ) = rows( $b, $g, $s->{kv_heads}, $n, $d );
-    my ( $value, $next_value ) = rows( $b, $g, $s->{kv_heads}, $n, $dv );
-    $query += $i * $next_query;
-    my @q = @$q[ $query .. $query + $d - 1 ];
+    my ( $x, $k, $v, $at, $h, $i, $o, $to ) = @_;
+    my $s     = $bound{shape};
+    my $row   = $at->{q_first} + $i;
+    my $query = place( 'q', $on{packed} ? 0 : $at->{b}, $h, $row );
+    my @q     = @{ $x->{q} }[ $query .. $query + $s->{qk_dim} - 1 ];
+    my ( $keys, $add ) = seen( $x, $at, $h, $i );
+    my $sink = $x->{sinks} ? $x->{sinks}[$h] : -$infinity;
     my ( @x, $most );
+    $most = $sink if $sink > -$infinity;
     for my $j (@$keys) {
-        my ( $at, $dot ) = ( $key + $j * $next_key, 0 );
-        $dot += $_ * $k->[ $at++ ] for @q;
-        push @x, my $x = $s->{scale} * $dot + ( $add->{$j} // 0 );
-        $most = $x if !defined $most || $x > $most || $x != $x;
+        my ( $key, $n, $dot ) = ( $k->[$j], 0, 0 );
+        $dot += $_ * $key->[ $n++ ] for @q;
+        push @x, my $score = $s->{scale} * $dot + $add->{$j};
+        $most = $score if !defined $most || $score > $most || $score != $score;
     }
-    $most = 0 if defined $most && $most == -9**9**9;    # no key has any weight
-    my @sum   = (0) x $dv;
-    my $total = 0;
+    $most //= 0;
+    $most = 0 if $most == -$infinity;    # no key has any weight
+    my @sum   = (0) x $s->{v_dim};
+    my $total = $sink > -$infinity ? exp( $sink - $most ) : 0;
     for my $j (@$keys) {
-        my $p  = exp( shift(@x) - $most );
-        my $at = $value + $j * $next_value;
+        my ( $p, $value, $n ) = ( exp( shift(@x) - $most ), $v->[$j], 0 );
         $total += $p;
-        $_ += $p * $v->[ $at++ ] for @sum;
+        $_ += $p * $value->[ $n++ ] for @sum;
     }
-    $o->[ $to + $_ ] = $total ? $sum[$_] / $total : 0 for 0 .. $dv - 1;
-    return $total ? $most + log $total : -9**9**9;
+    $o->[ $to + $_ ] = $total ? $sum[$_] / $total : 0 for 0 .. $#sum;
+    return $total ? $most + log $total : -$infinity;
+}
+
+# As many zeros as a result has elements: rows that no sequence has stay so.
+sub zeros {
+    my $t = $tensors{"$_[0].0"} or return;
+    my $n = 1;
+    $n *= $_ for @{ $t->{shape} };
+    return (0) x $n;
 }
 
 # One call on operands that have been loaded: ( o, lse ).
 sub call {
-    my @inputs = @_;
-    my $s      = $bound{shape};
-    my ( @o, @lse );
+    my ($x)  = @_;
+    my $s    = $bound{shape};
+    my @o    = zeros('o');
+    my @lse  = zeros('lse');
+    my $rows = $on{packed} ? $tensors{'q.0'}{shape}[ $s->{layout} eq 'bshd' ? 1 : 2 ] : $s->{q_len};
     for my $b ( 0 .. $s->{batch} - 1 ) {
+        my $at = sequence( $x, $b );
+        my $in = $on{packed} ? 0 : $b;
         for my $h ( 0 .. $s->{q_heads} - 1 ) {
-            my ( $to, $next ) = rows( $b, $h, $s->{q_heads}, $s->{q_len}, $s->{v_dim} );
-            push @lse, attend( @inputs, \@o, $b, $h, $_, $to + $_ * $next ) for 0 .. $s->{q_len} - 1;
+            my $g = floor( $h / ( $s->{q_heads} / $s->{kv_heads} ) );
+            my ( $k, $v ) = map { rows( $x, $_, $at, $g ) } qw(k v);
+            for my $i ( 0 .. $at->{q_len} - 1 ) {
+                my $row = $at->{q_first} + $i;
+                my $to  = $tensors{'o.0'} ? place( 'o', $in, $h, $row ) : 0;
+                $lse[ ( $in * $s->{q_heads} + $h ) * $rows + $row ] = attend( $x, $k, $v, $at, $h, $i, \@o, $to );
+            }
         }
     }
     return ( \@o, \@lse );
 }
 
-# The operands of a set, read again when they have changed.
-sub operands { my ($set) = @_; return $inputs{$set} //= [ map { scalar load("$_.$set") } qw(q k v bias mask) ] }
+# The operands of a set by their names, read again when they have changed.
+sub operands { my ($set) = @_; return $inputs{$set} //= { map { $_ => scalar load("$_.$set") } @operands } }
 
 sub leave {
     my ( $set, $o, $lse ) = @_;
@@ -183,6 +239,7 @@ our %actions = (
     prepare  => sub {
         my ($request) = @_;
         %bound = %$request;
+        %on = map { $_ => 1 } @{ $bound{shape}{mask} }, @{ $bound{shape}{options} };
         if ( $request->{threads} != 1 ) {
             print {$answers} '{"protocol":1,"state":"unsupported","why":"Perl has one thread"}', "\n";
             return;
@@ -191,12 +248,12 @@ our %actions = (
             open $file, '+<&=', $request->{file} or die "descriptor $request->{file}: $!";
         }
         read_header();
-        leave( 0, call( @{ operands(0) } ) );
+        leave( 0, call( operands(0) ) );
         answer( threads => 1, cpus => [cpus], library => "Perl $^V" );
     },
     execute => sub {
         my $set = $_[0]{set};
-        leave( $set, call( @{ operands($set) } ) );
+        leave( $set, call( operands($set) ) );
         answer();
     },
     measure => sub {
@@ -207,7 +264,7 @@ our %actions = (
         my $start = clock_gettime(CLOCK_MONOTONIC);
         for my $n ( 0 .. $calls - 1 ) {
             my $set = ( $first + $n ) % $sets;
-            $results{$set} = [ call( @{ operands($set) } ) ];
+            $results{$set} = [ call( operands($set) ) ];
         }
         my $seconds = clock_gettime(CLOCK_MONOTONIC) - $start;
         leave( $_, @{ $results{$_} } ) for keys %results;

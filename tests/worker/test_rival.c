@@ -85,7 +85,11 @@ static void it_is_described(void **state)
     assert_int_equal(kernel->caps.dtypes, 1u << ATTN_F32);
     assert_int_equal(kernel->caps.masks, ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT |
                                              ATTN_MASK_BIAS | ATTN_MASK_BOOL);
-    assert_int_equal(kernel->caps.options, ATTN_OPTION_WINDOW);
+    assert_int_equal(kernel->caps.options, ATTN_OPTION_WINDOW | ATTN_OPTION_SINKS |
+                                               ATTN_OPTION_ALIBI | ATTN_OPTION_RAGGED |
+                                               ATTN_OPTION_PAGED | ATTN_OPTION_PACKED |
+                                               ATTN_OPTION_SHARED_KV);
+    assert_int_equal(kernel->caps.kv_dtypes, 1u << ATTN_I8);
     assert_int_equal(kernel->caps.outputs, ATTN_OUTPUT_O | ATTN_OUTPUT_LSE);
     assert_false(kernel->caps.parallel);
     close_kernel();
