@@ -9,8 +9,8 @@
  * each rank computes all queries on its keys, by a kernel for few queries where there are few, and the
  * partial results are merged in a tree, at rank 0.
  *
- * Sequences are cut into twice as many stretches as there are ranks, and rank r holds stretch r and
- * stretch 2N - 1 - r: under a causal mask every rank then has the same work in every step (zigzag order,
+ * Sequences are cut into twice as many chunks as there are ranks, and rank r holds chunk r and
+ * chunk 2N - 1 - r: under a causal mask every rank then has the same work in every step (zigzag order,
  * as in github.com/zhuzilin/ring-flash-attention).  Stretches differ by a row where lengths do not divide.
  *
  * Life of a rank:
@@ -66,7 +66,7 @@ void ring_receive(void *data, size_t bytes, int from);
 
 /* ---- parts --------------------------------------------------------------------------------- */
 
-/* Rows of a sequence: two stretches, the second behind the first.  In a rank's memory they lie one behind
+/* Rows of a sequence: two chunks, the second behind the first.  In a rank's memory they lie one behind
  * the other. */
 struct ring_part {
     size_t first[2], rows[2];

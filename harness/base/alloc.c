@@ -12,10 +12,10 @@ static bool failed;
 
 void alloc_watch(void)
 {
-    json_set_alloc_funcs(alloc_take, free);
+    json_set_alloc_funcs(alloc_bytes, free);
 }
 
-void *alloc_take(size_t bytes)
+void *alloc_bytes(size_t bytes)
 {
     void *memory = malloc(bytes ? bytes : 1);
     failed |= !memory;
@@ -44,7 +44,7 @@ void alloc_note(int error)
 char *alloc_text(const char *text)
 {
     const size_t size = strlen(text) + 1;
-    char *copy = alloc_take(size);
+    char *copy = alloc_bytes(size);
     return copy ? memcpy(copy, text, size) : NULL;
 }
 

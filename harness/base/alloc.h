@@ -15,7 +15,7 @@
 void alloc_watch(void);
 
 /* malloc(), calloc(), realloc() and strdup() that remember; NULL never means that nothing was asked for. */
-void *alloc_take(size_t bytes);
+void *alloc_bytes(size_t bytes);
 void *alloc_zeroed(size_t count, size_t size);
 void *alloc_resized(void *memory, size_t bytes);
 char *alloc_text(const char *text);

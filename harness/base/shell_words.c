@@ -11,7 +11,7 @@
 
 /* Copies the word at *at to `to`, without its quotes, and moves *at behind it; NULL where a quote is not
  * closed. */
-static char *take_word(const char **at, char *to)
+static char *unquote_word(const char **at, char *to)
 {
     char quote = 0;
     for (; **at && (quote || !strchr(BLANKS, **at)); ++*at) {
@@ -37,7 +37,7 @@ bool shell_words_split(const char *text, struct shell_words *words)
         if (words->count == SHELL_WORDS_MOST)
             return false;
         words->word[words->count++] = to;
-        if (!(to = take_word(&at, to)))
+        if (!(to = unquote_word(&at, to)))
             return false;
     }
     words->word[words->count] = NULL;

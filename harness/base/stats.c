@@ -28,7 +28,7 @@ void stats_sort(double *x, size_t n)
 
 double *stats_sorted(const double *x, size_t n)
 {
-    double *copy = alloc_take(n * sizeof *copy);
+    double *copy = alloc_bytes(n * sizeof *copy);
     if (copy) {
         memcpy(copy, x, n * sizeof *copy);
         stats_sort(copy, n);
@@ -108,7 +108,7 @@ bool stats_median_ci95(const double *sorted, size_t n, double *lo, double *hi)
 /* Sorted logarithms of b / a; NULL where memory is missing. */
 static double *log_ratios(const double *a, const double *b, size_t rounds)
 {
-    double *logs = alloc_take(rounds * sizeof *logs);
+    double *logs = alloc_bytes(rounds * sizeof *logs);
     for (size_t i = 0; logs && i < rounds; i++)
         logs[i] = log(b[i] / a[i]);
     if (logs)

@@ -49,7 +49,7 @@ bool stats_dependence_add(struct stats_dependence *pool, const double *x, size_t
 {
     if (n < STATS_CI_MIN)
         return true;
-    double *ranks = alloc_take(n * sizeof *ranks), products = 0, squares = 0;
+    double *ranks = alloc_bytes(n * sizeof *ranks), products = 0, squares = 0;
     if (!ranks)
         return false;
     rank(x, n, ranks);

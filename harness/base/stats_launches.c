@@ -18,7 +18,7 @@ static double *pool(const struct stats_launch *launches, size_t n, size_t *total
     *total = 0;
     for (size_t i = 0; i < n; i++)
         *total += launches[i].n;
-    double *all = alloc_take(*total * sizeof *all);
+    double *all = alloc_bytes(*total * sizeof *all);
     double *to = all;
     for (size_t i = 0; all && i < n; i++) {
         memcpy(to, launches[i].x, launches[i].n * sizeof *to);
@@ -97,7 +97,7 @@ bool stats_of_launches(const struct stats_launch *launches, size_t n, double dep
         .share_between = NAN,
         .design_effect = NAN,
     };
-    double *medians = alloc_take(n * sizeof *medians);
+    double *medians = alloc_bytes(n * sizeof *medians);
     double *all = pool(launches, n, &s->samples);
     const bool there = medians && all && n > 0;
     if (there) {

@@ -11,7 +11,7 @@
 
 size_t stats_outliers(const double *x, size_t n, double least)
 {
-    double *away = alloc_take(n * sizeof *away);
+    double *away = alloc_bytes(n * sizeof *away);
     if (!away || n == 0) {
         free(away);
         return 0;
@@ -90,7 +90,7 @@ struct stats_trend stats_trend(const double *x, size_t n)
     struct stats_trend trend = {0};
     if (n < 4)
         return trend;
-    double *slopes = alloc_take(n * (n - 1) / 2 * sizeof *slopes);
+    double *slopes = alloc_bytes(n * (n - 1) / 2 * sizeof *slopes);
     if (!slopes)
         return trend;
     size_t pairs = 0;

@@ -17,13 +17,13 @@
 /* Clock steps in the shortest sample: reading the clock is then known to 0.1 %. */
 #define STEPS_PER_SAMPLE 1000
 
-/* Samples' worth of time that a stretch of the warm-up may take by this process's clock. */
+/* Samples' worth of time that one timed loop of the warm-up may take by this process's clock. */
 #define LONGEST_SAMPLES 100
 
 /* Samples after which the heap has all that verifying takes: some MB where sequences are long. */
 #define SETTLED 3
 
-/* Repeats of the empty stretch; its median is subtracted. */
+/* Repeats of the loop around an empty kernel; their median is subtracted. */
 #define EMPTY_REPEATS 9
 
 /* One launch under way. */
@@ -37,11 +37,11 @@ struct bench {
     struct bench_result *result;
 };
 
-/* ---- stretches ----------------------------------------------------------------------------- */
+/* ---- the timed loop ------------------------------------------------------------------------ */
 
 /* Seconds that `calls` calls take, rotating over the sets from `first` on: the only timed code. */
-static double stretch(const struct attn_plan *plan, const struct tensor_set *sets, size_t set_count,
-                      size_t first, size_t calls)
+static double time_calls(const struct attn_plan *plan, const struct tensor_set *sets,
+                         size_t set_count, size_t first, size_t calls)
 {
     const double start = clock_now();
     size_t at = first;
@@ -58,8 +58,8 @@ static void nothing(const struct attn_plan *plan, const struct attn_tensors *ten
     __asm__ volatile("" : : : "memory");
 }
 
-/* The same stretch around a kernel that does nothing. */
-static double empty_stretch(const struct bench *bench, size_t calls)
+/* The same loop around a kernel that does nothing: the median of EMPTY_REPEATS. */
+static double time_empty_loop(const struct bench *bench, size_t calls)
 {
     static const struct attn_kernel empty = {.size = sizeof empty, .execute = nothing};
     const struct attn_plan plan = {.size = sizeof plan, .kernel = &empty, .threads = 1};
@@ -67,7 +67,7 @@ static double empty_stretch(const struct bench *bench, size_t calls)
     if (bench->options->timed)
         return 0;
     for (int i = 0; i < EMPTY_REPEATS; i++)
-        seconds[i] = stretch(&plan, bench->sets, bench->set_count, bench->next, calls);
+        seconds[i] = time_calls(&plan, bench->sets, bench->set_count, bench->next, calls);
     stats_sort(seconds, EMPTY_REPEATS);
     return stats_median(seconds, EMPTY_REPEATS);
 }
@@ -78,7 +78,7 @@ static double run_calls(struct bench *bench, size_t calls)
     const struct bench_options *o = bench->options;
     const double seconds =
         o->timed ? o->timed(o->timed_context, bench->next, calls)
-                 : stretch(bench->plan, bench->sets, bench->set_count, bench->next, calls);
+                 : time_calls(bench->plan, bench->sets, bench->set_count, bench->next, calls);
     assert(bench->set_count > 0);
     bench->next = (bench->next + calls) % bench->set_count;
     return seconds;
@@ -91,8 +91,8 @@ static double shortest_sample(const struct bench *bench)
     return fmax(bench->options->sample_s, STEPS_PER_SAMPLE * bench->result->clock_resolution_s);
 }
 
-/* Warms up for at least warmup_s, and chooses the calls per sample from its last stretch.
- * The stretches belong to the warm-up, not to the samples. */
+/* Warms up for at least warmup_s, and chooses the calls per sample from its last loop.
+ * None of its loops is a sample. */
 static void warm_up(struct bench *bench)
 {
     const double start = clock_now(), wanted = shortest_sample(bench);
@@ -105,7 +105,7 @@ static void warm_up(struct bench *bench)
                 break;
             continue;
         }
-        /* a twentieth more than needed, because stretches differ; a thousandfold at most, because
+        /* a twentieth more than needed, because loops differ; a thousandfold at most, because
          * the first call is the slowest; and no clock but ours says how long that may take */
         const double most = fmin(1000, LONGEST_SAMPLES * wanted / elapsed);
         const double factor = fmin(1.05 * wanted / fmax(seconds, 1e-9), most);
@@ -227,7 +227,7 @@ static bool take_samples(struct bench *bench)
 {
     struct bench_result *result = bench->result;
     const size_t calls = result->calls_per_sample;
-    const double start = clock_now(), empty_s = empty_stretch(bench, calls);
+    const double start = clock_now(), empty_s = time_empty_loop(bench, calls);
     const bool cold = bench->options->cold;
     bool right = true;
     size_t own = 0;
@@ -255,7 +255,7 @@ static bool take_samples(struct bench *bench)
     result->disturbance.wall_s = clock_now() - start;
     if (own)
         result->disturbance.grown_bytes = (long)machine_own_memory() - (long)own;
-    result->overhead_again_s = empty_stretch(bench, calls) / (double)calls;
+    result->overhead_again_s = time_empty_loop(bench, calls) / (double)calls;
     return right;
 }
 

@@ -3,9 +3,9 @@
  *
  * Steps of a launch: warm up, choose the calls per sample, probe the FMA rate, sample, repeat the
  * calls of one sample to record when each thread works or waits (teams.h), probe again.
- * A sample is `calls_per_sample` calls in a row over the sets in rotation; the same stretch
+ * A sample is `calls_per_sample` calls in a row over the sets in rotation; the same loop
  * without a kernel is measured beside it and subtracted.  Between samples, outside the timed
- * stretch, results are verified and poisoned, and a few stray calls are made.
+ * loop, results are verified and poisoned, and a few stray calls are made.
  */
 #ifndef HARNESS_BENCH_BENCH_H
 #define HARNESS_BENCH_BENCH_H
@@ -30,12 +30,12 @@ struct bench_options {
     bool counters;  /* read hardware counters around the samples */
     /* For the system's counts of disturbances, and to read the binding back; NULL = neither. */
     const struct machine *machine;
-    /* Called after each sample, outside the timed stretch, with the sets whose outputs it left behind:
+    /* Called after each sample, outside the timed loop, with the sets whose outputs it left behind:
      * `count` from number `first` on, in rotation.  False stops the launch: a wrong kernel never
      * gets a time. */
     bool (*verify)(void *context, size_t first, size_t count);
     void *verify_context;
-    /* Called before each sample, outside the timed stretch, with the sets that its calls will use; in
+    /* Called before each sample, outside the timed loop, with the sets that its calls will use; in
      * cold mode, where a set must be out of the caches when its turn comes, with as many whose turn is
      * half a rotation away.  Changes operands, so that no sample is of calls that were made before. */
     void (*renew)(void *verify_context, size_t first, size_t count);

@@ -147,7 +147,7 @@ static double share_needed(enum noise bit)
 
 static double usual_clock(const struct noise_launch *launches, size_t n)
 {
-    double *rates = alloc_take(n * sizeof *rates), usual = 0;
+    double *rates = alloc_bytes(n * sizeof *rates), usual = 0;
     for (size_t i = 0; rates && i < n; i++)
         rates[i] = noise_clock(&launches[i].disturbance);
     if (rates && n > 0)
@@ -186,7 +186,7 @@ static bool has_two_modes(const double *x, size_t n)
 
 static unsigned shape_of(const struct noise_launch *launches, size_t n)
 {
-    double *medians = alloc_take(n * sizeof *medians);
+    double *medians = alloc_bytes(n * sizeof *medians);
     size_t outliers = 0, samples = 0, bimodal = 0, drifting = 0;
     unsigned flags = 0;
     for (size_t i = 0; medians && i < n; i++) {

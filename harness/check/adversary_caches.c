@@ -104,7 +104,7 @@ void clear_scales(struct trial *trial, uint64_t key)
 }
 
 /* Every integer is -128 or 127. */
-void take_extremes(struct trial *trial, uint64_t key)
+void fill_extremes(struct trial *trial, uint64_t key)
 {
     const struct attn_problem *p = &trial->problem;
     const struct attn_tensors *t = &trial->set.tensors;

@@ -98,7 +98,7 @@ const struct adversary adversaries[] = {
     {"scales of 0", .fill = fill_normal, .shape = shape_int8, .change = clear_scales},
     {"scales of 0 for channels", .fill = fill_normal, .shape = shape_int8_channels,
      .change = clear_scales},
-    {"int8 of -128 and 127", .fill = fill_normal, .shape = shape_int8, .change = take_extremes},
+    {"int8 of -128 and 127", .fill = fill_normal, .shape = shape_int8, .change = fill_extremes},
     {"nan in v's last column", .fill = nan_in_last_column, .special_keys = true, LEAKS},
     {"nan in v's last column behind a mask", .fill = nan_in_last_column, .special_keys = true,
      .shape = shape_mask, LEAKS},

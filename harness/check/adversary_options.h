@@ -24,6 +24,6 @@ typedef void adversary_change(struct trial *trial, uint64_t key);
 adversary_change hide_needles, show_last_key, mask_rows, mark_blocks_of_64, mark_blocks_of_128,
     hide_columns, poison_hidden, bias_holes, bias_far_below, bias_lowest, bias_far_above, bias_nan;
 /* adversary_caches.c */
-adversary_change raise_sinks, vary_sinks, vary_slopes, share_pages, clear_scales, take_extremes;
+adversary_change raise_sinks, vary_sinks, vary_slopes, share_pages, clear_scales, fill_extremes;
 
 #endif

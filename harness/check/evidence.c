@@ -21,7 +21,7 @@ bool evidence_is_output(const struct evidence *e, size_t d, double x)
 bool evidence_suppose(struct evidence *e, const struct guess *guess)
 {
     const struct attn_kernel *kernel = e->trial->checker->kernel;
-    if (!single_take(&e->single, &guess->view))
+    if (!single_gather(&e->single, &guess->view))
         return false;
     attn_reference(&e->single.problem, &e->single.tensors, 0, 0, 0,
                    attn_compute(kernel, &e->single.problem), kernel->caps.bound_factor,

@@ -75,7 +75,7 @@ static bool in_hull(struct trial *trial, struct check_bounds *bounds, struct ten
     const struct row_view view = row_view_of(p, &trial->set.tensors, at);
     struct single seen;
     bool right = single_open(&seen, p) || check_give_up(trial, "no memory for a row");
-    const bool any = right && single_take(&seen, &view);
+    const bool any = right && single_gather(&seen, &view);
     for (size_t d = 0; right && any && d < p->v_dim; d++) {
         const double o = tensors_get(&trial->set.tensors.o, at.b, at.h, at.row, d);
         double lo, hi;
@@ -172,7 +172,7 @@ static void cut_lengths(const struct trial *whole, struct trial *part, size_t fi
 }
 
 /* The part's operands: all queries, keys from number `first` on; the sink belongs to the first part. */
-static void take_part(const struct trial *whole, struct trial *part, size_t first)
+static void fill_part(const struct trial *whole, struct trial *part, size_t first)
 {
     const struct attn_problem *p = &part->problem;
     const struct attn_tensors *from = &whole->set.tensors, *to = &part->set.tensors;
@@ -220,7 +220,7 @@ bool check_split(struct checker *checker, const struct attn_problem *small)
         right =
             open_normal(&trials[opened], checker, "split and merged", &problem, 0, &unsupported);
         if (right && opened)
-            take_part(&trials[WHOLE], &trials[opened], first[opened]);
+            fill_part(&trials[WHOLE], &trials[opened], first[opened]);
     }
     for (size_t k = 0; right && k < PARTS; k++)
         right = check_trial_run(&trials[k]);

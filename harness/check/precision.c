@@ -212,7 +212,7 @@ static void square(const struct trial *trial, struct yardstick *y, size_t number
     const struct row_view view = row_view_of(p, t, at);
     const bool bf16 = attn_compute(trial->checker->kernel, p) == ATTN_BF16;
     const bool short_products = attn_dtype_size(p->dtype) == 2 && p->qk_dim > 3;
-    if (!single_take(&y->single, &view))
+    if (!single_gather(&y->single, &view))
         return;
     struct attn_reference_row row = {.size = sizeof row, .o = y->o, .weights = y->weights};
     attn_reference(p, t, at.b, at.h, at.i, ATTN_F32, 0, y->workspace, &row);

@@ -47,7 +47,7 @@ static void widen(const void *row, enum attn_dtype dtype, size_t n, enum attn_dt
                                         : (float)(uint8_t)bytes[d]; /* supposed instead of i8 */
 }
 
-static void take_key(const struct row_view *s, enum kv_operand operand, size_t j, void *to)
+static void copy_key(const struct row_view *s, enum kv_operand operand, size_t j, void *to)
 {
     const struct attn_problem *p = s->problem;
     const struct attn_tensor *t = operand == KV_K ? &s->tensors->k : &s->tensors->v;
@@ -95,7 +95,7 @@ static void lay_out(struct single *single, const struct row_view *s, size_t n)
     single->tensors.sinks = (struct attn_tensor){&single->sink, ATTN_F32, {1, 1, 1, 1}};
 }
 
-bool single_take(struct single *single, const struct row_view *s)
+bool single_gather(struct single *single, const struct row_view *s)
 {
     const struct attn_problem *p = s->problem;
     size_t n = 0;
@@ -111,8 +111,8 @@ bool single_take(struct single *single, const struct row_view *s)
     for (ptrdiff_t j = s->range.lo; j < s->range.hi; j++) {
         if (row_view_hider(s, (size_t)j))
             continue;
-        take_key(s, KV_K, (size_t)j, attn_row(&t->k, 0, 0, n));
-        take_key(s, KV_V, (size_t)j, attn_row(&t->v, 0, 0, n));
+        copy_key(s, KV_K, (size_t)j, attn_row(&t->k, 0, 0, n));
+        copy_key(s, KV_V, (size_t)j, attn_row(&t->v, 0, 0, n));
         if (t->bias.data)
             tensors_set(&t->bias, 0, 0, 0, n, row_view_term(s, (size_t)j));
         n++;

@@ -21,7 +21,7 @@ struct single {
 bool single_open(struct single *single, const struct attn_problem *problem);
 
 /* Gathers what a row sees; false where that is nothing. */
-bool single_take(struct single *single, const struct row_view *view);
+bool single_gather(struct single *single, const struct row_view *view);
 
 void single_close(struct single *single);
 

@@ -132,7 +132,7 @@ static void fill_row(const struct filling *f, struct kv_place at, bool token)
         for (size_t k = 0; row.dtype == ATTN_I8 && k < n; k++)
             x[k] =
                 x[k] == 0 ? 0 : (double)((float)x[k] / *kv_scale(f->p, t, f->operand, at, d + k));
-        tensors_put(&row, 0, 0, 0, d, x, n);
+        tensors_set_row(&row, 0, 0, 0, d, x, n);
     }
 }
 

@@ -82,7 +82,7 @@ static bool is_bool(const struct safetensor *t)
     return t && (t->dtype == ATTN_BOOL || strcmp(t->format, "U8") == 0);
 }
 
-static bool take_masks(const struct completion *c)
+static bool complete_masks(const struct completion *c)
 {
     const unsigned asked = c->p->mask;
     const bool added = is_real(c->t[MASK]);
@@ -100,7 +100,7 @@ static bool take_masks(const struct completion *c)
 }
 
 /* Options that are there with a tensor. */
-static bool take_options(const struct completion *c)
+static bool complete_options(const struct completion *c)
 {
     static const struct {
         enum operand operand;
@@ -149,7 +149,7 @@ static bool go_together(const struct completion *c)
 
 /* ---- types --------------------------------------------------------------------------------- */
 
-static bool take_types(const struct completion *c)
+static bool complete_types(const struct completion *c)
 {
     struct attn_problem *p = c->p;
     const struct safetensor *q = c->t[Q], *k = c->t[K], *v = c->t[V];
@@ -195,7 +195,7 @@ static bool ends_with_rows(const struct completion *c, enum operand which, size_
 }
 
 /* Rows of sequences behind each other: (H, rows, D) or (1, H, rows, D). */
-static bool take_packed(const struct completion *c, enum operand which, enum operand offsets,
+static bool read_packed(const struct completion *c, enum operand which, enum operand offsets,
                         size_t *heads, size_t *length, size_t *dim, bool given)
 {
     const struct safetensor *t = c->t[which];
@@ -211,7 +211,7 @@ static bool take_packed(const struct completion *c, enum operand which, enum ope
 }
 
 /* (B, H, S, D), or (B, S, H * D) where the text gives H. */
-static bool take_dense(const struct completion *c, enum operand which, size_t *batch, size_t *heads,
+static bool read_dense(const struct completion *c, enum operand which, size_t *batch, size_t *heads,
                        size_t *length, size_t *dim)
 {
     const struct safetensor *t = c->t[which];
@@ -233,7 +233,7 @@ static bool take_dense(const struct completion *c, enum operand which, size_t *b
     return true;
 }
 
-static bool take_pages(const struct completion *c)
+static bool complete_pages(const struct completion *c)
 {
     struct attn_problem *p = c->p;
     const struct safetensor *k = c->t[K], *table = c->t[BLOCK_TABLE];
@@ -251,7 +251,7 @@ static bool take_pages(const struct completion *c)
 }
 
 /* The sizes of v are those of k, the last one aside. */
-static void take_v(const struct completion *c)
+static void complete_v(const struct completion *c)
 {
     const struct safetensor *v = c->t[V];
     struct attn_problem *p = c->p;
@@ -262,26 +262,26 @@ static void take_v(const struct completion *c)
         p->v_dim = p->qk_dim;
 }
 
-static bool take_sizes(const struct completion *c)
+static bool complete_sizes(const struct completion *c)
 {
     struct attn_problem *p = c->p;
     size_t batch, dim; /* of k: the reader compares them */
     const bool packed = p->options & ATTN_OPTION_PACKED;
-    bool taken = packed ? take_packed(c, Q, CU_SEQLENS, &p->q_heads, &p->q_len, &p->qk_dim,
-                                      parse_gives(c->text, "sq"))
-                        : take_dense(c, Q, &p->batch, &p->q_heads, &p->q_len, &p->qk_dim);
-    if (taken && packed)
+    bool complete = packed ? read_packed(c, Q, CU_SEQLENS, &p->q_heads, &p->q_len, &p->qk_dim,
+                                         parse_gives(c->text, "sq"))
+                           : read_dense(c, Q, &p->batch, &p->q_heads, &p->q_len, &p->qk_dim);
+    if (complete && packed)
         p->batch = c->t[CU_SEQLENS]->shape[0] - 1;
-    if (taken && p->options & ATTN_OPTION_PAGED)
-        taken = take_pages(c);
-    else if (taken && lengths_pack_keys(p))
-        taken = take_packed(c, K, CU_SEQLENS_KV, &p->kv_heads, &p->kv_len, &dim,
-                            parse_gives(c->text, "skv"));
-    else if (taken)
-        taken = take_dense(c, K, &batch, &p->kv_heads, &p->kv_len, &dim);
-    if (taken)
-        take_v(c);
-    return taken;
+    if (complete && p->options & ATTN_OPTION_PAGED)
+        complete = complete_pages(c);
+    else if (complete && lengths_pack_keys(p))
+        complete = read_packed(c, K, CU_SEQLENS_KV, &p->kv_heads, &p->kv_len, &dim,
+                               parse_gives(c->text, "skv"));
+    else if (complete)
+        complete = read_dense(c, K, &batch, &p->kv_heads, &p->kv_len, &dim);
+    if (complete)
+        complete_v(c);
+    return complete;
 }
 
 /* A mask with fewer keys than there are would leave the others open. */
@@ -307,6 +307,6 @@ bool operands_complete(const struct operands_file *file, const char *text,
         snprintf(name, sizeof name, "%s%s", file->prefix, names[n]);
         c.t[n] = safetensors_find(file->file, name);
     }
-    return take_options(&c) && take_masks(&c) && take_types(&c) && go_together(&c) &&
-           take_sizes(&c) && masks_reach_all(&c);
+    return complete_options(&c) && complete_masks(&c) && complete_types(&c) && go_together(&c) &&
+           complete_sizes(&c) && masks_reach_all(&c);
 }

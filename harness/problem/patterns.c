@@ -67,7 +67,7 @@ static void fill_queries(struct tensor_set *set, const struct attn_problem *p,
                 for (size_t d = 0; i < s.q_len && d < p->qk_dim; d += KV_CHUNK) {
                     const size_t n = p->qk_dim - d < KV_CHUNK ? p->qk_dim - d : KV_CHUNK;
                     generate_at(c, b, h, i, d, n, x);
-                    tensors_put(&set->tensors.q, b, h, s.q_first + i, d, x, n);
+                    tensors_set_row(&set->tensors.q, b, h, s.q_first + i, d, x, n);
                 }
             }
 }
@@ -150,13 +150,13 @@ struct scores {
 };
 
 /* Elements [first, first + n) of w: read from the first query, where there is one. */
-static void take_w(const struct scores *c, size_t b, size_t g, size_t first, size_t n, double *w)
+static void load_w(const struct scores *c, size_t b, size_t g, size_t first, size_t n, double *w)
 {
     const struct attn_problem *p = c->p;
     const struct attn_sequence s = attn_sequence(p, c->tensors, b);
     const size_t h = g * (p->q_heads / p->kv_heads);
     if (s.q_len)
-        tensors_take(&c->tensors->q, b, h, s.q_first, first, w, n);
+        tensors_get_row(&c->tensors->q, b, h, s.q_first, first, w, n);
     else
         for (size_t d = 0; d < n; d++)
             w[d] = direction(p, c->key, b, g, first + d, balanced_size(p));
@@ -168,7 +168,7 @@ static double unit_of(const struct scores *c, size_t b, size_t g)
     double w[KV_CHUNK], norm2 = 0;
     for (size_t first = 0; first < c->p->qk_dim; first += KV_CHUNK) {
         const size_t rest = c->p->qk_dim - first, n = rest < KV_CHUNK ? rest : KV_CHUNK;
-        take_w(c, b, g, first, n, w);
+        load_w(c, b, g, first, n, w);
         for (size_t d = 0; d < n; d++)
             norm2 += w[d] * w[d];
     }
@@ -186,7 +186,7 @@ static void generate_scored(const void *context, struct kv_place at, size_t firs
     const double across = c->noise / sqrt(fabs(unit) * fabs((double)attn_problem_scale(p)));
     const uint64_t row = (at.b * p->kv_heads + at.g) * p->kv_len + at.j;
     double w[KV_CHUNK];
-    take_w(c, at.b, at.g, first, n, w);
+    load_w(c, at.b, at.g, first, n, w);
     draw(random_normal, false, x, n, random_key(c->key, UINT64_MAX), row * p->qk_dim + first);
     for (size_t d = 0; d < n; d++)
         x[d] = along * w[d] + across * x[d];

@@ -202,10 +202,10 @@ double tensors_get(const struct attn_tensor *t, size_t b, size_t h, size_t i, si
 void tensors_set(const struct attn_tensor *t, size_t b, size_t h, size_t i, size_t d, double x);
 
 /* Reads, and writes, n numbers: elements [at, at + n) of row (b, h, i). */
-void tensors_take(const struct attn_tensor *t, size_t b, size_t h, size_t i, size_t at, double *x,
-                  size_t n);
-void tensors_put(const struct attn_tensor *t, size_t b, size_t h, size_t i, size_t at,
-                 const double *x, size_t n);
+void tensors_get_row(const struct attn_tensor *t, size_t b, size_t h, size_t i, size_t at,
+                     double *x, size_t n);
+void tensors_set_row(const struct attn_tensor *t, size_t b, size_t h, size_t i, size_t at,
+                     const double *x, size_t n);
 void tensors_store(const struct attn_tensor *t, size_t b, size_t h, size_t i, size_t at,
                    const float *x, size_t n);
 

@@ -9,8 +9,8 @@
 
 #include "element.h"
 
-void tensors_take(const struct attn_tensor *t, size_t b, size_t h, size_t i, size_t at, double *x,
-                  size_t n)
+void tensors_get_row(const struct attn_tensor *t, size_t b, size_t h, size_t i, size_t at,
+                     double *x, size_t n)
 {
     const void *row = attn_row(t, b, h, i);
     if (t->dtype == ATTN_F64) {
@@ -40,12 +40,12 @@ void tensors_take(const struct attn_tensor *t, size_t b, size_t h, size_t i, siz
 double tensors_get(const struct attn_tensor *t, size_t b, size_t h, size_t i, size_t d)
 {
     double x;
-    tensors_take(t, b, h, i, d, &x, 1);
+    tensors_get_row(t, b, h, i, d, &x, 1);
     return x;
 }
 
-void tensors_put(const struct attn_tensor *t, size_t b, size_t h, size_t i, size_t at,
-                 const double *x, size_t n)
+void tensors_set_row(const struct attn_tensor *t, size_t b, size_t h, size_t i, size_t at,
+                     const double *x, size_t n)
 {
     void *row = attn_row(t, b, h, i);
     if (t->dtype == ATTN_F64) {
@@ -73,10 +73,10 @@ void tensors_store(const struct attn_tensor *t, size_t b, size_t h, size_t i, si
                    const float *x, size_t n)
 {
     for (size_t d = 0; d < n; d++)
-        tensors_put(t, b, h, i, at + d, &(double){(double)x[d]}, 1);
+        tensors_set_row(t, b, h, i, at + d, &(double){(double)x[d]}, 1);
 }
 
 void tensors_set(const struct attn_tensor *t, size_t b, size_t h, size_t i, size_t d, double x)
 {
-    tensors_put(t, b, h, i, d, &x, 1);
+    tensors_set_row(t, b, h, i, d, &x, 1);
 }

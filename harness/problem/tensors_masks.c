@@ -37,7 +37,7 @@ static void fill_normal(const struct attn_tensor *t, const size_t dims[4], uint6
                         fine[k] = (double)x[k];
                     if (t->dtype == ATTN_F64)
                         random_refine(fine, n, random_key(key, STREAM_FINE), row * dims[3] + j);
-                    tensors_put(t, b, h, i, j, fine, n);
+                    tensors_set_row(t, b, h, i, j, fine, n);
                 }
 }
 

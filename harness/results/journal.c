@@ -184,7 +184,7 @@ static bool merge_line(struct journal *journal, json_t *line)
 }
 
 /* Takes every whole line in; returns the number of the first that is no JSON object, 0 if none. */
-static size_t take_all(struct journal *journal, const char *text, size_t length)
+static size_t merge_lines(struct journal *journal, const char *text, size_t length)
 {
     size_t number = 0;
     for (size_t at = 0; at < length; number++) {
@@ -218,7 +218,7 @@ static const char *read_back(struct journal *journal, char *note, size_t note_si
         return strerror(errno);
     const char *last = memrchr(text, '\n', size);
     const size_t length = last ? (size_t)(last - text) + 1 : 0;
-    const size_t wrong = take_all(journal, text, length);
+    const size_t wrong = merge_lines(journal, text, length);
     munmap(text, size);
     if (wrong) {
         snprintf(why, sizeof why, "line %zu is damaged", wrong);

@@ -23,7 +23,7 @@ struct series {
 static struct series per_launch(const struct cell *cell, const char *outer, const char *key)
 {
     const size_t launches = json_array_size(cell->launches);
-    struct series s = {alloc_take((launches + 1) * sizeof(double)), 0};
+    struct series s = {alloc_bytes((launches + 1) * sizeof(double)), 0};
     for (size_t i = 0; s.x && i < launches; i++) {
         const double x = number_at(json_array_get(cell->launches, i), outer, key);
         if (!isnan(x))
@@ -35,14 +35,13 @@ static struct series per_launch(const struct cell *cell, const char *outer, cons
 static struct series samples_of(const json_t *record)
 {
     const json_t *samples = json_object_get(record, "samples_s");
-    struct series s = {alloc_take((json_array_size(samples) + 1) * sizeof(double)), 0};
+    struct series s = {alloc_bytes((json_array_size(samples) + 1) * sizeof(double)), 0};
     for (; s.x && s.n < json_array_size(samples); s.n++)
         s.x[s.n] = json_number_value(json_array_get(samples, s.n));
     return s;
 }
 
-/* Releases the series. */
-static double take_median(struct series s)
+static double median_and_free(struct series s)
 {
     const double median = s.n ? stats_median_of(s.x, s.n) : NAN;
     free(s.x);
@@ -58,7 +57,7 @@ json_t *launches_record(const struct cell *cell, json_t *answer,
         json_pack("{s:s, s:I, s:I, s:I, s:s, s:f, s:o}", "type", "launch", "round",
                   (json_int_t)setting->round, "repeat", (json_int_t)setting->repeat, "shift_bytes",
                   (json_int_t)setting->shift_bytes, "timed_at", now, "wall_s", setting->wall_s,
-                  "median_s", number_json(take_median(samples_of(answer))));
+                  "median_s", number_json(median_and_free(samples_of(answer))));
     json_object_update_new(record, cell_identity(cell));
     json_object_set_new(record, "useful_flops", number_json(cell_work(cell).flops));
     json_object_set_new(record, "compulsory_bytes", number_json(cell_work(cell).bytes));
@@ -78,7 +77,7 @@ size_t launches_medians(const struct cell *cell, double **medians)
 
 double launches_median_of(const struct cell *cell, const char *outer, const char *key)
 {
-    return take_median(per_launch(cell, outer, key));
+    return median_and_free(per_launch(cell, outer, key));
 }
 
 double launches_median_at(const struct cell *cell, const char *key, size_t index)
@@ -89,7 +88,7 @@ double launches_median_at(const struct cell *cell, const char *key, size_t index
 double launches_median_in(const struct cell *cell, const char *outer, const char *key, size_t index)
 {
     const size_t launches = json_array_size(cell->launches);
-    struct series s = {alloc_take((launches + 1) * sizeof(double)), 0};
+    struct series s = {alloc_bytes((launches + 1) * sizeof(double)), 0};
     for (size_t i = 0; s.x && i < launches; i++) {
         const json_t *launch = json_array_get(cell->launches, i);
         const json_t *in = outer ? json_object_get(launch, outer) : launch;
@@ -97,7 +96,7 @@ double launches_median_in(const struct cell *cell, const char *outer, const char
         if (json_is_number(x))
             s.x[s.n++] = json_number_value(x);
     }
-    return take_median(s);
+    return median_and_free(s);
 }
 
 double launches_largest(const struct cell *cell, const char *outer, const char *key)
@@ -110,7 +109,7 @@ double launches_largest(const struct cell *cell, const char *outer, const char *
 
 double launches_fraction(const struct cell *cell, double work, const char *ceiling)
 {
-    struct series s = {alloc_take((json_array_size(cell->launches) + 1) * sizeof(double)), 0};
+    struct series s = {alloc_bytes((json_array_size(cell->launches) + 1) * sizeof(double)), 0};
     for (size_t i = 0; s.x && i < json_array_size(cell->launches); i++) {
         const json_t *launch = json_array_get(cell->launches, i);
         const double fraction = work / number_at(launch, NULL, "median_s") / 1e9 /
@@ -118,7 +117,7 @@ double launches_fraction(const struct cell *cell, double work, const char *ceili
         if (isfinite(fraction))
             s.x[s.n++] = fraction;
     }
-    return take_median(s);
+    return median_and_free(s);
 }
 
 /* ---- samples --------------------------------------------------------------------------------- */

@@ -36,7 +36,7 @@ static bool runs_kernel(const struct protocol_request *r)
  * OMP_WAIT_POLICY=active: threads of a team that wait for the next call spin.  A sample is calls
  * back to back; a team that sleeps between them would add a futex wake-up (tens of microseconds on
  * a virtual machine) to each, which is a cost of sleeping and not of the kernel.  Only where time
- * is measured: a check has long serial stretches, and spinning beside them wastes a core.  And only
+ * is measured: a check has long serial phases, and spinning beside them wastes a core.  And only
  * where the worker computes: beside a program its threads would spin on the cores of that program's.
  * OPENBLAS_NUM_THREADS=1: a kernel that calls BLAS does so from its own threads.
  */

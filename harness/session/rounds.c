@@ -126,7 +126,7 @@ static size_t live_cells(const struct rounds *rounds)
 /* Seconds that a cell may still use, by max-min fair sharing. */
 static double fair_level(const struct rounds *rounds, size_t target)
 {
-    double *needs = alloc_take((rounds->count + 1) * sizeof *needs);
+    double *needs = alloc_bytes((rounds->count + 1) * sizeof *needs);
     size_t n = 0;
     for (size_t i = 0; needs && i < rounds->count; i++) {
         const struct cell *cell = &rounds->cells[i];

@@ -338,7 +338,7 @@ int session_topology(const struct session *session)
 
 double session_share(const struct session *session, size_t first, size_t count, double left)
 {
-    double *needs = alloc_take((session->cell_count + 1) * sizeof *needs), share = 0, all = 0;
+    double *needs = alloc_bytes((session->cell_count + 1) * sizeof *needs), share = 0, all = 0;
     size_t live = 0;
     for (size_t i = first; needs && i < session->cell_count; i++)
         if (!session->cells[i].done)

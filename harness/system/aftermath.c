@@ -225,7 +225,7 @@ struct word {
     char text[AFTERMATH_TEXT];
 };
 
-static void take_word(struct word *first, const char text[AFTERMATH_TEXT])
+static void keep_first(struct word *first, const char text[AFTERMATH_TEXT])
 {
     if (*first->text && first->thread < omp_get_thread_num())
         return;
@@ -255,9 +255,9 @@ bool aftermath_end(int threads, char text[AFTERMATH_TEXT])
 #pragma omp critical
         {
             if (is_changed)
-                take_word(&unsettled, changed);
+                keep_first(&unsettled, changed);
             if (is_moved)
-                take_word(&moved, away);
+                keep_first(&moved, away);
         }
     }
     memcpy(text, *moved.text ? moved.text : unsettled.text, AFTERMATH_TEXT);

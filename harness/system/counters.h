@@ -33,7 +33,7 @@ void counters_close(struct counters *counters);
 void counters_start(struct counters *counters);
 void counters_stop(struct counters *counters);
 
-/* Sums over the threads, and over all stretches counted; NaN where unknown.  Scaled up where the
+/* Sums over the threads, and over all intervals counted; NaN where unknown.  Scaled up where the
  * system had to multiplex too few counters. */
 struct counter_values {
     double value[COUNTER_COUNT];

@@ -88,7 +88,7 @@ EARLY static bool is_small_stack(const char *variable)
     return false;
 }
 
-EARLY static void take_out(int argc, char **argv, char **variables)
+EARLY static void remove_harmful(int argc, char **argv, char **variables)
 {
     char **kept = variables;
     const char *rest = argc > 1 ? after(argv[1], "worker") : NULL;
@@ -105,8 +105,8 @@ EARLY static void take_out(int argc, char **argv, char **variables)
     *kept = NULL;
 }
 
-__attribute__((section(".preinit_array"), used)) static void (*const early)(int, char **,
-                                                                            char **) = take_out;
+__attribute__((section(".preinit_array"),
+               used)) static void (*const early)(int, char **, char **) = remove_harmful;
 
 const char *environment_ignored(void)
 {

@@ -21,7 +21,7 @@ static void keep(struct printed *printed, const char *text, size_t length)
         printed->last[printed->bytes++ % PRINTED_KEPT] = text[i];
 }
 
-void printed_take(struct printed *printed)
+void printed_read(struct printed *printed)
 {
     char text[16384];
     for (int i = 0; printed->fd >= 0 && i < AT_ONCE; i++) {

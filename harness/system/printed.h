@@ -18,7 +18,7 @@ struct printed {
 };
 
 /* Takes what is in the pipe; closes it at its end. */
-void printed_take(struct printed *printed);
+void printed_read(struct printed *printed);
 
 /* The last PRINTED_KEPT bytes, fit for a terminal and for JSON (base/printable.h), behind a note of
  * how many came before them; NULL where nothing was printed.  free() it. */

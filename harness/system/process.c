@@ -156,7 +156,7 @@ static enum process_end listen(struct conversation *c, double deadline)
         if (ppoll(poll, 2, &wait, &unblocked) <= 0)
             continue;
         if (poll[1].revents)
-            printed_take(&c->printed);
+            printed_read(&c->printed);
         if (poll[0].revents && !read_some(c->answer, &c->line, &c->error))
             return c->error ? PROCESS_LOST : PROCESS_EXITED;
     }
@@ -178,7 +178,7 @@ static bool ends(pid_t pid, struct printed *printed)
         if (clock_now() > until)
             return false;
         sigtimedwait(&ended, NULL, &moment);
-        printed_take(printed); /* it may be waiting for room in the pipe */
+        printed_read(printed); /* it may be waiting for room in the pipe */
     }
 }
 
@@ -195,7 +195,7 @@ static int reap(pid_t pid, bool kill_now, struct printed *printed, bool *by_itse
     process_unregister(pid);
     if (started)
         orphans_end(started);
-    printed_take(printed);
+    printed_read(printed);
     return status;
 }
 

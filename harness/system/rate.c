@@ -1,5 +1,5 @@
 /*
- * rate: the best of many short stretches.
+ * rate: the best of many short repeats.
  */
 #include "rate.h"
 
@@ -8,14 +8,14 @@
 
 #include "base/clock.h"
 
-/* Shortest stretch: 1000 times the difference, 100 ns, at which threads leave a barrier. */
-#define STRETCH_S 2e-4
+/* Shortest repeat: 1000 times the difference, 100 ns, at which threads leave a barrier. */
+#define REPEAT_S 2e-4
 
 /* At least so many, or as many as should take the time that is given: on a busy machine a thread may lose
- * its CPU for longer than that, and the only stretch measured would be the one that waited. */
-#define STRETCHES 8
+ * its CPU for longer than that, and the only repeat measured would be the one that waited. */
+#define REPEATS 8
 
-/* Units of a stretch; the number of stretches goes into *least. */
+/* Units of a repeat; the number of repeats goes into *least. */
 static size_t calibrate(rate_work *work, const void *context, int threads, double seconds,
                         int *least)
 {
@@ -23,8 +23,8 @@ static size_t calibrate(rate_work *work, const void *context, int threads, doubl
         const double start = clock_now();
         work(context, amount, 0, threads);
         const double took = clock_now() - start;
-        if (took >= STRETCH_S) {
-            *least = (int)fmax(1, fmin(STRETCHES, seconds / took));
+        if (took >= REPEAT_S) {
+            *least = (int)fmax(1, fmin(REPEATS, seconds / took));
             return amount;
         }
     }
@@ -33,7 +33,7 @@ static size_t calibrate(rate_work *work, const void *context, int threads, doubl
 double rate_together(rate_work *work, const void *context, int threads, double seconds)
 {
     const double deadline = clock_now() + seconds;
-    int stretches = 0, least;
+    int repeats = 0, least;
     const size_t amount = calibrate(work, context, threads, seconds, &least);
     double best = 0, sum = 0, first = INFINITY, last = 0;
     bool more = true;
@@ -53,7 +53,7 @@ double rate_together(rate_work *work, const void *context, int threads, double s
 #pragma omp single
         {
             best = fmax(best, sum / (last - first));
-            more = ++stretches < least || last < deadline;
+            more = ++repeats < least || last < deadline;
             sum = last = 0;
             first = INFINITY;
         }
@@ -72,7 +72,7 @@ double rate_apart(rate_work *work, const void *context, int threads, double seco
 #pragma omp barrier
         const double deadline = clock_now() + seconds;
         double start = clock_now();
-        for (int stretches = 0; stretches < least || start < deadline; stretches++) {
+        for (int repeats = 0; repeats < least || start < deadline; repeats++) {
             const double done = work(context, amount, omp_get_thread_num(), omp_get_num_threads());
             const double end = clock_now();
             best = fmax(best, done / (end - start));

@@ -15,13 +15,13 @@ static inline void rate_consume(double x)
     __asm__ volatile("" : : "g"(&x) : "memory");
 }
 
-/* Work per second where threads share what is measured (memory): of the best stretch that all begin
+/* Work per second where threads share what is measured (memory): of the best repeat that all begin
  * together, from the first thread's start to the last one's end. */
 double rate_together(rate_work *work, const void *context, int threads, double seconds);
 
 /* Work per second where each thread has units of its own (arithmetic): the sum of each one's best
- * stretch while all are at work.  A thread that loses its CPU for a while does not make the machine
- * look slower: 4 ms are long enough for an undisturbed stretch, and there are eight at least
+ * repeat while all are at work.  A thread that loses its CPU for a while does not make the machine
+ * look slower: 4 ms are long enough for an undisturbed repeat, and there are eight at least
  * where so many should fit into the time. */
 double rate_apart(rate_work *work, const void *context, int threads, double seconds);
 

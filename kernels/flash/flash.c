@@ -122,7 +122,7 @@ static void plan_prefetch(const struct job *job, struct prefetch *prefetch,
     prefetch_clear(prefetch);
     first += FLASH_KEYS;
     if (first >= task->seen.hi) {
-        *next = tasks_take(&job->tasks);
+        *next = tasks_next(&job->tasks);
         if (job->v_dim)
             prefetch_queries(prefetch, &job->tensors->o, task, p->v_dim);
         if (next->rows)
@@ -182,7 +182,7 @@ static struct group_block run_task(const struct job *job, const struct group_blo
         close_tile(job, &tiles[i]);
     if (job->problem->outputs & ATTN_OUTPUT_WEIGHTS)
         weigh_task(job, task, tiles, n, &block);
-    return task->seen.lo < task->seen.hi ? next : tasks_take(&job->tasks);
+    return task->seen.lo < task->seen.hi ? next : tasks_next(&job->tasks);
 }
 
 /* ---- the whole problem ----------------------------------------------------------------------- */
@@ -214,7 +214,7 @@ static struct job make_job(const struct attn_plan *plan, const struct attn_tenso
 /* What a thread does. */
 static void run_tasks(const struct job *job, float *scratch)
 {
-    struct group_block task = tasks_take(&job->tasks);
+    struct group_block task = tasks_next(&job->tasks);
     while (task.rows)
         task = run_task(job, &task, scratch);
 }

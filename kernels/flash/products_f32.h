@@ -121,7 +121,7 @@ VF_INLINE void load_column(const enum attn_dtype dtype, const bool whole, char *
 {
     const size_t bytes = attn_dtype_size(dtype);
     for (int d = 0; d < dim; d += VF_LANES) {
-        const int at = stretch(d, dim), n = whole || dim >= VF_LANES ? VF_LANES : dim;
+        const int at = vector_start(d, dim), n = whole || dim >= VF_LANES ? VF_LANES : dim;
         vf x[VF_LANES];
         VF_UNROLL
         for (int i = 0; i < VF_LANES; i++)

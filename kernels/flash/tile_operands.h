@@ -51,10 +51,10 @@ static void find_keys(const struct block *block, const struct attn_tensor *kv,
 }
 #endif
 
-/* First of the VF_LANES dimensions to copy together from d on.  The last stretch begins early
+/* First of the VF_LANES dimensions to copy together from d on.  The last vector begins early
  * enough to be whole, and copies some dimensions again, unless there are fewer than VF_LANES in
  * all. */
-static int stretch(int d, int dim)
+static int vector_start(int d, int dim)
 {
     return d + VF_LANES <= dim || dim < VF_LANES ? d : dim - VF_LANES;
 }
@@ -66,7 +66,7 @@ VF_INLINE void store_column(const enum attn_dtype dtype, const bool whole, char 
 {
     const size_t bytes = attn_dtype_size(dtype);
     for (int d = 0; d < dim; d += VF_LANES) {
-        const int at = stretch(d, dim), n = whole || dim >= VF_LANES ? VF_LANES : dim;
+        const int at = vector_start(d, dim), n = whole || dim >= VF_LANES ? VF_LANES : dim;
         vf x[VF_LANES];
         VF_UNROLL
         for (int i = 0; i < VF_LANES; i++) {
@@ -99,7 +99,7 @@ VF_INLINE void store_column_of_pairs(char *const *rows, int dim, vf factor, vi e
                                      const float *o)
 {
     for (int d = 0; d < dim; d += 2 * VF_LANES) {
-        const int at = d + 2 * VF_LANES <= dim ? d : dim - 2 * VF_LANES; /* as stretch() */
+        const int at = d + 2 * VF_LANES <= dim ? d : dim - 2 * VF_LANES; /* as vector_start() */
         vf x[VF_LANES];
         VF_UNROLL
         for (int i = 0; i < VF_LANES; i++)

@@ -220,9 +220,9 @@ static void run_tasks(const struct attn_plan *plan, const struct call *call, int
 {
     const struct scratch scratch = scratch_at(&plan->problem, attn_thread_scratch(plan, thread));
     struct packed packed = {.first = -1};
-    struct group_block task = tasks_take(&call->tasks);
+    struct group_block task = tasks_next(&call->tasks);
     tiles_configure();
-    for (; task.rows; task = tasks_take(&call->tasks))
+    for (; task.rows; task = tasks_next(&call->tasks))
         run_task(call, &task, &scratch, &packed);
     tiles_release();
 }

@@ -5,18 +5,18 @@
 
 struct ring_part ring_part(size_t length, int rank, int ranks)
 {
-    const size_t stretches = 2 * (size_t)ranks;
-    const size_t numbers[2] = {(size_t)rank, stretches - 1 - (size_t)rank};
+    const size_t chunks = 2 * (size_t)ranks;
+    const size_t numbers[2] = {(size_t)rank, chunks - 1 - (size_t)rank};
     struct ring_part part;
     for (int n = 0; n < 2; n++) { /* no product of a length and a count, which may overflow */
-        const size_t each = length / stretches, more = length % stretches, at = numbers[n];
+        const size_t each = length / chunks, more = length % chunks, at = numbers[n];
         part.first[n] = at * each + (at < more ? at : more);
         part.rows[n] = each + (at < more);
     }
     return part;
 }
 
-/* A stretch of queries [a, a + n) and one of keys [c, c + m), as positions in their sequences, and where
+/* A chunk of queries [a, a + n) and one of keys [c, c + m), as positions in their sequences, and where
  * they begin in the memory of their ranks. */
 struct pair {
     ptrdiff_t a, n, c, m;

@@ -26,8 +26,8 @@ static bool keys_stay(const struct attn_problem *p, int ranks)
 /* Keys that no rank has more of. */
 static size_t most_keys(const struct ring *ring)
 {
-    const size_t stretches = 2 * (size_t)ring->setting.ranks;
-    return 2 * (ring->problem.kv_len / stretches + (ring->problem.kv_len % stretches > 0));
+    const size_t chunks = 2 * (size_t)ring->setting.ranks;
+    return 2 * (ring->problem.kv_len / chunks + (ring->problem.kv_len % chunks > 0));
 }
 
 /* split_kv where that is the faster one for a rank's keys, which is where few queries keep them in their
@@ -42,24 +42,24 @@ static const struct attn_kernel *block_kernel(const struct ring *ring)
 }
 
 /* Adds the bytes to those of the ring; NULL without memory. */
-static void *take(struct ring *ring, size_t bytes)
+static void *allocate(struct ring *ring, size_t bytes)
 {
     const size_t align = ATTN_WORKSPACE_ALIGN, rounded = (bytes / align + 1) * align;
     ring->bytes += rounded;
     return aligned_alloc(align, rounded);
 }
 
-static bool take_workspace(struct ring *ring, const char **why)
+static bool allocate_workspace(struct ring *ring, const char **why)
 {
     const char *missing = ring_note_workspace(ring);
     *why = missing ? missing : "out of memory";
     if (missing)
         return false;
-    ring->workspace = take(ring, ring->workspace_bytes);
+    ring->workspace = allocate(ring, ring->workspace_bytes);
     return ring->workspace;
 }
 
-static bool take_memory(struct ring *ring, const char **why)
+static bool allocate_buffers(struct ring *ring, const char **why)
 {
     const struct attn_problem *p = &ring->problem;
     const struct ring_part most = {.rows = {most_keys(ring), 0}};
@@ -71,12 +71,12 @@ static bool take_memory(struct ring *ring, const char **why)
     *why = "out of memory";
     const bool in_place = p->dtype == ATTN_F32 && !ring->keys_stay; /* adds up in the results */
     for (int n = 0; travels && n < 2; n++)
-        if (!(ring->arriving[n] = take(ring, ring_kv_bytes(ring, &most))))
+        if (!(ring->arriving[n] = allocate(ring, ring_kv_bytes(ring, &most))))
             return false;
-    if (!in_place && !(ring->sums.o = take(ring, floats * sizeof(float))))
+    if (!in_place && !(ring->sums.o = allocate(ring, floats * sizeof(float))))
         return false;
-    ring->piece.o = take(ring, floats * sizeof(float));
-    ring->piece.lse = take(ring, rows * sizeof(float));
+    ring->piece.o = allocate(ring, floats * sizeof(float));
+    ring->piece.lse = allocate(ring, rows * sizeof(float));
     return ring->piece.o && ring->piece.lse;
 }
 
@@ -94,7 +94,7 @@ struct ring *ring_open(const struct ring_setting *setting, const char **why)
     ring->keys_stay = setting->ranks > 1 && keys_stay(p, setting->ranks);
     ring->parts = ring_parts(ring, setting->rank);
     ring->kernel = block_kernel(ring);
-    if (take_workspace(ring, why) && take_memory(ring, why))
+    if (allocate_workspace(ring, why) && allocate_buffers(ring, why))
         return ring;
     ring_close(ring);
     return NULL;

@@ -110,7 +110,7 @@ static inline struct group_block tasks_at(const struct tasks *tasks, size_t inde
 }
 
 /* The next task that no thread has taken. */
-static inline struct group_block tasks_take(const struct tasks *tasks)
+static inline struct group_block tasks_next(const struct tasks *tasks)
 {
     size_t index, *taken = tasks->taken;
     if (!tasks->several) /* an atomic addition waits for all stores before it */

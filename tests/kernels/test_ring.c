@@ -194,7 +194,7 @@ void __wrap_ring_merge_all(struct ring *ring, const struct ring_sums *into,
     (void)ring, (void)into, (void)from;
 }
 
-/* The two stretches of rank 0 are a block each, as the queries do not see all of the second: one split of keys
+/* The two chunks of rank 0 are a block each, as the queries do not see all of the second: one split of keys
  * where both together are two, for which split_kv needs more memory if it has many threads. */
 static void its_memory_is_enough_for_any_number_of_keys(void **state)
 {

@@ -286,7 +286,7 @@ static void rates_are_positive_and_finite(void **state)
     assert_int_equal(ceilings_fma_from_l1(ATTN_ISA_AMX, ATTN_BF16, 1, 1e-3) > 0, tiles);
 }
 
-/* Work that lasts 1 ms a unit.  Its second call waits for longer than all stretches should take together, as
+/* Work that lasts 1 ms a unit.  Its second call waits for longer than all repeats should take together, as
  * one does that loses its CPU. */
 static double waits_at_first(const void *context, size_t amount, int thread, int threads)
 {
@@ -304,7 +304,7 @@ static void one_interruption_is_not_the_rate(void **state)
     int calls, *counter = &calls;
     calls = 0;
     rate_apart(waits_at_first, &counter, 1, 0.4);
-    assert_int_equal(calls, 1 + 8); /* one to find out how long a stretch is */
+    assert_int_equal(calls, 1 + 8); /* one to find out how long a repeat is */
     calls = 0;
     rate_together(waits_at_first, &counter, 1, 0.4);
     assert_int_equal(calls, 1 + 8);

@@ -163,7 +163,7 @@ static bool open_state(struct state *state, const struct attn_problem *p, const 
     if (!state->mask)
         return false;
     shape_of(p, &state->shape);
-    if (!sdpa_open(&state->sdpa, &state->shape, attn_onednn_pool_take, attn_onednn_pool_give)) {
+    if (!sdpa_open(&state->sdpa, &state->shape, attn_onednn_pool_alloc, attn_onednn_pool_free)) {
         *why = DTYPE == ATTN_F32
                    ? "this oneDNN compiles no such graph"
                    : "this oneDNN has no attention with float scores of bf16: 3.12 has";

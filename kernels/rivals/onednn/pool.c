@@ -16,7 +16,7 @@ static struct {
 } blocks[BLOCKS];
 
 /* A graph's calls come from one thread; what its primitives do inside takes no memory. */
-void *attn_onednn_pool_take(size_t size, size_t alignment)
+void *attn_onednn_pool_alloc(size_t size, size_t alignment)
 {
     const size_t align = alignment > ALIGN ? alignment : ALIGN;
     int empty = -1;
@@ -39,7 +39,7 @@ void *attn_onednn_pool_take(size_t size, size_t alignment)
     return memory;
 }
 
-void attn_onednn_pool_give(void *memory)
+void attn_onednn_pool_free(void *memory)
 {
     for (int i = 0; i < BLOCKS; i++)
         if (memory && blocks[i].memory == memory) {

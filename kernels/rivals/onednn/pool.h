@@ -10,8 +10,8 @@
 #include <stddef.h>
 
 /* The allocator's two functions; `alignment` is a power of two, or 0 for any. */
-void *attn_onednn_pool_take(size_t size, size_t alignment);
-void attn_onednn_pool_give(void *memory);
+void *attn_onednn_pool_alloc(size_t size, size_t alignment);
+void attn_onednn_pool_free(void *memory);
 
 /* Frees what is not in use. */
 void attn_onednn_pool_empty(void);
