@@ -35,7 +35,8 @@
  * Every public struct that a caller or a kernel passes by pointer begins with its own `size`, so
  * that a kernel from a shared object and its caller can tell which fields the other one knows.
  * Fields are only ever appended; a struct inside another stands last there, so that it can grow,
- * behind room for what the outer one may need.  docs of each option: attnbench list, docs/problems.md.
+ * behind room for what the outer one may need.  Each option is described by `attnbench list` and in
+ * docs/problems.md.
  *
  * Kernels need nothing but this header: what they call of it is inline.
  */
@@ -199,16 +200,17 @@ struct attn_tensors {
     struct attn_tensor cu_seqlens;    /* (B + 1) i32: queries of sequence b are rows [b], [b + 1) */
     struct attn_tensor cu_seqlens_kv; /* (B + 1) i32: likewise keys, where they are packed too */
     struct attn_tensor block_table;   /* (B, pages per sequence) i32 */
-    struct attn_tensor k_scale;       /* (B, Hkv, Skv, D) f32 by strides of 0 where shared: one a
-                                          token has stride[3] = 0, one a channel stride[2] = 0 */
+    struct attn_tensor k_scale;       /* (B, Hkv, Skv, D) f32; shared scales have a stride of 0:
+                                          stride[3] for one per token, stride[2] for one per channel */
     struct attn_tensor v_scale;       /* (B, Hkv, Skv) f32, likewise */
     struct attn_tensor dO, dQ, dK, dV; /* backward: shaped like o, q, k, v */
-    /* How many there are, for attn_tensors_valid(): pages of k and v; rows of packed q and of packed k. */
+    /* Allocated pages of k and v, and rows of packed q and packed k; attn_tensors_valid() checks against
+     * them. */
     size_t pages, q_rows, kv_rows;
 };
 
-/* What a kernel does otherwise than this header says, a set of bits: for the libraries of others, whose
- * semantics are as they are.  It is not judged by what it admits, and its results say so. */
+/* Known deviations from this header, a set of bits, for kernels that wrap a library whose semantics
+ * cannot be changed.  The check skips what a kernel declares here, and its results list it. */
 enum attn_caveat {
     ATTN_CAVEAT_NAN_LEAKS =
         1 << 0, /* a NaN in a masked key or value reaches rows that do not see it */
@@ -217,7 +219,7 @@ enum attn_caveat {
     ATTN_CAVEAT_INFINITE_SCORES =
         1 << 2, /* scores of -inf that no mask makes, but an infinite key, make rows NaN; or scores
                  * near the largest float outweigh a mask that is added as a finite number */
-    ATTN_CAVEAT_SUBNORMALS = 1 << 3, /* numbers below the smallest normal one are taken for 0 */
+    ATTN_CAVEAT_SUBNORMALS = 1 << 3, /* subnormal numbers count as 0 */
     ATTN_CAVEAT_NAN_VANISHES =
         1 << 4, /* a NaN in a row's query, or in a key that it sees, may come out as a number */
 };
@@ -325,7 +327,7 @@ static inline float attn_problem_scale(const struct attn_problem *problem)
                                : (float)(1 / __builtin_sqrt((double)problem->qk_dim));
 }
 
-/* The same as kernels that compute in f64 (dtype=f64) take it: 1/sqrt(D) is not rounded to f32. */
+/* The scale for kernels that compute in f64 (dtype=f64): 1/sqrt(D) is not rounded to f32. */
 static inline double attn_problem_scale_f64(const struct attn_problem *problem)
 {
     return problem->scale != 0 ? (double)problem->scale
@@ -479,8 +481,8 @@ bool attn_isa_parse(const char *name, enum attn_isa *isa);
  * need room for them, and where one has none the answer is no. */
 bool attn_isa_available(enum attn_isa isa);
 
-/* All ATTN_ISA_COUNT of them in the order in which this processor prefers them, which is not always that
- * of their strength: of the variants of a kernel that compute a problem here, use the first. */
+/* All ATTN_ISA_COUNT instruction sets, in this processor's order of preference; wider is not always
+ * faster. Use a kernel's first variant in this order that supports the problem. */
 const enum attn_isa *attn_isa_preference(void);
 
 /* Every variant built into the library, in the order of kernels/CMakeLists.txt, weakest ISA

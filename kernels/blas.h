@@ -1,10 +1,10 @@
 /*
  * blas.h: the BLAS library under kernel gemm, and what makes it as fast as it can be.
  *
- * OpenBLAS picks its code when it is loaded, from the processor it recognises or from
- * OPENBLAS_CORETYPE; what it does not recognise it takes for something older.  A rival that is
- * beaten because its library guessed wrong has not been beaten, so whoever starts a process that
- * measures gemm sets these variables first.  Those that its user has set already should stay.
+ * OpenBLAS picks its code when it is loaded, from the processor it recognises or from OPENBLAS_CORETYPE;
+ * an unknown processor gets the code of an older one.  Beating a library that guessed wrong proves
+ * nothing, so whoever starts a process that measures gemm sets these variables first, except those that
+ * the user has set.
  */
 #ifndef ATTN_BLAS_H
 #define ATTN_BLAS_H

@@ -9,21 +9,21 @@
 
 #include "attention.h"
 
-/* What the ISA needs of the host, for `attnbench list`: "AVX2, FMA, ..."; where it is known, the part of it
- * that this host lacks. */
+/* Processor features that the ISA needs, for `attnbench list`: "AVX2, FMA, ..."; only those that this
+ * host lacks, where that is known. */
 const char *attn_isa_needs(enum attn_isa isa);
 
-/* The environment variable that makes a host seem to have these instruction sets alone, comma separated,
- * and the baseline, for tests; and whether it leaves one out. */
+/* For tests: an environment variable that restricts the host to these instruction sets, comma separated,
+ * beside the baseline; and whether it masks one out. */
 #define ATTN_ISA_MASK "ATTN_ISA_MASK"
 bool attn_isa_is_masked(enum attn_isa isa);
 
-/* What variants of ours for it are built as: on AArch64 ATTN_ISA_NEON for ATTN_ISA_BASELINE, and for
- * ATTN_ISA_SVE the one for the length of this host's vectors, of 128 bits where there are none; else what it
- * is. */
+/* The ISA under which our variants are built: on AArch64 ATTN_ISA_NEON for ATTN_ISA_BASELINE, and for
+ * ATTN_ISA_SVE the one of this host's vector length (128 bits on hosts without SVE); all others are
+ * themselves. */
 enum attn_isa attn_isa_built_as(enum attn_isa isa);
 
-/* The one whose instructions it has: ATTN_ISA_AVX512 for ATTN_ISA_AVX512_2FMA, else itself. */
+/* The ISA with the same instructions: ATTN_ISA_AVX512 for ATTN_ISA_AVX512_2FMA, else itself. */
 enum attn_isa attn_isa_instructions(enum attn_isa isa);
 
 /* attn_isa_preference() of the processors of a vendor, as __builtin_cpu_is() names it: "intel", "amd". */

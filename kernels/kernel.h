@@ -27,15 +27,15 @@ extern const struct attn_kernel ATTN_KERNEL;
 
 #define ATTN_MASKS_ALL (ATTN_MASKS_POSITIONAL | ATTN_MASK_BIAS | ATTN_MASK_BOOL)
 
-/* What a kernel that follows attention.h in everything takes. */
+/* Capabilities of a kernel that implements all of attention.h. */
 #define ATTN_OPTIONS_ALL                                                                \
     (ATTN_OPTION_WINDOW | ATTN_OPTION_SOFTCAP | ATTN_OPTION_SINKS | ATTN_OPTION_ALIBI | \
      ATTN_OPTION_RAGGED | ATTN_OPTION_PAGED | ATTN_OPTION_PACKED | ATTN_OPTION_SHARED_KV)
 
 #define ATTN_OUTPUTS_ALL (ATTN_OUTPUT_O | ATTN_OUTPUT_LSE | ATTN_OUTPUT_WEIGHTS)
 
-/* n reals rounded up, in bytes, so that neighbours in a workspace keep their alignment.  Where a cache line is
- * no longer than that they share none; where it is (128 bytes at Apple, 256 in A64FX), only the line between them. */
+/* Bytes of n reals, rounded up so that neighbours in a workspace stay aligned.  They share no cache line
+ * of 64 bytes, and at most one where lines are longer (128 bytes at Apple, 256 in A64FX). */
 static inline size_t attn_reals_bytes(size_t n)
 {
     return (n * sizeof(real) + ATTN_WORKSPACE_ALIGN - 1) / ATTN_WORKSPACE_ALIGN *

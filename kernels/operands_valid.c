@@ -267,7 +267,7 @@ static size_t first_not_bool(const uint8_t *bytes, size_t n)
     return j;
 }
 
-/* Of each sequence what its lengths leave, once where dimensions share it. */
+/* Looks at the part within each sequence's lengths, once where dimensions share it. */
 static bool mask_is_bool(const struct inquiry *in)
 {
     const struct attn_problem *p = in->problem;

@@ -5,13 +5,13 @@
  * Ring Attention (Liu, Zaharia and Abbeel 2023, arXiv:2310.01889): every rank keeps its queries, and
  * keys and values travel around the ranks in blocks.  While a rank computes with one block, by a kernel
  * for a single process, the next one arrives; the partial results of a query are merged by their LSE.
- * Where there are so few queries that they are less to send than the keys (decode), the keys stay:
- * each rank computes all queries on its keys, by a kernel for few queries where there are few, and the
- * partial results are merged in a tree, at rank 0.
+ * In decode, queries are smaller than keys and travel instead: each rank computes all queries on its own
+ * keys, by a kernel for few queries, and the partial results are merged in a tree, at rank 0.
  *
  * Sequences are cut into twice as many chunks as there are ranks, and rank r holds chunk r and
  * chunk 2N - 1 - r: under a causal mask every rank then has the same work in every step (zigzag order,
- * as in github.com/zhuzilin/ring-flash-attention).  Stretches differ by a row where lengths do not divide.
+ * as in github.com/zhuzilin/ring-flash-attention).  Chunks differ by one row where the length does not
+ * divide evenly.
  *
  * Life of a rank:
  *
@@ -48,8 +48,8 @@ void ring_library(char text[RING_NAME]);
 /* Ends all ranks at once. */
 _Noreturn void ring_abort(int status);
 
-/* From rank 0 to all others, who ask ring_hear() until it is there: it does not wait, so that they need not
- * spin between calls.  At most RING_LINE bytes. */
+/* Sends a line of at most RING_LINE bytes from rank 0 to all others.  They poll ring_hear(), which does
+ * not block, so that they can sleep between calls. */
 #define RING_LINE 65536
 void ring_tell(const char *text, int ranks);
 bool ring_hear(char text[RING_LINE]);
@@ -80,15 +80,15 @@ static inline size_t ring_part_rows(const struct ring_part *part)
 /* What a rank holds of a sequence of that length; of several, the same of each. */
 struct ring_part ring_part(size_t length, int rank, int ranks);
 
-/* Queries and keys (rows counted in a rank's part) that are computed by one call: all pairs of them, or
- * those of a causal mask that is aligned to the last key. */
+/* Queries and keys of one kernel call, as rows of a rank's part: all pairs, or those under a causal mask
+ * aligned to the last key. */
 struct ring_block {
     size_t q_first, q_rows, k_first, k_rows;
     bool causal;
 };
 #define RING_BLOCKS 8
 
-/* The blocks that make up what the queries see of the keys, each pair once; returns how many. */
+/* The blocks that cover all visible (query, key) pairs, each once; returns how many. */
 size_t ring_blocks(const struct attn_problem *problem, const struct ring_part *queries,
                    const struct ring_part *keys, struct ring_block blocks[RING_BLOCKS]);
 

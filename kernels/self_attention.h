@@ -5,9 +5,9 @@
  *     O = attention(Q, K, V)                               any kernel, per head
  *     Y = O, or O Wo + bo
  *
- * X, the weights and the results are f32, dense and row-major.  Masks and what else the attention inside
- * takes go through to it: they are as attention.h has them.  Projections are products of the CBLAS library; each
- * block of rows is one call on one thread, so that results do not depend on the thread count.
+ * X, the weights and the results are f32, dense and row-major.  Masks and options are passed to the
+ * attention as attention.h defines them.  Projections are CBLAS products; each block of rows is one call
+ * on one thread, so that results do not depend on the thread count.
  */
 #ifndef ATTN_SELF_ATTENTION_H
 #define ATTN_SELF_ATTENTION_H
@@ -29,8 +29,8 @@ struct attn_self_attention {
     bool weights;         /* wants the attention weights */
     bool scale_by_v_dim;  /* scores by 1/sqrt(v_dim), not 1/sqrt(qk_dim) */
     float scale;          /* of the scores; 0: as the line above says */
-    /* As in struct attn_problem; of the options those that change no layout: window, softcap, sinks, alibi
-     * and ragged, for sequences that are padded to `len`. */
+    /* As in struct attn_problem, without options that change the layout: window, softcap, sinks, alibi,
+     * and ragged for sequences padded to `len`. */
     unsigned options;
     float softcap;
     ptrdiff_t window_left, window_right;
@@ -45,8 +45,8 @@ struct attn_self_attention_tensors {
     const float *wo, *bo;      /* (heads * v_dim, d_out) where d_out is not 0; bo optional */
     float *y;
     float *weights; /* (batch, heads, len, len) where wanted */
-    /* Of the attention, as in struct attn_tensors: broadcast to (batch, heads, len, len) by strides of 0,
-     * as a mask (len, len) or (batch, 1, len, len) is. */
+    /* Operands of the attention, as in struct attn_tensors; strides of 0 broadcast (len, len) or (batch,
+     * 1, len, len) to (batch, heads, len, len). */
     struct attn_tensor bias, mask;
     struct attn_tensor sinks, slopes; /* (heads) f32 */
     struct attn_tensor kv_lens;       /* (batch) i32 */

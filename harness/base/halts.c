@@ -1,7 +1,7 @@
 /*
  * halts: counts the signals that a stopped process goes on by.
  *
- * Of a stop nothing else is left: it is a voluntary switch, and time that no thread waited for a CPU.
+ * Nothing else tells of a stop: the system counts a voluntary switch, and no time waited for a CPU.
  */
 #define _GNU_SOURCE
 #include "halts.h"

@@ -24,7 +24,7 @@
 static size_t shown; /* lines of the display that stands on the terminal; 0: none */
 static long halts;   /* when it was drawn */
 
-/* Of a terminal that is not this session's nobody knows who is in front. */
+/* False on a terminal of another session, whose foreground group cannot be read. */
 static bool in_background(void)
 {
     const pid_t front = tcgetpgrp(STDERR_FILENO);

@@ -218,7 +218,7 @@ void scan_offer(struct scan_choice *choice, const char *word)
     snprintf(choice->all + used, sizeof choice->all - used, "%s%s", used ? ", " : "", word);
     if (distance > allowed || distance >= choice->given.length)
         return;
-    /* Of words that are as near the first, or the first that begins as the given one: sk is skv. */
+    /* Ties go to the first word with the given beginning (sk is skv), else to the first. */
     if (choice->nearest &&
         (distance > choice->distance ||
          (distance == choice->distance &&

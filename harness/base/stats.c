@@ -143,8 +143,8 @@ static double binomial_at_most(size_t n, double p, size_t k)
     return sum;
 }
 
-/* Of n values drawn with replacement from n, the one of rank r is at least the k-th smallest
- * (both 0-based) where at most r draws fall below it: among the k smaller ones. */
+/* In a bootstrap sample of n, the value of rank r is at least the k-th smallest of the data (both
+ * 0-based) where at most r draws are among the k smaller ones. */
 static size_t reached_with(double power, size_t n, size_t r)
 {
     size_t k = 0;

@@ -172,9 +172,8 @@ static void poison_next(struct bench *bench, size_t calls)
         tensors_poison(&bench->sets[(bench->next + i) % bench->set_count], &bench->plan->problem);
 }
 
-/* Of the calls of a sample only the last ones leave outputs to verify.  Stray calls before it, up to
- * one in BENCH_STRAY of its own and neither timed nor verified, see to it that those are not always the same
- * ones of every hundred. */
+/* Only the last calls of a sample leave outputs to verify.  Stray calls before it, neither timed nor
+ * verified and at most one per BENCH_STRAY calls, vary which ones these are. */
 static void stray(struct bench *bench)
 {
     const size_t calls = bench->result->calls_per_sample;

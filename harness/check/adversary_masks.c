@@ -49,7 +49,7 @@ void show_last_key(struct trial *trial, uint64_t key)
     mark(trial, is_not_last);
 }
 
-/* Of every three rows one whole, and of one the first tile. */
+/* Masks one row in three whole, and the first tile of another. */
 static bool is_row_masked(const struct trial *trial, const size_t at[4])
 {
     (void)trial;

@@ -22,8 +22,8 @@
  * storage do: where all products are alike, addition d of D rounds a number of |s| d / D, which
  * makes an RMS of RHO u |s| sqrt(D / 3).  Naive's LSE of 16-bit storage is not counted below that.
  *
- * Of few rows naive's error may happen to be next to nothing: of one row, 8 times it is exceeded by an
- * equal in 8 of 100 cases.  There it is not counted below what it is expected to be, score by score.
+ * With few rows, naive's error may be close to 0 by chance: with one row, an equally precise kernel
+ * exceeds 8 times it in 8 of 100 cases.  So it counts as no less than its expected value, score by score.
  */
 #include "precision.h"
 

@@ -60,7 +60,7 @@ void check_timed_renew(struct check_timed *timed, size_t first, size_t count)
     }
 }
 
-/* Of the outputs that a set would have if nothing were negated, which it has from then on. */
+/* Undoes the negation of a set's outputs, and returns their hash. */
 static uint64_t hash_of(const struct check_timed *timed, size_t set)
 {
     negation_undo(&timed->outputs[set].negation, &timed->sets[set], timed->problem);

@@ -3,9 +3,9 @@
  *
  * Kernels give the same bits at every call unless their caps say that they vary.  So the first output
  * of each set of operands is compared with the reference by sampled rows and hashed, and after
- * every sample each output that it left behind must have that hash.  Of a kernel that varies, rows are
- * compared after every sample.  Before each sample operands change so that the outputs are known all the
- * same (problem/negation.h): a kernel that returns results which it has kept is found.
+ * every sample each output that it left behind must have that hash.  For a kernel that varies, rows are
+ * compared after every sample.  Before each sample operands are negated such that the new outputs are
+ * known (problem/negation.h): this finds a kernel that returns stored results.
  */
 #ifndef HARNESS_CHECK_TIMED_H
 #define HARNESS_CHECK_TIMED_H

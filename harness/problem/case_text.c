@@ -86,7 +86,7 @@ bool case_text_same(const struct problem_case *a, const struct problem_case *b)
 
 #define NAME_SHOWN ((size_t)32) /* bytes: a table of 80 columns has room for no more */
 
-/* Of a long name, its beginning at least, where its end is shown. */
+/* Bytes of a long name's beginning that are shown before its end. */
 #define NAME_BEGIN 8
 
 /* Appends "-part" to a name of PARSE_TEXT bytes, as far as it fits; what a name may not hold becomes _. */

@@ -16,7 +16,7 @@ static size_t elements(const struct attn_problem *p)
     return p->outputs & ATTN_OUTPUT_O ? p->batch * p->q_heads * p->q_len * p->v_dim : 0;
 }
 
-/* Of an element as it is stored: f32 holds those of 16 bits exactly. */
+/* Bytes of a stored element: f32 holds 16-bit elements exactly. */
 static size_t element_bytes(const struct attn_problem *p)
 {
     return attn_dtype_size(attn_statistics_dtype(p));

@@ -14,7 +14,7 @@
 
 #include "safetensors_types.h"
 
-/* Of the data, in bytes: a cache line, and the widest vector.  The header is padded with spaces. */
+/* Bytes to which the data is aligned: a cache line, and the widest vector.  Spaces pad the header. */
 #define ALIGNMENT 64
 
 /* {"name": {"dtype": ..., "shape": [...], "data_offsets": [begin, end]}, ...} */

@@ -49,8 +49,8 @@ static const struct {
 } sized[] = {{"quick", 20}, {"default", 180}};
 #define SECONDS_PER_CELL 1.0 /* at least */
 
-/* Of the check of a variant in a case, at all its thread counts: the mean over the default suite; 0.4 to 3
- * were seen (Intel Xeon, 2 cores, `run --seconds 8`, 2026-11-26). */
+/* Seconds to check a variant on a case, at all its thread counts: the mean over the default suite, where
+ * it took 0.4 to 3 (Intel Xeon, 2 cores, `run --seconds 8`, 2026-11-26). */
 #define SECONDS_PER_CHECK 1.0
 
 #define DRAWN_PROBLEMS 500 /* of a check that selects none */

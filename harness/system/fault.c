@@ -165,7 +165,7 @@ static void say_memory(void)
 }
 
 /* After a return the fault happens again, and the restored handler takes it; a signal that a
- * process sent is raised again.  Of two faulting threads the second waits here for the end. */
+ * process sent is raised again.  A second faulting thread waits here for the end. */
 static void handle(int signal, siginfo_t *info, void *context)
 {
     const bool sent = info->si_code <= 0;

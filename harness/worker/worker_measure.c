@@ -17,9 +17,10 @@
 #include "backend.h"
 #include "place_memory.h"
 
-/* Of multiply-adds, beside the samples: short enough to end while the clock is what the kernel has made it.  Loads
- * between AVX-512 multiply-adds lower it by up to 15 % on Intel's cores, and it comes back 2 to 4 ms after the last
- * of them (docs/measuring.md); finding out how much work that is takes another 0.8 ms at most. */
+/* Length of the multiply-add probe beside the samples: short enough to run at the clock that the kernel
+ * left behind.  Loads between AVX-512 multiply-adds lower it by up to 15 % on Intel's cores, and it comes
+ * back 2 to 4 ms after the last of them (docs/measuring.md); finding out how much work that is takes
+ * another 0.8 ms at most. */
 #define PROBE_S 0.0015
 
 /* ---- timed calls are verified too ------------------------------------------------------------ */

@@ -46,7 +46,7 @@
  *   block of keys  FLASH_KEYS scores of FLASH_TILE queries are 32 KB in 512 bits.  They stream through
  *                  L1 as K and V do: weights are read once for FLASH_ROWS dimensions of V.  K and V
  *                  are 2 bytes a cycle of the 32 that L2 gives.  Fewer keys load and store o more
- *                  often: 0.8 % of 8 x 2 at 256 keys.  Of 6 x 4, 96 to 256 are within 3 %, 128 the best.
+ *                  often: 0.8 % of 8 x 2 at 256 keys.  For 6 x 4, 96 to 256 are within 3 %, 128 is best.
  *   tiles of a     a block of K and V, 128 KB at D = 64 and 256 keys, is read from L3 or memory, and in
  *   task           bf16 V is packed, once for 256 queries: 0.9 GB/s, where one tile would ask for 7.4 of
  *                  the 10 to 40 that a core gets.  q and o of them are 128 KB (256 at D = 128) of L2.

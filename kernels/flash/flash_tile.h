@@ -133,7 +133,7 @@ struct strip {
     int full_from, full_to; /* rows that all of these columns' queries see */
 };
 
-/* Of each lane of a column the rows of a block that it sees by its place. */
+/* Rows of a block that each lane of a column sees by position, [lo, hi). */
 struct lane_range {
     vi lo, hi;
 };

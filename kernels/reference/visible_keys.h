@@ -220,8 +220,8 @@ static inline wide scaled_dot(const struct place *at, size_t j, const struct dot
     return x;
 }
 
-/* softcap(x).  Of an error of x there remains what the slope of tanh leaves: no more than the slope
- * at the point nearest to 0 that x may stand for (mean value theorem; D u bounds g(D)). */
+/* softcap(x).  An error of x is multiplied by the slope of tanh, at most that at the point nearest to 0
+ * that x may stand for (mean value theorem; D u bounds g(D)). */
 static inline wide capped(const struct attn_problem *problem, wide x, wide *magnitude)
 {
     const wide c = (wide)problem->softcap;

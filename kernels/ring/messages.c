@@ -135,7 +135,7 @@ static void leave(struct ring *ring)
     ring->entered_s = now;
 }
 
-/* Of the one journey that is under way. */
+/* Requests of the transfer under way; there is one at a time. */
 static MPI_Request requests[2 * RING_MESSAGES];
 
 void ring_depart(struct ring *ring, const void *going, size_t going_bytes, void *coming,

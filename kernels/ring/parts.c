@@ -36,9 +36,9 @@ static void add(struct ring_block *blocks, size_t *count, const struct pair *p, 
 }
 
 /*
- * Query i sees the keys below i + shift + 1.  Of the keys up to the last that any query sees, `end`, query
- * `full` is the first to see all; those in front of it, and it, make a block whose last query sees
- * exactly the last key, as a causal mask is aligned.
+ * Query i sees the keys below i + shift + 1.  `end` is behind the last key that any query sees, and
+ * `full` the first query that sees all keys up to it. The queries up to `full` are a block under a causal
+ * mask that is aligned to the last key.
  */
 static void add_pair(struct ring_block *blocks, size_t *count, const struct pair *p,
                      ptrdiff_t shift)

@@ -14,7 +14,8 @@
 #if defined ATTN_KERNEL_F64
 extern const struct attn_kernel ATTN_KERNEL_F64;
 
-/* Of the kernel file; not inlined here, so that their code is what it would be without the other object. */
+/* Defined by the kernel file; not inlined here, so that their code does not change with the other object.
+ * */
 static size_t workspace_size(const struct attn_problem *problem, int threads)
     __attribute__((noinline));
 static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)

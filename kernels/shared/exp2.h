@@ -8,8 +8,8 @@
  *
  * The table.  x is rounded to the nearest multiple k / 2^B by adding 1.5 * 2^(23 - B), which leaves
  * k in the low bits.  The table gives 2^(fraction of k), an integer addition brings in the whole
- * part of k as the exponent, and a polynomial multiplies by 2^r, |r| <= 2^-(B+1).  The table is as
- * large as one instruction can read: the larger, the fewer the multiplications.
+ * part of k as the exponent, and a polynomial multiplies by 2^r, |r| <= 2^-(B+1).  A larger table saves
+ * multiplications; this one is the largest that one instruction can read.
  *
  *     ISA        B   degree   operations on the multiplier   largest error
  *     avx512     5   2        3                              2.66 ulp
@@ -211,11 +211,11 @@ static inline vf exp2_precise(vf x)
 #define EXP_LEAST (-0x1.5d589ep+6f)
 
 /*
- * The same of e^x, x <= 0: for scores that are not kept times log2(e).  FMA takes the product along, so
- * that it costs as much; it is asked for by name, as Clang would round the product once for both sums.
- * Largest error over all float32 where the result is normal: 1.25 ulp and 0.22 |x| 2^-24 of it, since
- * log2(e) is rounded; 1.32 and 1.2 without FMA; 1.53 and 0.22 where there is FMA and the compiler
- * fuses nothing by itself, as GCC below -O2 (test_exp2.c).
+ * The same for e^x, x <= 0: for scores without a factor log2(e).  With FMA the extra product is free; it
+ * is written as such, because Clang would otherwise round the product once for both sums. Largest error
+ * over all float32 where the result is normal: 1.25 ulp and 0.22 |x| 2^-24 of it, since log2(e) is
+ * rounded; 1.32 and 1.2 without FMA; 1.53 and 0.22 where there is FMA and the compiler fuses nothing by
+ * itself, as GCC below -O2 (test_exp2.c).
  */
 static inline vf exp_precise(vf x)
 {

@@ -4,7 +4,7 @@
  * x = n ln 2 + r with n an integer and |r| <= ln 2 / 2: n is what rounding x log2(e) to the nearest
  * integer gives, by adding 1.5 * 2^52, and ln 2 is taken in two parts, the first of 33 bits, so that
  * n times that is exact (Cody and Waite 1980).  e^r - 1 is its Taylor series up to r^13 / 13!; what is
- * left out is below 2^-57 of e^r.  2^n multiplies at last.
+ * left out is below 2^-57 of e^r.  The result is multiplied by 2^n.
  */
 #ifndef ATTN_EXP_F64_H
 #define ATTN_EXP_F64_H

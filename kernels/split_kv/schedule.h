@@ -168,7 +168,7 @@ static struct task schedule_unit(const struct schedule *s, size_t unit, size_t *
     return task_of_unit(s->order[i], unit - s->first_unit[i], geometry_units(s->g, &sequence));
 }
 
-/* Of sequences that are alike. */
+/* Task `index` where all sequences have the same lengths. */
 static struct task schedule_even(const struct schedule *s, size_t index)
 {
     const struct geometry *g = s->g;

@@ -217,7 +217,7 @@ VF_INLINE void values_of_tile(const enum format format, const int r, const struc
 #pragma GCC unroll 1
     for (; x + c <= axis->full; x += c)
         add_steps(format, r, c, 0, x, o, t->o_floats, p, t->rows, v, from, to, &cursor);
-        /* Of few rows the sums of one step are too few for the latency of a multiply-add. */
+        /* With few rows, one step has too few sums to hide the latency of a multiply-add. */
 #pragma GCC unroll 2
     for (int n = r <= 2 ? c / 2 : 1; n > 1; n /= 2)
         if (x + n <= axis->full) {
