@@ -41,8 +41,7 @@ void attn_reference(const struct attn_problem *problem, const struct attn_tensor
                     size_t b, size_t h, size_t i, enum attn_dtype compute, double bound_factor,
                     void *workspace, struct attn_reference_row *row);
 
-/* What to add to the bounds of an element and of LSE, computed with ATTN_F32, to get those for ATTN_BF16.
- * */
+/* What to add to the bounds of an element and of LSE, computed with ATTN_F32, to get those for ATTN_BF16. */
 static inline double attn_reference_bf16_extra(const struct attn_problem *problem, double magnitude)
 {
     const double operations = 3 * (double)problem->kv_len + 1;

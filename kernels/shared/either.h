@@ -14,8 +14,7 @@
 #if defined ATTN_KERNEL_F64
 extern const struct attn_kernel ATTN_KERNEL_F64;
 
-/* Defined by the kernel file; not inlined here, so that their code does not change with the other object.
- * */
+/* Defined by the kernel file; not inlined here, so that their code does not change with the other object. */
 static size_t workspace_size(const struct attn_problem *problem, int threads)
     __attribute__((noinline));
 static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)
