@@ -117,14 +117,14 @@ static const struct cell *fastest(const struct cell *cells, size_t count, const 
     return best;
 }
 
-/* "*" for one that alone is the fastest, "=" for one tied. */
+/* "*" for one that alone is the fastest, "=" for one tied, nothing where no other has a time. */
 static const char *mark(const struct cell *cells, size_t count, const struct cell *best)
 {
     for (size_t i = 0; i < count; i++)
         if (&cells[i] != best && report_rivals(&cells[i], best) && cells[i].state == CELL_OK &&
             report_meets(cells[i].row, best->row))
             return "=";
-    return "*";
+    return report_is_contested(cells, count, best) ? "*" : "";
 }
 
 static void summary_row(const struct cell *cell, const char *marked, double gemm,

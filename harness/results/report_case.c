@@ -44,11 +44,11 @@ static int compare(const void *a, const void *b)
     return (s > t) - (s < t);
 }
 
-static const char *mark(const struct cell *cell, const struct cell *fastest)
+static const char *mark(const struct cell *cell, const struct cell *fastest, bool beats)
 {
     if (cell != fastest)
         return report_meets(cell->row, fastest->row) ? "=" : "";
-    return report_is_ranked(cell->row) ? "*" : "";
+    return beats ? "*" : "";
 }
 
 void report_head(FILE *out, size_t width, const struct cell *cell)
@@ -136,13 +136,13 @@ static void fill_rows(const struct cell *cells, size_t cell_count, const struct 
         const bool timed = !isnan(report_median(cell->row));
         if (timed && (!fastest || fastest->threads != cell->threads))
             fastest = cell;
+        const bool beats = cell == fastest && report_is_ranked(cell->row) &&
+                           report_is_contested(cells, cell_count, cell);
         report_fill(cell->row, report_gemm(cells, cell_count, cell), &rows[i]);
         if (timed)
-            snprintf(rows[i].text[COLUMN_MARK], TABLE_CELL, "%s", mark(cell, fastest));
+            snprintf(rows[i].text[COLUMN_MARK], TABLE_CELL, "%s", mark(cell, fastest, beats));
         const enum cell_state state = report_state(cell->row);
-        rows[i].style = state != CELL_OK                                 ? TABLE_BAD
-                        : cell == fastest && report_is_ranked(cell->row) ? TABLE_STRONG
-                                                                         : TABLE_PLAIN;
+        rows[i].style = state != CELL_OK ? TABLE_BAD : beats ? TABLE_STRONG : TABLE_PLAIN;
     }
 }
 

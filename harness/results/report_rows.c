@@ -85,6 +85,15 @@ bool report_rivals(const struct cell *a, const struct cell *b)
     return a->c == b->c && a->threads == b->threads && a->row && b->row;
 }
 
+bool report_is_contested(const struct cell *cells, size_t count, const struct cell *cell)
+{
+    for (size_t i = 0; i < count; i++)
+        if (&cells[i] != cell && report_rivals(&cells[i], cell) &&
+            !isnan(report_median(cells[i].row)))
+            return true;
+    return false;
+}
+
 double report_gemm(const struct cell *cells, size_t count, const struct cell *like)
 {
     double best = NAN;

@@ -49,6 +49,9 @@ void report_unranked(size_t unranked, size_t all, const char *what);
 /* Whether two finished cells are of one case and thread count. */
 bool report_rivals(const struct cell *a, const struct cell *b);
 
+/* Whether another cell of the case and thread count has a time; without one, nothing is beaten. */
+bool report_is_contested(const struct cell *cells, size_t count, const struct cell *cell);
+
 /* Median of the fastest gemm among the rivals of a cell; NaN where there is none. */
 double report_gemm(const struct cell *cells, size_t count, const struct cell *like);
 

@@ -190,6 +190,14 @@ class Display(CommandTest):
                 self.assertEqual((marks[0], lines), ("*", []))
                 self.assertEqual(summary, ["=" if marks[1] == "=" else "*"])
 
+    def test_one_kernel_alone_beats_nothing(self) -> None:
+        """Nor does one beside kernels without a time, in the table and in the summary."""
+        words = ["--problem", "h=1,s=64,d=16,dtype=bf16", "--kernel", "flash,naive"]
+        done = run("run", *words, "--isa", "baseline", "--threads", "1", "--launches", "6")
+        self.assertRegex(done.stdout, r"(?m)^flash/")
+        self.assertRegex(done.stdout, r"(?m)^h1-s64-d16-bf16 +1 +flash/")
+        self.assertNotRegex(done.stdout, r"(?m)^\*|fastest at")
+
     def test_a_pipe_gets_plain_lines(self) -> None:
         done = self.measured
         self.assertNotIn("\033", done.stdout + done.stderr)
