@@ -34,7 +34,9 @@
  *
  *   softcap    c tanh(x / c): of the error of x, its slope 1 - tanh^2; its own: x / c (in the 4u),
  *              tanh to 3u absolutely, the product with c, in all 4u c.
- *   ALiBi      slope and log2(e) are rounded, and both products: 3u |slope p|; p itself is exact.
+ *   ALiBi      slope and log2(e) are rounded, and both products: 3u |slope p|.  p itself is exact up to
+ *              1/u = 2^24.  Beyond, it is rounded up to three times, as it is counted from the start of a
+ *              tile: 4u |slope p| more, from 1/(2u) on, since tiles begin elsewhere.
  *   bias       times log2(e): 2u |bias|.
  *   additions  x_j = y + slope p + bias in any order rounds by u |x_j| at last, and before that by u
  *              times a part, which is at most |x_j| and the term that is not in it (or both terms):

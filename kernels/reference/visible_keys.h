@@ -246,9 +246,10 @@ static inline wide with_terms(const struct place *at, size_t j, wide x, wide *ma
         const ptrdiff_t position = attn_position(p, (ptrdiff_t)at->i, (ptrdiff_t)at->sequence.q_len,
                                                  (ptrdiff_t)at->sequence.kv_len);
         const wide slope = (wide)((const float *)at->tensors->slopes.data)[at->h];
-        const wide term = slope * (wide)((ptrdiff_t)j - position);
+        const wide distance = (wide)((ptrdiff_t)j - position);
+        const wide term = slope * distance;
         x += term;
-        *extra += 4 * U * fabs(term);
+        *extra += (fabs(distance) > 0.5 / U ? 8 : 4) * U * fabs(term);
     }
     if (at->bias) {
         const wide term = bias_of(at, j);

@@ -177,6 +177,26 @@ static void alibi(void **state)
     close_judged(t);
 }
 
+/* A term of 1 both times: at 2^23 keys its distance is exact in f32, at 2^24 it need not be. */
+static void alibi_rounds_far_positions(void **state)
+{
+    (void)state;
+    double bound[2];
+    struct judged *t = open_quarters(",alibi=1");
+    t->set.tensors.q.stride[2] = 0;
+    for (int far = 0; far < 2; far++) {
+        const size_t distance = (size_t)1 << (23 + far);
+        set(&t->set.tensors.slopes, 0, 1 / (double)distance);
+        t->c.problem.q_len =
+            distance + 1; /* the first query stands so far in front of the last key */
+        judge(t, 0, 0, 0);
+        assert_near(t->row.lse, 1 + log(4), 1e-6);
+        bound[far] = t->row.lse_bound / U;
+    }
+    assert_near(bound[1] - bound[0], 4, 1e-4);
+    close_judged(t);
+}
+
 /* Weights 1/5 and 3/5, and 1/5 of the sink, whose delta is 4L and whose value is 3.2 from O. */
 static void a_sink(void **state)
 {
@@ -287,6 +307,7 @@ int main(void)
         cmocka_unit_test(hidden_keys_do_not_enter),
         cmocka_unit_test(a_softcap),
         cmocka_unit_test(alibi),
+        cmocka_unit_test(alibi_rounds_far_positions),
         cmocka_unit_test(a_sink),
         cmocka_unit_test(a_sink_alone),
         cmocka_unit_test(sinks_may_align_roundings),
