@@ -295,22 +295,24 @@ static bool is_named(const char *list, const char *name)
     return false;
 }
 
-/* Whether each kernel that a check names was checked on something; else says why it was not. */
-static bool each_was_checked(const struct session *session)
+/* Whether each kernel that was named computed something; else says why it did not. */
+static bool each_has_a_row(const struct session *session)
 {
     bool all = true;
     for (size_t i = 0; i < session->cell_count; i++) {
         const struct cell *cell = &session->cells[i];
-        bool checked = !is_named(session->options->kernel, cell->kernel_name);
+        bool computed = !is_named(session->options->kernel, cell->kernel_name);
         bool said = false;
         for (size_t k = 0; k < session->cell_count; k++)
             if (strcmp(session->cells[k].kernel_name, cell->kernel_name) == 0) {
-                checked = checked || !report_is_absent(&session->cells[k], 1);
+                computed = computed || !report_is_absent(&session->cells[k], 1);
                 said = said || k < i;
             }
-        if (!checked && !said)
-            progress_say("nothing of %s was checked: %s", cell->kernel_name, cell->why);
-        all = all && checked;
+        if (!computed && !said)
+            progress_say("nothing of %s was %s: %s", cell->kernel_name,
+                         session->options->command == COMMAND_CHECK ? "checked" : "measured",
+                         cell->why);
+        all = all && computed;
     }
     return all;
 }
@@ -341,7 +343,9 @@ static int finish(struct run *run, enum rounds_end end)
                      run->options.output);
     else if (end == ROUNDS_INTERRUPTED)
         progress_say("interrupted; with --output FILE a session can be resumed");
-    if (check && code == EXIT_AS_ASKED && !each_was_checked(&run->session))
+    /* Beside others a kernel without a row costs a run nothing; a check is of each one. */
+    const bool counts = check || report_is_absent(run->session.cells, run->session.cell_count);
+    if (counts && code == EXIT_AS_ASKED && !each_has_a_row(&run->session))
         code = EXIT_KERNEL;
     if (!report_close(message, sizeof message)) {
         progress_say("%s", message);

@@ -82,8 +82,8 @@ class Usage(CommandTest):
         )
         self.refused(["run", "--case", "check-f32-one"], 2, "no case 'check-f32-one'")
 
-    def test_check_of_nothing_is_no_success(self) -> None:
-        """Of a kernel that is named; what it does not compute is one line for all cases."""
+    def test_nothing_of_a_kernel_is_no_success(self) -> None:
+        """Of one that is named; what it does not compute is one line for all cases of a check."""
         words = [
             "--isa",
             "baseline",
@@ -102,8 +102,11 @@ class Usage(CommandTest):
             "unsupported: naive/baseline in 2 cases (no kernel variant takes", done.stdout
         )
         self.assertEqual((done.returncode, done.stdout.count("naive")), (0, 1), done)
-        done = run("run", "--kernel", "naive", "--problem", "h=1,s=9,d=8,dtype=bf16")
-        self.assertEqual(done.returncode, 0, done)
+        words = ["--problem", "h=1,s=9,d=8,dtype=bf16", "--launches", "1", "--threads", "1"]
+        for kernels, code, said in (("naive", 1, 1), ("flash,naive", 0, 0), ("textbook", 0, 0)):
+            done = run("run", "--kernel", kernels, *words)
+            told = done.stderr.count("nothing of naive was measured: no kernel variant takes")
+            self.assertEqual((done.returncode, told), (code, said), done)
 
     def test_pages_are_counted_before_memory_is_taken(self) -> None:
         """Whole pages are stored, however few keys there are."""
