@@ -122,7 +122,7 @@ def packed(options: argparse.Namespace) -> int:
         for key, path in enclosed.items()
     }
     with naming(str(options.output)):
-        options.output.mkdir()
+        options.output.mkdir(parents=True)
         try:
             for path in filter(None, enclosed.values()):
                 shutil.copy(path, options.output)

@@ -27,9 +27,9 @@ More kinds:
               outputs=o+weights: scripts/plot OUT.safetensors --kind weights [--tokens FILE],
               with a word for each key, one per line
 
-Writes SVG and PNG to --output (a folder, made if need be; default: the file's name without its
-ending) and prints their names.  No side of a PNG has more than 2000 pixels.  Exit codes: 0 drawn,
-3 output, 4 usage or input.
+Writes SVG and PNG to --output (a folder, made if need be; default: figures/NAME for a file called
+NAME.jsonl, here) and prints their names.  No side of a PNG has more than 2000 pixels.  Exit codes:
+0 drawn, 3 output, 4 usage or input.
 """
 
 import argparse
@@ -202,7 +202,7 @@ def run(argv: Sequence[str] | None = None) -> int:
         found = weights.figures(options.file, options.tokens)
     else:
         found = from_results(options)
-    output = options.output or Path(options.file).with_suffix("")
+    output = options.output or Path("figures", Path(options.file).stem)
     for name, fig in found:
         make_directory(output)
         for path in style.save(fig, output / name, formats):

@@ -27,7 +27,10 @@ def enclosed(folder: Path) -> sample.Row:
 
 
 def test_a_row_is_measured_again(tool: Tool, tmp_path: Path) -> None:
-    folder, program = tmp_path / "capsule", fake.program(tmp_path / "program", factor=2, noise=0)
+    folder, program = (
+        tmp_path / "new" / "capsule",
+        fake.program(tmp_path / "program", factor=2, noise=0),
+    )
     rows = [sample.cell(s=s, repro=repro()) for s in (256, 512)]
     results = sample.write(tmp_path / "a.jsonl", sample.session(), *rows)
     outcome = pack(tool, results, folder, row=2)

@@ -1,5 +1,7 @@
 """Figures show the numbers of the file, in the same look everywhere, and are written whole."""
 
+import re
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -116,6 +118,35 @@ def test_a_session_is_told_in_at_most_eight_figures(
     assert len(plot.SESSION) == 8
     assert (out / "roofline.png").read_bytes().startswith(b"\x89PNG")
     assert "<svg" in (out / "ceiling.svg").read_text()
+
+
+def test_figures_go_where_git_ignores_them(
+    tool: Tool, results: Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not beside the file, which may be a committed one."""
+    monkeypatch.chdir(tmp_path)
+    outcome = tool(plot, results.path, "--kind", "ceiling", "--format", "svg")
+    assert outcome.out.split() == ["figures/a/ceiling.svg"]
+
+
+def test_commands_of_the_pages_leave_nothing_in_a_clone() -> None:
+    """What README and docs write into the clone is ignored by git."""
+    root = Path(__file__).resolve().parents[3]
+    pages = [root / "README.md", root / "results" / "README.md", *(root / "docs").glob("*.md")]
+    commands = [
+        line
+        for page in pages
+        for line in page.read_text().replace("\\\n", "").splitlines()
+        if line.startswith("    ")
+    ]
+    made = {name for line in commands for name in re.findall(r"--output (\w[^\s`]*)", line)}
+    made |= {"figures/words"} if any("scripts/plot" in line for line in commands) else set()
+    assert len(made) > 10
+    check = ["git", "-C", str(root), "check-ignore", "--no-index", *sorted(made)]
+    done = subprocess.run(check, capture_output=True, check=False, text=True)
+    if done.returncode == 128:
+        pytest.skip("no git repository")
+    assert made - set(done.stdout.split()) == set()
 
 
 def test_all_draws_every_kind(tool: Tool, results: Results, tmp_path: Path) -> None:
