@@ -243,7 +243,7 @@ static bool run_all(struct running *r)
     const struct experiment *named = experiment_find(r->options->subject), *experiment;
     bool going_on = true;
     for (size_t i = 0; going_on && (experiment = experiment_at(i)); i++)
-        if (!named || named == experiment)
+        if (named ? named == experiment : !experiment->run)
             going_on = run_experiment(r, experiment);
     return going_on;
 }

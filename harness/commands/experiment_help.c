@@ -39,8 +39,7 @@ void experiment_print_list(FILE *out, size_t width)
     }
 }
 
-/* Lines of a text, indented. */
-static void print_indented(FILE *out, const char *text)
+void experiment_print_indented(FILE *out, const char *text)
 {
     while (*text) {
         const size_t length = strcspn(text, "\n");
@@ -57,12 +56,12 @@ void experiment_print_help(FILE *out, const struct options *options)
             experiment ? experiment->name : "NAME|all");
     if (experiment) {
         fprintf(out, "Question\n  %s\n\nMethod\n", experiment->question);
-        print_indented(out, experiment->method);
+        experiment_print_indented(out, experiment->method);
         fprintf(out, "\nSource\n");
-        print_indented(out, experiment->source);
+        experiment_print_indented(out, experiment->source);
         fprintf(out, "\nParameters\n");
     } else {
-        fprintf(out, "Experiments about attention itself; `all` runs each of\n\n");
+        fprintf(out, "Experiments about attention itself; `all` runs each that computes\n\n");
         experiment_print_list(out, HELP_WIDTH);
         fprintf(out, "\nattnbench experiment NAME --help has its question, method and source.\n\n");
     }

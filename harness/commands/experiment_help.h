@@ -13,6 +13,8 @@ bool experiment_choose(struct options *options, int argc, const char *const *arg
 
 /* A line for each experiment, wrapped to the width; the page of one, or of all where the options name none. */
 void experiment_print_list(FILE *out, size_t width);
+/* Lines of a text, indented. */
+void experiment_print_indented(FILE *out, const char *text);
 void experiment_print_help(FILE *out, const struct options *options);
 
 #endif

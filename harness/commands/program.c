@@ -12,6 +12,7 @@
 #include "eval.h"
 #include "experiment_command.h"
 #include "experiment_help.h"
+#include "experiment_session.h"
 #include "experiments/layouts/layouts.h"
 #include "experiments/tiles/tiles.h"
 #include "help.h"
@@ -130,6 +131,10 @@ int program_main(int argc, char **argv)
     options_init(&options);
     if (!options_command(name, &options.command))
         return unknown_command(name);
+    const struct experiment *timed =
+        options.command == COMMAND_EXPERIMENT && argc > 2 ? experiment_find(argv[2]) : NULL;
+    if (timed && timed->run) /* its options are those of run */
+        return experiment_session(timed, argc - 3, arguments + 2);
     if ((options.command == COMMAND_EXPERIMENT &&
          !experiment_choose(&options, argc - 1, arguments, message, sizeof message)) ||
         !options_parse(&options, argc - 1, arguments, message, sizeof message)) {

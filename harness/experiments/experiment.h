@@ -4,7 +4,8 @@
  * An experiment is planned and reported by the parent process, which starts no thread, and
  * computed step by step by workers.  A step is a JSON object that says all a worker must know; its
  * rows go to the results file as soon as it is done, so that an interrupt costs one step.  Numbers
- * depend on the parameters and the seed alone, never on the number of threads.
+ * depend on the parameters and the seed alone, never on the number of threads.  What takes time is a session of
+ * `attnbench run` instead, with cells that the experiment chooses.
  */
 #ifndef HARNESS_EXPERIMENTS_EXPERIMENT_H
 #define HARNESS_EXPERIMENTS_EXPERIMENT_H
@@ -27,7 +28,13 @@ struct experiment_work {
 struct experiment {
     const char *name;
     const char *question, *method, *source; /* for --help */
-    const struct parameter *parameters;     /* its own; the last has a NULL name */
+
+    /* Where cells of `attnbench run` answer it: that command's options, one a word, for what the command line leaves
+     * out, and instead of them those of --quick; the last is NULL.  Plug-ins are files beside the program, each with its
+     * arguments in one word.  The figure that scripts/plot draws has the experiment's name.  NULL: what follows. */
+    const char *const *run, *const *quick, *const *beside;
+
+    const struct parameter *parameters; /* its own; the last has a NULL name */
 
     /* Whether texts that are parameters make sense; false fills message.  Optional. */
     bool (*accepts)(const json_t *asked, char *message, size_t message_size);

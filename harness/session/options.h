@@ -82,6 +82,7 @@ struct options {
     bool quick;
     bool json;
     bool matrix;
+    const char *experiment; /* that a session is of, which is no option: NULL mostly */
 };
 
 void options_init(struct options *options);

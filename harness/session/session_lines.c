@@ -29,8 +29,9 @@ json_t *session_line(const struct session *session, json_t *command, bool alone)
     clock_utc(now);
     snprintf(id, sizeof id, "%016llx",
              (unsigned long long)random_key(session->seed, (uint64_t)getpid()));
-    return json_pack("{s:s, s:s, s:s, s:s, s:O, s:o, s:o, s:o}", "schema", JOURNAL_SCHEMA, "type",
-                     "session", "id", id, "started", now, "command", command, "machine",
+    return json_pack("{s:s, s:s, s:s, s:s, s:s*, s:O, s:o, s:o, s:o}", "schema", JOURNAL_SCHEMA,
+                     "type", "session", "id", id, "started", now, "experiment",
+                     session->options->experiment, "command", command, "machine",
                      machine_describe(session->machine), "build", build_describe(), "settings",
                      settings(session, alone));
 }

@@ -6,9 +6,11 @@ import signal
 import subprocess
 import time
 import unittest
+from typing import Any
 
-from command import BESIDE, HANGS, PROGRAM, lines, run
+from command import BESIDE, HANGS, HOST, PROGRAM, SCHEMA, lines, run
 from experiments import Experiments
+from schema import Validator
 
 
 class Command(Experiments):
@@ -21,8 +23,9 @@ class Command(Experiments):
             page = run("experiment", experiment["name"], "--help")
             self.assertEqual(page.returncode, 0)
             self.assertIn(experiment["question"], page.stdout)
-            for word in ("Method", "Source", "Parameters", "--seed", "--quick"):
+            for word in ("Method", "Source", "--quick"):
                 self.assertIn(word, page.stdout)
+            self.assertRegex(page.stdout, r"Parameters(.|\n)*--seed|Runs\n  attnbench run --")
 
     def test_the_python_tools_know_what_was_asked(self) -> None:
         """The page of experiments says what the program does; `list --json` writes that file."""
@@ -71,9 +74,61 @@ class Command(Experiments):
         out = self.interrupted("variance", "--trials", "1000000000", rows=3)
         self.assertIn("var(q.k)", out)
 
-    def test_interrupt_keeps_the_cells_that_are_measured(self) -> None:
-        out = self.interrupted("scaling", "--kernels", "naive", "--launches", "1000", rows=1)
-        self.assertIn("1 times over S are too few", out)
+
+class Session(Experiments):
+    """An experiment that a session of `attnbench run` answers."""
+
+    SMALL = ("--threads", "1", "--launches", "1", "--kernel", "naive")
+
+    def session(self, *words: str, code: int = 0, **options: str) -> dict[str, Any]:
+        """The header of its file, each line of which is valid; `cells` has the rows."""
+        done = run("experiment", "scaling", *words, "--output", self.output, "--force", **options)
+        self.assertEqual(done.returncode, code, done.stderr)
+        self.printed = done.stdout
+        written = lines(self.output)
+        for line in written:
+            self.assertEqual(Validator(SCHEMA).errors(line), [], line)
+        self.cells = [line for line in written if line["type"] == "cell"]
+        return written[0]
+
+    def test_it_is_a_session_of_run(self) -> None:
+        header = self.session("--problem", "s=16,d=8", "--problem", "s=8,d=8", *self.SMALL)
+        self.assertEqual(header["experiment"], "scaling")
+        self.assertEqual(header["command"][0], "run")
+        self.assertEqual([c["case"] for c in self.cells], ["h1-s16-d8", "h1-s8-d8"])
+        self.assertEqual({c["kernel"] for c in self.cells}, {"naive"})
+        for cell in self.cells:
+            self.assertEqual((cell["state"], cell["time"]["launches"]), ("ok", 1))
+        self.assertIn("experiment scaling: How does time grow", self.printed)
+        self.assertIn("Amdahl", self.printed)
+        self.assertIn(f"scripts/plot {self.output} draws", " ".join(self.printed.split()))
+
+    def test_its_options_are_replaced(self) -> None:
+        page = run("experiment", "scaling", "--help").stdout
+        whole, quick = page.split("Runs with --quick\n")
+        self.assertIn("--kernel=flash,gemm", whole)
+        self.assertNotIn("gemm", quick)
+        header = self.session("--suite", "quick", "--case", "decode*", "--quick", *self.SMALL)
+        self.assertNotIn("--problem", " ".join(header["command"]))
+        self.assertIn("--kernel=flash", header["command"])
+        self.assertEqual({c["kernel"] for c in self.cells}, {"naive"})
+        self.assertTrue(all(c["case"].startswith("decode") for c in self.cells))
+
+    def test_it_is_resumed(self) -> None:
+        self.session("--problem", "s=16,d=8", *self.SMALL)
+        before = len(lines(self.output))
+        done = run("experiment", "scaling", "--resume", self.output)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([line["type"] for line in lines(self.output)[before:]], ["session", "end"])
+
+    def test_bad_options_are_those_of_run(self) -> None:
+        self.refused(["experiment", "scaling", "--kernel", "flesh"], 2, "'flesh'", "'flash'")
+        self.refused(["experiment", "scaling", "--s", "64"], 2, "scaling: run has no option '--s'")
+
+    def test_a_wrong_kernel_gets_no_time(self) -> None:
+        words = ("--problem", "s=16,d=8", "--threads", "1", "--launches", "1")
+        self.session(*words, "--kernel", "broken_zero", code=1, program=HOST)
+        self.assertEqual([(c["state"], c["time"]) for c in self.cells], [("failed", None)])
 
 
 if __name__ == "__main__":

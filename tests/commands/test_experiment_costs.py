@@ -1,4 +1,4 @@
-"""Experiments on time: layers, lengths, threads and batches, sizes of blocks."""
+"""Experiments on time: layers, sizes of blocks, places in memory."""
 
 import itertools
 import json
@@ -11,10 +11,8 @@ import statistics
 import unittest
 from random import Random
 
-from command import BASELINE, HOST, PROGRAM, TINY, Tensor, lines, run, safetensors
+from command import BASELINE, PROGRAM, TINY, Tensor, run, safetensors
 from experiments import Experiments
-
-WRONG = os.environ["ATTNBENCH_WRONG"]
 
 
 def layer_tensors(causal: bool) -> dict[str, Tensor]:
@@ -215,57 +213,6 @@ class Linear(Experiments):
         self.refused(["experiment", "linear", "--parts", "speed"], 2, "--parts", "'speed'")
         self.refused(["experiment", "linear", "--d", "9000"], 2, "--d takes whole numbers", "9000")
         self.refused(["experiment", "linear", "--inputs", "heavy"], 2, "normal, uniform: 'heavy'")
-
-
-class Scaling(Experiments):
-    SMALL = ("--s", "16,32,64", "--at", "32", "--batches", "1,2", "--launches", "2")
-
-    def test_times_of_the_harness_and_their_exponents(self) -> None:
-        rows = self.rows("scaling", *self.SMALL, "--kernels", "flash", "--threads", "2")
-        params = [row["params"] for row in rows]
-        self.assertEqual([p["s"] for p in params if p["part"] == "length"], [16, 32, 64])
-        self.assertEqual({p["threads"] for p in params if p["part"] == "threads"}, {1, 2})
-        self.assertEqual([p["batch"] for p in params if p["part"] == "batch"], [1, 2])
-        for row in rows:
-            p, v = row["params"], row["values"]
-            self.assertIn(f"sq={p['s']},skv={p['s']},d=64", p["problem"])
-            self.assertEqual((v["state"], p["input"]), ("ok", "normal:1"))
-            self.assertEqual(len(v["launch_medians_s"]), v["launches"])
-            self.assertAlmostEqual(statistics.median(v["launch_medians_s"]), v["median_s"])
-            self.assertLess(v["error_over_bound"], 1)
-            flops = 4 * 64 * p["s"] ** 2 * 4 * p["batch"]
-            self.assertAlmostEqual(flops / v["median_s"] / 1e9 / v["gflops"], 1, places=5)
-            self.assertIn(f"--kernel flash --isa {p['isa']} --threads {p['threads']}", v["repro"])
-        times = [row["values"]["median_s"] for row in rows[:3]]
-        # Of three points, evenly spaced in the logarithm, the slope is that of the outer ones.
-        slope = math.log2(times[2] / times[0]) / 2
-        self.assertIn(f"grows as S^{slope:.2f} ", self.printed)
-        self.assertIn("2 thread counts: not enough for Amdahl's law", self.printed)
-        self.assertIn("2 times over B are too few for an exponent", self.printed)
-
-    def test_a_quick_check_is_of_the_own_input_alone(self) -> None:
-        """Without a row that sees no key this kernel is right."""
-        asked = ["--s", "16", "--batches", "1", "--at", "16", "--threads", "1", "--launches", "1",
-                 "--kernels", "masked_rows_are_nan", "--output", self.output]  # fmt: skip
-        for more, state in ([], "failed"), (["--check", "own"], "ok"), (["--quick"], "ok"):
-            done = run("experiment", "scaling", *asked, "--force", *more, program=WRONG)
-            self.assertEqual(done.returncode, 0 if state == "ok" else 1, done.stderr)
-            states = {row["values"]["state"] for row in lines(self.output)[1:-1]}
-            self.assertEqual(states, {state})
-        for name in ("scaling", "tiles", "layouts", "distributed"):
-            self.assertIn("(default: full; --quick: own)", run("experiment", name, "--help").stdout)
-
-    def test_a_wrong_kernel_gets_no_time(self) -> None:
-        done = run(
-            "experiment", "scaling", *self.SMALL, "--threads", "1", "--kernels", "broken_zero",
-            "--output", self.output, program=HOST,
-        )  # fmt: skip
-        self.assertEqual(done.returncode, 1, done.stderr)
-        for row in lines(self.output)[1:-1]:
-            self.assertEqual((row["values"]["state"], row["values"]["median_s"]), ("failed", None))
-
-    def test_unknown_kernels_are_refused(self) -> None:
-        self.refused(["experiment", "scaling", "--kernels", "flesh"], 2, "'flesh'", "'flash'")
 
 
 def words(text: str) -> str:

@@ -109,12 +109,11 @@ class Plugins(PluginTest):
         self.assertIn("first", by)
 
     def test_an_experiment_that_measures(self) -> None:
-        words = ["experiment", "scaling", "--s", "16,32,64", "--batches", "1", "--at", "16"]
-        words += ["--heads", "1", "--d", "8", "--launches", "1", "--threads", "1"]
-        words += ["--kernels", "right", "--plugin", self.plugin("right")]
+        words = ["experiment", "scaling", "--problem", "s=16,d=8", "--launches", "1"]
+        words += ["--threads", "1", "--kernel", "right", "--plugin", self.plugin("right")]
         done = run(*words, "--output", self.output)
-        rows = [line for line in lines(self.output) if line["type"] == "experiment"]
-        self.assertEqual({row["params"]["kernel"] for row in rows}, {"right"}, done)
+        rows = [line for line in lines(self.output) if line["type"] == "cell"]
+        self.assertEqual({row["kernel"] for row in rows}, {"right"}, done)
 
     def test_resume(self) -> None:
         """Finished cells stay; those of a file that has changed are other cells."""

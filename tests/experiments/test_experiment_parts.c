@@ -11,7 +11,6 @@
 
 #include "experiments/shared/fit.h"
 #include "experiments/parts.h"
-#include "experiments/shared/speedup.h"
 #include "base/random.h"
 
 static void rescales_of_known_rows(void **state)
@@ -68,41 +67,6 @@ static void exponents_of_powers(void **state)
     assert_true(fit.lo < fit.exponent && fit.exponent < fit.hi);
     assert_true(isnan(fit_power(x, exact, 2).exponent));
     assert_true(isnan(fit_power(x, (const double[]){1, 0, 1}, 3).exponent));
-}
-
-static void laws_of_threads_that_follow_them(void **state)
-{
-    (void)state;
-    const double n[] = {1, 2, 3, 4, 6, 8, 16};
-    double amdahl[7], usl[7];
-    for (int i = 0; i < 7; i++) {
-        amdahl[i] = 1 / (0.05 + 0.95 / n[i]);
-        usl[i] = n[i] / (1 + 0.03 * (n[i] - 1) + 0.002 * n[i] * (n[i] - 1));
-    }
-    const struct speedup_share a = speedup_amdahl(n, amdahl, 7);
-    assert_true(fabs(a.value - 0.05) < 1e-12 && a.hi - a.lo < 1e-6);
-    const struct speedup_usl u = speedup_usl(n, usl, 7);
-    assert_true(fabs(u.contention.value - 0.03) < 1e-12);
-    assert_true(fabs(u.coherency.value - 0.002) < 1e-12);
-    assert_true(u.coherency.hi - u.coherency.lo < 1e-6);
-    /* Fewer say nothing. */
-    assert_true(isnan(speedup_amdahl(n, amdahl, 3).value));
-    assert_true(isnan(speedup_usl(n, usl, 5).contention.value));
-    assert_true(!isnan(speedup_amdahl(n, amdahl, 4).value));
-}
-
-/* numpy.linalg.lstsq and scipy.stats.t.ppf of the same numbers. */
-static void laws_of_threads_that_nearly_follow_them(void **state)
-{
-    (void)state;
-    const double n[] = {1, 2, 4, 8, 12, 16}, s[] = {1, 1.9, 3.7, 6.4, 8.2, 9.1};
-    const struct speedup_share a = speedup_amdahl(n, s, 6);
-    assert_true(fabs(a.value - 0.04110391) < 1e-6 && fabs(a.hi - a.value - 0.01199619) < 1e-5);
-    const struct speedup_usl u = speedup_usl(n, s, 6);
-    assert_true(fabs(u.contention.value - 0.02071307) < 1e-6);
-    assert_true(fabs(u.contention.value - u.contention.lo - 0.01193311) < 1e-5);
-    assert_true(fabs(u.coherency.value - 0.00184755) < 1e-7);
-    assert_true(fabs(u.coherency.hi - u.coherency.value - 0.00085818) < 1e-6);
 }
 
 /* A kernel whose results were moved by a known amount. */
@@ -176,8 +140,6 @@ int main(void)
         cmocka_unit_test(random_rows_rescale_as_records_come),
         cmocka_unit_test(sorted_rows_rescale_always_or_never),
         cmocka_unit_test(exponents_of_powers),
-        cmocka_unit_test(laws_of_threads_that_follow_them),
-        cmocka_unit_test(laws_of_threads_that_nearly_follow_them),
         cmocka_unit_test(polynomials_come_closer),
         cmocka_unit_test(every_instruction_set_has_the_same_exponential),
         cmocka_unit_test(errors_are_those_that_were_made),

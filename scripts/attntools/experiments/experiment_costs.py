@@ -1,18 +1,14 @@
 """Figures of experiments on time and memory."""
 
 import re
-from typing import Any
 
 import numpy as np
-from attntools.base.statistics import median_interval
-from attntools.base.units import seconds
 from attntools.experiments.experiment_rows import Row, column, doubling, parameter, rows_of, series
 from attntools.plot import style
-from attntools.plot.figures import origin, plain_log
+from attntools.plot.figures import origin
 from attntools.results.cells import Results
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
 
 # ---- rescale -------------------------------------------------------------------------------------
 
@@ -117,102 +113,6 @@ def layer(results: Results) -> Figure | None:
     threads = rows[0]["params"]["threads"]
     style.source(fig, f"the rest: projections · {threads} threads · {origin(results)}")
     return fig
-
-
-# ---- scaling -------------------------------------------------------------------------------------
-
-
-def scaling(results: Results) -> Figure | None:
-    """Time over S, speed-up over threads, time of a sequence over the batch."""
-    rows = rows_of(results, "scaling")
-    rows = [r for r in rows if r["values"]["median_s"] is not None]
-    if not rows:
-        return None
-    looks = style.looks(r["params"]["kernel"] for r in rows)
-    fig, axes = style.figure(1, 3, height=3.6)
-    draws = (("length", _over_length), ("threads", _over_threads), ("batch", _over_batch))
-    for ax, (part, draw) in zip(axes, draws, strict=True):
-        here = [r for r in rows if r["params"]["part"] == part]
-        for kernel, line in series(here, "kernel").items():
-            look = looks[kernel]
-            draw(ax, line, color=look.colour, marker=look.marker, ls=look.line, label=kernel)
-        if here and part != "threads":
-            doubling(ax, parameter(here, "s" if part == "length" else "batch"), 4)
-        ax.autoscale()
-    _square(axes[0], [r for r in rows if r["params"]["part"] == "length"])
-    _ideal(axes[1], [r for r in rows if r["params"]["part"] == "threads"])
-    plain_log(axes[0], "y", seconds)
-    axes[0].set_title("time over S")
-    axes[0].set_xlabel("queries and keys S")
-    axes[1].set_title("times as fast as one thread")
-    axes[1].set_xlabel("threads")
-    axes[2].set_title("time per sequence")
-    axes[2].set_xlabel("sequences in a batch")
-    axes[2].yaxis.set_major_formatter(FuncFormatter(lambda x, _: seconds(x) if x else "0"))
-    axes[2].set_ylim(0, None)
-    style.legend(fig, axes)
-    params = rows[0]["params"]
-    style.source(fig, f"{params['heads']} heads, d = {params['d']} · {origin(results)}")
-    return fig
-
-
-def _bars(rows: list[Row], divisor: np.ndarray | float = 1) -> tuple[np.ndarray, np.ndarray]:
-    """Medians and the lengths of their intervals' arms, each over the divisor."""
-    middle = column(rows, "median_s")
-    spans = [r["values"]["ci95_s"] or [r["values"]["median_s"]] * 2 for r in rows]
-    return middle / divisor, abs(np.array(spans).T - middle) / divisor
-
-
-def _over_length(ax: Axes, rows: list[Row], **look: Any) -> None:
-    """Medians with intervals."""
-    middle, arms = _bars(rows)
-    ax.errorbar(parameter(rows, "s"), middle, arms, capsize=2, **look)
-
-
-def _square(ax: Axes, rows: list[Row]) -> None:
-    """A line of slope 2 below the last times."""
-    s = np.unique(parameter(rows, "s"))[-2:]
-    if len(s) == 2:
-        last = min(r["values"]["median_s"] for r in rows if r["params"]["s"] == s[-1])
-        square = last * (s / s[-1]) ** 2 / 3
-        ax.plot(s, square, color=style.INK, lw=1)
-        ax.annotate("S²", (s[-1], square[-1]), fontsize=8, xytext=(-6, -14),
-                    textcoords="offset points")  # fmt: skip
-
-
-def _ideal(ax: Axes, rows: list[Row]) -> None:
-    """The line of an ideal speed-up: as many times as fast as there are threads."""
-    threads = np.unique(parameter(rows, "threads"))
-    if len(threads):
-        ax.plot(threads[[0, -1]], threads[[0, -1]], "--", color=style.INK, lw=1, label="ideal",
-                zorder=3)  # fmt: skip
-        ax.set_xticks(threads)
-    ax.set_ylim(0, None)
-
-
-def _over_threads(ax: Axes, rows: list[Row], **look: Any) -> None:
-    """Speed-up by launches of the same round, with its interval."""
-    one = next((r for r in rows if r["params"]["threads"] == 1), None)
-    if not one:
-        return
-    threads = parameter(rows, "threads")
-    pairs = [_speedups(one, row) for row in rows]
-    middle = np.array([np.median(p) for p in pairs])
-    spans = np.array([median_interval(p) for p in pairs], dtype=float).T
-    spans = np.where(np.isfinite(spans), spans, middle)
-    ax.errorbar(threads, middle, abs(spans - middle), capsize=2, **look)
-
-
-def _speedups(one: Row, row: Row) -> np.ndarray:
-    """One thread's time over this row's, round by round."""
-    pairs = zip(one["values"]["launch_medians_s"], row["values"]["launch_medians_s"], strict=False)
-    return np.array([a / b for a, b in pairs])
-
-
-def _over_batch(ax: Axes, rows: list[Row], **look: Any) -> None:
-    batch = parameter(rows, "batch")
-    middle, arms = _bars(rows, batch)
-    ax.errorbar(batch, middle, arms, capsize=2, **look)
 
 
 # ---- tiles ---------------------------------------------------------------------------------------

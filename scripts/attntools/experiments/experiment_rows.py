@@ -4,18 +4,43 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from attntools.results.cells import Results
+from attntools.results.cells import Cell, Results, problem_fields
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
 
 Row = dict[str, Any]
 
 
+# Of a cell's row, what is a parameter of an experiment's row, and what a value.
+IDENTITY = ("kernel", "isa", "threads", "problem", "input", "case", "plugin")
+OUTCOME = ("state", "why", "gflops", "gbytes_per_s", "fraction_of_fma", "fraction_of_machine",
+           "flags", "repro", "workspace_bytes", "peak_rss_bytes", "extra")  # fmt: skip
+TIME = ("median_s", "ci95_s", "launches", "launch_medians_s", "stop")
+
+
+def _row_of(cell: Cell, name: str) -> Row:
+    """A cell of an experiment's session as older programs wrote its row."""
+    row, problem = cell.row, problem_fields(cell.problem)
+    sizes = {"batch": "b", "heads": "hq", "s": "skv", "sq": "sq", "skv": "skv", "d": "d"}
+    params = {key: row.get(key) for key in IDENTITY}
+    params |= {key: int(problem[short]) for key, short in sizes.items()}
+    values = {key: row.get(key) for key in OUTCOME}
+    values |= {key: (row.get("time") or {}).get(key) for key in TIME}
+    values["error_over_bound"] = (row.get("check") or {}).get("error_over_bound")
+    return {"name": name, "params": params, "values": values}
+
+
+def answers(results: Results) -> list[Row]:
+    """The rows of experiments: those that they computed, and the cells of their sessions."""
+    cells = ((c, c.session.header.get("experiment")) for c in results.cells.values())
+    return results.experiments + [_row_of(cell, name) for cell, name in cells if name]
+
+
 def rows_of(results: Results, name: str, **params: object) -> list[Row]:
     """Rows of an experiment whose parameters have these values."""
     return [
         row
-        for row in results.experiments
+        for row in answers(results)
         if row["name"] == name and all(row["params"].get(k) == v for k, v in params.items())
     ]
 

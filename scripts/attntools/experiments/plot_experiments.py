@@ -9,6 +9,7 @@ from attntools.experiments import experiment_layouts as layouts
 from attntools.experiments import experiment_linear as linear
 from attntools.experiments import experiment_logits as logits
 from attntools.experiments import experiment_numerics as numerics
+from attntools.experiments import experiment_scaling as scaling
 from attntools.experiments import experiment_words as words
 from attntools.results.cells import Results, ResultsError
 from matplotlib.figure import Figure
@@ -25,13 +26,16 @@ FIGURES: dict[str, Callable[[Results], Figure | None]] = {
     "rescale": costs.rescale,
     "exp-degree": numerics.exp_degree,
     "memory": costs.memory,
-    "scaling": costs.scaling,
+    "scaling": scaling.scaling,
     "distributed": distributed.distributed,
     "invariance": numerics.invariance,
     "tiles": costs.tiles,
     "layouts": layouts.layouts,
     "words": words.words,
 }
+
+# What the rows say, in sentences.
+FINDINGS: dict[str, Callable[[Results], Iterator[str]]] = {"scaling": scaling.findings}
 
 
 @contextmanager
@@ -53,6 +57,12 @@ def draw(results: Results, name: str) -> Figure | None:
         return None
     with rows_of(results, name):
         return function(results)
+
+
+def findings(results: Results, name: str) -> list[str]:
+    """What the rows of an experiment say; nothing where no law is fitted to them."""
+    with rows_of(results, name):
+        return list(FINDINGS[name](results)) if name in FINDINGS else []
 
 
 def drawn(results: Results, name: str) -> Iterator[tuple[str, Figure | None]]:

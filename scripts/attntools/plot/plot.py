@@ -22,7 +22,7 @@ More kinds:
     overview  prefill and decode over the length, as shares of the machine's ceilings
     rivals    every rival against ours, by case
     costs     masks and other options, as shares of the plain case's rate
-    experiments  a figure of each experiment
+    experiments  a figure of each experiment, and what is fitted to its rows, in sentences
     weights   attention weights, one panel per head, of what `attnbench eval` wrote with
               outputs=o+weights: scripts/plot OUT.safetensors --kind weights [--tokens FILE],
               with a word for each key, one per line
@@ -41,6 +41,7 @@ from pathlib import Path
 from attntools.base.cli import Exit, ToolError, guard, parser, say
 from attntools.base.files import make_directory
 from attntools.experiments import plot_experiments
+from attntools.experiments.experiment_rows import answers
 from attntools.plot import (
     accuracy,
     ceilings,
@@ -167,7 +168,7 @@ def chosen(options: argparse.Namespace, results: Results) -> list[str]:
         return choices(options.kind, KINDS, "kind")
     if options.case:
         return ["bars"]
-    return list(SESSION) if results.cells else ["experiments"]
+    return ["experiments"] if answers(results) or not results.cells else list(SESSION)
 
 
 def from_results(options: argparse.Namespace) -> Iterator[tuple[str, Figure]]:
@@ -190,6 +191,9 @@ def from_results(options: argparse.Namespace) -> Iterator[tuple[str, Figure]]:
         yield found
     if not drawn:
         raise ToolError(f"{options.file}: no data for {', '.join(kinds)}")
+    for name in plot_experiments.FINDINGS if "experiments" in kinds else ():
+        for sentence in plot_experiments.findings(results, name):
+            say(TOOL, sentence)
 
 
 def run(argv: Sequence[str] | None = None) -> int:

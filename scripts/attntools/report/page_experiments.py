@@ -8,6 +8,7 @@ from pathlib import Path
 
 from attntools.base.cli import say
 from attntools.experiments import experiment_words as words
+from attntools.experiments.experiment_rows import answers
 from attntools.experiments.plot_experiments import FIGURES, drawn
 from attntools.plot.figures import origin
 from attntools.report.page import image, render, without_folders
@@ -76,7 +77,7 @@ def sections(text: str) -> dict[str, Markup]:
 
 def names(results: Results) -> list[str]:
     """The experiments of a file, in the order of its rows."""
-    return list(dict.fromkeys(row["name"] for row in results.experiments))
+    return list(dict.fromkeys(row["name"] for row in answers(results)))
 
 
 def pictures(results: Results, name: str) -> list[Picture]:

@@ -11,7 +11,7 @@ import pytest
 import sample
 from attntools.experiments import experiment_costs as costs
 from attntools.experiments import experiment_distributed as distributed
-from attntools.experiments import experiment_layouts
+from attntools.experiments import experiment_layouts, experiment_scaling, fits
 from attntools.experiments import experiment_numerics as numerics
 from attntools.results.cells import Results
 from attntools.results.results import read
@@ -144,13 +144,64 @@ def test_scaling_pairs_launches_of_the_same_round(results: Reader) -> None:
         for n, medians in ((1, one), (2, two))
     ]
     rows.append(({**base, "part": "batch", "s": 64, "batch": 4}, timed([8e-3, 8e-3])))
-    length, threads, batch = costs.scaling(results("scaling", *rows)).axes
+    length, threads, batch = experiment_scaling.scaling(results("scaling", *rows)).axes
     assert list(length.lines[0].get_ydata()) == pytest.approx([64e-6, 128e-6])
     (container,) = threads.containers
     assert list(container.lines[0].get_ydata()) == pytest.approx([1, 2])
     # Of seven ratios 2 2 1.5 2 2 1 2 the interval goes from the least to the largest.
     assert container.lines[2][0].get_segments()[1][:, 1].tolist() == pytest.approx([1, 2])
     assert list(batch.containers[0].lines[0].get_ydata()) == pytest.approx([2e-3])
+
+
+def test_scaling_of_a_session_is_drawn_and_fitted(tmp_path: Path) -> None:
+    """Every case on every number of threads: which rows belong to which sweep is found."""
+    rows = [
+        sample.cell([1e-9 * s * s * b / n**0.5] * 6, s=s, threads=n, case=f"b{b}-s{s}",
+                    problem=f"b={b},hq=4,hkv=4,sq={s},skv={s},d=64", group="ours")
+        for b, s in ((1, 256), (1, 512), (1, 1024), (2, 512), (4, 512)) for n in (1, 2)
+    ]  # fmt: skip
+    file = read(sample.write(tmp_path / "a.jsonl", sample.session(experiment="scaling"), *rows))
+    length, threads, batch = experiment_scaling.scaling(file).axes
+    assert list(length.lines[0].get_xdata()) == [256, 512, 1024]
+    assert list(length.lines[0].get_ydata()) == pytest.approx(
+        [1e-9 * s**2 for s in (256, 512, 1024)]
+    )
+    (container,) = threads.containers
+    assert list(container.lines[0].get_ydata()) == pytest.approx([1, 2**0.5])
+    one = 1e-9 * 512**2 / 2**0.5
+    assert list(batch.containers[0].lines[0].get_ydata()) == pytest.approx([one] * 3)
+    said = list(experiment_scaling.findings(file))
+    assert said[0].startswith(
+        "Time of flash grows as S^2.00 (95 % interval 2.00 .. 2.00) from S = 256"
+    )
+    assert said[1] == "flash on 2 threads is 1.41 times as fast as on one: 71 % efficient."
+    assert said[2].startswith("flash ran on 2 thread counts: not enough for Amdahl's law")
+    assert said[3].startswith(
+        "Time of flash grows as B^1.00 (95 % interval 1.00 .. 1.00) from B = 1"
+    )
+
+
+def test_fits_find_the_laws_they_are_given() -> None:
+    n = np.array([1, 2, 3, 4, 6, 8.0])
+    serial = fits.amdahl(n, 1 / (0.1 + 0.9 / n))
+    assert (serial.value, serial.lo, serial.hi) == pytest.approx((0.1, 0.1, 0.1))
+    contention, coherency = fits.scalability(n, n / (1 + 0.05 * (n - 1) + 0.002 * n * (n - 1)))
+    assert (contention.value, coherency.value) == pytest.approx((0.05, 0.002))
+    # Speed-ups that nearly follow them, by numpy.linalg.lstsq and scipy.stats.t.ppf.
+    n, s = np.array([1, 2, 4, 8, 12, 16.0]), np.array([1, 1.9, 3.7, 6.4, 8.2, 9.1])
+    serial, (contention, coherency) = fits.amdahl(n, s), fits.scalability(n, s)
+    assert (serial.value, serial.hi - serial.value) == pytest.approx((0.04110391, 0.01199619), 1e-3)
+    assert contention.value == pytest.approx(0.02071307, 1e-4)
+    assert contention.value - contention.lo == pytest.approx(0.01193311, 1e-3)
+    assert coherency.value == pytest.approx(0.00184755, 1e-4)
+    assert coherency.hi - coherency.value == pytest.approx(0.00085818, 1e-3)
+    # Three points off a line in the logarithm: by hand, slope 1, residuals -1/3 2/3 -1/3 of a.
+    a = np.log(2) * 0.3
+    fit = fits.power(np.array([1, 2, 4.0]), np.array([1, 2 * np.exp(a), 4.0]))
+    half = 12.706 * (6 / 9) ** 0.5 * a / (2 * np.log(2) ** 2) ** 0.5
+    assert (fit.value, fit.lo, fit.hi) == pytest.approx((1, 1 - half, 1 + half))
+    assert fits.power(np.array([1, 2.0]), np.array([1, 2.0])) is None
+    assert fits.power(np.array([1, 2, 4.0]), np.array([1, 0, 4.0])) is None
 
 
 def test_tiles_is_a_map_of_keys_by_queries(results: Reader) -> None:

@@ -1,0 +1,184 @@
+/*
+ * experiment_session: from an experiment to the command line of `attnbench run`.
+ */
+#include "experiment_session.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/progress.h"
+#include "base/table.h"
+#include "experiment_help.h"
+#include "results/report.h"
+#include "results/report_experiment.h"
+#include "results/report_rows.h"
+#include "run.h"
+#include "session/guests.h"
+#include "session/session.h"
+#include "system/process.h"
+
+#define WORDS 1024
+#define WIDTH 90 /* of a page */
+
+/* What is wanted, and the command line that does it. */
+struct wanted {
+    const struct experiment *experiment;
+    bool quick, help;
+    struct options given; /* on the command line alone */
+    const char *words[WORDS];
+    size_t count;
+    char *plugins[OPTIONS_MAX_PLUGINS]; /* owned */
+    size_t plugin_count;
+    char message[1024];
+};
+
+static bool add(struct wanted *w, const char *word)
+{
+    if (w->count == WORDS) {
+        snprintf(w->message, sizeof w->message, "too many words");
+        return false;
+    }
+    w->words[w->count++] = word;
+    return true;
+}
+
+static bool chooses_cases(const char *word)
+{
+    return strncmp(word, "--problem=", strlen("--problem=")) == 0 ||
+           strncmp(word, "--suite=", strlen("--suite=")) == 0;
+}
+
+/* A plug-in beside the program: its path for the name at the beginning of the text. */
+static bool add_beside(struct wanted *w, const char *text)
+{
+    struct guest guest = {.path = ""};
+    char word[GUEST_TEXT], quoted[GUEST_TEXT], name[256];
+    const size_t length = strcspn(text, " ");
+    snprintf(name, sizeof name, "%.*s", (int)length, text);
+    if (!process_beside(name, guest.path, sizeof guest.path) || access(guest.path, R_OK) != 0) {
+        snprintf(w->message, sizeof w->message, "%s, which it takes, is not beside the program",
+                 name);
+        return false;
+    }
+    snprintf(guest.arguments, sizeof guest.arguments, "%s",
+             text + length + strspn(text + length, " "));
+    snprintf(word, sizeof word, "--plugin=%s", guest_text(&guest, quoted));
+    char *plugin = w->plugin_count < OPTIONS_MAX_PLUGINS ? strdup(word) : NULL;
+    if (plugin)
+        w->plugins[w->plugin_count++] = plugin;
+    return plugin && add(w, plugin);
+}
+
+/* The experiment's own options, where the command line does not say otherwise: cases are replaced together. */
+static bool add_standard(struct wanted *w)
+{
+    const struct experiment *e = w->experiment;
+    const bool cases = w->given.problem_count || w->given.suite;
+    bool added = true;
+    for (const char *const *word = w->quick ? e->quick : e->run; added && *word; word++)
+        added = (cases && chooses_cases(*word)) || add(w, *word);
+    for (const char *const *text = e->beside; added && text && *text; text++)
+        added = add_beside(w, *text);
+    return added;
+}
+
+/* Reads what is given; EXIT_AS_ASKED or the code to end with. */
+static int read_arguments(struct wanted *w, int argc, const char *const *argv)
+{
+    const char **given = calloc((size_t)argc + 1, sizeof *given);
+    int code = EXIT_USAGE, n = 0;
+    if (!given)
+        return EXIT_ENVIRONMENT;
+    given[n++] = "run";
+    for (int i = 0; i < argc; i++)
+        if (strcmp(argv[i], "--quick") == 0)
+            w->quick = true;
+        else
+            given[n++] = argv[i];
+    options_init(&w->given);
+    if (options_parse(&w->given, n, given, w->message, sizeof w->message)) {
+        w->help = w->given.help;
+        code = EXIT_AS_ASKED;
+        if (!add(w, "run") || (!w->help && !w->given.resume && !add_standard(w)))
+            code = EXIT_ENVIRONMENT;
+        for (int i = 1; i < n && code == EXIT_AS_ASKED; i++)
+            code = add(w, given[i]) ? EXIT_AS_ASKED : EXIT_USAGE;
+    }
+    free(given);
+    return code;
+}
+
+/* ---- pages ----------------------------------------------------------------------------------- */
+
+static void print_words(const char *title, const struct experiment *experiment,
+                        const char *const *words)
+{
+    char line[4096];
+    size_t n = (size_t)snprintf(line, sizeof line, "  attnbench run");
+    for (; *words && n < sizeof line; words++)
+        n += (size_t)snprintf(line + n, sizeof line - n, strpbrk(*words, " *|") ? " '%s'" : " %s",
+                              *words);
+    for (const char *const *text = experiment->beside; text && *text && n < sizeof line; text++)
+        n += (size_t)snprintf(line + n, sizeof line - n, " '--plugin=%s'", *text);
+    printf("\n%s\n", title);
+    table_wrap(stdout, line, WIDTH, 4);
+}
+
+static void print_page(const struct experiment *e)
+{
+    printf("usage: attnbench experiment %s [--quick] [OPTION of run]...\n\nQuestion\n", e->name);
+    experiment_print_indented(stdout, e->question);
+    printf("\nMethod\n");
+    experiment_print_indented(stdout, e->method);
+    printf("\nSource\n");
+    experiment_print_indented(stdout, e->source);
+    print_words("Runs", e, e->run);
+    print_words("Runs with --quick", e, e->quick);
+    printf("\nAny option of attnbench run (attnbench run --help) replaces the one above; cases\n"
+           "(--problem, --suite) are replaced together.  scripts/plot draws the file of --output\n"
+           "and fits what the method says.  Exit status: as of attnbench run.\n");
+}
+
+/* What the tables above are about, and how to go on; false where it cannot be written. */
+static bool conclude(const struct wanted *w)
+{
+    const char *output = w->given.output;
+    const char *file = output && strcmp(output, "-") != 0 ? output : "FILE";
+    char message[256];
+    report_heading("experiment %s: %s", w->experiment->name, w->experiment->question);
+    experiment_print_indented(report_output.out, w->experiment->method);
+    report_sentence("%scripts/plot %s draws the figure and says what is fitted; scripts/report %s "
+                    "makes a page of all cells.",
+                    output ? "s" : "With --output FILE s", file, file);
+    return report_close(message, sizeof message);
+}
+
+int experiment_session(const struct experiment *experiment, int argc, const char *const *argv)
+{
+    struct wanted w = {.experiment = experiment};
+    struct options options;
+    options_init(&options);
+    int code = read_arguments(&w, argc, argv);
+    if (code == EXIT_AS_ASKED && w.help) {
+        print_page(experiment);
+        code = fflush(stdout) == 0 ? EXIT_AS_ASKED : EXIT_ENVIRONMENT;
+    } else if (code == EXIT_AS_ASKED &&
+               !options_parse(&options, (int)w.count, w.words, w.message, sizeof w.message)) {
+        code = EXIT_USAGE;
+        progress_say("experiment %s: %s", experiment->name, w.message);
+    } else if (code == EXIT_AS_ASKED) {
+        options.experiment = experiment->name;
+        code = run_command(&options, (int)w.count, w.words);
+        if (code == EXIT_AS_ASKED || code == EXIT_KERNEL)
+            code = conclude(&w) ? code : EXIT_ENVIRONMENT;
+    } else {
+        progress_say("experiment %s: %s", experiment->name, w.message);
+    }
+    options_free(&options);
+    options_free(&w.given);
+    while (w.plugin_count)
+        free(w.plugins[--w.plugin_count]);
+    return code;
+}
