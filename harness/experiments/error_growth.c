@@ -5,7 +5,7 @@
 
 #include "base/random.h"
 #include "experiment.h"
-#include "experiments/shared/grid.h"
+#include "experiments/shared/listing.h"
 #include "list.h"
 #include "parts.h"
 #include "reference.h"
@@ -148,40 +148,15 @@ static bool compute(const json_t *s, json_t *rows, struct experiment_work *work)
 
 /* ---- the report ------------------------------------------------------------------------------ */
 
-/* Returns the largest error of all as a share of its bound. */
-static double print_errors(const json_t *rows)
+/* The largest error of all as a share of its bound. */
+static double worst_of(const json_t *rows)
 {
-    static const struct grid_column columns[] = {{"input", "input", NULL, 0},
-                                                 {"type", "dtype", NULL, 0},
-                                                 {"kernel", "kernel", NULL, 0},
-                                                 {"keys", "s", "%.0f", 0},
-                                                 {"max", "max", "%.2e", 0},
-                                                 {"RMS", "rms", "%.2e", 0},
-                                                 {"/ |O|", NULL, "%s", 0},
-                                                 {"mean", "mean", "%+.1e", 1},
-                                                 {"/ s.e.", NULL, "%s", 1},
-                                                 {"bound", "bound_rms", "%.2e", 0},
-                                                 {"err/bnd", "error_over_bound", "%.4f", 0},
-                                                 {0}};
     struct experiment_part part = {.rows = rows};
-    struct grid grid;
     double worst = 0;
-    grid_open(&grid, columns);
     while (experiment_part_next(&part)) {
-        const json_t *v = part.values;
-        const double share = experiment_number(v, "error_over_bound");
-        const double relative = experiment_number(v, "rms") / experiment_number(v, "output_rms");
-        const double bias = experiment_number(v, "mean") / experiment_number(v, "mean_se");
-        char texts[2][TABLE_CELL] = {"", ""};
-        if (isfinite(relative))
-            snprintf(texts[0], sizeof *texts, "%.1e", relative);
-        if (isfinite(bias))
-            snprintf(texts[1], sizeof *texts, "%+.1f", bias);
-        grid_add(&grid, &part, texts[0], texts[1]);
-        grid_style(&grid, share <= 1 ? TABLE_PLAIN : TABLE_BAD);
-        worst = share <= worst ? worst : share;
+        const double share = experiment_number(part.values, "error_over_bound");
+        worst = share <= worst ? worst : share; /* NaN stays */
     }
-    grid_print(&grid, "errors against float64, over the number of keys");
     return worst;
 }
 
@@ -255,7 +230,10 @@ static void report_sink(const json_t *rows)
 
 static bool report(const json_t *rows)
 {
-    const double worst = print_errors(rows);
+    const double worst = worst_of(rows);
+    listing_print(rows, NULL,
+                  "input dtype kernel s max rms output_rms mean mean_se bound_rms error_over_bound",
+                  "errors against float64, over the number of keys");
     report_normal(rows);
     report_sink(rows);
     report_sentence("The largest error of all is %.3f of its bound.", worst);

@@ -10,8 +10,8 @@
 #include "base/random.h"
 #include "element.h"
 #include "experiment.h"
-#include "experiments/shared/grid.h"
 #include "experiments/shared/kernel_call.h"
+#include "experiments/shared/listing.h"
 #include "list.h"
 #include "parts.h"
 #include "results/report_experiment.h"
@@ -243,35 +243,6 @@ static bool compute(const json_t *s, json_t *rows, struct experiment_work *work)
 
 /* ---- the report ------------------------------------------------------------------------------ */
 
-static void print_errors(const json_t *rows)
-{
-    static const struct grid_column columns[] = {{"type", "dtype", NULL, 0},
-                                                 {"degree", "degree", "%.0f", 0},
-                                                 {"error of 2^x", "exp_error", "%.1e", 0},
-                                                 {"RMS of the output", "rms", "%.2e", 0},
-                                                 {"/ |O|", "relative", "%.2e", 0},
-                                                 {0}};
-    grid_part(columns, rows, "error", "error of attention by the degree of its exponential");
-}
-
-static void print_times(const json_t *rows)
-{
-    static const struct grid_column columns[] = {{"degree", "degree", "%.0f", 0},
-                                                 {"time of 2^x", NULL, "%s", 0},
-                                                 {"x highest", "ratio", "%.3f", 0},
-                                                 {"95 % interval", "ci95", "%.3f", 0},
-                                                 {0}};
-    struct experiment_part part = {.rows = rows, .name = "time"};
-    struct grid grid;
-    grid_open(&grid, columns);
-    while (experiment_part_next(&part)) {
-        char text[TABLE_CELL];
-        snprintf(text, sizeof text, "%.3f ns", 1e9 * experiment_number(part.values, "seconds"));
-        grid_add(&grid, &part, text);
-    }
-    grid_print(&grid, "time of an exponential alone, one thread");
-}
-
 /* The first degree whose output error is within a tenth of the best of its type; NaN without rows. */
 static double enough(const json_t *rows, const char *dtype)
 {
@@ -293,8 +264,10 @@ static double enough(const json_t *rows, const char *dtype)
 
 static bool report(const json_t *rows)
 {
-    print_errors(rows);
-    print_times(rows);
+    listing_print(rows, "error", "dtype degree exp_error rms relative",
+                  "error of attention by the degree of its exponential");
+    listing_print(rows, "time", "degree seconds ratio ci95",
+                  "time of an exponential alone, one thread, against the highest degree");
     const double f32 = enough(rows, "f32"), bf16 = enough(rows, "bf16"), f16 = enough(rows, "f16");
     if (isfinite(f32) && isfinite(bf16) && isfinite(f16))
         report_sentence("Degree %.0f is enough in f32, %.0f in f16 and %.0f in bf16: "

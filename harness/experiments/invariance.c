@@ -7,8 +7,8 @@
 #include "base/number.h"
 #include "base/random.h"
 #include "experiment.h"
-#include "experiments/shared/grid.h"
 #include "experiments/shared/kernel_call.h"
+#include "experiments/shared/listing.h"
 #include "list.h"
 #include "problem/catalogue.h"
 #include "results/report_experiment.h"
@@ -219,52 +219,18 @@ static bool compute(const json_t *s, json_t *rows, struct experiment_work *work)
 
 /* ---- the report ------------------------------------------------------------------------------ */
 
-/* One line for the kernel, type and problem of `like`; returns how many changes keep all bits. */
-static size_t print_cell(struct grid *grid, const struct experiment_part *like)
-{
-    char texts[CHANGES][TABLE_CELL] = {{0}};
-    struct experiment_part part = {.rows = like->rows};
-    size_t equal = 0;
-    while (experiment_part_next(&part)) {
-        size_t c = 0;
-        if (!experiment_same(part.params, like->params, "kernel dtype problem"))
-            continue;
-        while (!experiment_is(part.params, "change", changes[c].name))
-            c++;
-        const bool same = json_is_true(json_object_get(part.values, "equal"));
-        snprintf(texts[c], TABLE_CELL, "%.1e", experiment_number(part.values, "largest"));
-        if (same)
-            strcpy(texts[c], "same bits");
-        equal += same;
-    }
-    grid_add(grid, like, texts[0], texts[1], texts[2], texts[3], texts[4]);
-    return equal;
-}
-
 static bool report(const json_t *rows)
 {
-    static const struct grid_column columns[] = {{"type", "dtype", NULL, 0},
-                                                 {"kernel", "kernel", NULL, 0},
-                                                 {"problem", "problem", NULL, 0},
-                                                 {"threads", NULL, NULL, 0},
-                                                 {"repeats", NULL, NULL, 0},
-                                                 {"batch position", NULL, NULL, 0},
-                                                 {"chunks", NULL, NULL, 0},
-                                                 {"ISA", NULL, NULL, 0},
-                                                 {0}};
-    struct experiment_part part = {.rows = rows};
-    const json_t *before = NULL;
-    struct grid grid;
-    size_t equal = 0;
-    grid_open(&grid, columns);
-    while (experiment_part_next(&part)) {
-        if (!before || !experiment_same(part.params, before, "kernel dtype problem"))
-            equal += print_cell(&grid, &part);
-        before = part.params;
-    }
-    grid_print(&grid, "same bits, or the largest difference");
-    report_sentence("%zu of %zu changes that should not matter keep every bit.", equal,
-                    json_array_size(rows));
+    json_t *differing = json_array(), *row;
+    size_t i;
+    json_array_foreach (rows, i, row)
+        if (!json_is_true(json_object_get(json_object_get(row, "values"), "equal")))
+            json_array_append(differing, row);
+    listing_print(differing, NULL, "dtype kernel problem change differing largest",
+                  "changes that change bits: the share of elements, and the largest difference");
+    report_sentence("%zu of %zu changes that should not matter keep every bit.",
+                    json_array_size(rows) - json_array_size(differing), json_array_size(rows));
+    json_decref(differing);
     return true;
 }
 

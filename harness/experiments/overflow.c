@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "experiment.h"
-#include "experiments/shared/grid.h"
 #include "experiments/shared/kernel_call.h"
 #include "experiments/shared/kernel_weights.h"
+#include "experiments/shared/listing.h"
 #include "list.h"
 #include "results/report_experiment.h"
 
@@ -167,32 +167,12 @@ static bool compute(const json_t *s, json_t *rows, struct experiment_work *work)
 
 /* ---- the report ------------------------------------------------------------------------------ */
 
-static void limit(const json_t *values, const char *key, char text[TABLE_CELL])
-{
-    const double x = experiment_number(values, key);
-    if (isfinite(x))
-        snprintf(text, TABLE_CELL, "%.6g", x);
-    else
-        snprintf(text, TABLE_CELL, "none up to %.2g", experiment_number(values, "most"));
-}
-
 static bool report(const json_t *rows)
 {
-    static const struct grid_column columns[] = {{"type", "dtype", NULL, 0},
-                                                 {"softmax", "by", NULL, 0},
-                                                 {"fails from", NULL, "%s", 0},
-                                                 {"fails from minus", NULL, "%s", 0},
-                                                 {0}};
     struct experiment_part part = {.rows = rows};
-    struct grid grid;
     double plain = NAN, kernel = INFINITY;
-    grid_open(&grid, columns);
     while (experiment_part_next(&part)) {
         const double up = experiment_number(part.values, "up");
-        char texts[2][TABLE_CELL];
-        limit(part.values, "up", texts[0]);
-        limit(part.values, "down", texts[1]);
-        grid_add(&grid, &part, texts[0], texts[1]);
         if (!experiment_is(part.params, "dtype", "f32"))
             continue;
         if (experiment_is(part.params, "by", PLAIN))
@@ -200,7 +180,10 @@ static bool report(const json_t *rows)
         else if (!experiment_is(part.params, "by", SAFE))
             kernel = fmin(kernel, fmin(up, experiment_number(part.values, "down")));
     }
-    grid_print(&grid, "the first logit at which a softmax fails");
+    listing_print(
+        rows, NULL, "dtype by up down most",
+        "the first logit at which a softmax fails, up and down, of the most that it can be "
+        "given");
     if (isfinite(plain))
         report_sentence("Without subtracting the maximum a float32 softmax fails at a logit of "
                         "%.4g; no kernel fails below %.3g.",

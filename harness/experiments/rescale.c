@@ -14,9 +14,9 @@
 #include "base/random.h"
 #include "base/stats.h"
 #include "experiment.h"
-#include "experiments/shared/grid.h"
 #include "experiments/shared/kernel_call.h"
 #include "experiments/shared/layer_file.h"
+#include "experiments/shared/listing.h"
 #include "list.h"
 #include "parts.h"
 #include "results/report_experiment.h"
@@ -244,78 +244,15 @@ static bool compute(const json_t *s, json_t *rows, struct experiment_work *work)
 
 /* ---- the report ------------------------------------------------------------------------------ */
 
-#define MOST_THRESHOLDS 8
-
-/* The thresholds of a file of rows, in order of appearance. */
-static size_t thresholds_of(const json_t *rows, double thresholds[MOST_THRESHOLDS])
+/* How many times as long the worst order of keys takes in flash. */
+static double worst_order(const json_t *rows)
 {
-    struct experiment_part part = {.rows = rows};
-    size_t n = 0;
-    while (experiment_part_next(&part)) {
-        const double t = experiment_number(part.params, "threshold");
-        bool known = !isfinite(t);
-        for (size_t k = 0; k < n; k++)
-            known |= thresholds[k] == t;
-        if (!known && n < MOST_THRESHOLDS)
-            thresholds[n++] = t;
-    }
-    return n;
-}
-
-/* Columns: input, keys, block, then a threshold each.  Rows come threshold by threshold. */
-static void print_counts(const json_t *rows)
-{
-    double thresholds[MOST_THRESHOLDS];
-    const size_t count = thresholds_of(rows, thresholds);
-    char titles[MOST_THRESHOLDS][24];
-    struct table_column columns[3 + MOST_THRESHOLDS] = {
-        {"logits", 0, true}, {"keys", 0, false}, {"block", 0, false}};
-    for (size_t t = 0; t < count; t++) {
-        snprintf(titles[t], sizeof titles[t], "2^%g", thresholds[t]);
-        columns[3 + t] = (struct table_column){titles[t], 0, false};
-    }
-    struct grid grid = {.table.columns = columns, .table.column_count = 3 + count};
-    struct experiment_part part = {.rows = rows, .name = "count"};
-    for (size_t cells = count; experiment_part_next(&part); cells++) {
-        if (cells == count) {
-            cells = 0;
-            grid_row(&grid);
-            grid_text(&grid, "%s", experiment_text(part.params, "input"));
-            grid_number(&grid, "%.0f", experiment_number(part.params, "s"));
-            grid_number(&grid, "%.0f", experiment_number(part.params, "block"));
-        }
-        grid_text(&grid, "%.2f (%.1f%%)", experiment_number(part.values, "rescales"),
-                  100 * experiment_number(part.values, "share"));
-    }
-    grid_print(&grid, "rescales per row (share of the blocks), by tolerated growth of the maximum");
-}
-
-/* Returns how many times as long the worst order of keys takes in flash. */
-static double print_times(const json_t *rows)
-{
-    static const struct grid_column columns[] = {{"kernel", NULL, NULL, 0},
-                                                 {"keys", "input", NULL, 0},
-                                                 {"median", NULL, "%s", 0},
-                                                 {"x descending", "ratio", "%.3f", 0},
-                                                 {"95 % interval", "ci95", "%.3f", 0},
-                                                 {0}};
     struct experiment_part part = {.rows = rows, .name = "time"};
-    struct grid grid;
-    double flash = NAN;
-    grid_open(&grid, columns);
-    while (experiment_part_next(&part)) {
-        const char *kernel = experiment_text(part.params, "kernel");
-        char variant[TABLE_CELL], median[TABLE_CELL];
-        snprintf(variant, sizeof variant, "%.40s/%.30s", kernel,
-                 experiment_text(part.params, "isa"));
-        snprintf(median, sizeof median, "%.1f us",
-                 1e6 * experiment_number(part.values, "median_s"));
-        grid_add(&grid, &part, variant, median);
-        if (strcmp(kernel, "flash") == 0 && experiment_is(part.params, "input", "ascending"))
-            flash = experiment_number(part.values, "ratio");
-    }
-    grid_print(&grid, "time of 64 queries by the order of the keys, one thread");
-    return flash;
+    while (experiment_part_next(&part))
+        if (experiment_is(part.params, "kernel", "flash") &&
+            experiment_is(part.params, "input", "ascending"))
+            return experiment_number(part.values, "ratio");
+    return NAN;
 }
 
 /* Rescales per row of normal logits at a block and threshold, NaN where not counted. */
@@ -332,8 +269,12 @@ static double normal_at(const json_t *rows, double block, double threshold)
 
 static bool report(const json_t *rows)
 {
-    print_counts(rows);
-    const double flash = print_times(rows);
+    listing_print(rows, "count", "input s block threshold rescales share",
+                  "rescales per row, and their share of the blocks, by tolerated growth of the "
+                  "maximum");
+    listing_print(rows, "time", "kernel isa input median_s ratio ci95",
+                  "time of 64 queries by the order of the keys, one thread, against descending");
+    const double flash = worst_order(rows);
     const double often = normal_at(rows, 1, 0), blocks = normal_at(rows, 64, 0);
     const double lazy = normal_at(rows, 64, 8);
     if (isfinite(often) && isfinite(blocks) && isfinite(lazy))

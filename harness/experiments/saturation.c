@@ -8,8 +8,8 @@
 #include "base/stats.h"
 #include "experiment.h"
 #include "experiments/shared/dots.h"
-#include "experiments/shared/grid.h"
 #include "experiments/shared/layer_file.h"
+#include "experiments/shared/listing.h"
 #include "experiments/shared/softmax_facts.h"
 #include "list.h"
 #include "results/report_experiment.h"
@@ -126,31 +126,6 @@ static bool compute(const json_t *s, json_t *result, struct experiment_work *wor
 
 /* ---- the report ------------------------------------------------------------------------------ */
 
-static void print_part(const json_t *rows, const char *name, const char *heading)
-{
-    static const struct grid_column columns[] = {{"input", NULL, NULL, 0},
-                                                 {"d", "d", "%.0f", 0},
-                                                 {"scale", "scale", NULL, 0},
-                                                 {"entropy", "entropy", "%.3f", 0},
-                                                 {"in use", "effective_keys", "%.1f", 0},
-                                                 {"largest", "largest", "%.3f", 0},
-                                                 {"Jacobian", "jacobian", "%.3g", 0},
-                                                 {"gradient", "gradient", "%.3g", 0},
-                                                 {"dead", "dead", "%.0f%%", 0},
-                                                 {0}};
-    struct experiment_part part = {.rows = rows, .name = name};
-    struct grid grid;
-    grid_open(&grid, columns);
-    while (experiment_part_next(&part)) {
-        char text[TABLE_CELL];
-        snprintf(text, sizeof text, "%.50shead %.0f", experiment_text(part.params, "prefix"),
-                 experiment_number(part.params, "head"));
-        const bool real = json_object_get(part.params, "head");
-        grid_add(&grid, &part, real ? text : experiment_text(part.params, "input"));
-    }
-    grid_print(&grid, heading);
-}
-
 /* What normal inputs show at scale 1 and at 1/sqrt(d). */
 struct end {
     double stops;            /* the first d at which most rows are dead, NaN where there is none */
@@ -183,8 +158,12 @@ static struct end find_end(const json_t *rows)
 
 static bool report(const json_t *rows)
 {
-    print_part(rows, "random", "random queries and keys");
-    print_part(rows, "real", "heads of all-MiniLM-L6-v2");
+    listing_print(rows, "random",
+                  "input d scale entropy effective_keys largest jacobian gradient dead",
+                  "random queries and keys");
+    listing_print(rows, "real",
+                  "prefix head scale entropy effective_keys largest jacobian gradient dead",
+                  "heads of all-MiniLM-L6-v2");
     const struct end end = find_end(rows);
     if (end.last > 0)
         report_sentence("Without a scale %.1f keys are in use at d = %.0f and %.0f %% of the rows "

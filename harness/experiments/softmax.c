@@ -8,9 +8,9 @@
 #include "base/random.h"
 #include "base/stats.h"
 #include "experiment.h"
-#include "experiments/shared/grid.h"
 #include "experiments/shared/kernel_call.h"
 #include "experiments/shared/kernel_weights.h"
+#include "experiments/shared/listing.h"
 #include "experiments/shared/published.h"
 #include "experiments/shared/softmax_facts.h"
 #include "list.h"
@@ -193,10 +193,10 @@ static bool compute(const json_t *s, json_t *rows, struct experiment_work *work)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral" /* the formats of the table above */
 
-/* Writes the weight in the notebook's format; returns whether it equals the notebook's. */
-static bool compare(const char *key, double weight, double expected, char text[DIGITS])
+/* Whether a weight is the notebook's in the notebook's format. */
+static bool same_digits(const char *key, double weight, double expected)
 {
-    char wanted[DIGITS];
+    char text[DIGITS], wanted[DIGITS];
     const char *format = printed[strcmp(printed[0].key, key) != 0].format;
     snprintf(text, DIGITS, format, weight);
     snprintf(wanted, DIGITS, format, expected);
@@ -205,50 +205,24 @@ static bool compare(const char *key, double weight, double expected, char text[D
 
 #pragma GCC diagnostic pop
 
-/* Returns how many rows of weights are not as printed. */
-static size_t report_published(const json_t *rows)
+/* How many rows of weights are not as printed. */
+static size_t count_wrong(const json_t *rows)
 {
-    static const struct grid_column columns[] = {{"times", "multiplier", "%g", 0},
-                                                 {"by", "by", NULL, 0},
-                                                 {"p1", NULL, "%s", 0},
-                                                 {"p2", NULL, "%s", 0},
-                                                 {"p3", NULL, "%s", 0},
-                                                 {"p4", NULL, "%s", 0},
-                                                 {"p5", NULL, "%s", 0},
-                                                 {"", NULL, NULL, 0},
-                                                 {0}};
     struct experiment_part part = {.rows = rows, .name = "published"};
-    struct grid grid;
     size_t wrong = 0;
-    grid_open(&grid, columns);
     while (experiment_part_next(&part)) {
         const size_t n = json_array_size(json_object_get(part.values, "weights"));
-        char p[MOST_PUBLISHED][DIGITS] = {{0}};
         bool same = n > 0;
-        for (size_t j = 0; j < n && j < MOST_PUBLISHED; j++)
-            same &= compare(experiment_text(part.params, "printed"),
-                            experiment_at_number(part.values, "weights", j),
-                            experiment_at_number(part.values, "printed", j), p[j]);
-        grid_add(&grid, &part, p[0], p[1], p[2], p[3], p[4], same ? "ok" : "DIFFERS");
-        grid_style(&grid, same ? TABLE_PLAIN : TABLE_BAD);
+        for (size_t j = 0; j < n; j++)
+            same &= same_digits(experiment_text(part.params, "printed"),
+                                experiment_at_number(part.values, "weights", j),
+                                experiment_at_number(part.values, "printed", j));
+        if (!same)
+            report_sentence("By %s, times %g: DIFFERS.", experiment_text(part.params, "by"),
+                            experiment_number(part.params, "multiplier"));
         wrong += !same;
     }
-    grid_print(&grid, "softmax of the published logits, in the digits that were printed");
     return wrong;
-}
-
-static void report_sweep(const json_t *rows)
-{
-    static const struct grid_column columns[] = {{"logits", "input", NULL, 0},
-                                                 {"keys", "keys", "%.0f", 0},
-                                                 {"times", "multiplier", "%g", 0},
-                                                 {"entropy", "entropy", "%.4f", 0},
-                                                 {"in use", "effective_keys", "%.2f", 0},
-                                                 {"largest", "largest", "%.4f", 0},
-                                                 {"Jacobian", "jacobian", "%.3g", 0},
-                                                 {"gradient", "gradient", "%.3g", 0},
-                                                 {0}};
-    grid_part(columns, rows, "multiplier", "softmax of the logits times a multiplier");
 }
 
 /* The multiplier at which the gradient of the longest random rows is largest. */
@@ -279,8 +253,11 @@ static struct peak find_peak(const json_t *rows, const char *input)
 
 static bool report(const json_t *rows)
 {
-    const size_t wrong = report_published(rows);
-    report_sweep(rows);
+    listing_print(rows, "published", "multiplier by weights", "softmax of the published logits");
+    listing_print(rows, "multiplier",
+                  "input keys multiplier entropy effective_keys largest jacobian gradient",
+                  "softmax of the logits times a multiplier");
+    const size_t wrong = count_wrong(rows);
     for (const char *const *input = inputs; *input; input++) {
         const struct peak peak = find_peak(rows, *input);
         if (peak.keys > 0 && peak.multiplier == peak.last_multiplier)

@@ -15,10 +15,10 @@
 #include "base/random.h"
 #include "experiment.h"
 #include "experiments/shared/dots.h"
-#include "experiments/shared/grid.h"
 #include "experiments/shared/kernel_call.h"
 #include "experiments/shared/published.h"
 #include "experiments/shared/layer_file.h"
+#include "experiments/shared/listing.h"
 #include "list.h"
 #include "results/report_experiment.h"
 
@@ -298,127 +298,47 @@ static bool compute(const json_t *s, json_t *rows, struct experiment_work *work)
 
 /* ---- the report ------------------------------------------------------------------------------ */
 
-/* How many published numbers lie outside of their intervals. */
-static size_t report_published(const json_t *rows)
-{
-    static const struct grid_column columns[] = {{"d", "d", "%.0f", 0},
-                                                 {"var(q.k)", "variance", "%.4g", 0},
-                                                 {"95 % interval", "ci95", "%.4g", 0},
-                                                 {"printed", "before", "%.5g", 0},
-                                                 {"", NULL, NULL, 0},
-                                                 {"/ d", "scaled", "%.4f", 0},
-                                                 {"95 % interval", "scaled_ci95", "%.4f", 0},
-                                                 {"printed", "after", "%.5f", 0},
-                                                 {"", NULL, NULL, 0},
-                                                 {0}};
-    struct experiment_part part = {.rows = rows, .name = "published"};
-    struct grid grid;
-    size_t outside = 0;
-    grid_open(&grid, columns);
-    while (experiment_part_next(&part)) {
-        const bool before = json_is_true(json_object_get(part.values, "before_inside"));
-        const bool after = json_is_true(json_object_get(part.values, "after_inside"));
-        grid_add(&grid, &part, before ? "inside" : "OUTSIDE", after ? "inside" : "OUTSIDE");
-        outside += !before + !after;
-    }
-    grid_print(&grid, "var(q.k) and var(q.k / sqrt(d)) of 1000 trials, beside those printed");
-    return outside;
-}
-
-/* What the sweeps say together. */
-struct sweep {
-    size_t rows, held; /* rows; those whose interval holds the exact variance */
-    double farthest;   /* largest |variance / exact - 1| */
+/* Rows of random inner products, those whose interval holds the exact variance, and the farthest estimate,
+ * |variance / exact - 1|. */
+struct held {
+    size_t rows, held;
+    double farthest;
 };
 
-static struct sweep report_sweep(const json_t *rows)
+static struct held held_of(const json_t *rows)
 {
-    static const struct grid_column columns[] = {
-        {"input", "input", NULL, 0},           {"d", "d", "%.0f", 0},
-        {"var(q.k)", "variance", "%.6g", 0},   {"95 % interval", "ci95", "%.6g", 2},
-        {"exact", "theory", "%.6g", 0},        {"", NULL, NULL, 0},
-        {"/ d", "scaled", "%.5f", 0},          {"95 % interval", "scaled_ci95", "%.5f", 1},
-        {"exact", "scaled_theory", "%.5f", 0}, {0}};
     struct experiment_part part = {.rows = rows, .name = "sweep"};
-    struct sweep sweep = {0};
-    struct grid grid;
-    grid_open(&grid, columns);
+    struct held all = {0};
     while (experiment_part_next(&part)) {
         const double theory = experiment_number(part.values, "theory");
-        const bool held = holds(part.values, "ci95", theory);
-        sweep.rows++;
-        sweep.held += held;
-        sweep.farthest =
-            fmax(sweep.farthest, fabs(experiment_number(part.values, "variance") / theory - 1));
-        grid_add(&grid, &part, held ? "" : "outside");
+        all.rows++;
+        all.held += holds(part.values, "ci95", theory);
+        all.farthest =
+            fmax(all.farthest, fabs(experiment_number(part.values, "variance") / theory - 1));
     }
-    grid_print(&grid, "var(q.k) and var(q.k / sqrt(d)) over d");
-    return sweep;
+    return all;
 }
 
-/* Rows of kernels that belong together, as one line: the same d and scale. */
-static void kernel_line(struct grid *grid, const struct experiment_part *like)
+/* How many published numbers lie outside of their intervals. */
+static size_t outside(const json_t *rows)
 {
-    double lo = INFINITY, hi = -INFINITY;
-    char texts[3][TABLE_CELL];
-    size_t n = 0;
-    struct experiment_part part = {.rows = like->rows, .name = like->name};
-    while (experiment_part_next(&part)) {
-        if (!experiment_same(part.params, like->params, "d scale"))
-            continue;
-        lo = fmin(lo, experiment_number(part.values, "variance"));
-        hi = fmax(hi, experiment_number(part.values, "variance"));
-        n++;
-    }
-    snprintf(texts[0], sizeof *texts, "%.9g", lo);
-    snprintf(texts[1], sizeof *texts, "%.9g", hi);
-    snprintf(texts[2], sizeof *texts, "%zu", n);
-    grid_add(grid, like, texts[0], texts[1], texts[2]);
+    struct experiment_part part = {.rows = rows, .name = "published"};
+    size_t count = 0;
+    while (experiment_part_next(&part))
+        count += !json_is_true(json_object_get(part.values, "before_inside")) +
+                 !json_is_true(json_object_get(part.values, "after_inside"));
+    return count;
 }
 
-static void report_kernels(const json_t *rows)
+/* Scaled variances of a transformer's heads, from the least to the largest. */
+static void say_real(const json_t *rows)
 {
-    static const struct grid_column columns[] = {
-        {"d", "d", "%.0f", 0},          {"scale", "scale", NULL, 0},
-        {"exact", "theory", "%.6g", 0}, {"95 % interval", "ci95", "%.5g", 0},
-        {"lowest", NULL, "%s", 0},      {"highest", NULL, "%s", 0},
-        {"kernels", NULL, "%s", 0},     {0}};
-    struct experiment_part part = {.rows = rows, .name = "kernels"};
-    const char *first = NULL;
-    struct grid grid;
-    grid_open(&grid, columns);
-    while (experiment_part_next(&part)) {
-        first = first ? first : experiment_text(part.params, "kernel");
-        if (experiment_is(part.params, "kernel", first))
-            kernel_line(&grid, &part);
-    }
-    grid_print(&grid, "variance of the logits that the kernels saw, by the scale they were given");
-}
-
-/* Scaled variances of the heads, from the least to the largest. */
-static void report_real(const json_t *rows)
-{
-    static const struct grid_column columns[] = {{"head", NULL, NULL, 0},
-                                                 {"d", "d", "%.0f", 0},
-                                                 {"var(q.k)", "variance", "%.4g", 1},
-                                                 {"/ d", "scaled", "%.3g", 0},
-                                                 {"95 % interval", "scaled_ci95", "%.3g", 0},
-                                                 {"independent", "scaled_independent", "%.3g", 0},
-                                                 {0}};
     struct experiment_part part = {.rows = rows, .name = "real"};
     double least = INFINITY, most = 0;
-    struct grid grid;
-    grid_open(&grid, columns);
     while (experiment_part_next(&part)) {
-        char head[TABLE_CELL];
-        snprintf(head, sizeof head, "%.60s%.0f", experiment_text(part.params, "prefix"),
-                 experiment_number(part.params, "head"));
         least = fmin(least, experiment_number(part.values, "scaled"));
         most = fmax(most, experiment_number(part.values, "scaled"));
-        grid_add(&grid, &part, head);
     }
-    grid_print(&grid, "var(q.k) and var(q.k / sqrt(d)) of a transformer's heads, and the latter if "
-                      "dimensions were independent");
     if (most > 0)
         report_sentence(
             "A trained model does not keep the variance at 1: var(q.k / sqrt(d)) of its heads is "
@@ -428,19 +348,28 @@ static void report_real(const json_t *rows)
 
 static bool report(const json_t *rows)
 {
-    const size_t outside = report_published(rows);
-    const struct sweep sweep = report_sweep(rows);
-    report_real(rows);
-    report_kernels(rows);
+    const size_t wrong = outside(rows);
+    const struct held sweep = held_of(rows);
+    listing_print(rows, "published",
+                  "d variance ci95 before before_inside scaled scaled_ci95 after after_inside",
+                  "var(q.k), and scaled by 1/d, of 1000 trials, beside those printed before and "
+                  "after the scale");
+    listing_print(rows, "sweep", "input d variance ci95 theory scaled scaled_ci95",
+                  "var(q.k), and scaled by 1/d, over d, beside the exact one");
+    listing_print(rows, "real", "prefix head d variance scaled scaled_ci95 scaled_independent",
+                  "var(q.k) of a transformer's heads, and if dimensions were independent");
+    listing_print(rows, "kernels", "kernel isa d scale theory variance ci95",
+                  "variance of the logits that the kernels saw, by the scale they were given");
+    say_real(rows);
     if (sweep.rows)
         report_sentence(
             "The variance of q.k is d times that of one product, whatever the elements' "
             "distribution (%zu of %zu intervals hold the exact value, the farthest estimate is "
             "%.2g %% off), so only 1/sqrt(d) keeps the logits' spread the same at every d.",
             sweep.held, sweep.rows, 100 * sweep.farthest);
-    if (outside)
-        report_sentence("%zu published variances lie outside of their intervals.", outside);
-    return outside == 0;
+    if (wrong)
+        report_sentence("%zu published variances lie outside of their intervals.", wrong);
+    return wrong == 0;
 }
 
 const struct experiment experiment_variance = {

@@ -14,7 +14,6 @@
 #include "base/printable.h"
 #include "base/random.h"
 #include "experiment.h"
-#include "experiments/shared/grid.h"
 #include "experiments/shared/kernel_call.h"
 #include "experiments/shared/kernel_weights.h"
 #include "experiments/shared/layer_call.h"
@@ -42,10 +41,8 @@ static const struct parameter parameters[] = {
      256, NULL},
     {"trained", "LIST", "all", "minilm-preamble.safetensors:layer1.",
      "layers as FILE:PREFIX; FILE has its tokens beside it", PARAMETER_TEXT, 0, 0, NULL},
-    {"show", "N", "16", "8", "tokens and dimensions shown of a matrix at most", PARAMETER_COUNT, 2,
-     22, NULL},
-    {"printed", "N", "1", NULL, "heads of a trained layer whose matrices are printed",
-     PARAMETER_COUNT, 0, 1024, NULL},
+    {"show", "N", "16", "8", "tokens and dimensions of a matrix in the results at most",
+     PARAMETER_COUNT, 2, 22, NULL},
     {0},
 };
 
@@ -92,9 +89,9 @@ static void add_trained(json_t *steps, const json_t *asked, const char *file, co
 {
     char name[2 * NAME];
     snprintf(name, sizeof name, "%s:%s", file, prefix);
-    json_array_append_new(steps,
-                          experiment_pick(json_pack("{s:s, s:s}", "part", "trained", "layer", name),
-                                          asked, "show printed"));
+    json_array_append_new(
+        steps,
+        experiment_pick(json_pack("{s:s, s:s}", "part", "trained", "layer", name), asked, "show"));
 }
 
 /* A step for each layer of --trained; "all" are those that come with the program. */
@@ -138,10 +135,8 @@ static void plan(const json_t *asked, json_t *steps)
     char message[256];
     if (experiment_wants(asked, "sentence"))
         json_array_append_new(
-            steps,
-            experiment_pick(json_pack("{s:s, s:s, s:O}", "part", "sentence", "layer", "sentence",
-                                      "printed", json_object_get(asked, "heads")),
-                            asked, "sentence heads d show seed"));
+            steps, experiment_pick(json_pack("{s:s, s:s}", "part", "sentence", "layer", "sentence"),
+                                   asked, "sentence heads d show seed"));
     if (experiment_wants(asked, "trained"))
         plan_trained(steps, asked, message, sizeof message); /* which accepts() has tried */
 }
@@ -387,7 +382,7 @@ static bool add_floats(const struct writer *w, const char *matrix, const float *
     return copy;
 }
 
-static void add_tokens(const struct writer *w, const json_t *step)
+static void add_tokens(const struct writer *w)
 {
     json_t *texts = json_array(), *places = json_array();
     json_t *params = params_of(w, "tokens");
@@ -396,7 +391,7 @@ static void add_tokens(const struct writer *w, const json_t *step)
         json_array_append(texts, json_array_get(w->layer->tokens, place));
         json_array_append_new(places, json_integer((json_int_t)place));
     }
-    experiment_add(w->rows, experiment_pick(params, step, "printed"),
+    experiment_add(w->rows, params,
                    json_pack("{s:o, s:o, s:I, s:I, s:I}", "tokens", texts, "places", places,
                              "count", (json_int_t)w->layer->of.len, "heads",
                              (json_int_t)w->layer->of.heads, "d", (json_int_t)w->layer->of.dim));
@@ -561,7 +556,7 @@ static bool add_layer(const struct words_layer *layer, const json_t *step, json_
                        .tokens = shown_of(of->len, most, true),
                        .most = most,
                        .head = -1};
-    add_tokens(&w, step);
+    add_tokens(&w);
     bool right = !layer->x || add_floats(&w, "X", layer->x, true, of->len, d_in);
     for (size_t n = 0; right && layer->x && d_in <= most && n < 3; n++) /* a corner says nothing */
         right = add_floats(&w, names[n], layer->w[n], false, d_in,
@@ -584,34 +579,6 @@ static bool compute(const json_t *step, json_t *rows, struct experiment_work *wo
 
 /* ---- the report ------------------------------------------------------------------------------ */
 
-#define FEW 8
-
-/* Titles of columns, the words' column first. */
-struct titles {
-    struct table_column columns[TABLE_COLUMNS];
-    char texts[TABLE_COLUMNS][16];
-};
-
-/* What a table says of a matrix. */
-static const struct {
-    const char *matrix, *formula;
-    bool by_word, across; /* words at its rows, and at its columns */
-    int decimals;
-} matrices[] = {
-    {"X", "X, the embeddings", true, false, 2},
-    {"Wq", "Wq, weights to queries", false, false, 2},
-    {"Wk", "Wk, weights to keys", false, false, 2},
-    {"Wv", "Wv, weights to values", false, false, 2},
-    {"Q", "Q = X Wq, what it asks for", true, false, 2},
-    {"K", "K = X Wk, what it answers to", true, false, 2},
-    {"V", "V = X Wv, what it says", true, false, 2},
-    {"scores", "Q K^T, the scores", true, true, 2},
-    {"scaled scores", "Q K^T / sqrt(d), scaled", true, true, 2},
-    {"weights of scores", "softmax(Q K^T), unscaled", true, true, 2},
-    {"weights", "softmax(Q K^T / sqrt(d))", true, true, 2},
-    {"output", "weights V, output", true, false, 2},
-};
-
 /* A layer's name without folder and endings: "minilm-preamble layer1". */
 static void short_name(const json_t *params, char text[TABLE_CELL])
 {
@@ -627,86 +594,6 @@ static void short_name(const json_t *params, char text[TABLE_CELL])
 static bool same_layer(const struct experiment_part *a, const json_t *like)
 {
     return experiment_same(a->params, like, "layer");
-}
-
-/* Words stand over columns where these are few enough for a line of 80, else their numbers. */
-static void set_titles(struct titles *t, const json_t *tokens, bool across, size_t columns)
-{
-    t->columns[0] = (struct table_column){"", 0, true};
-    for (size_t j = 0; j < columns; j++) {
-        const json_t *place = json_array_get(json_object_get(tokens, "places"), j);
-        const json_t *word = json_array_get(json_object_get(tokens, "tokens"), j);
-        if (across && columns <= FEW)
-            snprintf(t->texts[j], sizeof t->texts[j], "%.7s", json_string_value(word));
-        else
-            snprintf(t->texts[j], sizeof t->texts[j], "%zu",
-                     across ? (size_t)json_integer_value(place) : j);
-        /* where a line is too short for all, the first columns and the last one stay */
-        t->columns[j + 1] = (struct table_column){
-            t->texts[j], j < FEW - 1 || j + 1 == columns ? 0 : (int)(j + 10), false};
-    }
-}
-
-static void print_row(struct grid *grid, const json_t *tokens, bool by_word, size_t i,
-                      const json_t *row, int decimals)
-{
-    const json_t *place = json_array_get(json_object_get(tokens, "places"), i), *x;
-    size_t j;
-    grid_row(grid);
-    if (by_word)
-        grid_text(grid, "%lld %.20s", (long long)json_integer_value(place),
-                  json_string_value(json_array_get(json_object_get(tokens, "tokens"), i)));
-    else
-        grid_text(grid, "%zu", i);
-    json_array_foreach (row, j, x) {
-        if (json_is_number(x))
-            grid_text(grid, "%.*f", decimals, json_number_value(x) + 0.0);
-        else
-            grid_text(grid, "%s", "");
-    }
-}
-
-static void print_matrix(const struct experiment_part *part, const json_t *tokens)
-{
-    const json_t *elements = json_object_get(part->values, "elements"), *row;
-    const char *name = experiment_text(part->params, "matrix");
-    const bool causal = experiment_is(part->params, "mask", "causal");
-    const size_t height = json_array_size(elements);
-    const size_t width = json_array_size(json_array_get(elements, 0));
-    const double down = experiment_at_number(part->values, "shape", 0);
-    const double across = experiment_at_number(part->values, "shape", 1);
-    char heading[TABLE_CELL * 3], cut[48] = "", layer[TABLE_CELL];
-    size_t n = 0, i;
-    while (strcmp(matrices[n].matrix, name) != 0)
-        n++;
-    struct titles titles;
-    set_titles(&titles, tokens, matrices[n].across, width);
-    struct grid grid = {.table.columns = titles.columns, .table.column_count = width + 1};
-    json_array_foreach (elements, i, row)
-        print_row(&grid, tokens, matrices[n].by_word, i, row, matrices[n].decimals);
-    if (matrices[n].across && (double)height < down)
-        snprintf(cut, sizeof cut, " (%zu of %.0f)", height, down);
-    else if ((double)height < down || (double)width < across)
-        snprintf(cut, sizeof cut, " (%zux%zu of %.0fx%.0f)", height, width, down, across);
-    const bool of_head = json_object_get(part->params, "head");
-    char head[24] = "";
-    if (of_head)
-        snprintf(head, sizeof head, ", head %.0f", experiment_number(part->params, "head"));
-    short_name(part->params, layer);
-    snprintf(heading, sizeof heading, "%s%s: %s%s%s", layer, head, matrices[n].formula,
-             causal ? ", causal" : "", cut);
-    grid_print(&grid, heading);
-}
-
-static void print_matrices(const json_t *rows, const struct experiment_part *layer)
-{
-    const double printed = experiment_number(layer->params, "printed");
-    struct experiment_part part = {.rows = rows, .name = "matrix"};
-    while (experiment_part_next(&part)) {
-        const double head = experiment_number(part.params, "head");
-        if (same_layer(&part, layer->params) && !(head >= printed))
-            print_matrix(&part, layer->values);
-    }
 }
 
 /* Whether a difference is what rounding explains, where there is one; says so where it is not. */
@@ -766,7 +653,6 @@ static bool report(const json_t *rows)
     struct experiment_part layer = {.rows = rows, .name = "tokens"};
     bool right = true;
     while (experiment_part_next(&layer)) {
-        print_matrices(rows, &layer);
         right &= print_looks(rows, &layer);
     }
     return right;

@@ -12,10 +12,10 @@
 #include "base/number.h"
 #include "base/random.h"
 #include "experiment.h"
-#include "experiments/shared/grid.h"
 #include "experiments/shared/kernel_call.h"
 #include "experiments/shared/kernel_weights.h"
 #include "experiments/shared/layer_call.h"
+#include "experiments/shared/listing.h"
 #include "experiments/shared/mt19937.h"
 #include "experiments/shared/published.h"
 #include "experiments/shared/softmax_facts.h"
@@ -673,127 +673,35 @@ static bool compute(const json_t *s, json_t *rows, struct experiment_work *work)
 
 /* ---- the report ------------------------------------------------------------------------------ */
 
-/* Numbers of one row of a matrix, as many as fit. */
-static void numbers(const json_t *matrix, size_t i, int decimals, char text[TABLE_CELL])
-{
-    const json_t *row = json_array_get(matrix, i), *x;
-    size_t j, n = 0;
-    *text = 0;
-    json_array_foreach (row, j, x) {
-        const double value = json_number_value(x);
-        if (n < TABLE_CELL)
-            n += (size_t)snprintf(text + n, TABLE_CELL - n, "%s%.*f", j ? " " : "", decimals,
-                                  value == 0 ? 0 : value);
-    }
-}
-
-/* A line: what, by whom, a text, and of the values that they are ok, or how far off; NULL: nothing. */
-static void add_line(struct grid *grid, const char *what, const char *by, const char *text,
-                     const json_t *values)
-{
-    static const struct experiment_part none = {0};
-    const json_t *ok = json_object_get(values, "ok");
-    char off[TABLE_CELL] = "";
-    if (json_is_false(ok))
-        snprintf(off, sizeof off, "off by %.2g", experiment_number(values, "difference"));
-    grid_add(grid, &none, what, by, text, json_is_true(ok) ? "ok" : off);
-    grid_style(grid, json_is_false(ok) ? TABLE_BAD : TABLE_PLAIN);
-}
-
-/* A matrix of the definition: each row computed, and under it as printed. */
-static void print_matrix(struct grid *grid, const struct experiment_part *row)
-{
-    const json_t *computed = json_object_get(row->values, "computed");
-    const json_t *published = json_object_get(row->values, "published");
-    const int decimals = (int)experiment_number(row->values, "decimals");
-    for (size_t i = 0; i < json_array_size(computed); i++) {
-        char text[TABLE_CELL];
-        numbers(computed, i, decimals, text);
-        add_line(grid, i ? "" : experiment_text(row->params, "quantity"), "computed", text,
-                 i ? NULL : row->values);
-        numbers(published, i, decimals, text);
-        if (json_is_array(published))
-            add_line(grid, "", "printed", text, NULL);
-    }
-}
-
-/* One line for a property of all kernels, the worst of them; only at the first of its rows. */
-static void print_property(struct grid *grid, const struct experiment_part *mine)
-{
-    struct experiment_part row = {.rows = mine->rows}, worst = *mine;
-    char kernels[TABLE_CELL], text[TABLE_CELL];
-    size_t count = 0;
-    while (experiment_part_next(&row)) {
-        if (!experiment_same(row.params, mine->params, "example property"))
-            continue;
-        if (row.next < mine->next)
-            return;
-        count++;
-        if (json_is_false(json_object_get(row.values, "ok")) ||
-            experiment_number(row.values, "difference") >
-                experiment_number(worst.values, "difference"))
-            worst = row;
-    }
-    snprintf(kernels, sizeof kernels, "%zu kernels", count);
-    snprintf(text, sizeof text, "within %.2g (%.50s)",
-             experiment_number(worst.values, "difference"), experiment_text(worst.params, "by"));
-    add_line(grid, experiment_text(mine->params, "property"), kernels, text, worst.values);
-}
-
-static void print_row(struct grid *grid, const struct experiment_part *row)
-{
-    char text[TABLE_CELL];
-    if (experiment_is(row->params, "by", "definition")) {
-        print_matrix(grid, row);
-    } else if (json_object_get(row->params, "property")) {
-        print_property(grid, row);
-    } else {
-        snprintf(text, sizeof text, "within %.2g of what was printed",
-                 experiment_number(row->values, "difference"));
-        add_line(grid, experiment_text(row->params, "quantity"), experiment_text(row->params, "by"),
-                 text, row->values);
-    }
-}
-
-/* A table for each example, whose rows follow each other. */
-static void print_examples(const json_t *rows)
-{
-    static const struct grid_column columns[] = {
-        {"", NULL, NULL, 0}, {"by", NULL, NULL, 0}, {"", NULL, NULL, 0}, {"", NULL, NULL, 0}, {0}};
-    struct experiment_part row = {.rows = rows};
-    const char *name = NULL;
-    struct grid grid;
-    grid_open(&grid, columns);
-    while (experiment_part_next(&row)) {
-        if (name && !experiment_is(row.params, "example", name)) {
-            grid_print(&grid, name);
-            grid_open(&grid, columns);
-        }
-        name = experiment_text(row.params, "example");
-        print_row(&grid, &row);
-    }
-    grid_print(&grid, name);
-}
-
 static bool report(const json_t *rows)
 {
     struct experiment_part row = {.rows = rows};
-    size_t compared = 0, properties = 0, wrong = 0;
-    print_examples(rows);
+    size_t compared = 0, properties = 0;
+    json_t *shown = json_array(), *wrong = json_array();
     while (experiment_part_next(&row)) {
         const json_t *ok = json_object_get(row.values, "ok");
         const bool property = json_object_get(row.params, "property");
         compared += ok && !property;
         properties += ok && property;
-        wrong += json_is_false(ok);
+        json_t *whole = json_array_get(rows, row.next - 1);
+        if (json_is_false(ok))
+            json_array_append(wrong, whole);
+        else if (ok && experiment_is(row.params, "by", "definition"))
+            json_array_append(shown, whole);
     }
-    report_sentence(
-        "Of %zu tables that the notebooks print and %zu properties of examples without a seed, "
-        "%s.",
-        compared, properties, wrong ? "some differ" : "every one matches");
-    if (wrong)
-        report_sentence("%zu differ.", wrong);
-    return wrong == 0;
+    listing_print(shown, NULL, "example quantity difference tolerance ok",
+                  "what notebooks print, beside the definition in float64");
+    listing_print(wrong, NULL, "example quantity property by difference tolerance ok",
+                  "what differs");
+    report_sentence("%s of %zu tables that the notebooks print and of %zu properties of examples "
+                    "without a seed matches.",
+                    json_array_size(wrong) ? "Not every one" : "Every one", compared, properties);
+    if (json_array_size(wrong))
+        report_sentence("%zu DIFFER.", json_array_size(wrong));
+    const bool right = !json_array_size(wrong);
+    json_decref(shown);
+    json_decref(wrong);
+    return right;
 }
 
 const struct experiment experiment_examples = {

@@ -149,7 +149,7 @@ class Words(Experiments):
         self.assertEqual(values["token_text"], texts[values["token_place"]])
 
     def test_every_layer_of_the_data(self) -> None:
-        rows = self.rows("words", "--parts", "trained", "--show", "4", "--printed", "0")
+        rows = self.rows("words", "--parts", "trained", "--show", "4")
         heads = [r for r in rows if r["params"]["part"] == "head"]
         self.assertEqual(len(heads), 2 * (2 + 4 + 4))
         for row in heads:
@@ -164,7 +164,6 @@ class Words(Experiments):
         self.assertIn(
             "Head 2 looks at the previous token with 0.75", " ".join(self.printed.split())
         )
-        self.assertNotIn("Q = X Wq", self.printed)
 
     def own_layer(self, change: str = "", tokens: str = "") -> tuple[str, ...]:
         """The arguments for a copy of the file, one of whose tensors is changed."""
@@ -193,10 +192,10 @@ class Words(Experiments):
         self.assertIn("Head 0 DIFFERS: weights of", done.stdout)
 
     def test_tokens_are_harmless(self) -> None:
-        done = run(*self.own_layer(tokens="\x1b[31m\n" + "\xff\n" * 67))
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertNotIn("\x1b[31m", done.stdout)
-        self.assertIn("0 \\x1b[31m", done.stdout)
+        rows = self.rows(*self.own_layer(tokens="\x1b[31m\n" + "\xff\n" * 67)[1:])
+        tokens = next(row for row in rows if row["params"]["part"] == "tokens")
+        self.assertEqual(tokens["values"]["tokens"][0], "\\x1b[31m")
+        self.assertNotIn("\x1b[31m", self.printed)
 
     def test_files_that_are_not_right_are_named(self) -> None:
         def refused(code: int, message: str, *arguments: str) -> None:

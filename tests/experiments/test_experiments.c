@@ -14,8 +14,10 @@
 #include "experiments/shared/dots.h"
 #include "experiments/experiment.h"
 #include "experiments/shared/grid.h"
+#include "experiments/shared/listing.h"
 #include "experiments/shared/moments.h"
 #include "base/random.h"
+#include "results/report_rows.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -86,6 +88,29 @@ static void cells_are_those_of_the_row(void **state)
     assert_true(grid.columns[0].left && !grid.columns[1].left && !grid.columns[5].left);
     assert_int_equal(grid.columns[5].priority, 2);
     free(grid.table.rows);
+    json_decref(rows);
+}
+
+static void rows_are_listed_by_key(void **state)
+{
+    (void)state;
+    char text[512];
+    json_t *rows = json_array();
+    json_t *values = json_pack("{s:f, s:[f, f], s:n, s:b, s:f}", "rms", 0.012345678, "ci95", 0.5,
+                               1.25, "absent", "ok", 1, "project_s", 0.00123);
+    experiment_add(rows, json_pack("{s:s, s:s, s:i}", "part", "p", "by", "flash", "d", 32), values);
+    experiment_add(rows, json_pack("{s:s}", "part", "q"), json_object());
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    report_output = (struct report_output){.out = file, .width = 100};
+    listing_print(rows, "p", "by d rms ci95 absent ok project_s", "a heading");
+    listing_print(rows, "none", "by", "nothing");
+    rewind(file);
+    text[fread(text, 1, sizeof text - 1, file)] = 0;
+    fclose(file);
+    assert_string_equal(text, "\na heading\n"
+                              "by      d      rms      ci95   ok  project s\n"
+                              "flash  32  0.01235  0.5 1.25  yes   1.230 ms\n");
     json_decref(rows);
 }
 
@@ -208,6 +233,7 @@ int main(void)
         cmocka_unit_test(every_experiment_says_what_it_is),
         cmocka_unit_test(steps_are_every_combination),
         cmocka_unit_test(cells_are_those_of_the_row),
+        cmocka_unit_test(rows_are_listed_by_key),
         cmocka_unit_test(every_block_is_computed_once),
         cmocka_unit_test(variance_of_a_known_sample),
         cmocka_unit_test(intervals_cover_the_exact_variance),

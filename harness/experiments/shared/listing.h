@@ -1,0 +1,13 @@
+/*
+ * listing: rows of results as a table.
+ */
+#ifndef HARNESS_EXPERIMENTS_SHARED_LISTING_H
+#define HARNESS_EXPERIMENTS_SHARED_LISTING_H
+
+#include <jansson.h>
+
+/* Prints the rows of a part, every row where that is NULL, under a heading: a column for each key, a space
+ * between, of their values or parameters.  Nothing is printed without rows. */
+void listing_print(const json_t *rows, const char *part, const char *keys, const char *heading);
+
+#endif
