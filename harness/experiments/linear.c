@@ -1,64 +1,42 @@
 /*
- * linear: is a Linear layer faster than bare parameter matrices, and is it the same?
+ * linear: is a Linear layer the same as one of bare parameter matrices?
  *
  * In C all that differs between them is in which order the weight is stored and what it begins with.
  */
 #include <cblas.h>
 #include <math.h>
 #include <omp.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "base/number.h"
 #include "base/random.h"
-#include "base/stats.h"
 #include "blas.h"
 #include "experiment.h"
 #include "experiments/shared/dots.h"
-#include "experiments/shared/grid.h"
 #include "experiments/shared/kernel_call.h"
 #include "experiments/shared/layer_call.h"
+#include "experiments/shared/listing.h"
 #include "experiments/shared/mt19937.h"
 #include "experiments/shared/softmax_facts.h"
 #include "list.h"
 #include "parts.h"
 #include "results/report_experiment.h"
 
-enum { STREAM_TIME = 14000, STREAM_EQUAL = 14100, STREAM_INIT = 14200 };
+enum { STREAM_EQUAL = 14100, STREAM_INIT = 14200 };
 
 /* d * d weights of 4 projections and of MT19937 in doubles stay below 1 GiB. */
 #define WIDEST 8192
 
-static const char *const parts[] = {"equal", "init", "time", NULL};
+static const char *const parts[] = {"equal", "init", NULL};
 static const char *const inputs[] = {"normal", "uniform", NULL};
 
 static const struct parameter parameters[] = {
-    {"parts", "LIST", "equal,init,time", NULL, "which of the three parts", PARAMETER_WORDS, 0, 0,
-     parts},
+    {"parts", "LIST", "equal,init", NULL, "which of the two parts", PARAMETER_WORDS, 0, 0, parts},
     {"d", "LIST", "3,16,128,1024,4096", "3,16,128,512", "d_in and d_out", PARAMETER_COUNTS, 1,
      WIDEST, NULL},
     {"inputs", "LIST", "normal,uniform", NULL, "distributions of tokens", PARAMETER_WORDS, 0, 0,
      inputs},
-    {"tokens", "LIST", "1,16,256", "1,64", "tokens of a timed product", PARAMETER_COUNTS, 1, 65536,
-     NULL},
-    {"launches", "N", "6", NULL, "launches of each timed product; no interval below 6",
-     PARAMETER_COUNT, 1, 1000, NULL},
     {0},
 };
-
-/* A launch of every size after the other, so that what changes in between comes to all of them. */
-static void plan_times(const json_t *asked, json_t *steps)
-{
-    const json_int_t launches = json_integer_value(json_object_get(asked, "launches"));
-    for (json_int_t launch = 1; launch <= launches; launch++)
-        experiment_steps(
-            steps,
-            experiment_pick(json_pack("{s:s, s:I, s:O}", "part", "time", "launch", launch, "d_out",
-                                      json_object_get(asked, "d")),
-                            asked, "tokens seed"),
-            (struct experiment_axis[]){{"d_in", json_object_get(asked, "d"), NULL}, {0}});
-}
 
 /* A layer of every d and input, in two kinds. */
 static void plan_layers(const json_t *asked, const char *part, const char *key,
@@ -75,17 +53,10 @@ static void plan(const json_t *asked, json_t *steps)
 {
     static const char *const sums[] = {"rounded", "exact", NULL}, *const init[] = {"rand", "linear",
                                                                                    NULL};
-    const json_t *part;
-    size_t i;
-    json_array_foreach (json_object_get(asked, "parts"), i, part) {
-        const char *name = json_string_value(part);
-        if (strcmp(name, "equal") == 0)
-            plan_layers(asked, name, "sums", sums, steps);
-        else if (strcmp(name, "init") == 0)
-            plan_layers(asked, name, "init", init, steps);
-        else
-            plan_times(asked, steps);
-    }
+    if (experiment_wants(asked, "equal"))
+        plan_layers(asked, "equal", "sums", sums, steps);
+    if (experiment_wants(asked, "init"))
+        plan_layers(asked, "init", "init", init, steps);
 }
 
 /* ---- ways -------------------------------------------------------------------------------------
@@ -368,203 +339,13 @@ static bool compute_init(const json_t *s, json_t *rows, struct experiment_work *
     return true;
 }
 
-/* ---- time ------------------------------------------------------------------------------------ */
-
-#define SAMPLES 5       /* of each layout, in turns; a launch gives their median */
-#define SAMPLE_S 0.5e-3 /* shortest sample: ten thousand times the clock's resolution */
-
-struct operands {
-    const float *x,
-        *w[LINEAR_LAYOUTS]; /* each in an allocation of its own, as a framework has them */
-    float *y;
-};
-
-/* Seconds of so many calls. */
-static double time_of(const struct linear_way *way, const struct linear_shape *shape,
-                      const struct operands *t, enum linear_layout layout, size_t calls)
-{
-    const double start = clock_now();
-    for (size_t i = 0; i < calls; i++) {
-        way->run(shape, t->x, t->w[layout], layout, t->y);
-        __asm__ volatile("" : : "g"(t->y) : "memory"); /* no call is optimised away */
-    }
-    return clock_now() - start;
-}
-
-/* As many calls as make a sample; warms caches, pages and clocks. */
-static size_t calls_of(const struct linear_way *way, const struct linear_shape *shape,
-                       const struct operands *t)
-{
-    size_t calls = 1;
-    for (int layout = 0; layout < LINEAR_LAYOUTS; layout++)
-        while (time_of(way, shape, t, (enum linear_layout)layout, calls) < SAMPLE_S)
-            calls *= 2;
-    return calls;
-}
-
-/* Seconds per call of each layout. */
-static json_t *seconds_of(const struct linear_way *way, const struct linear_shape *shape,
-                          const struct operands *t)
-{
-    double samples[LINEAR_LAYOUTS][SAMPLES], medians[LINEAR_LAYOUTS];
-    const size_t calls = calls_of(way, shape, t);
-    for (size_t i = 0; i < (size_t)SAMPLES * LINEAR_LAYOUTS; i++) {
-        const size_t layout = (i + i / LINEAR_LAYOUTS) % LINEAR_LAYOUTS; /* who is first changes */
-        samples[layout][i / LINEAR_LAYOUTS] =
-            time_of(way, shape, t, (enum linear_layout)layout, calls) / (double)calls;
-    }
-    for (size_t layout = 0; layout < LINEAR_LAYOUTS; layout++)
-        medians[layout] = stats_median_of(samples[layout], SAMPLES);
-    return experiment_numbers(medians, LINEAR_LAYOUTS);
-}
-
-static void time_row(const json_t *s, const struct linear_shape *shape, const struct operands *t,
-                     json_t *rows)
-{
-    json_t *values = json_object();
-    for (const struct linear_way *way = linear_ways; way->name; way++)
-        if (linear_takes(way, shape))
-            json_object_set_new(values, way->name, seconds_of(way, shape, t));
-    experiment_add(rows,
-                   experiment_pick(json_pack("{s:I, s:I}", "d_out", (json_int_t)shape->d_out,
-                                             "tokens", (json_int_t)shape->len),
-                                   s, "part launch d_in"),
-                   values);
-}
-
-/* Operands in allocations of their own; those of the result are there, too, so that its pages are. */
-static float *draw(struct experiment_work *work, size_t n, const json_t *s, uint64_t stream)
-{
-    float *x = experiment_alloc(work, n, sizeof *x);
-    if (x)
-        random_uniform(x, n, random_key(experiment_count(s, "seed"), STREAM_TIME + stream), 0);
-    return x;
-}
-
-static bool compute_times(const json_t *s, json_t *rows, struct experiment_work *work)
-{
-    size_t outs[64], lens[64];
-    const size_t out_count = experiment_counts(s, "d_out", outs, 64);
-    const size_t len_count = experiment_counts(s, "tokens", lens, 64),
-                 d_in = experiment_count(s, "d_in");
-    const size_t most_out = outs[out_count - 1], most_len = lens[len_count - 1]; /* ascending */
-    float *x = draw(work, most_len * d_in, s, 0), *y = draw(work, most_len * most_out, s, 1);
-    float *parameter = draw(work, d_in * most_out, s, 2),
-          *linear = draw(work, d_in * most_out, s, 3);
-    const struct operands t = {x, {parameter, linear}, y};
-    if (!x || !y || !parameter || !linear)
-        return false;
-    linear_one_thread();
-    for (size_t i = 0; i < out_count; i++)
-        for (size_t k = 0; k < len_count; k++)
-            time_row(s, &(struct linear_shape){lens[k], d_in, outs[i]}, &t, rows);
-    return true;
-}
-
 static bool compute(const json_t *s, json_t *rows, struct experiment_work *work)
 {
-    return experiment_is(s, "part", "equal")  ? compute_equal(s, rows, work)
-           : experiment_is(s, "part", "init") ? compute_init(s, rows, work)
-                                              : compute_times(s, rows, work);
+    const bool equal = experiment_is(s, "part", "equal");
+    return equal ? compute_equal(s, rows, work) : compute_init(s, rows, work);
 }
 
-/* ---- the report: time ------------------------------------------------------------------------ */
-
-/* Seconds of both layouts in every launch of the product that `like` names, and how many launches. */
-struct launches {
-    double *seconds[LINEAR_LAYOUTS]; /* one allocation, at the first */
-    size_t n;
-};
-
-static struct launches launches_of(const json_t *rows, const json_t *like, const char *way)
-{
-    struct experiment_part part = {.rows = rows, .name = "time"};
-    const size_t most = json_array_size(rows);
-    struct launches all = {{calloc(LINEAR_LAYOUTS * most + 1, sizeof **all.seconds)}, 0};
-    for (size_t layout = 1; layout < LINEAR_LAYOUTS; layout++)
-        all.seconds[layout] = all.seconds[0] + layout * most;
-    while (all.seconds[0] && experiment_part_next(&part)) {
-        if (!experiment_same(part.params, like, "d_in d_out tokens") ||
-            !json_object_get(part.values, way))
-            continue;
-        for (size_t layout = 0; layout < LINEAR_LAYOUTS; layout++)
-            all.seconds[layout][all.n] = experiment_at_number(part.values, way, layout);
-        all.n++;
-    }
-    return all;
-}
-
-/* What all products by one way show. */
-struct range {
-    double slowest, fastest;         /* speed-ups */
-    size_t products, faster, slower; /* whose interval lies beyond 1 */
-};
-
-static void widen(struct range *range, const struct stats_ratio *ratio)
-{
-    range->slowest = range->products ? fmin(range->slowest, ratio->ratio) : ratio->ratio;
-    range->fastest = range->products ? fmax(range->fastest, ratio->ratio) : ratio->ratio;
-    range->products++;
-    range->faster += ratio->interval && ratio->lo > 1;
-    range->slower += ratio->interval && ratio->hi < 1;
-}
-
-static void print_product(struct grid *grid, const json_t *params, const struct launches *all,
-                          const struct stats_ratio *ratio)
-{
-    grid_row(grid);
-    grid_number(grid, "%.0f", experiment_number(params, "d_in"));
-    grid_number(grid, "%.0f", experiment_number(params, "tokens"));
-    for (size_t layout = 0; layout < LINEAR_LAYOUTS; layout++)
-        grid_number(grid, "%.2f us", 1e6 * stats_median_of(all->seconds[layout], all->n));
-    grid_number(grid, "%.2f", ratio->ratio);
-    grid_range(grid, "%.2f", ratio->lo, ratio->hi);
-}
-
-/* The table of square weights; what all products show.  Each product stands once, in the first launch. */
-static struct range print_times(const json_t *rows, const char *way)
-{
-    static const struct table_column columns[] = {
-        {"d", 0, false},      {"tokens", 0, false},  {"parameter", 1, false},
-        {"Linear", 1, false}, {"as fast", 0, false}, {"95 % interval", 0, false}};
-    struct grid grid = {.table.columns = columns, .table.column_count = 6};
-    struct experiment_part part = {.rows = rows, .name = "time"};
-    struct range range = {0};
-    char heading[96];
-    while (experiment_part_next(&part)) {
-        if (experiment_number(part.params, "launch") != 1)
-            continue;
-        const struct launches all = launches_of(rows, part.params, way);
-        const struct stats_ratio ratio =
-            stats_paired_ratio(all.seconds[LINEAR_LINEAR], all.seconds[LINEAR_PARAMETER], all.n);
-        if (all.n)
-            widen(&range, &ratio);
-        if (all.n &&
-            experiment_number(part.params, "d_out") == experiment_number(part.params, "d_in"))
-            print_product(&grid, part.params, &all, &ratio);
-        free(all.seconds[0]);
-    }
-    snprintf(heading, sizeof heading, "%s: times as fast with Linear's layout, d_in = d_out = d",
-             way);
-    grid_print(&grid, heading);
-    return range;
-}
-
-static void report_times(const json_t *rows)
-{
-    for (const struct linear_way *way = linear_ways; way->name; way++) {
-        const struct range range = print_times(rows, way->name);
-        if (range.products)
-            report_sentence(
-                "%s: over all %zu products of d_in and d_out Linear's layout is %.2f to "
-                "%.2f times as fast as the bare matrix; the interval lies above 1 in "
-                "%zu of them, below in %zu.",
-                way->name, range.products, range.slowest, range.fastest, range.faster,
-                range.slower);
-    }
-}
-
-/* ---- the report: equal and init -------------------------------------------------------------- */
+/* ---- the report ------------------------------------------------------------------------------ */
 
 /* Whether the two versions of a layer differ by no more than rounding explains. */
 static bool is_right(const struct experiment_part *part, bool exact)
@@ -583,47 +364,27 @@ struct verdict {
     double worst; /* of the bound */
 };
 
-static struct verdict print_equal(const json_t *rows)
+static struct verdict judge(const json_t *rows)
 {
-    static const struct grid_column columns[] = {{"d", "d", "%.0f", 0},
-                                                 {"input", "input", NULL, 0},
-                                                 {"sums", "sums", NULL, 0},
-                                                 {"Q, K, V by", "difference", "%.2g", 0},
-                                                 {"/ bound", "over_bound", "%.2g", 0},
-                                                 {"equal bits", "equal", "%.0f%%", 0},
-                                                 {"output by", "output_difference", "%.2g", 0},
-                                                 {"plain loops", NULL, NULL, 1},
-                                                 {"", NULL, NULL, 0},
-                                                 {0}};
     struct experiment_part part = {.rows = rows, .name = "equal"};
     struct verdict all = {0};
-    struct grid grid;
-    grid_open(&grid, columns);
     while (experiment_part_next(&part)) {
         const bool exact = experiment_is(part.params, "sums", "exact");
-        const bool right = is_right(&part, exact);
         const json_t *same = json_object_get(part.values, "loops_equal");
         all.exact += exact;
-        all.wrong += !right;
+        all.wrong += !is_right(&part, exact);
         all.worst = fmax(all.worst, experiment_number(part.values, "over_bound"));
         all.compared += !json_is_null(same);
         all.loops += json_is_true(same);
-        grid_add(&grid, &part,
-                 json_is_null(same)   ? ""
-                 : json_is_true(same) ? "equal"
-                                      : "differ",
-                 right ? "ok" : "DIFFERS");
-        grid_style(&grid, right ? TABLE_PLAIN : TABLE_BAD);
     }
-    grid_print(&grid, "a layer with the same weights in both layouts");
     return all;
 }
 
-static bool report_equal(const json_t *rows)
+static bool say_equal(const json_t *rows)
 {
-    const struct verdict all = print_equal(rows);
+    const struct verdict all = judge(rows);
     if (all.wrong)
-        report_sentence("The two versions of %zu layers differ by more than rounding explains.",
+        report_sentence("The two versions of %zu layers DIFFER by more than rounding explains.",
                         all.wrong);
     else if (all.exact && all.worst == 0)
         report_sentence("With the same weights both versions compute the same: not a bit differs "
@@ -639,33 +400,21 @@ static bool report_equal(const json_t *rows)
     return !all.wrong;
 }
 
-static void report_init(const json_t *rows)
+/* How many keys the weights leave in use: a Linear's at least, and those in [0, 1) at the largest d. */
+static void say_init(const json_t *rows)
 {
-    static const struct grid_column columns[] = {{"d", "d", "%.0f", 0},
-                                                 {"input", "input", NULL, 0},
-                                                 {"weights", NULL, NULL, 0},
-                                                 {"E q^2", "q_squared", "%.3g", 0},
-                                                 {"spread of scores", "spread", "%.3g", 0},
-                                                 {"keys in use", "effective_keys", "%.1f", 0},
-                                                 {"largest", "largest", "%.3f", 0},
-                                                 {0}};
     struct experiment_part part = {.rows = rows, .name = "init"};
     double widest = 0, rand = NAN, least = INFINITY;
-    struct grid grid;
-    grid_open(&grid, columns);
     while (experiment_part_next(&part)) {
-        const bool linear = experiment_is(part.params, "init", "linear");
         const double d = experiment_number(part.params, "d");
         const double keys = experiment_number(part.values, "effective_keys");
-        grid_add(&grid, &part, linear ? "+-1/sqrt(d_in)" : "[0, 1)");
-        if (linear) {
+        if (experiment_is(part.params, "init", "linear")) {
             least = fmin(least, keys);
         } else if (d > widest || (d == widest && keys > rand)) {
             widest = d;
             rand = keys;
         }
     }
-    grid_print(&grid, "64 tokens behind the weights that a layer begins with");
     if (isfinite(least) && isfinite(rand))
         report_sentence("What the layers begin with does matter: weights in [0, 1) leave %.1f of "
                         "64 keys in use at d = %.0f, a Linear's %.1f or more at every d.",
@@ -674,31 +423,32 @@ static void report_init(const json_t *rows)
 
 bool linear_report(const json_t *rows)
 {
-    const bool right = report_equal(rows);
-    report_init(rows);
-    report_times(rows);
+    listing_print(rows, "equal",
+                  "d input sums difference over_bound equal output_difference loops_equal",
+                  "a layer with the same weights in both layouts");
+    listing_print(rows, "init", "d input init q_squared spread effective_keys largest",
+                  "64 tokens behind the weights that a layer begins with");
+    const bool right = say_equal(rows);
+    say_init(rows);
     return right;
 }
 
 const struct experiment experiment_linear = {
     .name = "linear",
-    .question = "Is a Linear layer faster than bare parameter matrices, and is it the same?",
+    .question = "Is a Linear layer the same as one of bare parameter matrices?",
     .method =
         "A bare matrix is stored (d_in, d_out), as torch.rand makes it, a Linear's weight (d_out, "
         "d_in);\n"
-        "in C nothing else differs but what they begin with.  time: y = x w in both layouts on "
-        "one\n"
-        "thread, by sgemm of the CBLAS library and by plain C, each output a dot product (dot) or "
-        "each\n"
-        "row of w added to the output (axpy); in turns, a process for each launch; median ratio "
-        "over\n"
-        "launches and its exact 95 % interval.  equal: a whole layer with the same weights both "
-        "ways,\n"
-        "Q, K and V against what two orders of summation can differ by, and once more with "
-        "numbers\n"
-        "whose sums float32 holds exactly, where not a bit may differ.  init: attention scores "
-        "behind\n"
-        "the weights that each begins with, uniform in [0, 1) and in +-1/sqrt(d_in).",
+        "in C nothing else differs but what they begin with.  equal: a whole layer with the same\n"
+        "weights both ways, Q, K and V against what two orders of summation can differ by, and "
+        "once\n"
+        "more with numbers whose sums float32 holds exactly, where not a bit may differ; by sgemm "
+        "of\n"
+        "the CBLAS library, and by plain C, each output a dot product or each row of w added to "
+        "it.\n"
+        "init: attention scores behind the weights that each begins with, uniform in [0, 1) and "
+        "in\n"
+        "+-1/sqrt(d_in).",
     .source = "PyTorch 2: torch/nn/modules/linear.py; He et al. 2015, arXiv:1502.01852 "
               "(initialisation)",
     .parameters = parameters,
