@@ -194,6 +194,10 @@ bool select_refusal(const struct attn_kernel *kernel, const struct attn_problem 
     const char *why, *of_type = "";
     if (attn_supports(kernel, problem, &why))
         return false;
+    if (!catalogue_named(kernel->name)) { /* of a program, without variants: it says why itself */
+        snprintf(message, message_size, "%s", why);
+        return true;
+    }
     const int typed = preferred(kernel->name, problem, OF_TYPE);
     if (preferred(kernel->name, problem, ABLE) >= 0) {
         snprintf(message, message_size, "%s", why);

@@ -25,10 +25,6 @@ struct backend {
     const struct attn_kernel *(*open)(struct worker *worker, char *why, size_t why_size);
     void (*close)(void);
 
-    /* Whether it does not compute a problem; true fills why. */
-    bool (*refuses)(const struct attn_kernel *kernel, const struct attn_problem *problem, char *why,
-                    size_t why_size);
-
     /* ---- a measurement ---- */
 
     /* Takes the operands to where it computes.  The sets stay the caller's, and results come back to them. */

@@ -12,7 +12,6 @@
 #include "experiments/tiles/tiles.h"
 #include "plugin.h"
 #include "problem/catalogue.h"
-#include "problem/select.h"
 
 static const struct attn_plan *measured;
 static struct tensor_set *operands;
@@ -103,7 +102,6 @@ const struct backend in_process_backend = {
     .describe = describe,
     .open = open_kernel,
     .close = close_kernel,
-    .refuses = select_refusal,
     .begin = begin,
     .call = call,
     .renew = renew,

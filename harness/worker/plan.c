@@ -6,18 +6,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "backend.h"
 #include "base/clock.h"
+#include "problem/select.h"
 
-bool worker_takes(struct worker *worker)
+enum cell_state worker_takes(const struct worker *worker, char *why, size_t why_size)
 {
-    const struct protocol_request *r = &worker->request;
-    char refusal[320];
     worker_stage("preparing");
-    if (!worker->backend->refuses(worker->kernel, &r->c.problem, refusal, sizeof refusal))
-        return true;
-    worker_end(worker, CELL_UNSUPPORTED, "%s", refusal);
-    return false;
+    return select_refusal(worker->kernel, &worker->request.c.problem, why, why_size)
+               ? CELL_UNSUPPORTED
+               : CELL_OK;
 }
 
 static void *workspace_of(size_t bytes)
@@ -26,46 +23,39 @@ static void *workspace_of(size_t bytes)
     return aligned_alloc(align, (bytes + align - 1) / align * align);
 }
 
-bool worker_plan_refused(const struct worker *worker, int threads, char *why, size_t why_size)
+enum cell_state worker_plan_make(const struct worker *worker, int threads, struct worker_plan *plan,
+                                 char *why, size_t why_size)
 {
     const struct attn_problem *problem = &worker->request.c.problem;
+    const enum cell_state taken = worker_takes(worker, why, why_size);
+    const char *reason = "";
+    if (taken != CELL_OK)
+        return taken;
     const size_t bytes = attn_workspace_size(worker->kernel, problem, threads);
-    void *workspace = bytes ? workspace_of(bytes) : NULL;
-    const char *reason = "out of memory";
-    struct attn_plan plan;
-    const bool taken = (workspace || !bytes) && attn_plan_init(&plan, worker->kernel, problem,
-                                                               threads, workspace, bytes, &reason);
-    if (taken)
-        attn_plan_destroy(&plan);
-    else
+    *plan = (struct worker_plan){.workspace_bytes = bytes};
+    if (bytes && !(plan->workspace = workspace_of(bytes))) {
+        snprintf(why, why_size, "no memory for a workspace of %zu bytes", bytes);
+        return CELL_SKIPPED;
+    }
+    const double start = clock_now();
+    if (!attn_plan_init(&plan->plan, worker->kernel, problem, threads, plan->workspace, bytes,
+                        &reason)) {
+        free(plan->workspace);
         snprintf(why, why_size, "%s", reason);
-    free(workspace);
-    return !taken;
+        return CELL_UNSUPPORTED;
+    }
+    plan->prepare_s = clock_now() - start;
+    return CELL_OK;
 }
 
 bool worker_plan_open(struct worker *worker, struct worker_plan *plan)
 {
-    const struct protocol_request *r = &worker->request;
-    const struct attn_problem *problem = &r->c.problem;
-    const char *why = "";
-    if (!worker_takes(worker))
-        return false;
-    const size_t bytes = attn_workspace_size(worker->kernel, problem, r->threads);
-    *plan = (struct worker_plan){.workspace_bytes = bytes};
-    if (bytes && !(plan->workspace = workspace_of(bytes))) {
-        worker_end(worker, CELL_SKIPPED, "no memory for a workspace of %zu bytes", bytes);
-        return false;
-    }
-    worker_stage("preparing");
-    const double start = clock_now();
-    if (!attn_plan_init(&plan->plan, worker->kernel, problem, r->threads, plan->workspace, bytes,
-                        &why)) {
-        free(plan->workspace);
-        worker_end(worker, CELL_UNSUPPORTED, "%s", why);
-        return false;
-    }
-    plan->prepare_s = clock_now() - start;
-    return true;
+    char why[320];
+    const enum cell_state state =
+        worker_plan_make(worker, worker->request.threads, plan, why, sizeof why);
+    if (state != CELL_OK)
+        worker_end(worker, state, "%s", why);
+    return state == CELL_OK;
 }
 
 void worker_plan_close(struct worker_plan *plan)

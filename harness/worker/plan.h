@@ -13,13 +13,14 @@ struct worker_plan {
     double prepare_s;
 };
 
-/* Whether the kernel computes the problem; false ends the worker with its reason. */
-bool worker_takes(struct worker *worker);
+/* CELL_OK where the kernel computes the problem; else why not. */
+enum cell_state worker_takes(const struct worker *worker, char *why, size_t why_size);
 
-/* Whether it does not on so many threads, which only a plan tells; true fills why. */
-bool worker_plan_refused(const struct worker *worker, int threads, char *why, size_t why_size);
+/* The same on so many threads: only a plan tells what a library or a program takes.  CELL_OK: close it. */
+enum cell_state worker_plan_make(const struct worker *worker, int threads, struct worker_plan *plan,
+                                 char *why, size_t why_size);
 
-/* False ends the worker with its reason. */
+/* On the threads of the request; false ends the worker with its reason. */
 bool worker_plan_open(struct worker *worker, struct worker_plan *plan);
 void worker_plan_close(struct worker_plan *plan);
 

@@ -138,17 +138,6 @@ static bool describe(struct worker *worker, enum cell_state *state, char *why, s
     return kernels;
 }
 
-/* It has no variants, and says itself what it does not take. */
-static bool refuses(const struct attn_kernel *kernel, const struct attn_problem *problem, char *why,
-                    size_t why_size)
-{
-    const char *reason;
-    if (attn_supports(kernel, problem, &reason))
-        return false;
-    snprintf(why, why_size, "%s", reason);
-    return true;
-}
-
 /* ---- a measurement --------------------------------------------------------------------------- */
 
 static void begin(struct worker *worker, const struct attn_plan *plan, struct tensor_set *sets,
@@ -234,7 +223,6 @@ const struct backend rival_backend = {
     .describe = describe,
     .open = rival_open,
     .close = rival_close,
-    .refuses = refuses,
     .begin = begin,
     .call = call,
     .renew = renew,

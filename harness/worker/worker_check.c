@@ -71,18 +71,30 @@ static json_t *verdict(const struct worker *worker, const struct counts *counts,
                      result->ok ? json_null() : json_string(result->why), "check", check);
 }
 
-/* Those of the request that the kernel takes; the verdicts on others say why not.  Only what computes elsewhere
- * can tell one number of threads from another. */
+/* CELL_OK where the kernel takes the problem on so many threads.  The check watches what its own prepare does: a
+ * plan is made here only where it alone tells, of a library or a program. */
+static enum cell_state takes(const struct worker *worker, int threads, char *why, size_t size)
+{
+    struct worker_plan plan;
+    if (worker->backend->here && !worker->kernel->library)
+        return worker_takes(worker, why, size);
+    const enum cell_state state = worker_plan_make(worker, threads, &plan, why, size);
+    if (state == CELL_OK)
+        worker_plan_close(&plan);
+    return state;
+}
+
+/* Those of the request that the kernel takes; the verdicts on others say why not. */
 static void take_counts(const struct worker *worker, struct counts *counts, json_t *verdicts)
 {
     const struct protocol_request *r = &worker->request;
     char why[320];
     for (size_t k = 0; k < r->count; k++) {
         const int threads = r->counts[k].threads;
-        if (!worker->backend->here && worker_plan_refused(worker, threads, why, sizeof why)) {
+        const enum cell_state state = takes(worker, threads, why, sizeof why);
+        if (state != CELL_OK) {
             json_array_append_new(
-                verdicts,
-                json_pack("{s:s, s:s}", "state", cell_state_name(CELL_UNSUPPORTED), "why", why));
+                verdicts, json_pack("{s:s, s:s}", "state", cell_state_name(state), "why", why));
             continue;
         }
         json_array_append_new(verdicts, json_null());
@@ -91,28 +103,12 @@ static void take_counts(const struct worker *worker, struct counts *counts, json
     }
 }
 
-/* Whether the library under the kernel takes the problem, which only a plan tells; false ends the
- * worker. */
-static bool library_takes(struct worker *worker)
-{
-    struct worker_plan plan;
-    if (!worker->kernel->library)
-        return true;
-    if (!worker_plan_open(worker, &plan))
-        return false;
-    worker_plan_close(&plan);
-    return true;
-}
-
 void worker_check(struct worker *worker)
 {
     struct protocol_request *r = &worker->request;
     struct check_result results[CHECK_COUNTS];
     struct counts counts = {.count = 0};
     const double start = clock_now();
-    /* the parent has asked a kernel of its own before; of a guest's it has no code to ask */
-    if (!worker_takes(worker) || !library_takes(worker))
-        return;
     json_t *verdicts = json_array();
     take_counts(worker, &counts, verdicts);
     worker_stage("checking");
