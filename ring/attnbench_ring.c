@@ -14,7 +14,7 @@
 
 #include "problem/capabilities.h"
 #include "rank_serve.h"
-#include "system/conversation.h"
+#include "system/memory_file.h"
 #include "system/process.h"
 
 #define MOST 4096    /* ranks */
@@ -23,9 +23,9 @@
 
 static struct {
     int ranks;
-    char hostfile[4096];       /* absolute; "": all ranks run here */
-    const char *unavailable;   /* what is missing; NULL: nothing */
-    struct conversation *talk; /* with rank 0, NULL: not started */
+    char hostfile[4096];     /* absolute; "": all ranks run here */
+    const char *unavailable; /* what is missing; NULL: nothing */
+    struct process *mpiexec; /* which rank 0 answers for; NULL: not started */
 } self = {.ranks = 2};
 
 /* ---- describe -------------------------------------------------------------------------------- */
@@ -139,7 +139,7 @@ static _Noreturn void give_up(const char *why)
 {
     fprintf(stderr, "mpiexec with %d rank%s%s%s %s\n", self.ranks, self.ranks > 1 ? "s" : "",
             *self.hostfile ? " on the hosts of " : "", self.hostfile, why);
-    conversation_close(self.talk);
+    process_close(self.mpiexec);
     exit(3);
 }
 
@@ -147,7 +147,7 @@ static _Noreturn void give_up(const char *why)
 static void start(const json_t *request)
 {
     struct environment environment = {.variables = {NULL}};
-    char program[4096] = "", count[16], why[512];
+    char program[4096] = "", count[16];
     int cpus[CPUS];
     const json_t *list = json_object_get(request, "cpus");
     const size_t cpu_count = json_array_size(list);
@@ -161,15 +161,14 @@ static void start(const json_t *request)
     const char *const arguments[] = {"-n", count, program, "--rank", bound ? "bound" : "free",
                                      NULL};
     environment_init(&environment);
-    const struct conversation_spec spec = {.program = ATTNBENCH_MPIEXEC,
-                                           .arguments = arguments,
-                                           .launcher = true,
-                                           .environment = environment.variables,
-                                           .cpus = cpus,
-                                           .cpu_count = cpu_count,
-                                           .file = -1};
-    if (!(self.talk = conversation_open(&spec, why, sizeof why)))
-        give_up(why);
+    const struct process_spec spec = {.program = ATTNBENCH_MPIEXEC,
+                                      .arguments = arguments,
+                                      .launcher = true,
+                                      .environment = environment.variables,
+                                      .cpus = cpus,
+                                      .cpu_count = cpu_count};
+    if (!(self.mpiexec = process_open(&spec)))
+        give_up("cannot be started: out of memory");
 }
 
 /* ---- requests -------------------------------------------------------------------------------- */
@@ -177,9 +176,9 @@ static void start(const json_t *request)
 /* Where ranks find the file of tensors, which only this process was given. */
 static void add_file(json_t *request)
 {
-    struct process_file file = {0};
+    struct memory_file file = {0};
     const int fd = (int)json_integer_value(json_object_get(request, "file"));
-    if (process_file_known(fd, &file))
+    if (memory_file_locate(fd, &file))
         json_object_set_new(request, "memory",
                             json_pack("[I, I, I, I, I]", (json_int_t)file.pid, (json_int_t)file.fd,
                                       (json_int_t)file.device, (json_int_t)file.inode,
@@ -210,14 +209,14 @@ static const char *relay(json_t *request, const char *action)
         if ((line = refusal(request)))
             return line;
         add_file(request);
-        if (!self.talk)
+        if (!self.mpiexec)
             start(request);
     }
-    if (!self.talk)
+    if (!self.mpiexec)
         return "{\"protocol\":1,\"state\":\"ok\",\"why\":null}"; /* nothing to release */
     char *text = json_dumps(request, JSON_COMPACT);
-    if (!text || conversation_ask(self.talk, text, PATIENCE, &line, why, sizeof why) !=
-                     CONVERSATION_ANSWERED)
+    if (!text ||
+        process_ask(self.mpiexec, text, PATIENCE, &line, why, sizeof why) != PROCESS_ANSWERED)
         give_up(text ? why : "ran out of memory");
     free(text);
     return line;
@@ -242,7 +241,7 @@ static void serve(FILE *requests, FILE *answers)
         json_decref(request);
     }
     free(line);
-    conversation_close(self.talk);
+    process_close(self.mpiexec);
 }
 
 /* ---- the command line ------------------------------------------------------------------------ */

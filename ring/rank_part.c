@@ -142,9 +142,9 @@ static bool open_file(struct rank_part *part, const json_t *request)
     if (json_unpack((json_t *)request, "{s:[I, I, I, I, I]}", "memory", &pid, &fd, &device, &inode,
                     &bytes) != 0)
         return false;
-    const struct process_file known = {(pid_t)pid, (int)fd, (uint64_t)device, (uint64_t)inode,
-                                       (size_t)bytes};
-    const int here = process_file_of(&known);
+    const struct memory_file known = {(pid_t)pid, (int)fd, (uint64_t)device, (uint64_t)inode,
+                                      (size_t)bytes};
+    const int here = memory_file_open(&known);
     if (here < 0)
         return false;
     part->file_bytes = known.bytes;

@@ -9,7 +9,7 @@
 
 #include "rank_gather.h"
 #include "ring.h"
-#include "system/process.h"
+#include "system/memory_file.h"
 
 #define RANK_SETS 64
 

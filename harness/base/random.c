@@ -1,10 +1,13 @@
 /*
  * random: a counter-based generator and the two distributions that inputs need.
  */
+#define _DEFAULT_SOURCE
 #include "random.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define GOLDEN 0x9e3779b97f4a7c15u /* 2^64 / golden ratio, odd */
 
@@ -101,4 +104,14 @@ void random_normal(float *x, size_t n, uint64_t key, uint64_t first)
         n -= take;
         first += take;
     }
+}
+
+bool random_token(char token[RANDOM_TOKEN])
+{
+    unsigned char bytes[(RANDOM_TOKEN - 1) / 2];
+    if (getentropy(bytes, sizeof bytes) != 0)
+        return false;
+    for (size_t i = 0; i < sizeof bytes; i++)
+        snprintf(token + 2 * i, 3, "%02x", bytes[i]);
+    return true;
 }

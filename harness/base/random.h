@@ -7,6 +7,7 @@
 #ifndef HARNESS_BASE_RANDOM_H
 #define HARNESS_BASE_RANDOM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,5 +26,9 @@ void random_uniform(float *x, size_t n, uint64_t key, uint64_t first);
 /* Bits behind those of such floats, for who computes in double: x[0, n) are multiplied by 1 + e with
  * |e| < 2^-25, so that rounding to float mostly gives them back. */
 void random_refine(double *x, size_t n, uint64_t key, uint64_t first);
+
+/* A text that nobody can guess; false where the system gives no random numbers. */
+#define RANDOM_TOKEN 33 /* bytes, with its end */
+bool random_token(char token[RANDOM_TOKEN]);
 
 #endif

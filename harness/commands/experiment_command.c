@@ -14,6 +14,7 @@
 #include "results/report.h"
 #include "results/report_experiment.h"
 #include "session/session.h"
+#include "system/process.h"
 
 /* State of one call of experiment_command(). */
 struct running {

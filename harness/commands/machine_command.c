@@ -15,6 +15,7 @@
 #include "session/session.h"
 #include "base/units.h"
 #include "base/number.h"
+#include "system/process.h"
 
 #define DEADLINE_S 120.0
 #define LINE_INDENT 25 /* of what does not fit the terminal */

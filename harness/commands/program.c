@@ -26,7 +26,6 @@
 #include "base/scan.h"
 #include "session/session.h"
 #include "system/environment.h"
-#include "system/process.h"
 #include "system/start.h"
 #include "worker/worker.h"
 
@@ -107,7 +106,6 @@ int program_main(int argc, char **argv)
     const char *name = argc > 1 ? argv[1] : "";
     struct options options;
     char message[512];
-    process_standard_files();
     if (!start_begun(message, sizeof message)) {
         progress_say("%s", message);
         return EXIT_ENVIRONMENT;

@@ -21,6 +21,8 @@
 #include "session/guests.h"
 #include "session/resume.h"
 #include "session/rounds.h"
+#include "system/memory_file.h"
+#include "system/process.h"
 
 #define MOST_SIMPLIFIED 3 /* problems on which kernels fail: the same error mostly */
 
@@ -195,7 +197,7 @@ static enum rounds_end run_case(struct run *run, int topology)
         .count = count,
         .until =
             session->limited ? clock_now() + session_share(session, first, count, left) : INFINITY,
-        .outputs = check && !drawn ? process_memory_file("attnbench-outputs") : -1,
+        .outputs = check && !drawn ? memory_file_create("attnbench-outputs") : -1,
     };
     enum rounds_end end = rounds_run(&rounds);
     run->time.preparing_s += rounds.time.preparing_s;

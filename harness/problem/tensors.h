@@ -110,7 +110,7 @@ size_t tensors_file_bytes(const struct attn_problem *problem, const struct tenso
 bool tensors_file_work(int fd, struct attn_work *work);
 
 /* One process's hold on such a file: it alone moves operands to another shift, between the launches
- * that read them, also when the file has been frozen for all others (process_read_only()). */
+ * that read them, also when the file has been frozen for all others (memory_file_freeze()). */
 struct tensors_file {
     void *mapping; /* NULL: none */
     size_t bytes;

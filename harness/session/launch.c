@@ -14,6 +14,8 @@
 #include "base/printable.h"
 #include "blas.h"
 #include "problem/catalogue.h"
+#include "system/memory_file.h"
+#include "system/process.h"
 
 /* A kernel slower than this is not worth waiting for: ten times below naive on an old core. */
 #define SLOWEST_FLOPS 5e7
@@ -103,7 +105,7 @@ static bool progress_open(void)
 {
     if (progress.text)
         return true;
-    progress.fd = process_room_file("attnbench-progress", PROTOCOL_PROGRESS);
+    progress.fd = memory_file_of_size("attnbench-progress", PROTOCOL_PROGRESS);
     if (progress.fd < 0)
         return false;
     progress.text =
@@ -192,6 +194,9 @@ static void explain(const struct process_outcome *outcome, double deadline_s, bo
         snprintf(launch->why, size, "ended without an answer (exit status %d) while %s",
                  outcome->status, doing());
         break;
+    case PROCESS_ENDLESS:
+        snprintf(launch->why, size, "answered without an end while %s", doing());
+        break;
     case PROCESS_TIMEOUT:
         launch->state = CELL_TIMEOUT;
         snprintf(launch->why, size, "no answer within %.3g s, while %s", deadline_s, doing());
@@ -249,7 +254,7 @@ struct launch launch_worker(const struct protocol_request *request, double deadl
     struct launch launch = {.state = CELL_SKIPPED, .why = "out of memory"};
     struct environment environment;
     struct protocol_request r = *request;
-    if (!progress_open() || !process_token(r.token))
+    if (!progress_open() || !random_token(r.token))
         return launch;
     *progress.text = 0;
     r.files[PROTOCOL_STATUS] = progress.fd;
@@ -257,20 +262,19 @@ struct launch launch_worker(const struct protocol_request *request, double deadl
     if (!line)
         return launch;
     environment_init(&environment, &r);
-    char *const argv[] = {(char *)"attnbench", (char *)"worker", NULL};
+    static const char *const arguments[] = {"worker", NULL};
+    const struct limits limits = {.memory_bytes = limits_memory(), .processes = r.program};
     const struct process_spec spec = {
-        .argv = argv,
+        .arguments = arguments,
         .environment = environment.variables,
         .files = r.files,
         .file_count = PROTOCOL_FILE_COUNT,
-        .request = line,
-        .deadline_s = deadline_s,
-        .limits = {.memory_bytes = limits_memory(), .processes = r.program},
+        .limits = &limits,
         .capture = runs_kernel(&r),
     };
     const long starved = machine_oom_kills();
-    const struct process_outcome outcome = process_run(&spec);
-    launch.memory_limit_bytes = spec.limits.memory_bytes;
+    const struct process_outcome outcome = process_run(&spec, line, deadline_s);
+    launch.memory_limit_bytes = limits.memory_bytes;
     read_outcome(&outcome, &r, deadline_s, machine_oom_kills() > starved, &launch);
     free(line);
     return launch;

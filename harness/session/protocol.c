@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "results/cell.h"
+#include "system/process.h"
 
 static const char *const actions[PROTOCOL_ACTION_COUNT] = {
     [PROTOCOL_PREPARE] = "prepare",   [PROTOCOL_CHECK] = "check",

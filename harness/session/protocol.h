@@ -29,11 +29,11 @@
 #ifndef HARNESS_SESSION_PROTOCOL_H
 #define HARNESS_SESSION_PROTOCOL_H
 
+#include "base/random.h"
 #include "check/depth.h"
 #include "problem/cases.h"
 #include "problem/catalogue.h"
 #include "system/machine.h"
-#include "system/process.h"
 
 #define PROTOCOL_VERSION 1
 #define PROTOCOL_PROGRESS ((size_t)4096)
@@ -95,7 +95,7 @@ struct protocol_request {
     const char *blas_core; /* not sent: core type in the worker's environment; NULL: a guess */
     char path_in[4096], path_out[4096];
     char experiment[64], step[PROTOCOL_STEP];
-    char token[PROCESS_TOKEN];
+    char token[RANDOM_TOKEN];
 };
 
 /* Names the kernel that a request is about; `guest` is where it comes from, NULL for this program. */

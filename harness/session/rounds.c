@@ -18,6 +18,7 @@
 #include "results/launches.h"
 #include "base/random.h"
 #include "share.h"
+#include "system/memory_file.h"
 #include "base/stats.h"
 #include "base/stats_dependence.h"
 
@@ -74,7 +75,7 @@ static bool lend(struct rounds *rounds, const int *filled, int *lent, char *mess
     if (!tensors_file_hold(&rounds->operands, filled[PROTOCOL_OPERANDS], message, size))
         return false;
     for (int i = PROTOCOL_OPERANDS; i <= PROTOCOL_REFERENCE; i++)
-        if ((lent[i] = process_read_only(filled[i])) < 0) {
+        if ((lent[i] = memory_file_freeze(filled[i])) < 0) {
             snprintf(message, size, "cannot lend operands: %s", strerror(errno));
             return false;
         }
@@ -96,8 +97,8 @@ static struct launch prepare(struct rounds *rounds, struct protocol_request *req
     r.action = PROTOCOL_PREPARE;
     r.threads = r.team = machine_cores(rounds->session->machine);
     r.placement = PLACEMENT_CORES;
-    r.files[PROTOCOL_OPERANDS] = process_memory_file("attnbench-operands");
-    r.files[PROTOCOL_REFERENCE] = process_memory_file("attnbench-reference");
+    r.files[PROTOCOL_OPERANDS] = memory_file_create("attnbench-operands");
+    r.files[PROTOCOL_REFERENCE] = memory_file_create("attnbench-reference");
     struct launch launch = {.state = CELL_SKIPPED, .why = "no memory file for operands"};
     rounds->events->launching(rounds->events->context, NULL, "preparing");
     if (r.files[PROTOCOL_OPERANDS] >= 0 && r.files[PROTOCOL_REFERENCE] >= 0)

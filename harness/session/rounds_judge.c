@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "problem/outputs.h"
 #include "rounds_private.h"
+#include "system/memory_file.h"
 
 /* The cells of a variant, whose thread counts are judged together. */
 struct group {
@@ -135,7 +136,7 @@ static struct launch launch_check(struct rounds *rounds, struct protocol_request
     const struct attn_problem *problem = &r->c.problem;
     if (rounds->outputs >= 0)
         r->files[PROTOCOL_OUTPUTS] =
-            process_room_file("attnbench-outputs", group->count * outputs_bytes(problem));
+            memory_file_of_size("attnbench-outputs", group->count * outputs_bytes(problem));
     struct launch launch =
         rounds_launch(rounds, r, rounds_deadline(rounds, r) * (double)group->count);
     for (size_t k = 0; rounds->outputs >= 0 && k < group->count; k++) {

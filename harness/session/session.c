@@ -17,7 +17,7 @@
 #include "problem/draw.h"
 #include "problem/lengths.h"
 #include "problem/tensors.h"
-#include "system/process.h"
+#include "system/memory_file.h"
 #include "problem/select.h"
 #include "share.h"
 #include "base/stats.h"
@@ -325,10 +325,10 @@ void session_free(struct session *session)
 int session_topology(const struct session *session)
 {
     char *xml = machine_export(session->machine);
-    const int fd = xml ? process_memory_file("attnbench-topology") : -1;
+    const int fd = xml ? memory_file_create("attnbench-topology") : -1;
     const bool written = fd >= 0 && write(fd, xml, strlen(xml)) == (ssize_t)strlen(xml);
     free(xml);
-    const int lent = written ? process_read_only(fd) : -1;
+    const int lent = written ? memory_file_freeze(fd) : -1;
     if (fd >= 0)
         close(fd);
     return lent;

@@ -1,8 +1,8 @@
 /*
- * process: starts this program again, talks to it until its deadline, and clears up behind it.
+ * process: the pipes of a child, lines to and fro until a deadline, its end and what it left.
  */
 #define _GNU_SOURCE
-#include "process_private.h"
+#include "process_child.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,289 +10,292 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "lines.h"
 #include "orphans.h"
 #include "printed.h"
 #include "task_cpus.h"
 
-#define ANSWER_MAX ((size_t)64 << 20) /* bytes; more is no answer */
-#define PATIENCE_S 2.0                /* for the end of a child that has answered */
+#define PATIENCE_S 2.0 /* for the end of a child that has no more to do */
 
-/* ---- interrupts ------------------------------------------------------------------------------ */
+/* ---- start ----------------------------------------------------------------------------------- */
 
-static volatile sig_atomic_t interrupted;
-
-static void interrupt(int signal)
-{
-    (void)signal;
-    interrupted = 1;
-}
-
-const int process_interrupts[PROCESS_INTERRUPTS] = {SIGINT, SIGTERM, SIGHUP};
-
-/* Interrupts, blocked outside of ppoll() so that none comes between reading the flag and sleeping;
- * and the signal of a child's end, which reap() waits for. */
-static sigset_t caught_set(void)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGCHLD);
-    for (size_t i = 0; i < PROCESS_INTERRUPTS; i++)
-        sigaddset(&set, process_interrupts[i]);
-    return set;
-}
-
-void process_catch_interrupts(void)
-{
-    struct sigaction action = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};
-    sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < PROCESS_INTERRUPTS; i++) {
-        struct sigaction before;
-        sigaction(process_interrupts[i], NULL, &before);
-        if (before.sa_handler != SIG_IGN) /* nohup and background jobs keep ignoring them */
-            sigaction(process_interrupts[i], &action, NULL);
-    }
-    signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of write() */
-}
-
-bool process_interrupted(void)
-{
-    return interrupted;
-}
-
-const char *process_signal_name(int signal)
-{
-    static char text[32];
-    const char *name = sigabbrev_np(signal);
-    if (name)
-        snprintf(text, sizeof text, "SIG%s", name);
-    else
-        snprintf(text, sizeof text, "signal %d", signal);
-    return text;
-}
-
-/* Where memory runs out, the system shall kill the worker and no other process. */
-static void offer_to_oom_killer(pid_t pid)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/oom_score_adj", (int)pid);
-    const int fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0)
-        return;
-    if (write(fd, "1000", 4) != 4)
-        errno = 0; /* not permitted: the worker is killed no sooner than others */
-    close(fd);
-}
-
-/* ---- the conversation ------------------------------------------------------------------------ */
-
-/* The answer, as far as it was read. */
-struct line {
-    char *text;
-    size_t length, capacity;
-    bool whole;
-};
-
-/* Reads what is there; false at the end of file or where the line is too long, and with *error where
- * this process is to blame. */
-static bool read_some(int fd, struct line *line, int *error)
-{
-    if (line->length + 4096 > line->capacity) {
-        const size_t capacity = line->capacity ? 2 * line->capacity : 8192;
-        char *text = capacity <= ANSWER_MAX ? realloc(line->text, capacity) : NULL;
-        if (!text) {
-            *error = capacity <= ANSWER_MAX ? ENOMEM : 0;
-            return false;
-        }
-        line->text = text;
-        line->capacity = capacity;
-    }
-    const ssize_t n = read(fd, line->text + line->length, line->capacity - line->length - 1);
-    if (n < 0 && errno != EINTR)
-        *error = errno;
-    if (n <= 0)
-        return n < 0 && errno == EINTR;
-    char *end = memchr(line->text + line->length, '\n', (size_t)n);
-    line->length += (size_t)n;
-    line->text[line->length] = 0;
-    if (end) {
-        *end = 0;
-        line->whole = true;
-    }
-    return true;
-}
-
-/* What is being heard from a child. */
-struct conversation {
-    pid_t pid;
-    int answer;
-    int error; /* errno of what this process could not do */
-    struct line line;
+struct process {
+    pid_t pid;           /* -1: it never was, or is reaped */
+    int request, answer; /* this process's ends of its pipes; -1: closed */
+    bool launcher, stopped;
+    bool by_itself; /* it ended without being killed */
+    int *failure;   /* errno of what kept it from starting, shared with it */
+    bool signalled; /* else it exited */
+    int status;     /* its signal or exit code; errno where it was not started, or was lost */
+    struct lines lines;
     struct printed printed;
 };
 
-/* Sleeps until the answer is whole, the pipe closes, the child's time is up or somebody interrupts. */
-static enum process_end listen(struct conversation *c, double deadline)
+static void close_end(int *fd)
 {
-    sigset_t unblocked;
-    sigprocmask(SIG_SETMASK, NULL, &unblocked);
-    for (size_t i = 0; i < PROCESS_INTERRUPTS; i++)
-        sigdelset(&unblocked, process_interrupts[i]);
-    while (!c->line.whole) {
-        const double left = deadline + task_waited_longest_s(c->pid) - clock_now();
-        if (interrupted)
-            return PROCESS_INTERRUPTED;
-        if (left <= 0)
-            return PROCESS_TIMEOUT;
-        struct timespec wait = {.tv_sec = (time_t)left};
-        wait.tv_nsec = (long)((left - (double)wait.tv_sec) * 1e9);
-        struct pollfd poll[] = {{.fd = c->answer, .events = POLLIN},
-                                {.fd = c->printed.fd, .events = POLLIN}};
-        if (ppoll(poll, 2, &wait, &unblocked) <= 0)
-            continue;
-        if (poll[1].revents)
-            printed_read(&c->printed);
-        if (poll[0].revents && !read_some(c->answer, &c->line, &c->error))
-            return c->error ? PROCESS_LOST : PROCESS_EXITED;
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+static void start(struct process *child, const struct process_spec *spec)
+{
+    int request[2] = {-1, -1}, answer[2] = {-1, -1}, printed[2] = {-1, -1};
+    if (pipe2(request, O_CLOEXEC) == 0 && pipe2(answer, O_CLOEXEC) == 0 &&
+        (!spec->capture || pipe2(printed, O_CLOEXEC) == 0)) {
+        const struct process_ends ends = {request[0], answer[1], printed[1]};
+        child->pid = process_fork(spec, &ends, child->failure);
     }
-    return PROCESS_ANSWERED;
+    if (child->pid < 0)
+        child->status = *child->failure = errno;
+    if (printed[0] >= 0)
+        fcntl(printed[0], F_SETFL, O_NONBLOCK);
+    child->request = request[1];
+    child->answer = answer[0];
+    child->printed.fd = printed[0];
+    close_end(&request[0]);
+    close_end(&answer[1]);
+    close_end(&printed[1]);
+}
+
+struct process *process_open(const struct process_spec *spec)
+{
+    struct process *child = calloc(1, sizeof *child);
+    void *const page = mmap(NULL, sizeof *child->failure, PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (!child || page == MAP_FAILED) {
+        if (page != MAP_FAILED)
+            munmap(page, sizeof *child->failure);
+        free(child);
+        return NULL;
+    }
+    signal(SIGPIPE, SIG_IGN); /* a child that is gone is noticed when it does not answer */
+    child->pid = -1;
+    child->failure = page;
+    child->launcher = spec->launcher;
+    start(child, spec);
+    return child;
+}
+
+pid_t process_pid(const struct process *child)
+{
+    return child ? child->pid : -1;
+}
+
+/* ---- end ------------------------------------------------------------------------------------- */
+
+void process_stop(struct process *child)
+{
+    if (child->pid > 0 && !child->stopped)
+        child->stopped = kill(-child->pid, SIGSTOP) == 0;
+}
+
+static void go_on(struct process *child)
+{
+    if (child->stopped)
+        kill(-child->pid, SIGCONT);
+    child->stopped = false;
 }
 
 /* Whether a child ends in time by itself; it is not reaped yet. */
-static bool ends(pid_t pid, struct printed *printed)
+static bool ends(struct process *child, double patience_s)
 {
     const struct timespec moment = {.tv_nsec = 20000000};
-    const double until = clock_now() + PATIENCE_S;
+    const double until = clock_now() + patience_s;
     sigset_t ended;
     sigemptyset(&ended);
     sigaddset(&ended, SIGCHLD);
     for (;;) {
         siginfo_t info = {.si_pid = 0};
-        if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid)
+        if (waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+            info.si_pid == child->pid)
             return true;
         if (clock_now() > until)
             return false;
         sigtimedwait(&ended, NULL, &moment);
-        printed_read(printed); /* it may be waiting for room in the pipe */
+        printed_read(&child->printed); /* it may be waiting for room in the pipe */
     }
 }
 
-/* Ends a child and what it started; *by_itself: it did not have to be killed. */
-static int reap(pid_t pid, bool kill_now, struct printed *printed, bool *by_itself)
+/* Ends a child, killed with its group unless it ends in time. */
+static void finish(struct process *child, double patience_s)
 {
-    const unsigned long long started = orphans_started(pid);
     int status = 0;
-    *by_itself = !kill_now && ends(pid, printed);
-    kill(-pid, SIGKILL);
-    kill(pid, SIGKILL);
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+    close_end(&child->request);
+    go_on(child);
+    child->by_itself = patience_s > 0 && ends(child, patience_s);
+    kill(-child->pid, SIGKILL);
+    kill(child->pid, SIGKILL);
+    while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR)
         ;
-    process_unregister(pid);
+    process_unregister(child->pid);
+    printed_read(&child->printed);
+    child->pid = -1;
+    child->status = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
+    child->signalled = WIFSIGNALED(status);
+}
+
+void process_close(struct process *child)
+{
+    if (!child)
+        return;
+    const sigset_t before = process_block();
+    if (child->pid > 0)
+        finish(child, PATIENCE_S);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    close_end(&child->request);
+    close_end(&child->answer);
+    close_end(&child->printed.fd);
+    munmap(child->failure, sizeof *child->failure);
+    free(child->lines.text);
+    free(child);
+}
+
+/* ---- one question ---------------------------------------------------------------------------- */
+
+/* Sleeps until an answer is whole, the pipe closes, the child's time is up or somebody interrupts. */
+static enum process_end listen(struct process *child, double deadline_s, const char **answer)
+{
+    const double until = clock_now() + deadline_s - task_waited_longest_s(child->pid);
+    static const enum process_end ends_of_lines[] = {[LINES_GO_ON] = PROCESS_ANSWERED,
+                                                     [LINES_ENDED] = PROCESS_EXITED,
+                                                     [LINES_ENDLESS] = PROCESS_ENDLESS,
+                                                     [LINES_FAILED] = PROCESS_LOST};
+    const sigset_t unblocked = process_unblocked();
+    enum process_end end = PROCESS_ANSWERED;
+    while (end == PROCESS_ANSWERED && !(*answer = lines_next(&child->lines))) {
+        const double left = until + task_waited_longest_s(child->pid) - clock_now();
+        if (process_interrupted())
+            return PROCESS_INTERRUPTED;
+        if (left <= 0)
+            return PROCESS_TIMEOUT;
+        struct timespec wait = {.tv_sec = (time_t)left};
+        wait.tv_nsec = (long)((left - (double)wait.tv_sec) * 1e9);
+        struct pollfd poll[] = {{.fd = child->answer, .events = POLLIN},
+                                {.fd = child->printed.fd, .events = POLLIN}};
+        if (ppoll(poll, 2, &wait, &unblocked) <= 0)
+            continue;
+        if (poll[1].revents)
+            printed_read(&child->printed);
+        if (poll[0].revents)
+            end = ends_of_lines[lines_read(&child->lines, child->answer)];
+    }
+    return end;
+}
+
+static enum process_end ask(struct process *child, const char *request, double deadline_s,
+                            const char **answer)
+{
+    go_on(child);
+    const int error = lines_send(child->request, request);
+    if (error) {
+        errno = error;
+        return error == EPIPE ? PROCESS_EXITED : PROCESS_LOST; /* how it ended says more */
+    }
+    return listen(child, deadline_s, answer);
+}
+
+/* Ends a child that has not answered; what its end was. */
+static enum process_end finish_unanswered(struct process *child, enum process_end end)
+{
+    const int error = errno;
+    const bool asked_to_end = end == PROCESS_TIMEOUT && child->launcher;
+    if (asked_to_end)
+        kill(child->pid, SIGTERM);
+    finish(child, end == PROCESS_EXITED || asked_to_end ? PATIENCE_S : 0);
+    if (end == PROCESS_EXITED && *child->failure)
+        end = PROCESS_NOT_STARTED;
+    if (end == PROCESS_LOST || end == PROCESS_NOT_STARTED)
+        child->status = end == PROCESS_LOST ? error : *child->failure;
+    return end == PROCESS_EXITED && child->signalled ? PROCESS_SIGNALLED : end;
+}
+
+static void explain(enum process_end end, int status, double deadline_s, char *why, size_t size)
+{
+    switch (end) {
+    case PROCESS_ANSWERED:
+        break;
+    case PROCESS_EXITED:
+        snprintf(why, size, "ended (exit status %d)", status);
+        break;
+    case PROCESS_SIGNALLED:
+    case PROCESS_ENDED_BADLY:
+        snprintf(why, size, "was killed by %s", process_signal_name(status));
+        break;
+    case PROCESS_ENDLESS:
+        snprintf(why, size, "answers without an end");
+        break;
+    case PROCESS_TIMEOUT:
+        snprintf(why, size, "gave no answer within %.3g s", deadline_s);
+        break;
+    case PROCESS_INTERRUPTED:
+        snprintf(why, size, "was interrupted");
+        break;
+    case PROCESS_NOT_STARTED:
+        snprintf(why, size, "cannot be started: %s", strerror(status));
+        break;
+    case PROCESS_LOST:
+        snprintf(why, size, "cannot be talked to: %s", strerror(status));
+        break;
+    }
+}
+
+enum process_end process_ask(struct process *child, const char *request, double deadline_s,
+                             const char **answer, char *why, size_t why_size)
+{
+    enum process_end end = PROCESS_NOT_STARTED;
+    if (child && child->pid > 0) {
+        const sigset_t before = process_block();
+        end = ask(child, request, deadline_s, answer);
+        if (end != PROCESS_ANSWERED)
+            end = finish_unanswered(child, end);
+        sigprocmask(SIG_SETMASK, &before, NULL);
+    } else if (child && !*child->failure) {
+        snprintf(why, why_size, "is not there any more");
+        return PROCESS_EXITED;
+    }
+    explain(end, child ? child->status : ENOMEM, deadline_s, why, why_size);
+    return end;
+}
+
+/* ---- a child of one question ----------------------------------------------------------------- */
+
+struct process_outcome process_run(const struct process_spec *spec, const char *request,
+                                   double deadline_s)
+{
+    const sigset_t before = process_block();
+    const double start = clock_now();
+    const char *answer;
+    char why[64]; /* the status says it, too */
+    orphans_adopt();
+    struct process *child = process_open(spec);
+    const unsigned long long started = orphans_started(process_pid(child));
+    struct process_outcome outcome = {
+        .end = process_ask(child, request, deadline_s, &answer, why, sizeof why)};
+    if (outcome.end == PROCESS_ANSWERED) {
+        finish(child, PATIENCE_S);
+        if (child->by_itself && child->signalled)
+            outcome.end = PROCESS_ENDED_BADLY;
+    }
     if (started)
         orphans_end(started);
-    printed_read(printed);
-    return status;
-}
-
-/* Returns 0, or errno; a child that is gone is no error here, as its end says more. */
-static int send_request(int fd, const char *request)
-{
-    struct {
-        const char *text;
-        size_t left;
-    } parts[] = {{request, strlen(request)}, {"\n", 1}};
-    for (size_t i = 0; i < 2; i++)
-        while (parts[i].left) {
-            const ssize_t n = write(fd, parts[i].text, parts[i].left);
-            if (n < 0 && errno != EINTR)
-                return errno == EPIPE ? 0 : errno;
-            parts[i].text += n > 0 ? n : 0;
-            parts[i].left -= n > 0 ? (size_t)n : 0;
-        }
-    return 0;
-}
-
-/* Talks to a started child until its end. */
-static struct process_outcome converse(const struct process_spec *spec, pid_t pid, int request,
-                                       int answer, int printed)
-{
-    const double start = clock_now();
-    struct conversation c = {.pid = pid, .answer = answer, .printed.fd = printed};
-    offer_to_oom_killer(pid);
-    c.error = send_request(request, spec->request);
-    close(request);
-    struct process_outcome outcome = {.end = c.error ? PROCESS_LOST
-                                                     : listen(&c, start + spec->deadline_s)};
-    const bool ended = outcome.end == PROCESS_ANSWERED || outcome.end == PROCESS_EXITED;
-    bool by_itself;
-    const int status = reap(pid, !ended, &c.printed, &by_itself);
-    if (outcome.end == PROCESS_EXITED)
-        outcome.end = WIFSIGNALED(status) ? PROCESS_SIGNALLED : PROCESS_EXITED;
-    if (outcome.end == PROCESS_ANSWERED && by_itself && WIFSIGNALED(status))
-        outcome.end = PROCESS_ENDED_BADLY;
-    outcome.status = c.error               ? c.error
-                     : WIFSIGNALED(status) ? WTERMSIG(status)
-                                           : WEXITSTATUS(status);
-    if (outcome.end == PROCESS_ANSWERED)
-        outcome.answer = c.line.text;
-    else
-        free(c.line.text);
-    outcome.printed = printed_text(&c.printed);
-    if (c.printed.fd >= 0)
-        close(c.printed.fd);
-    outcome.wall_s = clock_now() - start;
-    return outcome;
-}
-
-static void close_pair(const int pair[2])
-{
-    for (int i = 0; i < 2; i++)
-        if (pair[i] >= 0)
-            close(pair[i]);
-}
-
-struct process_outcome process_run(const struct process_spec *spec)
-{
-    struct process_outcome outcome = {.end = PROCESS_NOT_STARTED};
-    int request[2] = {-1, -1}, answer[2] = {-1, -1}, printed[2] = {-1, -1};
-    const sigset_t set = caught_set();
-    sigset_t before;
-    const pid_t parent = getpid();
-    char **environment = process_environment(spec->environment);
-    orphans_adopt();
-    sigprocmask(SIG_BLOCK, &set, &before);
-    pid_t pid = -1;
-    if (process_share_error() && environment && pipe2(request, O_CLOEXEC) == 0 &&
-        pipe2(answer, O_CLOEXEC) == 0 && (!spec->capture || pipe2(printed, O_CLOEXEC) == 0))
-        pid = _Fork();
-    const struct process_ends ends = {request[0], answer[1], printed[1]};
-    if (pid == 0)
-        process_become(spec, environment, parent, &ends, &set);
-    outcome.status = errno;
-    if (pid > 0) {
-        close(request[0]);
-        close(answer[1]);
-        if (spec->capture) {
-            close(printed[1]);
-            fcntl(printed[0], F_SETFL, O_NONBLOCK);
-        }
-        outcome = converse(spec, pid, request[1], answer[0], printed[0]);
-        close(answer[0]);
-        if (outcome.end == PROCESS_EXITED && process_child_error()) {
-            outcome.end = PROCESS_NOT_STARTED;
-            outcome.status = process_child_error();
-        }
-    } else {
-        close_pair(request);
-        close_pair(answer);
-        close_pair(printed);
+    outcome.status = child ? child->status : ENOMEM;
+    if (child) {
+        printed_read(&child->printed); /* what the last of them said */
+        outcome.printed = printed_text(&child->printed);
     }
+    if (outcome.end == PROCESS_ANSWERED) {
+        outcome.answer = child->lines.text; /* begins with the line */
+        child->lines.text = NULL;
+    }
+    process_close(child);
+    outcome.wall_s = clock_now() - start;
     sigprocmask(SIG_SETMASK, &before, NULL);
-    free(environment);
     return outcome;
 }

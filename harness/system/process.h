@@ -1,17 +1,18 @@
 /*
- * process: one child at a time, talked to through two pipes, with a deadline.
+ * process: a child that answers one line with one line, with deadlines, until it is ended.
  *
- * The child is this same program (/proc/self/exe): a rebuild in the middle of a session changes
- * nothing.  It gets a request of one line on descriptor 3 and answers with one line on
- * descriptor 4; it has no terminal and no descriptors but those it is given, ignores what asks a session
- * to end (the parent ends it), and dies with its parent.  Whatever it has started is killed when it ends.
+ * It reads requests from descriptor 3 and writes answers to descriptor 4; the files that it is lent follow.
+ * It has no other descriptors but the standard ones, no terminal, a process group of its own, ignores what asks
+ * a session to end (its parent ends it), and dies with its parent.
+ *
+ * A launcher, such as mpiexec, hands on only its standard streams: there requests go to its standard input,
+ * answers come from its standard output, and it is asked to end (SIGTERM) before it is killed.
  */
 #ifndef HARNESS_SYSTEM_PROCESS_H
 #define HARNESS_SYSTEM_PROCESS_H
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 #include "limits.h"
@@ -22,14 +23,17 @@
 #define PROCESS_MAX_FILES 8
 
 struct process_spec {
-    char *const *argv;              /* NULL-terminated; argv[0] is only a name */
-    const char *const *environment; /* "NAME=value" or "NAME" to remove; NULL-terminated */
-    const int *files;               /* descriptors to inherit as 5, 6, ...; -1 leaves a gap */
+    const char *program; /* NULL: this one again, as it was when it started, rebuilt since or not */
+    const char *const *arguments; /* behind its name; NULL-terminated, NULL: none */
+    const char *const
+        *environment; /* "NAME=value" or "NAME" to remove; NULL-terminated, NULL: no change */
+    const int *files; /* descriptors to inherit as 5, 6, ...; -1 leaves a gap */
     size_t file_count;
-    const char *request; /* one line, without its newline */
-    double deadline_s;   /* without the time in which it was ready to run and others had the CPUs */
-    struct limits limits;
-    bool capture; /* keep what it prints for the outcome; else it goes to standard error */
+    const int *cpus;             /* on which it may run */
+    size_t cpu_count;            /* 0: where this process may */
+    const struct limits *limits; /* NULL: those of this process */
+    bool launcher;               /* inherits no files */
+    bool capture; /* keep what it prints (printed.h); else it goes to standard error */
 };
 
 enum process_end {
@@ -37,11 +41,33 @@ enum process_end {
     PROCESS_EXITED,      /* without a whole answer; status = exit code */
     PROCESS_SIGNALLED,   /* status = signal */
     PROCESS_ENDED_BADLY, /* likewise, but after its answer, which is not to be believed then */
+    PROCESS_ENDLESS,     /* its answer was */
     PROCESS_TIMEOUT,
     PROCESS_INTERRUPTED, /* of the parent, process_catch_interrupts() */
     PROCESS_NOT_STARTED, /* status = errno */
     PROCESS_LOST         /* this process could not talk to it; status = errno */
 };
+
+struct process;
+
+/* Starts a child.  What keeps it from starting is told by the first process_ask(); NULL stands for one for which
+ * memory was missing. */
+struct process *process_open(const struct process_spec *spec);
+
+/* Sends one line and waits for the line that answers it, which stays until the next request.  Unless it is answered
+ * the child has been ended, why says how ("was killed by SIGABRT"), and nothing more can be asked.  Time in which the
+ * child was ready to run and others had the CPUs does not count towards the deadline. */
+enum process_end process_ask(struct process *child, const char *request, double deadline_s,
+                             const char **answer, char *why, size_t why_size);
+
+/* Stops every thread of the child until it is asked again. */
+void process_stop(struct process *child);
+
+/* For task_cpus.h; -1 after its end. */
+pid_t process_pid(const struct process *child);
+
+/* Ends it: its requests end, it has 2 s to leave, then it is killed with its process group. */
+void process_close(struct process *child);
 
 struct process_outcome {
     enum process_end end;
@@ -51,62 +77,21 @@ struct process_outcome {
     double wall_s;
 };
 
-/* Runs a child to its end; sleeps in poll meanwhile. */
-struct process_outcome process_run(const struct process_spec *spec);
+/* A child that is asked once, and whatever it has started, to their end. */
+struct process_outcome process_run(const struct process_spec *spec, const char *request,
+                                   double deadline_s);
 
 /* Such changes with which hwloc alone binds OpenMP's threads, whatever the user has set for another program. */
 #define PROCESS_OPENMP 9
 extern const char *const process_openmp[PROCESS_OPENMP];
 
-/* This process's environment with changes as in process_spec (NULL: none), for free(); the strings are
- * not copied.  NULL where memory is missing. */
-char **process_environment(const char *const *changes);
-
 /* "SIGSEGV"; "signal 99" where it has no name.  Static until the next call. */
 const char *process_signal_name(int signal);
 
-/* From here on SIGINT, SIGTERM and SIGHUP only raise a flag (a second one kills) and end a running
- * child; SIGPIPE is ignored, and SIGXFSZ, which children ignore, too. */
+/* From here on SIGINT, SIGTERM and SIGHUP only raise a flag (a second one kills) and end the child that is being
+ * asked; SIGPIPE is ignored, and SIGXFSZ, which children ignore, too. */
 void process_catch_interrupts(void);
 bool process_interrupted(void);
-
-/* Removes what OpenMP has registered of a process that is no more.  LLVM's and Intel's keep a file in shared
- * memory for each, named by its pid, from the moment that they are loaded, and for a child from fork() on:
- * whoever starts a process uses _Fork().  Where a process is killed the file stays, and if it was killed before
- * it had filled the file, a later process of that pid dies of SIGBUS when it reads it.  Calls nothing but
- * what is safe between fork and exec. */
-void process_unregister(pid_t pid);
-
-/* A text that nobody can guess; false where the system gives no random numbers. */
-#define PROCESS_TOKEN 33 /* bytes, with its end */
-bool process_token(char token[PROCESS_TOKEN]);
-
-/* An empty file in memory, closed on exec; -1 sets errno. */
-/* Makes sure that descriptors 0 to 2 are open, so that no file gets one of them and what is printed: on
- * /dev/null, where using a closed one fails as it did. */
-void process_standard_files(void);
-
-int process_memory_file(const char *name);
-
-/* One of so many bytes, zeros, for a child to write to: nobody can change its size. */
-int process_room_file(const char *name, size_t bytes);
-
-/* Freezes a memory file: nobody can change its size, nor write to it but through mappings that
- * there are already.  Returns a descriptor of it, to lend to children, that cannot write; -1 sets
- * errno. */
-int process_read_only(int fd);
-
-/* A descriptor of this process, as others that it has not started can find the file. */
-struct process_file {
-    pid_t pid;
-    int fd;
-    uint64_t device, inode;
-    size_t bytes;
-};
-bool process_file_known(int fd, struct process_file *file);
-
-/* Opens it in another process, to read and write; -1 where it is not there, as on another host. */
-int process_file_of(const struct process_file *file);
 
 /* Where the system names this process's own descriptors. */
 #define PROCESS_DESCRIPTORS "/proc/self/fd/"

@@ -1,21 +1,22 @@
 /*
- * process_child: from fork to exec: environment, files, limits.
+ * process_child: from fork to exec: arguments, environment, files, CPUs, limits.
  */
 #define _GNU_SOURCE
-#include "process_private.h"
+#include "process_child.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* ---- environment ----------------------------------------------------------------------------- */
+/* ---- arguments and environment ----------------------------------------------------------------- */
 
 static bool overridden(const char *variable, const char *const *environment)
 {
@@ -33,10 +34,26 @@ const char *const process_openmp[PROCESS_OPENMP] = {
     "KMP_AFFINITY",        "KMP_BLOCKTIME",     "OMP_MAX_ACTIVE_LEVELS",
 };
 
-char **process_environment(const char *const *changes)
+/* Room for argv, free() it; the strings are not copied. */
+static char **arguments_of(const struct process_spec *spec)
+{
+    size_t count = 0;
+    while (spec->arguments && spec->arguments[count])
+        count++;
+    char **argv = calloc(count + 2, sizeof *argv);
+    if (!argv)
+        return NULL;
+    argv[0] = (char *)(spec->program ? spec->program : "attnbench");
+    for (size_t i = 0; i < count; i++)
+        argv[i + 1] = (char *)spec->arguments[i];
+    return argv;
+}
+
+/* This process's environment with the changes, likewise. */
+static char **environment_of(const struct process_spec *spec)
 {
     static const char *const none[] = {NULL};
-    changes = changes ? changes : none;
+    const char *const *changes = spec->environment ? spec->environment : none;
     size_t inherited = 0, changed = 0, n = 0;
     while (environ[inherited])
         inherited++;
@@ -50,27 +67,6 @@ char **process_environment(const char *const *changes)
         if (strchr(changes[i], '='))
             result[n++] = (char *)changes[i];
     return result;
-}
-
-/* ---- what kept a child from it --------------------------------------------------------------- */
-
-static int *child_error;
-
-bool process_share_error(void)
-{
-    void *const page = child_error ? child_error
-                                   : mmap(NULL, sizeof *child_error, PROT_READ | PROT_WRITE,
-                                          MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (page == MAP_FAILED)
-        return false;
-    child_error = page;
-    *child_error = 0;
-    return true;
-}
-
-int process_child_error(void)
-{
-    return *child_error;
 }
 
 /* ---- after fork: only calls that are safe there ---------------------------------------------- */
@@ -105,12 +101,14 @@ static void close_others(int first, const int *kept, size_t count)
  * open in the parent, a kernel could write to. */
 static bool arrange_files(const struct process_spec *spec, const struct process_ends *ends)
 {
+    const int first = spec->launcher ? STDIN_FILENO : PROCESS_REQUEST_FD;
     int from[PROCESS_MAX_FILES + 2] = {ends->request, ends->answer};
     const int printed = ends->printed < 0 ? STDERR_FILENO : ends->printed;
-    const size_t count = spec->file_count + 2;
-    for (size_t i = 0; i < spec->file_count; i++)
-        from[i + 2] = spec->files[i];
-    const int behind = PROCESS_REQUEST_FD + (int)count; /* where they wait for their places */
+    const size_t count = spec->launcher ? 2 : spec->file_count + 2;
+    for (size_t i = 2; i < count; i++)
+        from[i] = spec->files[i - 2];
+    /* where they wait for their places */
+    const int behind = spec->launcher ? STDERR_FILENO + 1 : first + (int)count;
     if (dup2(printed, STDOUT_FILENO) < 0 || dup2(STDOUT_FILENO, STDERR_FILENO) < 0)
         return false;
     close_others(STDERR_FILENO + 1, from, count); /* there may be room for few */
@@ -120,13 +118,15 @@ static bool arrange_files(const struct process_spec *spec, const struct process_
             return false;
         }
     for (size_t i = 0; i < count; i++) {
-        const int to = PROCESS_REQUEST_FD + (int)i;
+        const int to = first + (int)i;
         if (from[i] < 0)
             close(to);
         else if (dup2(from[i], to) < 0)
             return false;
     }
     close_from((unsigned)behind);
+    if (spec->launcher)
+        return true;
     const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
     return nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0;
 }
@@ -141,6 +141,17 @@ static void leave_terminal(void)
         return;
     ioctl(terminal, TIOCNOTTY);
     close(terminal);
+}
+
+/* Where memory runs out, the system shall kill a child and no other process. */
+static void offer_to_oom_killer(void)
+{
+    const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    if (write(fd, "1000", 4) != 4)
+        errno = 0; /* not permitted: the child is killed no sooner than others */
+    close(fd);
 }
 
 /* Writes the digits of n, and returns their end. */
@@ -161,19 +172,72 @@ void process_unregister(pid_t pid)
     unlink(path);
 }
 
-_Noreturn void process_become(const struct process_spec *spec, char **environment, pid_t parent,
-                              const struct process_ends *ends, const sigset_t *unblock)
+static bool take_cpus(const struct process_spec *spec)
+{
+    cpu_set_t cpus;
+    CPU_ZERO(&cpus);
+    for (size_t i = 0; i < spec->cpu_count; i++)
+        CPU_SET((size_t)spec->cpus[i], &cpus);
+    return !spec->cpu_count || sched_setaffinity(0, sizeof cpus, &cpus) == 0;
+}
+
+static bool begin(const struct process_spec *spec, const struct process_ends *ends, pid_t parent)
 {
     leave_terminal();
+    offer_to_oom_killer();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     process_unregister(getpid()); /* an earlier process of this pid */
-    if (getppid() == parent && arrange_files(spec, ends) && limits_apply(&spec->limits)) {
-        for (size_t i = 0; i < PROCESS_INTERRUPTS; i++)
-            signal(process_interrupts[i], SIG_IGN);
-        signal(SIGPIPE, SIG_DFL);
-        sigprocmask(SIG_UNBLOCK, unblock, NULL);
-        execve("/proc/self/exe", spec->argv, environment);
+    return getppid() == parent && arrange_files(spec, ends) &&
+           (!spec->limits || limits_apply(spec->limits)) && take_cpus(spec);
+}
+
+static void reset_signals(void)
+{
+    sigset_t none;
+    sigemptyset(&none);
+    for (size_t i = 0; i < PROCESS_INTERRUPTS; i++)
+        signal(process_interrupts[i], SIG_IGN);
+    signal(SIGPIPE, SIG_DFL);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* ---- the fork -------------------------------------------------------------------------------- */
+
+pid_t process_fork(const struct process_spec *spec, const struct process_ends *ends, int *failure)
+{
+    const pid_t parent = getpid();
+    char **const arguments = arguments_of(spec), **const environment = environment_of(spec);
+    const pid_t pid = arguments && environment ? _Fork() : -1;
+    if (pid == 0) {
+        if (begin(spec, ends, parent)) {
+            reset_signals();
+            execve(spec->program ? spec->program : "/proc/self/exe", arguments, environment);
+        }
+        *failure = errno;
+        _exit(127);
     }
-    *child_error = errno;
-    _exit(127);
+    const int error = errno;
+    free(arguments);
+    free(environment);
+    errno = error;
+    return pid;
+}
+
+/* ---- paths ----------------------------------------------------------------------------------- */
+
+bool process_beside(const char *name, char *path, size_t size)
+{
+    const ssize_t n = readlink("/proc/self/exe", path, size - 1);
+    path[n > 0 ? n : 0] = 0;
+    const char *slash = strrchr(path, '/');
+    const size_t folder = slash ? (size_t)(slash + 1 - path) : size;
+    if (folder + strlen(name) >= size)
+        return false;
+    strcpy(path + folder, name);
+    return true;
+}
+
+int process_descriptor(const char *number, char *path, size_t size)
+{
+    return snprintf(path, size, "/proc/%ld/fd/%s", (long)getpid(), number);
 }

@@ -3,6 +3,7 @@
  */
 #include "start.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -60,10 +61,19 @@ static bool has_stack(char *message, size_t size)
     return false;
 }
 
+static void open_standard_files(void)
+{
+    static const int flags[] = {O_WRONLY, O_RDONLY, O_RDONLY};
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            (void)!open("/dev/null", flags[fd]); /* the lowest number that is free */
+}
+
 bool start_begun(char *message, size_t message_size)
 {
     const struct itimerval none = {.it_value.tv_sec = 0};
     setitimer(ITIMER_PROF, &none, NULL);
     signal(SIGPROF, SIG_DFL);
+    open_standard_files();
     return has_stack(message, message_size);
 }

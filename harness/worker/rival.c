@@ -195,7 +195,7 @@ static void note_preparation(struct worker *worker, double prepare_s)
 
 static void note_samples(struct worker *worker)
 {
-    const size_t bytes = task_peak_bytes(conversation_pid(rival.clock.copy->talk));
+    const size_t bytes = task_peak_bytes(process_pid(rival.clock.copy->process));
     json_object_set_new(worker->answer, "peak_rss_bytes",
                         bytes ? json_integer((json_int_t)bytes) : json_null());
     json_t *extra = rival_extras_means(&rival.clock.copy->extras);

@@ -26,7 +26,7 @@
 /* Seconds that this thread and the program's first one have been ready to run without getting a CPU. */
 static double waited_s(const struct rival_clock *clock)
 {
-    return task_waited_s(0) + task_waited_s(conversation_pid(clock->copy->talk));
+    return task_waited_s(0) + task_waited_s(process_pid(clock->copy->process));
 }
 
 static size_t place_of(const struct rival_clock *clock, size_t set)
@@ -74,7 +74,7 @@ void rival_clock_open(struct rival_clock *clock, struct worker *worker,
     clock->trip_s = stats_median(trips, TRIPS);
     clock->least_trip_s = trips[0];
     clock->waited_s = waited_s(clock);
-    conversation_stop(clock->copy->talk);
+    process_stop(clock->copy->process);
 }
 
 double rival_clock_sample(const struct rival_clock *clock)
@@ -94,7 +94,7 @@ static struct rival_time measure(struct rival_clock *clock, size_t first, size_t
     const double trip_s = rival_program_measure(clock->worker, clock->copy, 0, 0).wall_s;
     const struct rival_time time =
         rival_program_measure(clock->worker, clock->copy, calls, place_of(clock, first));
-    conversation_stop(clock->copy->talk);
+    process_stop(clock->copy->process);
     audit->copy_s += take(clock, first, used);
     audit->trips_s += trip_s;
     clock->least_trip_s = fmin(clock->least_trip_s, trip_s);

@@ -24,17 +24,19 @@ static unsigned long uses;
 /* ---- one request ----------------------------------------------------------------------------- */
 
 /* The answer to a request, which is used up; NULL fills why, and *state with what that means. */
-static json_t *ask(struct conversation *talk, json_t *request, double deadline_s,
+static json_t *ask(struct process *process, json_t *request, double deadline_s,
                    enum cell_state *state, char *why, size_t why_size)
 {
     const char *line;
     char *text = json_dumps(request, JSON_COMPACT);
-    const enum conversation_end end =
-        text ? conversation_ask(talk, text, deadline_s, &line, why, why_size) : CONVERSATION_ENDED;
+    const enum process_end end =
+        text ? process_ask(process, text, deadline_s, &line, why, why_size) : PROCESS_LOST;
     free(text);
     json_decref(request);
-    *state = end == CONVERSATION_LATE ? CELL_TIMEOUT : CELL_CRASHED;
-    return end == CONVERSATION_ANSWERED ? rival_request_answer(line, state, why, why_size) : NULL;
+    *state = end == PROCESS_TIMEOUT       ? CELL_TIMEOUT
+             : end == PROCESS_NOT_STARTED ? CELL_UNAVAILABLE
+                                          : CELL_CRASHED;
+    return end == PROCESS_ANSWERED ? rival_request_answer(line, state, why, why_size) : NULL;
 }
 
 /* The same where anything but "ok" and, in `refused`, "unsupported" ends the launch. */
@@ -43,7 +45,7 @@ static json_t *demand(struct worker *worker, struct rival_copy *copy, json_t *re
 {
     char why[320];
     enum cell_state state;
-    json_t *answer = ask(copy->talk, request, deadline_s, &state, why, sizeof why);
+    json_t *answer = ask(copy->process, request, deadline_s, &state, why, sizeof why);
     if (!answer)
         worker_give_up(worker, state, "the program %s", why);
     if (state == CELL_OK)
@@ -70,15 +72,12 @@ static const char *const *arguments_of(const struct protocol_request *r)
 json_t *rival_program_describe(const struct protocol_request *request, enum cell_state *state,
                                char *why, size_t why_size)
 {
-    const struct conversation_spec spec = {
-        .program = request->plugin, .arguments = arguments_of(request), .file = -1};
-    struct conversation *talk = conversation_open(&spec, why, why_size);
-    *state = CELL_UNAVAILABLE;
-    if (!talk)
-        return NULL;
+    const struct process_spec spec = {.program = request->plugin,
+                                      .arguments = arguments_of(request)};
+    struct process *process = process_open(&spec);
     char reason[320] = "describes no kernels";
     json_t *answer =
-        ask(talk, rival_request_plain("describe"), DESCRIBE_S, state, reason, sizeof reason);
+        ask(process, rival_request_plain("describe"), DESCRIBE_S, state, reason, sizeof reason);
     json_t *list = json_object_get(answer, "kernels");
     json_t *kernels = json_is_array(list) ? json_incref(list) : NULL;
     if (answer) {
@@ -90,7 +89,7 @@ json_t *rival_program_describe(const struct protocol_request *request, enum cell
     if (!kernels)
         snprintf(why, why_size, "the program %s", reason);
     json_decref(answer);
-    conversation_close(talk);
+    process_close(process);
     return kernels;
 }
 
@@ -98,7 +97,7 @@ json_t *rival_program_describe(const struct protocol_request *request, enum cell
 
 static void end_copy(struct rival_copy *copy)
 {
-    conversation_close(copy->talk);
+    process_close(copy->process);
     exchange_close(copy->file);
     *copy = (struct rival_copy){.threads = 0};
 }
@@ -136,14 +135,15 @@ static void start_copy(struct worker *worker, struct rival_copy *copy, int threa
                               r->placement != PLACEMENT_NONE);
     if (!(copy->file = exchange_open(why, sizeof why)))
         worker_abandon(worker, CELL_SKIPPED, "%s", why);
-    const struct conversation_spec spec = {.program = r->plugin,
-                                           .arguments = arguments_of(r),
-                                           .environment = environment.variables,
-                                           .cpus = copy->cpus,
-                                           .cpu_count = copy->cpu_count,
-                                           .file = exchange_file(copy->file)};
-    if (!(copy->talk = conversation_open(&spec, why, sizeof why)))
-        worker_abandon(worker, CELL_CRASHED, "%s", why);
+    const int file = exchange_file(copy->file);
+    const struct process_spec spec = {.program = r->plugin,
+                                      .arguments = arguments_of(r),
+                                      .environment = environment.variables,
+                                      .files = &file,
+                                      .file_count = 1,
+                                      .cpus = copy->cpus,
+                                      .cpu_count = copy->cpu_count};
+    copy->process = process_open(&spec);
     copy->start_s = clock_now() - start;
 }
 
@@ -170,8 +170,7 @@ static struct rival_copy *copy_for(struct worker *worker, int threads)
 void rival_program_stays(struct worker *worker, const struct rival_copy *copy)
 {
     char why[256];
-    if (!task_cpus_within(conversation_pid(copy->talk), copy->cpus, copy->cpu_count, why,
-                          sizeof why))
+    if (!task_cpus_within(process_pid(copy->process), copy->cpus, copy->cpu_count, why, sizeof why))
         worker_give_up(worker, CELL_FAILED, "the program does not stay on its CPUs: %s", why);
 }
 

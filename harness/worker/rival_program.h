@@ -10,7 +10,7 @@
 
 #include "problem/exchange.h"
 #include "rival_extras.h"
-#include "system/conversation.h"
+#include "system/process.h"
 #include "answer.h"
 
 #define RIVAL_CPUS 1024
@@ -21,7 +21,7 @@ struct rival_copy {
     int threads; /* 0: no copy */
     int cpus[RIVAL_CPUS];
     size_t cpu_count;
-    struct conversation *talk;
+    struct process *process;
     struct exchange *file;
     char prepared[PARSE_TEXT];  /* the problem that it is bound to, "" none */
     char refusal[320];          /* why it does not compute that problem; "" it does */

@@ -18,6 +18,7 @@
 #include "session/guest_file.h"
 #include "system/aftermath.h"
 #include "system/fault.h"
+#include "system/process.h"
 
 #define REQUEST_MAX ((size_t)65536) /* bytes */
 

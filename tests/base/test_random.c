@@ -113,12 +113,22 @@ static void integers_stay_below(void **state)
         assert_true(random_unit(3, n) >= 0 && random_unit(3, n) < 1);
 }
 
+static void tokens_differ(void **state)
+{
+    (void)state;
+    char one[RANDOM_TOKEN], other[RANDOM_TOKEN];
+    assert_true(random_token(one) && random_token(other));
+    assert_int_equal(strspn(one, "0123456789abcdef"), RANDOM_TOKEN - 1);
+    assert_string_not_equal(one, other);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bits_are_splitmix64),     cmocka_unit_test(any_part_is_the_same),
         cmocka_unit_test(keys_and_streams_differ), cmocka_unit_test(normal_is_normal),
         cmocka_unit_test(uniform_is_uniform),      cmocka_unit_test(integers_stay_below),
+        cmocka_unit_test(tokens_differ),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

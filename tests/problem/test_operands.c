@@ -14,7 +14,7 @@
 
 #include "filled_tensors.h"
 #include "problem/kv.h"
-#include "system/process.h"
+#include "system/memory_file.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
@@ -136,7 +136,7 @@ static void every_operand_comes_through_a_memory_file(void **state)
     (void)state;
     const struct problem_case c = case_of(everything, "normal:4+lens:1:9");
     char message[256];
-    const int fd = process_memory_file("test");
+    const int fd = memory_file_create("test");
     struct tensors_file file;
     struct tensor_set set;
     if (!tensors_fill_file(&c, 2, fd, message, sizeof message) ||

@@ -15,7 +15,7 @@
 
 #include "problem/tensors.h"
 #include "problem/tensors_view.h"
-#include "system/process.h"
+#include "system/memory_file.h"
 
 static struct problem_case test_case(void)
 {
@@ -30,7 +30,7 @@ static struct problem_case test_case(void)
 static int file_of(const struct problem_case *c, size_t sets)
 {
     char message[256];
-    const int fd = process_memory_file("test");
+    const int fd = memory_file_create("test");
     assert_true(fd >= 0);
     if (!tensors_fill_file(c, sets, fd, message, sizeof message))
         fail_msg("%s", message);
@@ -132,7 +132,7 @@ static void frozen_operands_can_be_moved(void **state)
     const struct problem_case c = test_case();
     const int fd = file_of(&c, 2);
     struct tensors_file file = hold(fd);
-    const int lent = process_read_only(fd);
+    const int lent = memory_file_freeze(fd);
     struct tensor_set set;
     char message[256];
     close(fd);
@@ -198,7 +198,7 @@ static void sets_are_mapped_where_huge_pages_fit(void **state)
     const struct problem_case c = test_case();
     const int fd = file_of(&c, 3);
     struct tensors_file file = hold(fd);
-    const int lent = process_read_only(fd);
+    const int lent = memory_file_freeze(fd);
     tensors_file_move(&file, 64);
     for (size_t index = 0; index < 3; index++) {
         struct tensor_set set;

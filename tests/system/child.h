@@ -44,14 +44,19 @@ __attribute__((format(printf, 1, 2))) static inline int answer(const char *forma
 
 /* ---- in the parent --------------------------------------------------------------------------- */
 
+/* With a deadline, in seconds. */
+static inline struct process_outcome run_for(const char *name, double deadline_s,
+                                             struct process_spec spec)
+{
+    const char *const arguments[] = {name, NULL};
+    spec.arguments = arguments;
+    spec.capture = true;
+    return process_run(&spec, "{}", deadline_s);
+}
+
 static inline struct process_outcome run(const char *name, struct process_spec spec)
 {
-    char *const argv[] = {(char *)"test", (char *)(uintptr_t)name, NULL};
-    spec.argv = argv;
-    spec.request = "{}";
-    spec.capture = true;
-    spec.deadline_s = spec.deadline_s > 0 ? spec.deadline_s : 60;
-    return process_run(&spec);
+    return run_for(name, 60, spec);
 }
 
 static inline void release(struct process_outcome *outcome)

@@ -130,13 +130,15 @@ static const struct child_try tries[] = {{"print", print_little},
 
 /* ---- in the parent --------------------------------------------------------------------------- */
 
+static const struct process_spec none = {.files = NULL};
+
 static void what_is_printed_is_kept(void **state)
 {
     (void)state;
-    struct process_outcome outcome = run("print", (struct process_spec){.argv = NULL});
+    struct process_outcome outcome = run("print", none);
     assert_string_equal(outcome.printed, "out \\x1b[31m\nerr\n");
     release(&outcome);
-    outcome = run("thread", (struct process_spec){.argv = NULL});
+    outcome = run("thread", none);
     assert_null(outcome.printed);
     release(&outcome);
 }
@@ -144,7 +146,7 @@ static void what_is_printed_is_kept(void **state)
 static void the_end_of_much_is_kept(void **state)
 {
     (void)state;
-    struct process_outcome outcome = run("print much", (struct process_spec){.argv = NULL});
+    struct process_outcome outcome = run("print much", none);
     assert_int_equal(outcome.end, PROCESS_ANSWERED);
     const char note[] = "[1095904 bytes came before these]\n"; /* 100000 * 11 - 4096 */
     assert_int_equal(strncmp(outcome.printed, note, sizeof note - 1), 0);
@@ -156,7 +158,7 @@ static void the_end_of_much_is_kept(void **state)
 static void a_killed_child_is_not_registered(void **state)
 {
     (void)state;
-    struct process_outcome outcome = run("stay registered", (struct process_spec){.deadline_s = 2});
+    struct process_outcome outcome = run_for("stay registered", 2, none);
     assert_int_equal(outcome.end, PROCESS_TIMEOUT);
     assert_non_null(outcome.printed);
     const int pid = atoi(outcome.printed);
@@ -176,7 +178,7 @@ static void a_child_finds_no_registration_of_another(void **state)
     waitpid(first, NULL, 0);
     for (pid_t pid = first; pid < first + NEXT; pid++)
         assert_true(make_registration(pid));
-    struct process_outcome outcome = run("find registration", (struct process_spec){.argv = NULL});
+    struct process_outcome outcome = run("find registration", none);
     for (pid_t pid = first; pid < first + NEXT; pid++)
         unlink(registration(pid));
     assert_int_equal(outcome.end, PROCESS_ANSWERED);
@@ -198,11 +200,11 @@ static void waiting_for_a_cpu_is_not_the_childs_time(void **state)
         if ((others[i] = fork()) == 0)
             for (volatile bool on = true; on;)
                 ;
-    struct process_outcome outcome = run("work", (struct process_spec){.deadline_s = 1});
+    struct process_outcome outcome = run_for("work", 1, none);
     const double wall_s = outcome.wall_s;
     const enum process_end end = outcome.end;
     release(&outcome);
-    outcome = run("sleep", (struct process_spec){.deadline_s = 0.1});
+    outcome = run_for("sleep", 0.1, none);
     for (size_t i = 0; i < count; i++) {
         kill(others[i], SIGKILL);
         waitpid(others[i], NULL, 0);
@@ -216,7 +218,7 @@ static void waiting_for_a_cpu_is_not_the_childs_time(void **state)
 static void who_prints_for_ever_meets_the_deadline(void **state)
 {
     (void)state;
-    struct process_outcome outcome = run("print on", (struct process_spec){.deadline_s = 0.5});
+    struct process_outcome outcome = run_for("print on", 0.5, none);
     assert_int_equal(outcome.end, PROCESS_TIMEOUT);
     assert_non_null(strstr(outcome.printed, "bytes came before these]\n"));
     release(&outcome);
@@ -226,7 +228,7 @@ static void an_answer_before_a_crash_does_not_count(void **state)
 {
     (void)state;
     unless_emulated("prints a line of its own about a crash");
-    struct process_outcome outcome = run("abort late", (struct process_spec){.argv = NULL});
+    struct process_outcome outcome = run("abort late", none);
     assert_int_equal(outcome.end, PROCESS_ENDED_BADLY);
     assert_int_equal(outcome.status, SIGABRT);
     assert_null(outcome.answer);
@@ -237,23 +239,14 @@ static void an_answer_before_a_crash_does_not_count(void **state)
 static void the_parent_alone_decides_to_end(void **state)
 {
     (void)state;
-    assert_answers("asked to end", (struct process_spec){.argv = NULL}, "still here");
+    assert_answers("asked to end", none, "still here");
 }
 
 /* Up to its end of line, whatever it holds. */
 static void garbage_is_an_answer(void **state)
 {
     (void)state;
-    assert_answers("garbage", (struct process_spec){.argv = NULL}, "a");
-}
-
-static void tokens_differ(void **state)
-{
-    (void)state;
-    char one[PROCESS_TOKEN], other[PROCESS_TOKEN];
-    assert_true(process_token(one) && process_token(other));
-    assert_int_equal(strspn(one, "0123456789abcdef"), PROCESS_TOKEN - 1);
-    assert_string_not_equal(one, other);
+    assert_answers("garbage", none, "a");
 }
 
 int main(int argc, char **argv)
@@ -270,7 +263,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(an_answer_before_a_crash_does_not_count),
         cmocka_unit_test(the_parent_alone_decides_to_end),
         cmocka_unit_test(garbage_is_an_answer),
-        cmocka_unit_test(tokens_differ),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,6 +25,7 @@
 #include "system/fault.h"
 #include "system/limits.h"
 #include "system/machine.h"
+#include "system/memory_file.h"
 
 #define NUMBER 1234 /* of bytes, prime to those of pages */
 #define NO_ORPHANS "does not let a process adopt orphans"
@@ -134,11 +135,13 @@ static const struct child_try tries[] = {{"fork", try_fork},       {"thread", tr
 
 /* ---- in the parent --------------------------------------------------------------------------- */
 
+static const struct process_spec may_start = {.limits = &(struct limits){.processes = true}};
+
 static void threads_start_and_processes_do_not(void **state)
 {
     (void)state;
     unless_emulated("has no seccomp()");
-    const struct process_spec none = {.limits.processes = false};
+    const struct process_spec none = {.limits = &(struct limits){.processes = false}};
     assert_answers("fork", none, "-1 1 trying; it was refused to start a process");
     assert_answers("thread", none, "0 1");
 }
@@ -147,7 +150,7 @@ static void nothing_is_left_behind(void **state)
 {
     (void)state;
     unless_emulated(NO_ORPHANS);
-    struct process_outcome outcome = run("daemon", (struct process_spec){.limits.processes = true});
+    struct process_outcome outcome = run("daemon", may_start);
     assert_int_equal(outcome.end, PROCESS_ANSWERED);
     const pid_t daemon_id = (pid_t)strtol(outcome.answer, NULL, 10);
     assert_true(daemon_id > 1);
@@ -166,7 +169,7 @@ static void other_children_stay(void **state)
         for (;;)
             pause();
     usleep(20000); /* the time of a start is known to a hundredth of a second */
-    struct process_outcome outcome = run("daemon", (struct process_spec){.limits.processes = true});
+    struct process_outcome outcome = run("daemon", may_start);
     assert_int_equal(kill(other, 0), 0);
     kill(other, SIGKILL);
     release(&outcome);
@@ -177,9 +180,12 @@ static void memory_and_core_dumps_are_limited(void **state)
     (void)state;
     unless_emulated("keeps no limit of memory");
     if (!limits_memory()) /* under a sanitizer there is no such limit */
-        assert_answers("limits", (struct process_spec){.request = NULL}, "0 0 0");
+        assert_answers("limits",
+                       (struct process_spec){.limits = &(struct limits){.memory_bytes = 0}},
+                       "0 0 0");
     else
-        assert_answers("limits", (struct process_spec){.limits.memory_bytes = 512 << 20},
+        assert_answers("limits",
+                       (struct process_spec){.limits = &(struct limits){.memory_bytes = 512 << 20}},
                        "0 512 1");
 }
 
@@ -194,7 +200,7 @@ static void the_limit_is_below_what_is_available(void **state)
 static void only_lent_files_are_open(void **state)
 {
     (void)state;
-    const int file = process_memory_file("test");
+    const int file = memory_file_create("test");
     const int files[] = {file, -1, file};
     for (int fd = 6; fd < 60; fd++)
         dup2(STDERR_FILENO, fd); /* as a careless shell leaves them, in the gap and behind */
@@ -233,10 +239,10 @@ static void few_descriptors_do_or_are_named(void **state)
 static void frozen_files_cannot_be_written(void **state)
 {
     (void)state;
-    const int file = process_memory_file("test");
+    const int file = memory_file_create("test");
     assert_int_equal(pwrite(file, "a", 1, 0), 1);
     char *map = mmap(NULL, 1, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    const int lent = process_read_only(file);
+    const int lent = memory_file_freeze(file);
     assert_true(lent >= 0);
     *map = 'b'; /* who had it mapped still can */
     const struct process_spec with_file = {.files = &lent, .file_count = 1};
@@ -250,7 +256,7 @@ static void frozen_files_cannot_be_written(void **state)
 static void room_is_limited(void **state)
 {
     (void)state;
-    const int file = process_room_file("test", NUMBER);
+    const int file = memory_file_of_size("test", NUMBER);
     assert_answers("room", (struct process_spec){.files = &file, .file_count = 1}, "1 0 0");
     close(file);
 }

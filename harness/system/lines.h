@@ -1,0 +1,32 @@
+/*
+ * lines: into and out of pipes.
+ */
+#ifndef HARNESS_SYSTEM_LINES_H
+#define HARNESS_SYSTEM_LINES_H
+
+#include <stddef.h>
+
+struct lines {
+    char *text; /* owned */
+    size_t length, capacity;
+    size_t taken;    /* bytes of the line that lines_next() gave */
+    size_t searched; /* bytes in which no line ends */
+};
+
+/* Forgets the line before and gives the next one, terminated; NULL where it is not whole yet. */
+char *lines_next(struct lines *lines);
+
+enum lines_end {
+    LINES_GO_ON,
+    LINES_ENDED,   /* the end of the file */
+    LINES_ENDLESS, /* a line of more than 64 MiB */
+    LINES_FAILED,  /* errno */
+};
+
+/* Reads what is there. */
+enum lines_end lines_read(struct lines *lines, int fd);
+
+/* Writes a text and the end of its line.  Returns 0, or errno. */
+int lines_send(int fd, const char *text);
+
+#endif
