@@ -10,7 +10,7 @@ from typing import Any
 
 from command import BESIDE, HANGS, HOST, PROGRAM, SCHEMA, lines, run
 from experiments import Experiments
-from schema import Validator
+from json_schema import Validator
 
 
 class Command(Experiments):

@@ -1,5 +1,5 @@
 /*
- * timed: experiments that cells of `attnbench run` answer; scripts/plot draws them and fits what they claim.
+ * timings: experiments that cells of `attnbench run` answer; scripts/plot draws them and fits what they claim.
  */
 #include <stddef.h>
 
