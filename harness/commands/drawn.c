@@ -54,12 +54,7 @@ static bool fails(const void *context, struct problem_case *c)
     if (process_interrupted() || !like->kernel ||
         select_refusal(like->kernel, &c->problem, why, sizeof why))
         return false;
-    cell_init(&cell, c, like->kernel_name, like->isa);
-    cell.kernel = like->kernel;
-    cell.guest = like->guest;
-    cell.threads = like->threads;
-    cell.placement = like->placement;
-    cell.memory = like->memory;
+    cell_init_like(&cell, c, like);
     struct rounds rounds = {.session = attempt->session,
                             .events = &events,
                             .action = PROTOCOL_CHECK,

@@ -59,6 +59,23 @@ void cell_init(struct cell *cell, const struct problem_case *c, const char *kern
     snprintf(cell->kernel_name, sizeof cell->kernel_name, "%s", kernel_name);
 }
 
+void cell_init_like(struct cell *cell, const struct problem_case *c, const struct cell *like)
+{
+    cell_init(cell, c, like->kernel_name, like->isa);
+    cell->kernel = like->kernel;
+    cell->guest = like->guest;
+    cell->threads = like->threads;
+    cell->placement = like->placement;
+    cell->memory = like->memory;
+    cell->huge_pages = like->huge_pages;
+    cell->cold = like->cold;
+}
+
+bool cell_same_variant(const struct cell *a, const struct cell *b)
+{
+    return a->isa == b->isa && a->guest == b->guest && strcmp(a->kernel_name, b->kernel_name) == 0;
+}
+
 struct attn_work cell_work(const struct cell *cell)
 {
     const struct attn_problem *p = &cell->c->problem;

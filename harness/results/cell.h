@@ -60,7 +60,12 @@ struct cell {
 
 void cell_init(struct cell *cell, const struct problem_case *c, const char *kernel_name,
                enum attn_isa isa);
+/* The same variant in the same place, on a case that may be another. */
+void cell_init_like(struct cell *cell, const struct problem_case *c, const struct cell *like);
 void cell_free(struct cell *cell);
+
+/* Whether kernel, instruction set and plug-in are the same. */
+bool cell_same_variant(const struct cell *a, const struct cell *b);
 
 /* Flops and bytes of a call: counted in the operands, or by the problem alone. */
 struct attn_work cell_work(const struct cell *cell);

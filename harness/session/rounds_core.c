@@ -8,7 +8,6 @@
  */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "rounds_private.h"
@@ -78,11 +77,6 @@ static json_t *choose(struct rounds *rounds, const struct protocol_request *base
     return json_pack("{s:s, s:o}", "core", cores[chosen], "tried_s", tried);
 }
 
-static bool share_core(const struct cell *a, const struct cell *b)
-{
-    return a->isa == b->isa && strcmp(a->kernel_name, b->kernel_name) == 0;
-}
-
 /* The core type of the variant: of a cell before, or recorded by a launch of an interrupted session;
  * NULL where there is none yet. */
 static json_t *known(const struct rounds *rounds, const struct cell *like)
@@ -90,7 +84,7 @@ static json_t *known(const struct rounds *rounds, const struct cell *like)
     for (size_t i = 0; i < rounds->count; i++) {
         const struct cell *cell = &rounds->cells[i];
         json_t *recorded = json_object_get(json_array_get(cell->launches, 0), "blas");
-        if (!share_core(cell, like))
+        if (!cell_same_variant(cell, like))
             continue;
         if (cell->blas)
             return json_incref(cell->blas);

@@ -14,6 +14,35 @@
 #include "rounds_private.h"
 #include "system/memory_file.h"
 
+bool rounds_is_wrong(const struct cell *cell)
+{
+    return cell->done && !cell->failed_at &&
+           (cell->state == CELL_FAILED || cell->state == CELL_CRASHED ||
+            cell->state == CELL_TIMEOUT);
+}
+
+/* Whether a cell has no result yet, or a good one. */
+static bool runs(const struct cell *cell)
+{
+    return !cell->done || cell->state == CELL_OK;
+}
+
+bool rounds_spread(struct rounds *rounds)
+{
+    for (size_t i = 0; i < rounds->count; i++)
+        for (size_t k = 0; rounds_is_wrong(&rounds->cells[i]) && k < rounds->count; k++) {
+            struct cell *cell = &rounds->cells[k];
+            if (!runs(cell) || !cell_same_variant(cell, &rounds->cells[i]))
+                continue;
+            cell_inherit(cell, &rounds->cells[i]);
+            if (!rounds_finish(rounds, cell))
+                return false;
+        }
+    return true;
+}
+
+/* ---- one check ----------------------------------------------------------------------------- */
+
 /* The cells of a variant, whose thread counts are judged together. */
 struct group {
     struct cell *cells[CHECK_COUNTS];
@@ -28,7 +57,7 @@ static struct group group_of(struct rounds *rounds, const struct cell *like,
     r->threads = 1;
     for (size_t i = 0; i < rounds->count && group.count < CHECK_COUNTS; i++) {
         struct cell *cell = &rounds->cells[i];
-        if (!rounds_runs(cell) || !rounds_same_variant(cell, like))
+        if (!runs(cell) || !cell_same_variant(cell, like))
             continue;
         r->counts[group.count] = (struct protocol_count){cell->threads, group.count};
         r->threads = cell->threads > r->threads ? cell->threads : r->threads;

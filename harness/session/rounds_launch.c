@@ -3,7 +3,6 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -65,37 +64,4 @@ bool rounds_finish(struct rounds *rounds, struct cell *cell)
         return true;
     return row_finish(cell, rounds->command, rounds->session->seed) &&
            rounds->events->finished(rounds->events->context, cell);
-}
-
-/* ---- what one count's failure means for the others ------------------------------------------- */
-
-bool rounds_is_wrong(const struct cell *cell)
-{
-    return cell->done && !cell->failed_at &&
-           (cell->state == CELL_FAILED || cell->state == CELL_CRASHED ||
-            cell->state == CELL_TIMEOUT);
-}
-
-bool rounds_same_variant(const struct cell *a, const struct cell *b)
-{
-    return a->isa == b->isa && a->guest == b->guest && strcmp(a->kernel_name, b->kernel_name) == 0;
-}
-
-bool rounds_runs(const struct cell *cell)
-{
-    return !cell->done || cell->state == CELL_OK;
-}
-
-bool rounds_spread(struct rounds *rounds)
-{
-    for (size_t i = 0; i < rounds->count; i++)
-        for (size_t k = 0; rounds_is_wrong(&rounds->cells[i]) && k < rounds->count; k++) {
-            struct cell *cell = &rounds->cells[k];
-            if (!rounds_runs(cell) || !rounds_same_variant(cell, &rounds->cells[i]))
-                continue;
-            cell_inherit(cell, &rounds->cells[i]);
-            if (!rounds_finish(rounds, cell))
-                return false;
-        }
-    return true;
 }

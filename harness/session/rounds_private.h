@@ -48,12 +48,6 @@ enum rounds_end rounds_turn(struct rounds *rounds, const struct protocol_request
 /* Picks the cell that is launched twice a round; false where no cell is fit for it. */
 bool rounds_pick_twin(struct rounds *rounds);
 
-/* Cells of one kernel, instruction set and plug-in, whose thread counts are judged together. */
-bool rounds_same_variant(const struct cell *a, const struct cell *b);
-
-/* Whether a cell has no result yet, or a good one. */
-bool rounds_runs(const struct cell *cell);
-
 /* Whether a cell itself is wrong, not only its variant on another number of threads. */
 bool rounds_is_wrong(const struct cell *cell);
 

@@ -39,16 +39,9 @@ bool rounds_pick_twin(struct rounds *rounds)
         const uint64_t key = random_key(rounds->session->seed, rounds->count);
         rounds->twin_of = indices[random_below(key, 0, n)];
         const struct cell *like = &rounds->cells[rounds->twin_of];
-        cell_init(&rounds->twin, like->c, like->kernel_name, like->isa);
+        cell_init_like(&rounds->twin, like->c, like);
         rounds->twin.work = like->work;
-        rounds->twin.kernel = like->kernel;
-        rounds->twin.guest = like->guest;
-        rounds->twin.threads = like->threads;
         rounds->twin.blas = json_incref(like->blas);
-        rounds->twin.placement = like->placement;
-        rounds->twin.memory = like->memory;
-        rounds->twin.huge_pages = like->huge_pages;
-        rounds->twin.cold = like->cold;
         rounds->twin.cost_s = like->cost_s;
     }
     free(indices);

@@ -126,6 +126,19 @@ static void refuse(const struct session *session, struct cell *cell, bool one_th
     }
 }
 
+static struct cell *append_cell(struct session *session, const struct problem_case *c,
+                                const char *name, enum attn_isa isa, int threads)
+{
+    struct cell *cell = &session->cells[session->cell_count++];
+    cell_init(cell, c, name, isa);
+    cell->threads = threads;
+    cell->placement = session->options->placement;
+    cell->memory = session->options->memory;
+    cell->huge_pages = session->options->huge_pages;
+    cell->cold = session->options->cold;
+    return cell;
+}
+
 static void add_cell(struct session *session, const struct problem_case *c, const char *name,
                      enum attn_isa isa, size_t thread_index)
 {
@@ -136,15 +149,9 @@ static void add_cell(struct session *session, const struct problem_case *c, cons
         one |= session->threads[i] == 1;
     if (threads > 1 && one && kernel && !kernel->caps.parallel)
         return; /* a serial kernel has only the cell of one thread */
-    struct cell *cell = &session->cells[session->cell_count++];
-    cell_init(cell, c, name, isa);
+    struct cell *cell = append_cell(session, c, name, isa, threads);
     cell->kernel = kernel;
     cell->guest = kernel ? catalogue_guest(kernel) : NULL;
-    cell->threads = threads;
-    cell->placement = session->options->placement;
-    cell->memory = session->options->memory;
-    cell->huge_pages = session->options->huge_pages;
-    cell->cold = session->options->cold;
     refuse(session, cell, one);
 }
 
@@ -156,14 +163,9 @@ static void add_refused(struct session *session, const struct problem_case *c)
     if (command != COMMAND_RUN && command != COMMAND_CHECK)
         return; /* the cells of an experiment */
     for (size_t i = 0; (refusal = guests_refused(i)); i++) {
-        struct cell *cell = &session->cells[session->cell_count++];
-        cell_init(cell, c, refusal->name, ATTN_ISA_BASELINE);
+        struct cell *cell =
+            append_cell(session, c, refusal->name, ATTN_ISA_BASELINE, session->threads[0]);
         cell->guest = refusal->guest;
-        cell->threads = session->threads[0];
-        cell->placement = session->options->placement;
-        cell->memory = session->options->memory;
-        cell->huge_pages = session->options->huge_pages;
-        cell->cold = session->options->cold;
         cell_end(cell, refusal->state, "%s", refusal->why);
     }
 }
@@ -273,8 +275,7 @@ static bool is_checked_before(const struct session *session, size_t i)
     const struct cell *cell = &session->cells[i];
     for (size_t k = i; k-- > 0 && session->cells[k].c == cell->c;) {
         const struct cell *other = &session->cells[k];
-        if (!other->done && !other->check && other->isa == cell->isa &&
-            other->guest == cell->guest && strcmp(other->kernel_name, cell->kernel_name) == 0)
+        if (!other->done && !other->check && cell_same_variant(other, cell))
             return true;
     }
     return false;
