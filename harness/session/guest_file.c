@@ -1,5 +1,5 @@
 /*
- * guest_file: the header of an ELF file, and the digest of any file.
+ * guest_file: the first bytes of a file, and its digest.
  */
 #include "guest_file.h"
 
@@ -14,35 +14,7 @@
 
 #include "base/shell_words.h"
 
-/* What this program itself is. */
-#define HERE_CLASS (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32)
-#define HERE_DATA (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB)
-#if defined __x86_64__
-#define HERE_MACHINE EM_X86_64
-#elif defined __aarch64__
-#define HERE_MACHINE EM_AARCH64
-#elif defined __riscv
-#define HERE_MACHINE EM_RISCV
-#elif defined __powerpc64__
-#define HERE_MACHINE EM_PPC64
-#elif defined __s390x__
-#define HERE_MACHINE EM_S390
-#else
-#error "add the e_machine of this architecture"
-#endif
-
-#if __SIZEOF_POINTER__ == 8
-typedef Elf64_Ehdr elf_header;
-typedef Elf64_Phdr elf_segment;
-typedef Elf64_Dyn elf_dynamic;
-#else
-typedef Elf32_Ehdr elf_header;
-typedef Elf32_Phdr elf_segment;
-typedef Elf32_Dyn elf_dynamic;
-#endif
-
-#define MOST_SEGMENTS 128
-#define MOST_DYNAMIC 512
+#define HEAD 20 /* bytes of an ELF file in which every one says what it is for */
 
 static bool refuse(char *why, size_t size, const char *text)
 {
@@ -72,56 +44,28 @@ static void architecture(unsigned machine, int class, char text[48])
     snprintf(text, 48, "machine number %u, %d-bit", machine, bits);
 }
 
-/* Whether a header is of this program's architecture; e_type and e_machine stand at the same place in
- * every ELF file. */
-static bool is_of_here(const unsigned char *head, char *why, size_t size)
+static unsigned machine_of(const unsigned char *head)
 {
     const bool big = head[EI_DATA] == ELFDATA2MSB;
-    const unsigned machine = big ? head[18] * 256u + head[19] : head[19] * 256u + head[18];
+    return big ? head[18] * 256u + head[19] : head[19] * 256u + head[18];
+}
+
+/* Whether an ELF file is of this program's architecture. */
+static bool is_of_here(const unsigned char *head, char *why, size_t size)
+{
+    unsigned char own[HEAD];
     char there[48], here[48];
-    if (machine == HERE_MACHINE && head[EI_CLASS] == HERE_CLASS && head[EI_DATA] == HERE_DATA)
-        return true;
-    architecture(machine, head[EI_CLASS], there);
-    architecture(HERE_MACHINE, HERE_CLASS, here);
+    const int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    const bool read = pread(fd, own, sizeof own, 0) == HEAD;
+    if (fd >= 0)
+        close(fd);
+    if (!read || (machine_of(head) == machine_of(own) && head[EI_CLASS] == own[EI_CLASS] &&
+                  head[EI_DATA] == own[EI_DATA]))
+        return true; /* or the loader says what is wrong */
+    architecture(machine_of(head), head[EI_CLASS], there);
+    architecture(machine_of(own), own[EI_CLASS], here);
     snprintf(why, size, "built for %s; this program is for %s", there, here);
     return false;
-}
-
-/* ---- program or shared object ---------------------------------------------------------------- */
-
-/* A program that is linked statically and may lie anywhere says so among its dynamic entries. */
-static bool says_program(int fd, const elf_segment *dynamic)
-{
-    elf_dynamic entries[MOST_DYNAMIC];
-    const size_t bytes =
-        dynamic->p_filesz < sizeof entries ? (size_t)dynamic->p_filesz : sizeof entries;
-    const ssize_t got = pread(fd, entries, bytes, (off_t)dynamic->p_offset);
-    for (size_t i = 0; got > 0 && i < (size_t)got / sizeof *entries; i++)
-        if (entries[i].d_tag == DT_FLAGS_1)
-            return entries[i].d_un.d_val & DF_1_PIE;
-    return false;
-}
-
-/* From the segments of an ELF file of this architecture; false fills why. */
-static bool read_elf(int fd, bool *program, char *why, size_t size)
-{
-    elf_header header;
-    elf_segment segments[MOST_SEGMENTS];
-    if (pread(fd, &header, sizeof header, 0) != sizeof header)
-        return refuse(why, size, "an ELF file that is cut off");
-    if (header.e_type != ET_DYN && header.e_type != ET_EXEC)
-        return refuse(why, size,
-                      "an ELF file, but neither a shared object nor a program (an object "
-                      "file must be linked: cc -shared)");
-    const size_t bytes = header.e_phnum * sizeof *segments;
-    if (header.e_phentsize != sizeof *segments || header.e_phnum > MOST_SEGMENTS ||
-        pread(fd, segments, bytes, (off_t)header.e_phoff) != (ssize_t)bytes)
-        return refuse(why, size, "an ELF file that is cut off");
-    *program = header.e_type == ET_EXEC;
-    for (size_t i = 0; i < header.e_phnum; i++)
-        *program |= segments[i].p_type == PT_INTERP ||
-                    (segments[i].p_type == PT_DYNAMIC && says_program(fd, &segments[i]));
-    return true;
 }
 
 /* ---- the file -------------------------------------------------------------------------------- */
@@ -141,9 +85,15 @@ static bool digest_of(int fd, char digest[GUEST_DIGEST])
     return n == 0;
 }
 
+bool guest_file_program(struct guest *guest, char *why, size_t why_size)
+{
+    guest->program = access(guest->path, X_OK) == 0;
+    return guest->program || refuse(why, why_size, "a program, but not executable: chmod +x");
+}
+
 static bool read_open(int fd, struct guest *guest, char *why, size_t size)
 {
-    unsigned char head[64] = {0};
+    unsigned char head[HEAD] = {0};
     struct stat status;
     if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
         return refuse(why, size, "not a regular file");
@@ -152,20 +102,15 @@ static bool read_open(int fd, struct guest *guest, char *why, size_t size)
         return refuse(why, size, "cannot be read");
     }
     const ssize_t length = pread(fd, head, sizeof head, 0);
-    guest->program = length >= 2 && memcmp(head, "#!", 2) == 0;
-    if (!guest->program) {
-        if (length < 20 || memcmp(head, ELFMAG, SELFMAG) != 0)
-            return refuse(why, size,
-                          "neither a shared object nor a program: it begins neither as "
-                          "an ELF file does nor with #!");
-        if (!is_of_here(head, why, size) || !read_elf(fd, &guest->program, why, size))
-            return false;
-    }
-    if (!guest->program && *guest->arguments)
-        return refuse(why, size, "a shared object, which takes no arguments");
-    if (guest->program && access(guest->path, X_OK) != 0)
-        return refuse(why, size, "a program, but not executable: chmod +x");
-    return true;
+    if (length >= 2 && memcmp(head, "#!", 2) == 0)
+        return guest_file_program(guest, why, size);
+    if (length < HEAD || memcmp(head, ELFMAG, SELFMAG) != 0)
+        return refuse(why, size,
+                      "neither a shared object nor a program: it begins neither as "
+                      "an ELF file does nor with #!");
+    if (head[16] + head[17] == ET_REL)
+        return refuse(why, size, "an object file, which must be linked: cc -shared");
+    return is_of_here(head, why, size);
 }
 
 /* The path of a file, absolute, as a kernel may go to another folder; false where that is too long. */

@@ -88,12 +88,19 @@ static bool ask(struct guest *guest, double deadline_s)
     if (guest->rivals)
         *guest->digest = 0;
     struct launch launch = describe(guest, deadline_s);
+    if (json_is_true(json_object_get(launch.answer, "program")) && !guest->program &&
+        guest_file_program(guest, launch.why, sizeof launch.why)) {
+        launch_free(&launch);
+        launch = describe(guest, deadline_s);
+    }
     if (launch.interrupted) {
         launch_free(&launch);
         return false;
     }
     if (launch.state != CELL_OK)
         refuse(guest, launch.state, launch.why);
+    else if (!guest->program && *guest->arguments)
+        refuse(guest, CELL_UNAVAILABLE, "a shared object, which takes no arguments");
     else if (!guest_kernels_add(guest, json_object_get(launch.answer, "kernels"), why, sizeof why))
         refuse(guest, CELL_UNAVAILABLE, why);
     launch_free(&launch);

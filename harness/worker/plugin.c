@@ -173,6 +173,9 @@ bool plugin_describe(const char *path, json_t *answer, char *why, size_t why_siz
     const struct attn_kernel *kernels;
     const size_t count = plugin_open(path, &kernels, why, why_size);
     json_t *list = json_array();
+    if (!count &&
+        strstr(why, "cannot dynamically load")) /* so glibc refuses an executable, of either kind */
+        json_object_set_new(answer, "program", json_true());
     for (size_t i = 0; i < count; i++)
         json_array_append_new(list, kernel_json(&kernels[i]));
     json_object_set_new(answer, "kernels", list);

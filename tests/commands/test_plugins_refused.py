@@ -83,7 +83,7 @@ class Refused(PluginTest):
         for name, content, why in (
             ("empty", b"", neither + "nor with #!"),
             ("text", b"int main(void);\n" * 9, neither + "nor with #!"),
-            ("cut", whole[:40], "an ELF file that is cut off"),
+            ("cut", whole[:40], f"{self.directory / 'cut.so'}: file too short"),
             ("s390", whole[:18] + b"\x16\0" + whole[20:],
              f"built for s390, 64-bit; this program is for {HERE}, 64-bit"),
             ("small", whole[:4] + b"\1" + whole[5:18] + b"\3\0" + whole[20:],
@@ -91,8 +91,9 @@ class Refused(PluginTest):
             ("other", whole[:18] + b"\x39\x05" + whole[20:],
              f"built for machine number 1337, 64-bit; this program is for {HERE}, 64-bit"),
             ("object", whole[:16] + b"\1\0" + whole[18:],
-             "an ELF file, but neither a shared object nor a program (an object file must be "
-             "linked: cc -shared)"),
+             "an object file, which must be linked: cc -shared"),
+            ("unexecutable", pathlib.Path(PROGRAM).read_bytes(),
+             "a program, but not executable: chmod +x"),
             ("script", b"#!/bin/sh\n", "a program, but not executable: chmod +x"),
         ):  # fmt: skip
             path = self.directory / f"{name}.so"
