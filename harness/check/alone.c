@@ -12,13 +12,6 @@
 /* Calls that must all give the same before a wrong row counts as the same each time. */
 #define AGAIN 4
 
-/* Runs a plan of the trial; its results are those of the set then. */
-static void call(struct trial *trial, size_t plan)
-{
-    tensors_poison(&trial->set, &trial->problem);
-    attn_execute(&trial->plans[plan].plan, &trial->set.tensors);
-}
-
 /* The trial's plan of one thread, where it has none, a new one; false where it cannot be made. */
 static bool find_alone(struct trial *trial, size_t *plan)
 {
@@ -53,10 +46,10 @@ bool alone_reason(struct evidence *e, bool *changes, char *text, size_t size)
     if (threads == 1 || attn_useful_flops(&trial->problem) > LIMIT || !find_alone(trial, &alone) ||
         !check_keep(&kept, &trial->problem, &trial->set))
         return false;
-    call(trial, alone);
+    check_trial_call(trial, alone);
     const bool right = is_right(e);
     for (int n = 0; right && !*changes && n < AGAIN; n++) {
-        call(trial, trial->at);
+        check_trial_call(trial, trial->at);
         *changes = check_differing(&trial->problem, &kept.tensors, &trial->set.tensors, &row, 1);
     }
     check_put_back(&kept, trial);

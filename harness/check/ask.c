@@ -84,8 +84,7 @@ static bool narrow_down(struct trial *trial, const struct row_view *s, const dou
     do {
         const size_t width = (hi - lo + p->v_dim - 1) / p->v_dim;
         sort_into_bins(trial, s, lo, hi);
-        tensors_poison(&trial->set, p);
-        attn_execute(&trial->plans[trial->at].plan, &trial->set.tensors);
+        check_trial_call(trial, trial->at);
         lo += width * worst_bin(trial, s->at, weights, lo, hi, got, expected);
         hi = lo + width < hi ? lo + width : hi;
         if (lo >= hi)

@@ -50,8 +50,7 @@ static bool read_gaps(struct evidence *e)
     if (!isnan(e->wrong.got) || isnan(e->wrong.expected) ||
         !tensors_show_padding(&trial->set, &trial->problem))
         return false;
-    tensors_poison(&trial->set, &trial->problem);
-    attn_execute(&trial->plans[trial->at].plan, &trial->set.tensors);
+    check_trial_call(trial, trial->at);
     e->wrong.got = e->wrong.tensor[0] == 'o'
                        ? evidence_output(e, e->wrong.element)
                        : tensors_get(&trial->set.tensors.lse, at.b, at.h, at.row, 0);

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "system/aftermath.h"
+
 unsigned check_blame(const struct checker *checker, int threads)
 {
     for (size_t k = 0; k < checker->count; k++)
@@ -32,6 +34,7 @@ static bool fail(struct trial *trial, const struct check_result *how, const char
     struct checker *checker = trial->checker;
     struct check_result failure = *how;
     char input[PARSE_TEXT];
+    aftermath_settle();
     parse_print_input(&trial->input, input);
     memcpy(failure.phase, trial->phase, sizeof failure.phase);
     const size_t size = sizeof failure.why;

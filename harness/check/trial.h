@@ -90,6 +90,9 @@ bool check_trial_add(struct trial *trial, int threads);
 /* Says for a worker that may die what the trial is doing on so many threads. */
 void check_trial_stage(const struct trial *trial, int threads);
 
+/* Runs a plan once more for a diagnosis: on what the operands hold now, with nothing watched. */
+void check_trial_call(struct trial *trial, size_t plan);
+
 /* Poisons the results and runs the kernel once on each thread count, a different one first each
  * time; false where it touched what it must not or left results unwritten, or where the results of
  * two counts differ.  What is judged afterwards is judged for all of them. */

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "system/aftermath.h"
 #include "system/fault.h"
 #include "system/machine.h"
 #include "watch.h"
@@ -59,4 +60,11 @@ bool check_trial_add(struct trial *trial, int threads)
     p->plan.kernel = NULL;
     trial->refused = true;
     return false;
+}
+
+void check_trial_call(struct trial *trial, size_t plan)
+{
+    tensors_poison(&trial->set, &trial->problem);
+    attn_execute(&trial->plans[plan].plan, &trial->set.tensors);
+    aftermath_settle();
 }

@@ -176,9 +176,7 @@ static bool has_moved(char text[AFTERMATH_TEXT])
 
 /* ---- language and folder ---------------------------------------------------------------------- */
 
-/* Numbers have a point, and relative paths mean what they meant when this was called first: a kernel may call
- * setlocale() and chdir(), and has done nothing wrong. */
-static void settle(void)
+void aftermath_settle(void)
 {
     static locale_t plain;
     static int folder = -1;
@@ -186,7 +184,7 @@ static void settle(void)
         plain = newlocale(LC_ALL_MASK, "C", NULL);
         folder = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
     }
-    uselocale(plain); /* this thread's; setlocale() changes it no more */
+    uselocale(plain); /* this thread's; setlocale() changes it no more, another uselocale() does */
     if (folder >= 0)
         (void)!fchdir(folder);
 }
@@ -196,7 +194,7 @@ static void settle(void)
 void aftermath_begin(int threads)
 {
     calls++;
-    settle();
+    aftermath_settle();
 #pragma omp parallel num_threads(threads)
     {
         fault_thread(omp_get_thread_num());
@@ -247,7 +245,7 @@ bool aftermath_end(int threads, char text[AFTERMATH_TEXT])
 {
     struct word unsettled = {0, ""}, moved = {0, ""};
     const size_t left = left_behind(threads);
-    settle();
+    aftermath_settle();
 #pragma omp parallel num_threads(threads)
     {
         char changed[AFTERMATH_TEXT], away[AFTERMATH_TEXT];

@@ -12,6 +12,11 @@
 
 #define AFTERMATH_TEXT 256
 
+/* Numbers that this thread writes have a point again, and relative paths mean what they meant when this was called
+ * first: a kernel may call setlocale(), uselocale() and chdir() in any of its functions, and has done nothing wrong.
+ * Before numbers are written for others; the two below do it, too. */
+void aftermath_settle(void);
+
 /* Gives `threads` threads the floating-point environment that a program starts with and their numbers
  * for messages about faults (fault.h), and notes where they may run and which threads the process
  * has. */

@@ -10,6 +10,7 @@
 #include "base/number.h"
 #include "base/printable.h"
 #include "check/check.h"
+#include "system/aftermath.h"
 #include "system/fault.h"
 
 void worker_stage(const char *what)
@@ -20,6 +21,7 @@ void worker_stage(const char *what)
 static void end(struct worker *worker, enum cell_state state, const char *why, va_list arguments)
 {
     char text[640], shown[640];
+    aftermath_settle();
     vsnprintf(text, sizeof text, why, arguments);
     printable(text, strlen(text), shown, sizeof shown); /* a kernel's own reasons may be in it */
     json_object_set_new(worker->answer, "state", json_string(cell_state_name(state)));

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "problem/select.h"
+#include "system/aftermath.h"
 
 enum cell_state worker_takes(const struct worker *worker, char *why, size_t why_size)
 {
@@ -45,6 +46,7 @@ enum cell_state worker_plan_make(const struct worker *worker, int threads, struc
         return CELL_UNSUPPORTED;
     }
     plan->prepare_s = clock_now() - start;
+    aftermath_settle(); /* files that are opened next may have relative paths */
     return CELL_OK;
 }
 

@@ -17,6 +17,7 @@
 #include "answer.h"
 #include "problem/capabilities.h"
 #include "problem/catalogue.h"
+#include "system/aftermath.h"
 
 /* What every kernel says: all up to caps.max_dim, which 0 leaves open. */
 #define CAPS_LEAST offsetof(struct attn_caps, max_dim)
@@ -88,6 +89,7 @@ static void *load(const char *path, char *why, size_t why_size)
 {
     char whole[PATH_MAX];
     worker_stage("loading the plug-in");
+    aftermath_settle();
     void *object = dlopen(realpath(path, whole) ? whole : path, RTLD_NOW | RTLD_LOCAL);
     if (!object)
         snprintf(why, why_size, "%s", dlerror());
@@ -110,6 +112,7 @@ size_t plugin_open(const char *path, const struct attn_kernel **kernels, char *w
     }
     worker_stage("asking the plug-in for its kernels");
     const struct attn_kernel *const *theirs = entry(&count);
+    aftermath_settle();
     if (!theirs || !count || count > PLUGIN_KERNELS) {
         snprintf(why, why_size, ATTN_PLUGIN_ENTRY "() gives %zu kernels; 1 to %d make sense",
                  theirs ? count : 0, PLUGIN_KERNELS);

@@ -39,6 +39,7 @@ static void call_once(void *context, size_t set)
 static bool verify(void *context, size_t first, size_t count)
 {
     struct verifier *v = context;
+    aftermath_settle();
     return check_timed_sample(&v->timed, first, count);
 }
 

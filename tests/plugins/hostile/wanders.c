@@ -1,7 +1,8 @@
 /*
- * wanders: speaks the user's language, goes to another folder as soon as it is loaded and in each call, and
- * doubles results.
+ * wanders: speaks the user's language, in the process and in the thread that calls it, goes to another folder as
+ * soon as it is loaded and in each of its functions, and doubles results.
  */
+#define _GNU_SOURCE
 #include <locale.h>
 #include <unistd.h>
 
@@ -10,6 +11,9 @@
 __attribute__((constructor)) static void wander(void)
 {
     (void)setlocale(LC_NUMERIC, "");
+    const locale_t theirs = newlocale(LC_NUMERIC_MASK, "", NULL);
+    if (theirs)
+        uselocale(theirs);
     if (chdir("/") != 0)
         _exit(7);
 }
@@ -31,4 +35,18 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
     each_row(plan, tensors, doubled_row);
 }
 
-WRONG_KERNEL(wanders, "goes to another folder and speaks the user's language");
+static bool supports(const struct attn_problem *problem, const char **why)
+{
+    (void)problem, (void)why;
+    wander();
+    return true;
+}
+
+static void wander_with_plan(struct attn_plan *plan)
+{
+    (void)plan;
+    wander();
+}
+
+WRONG_KERNEL(wanders, "goes to another folder and speaks the user's language", .supports = supports,
+             .prepare = wander_with_plan, .destroy = wander_with_plan);
