@@ -7,7 +7,7 @@
 
 #include "attention.h"
 
-/* What is asked, and where the answer goes. */
+/* The operands to check, and the buffer for the message. */
 struct inquiry {
     const struct attn_problem *problem;
     const struct attn_tensors *tensors;

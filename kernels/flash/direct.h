@@ -2,10 +2,10 @@
  * direct.h: part of kernel flash: scores that become weights in the registers where they are, for two units of
  * 512 bits (FLASH_DIRECT).
  *
- * Sums of products begin at -m, so that nothing is left to be subtracted, and the weights' own sum tells whether m
- * has to rise: no maximum is made where it does not.  Then the register tile's scores are made once more, as they are,
- * and the block's weights before it are scaled.  A lane that has seen no key begins at infinity, which no sum of
- * weights leaves unnoticed.
+ * Sums of products begin at -m, which saves the subtraction, and the sum of the weights tells whether m
+ * has to rise, which saves the maximum.  Where m rises, the register tile's scores are computed again
+ * without m, and the block's earlier weights are scaled. A lane that has seen no key begins at infinity,
+ * which shows in any sum of weights.
  *
  * Weights too small to be normal become 0 (MXCSR.FTZ): they would cost 150 cycles, and as much in each product with
  * a value.  What is stored meanwhile are weights alone: scores lose nothing that an exponent would notice, and
@@ -31,8 +31,8 @@ static void find_starts(const struct tile *t, vf start[FLASH_COLS])
 }
 
 /*
- * Weights of a register tile from the scores themselves, which m follows: the first keys of a lane, or those that exceed
- * m.  Weights of the block's rows from `first` on exist; `before`: sums of earlier blocks'.
+ * Weights of a register tile after raising m to its scores: the first keys of a lane, or keys whose
+ * scores exceed m.  The block has weights from row `first` on; `before`: the sums of earlier blocks.
  */
 VF_NOINLINE void weigh_anew(const struct block *block, struct tile *t,
                             const struct register_tile *tile, const struct strip *strip, int first,

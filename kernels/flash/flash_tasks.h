@@ -1,5 +1,6 @@
 /*
- * flash_tasks.h: part of kernel flash: what a task is, a few tiles of queries of a KV head; shared/tasks.h hands them out.
+ * flash_tasks.h: part of kernel flash: a task, a few tiles of queries of one KV head; shared/tasks.h
+ * hands tasks out.
  */
 #ifndef ATTN_FLASH_TASKS_H
 #define ATTN_FLASH_TASKS_H

@@ -1,11 +1,10 @@
 /*
- * flash_terms.h: part of kernel flash: scores that more than the place of a key decides on.
+ * flash_terms.h: part of kernel flash: scores with softcap, ALiBi, bias or a boolean mask.
  *
- * A boolean mask, and a bias of -inf, hide keys in any pattern.  They are looked at once per tile and
- * block: runs of keys that no query of the tile sees are not computed, and runs that all see take
- * the way of tile_block().  For the others scores are made as they are, a pass each caps them, adds
- * ALiBi and bias, makes those of hidden keys -inf and finds their maximum, while they are in the
- * first-level cache, and the weights are made when m is known.
+ * A boolean mask, and a bias of -inf, hide keys in any pattern.  Each tile looks at them once per block:
+ * runs of keys that no query sees are skipped, and runs that all queries see go through tile_block().
+ * The scores of all other runs are computed first; then one pass each, in L1, caps them, adds ALiBi and
+ * bias, sets those of hidden keys to -inf and finds their maximum; weights follow when m is known.
  */
 #ifndef ATTN_FLASH_TERMS_H
 #define ATTN_FLASH_TERMS_H
@@ -60,7 +59,7 @@ static void find_terms(const struct job *job, struct tile *t)
 
 /* ---- the block ------------------------------------------------------------------------------- */
 
-/* Adds to a column of a strip's scores all there is to add; returns their maximum. */
+/* Adds all terms to a column of a strip's scores; returns their maximum. */
 static vf change_column(const struct block *block, const struct tile *t, const struct strip *strip,
                         int c, bool masked)
 {
@@ -86,7 +85,7 @@ static vf change_column(const struct block *block, const struct tile *t, const s
     return strip->full_to - strip->full_from < n ? largest(s, n) : top;
 }
 
-/* Scores of a strip, not below `lowest`, with all that is added then; raises top. */
+/* Scores of a strip, not below `lowest`, with all terms added; raises top. */
 static void score_strip_with_terms(const struct block *block, const struct tile *t,
                                    const struct strip *strip, bool masked, float lowest,
                                    vf top[FLASH_COLS])
@@ -100,7 +99,7 @@ static void score_strip_with_terms(const struct block *block, const struct tile 
         top[c] = vf_max(change_column(block, t, strip, c, masked), top[c]);
 }
 
-/* tile_block() with all that is added to scores; masked: by a boolean mask that hides some. */
+/* tile_block() for scores with terms; masked: a boolean mask hides some keys. */
 static void tile_block_with_terms(const struct block *block, struct tile *t, bool masked)
 {
     struct strip strips[FLASH_STRIPS];

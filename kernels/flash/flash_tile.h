@@ -18,8 +18,8 @@
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
-/* Whether exponentials want the units of the multiply-adds, and lines are fetched inside the products' loops: for
- * two units of 512 bits.  flash.c says why. */
+/* For two multiply-add units of 512 bits, whose exponentials compete with multiply-adds: weights are made
+ * where the scores are (direct.h), and the loops of products prefetch. flash.c says why. */
 #ifdef VF_TWO_FMA_UNITS
 #define FLASH_DIRECT 1
 #define FLASH_COLS 4
@@ -39,7 +39,7 @@
 #define FLASH_ROWS 6
 #endif
 
-/* Where the columns are four, one or two of them alone take higher register tiles: 6 sums in turn wait for each other. */
+/* With four columns, one or two alone take higher register tiles: 6 sums would not hide the latency. */
 #define FLASH_HIGHEST (FLASH_DIRECT ? 12 : FLASH_ROWS)
 
 /* Keys of a block, a multiple of FLASH_ROWS.  AArch64's were chosen by a model without caches. */
@@ -52,8 +52,8 @@
                           : 512)
 #endif
 
-/* Register tiles that one call computes, one after the other: those of AArch64 are short, and calls a part
- * of their time.  Of longer vectors than 128 bits GCC 12 then copies sums in the loops of scores. */
+/* Register tiles per call, one after the other: those of AArch64 are so short that calls cost a part of
+ * their time.  With vectors longer than 128 bits GCC 12 would then copy sums in the loops of scores. */
 #define FLASH_STACK (VF_FACTOR_IN_LANE && VF_BYTES == 16 ? 4 : 1)
 
 /* Tiles that share each block of K and V while it is in the second-level cache: 256 queries at avx512, 128
@@ -73,11 +73,11 @@ struct job {
     const struct attn_tensors *tensors;
     struct tasks tasks; /* of whole tiles, but for the last task of a KV head */
     int qk_dim, v_dim;
-    bool terms; /* more than the scale and the place of a key decides on its score: flash_terms.h */
-    bool natural;       /* something is added to the scores, or they are capped */
-    float scale;        /* of the scores, times log2(e): the softmax is one of powers of two; not
+    bool terms;   /* scores have terms beside the product, or masks by element: flash_terms.h */
+    bool natural; /* something is added to the scores, or they are capped */
+    float scale;  /* of the scores, times log2(e): the softmax is one of powers of two; not
                            where they are natural: log2(e) times the largest bias is infinite */
-    float unit;         /* factor from a score difference to a base-2 exponent */
+    float unit;   /* factor from a score difference to a base-2 exponent */
     struct softcap cap; /* of natural scores */
 };
 
@@ -172,9 +172,9 @@ VF_INLINE void start_sums(const int rows, const int cols, const vf *start,
 }
 
 /*
- * Products with queries as they are become scores, each rounded before m is subtracted: m was made of
- * such scores.  One FMA would do both, and leave of the largest score itself what rounding took from m:
- * half an ulp, which from scores of 2^31 on is more than exponents of weights can be.
+ * Products with unscaled queries become scores, each rounded before m is subtracted, as m is a rounded
+ * score.  One FMA for both would leave m's rounding error, half an ulp, as the exponent of the largest
+ * weight: from scores of 2^31 on that is more than exponents can be.
  */
 VF_INLINE void scale_scores(const int rows, const int cols, float scale,
                             vf acc[FLASH_HIGHEST][FLASH_COLS])
@@ -284,8 +284,8 @@ VF_INLINE void store_results(const int rows, const int cols, float *o,
     }
 }
 
-/* Adds the sums of a block's keys to the results: over many keys errors grow with the number of blocks, where sums
- * that went on from block to block would lose by each key. */
+/* Adds the sums of a block's keys to the results: rounding errors grow with the number of blocks, not
+ * with that of keys. */
 VF_INLINE void add_results(const int rows, const int cols, const struct value_args *a,
                            vf acc[FLASH_HIGHEST][FLASH_COLS])
 {

@@ -1,8 +1,9 @@
 /*
  * lanes.h: part of kernel flash: register tiles by multiply-adds that take a factor from a lane, on AArch64.
  *
- * A factor is an element of K or V; one load brings VF_FACTORS, where x86 loads and broadcasts each.  Cores of four units for multiply-adds dispatch little beside them, so that loops over values
- * take four keys abreast: their counters and branches are then a small part (results/aarch64-model).
+ * A factor is an element of K or V; one load brings VF_FACTORS, where x86 loads and broadcasts each.
+ * Cores with four multiply-add units have few dispatch slots left, so that loops over values take four
+ * keys at a time to keep counters and branches rare (results/aarch64-model).
  */
 #ifndef ATTN_FLASH_LANES_H
 #define ATTN_FLASH_LANES_H

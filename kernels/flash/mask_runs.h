@@ -2,8 +2,8 @@
  * mask_runs.h: part of kernel flash: which keys of a block a tile's queries see by a boolean mask, and by
  * a bias that is -inf.
  *
- * Both are looked at once per tile and block.  What comes out is the runs of keys that somebody sees:
- * the others are not computed, and a run that all queries see whole needs no mask.
+ * Both are read once per tile and block and give runs of keys: keys that no query sees are not computed,
+ * and a run that all queries see needs no mask.
  */
 #ifndef ATTN_FLASH_MASK_RUNS_H
 #define ATTN_FLASH_MASK_RUNS_H

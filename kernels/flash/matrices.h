@@ -2,9 +2,9 @@
  * matrices.h: part of kernel flash: the arithmetic in bfloat16 with products of matrices, for variant neon_bf16.
  *
  * BFMMLA multiplies two keys by two queries over four dimensions, or two value dimensions by two queries over four
- * keys: 16 multiply-adds where BFDOT has 8, at the same rate on Neoverse V1, V2 and N2.  Its 2 x 2 sums are in no
- * one's lanes: a register tile is taken apart into rows of queries when it is done, by one permutation a vector,
- * and put together again where results go on.  Weights are rounded and joined four rows at a time.
+ * keys: 16 multiply-adds where BFDOT has 8, at the same rate on Neoverse V1, V2 and N2.  Its sums are 2 x
+ * 2 blocks: a finished register tile is split into rows of queries by one permutation per vector, and
+ * joined again where results are added to.  Weights are rounded and joined four rows at a time.
  *
  * Defines what products.h lists, as products_f32.h and products_bf16.h do.
  */

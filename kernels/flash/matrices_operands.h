@@ -4,8 +4,8 @@
  *
  * Every operand is such matrices: of two queries by four dimensions, of two keys by four dimensions, of two value
  * dimensions by four keys.  K and V are packed once per block for all tiles of a task: K by pairs of keys, V in
- * panels of BF16_PANEL value dimensions, in each panel one line per four keys.  What is missing of the last
- * matrices is zeros.
+ * panels of BF16_PANEL value dimensions, in each panel one line per four keys.  The last matrices are
+ * filled up with zeros.
  */
 #ifndef ATTN_FLASH_MATRICES_OPERANDS_H
 #define ATTN_FLASH_MATRICES_OPERANDS_H

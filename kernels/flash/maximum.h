@@ -3,9 +3,9 @@
  *
  * m is lazy (what FlashAttention 4, arXiv:2603.05451, does on GPUs): it follows the scores only when
  * one exceeds it by more than 8, so that weights stay below 2^8 and results are rescaled a few times
- * per row instead of once per block.  It never falls.  Each lane decides for itself, but the scores
- * are compared with m after as many keys as the whole tile allows: beside other queries a query may
- * get other last bits.
+ * per row instead of once per block.  It never falls.  Each lane decides for itself, but the tile decides
+ * after how many keys scores are compared with m: the other queries of its tile may change the last bits
+ * of a query's result.
  */
 #ifndef ATTN_FLASH_MAXIMUM_H
 #define ATTN_FLASH_MAXIMUM_H
@@ -14,10 +14,11 @@
 
 #define LAZY_LIMIT 8.0f
 
-/* Scores less an m that they exceed by more have lost too many of their bits to it. */
+/* Scores that exceed m by more lose too many bits in the subtraction. */
 #define FAR_LIMIT 32.0f
 
-/* Weights relative to an m that is exceeded by more are 0 in float32 relative to what exceeds it. */
+/* If a score exceeds m by more, all weights relative to the old m are 0 in float32 relative to the new
+ * one. */
 #define FORGET_LIMIT 256.0f
 
 /* Where weights are made before m has risen, those of a lane that add up to more than this for each key are too

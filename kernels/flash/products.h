@@ -38,7 +38,7 @@
 
 /* ---- register tiles -------------------------------------------------------------------------- */
 
-/* A function for a register tile of one size, whose constants let the compiler unroll it. */
+/* A function for a register tile of constant size, so that the compiler unrolls it. */
 #define REGISTER_TILE(name, make, arguments, rows, cols) \
     static void name(const struct arguments *args)       \
     {                                                    \
@@ -139,7 +139,8 @@ static const struct register_tile {
     {1, OF_COLUMNS(score_1), OF_COLUMNS(value_1) WEIGH(weigh_1)},
 };
 
-/* The register tile to begin so many rows with: the highest that fits, but 8 rows are two of 4 and not 6 and 2. */
+/* The first register tile for so many rows: the highest that fits, but 8 rows are two of 4, not 6 and
+ * 2. */
 static inline const struct register_tile *tile_of(int rows, int cols)
 {
     const struct register_tile *tile = register_tiles;
@@ -178,7 +179,7 @@ VF_INLINE struct fetch fetch_meanwhile(const struct block *block, int steps)
     return (struct fetch){0};
 }
 
-/* What scores of a tile are relative to, and where their maximum goes. */
+/* The m that a tile's scores are relative to, and where their maximum goes. */
 VF_INLINE struct score_target relative_to(const struct tile *t, vf top[FLASH_COLS])
 {
     return (struct score_target){.m = t->m, .floor = t->floor, .top = top};
@@ -243,7 +244,7 @@ VF_NOINLINE void exp_strip(const struct block *block, struct tile *t, const stru
 }
 #endif
 
-/* From scores that are as they are weights are 2^((score - m) * unit). */
+/* Weights of unshifted scores are 2^((score - m) * unit). */
 VF_NOINLINE void exp_strip_scaled(const struct block *block, struct tile *t,
                                   const struct strip *strip)
 {

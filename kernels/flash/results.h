@@ -1,9 +1,9 @@
 /*
  * results.h: part of kernel flash: what a tile writes when its queries have seen their keys.
  *
- * A sink enters last, as a key whose value is 0.  Rows of the softmax, where they are wanted, are made
- * from scores that are made a second time, when m and the sum are known: nothing of the length of a
- * row is stored but they.
+ * A sink enters last, as a key whose value is 0.  Rows of the softmax, where they are wanted, come from
+ * scores computed a second time, when m and the sum are known: nothing else of the length of a row is
+ * stored.
  */
 #ifndef ATTN_FLASH_RESULTS_H
 #define ATTN_FLASH_RESULTS_H
@@ -50,8 +50,8 @@ static void weigh_strip(const struct block *block, const struct tile *t, const s
     }
 }
 
-/* The same of a block that is part of another.  A score of a visible key that is -inf is raised a bit, so
- * that it is not one of a hidden key: it is NaN in a row where others are. */
+/* The same for a part of a block. A visible key's score of -inf is raised by one bit to tell it from a
+ * hidden key's: in a row of NaN it becomes NaN as well. */
 static void weigh_part(const struct block *block, const struct tile *t, bool masked)
 {
     struct strip strips[FLASH_STRIPS];

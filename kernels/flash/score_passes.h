@@ -9,8 +9,8 @@
 
 #include "mask_runs.h"
 
-/* Changes n scores, change(score, key, with) each; returns their maximum, NaN passed over, in four
- * parts, as a maximum takes some cycles. */
+/* Applies change(score, key, with) to n scores; returns their maximum, ignoring NaN, in four parts to
+ * hide the latency. */
 VF_INLINE vf each_score(float *s, int n, vf (*change)(vf x, int j, const void *with),
                         const void *with)
 {
@@ -175,7 +175,7 @@ VF_NOINLINE vf hide_masked(char *const *rows, ptrdiff_t first, ptrdiff_t kv_len,
     return top;
 }
 
-/* Hides rows [from, to) of the block in the lanes that stand too far away from them. */
+/* Hides rows [from, to) of the block from the lanes whose positional mask excludes them. */
 static void hide_far(const struct block *block, const struct tile *t, int c, int from, int to)
 {
     if (from >= to)

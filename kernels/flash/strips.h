@@ -1,5 +1,5 @@
 /*
- * strips.h: part of kernel flash: what the columns of a tile see of a block by their place.
+ * strips.h: part of kernel flash: which rows of a block the columns of a tile see under positional masks.
  *
  * A positional mask leaves each query an interval of keys, so that a tile's columns see strips of a
  * block: what all see, and what some alone see before and behind it.  Whatever no column sees is not
@@ -47,8 +47,9 @@ static struct strip strip_of(const struct block *block, const struct tile *t, in
     };
 }
 
-/* Splits the block's rows by the columns that see them, in order; returns the number of strips.  Columns that see a
- * key are neighbours: later queries see neither sooner nor less far. */
+/* Splits the block's rows by the columns that see them, in order; returns the number of strips.  Columns
+ * that see a key are neighbours, because later queries see intervals that neither begin nor end
+ * earlier. */
 static int split(const struct block *block, const struct tile *t, struct strip strips[FLASH_STRIPS])
 {
     const struct attn_range keys = {block->first, block->first + block->keys};

@@ -1,8 +1,8 @@
 /*
  * tile_block.h: part of kernel flash: one tile of queries against one block of keys.
  *
- * tile_block() is for scores that nothing but the place of a key changes; flash_terms.h does the rest with
- * the parts that stand here.
+ * tile_block() computes scores without terms, under positional masks alone; flash_terms.h uses its parts
+ * for all others.
  */
 #ifndef ATTN_FLASH_TILE_BLOCK_H
 #define ATTN_FLASH_TILE_BLOCK_H

@@ -2,8 +2,9 @@
  * blocks.h: part of kernel flash for matrix units: blocks of queries, and the jobs that they have in the keys that
  * are packed.
  *
- * Strips of keys that no query of a block sees make no job, whether their place, a boolean mask or a bias of -inf
- * hides them.  Four that some see make one, and where all see all of them it is computed without a mask.
+ * A job is four strips of keys of which some query of the block sees a key; strips hidden from all
+ * queries, by position, boolean mask or a bias of -inf, belong to no job.  Jobs that all queries see
+ * whole are computed without a mask.
  */
 #ifndef ATTN_FLASH_AMX_BLOCKS_H
 #define ATTN_FLASH_AMX_BLOCKS_H
@@ -124,7 +125,8 @@ VF_INLINE void bits_left_of_job(const struct terms *t, ptrdiff_t j, uint32_t bit
 }
 #endif
 
-/* What masks and biases leave of the keys of a job's strips, looked at together: rows of a mask lie far apart. */
+/* Keys of a job's strips that masks and biases leave, read together because rows of a mask lie far
+ * apart. */
 struct left {
     ptrdiff_t from; /* first key; -1: nothing was looked at */
     uint32_t bits[JOB_STRIPS][BLOCK_ROWS];
@@ -197,7 +199,7 @@ struct jobs {
     struct left left;     /* of the block */
 };
 
-/* Blocks that are kept until their results are written: those of two jobs, and one that is looked ahead to. */
+/* Blocks kept until their results are written: those of two jobs, and the next one. */
 #define BLOCKS_IN_FLIGHT 4
 
 static struct block *block_at(const struct call *call, const struct scratch *scratch, int number)

@@ -1,11 +1,12 @@
 /*
- * exactly.h: part of kernel flash for matrix units: what weigh.h cannot do, in float32 and one row after the other.
+ * exactly.h: part of kernel flash for matrix units: the cases that weigh.h cannot compute, in float32,
+ * row by row.
  *
- * A score that is above m by WEIGHT_HIGHEST or more, NaN or infinite, or a row that has seen no key yet: the job is computed
- * once more, m is raised where a score is higher, results and sums are scaled by the power of two that it rose by,
- * which is exact.  Rows whose m is no longer a number of 23 bits are computed here from then on.  Values that are
- * not finite are added here to the rows that see them.  Rows of the softmax, where they are wanted, are made of
- * scores that are computed again.
+ * If a score exceeds m by WEIGHT_HIGHEST or more, is NaN or infinite, or if a row has seen no key yet,
+ * the job is computed again: m is raised where a score is higher, and results and sums are scaled by a
+ * power of two, which is exact.  Rows whose m no longer fits 23 bits stay here from then on.  Values that
+ * are not finite are added here to the rows that see them.  Rows of the softmax, where they are wanted,
+ * come from scores computed a second time.
  */
 #ifndef ATTN_FLASH_AMX_EXACTLY_H
 #define ATTN_FLASH_AMX_EXACTLY_H

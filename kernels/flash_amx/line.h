@@ -1,5 +1,5 @@
 /*
- * line.h: part of kernel flash for matrix units: jobs in line.
+ * line.h: part of kernel flash for matrix units: the pipeline of jobs.
  *
  * In a turn the softmax of one job is computed beside the scores of the next strips and the results of the job
  * before.  Weights have two places, for the job under way and the one before; scores a ring of strips.
@@ -12,7 +12,7 @@
 
 #define JOBS_IN_LINE 8
 
-/* What is needed when a task's keys that are packed now are done with. */
+/* What the packed keys of a task need until all jobs on them are done. */
 struct after {
     struct keys keys;
     ptrdiff_t first, end;    /* keys to pack; first >= end: none */

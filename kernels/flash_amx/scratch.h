@@ -30,11 +30,11 @@ enum {
     MAX_STEPS = AMX_MAX_DIM / STEP_DIMS,
 };
 
-/* Bytes of K and V that are packed at a time: with the queries and results of a block they stay in a second-level
- * cache of 2 MB. */
+/* Bytes of K and V packed at a time: together with a block's queries and results they fit in an L2 of 2
+ * MB. */
 #define PACKED_BYTES (1 << 19)
 
-/* Query rows of a task: what packing a head's keys costs is shared by so many. */
+/* Query rows of a task, which share the cost of packing a head's keys. */
 #define TASK_ROWS 1024
 
 /* 32 queries of a KV head: what is kept between their jobs. */

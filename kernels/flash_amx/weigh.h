@@ -13,8 +13,8 @@
  *   3. Half of it, rounded, has 7 bits of fraction: the bits of 2^(x - m) as a bfloat16.
  *
  * Weights are off by at most 1.51 units roundoff of bfloat16 (rounding is 1 of these), by 1.18 times what rounding
- * makes in the mean square, and by -1.7e-5 of themselves on average (WEIGHT_MEAN).  The sum is that of the weights as
- * they are: what their errors have in common cancels in O, and errors of two weights may differ by 3.02.
+ * makes in the mean square, and by -1.7e-5 of themselves on average (WEIGHT_MEAN).  The sum is taken of
+ * these weights, so that a common error cancels in O; errors of two weights differ by 3.02 at most.
  *
  * m is chosen from the first scores of a block and is not a maximum: later scores may be above it by up to 8, which
  * is as far as sums of large values allow, and no maximum is looked for.  The largest n tells where one is higher,

@@ -1,5 +1,5 @@
 /*
- * whole.h: part of kernel flash for matrix units: a turn with nothing in its way.
+ * whole.h: part of kernel flash for matrix units: the fast path for a whole turn.
  *
  * Most turns of long sequences are alike: four strips of softmax, as many strips of scores to come, and the
  * results of four strips.  Where products have 64 or 128 dimensions, their number and order are known when this is

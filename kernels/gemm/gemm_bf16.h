@@ -2,8 +2,9 @@
  * gemm_bf16.h: part of kernel gemm: the products on bf16, for libraries that have them.
  *
  * cblas_sbgemm of OpenBLAS (builds with BUILD_BFLOAT16) and cblas_gemm_bf16bf16f32 of MKL multiply
- * bf16 and add in float.  K and V are read as they lie, or out of their pages; weights are rounded to
- * bf16 for the second product; l is the sum of what they were before.  int8 times its scale is no bf16.
+ * bf16 and add in float. K and V are read in place, or copied from pages; weights are rounded to bf16 for
+ * the second product, and l is the sum of the unrounded ones. int8 is not supported: int8 times its scale
+ * does not fit bf16.
  */
 #include "gemm_block.h"
 

@@ -21,7 +21,7 @@ struct block {
     const struct attn_tensors *t;
     const void *q; /* rows x qk_dim, q_stride elements apart, of the type that is multiplied */
     ptrdiff_t q_stride;
-    void *packed; /* the same, where they are no such matrix as they lie */
+    void *packed; /* a packed copy, where the rows are not such a matrix */
     float *
         wide; /* keys of K or V where the library cannot read them: as floats, or copied together */
     float *s; /* rows x keys: scores, then weights before division by l */
@@ -60,7 +60,7 @@ static struct attn_range part(const struct block *block, size_t r, ptrdiff_t j, 
     return a;
 }
 
-/* Whether a weight of 0 may stand at a key that its row does not see. */
+/* Whether a product may include keys that a row does not see, with a weight of 0. */
 static bool cut(const struct block *block, ptrdiff_t j, ptrdiff_t n)
 {
     return block->hidden || group_edge(&block->rows, j, n);

@@ -1,10 +1,10 @@
 /*
  * gemm_f32.h: part of kernel gemm: the products on floats.
  *
- * What is no matrix of floats becomes one first, as with those who have only sgemm: Q once a block of
- * rows, K and V a block of keys at a time, while it stays in cache, out of their pages, widened from 16
- * bits or times the scales of int8.  A block of keys meets up to ROWS rows, so it costs little beside
- * the product.
+ * Operands that are not matrices of floats are converted first, as any user of sgemm has to: Q once per
+ * block of rows, K and V per block of keys, in cache: copied from pages, widened from 16 bits, or int8
+ * times its scales. A block of keys serves up to ROWS rows, so the conversion costs little beside the
+ * product.
  */
 #include "gemm_block.h"
 

@@ -1,5 +1,5 @@
 /*
- * blas_library: BLIS and MKL, loaded when gemm_blis and gemm_mkl are asked for.
+ * blas_library: BLIS and MKL, loaded at run time for gemm_blis and gemm_mkl.
  *
  * What their makers advise for calls from a program's own threads: one thread a call (BLIS's manual,
  * docs/Multithreading.md; MKL's developer guide, "Techniques to Set the Number of Threads": its

@@ -1,6 +1,6 @@
 /*
- * blas_library.h: the CBLAS libraries that kernel gemm runs on, one a kernel: gemm on the one that the
- * program is linked with, gemm_blis and gemm_mkl on what is loaded when they are asked for.
+ * blas_library.h: the CBLAS libraries of kernel gemm, one per kernel: gemm uses the one that the program
+ * is linked with; gemm_blis and gemm_mkl load theirs at run time.
  *
  * Functions are NULL until the library is loaded.  All are called from several threads at a time,
  * each call on one.

@@ -1,5 +1,5 @@
 /*
- * loaded.h: other people's libraries that are loaded while the program runs.
+ * loaded.h: third-party libraries that are loaded at run time.
  *
  * The program is built, starts and works without them.  Each is looked for, in this order,
  *
@@ -16,7 +16,7 @@
 
 #include "attention.h"
 
-/* How a library's symbols find their own kind. */
+/* Which definitions a library's own references prefer. */
 enum loaded_symbols {
     LOADED_SHARED, /* in the program and its libraries first: OpenMP is the program's */
     LOADED_OWN     /* in the library itself first: it exports names that the program has too */
@@ -36,9 +36,9 @@ void *loaded_open(const struct loaded *library);
 bool loaded_find(void *handle, const char *function, void *pointer);
 
 /*
- * Whether variants for an instruction set are less than this host offers, for each type that they take: `--isa`
- * alone chooses them.  Then a library is kept to these instructions; in all other variants it chooses
- * by itself, as it does for its users.  avx512 is never less, as it computes f32.
+ * Whether a variant's instruction set is below what this host offers for all of the variant's types, so
+ * that only `--isa` selects it.  The library is then restricted to these instructions; in all other
+ * variants it chooses by itself, as it does for its users. avx512 is never below, as it computes f32.
  */
 bool loaded_is_less(enum attn_isa isa);
 

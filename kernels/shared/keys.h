@@ -18,7 +18,7 @@ struct keys {
     size_t b, g;
 };
 
-/* Whether some are copied, and their reader has to lend memory. */
+/* Whether some keys are copied, so that the caller has to lend memory. */
 static inline bool keys_copied(const struct attn_problem *problem)
 {
     return problem->kv_dtype != REAL_DTYPE || problem->options & ATTN_OPTION_PAGED;
@@ -66,7 +66,7 @@ static inline void keys_widen(real *to, enum attn_dtype dtype, const void *from,
                          dim - d);
 }
 
-/* Row j of int8, which lies at `from`, times its scale: one a token, or in K one a channel. */
+/* Row j of int8 at `from` times its scale: one scale per token, or in K one per channel. */
 static inline void keys_scale(const struct keys *keys, const struct attn_tensor *kv, ptrdiff_t j,
                               const int8_t *from, real *to, size_t dim)
 {

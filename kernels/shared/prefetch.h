@@ -1,5 +1,5 @@
 /*
- * prefetch.h: fetches early what a kernel will touch next; for kernel files only.
+ * prefetch.h: prefetches what a kernel will read or write next; for kernel files only.
  *
  * While a block of keys is worked on, the next block is fetched into the second-level cache.
  * During a task's last block the first operands of the next task are fetched, and the lines that
@@ -45,8 +45,7 @@ static inline void prefetch_clear(struct prefetch *prefetch)
     prefetch->outer = prefetch->inner = prefetch->column = prefetch->share = prefetch->due = 0;
 }
 
-/* Plans rows [first, first + n) of K or V, as many pages of them as there is room for: others are
- * planned behind. */
+/* Plans rows [first, first + n) of K or V, for as many pages as there is room. */
 static inline void prefetch_keys(struct prefetch *prefetch, const struct keys *keys,
                                  const struct attn_tensor *t, size_t dim, ptrdiff_t first,
                                  ptrdiff_t n)
@@ -113,8 +112,8 @@ static inline void prefetch_divide(struct prefetch *prefetch, size_t calls)
 }
 
 /*
- * Lines that a loop fetches as it goes, each FETCH_STEPS one.  Beside multiply-adds that leave no pipe idle a burst of requests
- * costs its own time, and lines that are asked for evenly come evenly.
+ * Lines that a loop fetches as it goes, each FETCH_STEPS one.  Where multiply-adds leave no pipe idle, a
+ * burst of requests would cost time; evenly spread ones are free.
  */
 struct fetch {
     const char *line;

@@ -1,8 +1,8 @@
 /*
  * query.h: one query against the keys of its sequence, for the kernels that work row by row.
  *
- * Where a key lies and in what type (keys.h), what its score gets beside the dot product (terms.h), and
- * that a hidden key is as if it were not there: all that options change is in these two products.
+ * The two products handle all options: where keys lie and their type (keys.h), what is added to the dot
+ * product (terms.h), and hidden keys, which have no effect at all.
  */
 #ifndef ATTN_QUERY_H
 #define ATTN_QUERY_H

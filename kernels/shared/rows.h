@@ -40,8 +40,8 @@ static inline void row_scores(const real *q, const real *k, ptrdiff_t stride, pt
 }
 
 /* o[0, vectors * VF_LANES) += sum over j of p[j] * v[j], or v[which[j]]; `vectors` is a constant at
- * each call, so that the sums stay in registers, and so is it whether `which` is NULL.  The sum is made by itself
- * and added once, so that errors of a row of many calls grow with their number and not with that of keys. */
+ * each call, so that the sums stay in registers, and so is it whether `which` is NULL.  The sum is made
+ * first and added once, so that rounding errors grow with the number of calls, not of keys. */
 VF_INLINE void row_weigh_vectors(real *o, const real *p, const real *v, ptrdiff_t stride,
                                  const ptrdiff_t *which, ptrdiff_t n, int vectors)
 {

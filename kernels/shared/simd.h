@@ -15,7 +15,7 @@
 
 #include "real.h"
 
-/* For what C cannot say, or compilers do not hear. */
+/* Intrinsics, for what C cannot express or compilers miss. */
 #if defined __SSE__
 #include <immintrin.h>
 #elif defined __aarch64__
@@ -211,8 +211,8 @@ static inline bool vf_any_above(vf x, real limit)
 #endif
 }
 
-/* A constant for a multiply-add to overwrite.  Where that is what it does with its addend, on AArch64, a load of
- * the constant leaves the multipliers alone, which a copy of a register does not. */
+/* A constant that a multiply-add overwrites.  On AArch64, where the result replaces the addend, loading
+ * the constant again costs no multiplier slot; copying a register does. */
 static inline vf vf_addend(const vf *constant)
 {
 #if VF_SVE && VF_BYTES > 16

@@ -65,7 +65,7 @@ VF_INLINE vf f16_fma_lane_upper(vf a, const int lane, vf b, vf c)
 #define F16_PRODUCTS 0
 #endif
 
-/* Whether the variant is for tensors of f16 alone: for others it would be a weaker ISA's again. */
+/* Whether the variant takes f16 tensors only; for other types it would equal that of a weaker ISA. */
 #if F16_PRODUCTS || defined __AVX512FP16__
 #define F16_ALONE 1
 #else

@@ -3,8 +3,8 @@
  *
  * Scores are what the definition says (softmax_exp) or that times log2(e) (softmax_scale() has it in),
  * so that e^x is a bare 2^x (softmax_exp2).  The latter is not for scores that a bias is added to: it
- * may be as large as a float can be, and would become infinite.  What the corner cases come to, in
- * every kernel that uses these:
+ * may be as large as a float can be, and would become infinite.  Corner cases, in every kernel that uses
+ * these functions:
  *
  *   no visible key, or all scores -inf   l = 0: O = 0, LSE = -inf
  *   a score of NaN, or of +inf           its exponential is NaN, so l and the whole row are NaN
@@ -46,7 +46,7 @@ static inline real softmax_max(const real *x, ptrdiff_t n, real m)
     return m;
 }
 
-/* Numbers that are summed by themselves, so that errors of a sum grow with the number of such blocks. */
+/* Terms per partial sum: rounding errors then grow with the number of partial sums, not of terms. */
 #define SOFTMAX_BLOCK ((ptrdiff_t)1024)
 
 /* x[0, n) become power(x - shift); returns their sum. */
@@ -93,8 +93,8 @@ static inline real softmax_sink_exp(real sink, real m)
     return sink == -INFINITY ? 0 : exp(sink - m);
 }
 
-/* Lets a sink enter m and l of a row, in natural units; returns what results relative to the old m are times to be
- * relative to the new one and divided by the new l. */
+/* Adds a sink to m and l of a row, in natural units.  Returns the factor that makes results relative to
+ * the old m final: relative to the new m and divided by the new l. */
 static inline double softmax_add_sink(double sink, double *m, double *l)
 {
     const double old = *l == 0 ? -INFINITY : *m;
@@ -121,7 +121,7 @@ static inline real softmax_log(real m, real l)
 #define SOFTMAX_LOG2E 1.44269504088896341f
 #define SOFTMAX_LN2 0.693147180559945309f
 
-/* What scores are multiplied by: the problem's scale and log2(e). */
+/* Factor of the scores: the problem's scale times log2(e). */
 static inline float softmax_scale(const struct attn_problem *problem)
 {
     return attn_problem_scale(problem) * SOFTMAX_LOG2E;

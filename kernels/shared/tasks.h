@@ -1,9 +1,9 @@
 /*
  * tasks.h: hands out tasks, some rows of queries of a KV head each, to threads; for kernel files only.
  *
- * Of each head the last queries come first: under a causal mask they have the most keys.  Sequences
- * of their own lengths take turns, those whose tasks have the most keys first, so that the last tasks
- * of all, for which some threads wait, are short ones.  What a task computes does not depend on that.
+ * The last queries of each head come first: under a causal mask they have the most keys.  Where sequences
+ * differ in length, those whose tasks have the most keys come first.  So the last tasks, for which other
+ * threads wait, are short.  Results do not depend on the order.
  */
 #ifndef ATTN_TASKS_H
 #define ATTN_TASKS_H
@@ -75,7 +75,7 @@ static inline void tasks_order(struct tasks *tasks, struct turn *turns)
     tasks->turns = turns;
 }
 
-/* The sequence whose turn task `index` falls in; turns of no tasks are passed over. */
+/* The sequence to which task `index` belongs; sequences without tasks are skipped. */
 static inline struct turn tasks_turn(const struct tasks *tasks, size_t index)
 {
     size_t lo = 0,

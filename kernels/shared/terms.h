@@ -1,11 +1,10 @@
 /*
- * terms.h: what a score gets beside its dot product, for kernels that look at a row at a time.
+ * terms.h: what is added to the dot product of a score, for kernels that work row by row.
  *
  *     softcap(x) + slope * (j - at) + bias_j, unless a mask or a bias of -inf hides key j
  *
- * A hidden key is to be as if it were not there: its score becomes -inf whatever it was, and its
- * value must not be read, since 0 times NaN is NaN.  Scores are as the definition says, not times
- * log2(e) (softmax.h).
+ * A hidden key must have no effect: its score becomes -inf whatever it was, and its value is not read,
+ * since 0 times NaN is NaN.  Scores are as the definition says, not times log2(e) (softmax.h).
  */
 #ifndef ATTN_TERMS_H
 #define ATTN_TERMS_H
@@ -70,8 +69,8 @@ static inline struct terms terms_of(const struct attn_problem *problem,
     return terms;
 }
 
-/* What keys j, j + 1, ... get, n <= VF_LANES of them, a constant where it is VF_LANES.  All ones in
- * *hidden where they are hidden. */
+/* Terms of n <= VF_LANES keys from j on; n is a constant where it is VF_LANES. *hidden has all ones in
+ * the lanes of hidden keys. */
 VF_INLINE vf terms_each(const struct terms *t, ptrdiff_t j, size_t n, vi *hidden)
 {
     typedef uint8_t bytes __attribute__((vector_size(VF_LANES)));
@@ -155,7 +154,8 @@ static inline bool terms_hides(const struct terms *t, ptrdiff_t j)
            (t->bias_type == ATTN_BF16 ? 0xff80 : 0xfc00);
 }
 
-/* Weights of keys [j, j + n) become 0 where hidden: divided by a sum that is NaN they would not be. */
+/* Sets the weights of hidden keys among [j, j + n) to 0; the division by a sum of NaN would make them
+ * NaN. */
 static inline void terms_clear(const struct terms *t, ptrdiff_t j, ptrdiff_t n, real *weights)
 {
     for (ptrdiff_t i = 0; t->any && i < n; i++)

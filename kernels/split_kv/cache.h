@@ -1,6 +1,5 @@
 /*
- * cache.h: part of kernel split_kv: where the keys or the values of a head lie, and what to fetch of
- * them ahead.
+ * cache.h: part of kernel split_kv: addresses of a head's keys or values, and their prefetching.
  *
  * Rows follow each other at a stride: all rows of the sequence, or those of a page (shared/keys.h).
  */

@@ -1,9 +1,8 @@
 /*
- * geometry.h: part of kernel split_kv: how it cuts a problem up, and what lies where in its
- * workspace.
+ * geometry.h: part of kernel split_kv: how a problem is divided, and the layout of the workspace.
  *
- * A unit is a block (group.h) of up to UNIT_ROWS query rows of one KV head.  A part is what a
- * split leaves of a unit: O (unnormalised), m and l of each row.
+ * A unit is a block (group.h) of up to UNIT_ROWS query rows of one KV head. A part is a unit's result on
+ * one split: O (unnormalised), m and l of each row.
  */
 #ifndef ATTN_SPLIT_KV_GEOMETRY_H
 #define ATTN_SPLIT_KV_GEOMETRY_H
@@ -19,7 +18,7 @@
 #else
 #define SPLIT_KEYS 512 /* 256 KB of f32 K at D = 128: 10 us, against 1 us to start and merge */
 #endif
-#define ALONE_KEYS 1024    /* the same for a row alone, which is read faster the longer it is */
+#define ALONE_KEYS 1024    /* the same for a single row, which reads long runs faster */
 #define TOUCH_BYTES 65536  /* of K, or of V, whose pages are looked up together (pages.h) */
 #define UNIT_ROWS 128      /* Q, P and O of a unit stay in L2 beside the streams of K and V */
 #define BLOCK_KEYS 64      /* most keys of a block: bits of a word (mask_bits.h) */
@@ -29,8 +28,7 @@
 #define NEAR_BYTES 0x1p23  /* and so few from a cache, in which hardware finds them in time */
 #define HEADS_ABREAST 8    /* most KV heads that a task takes together */
 
-/* What a unit's row sees: its keys, and its rows of the operands that say more, NULL where there is
- * none. */
+/* Keys that a unit's row sees by position, and its rows of mask and bias, NULL where there is none. */
 struct view {
     struct attn_range seen; /* within the split */
     const unsigned char *mask;
@@ -58,7 +56,7 @@ struct geometry {
     bool streams;         /* one or two rows read rows without a gap in order, unfetched */
     bool near;            /* K and V are in a cache, so that fetching costs more than it gains */
     bool alone;           /* a row that is a unit's only one takes its keys as one stream */
-    bool natural;         /* there is more to a score than Q and K (split_kv_terms.h) */
+    bool natural;         /* scores have terms beside Q K (split_kv_terms.h) */
     bool looks;           /* which keys a row sees depends on operands (mask_bits.h) */
     bool shared;          /* V is part of K */
     bool uneven;          /* sequences have lengths of their own */
@@ -207,8 +205,8 @@ static inline double geometry_kv_bytes(const struct geometry *g, const struct at
 
 /*
  * Which of four ways to read rows of K and V is the fastest, by the bytes that a call reads.  No bit depends on
- * it.  The crossings are those of AMD Zen 4, one thread and two, 8 heads of 64 and 128, calls that alternate
- * between two caches of keys (2026-11-25): what is said to come from memory is then more than its L3 holds.
+ * it.  The thresholds were measured on AMD Zen 4, one thread and two, 8 heads of 64 and 128, with calls
+ * that alternate between two KV caches (2026-11-25), so that "memory" means more than its L3 holds.
  *
  * One row in bf16, and two rows, read K in the order of memory, and V where all its steps fit the
  * accumulators.  Hardware recognises that and fetches more lines at a time than there can be

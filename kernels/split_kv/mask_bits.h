@@ -2,15 +2,15 @@
  * mask_bits.h: part of kernel split_kv: which keys of a block a unit's rows see, a bit for each key.
  *
  * Three things hide a key from a row: its position (causal, window), a 0 in the boolean mask and a
- * bias of -inf.  What comes of them all is a word of 64 bits a row, and what they have in common
- * decides how the block is computed.
+ * bias of -inf.  They give a word of 64 bits per row; what the words have in common decides how the block
+ * is computed.
  */
 #ifndef ATTN_SPLIT_KV_MASK_BITS_H
 #define ATTN_SPLIT_KV_MASK_BITS_H
 
 #include "geometry.h"
 
-/* What some of several rows see, and what all of them do. */
+/* Keys that any of several rows sees, and keys that all of them see. */
 struct mask_bits {
     uint64_t any, all;
 };
@@ -66,8 +66,8 @@ static inline uint64_t bits_of_bias(enum attn_dtype dtype, const char *bias, ptr
     return bits_of_bytes(seen, n);
 }
 
-/* What `rows` rows see of keys [j, j + n), n <= BLOCK_KEYS, to bits.  Neighbours often share a row of
- * an operand. */
+/* Writes to `bits` which of keys [j, j + n), n <= BLOCK_KEYS, each of `rows` rows sees.  Neighbours often
+ * share a row of an operand. */
 static struct mask_bits bits_look(const struct view *view, int rows, const struct attn_tensor *bias,
                                   ptrdiff_t j, ptrdiff_t n, uint64_t *bits)
 {

@@ -2,13 +2,14 @@
  * matrix_products.h: part of kernel split_kv: products of a matrix unit (tiles.h), and what makes its operands.
  *
  * Scores are made as S^T = K Q^T: rows of K are tiles of the left factor as they lie, 16 keys of 32 dimensions, and
- * nothing of K is packed.  Q is the right one, transposed once a split.  So are weights, 16 rows of 32 keys at a
- * time, as queries are in the columns of S^T and are rows of the left factor in O = P V.  There are as many of these
- * for 32 keys as tiles of query rows, up to 8, where K would need 2 for each 32 dimensions, up to 36.  V is the right
- * factor: the values of two keys are joined, in the order in which widen() has them.
+ * nothing of K is packed. Q is the right factor, transposed once per split.  Weights are transposed too,
+ * 16 rows of 32 keys at a time: queries are columns of S^T but rows of P in O = P V. 32 keys need one
+ * such transpose per tile of query rows, up to 8; transposing K instead would need 2 per 32 dimensions,
+ * up to 36. V is the right factor: the values of two keys are joined, in the order in which widen() has
+ * them.
  *
- * A product takes 16 cycles, a tile that is loaded from the first-level cache 8: four products for four or five
- * tiles loaded, and so two tiles of 16 rows at once, or, where there is one alone, twice the keys or value dimensions.
+ * A product takes 16 cycles, loading a tile from L1 8.  So four products share four or five loaded tiles:
+ * two tiles of 16 rows at a time or, with a single one, twice the keys or value dimensions.
  */
 #ifndef ATTN_SPLIT_KV_MATRIX_PRODUCTS_H
 #define ATTN_SPLIT_KV_MATRIX_PRODUCTS_H

@@ -1,13 +1,13 @@
 /*
  * panels.h: part of kernel split_kv: the query rows of a unit against panels of keys, for a matrix unit.
  *
- * A panel is up to four blocks of which some row sees something.  As a block is found its scores are made and its
- * values packed; then come the weights of all rows, tile by tile, and then their results.  Keys that some row does
- * not see have weights of 0 there, and values that are not finite would turn these to NaN: such a key's count as 0,
- * and are added row by row where they are seen.
+ * A panel is up to four blocks of keys that some row sees.  Each block's scores are computed and its
+ * values packed at once; then follow the weights of all rows, tile by tile, and their results. A hidden
+ * key has a weight of 0, which a value that is not finite would turn into NaN: such values are packed as
+ * 0 and added row by row where they are seen.
  *
- * Rows of a unit fill whole tiles.  Those that are not there have a Q of 0, see what the last row sees, and are not
- * looked at in the end.
+ * Rows of a unit are padded to whole tiles: extra rows have a Q of 0, see what the last row sees, and are
+ * ignored at the end.
  */
 #ifndef ATTN_SPLIT_KV_PANELS_H
 #define ATTN_SPLIT_KV_PANELS_H

@@ -1,14 +1,13 @@
 /*
- * schedule.h: part of kernel split_kv: which units there are, and who takes what of them.
+ * schedule.h: part of kernel split_kv: which units there are, and which thread computes them.
  *
- * Few units are dealt out split by split, so that all threads have work, and their rows are merged
- * when all are done.  Many are dealt out whole, one of UNITS_PER_THREAD for each thread being as
- * fine a grain as needed, and their parts stay in the thread's cache.
+ * Few units are dealt out split by split, so that all threads have work, and their rows are merged at the
+ * end.  From UNITS_PER_THREAD units per thread on, whole units balance well enough, and their parts stay
+ * in the thread's cache.
  *
- * Sequences of their own lengths are both at once.  A unit that costs more than one of
- * UNITS_PER_THREAD equal ones would for each thread is split, of which there are fewer than
- * UNITS_PER_THREAD * threads, however long some are; the others are taken whole, the dearest first,
- * so that what is left in the end is small.
+ * Sequences that differ in length mix both. A unit is split if it costs more than the average would with
+ * UNITS_PER_THREAD units per thread, so fewer than UNITS_PER_THREAD * threads are.  The others are dealt
+ * out whole, the most expensive first, so that the last ones are small.
  */
 #ifndef ATTN_SPLIT_KV_SCHEDULE_H
 #define ATTN_SPLIT_KV_SCHEDULE_H
@@ -42,8 +41,7 @@ static struct attn_sequence schedule_sequence(const struct schedule *s, size_t b
 
 /* ---- sequences of their own lengths --------------------------------------------------------- */
 
-/* What a unit of the sequence costs: K and V of a key take about as long to read as 16 rows to
- * compute. */
+/* Cost of a unit of the sequence: reading K and V of a key takes about as long as computing 16 rows. */
 static double schedule_cost(const struct geometry *g, const struct attn_sequence *s)
 {
     const size_t rows = geometry_minimum(g->group * s->q_len, UNIT_ROWS);

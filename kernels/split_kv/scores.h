@@ -25,7 +25,7 @@
 
 #include "split_kv_tile.h"
 
-#define KEYS_ABREAST 4 /* key rows read side by side: more of them defeat the hardware's streams */
+#define KEYS_ABREAST 4 /* key rows read side by side: more defeat the hardware prefetchers */
 
 /* ---- up to four rows ------------------------------------------------------------------------ */
 

@@ -1,10 +1,10 @@
 /*
- * split_kv_terms.h: part of kernel split_kv: what there is to a score beside Q and K.
+ * split_kv_terms.h: part of kernel split_kv: terms of a score beside Q K.
  *
  *     softcap(scale * k_factor * q . k) + slope * (j - at) + bias          weights times v_factor
  *
- * Such scores are natural, that is not kept times log2(e): a bias may be as large as a float can be.
- * What a block's keys have is spread to the order of P before the block is computed: [key][row].
+ * Such scores are natural, without a factor log2(e), which would make a bias near the largest float
+ * infinite.  Before a block is computed, the terms of its keys are copied to the order of P: [key][row].
  */
 #ifndef ATTN_SPLIT_KV_TERMS_H
 #define ATTN_SPLIT_KV_TERMS_H

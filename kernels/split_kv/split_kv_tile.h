@@ -126,7 +126,7 @@ VF_INLINE vi hidden_lanes(const struct seen *seen, int key)
     return (vi)(seen->bits[key / 32] >> (key % 32) & 1) - 1;
 }
 
-/* What there is to a score beside Q and K, for the keys of a block (split_kv_terms.h).  Arrays are in the order
+/* Terms of scores beside Q K, for the keys of a block (split_kv_terms.h).  Arrays are in the order
  * of P, NULL where absent. */
 struct terms {
     const float *k_factor, *v_factor; /* of quantised K and V */

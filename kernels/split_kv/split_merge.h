@@ -13,7 +13,7 @@ static float *part_sums(const struct geometry *g, char *part, int r)
     return (float *)(part + g->o_bytes) + 2 * r;
 }
 
-/* What there is to know of a row when its parts are joined: its maximum as tiles have scores, and 1 / l.
+/* A row whose parts are merged: its maximum, in the units of the tiles' scores, and 1 / l.
  * It takes the place of the sums of its first part. */
 struct merged {
     float m, inverse;

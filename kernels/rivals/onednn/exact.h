@@ -16,7 +16,7 @@
 #include "shared/simd16.h"
 #include "shared/softmax.h"
 
-/* What both kernels take: products of these lengths fit in what they are counted with. */
+/* Whether the lengths are supported: their products fit the library's integers. */
 static bool exact_supports(const struct attn_problem *p, const char **why)
 {
     const size_t rows = p->q_heads / p->kv_heads * p->q_len;

@@ -1,5 +1,5 @@
 /*
- * library.h: oneDNN, loaded when one of its kernels is asked for.
+ * library.h: oneDNN, loaded at run time for its kernels.
  *
  * The program needs its headers to be built with these kernels and its library to run them, each of
  * any 3.x: functions are called through the table below, and nothing is linked.

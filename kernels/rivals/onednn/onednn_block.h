@@ -2,8 +2,8 @@
  * onednn_block.h: part of kernel onednn: query rows that are multiplied together, and the keys they need.
  *
  * A block's rows share a KV head.  They are neighbouring queries of one head, or, where a head has
- * fewer queries than its group has heads (decode), the heads of one query: so a block has as many
- * rows as there are to find.
+ * fewer queries than its group has heads (decode), the heads of one query, so that a block has as many
+ * rows as possible.
  */
 #ifndef ATTN_ONEDNN_BLOCK_H
 #define ATTN_ONEDNN_BLOCK_H
