@@ -1,9 +1,9 @@
 /*
- * alloc: allocations of a process that must not write down half of what it knows.
+ * alloc: allocations that are remembered when they fail.
  *
- * Where memory is missing, JSON loses a field and a statistic becomes NaN, without a word.  Neither may
- * reach a results file: what was allocated here, as statistics do, and whatever jansson allocates, is
- * remembered as missing, and whoever writes a line asks first.
+ * Without memory, JSON loses a field and a statistic becomes NaN, silently.  Neither may reach a results
+ * file: failures of allocations made here, and of jansson's, are remembered, and alloc_failed() is called
+ * before a line is written.
  */
 #ifndef HARNESS_BASE_ALLOC_H
 #define HARNESS_BASE_ALLOC_H
@@ -14,14 +14,13 @@
 /* Has jansson allocate here from now on.  To be called before anything else of jansson's. */
 void alloc_watch(void);
 
-/* malloc(), calloc(), realloc() and strdup() that remember; NULL never means that nothing was asked for. */
+/* malloc(), calloc(), realloc() and strdup() that remember a failure; a size of 0 does not give NULL. */
 void *alloc_bytes(size_t bytes);
 void *alloc_zeroed(size_t count, size_t size);
 void *alloc_resized(void *memory, size_t bytes);
 char *alloc_text(const char *text);
 
-/* Remembers the errno of something else that failed, where it is one of missing memory or file
- * descriptors; a file that is not there is none. */
+/* Remembers another failure, if its errno is one of missing memory or file descriptors. */
 void alloc_note(int error);
 
 /* Whether any of these has failed since the process began. */

@@ -1,9 +1,8 @@
 /*
- * lock: tells sessions about each other, because two that measure on one machine at once disturb
- * each other.
+ * lock: one session per machine, because two that measure at once disturb each other.
  *
- * The lock is an flock(2) on a file that every user of the machine finds, so it vanishes with its
- * owner, however that ends; the file's text names the owner.
+ * The lock is an flock(2) on a file that all users of the machine share, so that it ends with its owner;
+ * the file's text names the owner.
  */
 #ifndef HARNESS_BASE_LOCK_H
 #define HARNESS_BASE_LOCK_H

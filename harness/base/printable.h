@@ -1,5 +1,5 @@
 /*
- * printable: text that a stranger wrote, made fit for a terminal and for JSON.
+ * printable: untrusted text, escaped for a terminal and for JSON.
  */
 #ifndef HARNESS_BASE_PRINTABLE_H
 #define HARNESS_BASE_PRINTABLE_H
@@ -8,13 +8,12 @@
 
 #define PRINTABLE_GROWTH 4 /* a byte becomes at most four: \x1b */
 
-/* Copies `length` bytes to `out`, as valid UTF-8 without control characters, which a terminal would
- * obey: they and what is no UTF-8 become \x and two digits, except for line ends and tabs.  What
- * does not fit in `size` bytes is left out.  Returns the length. */
+/* Copies `length` bytes to `out` as valid UTF-8.  Control characters other than line ends and tabs, and
+ * bytes that are not UTF-8, become \x and two digits.  What does not fit in `size` bytes is dropped.
+ * Returns the length. */
 size_t printable(const char *text, size_t length, char *out, size_t size);
 
-/* The same of a text that fills at most `size` bytes of itself and of `out`, in one line: with spaces for line
- * ends and tabs. */
+/* The same in one line, with spaces for line ends and tabs; text and `out` have at most `size` bytes. */
 void printable_line(const char *text, char *out, size_t size);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * progress: what is going on, on standard error; live on a terminal, plain lines otherwise.
+ * progress: progress on standard error: live on a terminal, plain lines otherwise.
  *
- * Nothing is written while a worker measures: what is live is drawn before it starts.
+ * Nothing is written while a worker measures: the live display is drawn before it starts.
  */
 #ifndef HARNESS_BASE_PROGRESS_H
 #define HARNESS_BASE_PROGRESS_H

@@ -23,8 +23,8 @@ double random_unit(uint64_t key, uint64_t index);
 void random_normal(float *x, size_t n, uint64_t key, uint64_t first);
 void random_uniform(float *x, size_t n, uint64_t key, uint64_t first);
 
-/* Bits behind those of such floats, for who computes in double: x[0, n) are multiplied by 1 + e with
- * |e| < 2^-25, so that rounding to float mostly gives them back. */
+/* Gives floats the further bits of doubles: multiplies x[0, n) by 1 + e with |e| < 2^-25, so that
+ * rounding to float mostly restores them. */
 void random_refine(double *x, size_t n, uint64_t key, uint64_t first);
 
 /* A text that nobody can guess; false where the system gives no random numbers. */

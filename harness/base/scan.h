@@ -21,8 +21,8 @@ static inline struct piece piece_from(const char *at, const char *end)
 
 bool piece_is(struct piece piece, const char *word);
 
-/* Up to the first byte out of `separators`, which is dropped from *rest; all of it where there is
- * none.  *more says whether there was one. */
+/* The text up to the first of `separators`, which is dropped from *rest, or all of it. *more: there was
+ * one. */
 struct piece piece_split(struct piece *rest, const char *separators, bool *more);
 
 #define SCAN_BLANKS " \t"
@@ -56,7 +56,7 @@ const char *scan_quote(struct piece piece, char text[SCAN_QUOTED]);
  * piece is too long to be a typing error of a word. */
 size_t scan_distance(struct piece piece, const char *word);
 
-/* What may have been meant by a word that is not one of the expected ones. */
+/* A suggestion for a word that is not one of the expected ones. */
 struct scan_choice {
     struct piece given;
     const char *nearest; /* of the words offered; NULL: none is near */
@@ -65,11 +65,11 @@ struct scan_choice {
 };
 void scan_offer(struct scan_choice *choice, const char *word);
 
-/* Words of other programs, and what they are called here; the last has no name. */
+/* Words of other programs and their names here; the last has no name. */
 struct scan_synonym {
     const char *given, *word;
 };
-/* Takes what the given word is called here for the nearest word, however far its letters are. */
+/* Suggests this program's name for a word of another program, however different the spelling. */
 void scan_offer_synonyms(struct scan_choice *choice, const struct scan_synonym *synonyms);
 
 #define SCAN_ADVICE 192

@@ -1,5 +1,5 @@
 /*
- * shell_words: a text in words as a shell reads them, with quotes and backslashes and nothing else of it.
+ * shell_words: splits a text into words as a shell does, with quotes and backslashes and no other syntax.
  */
 #ifndef HARNESS_BASE_SHELL_WORDS_H
 #define HARNESS_BASE_SHELL_WORDS_H

@@ -1,9 +1,9 @@
 /*
- * stats_dependence: how much a launch resembles the one before it, and what that costs an interval.
+ * stats_dependence: correlation of neighbouring launches, and the wider interval that follows from it.
  *
- * Launches that lie close in time share the state of the machine.  Twenty of which each resembles
- * the last say less than twenty that do not; the interval of stats.h, exact for independent ones,
- * then misses the median more often than it says, and is widened.
+ * Launches close in time share the state of the machine.  Twenty correlated launches say less than twenty
+ * independent ones: the interval of stats.h, exact for independent ones, would miss the median more often
+ * than stated, and is widened.
  */
 #ifndef HARNESS_BASE_STATS_DEPENDENCE_H
 #define HARNESS_BASE_STATS_DEPENDENCE_H
@@ -17,8 +17,8 @@ struct stats_dependence {
     double freedom;  /* sum of n - 4 */
 };
 
-/* The least freedom for an estimate: one series of 12 values, or four of 6; for one that a series
- * gives of itself, beside that of all: 24 values; and for a decision to stop on it. */
+/* Least degrees of freedom: for an estimate, one series of 12 values or four of 6; for a series' own
+ * estimate beside that of all series, 24 values; and for a decision to stop. */
 #define STATS_DEPENDENCE_LEAST 8.0
 #define STATS_DEPENDENCE_OWN 20.0
 #define STATS_DEPENDENCE_ENOUGH 40.0
@@ -29,17 +29,17 @@ bool stats_dependence_add(struct stats_dependence *pool, const double *x, size_t
 /* The correlation of neighbours, 0 to 0.97; NaN below STATS_DEPENDENCE_LEAST. */
 double stats_dependence_of(const struct stats_dependence *pool);
 
-/* What to take for a series: the evidence of all series that share a machine, or its own, where that
- * is there and says more dependence. */
+/* The correlation to use for a series: that of all series on the machine, or its own if known and
+ * larger. */
 struct stats_dependence stats_dependence_taken(struct stats_dependence own,
                                                struct stats_dependence all);
 
-/* By how much the interval of n values is to be wider than that of as many independent ones, at least
- * 1; 1 where the dependence is NaN, unknown. */
+/* Factor, at least 1, by which the interval of n values is widened against that of independent ones; 1
+ * where the dependence is NaN, unknown. */
 double stats_dependence_widens(size_t n, double dependence);
 
-/* The interval of stats_median_ci95(), each end moved away from the median so much, on the scale of
- * logarithms: x > 0.  False below STATS_CI_MIN values. */
+/* The interval of stats_median_ci95() with each end's distance from the median, in logarithms (x > 0),
+ * times that factor.  False below STATS_CI_MIN values. */
 bool stats_dependent_ci95(const double *sorted, size_t n, double dependence, double *lo,
                           double *hi);
 

@@ -1,5 +1,5 @@
 /*
- * stats_shape: what a series of times looks like: far-off values, two modes, a trend, memory.
+ * stats_shape: the shape of a series of times: outliers, two modes, a trend, autocorrelation.
  *
  * Each function takes a series in the order in which it was taken and judges nothing: thresholds
  * stand in noise.c.

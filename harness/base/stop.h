@@ -18,8 +18,8 @@ enum stop {
 /* "ci", "plateau", "cap" */
 const char *stop_name(enum stop stop);
 
-/* Decides from the launch medians in the order in which they were taken, and from what is known of
- * how much neighbours resemble each other: before that is enough only the cap ends a cell. */
+/* Decides from the launch medians, in the order taken, and from the correlation of neighbours: until
+ * there is enough data on it, only the cap ends a cell. */
 enum stop stop_decide(const double *medians, size_t n, size_t cap,
                       const struct stats_dependence *known);
 

@@ -1,5 +1,5 @@
 /*
- * table: columns that fit the width there is.
+ * table: tables whose columns fit the given width.
  */
 #ifndef HARNESS_BASE_TABLE_H
 #define HARNESS_BASE_TABLE_H
@@ -32,7 +32,8 @@ struct table {
     size_t row_count;
     size_t indent;
     bool one_line; /* notes stay behind their row, however long */
-    bool titles; /* where it is too wide all the same, texts of the first column are lines above */
+    bool
+        titles; /* where it is still too wide, texts of the first column become lines above their rows */
 };
 
 /* A column without a text in any row is left out.  Returns those shown: bits 1u << column. */

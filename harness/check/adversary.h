@@ -6,11 +6,11 @@
 
 #include "trial.h"
 
-/* Inputs with the case's own mask; with a mask or option that the case has not; so fine that they would
- * find what others are there for. */
+/* Phases: inputs with the case's own mask; with a mask or option that the case lacks; and last the most
+ * sensitive ones, so that failures are first named by the inputs made for them. */
 enum adversary_turn { ADVERSARY_OWN, ADVERSARY_FOREIGN, ADVERSARY_FINE };
 
-/* All inputs whose turn it is, on a problem small enough to be judged in full.  False at the first
+/* Runs all inputs of a phase on a problem small enough to be judged in full.  False at the first
  * failure. */
 bool check_adversaries(struct checker *checker, const struct attn_problem *small,
                        enum adversary_turn turn);

@@ -1,6 +1,5 @@
 /*
- * adversary_inputs: what the inputs of adversary.c are, and how operands are filled with them; for
- * check/adversary.c only.
+ * adversary_inputs: the adversarial inputs, and how they fill operands; for check/adversary.c only.
  */
 #ifndef HARNESS_CHECK_ADVERSARY_INPUTS_H
 #define HARNESS_CHECK_ADVERSARY_INPUTS_H

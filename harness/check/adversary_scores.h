@@ -14,8 +14,8 @@ struct adversary_context {
     uint64_t key;
 };
 
-/* Which sort of head a KV head is, where an input has `kinds` of them: heads take turns, through all runs
- * of the input. */
+/* The sort of a KV head, for an input that has `kinds` of them: heads rotate through them over all
+ * runs. */
 size_t adversary_kind(const struct trial *trial, size_t b, size_t g, size_t kinds);
 
 /* Query rows that a KV head has. */
@@ -26,7 +26,7 @@ typedef double adversary_factor(const struct trial *trial, uint64_t key, size_t 
                                 size_t i);
 void adversary_stretch(struct trial *trial, uint64_t key, adversary_factor *factor);
 
-/* What the type that the kernel computes in spans: f32 whatever the storage, or f64. */
+/* Limits of the type that the kernel computes in: f32 whatever the storage, or f64. */
 struct adversary_range {
     double largest;        /* of K and V, too: scales of int8 are f32 */
     int smallest_exponent; /* 2 to it is the smallest normal number */
@@ -37,7 +37,7 @@ const struct adversary_range *adversary_range(const struct trial *trial);
 /* The largest size of V that still allows 256 times the sum of all keys, or that f16 holds. */
 double adversary_room(const struct trial *trial);
 
-/* Makes V so much larger that its largest element, or 1 where all are smaller, becomes that. */
+/* Scales V so that its largest element, or 1 where all are smaller, becomes that size. */
 void adversary_enlarge_v(struct trial *trial);
 
 /* adversary_scores.c */

@@ -12,7 +12,7 @@
 
 struct check_result {
     bool ok;
-    bool unfinished;           /* not ok, and nothing is wrong: memory was missing */
+    bool unfinished;           /* the check could not finish for lack of memory */
     double max_abs_error;      /* of O, on the case's own input; of a failure, of the wrong element:
                                 NaN where the error is not finite, or where no single element is
                                 wrong */
@@ -59,8 +59,8 @@ bool check_reference_create(const struct problem_case *c, int fd, char *message,
                             size_t message_size);
 void check_reference_use(int fd);
 
-/* What a worker is doing while it checks, for its parent's crash report (fault.h): "checking at
- * threads=2: needle, guard page behind". */
+/* Notes the current step of a check for the parent's crash report (fault.h): "checking at threads=2:
+ * needle, guard page behind". */
 #define CHECK_RUNNING "checking at threads=%d: "
 
 #endif

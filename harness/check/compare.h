@@ -54,11 +54,11 @@ void check_stored_row(const struct attn_kernel *kernel, size_t row, double *o, d
 /* Rows of a case's own input that are worth computing (up to 1e11 flops). */
 size_t check_affordable_rows(const struct attn_problem *problem);
 
-/* Whether a call has left this thread's floating-point environment alone; it is put right, and the
- * failure noted. */
+/* Whether a call left this thread's floating-point environment unchanged; else restores it and notes the
+ * failure. */
 bool check_float_env(struct check_result *result);
 
-/* Decimal digits that tell any two numbers of a result apart. */
+/* Decimal digits that distinguish any two numbers of a result. */
 static inline int check_digits(const struct attn_problem *problem)
 {
     return problem->dtype == ATTN_F64 ? 17 : 9;

@@ -1,8 +1,8 @@
 /*
- * evidence: a wrong row, and what reasons are tested with; for diagnose.c and its parts.
+ * evidence: a wrong row, and what hypotheses about it are tested with; for diagnose.c and its parts.
  *
- * A part is a function that looks for reasons of one kind: it says one in `text` (no more than `size`
- * bytes) and returns true, or returns false.
+ * Each part looks for reasons of one kind.  If it finds one it writes it to `text` (at most `size` bytes)
+ * and returns true.
  */
 #ifndef HARNESS_CHECK_EVIDENCE_H
 #define HARNESS_CHECK_EVIDENCE_H
@@ -26,8 +26,8 @@ typedef bool evidence_part(struct evidence *e, char *text, size_t size);
 /* What the kernel gave: an element of O. */
 double evidence_output(const struct evidence *e, size_t d);
 
-/* Whether that is x within the bound of e->row, and the rounding of a type of 16 bits, of which the
- * supposed row in f32 knows nothing.  NaN is NaN. */
+/* Whether the kernel's value is x within the bound of e->row, plus the rounding to a 16-bit type, which
+ * the f32 row does not include.  NaN equals NaN. */
 bool evidence_is_output(const struct evidence *e, size_t d, double x);
 
 /* Computes into e->row the row of a guess; false where it sees no key. */

@@ -1,12 +1,13 @@
 /*
- * guess: a row as it would be if a kernel did something else than it should; for diagnose.c.
+ * guess: hypotheses about a wrong row, each a change of the problem under which it is computed anew; for
+ * diagnose.c.
  */
 #ifndef HARNESS_CHECK_GUESS_H
 #define HARNESS_CHECK_GUESS_H
 
 #include "row_view.h"
 
-/* The row of view.at, which reads these; changed from what is right. */
+/* The problem and operands of a hypothesis, changed from the right ones, and the row under them. */
 struct guess {
     struct attn_problem problem;
     struct attn_tensors tensors;
@@ -16,12 +17,12 @@ struct guess {
 /* What is right. */
 void guess_nothing(struct guess *guess, const struct row_view *right);
 
-/* Guess number `n`, and in words what it supposes; *fits is false where it makes no sense for this row.
- * False past the last one. */
+/* Hypothesis number `n`, and in words; *fits is false where it cannot apply to this row.  False past the
+ * last. */
 bool guess_make(size_t n, const struct row_view *right, struct guess *guess, bool *fits, char *text,
                 size_t size);
 
-/* The same of those that are about where K and V lie; `guess` is what is right before. */
+/* The same for hypotheses about the addresses of K and V; `guess` comes in with the right problem. */
 bool guess_place(size_t n, const struct row_view *right, struct guess *guess, bool *fits,
                  char *text, size_t size);
 

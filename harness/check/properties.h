@@ -1,5 +1,5 @@
 /*
- * properties: what must hold between results, whatever they are; for check*.c only.
+ * properties: identities that hold between results; for check*.c only.
  */
 #ifndef HARNESS_CHECK_PROPERTIES_H
 #define HARNESS_CHECK_PROPERTIES_H
@@ -7,7 +7,7 @@
 #include "trial.h"
 #include "problem/kv.h"
 
-/* What the reference allows a row of a trial; false where the kernel admits that the row may be
+/* Reference and bounds of a row of a trial; false where a caveat of the kernel lets the row be
  * anything. */
 struct check_bounds {
     void *workspace;
@@ -30,7 +30,8 @@ bool check_identities(struct checker *checker, const struct attn_problem *small)
 bool check_split(struct checker *checker, const struct attn_problem *small);
 bool check_hull(struct checker *checker, const struct attn_problem *small);
 
-/* Removes what hides or weighs keys by their position: some identities hold only without it. */
+/* Removes options that depend on positions (causal, window, ALiBi): some identities hold only without
+ * them. */
 void check_unplaced(struct attn_problem *problem);
 
 /* Copies a key of an operand, with its scale, to a key of another trial's. */

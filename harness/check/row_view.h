@@ -6,7 +6,7 @@
 
 #include "problem/kv.h"
 
-/* A row, and where it looks.  Who supposes that a kernel looks elsewhere changes it. */
+/* A row, and the keys that it sees and where they lie.  A hypothesis of diagnose.c changes it. */
 struct row_view {
     const struct attn_problem *problem;
     const struct attn_tensors *tensors;
@@ -17,7 +17,7 @@ struct row_view {
     size_t b, g;                   /* whose K ... */
     size_t v_b, v_g;               /* ... and whose V */
     double sink;                   /* -inf where there is none */
-    size_t shown;                  /* a hidden key that it sees all the same; SIZE_MAX: none */
+    size_t shown;                  /* a hidden key that the hypothesis shows it; SIZE_MAX: none */
 };
 
 struct row_view row_view_of(const struct attn_problem *problem, const struct attn_tensors *tensors,
@@ -32,8 +32,8 @@ const char *row_view_hider(const struct row_view *view, size_t j);
 /* What is added to the score of key j: ALiBi and bias. */
 double row_view_term(const struct row_view *view, size_t j);
 
-/* Keys, from the first of the sequence on, that have a place in memory: those behind its end, too.  Of
- * masks, biases and scales, which have no more than kv_len, row_view_reach() of them. */
+/* Keys of the sequence that exist in memory, those behind its end included; row_view_reach(): as many of
+ * them as masks, biases and scales have, at most kv_len. */
 size_t row_view_rows(const struct row_view *view);
 size_t row_view_reach(const struct row_view *view);
 

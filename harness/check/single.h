@@ -1,9 +1,8 @@
 /*
  * single: a row of a trial as a problem of its own; for check*.c only.
  *
- * One query and the keys that it sees, one behind the other, dense and in f32 (f64 where the trial is) whatever and wherever they
- * were: no mask, no page, no other sequence.  What is left of the options are a softcap, a sink, and a
- * bias that holds all that is added to scores.
+ * One query and the keys that it sees, dense and in f32 (f64 where the trial is): no mask, pages or other
+ * sequences.  Remaining options are softcap, a sink, and a bias that holds all terms added to the scores.
  */
 #ifndef HARNESS_CHECK_SINGLE_H
 #define HARNESS_CHECK_SINGLE_H

@@ -58,8 +58,8 @@ struct trial {
 /* For check_trial_open(): all thread counts of the checker. */
 #define CHECK_EVERY_COUNT 0
 
-/* How a trial's operands lie: guard pages behind and in front in turn, rows padded every other
- * time. */
+/* Placement of a trial's operands: guard pages alternate between behind and in front; every other trial
+ * has padded rows. */
 struct tensors_layout check_layout(unsigned turn);
 
 /* The special key of a KV head; where a sequence is shorter, as far from its end.  Only where
@@ -71,8 +71,8 @@ static inline size_t check_needle(const struct trial *trial, size_t b, size_t g)
     return needle < keys || !keys ? needle : keys - 1 - (trial->problem.kv_len - 1 - needle) % keys;
 }
 
-/* A problem, which may be smaller, with what the case's input says of lengths, masks and scales, as far
- * as it suits it, and q, k and v from N(0, 1). */
+/* Opens a problem, which may be smaller than the case's, with the lengths, masks and scales of the case's
+ * input as far as they fit, and q, k and v from N(0, 1). */
 struct problem_case check_case_of(const struct checker *checker,
                                   const struct attn_problem *problem);
 
@@ -87,7 +87,7 @@ void check_trial_close(struct trial *trial);
 /* One more plan behind the others, once; its number becomes trial->at. */
 bool check_trial_add(struct trial *trial, int threads);
 
-/* Says for a worker that may die what the trial is doing on so many threads. */
+/* Notes for the crash report what the trial is doing on how many threads. */
 void check_trial_stage(const struct trial *trial, int threads);
 
 /* Runs a plan once more for a diagnosis: on what the operands hold now, with nothing watched. */
@@ -111,7 +111,7 @@ bool check_trial_judge_rows(struct trial *trial, const size_t *rows, size_t coun
  * it is none of the counts. */
 unsigned check_blame(const struct checker *checker, int threads);
 
-/* Remembers the last call's O, to know it again should it come for other operands. */
+/* Remembers the last call's O, to recognise it if it comes back for other operands. */
 void check_earlier_note(const struct trial *trial);
 
 /* Notes a failure of the blamed counts: "PHASE: ...; problem ...". Always false. */

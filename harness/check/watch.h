@@ -1,5 +1,5 @@
 /*
- * watch: before and after each call of a kernel, in every thread of its team; for check*.c only.
+ * watch: state that a call must restore, watched in every thread of its team; for check*.c only.
  */
 #ifndef HARNESS_CHECK_WATCH_H
 #define HARNESS_CHECK_WATCH_H
@@ -10,8 +10,8 @@
  * numbers of `threads` threads and the trial's memory, for the report of a fault. */
 void check_watch_begin(const struct trial *trial, int threads);
 
-/* Puts it back, so that the reference and later calls find it; false, and a failure noted, where
- * `who` left something else. */
+/* Restores it for the reference and later calls; false, with a failure noted, where `who` had changed
+ * it. */
 bool check_watch_end(struct trial *trial, int threads, const char *who);
 
 #endif

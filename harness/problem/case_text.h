@@ -17,8 +17,8 @@ bool case_text_same(const struct problem_case *a, const struct problem_case *b);
  * too long for a table; `number`, from 2 on, tells cases of one name apart. */
 void case_text_name(struct problem_case *c, size_t number);
 
-/* The same beside others: of names that would be cut to the same text, theirs too, the middle is left out, so
- * that they end where they differ.  They are still the same where nothing but what no name holds differs. */
+/* The same for several cases: names that would be cut to the same text lose their middle instead, so that
+ * the part that differs is shown.  They stay equal if they differ only in what names do not contain. */
 void case_text_name_apart(struct problem_case *c, struct problem_case *others, size_t count);
 
 #endif

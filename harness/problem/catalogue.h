@@ -10,8 +10,8 @@
  * kernels of their own. */
 void catalogue_add(const struct attn_kernel *const *kernels, size_t count);
 
-/* A file with kernels that are not of this program: a plug-in, or the program of the rivals.  This
- * process never loads it; what it knows of the kernels is what a worker said. */
+/* A file with kernels from outside this program: a plug-in, or the program of the rivals.  This process
+ * never loads it; a worker describes its kernels. */
 #define GUEST_DIGEST \
     sizeof "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define GUEST_ARGUMENTS 1024
@@ -38,7 +38,7 @@ void catalogue_add_guest(const struct guest *guest, const struct attn_kernel *co
 /* Where a variant comes from; NULL for those of this program. */
 const struct guest *catalogue_guest(const struct attn_kernel *kernel);
 
-/* So many guests' kernels could not be learnt: a name that is not known may be one of theirs. */
+/* Notes how many guests could not be described: an unknown kernel name may be one of theirs. */
 void catalogue_incomplete(size_t guests);
 bool catalogue_is_complete(void);
 

@@ -1,5 +1,5 @@
 /*
- * draw: problems at random, for errors that show in some shapes alone.
+ * draw: random problems, for errors that only some shapes show.
  *
  * Every second one is plain: f32, a causal mask or none, no other option, so that a kernel that can do
  * nothing else meets many.  Lengths lie around powers of two up to 8192, dimensions are those that
@@ -19,8 +19,8 @@ void draw_case(struct problem_case *c, uint64_t seed, size_t n, double most_work
 /* Whether something fails on a case, with its input or with another one, which the case then has. */
 typedef bool draw_fails(const void *context, struct problem_case *c);
 
-/* A case on which it fails as on the one that is given, and on which no simplification that is known changes
- * that; after so many tries the simplest until then. */
+/* Simplifies a case on which something fails until no known simplification still fails, or for so many
+ * tries. */
 struct problem_case draw_simplest(const struct problem_case *failing, draw_fails *fails,
                                   const void *context, size_t most_tries);
 

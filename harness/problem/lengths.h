@@ -36,8 +36,8 @@ struct lengths {
 bool lengths_of(const struct problem_case *c, struct lengths *lengths);
 void lengths_free(struct lengths *lengths);
 
-/* Bytes that a call touches, at least: compulsory ones, as many as the sequences' keys are fewer than the
- * problem's.  To know before there are operands. */
+/* Least bytes that a call touches: the compulsory ones, scaled by the sequences' share of the problem's
+ * keys.  Needs no operands. */
 double lengths_least_bytes(const struct problem_case *c);
 
 #endif

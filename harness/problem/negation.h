@@ -1,5 +1,5 @@
 /*
- * negation: new operands for the next call, in place, and what they do to its results.
+ * negation: changes operands in place before the next call, with a known effect on the results.
  *
  * Some columns of V of a head are negated: those columns of O come out negated to the last bit, because
  * rounding to nearest is symmetric, and nothing else changes.  So a call on operands that the kernel has

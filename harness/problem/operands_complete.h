@@ -1,9 +1,8 @@
 /*
- * operands_complete: what problem the tensors of a file are the operands of.
+ * operands_complete: derives the problem from the tensors of a file.
  *
- * The tensors that there are say which options the problem has and how long everything is; a text says
- * the rest: which positional mask, the scale, and the numbers of heads where q, k and v are of three
- * dimensions.
+ * The tensors present give options and sizes; a text gives the rest: the positional mask, the scale, and
+ * the numbers of heads where q, k and v have three dimensions.
  *
  *     q k v            their sizes; of three dimensions (B, S, H * D), packed (H, rows, D).  Of one
  *                      type, which is the problem's unless the text names another one; k and v of i8

@@ -1,5 +1,5 @@
 /*
- * outputs: O of every kernel of a case side by side, to see how far any two are apart.
+ * outputs: O of every kernel of a case, to find the largest difference between two.
  */
 #ifndef HARNESS_PROBLEM_OUTPUTS_H
 #define HARNESS_PROBLEM_OUTPUTS_H
