@@ -39,6 +39,50 @@ static bool guess_again(struct evidence *e, char *text, size_t size)
     return false;
 }
 
+/* ---- O in another order ---------------------------------------------------------------------- */
+
+/* Rows that are looked at, spread over all: one alone may be what another mistake leaves there. */
+#define ROWS_LOOKED_AT 8
+
+/* Whether the kernel's row at one place is the right one of another. */
+static bool holds_row_of(struct evidence *e, struct tensors_place at, struct tensors_place other)
+{
+    const struct attn_problem *p = &e->trial->problem;
+    const struct row_view view = row_view_of(p, &e->trial->set.tensors, other);
+    struct guess guess;
+    bool holds = true;
+    guess_nothing(&guess, &view);
+    if (!evidence_suppose(e, &guess))
+        return true; /* it sees no key, and tells nothing */
+    const struct row_view wrong = e->view;
+    e->view.at = at;
+    for (size_t d = 0; holds && d < p->v_dim; d++)
+        holds = evidence_is_output(e, d, e->row.o[d]);
+    e->view = wrong;
+    return holds;
+}
+
+/* Whether rows of O lie as those of the other layout would. */
+static bool layout_reason(struct evidence *e, char *text, size_t size)
+{
+    const struct attn_problem *p = &e->trial->problem;
+    const struct attn_tensors *t = &e->trial->set.tensors;
+    const bool bshd = p->layout == ATTN_BSHD;
+    const size_t heads = p->q_heads, length = p->q_len, rows = tensors_rows(p, t);
+    if (e->wrong.tensor[0] != 'o' || p->options & ATTN_OPTION_PACKED || heads == 1 || length == 1)
+        return false;
+    for (size_t n = 0; n < ROWS_LOOKED_AT; n++) {
+        const struct tensors_place at = tensors_place(p, t, n * (rows - 1) / (ROWS_LOOKED_AT - 1));
+        const size_t place = bshd ? at.i * heads + at.h : at.h * length + at.i;
+        const size_t h = bshd ? place / length : place % heads;
+        const size_t i = bshd ? place % length : place / heads;
+        if (!holds_row_of(e, at, (struct tensors_place){at.b, h, i, i}))
+            return false;
+    }
+    snprintf(text, size, "as if o lay %s", bshd ? "(B, H, S, D)" : "(B, S, H, D)");
+    return true;
+}
+
 /* ---- what lies between rows ----------------------------------------------------------------- */
 
 /* The kernel once more, where its row is NaN though none is seen: on ones in place of the NaNs between
@@ -65,7 +109,8 @@ static bool ask(struct evidence *e, char *text, size_t size)
 }
 
 /* In this order: the first that fits is said; where none does, the kernel is asked. */
-static evidence_part *const parts[] = {lse_reason, guess_again, sums_reason, earlier_reason};
+static evidence_part *const parts[] = {lse_reason, layout_reason, guess_again, sums_reason,
+                                       earlier_reason};
 
 static bool find_reason(struct evidence *e, char *text, size_t size)
 {

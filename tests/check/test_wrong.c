@@ -48,6 +48,7 @@
     X(modifies_q, PLAIN, "own input", "changed its operand q")                                \
     X(ignores_strides, PLAIN, "mean 2", "rows of v were 17 elements apart instead of 23")     \
     X(takes_bshd_for_bhsd, PLAIN ",layout=bshd", "own input", "as if v lay (B, H, S, D)")     \
+    X(writes_bhsd_for_bshd, PLAIN ",layout=bshd", "own input", "as if o lay (B, H, S, D)")    \
     X(races, PLAIN, "own input", "; right on 1 thread, on 2 ")                                \
     X(drops_rest_of_keys, PLAIN, "own input",                                                 \
       "right on 1 thread, on 2 wrong in the same way each time; as if it did not see its ")   \
