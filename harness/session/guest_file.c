@@ -50,18 +50,16 @@ static unsigned machine_of(const unsigned char *head)
     return big ? head[18] * 256u + head[19] : head[19] * 256u + head[18];
 }
 
+/* This program's own ELF header, where the linker put it. */
+extern const unsigned char own[HEAD] __asm__("__ehdr_start") __attribute__((visibility("hidden")));
+
 /* Whether an ELF file is of this program's architecture. */
 static bool is_of_here(const unsigned char *head, char *why, size_t size)
 {
-    unsigned char own[HEAD];
     char there[48], here[48];
-    const int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-    const bool read = pread(fd, own, sizeof own, 0) == HEAD;
-    if (fd >= 0)
-        close(fd);
-    if (!read || (machine_of(head) == machine_of(own) && head[EI_CLASS] == own[EI_CLASS] &&
-                  head[EI_DATA] == own[EI_DATA]))
-        return true; /* or the loader says what is wrong */
+    if (machine_of(head) == machine_of(own) && head[EI_CLASS] == own[EI_CLASS] &&
+        head[EI_DATA] == own[EI_DATA])
+        return true;
     architecture(machine_of(head), head[EI_CLASS], there);
     architecture(machine_of(own), own[EI_CLASS], here);
     snprintf(why, size, "built for %s; this program is for %s", there, here);
