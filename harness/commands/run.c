@@ -362,7 +362,7 @@ static void tell_length(struct run *run)
     const struct session_least least = session_least(&run->session);
     const double asked = run->options.seconds, least_s = least.checks_s + least.launches_s;
     run->expected_s = fmax(run->session.seconds, least_s);
-    if (asked > 0 && least_s > asked)
+    if (asked > 0 && rint(least_s) > asked) /* as it is printed */
         progress_say(
             "%g s asked; at least about %.0f are needed: checks of %zu variants alone take "
             "about %.0f, one launch of each cell %.0f",

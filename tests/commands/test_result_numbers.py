@@ -161,7 +161,8 @@ class Rows(CommandTest):
             "about 2, one launch of each cell 0",
             said[:2],  # behind one of another session on this machine
         )
-        self.assertNotIn("asked", run("run", *cells, "--seconds", "5").stderr)
+        for enough in ("2", "5"):  # 2.12 are needed, which reads 2
+            self.assertNotIn("asked", run("run", *cells, "--seconds", enough).stderr)
 
     @unless_emulated("knows no policies of memory")
     def test_memory_lies_where_it_was_asked_to(self) -> None:
