@@ -16,6 +16,7 @@
 #include "base/scan.h"
 #include "problem/select.h"
 #include "session/guests.h"
+#include "session/record.h"
 #include "session/session.h"
 #include "system/process.h"
 
@@ -243,12 +244,6 @@ int eval_command(const struct options *options, int argc, const char *const *arg
 {
     (void)argc;
     (void)argv;
-    static const int codes[CELL_STATE_COUNT] = {
-        [CELL_OK] = EXIT_AS_ASKED,         [CELL_UNSUPPORTED] = EXIT_USAGE,
-        [CELL_UNAVAILABLE] = EXIT_USAGE,   [CELL_FAILED] = EXIT_KERNEL,
-        [CELL_CRASHED] = EXIT_KERNEL,      [CELL_TIMEOUT] = EXIT_KERNEL,
-        [CELL_SKIPPED] = EXIT_ENVIRONMENT,
-    };
     struct protocol_request request;
     char message[CASES_PATH + 2048];
     process_catch_interrupts();
@@ -276,5 +271,7 @@ int eval_command(const struct options *options, int argc, const char *const *arg
     launch_free(&launch);
     if (launch.interrupted)
         return EXIT_INTERRUPTED;
-    return launch.state == CELL_OK ? guests_code(true) : codes[launch.state];
+    if (launch.state == CELL_UNSUPPORTED || launch.state == CELL_UNAVAILABLE)
+        return EXIT_USAGE;
+    return launch.state == CELL_OK ? guests_code(true) : record_code(launch.state);
 }

@@ -13,21 +13,20 @@
 #include "base/progress.h"
 #include "results/report.h"
 #include "results/report_experiment.h"
-#include "session/session.h"
+#include "session/record.h"
 #include "system/process.h"
 
 /* State of one call of experiment_command(). */
 struct running {
     const struct options *options;
-    struct machine *machine;
-    struct journal *journal; /* NULL without --output */
-    int threads;
+    struct session session; /* of no cells */
+    struct record record;
     const struct experiment *experiment; /* the current one */
     json_t *rows;                        /* its rows so far */
     size_t steps, step;                  /* how many it has, and the current one */
-    bool interrupted, failed, skipped, mismatched;
-    double started;
-    char message[1024];
+    double started;                      /* the current one */
+    enum rounds_end end;
+    int code;
 };
 
 /* ---- steps ----------------------------------------------------------------------------------- */
@@ -42,40 +41,38 @@ static void show_progress(const struct running *r, const char *what)
 }
 
 /* Keeps a row for the report and writes it to the journal; takes ownership. */
-static bool keep(struct running *r, json_t *row)
+static enum rounds_end keep(struct running *r, json_t *row)
 {
     json_object_set_new(row, "type", json_string("experiment"));
     json_object_set_new(row, "name", json_string(r->experiment->name));
     json_array_append(r->rows, row);
-    if (r->journal)
-        return journal_write(r->journal, row, r->message, sizeof r->message);
-    json_decref(row);
-    return true;
+    return record_write(&r->record, row) ? ROUNDS_DONE : ROUNDS_STOPPED;
 }
 
-/* One step in a worker; false where the session cannot go on. */
-static bool compute_step(struct running *r, json_t *step)
+/* One step in a worker. */
+static enum rounds_end compute_step(struct running *r, json_t *step)
 {
     char name[160];
     size_t i;
     json_t *row;
-    struct launch launch = computed_run(r->experiment, step, r->threads, r->machine);
+    struct launch launch =
+        computed_run(r->experiment, step, r->session.threads[0], r->session.machine);
     experiment_label(step, name, sizeof name);
-    bool going_on = !launch.interrupted;
-    r->interrupted |= launch.interrupted;
-    if (going_on && launch.state != CELL_OK) {
+    enum rounds_end end = launch.interrupted ? ROUNDS_INTERRUPTED : ROUNDS_DONE;
+    if (end == ROUNDS_DONE && launch.state != CELL_OK) {
         progress_say("experiment %s: %s: %s: %s", r->experiment->name, name,
                      cell_state_name(launch.state), launch.why);
         if (launch.log)
             progress_say("%s printed:\n%s", name, launch.log);
-        *(launch.state == CELL_SKIPPED ? &r->skipped : &r->failed) = true;
-    } else if (going_on) {
+        r->code =
+            record_worse(r->code, launch.state == CELL_SKIPPED ? EXIT_ENVIRONMENT : EXIT_KERNEL);
+    } else if (end == ROUNDS_DONE) {
         json_array_foreach (json_object_get(launch.answer, "rows"), i, row)
-            going_on = going_on && keep(r, json_incref(row));
+            end = end == ROUNDS_DONE ? keep(r, json_incref(row)) : end;
         progress_line("experiment %s: %s: %.2f s", r->experiment->name, name, launch.wall_s);
     }
     launch_free(&launch);
-    return going_on;
+    return end;
 }
 
 /* ---- steps that are measured ----------------------------------------------------------------- */
@@ -94,13 +91,13 @@ static bool measured(void *context, json_t *row)
         progress_say("experiment %s: %s %s: %s: %s", r->experiment->name,
                      experiment_text(params, "kernel"), experiment_text(params, "problem"),
                      experiment_text(values, "state"), experiment_text(values, "why"));
-        r->failed = true;
+        r->code = EXIT_KERNEL;
     }
-    return keep(r, row);
+    return keep(r, row) == ROUNDS_DONE;
 }
 
-/* One step's cells; false where the session cannot go on. */
-static bool measure_step(struct running *r, const json_t *step)
+/* One step's cells. */
+static enum rounds_end measure_step(struct running *r, const json_t *step)
 {
     const struct measured_events events = {.if_busy = r->options->if_busy,
                                            .environment = r->experiment->environment,
@@ -108,28 +105,26 @@ static bool measure_step(struct running *r, const json_t *step)
                                            .launching = launching,
                                            .row = measured};
     const double start = clock_now();
-    const enum rounds_end end = measured_run(step, &events, r->message, sizeof r->message);
-    r->interrupted |= end == ROUNDS_INTERRUPTED;
+    const enum rounds_end end =
+        measured_run(step, &events, r->record.message, sizeof r->record.message);
     if (end == ROUNDS_DONE)
         progress_line("experiment %s: %s: %.2f s", r->experiment->name,
                       experiment_text(step, "problem"), clock_now() - start);
-    return end == ROUNDS_DONE;
+    return end;
 }
 
 /* ---- an experiment --------------------------------------------------------------------------- */
 
-/* All steps; false where the session cannot go on. */
-static bool run_steps(struct running *r, const json_t *steps)
+/* All steps, until the session cannot go on. */
+static void run_steps(struct running *r, const json_t *steps)
 {
-    bool going_on = true;
     r->started = clock_now();
     r->steps = json_array_size(steps);
-    for (r->step = 0; going_on && r->step < r->steps; r->step++) {
+    for (r->step = 0; r->end == ROUNDS_DONE && r->step < r->steps; r->step++) {
         json_t *step = json_array_get(steps, r->step);
         show_progress(r, "");
-        going_on = r->experiment->compute ? compute_step(r, step) : measure_step(r, step);
+        r->end = r->experiment->compute ? compute_step(r, step) : measure_step(r, step);
     }
-    return going_on;
 }
 
 /* All parameters of an experiment, given or standard, with the seed. */
@@ -143,12 +138,14 @@ static json_t *asked_of(const struct options *options, const struct experiment *
 
 static bool accepts(const struct experiment *experiment, const json_t *asked, struct running *r)
 {
-    return !experiment->accepts || experiment->accepts(asked, r->message, sizeof r->message);
+    return !experiment->accepts ||
+           experiment->accepts(asked, r->record.message, sizeof r->record.message);
 }
 
 static bool ready(struct running *r)
 {
-    return !r->experiment->ready || r->experiment->ready(r->message, sizeof r->message);
+    return !r->experiment->ready ||
+           r->experiment->ready(r->record.message, sizeof r->record.message);
 }
 
 /* The kernels that it brings; false: interrupted. */
@@ -170,106 +167,81 @@ static json_t *plan_steps(struct running *r)
 {
     json_t *steps = json_array(), *asked = asked_of(r->options, r->experiment);
     if (!r->experiment->compute) /* what is computed is the same on any number of threads */
-        json_object_set_new(asked, "threads", json_integer(r->threads));
+        json_object_set_new(asked, "threads", json_integer(r->session.threads[0]));
     bool able = accepts(r->experiment, asked, r);
     if (able && !ready(r)) {
         able = false;
-        r->skipped = true;
+        r->code = record_worse(r->code, EXIT_ENVIRONMENT);
     }
     if (able && !load_plugins(r->experiment, asked))
-        r->interrupted = true;
+        r->end = ROUNDS_INTERRUPTED;
     else if (able)
         r->experiment->plan(asked, steps);
     else
-        progress_say("experiment %s: %s", r->experiment->name, r->message);
+        progress_say("experiment %s: %s", r->experiment->name, r->record.message);
     json_decref(asked);
     return steps;
 }
 
-/* False where the session cannot go on. */
-static bool run_experiment(struct running *r, const struct experiment *experiment)
+static void run_experiment(struct running *r, const struct experiment *experiment)
 {
     r->experiment = experiment;
     r->rows = json_array();
     json_t *steps = plan_steps(r);
-    const bool going_on = run_steps(r, steps);
+    run_steps(r, steps);
+    progress_clear();
     if (json_array_size(r->rows)) {
         report_heading("experiment %s: %s", experiment->name, experiment->question);
-        r->mismatched |= !experiment->report(r->rows);
+        if (!experiment->report(r->rows))
+            r->code = EXIT_KERNEL;
     }
     json_decref(r->rows);
     json_decref(steps);
-    return going_on;
 }
 
 /* ---- the session ----------------------------------------------------------------------------- */
 
-static bool write_line(struct running *r, json_t *line)
+static bool begin(struct running *r, int argc, const char *const *argv)
 {
-    if (r->journal)
-        return journal_write(r->journal, line, r->message, sizeof r->message);
-    json_decref(line);
-    return true;
-}
-
-static bool open_session(struct running *r, int argc, const char *const *argv)
-{
-    struct options options;
-    struct session session = {.options = &options, .thread_counts = 1};
+    struct session *session = &r->session;
     json_t *command = json_array();
     json_array_append_new(command, json_string("attnbench"));
     for (int i = 0; i < argc; i++)
         json_array_append_new(command, json_string(argv[i]));
-    options_init(&options);
-    r->machine = machine_open(NULL, r->message, sizeof r->message);
-    if (r->machine && r->options->output)
-        r->journal =
-            journal_create(r->options->output, r->options->force ? JOURNAL_REPLACE : JOURNAL_ONCE,
-                           r->message, sizeof r->message);
-    if (!r->machine || (r->options->output && !r->journal)) {
-        json_decref(command);
-        return false;
+    session->options = r->options;
+    session->seed = r->options->seed;
+    session->machine = machine_open(NULL, r->record.message, sizeof r->record.message);
+    bool begun = session->machine && record_create(&r->record, r->options, JOURNAL_ONCE);
+    if (begun) {
+        session->thread_counts = 1;
+        session->threads[0] =
+            r->options->team ? (int)r->options->team : machine_cores(session->machine);
+        begun = record_begin(&r->record, session, command, false);
     }
-    r->threads = r->options->team ? (int)r->options->team : machine_cores(r->machine);
-    session.machine = r->machine;
-    session.seed = r->options->seed;
-    session.threads[0] = r->threads;
-    const bool written = write_line(r, session_line(&session, command, false));
     json_decref(command);
-    return written;
+    return begun;
 }
 
-static bool run_all(struct running *r)
+static void run_all(struct running *r)
 {
     const struct experiment *named = experiment_find(r->options->subject), *experiment;
-    bool going_on = true;
-    for (size_t i = 0; going_on && (experiment = experiment_at(i)); i++)
+    for (size_t i = 0; r->end == ROUNDS_DONE && (experiment = experiment_at(i)); i++)
         if (named ? named == experiment : !experiment->run)
-            going_on = run_experiment(r, experiment);
-    return going_on;
+            run_experiment(r, experiment);
 }
 
 static int run(struct running *r, int argc, const char *const *argv)
 {
-    const double start = clock_now();
-    report_open(r->options->output && strcmp(r->options->output, "-") == 0);
-    bool right = open_session(r, argc, argv);
-    if (right)
-        right = run_all(r) || r->interrupted;
-    progress_clear();
-    const struct session_time time = {.timing_s = clock_now() - start};
-    if (right)
-        right = write_line(r, session_end_line(!r->interrupted, time.timing_s, &time));
-    right = right && report_close(r->message, sizeof r->message);
-    if (!right)
-        progress_say("%s", r->message);
-    else if (r->interrupted)
+    if (!begin(r, argc, argv)) {
+        progress_say("%s", r->record.message);
+        return EXIT_ENVIRONMENT;
+    }
+    run_all(r);
+    const struct session_time time = {.timing_s = clock_now() - r->record.started};
+    json_decref(record_end(&r->record, r->end, &time, &r->code));
+    if (r->end == ROUNDS_INTERRUPTED)
         progress_say("interrupted; what was done is kept");
-    return !right                       ? EXIT_ENVIRONMENT
-           : r->interrupted             ? EXIT_INTERRUPTED
-           : r->failed || r->mismatched ? EXIT_KERNEL
-           : r->skipped                 ? EXIT_ENVIRONMENT
-                                        : guests_code(true);
+    return r->code;
 }
 
 /* Checks of the arguments that only the experiment itself can make. */
@@ -280,7 +252,7 @@ static bool accepted(struct running *r)
     json_t *asked = experiment ? asked_of(r->options, experiment) : NULL;
     const bool right = name && (!experiment || accepts(experiment, asked, r));
     if (!name)
-        snprintf(r->message, sizeof r->message,
+        snprintf(r->record.message, sizeof r->record.message,
                  "experiment takes a name, or all; attnbench experiment --help lists them");
     json_decref(asked);
     return right;
@@ -290,16 +262,16 @@ int experiment_command(const struct options *options, int argc, const char *cons
 {
     struct running r = {.options = options};
     int code = EXIT_USAGE;
-    process_catch_interrupts();
     const char *kernels = json_string_value(json_object_get(options->values, "kernels"));
+    record_init(&r.record, options);
+    process_catch_interrupts();
     if (!guests_load(options->plugins, options->plugin_count, kernels, 0))
-        return EXIT_INTERRUPTED;
-    if (accepted(&r))
+        code = EXIT_INTERRUPTED;
+    else if (accepted(&r))
         code = run(&r, argc, argv);
     else
-        progress_say("%s", r.message);
-    journal_close(r.journal);
-    if (r.machine)
-        machine_close(r.machine);
+        progress_say("%s", r.record.message);
+    code = record_close(&r.record, code);
+    session_free(&r.session);
     return code;
 }

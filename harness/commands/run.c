@@ -19,8 +19,8 @@
 #include "drawn.h"
 #include "results/report.h"
 #include "session/guests.h"
+#include "session/record.h"
 #include "session/resume.h"
-#include "session/rounds.h"
 #include "system/memory_file.h"
 #include "system/process.h"
 
@@ -30,45 +30,19 @@
 struct run {
     struct options options;
     struct session session;
-    struct journal *journal; /* NULL without --output */
-    json_t *command;         /* the arguments that are recorded */
-    struct lock lock;        /* of the machine */
-    json_t *noise;           /* what the twins have shown */
-    double started, expected_s;
+    struct record record;
+    json_t *command;  /* the arguments that are recorded */
+    struct lock lock; /* of the machine */
+    json_t *noise;    /* what the twins have shown */
+    double expected_s;
     size_t at;         /* the case under way */
     size_t simplified; /* drawn problems so far */
     struct session_time time;
-    char message[1024];
 };
 
 static const char *command_name(const struct run *run)
 {
     return run->options.command == COMMAND_CHECK ? "check" : "run";
-}
-
-/* Lines of the journal may go to the terminal that has the live display. */
-static void make_way(const struct run *run)
-{
-    const char *output = run->options.output;
-    if (output && strcmp(output, "-") == 0)
-        progress_clear();
-}
-
-/* Without --output there is no journal: nothing is written, and only memory can be missing. */
-static bool unwritten(struct run *run, json_t *line)
-{
-    const bool whole = line && !alloc_failed();
-    if (!whole)
-        snprintf(run->message, sizeof run->message, "out of memory");
-    json_decref(line);
-    return whole;
-}
-
-static bool write_line(struct run *run, json_t *line)
-{
-    make_way(run);
-    return run->journal ? journal_write(run->journal, line, run->message, sizeof run->message)
-                        : unwritten(run, line);
 }
 
 /* The share of finished cells, for the progress display. */
@@ -86,7 +60,7 @@ static void launching(void *context, const struct cell *cell, const char *what)
 {
     const struct run *run = context;
     const struct session *session = &run->session;
-    const double elapsed = clock_now() - run->started;
+    const double elapsed = clock_now() - run->record.started;
     const double share = fmax(share_done(session), fmin(0.99, elapsed / run->expected_s));
     char variant[96] = "", threads[16] = "", text[320];
     size_t first, count;
@@ -109,16 +83,14 @@ static void launching(void *context, const struct cell *cell, const char *what)
 static bool launched(void *context, json_t *record)
 {
     struct run *run = context;
-    make_way(run);
-    return run->journal ? journal_note(run->journal, record, run->message, sizeof run->message)
-                        : unwritten(run, record);
+    return record_note(&run->record, record);
 }
 
 static bool finished(void *context, struct cell *cell)
 {
     struct run *run = context;
     char text[1024];
-    if (!write_line(run, json_incref(cell->row)))
+    if (!record_write(&run->record, json_incref(cell->row)))
         return false;
     if (run->options.command == COMMAND_CHECK && report_is_absent(cell, 1))
         return true; /* finish() says it of all of them together */
@@ -146,9 +118,9 @@ static bool compare_outputs(struct run *run, const struct rounds *rounds)
     const struct cell *a = &rounds->cells[slots[difference.a]];
     const struct cell *b = &rounds->cells[slots[difference.b]];
     report_difference(difference.largest, a, b);
-    return write_line(run,
-                      json_pack("{s:s, s:f, s:[o, o]}", "type", "difference", "largest",
-                                difference.largest, "between", cell_identity(a), cell_identity(b)));
+    return record_write(&run->record, json_pack("{s:s, s:f, s:[o, o]}", "type", "difference",
+                                                "largest", difference.largest, "between",
+                                                cell_identity(a), cell_identity(b)));
 }
 
 /* Writes the noise that the case's twin has shown to the journal, and keeps it for the summary. */
@@ -158,7 +130,7 @@ static bool note_noise(struct run *run, const struct rounds *rounds)
     if (!noise)
         return true;
     json_array_append(run->noise, noise);
-    return write_line(run, noise);
+    return record_write(&run->record, noise);
 }
 
 /* The table of a case; of a drawn one only where a kernel fails, and for the first of those with a simple problem on
@@ -183,7 +155,7 @@ static enum rounds_end run_case(struct run *run, int topology)
     const struct rounds_events events = {run, launching, launched, finished};
     size_t first, count;
     session_cells_of(session, run->at, &first, &count);
-    const double left = session->seconds - (clock_now() - run->started);
+    const double left = session->seconds - (clock_now() - run->record.started);
     const bool check = run->options.command == COMMAND_CHECK;
     const bool drawn = drawn_is(session, &session->cells[first]);
     struct rounds rounds = {
@@ -227,24 +199,14 @@ static enum rounds_end run_cases(struct run *run)
     return end;
 }
 
-static int exit_code(const struct session *session, enum rounds_end end)
+/* What the states of all cells come to. */
+static int exit_code(const struct session *session)
 {
-    static const int codes[CELL_STATE_COUNT] = {
-        [CELL_FAILED] = EXIT_KERNEL,       [CELL_IMPLAUSIBLE] = EXIT_KERNEL,
-        [CELL_CRASHED] = EXIT_KERNEL,      [CELL_TIMEOUT] = EXIT_KERNEL,
-        [CELL_SKIPPED] = EXIT_ENVIRONMENT,
-    };
     int code = EXIT_AS_ASKED;
-    for (size_t i = 0; i < session->cell_count; i++) {
-        const int of_cell = session->cells[i].done ? codes[session->cells[i].state] : EXIT_AS_ASKED;
-        if (code == EXIT_AS_ASKED || of_cell == EXIT_KERNEL)
-            code = of_cell;
-    }
-    if (code != EXIT_KERNEL && guests_code(true) != EXIT_AS_ASKED)
-        code = guests_code(true);
-    return end == ROUNDS_INTERRUPTED ? EXIT_INTERRUPTED
-           : end == ROUNDS_STOPPED   ? EXIT_ENVIRONMENT
-                                     : code;
+    for (size_t i = 0; i < session->cell_count; i++)
+        if (session->cells[i].done)
+            code = record_worse(code, record_code(session->cells[i].state));
+    return code;
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -252,16 +214,17 @@ static int exit_code(const struct session *session, enum rounds_end end)
 /* Options, journal and cells; returns EXIT_AS_ASKED or the code to end with. */
 static int begin(struct run *run, int argc, const char *const *argv)
 {
-    char *message = run->message;
-    const size_t size = sizeof run->message;
+    char *message = run->record.message;
+    const size_t size = sizeof run->record.message;
     const char *resumed = run->options.resume;
     if (resumed) {
-        run->journal = journal_resume(resumed, message, size);
-        if (!run->journal)
+        run->record.journal = journal_resume(resumed, message, size);
+        if (!run->record.journal)
             return EXIT_ENVIRONMENT;
         if (*message)
             progress_say("%s", message);
-        if (!resume_options(run->journal, &run->options, argc, argv, &run->command, message, size))
+        if (!resume_options(run->record.journal, &run->options, argc, argv, &run->command, message,
+                            size))
             return EXIT_USAGE;
         run->options.output = run->options.resume = resumed;
     } else {
@@ -275,14 +238,11 @@ static int begin(struct run *run, int argc, const char *const *argv)
     const int planned = session_plan(&run->session, &run->options, message, size);
     if (planned != EXIT_AS_ASKED)
         return planned;
-    if (resumed && !resume_same_machine(run->journal, &run->session, message, size))
+    if (resumed && !resume_same_machine(run->record.journal, &run->session, message, size))
         return EXIT_USAGE;
-    if (resumed && resume_cells(run->journal, &run->session))
+    if (resumed && resume_cells(run->record.journal, &run->session))
         progress_say("%s was begun by another build: unfinished cells start over", resumed);
-    if (!resumed && run->options.output &&
-        !(run->journal = journal_create(run->options.output,
-                                        run->options.force ? JOURNAL_REPLACE : JOURNAL_RESUMABLE,
-                                        message, size)))
+    if (!resumed && !record_create(&run->record, &run->options, JOURNAL_RESUMABLE))
         return EXIT_ENVIRONMENT;
     return EXIT_AS_ASKED;
 }
@@ -322,15 +282,9 @@ static bool each_has_a_row(const struct session *session)
 /* Records in the journal how the session ended, and prints it. */
 static int finish(struct run *run, enum rounds_end end)
 {
-    int code = exit_code(&run->session, end);
-    char message[512];
-    const double wall_s = clock_now() - run->started;
+    int code = exit_code(&run->session);
     const bool check = run->options.command == COMMAND_CHECK;
-    json_t *ended = session_end_line(end == ROUNDS_DONE, wall_s, &run->time);
-    if (end == ROUNDS_STOPPED || !write_line(run, json_incref(ended))) {
-        progress_say("%s", *run->message ? run->message : "out of memory");
-        code = code == EXIT_AS_ASKED ? EXIT_ENVIRONMENT : code;
-    }
+    json_t *ended = record_end(&run->record, end, &run->time, &code);
     if (check)
         report_absent_cases(run->session.cells, run->session.cell_count);
     if (run->session.first_drawn < run->session.cases.count)
@@ -340,7 +294,7 @@ static int finish(struct run *run, enum rounds_end end)
     if (session_worked(&run->time) > 0)
         report_time(ended);
     json_decref(ended);
-    if (end == ROUNDS_INTERRUPTED && run->journal)
+    if (end == ROUNDS_INTERRUPTED && run->record.journal)
         progress_say("interrupted; go on with: attnbench %s --resume %s", command_name(run),
                      run->options.output);
     else if (end == ROUNDS_INTERRUPTED)
@@ -349,10 +303,6 @@ static int finish(struct run *run, enum rounds_end end)
     const bool counts = check || report_is_absent(run->session.cells, run->session.cell_count);
     if (counts && code == EXIT_AS_ASKED && !each_has_a_row(&run->session))
         code = EXIT_KERNEL;
-    if (!report_close(message, sizeof message)) {
-        progress_say("%s", message);
-        code = code == EXIT_AS_ASKED ? EXIT_ENVIRONMENT : code;
-    }
     return code;
 }
 
@@ -380,26 +330,25 @@ static int enter(struct run *run)
     run->expected_s = run->session.seconds;
     if (!check)
         tell_length(run);
-    run->started = clock_now();
-    if (write_line(run, session_line(&run->session, run->command, alone)))
-        return EXIT_AS_ASKED;
-    progress_say("%s", run->message);
-    return EXIT_ENVIRONMENT;
+    return record_begin(&run->record, &run->session, run->command, alone) ? EXIT_AS_ASKED
+                                                                          : EXIT_ENVIRONMENT;
 }
 
 int run_command(const struct options *options, int argc, const char *const *argv)
 {
     struct run run = {.options = *options, .lock.fd = -1, .noise = json_array()};
-    report_open(options->output && strcmp(options->output, "-") == 0);
+    record_init(&run.record, options);
     process_catch_interrupts();
     int code = begin(&run, argc, argv);
-    if (code != EXIT_AS_ASKED)
-        progress_say("%s", run.message);
-    else if ((code = enter(&run)) == EXIT_AS_ASKED)
+    if (code == EXIT_AS_ASKED)
+        code = enter(&run);
+    if (code == EXIT_AS_ASKED)
         code = finish(&run, run_cases(&run));
+    else if (code != EXIT_INTERRUPTED)
+        progress_say("%s", run.record.message);
+    code = record_close(&run.record, code);
     lock_release(&run.lock);
     session_free(&run.session);
-    journal_close(run.journal);
     json_decref(run.command);
     json_decref(run.noise);
     return code;
