@@ -158,8 +158,8 @@ bool attn_supports(const struct attn_kernel *kernel, const struct attn_problem *
         {p->outputs & ~caps->outputs & ATTN_OUTPUT_LSE, "outputs=lse"},
         {p->outputs & ~caps->outputs & ATTN_OUTPUT_WEIGHTS, "outputs=weights"},
         {p->outputs & ~caps->outputs, "outputs of a backward pass"},
-        {p->pass == ATTN_FORWARD && !caps->forward, "pass=forward"},
-        {p->pass == ATTN_BACKWARD && !caps->backward, "pass=backward"},
+        {p->pass == ATTN_FORWARD && !caps->forward, "the forward pass"},
+        {p->pass == ATTN_BACKWARD && !caps->backward, "the backward pass"},
         {caps->max_dim && dim > caps->max_dim, "so large a head dimension"},
     };
     for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)

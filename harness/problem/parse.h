@@ -32,7 +32,6 @@
  *     page      N >= 0                     0 = off     K and V in pages of N keys
  *     shared_kv 0|1                        0           V is the first dv elements of each key
  *     outputs   o, lse, weights in a sum   o           wanted results, such as o+lse
- *     pass      forward|backward           forward
  *
  *     h         N >= 1                                 shorthand: hq and hkv
  *     s         N >= 1                                 shorthand: sq and skv

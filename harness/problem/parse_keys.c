@@ -18,11 +18,6 @@ static const struct parse_name outputs[] = {
     {NULL, 0},
 };
 static const struct parse_name layouts[] = {{"bhsd", ATTN_BHSD}, {"bshd", ATTN_BSHD}, {NULL, 0}};
-static const struct parse_name passes[] = {
-    {"forward", ATTN_FORWARD},
-    {"backward", ATTN_BACKWARD},
-    {NULL, 0},
-};
 
 #define STORED (1u << ATTN_F32 | 1u << ATTN_BF16 | 1u << ATTN_F16 | 1u << ATTN_F64)
 
@@ -111,10 +106,6 @@ const struct parse_key parse_keys[KEY_COUNT] = {
                      .kind = &parse_kind_set,
                      AT(outputs),
                      .names = outputs},
-    [KEY_PASS] = {.help = {"pass", "forward|backward", "forward", "results, or gradients"},
-                  .kind = &parse_kind_choice,
-                  AT(pass),
-                  .names = passes},
     [KEY_H] = {.help = {"h", "N >= 1", "", "hq and hkv"}, .sets = {KEY_HQ, KEY_HKV}},
     [KEY_S] = {.help = {"s", "N >= 1", "", "sq and skv"}, .sets = {KEY_SQ, KEY_SKV}},
 };

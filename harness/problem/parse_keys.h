@@ -34,7 +34,6 @@ enum parse_key_id {
     KEY_PAGE,
     KEY_SHARED_KV,
     KEY_OUTPUTS,
-    KEY_PASS,
     KEY_H,
     KEY_S,
     KEY_COUNT

@@ -67,7 +67,7 @@ static void refusals_say_why(void **state)
         {.outputs = ATTN_OUTPUT_LSE, .why = "outputs=lse"},
         {.outputs = ATTN_OUTPUT_WEIGHTS, .why = "outputs=weights"},
         {.outputs = ATTN_OUTPUT_DQ, .why = "outputs of a backward pass"},
-        {.pass = ATTN_BACKWARD, .why = "pass=backward"},
+        {.pass = ATTN_BACKWARD, .why = "the backward pass"},
     };
     const struct attn_kernel kernel = bare();
     for (size_t i = 0; i < COUNT(cases); i++) {

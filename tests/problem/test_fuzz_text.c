@@ -58,7 +58,6 @@ static const char *const words[] = {
     "outputs=",
     "o+lse",
     "+weights",
-    "pass=backward",
     ",",
     "=",
     "0",
@@ -90,7 +89,7 @@ static const char *const problems[] = {
     "b=1,hq=32,hkv=8,sq=1,skv=4096,d=128,dv=64,dtype=bf16,mask=causal,window=256,softcap=30,"
     "scale=0.125,layout=bshd",
     "h=8,s=1024,d=64,kv_dtype=i8,mask=causal_top_left+bias+bool,window=-1:4,sinks=1,alibi=1,"
-    "ragged=1,page=16,outputs=o+lse+weights,pass=backward",
+    "ragged=1,page=16,outputs=o+lse+weights",
     "s=1",
 };
 
