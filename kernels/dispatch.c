@@ -108,7 +108,8 @@ static double flash_rows(const struct shape *s, double *tiles)
  * The same with a matrix unit, in rows of split_kv without one.  Packing keys costs flash as much as 6 rows, which each
  * thread of a head does for itself, and split_kv 5, which packs the values alone; then a block of 32 rows costs the one
  * and a tile of 16 the other what the products of their dimensions and a softmax take.  They cross at 24 to 32 rows with
- * D = 64 and 128, 64 with 256, and nowhere up to 512 rows in latent attention (576, 512).  Splits have 1024 keys (Intel
+ * D = 64 and 128, 64 with 256, and nowhere up to 512 rows in latent attention (576, 512).  Splits have 1024 keys, and
+ * split_kv has 8 keys more to set up: 16 rows of 16 keys take flash 0.83 of its time, of 64 keys 1.18 (Intel
  * Xeon with AMX, GCC 12.2, 2026-11-26, 8 heads, one of latent attention, 64 to 8192 keys; tuning.md in
  * results/intel-amx-2core).
  */
@@ -119,7 +120,7 @@ static bool starved_units(const struct shape *s)
     const double flash = 6 + (2.4 + 160 / s->dims) * blocks;
     const double split_kv = s->rows < 8 ? s->rows : 5 + (1.1 + 150 / s->dims) * parts(s->rows, 16);
     const double split_kv_parts = parts(s->rows, 128) * parts(s->keys, 1024);
-    return split_kv * least(s->threads, s->heads) <
+    return split_kv * (1 + 8 / s->keys) * least(s->threads, s->heads) <
            flash * least(s->threads, s->heads * split_kv_parts);
 }
 
