@@ -100,7 +100,6 @@ static bool measured(void *context, json_t *row)
 static enum rounds_end measure_step(struct running *r, const json_t *step)
 {
     const struct measured_events events = {.if_busy = r->options->if_busy,
-                                           .environment = r->experiment->environment,
                                            .context = r,
                                            .launching = launching,
                                            .row = measured};

@@ -8,13 +8,10 @@
 #include <string.h>
 
 #include "base/build.h"
-#include "problem/catalogue.h"
 #include "eval.h"
 #include "experiment_command.h"
 #include "experiment_help.h"
 #include "experiment_session.h"
-#include "experiments/layouts/layouts.h"
-#include "experiments/tiles/tiles.h"
 #include "help.h"
 #include "isa.h"
 #include "list_command.h"
@@ -110,11 +107,6 @@ int program_main(int argc, char **argv)
         progress_say("%s", message);
         return EXIT_ENVIRONMENT;
     }
-    const struct attn_kernel *const *unlisted;
-    size_t count = tiles_kernels(&unlisted);
-    catalogue_add_unlisted(unlisted, count);
-    count = layouts_kernels(&unlisted);
-    catalogue_add_unlisted(unlisted, count);
     if (strcmp(name, "worker") == 0)
         return worker_main();
     if (strcmp(name, "--version") == 0)

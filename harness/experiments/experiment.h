@@ -45,10 +45,6 @@ struct experiment {
     /* What its kernels come from, an array of texts as of --plugin.  Optional. */
     json_t *(*plugins)(const json_t *asked);
 
-    /* Sets what the next worker finds in its environment, by the name of its kernel; NULL: no longer.
-     * Optional, where steps are cells to measure. */
-    void (*environment)(const char *kernel);
-
     /* Adds the steps. */
     void (*plan)(const json_t *asked, json_t *steps);
 

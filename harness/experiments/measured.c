@@ -44,7 +44,6 @@ static json_t *row_of(const json_t *step, const json_t *cell)
     json_object_del(params, "kernels");
     json_object_del(params, "teams");
     json_object_del(params, "unbound");
-    json_object_del(params, "all_launches");
     json_object_del(params, "check");
     copy(params, cell, identity);
     copy(values, cell, outcome);
@@ -72,8 +71,6 @@ static void launching(void *context, const struct cell *cell, const char *what)
         m->events->launching(m->events->context, what);
         return;
     }
-    if (m->events->environment)
-        m->events->environment(cell->kernel_name);
     cell_variant(cell, variant);
     snprintf(text, sizeof text, "%s  %d thr  %s", variant, cell->threads, what);
     m->events->launching(m->events->context, text);
@@ -110,8 +107,6 @@ static enum rounds_end run_session(const struct session *session, struct measuri
         .outputs = -1,
     };
     const enum rounds_end end = rounds_run(&rounds);
-    if (measuring->events->environment)
-        measuring->events->environment(NULL);
     cell_free(&rounds.twin);
     if (rounds.topology >= 0)
         close(rounds.topology);
@@ -152,7 +147,6 @@ enum rounds_end measured_run(const json_t *step, const struct measured_events *e
     if (json_is_true(json_object_get(step, "unbound")) && !has_cores(options.threads))
         options.placement = PLACEMENT_NONE;
     options.launches = (size_t)json_integer_value(json_object_get(step, "launches"));
-    options.all_launches = json_is_true(json_object_get(step, "all_launches"));
     options.seed = (uint64_t)json_integer_value(json_object_get(step, "seed"));
     if (!queue_enter(&lock, "attnbench experiment", events->if_busy, &alone))
         return ROUNDS_INTERRUPTED;

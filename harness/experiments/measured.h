@@ -29,7 +29,6 @@ extern const char *const measured_checks[];
 /* What to do while another session measures, and callbacks; no worker runs meanwhile. */
 struct measured_events {
     enum if_busy if_busy;
-    void (*environment)(const char *kernel); /* as in struct experiment; may be NULL */
     void *context;
     /* A worker is about to begin. */
     void (*launching)(void *context, const char *what);

@@ -46,3 +46,83 @@ const struct experiment experiment_scaling = {
     .run = scaling,
     .quick = scaling_quick,
 };
+
+static const char *const tiles[] = {"--problem=h=4,sq=256,skv=2048,d=64",
+                                    "--problem=h=4,sq=256,skv=2048,d=128",
+                                    "--kernel=flash/avx512,plugins",
+                                    "--threads=1",
+                                    "--launches=12",
+                                    NULL};
+static const char *const tiles_quick[] = {"--problem=h=4,sq=256,skv=512,d=64",
+                                          "--kernel=flash/avx512,flash_k64_q32,flash_k64_q128",
+                                          "--threads=1", "--launches=6", NULL};
+static const char *const tiles_beside[] = {"attnbench_plugins/tiles/tiles.so", NULL};
+
+const struct experiment experiment_tiles = {
+    .name = "tiles",
+    .question = "How many queries and keys should the blocks of flash have?",
+    .method =
+        "flash compiled with each size, Br queries by Bc keys, and flash as it is: cells of\n"
+        "attnbench run on one thread, checked, then launched in shuffled rounds, a process each\n"
+        "time.  Percent of the multiply-add rate measured beside each launch, so that a change of\n"
+        "clock cancels, and half the exact 95 % interval of the median time.  The sizes are of "
+        "the\n"
+        "avx512 variant, whose tiles have 32 queries.",
+    .source = "Dao 2023, FlashAttention-2, arXiv:2307.08691, section 3.3",
+    .run = tiles,
+    .quick = tiles_quick,
+    .beside = tiles_beside,
+};
+
+static const char *const layouts[] = {"--problem=h=4,sq=256,skv=1024,d=64", "--kernel=plugins",
+                                      "--threads=1", "--launches=12", NULL};
+static const char *const layouts_quick[] = {
+    "--problem=h=4,sq=256,skv=1024,d=64",
+    "--kernel=flash_again_1,flash_again_2,flash_again_3,flash_again_4,flash_again_5,flash_again_6,"
+    "flash_stack_16,flash_stack_32,flash_stack_48,flash_stack_1104,flash_stack_2144,flash_stack_"
+    "3504,"
+    "flash_code_16,flash_code_32,flash_code_48,flash_code_1104,flash_code_2144,flash_code_3504",
+    "--threads=1", "--launches=6", NULL};
+static const char *const layouts_beside[] = {"attnbench_plugins/layouts/again_1.so",
+                                             "attnbench_plugins/layouts/again_2.so",
+                                             "attnbench_plugins/layouts/again_3.so",
+                                             "attnbench_plugins/layouts/again_4.so",
+                                             "attnbench_plugins/layouts/again_5.so",
+                                             "attnbench_plugins/layouts/again_6.so",
+                                             "attnbench_plugins/layouts/stack_16.so",
+                                             "attnbench_plugins/layouts/stack_32.so",
+                                             "attnbench_plugins/layouts/stack_48.so",
+                                             "attnbench_plugins/layouts/stack_1104.so",
+                                             "attnbench_plugins/layouts/stack_2144.so",
+                                             "attnbench_plugins/layouts/stack_3504.so",
+                                             "attnbench_plugins/layouts/code_16.so",
+                                             "attnbench_plugins/layouts/code_32.so",
+                                             "attnbench_plugins/layouts/code_48.so",
+                                             "attnbench_plugins/layouts/code_1104.so",
+                                             "attnbench_plugins/layouts/code_2144.so",
+                                             "attnbench_plugins/layouts/code_3504.so",
+                                             NULL};
+
+const struct experiment experiment_layouts = {
+    .name = "layouts",
+    .question = "How far does a kernel's time move with where its code and its stack lie?",
+    .method =
+        "The same object code as cells of attnbench run on one thread, checked, then launched in\n"
+        "shuffled rounds, a process each time: as it is, six times over; its calls 16 to 3504 "
+        "bytes\n"
+        "further down the stack; and linked behind as much padding, as another link order would\n"
+        "place it.  The spread is that between the farthest two of six layouts, over the rounds "
+        "that\n"
+        "all of a kernel have, with a 95 % interval by bootstrap over rounds; by chance: how "
+        "often\n"
+        "launches shuffled anew within their rounds spread by so much more than the repeats.  "
+        "Linux\n"
+        "draws the addresses of each process anew; under setarch -R they are fixed, and a layout "
+        "is\n"
+        "the same in all its launches.",
+    .source = "Mytkowicz et al. 2009, doi:10.1145/1508244.1508275; Curtsinger and Berger 2013,\n"
+              "Stabilizer, doi:10.1145/2451116.2451141",
+    .run = layouts,
+    .quick = layouts_quick,
+    .beside = layouts_beside,
+};

@@ -10,15 +10,14 @@
 #include "base/shell_words.h"
 
 #define MAX_TABLES 64
-#define MAX_UNLISTED 2
 
 struct table {
     const struct attn_kernel *const *kernels;
     size_t count;
     const struct guest *guest;
 };
-static struct table added[MAX_TABLES], unlisted[MAX_UNLISTED];
-static size_t tables, unlisted_tables, missing;
+static struct table added[MAX_TABLES];
+static size_t tables, missing;
 
 void catalogue_add(const struct attn_kernel *const *kernels, size_t count)
 {
@@ -67,23 +66,6 @@ bool catalogue_is_complete(void)
     return !missing;
 }
 
-void catalogue_add_unlisted(const struct attn_kernel *const *kernels, size_t count)
-{
-    assert(unlisted_tables < MAX_UNLISTED);
-    unlisted[unlisted_tables++] = (struct table){.kernels = kernels, .count = count};
-}
-
-const struct attn_kernel *catalogue_unlisted(const char *name, size_t length)
-{
-    for (size_t t = 0; t < unlisted_tables; t++)
-        for (size_t i = 0; i < unlisted[t].count; i++) {
-            const struct attn_kernel *kernel = unlisted[t].kernels[i];
-            if (strlen(kernel->name) == length && strncmp(kernel->name, name, length) == 0)
-                return kernel;
-        }
-    return NULL;
-}
-
 const struct attn_kernel *catalogue_at(size_t i)
 {
     size_t count;
@@ -103,8 +85,7 @@ const struct attn_kernel *catalogue_find(const char *name, enum attn_isa isa)
     for (size_t i = 0; (kernel = catalogue_at(i)); i++)
         if (kernel->isa == isa && strcmp(kernel->name, name) == 0)
             return kernel;
-    kernel = catalogue_unlisted(name, strlen(name));
-    return kernel && kernel->isa == isa ? kernel : NULL;
+    return NULL;
 }
 
 const struct attn_kernel *catalogue_named(const char *name)
@@ -113,7 +94,7 @@ const struct attn_kernel *catalogue_named(const char *name)
     size_t i = 0;
     while ((kernel = catalogue_at(i)) && strcmp(kernel->name, name) != 0)
         i++;
-    return kernel ? kernel : catalogue_unlisted(name, strlen(name));
+    return kernel;
 }
 
 static bool among(const char *name, const char *const *names, size_t count)

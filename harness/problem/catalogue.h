@@ -42,13 +42,6 @@ const struct guest *catalogue_guest(const struct attn_kernel *kernel);
 void catalogue_incomplete(size_t guests);
 bool catalogue_is_complete(void);
 
-/* Variants that are found by their whole name but stand in no list and no group: versions of a kernel
- * that only an experiment compares. */
-void catalogue_add_unlisted(const struct attn_kernel *const *kernels, size_t count);
-
-/* The first of those whose name is these characters; NULL where there is none. */
-const struct attn_kernel *catalogue_unlisted(const char *name, size_t length);
-
 /* Variant number i, in the order of kernels/CMakeLists.txt; NULL beyond the last. */
 const struct attn_kernel *catalogue_at(size_t i);
 const struct attn_kernel *catalogue_find(const char *name, enum attn_isa isa);

@@ -37,18 +37,15 @@ static void add(struct selected *selected, size_t *count, const struct selected 
 /* Adds what an item names: a group's members, or one kernel; returns how many. */
 static size_t add_item(const char *item, struct selected *selected, size_t *count)
 {
-    const char *names[SELECT_MAX + 1];
-    size_t known = catalogue_names(names, SELECT_MAX);
+    const char *names[SELECT_MAX];
+    const size_t known = catalogue_names(names, SELECT_MAX);
     const char *slash = strchr(item, '/');
     const size_t length = slash ? (size_t)(slash - item) : strlen(item);
-    const struct attn_kernel *unlisted = catalogue_unlisted(item, length);
-    if (unlisted)
-        names[known++] = unlisted->name;
     size_t matches = 0;
     for (size_t i = 0; i < known; i++) {
         struct selected one = {.variant = slash};
         const bool named = strlen(names[i]) == length && strncmp(names[i], item, length) == 0;
-        if (!named && (unlisted || slash || !catalogue_in_group(names[i], item)))
+        if (!named && (slash || !catalogue_in_group(names[i], item)))
             continue;
         if (slash && !attn_isa_parse(slash + 1, &one.isa))
             return 0;

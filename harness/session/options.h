@@ -73,7 +73,6 @@ struct options {
     double seconds;    /* of the session */
     double timeout_s;  /* of one launch */
     uint64_t launches; /* at most, per cell */
-    bool all_launches; /* as many, however narrow its interval is before */
     uint64_t seed;     /* OPTIONS_NOT_GIVEN: from the clock */
     uint64_t draws;    /* problems to draw; OPTIONS_NOT_GIVEN: by the command */
     enum if_busy if_busy;

@@ -197,9 +197,7 @@ static bool settle(struct rounds *rounds)
             cell->dependence = stats_dependence_of(&known);
         if (!cell->done) {
             const size_t n = launches_medians(cell, &medians);
-            cell->stop = rounds->session->options->all_launches && n < cap
-                             ? STOP_NOT
-                             : stop_decide(medians, n, cap, &known);
+            cell->stop = stop_decide(medians, n, cap, &known);
             free(medians);
             if (cell->stop != STOP_NOT)
                 cell_end(cell, CELL_OK, "%s", "");

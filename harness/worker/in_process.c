@@ -8,8 +8,6 @@
 
 #include "base/number.h"
 #include "launch_ceilings.h"
-#include "experiments/layouts/layouts.h"
-#include "experiments/tiles/tiles.h"
 #include "plugin.h"
 #include "problem/catalogue.h"
 
@@ -39,8 +37,7 @@ static const struct attn_kernel *open_kernel(struct worker *worker, char *why, s
     if (*r->plugin)
         return plugin_load(r, why, why_size);
     snprintf(why, why_size, "no kernel %s/%s", r->kernel, attn_isa_name(r->isa));
-    kernel = kernel ? layouts_load(kernel, why, why_size) : NULL;
-    return kernel ? tiles_load(kernel, why, why_size) : NULL;
+    return kernel;
 }
 
 static void close_kernel(void)

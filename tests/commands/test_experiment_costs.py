@@ -1,17 +1,13 @@
-"""Experiments on time: layers, sizes of blocks, places in memory."""
+"""Experiments on layers, and those whose kernels are plug-ins beside the program."""
 
 import itertools
-import json
 import math
-import os
-import pathlib
-import re
 import shutil
 import statistics
 import unittest
 from random import Random
 
-from command import BASELINE, PROGRAM, TINY, Tensor, run, safetensors
+from command import BASELINE, PROGRAM, TINY, CommandTest, Row, Tensor, lines, run, safetensors
 from experiments import Experiments
 
 
@@ -188,105 +184,36 @@ def words(text: str) -> str:
     return " ".join(text.split())
 
 
-@unittest.skipUnless(BASELINE == "baseline", "the sizes are built for x86's AVX-512 alone")
-class Tiles(Experiments):
-    SMALL = ("--sq", "40", "--skv", "200", "--d", "16", "--launches", "1")
+class Beside(CommandTest):
+    """Experiments whose kernels are plug-ins beside the program."""
 
-    def test_every_size_is_checked_and_timed_beside_flash(self) -> None:
-        rows = self.rows("tiles", *self.SMALL, "--keys", "64,128", "--queries", "32,128")
-        sizes = {f"flash_k{keys}_q{queries}" for keys in (64, 128) for queries in (32, 128)}
-        self.assertEqual({row["params"]["kernel"] for row in rows}, {"flash", *sizes})
-        self.assertEqual({row["params"]["isa"] for row in rows}, {"avx512"})
-        if rows[0]["values"]["state"] == "unavailable":
-            self.skipTest("this host lacks avx512")
-        shares = {}
-        for row in rows:
-            values = row["values"]
-            self.assertEqual(values["state"], "ok")
-            self.assertLess(values["error_over_bound"], 1)
-            shares[row["params"]["kernel"]] = values["fraction_of_fma"]
-        best = max(sizes, key=lambda name: shares[name])
-        keys, queries = re.fullmatch(r"flash_k(\d+)_q(\d+)", best).groups()
-        self.assertIn(
-            f"fastest of 4 sizes is {queries} queries by {keys} keys,",
-            words(self.printed),
-        )
+    def cells(self, name: str, problem: str, kernels: str) -> list[Row]:
+        asked = ("--problem", problem, "--kernel", kernels, "--threads", "1", "--launches", "1")
+        done = run("experiment", name, *asked, "--output", self.output)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return [line for line in lines(self.output) if line["type"] == "cell"]
 
-    def test_sizes_are_found_but_not_listed(self) -> None:
+    @unittest.skipUnless(BASELINE == "baseline", "the sizes are built for x86's AVX-512 alone")
+    def test_sizes_are_cells_beside_flash(self) -> None:
+        kernels = "flash/avx512,flash_k64_q32,flash_k128_q128"
+        flash, *sizes = self.cells("tiles", "h=1,sq=40,skv=200,d=16", kernels)
+        self.assertEqual([c["kernel"] for c in sizes], ["flash_k64_q32", "flash_k128_q128"])
+        for cell in (flash, *sizes):
+            self.assertEqual(cell["isa"], "avx512")
+            self.assertEqual(cell["state"], flash["state"])
+        self.assertIn(flash["state"], ("ok", "unavailable"))
         self.assertNotIn("flash_k64_q32", run("list").stdout)
-        listed = json.loads(run("list", "--json").stdout)["kernels"]
-        here = any(k["isa"] == "avx512" and k["available"] for k in listed)
-        done = run("check", "--kernel", "flash_k64_q32", "--problem", TINY)
-        self.assertEqual(done.returncode, 0 if here else 1, done.stderr)
-        self.assertIn("flash_k64_q32/avx512", done.stdout)
 
-    def test_sizes_come_from_the_module_beside_the_program(self) -> None:
-        listed = json.loads(run("list", "--json").stdout)["kernels"]
-        here = any(k["isa"] == "avx512" and k["available"] for k in listed)
+    def test_layouts_are_cells_of_a_plugin_each(self) -> None:
+        names = ["tiled_again_6", "tiled_stack_3504", "tiled_code_16"]
+        cells = self.cells("layouts", TINY, ",".join(names))
+        self.assertEqual({c["kernel"]: c["state"] for c in cells}, dict.fromkeys(names, "ok"))
+        self.assertEqual(len({c["plugin"] for c in cells}), 3)
+
+    def test_a_plugin_that_is_absent_is_named(self) -> None:
         program = str(shutil.copy(PROGRAM, self.directory))
-        module = self.directory / "attnbench_tiles.so"
-        tiles = ("experiment", "tiles", *self.SMALL, "--keys", "64", "--queries", "32")
-        check = ("check", "--kernel", "flash_k64_q32", "--problem", TINY)
-        absent = "attnbench_tiles.so is not beside the program; build it: scripts/build release"
-        self.refused([*tiles], 3, f"experiment tiles: {absent}\n", program=program)
-        done = run(*check, program=program)
-        self.assertEqual(done.returncode, 1, done.stderr)  # nothing of it was checked
-        self.assertIn(absent if here else "this host lacks", words(done.stdout))
-
-        built = pathlib.Path(PROGRAM).with_name(module.name).read_bytes()
-        module.write_bytes(built)
-        done = run(*tiles, program=program)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        if here:
-            self.assertIn("fastest of 1 sizes is 32 queries by 64 keys,", words(done.stdout))
-
-        named = b"attnbench %s ("  # what the line of a build begins with
-        self.assertEqual(built.count(named), 1)
-        module.write_bytes(built.replace(named, b"something %s ("))
-        done = run(*tiles, program=program)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("At d = 16 no size has a time: ", words(done.stdout))
-        if here:
-            self.assertIn("attnbench_tiles.so is of another build", words(done.stdout))
-
-    def test_sizes_that_are_not_built_are_refused(self) -> None:
-        self.refused(["experiment", "tiles", "--keys", "48"], 2, "none of these", "flash_k64_q32")
-
-
-class Layouts(Experiments):
-    # by its interval alone a cell ends at 12 or before; under the sanitizers a launch takes long
-    LAUNCHES = 1 if os.environ["ATTNBENCH_SANITIZED"] == "ON" else 13
-    SMALL = ("--sq", "8", "--skv", "16", "--d", "8", "--kernels", "tiled")
-
-    def test_every_layout_is_checked_and_timed(self) -> None:
-        rows = self.rows(
-            "layouts", *self.SMALL, "--factors", "code", "--launches", str(self.LAUNCHES)
-        )
-        numbers = {"again": range(1, 7), "code": (16, 32, 48, 1104, 2144, 3504)}
-        self.assertEqual(
-            {row["params"]["kernel"] for row in rows},
-            {f"tiled_{factor}_{n}" for factor, places in numbers.items() for n in places},
-        )
-        for row in rows:
-            self.assertEqual((row["values"]["state"], row["params"]["of"]), ("ok", "tiled"))
-            self.assertEqual(len(row["values"]["launch_medians_s"]), self.LAUNCHES)
-        self.assertRegex(self.printed, rf"(?m)^tiled +nothing +6 +{self.LAUNCHES} +\d")
-        self.assertRegex(self.printed, rf"(?m)^tiled +code +6 +{self.LAUNCHES} +\d")
-        self.assertNotIn("environment", self.printed)
-
-    def test_layouts_are_found_but_not_listed(self) -> None:
-        self.assertNotIn("flash_stack_3504", run("list").stdout)
-        names = "flash_stack_3504,split_kv_environment_16"
-        done = run("check", "--kernel", names, "--problem", TINY, "--threads", "1")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("2 of 2 cells: 2 ok", words(done.stdout))
-
-    def test_they_come_from_modules_beside_the_program(self) -> None:
-        program = str(shutil.copy(PROGRAM, self.directory))
-        absent = "attnbench_layouts/0.so is not beside the program; build it: scripts/build release"
-        self.refused(
-            ["experiment", "layouts"], 3, f"experiment layouts: {absent}\n", program=program
-        )
+        absent = "attnbench_plugins/layouts/again_1.so, which it takes, is not beside the program"
+        self.refused(["experiment", "layouts"], 3, absent, program=program)
 
 
 if __name__ == "__main__":

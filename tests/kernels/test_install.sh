@@ -40,5 +40,5 @@ build_it=$(sed -n 's/^    cc \(.* -o mine\.so .*\)$/\1/p' "$page")
 grep -q '"kernel":"mine".*"state":"ok"' "$dir/check.jsonl" || fail "$(cat "$dir/check.jsonl")"
 
 "$dir/prefix/bin/attnbench" --version >/dev/null || fail "the installed program does not start"
-[[ -e $dir/prefix/bin/attnbench_tiles.so ]] || fail "the sizes of flash do not lie beside the program"
-[[ -e $dir/prefix/bin/attnbench_layouts/0.so ]] || fail "the layouts do not lie beside the program"
+[[ -e $dir/prefix/bin/attnbench_plugins/tiles/tiles.so ]] || fail "the sizes of flash do not lie beside the program"
+[[ -e $dir/prefix/bin/attnbench_plugins/layouts/again_1.so ]] || fail "the layouts do not lie beside the program"

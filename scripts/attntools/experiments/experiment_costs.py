@@ -1,7 +1,5 @@
 """Figures of experiments on time and memory."""
 
-import re
-
 import numpy as np
 from attntools.experiments.experiment_rows import Row, column, doubling, parameter, rows_of, series
 from attntools.plot import style
@@ -113,58 +111,3 @@ def layer(results: Results) -> Figure | None:
     threads = rows[0]["params"]["threads"]
     style.source(fig, f"the rest: projections · {threads} threads · {origin(results)}")
     return fig
-
-
-# ---- tiles ---------------------------------------------------------------------------------------
-
-TILE = re.compile(r"flash_k(\d+)_q(\d+)$")
-
-
-def tiles(results: Results) -> Figure | None:
-    """Share of the multiply-add rate by queries and keys of flash's blocks, a map per dimension."""
-    rows = [r for r in rows_of(results, "tiles") if r["values"]["fraction_of_fma"] is not None]
-    sizes = {size for r in rows if (size := _size(r))}
-    if not sizes:
-        return None
-    keys, queries = (sorted({size[i] for size in sizes}) for i in (0, 1))
-    dims = series(rows, "d")
-    shares = 100 * column([r for r in rows if _size(r)], "fraction_of_fma")
-    fig, axes = style.figure(1, len(dims), height=1.5 + 0.45 * len(keys))
-    for ax, (d, group) in zip(axes, dims.items(), strict=True):
-        share = np.full((len(keys), len(queries)), np.nan)
-        for row in group:
-            if size := _size(row):
-                at = keys.index(size[0]), queries.index(size[1])
-                share[at] = 100 * row["values"]["fraction_of_fma"]
-                text = f"{share[at]:.1f}\n{_half(row)}"
-                light = share[at] > (shares.min() + shares.max()) / 2
-                ax.text(at[1], at[0], text, ha="center", va="center", fontsize=7,
-                        color="k" if light else "w")  # fmt: skip
-        image = ax.imshow(share, cmap=style.SEQUENTIAL, vmin=shares.min(), vmax=shares.max(),
-                          aspect="auto")  # fmt: skip
-        itself = [r for r in group if not _size(r)]
-        known = f" (flash: {100 * itself[0]['values']['fraction_of_fma']:.1f})" if itself else ""
-        ax.set_title(f"d = {d}{known}")
-        ax.set_xticks(range(len(queries)), queries)
-        ax.set_yticks(range(len(keys)), keys)
-        ax.set_xlabel("queries of a block")
-        ax.grid(visible=False)
-    axes[0].set_ylabel("keys of a block")
-    fig.colorbar(image, ax=axes, pad=0.01, label="% of the multiply-add rate")
-    style.source(fig, origin(results))
-    return fig
-
-
-def _size(row: Row) -> tuple[int, int] | None:
-    """Keys and queries of a block by the kernel's name; None of flash itself."""
-    match = TILE.match(row["params"]["kernel"])
-    return (int(match[1]), int(match[2])) if match else None
-
-
-def _half(row: Row) -> str:
-    """Half of the interval, in percent of the multiply-add rate."""
-    values = row["values"]
-    if not values["ci95_s"]:
-        return ""
-    lo, hi = values["ci95_s"]
-    return f"±{100 * values['fraction_of_fma'] * (hi - lo) / 2 / values['median_s']:.1f}"

@@ -1,15 +1,18 @@
 """The figure of the experiment layouts: where the time of each layout of a kernel lies."""
 
 import re
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
-from attntools.experiments.experiment_rows import Row, rows_of, series
+from attntools.experiments.experiment_rows import Row, rows_of
 from attntools.plot import style
 from attntools.plot.figures import origin
 from attntools.results.cells import Results
 from matplotlib.figure import Figure
 
-# KERNEL_FACTOR_NUMBER, as harness/experiments/layouts/layouts.h has it.
+# KERNEL_FACTOR_NUMBER, as suites/plugins/layouts.c has it.  Older files have layouts in which the
+# environment was longer, which moves the whole stack.
 NAME = re.compile(r"(\w+)_(again|stack|environment|code)_(\d+)$")
 FACTORS = {
     "again": "nothing",
@@ -17,46 +20,113 @@ FACTORS = {
     "environment": "environment",
     "code": "code",
 }
+DRAWS = 2000
+
+# Chance below which layouts are more than repeats: of three factors that do nothing one is
+# called so 5 times in 100 (Bonferroni).
+BEYOND = 0.05 / 3
 
 
-def _factor(row: Row) -> str:
-    """What is moved in a row's layout."""
-    match = NAME.match(row["params"]["kernel"])
-    return match[2] if match else ""
+class Finding(NamedTuple):
+    """How far apart the farthest two layouts of a factor lie, as a ratio less 1."""
+
+    spread: float
+    lo: float  # the ends of a 95 % interval
+    hi: float
+    chance: float  # NaN of repeats of one layout
 
 
-def places(rows: list[Row]) -> np.ndarray:
-    """Percent by which each of the layouts of a factor takes longer than their median.
+def _level(logs: np.ndarray) -> np.ndarray:
+    """Takes each round's median off its times, which takes off what the round did to all."""
+    return logs - np.median(logs, axis=-2, keepdims=True)
 
-    As the program's report has it: each round's times relative to their median, of each layout the
-    median over rounds.
+
+def _apart(logs: np.ndarray) -> np.ndarray:
+    """Between the farthest medians over rounds of (..., layouts, rounds)."""
+    return np.ptp(np.median(_level(logs), axis=-1), axis=-1)
+
+
+def judge(logs: np.ndarray, again: np.ndarray | None) -> Finding:
+    """The spread of layouts, logarithms of (layouts, rounds), beside that of repeats of one.
+
+    The interval is a bootstrap over rounds.  `chance` is the p-value of a permutation test: if
+    layouts did nothing, which launch of a round is which were as good as drawn, for launches are
+    shuffled; so it draws, and is the share of draws in which the layouts spread by as much more
+    than the repeats as they did, or more.  Exact for any noise.
     """
-    rounds = min(len(row["values"]["launch_medians_s"]) for row in rows)
-    logs = np.log([row["values"]["launch_medians_s"][:rounds] for row in rows])
-    return 100 * np.expm1(np.median(logs - np.median(logs, axis=0), axis=1))
+    random = np.random.default_rng(1)  # a file's figure is the same each time
+    rounds = logs.shape[1]
+    drawn = _level(logs)[:, random.integers(rounds, size=(DRAWS, rounds))]
+    lo, hi = np.quantile(np.expm1(np.ptp(np.median(drawn, axis=-1), axis=0)), [0.025, 0.975])
+    chance = np.nan
+    if again is not None:
+        both = np.concatenate([logs, again])
+        shuffled = random.permuted(np.broadcast_to(both, (DRAWS, *both.shape)), axis=1)
+        excess = _apart(shuffled[:, : len(logs)]) - _apart(shuffled[:, len(logs) :])
+        as_much = np.sum(excess >= _apart(logs) - _apart(again))
+        chance = (1 + as_much) / (DRAWS + 1)
+    return Finding(float(np.expm1(_apart(logs))), float(lo), float(hi), float(chance))
+
+
+def groups(rows: list[Row]) -> dict[str, dict[str, np.ndarray]]:
+    """Logarithms of the times of (layouts, rounds) by kernel and factor."""
+    kernels: dict[str, list[tuple[str, list[float]]]] = {}
+    for row in rows:
+        match = NAME.match(row["params"]["kernel"])
+        if match and row["values"]["launch_medians_s"]:
+            moved = kernels.setdefault(f"{match[1]}/{row['params']['isa']}", [])
+            moved.append((match[2], row["values"]["launch_medians_s"]))
+    found: dict[str, dict[str, np.ndarray]] = {}
+    for kernel, layouts in kernels.items():
+        rounds = min(len(times) for _, times in layouts)
+        for factor in FACTORS:
+            logs = [np.log(times[:rounds]) for name, times in layouts if name == factor]
+            if logs:
+                found.setdefault(kernel, {})[factor] = np.array(logs)
+    return found
 
 
 def layouts(results: Results) -> Figure | None:
     """A point a layout, a line what is moved, a panel a kernel."""
-    rows = [r for r in rows_of(results, "layouts") if r["values"]["launch_medians_s"]]
-    if not rows:
+    kernels = groups(rows_of(results, "layouts"))
+    if not kernels:
         return None
-    kernels = series(rows, "of")
     fig, axes = style.figure(1, len(kernels), height=2.2)
-    for ax, (kernel, group) in zip(axes, kernels.items(), strict=True):
-        for y, factor in enumerate(FACTORS):
-            moved = [row for row in group if _factor(row) == factor]
-            if moved:
-                at = places(moved)
-                ax.plot(at, np.full(len(at), -y), "o", color=style.COLOURS[y], ms=4, alpha=0.8)
+    for ax, (kernel, factors) in zip(axes, kernels.items(), strict=True):
+        for y, logs in enumerate(factors.values()):
+            at = 100 * np.expm1(np.median(_level(logs), axis=1))
+            ax.plot(at, np.full(len(at), -y), "o", color=style.COLOURS[y], ms=4, alpha=0.8)
         ax.axvline(0, color=style.INK, lw=1)
-        ax.set_ylim(0.5 - len(FACTORS), 0.5)
-        ax.set_yticks([-y for y in range(len(FACTORS))], FACTORS.values())
-        ax.set_title(f"{kernel}/{group[0]['params']['isa']}")
+        ax.set_ylim(0.5 - len(factors), 0.5)
+        ax.set_yticks([-y for y in range(len(factors))], [FACTORS[name] for name in factors])
+        ax.set_title(kernel)
         ax.set_xlabel("time over the median one, %", fontsize=8)
-        if ax is not axes[0]:
-            ax.set_yticklabels([])
     axes[0].set_ylabel("moved")
-    addresses = rows[0]["params"]["addresses"]
-    style.source(fig, f"addresses of each launch {addresses} · {origin(results)}")
+    style.source(fig, origin(results))
     return fig
+
+
+def findings(results: Results) -> Iterator[str]:
+    """How far each factor moves a kernel, beside repeats of one layout, and whether by chance."""
+    for kernel, factors in groups(rows_of(results, "layouts")).items():
+        again = factors.get("again")
+        moved = []
+        for factor, logs in factors.items():
+            if len(logs) < 2:
+                continue
+            found = judge(logs, None if factor == "again" else again)
+            text = (
+                f"{kernel}, {FACTORS[factor]}: the farthest two of {len(logs)} layouts are "
+                f"{100 * found.spread:.2f} % apart (95 % interval {100 * found.lo:.2f} .. "
+                f"{100 * found.hi:.2f})"
+            )
+            yield text + ("." if np.isnan(found.chance) else f", by chance {found.chance:.3f}.")
+            if found.chance <= BEYOND:
+                moved.append(FACTORS[factor])
+        if again is not None and len(factors) > 1:
+            yield (
+                f"{kernel}: its time moves with {', '.join(moved)}; a gain of less may be an "
+                "accident of the layout."
+                if moved
+                else f"{kernel}: no layout moves its time beyond chance."
+            )

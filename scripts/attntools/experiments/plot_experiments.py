@@ -10,6 +10,7 @@ from attntools.experiments import experiment_linear as linear
 from attntools.experiments import experiment_logits as logits
 from attntools.experiments import experiment_numerics as numerics
 from attntools.experiments import experiment_scaling as scaling
+from attntools.experiments import experiment_tiles as tiles
 from attntools.experiments import experiment_words as words
 from attntools.results.cells import Results, ResultsError
 from matplotlib.figure import Figure
@@ -29,13 +30,17 @@ FIGURES: dict[str, Callable[[Results], Figure | None]] = {
     "scaling": scaling.scaling,
     "distributed": distributed.distributed,
     "invariance": numerics.invariance,
-    "tiles": costs.tiles,
+    "tiles": tiles.tiles,
     "layouts": layouts.layouts,
     "words": words.words,
 }
 
 # What the rows say, in sentences.
-FINDINGS: dict[str, Callable[[Results], Iterator[str]]] = {"scaling": scaling.findings}
+FINDINGS: dict[str, Callable[[Results], Iterator[str]]] = {
+    "scaling": scaling.findings,
+    "tiles": tiles.findings,
+    "layouts": layouts.findings,
+}
 
 
 @contextmanager

@@ -11,8 +11,8 @@ import pytest
 import sample
 from attntools.experiments import experiment_costs as costs
 from attntools.experiments import experiment_distributed as distributed
-from attntools.experiments import experiment_layouts, experiment_scaling, fits
 from attntools.experiments import experiment_numerics as numerics
+from attntools.experiments import experiment_scaling, fits
 from attntools.results.cells import Results
 from attntools.results.results import read
 
@@ -202,50 +202,6 @@ def test_fits_find_the_laws_they_are_given() -> None:
     assert (fit.value, fit.lo, fit.hi) == pytest.approx((1, 1 - half, 1 + half))
     assert fits.power(np.array([1, 2.0]), np.array([1, 2.0])) is None
     assert fits.power(np.array([1, 2, 4.0]), np.array([1, 0, 4.0])) is None
-
-
-def test_tiles_is_a_map_of_keys_by_queries(results: Reader) -> None:
-    rows = [
-        ({"kernel": k, "d": 64},
-         {"fraction_of_fma": f, "median_s": 1e-3, "ci95_s": [0.9e-3, 1.2e-3]})
-        for k, f in (("flash", 0.85), ("flash_k32_q64", 0.5), ("flash_k128_q32", 0.8),
-                     ("flash_k128_q64", 0.9))
-    ]  # fmt: skip
-    ax, _ = costs.tiles(results("tiles", *rows)).axes
-    assert ax.get_title(loc="left") == "d = 64 (flash: 85.0)"
-    (image,) = ax.images
-    shown = np.asarray(image.get_array())
-    assert np.isnan(shown[0, 0])
-    assert (shown[0, 1], shown[1].tolist()) == (50, [80, 90])
-    assert [t.get_text() for t in ax.texts] == ["50.0\n±7.5", "80.0\n±12.0", "90.0\n±13.5"]
-    assert [t.get_text() for t in ax.get_yticklabels()] == ["32", "128"]
-
-
-def test_layouts_has_a_point_each(results: Reader) -> None:
-    """Rounds 1 and 2 take twice and three times as long, whatever the layout."""
-    rounds = np.array([1e-3, 2e-3, 3e-3])
-    rows = [
-        ({"kernel": f"{kernel}_{factor}_{i}", "of": kernel, "isa": "avx2", "addresses": "fixed"},
-         timed(list(rounds * t)))
-        for kernel, factor, times in (("flash", "again", (1, 1, 1)),
-                                      ("flash", "code", (1, 0.9, 1.2)),
-                                      ("split_kv", "stack", (1, 1, 1.05)))
-        for i, t in enumerate(times)
-    ]  # fmt: skip
-    flash, split = experiment_layouts.layouts(results("layouts", *rows)).axes
-    assert [ax.get_title(loc="left") for ax in (flash, split)] == ["flash/avx2", "split_kv/avx2"]
-    points = [line for line in flash.lines if line.get_marker() == "o"]
-    assert [list(line.get_xdata()) for line in points] == [
-        pytest.approx([0, 0, 0]),
-        pytest.approx([0, -10, 20]),
-    ]
-    assert [set(line.get_ydata()) for line in points] == [{0}, {-3}]
-    assert [t.get_text() for t in flash.get_yticklabels()] == [
-        "nothing",
-        "stack",
-        "environment",
-        "code",
-    ]
 
 
 @pytest.mark.parametrize("older", [False, True])
