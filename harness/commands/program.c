@@ -103,10 +103,7 @@ int program_main(int argc, char **argv)
     const char *name = argc > 1 ? argv[1] : "";
     struct options options;
     char message[512];
-    if (!start_begun(message, sizeof message)) {
-        progress_say("%s", message);
-        return EXIT_ENVIRONMENT;
-    }
+    start_begun();
     if (strcmp(name, "worker") == 0)
         return worker_main();
     if (strcmp(name, "--version") == 0)

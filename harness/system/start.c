@@ -1,11 +1,10 @@
 /*
- * start: a clock that runs until main, and the stack's limit.
+ * start: the stack's limit, and a clock that runs until main.
  */
 #include "start.h"
 
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/time.h>
@@ -17,20 +16,53 @@
 #define STACK_USUAL ((rlim_t)8 << 20) /* Linux's own */
 #define STATUS 3                      /* EXIT_ENVIRONMENT */
 
+/* Calls of this file do without the loader's lazy binding (-fno-plt), which takes more stack than there may be, and
+ * without stdio. */
+static void say(const char *text)
+{
+    (void)!write(STDERR_FILENO, text, strlen(text));
+}
+
+static void say_kib(rlim_t bytes)
+{
+    char digits[24] = "", *at = digits + sizeof digits - 1;
+    for (bytes >>= 10; bytes || !*at; bytes /= 10)
+        *--at = (char)('0' + bytes % 10);
+    say(at);
+    say(" KiB");
+}
+
+/* Raises the limit of the stack where that is allowed; it grows by the limit of the moment. */
+static void demand_stack(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= STACK_LEAST)
+        return;
+    limit.rlim_cur = limit.rlim_max < STACK_USUAL ? limit.rlim_max : STACK_USUAL;
+    if (limit.rlim_cur >= STACK_LEAST && setrlimit(RLIMIT_STACK, &limit) == 0)
+        return;
+    say("attnbench: the stack may have ");
+    say_kib(limit.rlim_cur);
+    say(", ");
+    say_kib(STACK_LEAST);
+    say(" are needed (ulimit -s)\n");
+    _exit(STATUS);
+}
+
 #ifndef __has_feature
 #define __has_feature(x) 0 /* of Clang */
 #endif
-/* A sanitizer takes these calls, before it is ready. */
-#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__ && \
-    !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__ || \
+    __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1 /* it takes these calls, before it is ready */
+#else
+#define SANITIZED 0
 
 static void give_up(int number)
 {
-    static const char text[] =
-        "attnbench: a library cannot be initialised, for lack of memory it seems: allow more "
-        "(ulimit -v, -d), or ask for less (OPENBLAS_NUM_THREADS=1)\n";
     (void)number;
-    (void)!write(STDERR_FILENO, text, sizeof text - 1);
+    say("attnbench: a library cannot be initialised, for lack of memory it seems: allow more "
+        "(ulimit -v, -d), or ask for less (OPENBLAS_NUM_THREADS=1)\n");
     _exit(STATUS);
 }
 
@@ -39,6 +71,7 @@ static void watch(void)
 {
     const struct itimerval patience = {.it_value.tv_sec = PATIENCE_S};
     struct sigaction action = {.sa_handler = give_up};
+    demand_stack();
     sigaction(SIGPROF, &action, NULL);
     setitimer(ITIMER_PROF, &patience, NULL);
 }
@@ -46,20 +79,6 @@ static void watch(void)
 __attribute__((section(".preinit_array"), used)) static void (*const early)(void) = watch;
 
 #endif
-
-/* Raises the limit of the stack where that is allowed; it grows by the limit of the moment. */
-static bool has_stack(char *message, size_t size)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= STACK_LEAST)
-        return true;
-    limit.rlim_cur = limit.rlim_max < STACK_USUAL ? limit.rlim_max : STACK_USUAL;
-    if (limit.rlim_cur >= STACK_LEAST && setrlimit(RLIMIT_STACK, &limit) == 0)
-        return true;
-    snprintf(message, size, "the stack may have %llu KiB, %llu are needed (ulimit -s)",
-             (unsigned long long)limit.rlim_cur >> 10, (unsigned long long)STACK_LEAST >> 10);
-    return false;
-}
 
 static void open_standard_files(void)
 {
@@ -69,11 +88,12 @@ static void open_standard_files(void)
             (void)!open("/dev/null", flags[fd]); /* the lowest number that is free */
 }
 
-bool start_begun(char *message, size_t message_size)
+void start_begun(void)
 {
     const struct itimerval none = {.it_value.tv_sec = 0};
     setitimer(ITIMER_PROF, &none, NULL);
     signal(SIGPROF, SIG_DFL);
     open_standard_files();
-    return has_stack(message, message_size);
+    if (SANITIZED)
+        demand_stack();
 }
