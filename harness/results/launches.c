@@ -80,11 +80,6 @@ double launches_median_of(const struct cell *cell, const char *outer, const char
     return median_and_free(per_launch(cell, outer, key));
 }
 
-double launches_median_at(const struct cell *cell, const char *key, size_t index)
-{
-    return launches_median_in(cell, NULL, key, index);
-}
-
 double launches_median_in(const struct cell *cell, const char *outer, const char *key, size_t index)
 {
     const size_t launches = json_array_size(cell->launches);

@@ -28,8 +28,7 @@ double launches_median_of(const struct cell *cell, const char *outer, const char
 /* The largest of them. */
 double launches_largest(const struct cell *cell, const char *outer, const char *key);
 
-/* The median of element number `index` of an array. */
-double launches_median_at(const struct cell *cell, const char *key, size_t index);
+/* The median of element number `index` of an array; `outer` may be NULL. */
 double launches_median_in(const struct cell *cell, const char *outer, const char *key,
                           size_t index);
 

@@ -50,13 +50,13 @@ enum process_end {
 
 struct process;
 
-/* Starts a child.  What keeps it from starting is told by the first process_ask(); NULL stands for one for which
- * memory was missing. */
+/* Starts a child.  What keeps it from starting is told by the first process_ask(); NULL stands for one for
+ * which memory was missing. */
 struct process *process_open(const struct process_spec *spec);
 
-/* Sends one line and waits for the line that answers it, which stays until the next request.  Unless it is answered
- * the child has been ended, why says how ("was killed by SIGABRT"), and nothing more can be asked.  Time in which the
- * child was ready to run and others had the CPUs does not count towards the deadline. */
+/* Sends one line and waits for the line that answers it, which stays until the next request.  Unless it is
+ * answered the child has been ended, why says how ("was killed by SIGABRT"), and nothing more can be asked.
+ * Time in which the child was ready to run and others had the CPUs does not count towards the deadline. */
 enum process_end process_ask(struct process *child, const char *request, double deadline_s,
                              const char **answer, char *why, size_t why_size);
 
@@ -96,7 +96,8 @@ bool process_interrupted(void);
 /* Where the system names this process's own descriptors. */
 #define PROCESS_DESCRIPTORS "/proc/self/fd/"
 
-/* Writes the path by which another process opens a descriptor of this one.  Returns its length, as snprintf() does. */
+/* Writes the path by which another process opens a descriptor of this one.  Returns its length, as snprintf()
+ * does. */
 int process_descriptor(const char *number, char *path, size_t size);
 
 /* Path of `name` beside the program, also where the program's file was replaced since it was started;

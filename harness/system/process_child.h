@@ -14,8 +14,8 @@
 #define PROCESS_INTERRUPTS 3
 extern const int process_interrupts[PROCESS_INTERRUPTS];
 
-/* Blocks interrupts outside of ppoll(), so that none comes between reading the flag and sleeping; and SIGCHLD, which
- * can be waited for then.  Returns what was blocked before. */
+/* Blocks interrupts outside of ppoll(), so that none comes between reading the flag and sleeping; and SIGCHLD,
+ * which can be waited for then.  Returns what was blocked before. */
 sigset_t process_block(void);
 
 /* What is blocked now but for interrupts, for ppoll(). */
@@ -27,7 +27,8 @@ struct process_ends {
     int printed; /* -1: what it prints goes to this process's standard error */
 };
 
-/* Starts a child; -1 sets errno.  What keeps it from becoming the program goes into *failure, which it shares: errno. */
+/* Starts a child; -1 sets errno.  What keeps it from becoming the program goes into *failure, which it shares:
+ * errno. */
 pid_t process_fork(const struct process_spec *spec, const struct process_ends *ends, int *failure);
 
 /* Removes what OpenMP has registered of a process that is no more.  LLVM's and Intel's keep a file in shared

@@ -16,8 +16,8 @@
 #define STACK_USUAL ((rlim_t)8 << 20) /* Linux's own */
 #define STATUS 3                      /* EXIT_ENVIRONMENT */
 
-/* Calls of this file do without the loader's lazy binding (-fno-plt), which takes more stack than there may be, and
- * without stdio. */
+/* Calls of this file do without the loader's lazy binding (-fno-plt), which takes more stack than there may
+ * be, and without stdio. */
 static void say(const char *text)
 {
     (void)!write(STDERR_FILENO, text, strlen(text));
