@@ -1,6 +1,6 @@
 /*
- * rank_gather: what rank 0 gathers from the others for an answer, and what they probe together.  Each function is
- * called by all ranks together.
+ * rank_gather: data that rank 0 gathers from the others for an answer, and joint probes.  Each function
+ * is called by all ranks together.
  */
 #ifndef RING_RANK_GATHER_H
 #define RING_RANK_GATHER_H

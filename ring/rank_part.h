@@ -1,6 +1,6 @@
 /*
- * rank_part: what one rank of kernel ring holds of a problem's operands and results, and where it comes
- * from: the file of tensors (docs/protocol.md), or, where that is on another host, rank 0.
+ * rank_part: one rank's part of the operands and results of kernel ring, read from the file of tensors
+ * (docs/protocol.md) or, on another host, received from rank 0.
  */
 #ifndef RING_RANK_PART_H
 #define RING_RANK_PART_H

@@ -1,12 +1,11 @@
 /*
  * audit: whether the clock of a program that times its own calls can be believed.
  *
- * Our clock runs around each request to it.  What the program says can be no more than that, and what it
- * leaves out must be accounted for: by round trips, measured with requests of no call beside the others;
- * by copying of results, for which three times our own copying of the same bytes is granted; and by a
- * fifth of the rest.  What it says of many calls must also agree with single calls on fresh operands,
- * which leave neither results to be kept nor calls to be skipped; a single call of less than a
- * millisecond says little, so that four times the calls must also take longer.
+ * Our clock runs around each request.  The program's time may not exceed ours, and the difference must be
+ * explained: by round trips, measured with requests without calls; by copying results, at most three
+ * times our own time for the same bytes; and by a fifth of the rest.  Its time for many calls must also
+ * agree with single calls on fresh operands, where no result can be reused and no call skipped; as single
+ * calls below a millisecond say little, four times the calls must also take longer.
  */
 #ifndef HARNESS_BENCH_AUDIT_H
 #define HARNESS_BENCH_AUDIT_H

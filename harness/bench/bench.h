@@ -35,13 +35,14 @@ struct bench_options {
      * gets a time. */
     bool (*verify)(void *context, size_t first, size_t count);
     void *verify_context;
-    /* Called before each sample, outside the timed loop, with the sets that its calls will use; in
-     * cold mode, where a set must be out of the caches when its turn comes, with as many whose turn is
-     * half a rotation away.  Changes operands, so that no sample is of calls that were made before. */
+    /* Called before each sample, outside the timed loop, with the sets that its calls will use; in cold
+     * mode, with as many sets half a rotation ahead, which are out of the caches by their turn.  Changes
+     * operands, so that no sample repeats earlier calls. */
     void (*renew)(void *verify_context, size_t first, size_t count);
     /* Runs `calls` calls over the sets in rotation, from number `first` on, and returns their seconds:
      * for a plan that another process computes and times.  NULL: attn_execute() and this process's
-     * clock.  What only this process's threads show (empty loop, team times) is then not taken. */
+     * clock.  The empty loop and team times, which only this process's threads have, are then not
+     * measured. */
     double (*timed)(void *context, size_t first, size_t calls);
     void *timed_context;
     /* Measures the FMA rate of such a plan, GFLOP/s, for so many seconds; NULL: this process's threads do. */

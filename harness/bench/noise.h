@@ -14,7 +14,8 @@
 
 #define NOISE_REPEATS 2
 
-/* A set of bits.  Those up to NOISE_PAGED, NOISE_HALTED and NOISE_GROWS, are known of a single launch. */
+/* A set of bits.  Those up to NOISE_PAGED, NOISE_HALTED and NOISE_GROWS are properties of a single
+ * launch. */
 enum noise {
     NOISE_PREEMPTED = 1 << 0,
     NOISE_MIGRATED = 1 << 1,
@@ -62,8 +63,8 @@ double noise_clock(const struct bench_disturbance *disturbance);
  * be gone the next time. */
 bool noise_repeat(unsigned flags);
 
-/* Whether a cell that has so many launches and repeats may repeat once more: what disturbs more
- * than a quarter of the launches is there to stay, and repeats would take time from other cells. */
+/* Whether a cell with so many launches and repeats may repeat once more: a disturbance of more than a
+ * quarter of the launches is permanent, and repeats would take time from other cells. */
 bool noise_may_repeat(size_t launches, size_t repeats);
 
 /* The flags of a cell, from its launches in the order taken. */

@@ -1,5 +1,5 @@
 /*
- * experiment_session: an experiment that a session of `attnbench run` answers.
+ * experiment_session: an experiment that is a session of `attnbench run`.
  */
 #ifndef HARNESS_COMMANDS_EXPERIMENT_SESSION_H
 #define HARNESS_COMMANDS_EXPERIMENT_SESSION_H

@@ -8,8 +8,8 @@
 
 #include "attention.h"
 
-/* Features are rows, kernels columns, in as many tables as the width needs; below them why a kernel lacks
- * what its capabilities have. */
+/* Features are rows, kernels columns, in as many tables as the width needs; below them the reasons why a
+ * kernel refuses a feature that its capabilities include. */
 void matrix_print(FILE *out, size_t width);
 
 /* {"features": [NAME, ...], "lacks": {NAME: why, ...}} of one variant. */

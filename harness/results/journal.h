@@ -17,13 +17,12 @@
 
 struct journal;
 
-/* What becomes of a file that exists with content: it is refused, with the remedies of a session or of
- * an experiment, or replaced. */
+/* Policy for an existing file with content: refuse it, with the remedies of a session or of an
+ * experiment, or replace it. */
 enum journal_over { JOURNAL_RESUMABLE, JOURNAL_ONCE, JOURNAL_REPLACE };
 
-/* A new file ("-" is standard output), or one to go on
- * with.  What a killed session left of an unfinished line is cut off, and said in message, which
- * is empty otherwise.  NULL fills message. */
+/* Opens a new file ("-" is standard output), or one to resume.  An unfinished line of a killed session is
+ * cut off and reported in message, which is empty otherwise. NULL fills message. */
 struct journal *journal_create(const char *path, enum journal_over over, char *message,
                                size_t message_size);
 struct journal *journal_resume(const char *path, char *message, size_t message_size);
@@ -36,8 +35,8 @@ bool journal_write(struct journal *journal, json_t *line, char *message, size_t 
  * next journal_write(). */
 bool journal_note(struct journal *journal, json_t *line, char *message, size_t message_size);
 
-/* Of a resumed file: its last session line; the last row of a cell, NULL where there is none; its
- * check and its launches since the build last changed, NULL where there are none. */
+/* From a resumed file: its last session line; the last row of a cell, NULL where there is none; its check
+ * and its launches since the build last changed, NULL where there are none. */
 const json_t *journal_session(const struct journal *journal);
 const json_t *journal_find(const struct journal *journal, const char *identity);
 /* The last row of the same variant on another number of threads that failed, crashed or timed out. */
@@ -47,8 +46,8 @@ json_t *journal_launches(const struct journal *journal, const char *identity);
 
 void journal_close(struct journal *journal);
 
-/* Escapes what a terminal would obey in every text of a value, as journal_resume() does: a results file may
- * be of somebody else.  Names of fields stay. */
+/* Escapes control characters in every text of a value, as journal_resume() does: a results file may be
+ * untrusted.  Names of fields stay. */
 void journal_make_printable(json_t *value);
 
 /* The fields that tell two cells apart, from kernel to plug-in digest, as one string. */

@@ -38,7 +38,7 @@ double launches_fraction(const struct cell *cell, double work, const char *ceili
 /* Statistics of the samples; false where there are none. */
 bool launches_statistics(const struct cell *cell, struct stats_launches *statistics);
 
-/* Adds its medians to the evidence of how much neighbouring launches resemble each other. */
+/* Adds its medians to the estimate of the correlation of neighbouring launches. */
 void launches_dependence(const struct cell *cell, struct stats_dependence *pool);
 
 /* Whether every launch found its memory where the policy puts it. */

@@ -12,14 +12,13 @@ void report_open(bool to_stderr);
 /* The finished cells of one case, fastest first at each thread count. */
 void report_case(const struct cell *cells, size_t count);
 
-/* The table of the case under way, on the terminal that has the live display, if there is one: for
- * cells that are not finished how many launches they have and their median so far, for the others
- * what report_case() will say.  Where it has more rows than the terminal those are left out that have
- * changed least lately.  The rest is as for progress_show(). */
+/* The table of the current case, on a terminal with the live display: launches and median so far of cells
+ * that are not finished, the row of report_case() for the others.  If it has more rows than the terminal,
+ * those that changed least recently are left out.  Other parameters are those of progress_show(). */
 void report_live(const struct cell *cells, size_t count, const struct cell *running, double share,
                  double left_s, const char *what);
 
-/* Whether no kernel could compute the case; and each variant once for all that it does not compute. */
+/* Reports that no kernel could compute the case; and, once per variant, all that it does not compute. */
 bool report_is_absent(const struct cell *cells, size_t count);
 void report_absent_cases(const struct cell *cells, size_t count);
 

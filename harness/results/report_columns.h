@@ -36,7 +36,7 @@ enum {
 /* All of them; `live`: for a display under way, which has those before COLUMN_FLAGS. */
 const struct table_column *report_columns(bool live);
 
-/* What a legend says of a column; NULL where it explains itself, unless all are asked for. */
+/* A column's entry in the legend; NULL where it explains itself, unless all are requested. */
 const char *report_column_meaning(int column, bool all);
 
 /* Fills a table row; `gemm` is the median of gemm at the same thread count, NaN where there is none. */

@@ -32,7 +32,7 @@ double report_median(const json_t *row);
 const char *report_text(const json_t *row, const char *key);
 enum cell_state report_state(const json_t *row);
 
-/* Whether the state says what a build or kernel offers, not how it did. */
+/* Whether the state is a property of the build or kernel (unsupported, unavailable), not a result. */
 bool report_absent(const json_t *row);
 
 /* An end of the 95 % interval, 0 the lower; NaN where there is none. */
@@ -41,8 +41,8 @@ double report_bound(const json_t *row, size_t side);
 /* Whether the interval of a row overlaps the fastest one's; false where one of them has none. */
 bool report_meets(const json_t *row, const json_t *fastest);
 
-/* Whether it has an interval, without which nothing has a rank; and the line that says of how many of what
- * there is none, if of any. */
+/* Whether it has an interval, without which it has no rank; and the line that counts what has none, if
+ * any. */
 bool report_is_ranked(const json_t *row);
 void report_unranked(size_t unranked, size_t all, const char *what);
 

@@ -1,5 +1,5 @@
 /*
- * guest_file: what a file of --plugin is, by its bytes alone; nothing of it is loaded.
+ * guest_file: the kind of a --plugin file, from its bytes; nothing of it is loaded.
  */
 #ifndef HARNESS_SESSION_GUEST_FILE_H
 #define HARNESS_SESSION_GUEST_FILE_H

@@ -1,5 +1,5 @@
 /*
- * guest_kernels: what a worker says of a guest's kernels, made into proxies in the catalogue.
+ * guest_kernels: proxies in the catalogue from a worker's description of a guest's kernels.
  */
 #ifndef HARNESS_SESSION_GUEST_KERNELS_H
 #define HARNESS_SESSION_GUEST_KERNELS_H

@@ -1,8 +1,8 @@
 /*
  * guests: the kernels of --plugin, and those of the rivals' program, for a session.
  *
- * This process loads none of them.  A worker does, and says what kernels there are; the catalogue
- * gets a proxy of each, data without code, that can be listed, selected and planned with.
+ * This process loads none of them. A worker loads the file and describes its kernels; the catalogue gets
+ * a proxy of each, data without code, which can be listed, selected and planned.
  */
 #ifndef HARNESS_SESSION_GUESTS_H
 #define HARNESS_SESSION_GUESTS_H
@@ -25,8 +25,8 @@ bool guests_load(const char *const *paths, size_t count, const char *kernels, do
 /* Refused file number i; NULL beyond the last. */
 const struct guest_refusal *guests_refused(size_t i);
 
-/* What the refusals make of an exit code that is EXIT_AS_ASKED otherwise; `rivals`: that of their
- * program, too, which a session has asked for. */
+/* The exit code of a session that would end with EXIT_AS_ASKED, given the refusals; `rivals`: including
+ * that of the rivals' program, which the session has selected. */
 int guests_code(bool rivals);
 
 #endif

@@ -25,8 +25,8 @@ struct launch launch_worker(const struct protocol_request *request, double deadl
 /* Frees answer and log. */
 void launch_free(struct launch *launch);
 
-/* Adds the last line that the worker printed to the reason of a bad end: what a library says before it
- * aborts.  What the worker ran may have written any bytes: afterwards it is one line of printable text. */
+/* Appends the worker's last printed line to the reason of a failure, where libraries explain an abort.
+ * It may contain any bytes: they are escaped, so that the reason stays one printable line. */
 void launch_quote(const struct launch *launch, char why[LAUNCH_WHY]);
 
 /* A deadline that only a hanging kernel misses, in seconds: by the useful work of the problem. */

@@ -1,5 +1,5 @@
 /*
- * libraries: whether the libraries that kernels load are there.
+ * libraries: whether the libraries that kernels load are installed.
  *
  * This process loads none of them.  A worker does, one a library, and says what it lacks.
  */

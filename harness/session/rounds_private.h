@@ -12,8 +12,8 @@ static inline struct cell *rounds_cell(struct rounds *rounds, size_t index)
     return index < rounds->count ? &rounds->cells[index] : &rounds->twin;
 }
 
-/* Chooses, by trying, the core type of the BLAS library for the cells that call it: one for each
- * instruction set. */
+/* Chooses the core type of the BLAS library by timing, one for each instruction set of the cells that
+ * call it. */
 enum rounds_end rounds_choose_cores(struct rounds *rounds, const struct protocol_request *base);
 
 /* What it chose; NULL where nothing. */

@@ -1,9 +1,9 @@
 /*
- * aftermath: what a call of a kernel leaves behind in the threads that it ran on, and beside them.
+ * aftermath: state that a kernel's call changes in its threads and its process.
  *
  * The threads of a team outlive a parallel region, and so does what a kernel does to them.
- * Whatever it changes, later calls and other code would run with.  So are the process's language, of which
- * the way numbers are written is a part, and its working directory; these are put back without a word.
+ * Later calls and other code would run with the change.  The process's locale, which formats numbers, and
+ * its working directory are restored silently.
  */
 #ifndef HARNESS_SYSTEM_AFTERMATH_H
 #define HARNESS_SYSTEM_AFTERMATH_H
@@ -22,10 +22,9 @@ void aftermath_settle(void);
  * has. */
 void aftermath_begin(int threads);
 
-/* Puts environment and places back; false where there was something to put back, or where the
- * process has threads that are new and not of the team.  Says the worst: "left 2 threads running",
- * "moved thread 1 off CPU 3", "leaves the floating-point environment changed: flush-to-zero set in
- * thread 0". */
+/* Restores environment and bindings; false where something had changed, or where the process has new
+ * threads outside the team.  Says the worst: "left 2 threads running", "moved thread 1 off CPU 3",
+ * "leaves the floating-point environment changed: flush-to-zero set in thread 0". */
 bool aftermath_end(int threads, char text[AFTERMATH_TEXT]);
 
 #endif

@@ -1,10 +1,9 @@
 /*
  * ceilings: what the machine can do, measured in the process that measures the kernel.
  *
- * Threads are bound by the caller (machine_bind() with the same number of threads).  Each rate is
- * the best of many short stretches while all threads are at work (for memory: of stretches that
- * all begin together): a ceiling is what the machine can do, not what it did while somebody else
- * was using it.
+ * Threads are bound by the caller (machine_bind() with the same number of threads).  Each rate is the
+ * best of many short repeats while all threads are at work (for memory: of repeats that all begin
+ * together): a ceiling is what the machine can do, not what it did while others used it.
  */
 #ifndef HARNESS_SYSTEM_CEILINGS_H
 #define HARNESS_SYSTEM_CEILINGS_H
@@ -12,12 +11,12 @@
 #include "attention.h"
 #include "machine.h"
 
-/* What is this far above the best rate that was measured beside it is not noise: the clock changes by up to
- * 8 % between a probe and the samples (3.5 to 3.8 GHz seen on one machine), hardly ever by more. */
+/* A rate so far above the best ceiling measured beside it is not noise: the clock changes by up to 8 %
+ * between a probe and the samples (3.5 to 3.8 GHz on one machine), hardly ever by more. */
 #define CEILINGS_TOLERANCE 1.1
 
-/* Whether that much work a second is more than a ceiling of so many 1e9 a second allows; no ceiling forbids
- * what it does not know. */
+/* Whether a rate per second exceeds a ceiling, in 1e9 per second, and the tolerance; false for an unknown
+ * ceiling. */
 static inline bool ceilings_passed(double per_second, double ceiling)
 {
     return ceiling > 0 && per_second > CEILINGS_TOLERANCE * ceiling * 1e9;
@@ -29,8 +28,8 @@ static inline bool ceilings_passed(double per_second, double ceiling)
  * rate; int8 without a matrix unit: 0.  Takes about `seconds`. */
 double ceilings_fma(enum attn_isa isa, enum attn_dtype compute, int threads, double seconds);
 
-/* The same with operands from the first-level cache, loaded as the inner loop of a GEMM loads them: what a
- * kernel's products can reach.  Of ATTN_F32, and of ATTN_BF16 by a matrix unit; 0 of others. */
+/* The same with operands from L1, loaded as in the inner loop of a GEMM: the limit of a kernel's
+ * products.  For ATTN_F32, and ATTN_BF16 on a matrix unit; 0 for others. */
 double ceilings_fma_from_l1(enum attn_isa isa, enum attn_dtype compute, int threads,
                             double seconds);
 

@@ -1,5 +1,5 @@
 /*
- * counters: what the processor counted while the kernel ran, where the system permits it.
+ * counters: hardware counters of the processor, where the system permits them.
  *
  * Hardware events through perf_event_open(2), user mode only, on every thread of the OpenMP team;
  * energy of the packages through the RAPL files of powercap.  Virtual machines mostly have neither:

@@ -1,11 +1,11 @@
 /*
- * environment: variables of the caller's environment that are taken out of it before any library reads them.
+ * environment: variables that are removed from the caller's environment before any library reads them.
  *
  * The OpenMP runtime would bind this process's first thread when it is loaded, before main, and that thread's
  * CPUs are those that the session may use: one core would be left.  Workers bind their threads themselves.
- * hwloc would take another machine for this one, with CPUs that this process must not use.  Nor are stacks taken
- * that are too small for any thread.  A worker keeps what it is given: whoever starts one by hand can make up a
- * machine.
+ * hwloc variables could describe another machine, with CPUs that this process must not use.  Stack sizes
+ * too small for any thread are removed, too. A worker keeps its environment, so that tests can give it a
+ * made-up machine.
  */
 #ifndef HARNESS_SYSTEM_ENVIRONMENT_H
 #define HARNESS_SYSTEM_ENVIRONMENT_H

@@ -1,6 +1,5 @@
 /*
- * fault: the stage that a process has reached, in memory that outlives it, and the access that
- * killed it.
+ * fault: what a process was doing, and the memory access that killed it, in memory that outlives it.
  *
  * A handler of SIGSEGV and SIGBUS adds to the stage "read 4 bytes past the end of k (thread 1)" and
  * then lets the signal take its usual course; one of these and of SIGABRT says where memory has run

@@ -1,5 +1,5 @@
 /*
- * limits: what a worker may use, so that a kernel without measure costs its own cell only.
+ * limits: resource limits of a worker, so that a runaway kernel costs its own cell only.
  */
 #ifndef HARNESS_SYSTEM_LIMITS_H
 #define HARNESS_SYSTEM_LIMITS_H

@@ -128,9 +128,9 @@ bool machine_huge_pages(void *data, size_t bytes);
 void machine_huge_collapse(void *data, size_t bytes);
 size_t machine_huge_bytes(const void *data, size_t bytes);
 
-/* Gives [data, data + bytes) its pages, ready to be written, in one call, as far as the system does that.
- * One at a time, a page that was read before it was written is made twice, and every other thread is
- * interrupted for it: a sixth of the time of a check of small problems. */
+/* Allocates the pages of [data, data + bytes) for writing in one call, where the system can.  Otherwise
+ * each page that is read before it is written is allocated twice, and every other thread is interrupted
+ * for it: a sixth of the time of a check of small problems. */
 void machine_populate(void *data, size_t bytes);
 
 /* ---- what happened ------------------------------------------------------------------------- */

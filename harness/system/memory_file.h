@@ -20,7 +20,7 @@ int memory_file_of_size(const char *name, size_t bytes);
  * errno. */
 int memory_file_freeze(int fd);
 
-/* A file of this process, as processes that it has not started can find it. */
+/* Identifies a file of this process for processes that it has not started. */
 struct memory_file {
     pid_t pid;
     int fd;

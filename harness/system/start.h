@@ -1,5 +1,5 @@
 /*
- * start: what can go wrong before main: limits so small that libraries cannot be initialised.
+ * start: failures before main: limits so small that libraries cannot be initialised.
  */
 #ifndef HARNESS_SYSTEM_START_H
 #define HARNESS_SYSTEM_START_H

@@ -1,5 +1,5 @@
 /*
- * answer: a worker's request and its answer as far as it is made; what ends an action early.
+ * answer: a worker's request and its answer in the making, and errors that end an action.
  */
 #ifndef HARNESS_WORKER_ANSWER_H
 #define HARNESS_WORKER_ANSWER_H

@@ -12,13 +12,14 @@
 struct bench_disturbance;
 
 struct backend {
-    /* In this process: hardware counters see it, and to load its code may leave something behind. */
+    /* In this process: hardware counters count it, and loading its code may change the process's
+     * state. */
     bool here;
     /* Why its operands cannot lie on huge pages; NULL: they can. */
     const char *no_huge_pages;
 
-    /* Whether there is what the request names, and "kernels" of the answer where that is a plug-in.  False
-     * fills state and why. */
+    /* Whether the request's kernel or library is available; for a plug-in, adds "kernels" to the answer.
+     * False fills state and why. */
     bool (*describe)(struct worker *worker, enum cell_state *state, char *why, size_t why_size);
 
     /* The kernel that the request names, with its code; NULL fills why. */
@@ -27,7 +28,8 @@ struct backend {
 
     /* ---- a measurement ---- */
 
-    /* Takes the operands to where it computes.  The sets stay the caller's, and results come back to them. */
+    /* Transfers the operands to where the kernel computes.  The caller keeps the sets; results are copied
+     * back to them. */
     void (*begin)(struct worker *worker, const struct attn_plan *plan, struct tensor_set *sets,
                   size_t count);
 

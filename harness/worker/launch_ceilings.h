@@ -1,5 +1,5 @@
 /*
- * launch_ceilings: what the machine can do, beside the samples of a launch.
+ * launch_ceilings: the ceilings measured beside the samples of a launch.
  */
 #ifndef HARNESS_WORKER_LAUNCH_CEILINGS_H
 #define HARNESS_WORKER_LAUNCH_CEILINGS_H

@@ -21,8 +21,8 @@ const struct attn_kernel *plugin_load(const struct protocol_request *request, ch
  * it is one. */
 bool plugin_describe(const char *path, json_t *answer, char *why, size_t why_size);
 
-/* A kernel as a plug-in has it, whose struct may be shorter or longer than ours: what both know is
- * copied, the rest of ours is 0.  `number` names it in messages.  False fills why. */
+/* Converts a plug-in's struct, which may be shorter or longer than ours: common fields are copied, our
+ * further fields are 0. `number` names the kernel in messages.  False fills why. */
 bool plugin_copy(const struct attn_kernel *theirs, size_t number, struct attn_kernel *ours,
                  char *why, size_t why_size);
 

@@ -1,8 +1,8 @@
 /*
  * rival: a kernel that another program computes (docs/protocol.md), behind the interface of a kernel.
  *
- * Whatever judges a kernel judges it: its execute copies the operands to the program and the results
- * back.  Only the clock is the program's: rival_clock.h.
+ * It is checked like any kernel: its execute copies the operands to the program and the results back.
+ * Only the clock is the program's: rival_clock.h.
  */
 #ifndef HARNESS_WORKER_RIVAL_H
 #define HARNESS_WORKER_RIVAL_H

@@ -1,6 +1,6 @@
 /*
- * rival_program: running copies of a program that computes a kernel, one for each number of threads, and
- * what is said to them (docs/protocol.md); for rival*.c only.
+ * rival_program: processes of a program that computes a kernel, one for each number of threads, and the
+ * requests to them (docs/protocol.md); for rival*.c only.
  *
  * A copy keeps its number of threads for life, because many libraries cannot change it.  A failure of
  * the program ends the launch (worker_abandon()): a kernel's execute cannot fail.
