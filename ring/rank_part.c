@@ -110,12 +110,12 @@ static void move(struct rank_part *part, size_t set, int first, int last)
     ring_barrier(); /* what others have written is there for who asked */
 }
 
-void rank_part_take(struct rank_part *part, size_t set)
+void rank_part_load(struct rank_part *part, size_t set)
 {
     move(part, set, Q, V);
 }
 
-void rank_part_give(struct rank_part *part, size_t set)
+void rank_part_store(struct rank_part *part, size_t set)
 {
     move(part, set, O, LSE);
 }

@@ -37,8 +37,8 @@ bool rank_part_open(struct rank_part *part, const json_t *request,
 void rank_part_close(struct rank_part *part);
 
 /* Copies operands of a set into each rank's memory, and results out of it; by all ranks together. */
-void rank_part_take(struct rank_part *part, size_t set);
-void rank_part_give(struct rank_part *part, size_t set);
+void rank_part_load(struct rank_part *part, size_t set);
+void rank_part_store(struct rank_part *part, size_t set);
 
 /* NaN into results, so that rows which nobody writes are noticed. */
 void rank_part_poison(struct rank_part *part, size_t set);

@@ -132,11 +132,11 @@ static void prepare(const json_t *request, json_t *answer)
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-static void take_all(const json_t *request)
+static void load_changed(const json_t *request)
 {
     if (json_is_true(json_object_get(request, "changed")))
         for (size_t s = 0; s < self.part.sets; s++)
-            rank_part_take(&self.part, s);
+            rank_part_load(&self.part, s);
 }
 
 static void execute(const json_t *request, json_t *answer)
@@ -145,10 +145,10 @@ static void execute(const json_t *request, json_t *answer)
     struct ring_times times = {0};
     (void)answer;
     const struct ring_operands operands = rank_part_operands(&self.part, set);
-    take_all(request);
+    load_changed(request);
     rank_part_poison(&self.part, set);
     ring_execute(self.part.ring, &operands, &times);
-    rank_part_give(&self.part, set);
+    rank_part_store(&self.part, set);
 }
 
 /* What a loop of calls does. */
@@ -218,7 +218,7 @@ static void measure(const json_t *request, json_t *answer)
     const size_t calls = (size_t)json_integer_value(json_object_get(request, "calls"));
     const size_t sets = self.part.sets, used = calls < sets ? calls : sets;
     struct ring_times times = {0};
-    take_all(request);
+    load_changed(request);
     if (!calls && isnan(self.exchange_s) && self.ranks.count > 1)
         exchange_alone(); /* before anything is timed */
     for (size_t i = 0; i < used; i++)
@@ -228,7 +228,7 @@ static void measure(const json_t *request, json_t *answer)
     if (calls)
         say_extra(&times, (double)calls, answer);
     for (size_t i = 0; i < used; i++)
-        rank_part_give(&self.part, (first + i) % sets);
+        rank_part_store(&self.part, (first + i) % sets);
 }
 
 /* Behind the samples, where there are bytes to read: threads that have moved would make the samples worthless. */

@@ -176,7 +176,7 @@ static void clear(struct exchange *e)
 {
     static const struct attn_tensors nothing;
     for (size_t s = 0; s < e->sets; s++)
-        exchange_give(e, s, &nothing);
+        exchange_write(e, s, &nothing);
 }
 
 bool exchange_arrange(struct exchange *e, const struct attn_problem *problem,
@@ -293,7 +293,7 @@ static void spoil(const struct tensors_view *view)
         memcpy(data + at, &bits, size);
 }
 
-void exchange_give(struct exchange *e, size_t set, const struct attn_tensors *from)
+void exchange_write(struct exchange *e, size_t set, const struct attn_tensors *from)
 {
     struct attn_tensors tensors, ignored;
     struct tensors_view views[ABREAST], held[ABREAST];
@@ -316,7 +316,7 @@ void exchange_give(struct exchange *e, size_t set, const struct attn_tensors *fr
     }
 }
 
-void exchange_take(struct exchange *e, size_t set, const struct attn_tensors *to)
+void exchange_read(struct exchange *e, size_t set, const struct attn_tensors *to)
 {
     struct attn_tensors tensors, ignored;
     struct tensors_view views[ABREAST], held[ABREAST];

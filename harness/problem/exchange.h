@@ -30,9 +30,9 @@ bool exchange_holds(const struct exchange *exchange, const struct attn_tensors *
 
 /* Copies operands, for which there is room, into a set; its results become NaN.  Rows and pages behind them, and entries
  * of page tables that are not in use, hold what nobody may read. */
-void exchange_give(struct exchange *exchange, size_t set, const struct attn_tensors *from);
+void exchange_write(struct exchange *exchange, size_t set, const struct attn_tensors *from);
 
 /* Copies the results of a set out; in the file they become NaN. */
-void exchange_take(struct exchange *exchange, size_t set, const struct attn_tensors *to);
+void exchange_read(struct exchange *exchange, size_t set, const struct attn_tensors *to);
 
 #endif

@@ -85,7 +85,7 @@ struct attn_work cell_work(const struct cell *cell)
                               attn_compulsory_bytes(p)};
 }
 
-void cell_take_work(struct cell *cell, const json_t *counted)
+void cell_set_work(struct cell *cell, const json_t *counted)
 {
     const double flops = number_at(counted, NULL, "useful_flops");
     const double bytes = number_at(counted, NULL, "compulsory_bytes");

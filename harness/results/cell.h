@@ -71,7 +71,7 @@ bool cell_same_variant(const struct cell *a, const struct cell *b);
 struct attn_work cell_work(const struct cell *cell);
 
 /* Takes "useful_flops" and "compulsory_bytes" of a row, a launch or an answer, where they are there. */
-void cell_take_work(struct cell *cell, const json_t *counted);
+void cell_set_work(struct cell *cell, const json_t *counted);
 
 /* Makes a state final. */
 __attribute__((format(printf, 3, 4))) void cell_end(struct cell *cell, enum cell_state state,

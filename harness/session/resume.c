@@ -76,18 +76,18 @@ bool resume_same_machine(const struct journal *journal, const struct session *se
     return same;
 }
 
-static void take_row(struct cell *cell, const json_t *row, enum cell_state state)
+static void restore_row(struct cell *cell, const json_t *row, enum cell_state state)
 {
     const char *why = json_string_value(json_object_get(row, "why"));
     cell_end(cell, state, "%s", why ? why : "");
     cell->failed_at = (int)json_integer_value(json_object_get(row, "failed_at"));
     cell->check = json_deep_copy(json_object_get(row, "check"));
     cell->row = json_deep_copy(row);
-    cell_take_work(cell, row);
+    cell_set_work(cell, row);
 }
 
 /* Takes the check and the launches that the same build recorded for an unfinished cell. */
-static void take_work(struct cell *cell, json_t *check, json_t *launches)
+static void restore_launches(struct cell *cell, json_t *check, json_t *launches)
 {
     const size_t count = json_array_size(launches);
     cell->check = json_incref(check);
@@ -97,12 +97,12 @@ static void take_work(struct cell *cell, json_t *check, json_t *launches)
     json_decref(cell->launches);
     cell->launches = json_copy(launches);
     cell->cost_s = json_number_value(json_object_get(last, "wall_s"));
-    cell_take_work(cell, last);
+    cell_set_work(cell, last);
 }
 
 /* Fails the cell where its variant failed on another number of threads, in a row of the file; this
  * session may not have that cell. */
-static void take_failure(struct cell *cell, const json_t *row)
+static void restore_failure(struct cell *cell, const json_t *row)
 {
     const char *why = json_string_value(json_object_get(row, "why"));
     struct cell failed = {.threads = (int)json_integer_value(json_object_get(row, "threads"))};
@@ -126,12 +126,13 @@ bool resume_cells(const struct journal *journal, struct session *session)
         enum cell_state state;
         if (row && cell_state_parse(json_string_value(json_object_get(row, "state")), &state)) {
             if (state != CELL_SKIPPED)
-                take_row(cell, row, state);
+                restore_row(cell, row, state);
         } else if (same && !cell->done) {
-            take_work(cell, journal_check(journal, identity), journal_launches(journal, identity));
+            restore_launches(cell, journal_check(journal, identity),
+                             journal_launches(journal, identity));
         }
         if (wrong && (!cell->done || cell->state == CELL_OK))
-            take_failure(cell, wrong);
+            restore_failure(cell, wrong);
     }
     return !same;
 }

@@ -83,11 +83,11 @@ static bool lend(struct rounds *rounds, const int *filled, int *lent, char *mess
 }
 
 /* The work that a preparing worker has counted, into all cells of the case. */
-static void take_work(struct rounds *rounds, const struct launch *prepared)
+static void set_work(struct rounds *rounds, const struct launch *prepared)
 {
     const json_t *work = json_object_get(prepared->answer, "work");
     for (size_t i = 0; work && i < rounds->count; i++)
-        cell_take_work(&rounds->cells[i], work);
+        cell_set_work(&rounds->cells[i], work);
 }
 
 /* Fills the files of a case in a worker of its own, on every core, and lends them to the request. */
@@ -109,7 +109,7 @@ static struct launch prepare(struct rounds *rounds, struct protocol_request *req
     for (int i = PROTOCOL_OPERANDS; i <= PROTOCOL_REFERENCE; i++)
         if (r.files[i] >= 0)
             close(r.files[i]);
-    take_work(rounds, &launch);
+    set_work(rounds, &launch);
     launch_free(&launch);
     return launch;
 }

@@ -64,7 +64,7 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
     struct rival_copy *copy = copy_of(plan, tensors);
     rival_program_give(copy, 0, tensors);
     rival_program_execute(rival.worker, copy, 0);
-    exchange_take(copy->file, 0, tensors);
+    exchange_read(copy->file, 0, tensors);
 }
 
 /* ---- the program ----------------------------------------------------------------------------- */

@@ -45,18 +45,18 @@ void rival_clock_renew(struct rival_clock *clock, size_t first, size_t count)
     rival_program_measure(clock->worker, clock->copy, 0, 0);
 }
 
-static void give_all(struct rival_clock *clock)
+static void copy_operands(struct rival_clock *clock)
 {
     rival_clock_renew(clock, 0, clock->count);
 }
 
 /* Seconds that copying the results of `count` sets out takes, from set `first` on. */
-static double take(struct rival_clock *clock, size_t first, size_t count)
+static double copy_results(struct rival_clock *clock, size_t first, size_t count)
 {
     const double start = clock_now();
     for (size_t i = 0; i < count; i++) {
         const size_t set = (first + i) % clock->count;
-        exchange_take(clock->copy->file, place_of(clock, set), &clock->sets[set].tensors);
+        exchange_read(clock->copy->file, place_of(clock, set), &clock->sets[set].tensors);
     }
     return clock_now() - start;
 }
@@ -67,7 +67,7 @@ void rival_clock_open(struct rival_clock *clock, struct worker *worker,
     double trips[TRIPS];
     *clock = (struct rival_clock){.worker = worker, .plan = plan, .sets = sets, .count = count};
     clock->copy = rival_program_bind(worker, &plan->problem, NULL, plan->threads);
-    give_all(clock);
+    copy_operands(clock);
     for (int i = 0; i < TRIPS; i++)
         trips[i] = rival_program_measure(worker, clock->copy, 0, 0).wall_s;
     stats_sort(trips, TRIPS);
@@ -95,7 +95,7 @@ static struct rival_time measure(struct rival_clock *clock, size_t first, size_t
     const struct rival_time time =
         rival_program_measure(clock->worker, clock->copy, calls, place_of(clock, first));
     process_stop(clock->copy->process);
-    audit->copy_s += take(clock, first, used);
+    audit->copy_s += copy_results(clock, first, used);
     audit->trips_s += trip_s;
     clock->least_trip_s = fmin(clock->least_trip_s, trip_s);
     audit->wall_s += time.wall_s;
@@ -156,7 +156,7 @@ static double single(struct rival_clock *clock, size_t set, struct check_result 
     struct worker *worker = clock->worker;
     const struct attn_problem *p = &clock->plan->problem;
     clock->turned++;
-    give_all(clock);
+    copy_operands(clock);
     tensors_poison(&clock->sets[set], p);
     *copy_s = clock->audit.copy_s;
     const struct rival_time time = measure(clock, set, 1);

@@ -255,7 +255,7 @@ struct rival_copy *rival_program_bind(struct worker *worker, const struct attn_p
 
 void rival_program_give(struct rival_copy *copy, size_t place, const struct attn_tensors *from)
 {
-    exchange_give(copy->file, place, from);
+    exchange_write(copy->file, place, from);
     copy->changed = true;
 }
 

@@ -85,7 +85,7 @@ static enum cell_state takes(const struct worker *worker, int threads, char *why
 }
 
 /* Those of the request that the kernel takes; the verdicts on others say why not. */
-static void take_counts(const struct worker *worker, struct counts *counts, json_t *verdicts)
+static void supported_counts(const struct worker *worker, struct counts *counts, json_t *verdicts)
 {
     const struct protocol_request *r = &worker->request;
     char why[320];
@@ -110,7 +110,7 @@ void worker_check(struct worker *worker)
     struct counts counts = {.count = 0};
     const double start = clock_now();
     json_t *verdicts = json_array();
-    take_counts(worker, &counts, verdicts);
+    supported_counts(worker, &counts, verdicts);
     worker_stage("checking");
     check_reference_use(r->files[PROTOCOL_REFERENCE]);
     if (counts.count)

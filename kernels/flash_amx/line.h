@@ -223,8 +223,8 @@ static void whole_turn(struct line *line, int turn, const struct job *job, const
 }
 
 /* Multiplies for one turn: the softmax of `job` beside the scores of the next and the results of the one before. */
-static void take_turn(struct line *line, const struct keys *keys, int turn, struct job *job,
-                      struct job *before, struct product *pending)
+static void run_turn(struct line *line, const struct keys *keys, int turn, struct job *job,
+                     struct job *before, struct product *pending)
 {
     const struct call *call = line->source.call;
     const struct scratch *scratch = line->source.scratch;
@@ -276,7 +276,7 @@ static void run_part(struct line *line, const struct keys *keys)
     struct product pending = {.to.at = NULL};
     struct job *before = NULL, *job;
     for (int turn = 0; (job = job_at(line, turn)) || before; turn++, before = job) {
-        take_turn(line, keys, turn, job, before, &pending);
+        run_turn(line, keys, turn, job, before, &pending);
         if (before && !line->source.call->in_parts && (!job || job->block != before->block))
             end_block(line, keys, before->block, &pending);
     }

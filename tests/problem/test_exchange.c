@@ -201,7 +201,7 @@ static void operands_arrive(void **state)
         assert_true(tensors_alloc(&set, &problem, &padded, message, sizeof message));
         number(&set, &problem);
         assert_true(exchange_arrange(exchange, &problem, &plain, 2, 0, message, sizeof message));
-        exchange_give(exchange, 1, &set.tensors);
+        exchange_write(exchange, 1, &set.tensors);
         struct safetensors *file = look(exchange);
         assert_true(element(safetensors_find(file, "q.1"), &problem, at) == 1234);
         assert_true(element(safetensors_find(file, "q.0"), &problem, at) == 0);
@@ -230,7 +230,7 @@ static void masks_arrive(void **state)
         const struct tensors_shape shape =
             widest ? tensors_shape_most(&c.problem, NULL) : set.shape;
         assert_true(exchange_arrange(exchange, &c.problem, &shape, 2, 0, message, sizeof message));
-        exchange_give(exchange, 1, &set.tensors);
+        exchange_write(exchange, 1, &set.tensors);
         struct safetensors *file = look(exchange);
         assert_shape(file, "bias.0", widest ? "f32 (2,3,4,5)" : "bf16 (1,1,1,5)");
         assert_shape(file, "mask.1", widest ? "bool (2,3,4,5)" : "bool (1,1,4,5)");
@@ -269,7 +269,7 @@ static void fewer_rows_and_pages_than_there_is_room_for(void **state)
     struct exchange *exchange = exchange_open(message, sizeof message);
     arrange(exchange, &c.problem, &shape);
     assert_true(exchange_holds(exchange, t));
-    exchange_give(exchange, 1, t);
+    exchange_write(exchange, 1, t);
     struct safetensors *file = look(exchange);
     const struct safetensor *q = safetensors_find(file, "q.1"), *k = safetensors_find(file, "k.1");
     const struct safetensor *table = safetensors_find(file, "block_table.1");
@@ -285,7 +285,7 @@ static void fewer_rows_and_pages_than_there_is_room_for(void **state)
                              : page < 0 || page >= (double)shape.pages);
         }
     safetensors_close(file);
-    exchange_take(exchange, 1, t);
+    exchange_read(exchange, 1, t);
     struct attn_tensors more = *t;
     more.pages = shape.pages + 1;
     assert_false(exchange_holds(exchange, &more));
@@ -324,13 +324,13 @@ static void results_return(void **state)
         write_f32(exchange, "o.1", n, (float)n);
     for (size_t n = 0; n < 3 * 4; n++)
         write_f32(exchange, "lse.1", n, (float)n + 0.5F);
-    exchange_take(exchange, 1, &set.tensors);
+    exchange_read(exchange, 1, &set.tensors);
     assert_true(tensors_written(&set, &problem, &spot));
     assert_true(tensors_padding_intact(&set, &problem, &spot));
     assert_true(tensors_get(&set.tensors.o, 0, 2, 1, 3) == (2 * 4 + 1) * 5 + 3);
     assert_true(tensors_get(&set.tensors.lse, 0, 2, 1, 0) == 2 * 4 + 1 + 0.5);
     write_f32(exchange, "o.1", 0, 7);
-    exchange_take(exchange, 1, &set.tensors);
+    exchange_read(exchange, 1, &set.tensors);
     assert_true(tensors_get(&set.tensors.o, 0, 0, 0, 0) == 7);
     assert_false(tensors_written(&set, &problem, &spot));
     assert_string_equal(spot.tensor, "o");

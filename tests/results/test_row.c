@@ -179,7 +179,7 @@ static void rates_are_of_counted_work(void **state)
     assert_true(cell_work(&cell).flops == 1e9);
     assert_true(cell_work(&cell).bytes == attn_compulsory_bytes(&c.problem));
     json_t *counted = json_pack("{s:f, s:f}", "useful_flops", 2.5e8, "compulsory_bytes", 1e6);
-    cell_take_work(&cell, counted);
+    cell_set_work(&cell, counted);
     json_decref(counted);
     assert_true(cell_work(&cell).flops == 2.5e8 && cell_work(&cell).pairs == 1e6);
     json_array_append_new(cell.launches,
