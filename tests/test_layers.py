@@ -56,7 +56,6 @@ ONLY = [
 # Where a file's name is unique, and the names that several folders have nevertheless.
 NAMED = ("kernels", "harness", "ring", "tests", "scripts", "docs", "cmake", "suites")
 REPEATED = {"CMakeLists.txt", "README.md", "__init__.py", "conftest.py"}
-TIMED = {"kernels.c", "report.c", "tiles.h"}  # of harness/experiments/*/
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]', re.MULTILINE)
 FOLDER = re.compile(r"^- `(\w+)/`", re.MULTILINE)
@@ -217,7 +216,7 @@ def check_names(root: Path) -> list[str]:
     suffixes = {".c", ".h", ".py", ".sh", ".cmake", ".md", ".suite"}
     folders_of: dict[str, list[str]] = {}
     for path in [p for top in NAMED for p in sorted((root / top).rglob("*.*"))]:
-        if path.suffix in suffixes and path.name not in REPEATED | TIMED:
+        if path.suffix in suffixes and path.name not in REPEATED:
             folders_of.setdefault(path.name, []).append(str(path.parent.relative_to(root)))
     return [f"{name}: in {' and in '.join(at)}" for name, at in folders_of.items() if len(at) > 1]
 

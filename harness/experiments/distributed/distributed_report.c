@@ -1,5 +1,5 @@
 /*
- * report: measured times beside the model's, and what the model says of clusters.
+ * distributed_report: measured times beside the model's, and what the model says of clusters.
  */
 #include "distributed.h"
 
