@@ -22,7 +22,9 @@ static const struct {
     {"flags", "letters that say how to read a row",
      "Flags say how to read a row; no sample is dropped because of one.", report_help_flags},
     {"problem", "keys of a problem, their values and their defaults",
-     "A problem is key=value,...; lengths may have a unit: 16k is 16384, 2M is 2097152.",
+     "A problem is key=value,...; lengths may have a unit: 16k is 16384, 2M is 2097152.\n"
+     "128..8192*2 (times 2), 100..500+100, 7..9 and 64|128 stand for several values: one case "
+     "each.",
      list_keys},
     {"states", "words that stand in place of a time",
      "A row without a time has a state instead, with its reason.", report_help_states},

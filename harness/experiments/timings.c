@@ -5,27 +5,16 @@
 
 #include "list.h"
 
-static const char *const scaling[] = {"--problem=h=4,s=64",
-                                      "--problem=h=4,s=128",
-                                      "--problem=h=4,s=256",
-                                      "--problem=h=4,s=512",
-                                      "--problem=h=4,s=1024",
-                                      "--problem=h=4,s=2048",
-                                      "--problem=h=4,s=4096",
-                                      "--problem=b=2,h=4,s=1024",
-                                      "--problem=b=4,h=4,s=1024",
-                                      "--problem=b=8,h=4,s=1024",
+static const char *const scaling[] = {"--problem=h=4,s=64..4096*2",
+                                      "--problem=b=2..8*2,h=4,s=1024",
                                       "--kernel=flash,gemm",
-                                      "--threads=1,all",
+                                      "--threads=1..all*2,all",
                                       "--launches=12",
                                       NULL};
-static const char *const scaling_quick[] = {"--problem=h=4,s=128",
-                                            "--problem=h=4,s=256",
-                                            "--problem=h=4,s=512",
-                                            "--problem=b=2,h=4,s=512",
-                                            "--problem=b=4,h=4,s=512",
+static const char *const scaling_quick[] = {"--problem=h=4,s=128..512*2",
+                                            "--problem=b=2..4*2,h=4,s=512",
                                             "--kernel=flash",
-                                            "--threads=1,all",
+                                            "--threads=1..all*2,all",
                                             "--launches=6",
                                             NULL};
 

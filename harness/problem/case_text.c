@@ -37,9 +37,9 @@ static bool read_input(struct piece text, struct problem_case *c, struct parse_e
     return true;
 }
 
-/* Up to the first blank that stands behind no comma; *rest is what follows. */
-static struct piece split_problem(struct piece *rest)
+struct piece case_text_problem(struct piece *rest)
 {
+    *rest = piece_trim(*rest);
     const char *const end = rest->at + rest->length, *at = rest->at;
     bool goes_on = false;
     for (; at < end && (goes_on || !strchr(SCAN_BLANKS, *at)); at++)
@@ -53,8 +53,8 @@ static struct piece split_problem(struct piece *rest)
 bool case_text_read(struct piece text, struct problem_case *c, struct parse_error *error)
 {
     char copy[PARSE_TEXT];
-    struct piece rest = piece_trim(text);
-    const struct piece problem = split_problem(&rest);
+    struct piece rest = text;
+    const struct piece problem = case_text_problem(&rest);
     const struct piece input = piece_trim(rest);
     const size_t problem_at = (size_t)(problem.at - text.at);
     const size_t input_at = (size_t)(input.at - text.at);

@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "case_text.h"
+#include "sweep.h"
 
 #define CASES_MAX 4096 /* keeps the search for duplicates cheap */
 #define GROWTH 64
@@ -49,32 +50,41 @@ void cases_free(struct case_list *list)
     *list = (struct case_list){0};
 }
 
+/* Names a case after its problem and appends it, unless it is there already. */
+static bool add_named(struct case_list *list, struct problem_case *c, const char **why)
+{
+    case_text_name_apart(c, list->items, list->count);
+    const size_t first =
+        strcspn(c->name, "-"); /* what stays of a name that is changed beside others */
+    for (size_t i = 0; i < list->count; i++)
+        if (strncmp(list->items[i].name, c->name, first) == 0 && case_text_same(&list->items[i], c))
+            return true;
+    for (size_t number = 2; cases_find(list, c->name) < list->count; number++)
+        case_text_name(c, number);
+    return cases_append(list, c, why);
+}
+
 bool cases_add_problem(struct case_list *list, const char *text, char *message, size_t message_size)
 {
     const struct piece all = {text, strlen(text)};
-    struct problem_case c = {0};
+    struct sweep sweep;
     struct parse_error error;
-    const char *why;
+    const char *why = NULL;
     char quoted[SCAN_QUOTED];
+    bool read = sweep_begin(&sweep, all, &error);
+    for (size_t i = 0; read && !why && i < sweep.count; i++) {
+        struct problem_case c = {0};
+        read = sweep_case(&sweep, i, &c, &error);
+        if (read && add_named(list, &c, &why))
+            why = NULL;
+    }
     scan_quote(all, quoted);
-    if (!case_text_read(all, &c, &error)) {
+    if (!read)
         snprintf(message, message_size, "problem %s, position %zu: %s", quoted, error.position,
                  error.message);
-        return false;
-    }
-    case_text_name_apart(&c, list->items, list->count);
-    const size_t first =
-        strcspn(c.name, "-"); /* what stays of a name that is changed beside others */
-    for (size_t i = 0; i < list->count; i++)
-        if (strncmp(list->items[i].name, c.name, first) == 0 && case_text_same(&list->items[i], &c))
-            return true;
-    for (size_t number = 2; cases_find(list, c.name) < list->count; number++)
-        case_text_name(&c, number);
-    if (!cases_append(list, &c, &why)) {
+    else if (why)
         snprintf(message, message_size, "problem %s: %s", quoted, why);
-        return false;
-    }
-    return true;
+    return read && !why;
 }
 
 /* ---- selection ----------------------------------------------------------------------------- */

@@ -11,6 +11,7 @@
 #include "base/named_pipe.h"
 
 #include "case_text.h"
+#include "sweep.h"
 
 #define SUITE_BYTES ((size_t)1 << 20) /* of a suite file: thousands of cases */
 
@@ -67,32 +68,53 @@ static const char *name_fault(struct piece name)
     return NULL;
 }
 
+/* Appends a case whose name stands at column `at`. */
+static bool take_case(struct reader *r, struct problem_case *c, const char *name,
+                      const char *suffix, size_t at)
+{
+    char whole[2 * PARSE_TEXT], quoted[SCAN_QUOTED];
+    const char *why;
+    snprintf(whole, sizeof whole, "%s%s", name, suffix);
+    const struct piece named = {whole, strlen(whole)};
+    if ((why = name_fault(named)))
+        return fail(r, "%s:%zu:%zu: %s %s", r->source, r->line, at, scan_quote(named, quoted), why);
+    piece_copy(named, c->name, sizeof c->name);
+    resolve_beside(r, &c->input);
+    r->cases++;
+    const size_t there = cases_find(r->list, c->name);
+    if (there >= r->first && there < r->list->count)
+        return fail(r, "%s:%zu:%zu: there is a case '%s' above", r->source, r->line, at, c->name);
+    return cases_append(r->list, c, &why) ||
+           fail(r, "%s:%zu:%zu: %s: %s", r->source, r->line, at, c->name, why);
+}
+
 /* `name: problem [input=...]`, with `line` the whole line for columns. */
 static bool read_case(struct reader *r, struct piece line, struct piece text)
 {
-    struct problem_case c = {0};
+    struct sweep sweep;
     struct parse_error error;
-    char quoted[SCAN_QUOTED];
+    char name[PARSE_TEXT], suffix[PARSE_TEXT], quoted[SCAN_QUOTED];
     bool named;
-    const char *why;
-    const struct piece name = piece_trim(piece_split(&text, ":", &named));
-    const size_t at = (size_t)(name.at - line.at) + 1;
+    const struct piece given = piece_trim(piece_split(&text, ":", &named));
+    const size_t at = (size_t)(given.at - line.at) + 1;
+    const char *why = name_fault(given);
 
     if (!named)
         return fail(r, "%s:%zu:%zu: no colon; expected name: problem", r->source, r->line, at);
-    if ((why = name_fault(name)))
-        return fail(r, "%s:%zu:%zu: %s %s", r->source, r->line, at, scan_quote(name, quoted), why);
-    if (!case_text_read(text, &c, &error))
-        return fail(r, "%s:%zu:%zu: %s", r->source, r->line,
-                    (size_t)(text.at - line.at) + error.position + 1, error.message);
-    piece_copy(name, c.name, sizeof c.name);
-    resolve_beside(r, &c.input);
-    r->cases++;
-    const size_t there = cases_find(r->list, c.name);
-    if (there >= r->first && there < r->list->count)
-        return fail(r, "%s:%zu:%zu: there is a case '%s' above", r->source, r->line, at, c.name);
-    return cases_append(r->list, &c, &why) ||
-           fail(r, "%s:%zu:%zu: %s: %s", r->source, r->line, at, c.name, why);
+    if (why)
+        return fail(r, "%s:%zu:%zu: %s %s", r->source, r->line, at, scan_quote(given, quoted), why);
+    piece_copy(given, name, sizeof name);
+    bool read = sweep_begin(&sweep, text, &error);
+    for (size_t i = 0; read && i < sweep.count; i++) {
+        struct problem_case c = {0};
+        if (!(read = sweep_case(&sweep, i, &c, &error)))
+            break;
+        sweep_suffix(&sweep, i, suffix);
+        if (!take_case(r, &c, name, suffix, at))
+            return false;
+    }
+    return read || fail(r, "%s:%zu:%zu: %s", r->source, r->line,
+                        (size_t)(text.at - line.at) + error.position + 1, error.message);
 }
 
 /* The line up to its comment: a # at the start or after a blank. */

@@ -94,7 +94,8 @@ const struct option options_table[] = {
      .help = "one instruction set; best (default: of those that compute the problem, the one that "
              "this host prefers)"},
     {"threads", "N", .kind = OPTION_TEXT, FIELD(threads), .commands = SELECTS,
-     .help = "thread counts, comma separated; all = every core (default: 1,all)"},
+     .help = "thread counts, comma separated, and ranges as in a problem (1..16*2); all = every "
+             "core (default: 1,all)"},
     {"threads", "N", "1", .kind = OPTION_COUNT, .lo = 1, .hi = 4096, FIELD(team),
      .commands = IN(EVAL), .help = "one number of threads"},
     {"placement", "WHERE", "cores", .kind = OPTION_WORD, .words = machine_placements,

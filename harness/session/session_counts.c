@@ -2,45 +2,78 @@
  * session_counts: on how many threads cells run.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "problem/sweep.h"
 #include "session.h"
 
 #define MOST 4096 /* threads */
 
-static void add(int *items, size_t *count, int n)
+#define TEXT 64
+
+/* Adds a number that is not there yet; false where there are too many. */
+static bool add(int *items, size_t *count, int n)
 {
     for (size_t i = 0; i < *count; i++)
         if (items[i] == n)
-            return;
+            return true;
+    if (*count == SESSION_MAX_THREAD_COUNTS)
+        return false;
     items[(*count)++] = n;
+    return true;
 }
 
-/* Reads a list of numbers, each kept once; `all` is the number that the word of that name means.  False where the
- * list is none, or too long. */
-static bool read_list(const char *list, int all, int *items, size_t *count)
+/* Copies an item with the number `all` in place of that word, which stands alone, ends a range or is a choice. */
+static bool replace_all(struct piece item, int all, char text[TEXT])
 {
-    for (const char *at = list; *at;) {
-        const size_t length = strcspn(at, ",");
-        char *end;
-        const long n = strtol(at, &end, 10);
-        const bool word = length == 3 && strncmp(at, "all", 3) == 0;
-        if (*count == SESSION_MAX_THREAD_COUNTS ||
-            (!word && (end != at + length || n < 1 || n > MOST)))
-            return false;
-        add(items, count, word ? all : (int)n);
-        at += length + (at[length] == ',');
+    size_t n = 0;
+    for (size_t i = 0; i < item.length && n + 16 < TEXT; i++) {
+        const bool word = item.length - i >= 3 && memcmp(item.at + i, "all", 3) == 0;
+        n += (size_t)(word ? snprintf(text + n, TEXT - n, "%d", all)
+                           : snprintf(text + n, TEXT - n, "%c", item.at[i]));
+        i += word ? 2 : 0;
     }
-    return true;
+    return item.length && n + 16 < TEXT;
+}
+
+/* Reads an item of a list: what it is a sweep of.  False where it is none; message says why. */
+static bool read_item(struct piece item, int all, int *items, size_t *count, char *message,
+                      size_t size)
+{
+    char text[TEXT], value[SWEEP_VALUE], quoted[SCAN_QUOTED];
+    struct piece whole = {text, 0}, at = item;
+    const char *why = "is none";
+    size_t values = 0;
+    uint64_t n;
+    bool read = replace_all(item, all, text);
+    whole.length = read ? strlen(text) : 0;
+    read = read && sweep_count(whole, &values, &at, &why);
+    for (size_t i = 0; read && i < values; i++) {
+        read = sweep_value(whole, i, value);
+        at = (struct piece){value, strlen(value)};
+        read = read && scan_number(at, MOST, &n, &why);
+        why = read && !n ? "is less than 1" : why;
+        read = read && n;
+        if (read && !add(items, count, (int)n)) {
+            snprintf(message, size, "--threads takes at most %d numbers",
+                     SESSION_MAX_THREAD_COUNTS);
+            return false;
+        }
+    }
+    if (!read)
+        snprintf(message, size, "--threads takes numbers, ranges of them or all: %s %s",
+                 scan_quote(at, quoted), why ? why : "is none");
+    return read;
 }
 
 bool session_count(struct session *session, char *message, size_t message_size)
 {
     const char *list = session->options->threads ? session->options->threads : "1,all";
     const int all = machine_room(session->machine, session->options->placement);
-    const bool read = read_list(list, all, session->threads, &session->thread_counts);
-    if (!read)
-        snprintf(message, message_size, "--threads takes numbers or all, not '%s'", list);
+    struct piece rest = {list, strlen(list)};
+    bool read = true;
+    for (bool more = true; read && more;)
+        read = read_item(piece_split(&rest, ",", &more), all, session->threads,
+                         &session->thread_counts, message, message_size);
     return read;
 }

@@ -25,7 +25,7 @@ class Command(Experiments):
             self.assertIn(experiment["question"], page.stdout)
             for word in ("Method", "Source", "--quick"):
                 self.assertIn(word, page.stdout)
-            self.assertRegex(page.stdout, r"Parameters(.|\n)*--seed|Runs\n  attnbench run --")
+            self.assertRegex(page.stdout, r"Parameters(.|\n)*--seed|Runs\n  attnbench run '?--")
 
     def test_the_python_tools_know_what_was_asked(self) -> None:
         """The page of experiments says what the program does; `list --json` writes that file."""

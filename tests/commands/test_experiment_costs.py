@@ -3,7 +3,6 @@
 import itertools
 import math
 import shutil
-import statistics
 import unittest
 from random import Random
 

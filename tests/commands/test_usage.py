@@ -312,7 +312,18 @@ class Usage(CommandTest):
 
     def test_bad_threads(self) -> None:
         self.refused(["run", "--problem", TINY, "--threads", "two"], 2, "--threads", "'two'")
-        self.refused(["run", "--problem", TINY, "--threads", "0"], 2, "--threads")
+        self.refused(["run", "--problem", TINY, "--threads", "0"], 2, "'0' is less than 1")
+        self.refused(["run", "--problem", TINY, "--threads", "4..2"], 2, "'4..2' runs from more")
+        self.refused(["run", "--problem", TINY, "--threads", "1,,2"], 2, "'' is none")
+        self.refused(["run", "--problem", TINY, "--threads", "1..17"], 2, "at most 16 numbers")
+
+    def test_ranges_of_threads_and_sizes(self) -> None:
+        words = ("--problem", "s=4,d=4..8*2", "--kernel", "row_parallel", "--threads", "1..4*2,2|3")
+        done = run("check", *words, "--placement", "none", "--output", self.output)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(lines(self.output)[0]["settings"]["threads"], [1, 2, 4, 3])
+        found = {(c["case"], c["threads"]) for c in lines(self.output) if c["type"] == "cell"}
+        self.assertEqual(found, {(f"h1-s4-d{d}", n) for d in (4, 8) for n in (1, 2, 3, 4)})
 
     def test_worker_without_a_request(self) -> None:
         done = run("worker", stdin=None, close_fds=True)

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -70,6 +71,81 @@ static void bad_problems_are_refused(void **state)
     assert_string_equal(message, "problem 'd=8 input=needle:1', position 10: 'needle:1' is "
                                  "past the last key");
     assert_int_equal(list.count, 0);
+}
+
+/* Each case is one that its own text gives, and the text gives the same cases again. */
+static void a_sweep_is_a_case_for_each_value(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t count;
+        const char *first, *second, *last;
+    } sweeps[] = {
+        {"s=128..8192*2,d=8", 7, "h1-s128-d8", "h1-s256-d8", "h1-s8192-d8"},
+        {"s=1k..4k*2,d=8", 3, "h1-s1024-d8", "h1-s2048-d8", "h1-s4096-d8"},
+        {"s=100..550+200,d=8", 3, "h1-s100-d8", "h1-s300-d8", "h1-s500-d8"},
+        {"s=7..9,d=8", 3, "h1-s7-d8", "h1-s8-d8", "h1-s9-d8"},
+        {"d=64|128,s=4", 2, "h1-s4-d64", "h1-s4-d128", "h1-s4-d128"},
+        {"s=2|8..32*4|5,d=8", 4, "h1-s2-d8", "h1-s8-d8", "h1-s5-d8"},
+        {"s=5..5*2,d=8", 1, "h1-s5-d8", "h1-s5-d8", "h1-s5-d8"},
+        {"dtype=f32|bf16,s=4,mask=none|causal+bias", 4, "h1-s4-d64", "h1-s4-d64-causal_bias",
+         "h1-s4-d64-bf16-causal_bias"},
+        {"h=1|2, d=8, s=4..8*2 input=uniform:3", 4, "h1-s4-d8-uniform3", "h1-s8-d8-uniform3",
+         "h2-s8-d8-uniform3"},
+    };
+    for (size_t i = 0; i < COUNT(sweeps); i++) {
+        struct case_list list = {0};
+        assert_true(cases_add_problem(&list, sweeps[i].text, message, sizeof message));
+        assert_int_equal(list.count, sweeps[i].count);
+        assert_string_equal(list.items[0].name, sweeps[i].first);
+        assert_string_equal(list.items[sweeps[i].count > 1].name, sweeps[i].second);
+        assert_string_equal(list.items[list.count - 1].name, sweeps[i].last);
+        for (size_t k = 0; k < list.count; k++) {
+            char problem[PARSE_TEXT], input[PARSE_TEXT], text[3 * PARSE_TEXT];
+            parse_print_problem(&list.items[k].problem, problem);
+            parse_print_input(&list.items[k].input, input);
+            snprintf(text, sizeof text, "%s input=%s", problem, input);
+            assert_true(cases_add_problem(&list, text, message, sizeof message));
+        }
+        assert_true(cases_add_problem(&list, sweeps[i].text, message, sizeof message));
+        assert_int_equal(list.count, sweeps[i].count);
+        cases_free(&list);
+    }
+}
+
+static void wrong_sweeps_are_refused_where_they_are_wrong(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *message;
+    } wrong[] = {
+        {"s=8192..128*2", "2: s='8192..128*2' runs from more to less"},
+        {"d=8,s=1..8*1", "6: s='1..8*1' has a factor below 2"},
+        {"s=0..8*2", "2: s='0..8*2' begins with 0, which no factor changes"},
+        {"s=1..8+0", "2: s='1..8+0' has a step of 0"},
+        {"s=1..", "5: s='' is not a whole number"},
+        {"s=4|..8", "4: s='' is not a whole number"},
+        {"s=1..8*x", "7: s='x' is not a whole number"},
+        {"s=0..2", "2: s='0' is less than 1; expected N >= 1"},
+        {"s=4,d=8|", "6: d has an empty value; expected N >= 1"},
+        {"h=1|2,s=4,maks=none|bool", "10: unknown key 'maks'; did you mean 'mask'?"},
+        {"s=4..16k*2,d=8|16,dtyp=f32", "18: unknown key 'dtyp'; did you mean 'dtype'?"},
+        {"s=4..16k*2,d=8 input=needle:4", "21: 'needle:4' is past the last key"},
+        {"s=1..513", "2: s='1..513' makes more than 512 cases of one problem"},
+        {"s=1..64,d=1..64", "10: d='1..64' makes more than 512 cases of one problem"},
+        {"s=1..1000000000000000,d=8",
+         "2: s='1..1000000000000000' makes more than 512 cases of one problem"},
+    };
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        struct case_list list = {0};
+        char expected[512];
+        snprintf(expected, sizeof expected, "problem '%s', position %s", wrong[i].text,
+                 wrong[i].message);
+        assert_false(cases_add_problem(&list, wrong[i].text, message, sizeof message));
+        assert_string_equal(message, expected);
+        cases_free(&list);
+    }
 }
 
 static void cases_are_selected_by_name_and_pattern(void **state)
@@ -166,6 +242,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(problems_are_named_after_what_they_are),
         cmocka_unit_test(bad_problems_are_refused),
+        cmocka_unit_test(a_sweep_is_a_case_for_each_value),
+        cmocka_unit_test(wrong_sweeps_are_refused_where_they_are_wrong),
         cmocka_unit_test(cases_are_selected_by_name_and_pattern),
         cmocka_unit_test(files_are_found_as_written_then_beside_the_suite_then_in_the_data),
         cmocka_unit_test(nothing_leads_out_of_the_data),

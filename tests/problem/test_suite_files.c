@@ -57,6 +57,36 @@ static void a_file_has_a_case_a_line(void **state)
     assert_int_equal(list.count, 0);
 }
 
+static void names_of_a_sweep_end_with_its_values(void **state)
+{
+    (void)state;
+    static const char text[] = "a: h=2,s=16..32*2,d=8|16 input=uniform\n"
+                               "b: s=4,mask=none|causal+bool\n"
+                               "c: window=4:0|-1,s=8\n";
+    static const struct {
+        const char *name, *problem;
+    } expected[] = {
+        {"a-s16-d8", "b=1,hq=2,hkv=2,sq=16,skv=16,d=8"},
+        {"a-s16-d16", "b=1,hq=2,hkv=2,sq=16,skv=16,d=16"},
+        {"a-s32-d8", "b=1,hq=2,hkv=2,sq=32,skv=32,d=8"},
+        {"a-s32-d16", "b=1,hq=2,hkv=2,sq=32,skv=32,d=16"},
+        {"b-none", "b=1,hq=1,hkv=1,sq=4,skv=4,d=64"},
+        {"b-causal_bool", "b=1,hq=1,hkv=1,sq=4,skv=4,d=64,mask=causal+bool"},
+        {"c-window4_0", "b=1,hq=1,hkv=1,sq=8,skv=8,d=64,window=4:0"},
+        {"c-window-1", "b=1,hq=1,hkv=1,sq=8,skv=8,d=64"},
+    };
+    struct case_list list = {0};
+    if (!load(&list, text, sizeof text - 1))
+        fail_msg("%s", message);
+    assert_int_equal(list.count, COUNT(expected));
+    for (size_t i = 0; i < COUNT(expected); i++) {
+        assert_string_equal(list.items[i].name, expected[i].name);
+        assert_problem(&list.items[i], expected[i].problem);
+    }
+    assert_input(&list.items[3], "uniform:1");
+    cases_free(&list);
+}
+
 #define LONG_NAME "a123456789012345678901234567890123456789012345678901234567890123"
 
 static const struct {
@@ -84,6 +114,14 @@ static const struct {
      "suite:1:8: 'seed=3' follows the problem; expected input=... or nothing"},
     {"a: d=8 b=2\n", 0, "suite:1:8: 'b=2' follows the problem; expected input=... or nothing"},
     {"a: s=8,d=8 input=needle:8\n", 0, "suite:1:18: 'needle:8' is past the last key"},
+    {"a: d=8\nb:  s=4,d=8..4\n", 0, "suite:2:11: d='8..4' runs from more to less"},
+    {"a: d=8\nb: s=4..9*2,d=8|x\n", 0, "suite:2:15: d='x' is not a whole number; expected N >= 1"},
+    {"a: d=8|8\n", 0, "suite:1:1: there is a case 'a-d8' above"},
+    {"a-d8: d=8\na: d=4..8*2\n", 0, "suite:2:1: there is a case 'a-d8' above"},
+    {"a: d=1..1000\n", 0, "suite:1:6: d='1..1000' makes more than 512 cases of one problem"},
+    {"a123456789012345678901234567890123456789012345678901234567890: d=8|16\n", 0,
+     "suite:1:1: 'a12345678901234567890123456789012345678901234567890123...' is too long for a "
+     "name (63 bytes)"},
     {"a: d=8\nb: d=\0 8\n", 16, "suite:2:6: a NUL byte; this is no text"},
 };
 
@@ -208,6 +246,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_has_a_case_a_line),
+        cmocka_unit_test(names_of_a_sweep_end_with_its_values),
         cmocka_unit_test(faults_are_refused_with_line_and_column),
         cmocka_unit_test(huge_lines_and_files_are_refused),
         cmocka_unit_test(too_many_cases_are_refused),
