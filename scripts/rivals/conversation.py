@@ -46,7 +46,9 @@ class Rival:
         memory_file = importlib.import_module("rivals.memory_file")
         adapter = importlib.import_module(f"rivals.adapters.{library.name}")
         file = memory_file.MemoryFile(whole(request, "file", 0, FILE))
-        sets = [file.operands(problem, n) for n in range(whole(request, "sets", 1, 1))]
+        masks = importlib.import_module("rivals.masks")
+        count = whole(request, "sets", 1, 1)
+        sets = [masks.complete(problem, file.operands(problem, n)) for n in range(count)]
         operation = adapter.prepare(name, problem, sets, threads, cpus)
         operation.execute(0)
         operations = importlib.import_module("rivals.operation")

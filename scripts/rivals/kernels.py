@@ -13,6 +13,7 @@ CAUSAL = ["causal", "causal_top_left"]
 FLOATS = ["f32", "bf16", "f16"]
 LEAKS = "nan_leaks"  # a weight of 0 times a NaN
 EMPTY = [LEAKS, "empty_rows"]  # -inf less -inf, or a mask of large finite numbers
+BIASES = ["alibi", "ragged"]  # as a bias that the worker makes: masks.py
 INFINITE = [LEAKS, "infinite_scores"]  # -inf less -inf in Q K; or a mask of finite numbers
 VANISHES = [LEAKS, "nan_vanishes"]  # a maximum that passes NaN over
 
@@ -54,6 +55,7 @@ KERNELS = {
             caps(
                 FLOATS,
                 [*CAUSAL, "bool", "bias"],
+                options=[*BIASES, "shared_kv"],
                 outputs=["o", "lse"],
                 compute="bf16",
                 caveats=EMPTY,
@@ -64,7 +66,7 @@ KERNELS = {
             "torch_math",
             "scaled_dot_product_attention, its math backend: matmul, softmax, matmul",
             "PyTorch, aten/src/ATen/native/transformers/attention.cpp",
-            caps(FLOATS, [*CAUSAL, "bool", "bias"]),
+            caps(FLOATS, [*CAUSAL, "bool", "bias"], options=["alibi", "shared_kv"]),
         ),
         kernel(
             "torch",
@@ -84,7 +86,12 @@ KERNELS = {
             "onnxruntime_mha",
             "com.microsoft.MultiHeadAttention",
             "ONNX Runtime, onnxruntime/contrib_ops/cpu/bert/multihead_attention.cc",
-            caps(["f32"], [*CAUSAL, "bool", "bias"], caveats=[*EMPTY, "infinite_scores"]),
+            caps(
+                ["f32"],
+                [*CAUSAL, "bool", "bias"],
+                options=[*BIASES],
+                caveats=[*EMPTY, "infinite_scores"],
+            ),
         ),
         kernel(
             "onnxruntime",
@@ -98,7 +105,9 @@ KERNELS = {
             "onnxruntime_attention",
             "Attention of the ONNX standard, opset 24",
             "ONNX Runtime, onnxruntime/core/providers/cpu/llm/attention.cc",
-            caps(["f32"], [*CAUSAL, "bool", "bias"], options=["softcap"], caveats=INFINITE),
+            caps(
+                ["f32"], [*CAUSAL, "bool", "bias"], options=["softcap", *BIASES], caveats=INFINITE
+            ),
         ),
         kernel(
             "openvino",
@@ -112,7 +121,13 @@ KERNELS = {
             "openvino_mask",
             "ScaledDotProductAttention-13 with its mask as a tensor",
             "OpenVINO, src/plugins/intel_cpu/src/nodes/scaled_attn.cpp, snippets",
-            caps(["f32", "bf16"], [*CAUSAL, "bool", "bias"], compute="bf16", caveats=EMPTY),
+            caps(
+                ["f32", "bf16"],
+                [*CAUSAL, "bool", "bias"],
+                options=[*BIASES],
+                compute="bf16",
+                caveats=EMPTY,
+            ),
         ),
         kernel(
             "jax",
@@ -122,7 +137,7 @@ KERNELS = {
             caps(
                 ["f32", "bf16"],
                 [*CAUSAL, "bool", "bias"],
-                options=["window"],
+                options=["window", *BIASES],
                 compute="bf16",
                 caveats=[*EMPTY, "infinite_scores", "subnormals"],
             ),
@@ -145,7 +160,12 @@ KERNELS = {
             "numpy",
             "the formula as people write it, with matmul and exp",
             "Vaswani et al. 2017 (arXiv:1706.03762), equation 1",
-            caps(["f32"], [*CAUSAL, "bool", "bias"], options=["window", "softcap"], caveats=EMPTY),
+            caps(
+                ["f32"],
+                [*CAUSAL, "bool", "bias"],
+                options=["window", "softcap", *BIASES, "sinks", "shared_kv"],
+                caveats=EMPTY,
+            ),
         ),
     )
 }

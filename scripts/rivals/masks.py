@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from rivals.memory_file import floats
+from rivals.memory_file import Operands, floats
+from rivals.operation import aligned
 from rivals.problem import Problem
 
 
 def positional(problem: Problem) -> np.ndarray | None:
-    """(Sq, Skv), true where a causal mask and a window let a query see a key; None: everywhere."""
-    at = np.arange(problem.q_len)[:, None] + problem.offset
-    key = np.arange(problem.kv_len)[None, :]
-    seen = np.ones((problem.q_len, problem.kv_len), bool)
+    """(Sq, Skv), true where a causal mask and a window let a query see a key; None: everywhere.
+
+    Where sequences have lengths of their own, the bias of complete() says it.
+    """
+    if problem.offset is None:
+        return None
+    seen = seen_from(problem, np.arange(problem.q_len)[:, None] + problem.offset)
+    return None if seen.all() else seen
+
+
+def seen_from(problem: Problem, at: np.ndarray) -> np.ndarray:
+    """Which keys queries see that stand at the keys `at`, (..., Sq, 1)."""
+    key = np.arange(problem.kv_len)
+    seen = np.ones((*at.shape[:-1], problem.kv_len), bool)
     if problem.causal:
         seen &= key <= at
     if "window" in problem.options:
@@ -20,7 +33,51 @@ def positional(problem: Problem) -> np.ndarray | None:
             seen &= key >= at - problem.window_left
         if problem.window_right >= 0:
             seen &= key <= at + problem.window_right
-    return None if seen.all() else seen
+    return seen
+
+
+def stand(problem: Problem, lens: np.ndarray | None) -> np.ndarray:
+    """The keys that queries stand at, (B or 1, 1, Sq, 1)."""
+    keys = np.array([problem.kv_len]) if lens is None else lens
+    first = 0 if "causal_top_left" in problem.masks else keys - problem.q_len
+    return np.arange(problem.q_len)[:, None] + np.reshape(first, (-1, 1, 1, 1))
+
+
+def bias_of(problem: Problem, s: Operands) -> np.ndarray:
+    """Bias, slopes and, as -inf, what lies behind the ends of sequences: f32, four dimensions."""
+    at = stand(problem, s.kv_lens)
+    added = np.zeros((*at.shape[:-1], problem.kv_len), np.float32)
+    if s.kv_lens is not None:
+        behind = np.arange(problem.kv_len) >= s.kv_lens[:, None, None, None]
+        hidden = behind | ~seen_from(problem, at)
+        added = np.where(hidden, np.float32(-np.inf), np.float32(0))
+    if s.slopes is not None:
+        away = (np.arange(problem.kv_len) - at).astype(np.float32)
+        added = added + s.slopes[:, None, None] * away
+    return added if s.bias is None else added + floats(s.bias)
+
+
+def complete(problem: Problem, s: Operands) -> Operands:
+    """Operands for libraries that know nothing of slopes and lengths, as their users make them.
+
+    Both become a bias.  Keys and values behind the end of a sequence are 0 in a copy: a cache
+    there holds old numbers, not the NaN that ours are filled with.
+    """
+    if s.slopes is None and s.kv_lens is None:
+        return s
+    bias = bias_of(problem, s)
+    refresh = [lambda: np.copyto(bias, bias_of(problem, s))]
+    if s.kv_lens is None:
+        return replace(s, bias=bias, refresh=tuple(refresh))
+    copies = [aligned(x.shape, x.dtype) for x in (s.k, s.v)]
+
+    def copy() -> None:
+        for to, x in zip(copies, (s.k, s.v), strict=True):
+            for b, keys in enumerate(s.kv_lens):
+                to[b, :, :keys], to[b, :, keys:] = x[b, :, :keys], 0
+
+    copy()
+    return replace(s, bias=bias, k=copies[0], v=copies[1], refresh=(*refresh, copy))
 
 
 def boolean(problem: Problem, given: np.ndarray | None) -> np.ndarray | None:

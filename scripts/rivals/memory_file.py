@@ -11,6 +11,7 @@ import json
 import math
 import mmap
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +20,13 @@ import numpy as np
 from rivals.problem import BadRequest, Problem
 
 # BF16, which NumPy has not, comes as its bits.
-DTYPES = {"F32": np.float32, "F16": np.float16, "BF16": np.uint16, "BOOL": np.bool_}
+DTYPES = {
+    "F32": np.float32,
+    "F16": np.float16,
+    "BF16": np.uint16,
+    "BOOL": np.bool_,
+    "I32": np.int32,
+}
 FORMATS = {"f32": "F32", "f16": "F16", "bf16": "BF16"}
 
 
@@ -40,7 +47,10 @@ def bits_of(numbers: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Operands:
-    """One set: (B, H, S, D) each, whatever the order in memory; None where the problem has none."""
+    """One set: (B, H, S, D) each, whatever the order in memory; None where the problem has none.
+
+    `refresh`: what makes those anew that are made of others, when these have changed.
+    """
 
     q: np.ndarray
     k: np.ndarray
@@ -49,6 +59,10 @@ class Operands:
     lse: np.ndarray | None
     bias: np.ndarray | None
     mask: np.ndarray | None
+    sinks: np.ndarray | None = None
+    slopes: np.ndarray | None = None
+    kv_lens: np.ndarray | None = None
+    refresh: tuple[Callable[[], None], ...] = ()
 
 
 def read_header(data: mmap.mmap) -> tuple[dict[str, Any], int]:
@@ -92,14 +106,20 @@ class MemoryFile:
     def operands(self, problem: Problem, index: int) -> Operands:
         """Set number `index`."""
         p = problem
+        k = self.operand(f"k.{index}", p, (p.batch, p.kv_heads, p.kv_len, p.qk_dim))
+        shared = "shared_kv" in p.options
+        v_shape = (p.batch, p.kv_heads, p.kv_len, p.v_dim)
         return Operands(
             q=self.operand(f"q.{index}", p, (p.batch, p.q_heads, p.q_len, p.qk_dim)),
-            k=self.operand(f"k.{index}", p, (p.batch, p.kv_heads, p.kv_len, p.qk_dim)),
-            v=self.operand(f"v.{index}", p, (p.batch, p.kv_heads, p.kv_len, p.v_dim)),
+            k=k,
+            v=k[..., : p.v_dim] if shared else self.operand(f"v.{index}", p, v_shape),
             o=self.result(f"o.{index}", p, (p.batch, p.q_heads, p.q_len, p.v_dim)),
             lse=self.array(f"lse.{index}"),
             bias=self.array(f"bias.{index}"),
             mask=self.array(f"mask.{index}"),
+            sinks=self.array(f"sinks.{index}"),
+            slopes=self.array(f"slopes.{index}"),
+            kv_lens=self.array(f"kv_lens.{index}"),
         )
 
     def result(self, name: str, problem: Problem, shape: tuple[int, ...]) -> np.ndarray:

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from rivals.memory_file import Operands
+
 ALIGNMENT = 64  # bytes, as the tensors of the memory file
 
 
@@ -28,13 +30,13 @@ class Operation:
     them again, off the clock, before a request that says so; likewise results after it.
     """
 
-    def __init__(self, sets: int, threads: int) -> None:
-        """For a number of sets, on as many threads as the library says that it uses."""
+    def __init__(self, sets: list[Operands], threads: int) -> None:
+        """For sets of operands, on as many threads as the library says that it uses."""
         self.threads = threads
         self.instructions = ""  # the instruction set that the library uses, where it can tell
         self.call: list[Callable[[], Any]] = []
-        self.before: list[list[Callable[[], None]]] = [[] for _ in range(sets)]
-        self.after: list[list[Callable[[Any], None]]] = [[] for _ in range(sets)]
+        self.before: list[list[Callable[[], None]]] = [list(s.refresh) for s in sets]
+        self.after: list[list[Callable[[Any], None]]] = [[] for _ in sets]
         self.kept: list[Any] = []  # memory that a library knows by its address alone
 
     def computed(self, index: int, make: Callable[[], np.ndarray]) -> np.ndarray:

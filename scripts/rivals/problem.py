@@ -57,8 +57,18 @@ class Problem:
         return self.q_len == self.kv_len
 
     @property
-    def offset(self) -> int:
-        """Position of query 0 among the keys: masks and windows count from there."""
+    def ragged(self) -> bool:
+        """Whether sequences have lengths of their own; masks.complete() says what each sees."""
+        return "ragged" in self.options
+
+    @property
+    def offset(self) -> int | None:
+        """Position of query 0 among the keys: masks and windows count from there.
+
+        None where it differs from one sequence to the next.
+        """
+        if self.ragged:
+            return None
         return 0 if "causal_top_left" in self.masks else self.kv_len - self.q_len
 
 

@@ -166,7 +166,7 @@ def prepare(
     _name: str, problem: Problem, sets: list[Operands], threads: int, cpus: list[int]
 ) -> Operation:
     """A graph for each set."""
-    operation = Operation(len(sets), pool(threads, tuple(cpus)))
+    operation = Operation(sets, pool(threads, tuple(cpus)))
     built = (name for name in INSTRUCTIONS if C[f"ggml_cpu_has_{name}"]())
     operation.instructions = next(built, "").upper()
     for n, s in enumerate(sets):

@@ -93,7 +93,7 @@ def prepare(
 ) -> Operation:
     """Compiles and hands the operands over."""
     refuse(problem)
-    operation = Operation(len(sets), 0)
+    operation = Operation(sets, 0)
     function = None
     for n, s in enumerate(sets):
         mask = None if problem.offset == 0 else boolean(problem, None)

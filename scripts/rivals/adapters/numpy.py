@@ -34,6 +34,7 @@ def attention(
     v: np.ndarray,
     bias: np.ndarray | None,
     seen: np.ndarray | None,
+    sinks: np.ndarray | None,
 ) -> np.ndarray:
     """softmax(scale Q K^T + mask) V; the heads of a group are a dimension of their own."""
     p = problem
@@ -47,10 +48,14 @@ def attention(
     if seen is not None:
         scores = np.where(seen, scores, np.float32(-np.inf))
     highest = scores.max(axis=-1, keepdims=True)
+    if sinks is not None:
+        highest = np.maximum(highest, sinks)
     if seen is not None:
         highest = np.where(np.isneginf(highest), np.float32(0), highest)  # a row without keys
     weights = np.exp(scores - highest)
     total = weights.sum(axis=-1, keepdims=True)
+    if sinks is not None:
+        total = total + np.exp(sinks - highest)
     if seen is not None:
         total = np.where(total == 0, np.float32(1), total)
     weights /= total
@@ -94,7 +99,7 @@ def prepare(
     _name: str, problem: Problem, sets: list[Operands], _threads: int, _cpus: list[int]
 ) -> Operation:
     """Nothing to compile: masks are arrays."""
-    operation = Operation(len(sets), blas_threads())
+    operation = Operation(sets, blas_threads())
     operation.instructions = blas_core()
     for n, s in enumerate(sets):
         seen = boolean(problem, None)
@@ -109,6 +114,7 @@ def prepare(
                 operation.dense(n, s.v),
                 None if s.bias is None else grouped(problem, bias_of(operation, n, s.bias)),
                 None if seen is None else grouped(problem, seen),
+                None if s.sinks is None else grouped(problem, s.sinks[:, None, None]),
             )
         )
         operation.after[n].append(partial(np.copyto, s.o))

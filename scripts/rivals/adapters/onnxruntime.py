@@ -217,7 +217,7 @@ def prepare(
 ) -> Operation:
     """A session, and its binding to each set."""
     refuse(name, problem)
-    operation = Operation(len(sets), threads)
+    operation = Operation(sets, threads)
     session = None
     for n, s in enumerate(sets):
         node = NODES[name](problem, s, n, operation)

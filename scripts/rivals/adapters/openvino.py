@@ -102,7 +102,7 @@ def prepare(
 ) -> Operation:
     """A compiled model, and a request with its tensors for each set."""
     p, kind = problem, TYPES[problem.dtype]
-    operation, model = Operation(len(sets), threads), None
+    operation, model = Operation(sets, threads), None
     flag = name == "openvino" and p.causal and p.offset == 0 and p.group == 1
     own = None if flag else additive(p, None, None)
     fixed = None if own is None else folded(own, p)

@@ -147,7 +147,7 @@ def prepare(
     # (What torch.nn.attention.sdpa_kernel sets for a `with`; on CPUs there are these two.)
     torch.backends.cuda.enable_flash_sdp(name == "torch")
     torch.backends.cuda.enable_math_sdp(name != "torch")
-    operation = Operation(len(sets), torch.get_num_threads())
+    operation = Operation(sets, torch.get_num_threads())
     operation.instructions = instructions(problem)
     for n, s in enumerate(sets):
         if name == "torch_flex":

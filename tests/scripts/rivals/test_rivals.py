@@ -13,6 +13,9 @@ import numpy as np
 import pytest
 from rival_cases import CASES, FEW, REFUSED, TOLERANCE
 from rivals import kernels, venvs
+from rivals.masks import complete
+from rivals.memory_file import Operands
+from rivals.problem import problem_of
 from talk import Program, Tensors, shape_of, to_floats
 
 
@@ -177,6 +180,27 @@ def test_operands_are_copied_when_they_have_changed(home: Path) -> None:
         tensors.fill(7)
         assert program.ask("measure", calls=1, first=0)["state"] == "ok"
         judge(tensors, 0)
+
+
+def test_slopes_and_lengths_become_a_bias() -> None:
+    """Of two sequences one has a single key; a causal mask is aligned to the end of each."""
+    shape = shape_of(
+        batch=2, hq=2, hkv=2, sq=1, skv=3, mask=["causal"], options=["alibi", "ragged"]
+    )
+    problem = problem_of(shape)
+    k = np.full((2, 2, 3, 8), np.nan, np.float32)
+    k[0], k[1, :, :1] = 1, 2
+    lens, slopes = np.array([3, 1], np.int32), np.array([0.5, 0], np.float32)
+    none = dict.fromkeys(("q", "o", "lse", "bias", "mask"))
+    s = complete(problem, Operands(k=k, v=k, kv_lens=lens, slopes=slopes, **none))
+    out = -np.inf
+    assert s.bias[:, :, 0].tolist() == [[[-1, -0.5, 0], [0, 0, 0]], [[0, out, out], [0, out, out]]]
+    assert np.isfinite(s.k).all() and s.k[1, 0, :, 0].tolist() == [2, 0, 0]
+    lens[:] = 2, 1
+    for copy in s.refresh:
+        copy()
+    assert s.bias[0, 0, 0].tolist() == [-0.5, 0, out]
+    assert s.k[0, 0, :, 0].tolist() == [1, 1, 0]
 
 
 def test_describe() -> None:
