@@ -16,15 +16,16 @@
 static const char *const dtypes[] = {"f32", "bf16", "f16", NULL};
 static const char *const inputs[] = {"normal", "sink", NULL};
 
-static const struct parameter parameters[] = {
-    {"s", "LIST", "16..65536", "16,128,1024,8192", "keys that a query sees", PARAMETER_COUNTS, 1,
-     1 << 20, NULL},
-    {"d", "N", "64", NULL, "dimension", PARAMETER_COUNT, 1, 1024, NULL},
-    {"rows", "N", "64", "16", "queries", PARAMETER_COUNT, 1, 65536, NULL},
+static const struct option parameters[] = {
+    {"s", "LIST", "16..65536", "16,128,1024,8192", "keys that a query sees", .kind = OPTION_COUNTS,
+     .lo = 1, .hi = 1 << 20},
+    {"d", "N", "64", NULL, "dimension", .kind = OPTION_COUNT, .lo = 1, .hi = 1024},
+    {"rows", "N", "64", "16", "queries", .kind = OPTION_COUNT, .lo = 1, .hi = 65536},
     {"inputs", "LIST", "normal,sink", NULL,
-     "N(0, 1); the same with one key that outweighs all others", PARAMETER_WORDS, 0, 0, inputs},
-    {"dtypes", "LIST", "f32,bf16,f16", NULL, "types of operands and results", PARAMETER_WORDS, 0, 0,
-     dtypes},
+     "N(0, 1); the same with one key that outweighs all others", .kind = OPTION_WORDS,
+     .words = inputs},
+    {"dtypes", "LIST", "f32,bf16,f16", NULL, "types of operands and results", .kind = OPTION_WORDS,
+     .words = dtypes},
     {0},
 };
 

@@ -24,15 +24,16 @@
 
 static const char *const dtypes[] = {"f32", "bf16", "f16", NULL};
 
-static const struct parameter parameters[] = {
-    {"degrees", "LIST", "1,2,3,4,5,6,7,8", NULL, "degrees of the polynomial", PARAMETER_COUNTS, 1,
-     EXP_DEGREES, NULL},
-    {"s", "N", "1024", NULL, "keys of a row", PARAMETER_COUNT, 16, 1 << 20, NULL},
-    {"rows", "N", "2000", "500", "rows", PARAMETER_COUNT, 1, 1e6, NULL},
+static const struct option parameters[] = {
+    {"degrees", "LIST", "1,2,3,4,5,6,7,8", NULL, "degrees of the polynomial", .kind = OPTION_COUNTS,
+     .lo = 1, .hi = EXP_DEGREES},
+    {"s", "N", "1024", NULL, "keys of a row", .kind = OPTION_COUNT, .lo = 16, .hi = 1 << 20},
+    {"rows", "N", "2000", "500", "rows", .kind = OPTION_COUNT, .lo = 1, .hi = 1e6},
     {"dtypes", "LIST", "f32,bf16,f16", NULL,
-     "types of values and output; with bf16 also of the weights", PARAMETER_WORDS, 0, 0, dtypes},
-    {"rounds", "N", "40", "12", "timings of each degree, in turns", PARAMETER_COUNT, 6, 10000,
-     NULL},
+     "types of values and output; with bf16 also of the weights", .kind = OPTION_WORDS,
+     .words = dtypes},
+    {"rounds", "N", "40", "12", "timings of each degree, in turns", .kind = OPTION_COUNT, .lo = 6,
+     .hi = 10000},
     {0},
 };
 

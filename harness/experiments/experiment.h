@@ -12,7 +12,7 @@
 
 #include <jansson.h>
 
-#include "parameters.h"
+#include "session/options.h"
 
 struct machine;
 
@@ -34,7 +34,7 @@ struct experiment {
      * arguments in one word.  The figure that scripts/plot draws has the experiment's name.  NULL: what follows. */
     const char *const *run, *const *quick, *const *beside;
 
-    const struct parameter *parameters; /* its own; the last has a NULL name */
+    const struct option *parameters; /* its own; the last has a NULL name */
 
     /* Whether texts that are parameters make sense; false fills message.  Optional. */
     bool (*accepts)(const json_t *asked, char *message, size_t message_size);

@@ -27,9 +27,9 @@ static const struct {
 
 static const char *const dtypes[] = {"f32", "bf16", "f16", NULL};
 
-static const struct parameter parameters[] = {
-    {"dtypes", "LIST", "f32,bf16", NULL, "types of operands and results", PARAMETER_WORDS, 0, 0,
-     dtypes},
+static const struct option parameters[] = {
+    {"dtypes", "LIST", "f32,bf16", NULL, "types of operands and results", .kind = OPTION_WORDS,
+     .words = dtypes},
     {0},
 };
 

@@ -15,17 +15,17 @@
 
 static const char *const masks[] = {"none", "causal", NULL};
 
-static const struct parameter parameters[] = {
+static const struct option parameters[] = {
     {"file", "PATH", "minilm-preamble.safetensors", NULL,
      "safetensors with PREFIXx, wq, wk, wv [, bq, bk, bv, wo, bo, o or y], or wq.weight, wq.bias "
      "and so "
      "on of torch.nn.Linear",
-     PARAMETER_TEXT, 0, 0, NULL},
-    {"prefix", "TEXT", "layer1.", NULL, "prefix of the file's tensors", PARAMETER_TEXT, 0, 0, NULL},
-    {"file-heads", "N", "0", NULL, "heads of the file's layer; 0: as its o says", PARAMETER_COUNT,
-     0, 65536, NULL},
-    {"mask", "WORD", "none", NULL, "mask of the file's layer: none, causal", PARAMETER_WORD, 0, 0,
-     masks},
+     .kind = OPTION_TEXT},
+    {"prefix", "TEXT", "layer1.", NULL, "prefix of the file's tensors", .kind = OPTION_TEXT},
+    {"file-heads", "N", "0", NULL, "heads of the file's layer; 0: as its o says",
+     .kind = OPTION_COUNT, .lo = 0, .hi = 65536},
+    {"mask", "WORD", "none", NULL, "mask of the file's layer: none, causal", .kind = OPTION_WORD,
+     .words = masks},
     {0},
 };
 

@@ -29,12 +29,13 @@ enum { STREAM_EQUAL = 14100, STREAM_INIT = 14200 };
 static const char *const parts[] = {"equal", "init", NULL};
 static const char *const inputs[] = {"normal", "uniform", NULL};
 
-static const struct parameter parameters[] = {
-    {"parts", "LIST", "equal,init", NULL, "which of the two parts", PARAMETER_WORDS, 0, 0, parts},
-    {"d", "LIST", "3,16,128,1024,4096", "3,16,128,512", "d_in and d_out", PARAMETER_COUNTS, 1,
-     WIDEST, NULL},
-    {"inputs", "LIST", "normal,uniform", NULL, "distributions of tokens", PARAMETER_WORDS, 0, 0,
-     inputs},
+static const struct option parameters[] = {
+    {"parts", "LIST", "equal,init", NULL, "which of the two parts", .kind = OPTION_WORDS,
+     .words = parts},
+    {"d", "LIST", "3,16,128,1024,4096", "3,16,128,512", "d_in and d_out", .kind = OPTION_COUNTS,
+     .lo = 1, .hi = WIDEST},
+    {"inputs", "LIST", "normal,uniform", NULL, "distributions of tokens", .kind = OPTION_WORDS,
+     .words = inputs},
     {0},
 };
 

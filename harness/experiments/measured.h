@@ -17,12 +17,14 @@
 #include "experiment.h"
 #include "session/rounds.h"
 
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers" /* of rows without their last fields */
+
 /* Of each such experiment: the full check of a kernel takes a second, and --quick is to take seconds. */
-#define MEASURED_CHECK                                                                            \
-    {                                                                                             \
-        "check", "HOW", "full", "own",                                                            \
-            "of each kernel before it is timed: full, or on its own input", PARAMETER_WORD, 0, 0, \
-            measured_checks                                                                       \
+#define MEASURED_CHECK                                                                         \
+    {                                                                                          \
+        "check", "HOW", "full", "own",                                                         \
+            "of each kernel before it is timed: full, or on its own input", OPTION_WORD, 0, 0, \
+            measured_checks                                                                    \
     }
 extern const char *const measured_checks[];
 

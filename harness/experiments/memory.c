@@ -19,10 +19,10 @@
 
 #define MOST_LENGTHS 32
 
-static const struct parameter parameters[] = {
-    {"s", "LIST", "256..8192", "256..2048", "queries, and keys that they see", PARAMETER_COUNTS, 1,
-     1 << 20, NULL},
-    {"d", "N", "64", NULL, "dimension", PARAMETER_COUNT, 1, 1024, NULL},
+static const struct option parameters[] = {
+    {"s", "LIST", "256..8192", "256..2048", "queries, and keys that they see",
+     .kind = OPTION_COUNTS, .lo = 1, .hi = 1 << 20},
+    {"d", "N", "64", NULL, "dimension", .kind = OPTION_COUNT, .lo = 1, .hi = 1024},
     {0},
 };
 

@@ -21,9 +21,9 @@
 
 static const char *const dtypes[] = {"f32", "bf16", "f16", NULL};
 
-static const struct parameter parameters[] = {
+static const struct option parameters[] = {
     {"dtypes", "LIST", "f32,bf16,f16", NULL, "types of operands, results, and the plain softmax",
-     PARAMETER_WORDS, 0, 0, dtypes},
+     .kind = OPTION_WORDS, .words = dtypes},
     {0},
 };
 

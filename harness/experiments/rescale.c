@@ -26,17 +26,19 @@ enum { STREAM = 10000, STREAM_TIME = 11000, QUERIES = 64, DIM = 64 };
 
 static const char *const inputs[] = {"normal", "ascending", "descending", NULL};
 
-static const struct parameter parameters[] = {
-    {"s", "N", "4096", "1024", "keys of a random row", PARAMETER_COUNT, 2, 1 << 20, NULL},
-    {"rows", "N", "200", "50", "random rows", PARAMETER_COUNT, 1, 1e6, NULL},
-    {"blocks", "LIST", "1,16,64,128,256", NULL, "keys that are taken together", PARAMETER_COUNTS, 1,
-     65536, NULL},
+static const struct option parameters[] = {
+    {"s", "N", "4096", "1024", "keys of a random row", .kind = OPTION_COUNT, .lo = 2,
+     .hi = 1 << 20},
+    {"rows", "N", "200", "50", "random rows", .kind = OPTION_COUNT, .lo = 1, .hi = 1e6},
+    {"blocks", "LIST", "1,16,64,128,256", NULL, "keys that are taken together",
+     .kind = OPTION_COUNTS, .lo = 1, .hi = 65536},
     {"thresholds", "LIST", "0,1,4,8", NULL,
-     "growth of the maximum, as a power of 2, that is tolerated", PARAMETER_NUMBERS, 0, 64, NULL},
+     "growth of the maximum, as a power of 2, that is tolerated", .kind = OPTION_NUMBERS, .lo = 0,
+     .hi = 64},
     {"inputs", "LIST", "normal,ascending,descending", NULL,
-     "N(0, 1) logits, or the same times 16 and sorted", PARAMETER_WORDS, 0, 0, inputs},
-    {"rounds", "N", "30", "10", "timings of each order of keys, in turns", PARAMETER_COUNT, 6,
-     10000, NULL},
+     "N(0, 1) logits, or the same times 16 and sorted", .kind = OPTION_WORDS, .words = inputs},
+    {"rounds", "N", "30", "10", "timings of each order of keys, in turns", .kind = OPTION_COUNT,
+     .lo = 6, .hi = 10000},
     {0},
 };
 

@@ -19,13 +19,14 @@ enum { STREAM_Q = 5000, STREAM_K = 6000 };
 /* A row whose gradient is below this share of the median at 1/sqrt(d) does not learn. */
 #define DEAD 1e-3
 
-static const struct parameter parameters[] = {
-    {"d", "LIST", "1,4,16,64,256,1024,4096", "4,16,64,256,1024", "dimensions", PARAMETER_COUNTS, 1,
-     65536, NULL},
-    {"keys", "N", "256", NULL, "keys that a query sees", PARAMETER_COUNT, 2, 65536, NULL},
-    {"rows", "N", "256", "64", "queries", PARAMETER_COUNT, 1, 1e6, NULL},
+static const struct option parameters[] = {
+    {"d", "LIST", "1,4,16,64,256,1024,4096", "4,16,64,256,1024", "dimensions",
+     .kind = OPTION_COUNTS, .lo = 1, .hi = 65536},
+    {"keys", "N", "256", NULL, "keys that a query sees", .kind = OPTION_COUNT, .lo = 2,
+     .hi = 65536},
+    {"rows", "N", "256", "64", "queries", .kind = OPTION_COUNT, .lo = 1, .hi = 1e6},
     {"inputs", "LIST", "normal,uniform,rademacher,heavy", "normal", "distributions of q and k",
-     PARAMETER_WORDS, 0, 0, distribution_names},
+     .kind = OPTION_WORDS, .words = distribution_names},
     {0},
 };
 

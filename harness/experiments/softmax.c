@@ -22,13 +22,16 @@
 
 static const char *const inputs[] = {"normal", "uniform", NULL};
 
-static const struct parameter parameters[] = {
-    {"multipliers", "LIST", "0.0625..64", NULL, "factors on the logits", PARAMETER_NUMBERS, 1e-6,
-     1e6, NULL},
-    {"keys", "LIST", "64,1024", NULL, "logits of a random row", PARAMETER_COUNTS, 2, 65536, NULL},
+static const struct option parameters[] = {
+    {"multipliers", "LIST", "0.0625..64", NULL, "factors on the logits", .kind = OPTION_NUMBERS,
+     .lo = 1e-6, .hi = 1e6},
+    {"keys", "LIST", "64,1024", NULL, "logits of a random row", .kind = OPTION_COUNTS, .lo = 2,
+     .hi = 65536},
     {"inputs", "LIST", "normal,uniform", NULL,
-     "distributions of random logits, of standard deviation 1", PARAMETER_WORDS, 0, 0, inputs},
-    {"rows", "N", "1000", "100", "random rows that are averaged", PARAMETER_COUNT, 1, 1e6, NULL},
+     "distributions of random logits, of standard deviation 1", .kind = OPTION_WORDS,
+     .words = inputs},
+    {"rows", "N", "1000", "100", "random rows that are averaged", .kind = OPTION_COUNT, .lo = 1,
+     .hi = 1e6},
     {0},
 };
 

@@ -29,14 +29,16 @@
 /* Streams of a seed: far from each other, so that parts do not share numbers. */
 enum { STREAM_PUBLISHED = 1000, STREAM_SWEEP = 2000, STREAM_KERNELS = 3000 };
 
-static const struct parameter parameters[] = {
-    {"d", "LIST", "1..16384", NULL, "dimensions of the sweep", PARAMETER_COUNTS, 1, 65536, NULL},
+static const struct option parameters[] = {
+    {"d", "LIST", "1..16384", NULL, "dimensions of the sweep", .kind = OPTION_COUNTS, .lo = 1,
+     .hi = 65536},
     {"trials", "N", "1000000", "100000",
-     "inner products per d; a tenth for inputs other than normal", PARAMETER_COUNT, 100, 1e9, NULL},
+     "inner products per d; a tenth for inputs other than normal", .kind = OPTION_COUNT, .lo = 100,
+     .hi = 1e9},
     {"inputs", "LIST", "normal,uniform,rademacher,heavy", NULL, "distributions of q and k",
-     PARAMETER_WORDS, 0, 0, distribution_names},
+     .kind = OPTION_WORDS, .words = distribution_names},
     {"kernel-d", "LIST", "16,64,256,1024", NULL, "dimensions of the logits of kernels",
-     PARAMETER_COUNTS, 1, 4096, NULL},
+     .kind = OPTION_COUNTS, .lo = 1, .hi = 4096},
     {0},
 };
 

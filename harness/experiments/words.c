@@ -31,18 +31,19 @@
 
 static const char *const parts[] = {"sentence", "trained", NULL};
 
-static const struct parameter parameters[] = {
-    {"parts", "LIST", "sentence,trained", NULL, "a sentence, and layers of files", PARAMETER_WORDS,
-     0, 0, parts},
+static const struct option parameters[] = {
+    {"parts", "LIST", "sentence,trained", NULL, "a sentence, and layers of files",
+     .kind = OPTION_WORDS, .words = parts},
     {"sentence", "TEXT", "the cat sat on the mat", NULL, "words separated by spaces",
-     PARAMETER_TEXT, 0, 0, NULL},
-    {"heads", "N", "2", NULL, "heads of the sentence's layer", PARAMETER_COUNT, 1, 16, NULL},
-    {"d", "N", "4", NULL, "dimension of its heads; embeddings have heads x d", PARAMETER_COUNT, 1,
-     256, NULL},
+     .kind = OPTION_TEXT},
+    {"heads", "N", "2", NULL, "heads of the sentence's layer", .kind = OPTION_COUNT, .lo = 1,
+     .hi = 16},
+    {"d", "N", "4", NULL, "dimension of its heads; embeddings have heads x d", .kind = OPTION_COUNT,
+     .lo = 1, .hi = 256},
     {"trained", "LIST", "all", "minilm-preamble.safetensors:layer1.",
-     "layers as FILE:PREFIX; FILE has its tokens beside it", PARAMETER_TEXT, 0, 0, NULL},
+     "layers as FILE:PREFIX; FILE has its tokens beside it", .kind = OPTION_TEXT},
     {"show", "N", "16", "8", "tokens and dimensions of a matrix in the results at most",
-     PARAMETER_COUNT, 2, 22, NULL},
+     .kind = OPTION_COUNT, .lo = 2, .hi = 22},
     {0},
 };
 

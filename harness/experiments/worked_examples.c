@@ -33,7 +33,7 @@
  * in the bound of every check. */
 #define FLOAT32 (8 * 0x1p-24)
 
-static const struct parameter parameters[] = {{0}};
+static const struct option parameters[] = {{0}};
 
 /* What draws the inputs of notebooks without a seed: some use one, some the other. */
 static const char *const inputs[] = {"uniform", "normal", NULL};

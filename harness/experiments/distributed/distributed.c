@@ -17,18 +17,18 @@
 #include "session/options.h"
 #include "system/process.h"
 
-static const struct parameter parameters[] = {
-    {"s", "LIST", "2048..8192", "1024", "queries, and keys that they see", PARAMETER_COUNTS, 1,
+static const struct option parameters[] = {
+    {"s", "LIST", "2048..8192", "1024", "queries, and keys that they see", OPTION_COUNTS, 1,
      1 << 24, NULL},
-    {"ranks", "LIST", "1,2,4", "1,2", "numbers of ranks", PARAMETER_COUNTS, 1, 4096, NULL},
-    {"heads", "N", "8", NULL, "heads of each sequence", PARAMETER_COUNT, 1, 1024, NULL},
-    {"d", "N", "64", NULL, "dimension of a head", PARAMETER_COUNT, 1, 4096, NULL},
+    {"ranks", "LIST", "1,2,4", "1,2", "numbers of ranks", OPTION_COUNTS, 1, 4096, NULL},
+    {"heads", "N", "8", NULL, "heads of each sequence", OPTION_COUNT, 1, 1024, NULL},
+    {"d", "N", "64", NULL, "dimension of a head", OPTION_COUNT, 1, 4096, NULL},
     {"network", "TEXT", "shared memory", NULL, "what connects the ranks, in words, for the results",
-     PARAMETER_TEXT, 0, 0, NULL},
+     OPTION_TEXT, 0, 0, NULL},
     {"hostfile", "FILE", "-", NULL, "hosts of the ranks, as for attnbench run; -: all here",
-     PARAMETER_TEXT, 0, 0, NULL},
-    {"launches", "N", "8", "6", "launches of each cell at most; no interval below 6",
-     PARAMETER_COUNT, 1, 1000, NULL},
+     OPTION_TEXT, 0, 0, NULL},
+    {"launches", "N", "8", "6", "launches of each cell at most; no interval below 6", OPTION_COUNT,
+     1, 1000, NULL},
     MEASURED_CHECK,
     {0},
 };
