@@ -1,5 +1,5 @@
 /*
- * backend: where a worker's kernel computes: in this process (in_process.h), or in a program (rival.h).
+ * backend: where a worker's kernel computes: in this process (in_process.h), or in a program (in_program.h).
  *
  * Each is one table of functions, and keeps its state in its own file: a worker runs one kernel.
  */

@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/number.h"
 #include "in_process.h"
-#include "rival.h"
+#include "in_program.h"
 #include "session/guest_file.h"
 #include "system/aftermath.h"
 #include "system/fault.h"
@@ -186,7 +186,7 @@ int worker_main(void)
         return 3;
     worker.answer = json_pack("{s:i, s:s, s:s, s:n}", "protocol", PROTOCOL_VERSION, "token",
                               worker.request.token, "state", "ok", "why");
-    worker.backend = worker.request.program ? &rival_backend : &in_process_backend;
+    worker.backend = worker.request.program ? &in_program_backend : &in_process_backend;
     if (same_file(&worker)) {
         act(&worker);
         same_file(&worker);

@@ -1,17 +1,17 @@
 /*
- * rival_clock: times the calls of a program by its own clock, and audits that clock by ours.
+ * program_clock: times the calls of a program by its own clock, and audits that clock by ours.
  */
-#ifndef HARNESS_WORKER_RIVAL_CLOCK_H
-#define HARNESS_WORKER_RIVAL_CLOCK_H
+#ifndef HARNESS_WORKER_PROGRAM_CLOCK_H
+#define HARNESS_WORKER_PROGRAM_CLOCK_H
 
 #include "bench/audit.h"
 #include "check/check.h"
-#include "rival_program.h"
+#include "program_copy.h"
 
-struct rival_clock {
+struct program_clock {
     struct worker *worker;
     const struct attn_plan *plan;
-    struct rival_copy *copy;
+    struct program_copy *copy;
     struct tensor_set *sets;
     size_t count;
     size_t turned;       /* set s lies in place (s + turned) % count of the file */
@@ -24,22 +24,22 @@ struct rival_clock {
 
 /* Copies the sets to the program, which is stopped between requests from here on: what this process
  * measures meanwhile is not disturbed. */
-void rival_clock_open(struct rival_clock *clock, struct worker *worker,
-                      const struct attn_plan *plan, struct tensor_set *sets, size_t count);
+void program_clock_open(struct program_clock *clock, struct worker *worker,
+                        const struct attn_plan *plan, struct tensor_set *sets, size_t count);
 
 /* The shortest sample, seconds, beside which round trips, copies and threads that wake up are small. */
-double rival_clock_sample(const struct rival_clock *clock);
+double program_clock_sample(const struct program_clock *clock);
 
 /* bench_options.timed; its context is the clock.  A clock that cannot be believed ends the launch. */
-double rival_clock_run(void *clock, size_t first, size_t calls);
+double program_clock_run(void *clock, size_t first, size_t calls);
 
 /* Copies sets whose operands have changed to their places; a request of no call lets the program renew
  * copies of its own. */
-void rival_clock_renew(struct rival_clock *clock, size_t first, size_t count);
+void program_clock_renew(struct program_clock *clock, size_t first, size_t count);
 
 /* After the samples of so many calls, each of which took per_call_s: judges the clock, and single calls on
  * exchanged operands, whose results go into *checked.  What is wrong ends the launch. */
-void rival_clock_judge(struct rival_clock *clock, size_t calls, double per_call_s,
-                       struct check_result *checked);
+void program_clock_judge(struct program_clock *clock, size_t calls, double per_call_s,
+                         struct check_result *checked);
 
 #endif

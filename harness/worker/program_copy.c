@@ -1,7 +1,7 @@
 /*
- * rival_program: copies, requests, answers.
+ * program_copy: copies, requests, answers.
  */
-#include "rival_program.h"
+#include "program_copy.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -11,14 +11,14 @@
 #include "base/clock.h"
 #include "base/number.h"
 #include "base/shell_words.h"
-#include "rival_request.h"
+#include "program_request.h"
 #include "system/task_cpus.h"
 
 /* Deadlines, seconds: docs/protocol.md states them. */
 #define DESCRIBE_S 15.0
 #define PREPARE_S 300.0
 
-static struct rival_copy copies[RIVAL_COPIES];
+static struct program_copy copies[PROGRAM_COPIES];
 static unsigned long uses;
 
 /* ---- one request ----------------------------------------------------------------------------- */
@@ -36,11 +36,11 @@ static json_t *ask(struct process *process, json_t *request, double deadline_s,
     *state = end == PROCESS_TIMEOUT       ? CELL_TIMEOUT
              : end == PROCESS_NOT_STARTED ? CELL_UNAVAILABLE
                                           : CELL_CRASHED;
-    return end == PROCESS_ANSWERED ? rival_request_answer(line, state, why, why_size) : NULL;
+    return end == PROCESS_ANSWERED ? program_request_answer(line, state, why, why_size) : NULL;
 }
 
 /* The same where anything but "ok" and, in `refused`, "unsupported" ends the launch. */
-static json_t *demand(struct worker *worker, struct rival_copy *copy, json_t *request,
+static json_t *demand(struct worker *worker, struct program_copy *copy, json_t *request,
                       double deadline_s, char *refusal, size_t refusal_size)
 {
     char why[320];
@@ -69,15 +69,15 @@ static const char *const *arguments_of(const struct protocol_request *r)
     return shell_words_split(r->arguments, &words) ? words.word : NULL;
 }
 
-json_t *rival_program_describe(const struct protocol_request *request, enum cell_state *state,
-                               char *why, size_t why_size)
+json_t *program_copy_describe(const struct protocol_request *request, enum cell_state *state,
+                              char *why, size_t why_size)
 {
     const struct process_spec spec = {.program = request->plugin,
                                       .arguments = arguments_of(request)};
     struct process *process = process_open(&spec);
     char reason[320] = "describes no kernels";
     json_t *answer =
-        ask(process, rival_request_plain("describe"), DESCRIBE_S, state, reason, sizeof reason);
+        ask(process, program_request_plain("describe"), DESCRIBE_S, state, reason, sizeof reason);
     json_t *list = json_object_get(answer, "kernels");
     json_t *kernels = json_is_array(list) ? json_incref(list) : NULL;
     if (answer) {
@@ -95,44 +95,44 @@ json_t *rival_program_describe(const struct protocol_request *request, enum cell
 
 /* ---- copies ---------------------------------------------------------------------------------- */
 
-static void end_copy(struct rival_copy *copy)
+static void end_copy(struct program_copy *copy)
 {
     process_close(copy->process);
     exchange_close(copy->file);
-    *copy = (struct rival_copy){.threads = 0};
+    *copy = (struct program_copy){.threads = 0};
 }
 
-void rival_program_close(void)
+void program_copy_close(void)
 {
-    for (size_t i = 0; i < RIVAL_COPIES; i++)
+    for (size_t i = 0; i < PROGRAM_COPIES; i++)
         end_copy(&copies[i]);
 }
 
 /* The CPUs of a team of so many threads. */
-static void find_cpus(struct worker *worker, struct rival_copy *copy)
+static void find_cpus(struct worker *worker, struct program_copy *copy)
 {
     const enum placement placement = worker->request.placement;
     char message[256];
     copy->cpu_count = (size_t)copy->threads;
     if (placement == PLACEMENT_NONE)
-        copy->cpu_count = task_cpus_own(copy->cpus, RIVAL_CPUS);
-    else if (copy->cpu_count > RIVAL_CPUS)
-        worker_abandon(worker, CELL_SKIPPED, "more than %d threads", RIVAL_CPUS);
+        copy->cpu_count = task_cpus_own(copy->cpus, PROGRAM_CPUS);
+    else if (copy->cpu_count > PROGRAM_CPUS)
+        worker_abandon(worker, CELL_SKIPPED, "more than %d threads", PROGRAM_CPUS);
     else if (!machine_places(worker->machine, placement, copy->threads, copy->cpus, message,
                              sizeof message))
         worker_abandon(worker, CELL_SKIPPED, "%s", message);
 }
 
-static void start_copy(struct worker *worker, struct rival_copy *copy, int threads)
+static void start_copy(struct worker *worker, struct program_copy *copy, int threads)
 {
     const struct protocol_request *r = &worker->request;
-    struct rival_environment environment;
+    struct program_environment environment;
     char why[512];
     const double start = clock_now();
     copy->threads = threads;
     find_cpus(worker, copy);
-    rival_request_environment(&environment, copy->cpus, copy->cpu_count, threads,
-                              r->placement != PLACEMENT_NONE);
+    program_request_environment(&environment, copy->cpus, copy->cpu_count, threads,
+                                r->placement != PLACEMENT_NONE);
     if (!(copy->file = exchange_open(why, sizeof why)))
         worker_abandon(worker, CELL_SKIPPED, "%s", why);
     const int file = exchange_file(copy->file);
@@ -148,10 +148,10 @@ static void start_copy(struct worker *worker, struct rival_copy *copy, int threa
 }
 
 /* The copy with so many threads, started where there is none. */
-static struct rival_copy *copy_for(struct worker *worker, int threads)
+static struct program_copy *copy_for(struct worker *worker, int threads)
 {
-    struct rival_copy *oldest = &copies[0], *found = NULL;
-    for (size_t i = 0; i < RIVAL_COPIES; i++) {
+    struct program_copy *oldest = &copies[0], *found = NULL;
+    for (size_t i = 0; i < PROGRAM_COPIES; i++) {
         if (copies[i].threads == threads)
             found = &copies[i];
         if (copies[i].used < oldest->used)
@@ -167,7 +167,7 @@ static struct rival_copy *copy_for(struct worker *worker, int threads)
 
 /* ---- prepare --------------------------------------------------------------------------------- */
 
-void rival_program_stays(struct worker *worker, const struct rival_copy *copy)
+void program_copy_stays(struct worker *worker, const struct program_copy *copy)
 {
     char why[256];
     if (!task_cpus_within(process_pid(copy->process), copy->cpus, copy->cpu_count, why, sizeof why))
@@ -176,7 +176,7 @@ void rival_program_stays(struct worker *worker, const struct rival_copy *copy)
 
 /* Whether the program runs on the threads and CPUs that it was asked for, by its own account; false
  * fills why. */
-static bool runs_as_asked(const struct rival_copy *copy, const json_t *answer, char *why,
+static bool runs_as_asked(const struct program_copy *copy, const json_t *answer, char *why,
                           size_t why_size)
 {
     const json_int_t runs = json_integer_value(json_object_get(answer, "threads"));
@@ -201,7 +201,7 @@ static bool runs_as_asked(const struct rival_copy *copy, const json_t *answer, c
     return json_array_size(cpus) > 0;
 }
 
-static void prepare(struct worker *worker, struct rival_copy *copy,
+static void prepare(struct worker *worker, struct program_copy *copy,
                     const struct attn_problem *problem, const struct attn_tensors *tensors,
                     const char *text)
 {
@@ -211,14 +211,14 @@ static void prepare(struct worker *worker, struct rival_copy *copy,
     struct tensors_shape shape =
         tensors_shape_most(problem, tensors); /* a check has operands of many shapes */
     char message[256];
-    const struct rival_request_problem what = {.kernel = r->kernel,
-                                               .isa = r->isa,
-                                               .problem = problem,
-                                               .text = text,
-                                               .threads = copy->threads,
-                                               .cpus = copy->cpus,
-                                               .cpu_count = copy->cpu_count,
-                                               .sets = sets};
+    const struct program_request_problem what = {.kernel = r->kernel,
+                                                 .isa = r->isa,
+                                                 .problem = problem,
+                                                 .text = text,
+                                                 .threads = copy->threads,
+                                                 .cpus = copy->cpus,
+                                                 .cpu_count = copy->cpu_count,
+                                                 .sets = sets};
     copy->prepared[0] = copy->refusal[0] = 0;
     copy->extras.count = 0;
     copy->changed = true;
@@ -227,7 +227,7 @@ static void prepare(struct worker *worker, struct rival_copy *copy,
                           sizeof message))
         worker_abandon(worker, CELL_SKIPPED, "%s", message);
     const double start = clock_now();
-    json_t *answer = demand(worker, copy, rival_request_prepare(&what), PREPARE_S, copy->refusal,
+    json_t *answer = demand(worker, copy, program_request_prepare(&what), PREPARE_S, copy->refusal,
                             sizeof copy->refusal);
     copy->prepare_s = clock_now() - start;
     const char *library = json_string_value(json_object_get(answer, "library"));
@@ -236,15 +236,15 @@ static void prepare(struct worker *worker, struct rival_copy *copy,
     json_decref(answer);
     if (!right)
         worker_give_up(worker, CELL_FAILED, "the program %s", message);
-    rival_program_stays(worker, copy);
+    program_copy_stays(worker, copy);
     snprintf(copy->prepared, sizeof copy->prepared, "%s", text);
 }
 
-struct rival_copy *rival_program_bind(struct worker *worker, const struct attn_problem *problem,
-                                      const struct attn_tensors *tensors, int threads)
+struct program_copy *program_copy_bind(struct worker *worker, const struct attn_problem *problem,
+                                       const struct attn_tensors *tensors, int threads)
 {
     char text[PARSE_TEXT];
-    struct rival_copy *copy = copy_for(worker, threads);
+    struct program_copy *copy = copy_for(worker, threads);
     parse_print_problem(problem, text);
     if (strcmp(copy->prepared, text) != 0 || (tensors && !exchange_holds(copy->file, tensors)))
         prepare(worker, copy, problem, tensors, text);
@@ -253,32 +253,32 @@ struct rival_copy *rival_program_bind(struct worker *worker, const struct attn_p
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-void rival_program_give(struct rival_copy *copy, size_t place, const struct attn_tensors *from)
+void program_copy_give(struct program_copy *copy, size_t place, const struct attn_tensors *from)
 {
     exchange_write(copy->file, place, from);
     copy->changed = true;
 }
 
 /* A request to compute, which says whether the operands are those of the last one. */
-static json_t *call(struct rival_copy *copy, const char *action)
+static json_t *call(struct program_copy *copy, const char *action)
 {
-    json_t *request = rival_request_plain(action);
+    json_t *request = program_request_plain(action);
     json_object_set_new(request, "changed", json_boolean(copy->changed));
     copy->changed = false;
     return request;
 }
 
-void rival_program_execute(struct worker *worker, struct rival_copy *copy, size_t place)
+void program_copy_execute(struct worker *worker, struct program_copy *copy, size_t place)
 {
     json_t *request = call(copy, "execute");
     json_object_set_new(request, "set", json_integer((json_int_t)place));
     json_decref(demand(worker, copy, request, worker_call_deadline(worker, 1), NULL, 0));
 }
 
-struct rival_time rival_program_measure(struct worker *worker, struct rival_copy *copy,
-                                        size_t calls, size_t first)
+struct program_time program_copy_measure(struct worker *worker, struct program_copy *copy,
+                                         size_t calls, size_t first)
 {
-    struct rival_time time = {0};
+    struct program_time time = {0};
     json_t *request = call(copy, "measure");
     json_object_set_new(request, "calls", json_integer((json_int_t)calls));
     json_object_set_new(request, "first", json_integer((json_int_t)first));
@@ -288,9 +288,9 @@ struct rival_time rival_program_measure(struct worker *worker, struct rival_copy
     time.wall_s = clock_now() - start;
     const json_t *seconds = json_object_get(answer, "seconds");
     time.said_s = json_is_number(seconds) ? json_number_value(seconds) : -1;
-    char wrong[RIVAL_NAME + 16] = "";
+    char wrong[PROGRAM_NAME + 16] = "";
     const char *name =
-        calls ? rival_extras_add(&copy->extras, json_object_get(answer, "extra"), (double)calls)
+        calls ? program_extras_add(&copy->extras, json_object_get(answer, "extra"), (double)calls)
               : NULL;
     snprintf(wrong, sizeof wrong, "%s", name ? name : "");
     json_decref(answer);
@@ -300,7 +300,7 @@ struct rival_time rival_program_measure(struct worker *worker, struct rival_copy
         worker_give_up(worker, CELL_FAILED,
                        "the program's extra '%s' is not one of at most %d numbers with names of "
                        "a-z, 0-9 and _",
-                       wrong, RIVAL_EXTRAS);
+                       wrong, PROGRAM_EXTRAS);
     return time;
 }
 
@@ -313,13 +313,13 @@ static double rate_of(struct worker *worker, const json_t *answer, const char *k
     return rate;
 }
 
-struct rival_ceilings rival_program_ceilings(struct worker *worker, struct rival_copy *copy,
-                                             double seconds, double bytes)
+struct program_ceilings program_copy_ceilings(struct worker *worker, struct program_copy *copy,
+                                              double seconds, double bytes)
 {
     const struct protocol_request *r = &worker->request;
     const struct attn_problem *p = &r->c.problem;
-    struct rival_ceilings ceilings = {.fma_host_gflops = NAN, .read_gbytes_per_s = NAN};
-    json_t *request = rival_request_plain("ceilings");
+    struct program_ceilings ceilings = {.fma_host_gflops = NAN, .read_gbytes_per_s = NAN};
+    json_t *request = program_request_plain("ceilings");
     json_object_set_new(request, "isa", json_string(attn_isa_name(r->isa)));
     json_object_set_new(request, "compute",
                         json_string(attn_dtype_name(attn_compute(worker->kernel, p))));

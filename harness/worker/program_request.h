@@ -1,8 +1,8 @@
 /*
- * rival_request: the words of docs/protocol.md: requests, answers, environment; for rival*.c only.
+ * program_request: the words of docs/protocol.md: requests, answers, environment; for program*.c only.
  */
-#ifndef HARNESS_WORKER_RIVAL_REQUEST_H
-#define HARNESS_WORKER_RIVAL_REQUEST_H
+#ifndef HARNESS_WORKER_PROGRAM_REQUEST_H
+#define HARNESS_WORKER_PROGRAM_REQUEST_H
 
 #include <jansson.h>
 
@@ -10,9 +10,9 @@
 #include "results/cell.h"
 
 /* {"protocol":1, "action":...}; the caller adds the rest. */
-json_t *rival_request_plain(const char *action);
+json_t *program_request_plain(const char *action);
 
-struct rival_request_problem {
+struct program_request_problem {
     const char *kernel;
     enum attn_isa isa;
     const struct attn_problem *problem;
@@ -21,20 +21,21 @@ struct rival_request_problem {
     const int *cpus;
     size_t cpu_count, sets;
 };
-json_t *rival_request_prepare(const struct rival_request_problem *what);
+json_t *program_request_prepare(const struct program_request_problem *what);
 
 /* An answer in a line, and its state: CELL_OK, CELL_UNSUPPORTED, CELL_UNAVAILABLE or CELL_FAILED.  NULL
  * fills why: it is no answer. */
-json_t *rival_request_answer(const char *line, enum cell_state *state, char *why, size_t why_size);
+json_t *program_request_answer(const char *line, enum cell_state *state, char *why,
+                               size_t why_size);
 
 /* What the program's libraries read before their first thread starts. */
-struct rival_environment {
+struct program_environment {
     char text[8][64], places[8192];
     const char *variables[24];
 };
 
 /* `bound`: OpenMP binds one thread to each CPU; what is not OpenMP has the process's mask. */
-void rival_request_environment(struct rival_environment *e, const int *cpus, size_t cpu_count,
-                               int threads, bool bound);
+void program_request_environment(struct program_environment *e, const int *cpus, size_t cpu_count,
+                                 int threads, bool bound);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * rival_extras: sums by name.
+ * program_extras: sums by name.
  */
-#include "rival_extras.h"
+#include "program_extras.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,30 +12,30 @@
 static bool is_name(const char *name)
 {
     const size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
-    return *name >= 'a' && *name <= 'z' && !name[length] && length < RIVAL_NAME;
+    return *name >= 'a' && *name <= 'z' && !name[length] && length < PROGRAM_NAME;
 }
 
 /* The number of that name; NULL: there are too many. */
-static struct rival_extra *named(struct rival_extras *extras, const char *name)
+static struct program_extra *named(struct program_extras *extras, const char *name)
 {
     size_t n = 0;
     while (n < extras->count && strcmp(extras->item[n].name, name) != 0)
         n++;
-    if (n == RIVAL_EXTRAS)
+    if (n == PROGRAM_EXTRAS)
         return NULL;
     if (n == extras->count) {
-        extras->item[extras->count++] = (struct rival_extra){.calls = 0};
-        snprintf(extras->item[n].name, RIVAL_NAME, "%s", name);
+        extras->item[extras->count++] = (struct program_extra){.calls = 0};
+        snprintf(extras->item[n].name, PROGRAM_NAME, "%s", name);
     }
     return &extras->item[n];
 }
 
-const char *rival_extras_add(struct rival_extras *extras, json_t *extra, double calls)
+const char *program_extras_add(struct program_extras *extras, json_t *extra, double calls)
 {
     const char *name;
     json_t *value;
     json_object_foreach (extra, name, value) {
-        struct rival_extra *of = is_name(name) ? named(extras, name) : NULL;
+        struct program_extra *of = is_name(name) ? named(extras, name) : NULL;
         if (!of || !json_is_number(value))
             return name;
         of->sum += calls * json_number_value(value);
@@ -44,7 +44,7 @@ const char *rival_extras_add(struct rival_extras *extras, json_t *extra, double 
     return NULL;
 }
 
-json_t *rival_extras_means(const struct rival_extras *extras)
+json_t *program_extras_means(const struct program_extras *extras)
 {
     json_t *means = extras->count ? json_object() : NULL;
     for (size_t n = 0; n < extras->count; n++)

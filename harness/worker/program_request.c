@@ -1,7 +1,7 @@
 /*
- * rival_request: to JSON and from it.
+ * program_request: to JSON and from it.
  */
-#include "rival_request.h"
+#include "program_request.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-json_t *rival_request_plain(const char *action)
+json_t *program_request_plain(const char *action)
 {
     return json_pack("{s:i, s:s}", "protocol", VERSION, "action", action);
 }
@@ -52,9 +52,9 @@ static json_t *shape_of(const struct attn_problem *p)
     return shape;
 }
 
-json_t *rival_request_prepare(const struct rival_request_problem *what)
+json_t *program_request_prepare(const struct program_request_problem *what)
 {
-    json_t *request = rival_request_plain("prepare");
+    json_t *request = program_request_plain("prepare");
     json_t *rest =
         json_pack("{s:s, s:s, s:s, s:o, s:i, s:o, s:i, s:I}", "kernel", what->kernel, "isa",
                   attn_isa_name(what->isa), "problem", what->text, "shape", shape_of(what->problem),
@@ -67,7 +67,7 @@ json_t *rival_request_prepare(const struct rival_request_problem *what)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-json_t *rival_request_answer(const char *line, enum cell_state *state, char *why, size_t why_size)
+json_t *program_request_answer(const char *line, enum cell_state *state, char *why, size_t why_size)
 {
     static const enum cell_state known[] = {CELL_OK, CELL_UNSUPPORTED, CELL_UNAVAILABLE,
                                             CELL_FAILED};
@@ -93,8 +93,8 @@ json_t *rival_request_answer(const char *line, enum cell_state *state, char *why
 
 /* ---- environment ----------------------------------------------------------------------------- */
 
-void rival_request_environment(struct rival_environment *e, const int *cpus, size_t cpu_count,
-                               int threads, bool bound)
+void program_request_environment(struct program_environment *e, const int *cpus, size_t cpu_count,
+                                 int threads, bool bound)
 {
     static const char *const counts[] = {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS",
                                          "MKL_NUM_THREADS", "BLIS_NUM_THREADS"};

@@ -1,7 +1,7 @@
 /*
- * rival: the kernel.
+ * in_program: the kernel.
  */
-#include "rival.h"
+#include "in_program.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -11,8 +11,8 @@
 #include "bench/disturbance.h"
 #include "launch_ceilings.h"
 #include "problem/capabilities.h"
-#include "rival_clock.h"
-#include "rival_program.h"
+#include "program_clock.h"
+#include "program_copy.h"
 #include "system/ceilings.h"
 #include "system/task_cpus.h"
 
@@ -21,28 +21,29 @@ static struct {
     struct worker *worker;
     json_t *description; /* owns the kernel's texts */
     struct attn_kernel kernel;
-    bool ceilings;            /* the program says what its processors can do */
-    struct rival_clock clock; /* of a measurement */
-} rival;
+    bool ceilings;              /* the program says what its processors can do */
+    struct program_clock clock; /* of a measurement */
+} self;
 
 /* ---- the kernel ------------------------------------------------------------------------------ */
 
 /* The program is asked on as many threads as it may be asked for later, so that the answer is of use. */
 static bool supports(const struct attn_problem *problem, const char **why)
 {
-    const int threads = rival.kernel.caps.parallel ? rival.worker->request.threads : 1;
-    const struct rival_copy *copy = rival_program_bind(rival.worker, problem, NULL, threads);
+    const int threads = self.kernel.caps.parallel ? self.worker->request.threads : 1;
+    const struct program_copy *copy = program_copy_bind(self.worker, problem, NULL, threads);
     *why = copy->refusal;
     return !*copy->refusal;
 }
 
 /* The copy that computes a plan on these operands. */
-static struct rival_copy *copy_of(const struct attn_plan *plan, const struct attn_tensors *tensors)
+static struct program_copy *copy_of(const struct attn_plan *plan,
+                                    const struct attn_tensors *tensors)
 {
-    struct rival_copy *copy =
-        rival_program_bind(rival.worker, &plan->problem, tensors, plan->threads);
+    struct program_copy *copy =
+        program_copy_bind(self.worker, &plan->problem, tensors, plan->threads);
     if (*copy->refusal)
-        worker_abandon(rival.worker, CELL_UNSUPPORTED, "at %d thread%s: %s", plan->threads,
+        worker_abandon(self.worker, CELL_UNSUPPORTED, "at %d thread%s: %s", plan->threads,
                        plan->threads > 1 ? "s" : "", copy->refusal);
     return copy;
 }
@@ -51,19 +52,18 @@ static struct rival_copy *copy_of(const struct attn_plan *plan, const struct att
  * a check may ask for more. */
 static void prepare(struct attn_plan *plan)
 {
-    const struct rival_copy *copy;
-    if (plan->threads > rival.worker->request.threads)
+    const struct program_copy *copy;
+    if (plan->threads > self.worker->request.threads)
         plan->refusal = "more threads than the program has places for";
-    else if (*(copy = rival_program_bind(rival.worker, &plan->problem, NULL, plan->threads))
-                  ->refusal)
+    else if (*(copy = program_copy_bind(self.worker, &plan->problem, NULL, plan->threads))->refusal)
         plan->refusal = copy->refusal;
 }
 
 static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)
 {
-    struct rival_copy *copy = copy_of(plan, tensors);
-    rival_program_give(copy, 0, tensors);
-    rival_program_execute(rival.worker, copy, 0);
+    struct program_copy *copy = copy_of(plan, tensors);
+    program_copy_give(copy, 0, tensors);
+    program_copy_execute(self.worker, copy, 0);
     exchange_read(copy->file, 0, tensors);
 }
 
@@ -89,18 +89,18 @@ static const json_t *find(const json_t *kernels, const char *name, enum attn_isa
     return NULL;
 }
 
-const struct attn_kernel *rival_open(struct worker *worker, char *why, size_t why_size)
+const struct attn_kernel *in_program_open(struct worker *worker, char *why, size_t why_size)
 {
     const struct protocol_request *r = &worker->request;
     char wrong[128] = "";
     enum cell_state state;
-    json_t *kernels = rival_program_describe(r, &state, why, why_size);
+    json_t *kernels = program_copy_describe(r, &state, why, why_size);
     if (!kernels)
         return NULL;
     const json_t *kernel = find(kernels, r->kernel, r->isa);
-    struct attn_kernel *k = &rival.kernel;
-    rival.worker = worker;
-    rival.description = kernels;
+    struct attn_kernel *k = &self.kernel;
+    self.worker = worker;
+    self.description = kernels;
     *k = (struct attn_kernel){.size = sizeof *k,
                               .name = r->kernel,
                               .summary = "",
@@ -114,25 +114,25 @@ const struct attn_kernel *rival_open(struct worker *worker, char *why, size_t wh
     else if (!capabilities_parse(json_object_get(kernel, "caps"), &k->caps, wrong, sizeof wrong))
         snprintf(why, why_size, "%s describes %s with wrong %s", r->plugin, r->kernel, wrong);
     else {
-        rival.ceilings = json_is_true(json_object_get(kernel, "ceilings"));
+        self.ceilings = json_is_true(json_object_get(kernel, "ceilings"));
         if (r->c.problem.dtype == ATTN_F32)
             k->caps.compute = ATTN_F32; /* said of kernels of several types: P is rounded in bf16 */
         return k;
     }
-    rival_close();
+    in_program_close();
     return NULL;
 }
 
-void rival_close(void)
+void in_program_close(void)
 {
-    rival_program_close();
-    json_decref(rival.description);
-    rival.description = NULL;
+    program_copy_close();
+    json_decref(self.description);
+    self.description = NULL;
 }
 
 static bool describe(struct worker *worker, enum cell_state *state, char *why, size_t why_size)
 {
-    json_t *kernels = rival_program_describe(&worker->request, state, why, why_size);
+    json_t *kernels = program_copy_describe(&worker->request, state, why, why_size);
     if (kernels)
         json_object_set_new(worker->answer, "kernels", kernels);
     return kernels;
@@ -143,50 +143,50 @@ static bool describe(struct worker *worker, enum cell_state *state, char *why, s
 static void begin(struct worker *worker, const struct attn_plan *plan, struct tensor_set *sets,
                   size_t count)
 {
-    rival_clock_open(&rival.clock, worker, plan, sets, count);
+    program_clock_open(&self.clock, worker, plan, sets, count);
 }
 
 static void call(size_t set)
 {
-    rival_clock_run(&rival.clock, set, 1);
+    program_clock_run(&self.clock, set, 1);
 }
 
 static void renew(size_t first, size_t count)
 {
-    rival_clock_renew(&rival.clock, first, count);
+    program_clock_renew(&self.clock, first, count);
 }
 
 static double timed(void *context, size_t first, size_t calls)
 {
     (void)context;
-    return rival_clock_run(&rival.clock, first, calls);
+    return program_clock_run(&self.clock, first, calls);
 }
 
 /* Of multiply-adds: this process's, unless the program knows better. */
 static double probe(void *context, double seconds)
 {
-    const struct attn_plan *plan = rival.clock.plan;
+    const struct attn_plan *plan = self.clock.plan;
     (void)context;
-    if (rival.ceilings)
-        return rival_program_ceilings(rival.worker, rival.clock.copy, seconds, 0).fma_gflops;
+    if (self.ceilings)
+        return program_copy_ceilings(self.worker, self.clock.copy, seconds, 0).fma_gflops;
     return ceilings_fma(plan->kernel->isa, attn_compute(plan->kernel, &plan->problem),
                         plan->threads, seconds);
 }
 
 static double least_sample_s(void)
 {
-    return rival_clock_sample(&rival.clock);
+    return program_clock_sample(&self.clock);
 }
 
 static void judge(size_t calls, double per_call_s, struct check_result *checked)
 {
-    rival_clock_judge(&rival.clock, calls, per_call_s, checked);
+    program_clock_judge(&self.clock, calls, per_call_s, checked);
 }
 
 /* The start of the program is part of it. */
 static void note_preparation(struct worker *worker, double prepare_s)
 {
-    const struct rival_copy *copy = rival.clock.copy; /* NULL: the launch has failed before */
+    const struct program_copy *copy = self.clock.copy; /* NULL: the launch has failed before */
     json_object_set_new(worker->answer, "prepare_s",
                         number_json(copy ? copy->start_s + copy->prepare_s : prepare_s));
     json_object_set_new(worker->answer, "library",
@@ -195,10 +195,10 @@ static void note_preparation(struct worker *worker, double prepare_s)
 
 static void note_samples(struct worker *worker)
 {
-    const size_t bytes = task_peak_bytes(process_pid(rival.clock.copy->process));
+    const size_t bytes = task_peak_bytes(process_pid(self.clock.copy->process));
     json_object_set_new(worker->answer, "peak_rss_bytes",
                         bytes ? json_integer((json_int_t)bytes) : json_null());
-    json_t *extra = rival_extras_means(&rival.clock.copy->extras);
+    json_t *extra = program_extras_means(&self.clock.copy->extras);
     if (extra)
         json_object_set_new(worker->answer, "extra", extra);
 }
@@ -206,23 +206,23 @@ static void note_samples(struct worker *worker)
 static json_t *ceilings(const struct worker *worker, const struct tensor_set *sets,
                         const struct bench_disturbance *disturbance, double median_s)
 {
-    if (!rival.ceilings)
+    if (!self.ceilings)
         return worker_launch_ceilings(worker, sets, disturbance, median_s);
     worker_stage("measuring ceilings");
     const double fma = (disturbance->probe_before_gflops + disturbance->probe_after_gflops) / 2;
     const double bytes = sets->work.bytes * (double)worker->request.sets;
-    const struct rival_ceilings its =
-        rival_program_ceilings(rival.worker, rival.clock.copy, LAUNCH_CEILINGS_S, bytes);
+    const struct program_ceilings its =
+        program_copy_ceilings(self.worker, self.clock.copy, LAUNCH_CEILINGS_S, bytes);
     return json_pack("{s:o, s:o, s:o}", "fma_gflops", number_json(fma), "fma_host_gflops",
                      number_json(fmax(fma, its.fma_host_gflops)), "read_gbytes_per_s",
                      number_json(its.read_gbytes_per_s));
 }
 
-const struct backend rival_backend = {
+const struct backend in_program_backend = {
     .no_huge_pages = "the operands of a program lie in a file in memory of its own",
     .describe = describe,
-    .open = rival_open,
-    .close = rival_close,
+    .open = in_program_open,
+    .close = in_program_close,
     .begin = begin,
     .call = call,
     .renew = renew,

@@ -1,7 +1,7 @@
 /*
- * rival_clock: requests to measure, and what they cost.
+ * program_clock: requests to measure, and what they cost.
  */
-#include "rival_clock.h"
+#include "program_clock.h"
 
 #include <math.h>
 
@@ -24,34 +24,34 @@
 #define SINGLE_ROWS 16 /* compared of each */
 
 /* Seconds that this thread and the program's first one have been ready to run without getting a CPU. */
-static double waited_s(const struct rival_clock *clock)
+static double waited_s(const struct program_clock *clock)
 {
     return task_waited_s(0) + task_waited_s(process_pid(clock->copy->process));
 }
 
-static size_t place_of(const struct rival_clock *clock, size_t set)
+static size_t place_of(const struct program_clock *clock, size_t set)
 {
     /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): a session has two sets at least */
     return (set + clock->turned) % clock->count;
 }
 
-void rival_clock_renew(struct rival_clock *clock, size_t first, size_t count)
+void program_clock_renew(struct program_clock *clock, size_t first, size_t count)
 {
     for (size_t n = 0; n < count; n++) {
         /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): a session has two sets at least */
         const size_t set = (first + n) % clock->count;
-        rival_program_give(clock->copy, place_of(clock, set), &clock->sets[set].tensors);
+        program_copy_give(clock->copy, place_of(clock, set), &clock->sets[set].tensors);
     }
-    rival_program_measure(clock->worker, clock->copy, 0, 0);
+    program_copy_measure(clock->worker, clock->copy, 0, 0);
 }
 
-static void copy_operands(struct rival_clock *clock)
+static void copy_operands(struct program_clock *clock)
 {
-    rival_clock_renew(clock, 0, clock->count);
+    program_clock_renew(clock, 0, clock->count);
 }
 
 /* Seconds that copying the results of `count` sets out takes, from set `first` on. */
-static double copy_results(struct rival_clock *clock, size_t first, size_t count)
+static double copy_results(struct program_clock *clock, size_t first, size_t count)
 {
     const double start = clock_now();
     for (size_t i = 0; i < count; i++) {
@@ -61,15 +61,15 @@ static double copy_results(struct rival_clock *clock, size_t first, size_t count
     return clock_now() - start;
 }
 
-void rival_clock_open(struct rival_clock *clock, struct worker *worker,
-                      const struct attn_plan *plan, struct tensor_set *sets, size_t count)
+void program_clock_open(struct program_clock *clock, struct worker *worker,
+                        const struct attn_plan *plan, struct tensor_set *sets, size_t count)
 {
     double trips[TRIPS];
-    *clock = (struct rival_clock){.worker = worker, .plan = plan, .sets = sets, .count = count};
-    clock->copy = rival_program_bind(worker, &plan->problem, NULL, plan->threads);
+    *clock = (struct program_clock){.worker = worker, .plan = plan, .sets = sets, .count = count};
+    clock->copy = program_copy_bind(worker, &plan->problem, NULL, plan->threads);
     copy_operands(clock);
     for (int i = 0; i < TRIPS; i++)
-        trips[i] = rival_program_measure(worker, clock->copy, 0, 0).wall_s;
+        trips[i] = program_copy_measure(worker, clock->copy, 0, 0).wall_s;
     stats_sort(trips, TRIPS);
     clock->trip_s = stats_median(trips, TRIPS);
     clock->least_trip_s = trips[0];
@@ -77,7 +77,7 @@ void rival_clock_open(struct rival_clock *clock, struct worker *worker,
     process_stop(clock->copy->process);
 }
 
-double rival_clock_sample(const struct rival_clock *clock)
+double program_clock_sample(const struct program_clock *clock)
 {
     const struct attn_problem *p = &clock->plan->problem;
     const double elements = (double)p->batch * (double)p->q_heads * (double)p->q_len *
@@ -87,13 +87,13 @@ double rival_clock_sample(const struct rival_clock *clock)
 }
 
 /* One timed request, a request of no call in front of it, and the copying behind it. */
-static struct rival_time measure(struct rival_clock *clock, size_t first, size_t calls)
+static struct program_time measure(struct program_clock *clock, size_t first, size_t calls)
 {
     struct audit *audit = &clock->audit;
     const size_t used = calls < clock->count ? calls : clock->count;
-    const double trip_s = rival_program_measure(clock->worker, clock->copy, 0, 0).wall_s;
-    const struct rival_time time =
-        rival_program_measure(clock->worker, clock->copy, calls, place_of(clock, first));
+    const double trip_s = program_copy_measure(clock->worker, clock->copy, 0, 0).wall_s;
+    const struct program_time time =
+        program_copy_measure(clock->worker, clock->copy, calls, place_of(clock, first));
     process_stop(clock->copy->process);
     audit->copy_s += copy_results(clock, first, used);
     audit->trips_s += trip_s;
@@ -106,7 +106,7 @@ static struct rival_time measure(struct rival_clock *clock, size_t first, size_t
 
 /* Calls for so long that interruptions between the program's clock and its answer, of some ms, are a small
  * part: on a machine that is busy with others. */
-static size_t calls_when_busy(const struct rival_clock *clock, size_t calls)
+static size_t calls_when_busy(const struct program_clock *clock, size_t calls)
 {
     const double a_request = clock->audit.wall_s / (double)clock->requests;
     const bool busy = waited_s(clock) - clock->waited_s > BUSY_SHARE * clock->audit.wall_s;
@@ -114,7 +114,7 @@ static size_t calls_when_busy(const struct rival_clock *clock, size_t calls)
 }
 
 /* A clock that does not agree is looked at again, longer, before it is called a liar. */
-static void judge(struct rival_clock *clock, size_t calls)
+static void judge(struct program_clock *clock, size_t calls)
 {
     char why[256];
     size_t set = 0;
@@ -131,16 +131,16 @@ static void judge(struct rival_clock *clock, size_t calls)
 }
 
 /* Whether a clock is so wrong that there is no point in going on. */
-static bool is_absurd(const struct rival_clock *clock)
+static bool is_absurd(const struct program_clock *clock)
 {
     return clock->requests > 3 && clock->audit.wall_s > LIES_S &&
            clock->audit.said_s < clock->audit.wall_s / 10;
 }
 
-double rival_clock_run(void *context, size_t first, size_t calls)
+double program_clock_run(void *context, size_t first, size_t calls)
 {
-    struct rival_clock *clock = context;
-    const struct rival_time time = measure(clock, first, calls);
+    struct program_clock *clock = context;
+    const struct program_time time = measure(clock, first, calls);
     if (time.said_s < LEAST_S * (double)calls || is_absurd(clock))
         worker_abandon(clock->worker, CELL_IMPLAUSIBLE,
                        "the program says %.3g s for %zu calls, around which %.3g s have passed",
@@ -150,7 +150,7 @@ double rival_clock_run(void *context, size_t first, size_t calls)
 
 /* Our time of one call on operands that lie where those of other sets did; the copying of its results
  * goes into *copy_s. */
-static double single(struct rival_clock *clock, size_t set, struct check_result *checked,
+static double single(struct program_clock *clock, size_t set, struct check_result *checked,
                      double *copy_s)
 {
     struct worker *worker = clock->worker;
@@ -159,7 +159,7 @@ static double single(struct rival_clock *clock, size_t set, struct check_result 
     copy_operands(clock);
     tensors_poison(&clock->sets[set], p);
     *copy_s = clock->audit.copy_s;
-    const struct rival_time time = measure(clock, set, 1);
+    const struct program_time time = measure(clock, set, 1);
     *copy_s = clock->audit.copy_s - *copy_s;
     if (!check_rows(worker->kernel, p, &clock->sets[set].tensors, SINGLE_ROWS,
                     worker->request.seed + clock->turned, checked))
@@ -170,7 +170,7 @@ static double single(struct rival_clock *clock, size_t set, struct check_result 
 
 /* Whether each call of a request is made, where so many results fall into the same tensors that one of each
  * would do. */
-static void judge_growth(struct rival_clock *clock, size_t calls)
+static void judge_growth(struct program_clock *clock, size_t calls)
 {
     char why[256];
     double few = INFINITY, many = INFINITY;
@@ -185,8 +185,8 @@ static void judge_growth(struct rival_clock *clock, size_t calls)
         worker_abandon(clock->worker, CELL_IMPLAUSIBLE, "%s", why);
 }
 
-void rival_clock_judge(struct rival_clock *clock, size_t calls, double per_call_s,
-                       struct check_result *checked)
+void program_clock_judge(struct program_clock *clock, size_t calls, double per_call_s,
+                         struct check_result *checked)
 {
     char why[256] = "";
     double least = INFINITY, least_copy = INFINITY, copy_s;
@@ -194,7 +194,7 @@ void rival_clock_judge(struct rival_clock *clock, size_t calls, double per_call_
     judge(clock, calls);
     if (calls > clock->count)
         judge_growth(clock, calls);
-    rival_program_stays(clock->worker, clock->copy);
+    program_copy_stays(clock->worker, clock->copy);
     const double until = clock_now() + SINGLES_S;
     for (size_t n = 0; n < SINGLES || (!agrees && clock_now() < until); n++) {
         least = fmin(least, single(clock, n % clock->count, checked, &copy_s));

@@ -1,5 +1,5 @@
 /*
- * rival: a program as a kernel: values, the whole check, its clock, and what becomes of programs that
+ * in_program: a program as a kernel: values, the whole check, its clock, and what becomes of programs that
  * break, cheat or run on other threads than they were asked for.
  */
 #include <math.h>
@@ -14,8 +14,8 @@
 
 #include "check/check.h"
 #include "system/fault.h"
-#include "worker/rival.h"
-#include "worker/rival_clock.h"
+#include "worker/in_program.h"
+#include "worker/program_clock.h"
 
 /* Some 4 ms a call in Perl. */
 #define PROBLEM "hq=2,hkv=1,sq=40,skv=40,d=8,mask=causal"
@@ -26,7 +26,7 @@ static const struct tensors_layout plain = {.guard = TENSORS_TIMING};
 
 static void close_kernel(void)
 {
-    rival_close();
+    in_program_close();
     if (worker.machine)
         machine_close(worker.machine);
     json_decref(worker.answer);
@@ -54,7 +54,7 @@ static const struct attn_kernel *open_kernel(const char *program, const char *ke
     worker.answer = json_object();
     worker.machine = machine_open(NULL, why, 256);
     assert_non_null(worker.machine);
-    worker.kernel = rival_open(&worker, why, 256);
+    worker.kernel = in_program_open(&worker, why, 256);
     return worker.kernel;
 }
 
@@ -164,7 +164,7 @@ static void it_may_refuse_a_problem(void **state)
 static bool samples_of(const char *program, size_t calls)
 {
     struct check_result checked = {.ok = true};
-    struct rival_clock clock;
+    struct program_clock clock;
     struct attn_plan plan;
     struct tensor_set sets[2];
     const char *reason;
@@ -177,12 +177,12 @@ static bool samples_of(const char *program, size_t calls)
     if (setjmp(worker.abandoned) == 0) {
         double seconds = 0;
         assert_true(attn_plan_init(&plan, kernel, &small.problem, 1, NULL, 0, &reason));
-        rival_clock_open(&clock, &worker, &plan, sets, 2);
-        assert_true(rival_clock_sample(&clock) > 0);
+        program_clock_open(&clock, &worker, &plan, sets, 2);
+        assert_true(program_clock_sample(&clock) > 0);
         for (int n = 0; n < 4; n++)
-            seconds += rival_clock_run(&clock, (size_t)n % 2, calls);
+            seconds += program_clock_run(&clock, (size_t)n % 2, calls);
         assert_true(seconds > 0);
-        rival_clock_judge(&clock, calls, seconds / 4 / (double)calls, &checked);
+        program_clock_judge(&clock, calls, seconds / 4 / (double)calls, &checked);
         assert_true(checked.rows > 0);
         kept = true;
     }
