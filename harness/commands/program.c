@@ -127,7 +127,7 @@ int program_main(int argc, char **argv)
         !options_parse(&options, argc - 1, arguments, message, sizeof message)) {
         progress_say("%s", message);
         options_free(&options);
-        return EXIT_USAGE;
+        return alloc_failed() ? EXIT_ENVIRONMENT : EXIT_USAGE;
     }
     const int code = run(&options, argc - 1, arguments);
     options_free(&options);

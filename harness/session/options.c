@@ -82,21 +82,6 @@ static bool store_text(struct options *o, const struct option *option, const cha
     return !wrong;
 }
 
-static void store_value(struct options *options, const struct option *option, const json_t *value)
-{
-    void *field = (char *)options + option->offset;
-    unsigned word = 0;
-    if (option->kind == OPTION_SECONDS)
-        *(double *)field = json_real_value(value);
-    else if (option->kind == OPTION_COUNT)
-        *(uint64_t *)field = (uint64_t)json_integer_value(value);
-    else { /* a word; GCC and Clang give an enum without negative values this type */
-        while (strcmp(option->words[word], json_string_value(value)) != 0)
-            word++;
-        *(unsigned *)field = word;
-    }
-}
-
 /* Stores one option's value; false fills message. */
 static bool store(struct options *options, const struct option *option, const char *text,
                   char *message, size_t size)
@@ -105,15 +90,10 @@ static bool store(struct options *options, const struct option *option, const ch
         return *(bool *)((char *)options + option->offset) = true;
     if (option->commands && option->kind <= OPTION_PLUGINS)
         return store_text(options, option, text, message, size);
-    json_t *value = option_value(option, text, message, size);
-    if (!value)
-        return false;
     if (option->commands)
-        store_value(options, option, value);
-    else
-        json_object_set(options->values, option->name, value);
-    json_decref(value);
-    return true;
+        return option_store(option, text, (char *)options + option->offset, message, size);
+    json_t *value = option_value(option, text, message, size);
+    return value && json_object_set_new(options->values, option->name, value) == 0;
 }
 
 static const struct option *find(const struct options *options, const char *name, size_t length)

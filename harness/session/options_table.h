@@ -16,6 +16,10 @@ extern const struct options_command options_commands[COMMAND_COUNT];
 /* The last has a NULL name. */
 extern const struct option options_table[];
 
+/* Stores seconds, a count or a word in its field; false fills message. */
+bool option_store(const struct option *option, const char *text, void *field, char *message,
+                  size_t message_size);
+
 /* The option number `index` of a command, an experiment's own first; NULL past the last one. */
 const struct option *options_of(enum command command, const struct option *own, size_t index);
 

@@ -1,12 +1,14 @@
 /*
  * options_value: from an option's text to its value.
  */
-#include "options.h"
+#include "options_table.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/alloc.h"
 
 #define TEXT 512 /* bytes of a text that becomes JSON */
 #define MOST_VALUES 64
@@ -62,23 +64,24 @@ static bool append_range(const struct option *option, json_t *list, char *item)
     return true;
 }
 
-static bool is_word(const struct option *option, const char *text)
+static bool word(const struct option *option, const char *text, unsigned *index)
 {
-    const char *const *word = option->words;
-    while (*word && strcmp(*word, text) != 0)
-        word++;
-    return *word;
+    *index = 0;
+    while (option->words[*index] && strcmp(option->words[*index], text) != 0)
+        ++*index;
+    return option->words[*index];
 }
 
 static bool append_word(const struct option *option, json_t *list, const char *item)
 {
     size_t i;
+    unsigned index;
     json_t *before;
     json_array_foreach (list, i, before) {
         if (strcmp(json_string_value(before), item) == 0)
             return false;
     }
-    return is_word(option, item) && json_array_append_new(list, json_string(item)) == 0;
+    return word(option, item, &index) && json_array_append_new(list, json_string(item)) == 0;
 }
 
 static json_t *list_value(const struct option *option, char *text)
@@ -135,24 +138,45 @@ static void say(const struct option *option, const char *text, char *message, si
     snprintf(message + used, size - used, ": '%.60s%s'", text, strlen(text) > 60 ? ".." : "");
 }
 
+bool option_store(const struct option *option, const char *text, void *field, char *message,
+                  size_t message_size)
+{
+    double x;
+    unsigned index = 0;
+    const bool right =
+        option->kind == OPTION_WORD ? word(option, text, &index) : number(option, text, &x);
+    if (!right)
+        say(option, text, message, message_size);
+    else if (option->kind == OPTION_SECONDS)
+        *(double *)field = x;
+    else if (option->kind == OPTION_COUNT)
+        *(uint64_t *)field = x < EXACT ? (uint64_t)x : strtoull(text, NULL, 10);
+    else /* an enum without negative values has this type with GCC and Clang */
+        *(unsigned *)field = index;
+    return right;
+}
+
 json_t *option_value(const struct option *option, const char *text, char *message,
                      size_t message_size)
 {
     char copy[TEXT];
     double x;
+    unsigned index;
     json_t *value = NULL;
     const bool fits = snprintf(copy, sizeof copy, "%s", text) < (int)sizeof copy;
     if (option->kind == OPTION_TEXT)
         value = fits ? json_string(copy) : NULL; /* NULL where it is not UTF-8 */
     else if (option->kind == OPTION_WORD)
-        value = fits && is_word(option, copy) ? json_string(copy) : NULL;
+        value = word(option, text, &index) ? json_string(text) : NULL;
     else if (option->kind == OPTION_COUNT || option->kind == OPTION_SECONDS)
         value = !number(option, text, &x) ? NULL
                 : x < EXACT               ? number_value(option, x)
                                           : json_integer(strtoll(text, NULL, 10));
     else if (fits)
         value = list_value(option, copy);
-    if (!value)
+    if (!value && alloc_failed())
+        snprintf(message, message_size, "out of memory");
+    else if (!value)
         say(option, text, message, message_size);
     return value;
 }
