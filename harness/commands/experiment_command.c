@@ -99,10 +99,8 @@ static bool measured(void *context, json_t *row)
 /* One step's cells. */
 static enum rounds_end measure_step(struct running *r, const json_t *step)
 {
-    const struct measured_events events = {.if_busy = r->options->if_busy,
-                                           .context = r,
-                                           .launching = launching,
-                                           .row = measured};
+    const struct measured_events events = {
+        .if_busy = r->options->if_busy, .context = r, .launching = launching, .row = measured};
     const double start = clock_now();
     const enum rounds_end end =
         measured_run(step, &events, r->record.message, sizeof r->record.message);

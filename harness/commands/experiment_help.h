@@ -6,8 +6,8 @@
 
 #include "session/options.h"
 
-/* Gives options the parameters of the experiment that argv names, if any.  False fills message: there is none of that
- * name. */
+/* Gives options the parameters of the experiment that argv names, if any.  False fills message: there
+ * is none of that name. */
 bool experiment_choose(struct options *options, int argc, const char *const *argv, char *message,
                        size_t message_size);
 

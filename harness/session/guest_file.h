@@ -13,12 +13,13 @@
  * path and arguments, as a shell reads them. */
 void guest_file_name(const char *text, struct guest *guest);
 
-/* Fills guest->digest from guest->path, and guest->program where the file is a script.  False fills why: the file is
- * neither a shared object nor a program that can run here; the digest is set all the same. */
+/* Fills guest->digest from guest->path, and guest->program where the file is a script.  False fills
+ * why: the file is neither a shared object nor a program that can run here; the digest is set all the
+ * same. */
 bool guest_file_read(struct guest *guest, char *why, size_t why_size);
 
-/* Sets guest->program of a file that the loader takes for none of its objects, but for a program.  False fills why:
- * it cannot be run. */
+/* Sets guest->program of a file that the loader takes for none of its objects, but for a program.
+ * False fills why: it cannot be run. */
 bool guest_file_program(struct guest *guest, char *why, size_t why_size);
 
 #endif

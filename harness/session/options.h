@@ -92,8 +92,8 @@ void options_free(struct options *options);
 bool options_parse(struct options *options, int argc, const char *const *argv, char *message,
                    size_t message_size);
 
-/* The value of a text: an integer, a real number, an array or a string.  NULL fills message with what the option
- * takes. */
+/* The value of a text: an integer, a real number, an array or a string.  NULL fills message with what
+ * the option takes. */
 json_t *option_value(const struct option *option, const char *text, char *message,
                      size_t message_size);
 

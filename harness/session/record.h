@@ -33,8 +33,8 @@ int record_code(enum cell_state state);
 /* The worse of two exit codes: EXIT_KERNEL, else one that is not EXIT_AS_ASKED. */
 int record_worse(int a, int b);
 
-/* Writes the last line, unless the session was stopped, and says what went wrong.  Returns the line, owned by the
- * caller; *code becomes that of the session. */
+/* Writes the last line, unless the session was stopped, and says what went wrong.  Returns the line,
+ * owned by the caller; *code becomes that of the session. */
 json_t *record_end(struct record *record, enum rounds_end end, const struct session_time *time,
                    int *code);
 
