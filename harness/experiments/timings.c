@@ -1,5 +1,5 @@
 /*
- * timings: experiments that cells of `attnbench run` answer; scripts/plot draws them and fits what they claim.
+ * timings: experiments on time and memory that cells of `attnbench run` answer; scripts/plot draws them and fits what they claim.
  */
 #include <stddef.h>
 
@@ -114,4 +114,23 @@ const struct experiment experiment_layouts = {
     .run = layouts,
     .quick = layouts_quick,
     .beside = layouts_beside,
+};
+
+#define WEIGHTS "outputs=o|o+weights"
+
+static const char *const memory[] = {"--problem=s=256..8192*2," WEIGHTS, "--threads=1",
+                                     "--launches=1", NULL};
+static const char *const memory_quick[] = {
+    "--problem=s=128..512*2," WEIGHTS, "--kernel=naive,flash", "--threads=1", "--launches=1", NULL};
+
+const struct experiment experiment_memory = {
+    .name = "memory",
+    .question = "How does memory grow with the sequence, with and without the weights?",
+    .method =
+        "Cells of attnbench run, one head on one thread: the workspace that the kernel asks for,\n"
+        "with its operands and results.  Exponents by least squares of logarithms over S, with\n"
+        "95 % intervals from Student's t.",
+    .source = "Rabe and Staats 2021, arXiv:2112.05682; Dao et al. 2022, arXiv:2205.14135",
+    .run = memory,
+    .quick = memory_quick,
 };

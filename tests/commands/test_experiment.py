@@ -114,6 +114,21 @@ class Session(Experiments):
         self.assertEqual({c["kernel"] for c in self.cells}, {"naive"})
         self.assertTrue(all(c["case"].startswith("decode") for c in self.cells))
 
+    def test_memory_has_the_workspace_of_each_size(self) -> None:
+        words = ("--problem", "s=64..128*2,d=8,outputs=o|o+weights", "--launches", "1")
+        done = run("experiment", "memory", *words, "--threads", "1", "--kernel", "naive,online",
+                   "--output", self.output)  # fmt: skip
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = {
+            (c["case"], c["kernel"]): c["workspace_bytes"] if c["state"] == "ok" else c["state"]
+            for c in lines(self.output)
+            if c["type"] == "cell"
+        }
+        self.assertEqual(len(found), 8)
+        for s in (64, 128):
+            self.assertEqual(found[f"h1-s{s}-d8-o_weights", "online"], "unsupported")
+            self.assertGreater(found[f"h1-s{s}-d8", "naive"], 0)
+
     def test_it_is_resumed(self) -> None:
         self.session("--problem", "s=16,d=8", *self.SMALL)
         before = len(lines(self.output))

@@ -1,4 +1,4 @@
-"""Experiments on errors, overflow, rescaling, memory and bits that stay."""
+"""Experiments on errors, overflow, rescaling and bits that stay."""
 
 import json
 import unittest
@@ -72,18 +72,6 @@ class Numerics(Experiments):
         for row in timed:
             if row["params"]["input"] == "descending":
                 self.assertEqual(row["values"]["ratio"], 1)
-
-    def test_weights_cost_memory_squared(self) -> None:
-        rows = self.rows("memory", "--s", "128..1024")
-        for row in rows:
-            params, values = row["params"], row["values"]
-            s, weights = params["s"], params["outputs"] == "o+weights"
-            self.assertEqual(values["operand_bytes"], 4 * s * (4 * 64 + (s if weights else 0)))
-            self.assertLess(values["workspace_bytes"], 1e6 + (4 * s * s if weights else 0))
-        found = {row["params"]["kernel"] for row in rows if "w" in row["params"]["outputs"]}
-        self.assertLessEqual({"naive", "flash"}, found)
-        self.assertNotIn("online", found)
-        self.assertIn("grows as S^1.", self.printed)
 
     def test_what_changes_no_bit(self) -> None:
         rows = self.rows("invariance")

@@ -9,7 +9,6 @@
 
 #include <cmocka.h>
 
-#include "experiments/shared/fit.h"
 #include "experiments/parts.h"
 #include "base/random.h"
 
@@ -52,21 +51,6 @@ static void sorted_rows_rescale_always_or_never(void **state)
     assert_int_equal(rescale_count(x, 64, 8, 0), 7);
     rescale_draw("descending", x, 64, 3);
     assert_int_equal(rescale_count(x, 64, 1, 0), 0);
-}
-
-static void exponents_of_powers(void **state)
-{
-    (void)state;
-    const double x[] = {1, 2, 4, 8, 16}, exact[] = {3, 12, 48, 192, 768};
-    const double noisy[] = {1, 2.2, 3.9, 8.3, 15.5};
-    struct fit fit = fit_power(x, exact, 5);
-    assert_true(fabs(fit.exponent - 2) < 1e-12 && fabs(fit.hi - fit.lo) < 1e-6);
-    /* R: confint(lm(log(y) ~ log(x))) */
-    fit = fit_power(x, noisy, 5);
-    assert_true(fabs(fit.exponent - 0.98241) < 1e-4);
-    assert_true(fit.lo < fit.exponent && fit.exponent < fit.hi);
-    assert_true(isnan(fit_power(x, exact, 2).exponent));
-    assert_true(isnan(fit_power(x, (const double[]){1, 0, 1}, 3).exponent));
 }
 
 /* A kernel whose results were moved by a known amount. */
@@ -139,7 +123,6 @@ int main(void)
         cmocka_unit_test(rescales_of_known_rows),
         cmocka_unit_test(random_rows_rescale_as_records_come),
         cmocka_unit_test(sorted_rows_rescale_always_or_never),
-        cmocka_unit_test(exponents_of_powers),
         cmocka_unit_test(polynomials_come_closer),
         cmocka_unit_test(every_instruction_set_has_the_same_exponential),
         cmocka_unit_test(errors_are_those_that_were_made),

@@ -1,7 +1,10 @@
 """Figures of experiments on time and memory."""
 
+from collections.abc import Iterator
+
 import numpy as np
 from attntools.experiments.experiment_rows import Row, column, doubling, parameter, rows_of, series
+from attntools.experiments.fits import power
 from attntools.plot import style
 from attntools.plot.figures import origin
 from attntools.results.cells import Results
@@ -62,7 +65,7 @@ def _order_times(ax: Axes, rows: list[Row]) -> None:
 
 def memory(results: Results) -> Figure | None:
     """Workspace, operands and results over S, with and without weights."""
-    rows = rows_of(results, "memory")
+    rows = [r for r in rows_of(results, "memory") if r["values"]["workspace_bytes"] is not None]
     if not rows:
         return None
     looks = style.looks(row["params"]["kernel"] for row in rows)
@@ -72,9 +75,8 @@ def memory(results: Results) -> Figure | None:
         group = [r for r in rows if r["params"]["outputs"] == outputs]
         for kernel, line in series(group, "kernel").items():
             look = looks[kernel]
-            total = column(line, "workspace_bytes") + column(line, "operand_bytes")
-            ax.plot(parameter(line, "s"), total / 1e6, color=look.colour, marker=look.marker,
-                    ls=look.line, label=kernel, ms=4)  # fmt: skip
+            ax.plot(parameter(line, "s"), _total_bytes(line) / 1e6, color=look.colour,
+                    marker=look.marker, ls=look.line, label=kernel, ms=4)  # fmt: skip
         doubling(ax, parameter(rows, "s"), 6)
         ax.set_yscale("log")
         ax.set_xlabel("queries and keys")
@@ -83,6 +85,34 @@ def memory(results: Results) -> Figure | None:
     style.legend(fig, axes)
     style.source(fig, origin(results))
     return fig
+
+
+def _total_bytes(rows: list[Row]) -> np.ndarray:
+    """Workspace, operands and results; older rows have the latter two, in f32 of one head here."""
+    known = rows[0]["values"].get("operand_bytes") is not None
+    return column(rows, "workspace_bytes") + (
+        column(rows, "operand_bytes") if known else np.array([_operands(r) for r in rows])
+    )
+
+
+def _operands(row: Row) -> float:
+    """Bytes of Q, K, V, O and, where they are kept, the weights."""
+    p = row["params"]
+    weights = p["s"] ** 2 if "weights" in p["outputs"] else 0
+    return 4.0 * p["batch"] * p["heads"] * (4 * p["s"] * p["d"] + weights)
+
+
+def memory_findings(results: Results) -> Iterator[str]:
+    """Exponents over S, of the kernel that grows fastest with and without the weights."""
+    rows = [r for r in rows_of(results, "memory") if r["values"]["workspace_bytes"] is not None]
+    for outputs, group in series(rows, "outputs").items():
+        fits = {k: power(parameter(line, "s"), _total_bytes(line))
+                for k, line in series(group, "kernel").items()}  # fmt: skip
+        found = {kernel: fit for kernel, fit in fits.items() if fit}
+        if found:
+            most = max(found, key=lambda kernel: found[kernel].value)
+            yield (f"Outputs {outputs}: memory of {most} grows fastest, as "
+                   f"S^{found[most].text('.2f')}.")  # fmt: skip
 
 
 # ---- layer ---------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ def _row_of(cell: Cell, name: str) -> Row:
     sizes = {"batch": "b", "heads": "hq", "s": "skv", "sq": "sq", "skv": "skv", "d": "d"}
     params = {key: row.get(key) for key in IDENTITY}
     params |= {key: int(problem[short]) for key, short in sizes.items()}
+    params["outputs"] = problem.get("outputs", "o")
     values = {key: row.get(key) for key in OUTCOME}
     values |= {key: (row.get("time") or {}).get(key) for key in TIME}
     values["error_over_bound"] = (row.get("check") or {}).get("error_over_bound")

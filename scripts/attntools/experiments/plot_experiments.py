@@ -37,6 +37,7 @@ FIGURES: dict[str, Callable[[Results], Figure | None]] = {
 
 # What the rows say, in sentences.
 FINDINGS: dict[str, Callable[[Results], Iterator[str]]] = {
+    "memory": costs.memory_findings,
     "scaling": scaling.findings,
     "tiles": tiles.findings,
     "layouts": layouts.findings,

@@ -119,6 +119,22 @@ def test_memory_adds_operands_and_workspace(results: Reader) -> None:
     assert list(weights.lines[0].get_xdata()) == [256, 512]
 
 
+def test_memory_of_a_session_adds_what_its_problem_says(tmp_path: Path) -> None:
+    """One head of d = 64: operands and results take 4 (4 * 64 S) bytes, the weights 4 S^2."""
+    rows = [
+        sample.cell(s=s, threads=1, case=f"s{s}-{o}", workspace_bytes=w(s),
+                    problem=f"b=1,hq=1,hkv=1,sq={s},skv={s},d=64" + (f",outputs={o}" if o else ""))
+        for s in (256, 512, 1024) for o, w in (("", lambda _: 1e6), ("o+weights", lambda s: s * s))
+    ]  # fmt: skip
+    file = read(sample.write(tmp_path / "a.jsonl", sample.session(experiment="memory"), *rows))
+    alone, weights = costs.memory(file).axes
+    assert list(alone.lines[0].get_ydata()) == pytest.approx([1.262144, 1.524288, 2.048576])
+    assert list(weights.lines[0].get_ydata()) == pytest.approx([0.589824, 1.835008, 6.291456])
+    said = list(costs.memory_findings(file))
+    assert said[0].startswith("Outputs o: memory of flash grows fastest, as S^0.35 (95 % interval")
+    assert said[1].startswith("Outputs o+weights: memory of flash grows fastest, as S^1.71 (95 %")
+
+
 def test_layer_shows_shares_with_intervals(results: Reader) -> None:
     rows = [
         ({"part": "time", "d_model": 256, "s": s, "threads": 2},
