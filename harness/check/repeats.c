@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/random.h"
 #include "kept.h"
 #include "properties.h"
 
@@ -104,6 +105,30 @@ static void negate(const struct attn_tensor *t, void *row, size_t dims)
                     -tensors_get(&one, 0, 0, 0, d) - (t->dtype == ATTN_I8 ? 1 : 0));
 }
 
+static void negate_key(const struct attn_problem *p, const struct attn_tensors *t,
+                       const struct attn_sequence *s, size_t b, size_t g, size_t j)
+{
+    void *k = attn_kv_row(p, t, &t->k, s, b, g, j);
+    void *v = attn_kv_row(p, t, &t->v, s, b, g, j);
+    negate(&t->k, k, p->qk_dim);
+    if (v != k)
+        negate(&t->v, v, p->v_dim);
+}
+
+/* Other numbers in one drawn key of each head, neither the first nor the last nor the one in the middle:
+ * a kernel may look at those to know operands again. */
+static void change_one_key(const struct attn_problem *p, const struct attn_tensors *t)
+{
+    for (size_t b = 0; b < p->batch; b++) {
+        const struct attn_sequence s = attn_sequence(p, t, b);
+        for (size_t g = 0; s.kv_len > 4 && g < p->kv_heads; g++) {
+            const size_t between = s.kv_len / 2 - 1; /* keys between the first and the middle */
+            const double drawn = random_unit(random_key(s.kv_len, b), g);
+            negate_key(p, t, &s, b, g, 1 + (size_t)(drawn * (double)between));
+        }
+    }
+}
+
 /* Other numbers in the second half of each sequence's queries and keys; its first ones stay. */
 static void change_late_elements(const struct attn_problem *p, const struct attn_tensors *t)
 {
@@ -113,13 +138,8 @@ static void change_late_elements(const struct attn_problem *p, const struct attn
             for (size_t i = (s.q_len + 1) / 2; i < s.q_len; i++)
                 negate(&t->q, attn_row(&t->q, b, h, s.q_first + i), p->qk_dim);
         for (size_t g = 0; g < p->kv_heads; g++)
-            for (size_t j = (s.kv_len + 1) / 2; j < s.kv_len; j++) {
-                void *k = attn_kv_row(p, t, &t->k, &s, b, g, j);
-                void *v = attn_kv_row(p, t, &t->v, &s, b, g, j);
-                negate(&t->k, k, p->qk_dim);
-                if (v != k)
-                    negate(&t->v, v, p->v_dim);
-            }
+            for (size_t j = (s.kv_len + 1) / 2; j < s.kv_len; j++)
+                negate_key(p, t, &s, b, g, j);
     }
 }
 
@@ -129,8 +149,8 @@ static bool last_query_sees_all(const struct attn_problem *p)
     return p->kv_len > 1 && !(p->mask & ~(unsigned)ATTN_MASK_CAUSAL) && !p->options;
 }
 
-/* One plan, and operands that differ from those before in late elements alone: a kernel must not take the
- * first bytes of its operands for all of them. */
+/* One plan, and operands that differ from those before in late elements alone, then in single keys: a
+ * kernel must not take the first bytes of its operands, or some of them, for all. */
 static bool check_late_elements(struct checker *checker, const struct trial *first)
 {
     const struct attn_problem *problem = &first->problem;
@@ -146,6 +166,9 @@ static bool check_late_elements(struct checker *checker, const struct trial *fir
         !first_difference(first, &trial, ATTN_OUTPUT_O, &at))
         right = check_fail(&trial, "the result is that of earlier operands which begin alike");
     right = right && check_trial_look(&trial, SIZE_MAX);
+    change_one_key(problem, &trial.set.tensors);
+    tensors_seal(&trial.set, problem);
+    right = right && check_trial_run(&trial) && check_trial_look(&trial, SIZE_MAX);
     check_trial_close(&trial);
     return right;
 }

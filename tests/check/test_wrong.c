@@ -60,6 +60,7 @@
     X(heads_adjacent, PLAIN, "mean 2", "got nan")                                             \
     X(cached_by_plan, PLAIN, "second input", "returned the result of its first")              \
     X(keeps_by_first_bytes, PLAIN, "late elements", "which begin alike")                      \
+    X(keeps_by_samples, PLAIN, "late elements", "that of earlier operands (late")             \
     X(p_in_f16, FEW_QUERIES, "needle", "expected -1.66")                                      \
     X(p_in_tf32, FEW_QUERIES, "rises", "")                                                    \
     X(p_in_bf16, BF16, "own input", "")                                                       \

@@ -26,6 +26,15 @@ static inline void first_bytes(const struct attn_problem *p, const struct attn_t
 {
     const struct attn_tensor *const operands[] = {&t->q, &t->k, &t->v};
     memset(first, 0, 3 * sizeof first[0]);
+#ifdef KEEP_SAMPLES
+    for (size_t n = 0; n < 3; n++) {
+        const size_t rows = n ? p->kv_len : p->q_len, from[] = {0, rows / 2, rows - 1};
+        for (size_t s = 0; s < 3; s++)
+            memcpy(first[n] + s * sizeof(float), attn_row(operands[n], 0, 0, from[s]),
+                   attn_dtype_size(operands[n]->dtype));
+    }
+    return;
+#endif
     for (size_t n = 0; KEEP_FIRST_BYTES && n < 3; n++) {
         const size_t row = (n < 2 ? p->qk_dim : p->v_dim) * attn_dtype_size(operands[n]->dtype);
         memcpy(first[n], operands[n]->data, row < KEEP_BYTES ? row : KEEP_BYTES);
