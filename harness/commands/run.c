@@ -299,9 +299,9 @@ static int finish(struct run *run, enum rounds_end end)
                      run->options.output);
     else if (end == ROUNDS_INTERRUPTED)
         progress_say("interrupted; with --output FILE a session can be resumed");
-    /* Beside others a kernel without a row costs a run nothing; a check is of each one. */
+    /* A check that checked nothing of a kernel is no success; a run says so where it measured nothing at all. */
     const bool counts = check || report_is_absent(run->session.cells, run->session.cell_count);
-    if (counts && code == EXIT_AS_ASKED && !each_has_a_row(&run->session))
+    if (counts && code == EXIT_AS_ASKED && !each_has_a_row(&run->session) && check)
         code = EXIT_KERNEL;
     return code;
 }

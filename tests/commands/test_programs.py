@@ -140,7 +140,7 @@ class Programs(CommandTest):
 
     def test_one_that_does_not_name_an_option_is_not_asked_for_it(self) -> None:
         done, rows = self.session("constant.sh", kernel="constant", problem=f"{SMALL},sinks=1")
-        self.assertEqual(done.returncode, 1, done)
+        self.assertEqual(done.returncode, 0, done)
         self.assertEqual(rows["constant"]["state"], "unsupported")
         self.assertIn("sinks", rows["constant"]["why"])
 
@@ -155,10 +155,10 @@ class Programs(CommandTest):
 
     def test_what_it_does_not_claim_is_unsupported(self) -> None:
         done, rows = self.session("honest.pl", problem=f"{SMALL},softcap=30")
-        self.assertEqual(done.returncode, 1, done)
+        self.assertEqual(done.returncode, 0, done)
         self.assertEqual(rows["perl"]["state"], "unsupported")
         done, rows = self.session("refuses_small.pl", problem="sq=3,skv=8,d=4")
-        self.assertEqual(done.returncode, 1, done)
+        self.assertEqual(done.returncode, 0, done)
         row = rows["perl"]
         self.assertEqual((row["state"], row["why"]), ("unsupported", "fewer than 4 queries"))
 
@@ -175,7 +175,7 @@ class Programs(CommandTest):
     def test_huge_pages_are_not_claimed(self) -> None:
         """Asked for, they would lie under copies that only this program reads."""
         done, rows = self.session("honest.pl", "--huge-pages")
-        self.assertEqual(done.returncode, 1, done)
+        self.assertEqual(done.returncode, 0, done)
         self.assertEqual(rows["perl"]["state"], "unsupported")
         self.assertIn("huge pages", rows["perl"]["why"])
 

@@ -392,7 +392,7 @@ class Rows(CommandTest):
         for isa in {"avx512_bf16", "amx", "neon_bf16"} - built:
             output = str(self.directory / f"{isa}.jsonl")
             done = run("run", "--problem", TINY, "--kernel", f"naive/{isa}", "--output", output)
-            self.assertEqual(done.returncode, 1, done)
+            self.assertEqual(done.returncode, 0, done)
             here = isa in lines(output)[0]["machine"]["isas"]
             says = f"no variant for {isa} yet, though" if here else f"no variant for {isa}, and"
             rest = "this host has it" if here else "this host lacks "
