@@ -104,12 +104,19 @@ static struct program_time measure(struct program_clock *clock, size_t first, si
     return time;
 }
 
+/* Whether others have the CPUs for a part of `wall_s` seconds, since when this thread and the program have waited
+ * for `waited` seconds. */
+static bool is_busy(const struct program_clock *clock, double waited, double wall_s)
+{
+    return waited_s(clock) - waited > BUSY_SHARE * wall_s;
+}
+
 /* Calls for so long that interruptions between the program's clock and its answer, of some ms, are a small
  * part: on a machine that is busy with others. */
 static size_t calls_when_busy(const struct program_clock *clock, size_t calls)
 {
     const double a_request = clock->audit.wall_s / (double)clock->requests;
-    const bool busy = waited_s(clock) - clock->waited_s > BUSY_SHARE * clock->audit.wall_s;
+    const bool busy = is_busy(clock, clock->waited_s, clock->audit.wall_s);
     return busy && a_request < LONGEST_S ? (size_t)((double)calls * LONGEST_S / a_request) : calls;
 }
 
@@ -169,14 +176,17 @@ static double single(struct program_clock *clock, size_t set, struct check_resul
 }
 
 /* Whether each call of a request is made, where so many results fall into the same tensors that one of each
- * would do. */
+ * would do.  The least times count: on a busy machine, where longer ones have grown by interruptions, they take
+ * more pairs. */
 static void judge_growth(struct program_clock *clock, size_t calls)
 {
     char why[256];
     double few = INFINITY, many = INFINITY;
     bool grows = false;
-    const double until = clock_now() + SINGLES_S;
-    for (size_t n = 0; n < PAIRS || (!grows && clock_now() < until); n++) {
+    const double start = clock_now(), until = start + SINGLES_S, waited = waited_s(clock);
+    for (size_t n = 0; n < PAIRS || (clock_now() < until &&
+                                     (!grows || is_busy(clock, waited, clock_now() - start)));
+         n++) {
         few = fmin(few, measure(clock, 0, calls).said_s);
         many = fmin(many, measure(clock, 0, AUDIT_MORE * calls).said_s);
         grows = audit_grows(few, many, why, sizeof why);
