@@ -139,7 +139,7 @@ def run(argv: Sequence[str] | None = None) -> int:
         start = time.monotonic()
         with scratch_folder("attnbench-gate-") as folder:
             outcome = gate.gate(chosen, folder)
-        # Of absolute paths only the last part: the rest differs between machines.
+        # Only the last part of absolute paths: the rest differs between machines.
         told = [Path(word).name if word.startswith("/") else word for word in options.gate]
         line = line_of(options.label, trial, told, outcome, time.monotonic() - start)
         with naming(options.output), options.output.open("a") as out:

@@ -1,4 +1,4 @@
-"""Runs clang-tidy over C files, but not over one that it has passed before as it is.
+"""Runs clang-tidy over C files, except those that passed before and have not changed.
 
     python3 -m dev.tidy FOLDER CHECKS FILE...       (scripts/dev/lint calls it)
 
@@ -50,7 +50,7 @@ def _contents(name: str) -> bytes:
 
 
 def digest(entries: list[dict[str, str]], constant: str) -> str:
-    """Of a file's compilations, and of what is the same for all files."""
+    """The digest of a file's compilations, and of what is the same for all files."""
     top = str(Path.cwd())
     text = hashlib.sha256(constant.encode())
     for entry in entries:

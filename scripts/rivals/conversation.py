@@ -42,7 +42,7 @@ class Rival:
         library, cpus = library_of(name), list(request.get("cpus") or ())
         enter(library, environment(library.name, threads, cpus), cpus, self.pending)
 
-        # From here on NumPy is there, and the library itself.
+        # From here on NumPy and the library itself are loaded.
         memory_file = importlib.import_module("rivals.memory_file")
         adapter = importlib.import_module(f"rivals.adapters.{library.name}")
         file = memory_file.MemoryFile(whole(request, "file", 0, FILE))

@@ -49,12 +49,12 @@ def ggml(_threads: int, _cpus: list[int]) -> dict[str, str]:
 
 
 def onnxruntime(_threads: int, _cpus: list[int]) -> dict[str, str]:
-    """Nothing: its settings are those of a session.  NumPy, which only wraps, stays serial."""
+    """Nothing: a session has the settings.  NumPy, which only wraps, stays serial."""
     return {"OPENBLAS_NUM_THREADS": "1"}
 
 
 def openvino(_threads: int, _cpus: list[int]) -> dict[str, str]:
-    """Nothing: its settings are those of a compiled model."""
+    """Nothing: a compiled model has the settings."""
     return {"OPENBLAS_NUM_THREADS": "1"}
 
 

@@ -142,7 +142,7 @@ class Operands:
         return x * (scale[:, : x.shape[1]] if scale.shape[1] > 1 else scale)
 
     def length(self, b: int) -> int | None:
-        """Keys of a sequence in a cache; None: as many as there are."""
+        """Keys of a sequence in a cache; None: all of them."""
         if "kv_lens" in self.t:
             return int(self.t["kv_lens"][b])
         if "block_table" in self.t:

@@ -58,7 +58,7 @@ class Operation:
         if result.flags.c_contiguous:
             return result
         buffer = aligned(result.shape, result.dtype)
-        # Before what is there: `result` may itself be such a buffer.
+        # Before the existing ones: `result` may itself be such a buffer.
         self.after[index].insert(0, lambda _: np.copyto(result, buffer))
         return buffer
 

@@ -31,7 +31,7 @@ class Exit(IntEnum):
     REMOVED = 7  # of the gate, where --fail-on removed asks for it: a cell is in the base alone
 
 
-# An output could not be written; of every tool but the gate, whose 3 says that it is too noisy.
+# An output could not be written; for every tool but the gate, whose 3 means too noisy.
 UNWRITTEN = 3
 
 
@@ -84,7 +84,7 @@ def say(tool: str, message: str) -> None:
 
 
 def reason(wrong: Exception) -> str:
-    """What a message says of an error, with the file that it is about."""
+    """The text of an error for a message, with the file that it is about."""
     if not isinstance(wrong, OSError):
         return str(wrong)
     return f"{f'{wrong.filename}: ' if wrong.filename else ''}{wrong.strerror or wrong}"

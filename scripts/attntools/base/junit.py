@@ -13,7 +13,7 @@ OUTCOMES = {"failure": "failures", "error": "errors", "skipped": "skipped"}
 
 @dataclass
 class Case:
-    """One cell: of which class, its name, what it took, and what became of it."""
+    """One cell: its class, name, time and outcome."""
 
     classname: str
     name: str

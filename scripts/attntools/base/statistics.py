@@ -29,7 +29,7 @@ def median_interval(values: ArrayLike, level: float = LEVEL) -> tuple[Array, Arr
     return x[..., ranks[0]], x[..., ranks[1]]
 
 
-# Of Student's t the 97.5 % points at one degree of freedom less than there are values.
+# 97.5 % points of Student's t by the number of values, with one degree of freedom less.
 STUDENT = {3: 4.302653, 4: 3.182446, 5: 2.776445}
 
 

@@ -15,14 +15,14 @@ from attntools.results.cells import WRONG_STATES, Cell, Identity, Results, probl
 # this much through code placement alone (Mytkowicz et al. 2009).
 THRESHOLD = 0.02
 
-# At most so many pairwise differences at a time: 32 MB.
+# The most pairwise differences at a time: 32 MB.
 CHUNK = 4_000_000
 
 Group = tuple[object, ...]
 
 
 class Verdict(str, Enum):
-    """What a ratio says; the order is that of a reader's interest."""
+    """The verdict on a ratio, in order of a reader's interest."""
 
     SLOWER = "SLOWER"
     UNCLEAR = "UNCLEAR"
@@ -46,7 +46,7 @@ class Comparison:
 
     @property
     def cell(self) -> Cell:
-        """The cell that is there, the new one if both are."""
+        """The new cell, or the base one where there is no new one."""
         cell = self.new or self.base
         assert cell is not None
         return cell

@@ -231,7 +231,7 @@ def _table(
     width: int | None,
     colours: bool,
 ) -> str:
-    """For a terminal of that width; without one each row is a line that says all, as for grep."""
+    """For a terminal of that width; without one each row is a complete line, as for grep."""
     if width is None:
         return tables.text(head, rows, numeric, colours=colours)
     return tables.titled(head, rows, numeric, width, colours=colours)

@@ -8,13 +8,13 @@ import numpy as np
 from attntools.compare.comparison import Group, column_of, ratios, same_rounds
 from attntools.results.cells import Cell, Results, row_order
 
-# Of the variants that tie with one, so many are named.
+# How many of the variants that tie with one are named.
 NAMED = 3
 
 
 @dataclass(slots=True)
 class Ranked:
-    """A cell among those of the same identity but for kernel, isa and plugin.
+    """A cell among those that differ only in kernel, isa and plugin.
 
     The ratio is to the first of them; the note says what the rank alone does not.  Without a rank
     are those that have too few launches to be told from any other.

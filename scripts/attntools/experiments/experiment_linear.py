@@ -38,7 +38,7 @@ def speedups(rows: list[Row], way: str) -> dict[Product, np.ndarray]:
 
 
 def _over_width(ax: Axes, ratios: dict[Product, np.ndarray]) -> None:
-    """Of square weights, a line for each number of tokens."""
+    """Square weights: a line for each number of tokens."""
     looks = style.looks(_tokens(tokens) for _, _, tokens in ratios)
     for tokens, look in looks.items():
         line = {i: r for (i, o, t), r in ratios.items() if i == o and _tokens(t) == tokens}

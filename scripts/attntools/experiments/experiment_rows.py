@@ -11,7 +11,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
 Row = dict[str, Any]
 
 
-# Of a cell's row, what is a parameter of an experiment's row, and what a value.
+# The fields of a cell's row that become parameters of an experiment's row, and values.
 IDENTITY = ("kernel", "isa", "threads", "problem", "input", "case", "plugin")
 OUTCOME = ("state", "why", "gflops", "gbytes_per_s", "fraction_of_fma", "fraction_of_machine",
            "flags", "repro", "workspace_bytes", "peak_rss_bytes", "extra")  # fmt: skip

@@ -52,7 +52,7 @@ def tiles(results: Results) -> Figure | None:
 
 
 def findings(results: Results) -> Iterator[str]:
-    """The fastest size at each dimension, and how many cannot be told from it."""
+    """The fastest size at each dimension, and how many tie with it."""
     for d, group in series(_timed(results), "d").items():
         sizes = [row for row in group if _size(row)]
         if not sizes:

@@ -21,19 +21,19 @@ from attntools.results.cells import Cell, Identity, Results, ResultsError, Sessi
 # What makers add to the name of a processor.
 PADDING = re.compile(r"\((R|TM)\)|\b(CPU|Processor|\d+-Core)\b|@ [\d.]+ ?GHz")
 
-# Of `machine`: what hosts of a type share.
+# Fields of `machine` that hosts of a type share.
 HARDWARE = (
     *("cpu", "vendor", "family", "model", "stepping", "architecture", "packages", "numa_nodes"),
     *("cores", "threads", "core_kinds", "caches", "isas", "hypervisor"),
 )
 
-# Of `machine` and `build`: what hosts of a type should share and may not.
+# Fields of `machine` and `build` that hosts of a type should share and may not.
 SETTINGS = (
     *("microcode", "memory_bytes", "kernel", "allowed_cpus", "online_threads", "cpu_quota"),
     *("governor", "frequency_driver", "boost", "smt", "transparent_huge_pages", "page_bytes"),
     *("numa_balancing", "clocksource", "commit", "compiler", "flags"),
 )
-MEMORY_STEP = 0.01  # a smaller difference of memory is that of what firmware keeps for itself
+MEMORY_STEP = 0.01  # smaller differences of memory come from what firmware reserves
 
 
 @dataclass(eq=False)
@@ -55,7 +55,7 @@ class Host:
         return [cell for cell in self.cells.values() if cell.timed]
 
     def setting(self, name: str) -> Any:
-        """What its latest session says of a setting."""
+        """A setting as its latest session recorded it."""
         return self.latest.machine.get(name, self.latest.build.get(name))
 
 

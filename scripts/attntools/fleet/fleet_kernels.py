@@ -16,7 +16,7 @@ from attntools.fleet.fleet import Host, MachineType
 from attntools.plot import shapes
 from attntools.results.cells import Cell, Identity
 
-# Of an identity: what a case of another machine has in common with this one's.
+# The parts of an identity that a case has in common with that of another machine.
 ELSEWHERE = ("kernel", "isa", "plugin", "threads")
 
 CaseKey = tuple[object, ...]
@@ -59,7 +59,7 @@ class Standing:
 
     kernel: str
     rank: int | None  # None where nothing tells it from any other kernel
-    ratio: float  # time over that of the fastest, geometric mean
+    ratio: float  # time over the fastest kernel's, geometric mean
     share: float  # percent of the ceiling, median
     wins: int
     cases: int

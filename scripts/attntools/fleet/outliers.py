@@ -65,7 +65,7 @@ def limit(hosts: int, level: float) -> float:
 
 
 def _distances(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of each value from the median; and their median, as a normal standard deviation."""
+    """Distance of each value from the median; and their median, as a normal standard deviation."""
     distance = np.abs(x - np.median(x, axis=-1, keepdims=True))
     return distance, 1.4826 * np.median(distance, axis=-1)
 

@@ -46,7 +46,7 @@ class Element:
 
     job: str
     state: str
-    node: str  # that it was told to have; empty where a submission was interrupted
+    node: str  # requested for it; empty where a submission was interrupted
 
 
 def slurm(*command: str) -> str:

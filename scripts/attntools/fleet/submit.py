@@ -80,7 +80,7 @@ def last_line(work: Work, node: str) -> str:
 
 
 def look(work: Work, node: str) -> None:
-    """Takes in what a node without a job has left: whole results, or why it is given up."""
+    """Records what a node without a job has left: whole results, or why it is given up."""
     state = state_of(result_of(work, node), work.script[3:])
     if state.whole:
         name_node(result_of(work, node), node)
@@ -171,7 +171,7 @@ def wait(work: Work) -> None:
 
 
 def report(work: Work) -> int:
-    """Writes the page on what is there, and says what is missing; the exit code."""
+    """Writes the report on the results so far, and says what is missing; returns the exit code."""
     wrong = False
     if work.done:
         files = read_all(result_of(work, node) for node in work.nodes if node in work.done)

@@ -82,7 +82,7 @@ class Bisection:
     """git's bisection between two commits, in a worktree of its own that has no files."""
 
     def __init__(self, good: str, bad: str, options: argparse.Namespace) -> None:
-        """Begins, or goes on with what the same command has left."""
+        """Begins, or resumes what the same command has left."""
         asked = [str(ROOT), good, bad, selection.words(options), options.memory]
         asked += [options.huge_pages, options.metric, options.threshold]
         key = hashlib.sha256(repr(asked).encode()).hexdigest()[:40]
@@ -174,7 +174,7 @@ def must_be_slower(options: argparse.Namespace, good: str, bad: str, bisection: 
 
 
 def search(options: argparse.Namespace, good: str, bisection: Bisection) -> Outcome:
-    """Asks about commits until git knows the first slow one; the gate of that one alone."""
+    """Tests commits until git knows the first slow one; returns the gate of that one alone."""
     while not bisection.ended():
         commit = bisection.next()
         bisection.tell(ask(options, good, commit), commit)

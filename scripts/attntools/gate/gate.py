@@ -220,7 +220,7 @@ def compare_instructions(
 
 
 def doubts(base: Build, new: Build) -> list[str]:
-    """Why a gate may not compare what its user has in mind."""
+    """Reasons why a gate may not compare what its user expects."""
     said = []
     if base.digests() == new.digests():
         said.append("base and new are the same program to the byte: nothing can be found")

@@ -238,7 +238,7 @@ def build(side: str, text: str, folder: Path) -> Build:
             _from_commit(side, commit, place / "tree", kept, code)
             if not gate_kept.take(kept, copy):
                 raise ToolError(f"the {side}, {text}, builds, but does not run", code)
-    # The tree with its inputs is gone: both sides take those of this checkout.
+    # The tree with its inputs is gone: both sides use the inputs of this checkout.
     os.environ.setdefault("ATTNBENCH_DATA", str(ROOT / "tests/data"))
     return Build(copy, f"{text} ({commit[:12]})", commit=commit)
 

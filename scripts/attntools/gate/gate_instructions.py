@@ -15,7 +15,7 @@ from attntools.results.cells import Identity
 HEAD = ("problem", "kernel/isa", "base", "new", "change", "where", "")
 NUMERIC = (False, False, True, True, True, False, False)
 
-# At most so many changed functions are named, and none that changed by a smaller share.
+# The most changed functions that are named, and the smallest share of change.
 FUNCTIONS = 3
 LEAST = 0.001
 
@@ -87,7 +87,7 @@ def table(counted: Iterable[Counted]) -> str:
 
 
 def instead_of_counters(builds: Sequence[Build], identity: Identity, folder: Path) -> str:
-    """What callgrind says of a cell that became slower on a machine without counters."""
+    """Callgrind's counts for a cell that became slower on a machine without counters."""
     if not available():
         return "valgrind, which would count instructions instead, is not installed"
     countable = identity._replace(isa=identity.isa if identity.isa in ISAS else ISAS[0])

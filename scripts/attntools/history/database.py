@@ -24,7 +24,7 @@ from attntools.results.schema import ABSENT
 APPLICATION = 0x6174626E
 VERSION = 2
 
-# Of version 1, whose cells had no place.
+# From version 1, whose cells had no place.
 UPGRADE = "ALTER TABLE cell ADD COLUMN place INTEGER NOT NULL DEFAULT 0"
 
 SCHEMA = """
@@ -101,7 +101,7 @@ def cell_name(cell: Cell) -> str:
 
 
 def _followed(session: Session) -> tuple[Any, ...]:
-    """The machine whose times are followed: the hardware, of a fleet each node by itself.
+    """The machine whose times are followed: the hardware; in a fleet, each node by itself.
 
     Runners of a CI come and go, and are one machine as long as their hardware is the same.
     """

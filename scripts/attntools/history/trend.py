@@ -20,7 +20,7 @@ SHORTEST = 3
 FALSE = 1e-3
 ORDERS = 999
 
-# Beyond so many deviations from the middle a time says no more than that it is far.
+# Distances from the middle are cut off at so many deviations.
 FAR = 3
 
 DATES = 8  # that fit below a figure
@@ -36,7 +36,7 @@ class Change:
 
     index: int
     ratio: float  # median after over median before
-    last: int = -1  # index, but of a drift that of its last step
+    last: int = -1  # index; for a drift, that of its last step
 
     def __post_init__(self) -> None:
         """A step ends where it begins."""

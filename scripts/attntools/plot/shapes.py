@@ -124,7 +124,7 @@ def most_threads(cells: Iterable[Cell]) -> int:
 
 
 def thinned(items: list[Item], most: int) -> list[Item]:
-    """At most so many, evenly chosen, in order."""
+    """At most `most`, evenly chosen, in order."""
     if len(items) <= most:
         return items
     return [items[i * (len(items) - 1) // max(1, most - 1)] for i in range(most)]

@@ -140,7 +140,7 @@ def inches(fig: Figure, x: float, y: float) -> tuple[float, float]:
 
 
 def heading(fig: Figure, title: str, note: str, origin: str) -> None:
-    """What a figure shows in a line, how to read it in a second, and whose numbers they are."""
+    """A figure's title in a line, how to read it in a second, and the source of its numbers."""
     fig.text(*inches(fig, 0.12, 0.12), title, fontsize=11, weight="bold", va="top")
     fig.text(*inches(fig, 0.12, 0.34), note, fontsize=8, color=GREY, va="top")
     place = inches(fig, fig.get_figwidth() - 0.1, fig.get_figheight() - 0.06)

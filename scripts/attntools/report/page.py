@@ -28,7 +28,7 @@ _environment = jinja2.Environment(
 
 
 def without_folders(text: str) -> str:
-    """A text whose absolute paths are their last parts: a page goes to other people."""
+    """A text with absolute paths cut to their last parts: a page goes to other people."""
     return FOLDERS.sub("", text)
 
 

@@ -46,7 +46,7 @@ NUMBERS = (
     *("ceiling.fma_gflops", "ceiling.read_gbytes_per_s"),
     *("time.min_s", "time.p05_s", "time.p95_s", "time.launches", "time.samples"),
 )
-# Of a problem: each has a column, also where the problem's text leaves its usual value out.
+# Each key of a problem has a column, even where the problem's text omits its default.
 DIMENSIONS = ("b", "hq", "hkv", "sq", "skv", "d", "dv", "dtype", "mask")
 # As the program's tables show them.
 PERCENTAGES = ("percent_of_fma", "percent_of_read")

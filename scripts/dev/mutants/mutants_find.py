@@ -72,7 +72,7 @@ class Mutant:
 
     @property
     def id(self) -> str:
-        """What it is called; the same as long as its file is."""
+        """Its name; the same as long as its file is the same."""
         return f"{self.file}:{self.line}:{self.column}:{self.operator}:{self.after}"
 
     def applied(self, text: bytes) -> bytes:

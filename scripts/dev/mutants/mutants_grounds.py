@@ -58,7 +58,7 @@ BUILD, CHECK, CTEST, SAME, SURVIVED = "build", "check", "ctest", "same code", "s
 
 @dataclass
 class Fate:
-    """How a mutant ended, and at whose hands."""
+    """How a mutant ended, and what found it."""
 
     fate: str
     by: str = ""

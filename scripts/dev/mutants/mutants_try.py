@@ -42,7 +42,7 @@ REBUILD = "rebuild"
 
 @dataclass
 class Passed:
-    """The steps that a mutant has behind it; of the units, those whose code it does not change."""
+    """The steps that a mutant has passed; the units whose code it does not change."""
 
     steps: list[str] = field(default_factory=list)
     same: list[str] = field(default_factory=list)
@@ -56,10 +56,10 @@ class Attempt:
     """The steps of one mutant."""
 
     def __init__(self, grounds: Grounds, mutant: Mutant, passed: Passed) -> None:
-        """Those in `passed` are behind it."""
+        """Steps in `passed` are done."""
         self.grounds, self.mutant, self.passed = grounds, mutant, passed
         self.made: set[str] = set()
-        # Of each kernel, in the order of ISAS.
+        # The units of each kernel, in the order of ISAS.
         self.kernels: dict[str, list[Unit]] = {}
         units = [grounds.units[name] for name in reversed(mutant.units) if name in grounds.units]
         for unit in sorted(units, key=lambda u: ISAS.index(u.isa)):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a model of Arm's processors says of flash: of each instruction that it executes.
+"""What a model of Arm's processors predicts for flash, from each instruction that it executes.
 
     scripts/build aarch64
     .venv/bin/python scripts/dev/studies/aarch64.py build/aarch64/attnbench
@@ -89,7 +89,7 @@ class Block:
 
 
 def tool(*names: str) -> str:
-    """The first of some programs that is there."""
+    """The first of some programs that is installed."""
     for name in names:
         if found := shutil.which(name):
             return found

@@ -54,7 +54,7 @@ def drifting(noise: Array, correlation: float) -> Array:
 
 
 def covered(differences: Array, truth: float = 0.0) -> float:
-    """Of 1000 intervals of paired differences so many hold the truth."""
+    """How many of 1000 intervals of paired differences hold the truth."""
     lo, hi = paired_interval(differences)
     return 1000 * float(((lo <= truth) & (truth <= hi)).mean())
 

@@ -26,7 +26,7 @@ from pathlib import Path
 
 WIDTHS = (3, 16, 128, 1024, 4096)
 TOKENS = (1, 16, 256)
-LAUNCHES = 6  # whose least and greatest ratio enclose the median with a probability of 0.97
+LAUNCHES = 6  # the least and greatest ratio of six enclose the median with a probability of 0.97
 SAMPLES, SAMPLE_S = 7, 1e-3
 WHAT = ("parameter", "linear", "functional")
 
@@ -34,7 +34,7 @@ Row = dict[str, str]
 
 
 def medians(calls: dict[str, Callable[[], object]]) -> dict[str, float]:
-    """Seconds of each call, all in turns, as many at a time as last SAMPLE_S."""
+    """Seconds of each call, all in turns; a turn is as many calls as last SAMPLE_S."""
 
     def taken(call: Callable[[], object], count: int) -> float:
         start = time.perf_counter()
