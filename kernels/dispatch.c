@@ -158,7 +158,7 @@ static const struct {
     {"tiled", otherwise, NULL},  {"naive", otherwise, NULL},
 };
 
-/* Of the variants of a name that this host can run and that support the problem, the preferred one. */
+/* The preferred variant of a name among those that this host can run and that support the problem. */
 static const struct attn_kernel *preferred(const char *name, bool narrow,
                                            const struct attn_problem *problem)
 {

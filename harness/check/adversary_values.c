@@ -17,7 +17,7 @@ const struct adversary_range *adversary_range(const struct trial *trial)
     return trial->problem.kv_dtype == ATTN_I8 ? &f64_of_i8 : &f64;
 }
 
-/* Of the type of K and V, or of the scales of int8. */
+/* The smallest normal number of the type of K and V, or of the scales of int8. */
 static double smallest_normal(enum attn_dtype dtype)
 {
     return dtype == ATTN_F16 ? 0x1p-14 : dtype == ATTN_F64 ? 0x1p-1022 : 0x1p-126;

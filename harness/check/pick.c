@@ -49,7 +49,7 @@ struct edges {
     size_t n, count, at[128];
 };
 
-/* Of every four rows two lie at an edge of their head's queries, one at an edge of a thread's
+/* Two of every four rows lie at an edge of their head's queries, one at an edge of a thread's
  * share of all rows, one anywhere; heads in turn. */
 static size_t pick(const struct attn_problem *p, const struct attn_tensors *t, int threads,
                    uint64_t key, size_t k, struct edges *edges)

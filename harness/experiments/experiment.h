@@ -2,10 +2,10 @@
  * experiment: one question about attention, and the numbers that answer it.
  *
  * An experiment is planned and reported by the parent process, which starts no thread, and
- * computed step by step by workers.  A step is a JSON object that says all a worker must know; its
+ * computed step by step by workers.  A step is a JSON object with all that a worker must know; its
  * rows go to the results file as soon as it is done, so that an interrupt costs one step.  Numbers
- * depend on the parameters and the seed alone, never on the number of threads.  What takes time is a session of
- * `attnbench run` instead, with cells that the experiment chooses.
+ * depend on the parameters and the seed alone, never on the number of threads.  An experiment about time
+ * or memory is a session of `attnbench run` instead, with cells that the experiment chooses.
  */
 #ifndef HARNESS_EXPERIMENTS_EXPERIMENT_H
 #define HARNESS_EXPERIMENTS_EXPERIMENT_H
@@ -29,30 +29,31 @@ struct experiment {
     const char *name;
     const char *question, *method, *source; /* for --help */
 
-    /* Where cells of `attnbench run` answer it: that command's options, one a word, for what the command line leaves
-     * out, and instead of them those of --quick; the last is NULL.  Plug-ins are files beside the program, each with its
-     * arguments in one word.  The figure that scripts/plot draws has the experiment's name.  NULL: what follows. */
+    /* For an experiment that is a session of `attnbench run`: defaults of that command's options, one word
+     * each, and those for --quick; the last is NULL.  Plug-ins are files beside the program, each in one
+     * word with its arguments.  scripts/plot draws the figure of the experiment's name.  NULL: the
+     * functions below are used. */
     const char *const *run, *const *quick, *const *beside;
 
     const struct option *parameters; /* its own; the last has a NULL name */
 
-    /* Whether texts that are parameters make sense; false fills message.  Optional. */
+    /* Whether text parameters are valid; false fills message.  Optional. */
     bool (*accepts)(const json_t *asked, char *message, size_t message_size);
 
-    /* Whether what it needs beside the program is there; false fills message.  Optional. */
+    /* Whether the files that it needs exist; false fills message.  Optional. */
     bool (*ready)(char *message, size_t message_size);
 
-    /* What its kernels come from, an array of texts as of --plugin.  Optional. */
+    /* Plug-ins with its kernels, an array of texts as for --plugin.  Optional. */
     json_t *(*plugins)(const json_t *asked);
 
     /* Adds the steps. */
     void (*plan)(const json_t *asked, json_t *steps);
 
-    /* Adds the rows of a step, {"params", "values"}; false may fill work->message.  Absent where steps are cells
+    /* Adds the rows of a step, {"params", "values"}; false may fill work->message.  NULL if steps are cells
      * to measure (measured.h). */
     bool (*compute)(const json_t *step, json_t *rows, struct experiment_work *work);
 
-    /* Prints tables and the finding.  False where a number differs from one that is known. */
+    /* Prints tables and the finding.  False if a number differs from its known value. */
     bool (*report)(const json_t *rows);
 };
 
@@ -65,13 +66,13 @@ const struct experiment *experiment_find(const char *name);
 /* What a step is about: its texts and numbers, without its lists. */
 void experiment_label(const json_t *step, char *text, size_t size);
 
-/* Whether the words of the parameter "parts" have `part` among them. */
+/* Whether the words of the parameter "parts" include `part`. */
 bool experiment_wants(const json_t *asked, const char *part);
 
-/* Sets what `from` has of these keys, a space between, in `to`; returns that. */
+/* Copies these keys, a space between, from `from` to `to`, where present; returns `to`. */
 json_t *experiment_pick(json_t *to, const json_t *from, const char *keys);
 
-/* The values that a key of a step takes: of an array, or of words, which end with NULL. */
+/* The values that a key of a step takes: an array, or words, which end with NULL. */
 struct experiment_axis {
     const char *key;
     const json_t *values;
@@ -130,11 +131,11 @@ struct experiment_part {
 };
 bool experiment_part_next(struct experiment_part *part);
 
-/* Number `index` of an array in an object, and a number of an object: NaN where it has none. */
+/* Number `index` of an array in an object, and a number of an object: NaN if absent. */
 double experiment_at_number(const json_t *object, const char *key, size_t index);
 double experiment_number(const json_t *object, const char *key);
 
-/* A whole number, 0 where there is none; a text, "" where there is none; whether it is `text`. */
+/* A whole number, 0 if absent; a text, "" if absent; whether it is `text`. */
 size_t experiment_count(const json_t *object, const char *key);
 const char *experiment_text(const json_t *object, const char *key);
 bool experiment_is(const json_t *object, const char *key, const char *text);
@@ -142,7 +143,7 @@ bool experiment_is(const json_t *object, const char *key, const char *text);
 /* A list of whole numbers into x, at most `capacity`; returns how many. */
 size_t experiment_counts(const json_t *object, const char *key, size_t *x, size_t capacity);
 
-/* Whether two objects have the same at these keys, a space between. */
+/* Whether two objects have equal values at these keys, a space between. */
 bool experiment_same(const json_t *a, const json_t *b, const char *keys);
 
 #endif

@@ -5,8 +5,8 @@
  *
  *     {"problem": TEXT [input=TEXT], "kernels": LIST, "teams": LIST, "launches": N, "seed": N, ...}
  *
- * with "unbound": true where there may be more threads than cores: then they are not bound; and "check":
- * "own" where each kernel is checked on the problem's own input alone.
+ * Optional: "unbound": true leaves threads unbound, so that there may be more than cores; "check": "own"
+ * checks each kernel on the problem's own input only.
  *
  * Its cells are checked, then launched in shuffled rounds, a worker process each time, until their
  * intervals are narrow or there have been N launches.
@@ -19,7 +19,8 @@
 
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers" /* of rows without their last fields */
 
-/* Of each such experiment: the full check of a kernel takes a second, and --quick is to take seconds. */
+/* A parameter of each such experiment: a full check takes a second per kernel, and --quick should take
+ * seconds. */
 #define MEASURED_CHECK                                                                         \
     {                                                                                          \
         "check", "HOW", "full", "own",                                                         \
@@ -34,7 +35,7 @@ struct measured_events {
     void *context;
     /* A worker is about to begin. */
     void (*launching)(void *context, const char *what);
-    /* A cell is finished: its row, to be taken over.  False stops everything. */
+    /* A cell is finished; the callee owns its row.  False stops everything. */
     bool (*row)(void *context, json_t *row);
 };
 

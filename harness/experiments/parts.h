@@ -1,5 +1,5 @@
 /*
- * parts: of experiments, what can be known beforehand and is tested by itself.
+ * parts: parts of experiments whose results are known beforehand and tested by themselves.
  */
 #ifndef HARNESS_EXPERIMENTS_PARTS_H
 #define HARNESS_EXPERIMENTS_PARTS_H

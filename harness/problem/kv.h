@@ -19,7 +19,7 @@ enum kv_operand { KV_K, KV_V };
 double kv_get(const struct attn_problem *problem, const struct attn_tensors *tensors,
               enum kv_operand operand, struct kv_place at, size_t d);
 
-/* Of int8: rounded to a multiple of the scale that is there; NaN and infinity go into the scale. */
+/* For int8 x is rounded to a multiple of the element's scale; NaN and infinity go into the scale. */
 void kv_set(const struct attn_problem *problem, const struct attn_tensors *tensors,
             enum kv_operand operand, struct kv_place at, size_t d, double x);
 

@@ -59,7 +59,7 @@ static void set_bits(void *row, enum attn_dtype dtype, size_t at, uint64_t bits)
     }
 }
 
-/* Of a result. */
+/* The bits of a result's element. */
 static uint64_t get_bits(const void *row, enum attn_dtype dtype, size_t at)
 {
     const size_t bytes = attn_dtype_size(dtype);

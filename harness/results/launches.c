@@ -194,7 +194,7 @@ bool launches_in_place(const struct cell *cell)
     return in_place;
 }
 
-/* Of independent launches one interval in twenty becomes so much wider by chance, by the estimates of 16
+/* One interval in twenty of independent launches becomes this much wider by chance, by the estimates of 16
  * cells with 6 launches each; fewer where there are more of either (tests/base/test_coverage.c). */
 #define WIDENED 3.0
 

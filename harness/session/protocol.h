@@ -1,14 +1,15 @@
 /*
- * protocol: what parent and worker say to each other.
+ * protocol: requests of the parent and answers of a worker.
  *
  * A worker is any program that reads one line of JSON, a request, from descriptor 3, does it, and
- * writes one line of JSON, the answer, to descriptor 4.  Files come as further descriptors whose
- * numbers stand in the request.
+ * writes one line of JSON, the answer, to descriptor 4.  Files are further descriptors, whose numbers are
+ * in the request.
  *
  *   request  {"protocol":1, "action":"prepare|check|measure|eval|ceilings|experiment|describe",
  *             "problem":TEXT, "input":TEXT, "case":NAME, "kernel":NAME, "isa":NAME,
  *             "plugin":PATH, "arguments":TEXT, "digest":TEXT, "program":BOOL,
- *             "threads":N, "team":N, "counts":[[N, SLOT], ...], "placement":NAME, "memory":NAME, "huge_pages":BOOL, "cold":BOOL,
+ *             "threads":N, "team":N, "counts":[[N, SLOT], ...], "placement":NAME, "memory":NAME,
+ *             "huge_pages":BOOL, "cold":BOOL,
  *             "files":{"operands":FD, "reference":FD, "topology":FD, "progress":FD, "outputs":FD},
  *             "sets":N, "shift":BYTES, "depth":"rows|case|full|thorough", "seed":N, "launch":N,
  *             "warmup_s":S, "sample_s":S, "budget_s":S, "max_samples":N,
@@ -16,12 +17,12 @@
  *   answer   {"protocol":1, "token":TEXT, "state":as in results, "why":TEXT|null, and what the
  *             action measured}
  *
- * `plugin` is the file that the kernel comes from, "" where it is of this program; `program`: that file
- * is not a shared object to load but a program to start.  It is used only while it has the digest.
- * `describe` says what kernels the file has; without a file, whether the kernel's library is there.
+ * `plugin` is the file with the kernel, "" for kernels of this program; `program` means that the file is a
+ * program to start, not a shared object to load.  It is used only while it has the digest.
+ * `describe` lists the file's kernels; without a file it says whether the kernel's library is installed.
  *
- * The answer repeats the request's token, which a kernel does not know: what it writes to
- * descriptor 4 is no answer.
+ * The answer repeats the request's token, which a kernel does not get: whatever it writes to descriptor 4
+ * is ignored.
  *
  * `progress` is PROTOCOL_PROGRESS bytes of shared memory that hold, as a string, what the worker
  * is doing: the parent reads it when the worker died before it answered.
@@ -60,7 +61,7 @@ enum protocol_file {
     PROTOCOL_FILE_COUNT
 };
 
-/* A thread count to check, and where in the file of outputs what is computed on it goes. */
+/* A thread count to check, and the place of its results in the file of outputs. */
 struct protocol_count {
     int threads;
     size_t slot;
@@ -98,7 +99,7 @@ struct protocol_request {
     char token[RANDOM_TOKEN];
 };
 
-/* Names the kernel that a request is about; `guest` is where it comes from, NULL for this program. */
+/* Sets the kernel of a request; `guest` is its file, NULL for this program. */
 void protocol_kernel(struct protocol_request *request, const char *name, enum attn_isa isa,
                      const struct guest *guest);
 

@@ -16,7 +16,7 @@ static inline struct cell *rounds_cell(struct rounds *rounds, size_t index)
  * call it. */
 enum rounds_end rounds_choose_cores(struct rounds *rounds, const struct protocol_request *base);
 
-/* What it chose; NULL where nothing. */
+/* The type chosen; NULL where none. */
 static inline const char *rounds_core(const struct cell *cell)
 {
     return json_string_value(json_object_get(cell->blas, "core"));
@@ -25,11 +25,11 @@ static inline const char *rounds_core(const struct cell *cell)
 /* Names the cell's kernel in a request, and the core type that its library runs as. */
 void rounds_name(const struct cell *cell, struct protocol_request *request);
 
-/* Seconds that the worker of a request has, by one launch: longer where a program has a library to load. */
+/* A worker's deadline for a request, in seconds: longer where a program has a library to load. */
 double rounds_deadline(const struct rounds *rounds, const struct protocol_request *request);
 
-/* Launches a worker with the operands at the shift that it asks for, and adds up where its time
- * went. */
+/* Launches a worker with the operands at the shift that the request has, and adds up how its time was
+ * spent. */
 struct launch rounds_launch(struct rounds *rounds, const struct protocol_request *request,
                             double deadline_s);
 
@@ -48,7 +48,7 @@ enum rounds_end rounds_turn(struct rounds *rounds, const struct protocol_request
 /* Picks the cell that is launched twice a round; false where no cell is fit for it. */
 bool rounds_pick_twin(struct rounds *rounds);
 
-/* Whether a cell itself is wrong, not only its variant on another number of threads. */
+/* Whether the cell itself is wrong, and not only its variant on another number of threads. */
 bool rounds_is_wrong(const struct cell *cell);
 
 /* Fails the other thread counts of each variant that is wrong on one, even those that have a row

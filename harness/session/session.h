@@ -1,5 +1,5 @@
 /*
- * session: what a run is going to do, planned before anything is measured.
+ * session: the plan of a run, made before anything is measured.
  */
 #ifndef HARNESS_SESSION_SESSION_H
 #define HARNESS_SESSION_SESSION_H

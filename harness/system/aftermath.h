@@ -12,14 +12,13 @@
 
 #define AFTERMATH_TEXT 256
 
-/* Numbers that this thread writes have a point again, and relative paths mean what they meant when this was called
- * first: a kernel may call setlocale(), uselocale() and chdir() in any of its functions, and has done nothing wrong.
- * Before numbers are written for others; the two below do it, too. */
+/* Restores this thread's locale, so that numbers are written with a point, and the working directory of
+ * the first call: a kernel may call setlocale(), uselocale() and chdir() in any of its functions.  To be
+ * called before numbers are written for others; the two below do it, too. */
 void aftermath_settle(void);
 
-/* Gives `threads` threads the floating-point environment that a program starts with and their numbers
- * for messages about faults (fault.h), and notes where they may run and which threads the process
- * has. */
+/* Gives `threads` threads the floating-point environment that a program starts with, and their numbers
+ * for messages about faults (fault.h); records their bindings and the process's threads. */
 void aftermath_begin(int threads);
 
 /* Restores environment and bindings; false where something had changed, or where the process has new

@@ -50,7 +50,7 @@ size_t machine_last_level_bytes(const struct machine *machine);
  * group allows less. */
 size_t machine_memory_available(void);
 
-/* Processes that the system has ended for lack of memory, its own or a control group's; 0 where it does not say. */
+/* Processes that the system has killed for lack of memory, its own or a control group's; 0 if unknown. */
 long machine_oom_kills(void);
 
 /* ---- threads ------------------------------------------------------------------------------- */
@@ -81,9 +81,9 @@ bool machine_places(const struct machine *machine, enum placement placement, int
 bool machine_bind(struct machine *machine, enum placement placement, int threads, char *message,
                   size_t message_size);
 
-/* The same for one of several processes that share the machine, each with as many threads: they get
- * neighbouring places, with PLACEMENT_NUMA on one node each, and shares of a machine with too few places begin
- * with the first place again. */
+/* The same for one of several processes that share the machine, each with `threads` threads: they get
+ * neighbouring places, with PLACEMENT_NUMA on one node each.  Where places run out, shares begin with the
+ * first place again. */
 bool machine_bind_share(struct machine *machine, enum placement placement, int share, int threads,
                         char *message, size_t message_size);
 

@@ -27,9 +27,9 @@ double machine_read_number(const char *path, double otherwise);
 /* Value of the line "key...: value" of a file such as /proc/meminfo; false where absent. */
 bool machine_read_field(const char *path, const char *key, char *value, size_t size);
 
-/* What this process's control group and all above it grant, the least of them: CPUs' worth of time, 0 where
- * none sets a limit; periods in which one of them has been held back so far; bytes of memory that are left, 1e18
- * where none sets a limit.  `root` stands before /proc and /sys: "" but in tests. */
+/* Limits of this process's control group and those above it, the strictest of each: CPUs' worth of time, 0 if
+ * unlimited; periods in which one of them has been throttled so far; bytes of memory left, 1e18 if
+ * unlimited.  `root` is a prefix of /proc and /sys, "" except in tests. */
 double machine_groups_quota(const char *root);
 long machine_groups_throttled(const char *root);
 double machine_groups_memory(const char *root);
@@ -37,8 +37,8 @@ double machine_groups_memory(const char *root);
 /* machine_oom_kills() */
 long machine_groups_ended(const char *root);
 
-/* Those words of a line of flags, as /proc/cpuinfo has it, that name vectors, matrix units and what they compute
- * with, in the order of the alphabet. */
+/* The words of a line of flags of /proc/cpuinfo that name vectors, matrix units and their types, in
+ * alphabetical order. */
 json_t *machine_flags(const char *words);
 
 #endif

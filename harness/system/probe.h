@@ -36,7 +36,7 @@ struct probe {
     double (*fma_bf16)(size_t rounds, float a, float b, float *sink);
 
     /* Operations of a matrix unit, a multiply-add being two; NULL where the ISA has none.  `operands` are
-     * two tiles of A and two of B as tiles.h has them, `results` the four products of one of each, C[2 i + j] =
+     * two tiles of A and two of B in the layout of tiles.h, `results` the four products C[2 i + j] =
      * A[i] B[j], summed over the rounds. */
     double (*tiles_bf16)(size_t rounds, const void *operands, void *results);
     double (*tiles_i8)(size_t rounds, const void *operands, void *results);

@@ -1,12 +1,12 @@
 /*
  * process: a child that answers one line with one line, with deadlines, until it is ended.
  *
- * It reads requests from descriptor 3 and writes answers to descriptor 4; the files that it is lent follow.
- * It has no other descriptors but the standard ones, no terminal, a process group of its own, ignores what asks
- * a session to end (its parent ends it), and dies with its parent.
+ * It reads requests from descriptor 3 and writes answers to descriptor 4; files follow.  It has no other
+ * descriptors but the standard ones, no terminal, and a process group of its own.  It ignores the signals
+ * that interrupt a session (its parent ends it), and dies with its parent.
  *
- * A launcher, such as mpiexec, hands on only its standard streams: there requests go to its standard input,
- * answers come from its standard output, and it is asked to end (SIGTERM) before it is killed.
+ * A launcher, such as mpiexec, passes on only its standard streams: its requests go to its standard input,
+ * its answers come from its standard output, and it gets SIGTERM before it is killed.
  */
 #ifndef HARNESS_SYSTEM_PROCESS_H
 #define HARNESS_SYSTEM_PROCESS_H
@@ -77,19 +77,19 @@ struct process_outcome {
     double wall_s;
 };
 
-/* A child that is asked once, and whatever it has started, to their end. */
+/* Runs a child for one request, and kills what it has started. */
 struct process_outcome process_run(const struct process_spec *spec, const char *request,
                                    double deadline_s);
 
-/* Such changes with which hwloc alone binds OpenMP's threads, whatever the user has set for another program. */
+/* Changes of the environment with which only hwloc binds OpenMP's threads, whatever the user has set. */
 #define PROCESS_OPENMP 9
 extern const char *const process_openmp[PROCESS_OPENMP];
 
 /* "SIGSEGV"; "signal 99" where it has no name.  Static until the next call. */
 const char *process_signal_name(int signal);
 
-/* From here on SIGINT, SIGTERM and SIGHUP only raise a flag (a second one kills) and end the child that is being
- * asked; SIGPIPE is ignored, and SIGXFSZ, which children ignore, too. */
+/* From here on SIGINT, SIGTERM and SIGHUP only raise a flag (a second one kills) and end the child with an
+ * open request.  SIGPIPE and SIGXFSZ are ignored, SIGXFSZ by children, too. */
 void process_catch_interrupts(void);
 bool process_interrupted(void);
 

@@ -293,7 +293,7 @@ VF_INLINE void store_weights_of(vf x[FLASH_HIGHEST][FLASH_COLS], float *s, vf su
     }
 }
 #elif FLASH_SPECULATES
-/* Of an exponential's instructions only three need a multiplier; the others find theirs idle while
+/* Only three of an exponential's instructions need a multiplier; the others use units that are idle while
  * the product keeps the multipliers busy, if they are spread thinly. */
 VF_INLINE void score_and_exp(struct score_args a, vf sum[FLASH_COLS])
 {

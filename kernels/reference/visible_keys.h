@@ -13,8 +13,8 @@
 #include "attention.h"
 #include "element.h"
 
-/* Of problems in f64 (ATTN_COMPUTE_F64) `wide` is x86's 80-bit type of 64 bits of precision, where there
- * is one, else what the compiler has. */
+/* For problems in f64 (ATTN_COMPUTE_F64) `wide` is x86's 80-bit type of 64 bits of precision, if there
+ * is one, else the compiler's long double. */
 #if defined ATTN_COMPUTE_F64
 typedef long double wide;
 typedef double element; /* of operands */

@@ -119,7 +119,8 @@ static inline size_t geometry_splits(const struct geometry *g, const struct attn
 /* ---- memory --------------------------------------------------------------------------------- */
 
 #if MATRIX_UNIT
-/* A panel: keys whose scores, weights and values are tiles at once.  O is read and written once for so many. */
+/* A panel: keys whose scores, weights and values are all held as tiles.  O is read and written once per
+ * panel. */
 enum { PANEL_BLOCKS = 4, PANEL_KEYS = PANEL_BLOCKS * BLOCK_KEYS };
 
 /* Products of STEP_DIMS each that a row takes. */
@@ -195,7 +196,7 @@ static inline void geometry_share(struct geometry *g, const struct attn_problem 
     g->table_bytes = geometry_lines(3 * (p->batch + 1) * sizeof(size_t));
 }
 
-/* Of K and V of so many sequences. */
+/* Bytes of K and V of `batch` sequences. */
 static inline double geometry_kv_bytes(const struct geometry *g, const struct attn_problem *p,
                                        size_t batch)
 {
@@ -204,13 +205,14 @@ static inline double geometry_kv_bytes(const struct geometry *g, const struct at
 }
 
 /*
- * Which of four ways to read rows of K and V is the fastest, by the bytes that a call reads.  No bit depends on
- * it.  The thresholds were measured on AMD Zen 4, one thread and two, 8 heads of 64 and 128, with calls
- * that alternate between two KV caches (2026-11-25), so that "memory" means more than its L3 holds.
+ * Which of four ways to read rows of K and V is the fastest, by the bytes that a call reads.  It changes no
+ * bit of the result.  The thresholds were measured on AMD Zen 4, one thread and two, 8 heads of 64 and 128,
+ * with calls that alternate between two KV caches (2026-11-25), so that "memory" means more than its L3
+ * holds.
  *
  * One row in bf16, and two rows, read K in the order of memory, and V where all its steps fit the
- * accumulators.  Hardware recognises that and fetches more lines at a time than there can be
- * prefetches under way: one row 0.77 to 0.82 of the time of four keys abreast with prefetches, two
+ * accumulators.  The hardware prefetcher recognises that, and has more lines in flight than software
+ * prefetches can: one row 0.77 to 0.82 of the time of four keys abreast with prefetches, two
  * 0.74 to 0.91 from memory, and in f32 from 8 MB on (0.86 to 1.02, where bf16 takes 1.0 to 1.1).
  */
 static inline bool geometry_streams(const struct geometry *g, const struct attn_problem *p)
@@ -252,8 +254,8 @@ static inline bool geometry_rows_alone(const struct geometry *g, const struct at
            !(geometry_neighbours(p) && geometry_kv_bytes(g, p, 1) > NEAR_BYTES);
 }
 
-/* Two rows of up to 64 floats walk over few keys in blocks of 16 KB: 0.95 to 0.97 of the time in L2, and 0.98 to
- * 1.02 from memory (with 128 floats 0.93 to 0.99, but 1.01 to 1.12). */
+/* Two rows of up to 64 floats walk over few keys in blocks of 16 KB: 0.95 to 0.97 of the time in L2, and
+ * 0.98 to 1.02 from memory (with 128 floats 0.93 to 0.99, but 1.01 to 1.12). */
 static inline size_t geometry_block_bytes(size_t rows, size_t row_bytes, size_t element)
 {
     return rows == 2 && element == sizeof(float) && row_bytes <= 256 ? 2 * BLOCK_BYTES

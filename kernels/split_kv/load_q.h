@@ -1,5 +1,5 @@
 /*
- * load_q.h: part of kernel split_kv: a unit's rows cut into tiles, and their Q in the order in which it is multiplied.
+ * load_q.h: part of kernel split_kv: a unit's rows cut into tiles, and their Q in the order of the products.
  */
 #ifndef ATTN_SPLIT_KV_LOAD_Q_H
 #define ATTN_SPLIT_KV_LOAD_Q_H
@@ -9,8 +9,7 @@
 
 /* ---- Q -------------------------------------------------------------------------------------- */
 
-/* A row of Q for keys of bytes, whose order of elements is that of memory; times the scale of K's
- * channels, if there is one. */
+/* A row of Q for int8 keys, with elements in memory order, times the scales of K's channels, if any. */
 VF_NOINLINE void load_q_for_bytes(const struct unit *u, const char *from, int rows, float *q)
 {
     const size_t dim = (size_t)u->g->qk.dim, element = attn_dtype_size(u->t->q.dtype);

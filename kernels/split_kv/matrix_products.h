@@ -1,12 +1,13 @@
 /*
- * matrix_products.h: part of kernel split_kv: products of a matrix unit (tiles.h), and what makes its operands.
+ * matrix_products.h: part of kernel split_kv: products of a matrix unit (tiles.h), and packing of their
+ * operands.
  *
- * Scores are made as S^T = K Q^T: rows of K are tiles of the left factor as they lie, 16 keys of 32 dimensions, and
- * nothing of K is packed. Q is the right factor, transposed once per split.  Weights are transposed too,
- * 16 rows of 32 keys at a time: queries are columns of S^T but rows of P in O = P V. 32 keys need one
- * such transpose per tile of query rows, up to 8; transposing K instead would need 2 per 32 dimensions,
- * up to 36. V is the right factor: the values of two keys are joined, in the order in which widen() has
- * them.
+ * Scores are computed as S^T = K Q^T.  Rows of K are tiles of the left factor as they lie in memory, 16
+ * keys of 32 dimensions, so K is not packed.  Q is the right factor, transposed once per split.  Weights
+ * are transposed, too, 16 rows of 32 keys at a time: queries are columns of S^T but rows of P in O = P V.
+ * 32 keys need one such transpose per tile of query rows, up to 8; transposing K instead would need 2 per
+ * 32 dimensions, up to 36.  V is the right factor: the values of two keys are interleaved in the order of
+ * widen().
  *
  * A product takes 16 cycles, loading a tile from L1 8.  So four products share four or five loaded tiles:
  * two tiles of 16 rows at a time or, with a single one, twice the keys or value dimensions.
@@ -28,7 +29,7 @@ enum {
 
 /* ---- operands ------------------------------------------------------------------------------- */
 
-/* Q of 16 rows from `row` on as the right factor; those that are not there are 0. */
+/* Q of 16 rows from `row` on as the right factor; rows past the last are 0. */
 static void pack_q(const struct unit *u, int row, uint16_t *to)
 {
     static const uint16_t zeros[STEP_DIMS];
@@ -199,8 +200,8 @@ VF_NOINLINE void score_one(const struct rows k[BLOCK_GROUPS], int groups, const 
             TILE_ZERO(t);         \
     } while (0)
 
-/* O of two tiles of rows += P V over a panel's strips; v_step elements from strip to strip, `row` bytes from row to
- * row of O. */
+/* O of two tiles of rows += P V over a panel's strips; strips are v_step elements apart, rows of O `row`
+ * bytes. */
 VF_NOINLINE void values_two(const uint16_t *a, const uint16_t *v, ptrdiff_t v_step, int strips,
                             size_t steps, float *o, ptrdiff_t row, bool add)
 {

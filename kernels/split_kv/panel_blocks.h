@@ -1,5 +1,5 @@
 /*
- * panel_blocks.h: part of kernel split_kv: the blocks of a panel, for a matrix unit: their rows, scores and values.
+ * panel_blocks.h: part of kernel split_kv: rows, scores and values of a panel's blocks, for a matrix unit.
  *
  * Rows of a unit are padded to whole tiles: extra rows have a Q of 0, see what the last row sees, and are
  * ignored at the end.
@@ -42,8 +42,8 @@ static struct mask_bits look_at(const struct unit *u, ptrdiff_t j, ptrdiff_t n, 
     return s;
 }
 
-/* Cuts the rows into tiles that have seen no key yet.  Their O is that of the part, of which nothing is read before
- * it is written (o_floats is 0 until then). */
+/* Cuts the rows into tiles that have seen no key yet.  Their O is that of the part; it is written before it
+ * is read (o_floats is 0 until then). */
 static void start_tiles(struct unit *u, float *o)
 {
     const struct geometry *g = u->g;
@@ -81,9 +81,9 @@ static struct tile *tile_at_strip(const struct unit *u, int i, int strip)
 
 /* ---- scores --------------------------------------------------------------------------------- */
 
-/* Rows of a block's keys, 16 at a time, as tiles read them: where they lie if each 32 dimensions are a line of
- * memory (a row that straddles lines takes six times as long), else copied.  How many groups there are; behind them
- * come some that exist. */
+/* Rows of a block's keys, 16 at a time, for loading as tiles: where they lie if every 32 dimensions are one
+ * cache line (a row that straddles lines takes six times as long), else copied.  Returns the number of
+ * groups; entries behind them repeat existing ones. */
 static int key_groups(const struct unit *u, const struct block *b, struct rows k[BLOCK_GROUPS])
 {
     const struct axis *axis = &u->g->qk;

@@ -39,8 +39,8 @@ static void add_block(const struct unit *u, struct panel *p, struct block b, str
     }
 }
 
-/* Most blocks of a panel: of one tile of rows one, whose values then stay in the first-level cache (0.89 of the time
- * with 8 rows and keys in L2, alike from memory). */
+/* Most blocks of a panel: one if the rows are one tile, so that a block's values stay in L1 (0.89 of the time
+ * with 8 rows and keys in L2, equal from memory). */
 static int panel_room(const struct unit *u)
 {
     return row_tiles(u) == 1 ? 1 : PANEL_BLOCKS;

@@ -122,7 +122,7 @@ static size_t schedule_find(const size_t *first, size_t count, size_t index)
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-/* Of the KV heads of a sequence, those that a task takes together. */
+/* Groups of KV heads of a sequence that a task takes together. */
 static size_t schedule_groups(const struct geometry *g, const struct attn_problem *problem)
 {
     return (problem->kv_heads + g->abreast - 1) / g->abreast;

@@ -29,7 +29,7 @@ struct unit {
     struct attn_range whole; /* what every row sees of the split by its position */
 };
 
-/* (In place: a unit that is returned is copied by wider loads than it has just been stored by, which wait.) */
+/* (In place: a returned unit is copied by loads wider than its recent stores, which then wait for them.) */
 static void unit_start(struct unit *u, const struct geometry *g, const struct attn_problem *problem,
                        const struct attn_tensors *t, const struct attn_sequence *sequence, size_t b,
                        size_t head, size_t index, char *scratch)

@@ -16,17 +16,17 @@ struct distributed_call {
     double flops_per_s; /* of a rank while it computes */
     double latency_s;   /* of a message */
     double bytes_per_s; /* of a link */
-    bool by_cores;      /* the cores that compute move the data, too: all ranks are on one host */
+    bool by_cores;      /* the computing cores also move the data: all ranks are on one host */
 };
 
 struct distributed_time {
     double seconds;
     double communicating_s; /* of a rank, all steps */
-    double exposed_s;       /* of that, what computing does not hide */
+    double exposed_s;       /* the part of it that computing does not hide */
 };
 
-/* N steps of computing, and under all but the last the keys and values of a rank on their way to the next:
- * whichever takes longer, or one after the other where the same cores do both. */
+/* N steps of computing; during all but the last, a rank's keys and values travel to the next.  A step takes
+ * the longer of the two, or their sum where the same cores do both. */
 struct distributed_time distributed_model(const struct distributed_call *call);
 
 /* Networks that predictions are for. */

@@ -14,7 +14,7 @@
 #include "attention.h"
 #include "moments.h"
 
-/* What the elements of q and k are drawn from, independently. */
+/* Distributions of the independent elements of q and k. */
 enum distribution {
     DISTRIBUTION_NORMAL,     /* N(0, 1) */
     DISTRIBUTION_UNIFORM,    /* U(-1, 1) */

@@ -7,8 +7,8 @@
 #include "base/table.h"
 #include "experiments/experiment.h"
 
-/* A column, and the cell that a row of results has there: a text, a number or a range of two numbers, among
- * its values or its parameters.  A format is that of one double; NULL: texts, aligned left. */
+/* A column, and the field of a row of results that it shows: a text, a number or a range of two numbers, from
+ * its values or its parameters.  The format takes one double; NULL: texts, aligned left. */
 struct grid_column {
     const char *title;
     const char *key;    /* NULL: the caller's text */
@@ -37,7 +37,7 @@ void grid_part(const struct grid_column *columns, const json_t *rows, const char
 
 void grid_row(struct grid *grid);
 
-/* The next cell of the row; one of a number is empty where it is not finite. */
+/* The next cell of the row; empty for a number that is not finite. */
 __attribute__((format(printf, 2, 3))) void grid_text(struct grid *grid, const char *format, ...);
 void grid_number(struct grid *grid, const char *format, double x);
 
@@ -47,7 +47,7 @@ void grid_range(struct grid *grid, const char *format, double lo, double hi);
 /* How the row looks. */
 void grid_style(struct grid *grid, enum table_style style);
 
-/* Prints it under its heading where it has rows, and frees it. */
+/* Prints it under its heading if it has rows, and frees it. */
 void grid_print(struct grid *grid, const char *heading);
 
 #endif

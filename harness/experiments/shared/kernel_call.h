@@ -20,8 +20,8 @@ const char *const *kernel_call_names(void);
 const struct attn_kernel *kernel_call_find(const char *name, const struct attn_problem *problem,
                                            struct experiment_work *work);
 
-/* A plan, its workspace and operands of zeros, results poisoned.  False fills work->message and leaves nothing
- * open. */
+/* A plan, its workspace and operands of zeros, results poisoned.  False fills work->message and leaves
+ * nothing open. */
 bool kernel_call_open(struct kernel_call *call, const struct attn_kernel *kernel,
                       const struct attn_problem *problem, int threads,
                       struct experiment_work *work);

@@ -13,8 +13,8 @@ struct weights_head {
     size_t rows, keys, dim, stride;
     float scale; /* 0: 1/sqrt(dim) */
     unsigned mask;
-    enum attn_dtype dtype; /* that the kernel is given; ATTN_F32 is 0 */
-    /* (rows, keys), where mask says bias or bool: added to the scores, or hidden where it is -inf */
+    enum attn_dtype dtype; /* of the kernel's operands; ATTN_F32 is 0 */
+    /* (rows, keys), if the mask is bias or bool: added to the scores; for bool, -inf hides */
     const float *added;
 };
 
@@ -31,7 +31,7 @@ bool kernel_values(const char *kernel, const struct weights_head *head, const fl
 bool kernel_weights_takes(const char *kernel, unsigned mask);
 
 /* By the definition in float64: scores times a factor, without mask; weights, without LSE; and the output
- * (rows, v_dim) of weights and values whose rows are `v_stride` elements apart.  Masked keys have weight 0. */
+ * (rows, v_dim) of weights and values with rows `v_stride` elements apart.  Masked keys have weight 0. */
 void definition_scores(const struct weights_head *head, double factor, double *x);
 void definition_weights(const struct weights_head *head, double *p);
 void definition_output(const struct weights_head *head, const double *p, const float *v,

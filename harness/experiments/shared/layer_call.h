@@ -15,7 +15,7 @@ struct layer_call {
 /* One sequence through `heads` heads of `dim`, without an output projection. */
 struct attn_self_attention layer_shape(size_t len, size_t d_in, size_t heads, size_t dim);
 
-/* With the variant of that name that this host prefers.  False fills work->message and leaves nothing open. */
+/* Uses the host's preferred variant of that kernel.  False fills work->message and leaves nothing open. */
 bool layer_call_open(struct layer_call *call, const struct attn_self_attention *layer,
                      const char *kernel, struct experiment_work *work);
 void layer_call_close(struct layer_call *call);

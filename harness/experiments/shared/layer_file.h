@@ -8,11 +8,11 @@
  *                                                torch.nn.Linear, as (output, input), are taken, too
  *     PREFIXbq, bk, bv        (H * D)            biases, each optional
  *     PREFIXwo, bo            (H * D, d_out), (d_out)   output projection, optional
- *     PREFIXo                 (B, H, S, D)       what attention gave, optional: checked where there
- *                                                is no wo, and says how many heads there are
- *     PREFIXy                 (B, S, d_out or H * D)    what the layer gave, optional: checked
+ *     PREFIXo                 (B, H, S, D)       output of attention, optional: checked if there is
+ *                                                no wo, and gives the number of heads
+ *     PREFIXy                 (B, S, d_out or H * D)    output of the layer, optional: checked
  *
- * or what attention is of, for one sequence:
+ * or the operands of attention, for one sequence:
  *
  *     PREFIXq, k              (1, H, S, D)
  *     PREFIXv, o              (1, H, S, Dv)      o is optional
@@ -45,7 +45,7 @@ struct layer_file {
     enum attn_dtype dtype;      /* in which the output is stored */
 };
 
-/* `heads` 0: as o says.  False names the tensor that is missing, of another shape or of another type. */
+/* `heads` 0: as in o.  False names the tensor that is missing or has another shape or type. */
 bool layer_file_open(struct layer_file *file, const char *path, const char *prefix, size_t heads,
                      struct experiment_work *work);
 
@@ -60,7 +60,7 @@ size_t layer_file_outputs(const struct layer_file *file);
 double layer_file_difference(const struct layer_file *file, const float *y);
 double layer_file_tolerance(const struct layer_file *file);
 
-/* The same of any output with such a largest element, from d_in products (0: from fewer than 384). */
+/* The tolerance of an output by its largest element, from d_in products (0: from fewer than 384). */
 double layer_file_allowed(double largest, size_t d_in, enum attn_dtype dtype);
 
 /* (heads, len, dim) each, v and o (heads, len, v_dim); o NULL where the file has none. */

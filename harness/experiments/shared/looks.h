@@ -19,8 +19,8 @@ enum looks_place {
 
 struct looks {
     struct {
-        double weight;  /* the place's part of all weight of the head */
-        double even;    /* what it would be if each row were even over the keys that it sees */
+        double weight;  /* the place's share of the head's weight */
+        double even;    /* the share if each row had equal weights on the keys that it sees */
         size_t largest; /* rows whose largest weight lies there */
     } places[LOOKS_PLACES];
     size_t token;        /* that of LOOKS_TOKEN */
@@ -28,7 +28,7 @@ struct looks {
     char text[480];      /* the sentence, without its subject */
 };
 
-/* From weights (n, n), whose hidden keys have weight 0: causal hides those behind the row's own. */
+/* From weights (n, n), where hidden keys have weight 0: causal hides those behind the row's own. */
 void looks_find(const double *p, size_t n, bool causal, const char *const *tokens,
                 struct looks *looks);
 

@@ -1,8 +1,8 @@
 /*
  * mt19937: the generator behind torch.manual_seed() and nn.Linear's weights.
  *
- * Matsumoto and Nishimura 1998, seeded by one word with the recurrence of 2002.  What PyTorch 2 makes of
- * its words on a CPU: a uniform float32 is the low 24 bits times 2^-24, stretched to [from, to) in float32
+ * Matsumoto and Nishimura 1998, seeded by one word with the recurrence of 2002.  As in PyTorch 2 on a CPU,
+ * a uniform float32 is the low 24 bits of a word times 2^-24, scaled to [from, to) in float32
  * (aten/src/ATen/core/MT19937RNGEngine.h and TransformationHelper.h); nn.Linear(in, out) draws its
  * weight, (out, in) row-major, and then its bias from [-1/sqrt(in), 1/sqrt(in)).
  */

@@ -9,8 +9,8 @@
 /* Whether the file is there; false fills message. */
 bool published_ready(char *message, size_t message_size);
 
-/* One of its objects, or with a NULL name all of it; owned by the caller.  NULL fills work->message, where work is
- * not NULL. */
+/* One of its objects, or all of it if name is NULL; owned by the caller.  NULL fills work->message, if work
+ * is not NULL. */
 json_t *published_load(const char *name, struct experiment_work *work);
 
 #endif

@@ -8,11 +8,11 @@
 #include <stddef.h>
 
 /*
- * Of p = softmax(x), whose Jacobian is J = diag(p) - p p^T:
+ * Facts about p = softmax(x) with Jacobian J = diag(p) - p p^T:
  *   entropy     in nats; e^entropy keys are in use
  *   jacobian    the spectral norm of J, at most 1/2
  *   frobenius   its Frobenius norm: the root mean square of |J g| over g ~ N(0, I)
- * Each is computed so that it keeps its precision where one weight is 1 up to rounding.
+ * Each keeps its precision where one weight is 1 up to rounding.
  */
 struct softmax_facts {
     double entropy, largest, jacobian, frobenius;
@@ -28,7 +28,7 @@ struct softmax_head {
     size_t rows, keys, d;
 };
 
-/* What one row of attention does at a scale. */
+/* Facts about one row of attention at a scale. */
 struct softmax_row {
     double entropy, largest, jacobian, gradient;
 };
