@@ -46,13 +46,14 @@ static size_t length(struct stream *s, size_t longest_log2)
     return n > 1 ? n - 1 : 1;
 }
 
-/* Those of models, odd ones, and by its number each multiple of 8 up to 320, and the two of MLA. */
+/* Those of models, any small ones, larger ones with any rest of 8, and by its number each multiple of 8 up to 320,
+ * and the two of MLA. */
 static size_t dimension(struct stream *s, size_t n)
 {
     static const size_t dims[] = {8, 16, 32, 40, 64, 72, 80, 96, 112, 128, 160, 192, 256};
     const size_t eights = n % 42;
-    if (once_in(s, 5))
-        return 1 + below(s, 40);
+    if (once_in(s, 4))
+        return once_in(s, 2) ? 1 + below(s, 40) : 8 * (8 + below(s, 32)) + 1 + n % 7;
     if (once_in(s, 3))
         return dims[below(s, sizeof dims / sizeof *dims)];
     return eights < 40 ? 8 * (1 + eights) : eights == 40 ? 512 : 576;
@@ -62,7 +63,7 @@ static size_t dimension(struct stream *s, size_t n)
 static void draw_heads(struct stream *s, struct attn_problem *p)
 {
     static const size_t groups[] = {1, 1, 2, 3, 4, 5, 6, 7, 8, 12, 16};
-    p->batch = once_in(s, 10) ? 8 + below(s, 10) : 1 + below(s, 3);
+    p->batch = once_in(s, 8) ? 8 + below(s, 18) : 1 + below(s, 3);
     p->kv_heads = once_in(s, 8) ? 9 + below(s, 9) : 1 + below(s, 3);
     p->q_heads = p->kv_heads * groups[below(s, sizeof groups / sizeof *groups)];
 }
@@ -75,14 +76,15 @@ static double work(const struct attn_problem *p)
 
 static void draw_lengths(struct stream *s, size_t n, struct attn_problem *p)
 {
-    p->kv_len = once_in(s, 3) ? whole_blocks(s, n) : length(s, 15);
-    p->q_len = once_in(s, 4) ? 1 : once_in(s, 2) ? p->kv_len : length(s, 13);
+    const bool many = p->batch > 8; /* of which each is short, so that they stay */
+    p->kv_len = many ? length(s, 7) : once_in(s, 3) ? whole_blocks(s, n) : length(s, 15);
+    p->q_len = once_in(s, 4) ? 1 : once_in(s, 2) ? p->kv_len : length(s, many ? 7 : 13);
 }
 
-/* Few heads, then small dimensions, then few queries, until it is cheap enough. */
+/* Few sequences, few heads, then small dimensions, then few queries, until it is cheap enough. */
 static void make_cheap(struct stream *s, struct attn_problem *p, double most)
 {
-    if (work(p) > most)
+    if (work(p) > most && p->batch <= 8)
         p->batch = 1;
     if (work(p) > most) {
         p->q_heads /= p->kv_heads;
@@ -135,6 +137,10 @@ static void draw_options(struct stream *s, struct attn_problem *p)
     for (size_t n = 0; n < sizeof options / sizeof *options; n++)
         if (once_in(s, 7))
             p->options |= options[n];
+    if (p->batch > 8 && once_in(s, 2)) /* as each sequence has something of its own */
+        p->options |= options[4 + below(s, 3)];
+    if (p->q_heads > 32 && once_in(s, 2)) /* as each head has */
+        p->options |= options[2 + below(s, 2)];
     if (p->kv_len > 2048 && !once_in(s, 3)) /* few are so long that a wide window hides something */
         p->options |= ATTN_OPTION_WINDOW;
     if (p->options & ATTN_OPTION_WINDOW) {

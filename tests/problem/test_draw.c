@@ -64,7 +64,7 @@ static void shapes_are_those_that_errors_hide_in(void **state)
 /* Of any seed: what stood in no list of usual shapes, where planted errors went unseen. */
 static void shapes_are_also_unusual(void **state)
 {
-    enum { KINDS = 12 };
+    enum { KINDS = 16 };
     (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
         size_t count[KINDS] = {0};
@@ -87,6 +87,10 @@ static void shapes_are_also_unusual(void **state)
                         ATTN_OPTION_WINDOW &&
                     p->dtype == ATTN_F32 && p->window_left >= 2048 &&
                     (size_t)p->window_left + 1 < p->kv_len,
+                p->qk_dim > 64 && p->qk_dim % 8 == 4,
+                p->v_dim > 64 && p->v_dim % 2,
+                p->batch > 16 && p->options & ATTN_OPTION_RAGGED,
+                p->q_heads > 32 && p->options & ATTN_OPTION_ALIBI,
             };
             for (size_t k = 0; k < KINDS; k++)
                 count[k] += unusual[k];
