@@ -70,26 +70,6 @@ struct kind {
     double score, others;
 };
 
-/*
- * A score, or the one of its sign that is as large as it can be without an overflow on the way to it.
- *
- * The largest number itself is none of them: a kernel may keep scores in base 2, times log2(e), which is
- * infinite from 1 / 1.4427 = 0.693 of it on, and it may scale q . k only when that is a sum,
- * which then is score / scale; no order of the products and sums is prescribed.  (All products have the
- * sign of the score, so that no part of the sum exceeds it.)  So 0.68, which leaves what bf16 and int8
- * round K by, 0.4 %, or that times the scale where it is less than 1.  An element of a key of one
- * dimension may be twice q . k, hence half of it there; one of f16 1.5 times the score.
- */
-static double held(const struct trial *trial, double score)
-{
-    const struct attn_problem *p = &trial->problem;
-    const double scale = fabs((double)attn_problem_scale(p));
-    const double part = p->qk_dim == 1 ? 0.34 : 0.68;
-    const double most =
-        p->dtype == ATTN_F16 ? 3e4 : part * adversary_range(trial)->largest * fmin(scale, 1);
-    return isinf(score) ? score : copysign(fmin(fabs(score), most), score);
-}
-
 static double ordinary(const struct adversary_context *c, struct kv_place at)
 {
     return 4 * random_unit(random_key(c->key, at.b), ((uint64_t)at.g << 40) + at.j);
@@ -102,8 +82,8 @@ static double score(const struct adversary_context *c, struct kv_place at, const
     const struct attn_problem *p = &c->trial->problem;
     const struct kind *kind = &kinds[adversary_kind(c->trial, at.b, at.g, count)];
     if (kind->is_special(at.j, p->kv_len))
-        return held(c->trial, kind->score);
-    return kind->others < 0 ? held(c->trial, kind->others * kind->score) : ordinary(c, at);
+        return kind->score;
+    return kind->others < 0 ? kind->others * kind->score : ordinary(c, at);
 }
 
 /* ---- far below ------------------------------------------------------------------------------- */
@@ -213,7 +193,9 @@ double score_across(const void *context, struct kv_place at)
     const struct adversary_context *c = context;
     const double further = c->trial->problem.dtype == ATTN_F64 ? 0x1p32 : 1;
     /* stretch_to_twice() makes it up to twice as large. */
-    return held(c->trial, 2 * further * score(c, at, across, sizeof across / sizeof *across)) / 2;
+    return adversary_held(c->trial,
+                          2 * further * score(c, at, across, sizeof across / sizeof *across)) /
+           2;
 }
 
 /* Up to twice: any bits in the scores. */

@@ -134,7 +134,7 @@ void adversary_fill(struct trial *trial, const struct adversary *adversary, uint
     if (adversary->fill)
         adversary->fill(trial, key);
     else
-        patterns_scores(&trial->set, p, key, adversary->score, &context, adversary->noise);
+        adversary_scores(trial, key, adversary->score, adversary->noise);
     if (adversary->one_hot)
         patterns_one_hot(&trial->set, p, adversary_is_needle, &context);
     else if (adversary->score)

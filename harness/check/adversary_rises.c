@@ -64,7 +64,9 @@ static double rise_of(const struct trial *trial, uint64_t key, size_t b, size_t 
     const size_t number = turn * adversary_rows(p) + h % group * p->q_len + i;
     (void)key;
     const double total = totals[number % COUNT(totals)];
-    return total < 100 ? total : total + (F32_LEAST - adversary_range(trial)->smallest_exponent);
+    const double rise =
+        total < 100 ? total : total + (F32_LEAST - adversary_range(trial)->smallest_exponent);
+    return adversary_held(trial, LN2 * rise) / LN2;
 }
 
 void stretch_queries(struct trial *trial, uint64_t key)

@@ -3,6 +3,8 @@
  */
 #include "adversary_scores.h"
 
+#include <math.h>
+
 #include "base/random.h"
 
 #define NEEDLE_SCORE 40    /* e^-40 of every other key: a million of them weigh less than 1e-11 */
@@ -34,6 +36,44 @@ void adversary_stretch(struct trial *trial, uint64_t key, adversary_factor *fact
             for (size_t i = 0; i < s.q_len; i++)
                 stretch_row(trial, b, h, s.q_first + i, factor(trial, key, b, h, i));
     }
+}
+
+/*
+ * A score, or the one of its sign that is as large as it can be without an overflow on the way to it.
+ *
+ * The largest number itself is none of them: a kernel may keep scores in base 2, times log2(e), which is
+ * infinite from 1 / 1.4427 = 0.693 of it on, and it may scale q . k only when that is a sum,
+ * which then is score / scale; no order of the products and sums is prescribed.  (All products have the
+ * sign of the score, so that no part of the sum exceeds it.)  So 0.68, which leaves what bf16 and int8
+ * round K by, 0.4 %, or that times the scale where it is less than 1.  An element of a key of one
+ * dimension may be twice q . k, hence half of it there; one of f16 1.5 times the score.
+ */
+double adversary_held(const struct trial *trial, double score)
+{
+    const struct attn_problem *p = &trial->problem;
+    const double scale = fabs((double)attn_problem_scale(p));
+    const double part = p->qk_dim == 1 ? 0.34 : 0.68;
+    const double most =
+        p->dtype == ATTN_F16 ? 3e4 : part * adversary_range(trial)->largest * fmin(scale, 1);
+    return isinf(score) ? score : copysign(fmin(fabs(score), most), score);
+}
+
+/* What scores are made from, and which they are. */
+struct prescribed {
+    struct adversary_context context; /* first: a score takes it for its own */
+    patterns_score *score;
+};
+
+static double held(const void *context, struct kv_place at)
+{
+    const struct prescribed *c = context;
+    return adversary_held(c->context.trial, c->score(context, at));
+}
+
+void adversary_scores(struct trial *trial, uint64_t key, patterns_score *score, double noise)
+{
+    const struct prescribed context = {{trial, key}, score};
+    patterns_scores(&trial->set, &trial->problem, key, held, &context, noise);
 }
 
 /* Position of a key in [0, 1]. */

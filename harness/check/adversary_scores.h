@@ -34,6 +34,12 @@ struct adversary_range {
 };
 const struct adversary_range *adversary_range(const struct trial *trial);
 
+/* A score, or the one of its sign that is as large as it can be without an overflow on the way to it. */
+double adversary_held(const struct trial *trial, double score);
+
+/* Fills Q and K so that keys have these scores, held. */
+void adversary_scores(struct trial *trial, uint64_t key, patterns_score *score, double noise);
+
 /* The largest size of V that still allows 256 times the sum of all keys, or that f16 holds. */
 double adversary_room(const struct trial *trial);
 

@@ -68,7 +68,7 @@ static void generate_values(const void *context, struct kv_place at, size_t firs
 void fill_all_sizes(struct trial *trial, uint64_t key)
 {
     const struct adversary_context context = {trial, key};
-    patterns_scores(&trial->set, &trial->problem, key, score_dropped, &context, 0);
+    adversary_scores(trial, key, score_dropped, 0);
     kv_fill(&trial->set, &trial->problem, KV_V, generate_values, &context);
 }
 
@@ -129,7 +129,7 @@ void fill_fractions(struct trial *trial, uint64_t key)
 {
     const struct adversary_context context = {trial, key};
     const struct attn_problem *p = &trial->problem;
-    patterns_scores(&trial->set, p, key, score_fraction, &context, 0);
+    adversary_scores(trial, key, score_fraction, 0);
     kv_fill(&trial->set, p, KV_V, generate_opposites, &context);
     jitter_queries(trial, key);
 }

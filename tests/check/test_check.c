@@ -45,6 +45,11 @@ static void honest_kernels_pass(void **state)
         {&wrong_honest, "sq=40,skv=9,d=1", "negative"},
         {&wrong_honest, "sq=3,skv=50,d=1,scale=-2", "needle:17"},
         {&wrong_honest, "sq=3,skv=50,d=4,scale=1e-30", "normal:1"}, /* q . k is almost too large */
+        {&wrong_honest, "hq=2,hkv=1,sq=24,skv=50,d=4,scale=1e-37",
+         "normal:1"}, /* so it is for scores of 10 */
+        {&wrong_honest, "sq=3,skv=50,d=1,dtype=bf16,scale=-1e-38", "normal:1"},
+        {&wrong_honest, "sq=3,skv=50,d=4,kv_dtype=i8,scale=1e-37", "normal:1"},
+        {&wrong_honest, "sq=3,skv=50,d=4,dtype=f16,scale=1e-4", "normal:1"},
         {&wrong_honest, "h=2,s=68,d=32", "file:" TEST_DATA "/minilm-preamble.safetensors:layer1."},
         {&wrong_honest, "h=2,sq=40,skv=90,d=24,dtype=bf16", "normal:1"},
         {&wrong_honest, "h=2,sq=40,skv=90,d=24,dtype=f16,mask=causal,window=30:2", "normal:1"},
