@@ -5,6 +5,7 @@ no tool computes with an unsound row.  What a killed session leaves (an unfinish
 last line, no end) is no error: it is noted.  The last row of a cell counts.
 """
 
+import codecs
 import gc
 import json
 import math
@@ -188,6 +189,8 @@ def read(path: Path | str, *, with_launches: bool = False) -> Results:
     reader = _Reader(path, with_launches)
     with Path(path).open("rb") as lines, without_collector():
         for number, line in enumerate(lines, 1):
+            if number == 1:
+                line = line.removeprefix(codecs.BOM_UTF8)
             # A launch line is recognised by the key that the program writes first.
             launch = line.startswith(LAUNCH) and line.endswith(b"}\n")
             if launch and not with_launches and reader.results.sessions:

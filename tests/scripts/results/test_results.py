@@ -52,6 +52,12 @@ def test_whole_last_line_without_newline_counts(tmp_path: Path) -> None:
     assert len(read(path).cells) == 1
 
 
+def test_a_byte_order_mark_is_no_text(tmp_path: Path) -> None:
+    path = sample.write(tmp_path / "a.jsonl", sample.session(), sample.cell())
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert len(read(path).cells) == 1
+
+
 def without(row: sample.Row, *keys: str) -> sample.Row:
     return {k: v for k, v in row.items() if k not in keys}
 
