@@ -8,7 +8,6 @@
 
 #include "base/clock.h"
 #include "experiments/computed.h"
-#include "experiments/measured.h"
 #include "session/guests.h"
 #include "base/progress.h"
 #include "results/report.h"
@@ -75,41 +74,6 @@ static enum rounds_end compute_step(struct running *r, json_t *step)
     return end;
 }
 
-/* ---- steps that are measured ----------------------------------------------------------------- */
-
-static void launching(void *context, const char *what)
-{
-    show_progress(context, what);
-}
-
-static bool measured(void *context, json_t *row)
-{
-    struct running *r = context;
-    if (!measured_went_well(row)) {
-        const json_t *params = json_object_get(row, "params");
-        const json_t *values = json_object_get(row, "values");
-        progress_say("experiment %s: %s %s: %s: %s", r->experiment->name,
-                     experiment_text(params, "kernel"), experiment_text(params, "problem"),
-                     experiment_text(values, "state"), experiment_text(values, "why"));
-        r->code = EXIT_KERNEL;
-    }
-    return keep(r, row) == ROUNDS_DONE;
-}
-
-/* One step's cells. */
-static enum rounds_end measure_step(struct running *r, const json_t *step)
-{
-    const struct measured_events events = {
-        .if_busy = r->options->if_busy, .context = r, .launching = launching, .row = measured};
-    const double start = clock_now();
-    const enum rounds_end end =
-        measured_run(step, &events, r->record.message, sizeof r->record.message);
-    if (end == ROUNDS_DONE)
-        progress_line("experiment %s: %s: %.2f s", r->experiment->name,
-                      experiment_text(step, "problem"), clock_now() - start);
-    return end;
-}
-
 /* ---- an experiment --------------------------------------------------------------------------- */
 
 /* All steps, until the session cannot go on. */
@@ -120,7 +84,7 @@ static void run_steps(struct running *r, const json_t *steps)
     for (r->step = 0; r->end == ROUNDS_DONE && r->step < r->steps; r->step++) {
         json_t *step = json_array_get(steps, r->step);
         show_progress(r, "");
-        r->end = r->experiment->compute ? compute_step(r, step) : measure_step(r, step);
+        r->end = compute_step(r, step);
     }
 }
 
@@ -145,34 +109,16 @@ static bool ready(struct running *r)
            r->experiment->ready(r->record.message, sizeof r->record.message);
 }
 
-/* The kernels that it brings; false: interrupted. */
-static bool load_plugins(const struct experiment *experiment, const json_t *asked)
-{
-    const char *texts[OPTIONS_MAX_PLUGINS];
-    json_t *plugins = experiment->plugins ? experiment->plugins(asked) : NULL, *text;
-    size_t i, count = 0;
-    json_array_foreach (plugins, i, text)
-        if (count < OPTIONS_MAX_PLUGINS)
-            texts[count++] = json_string_value(text);
-    const bool loaded = guests_load(texts, count, NULL, 0);
-    json_decref(plugins);
-    return loaded;
-}
-
 /* The steps for the given parameters; none where this build cannot run the experiment. */
 static json_t *plan_steps(struct running *r)
 {
     json_t *steps = json_array(), *asked = asked_of(r->options, r->experiment);
-    if (!r->experiment->compute) /* what is computed is the same on any number of threads */
-        json_object_set_new(asked, "threads", json_integer(r->session.threads[0]));
     bool able = accepts(r->experiment, asked, r);
     if (able && !ready(r)) {
         able = false;
         r->code = record_worse(r->code, EXIT_ENVIRONMENT);
     }
-    if (able && !load_plugins(r->experiment, asked))
-        r->end = ROUNDS_INTERRUPTED;
-    else if (able)
+    if (able)
         r->experiment->plan(asked, steps);
     else
         progress_say("experiment %s: %s", r->experiment->name, r->record.message);

@@ -71,7 +71,8 @@ static bool add_beside(struct wanted *w, const char *text)
     return plugin && add(w, plugin);
 }
 
-/* The experiment's own options, where the command line does not say otherwise: cases are replaced together. */
+/* The experiment's own options, where the command line does not say otherwise: cases are replaced together, as are
+ * plug-ins. */
 static bool add_standard(struct wanted *w)
 {
     const struct experiment *e = w->experiment;
@@ -79,7 +80,8 @@ static bool add_standard(struct wanted *w)
     bool added = true;
     for (const char *const *word = w->quick ? e->quick : e->run; added && *word; word++)
         added = (cases && chooses_cases(*word)) || add(w, *word);
-    for (const char *const *text = e->beside; added && text && *text; text++)
+    const char *const *text = w->given.plugin_count ? NULL : e->beside;
+    for (; added && text && *text; text++)
         added = add_beside(w, *text);
     return added;
 }
@@ -137,8 +139,8 @@ static void print_page(const struct experiment *e)
     print_words("Runs", e, e->run);
     print_words("Runs with --quick", e, e->quick);
     printf("\nAny option of attnbench run (attnbench run --help) replaces the one above; cases\n"
-           "(--problem, --suite) are replaced together.  scripts/plot draws the file of --output\n"
-           "and fits what the method says.  Exit status: as of attnbench run.\n");
+           "(--problem, --suite) are replaced together, as are plug-ins.  scripts/plot draws the\n"
+           "file of --output and fits what the method says.  Exit status: as of attnbench run.\n");
 }
 
 /* What the tables above are about, and how to go on; false where it cannot be written. */

@@ -1,6 +1,5 @@
 /*
- * computed: steps whose rows are computed, in a worker that calls the experiment's compute(); those
- * that are measured as `attnbench run` measures: measured.h.
+ * computed: a step in a worker that calls the experiment's compute().
  */
 #ifndef HARNESS_EXPERIMENTS_COMPUTED_H
 #define HARNESS_EXPERIMENTS_COMPUTED_H

@@ -43,14 +43,10 @@ struct experiment {
     /* Whether the files that it needs exist; false fills message.  Optional. */
     bool (*ready)(char *message, size_t message_size);
 
-    /* Plug-ins with its kernels, an array of texts as for --plugin.  Optional. */
-    json_t *(*plugins)(const json_t *asked);
-
     /* Adds the steps. */
     void (*plan)(const json_t *asked, json_t *steps);
 
-    /* Adds the rows of a step, {"params", "values"}; false may fill work->message.  NULL if steps are cells
-     * to measure (measured.h). */
+    /* Adds the rows of a step, {"params", "values"}; false may fill work->message. */
     bool (*compute)(const json_t *step, json_t *rows, struct experiment_work *work);
 
     /* Prints tables and the finding.  False if a number differs from its known value. */
@@ -101,8 +97,7 @@ bool experiment_blocks(size_t count, int threads, size_t scratch, experiment_blo
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* {"params", "values"}; steals both. */
-json_t *experiment_row(json_t *params, json_t *values);
+/* Adds {"params", "values"}; steals both. */
 void experiment_add(json_t *rows, json_t *params, json_t *values);
 
 /* Numbers by name, which end with a NULL key; null where one is not finite. */

@@ -213,14 +213,9 @@ bool experiment_same(const json_t *a, const json_t *b, const char *keys)
     return same;
 }
 
-json_t *experiment_row(json_t *params, json_t *values)
-{
-    return json_pack("{s:o, s:o}", "params", params, "values", values);
-}
-
 void experiment_add(json_t *rows, json_t *params, json_t *values)
 {
-    json_array_append_new(rows, experiment_row(params, values));
+    json_array_append_new(rows, json_pack("{s:o, s:o}", "params", params, "values", values));
 }
 
 json_t *experiment_values(const struct experiment_value *values)

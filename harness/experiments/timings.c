@@ -134,3 +134,33 @@ const struct experiment experiment_memory = {
     .run = memory,
     .quick = memory_quick,
 };
+
+static const char *const distributed[] = {"--problem=h=8,s=2048..8192*2,d=64,mask=causal",
+                                          "--kernel=flash,plugins", "--threads=1..all*2,all",
+                                          "--launches=8", NULL};
+static const char *const distributed_quick[] = {"--problem=h=8,s=1024,d=64,mask=causal",
+                                                "--kernel=flash,plugins", "--threads=1..all*2,all",
+                                                "--launches=6", NULL};
+static const char *const distributed_beside[] = {
+    "attnbench-ring --ranks 1", "attnbench-ring --ranks 2", "attnbench-ring --ranks 4", NULL};
+
+const struct experiment experiment_distributed = {
+    .name = "distributed",
+    .question = "What does attention over several processes cost, and what would it on a cluster?",
+    .method =
+        "Cells of attnbench run: the kernels of attnbench-ring, one a number of ranks, beside\n"
+        "flash, checked, then launched in shuffled rounds.  Ranks share the threads evenly; other\n"
+        "numbers of threads are unsupported, and more ranks than cores take --placement none and\n"
+        "--threads.  A model: a rank computes its share of each step at the rate that flash has "
+        "on\n"
+        "as many threads, while the keys and values of a step are under way with the latency and\n"
+        "bandwidth of a ping-pong in the same processes; the longer of the two counts, their sum\n"
+        "on one host, where the same cores do both.  scripts/plot says how far it is from what "
+        "was\n"
+        "measured, and what it predicts for 8 to 1024 ranks, each a host like this one, over\n"
+        "networks that it names.",
+    .source = "Liu, Zaharia and Abbeel 2023, Ring Attention, arXiv:2310.01889",
+    .run = distributed,
+    .quick = distributed_quick,
+    .beside = distributed_beside,
+};

@@ -3,13 +3,11 @@
 import os
 import pathlib
 import platform
-import re
 import subprocess
 import time
 import unittest
 
 from command import BRIEF, HANGS, PROGRAM, CommandTest, Row, lines, run
-from experiments import Experiments
 
 # The program with a part replaced, each wrong in its way; empty where the build found no MPI.
 WRONG = os.environ["ATTNBENCH_WRONG_RANKS"]
@@ -37,31 +35,35 @@ def processes() -> list[str]:
 
 
 @unittest.skipUnless(WRONG, "this build found no MPI")
-class Distributed(Experiments):
-    def test_rows_have_ranks_and_the_report_the_models_times(self) -> None:
-        rows = self.rows("distributed", "--s", "64", "--ranks", "2", "--launches", "1")
-        by_kernel = {row["params"]["kernel"]: row for row in rows}
-        params, values = by_kernel["ring_2"]["params"], by_kernel["ring_2"]["values"]
-        self.assertEqual((params["ranks"], params["threads"], params["s"]), (2, 2, 64))
-        self.assertEqual((params["network"], values["state"]), ("shared memory", "ok"))
-        bytes_of_kv = 2 * 64 * 8 * 64 * 4
-        extra = values["extra"]
-        self.assertEqual(extra["sent_bytes"], bytes_of_kv)
-        # flash on as many threads as there are ranks, or as near as there is; else they take turns.
-        flash = {
-            row["params"]["threads"]: row["values"]["gflops"]
-            for row in rows
-            if row["params"]["kernel"] == "flash"
-        }
-        on = min((n for n in flash if n >= 2), default=max(flash))
-        rate = 1e9 * flash[on] / on
-        computing = 1e9 * values["gflops"] * values["median_s"] / 4 / rate * max(1, 2 / on)
-        moving = extra["latency_s"] + bytes_of_kv / 2 / (1e9 * extra["link_gbytes_per_s"])
-        seconds = 2 * computing + moving  # by the same cores, as both ranks are on one host
-        error = 100 * (seconds / values["median_s"] - 1)
-        said = re.escape(f"{error:+.1f}")
-        self.assertRegex(self.printed, rf"\b64 +2 +1 .* {said} ")
-        self.assertIn("x 32  100 Gbit/s  16M   1024", self.printed)
+class Distributed(CommandTest):
+    """The experiment: a session of `attnbench run` with attnbench-ring beside the program."""
+
+    def cells(self, *words: str) -> dict[tuple[str, int], Row]:
+        done = run(
+            "experiment", "distributed", "--problem", "h=2,s=64,d=16,mask=causal",
+            "--launches", "1", "--threads", "1,2", "--placement", "none",
+            "--output", self.output, *words,
+        )  # fmt: skip
+        self.assertEqual(done.returncode, 0, done)
+        written = lines(self.output)
+        self.assertEqual(written[0]["experiment"], "distributed")
+        return {(x["kernel"], x["threads"]): x for x in written if x["type"] == "cell"}
+
+    def test_ranks_are_cells_beside_flash(self) -> None:
+        found = self.cells()
+        ranks = ("ring_1", "ring_2", "ring_4")
+        self.assertEqual(set(found), {(k, n) for k in ("flash", *ranks) for n in (1, 2)})
+        states = {key: cell["state"] for key, cell in found.items()}
+        uneven = [("ring_2", 1), ("ring_4", 1), ("ring_4", 2)]
+        self.assertEqual(states, {k: "unsupported" if k in uneven else "ok" for k in states})
+        self.assertEqual(found["ring_4", 2]["why"], "4 ranks cannot share 2 threads evenly")
+        extra = found["ring_2", 2]["extra"]
+        self.assertEqual((extra["ranks"], extra["hosts"]), (2, 1))
+        self.assertEqual(extra["sent_bytes"], 2 * 64 * 2 * 16 * 4)
+
+    def test_other_plugins_replace_those_beside_the_program(self) -> None:
+        found = self.cells("--plugin", f"{RING} --ranks 2", "--kernel", "plugins", "--threads", "1")
+        self.assertEqual([*found], [("ring_2", 1)])
 
 
 @unittest.skipUnless(WRONG, "this build found no MPI")
@@ -112,8 +114,9 @@ class Ranks(CommandTest):
     def test_threads_are_shared_evenly(self) -> None:
         """A number of threads that cannot be is refused, and costs no other number."""
         done = run(
-            "check", "--problem", "h=1,s=16,d=8", "--plugin", f"{RING} --ranks 2", "--kernel", "ring_2",
-            "--placement", "none", "--threads", "1,2", "--output", self.output,
+            "check", "--problem", "h=1,s=16,d=8", "--plugin", f"{RING} --ranks 2",
+            "--kernel", "ring_2", "--placement", "none", "--threads", "1,2",
+            "--output", self.output,
         )  # fmt: skip
         self.assertEqual(done.returncode, 0, done)
         found = {x["threads"]: x for x in lines(self.output) if x["type"] == "cell"}

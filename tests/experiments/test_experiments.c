@@ -13,7 +13,6 @@
 
 #include "experiments/shared/dots.h"
 #include "experiments/experiment.h"
-#include "experiments/shared/grid.h"
 #include "experiments/shared/listing.h"
 #include "experiments/shared/moments.h"
 #include "base/random.h"
@@ -63,35 +62,6 @@ static void steps_are_every_combination(void **state)
     json_decref(steps);
     json_decref(asked);
     json_decref(expected);
-}
-
-static void cells_are_those_of_the_row(void **state)
-{
-    (void)state;
-    static const struct grid_column columns[] = {
-        {"name", "by", NULL, 0},        {"d", "d", "%.0f", 0},
-        {"share", "dead", "%.1f%%", 0}, {"range", "ci95", "%.2f", 0},
-        {"none", "x", "%.1f", 0},       {"text", NULL, "%s", 2},
-        {"absent", "absent", NULL, 0},  {0}};
-    static const char *const expected[] = {"flash", "64", "12.5%", "0.50 .. 1.00", "", "mine", ""};
-    json_t *rows = json_array();
-    json_t *values =
-        experiment_values((struct experiment_value[]){{"dead", 0.125}, {"x", NAN}, {"d", 64}, {0}});
-    json_object_set_new(values, "ci95", experiment_range(0.5, 1));
-    experiment_add(rows, json_pack("{s:s, s:s, s:i}", "part", "p", "by", "flash", "d", 32), values);
-    struct experiment_part part = {.rows = rows, .name = "p"}, other = {.rows = rows, .name = "q"};
-    struct grid grid;
-    grid_open(&grid, columns);
-    assert_false(experiment_part_next(&other));
-    assert_true(experiment_part_next(&part));
-    grid_add(&grid, &part, "mine");
-    assert_int_equal(grid.table.column_count, COUNT(expected));
-    for (size_t i = 0; i < COUNT(expected); i++)
-        assert_string_equal(grid.table.rows[0].text[i], expected[i]);
-    assert_true(grid.columns[0].left && !grid.columns[1].left && !grid.columns[5].left);
-    assert_int_equal(grid.columns[5].priority, 2);
-    free(grid.table.rows);
-    json_decref(rows);
 }
 
 static void rows_are_listed_by_key(void **state)
@@ -235,7 +205,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_experiment_says_what_it_is),
         cmocka_unit_test(steps_are_every_combination),
-        cmocka_unit_test(cells_are_those_of_the_row),
         cmocka_unit_test(rows_are_listed_by_key),
         cmocka_unit_test(every_block_is_computed_once),
         cmocka_unit_test(variance_of_a_known_sample),

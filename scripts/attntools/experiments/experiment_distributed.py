@@ -1,5 +1,6 @@
-"""The figure of the experiment distributed: kernel ring beside its model, and predictions."""
+"""The experiment distributed: ranks of attnbench-ring beside a model, and what it predicts."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil
 
@@ -12,8 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-# Networks by a link's bytes a second and a message's seconds.  These and the model are as in
-# model.c of the experiment; tests/data/ring-model.csv holds both to it.
+# Networks by a link's bytes a second and a message's seconds.
 NETWORKS = {
     "1 Gbit/s": (0.125e9, 50e-6),
     "10 Gbit/s": (1.25e9, 20e-6),
@@ -26,16 +26,16 @@ FASTER = 32  # times as fast as the host measured on: about 64 of its cores
 
 @dataclass
 class Call:
-    """A call of kernel ring; as struct distributed_call of harness/experiments/distributed."""
+    """A call of N ranks: N steps of computing, under all but the last of which K and V travel."""
 
-    flops: float
-    kv_bytes: float
+    flops: float  # useful, of all ranks
+    kv_bytes: float  # K and V, of all ranks
     ranks: float
-    turns: float
-    flops_per_s: float
-    latency_s: float = 0
-    bytes_per_s: float = float("inf")
-    by_cores: bool = False
+    turns: float  # ranks for each that computes at once, at least 1
+    flops_per_s: float  # of a rank while it computes
+    latency_s: float = 0  # of a message
+    bytes_per_s: float = float("inf")  # of a link
+    by_cores: bool = False  # all on one host: the cores that compute move the data, too
 
     @property
     def computing(self) -> float:
@@ -43,11 +43,39 @@ class Call:
         return self.flops / self.ranks**2 / self.flops_per_s * self.turns
 
     @property
+    def moving(self) -> float:
+        """Seconds that the keys and values of a rank are under way to the next."""
+        return self.latency_s + self.kv_bytes / self.ranks / self.bytes_per_s
+
+    @property
+    def exposed(self) -> float:
+        """What of that computing does not hide."""
+        return self.moving if self.by_cores else max(self.moving - self.computing, 0)
+
+    @property
     def seconds(self) -> float:
-        """N steps of computing, under all but the last of which keys and values travel."""
-        moving = self.latency_s + self.kv_bytes / self.ranks / self.bytes_per_s
-        exposed = moving if self.by_cores else max(moving - self.computing, 0)
-        return self.ranks * self.computing + (self.ranks - 1) * exposed
+        """The longer of computing and moving in each step; their sum by the same cores."""
+        return self.ranks * self.computing + (self.ranks - 1) * self.exposed
+
+    @property
+    def efficiency(self) -> float:
+        """The share of the time that remains without messages."""
+        return self.computing * self.ranks / self.seconds
+
+
+def measured(results: Results) -> list[Row]:
+    """The rows with a time; a session's cells get the parameters that older rows have."""
+    rows = [r for r in rows_of(results, "distributed") if r["values"]["median_s"] is not None]
+    for row in rows:
+        extra = row["values"].get("extra") or {}
+        row["params"].setdefault("ranks", extra.get("ranks", 1))
+    return rows
+
+
+def network_of(row: Row) -> str:
+    """What connects the ranks: in older rows' words; else whether there are several hosts."""
+    hosts = (row["values"].get("extra") or {}).get("hosts", 1)
+    return row["params"].get("network") or (f"{hosts:g} hosts" if hosts > 1 else "shared memory")
 
 
 def is_ring(row: Row) -> bool:
@@ -69,7 +97,7 @@ def flash_rate(rows: list[Row], like: Row, threads: float) -> tuple[float, int]:
         r["params"]["threads"]: r["values"]["gflops"]
         for r in rows
         if r["params"]["kernel"] == "flash"
-        and all(r["params"][key] == like["params"][key] for key in ("s", "network"))
+        and all(r["params"].get(k) == like["params"].get(k) for k in ("s", "problem", "network"))
     }
     on = min((n for n in found if n >= threads), default=max(found))
     return 1e9 * found[on] / on, on
@@ -82,13 +110,14 @@ def call_of(rows: list[Row], row: Row) -> Call:
     rate, on = flash_rate(rows, row, threads)
     call = Call(
         flops=1e9 * values["gflops"] * values["median_s"],
-        kv_bytes=8 * params["s"] * params["heads"] * params["d"],
+        kv_bytes=0,
         ranks=params["ranks"],
         turns=max(1, threads / on),
         flops_per_s=rate * threads_of_rank(row),
     )
     if params["ranks"] > 1:
         said = values.get("extra") or values["ring"]
+        call.kv_bytes = said["sent_bytes"] / (params["ranks"] - 1)  # all but the last step send all
         call.latency_s = said["latency_s"]
         call.bytes_per_s = 1e9 * said["link_gbytes_per_s"]
         hosts = said["hosts"] if "hosts" in said else len({p["host"] for p in said["places"]})
@@ -114,26 +143,30 @@ def _measured(ax: Axes, rows: list[Row], line: list[Row], look: style.Look, labe
             color=look.colour, label=label)  # fmt: skip
 
 
-def _predicted(ax: Axes, rows: list[Row], like: Row) -> None:
-    """Efficiency over ranks, each a host of 32 times this one's rate, on named networks."""
+def prediction(rows: list[Row], like: Row, faster: float, network: str, s: int, ranks: int) -> Call:
+    """Causal f32 of that length; each rank a host so many times as fast as the one measured on."""
     params = like["params"]
     rate, on = flash_rate(rows, like, float("inf"))
+    bytes_per_s, latency_s = NETWORKS[network]
+    return Call(
+        flops=2 * params["d"] * s * (s + 1) * params["heads"],
+        kv_bytes=8 * s * params["heads"] * params["d"],
+        ranks=ranks,
+        turns=1,
+        flops_per_s=faster * rate * on,
+        latency_s=latency_s,
+        bytes_per_s=bytes_per_s,
+    )
+
+
+def _predicted(ax: Axes, rows: list[Row], like: Row) -> None:
+    """Efficiency over ranks, each a host of 32 times this one's rate, on named networks."""
     looks = style.looks(NETWORKS)
-    for network, (bytes_per_s, latency_s) in NETWORKS.items():
+    for network in NETWORKS:
         for width, s in zip((0.8, 1.4, 2), LENGTHS, strict=True):
-            share = []
-            for ranks in CLUSTERS:
-                call = Call(
-                    flops=2 * params["d"] * s * (s + 1) * params["heads"],
-                    kv_bytes=8 * s * params["heads"] * params["d"],
-                    ranks=ranks,
-                    turns=1,
-                    flops_per_s=FASTER * rate * on,
-                    latency_s=latency_s,
-                    bytes_per_s=bytes_per_s,
-                )
-                share.append(100 * call.computing * ranks / call.seconds)
-            ax.plot(CLUSTERS, share, color=looks[network].colour, lw=width,
+            calls = [prediction(rows, like, FASTER, network, s, ranks) for ranks in CLUSTERS]
+            ax.plot(CLUSTERS, [100 * call.efficiency for call in calls],
+                    color=looks[network].colour, lw=width,
                     label=network if s == LENGTHS[-1] else None)  # fmt: skip
     ax.set_title(f"predicted, hosts {FASTER} times as fast", fontsize=8)
     ax.set_xscale("log", base=2)
@@ -143,13 +176,53 @@ def _predicted(ax: Axes, rows: list[Row], like: Row) -> None:
     ax.set_ylim(0, 105)
 
 
+def findings(results: Results) -> Iterator[str]:
+    """Each measured time beside the model's, and what the model says of clusters."""
+    every = measured(results)
+    rings = sorted(filter(is_ring, every), key=lambda r: (r["params"]["s"], r["params"]["ranks"]))
+    for row in rings:
+        yield _beside_model(every, row)
+    if not rings:
+        return
+    like = max(rings, key=lambda r: r["params"]["s"])
+    for faster in (1, FASTER):
+        hosts = "like this one" if faster == 1 else f"{faster} times as fast"
+        for network in NETWORKS:
+            for s in LENGTHS:
+                calls = [prediction(every, like, faster, network, s, n) for n in (8, 64, 1024)]
+                yield (f"Predicted for hosts {hosts}, {network}, S = {s >> 20}M: " + ", ".join(
+                    f"{c.ranks} ranks {seconds(c.seconds)} ({100 * c.efficiency:.1f} % efficient)"
+                    for c in calls) + ".")  # fmt: skip
+    worst = max(abs(error(every, row)) for row in rings)
+    yield (f"The model is at most {100 * worst:.0f} % off what was measured.  Its predictions "
+           "suppose that all links are used at once without disturbing each other.")  # fmt: skip
+
+
+def _beside_model(rows: list[Row], row: Row) -> str:
+    """A measured time, the model's, and the share of the communication that each hides."""
+    params, values, call = row["params"], row["values"], call_of(rows, row)
+    said = values.get("extra") or values.get("ring") or {}
+    text = (f"S = {params['s']}, ranks {call.ranks:g}, {threads_of_rank(row):g} thr each, "
+            f"{network_of(row)}: {seconds(values['median_s'])}, the model "
+            f"{seconds(call.seconds)} ({100 * error(rows, row):+.1f} %)")  # fmt: skip
+    if call.ranks > 1 and said.get("overlap") is not None:
+        text += (f"; hidden {100 * said['overlap']:.0f} % of the communication, allowed "
+                 f"{100 * (1 - call.exposed / call.moving):.0f} %")  # fmt: skip
+    if call.ranks > 1 and said.get("computing_s"):
+        slowest = 100 * (said["slowest_computing_s"] / said["computing_s"] - 1)
+        text += f"; the slowest rank computes {slowest:.1f} % longer than the mean"
+    return text + "."
+
+
 def distributed(results: Results) -> Figure | None:
     """Measured times over ranks beside the model, a panel a network; and predictions."""
-    every = [r for r in rows_of(results, "distributed") if r["values"]["median_s"] is not None]
+    every = measured(results)
     rings = [r for r in every if is_ring(r) and threads_of_rank(r) == 1]
     if not rings:
         return None
-    networks = series(rings, "network")
+    networks: dict[str, list[Row]] = {}
+    for row in rings:
+        networks.setdefault(network_of(row), []).append(row)
     rows = (len(networks) + 2) // 2
     fig, axes = style.figure(rows, 2, height=3 * rows + 0.6)
     predicted = axes.pop(len(networks))

@@ -39,6 +39,7 @@ FIGURES: dict[str, Callable[[Results], Figure | None]] = {
 FINDINGS: dict[str, Callable[[Results], Iterator[str]]] = {
     "memory": costs.memory_findings,
     "scaling": scaling.findings,
+    "distributed": distributed.findings,
     "tiles": tiles.findings,
     "layouts": layouts.findings,
 }

@@ -1,5 +1,6 @@
 """Figures of experiments on exactness, time and memory show the numbers of their rows."""
 
+import copy
 import csv
 from collections.abc import Callable
 from dataclasses import fields
@@ -229,7 +230,9 @@ def test_distributed_draws_the_model_beside_what_was_measured(results: Reader, o
     rows = [({**base, "kernel": "flash", "ranks": 1, "threads": n}, {**timed([1.0]), "gflops": n})
             for n in (1, 2)]  # fmt: skip
     for ranks, median in ((1, 2.0), (2, 1.25), (4, 1.0)):
-        values = {**timed([median]), "gflops": 2 / median, **(ring if older else extra)}
+        said = ring if older else extra
+        next(iter(said.values()))["sent_bytes"] = (ranks - 1) * 8 * 1024 * 8 * 64
+        values = {**timed([median]), "gflops": 2 / median, **copy.deepcopy(said)}
         kernel, threads = ("ring", 1) if older else (f"ring_{ranks}", (ranks + 1) // 2)
         rows.append(({**base, "kernel": kernel, "ranks": ranks, "threads": threads}, values))
     measured, predicted = distributed.distributed(results("distributed", *rows)).axes
@@ -241,8 +244,42 @@ def test_distributed_draws_the_model_beside_what_was_measured(results: Reader, o
     assert len(predicted.lines) == 9
 
 
-def test_distributed_has_the_programs_model() -> None:
-    """The table that test_distributed.c holds the program to; in fractions here."""
+def test_distributed_of_a_session_has_its_model_by_hand(tmp_path: Path) -> None:
+    """Two ranks of a thread on one host, where a call of flash takes 1 s on either thread."""
+    extra = {"ranks": 2, "hosts": 1, "latency_s": 0.01, "link_gbytes_per_s": 1.0, "overlap": 0.25,
+             "sent_bytes": 80e6, "computing_s": 1.0, "slowest_computing_s": 1.05}  # fmt: skip
+    problem = {"s": 1024, "problem": "b=1,hq=8,hkv=8,sq=1024,skv=1024,d=64,mask=causal"}
+    one = {**extra, "ranks": 1, "sent_bytes": 0}
+    rows = [sample.cell([2 / n] * 6, threads=n, gflops=n, **problem) for n in (1, 2)]
+    rows += [
+        sample.cell([2.5] * 6, kernel="ring_1", extra=one, gflops=0.8, **problem),
+        sample.cell([1.25] * 6, kernel="ring_2", threads=2, extra=extra, gflops=1.6, **problem),
+        sample.cell(kernel="ring_2", threads=1, state="unsupported", **problem),
+    ]
+    header = sample.session(experiment="distributed")
+    file = read(sample.write(tmp_path / "a.jsonl", header, *rows))
+    said = list(distributed.findings(file))
+    # Of 2 Gflop a rank computes two quarters at 1 Gflop/s; 40 MB take 10 + 40 ms between.
+    assert said[:2] == [
+        "S = 1024, ranks 1, 1 thr each, shared memory: 2.50 s, the model 2.00 s (-20.0 %).",
+        "S = 1024, ranks 2, 1 thr each, shared memory: 1.25 s, the model 1.05 s (-16.0 %); "
+        "hidden 25 % of the communication, allowed 0 %; the slowest rank computes 5.0 % longer "
+        "than the mean.",
+    ]
+    assert len(said) == 2 + 2 * 3 * 3 + 1
+    # 1.1259 Pflop at 64 Gflop/s are 16.777 ms in each of 1024 steps, 4.2 MB at 0.125 GB/s 33.604:
+    # 17.180 of 34.394 s compute.
+    assert said[11].startswith("Predicted for hosts 32 times as fast, 1 Gbit/s, S = 1M: 8 ranks ")
+    assert said[11].endswith(", 1024 ranks 34.4 s (50.0 % efficient).")
+    assert said[-1].startswith("The model is at most 20 % off what was measured.")
+    panel, predicted = distributed.distributed(file).axes
+    assert panel.get_title(loc="left") == "shared memory\nmodel (lines) within 20 %"
+    assert list(panel.lines[0].get_ydata()) == pytest.approx([2, 1.05])
+    assert len(predicted.lines) == 9
+
+
+def test_distributed_has_the_model_of_the_table() -> None:
+    """Times computed in fractions."""
     with (DATA / "ring-model.csv").open(newline="") as lines:
         table = list(csv.DictReader(lines))
     networks = {
