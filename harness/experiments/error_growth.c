@@ -17,8 +17,8 @@ static const char *const dtypes[] = {"f32", "bf16", "f16", NULL};
 static const char *const inputs[] = {"normal", "sink", NULL};
 
 static const struct option parameters[] = {
-    {"s", "LIST", "16..65536", "16,128,1024,8192", "keys that a query sees", .kind = OPTION_COUNTS,
-     .lo = 1, .hi = 1 << 20},
+    {"s", "LIST", "16..65536*2", "16,128,1024,8192", "keys that a query sees",
+     .kind = OPTION_COUNTS, .lo = 1, .hi = 1 << 20},
     {"d", "N", "64", NULL, "dimension", .kind = OPTION_COUNT, .lo = 1, .hi = 1024},
     {"rows", "N", "64", "16", "queries", .kind = OPTION_COUNT, .lo = 1, .hi = 65536},
     {"inputs", "LIST", "normal,sink", NULL,

@@ -23,8 +23,8 @@
 static const char *const inputs[] = {"normal", "uniform", NULL};
 
 static const struct option parameters[] = {
-    {"multipliers", "LIST", "0.0625..64", NULL, "factors on the logits", .kind = OPTION_NUMBERS,
-     .lo = 1e-6, .hi = 1e6},
+    {"multipliers", "LIST", "0.0625,0.125,0.25,0.5,1,2,4,8,16,32,64", NULL, "factors on the logits",
+     .kind = OPTION_NUMBERS, .lo = 1e-6, .hi = 1e6},
     {"keys", "LIST", "64,1024", NULL, "logits of a random row", .kind = OPTION_COUNTS, .lo = 2,
      .hi = 65536},
     {"inputs", "LIST", "normal,uniform", NULL,

@@ -30,7 +30,7 @@
 enum { STREAM_PUBLISHED = 1000, STREAM_SWEEP = 2000, STREAM_KERNELS = 3000 };
 
 static const struct option parameters[] = {
-    {"d", "LIST", "1..16384", NULL, "dimensions of the sweep", .kind = OPTION_COUNTS, .lo = 1,
+    {"d", "LIST", "1..16384*2", NULL, "dimensions of the sweep", .kind = OPTION_COUNTS, .lo = 1,
      .hi = 65536},
     {"trials", "N", "1000000", "100000",
      "inner products per d; a tenth for inputs other than normal", .kind = OPTION_COUNT, .lo = 100,

@@ -36,7 +36,7 @@ enum option_kind {
     OPTION_SECONDS,  /* double in [lo, hi] */
     OPTION_COUNT,    /* a whole number in [lo, hi]: uint64_t */
     OPTION_WORD,     /* one of `words`: an enum of these */
-    OPTION_COUNTS, /* a list of whole numbers, ascending; A..B stands for A, 2A, 4A up to B: JSON alone */
+    OPTION_COUNTS, /* a list of whole numbers and ranges of them (problem/sweep.h), ascending: JSON alone */
     OPTION_NUMBERS, /* a list of numbers in [lo, hi], ascending: JSON alone */
     OPTION_WORDS    /* a list of `words`, each once: JSON alone */
 };

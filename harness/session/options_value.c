@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "problem/sweep.h"
 
 #define TEXT 512 /* bytes of a text that becomes JSON */
 #define MOST_VALUES 64
@@ -43,25 +44,19 @@ static bool append(const struct option *option, json_t *list, double x)
            json_array_append_new(list, number_value(option, x)) == 0;
 }
 
-/* A, or A..B. */
-static bool append_range(const struct option *option, json_t *list, char *item)
+/* Each value of a number, a range or a choice. */
+static bool append_sweep(const struct option *option, json_t *list, const char *item)
 {
-    char *dots = strstr(item, "..");
-    double from, to;
-    if (dots)
-        *dots = 0;
-    if (!number(option, item, &from) || (dots && from <= 0))
-        return false;
-    to = from;
-    if (dots && (!number(option, dots + 2, &to) || to < from))
-        return false;
-    for (double x = from; x <= to; x *= 2) {
-        if (!append(option, list, x))
-            return false;
-        if (!dots)
-            break;
-    }
-    return true;
+    const struct piece text = {item, strlen(item)};
+    char value[SWEEP_VALUE];
+    struct piece at;
+    const char *why;
+    size_t count;
+    double x;
+    bool right = sweep_count(text, &count, &at, &why);
+    for (size_t i = 0; right && i < count; i++)
+        right = sweep_value(text, i, value) && number(option, value, &x) && append(option, list, x);
+    return right;
 }
 
 static bool word(const struct option *option, const char *text, unsigned *index)
@@ -92,7 +87,7 @@ static json_t *list_value(const struct option *option, char *text)
         if ((next = strchr(at, ',')))
             *next++ = 0;
         right = option->kind == OPTION_WORDS ? append_word(option, list, at)
-                                             : append_range(option, list, at);
+                                             : append_sweep(option, list, at);
     }
     if (right)
         return list;
@@ -122,8 +117,9 @@ static void say(const struct option *option, const char *text, char *message, si
         [OPTION_SECONDS] = " a positive number of seconds",
         [OPTION_COUNT] = " a whole number",
         [OPTION_WORD] = "",
-        [OPTION_COUNTS] = " whole numbers, ascending, comma separated (A..B doubles from A to B),",
-        [OPTION_NUMBERS] = " numbers, ascending, comma separated (A..B doubles from A to B),",
+        [OPTION_COUNTS] =
+            " whole numbers, ascending, comma separated (A..B: each, A..B*2: doubling),",
+        [OPTION_NUMBERS] = " numbers, ascending, comma separated,",
         [OPTION_WORDS] = " a comma list, each once, of",
     };
     snprintf(message, size, "--%s takes%s", option->name, takes[option->kind]);

@@ -111,8 +111,8 @@ static void refuses_with_a_reason(void **state)
 static const char *const words[] = {"one", "two", NULL};
 static const struct option table[] = {
     {"n", "N", "5", "2", "a count", .kind = OPTION_COUNT, .lo = 1, .hi = 9},
-    {"list", "LIST", "1..20", NULL, "counts", .kind = OPTION_COUNTS, .lo = 1, .hi = 64},
-    {"x", "LIST", "0.5..2", NULL, "numbers", .kind = OPTION_NUMBERS, .lo = 0.25, .hi = 8},
+    {"list", "LIST", "1..20*2", NULL, "counts", .kind = OPTION_COUNTS, .lo = 1, .hi = 64},
+    {"x", "LIST", "0.5,1,2", NULL, "numbers", .kind = OPTION_NUMBERS, .lo = 0.25, .hi = 8},
     {"w", "LIST", "one,two", "two", "words", .kind = OPTION_WORDS, .words = words},
     {"v", "WORD", "two", "one", "a word", .kind = OPTION_WORD, .words = words},
     {"t", "TEXT", "", "any, 3", "a text", .kind = OPTION_TEXT},
@@ -148,11 +148,12 @@ static void bad_values_are_refused_by_name(void **state)
         {0, "2.5", "--n takes a whole number from 1 to 9: '2.5'"},
         {0, "", "--n takes a whole number from 1 to 9: ''"},
         {1, "4,2",
-         "--list takes whole numbers, ascending, comma separated (A..B doubles from A to B),"
+         "--list takes whole numbers, ascending, comma separated (A..B: each, A..B*2: doubling),"
          " from 1 to 64: '4,2'"},
         {1, "1..",
-         "--list takes whole numbers, ascending, comma separated (A..B doubles from A to B),"
+         "--list takes whole numbers, ascending, comma separated (A..B: each, A..B*2: doubling),"
          " from 1 to 64: '1..'"},
+        {2, "1..2.5", "--x takes numbers, ascending, comma separated, from 0.25 to 8: '1..2.5'"},
         {3, "one,one", "--w takes a comma list, each once, of one, two: 'one,one'"},
         {4, "one,two", "--v takes one or two: 'one,two'"},
         {5, "\xff", "--t takes a text of UTF-8, shorter than 512 bytes: '\xff'"},
@@ -169,8 +170,8 @@ static void bad_values_are_refused_by_name(void **state)
 static void an_experiments_own_are_beside_common_ones(void **state)
 {
     (void)state;
-    static const char *const argv[] = {"experiment", "mine", "--list=2..4", "--if-busy", "go-on",
-                                       "--t",        "",     "--quick"};
+    static const char *const argv[] = {
+        "experiment", "mine", "--list=2..4,8..32*4", "--if-busy", "go-on", "--t", "", "--quick"};
     static const char *const bad[] = {"experiment", "mine", "--lst=2"};
     struct options o;
     char message[256] = "";
@@ -181,7 +182,7 @@ static void an_experiments_own_are_beside_common_ones(void **state)
     assert_int_equal(o.seed, 1);
     assert_int_equal(o.if_busy, IF_BUSY_GO_ON);
     assert_true(o.quick && !o.force);
-    json_t *expected = json_pack("{s:[i, i], s:s}", "list", 2, 4, "t", "");
+    json_t *expected = json_pack("{s:[i, i, i, i, i], s:s}", "list", 2, 3, 4, 8, 32, "t", "");
     assert_true(json_equal(o.values, expected));
     json_decref(expected);
     assert_false(options_parse(&o, COUNT(bad), bad, message, sizeof message));
