@@ -1,5 +1,6 @@
 /*
- * timings: experiments on time and memory that cells of `attnbench run` answer; scripts/plot draws them and fits what they claim.
+ * timings: experiments on time and memory that are sessions of `attnbench run`; scripts/plot draws and fits
+ * their rows.
  */
 #include <stddef.h>
 

@@ -2,8 +2,8 @@
  * words: self-attention step by step, with a word at each row and column.
  *
  * Every matrix between tokens and outputs, in float64 from q, k and v, and what heads look at: for a sentence
- * in the textbook layer, and for layers of files, with their input and weights or with q, k and v alone, whose
- * tokens are in the file of that name that ends in .tokens, one a line.
+ * in the textbook layer, and for layers of files, which have input and weights or only q, k and v.  The
+ * tokens of FILE.safetensors are in FILE.tokens, one per line.
  */
 #include <ctype.h>
 #include <math.h>

@@ -2,8 +2,8 @@
  * worked_examples: public notebooks on self-attention, rebuilt and compared digit by digit.
  *
  * Seeded layers, from their seed to their outputs; a printed causal softmax from its printed scores, with
- * the mask as a rule of the kernel and as the notebook has it, a matrix of 0 and -inf that is added to the scores;
- * and notebooks without a seed, checked by properties that hold for any numbers.
+ * the kernel's mask and with the notebook's, a matrix of 0 and -inf added to the scores; and notebooks
+ * without a seed, checked by properties that hold for any numbers.
  */
 #include <math.h>
 #include <stdio.h>

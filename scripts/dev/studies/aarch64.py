@@ -5,10 +5,10 @@
     .venv/bin/python scripts/dev/studies/aarch64.py build/aarch64/attnbench
 
 Nothing here is measured.  Under qemu one call of the kernel is traced, block of instructions by
-block; llvm-mca says how many cycles a processor takes for each block when it runs again and again,
-from tables of its units, latencies and widths; the sum over all blocks is compared with the cycles
+block; llvm-mca gives the cycles that a processor takes for each block when repeated, from tables of
+its units, latencies and widths; the sum over all blocks is compared with the cycles
 that the useful multiply-adds alone would take on all units.  Left out of the model: caches and
-memory (all loads hit the first level), mispredicted branches, and what two blocks overlap.
+memory (all loads hit L1), mispredicted branches, and overlap between blocks.
 
 Exit codes: 0, or 4 where qemu-aarch64, objdump, readelf or llvm-mca is missing or says what was not
 expected.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What intervals and verdicts are worth where equal sessions run one after the other.
+"""Coverage of intervals, and false verdicts, when equal sessions run one after the other.
 
     for seed in $(seq 28); do
         attnbench run --problem h=2,s=256,d=64 --kernel flash,gemm,split_kv --isa avx2 \

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""What the interval of a ratio of two kernels is worth with three, four and five launches of each.
+"""Coverage of the interval of a ratio of two kernels with three, four and five launches of each.
 
     .venv/bin/python scripts/dev/studies/few_launches.py results/trust/equal-sessions.jsonl
 
 Prints how many of 1000 intervals hold the true median ratio (attntools/base/statistics.py,
-paired_interval): of simulated sessions, whose noise is independent, or drifts for both kernels
-together, or for each by itself, with an autocorrelation of 0.3 and 0.6; and of the equal sessions
-of FILE, of which the first launches of two kernels are compared with all that the file knows of
-them.
+paired_interval): in simulated sessions, with noise that is independent, or drifts for both kernels
+together, or for each by itself, with an autocorrelation of 0.3 and 0.6; and in the equal sessions
+of FILE, where the first launches of two kernels are compared with all launches in the file.
 """
 
 from __future__ import annotations

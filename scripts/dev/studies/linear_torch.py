@@ -4,11 +4,11 @@
     PYTHON scripts/dev/studies/linear_torch.py --output results/experiments/linear-torch.csv
     PYTHON scripts/dev/studies/linear_torch.py --read results/experiments/linear-torch.csv
 
-PYTHON is one that has PyTorch, as scripts/rivals/setup torch makes.  Times y = x @ w (a Parameter
-of torch.rand), y = linear(x) (nn.Linear without a bias) and y = F.linear(x, w), which is what the
-latter calls, each as a notebook writes it, gradients recorded; and how long either takes to be
-made.  A launch is a process of its own, which takes them in turns and keeps their medians.  Prints
-how many times as fast Linear is, with the 95 % interval of the median over launches.
+PYTHON is one that has PyTorch, such as that of scripts/rivals/setup torch.  Times y = x @ w (a
+Parameter of torch.rand), y = linear(x) (nn.Linear without a bias) and y = F.linear(x, w), which
+the latter calls, each as a notebook writes it, gradients recorded; and the construction of either.
+A launch is a process of its own, which times them in turns and keeps their medians.  Prints
+the speed-up of Linear, with the 95 % interval of the median over launches.
 """
 
 from __future__ import annotations

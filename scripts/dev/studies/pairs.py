@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How often are two equal kernels told apart, and a kernel slowed by 3 % seen?
+"""How often are two equal kernels ranked differently, and a kernel slowed by 3 % detected?
 
     scripts/build --tests release --target attnbench_equals
     scripts/dev/studies/pairs.py build/release/tests/attnbench_equals OUTPUT --sessions 40
@@ -7,8 +7,8 @@
 Runs sessions of attnbench_equals (tests/commands/equals.c: a kernel under two names, and once more
 slowed by 3 %) and appends one line of results for each to OUTPUT: the launch medians by round,
 from which everything else follows.  May be killed and started again: finished sessions are kept, an
-unfinished one goes on.  --budget limits the time, so that a machine that others use can be used in
-parts.  Ends with the figures of all sessions so far, as JSON.
+unfinished one is resumed.  --budget limits the time, for machines that others use, too.
+Ends with the figures of all sessions so far, as JSON.
 
 Exit codes: 0 all sessions are there, 3 some are missing.
 """
@@ -147,7 +147,7 @@ def binomial_tail(successes: int, n: int, p: float) -> float:
 
 
 def equal_figures(pairs: list[Row]) -> Row:
-    """How often two names of one kernel were told apart."""
+    """How often two names of one kernel were ranked differently."""
     judged = [pair for pair in pairs if pair["ci95"]]
     outside = sum(not pair["ci95"][0] <= 1 <= pair["ci95"][1] for pair in judged)
     n = len(judged)

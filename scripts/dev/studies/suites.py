@@ -3,10 +3,10 @@
 
     scripts/dev/studies/suites.py FILE...
 
-FILEs are what `attnbench run --suite prefill,gqa,decode,short,tiny --kernel flash,split_kv,gemm
---threads 1,2` wrote, or parts of it.  A share is that of a ceiling measured in the same processes:
-the multiply-adds, or for `decode` the lower of theirs and that of reading where K and V lie.  [] is
-the 95 % interval of the median over launches, ? stands where there are too few launches for one.
+FILEs are results of `attnbench run --suite prefill,gqa,decode,short,tiny --threads 1,2
+--kernel flash,split_kv,gemm`, or parts of them.  A share is that of a ceiling measured in the same
+processes: multiply-adds, or for `decode` the lower of multiply-adds and reading K and V where they
+lie.  [] is the 95 % interval of the median over launches, ? means too few launches for one.
 """
 
 from __future__ import annotations

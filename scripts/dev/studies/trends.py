@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""How often does `scripts/history trend` find a change that is none, and a step of 5 % in time?
+"""How often does `scripts/history trend` report a false change, and find a step of 5 % in time?
 
     .venv/bin/python scripts/dev/studies/trends.py results/trust/equal-sessions.jsonl [FILE ...]
 
 Simulated histories of one cell, a session a day: 50 sessions without a change, and 30 with 5 that
-take 5 % more time.  Sessions differ by noise of several kinds, or by what the equal sessions of
-FILE differed by, drawn anew for every day.  Beside those of a known distribution stands what a rule
-would find that is told everything but the day.
+take 5 % more time.  Sessions differ by noise of several kinds, or by the differences of the equal
+sessions of FILE, drawn anew for every day.  For known distributions the result of a rule that is
+given everything but the day is printed, too.
 """
 
 from __future__ import annotations
