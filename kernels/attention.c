@@ -155,6 +155,7 @@ bool attn_supports(const struct attn_kernel *kernel, const struct attn_problem *
         {p->options & ~caps->options & ATTN_OPTION_PAGED, "paged K and V"},
         {p->options & ~caps->options & ATTN_OPTION_PACKED, "packed sequences"},
         {p->options & ~caps->options & ATTN_OPTION_SHARED_KV, "shared K and V"},
+        {p->outputs & ~caps->outputs & ATTN_OUTPUT_O, "outputs=o"},
         {p->outputs & ~caps->outputs & ATTN_OUTPUT_LSE, "outputs=lse"},
         {p->outputs & ~caps->outputs & ATTN_OUTPUT_WEIGHTS, "outputs=weights"},
         {p->outputs & ~caps->outputs, "outputs of a backward pass"},

@@ -94,6 +94,9 @@ static void refusals_say_why(void **state)
     small.caps.max_dim = 8;
     assert_false(attn_supports(&small, &p, &why));
     assert_string_equal(why, "so large a head dimension");
+    small.caps.outputs = 0; /* forgotten */
+    assert_false(attn_supports(&small, &p, &why));
+    assert_string_equal(why, "outputs=o");
 }
 
 static bool refuse_silently(const struct attn_problem *p, const char **why)
