@@ -107,7 +107,8 @@ size_t plugin_open(const char *path, const struct attn_kernel **kernels, char *w
     void *symbol = dlsym(object, ATTN_PLUGIN_ENTRY);
     memcpy(&entry, &symbol, sizeof entry); /* ISO C cannot cast a data pointer to a function's */
     if (!symbol) {
-        snprintf(why, why_size, "it does not export " ATTN_PLUGIN_ENTRY "()");
+        snprintf(why, why_size,
+                 "it does not export " ATTN_PLUGIN_ENTRY "() (which C++ declares extern \"C\")");
         return 0;
     }
     worker_stage("asking the plug-in for its kernels");

@@ -43,7 +43,7 @@ class Refused(PluginTest):
         ).stdout.split()]  # fmt: skip
         names = "a kernel's name is lower case letters, digits and _, at most 63 of them, not "
         reasons = {
-            "no_entry": "it does not export attn_plugin()",
+            "no_entry": 'it does not export attn_plugin() (which C++ declares extern "C")',
             "size_zero": "kernel 0 says that its struct attn_kernel has 0 bytes; "
             f"{sizes[0]} to 65536 make sense",
             "size_huge": "kernel 0 says that its struct attn_kernel has 18446744073709551615 "
@@ -148,7 +148,9 @@ class Refused(PluginTest):
             done = run(*words, "--plugin", self.plugin("no_entry"))
             self.assertEqual(done.returncode, 3, done)
             self.assertIn("naive", done.stdout)
-            self.assertIn("it does not export attn_plugin()", done.stderr)
+            self.assertIn(
+                'it does not export attn_plugin() (which C++ declares extern "C")', done.stderr
+            )
 
     def test_the_program_of_the_rivals(self) -> None:
         """It is asked only for what is its own; where it fails, `list` still ends with 0."""
