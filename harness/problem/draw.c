@@ -31,7 +31,8 @@ static bool once_in(struct stream *s, size_t n)
 static const size_t blocks[] = {48, 80, 96, 112, 160, 192, 224, 320, 384};
 enum { BLOCKS = sizeof blocks / sizeof *blocks };
 
-/* Some whole blocks, one more or one less: by its number, so that each of these is drawn whatever the seed. */
+/* Some whole blocks, one more or one less: by its number, so that each of these is drawn whatever the
+ * seed. */
 static size_t whole_blocks(struct stream *s, size_t n)
 {
     return blocks[n % BLOCKS] * (2 + below(s, 5)) + n / BLOCKS % 3 - 1;
@@ -46,8 +47,8 @@ static size_t length(struct stream *s, size_t longest_log2)
     return n > 1 ? n - 1 : 1;
 }
 
-/* Those of models, any small ones, larger ones with any rest of 8, and by its number each multiple of 8 up to 320,
- * and the two of MLA. */
+/* Those of models, any small ones, larger ones with any rest of 8, and by its number each multiple of 8 up
+ * to 320, and the two of MLA. */
 static size_t dimension(struct stream *s, size_t n)
 {
     static const size_t dims[] = {8, 16, 32, 40, 64, 72, 80, 96, 112, 128, 160, 192, 256};
