@@ -82,14 +82,15 @@ def test_many_heads_have_pages_and_long_rows_their_largest(tmp_path: Path) -> No
         assert max(imread(path).shape) <= 2000
 
 
-def test_the_tool_writes_beside_the_file(tool: Tool, tmp_path: Path) -> None:
+def test_the_tool_writes_figures(tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     file = tmp_path / "out.safetensors"
     written(file, 1, 2, 4, 4)
     tokens = words(tmp_path / "t", WORDS)
     outcome = tool(plot, file, "--kind", "weights", "--tokens", tokens, "--format", "svg")
     assert (outcome.code, outcome.err) == (0, "")
-    assert outcome.out.split() == [str(tmp_path / "out" / "weights.svg")]
-    text = (tmp_path / "out" / "weights.svg").read_text()
+    assert outcome.out.split() == ["figures/out/weights.svg"]
+    text = (tmp_path / "figures" / "out" / "weights.svg").read_text()
     assert "costs" in text and "$5" in text
     outcome = tool(plot, file)
     assert (outcome.code, outcome.out) == (4, "")

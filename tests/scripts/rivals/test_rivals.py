@@ -269,7 +269,7 @@ def test_wrong_file(home: Path) -> None:
         answer = program.prepare("numpy")
         assert (answer["state"], answer["why"]) == (
             "failed",
-            "tensor q.0 is (1, 1, 3, 16), the problem says (1, 1, 4, 16)",
+            "tensor k.0 is (1, 1, 3, 16), the problem says (1, 1, 4, 16)",
         )
         os.ftruncate(tensors.fd, 4)
         answer = program.prepare("numpy")
