@@ -162,7 +162,7 @@ static enum rounds_end run_case(struct run *run, int topology)
         .session = session,
         .events = &events,
         .action = check ? PROTOCOL_CHECK : PROTOCOL_MEASURE,
-        .own_input = drawn,
+        .own_input = drawn || run->options.checked == CHECKED_CASE,
         .command = command_name(run),
         .topology = topology,
         .cells = &session->cells[first],

@@ -12,11 +12,12 @@ static const char *const scaling[] = {"--problem=h=4,s=64..4096*2",
                                       "--threads=1..all*2,all",
                                       "--launches=12",
                                       NULL};
-static const char *const scaling_quick[] = {"--problem=h=4,s=128..512*2",
-                                            "--problem=b=2..4*2,h=4,s=512",
+static const char *const scaling_quick[] = {"--problem=h=4,s=64..256*2",
+                                            "--problem=b=2|4,h=4,s=64",
                                             "--kernel=flash",
                                             "--threads=1..all*2,all",
                                             "--launches=6",
+                                            "--check=case",
                                             NULL};
 
 const struct experiment experiment_scaling = {
@@ -45,7 +46,10 @@ static const char *const tiles[] = {"--problem=h=4,sq=256,skv=2048,d=64",
                                     NULL};
 static const char *const tiles_quick[] = {"--problem=h=4,sq=256,skv=512,d=64",
                                           "--kernel=flash/avx512,flash_k64_q32,flash_k64_q128",
-                                          "--threads=1", "--launches=6", NULL};
+                                          "--threads=1",
+                                          "--launches=6",
+                                          "--check=case",
+                                          NULL};
 static const char *const tiles_beside[] = {"attnbench_plugins/tiles/tiles.so", NULL};
 
 const struct experiment experiment_tiles = {
@@ -72,7 +76,10 @@ static const char *const layouts_quick[] = {
     "flash_stack_16,flash_stack_32,flash_stack_48,flash_stack_1104,flash_stack_2144,flash_stack_"
     "3504,"
     "flash_code_16,flash_code_32,flash_code_48,flash_code_1104,flash_code_2144,flash_code_3504",
-    "--threads=1", "--launches=6", NULL};
+    "--threads=1",
+    "--launches=6",
+    "--check=case",
+    NULL};
 static const char *const layouts_beside[] = {"attnbench_plugins/layouts/again_1.so",
                                              "attnbench_plugins/layouts/again_2.so",
                                              "attnbench_plugins/layouts/again_3.so",
@@ -121,8 +128,12 @@ const struct experiment experiment_layouts = {
 
 static const char *const memory[] = {"--problem=s=256..8192*2," WEIGHTS, "--threads=1",
                                      "--launches=1", NULL};
-static const char *const memory_quick[] = {
-    "--problem=s=128..512*2," WEIGHTS, "--kernel=naive,flash", "--threads=1", "--launches=1", NULL};
+static const char *const memory_quick[] = {"--problem=s=128..512*2," WEIGHTS,
+                                           "--kernel=naive,flash",
+                                           "--threads=1",
+                                           "--launches=1",
+                                           "--check=case",
+                                           NULL};
 
 const struct experiment experiment_memory = {
     .name = "memory",
@@ -140,8 +151,11 @@ static const char *const distributed[] = {"--problem=h=8,s=2048..8192*2,d=64,mas
                                           "--kernel=flash,plugins", "--threads=1..all*2,all",
                                           "--launches=8", NULL};
 static const char *const distributed_quick[] = {"--problem=h=8,s=1024,d=64,mask=causal",
-                                                "--kernel=flash,plugins", "--threads=1..all*2,all",
-                                                "--launches=6", NULL};
+                                                "--kernel=flash,ring_1,ring_2",
+                                                "--threads=all",
+                                                "--launches=6",
+                                                "--check=case",
+                                                NULL};
 static const char *const distributed_beside[] = {
     "attnbench-ring --ranks 1", "attnbench-ring --ranks 2", "attnbench-ring --ranks 4", NULL};
 

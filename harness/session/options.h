@@ -27,6 +27,9 @@ enum command {
     COMMAND_COUNT
 };
 
+/* On what `run` checks a kernel before it times it. */
+enum checked { CHECKED_FULL, CHECKED_CASE };
+
 /* What an option takes, and the type of its field of struct options. */
 enum option_kind {
     OPTION_FLAG,     /* nothing: bool */
@@ -70,6 +73,7 @@ struct options {
     enum memory_policy memory;
     bool huge_pages;
     bool cold;
+    enum checked checked;
     double seconds;    /* of the session */
     double timeout_s;  /* of one launch */
     uint64_t launches; /* at most, per cell */

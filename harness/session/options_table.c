@@ -11,6 +11,8 @@
 
 static const char *const busy[] = {[IF_BUSY_WAIT] = "wait", [IF_BUSY_GO_ON] = "go-on", NULL};
 
+static const char *const checks[] = {[CHECKED_FULL] = "full", [CHECKED_CASE] = "case", NULL};
+
 const struct options_command options_commands[COMMAND_COUNT] = {
     [COMMAND_LIST] = {"list", "kernels, variants, suites, and why one is unavailable",
                       "[--json | --matrix] [--plugin FILE]...", ""},
@@ -108,6 +110,10 @@ const struct option options_table[] = {
      .help = "ask for huge pages; results say how much lies on them"},
     {"cold", .kind = OPTION_FLAG, FIELD(cold), .commands = IN(RUN),
      .help = "rotate through more operands than caches hold"},
+    {"check", "DEPTH", "full", .kind = OPTION_WORD, .words = checks, FIELD(checked),
+     .commands = IN(RUN),
+     .help = "of a kernel before it is timed: full; or case, the case's own input alone, which "
+             "rows say (depth)"},
     {"seconds", "T", .kind = OPTION_SECONDS, .lo = 1e-3, .hi = 1e7, FIELD(seconds),
      .commands = IN(RUN),
      .help = "session length to aim for (default: enough for six launches per cell)"},
