@@ -15,7 +15,7 @@ static const char *const checks[] = {[CHECKED_FULL] = "full", [CHECKED_CASE] = "
 
 const struct options_command options_commands[COMMAND_COUNT] = {
     [COMMAND_LIST] = {"list", "kernels, variants, suites, and why one is unavailable",
-                      "[--json | --matrix] [--plugin FILE]...", ""},
+                      "[--json | --matrix] [--plugin FILE]...", "", NULL},
     [COMMAND_RUN] =
         {"run", "check and time kernels", "[OPTION]...",
          "Without --suite and --problem the suite is `default`.  Every cell (case, kernel,\n"
@@ -26,7 +26,8 @@ const struct options_command options_commands[COMMAND_COUNT] = {
          "failed its check, crashed, timed out or was implausible, 2 usage, 3 input,\n"
          "output or environment, 130 interrupted.\n"
          "\n"
-         "attnbench help explains the tables: columns, flags, states.\n"},
+         "attnbench help explains the tables: columns, flags, states.\n",
+         NULL},
     [COMMAND_CHECK] =
         {"check", "check kernels, on every adversarial input, without timing them", "[OPTION]...",
          "Without --suite and --problem the suite is `conformance`: every mask, option,\n"
@@ -51,7 +52,8 @@ const struct options_command options_commands[COMMAND_COUNT] = {
          "counts disagree on it (unless the kernel declares that it varies).  Everywhere\n"
          "else it passes, and so does any error in rows that a large case does not\n"
          "sample.  If every element is off by 1e-5, f32 results fail by their RMS, unless\n"
-         "naive's own error, which grows with the number of keys, is close to that.\n"},
+         "naive's own error, which grows with the number of keys, is close to that.\n",
+         NULL},
     [COMMAND_EVAL] =
         {"eval", "compute one attention from a file to a file",
          "--kernel K --input IN[:PREFIX] --output OUT [--problem OPTIONS]",
@@ -60,10 +62,11 @@ const struct options_command options_commands[COMMAND_COUNT] = {
          "k_scale and v_scale (docs/eval.md).  Every tensor that is there is used, and all\n"
          "sizes come from the tensors; OPTIONS give the rest, as in\n"
          "mask=causal,scale=0.125, and a size in them must match IN.  OUT gets o, and lse\n"
-         "and weights if outputs asks for them.\n"},
+         "and weights if outputs asks for them.\n",
+         NULL},
     [COMMAND_EXPERIMENT] = {"experiment", "questions about attention, such as why 1/sqrt(d)",
                             .subject = "name"},
-    [COMMAND_MACHINE] = {"machine", "topology, caches, ceilings", "[--json]", ""},
+    [COMMAND_MACHINE] = {"machine", "topology, caches, ceilings", "[--json]", "", NULL},
     [COMMAND_HELP] = {"help", "what columns, flags and states mean", "[TOPIC|COMMAND]", "",
                       .subject = "topic"},
 };
