@@ -82,7 +82,9 @@ def test_many_heads_have_pages_and_long_rows_their_largest(tmp_path: Path) -> No
         assert max(imread(path).shape) <= 2000
 
 
-def test_the_tool_writes_figures(tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_tool_writes_figures(
+    tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     file = tmp_path / "out.safetensors"
     written(file, 1, 2, 4, 4)
