@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/scan.h"
 #include "lengths.h"
 #include "operands_locate.h"
 #include "tensors_view.h"
@@ -63,6 +64,48 @@ static bool is_used(const struct tensors_view *views, size_t count, const char *
         if (strcmp(views[n].name, name) == 0)
             return true;
     return false;
+}
+
+/* Names of the same in PyTorch, ONNX, FlashAttention and vLLM. */
+static const struct scan_synonym synonyms[] = {
+    {"attn_mask", "mask"},
+    {"attention_mask", "mask"},
+    {"key_padding_mask", "mask"},
+    {"attn_bias", "bias"},
+    {"attention_bias", "bias"},
+    {"s_aux", "sinks"},
+    {"alibi_slopes", "slopes"},
+    {"seq_lens", "kv_lens"},
+    {"seqlens_k", "kv_lens"},
+    {"context_lens", "kv_lens"},
+    {"seqused_k", "kv_lens"},
+    {"cu_seqlens_q", "cu_seqlens"},
+    {"cu_seqlens_k", "cu_seqlens_kv"},
+    {0},
+};
+
+#define SHORTEST 4 /* letters of a name that may be a typing error: wq and x are other tensors */
+
+/* A tensor that nobody reads, with a name that means or nearly is an operand's. */
+static bool none_is_misnamed(const struct operands_file *file, char *message, size_t message_size)
+{
+    const size_t before = strlen(file->prefix);
+    for (size_t i = 0; i < safetensors_count(file->file); i++) {
+        const char *name = safetensors_at(file->file, i)->name, *rest = name + before;
+        if (strncmp(name, file->prefix, before) != 0 || strlen(rest) < SHORTEST ||
+            strchr(rest, '.'))
+            continue;
+        struct scan_choice choice = {.given = piece_from(rest, rest + strlen(rest))};
+        for (size_t n = 0; n < sizeof uses / sizeof *uses; n++)
+            scan_offer(&choice, uses[n].name);
+        scan_offer_synonyms(&choice, synonyms);
+        if (choice.nearest && strcmp(choice.nearest, rest) != 0) {
+            snprintf(message, message_size, "%s: nothing reads %s; did you mean '%s%s'?",
+                     file->path, name, file->prefix, choice.nearest);
+            return false;
+        }
+    }
+    return true;
 }
 
 /* A tensor that the problem has no use for: whoever stored a mask did not mean that none is applied. */
@@ -168,7 +211,8 @@ bool operands_file_read(const struct operands_file *file, struct tensor_set *set
 {
     struct tensors_view views[TENSORS_OPERANDS];
     const size_t count = tensors_operands(&set->tensors, p, &set->shape, views);
-    if (!all_are_used(file, views, count, message, message_size))
+    if (!all_are_used(file, views, count, message, message_size) ||
+        !none_is_misnamed(file, message, message_size))
         return false;
     for (size_t n = 0; n < count; n++) {
         struct operands_source source;

@@ -174,6 +174,15 @@ static void tensors_without_use_are_refused(void **state)
         {"x.bias", ATTN_F32, "b=1,h=1,sq=1,skv=4,d=1,mask=causal",
          "x.bias is f32 (4), which the problem does not use; mask=bias does"},
         {"y.mask", ATTN_BOOL, "b=1,h=1,sq=1,skv=4,d=1", NULL},
+        {"x.attn_mask", ATTN_BOOL, "b=1,h=1,sq=1,skv=4,d=1",
+         "nothing reads x.attn_mask; did you mean 'x.mask'?"},
+        {"x.kv_len", ATTN_F32, "b=1,h=1,sq=1,skv=4,d=1",
+         "nothing reads x.kv_len; did you mean 'x.kv_lens'?"},
+        {"x.Mask", ATTN_BOOL, "b=1,h=1,sq=1,skv=4,d=1",
+         "nothing reads x.Mask; did you mean 'x.mask'?"},
+        {"x.wq", ATTN_F32, "b=1,h=1,sq=1,skv=4,d=1", NULL},
+        {"x.weights", ATTN_F32, "b=1,h=1,sq=1,skv=4,d=1", NULL},
+        {"x.mask.scale", ATTN_F32, "b=1,h=1,sq=1,skv=4,d=1", NULL},
     };
     for (size_t n = 0; n < COUNT(cases); n++) {
         const struct attn_problem p = problem_of(cases[n].problem);
