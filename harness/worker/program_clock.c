@@ -20,6 +20,7 @@
 #define LEAST_S 1e-9   /* a call: a few cycles; less means that none was made */
 #define SINGLES 3      /* calls on exchanged operands; one where it takes longer than LONGEST_S */
 #define SINGLES_S 2    /* more of them for so long, until one is as fast as it should be */
+#define BUSY_S 10      /* and for so much longer while others have the CPUs */
 #define PAIRS 3        /* of a request and one with more calls; others for so long as SINGLES_S */
 #define SINGLE_ROWS 16 /* compared of each */
 
@@ -109,6 +110,13 @@ static struct program_time measure(struct program_clock *clock, size_t first, si
 static bool is_busy(const struct program_clock *clock, double waited, double wall_s)
 {
     return waited_s(clock) - waited > BUSY_SHARE * wall_s;
+}
+
+/* Whether a single call may still turn out as fast as it should be, of those made since `start`. */
+static bool has_patience(const struct program_clock *clock, double start, double waited)
+{
+    const double passed = clock_now() - start;
+    return passed < SINGLES_S || (passed < SINGLES_S + BUSY_S && is_busy(clock, waited, passed));
 }
 
 /* Calls for so long that interruptions between the program's clock and its answer, of some ms, are a small
@@ -205,8 +213,8 @@ void program_clock_judge(struct program_clock *clock, size_t calls, double per_c
     if (calls > clock->count)
         judge_growth(clock, calls);
     program_copy_stays(clock->worker, clock->copy);
-    const double until = clock_now() + SINGLES_S;
-    for (size_t n = 0; n < SINGLES || (!agrees && clock_now() < until); n++) {
+    const double start = clock_now(), waited = waited_s(clock);
+    for (size_t n = 0; n < SINGLES || (!agrees && has_patience(clock, start, waited)); n++) {
         least = fmin(least, single(clock, n % clock->count, checked, &copy_s));
         least_copy = fmin(least_copy, copy_s);
         agrees =
