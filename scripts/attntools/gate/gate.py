@@ -46,7 +46,7 @@ from attntools.gate.gate_instructions import count_pairs, instead_of_counters
 from attntools.gate.gate_pace import Progress, estimate, length, progress
 from attntools.gate.gate_pairs import NEW, Collected, Plan, Samples, pilot, wrong_in
 from attntools.gate.gate_sessions import Patience, run_until_clear
-from attntools.gate.gate_summary import Outcome, markdown, no_answer
+from attntools.gate.gate_summary import Outcome, cell_text, markdown, no_answer
 from attntools.gate.gating import counts_instructions, explain, judge, standing, too_noisy
 from attntools.results.cells import RIVALS, Identity, Results
 
@@ -288,11 +288,29 @@ def gate(options: argparse.Namespace, folder: Path) -> Outcome:
 
 
 def dry_run(options: argparse.Namespace) -> int:
-    """Says how long the gate would take."""
+    """Says how long the gate would take; the code is of what is known before it."""
     with scratch_folder("attnbench-gate-") as folder:
         p = prepare(options, folder)
-        print(estimate(p.plan, p.cells, options) if p.cells else "no cells to compare")
-    return Exit.OK
+        told = estimate(p.plan, p.cells, options) if p.cells else "no cells to compare"
+    for side, wrong in (("new", p.outcome.wrong), ("base", p.outcome.base_wrong)):
+        for identity, why in wrong.items():
+            say(TOOL, f"wrong in {side}: {cell_text(identity)}: {why}")
+    if p.outcome.base_only:
+        say(TOOL, p.outcome.removed())
+    print(told)
+    if p.outcome.wrong:
+        return Exit.WRONG_RESULT
+    if p.outcome.base_only and options.fail_on:
+        return Exit.REMOVED
+    return Exit.OK if p.cells and not p.outcome.base_wrong else Exit.INCOMPARABLE
+
+
+def write_no_answer(options: argparse.Namespace, why: str) -> None:
+    """The summary and the tests of a gate that could not compare."""
+    if options.output != "-":  # standard error has it
+        write_text(options.output, no_answer(why))
+    if options.junit:
+        write_text(options.junit, gate_junit.no_answer(why))
 
 
 def run(argv: Sequence[str] | None = None) -> int:
@@ -304,14 +322,12 @@ def run(argv: Sequence[str] | None = None) -> int:
     try:
         for path in filter(None, (options.output, options.junit)):
             refuse_unwritable(path)
+        write_no_answer(options, "the gate did not end")  # unless it does
         try:
             with scratch_folder("attnbench-gate-") as folder:
                 outcome = gate(options, folder)
         except ToolError as wrong:
-            if options.output != "-":  # standard error has it already
-                write_text(options.output, no_answer(str(wrong)))
-            if options.junit:
-                write_text(options.junit, gate_junit.no_answer(str(wrong)))
+            write_no_answer(options, str(wrong))
             raise
         write_text(options.output, markdown(outcome))
         if options.junit:

@@ -1,5 +1,6 @@
 """A gate's outcome as JUnit XML: one test per cell."""
 
+from attntools.base.cli import Exit
 from attntools.base.junit import Case, document
 from attntools.compare.comparison import Verdict
 from attntools.gate.gate_summary import Outcome, percent
@@ -29,8 +30,9 @@ def junit(outcome: Outcome) -> str:
         kind = "failure" if c.verdict is Verdict.SLOWER else None
         cases.append(_case(c.identity, kind, f"{100 * (c.ratio - 1):+.3f} % instructions"))
     cases += [_case(i, "error", why) for i, why in outcome.wrong.items()]
-    cases += [_case(i, "skipped", f"base: {why}") for i, why in outcome.base_wrong.items()]
-    cases += [_case(i, "skipped", "only in the base") for i in outcome.base_only]
+    cases += [_case(i, "error", f"base: {why}") for i, why in outcome.base_wrong.items()]
+    gone = "failure" if outcome.code is Exit.REMOVED else "skipped"
+    cases += [_case(i, gone, "only in the base") for i in outcome.base_only]
     return document("attnbench gate", [(f"{outcome.new} against {outcome.base}", cases)])
 
 

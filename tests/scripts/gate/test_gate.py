@@ -191,9 +191,34 @@ def test_junit_has_a_test_per_cell(gated, tmp_path: Path) -> None:  # noqa: ANN0
     assert tests(state="failed", broken="gemm") == {flash: "passed", gemm: "error"}
     assert tests(noise=0.2) == {flash: "skipped", gemm: "skipped"}
     assert tests(lacks="gemm") == {flash: "passed", gemm: "skipped"}
+    assert tests("--fail-on", "removed", lacks="gemm") == {flash: "passed", gemm: "failure"}
     assert tests(usage=True) == {"the comparison": "error"}
     why = ElementTree.parse(out).getroot()[0][0][0].get("message")
     assert "no kernel of this name" in why
+
+
+def test_a_dry_run_says_what_needs_no_time(gated) -> None:  # noqa: ANN001
+    chosen = ("--kernel", "flash,gemm", "--dry-run")
+    wrong = gated(None, *chosen, state="failed", broken="gemm")
+    assert (wrong.code, "gate: wrong in new: " in wrong.err) == (2, True), wrong
+    before = gated({"state": "failed", "broken": "gemm"}, *chosen)
+    assert (before.code, "gate: wrong in base: " in before.err) == (5, True)
+    gone = gated(None, *chosen, lacks="gemm")
+    assert (gone.code, "gate: 1 cells are in the base alone: gemm/avx2" in gone.err) == (0, True)
+    assert gated(None, *chosen, "--fail-on", "removed", lacks="gemm").code == 7
+
+
+def test_a_summary_of_before_does_not_stay(gated, tmp_path: Path, monkeypatch) -> None:  # noqa: ANN001
+    """Where the gate is killed: a CI that comments it would tell of another gate."""
+    out = tmp_path / "summary.md"
+    out.write_text("no regression")
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(gate, "gate", killed)
+    assert gated(None, "--output", str(out)).code == 130
+    assert "the gate did not end" in out.read_text()
 
 
 LENGTH = (
