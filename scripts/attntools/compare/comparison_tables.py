@@ -43,11 +43,12 @@ def interval_text(lo: float, hi: float) -> str:
 
 def varying_fields(cells: Iterable[Cell]) -> list[str]:
     """Which of VARYING differ within a case, so that two rows are never the same to the reader."""
-    values: dict[tuple[str, str], set[str | None]] = defaultdict(set)
+    values: dict[tuple[str, str, str], set[str | None]] = defaultdict(set)
     for cell in cells:
-        for name in VARYING:
-            values[cell.case, name].add(getattr(cell.identity, name))
-    several = {name for (_, name), found in values.items() if len(found) > 1}
+        for name in VARYING:  # a label has the beginning of its plug-in's digest
+            label = cell.identity.label if name == "plugin" else ""
+            values[cell.case, name, label].add(getattr(cell.identity, name))
+    several = {name for (_, name, _), found in values.items() if len(found) > 1}
     return [name for name in VARYING if name in several]
 
 

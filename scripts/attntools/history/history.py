@@ -111,6 +111,8 @@ def show_trend(connection: sqlite3.Connection, options: argparse.Namespace) -> E
         )
     }
     rows, followed, known, new = [], database.series(connection, options.text), 0, 0
+    if options.text and not followed:
+        raise ToolError(f"no cell has {options.text!r} in its name")
     machines = database.machines(connection)
     several = len(machines) > 1
     for number, ((name, machine, _build), points) in enumerate(followed.items()):
