@@ -1,8 +1,9 @@
 /*
- * listing: numbers of four digits; seconds, whose keys end in "_s", with their unit.
+ * listing: numbers of four digits, or all of their whole ones; seconds, whose keys end in "_s", with their unit.
  */
 #include "listing.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,12 +38,13 @@ static void print_number(const char *key, double x, char text[UNITS_TEXT])
     if (length > 2 && strcmp(key + length - 2, "_s") == 0)
         units_seconds(x, text);
     else
-        snprintf(text, UNITS_TEXT, "%.4g", x);
+        snprintf(text, UNITS_TEXT, fabs(x) >= 1e4 && fabs(x) < 1e9 ? "%.0f" : "%.4g", x);
 }
 
-/* A text, a number, yes or no, or numbers beside each other. */
+/* A text, a number, yes or no, the ends of an interval, or numbers beside each other. */
 static void print_cell(const char *key, const json_t *x, char text[TABLE_CELL])
 {
+    const char *between = strstr(key, "ci95") ? " .. " : " ";
     char number[UNITS_TEXT];
     const json_t *item;
     size_t i, n = 0;
@@ -59,7 +61,7 @@ static void print_cell(const char *key, const json_t *x, char text[TABLE_CELL])
     json_array_foreach (x, i, item) {
         print_number(key, json_number_value(item), number);
         if (json_is_number(item) && n < TABLE_CELL)
-            n += (size_t)snprintf(text + n, TABLE_CELL - n, "%s%s", i ? " " : "", number);
+            n += (size_t)snprintf(text + n, TABLE_CELL - n, "%s%s", i ? between : "", number);
     }
 }
 
