@@ -58,7 +58,8 @@ static bool add_beside(struct wanted *w, const char *text)
     const size_t length = strcspn(text, " ");
     snprintf(name, sizeof name, "%.*s", (int)length, text);
     if (!process_beside(name, guest.path, sizeof guest.path) || access(guest.path, R_OK) != 0) {
-        snprintf(w->message, sizeof w->message, "%s, which it takes, is not beside the program",
+        snprintf(w->message, sizeof w->message,
+                 "%s, which it takes, is not beside the program: scripts/build release builds it",
                  name);
         return false;
     }
