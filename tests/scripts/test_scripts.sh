@@ -352,11 +352,11 @@ test_test_takes_one_preset() {
 }
 
 test_networks_names_the_program_that_is_missing() {
-    run "$tree/scripts/dev/studies/networks" 1gbit out.jsonl
+    run "$tree/scripts/dev/studies/networks" 1gbit out.jsonl 2
     status_is 3
     is stderr "$err" 'networks: no program ip; Debian has it in iproute2'
     stub ip <<<"echo ip >>'$calls'"
-    run "$tree/scripts/dev/studies/networks" 1gbit out.jsonl
+    run "$tree/scripts/dev/studies/networks" 1gbit out.jsonl 2
     status_is 3
     is stderr "$err" 'networks: no program tc; Debian has it in iproute2'
     is calls "$log" ''
