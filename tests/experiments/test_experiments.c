@@ -71,7 +71,8 @@ static void rows_are_listed_by_key(void **state)
     json_t *rows = json_array();
     json_t *values = json_pack("{s:f, s:[f, f], s:n, s:b, s:f}", "rms", 0.012345678, "ci95", 0.5,
                                1.25, "absent", "ok", 1, "project_s", 0.00123);
-    experiment_add(rows, json_pack("{s:s, s:s, s:i}", "part", "p", "by", "flash", "d", 32), values);
+    experiment_add(rows, json_pack("{s:s, s:s, s:i}", "part", "p", "by", "flash", "d", 16384),
+                   values);
     experiment_add(rows, json_pack("{s:s}", "part", "q"), json_object());
     FILE *file = tmpfile();
     assert_non_null(file);
@@ -82,8 +83,8 @@ static void rows_are_listed_by_key(void **state)
     text[fread(text, 1, sizeof text - 1, file)] = 0;
     fclose(file);
     assert_string_equal(text, "\na heading\n"
-                              "by      d      rms      ci95   ok  project s\n"
-                              "flash  32  0.01235  0.5 1.25  yes   1.230 ms\n");
+                              "by         d      rms         ci95   ok  project s\n"
+                              "flash  16384  0.01235  0.5 .. 1.25  yes   1.230 ms\n");
     json_decref(rows);
 }
 
