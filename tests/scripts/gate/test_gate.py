@@ -266,8 +266,9 @@ def test_waiting_for_another_session_is_told(
     outcome = gated(log=tmp_path / "log", queued=2)
     assert outcome.code == 0
     told = re.findall(r"gate: one launch, \d s so far: (.*)", outcome.err)
-    assert len(told) > 2
-    assert set(told) == {"attnbench: run (process 7) is measuring on this machine: waiting"}
+    waits = told.count("attnbench: run (process 7) is measuring on this machine: waiting")
+    assert waits > 2
+    assert waits + told.count("no word from it yet") == len(told)  # a start may take long
 
 
 def test_progress_is_told_each_minute(capsys: pytest.CaptureFixture[str]) -> None:
