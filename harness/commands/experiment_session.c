@@ -20,7 +20,8 @@
 #include "system/process.h"
 
 #define WORDS 1024
-#define WIDTH 90 /* of a page */
+#define WIDTH 90       /* of a page */
+#define MOST_BESIDE 24 /* plug-ins */
 
 /* What is wanted, and the command line that does it. */
 struct wanted {
@@ -29,7 +30,7 @@ struct wanted {
     struct options given; /* on the command line alone */
     const char *words[WORDS];
     size_t count;
-    char *plugins[OPTIONS_MAX_PLUGINS]; /* owned */
+    char plugins[MOST_BESIDE][GUEST_TEXT]; /* --plugin=TEXT */
     size_t plugin_count;
     char message[1024];
 };
@@ -54,7 +55,7 @@ static bool chooses_cases(const char *word)
 static bool add_beside(struct wanted *w, const char *text)
 {
     struct guest guest = {.path = ""};
-    char word[GUEST_TEXT], quoted[GUEST_TEXT], name[256];
+    char quoted[GUEST_TEXT], name[256];
     const size_t length = strcspn(text, " ");
     snprintf(name, sizeof name, "%.*s", (int)length, text);
     if (!process_beside(name, guest.path, sizeof guest.path) || access(guest.path, R_OK) != 0) {
@@ -65,11 +66,11 @@ static bool add_beside(struct wanted *w, const char *text)
     }
     snprintf(guest.arguments, sizeof guest.arguments, "%s",
              text + length + strspn(text + length, " "));
-    snprintf(word, sizeof word, "--plugin=%s", guest_text(&guest, quoted));
-    char *plugin = w->plugin_count < OPTIONS_MAX_PLUGINS ? strdup(word) : NULL;
-    if (plugin)
-        w->plugins[w->plugin_count++] = plugin;
-    return plugin && add(w, plugin);
+    if (w->plugin_count == MOST_BESIDE)
+        return false;
+    char *plugin = w->plugins[w->plugin_count++];
+    snprintf(plugin, GUEST_TEXT, "--plugin=%s", guest_text(&guest, quoted));
+    return add(w, plugin);
 }
 
 /* The experiment's own options, where the command line does not say otherwise: cases are replaced together, as are
@@ -160,9 +161,10 @@ static bool conclude(const struct wanted *w)
 
 int experiment_session(const struct experiment *experiment, int argc, const char *const *argv)
 {
-    struct wanted w = {.experiment = experiment};
+    static struct wanted w; /* too large for a small stack */
     struct options options;
     options_init(&options);
+    w.experiment = experiment;
     int code = read_arguments(&w, argc, argv);
     if (code == EXIT_AS_ASKED && w.help) {
         print_page(experiment);
@@ -181,7 +183,5 @@ int experiment_session(const struct experiment *experiment, int argc, const char
     }
     options_free(&options);
     options_free(&w.given);
-    while (w.plugin_count)
-        free(w.plugins[--w.plugin_count]);
     return code;
 }

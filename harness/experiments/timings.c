@@ -72,10 +72,10 @@ static const char *const layouts[] = {"--problem=h=4,sq=256,skv=1024,d=64", "--k
                                       "--threads=1", "--launches=12", NULL};
 static const char *const layouts_quick[] = {
     "--problem=h=4,sq=256,skv=1024,d=64",
-    "--kernel=flash_again_1,flash_again_2,flash_again_3,flash_again_4,flash_again_5,flash_again_6,"
-    "flash_stack_16,flash_stack_32,flash_stack_48,flash_stack_1104,flash_stack_2144,flash_stack_"
-    "3504,"
-    "flash_code_16,flash_code_32,flash_code_48,flash_code_1104,flash_code_2144,flash_code_3504",
+    ("--kernel=flash_again_1,flash_again_2,flash_again_3,flash_again_4,flash_again_5,flash_again_6,"
+     "flash_stack_16,flash_stack_32,flash_stack_48,flash_stack_1104,flash_stack_2144,flash_stack_"
+     "3504,"
+     "flash_code_16,flash_code_32,flash_code_48,flash_code_1104,flash_code_2144,flash_code_3504"),
     "--threads=1",
     "--launches=6",
     "--check=case",
@@ -124,11 +124,9 @@ const struct experiment experiment_layouts = {
     .beside = layouts_beside,
 };
 
-#define WEIGHTS "outputs=o|o+weights"
-
-static const char *const memory[] = {"--problem=s=256..8192*2," WEIGHTS, "--threads=1",
+static const char *const memory[] = {"--problem=s=256..8192*2,outputs=o|o+weights", "--threads=1",
                                      "--launches=1", NULL};
-static const char *const memory_quick[] = {"--problem=s=128..512*2," WEIGHTS,
+static const char *const memory_quick[] = {"--problem=s=128..512*2,outputs=o|o+weights",
                                            "--kernel=naive,flash",
                                            "--threads=1",
                                            "--launches=1",

@@ -26,7 +26,8 @@ static void open_columns(struct listing *l, const char *keys)
         snprintf(l->keys[n], sizeof l->keys[n], "%.*s", (int)length, keys);
         strcpy(l->titles[n], l->keys[n]);
         for (char *c = l->titles[n]; *c; c++)
-            *c = *c == '_' ? ' ' : *c;
+            if (*c == '_')
+                *c = ' ';
         l->columns[n] = (struct table_column){.title = l->titles[n]};
         keys += length + (keys[length] == ' ');
     }
