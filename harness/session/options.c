@@ -3,6 +3,7 @@
  */
 #include "options_table.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "problem/cases.h"
@@ -68,6 +69,7 @@ static bool add(const char **list, size_t *count, size_t most, const char *value
 static bool store_text(struct options *o, const struct option *option, const char *text,
                        char *message, size_t size)
 {
+    assert(text); /* a flag alone has none */
     const char *wrong = *text ? NULL : "is empty";
     if (option->kind == OPTION_TEXT)
         *(const char **)((char *)o + option->offset) = text;
