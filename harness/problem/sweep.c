@@ -125,13 +125,22 @@ __attribute__((format(printf, 3, 4))) static bool refuse(struct parse_error *err
     return false;
 }
 
+/* A key for a message: as it is, or quoted where it has other bytes than keys have. */
+static const char *key_text(struct piece name, char text[SCAN_QUOTED])
+{
+    for (size_t i = 0; i < name.length; i++)
+        if (!isalnum((unsigned char)name.at[i]) && name.at[i] != '_')
+            return scan_quote(name, text);
+    return piece_copy(name, text, SCAN_QUOTED) ? text : scan_quote(name, text);
+}
+
 /* Notes a key=value whose value is swept. */
 static bool add_axis(struct sweep *s, struct piece item, struct parse_error *error)
 {
     struct piece value = item, at;
     const struct piece name = piece_trim(piece_split(&value, "=", &(bool){false}));
     struct sweep_axis *axis = &s->axes[s->axis_count];
-    char quoted[SCAN_QUOTED];
+    char quoted[SCAN_QUOTED], key[SCAN_QUOTED];
     const char *why;
     if (!find_dots(value) && !(value.length && memchr(value.at, '|', value.length)))
         return true;
@@ -140,12 +149,12 @@ static bool add_axis(struct sweep *s, struct piece item, struct parse_error *err
                       s->axis_count);
     *axis = (struct sweep_axis){name, value, 0};
     if (!sweep_count(value, &axis->count, &at, &why))
-        return refuse(error, (size_t)(at.at - s->text.at), "%.*s=%s %s", (int)name.length, name.at,
+        return refuse(error, (size_t)(at.at - s->text.at), "%s=%s %s", key_text(name, key),
                       scan_quote(at, quoted), why);
     s->axis_count++;
     if (__builtin_mul_overflow(s->count, axis->count, &s->count) || s->count > SWEEP_MOST)
         return refuse(error, (size_t)(value.at - s->text.at),
-                      "%.*s=%s makes more than %zu cases of one problem", (int)name.length, name.at,
+                      "%s=%s makes more than %zu cases of one problem", key_text(name, key),
                       scan_quote(value, quoted), SWEEP_MOST);
     return true;
 }
