@@ -30,7 +30,7 @@ struct wanted {
     struct options given; /* on the command line alone */
     const char *words[WORDS];
     size_t count;
-    char plugins[MOST_BESIDE][GUEST_TEXT]; /* --plugin=TEXT */
+    char plugins[MOST_BESIDE][sizeof "--plugin=" + GUEST_TEXT];
     size_t plugin_count;
     char message[1024];
 };
@@ -66,10 +66,12 @@ static bool add_beside(struct wanted *w, const char *text)
     }
     snprintf(guest.arguments, sizeof guest.arguments, "%s",
              text + length + strspn(text + length, " "));
-    if (w->plugin_count == MOST_BESIDE)
+    if (w->plugin_count == MOST_BESIDE) {
+        snprintf(w->message, sizeof w->message, "too many plug-ins");
         return false;
+    }
     char *plugin = w->plugins[w->plugin_count++];
-    snprintf(plugin, GUEST_TEXT, "--plugin=%s", guest_text(&guest, quoted));
+    snprintf(plugin, sizeof *w->plugins, "--plugin=%s", guest_text(&guest, quoted));
     return add(w, plugin);
 }
 

@@ -151,7 +151,7 @@ static const char *const distributed[] = {"--problem=h=8,s=2048..8192*2,d=64,mas
 static const char *const distributed_quick[] = {"--problem=h=8,s=1024,d=64,mask=causal",
                                                 "--kernel=flash,ring_1,ring_2",
                                                 "--threads=all",
-                                                "--launches=6",
+                                                "--launches=3",
                                                 "--check=case",
                                                 NULL};
 static const char *const distributed_beside[] = {
