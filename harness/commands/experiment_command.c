@@ -91,7 +91,7 @@ static void run_steps(struct running *r, const json_t *steps)
 /* All parameters of an experiment, given or standard, with the seed. */
 static json_t *asked_of(const struct options *options, const struct experiment *experiment)
 {
-    json_t *all = options_standard(experiment->parameters, options->quick);
+    json_t *all = options_standard(experiment->calculation->parameters, options->quick);
     json_object_update_existing(all, options->values);
     json_object_set_new(all, "seed", json_integer((json_int_t)options->seed));
     return all;
@@ -99,14 +99,15 @@ static json_t *asked_of(const struct options *options, const struct experiment *
 
 static bool accepts(const struct experiment *experiment, const json_t *asked, struct running *r)
 {
-    return !experiment->accepts ||
-           experiment->accepts(asked, r->record.message, sizeof r->record.message);
+    const struct calculation *calculation = experiment->calculation;
+    return !calculation->accepts ||
+           calculation->accepts(asked, r->record.message, sizeof r->record.message);
 }
 
 static bool ready(struct running *r)
 {
-    return !r->experiment->ready ||
-           r->experiment->ready(r->record.message, sizeof r->record.message);
+    const struct calculation *calculation = r->experiment->calculation;
+    return !calculation->ready || calculation->ready(r->record.message, sizeof r->record.message);
 }
 
 /* The steps for the given parameters; none where this build cannot run the experiment. */
@@ -119,7 +120,7 @@ static json_t *plan_steps(struct running *r)
         r->code = record_worse(r->code, EXIT_ENVIRONMENT);
     }
     if (able)
-        r->experiment->plan(asked, steps);
+        r->experiment->calculation->plan(asked, steps);
     else
         progress_say("experiment %s: %s", r->experiment->name, r->record.message);
     json_decref(asked);
@@ -135,7 +136,7 @@ static void run_experiment(struct running *r, const struct experiment *experimen
     progress_clear();
     if (json_array_size(r->rows)) {
         report_heading("experiment %s: %s", experiment->name, experiment->question);
-        if (!experiment->report(r->rows))
+        if (!experiment->calculation->report(r->rows))
             r->code = EXIT_KERNEL;
     }
     json_decref(r->rows);
@@ -169,7 +170,7 @@ static void run_all(struct running *r)
 {
     const struct experiment *named = experiment_find(r->options->subject), *experiment;
     for (size_t i = 0; r->end == ROUNDS_DONE && (experiment = experiment_at(i)); i++)
-        if (named ? named == experiment : !experiment->run)
+        if (named ? named == experiment : experiment->calculation != NULL)
             run_experiment(r, experiment);
 }
 

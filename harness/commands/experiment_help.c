@@ -18,7 +18,8 @@ bool experiment_choose(struct options *options, int argc, const char *const *arg
     struct scan_choice choice = {.given = piece_from(name, name + strlen(name))};
     char quoted[SCAN_QUOTED], advice[SCAN_ADVICE];
     const struct experiment *experiment = experiment_find(name);
-    options->own = experiment ? experiment->parameters : NULL;
+    options->own =
+        experiment && experiment->calculation ? experiment->calculation->parameters : NULL;
     if (experiment || strcmp(name, "all") == 0)
         return true;
     for (size_t i = 0; (experiment = experiment_at(i)); i++)
@@ -39,13 +40,18 @@ void experiment_print_list(FILE *out, size_t width)
     }
 }
 
-void experiment_print_indented(FILE *out, const char *text)
+void experiment_print_method(FILE *out, const struct experiment *experiment)
 {
-    while (*text) {
-        const size_t length = strcspn(text, "\n");
-        fprintf(out, "  %.*s\n", (int)length, text);
-        text += length + (text[length] == '\n');
-    }
+    fprintf(out, "  ");
+    table_wrap(out, experiment->method, HELP_WIDTH - 2, 2);
+}
+
+void experiment_print_asked(FILE *out, const struct experiment *experiment)
+{
+    fprintf(out, "Question\n  %s\n\nMethod\n", experiment->question);
+    experiment_print_method(out, experiment);
+    fprintf(out, "\nSource\n  ");
+    table_wrap(out, experiment->source, HELP_WIDTH - 2, 2);
 }
 
 void experiment_print_help(FILE *out, const struct options *options)
@@ -55,10 +61,7 @@ void experiment_print_help(FILE *out, const struct options *options)
     fprintf(out, "usage: attnbench experiment %s [PARAMETER]... [--output FILE]\n\n",
             experiment ? experiment->name : "NAME|all");
     if (experiment) {
-        fprintf(out, "Question\n  %s\n\nMethod\n", experiment->question);
-        experiment_print_indented(out, experiment->method);
-        fprintf(out, "\nSource\n");
-        experiment_print_indented(out, experiment->source);
+        experiment_print_asked(out, experiment);
         fprintf(out, "\nParameters\n");
     } else {
         fprintf(out, "Experiments about attention itself; `all` runs each that computes\n\n");

@@ -4,7 +4,7 @@
 #ifndef HARNESS_COMMANDS_EXPERIMENT_HELP_H
 #define HARNESS_COMMANDS_EXPERIMENT_HELP_H
 
-#include "session/options.h"
+#include "experiments/experiment.h"
 
 /* Gives options the parameters of the experiment that argv names, if any.  False fills message: there
  * is none of that name. */
@@ -13,8 +13,9 @@ bool experiment_choose(struct options *options, int argc, const char *const *arg
 
 /* A line for each experiment, wrapped to the width; the page of one, or of all where the options name none. */
 void experiment_print_list(FILE *out, size_t width);
-/* Lines of a text, indented. */
-void experiment_print_indented(FILE *out, const char *text);
+/* Question, method and source of an experiment under their headings; the method alone. */
+void experiment_print_asked(FILE *out, const struct experiment *experiment);
+void experiment_print_method(FILE *out, const struct experiment *experiment);
 void experiment_print_help(FILE *out, const struct options *options);
 
 #endif

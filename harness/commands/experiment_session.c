@@ -134,12 +134,8 @@ static void print_words(const char *title, const struct experiment *experiment,
 
 static void print_page(const struct experiment *e)
 {
-    printf("usage: attnbench experiment %s [--quick] [OPTION of run]...\n\nQuestion\n", e->name);
-    experiment_print_indented(stdout, e->question);
-    printf("\nMethod\n");
-    experiment_print_indented(stdout, e->method);
-    printf("\nSource\n");
-    experiment_print_indented(stdout, e->source);
+    printf("usage: attnbench experiment %s [--quick] [OPTION of run]...\n\n", e->name);
+    experiment_print_asked(stdout, e);
     print_words("Runs", e, e->run);
     print_words("Runs with --quick", e, e->quick);
     printf("\nAny option of attnbench run (attnbench run --help) replaces the one above; cases\n"
@@ -154,7 +150,7 @@ static bool conclude(const struct wanted *w)
     const char *file = output && strcmp(output, "-") != 0 ? output : "FILE";
     char message[256];
     report_heading("experiment %s: %s", w->experiment->name, w->experiment->question);
-    experiment_print_indented(report_output.out, w->experiment->method);
+    experiment_print_method(report_output.out, w->experiment);
     report_sentence("%scripts/plot %s draws the figure and says what is fitted; scripts/report %s "
                     "makes a page of all cells.",
                     output ? "s" : "With --output FILE s", file, file);

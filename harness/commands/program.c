@@ -120,7 +120,7 @@ int program_main(int argc, char **argv)
         return unknown_command(name);
     const struct experiment *timed =
         options.command == COMMAND_EXPERIMENT && argc > 2 ? experiment_find(argv[2]) : NULL;
-    if (timed && timed->run) /* its options are those of run */
+    if (timed && !timed->calculation) /* its options are those of run */
         return experiment_session(timed, argc - 3, arguments + 2);
     if ((options.command == COMMAND_EXPERIMENT &&
          !experiment_choose(&options, argc - 1, arguments, message, sizeof message)) ||

@@ -241,22 +241,7 @@ static bool report(const json_t *rows)
     return worst <= 1;
 }
 
-const struct experiment experiment_error_growth = {
-    .name = "error-growth",
-    .question = "How does the rounding error of each kernel grow with the number of keys?",
-    .method =
-        "N(0, 1) queries, keys and values in each storage type, and a sink: a first key that "
-        "scores\n"
-        "15 above the rest.  Every element of every kernel's output against the float64 attention "
-        "of\n"
-        "the same stored operands: largest, root mean square and signed mean error, beside the\n"
-        "derived bound that every check uses.  A mean beyond twice its standard error would be a\n"
-        "bias.  Behind a sink the bound grows as the keys, not as their root: each addition may "
-        "round\n"
-        "by half a unit of the whole sum, and like terms round alike.",
-    .source =
-        "Higham 2002, Accuracy and Stability of Numerical Algorithms, chapter 4; Golden et al.\n"
-        "2024, arXiv:2405.02803; kernels/reference.c (the bound)",
+const struct calculation calculation_error_growth = {
     .parameters = parameters,
     .plan = plan,
     .compute = compute,

@@ -277,20 +277,7 @@ static bool report(const json_t *rows)
     return true;
 }
 
-const struct experiment experiment_exp_degree = {
-    .name = "exp-degree",
-    .question = "How exact an exponential does attention need?",
-    .method =
-        "2^x by polynomials of each degree (through the Chebyshev points, constant term 1, "
-        "evaluated\n"
-        "in float32), in a softmax of N(0, 1) logits over N(0, 1) values: largest relative error "
-        "of\n"
-        "the exponential, and root mean square error of the output against float64, with values "
-        "and\n"
-        "output rounded to the type, for bf16 the weights too.  Then the time of each degree, in\n"
-        "turns, on one thread: median ratio to the highest and its exact 95 % interval.",
-    .source = "Schraudolph 1999, doi:10.1162/089976699300016467; Zadouri et al. 2026,\n"
-              "arXiv:2603.05451 (polynomial exponentials in FlashAttention-4)",
+const struct calculation calculation_exp_degree = {
     .parameters = parameters,
     .plan = plan,
     .compute = compute,

@@ -25,16 +25,8 @@ struct experiment_work {
     size_t blocks;
 };
 
-struct experiment {
-    const char *name;
-    const char *question, *method, *source; /* for --help */
-
-    /* For an experiment that is a session of `attnbench run`: defaults of that command's options, one word
-     * each, and those for --quick; the last is NULL.  Plug-ins are files beside the program, each in one
-     * word with its arguments.  scripts/plot draws the figure of the experiment's name.  NULL: the
-     * functions below are used. */
-    const char *const *run, *const *quick, *const *beside;
-
+/* An experiment that a worker computes. */
+struct calculation {
     const struct option *parameters; /* its own; the last has a NULL name */
 
     /* Whether text parameters are valid; false fills message.  Optional. */
@@ -51,6 +43,18 @@ struct experiment {
 
     /* Prints tables and the finding.  False if a number differs from its known value. */
     bool (*report)(const json_t *rows);
+};
+
+/* As experiments.json has it. */
+struct experiment {
+    const char *name;
+    const char *question, *method, *source;
+    const struct calculation
+        *calculation; /* NULL: the options below are a session of `attnbench run` */
+
+    /* Defaults of that command's options, one word each, and those for --quick; plug-ins are files beside the
+     * program, each in one word with its arguments.  The last of each is NULL. */
+    const char *const *run, *const *quick, *const *beside;
 };
 
 /* By its place in the list; NULL past the last one.  By name; NULL where there is none. */

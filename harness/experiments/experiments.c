@@ -12,26 +12,27 @@
 #include "base/number.h"
 #include "base/stats.h"
 
-static const struct experiment *const experiments[] = {
-    &experiment_variance,    &experiment_softmax,    &experiment_saturation,   &experiment_examples,
-    &experiment_layer,       &experiment_linear,     &experiment_error_growth, &experiment_overflow,
-    &experiment_rescale,     &experiment_exp_degree, &experiment_memory,       &experiment_scaling,
-    &experiment_distributed, &experiment_invariance, &experiment_tiles,        &experiment_layouts,
-    &experiment_words,
+#define COMPUTED(identifier, ...) {__VA_ARGS__, .calculation = &calculation_##identifier},
+#define TIMED(identifier, name, question, method, source, ...) \
+    {name, question, method, source, NULL, __VA_ARGS__},
+#define WORDS(...) ((const char *const[]){__VA_ARGS__})
+
+static const struct experiment experiments[] = {
+#include "experiments_list.h"
 };
 
 #define COUNT (sizeof experiments / sizeof *experiments)
 
 const struct experiment *experiment_at(size_t index)
 {
-    return index < COUNT ? experiments[index] : NULL;
+    return index < COUNT ? &experiments[index] : NULL;
 }
 
 const struct experiment *experiment_find(const char *name)
 {
     for (size_t i = 0; i < COUNT; i++)
-        if (strcmp(experiments[i]->name, name) == 0)
-            return experiments[i];
+        if (strcmp(experiments[i].name, name) == 0)
+            return &experiments[i];
     return NULL;
 }
 

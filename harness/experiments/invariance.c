@@ -234,15 +234,7 @@ static bool report(const json_t *rows)
     return true;
 }
 
-const struct experiment experiment_invariance = {
-    .name = "invariance",
-    .question = "Which changes that should not matter change the bits of the output?",
-    .method =
-        "One problem on one thread, compared element by element with the same on 2 to 4 threads,\n"
-        "repeated, with each sequence alone instead of in a batch, with the last queries alone (a\n"
-        "prefill in chunks of 1, 3 and 64), and by the kernel's variants for other instruction\n"
-        "sets.  A prefill and a decode.",
-    .source = "He and Thinking Machines Lab 2025, Defeating Nondeterminism in LLM Inference",
+const struct calculation calculation_invariance = {
     .parameters = parameters,
     .plan = plan,
     .compute = compute,

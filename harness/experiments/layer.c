@@ -103,15 +103,7 @@ static bool report(const json_t *rows)
     return !wrong;
 }
 
-const struct experiment experiment_layer = {
-    .name = "layer",
-    .question = "Does a trained layer come out as the model computed it?",
-    .method =
-        "A layer from a safetensors file, by default one of all-MiniLM-L6-v2: X, weights and\n"
-        "biases as the file has them, projections by CBLAS, attention by every kernel, against "
-        "the\n"
-        "output in the file; fails where one differs by more than rounding explains.",
-    .source = "Vaswani et al. 2017, arXiv:1706.03762, table 1; tests/data/README.md",
+const struct calculation calculation_layer = {
     .parameters = parameters,
     .plan = plan,
     .compute = compute,

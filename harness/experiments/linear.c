@@ -434,24 +434,7 @@ bool linear_report(const json_t *rows)
     return right;
 }
 
-const struct experiment experiment_linear = {
-    .name = "linear",
-    .question = "Is a Linear layer the same as one of bare parameter matrices?",
-    .method =
-        "A bare matrix is stored (d_in, d_out), as torch.rand makes it, a Linear's weight (d_out, "
-        "d_in);\n"
-        "in C nothing else differs but what they begin with.  equal: a whole layer with the same\n"
-        "weights both ways, Q, K and V against what two orders of summation can differ by, and "
-        "once\n"
-        "more with numbers whose sums float32 holds exactly, where not a bit may differ; by sgemm "
-        "of\n"
-        "the CBLAS library, and by plain C, each output a dot product or each row of w added to "
-        "it.\n"
-        "init: attention scores behind the weights that each begins with, uniform in [0, 1) and "
-        "in\n"
-        "+-1/sqrt(d_in).",
-    .source = "PyTorch 2: torch/nn/modules/linear.py; He et al. 2015, arXiv:1502.01852 "
-              "(initialisation)",
+const struct calculation calculation_linear = {
     .parameters = parameters,
     .plan = plan,
     .compute = compute,

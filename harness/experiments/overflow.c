@@ -191,17 +191,7 @@ static bool report(const json_t *rows)
     return true;
 }
 
-const struct experiment experiment_overflow = {
-    .name = "overflow",
-    .question = "From which logit on does a softmax fail?",
-    .method =
-        "Logits x, x, -x (weights 1/2, 1/2, 0, up to e^-2x) and -x, -x, -x (1/3 each), x doubled "
-        "and then\n"
-        "bisected to the first that gives something not finite or off by a hundredth: by every\n"
-        "kernel in every storage type it takes, and by the plain formula with and without its\n"
-        "maximum, rounded to the type at every step.",
-    .source = "Milakov and Gimelshein 2018, arXiv:1805.02867; Blanchard, Higham and Higham 2021,\n"
-              "doi:10.1093/imanum/draa038",
+const struct calculation calculation_overflow = {
     .parameters = parameters,
     .plan = plan,
     .compute = compute,

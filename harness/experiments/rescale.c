@@ -289,20 +289,7 @@ static bool report(const json_t *rows)
     return true;
 }
 
-const struct experiment experiment_rescale = {
-    .name = "rescale",
-    .question = "How often does an online softmax find a new maximum, and what does that cost?",
-    .method =
-        "Counts over rows of logits how many blocks of keys raise the maximum by more than a\n"
-        "threshold (a power of 2; 0: at all), for N(0, 1) logits, for sorted ones (ascending: the\n"
-        "worst order, descending: the best) and for a transformer's own heads.  Then times "
-        "kernels\n"
-        "on one thread with keys in ascending and in random against descending order, in turns: "
-        "the\n"
-        "median ratio and its exact 95 % interval.",
-    .source =
-        "Milakov and Gimelshein 2018, arXiv:1805.02867; Zadouri et al. 2026, arXiv:2603.05451\n"
-        "(the lazy threshold)",
+const struct calculation calculation_rescale = {
     .parameters = parameters,
     .plan = plan,
     .compute = compute,

@@ -177,17 +177,7 @@ static bool report(const json_t *rows)
     return true;
 }
 
-const struct experiment experiment_saturation = {
-    .name = "saturation",
-    .question = "At which scale and d does softmax stop letting gradients through?",
-    .method =
-        "Attention of random queries and keys, and of a transformer's own heads, in float64 at "
-        "the\n"
-        "scales 1, d^-1/4, d^-1/2 and 1/d.  Per scale: entropy, keys in use (e^entropy), largest\n"
-        "weight, spectral norm of the softmax's Jacobian (means over rows), and the gradient that\n"
-        "reaches a query, the root mean square over gradients N(0, I) of the weights: median over\n"
-        "rows.  A row is dead where that gradient is below a thousandth of the median at d^-1/2.",
-    .source = "Vaswani et al. 2017, arXiv:1706.03762, section 3.2.1",
+const struct calculation calculation_saturation = {
     .parameters = parameters,
     .plan = plan,
     .compute = compute,

@@ -280,19 +280,7 @@ static bool report(const json_t *rows)
     return wrong == 0;
 }
 
-const struct experiment experiment_softmax = {
-    .name = "softmax",
-    .question = "What does a factor in front of the logits do to softmax?",
-    .method =
-        "Computes the published example, by the definition in float64 and by every kernel, and\n"
-        "compares all digits that were printed.  Then multiplies those logits, and rows of\n"
-        "N(0, 1) and of uniform ones of the same spread, by each multiplier m: entropy and the\n"
-        "keys in use (e^entropy), the largest weight, the spectral norm of the Jacobian\n"
-        "diag(p) - p p^T, and the gradient that reaches the logits before the multiplier: m times\n"
-        "the Jacobian's Frobenius norm, the root mean square over gradients N(0, I) of the "
-        "weights.",
-    .source = "Vaswani et al. 2017, arXiv:1706.03762, section 3.2.1; Hinton et al. 2015,\n"
-              "arXiv:1503.02531 (the multiplier is an inverse temperature)",
+const struct calculation calculation_softmax = {
     .parameters = parameters,
     .ready = published_ready,
     .plan = plan,

@@ -374,19 +374,7 @@ static bool report(const json_t *rows)
     return wrong == 0;
 }
 
-const struct experiment experiment_variance = {
-    .name = "variance",
-    .question = "Why are the scores divided by sqrt(d)?",
-    .method =
-        "Draws q and k of independent elements, takes q.k, and compares the variance over many\n"
-        "trials with the exact one, d times the elements' variances: with the published 1000\n"
-        "trials at d = 10, 100 and 1000, then over a sweep of d, then of the heads of a real\n"
-        "transformer, then as logits that each kernel saw (LSE of a row with one key).  Intervals\n"
-        "are 95 %, from the fourth moment; of real heads from leaving out each token.  Fails\n"
-        "where a published variance lies outside of its interval, which another seed may bring\n"
-        "about by chance: two estimates of 1000 trials differ by more than one's interval in one\n"
-        "case of six.",
-    .source = "Vaswani et al. 2017, arXiv:1706.03762, footnote 4",
+const struct calculation calculation_variance = {
     .parameters = parameters,
     .ready = published_ready,
     .plan = plan,

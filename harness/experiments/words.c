@@ -659,26 +659,7 @@ static bool report(const json_t *rows)
     return right;
 }
 
-const struct experiment experiment_words = {
-    .name = "words",
-    .question = "What does each head look at, word by word?",
-    .method =
-        "Embeddings X, projections Q, K and V, scores Q K^T, the same over sqrt(d), their "
-        "softmax,\n"
-        "outputs: each matrix, with words at its rows and columns, causal and not, of a sentence "
-        "in\n"
-        "the textbook layer (random: embeddings N(0, 1), one for each different word, without\n"
-        "positions; weights N(0, 1 / d_in)) and of trained layers.  Everything behind Q, K and V "
-        "in\n"
-        "float64; fails where a kernel's weights differ by more than rounding explains, or "
-        "outputs\n"
-        "from those of the file.  A head looks at the place (previous, itself, next, an equal "
-        "token,\n"
-        "one token) that gets most weight beyond what even rows would give it: at least twice as\n"
-        "much, and a tenth of all weight more; else it spreads.",
-    .source =
-        "Vaswani et al. 2017, arXiv:1706.03762, section 3.2; Clark et al. 2019, arXiv:1906.04341,\n"
-        "on what heads look at; tests/data/README.md",
+const struct calculation calculation_words = {
     .parameters = parameters,
     .accepts = accepts,
     .plan = plan,

@@ -704,28 +704,7 @@ static bool report(const json_t *rows)
     return right;
 }
 
-const struct experiment experiment_examples = {
-    .name = "worked-examples",
-    .question = "Can the numbers that five public notebooks print be reproduced?",
-    .method =
-        "Rebuilds seeded layers with MT19937 and PyTorch's use of it: weights, Q, K, V, scores,\n"
-        "scaled scores, attention weights, outputs, each beside what was printed (4 decimals: "
-        "within\n"
-        "6e-5), the outputs by every kernel.  Recomputes a printed causal softmax from its "
-        "printed\n"
-        "scores (8 digits): the mask as a rule, as -inf that is added, and boolean.  Examples "
-        "without\n"
-        "a seed are checked by shape and property, with uniform and with normal inputs: rows of "
-        "weights\n"
-        "sum to 1, masked weights are exactly 0, the first causal row is the first value, float64\n"
-        "inputs are rounded to float32; --seed is for these.  One is a layer of several heads with "
-        "a mask\n"
-        "of (B, H, S, S) that is added to the scores, rows that it masks whole included.  The "
-        "softmax\n"
-        "and variance examples of the same file belong to the experiments softmax and variance.",
-    .source =
-        "tests/data/worked-examples.json (the notebooks' numbers); Matsumoto and Nishimura 1998;\n"
-        "PyTorch 2: aten/src/ATen/core/MT19937RNGEngine.h, TransformationHelper.h",
+const struct calculation calculation_worked_examples = {
     .parameters = parameters,
     .ready = published_ready,
     .plan = plan,

@@ -10,13 +10,14 @@ void worker_experiment(struct worker *worker)
 {
     const struct protocol_request *r = &worker->request;
     const struct experiment *experiment = experiment_find(r->experiment);
+    const struct calculation *calculation = experiment ? experiment->calculation : NULL;
     struct experiment_work work = {
         .threads = r->threads, .machine = worker->machine, .message = "out of memory"};
     json_t *step = json_loads(r->step, 0, NULL), *rows = json_array();
     worker_stage("computing");
-    if (!experiment || !step)
+    if (!calculation || !step)
         worker_end(worker, CELL_SKIPPED, "no experiment %s with such a step", r->experiment);
-    else if (experiment->compute(step, rows, &work))
+    else if (calculation->compute(step, rows, &work))
         json_object_set(worker->answer, "rows", rows);
     else
         worker_end(worker, CELL_SKIPPED, "%s", work.message);

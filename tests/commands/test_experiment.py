@@ -27,15 +27,20 @@ class Command(Experiments):
                 self.assertIn(word, page.stdout)
             self.assertRegex(page.stdout, r"Parameters(.|\n)*--seed|Runs\n  attnbench run '?--")
 
-    def test_the_python_tools_know_what_was_asked(self) -> None:
-        """The page of experiments says what the program does; `list --json` writes that file."""
-        known = pathlib.Path(__file__).parents[2] / "scripts/attntools/report/experiments.json"
+    def test_pages_have_the_texts_of_the_file(self) -> None:
+        """Those of experiments.json, which scripts/report reads, too."""
+        known = pathlib.Path(__file__).parents[2] / "harness/experiments/experiments.json"
         listed = json.loads(run("list", "--json").stdout)["experiments"]
-        self.assertEqual(json.loads(known.read_text(encoding="utf-8")), listed)
-        for experiment in listed:
+        file = json.loads(known.read_text(encoding="utf-8"))
+        texts = ("name", "question", "method", "source")
+        self.assertEqual([{key: e[key] for key in texts} for e in file], listed)
+        for experiment in file:
             page = run("experiment", experiment["name"], "--help").stdout
-            for line in experiment["method"].splitlines():
-                self.assertIn(f"  {line}\n", page)
+            shown = " ".join(page.split())
+            for text in (experiment["method"], experiment["source"]):
+                self.assertIn(text, shown)
+            for word in (w for key in ("run", "quick", "beside") for w in experiment.get(key, [])):
+                self.assertIn(word, page)
 
     def test_bad_parameters_are_refused_by_name(self) -> None:
         self.refused(["experiment", "varance"], 2, "'varance'", "'variance'")

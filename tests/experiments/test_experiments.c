@@ -34,11 +34,11 @@ static void every_experiment_says_what_it_is(void **state)
     for (size_t i = 0; (e = experiment_at(i)); i++) {
         assert_ptr_equal(experiment_find(e->name), e);
         assert_true(strlen(e->question) > 10 && strlen(e->method) > 40 && strlen(e->source) > 5);
-        assert_true(!e->run == !e->quick && !e->run == !!e->parameters); /* timed, or computed */
+        assert_true(!e->run == !e->quick && !e->run == !!e->calculation); /* timed, or computed */
         if (e->run)
             continue;
-        json_decref(options_standard(e->parameters, false));
-        json_decref(options_standard(e->parameters, true));
+        json_decref(options_standard(e->calculation->parameters, false));
+        json_decref(options_standard(e->calculation->parameters, true));
     }
     assert_null(experiment_find("nothing"));
 }

@@ -18,9 +18,8 @@ from attntools.results.results import read
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-# Question, method and source of every experiment, as `attnbench list --json` says them; a test of
-# the program holds the two together.
-ASKED = Path(__file__).with_name("experiments.json")
+# Question, method and source of every experiment; the program has them from there, too.
+ASKED = Path(__file__).parents[3] / "harness" / "experiments" / "experiments.json"
 
 FOUND = "README.md"  # beside the files: a section of this has what an experiment found
 
@@ -101,8 +100,8 @@ def _of_file(results: Results, found: dict[str, Markup]) -> Iterator[Shown]:
             name=name,
             anchor=f"{results.name}-{name}" if results.name != name else name,
             question=known.get("question", name),
-            method=" ".join(known.get("method", "").split()),
-            source=" ".join(known.get("source", "").split()),
+            method=known.get("method", ""),
+            source=known.get("source", ""),
             pictures=pictures(results, name),
             found=found.get(name, Markup("")),
             measured_on=without_folders(origin(results)),

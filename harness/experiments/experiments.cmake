@@ -1,0 +1,56 @@
+# THE LIST of experiments, in the order of `attnbench list`: experiments.json has what is asked, how it is
+# answered and by whom it was asked first, and of one that is a session of `attnbench run` its options, those for
+# --quick, and the plug-ins beside the program.  scripts/report reads the same file.
+#
+# experiments_list.h has, for each, with underscores in the identifier,
+#   COMPUTED(identifier, name, question, method, source)
+#   TIMED(identifier, name, question, method, source, WORDS(run...), WORDS(quick...), WORDS(beside...))
+set(file ${CMAKE_CURRENT_SOURCE_DIR}/experiments/experiments.json)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+file(READ ${file} experiments)
+
+# The text at a path of the file as a literal of C.
+function(get_literal out)
+  string(JSON text GET "${experiments}" ${ARGN})
+  string(REPLACE "\\" "\\\\" text "${text}")
+  string(REPLACE "\"" "\\\"" text "${text}")
+  set(${out} "\"${text}\"" PARENT_SCOPE)
+endfunction()
+
+# The words of a list, which may be absent, and NULL.
+function(get_words out index key)
+  set(words "")
+  string(JSON count ERROR_VARIABLE absent LENGTH "${experiments}" ${index} ${key})
+  if(NOT absent)
+    math(EXPR last "${count} - 1")
+    foreach(at RANGE ${last})
+      get_literal(word ${index} ${key} ${at})
+      string(APPEND words "${word}, ")
+    endforeach()
+  endif()
+  set(${out} "WORDS(${words}NULL)" PARENT_SCOPE)
+endfunction()
+
+set(experiment_entries "")
+string(JSON count LENGTH "${experiments}")
+math(EXPR last "${count} - 1")
+foreach(index RANGE ${last})
+  string(JSON name GET "${experiments}" ${index} name)
+  string(REPLACE "-" "_" identifier ${name})
+  set(texts "${identifier}")
+  foreach(key name question method source)
+    get_literal(text ${index} ${key})
+    string(APPEND texts ",\n  ${text}")
+  endforeach()
+  string(JSON timed ERROR_VARIABLE computed TYPE "${experiments}" ${index} run)
+  if(computed)
+    string(APPEND experiment_entries "COMPUTED(${texts})\n")
+    continue()
+  endif()
+  foreach(key run quick beside)
+    get_words(words ${index} ${key})
+    string(APPEND texts ",\n  ${words}")
+  endforeach()
+  string(APPEND experiment_entries "TIMED(${texts})\n")
+endforeach()
+file(GENERATE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/experiments_list.h CONTENT "${experiment_entries}")
