@@ -6,7 +6,6 @@
  */
 #include <math.h>
 
-#include "base/clock.h"
 #include "base/random.h"
 #include "element.h"
 #include "experiment.h"
@@ -19,8 +18,7 @@
 #define STREAM 12000
 #define LOG2_E 1.44269504f
 #define PI 3.14159265358979323846
-#define GRID 100000 /* points at which the error is looked at, a multiple of 16 */
-#define TIMED 2048  /* elements: both arrays stay in the nearest cache */
+#define GRID 100000 /* points at which the error is looked at */
 
 static const char *const dtypes[] = {"f32", "bf16", "f16", NULL};
 
@@ -32,42 +30,27 @@ static const struct option parameters[] = {
     {"dtypes", "LIST", "f32,bf16,f16", NULL,
      "types of values and output; with bf16 also of the weights", .kind = OPTION_WORDS,
      .words = dtypes},
-    {"rounds", "N", "40", "12", "timings of each degree, in turns", .kind = OPTION_COUNT, .lo = 6,
-     .hi = 10000},
     {0},
 };
 
 static void plan(const json_t *asked, json_t *steps)
 {
-    json_t *base = json_copy((json_t *)asked);
-    json_object_set_new(base, "part", json_string("error"));
     experiment_steps(
-        steps, json_copy(base),
+        steps, experiment_pick(json_pack("{s:s}", "part", "error"), asked, "degrees s rows seed"),
         (struct experiment_axis[]){{"dtype", json_object_get(asked, "dtypes"), NULL}, {0}});
-    json_object_set_new(base, "part", json_string("time"));
-    json_array_append_new(steps, base);
 }
 
 /* ---- polynomials ----------------------------------------------------------------------------- */
 
-#define EXP_LANES(isa, ISA) extern const struct exp_lanes exp_##isa;
-#include "exp_list.h"
-#undef EXP_LANES
-
-const struct exp_lanes *const exp_variants[] = {
-#define EXP_LANES(isa, ISA) &exp_##isa,
-#include "exp_list.h"
-#undef EXP_LANES
-};
-const size_t exp_variant_count = sizeof exp_variants / sizeof *exp_variants;
-
-static const struct exp_lanes *exp_best(void)
+/* As exp2_precise() of kernels/shared/exp2.h: x is rounded to a whole number by adding 1.5 * 2^23, the rest goes
+ * through the polynomial, the whole number into the exponent. */
+float exp_degree_power(size_t degree, const float *c, float x)
 {
-    size_t best = 0;
-    for (size_t i = 0; i < exp_variant_count; i++)
-        if (attn_isa_available(exp_variants[i]->isa))
-            best = i;
-    return exp_variants[best];
+    const float shifted = x + 12582912.0f, r = x - (shifted - 12582912.0f);
+    float p = c[degree - 1];
+    for (size_t k = degree - 1; k > 0; k--)
+        p = fmaf(p, r, c[k - 1]);
+    return ldexpf(fmaf(p, r, 1), (int)(shifted - 12582912.0f));
 }
 
 /* (2^r - 1) / r, which is smooth: what the coefficients behind the constant 1 approximate. */
@@ -98,25 +81,22 @@ void exp_degree_fit(size_t degree, float c[EXP_DEGREES])
 
 double exp_degree_error(size_t degree)
 {
-    float c[EXP_DEGREES], x[16], y[16];
+    float c[EXP_DEGREES];
     double worst = 0;
     exp_degree_fit(degree, c);
-    for (int i = 0; i < GRID; i += 16) {
-        for (int k = 0; k < 16; k++)
-            x[k] = (float)(-10.5 + (double)(i + k) / GRID);
-        exp_best()->run(degree, c, x, y, 16);
-        for (int k = 0; k < 16; k++)
-            worst = fmax(worst, fabs((double)y[k] / exp2((double)x[k]) - 1));
+    for (int i = 0; i < GRID; i++) {
+        const float x = (float)(-10.5 + (double)i / GRID);
+        worst = fmax(worst, fabs((double)exp_degree_power(degree, c, x) / exp2((double)x) - 1));
     }
     return worst;
 }
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
-/* One row of keys: scratch for n of each. */
+/* One row of keys: n logits and values. */
 struct row {
     size_t n;
-    float *x, *p, *v;
+    float *x, *v;
 };
 
 /* The error of the output of one row; *exact receives the output. */
@@ -124,12 +104,11 @@ static double row_error(const struct row *row, size_t degree, const float *c, en
                         double *exact)
 {
     double sum = 0, o = 0, exact_sum = 0, exact_o = 0;
-    exp_best()->run(degree, c, row->x, row->p, row->n);
     for (size_t j = 0; j < row->n; j++) {
         const double p = exp2((double)row->x[j]), v = (double)row->v[j];
-        const float weight = dtype == ATTN_BF16 ? kernel_round(row->p[j], dtype) : row->p[j];
-        sum += (double)row->p[j];
-        o += (double)weight * v;
+        const float power = exp_degree_power(degree, c, row->x[j]);
+        sum += (double)power;
+        o += (double)(dtype == ATTN_BF16 ? kernel_round(power, dtype) : power) * v;
         exact_sum += p;
         exact_o += p * v;
     }
@@ -172,74 +151,21 @@ static json_t *error_values(const json_t *s, const struct row *row, size_t degre
                                                          {0}});
 }
 
-static bool compute_errors(const json_t *s, json_t *rows, struct experiment_work *work)
+static bool compute(const json_t *s, json_t *rows, struct experiment_work *work)
 {
     const size_t n = experiment_count(s, "s") / 16 * 16;
-    float *memory = experiment_alloc(work, 3 * n, sizeof *memory);
+    float *memory = experiment_alloc(work, 2 * n, sizeof *memory);
     size_t degrees[EXP_DEGREES];
     const size_t count = experiment_counts(s, "degrees", degrees, EXP_DEGREES);
     if (!memory)
         return false;
-    const struct row row = {n, memory, memory + n, memory + 2 * n};
+    const struct row row = {n, memory, memory + n};
     for (size_t i = 0; i < count; i++)
         experiment_add(rows,
                        experiment_pick(json_pack("{s:I}", "degree", (json_int_t)degrees[i]), s,
                                        "part dtype s rows seed"),
                        error_values(s, &row, degrees[i]));
     return true;
-}
-
-/* ---- time ------------------------------------------------------------------------------------ */
-
-static double time_of(size_t degree, const float *c, const float *x, float *y)
-{
-    enum { REPEATS = 200 };
-    const double start = clock_now();
-    for (int i = 0; i < REPEATS; i++) {
-        exp_best()->run(degree, c, x, y, TIMED);
-        __asm__ volatile("" : : "g"(y) : "memory"); /* no repeat is optimised away */
-    }
-    return (clock_now() - start) / (REPEATS * (double)TIMED);
-}
-
-/* Seconds per element of each degree in turns, into times[degree * rounds + round]. */
-static void measure(const size_t *degrees, size_t count, size_t rounds, double *times)
-{
-    static float x[TIMED], y[TIMED];
-    float c[EXP_DEGREES];
-    for (size_t j = 0; j < TIMED; j++)
-        x[j] = -(float)j / 64;
-    for (size_t r = 0; r < rounds + 1; r++) /* the first, not kept, warms caches and clocks */
-        for (size_t turn = 0; turn < count; turn++) {
-            const size_t i = (turn + r) % count;
-            exp_degree_fit(degrees[i], c);
-            times[i * rounds + (r ? r - 1 : 0)] = time_of(degrees[i], c, x, y);
-        }
-}
-
-static bool compute_times(const json_t *s, json_t *rows, struct experiment_work *work)
-{
-    const size_t rounds = experiment_count(s, "rounds");
-    size_t degrees[EXP_DEGREES];
-    const size_t count = experiment_counts(s, "degrees", degrees, EXP_DEGREES);
-    double *times = experiment_alloc(work, count * rounds, sizeof *times);
-    if (!times)
-        return false;
-    measure(degrees, count, rounds, times);
-    for (size_t i = 0; i < count; i++)
-        experiment_add(
-            rows,
-            experiment_pick(json_pack("{s:I, s:s}", "degree", (json_int_t)degrees[i], "isa",
-                                      attn_isa_name(exp_best()->isa)),
-                            s, "part rounds"),
-            experiment_ratio("seconds", times + (count - 1) * rounds, times + i * rounds, rounds));
-    return true;
-}
-
-static bool compute(const json_t *s, json_t *rows, struct experiment_work *work)
-{
-    const bool time = experiment_is(s, "part", "time");
-    return time ? compute_times(s, rows, work) : compute_errors(s, rows, work);
 }
 
 /* ---- the report ------------------------------------------------------------------------------ */
@@ -267,8 +193,6 @@ static bool report(const json_t *rows)
 {
     listing_print(rows, "error", "dtype degree exp_error rms relative",
                   "error of attention by the degree of its exponential");
-    listing_print(rows, "time", "degree seconds ratio ci95",
-                  "time of an exponential alone, one thread, against the highest degree");
     const double f32 = enough(rows, "f32"), bf16 = enough(rows, "bf16"), f16 = enough(rows, "f16");
     if (isfinite(f32) && isfinite(bf16) && isfinite(f16))
         report_sentence("Degree %.0f is enough in f32, %.0f in f16 and %.0f in bf16: "

@@ -111,9 +111,6 @@ struct experiment_value {
 };
 json_t *experiment_values(const struct experiment_value *values);
 
-/* Median seconds by this name, their median ratio to those of `base`, round by round, and its interval. */
-json_t *experiment_ratio(const char *key, const double *base, const double *seconds, size_t rounds);
-
 /* Arrays of numbers, null where one is not finite: n of them, and the ends of a range. */
 json_t *experiment_numbers(const double *x, size_t n);
 json_t *experiment_range(double lo, double hi);

@@ -10,7 +10,6 @@
 #include "experiment.h"
 #include "list.h"
 #include "base/number.h"
-#include "base/stats.h"
 
 #define COMPUTED(identifier, ...) {__VA_ARGS__, .calculation = &calculation_##identifier},
 #define TIMED(identifier, name, question, method, source, ...) \
@@ -225,14 +224,6 @@ json_t *experiment_values(const struct experiment_value *values)
     for (; values->key; values++)
         json_object_set_new(object, values->key, number_json(values->x));
     return object;
-}
-
-json_t *experiment_ratio(const char *key, const double *base, const double *seconds, size_t rounds)
-{
-    const struct stats_ratio ratio = stats_paired_ratio(base, seconds, rounds);
-    return json_pack("{s:o, s:o, s:o}", key, number_json(stats_median_of(seconds, rounds)), "ratio",
-                     number_json(ratio.ratio), "ci95",
-                     ratio.interval ? experiment_range(ratio.lo, ratio.hi) : json_null());
 }
 
 json_t *experiment_numbers(const double *x, size_t n)

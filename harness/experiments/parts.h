@@ -7,7 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "exp_lanes.h"
 #include "experiments/shared/kernel_call.h"
 
 /* rescale: blocks of n logits, except the first, that raise the maximum kept so far by more than `threshold`
@@ -17,7 +16,11 @@ size_t rescale_count(const float *x, size_t n, size_t block, double threshold);
 /* rescale: n logits, "normal", or the same times 16 and sorted, "ascending" or "descending". */
 void rescale_draw(const char *input, float *x, size_t n, uint64_t key);
 
-/* exp-degree: the polynomial through 2^r at the Chebyshev points, with a constant term of exactly 1; and its
+/* exp-degree: polynomials 2^r = 1 + c[0] r + c[1] r^2 + ... on [-1/2, 1/2]; 2^x for -126 <= x <= 0, in float32. */
+#define EXP_DEGREES 8
+float exp_degree_power(size_t degree, const float *c, float x);
+
+/* exp-degree: the one through 2^r at the Chebyshev points, with a constant term of exactly 1; and its
  * largest relative error over [-1/2, 1/2], computed in float32, against float64. */
 void exp_degree_fit(size_t degree, float c[EXP_DEGREES]);
 double exp_degree_error(size_t degree);

@@ -1,18 +1,15 @@
 /*
- * rescale: how often an online softmax finds a new maximum, and what that costs.
+ * rescale: how often an online softmax finds a new maximum.
  *
  * An online softmax keeps the maximum of the keys seen so far.  A block of keys with a higher one
  * makes it rescale its sum and its output row; a lazy one does so only where the maximum grew by
  * more than a threshold, and lets weights exceed 1 until then.
  */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/random.h"
-#include "base/stats.h"
 #include "experiment.h"
 #include "experiments/shared/kernel_call.h"
 #include "experiments/shared/layer_file.h"
@@ -21,7 +18,7 @@
 #include "parts.h"
 #include "results/report_experiment.h"
 
-enum { STREAM = 10000, STREAM_TIME = 11000, QUERIES = 64, DIM = 64 };
+#define STREAM 10000
 #define LOG2_E 1.4426950408889634
 
 static const char *const inputs[] = {"normal", "ascending", "descending", NULL};
@@ -37,22 +34,17 @@ static const struct option parameters[] = {
      .hi = 64},
     {"inputs", "LIST", "normal,ascending,descending", NULL,
      "N(0, 1) logits, or the same times 16 and sorted", .kind = OPTION_WORDS, .words = inputs},
-    {"rounds", "N", "30", "10", "timings of each order of keys, in turns", .kind = OPTION_COUNT,
-     .lo = 6, .hi = 10000},
     {0},
 };
 
 static void plan(const json_t *asked, json_t *steps)
 {
-    static const char *const timed[] = {"online", "gemm", "split_kv", "flash", NULL};
-    json_t *base = json_copy((json_t *)asked);
-    json_object_set_new(base, "part", json_string("count"));
+    json_t *base = json_pack("{s:s}", "part", "count");
+    experiment_pick(base, asked, "s rows blocks thresholds seed");
     experiment_steps(
         steps, json_copy(base),
         (struct experiment_axis[]){{"input", json_object_get(asked, "inputs"), NULL}, {0}});
-    real_steps(steps, json_copy(base));
-    json_object_set_new(base, "part", json_string("time"));
-    experiment_steps(steps, base, (struct experiment_axis[]){{"kernel", NULL, timed}, {0}});
+    real_steps(steps, base);
 }
 
 /* ---- counting -------------------------------------------------------------------------------- */
@@ -146,7 +138,7 @@ static void count_row(const json_t *s, const struct logits *l, size_t block, dou
                        {"rescales", mean}, {"share", mean / (double)chances}, {0}}));
 }
 
-static bool compute_counts(const json_t *s, json_t *rows, struct experiment_work *work)
+static bool compute(const json_t *s, json_t *rows, struct experiment_work *work)
 {
     size_t b, t;
     const json_t *block, *threshold;
@@ -162,100 +154,7 @@ static bool compute_counts(const json_t *s, json_t *rows, struct experiment_work
     return true;
 }
 
-/* ---- time ------------------------------------------------------------------------------------ */
-
-/* The others are compared with the last. */
-static const char *const orders[] = {"ascending", "normal", "descending"};
-#define ORDERS 3
-
-/* Every query is the first unit vector, so that the first dimension of a key is its logit. */
-static bool open_order(struct kernel_call *call, const json_t *s, const char *order,
-                       struct experiment_work *work)
-{
-    const size_t keys = experiment_count(s, "s"), seed = experiment_count(s, "seed");
-    struct attn_problem problem;
-    attn_problem_init(&problem);
-    problem.q_len = QUERIES;
-    problem.kv_len = keys;
-    problem.qk_dim = problem.v_dim = DIM;
-    problem.scale = 1;
-    float *x = experiment_alloc(work, keys, sizeof *x), row[DIM];
-    const struct attn_kernel *kernel =
-        x ? kernel_call_find(experiment_text(s, "kernel"), &problem, work) : NULL;
-    if (!kernel || !kernel_call_open(call, kernel, &problem, 1, work))
-        return false;
-    rescale_draw(order, x, keys, random_key(seed, STREAM_TIME));
-    for (size_t i = 0; i < QUERIES; i++)
-        tensors_set(&call->set.tensors.q, 0, 0, i, 0, 1);
-    for (size_t j = 0; j < keys; j++) {
-        random_normal(row, DIM, random_key(seed, STREAM_TIME + 1), j * DIM);
-        tensors_store(&call->set.tensors.v, 0, 0, j, 0, row, DIM);
-        row[0] = x[j];
-        tensors_store(&call->set.tensors.k, 0, 0, j, 0, row, DIM);
-    }
-    return true;
-}
-
-static double time_of(struct kernel_call *call)
-{
-    const double start = clock_now();
-    kernel_call_run(call);
-    return clock_now() - start;
-}
-
-/* Seconds of each order in turns, `rounds` of them, into times[order * rounds + round]. */
-static void measure(struct kernel_call *calls, size_t rounds, double *times)
-{
-    for (size_t o = 0; o < ORDERS; o++) /* warms caches, pages and clocks */
-        time_of(&calls[o]);
-    for (size_t r = 0; r < rounds; r++)
-        for (size_t turn = 0; turn < ORDERS; turn++) {
-            const size_t o = (turn + r) % ORDERS;
-            times[o * rounds + r] = time_of(&calls[o]);
-        }
-}
-
-static bool compute_times(const json_t *s, json_t *rows, struct experiment_work *work)
-{
-    const size_t rounds = experiment_count(s, "rounds");
-    struct kernel_call calls[ORDERS];
-    double *times = experiment_alloc(work, ORDERS * rounds, sizeof *times);
-    size_t opened = 0;
-    while (times && opened < ORDERS && open_order(&calls[opened], s, orders[opened], work))
-        opened++;
-    const bool right = opened == ORDERS;
-    if (right)
-        measure(calls, rounds, times);
-    for (size_t o = 0; right && o < ORDERS; o++) {
-        json_t *params = json_pack("{s:s, s:s}", "isa", attn_isa_name(calls[o].plan.kernel->isa),
-                                   "input", orders[o]);
-        experiment_add(rows, experiment_pick(params, s, "part kernel s rounds seed"),
-                       experiment_ratio("median_s", times + (ORDERS - 1) * rounds,
-                                        times + o * rounds, rounds));
-    }
-    while (opened > 0)
-        kernel_call_close(&calls[--opened]);
-    return right;
-}
-
-static bool compute(const json_t *s, json_t *rows, struct experiment_work *work)
-{
-    const bool time = experiment_is(s, "part", "time");
-    return time ? compute_times(s, rows, work) : compute_counts(s, rows, work);
-}
-
 /* ---- the report ------------------------------------------------------------------------------ */
-
-/* How many times as long the worst order of keys takes in flash. */
-static double worst_order(const json_t *rows)
-{
-    struct experiment_part part = {.rows = rows, .name = "time"};
-    while (experiment_part_next(&part))
-        if (experiment_is(part.params, "kernel", "flash") &&
-            experiment_is(part.params, "input", "ascending"))
-            return experiment_number(part.values, "ratio");
-    return NAN;
-}
 
 /* Rescales per row of normal logits at a block and threshold, NaN where not counted. */
 static double normal_at(const json_t *rows, double block, double threshold)
@@ -274,18 +173,12 @@ static bool report(const json_t *rows)
     listing_print(rows, "count", "input s block threshold rescales share",
                   "rescales per row, and their share of the blocks, by tolerated growth of the "
                   "maximum");
-    listing_print(rows, "time", "kernel isa input median_s ratio ci95",
-                  "time of 64 queries by the order of the keys, one thread, against descending");
-    const double flash = worst_order(rows);
     const double often = normal_at(rows, 1, 0), blocks = normal_at(rows, 64, 0);
     const double lazy = normal_at(rows, 64, 8);
     if (isfinite(often) && isfinite(blocks) && isfinite(lazy))
         report_sentence("On random logits a row of keys taken one by one rescales %.1f times, in "
                         "blocks of 64 %.1f times, and with a lazy threshold of 2^8 %.2g times.",
                         often, blocks, lazy);
-    if (isfinite(flash))
-        report_sentence("In flash the worst order of keys takes %.2f times as long as the best.",
-                        flash);
     return true;
 }
 

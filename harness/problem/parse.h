@@ -83,12 +83,14 @@
 
 /* Where Q, K and V of a case come from. */
 enum input_kind {
-    INPUT_NORMAL,   /* N(0, 1), seeded */
-    INPUT_UNIFORM,  /* U(-1, 1), seeded */
-    INPUT_NEEDLE,   /* one dominant key at `needle`, V one-hot there */
-    INPUT_NEGATIVE, /* every logit at -30 */
-    INPUT_SINK,     /* key 0 scores 15 above the rest, which weigh something together */
-    INPUT_FILE      /* safetensors: PREFIXq, PREFIXk, PREFIXv of (B, H, S, D) */
+    INPUT_NORMAL,     /* N(0, 1), seeded */
+    INPUT_UNIFORM,    /* U(-1, 1), seeded */
+    INPUT_NEEDLE,     /* one dominant key at `needle`, V one-hot there */
+    INPUT_NEGATIVE,   /* every logit at -30 */
+    INPUT_SINK,       /* key 0 scores 15 above the rest, which weigh something together */
+    INPUT_ASCENDING,  /* each key scores higher than the one before it, 96 in all */
+    INPUT_DESCENDING, /* lower */
+    INPUT_FILE        /* safetensors: PREFIXq, PREFIXk, PREFIXv of (B, H, S, D) */
 };
 
 /* How many keys, or queries, the sequences of a case have. */

@@ -18,6 +18,8 @@ static const struct {
     [INPUT_NEEDLE] = {"needle", "needle:J, the key's position", ARGUMENT_KEY},
     [INPUT_NEGATIVE] = {"negative", "negative", ARGUMENT_NONE},
     [INPUT_SINK] = {"sink", "sink", ARGUMENT_NONE},
+    [INPUT_ASCENDING] = {"ascending", "ascending", ARGUMENT_NONE},
+    [INPUT_DESCENDING] = {"descending", "descending", ARGUMENT_NONE},
     [INPUT_FILE] = {"file", "file:PATH:PREFIX, PREFIX may be empty", ARGUMENT_FILE},
 };
 

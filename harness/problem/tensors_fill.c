@@ -12,6 +12,7 @@
 
 #define NEEDLE_SCORE 40 /* e^-40 of every other key: a million of them weigh less than 1e-11 */
 #define NEGATIVE_SCORE -30
+#define SORTED_RANGE 96 /* as far as the largest and the smallest of 4096 numbers N(0, 13^2) */
 #define NOISE 0.25
 
 enum { STREAM_SCORES = PATTERNS_V + 1, STREAMS }; /* after those of q, k and v */
@@ -38,6 +39,17 @@ static double sink_score(const void *context, struct kv_place at)
 {
     (void)context;
     return at.j == 0 ? PATTERNS_SINK : 0;
+}
+
+static double ascending_score(const void *context, struct kv_place at)
+{
+    const struct attn_problem *p = context;
+    return SORTED_RANGE * ((double)at.j / (double)p->kv_len - 0.5);
+}
+
+static double descending_score(const void *context, struct kv_place at)
+{
+    return -ascending_score(context, at);
 }
 
 /* Sets of inputs that have no random numbers differ by exact factors of V: 1, -1, 2, -2, 4... */
@@ -104,6 +116,13 @@ static bool fill_kind(struct tensor_set *set, const struct problem_case *c,
     case INPUT_SINK:
         patterns_scores(set, p, key[STREAM_SCORES], sink_score, NULL, NOISE);
         patterns_normal(set, p, PATTERNS_V, key[PATTERNS_V], 2, 1);
+        return true;
+    case INPUT_ASCENDING:
+    case INPUT_DESCENDING:
+        patterns_scores(set, p, key[STREAM_SCORES],
+                        c->input.kind == INPUT_ASCENDING ? ascending_score : descending_score, p,
+                        0);
+        patterns_normal(set, p, PATTERNS_V, key[PATTERNS_V], 0, 1);
         return true;
     case INPUT_FILE:
         break;

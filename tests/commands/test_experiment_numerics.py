@@ -54,24 +54,18 @@ class Numerics(Experiments):
                         self.assertGreater(values[key], 1e38 if dtype != "f16" else 1e8, by)
 
     def test_rescales_by_order_of_the_keys(self) -> None:
-        rows = self.rows("rescale", "--quick", "--rounds", "6", "--s", "512")
+        rows = self.rows("rescale", "--quick", "--s", "512")
         count = {
             (row["params"]["input"], row["params"]["block"], row["params"]["threshold"]): row[
                 "values"
             ]["rescales"]
             for row in rows
-            if row["params"]["part"] == "count"
         }
         self.assertEqual(count["ascending", 1, 0], 511)
         self.assertEqual(count["descending", 1, 0], 0)
         self.assertAlmostEqual(count["normal", 1, 0], sum(1 / k for k in range(2, 513)), delta=1)
         self.assertEqual(count["normal", 64, 8], 0)
         self.assertGreater(count["layer0.", 1, 0], 1)
-        timed = [row for row in rows if row["params"]["part"] == "time"]
-        self.assertEqual(len(timed), 12)
-        for row in timed:
-            if row["params"]["input"] == "descending":
-                self.assertEqual(row["values"]["ratio"], 1)
 
     def test_what_changes_no_bit(self) -> None:
         rows = self.rows("invariance")
@@ -91,20 +85,13 @@ class Numerics(Experiments):
         self.assertEqual(rows, self.rows("invariance", "--threads", "1"))
 
     def test_where_accuracy_stops_paying(self) -> None:
-        rows = self.rows("exp-degree", "--rows", "60", "--s", "256", "--rounds", "6")
-        error = {
-            (row["params"]["dtype"], row["params"]["degree"]): row["values"]
-            for row in rows
-            if row["params"]["part"] == "error"
-        }
+        rows = self.rows("exp-degree", "--rows", "60", "--s", "256")
+        error = {(row["params"]["dtype"], row["params"]["degree"]): row["values"] for row in rows}
         for dtype, enough in (("f32", 5), ("f16", 3), ("bf16", 2)):
             best = error[dtype, 8]["rms"]
             self.assertGreater(error[dtype, 1]["rms"], 1.5 * best, dtype)
             self.assertLess(error[dtype, enough + 1]["rms"], 1.3 * best, dtype)
         self.assertLess(error["f32", 8]["relative"], 1e-6)
-        times = [row["values"] for row in rows if row["params"]["part"] == "time"]
-        self.assertEqual([t["ratio"] for t in times[-1:]], [1])
-        self.assertEqual(len(times), 8)
 
 
 if __name__ == "__main__":

@@ -25,6 +25,8 @@ static const char *const inputs[][2] = {
     {"needle:0", "needle:0"},
     {"needle:65535", "needle:65535"},
     {"negative", "negative"},
+    {"ascending", "ascending"},
+    {"descending", "descending"},
     {"sink", "sink"},
     {"sink+mask:blocks:8:0.5", "sink+mask:blocks:8:0.5"},
     {"file:a.safetensors:layer0.", "file:a.safetensors:layer0."},
@@ -109,8 +111,12 @@ static const struct {
     size_t position;
     const char *message;
 } refusals[] = {
-    {"", 0, "unknown input ''; inputs are normal, uniform, needle, negative, sink, file"},
-    {"gauss", 0, "unknown input 'gauss'; inputs are normal, uniform, needle, negative, sink, file"},
+    {"", 0,
+     "unknown input ''; inputs are normal, uniform, needle, negative, sink, ascending, descending, "
+     "file"},
+    {"gauss", 0,
+     "unknown input 'gauss'; inputs are normal, uniform, needle, negative, sink, ascending, "
+     "descending, file"},
     {"nedle:3", 0, "unknown input 'nedle'; did you mean 'needle'?"},
     {"normal:", 7, "input normal: '' is not a whole number; expected normal or normal:SEED"},
     {"normal:-1", 7, "input normal: '-1' is not a whole number; expected normal or normal:SEED"},

@@ -42,7 +42,8 @@ static bool same_operands(const struct attn_problem *p, const struct tensor_set 
 static void numbers_depend_on_seed_and_stream_only(void **state)
 {
     (void)state;
-    static const char *const inputs[] = {"normal:5", "uniform:5", "needle:3", "negative", "sink"};
+    static const char *const inputs[] = {"normal:5", "uniform:5", "needle:3",  "negative",
+                                         "sink",     "ascending", "descending"};
     for (size_t n = 0; n < COUNT(inputs); n++) {
         const struct problem_case c = case_of("b=2,hq=4,hkv=2,sq=5,skv=9,d=300,dv=3", inputs[n]);
         const struct problem_case s =
@@ -81,15 +82,22 @@ static void needles_negatives_and_sinks_have_their_logits(void **state)
         const struct problem_case c = case_of(problems[n], "needle:6");
         const struct problem_case negative = case_of(problems[n], "negative");
         const struct problem_case sink = case_of(problems[n], "sink");
+        const struct problem_case rising = case_of(problems[n], "ascending");
+        const struct problem_case falling = case_of(problems[n], "descending");
         struct tensor_set s = filled(&c, (struct tensors_layout){0}, 0);
         struct tensor_set t = filled(&negative, (struct tensors_layout){0}, 0);
         struct tensor_set u = filled(&sink, (struct tensors_layout){0}, 0);
+        struct tensor_set up = filled(&rising, (struct tensors_layout){0}, 0);
+        struct tensor_set down = filled(&falling, (struct tensors_layout){0}, 0);
         for (size_t j = 0; j < 9; j++) {
             const size_t last = c.problem.q_heads - 1;
             const double expected = j == 6 ? 40 : 0;
             assert_true(fabs(score(&c, &s, 0, last, 2, j) - expected) < 1.5);
             assert_true(fabs(score(&c, &t, 0, last, 2, j) + 30) < 1.5);
             assert_true(fabs(score(&c, &u, 0, last, 2, j) - (j == 0 ? 15 : 0)) < 1.5);
+            const double step = 96.0 / 9, sorted = step * (double)j - 48;
+            assert_true(fabs(score(&c, &up, 0, last, 2, j) - sorted) < step / 4);
+            assert_true(fabs(score(&c, &down, 0, last, 2, j) + sorted) < step / 4);
             const size_t dv = c.problem.v_dim;
             assert_true(tensors_get(&s.tensors.v, 0, 0, j, j % dv) == (j == 6 ? 1 : -1));
             if (dv > 1)
@@ -98,6 +106,8 @@ static void needles_negatives_and_sinks_have_their_logits(void **state)
         tensors_free(&s);
         tensors_free(&t);
         tensors_free(&u);
+        tensors_free(&up);
+        tensors_free(&down);
     }
 }
 

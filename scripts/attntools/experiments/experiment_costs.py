@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 
 def rescale(results: Results) -> Figure | None:
-    """Rescales per row by block size and threshold, and the time of the worst order of keys."""
+    """Rescales per row by block size and threshold; of older files also times by order of keys."""
     rows = rows_of(results, "rescale", part="count")
     timed = rows_of(results, "rescale", part="time")
     if not rows:
@@ -58,6 +58,48 @@ def _order_times(ax: Axes, rows: list[Row]) -> None:
     ax.axvline(1, color=style.INK, lw=1)
     ax.set_xlabel("time / descending")
     ax.set_title("what the order costs", fontsize=9)
+
+
+# ---- key-order -----------------------------------------------------------------------------------
+
+
+def _orders(results: Results) -> list[Row]:
+    """Times over that of descending keys, with the interval of the time."""
+    found = []
+    for kernel, group in series(rows_of(results, "key-order"), "kernel").items():
+        timed = {r["params"]["input"].partition(":")[0]: r["values"] for r in group
+                 if r["values"]["median_s"]}  # fmt: skip
+        for given, values in timed.items() if "descending" in timed else ():
+            base, interval = timed["descending"]["median_s"], values["ci95_s"]
+            found.append({
+                "params": {"kernel": kernel, "input": given},
+                "values": {"ratio": values["median_s"] / base,
+                           "ci95": [x / base for x in interval] if interval else None},
+            })  # fmt: skip
+    return found
+
+
+def key_order(results: Results) -> Figure | None:
+    """Time of each kernel with ascending and random keys, over that with descending ones."""
+    rows = _orders(results)
+    if not rows:
+        return None
+    fig, (ax,) = style.figure(height=1.4 + 0.24 * len(rows))
+    _order_times(ax, rows)
+    style.source(fig, origin(results))
+    return fig
+
+
+def key_order_findings(results: Results) -> Iterator[str]:
+    """What ascending keys cost each kernel."""
+    for row in _orders(results):
+        if row["params"]["input"] == "ascending":
+            lo, hi = row["values"]["ci95"] or (None, None)
+            interval = f" (95 % interval {lo:.3f} .. {hi:.3f})" if lo else ""
+            yield (
+                f"With ascending keys {row['params']['kernel']} takes "
+                f"{row['values']['ratio']:.3f} times as long as with descending ones{interval}."
+            )
 
 
 # ---- memory --------------------------------------------------------------------------------------

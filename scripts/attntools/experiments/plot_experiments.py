@@ -25,6 +25,7 @@ FIGURES: dict[str, Callable[[Results], Figure | None]] = {
     "error-growth": numerics.error_growth,
     "overflow": numerics.overflow,
     "rescale": costs.rescale,
+    "key-order": costs.key_order,
     "exp-degree": numerics.exp_degree,
     "memory": costs.memory,
     "scaling": scaling.scaling,
@@ -37,6 +38,7 @@ FIGURES: dict[str, Callable[[Results], Figure | None]] = {
 
 # What the rows say, in sentences.
 FINDINGS: dict[str, Callable[[Results], Iterator[str]]] = {
+    "key-order": costs.key_order_findings,
     "memory": costs.memory_findings,
     "scaling": scaling.findings,
     "distributed": distributed.findings,

@@ -109,6 +109,25 @@ def test_rescale_counts_and_ratios(results: Reader) -> None:
     assert list(one.get_xdata()) == [1, 1]
 
 
+def test_orders_of_keys_are_set_against_descending_ones(tmp_path: Path) -> None:
+    rows = [
+        sample.cell(kernel=kernel, threads=1, case=given, input=given, medians=[t] * 6)
+        for kernel, times in (("flash", (2.0, 2.0, 3.0)), ("online", (4.0, 5.0, 6.0)))
+        for given, t in zip(("descending", "normal:1", "ascending"), times, strict=True)
+    ]
+    rows.append(sample.cell(kernel="gemm", threads=1, case="ascending", input="ascending"))
+    file = read(sample.write(tmp_path / "a.jsonl", sample.session(experiment="key-order"), *rows))
+    (ax,) = costs.key_order(file).axes
+    assert [line.get_xdata()[0] for line in ax.lines if line.get_marker() == "o"] == [
+        1, 1.5, 1.25, 1.5]  # fmt: skip
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == [
+        "flash, normal", "flash, ascending", "online, normal", "online, ascending"]  # fmt: skip
+    assert list(costs.key_order_findings(file)) == [
+        f"With ascending keys {kernel} takes 1.500 times as long as with descending ones "
+        "(95 % interval 1.500 .. 1.500)." for kernel in ("flash", "online")
+    ]  # fmt: skip
+
+
 def test_memory_adds_operands_and_workspace(results: Reader) -> None:
     rows = [
         ({"kernel": "naive", "outputs": o, "s": s},
