@@ -149,29 +149,16 @@ static bool compute(const json_t *s, json_t *rows, struct experiment_work *work)
 
 /* ---- the report ------------------------------------------------------------------------------ */
 
-/* The largest error of all as a share of its bound. */
-static double worst_of(const json_t *rows)
-{
-    struct experiment_part part = {.rows = rows};
-    double worst = 0;
-    while (experiment_part_next(&part)) {
-        const double share = experiment_number(part.values, "error_over_bound");
-        worst = share <= worst ? worst : share; /* NaN stays */
-    }
-    return worst;
-}
-
 /* Least squares slope of log(rms / output) over log(s) for f32 and N(0, 1), all kernels together. */
 static double slope(const json_t *rows)
 {
-    struct experiment_part part = {.rows = rows};
+    struct experiment_part part = {.rows = rows, .where = "dtype=f32 input=normal"};
     double n = 0, x1 = 0, y1 = 0, xx = 0, xy = 0;
     while (experiment_part_next(&part)) {
         const double x = log(experiment_number(part.params, "s"));
         const double y = log(experiment_number(part.values, "rms") /
                              experiment_number(part.values, "output_rms"));
-        if (!experiment_is(part.params, "dtype", "f32") ||
-            !experiment_is(part.params, "input", "normal") || !isfinite(y))
+        if (!isfinite(y))
             continue;
         n++;
         x1 += x;
@@ -185,11 +172,9 @@ static double slope(const json_t *rows)
 /* How errors grow on normal inputs, and whether their mean is a bias. */
 static void report_normal(const json_t *rows)
 {
-    struct experiment_part part = {.rows = rows};
+    struct experiment_part part = {.rows = rows, .where = "input=normal"};
     size_t biased = 0, count = 0;
     while (experiment_part_next(&part)) {
-        if (!experiment_is(part.params, "input", "normal"))
-            continue;
         count++;
         biased += fabs(experiment_number(part.values, "mean")) >
                   3 * experiment_number(part.values, "mean_se");
@@ -203,14 +188,13 @@ static void report_normal(const json_t *rows)
 /* Which kernels come nearest to their bound behind a sink of the most keys, in f32, and furthest. */
 static void report_sink(const json_t *rows)
 {
-    struct experiment_part part = {.rows = rows};
+    struct experiment_part part = {.rows = rows, .where = "input=sink dtype=f32"};
     const char *worst_name = "", *best_name = "";
     double keys = 0, worst = -1, best = INFINITY;
     while (experiment_part_next(&part)) {
         const double s = experiment_number(part.params, "s");
         const double share = experiment_number(part.values, "error_over_bound");
-        if (!experiment_is(part.params, "input", "sink") ||
-            !experiment_is(part.params, "dtype", "f32") || s < keys)
+        if (s < keys)
             continue;
         if (s > keys) {
             worst = -1;
@@ -231,7 +215,8 @@ static void report_sink(const json_t *rows)
 
 static bool report(const json_t *rows)
 {
-    const double worst = worst_of(rows);
+    const struct experiment_extent share = experiment_extent(rows, NULL, "error_over_bound");
+    const double worst = share.missing ? NAN : share.most;
     listing_print(rows, NULL,
                   "input dtype kernel s max rms output_rms mean mean_se bound_rms error_over_bound",
                   "errors against float64, over the number of keys");

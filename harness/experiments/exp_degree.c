@@ -171,29 +171,22 @@ static bool compute(const json_t *s, json_t *rows, struct experiment_work *work)
 /* ---- the report ------------------------------------------------------------------------------ */
 
 /* The first degree whose output error is within a tenth of the best of its type; NaN without rows. */
-static double enough(const json_t *rows, const char *dtype)
+static double enough(const json_t *rows, const char *where)
 {
-    double best = INFINITY;
-    for (int pass = 0; pass < 2; pass++) {
-        struct experiment_part part = {.rows = rows};
-        while (experiment_part_next(&part)) {
-            const double error = experiment_number(part.values, "rms");
-            if (!experiment_is(part.params, "dtype", dtype))
-                continue;
-            if (pass == 0)
-                best = fmin(best, error);
-            else if (error <= 1.1 * best)
-                return experiment_number(part.params, "degree");
-        }
-    }
+    const double best = experiment_extent(rows, where, "rms").least;
+    struct experiment_part part = {.rows = rows, .where = where};
+    while (experiment_part_next(&part))
+        if (experiment_number(part.values, "rms") <= 1.1 * best)
+            return experiment_number(part.params, "degree");
     return NAN;
 }
 
 static bool report(const json_t *rows)
 {
-    listing_print(rows, "error", "dtype degree exp_error rms relative",
+    listing_print(rows, "part=error", "dtype degree exp_error rms relative",
                   "error of attention by the degree of its exponential");
-    const double f32 = enough(rows, "f32"), bf16 = enough(rows, "bf16"), f16 = enough(rows, "f16");
+    const double f32 = enough(rows, "dtype=f32"), bf16 = enough(rows, "dtype=bf16"),
+                 f16 = enough(rows, "dtype=f16");
     if (isfinite(f32) && isfinite(bf16) && isfinite(f16))
         report_sentence("Degree %.0f is enough in f32, %.0f in f16 and %.0f in bf16: "
                         "no higher degree lowers the output's error by a tenth.",

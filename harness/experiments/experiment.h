@@ -69,9 +69,6 @@ void experiment_label(const json_t *step, char *text, size_t size);
 /* Whether the words of the parameter "parts" include `part`. */
 bool experiment_wants(const json_t *asked, const char *part);
 
-/* Copies these keys, a space between, from `from` to `to`, where present; returns `to`. */
-json_t *experiment_pick(json_t *to, const json_t *from, const char *keys);
-
 /* The values that a key of a step takes: an array, or words, which end with NULL. */
 struct experiment_axis {
     const char *key;
@@ -101,6 +98,9 @@ bool experiment_blocks(size_t count, int threads, size_t scratch, experiment_blo
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
+/* Copies these keys, a space between, from `from` to `to`, where present; returns `to`. */
+json_t *experiment_pick(json_t *to, const json_t *from, const char *keys);
+
 /* Adds {"params", "values"}; steals both. */
 void experiment_add(json_t *rows, json_t *params, json_t *values);
 
@@ -115,17 +115,26 @@ json_t *experiment_values(const struct experiment_value *values);
 json_t *experiment_numbers(const double *x, size_t n);
 json_t *experiment_range(double lo, double hi);
 
-/* The rows whose parameter "part" is `name`, every row where that is NULL:
- *     struct experiment_part part = {.rows = rows, .name = "sweep"};
+/* The rows that have these parameters or values, every row where that is NULL:
+ *     struct experiment_part part = {.rows = rows, .where = "part=sweep input=normal d=4"};
  *     while (experiment_part_next(&part))
  *         part.params, part.values */
 struct experiment_part {
     const json_t *rows;
-    const char *name;
+    const char *where;
     size_t next;
     const json_t *params, *values;
 };
 bool experiment_part_next(struct experiment_part *part);
+
+/* How many such rows there are; and their values of that key: the first, NaN where there is no row, the least and the
+ * most, of those that are numbers, infinite where there is none. */
+struct experiment_extent {
+    size_t rows, missing;
+    double first, least, most;
+};
+struct experiment_extent experiment_extent(const json_t *rows, const char *where, const char *key);
+size_t experiment_where(const json_t *rows, const char *where);
 
 /* Number `index` of an array in an object, and a number of an object: NaN if absent. */
 double experiment_at_number(const json_t *object, const char *key, size_t index);

@@ -221,16 +221,10 @@ static bool compute(const json_t *s, json_t *rows, struct experiment_work *work)
 
 static bool report(const json_t *rows)
 {
-    json_t *differing = json_array(), *row;
-    size_t i;
-    json_array_foreach (rows, i, row)
-        if (!json_is_true(json_object_get(json_object_get(row, "values"), "equal")))
-            json_array_append(differing, row);
-    listing_print(differing, NULL, "dtype kernel problem change differing largest",
+    listing_print(rows, "equal=false", "dtype kernel problem change differing largest",
                   "changes that change bits: the share of elements, and the largest difference");
     report_sentence("%zu of %zu changes that should not matter keep every bit.",
-                    json_array_size(rows) - json_array_size(differing), json_array_size(rows));
-    json_decref(differing);
+                    experiment_where(rows, "equal=true"), json_array_size(rows));
     return true;
 }
 

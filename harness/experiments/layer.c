@@ -81,23 +81,17 @@ static bool compute(const json_t *s, json_t *rows, struct experiment_work *work)
 
 static bool report(const json_t *rows)
 {
-    struct experiment_part part = {.rows = rows, .name = "real"};
-    size_t compared = 0, wrong = 0;
-    double worst = 0;
-    while (experiment_part_next(&part)) {
-        const json_t *ok = json_object_get(part.values, "ok");
-        compared += ok != NULL;
-        wrong += json_is_false(ok);
-        worst = fmax(worst, experiment_number(part.values, "difference"));
-    }
-    listing_print(rows, "real", "file prefix kernel isa s d_model difference tolerance ok",
+    const size_t wrong = experiment_where(rows, "ok=false");
+    const size_t compared = wrong + experiment_where(rows, "ok=true");
+    listing_print(rows, "part=real", "file prefix kernel isa s d_model difference tolerance ok",
                   "a layer beside the output in its file");
     if (wrong)
         report_sentence("The output of %zu of %zu kernels DIFFERS from the file's by more than "
                         "rounding explains.",
                         wrong, compared);
     else if (compared)
-        report_sentence("The output of every kernel is within %.2g of the file's.", worst);
+        report_sentence("The output of every kernel is within %.2g of the file's.",
+                        experiment_extent(rows, NULL, "difference").most);
     else
         report_sentence("The file has no output to compare with.");
     return !wrong;

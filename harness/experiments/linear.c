@@ -367,7 +367,7 @@ struct verdict {
 
 static struct verdict judge(const json_t *rows)
 {
-    struct experiment_part part = {.rows = rows, .name = "equal"};
+    struct experiment_part part = {.rows = rows, .where = "part=equal"};
     struct verdict all = {0};
     while (experiment_part_next(&part)) {
         const bool exact = experiment_is(part.params, "sums", "exact");
@@ -404,30 +404,28 @@ static bool say_equal(const json_t *rows)
 /* How many keys the weights leave in use: a Linear's at least, and those in [0, 1) at the largest d. */
 static void say_init(const json_t *rows)
 {
-    struct experiment_part part = {.rows = rows, .name = "init"};
-    double widest = 0, rand = NAN, least = INFINITY;
+    struct experiment_part part = {.rows = rows, .where = "part=init init=rand"};
+    const struct experiment_extent linear =
+        experiment_extent(rows, "part=init init=linear", "effective_keys");
+    double widest = 0, rand = NAN;
     while (experiment_part_next(&part)) {
         const double d = experiment_number(part.params, "d");
         const double keys = experiment_number(part.values, "effective_keys");
-        if (experiment_is(part.params, "init", "linear")) {
-            least = fmin(least, keys);
-        } else if (d > widest || (d == widest && keys > rand)) {
-            widest = d;
-            rand = keys;
-        }
+        rand = d > widest || (d == widest && keys > rand) ? keys : rand;
+        widest = fmax(widest, d);
     }
-    if (isfinite(least) && isfinite(rand))
+    if (linear.rows && isfinite(rand))
         report_sentence("What the layers begin with does matter: weights in [0, 1) leave %.1f of "
                         "64 keys in use at d = %.0f, a Linear's %.1f or more at every d.",
-                        rand, widest, least);
+                        rand, widest, linear.least);
 }
 
 bool linear_report(const json_t *rows)
 {
-    listing_print(rows, "equal",
+    listing_print(rows, "part=equal",
                   "d input sums difference over_bound equal output_difference loops_equal",
                   "a layer with the same weights in both layouts");
-    listing_print(rows, "init", "d input init q_squared spread effective_keys largest",
+    listing_print(rows, "part=init", "d input init q_squared spread effective_keys largest",
                   "64 tokens behind the weights that a layer begins with");
     const bool right = say_equal(rows);
     say_init(rows);

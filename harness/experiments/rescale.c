@@ -156,25 +156,17 @@ static bool compute(const json_t *s, json_t *rows, struct experiment_work *work)
 
 /* ---- the report ------------------------------------------------------------------------------ */
 
-/* Rescales per row of normal logits at a block and threshold, NaN where not counted. */
-static double normal_at(const json_t *rows, double block, double threshold)
-{
-    struct experiment_part part = {.rows = rows};
-    while (experiment_part_next(&part))
-        if (experiment_is(part.params, "input", "normal") &&
-            experiment_number(part.params, "block") == block &&
-            experiment_number(part.params, "threshold") == threshold)
-            return experiment_number(part.values, "rescales");
-    return NAN;
-}
-
 static bool report(const json_t *rows)
 {
-    listing_print(rows, "count", "input s block threshold rescales share",
+    listing_print(rows, "part=count", "input s block threshold rescales share",
                   "rescales per row, and their share of the blocks, by tolerated growth of the "
                   "maximum");
-    const double often = normal_at(rows, 1, 0), blocks = normal_at(rows, 64, 0);
-    const double lazy = normal_at(rows, 64, 8);
+    const double often =
+        experiment_extent(rows, "input=normal block=1 threshold=0", "rescales").first;
+    const double blocks =
+        experiment_extent(rows, "input=normal block=64 threshold=0", "rescales").first;
+    const double lazy =
+        experiment_extent(rows, "input=normal block=64 threshold=8", "rescales").first;
     if (isfinite(often) && isfinite(blocks) && isfinite(lazy))
         report_sentence("On random logits a row of keys taken one by one rescales %.1f times, in "
                         "blocks of 64 %.1f times, and with a lazy threshold of 2^8 %.2g times.",

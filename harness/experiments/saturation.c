@@ -127,53 +127,41 @@ static bool compute(const json_t *s, json_t *result, struct experiment_work *wor
 
 /* ---- the report ------------------------------------------------------------------------------ */
 
-/* What normal inputs show at scale 1 and at 1/sqrt(d). */
-struct end {
-    double stops;            /* the first d at which most rows are dead, NaN where there is none */
-    double last, dead, keys; /* at the largest d: share of dead rows, keys in use */
-    double lowest, highest;  /* keys in use at 1/sqrt(d) over all d */
-};
-
-static struct end find_end(const json_t *rows)
+/* The first d at which most normal rows are dead at scale 1, NaN where there is none; and the last. */
+static double find_end(const json_t *rows, struct experiment_part *last)
 {
-    struct experiment_part part = {.rows = rows};
-    struct end end = {.stops = NAN, .lowest = INFINITY};
+    struct experiment_part part = {.rows = rows, .where = "input=normal scale=1"};
+    double stops = NAN;
     while (experiment_part_next(&part)) {
-        const double keys = experiment_number(part.values, "effective_keys");
-        if (!experiment_is(part.params, "input", "normal"))
-            continue;
-        if (experiment_is(part.params, "scale", "d^-1/2")) {
-            end.lowest = fmin(end.lowest, keys);
-            end.highest = fmax(end.highest, keys);
-        }
-        if (!experiment_is(part.params, "scale", "1"))
-            continue;
-        end.last = experiment_number(part.params, "d");
-        end.keys = keys;
-        end.dead = experiment_number(part.values, "dead");
-        if (isnan(end.stops) && end.dead > 0.5)
-            end.stops = end.last;
+        *last = part;
+        if (isnan(stops) && experiment_number(part.values, "dead") > 0.5)
+            stops = experiment_number(part.params, "d");
     }
-    return end;
+    return stops;
 }
 
 static bool report(const json_t *rows)
 {
-    listing_print(rows, "random",
+    listing_print(rows, "part=random",
                   "input d scale entropy effective_keys largest jacobian gradient dead",
                   "random queries and keys");
-    listing_print(rows, "real",
+    listing_print(rows, "part=real",
                   "prefix head scale entropy effective_keys largest jacobian gradient dead",
                   "heads of all-MiniLM-L6-v2");
-    const struct end end = find_end(rows);
-    if (end.last > 0)
+    struct experiment_part last = {0};
+    const double stops = find_end(rows, &last);
+    const struct experiment_extent root =
+        experiment_extent(rows, "input=normal scale=d^-1/2", "effective_keys");
+    if (last.values)
         report_sentence("Without a scale %.1f keys are in use at d = %.0f and %.0f %% of the rows "
                         "are dead; with 1/sqrt(d) there are %.0f to %.0f at every d.",
-                        end.keys, end.last, 100 * end.dead, end.lowest, end.highest);
-    if (isfinite(end.stops))
+                        experiment_number(last.values, "effective_keys"),
+                        experiment_number(last.params, "d"),
+                        100 * experiment_number(last.values, "dead"), root.least, root.most);
+    if (isfinite(stops))
         report_sentence("Learning stops at d = %.0f: from there on most rows pass less than a "
                         "thousandth of the gradient that they pass with 1/sqrt(d).",
-                        end.stops);
+                        stops);
     return true;
 }
 

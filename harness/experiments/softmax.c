@@ -211,7 +211,7 @@ static bool same_digits(const char *key, double weight, double expected)
 /* How many rows of weights are not as printed. */
 static size_t count_wrong(const json_t *rows)
 {
-    struct experiment_part part = {.rows = rows, .name = "published"};
+    struct experiment_part part = {.rows = rows, .where = "part=published"};
     size_t wrong = 0;
     while (experiment_part_next(&part)) {
         const size_t n = json_array_size(json_object_get(part.values, "weights"));
@@ -235,7 +235,7 @@ struct peak {
 
 static struct peak find_peak(const json_t *rows, const char *input)
 {
-    struct experiment_part part = {.rows = rows, .name = "multiplier"};
+    struct experiment_part part = {.rows = rows, .where = "part=multiplier"};
     struct peak peak = {0};
     while (experiment_part_next(&part)) {
         const double keys = experiment_number(part.params, "keys");
@@ -256,8 +256,9 @@ static struct peak find_peak(const json_t *rows, const char *input)
 
 static bool report(const json_t *rows)
 {
-    listing_print(rows, "published", "multiplier by weights", "softmax of the published logits");
-    listing_print(rows, "multiplier",
+    listing_print(rows, "part=published", "multiplier by weights",
+                  "softmax of the published logits");
+    listing_print(rows, "part=multiplier",
                   "input keys multiplier entropy effective_keys largest jacobian gradient",
                   "softmax of the logits times a multiplier");
     const size_t wrong = count_wrong(rows);

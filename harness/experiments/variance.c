@@ -309,7 +309,7 @@ struct held {
 
 static struct held held_of(const json_t *rows)
 {
-    struct experiment_part part = {.rows = rows, .name = "sweep"};
+    struct experiment_part part = {.rows = rows, .where = "part=sweep"};
     struct held all = {0};
     while (experiment_part_next(&part)) {
         const double theory = experiment_number(part.values, "theory");
@@ -321,48 +321,27 @@ static struct held held_of(const json_t *rows)
     return all;
 }
 
-/* How many published numbers lie outside of their intervals. */
-static size_t outside(const json_t *rows)
-{
-    struct experiment_part part = {.rows = rows, .name = "published"};
-    size_t count = 0;
-    while (experiment_part_next(&part))
-        count += !json_is_true(json_object_get(part.values, "before_inside")) +
-                 !json_is_true(json_object_get(part.values, "after_inside"));
-    return count;
-}
-
-/* Scaled variances of a transformer's heads, from the least to the largest. */
-static void say_real(const json_t *rows)
-{
-    struct experiment_part part = {.rows = rows, .name = "real"};
-    double least = INFINITY, most = 0;
-    while (experiment_part_next(&part)) {
-        least = fmin(least, experiment_number(part.values, "scaled"));
-        most = fmax(most, experiment_number(part.values, "scaled"));
-    }
-    if (most > 0)
-        report_sentence(
-            "A trained model does not keep the variance at 1: var(q.k / sqrt(d)) of its heads is "
-            "%.2g to %.3g, which it learnt on top of the scale.",
-            least, most);
-}
-
 static bool report(const json_t *rows)
 {
-    const size_t wrong = outside(rows);
+    const size_t wrong = experiment_where(rows, "part=published before_inside=false") +
+                         experiment_where(rows, "part=published after_inside=false");
+    const struct experiment_extent real = experiment_extent(rows, "part=real", "scaled");
     const struct held sweep = held_of(rows);
-    listing_print(rows, "published",
+    listing_print(rows, "part=published",
                   "d variance ci95 before before_inside scaled scaled_ci95 after after_inside",
                   "var(q.k), and scaled by 1/d, of 1000 trials, beside those printed before and "
                   "after the scale");
-    listing_print(rows, "sweep", "input d variance ci95 theory scaled scaled_ci95",
+    listing_print(rows, "part=sweep", "input d variance ci95 theory scaled scaled_ci95",
                   "var(q.k), and scaled by 1/d, over d, beside the exact one");
-    listing_print(rows, "real", "prefix head d variance scaled scaled_ci95 scaled_independent",
+    listing_print(rows, "part=real", "prefix head d variance scaled scaled_ci95 scaled_independent",
                   "var(q.k) of a transformer's heads, and if dimensions were independent");
-    listing_print(rows, "kernels", "kernel isa d scale theory variance ci95",
+    listing_print(rows, "part=kernels", "kernel isa d scale theory variance ci95",
                   "variance of the logits that the kernels saw, by the scale they were given");
-    say_real(rows);
+    if (real.rows) /* scaled variances of a transformer's heads */
+        report_sentence(
+            "A trained model does not keep the variance at 1: var(q.k / sqrt(d)) of its heads is "
+            "%.2g to %.3g, which it learnt on top of the scale.",
+            real.least, real.most);
     if (sweep.rows)
         report_sentence(
             "The variance of q.k is d times that of one product, whatever the elements' "

@@ -613,7 +613,7 @@ static bool within(const struct experiment_part *head, const char *difference,
 /* Sentences about the heads of a layer; false where numbers differ. */
 static bool print_looks(const json_t *rows, const struct experiment_part *layer)
 {
-    struct experiment_part part = {.rows = rows, .name = "head"};
+    struct experiment_part part = {.rows = rows, .where = "part=head"};
     double worst = 0, off = NAN, least = INFINITY, most = 0;
     bool right = true;
     char name[TABLE_CELL];
@@ -651,7 +651,7 @@ static bool print_looks(const json_t *rows, const struct experiment_part *layer)
 
 static bool report(const json_t *rows)
 {
-    struct experiment_part layer = {.rows = rows, .name = "tokens"};
+    struct experiment_part layer = {.rows = rows, .where = "part=tokens"};
     bool right = true;
     while (experiment_part_next(&layer)) {
         right &= print_looks(rows, &layer);

@@ -78,9 +78,9 @@ static void add_row(struct listing *l, const struct experiment_part *part, struc
         row->style = TABLE_BAD;
 }
 
-void listing_print(const json_t *rows, const char *part, const char *keys, const char *heading)
+void listing_print(const json_t *rows, const char *where, const char *keys, const char *heading)
 {
-    struct experiment_part of = {.rows = rows, .name = part};
+    struct experiment_part of = {.rows = rows, .where = where};
     struct listing l;
     open_columns(&l, keys);
     struct table table = {.columns = l.columns,

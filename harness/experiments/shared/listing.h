@@ -6,8 +6,8 @@
 
 #include <jansson.h>
 
-/* Prints the rows of a part, every row where that is NULL, under a heading: a column for each key, a space
+/* Prints the rows that have these parameters or values (experiment.h), every row where that is NULL, under a heading: a column for each key, a space
  * between, of their values or parameters.  Nothing is printed without rows. */
-void listing_print(const json_t *rows, const char *part, const char *keys, const char *heading);
+void listing_print(const json_t *rows, const char *where, const char *keys, const char *heading);
 
 #endif

@@ -1,0 +1,160 @@
+/*
+ * rows: how rows of experiments are made, read and selected.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "experiment.h"
+
+#define KEY 64 /* bytes of a key, or of a condition */
+
+/* The next of the keys, NULL behind the last. */
+static const char *next_key(const char **keys, char key[KEY])
+{
+    const size_t length = strcspn(*keys, " ");
+    snprintf(key, KEY, "%.*s", (int)length, *keys);
+    *keys += length + strspn(*keys + length, " ");
+    return length ? key : NULL;
+}
+
+json_t *experiment_pick(json_t *to, const json_t *from, const char *keys)
+{
+    char key[KEY];
+    while (next_key(&keys, key))
+        if (json_object_get(from, key))
+            json_object_set(to, key, json_object_get(from, key));
+    return to;
+}
+
+/* Whether a value is what a text says: a text, a number, true or false. */
+static bool is_value(const json_t *value, const char *text)
+{
+    if (json_is_string(value))
+        return strcmp(json_string_value(value), text) == 0;
+    if (json_is_number(value))
+        return json_number_value(value) == strtod(text, NULL);
+    return json_is_boolean(value) && json_is_true(value) == (strcmp(text, "true") == 0);
+}
+
+/* Whether a row has all values of "key=value key=value...". */
+static bool is_where(const struct experiment_part *part, const char *where)
+{
+    char condition[KEY];
+    bool all = true;
+    while (all && where && next_key(&where, condition)) {
+        char *value = strchr(condition, '=');
+        *value++ = 0;
+        const json_t *known = json_object_get(part->params, condition);
+        all = is_value(known ? known : json_object_get(part->values, condition), value);
+    }
+    return all;
+}
+
+bool experiment_part_next(struct experiment_part *part)
+{
+    const json_t *row;
+    while ((row = json_array_get(part->rows, part->next))) {
+        part->next++;
+        part->params = json_object_get(row, "params");
+        part->values = json_object_get(row, "values");
+        if (is_where(part, part->where))
+            return true;
+    }
+    return false;
+}
+
+struct experiment_extent experiment_extent(const json_t *rows, const char *where, const char *key)
+{
+    struct experiment_part part = {.rows = rows, .where = where};
+    struct experiment_extent extent = {.first = NAN, .least = INFINITY, .most = -INFINITY};
+    while (experiment_part_next(&part)) {
+        const double x = experiment_number(part.values, key);
+        extent.first = extent.rows++ ? extent.first : x;
+        extent.missing += isnan(x);
+        extent.least = fmin(extent.least, x);
+        extent.most = fmax(extent.most, x);
+    }
+    return extent;
+}
+
+size_t experiment_where(const json_t *rows, const char *where)
+{
+    return experiment_extent(rows, where, "").rows;
+}
+
+double experiment_at_number(const json_t *object, const char *key, size_t index)
+{
+    const json_t *value = json_array_get(json_object_get(object, key), index);
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+double experiment_number(const json_t *object, const char *key)
+{
+    return number_at(object, NULL, key);
+}
+
+size_t experiment_count(const json_t *object, const char *key)
+{
+    return (size_t)json_integer_value(json_object_get(object, key));
+}
+
+const char *experiment_text(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
+bool experiment_is(const json_t *object, const char *key, const char *text)
+{
+    return strcmp(experiment_text(object, key), text) == 0;
+}
+
+size_t experiment_counts(const json_t *object, const char *key, size_t *x, size_t capacity)
+{
+    const json_t *list = json_object_get(object, key), *value;
+    size_t i;
+    json_array_foreach (list, i, value)
+        if (i < capacity)
+            x[i] = (size_t)json_integer_value(value);
+    return json_array_size(list) < capacity ? json_array_size(list) : capacity;
+}
+
+bool experiment_same(const json_t *a, const json_t *b, const char *keys)
+{
+    bool same = true;
+    char key[KEY];
+    while (next_key(&keys, key)) {
+        const json_t *x = json_object_get(a, key), *y = json_object_get(b, key);
+        same &= x ? json_equal(x, y) : !y;
+    }
+    return same;
+}
+
+void experiment_add(json_t *rows, json_t *params, json_t *values)
+{
+    json_array_append_new(rows, json_pack("{s:o, s:o}", "params", params, "values", values));
+}
+
+json_t *experiment_values(const struct experiment_value *values)
+{
+    json_t *object = json_object();
+    for (; values->key; values++)
+        json_object_set_new(object, values->key, number_json(values->x));
+    return object;
+}
+
+json_t *experiment_numbers(const double *x, size_t n)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(array, number_json(x[i]));
+    return array;
+}
+
+json_t *experiment_range(double lo, double hi)
+{
+    return experiment_numbers((double[]){lo, hi}, 2);
+}
