@@ -10,7 +10,7 @@ from typing import IO
 
 Cells = Sequence[Sequence[str]]
 
-COLOURS = {"SLOWER": "31", "FASTER": "32", "UNCLEAR": "33"}
+COLOURS = {"WRONG": "31", "SLOWER": "31", "FASTER": "32", "UNCLEAR": "33"}
 
 
 def text(head: Sequence[str], rows: Cells, numeric: Sequence[bool], *, colours: bool) -> str:

@@ -18,7 +18,8 @@ A change is that of the time per call: +3 % is slower.  Verdicts, at a threshold
 
     SLOWER, FASTER   the 95 % interval excludes 0 and the change is above the threshold
     SAME             the interval lies within the threshold
-    UNCLEAR          neither: the reason says why
+    WRONG            the new cell computed something wrong, crashed or timed out
+    UNCLEAR          none of these: the reason says why
 
 Cells that were not launched in the same rounds, as those of two files, are UNCLEAR too where either
 was disturbed by something else on the machine, and where they differ by no more than a build did
@@ -30,8 +31,9 @@ interval covers the noise between launches of these sessions: another day's sess
 more.  Below a comparison of files is printed how often sessions of one build, one after the other,
 were told apart.
 
-For CI: --fail-on slower exits with 1 where a cell is SLOWER, --fail-on wrong where one is wrong
-that was not in the base, and with 0 where none is, whether or not --only shows them.
+For CI: --fail-on slower exits with 1 where a cell is SLOWER, --fail-on wrong where one is WRONG
+that was not in the base, --fail-on unclear where one is UNCLEAR, and with 0 where none is, whether
+or not --only shows them.
 
 Exit codes: 0 compared, 1 --fail-on found something, 3 output, 4 usage or input, 5 the files must
 not be compared, or have no cell in common.
@@ -64,7 +66,11 @@ from attntools.results.results import read_all, without_collector
 TOOL = "compare"
 FORMATS = ("text", "markdown", "csv", "junit")
 # What --fail-on can name.
-CAUSES = {"slower": lambda c: c.verdict is Verdict.SLOWER, "wrong": lambda c: c.wrong}
+CAUSES = {
+    "slower": lambda c: c.verdict is Verdict.SLOWER,
+    "wrong": lambda c: c.wrong,
+    "unclear": lambda c: c.verdict is Verdict.UNCLEAR,
+}
 
 
 def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
@@ -88,7 +94,7 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     p.add_argument("--only", type=verdicts, metavar="VERDICTS", help="show these; comma separated")
     p.add_argument(
         "--fail-on", type=causes, action="extend", default=[], metavar="WHAT",
-        help="slower, wrong, or both: exit with 1 where there is such a cell; may be repeated",
+        help="slower, wrong, unclear: exit with 1 where there is such a cell; comma separated",
     )  # fmt: skip
     p.add_argument("--format", choices=FORMATS, default="text")
     p.add_argument("--output", default="-", metavar="FILE", help="- for standard output")

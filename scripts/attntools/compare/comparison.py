@@ -24,6 +24,7 @@ Group = tuple[object, ...]
 class Verdict(str, Enum):
     """The verdict on a ratio, in order of a reader's interest."""
 
+    WRONG = "WRONG"
     SLOWER = "SLOWER"
     UNCLEAR = "UNCLEAR"
     FASTER = "FASTER"
@@ -170,7 +171,8 @@ def _compare(matches: Sequence[_Match], threshold: float, noise: Noise) -> list[
     comparisons = []
     for match, reason in zip(matches, reasons, strict=True):
         ratio = (float("nan"),) * 3
-        verdict = Verdict.UNCLEAR
+        wrong = match.new is not None and match.new.state in WRONG_STATES
+        verdict = Verdict.WRONG if wrong else Verdict.UNCLEAR
         if not reason:
             ratio = next(found)
             verdict, reason = _verdict(match, ratio, threshold, noise)

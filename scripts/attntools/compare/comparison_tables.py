@@ -134,7 +134,7 @@ def summary(comparisons: Sequence[Comparison]) -> str:
     """One line: how many of each verdict, what is missing, the mean change."""
     counts = Counter(c.verdict for c in comparisons)
     known = [c for c in comparisons if c.ratio == c.ratio]
-    parts = [f"{counts[v]} {v.value}" for v in Verdict]
+    parts = [f"{counts[v]} {v.value}" for v in Verdict if counts[v] or v is not Verdict.WRONG]
     wrong = sum(c.wrong for c in comparisons)
     missing = sum(c.base is None or c.new is None for c in comparisons)
     line = f"{len(comparisons)} cells: {', '.join(parts)}"
@@ -203,7 +203,7 @@ def comparison_csv(comparisons: Iterable[Comparison]) -> str:
 
 
 def junit(sections: Sequence[tuple[str, Sequence[Comparison]]]) -> str:
-    """JUnit XML: SLOWER fails, a wrong result is an error, UNCLEAR and missing are skipped."""
+    """JUnit XML: SLOWER fails, WRONG is an error unless the base was, too; others are skipped."""
     suites = []
     for title, comparisons in sections:
         varying = varying_fields(c.cell for c in comparisons)
@@ -222,7 +222,7 @@ def _case(c: Comparison, varying: Sequence[str]) -> Case:
     )
 
 
-OUTCOMES = {Verdict.SLOWER: "failure", Verdict.UNCLEAR: "skipped"}
+OUTCOMES = {Verdict.SLOWER: "failure", Verdict.UNCLEAR: "skipped", Verdict.WRONG: "skipped"}
 
 
 def _table(

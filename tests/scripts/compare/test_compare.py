@@ -22,7 +22,7 @@ def test_text_and_summary(tool: Tool, files: tuple[Path, Path]) -> None:
         "reason",
     ]
     assert lines[-3].startswith(
-        f"{files[1]} against {files[0]}: 6 cells: 1 SLOWER, 3 UNCLEAR, 1 FASTER, 1 SAME; "
+        f"{files[1]} against {files[0]}: 6 cells: 1 WRONG, 1 SLOWER, 2 UNCLEAR, 1 FASTER, 1 SAME; "
         "1 with a wrong result only in the new file; 2 in one file only; geometric mean "
     )
     assert lines[-1].startswith("Different sessions: these changes contain what changed on the ")
@@ -123,7 +123,8 @@ def test_other_machine_is_refused_unless_allowed(tool: Tool, tmp_path: Path) -> 
         (["--fail-on", "slower", "--fail-on", "wrong"], 1, "compare: found: 1 slower, 1 wrong\n"),
         (["--fail-on", "slower", "--only", "FASTER"], 1, "compare: found: 1 slower\n"),
         (["--fail-on", "slower", "--threshold", "20"], 0, ""),
-        (["--fail-on", "faster"], 4, "faster is none of slower, wrong"),
+        (["--fail-on", "unclear"], 1, "compare: found: 2 unclear\n"),
+        (["--fail-on", "faster"], 4, "faster is none of slower, wrong, unclear"),
     ],
 )
 def test_fail_on(

@@ -76,7 +76,7 @@ def test_compare_files(files: tuple[Path, Path]) -> None:
         "prefill-f32-s128-d64": (Verdict.SLOWER, "at least 9"),
         "prefill-f32-s256-d64": (Verdict.FASTER, "at least 8"),
         "prefill-f32-s1-d64": (Verdict.UNCLEAR, f"not in {files[1]}"),
-        "prefill-f32-s2-d64": (Verdict.UNCLEAR, f"failed in {files[1]}: because"),
+        "prefill-f32-s2-d64": (Verdict.WRONG, f"failed in {files[1]}: because"),
         "prefill-f32-s3-d64": (Verdict.UNCLEAR, f"not in {files[0]}"),
     }
     assert by_case.keys() == expected.keys()
