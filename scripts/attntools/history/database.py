@@ -160,6 +160,29 @@ def _refuse_fewer(
         )
 
 
+def continued(results: Results) -> list[list[Session]]:
+    """The sessions of a file, each with those that went on with it (--resume) on the same build."""
+    found: list[list[Session]] = []
+    for session in results.sessions:
+        resumed = "--resume" in (session.header.get("command") or [])
+        if found and resumed and session.build == found[-1][0].build:
+            found[-1].append(session)
+        else:
+            found.append([session])
+    return found
+
+
+def _forget(connection: sqlite3.Connection, session: Session, number: int) -> None:
+    """Removes a resumed session, which earlier programs kept by itself; `number` it belongs to."""
+    key = (str(session.header.get("id")), str(session.header["started"]))
+    known = connection.execute("SELECT number FROM session WHERE id = ? AND started = ?", key)
+    for (old,) in known.fetchall():
+        connection.execute(
+            "UPDATE OR REPLACE accepted SET session = ? WHERE session = ?", (number, old)
+        )
+        connection.execute("DELETE FROM session WHERE number = ?", (old,))
+
+
 def add(connection: sqlite3.Connection, results: Results, *, force: bool = False) -> int:
     """Adds the sessions of a file; returns how many were new.  A known one is replaced.
 
@@ -172,9 +195,10 @@ def add(connection: sqlite3.Connection, results: Results, *, force: bool = False
         ResultsError: a known session would lose cells.
     """
     new = 0
-    for session in results.sessions:
+    for session, *resumed in continued(results):
         every = [*results.earlier, *results.cells.values()]
-        cells = [*{c.identity: c for c in every if c.session is session}.values()]
+        own = {id(s) for s in (session, *resumed)}
+        cells = [*{c.identity: c for c in every if id(c.session) in own}.values()]
         cells.sort(key=row_order(cells))
         header, key = (
             session.header,
@@ -209,6 +233,8 @@ def add(connection: sqlite3.Connection, results: Results, *, force: bool = False
                 values,
             ).lastrowid
             new += 1
+        for later in resumed:
+            _forget(connection, later, number)
         connection.executemany(
             "INSERT INTO cell VALUES (?,?,?,?,?,?,?,?,?)",
             [

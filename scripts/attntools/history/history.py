@@ -50,7 +50,10 @@ def add(connection: sqlite3.Connection, options: argparse.Namespace) -> Exit:
     for path in options.files:
         connection.execute("SAVEPOINT file")
         try:
+            if Path(path).is_fifo() and not str(path).startswith("/dev/fd/"):
+                raise ResultsError(f"{path}: is a named pipe, which may never have a writer")
             results = read(path)
+            count = len(database.continued(results))
             new = database.add(connection, results, force=options.force)
         except (ResultsError, OSError) as wrong:
             connection.execute("ROLLBACK TO file")
@@ -62,7 +65,7 @@ def add(connection: sqlite3.Connection, options: argparse.Namespace) -> Exit:
         for note in results.notes:
             if not results.earlier or " rows replace " not in note:  # each session keeps its own
                 say(TOOL, note)
-        print(f"{results.path}: {len(results.sessions)} sessions, {new} new")
+        print(f"{results.path}: {count} sessions, {new} new")
     return Exit.USAGE if refused else Exit.OK
 
 

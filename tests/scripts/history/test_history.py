@@ -1,6 +1,7 @@
 """The history keeps what it is given, finds changes, and refuses what is not its own."""
 
 import itertools
+import os
 import sqlite3
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -171,6 +172,37 @@ def test_failing_session_never_becomes_a_base(kept, tmp_path: Path) -> None:  # 
     outcome = kept("accept", 1, "--reason", "why not")
     assert outcome.code == 4
     assert outcome.err == "history: session 1 has 1 wrong results: it cannot become a base\n"
+
+
+def test_a_resumed_session_is_one(kept, tmp_path: Path) -> None:  # noqa: ANN001
+    """Its rows count once, under the number of the first; earlier programs kept two sessions."""
+    path = session_file(tmp_path, 1, 1e-3)
+    began = path.read_text()
+    more = sample.session(id="r", started="2026-01-01T01:00:00Z", command=["run", "--resume", "x"])
+    header = sample.session()["build"] | {"commit": f"{1:040x}"}
+    rest = sample.write(tmp_path / "rest", more | {"build": header}, sample.cell(kernel="gemm"))
+    sample.write(
+        tmp_path / "old.jsonl", more | {"build": header, "command": ["run"]}, sample.cell()
+    )
+    kept("add", tmp_path / "old.jsonl", path)
+    assert kept("accept", 1, "--reason", "x").code == 4
+    path.write_text(began.rsplit("\n", 2)[0] + "\n" + rest.read_text())
+    outcome = kept("add", path)
+    assert (outcome.code, outcome.out) == (0, f"{path}: 1 sessions, 0 new\n")
+    listed = [line.split() for line in kept("list").out.splitlines()[1:]]
+    assert [(line[0], line[-2]) for line in listed] == [("2", "2")]
+    other = rest.read_text().replace(f"{1:040x}", f"{2:040x}")  # of another build: not the same
+    path.write_text(began.rsplit("\n", 2)[0] + "\n" + other)
+    assert kept("add", "--force", path).out == f"{path}: 2 sessions, 1 new\n"
+
+
+def test_a_named_pipe_is_refused(kept, tmp_path: Path) -> None:  # noqa: ANN001
+    os.mkfifo(tmp_path / "pipe")
+    outcome = kept("add", tmp_path / "pipe")
+    assert (outcome.code, "is a named pipe, which may never have a writer" in outcome.err) == (
+        4,
+        True,
+    )
 
 
 def test_one_bad_file_does_not_keep_the_others_out(kept, tmp_path: Path) -> None:  # noqa: ANN001
