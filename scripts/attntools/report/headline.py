@@ -12,6 +12,15 @@ from attntools.results.cells import WRONG_STATES, Cell, Results
 
 MOST_NAMES = 4  # of kernels or cases in a sentence
 
+# What hypervisors are called by people, by the signature of their CPUID leaf.
+HYPERVISORS = {
+    "KVMKVMKVM": "KVM",
+    "Microsoft Hv": "Hyper-V",
+    "VMwareVMware": "VMware",
+    "XenVMMXenVMM": "Xen",
+    "TCGTCGTCGTCG": "QEMU's emulator",
+}
+
 
 def on_most_threads(results: Results) -> list[list[Ranked]]:
     """The rankings of the largest thread count, where there was a choice."""
@@ -120,7 +129,7 @@ def machine(results: Results) -> str:
         f" {about.get('threads', '?')} threads",
         size(about["memory_bytes"]) if about.get("memory_bytes") else "",
         " ".join(about.get("isas", [])[1:]),
-        f"under {about['hypervisor']}" if about.get("hypervisor") else "",
+        f"under {HYPERVISORS.get(under, under)}" if (under := about.get("hypervisor")) else "",
     ]
     return ", ".join(part for part in parts if part)
 

@@ -1,4 +1,4 @@
-"""The page of a folder of experiments: each question, its figure, findings and method."""
+"""The page of experiments, a folder's or a file's: each question, its figure, findings and method."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -122,11 +122,12 @@ def experiments(paths: Iterable[Path], found: dict[str, Markup]) -> list[Shown]:
     return sorted(shown, key=lambda one: order.get(one.name, len(order)))
 
 
-def page(folder: Path) -> str:
-    """The whole page."""
+def page(path: Path) -> str:
+    """The whole page of a folder, or of one file of experiments."""
+    folder = path.parent if path.is_file() else path
     readme = folder / FOUND
     found = sections(readme.read_text(encoding="utf-8")) if readme.is_file() else {}
-    shown = experiments(files(folder), found)
+    shown = experiments([path] if path.is_file() else files(folder), found)
     if not shown:
         raise ResultsError(f"{folder}: none of its files has a row of an experiment")
     return render("experiments.html", title="attnbench: what the experiments show", shown=shown)

@@ -5,7 +5,8 @@
     scripts/report results-local/history.sqlite --output report.html
                                                                     how times changed, with dates
     scripts/report --experiments results/experiments --output report.html
-                                                                    a folder of experiments
+                                                                    a folder of experiments; one
+                                                                    file of them needs no option
     scripts/report --fleet FOLDER|FILE [...] --output report.html   many machines: types side by
                                                                     side, and hosts that are off
 
@@ -16,14 +17,15 @@ the files are of many hosts, one or more each, or histories; a host has the name
 its file.  The page needs no network and shows no folder of the machine; without scripts it reads
 the same, with them its tables sort and filter.
 
-Exit codes: 0 written, 3 output, 4 usage or input.
+Exit codes: 0 written, 3 output, 4 usage or input (the page of a fleet has the files that could be
+read).
 """
 
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from attntools.base.cli import Exit, ToolError, guard, parser, refuse_over, say
+from attntools.base.cli import Exit, ToolError, guard, parser, reason, refuse_over, say
 from attntools.base.files import write_text
 from attntools.fleet.fleet import files_of
 from attntools.fleet.fleet_tables import fleet_of
@@ -35,15 +37,15 @@ from attntools.report import (
     page_history,
     page_session,
 )
-from attntools.results.cells import Results
-from attntools.results.results import read_all
+from attntools.results.cells import Results, ResultsError
+from attntools.results.results import read, read_all
 
 TOOL = "report"
 
 SQLITE = b"SQLite format 3\0"
 
 
-def is_history(path: str) -> bool:
+def is_history(path: Path | str) -> bool:
     """Whether a file is a database rather than results."""
     with Path(path).open("rb") as file:
         return file.read(len(SQLITE)) == SQLITE
@@ -58,31 +60,40 @@ def page(paths: Sequence[str]) -> str:
         with database.opened(paths[0]) as connection:
             return page_history.page(connection, Path(paths[0]).name)
     files = read_all(paths)
+    if len(files) == 1 and not files[0].cells and page_experiments.names(files[0]):
+        return page_experiments.page(Path(paths[0]))
     for note in (note for results in files for note in results.notes):
         say(TOOL, note)
     return page_comparison.page(files) if len(files) > 1 else page_session.page(files[0])
 
 
-def fleet_page(paths: Sequence[str]) -> str:
-    """The page of results of many machines."""
-    files: list[Results] = []
-    for path in paths:
-        if Path(path).is_file() and is_history(path):
-            with database.opened(path) as connection:
-                files += database.sessions(connection)
-        else:
-            files += read_all(files_of([path]))
+def files_of_fleet(paths: Sequence[str]) -> tuple[list[Results], int]:
+    """Results of many machines, and how many files were refused: one must not hide the others."""
+    found: list[Results] = []
+    refused = 0
+    for path in (file for given in paths for file in files_of([given])):
+        try:
+            if path.is_file() and is_history(path):
+                with database.opened(path) as connection:
+                    found += database.sessions(connection)
+            else:
+                found.append(read(path))
+        except (ResultsError, OSError) as wrong:
+            say(TOOL, reason(wrong))
+            refused += 1
+    if not found:
+        raise ToolError("no file can be used")
+    return found, refused
+
+
+def write_fleet(options: argparse.Namespace) -> Exit:
+    """Writes the page of a fleet; the exit code says whether a file was refused."""
+    files, refused = files_of_fleet(options.files)
     found = fleet_of(files)
     for note in found.notes:
         say(TOOL, note)
-    return page_fleet.page(found)
-
-
-def written(options: argparse.Namespace) -> str:
-    """The page that was asked for."""
-    if options.experiments:
-        return page_experiments.page(Path(options.experiments))
-    return fleet_page(options.files) if options.fleet else page(options.files)
+    write_text(options.output, page_fleet.page(found))
+    return Exit.USAGE if refused else Exit.OK
 
 
 def run(argv: Sequence[str] | None = None) -> int:
@@ -98,7 +109,12 @@ def run(argv: Sequence[str] | None = None) -> int:
     if options.fleet and options.experiments:
         p.error("--fleet takes files, folders or histories, not --experiments")
     refuse_over(options.output, options.files)
-    write_text(options.output, written(options))
+    if options.fleet:
+        return write_fleet(options)
+    wanted = options.experiments
+    write_text(
+        options.output, page_experiments.page(Path(wanted)) if wanted else page(options.files)
+    )
     return Exit.OK
 
 

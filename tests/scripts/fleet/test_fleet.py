@@ -340,6 +340,27 @@ def test_changes_name_the_machine_where_there_are_several(tool: Tool, tmp_path: 
     assert any(row[0].endswith(", n2 (Test CPU)") for row in page.rows)
 
 
+def test_one_bad_file_does_not_hide_a_fleet(tool: Tool, tmp_path: Path) -> None:
+    where, out = tmp_path / "fleet", tmp_path / "page.html"
+    where.mkdir()
+    sample.write(where / "a.jsonl", sample.session(), sample.cell())
+    (where / "b.jsonl").write_text("{}\n")
+    sample.write(where / "c.jsonl", sample.session(), sample.cell())
+    outcome = tool(report, "--fleet", where, tmp_path / "none", "--output", out)
+    assert outcome.code == 4
+    assert f"report: {where / 'b.jsonl'}:1: " in outcome.err
+    assert f"report: {tmp_path / 'none'}: No such file or directory\n" in outcome.err
+    text = out.read_text()
+    assert ">a<" in text
+    assert ">c<" in text
+    (where / "a.jsonl").unlink()
+    (where / "c.jsonl").unlink()
+    out.unlink()
+    outcome = tool(report, "--fleet", where, "--output", out)
+    assert (outcome.code, outcome.err.endswith("report: no file can be used\n")) == (4, True)
+    assert not out.exists()
+
+
 def test_bad_fleets_are_refused(tool: Tool, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     outcome = tool(report, "--fleet", tmp_path / "empty", "--output", "-")

@@ -54,11 +54,12 @@ def test_machine_and_trust_are_three_lines(tool: Tool, tmp_path: Path) -> None:
     twin = {"type": "noise", "rounds": 6, "ratio": 0.95, "detectable": 0.031} | named
     rows = [sample.cell([1e-3] * 3, s=9), sample.cell(), sample.cell(s=8, state="unsupported")]
     machine = sample.MACHINE | {"isas": ["baseline", "avx2", "avx512", "amx", "avx512_fp16"]}
+    machine["hypervisor"] = "KVMKVMKVM"
     session = sample.session(machine=machine)
     path = sample.write(tmp_path / "a.jsonl", session, *rows, twin, end=False)
     text = tool(report, path, "--output", "-").out
     for line in (
-        "Test CPU, 2 cores, 2 threads, 17.2 GB, avx2 avx512 amx avx512_fp16; aaaaaaaaaaaa, "
+        "Test CPU, 2 cores, 2 threads, 17.2 GB, avx2 avx512 amx avx512_fp16, under KVM; aaaaaaaaaaaa, "
         "GNU 12.2.0 -O3 -DNDEBUG; 2026-01-02",
         "3 cells, 2 with a time; 1 unsupported; largest error 0.00400 of its bound",
         "a kernel and its twin differ by 5.00 % in the median; a difference of 3.10 % would have "
