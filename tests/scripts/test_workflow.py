@@ -37,6 +37,7 @@ def script(step: str) -> str:
         (4, 9, 4, []),
         (5, 9, 0, ["time"]),
         (6, 9, 6, ["time"]),
+        (7, 9, 0, ["time"]),
         (70, 9, 70, ["time"]),
     ],
 )
@@ -60,13 +61,15 @@ def test_gate_step(tmp_path: Path, timed: int, counted: int, code: int, summary:
     )  # fmt: skip
     assert done.returncode == code
     assert ("no base to compare with" in done.stdout) == (timed == 5)
+    assert ("removed or renamed" in done.stdout) == (timed == 7)
     said = "".join(f"answer by {metric}\n" for metric in summary)
     for name in ("gate.md", "summary.md"):
         path = tmp_path / name
         assert (path.read_text() if path.exists() else "") == said
     first = (tmp_path / "asked").read_text().splitlines()[0]
     assert first == (
-        "--base c0ffee --new HEAD --kernel ours --output part.md --junit gate-time.xml"
+        "--base c0ffee --new HEAD --kernel ours --fail-on removed --output part.md"
+        " --junit gate-time.xml"
     )
 
 
@@ -103,6 +106,49 @@ def test_one_comment_that_is_written_anew(tmp_path: Path, known: str, asked: str
     assert (tmp_path / "comment.md").read_text() == "<!-- attnbench gate -->\n### summary\n"
 
 
+HISTORY = """#!/bin/sh
+case "$1" in trend) echo followed; exit $TREND;; esac
+"""
+GH_OF_RELEASES = """#!/bin/sh
+case "$*" in *history.sqlite*) exit $UPLOAD;; esac
+"""
+
+
+@pytest.mark.parametrize(
+    ("trend", "upload", "code", "said"),
+    [
+        (0, 0, 0, []),
+        (1, 0, 0, ["main became slower"]),
+        (4, 0, 4, []),
+        (0, 1, 0, ["the history was not uploaded"]),
+    ],
+)
+def test_record_step(tmp_path: Path, trend: int, upload: int, code: int, said: list[str]) -> None:
+    """A slow-down is a warning, and so is another run that replaces the history at the same time."""
+    (tmp_path / "scripts").mkdir()
+    quiet = "#!/bin/sh\n"
+    programs = {"gh": GH_OF_RELEASES, "scripts/history": HISTORY}
+    for name, text in (programs | {"scripts/report": quiet, "scripts/export": quiet}).items():
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    environment = os.environ | {
+        "PATH": f"{tmp_path}:{os.environ['PATH']}",
+        "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
+        "GITHUB_RUN_ID": "7",
+        "RELEASE": "history",
+        "TREND": str(trend),
+        "UPLOAD": str(upload),
+    }
+    done = subprocess.run(
+        ["bash", "-eo", "pipefail", "-c", script("record")],
+        cwd=tmp_path, env=environment, check=False, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == code, done.stderr
+    warned = [line.split("::")[2] for line in done.stdout.splitlines() if "::warning" in line]
+    assert [w.split(";")[0] for w in warned] == said
+    assert (tmp_path / "summary.md").read_text() == "```\nfollowed\n```\n"
+
+
 def jobs() -> dict[str, str]:
     """The text of each job."""
     text = WORKFLOW.read_text().split("\njobs:\n")[1]
@@ -133,7 +179,7 @@ def test_no_run_of_main_is_lost() -> None:
     )
     history = jobs()["history"]
     assert "concurrency" not in history
-    assert "actions/cache" not in text
+    assert "actions/cache" not in history  # what lies there goes after some days
     assert "gh release upload" in history
     assert "scripts/report results-local/history.sqlite" in history
     for name in ("gate", "history"):
