@@ -135,7 +135,7 @@ def run(argv: Sequence[str] | None = None) -> int:
     for trial in range(len(rows) + 1, min(options.trials, len(rows) + options.most) + 1):
         if time.monotonic() - began >= options.seconds:
             break
-        chosen = gate.arguments([*options.gate, "--seed", str(trial)])
+        chosen = gate.arguments([*options.gate, "--equal", "--seed", str(trial)])
         start = time.monotonic()
         with scratch_folder("attnbench-gate-") as folder:
             outcome = gate.gate(chosen, folder)

@@ -11,7 +11,9 @@ SCRIPT = """#!{python} -IS
 import json, random, sys, time
 settings = json.loads({settings!r})
 if sys.argv[1] == "list":
-    print(json.dumps({{"kernels": [{{"isa": isa, "available": isa != "avx512"}}
+    names = {{"flash", "gemm"}} - set(settings.get("lacks", "").split(","))
+    print(json.dumps({{"kernels": [{{"name": name, "isa": isa, "available": isa != "avx512"}}
+                                  for name in names
                                   for isa in ("baseline", "avx2", "avx512")]}}))
     sys.exit(0)
 time.sleep(settings.get("sleep", 0))
@@ -28,8 +30,9 @@ if launches == settings.get("queued"):
     sys.stderr.write("attnbench: run (process 7) is measuring on this machine: waiting "
                      "(--if-busy go-on measures beside it)\\n")
     sys.stderr.flush()
-    time.sleep(1)
-if settings.get("usage"):
+    time.sleep(settings.get("waits", 1))
+if settings.get("usage") or set(options.get("kernel", "").split(",")) & set(
+        settings.get("lacks", "-").split(",")):
     sys.stderr.write("attnbench: no kernel of this name\\n")
     sys.exit(2)
 rng = random.Random({side!r} + options["seed"])

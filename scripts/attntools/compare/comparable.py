@@ -53,8 +53,8 @@ def _tell(name: str, session: Session) -> str:
 
 def _mixed(results: Results) -> list[str]:
     """A file whose sessions ran different builds of the program."""
-    first = results.sessions[0]
     for session in results.sessions[1:]:
+        first = results.sessions[0]
         if session.build != first.build:
             return [
                 f"{results.path}:{session.line}: this session is of another build than that of "

@@ -22,41 +22,40 @@ compares the instructions of a call instead, counted under valgrind (see scripts
 exact: no pairs, no noise; for machines that are too noisy for time.
 
 Rivals (other people's libraries, gemm among them) are left out: no commit makes those slower.
+Two sides that are the same program to the byte are not measured: the answer is 0.  A launch waits
+half an hour for another session on this machine.
 
 Exit codes: 0 no regression, 1 confirmed regression, 2 the new build computes something wrong,
-3 too noisy to tell, 4 usage, input or output, 5 the base is missing, does not build, is wrong or
-incomparable, 6 the new commit does not build, 7 as --fail-on asks for.  A summary goes to --output
-FILE in each case.
+3 too noisy to tell, 4 usage, input, output, or another session took too long, 5 the base is
+missing, does not build, is wrong or incomparable, 6 the new commit does not build, 7 as --fail-on
+asks for.  A summary goes to --output FILE in each case.
 """
 
 import argparse
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
 from pathlib import Path
 
 from attntools.base.cli import Exit, ToolError, guard, parser, refuse_over, say, scratch_folder
 from attntools.base.files import OutputError, refuse_unwritable, write_text
-from attntools.compare.comparable import incomparable
 from attntools.compare.compare import percentage
 from attntools.compare.comparison import THRESHOLD, Verdict
-from attntools.gate import gate_junit, icount, selection
-from attntools.gate.gate_builds import Build, build, left_out
+from attntools.gate import gate_junit, selection
 from attntools.gate.gate_instructions import count_pairs, instead_of_counters
 from attntools.gate.gate_pace import Progress, estimate, length, progress
-from attntools.gate.gate_pairs import NEW, Collected, Plan, Samples, pilot, wrong_in
+from attntools.gate.gate_pairs import NEW, Collected, Plan, Samples
+from attntools.gate.gate_prepare import prepare
 from attntools.gate.gate_sessions import Patience, run_until_clear
 from attntools.gate.gate_summary import Outcome, cell_text, markdown, no_answer
 from attntools.gate.gating import counts_instructions, explain, judge, standing, too_noisy
-from attntools.results.cells import RIVALS, Identity, Results
+from attntools.results.cells import Identity
 
 TOOL = "gate"
 PAIRS = 20
 SESSIONS = 15
 PATIENCE_S = 150.0
 METRICS = ("time", "instructions")
-# The kernels that a commit can make slower, where --kernel does not say which.
-GATED = "ours,textbook"
 
 
 def add_to(p: argparse.ArgumentParser) -> None:
@@ -77,6 +76,8 @@ def add_to(p: argparse.ArgumentParser) -> None:
         "--fail-on", choices=("removed",),
         help="exit with 7 where a cell of the base, such as a renamed kernel's, is not in NEW",
     )  # fmt: skip
+    p.add_argument("--equal", action="store_true",
+                   help="measure also where both are the same program to the byte")  # fmt: skip
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--allow", action="append", default=[], choices=("build",))
     p.add_argument("--output", default="-", metavar="FILE", help="the summary, Markdown")
@@ -113,26 +114,6 @@ def pair_count(text: str) -> int:
             "pairs come by two (base new, new base), and 6 are the fewest that give an interval"
         )
     return count
-
-
-def leave_out_rivals(base: Results, new: Results) -> None:
-    """Drops the cells of other people's libraries: no commit of ours makes those slower."""
-    rivals = {i for side in (base, new) for i, c in side.cells.items() if c.group == RIVALS}
-    for side in (base, new):
-        side.cells = {i: c for i, c in side.cells.items() if i not in rivals}
-    if rivals:
-        say(TOOL, f"{len(rivals)} cells of rivals are left out")
-
-
-def matched(base: Results, new: Results, outcome: Outcome) -> list[Identity]:
-    """The cells that can be compared; what cannot is written into the outcome."""
-    outcome.wrong = wrong_in(new)
-    outcome.base_wrong = wrong_in(base)
-    outcome.wrong = {i: w for i, w in outcome.wrong.items() if i not in outcome.base_wrong}
-    first, second = ({c.identity for c in side.right} for side in (base, new))
-    outcome.new_only = sorted(second - first - outcome.base_wrong.keys())
-    outcome.base_only = sorted(first - second - outcome.wrong.keys())
-    return [c.identity for c in new.right if c.identity in first]
 
 
 def take_failures(collected: Collected, outcome: Outcome) -> None:
@@ -219,66 +200,12 @@ def compare_instructions(
     outcome.counted = count_pairs(plan.builds, cells, options.threshold, plan.folder, tell)
 
 
-def doubts(base: Build, new: Build) -> list[str]:
-    """Reasons why a gate may not compare what its user expects."""
-    said = []
-    if base.digests() == new.digests():
-        said.append("base and new are the same program to the byte: nothing can be found")
-    changed = left_out(new)
-    if changed:
-        more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
-        said.append(f"uncommitted changes are not in {new.label}: {changed[0]}{more}")
-    return said
-
-
-@dataclass
-class Prepared:
-    """What a gate compares: both sides have run and been checked once."""
-
-    plan: Plan
-    cells: list[Identity]
-    outcome: Outcome
-
-
-def prepare(options: argparse.Namespace, folder: Path) -> Prepared:
-    """Builds both sides and runs each cell once."""
-    start = time.monotonic()
-    base, new = (
-        replace(build(side, text, folder), plugins=tuple(options.plugin))
-        for side, text in (("base", options.base), ("new", options.new))
-    )
-    if base.compared and new.compared:
-        options.kernel = options.kernel or "plugins"
-    plan = Plan((base, new), folder, options.sample_s, options.seed)
-    outcome = Outcome(base.label, new.label, options.pairs, options.threshold)
-    outcome.building_s = time.monotonic() - start
-    outcome.doubts = doubts(base, new)
-    for doubt in outcome.doubts:
-        say(TOOL, doubt)
-    if options.metric == "instructions":
-        counted = {"kernel": GATED} | icount.defaults(options, new.program)
-        command = ["check", *selection.words(options, **counted)]
-    else:
-        chosen = selection.words(options, kernel=GATED)
-        chosen += selection.memory_words(options.memory, huge_pages=options.huge_pages)
-        command = ["run", "--launches", "1", "--seconds", "1", *chosen]
-    first, second = pilot(plan, command)
-    leave_out_rivals(first, second)
-    reasons = incomparable([first, second], options.allow)
-    if reasons:
-        raise ToolError("; ".join(reasons), Exit.INCOMPARABLE)
-    outcome.machine = first.sessions[0].machine
-    outcome.build = second.sessions[0].build_text()
-    cells = matched(first, second, outcome)
-    if not (cells or outcome.wrong or outcome.base_wrong or outcome.new_only or outcome.base_only):
-        raise ToolError("the selection has no cell that either build can run")
-    return Prepared(plan, cells, outcome)
-
-
 def gate(options: argparse.Namespace, folder: Path) -> Outcome:
     """Builds, runs, judges, confirms."""
     start = time.monotonic()
     p = prepare(options, folder)
+    if p.outcome.equal:
+        return p.outcome
     compare = compare_instructions if options.metric == "instructions" else compare_times
     compare(p.plan, p.cells, p.outcome, options)
     p.outcome.code = decide(p.outcome, options.noise_limit, options.fail_on)
@@ -292,6 +219,9 @@ def dry_run(options: argparse.Namespace) -> int:
     with scratch_folder("attnbench-gate-") as folder:
         p = prepare(options, folder)
         told = estimate(p.plan, p.cells, options) if p.cells else "no cells to compare"
+    if p.outcome.equal:
+        print(p.outcome.headline())
+        return Exit.OK
     for side, wrong in (("new", p.outcome.wrong), ("base", p.outcome.base_wrong)):
         for identity, why in wrong.items():
             say(TOOL, f"wrong in {side}: {cell_text(identity)}: {why}")
@@ -313,12 +243,40 @@ def write_no_answer(options: argparse.Namespace, why: str) -> None:
         write_text(options.junit, gate_junit.no_answer(why))
 
 
+def outputs(argv: Sequence[str] | None) -> argparse.Namespace:
+    """Where the summary goes and what must not be written over, of a wrong command line too."""
+    p = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    for name, default in (("--output", "-"), ("--junit", None), ("--base", ""), ("--new", "")):
+        p.add_argument(name, default=default)
+    p.add_argument("--plugin", action="append", default=[])
+    return p.parse_known_args(argv)[0]
+
+
+def refuse_inputs(options: argparse.Namespace) -> None:
+    """Ends the tool where an output is an input."""
+    for path in filter(None, (options.output, options.junit)):
+        refuse_over(path, [options.base, options.new, *options.plugin])
+
+
+def parsed(argv: Sequence[str] | None) -> argparse.Namespace:
+    """As arguments(); where they are wrong no summary of an earlier gate stays."""
+    try:
+        return arguments(argv)
+    except SystemExit as ended:
+        if ended.code == Exit.USAGE:
+            with suppress(argparse.ArgumentError, OSError):
+                options = outputs(argv)
+                refuse_inputs(options)
+                write_no_answer(options, "the command line is wrong: see the log")
+        raise
+
+
 def run(argv: Sequence[str] | None = None) -> int:
     """The tool."""
-    options = arguments(argv)
+    options = parsed(argv)
     if options.dry_run:
         return dry_run(options)
-    refuse_over(options.output, [options.base, options.new, *options.plugin])
+    refuse_inputs(options)
     try:
         for path in filter(None, (options.output, options.junit)):
             refuse_unwritable(path)

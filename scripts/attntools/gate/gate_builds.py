@@ -1,6 +1,7 @@
 """The two sides that a gate compares: programs, commits to build, or plug-ins of this build."""
 
 import hashlib
+import json
 import os
 import re
 import shlex
@@ -68,6 +69,16 @@ class Build:
     def digests(self) -> tuple[str, str]:
         """What runs: the program, and the plug-in that is compared."""
         return digest_of(self.program), digest_of(self.compared) if self.compared else ""
+
+    def kernels(self) -> set[str]:
+        """Names of kernels and variants; none where the program is too old to list them."""
+        command = [str(self.program), "list", "--json", *self.words()]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        try:
+            listed = json.loads(done.stdout)["kernels"]
+            return {n for k in listed for n in (k["name"], f"{k['name']}/{k['isa']}")}
+        except (ValueError, KeyError, TypeError):
+            return set()
 
     def words(self) -> list[str]:
         """The options that name the plug-ins, for attnbench."""
@@ -205,18 +216,18 @@ def _plugin(text: str) -> Build | None:
     return Build(program, text, compared=text)
 
 
-def build(side: str, text: str, folder: Path) -> Build:
-    """A side of the comparison; a commit is built, unless its program was kept.
+def resolve(side: str, text: str, folder: Path) -> Build:
+    """A side of the comparison; the program of a commit is not there before build().
 
     Args:
         side: base, new, or program where there is but one.
         text: a program, a build folder, a commit, or a plug-in.
-        folder: of this gate; gets a copy of the program, which nobody else removes.
+        folder: of this gate; gets a copy of a commit's program, which nobody else removes.
 
     Raises:
-        ToolError: neither a program nor a commit, or it does not build (code 6; the base: 5).
+        ToolError: it is none of these.
     """
-    code = Exit.INCOMPARABLE if side == "base" else Exit.USAGE
+    code = _unknown(side)
     if not text.strip():  # Path("") would be the current folder, and so this tree's own build
         raise ToolError(f"the {side} is an empty text{_how_to_deepen()}", code)
     plugin = _plugin(text)
@@ -226,21 +237,37 @@ def build(side: str, text: str, folder: Path) -> Build:
     if program:
         return Build(program, text)
     commit = _commit_of(side, text, code)
-    copy = folder / FOLDERS[side] / "attnbench"
+    return Build(folder / FOLDERS[side] / "attnbench", f"{text} ({commit[:12]})", commit=commit)
+
+
+def _unknown(side: str) -> Exit:
+    """The exit code of a side that is not there."""
+    return Exit.INCOMPARABLE if side == "base" else Exit.USAGE
+
+
+def build(side: str, chosen: Build, folder: Path) -> Build:
+    """Builds a side that is a commit, unless its program was kept; returns that side.
+
+    Raises:
+        ToolError: it does not build (code 6; the base: 5).
+    """
+    if not chosen.commit:
+        return chosen
+    code, copy = _unknown(side), chosen.program
     copy.parent.mkdir()
     with gate_kept.opened(TOOL, folder) as place:
-        kept = place / gate_kept.key(commit, Path(__file__))
+        kept = place / gate_kept.key(chosen.commit, Path(__file__))
         if gate_kept.take(kept, copy):
-            say(TOOL, f"{side} ({text}, {commit[:12]}) was built before: taken from {place}")
+            say(TOOL, f"{side}, {chosen.label}, was built before: taken from {place}")
         else:
-            say(TOOL, f"building {side} ({text}, {commit[:12]})")
+            say(TOOL, f"building {side}, {chosen.label}")
             # One path for all, so that one commit gives one program: programs contain their paths.
-            _from_commit(side, commit, place / "tree", kept, code)
+            _from_commit(side, chosen.commit, place / "tree", kept, code)
             if not gate_kept.take(kept, copy):
-                raise ToolError(f"the {side}, {text}, builds, but does not run", code)
+                raise ToolError(f"the {side}, {chosen.label}, builds, but does not run", code)
     # The tree with its inputs is gone: both sides use the inputs of this checkout.
     os.environ.setdefault("ATTNBENCH_DATA", str(ROOT / "tests/data"))
-    return Build(copy, f"{text} ({commit[:12]})", commit=commit)
+    return chosen
 
 
 def left_out(new: Build) -> list[str]:

@@ -14,9 +14,9 @@ def _case(identity: Identity, outcome: str | None = None, message: str = "") -> 
 
 
 def _judged(j: Judged, outcome: Outcome) -> Case:
-    """A confirmed slow-down fails; what may be one is skipped, as no test of it was possible."""
+    """A confirmed slow-down fails; a cell that may be slower has no answer, which is an error."""
     slower = any(c.identity == j.identity for c in outcome.confirmed)
-    kind = "failure" if slower else "skipped" if too_noisy(j, outcome.noise_limit) else None
+    kind = "failure" if slower else "error" if too_noisy(j, outcome.noise_limit) else None
     told = f"{percent(j.median)} ({percent(j.lo)} .. {percent(j.hi)}); {j.reason}"
     case = _case(j.identity, kind, told)
     case.seconds = j.new_s
@@ -33,6 +33,8 @@ def junit(outcome: Outcome) -> str:
     cases += [_case(i, "error", f"base: {why}") for i, why in outcome.base_wrong.items()]
     gone = "failure" if outcome.code is Exit.REMOVED else "skipped"
     cases += [_case(i, gone, "only in the base") for i in outcome.base_only]
+    if outcome.equal:
+        cases.append(Case("attnbench gate", "the comparison"))
     return document("attnbench gate", [(f"{outcome.new} against {outcome.base}", cases)])
 
 

@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from attntools.base.cli import say
 from attntools.gate.gate_builds import TOOL
 from attntools.gate.gate_instructions import count_pairs
-from attntools.gate.gate_pairs import EVERY_S, Plan, run_pairs
+from attntools.gate.gate_launch import EVERY_S
+from attntools.gate.gate_pairs import Plan, run_pairs
 from attntools.results.cells import Identity
 
 Progress = Callable[[int, int], None]

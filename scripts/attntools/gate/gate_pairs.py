@@ -1,37 +1,22 @@
 """Pairs of launches: runs both builds in ABBA order and collects what each launch measured."""
 
-import json
 import math
 import random
-import shutil
-import subprocess
-import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from attntools.base.cli import Exit, ToolError, say
-from attntools.gate.gate_builds import TOOL, Build
+from attntools.base.cli import Exit, ToolError
+from attntools.gate.gate_builds import Build
+from attntools.gate.gate_launch import begin, launch_believably
 from attntools.gate.selection import memory_words
 from attntools.results.cells import MEASURED, WRONG_STATES, Cell, Identity, Results, ResultsError
-from attntools.results.results import read
-from attntools.results.schema import EXIT
 
 # attnbench samples for a twentieth of a cell's share of --seconds in each launch.
 SHARE = 20
 
-# How often an implausible launch is repeated.
-RETRIES = 2
-
 BASE, NEW = 0, 1
-
-# Seconds between two lines about progress in a log.
-EVERY_S = 60.0
-
-# Seconds between two looks at what a launch says, and what it says while another session measures.
-POLL_S = 0.5
-QUEUED = "is measuring on this machine: waiting"
 
 
 @dataclass
@@ -99,102 +84,25 @@ class Collected:
     failures: list[Failure]
 
 
-# ---- one run of the program ----------------------------------------------------------------------
+# ---- pilot ---------------------------------------------------------------------------------------
 
 
-def _lines(said: bytes) -> list[str]:
-    return said.decode(errors="replace").strip().splitlines()
-
-
-def _run(command: Sequence[str]) -> tuple[int, bytes]:
-    """Runs a command; its exit code and what it said.
-
-    Where it waits for another session it is told at once, and each minute how long it takes.
-    """
-    pipe = subprocess.PIPE
-    start = told = time.monotonic()
-    queued = False
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe) as running:
-        while True:
-            try:
-                said = running.communicate(timeout=POLL_S)[1]
-                return running.returncode, said
-            except subprocess.TimeoutExpired as waiting:
-                last = next(iter(_lines(waiting.stderr or b"")[-1:]), "no word from it yet")
-                now = time.monotonic()
-                if now - told >= EVERY_S or (QUEUED in last and not queued):
-                    told, queued = now, True
-                    say(TOOL, f"one launch, {now - start:.0f} s so far: {last.split(' (--')[0]}")
-            except BaseException:
-                running.kill()
-                raise
-
-
-def launch(
-    build: Build, arguments: Sequence[str], output: Path, begun: Path | None = None
-) -> Results:
-    """Runs a command of attnbench and reads its results.
+def pilot(plan: Plan, commands: Sequence[Sequence[str]]) -> tuple[Results, Results]:
+    """Runs and checks every selected cell once on both sides, which shows which cells there are.
 
     Args:
-        build: its program, and the plug-ins that it is run with.
-        arguments: its command and options.
-        output: where its results go.
-        begun: a session to go on with, whose checks stand; see begin().
-
-    Raises:
-        ToolError: it could not be started, or ended with usage or input/output.
-    """
-    output.unlink(missing_ok=True)
-    if begun:
-        shutil.copyfile(begun, output)
-    program, journal = build.program, "--resume" if begun else "--output"
-    command = [str(program), *arguments, *build.words(), journal, str(output)]
-    try:
-        code, said = _run(command)
-    except OSError as wrong:
-        raise ToolError(f"{program}: {wrong.strerror}") from None
-    if code not in (EXIT["as-asked"], EXIT["kernel"]):
-        raise ToolError(f"{program} ended with {code}: " + " / ".join(_lines(said)[-3:]))
-    return build.plain(read(output))
-
-
-def begin(results: Path, begun: Path) -> None:
-    """Keeps only the checks of a session, as if it had been killed before its first launch.
-
-    To resume it launches its cells without checking them once more against float64, which takes
-    longer than a launch; rows of the timed calls are verified in every launch all the same.
-    """
-    lines = results.read_bytes().splitlines()
-    checks = [line for line in lines[1:] if line.startswith(b'{"type":"check"')]
-    # The cells to launch come from the command that resumes it: only the name `run` is needed here.
-    session = json.loads(lines[0]) | {"command": ["run"]}
-    begun.write_bytes(b"\n".join([json.dumps(session).encode(), *checks, b""]))
-
-
-def launch_believably(
-    build: Build, arguments: Sequence[str], output: Path, begun: Path | None = None
-) -> Results:
-    """As launch(), again where a row was implausible, twice at most.
-
-    A launch is implausible if the kernel ran faster than the probes beside it say that the machine
-    can: a neighbour took the CPU from the probe.  A kernel that cheats does so every time.
-    """
-    for _ in range(RETRIES):
-        results = launch(build, arguments, output, begun)
-        if all(cell.state != "implausible" for cell in results.cells.values()):
-            return results
-    return launch(build, arguments, output, begun)
-
-
-def pilot(plan: Plan, command: Sequence[str]) -> tuple[Results, Results]:
-    """Runs and checks every selected cell once on both sides, which shows which cells there are.
+        plan: the builds.
+        commands: of each side; an empty one where the selection names nothing that it has.
 
     Raises:
         ToolError: with INCOMPARABLE if the base alone cannot run the selection.  What the new build
             cannot run either is no fault of the base: a misspelt problem, say.
     """
     found, refused = {}, {}
-    for side, build in enumerate(plan.builds):
+    for side, (build, command) in enumerate(zip(plan.builds, commands, strict=True)):
+        if not command:
+            found[side] = Results(build.label, [], {})
+            continue
         try:
             arguments, output = [*command, "--seed", str(plan.seed)], plan.folder / "pilot.jsonl"
             found[side] = launch_believably(build, arguments, output)

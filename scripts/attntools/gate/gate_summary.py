@@ -52,6 +52,7 @@ class Outcome:
     new_only: list[Identity] = field(default_factory=list)
     base_only: list[Identity] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)  # about what is compared
+    equal: bool = False  # the same program to the byte, and therefore not measured
     seconds: float = 0  # of the whole gate
     building_s: float = 0  # of these, for builds
     noise_limit: float = 0
@@ -59,6 +60,8 @@ class Outcome:
 
     def headline(self) -> str:
         """One line."""
+        if self.equal:
+            return "base and new are the same program to the byte: nothing to measure"
         noisy = [j for j in self.standing() if too_noisy(j, self.noise_limit)]
         limit = f"{100 * self.noise_limit:.3g} %"
         said = {
@@ -264,9 +267,10 @@ def no_answer(why: str) -> str:
 def markdown(outcome: Outcome) -> str:
     """The whole summary."""
     icon = {Exit.OK: "✅", Exit.TOO_NOISY: "⚠️"}.get(outcome.code, "❌")
-    doubtful = outcome.undecided() or outcome.base_only or outcome.doubts
+    doubtful = outcome.undecided() or outcome.base_only or outcome.doubts or outcome.equal
     icon = "⚠️" if outcome.code == Exit.OK and doubtful else icon
-    lines = [f"### {icon} attnbench gate: {outcome.headline()}\n", _method(outcome)]
+    lines = [f"### {icon} attnbench gate: {outcome.headline()}\n"]
+    lines += [] if outcome.equal else [_method(outcome)]
     lines += [f"**{doubt[0].upper()}{doubt[1:]}.**\n" for doubt in outcome.doubts]
     lines += _sensitivity(outcome)
     lines += _list("Confirmed:", _confirmed(outcome))

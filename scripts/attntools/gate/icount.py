@@ -30,8 +30,9 @@ from attntools.base.cli import Exit, ToolError, guard, parser, say, scratch_fold
 from attntools.base.files import refuse_unwritable, write_text
 from attntools.gate import selection
 from attntools.gate.callgrind import ISAS, Count, count, require_valgrind
-from attntools.gate.gate_builds import build
-from attntools.gate.gate_pairs import launch, wrong_in
+from attntools.gate.gate_builds import build, resolve
+from attntools.gate.gate_launch import launch
+from attntools.gate.gate_pairs import wrong_in
 from attntools.results.cells import Cell
 
 TOOL = "icount"
@@ -117,7 +118,8 @@ def run(argv: Sequence[str] | None = None) -> int:
     options = arguments(argv)
     refuse_unwritable(options.output)
     with scratch_folder("attnbench-icount-") as folder:
-        built = replace(build("program", options.program, folder), plugins=tuple(options.plugin))
+        chosen = resolve("program", options.program, folder)
+        built = replace(build("program", chosen, folder), plugins=tuple(options.plugin))
         words = ["check", *selection.words(options, **defaults(options, built.program))]
         results = launch(built, words, folder / "checked.jsonl")
         counted = []

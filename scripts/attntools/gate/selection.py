@@ -1,7 +1,9 @@
 """Which cells a tool makes the program run: the options of `attnbench run`."""
 
 import argparse
+from pathlib import Path
 
+from attntools.base.cli import ToolError
 from attntools.results.schema import ABSENT
 
 NAMES = ("suite", "case", "kernel", "isa", "threads", "placement")
@@ -14,6 +16,20 @@ def add_to(p: argparse.ArgumentParser) -> None:
     p.add_argument("--problem", action="append", default=[], help="as for attnbench run")
     p.add_argument("--plugin", action="append", default=[], metavar="FILE",
                    help="as for attnbench run")  # fmt: skip
+
+
+def refuse_missing(options: argparse.Namespace) -> None:
+    """Ends a tool that was given a path where nothing is, before it builds anything.
+
+    Raises:
+        ToolError: a plug-in or the file of a suite is not there.
+    """
+    files = [name for name in (options.suite or "").split(",") if "/" in name]
+    # A plug-in is a file, or a program and its arguments.
+    files += [p for p in options.plugin if not Path(p.split(" ")[0]).exists()]
+    for file in files:
+        if not Path(file).exists():
+            raise ToolError(f"{file}: No such file or directory")
 
 
 def words(options: argparse.Namespace, **defaults: str) -> list[str]:

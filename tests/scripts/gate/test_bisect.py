@@ -100,7 +100,7 @@ def test_interrupted_ones_go_on(repository: Repository) -> None:
     ],
 )
 def test_nothing_to_find(repository: Repository, good: str, bad: str, code: int, said: str) -> None:
-    plant(repository, 1, 1)
+    plant(repository, 1, 1.001)
     ended, out, err = bisect(repository, "--good", good, "--bad", bad)
     assert (ended, out) == (code, "")
     assert f"bisect: {said}" in err

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 import sample
 from attntools.compare.comparison import Verdict
-from attntools.gate import gate, gate_builds, gate_pace, gate_pairs, gating
+from attntools.gate import gate, gate_builds, gate_launch, gate_pace, gating
 from attntools.gate.gate_builds import Build
 from attntools.gate.gate_pairs import Plan, Samples, pilot, run_pairs
 from attntools.results.cells import Identity
@@ -155,6 +155,13 @@ def test_a_kernel_of_the_base_alone(gated) -> None:  # noqa: ANN001
     only_the_base = gated(None, *chosen, lacks="flash,gemm")
     assert only_the_base.code == 5
     assert "no cell has a time in both builds; 2 cells are in the base alone" in only_the_base.out
+    named = gated(None, "--kernel", "gemm/avx2", "--fail-on", "removed", lacks="gemm")
+    assert (named.code, "1 cells are in the base alone: gemm/avx2" in named.out) == (7, True)
+    added = gated({"lacks": "gemm"}, *chosen)
+    assert (added.code, "Only in the new build:\n\n- `b=1" in added.out) == (0, True)
+    assert gated({"lacks": "gemm"}, "--kernel", "gemm").code == 5
+    nowhere = gated(None, "--kernel", "flash,gmm", usage=True)
+    assert (nowhere.code, "no kernel of this name" in nowhere.err) == (4, True)
 
 
 def test_what_would_have_been_seen_in_true_words(gated) -> None:  # noqa: ANN001
@@ -189,7 +196,7 @@ def test_junit_has_a_test_per_cell(gated, tmp_path: Path) -> None:  # noqa: ANN0
     assert tests() == {flash: "passed", gemm: "passed"}
     assert tests(factor=1.05) == {flash: "failure", gemm: "failure"}
     assert tests(state="failed", broken="gemm") == {flash: "passed", gemm: "error"}
-    assert tests(noise=0.2) == {flash: "skipped", gemm: "skipped"}
+    assert tests(noise=0.2) == {flash: "error", gemm: "error"}  # the gate answers 3
     assert tests(lacks="gemm") == {flash: "passed", gemm: "skipped"}
     assert tests("--fail-on", "removed", lacks="gemm") == {flash: "passed", gemm: "failure"}
     assert tests(usage=True) == {"the comparison": "error"}
@@ -219,6 +226,57 @@ def test_a_summary_of_before_does_not_stay(gated, tmp_path: Path, monkeypatch) -
     monkeypatch.setattr(gate, "gate", killed)
     assert gated(None, "--output", str(out)).code == 130
     assert "the gate did not end" in out.read_text()
+
+
+def test_a_wrong_command_line_leaves_no_summary_of_before(tool: Tool, tmp_path: Path) -> None:
+    out, xml = tmp_path / "summary.md", tmp_path / "gate.xml"
+    new = fake.program(tmp_path / "next")
+    sides = ["--base", "HEAD", "--new", new, "--junit", xml]
+    for wrong in (["-n", "7"], ["--nonsense"], ["--base"]):
+        out.write_text("no regression")
+        xml.write_text("passed")
+        assert tool(gate, *sides, "--output", out, *wrong).code == 4
+        if wrong != ["--base"]:  # then nobody knows what follows what
+            assert (
+                out.read_text() == "### ❌ attnbench gate: the command line is wrong: see the log\n"
+            )
+            assert 'message="the command line is wrong: see the log"' in xml.read_text()
+    assert tool(gate, *sides, "--output", new, "-n", "7").code == 4
+    assert new.read_text().startswith("#!")  # an input is none, whatever else is wrong
+    out.write_text("no regression")
+    assert tool(gate, "--output", out, "--help").code == 0
+    assert out.read_text() == "no regression"
+
+
+def test_equal_programs_are_measured_only_if_asked(tool: Tool, tmp_path: Path) -> None:
+    log, xml = tmp_path / "log", tmp_path / "gate.xml"
+    program = fake.program(tmp_path / "base", log=log)
+    sides = ["--base", program, "--new", program, "-n", "6", *ONCE]
+    outcome = tool(gate, *sides, "--junit", xml)
+    said = "base and new are the same program to the byte: nothing to measure\n"
+    assert (outcome.code, outcome.out) == (0, f"### ⚠️ attnbench gate: {said}")
+    assert not log.exists()
+    (suite,) = ElementTree.parse(xml).getroot()
+    assert (suite.get("tests"), suite.get("skipped"), suite.get("errors")) == ("1", "0", "0")
+    assert tool(gate, *sides, "--dry-run").out == said
+    outcome = tool(gate, *sides, "--equal")
+    assert outcome.code == 0
+    assert "no regression in 1 cells" in outcome.out
+    assert "**Base and new are the same program to the byte: nothing can be found.**" in outcome.out
+
+
+def test_every_mistake_is_found_before_anything_is_built(tool: Tool, tmp_path: Path) -> None:
+    """HEAD would be built first."""
+    program = fake.program(tmp_path / "next")
+    for wrong, why in (
+        (["--new", "no-such-ref"], "the new, no-such-ref, is neither a program, "),
+        (["--new", program, "--plugin", tmp_path / "no.so"], "no.so: No such file or directory"),
+        (["--new", program, "--suite", "./my.suite"], "./my.suite: No such file or directory"),
+    ):
+        outcome = tool(gate, "--base", "HEAD", *wrong)
+        assert (outcome.code, why in outcome.err) == (4, True), outcome
+        assert "building" not in outcome.err
+        assert "was built before" not in outcome.err
 
 
 LENGTH = (
@@ -261,14 +319,28 @@ def test_waiting_for_another_session_is_told(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """At once and each minute; the answer is that of a gate that never waited."""
-    monkeypatch.setattr(gate_pairs, "POLL_S", 0.05)
-    monkeypatch.setattr(gate_pairs, "EVERY_S", 0.2)
+    monkeypatch.setattr(gate_launch, "POLL_S", 0.05)
+    monkeypatch.setattr(gate_launch, "EVERY_S", 0.2)
     outcome = gated(log=tmp_path / "log", queued=2)
     assert outcome.code == 0
     told = re.findall(r"gate: one launch, \d s so far: (.*)", outcome.err)
     waits = told.count("attnbench: run (process 7) is measuring on this machine: waiting")
     assert waits > 2
     assert waits + told.count("no word from it yet") == len(told)  # a start may take long
+
+
+def test_waiting_for_another_session_ends(
+    gated,  # noqa: ANN001
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(gate_launch, "POLL_S", 0.05)
+    monkeypatch.setattr(gate_launch, "WAIT_S", 0.0)
+    outcome = gated(log=tmp_path / "log", queued=1, waits=600)
+    assert outcome.code == 4
+    assert "another session measures for more than 0 minutes: attnbench: run (process 7) is " in (
+        outcome.err
+    )
 
 
 def test_progress_is_told_each_minute(capsys: pytest.CaptureFixture[str]) -> None:
@@ -344,7 +416,16 @@ def test_missing_sides(tool: Tool, tmp_path: Path) -> None:
 
 def test_terminated_gate_leaves_nothing_behind(tmp_path: Path) -> None:
     slow = fake.program(tmp_path / "slow", sleep=60)
-    command = [sys.executable, "-m", "attntools.gate.gate", "--base", slow, "--new", slow]
+    command = [
+        sys.executable,
+        "-m",
+        "attntools.gate.gate",
+        "--base",
+        slow,
+        "--new",
+        slow,
+        "--equal",
+    ]
     folders = tmp_path / "tmp"
     folders.mkdir()
     environment = os.environ | {"TMPDIR": str(folders)}
@@ -393,7 +474,7 @@ def test_launches_are_in_abba_order(tool: Tool, tmp_path: Path) -> None:
 def test_launches_go_on_with_the_checks_of_the_pilot(tmp_path: Path) -> None:
     program = fake.program(tmp_path / "new")
     plan = Plan((Build(program, "a"), Build(program, "b")), tmp_path, 0.05, 1)
-    first, _ = pilot(plan, ["run", "--kernel", "flash"])
+    first, _ = pilot(plan, [["run", "--kernel", "flash"]] * 2)
     (identity,) = first.cells
     collected = run_pairs(plan, [identity], 6)
     lines = [json.loads(t) for t in (tmp_path / "launch.jsonl").read_text().splitlines()]
@@ -419,7 +500,7 @@ def compare_plugins(tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         (tmp_path / "base.so").write_text(str(base))
         (tmp_path / "new.so").write_text(str(new))
         sides = ["--base", tmp_path / "base.so", "--new", tmp_path / "new.so"]
-        return tool(gate, *sides, "-n", "20", *ONCE)
+        return tool(gate, *sides, "-n", "20", *ONCE, "--equal")
 
     return run
 
@@ -436,7 +517,7 @@ def test_a_plugin_for_both_sides(tool: Tool, tmp_path: Path) -> None:
     program, plugin = fake.program(tmp_path / "base"), tmp_path / "mine.so"
     plugin.write_text("1.5")
     digest = hashlib.sha256(b"1.5").hexdigest()
-    sides = ["--base", program, "--new", program, "--plugin", plugin]
+    sides = ["--base", program, "--new", program, "--plugin", plugin, "--equal"]
     outcome = tool(gate, *sides, "-n", "6", *ONCE)
     assert outcome.code == 0, outcome
     assert f"| flash/avx2@{digest[:8]} |" in outcome.out

@@ -146,7 +146,9 @@ def test_problems_with_other_operands_are_refused(tool: Tool, more: str, named: 
 @real
 def test_same_build_takes_the_same_instructions(tool: Tool) -> None:
     options = ["--metric", "instructions", "--problem", "s=16,d=16", "--kernel", "flash"]
-    outcome = tool(gate, "--base", PROGRAM, "--new", PROGRAM, "--threshold", "0", *options)
+    outcome = tool(
+        gate, "--base", PROGRAM, "--new", PROGRAM, "--threshold", "0", "--equal", *options
+    )
     assert outcome.code == 0
     assert "| +0.000 % |  | SAME |" in outcome.out
 
@@ -188,7 +190,7 @@ def test_without_valgrind(tool: Tool, tmp_path: Path, monkeypatch: pytest.Monkey
     program = fake.program(tmp_path / "new")
     for outcome in (
         tool(icount, program),
-        tool(gate, "--base", program, "--new", program, "--metric", "instructions"),
+        tool(gate, "--base", program, "--new", program, "--equal", "--metric", "instructions"),
     ):
         assert outcome.code == 4
         assert "counting instructions needs valgrind: apt-get install valgrind" in outcome.err
