@@ -12,7 +12,7 @@
 #include "base/random.h"
 #include "experiment.h"
 #include "experiments/shared/kernel_call.h"
-#include "experiments/shared/layer_file.h"
+#include "experiments/shared/layer_heads.h"
 #include "experiments/shared/listing.h"
 #include "list.h"
 #include "parts.h"

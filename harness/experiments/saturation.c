@@ -8,7 +8,7 @@
 #include "base/stats.h"
 #include "experiment.h"
 #include "experiments/shared/dots.h"
-#include "experiments/shared/layer_file.h"
+#include "experiments/shared/layer_heads.h"
 #include "experiments/shared/listing.h"
 #include "experiments/shared/softmax_facts.h"
 #include "list.h"

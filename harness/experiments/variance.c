@@ -17,7 +17,7 @@
 #include "experiments/shared/dots.h"
 #include "experiments/shared/kernel_call.h"
 #include "experiments/shared/published.h"
-#include "experiments/shared/layer_file.h"
+#include "experiments/shared/layer_heads.h"
 #include "experiments/shared/listing.h"
 #include "list.h"
 #include "results/report_experiment.h"

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "problem/cases.h"
-#include "problem/safetensors.h"
 
 /* Tolerance, as a share of the output's largest element: sums of 384 float32 products, twice, were
  * seen to differ by 8e-7 of it (all-MiniLM-L6-v2, Zen 4, 2026-11-21), and this is ten times that.
@@ -171,8 +170,7 @@ static bool check_shapes(const struct reader *r, const struct attn_self_attentio
     return true;
 }
 
-/* `turned`: a matrix that is stored the other way round. */
-static float *copy(const struct safetensor *tensor, bool turned, struct experiment_work *work)
+float *layer_file_copy(const struct safetensor *tensor, bool turned, struct experiment_work *work)
 {
     const size_t rows = tensor->shape[0], cols = turned ? tensor->shape[1] : 1;
     size_t n = 1;
@@ -194,14 +192,14 @@ static enum layer_tensor output_of(const struct layer_file *file)
 static bool read_data(const struct reader *r, struct layer_file *file)
 {
     for (int i = 0; i < LAYER_TENSORS; i++)
-        if (r->found[i] && !(file->data[i] = copy(r->found[i], r->turned[i], r->work)))
+        if (r->found[i] && !(file->data[i] = layer_file_copy(r->found[i], r->turned[i], r->work)))
             return false;
     const struct safetensor *output = r->found[output_of(file)];
     file->dtype = output ? output->dtype : ATTN_F32;
     return true;
 }
 
-static struct safetensors *open_file(const char *path, struct experiment_work *work)
+struct safetensors *layer_file_in(const char *path, struct experiment_work *work)
 {
     char found[CASES_PATH];
     return cases_find_file(path, found, work->message, sizeof work->message)
@@ -213,7 +211,7 @@ bool layer_file_open(struct layer_file *file, const char *path, const char *pref
                      struct experiment_work *work)
 {
     struct reader r = {.path = path, .prefix = prefix, .work = work};
-    struct safetensors *in = open_file(path, work);
+    struct safetensors *in = layer_file_in(path, work);
     *file = (struct layer_file){0};
     const bool right = in && find_tensors(&r, in) && read_lengths(&r, heads, &file->layer) &&
                        check_shapes(&r, &file->layer) && read_data(&r, file);
@@ -284,100 +282,4 @@ double layer_file_tolerance(const struct layer_file *file)
         largest = size > largest ? size : largest; /* GCC 12.2 for AArch64 fails at fmax() here */
     }
     return layer_file_allowed(largest, file->layer.d_in, file->dtype);
-}
-
-/* ---- heads ----------------------------------------------------------------------------------- */
-
-/* A tensor of one batch with as many heads and tokens as q; NULL fills the message. */
-static const struct safetensor *find_like(const struct safetensors *in, const char *file,
-                                          const char *prefix, const char *name,
-                                          const struct safetensor *q, struct experiment_work *work)
-{
-    char full[NAME], shape[SAFETENSORS_SHAPE_TEXT];
-    snprintf(full, sizeof full, "%s%s", prefix, name);
-    const struct safetensor *t = safetensors_find(in, full);
-    if (!t) {
-        experiment_fail(
-            work, "%s: there is no tensor %s; a layer has %sq, k and v, or %sx, wq, wk and wv",
-            file, full, prefix, prefix);
-        return NULL;
-    }
-    const bool like_q =
-        !q || (t->rank == 4 && t->shape[1] == q->shape[1] && t->shape[2] == q->shape[2]);
-    if (t->rank == 4 && t->shape[0] == 1 && like_q && t->dtype != ATTN_DTYPE_COUNT)
-        return t;
-    safetensors_print_shape(t, shape);
-    experiment_fail(work, "%s: %s is %s, not (1,H,S,D)%s", file, full, shape,
-                    q ? " with the heads and tokens of q" : "");
-    return NULL;
-}
-
-static bool read_heads(struct layer_heads *heads, const struct safetensors *in, const char *file,
-                       const char *prefix, struct experiment_work *work)
-{
-    char name[NAME];
-    snprintf(name, sizeof name, "%so", prefix);
-    const bool with_o = safetensors_find(in, name);
-    const struct safetensor *q = find_like(in, file, prefix, "q", NULL, work), *o = NULL;
-    const struct safetensor *k = q ? find_like(in, file, prefix, "k", q, work) : NULL;
-    const struct safetensor *v = k ? find_like(in, file, prefix, "v", q, work) : NULL;
-    if (!v || (with_o && !(o = find_like(in, file, prefix, "o", q, work))))
-        return false;
-    if (k->shape[3] != q->shape[3] || (o && o->shape[3] != v->shape[3]))
-        return experiment_fail(work,
-                               "%s: %sq and %sk, or %sv and %so, have rows of different lengths",
-                               file, prefix, prefix, prefix, prefix);
-    *heads = (struct layer_heads){.heads = q->shape[1],
-                                  .len = q->shape[2],
-                                  .dim = q->shape[3],
-                                  .v_dim = v->shape[3],
-                                  .q = copy(q, false, work),
-                                  .k = copy(k, false, work),
-                                  .v = copy(v, false, work),
-                                  .o = o ? copy(o, false, work) : NULL,
-                                  .o_dtype = o ? o->dtype : ATTN_F32};
-    return heads->q && heads->k && heads->v && (heads->o || !o);
-}
-
-bool layer_heads_open(struct layer_heads *heads, const char *path, const char *prefix,
-                      struct experiment_work *work)
-{
-    struct safetensors *in = open_file(path, work);
-    const bool right = in && read_heads(heads, in, path, prefix, work);
-    safetensors_close(in);
-    return right;
-}
-
-/* ---- the layers that come with the program ---------------------------------------------------- */
-
-const struct real_name real_layers[] = {{"minilm-gettysburg.safetensors", "layer0."},
-                                        {"minilm-gettysburg.safetensors", "layer3."},
-                                        {"minilm-preamble.safetensors", "layer1."},
-                                        {0}};
-
-void real_steps(json_t *steps, json_t *base)
-{
-    for (const struct real_name *name = real_layers; name->file; name++) {
-        json_t *step = json_copy(base);
-        json_object_set_new(step, "file", json_string(name->file));
-        json_object_set_new(step, "prefix", json_string(name->prefix));
-        json_array_append_new(steps, step);
-    }
-    json_decref(base);
-}
-
-bool real_open(struct layer_heads *heads, const json_t *step, struct experiment_work *work)
-{
-    return layer_heads_open(heads, experiment_text(step, "file"), experiment_text(step, "prefix"),
-                            work);
-}
-
-json_t *real_params(const json_t *step, const struct layer_heads *heads, size_t h,
-                    const char *length)
-{
-    json_t *params = json_copy((json_t *)step);
-    json_object_set_new(params, "head", json_integer((json_int_t)h));
-    json_object_set_new(params, "d", json_integer((json_int_t)heads->dim));
-    json_object_set_new(params, length, json_integer((json_int_t)heads->len));
-    return params;
 }

@@ -11,16 +11,12 @@
  *     PREFIXo                 (B, H, S, D)       output of attention, optional: checked if there is
  *                                                no wo, and gives the number of heads
  *     PREFIXy                 (B, S, d_out or H * D)    output of the layer, optional: checked
- *
- * or the operands of attention, for one sequence:
- *
- *     PREFIXq, k              (1, H, S, D)
- *     PREFIXv, o              (1, H, S, Dv)      o is optional
  */
 #ifndef HARNESS_EXPERIMENTS_SHARED_LAYER_FILE_H
 #define HARNESS_EXPERIMENTS_SHARED_LAYER_FILE_H
 
 #include "experiments/experiment.h"
+#include "problem/safetensors.h"
 #include "self_attention.h"
 
 enum layer_tensor {
@@ -45,6 +41,11 @@ struct layer_file {
     enum attn_dtype dtype;      /* in which the output is stored */
 };
 
+/* The file, found; NULL fills the message.  A tensor of it in memory of the step; `turned`: a matrix that is stored the
+ * other way round. */
+struct safetensors *layer_file_in(const char *path, struct experiment_work *work);
+float *layer_file_copy(const struct safetensor *tensor, bool turned, struct experiment_work *work);
+
 /* `heads` 0: as in o.  False names the tensor that is missing or has another shape or type. */
 bool layer_file_open(struct layer_file *file, const char *path, const char *prefix, size_t heads,
                      struct experiment_work *work);
@@ -62,34 +63,5 @@ double layer_file_tolerance(const struct layer_file *file);
 
 /* The tolerance of an output by its largest element, from d_in products (0: from fewer than 384). */
 double layer_file_allowed(double largest, size_t d_in, enum attn_dtype dtype);
-
-/* (heads, len, dim) each, v and o (heads, len, v_dim); o NULL where the file has none. */
-struct layer_heads {
-    size_t heads, len, dim, v_dim;
-    float *q, *k, *v, *o;
-    enum attn_dtype o_dtype;
-};
-
-/* Those of a file; false names the tensor that is missing or of another shape. */
-bool layer_heads_open(struct layer_heads *heads, const char *path, const char *prefix,
-                      struct experiment_work *work);
-
-/* ---- the layers of a transformer that come with the program ----------------------------------- */
-
-/* The last has a NULL file. */
-struct real_name {
-    const char *file, *prefix;
-};
-extern const struct real_name real_layers[];
-
-/* A copy of `base` with file and prefix of each; steals it. */
-void real_steps(json_t *steps, json_t *base);
-
-/* The heads of a step's file and prefix. */
-bool real_open(struct layer_heads *heads, const json_t *step, struct experiment_work *work);
-
-/* Parameters of a row of head `h`: those of the step, head, d, and its length by this name. */
-json_t *real_params(const json_t *step, const struct layer_heads *heads, size_t h,
-                    const char *length);
 
 #endif
