@@ -4,17 +4,17 @@
 #include "protocol.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/members.h"
 #include "results/cell.h"
 #include "system/process.h"
 
-static const char *const actions[PROTOCOL_ACTION_COUNT] = {
+static const char *const actions[] = {
     [PROTOCOL_PREPARE] = "prepare",   [PROTOCOL_CHECK] = "check",
     [PROTOCOL_MEASURE] = "measure",   [PROTOCOL_EVAL] = "eval",
     [PROTOCOL_CEILINGS] = "ceilings", [PROTOCOL_EXPERIMENT] = "experiment",
-    [PROTOCOL_DESCRIBE] = "describe",
+    [PROTOCOL_DESCRIBE] = "describe", [PROTOCOL_ACTION_COUNT] = NULL,
 };
 
 static const char *const files[PROTOCOL_FILE_COUNT] = {
@@ -23,11 +23,46 @@ static const char *const files[PROTOCOL_FILE_COUNT] = {
     [PROTOCOL_OUTPUTS] = "outputs",
 };
 
-static const char *const depths[] = {[CHECK_ROWS] = "rows",
-                                     [CHECK_CASE] = "case",
-                                     [CHECK_FULL] = "full",
-                                     [CHECK_THOROUGH] = "thorough"};
-#define DEPTHS ((int)(sizeof depths / sizeof *depths))
+static const char *const depths[] = {
+    [CHECK_ROWS] = "rows",
+    [CHECK_CASE] = "case",
+    [CHECK_FULL] = "full",
+    [CHECK_THOROUGH] = "thorough",
+    NULL,
+};
+
+#define FIELD(name, ...) MEMBER(protocol_request, name, __VA_ARGS__)
+
+/* What is the same in the struct and in JSON. */
+static const struct member fields[] = {
+    FIELD(action, MEMBER_WORD, actions),
+    FIELD(kernel, MEMBER_TEXT),
+    FIELD(plugin, MEMBER_TEXT),
+    FIELD(arguments, MEMBER_TEXT),
+    FIELD(digest, MEMBER_TEXT),
+    FIELD(program, MEMBER_BOOL),
+    FIELD(threads, MEMBER_INT),
+    FIELD(team, MEMBER_INT),
+    FIELD(placement, MEMBER_WORD, machine_placements),
+    FIELD(memory, MEMBER_WORD, machine_memories),
+    FIELD(huge_pages, MEMBER_BOOL),
+    FIELD(cold, MEMBER_BOOL),
+    FIELD(sets, MEMBER_LONG),
+    FIELD(shift, MEMBER_LONG),
+    FIELD(depth, MEMBER_WORD, depths),
+    FIELD(seed, MEMBER_LONG),
+    FIELD(launch, MEMBER_LONG),
+    FIELD(warmup_s, MEMBER_REAL),
+    FIELD(sample_s, MEMBER_REAL),
+    FIELD(budget_s, MEMBER_REAL),
+    FIELD(max_samples, MEMBER_LONG),
+    FIELD(path_in, MEMBER_TEXT),
+    FIELD(path_out, MEMBER_TEXT),
+    FIELD(experiment, MEMBER_TEXT),
+    FIELD(step, MEMBER_TEXT),
+    FIELD(token, MEMBER_TEXT),
+};
+#define FIELDS (sizeof fields / sizeof *fields)
 
 const char *protocol_depth_name(enum check_depth depth)
 {
@@ -72,112 +107,33 @@ char *protocol_print(const struct protocol_request *r)
     parse_print_problem(&r->c.problem, problem);
     parse_print_input(&r->c.input, input);
     json_t *line =
-        json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:s, s:s, s:b, s:b, s:o}",
-                  "protocol", PROTOCOL_VERSION, "action", actions[r->action], "problem", problem,
-                  "input", input, "case", r->c.name, "kernel", r->kernel, "isa",
-                  attn_isa_name(r->isa), "threads", r->threads, "team", r->team, "placement",
-                  machine_placement_name(r->placement), "memory", machine_memory_name(r->memory),
-                  "huge_pages", (int)r->huge_pages, "cold", (int)r->cold, "files", print_files(r));
-    json_t *rest = json_pack(
-        "{s:I, s:I, s:o, s:s, s:I, s:f, s:f, s:f, s:I, s:s, s:s, s:s, s:s, s:s, s:s, s:b}", "sets",
-        (json_int_t)r->sets, "shift", (json_int_t)r->shift, "counts", print_counts(r), "depth",
-        depths[r->depth], "seed", (json_int_t)r->seed, "warmup_s", r->warmup_s, "sample_s",
-        r->sample_s, "budget_s", r->budget_s, "max_samples", (json_int_t)r->max_samples, "path_in",
-        r->path_in, "path_out", r->path_out, "experiment", r->experiment, "step", r->step, "plugin",
-        r->plugin, "digest", r->digest, "program", (int)r->program);
-    json_object_set_new(rest, "token", json_string(r->token));
-    json_object_set_new(rest, "launch", json_integer((json_int_t)r->launch));
-    json_object_set_new(rest, "arguments", json_string(r->arguments));
+        json_pack("{s:i, s:s, s:s, s:s, s:s, s:o, s:o}", "protocol", PROTOCOL_VERSION, "problem",
+                  problem, "input", input, "case", r->c.name, "isa", attn_isa_name(r->isa),
+                  "counts", print_counts(r), "files", print_files(r));
     char *text = NULL;
-    if (line && rest && json_object_update(line, rest) == 0)
+    if (line && members_print(fields, FIELDS, r, line))
         text = json_dumps(line, JSON_COMPACT);
     json_decref(line);
-    json_decref(rest);
     return text;
 }
 
 /* ---- parsing --------------------------------------------------------------------------------- */
 
-/* Index of `name` among `names`; -1 where it is none of them. */
-static int index_of(const char *name, const char *const *names, int count)
+/* The problem, its input and the variant; returns the name of what is wrong. */
+static const char *parse_case(json_t *line, struct protocol_request *r)
 {
-    for (int i = 0; name && i < count; i++)
-        if (strcmp(names[i], name) == 0)
-            return i;
-    return -1;
-}
-
-static bool copy(const char *from, char *to, size_t size)
-{
-    return snprintf(to, size, "%s", from) < (int)size;
-}
-
-/* The texts of a request into its struct; returns the name of one that is wrong. */
-static const char *parse_texts(json_t *line, struct protocol_request *r)
-{
-    const char *action, *problem, *input, *name, *kernel, *isa, *placement, *depth, *in, *out;
-    const char *experiment = "", *step = "", *plugin = "", *digest = "", *arguments = "";
-    const char *memory = machine_memory_name(MEMORY_FIRST_TOUCH);
+    const char *problem, *input, *name, *isa;
     struct parse_error error;
-    if (json_unpack(line,
-                    "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s?:s, s?:s, s?:s, s?:s, "
-                    "s?:s, s?:s}",
-                    "action", &action, "problem", &problem, "input", &input, "case", &name,
-                    "kernel", &kernel, "isa", &isa, "placement", &placement, "depth", &depth,
-                    "path_in", &in, "path_out", &out, "memory", &memory, "experiment", &experiment,
-                    "step", &step, "plugin", &plugin, "digest", &digest, "arguments",
-                    &arguments) != 0)
-        return "a text";
-    const int a = index_of(action, actions, PROTOCOL_ACTION_COUNT);
-    const int d = index_of(depth, depths, DEPTHS);
-    const struct {
-        bool right;
-        const char *what;
-    } parts[] = {
-        {a >= 0, "action"},
-        {parse_problem(problem, &r->c.problem, &error), "problem"},
-        {parse_input(input, &r->c.input, &error), "input"},
-        {copy(name, r->c.name, sizeof r->c.name), "case"},
-        {copy(kernel, r->kernel, sizeof r->kernel), "kernel"},
-        {attn_isa_parse(isa, &r->isa), "isa"},
-        {machine_placement_parse(placement, &r->placement), "placement"},
-        {machine_memory_parse(memory, &r->memory), "memory"},
-        {d >= 0, "depth"},
-        {copy(in, r->path_in, sizeof r->path_in), "path_in"},
-        {copy(out, r->path_out, sizeof r->path_out), "path_out"},
-        {copy(experiment, r->experiment, sizeof r->experiment), "experiment"},
-        {copy(step, r->step, sizeof r->step), "step"},
-        {copy(plugin, r->plugin, sizeof r->plugin), "plugin"},
-        {copy(digest, r->digest, sizeof r->digest), "digest"},
-        {copy(arguments, r->arguments, sizeof r->arguments), "arguments"},
-    };
-    r->action = (enum protocol_action)a;
-    r->depth = (enum check_depth)d;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (!parts[i].right)
-            return parts[i].what;
-    return NULL;
-}
-
-static const char *parse_numbers(json_t *line, struct protocol_request *r)
-{
-    json_int_t sets, shift, seed, max_samples, launch = 0;
-    int cold, huge_pages = false, program = false;
-    if (json_unpack(line, "{s:i, s:i, s:b, s?:b, s?:b, s:I, s:I, s:I, s:F, s:F, s:F, s:I, s?:I}",
-                    "threads", &r->threads, "team", &r->team, "cold", &cold, "huge_pages",
-                    &huge_pages, "program", &program, "sets", &sets, "shift", &shift, "seed", &seed,
-                    "warmup_s", &r->warmup_s, "sample_s", &r->sample_s, "budget_s", &r->budget_s,
-                    "max_samples", &max_samples, "launch", &launch) != 0)
-        return "a number";
-    r->cold = cold;
-    r->huge_pages = huge_pages;
-    r->program = program;
-    r->sets = (size_t)sets;
-    r->shift = (size_t)shift;
-    r->seed = (uint64_t)seed;
-    r->max_samples = (size_t)max_samples;
-    r->launch = (size_t)launch;
-    return r->threads < 1 ? "threads" : r->team < r->threads ? "team" : NULL;
+    if (json_unpack(line, "{s:s, s:s, s:s, s:s}", "problem", &problem, "input", &input, "case",
+                    &name, "isa", &isa) != 0)
+        return "problem, input, case or isa";
+    return !parse_problem(problem, &r->c.problem, &error)                               ? "problem"
+           : !parse_input(input, &r->c.input, &error)                                   ? "input"
+           : snprintf(r->c.name, sizeof r->c.name, "%s", name) >= (int)sizeof r->c.name ? "case"
+           : !attn_isa_parse(isa, &r->isa)                                              ? "isa"
+           : r->threads < 1                                                             ? "threads"
+           : r->team < r->threads                                                       ? "team"
+                                                                                        : NULL;
 }
 
 /* Returns the name of what is wrong. */
@@ -195,12 +151,6 @@ static const char *parse_counts(json_t *line, struct protocol_request *r)
     }
     r->count = count;
     return count > CHECK_COUNTS || (r->action == PROTOCOL_CHECK && !count) ? "thread count" : NULL;
-}
-
-static void parse_token(const json_t *line, struct protocol_request *r)
-{
-    const char *token = json_string_value(json_object_get(line, "token"));
-    snprintf(r->token, sizeof r->token, "%s", token ? token : "");
 }
 
 static void parse_files(json_t *line, struct protocol_request *r)
@@ -221,14 +171,13 @@ bool protocol_parse(const char *text, struct protocol_request *request, char *me
     json_t *line = json_loads(text, 0, &error);
     if (line) {
         wrong = json_integer_value(json_object_get(line, "protocol")) == PROTOCOL_VERSION
-                    ? parse_texts(line, request)
+                    ? members_parse(fields, FIELDS, line, request)
                     : "protocol version";
         if (!wrong)
-            wrong = parse_numbers(line, request);
+            wrong = parse_case(line, request);
         if (!wrong)
             wrong = parse_counts(line, request);
         parse_files(line, request);
-        parse_token(line, request);
         json_decref(line);
     }
     if (wrong)

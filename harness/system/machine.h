@@ -65,7 +65,6 @@ enum placement { PLACEMENT_CORES, PLACEMENT_THREADS, PLACEMENT_NUMA, PLACEMENT_N
 
 extern const char *const machine_placements[]; /* their names; the last is NULL */
 const char *machine_placement_name(enum placement placement);
-bool machine_placement_parse(const char *name, enum placement *placement);
 
 /* How many threads have a place of their own: hardware threads with PLACEMENT_THREADS, else cores. */
 int machine_room(const struct machine *machine, enum placement placement);
@@ -104,7 +103,6 @@ enum memory_policy { MEMORY_FIRST_TOUCH, MEMORY_INTERLEAVE, MEMORY_BIND };
 
 extern const char *const machine_memories[]; /* their names; the last is NULL */
 const char *machine_memory_name(enum memory_policy policy);
-bool machine_memory_parse(const char *name, enum memory_policy *policy);
 
 /* Policy of all pages that this process touches first from now on; after machine_bind(). */
 bool machine_memory_set(const struct machine *machine, enum memory_policy policy, char *message,

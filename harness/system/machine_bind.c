@@ -11,7 +11,6 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 const char *const machine_placements[] = {
     [PLACEMENT_CORES] = "cores",
@@ -24,16 +23,6 @@ const char *const machine_placements[] = {
 const char *machine_placement_name(enum placement placement)
 {
     return machine_placements[placement];
-}
-
-bool machine_placement_parse(const char *name, enum placement *placement)
-{
-    for (size_t i = 0; machine_placements[i]; i++)
-        if (strcmp(machine_placements[i], name) == 0) {
-            *placement = (enum placement)i;
-            return true;
-        }
-    return false;
 }
 
 /* First hardware thread of a core; the core itself where the topology shows no cores. */

@@ -6,7 +6,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -20,16 +19,6 @@ const char *const machine_memories[] = {
 const char *machine_memory_name(enum memory_policy policy)
 {
     return machine_memories[policy];
-}
-
-bool machine_memory_parse(const char *name, enum memory_policy *policy)
-{
-    for (size_t i = 0; machine_memories[i]; i++)
-        if (strcmp(machine_memories[i], name) == 0) {
-            *policy = (enum memory_policy)i;
-            return true;
-        }
-    return false;
 }
 
 /* NUMA nodes of threads [first, last) where they are bound, of the whole machine otherwise. */

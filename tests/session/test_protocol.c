@@ -113,8 +113,8 @@ static void bad_requests_are_named(void **state)
         {"depth", "\"deep\"", "request with a wrong depth"},
         {"team", "2", "request with a wrong team"},
         {"threads", "0", "request with a wrong threads"},
-        {"kernel", "17", "request with a wrong a text"},
-        {"sets", "\"two\"", "request with a wrong a number"},
+        {"kernel", "17", "request with a wrong kernel"},
+        {"sets", "\"two\"", "request with a wrong sets"},
     };
     const struct protocol_request r = sample();
     char *line = protocol_print(&r);

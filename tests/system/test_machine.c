@@ -190,25 +190,6 @@ static void shares_of_numa_are_dealt_out_to_the_nodes(void **state)
     machine_close(machine);
 }
 
-static void names_round_trip(void **state)
-{
-    (void)state;
-    for (int p = PLACEMENT_CORES; p <= PLACEMENT_NONE; p++) {
-        enum placement parsed;
-        assert_true(machine_placement_parse(machine_placement_name((enum placement)p), &parsed));
-        assert_int_equal(parsed, p);
-    }
-    for (int m = MEMORY_FIRST_TOUCH; m <= MEMORY_BIND; m++) {
-        enum memory_policy parsed;
-        assert_true(machine_memory_parse(machine_memory_name((enum memory_policy)m), &parsed));
-        assert_int_equal(parsed, m);
-    }
-    enum placement placement;
-    enum memory_policy policy;
-    assert_false(machine_placement_parse("core", &placement));
-    assert_false(machine_memory_parse("", &policy));
-}
-
 static void binding_lands_and_holds(void **state)
 {
     (void)state;
@@ -363,7 +344,6 @@ int main(void)
         cmocka_unit_test(flags_are_those_of_vectors_and_matrices),
         cmocka_unit_test(too_many_threads_are_refused),
         cmocka_unit_test(shares_of_numa_are_dealt_out_to_the_nodes),
-        cmocka_unit_test(names_round_trip),
         cmocka_unit_test(no_placement_binds_nothing),
         cmocka_unit_test(binding_lands_and_holds),
         cmocka_unit_test(topology_survives_the_hand_over),
