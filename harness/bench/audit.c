@@ -3,7 +3,8 @@
  */
 #include "audit.h"
 
-#include <stdio.h>
+
+#include "base/refuse.h"
 
 /* The share of our clock that the program's must account for.  A worker in Python loses some 50 us a
  * request beyond a round trip, of 10 ms and more that its calls take. */
@@ -21,37 +22,34 @@
 bool audit_holds(const struct audit *a, char *why, size_t why_size)
 {
     const double net = a->wall_s - a->trips_s - COPYING * a->copy_s;
-    if (a->said_s > a->wall_s) {
-        snprintf(why, why_size, "the program says %.3g s for calls around which %.3g s have passed",
-                 a->said_s, a->wall_s);
-        return false;
-    }
+    if (a->said_s > a->wall_s)
+        return refuse(why, why_size,
+                      "the program says %.3g s for calls around which %.3g s have passed",
+                      a->said_s, a->wall_s);
     if (a->said_s >= ACCOUNTED * net - HICCUP_S)
         return true;
-    snprintf(why, why_size,
-             "the program says %.3g s for calls that took %.3g s, without round trips and copying",
-             a->said_s, net);
-    return false;
+    return refuse(
+        why, why_size,
+        "the program says %.3g s for calls that took %.3g s, without round trips and copying",
+        a->said_s, net);
 }
 
 bool audit_agrees(double per_call_s, double single_s, char *why, size_t why_size)
 {
     if (per_call_s >= SINGLE * (single_s - WAKING_S))
         return true;
-    snprintf(
+    return refuse(
         why, why_size,
         "the program says %.3g s a call for many calls, but a single one on new operands takes "
         "%.3g s",
         per_call_s, single_s);
-    return false;
 }
 
 bool audit_grows(double few_s, double many_s, char *why, size_t why_size)
 {
     if (many_s >= GROWS * few_s)
         return true;
-    snprintf(why, why_size,
-             "the program says %.3g s for some calls and %.3g s for %d times as many", few_s,
-             many_s, AUDIT_MORE);
-    return false;
+    return refuse(why, why_size,
+                  "the program says %.3g s for some calls and %.3g s for %d times as many", few_s,
+                  many_s, AUDIT_MORE);
 }

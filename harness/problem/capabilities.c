@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/refuse.h"
+
 struct word {
     const char *name;
     unsigned bit;
@@ -131,10 +133,8 @@ bool capabilities_parse(const json_t *object, struct attn_caps *caps, char *mess
          "compute"},
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (!parts[i].right) {
-            snprintf(message, message_size, "%s", parts[i].key);
-            return false;
-        }
+        if (!parts[i].right)
+            return refuse(message, message_size, "%s", parts[i].key);
     caps->forward = directions & FORWARD;
     caps->backward = directions & BACKWARD;
     caps->max_dim = (size_t)json_integer_value(dim);

@@ -8,13 +8,14 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool refuse(struct parse_error *error, size_t position, struct piece quoted,
-                   const char *what)
+#include "base/refuse.h"
+
+static bool refuse_quoted(struct parse_error *error, size_t position, struct piece quoted,
+                          const char *what)
 {
     char text[SCAN_QUOTED];
     error->position = position;
-    snprintf(error->message, sizeof error->message, "%s %s", scan_quote(quoted, text), what);
-    return false;
+    return refuse(error->message, sizeof error->message, "%s %s", scan_quote(quoted, text), what);
 }
 
 /* `input=...`, or nothing for the default. */
@@ -26,10 +27,10 @@ static bool read_input(struct piece text, struct problem_case *c, struct parse_e
     if (!text.length)
         return parse_input("normal", &c->input, error);
     if (!piece_is(piece_split(&value, "=", &named), "input") || !named)
-        return refuse(error, 0, text, "follows the problem; expected input=... or nothing");
+        return refuse_quoted(error, 0, text, "follows the problem; expected input=... or nothing");
     const size_t skipped = (size_t)(value.at - text.at);
     if (!piece_copy(value, copy, sizeof copy))
-        return refuse(error, skipped, value, "is too long for an input");
+        return refuse_quoted(error, skipped, value, "is too long for an input");
     if (!parse_input_for(copy, &c->problem, &c->input, error)) {
         error->position += skipped;
         return false;
@@ -60,7 +61,7 @@ bool case_text_read(struct piece text, struct problem_case *c, struct parse_erro
     const size_t input_at = (size_t)(input.at - text.at);
 
     if (!piece_copy(problem, copy, sizeof copy))
-        return refuse(error, problem_at, problem, "is too long for a problem");
+        return refuse_quoted(error, problem_at, problem, "is too long for a problem");
     if (!parse_problem(copy, &c->problem, error)) {
         error->position += problem_at;
         return false;

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 
 #include "base/random.h"
+#include "base/refuse.h"
 #include "tensors_view.h"
 
 #define HUGE \
@@ -126,11 +127,9 @@ bool negation_own(const struct negation *n, struct tensor_set *set, const struct
         pages_of(n, &parts[count - 1], set, tensors_page(), &bytes);
         void *at =
             pages_of(n, &parts[count - 1], set, bytes < HUGE ? tensors_page() : HUGE, &bytes);
-        if (bytes && !own(at, bytes)) {
-            snprintf(message, message_size, "cannot copy %zu bytes of operands: %s", bytes,
-                     strerror(errno));
-            return false;
-        }
+        if (bytes && !own(at, bytes))
+            return refuse(message, message_size, "cannot copy %zu bytes of operands: %s", bytes,
+                          strerror(errno));
     }
     return true;
 }

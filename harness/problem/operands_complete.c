@@ -3,10 +3,10 @@
  */
 #include "operands_complete.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/refuse.h"
 #include "lengths.h"
 
 enum operand {
@@ -45,29 +45,19 @@ struct completion {
     size_t message_size;
 };
 
-__attribute__((format(printf, 2, 3))) static bool refuse(const struct completion *c,
-                                                         const char *format, ...)
-{
-    const int n = snprintf(c->message, c->message_size, "%s: ", c->file->path);
-    va_list arguments;
-    va_start(arguments, format);
-    if (n >= 0 && (size_t)n < c->message_size)
-        vsnprintf(c->message + n, c->message_size - (size_t)n, format, arguments);
-    va_end(arguments);
-    return false;
-}
-
-/* The same of a tensor that is there: NAME is TYPE (SHAPE), and what is wrong with that. */
+/* Refuses a tensor that is there: NAME is TYPE (SHAPE), and what is wrong with that. */
 static bool refuse_tensor(const struct completion *c, enum operand which, const char *what)
 {
     char shape[SAFETENSORS_SHAPE_TEXT];
     safetensors_print_shape(c->t[which], shape);
-    return refuse(c, "%s is %s%s", c->t[which]->name, shape, what);
+    return refuse_file(c->message, c->message_size, c->file->path, "%s is %s%s", c->t[which]->name,
+                       shape, what);
 }
 
 static bool refuse_missing(const struct completion *c, enum operand which, const char *needs)
 {
-    return refuse(c, "no tensor %s%s%s", c->file->prefix, names[which], needs);
+    return refuse_file(c->message, c->message_size, c->file->path, "no tensor %s%s%s",
+                       c->file->prefix, names[which], needs);
 }
 
 /* ---- options ------------------------------------------------------------------------------- */
@@ -191,7 +181,8 @@ static bool ends_with_rows(const struct completion *c, enum operand which, size_
     const size_t last = t->shape[0] - 1;
     const double end = safetensors_get(t, last);
     return end == (double)rows ||
-           refuse(c, "%s[%zu] is %.0f, there are %zu rows", t->name, last, end, rows);
+           refuse_file(c->message, c->message_size, c->file->path,
+                       "%s[%zu] is %.0f, there are %zu rows", t->name, last, end, rows);
 }
 
 /* Rows of sequences behind each other: (H, rows, D) or (1, H, rows, D). */

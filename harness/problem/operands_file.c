@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/refuse.h"
 #include "base/scan.h"
 #include "lengths.h"
 #include "operands_locate.h"
@@ -162,11 +163,9 @@ static bool copy_row(const struct operands_file *file, const struct tensors_view
     for (size_t d = 0; d < from->dims[3]; d++, at += from->stride[3]) {
         const double x = safetensors_get(from->tensor, at);
         const char *wrong = wrong_for(view->dtype, x);
-        if (wrong) {
-            snprintf(message, message_size, "%s: %s element %zu is %.0f, %s", file->path,
-                     from->tensor->name, at, x, wrong);
-            return false;
-        }
+        if (wrong)
+            return refuse(message, message_size, "%s: %s element %zu is %.0f, %s", file->path,
+                          from->tensor->name, at, x, wrong);
         if (view->dtype == ATTN_I32)
             *(int32_t *)attn_row(view->t, b, h, i) = (int32_t)x;
         else
@@ -202,8 +201,7 @@ static bool are_valid(const struct operands_file *file, const struct tensor_set 
     }
     if (attn_tensors_valid(p, &all, what, sizeof what))
         return true;
-    snprintf(message, message_size, "%s: %s%s", file->path, file->prefix, what);
-    return false;
+    return refuse(message, message_size, "%s: %s%s", file->path, file->prefix, what);
 }
 
 bool operands_file_read(const struct operands_file *file, struct tensor_set *set,

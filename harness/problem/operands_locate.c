@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/refuse.h"
 #include "lengths.h"
 
 #define ANY SIZE_MAX /* a size that the file decides */
@@ -255,10 +256,8 @@ bool operands_locate(const struct operands_file *file, const struct attn_problem
     char text[SAFETENSORS_SHAPE_TEXT];
     size_t n = 0;
     struct search search = {p, shape, name, find(file, name), ""};
-    if (!search.t) {
-        snprintf(message, message_size, "%s: no tensor %s%s", file->path, file->prefix, name);
-        return false;
-    }
+    if (!search.t)
+        return refuse(message, message_size, "%s: no tensor %s%s", file->path, file->prefix, name);
     while (strcmp(operands[n].name, name) != 0)
         n++;
     const bool found = operands[n].locate(&search, source);
@@ -266,7 +265,6 @@ bool operands_locate(const struct operands_file *file, const struct attn_problem
     if (found)
         return true;
     safetensors_print_shape(search.t, text);
-    snprintf(message, message_size, "%s: %s is %s, the problem needs %s", file->path,
-             search.t->name, text, search.needed);
-    return false;
+    return refuse(message, message_size, "%s: %s is %s, the problem needs %s", file->path,
+                  search.t->name, text, search.needed);
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/refuse.h"
 #include "parse_keys.h"
 
 /* What has been read of a text. */
@@ -218,11 +219,9 @@ static bool value_agrees(struct piece item, const struct parse_key *key,
     if (strcmp(wanted, there) == 0)
         return true;
     if (key == &parse_keys[KEY_KV_DTYPE] && given->kv_dtype == ATTN_I8) /* there: as converted */
-        snprintf(message, message_size, "%.*s, but k is not i8", (int)item.length, item.at);
-    else
-        snprintf(message, message_size, "%.*s, but %s=%s", (int)item.length, item.at,
-                 key->help.name, there);
-    return false;
+        return refuse(message, message_size, "%.*s, but k is not i8", (int)item.length, item.at);
+    return refuse(message, message_size, "%.*s, but %s=%s", (int)item.length, item.at,
+                  key->help.name, there);
 }
 
 /* The key of `item`, a part of a text that has been read. */

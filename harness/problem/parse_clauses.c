@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/refuse.h"
+
 struct clause {
     const char *name;
     const char *form; /* for messages */
@@ -241,10 +243,9 @@ static bool read_one(struct piece text, const struct attn_problem *problem, unsi
     if (!clause)
         return false;
     const unsigned bit = 1u << (clause - clauses);
-    if (*given & bit) {
-        snprintf(error->message, sizeof error->message, "clause %s is given twice", clause->name);
-        return false;
-    }
+    if (*given & bit)
+        return refuse(error->message, sizeof error->message, "clause %s is given twice",
+                      clause->name);
     *given |= bit;
     if (!has_value || !clause->read(value, input, &why)) {
         snprintf(error->message, sizeof error->message, "clause %s: %s %s; expected %s",

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/refuse.h"
 #include "parse_clauses.h"
 
 enum argument { ARGUMENT_NONE, ARGUMENT_SEED, ARGUMENT_KEY, ARGUMENT_FILE };
@@ -109,9 +110,8 @@ bool parse_input_for(const char *text, const struct attn_problem *problem, struc
     }
     if (problem && read.kind == INPUT_NEEDLE && read.needle >= problem->kv_len) {
         error->position = 0;
-        snprintf(error->message, sizeof error->message, "%s is past the last key",
-                 scan_quote(kind, quoted));
-        return false;
+        return refuse(error->message, sizeof error->message, "%s is past the last key",
+                      scan_quote(kind, quoted));
     }
     if (has_clauses && !parse_clauses(text, clauses, problem, &read, error))
         return false;

@@ -6,8 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -18,6 +16,7 @@
 
 #include "safetensors_types.h"
 #include "base/named_pipe.h"
+#include "base/refuse.h"
 
 #define PREFIX_BYTES 8
 #define HEADER_LIMIT 100000000 /* bytes, as the reference implementation has it */
@@ -29,25 +28,6 @@ struct safetensors {
     struct safetensor *items;
     size_t count;
 };
-
-/* Fails with a message: "PATH: what".  What comes from the file may hold anything; it is shown as
- * one line of ASCII. */
-static bool refuse(char *message, size_t message_size, const char *path, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-
-static bool refuse(char *message, size_t message_size, const char *path, const char *format, ...)
-{
-    const int n = snprintf(message, message_size, "%s: ", path);
-    va_list arguments;
-    va_start(arguments, format);
-    if (n >= 0 && (size_t)n < message_size)
-        vsnprintf(message + n, message_size - (size_t)n, format, arguments);
-    va_end(arguments);
-    for (size_t i = n < 0 ? 0 : (size_t)n; i < message_size && message[i]; i++)
-        if (message[i] < ' ' || message[i] > '~')
-            message[i] = '?';
-    return false;
-}
 
 /* ---- one tensor ---------------------------------------------------------------------------- */
 
@@ -135,16 +115,17 @@ static bool check_cover(const struct safetensors *file, const unsigned char *dat
         const struct safetensor *t = &file->items[n];
         const unsigned char *begin = t->data;
         if (begin < at)
-            return refuse(message, message_size, path, "tensor %s overlaps tensor %s", t->name,
-                          file->items[n - 1].name);
+            return refuse_file(message, message_size, path, "tensor %s overlaps tensor %s", t->name,
+                               file->items[n - 1].name);
         if (begin > at)
-            return refuse(message, message_size, path, "%zu unused bytes in front of tensor %s",
-                          (size_t)(begin - at), t->name);
+            return refuse_file(message, message_size, path,
+                               "%zu unused bytes in front of tensor %s", (size_t)(begin - at),
+                               t->name);
         at = begin + t->bytes;
     }
     if (at != file->map + file->bytes)
-        return refuse(message, message_size, path, "%zu unused bytes at the end",
-                      (size_t)(file->map + file->bytes - at));
+        return refuse_file(message, message_size, path, "%zu unused bytes at the end",
+                           (size_t)(file->map + file->bytes - at));
     return true;
 }
 
@@ -158,8 +139,8 @@ static bool read_at(int fd, off_t at, void *to, size_t bytes, const char *path, 
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
-            return refuse(message, message_size, path, "%s",
-                          n ? strerror(errno) : "it was cut off while it was read");
+            return refuse_file(message, message_size, path, "%s",
+                               n ? strerror(errno) : "it was cut off while it was read");
         end += n;
         at += n;
         bytes -= (size_t)n;
@@ -176,13 +157,13 @@ static bool read_header(struct safetensors *file, const char *text, size_t lengt
     json_error_t error;
     file->header = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
     if (!file->header)
-        return refuse(message, message_size, path, "header: %s (byte %d)", error.text,
-                      error.position);
+        return refuse_file(message, message_size, path, "header: %s (byte %d)", error.text,
+                           error.position);
     if (!json_is_object(file->header))
-        return refuse(message, message_size, path, "header is not a JSON object");
+        return refuse_file(message, message_size, path, "header is not a JSON object");
     file->items = calloc(json_object_size(file->header) + 1, sizeof *file->items);
     if (!file->items)
-        return refuse(message, message_size, path, "out of memory");
+        return refuse_file(message, message_size, path, "out of memory");
 
     const char *name, *why;
     json_t *entry;
@@ -192,7 +173,7 @@ static bool read_header(struct safetensors *file, const char *text, size_t lengt
         struct safetensor *t = &file->items[file->count++];
         t->name = name;
         if (!read_tensor(entry, data, bytes, t, &why))
-            return refuse(message, message_size, path, "tensor %s: %s", name, why);
+            return refuse_file(message, message_size, path, "tensor %s: %s", name, why);
     }
     qsort(file->items, file->count, sizeof *file->items, by_data);
     return check_cover(file, data, path, message, message_size);
@@ -204,24 +185,24 @@ static bool read_start(struct safetensors *file, int fd, const char *path, char 
     unsigned char prefix[PREFIX_BYTES];
     uint64_t length = 0;
     if (file->bytes < PREFIX_BYTES)
-        return refuse(message, message_size, path, "%zu bytes are too short for a safetensors file",
-                      file->bytes);
+        return refuse_file(message, message_size, path,
+                           "%zu bytes are too short for a safetensors file", file->bytes);
     if (!read_at(fd, 0, prefix, PREFIX_BYTES, path, message, message_size))
         return false;
     for (int n = PREFIX_BYTES - 1; n >= 0; n--)
         length = length << 8 | prefix[n];
     if (length > HEADER_LIMIT)
-        return refuse(message, message_size, path,
-                      "header of %" PRIu64 " bytes is longer than the limit of %d", length,
-                      HEADER_LIMIT);
+        return refuse_file(message, message_size, path,
+                           "header of %" PRIu64 " bytes is longer than the limit of %d", length,
+                           HEADER_LIMIT);
     if (length > file->bytes - PREFIX_BYTES)
-        return refuse(message, message_size, path,
-                      "header of %" PRIu64 " bytes is longer than the file", length);
+        return refuse_file(message, message_size, path,
+                           "header of %" PRIu64 " bytes is longer than the file", length);
     char *text = malloc((size_t)length + 1);
     const bool ok =
         text ? read_at(fd, PREFIX_BYTES, text, (size_t)length, path, message, message_size) &&
                    read_header(file, text, (size_t)length, path, message, message_size)
-             : refuse(message, message_size, path, "out of memory");
+             : refuse_file(message, message_size, path, "out of memory");
     free(text);
     return ok;
 }
@@ -232,14 +213,14 @@ static bool map_file(struct safetensors *file, int fd, const char *path, char *m
 {
     struct stat status;
     if (fd < 0 || fstat(fd, &status) != 0)
-        return refuse(message, message_size, path, "%s", strerror(errno));
+        return refuse_file(message, message_size, path, "%s", strerror(errno));
     if (!S_ISREG(status.st_mode) || status.st_size == 0)
-        return refuse(message, message_size, path, "not a safetensors file (%s)",
-                      S_ISREG(status.st_mode) ? "empty" : "not a regular file");
+        return refuse_file(message, message_size, path, "not a safetensors file (%s)",
+                           S_ISREG(status.st_mode) ? "empty" : "not a regular file");
     file->bytes = (size_t)status.st_size;
     void *map = mmap(NULL, file->bytes, PROT_READ, MAP_PRIVATE, fd, 0);
     if (map == MAP_FAILED)
-        return refuse(message, message_size, path, "%s", strerror(errno));
+        return refuse_file(message, message_size, path, "%s", strerror(errno));
     file->map = map;
     return true;
 }
@@ -248,11 +229,11 @@ struct safetensors *safetensors_open(const char *path, char *message, size_t mes
 {
     struct safetensors *file = calloc(1, sizeof *file);
     if (!file) {
-        refuse(message, message_size, path, "out of memory");
+        refuse_file(message, message_size, path, "out of memory");
         return NULL;
     }
     if (named_pipe_is(path)) {
-        refuse(message, message_size, path, NAMED_PIPE_REFUSAL);
+        refuse_file(message, message_size, path, NAMED_PIPE_REFUSAL);
         free(file);
         return NULL;
     }

@@ -4,10 +4,10 @@
 #include "sweep.h"
 
 #include <ctype.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/refuse.h"
 #include "case_text.h"
 
 #define MOST_VALUE ((uint64_t)1 << 60) /* so that a step beyond it is still a number */
@@ -114,17 +114,6 @@ bool sweep_value(struct piece text, size_t index, char value[SWEEP_VALUE])
 
 /* ---- cases ----------------------------------------------------------------------------------- */
 
-__attribute__((format(printf, 3, 4))) static bool refuse(struct parse_error *error, size_t position,
-                                                         const char *format, ...)
-{
-    va_list arguments;
-    error->position = position;
-    va_start(arguments, format);
-    vsnprintf(error->message, sizeof error->message, format, arguments);
-    va_end(arguments);
-    return false;
-}
-
 /* A key for a message: as it is, or quoted where it has other bytes than keys have. */
 static const char *key_text(struct piece name, char text[SCAN_QUOTED])
 {
@@ -144,16 +133,20 @@ static bool add_axis(struct sweep *s, struct piece item, struct parse_error *err
     const char *why;
     if (!find_dots(value) && !(value.length && memchr(value.at, '|', value.length)))
         return true;
+    error->position = (size_t)(name.at - s->text.at);
     if (s->axis_count == sizeof s->axes / sizeof *s->axes)
-        return refuse(error, (size_t)(name.at - s->text.at), "more than %zu keys are swept",
+        return refuse(error->message, sizeof error->message, "more than %zu keys are swept",
                       s->axis_count);
     *axis = (struct sweep_axis){name, value, 0};
-    if (!sweep_count(value, &axis->count, &at, &why))
-        return refuse(error, (size_t)(at.at - s->text.at), "%s=%s %s", key_text(name, key),
+    if (!sweep_count(value, &axis->count, &at, &why)) {
+        error->position = (size_t)(at.at - s->text.at);
+        return refuse(error->message, sizeof error->message, "%s=%s %s", key_text(name, key),
                       scan_quote(at, quoted), why);
+    }
+    error->position = (size_t)(value.at - s->text.at);
     s->axis_count++;
     if (__builtin_mul_overflow(s->count, axis->count, &s->count) || s->count > SWEEP_MOST)
-        return refuse(error, (size_t)(value.at - s->text.at),
+        return refuse(error->message, sizeof error->message,
                       "%s=%s makes more than %zu cases of one problem", key_text(name, key),
                       scan_quote(value, quoted), SWEEP_MOST);
     return true;
@@ -223,8 +216,9 @@ bool sweep_case(const struct sweep *sweep, size_t index, struct problem_case *c,
     char text[TEXT];
     if (!sweep->axis_count)
         return case_text_read(sweep->text, c, error);
+    error->position = 0;
     if (!expand(sweep, index, text))
-        return refuse(error, 0, "is too long for a sweep");
+        return refuse(error->message, sizeof error->message, "is too long for a sweep");
     if (case_text_read((struct piece){text, strlen(text)}, c, error))
         return true;
     error->position = original(sweep, index, error->position);

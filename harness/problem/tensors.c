@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <xxhash.h>
 
+#include "base/refuse.h"
 #include "system/fault.h"
 #include "system/machine.h"
 #include "tensors_view.h"
@@ -66,11 +67,9 @@ static bool map_views(const struct tensors_view *views, size_t count,
         const size_t front[] = {[TENSORS_TIMING] = tensors_stagger(layout->shift, n),
                                 [TENSORS_GUARD_FRONT] = 0,
                                 [TENSORS_GUARD_BACK] = area - extent};
-        if (mprotect(at, area, PROT_READ | PROT_WRITE) != 0) {
-            snprintf(message, message_size, "cannot allocate %zu bytes for %s: %s", area,
-                     views[n].name, strerror(errno));
-            return false;
-        }
+        if (mprotect(at, area, PROT_READ | PROT_WRITE) != 0)
+            return refuse(message, message_size, "cannot allocate %zu bytes for %s: %s", area,
+                          views[n].name, strerror(errno));
         if (layout->guard != TENSORS_TIMING) /* whose pages have their own rules */
             machine_populate(at, area);
         *views[n].t = (struct attn_tensor){at + front[layout->guard], views[n].dtype, {0}};

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/refuse.h"
 #include "tensors_view.h"
 
 struct file_set {
@@ -128,11 +129,9 @@ static bool map_operands(struct tensor_set *set, const struct attn_problem *prob
     void *wanted = huge ? reserve_huge(bytes, offset) : NULL;
     char *at =
         mmap(wanted, bytes, access, MAP_SHARED | (wanted ? MAP_FIXED : 0), fd, (off_t)offset);
-    if (at == MAP_FAILED) {
-        snprintf(message, message_size, "cannot map %zu bytes of operands: %s", bytes,
-                 strerror(errno));
-        return false;
-    }
+    if (at == MAP_FAILED)
+        return refuse(message, message_size, "cannot map %zu bytes of operands: %s", bytes,
+                      strerror(errno));
     set->mapping[0] = at;
     set->mapping_bytes[0] = bytes;
     place_operands(set, problem, at, shift);
@@ -161,17 +160,13 @@ bool tensors_fill_file(const struct problem_case *c, size_t sets, int fd, char *
     if (!tensors_shape_of(c, &shape, message, message_size))
         return false;
     const size_t bytes = tensors_file_bytes(&c->problem, &shape, sets);
-    if (sets > TENSORS_FILE_SETS || bytes > PTRDIFF_MAX) {
-        snprintf(message, message_size, "%zu sets of operands are too many", sets);
-        return false;
-    }
+    if (sets > TENSORS_FILE_SETS || bytes > PTRDIFF_MAX)
+        return refuse(message, message_size, "%zu sets of operands are too many", sets);
     /* Pages are reserved here, so that a full memory is an error and not a bus error later. */
     const int error = posix_fallocate(fd, 0, (off_t)bytes);
-    if (error) {
-        snprintf(message, message_size, "cannot allocate %zu bytes for operands: %s", bytes,
-                 strerror(error));
-        return false;
-    }
+    if (error)
+        return refuse(message, message_size, "cannot allocate %zu bytes for operands: %s", bytes,
+                      strerror(error));
     struct file_header *header = map_header(fd, PROT_READ | PROT_WRITE, message, message_size);
     if (!header)
         return false;

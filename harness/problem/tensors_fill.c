@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "base/refuse.h"
 #include "operands_file.h"
 #include "patterns.h"
 #include "tensors_view.h"
@@ -62,11 +63,9 @@ static bool fill_needle(struct tensor_set *set, const struct problem_case *c, ui
                         char *message, size_t message_size)
 {
     const size_t needle = c->input.needle;
-    if (needle >= c->problem.kv_len) {
-        snprintf(message, message_size, "input=needle:%zu: there are only %zu keys", needle,
-                 c->problem.kv_len);
-        return false;
-    }
+    if (needle >= c->problem.kv_len)
+        return refuse(message, message_size, "input=needle:%zu: there are only %zu keys", needle,
+                      c->problem.kv_len);
     patterns_scores(set, &c->problem, key, needle_score, &needle, NOISE);
     patterns_one_hot(set, &c->problem, is_needle, &needle);
     return true;
@@ -139,10 +138,8 @@ bool tensors_fill(struct tensor_set *set, const struct problem_case *c, uint64_t
         key[n] = random_key(c->input.seed, stream * STREAMS + n);
     if (!tensors_shape_of(c, &shape, message, message_size))
         return false;
-    if (!same_shape(&set->shape, &shape)) {
-        snprintf(message, message_size, "the operands were made for another input");
-        return false;
-    }
+    if (!same_shape(&set->shape, &shape))
+        return refuse(message, message_size, "the operands were made for another input");
     if (c->input.kind != INPUT_FILE && !tensors_fill_others(set, c, stream, message, message_size))
         return false;
     if (!fill_kind(set, c, key, message, message_size))

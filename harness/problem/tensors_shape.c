@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/refuse.h"
 #include "lengths.h"
 #include "operands_file.h"
 #include "tensors_view.h"
@@ -86,16 +87,13 @@ bool tensors_shape_of(const struct problem_case *c, struct tensors_shape *shape,
     *shape = (struct tensors_shape){0};
     if (c->input.kind == INPUT_FILE && operands_file_has_more(&c->problem))
         return operands_file_shape_of(c, shape, message, message_size);
-    if (c->problem.options & counted && !add_up(c, shape)) {
-        snprintf(message, message_size, "no memory for the lengths of %zu sequences",
-                 c->problem.batch);
-        return false;
-    }
+    if (c->problem.options & counted && !add_up(c, shape))
+        return refuse(message, message_size, "no memory for the lengths of %zu sequences",
+                      c->problem.batch);
     if (shape->q_rows > INT32_MAX || shape->kv_rows > INT32_MAX || shape->pages > INT32_MAX) {
-        snprintf(message, message_size,
-                 "%zu queries, %zu keys and %zu pages are more than 32-bit offsets can count",
-                 shape->q_rows, shape->kv_rows, shape->pages);
-        return false;
+        return refuse(message, message_size,
+                      "%zu queries, %zu keys and %zu pages are more than 32-bit offsets can count",
+                      shape->q_rows, shape->kv_rows, shape->pages);
     }
     shape_masks(c, shape);
     shape_scales(c, shape);

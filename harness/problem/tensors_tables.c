@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "base/refuse.h"
 #include "lengths.h"
 #include "tensors_view.h"
 
@@ -151,10 +152,8 @@ bool tensors_poison_tails(struct tensor_set *set, const struct attn_problem *p, 
     const unsigned cached = ATTN_OPTION_RAGGED | ATTN_OPTION_PAGED;
     if (!(p->options & cached))
         return true;
-    if (!poison_keys(set, p, key)) {
-        snprintf(message, message_size, "no memory for %zu pages", set->shape.pages);
-        return false;
-    }
+    if (!poison_keys(set, p, key))
+        return refuse(message, message_size, "no memory for %zu pages", set->shape.pages);
     if (p->kv_dtype == ATTN_I8)
         poison_scales(set, p);
     return true;

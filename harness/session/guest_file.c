@@ -12,15 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/refuse.h"
 #include "base/shell_words.h"
 
 #define HEAD 20 /* bytes of an ELF file in which every one says what it is for */
-
-static bool refuse(char *why, size_t size, const char *text)
-{
-    snprintf(why, size, "%s", text);
-    return false;
-}
 
 /* ---- architecture ---------------------------------------------------------------------------- */
 
@@ -150,7 +145,7 @@ bool guest_file_read(struct guest *guest, char *why, size_t why_size)
     const int fd = open(guest->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     snprintf(guest->digest, sizeof guest->digest, GUEST_UNREAD);
     if (fd < 0)
-        return refuse(why, why_size, errno == ENOENT ? "no such file" : strerror(errno));
+        return refuse(why, why_size, "%s", errno == ENOENT ? "no such file" : strerror(errno));
     const bool right = read_open(fd, guest, why, why_size);
     close(fd);
     return right;

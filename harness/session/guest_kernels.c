@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/refuse.h"
 #include "isa.h"
 #include "problem/capabilities.h"
 
@@ -32,16 +33,13 @@ static bool is_group(const char *name)
 /* Whether the name can stand in rows and on command lines, and is free. */
 static bool name_is_right(const char *name, char *why, size_t size)
 {
-    if (!name || !is_name(name)) {
-        snprintf(
+    if (!name || !is_name(name))
+        return refuse(
             why, size,
             "a kernel's name is lower case letters, digits and _, at most %d of them, not '%s'",
             NAME_MOST, name ? name : "");
-        return false;
-    }
     if (is_group(name)) {
-        snprintf(why, size, "kernel %s has the name of a group", name);
-        return false;
+        return refuse(why, size, "kernel %s has the name of a group", name);
     }
     const struct attn_kernel *other = catalogue_named(name);
     const struct guest *guest = other ? catalogue_guest(other) : NULL;
@@ -78,13 +76,10 @@ static bool parse_kernel(const json_t *object, struct attn_kernel *kernel, char 
                                    .source = text_of(object, "source")};
     if (!parse_isa(isa, &kernel->isa)) {
         const char *text = json_string_value(isa);
-        snprintf(why, size, "kernel %s: no instruction set '%s'", name, text ? text : "");
-        return false;
+        return refuse(why, size, "kernel %s: no instruction set '%s'", name, text ? text : "");
     }
-    if (!capabilities_parse(json_object_get(object, "caps"), &kernel->caps, key, sizeof key)) {
-        snprintf(why, size, "kernel %s: its capabilities have a wrong %s", name, key);
-        return false;
-    }
+    if (!capabilities_parse(json_object_get(object, "caps"), &kernel->caps, key, sizeof key))
+        return refuse(why, size, "kernel %s: its capabilities have a wrong %s", name, key);
     return true;
 }
 
@@ -93,11 +88,9 @@ static bool each_once(const struct attn_kernel *kernels, size_t count, char *why
 {
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < i; k++)
-            if (kernels[i].isa == kernels[k].isa && strcmp(kernels[i].name, kernels[k].name) == 0) {
-                snprintf(why, size, "it has two kernels %s/%s", kernels[i].name,
-                         attn_isa_name(kernels[i].isa));
-                return false;
-            }
+            if (kernels[i].isa == kernels[k].isa && strcmp(kernels[i].name, kernels[k].name) == 0)
+                return refuse(why, size, "it has two kernels %s/%s", kernels[i].name,
+                              attn_isa_name(kernels[i].isa));
     return true;
 }
 

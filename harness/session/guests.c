@@ -55,7 +55,7 @@ static void name_of(const char *path, char name[64])
     name[n] = 0;
 }
 
-static void refuse(const struct guest *guest, enum cell_state state, const char *why)
+static void refuse_guest(const struct guest *guest, enum cell_state state, const char *why)
 {
     struct guest_refusal *refusal = &refusals[refused++];
     *refusal = (struct guest_refusal){.guest = guest, .state = state};
@@ -82,7 +82,7 @@ static bool ask(struct guest *guest, double deadline_s)
 {
     char why[640];
     if (!guest_file_read(guest, why, sizeof why)) {
-        refuse(guest, CELL_UNAVAILABLE, why);
+        refuse_guest(guest, CELL_UNAVAILABLE, why);
         return true;
     }
     if (guest->rivals)
@@ -98,11 +98,11 @@ static bool ask(struct guest *guest, double deadline_s)
         return false;
     }
     if (launch.state != CELL_OK)
-        refuse(guest, launch.state, launch.why);
+        refuse_guest(guest, launch.state, launch.why);
     else if (!guest->program && *guest->arguments)
-        refuse(guest, CELL_UNAVAILABLE, "a shared object, which takes no arguments");
+        refuse_guest(guest, CELL_UNAVAILABLE, "a shared object, which takes no arguments");
     else if (!guest_kernels_add(guest, json_object_get(launch.answer, "kernels"), why, sizeof why))
-        refuse(guest, CELL_UNAVAILABLE, why);
+        refuse_guest(guest, CELL_UNAVAILABLE, why);
     launch_free(&launch);
     return true;
 }

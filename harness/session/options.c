@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "problem/cases.h"
+#include "base/refuse.h"
 #include "base/scan.h"
 #include "problem/select.h"
 #include "base/table.h"
@@ -196,10 +197,8 @@ bool options_parse(struct options *options, int argc, const char *const *argv, c
                    size_t message_size)
 {
     int i = 1;
-    if (!options_command(argv[0], &options->command)) {
-        snprintf(message, message_size, "no command '%s'", argv[0]);
-        return false;
-    }
+    if (!options_command(argv[0], &options->command))
+        return refuse(message, message_size, "no command '%s'", argv[0]);
     store_standard(options);
     if (options->own && !options->values)
         options->values = json_object();

@@ -17,6 +17,7 @@
 #include "problem/lengths.h"
 #include "results/launches.h"
 #include "base/random.h"
+#include "base/refuse.h"
 #include "share.h"
 #include "system/memory_file.h"
 #include "base/stats.h"
@@ -75,10 +76,8 @@ static bool lend(struct rounds *rounds, const int *filled, int *lent, char *mess
     if (!tensors_file_hold(&rounds->operands, filled[PROTOCOL_OPERANDS], message, size))
         return false;
     for (int i = PROTOCOL_OPERANDS; i <= PROTOCOL_REFERENCE; i++)
-        if ((lent[i] = memory_file_freeze(filled[i])) < 0) {
-            snprintf(message, size, "cannot lend operands: %s", strerror(errno));
-            return false;
-        }
+        if ((lent[i] = memory_file_freeze(filled[i])) < 0)
+            return refuse(message, size, "cannot lend operands: %s", strerror(errno));
     return true;
 }
 

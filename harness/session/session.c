@@ -12,6 +12,7 @@
 
 #include "bench/bench.h"
 #include "base/clock.h"
+#include "base/refuse.h"
 #include "guests.h"
 #include "isa.h"
 #include "problem/draw.h"
@@ -103,7 +104,7 @@ static bool has_places(const struct session *session, const struct cell *cell, c
 }
 
 /* Ends a cell that cannot run, with the reason. */
-static void refuse(const struct session *session, struct cell *cell, bool one_thread_asked)
+static void refuse_variant(const struct session *session, struct cell *cell, bool one_thread_asked)
 {
     char why[160];
     const double bytes = lengths_least_bytes(cell->c);
@@ -152,7 +153,7 @@ static void add_cell(struct session *session, const struct problem_case *c, cons
     struct cell *cell = append_cell(session, c, name, isa, threads);
     cell->kernel = kernel;
     cell->guest = kernel ? catalogue_guest(kernel) : NULL;
-    refuse(session, cell, one);
+    refuse_variant(session, cell, one);
 }
 
 /* A row for each plug-in that was refused, so that the results say why its kernels are not there. */
@@ -231,10 +232,8 @@ static bool draw_cases(struct session *session, char *message, size_t message_si
         struct problem_case c;
         const char *why;
         draw_case(&c, session->seed, n, DRAW_WORK);
-        if (attn_problem_valid(&c.problem, &why) && !cases_append(&session->cases, &c, &why)) {
-            snprintf(message, message_size, "--draw: %s", why);
-            return false;
-        }
+        if (attn_problem_valid(&c.problem, &why) && !cases_append(&session->cases, &c, &why))
+            return refuse(message, message_size, "--draw: %s", why);
     }
     return true;
 }

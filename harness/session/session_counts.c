@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/refuse.h"
 #include "problem/sweep.h"
 #include "session.h"
 
@@ -54,11 +55,9 @@ static bool read_item(struct piece item, int all, int *items, size_t *count, cha
         read = read && scan_number(at, MOST, &n, &why);
         why = read && !n ? "is less than 1" : why;
         read = read && n;
-        if (read && !add(items, count, (int)n)) {
-            snprintf(message, size, "--threads takes at most %d numbers",
-                     SESSION_MAX_THREAD_COUNTS);
-            return false;
-        }
+        if (read && !add(items, count, (int)n))
+            return refuse(message, size, "--threads takes at most %d numbers",
+                          SESSION_MAX_THREAD_COUNTS);
     }
     if (!read)
         snprintf(message, size, "--threads takes numbers, ranges of them or all: %s %s",

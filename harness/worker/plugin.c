@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/refuse.h"
 #include "answer.h"
 #include "problem/capabilities.h"
 #include "problem/catalogue.h"
@@ -66,10 +67,8 @@ bool plugin_copy(const struct attn_kernel *theirs, size_t number, struct attn_ke
                  char *why, size_t why_size)
 {
     const size_t before = offsetof(struct attn_kernel, caps);
-    if (!theirs) {
-        snprintf(why, why_size, "kernel %zu is NULL", number);
-        return false;
-    }
+    if (!theirs)
+        return refuse(why, why_size, "kernel %zu is NULL", number);
     if (!sensible(theirs->size, KERNEL_LEAST, "attn_kernel", number, why, why_size) ||
         !sensible(theirs->caps.size, CAPS_LEAST, "attn_caps", number, why, why_size))
         return false;

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/number.h"
+#include "base/refuse.h"
 #include "base/shell_words.h"
 #include "program_request.h"
 #include "system/task_cpus.h"
@@ -181,21 +182,17 @@ static bool runs_as_asked(const struct program_copy *copy, const json_t *answer,
 {
     const json_int_t runs = json_integer_value(json_object_get(answer, "threads"));
     const json_t *cpus = json_object_get(answer, "cpus");
-    if (runs != copy->threads) {
-        snprintf(why, why_size, "was asked for %d thread%s, runs %lld", copy->threads,
-                 copy->threads > 1 ? "s" : "", (long long)runs);
-        return false;
-    }
+    if (runs != copy->threads)
+        return refuse(why, why_size, "was asked for %d thread%s, runs %lld", copy->threads,
+                      copy->threads > 1 ? "s" : "", (long long)runs);
     for (size_t i = 0; i < json_array_size(cpus); i++) {
         const json_int_t cpu = json_integer_value(json_array_get(cpus, i));
         size_t known = 0;
         while (known < copy->cpu_count && copy->cpus[known] != cpu)
             known++;
-        if (known == copy->cpu_count) {
-            snprintf(why, why_size, "runs on CPU %lld, which is not one of the team's",
-                     (long long)cpu);
-            return false;
-        }
+        if (known == copy->cpu_count)
+            return refuse(why, why_size, "runs on CPU %lld, which is not one of the team's",
+                          (long long)cpu);
     }
     snprintf(why, why_size, "does not say on which CPUs it runs");
     return json_array_size(cpus) > 0;
