@@ -79,13 +79,11 @@ void report_line(const json_t *row, char *text, size_t size)
 
 void report_difference(double largest, const struct cell *a, const struct cell *b)
 {
-    char first[96], second[96], line[320];
+    char first[96], second[96];
     cell_variant(a, first);
     cell_variant(b, second);
-    snprintf(line, sizeof line,
-             "  largest difference between two kernels: %.3g, %s %d thr and %s %d thr", largest,
-             first, a->threads, second, b->threads);
-    table_wrap(report_output.out, line, report_output.width, 4);
+    report_wrapped(4, "  largest difference between two kernels: %.3g, %s %d thr and %s %d thr",
+                   largest, first, a->threads, second, b->threads);
     report_flush();
 }
 
@@ -176,7 +174,7 @@ static void print_states(const struct cell *cells, size_t count)
             separator = ", ";
         }
     }
-    table_wrap(report_output.out, line, report_output.width, 4);
+    report_wrapped(4, "%s", line);
 }
 
 /* Cells of the kernel that call the library; any library if that is NULL. */
@@ -202,11 +200,10 @@ static void print_libraries(const struct cell *cells, size_t count)
             continue;
         const size_t some = calling(cells, count, kernel, library);
         const size_t all = calling(cells, count, kernel, NULL);
-        char line[640];
-        const int n = snprintf(line, sizeof line, "%s calls %s", kernel, library);
+        char cells_of[64] = "";
         if (some < all)
-            snprintf(line + n, sizeof line - (size_t)n, " in %zu of %zu cells", some, all);
-        table_wrap(report_output.out, line, report_output.width, 0);
+            snprintf(cells_of, sizeof cells_of, " in %zu of %zu cells", some, all);
+        report_wrapped(0, "%s calls %s%s", kernel, library, cells_of);
     }
 }
 
@@ -226,7 +223,7 @@ static void print_caveats(const struct cell *cells, size_t count)
         for (size_t k = 0; k < json_array_size(caveats); k++)
             n += snprintf(line + n, sizeof line - (size_t)n, " %s",
                           json_string_value(json_array_get(caveats, k)));
-        table_wrap(report_output.out, line, report_output.width, 0);
+        report_wrapped(0, "%s", line);
     }
 }
 

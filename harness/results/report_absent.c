@@ -1,7 +1,6 @@
 /*
  * report_absent: what a check says of many cases together: those of which nothing was computed, and drawn ones.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/progress.h"
@@ -53,32 +52,28 @@ void report_absent_cases(const struct cell *cells, size_t count)
             said = cells[k].row && alike(&cells[k], &cells[i]) && !is_told(cells, count, &cells[k]);
         if (said || is_told(cells, count, &cells[i]))
             continue;
-        char variant[96], line[sizeof cells[i].why + 192];
+        char variant[96];
         const size_t cases = cases_like(cells, count, &cells[i]);
         cell_variant(&cells[i], variant);
-        snprintf(line, sizeof line, "  %s: %s in %zu case%s (%s)", cell_state_name(cells[i].state),
-                 variant, cases, cases == 1 ? "" : "s", cells[i].why);
-        table_wrap(report_output.out, line, report_output.width, 4);
+        report_wrapped(4, "  %s: %s in %zu case%s (%s)", cell_state_name(cells[i].state), variant,
+                       cases, cases == 1 ? "" : "s", cells[i].why);
     }
 }
 
 void report_drawn(size_t count, uint64_t seed)
 {
-    char line[160];
-    snprintf(line, sizeof line, "%zu problem%s drawn from --seed %llu", count,
-             count == 1 ? " was" : "s were", (unsigned long long)seed);
-    table_wrap(report_output.out, line, report_output.width, 4);
+    report_wrapped(4, "%zu problem%s drawn from --seed %llu", count, count == 1 ? " was" : "s were",
+                   (unsigned long long)seed);
 }
 
 void report_simplest(const struct cell *cell, const struct problem_case *simplest)
 {
-    char problem[PARSE_TEXT], input[PARSE_TEXT], line[2 * PARSE_TEXT + 192];
+    char problem[PARSE_TEXT], input[PARSE_TEXT];
     parse_print_problem(&simplest->problem, problem);
     parse_print_input(&simplest->input, input);
-    snprintf(line, sizeof line,
-             "  simpler, and fails as well: attnbench check --problem '%s input=%s' --kernel %s "
-             "--isa %s "
-             "--threads %d",
-             problem, input, cell->kernel_name, attn_isa_name(cell->isa), cell->threads);
-    table_wrap(report_output.out, line, report_output.width, 4);
+    report_wrapped(
+        4,
+        "  simpler, and fails as well: attnbench check --problem '%s input=%s' --kernel %s "
+        "--isa %s --threads %d",
+        problem, input, cell->kernel_name, attn_isa_name(cell->isa), cell->threads);
 }

@@ -98,7 +98,7 @@ static void print_absent_for(const struct cell *cells, size_t count, enum cell_s
         memcpy(last, variant, sizeof last);
     }
     snprintf(text + n, sizeof text - n, " (%s)", why);
-    table_wrap(report_output.out, text, report_output.width, 4);
+    report_wrapped(4, "%s", text);
 }
 
 /* One line for each reason. */
@@ -183,7 +183,7 @@ static void print_memory(const struct cell *const *sorted, size_t count)
     if (sorted[0]->huge_pages)
         snprintf(text + n, sizeof text - n, "; on huge pages: %s%s%s", most > 0 ? from : "none",
                  strcmp(from, to) ? " to " : "", strcmp(from, to) ? to : "");
-    table_wrap(report_output.out, text, report_output.width, 4);
+    report_wrapped(4, "%s", text);
 }
 
 /* Whether a cell of the same variant stands among the first n. */
@@ -218,7 +218,7 @@ static void print_cores(const struct cell *const *sorted, size_t count)
             separator = ", ";
         }
         snprintf(text + n, sizeof text - n, ")");
-        table_wrap(report_output.out, text, report_output.width, 4);
+        report_wrapped(4, "%s", text);
     }
 }
 

@@ -47,12 +47,8 @@ static void print(const struct lines *lines)
     for (size_t i = 0; i < lines->count; i++)
         if (strlen(lines->line[i].sign) + 2 > indent)
             indent = strlen(lines->line[i].sign) + 2;
-    for (size_t i = 0; i < lines->count; i++) {
-        char text[160];
-        snprintf(text, sizeof text, "%-*s%s", (int)indent, lines->line[i].sign,
-                 lines->line[i].text);
-        table_wrap(report_output.out, text, report_output.width, indent);
-    }
+    for (size_t i = 0; i < lines->count; i++)
+        report_wrapped(indent, "%-*s%s", (int)indent, lines->line[i].sign, lines->line[i].text);
 }
 
 void report_saw(const struct table *table, unsigned shown, const int *which)

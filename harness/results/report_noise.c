@@ -48,7 +48,7 @@ void report_noise(const json_t *lines)
         snprintf(text + used, sizeof text - used, " (in the noisiest of %zu cases %.1f%%)", n,
                  100 * x[n - 1]);
     if (used)
-        table_wrap(report_output.out, text, report_output.width, 0);
+        report_wrapped(0, "%s", text);
     report_flush();
     free(x);
 }
@@ -68,6 +68,6 @@ void report_time(const json_t *end)
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         n += (size_t)snprintf(text + n, sizeof text - n, "%s%s %.1f%%", i ? ", " : ": ",
                               parts[i].what, 100 * number_at(end, NULL, parts[i].key) / wall_s);
-    table_wrap(report_output.out, text, report_output.width, 0);
+    report_wrapped(0, "%s", text);
     report_flush();
 }

@@ -4,11 +4,22 @@
 #include "report_rows.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/number.h"
 #include "fields.h"
+
+void report_wrapped(size_t indent, const char *format, ...)
+{
+    char text[4096];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    table_wrap(report_output.out, text, report_output.width, indent);
+}
 
 static int ranks_of(const json_t *row)
 {
@@ -72,12 +83,9 @@ bool report_is_ranked(const json_t *row)
 
 void report_unranked(size_t unranked, size_t all, const char *what)
 {
-    char text[128];
-    if (!unranked)
-        return;
-    snprintf(text, sizeof text, "  no rank in %zu of %zu %s: too few launches for a 95 %% interval",
-             unranked, all, what);
-    table_wrap(report_output.out, text, report_output.width, 4);
+    if (unranked)
+        report_wrapped(4, "  no rank in %zu of %zu %s: too few launches for a 95 %% interval",
+                       unranked, all, what);
 }
 
 bool report_rivals(const struct cell *a, const struct cell *b)

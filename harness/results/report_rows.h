@@ -16,6 +16,9 @@ struct report_output {
 };
 extern struct report_output report_output;
 
+/* Prints a line, wrapped to the width; what does not fit is indented. */
+__attribute__((format(printf, 2, 3))) void report_wrapped(size_t indent, const char *format, ...);
+
 /* Whether a terminal may be coloured. */
 bool report_colors(void);
 
