@@ -1,7 +1,7 @@
 /*
  * eval: the parent's side; worker_eval has the computation.
  */
-#include "eval.h"
+#include "commands.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -12,6 +12,7 @@
 
 #include "session/launch.h"
 #include "base/progress.h"
+#include "base/refuse.h"
 #include "problem/operands_complete.h"
 #include "base/scan.h"
 #include "problem/select.h"
@@ -31,13 +32,10 @@ static bool pick(const struct options *options, const struct attn_problem *probl
         !select_isas(options->isa, &isas, message, size))
         return false;
     const unsigned variants = count ? select_variants(&selected[0], isas, problem) : 0;
-    if (!count) {
-        snprintf(message, size, "no kernel %s", options->kernel);
-        return false;
-    }
+    if (!count)
+        return refuse(message, size, "no kernel %s", options->kernel);
     if (count != 1 || __builtin_popcount(variants) != 1) {
-        snprintf(message, size, "eval takes one kernel and one instruction set");
-        return false;
+        return refuse(message, size, "eval takes one kernel and one instruction set");
     }
     const enum attn_isa isa = (enum attn_isa)__builtin_ctz(variants);
     const struct attn_kernel *kernel = catalogue_find(selected[0].name, isa);
@@ -52,14 +50,11 @@ static bool take_problem(const struct options *options, struct attn_problem *pro
 {
     struct parse_error error;
     attn_problem_init(problem);
-    if (options->problem_count > 1) {
-        snprintf(message, size, "eval takes one --problem");
-        return false;
-    }
+    if (options->problem_count > 1)
+        return refuse(message, size, "eval takes one --problem");
     if (options->problem_count && !parse_problem_of_file(options->problems[0], problem, &error)) {
-        snprintf(message, size, "--problem '%s': %s (position %zu)", options->problems[0],
-                 error.message, error.position);
-        return false;
+        return refuse(message, size, "--problem '%s': %s (position %zu)", options->problems[0],
+                      error.message, error.position);
     }
     return true;
 }
@@ -70,10 +65,8 @@ static bool fill_request(const struct options *options, struct protocol_request 
     *request = (struct protocol_request){.action = PROTOCOL_EVAL, .placement = PLACEMENT_NONE};
     for (size_t i = 0; i < PROTOCOL_FILE_COUNT; i++)
         request->files[i] = -1;
-    if (!options->kernel || !options->input || !options->output) {
-        snprintf(message, size, "eval needs --kernel, --input and --output");
-        return false;
-    }
+    if (!options->kernel || !options->input || !options->output)
+        return refuse(message, size, "eval needs --kernel, --input and --output");
     request->threads = request->team = (int)options->team;
     return take_problem(options, &request->c.problem, message, size);
 }

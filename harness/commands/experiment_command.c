@@ -1,7 +1,7 @@
 /*
  * experiment_command: experiments one after the other, step by step, each step in a worker.
  */
-#include "experiment_command.h"
+#include "commands.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,12 +9,13 @@
 #include <unistd.h>
 
 #include "base/progress.h"
+#include "base/refuse.h"
 #include "base/table.h"
 #include "experiment_help.h"
 #include "results/report.h"
 #include "results/report_experiment.h"
 #include "results/report_rows.h"
-#include "run.h"
+#include "commands.h"
 #include "session/guests.h"
 #include "session/session.h"
 #include "system/process.h"
@@ -37,10 +38,8 @@ struct wanted {
 
 static bool add(struct wanted *w, const char *word)
 {
-    if (w->count == WORDS) {
-        snprintf(w->message, sizeof w->message, "too many words");
-        return false;
-    }
+    if (w->count == WORDS)
+        return refuse(w->message, sizeof w->message, "too many words");
     w->words[w->count++] = word;
     return true;
 }
@@ -58,18 +57,14 @@ static bool add_beside(struct wanted *w, const char *text)
     char quoted[GUEST_TEXT], name[256];
     const size_t length = strcspn(text, " ");
     snprintf(name, sizeof name, "%.*s", (int)length, text);
-    if (!process_beside(name, guest.path, sizeof guest.path) || access(guest.path, R_OK) != 0) {
-        snprintf(w->message, sizeof w->message,
-                 "%s, which it takes, is not beside the program: scripts/build release builds it",
-                 name);
-        return false;
-    }
+    if (!process_beside(name, guest.path, sizeof guest.path) || access(guest.path, R_OK) != 0)
+        return refuse(
+            w->message, sizeof w->message,
+            "%s, which it takes, is not beside the program: scripts/build release builds it", name);
     snprintf(guest.arguments, sizeof guest.arguments, "%s",
              text + length + strspn(text + length, " "));
-    if (w->plugin_count == MOST_BESIDE) {
-        snprintf(w->message, sizeof w->message, "too many plug-ins");
-        return false;
-    }
+    if (w->plugin_count == MOST_BESIDE)
+        return refuse(w->message, sizeof w->message, "too many plug-ins");
     char *plugin = w->plugins[w->plugin_count++];
     snprintf(plugin, sizeof *w->plugins, "--plugin=%s", guest_text(&guest, quoted));
     return add(w, plugin);

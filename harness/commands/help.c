@@ -1,13 +1,12 @@
 /*
  * help: what the words in a table mean, by topic.
  */
-#include "help.h"
+#include "commands.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "experiment_help.h"
-#include "list_command.h"
 #include "base/progress.h"
 #include "results/report.h"
 #include "base/scan.h"

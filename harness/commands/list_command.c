@@ -1,9 +1,8 @@
 /*
  * list_command: what this build has: kernels, their variants, suites, keys of a problem.
  */
-#include "list_command.h"
+#include "commands.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -121,18 +120,6 @@ static bool print_json(void)
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-/* A line, wrapped to the terminal; what does not fit is indented. */
-__attribute__((format(printf, 2, 3))) static void print_wrapped(size_t indent, const char *format,
-                                                                ...)
-{
-    char line[600];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
-    va_end(arguments);
-    table_wrap(stdout, line, report_output.width, indent);
-}
-
 static void print_kernel(const char *name, int width)
 {
     const struct attn_kernel *first = NULL;
@@ -148,9 +135,9 @@ static void print_kernel(const char *name, int width)
                           attn_isa_name((enum attn_isa)isa), available ? "" : " (unavailable)");
             separator = ", ";
         }
-    print_wrapped((size_t)width + 13, "  %-*s %-9s %s", width, name, catalogue_group_of(name),
-                  variants);
-    print_wrapped(6, "      %s", first->summary);
+    report_wrapped((size_t)width + 13, "  %-*s %-9s %s", width, name, catalogue_group_of(name),
+                   variants);
+    report_wrapped(6, "      %s", first->summary);
 }
 
 /* Which variants this host prefers, and instruction sets that some are built for and it lacks. */
@@ -165,16 +152,16 @@ static void print_host(void)
     json_array_foreach (preferred, i, name)
         n += snprintf(names + n, sizeof names - (size_t)n, "%s%s", i ? ", then " : "",
                       json_string_value(name));
-    print_wrapped(6, "  preferred on this host: %s", names);
+    report_wrapped(6, "  preferred on this host: %s", names);
     json_decref(preferred);
     if (built & 1u << ATTN_ISA_AVX512_2FMA)
-        print_wrapped(
+        report_wrapped(
             6, "  avx512_2fma is avx512 in an order for two 512-bit multiply-add units, which "
                "processors of Intel are taken to have");
     for (int isa = 0; isa < ATTN_ISA_COUNT; isa++)
         if (built & 1u << isa && !attn_isa_available((enum attn_isa)isa))
-            print_wrapped(6, "  %s is unavailable: this host lacks %s",
-                          attn_isa_name((enum attn_isa)isa), attn_isa_needs((enum attn_isa)isa));
+            report_wrapped(6, "  %s is unavailable: this host lacks %s",
+                           attn_isa_name((enum attn_isa)isa), attn_isa_needs((enum attn_isa)isa));
 }
 
 /* Kernels whose library is not there. */
@@ -186,7 +173,7 @@ static void print_libraries(const char *const *names, size_t count)
             const char *why = kernel ? libraries_missing(kernel) : NULL;
             if (!why)
                 continue;
-            print_wrapped(4, "  %s is unavailable: %s", names[i], why);
+            report_wrapped(4, "  %s is unavailable: %s", names[i], why);
             break;
         }
 }
@@ -197,8 +184,8 @@ static void print_suites(void)
     for (const struct suite *suite = cases_builtin; suite->name; suite++) {
         struct case_list list = {0};
         const bool loaded = cases_load(&list, suite->name, message, sizeof message);
-        print_wrapped(27, "  %-13s %3zu cases  %s", suite->name, loaded ? list.count : 0,
-                      suite->summary);
+        report_wrapped(27, "  %-13s %3zu cases  %s", suite->name, loaded ? list.count : 0,
+                       suite->summary);
         cases_free(&list);
     }
 }
@@ -210,8 +197,8 @@ void list_keys(void)
         const bool fits = strlen(key->form) <= FORM;
         if (!fits)
             printf("  %-9s %s\n", key->name, key->form);
-        print_wrapped(23 + FORM, "  %-9s %-*s %-9s %s", fits ? key->name : "", FORM,
-                      fits ? key->form : "", key->standard, key->meaning);
+        report_wrapped(23 + FORM, "  %-9s %-*s %-9s %s", fits ? key->name : "", FORM,
+                       fits ? key->form : "", key->standard, key->meaning);
     }
 }
 
@@ -229,7 +216,7 @@ static void print_text(void)
     print_libraries(names, count);
     printf("\ngroups\n");
     for (size_t i = 0; catalogue_groups[i].name; i++)
-        print_wrapped(16, "  %-13s %s", catalogue_groups[i].name, catalogue_groups[i].summary);
+        report_wrapped(16, "  %-13s %s", catalogue_groups[i].name, catalogue_groups[i].summary);
     printf("\nsuites\n");
     print_suites();
     printf("\nexperiments\n");

@@ -1,7 +1,7 @@
 /*
  * machine_command: topology and ceilings, the latter from workers of one thread and of all.
  */
-#include "machine_command.h"
+#include "commands.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -89,16 +89,14 @@ static void print_caches(const json_t *caches)
     size_t i;
     const json_t *cache;
     json_array_foreach (caches, i, cache) {
-        char line[256];
         const double kib = number_at(cache, NULL, "bytes") / 1024;
         const double sharers = number_at(cache, NULL, "shared_by_threads");
-        snprintf(line, sizeof line,
-                 "%-22s %.0f of L%.0f, %g %s, %.0f ways, %.0f-byte lines, %.0f thread%s each",
-                 i ? "" : "caches", number_at(cache, NULL, "count"),
-                 number_at(cache, NULL, "level"), kib < 1024 ? kib : kib / 1024,
-                 kib < 1024 ? "KiB" : "MiB", number_at(cache, NULL, "ways"),
-                 number_at(cache, NULL, "line_bytes"), sharers, sharers == 1 ? "" : "s");
-        table_wrap(stdout, line, report_output.width, LINE_INDENT);
+        report_wrapped(LINE_INDENT,
+                       "%-22s %.0f of L%.0f, %g %s, %.0f ways, %.0f-byte lines, %.0f thread%s each",
+                       i ? "" : "caches", number_at(cache, NULL, "count"),
+                       number_at(cache, NULL, "level"), kib < 1024 ? kib : kib / 1024,
+                       kib < 1024 ? "KiB" : "MiB", number_at(cache, NULL, "ways"),
+                       number_at(cache, NULL, "line_bytes"), sharers, sharers == 1 ? "" : "s");
     }
 }
 
@@ -131,7 +129,7 @@ static void print_words(const char *key, const json_t *words)
         if (n < sizeof line)
             n += (size_t)snprintf(line + n, sizeof line - n, "%s %s", i ? "," : "",
                                   json_string_value(word));
-    table_wrap(stdout, line, report_output.width, LINE_INDENT);
+    report_wrapped(LINE_INDENT, "%s", line);
 }
 
 static void print_value(const char *key, const json_t *value)

@@ -4,7 +4,7 @@
  * This process starts no thread and runs no kernel.  It plans, spawns one worker per launch,
  * sleeps while the worker measures, and writes down what the worker says.
  */
-#include "run.h"
+#include "commands.h"
 
 #include <math.h>
 #include <stdio.h>
