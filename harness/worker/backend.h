@@ -1,5 +1,5 @@
 /*
- * backend: where a worker's kernel computes: in this process (in_process.h), or in a program (in_program.h).
+ * backend: where a worker's kernel computes: in this process (in_process.c), or in a program (in_program.c).
  *
  * Each is one table of functions, and keeps its state in its own file: a worker runs one kernel.
  */
@@ -59,5 +59,13 @@ struct backend {
     json_t *(*ceilings)(const struct worker *worker, const struct tensor_set *sets,
                         const struct bench_disturbance *disturbance, double median_s);
 };
+
+/* Kernels of this program and of shared objects. */
+extern const struct backend in_process_backend;
+
+/* A kernel of another program (docs/protocol.md) behind the interface of a kernel, so that whatever judges
+ * a kernel judges it: its execute copies the operands to the program and the results back.  Only the clock
+ * is the program's: program_clock.h.  One at a time. */
+extern const struct backend in_program_backend;
 
 #endif

@@ -1,12 +1,13 @@
 /*
  * in_process: loading a variant's code, and measuring it by this process's own clock.
  */
-#include "in_process.h"
+#include "backend.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/number.h"
+#include "base/refuse.h"
 #include "launch_ceilings.h"
 #include "plugin.h"
 #include "problem/catalogue.h"
@@ -26,8 +27,7 @@ static bool describe(struct worker *worker, enum cell_state *state, char *why, s
         return plugin_describe(r->plugin, worker->answer, why, why_size);
     if (kernel && attn_load(kernel, &missing))
         return true;
-    snprintf(why, why_size, "%s", missing);
-    return false;
+    return refuse(why, why_size, "%s", missing);
 }
 
 static const struct attn_kernel *open_kernel(struct worker *worker, char *why, size_t why_size)

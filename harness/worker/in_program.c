@@ -1,7 +1,7 @@
 /*
  * in_program: the kernel.
  */
-#include "in_program.h"
+#include "backend.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -89,7 +89,14 @@ static const json_t *find(const json_t *kernels, const char *name, enum attn_isa
     return NULL;
 }
 
-const struct attn_kernel *in_program_open(struct worker *worker, char *why, size_t why_size)
+static void close_program(void)
+{
+    program_copy_close();
+    json_decref(self.description);
+    self.description = NULL;
+}
+
+static const struct attn_kernel *open_program(struct worker *worker, char *why, size_t why_size)
 {
     const struct protocol_request *r = &worker->request;
     char wrong[128] = "";
@@ -119,15 +126,8 @@ const struct attn_kernel *in_program_open(struct worker *worker, char *why, size
             k->caps.compute = ATTN_F32; /* said of kernels of several types: P is rounded in bf16 */
         return k;
     }
-    in_program_close();
+    close_program();
     return NULL;
-}
-
-void in_program_close(void)
-{
-    program_copy_close();
-    json_decref(self.description);
-    self.description = NULL;
 }
 
 static bool describe(struct worker *worker, enum cell_state *state, char *why, size_t why_size)
@@ -221,8 +221,8 @@ static json_t *ceilings(const struct worker *worker, const struct tensor_set *se
 const struct backend in_program_backend = {
     .no_huge_pages = "the operands of a program lie in a file in memory of its own",
     .describe = describe,
-    .open = in_program_open,
-    .close = in_program_close,
+    .open = open_program,
+    .close = close_program,
     .begin = begin,
     .call = call,
     .renew = renew,

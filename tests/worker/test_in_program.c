@@ -14,7 +14,7 @@
 
 #include "check/check.h"
 #include "system/fault.h"
-#include "worker/in_program.h"
+#include "worker/backend.h"
 #include "worker/program_clock.h"
 
 /* Some 4 ms a call in Perl. */
@@ -26,7 +26,7 @@ static const struct tensors_layout plain = {.guard = TENSORS_TIMING};
 
 static void close_kernel(void)
 {
-    in_program_close();
+    in_program_backend.close();
     if (worker.machine)
         machine_close(worker.machine);
     json_decref(worker.answer);
@@ -54,7 +54,7 @@ static const struct attn_kernel *open_kernel(const char *program, const char *ke
     worker.answer = json_object();
     worker.machine = machine_open(NULL, why, 256);
     assert_non_null(worker.machine);
-    worker.kernel = in_program_open(&worker, why, 256);
+    worker.kernel = in_program_backend.open(&worker, why, 256);
     return worker.kernel;
 }
 
