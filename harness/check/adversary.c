@@ -40,6 +40,7 @@ static bool run_all(struct checker *checker, const struct adversary *adversary,
     const size_t count = check_edges(c->problem.kv_len, checker->threads, edges, most);
     const size_t heads = c->problem.batch * c->problem.kv_heads;
     const size_t needed = adversary->special_keys ? count
+                          : adversary->heads      ? adversary->heads->count
                           : adversary->kinds      ? adversary->kinds(&c->problem)
                                                   : 1;
     for (size_t first = 0; first < needed; first += heads)
@@ -80,7 +81,7 @@ bool check_adversaries(struct checker *checker, const struct attn_problem *small
     for (size_t n = 0; n < adversary_count; n++) {
         struct problem_case c = check_case_of(checker, small);
         c.problem.outputs |= checker->kernel->caps.outputs & ATTN_OUTPUT_LSE;
-        if (adversaries[n].shape && !adversaries[n].shape(&c))
+        if (!adversary_shape_case(&adversaries[n], &c))
             continue;
         if (adversaries[n].fine && attn_compute(checker->kernel, small) == ATTN_BF16)
             continue; /* which rounds weights that are alike all alike */

@@ -65,31 +65,38 @@ static bool is_any(size_t j, size_t n)
 
 /* A sort of head: which keys have the score; that of the others is so many times as large, or ordinary
  * where that is 0. */
-struct kind {
+struct adversary_head {
     special *is_special;
     double score, others;
 };
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 static double ordinary(const struct adversary_context *c, struct kv_place at)
 {
     return 4 * random_unit(random_key(c->key, at.b), ((uint64_t)at.g << 40) + at.j);
 }
 
-/* The score of a key of the head's kind, of `count`. */
-static double score(const struct adversary_context *c, struct kv_place at, const struct kind *kinds,
-                    size_t count)
+static double score_of(const struct adversary_context *c, struct kv_place at,
+                       const struct adversary_heads *heads)
 {
-    const struct attn_problem *p = &c->trial->problem;
-    const struct kind *kind = &kinds[adversary_kind(c->trial, at.b, at.g, count)];
-    if (kind->is_special(at.j, p->kv_len))
-        return kind->score;
-    return kind->others < 0 ? kind->others * kind->score : ordinary(c, at);
+    const struct adversary_head *head =
+        &heads->sorts[adversary_kind(c->trial, at.b, at.g, heads->count)];
+    if (head->is_special(at.j, c->trial->problem.kv_len))
+        return head->score;
+    return head->others < 0 ? head->others * head->score : ordinary(c, at);
+}
+
+double score_of_head(const void *context, struct kv_place at)
+{
+    const struct adversary_context *c = context;
+    return score_of(c, at, c->heads);
 }
 
 /* ---- far below ------------------------------------------------------------------------------- */
 
 /* What is subtracted from the others must not be of that size: it would take their low bits. */
-static const struct kind below[] = {
+static const struct adversary_head below[] = {
     {is_in_first_third, -1e30, 0},
     {is_in_first_block, -BEYOND, 0},
     {is_first, -1e30, 0},
@@ -98,36 +105,18 @@ static const struct kind below[] = {
     {is_in_odd_block, -BEYOND, 0},
 };
 
-size_t far_kinds(const struct attn_problem *p)
-{
-    (void)p;
-    return sizeof below / sizeof *below;
-}
-
-double score_far_below(const void *context, struct kv_place at)
-{
-    return score(context, at, below, sizeof below / sizeof *below);
-}
+const struct adversary_heads heads_far_below = {below, COUNT(below)};
 
 /* ---- -inf ------------------------------------------------------------------------------------ */
 
 /* A key of no weight, though no mask hides it; a row of them is one that sees no key. */
-static const struct kind infinite[] = {
+static const struct adversary_head infinite[] = {
     {is_in_first_block, -INFINITY, 0}, {is_any, -INFINITY, 0},
     {is_in_odd_block, -INFINITY, 0},   {is_odd, -INFINITY, 0},
     {is_last, -INFINITY, 0},           {is_in_last_third, -INFINITY, 0},
 };
 
-size_t infinite_kinds(const struct attn_problem *p)
-{
-    (void)p;
-    return sizeof infinite / sizeof *infinite;
-}
-
-double score_infinite(const void *context, struct kv_place at)
-{
-    return score(context, at, infinite, sizeof infinite / sizeof *infinite);
-}
+const struct adversary_heads heads_infinite = {infinite, COUNT(infinite)};
 
 /* Keys that can be infinite, and values that are not the same numbers. */
 bool shape_infinite(struct problem_case *c)
@@ -137,7 +126,7 @@ bool shape_infinite(struct problem_case *c)
 
 /* ---- the largest numbers ----------------------------------------------------------------------- */
 
-static const struct kind largest[] = {
+static const struct adversary_head largest[] = {
     {is_first, BEYOND, 0},
     {is_last, BEYOND, 0},
     {is_any, -BEYOND, 0},
@@ -146,16 +135,7 @@ static const struct kind largest[] = {
     {is_in_odd_block, -BEYOND, 0},
 };
 
-size_t largest_kinds(const struct attn_problem *p)
-{
-    (void)p;
-    return sizeof largest / sizeof *largest;
-}
-
-double score_largest(const void *context, struct kv_place at)
-{
-    return score(context, at, largest, sizeof largest / sizeof *largest);
-}
+const struct adversary_heads heads_largest = {largest, COUNT(largest)};
 
 /* A scale with which scores are as large as they can be: between two of them lies more than a float
  * holds. */
@@ -172,7 +152,7 @@ bool shape_far_as_can_be(struct problem_case *c)
  * maximum rises by, and added to the old one it may miss the new one by a float, which from 2^30 on is
  * more than exponents of weights can be (a double from 2^62 on).  Every second or so does.
  */
-static const struct kind across[] = {
+static const struct adversary_head across[] = {
     {is_last, 0x1p31, -0.6},
     {is_in_the_middle, 0x1p31, -0.6},
     {is_last, 0x1p45, -0.6},
@@ -185,17 +165,16 @@ static const struct kind across[] = {
 size_t across_kinds(const struct attn_problem *p)
 {
     const size_t rows = adversary_rows(p);
-    return sizeof across / sizeof *across * ((ACROSS_ROWS + rows - 1) / rows);
+    return COUNT(across) * ((ACROSS_ROWS + rows - 1) / rows);
 }
 
 double score_across(const void *context, struct kv_place at)
 {
+    static const struct adversary_heads heads = {across, COUNT(across)};
     const struct adversary_context *c = context;
     const double further = c->trial->problem.dtype == ATTN_F64 ? 0x1p32 : 1;
     /* stretch_to_twice() makes it up to twice as large. */
-    return adversary_held(c->trial,
-                          2 * further * score(c, at, across, sizeof across / sizeof *across)) /
-           2;
+    return adversary_held(c->trial, 2 * further * score_of(c, at, &heads)) / 2;
 }
 
 /* Up to twice: any bits in the scores. */

@@ -15,11 +15,11 @@
 #define LEAKS_OR_VANISHES .caveat = ATTN_CAVEAT_NAN_LEAKS | ATTN_CAVEAT_NAN_VANISHES
 
 const struct adversary adversaries[] = {
-    {"small problem", .fill = fill_normal},
-    {"weights", .fill = fill_normal, .shape = shape_weights},
-    {"fully masked rows", .fill = fill_normal, .shape = shape_more_queries},
-    {"first tile masked", .fill = fill_normal, .shape = shape_narrow_window},
-    {"mean 2", .fill = mean_two},
+    {.phase = "small problem"},
+    {"weights", .outputs = ATTN_OUTPUT_WEIGHTS},
+    {"fully masked rows", .shape = shape_more_queries},
+    {"first tile masked", .shape = shape_narrow_window},
+    {"mean 2", .mean = 2},
     {"negative", .score = score_negative, .noise = NOISE, .mean = 2},
     {"needle", .score = score_needle, .noise = NOISE, .one_hot = true, .special_keys = true},
     {"ascending", .score = score_ascending, .noise = NOISE, .mean = 2},
@@ -30,27 +30,27 @@ const struct adversary adversaries[] = {
     {"exp edge below", .score = score_exp_edge_below, .mean = 2},
     {"ties", .score = score_tied, .mean = 2},
     {"scores of 1000", .score = score_spread, .mean = 2},
-    {"subnormal v", .fill = subnormal_v, .caveat = ATTN_CAVEAT_SUBNORMALS},
-    {"subnormal q and k", .fill = subnormal_qk},
-    {"large v", .fill = large_v},
-    {"nan in k", .fill = nan_in_k, .special_keys = true, LEAKS_OR_VANISHES},
-    {"nan in v", .fill = nan_in_v, .special_keys = true, LEAKS},
-    {"nan in q", .fill = nan_in_q, .caveat = ATTN_CAVEAT_NAN_VANISHES},
+    {"subnormal v", .change = subnormal_v, .caveat = ATTN_CAVEAT_SUBNORMALS},
+    {"subnormal q and k", .change = subnormal_qk},
+    {"large v", .change = large_v},
+    {"nan in k", .change = nan_in_k, .special_keys = true, LEAKS_OR_VANISHES},
+    {"nan in v", .change = nan_in_v, .special_keys = true, LEAKS},
+    {"nan in q", .change = nan_in_q, .caveat = ATTN_CAVEAT_NAN_VANISHES},
     {"sink", .score = score_sink, .noise = NOISE, .mean = 2, .change = jitter_queries,
      .precise = true},
     {"rises", .score = score_rise, .mean = 2, .kinds = rise_kinds, .shape = shape_rises,
      .change = stretch_queries},
     {"rises with large v", .score = score_rise, .kinds = rise_kinds, .shape = shape_rises,
      .change = stretch_queries_and_values},
-    {"keys far below", .score = score_far_below, .noise = NOISE, .mean = 2, .kinds = far_kinds,
+    {"keys far below", .score = score_of_head, .heads = &heads_far_below, .noise = NOISE, .mean = 2,
      .shape = shape_own_values},
-    {"scores of -inf", .score = score_infinite, .noise = NOISE, .mean = 2, .kinds = infinite_kinds,
+    {"scores of -inf", .score = score_of_head, .heads = &heads_infinite, .noise = NOISE, .mean = 2,
      .shape = shape_infinite, .caveat = ATTN_CAVEAT_INFINITE_SCORES},
-    {"scores of 1e38", .score = score_largest, .noise = NOISE, .mean = 2, .kinds = largest_kinds,
+    {"scores of 1e38", .score = score_of_head, .heads = &heads_largest, .noise = NOISE, .mean = 2,
      .shape = shape_own_values},
     {"rises through 0", .score = score_across, .mean = 2, .kinds = across_kinds,
      .shape = shape_across, .change = stretch_to_twice},
-    {"scores of 2e38", .score = score_largest, .noise = NOISE, .mean = 2, .kinds = largest_kinds,
+    {"scores of 2e38", .score = score_of_head, .heads = &heads_largest, .noise = NOISE, .mean = 2,
      .shape = shape_far_as_can_be, .caveat = ATTN_CAVEAT_INFINITE_SCORES},
     {"sums near 1", .score = score_beside_one, .mean = 2, .shape = shape_few_keys,
      .change = stretch_to_twice, .precise = true, .fine = true},
@@ -60,54 +60,54 @@ const struct adversary adversaries[] = {
     {"exponentials of a fraction", .fill = fill_fractions, .kinds = fraction_kinds,
      .shape = shape_fractions, .precise = true, .fine = true},
     {"mask hides the needle", .score = score_needle, .noise = NOISE, .one_hot = true,
-     .special_keys = true, .shape = shape_mask, .change = hide_needles},
-    {"mask shows the last key", .fill = fill_normal, .shape = shape_mask, .change = show_last_key},
-    {"rows masked whole", .fill = fill_normal, .shape = shape_mask, .change = mask_rows},
-    {"mask in blocks of 64", .fill = fill_normal, .shape = shape_mask_blocks,
-     .change = mark_blocks_of_64},
-    {"mask in blocks of 128", .fill = fill_normal, .shape = shape_mask_blocks,
-     .change = mark_blocks_of_128},
-    {"nan in k behind a mask", .fill = nan_in_k, .special_keys = true, .shape = shape_mask,
+     .special_keys = true, .mask = ATTN_MASK_BOOL, .hides = hides_needle},
+    {"mask shows the last key", .mask = ATTN_MASK_BOOL, .hides = hides_all_but_last},
+    {"rows masked whole", .mask = ATTN_MASK_BOOL, .hides = hides_rows},
+    {"mask in blocks of 64", .shape = shape_mask_blocks, .hides = hides_blocks_of_64},
+    {"mask in blocks of 128", .shape = shape_mask_blocks, .hides = hides_blocks_of_128},
+    {"nan in k behind a mask", .change = nan_in_k, .special_keys = true, .mask = ATTN_MASK_BOOL,
      LEAKS_OR_VANISHES},
-    {"nan in v behind a mask", .fill = nan_in_v, .special_keys = true, .shape = shape_mask, LEAKS},
-    {"hidden by a mask", .fill = fill_normal, .shape = shape_mask, .change = hide_columns, LEAKS},
-    {"hidden by a bias", .fill = fill_normal, .shape = shape_bias, .change = hide_columns, LEAKS},
-    {"hidden by a window", .fill = fill_normal, .shape = shape_window, .change = poison_hidden,
+    {"nan in v behind a mask", .change = nan_in_v, .special_keys = true, .mask = ATTN_MASK_BOOL,
      LEAKS},
-    {"hidden by causal_top_left", .fill = fill_normal, .shape = shape_top_left,
+    {"hidden by a mask", .mask = ATTN_MASK_BOOL, .hides = hides_columns, .change = poison_hidden,
+     LEAKS},
+    {"hidden by a bias", .mask = ATTN_MASK_BIAS, .bias = bias_columns, .change = poison_hidden,
+     LEAKS},
+    {"hidden by a window", .shape = shape_window, .change = poison_hidden, LEAKS},
+    {"hidden by causal_top_left", .shape = shape_top_left, .change = poison_hidden, LEAKS},
+    {"hidden behind the ends in pages", .options = ATTN_OPTION_RAGGED, .shape = shape_pages,
      .change = poison_hidden, LEAKS},
-    {"hidden behind the ends in pages", .fill = fill_normal, .shape = shape_pages_and_lengths,
-     .change = poison_hidden, LEAKS},
-    {"bias of -inf", .fill = fill_normal, .shape = shape_bias, .change = bias_holes},
-    {"bias far below", .fill = fill_normal, .shape = shape_bias, .change = bias_far_below},
-    {"bias as low as can be", .fill = fill_normal, .shape = shape_bias, .change = bias_lowest,
+    {"bias of -inf", .mask = ATTN_MASK_BIAS, .bias = bias_holes},
+    {"bias far below", .mask = ATTN_MASK_BIAS, .bias = bias_far_below},
+    {"bias as low as can be", .mask = ATTN_MASK_BIAS, .bias = bias_lowest,
      .caveat = ATTN_CAVEAT_INFINITE_SCORES},
-    {"bias of 3e38", .fill = fill_normal, .shape = shape_bias, .change = bias_far_above},
-    {"capped scores of 1000", .score = score_spread, .mean = 2, .shape = shape_softcap},
-    {"capped scores of 0.001", .score = score_tiny, .mean = 2, .shape = shape_softcap_small},
-    {"softcap of 10000", .fill = fill_normal, .shape = shape_softcap_far, .precise = true},
-    {"sinks above all keys", .fill = fill_normal, .shape = shape_sinks, .change = raise_sinks},
-    {"sinks of all sizes", .fill = fill_normal, .shape = shape_sinks, .change = vary_sinks},
-    {"slopes of its own", .fill = fill_normal, .shape = shape_alibi, .change = vary_slopes},
-    {"masked rows and sinks", .fill = fill_normal, .shape = shape_sinks_and_masked_rows},
-    {"sequences of 0 to 2 keys", .fill = fill_normal, .shape = shape_short},
-    {"packed sequences of 0 to 2", .fill = fill_normal, .shape = shape_short_packed},
-    {"pages", .fill = fill_normal, .shape = shape_pages},
-    {"pages of several sequences", .fill = fill_normal, .shape = shape_pages,
-     .change = share_pages},
-    {"scales of 0", .fill = fill_normal, .shape = shape_int8, .change = clear_scales},
-    {"scales of 0 for channels", .fill = fill_normal, .shape = shape_int8_channels,
+    {"bias of 3e38", .mask = ATTN_MASK_BIAS, .bias = bias_far_above},
+    /* 200 times as large as the cap: tanh is 1 but for what f32 can say. */
+    {"capped scores of 1000", .score = score_spread, .mean = 2, .softcap = 5},
+    {"capped scores of 0.001", .score = score_tiny, .mean = 2, .softcap = 50},
+    /* N(0, 1) is so small beside it that tanh(x) must be x: where it is right to a rounding of 1 only,
+     * scores are wrong by 1e-3. */
+    {"softcap of 10000", .softcap = 1e4F, .precise = true},
+    {"sinks above all keys", .options = ATTN_OPTION_SINKS, .change = raise_sinks},
+    {"sinks of all sizes", .options = ATTN_OPTION_SINKS, .change = vary_sinks},
+    {"slopes of its own", .options = ATTN_OPTION_ALIBI, .change = vary_slopes},
+    {"masked rows and sinks", .options = ATTN_OPTION_SINKS, .shape = shape_some_more_queries},
+    {"sequences of 0 to 2 keys", .shape = shape_short},
+    {"packed sequences of 0 to 2", .shape = shape_short_packed},
+    {"pages", .shape = shape_pages},
+    {"pages of several sequences", .shape = shape_pages, .change = share_pages},
+    {"scales of 0", .int8 = true, .change = clear_scales},
+    {"scales of 0 for channels", .int8 = true, .shape = shape_channel_scales,
      .change = clear_scales},
-    {"int8 of -128 and 127", .fill = fill_normal, .shape = shape_int8, .change = fill_extremes},
-    {"nan in v's last column", .fill = nan_in_last_column, .special_keys = true, LEAKS},
-    {"nan in v's last column behind a mask", .fill = nan_in_last_column, .special_keys = true,
-     .shape = shape_mask, LEAKS},
-    {"infinity in v", .fill = infinity_in_v, LEAKS},
-    {"infinity in v behind a mask", .fill = infinity_in_v, .shape = shape_mask, LEAKS},
-    {"nan in q, a mask, weights", .fill = nan_in_q, .shape = shape_mask_and_weights,
-     .caveat = ATTN_CAVEAT_NAN_VANISHES},
-    {"nan in a bias", .fill = fill_normal, .shape = shape_bias, .change = bias_nan,
-     LEAKS_OR_VANISHES},
+    {"int8 of -128 and 127", .int8 = true, .change = fill_extremes},
+    {"nan in v's last column", .change = nan_in_last_column, .special_keys = true, LEAKS},
+    {"nan in v's last column behind a mask", .change = nan_in_last_column, .special_keys = true,
+     .mask = ATTN_MASK_BOOL, LEAKS},
+    {"infinity in v", .change = infinity_in_v, LEAKS},
+    {"infinity in v behind a mask", .change = infinity_in_v, .mask = ATTN_MASK_BOOL, LEAKS},
+    {"nan in q, a mask, weights", .change = nan_in_q, .mask = ATTN_MASK_BOOL,
+     .outputs = ATTN_OUTPUT_WEIGHTS, .caveat = ATTN_CAVEAT_NAN_VANISHES},
+    {"nan in a bias", .mask = ATTN_MASK_BIAS, .bias = bias_nan, LEAKS_OR_VANISHES},
 };
 
 const size_t adversary_count = sizeof adversaries / sizeof *adversaries;
@@ -127,18 +127,42 @@ const struct adversary adversary_needle = {.phase = "needle, full length",
                                            .one_hot = true,
                                            .special_keys = true};
 
+bool adversary_shape_case(const struct adversary *adversary, struct problem_case *c)
+{
+    struct attn_problem *p = &c->problem;
+    p->mask |= adversary->mask;
+    p->options |= adversary->options | (adversary->softcap > 0 ? ATTN_OPTION_SOFTCAP : 0);
+    p->outputs |= adversary->outputs;
+    if (adversary->softcap > 0)
+        p->softcap = adversary->softcap;
+    if (adversary->int8)
+        p->kv_dtype = ATTN_I8;
+    if (adversary->mask & ATTN_MASK_BOOL)
+        c->input.mask_full = true;
+    if (adversary->mask & ATTN_MASK_BIAS)
+        c->input.bias = INPUT_BIAS_FULL;
+    return !adversary->shape || adversary->shape(c);
+}
+
 void adversary_fill(struct trial *trial, const struct adversary *adversary, uint64_t key)
 {
-    const struct adversary_context context = {trial, key};
+    const struct adversary_context context = {trial, key, adversary->heads};
     const struct attn_problem *p = &trial->problem;
     if (adversary->fill)
         adversary->fill(trial, key);
+    else if (adversary->score)
+        adversary_scores(trial, &context, adversary->score, adversary->noise);
     else
-        adversary_scores(trial, key, adversary->score, adversary->noise);
+        for (unsigned n = PATTERNS_Q; n <= PATTERNS_V; n++)
+            patterns_normal(&trial->set, p, n, random_key(key, n), 0, 1);
     if (adversary->one_hot)
         patterns_one_hot(&trial->set, p, adversary_is_needle, &context);
-    else if (adversary->score)
+    else if (adversary->score || adversary->mean != 0)
         patterns_normal(&trial->set, p, PATTERNS_V, key, adversary->mean, 1);
+    if (adversary->hides)
+        adversary_mask(trial, adversary->hides);
+    if (adversary->bias)
+        adversary_set_bias(trial, adversary->bias);
     if (adversary->change)
         adversary->change(trial, key);
     tensors_seal(&trial->set, p);

@@ -11,10 +11,7 @@
 
 /* ---- masks --------------------------------------------------------------------------------- */
 
-/* Whether an element of a mask or a bias hides its key, by its place in memory. */
-typedef bool hides(const struct trial *trial, const size_t at[4]);
-
-static void mark(struct trial *trial, hides *hide)
+void adversary_mask(struct trial *trial, adversary_hider *hides)
 {
     const struct attn_tensor *t = &trial->set.tensors.mask;
     const size_t *dims = trial->set.shape.mask;
@@ -23,44 +20,26 @@ static void mark(struct trial *trial, hides *hide)
         for (at[1] = 0; at[1] < dims[1]; at[1]++)
             for (at[2] = 0; at[2] < dims[2]; at[2]++)
                 for (at[3] = 0; at[3] < dims[3]; at[3]++)
-                    tensors_set(t, at[0], at[1], at[2], at[3], !hide(trial, at));
+                    tensors_set(t, at[0], at[1], at[2], at[3], !hides(trial, at));
 }
 
-static bool is_hidden_needle(const struct trial *trial, const size_t at[4])
+/* From every other query. */
+bool hides_needle(const struct trial *trial, const size_t at[4])
 {
     return at[2] % 2 && at[3] == check_needle(trial, at[0], attn_kv_head(&trial->problem, at[1]));
 }
 
-/* From every other query. */
-void hide_needles(struct trial *trial, uint64_t key)
-{
-    (void)key;
-    mark(trial, is_hidden_needle);
-}
-
-static bool is_not_last(const struct trial *trial, const size_t at[4])
+bool hides_all_but_last(const struct trial *trial, const size_t at[4])
 {
     return at[3] + 1 != attn_sequence(&trial->problem, &trial->set.tensors, at[0]).kv_len;
 }
 
-void show_last_key(struct trial *trial, uint64_t key)
-{
-    (void)key;
-    mark(trial, is_not_last);
-}
-
 /* Masks one row in three whole, and the first tile of another. */
-static bool is_row_masked(const struct trial *trial, const size_t at[4])
+bool hides_rows(const struct trial *trial, const size_t at[4])
 {
     (void)trial;
     const size_t turn = (at[2] + at[1]) % 3;
     return turn == 1 || (turn == 2 && at[3] < 64);
-}
-
-void mask_rows(struct trial *trial, uint64_t key)
-{
-    (void)key;
-    mark(trial, is_row_masked);
 }
 
 /* Blocks are full or empty, or so but for the element at one of their corners. */
@@ -73,51 +52,23 @@ static bool is_block_hidden(size_t side, const size_t at[4])
     return number % 2 != odd;
 }
 
-static bool is_block_of_64_hidden(const struct trial *trial, const size_t at[4])
+bool hides_blocks_of_64(const struct trial *trial, const size_t at[4])
 {
     (void)trial;
     return is_block_hidden(64, at);
 }
 
-static bool is_block_of_128_hidden(const struct trial *trial, const size_t at[4])
+bool hides_blocks_of_128(const struct trial *trial, const size_t at[4])
 {
     (void)trial;
     return is_block_hidden(128, at);
 }
 
-void mark_blocks_of_64(struct trial *trial, uint64_t key)
-{
-    (void)key;
-    mark(trial, is_block_of_64_hidden);
-}
-
-void mark_blocks_of_128(struct trial *trial, uint64_t key)
-{
-    (void)key;
-    mark(trial, is_block_of_128_hidden);
-}
-
-static bool is_column_hidden(const struct trial *trial, const size_t at[4])
+/* From all queries. */
+bool hides_columns(const struct trial *trial, const size_t at[4])
 {
     (void)trial;
     return at[3] % 5 == 2 || at[3] / 64 == 1;
-}
-
-/* From all queries, by the mask or by the bias. */
-void hide_columns(struct trial *trial, uint64_t key)
-{
-    const struct attn_tensor *t = &trial->set.tensors.bias;
-    const size_t *dims = trial->set.shape.bias;
-    const bool biased = !(trial->problem.mask & ATTN_MASK_BOOL);
-    if (!biased)
-        mark(trial, is_column_hidden);
-    for (size_t b = 0; biased && b < dims[0]; b++)
-        for (size_t h = 0; h < dims[1]; h++)
-            for (size_t i = 0; i < dims[2]; i++)
-                for (size_t j = 0; j < dims[3]; j++)
-                    if (is_column_hidden(trial, (size_t[]){b, h, i, j}))
-                        tensors_set(t, b, h, i, j, -INFINITY);
-    poison_hidden(trial, key);
 }
 
 /* ---- hidden keys --------------------------------------------------------------------------- */
@@ -172,10 +123,7 @@ void poison_hidden(struct trial *trial, uint64_t key)
 
 /* ---- biases -------------------------------------------------------------------------------- */
 
-/* What the bias of a row is at its key j; the random one where it stays. */
-typedef double bias_at(const struct trial *trial, size_t i, size_t j, double random);
-
-static void set_bias(struct trial *trial, bias_at *at)
+void adversary_set_bias(struct trial *trial, adversary_bias *bias)
 {
     const struct attn_tensor *t = &trial->set.tensors.bias;
     const size_t *dims = trial->set.shape.bias;
@@ -183,20 +131,20 @@ static void set_bias(struct trial *trial, bias_at *at)
         for (size_t h = 0; h < dims[1]; h++)
             for (size_t i = 0; i < dims[2]; i++)
                 for (size_t j = 0; j < dims[3]; j++)
-                    tensors_set(t, b, h, i, j, at(trial, h + i, j, tensors_get(t, b, h, i, j)));
+                    tensors_set(t, b, h, i, j, bias(trial, h + i, j, tensors_get(t, b, h, i, j)));
 }
 
-static double hole(const struct trial *trial, size_t i, size_t j, double random)
+/* The columns that hides_columns() hides. */
+double bias_columns(const struct trial *trial, size_t i, size_t j, double random)
 {
-    (void)trial;
-    return i % 5 == 3 || (i * 7 + j) % 3 == 1 ? -INFINITY : random;
+    return hides_columns(trial, (size_t[]){0, 0, i, j}) ? -INFINITY : random;
 }
 
 /* -inf at a third of all keys, and in every fifth row. */
-void bias_holes(struct trial *trial, uint64_t key)
+double bias_holes(const struct trial *trial, size_t i, size_t j, double random)
 {
-    (void)key;
-    set_bias(trial, hole);
+    (void)trial;
+    return i % 5 == 3 || (i * 7 + j) % 3 == 1 ? -INFINITY : random;
 }
 
 /* By how much numbers of f64 reach further than those of f32. */
@@ -216,7 +164,7 @@ static double held(const struct trial *trial, double x)
 }
 
 /* Rows in turn: half of the keys, all but one, or all keys that are not hidden. */
-static double far_below(const struct trial *trial, size_t i, size_t j, double random)
+double bias_far_below(const struct trial *trial, size_t i, size_t j, double random)
 {
     const double low = held(trial, -1e30 * further(trial));
     const bool odd = (i + j) % 2;
@@ -230,48 +178,24 @@ static double far_below(const struct trial *trial, size_t i, size_t j, double ra
     }
 }
 
-void bias_far_below(struct trial *trial, uint64_t key)
-{
-    (void)key;
-    set_bias(trial, far_below);
-}
-
 /* In every other row all keys as far below as their type allows, which is how frameworks hide a row of
  * padding.  Where other keys are hidden by a number that is added, these are no further above. */
-static double lowest(const struct trial *trial, size_t i, size_t j, double random)
+double bias_lowest(const struct trial *trial, size_t i, size_t j, double random)
 {
     (void)j;
     return i % 2 ? random : held(trial, -INFINITY);
 }
 
-void bias_lowest(struct trial *trial, uint64_t key)
-{
-    (void)key;
-    set_bias(trial, lowest);
-}
-
 /* One pair of every fourth row: that row alone is NaN, and not where something else hides the key. */
-static double nan_of_a_pair(const struct trial *trial, size_t i, size_t j, double random)
+double bias_nan(const struct trial *trial, size_t i, size_t j, double random)
 {
     return i % 4 == 2 && j == i * 7 % trial->problem.kv_len ? NAN : random;
 }
 
-void bias_nan(struct trial *trial, uint64_t key)
-{
-    (void)key;
-    set_bias(trial, nan_of_a_pair);
-}
-
 /* One key takes all, or two share. */
-static double far_above(const struct trial *trial, size_t i, size_t j, double random)
+double bias_far_above(const struct trial *trial, size_t i, size_t j, double random)
 {
     const size_t keys = trial->problem.kv_len, one = i * 7 % keys,
                  other = i % 4 ? one : i * 5 % keys;
     return j == one || j == other ? held(trial, 3e38 * further(trial)) : random;
-}
-
-void bias_far_above(struct trial *trial, uint64_t key)
-{
-    (void)key;
-    set_bias(trial, far_above);
 }

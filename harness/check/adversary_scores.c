@@ -70,10 +70,11 @@ static double held(const void *context, struct kv_place at)
     return adversary_held(c->context.trial, c->score(context, at));
 }
 
-void adversary_scores(struct trial *trial, uint64_t key, patterns_score *score, double noise)
+void adversary_scores(struct trial *trial, const struct adversary_context *context,
+                      patterns_score *score, double noise)
 {
-    const struct prescribed context = {{trial, key}, score};
-    patterns_scores(&trial->set, &trial->problem, key, held, &context, noise);
+    const struct prescribed all = {*context, score};
+    patterns_scores(&trial->set, &trial->problem, context->key, held, &all, noise);
 }
 
 /* Position of a key in [0, 1]. */

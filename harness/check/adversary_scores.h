@@ -12,6 +12,7 @@
 struct adversary_context {
     const struct trial *trial;
     uint64_t key;
+    const struct adversary_heads *heads; /* of score_of_head() */
 };
 
 /* The sort of a KV head, for an input that has `kinds` of them: heads rotate through them over all
@@ -38,7 +39,8 @@ const struct adversary_range *adversary_range(const struct trial *trial);
 double adversary_held(const struct trial *trial, double score);
 
 /* Fills Q and K so that keys have these scores, held. */
-void adversary_scores(struct trial *trial, uint64_t key, patterns_score *score, double noise);
+void adversary_scores(struct trial *trial, const struct adversary_context *context,
+                      patterns_score *score, double noise);
 
 /* The largest size of V that still allows 256 times the sum of all keys, or that f16 holds. */
 double adversary_room(const struct trial *trial);
@@ -53,8 +55,9 @@ patterns_score score_needle, score_sink, score_negative, score_needle_or_negativ
 patterns_needle adversary_is_needle;
 
 /* adversary_far.c */
-patterns_score score_far_below, score_infinite, score_largest, score_across;
-adversary_kinds far_kinds, infinite_kinds, largest_kinds, across_kinds;
+patterns_score score_of_head, score_across;
+extern const struct adversary_heads heads_far_below, heads_infinite, heads_largest;
+adversary_kinds across_kinds;
 adversary_shape shape_infinite, shape_across, shape_far_as_can_be;
 adversary_change stretch_to_twice;
 
@@ -69,8 +72,8 @@ patterns_score score_beside_one;
 adversary_shape shape_few_keys, shape_many_keys;
 
 /* adversary_values.c */
-adversary_change fill_normal, subnormal_v, subnormal_qk, large_v, mean_two, nan_in_k, nan_in_v,
-    nan_in_last_column, nan_in_q, infinity_in_v;
+adversary_change subnormal_v, subnormal_qk, large_v, nan_in_k, nan_in_v, nan_in_last_column,
+    nan_in_q, infinity_in_v;
 
 /* adversary_weights.c */
 adversary_change fill_all_sizes, fill_fractions, jitter_queries;

@@ -23,22 +23,14 @@ static double smallest_normal(enum attn_dtype dtype)
     return dtype == ATTN_F16 ? 0x1p-14 : dtype == ATTN_F64 ? 0x1p-1022 : 0x1p-126;
 }
 
-void fill_normal(struct trial *trial, uint64_t key)
-{
-    for (unsigned n = PATTERNS_Q; n <= PATTERNS_V; n++)
-        patterns_normal(&trial->set, &trial->problem, n, random_key(key, n), 0, 1);
-}
-
 void subnormal_v(struct trial *trial, uint64_t key)
 {
     const double size = smallest_normal(trial->problem.kv_dtype) / 8;
-    fill_normal(trial, key);
     patterns_normal(&trial->set, &trial->problem, PATTERNS_V, key, 0, size);
 }
 
 void subnormal_qk(struct trial *trial, uint64_t key)
 {
-    fill_normal(trial, key);
     for (unsigned n = PATTERNS_Q; n <= PATTERNS_K; n++)
         patterns_normal(&trial->set, &trial->problem, n, key, 0,
                         smallest_normal(trial->problem.kv_dtype) / 8);
@@ -76,15 +68,8 @@ void adversary_enlarge_v(struct trial *trial)
 
 void large_v(struct trial *trial, uint64_t key)
 {
-    fill_normal(trial, key);
     patterns_uniform(&trial->set, &trial->problem, PATTERNS_V, key);
     adversary_enlarge_v(trial);
-}
-
-void mean_two(struct trial *trial, uint64_t key)
-{
-    fill_normal(trial, key);
-    patterns_normal(&trial->set, &trial->problem, PATTERNS_V, key, 2, 1);
 }
 
 /* NaN in dimensions [from, to) of the special key of every other KV head, of every head where there is
@@ -103,20 +88,20 @@ static void put_nan(struct trial *trial, enum kv_operand operand, size_t from, s
 
 void nan_in_k(struct trial *trial, uint64_t key)
 {
-    fill_normal(trial, key);
+    (void)key;
     put_nan(trial, KV_K, 0, trial->problem.qk_dim);
 }
 
 void nan_in_v(struct trial *trial, uint64_t key)
 {
-    fill_normal(trial, key);
+    (void)key;
     put_nan(trial, KV_V, 0, trial->problem.v_dim);
 }
 
 /* Which a kernel that looks for NaN in whole vectors may not see. */
 void nan_in_last_column(struct trial *trial, uint64_t key)
 {
-    fill_normal(trial, key);
+    (void)key;
     put_nan(trial, KV_V, trial->problem.v_dim - 1, trial->problem.v_dim);
 }
 
@@ -124,9 +109,9 @@ void nan_in_last_column(struct trial *trial, uint64_t key)
  * NaN alone may miss.  Not where V is part of K, whose scores would be infinite. */
 void infinity_in_v(struct trial *trial, uint64_t key)
 {
+    (void)key;
     const struct attn_problem *p = &trial->problem;
     const struct attn_tensors *t = &trial->set.tensors;
-    fill_normal(trial, key);
     for (size_t b = 0; b < p->batch; b++)
         for (size_t g = 0; g < p->kv_heads && !(p->options & ATTN_OPTION_SHARED_KV); g++) {
             const size_t keys = attn_sequence(p, t, b).kv_len, number = b + g;
@@ -148,8 +133,8 @@ static void set_query_nan(struct trial *trial, size_t b, size_t h)
 /* In one query of each head; its neighbours must not change. */
 void nan_in_q(struct trial *trial, uint64_t key)
 {
+    (void)key;
     const struct attn_problem *p = &trial->problem;
-    fill_normal(trial, key);
     for (size_t b = 0; b < p->batch; b++)
         for (size_t h = 0; h < p->q_heads; h++)
             set_query_nan(trial, b, h);

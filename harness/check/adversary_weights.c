@@ -67,8 +67,8 @@ static void generate_values(const void *context, struct kv_place at, size_t firs
 
 void fill_all_sizes(struct trial *trial, uint64_t key)
 {
-    const struct adversary_context context = {trial, key};
-    adversary_scores(trial, key, score_dropped, 0);
+    const struct adversary_context context = {.trial = trial, .key = key};
+    adversary_scores(trial, &context, score_dropped, 0);
     kv_fill(&trial->set, &trial->problem, KV_V, generate_values, &context);
 }
 
@@ -127,9 +127,9 @@ void jitter_queries(struct trial *trial, uint64_t key)
 
 void fill_fractions(struct trial *trial, uint64_t key)
 {
-    const struct adversary_context context = {trial, key};
+    const struct adversary_context context = {.trial = trial, .key = key};
     const struct attn_problem *p = &trial->problem;
-    adversary_scores(trial, key, score_fraction, 0);
+    adversary_scores(trial, &context, score_fraction, 0);
     kv_fill(&trial->set, p, KV_V, generate_opposites, &context);
     jitter_queries(trial, key);
 }
