@@ -10,12 +10,13 @@
 /* The results of a problem, each with the length of its rows. */
 enum { RESULTS = 3 };
 static const struct result {
+    const char *name;
     unsigned output;
     size_t tensor, length; /* offsets; 0: rows of length one */
 } results[RESULTS] = {
-    {ATTN_OUTPUT_O, offsetof(struct attn_tensors, o), offsetof(struct attn_problem, v_dim)},
-    {ATTN_OUTPUT_LSE, offsetof(struct attn_tensors, lse), 0},
-    {ATTN_OUTPUT_WEIGHTS, offsetof(struct attn_tensors, weights),
+    {"o", ATTN_OUTPUT_O, offsetof(struct attn_tensors, o), offsetof(struct attn_problem, v_dim)},
+    {"lse", ATTN_OUTPUT_LSE, offsetof(struct attn_tensors, lse), 0},
+    {"weights", ATTN_OUTPUT_WEIGHTS, offsetof(struct attn_tensors, weights),
      offsetof(struct attn_problem, kv_len)},
 };
 
@@ -79,34 +80,34 @@ void check_kept_free(struct check_kept *kept)
     kept->block = NULL;
 }
 
-static bool same_row(const struct attn_tensor *s, const struct attn_tensor *t,
-                     struct tensors_place at, size_t length)
+bool check_difference(const struct attn_problem *p, const struct attn_tensors *a,
+                      const struct attn_tensors *b, struct tensors_place at,
+                      struct check_difference *d)
 {
-    if (memcmp(attn_row(s, at.b, at.h, at.row), attn_row(t, at.b, at.h, at.row),
-               length * attn_dtype_size(s->dtype)) == 0)
-        return true;
-    for (size_t d = 0; d < length; d++) {
-        const double x = tensors_get(s, at.b, at.h, at.row, d);
-        const double y = tensors_get(t, at.b, at.h, at.row, d);
-        if (!(isnan(x) && isnan(y)) && !(x == y && signbit(x) == signbit(y)))
-            return false;
+    for (size_t n = 0; n < RESULTS; n++) {
+        const struct attn_tensor *s = tensor_of(a, &results[n]), *t = tensor_of(b, &results[n]);
+        const size_t length = p->outputs & results[n].output ? length_of(p, &results[n]) : 0;
+        if (!length || memcmp(attn_row(s, at.b, at.h, at.row), attn_row(t, at.b, at.h, at.row),
+                              length * attn_dtype_size(s->dtype)) == 0)
+            continue;
+        for (size_t e = 0; e < length; e++) {
+            const double x = tensors_get(s, at.b, at.h, at.row, e);
+            const double y = tensors_get(t, at.b, at.h, at.row, e);
+            *d = (struct check_difference){results[n].name, results[n].output, e, x, y};
+            if (!(isnan(x) && isnan(y)) && (x != y || signbit(x) != signbit(y)))
+                return true;
+        }
     }
-    return true;
+    return false;
 }
 
 size_t check_differing(const struct attn_problem *p, const struct attn_tensors *a,
                        const struct attn_tensors *b, size_t *rows, size_t most)
 {
     size_t count = 0;
-    for (size_t row = 0; count < most && row < tensors_rows(p, a); row++) {
-        const struct tensors_place at = tensors_place(p, a, row);
-        bool same = true;
-        for (size_t n = 0; same && n < RESULTS; n++)
-            same = !(p->outputs & results[n].output) ||
-                   same_row(tensor_of(a, &results[n]), tensor_of(b, &results[n]), at,
-                            length_of(p, &results[n]));
-        if (!same)
+    struct check_difference d;
+    for (size_t row = 0; count < most && row < tensors_rows(p, a); row++)
+        if (check_difference(p, a, b, tensors_place(p, a, row), &d))
             rows[count++] = row;
-    }
     return count;
 }

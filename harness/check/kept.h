@@ -18,7 +18,19 @@ bool check_keep(struct check_kept *kept, const struct attn_problem *problem,
 void check_put_back(const struct check_kept *kept, struct trial *trial);
 void check_kept_free(struct check_kept *kept);
 
-/* The first `most` rows in which two calls differ bitwise (NaNs are equal); returns how many. */
+struct check_difference {
+    const char *tensor; /* "o" */
+    unsigned output;
+    size_t element;
+    double a, b;
+};
+
+/* The first element in which a row of two calls differs bitwise (NaNs are equal); false where none does. */
+bool check_difference(const struct attn_problem *problem, const struct attn_tensors *a,
+                      const struct attn_tensors *b, struct tensors_place at,
+                      struct check_difference *difference);
+
+/* The first `most` rows in which they differ so; returns how many. */
 size_t check_differing(const struct attn_problem *problem, const struct attn_tensors *a,
                        const struct attn_tensors *b, size_t *rows, size_t most);
 

@@ -80,48 +80,9 @@ static void name_sample(struct check_timed *timed)
     timed->result.why[sizeof timed->result.why - 1] = '\0';
 }
 
-/* An element of a row: the tensor's name, and both values. */
-struct difference {
-    const char *tensor;
-    size_t element;
-    double got, first;
-    bool is_o, turned; /* turned: both are negated in what the call gave */
-};
-
-static bool differ(double x, double y)
-{
-    return !(isnan(x) && isnan(y)) && (x != y || signbit(x) != signbit(y));
-}
-
-/* The first element in which a row of two calls differs. */
-static bool find(const struct attn_problem *p, const struct attn_tensors *got,
-                 const struct attn_tensors *first, struct tensors_place at, struct difference *d)
-{
-    const struct {
-        const char *name;
-        unsigned output;
-        const struct attn_tensor *got, *first;
-        size_t length;
-    } results[] = {
-        {"o", ATTN_OUTPUT_O, &got->o, &first->o, p->v_dim},
-        {"lse", ATTN_OUTPUT_LSE, &got->lse, &first->lse, 1},
-        {"weights", ATTN_OUTPUT_WEIGHTS, &got->weights, &first->weights, p->kv_len},
-    };
-    for (size_t n = 0; n < sizeof results / sizeof *results; n++)
-        for (size_t e = 0; p->outputs & results[n].output && e < results[n].length; e++) {
-            const double x = tensors_get(results[n].got, at.b, at.h, at.row, e);
-            const double y = tensors_get(results[n].first, at.b, at.h, at.row, e);
-            if (differ(x, y)) {
-                *d = (struct difference){results[n].name, e, x, y, n == 0, false};
-                return true;
-            }
-        }
-    return false;
-}
-
 /* Where the spoiled output of a set differs from its first one, which a further call gives back. */
 static bool locate(const struct check_timed *timed, size_t set, const struct check_kept *spoiled,
-                   struct tensors_place *at, struct difference *d)
+                   struct tensors_place *at, struct check_difference *d)
 {
     const struct attn_problem *p = timed->problem;
     const struct attn_tensors *first = &timed->sets[set].tensors;
@@ -134,30 +95,28 @@ static bool locate(const struct check_timed *timed, size_t set, const struct che
     if (!back || !check_differing(p, &spoiled->tensors, first, &row, 1))
         return false;
     *at = tensors_place(p, first, row);
-    if (!find(p, &spoiled->tensors, first, *at, d))
-        return false;
-    d->turned =
-        d->is_o && negation_is_of(&timed->outputs[set].negation, p, at->b, at->h, d->element);
-    return true;
+    return check_difference(p, &spoiled->tensors, first, *at, d);
 }
 
 /* Always false. */
 static bool fail_hash(struct check_timed *timed, size_t set)
 {
+    const struct attn_problem *p = timed->problem;
     struct check_result *result = &timed->result;
     struct check_kept spoiled;
     struct tensors_place at;
-    struct difference d;
+    struct check_difference d;
     char where[256] = "";
-    if (check_keep(&spoiled, timed->problem, &timed->sets[set]) &&
-        locate(timed, set, &spoiled, &at, &d)) {
-        const double sign = d.turned ? -1 : 1;
-        snprintf(
-            where, sizeof where, " at %s (b %zu, h %zu, i %zu) element %zu: got %.*g, first %.*g%s",
-            d.tensor, at.b, at.h, at.i, d.element, check_digits(timed->problem), sign * d.got,
-            check_digits(timed->problem), sign * d.first,
-            d.got == -d.first && d.is_o ? ": as before V was negated: a kept result is not computed"
-                                        : "");
+    if (check_keep(&spoiled, p, &timed->sets[set]) && locate(timed, set, &spoiled, &at, &d)) {
+        const bool is_o = d.output == ATTN_OUTPUT_O; /* negated in what the call gave, then both: */
+        const double sign =
+            is_o && negation_is_of(&timed->outputs[set].negation, p, at.b, at.h, d.element) ? -1
+                                                                                            : 1;
+        snprintf(where, sizeof where,
+                 " at %s (b %zu, h %zu, i %zu) element %zu: got %.*g, first %.*g%s", d.tensor, at.b,
+                 at.h, at.i, d.element, check_digits(p), sign * d.a, check_digits(p), sign * d.b,
+                 d.a == -d.b && is_o ? ": as before V was negated: a kept result is not computed"
+                                     : "");
     }
     check_kept_free(&spoiled);
     result->max_abs_error = result->error_over_bound = NAN;
