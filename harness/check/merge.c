@@ -10,8 +10,6 @@
 #include "problem/patterns.h"
 #include "base/random.h"
 
-#define ROWS 128
-
 static bool open_normal(struct trial *trial, struct checker *checker, const char *phase,
                         const struct attn_problem *problem, double mean, bool *unsupported)
 {
@@ -23,34 +21,6 @@ static bool open_normal(struct trial *trial, struct checker *checker, const char
         patterns_normal(&trial->set, problem, n, random_key(11, n), n == PATTERNS_V ? mean : 0, 1);
     tensors_seal(&trial->set, problem);
     return true;
-}
-
-/* Looks at sampled rows of a trial with one look() each. */
-typedef bool look(struct trial *trials, struct check_bounds *bounds, struct tensors_place at);
-
-static bool look_at_rows(struct trial *trials, size_t count, look *look_at)
-{
-    struct check_bounds bounds[3] = {{0}};
-    size_t *rows = NULL;
-    const size_t row_count =
-        check_pick_rows(&trials[0].problem, &trials[0].set.tensors, 1, ROWS, 3, &rows);
-    bool right = true, memory = rows;
-    for (size_t k = 0; k < count; k++)
-        memory = check_bounds_open(&bounds[k], &trials[k].problem) && memory;
-    if (!memory)
-        right = check_give_up(&trials[0], "no memory for bounds");
-    for (size_t n = 0; right && rows && n < row_count; n++) {
-        const struct tensors_place at =
-            tensors_place(&trials[0].problem, &trials[0].set.tensors, rows[n]);
-        bool judged = true;
-        for (size_t k = 0; k < count; k++)
-            judged = check_bounds_of(&bounds[k], &trials[k], at) && judged;
-        right = !judged || look_at(trials, bounds, at);
-    }
-    for (size_t k = 0; k < count; k++)
-        check_bounds_close(&bounds[k]);
-    free(rows);
-    return right;
 }
 
 /* ---- the hull ------------------------------------------------------------------------------ */
@@ -69,8 +39,10 @@ static void range_of(const struct single *seen, size_t d, double *lo, double *hi
     }
 }
 
-static bool in_hull(struct trial *trial, struct check_bounds *bounds, struct tensors_place at)
+static bool in_hull(struct trial *trial, const struct check_bounds *bounds, struct tensors_place at,
+                    const void *context)
 {
+    (void)context;
     const struct attn_problem *p = &trial->problem;
     const struct row_view view = row_view_of(p, &trial->set.tensors, at);
     struct single seen;
@@ -98,7 +70,7 @@ bool check_hull(struct checker *checker, const struct attn_problem *small)
     problem.outputs |= ATTN_OUTPUT_O;
     if (!open_normal(&trial, checker, "within the range of v", &problem, 2, &unsupported))
         return unsupported;
-    const bool right = check_trial_run(&trial) && look_at_rows(&trial, 1, in_hull);
+    const bool right = check_trial_run(&trial) && check_look_at_rows(&trial, 1, 3, in_hull, NULL);
     check_trial_close(&trial);
     return right;
 }
@@ -112,8 +84,10 @@ enum { WHOLE, FIRST, SECOND, PARTS };
  * at most w1 w2 e (and a little of second order), hence O by w1 w2 e |O1 - O2|.  In long double: w2 is
  * small where one part has the weight, and a kernel that computes in double has no bound to spare for 1 - w1.
  */
-static bool is_merged(struct trial *trials, struct check_bounds *bounds, struct tensors_place at)
+static bool is_merged(struct trial *trials, const struct check_bounds *bounds,
+                      struct tensors_place at, const void *context)
 {
+    (void)context;
     double o[PARTS], lse[PARTS];
     for (int k = WHOLE; k < PARTS; k++)
         lse[k] = tensors_get(&trials[k].set.tensors.lse, at.b, at.h, at.row, 0);
@@ -224,7 +198,7 @@ bool check_split(struct checker *checker, const struct attn_problem *small)
     }
     for (size_t k = 0; right && k < PARTS; k++)
         right = check_trial_run(&trials[k]);
-    right = right && look_at_rows(trials, PARTS, is_merged);
+    right = right && check_look_at_rows(trials, PARTS, 3, is_merged, NULL);
     while (opened)
         check_trial_close(&trials[--opened]);
     return right || unsupported;

@@ -42,54 +42,26 @@ bool check_bounds_of(struct check_bounds *bounds, const struct trial *t, struct 
     return !(caps->caveats & ATTN_CAVEAT_EMPTY_ROWS && row.lse == -INFINITY);
 }
 
-/* ---- sums of results ----------------------------------------------------------------------- */
-
-/* sum of factor * O over up to 3 trials of the same shape must be 0. */
-struct term {
-    struct trial trial;
-    double factor;
-};
-
-static bool row_sums_to_zero(struct term *terms, size_t count, struct check_bounds *bounds,
-                             size_t number)
+bool check_look_at_rows(struct trial *trials, size_t count, uint64_t stream, check_look *look,
+                        const void *context)
 {
-    const struct tensors_place at =
-        tensors_place(&terms[0].trial.problem, &terms[0].trial.set.tensors, number);
-    for (size_t k = 0; k < count; k++)
-        if (!check_bounds_of(&bounds[k], &terms[k].trial, at))
-            return true;
-    for (size_t d = 0; d < terms[0].trial.problem.v_dim; d++) {
-        double sum = 0, allowed = 0;
-        for (size_t k = 0; k < count; k++) {
-            const struct trial *t = &terms[k].trial;
-            sum += terms[k].factor * tensors_get(&t->set.tensors.o, at.b, at.h, at.row, d);
-            allowed += fabs(terms[k].factor) * bounds[k].bound[d];
-        }
-        if (!(fabs(sum) <= allowed))
-            return check_fail(&terms[0].trial,
-                              "row (b %zu, h %zu, i %zu) element %zu is off by %.3g, bound %.3g",
-                              at.b, at.h, at.i, d, sum, allowed);
-    }
-    return true;
-}
-
-/* Runs the filled trials and looks at some rows. */
-static bool sums_to_zero(struct term *terms, size_t count)
-{
-    const struct attn_problem *p = &terms[0].trial.problem;
-    struct check_bounds bounds[3] = {{0}};
+    struct check_bounds bounds[CHECK_LOOK_TRIALS] = {{0}};
     size_t *rows = NULL;
-    const size_t row_count = check_pick_rows(p, &terms[0].trial.set.tensors, 1, ROWS, 2, &rows);
+    const size_t row_count =
+        check_pick_rows(&trials[0].problem, &trials[0].set.tensors, 1, ROWS, stream, &rows);
     bool right = true, memory = rows;
-    for (size_t k = 0; k < count; k++) {
-        memory = check_bounds_open(&bounds[k], p) && memory;
-        tensors_seal(&terms[k].trial.set, p);
-        right = right && check_trial_run(&terms[k].trial);
+    for (size_t k = 0; k < count; k++)
+        memory = check_bounds_open(&bounds[k], &trials[k].problem) && memory;
+    if (!memory)
+        right = check_give_up(&trials[0], "no memory for bounds");
+    for (size_t n = 0; right && rows && n < row_count; n++) {
+        const struct tensors_place at =
+            tensors_place(&trials[0].problem, &trials[0].set.tensors, rows[n]);
+        bool judged = true;
+        for (size_t k = 0; judged && k < count; k++)
+            judged = check_bounds_of(&bounds[k], &trials[k], at);
+        right = !judged || look(trials, bounds, at, context);
     }
-    if (right && !memory)
-        right = check_give_up(&terms[0].trial, "no memory for bounds");
-    for (size_t n = 0; right && rows && n < row_count; n++)
-        right = row_sums_to_zero(terms, count, bounds, rows[n]);
     for (size_t k = 0; k < count; k++)
         check_bounds_close(&bounds[k]);
     free(rows);
@@ -128,9 +100,9 @@ static void permute_columns(const struct attn_problem *p, const struct attn_tens
                     tensors_set(t, b, h, i, moved(p, j), tensors_get(s, b, h, i, j));
 }
 
-static void permute(struct term *terms)
+static void permute(struct trial *trials)
 {
-    struct trial *s = &terms[0].trial, *t = &terms[1].trial;
+    struct trial *s = &trials[0], *t = &trials[1];
     const struct attn_problem *p = &s->problem;
     for (size_t b = 0; b < p->batch; b++)
         for (size_t g = 0; g < p->kv_heads; g++)
@@ -145,59 +117,58 @@ static void permute(struct term *terms)
 }
 
 /* Calls set() for each element of an operand. */
-typedef void set_element(struct term *terms, struct kv_place at, size_t d, uint64_t number);
+typedef void set_element(struct trial *trials, struct kv_place at, size_t d, uint64_t number);
 
-static void set_all(struct term *terms, enum kv_operand operand, set_element *set)
+static void set_all(struct trial *trials, enum kv_operand operand, set_element *set)
 {
-    const struct attn_problem *p = &terms[0].trial.problem;
+    const struct attn_problem *p = &trials[0].problem;
     const size_t n = operand == KV_K ? p->qk_dim : p->v_dim;
     uint64_t number = 0;
     for (size_t b = 0; b < p->batch; b++)
         for (size_t g = 0; g < p->kv_heads; g++)
-            for (size_t j = 0; j < attn_sequence(p, &terms[0].trial.set.tensors, b).kv_len; j++)
+            for (size_t j = 0; j < attn_sequence(p, &trials[0].set.tensors, b).kv_len; j++)
                 for (size_t d = 0; d < n; d++)
-                    set(terms, (struct kv_place){b, g, j}, d, number++);
+                    set(trials, (struct kv_place){b, g, j}, d, number++);
 }
 
-static void set_in(struct term *term, enum kv_operand operand, struct kv_place at, size_t d,
+static void set_in(struct trial *trial, enum kv_operand operand, struct kv_place at, size_t d,
                    double x)
 {
-    kv_set(&term->trial.problem, &term->trial.set.tensors, operand, at, d, x);
+    kv_set(&trial->problem, &trial->set.tensors, operand, at, d, x);
 }
 
 /* Dimension 0 of every key is 0 in the first trial and a constant in the second. */
-static void shift_element(struct term *terms, struct kv_place at, size_t d, uint64_t number)
+static void shift_element(struct trial *trials, struct kv_place at, size_t d, uint64_t number)
 {
-    const double scale = fabs((double)attn_problem_scale(&terms[0].trial.problem));
+    const double scale = fabs((double)attn_problem_scale(&trials[0].problem));
     (void)number;
     for (int n = 0; d == 0 && n < 2; n++)
-        set_in(&terms[n], KV_K, at, d, n ? fmin(SHIFT / scale, LARGEST_SHIFT) : 0);
+        set_in(&trials[n], KV_K, at, d, n ? fmin(SHIFT / scale, LARGEST_SHIFT) : 0);
 }
 
-static void shift(struct term *terms)
+static void shift(struct trial *trials)
 {
-    set_all(terms, KV_K, shift_element);
+    set_all(trials, KV_K, shift_element);
 }
 
 /* V of small multiples of 1/4, which every type holds exactly, and their sum. */
-static void split_element(struct term *terms, struct kv_place at, size_t d, uint64_t number)
+static void split_element(struct trial *trials, struct kv_place at, size_t d, uint64_t number)
 {
-    const struct attn_problem *p = &terms[0].trial.problem;
+    const struct attn_problem *p = &trials[0].problem;
     const uint64_t key = random_key(p->kv_len, p->v_dim);
     const double x = (double)random_below(key, 2 * number, 17) / 4 - 2;
     const double y = (double)random_below(key, 2 * number + 1, 17) / 4 - 2;
     for (int n = 0; p->kv_dtype == ATTN_I8 && d == 0 && n < 3; n++)
-        *kv_scale(p, &terms[n].trial.set.tensors, KV_V, at, d) = 0.25F;
-    set_in(&terms[0], KV_V, at, d, x);
-    set_in(&terms[1], KV_V, at, d, y);
-    set_in(&terms[2], KV_V, at, d, x + y);
+        *kv_scale(p, &trials[n].set.tensors, KV_V, at, d) = 0.25F;
+    set_in(&trials[0], KV_V, at, d, x);
+    set_in(&trials[1], KV_V, at, d, y);
+    set_in(&trials[2], KV_V, at, d, x + y);
 }
 
-/* O(V1) + O(V2) - O(V1 + V2) */
-static void add_values(struct term *terms)
+/* O(V1) + O(V2) - O(V1 + V2). */
+static void add_values(struct trial *trials)
 {
-    set_all(terms, KV_V, split_element);
-    terms[1].factor = 1;
+    set_all(trials, KV_V, split_element);
 }
 
 static void unplace(struct attn_problem *p)
@@ -224,34 +195,56 @@ static const struct identity {
     const char *phase;
     size_t trials;
     void (*leave_out)(struct attn_problem *p); /* options for which it does not hold */
-    void (*arrange)(struct term *terms);
+    void (*arrange)(struct trial *trials);
+    double factors[CHECK_LOOK_TRIALS]; /* with which their O add up to 0 */
 } identities[] = {
-    {"keys permuted", 2, unplace, permute},
-    {"scores shifted", 2, let_shift, shift},
-    {"v linear", 3, part_values, add_values},
+    {"keys permuted", 2, unplace, permute, {1, -1}},
+    {"scores shifted", 2, let_shift, shift, {1, -1}},
+    {"v linear", 3, part_values, add_values, {1, 1, -1}},
 };
 
-/* All trials start from the same normal input; the last term has the factor -1. */
+static bool sums_to_zero(struct trial *trials, const struct check_bounds *bounds,
+                         struct tensors_place at, const void *context)
+{
+    const struct identity *identity = context;
+    for (size_t d = 0; d < trials[0].problem.v_dim; d++) {
+        double sum = 0, allowed = 0;
+        for (size_t k = 0; k < identity->trials; k++) {
+            sum +=
+                identity->factors[k] * tensors_get(&trials[k].set.tensors.o, at.b, at.h, at.row, d);
+            allowed += fabs(identity->factors[k]) * bounds[k].bound[d];
+        }
+        if (!(fabs(sum) <= allowed))
+            return check_fail(&trials[0],
+                              "row (b %zu, h %zu, i %zu) element %zu is off by %.3g, bound %.3g",
+                              at.b, at.h, at.i, d, sum, allowed);
+    }
+    return true;
+}
+
+/* All trials start from the same normal input. */
 static bool check_identity(struct checker *checker, const struct identity *identity,
                            const struct attn_problem *problem)
 {
-    struct term terms[3] = {{.factor = 1}, {.factor = -1}, {.factor = -1}};
+    struct trial trials[CHECK_LOOK_TRIALS];
     size_t opened = 0;
     bool unsupported = false, right = true;
     const struct problem_case c = check_case_of(checker, problem);
     for (; right && opened < identity->trials; opened += right) {
-        struct trial *trial = &terms[opened].trial;
-        right = check_trial_open(trial, checker, identity->phase, &c, check_layout(2),
+        right = check_trial_open(&trials[opened], checker, identity->phase, &c, check_layout(2),
                                  CHECK_EVERY_COUNT, &unsupported);
         for (unsigned n = PATTERNS_Q; right && n <= PATTERNS_V; n++)
-            patterns_normal(&trial->set, problem, n, random_key(7, n), 0, 1);
+            patterns_normal(&trials[opened].set, problem, n, random_key(7, n), 0, 1);
     }
-    if (right) {
-        identity->arrange(terms);
-        right = sums_to_zero(terms, identity->trials);
+    if (right)
+        identity->arrange(trials);
+    for (size_t k = 0; right && k < opened; k++) {
+        tensors_seal(&trials[k].set, problem);
+        right = check_trial_run(&trials[k]);
     }
+    right = right && check_look_at_rows(trials, identity->trials, 2, sums_to_zero, identity);
     while (opened)
-        check_trial_close(&terms[--opened].trial);
+        check_trial_close(&trials[--opened]);
     return right || unsupported;
 }
 

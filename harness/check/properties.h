@@ -19,6 +19,14 @@ bool check_bounds_of(struct check_bounds *bounds, const struct trial *trial,
                      struct tensors_place at);
 void check_bounds_close(struct check_bounds *bounds);
 
+/* Looks at sampled rows of trials of one shape, with the bounds of each, until one is wrong; a stream for
+ * the sample. */
+#define CHECK_LOOK_TRIALS 3
+typedef bool check_look(struct trial *trials, const struct check_bounds *bounds,
+                        struct tensors_place at, const void *context);
+bool check_look_at_rows(struct trial *trials, size_t count, uint64_t stream, check_look *look,
+                        const void *context);
+
 /* Bitwise the same over repeats and thread counts (unless caps say otherwise), and a plan that is
  * used again with other inputs gives other results. */
 bool check_repeats(struct checker *checker, const struct attn_problem *small);
