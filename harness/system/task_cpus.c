@@ -1,98 +1,60 @@
 /*
- * task_cpus: /proc/PID/task/TID.
+ * task_cpus: affinities, and /proc/PID/task/TID.
  */
+#define _GNU_SOURCE
 #include "task_cpus.h"
 
 #include <dirent.h>
 #include <math.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/refuse.h"
 #include "machine_private.h"
 
-#define LIST ((size_t)4096) /* bytes of a list of CPUs, "0-3,8" */
+#define CPUS 8192 /* that a machine has at most */
 
-/* Calls `found` for each CPU of a list until one call returns false; whether none did. */
-static bool each_cpu(const char *list, bool (*found)(void *context, int cpu), void *context)
-{
-    while (*list) {
-        char *end;
-        long from = strtol(list, &end, 10), to = from;
-        if (end == list)
-            return true;
-        if (*end == '-')
-            to = strtol(end + 1, &end, 10);
-        for (; from <= to; from++)
-            if (!found(context, (int)from))
-                return false;
-        list = *end == ',' ? end + 1 : end;
-    }
-    return true;
-}
-
-/* ---- one's own ------------------------------------------------------------------------------- */
-
-struct collected {
-    int *cpus;
-    size_t count, capacity;
+struct allowed {
+    cpu_set_t part[CPUS / CPU_SETSIZE];
 };
 
-static bool collect(void *context, int cpu)
+/* Where a thread may run, 0: the calling one; false where there is no such thread. */
+static bool read_allowed(pid_t thread, struct allowed *allowed)
 {
-    struct collected *c = context;
-    if (c->count < c->capacity)
-        c->cpus[c->count++] = cpu;
-    return true;
+    memset(allowed, 0, sizeof *allowed);
+    return sched_getaffinity(thread, sizeof *allowed, allowed->part) == 0;
 }
 
 size_t task_cpus_own(int *cpus, size_t capacity)
 {
-    char list[LIST];
-    struct collected collected = {cpus, 0, capacity};
-    if (machine_read_field("/proc/thread-self/status", "Cpus_allowed_list", list, sizeof list))
-        each_cpu(list, collect, &collected);
-    return collected.count;
-}
-
-/* ---- another's ------------------------------------------------------------------------------- */
-
-struct allowed {
-    const int *cpus;
-    size_t count;
-    int stray; /* the first CPU that is not among them */
-};
-
-static bool is_allowed(void *context, int cpu)
-{
-    struct allowed *a = context;
-    for (size_t i = 0; i < a->count; i++)
-        if (a->cpus[i] == cpu)
-            return true;
-    a->stray = cpu;
-    return false;
+    struct allowed allowed;
+    size_t count = 0;
+    if (read_allowed(0, &allowed))
+        for (int cpu = 0; cpu < CPUS && count < capacity; cpu++)
+            if (CPU_ISSET_S((size_t)cpu, sizeof allowed, allowed.part))
+                cpus[count++] = cpu;
+    return count;
 }
 
 bool task_cpus_within(pid_t pid, const int *cpus, size_t cpu_count, char *why, size_t why_size)
 {
-    char path[300], list[LIST];
-    struct allowed allowed = {cpus, cpu_count, -1};
+    char path[300];
+    struct allowed allowed;
     snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
     DIR *folder = opendir(path);
     const struct dirent *entry;
-    bool within = folder;
-    if (!folder)
-        snprintf(why, why_size, "its threads cannot be listed");
+    bool within = folder || refuse(why, why_size, "its threads cannot be listed");
     while (within && (entry = readdir(folder))) {
-        if (*entry->d_name == '.')
-            continue;
-        snprintf(path, sizeof path, "/proc/%d/task/%s/status", (int)pid, entry->d_name);
-        if (!machine_read_field(path, "Cpus_allowed_list", list, sizeof list))
+        if (*entry->d_name == '.' || !read_allowed((pid_t)atoi(entry->d_name), &allowed))
             continue; /* the thread has ended meanwhile */
-        within = each_cpu(list, is_allowed, &allowed);
-        if (!within)
-            snprintf(why, why_size, "a thread may run on CPU %d, which is not one of the team's",
-                     allowed.stray);
+        for (size_t i = 0; i < cpu_count; i++)
+            CPU_CLR_S((size_t)cpus[i], sizeof allowed, allowed.part);
+        for (int cpu = 0; within && cpu < CPUS; cpu++)
+            within = !CPU_ISSET_S((size_t)cpu, sizeof allowed, allowed.part) ||
+                     refuse(why, why_size,
+                            "a thread may run on CPU %d, which is not one of the team's", cpu);
     }
     if (folder)
         closedir(folder);
