@@ -24,6 +24,7 @@ const size_t probe_count = sizeof probes / sizeof *probes;
 /* What the threads do: the loops of a probe. */
 struct job {
     const struct probe *probe;
+    enum { FMA_F32, FMA_F64, FMA_BF16, EXP2 } vectors;
     double (*tiles)(size_t rounds, const void *operands, void *results);
 };
 
@@ -60,43 +61,19 @@ const struct probe *probe_widest(void)
     return best;
 }
 
-static double run_fma_f32(const void *context, size_t amount, int thread, int threads)
+static double run_vectors(const void *context, size_t amount, int thread, int threads)
 {
     const struct job *job = context;
+    const struct probe *probe = job->probe;
+    const size_t rounds = amount * 256;
     (void)thread, (void)threads;
-    float sink;
-    const double work = job->probe->fma_f32(amount * 256, 0.5f, 1.0f, &sink);
-    rate_consume(sink);
-    return work;
-}
-
-static double run_fma_f64(const void *context, size_t amount, int thread, int threads)
-{
-    const struct job *job = context;
-    (void)thread, (void)threads;
-    double sink;
-    const double work = job->probe->fma_f64(amount * 256, 0.5, 1.0, &sink);
-    rate_consume(sink);
-    return work;
-}
-
-static double run_fma_bf16(const void *context, size_t amount, int thread, int threads)
-{
-    const struct job *job = context;
-    (void)thread, (void)threads;
-    float sink;
-    const double work = job->probe->fma_bf16(amount * 256, 0.5f, 0.125f, &sink);
-    rate_consume(sink);
-    return work;
-}
-
-static double run_exp2(const void *context, size_t amount, int thread, int threads)
-{
-    const struct job *job = context;
-    (void)thread, (void)threads;
-    float sink;
-    const double work = job->probe->exp2_f32(amount * 256, -1.3f, &sink);
-    rate_consume(sink);
+    float sink = 0;
+    double sink_f64 = 0;
+    const double work = job->vectors == FMA_F64    ? probe->fma_f64(rounds, 0.5, 1.0, &sink_f64)
+                        : job->vectors == FMA_BF16 ? probe->fma_bf16(rounds, 0.5f, 0.125f, &sink)
+                        : job->vectors == EXP2     ? probe->exp2_f32(rounds, -1.3f, &sink)
+                                                   : probe->fma_f32(rounds, 0.5f, 1.0f, &sink);
+    rate_consume((double)sink + sink_f64);
     return work;
 }
 
@@ -134,15 +111,12 @@ double ceilings_fma(enum attn_isa isa, enum attn_dtype compute, int threads, dou
     if (!job.probe || (compute == ATTN_I8 && !has_tiles(job.probe, compute)))
         return 0;
     const bool tiles = has_tiles(job.probe, compute);
-    const bool pairs = compute == ATTN_BF16 && job.probe->fma_bf16;
     job.tiles = compute == ATTN_I8 ? job.probe->tiles_i8 : job.probe->tiles_bf16;
+    job.vectors = compute == ATTN_BF16 && job.probe->fma_bf16 ? FMA_BF16
+                  : compute == ATTN_F64                       ? FMA_F64
+                                                              : FMA_F32;
     make_operands();
-    return rate_apart(tiles                 ? run_tiles
-                      : pairs               ? run_fma_bf16
-                      : compute == ATTN_F64 ? run_fma_f64
-                                            : run_fma_f32,
-                      &job, threads, seconds) *
-           1e-9;
+    return rate_apart(tiles ? run_tiles : run_vectors, &job, threads, seconds) * 1e-9;
 }
 
 bool ceilings_fma_is_best(const struct probe *probe, enum attn_dtype compute, enum attn_dtype dtype,
@@ -207,8 +181,8 @@ double ceilings_fma_from_l1(enum attn_isa isa, enum attn_dtype compute, int thre
 
 double ceilings_exp(enum attn_isa isa, int threads, double seconds)
 {
-    const struct job job = {.probe = probe_for(isa)};
-    return job.probe ? rate_apart(run_exp2, &job, threads, seconds) * 1e-9 : 0;
+    const struct job job = {.probe = probe_for(isa), .vectors = EXP2};
+    return job.probe ? rate_apart(run_vectors, &job, threads, seconds) * 1e-9 : 0;
 }
 
 struct roofline ceilings_roofline(double flops, double bytes, double fma_gflops,
