@@ -13,6 +13,7 @@
 #include <jansson.h>
 
 #include "safetensors_types.h"
+#include "system/lines.h"
 
 /* Bytes to which the data is aligned: a cache line, and the widest vector.  Spaces pad the header. */
 #define ALIGNMENT 64
@@ -55,27 +56,12 @@ char *safetensors_header(const struct safetensor *tensors, size_t count, size_t 
     return text;
 }
 
-static bool write_all(int fd, const void *data, size_t bytes)
-{
-    const char *at = data;
-    while (bytes) {
-        const ssize_t n = write(fd, at, bytes);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return false;
-        at += n;
-        bytes -= (size_t)n;
-    }
-    return true;
-}
-
 static bool write_file(int fd, const char *header, size_t header_bytes,
                        const struct safetensor *tensors, size_t count)
 {
-    bool ok = write_all(fd, header, header_bytes);
+    bool ok = lines_write(fd, header, header_bytes);
     for (size_t n = 0; ok && n < count; n++)
-        ok = write_all(fd, tensors[n].data, tensors[n].bytes);
+        ok = lines_write(fd, tensors[n].data, tensors[n].bytes);
     return ok;
 }
 

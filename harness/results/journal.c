@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "system/lines.h"
 
 /* 9 digits tell any two float32 apart; a time in seconds is never known to more. */
 #define DUMP_FLAGS (JSON_COMPACT | JSON_REAL_PRECISION(9))
@@ -33,20 +34,6 @@ struct journal {
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-static bool write_all(int fd, const char *text, size_t length)
-{
-    while (length) {
-        const ssize_t n = write(fd, text, length);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return false;
-        text += n;
-        length -= (size_t)n;
-    }
-    return true;
-}
-
 /* Pipes and terminals have nothing to flush. */
 static bool flush(int fd)
 {
@@ -62,7 +49,7 @@ static bool append(struct journal *journal, json_t *line, bool to_disk, char *me
     if (text && !alloc_failed()) { /* jansson leaves gaps where memory is missing */
         const size_t length = strlen(text);
         text[length] = '\n'; /* in place of the terminating 0 */
-        written = write_all(journal->fd, text, length + 1) && (!to_disk || flush(journal->fd));
+        written = lines_write(journal->fd, text, length + 1) && (!to_disk || flush(journal->fd));
         if (written)
             journal->length += (off_t)length + 1;
     }

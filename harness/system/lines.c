@@ -52,19 +52,20 @@ enum lines_end lines_read(struct lines *lines, int fd)
     return n ? LINES_GO_ON : LINES_ENDED;
 }
 
+bool lines_write(int fd, const void *data, size_t bytes)
+{
+    const char *at = data;
+    while (bytes) {
+        const ssize_t n = write(fd, at, bytes);
+        if (n < 0 && errno != EINTR)
+            return false;
+        at += n > 0 ? n : 0;
+        bytes -= n > 0 ? (size_t)n : 0;
+    }
+    return true;
+}
+
 int lines_send(int fd, const char *text)
 {
-    struct {
-        const char *text;
-        size_t left;
-    } parts[] = {{text, strlen(text)}, {"\n", 1}};
-    for (size_t i = 0; i < 2; i++)
-        while (parts[i].left) {
-            const ssize_t n = write(fd, parts[i].text, parts[i].left);
-            if (n < 0 && errno != EINTR)
-                return errno;
-            parts[i].text += n > 0 ? n : 0;
-            parts[i].left -= n > 0 ? (size_t)n : 0;
-        }
-    return 0;
+    return lines_write(fd, text, strlen(text)) && lines_write(fd, "\n", 1) ? 0 : errno;
 }

@@ -1,9 +1,10 @@
 /*
- * lines: into and out of pipes.
+ * lines: into files and pipes, and out of pipes.
  */
 #ifndef HARNESS_SYSTEM_LINES_H
 #define HARNESS_SYSTEM_LINES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct lines {
@@ -25,6 +26,9 @@ enum lines_end {
 
 /* Reads what is there. */
 enum lines_end lines_read(struct lines *lines, int fd);
+
+/* Writes all of it; false leaves errno. */
+bool lines_write(int fd, const void *data, size_t bytes);
 
 /* Writes a text and the end of its line.  Returns 0, or errno. */
 int lines_send(int fd, const char *text);
