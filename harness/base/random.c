@@ -91,6 +91,15 @@ static void normal_pairs(float *x, size_t n, uint64_t key, uint64_t first)
     }
 }
 
+void random_shuffle(size_t *numbers, size_t n, uint64_t key)
+{
+    for (size_t i = n; i > 1; i--) {
+        const size_t j = (size_t)random_below(key, i, i), last = numbers[i - 1];
+        numbers[i - 1] = numbers[j];
+        numbers[j] = last;
+    }
+}
+
 void random_normal(float *x, size_t n, uint64_t key, uint64_t first)
 {
     float block[256];

@@ -19,6 +19,9 @@ uint64_t random_bits(uint64_t key, uint64_t index);
 uint64_t random_below(uint64_t key, uint64_t index, uint64_t n);
 double random_unit(uint64_t key, uint64_t index);
 
+/* Permutes numbers by the key. */
+void random_shuffle(size_t *numbers, size_t n, uint64_t key);
+
 /* Elements [first, first + n) of a stream of N(0, 1), and of U(-1, 1). */
 void random_normal(float *x, size_t n, uint64_t key, uint64_t first);
 void random_uniform(float *x, size_t n, uint64_t key, uint64_t first);

@@ -62,9 +62,8 @@ static bool take_problem(const struct options *options, struct attn_problem *pro
 static bool fill_request(const struct options *options, struct protocol_request *request,
                          char *message, size_t size)
 {
-    *request = (struct protocol_request){.action = PROTOCOL_EVAL, .placement = PLACEMENT_NONE};
-    for (size_t i = 0; i < PROTOCOL_FILE_COUNT; i++)
-        request->files[i] = -1;
+    *request = (struct protocol_request){
+        .action = PROTOCOL_EVAL, .placement = PLACEMENT_NONE, .files = PROTOCOL_NO_FILES};
     if (!options->kernel || !options->input || !options->output)
         return refuse(message, size, "eval needs --kernel, --input and --output");
     request->threads = request->team = (int)options->team;

@@ -26,10 +26,9 @@ static json_t *ceilings_at(int threads, char *message, size_t size)
     struct protocol_request request = {.action = PROTOCOL_CEILINGS,
                                        .threads = threads,
                                        .team = threads,
-                                       .placement = PLACEMENT_CORES};
+                                       .placement = PLACEMENT_CORES,
+                                       .files = PROTOCOL_NO_FILES};
     attn_problem_init(&request.c.problem);
-    for (size_t i = 0; i < PROTOCOL_FILE_COUNT; i++)
-        request.files[i] = -1;
     struct launch launch = launch_worker(&request, DEADLINE_S);
     if (!launch.interrupted && launch.state == CELL_OK)
         return launch.answer;

@@ -48,17 +48,6 @@ static void stratify(const struct input_lengths *l, size_t count, size_t *length
         lengths[n] = length_at(l, n, count, exponent);
 }
 
-/* Fisher and Yates. */
-static void deal(size_t *lengths, size_t count, uint64_t seed, uint64_t stream)
-{
-    const uint64_t key = random_key(seed ^ ORDERS, stream);
-    for (size_t n = count; n > 1; n--) {
-        const size_t other = random_below(key, n, n), last = lengths[n - 1];
-        lengths[n - 1] = lengths[other];
-        lengths[other] = last;
-    }
-}
-
 static struct input_lengths usual(size_t most)
 {
     return (struct input_lengths){.lo = 1, .hi = most, .mean = 1 + (most - 1) / 2};
@@ -84,7 +73,7 @@ static void find_q(const struct problem_case *c, size_t *q)
     if (lengths_vary_q(p) && !mixed)
         stratify(&l, p->batch, q);
     if (lengths_vary_q(p))
-        deal(q, p->batch, in->seed, STREAM_Q);
+        random_shuffle(q, p->batch, random_key(in->seed ^ ORDERS, STREAM_Q));
 }
 
 static void find_kv(const struct problem_case *c, const size_t *q, size_t *kv)
@@ -97,7 +86,7 @@ static void find_kv(const struct problem_case *c, const size_t *q, size_t *kv)
     if (itself || !lengths_vary_kv(p))
         return;
     stratify(&l, p->batch, kv);
-    deal(kv, p->batch, c->input.seed, STREAM_KV);
+    random_shuffle(kv, p->batch, random_key(c->input.seed ^ ORDERS, STREAM_KV));
 }
 
 bool lengths_of(const struct problem_case *c, struct lengths *lengths)

@@ -26,18 +26,14 @@ static void set_offsets(const struct attn_tensor *t, const size_t *lengths, size
     offsets[batch] = sum;
 }
 
-/* The numbers below n in random order, for free(). */
-static int32_t *shuffled(size_t n, uint64_t key)
+/* Numbers 0 to n - 1 in a drawn order; free() it. */
+static size_t *shuffled(size_t n, uint64_t key)
 {
-    int32_t *numbers = calloc(n, sizeof *numbers);
+    size_t *numbers = calloc(n, sizeof *numbers);
     for (size_t k = 0; numbers && k < n; k++)
-        numbers[k] = (int32_t)k;
-    for (size_t k = n; numbers && k > 1; k--) {
-        const size_t other = random_below(key, k, k);
-        const int32_t last = numbers[k - 1];
-        numbers[k - 1] = numbers[other];
-        numbers[other] = last;
-    }
+        numbers[k] = k;
+    if (numbers)
+        random_shuffle(numbers, n, key);
     return numbers;
 }
 
@@ -45,13 +41,13 @@ static int32_t *shuffled(size_t n, uint64_t key)
 static bool set_table(struct tensor_set *set, const struct attn_problem *p, uint64_t key)
 {
     const struct attn_tensor *t = &set->tensors.block_table;
-    int32_t *pages = shuffled(set->shape.pages, key);
+    size_t *pages = shuffled(set->shape.pages, key);
     size_t next = 0;
     for (size_t b = 0; pages && b < p->batch; b++) {
         const size_t keys = attn_sequence(p, &set->tensors, b).kv_len;
         int32_t *row = (int32_t *)t->data + (ptrdiff_t)b * t->stride[0];
         for (size_t n = 0; n < set->shape.table_cols; n++)
-            row[n] = n * p->page_size < keys ? pages[next++] : -1;
+            row[n] = n * p->page_size < keys ? (int32_t)pages[next++] : -1;
     }
     free(pages);
     return pages;

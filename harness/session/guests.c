@@ -66,17 +66,6 @@ static void refuse_guest(const struct guest *guest, enum cell_state state, const
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-static struct launch describe(const struct guest *guest, double deadline_s)
-{
-    struct protocol_request r = {
-        .action = PROTOCOL_DESCRIBE, .threads = 1, .team = 1, .placement = PLACEMENT_NONE};
-    attn_problem_init(&r.c.problem);
-    protocol_kernel(&r, "", ATTN_ISA_BASELINE, guest);
-    for (size_t i = 0; i < PROTOCOL_FILE_COUNT; i++)
-        r.files[i] = -1;
-    return launch_worker(&r, deadline_s);
-}
-
 /* Adds a file's kernels, or a refusal; false: interrupted. */
 static bool ask(struct guest *guest, double deadline_s)
 {
@@ -87,11 +76,11 @@ static bool ask(struct guest *guest, double deadline_s)
     }
     if (guest->rivals)
         *guest->digest = 0;
-    struct launch launch = describe(guest, deadline_s);
+    struct launch launch = launch_describe("", ATTN_ISA_BASELINE, guest, deadline_s);
     if (json_is_true(json_object_get(launch.answer, "program")) && !guest->program &&
         guest_file_program(guest, launch.why, sizeof launch.why)) {
         launch_free(&launch);
-        launch = describe(guest, deadline_s);
+        launch = launch_describe("", ATTN_ISA_BASELINE, guest, deadline_s);
     }
     if (launch.interrupted) {
         launch_free(&launch);

@@ -280,6 +280,19 @@ struct launch launch_worker(const struct protocol_request *request, double deadl
     return launch;
 }
 
+struct launch launch_describe(const char *kernel, enum attn_isa isa, const struct guest *guest,
+                              double deadline_s)
+{
+    struct protocol_request r = {.action = PROTOCOL_DESCRIBE,
+                                 .threads = 1,
+                                 .team = 1,
+                                 .placement = PLACEMENT_NONE,
+                                 .files = PROTOCOL_NO_FILES};
+    attn_problem_init(&r.c.problem);
+    protocol_kernel(&r, kernel, isa, guest);
+    return launch_worker(&r, deadline_s);
+}
+
 void launch_free(struct launch *launch)
 {
     json_decref(launch->answer);

@@ -22,6 +22,10 @@ struct launch {
 /* Spawns a worker with the environment its threads and libraries need, and with limits, and waits. */
 struct launch launch_worker(const struct protocol_request *request, double deadline_s);
 
+/* Asks a worker what a file has, or where `guest` is NULL, whether that kernel's library is there. */
+struct launch launch_describe(const char *kernel, enum attn_isa isa, const struct guest *guest,
+                              double deadline_s);
+
 /* Frees answer and log. */
 void launch_free(struct launch *launch);
 

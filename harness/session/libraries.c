@@ -29,13 +29,7 @@ static const struct answer *answer_of(const struct attn_library *library)
 /* Has a worker load the library of the kernel. */
 static bool ask(const struct attn_kernel *kernel)
 {
-    struct protocol_request r = {
-        .action = PROTOCOL_DESCRIBE, .threads = 1, .team = 1, .placement = PLACEMENT_NONE};
-    attn_problem_init(&r.c.problem);
-    protocol_kernel(&r, kernel->name, kernel->isa, NULL);
-    for (size_t i = 0; i < PROTOCOL_FILE_COUNT; i++)
-        r.files[i] = -1;
-    struct launch launch = launch_worker(&r, DEADLINE_S);
+    struct launch launch = launch_describe(kernel->name, kernel->isa, NULL, DEADLINE_S);
     const bool answered = !launch.interrupted;
     assert(count < MOST);
     struct answer *answer = &answers[count++];

@@ -60,6 +60,10 @@ enum protocol_file {
     PROTOCOL_OUTPUTS,
     PROTOCOL_FILE_COUNT
 };
+#define PROTOCOL_NO_FILES  \
+    {                      \
+        -1, -1, -1, -1, -1 \
+    }
 
 /* A thread count to check, and the place of its results in the file of outputs. */
 struct protocol_count {

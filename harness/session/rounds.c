@@ -63,9 +63,8 @@ static struct protocol_request request_of(const struct rounds *rounds)
         .sets = sets_for(rounds->session, cell->c, cell->cold),
         .sample_s = SAMPLE_S,
         .max_samples = MAX_SAMPLES,
+        .files = PROTOCOL_NO_FILES,
     };
-    for (size_t i = 0; i < PROTOCOL_FILE_COUNT; i++)
-        r.files[i] = -1;
     r.files[PROTOCOL_TOPOLOGY] = rounds->topology;
     return r;
 }
@@ -137,17 +136,6 @@ static double fair_level(const struct rounds *rounds, size_t target)
     const double level = share_level(needs, n, rounds->until - clock_now());
     free(needs);
     return level;
-}
-
-/* Fisher and Yates, from the session's seed. */
-static void shuffle(size_t *order, size_t n, uint64_t key)
-{
-    for (size_t i = n; i > 1; i--) {
-        const size_t j = (size_t)random_below(key, i, i);
-        const size_t swapped = order[i - 1];
-        order[i - 1] = order[j];
-        order[j] = swapped;
-    }
 }
 
 /* Moves cells of one thread count next to each other, otherwise in the same order: they are
@@ -228,7 +216,7 @@ static enum rounds_end run_round(struct rounds *rounds, const struct protocol_re
     }
     if (rounds->twin.c && !rounds->twin.done && !rounds->cells[rounds->twin_of].done)
         order[n++] = rounds->count;
-    shuffle(order, n, random_key(rounds->session->seed, round));
+    random_shuffle(order, n, random_key(rounds->session->seed, round));
     group(rounds, order, n);
     enum rounds_end end = ROUNDS_DONE;
     for (size_t i = 0; end == ROUNDS_DONE && i < n; i++)
