@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Bytes of the character that the text begins with, 0 where it is none; its code in *code. */
-static size_t character(const unsigned char *text, size_t length, unsigned *code)
+size_t printable_character(const char *from, size_t length, unsigned *code)
 {
+    const unsigned char *text = (const unsigned char *)from;
     static const struct {
         unsigned char mask, lead;
         unsigned least; /* shorter ones are not valid */
@@ -36,16 +36,15 @@ static int control(unsigned code)
 
 size_t printable(const char *text, size_t length, char *out, size_t size)
 {
-    const unsigned char *bytes = (const unsigned char *)text;
     size_t n = 0;
     for (size_t at = 0; at < length;) {
         unsigned code = 0;
         char escaped[8];
-        size_t taken = character(bytes + at, length - at, &code), written = taken;
+        size_t taken = printable_character(text + at, length - at, &code), written = taken;
         const char *from = text + at;
         if (!taken || control(code)) {
             taken = 1;
-            written = (size_t)snprintf(escaped, sizeof escaped, "\\x%02x", bytes[at]);
+            written = (size_t)snprintf(escaped, sizeof escaped, "\\x%02x", (unsigned char)text[at]);
             from = escaped;
         }
         if (n + written + 1 > size)

@@ -8,6 +8,9 @@
 
 #define PRINTABLE_GROWTH 4 /* a byte becomes at most four: \x1b */
 
+/* Bytes of the character that a text begins with, RFC 3629; 0 where it is none.  Its code in *code. */
+size_t printable_character(const char *text, size_t length, unsigned *code);
+
 /* Copies `length` bytes to `out` as valid UTF-8.  Control characters other than line ends and tabs, and
  * bytes that are not UTF-8, become \x and two digits.  What does not fit in `size` bytes is dropped.
  * Returns the length. */

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "printable.h"
+
 #define WORD_MAX 63 /* a case name: the longest word that is ever offered */
 
 bool piece_is(struct piece piece, const char *word)
@@ -54,37 +56,12 @@ bool piece_copy(struct piece piece, char *text, size_t size)
     return true;
 }
 
-/* Bytes of the character at the start, RFC 3629; 0 where there is no valid one. */
-static size_t utf8_length(const unsigned char *at, size_t room)
-{
-    static const struct {
-        unsigned char first, last; /* of the leading byte */
-        unsigned char low, high;   /* of the second one */
-        size_t length;
-    } forms[] = {
-        {0x20, 0x7e, 0, 0, 1},       {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
-        {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
-        {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
-    };
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        if (at[0] < forms[i].first || at[0] > forms[i].last || room < forms[i].length)
-            continue;
-        if (forms[i].length > 1 && (at[1] < forms[i].low || at[1] > forms[i].high))
-            continue;
-        size_t n = 2;
-        while (n < forms[i].length && (at[n] & 0xc0) == 0x80)
-            n++;
-        if (n >= forms[i].length)
-            return forms[i].length;
-    }
-    return 0;
-}
-
 bool piece_is_text(struct piece piece)
 {
     while (piece.length) {
-        const size_t n = utf8_length((const unsigned char *)piece.at, piece.length);
-        if (!n)
+        unsigned code;
+        const size_t n = printable_character(piece.at, piece.length, &code);
+        if (!n || code < ' ' || code == 0x7f)
             return false;
         piece = piece_from(piece.at + n, piece.at + piece.length);
     }
