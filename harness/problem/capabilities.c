@@ -7,24 +7,13 @@
 #include <string.h>
 
 #include "base/refuse.h"
+#include "parse_keys.h"
 
-struct word {
-    const char *name;
-    unsigned bit;
-};
-
-static const struct word dtypes[] = {
+static const struct parse_name dtypes[] = {
     {"f32", 1u << ATTN_F32}, {"bf16", 1u << ATTN_BF16}, {"f16", 1u << ATTN_F16},
     {"f64", 1u << ATTN_F64}, {"i8", 1u << ATTN_I8},     {NULL, 0},
 };
-static const struct word masks[] = {
-    {"causal", ATTN_MASK_CAUSAL},
-    {"causal_top_left", ATTN_MASK_CAUSAL_TOP_LEFT},
-    {"bias", ATTN_MASK_BIAS},
-    {"bool", ATTN_MASK_BOOL},
-    {NULL, 0},
-};
-static const struct word options[] = {
+static const struct parse_name options[] = {
     {"window", ATTN_OPTION_WINDOW},
     {"softcap", ATTN_OPTION_SOFTCAP},
     {"sinks", ATTN_OPTION_SINKS},
@@ -35,7 +24,7 @@ static const struct word options[] = {
     {"shared_kv", ATTN_OPTION_SHARED_KV},
     {NULL, 0},
 };
-static const struct word outputs[] = {
+static const struct parse_name outputs[] = {
     {"o", ATTN_OUTPUT_O},
     {"lse", ATTN_OUTPUT_LSE},
     {"weights", ATTN_OUTPUT_WEIGHTS},
@@ -44,7 +33,7 @@ static const struct word outputs[] = {
     {"dv", ATTN_OUTPUT_DV},
     {NULL, 0},
 };
-static const struct word caveats[] = {
+static const struct parse_name caveats[] = {
     {"nan_leaks", ATTN_CAVEAT_NAN_LEAKS},
     {"empty_rows", ATTN_CAVEAT_EMPTY_ROWS},
     {"infinite_scores", ATTN_CAVEAT_INFINITE_SCORES},
@@ -53,13 +42,13 @@ static const struct word caveats[] = {
     {NULL, 0},
 };
 enum { FORWARD = 1, BACKWARD = 2 };
-static const struct word passes[] = {{"forward", FORWARD}, {"backward", BACKWARD}, {NULL, 0}};
+static const struct parse_name passes[] = {{"forward", FORWARD}, {"backward", BACKWARD}, {NULL, 0}};
 
-static json_t *words_of(const struct word *words, unsigned set)
+static json_t *words_of(const struct parse_name *words, unsigned set)
 {
     json_t *array = json_array();
     for (; words->name; words++)
-        if (set & words->bit)
+        if (set & words->value)
             json_array_append_new(array, json_string(words->name));
     return array;
 }
@@ -70,7 +59,7 @@ json_t *capabilities_json(const struct attn_caps *caps)
     return json_pack(
         "{s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:b, s:I, s:s, s:f, s:s?, s:o}", "dtypes",
         words_of(dtypes, caps->dtypes), "kv_dtypes", words_of(dtypes, caps->kv_dtypes), "masks",
-        words_of(masks, caps->masks), "options", words_of(options, caps->options), "outputs",
+        words_of(parse_masks, caps->masks), "options", words_of(options, caps->options), "outputs",
         words_of(outputs, caps->outputs), "passes", words_of(passes, directions), "parallel",
         (int)caps->parallel, "varies", (int)caps->varies, "max_dim", (json_int_t)caps->max_dim,
         "compute", attn_dtype_name(caps->compute), "bound_factor", caps->bound_factor,
@@ -78,7 +67,8 @@ json_t *capabilities_json(const struct attn_caps *caps)
 }
 
 /* Words that this program does not know are options of a newer interface: no problem has them. */
-static bool set_of(const json_t *object, const char *key, const struct word *words, unsigned *set)
+static bool set_of(const json_t *object, const char *key, const struct parse_name *words,
+                   unsigned *set)
 {
     const json_t *array = json_object_get(object, key), *item;
     size_t i;
@@ -88,9 +78,9 @@ static bool set_of(const json_t *object, const char *key, const struct word *wor
         const char *name = json_string_value(item);
         if (!name)
             return false;
-        for (const struct word *word = words; word->name; word++)
+        for (const struct parse_name *word = words; word->name; word++)
             if (strcmp(word->name, name) == 0)
-                *set |= word->bit;
+                *set |= word->value;
     }
     return true;
 }
@@ -118,7 +108,7 @@ bool capabilities_parse(const json_t *object, struct attn_caps *caps, char *mess
         {json_is_object(object), "caps"},
         {set_of(object, "dtypes", dtypes, &caps->dtypes), "dtypes"},
         {set_of(object, "kv_dtypes", dtypes, &caps->kv_dtypes), "kv_dtypes"},
-        {set_of(object, "masks", masks, &caps->masks), "masks"},
+        {set_of(object, "masks", parse_masks, &caps->masks), "masks"},
         {set_of(object, "options", options, &caps->options), "options"},
         {set_of(object, "outputs", outputs, &caps->outputs), "outputs"},
         {set_of(object, "passes", passes, &directions), "passes"},

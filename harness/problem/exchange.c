@@ -14,6 +14,7 @@
 
 #include "lengths.h"
 #include "safetensors.h"
+#include "system/memory_file.h"
 #include "tensors_view.h"
 
 #define ALIGNMENT ((size_t)64) /* of every tensor */
@@ -33,7 +34,7 @@ struct exchange {
 struct exchange *exchange_open(char *message, size_t message_size)
 {
     struct exchange *e = calloc(1, sizeof *e);
-    if (e && (e->fd = memfd_create("attnbench-exchange", MFD_CLOEXEC | MFD_ALLOW_SEALING)) >= 0 &&
+    if (e && (e->fd = memory_file_create("attnbench-exchange")) >= 0 &&
         fcntl(e->fd, F_ADD_SEALS, F_SEAL_SHRINK) == 0)
         return e;
     snprintf(message, message_size, "cannot make a file in memory: %s", strerror(errno));

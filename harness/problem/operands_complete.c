@@ -8,6 +8,7 @@
 
 #include "base/refuse.h"
 #include "lengths.h"
+#include "operands_locate.h"
 
 enum operand {
     Q,
@@ -62,29 +63,20 @@ static bool refuse_missing(const struct completion *c, enum operand which, const
 
 /* ---- options ------------------------------------------------------------------------------- */
 
-static bool is_real(const struct safetensor *t)
-{
-    return t && safetensors_is_shape(t, t->shape, t->rank);
-}
-
-static bool is_bool(const struct safetensor *t)
-{
-    return t && (t->dtype == ATTN_BOOL || strcmp(t->format, "U8") == 0);
-}
-
 static bool complete_masks(const struct completion *c)
 {
     const unsigned asked = c->p->mask;
-    const bool added = is_real(c->t[MASK]);
-    if (c->t[MASK] && !added && !is_bool(c->t[MASK]))
+    const struct safetensor *t = c->t[MASK];
+    const bool added = t && operands_is_real(t), hides = t && operands_is_bool(t);
+    if (t && !added && !hides)
         return refuse_tensor(c, MASK, ", a mask is bool, u8 or real numbers, which are added");
     if (added && c->t[BIAS])
         return refuse_tensor(c, MASK, " and would be added, as the tensor bias is; leave one out");
-    if (asked & ATTN_MASK_BOOL && !is_bool(c->t[MASK]))
+    if (asked & ATTN_MASK_BOOL && !hides)
         return refuse_missing(c, MASK, " of bool, which mask=bool needs");
     if (asked & ATTN_MASK_BIAS && !added && !c->t[BIAS])
         return refuse_missing(c, BIAS, ", which mask=bias needs");
-    c->p->mask |= is_bool(c->t[MASK]) ? ATTN_MASK_BOOL : 0;
+    c->p->mask |= hides ? ATTN_MASK_BOOL : 0;
     c->p->mask |= added || c->t[BIAS] ? ATTN_MASK_BIAS : 0;
     return true;
 }
@@ -145,7 +137,7 @@ static bool complete_types(const struct completion *c)
     const struct safetensor *q = c->t[Q], *k = c->t[K], *v = c->t[V];
     if (!q || !k)
         return refuse_missing(c, q ? K : Q, "");
-    if (!is_real(q))
+    if (!operands_is_real(q))
         return refuse_tensor(c, Q, ", not real numbers");
     const bool i8 = k->dtype == ATTN_I8;
     if (!i8 && k->dtype != q->dtype)
@@ -176,7 +168,7 @@ static size_t longest(const struct safetensor *offsets, size_t rows)
 static bool ends_with_rows(const struct completion *c, enum operand which, size_t rows)
 {
     const struct safetensor *t = c->t[which];
-    if (t->rank != 1 || t->shape[0] < 2 || (t->dtype != ATTN_I32 && strcmp(t->format, "I64") != 0))
+    if (t->rank != 1 || t->shape[0] < 2 || !operands_is_integer(t))
         return refuse_tensor(c, which, ", not i32 or i64 of one element a sequence and one more");
     const size_t last = t->shape[0] - 1;
     const double end = safetensors_get(t, last);
@@ -293,11 +285,8 @@ bool operands_complete(const struct operands_file *file, const char *text,
                        struct attn_problem *problem, char *message, size_t message_size)
 {
     struct completion c = {file, text, problem, {NULL}, message, message_size};
-    for (size_t n = 0; n < OPERANDS; n++) {
-        char name[sizeof((struct input *)0)->prefix + 16];
-        snprintf(name, sizeof name, "%s%s", file->prefix, names[n]);
-        c.t[n] = safetensors_find(file->file, name);
-    }
+    for (size_t n = 0; n < OPERANDS; n++)
+        c.t[n] = operands_named(file, names[n]);
     return complete_options(&c) && complete_masks(&c) && complete_types(&c) && go_together(&c) &&
            complete_sizes(&c) && masks_reach_all(&c);
 }

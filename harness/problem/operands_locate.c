@@ -14,13 +14,13 @@
 
 /* ---- types --------------------------------------------------------------------------------- */
 
-static bool is_real(const struct safetensor *t)
+bool operands_is_real(const struct safetensor *t)
 {
     return t->dtype == ATTN_F32 || t->dtype == ATTN_BF16 || t->dtype == ATTN_F16 ||
            t->dtype == ATTN_F64;
 }
 
-static bool is_integer(const struct safetensor *t)
+bool operands_is_integer(const struct safetensor *t)
 {
     return t->dtype == ATTN_I32 || strcmp(t->format, "I64") == 0;
 }
@@ -30,7 +30,7 @@ static bool is_i8(const struct safetensor *t)
     return t->dtype == ATTN_I8;
 }
 
-static bool is_bool(const struct safetensor *t)
+bool operands_is_bool(const struct safetensor *t)
 {
     return t->dtype == ATTN_BOOL || strcmp(t->format, "U8") == 0;
 }
@@ -134,8 +134,9 @@ static bool locate_rows(struct search *s, struct operands_source *source)
         *s->name == 'v' ? p->v_dim : p->qk_dim,
     };
     const bool i8 = !q && p->kv_dtype == ATTN_I8;
-    const bool type = i8 ? is_i8(s->t) : is_real(s->t);
-    say_needed(s, i8 ? "i8" : attn_dtype_name(is_real(s->t) ? s->t->dtype : ATTN_F32), full, 4);
+    const bool type = i8 ? is_i8(s->t) : operands_is_real(s->t);
+    say_needed(s, i8 ? "i8" : attn_dtype_name(operands_is_real(s->t) ? s->t->dtype : ATTN_F32),
+               full, 4);
     const struct safetensor whole = packed ? with_batch(s->t) : *s->t;
     if (is_full(&whole, full, source))
         return type;
@@ -153,7 +154,7 @@ static bool locate_mask(struct search *s, struct operands_source *source)
     if (s->t->rank < 1 || s->t->rank > 4 || !broadcast(s->t, full, source))
         return false;
     source->dims[3] = p->kv_len;
-    return boolean ? is_bool(s->t) : is_real(s->t);
+    return boolean ? operands_is_bool(s->t) : operands_is_real(s->t);
 }
 
 /* k_scale or v_scale */
@@ -169,7 +170,7 @@ static bool locate_scale(struct search *s, struct operands_source *source)
     strncat(s->needed, " or what broadcasts to it", NEEDED - strlen(s->needed) - 1);
     if (t.rank == 3) /* one for each key */
         t.shape[t.rank++] = 1;
-    return t.rank == 4 && is_real(s->t) && broadcast(&t, full, source);
+    return t.rank == 4 && operands_is_real(s->t) && broadcast(&t, full, source);
 }
 
 /* One number for each head or sequence, and one more; or rows of them. */
@@ -183,7 +184,7 @@ static bool locate_numbers(struct search *s, const size_t *full, size_t rank, bo
         return false;
     const size_t cols = rank > 1 ? t->shape[1] : 1;
     *source = (struct operands_source){t, {full[0], cols, 1, 1}, {cols, 1, 0, 0}};
-    return integer ? is_integer(t) : is_real(t);
+    return integer ? operands_is_integer(t) : operands_is_real(t);
 }
 
 static bool locate_heads(struct search *s, struct operands_source *source)
@@ -246,7 +247,7 @@ static const struct safetensor *find(const struct operands_file *file, const cha
     if (found || strcmp(name, "bias") != 0)
         return found;
     found = operands_named(file, "mask");
-    return found && is_real(found) ? found : NULL;
+    return found && operands_is_real(found) ? found : NULL;
 }
 
 bool operands_locate(const struct operands_file *file, const struct attn_problem *p,

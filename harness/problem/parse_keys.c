@@ -3,7 +3,7 @@
  */
 #include "parse_keys.h"
 
-static const struct parse_name masks[] = {
+const struct parse_name parse_masks[] = {
     {"none", ATTN_MASK_NONE},
     {"causal", ATTN_MASK_CAUSAL},
     {"causal_top_left", ATTN_MASK_CAUSAL_TOP_LEFT},
@@ -67,7 +67,7 @@ const struct parse_key parse_keys[KEY_COUNT] = {
                            "which keys a query sees"},
                   .kind = &parse_kind_set,
                   AT(mask),
-                  .names = masks},
+                  .names = parse_masks},
     [KEY_WINDOW] = {.help = {"window", "L or L:R, -1 = no limit", "-1",
                              "keys i-L .. i+R only, aligned as the mask is"},
                     .kind = &parse_kind_window,

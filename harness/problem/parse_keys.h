@@ -61,6 +61,7 @@ struct parse_name {
     const char *name;
     unsigned value;
 };
+extern const struct parse_name parse_masks[];
 
 struct parse_key {
     struct parse_key_help help;
