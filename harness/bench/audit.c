@@ -3,7 +3,6 @@
  */
 #include "audit.h"
 
-
 #include "base/refuse.h"
 
 /* The share of our clock that the program's must account for.  A worker in Python loses some 50 us a

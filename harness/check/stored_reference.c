@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "compare.h"
+#include "problem/case_text.h"
 #include "reference.h"
 
 struct header {
@@ -172,12 +173,7 @@ static bool same_case(const struct problem_case *c, const struct header *header)
     stored.problem.outputs = c->problem.outputs;
     stored.problem.layout = c->problem.layout;
     stored.input = header->input;
-    char texts[4][PARSE_TEXT];
-    parse_print_problem(&stored.problem, texts[0]);
-    parse_print_problem(&c->problem, texts[1]);
-    parse_print_input(&stored.input, texts[2]);
-    parse_print_input(&c->input, texts[3]);
-    return strcmp(texts[0], texts[1]) == 0 && strcmp(texts[2], texts[3]) == 0;
+    return case_text_same(&stored, c);
 }
 
 const size_t *check_stored_rows(const struct problem_case *c, size_t *count)
@@ -188,19 +184,18 @@ const size_t *check_stored_rows(const struct problem_case *c, size_t *count)
     return row_numbers(lent.header);
 }
 
+static int compare(const void *a, const void *b)
+{
+    const size_t x = *(const size_t *)a, y = *(const size_t *)b;
+    return (x > y) - (x < y);
+}
+
 /* Row numbers ascend. */
 static size_t index_of(size_t row)
 {
     const size_t *numbers = row_numbers(lent.header);
-    size_t lo = 0, hi = lent.header->rows;
-    while (hi - lo > 1) {
-        const size_t middle = (lo + hi) / 2;
-        if (numbers[middle] <= row)
-            lo = middle;
-        else
-            hi = middle;
-    }
-    return lo;
+    const size_t *found = bsearch(&row, numbers, lent.header->rows, sizeof row, compare);
+    return found ? (size_t)(found - numbers) : 0;
 }
 
 void check_stored_row(const struct attn_kernel *kernel, size_t row, double *o, double *bound,

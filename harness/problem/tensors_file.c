@@ -254,8 +254,8 @@ static struct file_header *find_set(const struct attn_problem *problem, int fd, 
     return NULL;
 }
 
-static bool map_set(struct tensor_set *set, const struct attn_problem *problem, int fd,
-                    size_t index, size_t shift, bool huge, char *message, size_t message_size)
+bool tensors_map_pages(struct tensor_set *set, const struct attn_problem *problem, int fd,
+                       size_t index, size_t shift, bool huge, char *message, size_t message_size)
 {
     *set = (struct tensor_set){0};
     struct file_header *header = find_set(problem, fd, index, message, message_size);
@@ -281,11 +281,5 @@ static bool map_set(struct tensor_set *set, const struct attn_problem *problem, 
 bool tensors_map(struct tensor_set *set, const struct attn_problem *problem, int fd, size_t index,
                  size_t shift, char *message, size_t message_size)
 {
-    return map_set(set, problem, fd, index, shift, false, message, message_size);
-}
-
-bool tensors_map_for_huge_pages(struct tensor_set *set, const struct attn_problem *problem, int fd,
-                                size_t index, size_t shift, char *message, size_t message_size)
-{
-    return map_set(set, problem, fd, index, shift, true, message, message_size);
+    return tensors_map_pages(set, problem, fd, index, shift, false, message, message_size);
 }

@@ -9,6 +9,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "task_cpus.h"
+
 /* Seconds that the hypervisor took from the allowed CPUs; and the runnable threads. */
 static void read_stat(const struct machine *machine, struct machine_usage *usage)
 {
@@ -47,15 +49,6 @@ static long read_thermal(const struct machine *machine)
     return (long)sum;
 }
 
-/* Not ru_maxrss: that is inherited through fork and exec, and would show the parent's peak. */
-static size_t peak_rss(void)
-{
-    char value[64];
-    if (!machine_read_field("/proc/self/status", "VmHWM", value, sizeof value))
-        return 0;
-    return (size_t)strtoull(value, NULL, 10) * 1024;
-}
-
 size_t machine_own_memory(void)
 {
     char value[64];
@@ -75,7 +68,8 @@ void machine_usage(const struct machine *machine, struct machine_usage *usage)
         .major_faults = self.ru_majflt,
         .throttled_periods = machine_groups_throttled(""),
         .thermal_throttles = read_thermal(machine),
-        .peak_rss_bytes = peak_rss(),
+        /* Not ru_maxrss: that is inherited through fork and exec, and would show the parent's peak. */
+        .peak_rss_bytes = task_peak_bytes(getpid()),
     };
     read_stat(machine, usage);
 }

@@ -109,12 +109,10 @@ static struct tensor_set *map_sets(struct worker *worker)
     const struct protocol_request *r = &worker->request;
     char message[256] = "out of memory";
     struct tensor_set *sets = calloc(r->sets, sizeof *sets);
-    bool (*const map)(struct tensor_set *, const struct attn_problem *, int, size_t, size_t, char *,
-                      size_t) = r->huge_pages ? tensors_map_for_huge_pages : tensors_map;
     worker_stage("mapping operands");
     for (size_t i = 0; i < r->sets; i++)
-        if (!sets || !map(&sets[i], &r->c.problem, r->files[PROTOCOL_OPERANDS], i, r->shift,
-                          message, sizeof message)) {
+        if (!sets || !tensors_map_pages(&sets[i], &r->c.problem, r->files[PROTOCOL_OPERANDS], i,
+                                        r->shift, r->huge_pages, message, sizeof message)) {
             worker_end(worker, CELL_SKIPPED, "%s", message);
             for (; sets && i > 0; i--)
                 tensors_free(&sets[i - 1]);

@@ -203,7 +203,7 @@ static void sets_are_mapped_where_huge_pages_fit(void **state)
     for (size_t index = 0; index < 3; index++) {
         struct tensor_set set;
         char message[256];
-        if (!tensors_map_for_huge_pages(&set, &c.problem, lent, index, 64, message, sizeof message))
+        if (!tensors_map_pages(&set, &c.problem, lent, index, 64, true, message, sizeof message))
             fail_msg("%s", message);
         const size_t offset = tensors_file_bytes(&c.problem, &set.shape, index);
         assert_int_equal((uintptr_t)set.mapping[0] % (2 << 20), offset % (2 << 20));
