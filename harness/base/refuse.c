@@ -1,10 +1,11 @@
 /*
- * refuse: one message, printed.
+ * refuse: printing into what room there is.
  */
 #include "refuse.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 bool refuse(char *message, size_t size, const char *format, ...)
 {
@@ -27,4 +28,14 @@ bool refuse_file(char *message, size_t size, const char *path, const char *forma
         if (message[i] < ' ' || message[i] > '~')
             message[i] = '?';
     return false;
+}
+
+void message_add(char *message, size_t size, const char *format, ...)
+{
+    const size_t n = strnlen(message, size);
+    va_list arguments;
+    va_start(arguments, format);
+    if (n < size)
+        vsnprintf(message + n, size - n, format, arguments);
+    va_end(arguments);
 }

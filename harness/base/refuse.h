@@ -1,5 +1,5 @@
 /*
- * refuse: messages of what cannot be done.
+ * refuse: what cannot be done, and other messages, in buffers of the caller.
  */
 #ifndef HARNESS_BASE_REFUSE_H
 #define HARNESS_BASE_REFUSE_H
@@ -14,5 +14,9 @@ bool refuse(char *message, size_t size, const char *format, ...)
 /* The same after "PATH: ", with ? for what cannot be printed: the text may quote the file. */
 bool refuse_file(char *message, size_t size, const char *path, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+
+/* Adds to a message, cut to its room. */
+void message_add(char *message, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 #endif

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "printable.h"
+#include "refuse.h"
 
 #define WORD_MAX 63 /* a case name: the longest word that is ever offered */
 
@@ -191,8 +192,7 @@ void scan_offer(struct scan_choice *choice, const char *word)
 {
     const size_t distance = scan_distance(choice->given, word);
     const size_t allowed = choice->given.length < 3 ? 1 : 2;
-    const size_t used = strlen(choice->all);
-    snprintf(choice->all + used, sizeof choice->all - used, "%s%s", used ? ", " : "", word);
+    message_add(choice->all, sizeof choice->all, "%s%s", *choice->all ? ", " : "", word);
     if (distance > allowed || distance >= choice->given.length)
         return;
     /* Ties go to the first word with the given beginning (sk is skv), else to the first. */

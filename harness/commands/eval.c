@@ -72,7 +72,8 @@ static bool fill_request(const struct options *options, struct protocol_request 
 
 /* ---- the input ------------------------------------------------------------------------------- */
 
-/* A descriptor of this process by a name that another process, the worker, can open: its own stdout is not ours. */
+/* A descriptor of this process by a name that another process, the worker, can open: its own stdout is not
+ * ours. */
 static int of_this_process(const char *path, char *named, size_t size)
 {
     static const struct {
@@ -155,12 +156,11 @@ static void double_kernels(char names[NAMES])
 {
     const struct attn_kernel *kernel;
     const char *last = "";
-    size_t n = 0;
     *names = 0;
     for (size_t i = 0; (kernel = catalogue_at(i)); i++)
-        if (kernel->caps.dtypes & 1u << ATTN_F64 && strcmp(kernel->name, last) != 0 && n < NAMES) {
+        if (kernel->caps.dtypes & 1u << ATTN_F64 && strcmp(kernel->name, last) != 0) {
             last = kernel->name;
-            n += (size_t)snprintf(names + n, NAMES - n, "%s%s", n ? ", " : "", last);
+            message_add(names, NAMES, "%s%s", *names ? ", " : "", last);
         }
 }
 

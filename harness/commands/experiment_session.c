@@ -70,8 +70,8 @@ static bool add_beside(struct wanted *w, const char *text)
     return add(w, plugin);
 }
 
-/* The experiment's own options, where the command line does not say otherwise: cases are replaced together, as are
- * plug-ins. */
+/* The experiment's own options, where the command line does not say otherwise: cases are replaced together,
+ * as are plug-ins. */
 static bool add_standard(struct wanted *w)
 {
     const struct experiment *e = w->experiment;
@@ -116,13 +116,11 @@ static int read_arguments(struct wanted *w, int argc, const char *const *argv)
 static void print_words(const char *title, const struct experiment *experiment,
                         const char *const *words)
 {
-    char line[4096];
-    size_t n = (size_t)snprintf(line, sizeof line, "  attnbench run");
-    for (; *words && n < sizeof line; words++)
-        n += (size_t)snprintf(line + n, sizeof line - n, strpbrk(*words, " *|") ? " '%s'" : " %s",
-                              *words);
-    for (const char *const *text = experiment->beside; text && *text && n < sizeof line; text++)
-        n += (size_t)snprintf(line + n, sizeof line - n, " '--plugin=%s'", *text);
+    char line[4096] = "  attnbench run";
+    for (; *words; words++)
+        message_add(line, sizeof line, strpbrk(*words, " *|") ? " '%s'" : " %s", *words);
+    for (const char *const *text = experiment->beside; text && *text; text++)
+        message_add(line, sizeof line, " '--plugin=%s'", *text);
     printf("\n%s\n", title);
     table_wrap(stdout, line, WIDTH, 4);
 }

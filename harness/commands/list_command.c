@@ -12,6 +12,7 @@
 #include "experiment_help.h"
 #include "experiments/experiment.h"
 #include "isa.h"
+#include "base/refuse.h"
 #include "base/progress.h"
 #include "session/guests.h"
 #include "session/libraries.h"
@@ -123,17 +124,14 @@ static bool print_json(void)
 static void print_kernel(const char *name, int width)
 {
     const struct attn_kernel *first = NULL;
-    const char *separator = "";
-    char variants[400];
-    int n = 0;
+    char variants[400] = "";
     for (int isa = 0; isa < ATTN_ISA_COUNT && !first; isa++)
         first = catalogue_find(name, (enum attn_isa)isa);
     for (int isa = 0; isa < ATTN_ISA_COUNT; isa++)
         if (catalogue_find(name, (enum attn_isa)isa)) {
             const bool available = attn_isa_available((enum attn_isa)isa);
-            n += snprintf(variants + n, sizeof variants - (size_t)n, "%s%s%s", separator,
-                          attn_isa_name((enum attn_isa)isa), available ? "" : " (unavailable)");
-            separator = ", ";
+            message_add(variants, sizeof variants, "%s%s%s", *variants ? ", " : "",
+                        attn_isa_name((enum attn_isa)isa), available ? "" : " (unavailable)");
         }
     report_wrapped((size_t)width + 13, "  %-*s %-9s %s", width, name, catalogue_group_of(name),
                    variants);
@@ -148,10 +146,8 @@ static void print_host(void)
     json_t *name;
     char names[400] = "";
     size_t i;
-    int n = 0;
     json_array_foreach (preferred, i, name)
-        n += snprintf(names + n, sizeof names - (size_t)n, "%s%s", i ? ", then " : "",
-                      json_string_value(name));
+        message_add(names, sizeof names, "%s%s", i ? ", then " : "", json_string_value(name));
     report_wrapped(6, "  preferred on this host: %s", names);
     json_decref(preferred);
     if (built & 1u << ATTN_ISA_AVX512_2FMA)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "session/launch.h"
+#include "base/refuse.h"
 #include "base/progress.h"
 #include "base/table.h"
 #include "results/report.h"
@@ -120,15 +121,12 @@ static void print_core_kinds(const json_t *kinds)
 /* "avx, avx2, ...", wrapped to the terminal. */
 static void print_words(const char *key, const json_t *words)
 {
-    char line[4096];
+    char line[4000] = "";
     size_t i;
     const json_t *word;
-    size_t n = (size_t)snprintf(line, sizeof line, "%-22s", key);
     json_array_foreach (words, i, word)
-        if (n < sizeof line)
-            n += (size_t)snprintf(line + n, sizeof line - n, "%s %s", i ? "," : "",
-                                  json_string_value(word));
-    report_wrapped(LINE_INDENT, "%s", line);
+        message_add(line, sizeof line, "%s %s", i ? "," : "", json_string_value(word));
+    report_wrapped(LINE_INDENT, "%-22s%s", key, line);
 }
 
 static void print_value(const char *key, const json_t *value)

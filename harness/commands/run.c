@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/refuse.h"
 #include "base/clock.h"
 #include "base/alloc.h"
 #include "problem/outputs.h"
@@ -62,17 +63,15 @@ static void launching(void *context, const struct cell *cell, const char *what)
     const struct session *session = &run->session;
     const double elapsed = clock_now() - run->record.started;
     const double share = fmax(share_done(session), fmin(0.99, elapsed / run->expected_s));
-    char variant[96] = "", threads[16] = "", text[320];
+    char variant[96] = "", text[320];
     size_t first, count;
+    snprintf(text, sizeof text, "%s", what);
     if (cell) {
         cell_variant(cell, variant);
-        snprintf(threads, sizeof threads, "%d", cell->threads);
+        message_add(text, sizeof text, "  %s  %d thr", variant, cell->threads);
     }
-    const size_t n =
-        (size_t)(cell ? snprintf(text, sizeof text, "%s  %s  %s thr", what, variant, threads)
-                      : snprintf(text, sizeof text, "%s", what));
-    snprintf(text + n, sizeof text - n, "  case %zu of %zu  %s", run->at + 1, session->cases.count,
-             session->cases.items[run->at].name);
+    message_add(text, sizeof text, "  case %zu of %zu  %s", run->at + 1, session->cases.count,
+                session->cases.items[run->at].name);
     session_cells_of(session, run->at, &first, &count);
     if (cell)
         report_live(&session->cells[first], count, cell, share, run->expected_s - elapsed, text);
@@ -133,8 +132,8 @@ static bool note_noise(struct run *run, const struct rounds *rounds)
     return record_write(&run->record, noise);
 }
 
-/* The table of a case; of a drawn one only where a kernel fails, and for the first of those with a simple problem on
- * which it does. */
+/* The table of a case; of a drawn one only where a kernel fails, and for the first of those with a simple
+ * problem on which it does. */
 static void tell_case(struct run *run, int topology, const struct cell *cells, size_t count)
 {
     const struct cell *bad = NULL;
@@ -299,7 +298,8 @@ static int finish(struct run *run, enum rounds_end end)
                      run->options.output);
     else if (end == ROUNDS_INTERRUPTED)
         progress_say("interrupted; with --output FILE a session can be resumed");
-    /* A check that checked nothing of a kernel is no success; a run says so where it measured nothing at all. */
+    /* A check that checked nothing of a kernel is no success; a run says so where it measured nothing at
+     * all. */
     const bool counts = check || report_is_absent(run->session.cells, run->session.cell_count);
     if (counts && code == EXIT_AS_ASKED && !each_has_a_row(&run->session) && check)
         code = EXIT_KERNEL;

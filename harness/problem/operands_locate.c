@@ -96,23 +96,15 @@ struct search {
     char needed[NEEDED];
 };
 
-static void print_size(char text[24], size_t n)
-{
-    if (n == ANY)
-        snprintf(text, 24, "*");
-    else
-        snprintf(text, 24, "%zu", n);
-}
-
 static void say_needed(struct search *s, const char *type, const size_t *dims, size_t rank)
 {
-    size_t at = (size_t)snprintf(s->needed, NEEDED, "%s (", type);
-    for (size_t n = 0; n < rank; n++) {
-        char size[24];
-        print_size(size, dims[n]);
-        at += (size_t)snprintf(s->needed + at, NEEDED - at, "%s%s", n ? "," : "", size);
-    }
-    snprintf(s->needed + at, NEEDED - at, ")");
+    snprintf(s->needed, NEEDED, "%s (", type);
+    for (size_t n = 0; n < rank; n++)
+        if (dims[n] == ANY)
+            message_add(s->needed, NEEDED, "%s*", n ? "," : "");
+        else
+            message_add(s->needed, NEEDED, "%s%zu", n ? "," : "", dims[n]);
+    message_add(s->needed, NEEDED, ")");
 }
 
 /* q, k or v */
@@ -150,7 +142,7 @@ static bool locate_mask(struct search *s, struct operands_source *source)
     const size_t full[4] = {p->batch, p->q_heads, p->q_len, p->kv_len};
     const bool boolean = *s->name == 'm';
     say_needed(s, boolean ? "bool" : "f32", full, 4);
-    strncat(s->needed, " or what broadcasts to it", NEEDED - strlen(s->needed) - 1);
+    message_add(s->needed, NEEDED, " or what broadcasts to it");
     if (s->t->rank < 1 || s->t->rank > 4 || !broadcast(s->t, full, source))
         return false;
     source->dims[3] = p->kv_len;
@@ -167,7 +159,7 @@ static bool locate_scale(struct search *s, struct operands_source *source)
                             *s->name == 'k' ? p->qk_dim : 1};
     struct safetensor t = *s->t;
     say_needed(s, "f32", full, 4);
-    strncat(s->needed, " or what broadcasts to it", NEEDED - strlen(s->needed) - 1);
+    message_add(s->needed, NEEDED, " or what broadcasts to it");
     if (t.rank == 3) /* one for each key */
         t.shape[t.rank++] = 1;
     return t.rank == 4 && operands_is_real(s->t) && broadcast(&t, full, source);

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/refuse.h"
+
 #include "element.h"
 
 static const struct safetensors_type types[] = {
@@ -43,13 +45,12 @@ bool safetensors_is_shape(const struct safetensor *tensor, const size_t *shape, 
 
 void safetensors_print_shape(const struct safetensor *tensor, char text[SAFETENSORS_SHAPE_TEXT])
 {
-    int at = snprintf(text, SAFETENSORS_SHAPE_TEXT, "%s (", tensor->format);
+    snprintf(text, SAFETENSORS_SHAPE_TEXT, "%s (", tensor->format);
     for (char *c = text; *c; c++) /* as attn_dtype_name() writes types */
         *c = (char)tolower((unsigned char)*c);
     for (size_t n = 0; n < tensor->rank; n++) /* 8 numbers of 20 digits fit */
-        at += snprintf(text + at, SAFETENSORS_SHAPE_TEXT - (size_t)at, "%s%zu", n ? "," : "",
-                       tensor->shape[n]);
-    snprintf(text + at, SAFETENSORS_SHAPE_TEXT - (size_t)at, ")");
+        message_add(text, SAFETENSORS_SHAPE_TEXT, "%s%zu", n ? "," : "", tensor->shape[n]);
+    message_add(text, SAFETENSORS_SHAPE_TEXT, ")");
 }
 
 double safetensors_get(const struct safetensor *tensor, size_t index)

@@ -227,16 +227,15 @@ bool sweep_case(const struct sweep *sweep, size_t index, struct problem_case *c,
 
 void sweep_suffix(const struct sweep *sweep, size_t index, char suffix[PARSE_TEXT])
 {
-    size_t n = 0;
     *suffix = 0;
     for (size_t i = 0; i < sweep->axis_count; i++) {
         const struct sweep_axis *axis = &sweep->axes[i];
         char value[SWEEP_VALUE] = "";
         sweep_value(axis->value, turn(sweep, i, index), value);
         const bool number = isdigit((unsigned char)*value) || *value == '-';
-        n += (size_t)snprintf(suffix + n, PARSE_TEXT - n, "-%.*s%s",
-                              number ? (int)(axis->name.length < 16 ? axis->name.length : 16) : 0,
-                              axis->name.at, value);
+        message_add(suffix, PARSE_TEXT, "-%.*s%s",
+                    number ? (int)(axis->name.length < 16 ? axis->name.length : 16) : 0,
+                    axis->name.at, value);
     }
     for (char *at = suffix; *at; at++) /* what a name may not hold */
         if (!isalnum((unsigned char)*at) && !strchr("._-", *at))

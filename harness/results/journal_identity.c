@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/refuse.h"
+
 #include "journal.h"
 
 /* In the order of the text.  A field with a usual value is missing in older files: only a value that
@@ -31,14 +33,13 @@ static void print_value(const json_t *value, const char *absent, char *text, siz
 void journal_identity(const json_t *cell, char *text, size_t size)
 {
     char value[JOURNAL_IDENTITY];
-    size_t n = 0;
     *text = 0;
-    for (size_t i = 0; i < sizeof keys / sizeof *keys && n < size; i++) {
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         const char *usual = keys[i].usual;
         print_value(json_object_get(cell, keys[i].name), usual ? usual : "", value, sizeof value);
         if (usual && strcmp(value, usual) == 0)
             continue;
-        n += (size_t)snprintf(text + n, size - n, "%s%s%s%s", i ? "|" : "",
-                              usual ? keys[i].name : "", usual ? "=" : "", value);
+        message_add(text, size, "%s%s%s%s", i ? "|" : "", usual ? keys[i].name : "",
+                    usual ? "=" : "", value);
     }
 }

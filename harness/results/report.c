@@ -1,6 +1,7 @@
 /*
  * report: the tables of a session.
  */
+#include "base/refuse.h"
 #include "base/alloc.h"
 #include "report.h"
 
@@ -163,14 +164,14 @@ static void print_states(const struct cell *cells, size_t count)
     const char *separator = ": ";
     for (size_t i = 0; i < count; i++)
         total += cells[i].row != NULL;
-    int used = snprintf(line, sizeof line, "%zu of %zu cells", total, count);
+    snprintf(line, sizeof line, "%zu of %zu cells", total, count);
     for (int state = 0; state < CELL_STATE_COUNT; state++) {
         size_t n = 0;
         for (size_t i = 0; i < count; i++)
             n += cells[i].row && (int)report_state(cells[i].row) == state;
         if (n) {
-            used += snprintf(line + used, sizeof line - (size_t)used, "%s%zu %s", separator, n,
-                             cell_state_name((enum cell_state)state));
+            message_add(line, sizeof line, "%s%zu %s", separator, n,
+                        cell_state_name((enum cell_state)state));
             separator = ", ";
         }
     }
@@ -217,13 +218,10 @@ static void print_caveats(const struct cell *cells, size_t count)
             first = strcmp(cells[k].kernel_name, cells[i].kernel_name) != 0;
         if (!first)
             continue;
-        char line[640];
-        int n = snprintf(line, sizeof line,
-                         "%s is not judged by what it admits:", cells[i].kernel_name);
+        char words[512] = "";
         for (size_t k = 0; k < json_array_size(caveats); k++)
-            n += snprintf(line + n, sizeof line - (size_t)n, " %s",
-                          json_string_value(json_array_get(caveats, k)));
-        report_wrapped(0, "%s", line);
+            message_add(words, sizeof words, " %s", json_string_value(json_array_get(caveats, k)));
+        report_wrapped(0, "%s is not judged by what it admits:%s", cells[i].kernel_name, words);
     }
 }
 

@@ -1,8 +1,10 @@
 /*
- * report_absent: what a check says of many cases together: those of which nothing was computed, and drawn ones.
+ * report_absent: what a check says of many cases together: those of which nothing was computed, and drawn
+ * ones.
  */
 #include <string.h>
 
+#include "base/refuse.h"
 #include "base/progress.h"
 #include "report.h"
 #include "report_rows.h"
@@ -17,8 +19,7 @@ bool report_is_absent(const struct cell *cells, size_t count)
 
 static bool alike(const struct cell *a, const struct cell *b)
 {
-    return a->state == b->state && a->isa == b->isa &&
-           strcmp(a->kernel_name, b->kernel_name) == 0 && strcmp(a->why, b->why) == 0;
+    return a->state == b->state && cell_same_variant(a, b) && strcmp(a->why, b->why) == 0;
 }
 
 /* Whether the table of a cell's case has said it: it has one where another kernel computes the case. */

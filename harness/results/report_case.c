@@ -1,6 +1,7 @@
 /*
  * report_case: the table of one case.
  */
+#include "base/refuse.h"
 #include "base/alloc.h"
 #include "report.h"
 
@@ -173,16 +174,16 @@ static void print_memory(const struct cell *const *sorted, size_t count)
     }
     if (!timed || (sorted[0]->memory == MEMORY_FIRST_TOUCH && !sorted[0]->huge_pages))
         return;
-    size_t n = (size_t)snprintf(text, sizeof text, "  memory: %s, ",
-                                machine_memory_name(sorted[0]->memory));
-    n += (size_t)(elsewhere ? snprintf(text + n, sizeof text - n, "elsewhere in %zu of %zu rows",
-                                       elsewhere, timed)
-                            : snprintf(text + n, sizeof text - n, "in place"));
+    snprintf(text, sizeof text, "  memory: %s, ", machine_memory_name(sorted[0]->memory));
+    if (elsewhere)
+        message_add(text, sizeof text, "elsewhere in %zu of %zu rows", elsewhere, timed);
+    else
+        message_add(text, sizeof text, "in place");
     units_bytes(least, from);
     units_bytes(most, to);
     if (sorted[0]->huge_pages)
-        snprintf(text + n, sizeof text - n, "; on huge pages: %s%s%s", most > 0 ? from : "none",
-                 strcmp(from, to) ? " to " : "", strcmp(from, to) ? to : "");
+        message_add(text, sizeof text, "; on huge pages: %s%s%s", most > 0 ? from : "none",
+                    strcmp(from, to) ? " to " : "", strcmp(from, to) ? to : "");
     report_wrapped(4, "%s", text);
 }
 
@@ -191,8 +192,7 @@ static bool is_among(const struct cell *cell, const struct cell *const *cells, s
 {
     bool among = false;
     for (size_t i = 0; i < n; i++)
-        among |=
-            cells[i]->isa == cell->isa && strcmp(cells[i]->kernel_name, cell->kernel_name) == 0;
+        among |= cell_same_variant(cells[i], cell);
     return among;
 }
 
@@ -204,21 +204,18 @@ static void print_cores(const struct cell *const *sorted, size_t count)
     for (size_t i = 0; i < count; i++) {
         const json_t *blas = json_object_get(sorted[i]->row, "blas");
         json_t *tried = json_object_get(blas, "tried_s"), *seconds;
-        const char *core, *separator = "";
+        const char *core;
         if (!json_object_size(tried) || is_among(sorted[i], sorted, i))
             continue;
         cell_variant(sorted[i], variant);
-        size_t n = (size_t)snprintf(text, sizeof text,
-                                    "  %s runs the BLAS library's core %s (tried: ", variant,
-                                    json_string_value(json_object_get(blas, "core")));
+        *text = 0;
         json_object_foreach (tried, core, seconds) {
             units_seconds(json_is_number(seconds) ? json_number_value(seconds) : NAN, time);
-            n += (size_t)snprintf(text + n, sizeof text - n, "%s%s %s", separator, core,
-                                  *time ? time : "failed");
-            separator = ", ";
+            message_add(text, sizeof text, "%s%s %s", *text ? ", " : "", core,
+                        *time ? time : "failed");
         }
-        snprintf(text + n, sizeof text - n, ")");
-        report_wrapped(4, "%s", text);
+        report_wrapped(4, "  %s runs the BLAS library's core %s (tried: %s)", variant,
+                       report_text(blas, "core"), text);
     }
 }
 

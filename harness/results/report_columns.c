@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/refuse.h"
 #include "base/number.h"
 #include "bench/noise.h"
 #include "fields.h"
@@ -60,11 +61,11 @@ static void show_error(const json_t *row, char *text)
 static void show_check(const json_t *row, char *text)
 {
     const json_t *check = json_object_get(row, "check"), *threads;
-    size_t n = (size_t)snprintf(text, TABLE_CELL, "%s", report_text(check, "depth")), k;
+    size_t k;
+    snprintf(text, TABLE_CELL, "%s", report_text(check, "depth"));
     json_array_foreach (json_object_get(check, "threads"), k, threads)
-        if (n < TABLE_CELL)
-            n += (size_t)snprintf(text + n, TABLE_CELL - n, "%s%" JSON_INTEGER_FORMAT,
-                                  k ? "," : " ", json_integer_value(threads));
+        message_add(text, TABLE_CELL, "%s%" JSON_INTEGER_FORMAT, k ? "," : " ",
+                    json_integer_value(threads));
 }
 
 /* Letter of a flag; none for what n=... says in place of the interval. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/refuse.h"
 #include "base/alloc.h"
 #include "report.h"
 #include "report_rows.h"
@@ -28,26 +29,22 @@ void report_noise(const json_t *lines)
     double *x = alloc_zeroed(json_array_size(lines) + 1, sizeof *x);
     if (!x)
         return;
-    char text[512];
-    size_t used = 0, n = collect(lines, "ratio", x);
+    char text[512] = "";
+    size_t n = collect(lines, "ratio", x);
     for (size_t i = 0; i < n; i++)
         x[i] = fabs(x[i] - 1);
     if (n)
-        used =
-            (size_t)snprintf(text, sizeof text,
-                             "noise check: a kernel launched twice a round differed from itself by "
-                             "%.1f%%",
-                             100 * stats_median_of(x, n));
+        snprintf(text, sizeof text,
+                 "noise check: a kernel launched twice a round differed from itself by %.1f%%",
+                 100 * stats_median_of(x, n));
     n = collect(lines, "detectable", x);
     stats_sort(x, n);
     if (n)
-        used +=
-            (size_t)snprintf(text + used, sizeof text - used,
-                             "; a difference of %.1f%% would have shown", 100 * stats_median(x, n));
+        message_add(text, sizeof text, "; a difference of %.1f%% would have shown",
+                    100 * stats_median(x, n));
     if (n > 1)
-        snprintf(text + used, sizeof text - used, " (in the noisiest of %zu cases %.1f%%)", n,
-                 100 * x[n - 1]);
-    if (used)
+        message_add(text, sizeof text, " (in the noisiest of %zu cases %.1f%%)", n, 100 * x[n - 1]);
+    if (*text)
         report_wrapped(0, "%s", text);
     report_flush();
     free(x);
@@ -64,10 +61,10 @@ void report_time(const json_t *end)
                  {"overhead_s", "the harness itself"}};
     const double wall_s = number_at(end, NULL, "wall_s");
     char text[256];
-    size_t n = (size_t)snprintf(text, sizeof text, "time: %.1f s", wall_s);
+    snprintf(text, sizeof text, "time: %.1f s", wall_s);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s %.1f%%", i ? ", " : ": ",
-                              parts[i].what, 100 * number_at(end, NULL, parts[i].key) / wall_s);
+        message_add(text, sizeof text, "%s%s %.1f%%", i ? ", " : ": ", parts[i].what,
+                    100 * number_at(end, NULL, parts[i].key) / wall_s);
     report_wrapped(0, "%s", text);
     report_flush();
 }

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/refuse.h"
 #include "base/printable.h"
 #include "blas.h"
 #include "problem/catalogue.h"
@@ -152,11 +153,11 @@ static const char *telling_line(const char *log, size_t *length)
 
 void launch_quote(const struct launch *launch, char why[LAUNCH_WHY])
 {
-    size_t length, at = strlen(why);
+    size_t length;
     const char *line = telling_line(launch->log ? launch->log : "", &length);
-    if (length && at < LAUNCH_WHY)
-        snprintf(why + at, LAUNCH_WHY - at, "; it printed '%.*s'",
-                 (int)(length < QUOTED ? length : QUOTED), line);
+    if (length)
+        message_add(why, LAUNCH_WHY, "; it printed '%.*s'",
+                    (int)(length < QUOTED ? length : QUOTED), line);
     tidy(why);
 }
 
@@ -231,8 +232,8 @@ static void read_answer(const char *line, const char *token, struct launch *laun
     snprintf(launch->why, sizeof launch->why, "%s", why ? why : "");
 }
 
-/* Reads an outcome; its texts are freed or move to the launch.  Starved: meanwhile the system has ended a process
- * for lack of memory. */
+/* Reads an outcome; its texts are freed or move to the launch.  Starved: meanwhile the system has ended a
+ * process for lack of memory. */
 static void read_outcome(const struct process_outcome *outcome, const struct protocol_request *r,
                          double deadline_s, bool starved, struct launch *launch)
 {

@@ -151,11 +151,10 @@ static void unknown(const struct options *options, const char *argument, char *m
     snprintf(message, size, "%s%s%s has no option %s; ", command->name, options->subject ? " " : "",
              options->subject ? options->subject : "",
              scan_quote(piece_from(argument, argument + strcspn(argument, "=")), quoted));
-    const size_t used = strlen(message);
     if (choice.nearest)
-        snprintf(message + used, size - used, "did you mean --%s?", choice.nearest);
+        message_add(message, size, "did you mean --%s?", choice.nearest);
     else
-        snprintf(message + used, size - used, "%s", scan_advice(&choice, "it has", advice));
+        message_add(message, size, "%s", scan_advice(&choice, "it has", advice));
 }
 
 /* One argument, and the next where that is its value; returns how many were used, 0 where wrong. */
@@ -230,10 +229,10 @@ void options_print_options(FILE *out, enum command command, const struct option 
         char left[40], line[400];
         snprintf(left, sizeof left, "--%s%s%s", o->name, o->form ? " " : "",
                  o->form ? o->form : "");
-        const size_t n = (size_t)snprintf(line, sizeof line, "  %-19s %s", left, o->help);
+        snprintf(line, sizeof line, "  %-19s %s", left, o->help);
         if (o->standard)
-            snprintf(line + n, sizeof line - n, " (default: %s%s%s)", o->standard,
-                     o->quick ? "; --quick: " : "", o->quick ? o->quick : "");
+            message_add(line, sizeof line, " (default: %s%s%s)", o->standard,
+                        o->quick ? "; --quick: " : "", o->quick ? o->quick : "");
         table_wrap(out, line, HELP_WIDTH, sizeof "  --placement WHERE   " - 1);
     }
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/refuse.h"
 #include "base/alloc.h"
 #include "problem/sweep.h"
 
@@ -100,13 +101,12 @@ static json_t *list_value(const struct option *option, char *text)
 /* "cores, threads or none" for one word, commas alone for a list. */
 static void say_words(const struct option *option, char *message, size_t size)
 {
-    size_t n = strlen(message);
-    for (const char *const *word = option->words; *word && n < size; word++)
-        n += (size_t)snprintf(message + n, size - n, "%s %s",
-                              word == option->words                     ? ""
-                              : word[1] || option->kind == OPTION_WORDS ? ","
-                                                                        : " or",
-                              *word);
+    for (const char *const *word = option->words; *word; word++)
+        message_add(message, size, "%s %s",
+                    word == option->words                     ? ""
+                    : word[1] || option->kind == OPTION_WORDS ? ","
+                                                              : " or",
+                    *word);
 }
 
 /* What the option takes, for a message. */
@@ -123,15 +123,13 @@ static void say(const struct option *option, const char *text, char *message, si
         [OPTION_WORDS] = " a comma list, each once, of",
     };
     snprintf(message, size, "--%s takes%s", option->name, takes[option->kind]);
-    const size_t n = strlen(message);
     if (option->kind == OPTION_TEXT)
-        snprintf(message + n, size - n, ", shorter than %d bytes", TEXT);
+        message_add(message, size, ", shorter than %d bytes", TEXT);
     else if (option->words)
         say_words(option, message, size);
     else if (option->kind != OPTION_SECONDS && option->hi < EXACT)
-        snprintf(message + n, size - n, " from %g to %g", option->lo, option->hi);
-    const size_t used = strlen(message);
-    snprintf(message + used, size - used, ": '%.60s%s'", text, strlen(text) > 60 ? ".." : "");
+        message_add(message, size, " from %g to %g", option->lo, option->hi);
+    message_add(message, size, ": '%.60s%s'", text, strlen(text) > 60 ? ".." : "");
 }
 
 bool option_store(const struct option *option, const char *text, void *field, char *message,

@@ -9,10 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/refuse.h"
+
 static void add(char text[FLOAT_ENV_TEXT], const char *what)
 {
-    const size_t at = strlen(text);
-    snprintf(text + at, FLOAT_ENV_TEXT - at, "%s%s", at ? ", " : "", what);
+    message_add(text, FLOAT_ENV_TEXT, "%s%s", *text ? ", " : "", what);
 }
 
 #ifdef __x86_64__

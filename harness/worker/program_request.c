@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/refuse.h"
+
 #include "problem/capabilities.h"
 #include "system/process.h"
 
@@ -110,10 +112,9 @@ void program_request_environment(struct program_environment *e, const int *cpus,
     }
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         e->variables[n++] = fixed[i];
-    int at = snprintf(e->places, sizeof e->places, "OMP_PLACES=");
-    for (size_t i = 0; i < cpu_count && at < (int)sizeof e->places - 16; i++)
-        at += snprintf(e->places + at, sizeof e->places - (size_t)at, "%s{%d}", i ? "," : "",
-                       cpus[i]);
+    snprintf(e->places, sizeof e->places, "OMP_PLACES=");
+    for (size_t i = 0; i < cpu_count; i++)
+        message_add(e->places, sizeof e->places, "%s{%d}", i ? "," : "", cpus[i]);
     e->variables[n++] = bound ? e->places : "OMP_PLACES";
     e->variables[n++] = bound ? "OMP_PROC_BIND=true" : "OMP_PROC_BIND=false";
     e->variables[n] = NULL;
