@@ -15,3 +15,9 @@ double number_at(const json_t *object, const char *outer, const char *key)
     const json_t *value = json_object_get(outer ? json_object_get(object, outer) : object, key);
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
+
+const char *text_at(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}

@@ -57,7 +57,7 @@ static void print_arithmetic(const json_t *at)
     for (size_t c = 0; c < count; c++)
         printf(" %8s", columns[c].title);
     json_array_foreach (json_object_get(at, "arithmetic"), i, isa) {
-        printf("\n  %-12s", report_text(isa, "isa"));
+        printf("\n  %-12s", text_at(isa, "isa"));
         for (size_t c = 0; c < count; c++) {
             char number[UNITS_TEXT];
             units_number(number_at(isa, NULL, columns[c].key), number);
@@ -109,7 +109,7 @@ static void print_core_kinds(const json_t *kinds)
         const char *name, *separator = ": ";
         json_t *fact;
         printf("%-22s %.0f on CPUs %s", i ? "" : "core_kinds", number_at(kind, NULL, "cores"),
-               report_text(kind, "cpus"));
+               text_at(kind, "cpus"));
         json_object_foreach (json_object_get(kind, "facts"), name, fact) {
             printf("%s%s %s", separator, name, json_string_value(fact));
             separator = ", ";

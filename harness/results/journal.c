@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "base/alloc.h"
 #include "system/lines.h"
 
@@ -189,8 +190,7 @@ static size_t merge_lines(struct journal *journal, const char *text, size_t leng
 /* Whether the first line says that this is a results file of a version we know. */
 static bool known_schema(const struct journal *journal)
 {
-    const char *schema = json_string_value(json_object_get(journal->session, "schema"));
-    return schema && strcmp(schema, JOURNAL_SCHEMA) == 0;
+    return strcmp(text_at(journal->session, "schema"), JOURNAL_SCHEMA) == 0;
 }
 
 /* Cuts the file to its whole lines and reads them; returns what is wrong, NULL where nothing. */
@@ -248,9 +248,9 @@ const json_t *journal_find_wrong(const struct journal *journal, const json_t *ce
     json_t *row, *like = json_copy((json_t *)(uintptr_t)cell);
     const json_t *found = NULL;
     json_object_foreach (journal->cells, key, row) {
-        const char *state = json_string_value(json_object_get(row, "state"));
+        const char *state = text_at(row, "state");
         bool wrong = false;
-        for (size_t n = 0; state && n < sizeof states / sizeof *states; n++)
+        for (size_t n = 0; n < sizeof states / sizeof *states; n++)
             wrong |= strcmp(state, states[n]) == 0;
         if (!wrong || json_is_integer(json_object_get(row, "failed_at")))
             continue;

@@ -67,13 +67,13 @@ bool report_close(char *message, size_t message_size)
 void report_line(const json_t *row, char *text, size_t size)
 {
     char time[UNITS_TEXT], gflops[UNITS_TEXT], threads[REPORT_THREADS];
-    const char *state = report_text(row, "state"), *why = report_text(row, "why");
+    const char *state = text_at(row, "state"), *why = text_at(row, "why");
     units_seconds(report_median(row), time);
     field_text(row, FIELD_GFLOPS, gflops);
     report_threads_text(row, threads);
-    snprintf(text, size, "%s  %s/%s  %s thr  %s%s%s%s%s%s%s", report_text(row, "case"),
-             report_text(row, "kernel"), report_text(row, "isa"), threads, state, *why ? ": " : "",
-             why, *time ? "  " : "", time, *time ? "  " : "", *time ? gflops : "");
+    snprintf(text, size, "%s  %s/%s  %s thr  %s%s%s%s%s%s%s", text_at(row, "case"),
+             text_at(row, "kernel"), text_at(row, "isa"), threads, state, *why ? ": " : "", why,
+             *time ? "  " : "", time, *time ? "  " : "", *time ? gflops : "");
     if (*time)
         strncat(text, " GFLOP/s", size - strlen(text) - 1);
 }
@@ -184,7 +184,7 @@ static size_t calling(const struct cell *cells, size_t count, const char *kernel
 {
     size_t n = 0;
     for (size_t i = 0; i < count; i++) {
-        const char *called = cells[i].row ? report_text(cells[i].row, "library") : "";
+        const char *called = cells[i].row ? text_at(cells[i].row, "library") : "";
         n += *called && strcmp(cells[i].kernel_name, kernel) == 0 &&
              (!library || strcmp(called, library) == 0);
     }
@@ -196,7 +196,7 @@ static void print_libraries(const struct cell *cells, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const char *kernel = cells[i].kernel_name;
-        const char *library = cells[i].row ? report_text(cells[i].row, "library") : "";
+        const char *library = cells[i].row ? text_at(cells[i].row, "library") : "";
         if (!*library || calling(cells, i, kernel, library))
             continue;
         const size_t some = calling(cells, count, kernel, library);

@@ -24,9 +24,9 @@ static bool nothing_to_compute(const struct cell *cells, size_t count)
         const json_t *row = cells[i].row;
         if (!row || report_absent(row))
             continue;
-        if (report_state(row) != CELL_SKIPPED || (why && strcmp(why, report_text(row, "why")) != 0))
+        if (report_state(row) != CELL_SKIPPED || (why && strcmp(why, text_at(row, "why")) != 0))
             return false;
-        why = report_text(row, "why");
+        why = text_at(row, "why");
     }
     return why;
 }
@@ -80,7 +80,7 @@ void report_head(FILE *out, size_t width, const struct cell *cell)
 static bool absent_for(const struct cell *cell, enum cell_state state, const char *why)
 {
     return cell->row && report_state(cell->row) == state &&
-           strcmp(report_text(cell->row, "why"), why) == 0;
+           strcmp(text_at(cell->row, "why"), why) == 0;
 }
 
 /* "  unsupported: naive/avx512, gemm/avx512 (dtype=f16)"; what does not fit is left out. */
@@ -109,7 +109,7 @@ static void print_absent(const struct cell *cells, size_t count, enum cell_state
         bool said = false;
         if (!cells[i].row || report_state(cells[i].row) != state)
             continue;
-        const char *why = report_text(cells[i].row, "why");
+        const char *why = text_at(cells[i].row, "why");
         for (size_t j = 0; j < i; j++)
             said |= absent_for(&cells[j], state, why);
         if (!said)
@@ -215,7 +215,7 @@ static void print_cores(const struct cell *const *sorted, size_t count)
                         *time ? time : "failed");
         }
         report_wrapped(4, "  %s runs the BLAS library's core %s (tried: %s)", variant,
-                       report_text(blas, "core"), text);
+                       text_at(blas, "core"), text);
     }
 }
 

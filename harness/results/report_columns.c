@@ -18,7 +18,7 @@
 
 static void show_kernel(const json_t *row, char *text)
 {
-    snprintf(text, TABLE_CELL, "%s/%s", report_text(row, "kernel"), report_text(row, "isa"));
+    snprintf(text, TABLE_CELL, "%s/%s", text_at(row, "kernel"), text_at(row, "isa"));
 }
 
 /* Half the interval's width in percent, or how few launches there are. */
@@ -62,7 +62,7 @@ static void show_check(const json_t *row, char *text)
 {
     const json_t *check = json_object_get(row, "check"), *threads;
     size_t k;
-    snprintf(text, TABLE_CELL, "%s", report_text(check, "depth"));
+    snprintf(text, TABLE_CELL, "%s", text_at(check, "depth"));
     json_array_foreach (json_object_get(check, "threads"), k, threads)
         message_add(text, TABLE_CELL, "%s%" JSON_INTEGER_FORMAT, k ? "," : " ",
                     json_integer_value(threads));
@@ -214,9 +214,9 @@ void report_fill(const json_t *row, double gemm, struct table_row *out)
         else if (columns[c].field)
             field_text(row, columns[c].field, out->text[c]);
     }
-    snprintf(out->note, sizeof out->note, "%s", report_text(row, "why"));
+    snprintf(out->note, sizeof out->note, "%s", text_at(row, "why"));
     if (ok)
         units_number(gemm / report_median(row), out->text[COLUMN_GEMM]);
     else /* instead of a time, whatever an older row may hold */
-        snprintf(out->text[COLUMN_TIME], TABLE_CELL, "%s", report_text(row, "state"));
+        snprintf(out->text[COLUMN_TIME], TABLE_CELL, "%s", text_at(row, "state"));
 }

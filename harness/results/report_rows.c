@@ -46,16 +46,10 @@ double report_median(const json_t *row)
     return report_state(row) == CELL_OK ? field_of(row, FIELD_MEDIAN) : NAN;
 }
 
-const char *report_text(const json_t *row, const char *key)
-{
-    const char *text = json_string_value(json_object_get(row, key));
-    return text ? text : "";
-}
-
 enum cell_state report_state(const json_t *row)
 {
     enum cell_state state = CELL_SKIPPED;
-    cell_state_parse(report_text(row, "state"), &state);
+    cell_state_parse(text_at(row, "state"), &state);
     return state;
 }
 

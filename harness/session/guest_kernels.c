@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/refuse.h"
 #include "isa.h"
 #include "problem/capabilities.h"
@@ -57,12 +58,6 @@ static bool parse_isa(const json_t *value, enum attn_isa *isa)
     return !value || (json_is_string(value) && attn_isa_parse(json_string_value(value), isa));
 }
 
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
 static bool parse_kernel(const json_t *object, struct attn_kernel *kernel, char *why, size_t size)
 {
     const char *name = json_string_value(json_object_get(object, "name"));
@@ -72,8 +67,8 @@ static bool parse_kernel(const json_t *object, struct attn_kernel *kernel, char 
         return false;
     *kernel = (struct attn_kernel){.size = sizeof *kernel,
                                    .name = name,
-                                   .summary = text_of(object, "summary"),
-                                   .source = text_of(object, "source")};
+                                   .summary = text_at(object, "summary"),
+                                   .source = text_at(object, "source")};
     if (!parse_isa(isa, &kernel->isa)) {
         const char *text = json_string_value(isa);
         return refuse(why, size, "kernel %s: no instruction set '%s'", name, text ? text : "");

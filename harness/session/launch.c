@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "base/refuse.h"
 #include "base/printable.h"
 #include "blas.h"
@@ -227,9 +228,8 @@ static void read_answer(const char *line, const char *token, struct launch *laun
         snprintf(launch->why, sizeof launch->why, "%s", message);
         return;
     }
-    const char *why = json_string_value(json_object_get(launch->answer, "why"));
-    cell_state_parse(json_string_value(json_object_get(launch->answer, "state")), &launch->state);
-    snprintf(launch->why, sizeof launch->why, "%s", why ? why : "");
+    cell_state_parse(text_at(launch->answer, "state"), &launch->state);
+    snprintf(launch->why, sizeof launch->why, "%s", text_at(launch->answer, "why"));
 }
 
 /* Reads an outcome; its texts are freed or move to the launch.  Starved: meanwhile the system has ended a

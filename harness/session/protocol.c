@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/members.h"
 #include "results/cell.h"
 #include "system/process.h"
@@ -188,8 +189,7 @@ bool protocol_parse(const char *text, struct protocol_request *request, char *me
 /* Whether the answer repeats the token; it is then taken away. */
 static bool take_token(json_t *answer, const char *token)
 {
-    const char *repeated = json_string_value(json_object_get(answer, "token"));
-    const bool same = repeated && strcmp(repeated, token) == 0;
+    const bool same = strcmp(text_at(answer, "token"), token) == 0;
     json_object_del(answer, "token");
     return same;
 }
@@ -204,7 +204,7 @@ json_t *protocol_answer(const char *text, const char *token, char *message, size
         wrong = "is not JSON";
     else if (json_integer_value(json_object_get(answer, "protocol")) != PROTOCOL_VERSION)
         wrong = "has another protocol version";
-    else if (!cell_state_parse(json_string_value(json_object_get(answer, "state")), &state))
+    else if (!cell_state_parse(text_at(answer, "state"), &state))
         wrong = "has no state";
     else if (!take_token(answer, token))
         wrong = "is not its own: the kernel wrote to descriptor 4";

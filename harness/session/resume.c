@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/number.h"
 #include "base/build.h"
 #include "base/printable.h"
 
@@ -68,18 +69,17 @@ bool resume_same_machine(const struct journal *journal, const struct session *se
     const json_t *there = json_object_get(journal_session(journal), "machine");
     const bool same =
         json_equal(json_object_get(here, "fingerprint"), json_object_get(there, "fingerprint"));
-    const char *cpu = json_string_value(json_object_get(there, "cpu"));
+    const char *cpu = text_at(there, "cpu");
     if (!same)
         snprintf(message, message_size, "%s was begun on another machine (%s)",
-                 session->options->resume, cpu ? cpu : "unknown");
+                 session->options->resume, *cpu ? cpu : "unknown");
     json_decref(here);
     return same;
 }
 
 static void restore_row(struct cell *cell, const json_t *row, enum cell_state state)
 {
-    const char *why = json_string_value(json_object_get(row, "why"));
-    cell_end(cell, state, "%s", why ? why : "");
+    cell_end(cell, state, "%s", text_at(row, "why"));
     cell->failed_at = (int)json_integer_value(json_object_get(row, "failed_at"));
     cell->check = json_deep_copy(json_object_get(row, "check"));
     cell->row = json_deep_copy(row);
@@ -104,9 +104,8 @@ static void restore_launches(struct cell *cell, json_t *check, json_t *launches)
  * session may not have that cell. */
 static void restore_failure(struct cell *cell, const json_t *row)
 {
-    const char *why = json_string_value(json_object_get(row, "why"));
     struct cell failed = {.threads = (int)json_integer_value(json_object_get(row, "threads"))};
-    snprintf(failed.why, sizeof failed.why, "%s", why ? why : "");
+    snprintf(failed.why, sizeof failed.why, "%s", text_at(row, "why"));
     cell_inherit(cell, &failed);
 }
 
@@ -124,7 +123,7 @@ bool resume_cells(const struct journal *journal, struct session *session)
         const json_t *wrong = journal_find_wrong(journal, fields);
         json_decref(fields);
         enum cell_state state;
-        if (row && cell_state_parse(json_string_value(json_object_get(row, "state")), &state)) {
+        if (row && cell_state_parse(text_at(row, "state"), &state)) {
             if (state != CELL_SKIPPED)
                 restore_row(cell, row, state);
         } else if (same && !cell->done) {

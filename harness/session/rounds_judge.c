@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/number.h"
 #include "problem/outputs.h"
 #include "rounds_private.h"
 #include "system/memory_file.h"
@@ -108,14 +109,13 @@ static bool apply_verdict(struct rounds *rounds, struct cell *cell, const json_t
 {
     assert(cell);
     enum cell_state state = CELL_FAILED;
-    const char *why = json_string_value(json_object_get(verdict, "why"));
-    cell_state_parse(json_string_value(json_object_get(verdict, "state")), &state);
+    cell_state_parse(text_at(verdict, "state"), &state);
     char reason[LAUNCH_WHY];
     if (cell->done && state == CELL_OK)
         return true;
     json_decref(cell->check);
     cell->check = json_incref(json_object_get(verdict, "check"));
-    snprintf(reason, sizeof reason, "%s", why ? why : "");
+    snprintf(reason, sizeof reason, "%s", text_at(verdict, "why"));
     if (cell_state_is_bad(state))
         launch_quote(launch, reason);
     if (state != CELL_OK)

@@ -82,8 +82,7 @@ static const json_t *find(const json_t *kernels, const char *name, enum attn_isa
     const json_t *kernel;
     size_t i;
     json_array_foreach (kernels, i, kernel) {
-        const char *its = json_string_value(json_object_get(kernel, "name"));
-        if (its && strcmp(its, name) == 0 && is_of(kernel, isa))
+        if (strcmp(text_at(kernel, "name"), name) == 0 && is_of(kernel, isa))
             return kernel;
     }
     return NULL;

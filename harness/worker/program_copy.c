@@ -51,8 +51,8 @@ static json_t *demand(struct worker *worker, struct program_copy *copy, json_t *
         worker_give_up(worker, state, "the program %s", why);
     if (state == CELL_OK)
         return answer;
-    const char *reason = json_string_value(json_object_get(answer, "why"));
-    snprintf(why, sizeof why, "%s", reason && *reason ? reason : "gives no reason");
+    const char *reason = text_at(answer, "why");
+    snprintf(why, sizeof why, "%s", *reason ? reason : "gives no reason");
     json_decref(answer);
     if (state == CELL_UNSUPPORTED && refusal) {
         snprintf(refusal, refusal_size, "%s", why);
@@ -227,8 +227,7 @@ static void prepare(struct worker *worker, struct program_copy *copy,
     json_t *answer = demand(worker, copy, program_request_prepare(&what), PREPARE_S, copy->refusal,
                             sizeof copy->refusal);
     copy->prepare_s = clock_now() - start;
-    const char *library = json_string_value(json_object_get(answer, "library"));
-    snprintf(copy->library, sizeof copy->library, "%s", library ? library : "");
+    snprintf(copy->library, sizeof copy->library, "%s", text_at(answer, "library"));
     const bool right = !answer || runs_as_asked(copy, answer, message, sizeof message);
     json_decref(answer);
     if (!right)

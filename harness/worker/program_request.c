@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/refuse.h"
 
 #include "problem/capabilities.h"
@@ -76,8 +77,7 @@ json_t *program_request_answer(const char *line, enum cell_state *state, char *w
     json_error_t error;
     enum cell_state said;
     json_t *answer = json_loads(line, 0, &error);
-    const bool stated =
-        cell_state_parse(json_string_value(json_object_get(answer, "state")), &said);
+    const bool stated = cell_state_parse(text_at(answer, "state"), &said);
     const bool version = json_integer_value(json_object_get(answer, "protocol")) == VERSION;
     for (size_t i = 0; stated && version && i < sizeof known / sizeof *known; i++)
         if (said == known[i]) {
