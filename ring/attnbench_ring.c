@@ -4,8 +4,8 @@
  *     attnbench run --plugin 'attnbench-ring --ranks 2 [--hostfile FILE]' --kernel ring_2
  *
  * This process says which kernels there are, and has mpiexec start the ranks when it is asked for more: this
- * program again, with --rank (rank_serve.h).  From then on it hands each request to rank 0, and rank 0's answers
- * back.
+ * program again, with --rank (rank_serve.h).  From then on it hands each request to rank 0, and rank 0's
+ * answers back.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,8 +30,8 @@ static struct {
 
 /* ---- describe -------------------------------------------------------------------------------- */
 
-/* Whether flash and split_kv, which compute the blocks, are both there for it, in f32 or bf16, whatever the number of
- * rows: not for matrix units. */
+/* Whether flash and split_kv, which compute the blocks, are both there for it, in f32 or bf16, whatever the
+ * number of rows: not for matrix units. */
 static bool has_blocks(enum attn_isa isa)
 {
     const struct attn_kernel *flash = attn_find("flash", isa),

@@ -20,8 +20,8 @@ struct rank_report {
 /* Whether all ranks are right; the first that is not, in words, into the answer. */
 bool rank_all_right(const struct ring_ranks *ranks, const struct rank_report *mine, json_t *answer);
 
-/* "threads" and "cpus" on the host of rank 0, and "library".  `bound`: the CPU of each of this rank's threads; NULL:
- * those that it may use. */
+/* "threads" and "cpus" on the host of rank 0, and "library".  `bound`: the CPU of each of this rank's
+ * threads; NULL: those that it may use. */
 void rank_say_places(const struct ring_ranks *ranks, const int *bound, int threads, json_t *answer);
 
 /* Hosts that the ranks are on, after rank_say_places(); on rank 0. */

@@ -231,7 +231,8 @@ static void measure(const json_t *request, json_t *answer)
         rank_part_store(&self.part, (first + i) % sets);
 }
 
-/* Behind the samples, where there are bytes to read: threads that have moved would make the samples worthless. */
+/* Behind the samples, where there are bytes to read: threads that have moved would make the samples
+ * worthless. */
 static void ceilings(const json_t *request, json_t *answer)
 {
     struct rank_report mine = {.right = true};

@@ -63,7 +63,8 @@ static enum adversary_turn turn_of(const struct adversary *adversary, const stru
                                   : ADVERSARY_OWN;
 }
 
-/* Whether the kernel admits that it fails an input; what hidden keys hold, only where something hides keys. */
+/* Whether the kernel admits that it fails an input; what hidden keys hold, only where something hides
+ * keys. */
 static bool is_admitted(const struct checker *checker, const struct adversary *adversary,
                         const struct attn_problem *p)
 {

@@ -11,7 +11,8 @@
 bool experiment_choose(struct options *options, int argc, const char *const *argv, char *message,
                        size_t message_size);
 
-/* A line for each experiment, wrapped to the width; the page of one, or of all where the options name none. */
+/* A line for each experiment, wrapped to the width; the page of one, or of all where the options name
+ * none. */
 void experiment_print_list(FILE *out, size_t width);
 /* Question, method and source of an experiment under their headings; the method alone. */
 void experiment_print_asked(FILE *out, const struct experiment *experiment);

@@ -74,8 +74,8 @@ static size_t views_of(const struct exchange *e, const struct tensors_shape *sha
     return operands + tensors_results(tensors, &e->problem, shape, views + operands);
 }
 
-/* The shape as it is stored: (B, Hq, Sq, D), LSE (B, Hq, Sq), a table (B, n), one number a head (Hq); scales of
- * keys (B, Hkv, Skv, 1). */
+/* The shape as it is stored: (B, Hq, Sq, D), LSE (B, Hq, Sq), a table (B, n), one number a head (Hq); scales
+ * of keys (B, Hkv, Skv, 1). */
 static void shape_of(const struct tensors_view *view, struct safetensor *t)
 {
     const bool heads_first = view->order == ATTN_BHSD;
@@ -284,7 +284,8 @@ bool exchange_holds(const struct exchange *e, const struct attn_tensors *tensors
            tensors->kv_rows <= e->shape.kv_rows;
 }
 
-/* What nobody may read: rows and pages behind those that there are, and entries of tables that are not in use. */
+/* What nobody may read: rows and pages behind those that there are, and entries of tables that are not in
+ * use. */
 static void spoil(const struct tensors_view *view)
 {
     const uint64_t bits = tensors_padding_poison(view->dtype);

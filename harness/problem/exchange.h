@@ -28,8 +28,8 @@ bool exchange_arrange(struct exchange *exchange, const struct attn_problem *prob
 /* Whether the file that was laid out has room for the rows and pages of these operands. */
 bool exchange_holds(const struct exchange *exchange, const struct attn_tensors *tensors);
 
-/* Copies operands, for which there is room, into a set; its results become NaN.  Rows and pages behind them, and entries
- * of page tables that are not in use, hold what nobody may read. */
+/* Copies operands, for which there is room, into a set; its results become NaN.  Rows and pages behind them,
+ * and entries of page tables that are not in use, hold what nobody may read. */
 void exchange_write(struct exchange *exchange, size_t set, const struct attn_tensors *from);
 
 /* Copies the results of a set out; in the file they become NaN. */

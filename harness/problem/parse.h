@@ -125,8 +125,8 @@ struct parse_error {
 /* The problem is valid (attn_problem_valid) where this returns true, else left untouched. */
 bool parse_problem(const char *text, struct attn_problem *problem, struct parse_error *error);
 
-/* The same of a text beside a file of tensors, whose sizes and types the file completes: what they must be together
- * is not judged yet. */
+/* The same of a text beside a file of tensors, whose sizes and types the file completes: what they must be
+ * together is not judged yet. */
 bool parse_problem_of_file(const char *text, struct attn_problem *problem,
                            struct parse_error *error);
 

@@ -72,8 +72,8 @@ void tensors_seal(struct tensor_set *set, const struct attn_problem *problem);
 bool tensors_shape_of(const struct problem_case *c, struct tensors_shape *shape, char *message,
                       size_t message_size);
 
-/* The largest sizes that a case of a problem has, with every dimension of biases, masks and scales in full.  A file may
- * have more pages, or rows that no sequence has: as many as `tensors` has, which may be NULL. */
+/* The largest sizes that a case of a problem has, with every dimension of biases, masks and scales in full.
+ * A file may have more pages, or rows that no sequence has: as many as `tensors` has, which may be NULL. */
 struct tensors_shape tensors_shape_most(const struct attn_problem *problem,
                                         const struct attn_tensors *tensors);
 

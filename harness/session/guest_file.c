@@ -119,8 +119,8 @@ static bool absolute(const char *path, char *whole, size_t size)
     return snprintf(whole + n, size - n, "/%s", path) < (int)(size - n);
 }
 
-/* Absolute, as a kernel may go to another folder.  A name without a slash is a file in this folder, not one to
- * search for. */
+/* Absolute, as a kernel may go to another folder.  A name without a slash is a file in this folder, not one
+ * to search for. */
 static void set_path(struct guest *guest, const char *path)
 {
     if (!absolute(path, guest->path, sizeof guest->path))

@@ -24,7 +24,8 @@ static bool add(int *items, size_t *count, int n)
     return true;
 }
 
-/* Copies an item with the number `all` in place of that word, which stands alone, ends a range or is a choice. */
+/* Copies an item with the number `all` in place of that word, which stands alone, ends a range or is a
+ * choice. */
 static bool replace_all(struct piece item, int all, char text[TEXT])
 {
     size_t n = 0;

@@ -30,8 +30,8 @@ struct job {
 
 enum { TILE_WORDS = 256 }; /* of 32 bits: 16 x 16 results */
 
-/* What is multiplied: bf16 between 1 and 2, of either sign, which as int8 are any number; floats between -1 and 1.
- * Made once, before threads ask for them. */
+/* What is multiplied: bf16 between 1 and 2, of either sign, which as int8 are any number; floats between -1
+ * and 1. Made once, before threads ask for them. */
 static _Alignas(64) uint16_t halves[PROBE_TILE_DEPTH * 4 * 2 * TILE_WORDS];
 static _Alignas(64) float singles[PROBE_DEPTH * (PROBE_COLUMNS + PROBE_ROWS)];
 

@@ -12,8 +12,9 @@ static const char *const names[] = {"OMP_PROC_BIND",         "OMP_PLACES",   "GO
 static const char *const harmless[] = {"HWLOC_HIDE_ERRORS"};
 static char ignored[512];
 
-/* Sizes of threads' stacks, in bytes and in KiB where no unit is given.  Thread-local data comes out of a stack:
- * below 100 KiB no thread can be started (OpenBLAS takes 60 of them), and kernels need some for themselves. */
+/* Sizes of threads' stacks, in bytes and in KiB where no unit is given.  Thread-local data comes out of a
+ * stack: below 100 KiB no thread can be started (OpenBLAS takes 60 of them), and kernels need some for
+ * themselves. */
 static const char *const stacks[] = {"KMP_STACKSIZE", "OMP_STACKSIZE", "GOMP_STACKSIZE"};
 #define STACK_LEAST ((size_t)512 << 10)
 

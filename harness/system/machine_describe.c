@@ -97,8 +97,8 @@ static json_t *stepping(const struct machine *machine)
                                : processor_fact(machine, "CPUStepping", "CPURevision");
 }
 
-/* The hypervisor's signature from its CPUID leaf, "KVMKVMKVM"; null on bare metal.  Elsewhere few systems name
- * theirs: null says nothing. */
+/* The hypervisor's signature from its CPUID leaf, "KVMKVMKVM"; null on bare metal.  Elsewhere few systems
+ * name theirs: null says nothing. */
 static json_t *hypervisor(void)
 {
 #if defined __x86_64__

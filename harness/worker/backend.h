@@ -46,7 +46,8 @@ struct backend {
     /* Seconds of the shortest sample that its clock is good for. */
     double (*least_sample_s)(void);
 
-    /* After the samples, of so many calls of per_call_s each: judges its clock.  What is wrong ends the launch. */
+    /* After the samples, of so many calls of per_call_s each: judges its clock.  What is wrong ends the
+     * launch. */
     void (*judge)(size_t calls, double per_call_s, struct check_result *checked);
 
     /* "prepare_s", where making the plan took prepare_s, and "library" of the answer. */

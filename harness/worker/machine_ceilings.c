@@ -10,7 +10,8 @@
 
 #define MACHINE_S 0.05 /* for each ceiling */
 
-/* Footprints that lie in each cache and beyond the last: half a cache; all that ceilings_footprint() takes. */
+/* Footprints that lie in each cache and beyond the last: half a cache; all that ceilings_footprint()
+ * takes. */
 static json_t *bandwidths(const struct worker *worker)
 {
     const int threads = worker->request.threads;

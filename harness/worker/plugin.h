@@ -17,8 +17,8 @@ size_t plugin_open(const char *path, const struct attn_kernel **kernels, char *w
 const struct attn_kernel *plugin_load(const struct protocol_request *request, char *why,
                                       size_t why_size);
 
-/* "kernels" of the answer: what they are, as data for the parent, which never loads the file.  "program": true where
- * it is one. */
+/* "kernels" of the answer: what they are, as data for the parent, which never loads the file.  "program":
+ * true where it is one. */
 bool plugin_describe(const char *path, json_t *answer, char *why, size_t why_size);
 
 /* Converts a plug-in's struct, which may be shorter or longer than ours: common fields are copied, our

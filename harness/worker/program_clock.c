@@ -105,8 +105,8 @@ static struct program_time measure(struct program_clock *clock, size_t first, si
     return time;
 }
 
-/* Whether others have the CPUs for a part of `wall_s` seconds, since when this thread and the program have waited
- * for `waited` seconds. */
+/* Whether others have the CPUs for a part of `wall_s` seconds, since when this thread and the program have
+ * waited for `waited` seconds. */
 static bool is_busy(const struct program_clock *clock, double waited, double wall_s)
 {
     return waited_s(clock) - waited > BUSY_SHARE * wall_s;
@@ -184,8 +184,8 @@ static double single(struct program_clock *clock, size_t set, struct check_resul
 }
 
 /* Whether each call of a request is made, where so many results fall into the same tensors that one of each
- * would do.  The least times count: on a busy machine, where longer ones have grown by interruptions, they take
- * more pairs. */
+ * would do.  The least times count: on a busy machine, where longer ones have grown by interruptions, they
+ * take more pairs. */
 static void judge_growth(struct program_clock *clock, size_t calls)
 {
     char why[256];

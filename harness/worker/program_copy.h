@@ -37,8 +37,8 @@ struct program_copy {
 json_t *program_copy_describe(const struct protocol_request *request, enum cell_state *state,
                               char *why, size_t why_size);
 
-/* The copy for so many threads, bound to the problem, with room for these operands where they are known (else NULL);
- * its refusal says where it does not compute it. */
+/* The copy for so many threads, bound to the problem, with room for these operands where they are known (else
+ * NULL); its refusal says where it does not compute it. */
 struct program_copy *program_copy_bind(struct worker *worker, const struct attn_problem *problem,
                                        const struct attn_tensors *tensors, int threads);
 
@@ -55,8 +55,9 @@ struct program_time {
 struct program_time program_copy_measure(struct worker *worker, struct program_copy *copy,
                                          size_t calls, size_t first);
 
-/* What the program says that its processors can do, each rate looked at for so many seconds: of multiply-adds,
- * and, where `bytes` is not 0, of the host's best instructions and of reading so many bytes. */
+/* What the program says that its processors can do, each rate looked at for so many seconds: of
+ * multiply-adds, and, where `bytes` is not 0, of the host's best instructions and of reading so many
+ * bytes. */
 struct program_ceilings {
     double fma_gflops, fma_host_gflops, read_gbytes_per_s; /* the last two NaN where bytes is 0 */
 };

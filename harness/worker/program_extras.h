@@ -17,7 +17,8 @@ struct program_extras {
     size_t count;
 };
 
-/* Adds "extra" of an answer to so many calls; the name of what is no number, or one too many; NULL: none is. */
+/* Adds "extra" of an answer to so many calls; the name of what is no number, or one too many; NULL: none
+ * is. */
 const char *program_extras_add(struct program_extras *extras, json_t *extra, double calls);
 
 /* An object with the mean of each over the calls; NULL where there are none. */

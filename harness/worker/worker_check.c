@@ -71,8 +71,8 @@ static json_t *verdict(const struct worker *worker, const struct counts *counts,
                      result->ok ? json_null() : json_string(result->why), "check", check);
 }
 
-/* CELL_OK where the kernel takes the problem on so many threads.  The check watches what its own prepare does: a
- * plan is made here only where it alone tells, of a library or a program. */
+/* CELL_OK where the kernel takes the problem on so many threads.  The check watches what its own prepare
+ * does: a plan is made here only where it alone tells, of a library or a program. */
 static enum cell_state takes(const struct worker *worker, int threads, char *why, size_t size)
 {
     struct worker_plan plan;

@@ -1,6 +1,6 @@
 /*
- * worker_eval: the operands of a safetensors file through a kernel into another file; the parent has completed
- * the problem from the file.
+ * worker_eval: the operands of a safetensors file through a kernel into another file; the parent has
+ * completed the problem from the file.
  *
  * Results are shaped as q is: (B, H, S, D), or (B, S, H * D); packed (H, rows, D) or (1, H, rows, D).
  */
