@@ -3,7 +3,7 @@
  */
 #include <math.h>
 
-#include "adversary_options.h"
+#include "adversary_scores.h"
 #include "base/random.h"
 #include "problem/kv.h"
 

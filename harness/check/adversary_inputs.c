@@ -6,7 +6,6 @@
  */
 #include "adversary_inputs.h"
 
-#include "adversary_scores.h"
 #include "base/random.h"
 
 #define NOISE 0.25 /* standard deviation around the prescribed scores */

@@ -4,9 +4,7 @@
 #ifndef HARNESS_CHECK_ADVERSARY_INPUTS_H
 #define HARNESS_CHECK_ADVERSARY_INPUTS_H
 
-#include "adversary_options.h"
-#include "trial.h"
-#include "problem/patterns.h"
+#include "adversary_scores.h"
 
 struct adversary {
     const char *phase;

@@ -1,7 +1,7 @@
 /*
  * adversary_shapes: problems that adversaries need, made from a case.
  */
-#include "adversary_options.h"
+#include "adversary_scores.h"
 
 /* More queries than keys: under a causal mask the first ones see none. */
 static bool add_queries(struct attn_problem *p, size_t more)
