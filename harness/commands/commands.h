@@ -1,10 +1,11 @@
 /*
- * commands: the commands of the program, from options to exit code.
+ * commands: the commands of the program, from options to exit code, and their parts.
  */
 #ifndef HARNESS_COMMANDS_COMMANDS_H
 #define HARNESS_COMMANDS_COMMANDS_H
 
-#include "session/options.h"
+#include "experiments/experiment.h"
+#include "session/session.h"
 
 /* argv as given, for the record; it begins with the command's name. */
 int run_command(const struct options *options, int argc, const char *const *argv); /* and `check` */
@@ -23,5 +24,44 @@ void help_print_page(const struct options *options);
 
 /* The keys of a problem, a line each. */
 void list_keys(void);
+
+/* ---- experiments ----------------------------------------------------------------------------- */
+
+/* Gives options the parameters of the experiment that argv names, if any.  False fills message: there
+ * is none of that name. */
+bool experiment_choose(struct options *options, int argc, const char *const *argv, char *message,
+                       size_t message_size);
+
+/* A line for each experiment, wrapped to the width; the page of one, or of all where the options name
+ * none. */
+void experiment_print_list(FILE *out, size_t width);
+void experiment_print_help(FILE *out, const struct options *options);
+
+/* Question, method and source of an experiment under their headings; the method alone. */
+void experiment_print_asked(FILE *out, const struct experiment *experiment);
+void experiment_print_method(FILE *out, const struct experiment *experiment);
+
+/* Runs one that is a session of `attnbench run`, with these arguments behind its name, or prints its page;
+ * returns the exit code. */
+int experiment_session(const struct experiment *experiment, int argc, const char *const *argv);
+
+/* ---- capabilities ---------------------------------------------------------------------------- */
+
+/* Which kernel has which feature: features are rows, kernels columns, in as many tables as the width needs;
+ * below them the reasons why a kernel refuses a feature that its capabilities include. */
+void matrix_print(FILE *out, size_t width);
+
+/* {"features": [NAME, ...], "lacks": {NAME: why, ...}} of one variant. */
+json_t *matrix_json(const struct attn_kernel *kernel);
+
+/* ---- drawn problems -------------------------------------------------------------------------- */
+
+/* Whether the cell's problem was drawn. */
+bool drawn_is(const struct session *session, const struct cell *cell);
+
+/* A problem on which the cell's kernel still fails, and which no known simplification makes simpler;
+ * every attempt is a check in a worker of its own. */
+struct problem_case drawn_simplest(const struct session *session, int topology,
+                                   const struct cell *failed);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * drawn: simplifications, one after the other, as long as the kernel fails.
  */
-#include "drawn.h"
+#include "commands.h"
 
 #include <math.h>
 

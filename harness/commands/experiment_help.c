@@ -1,7 +1,7 @@
 /*
  * experiment_help: the list of experiments, and a page of each.
  */
-#include "experiment_help.h"
+#include "commands.h"
 
 #include <string.h>
 

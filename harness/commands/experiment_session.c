@@ -1,7 +1,7 @@
 /*
  * experiment_session: from an experiment to the command line of `attnbench run`.
  */
-#include "experiment_session.h"
+#include "commands.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,11 +11,9 @@
 #include "base/progress.h"
 #include "base/refuse.h"
 #include "base/table.h"
-#include "experiment_help.h"
 #include "results/report.h"
 #include "results/report_experiment.h"
 #include "results/report_rows.h"
-#include "commands.h"
 #include "session/guests.h"
 #include "session/session.h"
 #include "system/process.h"

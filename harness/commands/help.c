@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "experiment_help.h"
 #include "base/progress.h"
 #include "results/report.h"
 #include "base/scan.h"

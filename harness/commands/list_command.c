@@ -6,10 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "matrix.h"
 #include "problem/cases.h"
 #include "problem/catalogue.h"
-#include "experiment_help.h"
 #include "experiments/experiment.h"
 #include "isa.h"
 #include "base/refuse.h"

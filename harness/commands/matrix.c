@@ -3,7 +3,7 @@
  */
 #include <stdio.h>
 
-#include "matrix.h"
+#include "commands.h"
 
 #include <assert.h>
 #include <string.h>

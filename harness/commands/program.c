@@ -9,8 +9,6 @@
 
 #include "base/build.h"
 #include "commands.h"
-#include "experiment_help.h"
-#include "experiment_session.h"
 #include "isa.h"
 #include "base/alloc.h"
 #include "session/options.h"

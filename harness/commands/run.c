@@ -17,7 +17,6 @@
 #include "base/alloc.h"
 #include "problem/outputs.h"
 #include "base/progress.h"
-#include "drawn.h"
 #include "results/report.h"
 #include "session/guests.h"
 #include "session/record.h"
