@@ -11,8 +11,7 @@
 
 #define ALL_ISAS ((1u << ATTN_ISA_COUNT) - 1)
 
-/* Takes the next item of a comma list into `item`; false at the end. */
-static bool next_item(const char **list, char *item, size_t size)
+bool select_next(const char **list, char *item, size_t size)
 {
     if (!**list)
         return false;
@@ -24,7 +23,7 @@ static bool next_item(const char **list, char *item, size_t size)
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
-static void add(struct selected *selected, size_t *count, const struct selected *one)
+void select_add(struct selected selected[SELECT_MAX], size_t *count, const struct selected *one)
 {
     for (size_t i = 0; i < *count; i++)
         if (strcmp(selected[i].name, one->name) == 0 && selected[i].variant == one->variant &&
@@ -50,7 +49,7 @@ static size_t add_item(const char *item, struct selected *selected, size_t *coun
         if (slash && !attn_isa_parse(slash + 1, &one.isa))
             return 0;
         snprintf(one.name, sizeof one.name, "%s", names[i]);
-        add(selected, count, &one);
+        select_add(selected, count, &one);
         matches++;
     }
     return matches;
@@ -82,7 +81,7 @@ bool select_kernels(const char *list, struct selected selected[SELECT_MAX], size
 {
     char item[128];
     *count = 0;
-    for (const char *rest = list ? list : "all"; next_item(&rest, item, sizeof item);)
+    for (const char *rest = list ? list : "all"; select_next(&rest, item, sizeof item);)
         if (add_item(item, selected, count) == 0 && catalogue_is_complete()) {
             unknown_kernel(item, message, message_size);
             return false;
@@ -99,7 +98,7 @@ bool select_isas(const char *list, unsigned *isas, char *message, size_t message
     *isas = 0;
     if (!list || strcmp(list, "best") == 0)
         return true;
-    for (const char *rest = list; next_item(&rest, item, sizeof item);) {
+    for (const char *rest = list; select_next(&rest, item, sizeof item);) {
         if (strcmp(item, "all") == 0)
             *isas = ALL_ISAS;
         else if (attn_isa_parse(item, &isa))

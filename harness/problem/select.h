@@ -15,6 +15,12 @@ struct selected {
     enum attn_isa isa;
 };
 
+/* Takes the next item of a comma list into `item`; false at the end. */
+bool select_next(const char **list, char *item, size_t size);
+
+/* Adds one that is not there yet, as long as there is room. */
+void select_add(struct selected selected[SELECT_MAX], size_t *count, const struct selected *one);
+
 /* A comma list of kernels, variants and groups, NULL for all; each once, groups in the order of
  * the catalogue.  False fills message, with the nearest name; where the catalogue is not complete, a
  * name that is not known is passed over. */

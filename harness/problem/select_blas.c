@@ -45,27 +45,14 @@ static size_t find(struct piece name, char *message, size_t size)
 static unsigned parse(const char *list, char *message, size_t size)
 {
     unsigned set = 0;
-    for (const char *at = list; *at;) {
-        const size_t length = strcspn(at, ",");
-        const size_t i = find(piece_from(at, at + length), message, size);
+    char item[64];
+    while (select_next(&list, item, sizeof item)) {
+        const size_t i = find(piece_from(item, item + strlen(item)), message, size);
         if (i == COUNT)
             return 0;
         set |= 1u << i;
-        at += length + (at[length] == ',');
     }
     return set;
-}
-
-static void add(struct selected *chosen, size_t *n, const struct selected *like, const char *name)
-{
-    for (size_t i = 0; i < *n; i++)
-        if (strcmp(chosen[i].name, name) == 0 && chosen[i].variant == like->variant &&
-            chosen[i].isa == like->isa)
-            return;
-    if (*n == SELECT_MAX)
-        return;
-    chosen[*n] = *like;
-    snprintf(chosen[(*n)++].name, sizeof chosen->name, "%s", name);
 }
 
 bool select_blas(const char *list, struct selected selected[SELECT_MAX], size_t *count,
@@ -80,11 +67,14 @@ bool select_blas(const char *list, struct selected selected[SELECT_MAX], size_t 
     for (size_t k = 0; k < *count; k++) {
         const bool gemm = strcmp(selected[k].name, libraries[0].kernel) == 0;
         asked |= gemm;
-        for (size_t i = 0; gemm && i < COUNT; i++)
+        for (size_t i = 0; gemm && i < COUNT; i++) {
+            struct selected one = selected[k];
+            snprintf(one.name, sizeof one.name, "%s", libraries[i].kernel);
             if (set & 1u << i)
-                add(chosen, &n, &selected[k], libraries[i].kernel);
+                select_add(chosen, &n, &one);
+        }
         if (!gemm)
-            add(chosen, &n, &selected[k], selected[k].name);
+            select_add(chosen, &n, &selected[k]);
     }
     if (!asked)
         snprintf(message, message_size,

@@ -131,8 +131,9 @@ static bool names_rivals(const char *list)
     struct selected selected[SELECT_MAX];
     size_t count;
     char message[512];
-    for (const char *at = list; at && *at; at += strcspn(at, ","), at += *at == ',')
-        if (strcspn(at, ",") == strlen("rivals") && strncmp(at, "rivals", strlen("rivals")) == 0)
+    char item[64];
+    for (const char *at = list; at && select_next(&at, item, sizeof item);)
+        if (strcmp(item, "rivals") == 0)
             return true;
     return list && !select_kernels(list, selected, &count, message, sizeof message);
 }
