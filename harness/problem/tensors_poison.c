@@ -183,17 +183,33 @@ static bool find(const struct tensors_view *view, const struct attn_problem *p,
     return false;
 }
 
-bool tensors_written(const struct tensor_set *set, const struct attn_problem *problem,
+/* Whether nothing is found in the results: unwritten elements, or written padding. */
+static bool is_sound(const struct tensor_set *set, const struct attn_problem *problem, bool padding,
                      struct tensors_spot *spot)
 {
     struct tensors_view views[TENSORS_RESULTS];
     struct attn_tensors tensors = set->tensors;
     const size_t count = tensors_results(&tensors, problem, &set->shape, views);
-    for (size_t v = 0; v < count; v++)
-        if (find(&views[v], problem, &tensors, 0, views[v].cols, true,
-                 result_poison(views[v].dtype), spot))
+    for (size_t v = 0; v < count; v++) {
+        const size_t cols = views[v].cols, from = padding ? cols : 0;
+        const uint64_t bits = (padding ? tensors_padding_poison : result_poison)(views[v].dtype);
+        if (find(&views[v], problem, &tensors, from,
+                 padding ? cols + set->layout.row_padding : cols, !padding, bits, spot))
             return false;
+    }
     return true;
+}
+
+bool tensors_written(const struct tensor_set *set, const struct attn_problem *problem,
+                     struct tensors_spot *spot)
+{
+    return is_sound(set, problem, false, spot);
+}
+
+bool tensors_padding_intact(const struct tensor_set *set, const struct attn_problem *problem,
+                            struct tensors_spot *spot)
+{
+    return is_sound(set, problem, true, spot);
 }
 
 bool tensors_last_written(const struct tensor_set *set, const struct attn_problem *problem,
@@ -213,18 +229,4 @@ bool tensors_last_written(const struct tensor_set *set, const struct attn_proble
         }
     }
     return false;
-}
-
-bool tensors_padding_intact(const struct tensor_set *set, const struct attn_problem *problem,
-                            struct tensors_spot *spot)
-{
-    struct tensors_view views[TENSORS_RESULTS];
-    struct attn_tensors tensors = set->tensors;
-    const size_t count = tensors_results(&tensors, problem, &set->shape, views);
-    const size_t padding = set->layout.row_padding;
-    for (size_t v = 0; v < count; v++)
-        if (find(&views[v], problem, &tensors, views[v].cols, views[v].cols + padding, false,
-                 tensors_padding_poison(views[v].dtype), spot))
-            return false;
-    return true;
 }

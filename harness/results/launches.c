@@ -19,15 +19,20 @@ struct series {
     size_t n;
 };
 
+#define WHOLE SIZE_MAX /* the number itself, not one of an array */
+
 /* One number of every launch, those without it left out. */
-static struct series per_launch(const struct cell *cell, const char *outer, const char *key)
+static struct series per_launch(const struct cell *cell, const char *outer, const char *key,
+                                size_t index)
 {
     const size_t launches = json_array_size(cell->launches);
     struct series s = {alloc_bytes((launches + 1) * sizeof(double)), 0};
     for (size_t i = 0; s.x && i < launches; i++) {
-        const double x = number_at(json_array_get(cell->launches, i), outer, key);
-        if (!isnan(x))
-            s.x[s.n++] = x;
+        const json_t *launch = json_array_get(cell->launches, i);
+        const json_t *x = json_object_get(outer ? json_object_get(launch, outer) : launch, key);
+        x = index == WHOLE ? x : json_array_get(x, index);
+        if (json_is_number(x))
+            s.x[s.n++] = json_number_value(x);
     }
     return s;
 }
@@ -70,28 +75,19 @@ json_t *launches_record(const struct cell *cell, json_t *answer,
 
 size_t launches_medians(const struct cell *cell, double **medians)
 {
-    const struct series s = per_launch(cell, NULL, "median_s");
+    const struct series s = per_launch(cell, NULL, "median_s", WHOLE);
     *medians = s.x;
     return s.n;
 }
 
 double launches_median_of(const struct cell *cell, const char *outer, const char *key)
 {
-    return median_and_free(per_launch(cell, outer, key));
+    return median_and_free(per_launch(cell, outer, key, WHOLE));
 }
 
 double launches_median_in(const struct cell *cell, const char *outer, const char *key, size_t index)
 {
-    const size_t launches = json_array_size(cell->launches);
-    struct series s = {alloc_bytes((launches + 1) * sizeof(double)), 0};
-    for (size_t i = 0; s.x && i < launches; i++) {
-        const json_t *launch = json_array_get(cell->launches, i);
-        const json_t *in = outer ? json_object_get(launch, outer) : launch;
-        const json_t *x = json_array_get(json_object_get(in, key), index);
-        if (json_is_number(x))
-            s.x[s.n++] = json_number_value(x);
-    }
-    return median_and_free(s);
+    return median_and_free(per_launch(cell, outer, key, index));
 }
 
 double launches_largest(const struct cell *cell, const char *outer, const char *key)
