@@ -15,6 +15,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/number.h"
+#include "base/refuse.h"
+#include "machine_private.h"
+
 static const struct {
     const char *name;
     uint64_t config; /* of PERF_TYPE_HARDWARE */
@@ -177,21 +181,17 @@ void counters_read(const struct counters *counters, struct counter_values *value
     if (!all)
         explain_events(counters->error, why, sizeof values->why);
     if (isnan(values->energy_j))
-        snprintf(why + strlen(why), sizeof values->why - strlen(why),
-                 "%sno energy: no package under /sys/class/powercap can be read", all ? "" : "; ");
-}
-
-static json_t *number(double x)
-{
-    return isfinite(x) ? json_real(x) : json_null();
+        message_add(why, sizeof values->why,
+                    "%sno energy: no package under /sys/class/powercap can be read",
+                    all ? "" : "; ");
 }
 
 json_t *counters_json(const struct counter_values *values, double calls)
 {
     json_t *object = json_object();
     for (int c = 0; c < COUNTER_COUNT; c++)
-        json_object_set_new(object, events[c].name, number(values->value[c] / calls));
-    json_object_set_new(object, "energy_j", number(values->energy_j / calls));
+        json_object_set_new(object, events[c].name, number_json(values->value[c] / calls));
+    json_object_set_new(object, "energy_j", number_json(values->energy_j / calls));
     json_object_set_new(object, "why", *values->why ? json_string(values->why) : json_null());
     return object;
 }
@@ -202,15 +202,8 @@ json_t *counters_json(const struct counter_values *values, double calls)
 static double read_zone(const char *powercap, int zone, const char *file)
 {
     char path[512];
-    double microjoules = NAN;
     snprintf(path, sizeof path, "%s/intel-rapl:%d/%s", powercap, zone, file);
-    FILE *in = fopen(path, "re");
-    if (in) {
-        if (fscanf(in, "%lf", &microjoules) != 1)
-            microjoules = NAN;
-        fclose(in);
-    }
-    return microjoules;
+    return machine_read_number(path, NAN);
 }
 
 /* Zones are called intel-rapl on AMD too; those of one package are numbered without gaps. */

@@ -141,32 +141,32 @@ int machine_numa_nodes(const struct machine *machine)
     return hwloc_get_nbobjs_by_type(machine->topology, HWLOC_OBJ_NUMANODE);
 }
 
-bool machine_huge_pages(void *data, size_t bytes)
-{
-    whole_pages(&data, &bytes);
-    return bytes > 0 && madvise(data, bytes, MADV_HUGEPAGE) == 0;
-}
-
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25 /* Linux 6.1 */
 #endif
-
-void machine_huge_collapse(void *data, size_t bytes)
-{
-    whole_pages(&data, &bytes);
-    if (bytes > 0)
-        (void)!madvise(data, bytes, MADV_COLLAPSE);
-}
-
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
 #endif
 
-void machine_populate(void *data, size_t bytes)
+static bool advise(void *data, size_t bytes, int advice)
 {
     whole_pages(&data, &bytes);
-    if (bytes > 0)
-        (void)!madvise(data, bytes, MADV_POPULATE_WRITE);
+    return bytes > 0 && madvise(data, bytes, advice) == 0;
+}
+
+bool machine_huge_pages(void *data, size_t bytes)
+{
+    return advise(data, bytes, MADV_HUGEPAGE);
+}
+
+void machine_huge_collapse(void *data, size_t bytes)
+{
+    advise(data, bytes, MADV_COLLAPSE);
+}
+
+void machine_populate(void *data, size_t bytes)
+{
+    advise(data, bytes, MADV_POPULATE_WRITE);
 }
 
 /* Sums AnonHugePages and its like over the mappings that overlap the range, as
