@@ -15,9 +15,15 @@
 #include "attention.h"
 #include "element.h"
 
-/* What it computes in and what it takes: a file may define both before. */
-#ifndef WRONG_REAL
+/* What it computes in and what it takes: a file may define both before.  The steps below are compiled once, by
+ * honest.c; a file with another type has its own. */
+#ifdef WRONG_REAL
+#define WRONG_OWN_STEPS 1
+#define WRONG_STEP static inline
+#else
+#define WRONG_OWN_STEPS 0
 #define WRONG_REAL float
+#define WRONG_STEP __attribute__((visibility("hidden")))
 #endif
 #ifndef WRONG_DTYPES
 #define WRONG_DTYPES (1u << ATTN_F32 | 1u << ATTN_BF16 | 1u << ATTN_F16)
@@ -104,121 +110,9 @@ static inline real value(const struct work *w, ptrdiff_t j, size_t d)
     return value_scale(w, j) * element(kv_row(w, &w->tensors->v, j), w->tensors->v.dtype, d);
 }
 
-static inline real slope_term(const struct work *w, ptrdiff_t j)
-{
-    const ptrdiff_t at = attn_position(w->problem, (ptrdiff_t)w->i, (ptrdiff_t)w->sequence.q_len,
-                                       (ptrdiff_t)w->sequence.kv_len);
-    return w->problem->options & ATTN_OPTION_ALIBI
-               ? get(&w->tensors->slopes, 0, 0, 0, w->h) * (real)(j - at)
-               : 0;
-}
-
-static inline real bias_term(const struct work *w, ptrdiff_t j)
-{
-    return w->problem->mask & ATTN_MASK_BIAS ? get(&w->tensors->bias, w->b, w->h, w->i, (size_t)j)
-                                             : 0;
-}
-
-static inline real honest_cap(real c, real x)
-{
-    return c * tanh(x / c);
-}
-
-static inline real capped(const struct work *w, real x)
-{
-    return w->problem->options & ATTN_OPTION_SOFTCAP ? honest_cap(w->problem->softcap, x) : x;
-}
-
-/* ---- steps --------------------------------------------------------------------------------- */
-
 static inline bool is_shown(const struct work *w, ptrdiff_t j)
 {
     return j >= w->seen.lo && j < w->seen.hi && w->shown[j];
-}
-
-static inline void see_keys(struct work *w)
-{
-    w->seen = attn_visible_in(w->problem, (ptrdiff_t)w->i, (ptrdiff_t)w->sequence.q_len,
-                              (ptrdiff_t)w->sequence.kv_len);
-}
-
-static inline void show_keys(struct work *w)
-{
-    const unsigned mask = w->problem->mask;
-    for (ptrdiff_t j = 0; j < (ptrdiff_t)w->problem->kv_len; j++)
-        w->shown[j] =
-            !(mask & ATTN_MASK_BOOL && get(&w->tensors->mask, w->b, w->h, w->i, (size_t)j) == 0) &&
-            bias_term(w, j) != -INFINITY;
-}
-
-/* Of rows of one type, which the compiler is told by calling with the constant; in lanes, so that it can
- * use vectors. */
-static inline __attribute__((always_inline)) real dot_of(const void *q, const void *k,
-                                                         enum attn_dtype dtype, size_t n)
-{
-    enum { LANES = 8 };
-    real lanes[LANES] = {0}, sum = 0;
-    size_t d = 0;
-    for (; d + LANES <= n; d += LANES)
-        for (size_t l = 0; l < LANES; l++)
-            lanes[l] += element(q, dtype, d + l) * element(k, dtype, d + l);
-    for (; d < n; d++)
-        sum += element(q, dtype, d) * element(k, dtype, d);
-    for (size_t l = 0; l < LANES; l++)
-        sum += lanes[l];
-    return sum;
-}
-
-static inline real dot(const struct work *w, ptrdiff_t j)
-{
-    const struct attn_tensor *q = &w->tensors->q, *k = &w->tensors->k;
-    const void *q_row = attn_row(q, w->b, w->h, w->sequence.q_first + w->i);
-    const void *k_row = kv_row(w, k, j);
-    const size_t n = w->problem->qk_dim;
-    real sum = 0;
-    if (q->dtype == ATTN_F32 && k->dtype == ATTN_F32)
-        return dot_of(q_row, k_row, ATTN_F32, n);
-    if (q->dtype == ATTN_BF16 && k->dtype == ATTN_BF16)
-        return dot_of(q_row, k_row, ATTN_BF16, n);
-    for (size_t d = 0; d < n; d++)
-        sum += element(q_row, q->dtype, d) * (key_scale(w, j, d) * element(k_row, k->dtype, d));
-    return sum;
-}
-
-/* Scores with this softcap where the problem has one. */
-static inline void make_capped_scores(struct work *w, real (*cap)(real c, real x))
-{
-    const bool caps = w->problem->options & ATTN_OPTION_SOFTCAP;
-    for (ptrdiff_t j = w->seen.lo; j < w->seen.hi; j++) {
-        const real x = w->shown[j] ? w->scale * dot(w, j) : 0;
-        w->scores[j] = !w->shown[j] ? -INFINITY
-                                    : (caps ? cap(w->problem->softcap, x) : x) + slope_term(w, j) +
-                                          bias_term(w, j);
-    }
-}
-
-static inline void make_scores(struct work *w)
-{
-    make_capped_scores(w, honest_cap);
-}
-
-static inline void find_maximum(struct work *w)
-{
-    w->m = w->sink;
-    for (ptrdiff_t j = w->seen.lo; j < w->seen.hi; j++)
-        if (w->shown[j])
-            w->m = w->scores[j] > w->m || isnan(w->scores[j]) ? w->scores[j] : w->m;
-}
-
-/* Scores to exponentials, and their sum. */
-static inline void exponentiate(struct work *w)
-{
-    const real shift = w->m == -INFINITY ? 0 : w->m;
-    w->l = 0;
-    for (ptrdiff_t j = w->seen.lo; j < w->seen.hi; j++)
-        if (w->shown[j])
-            w->l += w->scores[j] = exp(w->scores[j] - shift);
-    w->l += exp(w->sink - shift);
 }
 
 static inline real inverse(const struct work *w)
@@ -226,104 +120,35 @@ static inline real inverse(const struct work *w)
     return w->l == 0 ? 0 : 1 / w->l;
 }
 
-/* Adds p times so many elements of a row of values. */
-static inline __attribute__((always_inline)) void add_of(real *restrict o, real p, const void *v,
-                                                         enum attn_dtype dtype, size_t n)
-{
-    for (size_t d = 0; d < n; d++)
-        o[d] += p * element(v, dtype, d);
-}
+/* ---- steps --------------------------------------------------------------------------------- */
 
-static inline void add_value(struct work *w, ptrdiff_t j, real p)
-{
-    const struct attn_tensor *v = &w->tensors->v;
-    const size_t n = w->problem->v_dim;
-    if (v->dtype == ATTN_F32)
-        add_of(w->o, p, kv_row(w, v, j), ATTN_F32, n);
-    else if (v->dtype == ATTN_BF16)
-        add_of(w->o, p, kv_row(w, v, j), ATTN_BF16, n);
-    else
-        for (size_t d = 0; d < n; d++)
-            w->o[d] += p * value(w, j, d);
-}
-
-static inline void sum_values(struct work *w)
-{
-    const real factor = inverse(w);
-    for (size_t d = 0; d < w->problem->v_dim; d++)
-        w->o[d] = 0;
-    for (ptrdiff_t j = w->seen.lo; j < w->seen.hi; j++)
-        if (w->shown[j])
-            add_value(w, j, w->scores[j] * factor);
-}
-
-static inline void store_lse(struct work *w, real lse)
-{
-    if (w->problem->outputs & ATTN_OUTPUT_LSE)
-        put(&w->tensors->lse, w->b, w->h, w->sequence.q_first + w->i, 0, lse);
-}
-
-static inline void store(struct work *w)
-{
-    const struct attn_problem *p = w->problem;
-    const size_t row = w->sequence.q_first + w->i;
-    for (size_t d = 0; p->outputs & ATTN_OUTPUT_O && d < p->v_dim; d++)
-        put(&w->tensors->o, w->b, w->h, row, d, w->o[d]);
-    for (size_t j = 0; p->outputs & ATTN_OUTPUT_WEIGHTS && j < p->kv_len; j++)
-        put(&w->tensors->weights, w->b, w->h, row, j,
-            is_shown(w, (ptrdiff_t)j) ? w->scores[j] * inverse(w) : 0);
-    store_lse(w, w->l == 0 ? -INFINITY : w->m + log(w->l));
-}
-
-static inline void honest_row(struct work *w)
-{
-    make_scores(w);
-    find_maximum(w);
-    exponentiate(w);
-    sum_values(w);
-    store(w);
-}
-
-/* ---- rows ---------------------------------------------------------------------------------- */
-
+WRONG_STEP real slope_term(const struct work *w, ptrdiff_t j);
+WRONG_STEP real bias_term(const struct work *w, ptrdiff_t j);
+WRONG_STEP real capped(const struct work *w, real x);
+WRONG_STEP void see_keys(struct work *w);
+WRONG_STEP void show_keys(struct work *w);
+WRONG_STEP real dot(const struct work *w, ptrdiff_t j);
+/* Scores with this softcap where the problem has one. */
+WRONG_STEP void make_capped_scores(struct work *w, real (*cap)(real c, real x));
+WRONG_STEP void make_scores(struct work *w);
+WRONG_STEP void find_maximum(struct work *w);
+/* Scores to exponentials, and their sum. */
+WRONG_STEP void exponentiate(struct work *w);
+WRONG_STEP void add_value(struct work *w, ptrdiff_t j, real p);
+WRONG_STEP void sum_values(struct work *w);
+WRONG_STEP void store_lse(struct work *w, real lse);
+WRONG_STEP void store(struct work *w);
+WRONG_STEP void honest_row(struct work *w);
 /* Row i of head h of sequence b, where the sequence has so many. */
-static inline void one_row(const struct attn_problem *p, const struct attn_tensors *tensors,
-                           size_t b, size_t h, size_t i, row_function *row)
-{
-    struct work w = {
-        .problem = p,
-        .tensors = tensors,
-        .sequence = attn_sequence(p, tensors, b),
-        .b = b,
-        .h = h,
-        .i = i,
-        .g = attn_kv_head(p, h),
-        .scale = sizeof(real) == 8 ? (real)attn_problem_scale_f64(p) : (real)attn_problem_scale(p),
-        .sink = p->options & ATTN_OPTION_SINKS ? get(&tensors->sinks, 0, 0, 0, h) : -INFINITY,
-    };
-    if (i >= w.sequence.q_len)
-        return;
-    const size_t keys = p->kv_len + p->page_size;               /* some read a last page whole */
-    w.scores = malloc((keys + p->v_dim) * sizeof(real) + keys); /* nobody times these */
-    w.o = w.scores + keys;
-    w.shown = (bool *)(w.o + p->v_dim);
-    see_keys(&w);
-    show_keys(&w);
-    row(&w);
-    free(w.scores);
-}
-
+WRONG_STEP void one_row(const struct attn_problem *p, const struct attn_tensors *tensors, size_t b,
+                        size_t h, size_t i, row_function *row);
 /* Every row, in parallel where the plan has threads; a scratch row of scores each. */
-static inline void each_row(const struct attn_plan *plan, const struct attn_tensors *tensors,
-                            row_function *row)
-{
-    const struct attn_problem *p = &plan->problem;
-#pragma omp parallel for collapse(3) num_threads(plan->threads)
-    for (size_t b = 0; b < p->batch; b++)
-        for (size_t h = 0; h < p->q_heads; h++)
-            for (size_t i = 0; i < p->q_len; i++)
-                one_row(p, tensors, b, h, i, row);
-}
+WRONG_STEP void each_row(const struct attn_plan *plan, const struct attn_tensors *tensors,
+                         row_function *row);
+
+#if WRONG_OWN_STEPS
+#include "honest_steps.h"
+#endif
 
 /* The descriptor of the file's kernel; further members may follow. */
 #define WRONG_KERNEL_WITH(symbol, says, keys, which, results, kv, ...)                \
