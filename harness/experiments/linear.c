@@ -3,13 +3,10 @@
  *
  * In C all that differs between them is in which order the weight is stored and what it begins with.
  */
-#include <cblas.h>
 #include <math.h>
-#include <omp.h>
 #include <string.h>
 
 #include "base/random.h"
-#include "blas.h"
 #include "experiment.h"
 #include "experiments/shared/dots.h"
 #include "experiments/shared/kernel_call.h"
@@ -60,97 +57,12 @@ static void plan(const json_t *asked, json_t *steps)
         plan_layers(asked, "init", "init", init, steps);
 }
 
-/* ---- ways -------------------------------------------------------------------------------------
- *
- * The loops take the strides of w as they come, so that layouts differ in nothing else; compilers make a
- * version of their own where the innermost stride is 1.
- */
-
-static void gemm(const struct linear_shape *s, const float *x, const float *w,
-                 enum linear_layout layout, float *y)
-{
-    const bool linear = layout == LINEAR_LINEAR;
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, linear ? CblasTrans : CblasNoTrans, (int)s->len,
-                (int)s->d_out, (int)s->d_in, 1, x, (int)s->d_in, w,
-                (int)(linear ? s->d_in : s->d_out), 0, y, (int)s->d_out);
-}
-
-/* Elements of w from one input to the next, and from one output to the next. */
-static size_t in_stride(const struct linear_shape *s, enum linear_layout layout)
-{
-    return layout == LINEAR_LINEAR ? 1 : s->d_out;
-}
-
-static size_t out_stride(const struct linear_shape *s, enum linear_layout layout)
-{
-    return layout == LINEAR_LINEAR ? s->d_in : 1;
-}
-
-/* Each output as the dot product of a row of x and a column of w. */
-static void dot(const struct linear_shape *s, const float *restrict x, const float *restrict w,
-                enum linear_layout layout, float *restrict y)
-{
-    const size_t in = in_stride(s, layout), out = out_stride(s, layout);
-    for (size_t i = 0; i < s->len; i++)
-        for (size_t o = 0; o < s->d_out; o++) {
-            float sum = 0;
-            for (size_t d = 0; d < s->d_in; d++)
-                sum += x[i * s->d_in + d] * w[d * in + o * out];
-            y[i * s->d_out + o] = sum;
-        }
-}
-
-/* Each row of w, times an element of x, added to a row of y. */
-static void axpy(const struct linear_shape *s, const float *restrict x, const float *restrict w,
-                 enum linear_layout layout, float *restrict y)
-{
-    const size_t in = in_stride(s, layout), out = out_stride(s, layout);
-    memset(y, 0, s->len * s->d_out * sizeof *y);
-    for (size_t i = 0; i < s->len; i++)
-        for (size_t d = 0; d < s->d_in; d++) {
-            const float factor = x[i * s->d_in + d];
-            for (size_t o = 0; o < s->d_out; o++)
-                y[i * s->d_out + o] += factor * w[d * in + o * out];
-        }
-}
-
-const struct linear_way linear_ways[] = {
-    {"gemm", gemm, false}, {"dot", dot, true}, {"axpy", axpy, true}, {0}};
-
-bool linear_takes(const struct linear_way *way, const struct linear_shape *s)
-{
-    return !way->loop || s->len * s->d_in * s->d_out <= LINEAR_MOST;
-}
-
-void linear_one_thread(void)
-{
-    attn_blas_one_thread();
-    omp_set_num_threads(1); /* what a library of OpenMP's threads goes by */
-}
-
-void linear_transpose(const float *w, size_t d_in, size_t d_out, float *stored)
-{
-    enum { TILE = 32 }; /* rows and columns that stay in the nearest cache together */
-    for (size_t d = 0; d < d_in; d += TILE)
-        for (size_t o = 0; o < d_out; o += TILE)
-            for (size_t i = d; i < d_in && i < d + TILE; i++)
-                for (size_t j = o; j < d_out && j < o + TILE; j++)
-                    stored[j * d_in + i] = w[i * d_out + j];
-}
-
-double linear_bound(const struct linear_shape *s, const float *x, const float *stored, size_t i,
-                    size_t o)
-{
-    const double nu = (double)s->d_in * 0x1p-24;
-    double sum = 0;
-    for (size_t d = 0; d < s->d_in; d++)
-        sum += fabs((double)x[i * s->d_in + d] * (double)stored[o * s->d_in + d]);
-    return 2 * nu / (1 - nu) * sum;
-}
-
 /* ---- equal ----------------------------------------------------------------------------------- */
 
 #define TOKENS 16
+/* Products up to which plain loops take part: of 2^24 the slowest takes 0.14 s (Zen 4). */
+#define MOST_BY_LOOPS ((size_t)1 << 24)
+
 #define HEAD 64 /* of a layer whose width is a multiple of it; others have one head */
 
 /* A layer of d numbers to d, and what its two versions differ by. */
@@ -200,7 +112,7 @@ static void compare(struct comparison *c, size_t i, float *projected)
 {
     const struct linear_shape *s = &c->shape;
     linear_transpose(c->w[i], s->d_in, s->d_out, c->stored);
-    linear_ways[0].run(s, c->x, c->stored, LINEAR_LINEAR, c->q);
+    linear_gemm(s, c->x, c->stored, LINEAR_LINEAR, c->q);
     for (size_t at = 0; at < s->len * s->d_out; at++) {
         const double d = fabs((double)projected[at] - (double)c->q[at]);
         c->elements++;
@@ -216,13 +128,12 @@ static void compare(struct comparison *c, size_t i, float *projected)
 /* Whether a plain loop gives the same bits for both layouts; outputs are overwritten. */
 static void compare_loops(struct comparison *c)
 {
+    static linear_product *const loops[] = {linear_dot, linear_axpy};
     const struct linear_shape *s = &c->shape;
     linear_transpose(c->w[0], s->d_in, s->d_out, c->stored);
-    for (const struct linear_way *way = linear_ways; way->name; way++) {
-        if (!way->loop)
-            continue;
-        way->run(s, c->x, c->w[0], LINEAR_PARAMETER, c->y[0]);
-        way->run(s, c->x, c->stored, LINEAR_LINEAR, c->y[1]);
+    for (size_t i = 0; i < sizeof loops / sizeof *loops; i++) {
+        loops[i](s, c->x, c->w[0], LINEAR_PARAMETER, c->y[0]);
+        loops[i](s, c->x, c->stored, LINEAR_LINEAR, c->y[1]);
         c->loops &= memcmp(c->y[0], c->y[1], s->len * s->d_out * sizeof **c->y) == 0;
     }
 }
@@ -257,7 +168,7 @@ static bool compute_equal(const json_t *s, json_t *rows, struct experiment_work 
     linear_one_thread();
     if (!open_layers(&c, s, work) || !compare_layers(&c, work))
         return false;
-    const bool loops = linear_takes(&linear_ways[1], &c.shape);
+    const bool loops = TOKENS * c.shape.d_in * c.shape.d_out <= MOST_BY_LOOPS;
     if (loops)
         compare_loops(&c);
     json_t *values = experiment_values(
@@ -325,9 +236,9 @@ static bool compute_init(const json_t *s, json_t *rows, struct experiment_work *
                       random_key(seed, STREAM_INIT), 0);
     mt19937_seed(&generator, (uint32_t)seed);
     draw_weight(&generator, init, d, w);
-    linear_ways[0].run(&shape, x, w, LINEAR_PARAMETER, q);
+    linear_gemm(&shape, x, w, LINEAR_PARAMETER, q);
     draw_weight(&generator, init, d, w);
-    linear_ways[0].run(&shape, x, w, LINEAR_PARAMETER, k);
+    linear_gemm(&shape, x, w, LINEAR_PARAMETER, k);
     for (size_t i = 0; i < SENTENCE; i++)
         add_row(&seen, q, k, i, d);
     experiment_add(rows, json_copy((json_t *)s),
@@ -358,47 +269,35 @@ static bool is_right(const struct experiment_part *part, bool exact)
                   : experiment_number(part->values, "over_bound") <= 1);
 }
 
-/* What the comparisons say together. */
-struct verdict {
-    size_t exact, wrong, loops,
-        compared; /* of layers; whose plain loops are equal, of those compared */
-    double worst; /* of the bound */
-};
-
-static struct verdict judge(const json_t *rows)
+static size_t count_wrong(const json_t *rows)
 {
     struct experiment_part part = {.rows = rows, .where = "part=equal"};
-    struct verdict all = {0};
-    while (experiment_part_next(&part)) {
-        const bool exact = experiment_is(part.params, "sums", "exact");
-        const json_t *same = json_object_get(part.values, "loops_equal");
-        all.exact += exact;
-        all.wrong += !is_right(&part, exact);
-        all.worst = fmax(all.worst, experiment_number(part.values, "over_bound"));
-        all.compared += !json_is_null(same);
-        all.loops += json_is_true(same);
-    }
-    return all;
+    size_t wrong = 0;
+    while (experiment_part_next(&part))
+        wrong += !is_right(&part, experiment_is(part.params, "sums", "exact"));
+    return wrong;
 }
 
 static bool say_equal(const json_t *rows)
 {
-    const struct verdict all = judge(rows);
-    if (all.wrong)
+    const size_t wrong = count_wrong(rows), exact = experiment_where(rows, "sums=exact");
+    const size_t loops = experiment_where(rows, "loops_equal=true");
+    const size_t compared = loops + experiment_where(rows, "loops_equal=false");
+    const double worst = experiment_extent(rows, "part=equal", "over_bound").most;
+    if (wrong)
         report_sentence("The two versions of %zu layers DIFFER by more than rounding explains.",
-                        all.wrong);
-    else if (all.exact && all.worst == 0)
+                        wrong);
+    else if (exact && worst == 0)
         report_sentence("With the same weights both versions compute the same: not a bit differs "
                         "where sums are exact, nor where they are rounded.");
-    else if (all.exact)
+    else if (exact)
         report_sentence("With the same weights both versions compute the same: not a bit differs "
                         "where sums are exact; elsewhere Q, K and V differ by at most %.2g of what "
                         "two orders of summation can.",
-                        all.worst);
-    if (all.compared)
-        report_sentence("Plain loops give equal bits in %zu of %zu layers.", all.loops,
-                        all.compared);
-    return !all.wrong;
+                        worst);
+    if (compared)
+        report_sentence("Plain loops give equal bits in %zu of %zu layers.", loops, compared);
+    return !wrong;
 }
 
 /* How many keys the weights leave in use: a Linear's at least, and those in [0, 1) at the largest d. */

@@ -1,5 +1,5 @@
 /*
- * parts: parts of experiments whose results are known beforehand and tested by themselves.
+ * parts: parts of experiments that are files of their own, or have known results and tests of their own.
  */
 #ifndef HARNESS_EXPERIMENTS_PARTS_H
 #define HARNESS_EXPERIMENTS_PARTS_H
@@ -8,6 +8,9 @@
 #include <stdint.h>
 
 #include "experiments/shared/kernel_call.h"
+
+/* variance: rows of the heads of a step's layer. */
+bool variance_heads(const json_t *step, json_t *rows, struct experiment_work *work);
 
 /* rescale: blocks of n logits, except the first, that raise the maximum kept so far by more than `threshold`
  * powers of 2. */
@@ -46,20 +49,11 @@ struct linear_shape {
     size_t len, d_in, d_out; /* x (len, d_in), y (len, d_out) */
 };
 
-/* A way to compute the product, the same code for both layouts. */
-struct linear_way {
-    const char *name;
-    void (*run)(const struct linear_shape *shape, const float *x, const float *w,
-                enum linear_layout layout, float *y);
-    bool loop; /* plain C */
-};
-
-/* gemm first; the last has a NULL name.  On the thread that calls. */
-extern const struct linear_way linear_ways[];
-
-/* Products of a shape up to which plain loops take part: 2^24, of which the slowest take 0.14 s (Zen 4). */
-#define LINEAR_MOST ((size_t)1 << 24)
-bool linear_takes(const struct linear_way *way, const struct linear_shape *shape);
+/* By the CBLAS library; by plain C, each output as the dot product of a row of x and a column of w, or each row of w,
+ * times an element of x, added to a row of y.  On the thread that calls. */
+typedef void linear_product(const struct linear_shape *shape, const float *x, const float *w,
+                            enum linear_layout layout, float *y);
+linear_product linear_gemm, linear_dot, linear_axpy;
 
 /* Keeps BLAS calls of this process on the thread that calls. */
 void linear_one_thread(void);

@@ -4,7 +4,7 @@
 #ifndef HARNESS_EXPERIMENTS_WORDS_H
 #define HARNESS_EXPERIMENTS_WORDS_H
 
-#include "experiments/experiment.h"
+#include "experiment.h"
 #include "experiments/shared/layer_heads.h"
 
 #define WORDS_NAME 512 /* bytes of a file's name, or of a prefix */

@@ -1,9 +1,6 @@
 /*
  * worked_examples: public notebooks on self-attention, rebuilt and compared digit by digit.
  */
-#include <math.h>
-
-#include "base/number.h"
 #include "experiment.h"
 #include "experiments/shared/listing.h"
 #include "experiments/shared/published.h"
@@ -15,64 +12,6 @@ static const struct option parameters[] = {{0}};
 
 /* What draws the inputs of notebooks without a seed: some use one, some the other. */
 static const char *const inputs[] = {"uniform", "normal", NULL};
-
-/* ---- rows ------------------------------------------------------------------------------------ */
-
-static json_t *matrix(const double *x, size_t rows, size_t columns)
-{
-    json_t *all = json_array();
-    for (size_t i = 0; i < rows; i++)
-        json_array_append_new(all, experiment_numbers(x + i * columns, columns));
-    return all;
-}
-
-double worked_difference(const double *x, size_t rows, size_t columns, const json_t *published)
-{
-    double worst = json_array_size(published) == rows ? 0 : INFINITY;
-    for (size_t i = 0; i < rows; i++) {
-        const json_t *row = json_array_get(published, i);
-        for (size_t j = 0; j < columns; j++) {
-            const json_t *value = json_array_get(row, j);
-            const double expected = value ? json_number_value(value) : 0;
-            const double d = fabs(x[i * columns + j] - expected);
-            worst = d <= worst ? worst : d; /* NaN stays */
-        }
-    }
-    return worst;
-}
-
-void worked_add(const struct worked_rows *w, const char *quantity, const char *by, const double *x,
-                size_t height, size_t width, const json_t *published, double tolerance,
-                int decimals)
-{
-    json_t *values = json_pack("{s:o, s:O?, s:i}", "computed", matrix(x, height, width),
-                               "published", published, "decimals", decimals);
-    if (published) {
-        const double worst = worked_difference(x, height, width, published);
-        json_object_set_new(values, "difference", number_json(worst));
-        json_object_set_new(values, "tolerance", json_real(tolerance));
-        json_object_set_new(values, "ok", json_boolean(worst <= tolerance));
-    }
-    experiment_add(
-        w->rows,
-        json_pack("{s:s, s:s, s:s}", "example", w->example, "quantity", quantity, "by", by),
-        values);
-}
-
-void worked_add_property(const struct worked_rows *w, const char *property, const char *by,
-                         double worst, double tolerance)
-{
-    experiment_add(
-        w->rows,
-        json_pack("{s:s, s:s, s:s}", "example", w->example, "property", property, "by", by),
-        json_pack("{s:o, s:f, s:b}", "difference", number_json(worst), "tolerance", tolerance, "ok",
-                  (int)(worst <= tolerance)));
-}
-
-double worked_larger(double worst, double x)
-{
-    return x <= worst ? worst : x;
-}
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 

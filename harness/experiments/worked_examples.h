@@ -1,13 +1,14 @@
 /*
  * worked_examples: what public notebooks on self-attention show, each kind in a file of its own.
  *
+ *   worked_rows.c     numbers beside those that were published, and properties
  *   worked_layers.c   seeded layers, from their seed to their outputs; a printed causal softmax
  *   worked_shapes.c   notebooks without a seed, by properties that hold for any numbers
  */
 #ifndef HARNESS_EXPERIMENTS_WORKED_EXAMPLES_H
 #define HARNESS_EXPERIMENTS_WORKED_EXAMPLES_H
 
-#include "experiments/experiment.h"
+#include "experiment.h"
 
 /* The file says: printed to 4 decimals, so that a match is within 6e-5. */
 #define FOUR_DECIMALS 6e-5
