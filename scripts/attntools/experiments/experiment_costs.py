@@ -160,11 +160,28 @@ def memory_findings(results: Results) -> Iterator[str]:
 # ---- layer ---------------------------------------------------------------------------------------
 
 
-def layer(results: Results) -> Figure | None:
-    """Share of attention in a layer's time over S, a line per width."""
-    rows = rows_of(results, "layer", part="time")
+def _differences(results: Results) -> Figure | None:
+    """Differences from the output in a layer's file, as shares of what rounding explains."""
+    rows = [r for r in rows_of(results, "layer", part="real") if r["values"]["difference"]]
     if not rows:
         return None
+    fig, (ax,) = style.figure(height=1.4 + 0.24 * len(rows))
+    share = column(rows, "difference") / column(rows, "tolerance")
+    ax.plot(share, range(len(rows)), "o", color=style.COLOURS[0])
+    ax.axvline(1, color=style.INK, lw=1)
+    ax.set_yticks(range(len(rows)), [r["params"]["kernel"] for r in rows])
+    ax.set_ylim(len(rows) - 0.5, -0.5)
+    ax.set_xlim(0, max(1.1, 1.1 * share.max()))
+    ax.set_xlabel("largest difference from the model's output / what rounding explains")
+    style.source(fig, origin(results))
+    return fig
+
+
+def layer(results: Results) -> Figure | None:
+    """How far the output of each kernel is from the file's; of older files attention's share."""
+    rows = rows_of(results, "layer", part="time")
+    if not rows:
+        return _differences(results)
     fig, (ax,) = style.figure(height=3.8)
     widths = series(rows, "d_model")
     looks = style.looks(widths)

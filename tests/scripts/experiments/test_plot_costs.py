@@ -155,6 +155,19 @@ def test_memory_of_a_session_adds_what_its_problem_says(tmp_path: Path) -> None:
     assert said[1].startswith("Outputs o+weights: memory of flash grows fastest, as S^1.71 (95 %")
 
 
+def test_layer_shows_differences_from_its_file(results: Reader) -> None:
+    rows = [
+        ({"part": "real", "kernel": k}, {"difference": d, "tolerance": 1e-5})
+        for k, d in (("naive", 2e-6), ("flash", 3e-5))
+    ]
+    (ax,) = costs.layer(results("layer", *rows)).axes
+    assert list(ax.lines[0].get_xdata()) == pytest.approx([0.2, 3])
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["naive", "flash"]
+    assert ax.get_xlim() == (0, pytest.approx(3.3))
+    unknown = ({"part": "real", "kernel": "naive"}, {"difference": None, "tolerance": 0.0})
+    assert costs.layer(results("layer", unknown)) is None
+
+
 def test_layer_shows_shares_with_intervals(results: Reader) -> None:
     rows = [
         ({"part": "time", "d_model": 256, "s": s, "threads": 2},
