@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/refuse.h"
 #include "problem/parse.h"
 #include "rank_gather.h"
 #include "rank_part.h"
@@ -46,9 +47,8 @@ static bool share_threads(const json_t *request, struct rank_report *mine)
     if (self.threads >= 1 && self.threads * (int)locals == threads)
         return true;
     mine->unsupported = true;
-    snprintf(mine->why, sizeof mine->why, "%d thread%s cannot be shared evenly by %d rank%s",
-             threads, threads > 1 ? "s" : "", (int)locals, locals > 1 ? "s" : "");
-    return false;
+    return refuse(mine->why, sizeof mine->why, "%d thread%s cannot be shared evenly by %d rank%s",
+                  threads, threads > 1 ? "s" : "", (int)locals, locals > 1 ? "s" : "");
 }
 
 /* Binds this rank's threads to neighbouring CPUs, of as many cores as there are. */
@@ -63,9 +63,9 @@ static bool bind_threads(struct rank_report *mine)
                                                 self.threads, mine->why, sizeof mine->why);
     gethostname(host, sizeof host - 1);
     mine->unsupported = true;
-    snprintf(mine->why, sizeof mine->why, "%s has too few cores for its %d ranks of %d threads",
-             host, self.ranks.locals, self.threads);
-    return false;
+    return refuse(mine->why, sizeof mine->why,
+                  "%s has too few cores for its %d ranks of %d threads", host, self.ranks.locals,
+                  self.threads);
 }
 
 static bool settle(const json_t *request, json_t *answer)
@@ -100,9 +100,8 @@ static bool open_part(const json_t *request, struct rank_report *mine)
     if (text && parse_problem(text, &problem, &error) && isa && attn_isa_parse(isa, &setting.isa) &&
         attn_isa_available(setting.isa))
         return rank_part_open(&self.part, request, &setting, mine);
-    snprintf(mine->why, sizeof mine->why, "this host does not compute %s in %s",
-             text ? text : "that", isa ? isa : "any instruction set");
-    return false;
+    return refuse(mine->why, sizeof mine->why, "this host does not compute %s in %s",
+                  text ? text : "that", isa ? isa : "any instruction set");
 }
 
 static void release(const json_t *request, json_t *answer)

@@ -18,6 +18,9 @@ size_t check_edges(size_t n, int threads, size_t *edges, size_t most);
 size_t check_pick_rows(const struct attn_problem *problem, const struct attn_tensors *tensors,
                        int threads, size_t most, uint64_t seed, size_t **rows);
 
+/* The order of their numbers, for qsort() and bsearch(). */
+int check_ascending(const void *a, const void *b);
+
 /* The worst element of the first row that is wrong. */
 struct check_mismatch {
     size_t row;

@@ -38,7 +38,7 @@ size_t check_edges(size_t n, int threads, size_t *edges, size_t most)
     return count;
 }
 
-static int ascending(const void *a, const void *b)
+int check_ascending(const void *a, const void *b)
 {
     const size_t x = *(const size_t *)a, y = *(const size_t *)b;
     return (x > y) - (x < y);
@@ -77,7 +77,7 @@ static size_t pick(const struct attn_problem *p, const struct attn_tensors *t, i
 /* Ascending and without repetitions; returns how many are left. */
 static size_t sort_rows(size_t *rows, size_t count)
 {
-    qsort(rows, count, sizeof *rows, ascending);
+    qsort(rows, count, sizeof *rows, check_ascending);
     size_t kept = 0;
     for (size_t k = 0; k < count; k++)
         if (!kept || rows[k] != rows[kept - 1])

@@ -184,17 +184,11 @@ const size_t *check_stored_rows(const struct problem_case *c, size_t *count)
     return row_numbers(lent.header);
 }
 
-static int compare(const void *a, const void *b)
-{
-    const size_t x = *(const size_t *)a, y = *(const size_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Row numbers ascend. */
 static size_t index_of(size_t row)
 {
     const size_t *numbers = row_numbers(lent.header);
-    const size_t *found = bsearch(&row, numbers, lent.header->rows, sizeof row, compare);
+    const size_t *found = bsearch(&row, numbers, lent.header->rows, sizeof row, check_ascending);
     return found ? (size_t)(found - numbers) : 0;
 }
 

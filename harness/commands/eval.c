@@ -34,9 +34,8 @@ static bool pick(const struct options *options, const struct attn_problem *probl
     const unsigned variants = count ? select_variants(&selected[0], isas, problem) : 0;
     if (!count)
         return refuse(message, size, "no kernel %s", options->kernel);
-    if (count != 1 || __builtin_popcount(variants) != 1) {
+    if (count != 1 || __builtin_popcount(variants) != 1)
         return refuse(message, size, "eval takes one kernel and one instruction set");
-    }
     const enum attn_isa isa = (enum attn_isa)__builtin_ctz(variants);
     const struct attn_kernel *kernel = catalogue_find(selected[0].name, isa);
     protocol_kernel(request, selected[0].name, isa, kernel ? catalogue_guest(kernel) : NULL);
@@ -52,10 +51,9 @@ static bool take_problem(const struct options *options, struct attn_problem *pro
     attn_problem_init(problem);
     if (options->problem_count > 1)
         return refuse(message, size, "eval takes one --problem");
-    if (options->problem_count && !parse_problem_of_file(options->problems[0], problem, &error)) {
+    if (options->problem_count && !parse_problem_of_file(options->problems[0], problem, &error))
         return refuse(message, size, "--problem '%s': %s (position %zu)", options->problems[0],
                       error.message, error.position);
-    }
     return true;
 }
 

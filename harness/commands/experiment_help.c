@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/refuse.h"
 #include "base/scan.h"
 #include "base/table.h"
 #include "experiments/experiment.h"
@@ -25,9 +26,8 @@ bool experiment_choose(struct options *options, int argc, const char *const *arg
     for (size_t i = 0; (experiment = experiment_at(i)); i++)
         scan_offer(&choice, experiment->name);
     scan_offer(&choice, "all");
-    snprintf(message, message_size, "no experiment %s; %s", scan_quote(choice.given, quoted),
-             scan_advice(&choice, "experiments are", advice));
-    return false;
+    return refuse(message, message_size, "no experiment %s; %s", scan_quote(choice.given, quoted),
+                  scan_advice(&choice, "experiments are", advice));
 }
 
 void experiment_print_list(FILE *out, size_t width)

@@ -100,11 +100,9 @@ static bool none_is_misnamed(const struct operands_file *file, char *message, si
         for (size_t n = 0; n < sizeof uses / sizeof *uses; n++)
             scan_offer(&choice, uses[n].name);
         scan_offer_synonyms(&choice, synonyms);
-        if (choice.nearest && strcmp(choice.nearest, rest) != 0) {
-            snprintf(message, message_size, "%s: nothing reads %s; did you mean '%s%s'?",
-                     file->path, name, file->prefix, choice.nearest);
-            return false;
-        }
+        if (choice.nearest && strcmp(choice.nearest, rest) != 0)
+            return refuse(message, message_size, "%s: nothing reads %s; did you mean '%s%s'?",
+                          file->path, name, file->prefix, choice.nearest);
     }
     return true;
 }
@@ -121,9 +119,9 @@ static bool all_are_used(const struct operands_file *file, const struct tensors_
             continue;
         char shape[SAFETENSORS_SHAPE_TEXT];
         safetensors_print_shape(t, shape);
-        snprintf(message, message_size, "%s: %s is %s, which the problem does not use; %s does",
-                 file->path, t->name, shape, uses[n].option);
-        return false;
+        return refuse(message, message_size,
+                      "%s: %s is %s, which the problem does not use; %s does", file->path, t->name,
+                      shape, uses[n].option);
     }
     return true;
 }

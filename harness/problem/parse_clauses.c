@@ -247,11 +247,9 @@ static bool read_one(struct piece text, const struct attn_problem *problem, unsi
         return refuse(error->message, sizeof error->message, "clause %s is given twice",
                       clause->name);
     *given |= bit;
-    if (!has_value || !clause->read(value, input, &why)) {
-        snprintf(error->message, sizeof error->message, "clause %s: %s %s; expected %s",
-                 clause->name, scan_quote(value, quoted), why, clause->form);
-        return false;
-    }
+    if (!has_value || !clause->read(value, input, &why))
+        return refuse(error->message, sizeof error->message, "clause %s: %s %s; expected %s",
+                      clause->name, scan_quote(value, quoted), why, clause->form);
     why = problem ? clause->misfit(input, problem) : NULL;
     if (why)
         snprintf(error->message, sizeof error->message, "clause %s %s", clause->name, why);

@@ -33,9 +33,8 @@ static bool unknown_kind(struct piece name, struct parse_error *error)
     for (size_t i = 0; i < KINDS; i++)
         scan_offer(&choice, kinds[i].name);
     error->position = 0;
-    snprintf(error->message, sizeof error->message, "unknown input %s; %s",
-             scan_quote(name, quoted), scan_advice(&choice, "inputs are", advice));
-    return false;
+    return refuse(error->message, sizeof error->message, "unknown input %s; %s",
+                  scan_quote(name, quoted), scan_advice(&choice, "inputs are", advice));
 }
 
 /* PATH:PREFIX; the last colon separates them. */
@@ -104,9 +103,8 @@ bool parse_input_for(const char *text, const struct attn_problem *problem, struc
         return unknown_kind(name, error);
     if (!read_argument(&read, value, has_value, &why)) {
         error->position = (size_t)(value.at - text);
-        snprintf(error->message, sizeof error->message, "input %s: %s %s; expected %s",
-                 kinds[read.kind].name, scan_quote(value, quoted), why, kinds[read.kind].form);
-        return false;
+        return refuse(error->message, sizeof error->message, "input %s: %s %s; expected %s",
+                      kinds[read.kind].name, scan_quote(value, quoted), why, kinds[read.kind].form);
     }
     if (problem && read.kind == INPUT_NEEDLE && read.needle >= problem->kv_len) {
         error->position = 0;

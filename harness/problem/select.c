@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/refuse.h"
 #include "base/scan.h"
 #include "isa.h"
 
@@ -108,9 +109,9 @@ bool select_isas(const char *list, unsigned *isas, char *message, size_t message
             char quoted[SCAN_QUOTED], advice[SCAN_ADVICE];
             for (int i = 0; i < ATTN_ISA_COUNT; i++)
                 scan_offer(&choice, attn_isa_name((enum attn_isa)i));
-            snprintf(message, message_size, "no instruction set %s; %s",
-                     scan_quote(choice.given, quoted), scan_advice(&choice, "there are", advice));
-            return false;
+            return refuse(message, message_size, "no instruction set %s; %s",
+                          scan_quote(choice.given, quoted),
+                          scan_advice(&choice, "there are", advice));
         }
     }
     return true;

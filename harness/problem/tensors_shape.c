@@ -90,11 +90,10 @@ bool tensors_shape_of(const struct problem_case *c, struct tensors_shape *shape,
     if (c->problem.options & counted && !add_up(c, shape))
         return refuse(message, message_size, "no memory for the lengths of %zu sequences",
                       c->problem.batch);
-    if (shape->q_rows > INT32_MAX || shape->kv_rows > INT32_MAX || shape->pages > INT32_MAX) {
+    if (shape->q_rows > INT32_MAX || shape->kv_rows > INT32_MAX || shape->pages > INT32_MAX)
         return refuse(message, message_size,
                       "%zu queries, %zu keys and %zu pages are more than 32-bit offsets can count",
                       shape->q_rows, shape->kv_rows, shape->pages);
-    }
     shape_masks(c, shape);
     shape_scales(c, shape);
     return true;

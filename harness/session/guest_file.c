@@ -57,8 +57,7 @@ static bool is_of_here(const unsigned char *head, char *why, size_t size)
         return true;
     architecture(machine_of(head), head[EI_CLASS], there);
     architecture(machine_of(own), own[EI_CLASS], here);
-    snprintf(why, size, "built for %s; this program is for %s", there, here);
-    return false;
+    return refuse(why, size, "built for %s; this program is for %s", there, here);
 }
 
 /* ---- the file -------------------------------------------------------------------------------- */

@@ -39,9 +39,8 @@ static bool name_is_right(const char *name, char *why, size_t size)
             why, size,
             "a kernel's name is lower case letters, digits and _, at most %d of them, not '%s'",
             NAME_MOST, name ? name : "");
-    if (is_group(name)) {
+    if (is_group(name))
         return refuse(why, size, "kernel %s has the name of a group", name);
-    }
     const struct attn_kernel *other = catalogue_named(name);
     const struct guest *guest = other ? catalogue_guest(other) : NULL;
     if (other)

@@ -30,10 +30,9 @@ static bool sensible(size_t size, size_t least, const char *of, size_t number, c
 {
     if (size >= least && size <= MOST)
         return true;
-    snprintf(why, why_size,
-             "kernel %zu says that its struct %s has %zu bytes; %zu to %zu make sense", number, of,
-             size, least, MOST);
-    return false;
+    return refuse(why, why_size,
+                  "kernel %zu says that its struct %s has %zu bytes; %zu to %zu make sense", number,
+                  of, size, least, MOST);
 }
 
 /* Whether what has no place in text is right. */
