@@ -41,7 +41,7 @@ class Distributed(CommandTest):
     def cells(self, *words: str) -> dict[tuple[str, int], Row]:
         done = run(
             "experiment", "distributed", "--problem", "h=2,s=64,d=16,mask=causal",
-            "--launches", "1", "--threads", "1,2", "--placement", "none",
+            "--launches", "1", "--threads", "2", "--placement", "none",
             "--output", self.output, *words,
         )  # fmt: skip
         self.assertEqual(done.returncode, 0, done)
@@ -52,9 +52,9 @@ class Distributed(CommandTest):
     def test_ranks_are_cells_beside_flash(self) -> None:
         found = self.cells()
         ranks = ("ring_1", "ring_2", "ring_4")
-        self.assertEqual(set(found), {(k, n) for k in ("flash", *ranks) for n in (1, 2)})
+        self.assertEqual(set(found), {(kernel, 2) for kernel in ("flash", *ranks)})
         states = {key: cell["state"] for key, cell in found.items()}
-        uneven = [("ring_2", 1), ("ring_4", 1), ("ring_4", 2)]
+        uneven = [("ring_4", 2)]
         self.assertEqual(states, {k: "unsupported" if k in uneven else "ok" for k in states})
         self.assertEqual(found["ring_4", 2]["why"], "4 ranks cannot share 2 threads evenly")
         extra = found["ring_2", 2]["extra"]
