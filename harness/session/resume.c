@@ -104,7 +104,9 @@ static void restore_launches(struct cell *cell, json_t *check, json_t *launches)
  * session may not have that cell. */
 static void restore_failure(struct cell *cell, const json_t *row)
 {
-    struct cell failed = {.threads = (int)json_integer_value(json_object_get(row, "threads"))};
+    struct cell failed = {.state = CELL_FAILED,
+                          .threads = (int)json_integer_value(json_object_get(row, "threads"))};
+    cell_state_parse(text_at(row, "state"), &failed.state);
     snprintf(failed.why, sizeof failed.why, "%s", text_at(row, "why"));
     cell_inherit(cell, &failed);
 }

@@ -170,7 +170,7 @@ class Wrong(CommandTest):
 
     def test_a_crash_is_that_of_one_count(self) -> None:
         rows = {row["threads"]: row for row in self.rows("run", CAUSAL, "writes_before_alone")}
-        self.assertEqual((rows[1]["state"], rows[2]["state"]), ("crashed", "failed"), rows)
+        self.assertEqual((rows[1]["state"], rows[2]["state"]), ("crashed", "crashed"), rows)
         self.assertEqual(rows[2]["why"], f"at 1 thread: {rows[1]['why']}")
 
     def test_a_failure_that_is_known_reaches_who_joins(self) -> None:
@@ -184,7 +184,9 @@ class Wrong(CommandTest):
         rows = {row["threads"]: row for row in cells(self.output).values()}
         self.assert_no_time(rows[1])
         self.assert_no_time(rows[2])
-        self.assertEqual(rows[2]["why"], f"at 1 thread: {rows[1]['why']}")
+        self.assertEqual(
+            (rows[2]["state"], rows[2]["why"]), ("failed", f"at 1 thread: {rows[1]['why']}")
+        )
         self.assertNotIn("launch", {line["type"] for line in lines(self.output)})
 
     def test_a_failure_takes_a_time_back(self) -> None:
