@@ -318,13 +318,23 @@ static void tell_length(struct run *run)
             asked, least_s, least.checks, least.checks_s, least.launches_s);
 }
 
+/* Whether a cell is left that is not known to be impossible or, resumed, done. */
+static bool has_work(const struct session *session)
+{
+    for (size_t i = 0; i < session->cell_count; i++)
+        if (!session->cells[i].done)
+            return true;
+    return false;
+}
+
 /* Takes the machine's lock, which only measuring needs, then begins the session.  Returns
  * EXIT_AS_ASKED or the code to end with. */
 static int enter(struct run *run)
 {
     const bool check = run->options.command == COMMAND_CHECK;
     bool alone = false;
-    if (!check && !queue_enter(&run->lock, "attnbench run", run->options.if_busy, &alone))
+    if (!check && has_work(&run->session) &&
+        !queue_enter(&run->lock, "attnbench run", run->options.if_busy, &alone))
         return EXIT_INTERRUPTED;
     run->expected_s = run->session.seconds;
     if (!check)

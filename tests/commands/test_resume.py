@@ -223,6 +223,14 @@ class Parent(Sessions):
         done = run(*second)
         self.assertEqual(done.returncode, 0, done)
         self.assertRegex(done.stderr, owner + " too")
+        nothing = ["run", "--problem", "h=1,s=4,d=4,dtype=f16", "--kernel", "naive"]
+        done = subprocess.run(
+            [HOST, *nothing, "--if-busy", "wait"],
+            capture_output=True, text=True, timeout=HANGS, check=False,
+        )  # fmt: skip
+        self.assertEqual(done.returncode, 0, done)
+        self.assertIn("nothing of naive was measured: ", done.stderr)
+        self.assertNotIn("waiting", done.stderr)
         waiting = subprocess.Popen(
             [HOST, *second, "--if-busy", "wait"],
             stderr=subprocess.PIPE, text=True, preexec_fn=hears_interrupts,
