@@ -18,6 +18,7 @@
 #include "results/report.h"
 #include "results/report_rows.h"
 #include "session/session.h"
+#include "system/process.h"
 
 #define MAX_NAMES 256
 #define FORM 24 /* bytes of the column of a key's values */
@@ -149,9 +150,9 @@ static void print_host(void)
     report_wrapped(6, "  preferred on this host: %s", names);
     json_decref(preferred);
     if (built & 1u << ATTN_ISA_AVX512_2FMA)
-        report_wrapped(
-            6, "  avx512_2fma is avx512 in an order for two 512-bit multiply-add units, which "
-               "processors of Intel are taken to have");
+        report_wrapped(6,
+                       "  avx512_2fma is avx512 ordered for two 512-bit multiply-add units, which "
+                       "Intel's processors are assumed to have");
     for (int isa = 0; isa < ATTN_ISA_COUNT; isa++)
         if (built & 1u << isa && !attn_isa_available((enum attn_isa)isa))
             report_wrapped(6, "  %s is unavailable: this host lacks %s",
@@ -227,6 +228,7 @@ int list_command(const struct options *options, int argc, const char *const *arg
     report_open(false);
     if (!guests_load(options->plugins, options->plugin_count, "rivals", 0) || !libraries_ask())
         return EXIT_INTERRUPTED;
+    process_end_with_reader();
     if (options->json)
         printed = print_json();
     else if (options->matrix)

@@ -51,6 +51,11 @@ void process_catch_interrupts(void)
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of write() */
 }
 
+void process_end_with_reader(void)
+{
+    signal(SIGPIPE, SIG_DFL);
+}
+
 bool process_interrupted(void)
 {
     return interrupted;

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import signal
 import struct
 import subprocess
 import unittest
@@ -75,6 +76,15 @@ class Output(CommandTest):
         self.assertIn("cannot write to standard output: Broken pipe", done.stderr)
         self.assertEqual(lines(self.output)[-1]["type"], "end")
         self.assertEqual([row["state"] for row in cells(self.output).values()], ["ok"])
+
+    @unless_emulated("forgets across exec which signals are ignored")
+    def test_a_reader_that_leaves_ends_a_list(self) -> None:
+        for arguments in (["list"], ["list", "--json"], ["list", "--matrix"], ["help", "flags"]):
+            read, write = os.pipe()
+            os.close(read)
+            done = run(*arguments, stdout=write)
+            os.close(write)
+            self.assertEqual((done.returncode, done.stderr), (-signal.SIGPIPE, ""), arguments)
 
     def test_list_into_a_full_disk(self) -> None:
         with open("/dev/full", "w", encoding="utf-8") as full:
