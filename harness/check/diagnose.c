@@ -101,6 +101,20 @@ static bool read_gaps(struct evidence *e)
     return !isnan(e->wrong.got);
 }
 
+/* What a hidden key holds is seen, though its weight may be 0: 0 * NaN is NaN. */
+static bool leak_reason(struct evidence *e, char *text, size_t size)
+{
+    const struct trial *trial = e->trial;
+    const struct tensors_place at = e->view.at;
+    if (!isnan(e->wrong.got) || isnan(e->wrong.expected) || !trial->needle_count)
+        return false;
+    const size_t key = check_needle(trial, at.b, attn_kv_head(&trial->problem, at.h));
+    const char *hider = row_view_hider(&e->view, key);
+    if (hider)
+        snprintf(text, size, "query %zu is reached by key %zu, %s", at.i, key, hider);
+    return hider;
+}
+
 /* ---- the diagnosis ------------------------------------------------------------------------- */
 
 static bool ask(struct evidence *e, char *text, size_t size)
@@ -109,8 +123,8 @@ static bool ask(struct evidence *e, char *text, size_t size)
 }
 
 /* In this order: the first that fits is said; where none does, the kernel is asked. */
-static evidence_part *const parts[] = {lse_reason, layout_reason, guess_again, sums_reason,
-                                       earlier_reason};
+static evidence_part *const parts[] = {leak_reason, lse_reason,  layout_reason,
+                                       guess_again, sums_reason, earlier_reason};
 
 static bool find_reason(struct evidence *e, char *text, size_t size)
 {

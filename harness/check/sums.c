@@ -133,6 +133,7 @@ bool lse_reason(struct evidence *e, char *text, size_t size)
         {sum, "as if it were without its maximum"},
         {m, "as if it were without its sum"},
         {exp(lse), "as if the logarithm were not taken"},
+        {m + exp(sum), "as if the logarithm of its sum were not taken"},
         {-lse, "as if its sign were changed"},
     };
     for (size_t n = 0; n < sizeof table / sizeof *table; n++)

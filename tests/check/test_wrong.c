@@ -66,13 +66,15 @@
     X(p_in_bf16, BF16, "own input", "")                                                       \
     X(scale_in_bf16_q, FEW_QUERIES ",dtype=bf16", "negative", "lse row")                      \
     X(infinity_leaks, CAUSAL, "infinity in v", "got nan")                                     \
-    X(nan_leaks, CAUSAL, "nan in v", "got nan")                                               \
+    X(nan_leaks, CAUSAL, "nan in v", "reached by key 199, which the mask hides")              \
     X(nan_vanishes, CAUSAL, "nan in k", "expected nan")                                       \
     X(masked_rows_are_nan, CAUSAL, "fully masked rows", "got nan, expected 0")                \
     X(finite_mask, CAUSAL, "fully masked rows", "which the mask hides, the weight 0.005")     \
     X(lse_in_base_2, PLAIN, "small problem", "as if it were in base 2")                       \
     X(lse_in_base_2, PLAIN ",outputs=lse", "own input", "as if it were in base 2")            \
     X(lse_half_in_base_2, PLAIN, "small problem", "as if its maximum were in base 2")         \
+    X(lse_without_log, PLAIN ",outputs=lse", "own input", "of its sum were not taken")        \
+    X(lse_without_log, "sq=1,skv=1,d=24,outputs=lse", "own input", "of its sum were not ")    \
     X(flushes_subnormals, PLAIN, "subnormal v", "got 0")                                      \
     X(weights_scaled_up, PLAIN, "large v", "got ")                                            \
     X(exp_wraps, PLAIN, "falling by 100", "")                                                 \
