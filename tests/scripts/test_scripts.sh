@@ -281,6 +281,15 @@ test_bench_needs_nothing_of_the_tests() {
     has stderr "$err" 'libcmocka-dev python3'
 }
 
+test_build_without_a_preset_is_refused() {
+    for words in "" --tests; do
+        run "$tree/scripts/build" ${words:+"$words"}
+        status_is 2
+        has stderr "$err" 'name a preset, such as release'
+        is calls "$log" ''
+    done
+}
+
 test_build_takes_presets_and_a_target() {
     run "$tree/scripts/build" release check
     status_is 0
